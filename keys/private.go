@@ -1,0 +1,46 @@
+package keys
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"fmt"
+)
+
+// PrivateKey is a member's secret identity. It has no exported fields, prints as its ID only
+// and is not comparable, so that it does not end up in a log or a map by accident.
+type PrivateKey struct {
+	_   [0]func()
+	key ed25519.PrivateKey
+}
+
+// GenerateKey makes a new identity from the operating system's randomness.
+func GenerateKey() (*PrivateKey, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("generate identity: %w", err)
+	}
+	return &PrivateKey{key: key}, nil
+}
+
+// ID returns the public identity.
+func (k *PrivateKey) ID() ID { return ID(k.key.Public().(ed25519.PublicKey)) }
+
+// String returns the public identity: a secret is never printed.
+func (k *PrivateKey) String() string { return "private key of " + k.ID().Short() }
+
+// Ed25519 returns the key for the transport's TLS handshake. The caller must not keep or log it.
+func (k *PrivateKey) Ed25519() ed25519.PrivateKey { return bytes.Clone(k.key) }
+
+// Sign signs message under domain. Two domains never sign the same bytes: both are length-prefixed.
+func (k *PrivateKey) Sign(domain string, message []byte) []byte {
+	return ed25519.Sign(k.key, signedBytes(domain, message))
+}
+
+// signedBytes is the unambiguous encoding that Sign signs.
+func signedBytes(domain string, message []byte) []byte {
+	var b bytes.Buffer
+	writePart(b.Write, []byte(domain))
+	writePart(b.Write, message)
+	return b.Bytes()
+}
