@@ -1,0 +1,143 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+)
+
+// anySize stands in a wanted header for a payload whose length only the sender knows.
+const anySize = ^uint64(0)
+
+// Broadcast sends root's data to every party and returns it everywhere. limit is the most bytes
+// a receiver accepts; it is at most one frame. The data travel down the reversed tree T0.
+func (s *Session) Broadcast(ctx context.Context, kind string, class Class, root int, data []byte, limit int) ([]byte, error) {
+	h := header{class: class, kind: kind, operation: s.next(), size: anySize}
+	plan := PlanFor(Tree, s.Parties(), root)
+	if s.self != root {
+		received, err := s.receiveWhole(ctx, plan.Parent[s.self], h, limit)
+		if err != nil {
+			return nil, err
+		}
+		data = received
+	}
+	h.size = uint64(len(data))
+	for i := len(plan.Children[s.self]) - 1; i >= 0; i-- { // the deepest subtree first
+		if err := s.send(ctx, plan.Children[s.self][i], h, data); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// Exchange sends data to every other party and returns what each sent, by index; the own entry
+// is data itself. limit is the most bytes accepted from each.
+func (s *Session) Exchange(ctx context.Context, kind string, data []byte, limit int) ([][]byte, error) {
+	h := header{class: ClassControl, kind: kind, operation: s.next(), size: uint64(len(data))}
+	for i := range s.Parties() {
+		if i == s.self {
+			continue
+		}
+		if err := s.send(ctx, i, h, data); err != nil {
+			return nil, err
+		}
+	}
+	h.size = anySize
+	return s.collect(ctx, h, data, limit)
+}
+
+// Gather sends data to root, which gets every party's data by index; the others get nil.
+func (s *Session) Gather(ctx context.Context, kind string, class Class, root int, data []byte, limit int) ([][]byte, error) {
+	h := header{class: class, kind: kind, operation: s.next(), size: uint64(len(data))}
+	if s.self != root {
+		return nil, s.send(ctx, root, h, data)
+	}
+	h.size = anySize
+	return s.collect(ctx, h, data, limit)
+}
+
+// collect receives one payload from every other party; own stands for this party's.
+func (s *Session) collect(ctx context.Context, h header, own []byte, limit int) ([][]byte, error) {
+	all := make([][]byte, s.Parties())
+	for i := range all {
+		if i == s.self {
+			all[i] = own
+			continue
+		}
+		received, err := s.receiveWhole(ctx, i, h, limit)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = received
+	}
+	return all, nil
+}
+
+// receiveWhole receives a payload of at most limit bytes that fits one frame.
+func (s *Session) receiveWhole(ctx context.Context, from int, h header, limit int) ([]byte, error) {
+	payload, _, err := s.receive(ctx, from, h, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(payload) > limit {
+		return nil, s.fail(from, &h, deviation("payload of %d bytes, at most %d are allowed", len(payload), limit))
+	}
+	return payload, nil
+}
+
+// Reduction describes one sum along a plan.
+type Reduction struct {
+	Kind  string
+	Class Class
+	Plan  Plan
+	Size  int // bytes of the vector, the same at every party of the plan
+	// Load writes this party's addend for the bytes from offset on into chunk.
+	Load func(offset int, chunk []byte) error
+	// Add adds src to dst, word by word; both have the same length.
+	Add func(dst, src []byte)
+	// Store takes the total at the root; chunk is valid during the call.
+	Store func(offset int, chunk []byte) error
+}
+
+// Reduce adds the parties' vectors along the plan, chunk by chunk: an inner node adds a chunk and
+// sends it on while the next arrives, so that it holds one chunk and not the vector. Parties that
+// are not in the plan call it too and do nothing. Nothing of a sum that failed is to be used.
+func (s *Session) Reduce(ctx context.Context, r Reduction) error {
+	operation := s.next()
+	if !r.Plan.Has(s.self) {
+		return nil
+	}
+	for offset, n := 0, uint32(0); offset < r.Size; offset, n = offset+s.config.Chunk, n+1 {
+		h := header{class: r.Class, kind: r.Kind, operation: operation, size: uint64(r.Size), chunk: n}
+		if err := s.reduceChunk(ctx, &r, h, offset); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reduceChunk does one chunk of a Reduce: own addend, children's, then up or out.
+func (s *Session) reduceChunk(ctx context.Context, r *Reduction, h header, offset int) error {
+	size := min(s.config.Chunk, r.Size-offset)
+	if cap(s.chunk) < size {
+		s.chunk = make([]byte, s.config.Chunk)
+	}
+	chunk := s.chunk[:size]
+	if err := r.Load(offset, chunk); err != nil {
+		return fmt.Errorf("operation %d (%s): %w", h.operation, h.kind, err)
+	}
+	for _, child := range r.Plan.Children[s.self] {
+		payload, storage, err := s.receive(ctx, child, h, s.incoming)
+		if err != nil {
+			return err
+		}
+		s.incoming = storage
+		if len(payload) != size {
+			return s.fail(child, &h, deviation("chunk %d has %d bytes, want %d", h.chunk, len(payload), size))
+		}
+		r.Add(chunk, payload)
+	}
+	if r.Plan.Root != s.self {
+		return s.send(ctx, r.Plan.Parent[s.self], h, chunk)
+	}
+	return r.Store(offset, chunk)
+}

@@ -1,0 +1,129 @@
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// DomainContract separates signatures on contracts from all others.
+const DomainContract = "hanse contract v1"
+
+// contractFormat is the first field of every contract.
+const contractFormat = "hanse-contract-v1"
+
+// Facts is what a party says of its data before it consents: numbers, never values.
+type Facts struct {
+	Name    string    `toml:"name"`
+	ID      keys.ID   `toml:"id"`
+	Role    string    `toml:"role"` // "active" or "passive"
+	Rows    int       `toml:"rows"`
+	Columns int       `toml:"columns"`
+	Rowset  keys.Hash `toml:"rowset"` // digest of its sorted row ids
+}
+
+// Opening is a value that a party learns by design.
+type Opening struct {
+	To      string `toml:"to"`
+	Kind    string `toml:"kind"`
+	Count   int64  `toml:"count"`
+	Meaning string `toml:"meaning"` // one sentence for people: what follows from it
+}
+
+// Message is a kind of frame a party sends, with its budget.
+type Message struct {
+	From  string `toml:"from"`
+	Kind  string `toml:"kind"`
+	Class string `toml:"class"`
+	Bytes int64  `toml:"bytes"` // payload bytes at most; 0 for a few hundred bytes of control
+}
+
+// Contract is a job together with what each party brings, what will leave each machine and what
+// each learns. Counter-signed by all parties it is in force; its hash is in every frame.
+type Contract struct {
+	Format   string    `toml:"format"`
+	JobText  string    `toml:"job"`
+	Parties  []Facts   `toml:"party"`
+	Openings []Opening `toml:"opening"`
+	Messages []Message `toml:"message"`
+
+	Job            *Job `toml:"-"`
+	*keys.Document `toml:"-"`
+}
+
+// NewContract renders an unsigned contract.
+func NewContract(job *Job, parties []Facts, openings []Opening, messages []Message) (*Contract, error) {
+	text, err := job.Text()
+	if err != nil {
+		return nil, err
+	}
+	c := &Contract{Format: contractFormat, JobText: string(text), Parties: parties, Openings: openings, Messages: messages, Job: job}
+	var b bytes.Buffer
+	if err := toml.NewEncoder(&b).Encode(c); err != nil {
+		return nil, fmt.Errorf("contract of job %q: %w", job.Name, err)
+	}
+	c.Document = keys.NewDocument(DomainContract, b.Bytes())
+	return c, nil
+}
+
+// ParseContract reads a contract and the signatures it bears, which must be right but need not be
+// complete; see Complete.
+func ParseContract(text []byte) (*Contract, error) {
+	doc, err := keys.ParseDocument(DomainContract, text)
+	if err != nil {
+		return nil, err
+	}
+	c := &Contract{Document: doc}
+	if err := keys.DecodeStrict("contract", doc.Body, c); err != nil {
+		return nil, err
+	}
+	if c.Format != contractFormat {
+		return nil, fmt.Errorf("contract: format is %q, want %q", c.Format, contractFormat)
+	}
+	if c.Job, err = ParseJob([]byte(c.JobText)); err != nil {
+		return nil, err
+	}
+	if len(c.Parties) != len(c.Job.Parties) {
+		return nil, fmt.Errorf("contract of job %q: facts of %d parties, the job has %d", c.Job.Name, len(c.Parties), len(c.Job.Parties))
+	}
+	for i, f := range c.Parties {
+		if f.Name != c.Job.Parties[i] {
+			return nil, fmt.Errorf("contract of job %q: party %d is %q, the job says %q", c.Job.Name, i+1, f.Name, c.Job.Parties[i])
+		}
+	}
+	return c, nil
+}
+
+// Complete says whether every party has signed, naming those who have not.
+func (c *Contract) Complete() error {
+	var ids []keys.ID
+	for _, p := range c.Parties {
+		ids = append(ids, p.ID)
+	}
+	missing := c.Missing(ids)
+	if len(missing) == 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range c.Parties {
+		for _, id := range missing {
+			if p.ID == id {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return fmt.Errorf("the contract of job %q is not in force: %s must still sign it", c.Job.Name, strings.Join(names, ", "))
+}
+
+// Members returns the parties as a session wants them.
+func (c *Contract) Members() []Party {
+	var parties []Party
+	for _, f := range c.Parties {
+		parties = append(parties, Party{Name: f.Name, ID: f.ID})
+	}
+	return parties
+}

@@ -1,0 +1,189 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// DefaultChunk is the payload of one frame of a reduce, in bytes.
+const DefaultChunk = 1 << 20
+
+// Party is a member inside a session.
+type Party struct {
+	Name string
+	ID   keys.ID
+}
+
+// SessionConfig is what the parties of a session agreed on before it starts.
+type SessionConfig struct {
+	Contract keys.Hash
+	Number   uint32           // 1 for the first run of a contract, one more for each resumption
+	Parties  []Party          // in the contract's order; indices everywhere are into this list
+	Key      *keys.PrivateKey // this party's identity
+	Chunk    int              // bytes; a multiple of 8; 0 means DefaultChunk
+}
+
+// Session is one execution of a contract among its parties: numbered operations over one mesh.
+// All parties call the same operations in the same order. It is not safe for concurrent use,
+// Waiting excepted. After an error it is of no further use: the parties start a new session.
+type Session struct {
+	config    SessionConfig
+	self      int
+	mesh      Mesh
+	sent      []uint64 // next sequence number to each party
+	received  []uint64 // next sequence number from each party
+	operation uint64
+	outgoing  []byte // header under construction
+	chunk     []byte // own chunk of a reduce
+	incoming  []byte // a child's chunk of a reduce
+	pairs     []*PairSecret
+	failed    error
+
+	mu      sync.Mutex
+	waiting Waiting
+}
+
+// Waiting tells what a session is blocked on.
+type Waiting struct {
+	Peer  string
+	Kind  string
+	Since time.Time
+}
+
+// NewSession starts a session over a mesh that links all parties, and agrees on fresh pair
+// secrets (see PairSecret). It returns when every party's signed ephemeral key has come.
+func NewSession(ctx context.Context, mesh Mesh, config SessionConfig) (*Session, error) {
+	if config.Chunk == 0 {
+		config.Chunk = DefaultChunk
+	}
+	if config.Chunk%8 != 0 || config.Chunk < 8 || config.Chunk > MaxFrame-headerSize-MaxKind {
+		return nil, fmt.Errorf("chunk of %d bytes: want a multiple of 8 up to %d", config.Chunk, MaxFrame-headerSize-MaxKind)
+	}
+	self := slices.IndexFunc(config.Parties, func(p Party) bool { return p.ID == config.Key.ID() })
+	if self < 0 {
+		return nil, fmt.Errorf("contract %s does not name this node", config.Contract.Short())
+	}
+	q := len(config.Parties)
+	s := &Session{config: config, self: self, mesh: mesh, sent: make([]uint64, q), received: make([]uint64, q)}
+	if err := s.agree(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Self returns this party's index.
+func (s *Session) Self() int { return s.self }
+
+// Parties returns how many parties there are.
+func (s *Session) Parties() int { return len(s.config.Parties) }
+
+// Name returns the name of party i.
+func (s *Session) Name(i int) string { return s.config.Parties[i].Name }
+
+// Operations returns how many collective operations the session has run.
+func (s *Session) Operations() uint64 { return s.operation }
+
+// Waiting returns what the session is blocked on; the zero value when it is not. It may be
+// called from any goroutine.
+func (s *Session) Waiting() Waiting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
+}
+
+// Traffic returns the bytes sent to and received from party i.
+func (s *Session) Traffic(i int) (sent, received int64) {
+	if i == s.self {
+		return 0, 0
+	}
+	return s.mesh.Traffic(s.config.Parties[i].ID)
+}
+
+// next begins an operation: its number is the same at all parties.
+func (s *Session) next() uint64 {
+	s.operation++
+	return s.operation
+}
+
+// send writes one frame of an operation to party to.
+func (s *Session) send(ctx context.Context, to int, h header, payload []byte) error {
+	if s.failed != nil {
+		return s.failed
+	}
+	h.contract, h.session, h.sequence = s.config.Contract, s.config.Number, s.sent[to]
+	s.outgoing = h.appendTo(s.outgoing[:0])
+	s.await(to, h.kind)
+	err := s.mesh.Send(ctx, s.config.Parties[to].ID, s.outgoing, payload)
+	s.await(-1, "")
+	if err != nil {
+		return s.fail(to, &h, err)
+	}
+	s.sent[to]++
+	return nil
+}
+
+// receive reads the next frame of an operation from party from and returns its payload, which
+// shares memory with buf. A frame that is not exactly the one wanted is a deviation.
+func (s *Session) receive(ctx context.Context, from int, want header, buf []byte) (payload, storage []byte, err error) {
+	if s.failed != nil {
+		return nil, buf, s.failed
+	}
+	want.contract, want.session, want.sequence = s.config.Contract, s.config.Number, s.received[from]
+	s.await(from, want.kind)
+	frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
+	s.await(-1, "")
+	if err != nil {
+		return nil, buf, s.fail(from, &want, err)
+	}
+	h, payload, err := parseHeader(frame)
+	if err != nil {
+		return nil, frame, s.fail(from, &want, deviation("%v", err))
+	}
+	if want.size == anySize {
+		want.size = uint64(len(payload))
+	}
+	if d := h.differs(&want); d != "" {
+		return nil, frame, s.fail(from, &want, deviation("frame %d refused: %s", h.sequence, d))
+	}
+	s.received[from]++
+	return payload, frame, nil
+}
+
+// fail makes the session unusable and returns why, naming the peer and the step.
+func (s *Session) fail(peer int, h *header, err error) error {
+	if id, ok := gone(err); ok { // a mesh may report another peer than the one being waited for
+		for i, p := range s.config.Parties {
+			if p.ID == id {
+				peer = i
+			}
+		}
+		var g *GoneError
+		errors.As(err, &g)
+		err = &namedGone{g}
+	}
+	s.failed = &StepError{Peer: s.Name(peer), Operation: h.operation, Kind: h.kind, Err: err}
+	return s.failed
+}
+
+// namedGone reads without the peer's id, since the StepError around it gives the name.
+type namedGone struct{ *GoneError }
+
+func (e *namedGone) Error() string { return "gone: " + e.Reason }
+func (e *namedGone) Unwrap() error { return e.GoneError }
+
+// await records what the session is blocked on; peer -1 means nothing.
+func (s *Session) await(peer int, kind string) {
+	var w Waiting
+	if peer >= 0 {
+		w = Waiting{Peer: s.Name(peer), Kind: kind, Since: time.Now()}
+	}
+	s.mu.Lock()
+	s.waiting = w
+	s.mu.Unlock()
+}
