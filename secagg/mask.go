@@ -1,0 +1,87 @@
+package secagg
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"fmt"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// maskBlock is how many bytes of key stream are made at a time: it stays in the first-level cache.
+const maskBlock = 16 << 10
+
+// masker owns a session's pairwise masks. The mask of the sum with number s between two parties
+// is the AES-256-CTR key stream under a key derived from their pair secret and s; the party with
+// the lower id adds it, the other subtracts it (Bonawitz et al. 2017, section 4.1, without
+// self-masks).
+type masker struct {
+	pairs []maskPair
+	next  uint64 // the smallest sum number whose masks were not drawn yet
+}
+
+// maskPair is a pair secret and the sign of its masks at this party.
+type maskPair struct {
+	secret   *protocol.PairSecret
+	subtract bool
+}
+
+// newMasker collects the pairs of a session for this party: everybody else, the root included.
+func newMasker(self int, parties []keys.ID, pair func(i int) *protocol.PairSecret) *masker {
+	m := &masker{next: 1}
+	for i, id := range parties {
+		if i != self {
+			m.pairs = append(m.pairs, maskPair{secret: pair(i), subtract: parties[self].Compare(id) > 0})
+		}
+	}
+	return m
+}
+
+// draw returns the masks of one sum. Asking twice for the same sum, or for an older one, is an
+// error: a mask used on two vectors would show their difference.
+func (m *masker) draw(sum uint64, ring Ring) (*maskStream, error) {
+	if sum < m.next {
+		return nil, fmt.Errorf("masks of sum %d were drawn before: a mask is used once", sum)
+	}
+	m.next = sum + 1
+	s := &maskStream{ring: ring, streams: make([]cipher.Stream, len(m.pairs)), subtract: make([]bool, len(m.pairs))}
+	for i, p := range m.pairs {
+		key, err := p.secret.Derive(fmt.Sprintf("mask|%s|%d", ring, sum), 32)
+		if err != nil {
+			return nil, fmt.Errorf("mask of sum %d: %w", sum, err)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("mask of sum %d: %w", sum, err)
+		}
+		s.streams[i] = cipher.NewCTR(block, make([]byte, aes.BlockSize))
+		s.subtract[i] = p.subtract
+	}
+	return s, nil
+}
+
+// maskStream yields one sum's masks in order, each byte once.
+type maskStream struct {
+	ring     Ring
+	streams  []cipher.Stream
+	subtract []bool
+	zero     [maskBlock]byte
+	key      [maskBlock]byte
+}
+
+// apply adds the next masks to vector.
+func (s *maskStream) apply(vector []byte) {
+	for len(vector) > 0 {
+		n := min(maskBlock, len(vector))
+		for i, stream := range s.streams {
+			stream.XORKeyStream(s.key[:n], s.zero[:n])
+			if s.subtract[i] {
+				s.ring.Sub(vector[:n], s.key[:n])
+			} else {
+				s.ring.Add(vector[:n], s.key[:n])
+			}
+		}
+		vector = vector[n:]
+	}
+}

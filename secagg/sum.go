@@ -1,0 +1,127 @@
+package secagg
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// MinParties is the smallest number of parties among whom a masked sum hides anything: with two,
+// the root subtracts its own addend.
+const MinParties = 3
+
+// Masked runs secure sums in a session. All parties call the same sums in the same order.
+type Masked struct {
+	session  *protocol.Session
+	topology protocol.Topology
+	masks    *masker
+	sums     uint64
+}
+
+// NewMasked prepares masked sums over a session along the given topology. Fewer than MinParties
+// parties are refused.
+func NewMasked(session *protocol.Session, ids []keys.ID, topology protocol.Topology) (*Masked, error) {
+	if len(ids) != session.Parties() {
+		return nil, fmt.Errorf("masked sums: %d ids for %d parties", len(ids), session.Parties())
+	}
+	if len(ids) < MinParties {
+		return nil, fmt.Errorf("masked sums need at least %d parties, this session has %d: the root of a sum of two knows the other's addend", MinParties, len(ids))
+	}
+	return &Masked{session: session, topology: topology, masks: newMasker(session.Self(), ids, session.Pair)}, nil
+}
+
+// SumTurns adds vectors of 16-bit turns. At the root v becomes the total; elsewhere it is left
+// as it was.
+func (m *Masked) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
+	return m.sum(ctx, kind, root, Turns16, len(v),
+		func(first int, chunk []byte) {
+			for i, w := range v[first : first+len(chunk)/2] {
+				binary.LittleEndian.PutUint16(chunk[2*i:], w)
+			}
+		},
+		func(first int, chunk []byte) {
+			for i := range len(chunk) / 2 {
+				v[first+i] = binary.LittleEndian.Uint16(chunk[2*i:])
+			}
+		})
+}
+
+// SumTurns32 adds vectors of 32-bit turns, like SumTurns.
+func (m *Masked) SumTurns32(ctx context.Context, kind string, root int, v []uint32) error {
+	return m.sum(ctx, kind, root, Turns32, len(v),
+		func(first int, chunk []byte) {
+			for i, w := range v[first : first+len(chunk)/4] {
+				binary.LittleEndian.PutUint32(chunk[4*i:], w)
+			}
+		},
+		func(first int, chunk []byte) {
+			for i := range len(chunk) / 4 {
+				v[first+i] = binary.LittleEndian.Uint32(chunk[4*i:])
+			}
+		})
+}
+
+// SumWords adds vectors of 64-bit words modulo 2^64, like SumTurns.
+func (m *Masked) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+	return m.sum(ctx, kind, root, Fixed64, len(v),
+		func(first int, chunk []byte) {
+			for i, w := range v[first : first+len(chunk)/8] {
+				binary.LittleEndian.PutUint64(chunk[8*i:], w)
+			}
+		},
+		func(first int, chunk []byte) {
+			for i := range len(chunk) / 8 {
+				v[first+i] = binary.LittleEndian.Uint64(chunk[8*i:])
+			}
+		})
+}
+
+// SumFixed adds vectors of real numbers in the encoding f; at the root v becomes the total, exact
+// for the rounded addends. A value that is not finite or beyond the bound is a *RangeError and
+// nothing is sent.
+func (m *Masked) SumFixed(ctx context.Context, kind string, root int, f Fixed, v []float64) error {
+	if err := f.check(kind, m.session.Parties()); err != nil {
+		return err
+	}
+	words := make([]uint64, len(v))
+	if err := f.encode(kind, words, v); err != nil {
+		return err
+	}
+	if err := m.SumWords(ctx, kind, root, words); err != nil {
+		return err
+	}
+	if m.session.Self() == root {
+		f.decode(v, words)
+	}
+	return nil
+}
+
+// sum runs one masked sum of n words; load and store move words between the caller's vector,
+// from index first on, and a chunk of the wire.
+func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte)) error {
+	m.sums++
+	masks, err := m.masks.draw(m.sums, ring)
+	if err != nil {
+		return err
+	}
+	word := ring.WordSize()
+	return m.session.Reduce(ctx, protocol.Reduction{
+		Kind:  kind,
+		Class: protocol.ClassMasked,
+		Plan:  protocol.PlanFor(m.topology, m.session.Parties(), root),
+		Size:  n * word,
+		Load: func(offset int, chunk []byte) error {
+			load(offset/word, chunk)
+			masks.apply(chunk)
+			return nil
+		},
+		Add: ring.Add,
+		Store: func(offset int, chunk []byte) error {
+			store(offset/word, chunk)
+			return nil
+		},
+	})
+}
