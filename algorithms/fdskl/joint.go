@@ -1,0 +1,214 @@
+package fdskl
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
+)
+
+// joint is the objective when several active parties each hold the angles and coefficients of
+// their own features, and labels of some rows. Every party evaluates it at the same time, the
+// passive ones with no variables. Per evaluation: each owner of labels learns the scores of its
+// rows, each active party learns the derivatives of all rows, everybody learns the value.
+type joint struct {
+	*trainer
+	held  *angles
+	root  float64
+	owner []int // [row]: position among the actives of the party whose label counts
+}
+
+// newJoint prepares the objective over opened angles.
+func (t *trainer) newJoint(held *angles) *joint {
+	return &joint{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))}
+}
+
+// size returns the number of this party's variables: its coefficients, and at the leader the
+// intercept behind them.
+func (o *joint) size() int {
+	switch o.rank {
+	case -1:
+		return 0
+	case 0:
+		return o.held.count + 1
+	}
+	return o.held.count
+}
+
+// agree settles whose label counts for each row: the first active party's that has one.
+func (o *joint) agree(ctx context.Context) error {
+	o.owner = make([]int, o.Rows)
+	for j := range o.owner {
+		o.owner[j] = -1
+	}
+	for k := len(o.actives) - 1; k >= 0; k-- {
+		data, err := o.Network.Broadcast(ctx, "labelled", o.actives[k], o.labelled(k), (o.Rows+7)/8)
+		if err != nil {
+			return err
+		}
+		if len(data) != (o.Rows+7)/8 {
+			return fmt.Errorf("labelled: %s sent %d bytes for %d rows", o.Names[o.actives[k]], len(data), o.Rows)
+		}
+		for j := range o.owner {
+			if data[j/8]>>(j%8)&1 == 1 {
+				o.owner[j] = k
+			}
+		}
+	}
+	missing := 0
+	for _, k := range o.owner {
+		if k < 0 {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return fmt.Errorf("%d of %d rows have no label at any active party", missing, o.Rows)
+	}
+	return nil
+}
+
+// labelled returns the bitmap of rows that the k-th active party has labels for, nil elsewhere.
+func (o *joint) labelled(k int) []byte {
+	if o.rank != k {
+		return nil
+	}
+	bits := make([]byte, (o.Rows+7)/8)
+	for j, y := range o.target.values {
+		if !math.IsNaN(y) {
+			bits[j/8] |= 1 << (j % 8)
+		}
+	}
+	return bits
+}
+
+// Evaluate returns the objective and writes this party's part of the gradient.
+func (o *joint) Evaluate(ctx context.Context, x, grad []float64) (float64, error) {
+	scores, err := o.scores(ctx, x)
+	if err != nil {
+		return 0, err
+	}
+	value, derivatives, err := o.derivatives(ctx, scores)
+	if err != nil {
+		return 0, err
+	}
+	clear(grad)
+	if o.rank >= 0 {
+		o.gradient(x, derivatives, grad)
+		value += o.Params.Lambda / 2 * floats.Dot(x[:o.held.count], x[:o.held.count])
+	}
+	total := []float64{value}
+	err = sumScalars(ctx, o.Network, "objective", o.Self, o.leader(), total)
+	return total[0], err
+}
+
+// scores opens f_j to the owner of row j's label.
+func (o *joint) scores(ctx context.Context, x []float64) ([]float64, error) {
+	own := make([]float64, o.Rows)
+	if o.rank >= 0 {
+		w := x[:o.held.count]
+		eachRow(o.Rows, o.Workers, func(lo, hi int) {
+			for j := lo; j < hi; j++ {
+				own[j] = o.cosine.Dot(o.held.row(j), w) / o.root
+				if o.rank == 0 {
+					own[j] += x[o.held.count]
+				}
+			}
+		})
+	}
+	scores := make([]float64, o.Rows)
+	for k, active := range o.actives {
+		rows := o.rowsOf(k)
+		part := make([]float64, len(rows))
+		for i, j := range rows {
+			part[i] = own[j]
+		}
+		if err := o.Network.SumReals(ctx, "scores", active, part); err != nil {
+			return nil, err
+		}
+		if o.rank == k {
+			o.opened("scores", len(part))
+		}
+		for i, j := range rows {
+			scores[j] = part[i]
+		}
+	}
+	return scores, nil
+}
+
+// rowsOf returns the rows whose labels the k-th active party owns.
+func (o *joint) rowsOf(k int) []int {
+	var rows []int
+	for j, owner := range o.owner {
+		if owner == k {
+			rows = append(rows, j)
+		}
+	}
+	return rows
+}
+
+// derivatives computes L' on the rows this party owns and opens the derivatives of all rows to
+// every active party; the loss returned is that of the own rows, as a part of the mean.
+func (o *joint) derivatives(ctx context.Context, scores []float64) (loss float64, all []float64, err error) {
+	own := make([]float64, o.Rows)
+	if o.rank >= 0 {
+		for _, j := range o.rowsOf(o.rank) {
+			y := o.target.values[j]
+			loss += o.loss.Value(scores[j], y) / float64(o.Rows)
+			own[j] = o.loss.Derivative(scores[j], y)
+		}
+	}
+	for k, active := range o.actives {
+		v := append([]float64(nil), own...)
+		if err := o.Network.SumReals(ctx, "derivatives", active, v); err != nil {
+			return 0, nil, err
+		}
+		if o.rank == k {
+			all = v
+			o.opened("derivatives", len(v))
+		}
+	}
+	return loss, all, nil
+}
+
+// gradient writes the gradient of this party's coefficients.
+func (o *joint) gradient(x, derivatives, grad []float64) {
+	n := o.held.count
+	parts := make([][]float64, shards)
+	eachShard(o.Rows, o.Workers, func(s, lo, hi int) {
+		parts[s] = make([]float64, n)
+		phi := make([]float64, n)
+		for j := lo; j < hi; j++ {
+			o.cosine.Features64(phi, o.held.row(j))
+			floats.AddScaled(parts[s], derivatives[j]/(o.root*float64(o.Rows)), phi)
+		}
+	})
+	for _, p := range parts {
+		floats.Add(grad[:n], p)
+	}
+	floats.AddScaled(grad[:n], o.Params.Lambda, x[:n])
+	if o.rank == 0 {
+		grad[n] = floats.Sum(derivatives) / float64(o.Rows)
+	}
+}
+
+// Dots sums the parties' inner products and tells all.
+func (o *joint) Dots(ctx context.Context, pairs []lbfgs.Pair) ([]float64, error) {
+	out := dots(pairs)
+	return out, sumScalars(ctx, o.Network, "products", o.Self, o.leader(), out)
+}
+
+// coefficients turns the solution into alpha and, at the leader, the intercept.
+func (o *joint) coefficients(x []float64) (alpha []float64, intercept float64) {
+	if o.rank < 0 {
+		return nil, 0
+	}
+	alpha = append(alpha, x[:o.held.count]...)
+	floats.Scale(1/o.root, alpha)
+	if o.rank == 0 {
+		intercept = x[o.held.count]
+	}
+	return alpha, intercept
+}

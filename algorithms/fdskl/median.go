@@ -1,0 +1,94 @@
+package fdskl
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// medianPairs is how many pairs of rows the median heuristic samples.
+const medianPairs = 1000
+
+// width agrees on the kernel width sigma: the job's, or else the median of the distances of
+// sampled pairs of rows. The pairs come from the public seed; each party's share of their squared
+// distances enters a secure sum that opens the distances to the leader, who tells sigma to all.
+func (t *trainer) width(ctx context.Context) error {
+	if t.kernel.Sigma > 0 {
+		return nil
+	}
+	known, err := t.savedWidth()
+	if err != nil {
+		return err
+	}
+	sigma := []float64{known}
+	if err := broadcastReals(ctx, t.Network, "width-known", t.leader(), sigma); err != nil {
+		return err
+	}
+	if sigma[0] == 0 {
+		if sigma[0], err = t.medianDistance(ctx); err != nil {
+			return err
+		}
+		if err := broadcastReals(ctx, t.Network, "width", t.leader(), sigma); err != nil {
+			return err
+		}
+	}
+	t.kernel.Sigma = sigma[0]
+	return t.saveWidth()
+}
+
+// medianDistance returns the median distance of the sampled pairs at the leader, 0 elsewhere.
+func (t *trainer) medianDistance(ctx context.Context) (float64, error) {
+	squares := make([]float64, medianPairs)
+	for k, p := range samplePairs(t.Params.Seed, t.Rows) {
+		for _, part := range t.Parts {
+			squares[k] += squaredDistance(part.Rows, p[0], p[1])
+		}
+		squares[k] = min(squares[k], RealBound)
+	}
+	if err := t.Network.SumReals(ctx, "distances", t.leader(), squares); err != nil {
+		return 0, err
+	}
+	if t.Self != t.leader() {
+		return 0, nil
+	}
+	t.opened("distances", medianPairs)
+	slices.Sort(squares)
+	median := math.Sqrt(squares[medianPairs/2])
+	if median == 0 {
+		return 1, nil // most rows are equal: any width serves
+	}
+	return median, nil
+}
+
+// samplePairs draws pairs of different rows from the public seed, the same at every party.
+func samplePairs(seed string, rows int) [][2]int {
+	h := keys.HashOf("hanse median pairs v1", []byte(seed))
+	rng := rand.New(rand.NewChaCha8(h))
+	pairs := make([][2]int, medianPairs)
+	for k := range pairs {
+		i, j := rng.IntN(rows), rng.IntN(max(rows-1, 1))
+		if j >= i && rows > 1 {
+			j++
+		}
+		pairs[k] = [2]int{i, j}
+	}
+	return pairs
+}
+
+// savedWidth returns the width that an earlier session agreed on, 0 when there was none.
+func (t *trainer) savedWidth() (float64, error) {
+	data, err := t.Vault.Load("width")
+	if err != nil || len(data) != 8 {
+		return 0, err
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(data)), nil
+}
+
+// saveWidth keeps the agreed width.
+func (t *trainer) saveWidth() error {
+	return t.Vault.Save("width", binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.kernel.Sigma)))
+}

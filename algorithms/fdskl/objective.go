@@ -1,0 +1,118 @@
+package fdskl
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
+)
+
+// shards is into how many runs of rows a pass over the angles is cut. The number is fixed, so that
+// sums are rounded alike on any number of cores.
+const shards = 16
+
+// local is the objective of a party that holds all angles and all labels:
+//
+//	1/N sum_j L(f_j, y_j) + lambda/2 |w|^2,  f_j = w . phi_j / sqrt(D) + intercept,
+//
+// over x = (w, intercept), where phi = sqrt(2) cos and alpha = w / sqrt(D): |w| is |f|.
+type local struct {
+	*trainer
+	held *angles
+	root float64 // sqrt(D)
+}
+
+// newLocal prepares the objective over opened angles.
+func (t *trainer) newLocal(held *angles) *local {
+	return &local{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))}
+}
+
+// size returns the number of variables.
+func (o *local) size() int { return o.held.count + 1 }
+
+// Evaluate returns the objective at x and writes its gradient: one pass over the angles.
+func (o *local) Evaluate(_ context.Context, x, grad []float64) (float64, error) {
+	n := o.held.count
+	w, intercept := x[:n], x[n]
+	grads := make([][]float64, shards)
+	losses := make([]float64, shards)
+	eachShard(o.Rows, o.Workers, func(s, lo, hi int) {
+		grads[s] = make([]float64, n+1)
+		losses[s] = o.pass(lo, hi, w, intercept, grads[s])
+	})
+	clear(grad)
+	var value float64
+	for s := range shards {
+		value += losses[s]
+		floats.Add(grad, grads[s])
+	}
+	floats.AddScaled(grad[:n], o.Params.Lambda, w)
+	return value + o.Params.Lambda/2*floats.Dot(w, w), nil
+}
+
+// pass adds rows [lo, hi) to the gradient and returns their part of the mean loss.
+func (o *local) pass(lo, hi int, w []float64, intercept float64, grad []float64) (loss float64) {
+	n := o.held.count
+	phi := make([]float64, n)
+	weight := 1 / float64(o.Rows)
+	for j := lo; j < hi; j++ {
+		y := o.target.values[j]
+		o.cosine.Features64(phi, o.held.row(j))
+		f := floats.Dot(w, phi)/o.root + intercept
+		loss += weight * o.loss.Value(f, y)
+		g := weight * o.loss.Derivative(f, y)
+		if g != 0 {
+			floats.AddScaled(grad[:n], g/o.root, phi)
+			grad[n] += g
+		}
+	}
+	return loss
+}
+
+// Dots returns inner products of vectors that are all here.
+func (o *local) Dots(_ context.Context, pairs []lbfgs.Pair) ([]float64, error) {
+	return dots(pairs), nil
+}
+
+// coefficients turns the solution into alpha and intercept.
+func (o *local) coefficients(x []float64) (alpha []float64, intercept float64) {
+	alpha = append(alpha, x[:o.held.count]...)
+	floats.Scale(1/o.root, alpha)
+	return alpha, x[o.held.count]
+}
+
+// dots returns the inner product of each pair.
+func dots(pairs []lbfgs.Pair) []float64 {
+	out := make([]float64, len(pairs))
+	for i, p := range pairs {
+		out[i] = p.Dot()
+	}
+	return out
+}
+
+// eachShard calls f for each of the fixed shards of n rows, on up to workers goroutines, and
+// returns when all are done.
+func eachShard(n, workers int, f func(shard, lo, hi int)) {
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(workers, shards) {
+		wg.Go(func() {
+			for s := range next {
+				f(s, n*s/shards, n*(s+1)/shards)
+			}
+		})
+	}
+	for s := range shards {
+		next <- s
+	}
+	close(next)
+	wg.Wait()
+}
+
+// eachRow calls f for the shards of n rows.
+func eachRow(n, workers int, f func(lo, hi int)) {
+	eachShard(n, workers, func(_, lo, hi int) { f(lo, hi) })
+}

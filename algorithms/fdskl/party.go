@@ -1,0 +1,180 @@
+package fdskl
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Part is the columns of one owner: its normalised rows, the way they were normalised, and the
+// owner's phases. A party of a federation has one part; the pooled computation has them all.
+type Part struct {
+	Owner      keys.ID
+	Normaliser *kernel.Normaliser
+	Rows       *kernel.Matrix
+	Phase      PhaseSeed
+}
+
+// Labels is what an active party knows of the target.
+type Labels struct {
+	Values  []float64 // per row: -1 or +1, or a real number; NaN where the party has no label
+	Classes [2]string // names of -1 and +1; empty for a regression
+}
+
+// Vault keeps what a killed party needs; package vault implements it on a disk.
+type Vault interface {
+	Load(name string) ([]byte, error) // nil when there is none
+	Save(name string, data []byte) error
+	Append(name string, record []byte) error
+	Records(name string, most int, each func(record []byte) error) (int, error)
+	Remove(name string) error
+}
+
+// Progress tells how far a party is.
+type Progress struct {
+	Step   string
+	Done   int
+	Total  int
+	Metric float64 // objective or running loss; NaN when there is none
+}
+
+// Party is one party's part of a training.
+type Party struct {
+	Self    int
+	Names   []string // all parties, in the job's order
+	Params  Params   // with defaults
+	Privacy string   // Published or Masked
+	Parts   []Part
+	Rows    int
+	Labels  *Labels // nil at a passive party
+	Network Network
+	Vault   Vault
+	Workers int // goroutines for arithmetic; 0 means all cores
+
+	// Report is called with the party's progress, Opened with what it learned; both may be nil.
+	Report func(Progress)
+	Opened func(kind string, count int64)
+}
+
+// trainer is a Party with what training derives from it.
+type trainer struct {
+	*Party
+	loss    kernel.Loss
+	kernel  kernel.Kernel
+	cosine  *kernel.Table
+	cosines []float64 // sqrt(2) cos by turn, for one angle at a time
+	actives []int     // indices of the active parties
+	rank    int       // this party's position among the actives, -1 for a passive one
+	target  target
+	radians []float64 // published: the sum of the parts' phases, once asked for
+}
+
+// newTrainer checks a party's inputs against the job.
+func newTrainer(p *Party) (*trainer, error) {
+	t := &trainer{Party: p, cosine: kernel.NewTable(), rank: -1}
+	t.cosines = allCosines(t.cosine)
+	if t.Workers == 0 {
+		t.Workers = runtime.GOMAXPROCS(0)
+	}
+	var err error
+	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
+		return nil, err
+	}
+	if t.kernel.Kind, err = kernel.ParseKind(p.Params.Kernel); err != nil {
+		return nil, err
+	}
+	t.kernel.Sigma = p.Params.Sigma
+	for k, name := range p.Params.Active {
+		i := slices.Index(p.Names, name)
+		t.actives = append(t.actives, i)
+		if i == p.Self {
+			t.rank = k
+		}
+	}
+	if t.rank >= 0 {
+		if p.Labels == nil || len(p.Labels.Values) != p.Rows {
+			return nil, fmt.Errorf("%s is active and has no labels for its %d rows", p.Names[p.Self], p.Rows)
+		}
+		t.target = newTarget(p.Params.Target, p.Labels.Values)
+	}
+	return t, nil
+}
+
+// allCosines lists the table's entries.
+func allCosines(table *kernel.Table) []float64 {
+	turns := make([]uint16, 1<<16)
+	for i := range turns {
+		turns[i] = uint16(i)
+	}
+	cosines := make([]float64, len(turns))
+	table.Features64(cosines, turns)
+	return cosines
+}
+
+// target maps labels to what the solver sees: regression targets are standardised.
+type target struct {
+	mean, scale float64
+	values      []float64 // NaN where there is no label
+}
+
+// newTarget standardises a regression target; classes stay -1 and +1.
+func newTarget(kind string, labels []float64) target {
+	t := target{scale: 1, values: labels}
+	if kind != Regression {
+		return t
+	}
+	var n, sum, squares float64
+	for _, y := range labels {
+		if !math.IsNaN(y) {
+			n++
+			sum += y
+		}
+	}
+	t.mean = sum / n
+	for _, y := range labels {
+		if !math.IsNaN(y) {
+			squares += (y - t.mean) * (y - t.mean)
+		}
+	}
+	if squares > 0 {
+		t.scale = math.Sqrt(squares / n)
+	}
+	t.values = make([]float64, len(labels))
+	for i, y := range labels {
+		t.values[i] = (y - t.mean) / t.scale
+	}
+	return t
+}
+
+// share returns the features [first, first+count) whose coefficients belong to the k-th active
+// party under the fixed schedule: equal contiguous shares.
+func (t *trainer) share(k int) (first, count int) {
+	return share(t.Params.Features, len(t.actives), k)
+}
+
+// share cuts n features into equal contiguous parts and returns the k-th.
+func share(n, parts, k int) (first, count int) {
+	first = n * k / parts
+	return first, n*(k+1)/parts - first
+}
+
+// leader is the first active party: it roots what one party must root.
+func (t *trainer) leader() int { return t.actives[0] }
+
+// report tells the progress, if anybody listens.
+func (t *trainer) report(step string, done, total int, metric float64) {
+	if t.Report != nil {
+		t.Report(Progress{Step: step, Done: done, Total: total, Metric: metric})
+	}
+}
+
+// opened counts values this party learned.
+func (t *trainer) opened(kind string, count int) {
+	if t.Opened != nil && count > 0 {
+		t.Opened(kind, int64(count))
+	}
+}

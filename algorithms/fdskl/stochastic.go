@@ -1,0 +1,295 @@
+package fdskl
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// stochasticCheckpoint is how many iterations lie between two checkpoints.
+const stochasticCheckpoint = 50
+
+// stochastic is the state of the doubly stochastic loop (Algorithm 1, in blocks of r features and
+// B rows) at one party.
+type stochastic struct {
+	*trainer
+	omegas   [][]*omega // [active][part]: frequencies of the features that belong to the active party
+	opened   [][]int    // [active][row]: how many of the active party's features are open for the row
+	held     []angleRow // [row]: what this party, when active, holds
+	features []int      // [active]: how many features belong to it so far
+	phases   []uint16
+	coeffs   coefficients
+	running  float64 // running mean of the batch loss, for people
+}
+
+// coefficients are the alphas of one active party, kept as scaled * decay: the shrinking of step 6
+// is one multiplication, not a loop.
+type coefficients struct {
+	scaled []float64
+	decay  float64
+}
+
+// doublyStochastic runs the schedule "doubly-stochastic".
+func (t *trainer) doublyStochastic(ctx context.Context) (*Model, error) {
+	s := t.newStochastic()
+	from, err := s.resume(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for n := from; n < t.Params.Iterations; n++ {
+		if err := s.iterate(ctx, n); err != nil {
+			return nil, fmt.Errorf("iteration %d: %w", n+1, err)
+		}
+		if (n+1)%stochasticCheckpoint == 0 || n+1 == t.Params.Iterations {
+			if err := s.save(n + 1); err != nil {
+				return nil, err
+			}
+		}
+		t.report("iterations", n+1, t.Params.Iterations, s.running)
+	}
+	return s.model(), nil
+}
+
+// newStochastic prepares an empty state.
+func (t *trainer) newStochastic() *stochastic {
+	s := &stochastic{trainer: t, coeffs: coefficients{decay: 1}, running: math.NaN(),
+		features: make([]int, len(t.actives)), held: make([]angleRow, t.Rows)}
+	for range t.actives {
+		var parts []*omega
+		for _, part := range t.Parts {
+			parts = append(parts, newOmega(t.kernel, t.Params.PublicSeed(), part))
+		}
+		s.omegas = append(s.omegas, parts)
+		s.opened = append(s.opened, make([]int, t.Rows))
+	}
+	return s
+}
+
+// iterate is one iteration: the leader picks a batch, every active party gets the angles it lacks,
+// the score opens to the leader, and the leader sets its new coefficients.
+func (s *stochastic) iterate(ctx context.Context, n int) error {
+	lead := n % len(s.actives)
+	for _, o := range s.omegas[lead] {
+		o.extend(n*s.Params.BlockFeatures, s.Params.BlockFeatures)
+	}
+	s.features[lead] += s.Params.BlockFeatures
+	batch, err := s.pickBatch(ctx, n, lead)
+	if err != nil {
+		return err
+	}
+	for k := range s.actives {
+		if err := s.openBatch(ctx, k, batch); err != nil {
+			return err
+		}
+	}
+	scores, err := s.scores(ctx, lead, batch)
+	if err != nil {
+		return err
+	}
+	s.update(lead, batch, scores)
+	return nil
+}
+
+// pickBatch draws B of the leader's labelled rows from the public seed and tells their numbers to
+// all (step 1).
+func (s *stochastic) pickBatch(ctx context.Context, n, lead int) ([]int, error) {
+	var data []byte
+	if s.rank == lead {
+		for _, j := range s.drawBatch(n) {
+			data = binary.LittleEndian.AppendUint32(data, uint32(j))
+		}
+	}
+	data, err := s.Network.Broadcast(ctx, "batch", s.actives[lead], data, 4*s.Params.Batch)
+	if err != nil {
+		return nil, err
+	}
+	batch := make([]int, len(data)/4)
+	seen := make(map[int]bool, len(batch))
+	for i := range batch {
+		j := int(binary.LittleEndian.Uint32(data[4*i:]))
+		if j >= s.Rows || seen[j] {
+			return nil, fmt.Errorf("%s picked row %d of %d, or picked it twice", s.Names[s.actives[lead]], j, s.Rows)
+		}
+		seen[j] = true
+		batch[i] = j
+	}
+	if len(batch) == 0 {
+		return nil, fmt.Errorf("%s picked no rows", s.Names[s.actives[lead]])
+	}
+	return batch, nil
+}
+
+// drawBatch draws different labelled rows, a pure function of the seed and the iteration.
+func (s *stochastic) drawBatch(n int) []int {
+	var labelled []int
+	for j, y := range s.target.values {
+		if !math.IsNaN(y) {
+			labelled = append(labelled, j)
+		}
+	}
+	h := keys.HashOf("hanse batch v1", []byte(s.Params.Seed), binary.BigEndian.AppendUint32(nil, uint32(n)))
+	rng := rand.New(rand.NewChaCha8(h))
+	size := min(s.Params.Batch, len(labelled))
+	for i := range size {
+		k := i + rng.IntN(len(labelled)-i)
+		labelled[i], labelled[k] = labelled[k], labelled[i]
+	}
+	return labelled[:size]
+}
+
+// openBatch opens to the k-th active party the angles of the batch that it does not hold yet
+// (step 3), all in one sum: rows differ in how many features they lack, so the vector is ragged.
+func (s *stochastic) openBatch(ctx context.Context, k int, batch []int) error {
+	features := s.features[k]
+	var ids []int
+	var angles []float64
+	for _, j := range batch {
+		from := s.opened[k][j]
+		row := make([]float64, features-from)
+		for p, o := range s.omegas[k] {
+			o.addTo(row, from, s.Parts[p].Rows, j)
+		}
+		angles = append(angles, row...)
+		for f := from; f < features; f++ {
+			ids = append(ids, s.global(k, f))
+		}
+	}
+	if len(angles) == 0 {
+		return nil
+	}
+	total, err := s.openAngles(ctx, s.actives[k], ids, angles)
+	if err != nil {
+		return err
+	}
+	for _, j := range batch {
+		n := features - s.opened[k][j]
+		s.opened[k][j] = features
+		if s.rank != k {
+			continue
+		}
+		var row angleRow
+		row, total = total.cut(n)
+		s.held[j] = s.held[j].append(row)
+		s.trainer.opened("angles", n)
+	}
+	return nil
+}
+
+// global returns the job-wide number of the k-th active party's feature f.
+func (s *stochastic) global(k, f int) int {
+	r := s.Params.BlockFeatures
+	return (f/r*len(s.actives)+k)*r + f%r
+}
+
+// openAngles opens angles to root by the job's privacy mode. angles holds this party's addends in
+// turns, ids the feature of each. Elsewhere than at the root the result means nothing.
+func (s *stochastic) openAngles(ctx context.Context, root int, ids []int, angles []float64) (angleRow, error) {
+	if s.Privacy == Published {
+		for i := range angles {
+			angles[i] *= 2 * math.Pi
+		}
+		return angleRow{radians: angles}, s.openRadians(ctx, root, ids, angles)
+	}
+	phases := s.ownTurns()
+	turns := make([]uint16, len(angles))
+	for i, a := range angles {
+		turns[i] = toTurns(a) + phases[ids[i]]
+	}
+	return angleRow{turns: turns}, s.Network.SumTurns(ctx, "angles", root, turns)
+}
+
+// ownTurns returns the sum of this party's parts' phases for all features.
+func (s *stochastic) ownTurns() []uint16 {
+	if s.phases == nil {
+		s.phases = make([]uint16, s.Params.Features)
+		for _, part := range s.Parts {
+			addTurns(s.phases, part.Phase.Turns(0, len(s.phases)))
+		}
+	}
+	return s.phases
+}
+
+// scores opens f(x_j) of the batch to the leader (step 4): the sum over the active parties of
+// alpha_i phi_i(x_j).
+func (s *stochastic) scores(ctx context.Context, lead int, batch []int) ([]float64, error) {
+	f := make([]float64, len(batch))
+	if s.rank >= 0 {
+		for b, j := range batch {
+			row := s.held[j]
+			for i, a := range s.coeffs.scaled {
+				f[b] += a * row.phi(s.cosines, i)
+			}
+			f[b] *= s.coeffs.decay
+		}
+	}
+	if err := s.Network.SumReals(ctx, "scores", s.actives[lead], f); err != nil {
+		return nil, err
+	}
+	if s.rank == lead {
+		s.trainer.opened("scores", len(f))
+	}
+	return f, nil
+}
+
+// update sets the coefficients of the leader's new block (step 5) and shrinks all older ones
+// (step 6).
+func (s *stochastic) update(lead int, batch []int, scores []float64) {
+	gamma, r := s.Params.Step, s.Params.BlockFeatures
+	s.coeffs.shrink(1 - gamma*s.Params.Lambda)
+	if s.rank != lead {
+		return
+	}
+	alpha := make([]float64, r)
+	first := len(s.coeffs.scaled)
+	var loss float64
+	for b, j := range batch {
+		y := s.target.values[j]
+		loss += s.loss.Value(scores[b], y) / float64(len(batch))
+		g := s.loss.Derivative(scores[b], y) / float64(len(batch))
+		for i := range alpha {
+			alpha[i] -= gamma / float64(r) * g * s.held[j].phi(s.cosines, first+i)
+		}
+	}
+	s.coeffs.add(alpha)
+	s.follow(loss)
+}
+
+// follow keeps a running mean of the batch loss for people to watch.
+func (s *stochastic) follow(loss float64) {
+	if math.IsNaN(s.running) {
+		s.running = loss
+	}
+	s.running += 0.1 * (loss - s.running)
+}
+
+// shrink multiplies every coefficient by factor.
+func (c *coefficients) shrink(factor float64) {
+	c.decay *= factor
+	if c.decay > 1e-100 {
+		return
+	}
+	for i := range c.scaled {
+		c.scaled[i] *= c.decay
+	}
+	c.decay = 1
+}
+
+// add appends new coefficients.
+func (c *coefficients) add(alpha []float64) {
+	for _, a := range alpha {
+		c.scaled = append(c.scaled, a/c.decay)
+	}
+}
+
+// values returns the coefficients themselves.
+func (c *coefficients) values() []float64 {
+	out := make([]float64, len(c.scaled))
+	for i, a := range c.scaled {
+		out[i] = a * c.decay
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package kernel
+
+import "math"
+
+// circle is the number of words in one turn: angles are uint16.
+const circle = 1 << 16
+
+// Table holds sqrt(2) cos(2 pi k / 65536) for every k. It is 256 KiB: build one and share it;
+// it never changes.
+type Table struct {
+	cos [circle]float32
+}
+
+// NewTable computes the table. Its symmetries hold to the bit (the entries of k and -k are
+// equal, those of k and k + 32768 are opposite), and so do its bits on every machine.
+func NewTable() *Table {
+	const quarter = circle / 4
+	t := new(Table)
+	for k := range quarter {
+		v := float32(math.Sqrt2 * quarterCosine(k))
+		t.cos[k] = v
+		t.cos[circle/2-k] = -v
+		t.cos[circle/2+k] = -v
+		t.cos[(circle-k)%circle] = v
+	}
+	return t
+}
+
+// quarterCosine returns cos(2 pi k / 65536) for 0 <= k <= 16384.
+func quarterCosine(k int) float64 {
+	const eighth = circle / 8
+	if k <= eighth {
+		return smallCosine(angle(k))
+	}
+	return smallSine(angle(2*eighth - k))
+}
+
+// angle returns 2 pi k / 65536.
+func angle(k int) float64 { return mul(float64(k), math.Pi/(circle/2)) }
+
+// smallCosine returns cos x for |x| <= pi/4: the polynomial of k_cos.c in fdlibm.
+func smallCosine(x float64) float64 {
+	z := mul(x, x)
+	r := -1.13596475577881948265e-11
+	for _, c := range [...]float64{2.08757232129817482790e-09, -2.75573143513906633035e-07,
+		2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02} {
+		r = mul(r, z) + c
+	}
+	return 1 - (0.5*z - mul(mul(z, z), r))
+}
+
+// smallSine returns sin x for |x| <= pi/4: the polynomial of k_sin.c in fdlibm.
+func smallSine(x float64) float64 {
+	z := mul(x, x)
+	r := 1.58969099521155010221e-10
+	for _, c := range [...]float64{-2.50507602534068634195e-08, 2.75573137070700676789e-06,
+		-1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01} {
+		r = mul(r, z) + c
+	}
+	return x + mul(x, mul(z, r))
+}
+
+// Features writes sqrt(2) cos of each angle. dst and turns have the same length.
+func (t *Table) Features(dst []float32, turns []uint16) {
+	dst = dst[:len(turns)]
+	for i, a := range turns {
+		dst[i] = t.cos[a]
+	}
+}
+
+// Features64 is Features in float64; the values are those of Features.
+func (t *Table) Features64(dst []float64, turns []uint16) {
+	dst = dst[:len(turns)]
+	for i, a := range turns {
+		dst[i] = float64(t.cos[a])
+	}
+}

@@ -1,0 +1,88 @@
+package lbfgs
+
+import (
+	"fmt"
+	"math"
+)
+
+// Limits on a State, checked when one is loaded.
+const (
+	MaxHistory = 64
+	maxLength  = 1 << 28
+)
+
+// State is where a run stands between two iterations. All of it is the party's own, except the
+// scalars, which all parties hold alike. It holds everything a run needs to go on.
+type State struct {
+	Iteration     int
+	Evaluations   int
+	Value         float64   // the function at Alpha
+	StartGradient float64   // norm of the first gradient
+	Decrease      float64   // relative decrease of the value in the last iteration
+	Alpha         []float64 // own part of the point
+	Gradient      []float64 // own part of the gradient at Alpha
+	Steps         [][]float64
+	Changes       [][]float64 // of the gradient, one for each of Steps, oldest first
+	Products      []float64   // inner products of Steps, Changes and Gradient, in that order, row-major
+}
+
+// Validate checks a State that comes from a file: sizes fit, and all numbers are finite.
+func (s *State) Validate() error {
+	k, d := len(s.Steps), len(s.Alpha)
+	switch {
+	case s.Iteration < 0 || s.Evaluations < 0:
+		return fmt.Errorf("optimiser state has counts %d and %d: want none below 0", s.Iteration, s.Evaluations)
+	case k > MaxHistory || len(s.Changes) != k:
+		return fmt.Errorf("optimiser state has %d steps and %d changes: want as many of each, up to %d", k, len(s.Changes), MaxHistory)
+	case d > maxLength || len(s.Gradient) != d:
+		return fmt.Errorf("optimiser state has %d coordinates and a gradient of %d", d, len(s.Gradient))
+	case len(s.Products) != (2*k+1)*(2*k+1):
+		return fmt.Errorf("optimiser state has %d inner products for %d steps: want %d", len(s.Products), k, (2*k+1)*(2*k+1))
+	}
+	for _, v := range [][]float64{{s.Value, s.StartGradient, s.Decrease}, s.Alpha, s.Gradient, s.Products} {
+		if !finite(v) {
+			return fmt.Errorf("optimiser state holds a number that is not finite")
+		}
+	}
+	return s.validatePairs()
+}
+
+// validatePairs checks the history.
+func (s *State) validatePairs() error {
+	for i := range s.Steps {
+		if len(s.Steps[i]) != len(s.Alpha) || len(s.Changes[i]) != len(s.Alpha) {
+			return fmt.Errorf("optimiser state: step %d has %d and %d coordinates, want %d", i, len(s.Steps[i]), len(s.Changes[i]), len(s.Alpha))
+		}
+		if !finite(s.Steps[i]) || !finite(s.Changes[i]) {
+			return fmt.Errorf("optimiser state: step %d holds a number that is not finite", i)
+		}
+		if !(s.products().at(i, len(s.Steps)+i) > 0) {
+			return fmt.Errorf("optimiser state: step %d has no positive curvature", i)
+		}
+	}
+	return nil
+}
+
+// GradientNorm returns the norm of the gradient over all parties.
+func (s *State) GradientNorm() float64 {
+	return math.Sqrt(max(0, s.Products[len(s.Products)-1])) // sums may be rounded below 0
+}
+
+// products views the inner products as a matrix.
+func (s *State) products() products { return products{2*len(s.Steps) + 1, s.Products} }
+
+// basis returns the vectors whose inner products the state keeps, in their order.
+func (s *State) basis() [][]float64 {
+	b := append(append([][]float64{}, s.Steps...), s.Changes...)
+	return append(b, s.Gradient)
+}
+
+// finite reports whether all of v is finite.
+func finite(v []float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
+}

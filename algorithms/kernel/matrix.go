@@ -1,0 +1,107 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+)
+
+// Matrix is a normalised table, ready for the feature map. Dense columns hold numbers; binary
+// columns hold 0 or 1, and a row lists those where it has 1.
+type Matrix struct {
+	Rows   int
+	Dense  []string  // names of the dense columns
+	Binary []string  // names of the binary columns
+	Values []float64 // [Rows][len(Dense)], row-major
+	Starts []uint32  // [Rows+1]: row r has Set[Starts[r]:Starts[r+1]]
+	Set    []uint16  // places in Binary, ascending within a row
+	Strays []Stray   // cells of binary columns that are neither 0 nor 1, by row
+}
+
+// Stray is a cell of a binary column whose value is another number: a column that held two
+// values in the training rows may hold a third one later. It is rare.
+type Stray struct {
+	Row    uint32
+	Binary uint16 // place in Matrix.Binary
+	Value  float64
+}
+
+// Validate checks all sizes and indices, and that every number is finite.
+func (m *Matrix) Validate() error {
+	if err := m.validateShape(); err != nil {
+		return err
+	}
+	if err := m.validateSets(); err != nil {
+		return err
+	}
+	for i, v := range m.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return &CellError{m.Dense[i%len(m.Dense)], i / len(m.Dense), fmt.Sprintf("the normalised value is %v", v)}
+		}
+	}
+	return m.validateStrays()
+}
+
+// validateShape checks the lengths of the slices.
+func (m *Matrix) validateShape() error {
+	switch {
+	case m.Rows < 0 || m.Rows > MaxRows:
+		return fmt.Errorf("the matrix has %d rows: want 0 to %d", m.Rows, MaxRows)
+	case len(m.Dense) > MaxColumns || len(m.Binary) > MaxColumns:
+		return fmt.Errorf("the matrix has %d dense and %d binary columns: at most %d of each fit", len(m.Dense), len(m.Binary), MaxColumns)
+	case len(m.Values) != m.Rows*len(m.Dense):
+		return fmt.Errorf("the matrix has %d dense values: want %d rows of %d", len(m.Values), m.Rows, len(m.Dense))
+	case len(m.Starts) != m.Rows+1:
+		return fmt.Errorf("the matrix has %d row starts: want %d", len(m.Starts), m.Rows+1)
+	case m.Starts[0] != 0 || int(m.Starts[m.Rows]) != len(m.Set):
+		return fmt.Errorf("the matrix's row starts do not span its %d set cells", len(m.Set))
+	}
+	return validateNames(m.Dense, m.Binary)
+}
+
+// validateSets checks that each row's set cells are ascending and in range.
+func (m *Matrix) validateSets() error {
+	for r := range m.Rows {
+		lo, hi := m.Starts[r], m.Starts[r+1]
+		if lo > hi || int(hi) > len(m.Set) {
+			return fmt.Errorf("row %d of the matrix ends before it starts", r+1)
+		}
+		last := -1
+		for _, c := range m.Set[lo:hi] {
+			if int(c) <= last || int(c) >= len(m.Binary) {
+				return fmt.Errorf("row %d of the matrix lists binary column %d after %d of %d", r+1, c, last, len(m.Binary))
+			}
+			last = int(c)
+		}
+	}
+	return nil
+}
+
+// validateStrays checks that stray cells are finite, in range and ordered by row.
+func (m *Matrix) validateStrays() error {
+	last := uint32(0)
+	for _, s := range m.Strays {
+		switch {
+		case int(s.Row) >= m.Rows || int(s.Binary) >= len(m.Binary) || s.Row < last:
+			return fmt.Errorf("the matrix has a stray cell at row %d, binary column %d, out of range or order", s.Row+1, s.Binary)
+		case math.IsNaN(s.Value) || math.IsInf(s.Value, 0):
+			return &CellError{m.Binary[s.Binary], int(s.Row), fmt.Sprintf("the normalised value is %v", s.Value)}
+		}
+		last = s.Row
+	}
+	return nil
+}
+
+// validateNames refuses empty and repeated names: two columns of one name would draw the same
+// frequencies.
+func validateNames(lists ...[]string) error {
+	seen := map[string]bool{}
+	for _, names := range lists {
+		for _, name := range names {
+			if name == "" || seen[name] {
+				return fmt.Errorf("name %.40q is empty or occurs twice", name)
+			}
+			seen[name] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package kernel
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func numbers(name string, values ...float64) Column { return Column{Name: name, Values: values} }
+
+func mustFit(t testing.TB, columns []Column, rows []int, s Scaling) *Normaliser {
+	t.Helper()
+	n, err := Fit(columns, rows, FitOptions{Numeric: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func mustApply(t testing.TB, n *Normaliser, columns ...Column) *Matrix {
+	t.Helper()
+	m, err := n.Apply(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestScalings(t *testing.T) {
+	train := numbers("age", 20, 30, 30, 60)
+	later := numbers("age", 10, 25, 30, 45, 70)
+	deviation := 15.0 // the root of (225 + 25 + 25 + 625) / 4
+	tests := []struct {
+		scaling Scaling
+		want    []float64
+	}{
+		{MinMax, []float64{-0.25, 0.125, 0.25, 0.625, 1.25}},
+		{Standard, []float64{-25 / deviation, -10 / deviation, -5 / deviation, 10 / deviation, 35 / deviation}},
+		{Rank, []float64{0.125, 0.3125, 0.5, 0.6875, 0.875}},
+	}
+	for _, test := range tests {
+		m := mustApply(t, mustFit(t, []Column{train}, nil, test.scaling), later)
+		for i, v := range m.Values {
+			if math.Abs(v-test.want[i]) > 1e-15 {
+				t.Errorf("%s: row %d is %v, want %v", test.scaling, i, v, test.want[i])
+			}
+		}
+	}
+}
+
+func TestTwoValuedColumnsAreBinary(t *testing.T) {
+	n := mustFit(t, []Column{numbers("late", 2, 5, 5, 2)}, nil, MinMax)
+	m := mustApply(t, n, numbers("late", 5, 2, 8, 3.5))
+	if len(m.Dense) != 0 || !slices.Equal(m.Binary, []string{"late"}) {
+		t.Fatalf("design is %v and %v", m.Dense, m.Binary)
+	}
+	if !slices.Equal(m.Starts, []uint32{0, 1, 1, 1, 1}) || !slices.Equal(m.Set, []uint16{0}) {
+		t.Errorf("set cells are %v %v", m.Starts, m.Set)
+	}
+	if want := []Stray{{2, 0, 2}, {3, 0, 0.5}}; !slices.Equal(m.Strays, want) {
+		t.Errorf("strays are %v, want %v", m.Strays, want)
+	}
+}
+
+func TestCategoriesAreOneHot(t *testing.T) {
+	job := Column{Name: "job", Codes: []int32{2, 0, 2, 1}, Levels: []string{"clerk", "pilot", "smith"}}
+	n := mustFit(t, []Column{job, numbers("sex", 0, 1, 1, 0)}, []int{0, 1, 2}, MinMax)
+	other := Column{Name: "job", Codes: []int32{0, 1}, Levels: []string{"smith", "clerk"}}
+	m := mustApply(t, n, numbers("sex", 1, 0), other)
+	if want := []string{"job=clerk", "job=smith", "sex"}; !slices.Equal(m.Binary, want) {
+		t.Fatalf("binary columns are %v, want %v", m.Binary, want)
+	}
+	if !slices.Equal(m.Starts, []uint32{0, 2, 3}) || !slices.Equal(m.Set, []uint16{1, 2, 0}) {
+		t.Errorf("set cells are %v %v", m.Starts, m.Set)
+	}
+}
+
+func TestFitIgnoresHeldOutRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(-1e3, 1e3), 6, 30).Draw(t, "values")
+		s := rapid.SampledFrom([]Scaling{MinMax, Standard, Rank}).Draw(t, "scaling")
+		values[0], values[1], values[2] = 1, 2, 3
+		rows := []int{0, 1, 2, 4}
+		one, err := Fit([]Column{numbers("x", values...)}, rows, FitOptions{Numeric: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[3], values[5] = 1e6, -1e6
+		two, err := Fit([]Column{numbers("x", values...)}, rows, FitOptions{Numeric: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := one.Columns[0], two.Columns[0]
+		if a.Shift != b.Shift || a.Divisor != b.Divisor || !slices.Equal(a.Ranks, b.Ranks) || !slices.Equal(a.Knots, b.Knots) {
+			t.Fatalf("a held-out row changed %v to %v", a, b)
+		}
+	})
+}
+
+// TestRankIsMidRank holds the interpolated rank against its definition, by counting.
+func TestRankIsMidRank(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ints := rapid.SliceOfN(rapid.IntRange(-5, 5), 2, 40).Draw(t, "values")
+		ints[0], ints[1] = -6, 6
+		values := make([]float64, len(ints))
+		for i, v := range ints {
+			values[i] = float64(v)
+		}
+		n, err := Fit([]Column{numbers("x", values...)}, nil, FitOptions{Numeric: Rank})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := 0.0
+		for v := -7.0; v <= 7; v += 0.25 {
+			got := n.Columns[0].rank(v)
+			if got < last {
+				t.Fatalf("rank falls to %v at %v", got, v)
+			}
+			last = got
+			if want, known := countedRank(values, v); known && got != want {
+				t.Fatalf("rank of %v is %v, want %v", v, got, want)
+			}
+		}
+	})
+}
+
+func countedRank(values []float64, v float64) (rank float64, known bool) {
+	less, equal := 0.0, 0.0
+	for _, w := range values {
+		if w < v {
+			less++
+		}
+		if w == v {
+			equal++
+		}
+	}
+	return (less + equal/2) / float64(len(values)), equal > 0
+}
+
+func TestConstantColumns(t *testing.T) {
+	columns := []Column{
+		numbers("x", 1, 2, 3), numbers("fee", 4, 4, 9),
+		{Name: "land", Codes: []int32{1, 1, 0}, Levels: []string{"at", "de"}},
+	}
+	_, err := Fit(columns, []int{0, 1}, FitOptions{Numeric: MinMax})
+	wantError(t, err, `column "fee" is constant on the training rows: leave it out, or let the job drop constant columns`)
+	n, err := Fit(columns, []int{0, 1}, FitOptions{Numeric: Standard, DropConstant: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mustApply(t, n, columns...)
+	if !slices.Equal(m.Dense, []string{"x"}) || len(m.Binary) != 0 {
+		t.Errorf("design is %v and %v", m.Dense, m.Binary)
+	}
+}
+
+func TestFitRefuses(t *testing.T) {
+	fit := func(rows []int, columns ...Column) error {
+		_, err := Fit(columns, rows, FitOptions{Numeric: MinMax})
+		return err
+	}
+	good := numbers("x", 1, 2)
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{fit(nil), `the table has no columns`},
+		{fit(nil, numbers("", 1, 2)), `a column has no name`},
+		{fit(nil, good, numbers("x", 1, 3)), `column "x" occurs twice`},
+		{fit(nil, good, numbers("y", 1)), `column "y" has 1 rows and column "x" has 2`},
+		{fit(nil, numbers("x", 1, math.NaN())), `column "x", row 2: the value is NaN: give a finite number, or impute missing ones`},
+		{fit(nil, numbers("x", math.Inf(-1), 1)), `column "x", row 1: the value is -Inf: give a finite number, or impute missing ones`},
+		{fit(nil, Column{Name: "x", Values: []float64{1}, Codes: []int32{0}}), `column "x" has both numbers and categories`},
+		{fit(nil, Column{Name: "x", Codes: []int32{0, 2}, Levels: []string{"a", "b"}}), `column "x", row 2: code 2 names none of the 2 levels`},
+		{fit([]int{}, good), `there are no training rows to normalise by`},
+		{fit([]int{0, 2}, good), `training row 3 does not exist: the table has 2 rows`},
+		{fit(nil, numbers("x", -1e308, 1e308)), `column "x" from -1e+308 to 1e+308 cannot be scaled: shift -1e+308 and divisor +Inf must be finite, and the divisor positive`},
+		{fit(nil, numbers("a=b", 1, 2, 3), Column{Name: "a", Codes: []int32{0, 1, 1}, Levels: []string{"b", "c"}}), `name "a=b" is empty or occurs twice`},
+	}
+	for _, test := range tests {
+		wantError(t, test.err, test.want)
+	}
+}
+
+func TestApplyRefuses(t *testing.T) {
+	job := Column{Name: "job", Codes: []int32{0, 1, 0}, Levels: []string{"clerk", "pilot"}}
+	age := numbers("age", 20, 30, 60)
+	n := mustFit(t, []Column{job, age}, nil, MinMax)
+	apply := func(columns ...Column) error {
+		_, err := n.Apply(columns)
+		return err
+	}
+	one := func(level string) Column { return Column{Name: "job", Codes: []int32{0}, Levels: []string{level}} }
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{apply(age), `column "job" is missing: the model was trained with it`},
+		{apply(one("smith"), numbers("age", 1)), `column "job", row 1: level "smith" does not occur in the training rows, which have clerk, pilot`},
+		{apply(numbers("job", 1), numbers("age", 1)), `column "job" is categorical in one of training and prediction, and numeric in the other`},
+		{apply(one("pilot"), numbers("age", 1e300)), `column "age", row 1: 1e+300 lies absurdly far outside the training rows, which are near 20 and spread by 40`},
+	}
+	for _, test := range tests {
+		wantError(t, test.err, test.want)
+	}
+	var cell *CellError
+	if !errors.As(apply(one("smith"), numbers("age", 1)), &cell) || cell.Column != "job" || cell.Row != 0 {
+		t.Errorf("the cell is reported as %+v", cell)
+	}
+}
+
+func TestNormaliserValidateRefuses(t *testing.T) {
+	tests := []struct {
+		scale Scale
+		want  string
+	}{
+		{Scale{Column: "x", Scaling: "log"}, `normaliser, column "x": unknown scaling "log"`},
+		{Scale{Column: "x", Scaling: MinMax}, `normaliser, column "x": shift 0 and divisor 0 must be finite, and the divisor positive`},
+		{Scale{Column: "x", Scaling: Standard, Shift: math.NaN(), Divisor: 1}, `normaliser, column "x": shift NaN and divisor 1 must be finite, and the divisor positive`},
+		{Scale{Column: "x", Scaling: Standard, Divisor: 1, Binary: true}, `normaliser, column "x": only scaling "minmax" makes binary columns`},
+		{Scale{Column: "x", Scaling: Rank, Knots: []float64{1, 2}}, `normaliser, column "x": it has 2 knots and 0 ranks: want as many of each, from 2 to 16777216`},
+		{Scale{Column: "x", Scaling: Rank, Knots: []float64{2, 1}, Ranks: []float64{0.2, 0.6}}, `normaliser, column "x": knot 2 does not lie above the one before`},
+		{Scale{Column: "x", Scaling: Rank, Knots: []float64{1, 2}, Ranks: []float64{0, 0.6}}, `normaliser, column "x": knot 1 is 1 with rank 0: want a finite knot and a rank in (0, 1)`},
+		{Scale{Column: "x", Scaling: OneHot, Levels: []string{"a"}}, `normaliser, column "x": it has 1 levels: want two or more`},
+		{Scale{Column: "x", Scaling: OneHot, Levels: []string{"a", "a"}}, `normaliser, column "x": name "a" is empty or occurs twice`},
+	}
+	for _, test := range tests {
+		n := &Normaliser{Columns: []Scale{test.scale}}
+		wantError(t, n.Validate(), test.want)
+	}
+}
