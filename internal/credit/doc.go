@@ -1,0 +1,2 @@
+// Package credit generates.
+package credit

@@ -1,0 +1,78 @@
+package credit
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/hanse-project/hanse/internal/dataset"
+)
+
+// Label is the name of the label column: "1" for people who defaulted, else "0".
+const Label = "default"
+
+// orderStream is the second word of the generators that shuffle the parties' rows, less the party's number.
+const orderStream = 0x6f72646572 // "order"
+
+// Part is one firm's data.
+type Part struct {
+	Name  string // "bank", "insurer", "telco" or "retailer"
+	Table *dataset.Table
+}
+
+// Generate returns the tables of the bank, which has the label, the insurer, the telco and the
+// retailer about the same people, each in an order of its own. The result depends on the
+// arguments only, and the first of many people are the same as when there are fewer.
+func Generate(people int, seed uint64) []Part {
+	firms := parties()
+	tables := make([]*dataset.Table, len(firms))
+	for i, f := range firms {
+		tables[i] = emptyTable(f, people)
+	}
+	label := make([]float64, people)
+	for i := range people {
+		p := newPerson(seed, i)
+		for f, firm := range firms {
+			for c, feature := range firm.features {
+				set(&tables[f].Columns[c], i, feature.of(p))
+			}
+		}
+		if p.defaults() {
+			label[i] = 1
+		}
+	}
+	tables[0].Columns = append(tables[0].Columns, dataset.Column{Name: Label, Values: label})
+	parts := make([]Part, len(firms))
+	for i, f := range firms {
+		order := rand.New(rand.NewPCG(seed, orderStream+uint64(i)<<48)).Perm(people)
+		parts[i] = Part{Name: f.name, Table: tables[i].Select(order)}
+	}
+	return parts
+}
+
+// emptyTable has the ids of all people, and a column for each feature.
+func emptyTable(firm party, people int) *dataset.Table {
+	t := &dataset.Table{Path: firm.name + ".csv", IDName: "id", IDs: make([]string, people)}
+	for i := range t.IDs {
+		t.IDs[i] = fmt.Sprintf("P%06d", i+1)
+	}
+	for _, f := range firm.features {
+		c := dataset.Column{Name: f.name, Levels: f.levels}
+		if f.levels == nil {
+			c.Values = make([]float64, people)
+		} else {
+			c.Kind = dataset.Categorical
+			c.Codes = make([]int32, people)
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	return t
+}
+
+// set puts a feature's value into a row.
+func set(c *dataset.Column, row int, v float64) {
+	if c.Kind == dataset.Categorical {
+		c.Codes[row] = int32(v)
+	} else {
+		c.Values[row] = v
+	}
+}

@@ -1,0 +1,127 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+const insurer = `id,age,region,premium
+P3,40,north,310.5
+P1,28,south,200
+P2,61,north,1e3
+`
+
+func TestCSVIsSortedAndTyped(t *testing.T) {
+	table := mustRead(t, insurer, asCSV, Options{})
+	want := []Column{
+		{Name: "age", Values: []float64{28, 61, 40}},
+		{Name: "region", Kind: Categorical, Codes: []int32{1, 0, 0}, Levels: []string{"north", "south"}},
+		{Name: "premium", Values: []float64{200, 1000, 310.5}},
+	}
+	if !reflect.DeepEqual(table.IDs, []string{"P1", "P2", "P3"}) || table.IDName != "id" {
+		t.Errorf("ids %q under %q", table.IDs, table.IDName)
+	}
+	if !reflect.DeepEqual(table.Columns, want) {
+		t.Errorf("columns\n got  %+v\n want %+v", table.Columns, want)
+	}
+	if table.Sum != keys.Hash(sha256.Sum256([]byte(insurer))) {
+		t.Error("the sum is not the SHA-256 of the file")
+	}
+}
+
+func TestSpellingsOfTheSameCSV(t *testing.T) {
+	want := mustRead(t, insurer, asCSV, Options{})
+	for name, content := range map[string]string{
+		"CRLF":            strings.ReplaceAll(insurer, "\n", "\r\n"),
+		"byte order mark": "\ufeff" + insurer,
+		"quotes":          strings.ReplaceAll(insurer, "north", `"north"`),
+		"blanks":          strings.ReplaceAll(insurer, ",", " ,\t"),
+		"blank lines":     strings.ReplaceAll(insurer, "\n", "\n\n"),
+		"no last newline": strings.TrimSuffix(insurer, "\n"),
+		"gzip":            string(gzipped(t, insurer)),
+		"two gzip parts":  string(gzipped(t, insurer[:30])) + string(gzipped(t, insurer[30:])),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := mustRead(t, content, byContent, Options{})
+			if got.Sum != keys.Hash(sha256.Sum256([]byte(content))) {
+				t.Error("the sum is not the SHA-256 of the file as it lies on disk")
+			}
+			got.Sum = want.Sum
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestListedColumnIsCategoricalThoughItLooksNumeric(t *testing.T) {
+	table := mustRead(t, "id,code\na,10\nb,9\nc,nan\n", asCSV, Options{Categorical: []string{"code"}})
+	c := mustColumn(t, table, "code")
+	if !reflect.DeepEqual(c.Levels, []string{"10", "9", "nan"}) || !reflect.DeepEqual(c.Codes, []int32{0, 1, 2}) {
+		t.Errorf("column %+v", c)
+	}
+}
+
+func TestIgnoredColumnsAreNotLookedAt(t *testing.T) {
+	table := mustRead(t, "id,note,age\na,NaN,1\nb,12\x01,2\n", asCSV, Options{Ignore: []string{"note", "gone"}})
+	if names := table.Names(); !reflect.DeepEqual(names, []string{"age"}) {
+		t.Errorf("columns %q", names)
+	}
+}
+
+func TestOnlyIDs(t *testing.T) {
+	table := mustRead(t, "id\nb\na\n", asCSV, Options{})
+	if table.Rows() != 2 || len(table.Columns) != 0 {
+		t.Errorf("table %+v", table)
+	}
+}
+
+func TestIDColumn(t *testing.T) {
+	for _, tc := range []struct{ header, option, want string }{
+		{"id,age", "", "id"},
+		{"age,ID", "", "ID"},
+		{"age,customer_id", "", "customer_id"},
+		{"age,CustomerID", "", "CustomerID"},
+		{"paid,id number", "", "id number"},
+		{"customer_id,Id", "", "Id"},
+		{"id,age", "age", "age"},
+	} {
+		table, err := readString(tc.header+"\n1,2\n", asCSV, Options{ID: tc.option})
+		if err != nil || table.IDName != tc.want {
+			t.Errorf("%q with ID %q: %v, %v; want %q", tc.header, tc.option, table, err, tc.want)
+		}
+	}
+}
+
+func TestLabelCellsMayBeEmpty(t *testing.T) {
+	for _, way := range []string{"", "mean,level"} {
+		o := Options{Label: "y", Missing: way}
+		numbers := mustColumn(t, mustRead(t, "id,y\na,\nb,1\nc,\n", asCSV, o), "y")
+		if v := numbers.Values; !math.IsNaN(v[0]) || v[1] != 1 || !math.IsNaN(v[2]) {
+			t.Errorf("values %v", v)
+		}
+		texts := mustColumn(t, mustRead(t, "id,y\na,\nb,yes\nc,\n", asCSV, o), "y")
+		if !reflect.DeepEqual(texts.Codes, []int32{-1, 0, -1}) || len(texts.Levels) != 1 {
+			t.Errorf("texts %+v", texts)
+		}
+		if none := mustColumn(t, mustRead(t, "id,y\na,\nb,\n", asCSV, o), "y"); len(none.Values) != 2 {
+			t.Errorf("no labels: %+v", none)
+		}
+	}
+}
+
+func TestLeadingHolesAreCaughtUpWith(t *testing.T) {
+	table := mustRead(t, "id,n,c\na,,\nb,,x\nc,5,\n", asCSV, Options{Missing: "mean,level"})
+	if v := mustColumn(t, table, "n").Values; !reflect.DeepEqual(v, []float64{5, 5, 5}) {
+		t.Errorf("n %v", v)
+	}
+	c := mustColumn(t, table, "c")
+	if !reflect.DeepEqual(c.Codes, []int32{0, 1, 0}) || !reflect.DeepEqual(c.Levels, []string{"", "x"}) {
+		t.Errorf("c %+v", c)
+	}
+}

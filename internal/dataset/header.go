@@ -1,0 +1,149 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// header is the first line of a CSV file.
+type header struct {
+	names []string
+	id    int // index of the id column
+}
+
+// newHeader checks the cells of the first line and finds the columns that the options name.
+func (p *parser) newHeader(cells []string) (*header, error) {
+	if len(cells) > p.lim.columns {
+		return nil, fmt.Errorf("line 1 has %d columns; the limit is %d", len(cells), p.lim.columns)
+	}
+	h := &header{names: make([]string, len(cells))}
+	for i, c := range cells {
+		h.names[i] = strings.Clone(strings.TrimSpace(c))
+		if err := p.checkName(i, h.names[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.checkAll(); err != nil {
+		return nil, err
+	}
+	var err error
+	if h.id, err = h.findID(p.opts.ID); err != nil {
+		return nil, err
+	}
+	return h, h.checkOptions(&p.opts)
+}
+
+// checkName checks the name of column i.
+func (p *parser) checkName(i int, name string) error {
+	if name == "" {
+		return fmt.Errorf("line 1: column %d has no name", i+1)
+	}
+	if len(name) > p.lim.cell {
+		return fmt.Errorf("line 1: the name of column %d has %d bytes; the limit is %d", i+1, len(name), p.lim.cell)
+	}
+	if why := checkText(name); why != "" {
+		return fmt.Errorf("line 1: the name of column %d, %s, %s", i+1, quote(name), why)
+	}
+	if _, c := parseNumber(name); c != isText {
+		return fmt.Errorf("line 1: column %d is called %s; a header with names is wanted, not data", i+1, quote(name))
+	}
+	return nil
+}
+
+// checkAll checks the names against each other.
+func (h *header) checkAll() error {
+	if len(h.names) == 1 && strings.ContainsAny(h.names[0], ";\t|") {
+		return fmt.Errorf("line 1 is one column, %s; columns must be separated by commas", quote(h.names[0]))
+	}
+	first := make(map[string]int, len(h.names))
+	for i, name := range h.names {
+		if j, twice := first[name]; twice {
+			return fmt.Errorf("line 1: columns %d and %d are both called %s", j+1, i+1, quote(name))
+		}
+		first[name] = i
+	}
+	return nil
+}
+
+// findID returns the index of the id column; see Options.ID.
+func (h *header) findID(want string) (int, error) {
+	if want != "" {
+		if i := slices.Index(h.names, want); i >= 0 {
+			return i, nil
+		}
+		return 0, h.absent("id", want)
+	}
+	for _, is := range []func(string) bool{isID, hasIDWord} {
+		switch found := h.matching(is); len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			return 0, fmt.Errorf("columns %s and %s could both be the id; say which", quote(h.names[found[0]]), quote(h.names[found[1]]))
+		}
+	}
+	return 0, fmt.Errorf("no column is called \"id\"; say which of %s it is", listNames(h.names))
+}
+
+// matching returns the columns whose names satisfy is.
+func (h *header) matching(is func(string) bool) []int {
+	var found []int
+	for i, name := range h.names {
+		if is(name) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// checkOptions checks that the columns the options name are there and have one role each.
+func (h *header) checkOptions(o *Options) error {
+	if o.Label != "" && !slices.Contains(h.names, o.Label) {
+		return h.absent("label", o.Label)
+	}
+	for _, name := range o.Categorical {
+		if !slices.Contains(h.names, name) {
+			return h.absent("categorical", name)
+		}
+	}
+	id := h.names[h.id]
+	if id == o.Label || slices.Contains(o.Categorical, id) || slices.Contains(o.Ignore, id) {
+		return fmt.Errorf("column %s is the id; it cannot be the label, categorical or ignored as well", quote(id))
+	}
+	return nil
+}
+
+// absent is the error for a column that is named but not there.
+func (h *header) absent(role, name string) error {
+	return fmt.Errorf("no %s column %s; the columns are %s", role, quote(name), listNames(h.names))
+}
+
+// isID reports whether a column is called "id", in any case.
+func isID(name string) bool { return strings.EqualFold(name, "id") }
+
+// hasIDWord reports whether "id" is a word of name: customer_id, CustomerID, ID number.
+func hasIDWord(name string) bool {
+	return slices.ContainsFunc(words(name), isID)
+}
+
+// words splits a name at everything but letters, and where a small letter meets a capital.
+func words(name string) []string {
+	var b strings.Builder
+	small := false
+	for _, r := range name {
+		if !unicode.IsLetter(r) {
+			r = ' '
+		} else if small && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		small = unicode.IsLower(r)
+	}
+	return strings.Fields(b.String())
+}
+
+// errNoRows is the error for a file that ends after its header.
+var errNoRows = errors.New("the file has a header but no rows")

@@ -1,0 +1,205 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// svmLabel is the name of the label column of a LIBSVM table; features are called f1, f2, …
+const svmLabel = "label"
+
+// svmFile is a LIBSVM file while it is read. Only what is not zero is kept until the width is known.
+type svmFile struct {
+	*parser
+	labels []float64
+	ends   []int     // how many entries there are up to the end of each row
+	index  []int32   // of each entry, from 1
+	value  []float64 // of each entry
+	width  int       // highest index so far
+}
+
+// readLIBSVM reads rows of the form "label index:value …" with indices from 1 that increase
+// within a row. The table has the columns label and f1 to fd, d being the highest index.
+func (p *parser) readLIBSVM(src *text) (*Table, error) {
+	if err := p.checkSVMOptions(); err != nil {
+		return nil, err
+	}
+	f := &svmFile{parser: p}
+	if err := f.readRows(src); err != nil {
+		return nil, err
+	}
+	t, err := f.finish()
+	if err != nil {
+		return nil, err
+	}
+	at := t.positions()
+	for _, name := range p.opts.Ignore {
+		if _, there := at[name]; !there {
+			return nil, fmt.Errorf("no column %s to ignore; a LIBSVM file has label and f1 to f%d", quote(name), f.width)
+		}
+	}
+	return t.Without(p.opts.Ignore...), nil
+}
+
+// checkSVMOptions refuses options that only make sense for CSV.
+func (p *parser) checkSVMOptions() error {
+	switch o := &p.opts; {
+	case o.ID != "":
+		return fmt.Errorf("a LIBSVM file has no id column %s; its ids are the row numbers", quote(o.ID))
+	case o.Label != "" && o.Label != svmLabel:
+		return fmt.Errorf("a LIBSVM file has no label column %s; its label column is called %q", quote(o.Label), svmLabel)
+	case len(o.Categorical) > 0:
+		return fmt.Errorf("a LIBSVM file has numbers only; column %s cannot be categorical", quote(o.Categorical[0]))
+	}
+	return nil
+}
+
+// readRows reads the lines until the file ends; blank ones do not count as rows.
+func (f *svmFile) readRows(src *text) error {
+	lines := bufio.NewScanner(src)
+	lines.Buffer(make([]byte, 0, bufferSize), f.lim.record)
+	at := place{row: 1, line: 1}
+	for ; lines.Scan(); at.line++ {
+		src.slacken()
+		line := strings.TrimSpace(lines.Text())
+		if line == "" {
+			continue
+		}
+		if err := f.addRow(line, at); err != nil {
+			return err
+		}
+		at.row++
+	}
+	if err := lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = errLongRecord
+		}
+		return explain(err, len(f.labels))
+	}
+	if f.width == 0 {
+		return errors.New("no row has a feature of the form index:value")
+	}
+	return nil
+}
+
+// addRow takes one line apart.
+func (f *svmFile) addRow(line string, at place) error {
+	if at.row > f.lim.rows {
+		return fmt.Errorf("there are more than %d rows, the limit", f.lim.rows)
+	}
+	word, rest := nextWord(line)
+	label, c := parseNumber(word)
+	if c != isNumber {
+		return fmt.Errorf("%v, column %q: %s %s", at, svmLabel, quote(word), c.why())
+	}
+	last := 0
+	for rest != "" {
+		word, rest = nextWord(rest)
+		index, err := f.addEntry(word, last, at)
+		if err != nil {
+			return err
+		}
+		last = index
+	}
+	f.width = max(f.width, last)
+	if at.row*(f.width+1) > f.lim.cells {
+		return fmt.Errorf("%v: the table is too large: %d columns up to here, and the limit is %d cells", at, f.width+1, f.lim.cells)
+	}
+	f.labels = append(f.labels, label)
+	f.ends = append(f.ends, len(f.index))
+	return nil
+}
+
+// addEntry takes one index:value pair, the index being larger than last, and returns the index.
+func (f *svmFile) addEntry(word string, last int, at place) (int, error) {
+	left, right, ok := strings.Cut(word, ":")
+	if !ok {
+		return 0, fmt.Errorf("%v: %s is not of the form index:value", at, quote(word))
+	}
+	index, err := strconv.Atoi(left)
+	if err != nil || index < 1 {
+		return 0, fmt.Errorf("%v: index %s is not a whole number from 1", at, quote(left))
+	}
+	if most := f.lim.columns - 2; index > most { // id and label are columns too
+		return 0, fmt.Errorf("%v: index %d is beyond the limit of %d features", at, index, most)
+	}
+	if index <= last {
+		return 0, fmt.Errorf("%v: index %d comes after %d; indices must increase", at, index, last)
+	}
+	v, c := parseNumber(right)
+	if c != isNumber {
+		return 0, fmt.Errorf("%v, column \"f%d\": %s %s", at, index, quote(right), c.why())
+	}
+	if v != 0 {
+		f.index = append(f.index, int32(index))
+		f.value = append(f.value, v)
+	}
+	return index, nil
+}
+
+// nextWord cuts the first word off a line that does not begin with a blank.
+func nextWord(line string) (word, rest string) {
+	end := strings.IndexAny(line, " \t")
+	if end < 0 {
+		return line, ""
+	}
+	return line[:end], strings.TrimLeft(line[end:], " \t")
+}
+
+// finish spreads the entries over dense columns with the rows sorted by id.
+func (f *svmFile) finish() (*Table, error) {
+	ids := rowNumbers(len(f.labels))
+	order, err := sortedRows(ids, func(i int) string { return "row " + ids[i] })
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{IDName: "id", IDs: gather(ids, order), Columns: f.zeros(), numbered: true}
+	for to, row := range order {
+		t.Columns[0].Values[to] = f.labels[row]
+		from := 0
+		if row > 0 {
+			from = f.ends[row-1]
+		}
+		for e := from; e < f.ends[row]; e++ {
+			t.Columns[f.index[e]].Values[to] = f.value[e]
+		}
+	}
+	return t, nil
+}
+
+// zeros returns the label column and the features, side by side in one piece of memory.
+func (f *svmFile) zeros() []Column {
+	n := len(f.labels)
+	slab := make([]float64, n*(f.width+1))
+	columns := make([]Column, f.width+1)
+	for i := range columns {
+		columns[i] = Column{Name: featureName(i), Values: slab[i*n : (i+1)*n : (i+1)*n]}
+	}
+	return columns
+}
+
+// featureName names the column of an index; index 0 is the label.
+func featureName(index int) string {
+	if index == 0 {
+		return svmLabel
+	}
+	return "f" + strconv.Itoa(index)
+}
+
+// featureIndex undoes featureName.
+func featureIndex(name string) int {
+	index, _ := strconv.Atoi(strings.TrimPrefix(name, "f"))
+	return index // the label is no number, hence 0
+}
+
+// rowNumbers returns "1" to "n".
+func rowNumbers(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = strconv.Itoa(i + 1)
+	}
+	return ids
+}

@@ -1,0 +1,141 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Read reads a CSV or LIBSVM file, plain or gzipped, and returns its rows sorted by id.
+// A name that ends in .csv, .libsvm or .svm (and .gz) settles the format; else the first line does.
+// The error names the path as given and, where there is one, the row, line, column and cell.
+func Read(path string, o Options) (*Table, error) {
+	t, err := readFile(path, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// readFile is Read with errors that do not name the path.
+func readFile(path string, o Options) (*Table, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, err
+	}
+	defer f.Close()
+	t, err := parse(f, formatOf(path), o, standardLimits())
+	if err != nil {
+		return nil, err
+	}
+	t.Path = path
+	return t, nil
+}
+
+// openRegular opens a file that can be read again later: no folder, no pipe.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("this is a folder; name a file")
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("this is not a regular file; a job must be able to read it again")
+	}
+	return os.Open(path)
+}
+
+// format is how a file is laid out.
+type format int
+
+const (
+	byContent format = iota
+	asCSV
+	asLIBSVM
+)
+
+// formatOf guesses the format from a file's name.
+func formatOf(path string) format {
+	switch filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")) {
+	case ".csv":
+		return asCSV
+	case ".libsvm", ".svm":
+		return asLIBSVM
+	}
+	return byContent
+}
+
+// parser carries what the reading of one file needs.
+type parser struct {
+	opts    Options
+	missing missing
+	lim     limits
+}
+
+// parse reads one whole file from r.
+func parse(r io.Reader, as format, o Options, lim limits) (*Table, error) {
+	m, err := o.validate(&lim)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.New()
+	src, err := newText(io.TeeReader(r, digest), &lim)
+	if err != nil {
+		return nil, explain(err, 0)
+	}
+	p := &parser{opts: o, missing: m, lim: lim}
+	t, err := p.table(src, as)
+	if err != nil {
+		return nil, err
+	}
+	t.Sum = keys.Hash(digest.Sum(nil))
+	return t, nil
+}
+
+// table hands the text to the reader of its format.
+func (p *parser) table(src *text, as format) (*Table, error) {
+	if as == byContent {
+		as = src.sniff()
+	}
+	if as == asLIBSVM {
+		return p.readLIBSVM(src)
+	}
+	return p.readCSV(src)
+}
+
+// place is where a row stands in its file.
+type place struct {
+	row  int // data row, counted from 1
+	line int // line of text, counted from 1
+}
+
+// String returns "row 17 (line 18)".
+func (at place) String() string { return fmt.Sprintf("row %d (line %d)", at.row, at.line) }
+
+// sortedRows returns the rows' order by id. An id that occurs twice is refused; at says where row i is.
+func sortedRows(ids []string, at func(i int) string) ([]int, error) {
+	order := make([]int, len(ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
+	for i := 1; i < len(order); i++ {
+		if a, b := order[i-1], order[i]; ids[a] == ids[b] {
+			return nil, fmt.Errorf("%s and %s have the same id %s; a table has one row for each id", at(a), at(b), quote(ids[a]))
+		}
+	}
+	return order, nil
+}

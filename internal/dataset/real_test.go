@@ -1,0 +1,86 @@
+package dataset
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRealSets(t *testing.T) {
+	for _, tc := range []struct {
+		file          string
+		o             Options
+		label         string
+		rows, columns int
+		classes       [2]string
+		positives     int
+	}{
+		{"a9a.gz", Options{}, "label", 32561, 124, [2]string{"-1", "1"}, 7841},
+		{"phishing.gz", Options{}, "label", 11055, 69, [2]string{"0", "1"}, 6157},
+		{"w8a.gz", Options{}, "label", 49749, 301, [2]string{"-1", "1"}, 1479},
+		{"defaultcredit.csv.gz", Options{}, "default.payment.next.month", 30000, 24, [2]string{"0", "1"}, 6636},
+	} {
+		t.Run(strings.TrimSuffix(tc.file, ".gz"), func(t *testing.T) {
+			table, err := Read(realData(t, tc.file), tc.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if table.Rows() != tc.rows || len(table.Columns) != tc.columns {
+				t.Errorf("%d rows, %d columns", table.Rows(), len(table.Columns))
+			}
+			l, err := table.Labels(tc.label, Classification)
+			if err != nil {
+				t.Fatal(err)
+			}
+			positives := 0
+			for _, v := range l.Values {
+				if v > 0 {
+					positives++
+				}
+			}
+			if l.Classes != tc.classes || positives != tc.positives {
+				t.Errorf("classes %q, %d positives", l.Classes, positives)
+			}
+		})
+	}
+}
+
+func TestRealSetJoined(t *testing.T) {
+	train, err := Read(realData(t, "a9a.gz"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	test, err := Read(realData(t, "a9a.t.gz"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := Join(train, test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table.Rows() != 48842 || len(table.Columns) != 124 || table.IDs[table.Rows()-1] != "9999" {
+		t.Errorf("%d rows, %d columns, last id %s", table.Rows(), len(table.Columns), table.IDs[table.Rows()-1])
+	}
+}
+
+// A set whose numbers have gaps spelled "NA" says so at the first of them.
+func TestRealSetWithGaps(t *testing.T) {
+	path := realData(t, "air/PRSA_Data_Dongsi.csv.gz")
+	_, err := Read(path, Options{ID: "No"})
+	if err == nil || !strings.HasPrefix(err.Error(), path+": row ") || !strings.Contains(err.Error(), `"NA" is not a number`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, file := range []string{"a9a.gz", "w8a.gz", "ijcnn1.t.gz", "defaultcredit.csv.gz"} {
+		b.Run(file, func(b *testing.B) {
+			path := realData(b, file)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Read(path, Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// bufferSize is how much is read ahead of the parser, in bytes.
+const bufferSize = 64 << 10
+
+var (
+	errLongRecord = errors.New("row too long")
+	errLongText   = errors.New("text too long")
+)
+
+// text is a file's content, decompressed and without its byte order mark. It is on a leash: a
+// parser that has not finished a row after limits.record bytes gets an error, so that a quote
+// without its partner or a gzip bomb does not fill the memory.
+type text struct {
+	*bufio.Reader
+	from io.Reader
+	lim  *limits
+	left int   // bytes until the leash is taut
+	all  int64 // bytes until the file is too long
+}
+
+// newText looks through gzip and past a byte order mark.
+func newText(r io.Reader, lim *limits) (*text, error) {
+	raw := bufio.NewReaderSize(r, bufferSize)
+	t := &text{from: raw, lim: lim, all: lim.text}
+	if head, _ := raw.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		gz, err := gzip.NewReader(raw)
+		if err != nil {
+			return nil, err
+		}
+		t.from = gz
+	}
+	t.slacken()
+	t.Reader = bufio.NewReaderSize(leash{t}, bufferSize)
+	return t, t.skipMark()
+}
+
+// skipMark skips a UTF-8 byte order mark, and refuses UTF-16 and an empty file.
+func (t *text) skipMark() error {
+	head, err := t.Peek(3)
+	if len(head) == 0 {
+		if err == io.EOF {
+			return errors.New("the file is empty")
+		}
+		return err
+	}
+	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
+		return errors.New("the file is UTF-16; save it as UTF-8")
+	}
+	if bytes.Equal(head, []byte{0xef, 0xbb, 0xbf}) {
+		t.Discard(len(head))
+	}
+	return nil
+}
+
+// slacken gives the parser a whole row's length again.
+func (t *text) slacken() { t.left = t.lim.record + bufferSize }
+
+// leash is the bounded reader below a text's buffer.
+type leash struct{ t *text }
+
+// Read implements io.Reader.
+func (l leash) Read(p []byte) (int, error) {
+	t := l.t
+	if t.left <= 0 {
+		return 0, errLongRecord
+	}
+	if t.all <= 0 {
+		return 0, errLongText
+	}
+	n, err := t.from.Read(p[:min(len(p), t.left)])
+	t.left -= n
+	t.all -= int64(n)
+	return n, err
+}
+
+// sniff tells LIBSVM from CSV by the first line: a number, then words with a colon in them.
+func (t *text) sniff() format {
+	head, _ := t.Peek(bufferSize)
+	line, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n")
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return asCSV
+	}
+	if _, c := parseNumber(words[0]); c == isText {
+		return asCSV
+	}
+	for _, w := range words[1:] {
+		if !strings.Contains(w, ":") {
+			return asCSV
+		}
+	}
+	return asLIBSVM
+}
+
+// explain turns an error of a reader into a sentence. rows is the number of whole rows before it.
+func explain(err error, rows int) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, errLongRecord):
+		return fmt.Errorf("the row after row %d is too long; does a quote lack its partner?", rows)
+	case errors.Is(err, errLongText):
+		return fmt.Errorf("the text is too long: the limit is reached after row %d", rows)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the gzip stream breaks off after row %d; copy the file again", rows)
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
+		return fmt.Errorf("the gzip stream is damaged after row %d; copy the file again", rows)
+	}
+	return err
+}
+
+// checkText says what is wrong with a name, an id or a level, or "". A mark such as U+FEFF
+// inside a text cannot be seen and would keep equal ids apart.
+func checkText(s string) string {
+	if !utf8.ValidString(s) {
+		return "is not valid UTF-8"
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) || r == '\ufeff' {
+			return "holds a control character"
+		}
+	}
+	return ""
+}

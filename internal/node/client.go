@@ -1,0 +1,126 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Client commands a running node through its socket.
+type Client struct {
+	dir  string
+	http *http.Client
+}
+
+// NewClient prepares to command the node that keeps its state in dir.
+func NewClient(dir string) (*Client, error) {
+	path, err := SocketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}
+	return &Client{dir: dir, http: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+}
+
+// Jobs lists the node's jobs.
+func (c *Client) Jobs(ctx context.Context) ([]JobInfo, error) {
+	body, err := c.do(ctx, http.MethodGet, "/jobs", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var jobs []JobInfo
+	return jobs, json.NewDecoder(body).Decode(&jobs)
+}
+
+// Prepare proposes a job text and returns its contract hash and summary; hear gets what happens
+// until then.
+func (c *Client) Prepare(ctx context.Context, text []byte, hear func(Event)) (contract, summary string, err error) {
+	err = c.stream(ctx, "/prepare", strings.NewReader(string(text)), func(e Event) bool {
+		if e.Kind != EventSummary {
+			hear(e)
+			return false
+		}
+		contract, summary = e.Job, e.Text
+		return true
+	})
+	return contract, summary, err
+}
+
+// Launch runs a prepared job to its end and returns the report; hear gets its events.
+func (c *Client) Launch(ctx context.Context, contract string, hear func(Event)) (report *Report, err error) {
+	err = c.stream(ctx, "/launch?job="+url.QueryEscape(contract), nil, func(e Event) bool {
+		hear(e)
+		report = e.Report
+		return e.Kind == EventDone
+	})
+	return report, err
+}
+
+// Decide consents to a proposed job or refuses it; job is the start of its contract's hash.
+func (c *Client) Decide(ctx context.Context, job string, yes bool, reason string) error {
+	q := url.Values{"job": {job}, "yes": {fmt.Sprint(yes)}, "reason": {reason}}
+	body, err := c.do(ctx, http.MethodPost, "/decide?"+q.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	return body.Close()
+}
+
+// stream posts a request and hears its events until hear says that the last one has come. An
+// error event that nothing follows is the error.
+func (c *Client) stream(ctx context.Context, path string, body io.Reader, hear func(Event) bool) error {
+	answer, err := c.do(ctx, http.MethodPost, path, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	events := json.NewDecoder(answer)
+	failure := fmt.Errorf("the node in %s was stopped; a job that had begun goes on when it is started again", c.dir)
+	for {
+		var e Event
+		if err := events.Decode(&e); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return failure
+		}
+		if e.Kind == EventError {
+			failure = errors.New(e.Text)
+			continue
+		}
+		if hear(e) {
+			return nil
+		}
+	}
+}
+
+// do sends one request; a refusal is an error with the node's words.
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://node"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			return nil, fmt.Errorf("no node runs in %s: start one with hanse node --dir %s", c.dir, c.dir)
+		}
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		defer response.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
+		return nil, errors.New(strings.TrimSpace(string(text)))
+	}
+	return response.Body, nil
+}

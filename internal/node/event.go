@@ -1,0 +1,57 @@
+package node
+
+import "time"
+
+// The kinds of events.
+const (
+	EventState    = "state"    // the job's state changed; Text says why
+	EventWaiting  = "waiting"  // somebody is awaited; Text says who, for what and how long
+	EventSummary  = "summary"  // what the contract opens and sends, before consent
+	EventProgress = "progress" // Step, Done of Total, and Metric when there is one
+	EventDone     = "done"     // the job ended well; Report says how
+	EventError    = "error"    // the job ended badly; Text says why
+)
+
+// Event is something a person following a job wants to see.
+type Event struct {
+	Time   time.Time `json:"time"`
+	Job    string    `json:"job"`
+	Kind   string    `json:"kind"`
+	Text   string    `json:"text,omitempty"`
+	Step   string    `json:"step,omitempty"`
+	Done   int64     `json:"done,omitempty"`
+	Total  int64     `json:"total,omitempty"`
+	Metric *float64  `json:"metric,omitempty"`
+	Report *Report   `json:"report,omitempty"`
+}
+
+// Report is what one party can say of a job that is done.
+type Report struct {
+	Job      string    `json:"job"`
+	Contract string    `json:"contract"`
+	Party    string    `json:"party"`
+	Seconds  float64   `json:"seconds"` // from all connected to the end of the last session
+	Rounds   uint64    `json:"rounds"`  // sums and broadcasts of the last session
+	BytesOut int64     `json:"bytes_out"`
+	BytesIn  int64     `json:"bytes_in"`
+	Sessions uint32    `json:"sessions"`
+	Openings []Opened  `json:"openings"` // what this party learned
+	Sigma    float64   `json:"sigma,omitempty"`
+	Trained  *Training `json:"trained,omitempty"`
+	Scores   string    `json:"scores,omitempty"` // file, at the party the scores opened to
+	Rows     int       `json:"rows"`
+}
+
+// Opened is a kind of value that a party learned, with how many.
+type Opened struct {
+	Party string `json:"party"`
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
+}
+
+// Training is the active party's view of a finished training.
+type Training struct {
+	Objective  float64 `json:"objective"`
+	TrainError float64 `json:"train_error"` // share of wrong labels, or root mean square error
+	Iterations int     `json:"iterations"`
+}

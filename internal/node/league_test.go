@@ -1,0 +1,161 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// league is a whole federation of nodes in one process.
+type league struct {
+	t       testing.TB
+	net     *simnet.Network
+	names   []string
+	keys    []*keys.PrivateKey
+	charter *keys.SignedCharter
+	dirs    []string
+	policy  *Policy
+	nodes   []*Node
+	stops   []func()
+	told    []func(Event) // by party; may be nil
+}
+
+// newLeague makes members with tables of correlated columns; the first one has the label. The
+// nodes are not started.
+func newLeague(t testing.TB, q, rows int) *league {
+	t.Helper()
+	l := &league{t: t, policy: &Policy{Format: policyFormat, Accept: []Rule{{}}}, told: make([]func(Event), q)}
+	charter := keys.Charter{Name: "test", Version: 1, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	charter.Rules.MinPrivacy = "published"
+	var ids []keys.ID
+	for i := range q {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := []string{"bank", "insurer", "telco", "retailer", "baker", "miller"}[i]
+		l.names = append(l.names, name)
+		l.keys = append(l.keys, k)
+		ids = append(ids, k.ID())
+		charter.Members = append(charter.Members, keys.Member{Name: name, ID: k.ID(), Addresses: []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 4001+i)}})
+		l.dirs = append(l.dirs, t.TempDir())
+	}
+	var err error
+	if l.charter, err = keys.NewCharter(charter); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range l.keys {
+		if err := l.charter.Sign(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.net = simnet.New(ids)
+	t.Cleanup(l.net.Close)
+	l.nodes, l.stops = make([]*Node, q), make([]func(), q)
+	l.writeTables(rows)
+	return l
+}
+
+// writeTables writes "train" and "test" at every party: y is the sign of a product of columns of
+// different parties.
+func (l *league) writeTables(rows int) {
+	for _, name := range []string{"train", "test"} {
+		rng := rand.New(rand.NewPCG(7, uint64(len(name))))
+		files := make([]bytes.Buffer, len(l.names))
+		for i := range files {
+			files[i].WriteString("id,a,b")
+			if i == 0 {
+				files[i].WriteString(",y")
+			}
+			files[i].WriteString("\n")
+		}
+		for r := range rows {
+			product := 1.0
+			for i := range files {
+				a, b := rng.NormFloat64(), rng.Float64()
+				if i < 2 {
+					product *= a
+				}
+				fmt.Fprintf(&files[i], "r%05d,%.4f,%.4f", r, a, b)
+				if i > 0 {
+					files[i].WriteString("\n")
+				}
+			}
+			label := 0
+			if product > 0 {
+				label = 1
+			}
+			fmt.Fprintf(&files[0], ",%d\n", label)
+		}
+		for i := range files {
+			l.writeTable(i, name, files[i].String())
+		}
+	}
+}
+
+func (l *league) tablePath(i int, name string) string {
+	return filepath.Join(l.dirs[i], name+".csv")
+}
+
+func (l *league) writeTable(i int, name, text string) {
+	if err := os.WriteFile(l.tablePath(i, name), []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// start runs node i until stop(i) or the test's end.
+func (l *league) start(i int) {
+	l.t.Helper()
+	n, err := New(Config{
+		Key: l.keys[i], Charter: l.charter, Transport: l.net.Transport(l.keys[i].ID()), Policy: l.policy,
+		Tables: map[string]TableSpec{"train": {Path: l.tablePath(i, "train")}, "test": {Path: l.tablePath(i, "test")}},
+		Dir:    filepath.Join(l.dirs[i], "node"), Workers: 1, Told: l.told[i],
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { n.Run(ctx) })
+	l.nodes[i] = n
+	l.stops[i] = sync.OnceFunc(func() { cancel(); done.Wait() })
+	l.t.Cleanup(l.stops[i])
+}
+
+func (l *league) startAll() {
+	for i := range l.names {
+		l.start(i)
+	}
+}
+
+// job renders a job text with extra lines for the head and the parameters.
+func (l *league) job(task, head, parameters string) []byte {
+	var parties []string
+	for _, n := range l.names {
+		parties = append(parties, fmt.Sprintf("%q", n))
+	}
+	return fmt.Appendf(nil, "format = \"hanse-job-v1\"\nname = \"trial\"\nalgorithm = \"fdskl\"\ntask = %q\nparties = [%s]\n%s\n[parameters]\n%s\n",
+		task, strings.Join(parties, ", "), head, parameters)
+}
+
+// propose prepares and launches a job at the first node and returns its report and contract.
+func (l *league) propose(text []byte) (*Report, keys.Hash, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := l.nodes[0].Prepare(ctx, text, nil)
+	if err != nil {
+		return nil, keys.Hash{}, err
+	}
+	r, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+	return r, c.Hash(), err
+}

@@ -1,0 +1,90 @@
+package node
+
+import (
+	"context"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg"
+)
+
+// realBits is the precision of sums of reals: 2^-36, which leaves room for 128 addends of
+// fdskl.RealBound.
+const realBits = 36
+
+// maskedNetwork is a session as FDSKL sees it in masked mode.
+type maskedNetwork struct {
+	*protocol.Session
+	sums *secagg.Masked
+}
+
+// newNetwork wraps a session by the job's privacy mode.
+func newNetwork(s *protocol.Session, job *protocol.Job, ids []keys.ID) (fdskl.Network, error) {
+	topology, err := protocol.ParseTopology(job.Topology)
+	if err != nil {
+		return nil, err
+	}
+	if job.Privacy == fdskl.Published {
+		return &publishedNetwork{Session: s, topology: topology}, nil
+	}
+	sums, err := secagg.NewMasked(s, ids, topology)
+	if err != nil {
+		return nil, err
+	}
+	return &maskedNetwork{Session: s, sums: sums}, nil
+}
+
+// SumTurns implements fdskl.Summer.
+func (n *maskedNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
+	return n.sums.SumTurns(ctx, kind, root, v)
+}
+
+// SumReals implements fdskl.Summer.
+func (n *maskedNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
+	return n.sums.SumFixed(ctx, kind, root, secagg.Fixed{Bits: realBits, Bound: fdskl.RealBound}, v)
+}
+
+// SumTree implements fdskl.TreeSummer: masked jobs have no unprotected sums.
+func (n *maskedNetwork) SumTree(context.Context, string, int, int, int, []float64) error {
+	return errUnprotected
+}
+
+// Broadcast implements fdskl.Broadcaster.
+func (n *maskedNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+	return n.Session.Broadcast(ctx, kind, protocol.ClassControl, root, data, limit)
+}
+
+// publishedNetwork is a session as FDSKL sees it in published mode: floats in the clear of TLS.
+type publishedNetwork struct {
+	*protocol.Session
+	topology protocol.Topology
+}
+
+// SumTurns implements fdskl.Summer: the published protocol knows no turns.
+func (n *publishedNetwork) SumTurns(context.Context, string, int, []uint16) error {
+	return errNoTurns
+}
+
+// SumReals implements fdskl.Summer along T0.
+func (n *publishedNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
+	return secagg.SumPublished(ctx, n.Session, kind, protocol.PlanFor(n.topology, n.Parties(), root), v)
+}
+
+// SumTree implements fdskl.TreeSummer.
+func (n *publishedNetwork) SumTree(ctx context.Context, kind string, tree, root, excluded int, v []float64) error {
+	t1, t2, err := protocol.PublishedTrees(n.Parties(), root, excluded)
+	if err != nil {
+		return err
+	}
+	plan := t1
+	if tree == 2 {
+		plan = t2
+	}
+	return secagg.SumPublished(ctx, n.Session, kind, plan, v)
+}
+
+// Broadcast implements fdskl.Broadcaster.
+func (n *publishedNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+	return n.Session.Broadcast(ctx, kind, protocol.ClassControl, root, data, limit)
+}

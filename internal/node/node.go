@@ -1,0 +1,173 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// Errors that no honest peer causes.
+var (
+	errUnprotected = errors.New("an unprotected sum in a masked job")
+	errNoTurns     = errors.New("a sum of turns in a published job")
+)
+
+// Config is what a node is made of.
+type Config struct {
+	Key       *keys.PrivateKey
+	Charter   *keys.SignedCharter // in force
+	Transport protocol.Transport
+	Tables    map[string]TableSpec
+	Policy    *Policy // nil asks about everything
+	Dir       string  // the node's own folder
+	Workers   int     // goroutines for arithmetic; 0 means all cores
+	Log       *slog.Logger
+	// Told hears every event of every job; it may be nil.
+	Told func(Event)
+	// Extra answers control methods that are not about jobs, such as "charter/…"; it may be nil.
+	Extra protocol.Handler
+}
+
+// Node is one member's daemon.
+type Node struct {
+	config Config
+	tables *tables
+
+	mu       sync.Mutex
+	charter  *keys.SignedCharter
+	jobs     map[keys.Hash]*jobState
+	sessions map[keys.Hash]*activeSession
+	hearers  map[keys.Hash]func(Event)
+	ctx      context.Context // ends with Run; sessions hang from it
+	stop     context.CancelFunc
+	work     sync.WaitGroup
+}
+
+// activeSession is a session that is on.
+type activeSession struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// New prepares a node, reads its jobs from its folder and answers the other members from now on.
+// Run must follow.
+func New(c Config) (*Node, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	n := &Node{
+		config: c, tables: newTables(c.Tables), charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
+		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
+	}
+	if err := n.loadJobs(); err != nil {
+		return nil, err
+	}
+	n.ctx, n.stop = context.WithCancel(context.Background())
+	c.Transport.Handle(n.handle)
+	return n, nil
+}
+
+// Run goes on with the jobs this node coordinates, until ctx ends. It returns when every session has
+// ended.
+func (n *Node) Run(ctx context.Context) error {
+	defer n.work.Wait()
+	defer n.stop()
+	for _, s := range n.unfinished() {
+		n.work.Go(func() {
+			if _, err := n.coordinate(ctx, s); err != nil && ctx.Err() == nil {
+				n.config.Log.Error("job ended", "job", s.contract.Job.Name, "error", err)
+			}
+		})
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// unfinished lists the agreed jobs that this node coordinates.
+func (n *Node) unfinished() []*jobState {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []*jobState
+	for _, s := range n.jobs {
+		r := s.snapshot()
+		open := r.State == StateAgreed || r.State == StateRunning || r.State == StatePaused
+		if r.Coordinator && open && s.contract.Complete() == nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// SetCharter takes a new version of the charter into use for jobs proposed from now on.
+func (n *Node) SetCharter(c *keys.SignedCharter) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.charter = c
+}
+
+// currentCharter returns the charter in force.
+func (n *Node) currentCharter() *keys.SignedCharter {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.charter
+}
+
+// name returns this member's name in the charter.
+func (n *Node) name() string {
+	m, _ := n.currentCharter().Member(n.config.Key.ID())
+	return m.Name
+}
+
+// memberName names a member for messages.
+func (n *Node) memberName(id keys.ID) string {
+	if m, ok := n.currentCharter().Member(id); ok {
+		return m.Name
+	}
+	return id.Short()
+}
+
+// job finds a job by its contract.
+func (n *Node) job(h keys.Hash) (*jobState, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s, ok := n.jobs[h]
+	return s, ok
+}
+
+// keep adds a job.
+func (n *Node) keep(s *jobState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.jobs[s.contract.Hash()] = s
+}
+
+// tell passes an event on to whoever listens: the node's own log, and the person who proposed.
+func (n *Node) tell(h keys.Hash, e Event) {
+	e.Time = time.Now()
+	e.Job = h.String()
+	if n.config.Told != nil {
+		n.config.Told(e)
+	}
+	n.mu.Lock()
+	hear := n.hearers[h]
+	n.mu.Unlock()
+	if hear != nil {
+		hear(e)
+	}
+}
+
+// hear sets who hears a job's events; nil ends it. hear may be called from several goroutines.
+func (n *Node) hear(h keys.Hash, hear func(Event)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if hear == nil {
+		delete(n.hearers, h)
+		return
+	}
+	n.hearers[h] = hear
+}

@@ -1,0 +1,317 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// retryEvery is how often an absent or undecided party is asked again.
+const retryEvery = 300 * time.Millisecond
+
+// methodStop tells a party that the coordinator gave a job up.
+const methodStop = "job/stop"
+
+// stopRequest says which job ended, and why.
+type stopRequest struct {
+	Contract keys.Hash `cbor:"1,keyasint"`
+	Reason   string    `cbor:"2,keyasint"`
+}
+
+// Prepare turns a job text into a contract: it asks every party what it brings, checks that the
+// rows match, and lists what the job opens and sends. It waits for absent parties, telling hear
+// whom it waits for. The job then waits for Launch.
+func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*protocol.Contract, error) {
+	job, err := n.complete(text)
+	if err != nil {
+		return nil, err
+	}
+	t, err := n.newTask(job)
+	if err != nil {
+		return nil, err
+	}
+	all, err := n.describeAll(ctx, job, t, hear)
+	if err != nil {
+		return nil, err
+	}
+	if aligned(all) != nil {
+		return nil, n.explainMisalignment(ctx, job, all)
+	}
+	openings, messages := t.disclose(all)
+	c, err := protocol.NewContract(job, all, openings, messages)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := fileSum(n.tables.specs[job.Table].Path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.openJob(c, statusRecord{State: StateProposed, Data: sum, Coordinator: true})
+	if err != nil {
+		return nil, err
+	}
+	n.keep(s)
+	return c, nil
+}
+
+// complete parses a job text and fills in what the proposer's node knows.
+func (n *Node) complete(text []byte) (*protocol.Job, error) {
+	job, err := protocol.ParseJob(text)
+	if err != nil {
+		return nil, err
+	}
+	charter := n.currentCharter()
+	if err := charter.Complete(); err != nil {
+		return nil, err
+	}
+	var nonce [16]byte
+	rand.Read(nonce[:])
+	job.Charter, job.Proposer, job.Nonce = charter.Digest().String(), n.name(), hex.EncodeToString(nonce[:])
+	return job, n.mayPropose(n.config.Key.ID(), job)
+}
+
+// describeAll collects every party's facts in the job's order; the own table is read first.
+func (n *Node) describeAll(ctx context.Context, job *protocol.Job, t task, hear func(Event)) ([]protocol.Facts, error) {
+	own, err := t.facts()
+	if err != nil {
+		return nil, err
+	}
+	text, err := job.Text()
+	if err != nil {
+		return nil, err
+	}
+	parties, err := job.Members(&n.currentCharter().Charter)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]protocol.Facts, len(parties))
+	for i, p := range parties {
+		if p.Name == n.name() {
+			all[i] = own
+			continue
+		}
+		if err := n.ask(ctx, p, methodDescribe, describeRequest{Job: string(text)}, &all[i], hear); err != nil {
+			return nil, err
+		}
+		if all[i].Name != p.Name || all[i].ID != p.ID {
+			return nil, fmt.Errorf("%s describes itself as %q", p.Name, all[i].Name)
+		}
+	}
+	return all, nil
+}
+
+// ask calls a party until it is there, telling hear whom it waits for. A party's refusal is an
+// error that names it.
+func (n *Node) ask(ctx context.Context, p protocol.Party, method string, request, response any, hear func(Event)) error {
+	data, err := cbor.Marshal(request)
+	if err != nil {
+		return err
+	}
+	since, told := time.Now(), time.Time{}
+	for {
+		answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
+		if err == nil {
+			return decode(answer, response)
+		}
+		var remote *protocol.RemoteError
+		if errors.As(err, &remote) {
+			return &permanentError{fmt.Errorf("%s: %s", p.Name, remote.Text)}
+		}
+		if time.Since(told) >= waitReport && hear != nil {
+			told = time.Now()
+			hear(Event{Kind: EventWaiting, Time: told, Text: fmt.Sprintf("waiting for %s for %s: %s", p.Name, time.Since(since).Round(time.Second), reasonOf(err))})
+		}
+		if err := pause(ctx, retryEvery); err != nil {
+			return fmt.Errorf("waiting for %s: %w", p.Name, err)
+		}
+	}
+}
+
+// reasonOf says why a party is absent, without its id.
+func reasonOf(err error) string {
+	var gone *protocol.GoneError
+	if errors.As(err, &gone) {
+		return gone.Reason
+	}
+	return err.Error()
+}
+
+// pause waits, or returns early with the context's error.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Launch is the proposer's own consent: it collects the other parties' and runs the job to its
+// end, through pauses. hear gets the job's events.
+func (n *Node) Launch(ctx context.Context, h keys.Hash, hear func(Event)) (*Report, error) {
+	s, ok := n.job(h)
+	if !ok {
+		return nil, fmt.Errorf("this node has no job %s", h.Short())
+	}
+	if err := n.Decide(h, true, ""); err != nil {
+		return nil, err
+	}
+	n.hear(h, hear)
+	defer n.hear(h, nil)
+	if err := n.collectConsent(ctx, s); err != nil {
+		return nil, n.giveUp(ctx, s, err)
+	}
+	return n.coordinate(ctx, s)
+}
+
+// collectConsent asks every party for its signature until all have signed.
+func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
+	c := s.contract
+	c.Sign(n.config.Key)
+	since, told := time.Now(), time.Time{}
+	for {
+		var pending []string
+		for _, p := range n.othersOf(c) {
+			if c.SignedBy(p.ID) {
+				continue
+			}
+			var r consentResponse
+			if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(c.Document.Text())}, &r, n.teller(s)); err != nil {
+				return err
+			}
+			if r.Signature == nil {
+				pending = append(pending, p.Name)
+				continue
+			}
+			if err := c.AddSignature(p.ID, r.Signature); err != nil {
+				return &permanentError{fmt.Errorf("%s: %w", p.Name, err)}
+			}
+			n.tell(c.Hash(), Event{Kind: EventState, Text: p.Name + " consents"})
+		}
+		if len(pending) == 0 {
+			return s.seal(c)
+		}
+		if time.Since(told) >= 5*waitReport {
+			told = time.Now()
+			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for the consent of %s for %s: a person there runs hanse approve %s", list(pending), time.Since(since).Round(time.Second), c.Hash().Short())})
+		}
+		if err := pause(ctx, retryEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// teller passes events on under a job.
+func (n *Node) teller(s *jobState) func(Event) {
+	return func(e Event) { n.tell(s.contract.Hash(), e) }
+}
+
+// othersOf lists the parties but this node.
+func (n *Node) othersOf(c *protocol.Contract) []protocol.Party {
+	var others []protocol.Party
+	for _, p := range c.Members() {
+		if p.ID != n.config.Key.ID() {
+			others = append(others, p)
+		}
+	}
+	return others
+}
+
+// coordinate runs sessions of an agreed job until one ends well, or one fails for good.
+func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
+	for {
+		number, err := n.gather(ctx, s)
+		if err == nil {
+			err = n.startAll(ctx, s, number)
+		}
+		if err == nil {
+			var report *Report
+			if report, err = n.lead(ctx, s, number); err == nil {
+				n.finish(s, report)
+				return report, nil
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), s.set(StatePaused, "this node was stopped"))
+		}
+		if permanent(err) {
+			return nil, n.giveUp(ctx, s, err)
+		}
+		n.pauseOrFail(s, err)
+	}
+}
+
+// gather waits until every party is there and returns the number of the next session.
+func (n *Node) gather(ctx context.Context, s *jobState) (uint32, error) {
+	number := s.snapshot().Session
+	for _, p := range n.othersOf(s.contract) {
+		var r consentResponse
+		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(s.contract.Document.Text())}, &r, n.teller(s)); err != nil {
+			return 0, err
+		}
+		number = max(number, r.Session)
+	}
+	return number + 1, nil
+}
+
+// startAll tells every party to open session number.
+func (n *Node) startAll(ctx context.Context, s *jobState, number uint32) error {
+	request := startRequest{Contract: string(s.contract.Document.Text()), Number: number}
+	for _, p := range n.othersOf(s.contract) {
+		if err := n.ask(ctx, p, methodStart, request, new(struct{}), n.teller(s)); err != nil {
+			return err
+		}
+	}
+	return s.update(func(r *statusRecord) { r.State, r.Reason, r.Session = StateRunning, "", number })
+}
+
+// lead runs a session at the coordinator.
+func (n *Node) lead(ctx context.Context, s *jobState, number uint32) (*Report, error) {
+	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
+	return n.execute(ctx, s, number)
+}
+
+// giveUp stores that a job failed, tells the other parties, and returns why.
+func (n *Node) giveUp(ctx context.Context, s *jobState, reason error) error {
+	if ctx.Err() != nil {
+		return reason
+	}
+	n.pauseOrFail(s, &permanentError{reason})
+	data, err := cbor.Marshal(stopRequest{Contract: s.contract.Hash(), Reason: reason.Error()})
+	if err != nil {
+		return errors.Join(reason, err)
+	}
+	for _, p := range n.othersOf(s.contract) {
+		if _, err := n.config.Transport.Call(ctx, p.ID, methodStop, data); err != nil {
+			n.config.Log.Debug("a party could not be told that a job failed", "party", p.Name, "error", err)
+		}
+	}
+	return reason
+}
+
+// serveStop ends a job that its coordinator gave up.
+func (n *Node) serveStop(from keys.ID, r stopRequest) error {
+	s, ok := n.job(r.Contract)
+	if !ok {
+		return nil
+	}
+	if m, ok := n.currentCharter().Member(from); !ok || m.Name != s.contract.Job.Proposer {
+		return fmt.Errorf("only the proposer stops a job")
+	}
+	if state := s.status(); state == StateDone || state == StateFailed || state == StateRefused {
+		return nil
+	}
+	n.replaceSession(s, func(context.Context) {})
+	n.tell(r.Contract, Event{Kind: EventError, Text: fmt.Sprintf("failed: %s says: %s", s.contract.Job.Proposer, r.Reason)})
+	return s.set(StateFailed, r.Reason)
+}

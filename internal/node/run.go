@@ -1,0 +1,182 @@
+package node
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// waitReport is after how long a blocked session says whom it waits for, and how often again.
+const waitReport = 2 * time.Second
+
+// run is one session of a job at this node, as a task sees it.
+type run struct {
+	node    *Node
+	state   *jobState
+	session *protocol.Session
+	network fdskl.Network
+	number  uint32
+	began   time.Time
+
+	mu     sync.Mutex
+	opens  []Opened
+	latest map[string]time.Time
+}
+
+// execute runs session number of a job to its end. Every party executes the same session at the
+// same time. The mesh is closed when it returns.
+func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report, error) {
+	t, err := n.newTask(s.contract.Job)
+	if err != nil {
+		return nil, &permanentError{err}
+	}
+	mesh, err := n.config.Transport.Open(ctx, roomOf(s.contract, number), n.peersOf(s.contract))
+	if err != nil {
+		return nil, err
+	}
+	defer mesh.Close()
+	r := &run{node: n, state: s, number: number, began: time.Now(), latest: make(map[string]time.Time)}
+	if err := r.open(ctx, mesh); err != nil {
+		return nil, err
+	}
+	report, err := r.task(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.session.Exchange(ctx, "done", nil, 0); err != nil {
+		return nil, err // somebody has not stored its part: the session is run again
+	}
+	report.Rounds = r.session.Operations()
+	for i := range s.contract.Parties {
+		sent, received := r.session.Traffic(i)
+		report.BytesOut += sent
+		report.BytesIn += received
+	}
+	return report, nil
+}
+
+// open starts the session over the mesh.
+func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
+	c := r.state.contract
+	session, err := protocol.NewSession(ctx, mesh, protocol.SessionConfig{
+		Contract: c.Hash(), Number: r.number, Parties: c.Members(), Key: r.node.config.Key,
+	})
+	if err != nil {
+		return err
+	}
+	var ids []keys.ID
+	for _, p := range c.Parties {
+		ids = append(ids, p.ID)
+	}
+	r.session = session
+	r.network, err = newNetwork(session, c.Job, ids)
+	return err
+}
+
+// task runs the task while a watcher tells whom the session waits for.
+func (r *run) task(ctx context.Context, t task) (*Report, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { r.watch(ctx) })
+	defer watch.Wait()
+	defer cancel()
+	return t.run(ctx, r)
+}
+
+// watch reports a session that is blocked on a peer.
+func (r *run) watch(ctx context.Context) {
+	tick := time.NewTicker(waitReport)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			w := r.session.Waiting()
+			if w.Peer != "" && time.Since(w.Since) >= waitReport {
+				r.node.tell(r.hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for %s (%s) for %s", w.Peer, w.Kind, time.Since(w.Since).Round(time.Second))})
+			}
+		}
+	}
+}
+
+// hash returns the job's contract hash.
+func (r *run) hash() keys.Hash { return r.state.contract.Hash() }
+
+// progress passes an algorithm's progress on, at most ten times a second for each step and always
+// the last.
+func (r *run) progress(p fdskl.Progress) {
+	r.mu.Lock()
+	now := time.Now()
+	skip := p.Done < p.Total && now.Sub(r.latest[p.Step]) < 100*time.Millisecond
+	if !skip {
+		r.latest[p.Step] = now
+	}
+	r.mu.Unlock()
+	if skip {
+		return
+	}
+	e := Event{Kind: EventProgress, Step: p.Step, Done: int64(p.Done), Total: int64(p.Total)}
+	if !math.IsNaN(p.Metric) && p.Metric != 0 {
+		e.Metric = &p.Metric
+	}
+	r.node.tell(r.hash(), e)
+}
+
+// opened counts what this party learned.
+func (r *run) opened(kind string, count int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.opens {
+		if r.opens[i].Kind == kind {
+			r.opens[i].Count += count
+			return
+		}
+	}
+	r.opens = append(r.opens, Opened{Party: r.node.name(), Kind: kind, Count: count})
+}
+
+// report starts this party's report.
+func (r *run) report(rows int) *Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &Report{
+		Job: r.state.contract.Job.Name, Contract: r.hash().String(), Party: r.node.name(), Seconds: time.Since(r.began).Seconds(),
+		Sessions: r.number, Openings: r.opens, Rows: rows,
+	}
+}
+
+// roomOf names a session to the transport.
+func roomOf(c *protocol.Contract, number uint32) protocol.Room {
+	h := c.Hash()
+	return protocol.Room(keys.HashOf("hanse room v1", h[:], binary.BigEndian.AppendUint32(nil, number)))
+}
+
+// peersOf lists the other parties.
+func (n *Node) peersOf(c *protocol.Contract) []keys.ID {
+	var peers []keys.ID
+	for _, p := range c.Parties {
+		if p.ID != n.config.Key.ID() {
+			peers = append(peers, p.ID)
+		}
+	}
+	return peers
+}
+
+// permanent reports whether another session would fail in the same way.
+func permanent(err error) bool {
+	var p *permanentError
+	if errors.As(err, &p) || errors.Is(err, protocol.ErrDeviation) {
+		return true
+	}
+	var gone *protocol.GoneError
+	return !errors.As(err, &gone) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}

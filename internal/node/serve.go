@@ -1,0 +1,316 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// The control methods about jobs. Requests and responses are CBOR.
+const (
+	methodDescribe     = "job/describe"     // job text -> facts
+	methodFingerprints = "job/fingerprints" // job text, key -> keyed digests of row ids
+	methodConsent      = "job/consent"      // contract text -> signature, or pending
+	methodStart        = "job/start"        // contract text, session number -> nothing
+)
+
+// maxJob is the longest job text that is read, in bytes.
+const maxJob = 1 << 20
+
+// describeRequest asks what a party brings to a job.
+type describeRequest struct {
+	Job string `cbor:"1,keyasint"`
+}
+
+// consentRequest asks for a party's signature.
+type consentRequest struct {
+	Contract string `cbor:"1,keyasint"`
+}
+
+// consentResponse is the signature, or nothing while a person has yet to decide.
+type consentResponse struct {
+	Signature []byte `cbor:"1,keyasint,omitempty"`
+	Session   uint32 `cbor:"2,keyasint,omitempty"` // the last session of the job that was opened here
+}
+
+// startRequest asks a party to open a session.
+type startRequest struct {
+	Contract string `cbor:"1,keyasint"`
+	Number   uint32 `cbor:"2,keyasint"`
+}
+
+// handle answers the other members. An error goes back to the caller as its text.
+func (n *Node) handle(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
+	switch method {
+	case methodDescribe:
+		return answer(request, func(r describeRequest) (protocol.Facts, error) { return n.serveDescribe(from, r) })
+	case methodFingerprints:
+		return answer(request, func(r fingerprintRequest) (fingerprintResponse, error) { return n.serveFingerprints(from, r) })
+	case methodConsent:
+		return answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
+	case methodStop:
+		return answer(request, func(r stopRequest) (struct{}, error) { return struct{}{}, n.serveStop(from, r) })
+	case methodStart:
+		return answer(request, func(r startRequest) (struct{}, error) { return struct{}{}, n.serveStart(from, r) })
+	}
+	if n.config.Extra != nil && !strings.HasPrefix(method, "job/") {
+		return n.config.Extra(ctx, from, method, request)
+	}
+	return nil, fmt.Errorf("this node has no method %q", method)
+}
+
+// answer decodes a request, strictly, and encodes the response.
+func answer[Request, Response any](data []byte, serve func(Request) (Response, error)) ([]byte, error) {
+	var r Request
+	if err := decode(data, &r); err != nil {
+		return nil, err
+	}
+	response, err := serve(r)
+	if err != nil {
+		return nil, err
+	}
+	return cbor.Marshal(response)
+}
+
+// decode reads CBOR with no unknown and no repeated fields.
+func decode(data []byte, v any) error {
+	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
+	if err != nil {
+		return err
+	}
+	if err := mode.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("malformed message: %w", err)
+	}
+	return nil
+}
+
+// proposal parses a job that another member proposes and checks that it may.
+func (n *Node) proposal(from keys.ID, text string) (*protocol.Job, error) {
+	if len(text) > maxJob {
+		return nil, fmt.Errorf("job text of %d bytes, at most %d are read", len(text), maxJob)
+	}
+	job, err := protocol.ParseJob([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return job, n.mayPropose(from, job)
+}
+
+// mayPropose checks a job against the charter and its proposer.
+func (n *Node) mayPropose(from keys.ID, job *protocol.Job) error {
+	charter := n.currentCharter()
+	if job.Charter != charter.Digest().String() {
+		return fmt.Errorf("job %q is for another charter than %q version %d", job.Name, charter.Name, charter.Version)
+	}
+	if m, ok := charter.Member(from); !ok || m.Name != job.Proposer {
+		return fmt.Errorf("job %q says it comes from %q, it came from %s", job.Name, job.Proposer, n.memberName(from))
+	}
+	if job.Index(n.name()) < 0 || job.Index(job.Proposer) < 0 {
+		return fmt.Errorf("job %q: its parties are %s; both %s and the proposer must be among them", job.Name, strings.Join(job.Parties, ", "), n.name())
+	}
+	_, err := job.Members(&charter.Charter)
+	return err
+}
+
+// serveDescribe says what this node brings to a job.
+func (n *Node) serveDescribe(from keys.ID, r describeRequest) (protocol.Facts, error) {
+	job, err := n.proposal(from, r.Job)
+	if err != nil {
+		return protocol.Facts{}, err
+	}
+	t, err := n.newTask(job)
+	if err != nil {
+		return protocol.Facts{}, err
+	}
+	return t.facts()
+}
+
+// serveConsent signs a contract that is what it claims to be, if the policy or a person says so.
+func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, error) {
+	c, err := protocol.ParseContract([]byte(r.Contract))
+	if err != nil {
+		return consentResponse{}, err
+	}
+	if s, ok := n.job(c.Hash()); ok {
+		return n.decided(s)
+	}
+	if err := n.mayPropose(from, c.Job); err != nil {
+		return consentResponse{}, err
+	}
+	record, err := n.verifyContract(c)
+	if err != nil {
+		return consentResponse{}, err
+	}
+	s, err := n.openJob(c, *record)
+	if err != nil {
+		return consentResponse{}, err
+	}
+	n.keep(s)
+	n.tell(c.Hash(), Event{Kind: EventSummary, Text: Summary(c, n.name())})
+	return n.decided(s)
+}
+
+// verifyContract checks that a contract's facts, openings and messages are what this node
+// computes itself, and returns the record with the policy's verdict.
+func (n *Node) verifyContract(c *protocol.Contract) (*statusRecord, error) {
+	t, err := n.newTask(c.Job)
+	if err != nil {
+		return nil, err
+	}
+	own, err := t.facts()
+	if err != nil {
+		return nil, err
+	}
+	if got := c.Parties[c.Job.Index(n.name())]; got != own {
+		return nil, fmt.Errorf("the contract of job %q misstates this party: it says %+v, right is %+v", c.Job.Name, got, own)
+	}
+	if err := aligned(c.Parties); err != nil {
+		return nil, err
+	}
+	openings, messages := t.disclose(c.Parties)
+	right, err := protocol.NewContract(c.Job, c.Parties, openings, messages)
+	if err != nil {
+		return nil, err
+	}
+	if right.Hash() != c.Hash() {
+		return nil, fmt.Errorf("the contract of job %q lists other openings or messages than the job implies", c.Job.Name)
+	}
+	sum, err := fileSum(n.tables.specs[c.Job.Table].Path)
+	if err != nil {
+		return nil, err
+	}
+	record := &statusRecord{State: StateProposed, Data: sum}
+	switch n.config.Policy.judge(c, n.name()) {
+	case accept:
+		record.State = StateAgreed
+	case refuse:
+		record.State, record.Reason = StateRefused, "the policy refuses it"
+	}
+	return record, nil
+}
+
+// decided answers a request for consent by the job's state.
+func (n *Node) decided(s *jobState) (consentResponse, error) {
+	r := s.snapshot()
+	switch r.State {
+	case StateProposed:
+		return consentResponse{}, nil
+	case StateRefused:
+		return consentResponse{}, fmt.Errorf("%s refuses job %q: %s", n.name(), s.contract.Job.Name, r.Reason)
+	case StateFailed:
+		return consentResponse{}, fmt.Errorf("job %q failed at %s: %s", s.contract.Job.Name, n.name(), r.Reason)
+	}
+	s.contract.Sign(n.config.Key)
+	return consentResponse{Signature: s.contract.Signatures[n.config.Key.ID()], Session: r.Session}, nil
+}
+
+// Decide is a person's consent to a proposed job, or refusal of it.
+func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
+	s, ok := n.job(h)
+	if !ok {
+		return fmt.Errorf("this node has no job %s", h.Short())
+	}
+	if state := s.status(); state != StateProposed {
+		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
+	}
+	if yes {
+		return s.set(StateAgreed, "")
+	}
+	return s.set(StateRefused, reason)
+}
+
+// serveStart opens a session of a contract in force.
+func (n *Node) serveStart(from keys.ID, r startRequest) error {
+	c, err := protocol.ParseContract([]byte(r.Contract))
+	if err != nil {
+		return err
+	}
+	if err := c.Complete(); err != nil {
+		return err
+	}
+	s, ok := n.job(c.Hash())
+	if !ok {
+		return fmt.Errorf("%s has not consented to job %q", n.name(), c.Job.Name)
+	}
+	if m, ok := n.currentCharter().Member(from); !ok || m.Name != c.Job.Proposer {
+		return fmt.Errorf("job %q is started by its proposer %s, not by %s", c.Job.Name, c.Job.Proposer, n.memberName(from))
+	}
+	return n.begin(s, c, r.Number)
+}
+
+// begin ends an older session of the job, if one is still on, and starts a new one.
+func (n *Node) begin(s *jobState, c *protocol.Contract, number uint32) error {
+	record := s.snapshot()
+	if record.State == StateRefused || record.State == StateFailed || record.State == StateProposed {
+		return fmt.Errorf("job %q is %s at %s: %s", c.Job.Name, record.State, n.name(), record.Reason)
+	}
+	if number <= record.Session {
+		return fmt.Errorf("job %q: session %d was opened before, a session is opened once", c.Job.Name, record.Session)
+	}
+	if err := s.seal(c); err != nil {
+		return err
+	}
+	if err := s.update(func(r *statusRecord) { r.State, r.Reason, r.Session = StateRunning, "", number }); err != nil {
+		return err
+	}
+	n.replaceSession(s, func(ctx context.Context) { n.follow(ctx, s, number) })
+	return nil
+}
+
+// replaceSession ends the job's running session, waits for it and starts another.
+func (n *Node) replaceSession(s *jobState, body func(ctx context.Context)) {
+	h := s.contract.Hash()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old := n.sessions[h]
+	ctx, cancel := context.WithCancel(n.ctx)
+	active := &activeSession{cancel: cancel, done: make(chan struct{})}
+	n.sessions[h] = active
+	n.work.Go(func() {
+		defer close(active.done)
+		defer cancel()
+		if old != nil {
+			old.cancel()
+			<-old.done
+		}
+		body(ctx)
+	})
+}
+
+// follow runs a session at a party that does not coordinate the job.
+func (n *Node) follow(ctx context.Context, s *jobState, number uint32) {
+	h := s.contract.Hash()
+	n.tell(h, Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
+	report, err := n.execute(ctx, s, number)
+	if err == nil {
+		n.finish(s, report)
+		return
+	}
+	n.pauseOrFail(s, err)
+}
+
+// finish stores that a job is done.
+func (n *Node) finish(s *jobState, report *Report) {
+	if err := errors.Join(s.set(StateDone, ""), s.clean()); err != nil {
+		n.config.Log.Error("job is done but its state could not be stored", "error", err)
+	}
+	n.tell(s.contract.Hash(), Event{Kind: EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})
+}
+
+// pauseOrFail stores why a session ended: a pause when another may do better, a failure when not.
+func (n *Node) pauseOrFail(s *jobState, err error) {
+	state, kind := StatePaused, EventState
+	if permanent(err) {
+		state, kind = StateFailed, EventError
+	}
+	if e := s.set(state, err.Error()); e != nil {
+		n.config.Log.Error("job's state could not be stored", "error", e)
+	}
+	n.tell(s.contract.Hash(), Event{Kind: kind, Text: fmt.Sprintf("%s: %v", state, err)})
+}

@@ -1,0 +1,87 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// Summary tells a person at the named party, before consent, what a contract computes, what will
+// leave the machine and who learns what.
+func Summary(c *protocol.Contract, party string) string {
+	var b strings.Builder
+	j := c.Job
+	fmt.Fprintf(&b, "job %q (%s %s), proposed by %s, contract %s\n", j.Name, j.Algorithm, j.Task, j.Proposer, c.Hash().Short())
+	fmt.Fprintf(&b, "privacy %s, sums along a %s, %d rows\n\n", j.Privacy, j.Topology, rows(c))
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "party\trole\trows\tcolumns")
+	for _, f := range c.Parties {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\n", f.Name, f.Role, f.Rows, f.Columns)
+	}
+	w.Flush()
+	writeEgress(&b, c, party)
+	writeOpenings(&b, c)
+	return b.String()
+}
+
+// writeEgress lists what leaves the party's machine.
+func writeEgress(b *strings.Builder, c *protocol.Contract, party string) {
+	fmt.Fprintf(b, "\nwhat leaves %s's machine, at most\n", party)
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	none := true
+	for _, m := range c.Messages {
+		if m.From == party && m.Bytes > 0 {
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", m.Kind, Size(m.Bytes), protection(m.Class))
+			none = false
+		}
+	}
+	if none {
+		fmt.Fprintf(w, "  control messages only\n")
+	}
+	w.Flush()
+}
+
+// protection says in words what a class means.
+func protection(class string) string {
+	switch class {
+	case protocol.ClassMasked.String():
+		return "under one-time masks: uniform noise to whoever receives it"
+	case protocol.ClassPublished.String():
+		return "NOT protected from the receiving party"
+	}
+	return "row numbers and the like"
+}
+
+// writeOpenings lists who learns what.
+func writeOpenings(b *strings.Builder, c *protocol.Contract) {
+	fmt.Fprintf(b, "\nwho learns what\n")
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, o := range c.Openings {
+		fmt.Fprintf(w, "  %s\t%d %s\t%s\n", o.To, o.Count, o.Kind, o.Meaning)
+	}
+	w.Flush()
+	for _, p := range c.Parties {
+		if !slices.ContainsFunc(c.Openings, func(o protocol.Opening) bool { return o.To == p.Name }) {
+			fmt.Fprintf(b, "  %s learns nothing but sizes and timing\n", p.Name)
+		}
+	}
+}
+
+// Size renders a number of bytes for people.
+func Size(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d B", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	case n < 10_000_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
+
+// list joins names.
+func list(names []string) string { return strings.Join(names, ", ") }

@@ -1,0 +1,182 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// task is one party's part of a kind of job.
+type task interface {
+	// facts reads the party's data, checks all that can be checked alone, and returns what the
+	// party says of it.
+	facts() (protocol.Facts, error)
+	// disclose lists what the job opens and sends, from all parties' facts.
+	disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Message)
+	// run is the party's part of a session.
+	run(ctx context.Context, r *run) (*Report, error)
+}
+
+// newTask returns this node's part of a job.
+func (n *Node) newTask(job *protocol.Job) (task, error) {
+	if job.Algorithm != "fdskl" {
+		return nil, fmt.Errorf("job %q: algorithm is %q, this version runs \"fdskl\"", job.Name, job.Algorithm)
+	}
+	if job.Privacy == "sealed" {
+		return nil, fmt.Errorf("job %q: privacy \"sealed\" is not in this version, want \"masked\" or \"published\"", job.Name)
+	}
+	if job.Privacy == fdskl.Masked && len(job.Parties) < 3 {
+		return nil, fmt.Errorf("job %q: masked sums need at least 3 parties, it has %d: with two, the root of a sum knows the other's addend", job.Name, len(job.Parties))
+	}
+	if job.Task == protocol.TaskPredict {
+		return n.newPrediction(job)
+	}
+	return n.newTraining(job)
+}
+
+// training is this node's part of an FDSKL training.
+type training struct {
+	node   *Node
+	job    *protocol.Job
+	params fdskl.Params
+}
+
+// newTraining reads a training job's parameters.
+func (n *Node) newTraining(job *protocol.Job) (*training, error) {
+	var text bytes.Buffer
+	if err := toml.NewEncoder(&text).Encode(job.Parameters); err != nil {
+		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	params, err := fdskl.ParseParams(text.Bytes(), job.Parties)
+	if err != nil {
+		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	return &training{node: n, job: job, params: params}, nil
+}
+
+// active reports whether this node holds labels in the job.
+func (t *training) active() bool {
+	for _, a := range t.params.Active {
+		if a == t.node.name() {
+			return true
+		}
+	}
+	return false
+}
+
+// load reads the training table.
+func (t *training) load() (*dataset.Table, error) {
+	label := ""
+	if t.active() {
+		label = t.params.Label
+	}
+	return t.node.tables.load(t.job.Table, label, nil)
+}
+
+// facts implements task.
+func (t *training) facts() (protocol.Facts, error) {
+	table, err := t.load()
+	if err != nil {
+		return protocol.Facts{}, err
+	}
+	prepared, err := vertical.PrepareTraining(table, t.params, t.active())
+	if err != nil {
+		return protocol.Facts{}, err
+	}
+	return t.node.factsOf(table, len(prepared.Columns), t.active()), nil
+}
+
+// disclose implements task.
+func (t *training) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Message) {
+	d := fdskl.DiscloseTraining(t.params, t.job.Privacy, t.job.Parties, columnCounts(all), all[0].Rows)
+	return disclosed(d)
+}
+
+// run implements task.
+func (t *training) run(ctx context.Context, r *run) (*Report, error) {
+	table, err := t.load()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.state.unchanged(table); err != nil {
+		return nil, err
+	}
+	prepared, err := vertical.PrepareTraining(table, t.params, t.active())
+	if err != nil {
+		return nil, err
+	}
+	phase, err := r.state.phase()
+	if err != nil {
+		return nil, err
+	}
+	party := &fdskl.Party{
+		Self: r.session.Self(), Names: t.job.Parties, Params: t.params, Privacy: t.job.Privacy, Rows: table.Rows(),
+		Parts:  []fdskl.Part{{Owner: t.node.config.Key.ID(), Normaliser: prepared.Normaliser, Rows: prepared.Rows, Phase: phase}},
+		Labels: prepared.Labels, Network: r.network, Vault: r.state.vault, Workers: t.node.config.Workers,
+		Report: r.progress, Opened: r.opened,
+	}
+	m, err := fdskl.Train(ctx, party)
+	if err != nil {
+		return nil, err
+	}
+	m.Contract, m.Columns, m.Fills = r.state.contract.Hash(), prepared.Columns, table.Fills
+	if err := r.state.saveModel(m); err != nil {
+		return nil, err
+	}
+	report := r.report(table.Rows())
+	report.Sigma = m.Sigma
+	if t.params.Active[0] == t.node.name() {
+		report.Trained = &Training{Objective: m.Objective, TrainError: m.TrainError, Iterations: m.Iterations}
+	}
+	return report, nil
+}
+
+// factsOf states what a party says of a table.
+func (n *Node) factsOf(t *dataset.Table, columns int, active bool) protocol.Facts {
+	role := "passive"
+	if active {
+		role = "active"
+	}
+	return protocol.Facts{Name: n.name(), ID: n.config.Key.ID(), Role: role, Rows: t.Rows(), Columns: columns, Rowset: t.IDDigest()}
+}
+
+// columnCounts lists the parties' numbers of columns.
+func columnCounts(all []protocol.Facts) []int {
+	var counts []int
+	for _, f := range all {
+		counts = append(counts, f.Columns)
+	}
+	return counts
+}
+
+// disclosed converts a disclosure to what a contract holds.
+func disclosed(d fdskl.Disclosure) (openings []protocol.Opening, messages []protocol.Message) {
+	for _, o := range d.Openings {
+		openings = append(openings, protocol.Opening{To: o.To, Kind: o.Kind, Count: o.Count, Meaning: o.Meaning})
+	}
+	for _, s := range d.Sendings {
+		messages = append(messages, protocol.Message{From: s.From, Kind: s.Kind, Class: s.Class, Bytes: s.Bytes})
+	}
+	return openings, messages
+}
+
+// modelOf returns the model part of a finished training.
+func (n *Node) modelOf(contract string) (*fdskl.Model, error) {
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(contract)); err != nil {
+		return nil, err
+	}
+	s, ok := n.job(h)
+	if !ok || s.status() != StateDone {
+		return nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
+	}
+	return s.loadModel()
+}
