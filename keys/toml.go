@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -82,7 +83,9 @@ func plainError(err error) error {
 		message = strings.TrimPrefix(err.Error(), "toml: ")
 		if _, rest, ok := strings.Cut(message, "(last key "); ok {
 			key, message, _ = strings.Cut(rest, "): ")
-			key = strings.Trim(key, `"`)
+			if plain, err := strconv.Unquote(key); err == nil {
+				key = plain
+			}
 		}
 	}
 	message = clipAt(strings.TrimSuffix(plainTypes(message), "."), 200)

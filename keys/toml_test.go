@@ -61,7 +61,7 @@ func TestDecodeStrictErrors(t *testing.T) {
 		{"count = 1\nname = '''a'''\n", `job: line 2: a string over several lines is not allowed: write it on one line`},
 		{"list = [\"a\"", `job: line 1: list: expected a comma (',') or array terminator (']'), but got end of file`},
 		{"\"\\u001b[2J\" = 1\n\"\\u001b[2J\" = 2\n", `job: line 1: key "\"\\u001b[2J\"" must be in lower case`},
-		{"extra.\"a\\u001b\" = 1\n", "job: line 1: extra.\"a\ufffd\": want a string, got an integer"},
+		{"extra.\"a\\u001b\" = 1\n", "job: line 1: extra.\"a\\u001b\": want a string, got an integer"},
 		{"name = \"\xff\"\n", `job: the text is not UTF-8`},
 		{"x = " + strings.Repeat("[", 17), `job: line 1: brackets are nested deeper than 16`},
 		{strings.Repeat("a.", 16) + "a = 1\n", `job: line 1: a key has more than 16 parts`},

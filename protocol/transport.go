@@ -48,7 +48,8 @@ type Mesh interface {
 	Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte, error)
 	// Traffic returns the bytes sent to and received from the peer so far, length prefixes included.
 	Traffic(peer keys.ID) (sent, received int64)
-	// Close ends the links; the peers' pending and later calls fail.
+	// Close ends the links. Frames sent before it still arrive; after them the peers get a
+	// *GoneError.
 	Close() error
 }
 

@@ -1,10 +1,10 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 )
 
 // maxScaled bounds a normalised value: a number that far outside the training range is a slip,
@@ -139,7 +139,7 @@ func (b *builder) finish() (*Matrix, error) {
 		}
 		m.Starts[r+1] = uint32(len(m.Set))
 	}
-	sort.SliceStable(m.Strays, func(i, j int) bool { return m.Strays[i].Row < m.Strays[j].Row })
+	slices.SortStableFunc(m.Strays, func(a, b Stray) int { return cmp.Compare(a.Row, b.Row) })
 	return m, nil
 }
 

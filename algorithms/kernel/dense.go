@@ -71,11 +71,3 @@ func (d *denseMap) product(first, n int, row, sums []float64) {
 		blas64.Vector{N: d.width, Inc: 1, Data: row},
 		0, blas64.Vector{N: n, Inc: 1, Data: sums[:n]})
 }
-
-// addQuantised adds the rounded sums to dst.
-func addQuantised(dst []uint16, sums []float64) {
-	sums = sums[:len(dst)]
-	for i, s := range sums {
-		dst[i] += quantise(s)
-	}
-}

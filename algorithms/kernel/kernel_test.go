@@ -1,8 +1,6 @@
 package kernel
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestParseNames(t *testing.T) {
 	for _, k := range []Kind{Gaussian, Laplace, Matern32, Matern52} {

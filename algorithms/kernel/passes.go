@@ -1,8 +1,6 @@
 package kernel
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // passRows is the number of rows whose gradient terms are added in one go.
 const passRows = 4

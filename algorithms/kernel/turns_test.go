@@ -80,7 +80,8 @@ func TestTurnsWithinBound(t *testing.T) {
 		k := Kernel{rapid.SampledFrom(allKinds).Draw(t, "kind"), 1.3}
 		dense, binary := rapid.IntRange(0, 9).Draw(t, "dense"), rapid.IntRange(0, 90).Draw(t, "binary")
 		first, count := rapid.IntRange(0, 500).Draw(t, "first"), rapid.IntRange(1, 60).Draw(t, "count")
-		x := mixedMatrix(rapid.Uint64().Draw(t, "data"), 3, dense, binary, 4)
+		scale := rapid.SampledFrom([]float64{0.1, 4, 1e6}).Draw(t, "scale")
+		x := mixedMatrix(rapid.Uint64().Draw(t, "data"), 3, dense, binary, scale)
 		m, err := NewMap(k, Seed{3}, keys.ID{4}, x.Dense, x.Binary, first, count)
 		if err != nil {
 			t.Fatal(err)
@@ -180,8 +181,10 @@ func TestQuantiseRounds(t *testing.T) {
 		units := math.Ldexp(rapid.Float64Range(-1, 1).Draw(t, "mantissa"), e)
 		want, _ := new(big.Float).SetFloat64(math.RoundToEven(units)).Int(nil)
 		want.Mod(want, big.NewInt(circle))
-		if got := quantise(units); uint64(got) != want.Uint64() {
-			t.Fatalf("quantise(%g) = %d, want %d", units, got, want)
+		added := []uint16{7}
+		addQuantised(added, []float64{units})
+		if got := quantise(units); uint64(got) != want.Uint64() || added[0]-7 != got {
+			t.Fatalf("quantise(%g) = %d and %d, want %d", units, got, added[0]-7, want)
 		}
 	})
 }

@@ -7,21 +7,23 @@ import (
 	"github.com/hanse-project/hanse/internal/dataset"
 )
 
-// Label is the name of the label column: "1" for people who defaulted, else "0".
+// Label is the name of the bank's label column: 1 for people who defaulted, else 0.
 const Label = "default"
 
-// orderStream is the second word of the generators that shuffle the parties' rows, less the party's number.
-const orderStream = 0x6f72646572 // "order"
+// orderStream is the second word of the generator that shuffles the first firm's rows; the next
+// firms' follow. No person's generator has it.
+const orderStream = 0x6f72646572000000 // "order"
 
 // Part is one firm's data.
 type Part struct {
-	Name  string // "bank", "insurer", "telco" or "retailer"
-	Table *dataset.Table
+	Name  string         // "bank", "insurer", "telco" or "retailer"
+	Table *dataset.Table // its Path is the name with ".csv"
 }
 
 // Generate returns the tables of the bank, which has the label, the insurer, the telco and the
-// retailer about the same people, each in an order of its own. The result depends on the
-// arguments only, and the first of many people are the same as when there are fewer.
+// retailer, in this order. All hold the same people, P000001 and on, each in an order of its own.
+// The result depends on the arguments only, and the first of many people are the same as when
+// there are fewer. It panics when people is negative.
 func Generate(people int, seed uint64) []Part {
 	firms := parties()
 	tables := make([]*dataset.Table, len(firms))
@@ -31,20 +33,25 @@ func Generate(people int, seed uint64) []Part {
 	label := make([]float64, people)
 	for i := range people {
 		p := newPerson(seed, i)
+		if p.defaults() {
+			label[i] = 1
+		}
 		for f, firm := range firms {
 			for c, feature := range firm.features {
 				set(&tables[f].Columns[c], i, feature.of(p))
 			}
 		}
-		if p.defaults() {
-			label[i] = 1
-		}
 	}
 	tables[0].Columns = append(tables[0].Columns, dataset.Column{Name: Label, Values: label})
+	return shuffled(firms, tables, seed)
+}
+
+// shuffled gives each firm's rows an order of their own.
+func shuffled(firms []party, tables []*dataset.Table, seed uint64) []Part {
 	parts := make([]Part, len(firms))
 	for i, f := range firms {
-		order := rand.New(rand.NewPCG(seed, orderStream+uint64(i)<<48)).Perm(people)
-		parts[i] = Part{Name: f.name, Table: tables[i].Select(order)}
+		draw := rand.New(rand.NewPCG(seed, orderStream+uint64(i)))
+		parts[i] = Part{Name: f.name, Table: tables[i].Select(draw.Perm(tables[i].Rows()))}
 	}
 	return parts
 }

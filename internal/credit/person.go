@@ -43,8 +43,8 @@ func (p *person) mix(correlation, trait float64) float64 {
 
 // count draws from a Poisson distribution, by multiplying uniforms (Knuth), and caps it.
 func (p *person) count(rate float64, most int) float64 {
-	n := 0
-	for left := p.draw.Float64(); left > math.Exp(-rate) && n < most; left *= p.draw.Float64() {
+	n, end := 0, math.Exp(-rate)
+	for left := p.draw.Float64(); left > end && n < most; left *= p.draw.Float64() {
 		n++
 	}
 	return float64(n)
@@ -65,18 +65,26 @@ func (p *person) pick(weights ...float64) float64 {
 	return float64(len(weights) - 1)
 }
 
-// amount is log-normal: median · exp(spread · z), to the nearest step.
-func amount(median, spread, z, step float64) float64 {
-	return math.Round(median*math.Exp(spread*z)/step) * step
-}
+// amount is log-normal: median · exp(spread · z).
+func amount(median, spread, z float64) float64 { return median * math.Exp(spread*z) }
 
 // share lies between 0 and 1 with the given middle, to three decimals.
 func share(middle, spread, z float64) float64 {
 	odds := middle / (1 - middle) * math.Exp(spread*z)
-	return math.Round(1000*odds/(1+odds)) / 1000
+	return decimals(3, odds/(1+odds))
 }
 
-// between is a whole number that goes from low to high as z goes from far below to far above 0.
+// between is a whole number that goes from low to high, along a logistic curve, as z goes from
+// far below 0 to far above.
 func between(low, high, z float64) float64 {
 	return math.Round(low + (high-low)/(1+math.Exp(-1.2*z)))
+}
+
+// nearest rounds to a whole multiple of step.
+func nearest(step, v float64) float64 { return step * math.Round(v/step) }
+
+// decimals rounds to n decimals.
+func decimals(n int, v float64) float64 {
+	scale := math.Pow10(n)
+	return math.Round(scale*v) / scale
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -23,36 +24,45 @@ func newDesign(t testing.TB, parts []Part, label []float64, seed uint64) *design
 	t.Helper()
 	var columns [][]float64
 	for _, p := range parts {
-		for _, c := range byID(p.Table).Columns {
-			if c.Name != Label {
-				columns = append(columns, encode(c)...)
-			}
+		for _, c := range byID(p.Table).Without(Label).Columns {
+			columns = append(columns, encode(c)...)
 		}
 	}
 	train, test := dataset.SplitRows(len(label), 0.75, seed)
-	d := &design{
-		train: mat.NewDense(len(train), len(columns), nil),
-		test:  mat.NewDense(len(test), len(columns), nil),
+	for _, c := range columns {
+		scale(c, train)
 	}
+	return &design{
+		train: rows(columns, train), y: pick(label, train),
+		test: rows(columns, test), yTest: pick(label, test),
+	}
+}
+
+// scale maps a column in place so that the given rows fill [0, 1].
+func scale(column []float64, rows []int) {
+	known := pick(column, rows)
+	low, high := slices.Min(known), slices.Max(known)
+	for i, v := range column {
+		column[i] = (v - low) / (high - low)
+	}
+}
+
+// rows returns the given rows of the columns as a matrix.
+func rows(columns [][]float64, which []int) *mat.Dense {
+	x := mat.NewDense(len(which), len(columns), nil)
 	for j, c := range columns {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, row := range train {
-			low, high = min(low, c[row]), max(high, c[row])
-		}
-		for i, row := range train {
-			d.train.Set(i, j, (c[row]-low)/(high-low))
-		}
-		for i, row := range test {
-			d.test.Set(i, j, (c[row]-low)/(high-low))
-		}
+		x.SetCol(j, pick(c, which))
 	}
-	for _, row := range train {
-		d.y = append(d.y, label[row])
+	return x
+}
+
+// pick returns the given elements.
+func pick(from []float64, which []int) []float64 {
+	out := make([]float64, len(which))
+	for i, row := range which {
+		out[i] = from[row]
 	}
-	for _, row := range test {
-		d.yTest = append(d.yTest, label[row])
-	}
-	return d
+	return out
 }
 
 // byID sorts a table's rows by id.
@@ -61,12 +71,7 @@ func byID(t *dataset.Table) *dataset.Table {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		if t.IDs[a] < t.IDs[b] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(t.IDs[a], t.IDs[b]) })
 	return t.Select(order)
 }
 
@@ -92,8 +97,22 @@ func (d *design) linearError(t testing.TB) float64 {
 	return d.ridge(t, withConstant(d.train), withConstant(d.test), 1e-6)
 }
 
-// kernelError is the test error of ridge regression on random Fourier features of a Gaussian kernel.
-func (d *design) kernelError(t testing.TB, features int, sigma, lambda float64, seed uint64) float64 {
+// positives is the share of test rows with the label +1, the rarer one.
+func (d *design) positives() float64 {
+	n := 0
+	for _, y := range d.yTest {
+		if y > 0 {
+			n++
+		}
+	}
+	return float64(n) / float64(len(d.yTest))
+}
+
+// kernelError is the test error of ridge regression on random Fourier features of a Gaussian
+// kernel (Rahimi and Recht 2007), with its width by the median heuristic.
+func (d *design) kernelError(t testing.TB, features int, seed uint64) float64 {
+	const lambda = 1e-5
+	sigma := d.medianSigma(seed)
 	draw := rand.New(rand.NewPCG(seed, 1))
 	_, columns := d.train.Dims()
 	omega := mat.NewDense(columns, features, nil)

@@ -2,23 +2,27 @@ package credit
 
 import "math"
 
-// threshold is the risk above which a person defaults: about 22 in 100 do.
-const threshold = 1.55
-
-// noise is the standard deviation of what nobody can know.
-const noise = 0.35
+const (
+	// threshold is the risk above which a person defaults: 22 in 100 do.
+	threshold = 1.55
+	// noise is the standard deviation of what nobody can know.
+	noise = 0.35
+)
 
 // defaults draws whether the person defaults.
 func (p *person) defaults() bool {
 	return p.risk()+noise*p.draw.NormFloat64() > threshold
 }
 
-// risk is smooth in the traits.
-func (p *person) risk() float64 {
-	t := &p.traits
-	linear := 0.75*t.strain - 0.75*t.care - 0.5*t.roots + 0.3*t.appetite
-	mismatch := 1.0*t.strain*t.roots + 1.0*t.care*t.appetite
-	return linear + mismatch + 1.0*bump(t.strain-1, t.appetite+1)
+// risk is smooth in the traits, and most of it lies between firms. Each trait alone tells a
+// little. Strain weighs on settled people and is relief to movers, and a careful life goes with
+// little shopping: those who break one of these patterns are the ones to worry about, which is
+// an exclusive or that no weighted sum of columns can follow. And there is a spot of its own
+// where people in strain have all but stopped shopping.
+func (t *traits) risk() float64 {
+	alone := 0.75*t.strain - 0.75*t.care - 0.5*t.roots + 0.3*t.appetite
+	together := t.strain*t.roots + t.care*t.appetite
+	return alone + together + bump(t.strain-1, t.appetite+1)
 }
 
 // bump is 1 at the origin of the plane and fades with the distance from it.

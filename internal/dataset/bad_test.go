@@ -31,6 +31,7 @@ func TestBadCSV(t *testing.T) {
 		{"named id absent", "id,age\n1,2\n", Options{ID: "nr"}, `no id column "nr"; the columns are "id", "age"`},
 		{"label absent", "id,age\n1,2\n", Options{Label: "default"}, `no label column "default"; the columns are "id", "age"`},
 		{"categorical absent", "id,age\n1,2\n", Options{Categorical: []string{"region"}}, `no categorical column "region"; the columns are "id", "age"`},
+		{"ignored absent", "id,age\n1,2\n", Options{Ignore: []string{"name"}}, `no ignored column "name"; the columns are "id", "age"`},
 		{"id as label", "id,age\n1,2\n", Options{Label: "id"}, `column "id" is the id; it cannot be the label, categorical or ignored as well`},
 		{"label ignored", "id,y\n1,2\n", Options{Label: "y", Ignore: []string{"y"}}, `column "y" is both the label and to be ignored`},
 		{"unknown imputation", "id,y\n1,2\n", Options{Missing: "zero"}, `unknown way "zero" to treat missing values; want refuse, mean, median, level, or mean,level or median,level`},

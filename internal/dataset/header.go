@@ -109,6 +109,11 @@ func (h *header) checkOptions(o *Options) error {
 			return h.absent("categorical", name)
 		}
 	}
+	for _, name := range o.Ignore {
+		if !slices.Contains(h.names, name) {
+			return h.absent("ignored", name)
+		}
+	}
 	id := h.names[h.id]
 	if id == o.Label || slices.Contains(o.Categorical, id) || slices.Contains(o.Ignore, id) {
 		return fmt.Errorf("column %s is the id; it cannot be the label, categorical or ignored as well", quote(id))

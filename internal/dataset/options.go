@@ -18,7 +18,8 @@ type Options struct {
 	Label string
 	// Categorical lists columns that hold codes or texts even where they look like numbers.
 	Categorical []string
-	// Ignore lists columns that are not read at all.
+	// Ignore lists columns that are not read at all; each must be there, lest a typing error lets
+	// a column in.
 	Ignore []string
 	// Missing says what becomes of empty cells: "refuse" (the default, also ""), "mean" or "median"
 	// over the column for numbers, "level" for a level "" of its own in categorical columns.

@@ -41,6 +41,17 @@ func (c *Client) Jobs(ctx context.Context) ([]JobInfo, error) {
 	return jobs, json.NewDecoder(body).Decode(&jobs)
 }
 
+// Report returns the node's report of a job, when the job is done.
+func (c *Client) Report(ctx context.Context, job string) (*Report, error) {
+	body, err := c.do(ctx, http.MethodGet, "/report?job="+url.QueryEscape(job), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var r Report
+	return &r, json.NewDecoder(body).Decode(&r)
+}
+
 // Prepare proposes a job text and returns its contract hash and summary; hear gets what happens
 // until then.
 func (c *Client) Prepare(ctx context.Context, text []byte, hear func(Event)) (contract, summary string, err error) {

@@ -51,7 +51,7 @@ type Opened struct {
 
 // Training is the active party's view of a finished training.
 type Training struct {
-	Objective  float64 `json:"objective"`
-	TrainError float64 `json:"train_error"` // share of wrong labels, or root mean square error
-	Iterations int     `json:"iterations"`
+	Objective  *float64 `json:"objective,omitempty"`
+	TrainError *float64 `json:"train_error,omitempty"` // share of wrong labels, or root mean square error; nil when nobody can say
+	Iterations int      `json:"iterations"`
 }

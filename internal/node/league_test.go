@@ -66,14 +66,14 @@ func newLeague(t testing.TB, q, rows int) *league {
 	return l
 }
 
-// writeTables writes "train" and "test" at every party: y is the sign of a product of columns of
-// different parties.
+// writeTables writes "train" and "test" at every party: y is the sign of the product of the first
+// two parties' columns.
 func (l *league) writeTables(rows int) {
 	for _, name := range []string{"train", "test"} {
 		rng := rand.New(rand.NewPCG(7, uint64(len(name))))
 		files := make([]bytes.Buffer, len(l.names))
 		for i := range files {
-			files[i].WriteString("id,a,b")
+			files[i].WriteString("id,a")
 			if i == 0 {
 				files[i].WriteString(",y")
 			}
@@ -82,11 +82,11 @@ func (l *league) writeTables(rows int) {
 		for r := range rows {
 			product := 1.0
 			for i := range files {
-				a, b := rng.NormFloat64(), rng.Float64()
+				a := rng.NormFloat64()
 				if i < 2 {
 					product *= a
 				}
-				fmt.Fprintf(&files[i], "r%05d,%.4f,%.4f", r, a, b)
+				fmt.Fprintf(&files[i], "r%05d,%.4f", r, a)
 				if i > 0 {
 					files[i].WriteString("\n")
 				}

@@ -297,7 +297,7 @@ func (n *Node) follow(ctx context.Context, s *jobState, number uint32) {
 
 // finish stores that a job is done.
 func (n *Node) finish(s *jobState, report *Report) {
-	if err := errors.Join(s.set(StateDone, ""), s.clean()); err != nil {
+	if err := errors.Join(s.saveReport(report), s.set(StateDone, ""), s.clean()); err != nil {
 		n.config.Log.Error("job is done but its state could not be stored", "error", err)
 	}
 	n.tell(s.contract.Hash(), Event{Kind: EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})

@@ -35,14 +35,18 @@ func SocketPath(dir string) (string, error) {
 
 // JobInfo is a job as the owner sees it.
 type JobInfo struct {
-	Contract string `json:"contract"`
-	Name     string `json:"name"`
-	Task     string `json:"task"`
-	Proposer string `json:"proposer"`
-	State    State  `json:"state"`
-	Reason   string `json:"reason,omitempty"`
-	Sessions uint32 `json:"sessions"`
-	Summary  string `json:"summary"`
+	Contract string   `json:"contract"`
+	Name     string   `json:"name"`
+	Task     string   `json:"task"`
+	Proposer string   `json:"proposer"`
+	Parties  []string `json:"parties"`
+	Self     string   `json:"self"` // this node's name
+	Privacy  string   `json:"privacy"`
+	Topology string   `json:"topology"`
+	State    State    `json:"state"`
+	Reason   string   `json:"reason,omitempty"`
+	Sessions uint32   `json:"sessions"`
+	Summary  string   `json:"summary"`
 }
 
 // Jobs lists the node's jobs by name and contract.
@@ -58,6 +62,7 @@ func (n *Node) Jobs() []JobInfo {
 		r := s.snapshot()
 		j := s.contract.Job
 		infos = append(infos, JobInfo{Contract: s.contract.Hash().String(), Name: j.Name, Task: j.Task, Proposer: j.Proposer,
+			Parties: j.Parties, Self: n.name(), Privacy: j.Privacy, Topology: j.Topology,
 			State: r.State, Reason: r.Reason, Sessions: r.Session, Summary: Summary(s.contract, n.name())})
 	}
 	sort.Slice(infos, func(i, k int) bool {
@@ -125,10 +130,36 @@ func listenSocket(path string) (net.Listener, error) {
 func (n *Node) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /jobs", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(n.Jobs()) })
+	mux.HandleFunc("GET /report", n.serveReport)
 	mux.HandleFunc("POST /prepare", n.servePrepare)
 	mux.HandleFunc("POST /launch", n.serveLaunch)
 	mux.HandleFunc("POST /decide", n.serveDecide)
 	return mux
+}
+
+// serveReport waits until a job is done and returns this party's report of it.
+func (n *Node) serveReport(w http.ResponseWriter, r *http.Request) {
+	h, err := n.find(r.URL.Query().Get("job"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	s, _ := n.job(h)
+	for s.status() != StateDone {
+		if state := s.status(); state == StateFailed || state == StateRefused {
+			http.Error(w, fmt.Sprintf("job %q %s: %s", s.contract.Job.Name, state, s.snapshot().Reason), http.StatusConflict)
+			return
+		}
+		if pause(r.Context(), retryEvery/10) != nil {
+			return
+		}
+	}
+	data, err := s.vault.Load(reportFile)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Write(data)
 }
 
 // servePrepare streams the events of a Prepare; the last one is a summary or an error.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,7 @@ const (
 	statusFile   = "status.toml"
 	phaseFile    = "phase"
 	modelFile    = "model.hanse"
+	reportFile   = "report.json"
 )
 
 // jobState is one job at this node: its folder and what the folder says.
@@ -189,6 +191,15 @@ func (s *jobState) saveModel(m *fdskl.Model) error {
 	return nil
 }
 
+// saveReport stores what this party says of the finished job.
+func (s *jobState) saveReport(r *Report) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return s.vault.Save(reportFile, append(data, '\n'))
+}
+
 // clean removes what a finished job no longer needs: opened angles and solver states.
 func (s *jobState) clean() error {
 	for _, name := range []string{"angles", "solver-0", "solver-1", "iteration-0", "iteration-1"} {
@@ -199,10 +210,10 @@ func (s *jobState) clean() error {
 	return nil
 }
 
-// loadModel reads the finished model part.
+// loadModel reads the finished model part, nil when there is none.
 func (s *jobState) loadModel() (*fdskl.Model, error) {
 	data, err := s.vault.Load(modelFile)
-	if err != nil {
+	if err != nil || data == nil {
 		return nil, err
 	}
 	return fdskl.DecodeModel(data)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/BurntSushi/toml"
 
@@ -134,9 +135,17 @@ func (t *training) run(ctx context.Context, r *run) (*Report, error) {
 	report := r.report(table.Rows())
 	report.Sigma = m.Sigma
 	if t.params.Active[0] == t.node.name() {
-		report.Trained = &Training{Objective: m.Objective, TrainError: m.TrainError, Iterations: m.Iterations}
+		report.Trained = &Training{Objective: known(m.Objective), TrainError: known(m.TrainError), Iterations: m.Iterations}
 	}
 	return report, nil
+}
+
+// known returns x for JSON, which has no NaN.
+func known(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
 }
 
 // factsOf states what a party says of a table.
@@ -168,15 +177,21 @@ func disclosed(d fdskl.Disclosure) (openings []protocol.Opening, messages []prot
 	return openings, messages
 }
 
-// modelOf returns the model part of a finished training.
+// modelOf returns the model part of a training. It is there before any party calls the job done, so
+// that whoever trained can predict at once.
 func (n *Node) modelOf(contract string) (*fdskl.Model, error) {
 	var h keys.Hash
 	if err := h.UnmarshalText([]byte(contract)); err != nil {
 		return nil, err
 	}
+	missing := fmt.Errorf("this node has no finished training with contract %s", h.Short())
 	s, ok := n.job(h)
-	if !ok || s.status() != StateDone {
-		return nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
+	if !ok {
+		return nil, missing
 	}
-	return s.loadModel()
+	m, err := s.loadModel()
+	if m == nil && err == nil {
+		err = missing
+	}
+	return m, err
 }

@@ -44,7 +44,7 @@ func (p products) direction() []float64 {
 	if k > 0 {
 		scale := p.at(step(k-1), change(k-1)) / p.at(change(k-1), change(k-1))
 		for i := range d {
-			d[i] *= scale
+			d[i] = mul(d[i], scale)
 		}
 	}
 	for i := range k {

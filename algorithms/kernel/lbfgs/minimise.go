@@ -65,8 +65,8 @@ const maxTrials = 25
 
 // Minimise runs until a stopping rule holds, and returns the last state. The run starts at
 // the own part start, or, if from is not nil, goes on from a stored state. After each iteration
-// but the last it calls checkpoint, if not nil, with a state that stays as it is until the next
-// call; an error of checkpoint ends the run.
+// it calls checkpoint, if not nil, with the state, which nobody changes afterwards; an error of
+// checkpoint ends the run. Errors of the Oracle end it too, and name the iteration.
 func Minimise(ctx context.Context, o Oracle, start []float64, from *State, set Settings, checkpoint func(*State) error) (*State, Reason, error) {
 	set = set.withDefaults()
 	if err := set.validate(); err != nil {

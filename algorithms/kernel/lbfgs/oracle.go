@@ -13,9 +13,14 @@ type Oracle interface {
 	// writes the own part of the gradient. A value that is not finite says that the point is too
 	// far out; an error ends the run.
 	Evaluate(ctx context.Context, alpha, gradient []float64) (value float64, err error)
-	// Dots returns the inner product of each pair, summed over the parties' parts.
+	// Dots returns the inner product of each pair, summed over the parties' parts. There are at
+	// most MaxDots(history) pairs.
 	Dots(ctx context.Context, pairs []Pair) (sums []float64, err error)
 }
+
+// MaxDots returns the most inner products that a run with the given history asks for at once:
+// those of a new step, change and gradient with each other and with the pairs that are kept.
+func MaxDots(history int) int { return 6 * history }
 
 // Pair is the own parts, of equal length, of two vectors.
 type Pair struct{ A, B []float64 }

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// demoPeople is how many people the generated credit data set has.
+const demoPeople = 20_000
+
+// demoCommand shows the whole path on one machine.
+func demoCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "demo",
+		Usage: "four organisations, four processes, one model: the whole path on this machine",
+		Description: `Generates a credit data set (20,000 people; a bank with the label, an insurer, a
+telco, a retailer), makes key files and a charter, starts a node process for each,
+trains over TLS, scores the held-out quarter, and compares.
+
+   hanse demo
+   hanse demo --data applicants.csv --label default --parties 5
+   hanse demo --data a9a.gz --data a9a.t.gz --loss square --features 1024 --json
+   hanse demo --privacy published --i-know-this-leaks
+
+With --dir the folders, logs, transcribed commands and models stay to be looked at.`,
+		Flags:  demoFlags(),
+		Action: runDemo,
+	}
+}
+
+// demoFlags lists the demo's flags.
+func demoFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "data", Usage: "CSV or LIBSVM `FILE`, also gzipped; several are stacked (default: generated)"},
+		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` (default: label, target, class or y, else the last)"},
+		&cli.StringFlag{Name: "missing", Value: "refuse", Usage: "what empty cells of --data become: refuse, mean, median, level"},
+		&cli.IntFlag{Name: "people", Value: demoPeople, Usage: "`N` people to generate"},
+		&cli.IntFlag{Name: "parties", Value: 4, Usage: "`N` parties that share the columns of --data"},
+		&cli.StringFlag{Name: "privacy", Value: fdskl.Masked, Usage: "masked or published"},
+		&cli.BoolFlag{Name: "i-know-this-leaks", Usage: "run --privacy published, which shows the other parties' rows to the tree's inner nodes"},
+		&cli.StringFlag{Name: "schedule", Value: fdskl.Fixed, Usage: "fixed or doubly-stochastic (the paper's)"},
+		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge (default: logistic for classes, square for numbers)"},
+		&cli.StringFlag{Name: "target", Usage: "classification or regression (default: by the number of different labels)"},
+		&cli.StringFlag{Name: "kernel", Value: "gaussian", Usage: "gaussian, laplace, matern32 or matern52"},
+		&cli.Float64Flag{Name: "sigma", Usage: "kernel width (default: the median heuristic)"},
+		&cli.Float64Flag{Name: "lambda", Usage: "regulariser (default: 1e-6)"},
+		&cli.StringFlag{Name: "scale", Value: "minmax", Usage: "minmax, standard or rank"},
+		&cli.IntFlag{Name: "features", Usage: "`D` random features (default: 1024)"},
+		&cli.IntFlag{Name: "iterations", Usage: "solver iterations at most, or T of the doubly stochastic schedule"},
+		&cli.StringFlag{Name: "topology", Value: "tree", Usage: "tree, star or ring"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "public `SEED` of split and features"},
+		&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, removed)"},
+		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines of each node (default: all cores)"},
+		&cli.BoolFlag{Name: "quick", Usage: "skip the baselines"},
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
+	}
+}
+
+// demo is one run of the demo.
+type demo struct {
+	c      *cli.Context
+	tell   *narrator
+	data   *trial.Data
+	params fdskl.Params
+	league *trial.League
+	nodes  *processes
+	begun  time.Time
+	result demoResult
+}
+
+// runDemo runs the demo from data to comparison.
+func runDemo(c *cli.Context) (err error) {
+	if err := checkDemo(c); err != nil {
+		return err
+	}
+	d := &demo{c: c, tell: newNarrator(c.App.ErrWriter), begun: time.Now()}
+	dir, remove, err := demoDir(c.String("dir"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	if err := d.prepare(dir); err != nil {
+		return err
+	}
+	if err := d.federate(c.Context); err != nil {
+		return err
+	}
+	if err := d.compare(c.Context); err != nil {
+		return err
+	}
+	return d.print(dir)
+}
+
+// checkDemo refuses flags that do not go together.
+func checkDemo(c *cli.Context) error {
+	if c.Args().Present() {
+		return usagef("demo takes no arguments, only flags; give data with --data FILE")
+	}
+	switch c.String("privacy") {
+	case fdskl.Published:
+		if !c.Bool("i-know-this-leaks") {
+			return usagef("--privacy published lets inner nodes of the tree rebuild other parties' rows; add --i-know-this-leaks to run it all the same")
+		}
+	case fdskl.Masked:
+		if c.Int("parties") < 3 {
+			return usagef("--privacy masked needs at least 3 parties, got %d: with two, the root of a sum knows the other's addend", c.Int("parties"))
+		}
+	default:
+		return usagef("--privacy is %q, want masked or published", c.String("privacy"))
+	}
+	if len(c.StringSlice("data")) == 0 && c.Int("parties") != 4 {
+		return usagef("the generated data has four parties; give --data FILE to share its columns among %d", c.Int("parties"))
+	}
+	return nil
+}
+
+// demoDir returns the folder to work in, and what to call at the end.
+func demoDir(dir string) (string, func() error, error) {
+	if dir != "" {
+		return dir, func() error { return nil }, os.MkdirAll(dir, 0o700)
+	}
+	dir, err := os.MkdirTemp("", "hanse-demo-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// prepare makes data, key files and the charter.
+func (d *demo) prepare(dir string) (err error) {
+	if err := d.makeData(); err != nil {
+		return err
+	}
+	if d.params, err = d.makeParams(); err != nil {
+		return err
+	}
+	d.tell.data(d.data)
+	if err := d.data.Write(dir); err != nil {
+		return err
+	}
+	if d.league, err = trial.Found(dir, d.data.Names, d.c.String("privacy")); err != nil {
+		return err
+	}
+	d.tell.league(d.league)
+	return nil
+}
+
+// makeData generates or reads the data.
+func (d *demo) makeData() (err error) {
+	seed := d.c.Uint64("seed")
+	if paths := d.c.StringSlice("data"); len(paths) > 0 {
+		d.data, err = trial.Files(paths, d.c.String("label"), d.c.String("missing"), d.c.Int("parties"), seed)
+		return err
+	}
+	d.data = trial.Credit(d.c.Int("people"), seed)
+	return nil
+}
+
+// makeParams turns flags into a job's parameters.
+func (d *demo) makeParams() (fdskl.Params, error) {
+	p := fdskl.Params{
+		Active: []string{d.data.Names[0]}, Label: d.data.Label, Target: d.c.String("target"), Schedule: d.c.String("schedule"),
+		Loss: d.c.String("loss"), Kernel: d.c.String("kernel"), Sigma: d.c.Float64("sigma"), Features: d.c.Int("features"),
+		Lambda: d.c.Float64("lambda"), Seed: fmt.Sprint(d.c.Uint64("seed")), Scale: d.c.String("scale"), Constant: "drop",
+		Iterations: d.c.Int("iterations"),
+	}
+	if p.Target == "" && d.data.Classes() > 2 {
+		p.Target = fdskl.Regression
+	}
+	p = p.WithDefaults()
+	if err := p.Validate(d.data.Names); err != nil {
+		return p, &usageError{err}
+	}
+	return p, nil
+}
+
+// federate starts the nodes, trains and predicts.
+func (d *demo) federate(ctx context.Context) (err error) {
+	if d.nodes, err = startNodes(ctx, d.league, d.c.Int("workers")); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.nodes.stop()) }()
+	d.tell.nodes(d.nodes)
+	job := protocol.Job{
+		Format: "hanse-job-v1", Name: "demo", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: d.data.Names,
+		Privacy: d.c.String("privacy"), Topology: d.c.String("topology"), Table: "train",
+	}
+	text, err := jobText(&job, d.params)
+	if err != nil {
+		return err
+	}
+	report, err := d.run(ctx, "training", text)
+	if err != nil {
+		return err
+	}
+	d.result.addTraining(report)
+	if err := d.collect(ctx, report.Contract); err != nil {
+		return err
+	}
+	return d.predict(ctx, job, report.Contract)
+}
+
+// predict scores the test rows for the first party and compares with the labels.
+func (d *demo) predict(ctx context.Context, job protocol.Job, model string) error {
+	job.Name, job.Task, job.Table, job.Model, job.OpenTo, job.Parameters = "demo-scores", protocol.TaskPredict, "test", model, d.data.Names[0], nil
+	text, err := job.Text()
+	if err != nil {
+		return err
+	}
+	report, err := d.run(ctx, "prediction", text)
+	if err != nil {
+		return err
+	}
+	d.result.PredictSeconds = report.Seconds
+	d.result.TestError, err = d.data.ScoresError(report.Scores, d.params.Target)
+	return err
+}
+
+// run proposes one job at the first party's node and follows it.
+func (d *demo) run(ctx context.Context, what string, text []byte) (*node.Report, error) {
+	client, err := node.NewClient(d.league.Path(d.data.Names[0], "node"))
+	if err != nil {
+		return nil, err
+	}
+	screen := d.tell.begin(what)
+	defer screen.end()
+	contract, summary, err := client.Prepare(ctx, text, screen.show)
+	if err != nil {
+		return nil, d.nodes.explain(err)
+	}
+	d.tell.summary(summary)
+	report, err := client.Launch(ctx, contract, screen.show)
+	if err != nil {
+		return nil, d.nodes.explain(err)
+	}
+	d.tell.done(what, report, screen)
+	return report, nil
+}
+
+// collect asks every node for its own report of the training.
+func (d *demo) collect(ctx context.Context, contract string) error {
+	for _, name := range d.data.Names {
+		client, err := node.NewClient(d.league.Path(name, "node"))
+		if err != nil {
+			return err
+		}
+		report, err := client.Report(ctx, contract)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		d.result.addParty(report)
+	}
+	return nil
+}
+
+// compare computes the baselines.
+func (d *demo) compare(ctx context.Context) (err error) {
+	d.result.describe(d)
+	if d.result.MajorityError, err = d.data.Guess(d.params.Target); err != nil {
+		return err
+	}
+	d.tell.step("comparison", "the same algorithm in one process, in the clear")
+	var owners []keys.ID
+	for _, k := range d.league.Keys {
+		owners = append(owners, k.ID())
+	}
+	clear, err := d.data.Pooled(ctx, d.params, owners, d.c.Int("workers"))
+	if err != nil {
+		return err
+	}
+	d.result.ClearError, d.result.ClearSeconds = clear.Error, clear.Seconds
+	if d.c.Bool("quick") {
+		return nil
+	}
+	for i := range d.data.Names {
+		b, err := d.data.Alone(ctx, d.params, i, owners[i], d.c.Int("workers"))
+		if err != nil {
+			return err
+		}
+		d.result.Baselines = append(d.result.Baselines, b)
+	}
+	linear, err := d.data.Linear(d.params)
+	if err != nil {
+		return err
+	}
+	d.result.Baselines = append(d.result.Baselines, linear, clear)
+	return nil
+}

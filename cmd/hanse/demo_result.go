@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/trial"
+)
+
+// demoResult is what the demo found, as --json prints it. test_error is the share of wrong labels;
+// a regression has test_rmse in its place. clear_* is the same algorithm in one process without
+// privacy.
+type demoResult struct {
+	Parties        []string         `json:"parties"`
+	RowsTrain      int              `json:"rows_train"`
+	RowsTest       int              `json:"rows_test"`
+	Columns        []int            `json:"columns"` // feature columns of each party
+	Privacy        string           `json:"privacy"`
+	Schedule       string           `json:"schedule"`
+	Loss           string           `json:"loss"`
+	Kernel         string           `json:"kernel"`
+	Sigma          float64          `json:"sigma"`
+	Lambda         float64          `json:"lambda"`
+	Features       int              `json:"features"`
+	Topology       string           `json:"topology"`
+	Target         string           `json:"target"`
+	TestError      float64          `json:"test_error"`
+	TestRMSE       *float64         `json:"test_rmse,omitempty"`
+	ClearError     float64          `json:"clear_error"`
+	MajorityError  float64          `json:"majority_error"`
+	TrainError     *float64         `json:"train_error,omitempty"`
+	TrainSeconds   float64          `json:"train_seconds"` // from all connected to the model
+	PredictSeconds float64          `json:"predict_seconds"`
+	ClearSeconds   float64          `json:"clear_seconds"`
+	TotalSeconds   float64          `json:"total_seconds"`
+	Rounds         uint64           `json:"rounds"`
+	Iterations     int              `json:"iterations"`
+	BytesOut       map[string]int64 `json:"bytes_out"` // of the training, by party
+	Openings       []node.Opened    `json:"openings"`
+	Baselines      []trial.Baseline `json:"baselines,omitempty"`
+}
+
+// addTraining takes over the proposer's report.
+func (r *demoResult) addTraining(report *node.Report) {
+	r.TrainSeconds, r.Rounds, r.Sigma = report.Seconds, report.Rounds, report.Sigma
+	if report.Trained != nil {
+		r.TrainError, r.Iterations = report.Trained.TrainError, report.Trained.Iterations
+	}
+}
+
+// addParty takes over what one party's node says.
+func (r *demoResult) addParty(report *node.Report) {
+	if r.BytesOut == nil {
+		r.BytesOut = make(map[string]int64)
+	}
+	r.BytesOut[report.Party] = report.BytesOut
+	r.Openings = append(r.Openings, report.Openings...)
+}
+
+// describe fills in what was asked for.
+func (r *demoResult) describe(d *demo) {
+	p := d.params
+	r.Parties, r.RowsTrain, r.RowsTest = d.data.Names, d.data.Train[0].Rows(), d.data.Test[0].Rows()
+	for _, t := range d.data.Train {
+		r.Columns = append(r.Columns, len(t.Without(d.data.Label).Columns))
+	}
+	r.Privacy, r.Schedule, r.Loss, r.Kernel, r.Target = d.c.String("privacy"), p.Schedule, p.Loss, p.Kernel, p.Target
+	r.Lambda, r.Features, r.Topology = p.Lambda, p.Features, d.c.String("topology")
+	if p.Target == fdskl.Regression {
+		r.TestRMSE = &r.TestError
+	}
+}
+
+// print ends the demo: the comparison for people, or one JSON object.
+func (d *demo) print(dir string) error {
+	d.result.TotalSeconds = time.Since(d.begun).Seconds()
+	if d.c.Bool("json") {
+		return json.NewEncoder(d.c.App.Writer).Encode(&d.result)
+	}
+	if err := d.printComparison(); err != nil {
+		return err
+	}
+	if err := d.printTraffic(); err != nil {
+		return err
+	}
+	if d.c.String("dir") != "" {
+		fmt.Fprintf(d.c.App.Writer, "\neverything is in %s: key files, charter, tables, logs, model parts\n", dir)
+	}
+	return nil
+}
+
+// printComparison prints one line for each model.
+func (d *demo) printComparison() error {
+	r := &d.result
+	measure := "test error"
+	if r.TestRMSE != nil {
+		measure = "test RMSE"
+	}
+	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "\nmodel\t%s\tseconds\n", measure)
+	fmt.Fprintf(w, "guessing\t%.4f\t\n", r.MajorityError)
+	for _, b := range r.Baselines {
+		fmt.Fprintf(w, "%s\t%.4f\t%.2f\n", b.Name, b.Error, b.Seconds)
+	}
+	if len(r.Baselines) == 0 {
+		fmt.Fprintf(w, "all columns pooled in the clear\t%.4f\t%.2f\n", r.ClearError, r.ClearSeconds)
+	}
+	fmt.Fprintf(w, "Hanse, nobody's columns left home\t%.4f\t%.2f\n", r.TestError, r.TrainSeconds)
+	return w.Flush()
+}
+
+// printTraffic prints what each party sent and learned in the training.
+func (d *demo) printTraffic() error {
+	r := &d.result
+	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "\nparty\tsent\tlearned in training\n")
+	for _, name := range r.Parties {
+		learned := ""
+		for _, o := range r.Openings {
+			if o.Party != name {
+				continue
+			}
+			if learned != "" {
+				learned += ", "
+			}
+			learned += fmt.Sprintf("%d %s", o.Count, o.Kind)
+		}
+		if learned == "" {
+			learned = "nothing but sizes and timing"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", name, node.Size(r.BytesOut[name]), learned)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// maxCard is the longest card that is read, in bytes; a full one has less than 4 KiB.
+const maxCard = 64 << 10
+
+// keysCommand makes and shows key files and cards.
+func keysCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "keys",
+		Usage: "make and show key files and public cards",
+		Description: `A member is known by its key file. The file is a secret: whoever has it is that
+member. What others need is the card, which is public and made along with it.
+
+   hanse keys new bank.key --name bank --address /ip4/10.0.0.7/tcp/4001
+   hanse keys show bank.key
+   hanse keys show insurer.card`,
+		Subcommands: []*cli.Command{keysNewCommand(), keysCardCommand(), keysShowCommand()},
+		Action:      needSubcommand,
+	}
+}
+
+// needSubcommand answers a command that does nothing by itself.
+func needSubcommand(c *cli.Context) error {
+	if c.Args().Present() {
+		return usagef("there is no command %q; see hanse %s --help", c.Command.Name+" "+c.Args().First(), c.Command.Name)
+	}
+	return cli.ShowSubcommandHelp(c)
+}
+
+// addressFlag names where a node can be dialled.
+func addressFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "address", Usage: "`ADDRESS` where others can dial the node, such as /dns4/bank.example/tcp/4001; give it again for more, none if the node only dials out"}
+}
+
+// jsonFlag asks for one JSON object.
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"}
+}
+
+// keysNewCommand makes a key file and its card.
+func keysNewCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "new",
+		Usage:     "make a key file and its public card",
+		ArgsUsage: "FILE.key",
+		Description: `Writes the secret key to FILE.key, readable by its owner only, and the public
+card to FILE.card beside it. Neither file may exist.
+
+   hanse keys new bank.key --name bank --address /ip4/10.0.0.7/tcp/4001
+   hanse keys new telco.key --name telco --passphrase
+
+The name is at most 32 characters of a-z, 0-9 and "-". The addresses are where the
+other members dial this one; they can be changed later (hanse keys card).`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "name", Usage: "the member's `NAME`"},
+			addressFlag(),
+			&cli.BoolFlag{Name: "passphrase", Usage: "encrypt the key with a passphrase ($" + passphraseEnv + ", or asked for twice)"},
+			passphraseFileFlag(),
+			jsonFlag(),
+		},
+		Action: anyOrder(keysNew),
+	}
+}
+
+// keysNew makes a key file and its card.
+func keysNew(c *cli.Context) error {
+	path, err := oneArgument(c, "key file", "FILE.key")
+	if err != nil {
+		return err
+	}
+	key, err := keys.GenerateKey()
+	if err != nil {
+		return err
+	}
+	card := keys.Card{Name: c.String("name"), ID: key.ID(), Addresses: c.StringSlice("address")}
+	if card.Name == "" {
+		return usagef("give the member's name with --name NAME")
+	}
+	doc, err := card.Sign(key)
+	if err != nil {
+		return err
+	}
+	cardPath := cardBeside(path)
+	if _, err := os.Lstat(cardPath); err == nil {
+		return fmt.Errorf("%s: %w, and the card of another key is not overwritten: choose another name or move it away", cardPath, fs.ErrExist)
+	}
+	encrypted, err := storeKey(c, path, card.Name, key)
+	if err != nil {
+		return err
+	}
+	if err := textfile.Create(cardPath, doc.Text()); err != nil {
+		return fmt.Errorf("%w; the key file is good: hanse keys card %s writes its card", err, path)
+	}
+	return printNewKey(c, card, path, cardPath, encrypted)
+}
+
+// storeKey writes the key file and says whether it is encrypted.
+func storeKey(c *cli.Context, path, name string, key *keys.PrivateKey) (encrypted bool, err error) {
+	var secret []byte
+	if c.Bool("passphrase") || c.IsSet("passphrase-file") {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // ask for nothing in vain
+			if secret, err = newPassphrase(c, path); err != nil {
+				return false, fmt.Errorf("key file %q: passphrase: %w", path, err)
+			}
+		}
+	}
+	defer clear(secret)
+	return len(secret) > 0, keys.CreateKeyFile(path, name, key, secret)
+}
+
+// newKeyReport is what keys new says in JSON.
+type newKeyReport struct {
+	Name      string   `json:"name"`
+	ID        string   `json:"id"`
+	KeyFile   string   `json:"key_file"`
+	CardFile  string   `json:"card_file"`
+	Addresses []string `json:"addresses"`
+	Encrypted bool     `json:"encrypted"`
+}
+
+// printNewKey says what was made and what to do with it.
+func printNewKey(c *cli.Context, card keys.Card, path, cardPath string, encrypted bool) error {
+	if c.Bool("json") {
+		return printJSON(c, newKeyReport{card.Name, card.ID.String(), path, cardPath, list(card.Addresses), encrypted})
+	}
+	t := newTable(c.App.Writer)
+	t.row("key file", path, "secret: keep it, and keep a copy")
+	t.row("card", cardPath, "public: send it to the other members")
+	t.row("id", card.ID.String())
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if !encrypted {
+		fmt.Fprintf(c.App.ErrWriter, "the key is not encrypted: whoever reads %s is %s; --passphrase encrypts a new one\n", path, card.Name)
+	}
+	return nil
+}
+
+// keysCardCommand writes a new card for a key.
+func keysCardCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "card",
+		Usage:     "write the public card of a key file, with other addresses for example",
+		ArgsUsage: "FILE.key",
+		Description: `   hanse keys card bank.key --address /dns4/bank.example/tcp/4001
+
+A charter keeps the addresses it was signed with; a member puts the new card in by
+hanse charter change --add bank.card.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "name", Usage: "the member's `NAME` (default: the one in the key file)"},
+			addressFlag(),
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the card to this `FILE` (default: beside the key file)"},
+			passphraseFileFlag(),
+		},
+		Action: anyOrder(keysCard),
+	}
+}
+
+// keysCard writes the card of a key.
+func keysCard(c *cli.Context) error {
+	path, err := oneArgument(c, "key file", "FILE.key")
+	if err != nil {
+		return err
+	}
+	k, err := loadKey(c, path)
+	if err != nil {
+		return err
+	}
+	card := keys.Card{Name: firstOf(c.String("name"), k.Name), ID: k.Key.ID(), Addresses: c.StringSlice("address")}
+	doc, err := card.Sign(k.Key)
+	if err != nil {
+		return err
+	}
+	out := firstOf(c.String("out"), cardBeside(path))
+	if err := textfile.Replace(out, doc.Text()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.App.Writer, out)
+	return err
+}
+
+// keysShowCommand shows a key file or a card.
+func keysShowCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show whose key file or card it is",
+		ArgsUsage: "FILE",
+		Description: `   hanse keys show bank.key
+   hanse keys show insurer.card
+
+Compare the id of a card with its owner over another channel, a telephone for
+example, before it goes into a charter. No secret is ever printed.`,
+		Flags:  []cli.Flag{passphraseFileFlag(), jsonFlag()},
+		Action: anyOrder(keysShow),
+	}
+}
+
+// identity is what keys show says in JSON.
+type identity struct {
+	Kind      string   `json:"kind"` // "key" or "card"
+	Name      string   `json:"name"`
+	ID        string   `json:"id"`
+	Addresses []string `json:"addresses,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// keysShow shows a key file or a card.
+func keysShow(c *cli.Context) error {
+	path, err := oneArgument(c, "key file or card", "FILE")
+	if err != nil {
+		return err
+	}
+	who, err := identify(c, path)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c, who)
+	}
+	t := newTable(c.App.Writer)
+	t.row("name", firstOf(who.Name, "none"))
+	t.row("id", who.ID)
+	if who.Kind == "card" {
+		t.row("addresses", firstOf(strings.Join(who.Addresses, ", "), "none: it only dials out"))
+	}
+	return t.flush()
+}
+
+// identify reads a file of either kind.
+func identify(c *cli.Context, path string) (identity, error) {
+	text, err := textfile.Read(path, maxCard)
+	if err != nil {
+		return identity{}, err
+	}
+	defer clear(text)
+	if bytes.Contains(text, []byte("\nformat = ")) {
+		card, err := keys.ParseCard(text)
+		if err != nil {
+			return identity{}, fmt.Errorf("%s: %w", path, err)
+		}
+		return identity{Kind: "card", Name: card.Name, ID: card.ID.String(), Addresses: card.Addresses}, nil
+	}
+	k, err := loadKey(c, path)
+	if err != nil {
+		return identity{}, err
+	}
+	return identity{Kind: "key", Name: k.Name, ID: k.Key.ID().String(), Warnings: k.Warnings}, nil
+}
+
+// cardBeside returns where the card of a key file stands.
+func cardBeside(path string) string { return strings.TrimSuffix(path, ".key") + ".card" }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/trial"
+)
+
+// nodeStart is how long a node process may take until its socket answers.
+const nodeStart = 30 * time.Second
+
+// processes are the node processes of a league.
+type processes struct {
+	names    []string
+	commands []*exec.Cmd
+	logs     []string
+}
+
+// startNodes starts one process for each member and waits until all answer.
+func startNodes(ctx context.Context, l *trial.League, workers int) (*processes, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &processes{names: l.Names}
+	for _, name := range l.Names {
+		if err := p.start(program, l.NodeArgs(name, workers), l.Path(name, "node.log")); err != nil {
+			return nil, errors.Join(err, p.stop())
+		}
+	}
+	for _, name := range l.Names {
+		if err := awaitNode(ctx, l.Path(name, "node")); err != nil {
+			return nil, errors.Join(p.explain(fmt.Errorf("%s: %w", name, err)), p.stop())
+		}
+	}
+	return p, nil
+}
+
+// start starts one process with its log in a file.
+func (p *processes) start(program string, args []string, log string) error {
+	f, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = f, f
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.commands, p.logs = append(p.commands, cmd), append(p.logs, log)
+	return nil
+}
+
+// awaitNode returns when the node in dir answers.
+func awaitNode(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, nodeStart)
+	defer cancel()
+	client, err := node.NewClient(dir)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err = client.Jobs(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("its node did not start within %s: %w", nodeStart, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// stop ends the processes in an orderly way and waits for them.
+func (p *processes) stop() error {
+	var errs []error
+	for _, c := range p.commands {
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			errs = append(errs, err)
+		}
+	}
+	for i, c := range p.commands {
+		if err := c.Wait(); err != nil {
+			errs = append(errs, fmt.Errorf("%s's node: %w", p.names[i], err))
+		}
+	}
+	p.commands = nil
+	return errors.Join(errs...)
+}
+
+// explain adds the last words of every node's log to an error.
+func (p *processes) explain(err error) error {
+	var b strings.Builder
+	for i, path := range p.logs {
+		text, _ := os.ReadFile(path)
+		lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+		fmt.Fprintf(&b, "\n  %s says: %s", p.names[i], lines[len(lines)-1])
+	}
+	return fmt.Errorf("%w%s", err, b.String())
+}
+
+// logName returns the path of a log relative to its member, for people.
+func logName(path string) string {
+	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
+}

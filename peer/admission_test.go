@@ -1,0 +1,348 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+	"github.com/multiformats/go-multistream"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// wantRefused waits until a connection with a member was refused for this reason.
+func wantRefused(t *testing.T, h *Host, id keys.ID, want string) {
+	t.Helper()
+	s := until(t, h, id, "refused", func(s PeerStatus) bool { return s.Refused != "" })
+	if s.Connected || s.Refused != want {
+		t.Errorf("connected: %v, refused:\n%q, want\n%q", s.Connected, s.Refused, want)
+	}
+}
+
+// wantTrouble waits until a host gives this reason for having no link to a member.
+func wantTrouble(t *testing.T, h *Host, id keys.ID, want string) {
+	t.Helper()
+	s := until(t, h, id, "troubled", troubled)
+	if s.Connected || s.Trouble != want {
+		t.Errorf("connected: %v, trouble:\n%q, want\n%q", s.Connected, s.Trouble, want)
+	}
+}
+
+// wantStranger waits until a host has refused somebody for this reason.
+func wantStranger(t *testing.T, h *Host, id keys.ID, want string) {
+	t.Helper()
+	ctx := within(t)
+	for ctx.Err() == nil {
+		for _, s := range h.Strangers() {
+			if s.ID == id {
+				if s.Reason != want {
+					t.Errorf("refused for\n%q, want\n%q", s.Reason, want)
+				}
+				return
+			}
+		}
+		time.Sleep(time.Millisecond) // strangers change nobody's presence, so Watch is silent
+	}
+	t.Errorf("%s was never refused", id.Short())
+}
+
+// at returns a host's only TCP address without its identity.
+func at(t *testing.T, h *Host) string {
+	t.Helper()
+	text, _, ok := strings.Cut(h.Addresses()[0], "/p2p/")
+	if !ok {
+		t.Fatalf("the address %s names no identity", h.Addresses()[0])
+	}
+	return text
+}
+
+// TestStranger has somebody with a charter of its own making dial a member.
+func TestStranger(t *testing.T) {
+	ks := newKeys(t, 3)
+	bank, insurer, outsider := ks[1], ks[2], ks[0]
+	ours := signed(t, draft([]*keys.PrivateKey{bank, insurer}), ks)
+	own := draft([]*keys.PrivateKey{outsider, bank})
+	own.Members[1].Name = "bank"
+	own.Members[0].Name = "mallory"
+	log := new(lines)
+	cfg := config(bank, ours)
+	cfg.Log = newLog(log)
+	victim := start(t, cfg)
+	stranger, err := New(config(outsider, signed(t, own, ks)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	introduce(t, stranger, victim)
+	run(t, stranger)
+	wantRefused(t, stranger, bank.ID(), fmt.Sprintf(
+		"bank closed the connection right after the TLS handshake: it does not know the key %s; ask a member for an invitation", outsider.ID()))
+	wantStranger(t, victim, outsider.ID(), fmt.Sprintf(
+		"it is neither a member of charter \"credit\" version 1 (%s) nor invited", ours.Digest().Short()))
+	if !slices.ContainsFunc(log.all(), func(s string) bool {
+		return strings.HasPrefix(s, "WARN refused a connection from=/ip4/127.0.0.1/tcp/") && strings.Contains(s, outsider.ID().String())
+	}) {
+		t.Errorf("the refusal is not in the log: %q", log.all())
+	}
+}
+
+// TestWrongKey has another member sit at the address of the one that is dialled.
+func TestWrongKey(t *testing.T) {
+	ks := newKeys(t, 3)
+	c := signed(t, draft(ks), ks)
+	bank, err := New(config(ks[0], c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	retailer := start(t, config(ks[2], c))
+	point(t, bank, ks[1].ID(), retailer.Addresses()...)
+	run(t, bank)
+	wantTrouble(t, bank, ks[1].ID(), fmt.Sprintf(
+		"cannot reach insurer: expected insurer (%s) at %s, found %s: the address or the key in the charter is wrong",
+		ks[1].ID(), at(t, retailer), ks[2].ID()))
+}
+
+// versions is a pair of hosts under different charters, the second of which knows the first's
+// address.
+func versions(t *testing.T, k1 *keys.PrivateKey, c1 *keys.SignedCharter, k2 *keys.PrivateKey, c2 *keys.SignedCharter) (h1, h2 *Host) {
+	t.Helper()
+	h1 = start(t, config(k1, c1))
+	h2, err := New(config(k2, c2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	introduce(t, h2, h1)
+	run(t, h2)
+	return h1, h2
+}
+
+// TestOtherCharter has two members with charters that exclude each other.
+func TestOtherCharter(t *testing.T) {
+	ks := newKeys(t, 2)
+	mine := signed(t, draft(ks), ks)
+	for what, change := range map[string]func(*keys.Charter){
+		"another text of the version": func(c *keys.Charter) { c.Created = c.Created.Add(time.Hour) },
+		"another name":                func(c *keys.Charter) { c.Name = "fraud" },
+		"another name and version":    func(c *keys.Charter) { c.Name, c.Version, c.Parent = "fraud", 2, mine.Digest() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			other := draft(ks)
+			change(&other)
+			theirs := signed(t, other, ks)
+			bank, insurer := versions(t, ks[0], mine, ks[1], theirs)
+			reason := fmt.Sprintf("insurer stands under charter %q version %d (%s) and bank under charter \"credit\" version 1 (%s): one of them has the wrong charter file",
+				theirs.Name, theirs.Version, theirs.Digest().Short(), mine.Digest().Short())
+			wantRefused(t, bank, insurer.Self(), "refused the connection: "+reason)
+			wantRefused(t, insurer, bank.Self(), "bank refused the connection: "+reason)
+		})
+	}
+}
+
+// TestRevoked has a member dial that has not heard of its revocation yet.
+func TestRevoked(t *testing.T) {
+	ks := newKeys(t, 4)
+	before := signed(t, draft(ks), ks)
+	next, err := before.WithoutMember("telco", "left the league")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := signed(t, next, ks)
+	bank, telco := versions(t, ks[0], after, ks[3], before)
+	reason := fmt.Sprintf("telco was revoked, as charter \"credit\" version 2 (%s) says: left the league", after.Digest().Short())
+	wantRefused(t, telco, bank.Self(), "bank refused the connection: "+reason)
+	wantStranger(t, bank, telco.Self(), "refused the connection: "+reason)
+}
+
+// TestSkew connects two versions of one charter, for charter calls only, and brings them together.
+func TestSkew(t *testing.T) {
+	ks := newKeys(t, 3)
+	one := signed(t, draft(ks[:2]), ks)
+	two := signed(t, one.WithMember(keys.Card{Name: "retailer", ID: ks[2].ID()}), ks)
+	bank, insurer := versions(t, ks[0], one, ks[1], two)
+	for _, h := range []*Host{bank, insurer} {
+		h.Handle(answerHello)
+	}
+	meetAll(t, bank, insurer)
+	ctx := within(t)
+	const skew = "insurer is on version 2 of the charter and bank on version 1: no data until both have the same"
+	if s := statusOf(t, bank, insurer.Self()); s.Trouble != skew {
+		t.Errorf("trouble %q, want %q", s.Trouble, skew)
+	}
+	if _, err := bank.Call(ctx, insurer.Self(), "charter/latest", nil); err != nil {
+		t.Errorf("a charter call between versions: %v", err)
+	}
+	_, err := bank.Call(ctx, insurer.Self(), "job/propose", nil)
+	if gone, ok := errors.AsType[*protocol.GoneError](err); !ok || gone.Reason != skew {
+		t.Errorf("a data call between versions gives %v, want %q", err, skew)
+	}
+	// The other side refuses as well, should the caller not know better.
+	l, err := bank.awaitLink(ctx, insurer.Self(), levelCharter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = call(ctx, l, "job/propose", nil)
+	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok || !strings.Contains(remote.Text, "no data until both have the same") {
+		t.Errorf("a forced data call between versions gives %v", err)
+	}
+	if err := bank.SetCharter(two); err != nil {
+		t.Fatal(err)
+	}
+	well := func(s PeerStatus) bool { return s.Connected && s.Trouble == "" }
+	until(t, bank, insurer.Self(), "free", well)
+	until(t, insurer, bank.Self(), "free", well)
+	openAll(t, protocol.Room{1}, bank, insurer)
+	if names := []string{bank.Status()[0].Name, bank.Status()[1].Name}; !slices.Equal(names, []string{"insurer", "retailer"}) {
+		t.Errorf("the members are %q now", names)
+	}
+}
+
+// TestSetCharterDisconnects removes a member that is connected; a session of the others goes on.
+func TestSetCharterDisconnects(t *testing.T) {
+	hosts := federation(t, 3)
+	bank, insurer, retailer := hosts[0], hosts[1], hosts[2]
+	meetAll(t, hosts...)
+	meshes := openAll(t, protocol.Room{1}, bank, insurer)
+	now := bank.cfg.Charter
+	next, err := now.WithoutMember("retailer", "sold to a rival")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := signed(t, next, []*keys.PrivateKey{bank.cfg.Key, insurer.cfg.Key})
+	if err := bank.SetCharter(after); err != nil {
+		t.Fatal(err)
+	}
+	reason := fmt.Sprintf("retailer was revoked, as charter \"credit\" version 2 (%s) says: sold to a rival", after.Digest().Short())
+	gone := until(t, retailer, bank.Self(), "disconnected", func(s PeerStatus) bool { return !s.Connected })
+	if gone.Trouble != reason && !strings.HasSuffix(gone.Trouble, reason) {
+		t.Errorf("retailer's reason is %q, want %q", gone.Trouble, reason)
+	}
+	ctx := within(t)
+	if err := meshes[0].Send(ctx, insurer.Self(), []byte("still here")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := meshes[1].Receive(ctx, bank.Self(), nil); err != nil || string(got) != "still here" {
+		t.Errorf("received %q, %v", got, err)
+	}
+	for _, bad := range []struct {
+		c    *keys.SignedCharter
+		want string
+	}{
+		{now, fmt.Sprintf("charter \"credit\" version 1 cannot follow charter \"credit\" version 2 (%s): want the same name and a later version", after.Digest().Short())},
+		{mustNew(t, dated(after.Next())), "charter \"credit\" is not in force: bank and insurer have not signed it"},
+	} {
+		if err := bank.SetCharter(bad.c); err == nil || err.Error() != bad.want {
+			t.Errorf("error %v, want %q", err, bad.want)
+		}
+	}
+	out := fmt.Sprintf("charter \"credit\" version 2 leaves this node's key %s out: it ends its membership, so close the host instead", retailer.Self())
+	if err := retailer.SetCharter(after); err == nil || err.Error() != out {
+		t.Errorf("error %v, want %q", err, out)
+	}
+}
+
+func mustNew(t *testing.T, c keys.Charter) *keys.SignedCharter {
+	t.Helper()
+	s, err := keys.NewCharter(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestOnlyTLS offers other handshakes to a host, which knows none of them.
+func TestOnlyTLS(t *testing.T) {
+	h := federation(t, 1)[0]
+	a, err := multiaddr.NewMultiaddr(at(t, h))
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, address, err := manet.DialArgs(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, security := range []string{"/noise", "/plaintext/2.0.0", "/secio/1.0.0", "/yamux/1.0.0", string(protoHello)} {
+		conn, err := new(net.Dialer).DialContext(within(t), network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = multistream.SelectProtoOrFail(security, io.ReadWriteCloser(conn))
+		if _, refused := errors.AsType[multistream.ErrNotSupported[string]](err); !refused {
+			t.Errorf("%s: error %v, want not supported", security, err)
+		}
+		conn.Close()
+	}
+	// TLS 1.3 is what is left; nobody speaks first in the clear.
+	conn, err := new(net.Dialer).DialContext(within(t), network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := multistream.SelectProtoOrFail("/tls/1.0.0", io.ReadWriteCloser(conn)); err != nil {
+		t.Errorf("TLS: %v", err)
+	}
+}
+
+// TestNoStreamBeforeHello opens a call before the hello: it waits, and is answered or dropped
+// with the verdict.
+func TestNoStreamBeforeHello(t *testing.T) {
+	ks := newKeys(t, 3)
+	first := signed(t, draft(ks), ks)
+	next, err := first.WithoutMember("retailer", "left")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(ks[0], signed(t, next, ks))
+	host := start(t, cfg)
+	host.Handle(answerHello)
+	for _, test := range []struct {
+		key     *keys.PrivateKey
+		admit   bool
+		charter *keys.SignedCharter
+	}{{ks[1], true, cfg.Charter}, {ks[2], false, cfg.Charter}} {
+		ctx := within(t)
+		n, conn := dialRaw(ctx, t, test.key, host)
+		early, err := openStream(ctx, conn, protoCall, encodeCall("hello", 0, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, helloErr := greeting{
+			target: target{name: "bank", id: host.Self()},
+			self:   test.key.ID(),
+			mine:   hello{version: wireVersion, charter: stanceOf(test.charter), name: "x"},
+			weigh:  func(hello) verdict { return verdict{level: levelFull} },
+			heard:  new(tally),
+		}.exchange(ctx, conn)
+		status, body, err := readResponse(early)
+		if got := helloErr == nil && err == nil && status == callDone && string(body) == "hello"; got != test.admit {
+			t.Errorf("answered: %v (%v, %v), want %v", got, helloErr, err, test.admit)
+		}
+		if l != nil {
+			l.end("test")
+		}
+		n.Close()
+	}
+}
+
+// dialRaw connects to a host without saying hello.
+func dialRaw(ctx context.Context, t *testing.T, k *keys.PrivateKey, to *Host) (*node, rawConn) {
+	t.Helper()
+	n, err := newNode(nodeParts{key: k, gater: onlyDials(to.node.id), meter: newMeter(), members: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.host.Peerstore().AddAddrs(to.node.id, to.node.host.Addrs(), time.Hour)
+	conn, err := n.swarm.DialPeer(ctx, to.node.id)
+	if err != nil {
+		n.Close()
+		t.Fatal(err)
+	}
+	return n, conn
+}

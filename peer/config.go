@@ -1,0 +1,134 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/multiformats/go-multiaddr"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// The ways to find members that Config.Discovery may name.
+const (
+	DiscoverAddresses = "addresses" // those in the charter
+	DiscoverMDNS      = "mdns"      // multicast on the local network
+	DiscoverDHT       = "dht"       // a Kademlia table that only members keep
+)
+
+// Config says who a host is and how it meets the others.
+type Config struct {
+	Key     *keys.PrivateKey
+	Charter *keys.SignedCharter // in force: signed by all its members, of whom Key is one
+
+	// Listen holds the multiaddrs to listen on, /ip4/…/tcp/… for example. If it is empty, the
+	// host listens on all interfaces at the ports that the charter gives this member; a member
+	// without addresses there only dials out.
+	Listen []string
+	// QUIC adds QUIC to TCP: each TCP port is listened on as a UDP port too, and QUIC
+	// addresses of others are dialled. Bulk data is several times slower over QUIC, connecting
+	// over a distance is faster.
+	QUIC bool
+	// Discovery names the ways to find members; nil means those that the charter names.
+	Discovery []string
+	// StateDir is the folder where addresses that worked are kept (peers.toml); empty: nowhere.
+	StateDir string
+
+	// Invited reports whether somebody who is no member may use the join protocol. It is
+	// called often and concurrently; nil invites nobody.
+	Invited func(keys.ID) bool
+
+	Log *slog.Logger // nil: no log
+
+	Heartbeat time.Duration // between heartbeats; default 1 s
+	Silence   time.Duration // without a byte before a member counts as gone; default 4 s
+}
+
+// complete checks the configuration and fills in what was left out.
+func (c Config) complete() (Config, error) {
+	if c.Key == nil || c.Charter == nil {
+		return c, errors.New("a host needs a key and a charter; a newcomer without a charter uses DialJoin")
+	}
+	if err := c.Charter.Complete(); err != nil {
+		return c, err
+	}
+	self := c.Key.ID()
+	mine, ok := c.Charter.Member(self)
+	if !ok {
+		return c, fmt.Errorf("the key %s is no member's in charter %q version %d: check that key file and charter belong together",
+			self, c.Charter.Name, c.Charter.Version)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Discovery == nil {
+		c.Discovery = defaultDiscovery(c.Charter.Rules)
+	}
+	if len(c.Listen) == 0 {
+		c.Listen = listenEverywhere(mine.Addresses, c.QUIC)
+	}
+	return c.completeTimes()
+}
+
+// completeTimes checks the rest of the fields.
+func (c Config) completeTimes() (Config, error) {
+	known := []string{DiscoverAddresses, DiscoverMDNS, DiscoverDHT}
+	for _, way := range c.Discovery {
+		if !slices.Contains(known, way) {
+			return c, fmt.Errorf("unknown way of discovery %q: want some of %q", way, known)
+		}
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = time.Second
+	}
+	if c.Silence == 0 {
+		c.Silence = 4 * time.Second
+	}
+	if c.Heartbeat < 0 || c.Silence < 2*c.Heartbeat {
+		return c, fmt.Errorf("a silence of %v with a heartbeat every %v: want at least two heartbeats", c.Silence, c.Heartbeat)
+	}
+	return c, nil
+}
+
+// discovers reports whether a way of discovery is switched on.
+func (c Config) discovers(way string) bool { return slices.Contains(c.Discovery, way) }
+
+func defaultDiscovery(r keys.Rules) []string {
+	if len(r.Discovery) > 0 {
+		return r.Discovery
+	}
+	return []string{DiscoverAddresses, DiscoverMDNS}
+}
+
+// listenEverywhere rewrites a member's public addresses to the ones it listens on: the port
+// stays, and the host part becomes all interfaces, since behind NAT or in a container the
+// public address belongs to no interface of this machine.
+func listenEverywhere(public []string, quic bool) []string {
+	var out []string
+	for _, text := range public {
+		a, err := multiaddr.NewMultiaddr(text)
+		if err != nil {
+			continue // the charter's checks are stricter than this parser
+		}
+		host, port := multiaddr.SplitFirst(a)
+		if host == nil || len(port) == 0 || isUDP(port) && !quic {
+			continue
+		}
+		everywhere := "/ip4/0.0.0.0"
+		if code := host.Protocol().Code; code == multiaddr.P_IP6 || code == multiaddr.P_DNS6 {
+			everywhere = "/ip6/::"
+		}
+		if at := everywhere + port.String(); !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// isUDP reports whether an address, with or without its host part, is a UDP one.
+func isUDP(a multiaddr.Multiaddr) bool {
+	return slices.ContainsFunc(a, func(c multiaddr.Component) bool { return c.Protocol().Code == multiaddr.P_UDP })
+}

@@ -1,0 +1,126 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/sec"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	"github.com/multiformats/go-multiaddr"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// What ends an attempt to connect without anything being wrong.
+var (
+	errDuplicate = errors.New("connected already, by a connection from the other side")
+	errIncoming  = errors.New("a connection from the other side is being set up")
+)
+
+// ended reports whether err says that the other side, or the network, ended a stream or a
+// connection, rather than that it took too long or carried something wrong.
+func ended(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, network.ErrReset,
+		swarm.ErrConnClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// target is a member about to be dialled, as error sentences name it.
+type target struct {
+	name string
+	id   keys.ID
+}
+
+// explainDial turns libp2p's account of a failed dial, one line per address, into a sentence.
+func (t target) explainDial(err error) error {
+	var dial *swarm.DialError
+	switch {
+	case errors.Is(err, swarm.ErrNoAddresses):
+		return fmt.Errorf("no address is known for %s: the charter lists none, and discovery has found none", t.name)
+	case !errors.As(err, &dial) || len(dial.DialErrors) == 0:
+		return fmt.Errorf("cannot dial %s: %s", t.name, explainCause(err))
+	}
+	var clauses []string
+	for _, attempt := range dial.DialErrors {
+		clauses = append(clauses, t.explainAttempt(attempt))
+	}
+	return fmt.Errorf("cannot reach %s: %s", t.name, strings.Join(clauses, "; "))
+}
+
+// explainAttempt says what happened at one address.
+func (t target) explainAttempt(attempt swarm.TransportError) string {
+	if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](attempt.Cause); ok {
+		return t.explainMismatch(attempt.Address, wrong.Actual)
+	}
+	return fmt.Sprintf("%s: %s", attempt.Address, explainCause(attempt.Cause))
+}
+
+// explainMismatch says that somebody else answers where the member was expected.
+func (t target) explainMismatch(at multiaddr.Multiaddr, found libpeer.ID) string {
+	who := "somebody whose key is not Ed25519"
+	if id, err := memberID(found); err == nil {
+		who = id.String()
+	}
+	return fmt.Sprintf("expected %s (%s) at %s, found %s: the address or the key in the charter is wrong",
+		t.name, t.id, at, who)
+}
+
+// explainCut says what a connection means that ends right after its handshake: TLS has shown
+// our key by then, and hosts cut strangers at that point.
+func (t target) explainCut(self keys.ID) error {
+	return &refusal{fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s; ask a member for an invitation",
+		t.name, self)}
+}
+
+// explainCause puts the usual network errors into plain words.
+func explainCause(err error) string {
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the name %s cannot be resolved", dns.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused: nothing listens there"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no route to that address"
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), timedOut(err):
+		return "no answer: the host is down, or a firewall drops the connection"
+	case ended(err):
+		return "the connection was closed during the handshake: the other side may be at its limit, or no hanse node"
+	default:
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return first
+	}
+}
+
+func timedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// explainListen says why an address cannot be listened on, and what to do.
+func explainListen(at multiaddr.Multiaddr, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("cannot listen on %s: the port is in use, perhaps by another hanse node on this machine: stop it or choose another port", at)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("cannot listen on %s: no interface of this machine has that address", at)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("cannot listen on %s: ports below 1024 need privileges: choose a higher one", at)
+	case errors.Is(err, swarm.ErrNoTransport):
+		return fmt.Errorf("cannot listen on %s: it is neither a TCP address nor, with QUIC switched on, a UDP one", at)
+	default:
+		return fmt.Errorf("cannot listen on %s: %s", at, explainCause(err))
+	}
+}

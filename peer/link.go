@@ -1,0 +1,255 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// link is a connection whose hello both sides have accepted, with its control stream.
+type link struct {
+	peer    keys.ID
+	name    string // what the charter calls the peer
+	conn    network.Conn
+	control network.Stream
+	dialled bool   // by this side
+	theirs  hello  // its charter is the one at the time of the hello
+	told    stance // what this side's hello said
+	since   time.Time
+	heard   *tally
+	calls   chan struct{} // a place for each call of the peer in progress
+
+	level atomic.Uint32 // a level; follows the two sides' charters
+	rtt   atomic.Int64  // of the last heartbeat, in nanoseconds
+
+	write sync.Mutex // one control message at a time
+
+	why  sync.Mutex
+	gone protocol.GoneError // under why until the link is over
+	once sync.Once
+	over chan struct{} // closed when the link has ended
+}
+
+// pulse says how often a link's sides let each other hear that they live.
+type pulse struct {
+	beat    time.Duration // between heartbeats
+	silence time.Duration // without a byte before the peer counts as gone
+}
+
+// observer is told what the peer says on the control stream.
+type observer struct {
+	charter func(*link, stance)
+	left    func(*link, protocol.Room)
+}
+
+func newLink(id keys.ID, name string, s network.Stream, heard *tally) *link {
+	l := &link{
+		peer:    id,
+		name:    name,
+		conn:    s.Conn(),
+		control: s,
+		dialled: s.Conn().Stat().Direction == network.DirOutbound,
+		since:   time.Now(),
+		heard:   heard,
+		calls:   make(chan struct{}, maxCalls),
+		over:    make(chan struct{}),
+	}
+	l.gone = protocol.GoneError{Peer: id}
+	return l
+}
+
+// String names the peer: by the charter's word for it and the start of its id.
+func (l *link) String() string { return called(l.name, l.peer) }
+
+// called joins a member's name, if it has one, with the start of its id.
+func called(name string, id keys.ID) string {
+	if short := id.Short(); name != short {
+		return name + " (" + short + ")"
+	}
+	return name
+}
+
+// may reports whether the link may be used for what needs this level.
+func (l *link) may(need level) bool {
+	return level(l.level.Load()) >= need
+}
+
+// end closes the link; the first reason given for it stays.
+func (l *link) end(reason string) {
+	l.blame(reason)
+	l.once.Do(func() {
+		close(l.over)
+		l.conn.Close()
+	})
+}
+
+// blame notes why the link is about to end, unless that is known already.
+func (l *link) blame(reason string) {
+	l.why.Lock()
+	defer l.why.Unlock()
+	if l.gone.Reason == "" {
+		l.gone.Reason = reason
+		l.gone.Silent = l.quietFor()
+	}
+}
+
+// ended returns why the link is over, or nil while it is not.
+func (l *link) ended() *protocol.GoneError {
+	select {
+	case <-l.over:
+		return &l.gone
+	default:
+		return nil
+	}
+}
+
+// quietFor is how long nothing has been heard.
+func (l *link) quietFor() time.Duration {
+	last := l.heard.lastHeard()
+	if last.Before(l.since) {
+		last = l.since
+	}
+	return time.Since(last)
+}
+
+// run keeps the link until it ends, which it does for sure when ctx does, and returns when
+// nothing of it is left.
+func (l *link) run(ctx context.Context, p pulse, o observer) {
+	var beats sync.WaitGroup
+	beats.Go(func() { l.beat(ctx, p) })
+	l.end(l.listen(o))
+	beats.Wait()
+}
+
+// beat sends heartbeats and ends the link when nothing has been heard for too long.
+func (l *link) beat(ctx context.Context, p pulse) {
+	ticker := time.NewTicker(p.beat)
+	defer ticker.Stop()
+	quiet := time.NewTimer(p.silence)
+	defer quiet.Stop()
+	for {
+		select {
+		case <-l.over:
+			return
+		case <-ctx.Done():
+			l.leave("this node shut down", "it shut down")
+			return
+		case <-ticker.C:
+			l.send(kindPing, encodeBeat(uint64(time.Since(l.since))), p.beat)
+		case <-quiet.C:
+			idle := l.quietFor()
+			if idle >= p.silence {
+				l.end(fmt.Sprintf("no heartbeat for %v", p.silence))
+				return
+			}
+			quiet.Reset(p.silence - idle)
+		}
+	}
+}
+
+// leave tells the peer why the link ends and lets it close the connection: it has then read
+// all that was sent before. If it does not, the connection is closed here.
+func (l *link) leave(reason, told string) {
+	l.blame(reason)
+	l.send(kindBye, encodeBye(told), byePatience)
+	wait := time.NewTimer(partTimeout)
+	defer wait.Stop()
+	select {
+	case <-l.over:
+	case <-wait.C:
+	}
+	l.end(reason)
+}
+
+// How long a control message may wait behind session data for its turn. A heartbeat that waits
+// longer than a beat is dropped: the data ahead of it says the same.
+const (
+	newsPatience = 30 * time.Second
+	byePatience  = 3 * time.Second
+)
+
+// send writes one control message, or drops it when its patience runs out first. A broken
+// stream needs no care here, for its reader sees that too.
+func (l *link) send(kind uint8, body []byte, patience time.Duration) {
+	l.write.Lock()
+	defer l.write.Unlock()
+	l.control.SetWriteDeadline(time.Now().Add(patience))
+	if n, err := writeControl(l.control, kind, body); err != nil && n > 0 {
+		l.end("half of a control message was lost")
+	}
+}
+
+// listen handles the peer's control messages until the stream ends, and returns why it did.
+func (l *link) listen(o observer) string {
+	for {
+		kind, body, err := readControl(l.control)
+		if err != nil {
+			return l.explainEnd(err)
+		}
+		bye, err := l.handle(o, kind, body)
+		if err != nil {
+			return fmt.Sprintf("it sent a malformed control message %d: %v", kind, err)
+		}
+		if bye != "" {
+			return bye
+		}
+	}
+}
+
+// handle acts on one message; a bye is the reason that ends the link.
+func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err error) {
+	switch kind {
+	case kindPing:
+		l.send(kindPong, body, partTimeout)
+	case kindPong:
+		err = l.measure(body)
+	case kindCharter:
+		var s stance
+		if s, err = decodeCharter(body); err == nil {
+			o.charter(l, s)
+		}
+	case kindLeft:
+		var room protocol.Room
+		if room, err = decodeLeft(body); err == nil {
+			o.left(l, room)
+		}
+	case kindBye:
+		if bye, err = decodeBye(body); err == nil && bye == "" {
+			bye = "it said goodbye"
+		}
+	}
+	return bye, err
+}
+
+// measure takes the round trip from a pong, which repeats when its ping was sent.
+func (l *link) measure(body []byte) error {
+	sent, err := decodeBeat(body)
+	if err != nil {
+		return err
+	}
+	if rtt := time.Since(l.since) - time.Duration(sent); rtt > 0 && rtt < time.Hour {
+		l.rtt.Store(int64(rtt))
+	}
+	return nil
+}
+
+// explainEnd says in a clause why the control stream ended.
+func (l *link) explainEnd(err error) string {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed"
+	case ended(err):
+		return "connection reset"
+	default:
+		return explainCause(err)
+	}
+}

@@ -1,0 +1,213 @@
+package peer
+
+import (
+	"cmp"
+	"context"
+
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// member is what a host knows of one other member. Host.mu guards it.
+type member struct {
+	info     keys.Member
+	peer     libpeer.ID
+	link     *link              // nil while there is none
+	dialling bool               // this side's hello is on its way
+	tried    bool               // the first attempt to connect has ended
+	trouble  string             // why there is no link, or why it is restricted
+	refused  string             // why the last connection was refused, by either side
+	changed  chan struct{}      // closed and replaced at each change of the above
+	dismiss  context.CancelFunc // ends the goroutine that keeps the link
+}
+
+// ring wakes those who wait for a change of the member, or of any. Host.mu is held.
+func (h *Host) ring(m *member) {
+	close(m.changed)
+	m.changed = make(chan struct{})
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// setMembers brings the members in line with the charter in force and returns the links of
+// those who are members no longer.
+func (h *Host) setMembers() (former []*link) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	charter := h.judge.charter
+	for id, m := range h.members {
+		if _, still := charter.Member(id); still {
+			continue
+		}
+		delete(h.members, id)
+		if m.dismiss != nil {
+			m.dismiss()
+		}
+		if m.link != nil {
+			former = append(former, m.link)
+		}
+		h.ring(m)
+	}
+	for _, info := range charter.Members {
+		h.setMember(info)
+	}
+	return former
+}
+
+// setMember adds a member, or updates what the charter says of it. Host.mu is held.
+func (h *Host) setMember(info keys.Member) {
+	if info.ID == h.self {
+		return
+	}
+	if h.cfg.discovers(DiscoverAddresses) {
+		h.book.charter(info.ID, info.Addresses)
+	}
+	if m, ok := h.members[info.ID]; ok {
+		m.info = info
+		return
+	}
+	p, err := peerID(info.ID)
+	if err != nil {
+		h.log.Error("a member cannot be connected to", "member", info.Name, "reason", err)
+		return
+	}
+	h.members[info.ID] = &member{info: info, peer: p, changed: make(chan struct{})}
+}
+
+// supersedes decides between two links to one peer. A restarted peer's links replace those to
+// its former self, and a link dialled again by the side that dialled the old one replaces it:
+// that side has given the old one up. If both sides dialled at once, the dial of the lower id
+// stays. Both sides come to the same decision whatever the order they see the links in.
+func (h *Host) supersedes(fresh, old *link) bool {
+	if fresh.theirs.instance != old.theirs.instance || fresh.dialled == old.dialled {
+		return true
+	}
+	return fresh.dialled == h.lower(fresh.peer)
+}
+
+// clashes reports whether an inbound hello comes while this side's own dial, or a link made by
+// it, is the one to keep.
+func (h *Host) clashes(from keys.ID, instance uint64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.members[from]
+	switch {
+	case m == nil:
+		return false
+	case m.link != nil:
+		return m.link.theirs.instance == instance && m.link.dialled
+	default:
+		return m.dialling && h.lower(from)
+	}
+}
+
+// install makes a link the member's link, unless another one is to be kept.
+func (h *Host) install(l *link) bool {
+	old, ok := h.swap(l)
+	if old != nil {
+		old.end("replaced by a newer connection")
+	}
+	return ok
+}
+
+// swap is install up to the end of the link that is replaced, which it returns.
+func (h *Host) swap(l *link) (old *link, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.members[l.peer]
+	if m == nil || m.link != nil && !h.supersedes(l, m.link) {
+		return nil, false
+	}
+	old = m.link
+	m.link, m.tried, m.refused = l, true, ""
+	h.weighLink(m, l, l.theirs.charter)
+	h.decide(l.conn, l)
+	h.ring(m)
+	return old, true
+}
+
+// remove takes a link that has ended off its member.
+func (h *Host) remove(l *link) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.members[l.peer]
+	if m == nil || m.link != l {
+		return
+	}
+	m.link = nil
+	m.trouble = l.ended().Reason
+	h.ring(m)
+}
+
+// weighLink sets what a link may be used for from the charters of its two sides. It returns
+// the reason to end the link if they exclude each other. Host.mu is held.
+func (h *Host) weighLink(m *member, l *link, theirs stance) (exclusion string) {
+	v := h.judge.compare(l.peer, hello{charter: theirs})
+	l.level.Store(uint32(v.level))
+	m.trouble = v.reason
+	if v.level == levelCharter {
+		m.trouble = h.judge.skew(l.name, theirs)
+	}
+	return v.reason
+}
+
+// lookup returns a member's link if it is good for what needs this level, and otherwise a
+// channel that is closed when that may have changed.
+func (h *Host) lookup(id keys.ID, need level) (l *link, tried bool, changed <-chan struct{}, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m, ok := h.members[id]
+	if !ok {
+		return nil, false, nil, h.notMember(id)
+	}
+	if m.link != nil && m.link.may(need) {
+		return m.link, true, nil, nil
+	}
+	return nil, m.tried, m.changed, nil
+}
+
+// notMember says that an id has no place in the charter. Host.mu is held.
+func (h *Host) notMember(id keys.ID) error {
+	if id == h.self {
+		return &protocol.GoneError{Peer: id, Reason: "it is this node itself"}
+	}
+	return &protocol.GoneError{Peer: id, Reason: "it is no member in " + h.judge.stance.String()}
+}
+
+// awaitLink returns the member's link for what needs this level, once there is one.
+func (h *Host) awaitLink(ctx context.Context, id keys.ID, need level) (*link, error) {
+	for {
+		l, _, changed, err := h.lookup(id, need)
+		if l != nil || err != nil {
+			return l, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-h.life.Done():
+			return nil, errClosed
+		}
+	}
+}
+
+// absence says in a clause why a member's link cannot be used at that level.
+func (h *Host) absence(id keys.ID, need level) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.members[id]
+	switch {
+	case m == nil:
+		return "not a member any longer"
+	case m.link != nil && m.link.may(need):
+		return ""
+	case m.refused != "" || m.trouble != "":
+		return cmp.Or(m.refused, m.trouble)
+	case m.tried:
+		return "not connected"
+	default:
+		return "not connected yet"
+	}
+}

@@ -1,0 +1,82 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errClosed is what waits for something on a host that ends.
+var errClosed = errors.New("the host is closed")
+
+// Run keeps a link to every member until ctx ends or Close is called: it dials, lets others in,
+// finds addresses and listens for heartbeats. Everything it starts has ended when it returns,
+// and the host cannot be used again. It returns nil unless the host has been run before.
+func (h *Host) Run(ctx context.Context) error {
+	h.mu.Lock()
+	if h.state != stateNew {
+		h.mu.Unlock()
+		return errors.New("a host runs once, and not after Close")
+	}
+	h.state = stateRunning
+	close(h.started)
+	h.mu.Unlock()
+
+	stop := context.AfterFunc(ctx, h.endLife)
+	defer stop()
+	var tasks sync.WaitGroup
+	h.discover(&tasks)
+	h.keepAll(&tasks)
+	tasks.Wait()
+	return h.shutDown()
+}
+
+// keepAll runs a keeper for every member, and one for each that a new charter brings, until
+// the host's life ends.
+func (h *Host) keepAll(tasks *sync.WaitGroup) {
+	for {
+		h.mu.Lock()
+		for _, m := range h.members {
+			if m.dismiss == nil {
+				ctx, dismiss := context.WithCancel(h.life)
+				m.dismiss = dismiss
+				tasks.Go(func() { h.keep(ctx, m) })
+			}
+		}
+		changed := h.changed
+		h.mu.Unlock()
+		select {
+		case <-changed:
+		case <-h.life.Done():
+			return
+		}
+	}
+}
+
+// shutDown closes what is open and waits for all that still runs.
+func (h *Host) shutDown() error {
+	defer close(h.stopped)
+	// Nobody can enter after this: the lock orders enter's look at life against the wait.
+	h.mu.Lock()
+	h.state = stateClosed
+	h.mu.Unlock()
+	h.serving.Wait()
+	if f := h.finder.Load(); f != nil {
+		f.close()
+	}
+	err := h.node.Close()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.admissions {
+		a.limit.Stop()
+	}
+	h.ringAll()
+	return err
+}
+
+// ringAll wakes everybody who waits for a change. Host.mu is held.
+func (h *Host) ringAll() {
+	for _, m := range h.members {
+		h.ring(m)
+	}
+}
