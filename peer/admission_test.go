@@ -42,6 +42,7 @@ func wantStranger(t *testing.T, h *Host, id keys.ID, want string) {
 	t.Helper()
 	ctx := within(t)
 	for ctx.Err() == nil {
+		changed := h.Watch()
 		for _, s := range h.Strangers() {
 			if s.ID == id {
 				if s.Reason != want {
@@ -50,7 +51,10 @@ func wantStranger(t *testing.T, h *Host, id keys.ID, want string) {
 				return
 			}
 		}
-		time.Sleep(time.Millisecond) // strangers change nobody's presence, so Watch is silent
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
 	}
 	t.Errorf("%s was never refused", id.Short())
 }
@@ -126,6 +130,7 @@ func versions(t *testing.T, k1 *keys.PrivateKey, c1 *keys.SignedCharter, k2 *key
 
 // TestOtherCharter has two members with charters that exclude each other.
 func TestOtherCharter(t *testing.T) {
+	t.Parallel()
 	ks := newKeys(t, 2)
 	mine := signed(t, draft(ks), ks)
 	for what, change := range map[string]func(*keys.Charter){
@@ -134,6 +139,7 @@ func TestOtherCharter(t *testing.T) {
 		"another name and version":    func(c *keys.Charter) { c.Name, c.Version, c.Parent = "fraud", 2, mine.Digest() },
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			other := draft(ks)
 			change(&other)
 			theirs := signed(t, other, ks)
@@ -148,6 +154,7 @@ func TestOtherCharter(t *testing.T) {
 
 // TestRevoked has a member dial that has not heard of its revocation yet.
 func TestRevoked(t *testing.T) {
+	t.Parallel()
 	ks := newKeys(t, 4)
 	before := signed(t, draft(ks), ks)
 	next, err := before.WithoutMember("telco", "left the league")
@@ -163,6 +170,7 @@ func TestRevoked(t *testing.T) {
 
 // TestSkew connects two versions of one charter, for charter calls only, and brings them together.
 func TestSkew(t *testing.T) {
+	t.Parallel()
 	ks := newKeys(t, 3)
 	one := signed(t, draft(ks[:2]), ks)
 	two := signed(t, one.WithMember(keys.Card{Name: "retailer", ID: ks[2].ID()}), ks)
@@ -345,4 +353,33 @@ func dialRaw(ctx context.Context, t *testing.T, k *keys.PrivateKey, to *Host) (*
 		t.Fatal(err)
 	}
 	return n, conn
+}
+
+// TestTwins starts a second node with the key of one that runs.
+func TestTwins(t *testing.T) {
+	hosts := federation(t, 2)
+	bank, insurer := hosts[0], hosts[1]
+	meetAll(t, hosts...)
+	twin, err := New(config(bank.cfg.Key, bank.cfg.Charter))
+	if err != nil {
+		t.Fatal(err)
+	}
+	introduce(t, twin, insurer)
+	run(t, twin)
+	s := until(t, twin, insurer.Self(), "refused", func(s PeerStatus) bool { return s.Refused != "" })
+	want := "insurer refused the connection: another node with the key of bank is connected from " + statusOf(t, insurer, bank.Self()).Address + ": only one may run"
+	if s.Refused != want {
+		t.Errorf("refused:\n%q, want\n%q", s.Refused, want)
+	}
+	if s := statusOf(t, insurer, bank.Self()); !s.Connected {
+		t.Errorf("the first node lost its place: %+v", s)
+	}
+	a, err := multiaddr.NewMultiaddr(at(t, bank))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := whoIs(within(t), bank.cfg.Key, a); err != nil {
+		t.Fatal(err)
+	}
+	wantStranger(t, bank, bank.Self(), "it has this node's own key: only one node may run with it")
 }

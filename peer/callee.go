@@ -105,7 +105,7 @@ func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Dur
 	}
 	handler := h.handler.Load()
 	if handler == nil {
-		return nil, errors.New("this node answers no calls yet")
+		return nil, errors.New(protocol.NotReady)
 	}
 	if timeout == 0 {
 		timeout = awayTime

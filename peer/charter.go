@@ -120,5 +120,5 @@ func (h *Host) noteRefusal(c network.Conn, err error) {
 		h.noteTrouble(m, err)
 		return
 	}
-	h.strangers.refuse(h.log, c.RemotePeer(), c.RemoteMultiaddr(), err.Error())
+	h.refuseStranger(c.RemotePeer(), c.RemoteMultiaddr(), err.Error())
 }

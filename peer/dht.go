@@ -60,6 +60,22 @@ func (h *Host) startDHT() {
 	h.finder.Store(f)
 }
 
+// introduceAll adds the members whose introduction came to nothing: the table only takes up a
+// member that has answered it once.
+func (h *Host) introduceAll(f *dhtFinder) {
+	h.mu.Lock()
+	var links []*link
+	for _, m := range h.members {
+		if m.link != nil && m.link.theirs.dht && f.table.RoutingTable().Find(m.peer) == "" {
+			links = append(links, m.link)
+		}
+	}
+	h.mu.Unlock()
+	for _, l := range links {
+		f.introduce(l)
+	}
+}
+
 // introduce adds a member that serves the table too. libp2p's identify protocol, which this
 // host does not speak, would do so otherwise.
 func (f *dhtFinder) introduce(l *link) {
@@ -76,15 +92,13 @@ func (f *dhtFinder) introduce(l *link) {
 	f.ready.Emit(event.EvtPeerIdentificationCompleted{Peer: p, Conn: l.conn})
 }
 
-// find asks the other members for a member's addresses.
+// find asks the other members for a member's addresses. The table calls the search itself a
+// failure, as it cannot dial who it finds, but leaves what it has heard in the peerstore.
 func (f *dhtFinder) find(ctx context.Context, p libpeer.ID) []multiaddr.Multiaddr {
 	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()
-	info, err := f.table.FindPeer(ctx, p)
-	if err != nil {
-		return nil
-	}
-	return info.Addrs
+	f.table.FindPeer(ctx, p)
+	return f.host.Peerstore().Addrs(p)
 }
 
 func (f *dhtFinder) close() error {

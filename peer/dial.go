@@ -105,6 +105,7 @@ func (h *Host) pause(ctx context.Context, m *member, d time.Duration) (linked bo
 func (h *Host) dial(ctx context.Context, m *member, search bool) (*link, error) {
 	id := m.info.ID
 	if f := h.finder.Load(); f != nil && search {
+		h.introduceAll(f)
 		h.book.found(id, f.find(ctx, m.peer))
 	}
 	who := target{name: m.info.Name, id: id}
@@ -149,7 +150,9 @@ func (h *Host) greet(ctx context.Context, m *member, who target, conn network.Co
 		conn.Close()
 		return nil, errDuplicate
 	}
-	h.book.worked(who.id, conn.RemoteMultiaddr())
+	if err := h.book.worked(who.id, conn.RemoteMultiaddr()); err != nil {
+		h.log.Warn("a learned address is not kept", "member", who.name, "reason", err)
+	}
 	return l, nil
 }
 

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"encoding/hex"
-	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -11,16 +10,6 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 )
-
-// discover starts the ways to find members that need something of their own to run.
-func (h *Host) discover(tasks *sync.WaitGroup) {
-	if h.cfg.discovers(DiscoverDHT) {
-		h.startDHT()
-	}
-	if h.cfg.discovers(DiscoverMDNS) {
-		tasks.Go(h.runMDNS)
-	}
-}
 
 // meetingName derives a name under which the members of a charter find each other and others
 // learn nothing but that a group exists. It comes from the charter's name alone, so that

@@ -51,8 +51,10 @@ func (g greeting) talk(ctx context.Context, conn network.Conn) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	asked := time.Now()
 	release := onDone(ctx, s.SetDeadline)
 	theirs, v, err := g.hear(s)
+	rtt := time.Since(asked)
 	if release() {
 		return nil, fmt.Errorf("%s did not answer the hello: %w", g.name, ctx.Err())
 	}
@@ -64,6 +66,7 @@ func (g greeting) talk(ctx context.Context, conn network.Conn) (*link, error) {
 	}
 	l := newLink(g.id, g.name, s, g.heard)
 	l.theirs, l.told = theirs, g.mine.charter
+	l.rtt.Store(int64(rtt))
 	return l, nil
 }
 
@@ -159,10 +162,12 @@ func (h *Host) receive(s network.Stream) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	asked := time.Now()
 	l, err := h.conclude(s, nameIn(j.charter, from), from)
 	if err != nil {
 		return nil, err
 	}
+	l.rtt.Store(int64(time.Since(asked)))
 	l.theirs, l.told = theirs, j.stance
 	return l, h.admit(l, v.level)
 }
@@ -170,11 +175,15 @@ func (h *Host) receive(s network.Stream) (*link, error) {
 // reply sends this side's hello and verdict. An error is the reason of a refusal.
 func (h *Host) reply(s network.Stream, j judge, from keys.ID, theirs hello) (verdict, error) {
 	v := j.weigh(from, theirs)
-	if v.level >= levelCharter && h.clashes(from, theirs.instance) {
-		v = verdict{code: verdictDuplicate, reason: errDuplicate.Error()}
+	if v.level >= levelCharter {
+		v = h.weighRival(from, theirs.instance, v)
+	}
+	mine := h.hello(j)
+	if v.code != verdictAccepted {
+		mine.addresses = nil // no business of somebody who is refused
 	}
 	var b buffer
-	writeControl(&b, kindHello, h.hello(j).encode())
+	writeControl(&b, kindHello, mine.encode())
 	writeControl(&b, kindVerdict, v.encode())
 	if _, err := s.Write(b); err != nil {
 		return v, err

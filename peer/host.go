@@ -180,10 +180,16 @@ func (h *Host) mayCall(p libpeer.ID, from multiaddr.Multiaddr) bool {
 	h.mu.Lock()
 	j := h.judge
 	h.mu.Unlock()
-	if err == nil && j.meets(id) {
+	reason := fmt.Sprintf("it is neither a member of %s nor invited", j.stance)
+	switch {
+	case err != nil:
+		reason = err.Error()
+	case id == h.self:
+		reason = "it has this node's own key: only one node may run with it"
+	case j.meets(id):
 		return true
 	}
-	h.strangers.refuse(h.log, p, from, fmt.Sprintf("it is neither a member of %s nor invited", j.stance))
+	h.refuseStranger(p, from, reason)
 	return false
 }
 

@@ -27,6 +27,11 @@ type member struct {
 func (h *Host) ring(m *member) {
 	close(m.changed)
 	m.changed = make(chan struct{})
+	h.ringHost()
+}
+
+// ringHost wakes those who wait for a change of any kind. Host.mu is held.
+func (h *Host) ringHost() {
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
@@ -87,19 +92,28 @@ func (h *Host) supersedes(fresh, old *link) bool {
 	return fresh.dialled == h.lower(fresh.peer)
 }
 
-// clashes reports whether an inbound hello comes while this side's own dial, or a link made by
-// it, is the one to keep.
-func (h *Host) clashes(from keys.ID, instance uint64) bool {
+// weighRival looks at an inbound hello beside the link, or the dial, that there is already. It
+// returns v unless the other one is to be kept.
+func (h *Host) weighRival(from keys.ID, instance uint64, v verdict) verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.members[from]
+	duplicate := verdict{code: verdictDuplicate, reason: errDuplicate.Error()}
 	switch {
 	case m == nil:
-		return false
-	case m.link != nil:
-		return m.link.theirs.instance == instance && m.link.dialled
+		return v
+	case m.link == nil && m.dialling && h.lower(from):
+		return duplicate
+	case m.link == nil:
+		return v
+	case m.link.theirs.instance == instance && m.link.dialled:
+		return duplicate
+	case m.link.theirs.instance != instance && m.link.quietFor() < 2*h.cfg.Heartbeat:
+		// A node that was started again has lost its links, and this one lives.
+		return refused("another node with the key of %s is connected from %s: only one may run",
+			m.info.Name, m.link.conn.RemoteMultiaddr())
 	default:
-		return m.dialling && h.lower(from)
+		return v
 	}
 }
 

@@ -160,14 +160,9 @@ func TestPortInUse(t *testing.T) {
 func TestStatus(t *testing.T) {
 	hosts := federation(t, 2)
 	meetAll(t, hosts...)
-	ctx := within(t)
 	for i, h := range hosts {
 		other := hosts[1-i]
 		s := statusOf(t, h, other.Self())
-		for s.RTT == 0 && ctx.Err() == nil {
-			time.Sleep(time.Millisecond) // a measurement is no change of presence
-			s = statusOf(t, h, other.Self())
-		}
 		if s.Name != nameAt(1-i) || !strings.HasPrefix(s.Address, "/ip4/127.0.0.1/tcp/") || s.RTT <= 0 || s.RTT > patience || s.Trouble != "" || s.Refused != "" || time.Since(s.Heard) > patience {
 			t.Errorf("status %+v", s)
 		}
@@ -190,7 +185,7 @@ func TestRunEnds(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- h.Run(ctx) }()
 	<-h.started
-	if err := h.Run(ctx); err == nil || err.Error() != "a host runs once, and not after Close" {
+	if err := h.Run(ctx); err == nil || err.Error() != "a host runs only once" {
 		t.Errorf("a second run: %v", err)
 	}
 	cancel()

@@ -11,21 +11,30 @@ var errClosed = errors.New("the host is closed")
 
 // Run keeps a link to every member until ctx ends or Close is called: it dials, lets others in,
 // finds addresses and listens for heartbeats. Everything it starts has ended when it returns,
-// and the host cannot be used again. It returns nil unless the host has been run before.
+// and the host cannot be used again. It returns an error only if it runs
+// already.
 func (h *Host) Run(ctx context.Context) error {
 	h.mu.Lock()
-	if h.state != stateNew {
-		h.mu.Unlock()
-		return errors.New("a host runs once, and not after Close")
-	}
-	h.state = stateRunning
-	close(h.started)
+	before := h.state
+	h.state = max(before, stateRunning)
 	h.mu.Unlock()
+	switch before {
+	case stateRunning:
+		return errors.New("a host runs only once")
+	case stateClosed:
+		return nil
+	}
+	if h.cfg.discovers(DiscoverDHT) {
+		h.startDHT() // before the first link, which is introduced to it
+	}
+	close(h.started)
 
 	stop := context.AfterFunc(ctx, h.endLife)
 	defer stop()
 	var tasks sync.WaitGroup
-	h.discover(&tasks)
+	if h.cfg.discovers(DiscoverMDNS) {
+		tasks.Go(h.runMDNS)
+	}
 	h.keepAll(&tasks)
 	tasks.Wait()
 	return h.shutDown()
@@ -70,13 +79,9 @@ func (h *Host) shutDown() error {
 	for _, a := range h.admissions {
 		a.limit.Stop()
 	}
-	h.ringAll()
-	return err
-}
-
-// ringAll wakes everybody who waits for a change. Host.mu is held.
-func (h *Host) ringAll() {
 	for _, m := range h.members {
 		h.ring(m)
 	}
+	h.ringHost()
+	return err
 }

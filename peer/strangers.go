@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -28,29 +27,51 @@ type Stranger struct {
 
 // strangerLog keeps the latest refusals of those who are no members.
 type strangerLog struct {
-	mu      sync.Mutex
-	latest  []Stranger // by time, the oldest first
-	logged  time.Time  // when the last line was written
-	unnamed int        // refusals since then without a line
+	mu     sync.Mutex
+	latest []Stranger // by time, the oldest first
+	said   time.Time  // when the last line was written
+	unsaid int        // refusals since then without a line
 }
 
-// refuse notes a refusal, and logs it unless there was a line a moment ago.
-func (s *strangerLog) refuse(log *slog.Logger, p libpeer.ID, from multiaddr.Multiaddr, reason string) {
+// refuseStranger notes a refusal for Strangers, Watch and the log.
+func (h *Host) refuseStranger(p libpeer.ID, from multiaddr.Multiaddr, reason string) {
 	id, _ := memberID(p)
-	entry := Stranger{ID: id, Address: from.String(), Reason: reason, Last: time.Now()}
+	s := Stranger{ID: id, Address: from.String(), Reason: reason, Last: time.Now()}
+	others, say := h.strangers.add(s)
+	if !say {
+		return
+	}
+	h.log.Warn("refused a connection", "from", s.Address, "id", peerText(p), "reason", reason, "others", others)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ringHost()
+}
+
+// peerText names an identity of whatever kind.
+func peerText(p libpeer.ID) string {
+	if id, err := memberID(p); err == nil {
+		return id.String()
+	}
+	return p.String()
+}
+
+// add keeps a refusal. It reports whether it is time to say so, and how many were kept since the
+// last time without a word.
+func (s *strangerLog) add(entry Stranger) (others int, say bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.latest = slices.DeleteFunc(s.latest, func(old Stranger) bool { return old.ID == id })
+	s.latest = slices.DeleteFunc(s.latest, func(old Stranger) bool { return old.ID == entry.ID })
 	s.latest = append(s.latest, entry)
 	if len(s.latest) > strangersKept {
 		s.latest = slices.Delete(s.latest, 0, 1)
 	}
-	if entry.Last.Sub(s.logged) < strangerPause {
-		s.unnamed++
-		return
+	if entry.Last.Sub(s.said) < strangerPause {
+		s.unsaid++
+		return 0, false
 	}
-	log.Warn("refused a connection", "from", entry.Address, "id", id.String(), "reason", reason, "others", s.unnamed)
-	s.logged, s.unnamed = entry.Last, 0
+	others = s.unsaid
+	s.said, s.unsaid = entry.Last, 0
+	return others, true
 }
 
 // Strangers returns the latest refusals of those who are no members, the newest first: somebody

@@ -122,7 +122,7 @@ func (s *Session) send(ctx context.Context, to int, h header, payload []byte) er
 	err := s.mesh.Send(ctx, s.config.Parties[to].ID, s.outgoing, payload)
 	s.await(-1, "")
 	if err != nil {
-		return s.fail(to, &h, err)
+		return s.fail(to, &h, s.lastWords(ctx, to, err))
 	}
 	s.sent[to]++
 	return nil
@@ -144,6 +144,9 @@ func (s *Session) receive(ctx context.Context, from int, want header, buf []byte
 	h, payload, err := parseHeader(frame)
 	if err != nil {
 		return nil, frame, s.fail(from, &want, deviation("%v", err))
+	}
+	if h.kind == kindAbort && h.contract == want.contract && h.session == want.session {
+		return nil, frame, s.fail(from, &want, &AbortError{Reason: reasonIn(payload)})
 	}
 	if want.size == anySize {
 		want.size = uint64(len(payload))

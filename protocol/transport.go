@@ -65,6 +65,10 @@ func (e *GoneError) Error() string {
 	return fmt.Sprintf("%s is gone: %s", e.Peer.Short(), e.Reason)
 }
 
+// NotReady is the text of the RemoteError that a member gives whose handler is not set yet. The
+// caller tries again.
+const NotReady = "this node answers no calls yet"
+
 // RemoteError is what the other side's handler answered instead of a response.
 type RemoteError struct {
 	Peer   keys.ID

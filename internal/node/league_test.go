@@ -27,7 +27,8 @@ type league struct {
 	policy  *Policy
 	nodes   []*Node
 	stops   []func()
-	told    []func(Event) // by party; may be nil
+	lives   []context.Context // of each node's present life
+	told    []func(Event)     // by party; may be nil
 }
 
 // newLeague makes members with tables of correlated columns; the first one has the label. The
@@ -61,7 +62,7 @@ func newLeague(t testing.TB, q, rows int) *league {
 	}
 	l.net = simnet.New(ids)
 	t.Cleanup(l.net.Close)
-	l.nodes, l.stops = make([]*Node, q), make([]func(), q)
+	l.nodes, l.stops, l.lives = make([]*Node, q), make([]func(), q), make([]context.Context, q)
 	l.writeTables(rows)
 	return l
 }
@@ -117,9 +118,9 @@ func (l *league) writeTable(i int, name, text string) {
 func (l *league) start(i int) {
 	l.t.Helper()
 	n, err := New(Config{
-		Key: l.keys[i], Charter: l.charter, Transport: l.net.Transport(l.keys[i].ID()), Policy: l.policy,
+		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy,
 		Tables: map[string]TableSpec{"train": {Path: l.tablePath(i, "train")}, "test": {Path: l.tablePath(i, "test")}},
-		Dir:    filepath.Join(l.dirs[i], "node"), Workers: 1, Told: l.told[i],
+		Dir:    filepath.Join(l.dirs[i], "node"), Workers: 1, Told: func(e Event) { l.heard(i, e) },
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -127,10 +128,23 @@ func (l *league) start(i int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() { n.Run(ctx) })
-	l.nodes[i] = n
+	l.nodes[i], l.lives[i] = n, ctx
 	l.stops[i] = sync.OnceFunc(func() { cancel(); done.Wait() })
 	l.t.Cleanup(l.stops[i])
 }
+
+// heard shows every event under -v and passes it on.
+func (l *league) heard(i int, e Event) {
+	if e.Kind != EventSummary {
+		l.t.Logf("%s: %s %s %s %d", l.names[i], e.Kind, e.Text, e.Step, e.Done)
+	}
+	if l.told[i] != nil {
+		l.told[i](e)
+	}
+}
+
+// transport returns a fresh transport of party i: a process that starts has no past.
+func (l *league) transport(i int) *simnet.Transport { return l.net.Restart(l.keys[i].ID()) }
 
 func (l *league) startAll() {
 	for i := range l.names {

@@ -17,6 +17,9 @@ import (
 // retryEvery is how often an absent or undecided party is asked again.
 const retryEvery = 300 * time.Millisecond
 
+// retryMost is the longest wait between two sessions of a job that keeps breaking.
+const retryMost = 10 * time.Second
+
 // methodStop tells a party that the coordinator gave a job up.
 const methodStop = "job/stop"
 
@@ -122,7 +125,7 @@ func (n *Node) ask(ctx context.Context, p protocol.Party, method string, request
 			return decode(answer, response)
 		}
 		var remote *protocol.RemoteError
-		if errors.As(err, &remote) {
+		if errors.As(err, &remote) && remote.Text != protocol.NotReady {
 			return &permanentError{fmt.Errorf("%s: %s", p.Name, remote.Text)}
 		}
 		if time.Since(told) >= waitReport && hear != nil {
@@ -229,7 +232,7 @@ func (n *Node) othersOf(c *protocol.Contract) []protocol.Party {
 
 // coordinate runs sessions of an agreed job until one ends well, or one fails for good.
 func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
-	for {
+	for wait := retryEvery; ; wait = min(2*wait, retryMost) {
 		number, err := n.gather(ctx, s)
 		if err == nil {
 			err = n.startAll(ctx, s, number)
@@ -248,6 +251,9 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 			return nil, n.giveUp(ctx, s, err)
 		}
 		n.pauseOrFail(s, err)
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
+		}
 	}
 }
 

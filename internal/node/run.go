@@ -10,12 +10,16 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
 // waitReport is after how long a blocked session says whom it waits for, and how often again.
 const waitReport = 2 * time.Second
+
+// leaveTime bounds how long a party tries to tell the others why it leaves a session.
+const leaveTime = time.Second
 
 // run is one session of a job at this node, as a task sees it.
 type run struct {
@@ -40,7 +44,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 	}
 	mesh, err := n.config.Transport.Open(ctx, roomOf(s.contract, number), n.peersOf(s.contract))
 	if err != nil {
-		return nil, err
+		return nil, &openError{err}
 	}
 	defer mesh.Close()
 	r := &run{node: n, state: s, number: number, began: time.Now(), latest: make(map[string]time.Time)}
@@ -48,11 +52,12 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 		return nil, err
 	}
 	report, err := r.task(ctx, t)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = r.session.Exchange(ctx, "done", nil, 0) // or else somebody has not stored its part
 	}
-	if _, err := r.session.Exchange(ctx, "done", nil, 0); err != nil {
-		return nil, err // somebody has not stored its part: the session is run again
+	if err != nil {
+		r.leave(err)
+		return nil, err
 	}
 	report.Rounds = r.session.Operations()
 	for i := range s.contract.Parties {
@@ -61,6 +66,13 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 		report.BytesIn += received
 	}
 	return report, nil
+}
+
+// leave tells the others why this party's session ends before its time.
+func (r *run) leave(reason error) {
+	ctx, cancel := context.WithTimeout(r.node.ctx, leaveTime)
+	defer cancel()
+	r.session.Abort(ctx, reason)
 }
 
 // open starts the session over the mesh.
@@ -171,12 +183,23 @@ func (n *Node) peersOf(c *protocol.Contract) []keys.ID {
 	return peers
 }
 
-// permanent reports whether another session would fail in the same way.
+// permanent reports whether another session would fail in the same way. Links that break, parties
+// that go and disks that are full are not permanent; everything else is.
 func permanent(err error) bool {
 	var p *permanentError
 	if errors.As(err, &p) || errors.Is(err, protocol.ErrDeviation) {
 		return true
 	}
 	var gone *protocol.GoneError
-	return !errors.As(err, &gone) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	var step *protocol.StepError
+	var written *vault.WriteError
+	var opened *openError
+	return !errors.As(err, &gone) && !errors.As(err, &step) && !errors.As(err, &written) && !errors.As(err, &opened) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
+
+// openError says that the links of a session did not come about.
+type openError struct{ err error }
+
+func (e *openError) Error() string { return "links: " + e.err.Error() }
+func (e *openError) Unwrap() error { return e.err }

@@ -3,6 +3,7 @@ package simnet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -105,7 +106,7 @@ func (t *Transport) hangUp(c *call) {
 // serve carries the request over, has it handled, and carries the answer back.
 func (t *Transport) serve(ctx context.Context, handle protocol.Handler, method string, request []byte) answer {
 	if handle == nil {
-		return answer{err: fmt.Errorf("this member answers no calls")}
+		return answer{err: errors.New(protocol.NotReady)}
 	}
 	if !t.net.travel(ctx) {
 		return answer{err: ctx.Err()}

@@ -179,12 +179,23 @@ func (v *Vault) Close() error {
 	return err
 }
 
-// checkpointError says what a failed write means to the person who can mend it.
+// WriteError says that a state or record could not be written. What was there before is intact.
+type WriteError struct{ Err error }
+
+// Error says what a failed write means to the person who can mend it.
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("checkpoint not written, the last one is intact: %v; free some space and the job goes on from there", e.Err)
+}
+
+// Unwrap returns the system's error.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// checkpointError wraps an error as a WriteError.
 func checkpointError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("checkpoint not written, the last one is intact: %w; free some space and the job goes on from there", err)
+	return &WriteError{err}
 }
 
 // syncDir makes a rename durable.

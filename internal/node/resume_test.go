@@ -1,0 +1,195 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// TestKilledPartyResumes kills each party at several frames of a training, starts it again, and
+// compares the model parts with those of an uninterrupted run of the same contract, bit for bit.
+func TestKilledPartyResumes(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		frame      int
+		parameters string
+	}{
+		{"fixed", 14, "loss = \"logistic\"\nfeatures = 4096\niterations = 15"},
+		{"doubly stochastic", 250, "schedule = \"doubly-stochastic\"\niterations = 110\nbatch = 8\nblock_features = 4\nsigma = 1.0"},
+	} {
+		for victim := range 4 {
+			t.Run(fmt.Sprintf("%s, party %d", c.name, victim), func(t *testing.T) {
+				testKilled(t, victim, c.frame, c.parameters)
+			})
+		}
+	}
+}
+
+// testKilled runs a job with one kill and then again from its first state without.
+func testKilled(t *testing.T, victim, frame int, parameters string) {
+	l := newLeague(t, 4, 400)
+	l.startAll()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+parameters), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := contract.Hash()
+	l.launchAndKill(ctx, h, victim, frame)
+	l.start(victim)
+	l.awaitDone(ctx, h)
+	interrupted := l.models(h)
+	if l.sessions(h) < 2 {
+		t.Fatal("the kill came too late: there was one session only")
+	}
+	l.forget(h)
+	l.awaitDone(ctx, h)
+	for i, again := range l.models(h) {
+		if !bytes.Equal(again, interrupted[i]) {
+			t.Errorf("%s: the resumed model part differs from the uninterrupted one", l.names[i])
+		}
+	}
+}
+
+// launchAndKill runs a job at the first node and kills a party at a frame; the party's node has ended
+// when it returns.
+func (l *league) launchAndKill(ctx context.Context, h keys.Hash, victim, frame int) {
+	l.t.Helper()
+	killed := l.killAtFrame(victim, frame)
+	launched := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[0].Launch(l.lives[0], h, nil)
+		launched <- err
+	}()
+	select {
+	case <-killed:
+	case err := <-launched:
+		l.t.Fatalf("the job ended before the kill: %v", err)
+	case <-ctx.Done():
+		l.t.Fatal("the job did not come to the kill")
+	}
+	l.stops[victim]()
+	if victim == 0 {
+		<-launched
+	}
+}
+
+// killAtFrame kills a party's links when it has sent n frames of the next session; the channel
+// is closed then.
+func (l *league) killAtFrame(victim, n int) <-chan struct{} {
+	killed := make(chan struct{})
+	id := l.keys[victim].ID()
+	count := 0
+	l.net.OnFrame(func(f simnet.Frame) []simnet.Frame {
+		if f.From == id || f.To == id {
+			if count++; count == n {
+				l.net.Kill(id)
+				close(killed)
+				return nil
+			}
+		}
+		return []simnet.Frame{f}
+	})
+	return killed
+}
+
+// awaitDone returns when the job is done at every party.
+func (l *league) awaitDone(ctx context.Context, h keys.Hash) {
+	l.t.Helper()
+	for i := range l.nodes {
+		for {
+			s, ok := l.nodes[i].job(h)
+			if ok && s.status() == StateDone {
+				break
+			}
+			if pause(ctx, 5*time.Millisecond) != nil {
+				l.t.Fatalf("%s: job is not done: %+v", l.names[i], s.snapshot())
+			}
+		}
+	}
+}
+
+// models returns every party's model part.
+func (l *league) models(h keys.Hash) [][]byte {
+	var all [][]byte
+	for i := range l.nodes {
+		data, err := os.ReadFile(filepath.Join(l.dirs[i], "node", "jobs", h.String(), modelFile))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		all = append(all, data)
+	}
+	return all
+}
+
+// sessions returns how many sessions the job took.
+func (l *league) sessions(h keys.Hash) uint32 {
+	s, _ := l.nodes[0].job(h)
+	return s.snapshot().Session
+}
+
+// forget puts a finished job back to before its first session, keeping contract and phases, and
+// starts all nodes again.
+func (l *league) forget(h keys.Hash) {
+	l.net.OnFrame(nil)
+	for i := range l.nodes {
+		l.stops[i]()
+		l.net.Kill(l.keys[i].ID())
+		dir := filepath.Join(l.dirs[i], "node", "jobs", h.String())
+		for _, file := range []string{modelFile, reportFile, "width"} {
+			os.Remove(filepath.Join(dir, file))
+		}
+		path := filepath.Join(dir, statusFile)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		text = bytes.Replace(text, []byte(`state = "done"`), []byte(`state = "agreed"`), 1)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	for i := range l.nodes {
+		l.start(i)
+	}
+}
+
+func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
+	l := newLeague(t, 4, 400)
+	heard := make(chan string, 1)
+	l.told[1] = func(e Event) {
+		if strings.HasPrefix(e.Text, "paused: ") {
+			select {
+			case heard <- e.Text:
+			default:
+			}
+		}
+	}
+	l.startAll()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 4096"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.launchAndKill(ctx, contract.Hash(), 2, 14)
+	select {
+	case text := <-heard:
+		if !strings.Contains(text, "telco: gone: ") {
+			t.Errorf("the insurer says %q, want it to name telco", text)
+		}
+	case <-ctx.Done():
+		t.Fatal("nobody said that telco is gone")
+	}
+	l.start(2)
+	l.awaitDone(ctx, contract.Hash())
+}

@@ -1,0 +1,78 @@
+package protocol
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// kindAbort is the kind of the frame by which a party leaves a session before its end.
+const kindAbort = "abort"
+
+// maxReason is the longest reason that is sent or read, in bytes.
+const maxReason = 400
+
+// Limits of the search for a peer's last words.
+const (
+	lastWordsTime = 500 * time.Millisecond
+	maxUnread     = 64 // frames
+)
+
+// AbortError is inside the error of a party whose peer left the session and said why. It is the
+// peer's word, not a finding of this node.
+type AbortError struct{ Reason string }
+
+// Error implements error.
+func (e *AbortError) Error() string { return "left the session: " + e.Reason }
+
+// Abort tells every other party why this one leaves the session, as far as the links still carry
+// it, so that all can name who is gone. The session is of no use afterwards.
+func (s *Session) Abort(ctx context.Context, reason error) {
+	text := []byte(reason.Error())
+	text = text[:min(len(text), maxReason)]
+	for i, p := range s.config.Parties {
+		if i == s.self {
+			continue
+		}
+		h := header{
+			class: ClassControl, kind: kindAbort, contract: s.config.Contract, session: s.config.Number,
+			sequence: s.sent[i], operation: s.operation, size: uint64(len(text)),
+		}
+		_ = s.mesh.Send(ctx, p.ID, h.appendTo(nil), text) // a link that is broken cannot be told
+	}
+}
+
+// lastWords looks for a reason that a peer left behind when sending to it failed with err: frames
+// that it sent before it closed can still be read. Without one the error stays as it is.
+func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
+	if _, ok := gone(err); !ok {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastWordsTime)
+	defer cancel()
+	for range maxUnread {
+		frame, failed := s.mesh.Receive(ctx, s.config.Parties[peer].ID, nil)
+		if failed != nil {
+			return err
+		}
+		h, payload, malformed := parseHeader(frame)
+		if malformed != nil {
+			return err
+		}
+		if h.kind == kindAbort && h.contract == s.config.Contract && h.session == s.config.Number {
+			return &AbortError{Reason: reasonIn(payload)}
+		}
+	}
+	return err
+}
+
+// reasonIn reads a peer's reason: one line of printable text.
+func reasonIn(payload []byte) string {
+	text := strings.ToValidUTF8(string(payload[:min(len(payload), maxReason)]), "?")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
