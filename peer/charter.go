@@ -41,18 +41,44 @@ func (h *Host) SetCharter(c *keys.SignedCharter) error {
 	return nil
 }
 
-// part disconnects those who are members no longer.
+// part disconnects those whom the charter in force gives another place than they had.
 func (h *Host) part(former []*link) {
 	h.mu.Lock()
 	j := h.judge
+	former = append(former, h.outgrown()...)
 	h.mu.Unlock()
 	for _, l := range former {
-		reason := fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance)
-		if r, ok := j.charter.RevokedID(l.peer); ok {
-			reason = fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
-		}
+		reason := j.partingWord(l)
 		h.spawn(func() { l.leave(reason, reason) })
 	}
+}
+
+// outgrown returns the links of newcomers who have become members, or been revoked, since they
+// were let in. Those who came as invitees stay, to finish what they came for. Host.mu is held.
+func (h *Host) outgrown() (links []*link) {
+	for _, a := range h.admissions {
+		l := a.link
+		if l == nil || level(l.level.Load()) != levelJoin {
+			continue
+		}
+		_, member := h.judge.charter.Member(l.peer)
+		_, revoked := h.judge.charter.RevokedID(l.peer)
+		if revoked || member && l.theirs.role == roleMember {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
+// partingWord says why a link ends under a new charter.
+func (j judge) partingWord(l *link) string {
+	if r, ok := j.charter.RevokedID(l.peer); ok {
+		return fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
+	}
+	if m, ok := j.charter.Member(l.peer); ok {
+		return fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance)
+	}
+	return fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance)
 }
 
 // spreadCharter weighs all links again and tells the members of the version now in force.

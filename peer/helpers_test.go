@@ -2,13 +2,12 @@ package peer
 
 import (
 	"context"
-	"log/slog"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/multiformats/go-multiaddr"
 	"go.uber.org/goleak"
 
@@ -51,7 +50,7 @@ func nameAt(i int) string {
 	if i < len(names) {
 		return names[i]
 	}
-	return "member-" + string(rune('a'+i))
+	return fmt.Sprintf("member-%d", i)
 }
 
 // noon is when the first charters are made.
@@ -91,13 +90,13 @@ func signed(t testing.TB, c keys.Charter, ks []*keys.PrivateKey) *keys.SignedCha
 	return s
 }
 
-// quickPulse is for tests that do not wait for silence.
+// The pulse of tests that do not wait for silence.
 const (
-	testBeat    = 100 * time.Millisecond
+	testBeat    = time.Second
 	testSilence = patience
 )
 
-// config is a test host's: loopback, no discovery, heartbeats often enough to measure.
+// config is a test host's: loopback, no discovery, silence that no test waits for.
 func config(k *keys.PrivateKey, c *keys.SignedCharter) Config {
 	return Config{
 		Key:       k,
@@ -187,52 +186,6 @@ func federation(t testing.TB, n int, change ...func(*Config)) []*Host {
 	return hosts
 }
 
-// statusOf returns what a host says of another member.
-func statusOf(t testing.TB, h *Host, id keys.ID) PeerStatus {
-	t.Helper()
-	for _, s := range h.Status() {
-		if s.ID == id {
-			return s
-		}
-	}
-	t.Fatalf("%s has no status", id.Short())
-	return PeerStatus{}
-}
-
-// until waits until a host's status of a member fulfils a condition.
-func until(t testing.TB, h *Host, id keys.ID, what string, ok func(PeerStatus) bool) PeerStatus {
-	t.Helper()
-	ctx := within(t)
-	for {
-		changed := h.Watch()
-		s := statusOf(t, h, id)
-		if ok(s) {
-			return s
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			t.Fatalf("%s never became %s: %+v", s.Name, what, s)
-		}
-	}
-}
-
-func connected(s PeerStatus) bool { return s.Connected }
-
-func troubled(s PeerStatus) bool { return s.Trouble != "" }
-
-// meetAll waits until all hosts are connected with each other.
-func meetAll(t testing.TB, hosts ...*Host) {
-	t.Helper()
-	for _, h := range hosts {
-		for _, other := range hosts {
-			if h != other {
-				until(t, h, other.Self(), "connected", connected)
-			}
-		}
-	}
-}
-
 // openAll has all hosts open a room with each other.
 func openAll(t testing.TB, room protocol.Room, hosts ...*Host) []protocol.Mesh {
 	t.Helper()
@@ -266,36 +219,3 @@ func openAll(t testing.TB, room protocol.Room, hosts ...*Host) []protocol.Mesh {
 	})
 	return meshes
 }
-
-// rawConn is a connection under the hello.
-type rawConn = network.Conn
-
-// lines is a log that tests can look into.
-type lines struct {
-	mu   sync.Mutex
-	text []string
-}
-
-func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
-func (l *lines) WithAttrs([]slog.Attr) slog.Handler               { return l }
-func (l *lines) WithGroup(string) slog.Handler                    { return l }
-
-func (l *lines) Handle(_ context.Context, r slog.Record) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	text := r.Level.String() + " " + r.Message
-	r.Attrs(func(a slog.Attr) bool {
-		text += " " + a.String()
-		return true
-	})
-	l.text = append(l.text, text)
-	return nil
-}
-
-func (l *lines) all() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.text)
-}
-
-func newLog(l *lines) *slog.Logger { return slog.New(l) }

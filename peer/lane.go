@@ -87,6 +87,8 @@ func (a *lane) send(ctx context.Context, parts [][]byte) error {
 	case cancelled:
 		a.fail(fmt.Errorf("a frame to %s was cancelled half way: %w", a.link, ctx.Err()))
 		return ctx.Err()
+	case a.hasLeft(): // what it sent before can still be received
+		return a.explain(err)
 	default:
 		return a.fail(a.explain(err))
 	}
@@ -178,6 +180,13 @@ func (a *lane) leave() {
 	a.stream.SetWriteDeadline(time.Unix(1, 0))
 }
 
+// hasLeft reports whether the peer has closed its end.
+func (a *lane) hasLeft() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.left
+}
+
 // shut closes this end after what has been sent.
 func (a *lane) shut() {
 	a.mu.Lock()
@@ -196,11 +205,8 @@ func (a *lane) explain(err error) error {
 	if gone := a.link.ended(); gone != nil {
 		return gone
 	}
-	a.mu.Lock()
-	left := a.left
-	a.mu.Unlock()
 	switch {
-	case left, errors.Is(err, io.EOF):
+	case a.hasLeft(), errors.Is(err, io.EOF):
 		return a.goneNow("it closed the session")
 	case a.stream.Conn().IsClosed():
 		return a.goneNow("connection closed")

@@ -226,7 +226,7 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) { c.Key = ks[2] }, fmt.Sprintf("the key %s is no member's in charter \"credit\" version 1: check that key file and charter belong together", ks[2].ID())},
 		{func(c *Config) { c.Charter = signed(t, d, ks[:1]) }, "charter \"credit\" is not in force: insurer has not signed it"},
 		{func(c *Config) { c.Discovery = []string{"gossip"} }, `unknown way of discovery "gossip": want some of ["addresses" "mdns" "dht"]`},
-		{func(c *Config) { c.Silence = testBeat }, "a silence of 100ms with a heartbeat every 100ms: want at least two heartbeats"},
+		{func(c *Config) { c.Silence = testBeat }, "a silence of 1s with a heartbeat every 1s: want at least two heartbeats"},
 	} {
 		cfg := config(ks[0], c)
 		test.change(&cfg)

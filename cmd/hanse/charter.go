@@ -42,10 +42,10 @@ A charter is never edited. A change is a new version that all its members sign:
 // ruleFlags are the rules that a new charter sets and a change may change.
 func ruleFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "min-privacy", Usage: "the weakest `MODE` a job may use: published, masked or sealed (default: masked)"},
-		&cli.IntFlag{Name: "min-contributors", Usage: "a sum over fewer than `N` members is never opened (default: 3)"},
-		&cli.BoolFlag{Name: "quic", Usage: "nodes may connect by QUIC besides TCP"},
-		&cli.StringSliceFlag{Name: "discovery", Usage: "`WAY` to find members: addresses, mdns, dht; give it again for more (default: addresses, mdns)"},
+		&cli.StringFlag{Name: "min-privacy", Usage: "the weakest `MODE` a job may use: published, masked or sealed", DefaultText: "masked"},
+		&cli.IntFlag{Name: "min-contributors", Usage: "a sum over fewer than `N` members is never opened", DefaultText: "3"},
+		&cli.BoolFlag{Name: "quic", Usage: "nodes may connect by QUIC besides TCP", DisableDefaultText: true},
+		&cli.StringSliceFlag{Name: "discovery", Usage: "`WAY` to find members: addresses, mdns, dht; give it again for more", DefaultText: "addresses, mdns"},
 	}
 }
 

@@ -15,7 +15,7 @@ var errNotSigned = errors.New("not signed: nothing was changed")
 
 // yesFlag answers the question beforehand.
 func yesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "sign without asking"}
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "sign without asking", DisableDefaultText: true}
 }
 
 // charterSignCommand adds signatures to a charter.
@@ -65,7 +65,7 @@ func charterSign(c *cli.Context) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	if err := textfile.Replace(path, charter.Text()); err != nil {
+	if err := storeSignatures(charter, path); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -73,6 +73,26 @@ func charterSign(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.Writer, "%s: %s\n", path, standing(charter))
 	return nil
+}
+
+// storeSignatures adds the signatures to the file. A node that carries the charter round may have
+// added others since it was read.
+func storeSignatures(charter *keys.SignedCharter, path string) error {
+	return textfile.Update(path, keys.MaxDocument, func(text []byte) ([]byte, error) {
+		now, err := keys.ParseCharter(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if now.Digest() != charter.Digest() {
+			return nil, fmt.Errorf("%s: it has become another text since it was read, with the hash %s: nothing was signed", path, now.Digest().Short())
+		}
+		for id, sig := range now.Signatures {
+			if err := charter.AddSignature(id, sig); err != nil {
+				return nil, err
+			}
+		}
+		return charter.Text(), nil
+	})
 }
 
 // mergeSignatures adds the signatures of another copy of the same text.

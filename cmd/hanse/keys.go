@@ -48,7 +48,7 @@ func addressFlag() cli.Flag {
 
 // jsonFlag asks for one JSON object.
 func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"}
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output", DisableDefaultText: true}
 }
 
 // keysNewCommand makes a key file and its card.
@@ -68,7 +68,7 @@ other members dial this one; they can be changed later (hanse keys card).`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "the member's `NAME`"},
 			addressFlag(),
-			&cli.BoolFlag{Name: "passphrase", Usage: "encrypt the key with a passphrase ($" + passphraseEnv + ", or asked for twice)"},
+			&cli.BoolFlag{Name: "passphrase", Usage: "encrypt the key with a passphrase ($" + passphraseEnv + ", or asked for twice)", DisableDefaultText: true},
 			passphraseFileFlag(),
 			jsonFlag(),
 		},

@@ -143,7 +143,7 @@ func (d *daemon) run(owner context.Context) error {
 	ctx, cancel := context.WithCancelCause(owner)
 	defer cancel(nil)
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context) error{d.host.Run, d.node.Run, d.node.ServeSocket, d.enrol.Run, d.watch} {
+	for _, part := range []func(context.Context) error{d.host.Run, d.node.Run, d.node.ServeSocket, d.enrol.Run} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -166,29 +166,6 @@ func (d *daemon) changed(charter *keys.SignedCharter) {
 	}
 	d.node.SetCharter(charter)
 	d.log.Info("charter changed", "version", charter.Version)
-}
-
-// watch logs who comes and who goes.
-func (d *daemon) watch(ctx context.Context) error {
-	was := make(map[string]string)
-	for {
-		change := d.host.Watch()
-		for _, s := range d.host.Status() {
-			now := s.Trouble
-			if s.Connected && now == "" {
-				now = "connected"
-			}
-			if now != "" && was[s.Name] != now {
-				d.log.Info(s.Name+": "+now, "address", s.Address)
-				was[s.Name] = now
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-change:
-		}
-	}
 }
 
 // told logs a job's events; progress goes to the person who proposed alone.

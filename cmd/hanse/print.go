@@ -35,7 +35,18 @@ func firstOf(texts ...string) string { return cmp.Or(texts...) }
 // oneArgument returns the only argument of a command; what and its sample go into the error.
 func oneArgument(c *cli.Context, what, sample string) (string, error) {
 	if c.NArg() != 1 {
-		return "", usagef("give one %s: hanse %s %s", what, strings.TrimPrefix(c.Command.HelpName, "hanse "), sample)
+		return "", usagef("give one %s: %s %s", what, commandLine(c), sample)
 	}
 	return c.Args().First(), nil
+}
+
+// commandLine is the command as a person types it: hanse charter sign.
+func commandLine(c *cli.Context) string {
+	var words []string
+	for _, up := range c.Lineage() {
+		if up.Command != nil && up.Command.Name != "" {
+			words = append([]string{up.Command.Name}, words...)
+		}
+	}
+	return strings.Join(words, " ")
 }

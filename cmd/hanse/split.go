@@ -26,10 +26,12 @@ gives the same split.
 
    hanse split credit.csv --label default --names bank,insurer,telco,retailer -o trial
    hanse split a9a.gz --parties 4 -o trial
+   hanse split --people 2000 -o trial
 
 writes trial/bank/train.csv, trial/bank/test.csv, trial/insurer/train.csv and so on.
 CSV (with a header and an id column) and LIBSVM are read, also gzipped.`,
 		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "people", Usage: "without a table: generate the demo's credit data set of `N` people"},
 			&cli.IntFlag{Name: "parties", Usage: "how many parties there are, `N` (default: as many as names, or 4)"},
 			&cli.StringSliceFlag{Name: "names", Usage: "the parties' `NAMES`, with commas between (default: party1, party2, …)"},
 			&cli.StringFlag{Name: "label", Usage: "the label `COLUMN`, which goes to the first party (default: label, where there is one)"},
@@ -65,6 +67,9 @@ type splitReport struct {
 
 // runSplit cuts a table.
 func runSplit(c *cli.Context) error {
+	if c.Int("people") > 0 {
+		return splitCredit(c)
+	}
 	path, err := oneArgument(c, "table", "TABLE")
 	if err != nil {
 		return err

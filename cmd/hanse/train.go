@@ -69,9 +69,9 @@ func predictCommand() *cli.Command {
 		Description: `Every party must hold the rows in a table of the same name, started with
 hanse node --data NAME=FILE. The scores open to this node alone.
 
-   hanse predict --model 3f9a --table test --dir bank-node --out scores.csv`,
+   hanse predict --model credit --table test --dir bank-node --out scores.csv`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "model", Required: true, Usage: "the training's contract: the first digits of its `HASH`"},
+			&cli.StringFlag{Name: "model", Required: true, Usage: "the training: its job's `NAME`, or the first digits of its contract's hash"},
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
 			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard output)"},
@@ -107,7 +107,7 @@ func predict(c *cli.Context) error {
 	return propose(c, text)
 }
 
-// trainedJob finds a finished training by the start of its contract's hash.
+// trainedJob finds a finished training by its name or the start of its contract's hash.
 func trainedJob(c *cli.Context, client *node.Client, prefix string) (*node.JobInfo, error) {
 	jobs, err := client.Jobs(c.Context)
 	if err != nil {
@@ -115,7 +115,7 @@ func trainedJob(c *cli.Context, client *node.Client, prefix string) (*node.JobIn
 	}
 	var found []node.JobInfo
 	for _, j := range jobs {
-		if j.Task == protocol.TaskTrain && strings.HasPrefix(j.Contract, prefix) {
+		if j.Task == protocol.TaskTrain && (j.Name == prefix || len(prefix) >= 4 && strings.HasPrefix(j.Contract, prefix)) {
 			found = append(found, j)
 		}
 	}
@@ -123,7 +123,7 @@ func trainedJob(c *cli.Context, client *node.Client, prefix string) (*node.JobIn
 	case len(found) == 0:
 		return nil, fmt.Errorf("the node in %s has no training %q; hanse jobs --dir %s lists them", c.String("dir"), prefix, c.String("dir"))
 	case len(found) > 1:
-		return nil, fmt.Errorf("%q fits %d trainings; give more digits of the hash", prefix, len(found))
+		return nil, fmt.Errorf("%q fits %d trainings; give the first digits of the contract's hash, hanse jobs lists them", prefix, len(found))
 	case found[0].State != node.StateDone:
 		return nil, fmt.Errorf("training %s is %s, not done", found[0].Contract[:8], found[0].State)
 	}
@@ -260,7 +260,7 @@ func approveCommand() *cli.Command {
 		Usage:     "consent to a proposed job, or refuse it",
 		ArgsUsage: "JOB",
 		Description: `   hanse jobs --dir telco-node
-   hanse approve 3f9a --dir telco-node
+   hanse approve credit --dir telco-node
    hanse approve 3f9a --dir telco-node --refuse --reason "not before the audit"`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "refuse", Usage: "refuse the job"},
@@ -269,7 +269,7 @@ func approveCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return usagef("give the first digits of one job's contract: hanse approve JOB; hanse jobs lists them")
+				return usagef("give one job's name or the first digits of its contract: hanse approve JOB; hanse jobs lists them")
 			}
 			client, err := node.NewClient(c.String("dir"))
 			if err != nil {

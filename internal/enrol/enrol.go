@@ -1,12 +1,22 @@
-// Package enrol brings newcomers into a charter and new versions of it into force.
 package enrol
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/hanse-project/hanse/keys"
+)
+
+// Intervals of Run.
+const (
+	lookEvery  = time.Second      // at the files
+	askEvery   = 30 * time.Second // the others for a version that this node has missed
+	retryAfter = time.Minute      // after a member's node has refused what it was told
 )
 
 // Config is what an Enrolment is made of.
@@ -16,24 +26,97 @@ type Config struct {
 	CharterFile string              // where it stands; replaced when a new version comes into force
 	Dir         string              // the node's own folder
 	// Call asks another member's node; a host's Call.
-	Call    func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error)
-	Changed func(*keys.SignedCharter) // hears of a charter that came into force; may be nil
-	Log     *slog.Logger              // nil: no log
+	Call func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error)
+	// Changed hears of each charter that comes into force, from Run's goroutine; it may be nil.
+	Changed func(*keys.SignedCharter)
+	Log     *slog.Logger // nil: no log
 }
 
-// Enrolment is a member's side of joining.
-type Enrolment struct{ config Config }
+// Enrolment is a member's part in changes of the charter. Its methods may be called concurrently.
+type Enrolment struct {
+	config Config
+	self   keys.ID
+	wake   chan struct{} // of capacity 1: something has come in
+	work   sync.WaitGroup
 
-// New prepares it.
-func New(c Config) (*Enrolment, error) { return &Enrolment{config: c}, nil }
-
-// Handle is a protocol.Handler.
-func (e *Enrolment) Handle(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
-	return nil, errors.New("this node has no method " + method)
+	mu        sync.Mutex
+	charter   *keys.SignedCharter
+	proposals map[keys.Hash]*proposal // that follow the charter in force
+	settled   *proposal               // how the charter in force was agreed on; nil since the start
+	seen      map[string]string       // what was last read from each file, by path
+	members   map[keys.ID]*member     // what the others have been told
 }
 
-// Run runs until ctx ends.
-func (e *Enrolment) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+// member is what this node knows of another member's node.
+type member struct {
+	busy  bool      // a courier is under way
+	asked time.Time // for a newer version
+}
 
-// Invited reports whether id holds an invitation.
-func (e *Enrolment) Invited(id keys.ID) bool { return false }
+// New prepares a member's part, reads the proposals in its folder and says which of them wait for
+// its owner. Handle and Invited work from then on; Run must follow.
+func New(c Config) (*Enrolment, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := c.Charter.Complete(); err != nil {
+		return nil, err
+	}
+	if _, ok := c.Charter.Member(c.Key.ID()); !ok {
+		return nil, fmt.Errorf("charter %q: the key %s is not that of a member", c.Charter.Name, c.Key.ID().Short())
+	}
+	for _, dir := range []string{invitationsDir, proposalsDir} {
+		if err := os.MkdirAll(filepath.Join(c.Dir, dir), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	e := &Enrolment{
+		config: c, self: c.Key.ID(), wake: make(chan struct{}, 1), charter: c.Charter,
+		proposals: make(map[keys.Hash]*proposal), seen: make(map[string]string), members: make(map[keys.ID]*member),
+	}
+	e.look()
+	return e, nil
+}
+
+// Run watches the files, spreads what is new and puts complete versions into force until ctx ends.
+// It returns nil, when nothing it started is left.
+func (e *Enrolment) Run(ctx context.Context) error {
+	defer e.work.Wait()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		e.look()
+		e.adopt()
+		e.dispatch(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-e.wake:
+		}
+	}
+}
+
+// rouse makes Run take another turn now.
+func (e *Enrolment) rouse() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// look reads what the owner may have changed.
+func (e *Enrolment) look() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.readProposals()
+	e.readCharterFile()
+}
+
+// name returns what the charter in force calls a member, or the short form of its id. e.mu is held.
+func (e *Enrolment) name(id keys.ID) string {
+	if m, ok := e.charter.Member(id); ok {
+		return m.Name
+	}
+	return id.Short()
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"sync"
 
 	"github.com/hanse-project/hanse/keys"
@@ -71,23 +72,23 @@ func (n *Node) Jobs() []JobInfo {
 	return infos
 }
 
-// find returns the one job whose contract hash starts with prefix.
-func (n *Node) find(prefix string) (keys.Hash, error) {
+// find returns the one job of that name, or whose contract hash starts with these digits.
+func (n *Node) find(which string) (keys.Hash, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var found []keys.Hash
-	for h := range n.jobs {
-		if len(prefix) >= 4 && len(prefix) <= len(h.String()) && h.String()[:len(prefix)] == prefix {
+	for h, s := range n.jobs {
+		if s.contract.Job.Name == which || len(which) >= 4 && strings.HasPrefix(h.String(), which) {
 			found = append(found, h)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return keys.Hash{}, fmt.Errorf("this node has no job %q; hanse jobs lists them", prefix)
+		return keys.Hash{}, fmt.Errorf("this node has no job %q; hanse jobs lists them", which)
 	case 1:
 		return found[0], nil
 	}
-	return keys.Hash{}, fmt.Errorf("%q fits %d jobs; give more digits", prefix, len(found))
+	return keys.Hash{}, fmt.Errorf("%q fits %d jobs; give the first digits of the contract's hash, hanse jobs lists them", which, len(found))
 }
 
 // ServeSocket answers the owner's commands on the node's socket until ctx ends. Whoever may open

@@ -4,6 +4,7 @@
 package textfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,10 +17,7 @@ import (
 // Read returns the contents of a file of at most limit bytes.
 func Read(path string, limit int) ([]byte, error) {
 	text, err := read(path, limit)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, bare(err))
-	}
-	return text, nil
+	return text, named(path, err)
 }
 
 // read is Read without the name.
@@ -47,44 +45,91 @@ func read(path string, limit int) ([]byte, error) {
 // Create writes a file that does not exist yet; one that does is left alone, with an error that
 // wraps fs.ErrExist.
 func Create(path string, text []byte) error {
-	return write(path, text, 0o644, func(temporary string) error {
-		if err := os.Link(temporary, path); err != nil {
-			return err
-		}
-		return os.Remove(temporary)
-	})
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err == nil {
+		err = fill(f, text, nil)
+	}
+	return named(path, err)
 }
 
 // Replace writes a file, in one step in place of one that exists, whose permissions it keeps.
 func Replace(path string, text []byte) error {
+	return named(path, replace(path, text, nil))
+}
+
+// Update replaces a file that several programs change by what change makes of its text, nil when it
+// does not exist. A text that another program puts there meanwhile is not written over: change is
+// called again with it. Only the moment between the last look and the renaming is left to chance.
+func Update(path string, limit int, change func(text []byte) ([]byte, error)) error {
+	for {
+		before, err := read(path, limit)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return named(path, err)
+		}
+		after, err := change(before)
+		if err != nil || bytes.Equal(before, after) {
+			return err
+		}
+		err = replace(path, after, func() error {
+			if now, err := read(path, limit); err == nil && !bytes.Equal(now, before) {
+				return errOvertaken
+			}
+			return nil
+		})
+		if err != errOvertaken {
+			return named(path, err)
+		}
+	}
+}
+
+// errOvertaken says that a file has changed while its replacement was written.
+var errOvertaken = errors.New("changed meanwhile")
+
+// replace writes a file beside path and renames it, unless check, right before that, has an
+// objection.
+func replace(path string, text []byte, check func() error) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	return write(path, text, mode, func(temporary string) error { return os.Rename(temporary, path) })
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	return fill(f, text, func() error {
+		if err := os.Chmod(f.Name(), mode); err != nil {
+			return err
+		}
+		if check != nil {
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		return os.Rename(f.Name(), path)
+	})
 }
 
-// write puts text into a temporary file beside path, which settle then gives its name. When it
-// returns nil, the text and the name are on the disk.
-func write(path string, text []byte, mode fs.FileMode, settle func(temporary string) error) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, bare(err))
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = settle(f.Name())
+// fill writes text to a new file, closes it, and then settles its name. When it returns nil, text
+// and name are on the disk; otherwise the file is removed.
+func fill(f *os.File, text []byte, settle func() error) error {
+	_, err := f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil && settle != nil {
+		err = settle()
 	}
 	if err == nil {
-		err = syncDir(dir)
+		return syncDir(filepath.Dir(f.Name()))
 	}
-	if err != nil {
-		os.Remove(f.Name()) // the first error is the one to tell
-		return fmt.Errorf("%s: %w", path, bare(err))
+	os.Remove(f.Name()) // the first error is the one to tell
+	return err
+}
+
+// named adds the name of the file to an error.
+func named(path string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s: %w", path, bare(err))
 }
 
 // syncDir makes a new name in a folder durable. Windows cannot open a folder for that and needs
@@ -106,9 +151,6 @@ func bare(err error) error {
 		return e.Err
 	}
 	if e, ok := errors.AsType[*os.LinkError](err); ok {
-		if errors.Is(e, fs.ErrExist) {
-			return fs.ErrExist
-		}
 		return e.Err
 	}
 	return err

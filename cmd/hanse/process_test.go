@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// town is a league of real node processes.
+type town struct {
+	*trial.League
+	t       *testing.T
+	data    *trial.Data
+	program string
+	nodes   map[string]*exec.Cmd
+}
+
+// newTown writes data, key files and a charter; the nodes are not started.
+func newTown(t *testing.T, people int) *town {
+	t.Helper()
+	dir := t.TempDir()
+	d := trial.Credit(people, 1)
+	if err := d.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	league, err := trial.Found(dir, d.Names, "masked")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &town{League: league, t: t, data: d, program: program(t), nodes: make(map[string]*exec.Cmd)}
+	t.Cleanup(w.stopAll)
+	return w
+}
+
+// program returns a path under which the test binary is the hanse program.
+func program(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "hanse")
+	if err := os.Symlink(exe, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// start starts a member's node and waits until it answers its owner.
+func (w *town) start(name string) {
+	w.t.Helper()
+	log, err := os.OpenFile(w.Path(name, "node.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(w.program, w.NodeArgs(name, 1)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.nodes[name] = cmd
+	if err := awaitNode(w.t.Context(), w.Path(name, "node")); err != nil {
+		w.t.Fatalf("%s: %v\n%s", name, err, w.log(name))
+	}
+}
+
+// kill ends a node with a signal and waits for its end.
+func (w *town) kill(name string, signal syscall.Signal) error {
+	cmd := w.nodes[name]
+	delete(w.nodes, name)
+	if err := cmd.Process.Signal(signal); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+func (w *town) stopAll() {
+	for name := range w.nodes {
+		if err := w.kill(name, syscall.SIGTERM); err != nil {
+			w.t.Errorf("%s's node ended with %v\n%s", name, err, w.log(name))
+		}
+	}
+}
+
+func (w *town) log(name string) string {
+	text, err := os.ReadFile(w.Path(name, "node.log"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (w *town) client(name string) *node.Client {
+	client, err := node.NewClient(w.Path(name, "node"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return client
+}
+
+// prepare proposes a training at the bank and returns its contract.
+func (w *town) prepare(p fdskl.Params) string {
+	w.t.Helper()
+	p.Active, p.Label = []string{"bank"}, w.data.Label
+	job := protocol.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names, Privacy: "masked"}
+	text, err := jobText(&job, p.WithDefaults())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	contract, _, err := w.client("bank").Prepare(w.t.Context(), text, func(node.Event) {})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return contract
+}
+
+// models returns every member's model part.
+func (w *town) models(contract string) map[string][]byte {
+	w.t.Helper()
+	all := make(map[string][]byte)
+	for _, name := range w.Names {
+		if _, err := w.client(name).Report(w.t.Context(), contract); err != nil {
+			w.t.Fatalf("%s: %v\n%s", name, err, w.log(name))
+		}
+		data, err := os.ReadFile(w.jobFile(name, contract, "model.hanse"))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		all[name] = data
+	}
+	return all
+}
+
+func (w *town) jobFile(name, contract, file string) string {
+	return w.Path(name, filepath.Join("node", "jobs", contract, file))
+}
+
+// TestSIGKILL kills a party mid-sum. The others name it and pause; started again with the same
+// command, it ends in the model that the same contract gives without a kill, bit for bit.
+func TestSIGKILL(t *testing.T) {
+	for _, victim := range []string{"telco", "bank"} {
+		t.Run(victim, func(t *testing.T) { testSIGKILL(t, victim) })
+	}
+}
+
+func testSIGKILL(t *testing.T, victim string) {
+	w := newTown(t, 6000)
+	for _, name := range w.Names {
+		w.start(name)
+	}
+	contract := w.prepare(fdskl.Params{Loss: "square", Features: 2048, Lambda: 1e-4})
+	mid := make(chan struct{}, 1)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.client("bank").Launch(t.Context(), contract, func(e node.Event) {
+			if e.Kind == node.EventProgress && e.Step == "angles" && e.Done < e.Total {
+				select {
+				case mid <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}()
+	select {
+	case <-mid:
+	case <-ended:
+		t.Fatalf("the job ended before it could be killed\n%s", w.log("bank"))
+	}
+	w.kill(victim, syscall.SIGKILL)
+	awaitLog(t, w, "insurer", "paused: ", victim)
+	w.start(victim)
+	interrupted := w.models(contract)
+	<-ended
+	w.runAgain(contract)
+	for name, again := range w.models(contract) {
+		if !bytes.Equal(again, interrupted[name]) {
+			t.Errorf("%s: the resumed model part differs from the uninterrupted one", name)
+		}
+	}
+}
+
+// awaitLog returns when a member's log has a line with all the words.
+func awaitLog(t *testing.T, w *town, name string, words ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		for line := range strings.Lines(w.log(name)) {
+			found := 0
+			for _, word := range words {
+				if strings.Contains(line, word) {
+					found++
+				}
+			}
+			if found == len(words) {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s's log has no line with %q:\n%s", name, words, w.log(name))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// runAgain puts a finished job back to before its first session, keeping contract and phases, and
+// starts all nodes again.
+func (w *town) runAgain(contract string) {
+	w.t.Helper()
+	w.stopAll()
+	for _, name := range w.Names {
+		for _, file := range []string{"model.hanse", "report.json", "width"} {
+			os.Remove(w.jobFile(name, contract, file))
+		}
+		path := w.jobFile(name, contract, "status.toml")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		text = bytes.Replace(text, []byte(`state = "done"`), []byte(`state = "agreed"`), 1)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, name := range w.Names {
+		w.start(name)
+	}
+}
+
+// TestMemberThatNeverComes leaves one node out: the proposer says who is awaited, and an interrupt
+// ends it cleanly.
+func TestMemberThatNeverComes(t *testing.T) {
+	w := newTown(t, 200)
+	for _, name := range w.Names[:3] {
+		w.start(name)
+	}
+	job := w.Path("bank", "job.toml")
+	text := fmt.Sprintf("format = \"hanse-job-v1\"\nname = \"j\"\nalgorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"bank\", \"insurer\", \"telco\", \"retailer\"]\n[parameters]\nactive = [\"bank\"]\nlabel = %q\n", w.data.Label)
+	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(w.program, "train", "--yes", "--dir", w.Path("bank", "node"), job)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	buf := make([]byte, 1024)
+	for !strings.Contains(said.String(), "waiting for retailer") {
+		n, err := stderr.Read(buf)
+		if err != nil {
+			t.Fatalf("train ended and said %q", said.String())
+		}
+		said.Write(buf[:n])
+	}
+	cmd.Process.Signal(os.Interrupt)
+	rest := new(bytes.Buffer)
+	rest.ReadFrom(stderr)
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(rest.String(), "hanse: interrupted") {
+		t.Errorf("interrupted train ended with %v and said %q", err, rest)
+	}
+	for _, name := range w.Names[:3] {
+		if err := w.kill(name, syscall.SIGINT); err != nil {
+			t.Errorf("%s's node, interrupted, ended with %v", name, err)
+		}
+	}
+}
+
+// TestPortInUse starts a node twice.
+func TestPortInUse(t *testing.T) {
+	w := newTown(t, 100)
+	w.start("bank")
+	args := append(w.NodeArgs("bank", 1), "--dir", t.TempDir())
+	out, err := exec.Command(w.program, args...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "in use") {
+		t.Errorf("the second node ended with %v and said %q", err, out)
+	}
+	out, err = exec.Command(w.program, w.NodeArgs("bank", 1)...).CombinedOutput()
+	if err == nil {
+		t.Errorf("a second node in the same folder ran; it said %q", out)
+	}
+}

@@ -1,0 +1,223 @@
+package enrol
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// proposalsDir is the folder of proposals in a node's folder.
+const proposalsDir = "proposals"
+
+// proposalFile is the name of a proposal's file.
+func proposalFile(c *keys.SignedCharter) string {
+	return fmt.Sprintf("%s-v%d-%s.toml", c.Name, c.Version, c.Digest().Short())
+}
+
+// Propose puts a version that somebody has signed into the folder of a member's node, which carries
+// it to the others, and returns the file. Signatures are added to one that is there already.
+func Propose(dir string, c *keys.SignedCharter) (string, error) {
+	if len(c.Signatures) == 0 {
+		return "", fmt.Errorf("charter %q: nobody has signed version %d: sign it first, with hanse charter sign", c.Name, c.Version)
+	}
+	folder := filepath.Join(dir, proposalsDir)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, proposalFile(c))
+	return path, textfile.Update(path, keys.MaxDocument, func(text []byte) ([]byte, error) {
+		if there, err := keys.ParseCharter(text); err == nil && there.Digest() == c.Digest() {
+			for id, sig := range there.Signatures {
+				if err := c.AddSignature(id, sig); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return c.Text(), nil
+	})
+}
+
+// readCharter reads a charter, whoever has signed it.
+func readCharter(path string) (*keys.SignedCharter, error) {
+	text, err := textfile.Read(path, keys.MaxDocument)
+	if err != nil {
+		return nil, err
+	}
+	c, err := keys.ParseCharter(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// readProposals takes over what has changed in the folder: proposals put there, signed, or deleted
+// by the owner. e.mu is held.
+func (e *Enrolment) readProposals() {
+	folder := filepath.Join(e.config.Dir, proposalsDir)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		e.warnOnce(folder, err)
+		return
+	}
+	found := make(map[string]bool)
+	for _, entry := range entries {
+		if path := filepath.Join(folder, entry.Name()); isProposalName(entry.Name()) {
+			found[path] = true
+			e.readProposal(path)
+		}
+	}
+	for h, p := range e.proposals {
+		if p.path != "" && !found[p.path] {
+			e.config.Log.Info(fmt.Sprintf("%s is gone: the proposal is withdrawn here", p.path))
+			delete(e.proposals, h)
+			e.forget() // there may be a second copy
+		}
+	}
+}
+
+// isProposalName leaves out files that are being written.
+func isProposalName(name string) bool {
+	return strings.HasSuffix(name, ".toml") && !strings.HasPrefix(name, ".")
+}
+
+// readProposal takes over one file, if it is not as it was. e.mu is held.
+func (e *Enrolment) readProposal(path string) {
+	text, err := textfile.Read(path, keys.MaxDocument)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		e.warnOnce(path, err)
+		return
+	}
+	if e.seen[path] == string(text) {
+		return
+	}
+	e.seen[path] = string(text)
+	c, err := keys.ParseCharter(text)
+	if err == nil {
+		err = e.takeFile(path, c)
+	}
+	if err != nil {
+		e.config.Log.Warn(fmt.Sprintf("%s is left alone: %v", path, err))
+	}
+}
+
+// takeFile opens the proposal in a file, or adds the signatures in it. e.mu is held.
+func (e *Enrolment) takeFile(path string, c *keys.SignedCharter) error {
+	if c.Digest() == e.charter.Digest() {
+		return os.Remove(path) // in force: the node died before it could, or a copy came late
+	}
+	p := e.proposals[c.Digest()]
+	fresh := p == nil
+	if fresh {
+		if err := e.mayOpen(c); err != nil {
+			return err
+		}
+		p = e.open(c, path, keys.ID{})
+	}
+	news, err := e.accept(p, e.holdBack(p, c.Signatures))
+	if err != nil {
+		return err
+	}
+	if fresh {
+		e.announce(p)
+	} else if len(news) > 0 {
+		e.report(p, news)
+	}
+	return e.save(p)
+}
+
+// save brings a proposal's file up to date. What the owner has done to it since it was last read
+// counts first. e.mu is held.
+func (e *Enrolment) save(p *proposal) error {
+	if p.path == "" || e.seen[p.path] == string(p.charter.Text()) {
+		return nil
+	}
+	err := textfile.Update(p.path, keys.MaxDocument, func(text []byte) ([]byte, error) {
+		if e.seen[p.path] != string(text) {
+			e.adoptSignatures(p, text)
+		}
+		return p.charter.Text(), nil
+	})
+	if err == nil {
+		e.seen[p.path] = string(p.charter.Text())
+	}
+	return err
+}
+
+// adoptSignatures adds the signatures in a file's text, if it is a copy of the proposal. e.mu is
+// held.
+func (e *Enrolment) adoptSignatures(p *proposal, text []byte) {
+	c, err := keys.ParseCharter(text)
+	if err != nil || c.Digest() != p.charter.Digest() {
+		return
+	}
+	if news, err := e.accept(p, e.holdBack(p, c.Signatures)); err == nil && len(news) > 0 {
+		e.report(p, news)
+	}
+}
+
+// readCharterFile takes over a complete next version that the owner has put in the place of the
+// charter. e.mu is held.
+func (e *Enrolment) readCharterFile() {
+	path := e.config.CharterFile
+	text, err := textfile.Read(path, keys.MaxDocument)
+	if err != nil {
+		e.warnOnce(path, err)
+		return
+	}
+	if e.seen[path] == string(text) {
+		return
+	}
+	e.seen[path] = string(text)
+	c, err := keys.ParseCharter(text)
+	if err == nil && c.Digest() == e.charter.Digest() {
+		return
+	}
+	if err == nil {
+		err = e.install(c)
+	}
+	if err != nil {
+		e.config.Log.Warn(fmt.Sprintf("%s is not used, version %d stays in force: %v", path, e.charter.Version, err))
+	}
+}
+
+// install opens a version that all have signed; adopt puts it into force. e.mu is held.
+func (e *Enrolment) install(c *keys.SignedCharter) error {
+	if err := e.mayOpen(c); err != nil {
+		return err
+	}
+	if err := c.Complete(); err != nil {
+		return err
+	}
+	p := e.proposals[c.Digest()]
+	if p == nil {
+		p = e.open(c, "", keys.ID{})
+	}
+	_, err := e.accept(p, c.Signatures)
+	return err
+}
+
+// warnOnce logs an error about a file until it changes. e.mu is held.
+func (e *Enrolment) warnOnce(path string, err error) {
+	if note := "error: " + err.Error(); e.seen[path] != note {
+		e.seen[path] = note
+		e.config.Log.Warn(err.Error())
+	}
+}
+
+// forget makes all files be read anew. e.mu is held.
+func (e *Enrolment) forget() { clear(e.seen) }
+
+// others lists the members but this one, in the order of the charter. e.mu is held.
+func (e *Enrolment) others() []keys.Member {
+	return slices.DeleteFunc(slices.Clone(e.charter.Members), func(m keys.Member) bool { return m.ID == e.self })
+}

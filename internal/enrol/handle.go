@@ -1,0 +1,223 @@
+package enrol
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Limits of what the other members can make a node keep.
+const (
+	maxBrought   = 4  // open proposals from one member's node
+	maxProposals = 64 // in all
+)
+
+// Handle answers the other members' nodes and newcomers; it is a protocol.Handler.
+func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch method {
+	case methodJoinFetch:
+		return answer(request, func(nothing) (offerReply, error) { return e.serveOffer(from) })
+	case methodJoinSign:
+		return answer(request, func(r signRequest) (nothing, error) { return nothing{}, e.serveSign(from, r) })
+	case methodJoinCharter:
+		return answer(request, func(r charterRequest) (charterReply, error) { return e.serveCharter(from, r) })
+	}
+	if _, ok := e.charter.Member(from); !ok {
+		return nil, fmt.Errorf("%s is not a member of charter %q, version %d", from.Short(), e.charter.Name, e.charter.Version)
+	}
+	switch method {
+	case methodPropose:
+		return answer(request, func(r textMessage) (nothing, error) { return nothing{}, e.servePropose(from, r) })
+	case methodSignature:
+		return answer(request, func(r signaturesRequest) (knownReply, error) { return e.serveSignatures(from, r) })
+	case methodFetch:
+		return answer(request, func(r versionRequest) (textMessage, error) { return e.serveVersion(r) })
+	}
+	return nil, fmt.Errorf("this node has no method %q", method)
+}
+
+// serveOffer hands an invitee what it is invited to. To somebody who has become a member it hands
+// the charter.
+func (e *Enrolment) serveOffer(from keys.ID) (offerReply, error) {
+	if _, ok := e.charter.Member(from); ok {
+		return offerReply{Proposal: string(e.charter.Text())}, nil
+	}
+	i, text, err := e.invitation(from)
+	if err != nil {
+		return offerReply{}, err
+	}
+	p, err := e.invitedTo(i)
+	if err != nil {
+		return offerReply{}, err
+	}
+	return offerReply{Invitation: string(text), Proposal: string(p.charter.Text()), Parent: string(e.charter.Text())}, nil
+}
+
+// invitedTo returns the open proposal of an invitation, which the owner may have made just now.
+func (e *Enrolment) invitedTo(i keys.Invitation) (*proposal, error) {
+	if e.proposals[i.Proposal] == nil {
+		e.readProposals()
+	}
+	if p := e.proposals[i.Proposal]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("the charter that %s is invited to, with the hash %s, is no longer proposed: ask %s for a new invitation", i.Card.Name, i.Proposal.Short(), e.name(e.self))
+}
+
+// serveSign takes an invitee's signature.
+func (e *Enrolment) serveSign(from keys.ID, r signRequest) error {
+	if _, ok := e.charter.Member(from); ok {
+		return nil // the signature came before, and all the others since
+	}
+	i, _, err := e.invitation(from)
+	if err != nil {
+		return err
+	}
+	p, err := e.invitedTo(i)
+	if err != nil {
+		return err
+	}
+	if r.Proposal != i.Proposal.String() {
+		return fmt.Errorf("the signature is for another charter than the one that %s is invited to, with the hash %s", i.Card.Name, i.Proposal.Short())
+	}
+	return e.merge(p, map[keys.ID][]byte{from: r.Signature})
+}
+
+// serveCharter hands out a charter that the caller has signed, with the signatures so far.
+func (e *Enrolment) serveCharter(from keys.ID, r charterRequest) (charterReply, error) {
+	h, err := parseHash(r.Proposal)
+	if err != nil {
+		return charterReply{}, err
+	}
+	if _, ok := e.charter.Member(from); ok && h == e.charter.Digest() {
+		return charterReply{Text: string(e.charter.Text())}, nil
+	}
+	i, _, err := e.invitation(from)
+	if err != nil {
+		return charterReply{}, err
+	}
+	if h != i.Proposal {
+		return charterReply{Outdated: fmt.Sprintf("%s is now invited to another charter, with the hash %s: join again", i.Card.Name, i.Proposal.Short())}, nil
+	}
+	p, err := e.invitedTo(i)
+	if err != nil {
+		return charterReply{Outdated: err.Error()}, nil
+	}
+	return charterReply{Text: string(p.charter.Text())}, nil
+}
+
+// servePropose takes a proposal that a member's node brings, or more signatures on one.
+func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
+	c, err := keys.ParseCharter([]byte(r.Text))
+	if err != nil {
+		return err
+	}
+	if c.Digest() == e.charter.Digest() {
+		return nil
+	}
+	p := e.proposals[c.Digest()]
+	if p == nil {
+		return e.openFrom(from, c)
+	}
+	if err := e.mergeFrom(p, c); err != nil {
+		return err
+	}
+	p.tell(from, signers(c))
+	return nil
+}
+
+// openFrom opens a proposal of another member; without its file it is not kept.
+func (e *Enrolment) openFrom(from keys.ID, c *keys.SignedCharter) error {
+	if err := e.mayOpen(c); err != nil {
+		return err
+	}
+	if err := e.mayBring(from); err != nil {
+		return err
+	}
+	p := e.open(c, filepath.Join(e.config.Dir, proposalsDir, proposalFile(c)), from)
+	if err := e.mergeFrom(p, c); err != nil {
+		delete(e.proposals, c.Digest())
+		return err
+	}
+	p.tell(from, signers(c))
+	e.announce(p)
+	return nil
+}
+
+// mayBring bounds what another member can make this node keep.
+func (e *Enrolment) mayBring(from keys.ID) error {
+	brought := 0
+	for _, p := range e.proposals {
+		if p.from == from {
+			brought++
+		}
+	}
+	if brought >= maxBrought || len(e.proposals) >= maxProposals {
+		return fmt.Errorf("no more proposals are taken: %d are open from %s, at most %d, and %d in all, at most %d", brought, e.name(from), maxBrought, len(e.proposals), maxProposals)
+	}
+	return nil
+}
+
+// mergeFrom adds the signatures on a text that another member brings. One that all have signed is
+// in force whatever the owner has signed besides.
+func (e *Enrolment) mergeFrom(p *proposal, c *keys.SignedCharter) error {
+	if c.Complete() == nil {
+		return e.merge(p, c.Signatures)
+	}
+	return e.merge(p, e.holdBack(p, c.Signatures))
+}
+
+// merge adds signatures to a proposal and to its file.
+func (e *Enrolment) merge(p *proposal, signatures map[keys.ID][]byte) error {
+	news, err := e.accept(p, signatures)
+	if err != nil {
+		return err
+	}
+	if len(news) > 0 {
+		e.report(p, news)
+	}
+	return e.save(p)
+}
+
+// serveSignatures takes signatures on a proposal.
+func (e *Enrolment) serveSignatures(from keys.ID, r signaturesRequest) (knownReply, error) {
+	h, err := parseHash(r.Proposal)
+	if err != nil {
+		return knownReply{}, err
+	}
+	if h == e.charter.Digest() {
+		return knownReply{Known: true}, nil
+	}
+	p := e.proposals[h]
+	if p == nil {
+		return knownReply{}, nil
+	}
+	signatures := make(map[keys.ID][]byte, len(r.Signatures))
+	for _, s := range r.Signatures {
+		id, err := keys.ParseID(s.ID)
+		if err != nil {
+			return knownReply{}, err
+		}
+		signatures[id] = s.Data
+	}
+	if err := e.merge(p, e.holdBack(p, signatures)); err != nil {
+		return knownReply{}, err
+	}
+	for id := range signatures {
+		p.tell(from, []keys.ID{id})
+	}
+	return knownReply{Known: true}, nil
+}
+
+// serveVersion hands out a version that is or was in force here.
+func (e *Enrolment) serveVersion(r versionRequest) (textMessage, error) {
+	c := e.version(r.Version)
+	if c == nil {
+		return textMessage{}, nil
+	}
+	return textMessage{string(c.Text())}, nil
+}

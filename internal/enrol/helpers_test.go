@@ -1,0 +1,303 @@
+package enrol
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// league is a federation in fake time: a folder, a key and a node for each name. The guests have a
+// key and a place in the network, but no node.
+type league struct {
+	t     *testing.T
+	net   *simnet.Network
+	keys  map[string]*keys.PrivateKey
+	nodes map[string]*node
+	first *keys.SignedCharter
+	names []string
+}
+
+// node is one member's node.
+type node struct {
+	*Enrolment
+	dir   string
+	log   *logBook
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+
+	mu      sync.Mutex
+	changed []int // versions that Changed was told of
+}
+
+// newLeague makes members that have signed version 1 and whose nodes run until the test ends.
+func newLeague(t *testing.T, members []string, guests ...string) *league {
+	l := &league{t: t, keys: make(map[string]*keys.PrivateKey), nodes: make(map[string]*node), names: members}
+	var ids []keys.ID
+	for _, name := range append(slices.Clone(members), guests...) {
+		l.keys[name] = must(keys.GenerateKey())(t)
+		ids = append(ids, l.keys[name].ID())
+	}
+	l.net = simnet.New(ids)
+	l.first = l.charter(members...)
+	for _, name := range members {
+		dir := t.TempDir()
+		l.write(filepath.Join(dir, "charter.toml"), l.first)
+		l.start(name, dir)
+	}
+	t.Cleanup(func() {
+		for _, n := range l.nodes {
+			n.stop()
+			n.ended.Wait()
+		}
+		l.net.Close()
+	})
+	return l
+}
+
+// must returns v, or fails the test.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// card is the card of a name.
+func (l *league) card(name string) keys.Card {
+	return keys.Card{Name: name, ID: l.keys[name].ID(), Addresses: []string{"/dns4/" + name + ".example/tcp/4001"}}
+}
+
+// charter makes a version 1 that its members have signed.
+func (l *league) charter(members ...string) *keys.SignedCharter {
+	draft := keys.Charter{Name: "credit", Version: 1, Created: time.Now()}
+	for _, name := range members {
+		draft.Admit(l.card(name))
+	}
+	c := must(keys.NewCharter(draft))(l.t)
+	l.sign(c, members...)
+	return c
+}
+
+// sign adds the signatures of some.
+func (l *league) sign(c *keys.SignedCharter, names ...string) {
+	l.t.Helper()
+	for _, name := range names {
+		if err := c.Sign(l.keys[name]); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// write writes a charter's file as it stands.
+func (l *league) write(path string, c *keys.SignedCharter) {
+	l.t.Helper()
+	if err := textfile.Replace(path, c.Text()); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// start starts a member's node on its folder.
+func (l *league) start(name, dir string) {
+	l.t.Helper()
+	n := &node{dir: dir, log: new(logBook)}
+	id := l.keys[name].ID()
+	transport := l.net.Transport(id)
+	ctx, stop := context.WithCancel(context.Background())
+	var err error
+	n.Enrolment, err = New(Config{
+		Key: l.keys[name], Charter: must(readCharter(filepath.Join(dir, "charter.toml")))(l.t), CharterFile: filepath.Join(dir, "charter.toml"),
+		Dir: dir, Call: transport.Call, Changed: n.note, Log: slog.New(n.log),
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	transport.Handle(n.Handle)
+	n.stop = stop
+	n.ended.Go(func() {
+		if err := n.Run(ctx); err != nil {
+			l.t.Error(err)
+		}
+	})
+	l.nodes[name] = n
+}
+
+// kill ends a member's node; start it again with restart.
+func (l *league) kill(name string) {
+	l.net.Kill(l.keys[name].ID())
+	l.nodes[name].stop()
+	l.nodes[name].ended.Wait()
+}
+
+// restart starts a killed node.
+func (l *league) restart(name string) {
+	l.net.Restart(l.keys[name].ID())
+	l.start(name, l.nodes[name].dir)
+}
+
+// note is the callback of a change.
+func (n *node) note(c *keys.SignedCharter) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.changed = append(n.changed, c.Version)
+}
+
+// settle lets the nodes do what they have to do.
+func settle() {
+	time.Sleep(5 * time.Second)
+	synctest.Wait()
+}
+
+// proposalFiles lists a node's proposals.
+func (n *node) proposalFiles(t testing.TB) []string {
+	return must(filepath.Glob(filepath.Join(n.dir, proposalsDir, "*.toml")))(t)
+}
+
+// signOnDisk is what hanse charter sign does, on the only proposal of a node.
+func (l *league) signOnDisk(name string) {
+	l.t.Helper()
+	files := l.nodes[name].proposalFiles(l.t)
+	if len(files) != 1 {
+		l.t.Fatalf("%s has the proposals %v, want one", name, files)
+	}
+	err := textfile.Update(files[0], keys.MaxDocument, func(text []byte) ([]byte, error) {
+		c, err := keys.ParseCharter(text)
+		if err != nil {
+			return nil, err
+		}
+		l.sign(c, name)
+		return c.Text(), nil
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// invite lets a member invite guests for ten minutes.
+func (l *league) invite(inviter string, guests ...string) *Issued {
+	l.t.Helper()
+	g := Guests{Key: l.keys[inviter], Charter: l.inForce(inviter), Expires: time.Now().Add(10 * time.Minute)}
+	for _, name := range guests {
+		g.Cards = append(g.Cards, l.card(name))
+	}
+	return must(Invite(l.nodes[inviter].dir, g))(l.t)
+}
+
+// inForce is the charter in a member's charter file.
+func (l *league) inForce(name string) *keys.SignedCharter {
+	l.t.Helper()
+	return must(readCharter(filepath.Join(l.nodes[name].dir, "charter.toml")))(l.t)
+}
+
+// wantVersion checks what is in force at some members.
+func (l *league) wantVersion(version int, names ...string) {
+	l.t.Helper()
+	for _, name := range names {
+		c := l.inForce(name)
+		if err := c.Complete(); err != nil {
+			l.t.Errorf("%s: %v", name, err)
+		}
+		if c.Version != version {
+			l.t.Errorf("%s is on version %d, want %d; its log:\n%s", name, c.Version, version, l.nodes[name].log)
+		}
+	}
+}
+
+// newcomer is a guest who knows its inviter.
+func (l *league) newcomer(name, inviter string) *Newcomer {
+	card := l.card(name)
+	return &Newcomer{Key: l.keys[name], Card: &card, Inviter: l.keys[inviter].ID()}
+}
+
+// conn is a newcomer's connection in the simulated network.
+type conn struct {
+	transport *simnet.Transport
+	peer      keys.ID
+}
+
+// dial connects a guest to a member's node.
+func (l *league) dial(guest, member string) Conn {
+	return &conn{l.net.Transport(l.keys[guest].ID()), l.keys[member].ID()}
+}
+
+// Peer implements Conn.
+func (c *conn) Peer() keys.ID { return c.peer }
+
+// Call implements Conn.
+func (c *conn) Call(ctx context.Context, method string, request []byte) ([]byte, error) {
+	return c.transport.Call(ctx, c.peer, method, request)
+}
+
+// Close implements Conn.
+func (c *conn) Close() error { return nil }
+
+// join lets a guest fetch and sign.
+func (l *league) join(guest, inviter string) *Offer {
+	l.t.Helper()
+	n, c := l.newcomer(guest, inviter), l.dial(guest, inviter)
+	o := must(n.Fetch(l.t.Context(), c))(l.t)
+	if err := n.Sign(l.t.Context(), c, o); err != nil {
+		l.t.Fatal(err)
+	}
+	return o
+}
+
+// wantError compares the whole message.
+func wantError(t testing.TB, err error, want string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want: %s", want)
+	} else if err.Error() != want {
+		t.Errorf("got  %s\nwant %s", err, want)
+	}
+}
+
+// logBook is a slog.Handler that keeps the messages.
+type logBook struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Enabled implements slog.Handler.
+func (b *logBook) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (b *logBook) Handle(_ context.Context, r slog.Record) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lines = append(b.lines, r.Message)
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (b *logBook) WithAttrs([]slog.Attr) slog.Handler { return b }
+
+// WithGroup implements slog.Handler.
+func (b *logBook) WithGroup(string) slog.Handler { return b }
+
+// String returns the messages, a line each.
+func (b *logBook) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Join(b.lines, "\n")
+}
+
+// wantLine looks for a message in the log.
+func (l *league) wantLine(name, want string) {
+	l.t.Helper()
+	if log := l.nodes[name].log; !slices.Contains(strings.Split(log.String(), "\n"), want) {
+		l.t.Errorf("the log of %s has no line\n%s\nit has\n%s", name, want, log)
+	}
+}

@@ -1,0 +1,103 @@
+// Package peer connects a member's node to the other members' nodes over libp2p. It is the only
+// package that imports libp2p, and implements protocol.Transport: jobs see rooms, frames and
+// calls, and errors that name who is gone and why.
+//
+// # Shape
+//
+// A Host listens and keeps one link to every other member that can be reached. A link is a
+// connection on which both sides have accepted each other's hello. Its control stream carries
+// the hello and then heartbeats; every session has a stream of its own, and every call too.
+//
+//	bank                                                    telco
+//	 │  TCP, TLS 1.3 with both keys, yamux   (or QUIC)        │
+//	 ├────────────────────────────────────────────────────────┤
+//	 │  /hanse/hello/1    one: hello, heartbeats, goodbye     │  lives as long as the link
+//	 │  /hanse/session/1  one for each open room: frames      │  opened by the lower id
+//	 │  /hanse/call/1     one for each call                   │  opened by the caller
+//	 │  /hanse/…/kad/1.0.0  searches in the DHT, if it is on  │
+//	 └────────────────────────────────────────────────────────┘
+//
+// The lower id dials first; the higher one waits a second before it dials too. Should both
+// connect at once, the dial of the lower id stays. A lost link is dialled again at once, then
+// after pauses of 0.2 s that double up to 5 s, give or take a quarter, forever.
+//
+// # Who gets in
+//
+//  1. TLS proves the caller's key. Nothing but TLS 1.3 is offered: no Noise, no plaintext.
+//  2. A key that is neither a member's, nor a revoked member's, nor invited is cut at once. The
+//     caller, who cannot be told why, reports the cut as what it most likely means.
+//  3. The hello compares wire versions and charters. Both sides judge; a refusal has a reason,
+//     which both sides show in their log and Status.
+//  4. The level that comes of it bounds what the link carries:
+//
+//	same charter and version     everything
+//	same charter, other version  calls of "charter/…" methods, until the versions agree
+//	invited newcomer             calls of "join/…" methods
+//
+// Streams that are opened before the verdict wait for it, and end with a refusal.
+//
+// # Wire formats
+//
+// Integers are big endian. A text is a 16-bit length and UTF-8 of printable characters. A stream
+// starts with multistream-select, which names its protocol; its opener sends the first bytes
+// of the protocol along with it.
+//
+// Control stream. The dialler opens it. Every message is a 32-bit length of what follows (1 to
+// 4096), a kind in one byte, and a body; unknown kinds are skipped.
+//
+//	dialler → acceptor   hello
+//	acceptor → dialler   hello, verdict
+//	dialler → acceptor   verdict            the link stands if both accept
+//	both ways            ping, pong, charter, left; bye at the end
+//
+//	1 hello    u16 wire version (1)
+//	           u8 role: 0 member, 1 invitee
+//	           u8 flags: 1 serves the DHT
+//	           u64 instance, drawn when the host starts
+//	           32 bytes charter digest, u32 charter version, text charter name (64)
+//	           text own name (64)
+//	           u8 number of addresses (8), each a text (256): multiaddrs it listens on
+//	2 verdict  u8 code: 0 accepted, 1 refused, 2 connected already; text reason (512)
+//	3 ping     u64 the sender's clock
+//	4 pong     u64 repeated from the ping
+//	5 charter  32 bytes digest, u32 version, text name: a new version is in force here
+//	6 left     32 bytes room: the sender has closed its end of this session
+//	7 bye      text reason (512): the sender ends the link; the receiver closes the connection
+//
+// A ping goes out every second. When no byte has come on any stream for 4 s the peer counts as
+// gone and the connection is closed, so that whoever waits for it hears at once.
+//
+// Session stream. The lower id opens it and asks again until it is let in.
+//
+//	opener → acceptor    32 bytes room
+//	acceptor → opener    u8: 1 in, 2 this room was used before, 3 too many of yours wait here,
+//	                     4 the charters differ
+//	opener → acceptor    u8 1, which shows that the answer has arrived
+//	both ways            frames: u32 length (0 to protocol.MaxFrame), bytes
+//
+// A stream whose room is not open on the acceptor's side yet waits there, for 30 s and with at
+// most 15 others of the same peer. The end of the stream is the end of the session; "left"
+// on the control stream tells a peer that only sends.
+//
+// Call stream.
+//
+//	caller → callee      text method (64), u32 milliseconds the caller waits (0: no limit),
+//	                     u32 length (0 to protocol.MaxCall), request
+//	callee → caller      u8 status: 0 done, 1 failed; u32 length, response or error text (4096)
+//
+// The callee stops when the caller resets the stream. It serves 32 calls of a peer at a time.
+//
+// # Finding members
+//
+// What may be a member's address comes, in this order, from the charter, from earlier runs
+// (peers.toml in Config.StateDir), from the member's own hello, and from mDNS and a DHT that only
+// members serve. All are hints: TLS shows whether the member is there. The mDNS service and
+// the DHT's protocol are named by a hash of the charter's name, so that members on different
+// versions of the charter find each other, and outsiders learn only that a group exists.
+//
+// # Limits
+//
+// Every length is checked before anything is allocated for it. Connections, streams and the
+// memory for unread data are bounded per member and for the host, sized by the charter's number
+// of members; see limits.go.
+package peer
