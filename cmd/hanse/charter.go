@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -117,7 +119,11 @@ func charterNew(c *cli.Context) error {
 
 // writeDraft stores a charter that nobody has signed, or that its maker has, and says what comes next.
 func writeDraft(c *cli.Context, charter *keys.SignedCharter, path string) error {
-	if err := textfile.Create(path, charter.Text()); err != nil {
+	err := textfile.Create(path, charter.Text())
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: give another name with -o FILE", err)
+	}
+	if err != nil {
 		return err
 	}
 	warnOfRules(c, charter)

@@ -48,7 +48,7 @@ A job file:
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
 			dirFlag(),
 		},
-		Action: func(c *cli.Context) error {
+		Action: anyOrder(func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return usagef("give one job file: hanse train JOB.toml; see hanse train --help")
 			}
@@ -57,7 +57,7 @@ A job file:
 				return err
 			}
 			return propose(c, text)
-		},
+		}),
 	}
 }
 
@@ -267,7 +267,7 @@ func approveCommand() *cli.Command {
 			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the proposer is told"},
 			dirFlag(),
 		},
-		Action: func(c *cli.Context) error {
+		Action: anyOrder(func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return usagef("give one job's name or the first digits of its contract: hanse approve JOB; hanse jobs lists them")
 			}
@@ -276,7 +276,7 @@ func approveCommand() *cli.Command {
 				return err
 			}
 			return client.Decide(c.Context, c.Args().First(), !c.Bool("refuse"), c.String("reason"))
-		},
+		}),
 	}
 }
 

@@ -130,12 +130,20 @@ func (n *Node) ask(ctx context.Context, p protocol.Party, method string, request
 		}
 		if time.Since(told) >= waitReport && hear != nil {
 			told = time.Now()
-			hear(Event{Kind: EventWaiting, Time: told, Text: fmt.Sprintf("waiting for %s for %s: %s", p.Name, time.Since(since).Round(time.Second), reasonOf(err))})
+			hear(Event{Kind: EventWaiting, Time: told, Text: fmt.Sprintf("waiting for %s%s: %s", p.Name, lasting(since), reasonOf(err))})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return fmt.Errorf("waiting for %s: %w", p.Name, err)
 		}
 	}
+}
+
+// lasting says for how long something has lasted, when it is worth saying.
+func lasting(since time.Time) string {
+	if d := time.Since(since).Round(time.Second); d > 0 {
+		return " for " + d.String()
+	}
+	return ""
 }
 
 // reasonOf says why a party is absent, without its id.
@@ -206,7 +214,7 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 		}
 		if time.Since(told) >= 5*waitReport {
 			told = time.Now()
-			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for the consent of %s for %s: a person there runs hanse approve %s", list(pending), time.Since(since).Round(time.Second), c.Hash().Short())})
+			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", list(pending), lasting(since), c.Job.Name)})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return err
