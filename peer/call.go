@@ -159,8 +159,8 @@ func explainCall(ctx context.Context, l *link, method string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s did not answer %q: %w", l.name, method, ctx.Err())
-	case l.ended() != nil:
-		return l.ended()
+	case l.lost() != nil:
+		return l.lost()
 	case errors.Is(err, network.ErrResourceLimitExceeded):
 		return fmt.Errorf("too many streams to %s are open for %q", l.name, method)
 	case ended(err):

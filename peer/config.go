@@ -29,8 +29,9 @@ type Config struct {
 	// without addresses there only dials out.
 	Listen []string
 	// QUIC adds QUIC to TCP: each TCP port is listened on as a UDP port too, and QUIC
-	// addresses of others are dialled. Bulk data is several times slower over QUIC, connecting
-	// over a distance is faster.
+	// addresses of others are dialled where TCP leads nowhere. QUIC connects in fewer round
+	// trips, moves bulk data several times slower, and takes in 512 KiB of a session before
+	// it is read where TCP takes in a whole frame.
 	QUIC bool
 	// Discovery names the ways to find members; nil means those that the charter names.
 	Discovery []string

@@ -162,7 +162,7 @@ func (h *Host) tend(l *link) {
 	l.run(h.life, pulse{beat: h.cfg.Heartbeat, silence: h.cfg.Silence},
 		observer{charter: h.charterOf, left: h.rooms.left})
 	h.remove(l)
-	h.log.Info("disconnected", "member", l.name, "reason", l.ended().Reason)
+	h.log.Info("disconnected", "member", l.name, "reason", l.lost().Reason)
 }
 
 // welcome does what a new link makes possible.

@@ -24,11 +24,16 @@
 // # Who gets in
 //
 //  1. TLS proves the caller's key. Nothing but TLS 1.3 is offered: no Noise, no plaintext.
+//
 //  2. A key that is neither a member's, nor a revoked member's, nor invited is cut at once. The
 //     caller, who cannot be told why, reports the cut as what it most likely means.
+//
 //  3. The hello compares wire versions and charters. Both sides judge; a refusal has a reason,
 //     which both sides show in their log and Status.
-//  4. The level that comes of it bounds what the link carries:
+//
+//  4. The level that comes of it bounds what the link carries.
+//
+// The levels are:
 //
 //	same charter and version     everything
 //	same charter, other version  calls of "charter/…" methods, until the versions agree

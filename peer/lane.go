@@ -33,8 +33,10 @@ var errMeshClosed = errors.New("the session is closed on this side")
 type lane struct {
 	link   *link
 	stream network.Stream
-	out    *bufio.Writer
-	moved  counter // bytes that have gone to the stream
+
+	sending sync.Mutex // held by Send, so that the stream is not closed under it
+	out     *bufio.Writer
+	moved   counter // bytes that have gone to the stream
 
 	sent, received atomic.Int64
 
@@ -74,6 +76,8 @@ func (a *lane) send(ctx context.Context, parts [][]byte) error {
 	if err := cmp.Or(a.failure(true), ctx.Err()); err != nil {
 		return err
 	}
+	a.sending.Lock()
+	defer a.sending.Unlock()
 	before := a.moved.n
 	release := onDone(ctx, a.stream.SetWriteDeadline)
 	err := a.write(size, parts)
@@ -187,14 +191,21 @@ func (a *lane) hasLeft() bool {
 	return a.left
 }
 
-// shut closes this end after what has been sent.
+// shut closes this end after what has been sent. A Send that is blocked fails.
 func (a *lane) shut() {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.broken == nil {
+	first := a.broken == nil
+	if first {
 		a.broken = errMeshClosed
-		a.stream.Close()
 	}
+	a.mu.Unlock()
+	if !first {
+		return
+	}
+	a.stream.SetWriteDeadline(time.Unix(1, 0))
+	a.sending.Lock()
+	defer a.sending.Unlock()
+	a.stream.Close()
 }
 
 // explain turns a stream's error into what is known about the peer.
@@ -202,7 +213,7 @@ func (a *lane) explain(err error) error {
 	if _, ok := errors.AsType[*oversize](err); ok {
 		return err
 	}
-	if gone := a.link.ended(); gone != nil {
+	if gone := a.link.lost(); gone != nil {
 		return gone
 	}
 	switch {

@@ -34,7 +34,7 @@ const (
 	windowShare = 16                         // streams per member that the memory is shared among
 )
 
-// firstWindow is the window that a stream starts with. In a federation of up to 64 a whole
+// firstWindow is the window that a stream starts with. In a federation of up to 63 a whole
 // frame fits, so that two parties who both send before they receive do not block each other;
 // larger ones share the memory.
 func firstWindow(members int) int {

@@ -102,8 +102,8 @@ func (l *link) blame(reason string) {
 	}
 }
 
-// ended returns why the link is over, or nil while it is not.
-func (l *link) ended() *protocol.GoneError {
+// lost returns why the link is over, or nil while it is not.
+func (l *link) lost() *protocol.GoneError {
 	select {
 	case <-l.over:
 		return &l.gone

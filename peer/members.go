@@ -151,7 +151,7 @@ func (h *Host) remove(l *link) {
 		return
 	}
 	m.link = nil
-	m.trouble = l.ended().Reason
+	m.trouble = l.lost().Reason
 	h.ring(m)
 }
 

@@ -92,7 +92,7 @@ Then walk the same path by hand: examples/credit shows every command.`,
 
 // onUsageError marks mistakes that the flag parser finds.
 func onUsageError(c *cli.Context, err error, _ bool) error {
-	return usagef("%v; see hanse %s --help", err, c.Command.Name)
+	return usagef("%v; see %s --help", err, commandLine(c))
 }
 
 // setUsageErrors does so for a command and all below it.

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/hanse-project/hanse/internal/node"
@@ -101,17 +99,4 @@ func sparkline(values []float64, width int) string {
 		b.WriteRune(blocks[level])
 	}
 	return b.String()
-}
-
-// confirm asks the owner; only "y" or "yes" on a terminal is consent.
-func confirm(c *cli.Context, question string) bool {
-	in, ok := c.App.Reader.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
-		fmt.Fprintln(c.App.ErrWriter, "standard input is no terminal: give --yes to consent")
-		return false
-	}
-	fmt.Fprintf(c.App.ErrWriter, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(in).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }

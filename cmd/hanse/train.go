@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -143,8 +145,10 @@ func propose(c *cli.Context, text []byte) error {
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s\n", summary)
-	if !c.Bool("yes") && !confirm(c, "consent and run it?") {
-		return client.Decide(c.Context, contract, false, "the proposer decided against it")
+	if !c.Bool("yes") {
+		if yes, err := agree(c, "consent and run it?"); err != nil || !yes {
+			return errors.Join(err, client.Decide(context.WithoutCancel(c.Context), contract, false, "the proposer decided against it"))
+		}
 	}
 	report, err := client.Launch(c.Context, contract, screen.show)
 	screen.end()

@@ -42,6 +42,7 @@ func (e *Enrolment) adoptNext() *keys.SignedCharter {
 	e.config.Log.Info(fmt.Sprintf("charter version %d is in force: %s", p.charter.Version, e.changes(p)))
 	e.charter, e.settled = p.charter, p
 	e.dropProposals()
+	e.dropInvitations()
 	e.forget()
 	return snapshot(p.charter)
 }

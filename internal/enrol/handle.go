@@ -16,8 +16,6 @@ const (
 
 // Handle answers the other members' nodes and newcomers; it is a protocol.Handler.
 func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	switch method {
 	case methodJoinFetch:
 		return answer(request, func(nothing) (offerReply, error) { return e.serveOffer(from) })
@@ -25,24 +23,29 @@ func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, reque
 		return answer(request, func(r signRequest) (nothing, error) { return nothing{}, e.serveSign(from, r) })
 	case methodJoinCharter:
 		return answer(request, func(r charterRequest) (charterReply, error) { return e.serveCharter(from, r) })
-	}
-	if _, ok := e.charter.Member(from); !ok {
-		return nil, fmt.Errorf("%s is not a member of charter %q, version %d", from.Short(), e.charter.Name, e.charter.Version)
-	}
-	switch method {
 	case methodPropose:
 		return answer(request, func(r textMessage) (nothing, error) { return nothing{}, e.servePropose(from, r) })
 	case methodSignature:
 		return answer(request, func(r signaturesRequest) (knownReply, error) { return e.serveSignatures(from, r) })
 	case methodFetch:
-		return answer(request, func(r versionRequest) (textMessage, error) { return e.serveVersion(r) })
+		return answer(request, func(r versionRequest) (textMessage, error) { return e.serveVersion(from, r) })
 	}
 	return nil, fmt.Errorf("this node has no method %q", method)
+}
+
+// isMember returns an error unless the caller is a member. e.mu is held.
+func (e *Enrolment) isMember(from keys.ID) error {
+	if _, ok := e.charter.Member(from); !ok {
+		return fmt.Errorf("%s is not a member of charter %q, version %d", from.Short(), e.charter.Name, e.charter.Version)
+	}
+	return nil
 }
 
 // serveOffer hands an invitee what it is invited to. To somebody who has become a member it hands
 // the charter.
 func (e *Enrolment) serveOffer(from keys.ID) (offerReply, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if _, ok := e.charter.Member(from); ok {
 		return offerReply{Proposal: string(e.charter.Text())}, nil
 	}
@@ -58,6 +61,7 @@ func (e *Enrolment) serveOffer(from keys.ID) (offerReply, error) {
 }
 
 // invitedTo returns the open proposal of an invitation, which the owner may have made just now.
+// e.mu is held.
 func (e *Enrolment) invitedTo(i keys.Invitation) (*proposal, error) {
 	if e.proposals[i.Proposal] == nil {
 		e.readProposals()
@@ -70,6 +74,8 @@ func (e *Enrolment) invitedTo(i keys.Invitation) (*proposal, error) {
 
 // serveSign takes an invitee's signature.
 func (e *Enrolment) serveSign(from keys.ID, r signRequest) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if _, ok := e.charter.Member(from); ok {
 		return nil // the signature came before, and all the others since
 	}
@@ -93,6 +99,8 @@ func (e *Enrolment) serveCharter(from keys.ID, r charterRequest) (charterReply, 
 	if err != nil {
 		return charterReply{}, err
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if _, ok := e.charter.Member(from); ok && h == e.charter.Digest() {
 		return charterReply{Text: string(e.charter.Text())}, nil
 	}
@@ -112,8 +120,13 @@ func (e *Enrolment) serveCharter(from keys.ID, r charterRequest) (charterReply, 
 
 // servePropose takes a proposal that a member's node brings, or more signatures on one.
 func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
-	c, err := keys.ParseCharter([]byte(r.Text))
+	c, err := keys.ParseCharter([]byte(r.Text)) // before the lock: it may take a while
 	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.isMember(from); err != nil {
 		return err
 	}
 	if c.Digest() == e.charter.Digest() {
@@ -123,14 +136,14 @@ func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
 	if p == nil {
 		return e.openFrom(from, c)
 	}
-	if err := e.mergeFrom(p, c); err != nil {
+	if err := e.merge(p, e.counting(p, c)); err != nil {
 		return err
 	}
 	p.tell(from, signers(c))
 	return nil
 }
 
-// openFrom opens a proposal of another member; without its file it is not kept.
+// openFrom opens a proposal of another member; without its file it is not kept. e.mu is held.
 func (e *Enrolment) openFrom(from keys.ID, c *keys.SignedCharter) error {
 	if err := e.mayOpen(c); err != nil {
 		return err
@@ -139,7 +152,11 @@ func (e *Enrolment) openFrom(from keys.ID, c *keys.SignedCharter) error {
 		return err
 	}
 	p := e.open(c, filepath.Join(e.config.Dir, proposalsDir, proposalFile(c)), from)
-	if err := e.mergeFrom(p, c); err != nil {
+	_, err := e.accept(p, e.counting(p, c))
+	if err == nil {
+		err = e.save(p)
+	}
+	if err != nil {
 		delete(e.proposals, c.Digest())
 		return err
 	}
@@ -148,7 +165,7 @@ func (e *Enrolment) openFrom(from keys.ID, c *keys.SignedCharter) error {
 	return nil
 }
 
-// mayBring bounds what another member can make this node keep.
+// mayBring bounds what another member can make this node keep. e.mu is held.
 func (e *Enrolment) mayBring(from keys.ID) error {
 	brought := 0
 	for _, p := range e.proposals {
@@ -162,16 +179,16 @@ func (e *Enrolment) mayBring(from keys.ID) error {
 	return nil
 }
 
-// mergeFrom adds the signatures on a text that another member brings. One that all have signed is
-// in force whatever the owner has signed besides.
-func (e *Enrolment) mergeFrom(p *proposal, c *keys.SignedCharter) error {
+// counting returns the signatures that count of those on a text that another member brings. One
+// that all have signed is in force, whatever the owner has signed besides. e.mu is held.
+func (e *Enrolment) counting(p *proposal, c *keys.SignedCharter) map[keys.ID][]byte {
 	if c.Complete() == nil {
-		return e.merge(p, c.Signatures)
+		return c.Signatures
 	}
-	return e.merge(p, e.holdBack(p, c.Signatures))
+	return e.holdBack(p, c.Signatures)
 }
 
-// merge adds signatures to a proposal and to its file.
+// merge adds signatures to a proposal and to its file. e.mu is held.
 func (e *Enrolment) merge(p *proposal, signatures map[keys.ID][]byte) error {
 	news, err := e.accept(p, signatures)
 	if err != nil {
@@ -187,6 +204,11 @@ func (e *Enrolment) merge(p *proposal, signatures map[keys.ID][]byte) error {
 func (e *Enrolment) serveSignatures(from keys.ID, r signaturesRequest) (knownReply, error) {
 	h, err := parseHash(r.Proposal)
 	if err != nil {
+		return knownReply{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.isMember(from); err != nil {
 		return knownReply{}, err
 	}
 	if h == e.charter.Digest() {
@@ -214,7 +236,12 @@ func (e *Enrolment) serveSignatures(from keys.ID, r signaturesRequest) (knownRep
 }
 
 // serveVersion hands out a version that is or was in force here.
-func (e *Enrolment) serveVersion(r versionRequest) (textMessage, error) {
+func (e *Enrolment) serveVersion(from keys.ID, r versionRequest) (textMessage, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.isMember(from); err != nil {
+		return textMessage{}, err
+	}
 	c := e.version(r.Version)
 	if c == nil {
 		return textMessage{}, nil

@@ -150,6 +150,13 @@ func (g Guests) invite(dir string, proposal *keys.SignedCharter, card keys.Card)
 // guestDir is the folder of somebody's invitation.
 func guestDir(dir string, id keys.ID) string { return filepath.Join(dir, invitationsDir, id.Short()) }
 
+// dropInvitations removes the invitations of those who have become members. e.mu is held.
+func (e *Enrolment) dropInvitations() {
+	for _, m := range e.charter.Members {
+		os.RemoveAll(guestDir(e.config.Dir, m.ID)) // one that stays invites nobody who is not in anyway
+	}
+}
+
 // Invited reports whether somebody may use the join protocol: it holds an invitation from this node
 // that has not expired, or has accepted it in time and waits for the other signatures.
 func (e *Enrolment) Invited(id keys.ID) bool {
@@ -161,6 +168,9 @@ func (e *Enrolment) Invited(id keys.ID) bool {
 
 // invitation returns the invitation of an id and its text. e.mu is held.
 func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
+	if r, ok := e.charter.RevokedID(id); ok {
+		return keys.Invitation{}, nil, fmt.Errorf("the key of %s was revoked: %s", r.Name, r.Reason)
+	}
 	text, err := textfile.Read(filepath.Join(guestDir(e.config.Dir, id), invitationFile), maxInvitation)
 	if err != nil {
 		return keys.Invitation{}, nil, fmt.Errorf("there is no invitation for %s", id.Short())

@@ -132,15 +132,17 @@ func (e *Enrolment) holdBack(p *proposal, signatures map[keys.ID][]byte) map[key
 	return signatures
 }
 
-// announce tells the owner of a proposal that waits for its signature. e.mu is held.
+// announce tells the owner of a proposal that waits for its signature, in the name of the first
+// member that has signed it, whoever passed it on. e.mu is held.
 func (e *Enrolment) announce(p *proposal) {
-	if p.charter.SignedBy(e.self) {
+	if len(p.charter.Signatures) == 0 || p.charter.SignedBy(e.self) {
 		return
 	}
 	who := p.from
 	for _, m := range e.charter.Members {
-		if who.IsZero() && p.charter.SignedBy(m.ID) {
+		if p.charter.SignedBy(m.ID) {
 			who = m.ID
+			break
 		}
 	}
 	e.config.Log.Info(fmt.Sprintf("%s proposes charter version %d: %s; see it with: hanse charter show %s; sign it with: hanse charter sign --key FILE.key %s",

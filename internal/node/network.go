@@ -19,14 +19,15 @@ type maskedNetwork struct {
 	sums *secagg.Masked
 }
 
-// newNetwork wraps a session by the job's privacy mode.
-func newNetwork(s *protocol.Session, job *protocol.Job, ids []keys.ID) (fdskl.Network, error) {
+// newNetwork wraps a session by the job's privacy mode; opened hears what the mode shows this party
+// besides the totals.
+func newNetwork(s *protocol.Session, job *protocol.Job, ids []keys.ID, opened func(kind string, count int64)) (fdskl.Network, error) {
 	topology, err := protocol.ParseTopology(job.Topology)
 	if err != nil {
 		return nil, err
 	}
 	if job.Privacy == fdskl.Published {
-		return &publishedNetwork{Session: s, topology: topology}, nil
+		return &publishedNetwork{Session: s, topology: topology, opened: opened}, nil
 	}
 	sums, err := secagg.NewMasked(s, ids, topology)
 	if err != nil {
@@ -59,6 +60,7 @@ func (n *maskedNetwork) Broadcast(ctx context.Context, kind string, root int, da
 type publishedNetwork struct {
 	*protocol.Session
 	topology protocol.Topology
+	opened   func(kind string, count int64)
 }
 
 // SumTurns implements fdskl.Summer: the published protocol knows no turns.
@@ -80,6 +82,9 @@ func (n *publishedNetwork) SumTree(ctx context.Context, kind string, tree, root,
 	plan := t1
 	if tree == 2 {
 		plan = t2
+	}
+	if seen := len(plan.Children[n.Self()]) * len(v); seen > 0 && n.Self() != root {
+		n.opened("partial angles", int64(seen)) // an inner node of the tree sees its children's sums
 	}
 	return secagg.SumPublished(ctx, n.Session, kind, plan, v)
 }

@@ -89,7 +89,7 @@ func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
 		ids = append(ids, p.ID)
 	}
 	r.session = session
-	r.network, err = newNetwork(session, c.Job, ids)
+	r.network, err = newNetwork(session, c.Job, ids, r.opened)
 	return err
 }
 

@@ -202,9 +202,9 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 	case StateProposed:
 		return consentResponse{}, nil
 	case StateRefused:
-		return consentResponse{}, fmt.Errorf("%s refuses job %q: %s", n.name(), s.contract.Job.Name, r.Reason)
+		return consentResponse{}, fmt.Errorf("refuses job %q: %s", s.contract.Job.Name, r.Reason)
 	case StateFailed:
-		return consentResponse{}, fmt.Errorf("job %q failed at %s: %s", s.contract.Job.Name, n.name(), r.Reason)
+		return consentResponse{}, fmt.Errorf("job %q failed: %s", s.contract.Job.Name, r.Reason)
 	}
 	s.contract.Sign(n.config.Key)
 	return consentResponse{Signature: s.contract.Signatures[n.config.Key.ID()], Session: r.Session}, nil
@@ -236,7 +236,7 @@ func (n *Node) serveStart(from keys.ID, r startRequest) error {
 	}
 	s, ok := n.job(c.Hash())
 	if !ok {
-		return fmt.Errorf("%s has not consented to job %q", n.name(), c.Job.Name)
+		return fmt.Errorf("has not consented to job %q", c.Job.Name)
 	}
 	if m, ok := n.currentCharter().Member(from); !ok || m.Name != c.Job.Proposer {
 		return fmt.Errorf("job %q is started by its proposer %s, not by %s", c.Job.Name, c.Job.Proposer, n.memberName(from))
@@ -248,7 +248,7 @@ func (n *Node) serveStart(from keys.ID, r startRequest) error {
 func (n *Node) begin(s *jobState, c *protocol.Contract, number uint32) error {
 	record := s.snapshot()
 	if record.State == StateRefused || record.State == StateFailed || record.State == StateProposed {
-		return fmt.Errorf("job %q is %s at %s: %s", c.Job.Name, record.State, n.name(), record.Reason)
+		return fmt.Errorf("job %q is %s: %s", c.Job.Name, record.State, record.Reason)
 	}
 	if number <= record.Session {
 		return fmt.Errorf("job %q: session %d was opened before, a session is opened once", c.Job.Name, record.Session)

@@ -2,7 +2,6 @@ package node
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -58,16 +57,42 @@ func protection(class string) string {
 // writeOpenings lists who learns what.
 func writeOpenings(b *strings.Builder, c *protocol.Contract) {
 	fmt.Fprintf(b, "\nwho learns what\n")
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, o := range c.Openings {
-		fmt.Fprintf(w, "  %s\t%d %s\t%s\n", o.To, o.Count, o.Kind, o.Meaning)
-	}
-	w.Flush()
+	var idle []string
 	for _, p := range c.Parties {
-		if !slices.ContainsFunc(c.Openings, func(o protocol.Opening) bool { return o.To == p.Name }) {
-			fmt.Fprintf(b, "  %s learns nothing but sizes and timing\n", p.Name)
+		none := true
+		for _, o := range c.Openings {
+			if o.To == p.Name {
+				fmt.Fprintf(b, "  %s: %d %s\n%s", p.Name, o.Count, o.Kind, wrapped("      ", o.Meaning))
+				none = false
+			}
+		}
+		if none {
+			idle = append(idle, p.Name)
 		}
 	}
+	if len(idle) > 0 {
+		fmt.Fprintf(b, "  %s: nothing but sizes and timing\n", list(idle))
+	}
+}
+
+// textWidth is how wide a summary's sentences run, indentation included.
+const textWidth = 96
+
+// wrapped breaks a sentence into indented lines.
+func wrapped(indent, text string) string {
+	var b strings.Builder
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if len(line) > len(indent) && len(line)+1+len(word) > textWidth {
+			b.WriteString(line + "\n")
+			line = indent
+		}
+		if len(line) > len(indent) {
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
 }
 
 // Size renders a number of bytes for people.

@@ -147,6 +147,9 @@ func syncDir(path string) error {
 
 // bare drops the operation and the paths of an operating system error.
 func bare(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return fs.ErrExist
+	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}

@@ -1,0 +1,158 @@
+package node
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// refused proposes a training and wants it refused with exactly this error.
+func refused(t *testing.T, l *league, head, parameters, want string) {
+	t.Helper()
+	_, _, err := l.propose(l.job("train", head, parameters))
+	if err == nil || strings.ReplaceAll(err.Error(), l.dirs[0], "BANK") != want {
+		t.Errorf("error is\n%v, want\n%s", err, want)
+	}
+}
+
+func TestBadJobsAreRefused(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.startAll()
+	for _, c := range []struct{ name, head, parameters, want string }{
+		{"unknown field", "", activeBank + "featurs = 3", `job "trial": parameters: line 2: unknown key "featurs"`},
+		{"no features", "", activeBank + "features = 0", `job "trial": features is 0, want 1 to 1048576`},
+		{"10^9 features", "", activeBank + "features = 1000000000", `job "trial": features is 1000000000, want 1 to 1048576`},
+		{"unknown table", "table = \"trian\"", activeBank, `this node has no table "trian"; it has "test", "train": start it with --data trian=FILE`},
+		{"sealed", "privacy = \"sealed\"", activeBank, `job "trial": privacy "sealed" is not in this version, want "masked" or "published"`},
+		{"stranger", "", "active = [\"smith\"]\nlabel = \"y\"", `job "trial": active party "smith" is not among the job's parties`},
+	} {
+		t.Run(c.name, func(t *testing.T) { refused(t, l, c.head, c.parameters, c.want) })
+	}
+}
+
+func TestBadTablesAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		party int
+		edit  func(text string) string
+		want  string
+	}{
+		{"label missing", 0, func(s string) string { return strings.Replace(s, ",y\n", ",z\n", 1) }, `"y"`},
+		{"label constant", 0, func(s string) string { return strings.ReplaceAll(s, ",1\n", ",0\n") }, `label column "y"`},
+		{"three classes", 0, func(s string) string { return strings.Replace(s, ",1\n", ",2\n", 1) }, `label column "y"`},
+		{"text in a number", 1, func(s string) string { return strings.Replace(s, "r00007,", "r00007,x", 1) }, "row 8 (line 9)"},
+		{"empty cell", 2, func(s string) string { return s[:strings.LastIndex(s, ",")+1] + "\n" }, "row 50 (line 51)"},
+		{"not a number", 2, func(s string) string { return s[:strings.LastIndex(s, ",")+1] + "NaN\n" }, "NaN"},
+		{"duplicate id", 3, func(s string) string { return strings.Replace(s, "r00007", "r00006", 1) }, "r00006"},
+		{"empty file", 3, func(string) string { return "" }, "empty"},
+		{"constant column", 1, func(s string) string { return constantColumn(s) }, `"a"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLeague(t, 4, 50)
+			text, err := os.ReadFile(l.tablePath(c.party, "train"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.writeTable(c.party, "train", c.edit(string(text)))
+			l.startAll()
+			_, _, err = l.propose(l.job("train", "", activeBank))
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "train.csv") {
+				t.Errorf("error is %v, want one with train.csv and %s", err, c.want)
+			}
+			if c.party > 0 && !strings.HasPrefix(err.Error(), l.names[c.party]+": ") {
+				t.Errorf("error is %v, want it to name %s", err, l.names[c.party])
+			}
+		})
+	}
+}
+
+// constantColumn sets the last column to one value.
+func constantColumn(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := 1; i < len(lines); i++ {
+		lines[i] = lines[i][:strings.LastIndex(lines[i], ",")] + ",1.5"
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func TestDifferentRowsAreCounted(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	for party, lines := range map[int]int{1: 48, 2: 49} { // header and 47, header and 48
+		text, err := os.ReadFile(l.tablePath(party, "train"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.writeTable(party, "train", strings.Join(strings.SplitAfter(string(text), "\n")[:lines], ""))
+	}
+	l.startAll()
+	refused(t, l, "", activeBank, "the parties' row ids differ: bank has all 50, insurer has 47 rows and lacks 3 of the 50 ids that others have, "+
+		"telco has 48 rows and lacks 2 of the 50 ids that others have, retailer has all 50; every party must hold the same ids")
+}
+
+func TestDataThatChangedAfterConsentStopsTheJob(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := false
+	_, err = l.nodes[0].Launch(t.Context(), c.Hash(), func(e Event) {
+		if e.Text == "retailer consents" && !changed { // the last one
+			changed = true
+			text, _ := os.ReadFile(l.tablePath(2, "train"))
+			os.WriteFile(l.tablePath(2, "train"), append(text, "r99999,1.0\n"...), 0o600)
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), "telco: ") || !strings.Contains(err.Error(), "train.csv changed after consent") {
+		t.Errorf("error is %v, want telco's file to have changed", err)
+	}
+}
+
+func TestConsentByHand(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.policy = nil
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.decideAt(c.Hash(), 1, true)
+	l.decideAt(c.Hash(), 2, true)
+	l.decideAt(c.Hash(), 3, false)
+	_, err = l.nodes[0].Launch(t.Context(), c.Hash(), nil)
+	want := `retailer: refuses job "trial": not before the audit`
+	if err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+}
+
+// decideAt decides at party i as soon as the job is there.
+func (l *league) decideAt(h keys.Hash, i int, yes bool) {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		for l.nodes[i].Decide(h, yes, "not before the audit") != nil {
+			if pause(ctx, time.Millisecond) != nil {
+				return
+			}
+		}
+	}()
+}
+
+func TestPolicy(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.policy = &Policy{Format: policyFormat, Accept: []Rule{{Privacy: []string{"masked"}, MaxRows: 100}}, Refuse: []Rule{{Tables: []string{"test"}}}}
+	l.startAll()
+	if _, _, err := l.propose(l.job("train", "", activeBank+"features = 32")); err != nil {
+		t.Errorf("a job within the policy: %v", err)
+	}
+	_, _, err := l.propose(l.job("train", "table = \"test\"", activeBank+"features = 32"))
+	if want := `insurer: refuses job "trial": the policy refuses it`; err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,66 @@
+package peer
+
+import (
+	"crypto/rand"
+	"errors"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// TestIdentities translates ids to libp2p and back, and refuses keys of another kind.
+func TestIdentities(t *testing.T) {
+	id := newKeys(t, 1)[0].ID()
+	p, err := peerID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := memberID(p); err != nil || back != id {
+		t.Errorf("%s came back as %s, %v", id, back, err)
+	}
+	for name, generate := range map[string]func() (crypto.PrivKey, crypto.PubKey, error){
+		"RSA":       func() (crypto.PrivKey, crypto.PubKey, error) { return crypto.GenerateRSAKeyPair(2048, rand.Reader) },
+		"secp256k1": func() (crypto.PrivKey, crypto.PubKey, error) { return crypto.GenerateSecp256k1Key(rand.Reader) },
+	} {
+		_, public, err := generate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := libpeer.IDFromPublicKey(public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := memberID(other); !errors.Is(err, errKeyType) {
+			t.Errorf("%s: error %v, want %v", name, err, errKeyType)
+		}
+	}
+}
+
+// TestLimits sizes hosts for charters of all sizes: windows fit into the memory that backs them.
+func TestLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		members := rapid.IntRange(1, keys.MaxMembers).Draw(t, "members")
+		window := firstWindow(members)
+		if window < windowLeast || window > windowFirst || window > windowMost {
+			t.Fatalf("a first window of %d bytes", window)
+		}
+		if members <= 63 && window < protocol.MaxFrame+frameHead {
+			t.Errorf("with %d members a frame does not fit into %d bytes", members, window)
+		}
+		if all := memoryFor(members); all < int64(members)*windowShare*int64(window)/2 || all < memoryLeast {
+			t.Errorf("%d members share %d bytes in windows of %d", members, all, window)
+		}
+		limits, err := newLimits(members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := limits.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
