@@ -71,10 +71,17 @@ func predictCommand() *cli.Command {
 		Description: `Every party must hold the rows in a table of the same name, started with
 hanse node --data NAME=FILE. The scores open to this node alone.
 
-   hanse predict --model credit --table test --dir bank-node --out scores.csv`,
+   hanse predict --model credit --table test --dir bank-node --out scores.csv
+
+With --serve it reads ids from standard input, one a line, and answers each at once,
+until the input ends:
+
+   echo P000123 | hanse predict --serve --yes --model credit --table live --dir bank-node`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Required: true, Usage: "the training: its job's `NAME`, or the first digits of its contract's hash"},
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
+			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
+			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
 			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard output)"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
@@ -102,9 +109,15 @@ func predict(c *cli.Context) error {
 	if job.OpenTo == "" {
 		job.OpenTo = model.Self
 	}
+	if c.Bool("serve") {
+		job.Name, job.Requests = model.Name+"-live", c.Int("requests")
+	}
 	text, err := job.Text()
 	if err != nil {
 		return err
+	}
+	if c.Bool("serve") {
+		return serveScores(c, client, text)
 	}
 	return propose(c, text)
 }
@@ -140,15 +153,9 @@ func propose(c *cli.Context, text []byte) error {
 	}
 	screen := newScreen(c.App.ErrWriter)
 	defer screen.end()
-	contract, summary, err := client.Prepare(c.Context, text, screen.show)
+	contract, err := agreeOn(c, client, screen, text)
 	if err != nil {
 		return err
-	}
-	fmt.Fprintf(c.App.ErrWriter, "%s\n", summary)
-	if !c.Bool("yes") {
-		if yes, err := agree(c, "consent and run it?"); err != nil || !yes {
-			return errors.Join(err, client.Decide(context.WithoutCancel(c.Context), contract, false, "the proposer decided against it"))
-		}
 	}
 	report, err := client.Launch(c.Context, contract, screen.show)
 	screen.end()
@@ -156,6 +163,26 @@ func propose(c *cli.Context, text []byte) error {
 		return err
 	}
 	return printReport(c, report)
+}
+
+// agreeOn prepares a job, shows its summary and asks the owner; it returns the contract's hash.
+func agreeOn(c *cli.Context, client *node.Client, screen *screen, text []byte) (string, error) {
+	contract, summary, err := client.Prepare(c.Context, text, screen.show)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s\n", summary)
+	if c.Bool("yes") {
+		return contract, nil
+	}
+	yes, err := agree(c, "consent and run it?")
+	if err == nil && yes {
+		return contract, nil
+	}
+	if err == nil {
+		err = errors.New("not agreed: nothing was sent but the proposal's questions")
+	}
+	return "", errors.Join(err, client.Decide(context.WithoutCancel(c.Context), contract, false, "the proposer decided against it"))
 }
 
 // printReport prints what the proposer's node says of a finished job.

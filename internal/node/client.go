@@ -86,6 +86,17 @@ func (c *Client) Decide(ctx context.Context, job string, yes bool, reason string
 	return body.Close()
 }
 
+// Score asks a serving prediction for one row's score, as a scores file has it; an empty id ends the
+// prediction.
+func (c *Client) Score(ctx context.Context, contract, id string) (row []string, err error) {
+	body, err := c.do(ctx, http.MethodPost, "/score?"+url.Values{"job": {contract}, "id": {id}}.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return row, json.NewDecoder(body).Decode(&row)
+}
+
 // stream posts a request and hears its events until hear says that the last one has come. An
 // error event that nothing follows is the error.
 func (c *Client) stream(ctx context.Context, path string, body io.Reader, hear func(Event) bool) error {

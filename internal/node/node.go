@@ -43,7 +43,8 @@ type Node struct {
 	jobs     map[keys.Hash]*jobState
 	sessions map[keys.Hash]*activeSession
 	hearers  map[keys.Hash]func(Event)
-	ctx      context.Context // ends with Run; sessions hang from it
+	requests map[keys.Hash]chan scoreRequest // of predictions that answer single rows
+	ctx      context.Context                 // ends with Run; sessions hang from it
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -63,6 +64,7 @@ func New(c Config) (*Node, error) {
 	n := &Node{
 		config: c, tables: newTables(c.Tables), charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
 		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
+		requests: make(map[keys.Hash]chan scoreRequest),
 	}
 	if err := n.loadJobs(); err != nil {
 		return nil, err

@@ -55,14 +55,7 @@ func privacyOf(head string) string {
 // wrongShare compares the labels in a scores file with those of a table whose last column is y.
 func wrongShare(t *testing.T, scores, table string) float64 {
 	t.Helper()
-	lines := func(path string) []string {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Split(strings.TrimSpace(string(text)), "\n")[1:]
-	}
-	got, want := lines(scores), lines(table)
+	got, want := lines(t, scores), lines(t, table)
 	if len(got) != len(want) {
 		t.Fatalf("%d scores for %d rows", len(got), len(want))
 	}
@@ -77,4 +70,14 @@ func wrongShare(t *testing.T, scores, table string) float64 {
 		}
 	}
 	return float64(wrong) / float64(len(got))
+}
+
+// lines returns a file's lines behind its header.
+func lines(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")[1:]
 }

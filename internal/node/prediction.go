@@ -12,14 +12,16 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
 // prediction is this node's part of a joint prediction.
 type prediction struct {
-	node  *Node
-	job   *protocol.Job
-	model *fdskl.Model
+	node     *Node
+	job      *protocol.Job
+	model    *fdskl.Model
+	contract keys.Hash // known once the session runs
 }
 
 // newPrediction finds the model part that a predict job names.
@@ -56,7 +58,11 @@ func (p *prediction) facts() (protocol.Facts, error) {
 
 // disclose implements task.
 func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Message) {
-	d := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), all[0].Rows, p.job.OpenTo)
+	rows := all[0].Rows
+	if p.job.Requests > 0 {
+		rows = p.job.Requests
+	}
+	d := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, p.job.OpenTo)
 	return disclosed(d)
 }
 
@@ -75,6 +81,10 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if p.job.Requests > 0 {
+		p.contract = r.hash()
+		return p.serve(ctx, r, table, scorer)
 	}
 	var scores []float64
 	for lo := 0; lo < table.Rows(); lo += vertical.ScoreRows {

@@ -113,7 +113,7 @@ func (r *run) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 			w := r.session.Waiting()
-			if w.Peer != "" && time.Since(w.Since) >= waitReport {
+			if w.Peer != "" && w.Kind != kindRequest && time.Since(w.Since) >= waitReport {
 				r.node.tell(r.hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for %s (%s) for %s", w.Peer, w.Kind, time.Since(w.Since).Round(time.Second))})
 			}
 		}

@@ -135,6 +135,7 @@ func (n *Node) routes() http.Handler {
 	mux.HandleFunc("POST /prepare", n.servePrepare)
 	mux.HandleFunc("POST /launch", n.serveLaunch)
 	mux.HandleFunc("POST /decide", n.serveDecide)
+	mux.HandleFunc("POST /score", n.serveScore)
 	return mux
 }
 
@@ -211,6 +212,20 @@ func (n *Node) serveDecide(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 	}
+}
+
+// serveScore answers one row of a serving prediction; no id ends the prediction.
+func (n *Node) serveScore(w http.ResponseWriter, r *http.Request) {
+	h, err := n.find(r.URL.Query().Get("job"))
+	var row []string
+	if err == nil {
+		row, err = n.ScoreRow(r.Context(), h, r.URL.Query().Get("id"))
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	json.NewEncoder(w).Encode(row)
 }
 
 // eventStream writes events as JSON lines.

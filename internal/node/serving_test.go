@@ -1,0 +1,60 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestServingPrediction(t *testing.T) {
+	l := newLeague(t, 4, 120)
+	l.startAll()
+	_, model, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\n", model)
+	batch, _, err := l.propose(l.job("predict", head, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("predict", head+"requests = 5", ""), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan *Report, 1)
+	go func() {
+		r, err := l.nodes[0].Launch(t.Context(), c.Hash(), nil)
+		if err != nil {
+			t.Error(err)
+		}
+		served <- r
+	}()
+	want := scoresByID(t, batch.Scores)
+	for _, id := range []string{"r00007", "r00119", "r00007"} {
+		row, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), id)
+		if err != nil || strings.Join(row, ",") != want[id] {
+			t.Errorf("%s: row is %v (%v), the batch has %s", id, row, err, want[id])
+		}
+	}
+	if _, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), "smith"); err == nil || !strings.Contains(err.Error(), `no row with id "smith"`) {
+		t.Errorf("an unknown id gives %v", err)
+	}
+	if _, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), ""); err != nil {
+		t.Error(err)
+	}
+	if r := <-served; r == nil || r.Rows != 3 {
+		t.Errorf("report is %+v, want 3 rows", r)
+	}
+}
+
+// scoresByID reads a scores file's lines.
+func scoresByID(t *testing.T, path string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, line := range lines(t, path) {
+		id, _, _ := strings.Cut(line, ",")
+		all[id] = line
+	}
+	return all
+}
