@@ -33,7 +33,7 @@ trains over TLS, scores the held-out quarter, and compares.
    hanse demo --data a9a.gz --data a9a.t.gz --loss square --features 1024 --json
    hanse demo --privacy published --i-know-this-leaks
 
-With --dir the folders, logs, transcribed commands and models stay to be looked at.`,
+With --dir the folders, logs and model parts stay to be looked at.`,
 		Flags:  demoFlags(),
 		Action: runDemo,
 	}
@@ -53,15 +53,15 @@ func demoFlags() []cli.Flag {
 		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge (default: logistic for classes, square for numbers)"},
 		&cli.StringFlag{Name: "target", Usage: "classification or regression (default: by the number of different labels)"},
 		&cli.StringFlag{Name: "kernel", Value: "gaussian", Usage: "gaussian, laplace, matern32 or matern52"},
-		&cli.Float64Flag{Name: "sigma", Usage: "kernel width (default: the median heuristic)"},
-		&cli.Float64Flag{Name: "lambda", Usage: "regulariser (default: 1e-6)"},
+		&cli.Float64Flag{Name: "sigma", Usage: "kernel width `SIGMA`", DefaultText: "the median heuristic"},
+		&cli.Float64Flag{Name: "lambda", Usage: "regulariser `LAMBDA`", DefaultText: "1e-6"},
 		&cli.StringFlag{Name: "scale", Value: "minmax", Usage: "minmax, standard or rank"},
-		&cli.IntFlag{Name: "features", Usage: "`D` random features (default: 1024)"},
-		&cli.IntFlag{Name: "iterations", Usage: "solver iterations at most, or T of the doubly stochastic schedule"},
+		&cli.IntFlag{Name: "features", Usage: "`D` random features", DefaultText: "1024"},
+		&cli.IntFlag{Name: "iterations", Usage: "`N` solver iterations at most, or T of the doubly stochastic schedule", DefaultText: "300, 200"},
 		&cli.StringFlag{Name: "topology", Value: "tree", Usage: "tree, star or ring"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "public `SEED` of split and features"},
 		&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, removed)"},
-		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines of each node (default: all cores)"},
+		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines of each node", DefaultText: "all cores"},
 		&cli.BoolFlag{Name: "quick", Usage: "skip the baselines"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
 	}

@@ -95,10 +95,40 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	return usagef("%v; see %s --help", err, commandLine(c))
 }
 
-// setUsageErrors does so for a command and all below it.
+// setUsageErrors does so for a command and all below it, and makes a missing flag such a mistake too:
+// the library would print the whole help.
 func setUsageErrors(c *cli.Command) {
 	c.OnUsageError = onUsageError
+	if required := takeRequired(c.Flags); len(required) > 0 {
+		action := c.Action
+		c.Action = anyOrder(func(ctx *cli.Context) error {
+			for _, name := range required {
+				if !ctx.IsSet(name) {
+					return usagef("--%s is missing; see %s --help", name, commandLine(ctx))
+				}
+			}
+			return action(ctx)
+		})
+	}
 	for _, sub := range c.Subcommands {
 		setUsageErrors(sub)
 	}
+}
+
+// takeRequired lists the required flags and no longer has the library check them.
+func takeRequired(flags []cli.Flag) []string {
+	var names []string
+	for _, f := range flags {
+		switch f := f.(type) {
+		case *cli.StringFlag:
+			if f.Required {
+				names, f.Required = append(names, f.Name), false
+			}
+		case *cli.StringSliceFlag:
+			if f.Required {
+				names, f.Required = append(names, f.Name), false
+			}
+		}
+	}
+	return names
 }
