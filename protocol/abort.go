@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // kindAbort is the kind of the frame by which a party leaves a session before its end.
@@ -70,7 +71,7 @@ func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
 func reasonIn(payload []byte) string {
 	text := strings.ToValidUTF8(string(payload[:min(len(payload), maxReason)]), "?")
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

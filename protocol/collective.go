@@ -13,7 +13,11 @@ const anySize = ^uint64(0)
 func (s *Session) Broadcast(ctx context.Context, kind string, class Class, root int, data []byte, limit int) ([]byte, error) {
 	h := header{class: class, kind: kind, operation: s.next(), size: anySize}
 	plan := PlanFor(Tree, s.Parties(), root)
-	if s.self != root {
+	if s.self == root {
+		if err := checkOwn(&h, data, limit); err != nil {
+			return nil, err
+		}
+	} else {
 		received, err := s.receiveWhole(ctx, plan.Parent[s.self], h, limit)
 		if err != nil {
 			return nil, err
@@ -33,6 +37,9 @@ func (s *Session) Broadcast(ctx context.Context, kind string, class Class, root 
 // is data itself. limit is the most bytes accepted from each.
 func (s *Session) Exchange(ctx context.Context, kind string, data []byte, limit int) ([][]byte, error) {
 	h := header{class: ClassControl, kind: kind, operation: s.next(), size: uint64(len(data))}
+	if err := checkOwn(&h, data, limit); err != nil {
+		return nil, err
+	}
 	for i := range s.Parties() {
 		if i == s.self {
 			continue
@@ -48,11 +55,22 @@ func (s *Session) Exchange(ctx context.Context, kind string, data []byte, limit 
 // Gather sends data to root, which gets every party's data by index; the others get nil.
 func (s *Session) Gather(ctx context.Context, kind string, class Class, root int, data []byte, limit int) ([][]byte, error) {
 	h := header{class: class, kind: kind, operation: s.next(), size: uint64(len(data))}
+	if err := checkOwn(&h, data, limit); err != nil {
+		return nil, err
+	}
 	if s.self != root {
 		return nil, s.send(ctx, root, h, data)
 	}
 	h.size = anySize
 	return s.collect(ctx, h, data, limit)
+}
+
+// checkOwn refuses to send what every receiver would refuse.
+func checkOwn(h *header, data []byte, limit int) error {
+	if len(data) > limit {
+		return fmt.Errorf("operation %d (%s): %d bytes to send, at most %d are allowed", h.operation, h.kind, len(data), limit)
+	}
+	return nil
 }
 
 // collect receives one payload from every other party; own stands for this party's.

@@ -62,6 +62,9 @@ func NewContract(job *Job, parties []Facts, openings []Opening, messages []Messa
 		return nil, err
 	}
 	c := &Contract{Format: contractFormat, JobText: string(text), Parties: parties, Openings: openings, Messages: messages, Job: job}
+	if err := c.validate(); err != nil {
+		return nil, fmt.Errorf("contract of job %q: %w", clip(job.Name), err)
+	}
 	var b bytes.Buffer
 	if err := toml.NewEncoder(&b).Encode(c); err != nil {
 		return nil, fmt.Errorf("contract of job %q: %w", job.Name, err)
@@ -82,18 +85,13 @@ func ParseContract(text []byte) (*Contract, error) {
 		return nil, err
 	}
 	if c.Format != contractFormat {
-		return nil, fmt.Errorf("contract: format is %q, want %q", c.Format, contractFormat)
+		return nil, fmt.Errorf("contract: format is %q, want %q", clip(c.Format), contractFormat)
 	}
 	if c.Job, err = ParseJob([]byte(c.JobText)); err != nil {
 		return nil, err
 	}
-	if len(c.Parties) != len(c.Job.Parties) {
-		return nil, fmt.Errorf("contract of job %q: facts of %d parties, the job has %d", c.Job.Name, len(c.Parties), len(c.Job.Parties))
-	}
-	for i, f := range c.Parties {
-		if f.Name != c.Job.Parties[i] {
-			return nil, fmt.Errorf("contract of job %q: party %d is %q, the job says %q", c.Job.Name, i+1, f.Name, c.Job.Parties[i])
-		}
+	if err := c.validate(); err != nil {
+		return nil, fmt.Errorf("contract of job %q: %w", c.Job.Name, err)
 	}
 	return c, nil
 }

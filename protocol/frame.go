@@ -42,6 +42,32 @@ func (c Class) String() string {
 	return fmt.Sprintf("class %d", uint8(c))
 }
 
+// known reports whether frames may have the class.
+func (c Class) known() bool { return ClassControl <= c && c <= ClassOpening }
+
+// parseClass reads a class's name.
+func parseClass(s string) (Class, error) {
+	for c := ClassControl; c <= ClassOpening; c++ {
+		if s == c.String() {
+			return c, nil
+		}
+	}
+	return 0, fmt.Errorf("class is %q, want \"control\", \"masked\", \"published\" or \"opening\"", s)
+}
+
+// checkKind refuses what cannot be a message kind. Kinds stand in errors and reports, so nothing
+// in them ever needs quoting.
+func checkKind(kind string) error {
+	ok := 1 <= len(kind) && len(kind) <= MaxKind
+	for _, r := range kind {
+		ok = ok && ('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == ' ')
+	}
+	if !ok {
+		return fmt.Errorf("kind is %q, want 1 to %d characters of a-z, 0-9, \"-\" and space", kind[:min(len(kind), 2*MaxKind)], MaxKind)
+	}
+	return nil
+}
+
 // header precedes the payload of every session frame. Everything in it is known to an honest
 // receiver beforehand, so that the receiver compares it with what it expects and trusts none of it.
 //
@@ -93,6 +119,12 @@ func parseHeader(frame []byte) (header, []byte, error) {
 	n := int(frame[2])
 	if n > MaxKind || len(frame) < headerSize+n || frame[3] != 0 {
 		return header{}, nil, fmt.Errorf("malformed frame header")
+	}
+	if err := checkKind(string(frame[headerSize : headerSize+n])); err != nil {
+		return header{}, nil, fmt.Errorf("malformed frame header: %w", err)
+	}
+	if c := Class(frame[1]); !c.known() {
+		return header{}, nil, fmt.Errorf("malformed frame header: there is no %s", c)
 	}
 	h := header{
 		class:     Class(frame[1]),

@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +21,9 @@ const (
 	TaskTrain   = "train"
 	TaskPredict = "predict"
 )
+
+// maxRequests bounds the single rows that one predict job answers.
+const maxRequests = 1 << 24
 
 // Privacies lists the privacy modes from the weakest to the strongest.
 var privacies = []string{"published", "masked", "sealed"}
@@ -39,6 +44,7 @@ type Job struct {
 	Table      string         `toml:"table,omitempty"`      // the name each party gave to its data; default "train"
 	Model      string         `toml:"model,omitempty"`      // predict: hash of the contract that trained it
 	OpenTo     string         `toml:"open_to,omitempty"`    // predict: the party that learns the scores
+	Requests   int            `toml:"requests,omitzero"`    // predict: answer up to so many single rows while it lasts; 0: all rows, once
 	Charter    string         `toml:"charter,omitempty"`    // digest of the charter, filled in by the proposer's node
 	Proposer   string         `toml:"proposer,omitempty"`   // filled in by the proposer's node
 	Nonce      string         `toml:"nonce,omitempty"`      // makes two runs of one job two contracts; filled in
@@ -61,38 +67,109 @@ func ParseJob(text []byte) (*Job, error) {
 		j.Privacy = "masked"
 	}
 	if err := j.validate(); err != nil {
-		return nil, fmt.Errorf("job %q: %w", j.Name, err)
+		return nil, fmt.Errorf("job %q: %w", clip(j.Name), err)
 	}
 	return &j, nil
 }
 
 // validate checks the fields one by one; each message states the rule and the value received.
 func (j *Job) validate() error {
-	switch {
-	case j.Format != jobFormat:
-		return fmt.Errorf("format is %q, want %q", j.Format, jobFormat)
-	case j.Algorithm == "":
-		return fmt.Errorf("algorithm is missing, want for example algorithm = \"fdskl\"")
-	case j.Task != TaskTrain && j.Task != TaskPredict:
-		return fmt.Errorf("task is %q, want %q or %q", j.Task, TaskTrain, TaskPredict)
-	case !slices.Contains(privacies, j.Privacy):
-		return fmt.Errorf("privacy is %q, want one of %s", j.Privacy, strings.Join(privacies, ", "))
-	case len(j.Parties) < 2:
-		return fmt.Errorf("parties has %d names, want at least 2", len(j.Parties))
-	case j.Task == TaskPredict && (j.Model == "" || j.OpenTo == ""):
-		return fmt.Errorf("a predict job names its model and who the scores open to: model and open_to must be set")
-	case j.Task == TaskPredict && !slices.Contains(j.Parties, j.OpenTo):
-		return fmt.Errorf("open_to is %q, want one of its parties %s", j.OpenTo, strings.Join(j.Parties, ", "))
+	if j.Format != jobFormat {
+		return fmt.Errorf("format is %q, want %q", clip(j.Format), jobFormat)
+	}
+	if err := j.checkWords(); err != nil {
+		return err
+	}
+	if j.Task != TaskTrain && j.Task != TaskPredict {
+		return fmt.Errorf("task is %q, want %q or %q", clip(j.Task), TaskTrain, TaskPredict)
+	}
+	if !slices.Contains(privacies, j.Privacy) {
+		return fmt.Errorf("privacy is %q, want one of %s", clip(j.Privacy), strings.Join(privacies, ", "))
+	}
+	if j.Requests < 0 || j.Requests > maxRequests || j.Requests > 0 && j.Task != TaskPredict {
+		return fmt.Errorf("requests is %d, want 1 to %d in a predict job, 0 in others", j.Requests, maxRequests)
 	}
 	if _, err := ParseTopology(j.Topology); err != nil {
 		return err
 	}
+	if err := j.checkParties(); err != nil {
+		return err
+	}
+	return j.checkPrediction()
+}
+
+// checkParties checks the parties' number and names.
+func (j *Job) checkParties() error {
+	if len(j.Parties) < 2 || len(j.Parties) > keys.MaxMembers {
+		return fmt.Errorf("parties has %d names, want 2 to %d", len(j.Parties), keys.MaxMembers)
+	}
+	seen := make(map[string]bool, len(j.Parties))
 	for i, p := range j.Parties {
-		if slices.Contains(j.Parties[:i], p) {
+		if err := keys.CheckName(p); err != nil {
+			return fmt.Errorf("party %d: %w", i+1, err)
+		}
+		if seen[p] {
 			return fmt.Errorf("parties names %q twice", p)
 		}
+		seen[p] = true
+	}
+	if j.Proposer != "" && !seen[j.Proposer] {
+		return fmt.Errorf("proposer is %q, want one of its parties", clip(j.Proposer))
 	}
 	return nil
+}
+
+// checkPrediction checks what goes with the task.
+func (j *Job) checkPrediction() error {
+	switch {
+	case j.Task == TaskTrain && (j.Model != "" || j.OpenTo != ""):
+		return fmt.Errorf("a train job has no model yet and opens no scores: model and open_to must not be set")
+	case j.Task == TaskPredict && (j.Model == "" || j.OpenTo == ""):
+		return fmt.Errorf("a predict job names its model and who the scores open to: model and open_to must be set")
+	case j.Task == TaskPredict && !slices.Contains(j.Parties, j.OpenTo):
+		return fmt.Errorf("open_to is %q, want one of its parties", clip(j.OpenTo))
+	}
+	return nil
+}
+
+// maxWord is the longest name of a job, an algorithm or a table, in bytes.
+const maxWord = 64
+
+// checkWords checks the fields that stand in file names, logs and summaries.
+func (j *Job) checkWords() error {
+	for _, f := range []struct{ field, value string }{
+		{"name", j.Name}, {"algorithm", j.Algorithm}, {"table", j.Table},
+	} {
+		if !isWord(f.value) {
+			return fmt.Errorf("%s is %q, want 1 to %d characters of a-z, 0-9, \"-\" and \"_\", the first a letter", f.field, clip(f.value), maxWord)
+		}
+	}
+	for _, f := range []struct{ field, value string }{{"model", j.Model}, {"charter", j.Charter}} {
+		if err := new(keys.Hash).UnmarshalText([]byte(f.value)); f.value != "" && err != nil {
+			return fmt.Errorf("%s: %w", f.field, err)
+		}
+	}
+	if _, err := hex.DecodeString(j.Nonce); err != nil || len(j.Nonce) > maxWord {
+		return fmt.Errorf("nonce is %q, want at most %d hexadecimal digits", clip(j.Nonce), maxWord)
+	}
+	return nil
+}
+
+// isWord reports whether s is a name that never needs quoting.
+func isWord(s string) bool {
+	ok := 1 <= len(s) && len(s) <= maxWord && 'a' <= s[0] && s[0] <= 'z'
+	for _, r := range s {
+		ok = ok && ('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '_')
+	}
+	return ok
+}
+
+// clip shortens a value from outside for an error.
+func clip(s string) string {
+	if len(s) <= maxWord {
+		return s
+	}
+	return s[:maxWord] + "…"
 }
 
 // Text renders the job; equal jobs give equal bytes.
@@ -107,8 +184,8 @@ func (j *Job) Text() ([]byte, error) {
 // Members finds the job's parties in a charter, in the job's order, and checks the charter's
 // rules.
 func (j *Job) Members(c *keys.Charter) ([]Party, error) {
-	if slices.Index(privacies, j.Privacy) < slices.Index(privacies, c.Rules.MinPrivacy) {
-		return nil, fmt.Errorf("job %q: privacy is %q, the charter asks for at least %q", j.Name, j.Privacy, c.Rules.MinPrivacy)
+	if !c.Rules.AllowsPrivacy(j.Privacy) {
+		return nil, fmt.Errorf("job %q: privacy is %q, the charter asks for at least %q", j.Name, j.Privacy, cmp.Or(c.Rules.MinPrivacy, keys.PrivacyMasked))
 	}
 	parties := make([]Party, len(j.Parties))
 	for i, name := range j.Parties {

@@ -116,6 +116,9 @@ func (s *Session) send(ctx context.Context, to int, h header, payload []byte) er
 	if s.failed != nil {
 		return s.failed
 	}
+	if err := checkKind(h.kind); err != nil {
+		return err
+	}
 	h.contract, h.session, h.sequence = s.config.Contract, s.config.Number, s.sent[to]
 	s.outgoing = h.appendTo(s.outgoing[:0])
 	s.await(to, h.kind)

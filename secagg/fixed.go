@@ -24,12 +24,13 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("%s: element %d is %v, want a finite number of magnitude at most %g", e.Vector, e.Element, e.Value, e.Bound)
 }
 
-// check refuses an encoding whose total of addends could wrap: Bound 2^Bits addends < 2^63.
+// check refuses an encoding whose total of addends could wrap: Bound 2^Bits addends < 2^63, with
+// the bound rounded as its addends are. The product rounds towards refusal, never away from it.
 func (f Fixed) check(vector string, addends int) error {
 	if f.Bits < 0 || f.Bits > 62 || !(f.Bound > 0) || math.IsInf(f.Bound, 0) {
 		return fmt.Errorf("%s: encoding with %d bits and bound %g: want 0 to 62 bits and a positive bound", vector, f.Bits, f.Bound)
 	}
-	if math.Ldexp(f.Bound, f.Bits)*float64(addends) >= 1<<63 {
+	if math.RoundToEven(math.Ldexp(f.Bound, f.Bits))*float64(addends) >= 1<<63 {
 		return fmt.Errorf("%s: %d addends of up to %g with %d bits after the point overflow 64 bits", vector, addends, f.Bound, f.Bits)
 	}
 	return nil

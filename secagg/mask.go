@@ -9,21 +9,23 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// maskBlock is how many bytes of key stream are made at a time: it stays in the first-level cache.
-const maskBlock = 16 << 10
+// maskBlock is how many bytes of key stream are made at a time: the key stream, the zeros it is made
+// of and the vector it is added to stay in the first-level cache.
+const maskBlock = 8 << 10
 
-// masker owns a session's pairwise masks. The mask of the sum with number s between two parties
-// is the AES-256-CTR key stream under a key derived from their pair secret and s; the party with
-// the lower id adds it, the other subtracts it (Bonawitz et al. 2017, section 4.1, without
-// self-masks).
+// masker owns a session's pairwise masks. The mask of a sum between two parties is the AES-256-CTR
+// key stream under a key derived from their pair secret, the ring and the sum's number; the party
+// with the lower id adds it, the other subtracts it (Bonawitz et al. 2017, section 4.1, without
+// self-masks). The number is that of the session's operation, so that two sums of one session
+// never have the same.
 type masker struct {
 	pairs []maskPair
-	next  uint64 // the smallest sum number whose masks were not drawn yet
+	next  uint64 // the smallest number whose masks were not drawn yet
 }
 
-// maskPair is a pair secret and the sign of its masks at this party.
+// maskPair is what a pair secret gives, and the sign of its masks at this party.
 type maskPair struct {
-	secret   *protocol.PairSecret
+	derive   func(label string, n int) ([]byte, error)
 	subtract bool
 }
 
@@ -32,7 +34,7 @@ func newMasker(self int, parties []keys.ID, pair func(i int) *protocol.PairSecre
 	m := &masker{next: 1}
 	for i, id := range parties {
 		if i != self {
-			m.pairs = append(m.pairs, maskPair{secret: pair(i), subtract: parties[self].Compare(id) > 0})
+			m.pairs = append(m.pairs, maskPair{derive: pair(i).Derive, subtract: parties[self].Compare(id) > 0})
 		}
 	}
 	return m
@@ -47,7 +49,7 @@ func (m *masker) draw(sum uint64, ring Ring) (*maskStream, error) {
 	m.next = sum + 1
 	s := &maskStream{ring: ring, streams: make([]cipher.Stream, len(m.pairs)), subtract: make([]bool, len(m.pairs))}
 	for i, p := range m.pairs {
-		key, err := p.secret.Derive(fmt.Sprintf("mask|%s|%d", ring, sum), 32)
+		key, err := p.derive(fmt.Sprintf("mask|%s|%d", ring, sum), 32)
 		if err != nil {
 			return nil, fmt.Errorf("mask of sum %d: %w", sum, err)
 		}

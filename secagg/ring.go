@@ -58,55 +58,6 @@ func (r Ring) Sub(dst, src []byte) {
 	r.subTail(dst[n:], src[n:])
 }
 
-// addLanes adds the lanes of 64-bit words without carries between lanes: low has every bit of a
-// lane set but its highest, whose sum is an exclusive or.
-func addLanes(dst, src []byte, low uint64) {
-	for len(dst) >= 32 && len(src) >= 32 {
-		for i := 0; i < 32; i += 8 {
-			a, b := binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:])
-			binary.LittleEndian.PutUint64(dst[i:], ((a&low)+(b&low))^((a^b)&^low))
-		}
-		dst, src = dst[32:], src[32:]
-	}
-	for len(dst) >= 8 && len(src) >= 8 {
-		a, b := binary.LittleEndian.Uint64(dst), binary.LittleEndian.Uint64(src)
-		binary.LittleEndian.PutUint64(dst, ((a&low)+(b&low))^((a^b)&^low))
-		dst, src = dst[8:], src[8:]
-	}
-}
-
-// subLanes subtracts lane by lane: the borrowed high bit is set first and corrected after.
-func subLanes(dst, src []byte, low uint64) {
-	for len(dst) >= 32 && len(src) >= 32 {
-		for i := 0; i < 32; i += 8 {
-			a, b := binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:])
-			binary.LittleEndian.PutUint64(dst[i:], ((a|^low)-(b&low))^((a^^b)&^low))
-		}
-		dst, src = dst[32:], src[32:]
-	}
-	for len(dst) >= 8 && len(src) >= 8 {
-		a, b := binary.LittleEndian.Uint64(dst), binary.LittleEndian.Uint64(src)
-		binary.LittleEndian.PutUint64(dst, ((a|^low)-(b&low))^((a^^b)&^low))
-		dst, src = dst[8:], src[8:]
-	}
-}
-
-// addWords adds 64-bit words.
-func addWords(dst, src []byte) {
-	for len(dst) >= 8 && len(src) >= 8 {
-		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)+binary.LittleEndian.Uint64(src))
-		dst, src = dst[8:], src[8:]
-	}
-}
-
-// subWords subtracts 64-bit words.
-func subWords(dst, src []byte) {
-	for len(dst) >= 8 && len(src) >= 8 {
-		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)-binary.LittleEndian.Uint64(src))
-		dst, src = dst[8:], src[8:]
-	}
-}
-
 // addTail adds the words behind the last whole 64 bits.
 func (r Ring) addTail(dst, src []byte) {
 	for len(dst) >= 4 && r == Turns32 || len(dst) >= 2 && r == Turns16 {

@@ -18,7 +18,6 @@ type Masked struct {
 	session  *protocol.Session
 	topology protocol.Topology
 	masks    *masker
-	sums     uint64
 }
 
 // NewMasked prepares masked sums over a session along the given topology. Fewer than MinParties
@@ -34,7 +33,7 @@ func NewMasked(session *protocol.Session, ids []keys.ID, topology protocol.Topol
 }
 
 // SumTurns adds vectors of 16-bit turns. At the root v becomes the total; elsewhere it is left
-// as it was.
+// as it was. After an error the root's v is of no use: some of it may have been summed.
 func (m *Masked) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
 	return m.sum(ctx, kind, root, Turns16, len(v),
 		func(first int, chunk []byte) {
@@ -79,8 +78,8 @@ func (m *Masked) SumWords(ctx context.Context, kind string, root int, v []uint64
 		})
 }
 
-// SumFixed adds vectors of real numbers in the encoding f; at the root v becomes the total, exact
-// for the rounded addends. A value that is not finite or beyond the bound is a *RangeError and
+// SumFixed adds vectors of real numbers in the encoding f; at the root v becomes the exact total of
+// the encoded addends, rounded once to a float64. A value that is not finite or beyond the bound is a *RangeError and
 // nothing is sent.
 func (m *Masked) SumFixed(ctx context.Context, kind string, root int, f Fixed, v []float64) error {
 	if err := f.check(kind, m.session.Parties()); err != nil {
@@ -102,8 +101,8 @@ func (m *Masked) SumFixed(ctx context.Context, kind string, root int, f Fixed, v
 // sum runs one masked sum of n words; load and store move words between the caller's vector,
 // from index first on, and a chunk of the wire.
 func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte)) error {
-	m.sums++
-	masks, err := m.masks.draw(m.sums, ring)
+	// Reduce takes the session's next number. The session never gives it out again, whoever sums.
+	masks, err := m.masks.draw(m.session.Operations()+1, ring)
 	if err != nil {
 		return err
 	}

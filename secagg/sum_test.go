@@ -1,186 +1,151 @@
 package secagg
 
 import (
-	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	mrand "math/rand/v2"
-	"sync"
+	"slices"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
-	"github.com/hanse-project/hanse/keys"
+	"pgregory.net/rapid"
+
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// league is a whole federation in one process.
-type league struct {
-	net     *simnet.Network
-	keys    []*keys.PrivateKey
-	parties []protocol.Party
-	ids     []keys.ID
-	room    protocol.Room
+// testChunk is the chunk of sums that are to have many, in bytes.
+const testChunk = 64
+
+// lengths are those at which chunking could go wrong, in words.
+func lengths(r Ring) []int {
+	c := testChunk / r.WordSize()
+	return []int{c + 1, c, c - 1, 3*c + 5, 1, 0}
 }
 
-func newLeague(t testing.TB, q int) *league {
-	t.Helper()
-	l := &league{}
-	for i := range q {
-		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.keys = append(l.keys, k)
-		l.ids = append(l.ids, k.ID())
-		l.parties = append(l.parties, protocol.Party{Name: fmt.Sprintf("p%d", i), ID: k.ID()})
-	}
-	l.net = simnet.New(l.ids)
-	t.Cleanup(l.net.Close)
-	rand.Read(l.room[:])
-	return l
-}
-
-// run opens a session at every party and runs part in it; it returns each party's error.
-func (l *league) run(chunk int, part func(ctx context.Context, s *protocol.Session) error) []error {
-	errs := make([]error, len(l.keys))
-	var wg sync.WaitGroup
-	for i := range l.keys {
-		wg.Go(func() { errs[i] = l.party(i, chunk, part) })
-	}
-	wg.Wait()
-	rand.Read(l.room[:])
-	return errs
-}
-
-func (l *league) party(i, chunk int, part func(ctx context.Context, s *protocol.Session) error) error {
-	ctx := context.Background()
-	var peers []keys.ID
-	for j, id := range l.ids {
-		if j != i {
-			peers = append(peers, id)
-		}
-	}
-	mesh, err := l.net.Transport(l.ids[i]).Open(ctx, l.room, peers)
-	if err != nil {
-		return err
-	}
-	defer mesh.Close()
-	s, err := protocol.NewSession(ctx, mesh, protocol.SessionConfig{
-		Contract: keys.HashOf("test contract"), Number: 1, Parties: l.parties, Key: l.keys[i], Chunk: chunk,
-	})
-	if err != nil {
-		return err
-	}
-	if err := part(ctx, s); err != nil {
-		return err
-	}
-	_, err = s.Exchange(ctx, "done", nil, 0) // nobody leaves while another still sends
-	return err
-}
-
-func must(t testing.TB, errs []error) {
-	t.Helper()
-	for i, err := range errs {
-		if err != nil {
-			t.Fatalf("party %d: %v", i, err)
-		}
-	}
-}
-
+// TestMaskedSumsAreExact sums to every root along every topology in every ring: at every length
+// for few parties, at each length in turn for many.
 func TestMaskedSumsAreExact(t *testing.T) {
-	for q := 3; q <= 9; q++ {
-		for _, topology := range []protocol.Topology{protocol.Tree, protocol.Star, protocol.Ring} {
-			t.Run(fmt.Sprintf("%d parties, %v", q, topology), func(t *testing.T) {
-				testExact(t, q, topology)
-			})
-		}
+	for q := MinParties; q <= 9; q++ {
+		t.Run(fmt.Sprintf("%d parties", q), func(t *testing.T) {
+			l := newLeague(t, q, testChunk)
+			rng := mrand.New(mrand.NewPCG(uint64(q), 1))
+			for _, topology := range topologies {
+				m := l.masked(t, topology)
+				for root := range q {
+					for i, ring := range rings {
+						all := lengths(ring)
+						if q > 4 {
+							all = all[(root+i)%len(all):][:1]
+						}
+						for _, n := range all {
+							checkSum(t, l, m, ring, root, randomVectors(rng, q, n))
+						}
+					}
+				}
+			}
+		})
 	}
 }
 
-// testExact sums random vectors to every root in turn, in all rings, over chunks that do not
-// divide the vectors.
-func testExact(t *testing.T, q int, topology protocol.Topology) {
-	l := newLeague(t, q)
-	const n = 77
-	rng := mrand.New(mrand.NewPCG(uint64(q), uint64(topology)))
-	v16, v32, v64 := make([][]uint16, q), make([][]uint32, q), make([][]uint64, q)
-	var want16 [n]uint16
-	var want32 [n]uint32
-	var want64 [n]uint64
-	for i := range q {
-		for j := range n {
-			r := rng.Uint64()
-			v16[i], v32[i], v64[i] = append(v16[i], uint16(r)), append(v32[i], uint32(r)), append(v64[i], r)
-			want16[j], want32[j], want64[j] = want16[j]+uint16(r), want32[j]+uint32(r), want64[j]+r
+// randomVectors draws a vector of n words for each party.
+func randomVectors(rng *mrand.Rand, q, n int) [][]uint64 {
+	vectors := make([][]uint64, q)
+	for i := range vectors {
+		vectors[i] = make([]uint64, n)
+		for j := range vectors[i] {
+			vectors[i][j] = rng.Uint64()
 		}
 	}
-	must(t, l.run(64, func(ctx context.Context, s *protocol.Session) error {
-		m, err := NewMasked(s, l.ids, topology)
-		if err != nil {
-			return err
-		}
-		for root := range q {
-			a, b, c := append([]uint16(nil), v16[s.Self()]...), append([]uint32(nil), v32[s.Self()]...), append([]uint64(nil), v64[s.Self()]...)
-			if err := m.SumTurns(ctx, "a", root, a); err != nil {
-				return err
-			}
-			if err := m.SumTurns32(ctx, "b", root, b); err != nil {
-				return err
-			}
-			if err := m.SumWords(ctx, "c", root, c); err != nil {
-				return err
-			}
-			if s.Self() == root && (([n]uint16)(a) != want16 || ([n]uint32)(b) != want32 || ([n]uint64)(c) != want64) {
-				return fmt.Errorf("root %d: the total is wrong", root)
-			}
-		}
-		return nil
-	}))
+	return vectors
 }
 
-func TestFixedSum(t *testing.T) {
-	l := newLeague(t, 4)
-	must(t, l.run(0, func(ctx context.Context, s *protocol.Session) error {
-		m, err := NewMasked(s, l.ids, protocol.Tree)
-		if err != nil {
-			return err
+// checkSum sums the parties' vectors, cut to the ring's words, and compares with the plain total.
+func checkSum(t testing.TB, l *league, m []*Masked, ring Ring, root int, vectors [][]uint64) {
+	t.Helper()
+	want := make([]uint64, len(vectors[0]))
+	got := make([][]uint64, len(vectors))
+	for i, v := range vectors {
+		got[i] = make([]uint64, len(v))
+		for j, w := range v {
+			got[i][j] = w & modulus(ring)
+			want[j] = (want[j] + w) & modulus(ring)
 		}
-		v := []float64{0.5 * float64(s.Self()), -3.25, 1e-9}
-		if err := m.SumFixed(ctx, "scores", 2, Fixed{Bits: 36, Bound: 1 << 20}, v); err != nil {
-			return err
+	}
+	own := slices.Clone(got[(root+1)%len(got)])
+	l.must(t, func(i int) error { return sumWords(t.Context(), m[i], ring, root, got[i]) })
+	if !slices.Equal(got[root], want) {
+		t.Errorf("%v, root %d, %d words: the total is %x, want %x", ring, root, len(want), got[root], want)
+	}
+	if !slices.Equal(got[(root+1)%len(got)], own) {
+		t.Errorf("%v, root %d: a vector that is not the root's was changed", ring, root)
+	}
+}
+
+// TestMaskedSumsOfAnything lets rapid look for vectors that are not added exactly.
+func TestMaskedSumsOfAnything(t *testing.T) {
+	leagues := []*league{newLeague(t, 3, testChunk), newLeague(t, 4, testChunk), newLeague(t, 5, testChunk)}
+	rapid.Check(t, func(rt *rapid.T) {
+		l := rapid.SampledFrom(leagues).Draw(rt, "parties")
+		q := len(l.ids)
+		ring := rapid.SampledFrom(rings).Draw(rt, "ring")
+		m := l.masked(t, rapid.SampledFrom(topologies).Draw(rt, "topology"))
+		n := rapid.IntRange(0, 40).Draw(rt, "words")
+		vectors := make([][]uint64, q)
+		for i := range vectors {
+			vectors[i] = rapid.SliceOfN(rapid.Uint64(), n, n).Draw(rt, fmt.Sprintf("vector %d", i))
 		}
-		if s.Self() == 2 && (v[0] != 3 || v[1] != -13 || v[2] < 3.9e-9 || v[2] > 4.1e-9) {
-			return fmt.Errorf("total is %v", v)
-		}
-		return nil
-	}))
+		checkSum(t, l, m, ring, rapid.IntRange(0, q-1).Draw(rt, "root"), vectors)
+	})
+}
+
+func TestNewMaskedRefuses(t *testing.T) {
+	l := newLeague(t, 2, 0)
+	_, err := NewMasked(l.sessions[0], l.ids, protocol.Tree)
+	wantError(t, err, "masked sums need at least 3 parties, this session has 2: the root of a sum of two knows the other's addend")
+	_, err = NewMasked(l.sessions[0], append(l.ids, l.ids[0]), protocol.Tree)
+	wantError(t, err, "masked sums: 3 ids for 2 parties")
+}
+
+func wantError(t testing.TB, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
 }
 
 func TestRingLanes(t *testing.T) {
 	rng := mrand.New(mrand.NewPCG(1, 2))
-	for _, r := range []Ring{Turns16, Turns32, Fixed64} {
-		for words := range 40 {
+	for _, r := range rings {
+		for words := range 80 {
 			a, b := make([]byte, words*r.WordSize()), make([]byte, words*r.WordSize())
 			for i := range a {
 				a[i], b[i] = byte(rng.Uint32()), byte(rng.Uint32())
 			}
-			sum, diff := append([]byte(nil), a...), append([]byte(nil), a...)
-			r.Add(sum, b)
-			r.Sub(diff, b)
-			for w := range words {
-				x, y := word(r, a, w), word(r, b, w)
-				mask := ^uint64(0) >> (64 - 8*r.WordSize())
-				if word(r, sum, w) != (x+y)&mask || word(r, diff, w) != (x-y)&mask {
-					t.Fatalf("%v word %d of %d: %x and %x give %x and %x", r, w, words, x, y, word(r, sum, w), word(r, diff, w))
-				}
-			}
+			checkLanes(t, r, a, b)
 		}
 	}
 }
 
-func word(r Ring, b []byte, i int) uint64 {
-	var w [8]byte
-	copy(w[:], b[i*r.WordSize():(i+1)*r.WordSize()])
-	return binary.LittleEndian.Uint64(w[:])
+// checkLanes compares Add and Sub with arithmetic on single words.
+func checkLanes(t testing.TB, r Ring, a, b []byte) {
+	t.Helper()
+	sum, diff := slices.Clone(a), slices.Clone(a)
+	r.Add(sum, b)
+	r.Sub(diff, b)
+	for w := range len(a) / r.WordSize() {
+		x, y := word(r, a, w), word(r, b, w)
+		if word(r, sum, w) != (x+y)&modulus(r) || word(r, diff, w) != (x-y)&modulus(r) {
+			t.Fatalf("%v word %d of %d bytes: %x and %x give %x and %x", r, w, len(a), x, y, word(r, sum, w), word(r, diff, w))
+		}
+	}
+}
+
+// FuzzRings looks for words that are not added as single words are.
+func FuzzRings(f *testing.F) {
+	f.Add([]byte("\x00\x00\xff\xff\x00\x80\xff\x7f\x01\x00"), []byte("\x00\x00\x01\x00\x00\x80\x01\x00\xff\xff"))
+	f.Add(make([]byte, 200), make([]byte, 200))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		for _, r := range rings {
+			n := min(len(a), len(b)) / r.WordSize() * r.WordSize()
+			checkLanes(t, r, a[:n], b[:n])
+		}
+	})
 }

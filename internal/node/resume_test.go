@@ -23,7 +23,7 @@ func TestKilledPartyResumes(t *testing.T) {
 		parameters string
 	}{
 		{"fixed", 14, "loss = \"logistic\"\nfeatures = 4096\niterations = 15"},
-		{"doubly stochastic", 250, "schedule = \"doubly-stochastic\"\niterations = 110\nbatch = 8\nblock_features = 4\nsigma = 1.0"},
+		{"doubly stochastic", 120, "schedule = \"doubly-stochastic\"\niterations = 110\nbatch = 8\nblock_features = 4\nsigma = 1.0"},
 	} {
 		for victim := range 4 {
 			t.Run(fmt.Sprintf("%s, party %d", c.name, victim), func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestKilledPartyResumes(t *testing.T) {
 func testKilled(t *testing.T, victim, frame int, parameters string) {
 	l := newLeague(t, 4, 400)
 	l.startAll()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+parameters), nil)
 	if err != nil {
@@ -175,7 +175,7 @@ func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
 		}
 	}
 	l.startAll()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 4096"), nil)
 	if err != nil {

@@ -1,0 +1,116 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Limits of a contract. No honest one comes near them.
+const (
+	maxLines   = 1 << 16 // openings, and messages
+	maxCount   = 1 << 50 // rows, columns, values or bytes
+	maxMeaning = 500     // bytes
+)
+
+// The roles of a party.
+const (
+	roleActive  = "active"
+	rolePassive = "passive"
+)
+
+// validate checks everything in a contract that can be checked without a charter: a contract that
+// parses can be shown to a person and counted with.
+func (c *Contract) validate() error {
+	if err := c.checkParties(); err != nil {
+		return err
+	}
+	if len(c.Openings) > maxLines || len(c.Messages) > maxLines {
+		return fmt.Errorf("%d openings and %d messages, at most %d of each are allowed", len(c.Openings), len(c.Messages), maxLines)
+	}
+	for i, o := range c.Openings {
+		if err := o.check(c.Job); err != nil {
+			return fmt.Errorf("opening %d: %w", i+1, err)
+		}
+	}
+	for i, m := range c.Messages {
+		if err := m.check(c.Job); err != nil {
+			return fmt.Errorf("message %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// checkParties holds the facts against the job's parties.
+func (c *Contract) checkParties() error {
+	if len(c.Parties) != len(c.Job.Parties) {
+		return fmt.Errorf("facts of %d parties, the job has %d", len(c.Parties), len(c.Job.Parties))
+	}
+	seen := make(map[keys.ID]string, len(c.Parties))
+	for i, f := range c.Parties {
+		if f.Name != c.Job.Parties[i] {
+			return fmt.Errorf("party %d is %q, the job says %q", i+1, clip(f.Name), c.Job.Parties[i])
+		}
+		if other, ok := seen[f.ID]; ok {
+			return fmt.Errorf("%s and %s have the same id", other, f.Name)
+		}
+		seen[f.ID] = f.Name
+		if err := f.check(); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// check checks what a party says of its data.
+func (f *Facts) check() error {
+	if f.ID.IsZero() {
+		return errors.New("the id is missing")
+	}
+	if f.Role != roleActive && f.Role != rolePassive {
+		return fmt.Errorf("role is %q, want %q or %q", clip(f.Role), roleActive, rolePassive)
+	}
+	if err := checkCount("rows", int64(f.Rows)); err != nil {
+		return err
+	}
+	return checkCount("columns", int64(f.Columns))
+}
+
+// check checks a line of the openings.
+func (o *Opening) check(job *Job) error {
+	if job.Index(o.To) < 0 {
+		return fmt.Errorf("to is %q, want one of the job's parties", clip(o.To))
+	}
+	if err := checkKind(o.Kind); err != nil {
+		return err
+	}
+	if len(o.Meaning) > maxMeaning || strings.ContainsFunc(o.Meaning, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return fmt.Errorf("meaning of %d bytes, want one line of at most %d that prints", len(o.Meaning), maxMeaning)
+	}
+	return checkCount("count", o.Count)
+}
+
+// check checks a line of the messages.
+func (m *Message) check(job *Job) error {
+	if job.Index(m.From) < 0 {
+		return fmt.Errorf("from is %q, want one of the job's parties", clip(m.From))
+	}
+	if err := checkKind(m.Kind); err != nil {
+		return err
+	}
+	if _, err := parseClass(m.Class); err != nil {
+		return err
+	}
+	return checkCount("bytes", m.Bytes)
+}
+
+// checkCount refuses a number that is no count, or so large that sums of it could overflow.
+func checkCount(field string, n int64) error {
+	if n < 0 || n > maxCount {
+		return fmt.Errorf("%s is %d, want 0 to %d", field, n, int64(maxCount))
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package protocol_test
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// draft is what a contract is made of.
+type draft struct {
+	job      *protocol.Job
+	parties  []protocol.Facts
+	openings []protocol.Opening
+	messages []protocol.Message
+}
+
+// newDraft makes an honest contract of three parties.
+func newDraft(t testing.TB, l *league) *draft {
+	t.Helper()
+	job, err := protocol.ParseJob([]byte(goodJob))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &draft{job: job}
+	for i, p := range l.parties {
+		role := "passive"
+		if i == 0 {
+			role = "active"
+		}
+		d.parties = append(d.parties, protocol.Facts{Name: p.Name, ID: p.ID, Role: role, Rows: 1000, Columns: 10 + i, Rowset: keys.HashOf("rows")})
+	}
+	d.openings = []protocol.Opening{{To: "bank", Kind: "angles", Count: 5000, Meaning: "sums of angles – nobody's own"}}
+	d.messages = []protocol.Message{{From: "shop", Kind: "angles", Class: "masked", Bytes: 10000}, {From: "bank", Kind: "width", Class: "control"}}
+	return d
+}
+
+func (d *draft) contract() (*protocol.Contract, error) {
+	return protocol.NewContract(d.job, d.parties, d.openings, d.messages)
+}
+
+func TestContractRoundTrip(t *testing.T) {
+	l := newLeague(t, "bank", "insurer", "shop")
+	c, err := newDraft(t, l).contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range l.keys {
+		c.Sign(k)
+	}
+	again, err := protocol.ParseContract(c.Document.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(again.Parties, c.Parties) || !reflect.DeepEqual(again.Openings, c.Openings) ||
+		!reflect.DeepEqual(again.Messages, c.Messages) || again.Job.Name != c.Job.Name {
+		t.Errorf("the contract reads %+v, want %+v", again, c)
+	}
+	if again.Hash() != c.Hash() || !bytes.Equal(again.Document.Text(), c.Document.Text()) {
+		t.Error("the contract has another hash or text when it is read again")
+	}
+	if err := again.Complete(); err != nil {
+		t.Error(err)
+	}
+	if !reflect.DeepEqual(again.Members(), l.parties) {
+		t.Errorf("the members are %v, want %v", again.Members(), l.parties)
+	}
+}
+
+func TestContractNamesWhoMustSign(t *testing.T) {
+	l := newLeague(t, "bank", "insurer", "shop")
+	c, err := newDraft(t, l).contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, missing := range []string{"bank, insurer, shop", "insurer, shop", "shop"} {
+		want := fmt.Sprintf("the contract of job %q is not in force: %s must still sign it", "credit-risk", missing)
+		if err := c.Complete(); text(err) != want {
+			t.Errorf("error is %v, want %s", err, want)
+		}
+		c.Sign(l.keys[i])
+	}
+	if err := c.Complete(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestContractMessages: what no honest node proposes is refused when it is written and when it is read.
+func TestContractMessages(t *testing.T) {
+	l := newLeague(t, "bank", "insurer", "shop")
+	long := strings.Repeat("m", 501)
+	for _, c := range []struct {
+		change func(d *draft)
+		want   string
+	}{
+		{func(d *draft) { d.parties = d.parties[:2] }, "facts of 2 parties, the job has 3"},
+		{func(d *draft) { d.parties[1].Name = "telco" }, `party 2 is "telco", the job says "insurer"`},
+		{func(d *draft) { d.parties[1].ID = d.parties[0].ID }, "bank and insurer have the same id"},
+		{func(d *draft) { d.parties[1].ID = keys.ID{} }, "insurer: the id is missing"},
+		{func(d *draft) { d.parties[2].Role = "idle" }, `shop: role is "idle", want "active" or "passive"`},
+		{func(d *draft) { d.parties[2].Rows = -1 }, "shop: rows is -1, want 0 to 1125899906842624"},
+		{func(d *draft) { d.parties[2].Rows = 1 << 60 }, "shop: rows is 1152921504606846976, want 0 to 1125899906842624"},
+		{func(d *draft) { d.parties[2].Columns = -5 }, "shop: columns is -5, want 0 to 1125899906842624"},
+		{func(d *draft) { d.openings[0].To = "telco" }, `opening 1: to is "telco", want one of the job's parties`},
+		{func(d *draft) { d.openings[0].Kind = "" }, `opening 1: kind is "", want 1 to 24 characters of a-z, 0-9, "-" and space`},
+		{func(d *draft) { d.openings[0].Count = -1 }, "opening 1: count is -1, want 0 to 1125899906842624"},
+		{func(d *draft) { d.openings[0].Meaning = long }, "opening 1: meaning of 501 bytes, want one line of at most 500 that prints"},
+		{func(d *draft) { d.openings[0].Meaning = "\x1b[2J" }, "opening 1: meaning of 4 bytes, want one line of at most 500 that prints"},
+		{func(d *draft) { d.messages[1].From = "" }, `message 2: from is "", want one of the job's parties`},
+		{func(d *draft) { d.messages[1].Kind = "Width" }, `message 2: kind is "Width", want 1 to 24 characters of a-z, 0-9, "-" and space`},
+		{func(d *draft) { d.messages[1].Class = "secret" }, `message 2: class is "secret", want "control", "masked", "published" or "opening"`},
+		{func(d *draft) { d.messages[1].Bytes = -8 }, "message 2: bytes is -8, want 0 to 1125899906842624"},
+		{func(d *draft) { d.messages = make([]protocol.Message, 1<<16+1) }, "1 openings and 65537 messages, at most 65536 of each are allowed"},
+	} {
+		d := newDraft(t, l)
+		c.change(d)
+		want := `contract of job "credit-risk": ` + c.want
+		if _, err := d.contract(); text(err) != want {
+			t.Errorf("written: error is %v\nwant              %s", err, want)
+		}
+	}
+}
+
+// TestForeignContracts are texts that NewContract does not write.
+func TestForeignContracts(t *testing.T) {
+	l := newLeague(t, "bank", "insurer", "shop")
+	c, err := newDraft(t, l).contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Sign(l.keys[0])
+	signed := string(c.Document.Text())
+	unsigned := string(keys.NewDocument(protocol.DomainContract, c.Body).Text())
+	for _, f := range []struct{ text, from, to, want string }{
+		{unsigned, "hanse-contract-v1", "hanse-contract-v9", `contract: format is "hanse-contract-v9", want "hanse-contract-v1"`},
+		{unsigned, "rows = 1000", "rows = -1", `contract of job "credit-risk": bank: rows is -1, want 0 to 1125899906842624`},
+		{unsigned, "columns = 11", "columns = -1", `contract of job "credit-risk": insurer: columns is -1, want 0 to 1125899906842624`},
+		{unsigned, "bytes = 10000", "bytes = -1", `contract of job "credit-risk": message 1: bytes is -1, want 0 to 1125899906842624`},
+		{unsigned, `name = "shop"`, `name = "telco"`, `contract of job "credit-risk": party 3 is "telco", the job says "shop"`},
+		{unsigned, `sums of`, `\u001b[2J`, `contract of job "credit-risk": opening 1: meaning of 28 bytes, want one line of at most 500 that prints`},
+		{unsigned, `hanse-job-v1`, `hanse-job-v2`, `job "credit-risk": format is "hanse-job-v2", want "hanse-job-v1"`},
+		{signed, "count = 5000", "count = 5", "contract: the signature of " + l.ids[0].Short() +
+			" does not fit the text above it: one of the two was changed, or it was made for another text"},
+	} {
+		changed := strings.Replace(f.text, f.from, f.to, 1)
+		if changed == f.text {
+			t.Errorf("%q is not in the contract", f.from)
+		}
+		if _, err := protocol.ParseContract([]byte(changed)); text(err) != f.want {
+			t.Errorf("error is %v\nwant     %s", err, f.want)
+		}
+	}
+}
+
+// FuzzParseContract: what parses is written back byte for byte, and its parts make a contract.
+func FuzzParseContract(f *testing.F) {
+	l := newLeague(f, "bank", "insurer", "shop")
+	c, err := newDraft(f, l).contract()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(c.Document.Text())
+	c.Sign(l.keys[1])
+	f.Add(c.Document.Text())
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := protocol.ParseContract(text)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(c.Document.Text(), text) {
+			t.Fatalf("a contract that parses is written back otherwise:\n%s", c.Document.Text())
+		}
+		remade, err := protocol.NewContract(c.Job, c.Parties, c.Openings, c.Messages)
+		if err != nil {
+			t.Fatalf("a contract that parses cannot be made: %v", err)
+		}
+		if _, err := protocol.ParseContract(remade.Document.Text()); err != nil {
+			t.Fatalf("a contract made of what parses is refused: %v", err)
+		}
+	})
+}
