@@ -154,6 +154,9 @@ func (o *oversize) Error() string {
 	return fmt.Sprintf("%s announced a frame of %d bytes, the limit is %d", o.peer, o.size, protocol.MaxFrame)
 }
 
+// Unwrap makes the announcement a deviation: another session would meet it again.
+func (o *oversize) Unwrap() error { return protocol.ErrDeviation }
+
 // failure returns what broke the lane before, if anything did.
 func (a *lane) failure(sending bool) error {
 	a.mu.Lock()

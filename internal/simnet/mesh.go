@@ -110,9 +110,21 @@ func (m *mesh) Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte, e
 	return l.accept(e, buf), nil
 }
 
+// oversize is the error about a frame that a peer announced too large; it is a deviation.
+type oversize struct {
+	peer keys.ID
+	size int64
+}
+
+func (o *oversize) Error() string {
+	return fmt.Sprintf("%s announced a frame of %d bytes: at most %d are allowed", o.peer.Short(), o.size, protocol.MaxFrame)
+}
+
+func (o *oversize) Unwrap() error { return protocol.ErrDeviation }
+
 // refuse ends the mesh because a peer announced too long a frame.
 func (m *mesh) refuse(from keys.ID, size int64) error {
-	err := fmt.Errorf("%s announced a frame of %d bytes: at most %d are allowed", from.Short(), size, protocol.MaxFrame)
+	err := &oversize{peer: from, size: size}
 	m.owner.net.mu.Lock()
 	defer m.owner.net.mu.Unlock()
 	m.end(err, reasonClosed)
