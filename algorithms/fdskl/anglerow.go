@@ -2,6 +2,8 @@ package fdskl
 
 import (
 	"math"
+
+	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
 // angleRow is a run of opened angles: turns in Z_{2^16} when they were masked, radians when they
@@ -30,4 +32,15 @@ func (a angleRow) phi(cosines []float64, i int) float64 {
 		return math.Sqrt2 * math.Cos(a.radians[i])
 	}
 	return cosines[a.turns[i]]
+}
+
+// allCosines lists the table's entries.
+func allCosines(table *kernel.Table) []float64 {
+	turns := make([]uint16, 1<<16)
+	for i := range turns {
+		turns[i] = uint16(i)
+	}
+	cosines := make([]float64, len(turns))
+	table.Features64(cosines, turns)
+	return cosines
 }

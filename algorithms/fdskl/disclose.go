@@ -1,6 +1,11 @@
 package fdskl
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
+)
 
 // Opening is a kind of value that a party learns by design, with how many.
 type Opening struct {
@@ -46,10 +51,14 @@ type discloser struct {
 // feature columns of parties[i].
 func DiscloseTraining(p Params, privacy string, parties []string, columns []int, rows int) Disclosure {
 	d := &discloser{params: p, privacy: privacy, parties: parties, columns: columns, rows: int64(rows)}
+	d.target()
 	if p.Sigma == 0 {
 		d.sum("distances", p.Active[0], medianPairs, 8)
 		d.open(p.Active[0], "distances", medianPairs, "distances of sampled pairs of rows, for the kernel width")
+		d.tell("width-known", 8)
+		d.tell("width", 8)
 	}
+	d.tell("resume-point", int64(len(p.Active)+len(parties))*slots*8)
 	if p.Schedule == DoublyStochastic {
 		d.stochastic()
 	} else {
@@ -81,6 +90,20 @@ func (d *discloser) features(k int) int64 {
 	return int64(max(blocks, 0) * d.params.BlockFeatures)
 }
 
+// target lists what all learn of the label's column.
+func (d *discloser) target() {
+	meaning := "the label's name for each class"
+	if d.params.Target == Regression {
+		meaning = "mean and standard deviation of the target"
+	}
+	for _, p := range d.parties {
+		if p != d.params.Active[0] {
+			d.open(p, d.params.targetKind(), 2, meaning)
+		}
+	}
+	d.tell("target", targetLimit)
+}
+
 // fixed lists the openings of the fixed schedule.
 func (d *discloser) fixed() {
 	for k, a := range d.params.Active {
@@ -88,40 +111,66 @@ func (d *discloser) fixed() {
 		d.angles(a, n)
 		d.Memory = max(d.Memory, 2*n)
 	}
-	if len(d.params.Active) == 1 {
-		return
-	}
-	passes := int64(2 * d.params.Iterations) // evaluations at most
-	for _, a := range d.params.Active {
-		d.sum("scores", a, passes*d.rows, 8)
-		d.sum("derivatives", a, passes*d.rows, 8)
-		d.open(a, "scores", passes*d.rows, "the score of every row whose label it owns, once a solver step, at most")
-		d.open(a, "derivatives", passes*d.rows, "the loss derivative of every row, once a solver step, at most: labels follow from it")
-	}
-	d.sum("products", d.params.Active[0], passes*maxProducts*wideDigits, 8)
-	d.sum("objective", d.params.Active[0], passes*wideDigits, 8)
-	for _, p := range d.parties {
-		d.open(p, "products", passes*maxProducts, "inner products of the solver's vectors and the value of the objective, at most")
+	if len(d.params.Active) > 1 {
+		d.joint()
 	}
 }
 
-// maxProducts bounds the inner products of one solver step.
-const maxProducts = 256
+// joint lists the openings of a solution by several active parties.
+func (d *discloser) joint() {
+	evaluations := int64(maxEvaluations(d.params.Iterations))
+	for _, a := range d.params.Active {
+		d.sum("scores", a, evaluations*d.rows, 8)
+		d.sum("derivatives", a, evaluations*d.rows, 8)
+		d.open(a, "scores", evaluations*d.rows, "the score of every row whose label it owns, once a solver step, at most")
+		d.open(a, "derivatives", evaluations*d.rows, "the loss derivative of every row, once a solver step, at most: labels follow from it")
+	}
+	products := evaluations * int64(lbfgs.MaxDots(solverHistory))
+	d.sum("products", d.params.Active[0], products*wideDigits, 8)
+	d.tell("products", products*8)
+	d.sum("objective", d.params.Active[0], evaluations*wideDigits, 8)
+	d.tell("objective", evaluations*8)
+	for _, p := range d.parties {
+		d.open(p, "products", products+evaluations, "inner products of the solver's vectors and the value of the objective, at most")
+		d.open(p, "labelled", d.othersActive(p)*d.rows, "which rows each active party has a label for")
+	}
+	d.tell("labelled", int64(len(d.params.Active))*((d.rows+7)/8))
+}
+
+// othersActive counts the active parties beside p.
+func (d *discloser) othersActive(p string) int64 {
+	n := int64(len(d.params.Active))
+	if slices.Contains(d.params.Active, p) {
+		n--
+	}
+	return n
+}
 
 // stochastic lists the openings of the paper's schedule.
 func (d *discloser) stochastic() {
+	batch := min(int64(d.params.Batch), d.rows)
 	for k, a := range d.params.Active {
-		held := min(d.rows, int64(d.params.Iterations*d.params.Batch)) * d.features(k)
-		n := min(held, int64(d.params.Batch)*int64(d.params.Iterations+1)*d.features(k)/2+d.features(k)*int64(d.params.Batch))
+		n := d.stochasticAngles(k, batch)
 		d.angles(a, n)
 		d.Memory = max(d.Memory, 2*n)
-		scores := int64((d.params.Iterations+len(d.params.Active)-1)/len(d.params.Active)) * int64(d.params.Batch)
-		d.sum("scores", a, scores, 8)
+		scores := d.features(k) / int64(d.params.BlockFeatures) * batch
+		if len(d.params.Active) > 1 {
+			d.sum("scores", a, scores, 8)
+		}
 		d.open(a, "scores", scores, "the running model's score of each row it picked")
 	}
-	for _, p := range d.parties {
-		d.send(p, "batch", classControl, int64(d.params.Iterations*d.params.Batch)*4*int64(len(d.parties)))
+	d.tell("batch", int64(d.params.Iterations)*batch*4)
+}
+
+// stochasticAngles bounds the angles that open to the k-th active party: in every iteration at most
+// those of the batch, over the party's features so far, and in all at most every angle once.
+func (d *discloser) stochasticAngles(k int, batch int64) int64 {
+	actives, r := len(d.params.Active), int64(d.params.BlockFeatures)
+	var n int64
+	for t := range d.params.Iterations {
+		n += batch * r * int64((t+actives-k)/actives)
 	}
+	return min(n, d.rows*d.features(k))
 }
 
 // angles records n angles opened to an active party, by the privacy mode.
@@ -161,6 +210,13 @@ func (d *discloser) sum(kind, to string, n int64, size int64) {
 	}
 }
 
+// tell records a broadcast of bytes: along the tree any party may have to pass it on to all others.
+func (d *discloser) tell(kind string, bytes int64) {
+	for _, p := range d.parties {
+		d.send(p, kind, classControl, bytes*int64(len(d.parties)-1))
+	}
+}
+
 // send adds bytes to a party's budget for a kind of message.
 func (d *discloser) send(from, kind, class string, bytes int64) {
 	for i, s := range d.Sendings {
@@ -174,6 +230,9 @@ func (d *discloser) send(from, kind, class string, bytes int64) {
 
 // open adds values to what a party learns.
 func (d *discloser) open(to, kind string, count int64, meaning string) {
+	if count == 0 {
+		return
+	}
 	for i, o := range d.Openings {
 		if o.To == to && o.Kind == kind {
 			d.Openings[i].Count += count

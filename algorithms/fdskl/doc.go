@@ -11,6 +11,7 @@
 // first, opens each angle once and solves for alpha with the best solver of the loss.
 // Two privacy modes: masked adds angles as turns in Z_{2^16} under one-time masks; published is the
 // paper's Algorithm 3 to the letter, kept for reproduction because it leaks (see the threat model).
+// How far rounding to turns can move a model is derived in stochastic_angles.go.
 //
 // Everything here is one party's straight-line part. It reaches the others through Network alone.
 package fdskl

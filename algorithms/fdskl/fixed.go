@@ -41,9 +41,9 @@ func (t *trainer) newAngles() *angles {
 	return &angles{turns: make([]uint16, t.Rows*count), count: count}
 }
 
-// blockRows is how many rows one block of angles has: about a megabyte of turns.
+// blockRows is how many rows one block of angles has.
 func (t *trainer) blockRows() int {
-	return max(1, min(t.Rows, blockBytes/(2*t.Params.Features)))
+	return max(1, min(t.Rows, t.blockBytes/(2*t.Params.Features)))
 }
 
 // openAll opens every block of rows that no earlier session opened.
@@ -103,7 +103,7 @@ func (t *trainer) resumeAngles(ctx context.Context, held *angles, size int) (int
 			return 0, err
 		}
 	}
-	from, err := t.agreeOnStart(ctx, have, (t.Rows+size-1)/size)
+	from, err := t.smallest(ctx, have, (t.Rows+size-1)/size)
 	if err != nil {
 		return 0, err
 	}

@@ -52,6 +52,9 @@ func (o *joint) agree(ctx context.Context) error {
 		if len(data) != (o.Rows+7)/8 {
 			return fmt.Errorf("labelled: %s sent %d bytes for %d rows", o.Names[o.actives[k]], len(data), o.Rows)
 		}
+		if o.rank != k {
+			o.opened("labelled", o.Rows)
+		}
 		for j := range o.owner {
 			if data[j/8]>>(j%8)&1 == 1 {
 				o.owner[j] = k
@@ -101,6 +104,7 @@ func (o *joint) Evaluate(ctx context.Context, x, grad []float64) (float64, error
 	}
 	total := []float64{value}
 	err = sumScalars(ctx, o.Network, "objective", o.Self, o.leader(), total)
+	o.opened("products", 1)
 	return total[0], err
 }
 
@@ -197,7 +201,9 @@ func (o *joint) gradient(x, derivatives, grad []float64) {
 // Dots sums the parties' inner products and tells all.
 func (o *joint) Dots(ctx context.Context, pairs []lbfgs.Pair) ([]float64, error) {
 	out := dots(pairs)
-	return out, sumScalars(ctx, o.Network, "products", o.Self, o.leader(), out)
+	err := sumScalars(ctx, o.Network, "products", o.Self, o.leader(), out)
+	o.opened("products", len(out))
+	return out, err
 }
 
 // coefficients turns the solution into alpha and, at the leader, the intercept.

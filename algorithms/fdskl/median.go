@@ -3,6 +3,7 @@ package fdskl
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -37,6 +38,9 @@ func (t *trainer) width(ctx context.Context) error {
 		}
 	}
 	t.kernel.Sigma = sigma[0]
+	if err := t.kernel.Validate(); err != nil {
+		return fmt.Errorf("%s's width: %w", t.Names[t.leader()], err)
+	}
 	return t.saveWidth()
 }
 
@@ -45,9 +49,8 @@ func (t *trainer) medianDistance(ctx context.Context) (float64, error) {
 	squares := make([]float64, medianPairs)
 	for k, p := range samplePairs(t.Params.Seed, t.Rows) {
 		for _, part := range t.Parts {
-			squares[k] += squaredDistance(part.Rows, p[0], p[1])
+			squares[k] += onGrid(squaredDistance(part.Rows, p[0], p[1]))
 		}
-		squares[k] = min(squares[k], RealBound)
 	}
 	if err := t.Network.SumReals(ctx, "distances", t.leader(), squares); err != nil {
 		return 0, err
@@ -62,6 +65,12 @@ func (t *trainer) medianDistance(ctx context.Context) (float64, error) {
 		return 1, nil // most rows are equal: any width serves
 	}
 	return median, nil
+}
+
+// onGrid rounds a squared distance to a multiple of 2^-20, at most RealBound: totals of such
+// numbers are exact, so that sigma does not depend on who owns which part.
+func onGrid(v float64) float64 {
+	return min(math.RoundToEven(v*(1<<20))/(1<<20), RealBound)
 }
 
 // samplePairs draws pairs of different rows from the public seed, the same at every party.

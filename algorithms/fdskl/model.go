@@ -1,6 +1,7 @@
 package fdskl
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -26,8 +27,9 @@ type Run struct {
 // anything of another's data: passive parts have phases and a normaliser, active parts also the
 // coefficients of their own features.
 //
-// Evolution: fields are added with new numbers and a zero value that keeps the old meaning; a
-// changed meaning is a new version. Numbers are never used twice.
+// Evolution: fields are added with new numbers, omitempty, and a zero value that keeps the old meaning,
+// so that older parts keep their bytes; a changed meaning is a new version. Numbers are never used
+// twice.
 type Model struct {
 	Version    int                `cbor:"1,keyasint"`
 	Contract   keys.Hash          `cbor:"2,keyasint"` // that trained it
@@ -60,7 +62,8 @@ func (m *Model) Encode() ([]byte, error) {
 	return mode.Marshal(m)
 }
 
-// DecodeModel reads a model part and checks that it is whole and finite.
+// DecodeModel reads a model part and checks that it is whole, finite and in the one encoding that
+// Encode gives.
 func DecodeModel(data []byte) (*Model, error) {
 	if len(data) > maxModel {
 		return nil, fmt.Errorf("model part of %d bytes, at most %d are read", len(data), maxModel)
@@ -69,59 +72,32 @@ func DecodeModel(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	var m Model
-	if err := mode.Unmarshal(data, &m); err != nil {
+	m := new(Model)
+	if err := mode.Unmarshal(data, m); err != nil {
 		return nil, fmt.Errorf("model part: %w", err)
 	}
-	return &m, m.validate()
-}
-
-// validate checks a model part that came from a disk.
-func (m *Model) validate() error {
-	if m.Version != modelVersion {
-		return fmt.Errorf("model part of version %d, this program reads version %d", m.Version, modelVersion)
+	if err := m.validate(); err != nil {
+		return nil, fmt.Errorf("model part: %w", err)
 	}
-	if err := m.Params.Validate(m.Names); err != nil {
-		return fmt.Errorf("model part: %w", err)
+	again, err := m.Encode()
+	if err != nil {
+		return nil, err
 	}
-	if m.Normaliser == nil {
-		return fmt.Errorf("model part: the normaliser is missing")
+	if !bytes.Equal(again, data) {
+		return nil, fmt.Errorf("model part: its bytes are not the ones that this model has")
 	}
-	if err := m.Normaliser.Validate(); err != nil {
-		return fmt.Errorf("model part: %w", err)
-	}
-	if !(m.Sigma > 0) || math.IsInf(m.Sigma, 0) {
-		return fmt.Errorf("model part: sigma is %v, want a positive number", m.Sigma)
-	}
-	count := 0
-	for _, r := range m.Held {
-		if r.First < 0 || r.Count < 1 || r.First+r.Count > m.Params.Features {
-			return fmt.Errorf("model part: features %d+%d of %d", r.First, r.Count, m.Params.Features)
-		}
-		count += r.Count
-	}
-	if count != len(m.Alpha) {
-		return fmt.Errorf("model part: %d coefficients for %d features", len(m.Alpha), count)
-	}
-	for i, a := range m.Alpha {
-		if math.IsNaN(a) || math.IsInf(a, 0) {
-			return fmt.Errorf("model part: coefficient %d is %v", i, a)
-		}
-	}
-	return nil
+	return m, nil
 }
 
 // model starts a model part with what every party knows.
 func (t *trainer) model() *Model {
 	m := &Model{
 		Version: modelVersion, Names: t.Names, Params: t.Params, Privacy: t.Privacy, Sigma: t.kernel.Sigma,
-		Mean: t.target.mean, Scale: t.target.scale, Objective: math.NaN(), TrainError: math.NaN(),
+		Mean: t.target.Mean, Scale: t.target.Scale, Classes: t.target.Classes,
+		Objective: math.NaN(), TrainError: math.NaN(),
 	}
 	if len(t.Parts) == 1 {
 		m.Owner, m.Phase, m.Normaliser = t.Parts[0].Owner, t.Parts[0].Phase, t.Parts[0].Normaliser
-	}
-	if t.Labels != nil {
-		m.Classes = t.Labels.Classes
 	}
 	return m
 }

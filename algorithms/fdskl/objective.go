@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
@@ -53,24 +55,34 @@ func (o *local) Evaluate(_ context.Context, x, grad []float64) (float64, error) 
 	return value + o.Params.Lambda/2*floats.Dot(w, w), nil
 }
 
+// passRows is the number of rows that a pass looks up at once: gonum's matrix-vector kernels work
+// on four, and so read the coefficients and write the gradient once for four rows.
+const passRows = 4
+
 // pass adds rows [lo, hi) to the gradient and returns their part of the mean loss.
 func (o *local) pass(lo, hi int, w []float64, intercept float64, grad []float64) (loss float64) {
 	n := o.held.count
-	phi := make([]float64, n)
-	weight := 1 / float64(o.Rows)
-	for j := lo; j < hi; j++ {
-		y := o.target.values[j]
-		o.cosine.Features64(phi, o.held.row(j))
-		f := floats.Dot(w, phi)/o.root + intercept
-		loss += weight * o.loss.Value(f, y)
-		g := weight * o.loss.Derivative(f, y)
-		if g != 0 {
-			floats.AddScaled(grad[:n], g/o.root, phi)
+	phi := make([]float64, passRows*n)
+	var scores, slopes [passRows]float64
+	for ; lo < hi; lo += passRows {
+		rows := min(passRows, hi-lo)
+		o.cosine.Features64(phi[:rows*n], o.held.turns[lo*n:(lo+rows)*n])
+		block := blas64.General{Rows: rows, Cols: n, Stride: n, Data: phi}
+		blas64.Gemv(blas.NoTrans, 1/o.root, block, vector(w), 0, vector(scores[:rows]))
+		for r, f := range scores[:rows] {
+			y := o.target.values[lo+r]
+			loss += o.loss.Value(f+intercept, y) / float64(o.Rows)
+			g := o.loss.Derivative(f+intercept, y) / float64(o.Rows)
+			slopes[r] = g
 			grad[n] += g
 		}
+		blas64.Gemv(blas.Trans, 1/o.root, block, vector(slopes[:rows]), 1, vector(grad[:n]))
 	}
 	return loss
 }
+
+// vector wraps a slice for gonum.
+func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
 
 // Dots returns inner products of vectors that are all here.
 func (o *local) Dots(_ context.Context, pairs []lbfgs.Pair) ([]float64, error) {

@@ -58,6 +58,8 @@ type Party struct {
 	// Report is called with the party's progress, Opened with what it learned; both may be nil.
 	Report func(Progress)
 	Opened func(kind string, count int64)
+
+	blockBytes int // about the size of a block of angles; tests make it small
 }
 
 // trainer is a Party with what training derives from it.
@@ -66,9 +68,8 @@ type trainer struct {
 	loss    kernel.Loss
 	kernel  kernel.Kernel
 	cosine  *kernel.Table
-	cosines []float64 // sqrt(2) cos by turn, for one angle at a time
-	actives []int     // indices of the active parties
-	rank    int       // this party's position among the actives, -1 for a passive one
+	actives []int // indices of the active parties
+	rank    int   // this party's position among the actives, -1 for a passive one
 	target  target
 	radians []float64 // published: the sum of the parts' phases, once asked for
 }
@@ -76,9 +77,11 @@ type trainer struct {
 // newTrainer checks a party's inputs against the job.
 func newTrainer(p *Party) (*trainer, error) {
 	t := &trainer{Party: p, cosine: kernel.NewTable(), rank: -1}
-	t.cosines = allCosines(t.cosine)
 	if t.Workers == 0 {
 		t.Workers = runtime.GOMAXPROCS(0)
+	}
+	if t.blockBytes == 0 {
+		t.blockBytes = blockBytes
 	}
 	var err error
 	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
@@ -95,59 +98,44 @@ func newTrainer(p *Party) (*trainer, error) {
 			t.rank = k
 		}
 	}
+	return t, t.check()
+}
+
+// check refuses inputs of this party that do not fit together.
+func (t *trainer) check() error {
+	for _, part := range t.Parts {
+		if part.Rows.Rows != t.Rows {
+			return fmt.Errorf("%s has columns of %d rows, want %d", t.Names[t.Self], part.Rows.Rows, t.Rows)
+		}
+	}
 	if t.rank >= 0 {
-		if p.Labels == nil || len(p.Labels.Values) != p.Rows {
-			return nil, fmt.Errorf("%s is active and has no labels for its %d rows", p.Names[p.Self], p.Rows)
-		}
-		t.target = newTarget(p.Params.Target, p.Labels.Values)
+		return t.checkLabels()
 	}
-	return t, nil
+	return nil
 }
 
-// allCosines lists the table's entries.
-func allCosines(table *kernel.Table) []float64 {
-	turns := make([]uint16, 1<<16)
-	for i := range turns {
-		turns[i] = uint16(i)
+// checkLabels refuses labels that cannot be learned from.
+func (t *trainer) checkLabels() error {
+	self := t.Names[t.Self]
+	if t.Labels == nil || len(t.Labels.Values) != t.Rows {
+		return fmt.Errorf("%s is active and has no labels for its %d rows", self, t.Rows)
 	}
-	cosines := make([]float64, len(turns))
-	table.Features64(cosines, turns)
-	return cosines
-}
-
-// target maps labels to what the solver sees: regression targets are standardised.
-type target struct {
-	mean, scale float64
-	values      []float64 // NaN where there is no label
-}
-
-// newTarget standardises a regression target; classes stay -1 and +1.
-func newTarget(kind string, labels []float64) target {
-	t := target{scale: 1, values: labels}
-	if kind != Regression {
-		return t
-	}
-	var n, sum, squares float64
-	for _, y := range labels {
-		if !math.IsNaN(y) {
-			n++
-			sum += y
+	missing := 0
+	for j, y := range t.Labels.Values {
+		switch {
+		case math.IsNaN(y):
+			missing++
+		case math.IsInf(y, 0) || t.Params.Target != Regression && y != 1 && y != -1:
+			return fmt.Errorf("%s: the label of row %d is %v, want -1 or 1 for classes and a finite number for a regression", self, j+1, y)
 		}
 	}
-	t.mean = sum / n
-	for _, y := range labels {
-		if !math.IsNaN(y) {
-			squares += (y - t.mean) * (y - t.mean)
-		}
+	switch {
+	case missing == t.Rows:
+		return fmt.Errorf("%s is active and has no label for any row", self)
+	case missing > 0 && len(t.actives) == 1:
+		return fmt.Errorf("%s has no label for %d of %d rows, and no other party is active", self, missing, t.Rows)
 	}
-	if squares > 0 {
-		t.scale = math.Sqrt(squares / n)
-	}
-	t.values = make([]float64, len(labels))
-	for i, y := range labels {
-		t.values[i] = (y - t.mean) / t.scale
-	}
-	return t
+	return nil
 }
 
 // share returns the features [first, first+count) whose coefficients belong to the k-th active

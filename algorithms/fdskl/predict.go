@@ -2,6 +2,7 @@ package fdskl
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -54,10 +55,14 @@ func NewScorer(s Scoring) (*Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.rank >= 0 && len(m.Alpha) != o.shares[t.rank].count {
+		return nil, fmt.Errorf("the model part of %s has %d coefficients, its features are %d", m.Names[s.Self], len(m.Alpha), o.shares[t.rank].count)
+	}
 	return &Scorer{opener: o, model: m, receiver: s.Receiver}, nil
 }
 
-// Score returns f of the rows at the receiver, and nil elsewhere; see Model.Unit. rows holds this party's parts of the same rows, in the same order everywhere.
+// Score returns f of the rows at the receiver, and nil elsewhere; see Model.Unit. rows holds this
+// party's parts of the same rows, in the same order everywhere.
 func (s *Scorer) Score(ctx context.Context, rows []*kernel.Matrix) ([]float64, error) {
 	n := rows[0].Rows
 	f := make([]float64, n)

@@ -87,7 +87,7 @@ func (t *trainer) lossOf(scores []float64) (loss, wrong float64) {
 		}
 	}
 	if t.Params.Target == Regression {
-		return loss / n, t.target.scale * math.Sqrt(wrong/n)
+		return loss / n, t.target.Scale * math.Sqrt(wrong/n)
 	}
 	return loss / n, wrong / n
 }

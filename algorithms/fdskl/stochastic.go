@@ -22,15 +22,9 @@ type stochastic struct {
 	held     []angleRow // [row]: what this party, when active, holds
 	features []int      // [active]: how many features belong to it so far
 	phases   []uint16
+	cosines  []float64 // sqrt(2) cos by turn, for one angle at a time
 	coeffs   coefficients
 	running  float64 // running mean of the batch loss, for people
-}
-
-// coefficients are the alphas of one active party, kept as scaled * decay: the shrinking of step 6
-// is one multiplication, not a loop.
-type coefficients struct {
-	scaled []float64
-	decay  float64
 }
 
 // doublyStochastic runs the schedule "doubly-stochastic".
@@ -56,7 +50,7 @@ func (t *trainer) doublyStochastic(ctx context.Context) (*Model, error) {
 
 // newStochastic prepares an empty state.
 func (t *trainer) newStochastic() *stochastic {
-	s := &stochastic{trainer: t, coeffs: coefficients{decay: 1}, running: math.NaN(),
+	s := &stochastic{trainer: t, coeffs: coefficients{decay: 1}, running: math.NaN(), cosines: allCosines(t.cosine),
 		features: make([]int, len(t.actives)), held: make([]angleRow, t.Rows)}
 	for range t.actives {
 		var parts []*omega
@@ -72,11 +66,7 @@ func (t *trainer) newStochastic() *stochastic {
 // iterate is one iteration: the leader picks a batch, every active party gets the angles it lacks,
 // the score opens to the leader, and the leader sets its new coefficients.
 func (s *stochastic) iterate(ctx context.Context, n int) error {
-	lead := n % len(s.actives)
-	for _, o := range s.omegas[lead] {
-		o.extend(n*s.Params.BlockFeatures, s.Params.BlockFeatures)
-	}
-	s.features[lead] += s.Params.BlockFeatures
+	lead := s.grow(n)
 	batch, err := s.pickBatch(ctx, n, lead)
 	if err != nil {
 		return err
@@ -94,6 +84,17 @@ func (s *stochastic) iterate(ctx context.Context, n int) error {
 	return nil
 }
 
+// grow draws the block of features of iteration n, which belongs to its leader (step 2), and returns
+// the leader's position among the actives.
+func (s *stochastic) grow(n int) (lead int) {
+	lead = n % len(s.actives)
+	for _, o := range s.omegas[lead] {
+		o.extend(n*s.Params.BlockFeatures, s.Params.BlockFeatures)
+	}
+	s.features[lead] += s.Params.BlockFeatures
+	return lead
+}
+
 // pickBatch draws B of the leader's labelled rows from the public seed and tells their numbers to
 // all (step 1).
 func (s *stochastic) pickBatch(ctx context.Context, n, lead int) ([]int, error) {
@@ -106,6 +107,9 @@ func (s *stochastic) pickBatch(ctx context.Context, n, lead int) ([]int, error) 
 	data, err := s.Network.Broadcast(ctx, "batch", s.actives[lead], data, 4*s.Params.Batch)
 	if err != nil {
 		return nil, err
+	}
+	if len(data)%4 != 0 {
+		return nil, fmt.Errorf("%s sent %d bytes of row numbers, want 4 for each", s.Names[s.actives[lead]], len(data))
 	}
 	batch := make([]int, len(data)/4)
 	seen := make(map[int]bool, len(batch))
@@ -141,78 +145,6 @@ func (s *stochastic) drawBatch(n int) []int {
 	return labelled[:size]
 }
 
-// openBatch opens to the k-th active party the angles of the batch that it does not hold yet
-// (step 3), all in one sum: rows differ in how many features they lack, so the vector is ragged.
-func (s *stochastic) openBatch(ctx context.Context, k int, batch []int) error {
-	features := s.features[k]
-	var ids []int
-	var angles []float64
-	for _, j := range batch {
-		from := s.opened[k][j]
-		row := make([]float64, features-from)
-		for p, o := range s.omegas[k] {
-			o.addTo(row, from, s.Parts[p].Rows, j)
-		}
-		angles = append(angles, row...)
-		for f := from; f < features; f++ {
-			ids = append(ids, s.global(k, f))
-		}
-	}
-	if len(angles) == 0 {
-		return nil
-	}
-	total, err := s.openAngles(ctx, s.actives[k], ids, angles)
-	if err != nil {
-		return err
-	}
-	for _, j := range batch {
-		n := features - s.opened[k][j]
-		s.opened[k][j] = features
-		if s.rank != k {
-			continue
-		}
-		var row angleRow
-		row, total = total.cut(n)
-		s.held[j] = s.held[j].append(row)
-		s.trainer.opened("angles", n)
-	}
-	return nil
-}
-
-// global returns the job-wide number of the k-th active party's feature f.
-func (s *stochastic) global(k, f int) int {
-	r := s.Params.BlockFeatures
-	return (f/r*len(s.actives)+k)*r + f%r
-}
-
-// openAngles opens angles to root by the job's privacy mode. angles holds this party's addends in
-// turns, ids the feature of each. Elsewhere than at the root the result means nothing.
-func (s *stochastic) openAngles(ctx context.Context, root int, ids []int, angles []float64) (angleRow, error) {
-	if s.Privacy == Published {
-		for i := range angles {
-			angles[i] *= 2 * math.Pi
-		}
-		return angleRow{radians: angles}, s.openRadians(ctx, root, ids, angles)
-	}
-	phases := s.ownTurns()
-	turns := make([]uint16, len(angles))
-	for i, a := range angles {
-		turns[i] = toTurns(a) + phases[ids[i]]
-	}
-	return angleRow{turns: turns}, s.Network.SumTurns(ctx, "angles", root, turns)
-}
-
-// ownTurns returns the sum of this party's parts' phases for all features.
-func (s *stochastic) ownTurns() []uint16 {
-	if s.phases == nil {
-		s.phases = make([]uint16, s.Params.Features)
-		for _, part := range s.Parts {
-			addTurns(s.phases, part.Phase.Turns(0, len(s.phases)))
-		}
-	}
-	return s.phases
-}
-
 // scores opens f(x_j) of the batch to the leader (step 4): the sum over the active parties of
 // alpha_i phi_i(x_j).
 func (s *stochastic) scores(ctx context.Context, lead int, batch []int) ([]float64, error) {
@@ -226,8 +158,10 @@ func (s *stochastic) scores(ctx context.Context, lead int, batch []int) ([]float
 			f[b] *= s.coeffs.decay
 		}
 	}
-	if err := s.Network.SumReals(ctx, "scores", s.actives[lead], f); err != nil {
-		return nil, err
+	if len(s.actives) > 1 { // who holds all coefficients needs nobody's part
+		if err := s.Network.SumReals(ctx, "scores", s.actives[lead], f); err != nil {
+			return nil, err
+		}
 	}
 	if s.rank == lead {
 		s.trainer.opened("scores", len(f))
@@ -264,32 +198,4 @@ func (s *stochastic) follow(loss float64) {
 		s.running = loss
 	}
 	s.running += 0.1 * (loss - s.running)
-}
-
-// shrink multiplies every coefficient by factor.
-func (c *coefficients) shrink(factor float64) {
-	c.decay *= factor
-	if c.decay > 1e-100 {
-		return
-	}
-	for i := range c.scaled {
-		c.scaled[i] *= c.decay
-	}
-	c.decay = 1
-}
-
-// add appends new coefficients.
-func (c *coefficients) add(alpha []float64) {
-	for _, a := range alpha {
-		c.scaled = append(c.scaled, a/c.decay)
-	}
-}
-
-// values returns the coefficients themselves.
-func (c *coefficients) values() []float64 {
-	out := make([]float64, len(c.scaled))
-	for i, a := range c.scaled {
-		out[i] = a * c.decay
-	}
-	return out
 }

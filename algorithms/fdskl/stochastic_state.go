@@ -3,7 +3,6 @@ package fdskl
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -18,71 +17,48 @@ type stochasticState struct {
 	Running   float64   `cbor:"4,keyasint"`
 }
 
-// stateName alternates between two files: parties killed at a checkpoint are one apart at most.
-func stateName(iteration int) string {
-	return fmt.Sprintf("iteration-%d", (iteration/stochasticCheckpoint)%2)
-}
-
-// save writes a checkpoint after the given number of iterations.
+// save writes a checkpoint of an active party after the given number of iterations; the others have
+// nothing to keep. The last one may come early; it is numbered like the others, lest it take the slot
+// of its predecessor.
 func (s *stochastic) save(iteration int) error {
+	if s.rank < 0 {
+		return nil
+	}
 	data, err := cbor.Marshal(stochasticState{Iteration: iteration, Scaled: s.coeffs.scaled, Decay: s.coeffs.decay, Running: s.running})
 	if err != nil {
 		return err
 	}
-	return s.Vault.Save(stateName(iteration), data)
-}
-
-// saved returns the checkpoints that this party has.
-func (s *stochastic) saved() (map[int]stochasticState, error) {
-	states := map[int]stochasticState{0: {Decay: 1, Running: math.NaN()}}
-	for _, name := range []string{stateName(0), stateName(stochasticCheckpoint)} {
-		data, err := s.Vault.Load(name)
-		if err != nil {
-			return nil, err
-		}
-		if data == nil {
-			continue
-		}
-		var state stochasticState
-		if err := cbor.Unmarshal(data, &state); err != nil {
-			return nil, fmt.Errorf("checkpoint %s: %w", name, err)
-		}
-		states[state.Iteration] = state
-	}
-	return states, nil
+	n := (iteration + stochasticCheckpoint - 1) / stochasticCheckpoint
+	return s.Vault.Save(slotName("iteration", n), data)
 }
 
 // resume agrees on the newest checkpoint that every active party has, takes it, and returns the
 // iteration to go on with.
 func (s *stochastic) resume(ctx context.Context) (int, error) {
-	states, err := s.saved()
+	states, err := loadSlots(s.Vault, "iteration", func(s *stochasticState) int { return s.Iteration })
 	if err != nil {
 		return 0, err
 	}
-	newest := 0
-	for n := range states {
-		newest = max(newest, n)
-	}
-	from, err := s.agreeOnStart(ctx, newest, s.Params.Iterations)
+	from, err := s.newestCommon(ctx, s.actives, numbers(states), s.Params.Iterations)
 	if err != nil || from == 0 {
 		return 0, err
 	}
 	if s.rank >= 0 {
-		state, ok := states[from]
-		if !ok {
-			return 0, fmt.Errorf("the others go on at iteration %d, of which this party has no checkpoint", from)
-		}
-		s.coeffs = coefficients{scaled: state.Scaled, decay: state.Decay}
-		s.running = state.Running
+		s.coeffs = coefficients{scaled: states[from].Scaled, decay: states[from].Decay}
+		s.running = states[from].Running
 	}
 	for n := range from {
-		lead := n % len(s.actives)
-		for _, o := range s.omegas[lead] {
-			o.extend(n*s.Params.BlockFeatures, s.Params.BlockFeatures)
-		}
-		s.features[lead] += s.Params.BlockFeatures
+		s.grow(n)
 	}
-	return from, nil
+	return from, s.checkResumed(from)
+}
+
+// checkResumed refuses a checkpoint that is not of this job.
+func (s *stochastic) checkResumed(from int) error {
+	if s.rank >= 0 && len(s.coeffs.scaled) != s.features[s.rank] {
+		return fmt.Errorf("the checkpoint of iteration %d has %d coefficients, want %d", from, len(s.coeffs.scaled), s.features[s.rank])
+	}
+	return nil
 }
 
 // model returns the finished model part.

@@ -66,14 +66,14 @@ func sumScalars(ctx context.Context, n Network, kind string, self, root int, v [
 func broadcastReals(ctx context.Context, n Network, kind string, root int, v []float64) error {
 	data := make([]byte, 0, 8*len(v))
 	for _, x := range v {
-		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
+		data = appendReal(data, x)
 	}
 	data, err := n.Broadcast(ctx, kind, root, data, 8*len(v))
 	if err != nil {
 		return err
 	}
 	if len(data) != 8*len(v) {
-		return fmt.Errorf("%s: %d numbers came, want %d", kind, len(data)/8, len(v))
+		return fmt.Errorf("%s: %d bytes came, want %d", kind, len(data), 8*len(v))
 	}
 	for i := range v {
 		x := math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
@@ -83,4 +83,9 @@ func broadcastReals(ctx context.Context, n Network, kind string, root int, v []f
 		v[i] = x
 	}
 	return nil
+}
+
+// appendReal appends a number's eight bytes.
+func appendReal(data []byte, x float64) []byte {
+	return binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
 }

@@ -17,6 +17,7 @@ type Pooled struct {
 	tables []*dataset.Table
 	owners []keys.ID
 	models []*fdskl.Model
+	phase  func(part int) fdskl.PhaseSeed // tests fix the phases
 }
 
 // pooledName is what the pooled party is called.
@@ -25,7 +26,8 @@ const pooledName = "pooled"
 // NewPooled prepares a pooled training of tables, one for each owner; the first holds the label.
 func NewPooled(p fdskl.Params, tables []*dataset.Table, owners []keys.ID) *Pooled {
 	p.Active = []string{pooledName}
-	return &Pooled{params: p, tables: tables, owners: owners}
+	phase := func(int) fdskl.PhaseSeed { return fdskl.NewPhaseSeed() }
+	return &Pooled{params: p, tables: tables, owners: owners, phase: phase}
 }
 
 // Train trains on the tables' rows, which are the same at all, and returns the model with the
@@ -37,6 +39,7 @@ func (p *Pooled) Train(ctx context.Context, dir string, workers int) (*fdskl.Mod
 	}
 	defer v.Close()
 	party := &fdskl.Party{Names: []string{pooledName}, Params: p.params, Privacy: fdskl.Masked, Network: fdskl.Solo{}, Vault: v, Workers: workers}
+	p.models = nil
 	for i, t := range p.tables {
 		prepared, err := PrepareTraining(t, p.params, i == 0)
 		if err != nil {
@@ -45,7 +48,7 @@ func (p *Pooled) Train(ctx context.Context, dir string, workers int) (*fdskl.Mod
 		if i == 0 {
 			party.Labels, party.Rows = prepared.Labels, t.Rows()
 		}
-		party.Parts = append(party.Parts, fdskl.Part{Owner: p.owners[i], Normaliser: prepared.Normaliser, Rows: prepared.Rows, Phase: fdskl.NewPhaseSeed()})
+		party.Parts = append(party.Parts, fdskl.Part{Owner: p.owners[i], Normaliser: prepared.Normaliser, Rows: prepared.Rows, Phase: p.phase(i)})
 		p.models = append(p.models, &fdskl.Model{Columns: prepared.Columns})
 	}
 	m, err := fdskl.Train(ctx, party)

@@ -1,0 +1,131 @@
+package fdskl
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// openings counts what each party learned.
+type openings []map[string]int64
+
+// opened returns a Party.Opened for party i.
+func (o openings) opened(i int) func(string, int64) {
+	o[i] = make(map[string]int64)
+	return func(kind string, n int64) { o[i][kind] += n }
+}
+
+// columnsOf counts the parties' columns.
+func (f *fixture) columnsOf() []int {
+	var n []int
+	for _, c := range f.columns {
+		n = append(n, len(c))
+	}
+	return n
+}
+
+// exact are the kinds of openings whose number is known before the training.
+func exact(f *fixture, kind string) bool {
+	switch kind {
+	case "distances", "target", "labelled":
+		return true
+	case "angles", "scores":
+		return f.params.Schedule == Fixed && len(f.params.Active) == 1 || kind == "angles" && f.params.Schedule == Fixed
+	}
+	return false
+}
+
+// checkOpenings compares what parties learned with what was declared.
+func checkOpenings(t *testing.T, f *fixture, d Disclosure, learned openings, exact func(kind string) bool) {
+	t.Helper()
+	declared := make(map[string]int64)
+	for _, o := range d.Openings {
+		declared[o.To+" "+o.Kind] = o.Count
+		if o.Meaning == "" {
+			t.Errorf("%s of %s means nothing", o.Kind, o.To)
+		}
+	}
+	for i, name := range f.names {
+		for kind, n := range learned[i] {
+			if want := declared[name+" "+kind]; n > want || exact(kind) && n != want {
+				t.Errorf("%s learned %d %s, %d were declared", name, n, kind, want)
+			}
+		}
+		for _, o := range d.Openings {
+			if o.To == name && exact(o.Kind) && learned[i][o.Kind] == 0 {
+				t.Errorf("%s learned no %s, %d were declared", name, o.Kind, o.Count)
+			}
+		}
+	}
+}
+
+// checkSendings compares the payload that left each machine with what was declared.
+func checkSendings(t *testing.T, f *fixture, d Disclosure, sent []map[sendKind]int64) {
+	t.Helper()
+	for i, name := range f.names {
+		budget := make(map[sendKind]int64)
+		for _, s := range d.Sendings {
+			if s.From == name {
+				budget[sendKind{s.Class, s.Kind}] = s.Bytes
+			}
+		}
+		for kind, n := range sent[i] {
+			if kind.kind == "session-key" || kind.kind == "done" { // the session's own
+				continue
+			}
+			if n > budget[kind] {
+				t.Errorf("%s sent %d bytes of %s (%s), %d were declared", name, n, kind.kind, kind.class, budget[kind])
+			}
+		}
+	}
+}
+
+// TestTrainingKeepsToItsDisclosure runs jobs of all kinds and counts.
+func TestTrainingKeepsToItsDisclosure(t *testing.T) {
+	for name, p := range jobs() {
+		for _, privacy := range []string{Masked, Published} {
+			for _, active := range []int{1, 4} {
+				t.Run(fmt.Sprintf("%s, %s, %d active", name, privacy, active), func(t *testing.T) {
+					t.Parallel()
+					f := newFixture(t, 4, 40, active, p)
+					f.privacy = privacy
+					d := DiscloseTraining(f.params, privacy, f.names, f.columnsOf(), f.rows)
+					for _, topology := range []protocol.Topology{protocol.Tree, protocol.Ring} {
+						links, learned := f.federation(t), make(openings, len(f.names))
+						links.topology = topology
+						must(t, links.run(func(ctx context.Context, i int, n Network) error {
+							p := f.party(i, n, newVault())
+							p.Opened = learned.opened(i)
+							_, err := Train(ctx, p)
+							return err
+						}))
+						checkOpenings(t, f, d, learned, func(kind string) bool { return exact(f, kind) })
+						checkSendings(t, f, d, links.sent)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestStochasticAnglesAreBoundedClosely compares the declared number of angles with the real one
+// where every row is picked again and again, and where hardly any is picked twice.
+func TestStochasticAnglesAreBoundedClosely(t *testing.T) {
+	for _, c := range []struct{ rows, batch int }{{10, 8}, {2000, 2}} {
+		f := newFixture(t, 3, c.rows, 1, Params{Schedule: DoublyStochastic, Sigma: 1, Iterations: 20, Batch: c.batch, BlockFeatures: 3})
+		learned := make(openings, 1)
+		p := f.pooled()
+		p.Opened = learned.opened(0)
+		if _, err := Train(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		d := DiscloseTraining(f.params, Masked, f.names, f.columnsOf(), f.rows)
+		for _, o := range d.Openings {
+			if n := learned[0]["angles"]; o.Kind == "angles" && (n > o.Count || n < o.Count*9/10) {
+				t.Errorf("%d rows: %d angles opened, %d declared", c.rows, n, o.Count)
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package fdskl
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg"
+)
+
+// TestMain fails when a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// federation is parties in one process that meet in real sessions over a network in memory.
+type federation struct {
+	names    []string
+	privacy  string
+	topology protocol.Topology
+	net      *simnet.Network
+	keys     []*keys.PrivateKey
+	members  []protocol.Party
+	session  uint32
+	sent     []map[sendKind]int64 // by party: payload bytes of the latest session
+}
+
+// sendKind is a kind of frame, as a disclosure lists it.
+type sendKind struct{ class, kind string }
+
+// newFederation makes keys and links for the named parties.
+func newFederation(t testing.TB, names []string, privacy string) *federation {
+	t.Helper()
+	f := &federation{names: names, privacy: privacy}
+	var ids []keys.ID
+	for _, name := range names {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.keys = append(f.keys, k)
+		f.members = append(f.members, protocol.Party{Name: name, ID: k.ID()})
+		ids = append(ids, k.ID())
+	}
+	f.net = simnet.New(ids)
+	t.Cleanup(f.net.Close)
+	return f
+}
+
+// run opens a session at every party, runs part in it, and returns each party's error.
+func (f *federation) run(part func(ctx context.Context, i int, n Network) error) []error {
+	f.session++
+	f.sent = make([]map[sendKind]int64, len(f.names))
+	errs := make([]error, len(f.names))
+	var wg sync.WaitGroup
+	for i := range f.names {
+		f.sent[i] = make(map[sendKind]int64)
+		wg.Go(func() { errs[i] = f.runParty(i, part) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// runParty is one party's session; whoever fails leaves, so that the others do not wait.
+func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Network) error) error {
+	ctx := context.Background()
+	var peers []keys.ID
+	for j, m := range f.members {
+		if j != i {
+			peers = append(peers, m.ID)
+		}
+	}
+	room := protocol.Room(keys.HashOf("fdskl test room", binary.BigEndian.AppendUint32(nil, f.session)))
+	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, room, peers)
+	if err != nil {
+		return err
+	}
+	defer mesh.Close()
+	s, err := protocol.NewSession(ctx, &countingMesh{mesh, f.sent[i]}, protocol.SessionConfig{
+		Contract: keys.HashOf("fdskl test contract"), Number: f.session, Parties: f.members, Key: f.keys[i], Chunk: 4 << 10,
+	})
+	if err != nil {
+		return err
+	}
+	n, err := f.network(s)
+	if err != nil {
+		return err
+	}
+	if err := part(ctx, i, n); err != nil {
+		return err
+	}
+	_, err = s.Exchange(ctx, "done", nil, 0)
+	return err
+}
+
+// countingMesh counts what a party sends, by the header of each frame.
+type countingMesh struct {
+	protocol.Mesh
+	sent map[sendKind]int64
+}
+
+// Send implements protocol.Mesh.
+func (m *countingMesh) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
+	header, payload := parts[0], parts[1]
+	kind := sendKind{protocol.Class(header[1]).String(), string(header[len(header)-int(header[2]):])}
+	m.sent[kind] += int64(len(payload))
+	return m.Mesh.Send(ctx, to, parts...)
+}
+
+// network views a session by the federation's privacy mode.
+func (f *federation) network(s *protocol.Session) (Network, error) {
+	n := &sessionNetwork{session: s, topology: f.topology}
+	if f.privacy == Published {
+		return n, nil
+	}
+	var ids []keys.ID
+	for _, m := range f.members {
+		ids = append(ids, m.ID)
+	}
+	var err error
+	n.masked, err = secagg.NewMasked(s, ids, f.topology)
+	return n, err
+}
+
+// sessionNetwork is a Network over a session; masked is nil in the published mode.
+type sessionNetwork struct {
+	session  *protocol.Session
+	topology protocol.Topology
+	masked   *secagg.Masked
+}
+
+func (n *sessionNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
+	if n.masked == nil {
+		return errors.New("the published protocol knows no turns")
+	}
+	return n.masked.SumTurns(ctx, kind, root, v)
+}
+
+// realBits is what sums of reals keep behind the point.
+const realBits = 36
+
+func (n *sessionNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
+	if n.masked == nil {
+		return secagg.SumPublished(ctx, n.session, kind, protocol.PlanFor(n.topology, n.session.Parties(), root), v)
+	}
+	return n.masked.SumFixed(ctx, kind, root, secagg.Fixed{Bits: realBits, Bound: RealBound}, v)
+}
+
+func (n *sessionNetwork) SumTree(ctx context.Context, kind string, tree, root, excluded int, v []float64) error {
+	if n.masked != nil {
+		return errors.New("a masked job has no unprotected sums")
+	}
+	t1, t2, err := protocol.PublishedTrees(n.session.Parties(), root, excluded)
+	if err != nil {
+		return err
+	}
+	if tree == 2 {
+		t1 = t2
+	}
+	return secagg.SumPublished(ctx, n.session, kind, t1, v)
+}
+
+func (n *sessionNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+	return n.session.Broadcast(ctx, kind, protocol.ClassControl, root, data, limit)
+}
+
+// errCut is the failure that failingNetwork makes.
+var errCut = errors.New("cut")
+
+// failingNetwork fails at one operation; at 0 it never does.
+type failingNetwork struct {
+	Network
+	at    int
+	count int
+}
+
+// step counts an operation.
+func (n *failingNetwork) step() error {
+	n.count++
+	if n.count == n.at {
+		return errCut
+	}
+	return nil
+}
+
+func (n *failingNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
+	return errors.Join(n.step(), n.unlessCut(func() error { return n.Network.SumTurns(ctx, kind, root, v) }))
+}
+
+func (n *failingNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
+	return errors.Join(n.step(), n.unlessCut(func() error { return n.Network.SumReals(ctx, kind, root, v) }))
+}
+
+func (n *failingNetwork) SumTree(ctx context.Context, kind string, tree, root, excluded int, v []float64) error {
+	return errors.Join(n.step(), n.unlessCut(func() error { return n.Network.SumTree(ctx, kind, tree, root, excluded, v) }))
+}
+
+func (n *failingNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) (out []byte, err error) {
+	err = errors.Join(n.step(), n.unlessCut(func() (err error) {
+		out, err = n.Network.Broadcast(ctx, kind, root, data, limit)
+		return err
+	}))
+	return out, err
+}
+
+// unlessCut does what the network does while it is there.
+func (n *failingNetwork) unlessCut(f func() error) error {
+	if n.at > 0 && n.count >= n.at {
+		return nil
+	}
+	return f()
+}
+
+// must fails the test on a party's error.
+func must(t testing.TB, errs []error) {
+	t.Helper()
+	for i, err := range errs {
+		if err != nil {
+			t.Fatalf("party %d: %v", i, err)
+		}
+	}
+}
+
+// wantError compares an error's whole text.
+func wantError(t testing.TB, err error, want string) {
+	t.Helper()
+	if got := fmt.Sprint(err); got != want {
+		t.Errorf("error is\n\t%s\nwant\n\t%s", got, want)
+	}
+}

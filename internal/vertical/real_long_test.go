@@ -1,0 +1,175 @@
+//go:build long
+
+package vertical
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// realSet is a public data set.
+type realSet struct {
+	files  []string
+	label  string
+	scale  string
+	ignore []string
+}
+
+// realSets are the sets of the figures in docs/performance.md.
+func realSets() map[string]realSet {
+	return map[string]realSet{
+		"a9a":           {files: []string{"a9a.gz", "a9a.t.gz"}, label: "label", scale: "minmax"},
+		"defaultcredit": {files: []string{"defaultcredit.csv.gz"}, label: "default.payment.next.month", scale: "rank"},
+		"phishing":      {files: []string{"phishing.gz"}, label: "label", scale: "minmax"},
+		"ijcnn1":        {files: []string{"ijcnn1.gz"}, label: "label", scale: "minmax"},
+		"w8a":           {files: []string{"w8a.gz"}, label: "label", scale: "minmax"},
+	}
+}
+
+// TestRealErrors trains on three quarters of the real sets, three splits each, and compares the mean
+// test error with that of the same method in plain floating point.
+func TestRealErrors(t *testing.T) {
+	for _, c := range []struct {
+		set           string
+		loss          string
+		features      int
+		sigma, lambda float64
+		want          float64
+	}{
+		{"a9a", "square", 1024, 5.657, 1e-6, .1493},
+		{"a9a", "smooth-hinge", 1024, 5.657, 1e-5, .1485},
+		{"a9a", "smooth-hinge", 2048, 5.657, 1e-5, .1489},
+		{"defaultcredit", "square", 1024, 2.790, 1e-6, .1834},
+		{"defaultcredit", "smooth-hinge", 1024, 2.790, 1e-7, .1837},
+		{"defaultcredit", "smooth-hinge", 2048, 2.790, 1e-7, .1822},
+		{"phishing", "square", 1024, 6.633, 1e-8, .0420},
+		{"phishing", "smooth-hinge", 1024, 6.633, 1e-8, .0369},
+		{"phishing", "smooth-hinge", 2048, 4.643, 1e-8, .0301},
+		{"ijcnn1", "square", 1024, 0.752, 1e-8, .0261},
+		{"ijcnn1", "smooth-hinge", 1024, 0.752, 1e-8, .0181},
+		{"ijcnn1", "smooth-hinge", 2048, 0.376, 1e-6, .0155},
+		{"w8a", "square", 1024, 9.0, 1e-8, .0149},
+		{"w8a", "smooth-hinge", 1024, 9.0, 1e-8, .0124},
+		{"w8a", "smooth-hinge", 2048, 9.0, 1e-9, .0118},
+	} {
+		t.Run(fmt.Sprintf("%s, %s, %d", c.set, c.loss, c.features), func(t *testing.T) {
+			s := realSets()[c.set]
+			table := s.read(t)
+			p := fdskl.Params{Label: s.label, Loss: c.loss, Features: c.features, Sigma: c.sigma, Lambda: c.lambda, Scale: s.scale, Constant: "drop"}
+			mean := 0.0
+			for seed := uint64(1); seed <= splits; seed++ {
+				p.Seed = fmt.Sprint(seed)
+				mean += testError(t, table, p.WithDefaults(), seed) / splits
+			}
+			t.Logf("mean test error %.4f, in plain floating point %.4f", mean, c.want)
+			if math.Abs(mean-c.want) > 0.003 {
+				t.Errorf("mean test error %.4f, want %.4f", mean, c.want)
+			}
+		})
+	}
+}
+
+// splits is how many splits of a set into training and test rows the errors are means of.
+const splits = 3
+
+// read reads a set, or skips the test where it is absent.
+func (s realSet) read(t *testing.T) *dataset.Table {
+	t.Helper()
+	var parts []*dataset.Table
+	for _, name := range s.files {
+		part, err := dataset.Read(realData(t, name), dataset.Options{Label: s.label, Ignore: s.ignore})
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, part)
+	}
+	table, err := dataset.Join(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// realData finds a data set, or skips the test.
+func realData(t *testing.T, name string) string {
+	t.Helper()
+	dir := os.Getenv("HANSE_DATA")
+	if dir == "" {
+		root, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for !exists(filepath.Join(root, "go.mod")) && root != filepath.Dir(root) {
+			root = filepath.Dir(root)
+		}
+		dir = filepath.Join(root, "..", "shared", "data")
+	}
+	path := filepath.Join(dir, name)
+	if !exists(path) {
+		t.Skipf("the data set %s is absent: set HANSE_DATA to its folder", name)
+	}
+	return path
+}
+
+// exists reports whether there is a file.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// testError deals the columns to four owners, trains on pooled rows and returns the test error.
+func testError(t *testing.T, table *dataset.Table, p fdskl.Params, seed uint64) float64 {
+	t.Helper()
+	hands, err := dataset.SplitColumns(table, p.Label, 4, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train, test := dataset.SplitRows(table.Rows(), 0.75, seed)
+	var trainTables, testTables []*dataset.Table
+	var owners []keys.ID
+	for i, hand := range hands {
+		part, err := table.Only(hand...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trainTables, testTables = append(trainTables, part.Select(train)), append(testTables, part.Select(test))
+		owners = append(owners, keys.ID{byte(i)})
+	}
+	pooled := NewPooled(p, trainTables, owners)
+	pooled.phase = func(part int) fdskl.PhaseSeed { return fdskl.PhaseSeed{byte(part), byte(seed)} }
+	before := cpuSeconds(t)
+	m, err := pooled.Train(t.Context(), t.TempDir(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seconds := cpuSeconds(t) - before
+	scores, err := pooled.Score(t.Context(), testTables, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, err := testTables[0].Labels(p.Label, dataset.Classification)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := fdskl.TestError(scores, labels.Values, m)
+	t.Logf("seed %d: test error %.4f, objective %.6g, %d iterations, %.1f CPU seconds", seed, e, m.Objective, m.Iterations, seconds)
+	return e
+}
+
+// cpuSeconds is the processor time that this process has used.
+func cpuSeconds(t *testing.T) float64 {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+}
