@@ -193,3 +193,33 @@ func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
 	l.start(2)
 	l.awaitDone(ctx, contract.Hash())
 }
+
+// TestFullDiskPausesAndGoesOn fills the disk at the active party's checkpoint: the job pauses, says
+// what to do, and goes on once there is space.
+func TestFullDiskPausesAndGoesOn(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("this system has no /dev/full")
+	}
+	l := newLeague(t, 4, 100)
+	l.startAll()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	angles := filepath.Join(l.dirs[0], "node", "jobs", contract.Hash().String(), "angles")
+	if err := os.Symlink("/dev/full", angles); err != nil {
+		t.Fatal(err)
+	}
+	paused := false
+	report, err := l.nodes[0].Launch(ctx, contract.Hash(), func(e Event) {
+		if strings.Contains(e.Text, "no space left on device; free some space") && !paused {
+			paused = true
+			os.Remove(angles)
+		}
+	})
+	if err != nil || !paused || report.Sessions < 2 {
+		t.Errorf("paused is %v, the report is %+v and the error %v", paused, report, err)
+	}
+}

@@ -80,6 +80,9 @@ func (v *Vault) Save(name string, data []byte) (err error) {
 // Append adds a record to a log. The record is safe against the death of the process when it
 // returns, and against a power cut after the next Sync.
 func (v *Vault) Append(name string, record []byte) error {
+	if len(record) == 0 || len(record) > maxRecord {
+		return fmt.Errorf("a record of %d bytes in %s, want 1 to %d", len(record), name, maxRecord)
+	}
 	f, ok := v.logs[name]
 	if !ok {
 		var err error
@@ -134,7 +137,16 @@ func (v *Vault) Records(name string, most int, each func(record []byte) error) (
 		n++
 		good += recordHead + int64(len(record))
 	}
-	return n, f.Truncate(good)
+	return n, cutOff(f, good)
+}
+
+// cutOff drops what stands behind the first size bytes of a log, if anything does.
+func cutOff(f *os.File, size int64) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() <= size {
+		return err
+	}
+	return checkpointError(f.Truncate(size))
 }
 
 // readRecord reads the next whole record, reporting false at the first that is not.
@@ -144,7 +156,7 @@ func readRecord(r io.Reader, buf *[]byte) ([]byte, bool) {
 		return nil, false
 	}
 	size := binary.LittleEndian.Uint32(head[:])
-	if size > maxRecord {
+	if size == 0 || size > maxRecord { // zeros are what a power cut leaves at the end of a file
 		return nil, false
 	}
 	if cap(*buf) < int(size) {
