@@ -83,24 +83,34 @@ func (v *Vault) Append(name string, record []byte) error {
 	if len(record) == 0 || len(record) > maxRecord {
 		return fmt.Errorf("a record of %d bytes in %s, want 1 to %d", len(record), name, maxRecord)
 	}
-	f, ok := v.logs[name]
-	if !ok {
-		var err error
-		if f, err = os.OpenFile(v.Path(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
-			return checkpointError(err)
-		}
-		v.logs[name] = f
+	f, err := v.log(name)
+	if err != nil {
+		return checkpointError(err)
 	}
 	var head [recordHead]byte
 	binary.LittleEndian.PutUint32(head[:], uint32(len(record)))
 	binary.LittleEndian.PutUint32(head[4:], crc32.Checksum(record, castagnoli))
-	if _, err := f.Write(head[:]); err != nil {
-		return checkpointError(err)
+	_, err = f.Write(head[:])
+	if err == nil {
+		_, err = f.Write(record)
 	}
-	if _, err := f.Write(record); err != nil {
-		return checkpointError(err)
+	if err != nil { // the next Append opens the file anew; Records cuts a half record off
+		delete(v.logs, name)
+		return checkpointError(errors.Join(err, f.Close()))
 	}
 	return nil
+}
+
+// log returns the open file of a log.
+func (v *Vault) log(name string) (*os.File, error) {
+	if f, ok := v.logs[name]; ok {
+		return f, nil
+	}
+	f, err := os.OpenFile(v.Path(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err == nil {
+		v.logs[name] = f
+	}
+	return f, err
 }
 
 // Sync makes everything appended to a log safe against a power cut.

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/credit"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/trial"
+)
+
+// Settings of the growth runs. The times do not depend on the kernel's width; giving one saves the
+// search for it.
+const (
+	growthSigma      = "1.5"
+	growthIterations = "50" // of the solver, so that it always has the same work
+	blockFeatures    = 16   // features that an iteration of the doubly stochastic schedule adds
+)
+
+// panelPlan says what one panel measures.
+type panelPlan struct {
+	size  string // what grows
+	fixed string // what does not
+	sizes []int
+	flags func(size int) []string
+	ways  []way
+}
+
+// way is one way to train.
+type way struct {
+	name  string
+	flags func(size int) []string
+}
+
+// planGrowth lays the panels out.
+func planGrowth(c *cli.Context, dir string) ([]panelPlan, error) {
+	for _, name := range []string{"rows", "features", "parties", "iterations"} {
+		sizes := c.IntSlice(name)
+		if len(sizes) < 2 || sizes[0] < 1 || !ascending(sizes) {
+			return nil, fmt.Errorf("--%s is %v, want two positive sizes or more that ascend", name, sizes)
+		}
+	}
+	rows, features := c.Int("base-rows"), c.Int("base-features")
+	table := filepath.Join(dir, "credit.csv")
+	if err := writeCredit(table, people(rows)); err != nil {
+		return nil, err
+	}
+	square, logistic := fixedWay("square loss", "square"), fixedWay("logistic loss, "+growthIterations+" iterations", "logistic")
+	return []panelPlan{
+		{"training rows", fmt.Sprintf("4 parties, %d features", features), c.IntSlice("rows"), func(n int) []string {
+			return withSize(people(n), features)
+		}, []way{square, logistic}},
+		{"random features", fmt.Sprintf("4 parties, %d rows", rows), c.IntSlice("features"), func(d int) []string {
+			return withSize(people(rows), d)
+		}, []way{square, logistic}},
+		{"parties", fmt.Sprintf("%d rows, %d features", rows, features), c.IntSlice("parties"), func(q int) []string {
+			return []string{"--data", table, "--label", credit.Label, "--parties", fmt.Sprint(q), "--features", fmt.Sprint(features)}
+		}, []way{square, logistic}},
+		{"iterations T", fmt.Sprintf("4 parties, %d rows, %d T features", c.Int("schedule-rows"), blockFeatures), c.IntSlice("iterations"), func(t int) []string {
+			return withSize(people(c.Int("schedule-rows")), blockFeatures*t)
+		}, []way{stochasticWay(), fixedWay("fixed", "logistic")}},
+	}, nil
+}
+
+// ascending reports whether each size is larger than the one before.
+func ascending(sizes []int) bool {
+	for i := range len(sizes) - 1 {
+		if sizes[i+1] <= sizes[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// withSize returns the flags for generated data of a size.
+func withSize(people, features int) []string {
+	return []string{"--people", fmt.Sprint(people), "--features", fmt.Sprint(features)}
+}
+
+// fixedWay trains by the fixed schedule.
+func fixedWay(name, loss string) way {
+	return way{name, func(int) []string {
+		return []string{"--schedule", fdskl.Fixed, "--loss", loss, "--sigma", growthSigma, "--iterations", growthIterations}
+	}}
+}
+
+// stochasticWay trains by the paper's schedule with as many iterations as the size says.
+func stochasticWay() way {
+	return way{fdskl.DoublyStochastic, func(t int) []string {
+		return []string{"--schedule", fdskl.DoublyStochastic, "--loss", "logistic", "--sigma", growthSigma, "--iterations", fmt.Sprint(t)}
+	}}
+}
+
+// people returns how many people give so many training rows.
+func people(rows int) int { return int(math.Round(float64(rows) / trial.TrainShare)) }
+
+// writeCredit writes the four firms' columns as one table, to be dealt to any number of parties.
+func writeCredit(path string, people int) (err error) {
+	d := trial.Credit(people*4/3, 1) // of which three quarters are in Train
+	whole := *d.Train[0]
+	whole.Columns = append([]dataset.Column(nil), whole.Columns...)
+	for i, t := range d.Train[1:] {
+		for _, c := range t.Columns {
+			c.Name = d.Names[i+1] + "_" + c.Name
+			whole.Columns = append(whole.Columns, c)
+		}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}()
+	return whole.WriteCSV(f)
+}
+
+// exponent fits figure = a size^b by least squares of the logarithms and returns b.
+func exponent(points []point, figure func(point) float64) float64 {
+	n := float64(len(points))
+	var x, y, xx, xy float64
+	for _, p := range points {
+		u, v := math.Log(p.Size), math.Log(figure(p))
+		x, y, xx, xy = x+u/n, y+v/n, xx+u*u/n, xy+u*v/n
+	}
+	return (xy - x*y) / (xx - x*x)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test binary stand for hanselab where it starts itself as a worker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == linkWorkerName {
+		os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// lab runs hanselab, which must succeed, and decodes what it prints.
+func lab(t *testing.T, result any, args ...string) {
+	t.Helper()
+	var out, said bytes.Buffer
+	if code := run(t.Context(), append([]string{"hanselab"}, args...), nil, &out, &said); code != 0 {
+		t.Fatalf("hanselab %s: exit code %d\n%s", strings.Join(args, " "), code, said.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), result); err != nil {
+		t.Fatalf("%v in %s", err, out.String())
+	}
+}
+
+// writeTinySet writes a set in LIBSVM format, gzipped, in the place of a real one.
+func writeTinySet(t *testing.T, path string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	for range 120 {
+		x, label := make([]any, 6), 0
+		for i := range x {
+			x[i] = rng.IntN(2)
+		}
+		if x[0] == x[1] {
+			label = 1
+		}
+		fmt.Fprintf(w, "%d 1:%d 2:%d 3:%d 4:%d 5:%d 6:%d\n", append([]any{label}, x...)...)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkFigure reads back a figure in both formats.
+func checkFigure(t *testing.T, folder, name string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(folder, name+".png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := png.Decode(f); err != nil {
+		t.Errorf("%s.png: %v", name, err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, name+".svg"))
+	if err != nil || !bytes.Contains(text, []byte("seconds")) {
+		t.Errorf("%s.svg does not say what it measures (%v)", name, err)
+	}
+}
+
+func TestFDSKLAndGrowth(t *testing.T) {
+	dir := t.TempDir()
+	p, err := findProgram(t.Context(), "", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("fdskl", func(t *testing.T) {
+		writeTinySet(t, filepath.Join(dir, "phishing.gz"))
+		var r fdsklReport
+		lab(t, &r, "fdskl", "--data", dir, "--sets", "phishing", "--seeds", "2", "--hanse", p.path, "--plot", dir, "--json")
+		if len(r.Sets) != 1 {
+			t.Fatalf("%d sets, want 1", len(r.Sets))
+		}
+		s := r.Sets[0]
+		if s.Rows != 90 || s.Features != 2048 || s.SVM != nil || s.Error.Mean > 0.2 {
+			t.Errorf("got %+v", s)
+		}
+		if least := int64(90 * 2048 * 2); s.PassiveBytes < least || s.Seconds <= 0 || s.Ratio <= 0 {
+			t.Errorf("got %+v, want at least %d bytes sent and positive times", s, least)
+		}
+		checkFigure(t, dir, "fdskl")
+	})
+	t.Run("growth", func(t *testing.T) {
+		var r growthReport
+		lab(t, &r, "growth", "--rows", "60,120", "--features", "16,32", "--parties", "3,4", "--iterations", "2,4", "--base-rows", "60",
+			"--base-features", "16", "--schedule-rows", "60", "--repeat", "1", "--hanse", p.path, "--plot", dir, "--json")
+		if len(r.Panels) != 4 {
+			t.Fatalf("%d panels, want 4", len(r.Panels))
+		}
+		for _, p := range r.Panels {
+			if len(p.Curves) != 2 || len(p.Curves[0].Points) != 2 || p.Curves[1].Points[1].Seconds <= 0 {
+				t.Errorf("got %+v", p)
+			}
+		}
+		checkFigure(t, dir, "growth")
+	})
+}
+
+func TestLink(t *testing.T) {
+	var r linkReport
+	lab(t, &r, "link", "--bytes", "3000000", "--repeat", "1", "--json")
+	if len(r.Shapes) != 3 {
+		t.Fatalf("%d shapes, want 3", len(r.Shapes))
+	}
+	for _, s := range r.Shapes {
+		if s.MaskedSeconds <= 0 || s.BareSeconds <= 0 || s.Ratio <= 0 {
+			t.Errorf("got %+v", s)
+		}
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	empty := t.TempDir()
+	for _, c := range []struct{ args, want string }{
+		{"fdskl --data " + empty + " --sets a9a,adult", `there is no set "adult"; there are a9a, defaultcredit, phishing, w8a, ijcnn1`},
+		{"fdskl --data " + empty + " --seeds 0", "--seeds is 0, want at least 1"},
+		{"growth --repeat 0", "--repeat is 0, want at least 1"},
+		{"growth --hanse hanse --rows 5", "--rows is [5], want two positive sizes or more that ascend"},
+		{"growth --hanse hanse --features 64,32", "--features is [64 32], want two positive sizes or more that ascend"},
+		{"link --bytes 7", "--bytes must be even and --repeat at least 1"},
+		{"link --bytes 8 --topology mesh", `topology is "mesh", want "tree", "star" or "ring"`},
+	} {
+		var out, said bytes.Buffer
+		code := run(t.Context(), strings.Fields("hanselab "+c.args), nil, &out, &said)
+		if code != 1 || said.String() != "hanselab: "+c.want+"\n" {
+			t.Errorf("hanselab %s: code %d, says %q, want %q", c.args, code, said.String(), c.want)
+		}
+	}
+}
