@@ -37,14 +37,10 @@ func NewMasked(session *protocol.Session, ids []keys.ID, topology protocol.Topol
 func (m *Masked) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
 	return m.sum(ctx, kind, root, Turns16, len(v),
 		func(first int, chunk []byte) {
-			for i, w := range v[first : first+len(chunk)/2] {
-				binary.LittleEndian.PutUint16(chunk[2*i:], w)
-			}
+			packTurns(chunk, v[first:first+len(chunk)/2])
 		},
 		func(first int, chunk []byte) {
-			for i := range len(chunk) / 2 {
-				v[first+i] = binary.LittleEndian.Uint16(chunk[2*i:])
-			}
+			unpackTurns(v[first:first+len(chunk)/2], chunk)
 		})
 }
 
@@ -123,4 +119,28 @@ func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n in
 			return nil
 		},
 	})
+}
+
+// packTurns writes turns as little-endian words, four at a time.
+func packTurns(dst []byte, turns []uint16) {
+	for len(turns) >= 4 && len(dst) >= 8 {
+		w := uint64(turns[0]) | uint64(turns[1])<<16 | uint64(turns[2])<<32 | uint64(turns[3])<<48
+		binary.LittleEndian.PutUint64(dst, w)
+		turns, dst = turns[4:], dst[8:]
+	}
+	for i, t := range turns {
+		binary.LittleEndian.PutUint16(dst[2*i:], t)
+	}
+}
+
+// unpackTurns reads what packTurns wrote.
+func unpackTurns(turns []uint16, src []byte) {
+	for len(turns) >= 4 && len(src) >= 8 {
+		w := binary.LittleEndian.Uint64(src)
+		turns[0], turns[1], turns[2], turns[3] = uint16(w), uint16(w>>16), uint16(w>>32), uint16(w>>48)
+		turns, src = turns[4:], src[8:]
+	}
+	for i := range turns {
+		turns[i] = binary.LittleEndian.Uint16(src[2*i:])
+	}
 }
