@@ -21,9 +21,25 @@ func Summary(c *protocol.Contract, party string) string {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\n", f.Name, f.Role, f.Rows, f.Columns)
 	}
 	w.Flush()
+	writeMemory(&b, c)
 	writeEgress(&b, c, party)
 	writeOpenings(&b, c)
 	return b.String()
+}
+
+// writeMemory says what a training keeps in memory: two bytes for each angle where they open, a
+// block of rows and a chunk elsewhere.
+func writeMemory(b *strings.Builder, c *protocol.Contract) {
+	if c.Job.Task != protocol.TaskTrain {
+		return
+	}
+	fmt.Fprintf(b, "\nmemory beside the table:")
+	for _, o := range c.Openings {
+		if o.Kind == "angles" {
+			fmt.Fprintf(b, " %s %s,", o.To, Size(2*o.Count))
+		}
+	}
+	fmt.Fprintf(b, " the others a few megabytes\n")
 }
 
 // writeEgress lists what leaves the party's machine.

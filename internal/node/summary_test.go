@@ -1,0 +1,52 @@
+package node
+
+import (
+	"testing"
+)
+
+func TestSummary(t *testing.T) {
+	l := newLeague(t, 4, 600)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 256\nsigma = 1.0"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
+privacy masked, sums along a tree, 600 rows
+
+party     role     rows  columns
+bank      active   600   1
+insurer   passive  600   1
+telco     passive  600   1
+retailer  passive  600   1
+
+memory beside the table: bank 307.2 kB, the others a few megabytes
+
+what leaves telco's machine, at most
+  target        3072 B    row numbers and the like
+  resume-point  240 B     row numbers and the like
+  angles        307.2 kB  under one-time masks: uniform noise to whoever receives it
+
+who learns what
+  bank: 153600 angles
+      about 256 angles a row against 3 columns of the other parties: enough to rebuild the
+      differences of all their rows, and with min-max scaling the rows themselves
+  insurer: 2 class names
+      the label's name for each class
+  telco: 2 class names
+      the label's name for each class
+  retailer: 2 class names
+      the label's name for each class
+`
+	if got := Summary(c, "telco"); got != want {
+		t.Errorf("summary is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 9999: "9999 B", 10_000: "10.0 kB", 75_022_336: "75.0 MB", 12_345_678_901: "12.3 GB"} {
+		if got := Size(n); got != want {
+			t.Errorf("%d bytes are %q, want %q", n, got, want)
+		}
+	}
+}
