@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/BurntSushi/toml"
@@ -61,88 +60,6 @@ A job file:
 			return propose(c, text)
 		}),
 	}
-}
-
-// predictCommand scores rows with a trained model.
-func predictCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "predict",
-		Usage: "score new rows together with the parties that trained the model",
-		Description: `Every party must hold the rows in a table of the same name, started with
-hanse node --data NAME=FILE. The scores open to this node alone.
-
-   hanse predict --model credit --table test --dir bank-node --out scores.csv
-
-With --serve it reads ids from standard input, one a line, and answers each at once,
-until the input ends:
-
-   echo P000123 | hanse predict --serve --yes --model credit --table live --dir bank-node`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "model", Required: true, Usage: "the training: its job's `NAME`, or the first digits of its contract's hash"},
-			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
-			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
-			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
-			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard output)"},
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
-			dirFlag(),
-		},
-		Action: predict,
-	}
-}
-
-// predict builds a predict job for a trained model and proposes it.
-func predict(c *cli.Context) error {
-	client, err := node.NewClient(c.String("dir"))
-	if err != nil {
-		return err
-	}
-	model, err := trainedJob(c, client, c.String("model"))
-	if err != nil {
-		return err
-	}
-	job := protocol.Job{
-		Format: "hanse-job-v1", Name: model.Name + "-scores", Algorithm: "fdskl", Task: protocol.TaskPredict, Parties: model.Parties,
-		Privacy: model.Privacy, Topology: model.Topology, Table: c.String("table"), Model: model.Contract, OpenTo: c.String("open-to"),
-	}
-	if job.OpenTo == "" {
-		job.OpenTo = model.Self
-	}
-	if c.Bool("serve") {
-		job.Name, job.Requests = model.Name+"-live", c.Int("requests")
-	}
-	text, err := job.Text()
-	if err != nil {
-		return err
-	}
-	if c.Bool("serve") {
-		return serveScores(c, client, text)
-	}
-	return propose(c, text)
-}
-
-// trainedJob finds a finished training by its name or the start of its contract's hash.
-func trainedJob(c *cli.Context, client *node.Client, prefix string) (*node.JobInfo, error) {
-	jobs, err := client.Jobs(c.Context)
-	if err != nil {
-		return nil, err
-	}
-	var found []node.JobInfo
-	for _, j := range jobs {
-		if j.Task == protocol.TaskTrain && (j.Name == prefix || len(prefix) >= 4 && strings.HasPrefix(j.Contract, prefix)) {
-			found = append(found, j)
-		}
-	}
-	switch {
-	case len(found) == 0:
-		return nil, fmt.Errorf("the node in %s has no training %q; hanse jobs --dir %s lists them", c.String("dir"), prefix, c.String("dir"))
-	case len(found) > 1:
-		return nil, fmt.Errorf("%q fits %d trainings; give the first digits of the contract's hash, hanse jobs lists them", prefix, len(found))
-	case found[0].State != node.StateDone:
-		return nil, fmt.Errorf("training %s is %s, not done", found[0].Contract[:8], found[0].State)
-	}
-	return &found[0], nil
 }
 
 // propose prepares a job at the node, asks the owner, launches it and prints the outcome.
@@ -236,79 +153,6 @@ func deliverScores(c *cli.Context, path string) error {
 		fmt.Fprintf(c.App.ErrWriter, "wrote %s (%s)\n", out, node.Size(n))
 	}
 	return err
-}
-
-// jobsCommand lists the node's jobs.
-func jobsCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "jobs",
-		Usage: "list this node's jobs",
-		Description: `   hanse jobs --dir bank-node
-   hanse jobs --dir bank-node --show 3f9a     # what it opens and what leaves this machine`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "show", Usage: "show one job whole, by the first digits of its contract's `HASH`"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON array on standard output"},
-			dirFlag(),
-		},
-		Action: func(c *cli.Context) error {
-			client, err := node.NewClient(c.String("dir"))
-			if err != nil {
-				return err
-			}
-			jobs, err := client.Jobs(c.Context)
-			if err != nil {
-				return err
-			}
-			return listJobs(c, jobs)
-		},
-	}
-}
-
-// listJobs prints jobs as a table, one whole, or as JSON.
-func listJobs(c *cli.Context, jobs []node.JobInfo) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(jobs)
-	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	if c.String("show") == "" {
-		fmt.Fprintln(w, "contract\tjob\ttask\tproposer\tstate\t")
-	}
-	for _, j := range jobs {
-		switch {
-		case c.String("show") == "":
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", j.Contract[:8], j.Name, j.Task, j.Proposer, j.State, j.Reason)
-		case strings.HasPrefix(j.Contract, c.String("show")):
-			fmt.Fprint(c.App.Writer, j.Summary)
-		}
-	}
-	return w.Flush()
-}
-
-// approveCommand is a person's consent.
-func approveCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "approve",
-		Usage:     "consent to a proposed job, or refuse it",
-		ArgsUsage: "JOB",
-		Description: `   hanse jobs --dir telco-node
-   hanse approve credit --dir telco-node
-   hanse approve 3f9a --dir telco-node --refuse --reason "not before the audit"`,
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "refuse", Usage: "refuse the job"},
-			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the proposer is told"},
-			dirFlag(),
-		},
-		Action: anyOrder(func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return usagef("give one job's name or the first digits of its contract: hanse approve JOB; hanse jobs lists them")
-			}
-			client, err := node.NewClient(c.String("dir"))
-			if err != nil {
-				return err
-			}
-			return client.Decide(c.Context, c.Args().First(), !c.Bool("refuse"), c.String("reason"))
-		}),
-	}
 }
 
 // jobText renders a training job.

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/internal/node"
+)
+
+// jobsCommand lists the node's jobs.
+func jobsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "jobs",
+		Usage: "list this node's jobs",
+		Description: `   hanse jobs --dir bank-node
+   hanse jobs --dir bank-node --show 3f9a     # what it opens and what leaves this machine`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "show", Usage: "show one job whole, by the first digits of its contract's `HASH`"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON array on standard output"},
+			dirFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			client, err := node.NewClient(c.String("dir"))
+			if err != nil {
+				return err
+			}
+			jobs, err := client.Jobs(c.Context)
+			if err != nil {
+				return err
+			}
+			return listJobs(c, jobs)
+		},
+	}
+}
+
+// listJobs prints jobs as a table, one whole, or as JSON.
+func listJobs(c *cli.Context, jobs []node.JobInfo) error {
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(jobs)
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	if c.String("show") == "" {
+		fmt.Fprintln(w, "contract\tjob\ttask\tproposer\tstate\t")
+	}
+	for _, j := range jobs {
+		switch {
+		case c.String("show") == "":
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", j.Contract[:8], j.Name, j.Task, j.Proposer, j.State, j.Reason)
+		case strings.HasPrefix(j.Contract, c.String("show")):
+			fmt.Fprint(c.App.Writer, j.Summary)
+		}
+	}
+	return w.Flush()
+}
+
+// approveCommand is a person's consent.
+func approveCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "approve",
+		Usage:     "consent to a proposed job, or refuse it",
+		ArgsUsage: "JOB",
+		Description: `   hanse jobs --dir telco-node
+   hanse approve credit --dir telco-node
+   hanse approve 3f9a --dir telco-node --refuse --reason "not before the audit"`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "refuse", Usage: "refuse the job"},
+			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the proposer is told"},
+			dirFlag(),
+		},
+		Action: anyOrder(func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return usagef("give one job's name or the first digits of its contract: hanse approve JOB; hanse jobs lists them")
+			}
+			client, err := node.NewClient(c.String("dir"))
+			if err != nil {
+				return err
+			}
+			return client.Decide(c.Context, c.Args().First(), !c.Bool("refuse"), c.String("reason"))
+		}),
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// predictCommand scores rows with a trained model.
+func predictCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "predict",
+		Usage: "score new rows together with the parties that trained the model",
+		Description: `Every party must hold the rows in a table of the same name, started with
+hanse node --data NAME=FILE. The scores open to this node alone.
+
+   hanse predict --model credit --table test --dir bank-node --out scores.csv
+
+With --serve it reads ids from standard input, one a line, and answers each at once,
+until the input ends:
+
+   echo P000123 | hanse predict --serve --yes --model credit --table live --dir bank-node`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "model", Required: true, Usage: "the training: its job's `NAME`, or the first digits of its contract's hash"},
+			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
+			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
+			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
+			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard output)"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
+			dirFlag(),
+		},
+		Action: predict,
+	}
+}
+
+// predict builds a predict job for a trained model and proposes it.
+func predict(c *cli.Context) error {
+	client, err := node.NewClient(c.String("dir"))
+	if err != nil {
+		return err
+	}
+	model, err := trainedJob(c, client, c.String("model"))
+	if err != nil {
+		return err
+	}
+	job := protocol.Job{
+		Format: "hanse-job-v1", Name: model.Name + "-scores", Algorithm: "fdskl", Task: protocol.TaskPredict, Parties: model.Parties,
+		Privacy: model.Privacy, Topology: model.Topology, Table: c.String("table"), Model: model.Contract, OpenTo: c.String("open-to"),
+	}
+	if job.OpenTo == "" {
+		job.OpenTo = model.Self
+	}
+	if c.Bool("serve") {
+		job.Name, job.Requests = model.Name+"-live", c.Int("requests")
+	}
+	text, err := job.Text()
+	if err != nil {
+		return err
+	}
+	if c.Bool("serve") {
+		return serveScores(c, client, text)
+	}
+	return propose(c, text)
+}
+
+// trainedJob finds a finished training by its name or the start of its contract's hash.
+func trainedJob(c *cli.Context, client *node.Client, prefix string) (*node.JobInfo, error) {
+	jobs, err := client.Jobs(c.Context)
+	if err != nil {
+		return nil, err
+	}
+	var found []node.JobInfo
+	for _, j := range jobs {
+		if j.Task == protocol.TaskTrain && (j.Name == prefix || len(prefix) >= 4 && strings.HasPrefix(j.Contract, prefix)) {
+			found = append(found, j)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("the node in %s has no training %q; hanse jobs --dir %s lists them", c.String("dir"), prefix, c.String("dir"))
+	case len(found) > 1:
+		return nil, fmt.Errorf("%q fits %d trainings; give the first digits of the contract's hash, hanse jobs lists them", prefix, len(found))
+	case found[0].State != node.StateDone:
+		return nil, fmt.Errorf("training %s is %s, not done", found[0].Contract[:8], found[0].State)
+	}
+	return &found[0], nil
+}
