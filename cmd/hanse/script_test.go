@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hanse-project/hanse/internal/trial"
 )
 
 // TestMain lets the test binary be the program, under the name hanse.
@@ -42,13 +43,12 @@ func TestScripts(t *testing.T) {
 
 // setPorts gives a scenario free ports.
 func setPorts(env *testscript.Env) error {
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		env.Setenv("PORT"+strconv.Itoa(i+1), strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	free, err := trial.FreePorts(ports)
+	if err != nil {
+		return err
+	}
+	for i, port := range free {
+		env.Setenv("PORT"+strconv.Itoa(i+1), strconv.Itoa(port))
 	}
 	return nil
 }

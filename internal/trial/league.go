@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func Found(dir string, names []string, minPrivacy string) (*League, error) {
 	c := keys.Charter{Name: "trial", Version: 1, Created: time.Now()}
 	c.Rules.MinPrivacy = minPrivacy
 	c.Rules.Discovery = []string{"addresses"}
-	ports, err := freePorts(len(names))
+	ports, err := FreePorts(len(names))
 	if err != nil {
 		return nil, err
 	}
@@ -94,16 +95,27 @@ func (l *League) NodeArgs(name string, workers int) []string {
 		"--policy", l.Path(name, "policy.toml"), "--dir", l.Path(name, "node"), "--workers", fmt.Sprint(workers)}
 }
 
-// freePorts finds ports that nobody listens on at this moment.
-func freePorts(n int) ([]int, error) {
+// The ports a trial takes: below those that systems hand out for outgoing connections, which come
+// and go at any moment.
+const (
+	firstPort = 20_000
+	portSpan  = 12_000
+)
+
+// FreePorts finds TCP ports of this machine that nobody listens on at this moment.
+func FreePorts(n int) ([]int, error) {
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for try := 0; len(ports) < n; try++ {
+		port := firstPort + rand.IntN(portSpan)
+		l, err := net.Listen("tcp", fmt.Sprintf("0.0.0.0:%d", port))
 		if err != nil {
-			return nil, err
+			if try > 20*n+100 {
+				return nil, fmt.Errorf("no free ports between %d and %d: %w", firstPort, firstPort+portSpan, err)
+			}
+			continue
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		ports = append(ports, port)
 	}
 	return ports, nil
 }
