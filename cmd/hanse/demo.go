@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/keys"
@@ -44,7 +45,9 @@ func demoFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "data", Usage: "CSV or LIBSVM `FILE`, also gzipped; several are stacked (default: generated)"},
 		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` (default: label, target, class or y, else the last)"},
-		&cli.StringFlag{Name: "missing", Value: "refuse", Usage: "what empty cells of --data become: refuse, mean, median, level"},
+		&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of --data", DefaultText: "the one called id"},
+		&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` of --data that holds codes though it looks like numbers"},
+		&cli.StringFlag{Name: "missing", Value: "refuse", Usage: "what empty cells of --data become, `HOW`: refuse, mean, median, level, or both as mean,level"},
 		&cli.IntFlag{Name: "people", Value: demoPeople, Usage: "`N` people to generate"},
 		&cli.IntFlag{Name: "parties", Value: 4, Usage: "`N` parties that share the columns of --data"},
 		&cli.StringFlag{Name: "privacy", Value: fdskl.Masked, Usage: "masked or published"},
@@ -157,7 +160,8 @@ func (d *demo) prepare(dir string) (err error) {
 func (d *demo) makeData() (err error) {
 	seed := d.c.Uint64("seed")
 	if paths := d.c.StringSlice("data"); len(paths) > 0 {
-		d.data, err = trial.Files(paths, d.c.String("label"), d.c.String("missing"), d.c.Int("parties"), seed)
+		o := dataset.Options{ID: d.c.String("id"), Label: d.c.String("label"), Categorical: d.c.StringSlice("categorical"), Missing: d.c.String("missing")}
+		d.data, err = trial.Files(paths, o, d.c.Int("parties"), seed)
 		return err
 	}
 	d.data = trial.Credit(d.c.Int("people"), seed)

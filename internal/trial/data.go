@@ -39,12 +39,12 @@ func Credit(people int, seed uint64) *Data {
 	return d
 }
 
-// Files reads a table from files, stacked, and deals its columns to parties. An empty label means
-// the column with a telling name, or else the last; missing says what empty cells become.
-func Files(paths []string, label, missing string, parties int, seed uint64) (*Data, error) {
+// Files reads a table from files, stacked, and deals its columns to parties. Without a label in
+// o it is the column with a telling name, or else the last.
+func Files(paths []string, o dataset.Options, parties int, seed uint64) (*Data, error) {
 	var parts []*dataset.Table
 	for _, path := range paths {
-		t, err := dataset.Read(path, dataset.Options{Label: label, Missing: missing})
+		t, err := dataset.Read(path, o)
 		if err != nil {
 			return nil, err
 		}
@@ -54,6 +54,7 @@ func Files(paths []string, label, missing string, parties int, seed uint64) (*Da
 	if err != nil {
 		return nil, err
 	}
+	label := o.Label
 	if label == "" {
 		label = labelOf(whole)
 	}
