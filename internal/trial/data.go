@@ -54,6 +54,7 @@ func Files(paths []string, o dataset.Options, parties int, seed uint64) (*Data, 
 	if err != nil {
 		return nil, err
 	}
+	whole.IDName = "id" // what the nodes look for
 	label := o.Label
 	if label == "" {
 		label = labelOf(whole)
