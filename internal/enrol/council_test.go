@@ -175,7 +175,7 @@ func TestCharterFileSpoilt(t *testing.T) {
 			settle()
 			l.wantLine("bank", c.want)
 		}
-		if got := l.nodes["bank"].changed; len(got) > 0 {
+		if got := l.nodes["bank"].told(); len(got) > 0 {
 			t.Errorf("changed to %v", got)
 		}
 	})
@@ -196,7 +196,7 @@ func TestStorageFails(t *testing.T) {
 		settle()
 		l.wantVersion(2, "insurer")
 		l.wantVersion(1, "bank")
-		if len(l.nodes["bank"].changed) > 0 {
+		if len(l.nodes["bank"].told()) > 0 {
 			t.Error("a version that is not stored is in force")
 		}
 		if err := os.RemoveAll(blocked); err != nil {

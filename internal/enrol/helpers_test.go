@@ -153,6 +153,13 @@ func (n *node) note(c *keys.SignedCharter) {
 	n.changed = append(n.changed, c.Version)
 }
 
+// told returns the versions that the callback has heard of.
+func (n *node) told() []int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.changed)
+}
+
 // settle lets the nodes do what they have to do.
 func settle() {
 	time.Sleep(5 * time.Second)

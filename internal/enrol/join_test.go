@@ -67,8 +67,8 @@ func (l *league) wantSettled(name string) {
 	if files := n.proposalFiles(l.t); len(files) > 0 {
 		l.t.Errorf("%s keeps the proposals %v", name, files)
 	}
-	if !slices.Equal(n.changed, []int{2}) {
-		l.t.Errorf("%s was told of the versions %v, want 2 once", name, n.changed)
+	if !slices.Equal(n.told(), []int{2}) {
+		l.t.Errorf("%s was told of the versions %v, want 2 once", name, n.told())
 	}
 }
 
