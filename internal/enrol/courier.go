@@ -8,6 +8,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -168,5 +169,5 @@ func (e *Enrolment) call(ctx context.Context, to keys.ID, method string, request
 	if data, err = e.config.Call(ctx, to, method, data); err != nil {
 		return err
 	}
-	return decode(data, response)
+	return message.Decode(data, response)
 }

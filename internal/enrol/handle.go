@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -18,17 +19,17 @@ const (
 func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
 	switch method {
 	case methodJoinFetch:
-		return answer(request, func(nothing) (offerReply, error) { return e.serveOffer(from) })
+		return message.Answer(request, func(nothing) (offerReply, error) { return e.serveOffer(from) })
 	case methodJoinSign:
-		return answer(request, func(r signRequest) (nothing, error) { return nothing{}, e.serveSign(from, r) })
+		return message.Answer(request, func(r signRequest) (nothing, error) { return nothing{}, e.serveSign(from, r) })
 	case methodJoinCharter:
-		return answer(request, func(r charterRequest) (charterReply, error) { return e.serveCharter(from, r) })
+		return message.Answer(request, func(r charterRequest) (charterReply, error) { return e.serveCharter(from, r) })
 	case methodPropose:
-		return answer(request, func(r textMessage) (nothing, error) { return nothing{}, e.servePropose(from, r) })
+		return message.Answer(request, func(r textMessage) (nothing, error) { return nothing{}, e.servePropose(from, r) })
 	case methodSignature:
-		return answer(request, func(r signaturesRequest) (knownReply, error) { return e.serveSignatures(from, r) })
+		return message.Answer(request, func(r signaturesRequest) (knownReply, error) { return e.serveSignatures(from, r) })
 	case methodFetch:
-		return answer(request, func(r versionRequest) (textMessage, error) { return e.serveVersion(from, r) })
+		return message.Answer(request, func(r versionRequest) (textMessage, error) { return e.serveVersion(from, r) })
 	}
 	return nil, fmt.Errorf("this node has no method %q", method)
 }

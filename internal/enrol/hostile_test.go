@@ -9,6 +9,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -34,7 +35,7 @@ func (l *liar) Call(ctx context.Context, method string, request []byte) ([]byte,
 		return data, err
 	}
 	var reply offerReply
-	if err := decode(data, &reply); err != nil {
+	if err := message.Decode(data, &reply); err != nil {
 		return nil, err
 	}
 	l.change(&reply)

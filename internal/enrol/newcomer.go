@@ -8,6 +8,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -148,5 +149,5 @@ func call(ctx context.Context, conn Conn, method string, request, response any) 
 	if data, err = conn.Call(ctx, method, data); err != nil {
 		return err
 	}
-	return decode(data, response)
+	return message.Decode(data, response)
 }

@@ -1,10 +1,6 @@
 package enrol
 
 import (
-	"fmt"
-
-	"github.com/fxamacker/cbor/v2"
-
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -73,31 +69,6 @@ type knownReply struct {
 // versionRequest asks for a version by its number.
 type versionRequest struct {
 	Version int `cbor:"1,keyasint"`
-}
-
-// answer decodes a request, strictly, and encodes the response.
-func answer[Request, Response any](data []byte, serve func(Request) (Response, error)) ([]byte, error) {
-	var r Request
-	if err := decode(data, &r); err != nil {
-		return nil, err
-	}
-	response, err := serve(r)
-	if err != nil {
-		return nil, err
-	}
-	return cbor.Marshal(response)
-}
-
-// decode reads CBOR with no unknown and no repeated fields.
-func decode(data []byte, v any) error {
-	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
-	if err != nil {
-		return err
-	}
-	if err := mode.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("malformed message: %w", err)
-	}
-	return nil
 }
 
 // parseHash reads a hash of a message.

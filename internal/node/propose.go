@@ -10,6 +10,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -122,7 +123,7 @@ func (n *Node) ask(ctx context.Context, p protocol.Party, method string, request
 	for {
 		answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
 		if err == nil {
-			return decode(answer, response)
+			return message.Decode(answer, response)
 		}
 		var remote *protocol.RemoteError
 		if errors.As(err, &remote) && remote.Text != protocol.NotReady {

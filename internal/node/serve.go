@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fxamacker/cbor/v2"
-
+	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -48,45 +47,20 @@ type startRequest struct {
 func (n *Node) handle(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
 	switch method {
 	case methodDescribe:
-		return answer(request, func(r describeRequest) (protocol.Facts, error) { return n.serveDescribe(from, r) })
+		return message.Answer(request, func(r describeRequest) (protocol.Facts, error) { return n.serveDescribe(from, r) })
 	case methodFingerprints:
-		return answer(request, func(r fingerprintRequest) (fingerprintResponse, error) { return n.serveFingerprints(from, r) })
+		return message.Answer(request, func(r fingerprintRequest) (fingerprintResponse, error) { return n.serveFingerprints(from, r) })
 	case methodConsent:
-		return answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
+		return message.Answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
 	case methodStop:
-		return answer(request, func(r stopRequest) (struct{}, error) { return struct{}{}, n.serveStop(from, r) })
+		return message.Answer(request, func(r stopRequest) (struct{}, error) { return struct{}{}, n.serveStop(from, r) })
 	case methodStart:
-		return answer(request, func(r startRequest) (struct{}, error) { return struct{}{}, n.serveStart(from, r) })
+		return message.Answer(request, func(r startRequest) (struct{}, error) { return struct{}{}, n.serveStart(from, r) })
 	}
 	if n.config.Extra != nil && !strings.HasPrefix(method, "job/") {
 		return n.config.Extra(ctx, from, method, request)
 	}
 	return nil, fmt.Errorf("this node has no method %q", method)
-}
-
-// answer decodes a request, strictly, and encodes the response.
-func answer[Request, Response any](data []byte, serve func(Request) (Response, error)) ([]byte, error) {
-	var r Request
-	if err := decode(data, &r); err != nil {
-		return nil, err
-	}
-	response, err := serve(r)
-	if err != nil {
-		return nil, err
-	}
-	return cbor.Marshal(response)
-}
-
-// decode reads CBOR with no unknown and no repeated fields.
-func decode(data []byte, v any) error {
-	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
-	if err != nil {
-		return err
-	}
-	if err := mode.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("malformed message: %w", err)
-	}
-	return nil
 }
 
 // proposal parses a job that another member proposes and checks that it may.
