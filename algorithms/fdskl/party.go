@@ -76,21 +76,31 @@ type trainer struct {
 
 // newTrainer checks a party's inputs against the job.
 func newTrainer(p *Party) (*trainer, error) {
-	t := &trainer{Party: p, cosine: kernel.NewTable(), rank: -1}
-	if t.Workers == 0 {
-		t.Workers = runtime.GOMAXPROCS(0)
+	t, err := newRole(p, p.Params.Sigma)
+	if err != nil {
+		return nil, err
 	}
 	if t.blockBytes == 0 {
 		t.blockBytes = blockBytes
 	}
-	var err error
 	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
 		return nil, err
 	}
+	return t, t.check()
+}
+
+// newRole settles what training and scoring share: the kernel, the active parties and this party's
+// place among them.
+func newRole(p *Party, sigma float64) (*trainer, error) {
+	t := &trainer{Party: p, cosine: kernel.NewTable(), rank: -1}
+	if t.Workers == 0 {
+		t.Workers = runtime.GOMAXPROCS(0)
+	}
+	var err error
 	if t.kernel.Kind, err = kernel.ParseKind(p.Params.Kernel); err != nil {
 		return nil, err
 	}
-	t.kernel.Sigma = p.Params.Sigma
+	t.kernel.Sigma = sigma
 	for k, name := range p.Params.Active {
 		i := slices.Index(p.Names, name)
 		t.actives = append(t.actives, i)
@@ -98,7 +108,7 @@ func newTrainer(p *Party) (*trainer, error) {
 			t.rank = k
 		}
 	}
-	return t, t.check()
+	return t, nil
 }
 
 // check refuses inputs of this party that do not fit together.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
@@ -32,21 +30,9 @@ type Scoring struct {
 func NewScorer(s Scoring) (*Scorer, error) {
 	m := s.Models[0]
 	p := &Party{Self: s.Self, Names: m.Names, Params: m.Params, Privacy: m.Privacy, Network: s.Network, Workers: s.Workers, Opened: s.Opened}
-	if p.Workers == 0 {
-		p.Workers = runtime.GOMAXPROCS(0)
-	}
-	t := &trainer{Party: p, cosine: kernel.NewTable(), rank: -1}
-	var err error
-	if t.kernel.Kind, err = kernel.ParseKind(m.Params.Kernel); err != nil {
+	t, err := newRole(p, m.Sigma)
+	if err != nil {
 		return nil, err
-	}
-	t.kernel.Sigma = m.Sigma
-	for k, name := range m.Params.Active {
-		i := slices.Index(m.Names, name)
-		t.actives = append(t.actives, i)
-		if i == s.Self {
-			t.rank = k
-		}
 	}
 	for _, part := range s.Models {
 		t.Parts = append(t.Parts, Part{Owner: part.Owner, Normaliser: part.Normaliser, Phase: part.Phase})
