@@ -66,7 +66,7 @@ func demoFlags() []cli.Flag {
 		&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, removed)"},
 		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines of each node", DefaultText: "all cores"},
 		&cli.BoolFlag{Name: "quick", Usage: "skip the baselines"},
-		&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
+		jsonFlag(),
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -79,7 +78,7 @@ func (r *demoResult) describe(d *demo) {
 func (d *demo) print(dir string) error {
 	d.result.TotalSeconds = time.Since(d.begun).Seconds()
 	if d.c.Bool("json") {
-		return json.NewEncoder(d.c.App.Writer).Encode(&d.result)
+		return printJSON(d.c, &d.result)
 	}
 	if err := d.printComparison(); err != nil {
 		return err

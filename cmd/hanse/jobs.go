@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -40,7 +39,7 @@ func jobsCommand() *cli.Command {
 // listJobs prints jobs as a table, one whole, or as JSON.
 func listJobs(c *cli.Context, jobs []node.JobInfo) error {
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(jobs)
+		return printJSON(c, jobs)
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	if c.String("show") == "" {

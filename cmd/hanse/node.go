@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -82,7 +81,7 @@ func runNode(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	charter, err := loadCharter(c.String("charter"))
+	charter, err := readCompleteCharter(c.String("charter"))
 	if err != nil {
 		return err
 	}
@@ -202,19 +201,6 @@ func tableSpecs(c *cli.Context) (map[string]node.TableSpec, error) {
 		}}
 	}
 	return specs, nil
-}
-
-// loadCharter reads a charter that is in force.
-func loadCharter(path string) (*keys.SignedCharter, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	charter, err := keys.ParseCharter(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	return charter, charter.Complete()
 }
 
 // newLog writes one short line for each record.

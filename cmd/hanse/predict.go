@@ -32,7 +32,7 @@ until the input ends:
 			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard output)"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
+			jsonFlag(),
 			dirFlag(),
 		},
 		Action: predict,

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +45,7 @@ A job file:
    seed = "credit 2026"`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
+			jsonFlag(),
 			dirFlag(),
 		},
 		Action: anyOrder(func(c *cli.Context) error {
@@ -105,7 +104,7 @@ func agreeOn(c *cli.Context, client *node.Client, screen *screen, text []byte) (
 // printReport prints what the proposer's node says of a finished job.
 func printReport(c *cli.Context, r *node.Report) error {
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(r)
+		return printJSON(c, r)
 	}
 	if r.Scores != "" {
 		return deliverScores(c, r.Scores)

@@ -128,6 +128,15 @@ func (t *Table) Select(rows []int) *Table {
 	return &out
 }
 
+// Slice returns the table of rows lo to hi-1.
+func (t *Table) Slice(lo, hi int) *Table {
+	rows := make([]int, hi-lo)
+	for i := range rows {
+		rows[i] = lo + i
+	}
+	return t.Select(rows)
+}
+
 // IDDigest names the set of ids: it is the same for two tables exactly when they hold the same
 // ids, in whatever order.
 func (t *Table) IDDigest() keys.Hash {

@@ -13,9 +13,17 @@ import (
 // fdskl.RealBound.
 const realBits = 36
 
+// announcer is a session whose broadcasts are control messages, as FDSKL's are in every mode.
+type announcer struct{ *protocol.Session }
+
+// Broadcast implements fdskl.Broadcaster.
+func (a announcer) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+	return a.Session.Broadcast(ctx, kind, protocol.ClassControl, root, data, limit)
+}
+
 // maskedNetwork is a session as FDSKL sees it in masked mode.
 type maskedNetwork struct {
-	*protocol.Session
+	announcer
 	sums *secagg.Masked
 }
 
@@ -27,13 +35,13 @@ func newNetwork(s *protocol.Session, job *protocol.Job, ids []keys.ID, opened fu
 		return nil, err
 	}
 	if job.Privacy == fdskl.Published {
-		return &publishedNetwork{Session: s, topology: topology, opened: opened}, nil
+		return &publishedNetwork{announcer: announcer{s}, topology: topology, opened: opened}, nil
 	}
 	sums, err := secagg.NewMasked(s, ids, topology)
 	if err != nil {
 		return nil, err
 	}
-	return &maskedNetwork{Session: s, sums: sums}, nil
+	return &maskedNetwork{announcer: announcer{s}, sums: sums}, nil
 }
 
 // SumTurns implements fdskl.Summer.
@@ -51,14 +59,9 @@ func (n *maskedNetwork) SumTree(context.Context, string, int, int, int, []float6
 	return errUnprotected
 }
 
-// Broadcast implements fdskl.Broadcaster.
-func (n *maskedNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	return n.Session.Broadcast(ctx, kind, protocol.ClassControl, root, data, limit)
-}
-
 // publishedNetwork is a session as FDSKL sees it in published mode: floats in the clear of TLS.
 type publishedNetwork struct {
-	*protocol.Session
+	announcer
 	topology protocol.Topology
 	opened   func(kind string, count int64)
 }
@@ -87,9 +90,4 @@ func (n *publishedNetwork) SumTree(ctx context.Context, kind string, tree, root,
 		n.opened("partial angles", int64(seen)) // an inner node of the tree sees its children's sums
 	}
 	return secagg.SumPublished(ctx, n.Session, kind, plan, v)
-}
-
-// Broadcast implements fdskl.Broadcaster.
-func (n *publishedNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	return n.Session.Broadcast(ctx, kind, protocol.ClassControl, root, data, limit)
 }

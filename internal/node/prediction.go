@@ -89,7 +89,7 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 	var scores []float64
 	for lo := 0; lo < table.Rows(); lo += vertical.ScoreRows {
 		hi := min(lo+vertical.ScoreRows, table.Rows())
-		rows, err := vertical.PrepareScoring(table.Select(span(lo, hi)), p.model)
+		rows, err := vertical.PrepareScoring(table.Slice(lo, hi), p.model)
 		if err != nil {
 			return nil, err
 		}
@@ -162,12 +162,3 @@ func scoreRow(id string, score float64, m *fdskl.Model) []string {
 
 // number renders a score.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
-
-// span lists lo to hi-1.
-func span(lo, hi int) []int {
-	rows := make([]int, hi-lo)
-	for i := range rows {
-		rows[i] = lo + i
-	}
-	return rows
-}

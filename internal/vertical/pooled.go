@@ -74,7 +74,7 @@ func (p *Pooled) Score(ctx context.Context, tables []*dataset.Table, workers int
 	all := make([]*kernel.Matrix, len(tables))
 	for lo := 0; lo < tables[0].Rows(); lo += ScoreRows {
 		for i, t := range tables {
-			rows, err := PrepareScoring(t.Select(span(lo, min(lo+ScoreRows, t.Rows()))), p.models[i])
+			rows, err := PrepareScoring(t.Slice(lo, min(lo+ScoreRows, t.Rows())), p.models[i])
 			if err != nil {
 				return nil, err
 			}
@@ -91,12 +91,3 @@ func (p *Pooled) Score(ctx context.Context, tables []*dataset.Table, workers int
 
 // ScoreRows is how many rows are scored at a time.
 const ScoreRows = 1024
-
-// span lists lo to hi-1.
-func span(lo, hi int) []int {
-	rows := make([]int, hi-lo)
-	for i := range rows {
-		rows[i] = lo + i
-	}
-	return rows
-}
