@@ -179,8 +179,7 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 	case StateFailed:
 		return consentResponse{}, fmt.Errorf("job %q failed: %s", s.contract.Job.Name, r.Reason)
 	}
-	s.contract.Sign(n.config.Key)
-	return consentResponse{Signature: s.contract.Signatures[n.config.Key.ID()], Session: r.Session}, nil
+	return consentResponse{Signature: n.config.Key.Sign(s.contract.Domain, s.contract.Body), Session: r.Session}, nil
 }
 
 // Decide is a person's consent to a proposed job, or refusal of it.

@@ -149,9 +149,9 @@ func (s *jobState) set(state State, reason string) error {
 	return s.update(func(r *statusRecord) { r.State, r.Reason = state, reason })
 }
 
-// sign adds a full set of signatures to the stored contract.
+// seal stores the contract with its full set of signatures. The contract in memory stays as it is:
+// several calls may read it at once, and nothing here asks it who has signed.
 func (s *jobState) seal(c *protocol.Contract) error {
-	s.contract = c
 	return s.vault.Save(contractFile, c.Text())
 }
 
