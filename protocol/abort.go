@@ -39,6 +39,9 @@ func (s *Session) Abort(ctx context.Context, reason error) {
 			class: ClassControl, kind: kindAbort, contract: s.config.Contract, session: s.config.Number,
 			sequence: s.sent[i], operation: s.operation, size: uint64(len(text)),
 		}
+		if s.permit(&h, i, text) != nil {
+			continue
+		}
 		_ = s.mesh.Send(ctx, p.ID, h.appendTo(nil), text) // a link that is broken cannot be told
 	}
 }

@@ -11,7 +11,11 @@ const anySize = ^uint64(0)
 // Broadcast sends root's data to every party and returns it everywhere. limit is the most bytes
 // a receiver accepts; it is at most one frame. The data travel down the reversed tree T0.
 func (s *Session) Broadcast(ctx context.Context, kind string, class Class, root int, data []byte, limit int) ([]byte, error) {
-	h := header{class: class, kind: kind, operation: s.next(), size: anySize}
+	operation, err := s.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := header{class: class, kind: kind, operation: operation, size: anySize}
 	plan := PlanFor(Tree, s.Parties(), root)
 	if s.self == root {
 		if err := checkOwn(&h, data, limit); err != nil {
@@ -36,7 +40,15 @@ func (s *Session) Broadcast(ctx context.Context, kind string, class Class, root 
 // Exchange sends data to every other party and returns what each sent, by index; the own entry
 // is data itself. limit is the most bytes accepted from each.
 func (s *Session) Exchange(ctx context.Context, kind string, data []byte, limit int) ([][]byte, error) {
-	h := header{class: ClassControl, kind: kind, operation: s.next(), size: uint64(len(data))}
+	operation, err := s.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.exchange(ctx, header{class: ClassControl, kind: kind, operation: operation, size: uint64(len(data))}, data, limit)
+}
+
+// exchange is Exchange under a given header.
+func (s *Session) exchange(ctx context.Context, h header, data []byte, limit int) ([][]byte, error) {
 	if err := checkOwn(&h, data, limit); err != nil {
 		return nil, err
 	}
@@ -47,19 +59,6 @@ func (s *Session) Exchange(ctx context.Context, kind string, data []byte, limit 
 		if err := s.send(ctx, i, h, data); err != nil {
 			return nil, err
 		}
-	}
-	h.size = anySize
-	return s.collect(ctx, h, data, limit)
-}
-
-// Gather sends data to root, which gets every party's data by index; the others get nil.
-func (s *Session) Gather(ctx context.Context, kind string, class Class, root int, data []byte, limit int) ([][]byte, error) {
-	h := header{class: class, kind: kind, operation: s.next(), size: uint64(len(data))}
-	if err := checkOwn(&h, data, limit); err != nil {
-		return nil, err
-	}
-	if s.self != root {
-		return nil, s.send(ctx, root, h, data)
 	}
 	h.size = anySize
 	return s.collect(ctx, h, data, limit)
@@ -104,10 +103,11 @@ func (s *Session) receiveWhole(ctx context.Context, from int, h header, limit in
 
 // Reduction describes one sum along a plan.
 type Reduction struct {
-	Kind  string
-	Class Class
-	Plan  Plan
-	Size  int // bytes of the vector, the same at every party of the plan
+	Kind     string
+	Class    Class
+	Encoding Encoding
+	Plan     Plan
+	Size     int // bytes of the vector, the same at every party of the plan
 	// Load writes this party's addend for the bytes from offset on into chunk.
 	Load func(offset int, chunk []byte) error
 	// Add adds src to dst, word by word; both have the same length.
@@ -120,12 +120,15 @@ type Reduction struct {
 // sends it on while the next arrives, so that it holds one chunk and not the vector. Parties that
 // are not in the plan call it too and do nothing. Nothing of a sum that failed is to be used.
 func (s *Session) Reduce(ctx context.Context, r Reduction) error {
-	operation := s.next()
+	operation, err := s.next(ctx)
+	if err != nil {
+		return err
+	}
 	if !r.Plan.Has(s.self) {
 		return nil
 	}
 	for offset, n := 0, uint32(0); offset < r.Size; offset, n = offset+s.config.Chunk, n+1 {
-		h := header{class: r.Class, kind: r.Kind, operation: operation, size: uint64(r.Size), chunk: n}
+		h := header{class: r.Class, encoding: r.Encoding, kind: r.Kind, operation: operation, size: uint64(r.Size), chunk: n}
 		if err := s.reduceChunk(ctx, &r, h, offset); err != nil {
 			return err
 		}
@@ -156,6 +159,9 @@ func (s *Session) reduceChunk(ctx context.Context, r *Reduction, h header, offse
 	}
 	if r.Plan.Root != s.self {
 		return s.send(ctx, r.Plan.Parent[s.self], h, chunk)
+	}
+	if err := s.record(EventOpened, s.self, &h, chunk); err != nil {
+		return err
 	}
 	return r.Store(offset, chunk)
 }

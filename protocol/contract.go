@@ -14,7 +14,7 @@ import (
 const DomainContract = "hanse contract v1"
 
 // contractFormat is the first field of every contract.
-const contractFormat = "hanse-contract-v1"
+const contractFormat = "hanse-contract-v2"
 
 // Facts is what a party says of its data before it consents: numbers, never values.
 type Facts struct {
@@ -34,34 +34,28 @@ type Opening struct {
 	Meaning string `toml:"meaning"` // one sentence for people: what follows from it
 }
 
-// Message is a kind of frame a party sends, with its budget.
-type Message struct {
-	From  string `toml:"from"`
-	Kind  string `toml:"kind"`
-	Class string `toml:"class"`
-	Bytes int64  `toml:"bytes"` // payload bytes at most; 0 for a few hundred bytes of control
-}
-
-// Contract is a job together with what each party brings, what will leave each machine and what
-// each learns. Counter-signed by all parties it is in force; its hash is in every frame.
+// Contract is a job together with what each party brings, what the parties do together, with its
+// budget, and what each learns. Counter-signed by all parties it is in force; its hash is in every
+// frame.
 type Contract struct {
-	Format   string    `toml:"format"`
-	JobText  string    `toml:"job"`
-	Parties  []Facts   `toml:"party"`
-	Openings []Opening `toml:"opening"`
-	Messages []Message `toml:"message"`
+	Format     string      `toml:"format"`
+	JobText    string      `toml:"job"`
+	Parties    []Facts     `toml:"party"`
+	Openings   []Opening   `toml:"opening"`
+	Operations []Operation `toml:"operation"`
 
 	Job            *Job `toml:"-"`
 	*keys.Document `toml:"-"`
 }
 
-// NewContract renders an unsigned contract.
-func NewContract(job *Job, parties []Facts, openings []Opening, messages []Message) (*Contract, error) {
+// NewContract renders an unsigned contract; see SessionOperations for the operations that every
+// contract must list.
+func NewContract(job *Job, parties []Facts, openings []Opening, operations []Operation) (*Contract, error) {
 	text, err := job.Text()
 	if err != nil {
 		return nil, err
 	}
-	c := &Contract{Format: contractFormat, JobText: string(text), Parties: parties, Openings: openings, Messages: messages, Job: job}
+	c := &Contract{Format: contractFormat, JobText: string(text), Parties: parties, Openings: openings, Operations: operations, Job: job}
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("contract of job %q: %w", clip(job.Name), err)
 	}

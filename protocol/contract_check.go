@@ -11,7 +11,7 @@ import (
 
 // Limits of a contract. No honest one comes near them.
 const (
-	maxLines   = 1 << 16 // openings, and messages
+	maxLines   = 1 << 16 // openings, and operations
 	maxCount   = 1 << 50 // rows, columns, values or bytes
 	maxMeaning = 500     // bytes
 )
@@ -28,20 +28,15 @@ func (c *Contract) validate() error {
 	if err := c.checkParties(); err != nil {
 		return err
 	}
-	if len(c.Openings) > maxLines || len(c.Messages) > maxLines {
-		return fmt.Errorf("%d openings and %d messages, at most %d of each are allowed", len(c.Openings), len(c.Messages), maxLines)
+	if len(c.Openings) > maxLines || len(c.Operations) > maxLines {
+		return fmt.Errorf("%d openings and %d operations, at most %d of each are allowed", len(c.Openings), len(c.Operations), maxLines)
 	}
 	for i, o := range c.Openings {
 		if err := o.check(c.Job); err != nil {
 			return fmt.Errorf("opening %d: %w", i+1, err)
 		}
 	}
-	for i, m := range c.Messages {
-		if err := m.check(c.Job); err != nil {
-			return fmt.Errorf("message %d: %w", i+1, err)
-		}
-	}
-	return nil
+	return c.checkOperations()
 }
 
 // checkParties holds the facts against the job's parties.
@@ -91,20 +86,6 @@ func (o *Opening) check(job *Job) error {
 		return fmt.Errorf("meaning of %d bytes, want one line of at most %d that prints", len(o.Meaning), maxMeaning)
 	}
 	return checkCount("count", o.Count)
-}
-
-// check checks a line of the messages.
-func (m *Message) check(job *Job) error {
-	if job.Index(m.From) < 0 {
-		return fmt.Errorf("from is %q, want one of the job's parties", clip(m.From))
-	}
-	if err := checkKind(m.Kind); err != nil {
-		return err
-	}
-	if _, err := parseClass(m.Class); err != nil {
-		return err
-	}
-	return checkCount("bytes", m.Bytes)
 }
 
 // checkCount refuses a number that is no count, or so large that sums of it could overflow.

@@ -13,10 +13,10 @@ import (
 
 // draft is what a contract is made of.
 type draft struct {
-	job      *protocol.Job
-	parties  []protocol.Facts
-	openings []protocol.Opening
-	messages []protocol.Message
+	job        *protocol.Job
+	parties    []protocol.Facts
+	openings   []protocol.Opening
+	operations []protocol.Operation
 }
 
 // newDraft makes an honest contract of three parties.
@@ -35,12 +35,15 @@ func newDraft(t testing.TB, l *league) *draft {
 		d.parties = append(d.parties, protocol.Facts{Name: p.Name, ID: p.ID, Role: role, Rows: 1000, Columns: 10 + i, Rowset: keys.HashOf("rows")})
 	}
 	d.openings = []protocol.Opening{{To: "bank", Kind: "angles", Count: 5000, Meaning: "sums of angles – nobody's own"}}
-	d.messages = []protocol.Message{{From: "shop", Kind: "angles", Class: "masked", Bytes: 10000}, {From: "bank", Kind: "width", Class: "control"}}
+	d.operations = []protocol.Operation{
+		{Kind: "angles", Stage: 1, Collective: "sum", Root: "bank", Class: "masked", Encoding: "turns16", Shape: []int64{1000, 5}, Count: 2, Bytes: 10000},
+		{Kind: "width", Stage: 2, Collective: "broadcast", Root: "bank", Class: "control", Encoding: "bytes", Count: 1, Bytes: 8},
+	}
 	return d
 }
 
 func (d *draft) contract() (*protocol.Contract, error) {
-	return protocol.NewContract(d.job, d.parties, d.openings, d.messages)
+	return protocol.NewContract(d.job, d.parties, d.openings, d.operations)
 }
 
 func TestContractRoundTrip(t *testing.T) {
@@ -57,7 +60,7 @@ func TestContractRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(again.Parties, c.Parties) || !reflect.DeepEqual(again.Openings, c.Openings) ||
-		!reflect.DeepEqual(again.Messages, c.Messages) || again.Job.Name != c.Job.Name {
+		!reflect.DeepEqual(again.Operations, c.Operations) || again.Job.Name != c.Job.Name {
 		t.Errorf("the contract reads %+v, want %+v", again, c)
 	}
 	if again.Hash() != c.Hash() || !bytes.Equal(again.Document.Text(), c.Document.Text()) {
@@ -110,11 +113,23 @@ func TestContractMessages(t *testing.T) {
 		{func(d *draft) { d.openings[0].Count = -1 }, "opening 1: count is -1, want 0 to 1125899906842624"},
 		{func(d *draft) { d.openings[0].Meaning = long }, "opening 1: meaning of 501 bytes, want one line of at most 500 that prints"},
 		{func(d *draft) { d.openings[0].Meaning = "\x1b[2J" }, "opening 1: meaning of 4 bytes, want one line of at most 500 that prints"},
-		{func(d *draft) { d.messages[1].From = "" }, `message 2: from is "", want one of the job's parties`},
-		{func(d *draft) { d.messages[1].Kind = "Width" }, `message 2: kind is "Width", want 1 to 24 characters of a-z, 0-9, "-" and space`},
-		{func(d *draft) { d.messages[1].Class = "secret" }, `message 2: class is "secret", want "control", "masked", "published" or "opening"`},
-		{func(d *draft) { d.messages[1].Bytes = -8 }, "message 2: bytes is -8, want 0 to 1125899906842624"},
-		{func(d *draft) { d.messages = make([]protocol.Message, 1<<16+1) }, "1 openings and 65537 messages, at most 65536 of each are allowed"},
+		{func(d *draft) { d.operations[1].Root = "" }, `operation 2: width: root is "", want one of the job's parties`},
+		{func(d *draft) { d.operations[0].Root = "*" }, `operation 1: angles: root is "*", want one of the job's parties`},
+		{func(d *draft) { d.operations[1].Kind = "Width" }, `operation 2: kind is "Width", want 1 to 24 characters of a-z, 0-9, "-" and space`},
+		{func(d *draft) { d.operations[1].Class = "secret" }, `operation 2: width: class is "secret", want "control", "masked", "published" or "opening"`},
+		{func(d *draft) { d.operations[1].Encoding = "morse" }, `operation 2: width: encoding is "morse", want "bytes", "turns16", "turns32", "fixed64" or "float64"`},
+		{func(d *draft) { d.operations[1].Collective = "rumour" }, `operation 2: width: collective is "rumour", want "sum", "broadcast" or "exchange"`},
+		{func(d *draft) { d.operations[1].Collective = "exchange" }, "operation 2: width: an exchange has no root"},
+		{func(d *draft) { d.operations[1].Tree = 1 }, "operation 2: width: only sums have a tree and an excluded party"},
+		{func(d *draft) { d.operations[0].Tree = 3 }, "operation 1: angles: tree is 3, want 0, 1 or 2"},
+		{func(d *draft) { d.operations[0].Tree, d.operations[0].Excluded = 1, "bank" }, `operation 1: angles: excluded is "bank", want a party other than the root with tree 1 or 2, else nothing`},
+		{func(d *draft) { d.operations[0].Excluded = "shop" }, `operation 1: angles: excluded is "shop", want a party other than the root with tree 1 or 2, else nothing`},
+		{func(d *draft) { d.operations[0].Shape = make([]int64, 5) }, "operation 1: angles: shape has 5 numbers, at most 4 are allowed"},
+		{func(d *draft) { d.operations[0].Shape[1] = -1 }, "operation 1: angles: shape is -1, want 0 to 1125899906842624"},
+		{func(d *draft) { d.operations[1].Bytes = -8 }, "operation 2: width: bytes is -8, want 0 to 1125899906842624"},
+		{func(d *draft) { d.operations[1].Count = 1 << 50 }, "operation 2: all up to it have 1125899906842626 vectors of 10008 bytes, at most 1125899906842624 are allowed"},
+		{func(d *draft) { d.operations[1] = d.operations[0]; d.operations[1].Stage = 2 }, `operation 2: "angles" has another stage, collective, class or encoding than before`},
+		{func(d *draft) { d.operations = make([]protocol.Operation, 1<<16+1) }, "1 openings and 65537 operations, at most 65536 of each are allowed"},
 	} {
 		d := newDraft(t, l)
 		c.change(d)
@@ -136,10 +151,10 @@ func TestForeignContracts(t *testing.T) {
 	signed := string(c.Document.Text())
 	unsigned := string(keys.NewDocument(protocol.DomainContract, c.Body).Text())
 	for _, f := range []struct{ text, from, to, want string }{
-		{unsigned, "hanse-contract-v1", "hanse-contract-v9", `contract: format is "hanse-contract-v9", want "hanse-contract-v1"`},
+		{unsigned, "hanse-contract-v2", "hanse-contract-v9", `contract: format is "hanse-contract-v9", want "hanse-contract-v2"`},
 		{unsigned, "rows = 1000", "rows = -1", `contract of job "credit-risk": bank: rows is -1, want 0 to 1125899906842624`},
 		{unsigned, "columns = 11", "columns = -1", `contract of job "credit-risk": insurer: columns is -1, want 0 to 1125899906842624`},
-		{unsigned, "bytes = 10000", "bytes = -1", `contract of job "credit-risk": message 1: bytes is -1, want 0 to 1125899906842624`},
+		{unsigned, "bytes = 10000", "bytes = -1", `contract of job "credit-risk": operation 1: angles: bytes is -1, want 0 to 1125899906842624`},
 		{unsigned, `name = "shop"`, `name = "telco"`, `contract of job "credit-risk": party 3 is "telco", the job says "shop"`},
 		{unsigned, `sums of`, `\u001b[2J`, `contract of job "credit-risk": opening 1: meaning of 28 bytes, want one line of at most 500 that prints`},
 		{unsigned, `hanse-job-v1`, `hanse-job-v2`, `job "credit-risk": format is "hanse-job-v2", want "hanse-job-v1"`},
@@ -174,7 +189,7 @@ func FuzzParseContract(f *testing.F) {
 		if !bytes.Equal(c.Document.Text(), text) {
 			t.Fatalf("a contract that parses is written back otherwise:\n%s", c.Document.Text())
 		}
-		remade, err := protocol.NewContract(c.Job, c.Parties, c.Openings, c.Messages)
+		remade, err := protocol.NewContract(c.Job, c.Parties, c.Openings, c.Operations)
 		if err != nil {
 			t.Fatalf("a contract that parses cannot be made: %v", err)
 		}

@@ -94,6 +94,8 @@ type header struct {
 	chunk     uint32
 	contract  keys.Hash
 	kind      string
+
+	encoding Encoding // not on the wire: both ends know it from the kind
 }
 
 // appendTo appends the encoded header to b.

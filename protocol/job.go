@@ -22,6 +22,12 @@ const (
 	TaskPredict = "predict"
 )
 
+// What transcripts keep of every frame besides its description.
+const (
+	RecordDigests = "digests" // the payload's SHA-256
+	RecordFull    = "full"    // the payload itself too
+)
+
 // maxRequests bounds the single rows that one predict job answers.
 const maxRequests = 1 << 24
 
@@ -45,6 +51,7 @@ type Job struct {
 	Model      string         `toml:"model,omitempty"`      // predict: hash of the contract that trained it
 	OpenTo     string         `toml:"open_to,omitempty"`    // predict: the party that learns the scores
 	Requests   int            `toml:"requests,omitzero"`    // predict: answer up to so many single rows while it lasts; 0: all rows, once
+	Record     string         `toml:"record,omitempty"`     // "digests" (default) or "full": transcripts with all payloads, so that attacks can be tried on them
 	Charter    string         `toml:"charter,omitempty"`    // digest of the charter, filled in by the proposer's node
 	Proposer   string         `toml:"proposer,omitempty"`   // filled in by the proposer's node
 	Nonce      string         `toml:"nonce,omitempty"`      // makes two runs of one job two contracts; filled in
@@ -91,6 +98,9 @@ func (j *Job) validate() error {
 	}
 	if _, err := ParseTopology(j.Topology); err != nil {
 		return err
+	}
+	if j.Record != "" && j.Record != RecordDigests && j.Record != RecordFull {
+		return fmt.Errorf("record is %q, want %q or %q", clip(j.Record), RecordDigests, RecordFull)
 	}
 	if err := j.checkParties(); err != nil {
 		return err

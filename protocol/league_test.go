@@ -22,6 +22,9 @@ type league struct {
 	contract keys.Hash
 	meshes   []protocol.Mesh
 	sessions []*protocol.Session
+
+	recorders []protocol.Recorder // by party; nil: none
+	budgets   []*protocol.Budget  // by party; nil: none
 }
 
 // newLeague makes a network of the named parties, who have opened no room yet.
@@ -64,9 +67,14 @@ func (l *league) open(ctx context.Context, number uint32, chunk int) []error {
 		if l.meshes[i], err = l.net.Transport(l.ids[i]).Open(ctx, protocol.Room{byte(number)}, peers); err != nil {
 			return err
 		}
-		l.sessions[i], err = protocol.NewSession(ctx, l.meshes[i], protocol.SessionConfig{
-			Contract: l.contract, Number: number, Parties: l.parties, Key: l.keys[i], Chunk: chunk,
-		})
+		config := protocol.SessionConfig{Contract: l.contract, Number: number, Parties: l.parties, Key: l.keys[i], Chunk: chunk}
+		if l.recorders != nil {
+			config.Recorder = l.recorders[i]
+		}
+		if l.budgets != nil {
+			config.Budget = l.budgets[i]
+		}
+		l.sessions[i], err = protocol.NewSession(ctx, l.meshes[i], config)
 		return err
 	})
 }

@@ -27,6 +27,8 @@ type SessionConfig struct {
 	Parties  []Party          // in the contract's order; indices everywhere are into this list
 	Key      *keys.PrivateKey // this party's identity
 	Chunk    int              // bytes; a multiple of 8; 0 means DefaultChunk
+	Budget   *Budget          // what this party may send; nil: anything
+	Recorder Recorder         // keeps the transcript; all parties of a session have one, or none
 }
 
 // Session is one execution of a contract among its parties: numbered operations over one mesh.
@@ -105,10 +107,16 @@ func (s *Session) Traffic(i int) (sent, received int64) {
 	return s.mesh.Traffic(s.config.Parties[i].ID)
 }
 
-// next begins an operation: its number is the same at all parties.
-func (s *Session) next() uint64 {
+// next begins an operation: its number is the same at all parties. Now and then they countersign
+// first.
+func (s *Session) next(ctx context.Context) (uint64, error) {
+	if s.operation > 0 && s.operation%countersignEvery == 0 {
+		if err := s.countersign(ctx); err != nil {
+			return 0, err
+		}
+	}
 	s.operation++
-	return s.operation
+	return s.operation, nil
 }
 
 // send writes one frame of an operation to party to.
@@ -120,6 +128,10 @@ func (s *Session) send(ctx context.Context, to int, h header, payload []byte) er
 		return err
 	}
 	h.contract, h.session, h.sequence = s.config.Contract, s.config.Number, s.sent[to]
+	if err := s.permit(&h, to, payload); err != nil {
+		return err
+	}
+	s.sent[to]++ // also when sending fails: the number is in the transcript
 	s.outgoing = h.appendTo(s.outgoing[:0])
 	s.await(to, h.kind)
 	err := s.mesh.Send(ctx, s.config.Parties[to].ID, s.outgoing, payload)
@@ -127,7 +139,6 @@ func (s *Session) send(ctx context.Context, to int, h header, payload []byte) er
 	if err != nil {
 		return s.fail(to, &h, s.lastWords(ctx, to, err))
 	}
-	s.sent[to]++
 	return nil
 }
 
@@ -158,6 +169,9 @@ func (s *Session) receive(ctx context.Context, from int, want header, buf []byte
 		return nil, frame, s.fail(from, &want, deviation("frame %d refused: %s", h.sequence, d))
 	}
 	s.received[from]++
+	if err := s.record(EventReceived, from, &want, payload); err != nil {
+		return nil, frame, err
+	}
 	return payload, frame, nil
 }
 

@@ -82,7 +82,6 @@ func TestOwnMistakesAreNotSent(t *testing.T) {
 	before, _ := l.net.Sent(l.ids[0], l.ids[1])
 	_, broadcast := s.Broadcast(t.Context(), "width", protocol.ClassControl, 0, make([]byte, 9), 8)
 	_, exchange := s.Exchange(t.Context(), "done", make([]byte, 1), 0)
-	_, gather := s.Gather(t.Context(), "counts", protocol.ClassControl, 1, make([]byte, 3), 2)
 	_, kind := s.Exchange(t.Context(), "Done!", nil, 0)
 	for i, c := range []struct {
 		err  error
@@ -90,7 +89,6 @@ func TestOwnMistakesAreNotSent(t *testing.T) {
 	}{
 		{broadcast, "operation 2 (width): 9 bytes to send, at most 8 are allowed"},
 		{exchange, "operation 3 (done): 1 bytes to send, at most 0 are allowed"},
-		{gather, "operation 4 (counts): 3 bytes to send, at most 2 are allowed"},
 		{kind, `kind is "Done!", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
@@ -123,26 +121,20 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// checkCollectives broadcasts from root, gathers at it, and exchanges.
+// checkCollectives broadcasts from root and exchanges.
 func checkCollectives(ctx context.Context, s *protocol.Session, root int, own func(i, root int) []byte) error {
 	const limit = 20
 	told, err := s.Broadcast(ctx, "told", protocol.ClassControl, root, own(s.Self(), root), limit)
 	if err != nil || !bytes.Equal(told, own(root, root)) {
 		return fmt.Errorf("broadcast gives %q, error %w", told, err)
 	}
-	gathered, err := s.Gather(ctx, "asked", protocol.ClassControl, root, own(s.Self(), root), limit)
-	if err != nil || (gathered != nil) != (s.Self() == root) {
-		return fmt.Errorf("gather gives %q, error %w", gathered, err)
-	}
 	exchanged, err := s.Exchange(ctx, "shared", own(s.Self(), root), limit)
 	if err != nil {
 		return err
 	}
-	for _, all := range [][][]byte{gathered, exchanged} {
-		for i, got := range all {
-			if !bytes.Equal(got, own(i, root)) {
-				return fmt.Errorf("party %d sent %q, want %q", i, got, own(i, root))
-			}
+	for i, got := range exchanged {
+		if !bytes.Equal(got, own(i, root)) {
+			return fmt.Errorf("party %d sent %q, want %q", i, got, own(i, root))
 		}
 	}
 	return nil

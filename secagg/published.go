@@ -14,10 +14,11 @@ import (
 // own masks are part of the values. At the root v becomes the total.
 func SumPublished(ctx context.Context, session *protocol.Session, kind string, plan protocol.Plan, v []float64) error {
 	return session.Reduce(ctx, protocol.Reduction{
-		Kind:  kind,
-		Class: protocol.ClassPublished,
-		Plan:  plan,
-		Size:  8 * len(v),
+		Kind:     kind,
+		Class:    protocol.ClassPublished,
+		Encoding: protocol.Float64,
+		Plan:     plan,
+		Size:     8 * len(v),
 		Load: func(offset int, chunk []byte) error {
 			for i := range len(chunk) / 8 {
 				binary.LittleEndian.PutUint64(chunk[8*i:], math.Float64bits(v[offset/8+i]))

@@ -104,10 +104,11 @@ func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n in
 	}
 	word := ring.WordSize()
 	return m.session.Reduce(ctx, protocol.Reduction{
-		Kind:  kind,
-		Class: protocol.ClassMasked,
-		Plan:  protocol.PlanFor(m.topology, m.session.Parties(), root),
-		Size:  n * word,
+		Kind:     kind,
+		Class:    protocol.ClassMasked,
+		Encoding: protocol.Encoding(ring), // the numbers are the same
+		Plan:     protocol.PlanFor(m.topology, m.session.Parties(), root),
+		Size:     n * word,
 		Load: func(offset int, chunk []byte) error {
 			load(offset/word, chunk)
 			masks.apply(chunk)

@@ -48,7 +48,7 @@ func loadSlots[S any](v Vault, kind string, count func(*S) int) (map[int]*S, err
 
 // newestCommon returns the newest checkpoint that all the given parties have, 0 when there is
 // none: each tells the others the iterations of those it has, which are at most limit.
-func (t *trainer) newestCommon(ctx context.Context, parties []int, have []int, limit int) (int, error) {
+func (t *trainer) newestCommon(ctx context.Context, kind string, parties []int, have []int, limit int) (int, error) {
 	slices.Sort(have)
 	var common []int
 	for k, i := range parties {
@@ -56,7 +56,7 @@ func (t *trainer) newestCommon(ctx context.Context, parties []int, have []int, l
 		for s, n := range have {
 			v[s] = float64(n)
 		}
-		if err := broadcastReals(ctx, t.Network, "resume-point", i, v); err != nil {
+		if err := broadcastReals(ctx, t.Network, kind, i, v); err != nil {
 			return 0, err
 		}
 		theirs, err := t.resumePoints(i, v, limit)

@@ -108,7 +108,7 @@ func (t *trainer) resumeSolver(ctx context.Context, size int) (*lbfgs.State, err
 	}
 	from := slices.Max(append(numbers(states), 0))
 	if len(t.actives) > 1 {
-		if from, err = t.newestCommon(ctx, t.everybody(), numbers(states), t.Params.Iterations); err != nil {
+		if from, err = t.newestCommon(ctx, "solver-point", t.everybody(), numbers(states), t.Params.Iterations); err != nil {
 			return nil, err
 		}
 	}

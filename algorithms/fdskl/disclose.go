@@ -15,27 +15,50 @@ type Opening struct {
 	Meaning string
 }
 
-// Sending is a kind of message a party sends, with its payload bytes at most.
-type Sending struct {
-	From  string
-	Kind  string
-	Class string
-	Bytes int64
-}
+// The ways an operation's data travel, as contracts name them.
+const (
+	sum       = "sum"
+	broadcast = "broadcast"
+)
 
-// Disclosure is what a job opens to whom and what leaves each machine, from public numbers alone.
-type Disclosure struct {
-	Openings []Opening
-	Sendings []Sending
-	Memory   int64 // bytes that the largest active party holds beside its own table
-}
-
-// The classes of sendings, as frames name them.
+// The classes and encodings of operations, as contracts name them.
 const (
 	classMasked    = "masked"
 	classPublished = "published"
 	classControl   = "control"
+	classOpening   = "opening"
+
+	asBytes   = "bytes"
+	asTurns16 = "turns16"
+	asFixed64 = "fixed64"
+	asFloat64 = "float64"
 )
+
+// Anyone stands for the root of broadcasts that several parties do in turn.
+const Anyone = "*"
+
+// Operation is a kind of sum or broadcast, with its budget in one session.
+type Operation struct {
+	Kind       string
+	Stage      int64  // operations of a later stage come after all of an earlier one
+	Collective string // "sum" or "broadcast"
+	Root       string // a party, or Anyone
+	Tree       int64  // 1 or 2 for the sums of Algorithm 3, else 0
+	Excluded   string // the party l' of such a sum
+	Class      string
+	Encoding   string
+	Shape      []int64 // what all its vectors make up together, such as rows and features
+	Count      int64   // how many there are, at most
+	Bytes      int64   // of all its vectors together, at most
+}
+
+// Disclosure is what a job opens to whom and what its parties do together, from public numbers
+// alone.
+type Disclosure struct {
+	Openings   []Opening
+	Operations []Operation
+	Memory     int64 // bytes that the largest active party holds beside its own table
+}
 
 // discloser collects a Disclosure.
 type discloser struct {
@@ -45,36 +68,40 @@ type discloser struct {
 	parties []string
 	columns []int // feature columns of each party
 	rows    int64
+	stage   int64
+	blocks  int64 // in how many sums the rows' angles open to each active party
 }
 
-// DiscloseTraining tells what a training over rows opens and sends; columns[i] is the number of
+// DiscloseTraining tells what a training over rows opens and does; columns[i] is the number of
 // feature columns of parties[i].
 func DiscloseTraining(p Params, privacy string, parties []string, columns []int, rows int) Disclosure {
 	d := &discloser{params: p, privacy: privacy, parties: parties, columns: columns, rows: int64(rows)}
 	d.target()
 	if p.Sigma == 0 {
-		d.sum("distances", p.Active[0], medianPairs, 8)
-		d.open(p.Active[0], "distances", medianPairs, "distances of sampled pairs of rows, for the kernel width")
-		d.tell("width-known", 8)
-		d.tell("width", 8)
+		d.width()
 	}
-	d.tell("resume-point", int64(len(p.Active)+len(parties))*slots*8)
+	d.stage++
 	if p.Schedule == DoublyStochastic {
+		d.tell("resume-point", Anyone, classControl, int64(len(p.Active)), slots*8)
+		d.stage++
 		d.stochastic()
 	} else {
+		d.tell("resume-point", Anyone, classControl, int64(len(p.Active)), 8)
+		d.stage++
 		d.fixed()
 	}
 	return d.Disclosure
 }
 
-// DisclosePrediction tells what scoring rows with a trained model opens and sends.
-func DisclosePrediction(p Params, privacy string, parties []string, columns []int, rows int, receiver string) Disclosure {
-	d := &discloser{params: p, privacy: privacy, parties: parties, columns: columns, rows: int64(rows)}
-	for k, a := range p.Active {
-		d.angles(a, int64(rows)*d.features(k))
+// DisclosePrediction tells what scoring rows with a trained model opens and does, in the given number
+// of batches.
+func DisclosePrediction(p Params, privacy string, parties []string, columns []int, rows, batches int, receiver string) Disclosure {
+	d := &discloser{params: p, privacy: privacy, parties: parties, columns: columns, rows: int64(rows), blocks: int64(batches), stage: 1}
+	for k := range p.Active {
+		d.angles(k, int64(rows)*d.features(k))
 	}
 	if len(p.Active) > 1 || receiver != p.Active[0] {
-		d.sum("scores", receiver, int64(rows), 8)
+		d.sum("scores", receiver, d.blocks, int64(rows))
 	}
 	d.open(receiver, "scores", int64(rows), "the predictions themselves")
 	return d.Disclosure
@@ -101,14 +128,29 @@ func (d *discloser) target() {
 			d.open(p, d.params.targetKind(), 2, meaning)
 		}
 	}
-	d.tell("target", targetLimit)
+	d.stage++
+	d.tell("target", d.params.Active[0], classOpening, 1, targetLimit)
+}
+
+// width lists what finding the kernel's width opens.
+func (d *discloser) width() {
+	leader := d.params.Active[0]
+	d.stage++
+	d.tell("width-known", leader, classControl, 1, 8)
+	d.stage++
+	d.sum("distances", leader, 1, medianPairs)
+	d.open(leader, "distances", medianPairs, "distances of sampled pairs of rows, for the kernel width")
+	d.stage++
+	d.tell("width", leader, classOpening, 1, 8)
 }
 
 // fixed lists the openings of the fixed schedule.
 func (d *discloser) fixed() {
-	for k, a := range d.params.Active {
+	size := int64(blockRows(int(d.rows), blockBytes, d.params.Features))
+	d.blocks = (d.rows + size - 1) / size
+	for k := range d.params.Active {
 		n := d.rows * d.features(k)
-		d.angles(a, n)
+		d.angles(k, n)
 		d.Memory = max(d.Memory, 2*n)
 	}
 	if len(d.params.Active) > 1 {
@@ -118,23 +160,36 @@ func (d *discloser) fixed() {
 
 // joint lists the openings of a solution by several active parties.
 func (d *discloser) joint() {
+	actives := int64(len(d.params.Active))
+	d.stage++
+	d.tell("labelled", Anyone, classOpening, actives, (d.rows+7)/8)
+	d.stage++
+	d.tell("solver-point", Anyone, classControl, int64(len(d.parties)), slots*8)
+	d.stage++
 	evaluations := int64(maxEvaluations(d.params.Iterations))
 	for _, a := range d.params.Active {
-		d.sum("scores", a, evaluations*d.rows, 8)
-		d.sum("derivatives", a, evaluations*d.rows, 8)
+		d.sum("scores", a, evaluations, evaluations*d.rows)
+		d.sum("derivatives", a, evaluations, evaluations*d.rows)
 		d.open(a, "scores", evaluations*d.rows, "the score of every row whose label it owns, once a solver step, at most")
 		d.open(a, "derivatives", evaluations*d.rows, "the loss derivative of every row, once a solver step, at most: labels follow from it")
 	}
-	products := evaluations * int64(lbfgs.MaxDots(solverHistory))
-	d.sum("products", d.params.Active[0], products*wideDigits, 8)
-	d.tell("products", products*8)
-	d.sum("objective", d.params.Active[0], evaluations*wideDigits, 8)
-	d.tell("objective", evaluations*8)
+	products := int64(lbfgs.MaxDots(solverHistory))
+	d.scalars("products", solverSums*evaluations, products)
+	d.scalars("objective", evaluations, 1)
 	for _, p := range d.parties {
-		d.open(p, "products", products+evaluations, "inner products of the solver's vectors and the value of the objective, at most")
+		d.open(p, "products", (products+1)*evaluations, "inner products of the solver's vectors and the value of the objective, at most")
 		d.open(p, "labelled", d.othersActive(p)*d.rows, "which rows each active party has a label for")
 	}
-	d.tell("labelled", int64(len(d.params.Active))*((d.rows+7)/8))
+}
+
+// solverSums is how often the solver asks for inner products, at most, for each evaluation.
+const solverSums = 2
+
+// scalars records sums of up to n scalars that the leader tells to all; see sumScalars.
+func (d *discloser) scalars(kind string, count, n int64) {
+	leader := d.params.Active[0]
+	d.sum(kind, leader, count, count*n*wideDigits)
+	d.tell(kind+total, leader, classOpening, count, n*8)
 }
 
 // othersActive counts the active parties beside p.
@@ -149,17 +204,18 @@ func (d *discloser) othersActive(p string) int64 {
 // stochastic lists the openings of the paper's schedule.
 func (d *discloser) stochastic() {
 	batch := min(int64(d.params.Batch), d.rows)
+	d.blocks = int64(d.params.Iterations)
+	d.tell("batch", Anyone, classOpening, int64(d.params.Iterations), batch*4)
 	for k, a := range d.params.Active {
 		n := d.stochasticAngles(k, batch)
-		d.angles(a, n)
+		d.angles(k, n)
 		d.Memory = max(d.Memory, 2*n)
-		scores := d.features(k) / int64(d.params.BlockFeatures) * batch
+		turns := d.features(k) / int64(d.params.BlockFeatures)
 		if len(d.params.Active) > 1 {
-			d.sum("scores", a, scores, 8)
+			d.sum("scores", a, turns, turns*batch)
 		}
-		d.open(a, "scores", scores, "the running model's score of each row it picked")
+		d.open(a, "scores", turns*batch, "the running model's score of each row it picked")
 	}
-	d.tell("batch", int64(d.params.Iterations)*batch*4)
 }
 
 // stochasticAngles bounds the angles that open to the k-th active party: in every iteration at most
@@ -173,18 +229,14 @@ func (d *discloser) stochasticAngles(k int, batch int64) int64 {
 	return min(n, d.rows*d.features(k))
 }
 
-// angles records n angles opened to an active party, by the privacy mode.
-func (d *discloser) angles(to string, n int64) {
+// angles records n angles opened to the k-th active party, by the privacy mode.
+func (d *discloser) angles(k int, n int64) {
+	to := d.params.Active[k]
 	if d.privacy == Published {
-		for _, p := range d.parties {
-			if p != to {
-				d.send(p, "published-angles", classPublished, 8*n)
-				d.send(p, "published-phases", classPublished, 8*n)
-				d.open(p, "partial angles", n, "as a parent in the trees: partial sums of other parties' angles under masks that repeat from row to row, from which their columns' differences follow exactly")
-			}
-		}
+		d.published(k, n)
 	} else {
-		d.sum("angles", to, n, 2)
+		d.add(Operation{Kind: "angles", Collective: sum, Root: to, Class: classMasked, Encoding: asTurns16,
+			Shape: d.shape(n), Count: d.blocks, Bytes: 2 * n})
 	}
 	unknown := 0
 	for i, p := range d.parties {
@@ -192,40 +244,77 @@ func (d *discloser) angles(to string, n int64) {
 			unknown += d.columns[i]
 		}
 	}
-	per := n / max(d.rows, 1)
 	d.open(to, "angles", n, fmt.Sprintf(
-		"about %d angles a row against %d columns of the other parties: enough to rebuild the differences of all their rows, and with min-max scaling the rows themselves", per, unknown))
+		"about %d angles a row against %d columns of the other parties: enough to rebuild the differences of all their rows, and with min-max scaling the rows themselves", n/max(d.rows, 1), unknown))
 }
 
-// sum records a sum of n words of the given size that opens to a party: everybody else sends it once.
-func (d *discloser) sum(kind, to string, n int64, size int64) {
-	class := classMasked
-	if d.privacy == Published {
-		class, size = classPublished, 8
+// shape returns rows and features of n angles, when all rows have as many.
+func (d *discloser) shape(n int64) []int64 {
+	if d.rows == 0 || n%d.rows != 0 {
+		return []int64{n}
+	}
+	return []int64{d.rows, n / d.rows}
+}
+
+// published records the two sums of Algorithm 3 for n angles of the k-th active party, one pair for each
+// party whose phase may stay in an angle.
+func (d *discloser) published(k int, n int64) {
+	to := d.params.Active[k]
+	root := slices.Index(d.parties, to)
+	features := d.excluded(k, root)
+	for l, p := range d.parties {
+		if p == to || features[l] == 0 {
+			continue
+		}
+		share := n // of the growing schedule, all at most
+		if d.params.Schedule == Fixed {
+			share = d.rows * features[l]
+		}
+		for tree, kind := range []string{"published-angles", "published-phases"} {
+			d.add(Operation{Kind: kind, Collective: sum, Root: to, Tree: int64(tree + 1), Excluded: p, Class: classPublished,
+				Encoding: asFloat64, Shape: d.shape(share), Count: d.blocks, Bytes: 8 * share})
+		}
 	}
 	for _, p := range d.parties {
 		if p != to {
-			d.send(p, kind, class, n*size)
+			d.open(p, "partial angles", n, "as a parent in the trees: partial sums of other parties' angles under masks that repeat from row to row, from which their columns' differences follow exactly")
 		}
 	}
 }
 
-// tell records a broadcast of bytes: along the tree any party may have to pass it on to all others.
-func (d *discloser) tell(kind string, bytes int64) {
-	for _, p := range d.parties {
-		d.send(p, kind, classControl, bytes*int64(len(d.parties)-1))
-	}
-}
-
-// send adds bytes to a party's budget for a kind of message.
-func (d *discloser) send(from, kind, class string, bytes int64) {
-	for i, s := range d.Sendings {
-		if s.From == from && s.Kind == kind && s.Class == class {
-			d.Sendings[i].Bytes += bytes
-			return
+// excluded counts, by party, the features of the k-th active party that keep the party's phase.
+func (d *discloser) excluded(k, root int) []int64 {
+	e := newExcluder(d.params.Seed, len(d.parties), root)
+	counts := make([]int64, len(d.parties))
+	for _, r := range runsOf(d.params, k) {
+		for i := range r.Count {
+			counts[e.of(r.First+i)]++
 		}
 	}
-	d.Sendings = append(d.Sendings, Sending{From: from, Kind: kind, Class: class, Bytes: bytes})
+	return counts
+}
+
+// sum records sums of n reals together that open to a party.
+func (d *discloser) sum(kind, to string, count, n int64) {
+	o := Operation{Kind: kind, Collective: sum, Root: to, Class: classMasked, Encoding: asFixed64, Shape: []int64{n}, Count: count, Bytes: 8 * n}
+	if d.privacy == Published {
+		o.Class, o.Encoding = classPublished, asFloat64
+	}
+	d.add(o)
+}
+
+// tell records count broadcasts of at most so many bytes each.
+func (d *discloser) tell(kind, from, class string, count, bytes int64) {
+	d.add(Operation{Kind: kind, Collective: broadcast, Root: from, Class: class, Encoding: asBytes, Count: count, Bytes: count * bytes})
+}
+
+// add records an operation of the current stage.
+func (d *discloser) add(o Operation) {
+	if o.Count == 0 {
+		return
+	}
+	o.Stage = d.stage
+	d.Operations = append(d.Operations, o)
 }
 
 // open adds values to what a party learns.

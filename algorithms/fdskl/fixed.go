@@ -42,8 +42,11 @@ func (t *trainer) newAngles() *angles {
 }
 
 // blockRows is how many rows one block of angles has.
-func (t *trainer) blockRows() int {
-	return max(1, min(t.Rows, t.blockBytes/(2*t.Params.Features)))
+func (t *trainer) blockRows() int { return blockRows(t.Rows, t.blockBytes, t.Params.Features) }
+
+// blockRows is how many of so many rows one block of angles of about the given size has.
+func blockRows(rows, bytes, features int) int {
+	return max(1, min(rows, bytes/(2*features)))
 }
 
 // openAll opens every block of rows that no earlier session opened.

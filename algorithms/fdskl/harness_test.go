@@ -28,11 +28,32 @@ type federation struct {
 	keys     []*keys.PrivateKey
 	members  []protocol.Party
 	session  uint32
-	sent     []map[sendKind]int64 // by party: payload bytes of the latest session
+	contract *protocol.Contract // nil: parties may send anything
+	recorder protocol.Recorder  // of party 0; nil: none
 }
 
-// sendKind is a kind of frame, as a disclosure lists it.
-type sendKind struct{ class, kind string }
+// declare holds the sessions from now on to a disclosure: a party that would send more fails.
+func (f *federation) declare(t testing.TB, d Disclosure, active int) {
+	t.Helper()
+	job := protocol.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: protocol.TaskTrain, Table: "train",
+		Parties: f.names, Privacy: f.privacy, Topology: f.topology.String()}
+	var facts []protocol.Facts
+	for i, m := range f.members {
+		role := "passive"
+		if i < active {
+			role = "active"
+		}
+		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: role})
+	}
+	var operations []protocol.Operation
+	for _, o := range d.Operations {
+		operations = append(operations, protocol.Operation(o))
+	}
+	var err error
+	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(operations)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // newFederation makes keys and links for the named parties.
 func newFederation(t testing.TB, names []string, privacy string) *federation {
@@ -56,11 +77,9 @@ func newFederation(t testing.TB, names []string, privacy string) *federation {
 // run opens a session at every party, runs part in it, and returns each party's error.
 func (f *federation) run(part func(ctx context.Context, i int, n Network) error) []error {
 	f.session++
-	f.sent = make([]map[sendKind]int64, len(f.names))
 	errs := make([]error, len(f.names))
 	var wg sync.WaitGroup
 	for i := range f.names {
-		f.sent[i] = make(map[sendKind]int64)
 		wg.Go(func() { errs[i] = f.runParty(i, part) })
 	}
 	wg.Wait()
@@ -82,9 +101,19 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 		return err
 	}
 	defer mesh.Close()
-	s, err := protocol.NewSession(ctx, &countingMesh{mesh, f.sent[i]}, protocol.SessionConfig{
+	config := protocol.SessionConfig{
 		Contract: keys.HashOf("fdskl test contract"), Number: f.session, Parties: f.members, Key: f.keys[i], Chunk: 4 << 10,
-	})
+	}
+	if f.contract != nil {
+		config.Chunk = 0 // budgets count default chunks
+		if config.Budget, err = protocol.NewBudget(f.contract, i); err != nil {
+			return err
+		}
+	}
+	if i == 0 && f.recorder != nil {
+		config.Recorder = f.recorder
+	}
+	s, err := protocol.NewSession(ctx, mesh, config)
 	if err != nil {
 		return err
 	}
@@ -95,27 +124,12 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 	if err := part(ctx, i, n); err != nil {
 		return err
 	}
-	_, err = s.Exchange(ctx, "done", nil, 0)
-	return err
-}
-
-// countingMesh counts what a party sends, by the header of each frame.
-type countingMesh struct {
-	protocol.Mesh
-	sent map[sendKind]int64
-}
-
-// Send implements protocol.Mesh.
-func (m *countingMesh) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
-	header, payload := parts[0], parts[1]
-	kind := sendKind{protocol.Class(header[1]).String(), string(header[len(header)-int(header[2]):])}
-	m.sent[kind] += int64(len(payload))
-	return m.Mesh.Send(ctx, to, parts...)
+	return s.Finish(ctx)
 }
 
 // network views a session by the federation's privacy mode.
 func (f *federation) network(s *protocol.Session) (Network, error) {
-	n := &sessionNetwork{session: s, topology: f.topology}
+	n := &sessionNetwork{session: s, topology: f.topology, contract: f.contract}
 	if f.privacy == Published {
 		return n, nil
 	}
@@ -133,6 +147,7 @@ type sessionNetwork struct {
 	session  *protocol.Session
 	topology protocol.Topology
 	masked   *secagg.Masked
+	contract *protocol.Contract
 }
 
 func (n *sessionNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
@@ -167,7 +182,11 @@ func (n *sessionNetwork) SumTree(ctx context.Context, kind string, tree, root, e
 }
 
 func (n *sessionNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	return n.session.Broadcast(ctx, kind, protocol.ClassControl, root, data, limit)
+	class := protocol.ClassControl
+	if n.contract != nil {
+		class = n.contract.ClassOf(kind)
+	}
+	return n.session.Broadcast(ctx, kind, class, root, data, limit)
 }
 
 // errCut is the failure that failingNetwork makes.

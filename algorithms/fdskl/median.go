@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -65,6 +66,18 @@ func (t *trainer) medianDistance(ctx context.Context) (float64, error) {
 		return 1, nil // most rows are equal: any width serves
 	}
 	return median, nil
+}
+
+// squaredDistance returns |x_i - x_j|^2 over the columns of a matrix.
+func squaredDistance(m *kernel.Matrix, i, j int) float64 {
+	diff := make([]float64, len(m.Dense)+len(m.Binary))
+	m.EachInRow(i, func(c int, v float64) { diff[c] += v })
+	m.EachInRow(j, func(c int, v float64) { diff[c] -= v })
+	var sum float64
+	for _, v := range diff {
+		sum += v * v
+	}
+	return sum
 }
 
 // onGrid rounds a squared distance to a multiple of 2^-20, at most RealBound: totals of such

@@ -37,7 +37,7 @@ func (o *omega) extend(first, count int) {
 // addTo adds omega . x of row j of rows to out, in turns, for len(out) features from position from
 // on.
 func (o *omega) addTo(out []float64, from int, rows *kernel.Matrix, j int) {
-	eachInRow(rows, j, func(c int, x float64) {
+	rows.EachInRow(j, func(c int, x float64) {
 		floats.AddScaled(out, x, o.columns[c][from:from+len(out)])
 	})
 }

@@ -44,14 +44,17 @@ func (t *trainer) newOpener() (*opener, error) {
 
 // runs returns the features of the k-th active party, the same at every party: one contiguous
 // share under the fixed schedule, every len(actives)-th block under the paper's.
-func (t *trainer) runs(k int) []Run {
-	if t.Params.Schedule == Fixed {
-		first, count := t.share(k)
+func (t *trainer) runs(k int) []Run { return runsOf(t.Params, k) }
+
+// runsOf returns the features of the k-th active party of a job.
+func runsOf(p Params, k int) []Run {
+	if p.Schedule == Fixed {
+		first, count := share(p.Features, len(p.Active), k)
 		return []Run{{First: first, Count: count}}
 	}
 	var runs []Run
-	for n := k; n < t.Params.Iterations; n += len(t.actives) {
-		runs = append(runs, Run{First: n * t.Params.BlockFeatures, Count: t.Params.BlockFeatures})
+	for n := k; n < p.Iterations; n += len(p.Active) {
+		runs = append(runs, Run{First: n * p.BlockFeatures, Count: p.BlockFeatures})
 	}
 	return runs
 }

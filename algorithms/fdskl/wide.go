@@ -42,6 +42,9 @@ func joinWide(digits []float64) float64 {
 	return v
 }
 
+// total ends the kind of the broadcast that follows a sum of scalars.
+const total = "-total"
+
 // sumScalars adds the parties' scalars and tells every party the totals: a secure sum to the
 // root and a broadcast from it.
 func sumScalars(ctx context.Context, n Network, kind string, self, root int, v []float64) error {
@@ -59,7 +62,7 @@ func sumScalars(ctx context.Context, n Network, kind string, self, root int, v [
 			v[i] = joinWide(digits[i*wideDigits : (i+1)*wideDigits])
 		}
 	}
-	return broadcastReals(ctx, n, kind, root, v)
+	return broadcastReals(ctx, n, kind+total, root, v)
 }
 
 // broadcastReals tells every party the root's numbers, which must be finite.

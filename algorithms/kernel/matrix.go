@@ -25,6 +25,28 @@ type Stray struct {
 	Value  float64
 }
 
+// Columns returns the number of columns.
+func (m *Matrix) Columns() int { return len(m.Dense) + len(m.Binary) }
+
+// EachInRow calls f with every column of row j that is not zero and its value; dense columns are
+// numbered first, then binary ones.
+func (m *Matrix) EachInRow(j int, f func(column int, value float64)) {
+	d := len(m.Dense)
+	for c, v := range m.Values[j*d : (j+1)*d] {
+		if v != 0 {
+			f(c, v)
+		}
+	}
+	for _, c := range m.Set[m.Starts[j]:m.Starts[j+1]] {
+		f(d+int(c), 1)
+	}
+	for _, s := range m.Strays {
+		if int(s.Row) == j {
+			f(d+int(s.Binary), s.Value)
+		}
+	}
+}
+
 // Validate checks all sizes and indices, and that every number is finite.
 func (m *Matrix) Validate() error {
 	if err := m.validateShape(); err != nil {

@@ -36,6 +36,7 @@ type Report struct {
 	BytesIn  int64     `json:"bytes_in"`
 	Sessions uint32    `json:"sessions"`
 	Openings []Opened  `json:"openings"` // what this party learned
+	Egress   []Egress  `json:"egress"`   // what left this machine in the last session, beside what might have
 	Sigma    float64   `json:"sigma,omitempty"`
 	Trained  *Training `json:"trained,omitempty"`
 	Scores   string    `json:"scores,omitempty"` // file, at the party the scores opened to

@@ -13,12 +13,15 @@ import (
 // fdskl.RealBound.
 const realBits = 36
 
-// announcer is a session whose broadcasts are control messages, as FDSKL's are in every mode.
-type announcer struct{ *protocol.Session }
+// announcer is a session whose broadcasts have the class that the contract gives them.
+type announcer struct {
+	*protocol.Session
+	contract *protocol.Contract
+}
 
 // Broadcast implements fdskl.Broadcaster.
 func (a announcer) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	return a.Session.Broadcast(ctx, kind, protocol.ClassControl, root, data, limit)
+	return a.Session.Broadcast(ctx, kind, a.contract.ClassOf(kind), root, data, limit)
 }
 
 // maskedNetwork is a session as FDSKL sees it in masked mode.
@@ -29,19 +32,24 @@ type maskedNetwork struct {
 
 // newNetwork wraps a session by the job's privacy mode; opened hears what the mode shows this party
 // besides the totals.
-func newNetwork(s *protocol.Session, job *protocol.Job, ids []keys.ID, opened func(kind string, count int64)) (fdskl.Network, error) {
-	topology, err := protocol.ParseTopology(job.Topology)
+func newNetwork(s *protocol.Session, c *protocol.Contract, opened func(kind string, count int64)) (fdskl.Network, error) {
+	topology, err := protocol.ParseTopology(c.Job.Topology)
 	if err != nil {
 		return nil, err
 	}
-	if job.Privacy == fdskl.Published {
-		return &publishedNetwork{announcer: announcer{s}, topology: topology, opened: opened}, nil
+	a := announcer{s, c}
+	if c.Job.Privacy == fdskl.Published {
+		return &publishedNetwork{announcer: a, topology: topology, opened: opened}, nil
+	}
+	var ids []keys.ID
+	for _, p := range c.Parties {
+		ids = append(ids, p.ID)
 	}
 	sums, err := secagg.NewMasked(s, ids, topology)
 	if err != nil {
 		return nil, err
 	}
-	return &maskedNetwork{announcer: announcer{s}, sums: sums}, nil
+	return &maskedNetwork{announcer: a, sums: sums}, nil
 }
 
 // SumTurns implements fdskl.Summer.

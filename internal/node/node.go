@@ -26,7 +26,10 @@ type Config struct {
 	Policy    *Policy // nil asks about everything
 	Dir       string  // the node's own folder
 	Workers   int     // goroutines for arithmetic; 0 means all cores
-	Log       *slog.Logger
+	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means
+	// DefaultRecordLimit.
+	RecordLimit int64
+	Log         *slog.Logger
 	// Told hears every event of every job; it may be nil.
 	Told func(Event)
 	// Extra answers control methods that are not about jobs, such as "charter/…"; it may be nil.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 
@@ -87,13 +88,15 @@ func (r *Rule) matches(c *protocol.Contract, self string) bool {
 // rows returns the rows of a contract.
 func rows(c *protocol.Contract) int { return c.Parties[0].Rows }
 
-// egress returns the payload bytes a contract lets a party send.
+// egress returns the payload bytes a contract lets a party send in one session.
 func egress(c *protocol.Contract, party string) int64 {
+	lines, err := c.Egress(c.Job.Index(party))
+	if err != nil {
+		return math.MaxInt64 // never small enough for a rule
+	}
 	var sum int64
-	for _, m := range c.Messages {
-		if m.From == party {
-			sum += m.Bytes
-		}
+	for _, e := range lines {
+		sum += e.MaxBytes
 	}
 	return sum
 }

@@ -57,13 +57,19 @@ func (p *prediction) facts() (protocol.Facts, error) {
 }
 
 // disclose implements task.
-func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Message) {
+func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation) {
 	rows := all[0].Rows
-	if p.job.Requests > 0 {
-		rows = p.job.Requests
+	batches := (rows + vertical.ScoreRows - 1) / vertical.ScoreRows
+	var more []protocol.Operation
+	if n := p.job.Requests; n > 0 {
+		rows, batches = n, n
+		more = append(more, protocol.Operation{
+			Kind: kindRequest, Stage: 1, Collective: protocol.CollectiveBroadcast, Root: p.job.OpenTo, Class: protocol.ClassOpening.String(),
+			Encoding: protocol.Bytes.String(), Count: int64(n), Bytes: 4 * int64(n),
+		})
 	}
-	d := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, p.job.OpenTo)
-	return disclosed(d)
+	d := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batches, p.job.OpenTo)
+	return disclosed(d, more...)
 }
 
 // run implements task: rows are scored block by block, in the order of their ids.

@@ -49,8 +49,8 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	if aligned(all) != nil {
 		return nil, n.explainMisalignment(ctx, job, all)
 	}
-	openings, messages := t.disclose(all)
-	c, err := protocol.NewContract(job, all, openings, messages)
+	openings, operations := t.disclose(all)
+	c, err := protocol.NewContract(job, all, openings, operations)
 	if err != nil {
 		return nil, err
 	}

@@ -23,12 +23,14 @@ const leaveTime = time.Second
 
 // run is one session of a job at this node, as a task sees it.
 type run struct {
-	node    *Node
-	state   *jobState
-	session *protocol.Session
-	network fdskl.Network
-	number  uint32
-	began   time.Time
+	node     *Node
+	state    *jobState
+	recorder *recorder
+	budget   *protocol.Budget
+	session  *protocol.Session
+	network  fdskl.Network
+	number   uint32
+	began    time.Time
 
 	mu     sync.Mutex
 	opens  []Opened
@@ -48,24 +50,42 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 	}
 	defer mesh.Close()
 	r := &run{node: n, state: s, number: number, began: time.Now(), latest: make(map[string]time.Time)}
+	if r.recorder, err = n.newRecorder(s, number); err != nil {
+		return nil, err
+	}
+	report, err := r.attend(ctx, mesh, t)
+	if closed := r.recorder.close(err == nil); err == nil {
+		err = closed
+	}
+	return report, err
+}
+
+// attend is the party's part of a session, from the exchange of keys to the last countersignature.
+func (r *run) attend(ctx context.Context, mesh protocol.Mesh, t task) (*Report, error) {
 	if err := r.open(ctx, mesh); err != nil {
 		return nil, err
 	}
 	report, err := r.task(ctx, t)
 	if err == nil {
-		_, err = r.session.Exchange(ctx, "done", nil, 0) // or else somebody has not stored its part
+		err = r.session.Finish(ctx) // or else somebody has not stored its part
 	}
 	if err != nil {
 		r.leave(err)
 		return nil, err
 	}
+	r.account(report)
+	return report, nil
+}
+
+// account adds to a report what went over the links.
+func (r *run) account(report *Report) {
 	report.Rounds = r.session.Operations()
-	for i := range s.contract.Parties {
+	for i := range r.state.contract.Parties {
 		sent, received := r.session.Traffic(i)
 		report.BytesOut += sent
 		report.BytesIn += received
 	}
-	return report, nil
+	report.Egress = egressOf(r.state.contract, r.budget.Lines())
 }
 
 // leave tells the others why this party's session ends before its time.
@@ -78,18 +98,17 @@ func (r *run) leave(reason error) {
 // open starts the session over the mesh.
 func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
 	c := r.state.contract
-	session, err := protocol.NewSession(ctx, mesh, protocol.SessionConfig{
-		Contract: c.Hash(), Number: r.number, Parties: c.Members(), Key: r.node.config.Key,
+	var err error
+	if r.budget, err = protocol.NewBudget(c, c.Job.Index(r.node.name())); err != nil {
+		return err
+	}
+	r.session, err = protocol.NewSession(ctx, mesh, protocol.SessionConfig{
+		Contract: c.Hash(), Number: r.number, Parties: c.Members(), Key: r.node.config.Key, Budget: r.budget, Recorder: r.recorder,
 	})
 	if err != nil {
 		return err
 	}
-	var ids []keys.ID
-	for _, p := range c.Parties {
-		ids = append(ids, p.ID)
-	}
-	r.session = session
-	r.network, err = newNetwork(session, c.Job, ids, r.opened)
+	r.network, err = newNetwork(r.session, c, r.opened)
 	return err
 }
 

@@ -129,7 +129,7 @@ func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, er
 	return n.decided(s)
 }
 
-// verifyContract checks that a contract's facts, openings and messages are what this node
+// verifyContract checks that a contract's facts, openings and operations are what this node
 // computes itself, and returns the record with the policy's verdict.
 func (n *Node) verifyContract(c *protocol.Contract) (*statusRecord, error) {
 	t, err := n.newTask(c.Job)
@@ -146,13 +146,13 @@ func (n *Node) verifyContract(c *protocol.Contract) (*statusRecord, error) {
 	if err := aligned(c.Parties); err != nil {
 		return nil, err
 	}
-	openings, messages := t.disclose(c.Parties)
-	right, err := protocol.NewContract(c.Job, c.Parties, openings, messages)
+	openings, operations := t.disclose(c.Parties)
+	right, err := protocol.NewContract(c.Job, c.Parties, openings, operations)
 	if err != nil {
 		return nil, err
 	}
 	if right.Hash() != c.Hash() {
-		return nil, fmt.Errorf("the contract of job %q lists other openings or messages than the job implies", c.Job.Name)
+		return nil, fmt.Errorf("the contract of job %q lists other openings or operations than the job implies", c.Job.Name)
 	}
 	sum, err := fileSum(n.tables.specs[c.Job.Table].Path)
 	if err != nil {

@@ -92,7 +92,7 @@ func (p *prediction) announce(ctx context.Context, r *run, table *dataset.Table,
 		data = binary.BigEndian.AppendUint32(nil, row)
 	}
 	receiver := p.job.Index(p.job.OpenTo)
-	data, err := r.session.Broadcast(ctx, kindRequest, protocol.ClassControl, receiver, data, 4)
+	data, err := r.session.Broadcast(ctx, kindRequest, protocol.ClassOpening, receiver, data, 4)
 	if err != nil {
 		return 0, err
 	}

@@ -24,6 +24,7 @@ func Summary(c *protocol.Contract, party string) string {
 	writeMemory(&b, c)
 	writeEgress(&b, c, party)
 	writeOpenings(&b, c)
+	writeRecord(&b, c)
 	return b.String()
 }
 
@@ -40,34 +41,6 @@ func writeMemory(b *strings.Builder, c *protocol.Contract) {
 		}
 	}
 	fmt.Fprintf(b, " the others a few megabytes\n")
-}
-
-// writeEgress lists what leaves the party's machine.
-func writeEgress(b *strings.Builder, c *protocol.Contract, party string) {
-	fmt.Fprintf(b, "\nwhat leaves %s's machine, at most\n", party)
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	none := true
-	for _, m := range c.Messages {
-		if m.From == party && m.Bytes > 0 {
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", m.Kind, Size(m.Bytes), protection(m.Class))
-			none = false
-		}
-	}
-	if none {
-		fmt.Fprintf(w, "  control messages only\n")
-	}
-	w.Flush()
-}
-
-// protection says in words what a class means.
-func protection(class string) string {
-	switch class {
-	case protocol.ClassMasked.String():
-		return "under one-time masks: uniform noise to whoever receives it"
-	case protocol.ClassPublished.String():
-		return "NOT protected from the receiving party"
-	}
-	return "row numbers and the like"
 }
 
 // writeOpenings lists who learns what.
@@ -89,6 +62,15 @@ func writeOpenings(b *strings.Builder, c *protocol.Contract) {
 	if len(idle) > 0 {
 		fmt.Fprintf(b, "  %s: nothing but sizes and timing\n", list(idle))
 	}
+}
+
+// writeRecord says what the parties keep of the session.
+func writeRecord(b *strings.Builder, c *protocol.Contract) {
+	kept := "with a digest of each message"
+	if c.Job.Record == protocol.RecordFull {
+		kept = "with all payloads"
+	}
+	fmt.Fprintf(b, "\nevery party keeps a signed transcript %s, for hanse audit\n", kept)
 }
 
 // textWidth is how wide a summary's sentences run, indentation included.

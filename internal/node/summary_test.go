@@ -22,10 +22,12 @@ retailer  passive  600   1
 
 memory beside the table: bank 307.2 kB, the others a few megabytes
 
-what leaves telco's machine, at most
-  target        3072 B    row numbers and the like
-  resume-point  240 B     row numbers and the like
-  angles        307.2 kB  under one-time masks: uniform noise to whoever receives it
+what leaves telco's machine in one session, at most
+  message  to        content            at most   protected how
+  target   retailer  -                  1024 B    meant for all: told by design
+  angles   bank      600 x 256 turns16  307.2 kB  one-time masks: noise to whoever receives it
+  control  all       -                  1704 B    keys, signatures, counters: nothing of the data
+  control is session-key, resume-point, done, countersign, abort
 
 who learns what
   bank: 153600 angles
@@ -37,6 +39,8 @@ who learns what
       the label's name for each class
   retailer: 2 class names
       the label's name for each class
+
+every party keeps a signed transcript with a digest of each message, for hanse audit
 `
 	if got := Summary(c, "telco"); got != want {
 		t.Errorf("summary is\n%s\nwant\n%s", got, want)

@@ -20,8 +20,8 @@ type task interface {
 	// facts reads the party's data, checks all that can be checked alone, and returns what the
 	// party says of it.
 	facts() (protocol.Facts, error)
-	// disclose lists what the job opens and sends, from all parties' facts.
-	disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Message)
+	// disclose lists what the job opens and what its parties do together, from all parties' facts.
+	disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation)
 	// run is the party's part of a session.
 	run(ctx context.Context, r *run) (*Report, error)
 }
@@ -96,7 +96,7 @@ func (t *training) facts() (protocol.Facts, error) {
 }
 
 // disclose implements task.
-func (t *training) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Message) {
+func (t *training) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation) {
 	d := fdskl.DiscloseTraining(t.params, t.job.Privacy, t.job.Parties, columnCounts(all), all[0].Rows)
 	return disclosed(d)
 }
@@ -167,14 +167,14 @@ func columnCounts(all []protocol.Facts) []int {
 }
 
 // disclosed converts a disclosure to what a contract holds.
-func disclosed(d fdskl.Disclosure) (openings []protocol.Opening, messages []protocol.Message) {
+func disclosed(d fdskl.Disclosure, more ...protocol.Operation) (openings []protocol.Opening, operations []protocol.Operation) {
 	for _, o := range d.Openings {
-		openings = append(openings, protocol.Opening{To: o.To, Kind: o.Kind, Count: o.Count, Meaning: o.Meaning})
+		openings = append(openings, protocol.Opening(o))
 	}
-	for _, s := range d.Sendings {
-		messages = append(messages, protocol.Message{From: s.From, Kind: s.Kind, Class: s.Class, Bytes: s.Bytes})
+	for _, o := range d.Operations {
+		operations = append(operations, protocol.Operation(o))
 	}
-	return openings, messages
+	return openings, protocol.SessionOperations(append(operations, more...))
 }
 
 // modelOf returns the model part of a training. It is there before any party calls the job done, so

@@ -71,23 +71,15 @@ func (l *Linear) Score(parts []*kernel.Matrix) []float64 {
 func stack(parts []*kernel.Matrix) *mat.Dense {
 	d := 0
 	for _, p := range parts {
-		d += len(p.Dense) + len(p.Binary)
+		d += p.Columns()
 	}
 	x := mat.NewDense(parts[0].Rows, max(d, 1), nil)
 	at := 0
 	for _, p := range parts {
 		for r := range p.Rows {
-			for c := range p.Dense {
-				x.Set(r, at+c, p.Values[r*len(p.Dense)+c])
-			}
-			for _, c := range p.Set[p.Starts[r]:p.Starts[r+1]] {
-				x.Set(r, at+len(p.Dense)+int(c), 1)
-			}
+			p.EachInRow(r, func(c int, v float64) { x.Set(r, at+c, v) })
 		}
-		for _, s := range p.Strays {
-			x.Set(int(s.Row), at+len(p.Dense)+int(s.Binary), s.Value)
-		}
-		at += len(p.Dense) + len(p.Binary)
+		at += p.Columns()
 	}
 	return x
 }

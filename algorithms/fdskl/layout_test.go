@@ -1,0 +1,141 @@
+package fdskl
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// observer follows a session at party 0 with a Layout and collects the angles that open to it.
+type observer struct {
+	layout *Layout
+	angles map[Angle]float64 // in turns
+	total  []byte            // of the sum that is opening
+	pair   []float64         // of a published pair: its first sum
+	err    error
+}
+
+// Link implements protocol.Recorder; these sessions are too short to countersign but at their end.
+func (o *observer) Link(int) (keys.Hash, error) { return keys.Hash{}, errCut }
+
+// Record implements protocol.Recorder.
+func (o *observer) Record(e protocol.Entry, payload []byte) error {
+	told := e.Kind == "resume-point" || e.Kind == "batch"
+	switch {
+	case told && e.Event == protocol.EventReceived, told && e.Event == protocol.EventSent && e.Peer == 1: // once
+		o.err = o.layout.Broadcast(e.Kind, payload)
+	case e.Event == protocol.EventOpened:
+		o.total = append(o.total, payload...)
+		if len(o.total) == int(e.Size) {
+			o.err = o.open(e.Kind, o.total)
+			o.total = nil
+		}
+	}
+	return o.err
+}
+
+// open takes in a total.
+func (o *observer) open(kind string, total []byte) error {
+	var values []float64
+	switch kind {
+	case "angles":
+		for i := range len(total) / 2 {
+			values = append(values, float64(binary.LittleEndian.Uint16(total[2*i:]))/(1<<16))
+		}
+		return o.keep(values)
+	case "published-angles", "published-phases":
+		for i := range len(total) / 8 {
+			values = append(values, math.Float64frombits(binary.LittleEndian.Uint64(total[8*i:])))
+		}
+		if kind == "published-angles" {
+			o.pair = values
+			return nil
+		}
+		for i, v := range o.pair {
+			values[i] = (v - values[i]) / (2 * math.Pi)
+		}
+		return o.keep(values)
+	}
+	return nil
+}
+
+// keep files values under the angles they are.
+func (o *observer) keep(values []float64) error {
+	sum, err := o.layout.Angles(len(values))
+	if err != nil {
+		return err
+	}
+	for i, a := range sum.Angles {
+		o.angles[a] = values[i]
+	}
+	return nil
+}
+
+// TestLayoutFindsEveryAngle trains, and compares what opened, put in its place by the layout, with
+// the sums of omega . x that the parties' data give.
+func TestLayoutFindsEveryAngle(t *testing.T) {
+	for name, p := range jobs() {
+		for _, privacy := range []string{Masked, Published} {
+			t.Run(name+", "+privacy, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, 4, 40, 1, p)
+				f.params.Sigma, f.privacy = 1, privacy
+				links := f.federation(t)
+				o := &observer{layout: NewLayout(f.params, f.privacy, f.names, f.rows), angles: make(map[Angle]float64)}
+				links.recorder = o
+				errs := links.run(func(ctx context.Context, i int, n Network) error {
+					_, err := Train(ctx, f.party(i, n, newVault()))
+					return err
+				})
+				if o.err != nil {
+					t.Fatalf("the layout: %v; sessions end with %v", o.err, errs)
+				}
+				checkAngles(t, f, o.angles)
+			})
+		}
+	}
+}
+
+// checkAngles compares differences of angles between rows, from which the phases drop out.
+func checkAngles(t *testing.T, f *fixture, angles map[Angle]float64) {
+	t.Helper()
+	first := make(map[int]Angle) // by feature: the first angle met
+	compared := 0
+	for a, got := range angles {
+		ref, ok := first[a.Feature]
+		if !ok {
+			first[a.Feature] = a
+			continue
+		}
+		compared++
+		want := f.angle(t, a) - f.angle(t, ref)
+		if d := got - angles[ref] - want; math.Abs(d-math.Round(d)) > 1e-3 {
+			t.Fatalf("angle %+v less angle %+v is off by %v turns", a, ref, d-math.Round(d))
+		}
+	}
+	if compared < 10 {
+		t.Fatalf("only %d angles were compared", compared)
+	}
+}
+
+// angle computes omega . x of one row and feature over all parties, in turns.
+func (f *fixture) angle(t *testing.T, a Angle) float64 {
+	t.Helper()
+	tr, err := newTrainer(f.party(0, Solo{}, newVault()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	for _, part := range f.parts {
+		w := newOmega(tr.kernel, f.params.PublicSeed(), part)
+		w.extend(a.Feature, 1)
+		out := make([]float64, 1)
+		w.addTo(out, 0, part.Rows, a.Row)
+		sum += out[0]
+	}
+	return sum
+}

@@ -1,0 +1,246 @@
+package protocol_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// notebook is a Recorder in memory.
+type notebook struct {
+	self    keys.ID
+	parties []protocol.Party
+	entries []protocol.Entry
+	sums    []keys.Hash
+	links   map[[2]keys.ID]keys.Hash // from, to
+	lie     bool                     // about the next frame sent
+	failing error
+}
+
+// Record implements protocol.Recorder.
+func (n *notebook) Record(e protocol.Entry, payload []byte) error {
+	sum := keys.HashOf("payload", payload)
+	n.entries, n.sums = append(n.entries, e), append(n.sums, sum)
+	link := [2]keys.ID{n.self, n.parties[e.Peer].ID}
+	switch e.Event {
+	case protocol.EventReceived:
+		link[0], link[1] = link[1], link[0]
+	case protocol.EventSent:
+		if n.lie {
+			sum, n.lie = keys.Hash{}, false
+		}
+	default:
+		return n.failing
+	}
+	before := n.links[link]
+	n.links[link] = keys.HashOf("link", before[:], []byte(e.Kind), binary.BigEndian.AppendUint64(nil, e.Sequence), sum[:])
+	return n.failing
+}
+
+// Link implements protocol.Recorder.
+func (n *notebook) Link(peer int) (keys.Hash, error) {
+	a, b := n.self, n.parties[peer].ID
+	if a.Compare(b) > 0 {
+		a, b = b, a
+	}
+	there, back := n.links[[2]keys.ID{a, b}], n.links[[2]keys.ID{b, a}]
+	return keys.HashOf("both", there[:], back[:]), n.failing
+}
+
+// count counts the entries of an event and kind.
+func (n *notebook) count(event protocol.Event, kind string) int {
+	c := 0
+	for _, e := range n.entries {
+		if e.Event == event && e.Kind == kind {
+			c++
+		}
+	}
+	return c
+}
+
+// recorded is a league of q parties that keep notebooks, with a session open.
+func recorded(t *testing.T, q int) (*league, []*notebook) {
+	t.Helper()
+	names := []string{"bank", "insurer", "shop", "telco"}[:q]
+	l := newLeague(t, names...)
+	var books []*notebook
+	for i := range l.ids {
+		n := &notebook{self: l.ids[i], parties: l.parties, links: make(map[[2]keys.ID]keys.Hash)}
+		books, l.recorders = append(books, n), append(l.recorders, n)
+	}
+	if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
+		t.Fatal(err)
+	}
+	return l, books
+}
+
+// TestLinksAreCountersigned: every 64 operations and at the end, both ends of every link.
+func TestLinksAreCountersigned(t *testing.T) {
+	l, books := recorded(t, 3)
+	l.must(t, func(i int) error {
+		for range 130 { // the 64th operation of the session is the 63rd here
+			if err := l.sessions[i].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Tree, 3, 1), 20, 1).Reduction); err != nil {
+				return err
+			}
+		}
+		return l.sessions[i].Finish(t.Context())
+	})
+	for i, b := range books {
+		if n := b.count(protocol.EventCountersigned, "countersign"); n != 3*2 {
+			t.Errorf("party %d has %d countersignatures, want 6", i, n)
+		}
+		if got, want := b.count(protocol.EventOpened, "angles"), 0; i != 1 && got != want {
+			t.Errorf("party %d recorded %d openings, want none", i, got)
+		}
+	}
+	if n := books[1].count(protocol.EventOpened, "angles"); n != 130*3 { // 160 bytes in chunks of 64
+		t.Errorf("the root recorded %d opened chunks, want 390", n)
+	}
+	for _, e := range books[1].entries {
+		if e.Event == protocol.EventOpened && (e.Class != protocol.ClassOpening || e.Peer != 1 || e.Size != 160) {
+			t.Fatalf("an opening is recorded as %+v", e)
+		}
+	}
+}
+
+// TestWhoRecordsOtherwiseIsNamed: a party whose record of a link is not the other end's cannot
+// countersign it.
+func TestWhoRecordsOtherwiseIsNamed(t *testing.T) {
+	l, books := recorded(t, 3)
+	errs := l.each(func(i int) error {
+		books[i].lie = i == 2
+		if err := l.sessions[i].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Star, 3, 0), 4, 1).Reduction); err != nil {
+			return err
+		}
+		return l.sessions[i].Finish(t.Context())
+	})
+	want := "operation 3 (countersign): shop: its signature is on another record of this link than ours: what one of us sent is not what the other received"
+	if !errors.Is(errs[0], protocol.ErrDeviation) || errs[0].Error() != want {
+		t.Errorf("the root's error is %v\nwant %s", errs[0], want)
+	}
+}
+
+// TestNothingUnrecordedIsSent: a frame whose record fails stays at home.
+func TestNothingUnrecordedIsSent(t *testing.T) {
+	l, books := recorded(t, 3)
+	before, _ := l.net.Sent(l.ids[1], l.ids[0])
+	books[1].failing = errors.New("the disk is full")
+	err := l.sessions[1].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Star, 3, 0), 4, 1).Reduction)
+	if !errors.Is(err, books[1].failing) {
+		t.Errorf("error is %v", err)
+	}
+	if after, _ := l.net.Sent(l.ids[1], l.ids[0]); after != before {
+		t.Errorf("%d frames were sent", after-before)
+	}
+}
+
+// budgeted is a league of three parties held to a contract of two sums of angles to the bank, along a
+// star, and then one of scores.
+func budgeted(t *testing.T) *league {
+	t.Helper()
+	l := newLeague(t, "bank", "insurer", "shop")
+	d := newDraft(t, l)
+	d.job.Topology = "star"
+	d.operations = protocol.SessionOperations([]protocol.Operation{
+		{Kind: "angles", Stage: 1, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 2, Bytes: 64},
+		{Kind: "scores", Stage: 2, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 1, Bytes: 64},
+	})
+	c, err := d.contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range l.ids {
+		b, err := protocol.NewBudget(c, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.budgets = append(l.budgets, b)
+	}
+	if err := errors.Join(l.open(t.Context(), 1, 0)...); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestABudgetIsKept: what the contract does not list is not sent, and the error says what.
+func TestABudgetIsKept(t *testing.T) {
+	star := protocol.PlanFor(protocol.Star, 3, 0)
+	sum := func(kind string, plan protocol.Plan, words int) protocol.Reduction {
+		r := newReduction(plan, words, 1).Reduction
+		r.Kind, r.Encoding = kind, protocol.Fixed64
+		return r
+	}
+	other := sum("angles", star, 4)
+	other.Class = protocol.ClassPublished
+	turns := sum("angles", star, 4)
+	turns.Encoding = protocol.Turns16
+	for _, c := range []struct {
+		what string
+		sums []protocol.Reduction
+		want string
+	}{
+		{"within", []protocol.Reduction{sum("angles", star, 4), sum("angles", star, 4)}, ""},
+		{"a kind too many", []protocol.Reduction{sum("ages", star, 4)}, "ages to bank not sent: the contract lists no such message of this party"},
+		{"a way round", []protocol.Reduction{sum("angles", protocol.NewPlan(protocol.Ring, []int{0, 2, 1}), 4)}, "angles to shop not sent: the contract has this party send angles to others, not there"},
+		{"in the clear", []protocol.Reduction{other}, "angles to bank not sent: it is published fixed64, the contract says masked fixed64"},
+		{"other words", []protocol.Reduction{turns}, "angles to bank not sent: it is masked turns16, the contract says masked fixed64"},
+		{"too often", []protocol.Reduction{sum("angles", star, 1), sum("angles", star, 1), sum("angles", star, 1)}, "angles to bank not sent: it would be frame 3 of 2 agreed"},
+		{"too much", []protocol.Reduction{sum("angles", star, 4), sum("angles", star, 5)}, "angles to bank not sent: it would make 72 bytes of 64 agreed"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			l := budgeted(t)
+			errs := l.each(func(i int) error {
+				for _, r := range c.sums {
+					if i != 1 {
+						r.Kind = "angles" // the others ask for what was agreed
+					}
+					if err := l.sessions[i].Reduce(t.Context(), r); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			var refused *protocol.BudgetError
+			switch {
+			case c.want == "" && errs[1] != nil:
+				t.Errorf("error is %v", errs[1])
+			case c.want != "" && (!errors.As(errs[1], &refused) || !errors.Is(errs[1], protocol.ErrDeviation) || errs[1].Error() != c.want):
+				t.Errorf("error is %v\nwant     %s", errs[1], c.want)
+			}
+		})
+	}
+}
+
+// TestStagesAreKept: what belongs before another operation cannot be sent after it, and a budget
+// tells what was spent.
+func TestStagesAreKept(t *testing.T) {
+	l := budgeted(t)
+	errs := l.each(func(i int) error {
+		for _, kind := range []string{"scores", "angles"} {
+			r := newReduction(protocol.PlanFor(protocol.Star, 3, 0), 4, 1).Reduction
+			r.Kind, r.Encoding = kind, protocol.Fixed64
+			if err := l.sessions[i].Reduce(t.Context(), r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if want := "angles to bank not sent: its stage of the job is over"; errs[1] == nil || errs[1].Error() != want {
+		t.Errorf("error is %v\nwant     %s", errs[1], want)
+	}
+	spent := make(map[string]protocol.Egress)
+	for _, e := range l.budgets[1].Lines() {
+		if e.To == 0 {
+			spent[e.Kind] = e
+		}
+	}
+	if e := spent["scores"]; e.Frames != 1 || e.Bytes != 32 || e.MaxFrames != 1 || e.MaxBytes != 64 {
+		t.Errorf("the budget for scores is %+v", e)
+	}
+	if e := spent["angles"]; e.Frames != 0 || e.Bytes != 0 {
+		t.Errorf("what was refused is booked: %+v", e)
+	}
+}

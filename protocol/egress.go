@@ -1,0 +1,158 @@
+package protocol
+
+import (
+	"fmt"
+)
+
+// Egress is what one party may send to another of one kind in one session, and what it sent.
+type Egress struct {
+	From, To  int // parties by index
+	Kind      string
+	Stage     int64
+	Class     Class
+	Encoding  Encoding
+	Shape     []int64 // what all the vectors make up together
+	MaxFrames int64
+	MaxBytes  int64 // payload
+	Frames    int64
+	Bytes     int64 // payload
+}
+
+// Egress lists what a party may send in one session, in the order of the contract's operations.
+func (c *Contract) Egress(from int) ([]Egress, error) {
+	var list []Egress
+	place := make(map[spending]int)
+	for i := range c.Operations {
+		o := &c.Operations[i]
+		recipients, err := c.recipients(o, from)
+		if err != nil {
+			return nil, err
+		}
+		for _, to := range recipients {
+			at, ok := place[spending{o.Kind, to}]
+			if !ok {
+				at = len(list)
+				place[spending{o.Kind, to}] = at
+				list = append(list, o.egress(from, to))
+			}
+			e := &list[at]
+			e.MaxBytes += o.Bytes
+			e.MaxFrames += o.Count + o.Bytes/DefaultChunk
+			if ok { // operations with several roots or trees over the same link: their shapes add up
+				e.Shape = []int64{e.MaxBytes / int64(e.Encoding.WordSize())}
+			}
+		}
+	}
+	return list, nil
+}
+
+// egress starts the line of an operation.
+func (o *Operation) egress(from, to int) Egress {
+	class, _ := parseClass(o.Class)          // checked with the contract
+	encoding, _ := ParseEncoding(o.Encoding) // checked with the contract
+	return Egress{From: from, To: to, Kind: o.Kind, Stage: o.Stage, Class: class, Encoding: encoding, Shape: o.Shape}
+}
+
+// recipients lists to whom a party sends in an operation.
+func (c *Contract) recipients(o *Operation, from int) ([]int, error) {
+	if o.Collective == CollectiveExchange || o.Root == Anyone { // whoever the root is, anybody may be a child
+		var others []int
+		for i := range c.Parties {
+			if i != from {
+				others = append(others, i)
+			}
+		}
+		return others, nil
+	}
+	plan, err := c.Plan(o, c.Job.Index(o.Root))
+	if err != nil || !plan.Has(from) {
+		return nil, err
+	}
+	if o.Collective == CollectiveBroadcast {
+		return plan.Children[from], nil
+	}
+	if from == plan.Root {
+		return nil, nil
+	}
+	return []int{plan.Parent[from]}, nil
+}
+
+// spending names one line of a budget.
+type spending struct {
+	kind string
+	to   int
+}
+
+// Budget holds one session's sending against the contract: a frame that the contract does not list
+// is not sent. It is not safe for concurrent use.
+type Budget struct {
+	contract *Contract
+	lines    []Egress
+	place    map[spending]int
+	kinds    map[string]bool
+	stage    int64
+}
+
+// NewBudget returns a party's budget for one session.
+func NewBudget(c *Contract, self int) (*Budget, error) {
+	lines, err := c.Egress(self)
+	if err != nil {
+		return nil, err
+	}
+	b := &Budget{contract: c, lines: lines, place: make(map[spending]int), kinds: make(map[string]bool)}
+	for i, e := range lines {
+		b.place[spending{e.Kind, e.To}] = i
+		b.kinds[e.Kind] = true
+	}
+	return b, nil
+}
+
+// Lines returns the budget with what was sent so far.
+func (b *Budget) Lines() []Egress { return append([]Egress(nil), b.lines...) }
+
+// BudgetError says that this party was about to send what the contract does not allow. Nothing of
+// it was sent.
+type BudgetError struct {
+	Kind   string
+	To     string
+	Reason string
+}
+
+// Error implements error.
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("%s to %s not sent: %s", e.Kind, e.To, e.Reason)
+}
+
+// Unwrap says that it is this party that would have deviated.
+func (e *BudgetError) Unwrap() error { return ErrDeviation }
+
+// spend books one frame, or says why it must not be sent.
+func (b *Budget) spend(h *header, to int, bytes int) error {
+	refuse := func(format string, args ...any) error {
+		return &BudgetError{Kind: h.kind, To: b.contract.Parties[to].Name, Reason: fmt.Sprintf(format, args...)}
+	}
+	at, ok := b.place[spending{h.kind, to}]
+	if !ok && b.kinds[h.kind] {
+		return refuse("the contract has this party send %s to others, not there", h.kind)
+	}
+	if !ok {
+		return refuse("the contract lists no such message of this party")
+	}
+	e := &b.lines[at]
+	switch {
+	case h.class != e.Class || h.encoding != e.Encoding:
+		return refuse("it is %s %s, the contract says %s %s", h.class, h.encoding, e.Class, e.Encoding)
+	case e.Stage < b.stage:
+		return refuse("its stage of the job is over")
+	case e.Frames+1 > e.MaxFrames:
+		return refuse("it would be frame %d of %d agreed", e.Frames+1, e.MaxFrames)
+	case e.Bytes+int64(bytes) > e.MaxBytes:
+		return refuse("it would make %d bytes of %d agreed", e.Bytes+int64(bytes), e.MaxBytes)
+	}
+	if h.kind != kindCountersign && h.kind != kindAbort { // they come at any time
+		b.stage = e.Stage
+	}
+	e.Frames++
+	e.Bytes += int64(bytes)
+	return nil
+}

@@ -1,0 +1,180 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The ways an operation's data travel.
+const (
+	CollectiveSum       = "sum"       // along a plan to the root, which learns the total
+	CollectiveBroadcast = "broadcast" // from the root to all, along the reversed tree
+	CollectiveExchange  = "exchange"  // from everybody to everybody
+)
+
+// Anyone stands for the root of broadcasts that several parties do in turn.
+const Anyone = "*"
+
+// The session's own kinds of frames.
+const (
+	kindSessionKey  = "session-key"
+	kindCountersign = "countersign"
+	kindDone        = "done"
+)
+
+// Operation is one kind of sum, broadcast or exchange of a contract, with its budget in one session.
+// What each party sends to whom follows from it and the job's topology; see Contract.Egress.
+type Operation struct {
+	Kind       string  `toml:"kind"`
+	Stage      int64   `toml:"stage"`              // operations of a later stage come after all of an earlier one
+	Collective string  `toml:"collective"`         // "sum", "broadcast" or "exchange"
+	Root       string  `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone
+	Tree       int64   `toml:"tree,omitzero"`      // 1 or 2: the trees of a published sum (FDSKL, Algorithm 3)
+	Excluded   string  `toml:"excluded,omitempty"` // the party l' of a published sum
+	Class      string  `toml:"class"`
+	Encoding   string  `toml:"encoding"`
+	Shape      []int64 `toml:"shape,omitempty"` // what all the vectors make up together, such as rows and features
+	Count      int64   `toml:"count"`           // how many there are, at most
+	Bytes      int64   `toml:"bytes"`           // payload that one party sends to another in all of them, at most
+}
+
+// maxShape is the most numbers of a shape.
+const maxShape = 4
+
+// SessionOperations adds the operations that every session has to a job's own: the exchange of
+// session keys, of countersignatures and of last words.
+func SessionOperations(job []Operation) []Operation {
+	last, operations := int64(0), int64(2)
+	for _, o := range job {
+		last = max(last, o.Stage)
+		operations += o.Count
+	}
+	control := func(kind string, stage, count, bytes int64) Operation {
+		return Operation{
+			Kind: kind, Stage: stage, Collective: CollectiveExchange, Class: ClassControl.String(), Encoding: Bytes.String(),
+			Count: count, Bytes: count * bytes,
+		}
+	}
+	all := []Operation{control(kindSessionKey, 0, 1, 96)}
+	all = append(all, job...)
+	return append(all,
+		control(kindDone, last+1, 1, 0),
+		control(kindCountersign, last+2, operations/countersignEvery+1, signatureSize),
+		control(kindAbort, last+2, 1, maxReason))
+}
+
+// checkOperations checks every operation by itself, and that one kind always means the same.
+func (c *Contract) checkOperations() error {
+	first := make(map[string]*Operation)
+	var count, bytes int64
+	for i := range c.Operations {
+		o := &c.Operations[i]
+		if err := o.check(c.Job); err != nil {
+			return fmt.Errorf("operation %d: %w", i+1, err)
+		}
+		count, bytes = count+o.Count, bytes+o.Bytes
+		if count > maxCount || bytes > maxCount {
+			return fmt.Errorf("operation %d: all up to it have %d vectors of %d bytes, at most %d are allowed", i+1, count, bytes, int64(maxCount))
+		}
+		f, ok := first[o.Kind]
+		if !ok {
+			first[o.Kind] = o
+			continue
+		}
+		if f.Stage != o.Stage || f.Collective != o.Collective || f.Class != o.Class || f.Encoding != o.Encoding {
+			return fmt.Errorf("operation %d: %q has another stage, collective, class or encoding than before", i+1, o.Kind)
+		}
+	}
+	return nil
+}
+
+// check checks one operation.
+func (o *Operation) check(job *Job) error {
+	if err := checkKind(o.Kind); err != nil {
+		return err
+	}
+	if err := o.checkRoot(job); err != nil {
+		return fmt.Errorf("%s: %w", o.Kind, err)
+	}
+	if _, err := parseClass(o.Class); err != nil {
+		return fmt.Errorf("%s: %w", o.Kind, err)
+	}
+	if _, err := ParseEncoding(o.Encoding); err != nil {
+		return fmt.Errorf("%s: %w", o.Kind, err)
+	}
+	if len(o.Shape) > maxShape {
+		return fmt.Errorf("%s: shape has %d numbers, at most %d are allowed", o.Kind, len(o.Shape), maxShape)
+	}
+	for _, f := range append(o.shape(), count{"stage", o.Stage}, count{"count", o.Count}, count{"bytes", o.Bytes}) {
+		if err := checkCount(f.field, f.n); err != nil {
+			return fmt.Errorf("%s: %w", o.Kind, err)
+		}
+	}
+	return nil
+}
+
+// count is a number of an operation, by its name.
+type count struct {
+	field string
+	n     int64
+}
+
+// shape lists the numbers of the shape.
+func (o *Operation) shape() []count {
+	var list []count
+	for _, n := range o.Shape {
+		list = append(list, count{"shape", n})
+	}
+	return list
+}
+
+// checkRoot checks what goes with the way the data travel.
+func (o *Operation) checkRoot(job *Job) error {
+	root := job.Index(o.Root) >= 0
+	switch {
+	case o.Collective == CollectiveExchange && o.Root != "":
+		return errors.New("an exchange has no root")
+	case o.Collective == CollectiveBroadcast && !root && o.Root != Anyone, o.Collective == CollectiveSum && !root:
+		return fmt.Errorf("root is %q, want one of the job's parties", clip(o.Root))
+	case o.Collective != CollectiveSum && o.Collective != CollectiveBroadcast && o.Collective != CollectiveExchange:
+		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\" or \"exchange\"", clip(o.Collective))
+	case o.Collective != CollectiveSum && (o.Tree != 0 || o.Excluded != ""):
+		return errors.New("only sums have a tree and an excluded party")
+	case o.Tree < 0 || o.Tree > 2:
+		return fmt.Errorf("tree is %d, want 0, 1 or 2", o.Tree)
+	case o.Tree == 0 && o.Excluded != "" || o.Tree != 0 && (job.Index(o.Excluded) < 0 || o.Excluded == o.Root):
+		return fmt.Errorf("excluded is %q, want a party other than the root with tree 1 or 2, else nothing", clip(o.Excluded))
+	}
+	return nil
+}
+
+// Plan returns the plan of a sum, or the reversed tree of a broadcast from the given root.
+func (c *Contract) Plan(o *Operation, root int) (Plan, error) {
+	if o.Collective != CollectiveSum {
+		return PlanFor(Tree, len(c.Parties), root), nil
+	}
+	topology, err := ParseTopology(c.Job.Topology)
+	if err != nil {
+		return Plan{}, err
+	}
+	if o.Tree == 0 {
+		return PlanFor(topology, len(c.Parties), root), nil
+	}
+	t1, t2, err := PublishedTrees(len(c.Parties), root, c.Job.Index(o.Excluded))
+	if o.Tree == 2 {
+		t1 = t2
+	}
+	return t1, err
+}
+
+// ClassOf returns the class of a kind of operation; what the contract does not list is control,
+// and a budget refuses to send it.
+func (c *Contract) ClassOf(kind string) Class {
+	for i := range c.Operations {
+		if o := &c.Operations[i]; o.Kind == kind {
+			class, _ := parseClass(o.Class) // checked with the contract
+			return class
+		}
+	}
+	return ClassControl
+}

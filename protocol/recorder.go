@@ -1,0 +1,93 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// DomainLink separates signatures on link digests from all others.
+const DomainLink = "hanse link v1"
+
+// Encoding says what the words of a payload are.
+type Encoding uint8
+
+// The encodings. The numbers are in transcripts and never change.
+const (
+	Bytes   Encoding = 0 // no vector of numbers: keys, signatures, row numbers, text
+	Turns16 Encoding = 1 // Z_2^16, little-endian: turns of a circle
+	Turns32 Encoding = 2 // Z_2^32, little-endian
+	Fixed64 Encoding = 3 // Z_2^64, little-endian: fixed-point numbers
+	Float64 Encoding = 4 // IEEE 754, little-endian: the published protocol's
+)
+
+// encodingNames are the encodings as contracts and transcripts write them, by number.
+func encodingNames() []string { return []string{"bytes", "turns16", "turns32", "fixed64", "float64"} }
+
+// String returns the encoding's name.
+func (e Encoding) String() string {
+	if names := encodingNames(); int(e) < len(names) {
+		return names[e]
+	}
+	return fmt.Sprintf("encoding %d", uint8(e))
+}
+
+// WordSize returns the bytes of one number, 1 for Bytes.
+func (e Encoding) WordSize() int {
+	switch e {
+	case Turns16:
+		return 2
+	case Turns32:
+		return 4
+	case Fixed64, Float64:
+		return 8
+	}
+	return 1
+}
+
+// Known reports whether transcripts may have the encoding.
+func (e Encoding) Known() bool { return e <= Float64 }
+
+// ParseEncoding reads an encoding's name.
+func ParseEncoding(s string) (Encoding, error) {
+	for i, name := range encodingNames() {
+		if s == name {
+			return Encoding(i), nil
+		}
+	}
+	return 0, fmt.Errorf("encoding is %q, want \"bytes\", \"turns16\", \"turns32\", \"fixed64\" or \"float64\"", clip(s))
+}
+
+// Event is what happened to an Entry.
+type Event uint8
+
+// The events. The numbers are in transcripts and never change.
+const (
+	EventSent          Event = 1 // a frame was handed to the transport
+	EventReceived      Event = 2 // a frame came and was as wanted
+	EventOpened        Event = 3 // this party, the root of a sum, learned a chunk of its total
+	EventCountersigned Event = 4 // the peer signed the digest of the link; the payload is its signature
+)
+
+// Entry is what a session tells its recorder of a frame, an opening or a countersignature.
+type Entry struct {
+	Event     Event
+	Peer      int // index of the other end; of this party in an opening
+	Class     Class
+	Encoding  Encoding
+	Kind      string
+	Session   uint32
+	Sequence  uint64 // on this link and direction, from 0
+	Operation uint64
+	Size      uint64 // bytes of the operation's whole vector
+	Chunk     uint32 // which chunk of the vector the payload is
+}
+
+// Recorder keeps the transcript of a session. Its methods are not called concurrently.
+type Recorder interface {
+	// Record keeps an entry. The payload is valid during the call only.
+	Record(e Entry, payload []byte) error
+	// Link returns the digest of all frames exchanged with a party in this session so far, in both
+	// directions: both ends of an honest link compute the same.
+	Link(peer int) (keys.Hash, error)
+}

@@ -1,0 +1,99 @@
+package transcript
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// BlockSize is the length of the header and of every record, in bytes.
+const BlockSize = 192
+
+// Version is the version of the format that this package reads and writes.
+const Version = 1
+
+// magic begins every transcript of any version.
+const magic = "hanse-transcript"
+
+// domainHeader separates the hashes of headers from all others.
+const domainHeader = "hanse transcript v1"
+
+// proofAt is where the hash of the payload, or the signature, stands in a record.
+const proofAt = 88
+
+// hashAt is where the hash of a block stands; it covers all before it.
+const hashAt = BlockSize - len(keys.Hash{})
+
+// Header says whose transcript it is, and of which job.
+//
+// Evolution: a change of layout or meaning of the header or of a record is a new version, which
+// stands at the same place for ever. There are no optional fields: what is zero stays zero.
+//
+//	offset size
+//	     0   16  "hanse-transcript"
+//	    16    2  version
+//	    18    2  zero
+//	    20    4  index of the party in the contract
+//	    24   32  contract hash
+//	    56   32  party id
+//	    88   72  zero
+//	   160   32  HashOf("hanse transcript v1", bytes 0 to 159)
+type Header struct {
+	Self     int // index of the party in the contract
+	Contract keys.Hash
+	Party    keys.ID
+}
+
+// Encode writes the header into a block.
+func (h Header) Encode(block *[BlockSize]byte) {
+	clear(block[:])
+	copy(block[:], magic)
+	binary.BigEndian.PutUint16(block[16:], Version)
+	binary.BigEndian.PutUint32(block[20:], uint32(h.Self))
+	copy(block[24:], h.Contract[:])
+	copy(block[56:], h.Party[:])
+	sum := keys.HashOf(domainHeader, block[:hashAt])
+	copy(block[hashAt:], sum[:])
+}
+
+// Hash returns the hash of the header, from which the chain of the records starts.
+func (h Header) Hash() keys.Hash {
+	var block [BlockSize]byte
+	h.Encode(&block)
+	return keys.Hash(block[hashAt:])
+}
+
+// DecodeHeader reads a header. The error says whether the file is no transcript, is of a later version,
+// or was changed.
+func DecodeHeader(block *[BlockSize]byte) (Header, error) {
+	if string(block[:len(magic)]) != magic {
+		return Header{}, errors.New("it is not a transcript")
+	}
+	if v := binary.BigEndian.Uint16(block[16:]); v != Version {
+		return Header{}, fmt.Errorf("it is a transcript of version %d, this program reads version %d", v, Version)
+	}
+	h := Header{Contract: keys.Hash(block[24:56]), Party: keys.ID(block[56:88])}
+	if keys.HashOf(domainHeader, block[:hashAt]) != keys.Hash(block[hashAt:]) {
+		return Header{}, errors.New("the hash of its header does not fit: the header was changed")
+	}
+	self := binary.BigEndian.Uint32(block[20:])
+	if self >= keys.MaxMembers {
+		return Header{}, fmt.Errorf("its header names party %d, want less than %d", self, keys.MaxMembers)
+	}
+	if !zero(block[18:20]) || !zero(block[88:hashAt]) {
+		return Header{}, errors.New("its header has bytes that are not zero where version 1 has none")
+	}
+	h.Self = int(self)
+	return h, nil
+}
+
+// zero reports whether all bytes are zero.
+func zero(b []byte) bool {
+	var all byte
+	for _, x := range b {
+		all |= x
+	}
+	return all == 0
+}

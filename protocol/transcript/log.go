@@ -1,0 +1,221 @@
+package transcript
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// DomainSeal separates signatures on chains, and their digests, from all others.
+const DomainSeal = "hanse seal v1"
+
+// Config says whose transcript a Log writes.
+type Config struct {
+	Contract keys.Hash
+	Self     int              // index of the party in the contract
+	IDs      []keys.ID        // all parties in the contract's order
+	Key      *keys.PrivateKey // the party's own; seals are signed with it
+	Store    *Store           // nil: payloads are not kept
+	Now      func() time.Time // nil: time.Now
+}
+
+// Log appends to a transcript, one write of 192 bytes a record: what was recorded survives the death
+// of the process, and after Sync a power cut. It implements protocol.Recorder and is not safe for
+// concurrent use. After a write that failed every method returns the same error.
+type Log struct {
+	config  Config
+	path    string
+	file    *os.File
+	links   *Links
+	number  uint64 // of the next record
+	time    int64  // of the last record
+	session uint32 // of the last record; 0: there is none
+	begun   bool   // a session has begun since the file was opened
+	keeping bool   // payloads go to the store
+	buffer  [len(keys.Hash{}) + BlockSize]byte
+	failed  error
+}
+
+var _ protocol.Recorder = (*Log)(nil)
+
+// Begin starts a session: links start anew, and payloads are kept again if there is a store. The number
+// must be higher than those of all sessions in the transcript.
+func (l *Log) Begin(session uint32) error {
+	if l.failed != nil {
+		return l.failed
+	}
+	if session <= l.session {
+		return l.named(fmt.Errorf("session %d begins after session %d, want a higher number", session, l.session))
+	}
+	r := Record{Type: TypeSession, Session: session, Peer: l.config.Self}
+	if err := l.append(&r); err != nil {
+		return err
+	}
+	l.links.apply(&r)
+	l.session, l.begun, l.keeping = session, true, l.config.Store != nil
+	return nil
+}
+
+// Record keeps an entry of the session under way. A frame that is not the next of its link is refused.
+// The payload of a countersignature is the peer's signature of 64 bytes.
+func (l *Log) Record(e protocol.Entry, payload []byte) error {
+	r, err := l.record(&e, payload)
+	if err != nil {
+		return err
+	}
+	if r.Type == TypeCountersigned {
+		copy(r.Proof[:], payload)
+	} else {
+		sum := sha256.Sum256(payload)
+		copy(r.Proof[:], sum[:])
+	}
+	if l.keeping && r.Type.Payload() {
+		if r.Kept, err = l.keep(r.Sum(), payload); err != nil {
+			return err
+		}
+	}
+	if err := l.append(&r); err != nil {
+		return err
+	}
+	l.links.apply(&r)
+	return nil
+}
+
+// record makes the record of an entry, without hash, signature and time, and checks all else.
+func (l *Log) record(e *protocol.Entry, payload []byte) (Record, error) {
+	if err := l.ready(); err != nil {
+		return Record{}, err
+	}
+	r := Record{
+		Type: Type(e.Event), Class: e.Class, Encoding: e.Encoding, Kind: e.Kind, Session: e.Session, Number: l.number,
+		Peer: e.Peer, Chunk: e.Chunk, Operation: e.Operation, Sequence: e.Sequence, Size: e.Size, Bytes: uint64(len(payload)),
+	}
+	err := r.check()
+	if err == nil && r.Type > TypeCountersigned {
+		err = fmt.Errorf("event %d is none of a session", uint8(e.Event))
+	}
+	if err == nil {
+		err = l.links.check(&r)
+	}
+	if err != nil {
+		return Record{}, l.named(fmt.Errorf("record %d, peer %d: %w", r.Number, r.Peer, err))
+	}
+	return r, nil
+}
+
+// keep puts a payload into the store. The first that finds no room is told of in a record.
+func (l *Log) keep(sum keys.Hash, payload []byte) (bool, error) {
+	kept, err := l.config.Store.Put(sum, payload)
+	if err != nil {
+		return false, l.fail(err)
+	}
+	if kept {
+		return true, nil
+	}
+	l.keeping = false
+	return false, l.append(&Record{Type: TypeUnkept, Session: l.session, Peer: l.config.Self})
+}
+
+// Link returns the digest of all frames exchanged with a peer in this session so far.
+func (l *Log) Link(peer int) (keys.Hash, error) {
+	if err := l.ready(); err != nil {
+		return keys.Hash{}, err
+	}
+	if !l.links.peer(peer) {
+		return keys.Hash{}, l.named(fmt.Errorf("there is no link to party %d among %d parties of which this is party %d",
+			peer, len(l.config.IDs), l.config.Self))
+	}
+	return l.links.Digest(peer), nil
+}
+
+// Seal signs the transcript so far. why is SealCheckpoint, SealDone or SealBroken.
+func (l *Log) Seal(why string) error {
+	if l.failed == nil && l.session == 0 {
+		return l.named(errors.New("no session has begun"))
+	}
+	if l.failed != nil {
+		return l.failed
+	}
+	r := Record{Type: TypeSeal, Kind: why, Session: l.session, Peer: l.config.Self}
+	if err := r.check(); err != nil {
+		return l.named(fmt.Errorf("record %d: %w", l.number, err))
+	}
+	return l.append(&r)
+}
+
+// sealDigest is what a seal signs: the chain before it, and all that the seal itself says.
+func sealDigest(contract keys.Hash, chain keys.Hash, block *[BlockSize]byte) keys.Hash {
+	return keys.HashOf(DomainSeal, contract[:], chain[:], block[:proofAt])
+}
+
+// Sync makes everything recorded safe against a power cut.
+func (l *Log) Sync() error {
+	if l.failed != nil {
+		return l.failed
+	}
+	if err := l.file.Sync(); err != nil {
+		return l.fail(l.unwritten(err))
+	}
+	return nil
+}
+
+// Close closes the file. It neither seals nor syncs.
+func (l *Log) Close() error {
+	if errors.Is(l.failed, os.ErrClosed) {
+		return nil
+	}
+	l.failed = l.named(os.ErrClosed)
+	return named("transcript", l.path, l.file.Close())
+}
+
+// ready says why nothing can be recorded now.
+func (l *Log) ready() error {
+	if l.failed == nil && !l.begun {
+		return l.named(errors.New("no session has begun since it was opened"))
+	}
+	return l.failed
+}
+
+// chain returns the hash of the last block.
+func (l *Log) chain() keys.Hash { return keys.Hash(l.buffer[:len(keys.Hash{})]) }
+
+// append gives a record its number, time and hash, and a seal its signature, and writes it.
+func (l *Log) append(r *Record) error {
+	r.Number = l.number
+	r.Time = max(l.time, l.config.Now().UnixNano())
+	block := (*[BlockSize]byte)(l.buffer[len(keys.Hash{}):])
+	r.Encode(block)
+	if r.Type == TypeSeal {
+		digest := sealDigest(l.config.Contract, l.chain(), block)
+		r.Proof = [ed25519.SignatureSize]byte(l.config.Key.Sign(DomainSeal, digest[:]))
+		copy(block[proofAt:], r.Proof[:])
+	}
+	r.Hash = sha256.Sum256(l.buffer[:BlockSize]) // the hash of the block before stands before the block
+	copy(block[hashAt:], r.Hash[:])
+	if _, err := l.file.Write(block[:]); err != nil {
+		return l.fail(l.unwritten(err))
+	}
+	copy(l.buffer[:], r.Hash[:])
+	l.number, l.time = l.number+1, r.Time
+	return nil
+}
+
+// unwritten says what a failed write means to the person who can mend it.
+func (l *Log) unwritten(err error) error {
+	return fmt.Errorf("record %d was not written: %w; free some space and start the job again, the transcript goes on from there", l.number, bare(err))
+}
+
+// fail makes the log unusable.
+func (l *Log) fail(err error) error {
+	l.failed = l.named(err)
+	return l.failed
+}
+
+// named says of which transcript an error is.
+func (l *Log) named(err error) error { return named("transcript", l.path, err) }

@@ -1,0 +1,149 @@
+package transcript
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// Open makes a transcript, readable by its owner only, or goes on with one. It reads the header and the
+// last two records, whatever the size, and drops a record that a crash left incomplete. A file that is
+// not this job's and this party's, or whose end was changed, is left alone, with an error.
+func Open(path string, c Config) (*Log, error) {
+	l, err := newLog(path, c)
+	if err != nil {
+		return nil, named("transcript", path, err)
+	}
+	l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err == nil {
+		if err = l.resume(); err != nil {
+			l.file.Close()
+		}
+	}
+	if err != nil {
+		return nil, named("transcript", path, err)
+	}
+	return l, nil
+}
+
+// newLog checks a configuration.
+func newLog(path string, c Config) (*Log, error) {
+	links, err := NewLinks(c.Contract, c.Self, c.IDs)
+	if err != nil {
+		return nil, err
+	}
+	if c.Key == nil || c.Key.ID() != c.IDs[c.Self] {
+		return nil, fmt.Errorf("the key is not that of party %d, %s", c.Self, c.IDs[c.Self].Short())
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Log{config: c, path: path, links: links}, nil
+}
+
+// resume finds out where the file ends and makes it end there.
+func (l *Log) resume() error {
+	info, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a file")
+	}
+	h := Header{Self: l.config.Self, Contract: l.config.Contract, Party: l.config.IDs[l.config.Self]}
+	if info.Size() < BlockSize {
+		return l.create(h, info.Size())
+	}
+	if err := l.checkHeader(h); err != nil {
+		return err
+	}
+	blocks := info.Size() / BlockSize
+	if err := l.readLast(blocks); err != nil {
+		return err
+	}
+	if info.Size() > blocks*BlockSize {
+		return l.file.Truncate(blocks * BlockSize)
+	}
+	return nil
+}
+
+// create writes the header into a file that has size bytes of it, and makes the file durable.
+func (l *Log) create(h Header, size int64) error {
+	var block, there [BlockSize]byte
+	h.Encode(&block)
+	if _, err := l.file.ReadAt(there[:size], 0); err != nil {
+		return err
+	}
+	if !bytes.Equal(there[:size], block[:size]) {
+		return fmt.Errorf("it has %d bytes that do not begin this transcript: move it away", size)
+	}
+	if _, err := l.file.Write(block[size:]); err != nil {
+		return err
+	}
+	copy(l.buffer[:], block[hashAt:])
+	return errors.Join(l.file.Sync(), syncDir(filepath.Dir(l.path)))
+}
+
+// checkHeader wants the header that this log would write.
+func (l *Log) checkHeader(want Header) error {
+	var block [BlockSize]byte
+	if _, err := l.file.ReadAt(block[:], 0); err != nil {
+		return err
+	}
+	got, err := DecodeHeader(&block)
+	if err != nil {
+		return err
+	}
+	if got.Contract != want.Contract {
+		return fmt.Errorf("it is of contract %s, want %s", got.Contract.Short(), want.Contract.Short())
+	}
+	if got != want {
+		return fmt.Errorf("it is that of party %d, %s, want party %d, %s", got.Self, got.Party.Short(), want.Self, want.Party.Short())
+	}
+	copy(l.buffer[:], block[hashAt:])
+	return nil
+}
+
+// readLast takes number, chain, time and session from the last of so many blocks, if it is a record.
+func (l *Log) readLast(blocks int64) error {
+	if blocks == 1 {
+		return nil
+	}
+	var two [2 * BlockSize]byte
+	if _, err := l.file.ReadAt(two[:], (blocks-2)*BlockSize); err != nil && err != io.EOF {
+		return err
+	}
+	var last Record
+	if err := last.Decode((*[BlockSize]byte)(two[BlockSize:])); err != nil {
+		return damaged(blocks-2, err)
+	}
+	if last.Number != uint64(blocks-2) || last.Hash != sha256.Sum256(two[hashAt:hashAt+BlockSize]) {
+		return damaged(blocks-2, errors.New("it does not follow the record before it"))
+	}
+	l.number, l.time, l.session = last.Number+1, last.Time, last.Session
+	copy(l.buffer[:], last.Hash[:])
+	return nil
+}
+
+// damaged says that a transcript cannot be gone on with.
+func damaged(record int64, err error) error {
+	return fmt.Errorf("its last whole record, %d, is damaged: %w; keep the file elsewhere, the job starts a new one", record, err)
+}
+
+// syncDir makes a new file's name durable, where folders can be synced.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,119 @@
+package transcript
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// Every fault of a record has its message; the records are good ones with some bytes written over.
+func TestDecodeRefusesWhatNoLogWrites(t *testing.T) {
+	all := blocks(smallLeague(t, "records").text(0))
+	begins, frame, signature, seal := all[1], all[6], all[12], all[14]
+	for _, c := range []struct {
+		block []byte
+		at    int
+		bytes string
+		want  string
+	}{
+		{frame, 0, "\x00", "its type is 0, want 1 to 7"},
+		{frame, 0, "\xff", "its type is 255, want 1 to 7"},
+		{frame, 1, "\x00", "its class is 0, want 1 to 4"},
+		{frame, 1, "\x05", "its class is 5, want 1 to 4"},
+		{frame, 2, "\x05", "its encoding is 5, want 0 to 4"},
+		{frame, 3, "\x19", "its kind has 25 bytes, at most 24 are allowed"},
+		{frame, 3, "\x07", `its kind is "angles\x00", want 1 to 24 characters of a-z, 0-9, "-" and space`},
+		{frame, 3, "\x05", "it has bytes that are not zero where version 1 has none"},
+		{frame, 4, "\x00\x00\x00\x00", "its session is 0, want 1 or more"},
+		{frame, 16, "\x80", "its time is -9157578293748046272, want 0 or more"},
+		{frame, 24, "\x00\x00\x10\x00", "it names peer 4096, want less than 4096"},
+		{frame, 24, "\xff\xff\xff\xff", "it names peer 4294967295, want less than 4096"},
+		{frame, 56, "\x00\x00\x00\x00\x00\x40\x10\x01", "its payload has 4198401 bytes, at most 4198400 are allowed"},
+		{frame, 64, "A", `its kind is "Angles", want 1 to 24 characters of a-z, 0-9, "-" and space`},
+		{frame, 87, "x", "it has bytes that are not zero where version 1 has none"},
+		{frame, 120, "x", "it has bytes that are not zero behind the hash of its payload"},
+		{frame, 151, "x", "it has bytes that are not zero behind the hash of its payload"},
+		{frame, 152, "\x02", "its mark of a kept payload is 2, want 0 or 1"},
+		{frame, 153, "x", "it has bytes that are not zero where version 1 has none"},
+		{frame, 159, "x", "it has bytes that are not zero where version 1 has none"},
+		{signature, 1, "\x00", "its class is 0, want 1 to 4"},
+		{signature, 2, "\x01", "a countersignature of 64 bytes in turns16, want 64 bytes that no store has"},
+		{signature, 63, "\x41", "a countersignature of 65 bytes in bytes, want 64 bytes that no store has"},
+		{signature, 152, "\x01", "a countersignature of 64 bytes in bytes, want 64 bytes that no store has"},
+		{begins, 1, "\x01", `a record "session begins" has fields of a frame, want zeros`},
+		{begins, 35, "x", `a record "session begins" has fields of a frame, want zeros`},
+		{begins, 152, "\x01", `a record "session begins" has fields of a frame, want zeros`},
+		{begins, 90, "x", `a record "session begins" has a kind, a hash or a signature, want none`},
+		{seal, 40, "x", `a record "seal" has fields of a frame, want zeros`},
+		{seal, 2, "x", `a record "seal" has fields of a frame, want zeros`},
+		{seal, 64, "z", `a seal says "zheckpoint", want "checkpoint", "done" or "broken"`},
+		{seal, 0, "\x07", `a record "payloads no longer kept" has a kind, a hash or a signature, want none`},
+	} {
+		block := [BlockSize]byte(c.block)
+		copy(block[c.at:], c.bytes)
+		wantError(t, new(Record).Decode(&block), c.want)
+	}
+}
+
+func TestTypesHaveNames(t *testing.T) {
+	for typ, want := range map[Type]string{TypeSent: "sent", TypeUnkept: "payloads no longer kept", 0: "type 0", 8: "type 8"} {
+		if got := typ.String(); got != want {
+			t.Errorf("type %d is %q, want %q", uint8(typ), got, want)
+		}
+	}
+}
+
+// The rule for kinds is that of the sessions: what a session sends can be recorded.
+func TestKindsAreThoseOfFrames(t *testing.T) {
+	for kind, good := range map[string]bool{
+		"a": true, "session-key": true, "two words": true, "abcdefghijklmnopqrstuvwx": true,
+		"": false, "abcdefghijklmnopqrstuvwxy": false, "A": false, "ä": false, "a\n": false, "a_b": false,
+	} {
+		if err := checkKind(kind); (err == nil) != good {
+			t.Errorf("kind %q: %v", kind, err)
+		}
+	}
+}
+
+// FuzzRecord: whatever decodes is encoded with the same bytes.
+func FuzzRecord(f *testing.F) {
+	for _, b := range blocks(smallLeague(f, "fuzz").text(0)) {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) != BlockSize {
+			return
+		}
+		var r Record
+		var back [BlockSize]byte
+		if r.Decode((*[BlockSize]byte)(b)) != nil {
+			return
+		}
+		if r.Encode(&back); !bytes.Equal(back[:], b) {
+			t.Fatalf("%x is read as %+v, which is written as %x", b, r, back)
+		}
+		if r.Peer < 0 || r.Bytes > protocol.MaxFrame || len(r.Kind) > protocol.MaxKind {
+			t.Fatalf("%+v is accepted", r)
+		}
+	})
+}
+
+// FuzzHeader: the same for headers.
+func FuzzHeader(f *testing.F) {
+	f.Add(blocks(smallLeague(f, "fuzz").text(0))[0])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) != BlockSize {
+			return
+		}
+		rehashed(b) // or the fuzzer never gets past the hash
+		h, err := DecodeHeader((*[BlockSize]byte)(b))
+		if err != nil {
+			return
+		}
+		var back [BlockSize]byte
+		if h.Encode(&back); !bytes.Equal(back[:], b) || h.Hash() != [32]byte(b[hashAt:]) {
+			t.Fatalf("%x is read as %+v, which is written as %x", b, h, back)
+		}
+	})
+}
