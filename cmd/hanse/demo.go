@@ -27,14 +27,16 @@ func demoCommand() *cli.Command {
 		Usage: "four organisations, four processes, one model: the whole path on this machine",
 		Description: `Generates a credit data set (20,000 people; a bank with the label, an insurer, a
 telco, a retailer), makes key files and a charter, starts a node process for each,
-trains over TLS, scores the held-out quarter, and compares.
+trains over TLS, scores the held-out quarter, compares, and audits its own transcripts:
+what left each machine, who learned what, and what real attacks rebuild from it.
 
    hanse demo
    hanse demo --data applicants.csv --label default --parties 5
    hanse demo --data a9a.gz --data a9a.t.gz --loss square --features 1024 --json
    hanse demo --privacy published --i-know-this-leaks
 
-With --dir the folders, logs and model parts stay to be looked at.`,
+With --dir the folders, logs, model parts and the audit's report stay to be looked at.
+A leak gives exit code 3.`,
 		Flags:  demoFlags(),
 		Action: runDemo,
 	}
@@ -66,6 +68,7 @@ func demoFlags() []cli.Flag {
 		&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, removed)"},
 		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines of each node", DefaultText: "all cores"},
 		&cli.BoolFlag{Name: "quick", Usage: "skip the baselines"},
+		&cli.StringFlag{Name: "record", Value: protocol.RecordFull, Usage: "what transcripts keep: full, or digests, on which few attacks can be tried"},
 		jsonFlag(),
 	}
 }
@@ -80,6 +83,8 @@ type demo struct {
 	nodes  *processes
 	begun  time.Time
 	result demoResult
+
+	contract string // of the training
 }
 
 // runDemo runs the demo from data to comparison.
@@ -102,7 +107,10 @@ func runDemo(c *cli.Context) (err error) {
 	if err := d.compare(c.Context); err != nil {
 		return err
 	}
-	return d.print(dir)
+	if err := d.audit(c.Context, dir); err != nil {
+		return err
+	}
+	return errors.Join(d.print(dir), verdictOf(d.result.Audit))
 }
 
 // checkDemo refuses flags that do not go together.
@@ -121,6 +129,9 @@ func checkDemo(c *cli.Context) error {
 		}
 	default:
 		return usagef("--privacy is %q, want masked or published", c.String("privacy"))
+	}
+	if r := c.String("record"); r != protocol.RecordFull && r != protocol.RecordDigests {
+		return usagef("--record is %q, want full or digests", r)
 	}
 	if len(c.StringSlice("data")) == 0 && c.Int("parties") != 4 {
 		return usagef("the generated data has four parties; give --data FILE to share its columns among %d", c.Int("parties"))
@@ -195,7 +206,7 @@ func (d *demo) federate(ctx context.Context) (err error) {
 	d.tell.nodes(d.nodes)
 	job := protocol.Job{
 		Format: "hanse-job-v1", Name: "demo", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: d.data.Names,
-		Privacy: d.c.String("privacy"), Topology: d.c.String("topology"), Table: "train",
+		Privacy: d.c.String("privacy"), Topology: d.c.String("topology"), Table: "train", Record: d.c.String("record"),
 	}
 	text, err := jobText(&job, d.params)
 	if err != nil {
@@ -206,6 +217,7 @@ func (d *demo) federate(ctx context.Context) (err error) {
 		return err
 	}
 	d.result.addTraining(report)
+	d.contract = report.Contract
 	if err := d.collect(ctx, report.Contract); err != nil {
 		return err
 	}

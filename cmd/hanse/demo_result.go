@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/audit/report"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 )
@@ -41,6 +43,7 @@ type demoResult struct {
 	BytesOut       map[string]int64 `json:"bytes_out"` // of the training, by party
 	Openings       []node.Opened    `json:"openings"`
 	Baselines      []trial.Baseline `json:"baselines,omitempty"`
+	Audit          *audit.Report    `json:"audit"`
 }
 
 // addTraining takes over the proposer's report.
@@ -86,8 +89,12 @@ func (d *demo) print(dir string) error {
 	if err := d.printTraffic(); err != nil {
 		return err
 	}
+	fmt.Fprintf(d.c.App.Writer, "\naudit of the training, %.1f s\n", d.result.Audit.Seconds)
+	if err := report.Headline(d.c.App.Writer, d.result.Audit); err != nil {
+		return err
+	}
 	if d.c.String("dir") != "" {
-		fmt.Fprintf(d.c.App.Writer, "\neverything is in %s: key files, charter, tables, logs, model parts\n", dir)
+		fmt.Fprintf(d.c.App.Writer, "\neverything is in %s: key files, charter, tables, logs, model parts, and the audit's report in audit.html\n", dir)
 	}
 	return nil
 }

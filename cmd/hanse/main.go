@@ -17,6 +17,7 @@ import (
 const (
 	exitFailed = 1 // the command failed
 	exitUsage  = 2 // the command line is wrong
+	exitLeak   = 3 // an audit found a leak
 )
 
 // usageError is a mistake on the command line.
@@ -39,12 +40,16 @@ func main() {
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	err := newApp(out, errOut).RunContext(ctx, args)
 	var usage *usageError
+	var verdict *verdictError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
 		fmt.Fprintf(errOut, "hanse: %v\n", err)
 		return exitUsage
+	case errors.As(err, &verdict):
+		fmt.Fprintf(errOut, "hanse: %v\n", err)
+		return verdict.code()
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(errOut, "hanse: interrupted")
 		return exitFailed
@@ -75,7 +80,7 @@ Then walk the same path by hand: examples/credit shows every command.`,
 		CommandNotFound: nil,
 		Commands: []*cli.Command{
 			demoCommand(), keysCommand(), charterCommand(), joinCommand(), splitCommand(),
-			nodeCommand(), trainCommand(), predictCommand(), jobsCommand(), approveCommand(),
+			nodeCommand(), trainCommand(), predictCommand(), jobsCommand(), approveCommand(), auditCommand(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {

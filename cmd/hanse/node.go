@@ -60,6 +60,7 @@ Without a policy every job waits for hanse approve.`,
 			&cli.StringSliceFlag{Name: "discovery", Usage: "find members by these `WAYS`: addresses, mdns, dht (default: the charter's)"},
 			&cli.BoolFlag{Name: "quic", Usage: "speak QUIC besides TCP"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores"},
+			&cli.Int64Flag{Name: "record-limit", Value: node.DefaultRecordLimit >> 20, Usage: "keep at most `MIB` of payloads of a job that records them"},
 			&cli.StringFlag{Name: "log", Value: "info", Usage: "`LEVEL` of the log on standard error: debug, info, warn"},
 			dirFlag(),
 		},
@@ -127,7 +128,7 @@ func (d *daemon) assemble(c *cli.Context, key *keys.PrivateKey, charter *keys.Si
 	}
 	d.node, err = node.New(node.Config{
 		Key: key, Charter: charter, Transport: d.host, Tables: tables, Policy: policy, Dir: d.dir, Workers: c.Int("workers"),
-		Log: d.log, Told: d.told, Extra: d.enrol.Handle,
+		RecordLimit: c.Int64("record-limit") << 20, Log: d.log, Told: d.told, Extra: d.enrol.Handle,
 	})
 	if err != nil {
 		return err

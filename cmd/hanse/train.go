@@ -122,8 +122,14 @@ func printReport(c *cli.Context, r *node.Report) error {
 	for _, o := range r.Openings {
 		fmt.Fprintf(w, "%s learned\t%d %s\n", o.Party, o.Count, o.Kind)
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.Writer, "\nwhat left %s's machine in the last session, against the contract\n", r.Party)
+	node.WriteEgress(c.App.Writer, r.Egress, true)
+	fmt.Fprintf(w, "\naudit it with\thanse audit %s --dir %s\n", r.Contract[:8], c.String("dir"))
 	if r.Trained != nil {
-		fmt.Fprintf(w, "\nscore new rows with\thanse predict --model %s --table test --dir %s\n", r.Contract[:8], c.String("dir"))
+		fmt.Fprintf(w, "score new rows with\thanse predict --model %s --table test --dir %s\n", r.Contract[:8], c.String("dir"))
 	}
 	return w.Flush()
 }

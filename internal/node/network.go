@@ -30,9 +30,9 @@ type maskedNetwork struct {
 	sums *secagg.Masked
 }
 
-// newNetwork wraps a session by the job's privacy mode; opened hears what the mode shows this party
+// NewNetwork wraps a session by the job's privacy mode; opened hears what the mode shows this party
 // besides the totals.
-func newNetwork(s *protocol.Session, c *protocol.Contract, opened func(kind string, count int64)) (fdskl.Network, error) {
+func NewNetwork(s *protocol.Session, c *protocol.Contract, opened func(kind string, count int64)) (fdskl.Network, error) {
 	topology, err := protocol.ParseTopology(c.Job.Topology)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -25,7 +26,7 @@ const leaveTime = time.Second
 type run struct {
 	node     *Node
 	state    *jobState
-	recorder *recorder
+	recorder *recorder.Recorder
 	budget   *protocol.Budget
 	session  *protocol.Session
 	network  fdskl.Network
@@ -54,7 +55,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 		return nil, err
 	}
 	report, err := r.attend(ctx, mesh, t)
-	if closed := r.recorder.close(err == nil); err == nil {
+	if closed := r.recorder.Close(err == nil); err == nil {
 		err = closed
 	}
 	return report, err
@@ -108,7 +109,7 @@ func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
 	if err != nil {
 		return err
 	}
-	r.network, err = newNetwork(r.session, c, r.opened)
+	r.network, err = NewNetwork(r.session, c, r.opened)
 	return err
 }
 

@@ -1,0 +1,252 @@
+package attack
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// The limits of the search for masks that were used twice.
+const (
+	DefaultPairs = 4 << 20 // pairs of payloads compared
+	maxSample    = 1 << 14 // words of a payload that are looked at
+	maxFindings  = 1000    // pairs returned
+	reuseLimit   = 1e-9    // corrected p-value below which a pair is reported
+	reuseBins    = 16
+	leastWords   = perBin * reuseBins
+	leastEqual   = 16 // bytes that equal payloads must have
+)
+
+// The ways in which two payloads are related.
+const (
+	Equal   = "equal"      // one begins with the other
+	Shared  = "difference" // the same mask: the difference of the two is far from uniform
+	Opposed = "sum"        // opposite masks: the sum of the two is far from uniform
+)
+
+// Sample is a payload, or how it begins.
+type Sample struct {
+	ID   string // for the report
+	Word int    // bytes of a word: 2, 4 or 8; payloads of other sizes are not compared with it
+	Data []byte // little-endian words; 512 words are plenty
+}
+
+// Pair is two payloads that share a mask.
+type Pair struct {
+	A, B     string // IDs
+	I, J     int    // indices of the samples, I < J
+	Relation string
+	P        float64 // probability of this relation among all pairs compared, if every mask is fresh
+}
+
+// ReuseResult is what was found of masks used twice.
+type ReuseResult struct {
+	Samples     int
+	Compared    int64   // pairs
+	All         bool    // all pairs of equal word size and enough words were compared; false: a random choice of them, and those that begin alike
+	Found       int64   // pairs that share a mask
+	Pairs       []Pair  // the worst 1,000 of them, worst first
+	EntropyBits float64 // of the masks, as far as collisions tell: estimated when Found is not 0, and else at least so many
+}
+
+// ReuseOptions says how much to compare.
+type ReuseOptions struct {
+	MaxPairs int // 0 means DefaultPairs
+	Workers  int // 0 means GOMAXPROCS
+	Seed     uint64
+}
+
+// reuse is a search at work.
+type reuse struct {
+	samples []Sample
+	tops    [][]uint8 // first byte of each word
+	tests   float64   // for the correction
+}
+
+// Reuse compares payloads pair by pair and returns those whose masks cancel. The error says which
+// sample is malformed.
+func Reuse(ctx context.Context, samples []Sample, o ReuseOptions) (*ReuseResult, error) {
+	r := &reuse{samples: samples}
+	for i, s := range samples {
+		if s.Word != 2 && s.Word != 4 && s.Word != 8 || len(s.Data)%s.Word != 0 {
+			return nil, fmt.Errorf("mask reuse: sample %d (%s) has %d bytes in words of %d, want whole words of 2, 4 or 8", i, s.ID, len(s.Data), s.Word)
+		}
+		r.tops = append(r.tops, firstBytes(s))
+	}
+	pairs, all := r.pairs(orDefault(o.MaxPairs, DefaultPairs), o.Seed)
+	r.tests = 2 * float64(max(1, len(pairs)))
+	workers := orDefault(o.Workers, runtime.GOMAXPROCS(0))
+	found, err := r.search(ctx, pairs, workers)
+	if err != nil {
+		return nil, err
+	}
+	result := &ReuseResult{Samples: len(samples), Compared: int64(len(pairs)), All: all, EntropyBits: EntropyBits(int64(len(pairs)), int64(len(found)))}
+	if !all {
+		twins, err := r.search(ctx, r.twins(), workers)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, twins...)
+	}
+	result.sort(found)
+	return result, nil
+}
+
+// firstBytes returns the first byte of each word of a sample.
+func firstBytes(s Sample) []uint8 {
+	out := make([]uint8, min(len(s.Data)/s.Word, maxSample))
+	for i := range out {
+		out[i] = s.Data[(i+1)*s.Word-1]
+	}
+	return out
+}
+
+// comparable reports whether two samples can be compared.
+func (r *reuse) comparable(i, j int) bool {
+	a, b := r.samples[i], r.samples[j]
+	return a.Word == b.Word && min(len(a.Data), len(b.Data)) >= leastEqual
+}
+
+// pairs lists the pairs to compare, all of them or a random choice.
+func (r *reuse) pairs(limit int, seed uint64) ([][2]int32, bool) {
+	n := len(r.samples)
+	if n*(n-1)/2 <= limit {
+		var all [][2]int32
+		for i := range n {
+			for j := i + 1; j < n; j++ {
+				if r.comparable(i, j) {
+					all = append(all, [2]int32{int32(i), int32(j)})
+				}
+			}
+		}
+		return all, true
+	}
+	return r.choice(limit, seed), false
+}
+
+// choice draws distinct pairs.
+func (r *reuse) choice(limit int, seed uint64) [][2]int32 {
+	rng := newRand(seed, streamPairs)
+	drawn := make([][2]int32, 0, limit)
+	for range limit {
+		i, j := rng.IntN(len(r.samples)), rng.IntN(len(r.samples))
+		if i != j && r.comparable(i, j) {
+			drawn = append(drawn, [2]int32{int32(min(i, j)), int32(max(i, j))})
+		}
+	}
+	slices.SortFunc(drawn, comparePairs)
+	return slices.Compact(drawn)
+}
+
+// comparePairs orders pairs.
+func comparePairs(a, b [2]int32) int {
+	return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+}
+
+// search tests pairs in as many goroutines as there are workers.
+func (r *reuse) search(ctx context.Context, pairs [][2]int32, workers int) ([]Pair, error) {
+	share := (len(pairs) + workers - 1) / workers
+	found := make([][]Pair, workers)
+	var group sync.WaitGroup
+	for w := range workers {
+		part := pairs[min(w*share, len(pairs)):min((w+1)*share, len(pairs))]
+		group.Go(func() {
+			for k, p := range part {
+				if k%4096 == 0 && ctx.Err() != nil {
+					return
+				}
+				if hit, ok := r.test(int(p[0]), int(p[1])); ok {
+					found[w] = append(found[w], hit)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return slices.Concat(found...), ctx.Err()
+}
+
+// test compares two samples.
+func (r *reuse) test(i, j int) (Pair, bool) {
+	hit := Pair{A: r.samples[i].ID, B: r.samples[j].ID, I: i, J: j}
+	a, b := r.samples[i].Data, r.samples[j].Data
+	if n := min(len(a), len(b)); bytes.Equal(a[:n], b[:n]) {
+		hit.Relation, hit.P = Equal, math.Min(1, math.Pow(256, -float64(n))*r.tests)
+		return hit, true
+	}
+	n := min(len(r.tops[i]), len(r.tops[j]))
+	if n < leastWords {
+		return hit, false
+	}
+	differences, sums := relate(r.tops[i][:n], r.tops[j][:n])
+	p, _ := chiSquareIf(differences[:], n)
+	q, _ := chiSquareIf(sums[:], n)
+	hit.Relation, hit.P = Shared, min(1, p*r.tests)
+	if q < p {
+		hit.Relation, hit.P = Opposed, min(1, q*r.tests)
+	}
+	return hit, hit.P < reuseLimit
+}
+
+// relate counts the first four bits of the wrapped differences and sums of two lists.
+func relate(a, b []uint8) (differences, sums [reuseBins]int64) {
+	b = b[:len(a)]
+	for i, x := range a {
+		differences[(x-b[i])>>4]++
+		sums[(x+b[i])>>4]++
+	}
+	return differences, sums
+}
+
+// chiSquareIf is chiSquareUniform for counts of n numbers that may be uneven enough to report, and
+// 1 for others, of which there are very many.
+func chiSquareIf(counts []int64, n int) (float64, bool) {
+	squares := int64(0)
+	for _, c := range counts {
+		squares += c * c
+	}
+	if x := float64(squares)*float64(len(counts))/float64(n) - float64(n); x < 4*float64(len(counts)) {
+		return 1, false
+	}
+	return chiSquareUniform(counts)
+}
+
+// twins lists pairs of samples that begin alike, each sample with the last one before it.
+func (r *reuse) twins() [][2]int32 {
+	last := make(map[string]int32)
+	var pairs [][2]int32
+	for j, s := range r.samples {
+		if len(s.Data) < leastEqual {
+			continue
+		}
+		key := string(append([]byte{byte(s.Word)}, s.Data[:leastEqual]...))
+		if i, ok := last[key]; ok {
+			pairs = append(pairs, [2]int32{i, int32(j)})
+		}
+		last[key] = int32(j)
+	}
+	return pairs
+}
+
+// sort keeps the worst of what was found, each pair once.
+func (r *ReuseResult) sort(found []Pair) {
+	slices.SortStableFunc(found, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J))
+	})
+	found = slices.CompactFunc(found, func(a, b Pair) bool { return a.I == b.I && a.J == b.J })
+	r.Found = int64(len(found))
+	r.Pairs = found[:min(len(found), maxFindings)]
+}
+
+// EntropyBits estimates the entropy of a mask generator from the pairs of payloads compared and
+// those that collide: with k bits, one pair in 2^k does. Without a collision it is a lower bound.
+func EntropyBits(pairs, colliding int64) float64 {
+	if pairs < 1 {
+		return 0
+	}
+	return math.Log2(float64(pairs) / float64(max(colliding, 1)))
+}

@@ -1,0 +1,176 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// Run audits the transcripts of one job. An error says that something could not be read, or that the
+// inputs do not go together; whatever is wrong with a transcript is in the report.
+func Run(ctx context.Context, in *Input) (*Report, error) {
+	if len(in.Sources) == 0 {
+		return nil, errors.New("audit: no transcript was given")
+	}
+	a := &auditor{in: *in, report: &Report{Job: describe(in.Contract)}}
+	if a.in.Columns == nil {
+		a.in.Columns = make([]*Columns, len(in.Contract.Parties))
+	}
+	if len(a.in.Columns) != len(in.Contract.Parties) {
+		return nil, fmt.Errorf("audit: columns of %d parties, the contract has %d", len(a.in.Columns), len(in.Contract.Parties))
+	}
+	a.checkCharter()
+	if err := a.examine(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.attack(ctx); err != nil {
+		return nil, err
+	}
+	a.ledger()
+	a.unchecked()
+	a.conclude()
+	return a.report, nil
+}
+
+// auditor collects a report.
+type auditor struct {
+	in     Input
+	report *Report
+	exams  []*examination
+}
+
+// describe says what the contract is about.
+func describe(c *protocol.Contract) Job {
+	j := Job{
+		Name: c.Job.Name, Algorithm: c.Job.Algorithm, Task: c.Job.Task, Privacy: c.Job.Privacy, Topology: c.Job.Topology,
+		Contract: c.Hash().String(), Rows: c.Parties[0].Rows,
+	}
+	for _, p := range c.Parties {
+		j.Parties = append(j.Parties, Party{Name: p.Name, ID: p.ID.String(), Role: p.Role, Columns: p.Columns})
+	}
+	return j
+}
+
+// checkCharter holds the contract against the charter.
+func (a *auditor) checkCharter() {
+	check := Check{Name: "charter", Verdict: Passed}
+	defer func() { a.report.Checks = append(a.report.Checks, check) }()
+	if a.in.Charter == nil {
+		check.Verdict, check.Detail = Skipped, "no charter was given: that the parties' keys are those of the members was not checked"
+		return
+	}
+	a.in.MinContributors = max(a.in.MinContributors, a.in.Charter.Rules.MinContributors)
+	if got, want := a.in.Contract.Job.Charter, a.in.Charter.Digest().String(); got != want {
+		check.Verdict, check.Detail = Failed, fmt.Sprintf("the job was agreed under the charter with digest %.8s, this one has %.8s", got, want)
+		return
+	}
+	members, err := a.in.Contract.Job.Members(&a.in.Charter.Charter)
+	for i := 0; err == nil && i < len(members); i++ {
+		if members[i].ID != a.in.Contract.Parties[i].ID {
+			err = fmt.Errorf("the contract gives %s another key than the charter", members[i].Name)
+		}
+	}
+	if err != nil {
+		check.Verdict, check.Detail = Failed, err.Error()
+		return
+	}
+	check.Detail = fmt.Sprintf("the contract's parties are members of %q, version %d, with the keys it names", a.in.Charter.Name, a.in.Charter.Version)
+}
+
+// examine reads every transcript by itself and against the others.
+func (a *auditor) examine(ctx context.Context) error {
+	for i := range a.in.Sources {
+		e, err := examine(ctx, &a.in, &a.in.Sources[i])
+		if err != nil {
+			return err
+		}
+		a.exams = append(a.exams, e)
+		a.report.Transcripts = append(a.report.Transcripts, e.transcript)
+		a.report.Checks = append(a.report.Checks, e.checks...)
+		a.report.Egress = append(a.report.Egress, e.egress...)
+		if e.self >= 0 {
+			a.report.Job.Parties[e.self].Audited = true
+		}
+	}
+	if len(a.exams) > 1 {
+		a.report.Checks = append(a.report.Checks, crossExamine(ctx, &a.in, a.exams)...)
+	}
+	return nil
+}
+
+// attack runs all attacks on every transcript that verifies.
+func (a *auditor) attack(ctx context.Context) error {
+	done := make(map[int]bool)
+	for _, e := range a.exams {
+		if e.self < 0 || e.stopped || done[e.self] {
+			continue
+		}
+		done[e.self] = true
+		attacks, err := attacksOn(ctx, &a.in, e)
+		if err != nil {
+			return err
+		}
+		a.report.Attacks = append(a.report.Attacks, attacks...)
+	}
+	a.report.Attacks = append(a.report.Attacks, membership(a.in.Contract))
+	return nil
+}
+
+// attacksOn runs all attacks on one party's transcript.
+func attacksOn(ctx context.Context, in *Input, e *examination) ([]Attack, error) {
+	f, err := follow(ctx, in, e.source, e.self)
+	if err != nil {
+		return nil, fmt.Errorf("transcript %s: %w", e.source.Path, err)
+	}
+	if f.kept == 0 {
+		return []Attack{{Name: "difference", Party: f.name(), View: "all views", Verdict: Skipped, Detail: "not tried, nor any other: " + errNotKept.Error()}}, nil
+	}
+	list, err := f.attacks(ctx)
+	if reason := f.unfollowed(); reason != "" {
+		list = append(list, Attack{Name: "difference", Party: f.name(), View: "angles", Verdict: Skipped, Detail: "not tried on all that was seen: " + reason})
+	}
+	return list, err
+}
+
+// unfollowed says why some of what the party saw was not attacked; nothing when all was.
+func (f *follower) unfollowed() string {
+	switch {
+	case f.strange != nil:
+		return f.strange.Error()
+	case f.broken != nil:
+		return f.broken.Error()
+	case f.missed > 0:
+		return fmt.Sprintf("%d payloads were not kept, because the node's limit was reached", f.missed)
+	}
+	return ""
+}
+
+// attacks runs all attacks on what a party saw.
+func (f *follower) attacks(ctx context.Context) ([]Attack, error) {
+	var list []Attack
+	try := func(a Attack, err error) error {
+		list = append(list, a)
+		return err
+	}
+	for _, s := range []*sight{f.active, f.parent} {
+		if len(s.system) == 0 {
+			continue
+		}
+		if err := errors.Join(try(f.difference(ctx, s)), try(f.knownRows(ctx, s))); err != nil {
+			return nil, err
+		}
+	}
+	if a, ok := f.uniformity(); ok {
+		if err := errors.Join(try(a, nil), try(f.reuse(ctx))); err != nil {
+			return nil, err
+		}
+	}
+	if f.in.Contract.Parties[f.party].Role == "passive" {
+		if err := try(f.labelLeakage(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

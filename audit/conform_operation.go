@@ -1,0 +1,202 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// operation is the one under way: which scripts of its kind fit all of its records so far.
+type operation struct {
+	rule   *rule
+	number uint64
+	record uint64 // its first
+	size   uint64
+	sum    keys.Hash // of what this party passes on in a broadcast, or sends in an exchange
+	summed bool
+	ended  bool
+	off    bool // found wrong: the rest is left out
+	leaked bool // follows the tree that it must not
+	live   []progress
+	spare  []progress
+}
+
+// begin starts an operation at its first record.
+func (o *operation) begin(r *transcript.Record, rule *rule) {
+	live, spare := o.live[:0], o.spare[:0]
+	for i := range rule.scripts {
+		if s := &rule.scripts[i]; len(s.steps) > 0 {
+			live = append(live, progress{script: s})
+		}
+	}
+	*o = operation{rule: rule, number: r.Operation, record: r.Number, size: r.Size, live: live, spare: spare}
+}
+
+// chunks returns how many chunks a vector has; one that is not cut has one.
+func (o *operation) chunks() uint64 { return (max(o.size, 1)-1)/protocol.DefaultChunk + 1 }
+
+// keep advances the scripts that a record fits and drops the others. When it fits none nothing
+// changes and the result is false.
+func (o *operation) keep(r *transcript.Record, fits func(*progress) bool) bool {
+	o.spare = o.spare[:0]
+	for i := range o.live {
+		if p := &o.live[i]; fits(p) {
+			o.spare = append(o.spare, *p)
+		}
+	}
+	if len(o.spare) == 0 {
+		return false
+	}
+	chunks := o.chunks()
+	for i := range o.spare {
+		p := &o.spare[i]
+		if r.Type == transcript.TypeOpened {
+			p.at = len(p.steps) - 1
+		}
+		p.advance(chunks)
+	}
+	o.live, o.spare = o.spare, o.live
+	return true
+}
+
+// whole reports whether a script has come to its end.
+func (o *operation) whole(shadow bool) bool {
+	for i := range o.live {
+		if p := &o.live[i]; p.whole && (p.shadow == shadow || o.leaked) {
+			return true
+		}
+	}
+	return false
+}
+
+// step takes the next record of the operation under way.
+func (c *conformer) step(r *transcript.Record) {
+	o := &c.current
+	fault := o.misfit(r)
+	if fault == "" && !c.advance(r) {
+		fault = c.misplaced(r)
+	}
+	if fault == "" {
+		c.opened(r)
+		return
+	}
+	o.off = true
+	c.found.fail(checkOperations, "record %d: operation %d (%s): %s", r.Number, o.number, r.Kind, fault)
+}
+
+// misplaced says what a record is that no script has next.
+func (c *conformer) misplaced(r *transcript.Record) string {
+	o := &c.current
+	what := happened(r.Type, c.names[r.Peer])
+	if o.rule.collective == protocol.CollectiveSum {
+		what = fmt.Sprintf("chunk %d %s", r.Chunk, what)
+	}
+	if len(o.live) == 0 {
+		return what + ", but the contract has this party take no part"
+	}
+	return what + " where " + o.live[0].wanted(c.names) + " was next"
+}
+
+// advance takes a record into the scripts it fits. A total that opens before all vectors are in it is
+// a finding of its own.
+func (c *conformer) advance(r *transcript.Record) bool {
+	o := &c.current
+	if o.keep(r, func(p *progress) bool { return p.fits(r) }) {
+		c.alongSecond(r)
+		return true
+	}
+	if o.rule.class != protocol.ClassMasked {
+		return false
+	}
+	heard := 0
+	for i := range o.live {
+		if p := &o.live[i]; p.opensEarly(r) {
+			heard = max(heard, p.heard)
+		}
+	}
+	if !o.keep(r, func(p *progress) bool { return p.opensEarly(r) }) {
+		return false
+	}
+	c.contributors(r, heard+1, true)
+	return true
+}
+
+// opened counts whose addends are in a chunk of a total.
+func (c *conformer) opened(r *transcript.Record) {
+	o := &c.current
+	if r.Type != transcript.TypeOpened || o.rule.class != protocol.ClassMasked || r.Chunk > 0 || c.found.has(checkContributors) {
+		return
+	}
+	c.contributors(r, o.live[0].parties, false)
+}
+
+// contributors holds the number of parties in a masked total against the smallest allowed.
+func (c *conformer) contributors(r *transcript.Record, n int, missing bool) {
+	l := &c.current.rule.learnt
+	if l.contributors == 0 || n < l.contributors {
+		l.contributors = n
+	}
+	if n >= c.least && !missing {
+		return
+	}
+	detail := fmt.Sprintf("record %d: operation %d (%s) opened with the vectors of %d of %d parties in it, at least %d are wanted",
+		r.Number, r.Operation, r.Kind, n, len(c.names), c.least)
+	if missing {
+		detail += "; the frame of a party that should be in it is missing"
+	}
+	if n == 2 {
+		detail += "; a group of one: " + c.names[c.self] + " subtracts its own and has a single party's vector in the clear"
+	}
+	c.found.leak(checkContributors, "%s", detail)
+}
+
+// misfit says what of a record is not as its operation has it, whoever the peer is.
+func (o *operation) misfit(r *transcript.Record) string {
+	class := o.rule.class
+	if r.Type == transcript.TypeOpened {
+		class = protocol.ClassOpening
+	}
+	switch {
+	case r.Class != class || r.Encoding != o.rule.encoding:
+		return fmt.Sprintf("it is %s %s, the contract says %s %s", r.Class, r.Encoding, class, o.rule.encoding)
+	case o.rule.collective == protocol.CollectiveSum:
+		return o.misfitChunk(r)
+	case r.Chunk != 0 || r.Bytes != r.Size:
+		return fmt.Sprintf("chunk %d of %d bytes of a vector of %d, want it whole", r.Chunk, r.Bytes, r.Size)
+	case o.rule.collective == protocol.CollectiveExchange && r.Size > uint64(o.rule.bytes):
+		return fmt.Sprintf("it has %d bytes, %d are agreed", r.Size, o.rule.bytes)
+	case o.rule.collective == protocol.CollectiveExchange && r.Type == transcript.TypeReceived:
+		return "" // every party has its own to say
+	}
+	if sum := r.Sum(); !o.summed {
+		o.sum, o.summed = sum, true
+	} else if o.sum != sum || o.size != r.Size {
+		return "it is not the same for all parties"
+	}
+	return ""
+}
+
+// misfitChunk checks the size of a chunk of a sum.
+func (o *operation) misfitChunk(r *transcript.Record) string {
+	if r.Size != o.size {
+		return fmt.Sprintf("a vector of %d bytes, it had %d before", r.Size, o.size)
+	}
+	if uint64(r.Chunk) >= o.chunks() {
+		return fmt.Sprintf("chunk %d of a vector with %s", r.Chunk, counted(o.chunks(), "chunk"))
+	}
+	want := min(protocol.DefaultChunk, o.size-uint64(r.Chunk)*protocol.DefaultChunk)
+	if r.Bytes != want || want%uint64(o.rule.encoding.WordSize()) != 0 || want == 0 {
+		return fmt.Sprintf("chunk %d has %d bytes, want %d in words of %d", r.Chunk, r.Bytes, want, o.rule.encoding.WordSize())
+	}
+	return ""
+}
+
+// whole says what is wrong with a frame that is a message by itself.
+func whole(r *transcript.Record, rule *rule) string {
+	if r.Class != rule.class || r.Encoding != rule.encoding || r.Chunk != 0 || r.Bytes != r.Size || r.Size > uint64(rule.bytes) {
+		return fmt.Sprintf("a frame of %d bytes, %s %s", r.Bytes, r.Class, r.Encoding)
+	}
+	return ""
+}

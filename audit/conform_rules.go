@@ -1,0 +1,122 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// rule is all that a contract says of one kind of message, for one party, and what the party did.
+type rule struct {
+	kind       string
+	stage      int64
+	collective string
+	class      protocol.Class
+	encoding   protocol.Encoding
+	scripts    []script
+	second     bool  // sums along the second tree of the published protocol
+	count      int64 // operations in one session, at most
+	bytes      int64 // of their vectors in one session, at most
+
+	used   int64        // operations in the session under way
+	spent  int64        // bytes of their vectors
+	egress []*spending  // by recipient; nil where nothing may be sent
+	learnt learntOfKind // values that came to this party
+}
+
+// rules are the rules of all kinds of a contract, for one party.
+type rules struct {
+	list   []*rule // in the contract's order
+	byKind map[string]*rule
+	last   *rule // found last: most records have the kind of the one before
+}
+
+// newRules lays a contract out for one party.
+func newRules(c *protocol.Contract, self int) (*rules, error) {
+	all := &rules{byKind: make(map[string]*rule)}
+	for i := range c.Operations {
+		o := &c.Operations[i]
+		scripts, err := scriptsOf(c, o, self)
+		if err != nil {
+			return nil, fmt.Errorf("contract: %s: %w", o.Kind, err)
+		}
+		r := all.add(o, len(c.Parties))
+		r.scripts = append(r.scripts, scripts...)
+		r.count, r.bytes, r.second = r.count+o.Count, r.bytes+o.Bytes, r.second || o.Tree == 2
+	}
+	lines, err := c.Egress(self)
+	if err != nil {
+		return nil, fmt.Errorf("contract: %w", err)
+	}
+	for _, e := range lines {
+		all.byKind[e.Kind].egress[e.To] = &spending{budget: e}
+	}
+	return all, nil
+}
+
+// add returns the rule of an operation's kind.
+func (s *rules) add(o *protocol.Operation, parties int) *rule {
+	if r, ok := s.byKind[o.Kind]; ok {
+		return r
+	}
+	encoding, _ := protocol.ParseEncoding(o.Encoding) // checked with the contract
+	r := &rule{kind: o.Kind, stage: o.Stage, collective: o.Collective, class: classNamed(o.Class), encoding: encoding, egress: make([]*spending, parties)}
+	s.byKind[o.Kind] = r
+	s.list = append(s.list, r)
+	return r
+}
+
+// classNamed returns the class of a name that was checked with the contract.
+func classNamed(name string) protocol.Class {
+	for c := protocol.ClassControl; c < protocol.ClassOpening; c++ {
+		if c.String() == name {
+			return c
+		}
+	}
+	return protocol.ClassOpening
+}
+
+// of returns the rule of a kind, nil when the contract has none.
+func (s *rules) of(kind string) *rule {
+	if s.last == nil || s.last.kind != kind {
+		r, ok := s.byKind[kind]
+		if !ok {
+			return nil
+		}
+		s.last = r
+	}
+	return s.last
+}
+
+// masked reports whether the contract has masked sums.
+func (s *rules) masked() bool {
+	for _, r := range s.list {
+		if r.class == protocol.ClassMasked {
+			return true
+		}
+	}
+	return false
+}
+
+// trees reports whether the contract has the paired sums of the published protocol.
+func (s *rules) trees() bool {
+	for _, r := range s.list {
+		if r.second {
+			return true
+		}
+	}
+	return false
+}
+
+// begin starts the count of a session.
+func (s *rules) begin() {
+	for _, r := range s.list {
+		r.used, r.spent = 0, 0
+		for _, e := range r.egress {
+			if e != nil {
+				e.begin()
+			}
+		}
+		r.learnt.begin()
+	}
+}

@@ -1,0 +1,196 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// step is one record that a party leaves in an operation.
+type step struct {
+	event transcript.Type
+	peer  int
+	adds  int // parties whose addends come with the frame
+}
+
+// script is what one line of a contract has a party record, in order; in a sum once for every chunk.
+type script struct {
+	root     int
+	tree     int64
+	excluded string
+	sum      bool
+	parties  int    // whose addends are in the total
+	steps    []step // none: the party takes no part
+	shadow   bool   // along T1, where the contract says T2
+}
+
+// scriptsOf returns what an operation of a contract can have a party record: one script for each
+// possible root, and for a sum along T2 the one along T1 that it must not follow.
+func scriptsOf(c *protocol.Contract, o *protocol.Operation, self int) ([]script, error) {
+	if o.Collective == protocol.CollectiveExchange {
+		return []script{{root: -1, steps: exchangeSteps(len(c.Parties), self)}}, nil
+	}
+	first, last := c.Job.Index(o.Root), c.Job.Index(o.Root)
+	if o.Root == protocol.Anyone {
+		first, last = 0, len(c.Parties)-1
+	}
+	var list []script
+	for root := first; root <= last; root++ {
+		plan, err := c.Plan(o, root)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, planned(o, plan, self))
+	}
+	if o.Tree == 2 {
+		along := *o
+		along.Tree = 1
+		plan, err := c.Plan(&along, first)
+		if err != nil {
+			return nil, err
+		}
+		s := planned(o, plan, self)
+		s.shadow = true
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// planned is the script of a sum or a broadcast along a plan.
+func planned(o *protocol.Operation, plan protocol.Plan, self int) script {
+	s := script{root: plan.Root, tree: o.Tree, excluded: o.Excluded, sum: o.Collective == protocol.CollectiveSum, parties: leaves(plan, plan.Root)}
+	switch {
+	case !plan.Has(self):
+	case s.sum:
+		s.steps = sumSteps(plan, self)
+	default:
+		s.steps = broadcastSteps(plan, self)
+	}
+	return s
+}
+
+// sumSteps receives from all children and passes the sum on, or learns it.
+func sumSteps(plan protocol.Plan, self int) []step {
+	var steps []step
+	for _, child := range plan.Children[self] {
+		steps = append(steps, step{event: transcript.TypeReceived, peer: child, adds: leaves(plan, child)})
+	}
+	if self == plan.Root {
+		return append(steps, step{event: transcript.TypeOpened, peer: self})
+	}
+	return append(steps, step{event: transcript.TypeSent, peer: plan.Parent[self]})
+}
+
+// broadcastSteps receives from the parent and sends to all children, the last one first.
+func broadcastSteps(plan protocol.Plan, self int) []step {
+	var steps []step
+	if self != plan.Root {
+		steps = append(steps, step{event: transcript.TypeReceived, peer: plan.Parent[self]})
+	}
+	children := plan.Children[self]
+	for i := len(children) - 1; i >= 0; i-- {
+		steps = append(steps, step{event: transcript.TypeSent, peer: children[i]})
+	}
+	return steps
+}
+
+// exchangeSteps sends to all others and then receives from all others.
+func exchangeSteps(q, self int) []step {
+	var steps []step
+	for _, event := range []transcript.Type{transcript.TypeSent, transcript.TypeReceived} {
+		for i := range q {
+			if i != self {
+				steps = append(steps, step{event: event, peer: i})
+			}
+		}
+	}
+	return steps
+}
+
+// roundSteps are those of a round of countersignatures: each signature that came is kept.
+func roundSteps(q, self int) []step {
+	steps := exchangeSteps(q, self)[:q-1]
+	for i := range q {
+		if i != self {
+			steps = append(steps, step{event: transcript.TypeReceived, peer: i}, step{event: transcript.TypeCountersigned, peer: i})
+		}
+	}
+	return steps
+}
+
+// leaves counts the parties whose addends are in what a party of a plan passes on.
+func leaves(plan protocol.Plan, party int) int {
+	n := 1
+	for _, child := range plan.Children[party] {
+		n += leaves(plan, child)
+	}
+	return n
+}
+
+// progress is how far an operation has followed a script.
+type progress struct {
+	*script
+	at    int
+	chunk uint32
+	heard int // parties other than this one whose addends of the chunk have come
+	whole bool
+}
+
+// fits reports whether a record is the script's next.
+func (p *progress) fits(r *transcript.Record) bool {
+	if p.whole || len(p.steps) == 0 {
+		return false
+	}
+	s := p.steps[p.at]
+	return r.Type == s.event && r.Peer == s.peer && r.Chunk == p.chunk
+}
+
+// opensEarly reports whether a record opens the chunk before all children's frames have come.
+func (p *progress) opensEarly(r *transcript.Record) bool {
+	last := len(p.steps) - 1
+	return !p.whole && last >= 0 && p.steps[last].event == transcript.TypeOpened && r.Type == transcript.TypeOpened && r.Chunk == p.chunk
+}
+
+// advance takes the next step of an operation whose vector has so many chunks.
+func (p *progress) advance(chunks uint64) {
+	p.heard += p.steps[p.at].adds
+	if p.at++; p.at < len(p.steps) {
+		return
+	}
+	p.at, p.heard = 0, 0
+	if p.sum && uint64(p.chunk)+1 < chunks {
+		p.chunk++
+		return
+	}
+	p.whole = true
+}
+
+// wanted says in words what the script has next.
+func (p *progress) wanted(names []string) string {
+	if p.whole {
+		return "nothing more"
+	}
+	if len(p.steps) == 0 {
+		return "no part in it"
+	}
+	s := p.steps[p.at]
+	text := happened(s.event, names[s.peer])
+	if p.sum {
+		text = fmt.Sprintf("chunk %d %s", p.chunk, text)
+	}
+	return text
+}
+
+// happened says in words what a record tells of a peer.
+func happened(event transcript.Type, peer string) string {
+	switch event {
+	case transcript.TypeSent:
+		return "sent to " + peer
+	case transcript.TypeReceived:
+		return "received from " + peer
+	case transcript.TypeOpened:
+		return "opened"
+	}
+	return event.String() + " by " + peer
+}

@@ -1,0 +1,137 @@
+package audit
+
+import (
+	"testing"
+
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// The shorthands of the events.
+const (
+	sent     = transcript.TypeSent
+	received = transcript.TypeReceived
+	opened   = transcript.TypeOpened
+)
+
+func TestHonestSumsPassAllChecks(t *testing.T) {
+	l := newSums(t)
+	all, cross := l.examined(l.sources()...)
+	wantPassed(t, checksOf(all, cross))
+	if got := all[0].learned; len(got) != 2 || got[1].Words != 2*3*5<<18 || got[1].MostWords != 3*5<<18 || got[1].Contributors != 4 || got[0].Told != 2 || got[0].MostTold != 1 {
+		t.Errorf("p0 learned %+v", got)
+	}
+}
+
+// deviation is a run that is not what the contract says, and the check that finds it.
+type deviation struct {
+	name   string
+	party  int
+	change edit
+	check  string
+	detail string
+}
+
+// TestDeviationsAreFoundByTheirCheck plants each defect in the transcript of a run in which all parties
+// went along, so that every signature is right.
+func TestDeviationsAreFoundByTheirCheck(t *testing.T) {
+	l := newSums(t)
+	for _, d := range []deviation{
+		{"chunk skipped", 0, drop(of(received, "angles", 1).chunk(1)), checkOperations, "chunk 1 received from p2 where chunk 1 received from p1 was next"},
+		{"chunk skipped by a child", 1, drop(of(sent, "angles", 0).chunk(1)), checkOperations, "chunk 2 sent to p0 where chunk 1 sent to p0 was next"},
+		{"child missing", 2, drop(of(received, "angles", 3)), checkOperations, "chunk 0 sent to p0 where chunk 0 received from p3 was next"},
+		{"frame doubled", 1, twice(of(sent, "angles", 0).chunk(2)), checkOperations, "chunk 2 sent to p0 where nothing more was next"},
+		{"frame to another party", 3, alter(of(sent, "angles", 2), 2, func(r *transcript.Record) { r.Peer = 1 }), checkOperations, "chunk 2 sent to p1 where chunk 2 sent to p2 was next"},
+		{"operation not whole", 3, drop(of(sent, "angles", 2).chunk(2)), checkOperations, "is not whole: chunk 2 sent to p2 was next"},
+		{"another class", 1, alter(of(sent, "angles", 0), 4, func(r *transcript.Record) { r.Class = 3 }), checkOperations, "it is published turns16, the contract says masked turns16"},
+		{"another size", 1, alter(of(sent, "angles", 0), 1, func(r *transcript.Record) { r.Size += 2 }), checkOperations, "a vector of 2621442 bytes, it had 2621440 before"},
+		{"another chunk size", 1, alter(of(sent, "angles", 0), 1, func(r *transcript.Record) { r.Bytes -= 2 }), checkOperations, "chunk 1 has 1048574 bytes, want 1048576 in words of 2"},
+		{"vectors too large", 3, alter(of(sent, "scores", 2), -1, func(r *transcript.Record) { r.Size += 8; r.Bytes += 8 }), checkOperations, "the vectors of scores have more bytes in session 1 than the 800 agreed"},
+		{"broadcast in two versions", 0, alter(of(sent, "hello", 2), 0, func(r *transcript.Record) { r.Proof[0] ^= 1 }), checkOperations, "it is not the same for all parties"},
+		{"broadcast opened", 3, insert(of(received, "hello", 2), func(all []transcript.Record, at int) []transcript.Record {
+			r := all[at]
+			r.Type, r.Peer = opened, 3
+			return []transcript.Record{r}
+		}), checkOperations, "opened where"},
+		{"kind that is not listed", 0, alter(operationOf("hello"), -1, func(r *transcript.Record) { r.Kind = "gossip" }), checkOperations, `the contract has no message "gossip"`},
+		{"kind that is not listed, sent", 0, alter(operationOf("hello"), -1, func(r *transcript.Record) { r.Kind = "gossip" }), checkEgress, "gossip was sent to p2, which the contract does not list"},
+		{"two kinds in one operation", 1, alter(operationOf("scores"), -1, func(r *transcript.Record) { r.Operation-- }), checkOperations, "another kind of record has the same number"},
+		{"operation back in time", 1, alter(operationOf("scores"), -1, func(r *transcript.Record) { r.Operation -= 3 }), checkOperations, "comes after operation 6"},
+		{"stage back in time", 1, lateHello, checkOperations, "is of an earlier stage"},
+		{"one operation too many", 3, again("scores"), checkOperations, "scores comes for time 2 in session 1, 1 are agreed"},
+		{"over the budget", 3, again("scores"), checkEgress, "scores to p2 is over its budget in session 1: 2 frames of 1600 bytes were sent, agreed are 1 frame of 800 bytes"},
+		{"not as the contract has the recipient", 3, alter(of(sent, "scores", 2), -1, func(r *transcript.Record) { r.Peer = 0 }), checkEgress, "scores was sent to p0, which the contract does not list"},
+		{"group of one", 0, drop(of(received, "angles", 2)), checkContributors, "2 of 4 parties in it, at least 3 are wanted; the frame of a party that should be in it is missing; a group of one: p0 subtracts its own"},
+		{"mask reused by a child", 0, repeat(of(received, "angles", 1).chunk(0)), checkMasks, "mask reused: record"},
+		{"mask reused by the party", 1, repeat(of(sent, "angles", 0).chunk(2)), checkMasks, "mask reused: record"},
+		{"mask of another session", 3, repeat(of(sent, "scores", 2)), checkMasks, "(operation 7 of session 2, scores, sent to p2) has the payload of record"},
+		{"session key of another session", 0, repeat(of(received, kindSessionKey, 1)), checkSessions, "the session key received from p1 in session 2 is that of record"},
+		{"session key of another party", 0, func(all []transcript.Record) []transcript.Record {
+			all[6].Proof = all[5].Proof
+			return all
+		}, checkSessions, "the session key received from p3 in session 1 is that of record 5"},
+		{"no session keys", 2, drop(operationOf(kindSessionKey)), checkSessions, "session 1 begins with hello and not with the exchange of session keys"},
+		{"one session key missing", 2, drop(of(received, kindSessionKey, 3)), checkSessions, "(session-key, from record 1) is not whole: received from p3 was next"},
+		{"sessions in the wrong order", 0, alter(func(r *transcript.Record) bool { return r.Session == 2 }, -1, func(r *transcript.Record) { r.Session = 1 }), checkSessions, "session 1 begins after session 1"},
+		{"no last round of countersignatures", 1, drop(operationOf(kindCountersign)), checkCountersignatures, "its last round of countersignatures is not whole"},
+		{"one countersignature missing", 1, drop(of(transcript.TypeCountersigned, kindCountersign, 2)), checkCountersignatures, "received from p3 where countersigned by p2 was next"},
+		{"not told that it is done", 1, drop(operationOf(kindDone)), checkOperations, "the parties did not tell each other"},
+		{"records behind the last seal", 1, twice(sealOf(transcript.SealDone)), checkSeals, "session 1 is sealed after the seal that ends it"},
+		{"operation after the session was left", 3, insert(of(sent, "scores", 2), leave), checkOperations, "goes on after the session was left"},
+	} {
+		t.Run(d.name, func(t *testing.T) {
+			all, _ := l.examined(source("forged", l.deviate(d.party, d.change)))
+			wantCheck(t, all[0].checks, d.check, verdictOf(d.check), d.detail)
+		})
+	}
+}
+
+// verdictOf is the verdict of a check that finds something.
+func verdictOf(check string) Verdict {
+	if check == checkMasks || check == checkContributors || check == checkTrees {
+		return Leak
+	}
+	return Failed
+}
+
+// lateHello adds a broadcast after the last sum of the first session.
+func lateHello(all []transcript.Record) []transcript.Record {
+	var hello []transcript.Record
+	for _, r := range all {
+		if r.Kind == "hello" && r.Session == 1 && r.Operation == 3 {
+			r.Operation = 7
+			hello = append(hello, r)
+		}
+	}
+	return insert(operationOf("scores"), func([]transcript.Record, int) []transcript.Record { return hello })(drop(func(r *transcript.Record) bool {
+		return r.Session == 1 && (r.Kind == "hello" && r.Operation == 3 || r.Kind == "scores")
+	})(insert(of(sent, kindDone, 0), func([]transcript.Record, int) []transcript.Record { return hello })(all)))
+}
+
+// again repeats the operation of a kind under the next number.
+func again(kind string) edit {
+	return func(all []transcript.Record) []transcript.Record {
+		var more []transcript.Record
+		for _, r := range all {
+			if r.Session == 1 && r.Kind == kind {
+				more = append(more, r)
+			}
+		}
+		for i := range more {
+			more[i].Operation++
+			more[i].Proof[0] ^= 1
+		}
+		for i := range all {
+			if r := &all[i]; r.Session == 1 && r.Operation > more[0].Operation-1 {
+				r.Operation++
+			}
+		}
+		return insert(operationOf(kindDone), func([]transcript.Record, int) []transcript.Record { return more })(all)
+	}
+}
+
+// leave is the last word of a party.
+func leave(all []transcript.Record, at int) []transcript.Record {
+	r := all[at]
+	r.Kind, r.Class, r.Encoding, r.Bytes, r.Size, r.Operation = kindAbort, 1, 0, 3, 3, r.Operation-1
+	return []transcript.Record{r}
+}

@@ -1,0 +1,176 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// lockstep reads both transcripts again, once for each direction, and says what differs first.
+func (p *pair) lockstep(ctx context.Context) (string, error) {
+	for _, d := range []struct{ from, to *examination }{{p.a, p.b}, {p.b, p.a}} {
+		fault, err := p.direction(ctx, d.from, d.to)
+		if fault != "" || err != nil {
+			return fault, err
+		}
+	}
+	return "", nil
+}
+
+// direction compares the frames from one party to the other.
+func (p *pair) direction(ctx context.Context, from, to *examination) (string, error) {
+	sent, err := from.frames(transcript.TypeSent, to.self)
+	if err != nil {
+		return "", err
+	}
+	defer sent.Close()
+	received, err := to.frames(transcript.TypeReceived, from.self)
+	if err != nil {
+		return "", err
+	}
+	defer received.Close()
+	m := &march{pair: p, from: from, to: to, sent: sent, received: received}
+	return m.run(ctx)
+}
+
+// linkFrames are those of one link and direction in one transcript.
+type linkFrames struct {
+	*rereading
+	event  transcript.Type
+	peer   int
+	left   uint64 // records that verified and are not read yet
+	record transcript.Record
+	over   bool
+}
+
+// frames starts reading the frames that a party exchanged with a peer in one direction.
+func (e *examination) frames(event transcript.Type, peer int) (*linkFrames, error) {
+	again, err := e.source.reread()
+	if err != nil {
+		return nil, err
+	}
+	return &linkFrames{rereading: again, event: event, peer: peer, left: e.verified}, nil
+}
+
+// advance reads up to the next frame of the link.
+func (f *linkFrames) advance(ctx context.Context) error {
+	for f.left > 0 {
+		f.left--
+		if err := f.next(ctx, &f.record); err != nil {
+			return err
+		}
+		if f.record.Type == f.event && f.record.Peer == f.peer {
+			return nil
+		}
+	}
+	f.over = true
+	return nil
+}
+
+// march goes through the frames of a direction at both ends.
+type march struct {
+	*pair
+	from, to       *examination
+	sent, received *linkFrames
+
+	extra extra
+}
+
+// run compares frame by frame.
+func (m *march) run(ctx context.Context) (string, error) {
+	for _, f := range []*linkFrames{m.sent, m.received} {
+		if err := f.advance(ctx); err != nil {
+			return "", err
+		}
+	}
+	for !m.sent.over || !m.received.over {
+		fault, err := m.compare(ctx)
+		if fault != "" || err != nil {
+			return fault, err
+		}
+	}
+	m.settle()
+	return "", nil
+}
+
+// compare takes the next frame of both ends, or of the one whose session goes on longer.
+func (m *march) compare(ctx context.Context) (string, error) {
+	s, r := &m.sent.record, &m.received.record
+	switch {
+	case m.received.over || !m.sent.over && s.Session < r.Session:
+		return m.alone(ctx, m.sent, m.from, m.to)
+	case m.sent.over || r.Session < s.Session:
+		return m.alone(ctx, m.received, m.to, m.from)
+	}
+	if what := m.differ(s, r); what != "" {
+		return fmt.Sprintf("session %d, %s -> %s, frame %d (operation %d, %s): %s (record %d of %s, record %d of %s)", s.Session, m.name(m.from), m.name(m.to),
+			s.Sequence, s.Operation, s.Kind, what, s.Number, m.name(m.from), r.Number, m.name(m.to)), nil
+	}
+	m.compared++
+	if err := m.sent.advance(ctx); err != nil {
+		return "", err
+	}
+	return "", m.received.advance(ctx)
+}
+
+// differ says what two records of one frame disagree in.
+func (m *march) differ(s, r *transcript.Record) string {
+	to := m.name(m.to)
+	switch {
+	case s.Sequence != r.Sequence:
+		return fmt.Sprintf("%s recorded frame %d there", to, r.Sequence)
+	case s.Operation != r.Operation || s.Kind != r.Kind:
+		return fmt.Sprintf("%s recorded it as of operation %d, %s", to, r.Operation, r.Kind)
+	case s.Class != r.Class || s.Encoding != r.Encoding:
+		return fmt.Sprintf("%s recorded it as %s %s, it was sent as %s %s", to, r.Class, r.Encoding, s.Class, s.Encoding)
+	case s.Chunk != r.Chunk || s.Size != r.Size || s.Bytes != r.Bytes:
+		return fmt.Sprintf("%s recorded chunk %d with %d bytes of %d, it was sent as chunk %d with %d bytes of %d", to, r.Chunk, r.Bytes, r.Size, s.Chunk, s.Bytes, s.Size)
+	case s.Sum() != r.Sum():
+		return to + " recorded other bytes"
+	}
+	return ""
+}
+
+// alone takes a frame that only one side has, which is no fault when the other side's session broke
+// off before it.
+func (m *march) alone(ctx context.Context, f *linkFrames, has, lacks *examination) (string, error) {
+	r := &f.record
+	if lacks.done(r.Session) {
+		return fmt.Sprintf("session %d, %s -> %s, frame %d (operation %d, %s): only %s has it (record %d), though %s says that it has the whole session",
+			r.Session, m.name(m.from), m.name(m.to), r.Sequence, r.Operation, r.Kind, m.name(has), r.Number, m.name(lacks)), nil
+	}
+	if m.extra.has != has || m.extra.session != r.Session {
+		m.settle()
+		m.extra = extra{session: r.Session, has: has, lacks: lacks}
+	}
+	m.extra.frames++
+	return "", f.advance(ctx)
+}
+
+// extra is the end of a session that only one side has.
+type extra struct {
+	session    uint32
+	has, lacks *examination
+	frames     uint64
+}
+
+// settle notes how many frames of a session only one side recorded.
+func (m *march) settle() {
+	x := &m.extra
+	if x.frames == 0 {
+		return
+	}
+	text := fmt.Sprintf("session %d broke off at %s", x.session, m.name(x.lacks))
+	if !x.lacks.has(x.session) {
+		text = fmt.Sprintf("%s has no session %d", m.name(x.lacks), x.session)
+	}
+	text += fmt.Sprintf(", and of %s -> %s only %s recorded the last %s", m.name(m.from), m.name(m.to), m.name(x.has), counted(x.frames, "frame"))
+	if x.has.done(x.session) {
+		text += fmt.Sprintf(", though %s signed the link: its transcript has lost its end", m.name(x.lacks))
+	}
+	if len(m.pair.alone) < maxTails {
+		m.pair.alone = append(m.pair.alone, text)
+	}
+	m.extra = extra{}
+}

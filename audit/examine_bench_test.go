@@ -1,0 +1,93 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"testing"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// BenchmarkExamine reads a million records of a leaf of the tree: sums of one chunk in sessions of sixty,
+// or of sixteen thousand chunks.
+func BenchmarkExamine(b *testing.B) {
+	const records = 1 << 20
+	l := newLeague(b, 4)
+	l.agree(protocol.Job{Privacy: "masked"}, 1, nil, []protocol.Operation{
+		{Kind: "angles", Stage: 2, Collective: "sum", Root: "p0", Class: "masked", Encoding: "turns16", Count: 60, Bytes: 1 << 40},
+	})
+	for name, chunks := range map[string]uint64{"one_chunk": 1, "many_chunks": 1 << 14} {
+		text := l.synthetic(records, chunks)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				s := source("synthetic", text)
+				wantPassed(b, mustExamine(b, &Input{Contract: l.contract}, &s).checks)
+			}
+			b.ReportMetric(float64(len(text)/transcript.BlockSize*b.N)/b.Elapsed().Seconds(), "records/s")
+		})
+	}
+}
+
+// writer writes a transcript record by record.
+type writer struct {
+	out    bytes.Buffer
+	chain  keys.Hash
+	number uint64
+}
+
+// write appends a record.
+func (w *writer) write(r transcript.Record) {
+	var block [transcript.BlockSize]byte
+	r.Number = w.number
+	if r.Type.Frame() {
+		seed := w.number
+		if r.Type == sent && r.Kind == kindSessionKey {
+			seed = uint64(r.Session) << 32
+		}
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64(nil, seed))
+		copy(r.Proof[:], sum[:])
+	}
+	r.Encode(&block)
+	r.Hash = sha256.Sum256(append(w.chain[:], block[:transcript.BlockSize-len(w.chain)]...))
+	r.Encode(&block)
+	w.out.Write(block[:])
+	w.chain, w.number = r.Hash, w.number+1
+}
+
+// synthetic is party 3's transcript of so many frames of sums, without countersignatures.
+func (l *league) synthetic(frames int, chunks uint64) []byte {
+	header := transcript.Header{Self: 3, Contract: l.contract.Hash(), Party: l.members[3].ID}
+	w := &writer{chain: header.Hash()}
+	var block [transcript.BlockSize]byte
+	header.Encode(&block)
+	w.out.Write(block[:])
+	size := chunks * protocol.DefaultChunk
+	for session := uint32(1); frames > 0; session++ {
+		w.begin(session)
+		for n := range 60 * chunks {
+			if frames--; frames < 0 {
+				break
+			}
+			w.write(transcript.Record{Type: sent, Class: protocol.ClassMasked, Encoding: protocol.Turns16, Kind: "angles", Session: session, Peer: 2,
+				Operation: 2 + n/chunks, Sequence: 1 + n, Chunk: uint32(n % chunks), Size: size, Bytes: protocol.DefaultChunk})
+		}
+	}
+	return w.out.Bytes()
+}
+
+// begin writes the start of a session, in which this party sends the same key to all.
+func (w *writer) begin(session uint32) {
+	w.write(transcript.Record{Type: transcript.TypeSession, Session: session, Peer: 3})
+	for i := range 6 {
+		r := transcript.Record{Type: sent, Class: protocol.ClassControl, Kind: kindSessionKey, Session: session, Peer: i % 3, Operation: 1, Size: 96, Bytes: 96}
+		if i >= 3 {
+			r.Type = received
+		}
+		w.write(r)
+	}
+}

@@ -1,0 +1,108 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// conclude writes down what was found.
+func (x *examiner) conclude() {
+	s := x.verifier.Summary()
+	x.describe(&s)
+	x.out.egress, x.out.learned = x.rules.lines(x.names), x.rules.learned()
+	frames, signed := frames(&s)
+	passed := []Check{
+		{Name: checkContract, Detail: "it is of this contract and of its party " + x.found.party + ", and every party has signed the contract"},
+		{Name: checkChain, Detail: "the hashes of " + counted(s.Records, "record") + " are an unbroken chain"},
+		{Name: checkSeals, Detail: fmt.Sprintf("every seal is the party's signature; the last covers %s of %d", counted(s.Sealed, "record"), s.Records)},
+		{Name: checkCountersignatures, Detail: fmt.Sprintf("%d of %d frames are under the signature of the party at the other end", signed, frames) + x.tails.unsigned()},
+		{Name: checkSequence, Detail: "the frames of every link are numbered without a gap"},
+		{Name: checkSessions, Detail: counted(uint64(s.Sessions), "session") + ", each begun with fresh session keys of all parties"},
+		{Name: checkOperations, Detail: "every operation is one that the contract lists, in the order of its stages and along its plan"},
+		{Name: checkEgress, Detail: "nothing was sent that the contract does not list or that is over its budget"},
+	}
+	if x.rules.trees() {
+		passed = append(passed, Check{Name: checkTrees, Detail: "the two trees of every sum of the published protocol are totally different, and the phases went along the second"})
+	}
+	if x.rules.masked() {
+		passed = append(passed, x.contributorsPassed(), x.masksPassed())
+	}
+	for _, c := range append(passed, x.complete(&s)) {
+		c = x.found.check(c.Name, c.Detail)
+		if x.out.stopped && c.Verdict == Passed {
+			c.Detail += fmt.Sprintf("; looked at up to record %d only", x.out.verified)
+		}
+		x.out.checks = append(x.out.checks, c)
+	}
+	x.dropped()
+}
+
+// describe fills in the report's line on the transcript.
+func (x *examiner) describe(s *transcript.Summary) {
+	t := &x.out.transcript
+	t.Records, t.Sessions, t.Kept = s.Records, s.Sessions, s.Kept > 0
+	t.First, t.Last = stamp(s.First), stamp(s.Last)
+	for _, p := range s.Peers {
+		t.BytesSent += int64(p.Sent.Bytes)
+		t.BytesReceived += int64(p.Received.Bytes)
+	}
+	if all, signed := frames(s); all > 0 {
+		t.Countersigned = float64(signed) / float64(all)
+	}
+	t.Cut = t.Cut || !x.out.stopped && s.Seal != transcript.SealDone && s.Seal != transcript.SealBroken
+}
+
+// frames counts the frames of all links, and those under the other end's signature.
+func frames(s *transcript.Summary) (all, signed uint64) {
+	for _, p := range s.Peers {
+		all += p.Sent.Frames + p.Received.Frames
+		signed += p.Countersigned
+	}
+	return all, signed
+}
+
+// complete says how the transcript ends.
+func (x *examiner) complete(s *transcript.Summary) Check {
+	c := Check{Name: checkComplete, Detail: x.ending}
+	switch {
+	case x.out.stopped:
+		x.found.fail(checkComplete, "it was read up to record %d, which does not verify; what comes after proves nothing", x.out.verified)
+	case c.Detail != "":
+	case x.out.transcript.Cut:
+		c.Detail = fmt.Sprintf("it ends after %s without a seal, as a killed process leaves it; everything before it verifies", counted(s.Records, "record"))
+	default:
+		c.Detail = fmt.Sprintf("it ends with the seal %q", s.Seal)
+	}
+	return c
+}
+
+// contributorsPassed says how many parties' vectors were in the masked sums.
+func (x *examiner) contributorsPassed() Check {
+	smallest := 0
+	for _, l := range x.out.learned {
+		if l.Contributors > 0 && (smallest == 0 || l.Contributors < smallest) {
+			smallest = l.Contributors
+		}
+	}
+	c := Check{Name: checkContributors, Detail: "no masked sum opened to this party"}
+	if smallest > 0 {
+		c.Detail = fmt.Sprintf("every masked sum that opened to this party has the vectors of at least %d parties in it", smallest)
+	}
+	return c
+}
+
+// masksPassed says how many payloads were compared.
+func (x *examiner) masksPassed() Check {
+	return Check{Name: checkMasks, Detail: fmt.Sprintf("no two of %s and session keys are equal", counted(x.fresh.checked, "masked payload"))}
+}
+
+// dropped says that the search for repeated masks had too many candidates to follow.
+func (x *examiner) dropped() {
+	for i, c := range x.out.checks {
+		if c.Name == checkMasks && c.Verdict == Passed && x.fresh.dropped > 0 {
+			x.out.checks[i].Verdict = Skipped
+			x.out.checks[i].Detail = fmt.Sprintf("%s could not be compared with all others: there are too many in one transcript", counted(x.fresh.dropped, "payload"))
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg"
+)
+
+// edit changes the records of a transcript.
+type edit func(all []transcript.Record) []transcript.Record
+
+// forge returns party i's transcript as the party itself can change it: chain, numbers and seals are
+// right, but it has no other party's signature.
+func (l *league) forge(i int, change edit) []byte { return l.rewrite(i, change, false) }
+
+// deviate returns party i's transcript as a run leaves it in which the other parties went along: their
+// countersignatures are right too.
+func (l *league) deviate(i int, change edit) []byte { return l.rewrite(i, change, true) }
+
+// rewrite writes a changed transcript.
+func (l *league) rewrite(i int, change edit, signed bool) []byte {
+	l.t.Helper()
+	config := l.config(i)
+	links, err := transcript.NewLinks(config.Contract, i, config.IDs)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	header := transcript.Header{Self: i, Contract: config.Contract, Party: config.IDs[i]}
+	var block [transcript.BlockSize]byte
+	header.Encode(&block)
+	text, chain, time := slices.Clone(block[:]), header.Hash(), int64(0)
+	for n, r := range change(l.records(i)) {
+		time = max(time, r.Time)
+		r.Number, r.Time = uint64(n), time
+		l.resign(&r, links, i, chain, signed)
+		r.Encode(&block)
+		chain = sha256.Sum256(append(chain[:], block[:transcript.BlockSize-len(chain)]...))
+		r.Hash = chain
+		r.Encode(&block)
+		text = append(text, block[:]...)
+		_ = links.Add(&r) // what does not fit is for the examination to find
+	}
+	return text
+}
+
+// proofAt is where the signature of a record stands.
+const proofAt = 88
+
+// resign makes a record's number on its link and its signature right.
+func (l *league) resign(r *transcript.Record, links *transcript.Links, self int, chain keys.Hash, signed bool) {
+	to, from := links.Counts(r.Peer)
+	switch {
+	case r.Type == transcript.TypeSent:
+		r.Sequence = to
+	case r.Type == transcript.TypeReceived:
+		r.Sequence = from
+	case r.Type == transcript.TypeSeal:
+		var block [transcript.BlockSize]byte
+		r.Encode(&block)
+		contract := l.contract.Hash()
+		digest := keys.HashOf(transcript.DomainSeal, contract[:], chain[:], block[:proofAt])
+		copy(r.Proof[:], l.keys[self].Sign(transcript.DomainSeal, digest[:]))
+	case r.Type == transcript.TypeCountersigned && signed:
+		digest, _ := links.Agreed(r.Peer)
+		copy(r.Proof[:], l.keys[r.Peer].Sign(protocol.DomainLink, digest[:]))
+	}
+}
+
+// records reads party i's transcript.
+func (l *league) records(i int) []transcript.Record {
+	l.t.Helper()
+	reader, err := transcript.NewReader(bytes.NewReader(l.text(i)))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var all []transcript.Record
+	for {
+		var r transcript.Record
+		err := reader.Next(&r)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+}
+
+// match selects records.
+type match func(r *transcript.Record) bool
+
+// of selects records by what happened, of which kind, and with whom.
+func of(event transcript.Type, kind string, peer int) match {
+	return func(r *transcript.Record) bool { return r.Type == event && r.Kind == kind && r.Peer == peer }
+}
+
+// chunk selects the records with one chunk.
+func (m match) chunk(n uint32) match {
+	return func(r *transcript.Record) bool { return m(r) && r.Chunk == n }
+}
+
+// drop leaves records out.
+func drop(m match) edit {
+	return func(all []transcript.Record) []transcript.Record {
+		return slices.DeleteFunc(all, func(r transcript.Record) bool { return m(&r) })
+	}
+}
+
+// alter changes the n-th record that is selected; at -1 all.
+func alter(m match, n int, change func(r *transcript.Record)) edit {
+	return func(all []transcript.Record) []transcript.Record {
+		count := 0
+		for i := range all {
+			if m(&all[i]) {
+				if n < 0 || count == n {
+					change(&all[i])
+				}
+				count++
+			}
+		}
+		return all
+	}
+}
+
+// insert puts records before the first that is selected.
+func insert(m match, more func(all []transcript.Record, at int) []transcript.Record) edit {
+	return func(all []transcript.Record) []transcript.Record {
+		at := slices.IndexFunc(all, func(r transcript.Record) bool { return m(&r) })
+		return slices.Concat(all[:at], more(all, at), all[at:])
+	}
+}
+
+// twice doubles the first record that is selected.
+func twice(m match) edit {
+	return insert(m, func(all []transcript.Record, at int) []transcript.Record { return all[at : at+1] })
+}
+
+// repeat gives the second record selected the payload of the first.
+func repeat(m match) edit {
+	return func(all []transcript.Record) []transcript.Record {
+		first := slices.IndexFunc(all, func(r transcript.Record) bool { return m(&r) })
+		return alter(m, 1, func(r *transcript.Record) { r.Proof = all[first].Proof })(all)
+	}
+}
+
+// operationOf selects all records of an operation of a kind.
+func operationOf(kind string) match {
+	return func(r *transcript.Record) bool { return r.Kind == kind && r.Type != transcript.TypeSeal }
+}
+
+// sealOf selects the seals with a reason.
+func sealOf(why string) match {
+	return func(r *transcript.Record) bool { return r.Type == transcript.TypeSeal && r.Kind == why }
+}
+
+// both does two edits.
+func both(a, b edit) edit {
+	return func(all []transcript.Record) []transcript.Record { return b(a(all)) }
+}
+
+// unsigned leaves out all that only other parties can sign, and the claim that a session ended well.
+func unsigned() edit {
+	return both(both(drop(operationOf(kindCountersign)), drop(sealOf(transcript.SealCheckpoint))),
+		alter(sealOf(transcript.SealDone), -1, func(r *transcript.Record) { r.Kind = transcript.SealBroken }))
+}
+
+// newSums is a league of four parties that have run two sessions of a small job by hand: a broadcast,
+// three sums of three chunks that open to p0, and a sum that opens to p1.
+func newSums(t testing.TB) *league {
+	t.Helper()
+	l := newLeague(t, 4)
+	const words = 5 << 18 // 2.5 chunks
+	l.agree(protocol.Job{Privacy: "masked"}, 1, nil, []protocol.Operation{
+		{Kind: "hello", Stage: 1, Collective: "broadcast", Root: protocol.Anyone, Class: "opening", Encoding: "bytes", Count: 2, Bytes: 200},
+		{Kind: "angles", Stage: 2, Collective: "sum", Root: "p0", Class: "masked", Encoding: "turns16", Count: 3, Bytes: 3 * 2 * words},
+		{Kind: "scores", Stage: 3, Collective: "sum", Root: "p1", Class: "masked", Encoding: "fixed64", Count: 1, Bytes: 800},
+	})
+	for range 2 {
+		must(t, l.run(func(ctx context.Context, i int, s *protocol.Session) error {
+			masked, err := secagg.NewMasked(s, l.config(i).IDs, protocol.Tree)
+			if err != nil {
+				return err
+			}
+			for root := range 2 {
+				if _, err := s.Broadcast(ctx, "hello", protocol.ClassOpening, root, []byte("good morning"), 100); err != nil {
+					return err
+				}
+			}
+			for range 3 {
+				if err := masked.SumTurns(ctx, "angles", 0, make([]uint16, words)); err != nil {
+					return err
+				}
+			}
+			return masked.SumWords(ctx, "scores", 1, make([]uint64, 100))
+		}))
+	}
+	return l
+}

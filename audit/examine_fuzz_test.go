@@ -1,0 +1,57 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"testing"
+
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// FuzzExamine changes a transcript at many places, with and without the chain repaired: examining and
+// comparing never panics, and never says that a changed transcript is whole.
+func FuzzExamine(f *testing.F) {
+	l := newSums(f)
+	in := &Input{Contract: l.contract}
+	texts := [][]byte{l.text(0), l.deviate(0, unsigned()), l.text(2)}
+	f.Add(uint8(0), true, []byte{1, 0, 0, 2, 5, 7, 1, 9, 3, 40, 0, 99, 200, 1})
+	f.Add(uint8(1), true, []byte{0, 4, 0, 4, 0, 9, 11, 3})
+	f.Add(uint8(2), false, []byte{})
+	f.Fuzz(func(t *testing.T, which uint8, chained bool, edits []byte) {
+		text := bytes.Clone(texts[int(which)%len(texts)])
+		for ; len(edits) >= 4; edits = edits[4:] {
+			text[int(binary.BigEndian.Uint16(edits)&0x7f)%(len(text)/192)*192+int(edits[2])%192] = edits[3]
+		}
+		if len(edits) == 1 {
+			text = text[:len(text)*int(edits[0])/255]
+		}
+		if chained {
+			rechain(text)
+		}
+		forged, other := source("forged", text), source("p1", texts[2])
+		all := []*examination{mustExamine(t, in, &forged), mustExamine(t, in, &other)}
+		crossExamine(t.Context(), in, all)
+	})
+}
+
+// mustExamine wants no error: everything is in memory.
+func mustExamine(t testing.TB, in *Input, s *Source) *examination {
+	t.Helper()
+	e, err := examine(t.Context(), in, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// rechain makes numbers and hashes right.
+func rechain(text []byte) {
+	const size, hash = transcript.BlockSize, transcript.BlockSize - 32
+	for at := size; at+size <= len(text); at += size {
+		b := text[at : at+size]
+		binary.BigEndian.PutUint64(b[8:], uint64(at/size-1))
+		sum := sha256.Sum256(text[at-32 : at+hash])
+		copy(b[hash:], sum[:])
+	}
+}

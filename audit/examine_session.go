@@ -1,0 +1,130 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// Limits of what is kept of a transcript.
+const (
+	maxTails = 6       // links of which the unsigned tail is named
+	maxLinks = 1 << 20 // digests of links over all sessions; the rest is compared frame by frame
+	maxEnds  = 1 << 20 // sessions
+)
+
+// lastRound is how many frames of a link the last round of countersignatures cannot cover: its own.
+const lastRound = 2
+
+// sessionState is the session under way.
+type sessionState struct {
+	number uint32
+	begun  bool
+	done   bool
+	sealed bool // by "done" or "broken"
+}
+
+// sessionLinks is what passed on the links of a session.
+type sessionLinks struct {
+	number uint32
+	done   bool // sealed as done
+	links  []linkDigest
+}
+
+// linkDigest is what passed between the party and a peer.
+type linkDigest struct {
+	peer           int
+	digest         keys.Hash
+	sent, received uint64 // frames
+}
+
+// tails counts the frames that no countersignature covers.
+type tails struct {
+	before []uint64 // by peer: frames countersigned in the sessions before
+	named  []string
+	more   int
+	kept   int // digests of links
+}
+
+// beginSession starts a session.
+func (x *examiner) beginSession(r *transcript.Record) {
+	x.session = sessionState{number: r.Session, begun: true}
+	x.conform.begin(r.Session)
+}
+
+// sealed takes a seal.
+func (x *examiner) sealed(r *transcript.Record) {
+	s := &x.session
+	if s.sealed {
+		x.found.fail(checkSeals, "record %d: session %d is sealed after the seal that ends it", r.Number, r.Session)
+	}
+	switch r.Kind {
+	case transcript.SealDone:
+		s.done, s.sealed = true, true
+		x.conform.end(true)
+	case transcript.SealBroken:
+		s.sealed = true
+	}
+}
+
+// endSession looks at the links as the session under way leaves them.
+func (x *examiner) endSession() {
+	s := &x.session
+	if !s.begun {
+		return
+	}
+	s.begun = false
+	summary, links := x.verifier.Summary(), x.verifier.Links()
+	ended := sessionLinks{number: s.number, done: s.done}
+	for peer := range x.names {
+		sent, received := links.Counts(peer)
+		if peer == x.out.self || sent+received == 0 {
+			continue
+		}
+		signed := summary.Peers[peer].Countersigned
+		x.tail(peer, sent+received-(signed-x.tails.before[peer]))
+		x.tails.before[peer] = signed
+		if x.tails.kept++; x.tails.kept <= maxLinks {
+			ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer), sent: sent, received: received})
+		}
+	}
+	if len(x.out.sessions) == maxEnds {
+		x.found.fail(checkSessions, "there are more than %d sessions", maxEnds)
+		return
+	}
+	x.out.sessions = append(x.out.sessions, ended)
+}
+
+// tail notes frames of a link that the peer has not signed in the session that ends.
+func (x *examiner) tail(peer int, frames uint64) {
+	s := &x.session
+	if s.done {
+		if frames > lastRound {
+			x.found.fail(checkCountersignatures, "session %d is sealed as done, but %s has not signed the last %s of its link",
+				s.number, x.names[peer], counted(frames, "frame"))
+		}
+		return
+	}
+	if frames == 0 {
+		return
+	}
+	if len(x.tails.named) == maxTails {
+		x.tails.more++
+		return
+	}
+	x.tails.named = append(x.tails.named, fmt.Sprintf("%s with %s in session %d", counted(frames, "frame"), x.names[peer], s.number))
+}
+
+// unsigned says which frames are under no countersignature.
+func (t *tails) unsigned() string {
+	if len(t.named) == 0 {
+		return ""
+	}
+	text := "; not signed, since the session broke off: " + strings.Join(t.named, ", ")
+	if t.more > 0 {
+		text += fmt.Sprintf(" and %s more", counted(uint64(t.more), "link"))
+	}
+	return text
+}

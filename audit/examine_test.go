@@ -1,0 +1,285 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// examined examines transcripts and compares them.
+func (l *league) examined(sources ...Source) ([]*examination, []Check) {
+	l.t.Helper()
+	in := &Input{Contract: l.contract, Sources: sources}
+	var all []*examination
+	for i := range sources {
+		e, err := examine(l.t.Context(), in, &sources[i])
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all, crossExamine(l.t.Context(), in, all)
+}
+
+// checksOf lists all checks.
+func checksOf(all []*examination, cross []Check) []Check {
+	var checks []Check
+	for _, e := range all {
+		checks = append(checks, e.checks...)
+	}
+	return append(checks, cross...)
+}
+
+// wantPassed wants all checks to have passed.
+func wantPassed(t testing.TB, checks []Check) {
+	t.Helper()
+	for _, c := range checks {
+		if c.Verdict != Passed {
+			t.Errorf("%s: %s %s: %s", c.Party, c.Name, c.Verdict, c.Detail)
+		}
+	}
+}
+
+// wantCheck wants one check with a verdict and a text in its detail.
+func wantCheck(t testing.TB, checks []Check, name string, v Verdict, part string) {
+	t.Helper()
+	for _, c := range checks {
+		if c.Name == name && c.Verdict == v && strings.Contains(c.Detail, part) {
+			return
+		}
+	}
+	t.Errorf("no check %q %s with %q in:", name, v, part)
+	for _, c := range checks {
+		t.Logf("  %s: %s %s: %s", c.Party, c.Name, c.Verdict, c.Detail)
+	}
+}
+
+// trainings are small jobs of all kinds.
+func trainings() map[string]fdskl.Params {
+	return map[string]fdskl.Params{
+		"fixed":             {Features: 24, Iterations: 23},
+		"doubly stochastic": {Schedule: fdskl.DoublyStochastic, Iterations: 50, Batch: 4, BlockFeatures: 3},
+	}
+}
+
+func TestHonestTrainingsPassAllChecks(t *testing.T) {
+	for name, p := range trainings() {
+		for _, privacy := range []string{fdskl.Masked, fdskl.Published} {
+			for _, active := range []int{1, 2} {
+				for _, topology := range []protocol.Topology{protocol.Tree, protocol.Ring, protocol.Star} {
+					t.Run(fmt.Sprintf("%s, %s, %d active, %s", name, privacy, active, topology), func(t *testing.T) {
+						t.Parallel()
+						tr := newTraining(t, 4, active, privacy, topology, p)
+						must(t, tr.train(-1, 0, nil))
+						all, cross := tr.examined(tr.sources()...)
+						wantPassed(t, checksOf(all, cross))
+						wantCounts(t, tr, all)
+					})
+				}
+			}
+		}
+	}
+}
+
+// wantCounts holds what was counted against the contract.
+func wantCounts(t testing.TB, tr *training, all []*examination) {
+	t.Helper()
+	for i, e := range all {
+		s := e.transcript
+		if s.Party != tr.names[i] || s.Sessions != 1 || s.Cut || s.Countersigned < 0.5 || s.First == "" || s.Last == "" || s.BytesSent == 0 || s.BytesReceived == 0 {
+			t.Errorf("%+v", s)
+		}
+		for _, line := range e.egress {
+			if line.Frames > line.BudgetFrames || line.Bytes > line.BudgetBytes || line.From != tr.names[i] {
+				t.Errorf("%+v", line)
+			}
+		}
+		for _, l := range e.learned {
+			if tr.privacy == fdskl.Masked && l.Words > 0 && l.Contributors != 4 || l.MostWords != l.Words || l.MostTold != l.Told {
+				t.Errorf("%s: %+v", s.Party, l)
+			}
+		}
+	}
+	if len(all[0].learned) == 0 {
+		t.Error("the active party learned nothing")
+	}
+}
+
+// Whoever leaves a session in its middle, and however, the transcripts still fit.
+func TestInterruptedAndResumedTrainingsPassAllChecks(t *testing.T) {
+	for _, failure := range []error{errors.New("disk full"), errKilled} {
+		for name, p := range trainings() {
+			for _, privacy := range []string{fdskl.Masked, fdskl.Published} {
+				t.Run(fmt.Sprintf("%s, %s, %v", name, privacy, failure), func(t *testing.T) {
+					t.Parallel()
+					tr := newTraining(t, 4, 2, privacy, protocol.Tree, p)
+					for _, l := range []struct{ who, at int }{{1, 1}, {0, 9}, {2, 6}, {3, 12}, {1, 30}} {
+						tr.train(l.who, l.at, failure)
+					}
+					all, cross := tr.examined(tr.sources()...)
+					wantPassed(t, checksOf(all, cross))
+					must(t, tr.train(-1, 0, nil))
+					all, cross = tr.examined(tr.sources()...)
+					wantPassed(t, checksOf(all, cross))
+					if all[1].transcript.Sessions != 6 {
+						t.Errorf("%+v", all[1].transcript)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestTranscriptCutInsideARecordPasses(t *testing.T) {
+	tr := newTraining(t, 4, 1, fdskl.Masked, protocol.Tree, trainings()["fixed"])
+	must(t, tr.train(-1, 0, nil))
+	text := tr.text(2)
+	for _, n := range []int{len(text) - 100, len(text) - 192, len(text) / 2 / 192 * 192, 192, 193} {
+		all, cross := tr.examined(tr.source(0), source("p2", text[:n]))
+		wantPassed(t, checksOf(all, cross))
+		if !all[1].transcript.Cut {
+			t.Errorf("cut at %d: %+v", n, all[1].transcript)
+		}
+	}
+	all, _ := tr.examined(source("p2", text[:len(text)/2/192*192+5]))
+	wantCheck(t, all[0].checks, checkComplete, Passed, fmt.Sprintf("it ends inside record %d, as a killed process leaves it; everything before it verifies", len(text)/2/192-1))
+}
+
+func TestTranscriptThatCannotBeReadIsAnError(t *testing.T) {
+	tr := newTraining(t, 4, 1, fdskl.Masked, protocol.Tree, trainings()["fixed"])
+	s := tr.source(0)
+	_, err := examine(t.Context(), &Input{Contract: tr.contract}, &s)
+	if !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "transcript "+s.Path) {
+		t.Error(err)
+	}
+}
+
+func TestTranscriptsOfAnotherKindAreFound(t *testing.T) {
+	l, other := newSums(t), newSums(t)
+	text := l.text(0)
+	newer := slices.Clone(text)
+	newer[17] = 9
+	renamed := transcript.Header{Self: 2, Contract: l.contract.Hash(), Party: l.members[1].ID}
+	stranger := transcript.Header{Self: 2, Contract: l.contract.Hash(), Party: other.members[1].ID}
+	for _, c := range []struct {
+		name   string
+		text   []byte
+		check  string
+		detail string
+	}{
+		{"empty", nil, checkChain, "the file is empty, want a transcript"},
+		{"no transcript", []byte(strings.Repeat("x", 500)), checkChain, "it is not a transcript"},
+		{"newer version", newer, checkChain, "it is a transcript of version 9, this program reads version 1"},
+		{"another job", other.text(0), checkContract, "it is of the job with contract " + other.contract.Hash().Short() + ", not " + l.contract.Hash().Short()},
+		{"another party's, renamed", withHeader(renamed, text), checkContract, "it is the transcript of p1, party 2 of the contract, but says that it is party 3"},
+		{"of nobody", withHeader(stranger, text), checkContract, "who is no party of the contract"},
+		{"changed", changed(text, 5), checkChain, "record 5: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; it verifies up to there: 5 records"},
+		{"frame changed by the party itself", l.forge(0, alter(of(received, "angles", 1), 1, flip)), checkCountersignatures, "the countersignature is not that of"},
+		{"frame left out", l.forge(0, drop(of(received, "angles", 1).chunk(1))), checkCountersignatures, "the countersignature is not that of"},
+		{"number", l.renumbered(), checkSequence, "frame 7 was received where frame 6 was next"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			all, _ := l.examined(source(c.name, c.text))
+			wantCheck(t, all[0].checks, c.check, Failed, c.detail)
+		})
+	}
+}
+
+// withHeader is a transcript under another header.
+func withHeader(h transcript.Header, text []byte) []byte {
+	var block [transcript.BlockSize]byte
+	h.Encode(&block)
+	return append(block[:], text[transcript.BlockSize:]...)
+}
+
+// changed is a transcript with one bit of a record changed.
+func changed(text []byte, record int) []byte {
+	text = slices.Clone(text)
+	text[(record+1)*transcript.BlockSize+100] ^= 1
+	return text
+}
+
+// renumbered leaves a frame out, with the numbers of those behind it as they were.
+func (l *league) renumbered() []byte {
+	text := l.forge(0, drop(func(*transcript.Record) bool { return false }))
+	reader, _ := transcript.NewReader(bytes.NewReader(text))
+	chain, out, count := reader.Header().Hash(), slices.Clone(text[:transcript.BlockSize]), uint64(0)
+	for _, r := range l.records(0) {
+		if r.Type == received && r.Peer == 1 && r.Sequence == 6 {
+			continue
+		}
+		var block [transcript.BlockSize]byte
+		r.Number = count
+		r.Encode(&block)
+		r.Hash = sha256.Sum256(append(chain[:], block[:transcript.BlockSize-len(chain)]...))
+		r.Encode(&block)
+		chain, out, count = r.Hash, append(out, block[:]...), count+1
+	}
+	return out
+}
+
+func TestContractThatIsNotCompleteIsFound(t *testing.T) {
+	l := newSums(t)
+	c, err := protocol.NewContract(l.contract.Job, l.contract.Parties, l.contract.Openings, l.contract.Operations)
+	if err != nil || c.Hash() != l.contract.Hash() {
+		t.Fatal("another contract")
+	}
+	c.Sign(l.keys[0])
+	l.contract = c
+	all, _ := l.examined(l.source(0))
+	wantCheck(t, all[0].checks, checkContract, Failed, `the contract of job "test" is not in force: p1, p2, p3 must still sign it`)
+}
+
+func TestSessionKeysAreComparedWithoutTheirSignatures(t *testing.T) {
+	l := newSums(t)
+	s := l.source(0)
+	text := l.deviate(0, alter(of(received, kindSessionKey, 2), -1, func(r *transcript.Record) { r.Kept = true }))
+	kept := source("kept", text)
+	kept.Payload = func([32]byte) ([]byte, error) { return make([]byte, 96), nil }
+	all, _ := l.examined(s, kept)
+	wantPassed(t, all[0].checks)
+	wantCheck(t, all[1].checks, checkSessions, Failed, "the session key received from p2 in session 2 is that of record 5")
+}
+
+func TestCharterMayAskForMoreContributors(t *testing.T) {
+	l := newSums(t)
+	s := l.source(0)
+	e, err := examine(t.Context(), &Input{Contract: l.contract, MinContributors: 5}, &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCheck(t, e.checks, checkContributors, Leak, "opened with the vectors of 4 of 4 parties in it, at least 5 are wanted")
+}
+
+func TestReadingStopsWithItsContext(t *testing.T) {
+	l := newSums(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := l.source(0)
+	if _, err := examine(ctx, &Input{Contract: l.contract}, &s); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestTranscriptsWithPayloadsPassAllChecks(t *testing.T) {
+	tr := newTraining(t, 4, 2, fdskl.Masked, protocol.Tree, trainings()["fixed"])
+	tr.keep()
+	for range 2 {
+		must(t, tr.train(-1, 0, nil))
+	}
+	all, cross := tr.examined(tr.sources()...)
+	wantPassed(t, checksOf(all, cross))
+	if !all[3].transcript.Kept {
+		t.Errorf("%+v", all[3].transcript)
+	}
+}

@@ -1,0 +1,291 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// defaultRows is how many rows an attack works on unless told otherwise.
+const defaultRows = 4096
+
+// errNotKept says that a transcript has digests only.
+var errNotKept = errors.New("payloads were not kept: run the job with record = \"full\" to try this attack")
+
+// follower reads one transcript with its payloads and follows the job's operations as its party could,
+// so that every recorded word is known to be the angle of a row and a feature.
+type follower struct {
+	in     *Input
+	source *Source
+	party  int
+	params fdskl.Params
+	layout *fdskl.Layout
+	sigma  float64
+
+	operation uint64 // the one that is going on
+	angles    *fdskl.AngleSum
+	strange   error // why angles of this job cannot be followed at all
+	broken    error // why those of this session cannot be followed any more
+	kept      int   // payloads that were there
+	missed    int   // payloads that were not kept
+
+	active *sight
+	parent *sight
+	words  *wordTests
+	timing []timing
+}
+
+// timing is when a sum over some rows began.
+type timing struct {
+	rows [2]int // first and last
+	time int64  // Unix nanoseconds
+}
+
+// follow reads a transcript to its end, or to where it is cut off.
+func follow(ctx context.Context, in *Input, s *Source, party int) (*follower, error) {
+	rows := sampleRows(in.Contract.Parties[0].Rows, in.Rows)
+	f := &follower{
+		in: in, source: s, party: party, words: newWordTests(),
+		active: newSight(party, viewActive, rows), parent: newSight(party, viewParent, rows),
+	}
+	f.params, f.strange = TrainingParams(in.Contract)
+	f.sigma = f.params.Sigma
+	file, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := transcript.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.read(ctx, r)
+}
+
+// TrainingParams reads the parameters of an FDSKL training from its contract. Another task or
+// algorithm is an error that says so.
+func TrainingParams(c *protocol.Contract) (fdskl.Params, error) {
+	if c.Job.Algorithm != "fdskl" || c.Job.Task != protocol.TaskTrain {
+		return fdskl.Params{}, fmt.Errorf("attacks on angles know trainings by fdskl, this is a %s job of %s", c.Job.Task, c.Job.Algorithm)
+	}
+	var text bytes.Buffer
+	if err := toml.NewEncoder(&text).Encode(c.Job.Parameters); err != nil {
+		return fdskl.Params{}, err
+	}
+	return fdskl.ParseParams(text.Bytes(), c.Job.Parties)
+}
+
+// sampleRows draws the rows that attacks work on, ascending: the same for every view.
+func sampleRows(total, most int) []int {
+	if most <= 0 {
+		most = defaultRows
+	}
+	rows := rand.New(rand.NewPCG(1, uint64(total))).Perm(total)
+	rows = rows[:min(most, total)]
+	slices.Sort(rows)
+	return rows
+}
+
+// read goes through all records.
+func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
+	var rec transcript.Record
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := r.Next(&rec)
+		if err == io.EOF || errors.Is(err, transcript.ErrCut) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := f.take(&rec); errors.Is(err, errNotKept) {
+			f.missed++
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// take takes in one record.
+func (f *follower) take(rec *transcript.Record) error {
+	if rec.Type == transcript.TypeSession {
+		f.operation, f.angles, f.broken = 0, nil, f.strange
+		if f.strange == nil {
+			f.layout = fdskl.NewLayout(f.params, f.in.Contract.Job.Privacy, f.in.Contract.Job.Parties, f.in.Contract.Parties[0].Rows)
+		}
+		return nil
+	}
+	if !rec.Type.Payload() {
+		return nil
+	}
+	first := rec.Operation != f.operation
+	f.operation = rec.Operation
+	switch rec.Kind {
+	case "resume-point", "batch", "request", "width":
+		if first {
+			return f.told(rec)
+		}
+	case "angles", "published-angles":
+		if first {
+			f.begin(rec)
+		}
+		return f.see(rec)
+	default:
+		f.angles = nil
+		return f.test(rec)
+	}
+	return nil
+}
+
+// told takes in a broadcast.
+func (f *follower) told(rec *transcript.Record) error {
+	payload, err := f.payload(rec)
+	if err != nil {
+		f.broken = cmp.Or(f.broken, err)
+		return err
+	}
+	if rec.Kind == "width" && len(payload) == 8 {
+		f.sigma = math.Float64frombits(binary.LittleEndian.Uint64(payload))
+		return nil
+	}
+	if f.broken == nil {
+		f.broken = f.layout.Broadcast(rec.Kind, payload)
+	}
+	return nil
+}
+
+// begin finds out which angles the sum that begins is about.
+func (f *follower) begin(rec *transcript.Record) {
+	f.angles = nil
+	if f.broken != nil {
+		return
+	}
+	sum, err := f.layout.Angles(int(rec.Size / uint64(rec.Encoding.WordSize())))
+	if err != nil {
+		f.broken = fmt.Errorf("record %d: %w", rec.Number, err)
+		return
+	}
+	f.angles = &sum
+	lo, hi := math.MaxInt, 0
+	for _, a := range sum.Angles {
+		lo, hi = min(lo, a.Row), max(hi, a.Row)
+	}
+	f.timing = append(f.timing, timing{rows: [2]int{lo, hi}, time: rec.Time})
+}
+
+// see takes in one chunk of a sum of angles: an opened total, or what a child sent.
+func (f *follower) see(rec *transcript.Record) error {
+	payload, err := f.payload(rec)
+	if err != nil {
+		return err
+	}
+	if err := f.words.add(rec, payload, f.stride()); err != nil || f.angles == nil {
+		return err
+	}
+	at := int(rec.Chunk) * protocol.DefaultChunk / rec.Encoding.WordSize()
+	if at >= len(f.angles.Angles) {
+		return nil
+	}
+	part := f.angles.Angles[at:]
+	switch rec.Type {
+	case transcript.TypeOpened:
+		f.active.add(part, ownTotal, f.everybody(), rec.Encoding, payload)
+	case transcript.TypeReceived:
+		from, err := f.below(rec.Peer)
+		if err != nil {
+			return err
+		}
+		f.parent.add(part, rec.Peer, from, rec.Encoding, payload)
+	}
+	return nil
+}
+
+// test passes masked words on to the tests of words.
+func (f *follower) test(rec *transcript.Record) error {
+	if rec.Class != protocol.ClassMasked {
+		return nil
+	}
+	payload, err := f.payload(rec)
+	if err != nil {
+		return err
+	}
+	return f.words.add(rec, payload, 1)
+}
+
+// stride returns how many words lie between the same feature of two rows, as far as rows are alike.
+func (f *follower) stride() int {
+	if f.angles == nil || len(f.angles.Angles) < 2 {
+		return 1
+	}
+	list := f.angles.Angles
+	n := 1
+	for n < len(list) && list[n].Row == list[0].Row {
+		n++
+	}
+	return n
+}
+
+// payload returns the payload of a record.
+func (f *follower) payload(rec *transcript.Record) ([]byte, error) {
+	if f.source.Payload == nil || !rec.Kept {
+		return nil, errNotKept
+	}
+	f.kept++
+	if rec.Bytes == 0 {
+		return nil, nil
+	}
+	return f.source.Payload(rec.Sum())
+}
+
+// everybody lists all parties.
+func (f *follower) everybody() []int {
+	all := make([]int, len(f.in.Contract.Parties))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// below lists the parties whose addends are in what a child sends in the sum that is going on.
+func (f *follower) below(child int) ([]int, error) {
+	c := f.in.Contract
+	plan := protocol.Plan{}
+	if f.angles.Excluded >= 0 {
+		var err error
+		if plan, _, err = protocol.PublishedTrees(len(c.Parties), f.angles.Root, f.angles.Excluded); err != nil {
+			return nil, err
+		}
+	} else {
+		topology, err := protocol.ParseTopology(c.Job.Topology)
+		if err != nil {
+			return nil, err
+		}
+		plan = protocol.PlanFor(topology, len(c.Parties), f.angles.Root)
+	}
+	return subtree(plan, child), nil
+}
+
+// subtree lists a party and all below it.
+func subtree(p protocol.Plan, i int) []int {
+	set := []int{i}
+	for _, child := range p.Children[i] {
+		set = append(set, subtree(p, child)...)
+	}
+	slices.Sort(set)
+	return set
+}

@@ -1,0 +1,176 @@
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"io/fs"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// Limits of the search for repeated payloads.
+const (
+	freshBytes     = 16       // shorter masked payloads may be equal by chance
+	maxFilter      = 64 << 20 // bytes
+	maxCandidates  = 1 << 18
+	unknownRecords = 4 << 20
+	publicKeySize  = 32
+)
+
+// line is what a bloom filter reads for one key: as much as a processor fetches at once.
+type line [8]uint64
+
+// bloom is a set of hashes that may take one for another, but never forgets one.
+type bloom []line
+
+// newBloom makes a filter with about 16 bits for each of so many hashes, in at most maxFilter bytes.
+func newBloom(hashes int64) bloom {
+	lines := 1
+	for int64(lines)*32 < hashes && lines*64 < maxFilter {
+		lines *= 2
+	}
+	return make(bloom, lines)
+}
+
+// add puts a hash into the set and reports whether it may have been there.
+func (b bloom) add(h keys.Hash) bool {
+	l := &b[binary.LittleEndian.Uint64(h[:8])&uint64(len(b)-1)]
+	seen := true
+	for i := 8; i < 24; i += 2 {
+		bit := binary.LittleEndian.Uint16(h[i:]) & 511
+		seen = seen && l[bit/64]>>(bit%64)&1 == 1
+		l[bit/64] |= 1 << (bit % 64)
+	}
+	return seen
+}
+
+// secrets lists what must never come twice in a transcript: masked payloads, and every party's session
+// keys.
+type secrets struct {
+	payload func(sum [32]byte) ([]byte, error) // nil: session keys are known by the hash of their message only
+	session uint32                             // whose own key was listed last
+}
+
+// of returns what a record has that must be fresh.
+func (s *secrets) of(r *transcript.Record) (keys.Hash, bool) {
+	switch {
+	case !r.Type.Frame():
+		return keys.Hash{}, false
+	case r.Class == protocol.ClassMasked:
+		return r.Sum(), r.Bytes >= freshBytes
+	case r.Kind != kindSessionKey || r.Type == transcript.TypeSent && s.session == r.Session:
+		return keys.Hash{}, false // all others get the same key of this party
+	}
+	if r.Type == transcript.TypeSent {
+		s.session = r.Session
+	}
+	return s.key(r), true
+}
+
+// key identifies a session key: by itself where payloads are kept, since the signature behind it differs
+// from session to session.
+func (s *secrets) key(r *transcript.Record) keys.Hash {
+	if s.payload == nil || !r.Kept {
+		return r.Sum()
+	}
+	message, err := s.payload(r.Sum())
+	if err != nil || len(message) < publicKeySize {
+		return r.Sum()
+	}
+	return sha256.Sum256(message[:publicKeySize])
+}
+
+// freshness looks for payloads that come twice: a filter finds candidates while the transcript is read,
+// and a second reading confirms them.
+type freshness struct {
+	secrets    secrets
+	seen       bloom
+	candidates map[keys.Hash]sighting
+	dropped    uint64 // candidates for which there was no room
+	checked    uint64
+}
+
+// sighting is where a candidate was met first.
+type sighting struct {
+	record uint64
+	known  bool
+}
+
+// newFreshness prepares for a transcript in a file or in memory, of which the size is asked.
+func newFreshness(file io.Reader, payload func(sum [32]byte) ([]byte, error)) *freshness {
+	return &freshness{secrets: secrets{payload: payload}, seen: newBloom(recordsIn(file)), candidates: make(map[keys.Hash]sighting)}
+}
+
+// recordsIn returns how many records a file can have; a guess when it does not say how large it is.
+func recordsIn(file io.Reader) int64 {
+	if f, ok := file.(interface{ Stat() (fs.FileInfo, error) }); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return info.Size() / transcript.BlockSize
+		}
+	}
+	if m, ok := file.(interface{ Len() int }); ok {
+		return int64(m.Len()) / transcript.BlockSize
+	}
+	return unknownRecords
+}
+
+// take looks at a record while the transcript is first read.
+func (f *freshness) take(r *transcript.Record) {
+	h, ok := f.secrets.of(r)
+	if !ok {
+		return
+	}
+	f.checked++
+	if !f.seen.add(h) {
+		return
+	}
+	if len(f.candidates) < maxCandidates {
+		f.candidates[h] = sighting{}
+	} else {
+		f.dropped++
+	}
+}
+
+// confirm reads the transcript again, up to the last record that verified, if anything may have come
+// twice.
+func (x *examiner) confirm(ctx context.Context) error {
+	if len(x.fresh.candidates) == 0 {
+		return nil
+	}
+	again, err := x.source.reread()
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	var r transcript.Record
+	x.fresh.secrets.session = 0
+	for n := uint64(0); n < x.out.verified; n++ {
+		if err := again.next(ctx, &r); err != nil {
+			return err
+		}
+		if h, ok := x.fresh.secrets.of(&r); ok {
+			x.repeated(&r, h)
+		}
+	}
+	return nil
+}
+
+// repeated notes a candidate that is met again.
+func (x *examiner) repeated(r *transcript.Record, h keys.Hash) {
+	before, candidate := x.fresh.candidates[h]
+	switch {
+	case !candidate:
+	case !before.known:
+		x.fresh.candidates[h] = sighting{record: r.Number, known: true}
+	case r.Class == protocol.ClassMasked:
+		x.found.leak(checkMasks, "mask reused: record %d (operation %d of session %d, %s, %s) has the payload of record %d: whoever has both subtracts them and the masks cancel",
+			r.Number, r.Operation, r.Session, r.Kind, happened(r.Type, x.names[r.Peer]), before.record)
+	default:
+		x.found.fail(checkSessions, "record %d: the session key %s in session %d is that of record %d: keys must be fresh in every session and at every party",
+			r.Number, happened(r.Type, x.names[r.Peer]), r.Session, before.record)
+	}
+}

@@ -1,0 +1,109 @@
+package audit
+
+import "slices"
+
+// Kinds of openings from which something about other parties' rows or labels follows.
+const (
+	learnedAngles      = "angles"
+	learnedPartial     = "partial angles"
+	learnedDerivatives = "derivatives"
+)
+
+// sources are the operations that a kind of opening comes from, where it is not one of its own name.
+func sources(kind string) []string {
+	switch kind {
+	case learnedAngles:
+		return []string{"angles", "published-angles"}
+	case "products":
+		return []string{"products-total", "objective-total"}
+	case "class names", "target moments":
+		return []string{"target"}
+	}
+	return []string{kind}
+}
+
+// ledger lists for every party what it learned by design, and what follows from it.
+func (a *auditor) ledger() {
+	for i, p := range a.in.Contract.Parties {
+		for _, o := range a.in.Contract.Openings {
+			if o.To != p.Name {
+				continue
+			}
+			l := Learned{Party: p.Name, Kind: o.Kind, Declared: o.Count, Meaning: o.Meaning, Unread: true, Verdict: a.follows(o.Kind)}
+			a.count(&l, i)
+			if o.Kind == learnedAngles {
+				a.equations(&l, i)
+			}
+			a.report.Ledger = append(a.report.Ledger, l)
+		}
+	}
+}
+
+// follows judges a kind of opening.
+func (a *auditor) follows(kind string) Verdict {
+	switch kind {
+	case learnedPartial:
+		return Leak
+	case learnedAngles, learnedDerivatives:
+		if a.in.Contract.Job.Privacy == published {
+			return Leak
+		}
+		return Declared
+	}
+	return Clean
+}
+
+// count fills in what the party's transcript says of an opening.
+func (a *auditor) count(l *Learned, party int) {
+	for _, e := range a.exams {
+		if e.self != party {
+			continue
+		}
+		l.Unread = false
+		for _, seen := range e.learned {
+			if !slices.Contains(sources(l.Kind), seen.Kind) {
+				continue
+			}
+			l.Count += seen.values(l.Kind)
+			if seen.Contributors > 0 && (l.Contributors == 0 || seen.Contributors < l.Contributors) {
+				l.Contributors = seen.Contributors
+			}
+		}
+		return
+	}
+}
+
+// values returns how many values of a kind of opening were recorded.
+func (l *learning) values(kind string) int64 {
+	switch kind {
+	case "class names", "target moments":
+		return 2 * l.Told
+	case "products":
+		return l.ToldBytes / 8
+	case "labelled":
+		return 8 * l.ToldBytes
+	}
+	return l.Words
+}
+
+// equations says how many equations the angles of a row are, for how many unknown columns, and
+// their rank: that of the attack where it was run, else that of random frequencies.
+func (a *auditor) equations(l *Learned, party int) {
+	l.Features = int(l.Declared) / max(a.report.Job.Rows, 1)
+	for i, p := range a.in.Contract.Parties {
+		if i == party {
+			continue
+		}
+		if c := a.in.Columns[i]; c != nil {
+			l.UnknownColumns += len(c.Names)
+		} else {
+			l.UnknownColumns += p.Columns
+		}
+	}
+	l.Rank = min(l.Features, l.UnknownColumns)
+	for _, t := range a.report.Attacks {
+		if t.Name == "difference" && t.Party == l.Party && t.View == viewActive && t.Rank > 0 {
+			l.Rank = t.Rank
+		}
+	}
+}

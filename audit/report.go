@@ -1,0 +1,149 @@
+// Package audit reads the transcripts of a job, proves that they are whole and fit the contract and
+// each other, lists what every party learned, runs real attacks on what was recorded, and says in
+// plain words what could be rebuilt from it and how well.
+package audit
+
+// Verdict is the outcome of an audit, or of one attack.
+type Verdict string
+
+// The verdicts, from the best to the worst.
+const (
+	Clean        Verdict = "clean"        // no attack gained anything
+	Declared     Verdict = "declared"     // an attack rebuilt something, and the contract had said so
+	Leak         Verdict = "leak"         // an attack rebuilt something that the contract did not declare
+	Unverifiable Verdict = "unverifiable" // the transcript is not what an honest run of the contract leaves
+	Skipped      Verdict = "skipped"      // of one attack or check: it could not be run; the detail says why
+)
+
+// The outcomes of a check beside Skipped.
+const (
+	Passed Verdict = "passed"
+	Failed Verdict = "failed" // makes the audit Unverifiable
+)
+
+// Report is what an audit found.
+type Report struct {
+	Verdict     Verdict      `json:"verdict"`
+	Summary     string       `json:"summary"` // the first line: the verdict in one or two sentences, with the numbers
+	Job         Job          `json:"job"`
+	Transcripts []Transcript `json:"transcripts"`
+	Checks      []Check      `json:"checks"`
+	Egress      []Egress     `json:"egress"`
+	Ledger      []Learned    `json:"ledger"`
+	Attacks     []Attack     `json:"attacks"`
+	Unchecked   []string     `json:"unchecked"` // sentences: what was not checked, and what it would take
+	Seconds     float64      `json:"seconds"`
+}
+
+// Job says what was computed and by whom.
+type Job struct {
+	Name      string  `json:"name"`
+	Algorithm string  `json:"algorithm"`
+	Task      string  `json:"task"`
+	Privacy   string  `json:"privacy"`
+	Topology  string  `json:"topology"`
+	Contract  string  `json:"contract"` // hash
+	Rows      int     `json:"rows"`
+	Parties   []Party `json:"parties"`
+}
+
+// Party is one party of the job.
+type Party struct {
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Role    string `json:"role"`
+	Columns int    `json:"columns"`
+	Audited bool   `json:"audited"` // its transcript was read
+}
+
+// Transcript is one file that was read.
+type Transcript struct {
+	Party         string  `json:"party"`
+	Path          string  `json:"path"`
+	Records       uint64  `json:"records"`
+	Sessions      int     `json:"sessions"`
+	BytesSent     int64   `json:"bytes_sent"`     // payload
+	BytesReceived int64   `json:"bytes_received"` // payload
+	Countersigned float64 `json:"countersigned"`  // share of the frames under another party's signature
+	Kept          bool    `json:"kept"`           // payloads were kept, so that attacks can run
+	Cut           bool    `json:"cut"`            // it ends without a seal, as a crash leaves it
+	First         string  `json:"first"`          // RFC 3339 time of the first record
+	Last          string  `json:"last"`
+}
+
+// Check is one thing that must hold of the transcripts.
+type Check struct {
+	Name    string  `json:"name"` // such as "hash chain", "countersignatures", "egress budget"
+	Party   string  `json:"party,omitempty"`
+	Verdict Verdict `json:"verdict"` // passed, failed, leak or skipped
+	Detail  string  `json:"detail"`  // one sentence
+}
+
+// Egress is one line of the budget against what was sent, over all sessions.
+type Egress struct {
+	From         string `json:"from"`
+	To           string `json:"to"`
+	Kind         string `json:"kind"`
+	Class        string `json:"class"`
+	Encoding     string `json:"encoding"`
+	BudgetFrames int64  `json:"budget_frames"` // in one session
+	BudgetBytes  int64  `json:"budget_bytes"`  // in one session
+	Frames       int64  `json:"frames"`        // in the session that sent most
+	Bytes        int64  `json:"bytes"`         // in the session that sent most
+}
+
+// Learned is one kind of value that a party learned by design, and what follows from it.
+type Learned struct {
+	Party          string  `json:"party"`
+	Kind           string  `json:"kind"`
+	Declared       int64   `json:"declared"` // values the contract allows, in one session
+	Count          int64   `json:"count"`    // values recorded
+	Unread         bool    `json:"unread"`   // its transcript was not read, so that Count is unknown
+	Meaning        string  `json:"meaning"`  // one or two sentences for people
+	Features       int     `json:"features,omitempty"`
+	UnknownColumns int     `json:"unknown_columns,omitempty"`
+	Rank           int     `json:"rank,omitempty"`         // of the system on row differences
+	Contributors   int     `json:"contributors,omitempty"` // smallest number of addends in a sum
+	Verdict        Verdict `json:"verdict"`
+}
+
+// Attack is one attack that was really run, or the reason why not.
+type Attack struct {
+	Name           string   `json:"name"`  // "difference", "uniformity", "mask reuse", "known rows", "label leakage", "membership"
+	Party          string   `json:"party"` // whose view it uses
+	View           string   `json:"view"`  // "active party", "tree parent", ...
+	Rows           int      `json:"rows"`
+	UnknownColumns int      `json:"unknown_columns"`
+	Equations      int      `json:"equations"`
+	Rank           int      `json:"rank"`            // of the equations, where they were solved
+	RecoveredShare *float64 `json:"recovered_share"` // of rows, every column within 1 % of its range; null when it does not apply
+	RMS            *float64 `json:"rms"`             // error of the recovered differences, in units of the columns' ranges
+	ControlRMS     *float64 `json:"control_rms"`     // the same attack where there is nothing to find
+	ControlShare   *float64 `json:"control_share"`   // the same attack where there is everything to find: recovered share
+	Statistic      *float64 `json:"statistic"`       // of attacks that test: the smallest p-value, correlation or R^2
+	Verdict        Verdict  `json:"verdict"`         // clean, declared, leak or skipped
+	Detail         string   `json:"detail"`          // one or two sentences for people
+	Columns        []Column `json:"columns,omitempty"`
+	Plot           *Plot    `json:"plot,omitempty"`
+}
+
+// Column is how well one column of another party was rebuilt.
+type Column struct {
+	Party string  `json:"party"`
+	Name  string  `json:"name"`
+	RMS   float64 `json:"rms"`
+	R2    float64 `json:"r2"`
+}
+
+// Plot is what a report draws of an attack: points, or the shape of a distribution.
+type Plot struct {
+	Kind   string       `json:"kind"` // "scatter" or "histogram"
+	Title  string       `json:"title"`
+	X      string       `json:"x"` // axis labels
+	Y      string       `json:"y"`
+	Points [][2]float64 `json:"points,omitempty"` // scatter: true value, rebuilt value
+	Counts []int64      `json:"counts,omitempty"` // histogram: equal bins from Lo to Hi
+	Lo     float64      `json:"lo,omitempty"`
+	Hi     float64      `json:"hi,omitempty"`
+	Expect float64      `json:"expect,omitempty"` // histogram: count a uniform distribution puts in every bin
+}

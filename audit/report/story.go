@@ -1,0 +1,128 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hanse-project/hanse/audit"
+)
+
+// maxNamed is how many parties a sentence names.
+const maxNamed = 8
+
+// story tells in three paragraphs who did what and when, how, and what was read of it.
+func story(r *audit.Report) []string {
+	what := strings.Fields(deed(r.Job) + " " + when(r.Transcripts) + " " + holders(r.Job.Parties))
+	return []string{strings.Join(what, " "), mode(r.Job), read(r)}
+}
+
+// deed says who did what, on what.
+func deed(j audit.Job) string {
+	did := "ran a job together"
+	switch j.Task {
+	case "train":
+		did = "trained a model together"
+	case "predict":
+		did = "scored rows with their model"
+	}
+	names := make([]string, 0, len(j.Parties))
+	for _, p := range j.Parties {
+		names = append(names, named(p.Name, "an unnamed party"))
+	}
+	who := list(names)
+	if len(names) > maxNamed {
+		who = fmt.Sprintf("%s and %d other parties", strings.Join(names[:maxNamed-1], ", "), len(names)-maxNamed+1)
+	}
+	s := fmt.Sprintf("%s %s in the job %q", named(who, "unknown parties"), did, j.Name)
+	if j.Rows > 0 {
+		s += ", on " + plural(j.Rows, "row", "rows")
+	}
+	return sentence(s)
+}
+
+// holders says who brought labels and who only features.
+func holders(parties []audit.Party) string {
+	var active []string
+	passive, columns := 0, 0
+	for _, p := range parties {
+		switch p.Role {
+		case "active":
+			active = append(active, named(p.Name, "an unnamed party"))
+		case "passive":
+			passive++
+		}
+		columns += max(p.Columns, 0)
+	}
+	if len(active) == 0 || len(active) > maxNamed {
+		return ""
+	}
+	s := list(active) + " held the labels"
+	if passive > 0 {
+		s += "; the others brought only columns"
+	}
+	return sentence(fmt.Sprintf("%s; together they had %s", s, plural(columns, "column", "columns")))
+}
+
+// mode says how the parties computed.
+func mode(j audit.Job) string {
+	s := fmt.Sprintf("The algorithm was %s, the privacy mode %s", named(j.Algorithm, "not named"), named(j.Privacy, "not named"))
+	switch j.Privacy {
+	case "published":
+		s += ": the protocol as it was published, which is known to leak and serves to reproduce and to compare"
+	case "masked":
+		s += ": what passes between the parties lies under masks that are used once, and only totals are opened, to the party that the contract names"
+	case "sealed":
+		s += ": only the scores are opened"
+	}
+	if j.Topology != "" {
+		s += fmt.Sprintf("; sums ran over a %s", j.Topology)
+	}
+	return sentence(s)
+}
+
+// when says between which times the transcripts lie.
+func when(transcripts []audit.Transcript) string {
+	var first, last time.Time
+	for _, t := range transcripts {
+		from, err1 := time.Parse(time.RFC3339, t.First)
+		to, err2 := time.Parse(time.RFC3339, t.Last)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		if first.IsZero() || from.Before(first) {
+			first = from
+		}
+		if to.After(last) {
+			last = to
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("It ran %s.", span(first.UTC(), last.UTC()))
+}
+
+// span writes two times of one day or of two.
+func span(first, last time.Time) string {
+	const day, clock = "2 January 2006", "15:04:05"
+	if first.Format(day) == last.Format(day) {
+		return fmt.Sprintf("on %s, from %s to %s UTC", first.Format(day), first.Format(clock), last.Format(clock))
+	}
+	return fmt.Sprintf("from %s %s to %s %s UTC", first.Format(day), first.Format(clock), last.Format(day), last.Format(clock))
+}
+
+// read says what the audit had before it.
+func read(r *audit.Report) string {
+	audited := 0
+	for _, p := range r.Job.Parties {
+		if p.Audited {
+			audited++
+		}
+	}
+	s := fmt.Sprintf("The audit read the transcripts of %d of the %s", audited, plural(len(r.Job.Parties), "party", "parties"))
+	if took := duration(r.Seconds); took != none {
+		s += " and took " + took
+	}
+	return s + "."
+}

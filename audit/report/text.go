@@ -1,0 +1,157 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hanse-project/hanse/audit"
+)
+
+// Text writes a report for a terminal or a log: plain characters, lines of at most about a hundred
+// of them, the verdict first. It fails when r is nil or w does.
+func Text(w io.Writer, r *audit.Report) error {
+	if r == nil {
+		return errNone
+	}
+	p := printer{r: printable(r)}
+	p.head()
+	p.participants()
+	p.egress()
+	p.ledger()
+	p.attacks()
+	p.checks()
+	p.unchecked()
+	if _, err := w.Write(p.b.Bytes()); err != nil {
+		return fmt.Errorf("report: text: %w", err)
+	}
+	return nil
+}
+
+// printer collects the text.
+type printer struct {
+	r *audit.Report
+	b bytes.Buffer
+}
+
+// lines writes lines.
+func (p *printer) lines(lines []string) {
+	for _, line := range lines {
+		p.b.WriteString(line + "\n")
+	}
+}
+
+// say writes a wrapped paragraph.
+func (p *printer) say(indent, text string) { p.lines(wrap(indent, text)) }
+
+// section writes a heading.
+func (p *printer) section(name string) { p.b.WriteString("\n" + strings.ToUpper(name) + "\n") }
+
+// headline is the verdict with its reasons.
+func (p *printer) headline() {
+	p.say("", capitals(p.r.Verdict)+": "+named(p.r.Summary, "no summary"))
+}
+
+// head is the verdict, then what happened.
+func (p *printer) head() {
+	p.headline()
+	p.b.WriteString("\n")
+	for _, s := range story(p.r) {
+		p.say("", s)
+	}
+	if p.r.Job.Contract != "" {
+		p.say("", "Contract "+p.r.Job.Contract)
+	}
+}
+
+// participants lists the parties.
+func (p *printer) participants() {
+	p.section("Who took part")
+	p.list(partyTable(p.r), 48, "No party is named.")
+}
+
+// list writes a table, or a sentence when there is nothing in it.
+func (p *printer) list(t *table, most int, empty string) {
+	if len(t.Rows) == 0 {
+		p.say("  ", empty)
+		return
+	}
+	p.lines(t.lines("  ", most))
+}
+
+// egress is the budget against what was sent.
+func (p *printer) egress() {
+	p.section("What left each machine (largest session, against the budget of one)")
+	folded := *p.r
+	folded.Egress = fold(p.r.Egress)
+	p.list(egressTable(&folded, classOf), 20, "Nothing is recorded.")
+}
+
+// ledger is what each party learned, and what follows.
+func (p *printer) ledger() {
+	p.section("Who learned what")
+	if len(p.r.Ledger) == 0 {
+		p.say("  ", "No opening is recorded.")
+	}
+	for i, l := range p.r.Ledger {
+		if i == maxRows {
+			p.say("  ", "and "+plural(len(p.r.Ledger)-i, "opening", "openings")+" more, which the JSON report lists")
+			return
+		}
+		p.say("  ", learned(l)+": "+string(l.Verdict))
+		p.say("      ", strings.TrimSpace(sentence(l.Meaning)+" "+sentence(system(l))))
+	}
+}
+
+// attacks is a line for each, and details of those that found something or did not run.
+func (p *printer) attacks() {
+	p.section("Attacks that were run")
+	p.list(attackTable(p.r), 22, "None.")
+	for i, a := range p.r.Attacks {
+		if a.Verdict == audit.Clean || i >= maxRows {
+			continue
+		}
+		p.b.WriteString("\n")
+		p.say("  ", attacked(a)+": "+string(a.Verdict))
+		p.say("      ", sentence(a.Detail))
+	}
+}
+
+// checks writes those that failed, then one line for all that passed.
+func (p *printer) checks() {
+	p.section("Checks")
+	shown := 0
+	for _, is := range []func(audit.Check) bool{failed, doubtful} {
+		for _, c := range p.r.Checks {
+			if !is(c) || shown == maxRows {
+				continue
+			}
+			shown++
+			p.say("  ", capitals(c.Verdict)+": "+checked(c))
+			p.say("      ", sentence(c.Detail))
+		}
+	}
+	p.say("  ", passed(p.r.Checks))
+}
+
+// failed tells whether a check must be seen first.
+func failed(c audit.Check) bool { return grave(c.Verdict) }
+
+// doubtful tells whether a check neither failed nor passed.
+func doubtful(c audit.Check) bool { return !grave(c.Verdict) && c.Verdict != audit.Passed }
+
+// unchecked lists what the audit leaves open.
+func (p *printer) unchecked() {
+	p.section("What was not checked")
+	if len(p.r.Unchecked) == 0 {
+		p.say("  ", "The audit names nothing.")
+	}
+	for _, s := range p.r.Unchecked[:min(len(p.r.Unchecked), maxRows)] {
+		lines := wrap("    ", sentence(s))
+		if len(lines) > 0 {
+			lines[0] = "  - " + strings.TrimPrefix(lines[0], "    ")
+		}
+		p.lines(lines)
+	}
+}

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// The views of a party on a sum of angles.
+const (
+	viewActive = "active party" // the totals that open to it
+	viewParent = "tree parent"  // what its children in the tree send it
+)
+
+// equation is one angle as a party sees it, for all rows: a feature, and whose columns are in it.
+type equation struct {
+	feature int
+	child   int // the party that sent it, or ownTotal
+}
+
+// ownTotal stands in place of a child for the total of a sum.
+const ownTotal = -1
+
+// sight collects what one view of a party shows: for each equation the value at each sampled row.
+type sight struct {
+	party  int
+	view   string
+	noise  float64 // rounding of a value, in turns
+	exact  bool    // values are reals; otherwise they are known modulo one turn
+	rows   []int   // sampled, ascending
+	place  map[int]int
+	of     map[equation]int
+	system []equation
+	from   [][]int     // by equation: the parties whose columns are in it
+	values [][]float64 // by equation, then sampled row: turns; NaN where nothing was seen
+}
+
+// newSight starts an empty view on the given rows.
+func newSight(party int, view string, rows []int) *sight {
+	s := &sight{party: party, view: view, rows: rows, place: make(map[int]int, len(rows)), of: make(map[equation]int)}
+	for k, j := range rows {
+		s.place[j] = k
+	}
+	return s
+}
+
+// add takes in a part of a vector: the angles that its words are, whose columns are in them, and the words.
+func (s *sight) add(angles []fdskl.Angle, child int, from []int, encoding protocol.Encoding, words []byte) {
+	s.exact = encoding == protocol.Float64
+	size := encoding.WordSize()
+	s.noise = 0
+	if !s.exact {
+		s.noise = math.Ldexp(1, -8*size)
+	}
+	for i, a := range angles {
+		k, ok := s.place[a.Row]
+		if !ok || (i+1)*size > len(words) {
+			continue
+		}
+		s.at(equation{a.Feature, child}, from)[k] = turns(encoding, words[i*size:])
+	}
+}
+
+// at returns the values of an equation, which is begun if it is new.
+func (s *sight) at(e equation, from []int) []float64 {
+	i, ok := s.of[e]
+	if !ok {
+		i = len(s.system)
+		s.of[e] = i
+		s.system = append(s.system, e)
+		s.from = append(s.from, from)
+		column := make([]float64, len(s.rows))
+		for k := range column {
+			column[k] = math.NaN()
+		}
+		s.values = append(s.values, column)
+	}
+	return s.values[i]
+}
+
+// turns reads one word as turns.
+func turns(encoding protocol.Encoding, word []byte) float64 {
+	switch encoding {
+	case protocol.Turns16:
+		return float64(binary.LittleEndian.Uint16(word)) / (1 << 16)
+	case protocol.Turns32:
+		return float64(binary.LittleEndian.Uint32(word)) / (1 << 32)
+	case protocol.Float64:
+		return math.Float64frombits(binary.LittleEndian.Uint64(word)) / (2 * math.Pi)
+	}
+	return math.Ldexp(float64(binary.LittleEndian.Uint64(word)), -64)
+}
+
+// fewestRows is how many rows a system needs before more equations are preferred to more rows.
+const fewestRows = 64
+
+// whole returns a part of the sight without holes: the equations that at least fewestRows rows have
+// (or all rows, if there are fewer), and the rows that have all of those.
+func (s *sight) whole() (equations, rows []int) {
+	for i, column := range s.values {
+		seen := 0
+		for _, v := range column {
+			if !math.IsNaN(v) {
+				seen++
+			}
+		}
+		if seen >= min(fewestRows, len(s.rows)) {
+			equations = append(equations, i)
+		}
+	}
+	for k := range s.rows {
+		if s.complete(equations, k) {
+			rows = append(rows, k)
+		}
+	}
+	return equations, rows
+}
+
+// complete reports whether a row has all the given equations, and there are some.
+func (s *sight) complete(equations []int, k int) bool {
+	for _, i := range equations {
+		if math.IsNaN(s.values[i][k]) {
+			return false
+		}
+	}
+	return len(equations) > 0
+}

@@ -1,0 +1,213 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/audit/attack"
+)
+
+// problem is a sight as a system of equations in the columns of the other parties, with the truth to
+// score a solution against.
+type problem struct {
+	attack.System
+	sight     *sight
+	equations []int // of the sight
+	rows      []int // places in the sight's rows
+	parties   []int // whose columns are unknown
+	names     []unknownColumn
+	truth     func(k int, x []float64)
+}
+
+// unknownColumn is a column of another party.
+type unknownColumn struct {
+	party int
+	name  string
+}
+
+// blindError says what an auditor lacks to try an attack.
+type blindError struct{ missing string }
+
+// Error implements error.
+func (e *blindError) Error() string { return e.missing }
+
+// problem sets up the equations of a sight. The frequencies come from the public seed; for them the
+// columns' names must be known, and the party's own columns where they are in the values.
+func (f *follower) problem(s *sight) (*problem, error) {
+	p := &problem{sight: s}
+	p.equations, p.rows = s.whole()
+	if len(p.equations) == 0 || len(p.rows) < 2 {
+		return nil, &blindError{"no two rows were seen with the same features"}
+	}
+	for _, i := range p.equations {
+		for _, party := range s.from[i] {
+			if f.in.Columns[party] == nil {
+				return nil, &blindError{fmt.Sprintf("the columns of %s are needed, for their names and to score the result", f.in.Contract.Parties[party].Name)}
+			}
+			if party != s.party && !slices.Contains(p.parties, party) {
+				p.parties = append(p.parties, party)
+			}
+		}
+	}
+	slices.Sort(p.parties)
+	if len(p.parties) == 0 {
+		return nil, &blindError{"nobody else's columns are in it"}
+	}
+	draws, err := f.frequencies(append(slices.Clone(p.parties), s.party))
+	if err != nil {
+		return nil, err
+	}
+	p.name(f.in)
+	p.design(draws)
+	p.values(f.in, draws)
+	return p, nil
+}
+
+// frequencies draws omega for all features and the columns of some parties: [party][column][feature],
+// in turns a unit.
+func (f *follower) frequencies(parties []int) ([][][]float64, error) {
+	kind, err := kernel.ParseKind(f.params.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	k := kernel.Kernel{Kind: kind, Sigma: f.sigma}
+	if err := k.Validate(); err != nil {
+		return nil, &blindError{fmt.Sprintf("the kernel's width is not known: %v", err)}
+	}
+	draws := make([][][]float64, len(f.in.Contract.Parties))
+	for _, party := range parties {
+		if f.in.Columns[party] == nil {
+			continue
+		}
+		for _, name := range f.in.Columns[party].Names {
+			column := make([]float64, f.params.Features)
+			k.Draw(f.params.PublicSeed(), f.in.Contract.Parties[party].ID, name, 0, len(column), column)
+			draws[party] = append(draws[party], column)
+		}
+	}
+	return draws, nil
+}
+
+// name lists the unknown columns and how to read the truth.
+func (p *problem) name(in *Input) {
+	for _, party := range p.parties {
+		for _, n := range in.Columns[party].Names {
+			p.names = append(p.names, unknownColumn{party, n})
+		}
+	}
+	p.truth = func(k int, x []float64) {
+		clear(x)
+		at := 0
+		for _, party := range p.parties {
+			c := in.Columns[party]
+			c.Rows.EachInRow(p.sight.rows[p.rows[k]], func(i int, v float64) { x[at+i] = v })
+			at += len(c.Names)
+		}
+	}
+}
+
+// design writes the coefficients.
+func (p *problem) design(draws [][][]float64) {
+	p.Design = mat.NewDense(len(p.equations), len(p.names), nil)
+	for e, i := range p.equations {
+		at := 0
+		for _, party := range p.parties {
+			for c, column := range draws[party] {
+				if slices.Contains(p.sight.from[i], party) {
+					p.Design.Set(e, at+c, column[p.sight.system[i].feature])
+				}
+			}
+			at += len(draws[party])
+		}
+	}
+}
+
+// values gives access to what was seen, less the party's own part.
+func (p *problem) values(in *Input, draws [][][]float64) {
+	s := p.sight
+	p.Rows, p.Noise, p.Wrapped = len(p.rows), s.noise, !s.exact
+	if s.exact {
+		p.Noise = exactNoise
+	}
+	own := p.own(draws[s.party])
+	p.Row = func(k int, values []float64) {
+		for e, i := range p.equations {
+			values[e] = s.values[i][p.rows[k]]
+		}
+		if own != nil {
+			in.Columns[s.party].Rows.EachInRow(s.rows[p.rows[k]], func(c int, v float64) { floats.AddScaled(values, -v, own[c]) })
+		}
+	}
+}
+
+// own returns the coefficients of the party's own columns in every equation, nil when they are in none.
+func (p *problem) own(draws [][]float64) [][]float64 {
+	var coefficients [][]float64
+	for _, column := range draws {
+		line := make([]float64, len(p.equations))
+		for e, i := range p.equations {
+			if slices.Contains(p.sight.from[i], p.sight.party) {
+				line[e] = column[p.sight.system[i].feature]
+			}
+		}
+		coefficients = append(coefficients, line)
+	}
+	return coefficients
+}
+
+// exactNoise is what double precision leaves of sums of angles, in turns.
+const exactNoise = 1e-12
+
+// unmasked is the same problem as it would be without masks: values made from the truth, with one
+// secret shift for each equation, rounded and wrapped as the real ones.
+func (p *problem) unmasked() attack.System {
+	system := p.System
+	equations, unknowns := p.Design.Dims()
+	rng := rand.New(rand.NewPCG(2, uint64(equations)))
+	shift := make([]float64, equations)
+	for i := range shift {
+		shift[i] = rng.Float64()
+	}
+	x, y := mat.NewVecDense(unknowns, nil), mat.NewVecDense(equations, nil)
+	system.Row = func(k int, values []float64) {
+		p.truth(k, x.RawVector().Data)
+		y.MulVec(p.Design, x)
+		for e := range values {
+			v := shift[e] + y.AtVec(e)
+			if p.Wrapped {
+				v = math.RoundToEven((v-math.Floor(v))/p.Noise) * p.Noise
+			}
+			values[e] = v
+		}
+	}
+	return system
+}
+
+// whose names the parties that are aimed at.
+func (p *problem) whose(in *Input) string {
+	var names []string
+	for _, i := range p.parties {
+		names = append(names, in.Contract.Parties[i].Name)
+	}
+	return listed(names)
+}
+
+// listed joins names as people do.
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// minmax reports whether the job's columns all run from 0 to 1, so that differences give the values.
+func minmax(p fdskl.Params) bool { return p.Scale == "" || p.Scale == "minmax" }

@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// conclude settles the overall verdict and says it in a sentence or two.
+func (a *auditor) conclude() {
+	r := a.report
+	r.Verdict = Clean
+	worsen := func(v Verdict) {
+		if v == Failed {
+			v = Unverifiable
+		}
+		if severity(v) > severity(r.Verdict) {
+			r.Verdict = v
+		}
+	}
+	if r.Job.Privacy == published {
+		worsen(Leak)
+	}
+	for _, c := range r.Checks {
+		worsen(c.Verdict)
+	}
+	for _, t := range r.Attacks {
+		worsen(t.Verdict)
+	}
+	for _, l := range r.Ledger {
+		if l.Kind != learnedAngles || l.Features > 0 {
+			worsen(l.Verdict)
+		}
+	}
+	r.Summary = a.summary()
+}
+
+// severity orders verdicts.
+func severity(v Verdict) int {
+	switch v {
+	case Declared:
+		return 1
+	case Unverifiable:
+		return 2
+	case Leak:
+		return 3
+	}
+	return 0
+}
+
+// summary says the verdict with its reasons, the most telling first.
+func (a *auditor) summary() string {
+	r := a.report
+	switch r.Verdict {
+	case Leak:
+		return sentences("what the contract does not declare could be rebuilt", a.reasons(Leak))
+	case Unverifiable:
+		return sentences("the transcripts are not what an honest run of the contract leaves", a.reasons(Failed))
+	case Declared:
+		return sentences("as the contract says, a party can rebuild what others hold", a.reasons(Declared)) + a.rest()
+	}
+	return fmt.Sprintf("no attack gained anything, and %d checks passed.", a.passed()) + a.rest()
+}
+
+// reasons lists the details behind a verdict: attacks first, then checks, then what follows from
+// openings.
+func (a *auditor) reasons(v Verdict) []string {
+	var list []string
+	for _, t := range a.report.Attacks {
+		if t.Verdict == v {
+			short, _, _ := strings.Cut(t.Detail, ";")
+			list = append(list, short)
+		}
+	}
+	for _, c := range a.report.Checks {
+		if c.Verdict == v {
+			list = append(list, strings.TrimPrefix(c.Party+", ", ", ")+c.Name+": "+c.Detail)
+		}
+	}
+	if len(list) == 0 {
+		for _, l := range a.report.Ledger {
+			if l.Verdict == v {
+				list = append(list, fmt.Sprintf("%s learns %d %s: %s", l.Party, l.Declared, l.Kind, l.Meaning))
+			}
+		}
+	}
+	return list
+}
+
+// sentences joins an opening with the first reasons.
+func sentences(opening string, reasons []string) string {
+	const most = 2
+	text := opening
+	if len(reasons) > 0 {
+		text += ": " + strings.Join(reasons[:min(most, len(reasons))], "; ")
+	}
+	if n := len(reasons) - most; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return text + "."
+}
+
+// passed counts the checks that passed.
+func (a *auditor) passed() int {
+	n := 0
+	for _, c := range a.report.Checks {
+		if c.Verdict == Passed {
+			n++
+		}
+	}
+	return n
+}
+
+// rest says what the other attacks found.
+func (a *auditor) rest() string {
+	clean, skipped := 0, 0
+	for _, t := range a.report.Attacks {
+		switch t.Verdict {
+		case Clean:
+			clean++
+		case Skipped:
+			skipped++
+		}
+	}
+	text := ""
+	if clean > 0 {
+		text += fmt.Sprintf(" %d other attacks found nothing.", clean)
+	}
+	if skipped > 0 {
+		text += fmt.Sprintf(" %d could not be tried.", skipped)
+	}
+	return text
+}
+
+// unchecked says what the audit did not look at.
+func (a *auditor) unchecked() {
+	r := a.report
+	var unread []string
+	for _, p := range r.Job.Parties {
+		if !p.Audited {
+			unread = append(unread, p.Name)
+		}
+	}
+	if len(unread) > 0 {
+		r.Unchecked = append(r.Unchecked, fmt.Sprintf("The transcripts of %s were not read: of what they saw, only their countersignatures speak.", listed(unread)))
+	}
+	for _, t := range r.Attacks {
+		if t.Verdict == Skipped {
+			r.Unchecked = append(r.Unchecked, fmt.Sprintf("%s, %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail))
+		}
+	}
+	for _, c := range r.Checks {
+		if c.Verdict == Skipped {
+			r.Unchecked = append(r.Unchecked, fmt.Sprintf("%s: %s.", c.Name, c.Detail))
+		}
+	}
+	r.Unchecked = append(r.Unchecked,
+		"Proposing, consenting and comparing row ids come before the contract and are not in transcripts; docs/threat-model.md says what they show.",
+		"Transcripts tell what went over the links of the job. They do not tell whether a party trained on true data, or what it did with what it learned.")
+}

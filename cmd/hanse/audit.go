@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/audit/report"
+)
+
+// auditCommand audits transcripts.
+func auditCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "audit",
+		Usage:     "prove what left the machines in a job, and try to break it",
+		ArgsUsage: "JOB|TRANSCRIPT...",
+		Description: `Reads the signed transcripts of a job, checks that they are whole and fit the
+contract and each other, lists what every party learned, runs real attacks on what
+was recorded, and says what could be rebuilt from it and how well. The verdict is
+clean, declared, leak (exit code 3) or unverifiable (exit code 1).
+
+   hanse audit credit --dir bank-node                       # one member's own view
+   hanse audit bank-node/jobs/3f9a… telco-node/jobs/3f9a… --report audit.html
+   hanse audit bank.transcript --contract contract.toml --charter charter.toml
+
+The attacks need payloads: a job with record = "full" in its job file keeps them.
+Those that aim at a party's columns need that party's table:
+
+   hanse audit bank-node/jobs/3f9a… --data bank=bank.csv --data telco=telco.csv`,
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "data", Usage: "a party's training table: `PARTY=FILE`, to score attacks against"},
+			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of CSV files", DefaultText: "the one called id"},
+			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers"},
+			&cli.StringFlag{Name: "missing", Usage: "what an empty cell became, `HOW`: refuse, mean, median, level", Value: "refuse"},
+			&cli.StringFlag{Name: "contract", Usage: "the counter-signed contract `FILE`", DefaultText: "contract.toml beside the transcript"},
+			&cli.StringFlag{Name: "charter", Usage: "the charter `FILE` that the job was agreed under"},
+			&cli.StringFlag{Name: "report", Usage: "write the report as one HTML `FILE`, for people and browsers"},
+			&cli.IntFlag{Name: "rows", Usage: "attack at most `N` rows", DefaultText: "4096"},
+			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores"},
+			jsonFlag(),
+			dirFlag(),
+		},
+		Action: anyOrder(runAudit),
+	}
+}
+
+// runAudit reads the inputs, audits and prints.
+func runAudit(c *cli.Context) error {
+	in, err := readAudit(c)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	r, err := audit.Run(c.Context, in)
+	if err != nil {
+		return err
+	}
+	r.Seconds = time.Since(begun).Seconds()
+	if path := c.String("report"); path != "" {
+		if err := writeReport(path, r); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.App.ErrWriter, "wrote %s\n", path)
+	}
+	if c.Bool("json") {
+		err = printJSON(c, r)
+	} else {
+		err = report.Text(c.App.Writer, r)
+	}
+	if err != nil {
+		return err
+	}
+	return verdictOf(r)
+}
+
+// writeReport writes the HTML report.
+func writeReport(path string, r *audit.Report) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}()
+	w := bufio.NewWriter(f)
+	if err := report.HTML(w, r); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// verdictError carries a bad verdict to the exit code.
+type verdictError struct{ verdict audit.Verdict }
+
+// Error implements error.
+func (e *verdictError) Error() string {
+	if e.verdict == audit.Leak {
+		return "the audit found a leak; see its report"
+	}
+	return "the audit could not verify the transcripts; see its report"
+}
+
+// code returns the exit code of the verdict.
+func (e *verdictError) code() int {
+	if e.verdict == audit.Leak {
+		return exitLeak
+	}
+	return exitFailed
+}
+
+// verdictOf returns an error for a verdict that must not pass unseen.
+func verdictOf(r *audit.Report) error {
+	if r.Verdict == audit.Leak || r.Verdict == audit.Unverifiable {
+		return &verdictError{r.Verdict}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// Names inside a job's folder at a node.
+const (
+	transcriptName = "transcript"
+	contractName   = "contract.toml"
+	payloadsName   = "payloads"
+)
+
+// readAudit turns the command line into what an audit reads.
+func readAudit(c *cli.Context) (*audit.Input, error) {
+	if !c.Args().Present() {
+		return nil, usagef("give a job, or transcripts: hanse audit JOB|TRANSCRIPT...; see hanse audit --help")
+	}
+	in := &audit.Input{Rows: c.Int("rows"), Workers: c.Int("workers")}
+	for _, arg := range c.Args().Slice() {
+		path, err := transcriptPath(c.String("dir"), arg)
+		if err != nil {
+			return nil, err
+		}
+		source, err := sourceOf(path)
+		if err != nil {
+			return nil, err
+		}
+		in.Sources = append(in.Sources, source)
+	}
+	var err error
+	contract := firstOf(c.String("contract"), filepath.Join(filepath.Dir(in.Sources[0].Path), contractName))
+	if in.Contract, err = readContract(contract); err != nil {
+		return nil, err
+	}
+	if path := c.String("charter"); path != "" {
+		if in.Charter, err = readCompleteCharter(path); err != nil {
+			return nil, err
+		}
+	}
+	options := dataset.Options{ID: c.String("id"), Categorical: c.StringSlice("categorical"), Missing: c.String("missing")}
+	return in, readColumns(in, c.StringSlice("data"), options)
+}
+
+// transcriptPath finds the transcript that an argument means: a file, a job's folder, or a job of
+// the node in dir by its name or the first digits of its contract's hash.
+func transcriptPath(dir, arg string) (string, error) {
+	info, err := os.Stat(arg)
+	if err == nil && info.IsDir() {
+		return filepath.Join(arg, transcriptName), nil
+	}
+	if err == nil {
+		return arg, nil
+	}
+	folders, err := filepath.Glob(filepath.Join(dir, "jobs", "*"))
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, f := range folders {
+		if strings.HasPrefix(filepath.Base(f), arg) || jobName(f) == arg {
+			found = append(found, f)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return filepath.Join(found[0], transcriptName), nil
+	case 0:
+		return "", fmt.Errorf("%s is no file, and the node's folder %s has no job of that name or hash; give the node's folder with --dir", arg, dir)
+	}
+	return "", fmt.Errorf("%s has %d jobs called %s: give the first digits of the contract's hash, as hanse jobs shows them", dir, len(found), arg)
+}
+
+// jobName returns the name of the job in a folder, nothing when it cannot be read.
+func jobName(folder string) string {
+	c, err := readContract(filepath.Join(folder, contractName))
+	if err != nil {
+		return ""
+	}
+	return c.Job.Name
+}
+
+// sourceOf returns a transcript and the payloads beside it.
+func sourceOf(path string) (audit.Source, error) {
+	s := audit.Source{Path: path, Open: func() (io.ReadCloser, error) { return os.Open(path) }}
+	folder := filepath.Join(filepath.Dir(path), payloadsName)
+	if _, err := os.Stat(folder); err != nil {
+		return s, nil
+	}
+	store, err := transcript.OpenStore(folder, 0)
+	if err != nil {
+		return s, err
+	}
+	s.Payload = store.Get
+	return s, nil
+}
+
+// readContract reads a contract.
+func readContract(path string) (*protocol.Contract, error) {
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil, fmt.Errorf("the contract %s is missing; a transcript means nothing without it: give it with --contract FILE", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := protocol.ParseContract(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// readColumns reads the parties' tables as their nodes do.
+func readColumns(in *audit.Input, data []string, options dataset.Options) error {
+	in.Columns = make([]*audit.Columns, len(in.Contract.Parties))
+	if len(data) == 0 {
+		return nil
+	}
+	params, err := audit.TrainingParams(in.Contract)
+	if err != nil {
+		return err
+	}
+	for _, v := range data {
+		name, path, ok := strings.Cut(v, "=")
+		i := in.Contract.Job.Index(name)
+		if !ok || i < 0 {
+			return usagef("--data %s: want PARTY=FILE with one of the parties %s", v, strings.Join(in.Contract.Job.Parties, ", "))
+		}
+		if in.Columns[i], err = columnsOf(in.Contract, params, i, path, options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnsOf reads one party's table and checks that it is the one of the contract.
+func columnsOf(c *protocol.Contract, params fdskl.Params, party int, path string, options dataset.Options) (*audit.Columns, error) {
+	facts := c.Parties[party]
+	active := facts.Role == "active"
+	if active {
+		options.Label = params.Label
+	}
+	table, err := dataset.Read(path, options)
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := vertical.PrepareTraining(table, params, active)
+	if err != nil {
+		return nil, err
+	}
+	if table.Rows() != facts.Rows || table.IDDigest() != facts.Rowset {
+		return nil, fmt.Errorf("%s is not the table that %s trained on: its row ids differ", path, facts.Name)
+	}
+	columns := &audit.Columns{Names: append(append([]string(nil), prepared.Rows.Dense...), prepared.Rows.Binary...), Rows: prepared.Rows}
+	if prepared.Labels != nil {
+		columns.Labels = prepared.Labels.Values
+	}
+	return columns, nil
+}

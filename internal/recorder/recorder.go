@@ -1,0 +1,142 @@
+// Package recorder puts a queue before a session's transcript, so that the network does not wait for
+// hashes and disks.
+package recorder
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// recordQueue is how many entries wait to be hashed and written before a session waits for them.
+const recordQueue = 16
+
+// Recorder hands entries to a transcript: the session hands entries over and goes on
+// with the network while a goroutine hashes and writes them. It implements protocol.Recorder.
+type Recorder struct {
+	log   *transcript.Log
+	peers int // other parties of the session
+	queue chan queued
+	free  chan []byte // buffers to be used again
+	ended sync.WaitGroup
+
+	signed int // countersignatures of the round so far; the writing goroutine's
+
+	mu  sync.Mutex
+	err error // the first failure
+}
+
+// queued is an entry on its way to the log, or a question whether all before it are there.
+type queued struct {
+	entry   protocol.Entry
+	payload []byte
+	reached chan<- struct{}
+}
+
+// New begins a session in a transcript, which belongs to the recorder from then on; Close must follow. An
+// error closes the transcript.
+func New(log *transcript.Log, session uint32, parties int) (*Recorder, error) {
+	if err := log.Begin(session); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	r := &Recorder{log: log, peers: parties - 1, queue: make(chan queued, recordQueue), free: make(chan []byte, recordQueue)}
+	r.ended.Go(r.write)
+	return r, nil
+}
+
+// Record implements protocol.Recorder. An error is that of an earlier entry.
+func (r *Recorder) Record(e protocol.Entry, payload []byte) error {
+	if err := r.failure(); err != nil {
+		return err
+	}
+	r.queue <- queued{entry: e, payload: append(r.buffer(), payload...)}
+	return nil
+}
+
+// Link implements protocol.Recorder. It waits until everything recorded so far is written.
+func (r *Recorder) Link(peer int) (keys.Hash, error) {
+	reached := make(chan struct{})
+	r.queue <- queued{reached: reached}
+	<-reached
+	if err := r.failure(); err != nil {
+		return keys.Hash{}, err
+	}
+	return r.log.Link(peer)
+}
+
+// buffer returns an empty buffer, used before if there is one.
+func (r *Recorder) buffer() []byte {
+	select {
+	case b := <-r.free:
+		return b[:0]
+	default:
+		return nil
+	}
+}
+
+// write takes entries from the queue until it is closed.
+func (r *Recorder) write() {
+	for q := range r.queue {
+		if q.reached != nil {
+			close(q.reached)
+			continue
+		}
+		if r.failure() == nil {
+			r.fail(r.keep(q))
+		}
+		select {
+		case r.free <- q.payload:
+		default:
+		}
+	}
+}
+
+// keep writes one entry, and seals the transcript when every link is countersigned.
+func (r *Recorder) keep(q queued) error {
+	if err := r.log.Record(q.entry, q.payload); err != nil {
+		return err
+	}
+	if q.entry.Event != protocol.EventCountersigned {
+		r.signed = 0
+		return nil
+	}
+	if r.signed++; r.signed < r.peers {
+		return nil
+	}
+	return errors.Join(r.log.Seal(transcript.SealCheckpoint), r.log.Sync())
+}
+
+// failure returns the first error.
+func (r *Recorder) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// fail keeps the first error.
+func (r *Recorder) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// Close writes what is still in the queue, seals the session as done or broken, and closes the
+// transcript.
+func (r *Recorder) Close(done bool) error {
+	close(r.queue)
+	r.ended.Wait()
+	why := transcript.SealBroken
+	if done {
+		why = transcript.SealDone
+	}
+	err := r.failure()
+	if err == nil {
+		err = r.log.Seal(why)
+	}
+	return errors.Join(err, r.log.Sync(), r.log.Close())
+}
