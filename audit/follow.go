@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -21,6 +22,9 @@ import (
 
 // defaultRows is how many rows an attack works on unless told otherwise.
 const defaultRows = 4096
+
+// mostRows is how many rows a job may have for its angles to be followed.
+const mostRows = 1 << 26
 
 // errNotKept says that a transcript has digests only.
 var errNotKept = errors.New("payloads were not kept: run the job with record = \"full\" to try this attack")
@@ -62,6 +66,9 @@ func follow(ctx context.Context, in *Input, s *Source, party int) (*follower, er
 		active: newSight(party, viewActive, rows), parent: newSight(party, viewParent, rows),
 	}
 	f.params, f.strange = TrainingParams(in.Contract)
+	if n := in.Contract.Parties[0].Rows; n > mostRows {
+		f.strange = fmt.Errorf("attacks on angles work on at most %d rows, the contract has %d", mostRows, n)
+	}
 	f.sigma = f.params.Sigma
 	file, err := s.Open()
 	if err != nil {
@@ -93,10 +100,16 @@ func sampleRows(total, most int) []int {
 	if most <= 0 {
 		most = defaultRows
 	}
-	rows := rand.New(rand.NewPCG(1, uint64(total))).Perm(total)
-	rows = rows[:min(most, total)]
-	slices.Sort(rows)
-	return rows
+	rng := rand.New(rand.NewPCG(1, uint64(total)))
+	chosen := make(map[int]bool)
+	for j := max(0, total-most); j < total; j++ { // Floyd: each set of rows is equally likely
+		pick := rng.IntN(j + 1)
+		if chosen[pick] {
+			pick = j
+		}
+		chosen[pick] = true
+	}
+	return slices.Sorted(maps.Keys(chosen))
 }
 
 // read goes through all records.

@@ -64,21 +64,21 @@ func (l *Layout) Broadcast(kind string, payload []byte) error {
 	case "resume-point":
 		return l.resumeAt(payload)
 	case "batch":
-		if err := l.pick(payload, binary.LittleEndian); err != nil {
+		if err := l.pick(payload, l.params.Batch, binary.LittleEndian); err != nil {
 			return err
 		}
 		l.turn = 0
 		return l.grow()
 	case "request":
-		return l.pick(payload, binary.BigEndian)
+		return l.pick(payload, 1, binary.BigEndian)
 	}
 	return nil
 }
 
-// pick takes in the rows that the next sums are about.
-func (l *Layout) pick(payload []byte, order binary.ByteOrder) error {
-	if len(payload)%4 != 0 {
-		return fmt.Errorf("row numbers of %d bytes, want 4 for each", len(payload))
+// pick takes in the rows that the next sums are about, at most so many.
+func (l *Layout) pick(payload []byte, most int, order binary.ByteOrder) error {
+	if len(payload)%4 != 0 || len(payload)/4 > most {
+		return fmt.Errorf("row numbers of %d bytes, want 4 for each of at most %d", len(payload), most)
 	}
 	l.picked = l.picked[:0]
 	for ; len(payload) > 0; payload = payload[4:] {
@@ -145,11 +145,14 @@ func (l *Layout) addBlock() {
 func (l *Layout) Angles(words int) (AngleSum, error) {
 	s, last := AngleSum{Excluded: -1}, true
 	for range l.actives {
-		if s.Angles = l.pending(l.turn); len(s.Angles) > 0 {
+		if n := l.count(l.turn); n > mostAngles {
+			return s, fmt.Errorf("a sum of more than %d angles", mostAngles)
+		} else if n > 0 {
 			break
 		}
 		l.turn = (l.turn + 1) % len(l.actives) // a growing schedule opens nothing to who lacks nothing
 	}
+	s.Angles = l.pending(l.turn)
 	s.Root = l.actives[l.turn]
 	if l.privacy == Published {
 		last = l.nextGroup(&s)
@@ -161,6 +164,27 @@ func (l *Layout) Angles(words int) (AngleSum, error) {
 		l.advance()
 	}
 	return s, nil
+}
+
+// mostAngles bounds the angles of one sum that are listed.
+const mostAngles = 1 << 26
+
+// count returns how many angles are pending for the k-th active party.
+func (l *Layout) count(k int) int {
+	n := 0
+	if l.opened != nil {
+		for _, j := range l.picked {
+			n += l.features[k] - l.opened[k][j]
+		}
+		return n
+	}
+	for _, r := range runsOf(l.params, k) {
+		n += r.Count
+	}
+	if l.picked != nil {
+		return n * len(l.picked)
+	}
+	return n * max(0, min(l.batch, l.rows-l.next[k]))
 }
 
 // pending lists the angles that open next to the k-th active party.

@@ -1,0 +1,181 @@
+package node
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// audit audits a job with the transcripts of all nodes and all their columns.
+func (l *league) audit(h keys.Hash) *audit.Report {
+	l.t.Helper()
+	text, err := os.ReadFile(l.jobFile(0, h, contractFile))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	in := &audit.Input{Charter: l.charter, Workers: 2}
+	if in.Contract, err = protocol.ParseContract(text); err != nil {
+		l.t.Fatal(err)
+	}
+	params, err := audit.TrainingParams(in.Contract)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for i := range l.names {
+		store, err := transcript.OpenStore(l.jobFile(i, h, payloadFolder), 0)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		path := l.jobFile(i, h, transcriptFile)
+		in.Sources = append(in.Sources, audit.Source{Path: path, Payload: store.Get, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+		in.Columns = append(in.Columns, l.columns(i, params))
+	}
+	r, err := audit.Run(l.t.Context(), in)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+// jobFile returns a file in a job's folder at party i.
+func (l *league) jobFile(i int, h keys.Hash, name string) string {
+	return filepath.Join(l.dirs[i], "node", "jobs", h.String(), name)
+}
+
+// columns reads a party's training table as its node does.
+func (l *league) columns(i int, params fdskl.Params) *audit.Columns {
+	l.t.Helper()
+	var o dataset.Options
+	active := l.names[i] == params.Active[0]
+	if active {
+		o.Label = params.Label
+	}
+	table, err := dataset.Read(l.tablePath(i, "train"), o)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	p, err := vertical.PrepareTraining(table, params, active)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	c := &audit.Columns{Names: append(append([]string(nil), p.Rows.Dense...), p.Rows.Binary...), Rows: p.Rows}
+	if p.Labels != nil {
+		c.Labels = p.Labels.Values
+	}
+	return c
+}
+
+// mustVerify wants no check that failed, and rows rebuilt as the contract declares.
+func mustVerify(t *testing.T, r *audit.Report, verdict audit.Verdict) {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.Verdict != audit.Passed {
+			t.Errorf("check %s of %s: %s: %s", c.Name, c.Party, c.Verdict, c.Detail)
+		}
+	}
+	if r.Verdict != verdict {
+		t.Errorf("verdict is %s, want %s: %s", r.Verdict, verdict, r.Summary)
+	}
+	rebuilt := false
+	for _, a := range r.Attacks {
+		if a.Name == "difference" && a.View == "active party" {
+			rebuilt = a.RecoveredShare != nil && *a.RecoveredShare == 1
+		}
+	}
+	if !rebuilt {
+		t.Errorf("the active party's view was not rebuilt: %+v", r.Attacks)
+	}
+}
+
+// TestEveryJobLeavesATranscript trains in both modes and both schedules and audits what all nodes
+// recorded.
+func TestEveryJobLeavesATranscript(t *testing.T) {
+	for _, c := range []struct {
+		name, head, parameters string
+		verdict                audit.Verdict
+	}{
+		{"masked, fixed", `record = "full"`, "loss = \"logistic\"\nfeatures = 64", audit.Declared},
+		{"masked, doubly stochastic, star", "record = \"full\"\ntopology = \"star\"", "schedule = \"doubly-stochastic\"\niterations = 30\nbatch = 100\nblock_features = 2", audit.Declared},
+		{"published, fixed", "record = \"full\"\nprivacy = \"published\"", "loss = \"square\"\nfeatures = 64", audit.Leak},
+		{"published, doubly stochastic", "record = \"full\"\nprivacy = \"published\"", "schedule = \"doubly-stochastic\"\niterations = 30\nbatch = 100\nblock_features = 2", audit.Leak},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLeague(t, 4, 400)
+			l.startAll()
+			report, h, err := l.propose(l.job("train", c.head, activeBank+c.parameters))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustVerify(t, l.audit(h), c.verdict)
+			for _, e := range report.Egress {
+				if e.Frames > e.MaxFrames || e.Bytes > e.MaxBytes || e.Kind == "done" && e.Frames != 3 {
+					t.Errorf("egress %+v", e)
+				}
+			}
+		})
+	}
+}
+
+// TestAKilledPartysTranscriptVerifies: over the sessions before and after the kill.
+func TestAKilledPartysTranscriptVerifies(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		frame      int
+		parameters string
+	}{
+		{"fixed", 14, "loss = \"logistic\"\nfeatures = 4096\niterations = 15"},
+		{"doubly stochastic", 120, "schedule = \"doubly-stochastic\"\niterations = 110\nbatch = 100\nblock_features = 4\nsigma = 1.0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLeague(t, 4, 400)
+			l.startAll()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			contract, err := l.nodes[0].Prepare(ctx, l.job("train", `record = "full"`, activeBank+c.parameters), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.launchAndKill(ctx, contract.Hash(), 2, c.frame)
+			l.start(2)
+			l.awaitDone(ctx, contract.Hash())
+			r := l.audit(contract.Hash())
+			mustVerify(t, r, audit.Declared)
+			for _, f := range r.Transcripts {
+				if f.Sessions < 2 {
+					t.Errorf("%s's transcript has %d sessions", f.Party, f.Sessions)
+				}
+			}
+		})
+	}
+}
+
+// TestDigestsAreEnoughToVerify: without payloads no attack can be tried, and the report says so.
+func TestDigestsAreEnoughToVerify(t *testing.T) {
+	l := newLeague(t, 4, 100)
+	l.startAll()
+	_, h, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 16"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(l.jobFile(0, h, payloadFolder)); !os.IsNotExist(err) {
+		t.Errorf("payloads were kept: %v", err)
+	}
+	r := l.audit(h)
+	if r.Verdict != audit.Declared || !strings.Contains(strings.Join(r.Unchecked, " "), "payloads were not kept") {
+		t.Errorf("verdict %s, unchecked %q", r.Verdict, r.Unchecked)
+	}
+}
