@@ -104,7 +104,7 @@ func system(l audit.Learned) string {
 	case l.Rank >= l.UnknownColumns:
 		s += fmt.Sprintf(": the equations have rank %s, enough to determine the differences of rows", count(l.Rank))
 	case l.Rank > 0:
-		s += fmt.Sprintf(": the equations have rank %s, not enough to determine the differences of rows", count(l.Rank))
+		s += fmt.Sprintf(": the equations have rank %s, too few for columns of numbers; one-hot columns may follow all the same", count(l.Rank))
 	}
 	return s + "."
 }
