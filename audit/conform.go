@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"fmt"
+
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
@@ -162,7 +164,7 @@ func (c *conformer) finish() {
 	if o.off {
 		return
 	}
-	if o.whole(false) || o.rule.second && c.whole2() {
+	if o.whole() {
 		c.pairs.note(o)
 		return
 	}
@@ -178,7 +180,14 @@ func (c *conformer) abort(r *transcript.Record, rule *rule) {
 	if r.Type == transcript.TypeSent {
 		c.aborted = true
 	}
-	if fault := whole(r, rule); fault != "" || !r.Type.Frame() || r.Operation < c.number {
-		c.found.fail(checkOperations, "record %d: %s (%s) is not as the contract has it", r.Number, r.Kind, r.Type)
+	fault := whole(r, rule)
+	switch {
+	case fault == "" && !r.Type.Frame():
+		fault = "it is no frame"
+	case fault == "" && r.Operation < c.number:
+		fault = fmt.Sprintf("it is of operation %d, after operation %d", r.Operation, c.number)
+	}
+	if fault != "" {
+		c.found.fail(checkOperations, "record %d: %s (%s) is not as the contract has it: %s", r.Number, r.Kind, r.Type, fault)
 	}
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -62,13 +63,8 @@ func (o *operation) keep(r *transcript.Record, fits func(*progress) bool) bool {
 }
 
 // whole reports whether a script has come to its end.
-func (o *operation) whole(shadow bool) bool {
-	for i := range o.live {
-		if p := &o.live[i]; p.whole && (p.shadow == shadow || o.leaked) {
-			return true
-		}
-	}
-	return false
+func (o *operation) whole() bool {
+	return slices.ContainsFunc(o.live, func(p progress) bool { return p.whole && (!p.shadow || o.leaked) })
 }
 
 // step takes the next record of the operation under way.

@@ -69,6 +69,25 @@ func TestDeviationsAreFoundByTheirCheck(t *testing.T) {
 			all[6].Proof = all[5].Proof
 			return all
 		}, checkSessions, "the session key received from p3 in session 1 is that of record 5"},
+		{"word cut in two", 3, alter(of(sent, "scores", 2), -1, func(r *transcript.Record) { r.Size--; r.Bytes-- }), checkOperations, "chunk 0 has 799 bytes, want 799 in words of 8"},
+		{"chunk beyond the vector", 3, alter(of(sent, "angles", 2), 1, func(r *transcript.Record) { r.Chunk = 9 }), checkOperations, "chunk 9 of a vector with 3 chunks"},
+		{"broadcast in chunks", 0, alter(of(sent, "hello", 2), 0, func(r *transcript.Record) { r.Chunk = 1 }), checkOperations, "chunk 1 of 12 bytes of a vector of 12, want it whole"},
+		{"session key too long", 0, alter(of(received, kindSessionKey, 2), 0, func(r *transcript.Record) { r.Size++; r.Bytes++ }), checkOperations, "it has 97 bytes, 96 are agreed"},
+		{"abort of another class", 3, insert(sealOf(transcript.SealDone), func(all []transcript.Record, at int) []transcript.Record {
+			r := lastWords(all, at)
+			r[0].Class = 4
+			return r
+		}), checkOperations, "abort (sent) is not as the contract has it: a frame of 0 bytes, opening bytes"},
+		{"round after another operation", 1, alter(of(sent, kindCountersign, 2), 0, func(r *transcript.Record) { r.Operation = 12 }), checkCountersignatures, "it is after another operation than the round began with"},
+		{"round after an earlier operation", 1, alter(operationOf(kindCountersign), -1, func(r *transcript.Record) { r.Operation-- }), checkCountersignatures, "it is after an operation that is over"},
+		{"operation inside a round", 1, insert(of(transcript.TypeCountersigned, kindCountersign, 2), func(all []transcript.Record, at int) []transcript.Record {
+			r := lastWords(all, at)
+			r[0].Kind, r[0].Operation = "hello", 9
+			return r
+		}), checkCountersignatures, "goes on while a round of countersignatures is not whole"},
+		{"frame behind the last seal", 1, both(drop(func(r *transcript.Record) bool { return r.Session == 2 }), func(all []transcript.Record) []transcript.Record {
+			return append(all, lastWords(all, 0)...)
+		}), checkSeals, "session 1 goes on after the seal that ends it"},
 		{"no session keys", 2, drop(operationOf(kindSessionKey)), checkSessions, "session 1 begins with hello and not with the exchange of session keys"},
 		{"one session key missing", 2, drop(of(received, kindSessionKey, 3)), checkSessions, "(session-key, from record 1) is not whole: received from p3 was next"},
 		{"sessions in the wrong order", 0, alter(func(r *transcript.Record) bool { return r.Session == 2 }, -1, func(r *transcript.Record) { r.Session = 1 }), checkSessions, "session 1 begins after session 1"},

@@ -52,15 +52,6 @@ func (c *conformer) alongSecond(r *transcript.Record) {
 	c.sameTree(r.Number)
 }
 
-// whole2 reports whether an operation that is not whole along T2 is whole along T1, which is a leak.
-func (c *conformer) whole2() bool {
-	if !c.current.whole(true) {
-		return false
-	}
-	c.sameTree(c.current.record)
-	return true
-}
-
 // sameTree notes that the phases went along the tree of the angles.
 func (c *conformer) sameTree(record uint64) {
 	o := &c.current

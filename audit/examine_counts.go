@@ -48,7 +48,8 @@ type learntOfKind struct {
 	opened       int64 // words of totals of which it was the root
 	told         int64 // frames of openings that others broadcast
 	toldBytes    int64
-	contributors int // smallest number of parties in a masked sum of which it was the root; 0: none
+	partial      int64 // words of others' sums in the clear, received to be passed on or added up
+	contributors int   // smallest number of parties in a masked sum of which it was the root; 0: none
 
 	session, sessionTold, mostOpened, mostTold int64
 }
@@ -69,6 +70,8 @@ func (l *learntOfKind) learn(r *transcript.Record) {
 		l.toldBytes += int64(r.Bytes)
 		l.sessionTold++
 		l.mostTold = max(l.mostTold, l.sessionTold)
+	case r.Type == transcript.TypeReceived && r.Class == protocol.ClassPublished:
+		l.partial += int64(r.Bytes) / int64(r.Encoding.WordSize())
 	}
 }
 
@@ -80,6 +83,7 @@ type learning struct {
 	Told         int64 // broadcasts of openings received, in all sessions
 	ToldBytes    int64
 	MostTold     int64 // in the session with the most
+	Partial      int64 // words of others' sums in the clear that it received as a parent, in all sessions
 	Contributors int   // smallest number of parties in a masked sum of which it was the root; 0: none
 }
 
@@ -88,9 +92,9 @@ func (s *rules) learned() []learning {
 	var list []learning
 	for _, r := range s.list {
 		l := &r.learnt
-		if l.opened+l.told > 0 {
+		if l.opened+l.told+l.partial > 0 {
 			list = append(list, learning{Kind: r.kind, Words: l.opened, MostWords: l.mostOpened, Told: l.told, ToldBytes: l.toldBytes,
-				MostTold: l.mostTold, Contributors: l.contributors})
+				MostTold: l.mostTold, Partial: l.partial, Contributors: l.contributors})
 		}
 	}
 	return list

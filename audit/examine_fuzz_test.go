@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/hanse-project/hanse/protocol/transcript"
@@ -31,7 +32,11 @@ func FuzzExamine(f *testing.F) {
 		}
 		forged, other := source("forged", text), source("p1", texts[2])
 		all := []*examination{mustExamine(t, in, &forged), mustExamine(t, in, &other)}
-		crossExamine(t.Context(), in, all)
+		cross := crossExamine(t.Context(), in, all)
+		original := texts[int(which)%len(texts)]
+		if !chained && len(text) == len(original) && !bytes.Equal(text, original) && !slices.ContainsFunc(checksOf(all, cross), func(c Check) bool { return c.Verdict == Failed }) {
+			t.Error("a changed transcript passes")
+		}
 	})
 }
 

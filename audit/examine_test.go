@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -281,5 +282,41 @@ func TestTranscriptsWithPayloadsPassAllChecks(t *testing.T) {
 	wantPassed(t, checksOf(all, cross))
 	if !all[3].transcript.Kept {
 		t.Errorf("%+v", all[3].transcript)
+	}
+}
+
+// faultyFile is a disk that fails.
+type faultyFile struct{ inMemory }
+
+// Read implements io.Reader.
+func (f faultyFile) Read(p []byte) (int, error) {
+	if f.Len() < 500 {
+		return 0, errors.New("the disk is gone")
+	}
+	return f.inMemory.Read(p[:min(len(p), 300)])
+}
+
+func TestDisksThatFailAreErrors(t *testing.T) {
+	l := newSums(t)
+	for _, text := range [][]byte{l.text(0), l.text(0)[:400]} {
+		s := Source{Path: "x", Open: func() (io.ReadCloser, error) { return faultyFile{inMemory{bytes.NewReader(text)}}, nil }}
+		if _, err := examine(t.Context(), &Input{Contract: l.contract}, &s); err == nil || err.Error() != "transcript x: the disk is gone" {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTranscriptThatChangesWhileItIsRead(t *testing.T) {
+	l := newSums(t)
+	again, opened := l.deviate(0, repeat(of(received, "angles", 1))), 0
+	s := Source{Path: "x", Open: func() (io.ReadCloser, error) {
+		if opened++; opened > 1 {
+			return inMemory{bytes.NewReader(again[:500])}, nil
+		}
+		return inMemory{bytes.NewReader(again)}, nil
+	}}
+	_, err := examine(t.Context(), &Input{Contract: l.contract}, &s)
+	if err == nil || !strings.HasPrefix(err.Error(), "transcript x: it changed while it was read: ") {
+		t.Error(err)
 	}
 }

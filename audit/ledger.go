@@ -14,6 +14,8 @@ func sources(kind string) []string {
 	switch kind {
 	case learnedAngles:
 		return []string{"angles", "published-angles"}
+	case learnedPartial:
+		return []string{"published-angles"}
 	case "products":
 		return []string{"products-total", "objective-total"}
 	case "class names", "target moments":
@@ -82,6 +84,8 @@ func (l *learning) values(kind string) int64 {
 		return l.ToldBytes / 8
 	case "labelled":
 		return 8 * l.ToldBytes
+	case learnedPartial:
+		return l.Partial
 	}
 	return l.Words
 }
