@@ -105,6 +105,7 @@ func (a *auditor) attack(ctx context.Context) error {
 	done := make(map[int]bool)
 	for _, e := range a.exams {
 		if e.self < 0 || e.stopped || done[e.self] {
+			a.report.Unchecked = append(a.report.Unchecked, fmt.Sprintf("No attack was tried on the transcript %s, which is not whole or was read before.", e.source.Path))
 			continue
 		}
 		done[e.self] = true

@@ -24,13 +24,13 @@ was recorded, and says what could be rebuilt from it and how well. The verdict i
 clean, declared, leak (exit code 3) or unverifiable (exit code 1).
 
    hanse audit credit --dir bank-node                       # one member's own view
-   hanse audit bank-node/jobs/3f9a… telco-node/jobs/3f9a… --report audit.html
+   hanse audit credit --dir bank-node --dir telco-node --report audit.html
    hanse audit bank.transcript --contract contract.toml --charter charter.toml
 
 The attacks need payloads: a job with record = "full" in its job file keeps them.
 Those that aim at a party's columns need that party's table:
 
-   hanse audit bank-node/jobs/3f9a… --data bank=bank.csv --data telco=telco.csv`,
+   hanse audit credit --dir bank-node --data bank=bank.csv --data telco=telco.csv`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "data", Usage: "a party's training table: `PARTY=FILE`, to score attacks against"},
 			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of CSV files", DefaultText: "the one called id"},
@@ -41,8 +41,8 @@ Those that aim at a party's columns need that party's table:
 			&cli.StringFlag{Name: "report", Usage: "write the report as one HTML `FILE`, for people and browsers"},
 			&cli.IntFlag{Name: "rows", Usage: "attack at most `N` rows", DefaultText: "4096"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores"},
+			&cli.StringSliceFlag{Name: "dir", Value: cli.NewStringSlice("hanse-node"), Usage: "a node's own `FOLDER`, where its jobs are; several are audited together"},
 			jsonFlag(),
-			dirFlag(),
 		},
 		Action: anyOrder(runAudit),
 	}

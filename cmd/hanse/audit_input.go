@@ -30,18 +30,17 @@ func readAudit(c *cli.Context) (*audit.Input, error) {
 		return nil, usagef("give a job, or transcripts: hanse audit JOB|TRANSCRIPT...; see hanse audit --help")
 	}
 	in := &audit.Input{Rows: c.Int("rows"), Workers: c.Int("workers")}
-	for _, arg := range c.Args().Slice() {
-		path, err := transcriptPath(c.String("dir"), arg)
-		if err != nil {
-			return nil, err
-		}
+	paths, err := transcriptPaths(c.StringSlice("dir"), c.Args().Slice())
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
 		source, err := sourceOf(path)
 		if err != nil {
 			return nil, err
 		}
 		in.Sources = append(in.Sources, source)
 	}
-	var err error
 	contract := firstOf(c.String("contract"), filepath.Join(filepath.Dir(in.Sources[0].Path), contractName))
 	if in.Contract, err = readContract(contract); err != nil {
 		return nil, err
@@ -55,33 +54,50 @@ func readAudit(c *cli.Context) (*audit.Input, error) {
 	return in, readColumns(in, c.StringSlice("data"), options)
 }
 
-// transcriptPath finds the transcript that an argument means: a file, a job's folder, or a job of
-// the node in dir by its name or the first digits of its contract's hash.
-func transcriptPath(dir, arg string) (string, error) {
-	info, err := os.Stat(arg)
-	if err == nil && info.IsDir() {
-		return filepath.Join(arg, transcriptName), nil
+// transcriptPaths finds the transcripts that arguments mean: a file, a job's folder, or at every node's
+// folder in dirs the job with that name or those first digits of its contract's hash.
+func transcriptPaths(dirs, args []string) ([]string, error) {
+	var paths []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		switch {
+		case err == nil && info.IsDir():
+			paths = append(paths, filepath.Join(arg, transcriptName))
+			continue
+		case err == nil:
+			paths = append(paths, arg)
+			continue
+		}
+		for _, dir := range dirs {
+			folder, err := jobFolder(dir, arg)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, filepath.Join(folder, transcriptName))
+		}
 	}
-	if err == nil {
-		return arg, nil
-	}
+	return paths, nil
+}
+
+// jobFolder finds a job in a node's folder.
+func jobFolder(dir, job string) (string, error) {
 	folders, err := filepath.Glob(filepath.Join(dir, "jobs", "*"))
 	if err != nil {
 		return "", err
 	}
 	var found []string
 	for _, f := range folders {
-		if strings.HasPrefix(filepath.Base(f), arg) || jobName(f) == arg {
+		if strings.HasPrefix(filepath.Base(f), job) || jobName(f) == job {
 			found = append(found, f)
 		}
 	}
 	switch len(found) {
 	case 1:
-		return filepath.Join(found[0], transcriptName), nil
+		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("%s is no file, and the node's folder %s has no job of that name or hash; give the node's folder with --dir", arg, dir)
+		return "", fmt.Errorf("%s is no file, and the node's folder %s has no job of that name or hash; give the node's folder with --dir", job, dir)
 	}
-	return "", fmt.Errorf("%s has %d jobs called %s: give the first digits of the contract's hash, as hanse jobs shows them", dir, len(found), arg)
+	return "", fmt.Errorf("%s has %d jobs called %s: give the first digits of the contract's hash, as hanse jobs shows them", dir, len(found), job)
 }
 
 // jobName returns the name of the job in a folder, nothing when it cannot be read.

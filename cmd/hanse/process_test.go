@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/protocol"
@@ -115,7 +117,7 @@ func (w *town) client(name string) *node.Client {
 func (w *town) prepare(p fdskl.Params) string {
 	w.t.Helper()
 	p.Active, p.Label = []string{"bank"}, w.data.Label
-	job := protocol.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names, Privacy: "masked"}
+	job := protocol.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names, Privacy: "masked", Record: protocol.RecordFull}
 	text, err := jobText(&job, p.WithDefaults())
 	if err != nil {
 		w.t.Fatal(err)
@@ -185,11 +187,43 @@ func testSIGKILL(t *testing.T, victim string) {
 	w.start(victim)
 	interrupted := w.models(contract)
 	<-ended
+	w.audit(contract)
 	w.runAgain(contract)
 	for name, again := range w.models(contract) {
 		if !bytes.Equal(again, interrupted[name]) {
 			t.Errorf("%s: the resumed model part differs from the uninterrupted one", name)
 		}
+	}
+}
+
+// audit runs hanse audit over all members' transcripts of a job: every check passes over the killed
+// session and the next, and the angles are rebuilt as declared.
+func (w *town) audit(contract string) {
+	w.t.Helper()
+	args := []string{"audit", "--json", "--rows", "500", "--charter", w.CharterFile()}
+	for _, name := range w.Names {
+		args = append(args, filepath.Dir(w.jobFile(name, contract, "transcript")), "--data", name+"="+w.Path(name, "train.csv"))
+	}
+	out, err := exec.Command(w.program, args...).Output()
+	if err != nil {
+		w.t.Fatalf("audit: %v\n%s", err, out)
+	}
+	var r audit.Report
+	if err := json.Unmarshal(out, &r); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, c := range r.Checks {
+		if c.Verdict != audit.Passed {
+			w.t.Errorf("check %s of %s: %s: %s", c.Name, c.Party, c.Verdict, c.Detail)
+		}
+	}
+	for _, f := range r.Transcripts {
+		if f.Sessions < 2 {
+			w.t.Errorf("%s's transcript has %d sessions", f.Party, f.Sessions)
+		}
+	}
+	if r.Verdict != audit.Declared || r.Attacks[0].RecoveredShare == nil || *r.Attacks[0].RecoveredShare < 0.99 {
+		w.t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 	}
 }
 
