@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkRecord measures what a frame costs the run that is recorded: hash of the payload, write of
-// the record, and the payload's file where payloads are kept.
+// the record, and the payload's entry in a pack where payloads are kept.
 func BenchmarkRecord(b *testing.B) {
 	for _, size := range []int{100, 1 << 20} {
 		for _, keep := range []bool{false, true} {

@@ -171,7 +171,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.failed = l.named(os.ErrClosed)
-	return named("transcript", l.path, l.file.Close())
+	return errors.Join(named("transcript", l.path, l.file.Close()), l.config.Store.Close())
 }
 
 // ready says why nothing can be recorded now.

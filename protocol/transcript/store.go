@@ -7,142 +7,216 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"sync"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
 )
 
-// unfinished is the file that a payload is in while it is written. There is one: puts are not
-// concurrent, and what a crash leaves in it the next put overwrites.
-const unfinished = "unfinished"
+// maxEntries is the most payloads of a store, since each takes some 100 bytes of memory while it is open.
+const maxEntries = 1 << 24
 
 // emptySum is the hash of the payload of no bytes.
 var emptySum = keys.Hash(sha256.Sum256(nil))
 
-// Store keeps payloads in a folder, each distinct one once: DIR/ab/abcd…, named by its SHA-256 in
-// hexadecimal. Put is not safe for concurrent use; Get and Has are, also from another process.
+// Store keeps payloads in a folder, each distinct one once, in files of up to 1 GiB that are appended to
+// (docs/transcript.md). One Store at a time puts, and not concurrently; Get, Has and Used are safe for
+// concurrent use, also beside Put and from another process.
 type Store struct {
-	dir   string
-	limit int64
+	dir      string
+	limit    int64
+	packSize int64 // most bytes of a pack that is written
+	most     int   // payloads
+
+	mu    sync.RWMutex
+	index map[[32]byte]place
 	used  int64
+	last  int      // number of the last pack; 0: there is none
+	end   int64    // where the whole entries of the last pack end
+	file  *os.File // the last pack, from a Put to Close
 	full  bool
 }
 
+// place is where an entry stands.
+type place struct{ pack, at, size uint32 }
+
 // OpenStore returns the store in a folder that holds at most limit bytes of payloads, those that are
-// there already included. A folder that does not exist is made by the first Put.
+// there already included. It reads where the payloads stand and not what they are, and changes nothing:
+// a folder that does not exist is made by the first Put.
 func OpenStore(dir string, limit int64) (*Store, error) {
-	s := &Store{dir: dir, limit: limit}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if path == dir && errors.Is(err, fs.ErrNotExist) {
-			return fs.SkipAll
-		}
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is neither a file nor a folder", path)
-		}
-		return s.count(d)
-	})
-	if err != nil {
+	s := &Store{dir: dir, limit: limit, packSize: maxPack, most: maxEntries, index: make(map[[32]byte]place)}
+	if err := s.refresh(); err != nil {
 		return nil, named("payload store", dir, err)
 	}
 	return s, nil
 }
 
-// count adds a file to what is used.
-func (s *Store) count(d fs.DirEntry) error {
-	if d.Name() == unfinished {
-		return nil
-	}
-	info, err := d.Info()
-	if err == nil {
-		s.used += info.Size()
-	}
-	return err
-}
-
-// Put keeps a payload whose SHA-256 is sum. It returns false when the store would exceed its limit, and
-// from then on always. A payload that is there already takes no room, an empty one no file. After a
-// power cut the latest payloads may be missing or damaged; Get notices.
+// Put keeps a payload whose SHA-256 is sum. It returns false when the store would exceed its limit, or
+// 2^24 payloads, and from then on always. A payload that is there already takes no room, an empty one
+// no entry. The first Put cuts off what a crash left incomplete. After a power cut the latest payloads
+// may be missing or damaged; Get notices.
 func (s *Store) Put(sum [32]byte, payload []byte) (kept bool, err error) {
-	if s.full {
-		return false, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.full || len(payload) == 0 {
+		return !s.full, nil
 	}
-	path := s.path(sum)
-	if info, err := os.Stat(path); len(payload) == 0 || err == nil && info.Size() == int64(len(payload)) {
+	if err := s.refresh(); err != nil {
+		return false, s.failed(sum, "was not kept", err)
+	}
+	if _, ok := s.index[sum]; ok {
 		return true, nil
 	}
-	if int64(len(payload)) > s.limit-s.used {
+	if int64(len(payload)) > s.limit-s.used || len(s.index) >= s.most {
 		s.full = true
 		return false, nil
 	}
-	if err := s.write(path, payload); err != nil {
-		return false, named("payload store", s.dir, fmt.Errorf("payload %s was not kept: %w", keys.Hash(sum).Short(), bare(err)))
+	if err := s.append(sum, payload); err != nil {
+		return false, s.failed(sum, "was not kept", err)
 	}
-	s.used += int64(len(payload))
 	return true, nil
 }
 
-// write writes a file that appears under its name when it is whole.
-func (s *Store) write(path string, payload []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	name := filepath.Join(s.dir, unfinished)
-	if err := os.WriteFile(name, payload, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(name, path)
-}
-
-// Has reports whether a payload is in the store, by its name.
+// Has reports whether a payload is in the store. It does not read the payload.
 func (s *Store) Has(sum [32]byte) bool {
-	info, err := os.Stat(s.path(sum))
-	return sum == emptySum || err == nil && info.Mode().IsRegular()
+	if sum == emptySum {
+		return true
+	}
+	_, err := s.find(sum)
+	return err == nil
 }
 
-// Get returns a payload. One that is missing gives an error that wraps fs.ErrNotExist; one that is
-// not what its name says is refused.
+// Get returns a payload. One that is missing gives an error that wraps fs.ErrNotExist; one whose bytes
+// are not what they were is refused. What another process put since the last call is found.
 func (s *Store) Get(sum [32]byte) ([]byte, error) {
 	if sum == emptySum {
 		return nil, nil
 	}
-	payload, err := readBounded(s.path(sum), protocol.MaxFrame)
-	if err == nil && sha256.Sum256(payload) != sum {
-		err = errors.New("its contents do not have the hash that its name says")
-	}
+	p, err := s.find(sum)
 	if err != nil {
-		return nil, named("payload store", s.dir, fmt.Errorf("payload %s: %w", keys.Hash(sum).Short(), bare(err)))
+		return nil, s.failed(sum, "was not found", err)
+	}
+	payload, err := s.read(p, sum)
+	if err != nil {
+		return nil, s.failed(sum, "was not read", err)
 	}
 	return payload, nil
 }
 
 // Used returns the bytes of the payloads in the store.
-func (s *Store) Used() int64 { return s.used }
-
-// path returns where a payload is kept.
-func (s *Store) path(sum [32]byte) string {
-	name := keys.Hash(sum).String()
-	return filepath.Join(s.dir, name[:2], name)
+func (s *Store) Used() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.used
 }
 
-// readBounded reads a file of at most limit bytes.
-func readBounded(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+// Close closes the file that Put keeps open. The store can be used again: a Put opens it anew, a Get
+// needs none. A Store that is nil has nothing to close.
+func (s *Store) Close() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return named("payload store", s.dir, s.release())
+}
+
+// find returns where a payload stands.
+func (s *Store) find(sum [32]byte) (place, error) {
+	s.mu.RLock()
+	p, ok := s.index[sum]
+	s.mu.RUnlock()
+	if ok {
+		return p, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refresh(); err != nil {
+		return place{}, err
+	}
+	if p, ok = s.index[sum]; !ok {
+		return place{}, fs.ErrNotExist
+	}
+	return p, nil
+}
+
+// read reads the payload of an entry and checks its hash.
+func (s *Store) read(p place, sum [32]byte) ([]byte, error) {
+	f, _, err := openPack(s.dir, int(p.pack), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	payload := make([]byte, p.size)
+	_, err = f.ReadAt(payload, int64(p.at)+headSize)
+	switch {
+	case err == io.EOF:
+		err = errors.New("the pack ends inside this entry, it was longer before")
+	case err == nil && sha256.Sum256(payload) != sum:
+		err = errors.New("the payload does not have the hash that its head says")
+	}
 	if err != nil {
-		return nil, err
+		return nil, inPack(int(p.pack), int64(p.at), err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("it is not a file of at most %d bytes", limit)
+	return payload, nil
+}
+
+// refresh takes what was appended since the last time into the index. While this store's own file is
+// open it appends alone, and the index is complete.
+func (s *Store) refresh() error {
+	if s.file != nil {
+		return nil
 	}
-	payload := make([]byte, info.Size())
-	_, err = io.ReadFull(f, payload)
-	return payload, err
+	numbers, err := packsIn(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		if number < s.last {
+			continue
+		}
+		if number > s.last {
+			s.last, s.end = number, 0
+		}
+		if err := s.walkLast(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkLast takes the entries of the last pack from where the last walk ended. An incomplete entry at
+// its end is left for later: it may be under way, or never completed.
+func (s *Store) walkLast() error {
+	f, size, err := openPack(s.dir, s.last, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if size < s.end {
+		return inPack(s.last, size, fmt.Errorf("the pack ends here, it had %d bytes before", s.end))
+	}
+	w := walk{source: f, size: size, at: s.end}
+	err = w.entries(s.add)
+	s.end = w.at
+	if err != nil && !errors.Is(err, errTorn) {
+		return inPack(s.last, w.at, err)
+	}
+	return nil
+}
+
+// add takes an entry of the last pack into the index. Of two with one hash the first counts.
+func (s *Store) add(e entry, at int64) error {
+	if len(s.index) >= s.most {
+		return fmt.Errorf("the store has more than %d payloads", s.most)
+	}
+	s.used += int64(e.size)
+	if _, ok := s.index[e.sum]; !ok {
+		s.index[e.sum] = place{pack: uint32(s.last), at: uint32(at), size: e.size}
+	}
+	return nil
+}
+
+// failed says which payload an error is about.
+func (s *Store) failed(sum [32]byte, what string, err error) error {
+	return named("payload store", s.dir, fmt.Errorf("payload %s %s: %w", keys.Hash(sum).Short(), what, bare(err)))
 }

@@ -41,7 +41,10 @@ func TestAStoreIsASetOfPayloads(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		dir, limit := mustTemp(t, root), rapid.Int64Range(0, 60).Draw(t, "limit")
-		s, want, used, full := mustOpenStore(t, dir, limit), make(map[string]bool), int64(0), false
+		packSize := rapid.Int64Range(1, 200).Draw(t, "pack")
+		s, reader := mustOpenStore(t, dir, limit), mustOpenStore(t, dir, 0)
+		s.packSize = packSize
+		want, used, full := make(map[string]bool), int64(0), false
 		for range rapid.IntRange(0, 20).Draw(t, "puts") {
 			payload := rapid.SliceOfN(rapid.ByteRange(0, 1), 0, 16).Draw(t, "payload")
 			isNew := !want[string(payload)] && len(payload) > 0
@@ -53,66 +56,111 @@ func TestAStoreIsASetOfPayloads(t *testing.T) {
 				want[string(payload)] = true
 				used += int64(len(payload))
 			}
-			if rapid.IntRange(0, 5).Draw(t, "anew") == 0 {
+			switch rapid.IntRange(0, 10).Draw(t, "between") {
+			case 0:
+				mustClose(t, s)
+			case 1, 2:
+				mustClose(t, s)
 				s, full = mustOpenStore(t, dir, limit), false
+				s.packSize = packSize
+			case 3:
+				wantAll(t, reader, want)
 			}
 		}
+		mustClose(t, s)
 		if s.Used() != used {
 			t.Fatalf("%d bytes used, want %d", s.Used(), used)
 		}
-		for payload := range want {
-			if got, err := s.Get(sha256.Sum256([]byte(payload))); err != nil || string(got) != payload {
-				t.Fatalf("got %x, %v, want %x", got, err, payload)
-			}
+		wantAll(t, s, want)
+		wantAll(t, reader, want)
+		wantAll(t, mustOpenStore(t, dir, 0), want)
+		if reader.Used() != used {
+			t.Fatalf("the reader counts %d bytes, want %d", reader.Used(), used)
 		}
 	})
+}
+
+// wantAll wants all these payloads in a store, and no others.
+func wantAll(t failer, s *Store, want map[string]bool) {
+	t.Helper()
+	for payload := range want {
+		sum := sha256.Sum256([]byte(payload))
+		if got, err := s.Get(sum); err != nil || string(got) != payload || !s.Has(sum) {
+			t.Fatalf("got %x, %v, want %x", got, err, payload)
+		}
+	}
+	if len(s.index) != len(want) {
+		t.Fatalf("the store has %d payloads, want %d", len(s.index), len(want))
+	}
+}
+
+// mustClose closes a store.
+func mustClose(t failer, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustRead reads a file.
+func mustRead(t failer, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// mustWrite writes a file.
+func mustWrite(t failer, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestAStoreNoticesDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "payloads")
 	s := mustOpenStore(t, dir, 100)
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("opening a store made its folder")
-	}
 	payload := []byte("masked words")
 	sum := sha256.Sum256(payload)
-	at := fmt.Sprintf("payload store %s: payload %x: ", dir, sum[:4])
+	at := fmt.Sprintf("payload store %s: payload %x was not ", dir, sum[:4])
 	_, err := s.Get(sum)
-	wantError(t, err, at+"no such file or directory")
+	wantError(t, err, at+"found: file does not exist")
 	if !errors.Is(err, fs.ErrNotExist) || s.Has(sum) {
 		t.Error("it has what it has not")
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("opening and reading a store made its folder")
 	}
 	if !mustPut(t, s, payload) || !s.Has(sum) {
 		t.Error("it has not what it has")
 	}
-	file := filepath.Join(dir, fmt.Sprintf("%x", sum[:1]), fmt.Sprintf("%x", sum))
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+	pack := filepath.Join(dir, "pack-000001")
+	if info, err := os.Stat(pack); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	for text, want := range map[string]string{
-		"Masked words":                           "its contents do not have the hash that its name says",
-		"":                                       "its contents do not have the hash that its name says",
-		strings.Repeat("x", protocol.MaxFrame+1): "it is not a file of at most 4198400 bytes",
-	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.Get(sum)
-		wantError(t, err, at+want)
-	}
-	// What a power cut left empty is written again.
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	whole := mustRead(t, pack)
+	mustWrite(t, pack, bytes.Replace(whole, payload, []byte("Masked words"), 1))
+	_, err = s.Get(sum)
+	wantError(t, err, at+"read: pack-000001, offset 0: the payload does not have the hash that its head says")
+	mustWrite(t, pack, whole[:len(whole)-1])
+	_, err = s.Get(sum)
+	wantError(t, err, at+"read: pack-000001, offset 0: the pack ends inside this entry, it was longer before")
+	_, err = s.Put([32]byte{1}, []byte{1})
+	wantError(t, err, fmt.Sprintf("payload store %s: payload 01000000 was not kept: pack-000001, offset 56: the pack has 55 bytes: somebody else changes it", dir))
+	_, err = s.Put([32]byte{1}, []byte{1}) // the file is closed: the folder is looked at again
+	wantError(t, err, fmt.Sprintf("payload store %s: payload 01000000 was not kept: pack-000001, offset 55: the pack ends here, it had 56 bytes before", dir))
+	if err := os.Remove(pack); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Get(sum); !mustPut(t, s, payload) || err == nil {
-		t.Errorf("got %x", got)
-	}
-	if got, err := s.Get(sum); err != nil || !bytes.Equal(got, payload) {
-		t.Errorf("got %x, %v", got, err)
-	}
+	_, err = s.Get(sum)
+	wantError(t, err, at+"read: pack-000001: no such file or directory")
 }
 
-func TestAnEmptyPayloadNeedsNoFile(t *testing.T) {
+// A payload without bytes needs no entry, and one that no frame can carry gets none.
+func TestPayloadsOfNoBytesAndOfTooManyHaveNoEntry(t *testing.T) {
 	s := mustOpenStore(t, filepath.Join(t.TempDir(), "payloads"), 0)
 	if !mustPut(t, s, nil) || !s.Has(emptySum) {
 		t.Error("an empty payload is not kept")
@@ -123,22 +171,36 @@ func TestAnEmptyPayloadNeedsNoFile(t *testing.T) {
 	if mustPut(t, s, []byte{1}) || mustPut(t, s, nil) {
 		t.Error("a full store keeps")
 	}
+	s = mustOpenStore(t, t.TempDir(), 1<<30)
+	payload := make([]byte, protocol.MaxFrame+1)
+	_, err := s.Put([32]byte{}, payload)
+	wantError(t, err, "payload store "+s.dir+": payload 00000000 was not kept: it has 4198401 bytes, want at most 4198400")
+	if !mustPut(t, s, payload[1:]) {
+		t.Error("the longest payload is not kept")
+	}
+}
+
+// A store has as many payloads as its index may have, and no more are read.
+func TestAStoreHasSoManyPayloadsAndNoMore(t *testing.T) {
+	s := mustOpenStore(t, t.TempDir(), 100)
+	reader := mustOpenStore(t, s.dir, 0)
+	s.most, reader.most = 2, 1
+	if !mustPut(t, s, []byte("one")) || !mustPut(t, s, []byte("two")) || mustPut(t, s, []byte("three")) || mustPut(t, s, []byte("one")) {
+		t.Error("a store of two payloads keeps others")
+	}
+	_, err := reader.Get(sha256.Sum256([]byte("two")))
+	wantError(t, err, "payload store "+s.dir+": payload 3fc4ccfe was not found: pack-000001, offset 47: the store has more than 1 payloads")
+	mustClose(t, s)
 }
 
 func TestStoreErrorsNameTheFolder(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
-		t.Skip(err)
-	}
-	_, err := OpenStore(dir, 1)
-	wantError(t, err, "payload store "+dir+": "+filepath.Join(dir, "link")+" is neither a file nor a folder")
 	file := filepath.Join(t.TempDir(), "file")
 	s := mustOpenStore(t, file, 10)
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Put(sha256.Sum256([]byte("x")), []byte("x"))
+	mustWrite(t, file, nil)
+	_, err := s.Put(sha256.Sum256([]byte("x")), []byte("x"))
 	wantError(t, err, "payload store "+file+": payload 2d711642 was not kept: not a directory")
+	_, err = OpenStore(file, 10)
+	wantError(t, err, "payload store "+file+": not a directory")
 }
 
 // A log whose store is full says so once a session and goes on.
