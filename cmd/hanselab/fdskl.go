@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // benchmarkParties is how many parties share the columns of a set.
@@ -97,7 +99,7 @@ func (l *fdsklLab) measure(ctx context.Context, s *benchmarkSet, seeds int) (set
 	var runs []*demoRun
 	var svms []svmRun
 	for seed := uint64(1); seed <= uint64(seeds); seed++ {
-		r, err := l.program.demo(ctx, s.flags(benchmarkParties, seed)...)
+		r, err := l.program.demo(ctx, append(s.flags(benchmarkParties, seed), "--record", protocol.RecordDigests)...)
 		if err != nil {
 			return setReport{}, err
 		}

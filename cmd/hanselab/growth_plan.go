@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/internal/credit"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // Settings of the growth runs. The times do not depend on the kernel's width; giving one saves the
@@ -85,14 +86,14 @@ func withSize(people, features int) []string {
 // fixedWay trains by the fixed schedule.
 func fixedWay(name, loss string) way {
 	return way{name, func(int) []string {
-		return []string{"--schedule", fdskl.Fixed, "--loss", loss, "--sigma", growthSigma, "--iterations", growthIterations}
+		return []string{"--schedule", fdskl.Fixed, "--loss", loss, "--sigma", growthSigma, "--iterations", growthIterations, "--record", protocol.RecordDigests}
 	}}
 }
 
 // stochasticWay trains by the paper's schedule with as many iterations as the size says.
 func stochasticWay() way {
 	return way{fdskl.DoublyStochastic, func(t int) []string {
-		return []string{"--schedule", fdskl.DoublyStochastic, "--loss", "logistic", "--sigma", growthSigma, "--iterations", fmt.Sprint(t)}
+		return []string{"--schedule", fdskl.DoublyStochastic, "--loss", "logistic", "--sigma", growthSigma, "--iterations", fmt.Sprint(t), "--record", protocol.RecordDigests}
 	}}
 }
 

@@ -40,13 +40,15 @@ firmer than seconds. docs/performance.md collects them.
 
    hanselab fdskl --data ../shared/data --svm
    hanselab growth --plot docs
-   hanselab link`,
+   hanselab link
+   hanselab record --data ../shared/data
+   hanselab audit --data ../shared/data --sets phishing`,
 		HideVersion:    true,
 		Reader:         in,
 		Writer:         out,
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), linkWorkerCommand()},
+		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), linkWorkerCommand()},
 	}
 }
 
