@@ -38,8 +38,8 @@ func (c *Contract) Egress(from int) ([]Egress, error) {
 			e := &list[at]
 			e.MaxBytes += o.Bytes
 			e.MaxFrames += o.Count + o.Bytes/DefaultChunk
-			if ok { // operations with several roots or trees over the same link: their shapes add up
-				e.Shape = []int64{e.MaxBytes / int64(e.Encoding.WordSize())}
+			if ok { // operations with several roots or trees over the same link
+				e.Shape = addShapes(e.Shape, o.Shape)
 			}
 		}
 	}
@@ -51,6 +51,27 @@ func (o *Operation) egress(from, to int) Egress {
 	class, _ := parseClass(o.Class)          // checked with the contract
 	encoding, _ := ParseEncoding(o.Encoding) // checked with the contract
 	return Egress{From: from, To: to, Kind: o.Kind, Stage: o.Stage, Class: class, Encoding: encoding, Shape: o.Shape}
+}
+
+// addShapes returns the shape of two vectors together: the same rows with the features of both, or else
+// only their number.
+func addShapes(a, b []int64) []int64 {
+	switch {
+	case len(a) == 0 && len(b) == 0:
+		return nil
+	case len(a) == 2 && len(b) == 2 && a[0] == b[0]:
+		return []int64{a[0], a[1] + b[1]}
+	}
+	return []int64{numbers(a) + numbers(b)}
+}
+
+// numbers counts the numbers of a shape.
+func numbers(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
 }
 
 // recipients lists to whom a party sends in an operation.

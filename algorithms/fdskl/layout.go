@@ -189,7 +189,7 @@ func (l *Layout) count(k int) int {
 
 // pending lists the angles that open next to the k-th active party.
 func (l *Layout) pending(k int) []Angle {
-	var list []Angle
+	list := make([]Angle, 0, l.count(k))
 	if l.opened != nil {
 		for _, j := range l.picked {
 			for f := l.opened[k][j]; f < l.features[k]; f++ {

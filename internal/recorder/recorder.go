@@ -11,11 +11,12 @@ import (
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
-// recordQueue is how many entries wait to be hashed and written before a session waits for them.
-const recordQueue = 16
+// recordQueue is how many entries wait to be hashed and written before a session waits for them. A
+// few keep both busy; more would only take chunks of a megabyte each out of the processor's cache.
+const recordQueue = 4
 
-// Recorder hands entries to a transcript: the session hands entries over and goes on
-// with the network while a goroutine hashes and writes them. It implements protocol.Recorder.
+// Recorder takes a session's entries and lets it go on with the network, while a goroutine hashes and
+// writes them. It implements protocol.Recorder.
 type Recorder struct {
 	log   *transcript.Log
 	peers int // other parties of the session
