@@ -1,11 +1,9 @@
 package audit
 
 import (
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
-
-// countersignEvery is after how many operations sessions have a round of countersignatures.
-const countersignEvery = 64
 
 // round is the latest round of countersignatures of a session.
 type round struct {
@@ -47,9 +45,9 @@ func (c *conformer) endRound(r *transcript.Record) {
 	}
 }
 
-// due wants the last multiple of countersignEvery operations to be countersigned before the next.
+// due wants the last multiple of protocol.CountersignEvery operations to be countersigned before the next.
 func (c *conformer) due(r *transcript.Record) {
-	last := (r.Operation - min(1, r.Operation)) / countersignEvery * countersignEvery
+	last := (r.Operation - min(1, r.Operation)) / protocol.CountersignEvery * protocol.CountersignEvery
 	if last > 0 && c.round.operation < last {
 		c.found.fail(checkCountersignatures, "record %d: operation %d (%s) begins in session %d without the countersignatures that are due after operation %d",
 			r.Number, r.Operation, r.Kind, c.session, last)

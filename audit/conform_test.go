@@ -49,7 +49,7 @@ func TestDeviationsAreFoundByTheirCheck(t *testing.T) {
 		{"broadcast in two versions", 0, alter(of(sent, "hello", 2), 0, func(r *transcript.Record) { r.Proof[0] ^= 1 }), checkOperations, "it is not the same for all parties"},
 		{"broadcast opened", 3, insert(of(received, "hello", 2), func(all []transcript.Record, at int) []transcript.Record {
 			r := all[at]
-			r.Type, r.Peer = opened, 3
+			r.Type, r.Peer, r.Proof = opened, 3, [64]byte{}
 			return []transcript.Record{r}
 		}), checkOperations, "opened where"},
 		{"kind that is not listed", 0, alter(operationOf("hello"), -1, func(r *transcript.Record) { r.Kind = "gossip" }), checkOperations, `the contract has no message "gossip"`},

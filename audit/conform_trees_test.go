@@ -37,11 +37,13 @@ func TestPhasesWithoutAnglesAreFound(t *testing.T) {
 	wantCheck(t, all[0].checks, checkOperations, Failed, "goes along the second tree, but no sum of the same size along the first comes before it")
 }
 
-// Every 64 operations the parties sign each other's links.
+// Every protocol.CountersignEvery operations the parties sign each other's links.
 func TestRoundThatIsLeftOutIsFound(t *testing.T) {
-	tr := newTraining(t, 4, 2, fdskl.Masked, protocol.Tree, trainings()["doubly stochastic"])
+	long := trainings()["doubly stochastic"]
+	long.Iterations = protocol.CountersignEvery/4 + 40 // each has a batch, two sums of angles and one of scores, at most
+	tr := newTraining(t, 4, 2, fdskl.Masked, protocol.Tree, long)
 	must(t, tr.train(-1, 0, nil))
-	first := func(r *transcript.Record) bool { return r.Kind == kindCountersign && r.Operation == countersignEvery }
+	first := func(r *transcript.Record) bool { return r.Kind == kindCountersign && r.Operation == protocol.CountersignEvery }
 	n := 0
 	for _, r := range tr.records(0) {
 		if first(&r) {
@@ -49,10 +51,10 @@ func TestRoundThatIsLeftOutIsFound(t *testing.T) {
 		}
 	}
 	if n != 9 {
-		t.Fatalf("a round of %d records after %d operations, want 9", n, countersignEvery)
+		t.Fatalf("a round of %d records after %d operations, want 9", n, protocol.CountersignEvery)
 	}
 	all, _ := tr.examined(source("forged", tr.deviate(0, drop(first))))
-	wantCheck(t, all[0].checks, checkCountersignatures, Failed, "begins in session 1 without the countersignatures that are due after operation 64")
+	wantCheck(t, all[0].checks, checkCountersignatures, Failed, "begins in session 1 without the countersignatures that are due after operation 1024")
 	late := insert(first, func(all []transcript.Record, at int) []transcript.Record {
 		r := all[at]
 		r.Kind = "batch"

@@ -52,8 +52,8 @@ func (l *league) rewrite(i int, change edit, signed bool) []byte {
 	return text
 }
 
-// proofAt is where the signature of a record stands.
-const proofAt = 88
+// signatureAt is where the signature of a record stands.
+const signatureAt = 56
 
 // resign makes a record's number on its link and its signature right.
 func (l *league) resign(r *transcript.Record, links *transcript.Links, self int, chain keys.Hash, signed bool) {
@@ -67,7 +67,7 @@ func (l *league) resign(r *transcript.Record, links *transcript.Links, self int,
 		var block [transcript.BlockSize]byte
 		r.Encode(&block)
 		contract := l.contract.Hash()
-		digest := keys.HashOf(transcript.DomainSeal, contract[:], chain[:], block[:proofAt])
+		digest := keys.HashOf(transcript.DomainSeal, contract[:], chain[:], block[:signatureAt])
 		copy(r.Proof[:], l.keys[self].Sign(transcript.DomainSeal, digest[:]))
 	case r.Type == transcript.TypeCountersigned && signed:
 		digest, _ := links.Agreed(r.Peer)

@@ -22,7 +22,8 @@ func FuzzExamine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, chained bool, edits []byte) {
 		text := bytes.Clone(texts[int(which)%len(texts)])
 		for ; len(edits) >= 4; edits = edits[4:] {
-			text[int(binary.BigEndian.Uint16(edits)&0x7f)%(len(text)/192)*192+int(edits[2])%192] = edits[3]
+			block := int(binary.BigEndian.Uint16(edits)&0x7f) % (len(text) / transcript.BlockSize)
+			text[block*transcript.BlockSize+int(edits[2])%transcript.BlockSize] = edits[3]
 		}
 		if len(edits) == 1 {
 			text = text[:len(text)*int(edits[0])/255]

@@ -145,15 +145,17 @@ func TestTranscriptCutInsideARecordPasses(t *testing.T) {
 	tr := newTraining(t, 4, 1, fdskl.Masked, protocol.Tree, trainings()["fixed"])
 	must(t, tr.train(-1, 0, nil))
 	text := tr.text(2)
-	for _, n := range []int{len(text) - 100, len(text) - 192, len(text) / 2 / 192 * 192, 192, 193} {
+	const size = transcript.BlockSize
+	half := len(text) / 2 / size
+	for _, n := range []int{len(text) - 100, len(text) - size, half * size, size, size + 1} {
 		all, cross := tr.examined(tr.source(0), source("p2", text[:n]))
 		wantPassed(t, checksOf(all, cross))
 		if !all[1].transcript.Cut {
 			t.Errorf("cut at %d: %+v", n, all[1].transcript)
 		}
 	}
-	all, _ := tr.examined(source("p2", text[:len(text)/2/192*192+5]))
-	wantCheck(t, all[0].checks, checkComplete, Passed, fmt.Sprintf("it ends inside record %d, as a killed process leaves it; everything before it verifies", len(text)/2/192-1))
+	all, _ := tr.examined(source("p2", text[:half*size+5]))
+	wantCheck(t, all[0].checks, checkComplete, Passed, fmt.Sprintf("it ends inside record %d, as a killed process leaves it; everything before it verifies", half-1))
 }
 
 func TestTranscriptThatCannotBeReadIsAnError(t *testing.T) {

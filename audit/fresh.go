@@ -27,10 +27,11 @@ type line [8]uint64
 // bloom is a set of hashes that may take one for another, but never forgets one.
 type bloom []line
 
-// newBloom makes a filter with about 16 bits for each of so many hashes, in at most maxFilter bytes.
+// newBloom makes a filter with at least 64 bits for each of so many hashes, in at most maxFilter bytes:
+// up to there it mistakes so few that most transcripts need no second reading.
 func newBloom(hashes int64) bloom {
 	lines := 1
-	for int64(lines)*32 < hashes && lines*64 < maxFilter {
+	for int64(lines)*8 < hashes && lines*64 < maxFilter {
 		lines *= 2
 	}
 	return make(bloom, lines)
@@ -40,7 +41,7 @@ func newBloom(hashes int64) bloom {
 func (b bloom) add(h keys.Hash) bool {
 	l := &b[binary.LittleEndian.Uint64(h[:8])&uint64(len(b)-1)]
 	seen := true
-	for i := 8; i < 24; i += 2 {
+	for i := 8; i < len(h); i += 2 {
 		bit := binary.LittleEndian.Uint16(h[i:]) & 511
 		seen = seen && l[bit/64]>>(bit%64)&1 == 1
 		l[bit/64] |= 1 << (bit % 64)

@@ -6,8 +6,9 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
-// countersignEvery is after how many operations the parties sign each other's links.
-const countersignEvery = 64
+// CountersignEvery is after how many operations the parties sign each other's links. Verifying a
+// signature takes as long as a hundred records; so many operations make it a tenth of an audit.
+const CountersignEvery = 1024
 
 // signatureSize is the length of an Ed25519 signature, in bytes.
 const signatureSize = 64

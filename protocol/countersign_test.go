@@ -77,11 +77,12 @@ func recorded(t *testing.T, q int) (*league, []*notebook) {
 	return l, books
 }
 
-// TestLinksAreCountersigned: every 64 operations and at the end, both ends of every link.
+// TestLinksAreCountersigned: every 1,024 operations and at the end, both ends of every link.
 func TestLinksAreCountersigned(t *testing.T) {
+	const sums = 2*protocol.CountersignEvery + 2
 	l, books := recorded(t, 3)
 	l.must(t, func(i int) error {
-		for range 130 { // the 64th operation of the session is the 63rd here
+		for range sums { // the first operation of the session is the exchange of keys
 			if err := l.sessions[i].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Tree, 3, 1), 20, 1).Reduction); err != nil {
 				return err
 			}
@@ -96,8 +97,8 @@ func TestLinksAreCountersigned(t *testing.T) {
 			t.Errorf("party %d recorded %d openings, want none", i, got)
 		}
 	}
-	if n := books[1].count(protocol.EventOpened, "angles"); n != 130*3 { // 160 bytes in chunks of 64
-		t.Errorf("the root recorded %d opened chunks, want 390", n)
+	if n := books[1].count(protocol.EventOpened, "angles"); n != sums*3 { // 160 bytes in chunks of 64
+		t.Errorf("the root recorded %d opened chunks, want %d", n, sums*3)
 	}
 	for _, e := range books[1].entries {
 		if e.Event == protocol.EventOpened && (e.Class != protocol.ClassOpening || e.Peer != 1 || e.Size != 160) {

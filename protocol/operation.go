@@ -59,7 +59,7 @@ func SessionOperations(job []Operation) []Operation {
 	all = append(all, job...)
 	return append(all,
 		control(kindDone, last+1, 1, 0),
-		control(kindCountersign, last+2, operations/countersignEvery+1, signatureSize),
+		control(kindCountersign, last+2, operations/CountersignEvery+1, signatureSize),
 		control(kindAbort, last+2, 1, maxReason))
 }
 

@@ -110,7 +110,7 @@ func (s *Session) Traffic(i int) (sent, received int64) {
 // next begins an operation: its number is the same at all parties. Now and then they countersign
 // first.
 func (s *Session) next(ctx context.Context) (uint64, error) {
-	if s.operation > 0 && s.operation%countersignEvery == 0 {
+	if s.operation > 0 && s.operation%CountersignEvery == 0 {
 		if err := s.countersign(ctx); err != nil {
 			return 0, err
 		}

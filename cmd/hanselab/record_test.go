@@ -42,7 +42,7 @@ func TestRecordComparesThreeWaysToTrain(t *testing.T) {
 		t.Errorf("without transcripts: %+v", nothing)
 	}
 	for _, w := range []recordWay{digests, full} {
-		if w.Frames%2 != 0 || w.TranscriptBytes < 192*w.Frames || w.HashedBytes < 3*90*32*2 || len(w.Ratios) != 2 || w.Ratio <= 0 {
+		if w.Frames%2 != 0 || w.TranscriptBytes < 160*w.Frames || w.HashedBytes < 3*90*32*2 || len(w.Ratios) != 2 || w.Ratio <= 0 {
 			t.Errorf("%s: %+v, want each frame at both its ends, a block for each, and all angles hashed", w.Record, w)
 		}
 	}

@@ -39,6 +39,20 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
+// BenchmarkRecordOpening measures what a chunk of a total costs its root where payloads are not kept.
+func BenchmarkRecordOpening(b *testing.B) {
+	l := newLeague(b, b.TempDir(), 2, "bench")
+	l.begin(1)
+	e := protocol.Entry{Event: protocol.EventOpened, Class: protocol.ClassOpening, Encoding: protocol.Turns16, Kind: "angles", Session: 1}
+	payload := make([]byte, 1<<20)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := l.logs[0].Record(e, payload); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkVerify measures an auditor: reading alone, and with the checks of a Verifier.
 func BenchmarkVerify(b *testing.B) {
 	const records = 100_000

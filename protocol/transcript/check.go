@@ -5,11 +5,20 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
 // check says what is wrong with a record by itself.
 func (r *Record) check() error {
+	if err := r.checkFields(); err != nil {
+		return err
+	}
+	return r.checkProof()
+}
+
+// checkFields says what is wrong with all but the hash of the payload and signatures.
+func (r *Record) checkFields() error {
 	if r.Session == 0 {
 		return errors.New("its session is 0, want 1 or more")
 	}
@@ -37,8 +46,22 @@ func (r *Record) checkPayload() error {
 	if r.Bytes > protocol.MaxFrame {
 		return fmt.Errorf("its payload has %d bytes, at most %d are allowed", r.Bytes, protocol.MaxFrame)
 	}
-	if !zero(r.Proof[32:]) {
+	return nil
+}
+
+// checkProof checks that there is a hash of a payload where there must be one, and only there.
+func (r *Record) checkProof() error {
+	if !r.Type.Payload() {
+		return nil
+	}
+	var none keys.Hash
+	switch sum, hashed := r.Sum(), r.Type.Frame() || r.Kept; {
+	case keys.Hash(r.Proof[len(none):]) != none:
 		return errors.New("it has bytes that are not zero behind the hash of its payload")
+	case hashed && sum == none:
+		return errors.New("it has zeros for the hash of its payload")
+	case !hashed && sum != none:
+		return errors.New("it has a hash of an opening that was not put into the store")
 	}
 	return nil
 }
@@ -50,6 +73,9 @@ func (r *Record) checkCountersigned() error {
 	}
 	if r.Bytes != ed25519.SignatureSize || r.Encoding != protocol.Bytes || r.Kept {
 		return fmt.Errorf("a countersignature of %d bytes in %s, want %d bytes that no store has", r.Bytes, r.Encoding, ed25519.SignatureSize)
+	}
+	if r.Kind != kindCountersign {
+		return fmt.Errorf("a countersignature of kind %q, want %q", clip(r.Kind), kindCountersign)
 	}
 	return nil
 }
@@ -67,7 +93,7 @@ func (r *Record) checkWords() error {
 
 // checkSeal checks a record of the party's own signature.
 func (r *Record) checkSeal() error {
-	if r.Kind != SealCheckpoint && r.Kind != SealDone && r.Kind != SealBroken {
+	if sealNumber(r.Kind) == 0 {
 		return fmt.Errorf("a seal says %q, want %q, %q or %q", clip(r.Kind), SealCheckpoint, SealDone, SealBroken)
 	}
 	return r.checkEmpty()
@@ -92,8 +118,8 @@ func (r *Record) checkEmpty() error {
 // checkKind refuses what no session accepts as the kind of a message.
 func checkKind(kind string) error {
 	ok := 1 <= len(kind) && len(kind) <= protocol.MaxKind
-	for _, r := range kind {
-		ok = ok && ('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == ' ')
+	for _, c := range []byte(kind) {
+		ok = ok && ('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == ' ')
 	}
 	if !ok {
 		return fmt.Errorf("its kind is %q, want 1 to %d characters of a-z, 0-9, \"-\" and space", clip(kind), protocol.MaxKind)

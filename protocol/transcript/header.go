@@ -9,7 +9,7 @@ import (
 )
 
 // BlockSize is the length of the header and of every record, in bytes.
-const BlockSize = 192
+const BlockSize = 160
 
 // Version is the version of the format that this package reads and writes.
 const Version = 1
@@ -19,9 +19,6 @@ const magic = "hanse-transcript"
 
 // domainHeader separates the hashes of headers from all others.
 const domainHeader = "hanse transcript v1"
-
-// proofAt is where the hash of the payload, or the signature, stands in a record.
-const proofAt = 88
 
 // hashAt is where the hash of a block stands; it covers all before it.
 const hashAt = BlockSize - len(keys.Hash{})
@@ -38,8 +35,8 @@ const hashAt = BlockSize - len(keys.Hash{})
 //	    20    4  index of the party in the contract
 //	    24   32  contract hash
 //	    56   32  party id
-//	    88   72  zero
-//	   160   32  HashOf("hanse transcript v1", bytes 0 to 159)
+//	    88   40  zero
+//	   128   32  HashOf("hanse transcript v1", bytes 0 to 127)
 type Header struct {
 	Self     int // index of the party in the contract
 	Contract keys.Hash

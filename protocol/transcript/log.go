@@ -25,7 +25,7 @@ type Config struct {
 	Now      func() time.Time // nil: time.Now
 }
 
-// Log appends to a transcript, one write of 192 bytes a record: what was recorded survives the death
+// Log appends to a transcript, one write of 160 bytes a record: what was recorded survives the death
 // of the process, and after Sync a power cut. It implements protocol.Recorder and is not safe for
 // concurrent use. After a write that failed every method returns the same error.
 type Log struct {
@@ -71,19 +71,31 @@ func (l *Log) Record(e protocol.Entry, payload []byte) error {
 	}
 	if r.Type == TypeCountersigned {
 		copy(r.Proof[:], payload)
-	} else {
-		sum := sha256.Sum256(payload)
-		copy(r.Proof[:], sum[:])
-	}
-	if l.keeping && r.Type.Payload() {
-		if r.Kept, err = l.keep(r.Sum(), payload); err != nil {
-			return err
-		}
+	} else if err := l.take(&r, payload); err != nil {
+		return err
 	}
 	if err := l.append(&r); err != nil {
 		return err
 	}
 	l.links.apply(&r)
+	return nil
+}
+
+// take hashes a payload and puts it into the store, where it is kept. Nobody could compare the hash of
+// an opening with anything but the payload in the store, so that it is zero without.
+func (l *Log) take(r *Record, payload []byte) (err error) {
+	if !l.keeping && !r.Type.Frame() {
+		return nil
+	}
+	sum := keys.Hash(sha256.Sum256(payload))
+	if l.keeping {
+		if r.Kept, err = l.keep(sum, payload); err != nil {
+			return err
+		}
+	}
+	if r.Kept || r.Type.Frame() {
+		copy(r.Proof[:], sum[:])
+	}
 	return nil
 }
 
@@ -96,7 +108,7 @@ func (l *Log) record(e *protocol.Entry, payload []byte) (Record, error) {
 		Type: Type(e.Event), Class: e.Class, Encoding: e.Encoding, Kind: e.Kind, Session: e.Session, Number: l.number,
 		Peer: e.Peer, Chunk: e.Chunk, Operation: e.Operation, Sequence: e.Sequence, Size: e.Size, Bytes: uint64(len(payload)),
 	}
-	err := r.check()
+	err := r.checkFields()
 	if err == nil && r.Type > TypeCountersigned {
 		err = fmt.Errorf("event %d is none of a session", uint8(e.Event))
 	}
@@ -143,15 +155,16 @@ func (l *Log) Seal(why string) error {
 		return l.failed
 	}
 	r := Record{Type: TypeSeal, Kind: why, Session: l.session, Peer: l.config.Self}
-	if err := r.check(); err != nil {
+	if err := r.checkFields(); err != nil {
 		return l.named(fmt.Errorf("record %d: %w", l.number, err))
 	}
 	return l.append(&r)
 }
 
-// sealDigest is what a seal signs: the chain before it, and all that the seal itself says.
+// sealDigest is what a seal signs: the chain before it, and all that the seal itself says. What stands
+// behind the signature is zero in every seal.
 func sealDigest(contract keys.Hash, chain keys.Hash, block *[BlockSize]byte) keys.Hash {
-	return keys.HashOf(DomainSeal, contract[:], chain[:], block[:proofAt])
+	return keys.HashOf(DomainSeal, contract[:], chain[:], block[:signatureAt])
 }
 
 // Sync makes everything recorded safe against a power cut.
@@ -194,7 +207,7 @@ func (l *Log) append(r *Record) error {
 	if r.Type == TypeSeal {
 		digest := sealDigest(l.config.Contract, l.chain(), block)
 		r.Proof = [ed25519.SignatureSize]byte(l.config.Key.Sign(DomainSeal, digest[:]))
-		copy(block[proofAt:], r.Proof[:])
+		copy(block[signatureAt:], r.Proof[:])
 	}
 	r.Hash = sha256.Sum256(l.buffer[:BlockSize]) // the hash of the block before stands before the block
 	copy(block[hashAt:], r.Hash[:])

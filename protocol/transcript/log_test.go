@@ -2,13 +2,16 @@ package transcript
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -156,7 +159,8 @@ func TestLogRefusesWhatCannotBe(t *testing.T) {
 		{func(e *protocol.Entry) { e.Event = protocol.EventOpened }, 0, `record 1, peer 1: a record "opened" names a peer, want the party itself, 0`},
 		{func(e *protocol.Entry) { e.Sequence = 1 }, 0, "record 1, peer 1: frame 1 was sent where frame 0 was next: one is missing, doubled or of another link"},
 		{func(e *protocol.Entry) { e.Event = protocol.EventCountersigned }, 63, "record 1, peer 1: a countersignature of 63 bytes in bytes, want 64 bytes that no store has"},
-		{func(e *protocol.Entry) { e.Event = protocol.EventCountersigned }, 64, `record 1, peer 1: a countersignature without just before it one frame "countersign" each way`},
+		{func(e *protocol.Entry) { e.Event = protocol.EventCountersigned }, 64, `record 1, peer 1: a countersignature of kind "x", want "countersign"`},
+		{func(e *protocol.Entry) { e.Event, e.Kind = protocol.EventCountersigned, kindCountersign }, 64, `record 1, peer 1: a countersignature without just before it one frame "countersign" each way`},
 		{func(*protocol.Entry) {}, protocol.MaxFrame + 1, "record 1, peer 1: its payload has 4198401 bytes, at most 4198400 are allowed"},
 	} {
 		e := good
@@ -166,6 +170,34 @@ func TestLogRefusesWhatCannotBe(t *testing.T) {
 	l.must(log.Record(good, nil)) // none of these made it unusable
 	if s, err := verify(l.text(0), l.ids); err != nil || s.Records != 2 {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// The hash of an opening is taken for the store that keeps it, and is zero where none does.
+func TestAnOpeningIsHashedForTheStoreOnly(t *testing.T) {
+	l := newLeague(t, t.TempDir(), 2, "openings")
+	l.stores[0] = mustOpenStore(t, filepath.Join(l.dir, "payloads"), 10)
+	l.begin(1)
+	l.open(0, "angles", []byte("a total"))
+	l.open(0, "angles", nil)
+	l.open(0, "angles", []byte("no room")) // payloads are no longer kept, and the opening itself
+	l.open(0, "angles", []byte("a total"))
+	l.open(1, "angles", []byte("a total"))
+	l.seal(SealDone)
+	var sums []keys.Hash
+	for i := range l.logs {
+		for _, b := range blocks(l.text(i))[1:] {
+			var r Record
+			l.must(r.Decode((*[BlockSize]byte)(b)))
+			if r.Type == TypeOpened {
+				sums = append(sums, r.Sum())
+			}
+		}
+		_, err := verify(l.text(i), l.ids)
+		l.must(err)
+	}
+	if want := []keys.Hash{sha256.Sum256([]byte("a total")), sha256.Sum256(nil), {}, {}, {}}; !slices.Equal(sums, want) {
+		t.Errorf("hashes of openings: %v, want %v", sums, want)
 	}
 }
 

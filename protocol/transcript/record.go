@@ -36,6 +36,9 @@ func (t Type) String() string {
 // Frame reports whether the record is of a frame on a link.
 func (t Type) Frame() bool { return t == TypeSent || t == TypeReceived }
 
+// signed reports whether the record is of a signature and not of a payload.
+func (t Type) signed() bool { return t == TypeCountersigned || t == TypeSeal }
+
 // Payload reports whether the record is of a payload, which a store can have.
 func (t Type) Payload() bool { return t.Frame() || t == TypeOpened }
 
@@ -46,6 +49,35 @@ const (
 	SealBroken     = "broken"     // the session has ended before its end
 )
 
+// sealReason returns the reason of a seal by its number in transcripts, which never changes.
+func sealReason(number uint32) (why string, ok bool) {
+	reasons := [...]string{1: SealCheckpoint, 2: SealDone, 3: SealBroken}
+	if number == 0 || number >= uint32(len(reasons)) {
+		return "", false
+	}
+	return reasons[number], true
+}
+
+// sealNumber returns the number of a reason, 0 when there is no such reason.
+func sealNumber(why string) uint32 {
+	for n := uint32(1); ; n++ {
+		switch reason, ok := sealReason(n); {
+		case !ok:
+			return 0
+		case reason == why:
+			return n
+		}
+	}
+}
+
+// Where the parts of a record stand that signatures and payloads have in one place.
+const (
+	signatureAt = 56
+	kindAt      = 64
+	sumAt       = 88
+	keptAt      = 120
+)
+
 // Record is one record of a transcript.
 //
 // Evolution: see Header. Numbers are big endian.
@@ -54,26 +86,27 @@ const (
 //	     0    1  type
 //	     1    1  class
 //	     2    1  encoding
-//	     3    1  length of the kind
+//	     3    1  length of the kind; 0 in types 4 and 6
 //	     4    4  session
 //	     8    8  number of the record, from 0
 //	    16    8  time, Unix nanoseconds, never less than in the record before
 //	    24    4  peer
-//	    28    4  chunk
+//	    28    4  chunk; in type 6 the reason: 1 checkpoint, 2 done, 3 broken
 //	    32    8  operation
 //	    40    8  sequence
 //	    48    8  size of the operation's whole vector
-//	    56    8  bytes of the payload
-//	    64   24  kind, then zeros
-//	    88   64  SHA-256 of the payload and 32 zeros, or a signature
-//	   152    1  1 when the payload was put into the store
-//	   153    7  zero
-//	   160   32  SHA-256(hash of the block before || bytes 0 to 159)
+//	    56   64  in types 4 and 6 the signature; in all others:
+//	    56    8    bytes of the payload
+//	    64   24    kind, then zeros
+//	    88   32    SHA-256 of the payload; zeros in an opening that is not in the store
+//	   120    1  1 when the payload was put into the store
+//	   121    7  zero
+//	   128   32  SHA-256(hash of the block before || bytes 0 to 127)
 type Record struct {
 	Type      Type
 	Class     protocol.Class    // 0 from TypeSession on
 	Encoding  protocol.Encoding // protocol.Bytes from TypeCountersigned on
-	Kind      string            // empty in TypeSession and TypeUnkept
+	Kind      string            // "countersign" in TypeCountersigned, a reason in TypeSeal, empty in TypeSession and TypeUnkept
 	Session   uint32            // from 1
 	Number    uint64
 	Time      int64 // Unix nanoseconds
@@ -82,14 +115,15 @@ type Record struct {
 	Operation uint64
 	Sequence  uint64
 	Size      uint64
-	Bytes     uint64
+	Bytes     uint64                      // of the payload; 64 in TypeCountersigned, 0 from TypeSession on
 	Proof     [ed25519.SignatureSize]byte // see Sum and Signature
 	Kept      bool
 	Hash      keys.Hash // of the chain up to and with this record
 }
 
-// Sum returns the SHA-256 of the payload of a frame or an opening.
-func (r *Record) Sum() keys.Hash { return keys.Hash(r.Proof[:32]) }
+// Sum returns the SHA-256 of the payload of a frame or an opening. That of an opening that is not
+// kept is zero.
+func (r *Record) Sum() keys.Hash { return keys.Hash(r.Proof[:len(keys.Hash{})]) }
 
 // Signature returns the signature of a seal or a countersignature. It shares memory with the record.
 func (r *Record) Signature() []byte { return r.Proof[:] }
@@ -97,7 +131,7 @@ func (r *Record) Signature() []byte { return r.Proof[:] }
 // Encode writes the record, its Hash included, into a block. The record must be one that Decode
 // could have given.
 func (r *Record) Encode(block *[BlockSize]byte) {
-	*block = [BlockSize]byte{byte(r.Type), byte(r.Class), byte(r.Encoding), byte(len(r.Kind))}
+	*block = [BlockSize]byte{byte(r.Type), byte(r.Class), byte(r.Encoding)}
 	binary.BigEndian.PutUint32(block[4:], r.Session)
 	binary.BigEndian.PutUint64(block[8:], r.Number)
 	binary.BigEndian.PutUint64(block[16:], uint64(r.Time))
@@ -106,11 +140,19 @@ func (r *Record) Encode(block *[BlockSize]byte) {
 	binary.BigEndian.PutUint64(block[32:], r.Operation)
 	binary.BigEndian.PutUint64(block[40:], r.Sequence)
 	binary.BigEndian.PutUint64(block[48:], r.Size)
-	binary.BigEndian.PutUint64(block[56:], r.Bytes)
-	copy(block[64:proofAt], r.Kind)
-	copy(block[proofAt:152], r.Proof[:])
+	if r.Type.signed() {
+		copy(block[signatureAt:keptAt], r.Proof[:])
+	} else {
+		block[3] = byte(len(r.Kind))
+		binary.BigEndian.PutUint64(block[56:], r.Bytes)
+		copy(block[kindAt:sumAt], r.Kind)
+		copy(block[sumAt:keptAt], r.Proof[:])
+	}
+	if r.Type == TypeSeal {
+		binary.BigEndian.PutUint32(block[28:], sealNumber(r.Kind))
+	}
 	if r.Kept {
-		block[152] = 1
+		block[keptAt] = 1
 	}
 	copy(block[hashAt:], r.Hash[:])
 }
@@ -121,16 +163,14 @@ func (r *Record) Decode(block *[BlockSize]byte) error { return r.decode(block, n
 
 // decode is Decode with the kinds read so far, so that a kind that came before costs no memory.
 func (r *Record) decode(block *[BlockSize]byte, known kinds) error {
-	peer, n := binary.BigEndian.Uint32(block[24:]), int(block[3])
+	peer := binary.BigEndian.Uint32(block[24:])
 	switch {
-	case n > protocol.MaxKind:
-		return fmt.Errorf("its kind has %d bytes, at most %d are allowed", n, protocol.MaxKind)
 	case peer >= keys.MaxMembers:
 		return fmt.Errorf("it names peer %d, want less than %d", peer, keys.MaxMembers)
-	case block[152] > 1:
-		return fmt.Errorf("its mark of a kept payload is %d, want 0 or 1", block[152])
-	case !zero(block[64+n:proofAt]) || !zero(block[153:hashAt]):
-		return errors.New("it has bytes that are not zero where version 1 has none")
+	case block[keptAt] > 1:
+		return fmt.Errorf("its mark of a kept payload is %d, want 0 or 1", block[keptAt])
+	case !zero(block[keptAt+1 : hashAt]):
+		return errNotZero
 	}
 	r.Type, r.Class, r.Encoding = Type(block[0]), protocol.Class(block[1]), protocol.Encoding(block[2])
 	r.Session = binary.BigEndian.Uint32(block[4:])
@@ -140,12 +180,57 @@ func (r *Record) decode(block *[BlockSize]byte, known kinds) error {
 	r.Operation = binary.BigEndian.Uint64(block[32:])
 	r.Sequence = binary.BigEndian.Uint64(block[40:])
 	r.Size = binary.BigEndian.Uint64(block[48:])
-	r.Bytes = binary.BigEndian.Uint64(block[56:])
-	r.Kind = known.text(block[64 : 64+n])
-	r.Proof = [ed25519.SignatureSize]byte(block[proofAt:152])
-	r.Kept, r.Hash = block[152] == 1, keys.Hash(block[hashAt:])
+	r.Kept, r.Hash = block[keptAt] == 1, keys.Hash(block[hashAt:])
+	var err error
+	if r.Type.signed() {
+		err = r.decodeSigned(block)
+	} else {
+		err = r.decodePayload(block, known)
+	}
+	if err != nil {
+		return err
+	}
 	return r.check()
 }
+
+// decodePayload reads what records have that bear no signature.
+func (r *Record) decodePayload(block *[BlockSize]byte, known kinds) error {
+	n := int(block[3])
+	if n > protocol.MaxKind {
+		return fmt.Errorf("its kind has %d bytes, at most %d are allowed", n, protocol.MaxKind)
+	}
+	if !zero(block[kindAt+n : sumAt]) {
+		return errNotZero
+	}
+	if text := block[kindAt : kindAt+n]; r.Kind != string(text) { // most have the kind of the record before
+		r.Kind = known.text(text)
+	}
+	r.Bytes = binary.BigEndian.Uint64(block[56:])
+	r.Proof = [ed25519.SignatureSize]byte{}
+	copy(r.Proof[:], block[sumAt:keptAt])
+	return nil
+}
+
+// decodeSigned reads what a signature has, and fills in what is the same for all.
+func (r *Record) decodeSigned(block *[BlockSize]byte) error {
+	if block[3] != 0 {
+		return errNotZero
+	}
+	r.Proof = [ed25519.SignatureSize]byte(block[signatureAt:keptAt])
+	r.Kind, r.Bytes = kindCountersign, ed25519.SignatureSize
+	if r.Type == TypeCountersigned {
+		return nil
+	}
+	why, ok := sealReason(r.Chunk)
+	if !ok {
+		return fmt.Errorf("the reason of a seal is %d, want 1 to 3", r.Chunk)
+	}
+	r.Kind, r.Chunk, r.Bytes = why, 0, 0
+	return nil
+}
+
+// errNotZero refuses a second way to write the same record.
+var errNotZero = errors.New("it has bytes that are not zero where version 1 has none")
 
 // maxKinds is how many kinds a reader remembers: contracts have some dozens.
 const maxKinds = 256

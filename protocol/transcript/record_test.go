@@ -10,7 +10,7 @@ import (
 // Every fault of a record has its message; the records are good ones with some bytes written over.
 func TestDecodeRefusesWhatNoLogWrites(t *testing.T) {
 	all := blocks(smallLeague(t, "records").text(0))
-	begins, frame, signature, seal := all[1], all[6], all[12], all[14]
+	begins, frame, opening, signature, seal := all[1], all[6], all[7], all[12], all[14]
 	for _, c := range []struct {
 		block []byte
 		at    int
@@ -32,23 +32,33 @@ func TestDecodeRefusesWhatNoLogWrites(t *testing.T) {
 		{frame, 56, "\x00\x00\x00\x00\x00\x40\x10\x01", "its payload has 4198401 bytes, at most 4198400 are allowed"},
 		{frame, 64, "A", `its kind is "Angles", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{frame, 87, "x", "it has bytes that are not zero where version 1 has none"},
-		{frame, 120, "x", "it has bytes that are not zero behind the hash of its payload"},
-		{frame, 151, "x", "it has bytes that are not zero behind the hash of its payload"},
-		{frame, 152, "\x02", "its mark of a kept payload is 2, want 0 or 1"},
-		{frame, 153, "x", "it has bytes that are not zero where version 1 has none"},
-		{frame, 159, "x", "it has bytes that are not zero where version 1 has none"},
+		{frame, 88, string(make([]byte, 32)), "it has zeros for the hash of its payload"},
+		{frame, 120, "\x02", "its mark of a kept payload is 2, want 0 or 1"},
+		{frame, 121, "x", "it has bytes that are not zero where version 1 has none"},
+		{frame, 127, "x", "it has bytes that are not zero where version 1 has none"},
+		{opening, 88, "x", "it has a hash of an opening that was not put into the store"},
+		{opening, 119, "x", "it has a hash of an opening that was not put into the store"},
+		{opening, 120, "\x01", "it has zeros for the hash of its payload"},
 		{signature, 1, "\x00", "its class is 0, want 1 to 4"},
 		{signature, 2, "\x01", "a countersignature of 64 bytes in turns16, want 64 bytes that no store has"},
-		{signature, 63, "\x41", "a countersignature of 65 bytes in bytes, want 64 bytes that no store has"},
-		{signature, 152, "\x01", "a countersignature of 64 bytes in bytes, want 64 bytes that no store has"},
+		{signature, 3, "\x0b", "it has bytes that are not zero where version 1 has none"},
+		{signature, 120, "\x01", "a countersignature of 64 bytes in bytes, want 64 bytes that no store has"},
+		{signature, 121, "\x01", "it has bytes that are not zero where version 1 has none"},
 		{begins, 1, "\x01", `a record "session begins" has fields of a frame, want zeros`},
 		{begins, 35, "x", `a record "session begins" has fields of a frame, want zeros`},
-		{begins, 152, "\x01", `a record "session begins" has fields of a frame, want zeros`},
+		{begins, 120, "\x01", `a record "session begins" has fields of a frame, want zeros`},
+		{begins, 3, "\x01", `a record "session begins" has a kind, a hash or a signature, want none`},
+		{begins, 63, "\x01", `a record "session begins" has fields of a frame, want zeros`},
 		{begins, 90, "x", `a record "session begins" has a kind, a hash or a signature, want none`},
 		{seal, 40, "x", `a record "seal" has fields of a frame, want zeros`},
 		{seal, 2, "x", `a record "seal" has fields of a frame, want zeros`},
-		{seal, 64, "z", `a seal says "zheckpoint", want "checkpoint", "done" or "broken"`},
-		{seal, 0, "\x07", `a record "payloads no longer kept" has a kind, a hash or a signature, want none`},
+		{seal, 3, "\x04", "it has bytes that are not zero where version 1 has none"},
+		{seal, 28, "\x00\x00\x00\x00", "the reason of a seal is 0, want 1 to 3"},
+		{seal, 28, "\x00\x00\x00\x04", "the reason of a seal is 4, want 1 to 3"},
+		{seal, 28, "\xff\x00\x00\x01", "the reason of a seal is 4278190081, want 1 to 3"},
+		{seal, 120, "\x01", `a record "seal" has fields of a frame, want zeros`},
+		{seal, 127, "\x01", "it has bytes that are not zero where version 1 has none"},
+		{append(bytes.Clone(begins[:56]), seal[56:]...), 0, "\x07", "it has bytes that are not zero where version 1 has none"},
 	} {
 		block := [BlockSize]byte(c.block)
 		copy(block[c.at:], c.bytes)

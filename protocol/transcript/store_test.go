@@ -221,7 +221,7 @@ func TestALogGoesOnWithoutPayloadsWhenTheStoreIsFull(t *testing.T) {
 	send("123")
 	var got strings.Builder
 	for _, b := range blocks(l.text(0))[1:] {
-		fmt.Fprintf(&got, "%d%d ", b[0], b[152])
+		fmt.Fprintf(&got, "%d%d ", b[0], b[keptAt])
 	}
 	if want := "50 11 11 70 10 10 30 50 70 10 50 11 "; got.String() != want {
 		t.Errorf("types and marks are %s, want %s", got.String(), want)

@@ -26,7 +26,7 @@ func rechained(blocks [][]byte, contract keys.Hash, key *keys.PrivateKey) []byte
 		copy(b[8:16], big64(uint64(at/BlockSize-1)))
 		if Type(b[0]) == TypeSeal && key != nil {
 			digest := sealDigest(contract, chain, (*[BlockSize]byte)(b))
-			copy(b[88:152], key.Sign(DomainSeal, digest[:]))
+			copy(b[signatureAt:keptAt], key.Sign(DomainSeal, digest[:]))
 		}
 		chain = sha256.Sum256(text[at-len(chain) : at+hashAt])
 		copy(b[hashAt:], chain[:])
@@ -95,7 +95,7 @@ func TestEveryChangeOfACountersignedFrameIsFoundWithTheSealsRepaired(t *testing.
 	text := l.text(0)
 	for _, record := range []int{1, 3, 5} { // sent, received, masked
 		for at := range hashAt {
-			if 8 <= at && at < 24 || at == 152 { // number, time, kept
+			if 8 <= at && at < 24 || at == keptAt { // number, time, kept
 				continue
 			}
 			changed := blocks(text)
@@ -207,22 +207,22 @@ func TestEveryAttackHasItsMessage(t *testing.T) {
 		"another job's countersignature":          {func(b [][]byte) { b[12] = blocks(foreign)[12] }, keyNumber(0), true, "record 11, peer 1: " + link(1)},
 		"a peer swapped":                          {func(b [][]byte) { b[6][27] = 2 }, keyNumber(0), true, "record 9, peer 1: frame 2 was received where frame 1 was next: one is missing, doubled or of another link"},
 		"two peers swapped":                       {func(b [][]byte) { b[4][27], b[5][27] = 2, 1 }, keyNumber(0), true, "record 11, peer 1: " + link(1)},
-		"a payload changed":                       {func(b [][]byte) { b[6][88] ^= 1 }, keyNumber(0), true, "record 11, peer 1: " + link(1)},
-		"a payload changed, seals as they were":   {func(b [][]byte) { b[7][88] ^= 1 }, nil, true, "record 13, peer 0: " + seal},
-		"a countersignature changed":              {func(b [][]byte) { b[13][88] ^= 1 }, keyNumber(0), true, "record 12, peer 2: " + link(2)},
-		"a countersignature of the wrong peer":    {func(b [][]byte) { copy(b[12][88:152], b[13][88:152]) }, keyNumber(0), true, "record 11, peer 1: " + link(1)},
-		"the first countersignature again":        {func(b [][]byte) { copy(b[20][88:152], b[12][88:152]) }, keyNumber(0), true, "record 19, peer 1: " + link(1)},
+		"a payload changed":                       {func(b [][]byte) { b[6][sumAt] ^= 1 }, keyNumber(0), true, "record 11, peer 1: " + link(1)},
+		"a payload changed, seals as they were":   {func(b [][]byte) { b[10][sumAt] ^= 1 }, nil, true, "record 13, peer 0: " + seal},
+		"a countersignature changed":              {func(b [][]byte) { b[13][signatureAt] ^= 1 }, keyNumber(0), true, "record 12, peer 2: " + link(2)},
+		"a countersignature of the wrong peer":    {func(b [][]byte) { copy(b[12][signatureAt:keptAt], b[13][signatureAt:keptAt]) }, keyNumber(0), true, "record 11, peer 1: " + link(1)},
+		"the first countersignature again":        {func(b [][]byte) { copy(b[20][signatureAt:keptAt], b[12][signatureAt:keptAt]) }, keyNumber(0), true, "record 19, peer 1: " + link(1)},
 		"a countersignature without a frame":      {func(b [][]byte) { b[7] = bytes.Clone(b[12]) }, keyNumber(0), true, "record 6, peer 1: a countersignature without just before it one frame \"countersign\" each way"},
 		"a countersignature after one frame":      {func(b [][]byte) { b[10], b[12] = bytes.Clone(b[12]), b[10] }, keyNumber(0), true, "record 9, peer 1: a countersignature without just before it one frame \"countersign\" each way"},
-		"a seal that says it is done":             {func(b [][]byte) { copy(b[22][64:70], "done\x00\x00"); b[22][3] = 4 }, nil, true, "record 21, peer 0: " + seal},
-		"a seal of the peer":                      {func(b [][]byte) { copy(b[14][88:152], blocks(peers)[14][88:152]) }, nil, true, "record 13, peer 0: " + seal},
+		"a seal that says it is done":             {func(b [][]byte) { b[22][31] = 2 }, nil, true, "record 21, peer 0: " + seal},
+		"a seal of the peer":                      {func(b [][]byte) { copy(b[14][signatureAt:keptAt], blocks(peers)[14][signatureAt:keptAt]) }, nil, true, "record 13, peer 0: " + seal},
 		"a session again":                         {func(b [][]byte) { b[23][7] = 1 }, keyNumber(0), true, "record 22, peer 0: session 1 begins after session 1, want a higher number"},
 		"a frame of another session":              {func(b [][]byte) { b[24][7] = 1 }, keyNumber(0), true, "record 23, peer 1: it is of session 1, but session 2 is under way"},
 		"a frame before the first session":        {func(b [][]byte) { b[1] = bytes.Clone(b[2]) }, keyNumber(0), true, "record 0, peer 1: no session has begun"},
 		"a frame to oneself":                      {func(b [][]byte) { b[2][27] = 0 }, keyNumber(0), true, "record 1, peer 0: there is no such peer among 3 parties of which this is party 0"},
 		"a frame to nobody":                       {func(b [][]byte) { b[2][27] = 3 }, keyNumber(0), true, "record 1, peer 3: there is no such peer among 3 parties of which this is party 0"},
 		"an opening of a peer":                    {func(b [][]byte) { b[7][27] = 1 }, keyNumber(0), true, `record 6, peer 1: a record "opened" names a peer, want the party itself, 0`},
-		"a payload kept after none was":           {func(b [][]byte) { unkept(b[3]); b[4][152] = 1 }, keyNumber(0), true, "record 3, peer 1: its payload was kept, after a record that payloads are no longer kept in this session"},
+		"a payload kept after none was":           {func(b [][]byte) { unkept(b[3]); b[4][keptAt] = 1 }, keyNumber(0), true, "record 3, peer 1: its payload was kept, after a record that payloads are no longer kept in this session"},
 		"payloads no longer kept, said twice":     {func(b [][]byte) { unkept(b[3]); unkept(b[4]) }, keyNumber(0), true, "record 3, peer 0: payloads are no longer kept, for the second time in this session"},
 		"a type that there is not":                {func(b [][]byte) { b[3][0] = 8 }, keyNumber(0), true, "record 2: its type is 8, want 1 to 7"},
 		"a time before the time":                  {func(b [][]byte) { copy(b[3][16:24], big64(5)) }, keyNumber(0), true, "record 2: its time is 498660h0m0.003999995s before that of the record before it"},
