@@ -11,15 +11,18 @@ import (
 // Run audits the transcripts of one job. An error says that something could not be read, or that the
 // inputs do not go together; whatever is wrong with a transcript is in the report.
 func Run(ctx context.Context, in *Input) (*Report, error) {
-	if len(in.Sources) == 0 {
+	switch {
+	case in.Contract == nil:
+		return nil, errors.New("audit: no contract was given")
+	case len(in.Sources) == 0:
 		return nil, errors.New("audit: no transcript was given")
 	}
 	a := &auditor{in: *in, report: &Report{Job: describe(in.Contract)}}
 	if a.in.Columns == nil {
 		a.in.Columns = make([]*Columns, len(in.Contract.Parties))
 	}
-	if len(a.in.Columns) != len(in.Contract.Parties) {
-		return nil, fmt.Errorf("audit: columns of %d parties, the contract has %d", len(a.in.Columns), len(in.Contract.Parties))
+	if err := checkColumns(&a.in); err != nil {
+		return nil, err
 	}
 	a.checkCharter()
 	if err := a.examine(ctx); err != nil {
@@ -109,51 +112,57 @@ func (a *auditor) attack(ctx context.Context) error {
 			continue
 		}
 		done[e.self] = true
-		attacks, err := attacksOn(ctx, &a.in, e)
-		if err != nil {
+		if err := a.attackOn(ctx, e); err != nil {
 			return err
 		}
-		a.report.Attacks = append(a.report.Attacks, attacks...)
 	}
 	a.report.Attacks = append(a.report.Attacks, membership(a.in.Contract))
 	return nil
 }
 
-// attacksOn runs all attacks on one party's transcript.
-func attacksOn(ctx context.Context, in *Input, e *examination) ([]Attack, error) {
-	f, err := follow(ctx, in, e.source, e.self)
+// attackOn runs all attacks on one party's transcript.
+func (a *auditor) attackOn(ctx context.Context, e *examination) error {
+	f, err := follow(ctx, &a.in, e.source, e.self)
 	if err != nil {
-		return nil, fmt.Errorf("transcript %s: %w", e.source.Path, err)
+		return fmt.Errorf("transcript %s: %w", e.source.Path, err)
 	}
-	if f.kept == 0 {
-		return []Attack{{Name: "difference", Party: f.name(), View: "all views", Verdict: Skipped, Detail: "not tried, nor any other: " + errNotKept.Error()}}, nil
+	if f.kept+f.lost == 0 {
+		reason := errNotKept.Error()
+		if e.transcript.Kept {
+			reason = "the payloads that the transcript says were kept are not beside it"
+		}
+		a.report.Attacks = append(a.report.Attacks, notTried(f.name(), reason))
+		return nil
 	}
 	list, err := f.attacks(ctx)
+	if err != nil {
+		return err
+	}
 	if reason := f.unfollowed(); reason != "" {
 		list = append(list, Attack{Name: "difference", Party: f.name(), View: "angles", Verdict: Skipped, Detail: "not tried on all that was seen: " + reason})
 	}
-	return list, err
+	a.report.Attacks = append(a.report.Attacks, list...)
+	a.report.Checks = append(a.report.Checks, f.payloads())
+	if f.compared {
+		a.report.Checks = append(a.report.Checks, f.tables())
+	}
+	return nil
 }
 
-// unfollowed says why some of what the party saw was not attacked; nothing when all was.
-func (f *follower) unfollowed() string {
-	switch {
-	case f.strange != nil:
-		return f.strange.Error()
-	case f.broken != nil:
-		return f.broken.Error()
-	case f.missed > 0:
-		return fmt.Sprintf("%d payloads were not kept, because the node's limit was reached", f.missed)
-	}
-	return ""
+// notTried is what stands in place of all attacks on a party's transcript.
+func notTried(party, reason string) Attack {
+	return Attack{Name: "difference", Party: party, View: "all views", Verdict: Skipped, Detail: "not tried, nor any other: " + reason}
 }
 
 // attacks runs all attacks on what a party saw.
 func (f *follower) attacks(ctx context.Context) ([]Attack, error) {
 	var list []Attack
 	try := func(a Attack, err error) error {
+		if err != nil && ctx.Err() == nil {
+			a.Verdict, a.Detail = Skipped, "not tried: "+err.Error()
+		}
 		list = append(list, a)
-		return err
+		return ctx.Err()
 	}
 	for _, s := range []*sight{f.active, f.parent} {
 		if len(s.system) == 0 {

@@ -24,7 +24,7 @@ func (f *follower) difference(ctx context.Context, s *sight) (Attack, error) {
 	if err != nil {
 		return a, err
 	}
-	r, err := attack.Difference(ctx, p.System, attack.Options{Workers: f.in.Workers, MaxRows: f.in.Rows, Truth: p.truth})
+	p, r, err := f.strike(ctx, p)
 	if err != nil {
 		return a, err
 	}
@@ -38,18 +38,57 @@ func (f *follower) difference(ctx context.Context, s *sight) (Attack, error) {
 	return a, f.judge(ctx, &a, p, r)
 }
 
+// strike solves a view, and where that gains nothing what each child sent by itself: a vector without
+// masks must not hide among others'.
+func (f *follower) strike(ctx context.Context, p *problem) (*problem, *attack.Recovery, error) {
+	r, err := f.solve(ctx, p)
+	if err != nil || gained(r) {
+		return p, r, err
+	}
+	for _, child := range p.sight.children() {
+		one, err := f.problem(p.sight.only(child))
+		if err != nil {
+			continue // too little of it was seen
+		}
+		s, err := f.solve(ctx, one)
+		if err != nil || gained(s) {
+			return one, s, err
+		}
+	}
+	return p, r, nil
+}
+
+// solve runs the attack.
+func (f *follower) solve(ctx context.Context, p *problem) (*attack.Recovery, error) {
+	return attack.Difference(ctx, p.System, f.options(p))
+}
+
+// mostEquations is how many equations an attack uses, those that wrap least.
+const mostEquations = 4096
+
+// options says how hard to attack.
+func (f *follower) options(p *problem) attack.Options {
+	return attack.Options{Workers: f.in.Workers, MaxRows: f.in.Rows, MaxEquations: mostEquations, Truth: p.truth}
+}
+
+// gained reports whether an attack found anything.
+func gained(r *attack.Recovery) bool {
+	return r.Solved > gainShare || r.RecoveredShare > r.ControlShare+gainShare
+}
+
 // judge says what the result means, and where nothing was found shows that the attack would have.
 func (f *follower) judge(ctx context.Context, a *Attack, p *problem, r *attack.Recovery) error {
-	if r.Solved > gainShare || r.RecoveredShare > r.ControlShare+gainShare {
-		a.Verdict = f.blame("angles", a.Party)
-		a.Detail = fmt.Sprintf("%s, as %s, rebuilt the rows of %s up to one common shift: %.1f %% of %d rows, every column within 1 %% of its range, error %.1g of the range (a guess has %.2g)",
-			a.Party, a.View, p.whose(f.in), 100*r.RecoveredShare, r.Rows, r.RMS, r.ControlRMS)
+	if gained(r) {
+		a.Verdict = f.blame(p.sight)
+		a.Detail = fmt.Sprintf("%s, as %s, rebuilt %.1f %% of %d rows of %s, with an error of %.1g of the columns' ranges where a guess has %.2g",
+			a.Party, a.View, 100*r.RecoveredShare, r.Rows, p.whose(f.in), r.RMS, r.ControlRMS)
+		a.Detail += "; a row counts when every column is within 1 % of its range, up to a shift that is the same for all rows"
 		if minmax(f.params) {
-			a.Detail += "; as every column runs from 0 to 1, the shift follows too"
+			a.Detail += " and follows from every column running from 0 to 1"
 		}
 		return nil
 	}
-	control, err := attack.Difference(ctx, p.unmasked(), attack.Options{Workers: f.in.Workers, MaxRows: f.in.Rows, Truth: p.truth})
+	control, err := attack.Difference(ctx, p.unmasked(), f.options(p))
 	if err != nil {
 		return err
 	}
@@ -64,15 +103,16 @@ func (f *follower) judge(ctx context.Context, a *Attack, p *problem, r *attack.R
 	return nil
 }
 
-// blame returns Declared when the contract says that the party learns values of the kind, and Leak
-// when it does not or the job is published, whose contract cannot excuse it.
-func (f *follower) blame(kind, party string) Verdict {
+// blame returns Declared when the contract says that the party learns the totals that the view shows,
+// and Leak when it does not: no contract opens the parts of a total to who adds them, and a published
+// job's excuses nothing.
+func (f *follower) blame(s *sight) Verdict {
 	c := f.in.Contract
-	if c.Job.Privacy == published {
+	if c.Job.Privacy == published || s.view != viewActive {
 		return Leak
 	}
 	for _, o := range c.Openings {
-		if o.To == party && o.Kind == kind {
+		if o.To == f.name() && o.Kind == learnedAngles {
 			return Declared
 		}
 	}

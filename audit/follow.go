@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/BurntSushi/toml"
@@ -20,14 +18,11 @@ import (
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
-// defaultRows is how many rows an attack works on unless told otherwise.
-const defaultRows = 4096
-
-// mostRows is how many rows a job may have for its angles to be followed.
+// mostRows is how many rows a job may have for its angles to be followed, over all active parties.
 const mostRows = 1 << 26
 
-// errNotKept says that a transcript has digests only.
-var errNotKept = errors.New("payloads were not kept: run the job with record = \"full\" to try this attack")
+// mostCells is how many values of a view are kept, for all that send them together.
+const mostCells = 1 << 26
 
 // follower reads one transcript with its payloads and follows the job's operations as its party could,
 // so that every recorded word is known to be the angle of a row and a feature.
@@ -43,31 +38,33 @@ type follower struct {
 	angles    *fdskl.AngleSum
 	strange   error // why angles of this job cannot be followed at all
 	broken    error // why those of this session cannot be followed any more
+	blind     error // why angles of any session could not be followed
 	kept      int   // payloads that were there
 	missed    int   // payloads that were not kept
+	lost      int   // payloads that were kept and cannot be had
+	firstLost error
+	compared  bool   // the columns given were compared with what was seen
+	unfit     string // why they are not those that were summed
 
 	active *sight
 	parent *sight
 	words  *wordTests
-	timing []timing
-}
-
-// timing is when a sum over some rows began.
-type timing struct {
-	rows [2]int // first and last
-	time int64  // Unix nanoseconds
+	clock  *clock
 }
 
 // follow reads a transcript to its end, or to where it is cut off.
 func follow(ctx context.Context, in *Input, s *Source, party int) (*follower, error) {
 	rows := sampleRows(in.Contract.Parties[0].Rows, in.Rows)
 	f := &follower{
-		in: in, source: s, party: party, words: newWordTests(),
+		in: in, source: s, party: party, words: newWordTests(), clock: newClock(len(rows)),
 		active: newSight(party, viewActive, rows), parent: newSight(party, viewParent, rows),
 	}
+	for _, s := range []*sight{f.active, f.parent} {
+		s.most = max(1, mostCells/max(1, len(rows)*len(in.Contract.Parties)))
+	}
 	f.params, f.strange = TrainingParams(in.Contract)
-	if n := in.Contract.Parties[0].Rows; n > mostRows {
-		f.strange = fmt.Errorf("attacks on angles work on at most %d rows, the contract has %d", mostRows, n)
+	if n := in.Contract.Parties[0].Rows; f.strange == nil && n > mostRows/len(f.params.Active) {
+		f.strange = fmt.Errorf("attacks on angles work on at most %d rows, the contract has %d", mostRows/len(f.params.Active), n)
 	}
 	f.sigma = f.params.Sigma
 	file, err := s.Open()
@@ -95,23 +92,6 @@ func TrainingParams(c *protocol.Contract) (fdskl.Params, error) {
 	return fdskl.ParseParams(text.Bytes(), c.Job.Parties)
 }
 
-// sampleRows draws the rows that attacks work on, ascending: the same for every view.
-func sampleRows(total, most int) []int {
-	if most <= 0 {
-		most = defaultRows
-	}
-	rng := rand.New(rand.NewPCG(1, uint64(total)))
-	chosen := make(map[int]bool)
-	for j := max(0, total-most); j < total; j++ { // Floyd: each set of rows is equally likely
-		pick := rng.IntN(j + 1)
-		if chosen[pick] {
-			pick = j
-		}
-		chosen[pick] = true
-	}
-	return slices.Sorted(maps.Keys(chosen))
-}
-
 // read goes through all records.
 func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
 	var rec transcript.Record
@@ -126,9 +106,7 @@ func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
 		if err != nil {
 			return err
 		}
-		if err := f.take(&rec); errors.Is(err, errNotKept) {
-			f.missed++
-		} else if err != nil {
+		if err := f.without(&rec, f.take(&rec)); err != nil {
 			return err
 		}
 	}
@@ -138,6 +116,7 @@ func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
 func (f *follower) take(rec *transcript.Record) error {
 	if rec.Type == transcript.TypeSession {
 		f.operation, f.angles, f.broken = 0, nil, f.strange
+		f.clock.stop()
 		if f.strange == nil {
 			f.layout = fdskl.NewLayout(f.params, f.in.Contract.Job.Privacy, f.in.Contract.Job.Parties, f.in.Contract.Parties[0].Rows)
 		}
@@ -169,7 +148,7 @@ func (f *follower) take(rec *transcript.Record) error {
 func (f *follower) told(rec *transcript.Record) error {
 	payload, err := f.payload(rec)
 	if err != nil {
-		f.broken = cmp.Or(f.broken, err)
+		f.lose(fmt.Errorf("the broadcast %q of record %d, by which later angles are told apart, cannot be had", rec.Kind, rec.Number))
 		return err
 	}
 	if rec.Kind == "width" && len(payload) == 8 {
@@ -177,9 +156,15 @@ func (f *follower) told(rec *transcript.Record) error {
 		return nil
 	}
 	if f.broken == nil {
-		f.broken = f.layout.Broadcast(rec.Kind, payload)
+		f.lose(f.layout.Broadcast(rec.Kind, payload))
 	}
 	return nil
+}
+
+// lose notes why angles of this session cannot be followed any more, if there is a reason.
+func (f *follower) lose(err error) {
+	f.broken = cmp.Or(f.broken, err)
+	f.blind = cmp.Or(f.blind, err)
 }
 
 // begin finds out which angles the sum that begins is about.
@@ -189,16 +174,19 @@ func (f *follower) begin(rec *transcript.Record) {
 		return
 	}
 	sum, err := f.layout.Angles(int(rec.Size / uint64(rec.Encoding.WordSize())))
+	if err == nil && rec.Encoding.WordSize() < 2 {
+		err = fmt.Errorf("angles as %s, want turns or real numbers", rec.Encoding)
+	}
+	strange := func(a fdskl.Angle) bool { return a.Feature >= f.params.Features }
+	if err == nil && slices.ContainsFunc(sum.Angles, strange) {
+		err = fmt.Errorf("angles of more than the job's %d features", f.params.Features)
+	}
 	if err != nil {
-		f.broken = fmt.Errorf("record %d: %w", rec.Number, err)
+		f.lose(fmt.Errorf("record %d: %w", rec.Number, err))
 		return
 	}
 	f.angles = &sum
-	lo, hi := math.MaxInt, 0
-	for _, a := range sum.Angles {
-		lo, hi = min(lo, a.Row), max(hi, a.Row)
-	}
-	f.timing = append(f.timing, timing{rows: [2]int{lo, hi}, time: rec.Time})
+	f.clock.start(rec.Time, sum.Angles, f.active.place)
 }
 
 // see takes in one chunk of a sum of angles: an opened total, or what a child sent.
@@ -240,9 +228,9 @@ func (f *follower) test(rec *transcript.Record) error {
 	return f.words.add(rec, payload, 1)
 }
 
-// stride returns how many words lie between the same feature of two rows, as far as rows are alike.
+// stride returns how many words lie between the same feature of two rows, 1 where rows are not alike.
 func (f *follower) stride() int {
-	if f.angles == nil || len(f.angles.Angles) < 2 {
+	if f.angles == nil || len(f.angles.Angles) < 2 || f.params.Schedule != fdskl.Fixed {
 		return 1
 	}
 	list := f.angles.Angles
@@ -251,18 +239,6 @@ func (f *follower) stride() int {
 		n++
 	}
 	return n
-}
-
-// payload returns the payload of a record.
-func (f *follower) payload(rec *transcript.Record) ([]byte, error) {
-	if f.source.Payload == nil || !rec.Kept {
-		return nil, errNotKept
-	}
-	f.kept++
-	if rec.Bytes == 0 {
-		return nil, nil
-	}
-	return f.source.Payload(rec.Sum())
 }
 
 // everybody lists all parties.

@@ -2,7 +2,10 @@ package audit
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol"
@@ -27,11 +30,14 @@ const ownTotal = -1
 type sight struct {
 	party  int
 	view   string
-	noise  float64 // rounding of a value, in turns
-	exact  bool    // values are reals; otherwise they are known modulo one turn
-	rows   []int   // sampled, ascending
+	most   int               // equations of one child that are kept; 0 means all
+	words  protocol.Encoding // of the values; Bytes before the first
+	noise  float64           // rounding of a value, in turns
+	exact  bool              // values are reals; otherwise they are known modulo one turn
+	rows   []int             // sampled, ascending
 	place  map[int]int
 	of     map[equation]int
+	seen   map[int]int // by child: equations that are kept
 	system []equation
 	from   [][]int     // by equation: the parties whose columns are in it
 	values [][]float64 // by equation, then sampled row: turns; NaN where nothing was seen
@@ -39,7 +45,7 @@ type sight struct {
 
 // newSight starts an empty view on the given rows.
 func newSight(party int, view string, rows []int) *sight {
-	s := &sight{party: party, view: view, rows: rows, place: make(map[int]int, len(rows)), of: make(map[equation]int)}
+	s := &sight{party: party, view: view, rows: rows, place: make(map[int]int, len(rows)), of: make(map[equation]int), seen: make(map[int]int)}
 	for k, j := range rows {
 		s.place[j] = k
 	}
@@ -48,6 +54,12 @@ func newSight(party int, view string, rows []int) *sight {
 
 // add takes in a part of a vector: the angles that its words are, whose columns are in them, and the words.
 func (s *sight) add(angles []fdskl.Angle, child int, from []int, encoding protocol.Encoding, words []byte) {
+	if s.words == protocol.Bytes {
+		s.words = encoding
+	}
+	if s.words != encoding {
+		return
+	}
 	s.exact = encoding == protocol.Float64
 	size := encoding.WordSize()
 	s.noise = 0
@@ -59,14 +71,20 @@ func (s *sight) add(angles []fdskl.Angle, child int, from []int, encoding protoc
 		if !ok || (i+1)*size > len(words) {
 			continue
 		}
-		s.at(equation{a.Feature, child}, from)[k] = turns(encoding, words[i*size:])
+		if column := s.at(equation{a.Feature, child}, from); column != nil {
+			column[k] = turns(encoding, words[i*size:])
+		}
 	}
 }
 
-// at returns the values of an equation, which is begun if it is new.
+// at returns the values of an equation, which is begun if it is new; nil when there is no room for it.
 func (s *sight) at(e equation, from []int) []float64 {
 	i, ok := s.of[e]
+	if !ok && s.most > 0 && s.seen[e.child] == s.most {
+		return nil
+	}
 	if !ok {
+		s.seen[e.child]++
 		i = len(s.system)
 		s.of[e] = i
 		s.system = append(s.system, e)
@@ -80,7 +98,52 @@ func (s *sight) at(e equation, from []int) []float64 {
 	return s.values[i]
 }
 
-// turns reads one word as turns.
+// defaultRows is how many rows an attack works on unless told otherwise.
+const defaultRows = 4096
+
+// sampleRows draws the rows that attacks work on, ascending: the same for every view.
+func sampleRows(total, most int) []int {
+	if most <= 0 {
+		most = defaultRows
+	}
+	rng := rand.New(rand.NewPCG(1, uint64(total)))
+	chosen := make(map[int]bool)
+	for j := max(0, total-most); j < total; j++ { // Floyd: each set of rows is equally likely
+		pick := rng.IntN(j + 1)
+		if chosen[pick] {
+			pick = j
+		}
+		chosen[pick] = true
+	}
+	return slices.Sorted(maps.Keys(chosen))
+}
+
+// children lists the parties that sent what the sight has, when there are several.
+func (s *sight) children() []int {
+	if len(s.seen) < 2 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(s.seen))
+}
+
+// only returns the part of the sight that one child sent.
+func (s *sight) only(child int) *sight {
+	part := *s
+	part.of, part.seen = map[equation]int{}, map[int]int{child: s.seen[child]}
+	part.system, part.from, part.values = nil, nil, nil
+	for i, e := range s.system {
+		if e.child == child {
+			part.of[e] = len(part.system)
+			part.system, part.from, part.values = append(part.system, e), append(part.from, s.from[i]), append(part.values, s.values[i])
+		}
+	}
+	return &part
+}
+
+// farthest is how many turns from 0 a real angle may be: no sum of a job comes near it.
+const farthest = 1 << 32
+
+// turns reads one word as turns; NaN when it is no angle.
 func turns(encoding protocol.Encoding, word []byte) float64 {
 	switch encoding {
 	case protocol.Turns16:
@@ -88,7 +151,11 @@ func turns(encoding protocol.Encoding, word []byte) float64 {
 	case protocol.Turns32:
 		return float64(binary.LittleEndian.Uint32(word)) / (1 << 32)
 	case protocol.Float64:
-		return math.Float64frombits(binary.LittleEndian.Uint64(word)) / (2 * math.Pi)
+		v := math.Float64frombits(binary.LittleEndian.Uint64(word)) / (2 * math.Pi)
+		if !(math.Abs(v) <= farthest) {
+			return math.NaN()
+		}
+		return v
 	}
 	return math.Ldexp(float64(binary.LittleEndian.Uint64(word)), -64)
 }

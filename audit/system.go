@@ -61,19 +61,27 @@ func (f *follower) problem(s *sight) (*problem, error) {
 	if len(p.parties) == 0 {
 		return nil, &blindError{"nobody else's columns are in it"}
 	}
-	draws, err := f.frequencies(append(slices.Clone(p.parties), s.party))
+	draws, err := f.frequencies(append(slices.Clone(p.parties), s.party), p)
 	if err != nil {
 		return nil, err
 	}
-	p.name(f.in)
+	if p.name(f.in); len(p.names) == 0 {
+		return nil, &blindError{p.whose(f.in) + " has no columns"}
+	}
 	p.design(draws)
 	p.values(f.in, draws)
+	if s.view == viewActive || s.exact {
+		f.compared = true
+		if !p.fits(p.tolerance(len(f.in.Contract.Parties))) {
+			return nil, f.unlike(p)
+		}
+	}
 	return p, nil
 }
 
-// frequencies draws omega for all features and the columns of some parties: [party][column][feature],
+// frequencies draws omega for the columns of some parties and the equations: [party][column][equation],
 // in turns a unit.
-func (f *follower) frequencies(parties []int) ([][][]float64, error) {
+func (f *follower) frequencies(parties []int, p *problem) ([][][]float64, error) {
 	kind, err := kernel.ParseKind(f.params.Kernel)
 	if err != nil {
 		return nil, err
@@ -82,14 +90,22 @@ func (f *follower) frequencies(parties []int) ([][][]float64, error) {
 	if err := k.Validate(); err != nil {
 		return nil, &blindError{fmt.Sprintf("the kernel's width is not known: %v", err)}
 	}
+	last := 0
+	for _, i := range p.equations {
+		last = max(last, p.sight.system[i].feature)
+	}
+	all := make([]float64, last+1)
 	draws := make([][][]float64, len(f.in.Contract.Parties))
 	for _, party := range parties {
 		if f.in.Columns[party] == nil {
 			continue
 		}
 		for _, name := range f.in.Columns[party].Names {
-			column := make([]float64, f.params.Features)
-			k.Draw(f.params.PublicSeed(), f.in.Contract.Parties[party].ID, name, 0, len(column), column)
+			k.Draw(f.params.PublicSeed(), f.in.Contract.Parties[party].ID, name, 0, len(all), all)
+			column := make([]float64, len(p.equations))
+			for e, i := range p.equations {
+				column[e] = all[p.sight.system[i].feature]
+			}
 			draws[party] = append(draws[party], column)
 		}
 	}
@@ -122,7 +138,7 @@ func (p *problem) design(draws [][][]float64) {
 		for _, party := range p.parties {
 			for c, column := range draws[party] {
 				if slices.Contains(p.sight.from[i], party) {
-					p.Design.Set(e, at+c, column[p.sight.system[i].feature])
+					p.Design.Set(e, at+c, column[e])
 				}
 			}
 			at += len(draws[party])
@@ -155,7 +171,7 @@ func (p *problem) own(draws [][]float64) [][]float64 {
 		line := make([]float64, len(p.equations))
 		for e, i := range p.equations {
 			if slices.Contains(p.sight.from[i], p.sight.party) {
-				line[e] = column[p.sight.system[i].feature]
+				line[e] = column[e]
 			}
 		}
 		coefficients = append(coefficients, line)

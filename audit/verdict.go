@@ -52,24 +52,21 @@ func (a *auditor) summary() string {
 	r := a.report
 	switch r.Verdict {
 	case Leak:
-		return sentences("what the contract does not declare could be rebuilt", a.reasons(Leak))
+		return sentences("What the contract does not declare was given away", a.reasons(Leak))
 	case Unverifiable:
-		return sentences("the transcripts are not what an honest run of the contract leaves", a.reasons(Failed))
+		return sentences("The transcripts are not what an honest run of the contract leaves", a.reasons(Failed))
 	case Declared:
-		return sentences("as the contract says, a party can rebuild what others hold", a.reasons(Declared)) + a.rest()
+		return sentences("As the contract says, a party can rebuild what others hold", a.reasons(Declared)) + a.rest()
 	}
-	return fmt.Sprintf("no attack gained anything, and %d checks passed.", a.passed()) + a.rest()
+	return fmt.Sprintf("No attack gained anything, and %d checks passed.", a.passed()) + a.rest()
 }
 
-// reasons lists the details behind a verdict: attacks first, then checks, then what follows from
-// openings.
+// reasons lists the details behind a verdict: rows rebuilt first, other attacks where there are none,
+// then checks, then what follows from openings.
 func (a *auditor) reasons(v Verdict) []string {
-	var list []string
-	for _, t := range a.report.Attacks {
-		if t.Verdict == v {
-			short, _, _ := strings.Cut(t.Detail, ";")
-			list = append(list, short)
-		}
+	list := a.gains(v, func(name string) bool { return name == "difference" })
+	if len(list) == 0 {
+		list = a.gains(v, func(string) bool { return true })
 	}
 	for _, c := range a.report.Checks {
 		if c.Verdict == v {
@@ -86,9 +83,21 @@ func (a *auditor) reasons(v Verdict) []string {
 	return list
 }
 
+// gains lists what attacks of some names with a verdict found, in short.
+func (a *auditor) gains(v Verdict, wanted func(name string) bool) []string {
+	var list []string
+	for _, t := range a.report.Attacks {
+		if t.Verdict == v && wanted(t.Name) {
+			short, _, _ := strings.Cut(t.Detail, ";")
+			list = append(list, short)
+		}
+	}
+	return list
+}
+
 // sentences joins an opening with the first reasons.
 func sentences(opening string, reasons []string) string {
-	const most = 2
+	const most = 3
 	text := opening
 	if len(reasons) > 0 {
 		text += ": " + strings.Join(reasons[:min(most, len(reasons))], "; ")

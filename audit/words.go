@@ -16,13 +16,17 @@ const (
 	sampleWords = 512     // of each payload, to look for masks used twice
 	mostSamples = 1 << 14 // payloads that are looked at for that
 	periodWords = 1 << 14 // of a payload that is compared with itself
-	mostPeriods = 4       // payloads of one kind that are
+	mostPeriods = 4       // payloads of one kind on one link that are
+	mostKinds   = 1 << 12 // kinds of words, over all links, that are tested together
 	unlikely    = 1e-9    // corrected p-value that no honest run comes to
 )
 
 // wordTests collects masked words for the tests that they must pass.
 type wordTests struct {
 	uniform  map[wordKind]*attack.Uniformity
+	single   attack.UniformityResult // of the payload that by itself is the least uniform
+	singleID string
+	payloads int
 	samples  []attack.Sample
 	left     int // payloads that were too many to be compared
 	periods  []attack.Sample
@@ -31,6 +35,8 @@ type wordTests struct {
 
 // wordKind is words that belong together.
 type wordKind struct {
+	event  transcript.Type
+	peer   int
 	kind   string
 	word   int
 	stride int
@@ -48,36 +54,51 @@ func (w *wordTests) add(rec *transcript.Record, payload []byte, stride int) erro
 	if rec.Class != protocol.ClassMasked || !rec.Type.Frame() || word < 2 || len(payload)%word != 0 {
 		return nil
 	}
-	k := wordKind{rec.Kind, word, stride}
-	u, ok := w.uniform[k]
-	if !ok {
-		var err error
-		if u, err = attack.NewUniformity(word, stride); err != nil {
-			return err
-		}
-		w.uniform[k] = u
-	}
+	k := wordKind{rec.Type, rec.Peer, rec.Kind, word, stride}
 	w.sample(k, rec, payload)
-	return u.Add(payload)
+	one, err := attack.NewUniformity(word, stride)
+	if err != nil {
+		return err
+	}
+	if err := one.Add(payload); err != nil {
+		return err
+	}
+	w.payloads++
+	if r := one.Result(); w.payloads == 1 || r.P < w.single.P { // one without masks must not get lost among many
+		w.single, w.singleID = r, nameOf(rec)
+	}
+	all, ok := w.uniform[k]
+	switch {
+	case ok:
+		return all.Merge(one)
+	case len(w.uniform) < mostKinds:
+		w.uniform[k] = one
+	}
+	return nil
+}
+
+// nameOf says which payload a record has.
+func nameOf(rec *transcript.Record) string {
+	return fmt.Sprintf("session %d, operation %d, chunk %d, %s", rec.Session, rec.Operation, rec.Chunk, rec.Type)
 }
 
 // sample keeps the beginnings of payloads.
 func (w *wordTests) sample(k wordKind, rec *transcript.Record, payload []byte) {
-	s := attack.Sample{Word: k.word, ID: fmt.Sprintf("session %d, operation %d, chunk %d, %s", rec.Session, rec.Operation, rec.Chunk, rec.Type)}
+	s := attack.Sample{Word: k.word, ID: nameOf(rec)}
 	if len(w.samples) == mostSamples {
 		w.left++
 	} else {
 		s.Data = slices.Clone(payload[:min(len(payload), sampleWords*k.word)])
 		w.samples = append(w.samples, s)
 	}
-	if w.compared[k] < mostPeriods {
+	if k.stride = 0; w.compared[k] < mostPeriods && len(w.periods) < mostKinds {
 		w.compared[k]++
 		s.Data = slices.Clone(payload[:min(len(payload), periodWords*k.word)])
 		w.periods = append(w.periods, s)
 	}
 }
 
-// uniformity judges the words of each kind and returns the worst.
+// uniformity judges the words of each kind on each link, and each payload by itself, and returns the worst.
 func (f *follower) uniformity() (Attack, bool) {
 	var worst attack.UniformityResult
 	var name wordKind
@@ -96,11 +117,25 @@ func (f *follower) uniformity() (Attack, bool) {
 		Detail: fmt.Sprintf("%d masked words that %s sent and received, their differences from row to row and from feature to feature look like uniform noise", words, f.name()),
 		Plot:   plotWords(worst, f.name(), name.kind),
 	}
-	if p < unlikely {
+	const result = "the words of %s that should be masked are not uniform: the test %q gives p = %.1g; some of them are not masked, or masks repeat"
+	one := min(1, f.words.single.P*float64(f.words.payloads))
+	switch {
+	case p < unlikely:
 		a.Verdict = Leak
-		a.Detail = fmt.Sprintf("the words of %s that should be masked are not uniform: the test %q gives p = %.1g; some of them are not masked, or masks repeat", name.kind, worst.Test, p)
+		a.Detail = fmt.Sprintf(result, fmt.Sprintf("%s, %s %s,", name.kind, name.direction(), f.in.Contract.Parties[name.peer].Name), worst.Test, p)
+	case one < unlikely:
+		a.Verdict, a.Statistic = Leak, &one
+		a.Detail = fmt.Sprintf(result, "one payload ("+f.words.singleID+")", f.words.single.Test, one)
 	}
 	return a, words > 0
+}
+
+// direction says which way words went.
+func (k wordKind) direction() string {
+	if k.event == transcript.TypeSent {
+		return "sent to"
+	}
+	return "received from"
 }
 
 // kinds lists the kinds of words seen, in a fixed order.
@@ -110,7 +145,7 @@ func (w *wordTests) kinds() []wordKind {
 		kinds = append(kinds, k)
 	}
 	slices.SortFunc(kinds, func(a, b wordKind) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.word, b.word), cmp.Compare(a.stride, b.stride))
+		return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.peer, b.peer), cmp.Compare(a.kind, b.kind), cmp.Compare(a.word, b.word), cmp.Compare(a.stride, b.stride))
 	})
 	return kinds
 }
@@ -123,36 +158,48 @@ func plotWords(r attack.UniformityResult, party, kind string) *Plot {
 	}
 }
 
-// reuse looks for masks that were used twice, in two payloads or within one.
+// reuse looks for masks that were used twice, within one payload or in two.
 func (f *follower) reuse(ctx context.Context) (Attack, error) {
 	a := Attack{Name: "mask reuse", Party: f.name(), View: "masked words", Verdict: Clean}
+	if found, err := f.repeats(ctx, &a); found || err != nil {
+		return a, err // what repeats within payloads looks alike across them too
+	}
 	r, err := attack.Reuse(ctx, f.words.samples, attack.ReuseOptions{Workers: f.in.Workers})
 	if err != nil {
 		return a, err
 	}
-	a.Detail = fmt.Sprintf("no mask was used twice: the differences and sums of %d pairs of payloads look like uniform noise, and so does every payload less itself moved on; the masks have at least %.0f bits", r.Compared, r.EntropyBits)
-	if f.words.left > 0 {
-		a.Detail += fmt.Sprintf("; %d later payloads were not compared", f.words.left)
-	}
 	if len(r.Pairs) > 0 {
 		worst := r.Pairs[0]
 		a.Verdict, a.Statistic = Leak, &worst.P
-		a.Detail = fmt.Sprintf("mask reused: payloads (%s) and (%s) cancel their masks (%s, p = %.1g); %d pairs in all, as if masks had about %.0f bits",
-			worst.A, worst.B, worst.Relation, worst.P, r.Found, r.EntropyBits)
+		a.Detail = fmt.Sprintf("mask reused: payloads (%s) and (%s) cancel their masks (%s, p = %.1g); %s in all, as if masks had about %.0f bits",
+			worst.A, worst.B, worst.Relation, worst.P, counted(uint64(r.Found), "pair"), r.EntropyBits)
 		return a, nil
 	}
+	a.Detail = "no mask was used twice: no payload less itself moved on shows anything but noise; there are no two payloads to compare"
+	if r.Compared > 0 {
+		a.Detail = fmt.Sprintf("no mask was used twice: the differences and sums of %s of payloads look like uniform noise, and so does every payload less itself moved on; the masks have at least %.0f bits",
+			counted(uint64(r.Compared), "pair"), r.EntropyBits)
+	}
+	if f.words.left > 0 {
+		a.Detail += fmt.Sprintf("; %d later payloads were not compared", f.words.left)
+	}
+	return a, nil
+}
+
+// repeats looks for masks that were used twice within a payload.
+func (f *follower) repeats(ctx context.Context, a *Attack) (bool, error) {
 	for _, s := range f.words.periods {
 		periods, err := attack.Periods(ctx, s, 0)
 		if err != nil {
-			return a, err
+			return false, err
 		}
 		if len(periods) > 0 {
 			a.Verdict, a.Statistic = Leak, &periods[0].P
 			a.Detail = fmt.Sprintf("mask reused: the payload (%s) repeats its masks after %d words (p = %.1g)", s.ID, periods[0].Lag, periods[0].P)
-			return a, nil
+			return true, nil
 		}
 	}
-	return a, nil
+	return false, nil
 }
 
 // name returns the name of the party whose transcript is read.

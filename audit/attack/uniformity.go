@@ -78,6 +78,31 @@ func (u *Uniformity) Add(payload []byte) error {
 	return nil
 }
 
+// Merge takes in what another has counted, with words and stride of the same sizes.
+func (u *Uniformity) Merge(other *Uniformity) error {
+	if u.word != other.word || u.stride != other.stride {
+		return fmt.Errorf("uniformity: words of %d bytes and stride %d, want %d and %d", other.word, other.stride, u.word, u.stride)
+	}
+	u.words += other.words
+	u.top.merge(&other.top)
+	u.low.merge(&other.low)
+	for i, l := range other.lags {
+		to := u.lags[i]
+		to.pairs, to.products = to.pairs+l.pairs, to.products+l.products
+		to.differences.merge(&l.differences)
+	}
+	return nil
+}
+
+// merge adds the counts of others.
+func (b *bins) merge(other *bins) {
+	for t := range other {
+		for i, c := range other[t] {
+			b[t][i] += c
+		}
+	}
+}
+
 // firstBits appends the first 16 bits of each word.
 func firstBits(dst []uint16, payload []byte, word int) []uint16 {
 	for at := word - 2; at+1 < len(payload); at += word {

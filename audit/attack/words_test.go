@@ -6,9 +6,11 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -266,4 +268,35 @@ func TestPeriodsAreFound(t *testing.T) {
 			t.Errorf("fresh words: got %v, %v", found, err)
 		}
 	}
+}
+
+func TestMergedCountsAreThoseOfOneTest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom([]int{2, 4, 8}).Draw(t, "word")
+		stride := rapid.IntRange(0, 9).Draw(t, "stride")
+		one, many := mustUniformity(t, word, stride), mustUniformity(t, word, stride)
+		for range rapid.IntRange(1, 5).Draw(t, "payloads") {
+			payload := rapid.SliceOfN(rapid.Byte(), 0, 400).Draw(t, "payload")
+			payload = payload[:len(payload)/word*word]
+			part := mustUniformity(t, word, stride)
+			if err := errors.Join(one.Add(payload), part.Add(payload), many.Merge(part)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a, b := one.Result(), many.Result(); !reflect.DeepEqual(a, b) {
+			t.Fatalf("merged: %+v, want %+v", b, a)
+		}
+	})
+	if err := mustUniformity(t, 2, 3).Merge(mustUniformity(t, 2, 4)); err == nil {
+		t.Error("counts of another stride were merged")
+	}
+}
+
+// mustUniformity starts tests of words.
+func mustUniformity(t rapid.TB, word, stride int) *Uniformity {
+	u, err := NewUniformity(word, stride)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }

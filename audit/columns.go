@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// checkTables is the name of the check that the columns given are those that the parties trained on.
+const checkTables = "columns"
+
+// checkColumns wants columns that can be those of the contract's parties.
+func checkColumns(in *Input) error {
+	if len(in.Columns) != len(in.Contract.Parties) {
+		return fmt.Errorf("audit: columns of %d parties, the contract has %d", len(in.Columns), len(in.Contract.Parties))
+	}
+	for i, c := range in.Columns {
+		if c == nil {
+			continue
+		}
+		p := &in.Contract.Parties[i]
+		if err := c.check(p.Rows); err != nil {
+			return fmt.Errorf("audit: columns of %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// check wants so many rows, a name for each column, and finite values.
+func (c *Columns) check(rows int) error {
+	if c.Rows == nil {
+		return errors.New("there are no rows")
+	}
+	if c.Rows.Rows != rows {
+		return fmt.Errorf("%d rows, the contract has %d: this is not the table that was trained on", c.Rows.Rows, rows)
+	}
+	if err := c.Rows.Validate(); err != nil {
+		return err
+	}
+	if len(c.Names) != c.Rows.Columns() {
+		return fmt.Errorf("%d names for %d columns", len(c.Names), c.Rows.Columns())
+	}
+	if c.Labels != nil && len(c.Labels) != rows {
+		return fmt.Errorf("%d labels for %d rows", len(c.Labels), rows)
+	}
+	if j := slices.IndexFunc(c.Labels, func(v float64) bool { return math.IsInf(v, 0) }); j >= 0 {
+		return fmt.Errorf("the label of row %d is %v, want a finite number, or NaN for none", j+1, c.Labels[j])
+	}
+	return nil
+}
+
+// What the columns given must explain of values without masks, to be those that were summed.
+const (
+	fitRows  = 32
+	fitShare = 0.5 // of the values
+)
+
+// fits reports whether the columns given explain what was seen, where that is without masks: but for one
+// shift for each equation, the values must follow from the columns.
+func (p *problem) fits(tolerance float64) bool {
+	first, near, all := p.residual(0), 0, 0
+	for k := 1; k < min(fitRows, p.Rows); k++ {
+		for e, v := range p.residual(k) {
+			d := v - first[e]
+			if p.Wrapped {
+				d -= math.Round(d)
+			}
+			if math.Abs(d) <= tolerance {
+				near++
+			}
+			all++
+		}
+	}
+	return float64(near) >= fitShare*float64(all)
+}
+
+// residual returns the values of a row less what the columns given make of it.
+func (p *problem) residual(k int) []float64 {
+	equations, unknowns := p.Design.Dims()
+	x, y := mat.NewVecDense(unknowns, nil), mat.NewVecDense(equations, nil)
+	p.truth(k, x.RawVector().Data)
+	y.MulVec(p.Design, x)
+	values := make([]float64, equations)
+	p.Row(k, values)
+	floats.Sub(values, y.RawVector().Data)
+	return values
+}
+
+// tolerance is how far, in turns, the difference of two rows may be from what the columns make of it:
+// every addend of a wrapped value is rounded.
+func (p *problem) tolerance(parties int) float64 {
+	if p.Wrapped {
+		return 4 * float64(parties+4) * p.Noise
+	}
+	return 1e-6
+}
+
+// tables checks, where a total or a sum without masks shows it, that the columns given are those that
+// were summed.
+func (f *follower) tables() Check {
+	if f.unfit != "" {
+		return Check{Name: checkTables, Party: f.name(), Verdict: Failed, Detail: f.unfit}
+	}
+	return Check{Name: checkTables, Party: f.name(), Verdict: Passed, Detail: "the columns given add up to what " + f.name() + " saw without masks"}
+}
+
+// unlike says that the columns given are not those that were summed into a sight.
+func (f *follower) unlike(p *problem) *blindError {
+	reason := fmt.Sprintf("the columns given do not add up to what %s saw as %s, of %s or its own: a table is another party's, or not the one that was trained on", f.name(), p.sight.view, p.whose(f.in))
+	f.unfit = cmp.Or(f.unfit, reason)
+	return &blindError{reason}
+}

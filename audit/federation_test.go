@@ -1,0 +1,125 @@
+package audit
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg"
+)
+
+// federation is a training of four parties with three columns each, audited as its users do it.
+type federation struct {
+	*training
+	rows     int
+	columns  []*Columns
+	sabotage masks // of the sums of angles; nil: honest ones
+}
+
+// newFederation agrees on a training over so many rows; payloads are kept.
+func newFederation(t testing.TB, rows, active int, privacy string, topology protocol.Topology, p fdskl.Params) *federation {
+	t.Helper()
+	const q = 4
+	f := &federation{training: &training{league: newLeague(t, q), privacy: privacy}, rows: rows}
+	f.topology = topology
+	p.Active, p.Label, p.Seed = f.names[:active], "y", "seed"
+	f.params = p.WithDefaults()
+	rng := rand.New(rand.NewPCG(1, q))
+	signal := make([]float64, rows)
+	for i := range q {
+		f.parts = append(f.parts, f.part(i, rng, signal))
+		f.vaults = append(f.vaults, newVault())
+	}
+	f.labels = &fdskl.Labels{Classes: [2]string{"good", "bad"}}
+	for _, s := range signal {
+		f.labels.Values = append(f.labels.Values, math.Copysign(1, s))
+	}
+	for i := range q {
+		c := &Columns{Names: append(slices.Clone(f.parts[i].Rows.Dense), f.parts[i].Rows.Binary...), Rows: f.parts[i].Rows}
+		if i < active {
+			c.Labels = f.labels.Values
+		}
+		f.columns = append(f.columns, c)
+	}
+	f.sign(active)
+	f.keep()
+	return f
+}
+
+// sign makes the contract that all sign.
+func (f *federation) sign(active int) {
+	f.t.Helper()
+	job := protocol.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: protocol.TaskTrain, Table: "train",
+		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String()}
+	var text strings.Builder
+	if err := toml.NewEncoder(&text).Encode(f.params); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := toml.Unmarshal([]byte(text.String()), &job.Parameters); err != nil {
+		f.t.Fatal(err)
+	}
+	d := fdskl.DiscloseTraining(f.params, f.privacy, f.names, []int{3, 3, 3, 3}, f.rows)
+	var openings []protocol.Opening
+	for _, o := range d.Openings {
+		openings = append(openings, protocol.Opening(o))
+	}
+	var operations []protocol.Operation
+	for _, o := range d.Operations {
+		operations = append(operations, protocol.Operation(o))
+	}
+	var err error
+	if f.contract, err = protocol.NewContract(&job, f.facts(active), openings, protocol.SessionOperations(operations)); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, k := range f.keys {
+		f.contract.Sign(k)
+	}
+}
+
+// facts are what the parties say of their tables.
+func (f *federation) facts(active int) []protocol.Facts {
+	var facts []protocol.Facts
+	for i, m := range f.members {
+		role := "passive"
+		if i < active {
+			role = "active"
+		}
+		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: role, Rows: f.rows, Columns: 3})
+	}
+	return facts
+}
+
+// learn runs a session in which party who fails at its operation number at; at 0 nobody does.
+func (f *federation) learn(who, at int, failure error) []error {
+	return f.run(func(ctx context.Context, i int, s *protocol.Session) error {
+		n := &saboteur{network: network{session: s, topology: f.topology, contract: f.contract, sameTree: f.sameTree}, masks: f.sabotage}
+		if i == who {
+			n.at, n.failure = at, failure
+		}
+		if f.privacy == fdskl.Masked {
+			var err error
+			if n.masked, err = secagg.NewMasked(s, f.config(i).IDs, f.topology); err != nil {
+				return err
+			}
+		}
+		p := &fdskl.Party{Self: i, Names: f.names, Params: f.params, Privacy: f.privacy, Parts: []fdskl.Part{f.parts[i]}, Rows: f.rows,
+			Network: n, Vault: f.vaults[i], Workers: 1}
+		if slices.Contains(f.params.Active, f.names[i]) {
+			p.Labels = f.labels
+		}
+		_, err := fdskl.Train(ctx, p)
+		return err
+	})
+}
+
+// input is what an auditor has who knows everything.
+func (f *federation) input() *Input {
+	return &Input{Contract: f.contract, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1}
+}

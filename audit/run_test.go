@@ -1,0 +1,218 @@
+package audit
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// schedules are small trainings of both kinds.
+func schedules() map[string]fdskl.Params {
+	return map[string]fdskl.Params{
+		"fixed":             {Features: 40, Iterations: 10},
+		"doubly stochastic": {Schedule: fdskl.DoublyStochastic, Iterations: 32, Batch: 64, BlockFeatures: 2},
+	}
+}
+
+// parents lists the parties that add others' vectors in a sum to a root.
+func parents(topology protocol.Topology, root int) []int {
+	plan, list := protocol.PlanFor(topology, 4, root), []int{}
+	for i, children := range plan.Children {
+		if len(children) > 0 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func TestMaskedRunsOpenTheAnglesToTheActivePartiesAlone(t *testing.T) {
+	for name, p := range schedules() {
+		for _, active := range []int{1, 2} {
+			for _, topology := range []protocol.Topology{protocol.Tree, protocol.Star, protocol.Ring} {
+				t.Run(fmt.Sprintf("%s, %d active, %s", name, active, topology), func(t *testing.T) {
+					t.Parallel()
+					f := newFederation(t, 120, active, fdskl.Masked, topology, p)
+					must(t, f.learn(-1, 0, nil))
+					r := f.audited(f.input())
+					wantNoneOf(t, r)
+					if r.Verdict != Declared {
+						t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
+					}
+					f.wantViews(r, active)
+				})
+			}
+		}
+	}
+}
+
+// wantViews wants an honest masked run's verdict on every party's views.
+func (f *federation) wantViews(r *Report, active int) {
+	f.t.Helper()
+	inner := make(map[int]bool)
+	for root := range active {
+		wantRebuilt(f.t, r, f.names[root], viewActive, Declared, 9, 1e-3)
+		for _, i := range parents(f.topology, root) {
+			inner[i] = true
+		}
+	}
+	for i, name := range f.names {
+		switch {
+		case inner[i]:
+			wantHidden(f.t, r, name)
+		case attackOf(r, "difference", name, viewParent) != nil:
+			f.t.Errorf("%s has no children, and was attacked as a parent", name)
+		}
+		if i >= active && attackOf(r, "difference", name, viewActive) != nil {
+			f.t.Errorf("nothing opened to %s, and it was attacked as active", name)
+		}
+		wantAttack(f.t, r, "uniformity", name, "masked words", Clean, "look like uniform noise")
+		wantAttack(f.t, r, "mask reuse", name, "masked words", Clean, "no mask was used twice")
+		if i >= active {
+			wantAttack(f.t, r, "label leakage", name, "passive party", Clean, "")
+		}
+	}
+	wantAttack(f.t, r, "membership", "every party", "alignment", Clean, "")
+}
+
+func TestPublishedRunsLeakToParentsAndActiveParties(t *testing.T) {
+	for name, p := range schedules() {
+		for _, active := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s, %d active", name, active), func(t *testing.T) {
+				t.Parallel()
+				f := newFederation(t, 200, active, fdskl.Published, protocol.Tree, p)
+				must(t, f.learn(-1, 0, nil))
+				r := f.audited(f.input())
+				for _, c := range r.Checks {
+					if c.Verdict == Failed {
+						t.Errorf("check %s of %s: %s", c.Name, c.Party, c.Detail)
+					}
+				}
+				if r.Verdict != Leak || !strings.Contains(r.Summary, "rebuilt 100.0 % of ") {
+					t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
+				}
+				seen := 0
+				for _, a := range r.Attacks {
+					if a.Name == "difference" && a.View == viewParent {
+						seen++
+						wantRebuilt(t, r, a.Party, viewParent, Leak, a.UnknownColumns, 1e-9)
+					}
+				}
+				if seen == 0 {
+					t.Error("no parent's view was attacked")
+				}
+				for i := range active {
+					wantRebuilt(t, r, f.names[i], viewActive, Leak, 9, 1e-9)
+				}
+			})
+		}
+	}
+}
+
+func TestInterruptedRunsAreAttackedAsAWhole(t *testing.T) {
+	for name, p := range schedules() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFederation(t, 100, 2, fdskl.Masked, protocol.Tree, p)
+			for _, l := range []struct{ who, at int }{{0, 6}, {2, 9}, {1, 12}} {
+				f.learn(l.who, l.at, errKilled)
+			}
+			must(t, f.learn(-1, 0, nil))
+			r := f.audited(f.input())
+			wantNoneOf(t, r)
+			f.wantViews(r, 2)
+		})
+	}
+}
+
+func TestWithoutColumnsTheAnglesAreDeclaredAndNotRebuilt(t *testing.T) {
+	f := newFederation(t, 60, 1, fdskl.Masked, protocol.Tree, schedules()["fixed"])
+	must(t, f.learn(-1, 0, nil))
+	in := f.input()
+	in.Columns = nil
+	r := f.audited(in)
+	if wantNoneOf(t, r); r.Verdict != Declared {
+		t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
+	}
+	wantAttack(t, r, "difference", "p0", viewActive, Skipped, "not tried: the columns of p0 are needed")
+	wantAttack(t, r, "uniformity", "p3", "masked words", Clean, "")
+	wantAttack(t, r, "label leakage", "p3", "passive party", Skipped, "the labels are needed")
+	in.Columns = make([]*Columns, 4)
+	in.Columns[0] = f.columns[0]
+	wantAttack(t, f.audited(in), "difference", "p0", viewActive, Skipped, "not tried: the columns of p1 are needed")
+}
+
+func TestWithDigestsOnlyNothingIsAttacked(t *testing.T) {
+	f := newFederation(t, 60, 1, fdskl.Masked, protocol.Tree, schedules()["fixed"])
+	f.stores = nil
+	must(t, f.learn(-1, 0, nil))
+	r := f.audited(f.input())
+	if wantNoneOf(t, r); r.Verdict != Declared || len(r.Attacks) != 5 {
+		t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
+	}
+	for _, name := range f.names {
+		wantAttack(t, r, "difference", name, "all views", Skipped, "not tried, nor any other: payloads were not kept: run the job with record = \"full\"")
+	}
+}
+
+func TestPayloadsLeftBehindAreNamed(t *testing.T) {
+	f := newFederation(t, 60, 1, fdskl.Masked, protocol.Tree, schedules()["fixed"])
+	must(t, f.learn(-1, 0, nil))
+	in := f.input()
+	in.Sources[2].Payload = nil
+	wantAttack(t, f.audited(in), "difference", "p2", "all views", Skipped, "the payloads that the transcript says were kept are not beside it")
+}
+
+func TestWhatALimitCutsOffIsNamed(t *testing.T) {
+	p := fdskl.Params{Features: 24, Iterations: 10, Loss: "square"}
+	f := newFederation(t, 200, 1, fdskl.Masked, protocol.Star, p)
+	for i := range f.stores {
+		var err error
+		if f.stores[i], err = transcript.OpenStore(f.dir+f.names[i], 36_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, f.learn(-1, 0, nil))
+	r := f.audited(f.input())
+	wantNoneOf(t, r)
+	wantAttack(t, r, "difference", "p0", "angles", Skipped, "not tried on all that was seen: ")
+	wantAttack(t, r, "uniformity", "p0", "masked words", Clean, "")
+	if !strings.Contains(strings.Join(r.Unchecked, " "), "were not kept, because the node's limit was reached") {
+		t.Errorf("unchecked: %q", r.Unchecked)
+	}
+}
+
+// A prediction has angles too, but not those of a training.
+func TestOtherTasksAreAuditedWithoutAttacksOnAngles(t *testing.T) {
+	f := newFederation(t, 60, 1, fdskl.Masked, protocol.Tree, schedules()["fixed"])
+	must(t, f.learn(-1, 0, nil))
+	in := f.input()
+	contract, job := *f.contract, *f.contract.Job
+	job.Task = protocol.TaskPredict
+	contract.Job = &job
+	in.Contract = &contract
+	r := f.audited(in)
+	if a := attackOf(r, "difference", "p0", viewActive); a != nil {
+		t.Errorf("attacked: %s", shown(a))
+	}
+	wantAttack(t, r, "difference", "p0", "angles", Skipped, "attacks on angles know trainings by fdskl, this is a predict job of fdskl")
+	wantAttack(t, r, "uniformity", "p1", "masked words", Clean, "")
+}
+
+func TestSameInputSameReport(t *testing.T) {
+	for _, privacy := range []string{fdskl.Masked, fdskl.Published} {
+		f := newFederation(t, 200, 1, privacy, protocol.Tree, schedules()["doubly stochastic"])
+		must(t, f.learn(-1, 0, nil))
+		in, again := f.input(), f.input()
+		again.Workers = 2
+		a, b := f.audited(in), f.audited(again)
+		a.Seconds, b.Seconds = 0, 0
+		if !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: the reports differ", privacy)
+		}
+	}
+}
