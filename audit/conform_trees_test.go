@@ -43,7 +43,9 @@ func TestRoundThatIsLeftOutIsFound(t *testing.T) {
 	long.Iterations = protocol.CountersignEvery/4 + 40 // each has a batch, two sums of angles and one of scores, at most
 	tr := newTraining(t, 4, 2, fdskl.Masked, protocol.Tree, long)
 	must(t, tr.train(-1, 0, nil))
-	first := func(r *transcript.Record) bool { return r.Kind == kindCountersign && r.Operation == protocol.CountersignEvery }
+	first := func(r *transcript.Record) bool {
+		return r.Kind == kindCountersign && r.Operation == protocol.CountersignEvery
+	}
 	n := 0
 	for _, r := range tr.records(0) {
 		if first(&r) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"io"
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
@@ -35,7 +36,7 @@ func BenchmarkExamine(b *testing.B) {
 
 // writer writes a transcript record by record.
 type writer struct {
-	out    bytes.Buffer
+	out    io.Writer
 	chain  keys.Hash
 	number uint64
 }
@@ -61,8 +62,15 @@ func (w *writer) write(r transcript.Record) {
 
 // synthetic is party 3's transcript of so many frames of sums, without countersignatures.
 func (l *league) synthetic(frames int, chunks uint64) []byte {
+	var out bytes.Buffer
+	l.synthesise(&out, frames, chunks)
+	return out.Bytes()
+}
+
+// synthesise writes a synthetic transcript.
+func (l *league) synthesise(out io.Writer, frames int, chunks uint64) {
 	header := transcript.Header{Self: 3, Contract: l.contract.Hash(), Party: l.members[3].ID}
-	w := &writer{chain: header.Hash()}
+	w := &writer{out: out, chain: header.Hash()}
 	var block [transcript.BlockSize]byte
 	header.Encode(&block)
 	w.out.Write(block[:])
@@ -77,7 +85,6 @@ func (l *league) synthetic(frames int, chunks uint64) []byte {
 				Operation: 2 + n/chunks, Sequence: 1 + n, Chunk: uint32(n % chunks), Size: size, Bytes: protocol.DefaultChunk})
 		}
 	}
-	return w.out.Bytes()
 }
 
 // begin writes the start of a session, in which this party sends the same key to all.

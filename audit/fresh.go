@@ -14,8 +14,8 @@ import (
 
 // Limits of the search for repeated payloads.
 const (
-	freshBytes     = 16       // shorter masked payloads may be equal by chance
-	maxFilter      = 64 << 20 // bytes
+	freshBytes     = 16        // shorter masked payloads may be equal by chance
+	maxFilter      = 256 << 20 // bytes, which the records of some 20 GB fill
 	maxCandidates  = 1 << 18
 	unknownRecords = 4 << 20
 	publicKeySize  = 32
