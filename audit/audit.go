@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -103,50 +104,71 @@ func (a *auditor) examine(ctx context.Context) error {
 	return nil
 }
 
+// atOnce is how many parties' views are attacked at the same time: each may take some hundred megabytes.
+const atOnce = 2
+
+// assault is what attacks on one party's transcript came to.
+type assault struct {
+	attacks []Attack
+	checks  []Check
+	err     error
+}
+
 // attack runs all attacks on every transcript that verifies.
 func (a *auditor) attack(ctx context.Context) error {
 	done := make(map[int]bool)
-	for _, e := range a.exams {
+	results := make([]assault, len(a.exams))
+	var running sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i, e := range a.exams {
 		if e.self < 0 || e.stopped || done[e.self] {
 			a.report.Unchecked = append(a.report.Unchecked, fmt.Sprintf("No attack was tried on the transcript %s, which is not whole or was read before.", e.source.Path))
 			continue
 		}
 		done[e.self] = true
-		if err := a.attackOn(ctx, e); err != nil {
-			return err
+		slots <- struct{}{}
+		running.Go(func() {
+			results[i] = a.attackOn(ctx, e)
+			<-slots
+		})
+	}
+	running.Wait()
+	for _, r := range results {
+		if r.err != nil {
+			return r.err
 		}
+		a.report.Attacks = append(a.report.Attacks, r.attacks...)
+		a.report.Checks = append(a.report.Checks, r.checks...)
 	}
 	a.report.Attacks = append(a.report.Attacks, membership(a.in.Contract))
 	return nil
 }
 
 // attackOn runs all attacks on one party's transcript.
-func (a *auditor) attackOn(ctx context.Context, e *examination) error {
+func (a *auditor) attackOn(ctx context.Context, e *examination) assault {
 	f, err := follow(ctx, &a.in, e.source, e.self)
 	if err != nil {
-		return fmt.Errorf("transcript %s: %w", e.source.Path, err)
+		return assault{err: fmt.Errorf("transcript %s: %w", e.source.Path, err)}
 	}
 	if f.kept+f.lost == 0 {
 		reason := errNotKept.Error()
 		if e.transcript.Kept {
 			reason = "the payloads that the transcript says were kept are not beside it"
 		}
-		a.report.Attacks = append(a.report.Attacks, notTried(f.name(), reason))
-		return nil
+		return assault{attacks: []Attack{notTried(f.name(), reason)}}
 	}
 	list, err := f.attacks(ctx)
 	if err != nil {
-		return err
+		return assault{err: err}
 	}
 	if reason := f.unfollowed(); reason != "" {
 		list = append(list, Attack{Name: "difference", Party: f.name(), View: "angles", Verdict: Skipped, Detail: "not tried on all that was seen: " + reason})
 	}
-	a.report.Attacks = append(a.report.Attacks, list...)
-	a.report.Checks = append(a.report.Checks, f.payloads())
+	checks := []Check{f.payloads()}
 	if f.compared {
-		a.report.Checks = append(a.report.Checks, f.tables())
+		checks = append(checks, f.tables())
 	}
-	return nil
+	return assault{attacks: list, checks: checks}
 }
 
 // notTried is what stands in place of all attacks on a party's transcript.
