@@ -23,6 +23,8 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1s ./...
 	go run ./cmd/hanselab link
 	go run ./cmd/hanselab fdskl --data ../shared/data --svm
+	go run ./cmd/hanselab record --data ../shared/data
+	go run ./cmd/hanselab audit --data ../shared/data
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }

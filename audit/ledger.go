@@ -33,6 +33,9 @@ func (a *auditor) ledger() {
 			}
 			l := Learned{Party: p.Name, Kind: o.Kind, Declared: o.Count, Meaning: o.Meaning, Unread: true, Verdict: a.follows(o.Kind)}
 			a.count(&l, i)
+			if !l.Unread && l.Count == 0 {
+				l.Verdict = Clean // allowed, and not used
+			}
 			if o.Kind == learnedAngles {
 				a.equations(&l, i)
 			}
