@@ -212,7 +212,7 @@ func (r *recorded) countRecords(source io.Reader) error {
 		if rec.Type.Frame() {
 			r.frames++
 		}
-		if rec.Type.Payload() {
+		if rec.Type.Frame() || rec.Kept { // an opening is hashed for the store only
 			r.hashed += int64(rec.Bytes)
 		}
 	}

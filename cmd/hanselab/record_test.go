@@ -46,7 +46,7 @@ func TestRecordComparesThreeWaysToTrain(t *testing.T) {
 			t.Errorf("%s: %+v, want each frame at both its ends, a block for each, and all angles hashed", w.Record, w)
 		}
 	}
-	if digests.Frames != full.Frames || digests.HashedBytes != full.HashedBytes {
+	if digests.Frames != full.Frames || digests.HashedBytes >= full.HashedBytes { // openings are hashed for the store
 		t.Errorf("frames and bytes of the same training differ: %+v and %+v", digests, full)
 	}
 	if digests.KeptBytes != 0 || full.KeptBytes < 3*90*32*2 || full.KeptBytes > full.HashedBytes {
