@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/protocol"
@@ -71,9 +72,19 @@ func (f *follower) options(p *problem) attack.Options {
 	return attack.Options{Workers: f.in.Workers, MaxRows: f.in.Rows, MaxEquations: mostEquations, Truth: p.truth}
 }
 
-// gained reports whether an attack found anything.
+// gained reports whether an attack found anything: rows that prove themselves, or more rows than shuffled
+// ones by no chance.
 func gained(r *attack.Recovery) bool {
-	return r.Solved > gainShare || r.RecoveredShare > r.ControlShare+gainShare
+	return r.Solved > gainShare || r.RecoveredShare > r.ControlShare+gainShare && beyondChance(r.RecoveredShare, r.ControlShare, r.Rows)
+}
+
+// deviations is how many standard deviations no chance comes to.
+const deviations = 5
+
+// beyondChance reports whether two shares of n rows each differ by more than chance makes them.
+func beyondChance(a, b float64, n int) bool {
+	mean := (a + b) / 2
+	return math.Abs(a-b) > deviations*math.Sqrt(mean*(1-mean)*2/float64(n))
 }
 
 // judge says what the result means, and where nothing was found shows that the attack would have.

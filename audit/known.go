@@ -12,6 +12,9 @@ import (
 // gained something.
 const knownGain = 0.1
 
+// knownNoise, over the rows tested, is what chance may explain of the best of many columns.
+const knownNoise = 30
+
 // leastKnown is the fewest rows a regression is tried on.
 const leastKnown = 100
 
@@ -39,7 +42,7 @@ func (f *follower) knownRows(ctx context.Context, s *sight) (Attack, error) {
 	a.Rows, a.UnknownColumns, a.Equations = r.Known+r.Tested, unknowns, r.Features
 	a.Statistic, a.Verdict = &r.Best, Clean
 	a.Detail = fmt.Sprintf("who knows %d rows of %s and sees what %s sees predicts nothing of the others: at best R2 %.2f, with shuffled rows %.2f", r.Known, p.whose(f.in), a.Party, r.Best, r.Control)
-	if r.Best > max(0, r.Control)+knownGain {
+	if r.Best > max(0, r.Control)+max(knownGain, float64(knownNoise)/float64(r.Tested)) {
 		a.Verdict = f.blame(s)
 		best := p.names[r.BestAt]
 		a.Detail = fmt.Sprintf("who knows %d rows of %s and sees what %s sees predicts the others by plain regression: R2 %.2f on average, %.2f for %s of %s",

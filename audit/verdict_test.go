@@ -3,6 +3,8 @@ package audit
 import (
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/audit/attack"
 )
 
 // judged concludes an audit with these findings.
@@ -56,5 +58,22 @@ func TestWhatWasNotCheckedIsListed(t *testing.T) {
 	}
 	if n := len(a.report.Unchecked); n != 5 {
 		t.Errorf("%d sentences: %q", n, a.report.Unchecked)
+	}
+}
+
+// TestAFewLuckyRowsAreNoGain: of a single column a guess comes within 1 % of the range now and then.
+func TestAFewLuckyRowsAreNoGain(t *testing.T) {
+	for _, c := range []struct {
+		share, control, solved float64
+		rows                   int
+		want                   bool
+	}{
+		{0.03, 0, 0, 100, false}, {0.3, 0, 0, 100, true}, {1, 0, 0, 60, true}, {0.012, 0, 0, 4096, true}, {0.009, 0, 0, 4096, false},
+		{0.33, 0.3, 0, 400, false}, {0, 0, 0.02, 100, true}, {0, 0, 0, 2, false},
+	} {
+		r := &attack.Recovery{RecoveredShare: c.share, ControlShare: c.control, Solved: c.solved, Rows: c.rows}
+		if gained(r) != c.want {
+			t.Errorf("%+v: gained is %v", c, !c.want)
+		}
 	}
 }

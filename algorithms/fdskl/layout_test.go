@@ -111,7 +111,9 @@ func checkAngles(t *testing.T, f *fixture, angles map[Angle]float64) {
 			first[a.Feature] = a
 			continue
 		}
-		compared++
+		if compared++; compared > 200 { // whichever come first: a map has no order
+			return
+		}
 		want := f.angle(t, a) - f.angle(t, ref)
 		if d := got - angles[ref] - want; math.Abs(d-math.Round(d)) > 1e-3 {
 			t.Fatalf("angle %+v less angle %+v is off by %v turns", a, ref, d-math.Round(d))

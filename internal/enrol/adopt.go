@@ -23,6 +23,9 @@ func (e *Enrolment) adopt() {
 		if e.config.Changed != nil {
 			e.config.Changed(c)
 		}
+		e.mu.Lock()
+		e.dropInvitations() // not before the network knows the newcomer as a member
+		e.mu.Unlock()
 	}
 }
 
@@ -42,7 +45,6 @@ func (e *Enrolment) adoptNext() *keys.SignedCharter {
 	e.config.Log.Info(fmt.Sprintf("charter version %d is in force: %s", p.charter.Version, e.changes(p)))
 	e.charter, e.settled = p.charter, p
 	e.dropProposals()
-	e.dropInvitations()
 	e.forget()
 	return snapshot(p.charter)
 }
