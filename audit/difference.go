@@ -16,13 +16,8 @@ const gainShare = 0.01
 // difference runs the difference attack on one view of a party, with its controls.
 func (f *follower) difference(ctx context.Context, s *sight) (Attack, error) {
 	a := Attack{Name: "difference", Party: f.in.Contract.Parties[s.party].Name, View: s.view, Verdict: Skipped}
-	p, err := f.problem(s)
-	var blind *blindError
-	if errors.As(err, &blind) {
-		a.Detail = "not tried: " + blind.missing
-		return a, nil
-	}
-	if err != nil {
+	p, err := f.aim(&a, s)
+	if p == nil {
 		return a, err
 	}
 	p, r, err := f.strike(ctx, p)
@@ -37,6 +32,18 @@ func (f *follower) difference(ctx context.Context, s *sight) (Attack, error) {
 		X: "true difference between two rows", Y: "rebuilt difference", Points: r.Sample,
 	}
 	return a, f.judge(ctx, &a, p, r)
+}
+
+// aim sets up the equations of a view; without an error it returns none when the attack cannot be tried,
+// and the attack says why.
+func (f *follower) aim(a *Attack, s *sight) (*problem, error) {
+	p, err := f.problem(s)
+	var blind *blindError
+	if errors.As(err, &blind) {
+		a.Detail = "not tried: " + blind.missing
+		return nil, nil
+	}
+	return p, err
 }
 
 // strike solves a view, and where that gains nothing what each child sent by itself: a vector without

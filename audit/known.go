@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/hanse-project/hanse/audit/attack"
@@ -21,13 +20,8 @@ const leastKnown = 100
 // knownRows lets a coalition that knows a fifth of the rows predict the others from what a view shows.
 func (f *follower) knownRows(ctx context.Context, s *sight) (Attack, error) {
 	a := Attack{Name: "known rows", Party: f.name(), View: s.view, Verdict: Skipped}
-	p, err := f.problem(s)
-	var blind *blindError
-	if errors.As(err, &blind) {
-		a.Detail = "not tried: " + blind.missing
-		return a, nil
-	}
-	if err != nil {
+	p, err := f.aim(&a, s)
+	if p == nil {
 		return a, err
 	}
 	if p.Rows < leastKnown {

@@ -11,11 +11,23 @@ import (
 
 // Text writes a report for a terminal or a log: plain characters, lines of at most about a hundred
 // of them, the verdict first. It fails when r is nil or w does.
-func Text(w io.Writer, r *audit.Report) error {
+func Text(w io.Writer, r *audit.Report) error { return write(w, r, (*printer).whole) }
+
+// write writes a part of the text at once.
+func write(w io.Writer, r *audit.Report, part func(*printer)) error {
 	if r == nil {
 		return errNone
 	}
-	p := printer{r: printable(r)}
+	p := &printer{r: printable(r)}
+	part(p)
+	if _, err := w.Write(p.b.Bytes()); err != nil {
+		return fmt.Errorf("report: text: %w", err)
+	}
+	return nil
+}
+
+// whole is all of the text.
+func (p *printer) whole() {
 	p.head()
 	p.participants()
 	p.egress()
@@ -23,10 +35,6 @@ func Text(w io.Writer, r *audit.Report) error {
 	p.attacks()
 	p.checks()
 	p.unchecked()
-	if _, err := w.Write(p.b.Bytes()); err != nil {
-		return fmt.Errorf("report: text: %w", err)
-	}
-	return nil
 }
 
 // printer collects the text.
