@@ -197,6 +197,9 @@ func (j *Job) Members(c *keys.Charter) ([]Party, error) {
 	if !c.Rules.AllowsPrivacy(j.Privacy) {
 		return nil, fmt.Errorf("job %q: privacy is %q, the charter asks for at least %q", j.Name, j.Privacy, cmp.Or(c.Rules.MinPrivacy, keys.PrivacyMasked))
 	}
+	if least := c.Rules.MinContributors; j.Privacy != privacies[0] && len(j.Parties) < least {
+		return nil, fmt.Errorf("job %q: %d parties, charter %q opens no sum over fewer than %d", j.Name, len(j.Parties), c.Name, least)
+	}
 	parties := make([]Party, len(j.Parties))
 	for i, name := range j.Parties {
 		m, ok := c.MemberNamed(name)

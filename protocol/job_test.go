@@ -139,6 +139,11 @@ func TestJobMembers(t *testing.T) {
 		}
 	}
 	charter.Members = charter.Members[:2]
+	job.Privacy, charter.Rules.MinPrivacy, charter.Rules.MinContributors = "masked", "masked", 4
+	if _, err := job.Members(charter); text(err) != `job "credit-risk": 3 parties, charter "credit" opens no sum over fewer than 4` {
+		t.Errorf("error is %v", err)
+	}
+	charter.Rules.MinContributors = 3
 	if _, err := job.Members(charter); text(err) != `job "credit-risk": party "insurer" is not a member of charter "credit"` {
 		t.Errorf("error is %v", err)
 	}
