@@ -1,12 +1,16 @@
 package audit
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Kinds of openings from which something about other parties' rows or labels follows.
 const (
 	learnedAngles      = "angles"
 	learnedPartial     = "partial angles"
 	learnedDerivatives = "derivatives"
+	learnedScores      = "scores"
 )
 
 // sources are the operations that a kind of opening comes from, where it is not one of its own name.
@@ -36,8 +40,11 @@ func (a *auditor) ledger() {
 			if !l.Unread && l.Count == 0 {
 				l.Verdict = Clean // allowed, and not used
 			}
-			if o.Kind == learnedAngles {
+			switch o.Kind {
+			case learnedAngles:
 				a.equations(&l, i)
+			case learnedScores, learnedDerivatives:
+				a.evaluations(&l)
 			}
 			a.report.Ledger = append(a.report.Ledger, l)
 		}
@@ -113,4 +120,20 @@ func (a *auditor) equations(l *Learned, party int) {
 			l.Rank = t.Rank
 		}
 	}
+}
+
+// evaluations says how often the model was evaluated at each row, at most, against how many features it
+// has: that many equations in its cosines a party may have of a row.
+func (a *auditor) evaluations(l *Learned) {
+	params, err := TrainingParams(a.in.Contract)
+	if err != nil {
+		return
+	}
+	n := l.Declared
+	if !l.Unread {
+		n = l.Count
+	}
+	rows := int64(max(a.report.Job.Rows, 1))
+	l.Features = params.Features
+	l.Meaning = fmt.Sprintf("%s; at most %d values a row, against %d features", l.Meaning, (n+rows-1)/rows, params.Features)
 }

@@ -58,7 +58,7 @@ func (a *auditor) summary() string {
 	case Declared:
 		return sentences("As the contract says, a party can rebuild what others hold", a.reasons(Declared)) + a.rest()
 	}
-	return fmt.Sprintf("No attack gained anything, and %d checks passed.", a.passed()) + a.rest()
+	return fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) + a.rest()
 }
 
 // reasons lists the details behind a verdict: rows rebuilt first, other attacks where there are none,
@@ -132,7 +132,7 @@ func (a *auditor) rest() string {
 	}
 	text := ""
 	if clean > 0 {
-		text += fmt.Sprintf(" %d other attacks found nothing.", clean)
+		text += " " + counted(uint64(clean), "other attack") + " found nothing."
 	}
 	if skipped > 0 {
 		text += fmt.Sprintf(" %d could not be tried.", skipped)

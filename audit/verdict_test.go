@@ -29,7 +29,7 @@ func TestWorstFindingIsTheVerdict(t *testing.T) {
 		summary string
 	}{
 		{"nothing", judged("masked", nil, nil), Clean, "No attack gained anything, and 0 checks passed."},
-		{"all well", judged("masked", []Verdict{Passed, Skipped}, []Verdict{Clean, Skipped}), Clean, "No attack gained anything, and 1 checks passed. 1 other attacks found nothing. 1 could not be tried."},
+		{"all well", judged("masked", []Verdict{Passed, Skipped}, []Verdict{Clean, Skipped}), Clean, "No attack gained anything, and 1 check passed. 1 other attack found nothing. 1 could not be tried."},
 		{"a check failed", judged("masked", []Verdict{Passed, Failed}, []Verdict{Declared}), Unverifiable, "The transcripts are not what an honest run of the contract leaves: p0, check: check failed."},
 		{"a check leaks", judged("masked", []Verdict{Leak, Failed}, nil), Leak, "What the contract does not declare was given away: p0, check: check leak."},
 		{"an attack declared", judged("masked", []Verdict{Passed}, []Verdict{Declared}), Declared, "As the contract says, a party can rebuild what others hold: attack declared."},
