@@ -164,7 +164,7 @@ func (l *league) job(task, head, parameters string) []byte {
 
 // propose prepares and launches a job at the first node and returns its report and contract.
 func (l *league) propose(text []byte) (*Report, keys.Hash, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	c, err := l.nodes[0].Prepare(ctx, text, nil)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestKilledPartyResumes(t *testing.T) {
 func testKilled(t *testing.T, victim, frame int, parameters string) {
 	l := newLeague(t, 4, 400)
 	l.startAll()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+parameters), nil)
 	if err != nil {
@@ -175,7 +175,7 @@ func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
 		}
 	}
 	l.startAll()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 4096"), nil)
 	if err != nil {
@@ -202,7 +202,7 @@ func TestFullDiskPausesAndGoesOn(t *testing.T) {
 	}
 	l := newLeague(t, 4, 100)
 	l.startAll()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"), nil)
 	if err != nil {

@@ -143,7 +143,7 @@ func TestAKilledPartysTranscriptVerifies(t *testing.T) {
 			t.Parallel()
 			l := newLeague(t, 4, 400)
 			l.startAll()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			contract, err := l.nodes[0].Prepare(ctx, l.job("train", `record = "full"`, activeBank+c.parameters), nil)
 			if err != nil {
