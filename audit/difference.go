@@ -101,7 +101,7 @@ func (f *follower) judge(ctx context.Context, a *Attack, p *problem, r *attack.R
 		a.Detail = fmt.Sprintf("%s, as %s, rebuilt %.1f %% of %d rows of %s, with an error of %.1g of the columns' ranges where a guess has %.2g",
 			a.Party, a.View, 100*r.RecoveredShare, r.Rows, p.whose(f.in), r.RMS, r.ControlRMS)
 		a.Detail += "; a row counts when every column is within 1 % of its range, up to a shift that is the same for all rows"
-		if minmax(f.params) {
+		if minmax(f.params) && f.in.Contract.Job.Task == protocol.TaskTrain {
 			a.Detail += " and follows from every column running from 0 to 1"
 		}
 		return nil

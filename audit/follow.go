@@ -62,11 +62,10 @@ func follow(ctx context.Context, in *Input, s *Source, party int) (*follower, er
 	for _, s := range []*sight{f.active, f.parent} {
 		s.most = max(1, mostCells/max(1, len(rows)*len(in.Contract.Parties)))
 	}
-	f.params, f.strange = TrainingParams(in.Contract)
+	f.params, f.sigma, f.strange = in.params()
 	if n := in.Contract.Parties[0].Rows; f.strange == nil && n > mostRows/len(f.params.Active) {
 		f.strange = fmt.Errorf("attacks on angles work on at most %d rows, the contract has %d", mostRows/len(f.params.Active), n)
 	}
-	f.sigma = f.params.Sigma
 	file, err := s.Open()
 	if err != nil {
 		return nil, err
@@ -118,7 +117,7 @@ func (f *follower) take(rec *transcript.Record) error {
 		f.operation, f.angles, f.broken = 0, nil, f.strange
 		f.clock.stop()
 		if f.strange == nil {
-			f.layout = fdskl.NewLayout(f.params, f.in.Contract.Job.Privacy, f.in.Contract.Job.Parties, f.in.Contract.Parties[0].Rows)
+			f.layout = f.in.layout(f.params)
 		}
 		return nil
 	}

@@ -1,8 +1,12 @@
 package audit
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -16,6 +20,9 @@ type Input struct {
 	// MinContributors is the charter's smallest number of parties whose data enter a masked sum.
 	MinContributors int
 	Sources         []Source
+	// Model is any party's part of the model that a prediction scores with, which tells the features; nil
+	// for a training, and where the auditor has none.
+	Model *fdskl.Model
 	// Columns are the parties' own columns, by party, as far as the auditor has them: attacks that
 	// aim at them are scored, and attacks by others need their names. Nil where unknown.
 	Columns []*Columns
@@ -36,4 +43,34 @@ type Columns struct {
 	Names  []string       // of the columns of Rows: dense ones first, then binary ones
 	Rows   *kernel.Matrix // normalised
 	Labels []float64      // at an active party: per row; else nil
+}
+
+// params returns the parameters of the job's features and the kernel's width, 0 when it was agreed in the
+// session. The error says why angles of the job cannot be followed.
+func (in *Input) params() (fdskl.Params, float64, error) {
+	job := in.Contract.Job
+	if job.Task != protocol.TaskPredict || job.Algorithm != "fdskl" {
+		p, err := TrainingParams(in.Contract)
+		return p, p.Sigma, err
+	}
+	switch m := in.Model; {
+	case m == nil:
+		return fdskl.Params{}, 0, errors.New("the angles of a prediction are told apart by a part of its model, and none was given")
+	case m.Contract.String() != job.Model || !slices.Equal(m.Names, job.Parties):
+		return fdskl.Params{}, 0, fmt.Errorf("the model part given is of contract %s, the prediction is with %.8s", m.Contract.Short(), job.Model)
+	default:
+		return m.Params, m.Sigma, nil
+	}
+}
+
+// layout starts to follow the angles of a session.
+func (in *Input) layout(p fdskl.Params) *fdskl.Layout {
+	job, rows := in.Contract.Job, in.Contract.Parties[0].Rows
+	switch {
+	case job.Task != protocol.TaskPredict:
+		return fdskl.NewLayout(p, job.Privacy, job.Parties, rows)
+	case job.Requests > 0:
+		return fdskl.NewScoreLayout(p, job.Privacy, job.Parties, rows, 1)
+	}
+	return fdskl.NewScoreLayout(p, job.Privacy, job.Parties, rows, fdskl.ScoreRows)
 }

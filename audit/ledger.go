@@ -125,7 +125,7 @@ func (a *auditor) equations(l *Learned, party int) {
 // evaluations says how often the model was evaluated at each row, at most, against how many features it
 // has: that many equations in its cosines a party may have of a row.
 func (a *auditor) evaluations(l *Learned) {
-	params, err := TrainingParams(a.in.Contract)
+	params, _, err := a.in.params()
 	if err != nil {
 		return
 	}

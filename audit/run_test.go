@@ -199,7 +199,7 @@ func TestOtherTasksAreAuditedWithoutAttacksOnAngles(t *testing.T) {
 	if a := attackOf(r, "difference", "p0", viewActive); a != nil {
 		t.Errorf("attacked: %s", shown(a))
 	}
-	wantAttack(t, r, "difference", "p0", "angles", Skipped, "attacks on angles know trainings by fdskl, this is a predict job of fdskl")
+	wantAttack(t, r, "difference", "p0", "angles", Skipped, "the angles of a prediction are told apart by a part of its model, and none was given")
 	wantAttack(t, r, "uniformity", "p1", "masked words", Clean, "")
 }
 

@@ -164,16 +164,19 @@ func turns(encoding protocol.Encoding, word []byte) float64 {
 const fewestRows = 64
 
 // whole returns a part of the sight without holes: the equations that at least fewestRows rows have
-// (or all rows, if there are fewer), and the rows that have all of those.
+// (or all rows that were seen, if those are fewer), and the rows that have all of those.
 func (s *sight) whole() (equations, rows []int) {
+	seen, most := make([]int, len(s.values)), 0
 	for i, column := range s.values {
-		seen := 0
 		for _, v := range column {
 			if !math.IsNaN(v) {
-				seen++
+				seen[i]++
 			}
 		}
-		if seen >= min(fewestRows, len(s.rows)) {
+		most = max(most, seen[i])
+	}
+	for i, n := range seen {
+		if n >= min(fewestRows, most) {
 			equations = append(equations, i)
 		}
 	}

@@ -46,7 +46,7 @@ func TestRealsThatAreNoAnglesAreHoles(t *testing.T) {
 		angles = append(angles, fdskl.Angle{Row: j})
 	}
 	s.add(angles, ownTotal, nil, protocol.Float64, reals(1, math.NaN(), math.Inf(-1), 1e300, 2))
-	if _, rows := s.whole(); len(s.values) != 1 || len(rows) != 0 {
+	if _, rows := s.whole(); len(s.values) != 1 || len(rows) != 2 {
 		t.Errorf("%v, whole rows %v", s.values, rows)
 	}
 	for k, want := range []bool{false, true, true, true, false} {

@@ -8,6 +8,9 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
+// ScoreRows is how many rows are scored at a time in a prediction of a whole table.
+const ScoreRows = 1024
+
 // Scorer is one party's part of a joint prediction: it holds the party's model part and the
 // network of a session.
 type Scorer struct {

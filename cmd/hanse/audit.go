@@ -32,7 +32,7 @@ Those that aim at a party's columns need that party's table:
 
    hanse audit credit --dir bank-node --data bank=bank.csv --data telco=telco.csv`,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "data", Usage: "a party's training table: `PARTY=FILE`, to score attacks against"},
+			&cli.StringSliceFlag{Name: "data", Usage: "a party's table, trained on or scored: `PARTY=FILE`, to score attacks against"},
 			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of CSV files", DefaultText: "the one called id"},
 			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers"},
 			&cli.StringFlag{Name: "missing", Usage: "what an empty cell became, `HOW`: refuse, mean, median, level", Value: "refuse"},

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -22,6 +23,7 @@ const (
 	transcriptName = "transcript"
 	contractName   = "contract.toml"
 	payloadsName   = "payloads"
+	modelName      = "model.hanse"
 )
 
 // readAudit turns the command line into what an audit reads.
@@ -143,34 +145,62 @@ func readContract(path string) (*protocol.Contract, error) {
 // readColumns reads the parties' tables as their nodes do.
 func readColumns(in *audit.Input, data []string, options dataset.Options) error {
 	in.Columns = make([]*audit.Columns, len(in.Contract.Parties))
-	if len(data) == 0 {
-		return nil
-	}
-	params, err := audit.TrainingParams(in.Contract)
-	if err != nil {
-		return err
-	}
+	parts := modelParts(in)
 	for _, v := range data {
 		name, path, ok := strings.Cut(v, "=")
 		i := in.Contract.Job.Index(name)
 		if !ok || i < 0 {
 			return usagef("--data %s: want PARTY=FILE with one of the parties %s", v, strings.Join(in.Contract.Job.Parties, ", "))
 		}
-		if in.Columns[i], err = columnsOf(in.Contract, params, i, path, options); err != nil {
+		var err error
+		if in.Contract.Job.Task == protocol.TaskPredict {
+			in.Columns[i], err = scoredColumns(in.Contract, parts[i], i, path, options)
+		} else {
+			in.Columns[i], err = trainedColumns(in.Contract, i, path, options)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// columnsOf reads one party's table and checks that it is the one of the contract.
-func columnsOf(c *protocol.Contract, params fdskl.Params, party int, path string, options dataset.Options) (*audit.Columns, error) {
-	facts := c.Parties[party]
-	active := facts.Role == "active"
+// modelParts finds the parts of a prediction's model that lie in the nodes' folders beside the
+// transcripts, by party, and tells the audit one of them. A training has none.
+func modelParts(in *audit.Input) []*fdskl.Model {
+	parts := make([]*fdskl.Model, len(in.Contract.Parties))
+	for _, s := range in.Sources {
+		if in.Contract.Job.Task != protocol.TaskPredict {
+			break
+		}
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(s.Path), "..", in.Contract.Job.Model, modelName))
+		if err != nil {
+			continue // a transcript that was sent without its node's folder
+		}
+		m, err := fdskl.DecodeModel(data)
+		if err != nil {
+			continue
+		}
+		for i, p := range in.Contract.Parties {
+			if p.ID == m.Owner {
+				parts[i], in.Model = m, m
+			}
+		}
+	}
+	return parts
+}
+
+// trainedColumns reads the table that a party trained on.
+func trainedColumns(c *protocol.Contract, party int, path string, options dataset.Options) (*audit.Columns, error) {
+	params, err := audit.TrainingParams(c)
+	if err != nil {
+		return nil, err
+	}
+	active := c.Parties[party].Role == "active"
 	if active {
 		options.Label = params.Label
 	}
-	table, err := dataset.Read(path, options)
+	table, err := readTable(c, party, path, options)
 	if err != nil {
 		return nil, err
 	}
@@ -178,12 +208,44 @@ func columnsOf(c *protocol.Contract, params fdskl.Params, party int, path string
 	if err != nil {
 		return nil, err
 	}
-	if table.Rows() != facts.Rows || table.IDDigest() != facts.Rowset {
-		return nil, fmt.Errorf("%s is not the table that %s trained on: its row ids differ", path, facts.Name)
-	}
-	columns := &audit.Columns{Names: append(append([]string(nil), prepared.Rows.Dense...), prepared.Rows.Binary...), Rows: prepared.Rows}
+	columns := columnsOf(prepared.Rows)
 	if prepared.Labels != nil {
 		columns.Labels = prepared.Labels.Values
 	}
 	return columns, nil
+}
+
+// scoredColumns reads the table of which a party's rows were scored, normalised as its part of the model is.
+func scoredColumns(c *protocol.Contract, part *fdskl.Model, party int, path string, options dataset.Options) (*audit.Columns, error) {
+	name := c.Parties[party].Name
+	if part == nil {
+		return nil, fmt.Errorf("%s cannot be used without the part of the model at %s, which says how its columns were scaled: give its node's folder with --dir", path, name)
+	}
+	options.Fill = part.Fills
+	table, err := readTable(c, party, path, options)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := vertical.PrepareScoring(table, part)
+	if err != nil {
+		return nil, err
+	}
+	return columnsOf(rows), nil
+}
+
+// readTable reads a party's table and checks that it is the one of the contract.
+func readTable(c *protocol.Contract, party int, path string, options dataset.Options) (*dataset.Table, error) {
+	table, err := dataset.Read(path, options)
+	if err != nil {
+		return nil, err
+	}
+	if facts := c.Parties[party]; table.Rows() != facts.Rows || table.IDDigest() != facts.Rowset {
+		return nil, fmt.Errorf("%s is not the table that %s brought to the job: its row ids differ", path, facts.Name)
+	}
+	return table, nil
+}
+
+// columnsOf returns normalised rows with their columns' names.
+func columnsOf(rows *kernel.Matrix) *audit.Columns {
+	return &audit.Columns{Names: append(append([]string(nil), rows.Dense...), rows.Binary...), Rows: rows}
 }

@@ -59,7 +59,7 @@ func (p *prediction) facts() (protocol.Facts, error) {
 // disclose implements task.
 func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation) {
 	rows := all[0].Rows
-	batches := (rows + vertical.ScoreRows - 1) / vertical.ScoreRows
+	batches := (rows + fdskl.ScoreRows - 1) / fdskl.ScoreRows
 	var more []protocol.Operation
 	if n := p.job.Requests; n > 0 {
 		rows, batches = n, n
@@ -93,8 +93,8 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 		return p.serve(ctx, r, table, scorer)
 	}
 	var scores []float64
-	for lo := 0; lo < table.Rows(); lo += vertical.ScoreRows {
-		hi := min(lo+vertical.ScoreRows, table.Rows())
+	for lo := 0; lo < table.Rows(); lo += fdskl.ScoreRows {
+		hi := min(lo+fdskl.ScoreRows, table.Rows())
 		rows, err := vertical.PrepareScoring(table.Slice(lo, hi), p.model)
 		if err != nil {
 			return nil, err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/audit"
 )
 
 func TestServingPrediction(t *testing.T) {
@@ -13,8 +15,8 @@ func TestServingPrediction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\n", model)
-	batch, _, err := l.propose(l.job("predict", head, ""))
+	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nrecord = \"full\"\n", model)
+	batch, scored, err := l.propose(l.job("predict", head, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +47,12 @@ func TestServingPrediction(t *testing.T) {
 	}
 	if r := <-served; r == nil || r.Rows != 3 {
 		t.Errorf("report is %+v, want 3 rows", r)
+	}
+	mustVerify(t, l.audit(scored), audit.Declared)
+	for _, a := range l.audit(c.Hash()).Attacks { // three sums of a row each, two of them of the same row
+		if a.Name == "difference" && a.View == "active party" && (a.Rows != 2 || *a.RecoveredShare != 1) {
+			t.Errorf("of what was served: %+v", a)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -29,10 +28,6 @@ func (l *league) audit(h keys.Hash) *audit.Report {
 	if in.Contract, err = protocol.ParseContract(text); err != nil {
 		l.t.Fatal(err)
 	}
-	params, err := audit.TrainingParams(in.Contract)
-	if err != nil {
-		l.t.Fatal(err)
-	}
 	for i := range l.names {
 		store, err := transcript.OpenStore(l.jobFile(i, h, payloadFolder), 0)
 		if err != nil {
@@ -40,7 +35,7 @@ func (l *league) audit(h keys.Hash) *audit.Report {
 		}
 		path := l.jobFile(i, h, transcriptFile)
 		in.Sources = append(in.Sources, audit.Source{Path: path, Payload: store.Get, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
-		in.Columns = append(in.Columns, l.columns(i, params))
+		in.Columns = append(in.Columns, l.columns(i, in))
 	}
 	r, err := audit.Run(l.t.Context(), in)
 	if err != nil {
@@ -54,9 +49,35 @@ func (l *league) jobFile(i int, h keys.Hash, name string) string {
 	return filepath.Join(l.dirs[i], "node", "jobs", h.String(), name)
 }
 
-// columns reads a party's training table as its node does.
-func (l *league) columns(i int, params fdskl.Params) *audit.Columns {
+// columns reads a party's table of the job as its node does; of a prediction it tells the audit the
+// party's part of the model, too.
+func (l *league) columns(i int, in *audit.Input) *audit.Columns {
 	l.t.Helper()
+	if in.Contract.Job.Task == protocol.TaskTrain {
+		return l.trained(i, in.Contract)
+	}
+	var err error
+	if in.Model, err = l.nodes[i].modelOf(in.Contract.Job.Model); err != nil {
+		l.t.Fatal(err)
+	}
+	table, err := dataset.Read(l.tablePath(i, in.Contract.Job.Table), dataset.Options{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	rows, err := vertical.PrepareScoring(table, in.Model)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return &audit.Columns{Names: append(append([]string(nil), rows.Dense...), rows.Binary...), Rows: rows}
+}
+
+// trained reads a party's training table.
+func (l *league) trained(i int, contract *protocol.Contract) *audit.Columns {
+	l.t.Helper()
+	params, err := audit.TrainingParams(contract)
+	if err != nil {
+		l.t.Fatal(err)
+	}
 	var o dataset.Options
 	active := l.names[i] == params.Active[0]
 	if active {

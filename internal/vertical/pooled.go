@@ -72,9 +72,9 @@ func (p *Pooled) Score(ctx context.Context, tables []*dataset.Table, workers int
 	}
 	var scores []float64
 	all := make([]*kernel.Matrix, len(tables))
-	for lo := 0; lo < tables[0].Rows(); lo += ScoreRows {
+	for lo := 0; lo < tables[0].Rows(); lo += fdskl.ScoreRows {
 		for i, t := range tables {
-			rows, err := PrepareScoring(t.Slice(lo, min(lo+ScoreRows, t.Rows())), p.models[i])
+			rows, err := PrepareScoring(t.Slice(lo, min(lo+fdskl.ScoreRows, t.Rows())), p.models[i])
 			if err != nil {
 				return nil, err
 			}
@@ -88,6 +88,3 @@ func (p *Pooled) Score(ctx context.Context, tables []*dataset.Table, workers int
 	}
 	return scores, nil
 }
-
-// ScoreRows is how many rows are scored at a time.
-const ScoreRows = 1024
