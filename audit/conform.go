@@ -7,14 +7,6 @@ import (
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
-// The kinds of messages that every session has.
-const (
-	kindSessionKey  = "session-key"
-	kindCountersign = "countersign"
-	kindDone        = "done"
-	kindAbort       = "abort"
-)
-
 // conformer holds the records of one party against the operations that its contract lists. It knows the
 // operation under way and forgets those before it.
 type conformer struct {
@@ -58,7 +50,7 @@ func (c *conformer) end(done bool) {
 	}
 	c.finish()
 	switch {
-	case c.current.rule == nil || c.current.rule.kind != kindDone:
+	case c.current.rule == nil || c.current.rule.kind != protocol.KindDone:
 		c.found.fail(checkOperations, "session %d is sealed as done, but the parties did not tell each other that they were", c.session)
 	case !c.round.whole || c.round.operation != c.number:
 		c.found.fail(checkCountersignatures, "session %d is sealed as done, but its last round of countersignatures is not whole", c.session)
@@ -71,9 +63,9 @@ func (c *conformer) take(r *transcript.Record, rule *rule) {
 	case rule == nil:
 		c.found.fail(checkOperations, "record %d: the contract has no message %q", r.Number, r.Kind)
 		c.skip(r, nil)
-	case r.Kind == kindCountersign:
+	case r.Kind == protocol.KindCountersign:
 		c.countersign(r, rule)
-	case r.Kind == kindAbort:
+	case r.Kind == protocol.KindAbort:
 		c.abort(r, rule)
 	default:
 		c.follow(r, rule)
@@ -117,7 +109,7 @@ func (c *conformer) start(r *transcript.Record, rule *rule) {
 // inOrder checks that an operation can begin here.
 func (c *conformer) inOrder(r *transcript.Record, rule *rule) bool {
 	switch {
-	case c.number == 0 && (rule.kind != kindSessionKey || r.Operation != 1):
+	case c.number == 0 && (rule.kind != protocol.KindSessionKey || r.Operation != 1):
 		c.found.fail(checkSessions, "record %d: session %d begins with %s and not with the exchange of session keys", r.Number, c.session, r.Kind)
 	case r.Operation < c.number:
 		c.found.fail(checkOperations, "record %d: operation %d (%s) comes after operation %d", r.Number, r.Operation, r.Kind, c.number)
@@ -169,7 +161,7 @@ func (c *conformer) finish() {
 		return
 	}
 	name := checkOperations
-	if o.rule.kind == kindSessionKey {
+	if o.rule.kind == protocol.KindSessionKey {
 		name = checkSessions
 	}
 	c.found.fail(name, "operation %d of session %d (%s, from record %d) is not whole: %s was next", o.number, c.session, o.rule.kind, o.record, o.live[0].wanted(c.names))

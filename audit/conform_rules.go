@@ -40,7 +40,7 @@ func newRules(c *protocol.Contract, self int) (*rules, error) {
 		if err != nil {
 			return nil, fmt.Errorf("contract: %s: %w", o.Kind, err)
 		}
-		r := all.add(o, len(c.Parties))
+		r := all.add(c, o)
 		r.scripts = append(r.scripts, scripts...)
 		r.count, r.bytes, r.second = r.count+o.Count, r.bytes+o.Bytes, r.second || o.Tree == 2
 	}
@@ -55,25 +55,15 @@ func newRules(c *protocol.Contract, self int) (*rules, error) {
 }
 
 // add returns the rule of an operation's kind.
-func (s *rules) add(o *protocol.Operation, parties int) *rule {
+func (s *rules) add(c *protocol.Contract, o *protocol.Operation) *rule {
 	if r, ok := s.byKind[o.Kind]; ok {
 		return r
 	}
 	encoding, _ := protocol.ParseEncoding(o.Encoding) // checked with the contract
-	r := &rule{kind: o.Kind, stage: o.Stage, collective: o.Collective, class: classNamed(o.Class), encoding: encoding, egress: make([]*spending, parties)}
+	r := &rule{kind: o.Kind, stage: o.Stage, collective: o.Collective, class: c.ClassOf(o.Kind), encoding: encoding, egress: make([]*spending, len(c.Parties))}
 	s.byKind[o.Kind] = r
 	s.list = append(s.list, r)
 	return r
-}
-
-// classNamed returns the class of a name that was checked with the contract.
-func classNamed(name string) protocol.Class {
-	for c := protocol.ClassControl; c < protocol.ClassOpening; c++ {
-		if c.String() == name {
-			return c
-		}
-	}
-	return protocol.ClassOpening
 }
 
 // of returns the rule of a kind, nil when the contract has none.

@@ -3,6 +3,7 @@ package audit
 import (
 	"testing"
 
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -64,7 +65,7 @@ func TestDeviationsAreFoundByTheirCheck(t *testing.T) {
 		{"mask reused by a child", 0, repeat(of(received, "angles", 1).chunk(0)), checkMasks, "mask reused: record"},
 		{"mask reused by the party", 1, repeat(of(sent, "angles", 0).chunk(2)), checkMasks, "mask reused: record"},
 		{"mask of another session", 3, repeat(of(sent, "scores", 2)), checkMasks, "(operation 7 of session 2, scores, sent to p2) has the payload of record"},
-		{"session key of another session", 0, repeat(of(received, kindSessionKey, 1)), checkSessions, "the session key received from p1 in session 2 is that of record"},
+		{"session key of another session", 0, repeat(of(received, protocol.KindSessionKey, 1)), checkSessions, "the session key received from p1 in session 2 is that of record"},
 		{"session key of another party", 0, func(all []transcript.Record) []transcript.Record {
 			all[6].Proof = all[5].Proof
 			return all
@@ -72,15 +73,15 @@ func TestDeviationsAreFoundByTheirCheck(t *testing.T) {
 		{"word cut in two", 3, alter(of(sent, "scores", 2), -1, func(r *transcript.Record) { r.Size--; r.Bytes-- }), checkOperations, "chunk 0 has 799 bytes, want 799 in words of 8"},
 		{"chunk beyond the vector", 3, alter(of(sent, "angles", 2), 1, func(r *transcript.Record) { r.Chunk = 9 }), checkOperations, "chunk 9 of a vector with 3 chunks"},
 		{"broadcast in chunks", 0, alter(of(sent, "hello", 2), 0, func(r *transcript.Record) { r.Chunk = 1 }), checkOperations, "chunk 1 of 12 bytes of a vector of 12, want it whole"},
-		{"session key too long", 0, alter(of(received, kindSessionKey, 2), 0, func(r *transcript.Record) { r.Size++; r.Bytes++ }), checkOperations, "it has 97 bytes, 96 are agreed"},
+		{"session key too long", 0, alter(of(received, protocol.KindSessionKey, 2), 0, func(r *transcript.Record) { r.Size++; r.Bytes++ }), checkOperations, "it has 97 bytes, 96 are agreed"},
 		{"abort of another class", 3, insert(sealOf(transcript.SealDone), func(all []transcript.Record, at int) []transcript.Record {
 			r := lastWords(all, at)
 			r[0].Class = 4
 			return r
 		}), checkOperations, "abort (sent) is not as the contract has it: a frame of 0 bytes, opening bytes"},
-		{"round after another operation", 1, alter(of(sent, kindCountersign, 2), 0, func(r *transcript.Record) { r.Operation = 12 }), checkCountersignatures, "it is after another operation than the round began with"},
-		{"round after an earlier operation", 1, alter(operationOf(kindCountersign), -1, func(r *transcript.Record) { r.Operation-- }), checkCountersignatures, "it is after an operation that is over"},
-		{"operation inside a round", 1, insert(of(transcript.TypeCountersigned, kindCountersign, 2), func(all []transcript.Record, at int) []transcript.Record {
+		{"round after another operation", 1, alter(of(sent, protocol.KindCountersign, 2), 0, func(r *transcript.Record) { r.Operation = 12 }), checkCountersignatures, "it is after another operation than the round began with"},
+		{"round after an earlier operation", 1, alter(operationOf(protocol.KindCountersign), -1, func(r *transcript.Record) { r.Operation-- }), checkCountersignatures, "it is after an operation that is over"},
+		{"operation inside a round", 1, insert(of(transcript.TypeCountersigned, protocol.KindCountersign, 2), func(all []transcript.Record, at int) []transcript.Record {
 			r := lastWords(all, at)
 			r[0].Kind, r[0].Operation = "hello", 9
 			return r
@@ -88,12 +89,12 @@ func TestDeviationsAreFoundByTheirCheck(t *testing.T) {
 		{"frame behind the last seal", 1, both(drop(func(r *transcript.Record) bool { return r.Session == 2 }), func(all []transcript.Record) []transcript.Record {
 			return append(all, lastWords(all, 0)...)
 		}), checkSeals, "session 1 goes on after the seal that ends it"},
-		{"no session keys", 2, drop(operationOf(kindSessionKey)), checkSessions, "session 1 begins with hello and not with the exchange of session keys"},
-		{"one session key missing", 2, drop(of(received, kindSessionKey, 3)), checkSessions, "(session-key, from record 1) is not whole: received from p3 was next"},
+		{"no session keys", 2, drop(operationOf(protocol.KindSessionKey)), checkSessions, "session 1 begins with hello and not with the exchange of session keys"},
+		{"one session key missing", 2, drop(of(received, protocol.KindSessionKey, 3)), checkSessions, "(session-key, from record 1) is not whole: received from p3 was next"},
 		{"sessions in the wrong order", 0, alter(func(r *transcript.Record) bool { return r.Session == 2 }, -1, func(r *transcript.Record) { r.Session = 1 }), checkSessions, "session 1 begins after session 1"},
-		{"no last round of countersignatures", 1, drop(operationOf(kindCountersign)), checkCountersignatures, "its last round of countersignatures is not whole"},
-		{"one countersignature missing", 1, drop(of(transcript.TypeCountersigned, kindCountersign, 2)), checkCountersignatures, "received from p3 where countersigned by p2 was next"},
-		{"not told that it is done", 1, drop(operationOf(kindDone)), checkOperations, "the parties did not tell each other"},
+		{"no last round of countersignatures", 1, drop(operationOf(protocol.KindCountersign)), checkCountersignatures, "its last round of countersignatures is not whole"},
+		{"one countersignature missing", 1, drop(of(transcript.TypeCountersigned, protocol.KindCountersign, 2)), checkCountersignatures, "received from p3 where countersigned by p2 was next"},
+		{"not told that it is done", 1, drop(operationOf(protocol.KindDone)), checkOperations, "the parties did not tell each other"},
 		{"records behind the last seal", 1, twice(sealOf(transcript.SealDone)), checkSeals, "session 1 is sealed after the seal that ends it"},
 		{"operation after the session was left", 3, insert(of(sent, "scores", 2), leave), checkOperations, "goes on after the session was left"},
 	} {
@@ -123,7 +124,7 @@ func lateHello(all []transcript.Record) []transcript.Record {
 	}
 	return insert(operationOf("scores"), func([]transcript.Record, int) []transcript.Record { return hello })(drop(func(r *transcript.Record) bool {
 		return r.Session == 1 && (r.Kind == "hello" && r.Operation == 3 || r.Kind == "scores")
-	})(insert(of(sent, kindDone, 0), func([]transcript.Record, int) []transcript.Record { return hello })(all)))
+	})(insert(of(sent, protocol.KindDone, 0), func([]transcript.Record, int) []transcript.Record { return hello })(all)))
 }
 
 // again repeats the operation of a kind under the next number.
@@ -144,13 +145,13 @@ func again(kind string) edit {
 				r.Operation++
 			}
 		}
-		return insert(operationOf(kindDone), func([]transcript.Record, int) []transcript.Record { return more })(all)
+		return insert(operationOf(protocol.KindDone), func([]transcript.Record, int) []transcript.Record { return more })(all)
 	}
 }
 
 // leave is the last word of a party.
 func leave(all []transcript.Record, at int) []transcript.Record {
 	r := all[at]
-	r.Kind, r.Class, r.Encoding, r.Bytes, r.Size, r.Operation = kindAbort, 1, 0, 3, 3, r.Operation-1
+	r.Kind, r.Class, r.Encoding, r.Bytes, r.Size, r.Operation = protocol.KindAbort, 1, 0, 3, 3, r.Operation-1
 	return []transcript.Record{r}
 }

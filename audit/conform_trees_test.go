@@ -44,7 +44,7 @@ func TestRoundThatIsLeftOutIsFound(t *testing.T) {
 	tr := newTraining(t, 4, 2, fdskl.Masked, protocol.Tree, long)
 	must(t, tr.train(-1, 0, nil))
 	first := func(r *transcript.Record) bool {
-		return r.Kind == kindCountersign && r.Operation == protocol.CountersignEvery
+		return r.Kind == protocol.KindCountersign && r.Operation == protocol.CountersignEvery
 	}
 	n := 0
 	for _, r := range tr.records(0) {

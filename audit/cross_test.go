@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -29,9 +30,9 @@ func TestTranscriptsThatDoNotFitAreFound(t *testing.T) {
 			"session 1, p1 -> p0, frame 9 (operation 6, angles): p0 recorded other bytes"},
 		{"frame that only one has", 1, l.deviate(1, insert(sealOf(transcript.SealDone), lastWords)), 0,
 			"session 1, p1 -> p0, frame 13 (operation 8, abort): only p1 has it (record 37), though p0 says that it has the whole session"},
-		{"end missing, since the session broke off", 1, l.forge(1, both(unsigned(), drop(operationOf(kindDone)))), 0,
+		{"end missing, since the session broke off", 1, l.forge(1, both(unsigned(), drop(operationOf(protocol.KindDone)))), 0,
 			"28 frames of "},
-		{"the same", 1, l.forge(1, both(unsigned(), drop(operationOf(kindDone)))), 0,
+		{"the same", 1, l.forge(1, both(unsigned(), drop(operationOf(protocol.KindDone)))), 0,
 			"session 2 broke off at p1, and of p1 -> p0 only p0 recorded the last 2 frames, though p1 signed the link: its transcript has lost its end"},
 		{"operation that only one has", 2, l.deviate(2, drop(operationOf("scores"))), 3, "session 1, p3 -> p2, frame 10 (operation 7, scores): p2 recorded it as of operation 8, done"},
 		{"another size", 1, l.deviate(1, alter(of(sent, "angles", 0), 1, func(r *transcript.Record) { r.Size += 2 })), 0,
@@ -58,9 +59,9 @@ func TestTranscriptsThatDoNotFitAreFound(t *testing.T) {
 
 // lastWords is a frame that leaves the session.
 func lastWords(all []transcript.Record, _ int) []transcript.Record {
-	at := slices.IndexFunc(all, func(r transcript.Record) bool { return of(sent, kindDone, 0)(&r) })
+	at := slices.IndexFunc(all, func(r transcript.Record) bool { return of(sent, protocol.KindDone, 0)(&r) })
 	r := all[at]
-	r.Kind = kindAbort
+	r.Kind = protocol.KindAbort
 	return []transcript.Record{r}
 }
 

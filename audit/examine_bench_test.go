@@ -47,7 +47,7 @@ func (w *writer) write(r transcript.Record) {
 	r.Number = w.number
 	if r.Type.Frame() {
 		seed := w.number
-		if r.Type == sent && r.Kind == kindSessionKey {
+		if r.Type == sent && r.Kind == protocol.KindSessionKey {
 			seed = uint64(r.Session) << 32
 		}
 		sum := sha256.Sum256(binary.BigEndian.AppendUint64(nil, seed))
@@ -91,7 +91,7 @@ func (l *league) synthesise(out io.Writer, frames int, chunks uint64) {
 func (w *writer) begin(session uint32) {
 	w.write(transcript.Record{Type: transcript.TypeSession, Session: session, Peer: 3})
 	for i := range 6 {
-		r := transcript.Record{Type: sent, Class: protocol.ClassControl, Kind: kindSessionKey, Session: session, Peer: i % 3, Operation: 1, Size: 96, Bytes: 96}
+		r := transcript.Record{Type: sent, Class: protocol.ClassControl, Kind: protocol.KindSessionKey, Session: session, Peer: i % 3, Operation: 1, Size: 96, Bytes: 96}
 		if i >= 3 {
 			r.Type = received
 		}

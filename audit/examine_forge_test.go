@@ -170,7 +170,7 @@ func both(a, b edit) edit {
 
 // unsigned leaves out all that only other parties can sign, and the claim that a session ended well.
 func unsigned() edit {
-	return both(both(drop(operationOf(kindCountersign)), drop(sealOf(transcript.SealCheckpoint))),
+	return both(both(drop(operationOf(protocol.KindCountersign)), drop(sealOf(transcript.SealCheckpoint))),
 		alter(sealOf(transcript.SealDone), -1, func(r *transcript.Record) { r.Kind = transcript.SealBroken }))
 }
 

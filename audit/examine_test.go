@@ -246,7 +246,7 @@ func TestContractThatIsNotCompleteIsFound(t *testing.T) {
 func TestSessionKeysAreComparedWithoutTheirSignatures(t *testing.T) {
 	l := newSums(t)
 	s := l.source(0)
-	text := l.deviate(0, alter(of(received, kindSessionKey, 2), -1, func(r *transcript.Record) { r.Kept = true }))
+	text := l.deviate(0, alter(of(received, protocol.KindSessionKey, 2), -1, func(r *transcript.Record) { r.Kept = true }))
 	kept := source("kept", text)
 	kept.Payload = func([32]byte) ([]byte, error) { return make([]byte, 96), nil }
 	all, _ := l.examined(s, kept)

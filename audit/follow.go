@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -10,8 +9,6 @@ import (
 	"io"
 	"math"
 	"slices"
-
-	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol"
@@ -84,11 +81,7 @@ func TrainingParams(c *protocol.Contract) (fdskl.Params, error) {
 	if c.Job.Algorithm != "fdskl" || c.Job.Task != protocol.TaskTrain {
 		return fdskl.Params{}, fmt.Errorf("attacks on angles know trainings by fdskl, this is a %s job of %s", c.Job.Task, c.Job.Algorithm)
 	}
-	var text bytes.Buffer
-	if err := toml.NewEncoder(&text).Encode(c.Job.Parameters); err != nil {
-		return fdskl.Params{}, err
-	}
-	return fdskl.ParseParams(text.Bytes(), c.Job.Parties)
+	return fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
 }
 
 // read goes through all records.
@@ -251,19 +244,13 @@ func (f *follower) everybody() []int {
 
 // below lists the parties whose addends are in what a child sends in the sum that is going on.
 func (f *follower) below(child int) ([]int, error) {
-	c := f.in.Contract
-	plan := protocol.Plan{}
-	if f.angles.Excluded >= 0 {
-		var err error
-		if plan, _, err = protocol.PublishedTrees(len(c.Parties), f.angles.Root, f.angles.Excluded); err != nil {
-			return nil, err
-		}
-	} else {
-		topology, err := protocol.ParseTopology(c.Job.Topology)
-		if err != nil {
-			return nil, err
-		}
-		plan = protocol.PlanFor(topology, len(c.Parties), f.angles.Root)
+	o := protocol.Operation{Collective: protocol.CollectiveSum}
+	if f.angles.Excluded >= 0 { // angles go along the first tree
+		o.Tree, o.Excluded = 1, f.in.Contract.Parties[f.angles.Excluded].Name
+	}
+	plan, err := f.in.Contract.Plan(&o, f.angles.Root)
+	if err != nil {
+		return nil, err
 	}
 	return subtree(plan, child), nil
 }

@@ -63,7 +63,7 @@ func (s *secrets) of(r *transcript.Record) (keys.Hash, bool) {
 		return keys.Hash{}, false
 	case r.Class == protocol.ClassMasked:
 		return r.Sum(), r.Bytes >= freshBytes
-	case r.Kind != kindSessionKey || r.Type == transcript.TypeSent && s.session == r.Session:
+	case r.Kind != protocol.KindSessionKey || r.Type == transcript.TypeSent && s.session == r.Session:
 		return keys.Hash{}, false // all others get the same key of this party
 	}
 	if r.Type == transcript.TypeSent {

@@ -45,6 +45,11 @@ type Columns struct {
 	Labels []float64      // at an active party: per row; else nil
 }
 
+// NewColumns returns rows with the names of their columns, without labels.
+func NewColumns(rows *kernel.Matrix) *Columns {
+	return &Columns{Names: slices.Concat(rows.Dense, rows.Binary), Rows: rows}
+}
+
 // params returns the parameters of the job's features and the kernel's width, 0 when it was agreed in the
 // session. The error says why angles of the job cannot be followed.
 func (in *Input) params() (fdskl.Params, float64, error) {

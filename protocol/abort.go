@@ -7,9 +7,6 @@ import (
 	"unicode"
 )
 
-// kindAbort is the kind of the frame by which a party leaves a session before its end.
-const kindAbort = "abort"
-
 // maxReason is the longest reason that is sent or read, in bytes.
 const maxReason = 400
 
@@ -36,7 +33,7 @@ func (s *Session) Abort(ctx context.Context, reason error) {
 			continue
 		}
 		h := header{
-			class: ClassControl, kind: kindAbort, contract: s.config.Contract, session: s.config.Number,
+			class: ClassControl, kind: KindAbort, contract: s.config.Contract, session: s.config.Number,
 			sequence: s.sent[i], operation: s.operation, size: uint64(len(text)),
 		}
 		if s.permit(&h, i, text) != nil {
@@ -63,7 +60,7 @@ func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
 		if malformed != nil {
 			return err
 		}
-		if h.kind == kindAbort && h.contract == s.config.Contract && h.session == s.config.Number {
+		if h.kind == KindAbort && h.contract == s.config.Contract && h.session == s.config.Number {
 			return &AbortError{Reason: reasonIn(payload)}
 		}
 	}

@@ -16,7 +16,7 @@ const signatureSize = 64
 // Finish ends a session well: it returns when every party has said that it is done, and the ends of
 // every link have signed what went over it.
 func (s *Session) Finish(ctx context.Context) error {
-	if _, err := s.Exchange(ctx, kindDone, nil, 0); err != nil {
+	if _, err := s.Exchange(ctx, KindDone, nil, 0); err != nil {
 		return err
 	}
 	return s.countersign(ctx)
@@ -39,7 +39,7 @@ func (s *Session) countersign(ctx context.Context) error {
 			return err
 		}
 	}
-	h := header{class: ClassControl, kind: kindCountersign, operation: s.operation, size: signatureSize}
+	h := header{class: ClassControl, kind: KindCountersign, operation: s.operation, size: signatureSize}
 	for i, d := range digests {
 		if i == s.self {
 			continue

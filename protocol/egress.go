@@ -170,7 +170,7 @@ func (b *Budget) spend(h *header, to int, bytes int) error {
 	case e.Bytes+int64(bytes) > e.MaxBytes:
 		return refuse("it would make %d bytes of %d agreed", e.Bytes+int64(bytes), e.MaxBytes)
 	}
-	if h.kind != kindCountersign && h.kind != kindAbort { // they come at any time
+	if h.kind != KindCountersign && h.kind != KindAbort { // they come at any time
 		b.stage = e.Stage
 	}
 	e.Frames++

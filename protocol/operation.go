@@ -15,11 +15,12 @@ const (
 // Anyone stands for the root of broadcasts that several parties do in turn.
 const Anyone = "*"
 
-// The session's own kinds of frames.
+// The kinds of frames that every session has.
 const (
-	kindSessionKey  = "session-key"
-	kindCountersign = "countersign"
-	kindDone        = "done"
+	KindSessionKey  = "session-key"
+	KindCountersign = "countersign"
+	KindDone        = "done"
+	KindAbort       = "abort" // by it a party leaves a session before its end
 )
 
 // Operation is one kind of sum, broadcast or exchange of a contract, with its budget in one session.
@@ -55,12 +56,12 @@ func SessionOperations(job []Operation) []Operation {
 			Count: count, Bytes: count * bytes,
 		}
 	}
-	all := []Operation{control(kindSessionKey, 0, 1, 96)}
+	all := []Operation{control(KindSessionKey, 0, 1, 96)}
 	all = append(all, job...)
 	return append(all,
-		control(kindDone, last+1, 1, 0),
-		control(kindCountersign, last+2, operations/CountersignEvery+1, signatureSize),
-		control(kindAbort, last+2, 1, maxReason))
+		control(KindDone, last+1, 1, 0),
+		control(KindCountersign, last+2, operations/CountersignEvery+1, signatureSize),
+		control(KindAbort, last+2, 1, maxReason))
 }
 
 // checkOperations checks every operation by itself, and that one kind always means the same.

@@ -40,7 +40,7 @@ func (s *Session) agree(ctx context.Context) error {
 	}
 	public := ephemeral.PublicKey().Bytes()
 	message := append(bytes.Clone(public), s.config.Key.Sign(domainSessionKey, s.signedKey(s.self, public))...)
-	all, err := s.Exchange(ctx, kindSessionKey, message, len(message))
+	all, err := s.Exchange(ctx, KindSessionKey, message, len(message))
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Session) agree(ctx context.Context) error {
 			continue
 		}
 		if s.pairs[i], err = s.derivePair(i, ephemeral, m); err != nil {
-			return s.fail(i, &header{kind: kindSessionKey, operation: s.operation}, err)
+			return s.fail(i, &header{kind: KindSessionKey, operation: s.operation}, err)
 		}
 	}
 	return nil

@@ -159,7 +159,7 @@ func (s *Session) receive(ctx context.Context, from int, want header, buf []byte
 	if err != nil {
 		return nil, frame, s.fail(from, &want, deviation("%v", err))
 	}
-	if h.kind == kindAbort && h.contract == want.contract && h.session == want.session {
+	if h.kind == KindAbort && h.contract == want.contract && h.session == want.session {
 		return nil, frame, s.fail(from, &want, &AbortError{Reason: reasonIn(payload)})
 	}
 	if want.size == anySize {

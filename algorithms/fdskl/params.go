@@ -1,6 +1,8 @@
 package fdskl
 
 import (
+	"bytes"
+
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -100,6 +102,15 @@ func (p Params) WithDefaults() Params {
 // PublicSeed returns the seed of the job's random features.
 func (p Params) PublicSeed() kernel.Seed {
 	return kernel.Seed(keys.HashOf("hanse job seed v1", []byte(p.Seed)))
+}
+
+// ParamsOf is ParseParams for a table that was read already.
+func ParamsOf(parameters map[string]any, parties []string) (Params, error) {
+	var text bytes.Buffer
+	if err := toml.NewEncoder(&text).Encode(parameters); err != nil {
+		return Params{}, err
+	}
+	return ParseParams(text.Bytes(), parties)
 }
 
 // ParseParams reads a job's [parameters] table, fills in the defaults and validates them. A number

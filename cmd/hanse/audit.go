@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"time"
@@ -78,21 +78,12 @@ func runAudit(c *cli.Context) error {
 }
 
 // writeReport writes the HTML report.
-func writeReport(path string, r *audit.Report) (err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
+func writeReport(path string, r *audit.Report) error {
+	var page bytes.Buffer
+	if err := report.HTML(&page, r); err != nil {
 		return err
 	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	w := bufio.NewWriter(f)
-	if err := report.HTML(w, r); err != nil {
-		return err
-	}
-	return w.Flush()
+	return os.WriteFile(path, page.Bytes(), 0o600)
 }
 
 // verdictError carries a bad verdict to the exit code.

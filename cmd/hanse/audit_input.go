@@ -10,20 +10,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
-)
-
-// Names inside a job's folder at a node.
-const (
-	transcriptName = "transcript"
-	contractName   = "contract.toml"
-	payloadsName   = "payloads"
-	modelName      = "model.hanse"
 )
 
 // readAudit turns the command line into what an audit reads.
@@ -43,7 +35,7 @@ func readAudit(c *cli.Context) (*audit.Input, error) {
 		}
 		in.Sources = append(in.Sources, source)
 	}
-	contract := firstOf(c.String("contract"), filepath.Join(filepath.Dir(in.Sources[0].Path), contractName))
+	contract := firstOf(c.String("contract"), filepath.Join(filepath.Dir(in.Sources[0].Path), node.ContractFile))
 	if in.Contract, err = readContract(contract); err != nil {
 		return nil, err
 	}
@@ -64,7 +56,7 @@ func transcriptPaths(dirs, args []string) ([]string, error) {
 		info, err := os.Stat(arg)
 		switch {
 		case err == nil && info.IsDir():
-			paths = append(paths, filepath.Join(arg, transcriptName))
+			paths = append(paths, filepath.Join(arg, node.TranscriptFile))
 			continue
 		case err == nil:
 			paths = append(paths, arg)
@@ -75,7 +67,7 @@ func transcriptPaths(dirs, args []string) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			paths = append(paths, filepath.Join(folder, transcriptName))
+			paths = append(paths, filepath.Join(folder, node.TranscriptFile))
 		}
 	}
 	return paths, nil
@@ -104,7 +96,7 @@ func jobFolder(dir, job string) (string, error) {
 
 // jobName returns the name of the job in a folder, nothing when it cannot be read.
 func jobName(folder string) string {
-	c, err := readContract(filepath.Join(folder, contractName))
+	c, err := readContract(filepath.Join(folder, node.ContractFile))
 	if err != nil {
 		return ""
 	}
@@ -114,7 +106,7 @@ func jobName(folder string) string {
 // sourceOf returns a transcript and the payloads beside it.
 func sourceOf(path string) (audit.Source, error) {
 	s := audit.Source{Path: path, Open: func() (io.ReadCloser, error) { return os.Open(path) }}
-	folder := filepath.Join(filepath.Dir(path), payloadsName)
+	folder := filepath.Join(filepath.Dir(path), node.PayloadFolder)
 	if _, err := os.Stat(folder); err != nil {
 		return s, nil
 	}
@@ -173,7 +165,7 @@ func modelParts(in *audit.Input) []*fdskl.Model {
 		if in.Contract.Job.Task != protocol.TaskPredict {
 			break
 		}
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(s.Path), "..", in.Contract.Job.Model, modelName))
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(s.Path), "..", in.Contract.Job.Model, node.ModelFile))
 		if err != nil {
 			continue // a transcript that was sent without its node's folder
 		}
@@ -208,7 +200,7 @@ func trainedColumns(c *protocol.Contract, party int, path string, options datase
 	if err != nil {
 		return nil, err
 	}
-	columns := columnsOf(prepared.Rows)
+	columns := audit.NewColumns(prepared.Rows)
 	if prepared.Labels != nil {
 		columns.Labels = prepared.Labels.Values
 	}
@@ -230,7 +222,7 @@ func scoredColumns(c *protocol.Contract, part *fdskl.Model, party int, path stri
 	if err != nil {
 		return nil, err
 	}
-	return columnsOf(rows), nil
+	return audit.NewColumns(rows), nil
 }
 
 // readTable reads a party's table and checks that it is the one of the contract.
@@ -243,9 +235,4 @@ func readTable(c *protocol.Contract, party int, path string, options dataset.Opt
 		return nil, fmt.Errorf("%s is not the table that %s brought to the job: its row ids differ", path, facts.Name)
 	}
 	return table, nil
-}
-
-// columnsOf returns normalised rows with their columns' names.
-func columnsOf(rows *kernel.Matrix) *audit.Columns {
-	return &audit.Columns{Names: append(append([]string(nil), rows.Dense...), rows.Binary...), Rows: rows}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/node"
 )
 
 // audit audits the training with the transcripts of all parties and all their columns: it sees more
@@ -17,7 +18,7 @@ func (d *demo) audit(ctx context.Context, dir string) error {
 	in := &audit.Input{Workers: d.c.Int("workers")}
 	var tables []string
 	for _, name := range d.data.Names {
-		source, err := sourceOf(d.league.Path(name, filepath.Join("node", "jobs", d.contract, transcriptName)))
+		source, err := sourceOf(d.league.Path(name, filepath.Join("node", "jobs", d.contract, node.TranscriptFile)))
 		if err != nil {
 			return err
 		}
@@ -25,7 +26,7 @@ func (d *demo) audit(ctx context.Context, dir string) error {
 		tables = append(tables, fmt.Sprintf("%s=%s", name, d.league.Path(name, "train.csv")))
 	}
 	var err error
-	if in.Contract, err = readContract(filepath.Join(filepath.Dir(in.Sources[0].Path), contractName)); err != nil {
+	if in.Contract, err = readContract(filepath.Join(filepath.Dir(in.Sources[0].Path), node.ContractFile)); err != nil {
 		return err
 	}
 	if in.Charter, err = readCompleteCharter(d.league.CharterFile()); err != nil {

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
-	"syscall"
 
 	"github.com/hanse-project/hanse/audit"
 )
@@ -16,10 +13,7 @@ import (
 // auditedDemo runs the demo with these flags and returns what its audit found. A demo that ends with
 // an exit code after a verdict that calls for one has done its work.
 func (p *program) auditedDemo(ctx context.Context, flags ...string) (*audit.Report, error) {
-	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, p.path, append([]string{"demo", "--json", "--quick"}, flags...)...)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, stopTime
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd, out, said := p.demoCommand(ctx, flags)
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

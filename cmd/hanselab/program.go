@@ -54,12 +54,19 @@ func findProgram(ctx context.Context, path, dir string) (*program, error) {
 	return p, nil
 }
 
-// demo runs the demo with these flags and without its slower baselines.
-func (p *program) demo(ctx context.Context, flags ...string) (*demoRun, error) {
-	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, p.path, append([]string{"demo", "--json", "--quick"}, flags...)...)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, stopTime
+// demoCommand prepares a demo with these flags and without its slower baselines, which ends in good order
+// with ctx, and returns where its result and its story go.
+func (p *program) demoCommand(ctx context.Context, flags []string) (cmd *exec.Cmd, out, said *bytes.Buffer) {
+	out, said = new(bytes.Buffer), new(bytes.Buffer)
+	cmd = exec.CommandContext(ctx, p.path, append([]string{"demo", "--json", "--quick"}, flags...)...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, said, stopTime
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	return cmd, out, said
+}
+
+// demo runs the demo with these flags.
+func (p *program) demo(ctx context.Context, flags ...string) (*demoRun, error) {
+	cmd, out, said := p.demoCommand(ctx, flags)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

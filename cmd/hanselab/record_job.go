@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
@@ -86,13 +87,6 @@ func (j *recordJob) contract(way string, facts []protocol.Facts) (*protocol.Cont
 		columns = append(columns, f.Columns)
 	}
 	d := fdskl.DiscloseTraining(j.params, job.Privacy, j.names, columns, facts[0].Rows)
-	var openings []protocol.Opening
-	for _, o := range d.Openings {
-		openings = append(openings, protocol.Opening(o))
-	}
-	var operations []protocol.Operation
-	for _, o := range d.Operations {
-		operations = append(operations, protocol.Operation(o))
-	}
-	return protocol.NewContract(job, facts, openings, protocol.SessionOperations(operations))
+	openings, operations := node.Disclosed(d)
+	return protocol.NewContract(job, facts, openings, operations)
 }

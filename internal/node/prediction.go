@@ -69,7 +69,7 @@ func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []proto
 		})
 	}
 	d := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batches, p.job.OpenTo)
-	return disclosed(d, more...)
+	return Disclosed(d, more...)
 }
 
 // run implements task: rows are scored block by block, in the order of their ids.

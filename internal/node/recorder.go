@@ -11,8 +11,8 @@ const DefaultRecordLimit = 8 << 30
 
 // Names inside a job's folder.
 const (
-	transcriptFile = "transcript"
-	payloadFolder  = "payloads"
+	TranscriptFile = "transcript"
+	PayloadFolder  = "payloads"
 )
 
 // newRecorder continues the job's transcript with a new session.
@@ -28,11 +28,11 @@ func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, err
 			limit = DefaultRecordLimit
 		}
 		var err error
-		if config.Store, err = transcript.OpenStore(s.vault.Path(payloadFolder), limit); err != nil {
+		if config.Store, err = transcript.OpenStore(s.vault.Path(PayloadFolder), limit); err != nil {
 			return nil, err
 		}
 	}
-	log, err := transcript.Open(s.vault.Path(transcriptFile), config)
+	log, err := transcript.Open(s.vault.Path(TranscriptFile), config)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (l *league) awaitDone(ctx context.Context, h keys.Hash) {
 func (l *league) models(h keys.Hash) [][]byte {
 	var all [][]byte
 	for i := range l.nodes {
-		data, err := os.ReadFile(filepath.Join(l.dirs[i], "node", "jobs", h.String(), modelFile))
+		data, err := os.ReadFile(filepath.Join(l.dirs[i], "node", "jobs", h.String(), ModelFile))
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func (l *league) forget(h keys.Hash) {
 		l.stops[i]()
 		l.net.Kill(l.keys[i].ID())
 		dir := filepath.Join(l.dirs[i], "node", "jobs", h.String())
-		for _, file := range []string{modelFile, reportFile, "width"} {
+		for _, file := range []string{ModelFile, reportFile, "width"} {
 			os.Remove(filepath.Join(dir, file))
 		}
 		path := filepath.Join(dir, statusFile)

@@ -32,10 +32,10 @@ const (
 
 // Names inside a job's folder.
 const (
-	contractFile = "contract.toml"
+	ContractFile = "contract.toml"
 	statusFile   = "status.toml"
 	phaseFile    = "phase"
-	modelFile    = "model.hanse"
+	ModelFile    = "model.hanse"
 	reportFile   = "report.json"
 )
 
@@ -64,7 +64,7 @@ func (n *Node) openJob(c *protocol.Contract, record statusRecord) (*jobState, er
 		return nil, err
 	}
 	s := &jobState{vault: v, contract: c, record: record}
-	if err := v.Save(contractFile, c.Text()); err != nil {
+	if err := v.Save(ContractFile, c.Text()); err != nil {
 		return nil, err
 	}
 	return s, s.update(func(*statusRecord) {})
@@ -76,7 +76,7 @@ func loadJob(dir string) (*jobState, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := v.Load(contractFile)
+	text, err := v.Load(ContractFile)
 	if err != nil || text == nil {
 		return nil, fmt.Errorf("%s: no contract: %v", dir, err)
 	}
@@ -152,7 +152,7 @@ func (s *jobState) set(state State, reason string) error {
 // seal stores the contract with its full set of signatures. The contract in memory stays as it is:
 // several calls may read it at once, and nothing here asks it who has signed.
 func (s *jobState) seal(c *protocol.Contract) error {
-	return s.vault.Save(contractFile, c.Text())
+	return s.vault.Save(ContractFile, c.Text())
 }
 
 // unchanged refuses a data file that is not the one consented to.
@@ -185,7 +185,7 @@ func (s *jobState) saveModel(m *fdskl.Model) error {
 	if err != nil {
 		return err
 	}
-	if err := s.vault.Save(modelFile, data); err != nil {
+	if err := s.vault.Save(ModelFile, data); err != nil {
 		return err
 	}
 	return nil
@@ -212,7 +212,7 @@ func (s *jobState) clean() error {
 
 // loadModel reads the finished model part, nil when there is none.
 func (s *jobState) loadModel() (*fdskl.Model, error) {
-	data, err := s.vault.Load(modelFile)
+	data, err := s.vault.Load(ModelFile)
 	if err != nil || data == nil {
 		return nil, err
 	}

@@ -1,12 +1,9 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
-
-	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -52,11 +49,7 @@ type training struct {
 
 // newTraining reads a training job's parameters.
 func (n *Node) newTraining(job *protocol.Job) (*training, error) {
-	var text bytes.Buffer
-	if err := toml.NewEncoder(&text).Encode(job.Parameters); err != nil {
-		return nil, fmt.Errorf("job %q: %w", job.Name, err)
-	}
-	params, err := fdskl.ParseParams(text.Bytes(), job.Parties)
+	params, err := fdskl.ParamsOf(job.Parameters, job.Parties)
 	if err != nil {
 		return nil, fmt.Errorf("job %q: %w", job.Name, err)
 	}
@@ -98,7 +91,7 @@ func (t *training) facts() (protocol.Facts, error) {
 // disclose implements task.
 func (t *training) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation) {
 	d := fdskl.DiscloseTraining(t.params, t.job.Privacy, t.job.Parties, columnCounts(all), all[0].Rows)
-	return disclosed(d)
+	return Disclosed(d)
 }
 
 // run implements task.
@@ -166,8 +159,8 @@ func columnCounts(all []protocol.Facts) []int {
 	return counts
 }
 
-// disclosed converts a disclosure to what a contract holds.
-func disclosed(d fdskl.Disclosure, more ...protocol.Operation) (openings []protocol.Opening, operations []protocol.Operation) {
+// Disclosed converts a disclosure to what a contract holds; more are operations beside the algorithm's.
+func Disclosed(d fdskl.Disclosure, more ...protocol.Operation) (openings []protocol.Opening, operations []protocol.Operation) {
 	for _, o := range d.Openings {
 		openings = append(openings, protocol.Opening(o))
 	}

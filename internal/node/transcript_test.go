@@ -20,7 +20,7 @@ import (
 // audit audits a job with the transcripts of all nodes and all their columns.
 func (l *league) audit(h keys.Hash) *audit.Report {
 	l.t.Helper()
-	text, err := os.ReadFile(l.jobFile(0, h, contractFile))
+	text, err := os.ReadFile(l.jobFile(0, h, ContractFile))
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -29,11 +29,11 @@ func (l *league) audit(h keys.Hash) *audit.Report {
 		l.t.Fatal(err)
 	}
 	for i := range l.names {
-		store, err := transcript.OpenStore(l.jobFile(i, h, payloadFolder), 0)
+		store, err := transcript.OpenStore(l.jobFile(i, h, PayloadFolder), 0)
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		path := l.jobFile(i, h, transcriptFile)
+		path := l.jobFile(i, h, TranscriptFile)
 		in.Sources = append(in.Sources, audit.Source{Path: path, Payload: store.Get, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
 		in.Columns = append(in.Columns, l.columns(i, in))
 	}
@@ -68,7 +68,7 @@ func (l *league) columns(i int, in *audit.Input) *audit.Columns {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return &audit.Columns{Names: append(append([]string(nil), rows.Dense...), rows.Binary...), Rows: rows}
+	return audit.NewColumns(rows)
 }
 
 // trained reads a party's training table.
@@ -91,7 +91,7 @@ func (l *league) trained(i int, contract *protocol.Contract) *audit.Columns {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	c := &audit.Columns{Names: append(append([]string(nil), p.Rows.Dense...), p.Rows.Binary...), Rows: p.Rows}
+	c := audit.NewColumns(p.Rows)
 	if p.Labels != nil {
 		c.Labels = p.Labels.Values
 	}
@@ -192,7 +192,7 @@ func TestDigestsAreEnoughToVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(l.jobFile(0, h, payloadFolder)); !os.IsNotExist(err) {
+	if _, err := os.Stat(l.jobFile(0, h, PayloadFolder)); !os.IsNotExist(err) {
 		t.Errorf("payloads were kept: %v", err)
 	}
 	r := l.audit(h)

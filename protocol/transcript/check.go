@@ -74,8 +74,8 @@ func (r *Record) checkCountersigned() error {
 	if r.Bytes != ed25519.SignatureSize || r.Encoding != protocol.Bytes || r.Kept {
 		return fmt.Errorf("a countersignature of %d bytes in %s, want %d bytes that no store has", r.Bytes, r.Encoding, ed25519.SignatureSize)
 	}
-	if r.Kind != kindCountersign {
-		return fmt.Errorf("a countersignature of kind %q, want %q", clip(r.Kind), kindCountersign)
+	if r.Kind != protocol.KindCountersign {
+		return fmt.Errorf("a countersignature of kind %q, want %q", clip(r.Kind), protocol.KindCountersign)
 	}
 	return nil
 }

@@ -13,9 +13,6 @@ import (
 // domainChain separates the starts of link chains from all other hashes.
 const domainChain = "hanse link chain v1"
 
-// kindCountersign is the kind of the frames that carry countersignatures.
-const kindCountersign = "countersign"
-
 // The directions of a link, as indices.
 const (
 	sent     = 0
@@ -193,7 +190,7 @@ func (l *Links) apply(r *Record) {
 // pass takes a frame.
 func (l *Links) pass(r *Record) {
 	s := l.state(r.Peer)
-	round := r.Kind == kindCountersign && r.Class == protocol.ClassControl
+	round := r.Kind == protocol.KindCountersign && r.Class == protocol.ClassControl
 	if round && !s.round {
 		s.before = s.now
 	}

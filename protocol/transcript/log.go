@@ -148,11 +148,11 @@ func (l *Log) Link(peer int) (keys.Hash, error) {
 
 // Seal signs the transcript so far. why is SealCheckpoint, SealDone or SealBroken.
 func (l *Log) Seal(why string) error {
-	if l.failed == nil && l.session == 0 {
-		return l.named(errors.New("no session has begun"))
-	}
 	if l.failed != nil {
 		return l.failed
+	}
+	if l.session == 0 {
+		return l.named(errors.New("no session has begun"))
 	}
 	r := Record{Type: TypeSeal, Kind: why, Session: l.session, Peer: l.config.Self}
 	if err := r.checkFields(); err != nil {

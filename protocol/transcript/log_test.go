@@ -160,7 +160,7 @@ func TestLogRefusesWhatCannotBe(t *testing.T) {
 		{func(e *protocol.Entry) { e.Sequence = 1 }, 0, "record 1, peer 1: frame 1 was sent where frame 0 was next: one is missing, doubled or of another link"},
 		{func(e *protocol.Entry) { e.Event = protocol.EventCountersigned }, 63, "record 1, peer 1: a countersignature of 63 bytes in bytes, want 64 bytes that no store has"},
 		{func(e *protocol.Entry) { e.Event = protocol.EventCountersigned }, 64, `record 1, peer 1: a countersignature of kind "x", want "countersign"`},
-		{func(e *protocol.Entry) { e.Event, e.Kind = protocol.EventCountersigned, kindCountersign }, 64, `record 1, peer 1: a countersignature without just before it one frame "countersign" each way`},
+		{func(e *protocol.Entry) { e.Event, e.Kind = protocol.EventCountersigned, protocol.KindCountersign }, 64, `record 1, peer 1: a countersignature without just before it one frame "countersign" each way`},
 		{func(*protocol.Entry) {}, protocol.MaxFrame + 1, "record 1, peer 1: its payload has 4198401 bytes, at most 4198400 are allowed"},
 	} {
 		e := good

@@ -217,7 +217,7 @@ func (r *Record) decodeSigned(block *[BlockSize]byte) error {
 		return errNotZero
 	}
 	r.Proof = [ed25519.SignatureSize]byte(block[signatureAt:keptAt])
-	r.Kind, r.Bytes = kindCountersign, ed25519.SignatureSize
+	r.Kind, r.Bytes = protocol.KindCountersign, ed25519.SignatureSize
 	if r.Type == TypeCountersigned {
 		return nil
 	}

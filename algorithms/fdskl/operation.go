@@ -1,0 +1,38 @@
+package fdskl
+
+// The ways an operation's data travel, as contracts name them.
+const (
+	sum       = "sum"
+	broadcast = "broadcast"
+)
+
+// The classes and encodings of operations, as contracts name them.
+const (
+	classMasked    = "masked"
+	classPublished = "published"
+	classControl   = "control"
+	classOpening   = "opening"
+
+	asBytes   = "bytes"
+	asTurns16 = "turns16"
+	asFixed64 = "fixed64"
+	asFloat64 = "float64"
+)
+
+// Anyone stands for the root of broadcasts that several parties do in turn.
+const Anyone = "*"
+
+// Operation is a kind of sum or broadcast, with its budget in one session.
+type Operation struct {
+	Kind       string
+	Stage      int64  // operations of a later stage come after all of an earlier one
+	Collective string // "sum" or "broadcast"
+	Root       string // a party, or Anyone
+	Tree       int64  // 1 or 2 for the sums of Algorithm 3, else 0
+	Excluded   string // the party l' of such a sum
+	Class      string
+	Encoding   string
+	Shape      []int64 // what all its vectors make up together, such as rows and features
+	Count      int64   // how many there are, at most
+	Bytes      int64   // of all its vectors together, at most
+}
