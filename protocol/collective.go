@@ -108,6 +108,9 @@ type Reduction struct {
 	Encoding Encoding
 	Plan     Plan
 	Size     int // bytes of the vector, the same at every party of the plan
+	// Sealed says that the total is a ciphertext: the root learns nothing from it, so that no
+	// opening is recorded. What it learns later it records by Opened.
+	Sealed bool
 	// Load writes this party's addend for the bytes from offset on into chunk.
 	Load func(offset int, chunk []byte) error
 	// Add adds src to dst, word by word; both have the same length.
@@ -160,8 +163,22 @@ func (s *Session) reduceChunk(ctx context.Context, r *Reduction, h header, offse
 	if r.Plan.Root != s.self {
 		return s.send(ctx, r.Plan.Parent[s.self], h, chunk)
 	}
+	if r.Sealed {
+		return r.Store(offset, chunk)
+	}
 	if err := s.record(EventOpened, s.self, &h, chunk); err != nil {
 		return err
 	}
 	return r.Store(offset, chunk)
+}
+
+// Opened records what this party, the root of the operation before, learned when it opened a total
+// that came to it as a ciphertext: the given chunk of a vector of size bytes.
+func (s *Session) Opened(kind string, encoding Encoding, size, chunk int, payload []byte) error {
+	if err := checkKind(kind); err != nil {
+		return err
+	}
+	return s.record(EventOpened, s.self, &header{
+		encoding: encoding, kind: kind, operation: s.operation, size: uint64(size), chunk: uint32(chunk),
+	}, payload)
 }

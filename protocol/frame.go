@@ -25,6 +25,7 @@ const (
 	ClassMasked    Class = 2 // words under one-time masks: uniform to whoever lacks a mask
 	ClassPublished Class = 3 // values in the clear, for the published protocol only
 	ClassOpening   Class = 4 // a value its receiver learns by design
+	ClassHE        Class = 5 // ciphertexts, or shares of a decryption: uniform to whoever lacks a share of the key
 )
 
 // String returns the class's name as contracts and transcripts write it.
@@ -38,21 +39,23 @@ func (c Class) String() string {
 		return "published"
 	case ClassOpening:
 		return "opening"
+	case ClassHE:
+		return "he"
 	}
 	return fmt.Sprintf("class %d", uint8(c))
 }
 
-// known reports whether frames may have the class.
-func (c Class) known() bool { return ClassControl <= c && c <= ClassOpening }
+// Known reports whether frames and transcripts may have the class.
+func (c Class) Known() bool { return ClassControl <= c && c <= ClassHE }
 
 // parseClass reads a class's name.
 func parseClass(s string) (Class, error) {
-	for c := ClassControl; c <= ClassOpening; c++ {
+	for c := ClassControl; c <= ClassHE; c++ {
 		if s == c.String() {
 			return c, nil
 		}
 	}
-	return 0, fmt.Errorf("class is %q, want \"control\", \"masked\", \"published\" or \"opening\"", s)
+	return 0, fmt.Errorf("class is %q, want \"control\", \"masked\", \"published\", \"opening\" or \"he\"", s)
 }
 
 // checkKind refuses what cannot be a message kind. Kinds stand in errors and reports, so nothing
@@ -125,7 +128,7 @@ func parseHeader(frame []byte) (header, []byte, error) {
 	if err := checkKind(string(frame[headerSize : headerSize+n])); err != nil {
 		return header{}, nil, fmt.Errorf("malformed frame header: %w", err)
 	}
-	if c := Class(frame[1]); !c.known() {
+	if c := Class(frame[1]); !c.Known() {
 		return header{}, nil, fmt.Errorf("malformed frame header: there is no %s", c)
 	}
 	h := header{

@@ -62,7 +62,7 @@ func TestMalformedHeaders(t *testing.T) {
 		{func(f []byte) []byte { return f[:70] }, "malformed frame header"},
 		{func(f []byte) []byte { f[0] = 2; return f }, "frame version 2, this node speaks 1"},
 		{func(f []byte) []byte { f[1] = 0; return f }, "malformed frame header: there is no class 0"},
-		{func(f []byte) []byte { f[1] = 5; return f }, "malformed frame header: there is no class 5"},
+		{func(f []byte) []byte { f[1] = 6; return f }, "malformed frame header: there is no class 6"},
 		{func(f []byte) []byte { f[2] = MaxKind + 1; return append(f, make([]byte, 64)...) }, "malformed frame header"},
 		{func(f []byte) []byte { f[2] = 0; return f }, `malformed frame header: kind is "", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{func(f []byte) []byte { f[3] = 1; return f }, "malformed frame header"},
@@ -129,7 +129,7 @@ func TestClassNames(t *testing.T) {
 			t.Errorf("%v reads as %v, error %v", c, got, err)
 		}
 	}
-	if _, err := parseClass("class 5"); err == nil {
-		t.Error("there is a class 5")
+	if _, err := parseClass("class 6"); err == nil {
+		t.Error("there is a class 6")
 	}
 }

@@ -28,6 +28,12 @@ const (
 	RecordFull    = "full"    // the payload itself too
 )
 
+// What protects the sums of a job with privacy "masked".
+const (
+	AggregateMasked = "masked" // one-time pairwise masks
+	AggregateHE     = "he"     // homomorphic encryption under a key that nobody holds alone
+)
+
 // maxRequests bounds the single rows that one predict job answers.
 const maxRequests = 1 << 24
 
@@ -40,22 +46,25 @@ var privacies = []string{"published", "masked", "sealed"}
 // Evolution: fields are added with a zero value that keeps the old meaning; a changed meaning is
 // a new format.
 type Job struct {
-	Format     string         `toml:"format"`
-	Name       string         `toml:"name"`                 // as a member's name: a-z, 0-9, '-'
-	Algorithm  string         `toml:"algorithm"`            // "fdskl"
-	Task       string         `toml:"task"`                 // "train" or "predict"
-	Parties    []string       `toml:"parties"`              // member names; their order is the order of sums
-	Privacy    string         `toml:"privacy"`              // "published", "masked" or "sealed"
-	Topology   string         `toml:"topology,omitempty"`   // "tree" (default), "star" or "ring"
-	Table      string         `toml:"table,omitempty"`      // the name each party gave to its data; default "train"
-	Model      string         `toml:"model,omitempty"`      // predict: hash of the contract that trained it
-	OpenTo     string         `toml:"open_to,omitempty"`    // predict: the party that learns the scores
-	Requests   int            `toml:"requests,omitzero"`    // predict: answer up to so many single rows while it lasts; 0: all rows, once
-	Record     string         `toml:"record,omitempty"`     // "digests" (default) or "full": transcripts with all payloads, so that attacks can be tried on them
-	Charter    string         `toml:"charter,omitempty"`    // digest of the charter, filled in by the proposer's node
-	Proposer   string         `toml:"proposer,omitempty"`   // filled in by the proposer's node
-	Nonce      string         `toml:"nonce,omitempty"`      // makes two runs of one job two contracts; filled in
-	Parameters map[string]any `toml:"parameters,omitempty"` // the algorithm's own
+	Format          string         `toml:"format"`
+	Name            string         `toml:"name"`                      // as a member's name: a-z, 0-9, '-'
+	Algorithm       string         `toml:"algorithm"`                 // "fdskl"
+	Task            string         `toml:"task"`                      // "train" or "predict"
+	Parties         []string       `toml:"parties"`                   // member names; their order is the order of sums
+	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"
+	Topology        string         `toml:"topology,omitempty"`        // "tree" (default), "star" or "ring"
+	Aggregation     string         `toml:"aggregation,omitempty"`     // what protects the sums of a masked job: "masked" (one-time masks, default) or "he" (homomorphic encryption)
+	Threshold       float64        `toml:"threshold,omitzero"`        // jobs with clients that come and go: what part of those who hold shares of a secret must answer to open it; 0: chosen
+	MinContributors int            `toml:"min_contributors,omitzero"` // the fewest addends of a sum that is opened; 0: the charter's
+	Table           string         `toml:"table,omitempty"`           // the name each party gave to its data; default "train"
+	Model           string         `toml:"model,omitempty"`           // predict: hash of the contract that trained it
+	OpenTo          string         `toml:"open_to,omitempty"`         // predict: the party that learns the scores
+	Requests        int            `toml:"requests,omitzero"`         // predict: answer up to so many single rows while it lasts; 0: all rows, once
+	Record          string         `toml:"record,omitempty"`          // "digests" (default) or "full": transcripts with all payloads, so that attacks can be tried on them
+	Charter         string         `toml:"charter,omitempty"`         // digest of the charter, filled in by the proposer's node
+	Proposer        string         `toml:"proposer,omitempty"`        // filled in by the proposer's node
+	Nonce           string         `toml:"nonce,omitempty"`           // makes two runs of one job two contracts; filled in
+	Parameters      map[string]any `toml:"parameters,omitempty"`      // the algorithm's own
 }
 
 // ParseJob reads a job and checks everything that can be checked without a charter.
@@ -105,6 +114,9 @@ func (j *Job) validate() error {
 	if err := j.checkParties(); err != nil {
 		return err
 	}
+	if err := j.checkAggregation(); err != nil {
+		return err
+	}
 	return j.checkPrediction()
 }
 
@@ -128,6 +140,24 @@ func (j *Job) checkParties() error {
 	}
 	return nil
 }
+
+// checkAggregation checks how sums are protected and when they open.
+func (j *Job) checkAggregation() error {
+	switch {
+	case j.Aggregation != "" && j.Aggregation != AggregateMasked && j.Aggregation != AggregateHE:
+		return fmt.Errorf("aggregation is %q, want %q or %q", clip(j.Aggregation), AggregateMasked, AggregateHE)
+	case j.Aggregation == AggregateHE && j.Privacy == privacies[0]:
+		return fmt.Errorf("aggregation is %q and privacy %q: sums in the clear have no protection to choose", j.Aggregation, j.Privacy)
+	case j.Threshold != 0 && !(0.5 < j.Threshold && j.Threshold <= 1):
+		return fmt.Errorf("threshold is %v, want more than 0.5 and at most 1, or 0 to have it chosen", j.Threshold)
+	case j.MinContributors < 0 || j.MinContributors > len(j.Parties):
+		return fmt.Errorf("min_contributors is %d, want 0 to %d, the number of parties", j.MinContributors, len(j.Parties))
+	}
+	return nil
+}
+
+// Contributors returns the fewest addends of a sum that the job opens under a charter's rules.
+func (j *Job) Contributors(r keys.Rules) int { return max(j.MinContributors, r.MinContributors) }
 
 // checkPrediction checks what goes with the task.
 func (j *Job) checkPrediction() error {
@@ -197,7 +227,7 @@ func (j *Job) Members(c *keys.Charter) ([]Party, error) {
 	if !c.Rules.AllowsPrivacy(j.Privacy) {
 		return nil, fmt.Errorf("job %q: privacy is %q, the charter asks for at least %q", j.Name, j.Privacy, cmp.Or(c.Rules.MinPrivacy, keys.PrivacyMasked))
 	}
-	if least := c.Rules.MinContributors; j.Privacy != privacies[0] && len(j.Parties) < least {
+	if least := j.Contributors(c.Rules); j.Privacy != privacies[0] && len(j.Parties) < least {
 		return nil, fmt.Errorf("job %q: %d parties, charter %q opens no sum over fewer than %d", j.Name, len(j.Parties), c.Name, least)
 	}
 	parties := make([]Party, len(j.Parties))

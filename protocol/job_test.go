@@ -183,3 +183,24 @@ func FuzzParseJob(f *testing.F) {
 		}
 	})
 }
+
+func TestAggregationIsCheckedWithTheJob(t *testing.T) {
+	for _, c := range []struct{ lines, want string }{
+		{`aggregation = "secret"`, `aggregation is "secret", want "masked" or "he"`},
+		{"privacy = \"published\"\naggregation = \"he\"", `aggregation is "he" and privacy "published": sums in the clear have no protection to choose`},
+		{"threshold = 0.5", "threshold is 0.5, want more than 0.5 and at most 1, or 0 to have it chosen"},
+		{"threshold = nan", "threshold is NaN, want more than 0.5 and at most 1, or 0 to have it chosen"},
+		{"min_contributors = 4", "min_contributors is 4, want 0 to 3, the number of parties"},
+		{"min_contributors = -1", "min_contributors is -1, want 0 to 3, the number of parties"},
+		{"aggregation = \"he\"\nthreshold = 0.75\nmin_contributors = 3", ""},
+	} {
+		text := "format = \"hanse-job-v1\"\nname = \"sums\"\nalgorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"bank\", \"insurer\", \"shop\"]\n" + c.lines
+		_, err := protocol.ParseJob([]byte(text))
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: error %v", c.lines, err)
+		case c.want != "" && (err == nil || err.Error() != `job "sums": `+c.want):
+			t.Errorf("%s: error %v, want %s", c.lines, err, c.want)
+		}
+	}
+}

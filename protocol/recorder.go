@@ -19,10 +19,13 @@ const (
 	Turns32 Encoding = 2 // Z_2^32, little-endian
 	Fixed64 Encoding = 3 // Z_2^64, little-endian: fixed-point numbers
 	Float64 Encoding = 4 // IEEE 754, little-endian: the published protocol's
+	RLWE    Encoding = 5 // polynomials modulo the primes of a ring, a little-endian 64-bit word for each coefficient and prime
 )
 
 // encodingNames are the encodings as contracts and transcripts write them, by number.
-func encodingNames() []string { return []string{"bytes", "turns16", "turns32", "fixed64", "float64"} }
+func encodingNames() []string {
+	return []string{"bytes", "turns16", "turns32", "fixed64", "float64", "rlwe"}
+}
 
 // String returns the encoding's name.
 func (e Encoding) String() string {
@@ -39,14 +42,14 @@ func (e Encoding) WordSize() int {
 		return 2
 	case Turns32:
 		return 4
-	case Fixed64, Float64:
+	case Fixed64, Float64, RLWE:
 		return 8
 	}
 	return 1
 }
 
 // Known reports whether transcripts may have the encoding.
-func (e Encoding) Known() bool { return e <= Float64 }
+func (e Encoding) Known() bool { return e <= RLWE }
 
 // ParseEncoding reads an encoding's name.
 func ParseEncoding(s string) (Encoding, error) {
@@ -55,7 +58,7 @@ func ParseEncoding(s string) (Encoding, error) {
 			return Encoding(i), nil
 		}
 	}
-	return 0, fmt.Errorf("encoding is %q, want \"bytes\", \"turns16\", \"turns32\", \"fixed64\" or \"float64\"", clip(s))
+	return 0, fmt.Errorf("encoding is %q, want \"bytes\", \"turns16\", \"turns32\", \"fixed64\", \"float64\" or \"rlwe\"", clip(s))
 }
 
 // Event is what happened to an Entry.

@@ -82,11 +82,11 @@ func (r *Record) checkCountersigned() error {
 
 // checkWords checks the class, the encoding and the kind of what happened on a link.
 func (r *Record) checkWords() error {
-	if r.Class < protocol.ClassControl || r.Class > protocol.ClassOpening {
-		return fmt.Errorf("its class is %d, want 1 to %d", uint8(r.Class), uint8(protocol.ClassOpening))
+	if !r.Class.Known() {
+		return fmt.Errorf("its class is %d, want 1 to %d", uint8(r.Class), uint8(protocol.ClassHE))
 	}
 	if !r.Encoding.Known() {
-		return fmt.Errorf("its encoding is %d, want 0 to %d", uint8(r.Encoding), uint8(protocol.Float64))
+		return fmt.Errorf("its encoding is %d, want 0 to %d", uint8(r.Encoding), uint8(protocol.RLWE))
 	}
 	return checkKind(r.Kind)
 }

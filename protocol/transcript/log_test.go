@@ -150,7 +150,7 @@ func TestLogRefusesWhatCannotBe(t *testing.T) {
 	}{
 		{func(e *protocol.Entry) { e.Event = 0 }, 0, "record 1, peer 1: its type is 0, want 1 to 7"},
 		{func(e *protocol.Entry) { *e = protocol.Entry{Event: 5, Session: 5} }, 0, "record 1, peer 0: event 5 is none of a session"},
-		{func(e *protocol.Entry) { e.Class = 0 }, 0, "record 1, peer 1: its class is 0, want 1 to 4"},
+		{func(e *protocol.Entry) { e.Class = 0 }, 0, "record 1, peer 1: its class is 0, want 1 to 5"},
 		{func(e *protocol.Entry) { e.Kind = "X" }, 0, `record 1, peer 1: its kind is "X", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{func(e *protocol.Entry) { e.Session = 4 }, 0, "record 1, peer 1: it is of session 4, but session 5 is under way"},
 		{func(e *protocol.Entry) { e.Peer = 0 }, 0, "record 1, peer 0: " + noPeer},
