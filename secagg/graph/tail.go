@@ -1,0 +1,46 @@
+package graph
+
+import "math"
+
+// factorials holds ln 0!, ln 1!, and so on.
+type factorials []float64
+
+func newFactorials(n int) factorials {
+	f := make(factorials, n+1)
+	for i := range f {
+		f[i], _ = math.Lgamma(float64(i + 1))
+	}
+	return f
+}
+
+// choose returns ln of n over k, 0 <= k <= n.
+func (f factorials) choose(n, k int) float64 { return f[n] - f[k] - f[n-k] }
+
+// negligible is ln of what may be missing from a tail, relatively, far below a float's precision.
+const negligible = -50
+
+// tail returns log2 of the probability that of k drawn without replacement from n, of which m are
+// marked, at least x are marked; -Inf when that cannot be, 0 when it must.
+func (f factorials) tail(n, m, k, x int) float64 {
+	low, high := max(0, k-(n-m)), min(k, m)
+	if x <= low {
+		return 0
+	}
+	sum, last := math.Inf(-1), math.Inf(-1)
+	for ; x <= high; x++ {
+		term := f.choose(m, x) + f.choose(n-m, k-x) - f.choose(n, k)
+		if term < last && term < sum+negligible {
+			break // terms only fall from here on, ever faster
+		}
+		sum, last = logAdd(sum, term), term
+	}
+	return min(0, sum/math.Ln2)
+}
+
+// logAdd returns ln(e^a + e^b) for a finite b.
+func logAdd(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
