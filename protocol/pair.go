@@ -34,17 +34,14 @@ func (s *Session) Pair(i int) *PairSecret { return s.pairs[i] }
 
 // agree exchanges signed ephemeral keys with every party and derives the pair secrets.
 func (s *Session) agree(ctx context.Context) error {
-	ephemeral, err := ecdh.X25519().GenerateKey(rand.Reader)
+	ephemeral, message, err := s.newKey()
 	if err != nil {
-		return fmt.Errorf("session key: %w", err)
+		return err
 	}
-	public := ephemeral.PublicKey().Bytes()
-	message := append(bytes.Clone(public), s.config.Key.Sign(domainSessionKey, s.signedKey(s.self, public))...)
 	all, err := s.Exchange(ctx, KindSessionKey, message, len(message))
 	if err != nil {
 		return err
 	}
-	s.pairs = make([]*PairSecret, s.Parties())
 	for i, m := range all {
 		if i == s.self {
 			continue
@@ -54,6 +51,15 @@ func (s *Session) agree(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// newKey draws this party's ephemeral key for the session, and signs its public half for the others.
+func (s *Session) newKey() (ephemeral *ecdh.PrivateKey, message []byte, err error) {
+	if ephemeral, err = ecdh.X25519().GenerateKey(rand.Reader); err != nil {
+		return nil, nil, fmt.Errorf("session key: %w", err)
+	}
+	public := ephemeral.PublicKey().Bytes()
+	return ephemeral, append(bytes.Clone(public), s.config.Key.Sign(domainSessionKey, s.signedKey(s.self, public))...), nil
 }
 
 // derivePair checks party i's message (public key, signature) and computes the shared secret:

@@ -61,6 +61,18 @@ type Waiting struct {
 // NewSession starts a session over a mesh that links all parties, and agrees on fresh pair
 // secrets (see PairSecret). It returns when every party's signed ephemeral key has come.
 func NewSession(ctx context.Context, mesh Mesh, config SessionConfig) (*Session, error) {
+	s, err := newSession(mesh, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.agree(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// newSession is a session before its parties have agreed on secrets.
+func newSession(mesh Mesh, config SessionConfig) (*Session, error) {
 	if config.Chunk == 0 {
 		config.Chunk = DefaultChunk
 	}
@@ -72,11 +84,7 @@ func NewSession(ctx context.Context, mesh Mesh, config SessionConfig) (*Session,
 		return nil, fmt.Errorf("contract %s does not name this node", config.Contract.Short())
 	}
 	q := len(config.Parties)
-	s := &Session{config: config, self: self, mesh: mesh, sent: make([]uint64, q), received: make([]uint64, q)}
-	if err := s.agree(ctx); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return &Session{config: config, self: self, mesh: mesh, sent: make([]uint64, q), received: make([]uint64, q), pairs: make([]*PairSecret, q)}, nil
 }
 
 // Self returns this party's index.
@@ -124,21 +132,30 @@ func (s *Session) send(ctx context.Context, to int, h header, payload []byte) er
 	if s.failed != nil {
 		return s.failed
 	}
-	if err := checkKind(h.kind); err != nil {
+	if err := s.stamp(to, &h, payload); err != nil {
 		return err
 	}
-	h.contract, h.session, h.sequence = s.config.Contract, s.config.Number, s.sent[to]
-	if err := s.permit(&h, to, payload); err != nil {
-		return err
-	}
-	s.sent[to]++ // also when sending fails: the number is in the transcript
-	s.outgoing = h.appendTo(s.outgoing[:0])
 	s.await(to, h.kind)
 	err := s.mesh.Send(ctx, s.config.Parties[to].ID, s.outgoing, payload)
 	s.await(-1, "")
 	if err != nil {
 		return s.fail(to, &h, s.lastWords(ctx, to, err))
 	}
+	return nil
+}
+
+// stamp makes a frame this session's next one to party to, once it is permitted and recorded, and
+// leaves its header in s.outgoing.
+func (s *Session) stamp(to int, h *header, payload []byte) error {
+	if err := checkKind(h.kind); err != nil {
+		return err
+	}
+	h.contract, h.session, h.sequence = s.config.Contract, s.config.Number, s.sent[to]
+	if err := s.permit(h, to, payload); err != nil {
+		return err
+	}
+	s.sent[to]++ // also when sending fails: the number is in the transcript
+	s.outgoing = h.appendTo(s.outgoing[:0])
 	return nil
 }
 

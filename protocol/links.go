@@ -1,0 +1,198 @@
+package protocol
+
+import (
+	"context"
+	"crypto/ecdh"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// SessionKeySize is the length of a party's signed session key, in bytes: an X25519 public key and
+// an Ed25519 signature.
+const SessionKeySize = 32 + signatureSize
+
+// Links is one party's end of one execution of a contract between a server and clients that may come and go: messages
+// over links that fail one by one, each numbered, permitted and recorded as a Session's frames
+// are. Parties need links only to those whom they write to. What was received is checked against
+// the contract, the session and the order of the link; whether it is the message that is due is
+// for the caller to say. It is not safe for concurrent use.
+type Links struct {
+	session   *Session
+	encodings map[string]Encoding
+	ephemeral *ecdh.PrivateKey
+	key       []byte
+	returned  *Message
+}
+
+// Message is one message over Links.
+type Message struct {
+	From      int // who sent it; the own index in what this party sends
+	Kind      string
+	Class     Class
+	Operation uint64 // the sum it belongs to, numbered by the server from 1
+	Size      uint64 // bytes of the whole vector that the payload is a chunk of
+	Chunk     uint32
+	Payload   []byte
+}
+
+// Arrival is one frame that has come, or the news that none will come from a party any more.
+type Arrival struct {
+	From  keys.ID
+	Frame []byte // the receiver's own
+	Err   error  // the link to From is broken: its last arrival, without a frame
+}
+
+// NewLinks starts over a mesh. encodings says what the payloads of kinds are that are not
+// Bytes. The session key that KeyMessage returns is drawn here.
+func NewLinks(mesh Mesh, config SessionConfig, encodings map[string]Encoding) (*Links, error) {
+	s, err := newSession(mesh, config)
+	if err != nil {
+		return nil, err
+	}
+	l := &Links{session: s, encodings: encodings}
+	if l.ephemeral, l.key, err = s.newKey(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Self returns this party's index.
+func (l *Links) Self() int { return l.session.self }
+
+// Parties returns how many parties the contract has.
+func (l *Links) Parties() int { return l.session.Parties() }
+
+// Name returns the name of party i.
+func (l *Links) Name(i int) string { return l.session.Name(i) }
+
+// Party returns party i.
+func (l *Links) Party(i int) Party { return l.session.config.Parties[i] }
+
+// Chunk returns the most bytes of a payload.
+func (l *Links) Chunk() int { return l.session.config.Chunk }
+
+// Digest binds parts to the contract, the session and a use.
+func (l *Links) Digest(domain string, parts ...[]byte) keys.Hash {
+	c := l.session.config
+	return keys.HashOf(domain, append([][]byte{c.Contract[:], number(c.Number)}, parts...)...)
+}
+
+// Sign signs a digest with this party's identity key.
+func (l *Links) Sign(domain string, digest keys.Hash) []byte {
+	return l.session.config.Key.Sign(domain, digest[:])
+}
+
+// KeyMessage returns this party's signed session key, SessionKeySize bytes.
+func (l *Links) KeyMessage() []byte { return l.key }
+
+// Agree takes party i's signed session key, which may have come through others, and derives the
+// secret shared with it. A key that party i did not sign for this contract and session is a
+// deviation.
+func (l *Links) Agree(i int, message []byte) error {
+	if len(message) != SessionKeySize {
+		return deviation("session key of %d bytes, want %d", len(message), SessionKeySize)
+	}
+	secret, err := l.session.derivePair(i, l.ephemeral, message)
+	if err != nil {
+		return err
+	}
+	l.session.pairs[i] = secret
+	return nil
+}
+
+// Pair returns the secret shared with party i, nil before Agree.
+func (l *Links) Pair(i int) *PairSecret { return l.session.pairs[i] }
+
+// Send writes one message to party to. An error is a *StepError when the link is at fault, which
+// this party then leaves alone; anything else is this party's own failure.
+func (l *Links) Send(ctx context.Context, to int, m Message) error {
+	s := l.session
+	if s.failed != nil {
+		return s.failed
+	}
+	h := header{class: m.Class, encoding: l.encodings[m.Kind], kind: m.Kind, operation: m.Operation, size: m.Size, chunk: m.Chunk}
+	if err := s.stamp(to, &h, m.Payload); err != nil {
+		return err
+	}
+	s.await(to, m.Kind)
+	err := s.mesh.Send(ctx, s.config.Parties[to].ID, s.outgoing, m.Payload)
+	s.await(-1, "")
+	if err != nil {
+		return &StepError{Peer: s.Name(to), Operation: m.Operation, Kind: m.Kind, Err: err}
+	}
+	return nil
+}
+
+// Receive waits for the next message of party from. Its payload shares memory with the frame that
+// the mesh returned for buf.
+func (l *Links) Receive(ctx context.Context, from int, awaited string, buf []byte) (Message, error) {
+	if m := l.returned; m != nil && m.From == from {
+		l.returned = nil
+		return *m, nil
+	}
+	s := l.session
+	s.await(from, awaited)
+	frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
+	s.await(-1, "")
+	if err != nil {
+		return Message{}, &StepError{Peer: s.Name(from), Kind: awaited, Err: err}
+	}
+	return l.Accept(from, frame)
+}
+
+// Return gives a message back, for the next Receive from the same party.
+func (l *Links) Return(m Message) { l.returned = &m }
+
+// Accept checks and records a frame that came from a party. A frame of another contract, of another
+// session, or out of order is a deviation.
+func (l *Links) Accept(from int, frame []byte) (Message, error) {
+	s := l.session
+	if s.failed != nil {
+		return Message{}, s.failed
+	}
+	h, payload, err := parseHeader(frame)
+	if err != nil {
+		return Message{}, &StepError{Peer: s.Name(from), Err: deviation("%v", err)}
+	}
+	blame := func(err error) (Message, error) {
+		return Message{}, &StepError{Peer: s.Name(from), Operation: h.operation, Kind: h.kind, Err: err}
+	}
+	want := h
+	want.contract, want.session, want.sequence = s.config.Contract, s.config.Number, s.received[from]
+	if d := h.differs(&want); d != "" {
+		return blame(deviation("frame %d refused: %s", h.sequence, d))
+	}
+	if h.kind == KindAbort {
+		return blame(&AbortError{Reason: reasonIn(payload)})
+	}
+	s.received[from]++
+	want.encoding = l.encodings[h.kind]
+	if err := s.record(EventReceived, from, &want, payload); err != nil {
+		return Message{}, err
+	}
+	return Message{From: from, Kind: h.kind, Class: h.class, Operation: h.operation, Size: h.size, Chunk: h.chunk, Payload: payload}, nil
+}
+
+// Traffic returns the bytes sent to and received from party i.
+func (l *Links) Traffic(i int) (sent, received int64) { return l.session.Traffic(i) }
+
+// Deviation makes the error of a party that sent what it must not.
+func (l *Links) Deviation(m Message, format string, args ...any) error {
+	return &StepError{Peer: l.Name(m.From), Operation: m.Operation, Kind: m.Kind, Err: deviation(format, args...)}
+}
+
+// Opened records what this party learned when the sum with the given number opened.
+func (l *Links) Opened(operation uint64, kind string, encoding Encoding, payload []byte) error {
+	if err := checkKind(kind); err != nil {
+		return err
+	}
+	s := l.session
+	for offset, n := 0, uint32(0); offset < len(payload); offset, n = offset+s.config.Chunk, n+1 {
+		h := header{encoding: encoding, kind: kind, operation: operation, size: uint64(len(payload)), chunk: n}
+		if err := s.record(EventOpened, s.self, &h, payload[offset:min(offset+s.config.Chunk, len(payload))]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
