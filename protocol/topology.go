@@ -118,6 +118,9 @@ func (p Plan) Has(i int) bool {
 // that is floor(log2 q), at most the ceil(log2 q) that the paper's synchronous rounds take.
 func (p Plan) Depth() int { return p.depth(p.Root) }
 
+// Below returns the number of hops from the farthest party of party i's subtree to it.
+func (p Plan) Below(i int) int { return p.depth(i) }
+
 // depth returns the height of the subtree of party i.
 func (p Plan) depth(i int) int {
 	deepest := 0

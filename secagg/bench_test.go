@@ -30,7 +30,7 @@ func BenchmarkMask(b *testing.B) {
 				var masking, streaming time.Duration
 				for b.Loop() {
 					start := time.Now()
-					masks.apply(v)
+					masks.Apply(v)
 					masking += time.Since(start)
 					b.StopTimer()
 					streaming += bare.run()

@@ -42,29 +42,30 @@ func newMasker(self int, parties []keys.ID, pair func(i int) *protocol.PairSecre
 
 // draw returns the masks of one sum. Asking twice for the same sum, or for an older one, is an
 // error: a mask used on two vectors would show their difference.
-func (m *masker) draw(sum uint64, ring Ring) (*maskStream, error) {
+func (m *masker) draw(sum uint64, ring Ring) (*Masks, error) {
 	if sum < m.next {
 		return nil, fmt.Errorf("masks of sum %d were drawn before: a mask is used once", sum)
 	}
 	m.next = sum + 1
-	s := &maskStream{ring: ring, streams: make([]cipher.Stream, len(m.pairs)), subtract: make([]bool, len(m.pairs))}
-	for i, p := range m.pairs {
-		key, err := p.derive(fmt.Sprintf("mask|%s|%d", ring, sum), 32)
+	s := NewMasks(ring)
+	for _, p := range m.pairs {
+		key, err := p.derive(fmt.Sprintf("mask|%s|%d", ring, sum), MaskKeySize)
+		if err == nil {
+			err = s.Include(key, p.subtract)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("mask of sum %d: %w", sum, err)
 		}
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return nil, fmt.Errorf("mask of sum %d: %w", sum, err)
-		}
-		s.streams[i] = cipher.NewCTR(block, make([]byte, aes.BlockSize))
-		s.subtract[i] = p.subtract
 	}
 	return s, nil
 }
 
-// maskStream yields one sum's masks in order, each byte once.
-type maskStream struct {
+// MaskKeySize is the length of a mask's key, in bytes.
+const MaskKeySize = 32
+
+// Masks yields the masks of one vector in order, each byte once: AES-256-CTR key streams, added or
+// subtracted word by word.
+type Masks struct {
 	ring     Ring
 	streams  []cipher.Stream
 	subtract []bool
@@ -72,8 +73,25 @@ type maskStream struct {
 	key      [maskBlock]byte
 }
 
-// apply adds the next masks to vector.
-func (s *maskStream) apply(vector []byte) {
+// NewMasks starts without any mask.
+func NewMasks(ring Ring) *Masks { return &Masks{ring: ring} }
+
+// Include adds, or subtracts, the key stream under a key that no other vector is masked with.
+func (s *Masks) Include(key []byte, subtract bool) error {
+	if len(key) != MaskKeySize {
+		return fmt.Errorf("mask key of %d bytes, want %d", len(key), MaskKeySize)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return err
+	}
+	s.streams = append(s.streams, cipher.NewCTR(block, make([]byte, aes.BlockSize)))
+	s.subtract = append(s.subtract, subtract)
+	return nil
+}
+
+// Apply adds the next masks to vector, whose length is a multiple of the ring's word but for its end.
+func (s *Masks) Apply(vector []byte) {
 	for len(vector) > 0 {
 		n := min(maskBlock, len(vector))
 		for i, stream := range s.streams {

@@ -45,7 +45,7 @@ func drawn(t testing.TB, p maskPair, sum uint64, ring Ring, n int) []byte {
 		t.Fatal(err)
 	}
 	v := make([]byte, n)
-	masks.apply(v)
+	masks.Apply(v)
 	return v
 }
 
@@ -83,7 +83,7 @@ func TestMaskIsTheKeyStream(t *testing.T) {
 	got := make([]byte, n)
 	for rest, size := got, 8; len(rest) > 0; size *= 3 {
 		size = min(size, len(rest))
-		masks.apply(rest[:size])
+		masks.Apply(rest[:size])
 		rest = rest[size:]
 	}
 	key, err := fixedPair(false).derive("mask|turns16|5", 32)

@@ -111,7 +111,7 @@ func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n in
 		Size:     n * word,
 		Load: func(offset int, chunk []byte) error {
 			load(offset/word, chunk)
-			masks.apply(chunk)
+			masks.Apply(chunk)
 			return nil
 		},
 		Add: ring.Add,
