@@ -49,8 +49,9 @@ func newBook(cfg Config, log *slog.Logger) (*book, error) {
 	if err != nil {
 		log.Warn("the learned addresses are ignored", "reason", err)
 	}
+	keeps := cfg.neighbourhood()
 	for id, addresses := range learned {
-		if _, ok := cfg.Charter.Member(id); ok {
+		if _, ok := cfg.Charter.Member(id); ok && keeps(id) {
 			b.of(id).proved = b.parse(addresses)
 		}
 	}
@@ -157,6 +158,13 @@ func (b *book) worked(id keys.ID, at multiaddr.Multiaddr) error {
 		return nil
 	}
 	return b.file.save(b.entries)
+}
+
+// forget drops what is known of a member.
+func (b *book) forget(id keys.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.entries, id)
 }
 
 // candidates returns what to dial, each address once.

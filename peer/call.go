@@ -37,6 +37,9 @@ func (h *Host) Call(ctx context.Context, to keys.ID, method string, request []by
 	if err := checkCall(method, request); err != nil {
 		return nil, err
 	}
+	if err := h.want(to); err != nil {
+		return nil, err
+	}
 	l, err := h.linkForCall(ctx, to, needOf(method))
 	if err != nil {
 		return nil, err

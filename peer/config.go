@@ -35,6 +35,11 @@ type Config struct {
 	QUIC bool
 	// Discovery names the ways to find members; nil means those that the charter names.
 	Discovery []string
+	// Neighbours are the members that the host keeps links with: it dials them again and again
+	// and keeps their addresses. nil means all members; ids that are no members', or this one's
+	// own, do not count. The other members cost nothing until they connect, or until a session
+	// or a call names them: from then on they are kept as well.
+	Neighbours []keys.ID
 	// StateDir is the folder where addresses that worked are kept (peers.toml); empty: nowhere.
 	StateDir string
 
@@ -92,6 +97,18 @@ func (c Config) completeTimes() (Config, error) {
 		return c, fmt.Errorf("a silence of %v with a heartbeat every %v: want at least two heartbeats", c.Silence, c.Heartbeat)
 	}
 	return c, nil
+}
+
+// neighbourhood returns the question whether a member is one that links are kept with.
+func (c Config) neighbourhood() func(keys.ID) bool {
+	if c.Neighbours == nil {
+		return func(keys.ID) bool { return true }
+	}
+	near := make(map[keys.ID]bool, len(c.Neighbours))
+	for _, id := range c.Neighbours {
+		near[id] = true
+	}
+	return func(id keys.ID) bool { return near[id] }
 }
 
 // discovers reports whether a way of discovery is switched on.

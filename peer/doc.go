@@ -4,7 +4,8 @@
 //
 // # Shape
 //
-// A Host listens and keeps one link to every other member that can be reached. A link is a
+// A Host listens and keeps one link to every other member that can be reached, or, where a server
+// has many clients, to its Config.Neighbours and those who are named or come. A link is a
 // connection on which both sides have accepted each other's hello. Its control stream carries
 // the hello and then heartbeats; every session has a stream of its own, and every call too.
 //

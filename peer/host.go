@@ -18,13 +18,14 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// Host is a member's end of the network: it listens, keeps a link to every other member that
-// can be reached, and is the protocol.Transport of the jobs. Its methods may be called
+// Host is a member's end of the network: it listens, keeps a link to every neighbour that can be
+// reached, and is the protocol.Transport of the jobs. Its methods may be called
 // concurrently.
 type Host struct {
 	cfg       Config
 	self      keys.ID
 	lower     func(keys.ID) bool // does this side dial first?
+	keeps     func(keys.ID) bool // is a link kept from the start?
 	log       *slog.Logger
 	instance  uint64
 	node      *node
@@ -58,7 +59,7 @@ const (
 	stateClosed
 )
 
-var _ protocol.Transport = (*Host)(nil)
+var _ protocol.Gatherer = (*Host)(nil)
 
 // New makes a host and listens. Nobody is dialled, and callers wait, until Run; a Host that is
 // not run must be closed. An address that cannot be listened on is an error which says why.
@@ -98,6 +99,7 @@ func newHost(cfg Config) *Host {
 		cfg:        cfg,
 		self:       self,
 		lower:      func(other keys.ID) bool { return self.Compare(other) < 0 },
+		keeps:      cfg.neighbourhood(),
 		log:        cfg.Log,
 		instance:   binary.BigEndian.Uint64(instance[:]),
 		meter:      newMeter(),

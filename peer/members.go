@@ -10,10 +10,12 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// member is what a host knows of one other member. Host.mu guards it.
+// member is what a host knows of one other member that it keeps a link with, or that has
+// connected by itself. Host.mu guards it.
 type member struct {
 	info     keys.Member
 	peer     libpeer.ID
+	kept     bool               // a link is to be kept; the others are forgotten with their link
 	link     *link              // nil while there is none
 	dialling bool               // this side's hello is on its way
 	tried    bool               // the first attempt to connect has ended
@@ -56,29 +58,62 @@ func (h *Host) setMembers() (former []*link) {
 		h.ring(m)
 	}
 	for _, info := range charter.Members {
-		h.setMember(info)
+		if h.members[info.ID] != nil || h.keeps(info.ID) {
+			h.setMember(info)
+		}
 	}
 	return former
 }
 
-// setMember adds a member, or updates what the charter says of it. Host.mu is held.
-func (h *Host) setMember(info keys.Member) {
+// setMember adds a member, or updates what the charter says of it. It returns nil for this node
+// itself and for a key that libp2p has no name for. Host.mu is held.
+func (h *Host) setMember(info keys.Member) *member {
 	if info.ID == h.self {
-		return
+		return nil
 	}
+	m, ok := h.members[info.ID]
+	if !ok {
+		p, err := peerID(info.ID)
+		if err != nil {
+			h.log.Error("a member cannot be connected to", "member", info.Name, "reason", err)
+			return nil
+		}
+		m = &member{peer: p, kept: h.keeps(info.ID), changed: make(chan struct{})}
+		h.members[info.ID] = m
+	}
+	m.info = info
 	if h.cfg.discovers(DiscoverAddresses) {
 		h.book.charter(info.ID, info.Addresses)
 	}
-	if m, ok := h.members[info.ID]; ok {
-		m.info = info
-		return
+	return m
+}
+
+// visitor returns the member with this id, one that is not kept if it was not known before, or
+// nil if the charter has no such member. Host.mu is held.
+func (h *Host) visitor(id keys.ID) *member {
+	if m := h.members[id]; m != nil {
+		return m
 	}
-	p, err := peerID(info.ID)
-	if err != nil {
-		h.log.Error("a member cannot be connected to", "member", info.Name, "reason", err)
-		return
+	info, ok := h.judge.charter.Member(id)
+	if !ok {
+		return nil
 	}
-	h.members[info.ID] = &member{info: info, peer: p, changed: make(chan struct{})}
+	return h.setMember(info)
+}
+
+// want sees that a link to a member is kept from now on.
+func (h *Host) want(id keys.ID) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.visitor(id)
+	if m == nil {
+		return h.notMember(id)
+	}
+	if !m.kept {
+		m.kept = true
+		h.ring(m)
+	}
+	return nil
 }
 
 // supersedes decides between two links to one peer. A restarted peer's links replace those to
@@ -130,7 +165,7 @@ func (h *Host) install(l *link) bool {
 func (h *Host) swap(l *link) (old *link, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	m := h.members[l.peer]
+	m := h.visitor(l.peer)
 	if m == nil || m.link != nil && !h.supersedes(l, m.link) {
 		return nil, false
 	}
@@ -152,6 +187,10 @@ func (h *Host) remove(l *link) {
 	}
 	m.link = nil
 	m.trouble = l.lost().Reason
+	if !m.kept {
+		delete(h.members, l.peer)
+		h.book.forget(l.peer)
+	}
 	h.ring(m)
 }
 

@@ -14,6 +14,7 @@ type mesh struct {
 	room   protocol.Room
 	rooms  *rooms
 	lanes  map[keys.ID]*lane // fixed once the mesh is open
+	absent map[keys.ID]error // by a Gather: who did not come
 	closed sync.Once
 }
 
@@ -68,6 +69,9 @@ func (m *mesh) Close() error {
 func (m *mesh) lane(peer keys.ID) (*lane, error) {
 	if a, ok := m.lanes[peer]; ok {
 		return a, nil
+	}
+	if err, ok := m.absent[peer]; ok {
+		return nil, err
 	}
 	return nil, fmt.Errorf("%s is not in this session", peer.Short())
 }

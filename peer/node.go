@@ -27,11 +27,9 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
-// Time limits of a dial: the whole of it, and to an address on this machine.
-const (
-	dialTimeout      = 10 * time.Second
-	dialTimeoutLocal = 5 * time.Second
-)
+// dialTimeout limits a dial. It is the same to an address on this machine, where a whole
+// federation may run on a few processors.
+const dialTimeout = 10 * time.Second
 
 // node is the part of libp2p that Hanse uses: TCP and, if asked for, QUIC; TLS 1.3; yamux. It is
 // put together by hand because the ready-made host also brings a second handshake, plaintext
@@ -101,7 +99,7 @@ func (n *node) addSwarm(key crypto.PrivKey, limits network.ResourceManager, p no
 		swarm.WithResourceManager(limits),
 		swarm.WithMetrics(p.meter),
 		swarm.WithDialTimeout(dialTimeout),
-		swarm.WithDialTimeoutLocal(dialTimeoutLocal),
+		swarm.WithDialTimeoutLocal(dialTimeout),
 		swarm.WithUDPBlackHoleSuccessCounter(nil),
 		swarm.WithIPv6BlackHoleSuccessCounter(nil),
 		swarm.WithDialRanker(preferTCP))

@@ -1,15 +1,8 @@
 package peer
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -38,67 +31,19 @@ const (
 // first, or a peer cannot come any more, the error names those who are missing, and why; it
 // wraps a *protocol.GoneError for each.
 func (h *Host) Open(ctx context.Context, room protocol.Room, peers []keys.ID) (protocol.Mesh, error) {
-	if err := h.checkPeers(peers); err != nil {
+	a, err := h.assemble(ctx, room, peers, true)
+	if err != nil {
 		return nil, err
 	}
-	if !h.enter() {
-		return nil, errClosed
+	absent := a.never
+	if len(absent) == 0 {
+		absent = a.late
 	}
-	defer h.leave()
-	callers := slices.DeleteFunc(slices.Clone(peers), h.lower)
-	if err := h.rooms.begin(room, callers); err != nil {
-		return nil, err
-	}
-	m := &mesh{room: room, rooms: h.rooms, lanes: make(map[keys.ID]*lane, len(peers))}
-	if absent := h.gather(ctx, m, peers); len(absent) > 0 {
-		m.Close()
+	if len(absent) > 0 {
+		a.mesh.Close()
 		return nil, h.explainOpen(ctx, room, absent)
 	}
-	return m, nil
-}
-
-// checkPeers refuses a list that no mesh can be made of.
-func (h *Host) checkPeers(peers []keys.ID) error {
-	for i, id := range peers {
-		if slices.Contains(peers[:i], id) {
-			return fmt.Errorf("%s is listed twice among the peers of a session", id.Short())
-		}
-		if _, _, _, err := h.lookup(id, levelFull); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// gather meets all peers at once and returns why some did not come. The first peer that can
-// never come ends the wait for the others, who are not to blame then.
-func (h *Host) gather(ctx context.Context, m *mesh, peers []keys.ID) map[keys.ID]error {
-	waiting, stop := context.WithCancel(ctx)
-	defer stop()
-	var mu sync.Mutex
-	late, never := make(map[keys.ID]error), make(map[keys.ID]error)
-	var meetings sync.WaitGroup
-	for _, id := range peers {
-		meetings.Go(func() {
-			a, err := h.meet(waiting, seat{id, m.room})
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err == nil:
-				m.lanes[id] = a
-			case waiting.Err() != nil:
-				late[id] = err
-			default:
-				never[id] = err
-				stop()
-			}
-		})
-	}
-	meetings.Wait()
-	if len(never) > 0 {
-		return never
-	}
-	return late
+	return a.mesh, nil
 }
 
 // meet makes the lane to one peer.
@@ -249,32 +194,3 @@ func refuseRoom(s network.Stream, answer byte) {
 	s.Write([]byte{answer})
 	s.Close()
 }
-
-// explainOpen names those who did not come.
-func (h *Host) explainOpen(ctx context.Context, room protocol.Room, absent map[keys.ID]error) error {
-	e := &openError{}
-	var clauses []string
-	for _, id := range slices.SortedFunc(maps.Keys(absent), keys.ID.Compare) {
-		gone, ok := errors.AsType[*protocol.GoneError](absent[id])
-		if !ok {
-			gone = &protocol.GoneError{Peer: id, Reason: cmp.Or(h.absence(id, levelFull), "connected, but it has not opened the session")}
-		}
-		e.causes = append(e.causes, gone)
-		clauses = append(clauses, fmt.Sprintf("%s: %s", called(h.nameOf(id), id), gone.Reason))
-	}
-	e.text = fmt.Sprintf("session %x did not start without %s", room[:4], strings.Join(clauses, "; "))
-	if err := ctx.Err(); err != nil {
-		e.causes = append(e.causes, err)
-		e.text += ": " + err.Error()
-	}
-	return e
-}
-
-// openError says who is missing in a session.
-type openError struct {
-	text   string
-	causes []error
-}
-
-func (e *openError) Error() string   { return e.text }
-func (e *openError) Unwrap() []error { return e.causes }

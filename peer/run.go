@@ -9,7 +9,7 @@ import (
 // errClosed is what waits for something on a host that ends.
 var errClosed = errors.New("the host is closed")
 
-// Run keeps a link to every member until ctx ends or Close is called: it dials, lets others in,
+// Run keeps a link to every neighbour until ctx ends or Close is called: it dials, lets others in,
 // finds addresses and listens for heartbeats. Everything it starts has ended when it returns,
 // and the host cannot be used again. It returns an error only if it runs
 // already.
@@ -40,13 +40,13 @@ func (h *Host) Run(ctx context.Context) error {
 	return h.shutDown()
 }
 
-// keepAll runs a keeper for every member, and one for each that a new charter brings, until
-// the host's life ends.
+// keepAll runs a keeper for every member that a link is kept with, and one for each that a new
+// charter, a session or a call brings, until the host's life ends.
 func (h *Host) keepAll(tasks *sync.WaitGroup) {
 	for {
 		h.mu.Lock()
 		for _, m := range h.members {
-			if m.dismiss == nil {
+			if m.kept && m.dismiss == nil {
 				ctx, dismiss := context.WithCancel(h.life)
 				m.dismiss = dismiss
 				tasks.Go(func() { h.keep(ctx, m) })

@@ -23,7 +23,8 @@ type PeerStatus struct {
 	Refused string
 }
 
-// Status returns the state of every other member, in the order of the charter.
+// Status returns the state of every other member, in the order of the charter; with
+// Config.Neighbours, of those alone that a link is kept with or that have connected.
 func (h *Host) Status() []PeerStatus {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -33,6 +33,15 @@ type Transport interface {
 	Handle(h Handler)
 }
 
+// Gatherer is a Transport that can start a session without everybody.
+type Gatherer interface {
+	Transport
+	// Gather is Open that does without the peers who have not come when ctx ends, or who cannot
+	// come; it returns the mesh of those who came, and names the absent with the reason. Send to
+	// and Receive from an absent peer give a *GoneError. With nobody there it is an error.
+	Gather(ctx context.Context, room Room, peers []keys.ID) (Mesh, map[keys.ID]error, error)
+}
+
 // Handler answers a control request. from is authenticated by the transport.
 type Handler func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, error)
 

@@ -28,6 +28,7 @@ var may = map[string][]string{
 	"audit":                 {"keys", "protocol", "secagg", "algorithms", "audit"},
 	"peer":                  {"keys", "protocol"},
 	"internal/simnet":       {"keys", "protocol", "internal/simnet"},
+	"internal/inbox":        {"keys", "protocol"},
 	"internal/dataset":      {"keys"},
 	"internal/credit":       {"internal/dataset"},
 	"internal/vault":        {},

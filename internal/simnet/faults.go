@@ -11,12 +11,13 @@ import (
 
 // The reasons in the GoneErrors that faults cause.
 const (
-	reasonReset   = "connection reset"
-	reasonRefused = "connection refused"
-	reasonNoRoute = "no route"
-	reasonUnknown = "not in this network"
-	reasonClosed  = "it closed the session"
-	reasonLeft    = "it left before everybody had come"
+	reasonReset     = "connection reset"
+	reasonRefused   = "connection refused"
+	reasonNoRoute   = "no route"
+	reasonUnknown   = "not in this network"
+	reasonClosed    = "it closed the session"
+	reasonLeft      = "it left before everybody had come"
+	reasonNeverCame = "it has not opened the session"
 )
 
 // Frame is one session frame on its way.

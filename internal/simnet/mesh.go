@@ -21,10 +21,11 @@ type mesh struct {
 	ready chan struct{} // closed when there is a link to every peer
 	lost  chan error    // what ends the wait for ready early; of capacity 1
 
-	// Guarded by Network.mu; the maps no longer change once ready is closed.
-	out   map[keys.ID]*link
-	in    map[keys.ID]*link
-	cause error // why the mesh ended, for its own side
+	// Guarded by Network.mu; the maps no longer change once ready is closed, or the mesh sealed.
+	out    map[keys.ID]*link
+	in     map[keys.ID]*link
+	absent map[keys.ID]error // by a Gather: who did not come
+	cause  error             // why the mesh ended, for its own side
 }
 
 // newMesh makes a mesh without links.
@@ -77,11 +78,46 @@ func (m *mesh) missing() []string {
 	return names
 }
 
+// seal leaves those out who have not come; they are not let in any more. Network.mu is held.
+func (m *mesh) seal() {
+	m.absent = make(map[keys.ID]error)
+	m.peers = slices.DeleteFunc(m.peers, func(id keys.ID) bool {
+		if m.out[id] != nil {
+			return false
+		}
+		m.absent[id] = &protocol.GoneError{Peer: id, Reason: m.owner.net.absence(m, id)}
+		return true
+	})
+}
+
+// absence says why a peer has not come to a mesh. n.mu is held.
+func (n *Network) absence(m *mesh, id keys.ID) string {
+	other := n.members[id]
+	switch {
+	case other == nil:
+		return reasonUnknown
+	case n.cuts[pairOf(m.owner.member.id, id)]:
+		return reasonNoRoute
+	case other.transport.dead:
+		return reasonRefused
+	default:
+		return reasonNeverCame
+	}
+}
+
+// notLinked says why there is no link to a peer.
+func (m *mesh) notLinked(peer keys.ID) error {
+	if err := m.absent[peer]; err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is not a peer of this mesh", peer.Short())
+}
+
 // Send implements protocol.Mesh.
 func (m *mesh) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
 	l := m.out[to]
 	if l == nil {
-		return fmt.Errorf("%s is not a peer of this mesh", to.Short())
+		return m.notLinked(to)
 	}
 	size := 0
 	for _, p := range parts {
@@ -98,7 +134,7 @@ func (m *mesh) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
 func (m *mesh) Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte, error) {
 	l := m.in[from]
 	if l == nil {
-		return nil, fmt.Errorf("%s is not a peer of this mesh", from.Short())
+		return nil, m.notLinked(from)
 	}
 	e, err := l.take(ctx)
 	if err != nil {

@@ -3,6 +3,7 @@ package simnet
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ type Transport struct {
 	meshes  map[*mesh]bool
 }
 
-var _ protocol.Transport = (*Transport)(nil)
+var _ protocol.Gatherer = (*Transport)(nil)
 
 // newTransport begins a life.
 func newTransport(n *Network, m *member) *Transport {
@@ -70,6 +71,51 @@ func (t *Transport) conclude(ctx context.Context, m *mesh, lost error) (protocol
 	}
 	m.end(lost, reasonLeft)
 	return nil, lost
+}
+
+// Gather implements protocol.Gatherer. A peer that is down or cut off is waited for until ctx ends;
+// one that came and is gone since is in the mesh, and its link says so.
+func (t *Transport) Gather(ctx context.Context, room protocol.Room, peers []keys.ID) (protocol.Mesh, map[keys.ID]error, error) {
+	m, err := t.join(room, peers)
+	if err != nil {
+		return nil, nil, err
+	}
+	for !t.ended(m) {
+		select {
+		case <-m.lost: // of the mesh itself, or of one peer that came: ended tells
+			continue
+		case <-m.ready:
+		case <-ctx.Done():
+		}
+		break
+	}
+	return t.settle(ctx, m)
+}
+
+// ended reports whether a mesh has ended on its own side.
+func (t *Transport) ended(m *mesh) bool {
+	t.net.mu.Lock()
+	defer t.net.mu.Unlock()
+	return m.cause != nil
+}
+
+// settle makes do with the peers who have come to a Gather.
+func (t *Transport) settle(ctx context.Context, m *mesh) (protocol.Mesh, map[keys.ID]error, error) {
+	t.net.mu.Lock()
+	defer t.net.mu.Unlock()
+	switch {
+	case m.cause != nil:
+		return nil, nil, m.cause
+	case len(m.out) == 0:
+		err := fmt.Errorf("room %x: none of %d peers came: %w", m.room[:4], len(m.peers), ctx.Err())
+		if len(m.peers) == 0 {
+			err = fmt.Errorf("room %x: nobody is asked for", m.room[:4])
+		}
+		m.end(err, reasonLeft)
+		return nil, nil, err
+	}
+	m.seal()
+	return m, maps.Clone(m.absent), nil
 }
 
 // join enters a room and links up with the peers that are in it already.
