@@ -24,20 +24,27 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("%s: element %d is %v, want a finite number of magnitude at most %g", e.Vector, e.Element, e.Value, e.Bound)
 }
 
-// check refuses an encoding whose total of addends could wrap: Bound 2^Bits addends < 2^63, with
+// Check refuses an encoding whose total of addends could wrap: Bound 2^Bits addends < 2^63, with
 // the bound rounded as its addends are. The product rounds towards refusal, never away from it.
-func (f Fixed) check(vector string, addends int) error {
+func (f Fixed) Check(vector string, addends int) error {
 	if f.Bits < 0 || f.Bits > 62 || !(f.Bound > 0) || math.IsInf(f.Bound, 0) {
 		return fmt.Errorf("%s: encoding with %d bits and bound %g: want 0 to 62 bits and a positive bound", vector, f.Bits, f.Bound)
 	}
-	if math.RoundToEven(math.Ldexp(f.Bound, f.Bits))*float64(addends) >= 1<<63 {
+	if f.most()*float64(addends) >= 1<<63 {
 		return fmt.Errorf("%s: %d addends of up to %g with %d bits after the point overflow 64 bits", vector, addends, f.Bound, f.Bits)
 	}
 	return nil
 }
 
-// encode writes values into words.
-func (f Fixed) encode(vector string, words []uint64, values []float64) error {
+// most is the largest magnitude of a word.
+func (f Fixed) most() float64 { return math.RoundToEven(math.Ldexp(f.Bound, f.Bits)) }
+
+// Most returns the largest magnitude of a word; f has passed Check.
+func (f Fixed) Most() uint64 { return uint64(f.most()) }
+
+// Encode writes values into words, in two's complement. One that is not finite or beyond the bound is
+// a *RangeError.
+func (f Fixed) Encode(vector string, words []uint64, values []float64) error {
 	scale := math.Ldexp(1, f.Bits)
 	for i, v := range values {
 		if !(math.Abs(v) <= f.Bound) { // also refuses NaN
@@ -48,8 +55,8 @@ func (f Fixed) encode(vector string, words []uint64, values []float64) error {
 	return nil
 }
 
-// decode reads words into values.
-func (f Fixed) decode(values []float64, words []uint64) {
+// Decode reads words into values.
+func (f Fixed) Decode(values []float64, words []uint64) {
 	scale := math.Ldexp(1, -f.Bits)
 	for i, w := range words {
 		values[i] = float64(int64(w)) * scale

@@ -106,7 +106,7 @@ func TestFixedCheck(t *testing.T) {
 		{Fixed{8, math.NaN()}, 3, "scores: encoding with 8 bits and bound NaN: want 0 to 62 bits and a positive bound"},
 		{Fixed{8, math.Inf(1)}, 3, "scores: encoding with 8 bits and bound +Inf: want 0 to 62 bits and a positive bound"},
 	} {
-		if got := text(c.f.check("scores", c.addends)); got != c.want {
+		if got := text(c.f.Check("scores", c.addends)); got != c.want {
 			t.Errorf("%+v, %d addends: error is %q, want %q", c.f, c.addends, got, c.want)
 		}
 	}

@@ -78,18 +78,18 @@ func (m *Masked) SumWords(ctx context.Context, kind string, root int, v []uint64
 // the encoded addends, rounded once to a float64. A value that is not finite or beyond the bound is a *RangeError and
 // nothing is sent.
 func (m *Masked) SumFixed(ctx context.Context, kind string, root int, f Fixed, v []float64) error {
-	if err := f.check(kind, m.session.Parties()); err != nil {
+	if err := f.Check(kind, m.session.Parties()); err != nil {
 		return err
 	}
 	words := make([]uint64, len(v))
-	if err := f.encode(kind, words, v); err != nil {
+	if err := f.Encode(kind, words, v); err != nil {
 		return err
 	}
 	if err := m.SumWords(ctx, kind, root, words); err != nil {
 		return err
 	}
 	if m.session.Self() == root {
-		f.decode(v, words)
+		f.Decode(v, words)
 	}
 	return nil
 }

@@ -1,0 +1,42 @@
+package he
+
+import "github.com/hanse-project/hanse/protocol"
+
+// Line is what the parties of a session send of one kind, as a contract lists it.
+type Line struct {
+	Kind       string
+	Collective string // protocol.CollectiveSum or protocol.CollectiveBroadcast
+	Class      protocol.Class
+	Encoding   protocol.Encoding
+	Count      int64 // operations
+	Bytes      int64 // payload that one party sends to another in all of them
+}
+
+// KeyCost lists what making a session's key costs: a sum and a broadcast, both with party 0 as the root.
+func KeyCost() []Line {
+	return []Line{
+		{KindKeyShare, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, 1, PolySize},
+		{KindKey, protocol.CollectiveBroadcast, protocol.ClassControl, protocol.Bytes, 1, PolySize},
+	}
+}
+
+// Cost lists what `sums` sums of n words each cost under a kind.
+func (p *Packing) Cost(kind string, n, sums int) []Line { return cost(kind, n, sums, p.Residues()) }
+
+// Cost lists what `sums` sums of n numbers each cost under a kind.
+func (r *Reals) Cost(kind string, n, sums int) []Line { return cost(kind, n, sums, 1) }
+
+// cost follows Sums.sum.
+func cost(kind string, n, sums, residues int) []Line {
+	var batches, ciphertexts, broadcasts int64
+	for size := batchSize(batchCiphertexts, residues); n > 0; n -= size {
+		c := int64((min(n, size) + Degree - 1) / Degree * residues)
+		batches, ciphertexts, broadcasts = batches+1, ciphertexts+c, broadcasts+(c+broadcastPolys-1)/broadcastPolys
+	}
+	batches, ciphertexts, broadcasts = batches*int64(sums), ciphertexts*int64(sums), broadcasts*int64(sums)
+	return []Line{
+		{kind, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, batches, ciphertexts * CiphertextSize},
+		{kind + SuffixC1, protocol.CollectiveBroadcast, protocol.ClassControl, protocol.Bytes, broadcasts, ciphertexts * PolySize},
+		{kind + SuffixShare, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, batches, ciphertexts * PolySize},
+	}
+}
