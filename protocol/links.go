@@ -195,4 +195,3 @@ func (l *Links) Opened(operation uint64, kind string, encoding Encoding, payload
 	}
 	return nil
 }
-

@@ -1,0 +1,305 @@
+package cohort
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/he"
+)
+
+// clientKeys are a client's keys of homomorphic sums.
+type clientKeys struct {
+	scheme *he.Scheme
+	plan   *keyPlan
+	public *he.PublicKey // nil before the key has come
+	holder *he.Holder    // nil for a client that holds no share
+	held   *keyPlan      // of the holder's key
+}
+
+// prepare handles what a server sends before it begins a homomorphic sum. It reports whether m was
+// such a message.
+func (c *Client) prepare(ctx context.Context, m protocol.Message) (bool, error) {
+	if c.spec.Backend != HE || m.Kind != KindHolders && m.Kind != KindHEKey {
+		return false, nil
+	}
+	if m.Operation <= c.last {
+		return true, c.links.Deviation(m, "it is of sum %d after sum %d: each has one turn", m.Operation, c.last)
+	}
+	if c.keys.scheme == nil {
+		var err error
+		if c.keys.scheme, err = he.NewScheme(); err != nil {
+			return true, err
+		}
+	}
+	if m.Kind == KindHolders {
+		return true, c.holdKey(ctx, m)
+	}
+	return true, c.takeKey(m)
+}
+
+// holdKey makes a new collective key with the other holders. The key before is forgotten.
+func (c *Client) holdKey(ctx context.Context, m protocol.Message) error {
+	p, err := c.holdersIn(m)
+	if err != nil {
+		return err
+	}
+	self := slices.Index(p.holders, c.links.Self())
+	holder, err := c.keys.scheme.NewHolder(self, len(p.holders), p.needed)
+	if err != nil {
+		return err
+	}
+	deal, err := c.deal(p, holder)
+	if err != nil {
+		return err
+	}
+	if err := c.sayLong(ctx, p.operation, KindDeal, deal); err != nil {
+		return err
+	}
+	dealt, last, err := c.hearLong(ctx, p.operation, KindDealt, p.dealtSize())
+	if errors.Is(err, ErrLeftOut) { // another holder was lost: the server starts over
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	key, err := c.acceptDealt(last, p, holder, dealt)
+	if err != nil {
+		return err
+	}
+	c.keys.holder, c.keys.held = holder, p
+	return c.sayLong(ctx, p.operation, KindConfirm, c.links.Sign(domainKey, p.keyDigest(c.links, key)))
+}
+
+// holdersIn reads who is to hold a key: their set, and the session keys that this one lacks.
+func (c *Client) holdersIn(m protocol.Message) (*keyPlan, error) {
+	size := setSize(c.links.Parties())
+	if len(m.Payload) < size {
+		return nil, c.links.Deviation(m, "it has %d bytes and ends early", len(m.Payload))
+	}
+	holders, err := parseSet(m.Payload[:size], c.links.Parties())
+	if err != nil {
+		return nil, c.links.Deviation(m, "%v", err)
+	}
+	switch n := holders.count(); {
+	case !holders.has(c.links.Self()) || holders.has(c.spec.Server) || n < 2 || n > c.spec.KeyHolders:
+		return nil, c.links.Deviation(m, "it names %d holders of the key, want 2 to %d, this client among them and the server not", n, c.spec.KeyHolders)
+	}
+	list, err := parseKeys(m.Payload[size:], c.links.Parties())
+	if err != nil {
+		return nil, c.links.Deviation(m, "%v", err)
+	}
+	for _, k := range list {
+		if err := c.learn(m, k); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range holders.members() {
+		if i != c.links.Self() && c.links.Pair(i) == nil {
+			return nil, c.links.Deviation(m, "the session key of %s is missing", c.links.Name(i))
+		}
+	}
+	return newKeyPlan(c.links, c.spec, m.Operation, holders), nil
+}
+
+// deal makes this holder's message: its signed share of the public key, and its deals, ascending.
+func (c *Client) deal(p *keyPlan, holder *he.Holder) ([]byte, error) {
+	share, err := holder.PublicShare(p.seed)
+	if err != nil {
+		return nil, err
+	}
+	out := append(share, c.links.Sign(domainShare, p.shareDigest(c.links, c.links.Self(), share))...)
+	if p.deals() == 0 {
+		return out, nil
+	}
+	for j, to := range p.holders {
+		if to == c.links.Self() {
+			continue
+		}
+		secret, err := holder.Deal(j)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := p.dealCipher(c.links, c.links.Self(), to)
+		if err != nil {
+			return nil, err
+		}
+		out = aead.Seal(out, make([]byte, aead.NonceSize()), secret, nil)
+	}
+	return out, nil
+}
+
+// acceptDealt takes what the others dealt, and returns the public key: the sum of shares that their
+// holders have signed, this one's among them.
+func (c *Client) acceptDealt(m protocol.Message, p *keyPlan, holder *he.Holder, dealt []byte) ([]byte, error) {
+	key := make([]byte, he.PolySize)
+	for _, i := range p.holders {
+		share, signature := dealt[:he.PolySize], dealt[he.PolySize:he.PolySize+signatureSize]
+		dealt = dealt[he.PolySize+signatureSize:]
+		d := p.shareDigest(c.links, i, share)
+		if !c.links.Party(i).ID.Verify(domainShare, d[:], signature) {
+			return nil, c.links.Deviation(m, "%s has not signed the share of the public key that came as its own", c.links.Name(i))
+		}
+		if err := he.AddRLWE(key, share); err != nil {
+			return nil, c.links.Deviation(m, "%s: %v", c.links.Name(i), err)
+		}
+	}
+	for j, from := range p.holders {
+		if from == c.links.Self() || p.deals() == 0 {
+			continue
+		}
+		aead, err := p.dealCipher(c.links, from, c.links.Self())
+		if err != nil {
+			return nil, err
+		}
+		secret, err := aead.Open(nil, make([]byte, aead.NonceSize()), dealt[:sealedSize], nil)
+		if err == nil {
+			err = holder.Accept(j, secret)
+		}
+		if err != nil {
+			return nil, c.links.Deviation(m, "what %s dealt is refused: %v", c.links.Name(from), err)
+		}
+		dealt = dealt[sealedSize:]
+	}
+	return key, nil
+}
+
+// takeKey takes the public key, which all its holders have signed.
+func (c *Client) takeKey(m protocol.Message) error {
+	size := setSize(c.links.Parties())
+	if len(m.Payload) < size {
+		return c.links.Deviation(m, "it has %d bytes and ends early", len(m.Payload))
+	}
+	holders, err := parseSet(m.Payload[:size], c.links.Parties())
+	if err != nil {
+		return c.links.Deviation(m, "%v", err)
+	}
+	n, rest := holders.count(), m.Payload[size:]
+	if n < 2 || n > c.spec.KeyHolders || holders.has(c.spec.Server) || len(rest) != 8+he.PolySize+n*signatureSize {
+		return c.links.Deviation(m, "a public key of %d holders in %d bytes, want 2 to %d holders without the server", n, len(m.Payload), c.spec.KeyHolders)
+	}
+	p := newKeyPlan(c.links, c.spec, binary.BigEndian.Uint64(rest), holders)
+	rest = rest[8:]
+	key, signatures := rest[:he.PolySize], rest[he.PolySize:]
+	d := p.keyDigest(c.links, key)
+	for j, i := range p.holders {
+		if !c.links.Party(i).ID.Verify(domainKey, d[:], signatures[signatureSize*j:signatureSize*(j+1)]) {
+			return c.links.Deviation(m, "%s has not signed the public key", c.links.Name(i))
+		}
+	}
+	if c.keys.public, err = c.keys.scheme.NewPublicKey(p.seed, key); err != nil {
+		return c.links.Deviation(m, "%v", err)
+	}
+	c.keys.plan = p
+	return nil
+}
+
+// encrypted is a client's part in a homomorphic sum.
+func (s *clientSum) encrypted(ctx context.Context, words []uint64) error {
+	if s.keys.public == nil {
+		return fmt.Errorf("sum %d (%s): the server has sent no public key", s.operation, s.vector.Kind)
+	}
+	codec, err := encryptedBy(s.keys.scheme, s.keys.plan, s.vector, s.candidates.count())
+	if err != nil {
+		return err
+	}
+	s.members, s.codec = s.candidates, codec
+	lifted, err := lift(words, s.vector.Bits)
+	if err != nil {
+		return err
+	}
+	vector, err := s.keys.public.Encrypt(codec.packing, lifted)
+	if err != nil {
+		return err
+	}
+	if err := s.upload(ctx, vector); err != nil {
+		return err
+	}
+	m, err := s.hear(ctx, KindSurvivors)
+	if err != nil {
+		return err
+	}
+	size := setSize(s.links.Parties())
+	if len(m.Payload) != 2*size {
+		return s.links.Deviation(m, "it has %d bytes, want %d", len(m.Payload), 2*size)
+	}
+	if s.survivors, err = s.setIn(m, m.Payload[:size], s.members, "survivors"); err != nil {
+		return err
+	}
+	chosen, err := parseSet(m.Payload[size:], s.links.Parties())
+	if err != nil || !chosen.has(s.links.Self()) {
+		return err
+	}
+	return s.decrypt(ctx, codec, m, chosen)
+}
+
+// decrypt hands out this holder's share of the total's decryption.
+func (s *clientSum) decrypt(ctx context.Context, codec encrypted, m protocol.Message, chosen set) error {
+	if s.keys.holder == nil || s.keys.held.operation != s.keys.plan.operation {
+		return s.links.Deviation(m, "it asks for a decryption, and this client holds no share of the key")
+	}
+	active, err := s.keys.plan.places(chosen)
+	if err != nil {
+		return s.links.Deviation(m, "%v", err)
+	}
+	c1, last, err := s.hearLong(ctx, s.operation, KindSwitch, codec.size()/2)
+	if err != nil {
+		return err
+	}
+	share, err := s.keys.holder.Share(s.operation, codec.packing, c1, active)
+	if err != nil {
+		return s.links.Deviation(last, "%v", err)
+	}
+	return sendLong(ctx, s.links, s.spec.Server, s.message(KindOpening, protocol.ClassHE, share))
+}
+
+// places returns the places of chosen clients among the holders; nil when all decrypt.
+func (p *keyPlan) places(chosen set) ([]int, error) {
+	var active []int
+	for j, i := range p.holders {
+		if chosen.has(i) {
+			active = append(active, j)
+		}
+	}
+	if len(active) != chosen.count() || len(active) != p.needed {
+		return nil, fmt.Errorf("%d holders of the key are asked to decrypt, want %d", len(active), p.needed)
+	}
+	if p.deals() == 0 {
+		return nil, nil
+	}
+	return active, nil
+}
+
+// sayLong sends the server a long control message of a sum, or of its preparation.
+func (c *Client) sayLong(ctx context.Context, operation uint64, kind string, payload []byte) error {
+	m := protocol.Message{Kind: kind, Class: protocol.ClassControl, Operation: operation, Size: uint64(len(payload)), Payload: payload}
+	return sendLong(ctx, c.links, c.spec.Server, m)
+}
+
+// hearLong waits for a message of the server of the given length, in chunks; it returns the last of
+// them too. If the server has begun something else, that is kept for whoever asks next.
+func (c *Client) hearLong(ctx context.Context, operation uint64, kind string, size int) ([]byte, protocol.Message, error) {
+	for a := (assembly{size: size}); ; {
+		m, err := c.links.Receive(ctx, c.spec.Server, kind, nil)
+		if err != nil {
+			return nil, m, err
+		}
+		if m.Operation > operation {
+			c.links.Return(m)
+			return nil, m, ErrLeftOut
+		}
+		if m.Kind != kind || m.Operation != operation {
+			return nil, m, c.links.Deviation(m, "it came where %s is awaited in sum %d", kind, operation)
+		}
+		done, err := a.add(m, c.links.Chunk())
+		if err != nil {
+			return nil, m, c.links.Deviation(m, "%v", err)
+		}
+		if done {
+			return a.bytes, m, nil
+		}
+	}
+}

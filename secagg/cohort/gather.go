@@ -1,0 +1,140 @@
+package cohort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// gathering is one round of answers from clients.
+type gathering struct {
+	*Server
+	waiting set
+	also    set    // who may send too, and is not waited for; nil: nobody
+	kind    string // of the messages that are awaited
+	class   protocol.Class
+	late    set // whose messages of this sum come too late and are discarded; nil: nobody's
+	losses  []Loss
+}
+
+// run hears from the clients until each that is waited for has finished, or is lost, or the
+// server's patience ends. take gets the awaited messages and reports whether that client has
+// finished; an error of it loses the client.
+func (g *gathering) run(ctx context.Context, take func(m protocol.Message) (done bool, err error)) error {
+	patient, cancel := context.WithTimeout(ctx, g.spec.Patience)
+	defer cancel()
+	for _, i := range g.waiting.members() {
+		if g.lost[i] != nil {
+			g.miss(i, g.lost[i])
+		}
+	}
+	for g.waiting.count() > 0 {
+		a, err := g.arrivals.Next(patient)
+		switch {
+		case err != nil && ctx.Err() == nil && errors.Is(patient.Err(), context.DeadlineExceeded):
+			g.giveUp()
+			return nil
+		case err != nil:
+			return fmt.Errorf("sum %d: %w", g.sum, err)
+		}
+		if err := g.arrive(a, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveUp ends the wait: those who were silent have no part in sums until they are heard again.
+func (g *gathering) giveUp() {
+	for _, i := range g.waiting.members() {
+		g.miss(i, nil)
+		g.present.remove(i)
+	}
+}
+
+// miss notes a client that did not finish.
+func (g *gathering) miss(client int, err error) {
+	g.waiting.remove(client)
+	g.losses = append(g.losses, Loss{Client: client, Name: g.links.Name(client), Step: g.kind, Err: err})
+}
+
+// drop loses a client.
+func (g *gathering) drop(client int, err error) {
+	g.lose(client, err)
+	if g.waiting.has(client) {
+		g.miss(client, err)
+	}
+}
+
+// arrive takes one arrival in.
+func (g *gathering) arrive(a protocol.Arrival, take func(m protocol.Message) (bool, error)) error {
+	i, ok := g.index[a.From]
+	if !ok || g.lost[i] != nil {
+		return nil
+	}
+	if a.Err != nil {
+		g.drop(i, &protocol.StepError{Peer: g.links.Name(i), Operation: g.sum, Kind: g.kind, Err: a.Err})
+		return nil
+	}
+	m, err := g.links.Accept(i, a.Frame)
+	var broken *protocol.StepError
+	if errors.As(err, &broken) {
+		g.drop(i, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := g.sort(m, take); err != nil {
+		g.drop(i, err)
+	}
+	return nil
+}
+
+// sort decides what a message is: a session key, one of an earlier sum that came too late, the one
+// that is awaited, or a deviation.
+func (g *gathering) sort(m protocol.Message, take func(m protocol.Message) (bool, error)) error {
+	switch {
+	case m.Kind == KindKey && m.Operation == 0:
+		return g.welcome(m)
+	case m.Operation < g.sum, m.Operation == g.sum && g.late != nil && g.late.has(m.From):
+		g.present.add(m.From) // it came too late for that sum, and is in time for the next one
+		return nil
+	case m.Operation != g.sum || m.Kind != g.kind:
+		return g.links.Deviation(m, "it came where %s is awaited in sum %d", g.kind, g.sum)
+	case !g.waiting.has(m.From) && (g.also == nil || !g.also.has(m.From)):
+		return g.links.Deviation(m, "it came again, or unasked")
+	case m.Class != g.class:
+		return g.links.Deviation(m, "its class is %s, want %s", m.Class, g.class)
+	}
+	done, err := take(m)
+	if err != nil {
+		return g.links.Deviation(m, "%v", err)
+	}
+	if done {
+		g.waiting.remove(m.From)
+		if g.also != nil {
+			g.also.remove(m.From)
+		}
+	}
+	return nil
+}
+
+// welcome takes a client's session key, once.
+func (g *gathering) welcome(m protocol.Message) error {
+	switch {
+	case g.keys[m.From] != nil:
+		return g.links.Deviation(m, "it came again")
+	case len(m.Payload) != protocol.SessionKeySize || m.Class != protocol.ClassControl:
+		return g.links.Deviation(m, "a session key of %d bytes, want %d", len(m.Payload), protocol.SessionKeySize)
+	}
+	g.keys[m.From] = append([]byte(nil), m.Payload...)
+	g.told[m.From] = newSet(g.links.Parties())
+	g.present.add(m.From)
+	if g.kind == KindKey {
+		g.waiting.remove(m.From)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package cohort
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/graph"
+	"github.com/hanse-project/hanse/secagg/shamir"
+)
+
+// round is what server and clients know alike of a sum.
+type round struct {
+	operation  uint64
+	vector     Vector
+	candidates set // who may take part
+	members    set // whose deposits came
+	survivors  set // whose vectors came
+	codec      codec
+	threshold  int
+	neighbours *graph.Graph // among the candidates; nil without masks
+}
+
+// newRound lays the graph of a masked sum over its candidates.
+func newRound(l *protocol.Links, spec Spec, operation uint64, v Vector, candidates set) (*round, error) {
+	r := &round{operation: operation, vector: v, candidates: candidates, codec: packed{v}}
+	if spec.Backend != Masked {
+		return r, nil
+	}
+	list := candidates.members()
+	choice, err := spec.pick(len(list))
+	if err != nil {
+		return nil, err
+	}
+	r.threshold = choice.Threshold
+	// The coin is public: whoever knows the contract knows the graph.
+	coin := l.Digest("hanse cohort graph v1", number(operation), candidates)
+	r.neighbours = graph.New(coin, list, choice.Degree)
+	return r, nil
+}
+
+// scheme returns how a client with so many neighbours shares its secrets.
+func (r *round) scheme(neighbours int, cache map[[2]int]*shamir.Scheme) (*shamir.Scheme, error) {
+	at := [2]int{neighbours, r.threshold}
+	if s := cache[at]; s != nil {
+		return s, nil
+	}
+	s, err := shamir.New(neighbours, r.threshold)
+	if err != nil {
+		return nil, err
+	}
+	cache[at] = s
+	return s, nil
+}
+
+// bundleSize is the length of a vector on its way: the set of those whose vectors are in it, and
+// the packed words.
+func (r *round) bundleSize(parties int) int { return setSize(parties) + r.codec.size() }
+
+// codec is how vectors look on the wire, and how they are added.
+type codec interface {
+	size() int                     // bytes of a vector on the wire
+	write(dst, vector []byte)      // a vector that was added to
+	add(vector, wire []byte) error // to a vector
+}
+
+// packed is the codec of words that are added as they are: vectors are 64-bit words, of which so
+// many bits travel as the sum's words have.
+type packed struct{ Vector }
+
+func (p packed) size() int                { return (p.Words*p.Bits + 7) / 8 }
+func (p packed) write(dst, vector []byte) { pack(dst, vector, p.Bits) }
+func (p packed) add(vector, wire []byte) error {
+	addPacked(vector, wire, p.Bits)
+	return nil
+}
+
+// sets returns what the survivors' tags are over.
+func (r *round) sets(l *protocol.Links) []byte {
+	h := l.Digest("hanse cohort survivors v1", number(r.operation), r.candidates, r.members, r.survivors)
+	return h[:]
+}
+
+// message starts a message of the sum.
+func (r *round) message(kind string, class protocol.Class, payload []byte) protocol.Message {
+	return protocol.Message{Kind: kind, Class: class, Operation: r.operation, Size: uint64(len(payload)), Payload: payload}
+}
+
+// sendLong sends a message in chunks.
+func sendLong(ctx context.Context, l *protocol.Links, to int, m protocol.Message) error {
+	all, chunk := m.Payload, l.Chunk()
+	for offset := 0; offset < len(all); offset += chunk {
+		m.Payload = all[offset:min(offset+chunk, len(all))]
+		if err := l.Send(ctx, to, m); err != nil {
+			return err
+		}
+		m.Chunk++
+	}
+	return nil
+}
+
+// assembly puts a vector together from its chunks.
+type assembly struct {
+	size  int
+	bytes []byte
+	next  uint32
+}
+
+// add takes the next chunk and reports whether it was the last.
+func (a *assembly) add(m protocol.Message, chunk int) (done bool, err error) {
+	want := min(chunk, a.size-len(a.bytes))
+	switch {
+	case m.Size != uint64(a.size):
+		return false, fmt.Errorf("its vector has %d bytes, want %d", m.Size, a.size)
+	case m.Chunk != a.next:
+		return false, fmt.Errorf("it is chunk %d, want chunk %d", m.Chunk, a.next)
+	case len(m.Payload) != want:
+		return false, fmt.Errorf("chunk %d has %d bytes, want %d", m.Chunk, len(m.Payload), want)
+	}
+	if a.bytes == nil && want == a.size { // the whole vector: no copy
+		a.bytes = m.Payload
+		return true, nil
+	}
+	if a.bytes == nil {
+		a.bytes = make([]byte, 0, a.size)
+	}
+	a.bytes = append(a.bytes, m.Payload...)
+	a.next++
+	return len(a.bytes) == a.size, nil
+}
+
+// tagSize is the length of a survivors' tag, in bytes.
+const tagSize = 16
+
+// indexed encodes a party's index.
+func indexed(i int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(i)) }

@@ -1,0 +1,223 @@
+package cohort
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/he"
+)
+
+// serverKeys are a server's part of the keys of homomorphic sums: nothing secret.
+type serverKeys struct {
+	scheme  *he.Scheme
+	plan    *keyPlan // nil while there is no key
+	message []byte   // the public key as clients get it
+	told    set      // who has it
+}
+
+// prepare makes sure that there is a collective key and that the candidates have it.
+func (s *serverSum) prepare(ctx context.Context) error {
+	k := &s.Server.keysHE
+	if k.scheme == nil {
+		var err error
+		if k.scheme, err = he.NewScheme(); err != nil {
+			return err
+		}
+	}
+	if k.plan != nil && len(s.candidates.among(k.plan.holders)) < k.plan.needed {
+		k.plan = nil // too many of its holders are away
+	}
+	if k.plan == nil {
+		if err := s.makeKey(ctx); err != nil {
+			return err
+		}
+	}
+	m := s.message(KindHEKey, protocol.ClassControl, k.message)
+	for _, i := range s.candidates.without(k.told).members() {
+		if err := s.send(ctx, i, m); err != nil {
+			return err
+		}
+		k.told.add(i)
+	}
+	s.codec = nil
+	codec, err := encryptedBy(k.scheme, k.plan, s.vector, s.candidates.count())
+	s.codec, s.total = codec, make([]byte, codec.size())
+	return err
+}
+
+// makeKey has the first candidates make a collective key. Holders that are lost meanwhile make it
+// fail, and the next sum starts over with others.
+func (s *serverSum) makeKey(ctx context.Context) error {
+	list := s.candidates.members()
+	holders := newSet(s.links.Parties(), list[:min(len(list), s.spec.KeyHolders)]...)
+	p := newKeyPlan(s.links, s.spec, s.sum, holders)
+	if err := s.nameHolders(ctx, holders); err != nil {
+		return err
+	}
+	deals, err := s.gatherLong(ctx, KindDeal, protocol.ClassControl, holders, func(int) int { return p.dealSize() })
+	if err != nil {
+		return err
+	}
+	key, err := addShares(p, deals)
+	if err != nil {
+		return err
+	}
+	for j, i := range p.holders {
+		if err := s.sendLong(ctx, i, s.message(KindDealt, protocol.ClassControl, dealtTo(p, deals, j))); err != nil {
+			return err
+		}
+	}
+	signatures, err := s.gatherLong(ctx, KindConfirm, protocol.ClassControl, holders, func(int) int { return signatureSize })
+	if err != nil {
+		return err
+	}
+	message := slices.Concat([]byte(holders), number(s.sum), key)
+	for _, i := range p.holders {
+		message = append(message, signatures[i]...)
+	}
+	s.Server.keysHE.plan, s.Server.keysHE.message, s.Server.keysHE.told = p, message, newSet(s.links.Parties())
+	return nil
+}
+
+// nameHolders tells the holders who they are, with the session keys that they lack.
+func (s *serverSum) nameHolders(ctx context.Context, holders set) error {
+	for _, i := range holders.members() {
+		payload := appendKeys(bytes.Clone(holders), s.lacking(i, holders.members()))
+		if err := s.send(ctx, i, s.message(KindHolders, protocol.ClassControl, payload)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addShares adds the holders' shares of the public key.
+func addShares(p *keyPlan, deals map[int][]byte) ([]byte, error) {
+	key := make([]byte, he.PolySize)
+	for _, i := range p.holders {
+		if err := he.AddRLWE(key, deals[i][:he.PolySize]); err != nil {
+			return nil, err
+		}
+	}
+	return key, nil
+}
+
+// dealtTo puts together what the j-th holder gets: everybody's share with its signature, and what
+// was dealt to it.
+func dealtTo(p *keyPlan, deals map[int][]byte, j int) []byte {
+	const head = he.PolySize + signatureSize
+	var out []byte
+	for _, i := range p.holders {
+		out = append(out, deals[i][:head]...)
+	}
+	if p.deals() == 0 {
+		return out
+	}
+	for from, i := range p.holders {
+		at := j
+		switch {
+		case from == j:
+			continue
+		case from < j:
+			at-- // a holder deals nothing to itself
+		}
+		out = append(out, deals[i][head+at*sealedSize:head+(at+1)*sealedSize]...)
+	}
+	return out
+}
+
+// encrypted is the server's part in a homomorphic sum.
+func (s *serverSum) encrypted(ctx context.Context) error {
+	s.members = s.candidates
+	if err := s.collect(ctx); err != nil {
+		return err
+	}
+	p := s.Server.keysHE.plan
+	there := s.present.among(s.survivors.among(p.holders))
+	if len(there) < p.needed {
+		s.Server.keysHE.plan = nil
+		return &TooFewError{Sum: s.sum, Kind: s.vector.Kind, Step: "the key they hold a share of", Stayed: len(there), Want: p.needed, Lost: s.losses}
+	}
+	active := newSet(s.links.Parties(), there[:p.needed]...)
+	if err := s.tell(ctx, KindSurvivors, s.survivors, slices.Concat(s.survivors, active)); err != nil {
+		return err
+	}
+	c0, c1, err := he.Split(s.total)
+	if err != nil {
+		return err
+	}
+	for _, i := range active.members() {
+		if err := s.sendLong(ctx, i, s.message(KindSwitch, protocol.ClassHE, c1)); err != nil {
+			return err
+		}
+	}
+	return s.open(ctx, active, c0)
+}
+
+// open adds the active holders' shares and opens the total. A share is made once: when one is
+// missing the key is given up, and so is the sum.
+func (s *serverSum) open(ctx context.Context, active set, c0 []byte) error {
+	shares, err := s.gatherLong(ctx, KindOpening, protocol.ClassHE, active, func(int) int { return len(c0) })
+	if err != nil {
+		s.Server.keysHE.plan = nil
+		return err
+	}
+	all := make([]byte, len(c0))
+	for _, i := range active.members() {
+		if err := he.AddRLWE(all, shares[i]); err != nil {
+			return fmt.Errorf("sum %d (%s): share of %s: %w", s.sum, s.vector.Kind, s.links.Name(i), err)
+		}
+	}
+	words := make([]uint64, s.vector.Words)
+	if err := s.codec.(encrypted).packing.Open(words, c0, all); err != nil {
+		return fmt.Errorf("sum %d (%s): %w", s.sum, s.vector.Kind, err)
+	}
+	s.total = toBytes(words)
+	return nil
+}
+
+// gatherLong hears one long message from each of some clients, all of whom must answer.
+func (s *serverSum) gatherLong(ctx context.Context, kind string, class protocol.Class, from set, size func(client int) int) (map[int][]byte, error) {
+	parts, whole := make(map[int]*assembly), make(map[int][]byte)
+	err := s.gather(ctx, kind, class, from, func(m protocol.Message) (bool, error) {
+		if parts[m.From] == nil {
+			parts[m.From] = &assembly{size: size(m.From)}
+		}
+		done, err := parts[m.From].add(m, s.links.Chunk())
+		if done && err == nil {
+			err = checkPolys(kind, parts[m.From].bytes)
+			whole[m.From] = parts[m.From].bytes
+		}
+		return done, err
+	})
+	if err == nil && len(whole) < from.count() {
+		err = &TooFewError{Sum: s.sum, Kind: s.vector.Kind, Step: kind, Stayed: len(whole), Want: from.count(), Lost: s.losses}
+	}
+	return whole, err
+}
+
+// checkPolys checks the polynomials that a message of a kind consists of, or begins with.
+func checkPolys(kind string, b []byte) error {
+	switch kind {
+	case KindOpening:
+		return he.CheckPolys(kind, b, len(b)/he.PolySize)
+	case KindDeal:
+		return he.CheckPolys(kind, b[:he.PolySize], 1)
+	}
+	return nil
+}
+
+// sendLong sends a long message to a client; see Server.send.
+func (s *serverSum) sendLong(ctx context.Context, to int, m protocol.Message) error {
+	all, chunk := m.Payload, s.links.Chunk()
+	for offset := 0; offset < len(all) && s.lost[to] == nil; offset += chunk {
+		m.Payload = all[offset:min(offset+chunk, len(all))]
+		if err := s.send(ctx, to, m); err != nil {
+			return err
+		}
+		m.Chunk++
+	}
+	return nil
+}

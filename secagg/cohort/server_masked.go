@@ -1,0 +1,195 @@
+package cohort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/shamir"
+)
+
+// masked is the server's part in a masked sum, from the deposits on.
+func (s *serverSum) masked(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{s.takeDeposits, s.takeVectors, s.takeTags, s.takeShares} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return s.unmask()
+}
+
+// takeDeposits hears the deposits and settles who the members are.
+func (s *serverSum) takeDeposits(ctx context.Context) error {
+	s.deposits = make(map[int]*deposit)
+	err := s.gather(ctx, KindDeposit, protocol.ClassControl, s.candidates, func(m protocol.Message) (bool, error) {
+		d, err := parseDeposit(m.Payload, len(s.near(m.From)), s.threshold)
+		s.deposits[m.From] = d
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	s.members = newSet(s.links.Parties())
+	for i, d := range s.deposits {
+		if d != nil {
+			s.members.add(i)
+		}
+	}
+	s.settle()
+	if err := s.enough(s.members, "their deposits", s.vector); err != nil {
+		return err
+	}
+	s.partners = make(map[int][]int)
+	for _, i := range s.members.members() {
+		s.partners[i] = s.members.among(s.near(i))
+	}
+	return s.tell(ctx, KindMembers, s.members, s.members)
+}
+
+// settle takes out members too few of whose neighbours are members: their secrets could not be
+// recovered.
+func (s *serverSum) settle() {
+	for changed := true; changed; {
+		changed = false
+		for _, i := range s.members.members() {
+			if len(s.members.among(s.near(i))) < s.threshold {
+				s.members.remove(i)
+				changed = true
+			}
+		}
+	}
+}
+
+// takeVectors hears the masked vectors.
+func (s *serverSum) takeVectors(ctx context.Context) error {
+	if err := s.collect(ctx); err != nil {
+		return err
+	}
+	return s.recoverable(s.survivors, "their vectors")
+}
+
+// recoverable refuses to go on when some member's secret has too few holders left: nothing opens.
+func (s *serverSum) recoverable(holders set, step string) error {
+	for _, i := range s.members.members() {
+		if n := len(holders.among(s.near(i))); n < s.threshold {
+			return &TooFewError{
+				Sum: s.sum, Kind: s.vector.Kind, Step: fmt.Sprintf("%s among the neighbours of %s", step, s.links.Name(i)),
+				Stayed: n, Want: s.threshold, Lost: s.losses,
+			}
+		}
+	}
+	return nil
+}
+
+// takeTags shows the survivors to the survivors, and passes on what each tells its neighbours.
+func (s *serverSum) takeTags(ctx context.Context) error {
+	if err := s.tell(ctx, KindSurvivors, s.survivors, s.survivors); err != nil {
+		return err
+	}
+	s.tags = make(map[int][]byte)
+	err := s.gather(ctx, KindTags, protocol.ClassControl, s.survivors, func(m protocol.Message) (bool, error) {
+		want := tagSize * len(s.survivors.among(s.near(m.From)))
+		if len(m.Payload) != want {
+			return false, fmt.Errorf("%d bytes of tags, want %d", len(m.Payload), want)
+		}
+		s.tags[m.From] = m.Payload
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	tagged := s.tagged()
+	if err := s.recoverable(tagged, "their tags"); err != nil {
+		return err
+	}
+	for _, i := range tagged.members() {
+		if err := s.send(ctx, i, s.message(KindTags, protocol.ClassControl, s.tagsFor(i, tagged))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tagged returns those whose tags came.
+func (s *serverSum) tagged() set {
+	t := newSet(s.links.Parties())
+	for i := range s.tags {
+		t.add(i)
+	}
+	return t
+}
+
+// tagsFor puts together what a client's neighbours tell it.
+func (s *serverSum) tagsFor(client int, tagged set) []byte {
+	from := tagged.among(s.near(client))
+	out := []byte(newSet(s.links.Parties(), from...))
+	for _, v := range from {
+		at := 0
+		for _, w := range s.survivors.among(s.near(v)) {
+			if w == client {
+				break
+			}
+			at += tagSize
+		}
+		out = append(out, s.tags[v][at:at+tagSize]...)
+	}
+	return out
+}
+
+// takeShares hears the shares of those who have had the tags.
+func (s *serverSum) takeShares(ctx context.Context) error {
+	s.shares = make(map[int][]shamir.Element)
+	err := s.gather(ctx, KindShares, protocol.ClassMasked, s.tagged(), func(m protocol.Message) (bool, error) {
+		shares, err := parseShares(m.Payload, len(s.partners[m.From]))
+		if err == nil {
+			s.shares[m.From] = shares
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	holders := newSet(s.links.Parties())
+	for i := range s.shares {
+		holders.add(i)
+	}
+	return s.recoverable(holders, "their shares")
+}
+
+// parseShares reads one share of each of n clients.
+func parseShares(m []byte, n int) ([]shamir.Element, error) {
+	if len(m) != n*shamir.Size {
+		return nil, fmt.Errorf("%d bytes of shares, want %d of %d", len(m), n, shamir.Size)
+	}
+	shares := make([]shamir.Element, n)
+	for i := range shares {
+		var err error
+		if shares[i], err = shamir.Parse(m[i*shamir.Size : (i+1)*shamir.Size]); err != nil {
+			return nil, err
+		}
+	}
+	return shares, nil
+}
+
+// errShares is the reason of an UnfitError.
+var errShares = errors.New("the shares and the deposit do not fit together")
+
+// UnfitError says that a client's secret could not be recovered although enough shares came:
+// somebody's share, or the client's deposit, is false. Nothing is opened.
+type UnfitError struct {
+	Sum   uint64
+	Owner string
+	Off   string // the one whose share is false, if it can be told
+}
+
+// Error implements error.
+func (e *UnfitError) Error() string {
+	if e.Off != "" {
+		return fmt.Sprintf("sum %d is not opened: %s has sent a false share of %s's secret", e.Sum, e.Off, e.Owner)
+	}
+	return fmt.Sprintf("sum %d is not opened: secret of %s: %v", e.Sum, e.Owner, errShares)
+}
+
+// Unwrap says that somebody has deviated.
+func (e *UnfitError) Unwrap() error { return protocol.ErrDeviation }

@@ -1,0 +1,185 @@
+package cohort
+
+import (
+	"context"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/shamir"
+)
+
+// serverSum is the server's part in one sum.
+type serverSum struct {
+	*Server
+	*round
+	total    []byte        // 64-bit words, little-endian
+	carried  set           // whose vectors are in it
+	nears    map[int][]int // see near
+	partners map[int][]int // each member's neighbours among the members, ascending
+	deposits map[int]*deposit
+	tags     map[int][]byte
+	shares   map[int][]shamir.Element // by holder, one for each of its neighbours among the members
+	losses   []Loss
+}
+
+// run is the whole sum.
+func (s *serverSum) run(ctx context.Context) error {
+	if s.spec.Backend == HE {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	switch s.spec.Backend {
+	case Masked:
+		return s.masked(ctx)
+	case HE:
+		return s.encrypted(ctx)
+	}
+	s.members = s.candidates
+	if err := s.collect(ctx); err != nil {
+		return err
+	}
+	return s.tell(ctx, KindSurvivors, s.survivors, s.survivors)
+}
+
+// begin tells the candidates what is summed among whom, with the keys that they lack.
+func (s *serverSum) begin(ctx context.Context) error {
+	for _, i := range s.candidates.members() {
+		b := begin{vector: s.vector, patience: s.spec.Patience, candidates: s.candidates}
+		if s.neighbours != nil {
+			b.keys = s.lacking(i, s.near(i))
+		}
+		if err := s.send(ctx, i, s.message(KindBegin, protocol.ClassControl, b.encode())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lacking returns the session keys of some clients that another was not sent yet, and notes that it
+// is sent them.
+func (s *Server) lacking(client int, others []int) []clientKey {
+	var list []clientKey
+	for _, v := range others {
+		if v != client && !s.told[client].has(v) {
+			list = append(list, clientKey{v, s.keys[v]})
+			s.told[client].add(v)
+		}
+	}
+	return list
+}
+
+// near returns a candidate's neighbours, ascending.
+func (s *serverSum) near(client int) []int {
+	list, ok := s.nears[client]
+	if !ok {
+		list = s.neighbours.Neighbours(client)
+		s.nears[client] = list
+	}
+	return list
+}
+
+// tell sends a set to clients.
+func (s *serverSum) tell(ctx context.Context, kind string, to set, named []byte) error {
+	for _, i := range to.members() {
+		if err := s.send(ctx, i, s.message(kind, protocol.ClassControl, named)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather hears one round of this sum's messages from the clients that are still in it. The other
+// candidates' come too late.
+func (s *serverSum) gather(ctx context.Context, kind string, class protocol.Class, in set, take func(m protocol.Message) (bool, error)) error {
+	return s.gatherFrom(ctx, &gathering{waiting: in.clone(), kind: kind, class: class, late: s.candidates.without(in)}, take)
+}
+
+// gatherFrom is gather where more may send than those who are waited for.
+func (s *serverSum) gatherFrom(ctx context.Context, g *gathering, take func(m protocol.Message) (bool, error)) error {
+	g.Server = s.Server
+	err := g.run(ctx, take)
+	s.losses = append(s.losses, g.losses...)
+	return err
+}
+
+// enough refuses to go on with fewer clients than a total may have.
+func (s *serverSum) enough(stayed set, step string, v Vector) error {
+	if n := stayed.count(); n < s.spec.MinContributors {
+		return &TooFewError{Sum: s.sum, Kind: v.Kind, Step: step, Stayed: n, Want: s.spec.MinContributors, Lost: s.losses}
+	}
+	return nil
+}
+
+// collect takes in the members' vectors. Those below a client that was lost on the way are asked,
+// each once, to send theirs to the server.
+func (s *serverSum) collect(ctx context.Context) error {
+	parts := make(map[int]*assembly)
+	take := func(m protocol.Message) (bool, error) { return s.takeBundle(parts, m) }
+	if err := s.takeBundles(ctx, s.nearest(), take); err != nil {
+		return err
+	}
+	for asked := newSet(s.links.Parties()); ; {
+		again := s.orphans(s.members.without(s.carried)).without(asked)
+		if again.count() == 0 {
+			break
+		}
+		asked.join(again)
+		if err := s.tell(ctx, KindResend, again, newSet(s.links.Parties())); err != nil {
+			return err
+		}
+		if err := s.takeBundles(ctx, again, take); err != nil {
+			return err
+		}
+	}
+	s.survivors = s.carried.clone()
+	return s.enough(s.survivors, "their vectors", s.vector)
+}
+
+// takeBundles waits for the bundles of some members. Those of others come too, when their parents
+// are gone.
+func (s *serverSum) takeBundles(ctx context.Context, from set, take func(m protocol.Message) (bool, error)) error {
+	return s.gatherFrom(ctx, &gathering{
+		waiting: from, also: s.members.without(s.carried), kind: s.vector.Kind, class: s.spec.Backend.class(), late: s.candidates.without(s.members),
+	}, take)
+}
+
+// nearest returns the members who send to the server in the first place.
+func (s *serverSum) nearest() set {
+	first := newSet(s.links.Parties())
+	for _, i := range s.members.members() {
+		if parent := s.plan.Parent[i]; parent == s.spec.Server || !s.members.has(parent) {
+			first.add(i)
+		}
+	}
+	return first
+}
+
+// orphans returns those of the missing members that are there, and whose bundles nobody will bring.
+func (s *serverSum) orphans(missing set) set {
+	again := newSet(s.links.Parties())
+	for _, i := range missing.members() {
+		parent := s.plan.Parent[i]
+		if s.present.has(i) && parent != s.spec.Server && (!missing.has(parent) || !s.present.has(parent)) {
+			again.add(i)
+		}
+	}
+	return again
+}
+
+// takeBundle takes the next chunk of a client's bundle, and adds it when it is whole.
+func (s *serverSum) takeBundle(parts map[int]*assembly, m protocol.Message) (bool, error) {
+	a := parts[m.From]
+	if a == nil {
+		a = &assembly{size: s.bundleSize(s.links.Parties())}
+		parts[m.From] = a
+	}
+	done, err := a.add(m, s.links.Chunk())
+	if err != nil || !done {
+		return false, err
+	}
+	delete(parts, m.From)
+	return true, s.addBundle(s.plan, m.From, a.bytes, s.carried, s.total)
+}
