@@ -11,7 +11,7 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// forgingClient changes what it sends of one kind, from its first message of that kind on.
+// forgingClient changes what it sends of one kind.
 type forgingClient struct {
 	protocol.Mesh
 	kind  string
@@ -22,7 +22,6 @@ type forgingClient struct {
 type forgery struct {
 	header, payload []byte
 	to              keys.ID
-	nth             int // how many of this kind went before
 }
 
 func (c *forgingClient) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {

@@ -17,6 +17,7 @@ const (
 	KindResend    = "sum-resend"
 	KindSurvivors = "sum-survivors"
 	KindTags      = "sum-tags"
+	KindTagged    = "sum-tagged"
 	KindShares    = "sum-shares"
 )
 

@@ -183,7 +183,7 @@ func (s *clientSum) hear(ctx context.Context, kind string) (protocol.Message, er
 // ofSums reports whether a kind of message belongs to sums and to nothing else.
 func ofSums(kind string) bool {
 	switch kind {
-	case KindBegin, KindMembers, KindResend, KindSurvivors, KindTags:
+	case KindBegin, KindMembers, KindResend, KindSurvivors, KindTagged:
 		return true
 	}
 	return false

@@ -94,7 +94,7 @@ func (s *clientSum) agree(ctx context.Context, partners []int) error {
 	if err := s.say(ctx, KindTags, tags); err != nil {
 		return err
 	}
-	m, err := s.hear(ctx, KindTags)
+	m, err := s.hear(ctx, KindTagged)
 	if err != nil {
 		return err
 	}

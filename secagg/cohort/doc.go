@@ -15,7 +15,7 @@
 //	   │  (the sum's kind)   ◄──────────────────────  the masked vector
 //	3  │  sum-survivors      ──────────────────────►  whose vectors came
 //	   │  sum-tags           ◄──────────────────────  a MAC of that list for each neighbour
-//	4  │  sum-tags           ──────────────────────►  the neighbours' MACs
+//	4  │  sum-tagged         ──────────────────────►  the neighbours' MACs
 //	   │  sum-shares         ◄──────────────────────  one share of one secret of each neighbour
 //	   ▼
 //	the total of the survivors

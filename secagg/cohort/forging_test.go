@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/shamir"
@@ -21,7 +20,7 @@ func forgedSum(t *testing.T, kind string, forge func(*forgery), at map[int]strin
 	t.Helper()
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	left := leaving(at, false)
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: 2 * time.Second}}
+	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: 2 * patience}}
 	l.wrap = func(i int, m protocol.Mesh) protocol.Mesh {
 		if m = left(i, m); i == forger {
 			return forging(kind, forge)(m)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/graph"
@@ -92,7 +91,7 @@ func TestFewContributorsAreNotOpened(t *testing.T) {
 		{Plain, 4, 4, map[int]string{2: "updates"}, "sum 1 (updates) is not opened: 3 clients stayed for their vectors, want at least 4"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			spec := Spec{Backend: c.backend, Topology: protocol.Star, MinContributors: c.min, Patience: 2 * time.Second}
+			spec := Spec{Backend: c.backend, Topology: protocol.Star, MinContributors: c.min}
 			l := &league{spec: spec, wrap: leaving(c.at, false)}
 			l.open(t, c.n)
 			errs := l.play(t, func(ctx context.Context, s *Server) error {

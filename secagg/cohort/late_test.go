@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -38,7 +37,8 @@ func TestLateClientsAreInTheNextSum(t *testing.T) {
 		{KindShares, KindDeposit, [3][]int{upTo(n), without, upTo(n)}},
 	} {
 		t.Run(c.step, func(t *testing.T) {
-			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: 500 * time.Millisecond}}
+			t.Parallel()
+			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: patience}}
 			l.open(t, n)
 			held := false
 			l.arrive = func(a Arrivals) Arrivals {

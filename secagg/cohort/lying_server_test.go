@@ -127,7 +127,7 @@ func (l *lyingServer) splitSurvivors(ctx context.Context, fitting bool) error {
 				tags = append(tags, l.tagFrom(v, i, shown[v])...)
 			}
 		}
-		if err := l.whisper(ctx, i, KindTags, append(from, tags...)); err != nil {
+		if err := l.whisper(ctx, i, KindTagged, append(from, tags...)); err != nil {
 			return err
 		}
 	}
@@ -248,7 +248,7 @@ func (l *lyingServer) passTags(ctx context.Context) error {
 		return err
 	}
 	for _, i := range l.survivors.members() {
-		if err := l.whisper(ctx, i, KindTags, l.tagsFor(i, l.tagged())); err != nil {
+		if err := l.whisper(ctx, i, KindTagged, l.tagsFor(i, l.tagged())); err != nil {
 			return err
 		}
 	}
@@ -266,7 +266,7 @@ func TestTagsThatAreSentBackToTheirSendersAreRefused(t *testing.T) {
 		}
 		for _, i := range l.survivors.members() {
 			from := newSet(l.links.Parties(), l.near(i)...)
-			if err := l.whisper(ctx, i, KindTags, append(from, l.tags[i]...)); err != nil {
+			if err := l.whisper(ctx, i, KindTagged, append(from, l.tags[i]...)); err != nil {
 				return err
 			}
 		}

@@ -156,7 +156,7 @@ func TestSumsHaveOneTurn(t *testing.T) {
 		"begin of no sum":        {0, KindBegin, nil, "sum 0 begins after sum 2: each has one turn"},
 		"survivors again":        {2, KindSurvivors, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
 		"members again":          {2, KindMembers, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
-		"tags again":             {2, KindTags, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
+		"tags again":             {2, KindTagged, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
 		"survivors out of order": {3, KindSurvivors, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestSetsAreRefused(t *testing.T) {
 			}
 			return l.whisper(ctx, victim, KindSurvivors, newSet(n, upTo(8)...))
 		})
-		wantDeviation(t, err, "it came where sum-tags is awaited in sum 1")
+		wantDeviation(t, err, "it came where sum-tagged is awaited in sum 1")
 	})
 }
 
@@ -251,7 +251,7 @@ func TestTagsAreRefused(t *testing.T) {
 				if err := l.tell(ctx, KindSurvivors, l.survivors, l.survivors); err != nil {
 					return err
 				}
-				return l.whisper(ctx, victim, KindTags, c.payload)
+				return l.whisper(ctx, victim, KindTagged, c.payload)
 			})
 			wantError(t, err, c.says)
 		})

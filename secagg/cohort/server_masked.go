@@ -104,7 +104,7 @@ func (s *serverSum) takeTags(ctx context.Context) error {
 		return err
 	}
 	for _, i := range tagged.members() {
-		if err := s.send(ctx, i, s.message(KindTags, protocol.ClassControl, s.tagsFor(i, tagged))); err != nil {
+		if err := s.send(ctx, i, s.message(KindTagged, protocol.ClassControl, s.tagsFor(i, tagged))); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -117,7 +116,7 @@ func TestFalseBundlesAreNamedByTheParent(t *testing.T) {
 		"too long":         func(f *forgery) { f.resize(len(f.payload) + 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Ring, Patience: 500 * time.Millisecond}}
+			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Ring, Patience: patience}}
 			l.wrap = only(4, forging("updates", forge))
 			l.open(t, 5)
 			v := Vector{Kind: "updates", Words: 20, Bits: 64}
@@ -159,7 +158,8 @@ func (h *hangingClient) Receive(ctx context.Context, from keys.ID, buf []byte) (
 func TestVectorsGetPastAParentThatHangs(t *testing.T) {
 	for _, words := range []int{100, 2000} {
 		t.Run(fmt.Sprintf("%d words", words), func(t *testing.T) {
-			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Ring, Patience: 800 * time.Millisecond}, chunk: 64}
+			t.Parallel()
+			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Ring, Patience: patience}, chunk: 64}
 			l.wrap = only(2, func(m protocol.Mesh) protocol.Mesh { return &hangingClient{Mesh: m} })
 			l.open(t, 5)
 			v := Vector{Kind: "updates", Words: words, Bits: 64}
