@@ -118,7 +118,7 @@ func TestContractMessages(t *testing.T) {
 		{func(d *draft) { d.operations[1].Kind = "Width" }, `operation 2: kind is "Width", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{func(d *draft) { d.operations[1].Class = "secret" }, `operation 2: width: class is "secret", want "control", "masked", "published", "opening" or "he"`},
 		{func(d *draft) { d.operations[1].Encoding = "morse" }, `operation 2: width: encoding is "morse", want "bytes", "turns16", "turns32", "fixed64", "float64" or "rlwe"`},
-		{func(d *draft) { d.operations[1].Collective = "rumour" }, `operation 2: width: collective is "rumour", want "sum", "broadcast" or "exchange"`},
+		{func(d *draft) { d.operations[1].Collective = "rumour" }, `operation 2: width: collective is "rumour", want "sum", "broadcast", "exchange", "upload", "download" or "servers"`},
 		{func(d *draft) { d.operations[1].Collective = "exchange" }, "operation 2: width: an exchange has no root"},
 		{func(d *draft) { d.operations[1].Tree = 1 }, "operation 2: width: only sums have a tree and an excluded party"},
 		{func(d *draft) { d.operations[0].Tree = 3 }, "operation 1: angles: tree is 3, want 0, 1 or 2"},

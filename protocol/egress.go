@@ -76,6 +76,10 @@ func numbers(shape []int64) int64 {
 
 // recipients lists to whom a party sends in an operation.
 func (c *Contract) recipients(o *Operation, from int) ([]int, error) {
+	switch o.Collective {
+	case CollectiveUpload, CollectiveDownload, CollectiveServers:
+		return c.served(o, from)
+	}
 	if o.Collective == CollectiveExchange || o.Root == Anyone { // whoever the root is, anybody may be a child
 		var others []int
 		for i := range c.Parties {
@@ -96,6 +100,33 @@ func (c *Contract) recipients(o *Operation, from int) ([]int, error) {
 		return nil, nil
 	}
 	return []int{plan.Parent[from]}, nil
+}
+
+// served lists to whom a party sends in an operation among servers and clients.
+func (c *Contract) served(o *Operation, from int) ([]int, error) {
+	root := c.Job.Index(o.Root)
+	switch {
+	case o.Collective == CollectiveServers:
+		var others []int
+		for i := range c.Parties {
+			if i != from && c.Job.Serves(i) && c.Job.Serves(from) {
+				others = append(others, i)
+			}
+		}
+		return others, nil
+	case o.Collective == CollectiveDownload && from == root:
+		return c.Job.ClientsOf(root), nil
+	case o.Collective == CollectiveDownload || from == root || c.Job.ServerOf(from) != root:
+		return nil, nil
+	}
+	topology, err := ParseTopology(c.Job.Topology)
+	if err != nil {
+		return nil, err
+	}
+	if above := PlanFor(topology, len(c.Parties), root).Parent[from]; above != root {
+		return []int{root, above}, nil
+	}
+	return []int{root}, nil
 }
 
 // spending names one line of a budget.

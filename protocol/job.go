@@ -51,6 +51,7 @@ type Job struct {
 	Algorithm       string         `toml:"algorithm"`                 // "fdskl"
 	Task            string         `toml:"task"`                      // "train" or "predict"
 	Parties         []string       `toml:"parties"`                   // member names; their order is the order of sums
+	Servers         []string       `toml:"servers,omitempty"`         // jobs over clients: the parties that aggregate; the others are their clients, see ClientsOf
 	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"
 	Topology        string         `toml:"topology,omitempty"`        // "tree" (default), "star" or "ring"
 	Aggregation     string         `toml:"aggregation,omitempty"`     // what protects the sums of a masked job: "masked" (one-time masks, default) or "he" (homomorphic encryption)
@@ -72,6 +73,9 @@ func ParseJob(text []byte) (*Job, error) {
 	var j Job
 	if err := keys.DecodeStrict("job", text, &j); err != nil {
 		return nil, err
+	}
+	if j.Topology == "" && len(j.Servers) > 0 {
+		j.Topology = Star.String()
 	}
 	if j.Topology == "" {
 		j.Topology = Tree.String()
@@ -112,6 +116,9 @@ func (j *Job) validate() error {
 		return fmt.Errorf("record is %q, want %q or %q", clip(j.Record), RecordDigests, RecordFull)
 	}
 	if err := j.checkParties(); err != nil {
+		return err
+	}
+	if err := j.checkServers(); err != nil {
 		return err
 	}
 	if err := j.checkAggregation(); err != nil {

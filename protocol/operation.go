@@ -10,6 +10,9 @@ const (
 	CollectiveSum       = "sum"       // along a plan to the root, which learns the total
 	CollectiveBroadcast = "broadcast" // from the root to all, along the reversed tree
 	CollectiveExchange  = "exchange"  // from everybody to everybody
+	CollectiveUpload    = "upload"    // from the clients of the root to it; with a tree or ring also to the client above
+	CollectiveDownload  = "download"  // from the root to its clients
+	CollectiveServers   = "servers"   // from every server to every other
 )
 
 // Anyone stands for the root of broadcasts that several parties do in turn.
@@ -28,8 +31,8 @@ const (
 type Operation struct {
 	Kind       string  `toml:"kind"`
 	Stage      int64   `toml:"stage"`              // operations of a later stage come after all of an earlier one
-	Collective string  `toml:"collective"`         // "sum", "broadcast" or "exchange"
-	Root       string  `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone
+	Collective string  `toml:"collective"`         // "sum", "broadcast" or "exchange"; among servers and clients "upload", "download" or "servers"
+	Root       string  `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone; of uploads and downloads: the server
 	Tree       int64   `toml:"tree,omitzero"`      // 1 or 2: the trees of a published sum (FDSKL, Algorithm 3)
 	Excluded   string  `toml:"excluded,omitempty"` // the party l' of a published sum
 	Class      string  `toml:"class"`
@@ -132,13 +135,18 @@ func (o *Operation) shape() []count {
 // checkRoot checks what goes with the way the data travel.
 func (o *Operation) checkRoot(job *Job) error {
 	root := job.Index(o.Root) >= 0
+	served := o.Collective == CollectiveUpload || o.Collective == CollectiveDownload
 	switch {
+	case served && (!root || !job.Serves(job.Index(o.Root))):
+		return fmt.Errorf("root is %q, want one of the job's servers", clip(o.Root))
+	case o.Collective == CollectiveServers && o.Root != "":
+		return errors.New("what goes between servers has no root")
 	case o.Collective == CollectiveExchange && o.Root != "":
 		return errors.New("an exchange has no root")
 	case o.Collective == CollectiveBroadcast && !root && o.Root != Anyone, o.Collective == CollectiveSum && !root:
 		return fmt.Errorf("root is %q, want one of the job's parties", clip(o.Root))
-	case o.Collective != CollectiveSum && o.Collective != CollectiveBroadcast && o.Collective != CollectiveExchange:
-		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\" or \"exchange\"", clip(o.Collective))
+	case o.Collective != CollectiveSum && o.Collective != CollectiveBroadcast && o.Collective != CollectiveExchange && !served && o.Collective != CollectiveServers:
+		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\", \"exchange\", \"upload\", \"download\" or \"servers\"", clip(o.Collective))
 	case o.Collective != CollectiveSum && (o.Tree != 0 || o.Excluded != ""):
 		return errors.New("only sums have a tree and an excluded party")
 	case o.Tree < 0 || o.Tree > 2:

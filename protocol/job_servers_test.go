@@ -1,0 +1,67 @@
+package protocol_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// served returns a job text of the given parties and servers.
+func served(parties, servers []string) string {
+	quoted := func(list []string) string { return `["` + strings.Join(list, `", "`) + `"]` }
+	return fmt.Sprintf("format = \"hanse-job-v1\"\nname = \"air\"\nalgorithm = \"pofmkl\"\ntask = \"train\"\nparties = %s\nservers = %s\n", quoted(parties), quoted(servers))
+}
+
+func TestServersAreCheckedWithTheJob(t *testing.T) {
+	for _, c := range []struct {
+		parties, servers []string
+		want             string
+	}{
+		{[]string{"hub", "a", "b"}, []string{"hub"}, ""},
+		{[]string{"hub", "a", "b"}, []string{"c"}, `server "c" is none of its parties`},
+		{[]string{"hub", "a", "b", "c"}, []string{"hub", "hub"}, `servers names "hub" twice`},
+		{[]string{"hub", "a", "b"}, []string{"hub", "a"}, "2 servers for 1 clients, want at least a client for each"},
+	} {
+		_, err := protocol.ParseJob([]byte(served(c.parties, c.servers)))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != `job "air": `+c.want) {
+			t.Errorf("%v of %v: error %v, want %q", c.servers, c.parties, err, c.want)
+		}
+	}
+}
+
+// TestEveryClientHasOneServer: clients are dealt out in blocks that differ by at most one.
+func TestEveryClientHasOneServer(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.IntRange(2, 40).Draw(r, "parties")
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("p%d", i))
+		}
+		servers := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, n/2, rapid.ID).Draw(r, "servers")
+		job, err := protocol.ParseJob([]byte(served(names, servers)))
+		if err != nil {
+			r.Fatal(err)
+		}
+		var all []int
+		fewest, most := n, 0
+		for _, s := range servers {
+			clients := job.ClientsOf(job.Index(s))
+			all = append(all, clients...)
+			fewest, most = min(fewest, len(clients)), max(most, len(clients))
+			for _, i := range clients {
+				if job.ServerOf(i) != job.Index(s) || job.Serves(i) {
+					r.Fatalf("client %d of %s belongs to %d", i, s, job.ServerOf(i))
+				}
+			}
+		}
+		slices.Sort(all)
+		if len(slices.Compact(all)) != n-len(servers) || most-fewest > 1 {
+			r.Fatalf("%d clients of %d, between %d and %d to a server", len(all), n-len(servers), fewest, most)
+		}
+	})
+}
