@@ -29,6 +29,7 @@ var may = map[string][]string{
 	"peer":                  {"keys", "protocol"},
 	"internal/simnet":       {"keys", "protocol", "internal/simnet"},
 	"internal/inbox":        {"keys", "protocol"},
+	"internal/stream":       {},
 	"internal/dataset":      {"keys"},
 	"internal/credit":       {"internal/dataset"},
 	"internal/vault":        {},

@@ -71,6 +71,10 @@ func (c *Client) enter(ctx context.Context, v Vector) (*round, time.Duration, er
 	if err != nil {
 		return nil, 0, err
 	}
+	if !ofSums(m.Kind) { // the server has come to something else
+		c.links.Return(m)
+		return nil, 0, ErrLeftOut
+	}
 	if m.Kind != KindBegin || m.Class != protocol.ClassControl {
 		return nil, 0, c.links.Deviation(m, "it came where a sum begins")
 	}
@@ -183,7 +187,7 @@ func (s *clientSum) hear(ctx context.Context, kind string) (protocol.Message, er
 // ofSums reports whether a kind of message belongs to sums and to nothing else.
 func ofSums(kind string) bool {
 	switch kind {
-	case KindBegin, KindMembers, KindResend, KindSurvivors, KindTagged:
+	case KindBegin, KindMembers, KindResend, KindSurvivors, KindTagged, KindHolders, KindDealt, KindHEKey, KindSwitch:
 		return true
 	}
 	return false

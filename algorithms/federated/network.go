@@ -1,0 +1,73 @@
+package federated
+
+import "context"
+
+// Sum says what is added: vectors of N reals of magnitude at most Bound, as fixed-point numbers with
+// Bits binary digits after the point.
+type Sum struct {
+	Kind  string // as contracts name it
+	N     int
+	Bits  int
+	Bound float64
+}
+
+// Total is what a server learned.
+type Total struct {
+	Values  []float64
+	Clients []int // whose vectors are in it, ascending
+}
+
+// Server is a server's view of the federation. Clients are numbered within the server, from 0.
+type Server interface {
+	// Clients returns how many clients the job gives this server, whether they are there or not.
+	Clients() int
+	// Present lists the clients that are there, ascending.
+	Present() []int
+	// Tell sends a client the values of a round, none to say only that the round is on. A client that
+	// is lost is no error.
+	Tell(ctx context.Context, client int, kind string, round int, values []float64) error
+	// Sum adds the vectors of those of the clients that are there. With too few of them the total is
+	// nil: nothing was opened, and the round goes on without it.
+	Sum(ctx context.Context, s Sum, clients []int) (*Total, error)
+}
+
+// Neighbourhood is a server's view of the other servers, numbered in the job's order.
+type Neighbourhood interface {
+	// Exchange sends values to some servers and returns what they sent of the same kind and round. One
+	// that is gone is left out of the answer.
+	Exchange(ctx context.Context, kind string, round int, with []int, values []float64) (map[int][]float64, error)
+}
+
+// Client is a client's view of its server.
+type Client interface {
+	// Hear waits for what the server tells next: values of the kind, none when the round is on without
+	// them. limit is the most values. At the job's end the error is io.EOF.
+	Hear(ctx context.Context, kind string, limit int) (round int, values []float64, err error)
+	// Sum adds the client's vector to the round's sum; included is false when the server went on
+	// without it.
+	Sum(ctx context.Context, s Sum, v []float64) (included bool, err error)
+}
+
+// Rows is a client's stream.
+type Rows interface {
+	// Inputs waits for the next row and returns its inputs. At the end of the stream the error is io.EOF.
+	Inputs(ctx context.Context) (row int, x []float64, err error)
+	// Label waits for the label of the row whose inputs were returned last.
+	Label(ctx context.Context) (float64, error)
+	// Predicted keeps the prediction of a row before its label is asked for.
+	Predicted(row int, prediction float64) error
+}
+
+// Vault keeps states across the death of the process. Load returns nil when there is none.
+type Vault interface {
+	Load(name string) ([]byte, error)
+	Save(name string, data []byte) error
+}
+
+// Progress is how far a part has come, and how well it does.
+type Progress struct {
+	Round, Rounds int
+	Loss          float64 // mean squared error of the predictions so far, in the label's units; NaN at a server
+	Regret        float64 // where the algorithm has one, else NaN
+	Clients       int     // at a server: in the latest total
+}

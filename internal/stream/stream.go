@@ -1,0 +1,211 @@
+package stream
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// maxColumns bounds the columns of a stream.
+const maxColumns = 1 << 14
+
+// Row is one row of a stream.
+type Row struct {
+	Number int       // from 1, the header not counted
+	Inputs []float64 // in the order of Columns
+	Label  float64
+}
+
+// Stream reads rows. Next is for one goroutine.
+type Stream struct {
+	path   string
+	inputs []int // places of the inputs in a line
+	names  []string
+	label  int // place of the label in a line
+	lines  chan line
+	number int
+
+	life    context.Context
+	endLife context.CancelFunc
+	reading sync.WaitGroup
+	closers []io.Closer
+}
+
+// line is a line of cells, or why there is none.
+type line struct {
+	cells []string
+	err   error
+}
+
+// Open starts to read a stream whose label is the named column. The inputs are all other columns, or
+// those named, in their order. Reading a file ends with it; standard input is read until it is closed.
+func Open(path, label string, columns []string) (_ *Stream, err error) {
+	s := &Stream{path: path, lines: make(chan line)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.closeFiles())
+		}
+	}()
+	source, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	r := csv.NewReader(source)
+	r.ReuseRecord, r.TrimLeadingSpace = false, true
+	header, err := r.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: header: %w", path, err)
+	}
+	if err := s.lay(header, label, columns); err != nil {
+		return nil, err
+	}
+	s.life, s.endLife = context.WithCancel(context.Background())
+	s.reading.Go(func() { s.read(r) })
+	return s, nil
+}
+
+// open opens the file or standard input.
+func (s *Stream) open() (io.Reader, error) {
+	if s.path == Stdin {
+		return os.Stdin, nil
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, f)
+	if !strings.HasSuffix(s.path, ".gz") {
+		return f, nil
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.path, err)
+	}
+	s.closers = append(s.closers, z)
+	return z, nil
+}
+
+// lay finds the columns in the header.
+func (s *Stream) lay(header []string, label string, columns []string) error {
+	if len(header) > maxColumns {
+		return fmt.Errorf("%s: %d columns, at most %d are read", s.path, len(header), maxColumns)
+	}
+	for i, name := range header {
+		header[i] = strings.TrimSpace(name)
+		if slices.Contains(header[:i], header[i]) {
+			return fmt.Errorf("%s: column %q stands twice in the header", s.path, header[i])
+		}
+	}
+	if s.label = slices.Index(header, label); s.label < 0 {
+		return fmt.Errorf("%s: there is no column %q for the label; it has %s", s.path, label, strings.Join(header, ", "))
+	}
+	if columns == nil {
+		columns = slices.Delete(slices.Clone(header), s.label, s.label+1)
+	}
+	for _, name := range columns {
+		at := slices.Index(header, name)
+		if at < 0 || at == s.label {
+			return fmt.Errorf("%s: there is no input column %q; it has %s", s.path, name, strings.Join(header, ", "))
+		}
+		s.inputs = append(s.inputs, at)
+	}
+	s.names = columns
+	return nil
+}
+
+// Columns returns the names of the inputs.
+func (s *Stream) Columns() []string { return s.names }
+
+// read hands lines on until the source or the stream ends.
+func (s *Stream) read(r *csv.Reader) {
+	for {
+		cells, err := r.Read()
+		select {
+		case s.lines <- line{cells, err}:
+		case <-s.life.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Next waits for the next row. At the end of the stream the error is io.EOF.
+func (s *Stream) Next(ctx context.Context) (*Row, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case l := <-s.lines:
+		s.number++
+		switch {
+		case errors.Is(l.err, io.EOF):
+			return nil, io.EOF
+		case l.err != nil:
+			return nil, fmt.Errorf("%s: row %d: %w", s.path, s.number, l.err)
+		}
+		return s.row(l.cells)
+	}
+}
+
+// row reads a line's numbers.
+func (s *Stream) row(cells []string) (*Row, error) {
+	row := &Row{Number: s.number, Inputs: make([]float64, len(s.inputs))}
+	var err error
+	for i, at := range s.inputs {
+		if row.Inputs[i], err = s.cell(cells[at], s.names[i]); err != nil {
+			return nil, err
+		}
+	}
+	row.Label, err = s.cell(cells[s.label], "the label's")
+	return row, err
+}
+
+// cell reads a finite number.
+func (s *Stream) cell(text, column string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%s: row %d, column %s: %.40q, want a finite number", s.path, s.number, column, text)
+	}
+	return v, nil
+}
+
+// Skip passes over the first n rows, which an earlier session has learned.
+func (s *Stream) Skip(ctx context.Context, n int) error {
+	for s.number < n {
+		if _, err := s.Next(ctx); err != nil {
+			return fmt.Errorf("pass over %d rows: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// Close ends the reading. A read of standard input that is blocked ends with the process.
+func (s *Stream) Close() error {
+	s.endLife()
+	if s.path != Stdin {
+		s.reading.Wait()
+	}
+	return s.closeFiles()
+}
+
+// closeFiles closes what was opened, the innermost first.
+func (s *Stream) closeFiles() error {
+	var errs []error
+	for _, c := range slices.Backward(s.closers) {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,122 @@
+package stream
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// file writes a stream.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRowsComeInTheirOrder(t *testing.T) {
+	s, err := Open(file(t, "b, y,a\n2,20,1\n4,40,3\n6,60,5\n"), "y", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !slices.Equal(s.Columns(), []string{"b", "a"}) {
+		t.Errorf("columns %v", s.Columns())
+	}
+	if err := s.Skip(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for i := 2; i <= 3; i++ {
+		r, err := s.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []float64{float64(2 * i), float64(2*i - 1)}; r.Number != i || !slices.Equal(r.Inputs, want) || r.Label != float64(20*i) {
+			t.Errorf("row %+v, want number %d and inputs %v", r, i, want)
+		}
+	}
+	if _, err := s.Next(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("error %v, want the end", err)
+	}
+}
+
+func TestNamedColumnsAndGzip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.csv.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(f)
+	z.Write([]byte("a,b,c,y\n1,2,3,4\n"))
+	if err := errors.Join(z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, "y", []string{"c", "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if r, err := s.Next(t.Context()); err != nil || !slices.Equal(r.Inputs, []float64{3, 1}) {
+		t.Errorf("row %+v, error %v", r, err)
+	}
+}
+
+func TestBadStreamsAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                  "header: EOF",
+		"a,b\n1,2\n":        `there is no column "y" for the label; it has a, b`,
+		"a,a,y\n1,2,3\n":    `column "a" stands twice in the header`,
+		"a,y\n1,2\nx,3\n":   `row 2, column a: "x", want a finite number`,
+		"a,y\n1,2\n1,NaN\n": `row 2, column the label's: "NaN", want a finite number`,
+		"a,y\n1,2\n1,+Inf":  `row 2, column the label's: "+Inf", want a finite number`,
+		"a,y\n1,2\n1\n":     "row 2: record on line 3: wrong number of fields",
+	} {
+		if err := readAll(t, file(t, text)); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: error %v, want %s", text, err, want)
+		}
+	}
+}
+
+// readAll reads a stream to its end.
+func readAll(t *testing.T, path string) error {
+	s, err := Open(path, "y", nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for {
+		if _, err := s.Next(t.Context()); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func TestAWaitEndsWithItsContext(t *testing.T) {
+	s, err := Open(file(t, "a,y\n1,2\n"), "y", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 { // a row that is there may be handed out all the same
+		if _, err := s.Next(ctx); errors.Is(err, context.Canceled) {
+			return
+		}
+	}
+	t.Error("the wait does not end")
+}

@@ -1,0 +1,64 @@
+package cohort
+
+import (
+	"context"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// Tell sends a client a message that belongs to no sum, in chunks. A client that is lost on the way,
+// or was before, is no error.
+func (s *Server) Tell(ctx context.Context, client int, kind string, class protocol.Class, payload []byte) error {
+	m := protocol.Message{Kind: kind, Class: class, Operation: s.sum, Size: uint64(len(payload))}
+	chunk := s.links.Chunk()
+	for offset := 0; (offset == 0 || offset < len(payload)) && s.lost[client] == nil; offset += chunk {
+		m.Payload = payload[offset:min(offset+chunk, len(payload))]
+		if err := s.send(ctx, client, m); err != nil {
+			return err
+		}
+		m.Chunk++
+	}
+	return nil
+}
+
+// Heard is what a server told.
+type Heard struct {
+	Kind    string
+	Payload []byte
+}
+
+// Hear waits for the server's next message that belongs to no sum, of at most limit bytes. It is not
+// called while the server sums with this client.
+func (c *Client) Hear(ctx context.Context, awaited string, limit int) (*Heard, error) {
+	var h *Heard
+	for a := (assembly{}); ; {
+		m, err := c.links.Receive(ctx, c.spec.Server, awaited, nil)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case ofSums(m.Kind):
+			if m.Operation > c.last { // a sum that it has no vector for: the server goes on without it
+				c.last = max(c.last, m.Operation-1)
+			}
+			continue
+		case h != nil && m.Kind != h.Kind:
+			return nil, c.links.Deviation(m, "it came where the rest of %s is awaited", h.Kind)
+		case m.Size > uint64(limit):
+			return nil, c.links.Deviation(m, "it has %d bytes, at most %d are awaited", m.Size, limit)
+		case h == nil:
+			h, a.size = &Heard{Kind: m.Kind}, int(m.Size)
+		}
+		if a.size == 0 && len(m.Payload) == 0 {
+			return h, nil
+		}
+		done, err := a.add(m, c.links.Chunk())
+		if err != nil {
+			return nil, c.links.Deviation(m, "%v", err)
+		}
+		if done {
+			h.Payload = a.bytes
+			return h, nil
+		}
+	}
+}
