@@ -195,3 +195,32 @@ func (l *Links) Opened(operation uint64, kind string, encoding Encoding, payload
 	}
 	return nil
 }
+
+// Link returns the digest of all that passed between this party and party i so far, and this
+// party's signature on it. Without a transcript there is none, and the signature is nil.
+func (l *Links) Link(i int) (digest keys.Hash, signature []byte, err error) {
+	c := l.session.config
+	if c.Recorder == nil {
+		return digest, nil, nil
+	}
+	if digest, err = c.Recorder.Link(i); err != nil {
+		return digest, nil, err
+	}
+	return digest, c.Key.Sign(DomainLink, digest[:]), nil
+}
+
+// CheckLink checks party i's signature on the digest of the link; see Link. Without a transcript on this
+// side nothing is checked.
+func (l *Links) CheckLink(m Message, digest keys.Hash) error {
+	if l.session.config.Recorder == nil || l.Party(m.From).ID.Verify(DomainLink, digest[:], m.Payload) {
+		return nil
+	}
+	return l.Deviation(m, "its signature is on another record of this link than ours: what one of us sent is not what the other received")
+}
+
+// Countersigned records party i's signature on the link, after each end has sent its own.
+func (l *Links) Countersigned(m Message) error {
+	return l.session.record(EventCountersigned, m.From, &header{
+		class: ClassControl, kind: KindCountersign, operation: m.Operation, size: m.Size,
+	}, m.Payload)
+}

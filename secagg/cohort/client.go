@@ -16,6 +16,7 @@ type Client struct {
 	spec    Spec
 	plan    protocol.Plan
 	last    uint64 // the latest sum that this client has entered
+	circle  []int
 	schemes map[[2]int]*shamir.Scheme
 	keys    clientKeys
 }
@@ -31,7 +32,7 @@ func NewClient(ctx context.Context, links *protocol.Links, spec Spec) (*Client, 
 	}
 	c := &Client{
 		links: links, spec: spec, plan: protocol.PlanFor(spec.Topology, links.Parties(), spec.Server),
-		schemes: make(map[[2]int]*shamir.Scheme),
+		circle: circleOf(links), schemes: make(map[[2]int]*shamir.Scheme),
 	}
 	key := links.KeyMessage()
 	m := protocol.Message{Kind: KindKey, Class: protocol.ClassControl, Size: uint64(len(key)), Payload: key}
@@ -98,7 +99,7 @@ func (c *Client) enter(ctx context.Context, v Vector) (*round, time.Duration, er
 			return nil, 0, err
 		}
 	}
-	r, err := newRound(c.links, c.spec, m.Operation, v, b.candidates)
+	r, err := newRound(c.links, c.spec, c.circle, m.Operation, v, b.candidates)
 	return r, b.patience, err
 }
 

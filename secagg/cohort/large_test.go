@@ -43,8 +43,9 @@ func TestLargeSumsAreMaskedAlongAGraph(t *testing.T) {
 	}
 }
 
-// TestGraphsChangeFromSumToSum: a client's neighbours follow from the sum's number, which nobody chooses.
-func TestGraphsChangeFromSumToSum(t *testing.T) {
+// TestNeighboursStay: clients keep their places on the circle, so that a sum without some of them has
+// most neighbours in common with the one before, and few keys are new.
+func TestNeighboursStay(t *testing.T) {
 	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Complete: 8}}
 	l.open(t, 60)
 	spec, err := l.spec.complete(61)
@@ -52,24 +53,28 @@ func TestGraphsChangeFromSumToSum(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := Vector{Kind: "updates", Words: 1, Bits: 1}
-	var before []int
-	for sum := range uint64(5) {
-		r, err := newRound(l.links[1], spec, sum+1, v, newSet(61, upTo(60)...))
+	all := newSet(61, upTo(60)...)
+	near := func(end int, sum uint64, candidates set) []int {
+		r, err := newRound(l.links[end], spec, circleOf(l.links[end]), sum, v, candidates)
 		if err != nil {
 			t.Fatal(err)
 		}
-		there, err := newRound(l.links[0], spec, sum+1, v, newSet(61, upTo(60)...))
-		if err != nil {
-			t.Fatal(err)
+		return r.neighbours.Neighbours(1)
+	}
+	first := near(1, 1, all)
+	if len(first) != 20 || !slices.Equal(first, near(0, 1, all)) || !slices.Equal(first, near(1, 2, all)) {
+		t.Errorf("neighbours %v, at the server %v, in the next sum %v", first, near(0, 1, all), near(1, 2, all))
+	}
+	left := newSet(61, first[:3]...)
+	second := near(1, 3, all.without(left))
+	kept := 0
+	for _, i := range second {
+		if slices.Contains(first, i) {
+			kept++
 		}
-		near := r.neighbours.Neighbours(1)
-		if len(near) != 20 || r.threshold != 14 || !slices.Equal(near, there.neighbours.Neighbours(1)) {
-			t.Errorf("sum %d: %d neighbours %v, threshold %d, the server's %v", sum+1, len(near), near, r.threshold, there.neighbours.Neighbours(1))
-		}
-		if slices.Equal(near, before) {
-			t.Errorf("sums %d and %d have one graph", sum, sum+1)
-		}
-		before = near
+	}
+	if len(second) != 20 || kept < 14 {
+		t.Errorf("%d of %d neighbours are kept when 3 of 60 leave", kept, len(second))
 	}
 }
 

@@ -20,7 +20,7 @@ type lyingServer struct {
 func lie(s *Server, v Vector, clients []int) (*lyingServer, error) {
 	s.sum++
 	candidates := newSet(s.links.Parties(), clients...)
-	r, err := newRound(s.links, s.spec, s.sum, v, candidates)
+	r, err := newRound(s.links, s.spec, s.circle, s.sum, v, candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +52,15 @@ func (l *lyingServer) hearTags(ctx context.Context) error {
 		l.tags[m.From] = m.Payload
 		return true, nil
 	})
+}
+
+// stayed lists to whom each client whose tags came has sent them.
+func (l *lyingServer) stayed() map[int][]int {
+	stayed := make(map[int][]int)
+	for i := range l.tags {
+		stayed[i] = l.survivors.among(l.near(i))
+	}
+	return stayed
 }
 
 // tagFrom finds the tag that one client made for another, in the list that it was shown.
@@ -248,7 +257,7 @@ func (l *lyingServer) passTags(ctx context.Context) error {
 		return err
 	}
 	for _, i := range l.survivors.members() {
-		if err := l.whisper(ctx, i, KindTagged, l.tagsFor(i, l.tagged())); err != nil {
+		if err := l.whisper(ctx, i, KindTagged, l.tagsFor(i, l.tagged(), l.stayed())); err != nil {
 			return err
 		}
 	}

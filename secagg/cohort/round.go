@@ -22,21 +22,28 @@ type round struct {
 	neighbours *graph.Graph // among the candidates; nil without masks
 }
 
-// newRound lays the graph of a masked sum over its candidates.
-func newRound(l *protocol.Links, spec Spec, operation uint64, v Vector, candidates set) (*round, error) {
+// circleOf returns the order around a circle in which the parties of a session stand. The coin is
+// public: whoever knows the contract knows the circle.
+func circleOf(l *protocol.Links) []int {
+	all := make([]int, l.Parties())
+	for i := range all {
+		all[i] = i
+	}
+	return graph.Circle(l.Digest("hanse cohort circle v1"), all)
+}
+
+// newRound lays the graph of a masked sum over its candidates, in their order on the circle.
+func newRound(l *protocol.Links, spec Spec, circle []int, operation uint64, v Vector, candidates set) (*round, error) {
 	r := &round{operation: operation, vector: v, candidates: candidates, codec: packed{v}}
 	if spec.Backend != Masked {
 		return r, nil
 	}
-	list := candidates.members()
-	choice, err := spec.pick(len(list))
+	choice, err := spec.pick(candidates.count())
 	if err != nil {
 		return nil, err
 	}
 	r.threshold = choice.Threshold
-	// The coin is public: whoever knows the contract knows the graph.
-	coin := l.Digest("hanse cohort graph v1", number(operation), candidates)
-	r.neighbours = graph.New(coin, list, choice.Degree)
+	r.neighbours = graph.On(candidates.among(circle), choice.Degree)
 	return r, nil
 }
 

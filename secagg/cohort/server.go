@@ -28,6 +28,7 @@ type Server struct {
 	told     map[int]set    // whose keys each client was sent
 	present  set            // who has answered last time
 	lost     map[int]error  // whose links are broken or who has deviated: they are not heard again
+	circle   []int
 	schemes  map[[2]int]*shamir.Scheme
 	keysHE   serverKeys
 }
@@ -45,7 +46,7 @@ func NewServer(ctx context.Context, links *protocol.Links, arrivals Arrivals, cl
 	s := &Server{
 		links: links, arrivals: arrivals, spec: spec, plan: protocol.PlanFor(spec.Topology, links.Parties(), spec.Server),
 		index: make(map[keys.ID]int), keys: make(map[int][]byte), told: make(map[int]set), present: newSet(links.Parties()),
-		lost: make(map[int]error), schemes: make(map[[2]int]*shamir.Scheme),
+		lost: make(map[int]error), circle: circleOf(links), schemes: make(map[[2]int]*shamir.Scheme),
 	}
 	for i := range links.Parties() {
 		s.index[links.Party(i).ID] = i
@@ -83,7 +84,7 @@ func (s *Server) Sum(ctx context.Context, v Vector, clients []int) (*Total, erro
 		return nil, err
 	}
 	var err error
-	if t.round, err = newRound(s.links, s.spec, s.sum, v, candidates); err != nil {
+	if t.round, err = newRound(s.links, s.spec, s.circle, s.sum, v, candidates); err != nil {
 		return nil, err
 	}
 	if err := t.run(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/shamir"
@@ -99,12 +100,15 @@ func (s *serverSum) takeTags(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tagged := s.tagged()
+	tagged, stayed := s.tagged(), make(map[int][]int)
+	for _, i := range tagged.members() {
+		stayed[i] = s.survivors.among(s.near(i))
+	}
 	if err := s.recoverable(tagged, "their tags"); err != nil {
 		return err
 	}
 	for _, i := range tagged.members() {
-		if err := s.send(ctx, i, s.message(KindTagged, protocol.ClassControl, s.tagsFor(i, tagged))); err != nil {
+		if err := s.send(ctx, i, s.message(KindTagged, protocol.ClassControl, s.tagsFor(i, tagged, stayed))); err != nil {
 			return err
 		}
 	}
@@ -120,19 +124,13 @@ func (s *serverSum) tagged() set {
 	return t
 }
 
-// tagsFor puts together what a client's neighbours tell it.
-func (s *serverSum) tagsFor(client int, tagged set) []byte {
+// tagsFor puts together what a client's neighbours tell it; stayed lists to whom each has sent tags.
+func (s *serverSum) tagsFor(client int, tagged set, stayed map[int][]int) []byte {
 	from := tagged.among(s.near(client))
 	out := []byte(newSet(s.links.Parties(), from...))
 	for _, v := range from {
-		at := 0
-		for _, w := range s.survivors.among(s.near(v)) {
-			if w == client {
-				break
-			}
-			at += tagSize
-		}
-		out = append(out, s.tags[v][at:at+tagSize]...)
+		at, _ := slices.BinarySearch(stayed[v], client)
+		out = append(out, s.tags[v][tagSize*at:tagSize*(at+1)]...)
 	}
 	return out
 }

@@ -18,11 +18,22 @@ type Graph struct {
 // degree alone, so that everybody who knows them makes the same one. A degree of len(parties)-1 or
 // more makes everybody the neighbour of everybody else; an odd one below is raised by one. The
 // seed is public, and nobody may know it before the parties are fixed.
-func New(seed [32]byte, parties []int, degree int) *Graph {
-	g := &Graph{circle: slices.Clone(parties), place: make(map[int]int, len(parties))}
-	slices.Sort(g.circle)
-	g.circle = slices.Compact(g.circle)
-	shuffle(rand.NewChaCha8(seed), g.circle)
+func New(seed [32]byte, parties []int, degree int) *Graph { return On(Circle(seed, parties), degree) }
+
+// Circle returns the parties in random order, which depends on the seed and their set alone.
+func Circle(seed [32]byte, parties []int) []int {
+	circle := slices.Clone(parties)
+	slices.Sort(circle)
+	circle = slices.Compact(circle)
+	shuffle(rand.NewChaCha8(seed), circle)
+	return circle
+}
+
+// On is New for parties whose order around the circle is given. Part of a random circle, taken without
+// regard to its order, is a random circle too: sums among most of the same parties then have most
+// neighbours in common.
+func On(circle []int, degree int) *Graph {
+	g := &Graph{circle: slices.Clone(circle), place: make(map[int]int, len(circle))}
 	for i, p := range g.circle {
 		g.place[p] = i
 	}
