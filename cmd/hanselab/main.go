@@ -41,6 +41,7 @@ firmer than seconds. docs/performance.md collects them.
    hanselab fdskl --data ../shared/data --svm
    hanselab growth --plot docs
    hanselab link
+   hanselab sum --clients 1000 --words 10000
    hanselab record --data ../shared/data
    hanselab audit --data ../shared/data --sets phishing`,
 		HideVersion:    true,
@@ -48,7 +49,7 @@ firmer than seconds. docs/performance.md collects them.
 		Writer:         out,
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), linkWorkerCommand()},
+		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sumCommand(), linkWorkerCommand(), sumWorkerCommand()},
 	}
 }
 
