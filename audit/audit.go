@@ -48,7 +48,7 @@ type auditor struct {
 // describe says what the contract is about.
 func describe(c *protocol.Contract) Job {
 	j := Job{
-		Name: c.Job.Name, Algorithm: c.Job.Algorithm, Task: c.Job.Task, Privacy: c.Job.Privacy, Topology: c.Job.Topology,
+		Name: c.Job.Name, Algorithm: c.Job.Algorithm, Task: c.Job.Task, Privacy: c.Job.Privacy, Aggregation: c.Job.Aggregation, Topology: c.Job.Topology,
 		Contract: c.Hash().String(), Rows: c.Parties[0].Rows,
 	}
 	for _, p := range c.Parties {
@@ -195,7 +195,11 @@ func (f *follower) attacks(ctx context.Context) ([]Attack, error) {
 		}
 	}
 	if a, ok := f.uniformity(); ok {
-		if err := errors.Join(try(a, nil), try(f.reuse(ctx))); err != nil {
+		reuse := f.reuse
+		if f.encrypted != nil {
+			reuse = f.repeatedPolynomials
+		}
+		if err := errors.Join(try(a, nil), try(reuse(ctx))); err != nil {
 			return nil, err
 		}
 	}

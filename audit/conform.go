@@ -14,7 +14,7 @@ type conformer struct {
 	self    int
 	rules   *rules
 	found   *findings
-	least   int // contributors that a masked sum must have
+	least   int // contributors that a protected sum must have
 	signing script
 
 	session uint32
@@ -23,6 +23,8 @@ type conformer struct {
 	current operation
 	pairs   pairing
 	round   round
+	sealed  sealedSum
+	keyed   bool // the session has a key for encrypted sums
 	aborted bool
 }
 
@@ -39,7 +41,7 @@ func newConformer(c *protocol.Contract, self int, r *rules, f *findings, least i
 func (c *conformer) begin(session uint32) {
 	c.session, c.number, c.stage, c.aborted = session, 0, 0, false
 	c.current.rule, c.current.off = nil, false
-	c.pairs, c.round = pairing{}, round{}
+	c.pairs, c.round, c.sealed, c.keyed = pairing{}, round{}, sealedSum{}, false
 	c.rules.begin()
 }
 
@@ -49,6 +51,9 @@ func (c *conformer) end(done bool) {
 		return
 	}
 	c.finish()
+	if c.sealed.rule != nil {
+		c.unopened("the session is sealed as done")
+	}
 	switch {
 	case c.current.rule == nil || c.current.rule.kind != protocol.KindDone:
 		c.found.fail(checkOperations, "session %d is sealed as done, but the parties did not tell each other that they were", c.session)
@@ -78,6 +83,10 @@ func (c *conformer) follow(r *transcript.Record, rule *rule) {
 	if c.aborted {
 		c.found.fail(checkOperations, "record %d: operation %d (%s) goes on after the session was left", r.Number, r.Operation, r.Kind)
 	}
+	if r.Type == transcript.TypeOpened && rule.class == protocol.ClassHE {
+		c.unseal(r, rule)
+		return
+	}
 	if o := &c.current; r.Operation != c.number || o.rule != rule || o.ended {
 		c.start(r, rule)
 	}
@@ -101,6 +110,7 @@ func (c *conformer) start(r *transcript.Record, rule *rule) {
 	c.number, c.stage = r.Operation, max(c.stage, rule.stage)
 	c.current.begin(r, rule)
 	c.spend(r, rule)
+	c.seal(r, rule)
 	if rule.second {
 		c.restrict(r)
 	}
@@ -153,6 +163,7 @@ func (c *conformer) finish() {
 		return
 	}
 	o.ended = true
+	defer c.sealedEnd()
 	if o.off {
 		return
 	}

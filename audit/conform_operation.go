@@ -115,7 +115,7 @@ func (c *conformer) advance(r *transcript.Record) bool {
 	if !o.keep(r, func(p *progress) bool { return p.opensEarly(r) }) {
 		return false
 	}
-	c.contributors(r, heard+1, true)
+	c.contributors(r, o.rule, heard+1, true)
 	return true
 }
 
@@ -125,12 +125,12 @@ func (c *conformer) opened(r *transcript.Record) {
 	if r.Type != transcript.TypeOpened || o.rule.class != protocol.ClassMasked || r.Chunk > 0 || c.found.has(checkContributors) {
 		return
 	}
-	c.contributors(r, o.live[0].parties, false)
+	c.contributors(r, o.rule, o.live[0].parties, false)
 }
 
-// contributors holds the number of parties in a masked total against the smallest allowed.
-func (c *conformer) contributors(r *transcript.Record, n int, missing bool) {
-	l := &c.current.rule.learnt
+// contributors holds the number of parties in a protected total against the smallest allowed.
+func (c *conformer) contributors(r *transcript.Record, rule *rule, n int, missing bool) {
+	l := &rule.learnt
 	if l.contributors == 0 || n < l.contributors {
 		l.contributors = n
 	}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -15,11 +16,17 @@ type rule struct {
 	encoding   protocol.Encoding
 	scripts    []script
 	second     bool  // sums along the second tree of the published protocol
+	told       *rule // of encrypted sums: the broadcasts of c1
+	shares     *rule // of encrypted sums: the sums of decryption shares
+	opens      *rule // of these two: the sum that they open
 	count      int64 // operations in one session, at most
 	bytes      int64 // of their vectors in one session, at most
 
+	numbers int64 // that sums to this party have in one session, by the contract's shapes
+
 	used   int64        // operations in the session under way
 	spent  int64        // bytes of their vectors
+	opened int64        // numbers that encrypted sums opened to
 	egress []*spending  // by recipient; nil where nothing may be sent
 	learnt learntOfKind // values that came to this party
 }
@@ -43,7 +50,11 @@ func newRules(c *protocol.Contract, self int) (*rules, error) {
 		r := all.add(c, o)
 		r.scripts = append(r.scripts, scripts...)
 		r.count, r.bytes, r.second = r.count+o.Count, r.bytes+o.Bytes, r.second || o.Tree == 2
+		if o.Root == c.Parties[self].Name {
+			r.numbers = addNumbers(r.numbers, o.Shape)
+		}
 	}
+	all.sealedKinds()
 	lines, err := c.Egress(self)
 	if err != nil {
 		return nil, fmt.Errorf("contract: %w", err)
@@ -52,6 +63,18 @@ func newRules(c *protocol.Contract, self int) (*rules, error) {
 		all.byKind[e.Kind].egress[e.To] = &spending{budget: e}
 	}
 	return all, nil
+}
+
+// addNumbers adds the numbers of a shape to a count, as far as an int64 can.
+func addNumbers(count int64, shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		if d > 0 && n > math.MaxInt64/d {
+			return math.MaxInt64
+		}
+		n *= d
+	}
+	return count + min(n, math.MaxInt64-count)
 }
 
 // add returns the rule of an operation's kind.
@@ -101,7 +124,7 @@ func (s *rules) trees() bool {
 // begin starts the count of a session.
 func (s *rules) begin() {
 	for _, r := range s.list {
-		r.used, r.spent = 0, 0
+		r.used, r.spent, r.opened = 0, 0, 0
 		for _, e := range r.egress {
 			if e != nil {
 				e.begin()

@@ -63,18 +63,21 @@ func planned(o *protocol.Operation, plan protocol.Plan, self int) script {
 	switch {
 	case !plan.Has(self):
 	case s.sum:
-		s.steps = sumSteps(plan, self)
+		s.steps = sumSteps(plan, self, o.Class == protocol.ClassHE.String())
 	default:
 		s.steps = broadcastSteps(plan, self)
 	}
 	return s
 }
 
-// sumSteps receives from all children and passes the sum on, or learns it.
-func sumSteps(plan protocol.Plan, self int) []step {
+// sumSteps receives from all children and passes the sum on, or learns it, unless it is sealed.
+func sumSteps(plan protocol.Plan, self int, sealed bool) []step {
 	var steps []step
 	for _, child := range plan.Children[self] {
 		steps = append(steps, step{event: transcript.TypeReceived, peer: child, adds: leaves(plan, child)})
+	}
+	if self == plan.Root && sealed {
+		return steps
 	}
 	if self == plan.Root {
 		return append(steps, step{event: transcript.TypeOpened, peer: self})

@@ -16,7 +16,7 @@ import (
 // checkEvery is after how many records a reader looks whether it is still wanted.
 const checkEvery = 1 << 16
 
-// minContributors is the smallest number of parties among whom a masked sum hides anything.
+// minContributors is the smallest number of parties among whom a protected sum hides anything.
 const minContributors = 3
 
 // examination is what one transcript shows by itself.
@@ -50,7 +50,7 @@ type examiner struct {
 	record   transcript.Record
 }
 
-// examine reads a transcript once, in constant memory, and once more when a mask seems to come twice.
+// examine reads a transcript once, in constant memory, and once more when a mask or a ciphertext seems to come twice.
 // What is wrong with the transcript is in the checks; an error says that it could not be read.
 func examine(ctx context.Context, in *Input, s *Source) (*examination, error) {
 	file, err := s.Open()
@@ -143,7 +143,7 @@ func (x *examiner) prepare(file io.Reader) error {
 	if x.rules, err = newRules(c, h.Self); err != nil {
 		return err
 	}
-	x.conform = newConformer(c, h.Self, x.rules, x.found, max(x.in.MinContributors, minContributors))
+	x.conform = newConformer(c, h.Self, x.rules, x.found, max(x.in.MinContributors, c.Job.MinContributors, minContributors))
 	x.fresh = newFreshness(file, x.source.Payload)
 	x.tails.before = make([]uint64, len(ids))
 	checkTreesOf(c, x.found)

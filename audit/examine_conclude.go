@@ -26,7 +26,10 @@ func (x *examiner) conclude() {
 		passed = append(passed, Check{Name: checkTrees, Detail: "the two trees of every sum of the published protocol are totally different, and the phases went along the second"})
 	}
 	if x.rules.masked() {
-		passed = append(passed, x.contributorsPassed(), x.masksPassed())
+		passed = append(passed, x.contributorsPassed("masked"), x.freshPassed(checkMasks, "masked"))
+	}
+	if x.rules.sealed() {
+		passed = append(passed, x.contributorsPassed("encrypted"), x.freshPassed(checkCiphertexts, "encrypted"))
 	}
 	for _, c := range append(passed, x.complete(&s)) {
 		c = x.found.check(c.Name, c.Detail)
@@ -77,30 +80,30 @@ func (x *examiner) complete(s *transcript.Summary) Check {
 	return c
 }
 
-// contributorsPassed says how many parties' vectors were in the masked sums.
-func (x *examiner) contributorsPassed() Check {
+// contributorsPassed says how many parties' vectors were in the sums that were protected so.
+func (x *examiner) contributorsPassed(how string) Check {
 	smallest := 0
 	for _, l := range x.out.learned {
 		if l.Contributors > 0 && (smallest == 0 || l.Contributors < smallest) {
 			smallest = l.Contributors
 		}
 	}
-	c := Check{Name: checkContributors, Detail: "no masked sum opened to this party"}
+	c := Check{Name: checkContributors, Detail: "no " + how + " sum opened to this party"}
 	if smallest > 0 {
-		c.Detail = fmt.Sprintf("every masked sum that opened to this party has the vectors of at least %d parties in it", smallest)
+		c.Detail = fmt.Sprintf("every %s sum that opened to this party has the vectors of at least %d parties in it", how, smallest)
 	}
 	return c
 }
 
-// masksPassed says how many payloads were compared.
-func (x *examiner) masksPassed() Check {
-	return Check{Name: checkMasks, Detail: fmt.Sprintf("no two of %s and session keys are equal", counted(x.fresh.checked, "masked payload"))}
+// freshPassed says how many payloads were compared.
+func (x *examiner) freshPassed(name, how string) Check {
+	return Check{Name: name, Detail: fmt.Sprintf("no two of %s and session keys are equal", counted(x.fresh.checked, how+" payload"))}
 }
 
-// dropped says that the search for repeated masks had too many candidates to follow.
+// dropped says that the search for repeated payloads had too many candidates to follow.
 func (x *examiner) dropped() {
 	for i, c := range x.out.checks {
-		if c.Name == checkMasks && c.Verdict == Passed && x.fresh.dropped > 0 {
+		if (c.Name == checkMasks || c.Name == checkCiphertexts) && c.Verdict == Passed && x.fresh.dropped > 0 {
 			x.out.checks[i].Verdict = Skipped
 			x.out.checks[i].Detail = fmt.Sprintf("%s could not be compared with all others: there are too many in one transcript", counted(x.fresh.dropped, "payload"))
 		}

@@ -49,7 +49,7 @@ type learntOfKind struct {
 	told         int64 // frames of openings that others broadcast
 	toldBytes    int64
 	partial      int64 // words of others' sums in the clear, received to be passed on or added up
-	contributors int   // smallest number of parties in a masked sum of which it was the root; 0: none
+	contributors int   // smallest number of parties in a protected sum of which it was the root; 0: none
 
 	session, sessionTold, mostOpened, mostTold int64
 }
@@ -84,7 +84,7 @@ type learning struct {
 	ToldBytes    int64
 	MostTold     int64 // in the session with the most
 	Partial      int64 // words of others' sums in the clear that it received as a parent, in all sessions
-	Contributors int   // smallest number of parties in a masked sum of which it was the root; 0: none
+	Contributors int   // smallest number of parties in a protected sum of which it was the root; 0: none
 }
 
 // learned lists what the party learned, in the contract's order.

@@ -15,6 +15,7 @@ const (
 	checkTrees             = "trees"
 	checkContributors      = "contributors"
 	checkMasks             = "fresh masks"
+	checkCiphertexts       = "fresh ciphertexts"
 	checkComplete          = "complete"
 )
 

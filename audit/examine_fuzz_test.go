@@ -13,7 +13,14 @@ import (
 // FuzzExamine changes a transcript at many places, with and without the chain repaired: examining and
 // comparing never panics, and never says that a changed transcript is whole.
 func FuzzExamine(f *testing.F) {
-	l := newSums(f)
+	fuzzExamine(f, newSums(f))
+}
+
+// FuzzExamineEncrypted does as FuzzExamine with the transcripts of encrypted sums.
+func FuzzExamineEncrypted(f *testing.F) { fuzzExamine(f, newSealed(f, nil)) }
+
+// fuzzExamine changes the transcripts of a league.
+func fuzzExamine(f *testing.F, l *league) {
 	in := &Input{Contract: l.contract}
 	texts := [][]byte{l.text(0), l.deviate(0, unsigned()), l.text(2)}
 	f.Add(uint8(0), true, []byte{1, 0, 0, 2, 5, 7, 1, 9, 3, 40, 0, 99, 200, 1})

@@ -128,11 +128,17 @@ type network struct {
 	session  *protocol.Session
 	topology protocol.Topology
 	contract *protocol.Contract
-	masked   *secagg.Masked // nil in the published mode
+	masked   sums // nil in the published mode
 	at       int
 	count    int
 	failure  error
 	sameTree bool
+}
+
+// sums are protected sums, by masks or by homomorphic encryption.
+type sums interface {
+	SumTurns(ctx context.Context, kind string, root int, v []uint16) error
+	SumFixed(ctx context.Context, kind string, root int, f secagg.Fixed, v []float64) error
 }
 
 // realBits is what sums of reals keep behind the point.

@@ -11,8 +11,10 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg"
+	"github.com/hanse-project/hanse/secagg/he"
 )
 
 // federation is a training of four parties with three columns each, audited as its users do it.
@@ -21,6 +23,8 @@ type federation struct {
 	rows     int
 	columns  []*Columns
 	sabotage masks // of the sums of angles; nil: honest ones
+
+	encrypted bool // its sums, which are masked otherwise
 }
 
 // newFederation agrees on a training over so many rows; payloads are kept.
@@ -75,6 +79,12 @@ func (f *federation) sign(active int) {
 		operations = append(operations, protocol.Operation(o))
 	}
 	var err error
+	if f.encrypted {
+		job.Aggregation = protocol.AggregateHE
+		if operations, err = node.Encrypted(operations, f.names); err != nil {
+			f.t.Fatal(err)
+		}
+	}
 	if f.contract, err = protocol.NewContract(&job, f.facts(active), openings, protocol.SessionOperations(operations)); err != nil {
 		f.t.Fatal(err)
 	}
@@ -105,7 +115,7 @@ func (f *federation) learn(who, at int, failure error) []error {
 		}
 		if f.privacy == fdskl.Masked {
 			var err error
-			if n.masked, err = secagg.NewMasked(s, f.config(i).IDs, f.topology); err != nil {
+			if n.masked, err = f.sums(ctx, i, s); err != nil {
 				return err
 			}
 		}
@@ -117,6 +127,14 @@ func (f *federation) learn(who, at int, failure error) []error {
 		_, err := fdskl.Train(ctx, p)
 		return err
 	})
+}
+
+// sums makes party i's protected sums in a session.
+func (f *federation) sums(ctx context.Context, i int, s *protocol.Session) (sums, error) {
+	if f.encrypted {
+		return he.NewSums(ctx, s, f.topology, he.SessionSeed(f.contract.Hash(), f.session))
+	}
+	return secagg.NewMasked(s, f.config(i).IDs, f.topology)
 }
 
 // input is what an auditor has who knows everything.

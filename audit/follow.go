@@ -47,6 +47,8 @@ type follower struct {
 	parent *sight
 	words  *wordTests
 	clock  *clock
+
+	encrypted *sealedAngles // nil in jobs without encrypted sums
 }
 
 // follow reads a transcript to its end, or to where it is cut off.
@@ -59,9 +61,13 @@ func follow(ctx context.Context, in *Input, s *Source, party int) (*follower, er
 	for _, s := range []*sight{f.active, f.parent} {
 		s.most = max(1, mostCells/max(1, len(rows)*len(in.Contract.Parties)))
 	}
+	var err error
 	f.params, f.sigma, f.strange = in.params()
 	if n := in.Contract.Parties[0].Rows; f.strange == nil && n > mostRows/len(f.params.Active) {
 		f.strange = fmt.Errorf("attacks on angles work on at most %d rows, the contract has %d", mostRows/len(f.params.Active), n)
+	}
+	if f.encrypted, err = newSealedAngles(in.Contract); err != nil {
+		return nil, err
 	}
 	file, err := s.Open()
 	if err != nil {
@@ -108,6 +114,7 @@ func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
 func (f *follower) take(rec *transcript.Record) error {
 	if rec.Type == transcript.TypeSession {
 		f.operation, f.angles, f.broken = 0, nil, f.strange
+		f.encrypted = f.encrypted.again()
 		f.clock.stop()
 		if f.strange == nil {
 			f.layout = f.in.layout(f.params)
@@ -116,6 +123,9 @@ func (f *follower) take(rec *transcript.Record) error {
 	}
 	if !rec.Type.Payload() {
 		return nil
+	}
+	if f.encrypted != nil && (rec.Class == protocol.ClassHE || rec.Type == transcript.TypeOpened) {
+		return f.takeSealed(rec)
 	}
 	first := rec.Operation != f.operation
 	f.operation = rec.Operation
@@ -130,7 +140,9 @@ func (f *follower) take(rec *transcript.Record) error {
 		}
 		return f.see(rec)
 	default:
-		f.angles = nil
+		if f.encrypted == nil { // the parts of an encrypted sum have kinds of their own
+			f.angles = nil
+		}
 		return f.test(rec)
 	}
 	return nil
@@ -162,10 +174,14 @@ func (f *follower) lose(err error) {
 // begin finds out which angles the sum that begins is about.
 func (f *follower) begin(rec *transcript.Record) {
 	f.angles = nil
-	if f.broken != nil {
-		return
+	if f.broken == nil {
+		f.expect(rec, int(rec.Size/uint64(rec.Encoding.WordSize())))
 	}
-	sum, err := f.layout.Angles(int(rec.Size / uint64(rec.Encoding.WordSize())))
+}
+
+// expect takes a sum of so many angles for the job's next.
+func (f *follower) expect(rec *transcript.Record, words int) {
+	sum, err := f.layout.Angles(words)
 	if err == nil && rec.Encoding.WordSize() < 2 {
 		err = fmt.Errorf("angles as %s, want turns or real numbers", rec.Encoding)
 	}
@@ -208,9 +224,9 @@ func (f *follower) see(rec *transcript.Record) error {
 	return nil
 }
 
-// test passes masked words on to the tests of words.
+// test passes masked words and ciphertexts on to the tests of words.
 func (f *follower) test(rec *transcript.Record) error {
-	if rec.Class != protocol.ClassMasked {
+	if !isProtected(rec.Class) {
 		return nil
 	}
 	payload, err := f.payload(rec)

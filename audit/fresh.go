@@ -6,15 +6,17 @@ import (
 	"encoding/binary"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/he"
 )
 
 // Limits of the search for repeated payloads.
 const (
-	freshBytes     = 16        // shorter masked payloads may be equal by chance
+	freshBytes     = 16        // shorter protected payloads may be equal by chance
 	maxFilter      = 256 << 20 // bytes, which the records of some 20 GB fill
 	maxCandidates  = 1 << 18
 	unknownRecords = 4 << 20
@@ -49,11 +51,18 @@ func (b bloom) add(h keys.Hash) bool {
 	return seen
 }
 
-// secrets lists what must never come twice in a transcript: masked payloads, and every party's session
-// keys.
+// secrets lists what must never come twice in a transcript: masked payloads, ciphertexts and decryption
+// shares, what is decrypted, and every party's session keys.
 type secrets struct {
 	payload func(sum [32]byte) ([]byte, error) // nil: session keys are known by the hash of their message only
 	session uint32                             // whose own key was listed last
+	told    moment                             // the operation of the c1 listed last
+}
+
+// moment is an operation of a session.
+type moment struct {
+	session   uint32
+	operation uint64
 }
 
 // of returns what a record has that must be fresh.
@@ -61,8 +70,13 @@ func (s *secrets) of(r *transcript.Record) (keys.Hash, bool) {
 	switch {
 	case !r.Type.Frame():
 		return keys.Hash{}, false
-	case r.Class == protocol.ClassMasked:
+	case isProtected(r.Class):
 		return r.Sum(), r.Bytes >= freshBytes
+	case isC1(r):
+		now := moment{r.Session, r.Operation}
+		again := s.told == now // it is received and passed on
+		s.told = now
+		return r.Sum(), !again && r.Bytes >= freshBytes
 	case r.Kind != protocol.KindSessionKey || r.Type == transcript.TypeSent && s.session == r.Session:
 		return keys.Hash{}, false // all others get the same key of this party
 	}
@@ -70,6 +84,11 @@ func (s *secrets) of(r *transcript.Record) (keys.Hash, bool) {
 		s.session = r.Session
 	}
 	return s.key(r), true
+}
+
+// isC1 reports whether a record tells of an encrypted total's polynomials c1, which parties then decrypt.
+func isC1(r *transcript.Record) bool {
+	return r.Class == protocol.ClassControl && strings.HasSuffix(r.Kind, he.SuffixC1)
 }
 
 // key identifies a session key: by itself where payloads are kept, since the signature behind it differs
@@ -148,7 +167,7 @@ func (x *examiner) confirm(ctx context.Context) error {
 	}
 	defer again.Close()
 	var r transcript.Record
-	x.fresh.secrets.session = 0
+	x.fresh.secrets.session, x.fresh.secrets.told = 0, moment{}
 	for n := uint64(0); n < x.out.verified; n++ {
 		if err := again.next(ctx, &r); err != nil {
 			return err
@@ -169,6 +188,12 @@ func (x *examiner) repeated(r *transcript.Record, h keys.Hash) {
 		x.fresh.candidates[h] = sighting{record: r.Number, known: true}
 	case r.Class == protocol.ClassMasked:
 		x.found.leak(checkMasks, "mask reused: record %d (operation %d of session %d, %s, %s) has the payload of record %d: whoever has both subtracts them and the masks cancel",
+			r.Number, r.Operation, r.Session, r.Kind, happened(r.Type, x.names[r.Peer]), before.record)
+	case r.Class == protocol.ClassHE:
+		x.found.leak(checkCiphertexts, "ciphertext reused: record %d (operation %d of session %d, %s, %s) has the payload of record %d: what is encrypted or decrypted anew never looks the same",
+			r.Number, r.Operation, r.Session, r.Kind, happened(r.Type, x.names[r.Peer]), before.record)
+	case isC1(r):
+		x.found.leak(checkCiphertexts, "decrypted twice: record %d (operation %d of session %d, %s, %s) has the payload of record %d: two decryption shares of one ciphertext tell of the key that made them",
 			r.Number, r.Operation, r.Session, r.Kind, happened(r.Type, x.names[r.Peer]), before.record)
 	default:
 		x.found.fail(checkSessions, "record %d: the session key %s in session %d is that of record %d: keys must be fresh in every session and at every party",

@@ -33,29 +33,47 @@ func FuzzRun(f *testing.F) {
 		f.Add(which, []byte{200, 0, 1, 90, 1, 1, 60, 2, 1, 55, 9, 8, 11, 10, 255}, []byte{7, 0, 0, 9, 6})
 	}
 	f.Fuzz(func(t *testing.T, which uint8, records, payloads []byte) {
-		x := all[which%4]
-		in := x.input()
-		party := int(which / 4 % 4)
-		lab := *x.league
-		lab.t = t
-		in.Sources = []Source{source("forged", lab.deviate(party, mutated(records)))}
-		in.Sources[0].Payload = x.mutatedPayloads(party, payloads)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		r, err := Run(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantJSON(t, r)
-		if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > most {
-			t.Errorf("%d bytes were allocated", after.TotalAlloc-before.TotalAlloc)
-		}
+		all[which%4].forged(t, int(which/4%4), records, payloads, most)
 	})
+}
+
+// FuzzEncryptedRun does as FuzzRun with the transcripts of encrypted sums.
+func FuzzEncryptedRun(f *testing.F) {
+	x := newEncrypted(f, 40, 2, protocol.Tree, fdskl.Params{Features: 24, Iterations: 2})
+	must(f, x.learn(-1, 0, nil))
+	for party := range uint8(4) {
+		f.Add(party, []byte{}, []byte{})
+		f.Add(party, []byte{30, 4, 9, 31, 5, 200, 32, 7, 7}, []byte{3, 1, 4, 1})
+		f.Add(party, []byte{20, 0, 10, 21, 0, 11, 22, 6, 1, 23, 8, 0}, []byte{5, 5, 5, 5, 2, 2})
+		f.Add(party, []byte{14, 5, 200, 15, 5, 56, 16, 10, 2, 17, 10, 2, 25, 2, 3}, []byte{7, 0, 0, 9, 6})
+	}
+	f.Fuzz(func(t *testing.T, party uint8, records, payloads []byte) {
+		x.forged(t, int(party%4), records, payloads, 16*most) // the payloads are larger
+	})
+}
+
+// forged audits a party's changed transcript.
+func (f *federation) forged(t *testing.T, party int, records, payloads []byte, most uint64) {
+	in := f.input()
+	lab := *f.league
+	lab.t = t
+	in.Sources = []Source{source("forged", lab.deviate(party, mutated(records)))}
+	in.Sources[0].Payload = f.mutatedPayloads(party, payloads)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := Run(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantJSON(t, r)
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > most {
+		t.Errorf("%d bytes were allocated", after.TotalAlloc-before.TotalAlloc)
+	}
 }
 
 // mutated changes fields of records, three bytes for each change: which record, which field, and to what.
 func mutated(changes []byte) edit {
-	kinds := []string{"angles", "published-angles", "phases", "batch", "resume-point", "width", "target", "request", "scores", "strange"}
+	kinds := []string{"angles", "published-angles", "phases", "batch", "resume-point", "width", "target", "request", "scores", "strange", "angles c1", "angles share", "he-key"}
 	return func(all []transcript.Record) []transcript.Record {
 		for c := changes; len(c) >= 3; c = c[3:] {
 			r, v := &all[int(c[0])%len(all)], c[2]
@@ -67,9 +85,9 @@ func mutated(changes []byte) edit {
 			case 0:
 				r.Kind = kinds[int(v)%len(kinds)]
 			case 1:
-				r.Class = protocol.Class(1 + v%uint8(protocol.ClassOpening))
+				r.Class = protocol.Class(1 + v%uint8(protocol.ClassHE))
 			case 2:
-				r.Encoding = protocol.Encoding(v % uint8(protocol.Float64+1))
+				r.Encoding = protocol.Encoding(v % uint8(protocol.RLWE+1))
 			case 3:
 				r.Chunk = uint32(v) << (v % 25)
 			case 4:

@@ -37,14 +37,15 @@ type Report struct {
 
 // Job says what was computed and by whom.
 type Job struct {
-	Name      string  `json:"name"`
-	Algorithm string  `json:"algorithm"`
-	Task      string  `json:"task"`
-	Privacy   string  `json:"privacy"`
-	Topology  string  `json:"topology"`
-	Contract  string  `json:"contract"` // hash
-	Rows      int     `json:"rows"`
-	Parties   []Party `json:"parties"`
+	Name        string  `json:"name"`
+	Algorithm   string  `json:"algorithm"`
+	Task        string  `json:"task"`
+	Privacy     string  `json:"privacy"`
+	Aggregation string  `json:"aggregation,omitempty"` // what protects the sums: "he", or masks
+	Topology    string  `json:"topology"`
+	Contract    string  `json:"contract"` // hash
+	Rows        int     `json:"rows"`
+	Parties     []Party `json:"parties"`
 }
 
 // Party is one party of the job.
@@ -109,7 +110,7 @@ type Learned struct {
 
 // Attack is one attack that was really run, or the reason why not.
 type Attack struct {
-	Name           string   `json:"name"`  // "difference", "uniformity", "mask reuse", "known rows", "label leakage", "membership"
+	Name           string   `json:"name"`  // "difference", "uniformity", "mask reuse", "ciphertext reuse", "known rows", "label leakage", "membership"
 	Party          string   `json:"party"` // whose view it uses
 	View           string   `json:"view"`  // "active party", "tree parent", ...
 	Rows           int      `json:"rows"`

@@ -21,7 +21,7 @@ const (
 	unlikely    = 1e-9    // corrected p-value that no honest run comes to
 )
 
-// wordTests collects masked words for the tests that they must pass.
+// wordTests collects masked words, or words of ciphertexts, for the tests that they must pass.
 type wordTests struct {
 	uniform  map[wordKind]*attack.Uniformity
 	single   attack.UniformityResult // of the payload that by itself is the least uniform
@@ -31,6 +31,7 @@ type wordTests struct {
 	left     int // payloads that were too many to be compared
 	periods  []attack.Sample
 	compared map[wordKind]int // payloads taken for periods
+	seen     polynomials
 }
 
 // wordKind is words that belong together.
@@ -44,15 +45,19 @@ type wordKind struct {
 
 // newWordTests has seen nothing yet.
 func newWordTests() *wordTests {
-	return &wordTests{uniform: make(map[wordKind]*attack.Uniformity), compared: make(map[wordKind]int)}
+	return &wordTests{uniform: make(map[wordKind]*attack.Uniformity), compared: make(map[wordKind]int), seen: newPolynomials()}
 }
 
 // add takes in the words of a frame; stride is how many of them lie between the same feature of two
-// rows. Frames without masks are left alone.
+// rows. Frames without masks, or ciphertexts, are left alone.
 func (w *wordTests) add(rec *transcript.Record, payload []byte, stride int) error {
 	word := rec.Encoding.WordSize()
-	if rec.Class != protocol.ClassMasked || !rec.Type.Frame() || word < 2 || len(payload)%word != 0 {
+	if !isProtected(rec.Class) || !rec.Type.Frame() || word < 2 || len(payload)%word != 0 {
 		return nil
+	}
+	if rec.Class == protocol.ClassHE {
+		w.seen.add(rec, payload)
+		payload, word = leading(payload), leadingSize
 	}
 	k := wordKind{rec.Type, rec.Peer, rec.Kind, word, stride}
 	w.sample(k, rec, payload)
@@ -103,7 +108,7 @@ func (f *follower) uniformity() (Attack, bool) {
 	var worst attack.UniformityResult
 	var name wordKind
 	var words int64
-	kinds := f.words.kinds()
+	kinds, v := f.words.kinds(), f.vocabulary()
 	for _, k := range kinds {
 		r := f.words.uniform[k].Result()
 		words += r.Words
@@ -113,21 +118,38 @@ func (f *follower) uniformity() (Attack, bool) {
 	}
 	p := min(1, worst.P*float64(len(kinds)))
 	a := Attack{
-		Name: "uniformity", Party: f.name(), View: "masked words", Statistic: &p, Verdict: Clean,
-		Detail: fmt.Sprintf("%d masked words that %s sent and received, their differences from row to row and from feature to feature look like uniform noise", words, f.name()),
-		Plot:   plotWords(worst, f.name(), name.kind),
+		Name: "uniformity", Party: f.name(), View: v.view, Statistic: &p, Verdict: Clean,
+		Detail: fmt.Sprintf("%d %s that %s sent and received, %s look like uniform noise", words, v.words, f.name(), v.differences),
+		Plot:   plotWords(worst, v, f.name(), name.kind),
 	}
-	const result = "the words of %s that should be masked are not uniform: the test %q gives p = %.1g; some of them are not masked, or masks repeat"
+	const result = "the words of %s that should be %s are not uniform: the test %q gives p = %.1g; %s"
 	one := min(1, f.words.single.P*float64(f.words.payloads))
 	switch {
 	case p < unlikely:
 		a.Verdict = Leak
-		a.Detail = fmt.Sprintf(result, fmt.Sprintf("%s, %s %s,", name.kind, name.direction(), f.in.Contract.Parties[name.peer].Name), worst.Test, p)
+		a.Detail = fmt.Sprintf(result, fmt.Sprintf("%s, %s %s,", name.kind, name.direction(), f.in.Contract.Parties[name.peer].Name), v.should, worst.Test, p, v.fault)
 	case one < unlikely:
 		a.Verdict, a.Statistic = Leak, &one
-		a.Detail = fmt.Sprintf(result, "one payload ("+f.words.singleID+")", f.words.single.Test, one)
+		a.Detail = fmt.Sprintf(result, "one payload ("+f.words.singleID+")", v.should, f.words.single.Test, one, v.fault)
 	}
 	return a, words > 0
+}
+
+// vocabulary is how the reports call words by what protects them.
+type vocabulary struct{ view, words, differences, should, fault string }
+
+// vocabulary returns the words for the job's sums.
+func (f *follower) vocabulary() vocabulary {
+	if f.encrypted != nil {
+		return vocabulary{
+			view: "ciphertexts", words: "words of ciphertexts and decryption shares", differences: "and their differences",
+			should: "encrypted", fault: "some of them are not encrypted, or the randomness repeats",
+		}
+	}
+	return vocabulary{
+		view: "masked words", words: "masked words", differences: "their differences from row to row and from feature to feature",
+		should: "masked", fault: "some of them are not masked, or masks repeat",
+	}
 }
 
 // direction says which way words went.
@@ -151,9 +173,9 @@ func (w *wordTests) kinds() []wordKind {
 }
 
 // plotWords draws the distribution of words.
-func plotWords(r attack.UniformityResult, party, kind string) *Plot {
+func plotWords(r attack.UniformityResult, v vocabulary, party, kind string) *Plot {
 	return &Plot{
-		Kind: "histogram", Title: fmt.Sprintf("the masked words of %s that %s sent and received", kind, party), X: "first six bits of the word", Y: "words",
+		Kind: "histogram", Title: fmt.Sprintf("the %s of %s that %s sent and received", v.words, kind, party), X: "first six bits of the word", Y: "words",
 		Counts: r.Histogram[:], Lo: 0, Hi: float64(len(r.Histogram)), Expect: float64(r.Words) / float64(len(r.Histogram)),
 	}
 }

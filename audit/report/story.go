@@ -71,6 +71,10 @@ func mode(j audit.Job) string {
 	case "published":
 		s += ": the protocol as it was published, which is known to leak and serves to reproduce and to compare"
 	case "masked":
+		if j.Aggregation == "he" {
+			s += ": what passes between the parties is encrypted under a key of which each holds a share, sums are formed of the ciphertexts, and only totals are opened, by all together, to the party that the contract names"
+			break
+		}
 		s += ": what passes between the parties lies under masks that are used once, and only totals are opened, to the party that the contract names"
 	case "sealed":
 		s += ": only the scores are opened"

@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/secagg/he"
 )
 
 // partyTable lists who took part and which transcripts were read.
@@ -62,12 +64,13 @@ func egressTable(r *audit.Report, describe func(audit.Egress) string) *table {
 	return t
 }
 
-// fold adds up each party's control messages, which are many and small; a line over its budget stays.
+// fold adds up each party's control messages, which are many and small; halves of encrypted totals, and a line
+// over its budget, stay.
 func fold(lines []audit.Egress) []audit.Egress {
 	var list, controls []audit.Egress
 	place := make(map[string]int)
 	for _, e := range lines {
-		if e.Class != "control" || over(e) {
+		if e.Class != "control" || over(e) || strings.HasSuffix(e.Kind, he.SuffixC1) {
 			list = append(list, e)
 			continue
 		}

@@ -33,6 +33,7 @@ what left each machine, who learned what, and what real attacks rebuild from it.
    hanse demo
    hanse demo --data applicants.csv --label default --parties 5
    hanse demo --data a9a.gz --data a9a.t.gz --loss square --features 1024 --json
+   hanse demo --aggregation he --people 2000
    hanse demo --privacy published --i-know-this-leaks
 
 With --dir the folders, logs, model parts and the audit's report stay to be looked at.
@@ -53,6 +54,7 @@ func demoFlags() []cli.Flag {
 		&cli.IntFlag{Name: "people", Value: demoPeople, Usage: "`N` people to generate"},
 		&cli.IntFlag{Name: "parties", Value: 4, Usage: "`N` parties that share the columns of --data"},
 		&cli.StringFlag{Name: "privacy", Value: fdskl.Masked, Usage: "masked or published"},
+		&cli.StringFlag{Name: "aggregation", Value: protocol.AggregateMasked, Usage: "what protects the sums: masked (one-time masks) or he (homomorphic encryption, some 50 times the traffic)"},
 		&cli.BoolFlag{Name: "i-know-this-leaks", Usage: "run --privacy published, which shows the other parties' rows to the tree's inner nodes"},
 		&cli.StringFlag{Name: "schedule", Value: fdskl.Fixed, Usage: "fixed or doubly-stochastic (the paper's)"},
 		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge (default: logistic for classes, square for numbers)"},
@@ -111,32 +113,6 @@ func runDemo(c *cli.Context) (err error) {
 		return err
 	}
 	return errors.Join(d.print(dir), verdictOf(d.result.Audit))
-}
-
-// checkDemo refuses flags that do not go together.
-func checkDemo(c *cli.Context) error {
-	if c.Args().Present() {
-		return usagef("demo takes no arguments, only flags; give data with --data FILE")
-	}
-	switch c.String("privacy") {
-	case fdskl.Published:
-		if !c.Bool("i-know-this-leaks") {
-			return usagef("--privacy published lets inner nodes of the tree rebuild other parties' rows; add --i-know-this-leaks to run it all the same")
-		}
-	case fdskl.Masked:
-		if c.Int("parties") < 3 {
-			return usagef("--privacy masked needs at least 3 parties, got %d: with two, the root of a sum knows the other's addend", c.Int("parties"))
-		}
-	default:
-		return usagef("--privacy is %q, want masked or published", c.String("privacy"))
-	}
-	if r := c.String("record"); r != protocol.RecordFull && r != protocol.RecordDigests {
-		return usagef("--record is %q, want full or digests", r)
-	}
-	if len(c.StringSlice("data")) == 0 && c.Int("parties") != 4 {
-		return usagef("the generated data has four parties; give --data FILE to share its columns among %d", c.Int("parties"))
-	}
-	return nil
 }
 
 // demoDir returns the folder to work in, and what to call at the end.
@@ -206,7 +182,7 @@ func (d *demo) federate(ctx context.Context) (err error) {
 	d.tell.nodes(d.nodes)
 	job := protocol.Job{
 		Format: "hanse-job-v1", Name: "demo", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: d.data.Names,
-		Privacy: d.c.String("privacy"), Topology: d.c.String("topology"), Table: "train", Record: d.c.String("record"),
+		Privacy: d.c.String("privacy"), Aggregation: aggregation(d.c), Topology: d.c.String("topology"), Table: "train", Record: d.c.String("record"),
 	}
 	text, err := jobText(&job, d.params)
 	if err != nil {

@@ -21,6 +21,7 @@ type demoResult struct {
 	RowsTest       int              `json:"rows_test"`
 	Columns        []int            `json:"columns"` // feature columns of each party
 	Privacy        string           `json:"privacy"`
+	Aggregation    string           `json:"aggregation,omitempty"` // what protects the sums of a masked training
 	Schedule       string           `json:"schedule"`
 	Loss           string           `json:"loss"`
 	Kernel         string           `json:"kernel"`
@@ -71,6 +72,9 @@ func (r *demoResult) describe(d *demo) {
 		r.Columns = append(r.Columns, len(t.Without(d.data.Label).Columns))
 	}
 	r.Privacy, r.Schedule, r.Loss, r.Kernel, r.Target = d.c.String("privacy"), p.Schedule, p.Loss, p.Kernel, p.Target
+	if r.Privacy == fdskl.Masked {
+		r.Aggregation = d.c.String("aggregation")
+	}
 	r.Lambda, r.Features, r.Topology = p.Lambda, p.Features, d.c.String("topology")
 	if p.Target == fdskl.Regression {
 		r.TestRMSE = &r.TestError

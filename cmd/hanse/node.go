@@ -44,6 +44,7 @@ A policy that trusts one partner with masked trainings of up to 100,000 rows:
    proposers = ["insurer"]
    tasks = ["train"]
    privacy = ["masked"]
+   aggregation = ["masked", "he"]   # how the sums may be protected
    max_rows = 100000
 
 Without a policy every job waits for hanse approve.`,

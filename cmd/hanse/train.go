@@ -36,6 +36,8 @@ A job file:
    task = "train"
    parties = ["bank", "insurer", "telco", "retailer"]
    privacy = "masked"
+   # aggregation = "he"       # homomorphic encryption in place of one-time masks
+   # min_contributors = 4     # open no sum of fewer parties; default: the charter's
 
    [parameters]
    active = ["bank"]          # who holds the labels

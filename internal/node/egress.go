@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/he"
 )
 
 // Egress is one kind of message that leaves this machine: what the contract allows in one session,
@@ -84,14 +85,14 @@ func WriteEgress(out io.Writer, lines []Egress, spent bool) {
 	control := Egress{}
 	var kinds []string
 	for _, e := range lines {
-		if e.Class == protocol.ClassControl.String() {
+		if e.Class == protocol.ClassControl.String() && !e.encrypted() {
 			control.MaxBytes, control.Bytes = control.MaxBytes+e.MaxBytes, control.Bytes+e.Bytes
 			kinds = append(kinds, e.Kind)
 			continue
 		}
-		row(e.Kind, e.To, e.content(), Size(e.MaxBytes), Size(e.Bytes), protection(e.Class))
+		row(e.Kind, e.To, e.content(), Size(e.MaxBytes), Size(e.Bytes), e.protection())
 	}
-	row("control", "all", "-", Size(control.MaxBytes), Size(control.Bytes), protection(protocol.ClassControl.String()))
+	row("control", "all", "-", Size(control.MaxBytes), Size(control.Bytes), (&Egress{Class: protocol.ClassControl.String()}).protection())
 	w.Flush()
 	fmt.Fprintf(out, "  control is %s\n", list(kinds))
 }
@@ -108,15 +109,23 @@ func (e *Egress) content() string {
 	return strings.Join(sizes, " x ") + " " + e.Encoding
 }
 
-// protection says in words what a class means.
-func protection(class string) string {
-	switch class {
+// encrypted reports whether a message is half of an encrypted total, which all need to decrypt it.
+func (e *Egress) encrypted() bool { return strings.HasSuffix(e.Kind, he.SuffixC1) }
+
+// protection says in words what a message's class means.
+func (e *Egress) protection() string {
+	if e.encrypted() {
+		return "half of the encrypted total, for all to decrypt: noise"
+	}
+	switch e.Class {
 	case protocol.ClassMasked.String():
 		return "one-time masks: noise to whoever receives it"
 	case protocol.ClassPublished.String():
 		return "NOT protected from the receiving party"
 	case protocol.ClassOpening.String():
 		return "meant for all: told by design"
+	case protocol.ClassHE.String():
+		return "homomorphic encryption: noise without every share of the key"
 	}
 	return "keys, signatures, counters: nothing of the data"
 }

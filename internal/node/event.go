@@ -41,6 +41,8 @@ type Report struct {
 	Trained  *Training `json:"trained,omitempty"`
 	Scores   string    `json:"scores,omitempty"` // file, at the party the scores opened to
 	Rows     int       `json:"rows"`
+
+	Aggregation string `json:"aggregation,omitempty"` // what protects the sums, when the job says it: "masked" or "he"
 }
 
 // Opened is a kind of value that a party learned, with how many.

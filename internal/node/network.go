@@ -2,11 +2,13 @@ package node
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg"
+	"github.com/hanse-project/hanse/secagg/he"
 )
 
 // realBits is the precision of sums of reals: 2^-36, which leaves room for 128 addends of
@@ -24,18 +26,45 @@ func (a announcer) Broadcast(ctx context.Context, kind string, root int, data []
 	return a.Session.Broadcast(ctx, kind, a.contract.ClassOf(kind), root, data, limit)
 }
 
-// maskedNetwork is a session as FDSKL sees it in masked mode.
-type maskedNetwork struct {
-	announcer
-	sums *secagg.Masked
+// sums are the protected sums of a session: *secagg.Masked by one-time masks, *he.Sums by homomorphic
+// encryption.
+type sums interface {
+	SumTurns(ctx context.Context, kind string, root int, v []uint16) error
+	SumFixed(ctx context.Context, kind string, root int, f secagg.Fixed, v []float64) error
 }
 
-// NewNetwork wraps a session by the job's privacy mode; opened hears what the mode shows this party
-// besides the totals.
+// realSums is how the sums of reals are encoded.
+func realSums() secagg.Fixed { return secagg.Fixed{Bits: realBits, Bound: fdskl.RealBound} }
+
+// protectedNetwork is a session as FDSKL sees it in masked mode.
+type protectedNetwork struct {
+	announcer
+	sums sums
+}
+
+// NewEncryptedNetwork wraps a session whose sums are by homomorphic encryption: the parties make a key
+// that is fresh in every session. number is the session's.
+func NewEncryptedNetwork(ctx context.Context, s *protocol.Session, c *protocol.Contract, number uint32) (fdskl.Network, error) {
+	topology, err := protocol.ParseTopology(c.Job.Topology)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := he.NewSums(ctx, s, topology, he.SessionSeed(c.Hash(), number))
+	if err != nil {
+		return nil, err
+	}
+	return &protectedNetwork{announcer: announcer{s, c}, sums: sums}, nil
+}
+
+// NewNetwork wraps a session without a key by the job's privacy mode; opened hears what the mode shows
+// this party besides the totals.
 func NewNetwork(s *protocol.Session, c *protocol.Contract, opened func(kind string, count int64)) (fdskl.Network, error) {
 	topology, err := protocol.ParseTopology(c.Job.Topology)
 	if err != nil {
 		return nil, err
+	}
+	if isEncrypted(c.Job) {
+		return nil, fmt.Errorf("job %q: its sums are encrypted and need a key", c.Job.Name)
 	}
 	a := announcer{s, c}
 	if c.Job.Privacy == fdskl.Published {
@@ -49,21 +78,21 @@ func NewNetwork(s *protocol.Session, c *protocol.Contract, opened func(kind stri
 	if err != nil {
 		return nil, err
 	}
-	return &maskedNetwork{announcer: a, sums: sums}, nil
+	return &protectedNetwork{announcer: a, sums: sums}, nil
 }
 
 // SumTurns implements fdskl.Summer.
-func (n *maskedNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
+func (n *protectedNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
 	return n.sums.SumTurns(ctx, kind, root, v)
 }
 
 // SumReals implements fdskl.Summer.
-func (n *maskedNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
-	return n.sums.SumFixed(ctx, kind, root, secagg.Fixed{Bits: realBits, Bound: fdskl.RealBound}, v)
+func (n *protectedNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
+	return n.sums.SumFixed(ctx, kind, root, realSums(), v)
 }
 
 // SumTree implements fdskl.TreeSummer: masked jobs have no unprotected sums.
-func (n *maskedNetwork) SumTree(context.Context, string, int, int, int, []float64) error {
+func (n *protectedNetwork) SumTree(context.Context, string, int, int, int, []float64) error {
 	return errUnprotected
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -23,14 +24,15 @@ type Policy struct {
 
 // Rule matches a job when every field that is set does.
 type Rule struct {
-	Proposers  []string `toml:"proposers"`  // any of these members
-	Algorithms []string `toml:"algorithms"` // any of these
-	Tasks      []string `toml:"tasks"`      // any of "train", "predict"
-	Privacy    []string `toml:"privacy"`    // any of these modes
-	Tables     []string `toml:"tables"`     // any of these tables
-	OpenTo     []string `toml:"open_to"`    // predict: any of these receivers
-	MaxRows    int      `toml:"max_rows"`   // at most so many rows
-	MaxBytes   int64    `toml:"max_bytes"`  // at most so many bytes leave this machine
+	Proposers   []string `toml:"proposers"`   // any of these members
+	Algorithms  []string `toml:"algorithms"`  // any of these
+	Tasks       []string `toml:"tasks"`       // any of "train", "predict"
+	Privacy     []string `toml:"privacy"`     // any of these modes
+	Aggregation []string `toml:"aggregation"` // what protects masked sums: any of "masked", "he"
+	Tables      []string `toml:"tables"`      // any of these tables
+	OpenTo      []string `toml:"open_to"`     // predict: any of these receivers
+	MaxRows     int      `toml:"max_rows"`    // at most so many rows
+	MaxBytes    int64    `toml:"max_bytes"`   // at most so many bytes leave this machine
 }
 
 // LoadPolicy reads a policy file.
@@ -81,7 +83,7 @@ func (r *Rule) matches(c *protocol.Contract, self string) bool {
 	any := func(set []string, v string) bool { return len(set) == 0 || slices.Contains(set, v) }
 	j := c.Job
 	return any(r.Proposers, j.Proposer) && any(r.Algorithms, j.Algorithm) && any(r.Tasks, j.Task) &&
-		any(r.Privacy, j.Privacy) && any(r.Tables, j.Table) && (j.Task != protocol.TaskPredict || any(r.OpenTo, j.OpenTo)) &&
+		any(r.Privacy, j.Privacy) && any(r.Aggregation, cmp.Or(j.Aggregation, protocol.AggregateMasked)) && any(r.Tables, j.Table) && (j.Task != protocol.TaskPredict || any(r.OpenTo, j.OpenTo)) &&
 		(r.MaxRows == 0 || rows(c) <= r.MaxRows) && (r.MaxBytes == 0 || egress(c, self) <= r.MaxBytes)
 }
 

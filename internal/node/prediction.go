@@ -57,7 +57,7 @@ func (p *prediction) facts() (protocol.Facts, error) {
 }
 
 // disclose implements task.
-func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation) {
+func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation, error) {
 	rows := all[0].Rows
 	batches := (rows + fdskl.ScoreRows - 1) / fdskl.ScoreRows
 	var more []protocol.Operation
@@ -69,7 +69,7 @@ func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []proto
 		})
 	}
 	d := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batches, p.job.OpenTo)
-	return Disclosed(d, more...)
+	return disclosed(p.job, d, more...)
 }
 
 // run implements task: rows are scored block by block, in the order of their ids.

@@ -49,7 +49,10 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	if aligned(all) != nil {
 		return nil, n.explainMisalignment(ctx, job, all)
 	}
-	openings, operations := t.disclose(all)
+	openings, operations, err := t.disclose(all)
+	if err != nil {
+		return nil, err
+	}
 	c, err := protocol.NewContract(job, all, openings, operations)
 	if err != nil {
 		return nil, err

@@ -109,6 +109,10 @@ func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
 	if err != nil {
 		return err
 	}
+	if isEncrypted(c.Job) {
+		r.network, err = NewEncryptedNetwork(ctx, r.session, c, r.number)
+		return err
+	}
 	r.network, err = NewNetwork(r.session, c, r.opened)
 	return err
 }
@@ -182,7 +186,7 @@ func (r *run) report(rows int) *Report {
 	defer r.mu.Unlock()
 	return &Report{
 		Job: r.state.contract.Job.Name, Contract: r.hash().String(), Party: r.node.name(), Seconds: time.Since(r.began).Seconds(),
-		Sessions: r.number, Openings: r.opens, Rows: rows,
+		Sessions: r.number, Openings: r.opens, Rows: rows, Aggregation: r.state.contract.Job.Aggregation,
 	}
 }
 

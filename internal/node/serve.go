@@ -146,7 +146,10 @@ func (n *Node) verifyContract(c *protocol.Contract) (*statusRecord, error) {
 	if err := aligned(c.Parties); err != nil {
 		return nil, err
 	}
-	openings, operations := t.disclose(c.Parties)
+	openings, operations, err := t.disclose(c.Parties)
+	if err != nil {
+		return nil, err
+	}
 	right, err := protocol.NewContract(c.Job, c.Parties, openings, operations)
 	if err != nil {
 		return nil, err

@@ -14,18 +14,27 @@ func Summary(c *protocol.Contract, party string) string {
 	var b strings.Builder
 	j := c.Job
 	fmt.Fprintf(&b, "job %q (%s %s), proposed by %s, contract %s\n", j.Name, j.Algorithm, j.Task, j.Proposer, c.Hash().Short())
-	fmt.Fprintf(&b, "privacy %s, sums along a %s, %d rows\n\n", j.Privacy, j.Topology, rows(c))
+	fmt.Fprintf(&b, "privacy %s, %ssums along a %s, %d rows\n\n", j.Privacy, adjective(j), j.Topology, rows(c))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "party\trole\trows\tcolumns")
 	for _, f := range c.Parties {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\n", f.Name, f.Role, f.Rows, f.Columns)
 	}
 	w.Flush()
+	writeEncryption(&b, c)
 	writeMemory(&b, c)
 	writeEgress(&b, c, party)
 	writeOpenings(&b, c)
 	writeRecord(&b, c)
 	return b.String()
+}
+
+// adjective says of a job's sums how they are protected, when it is not by masks.
+func adjective(j *protocol.Job) string {
+	if isEncrypted(j) {
+		return "encrypted "
+	}
+	return ""
 }
 
 // writeMemory says what a training keeps in memory: two bytes for each angle where they open, a

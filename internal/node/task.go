@@ -18,7 +18,7 @@ type task interface {
 	// party says of it.
 	facts() (protocol.Facts, error)
 	// disclose lists what the job opens and what its parties do together, from all parties' facts.
-	disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation)
+	disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation, error)
 	// run is the party's part of a session.
 	run(ctx context.Context, r *run) (*Report, error)
 }
@@ -30,6 +30,9 @@ func (n *Node) newTask(job *protocol.Job) (task, error) {
 	}
 	if job.Privacy == "sealed" {
 		return nil, fmt.Errorf("job %q: privacy \"sealed\" is not in this version, want \"masked\" or \"published\"", job.Name)
+	}
+	if job.Threshold != 0 {
+		return nil, fmt.Errorf("job %q: threshold is %v, want none: sums over features need every party", job.Name, job.Threshold)
 	}
 	if job.Privacy == fdskl.Masked && len(job.Parties) < 3 {
 		return nil, fmt.Errorf("job %q: masked sums need at least 3 parties, it has %d: with two, the root of a sum knows the other's addend", job.Name, len(job.Parties))
@@ -89,9 +92,9 @@ func (t *training) facts() (protocol.Facts, error) {
 }
 
 // disclose implements task.
-func (t *training) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation) {
+func (t *training) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation, error) {
 	d := fdskl.DiscloseTraining(t.params, t.job.Privacy, t.job.Parties, columnCounts(all), all[0].Rows)
-	return Disclosed(d)
+	return disclosed(t.job, d)
 }
 
 // run implements task.
@@ -159,15 +162,34 @@ func columnCounts(all []protocol.Facts) []int {
 	return counts
 }
 
-// Disclosed converts a disclosure to what a contract holds; more are operations beside the algorithm's.
-func Disclosed(d fdskl.Disclosure, more ...protocol.Operation) (openings []protocol.Opening, operations []protocol.Operation) {
+// disclosed converts a job's disclosure to what its contract holds; more are operations beside the
+// algorithm's.
+func disclosed(job *protocol.Job, d fdskl.Disclosure, more ...protocol.Operation) ([]protocol.Opening, []protocol.Operation, error) {
+	openings, operations := converted(d)
+	if isEncrypted(job) {
+		var err error
+		if operations, err = Encrypted(operations, job.Parties); err != nil {
+			return nil, nil, fmt.Errorf("job %q: %w", job.Name, err)
+		}
+	}
+	return openings, protocol.SessionOperations(append(operations, more...)), nil
+}
+
+// Disclosed converts a disclosure to what a contract holds whose sums are under masks or in the clear.
+func Disclosed(d fdskl.Disclosure) ([]protocol.Opening, []protocol.Operation) {
+	openings, operations := converted(d)
+	return openings, protocol.SessionOperations(operations)
+}
+
+// converted copies a disclosure, line by line.
+func converted(d fdskl.Disclosure) (openings []protocol.Opening, operations []protocol.Operation) {
 	for _, o := range d.Openings {
 		openings = append(openings, protocol.Opening(o))
 	}
 	for _, o := range d.Operations {
 		operations = append(operations, protocol.Operation(o))
 	}
-	return openings, protocol.SessionOperations(append(operations, more...))
+	return openings, operations
 }
 
 // modelOf returns the model part of a training. It is there before any party calls the job done, so

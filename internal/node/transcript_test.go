@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func (l *league) trained(i int, contract *protocol.Contract) *audit.Columns {
 		l.t.Fatal(err)
 	}
 	var o dataset.Options
-	active := l.names[i] == params.Active[0]
+	active := slices.Contains(params.Active, l.names[i])
 	if active {
 		o.Label = params.Label
 	}

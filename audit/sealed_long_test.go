@@ -1,0 +1,23 @@
+//go:build long
+
+package audit
+
+import (
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/he"
+)
+
+func TestLongEncryptedSumsAreFollowedOverTheirOperations(t *testing.T) {
+	t.Parallel()
+	f := newEncrypted(t, 650, 1, protocol.Star, fdskl.Params{Schedule: fdskl.DoublyStochastic, Iterations: 1, Batch: 650, BlockFeatures: 850, Sigma: 1})
+	if n := 650 * 850; n <= 64*he.Degree {
+		t.Fatalf("%d angles go in one operation", n)
+	}
+	must(t, f.learn(-1, 0, nil))
+	r := f.audited(f.input())
+	wantNoneOf(t, r)
+	wantRebuilt(t, r, "p0", viewActive, Declared, 9, 1e-3)
+}
