@@ -19,6 +19,7 @@ const (
 	KindTags      = "sum-tags"
 	KindTagged    = "sum-tagged"
 	KindShares    = "sum-shares"
+	KindOpened    = "sum-opened"
 )
 
 // begin opens a sum.
@@ -29,14 +30,16 @@ const (
 //	     0    1  bits of a word
 //	     1    8  words
 //	     9    4  milliseconds that the server waits in a round
-//	    13    1  length of the vector's kind
-//	    14    k  the kind
+//	    13    8  the number of the sum that this one repeats, 0: none
+//	    21    1  length of the vector's kind
+//	    22    k  the kind
 //	     .    s  set of the candidates
 //	     .    2  number of keys n
 //	     .  n x  2 index of a client, 96 its signed session key
 type begin struct {
 	vector     Vector
 	patience   time.Duration
+	again      uint64
 	candidates set
 	keys       []clientKey
 }
@@ -48,13 +51,14 @@ type clientKey struct {
 }
 
 // beginHead is the length of the part before the kind.
-const beginHead = 14
+const beginHead = 22
 
 // encode returns the message.
 func (b *begin) encode() []byte {
 	out := []byte{byte(b.vector.Bits)}
 	out = binary.BigEndian.AppendUint64(out, uint64(b.vector.Words))
 	out = binary.BigEndian.AppendUint32(out, uint32(b.patience/time.Millisecond))
+	out = binary.BigEndian.AppendUint64(out, b.again)
 	out = append(out, byte(len(b.vector.Kind)))
 	out = append(out, b.vector.Kind...)
 	return appendKeys(append(out, b.candidates...), b.keys)
@@ -73,12 +77,12 @@ func appendKeys(out []byte, list []clientKey) []byte {
 // parseBegin reads what encode wrote; keys are of clients of the session, each once, ascending.
 func parseBegin(m []byte, parties int) (*begin, error) {
 	size := setSize(parties)
-	if len(m) < beginHead || len(m) < beginHead+int(m[13])+size+2 {
+	if len(m) < beginHead || len(m) < beginHead+int(m[beginHead-1])+size+2 {
 		return nil, fmt.Errorf("it has %d bytes and ends early", len(m))
 	}
 	words := binary.BigEndian.Uint64(m[1:])
-	b := &begin{patience: time.Duration(binary.BigEndian.Uint32(m[9:])) * time.Millisecond}
-	kind, rest := m[beginHead:beginHead+int(m[13])], m[beginHead+int(m[13]):]
+	b := &begin{patience: time.Duration(binary.BigEndian.Uint32(m[9:])) * time.Millisecond, again: binary.BigEndian.Uint64(m[13:])}
+	kind, rest := m[beginHead:beginHead+int(m[beginHead-1])], m[beginHead+int(m[beginHead-1]):]
 	b.vector = Vector{Kind: string(kind), Words: int(min(words, MaxWords+1)), Bits: int(m[0])}
 	if err := b.vector.check(); err != nil {
 		return nil, err

@@ -52,55 +52,65 @@ func (c *Client) Sum(ctx context.Context, v Vector, words []uint64) error {
 	if i := misfit(words, v.Bits); i >= 0 {
 		return fmt.Errorf("%s: word %d is %d, want less than 2^%d", v.Kind, i, words[i], v.Bits)
 	}
-	r, patience, err := c.enter(ctx, v)
+	s, err := c.enter(ctx, v, 0)
 	if err != nil {
 		return err
 	}
-	s := &clientSum{Client: c, round: r, patience: patience}
 	switch c.spec.Backend {
 	case Masked:
 		return s.masked(ctx, words)
 	case HE:
-		return s.encrypted(ctx, words)
+		return c.untilOpened(ctx, s, words)
 	}
 	return s.plain(ctx, words)
 }
 
-// enter waits for the server to begin a sum and checks that it is the one this client expects.
-func (c *Client) enter(ctx context.Context, v Vector) (*round, time.Duration, error) {
+// enter waits for the server to begin a sum and checks that it is the one this client expects: a new
+// one, or the repetition of the given one.
+func (c *Client) enter(ctx context.Context, v Vector, again uint64) (*clientSum, error) {
 	m, err := c.hearBegin(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if !ofSums(m.Kind) { // the server has come to something else
 		c.links.Return(m)
-		return nil, 0, ErrLeftOut
+		return nil, ErrLeftOut
 	}
 	if m.Kind != KindBegin || m.Class != protocol.ClassControl {
-		return nil, 0, c.links.Deviation(m, "it came where a sum begins")
+		return nil, c.links.Deviation(m, "it came where a sum begins")
 	}
 	if m.Operation <= c.last {
-		return nil, 0, c.links.Deviation(m, "sum %d begins after sum %d: each has one turn", m.Operation, c.last)
+		return nil, c.links.Deviation(m, "sum %d begins after sum %d: each has one turn", m.Operation, c.last)
 	}
-	c.last = m.Operation
 	b, err := parseBegin(m.Payload, c.links.Parties())
 	if err != nil {
-		return nil, 0, c.links.Deviation(m, "%v", err)
+		return nil, c.links.Deviation(m, "%v", err)
+	}
+	if b.again != again && again != 0 { // another sum: for whoever asks next
+		c.links.Return(m)
+		return nil, ErrLeftOut
+	}
+	c.last = m.Operation
+	if b.again != again {
+		return nil, c.links.Deviation(m, "it repeats sum %d, in which this client has no vector", b.again)
 	}
 	if b.vector != v {
-		return nil, 0, c.links.Deviation(m, "the server sums %d words of %d bits (%s), this client has %d of %d (%s)",
+		return nil, c.links.Deviation(m, "the server sums %d words of %d bits (%s), this client has %d of %d (%s)",
 			b.vector.Words, b.vector.Bits, b.vector.Kind, v.Words, v.Bits, v.Kind)
 	}
 	if err := c.checkSet(m, b.candidates, "candidates"); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	for _, k := range b.keys {
 		if err := c.learn(m, k); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
 	r, err := newRound(c.links, c.spec, c.circle, m.Operation, v, b.candidates)
-	return r, b.patience, err
+	if err != nil {
+		return nil, err
+	}
+	return &clientSum{Client: c, round: r, patience: b.patience}, nil
 }
 
 // hearBegin waits for the message that begins a sum, and handles those that prepare it.
@@ -188,7 +198,7 @@ func (s *clientSum) hear(ctx context.Context, kind string) (protocol.Message, er
 // ofSums reports whether a kind of message belongs to sums and to nothing else.
 func ofSums(kind string) bool {
 	switch kind {
-	case KindBegin, KindMembers, KindResend, KindSurvivors, KindTagged, KindHolders, KindDealt, KindHEKey, KindSwitch:
+	case KindBegin, KindMembers, KindResend, KindSurvivors, KindTagged, KindOpened, KindHolders, KindDealt, KindHEKey, KindSwitch:
 		return true
 	}
 	return false

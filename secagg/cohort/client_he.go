@@ -197,6 +197,24 @@ func (c *Client) takeKey(m protocol.Message) error {
 	return nil
 }
 
+// untilOpened takes part in a sum until the server says that it is open. When a holder of the key is
+// lost before it has decrypted, the server repeats the sum under a new key, for another share of the
+// same ciphertext must not be made.
+func (c *Client) untilOpened(ctx context.Context, s *clientSum, words []uint64) error {
+	for {
+		err := s.encrypted(ctx, words)
+		if err == nil {
+			_, err = s.hear(ctx, KindOpened)
+		}
+		if !errors.Is(err, ErrLeftOut) {
+			return err
+		}
+		if s, err = c.enter(ctx, s.vector, s.operation); err != nil {
+			return err
+		}
+	}
+}
+
 // encrypted is a client's part in a homomorphic sum.
 func (s *clientSum) encrypted(ctx context.Context, words []uint64) error {
 	if s.keys.public == nil {

@@ -113,6 +113,7 @@ func TestGoldenBegin(t *testing.T) {
 	want := "1a" + // 26 bits
 		"0000000000002710" + // 10,000 words
 		"00004e20" + // 20,000 ms
+		"0000000000000000" + // repeats no sum
 		"07" + hex.EncodeToString([]byte("updates")) +
 		"0604" + // parties 1, 2 and 10
 		"0002" + // keys

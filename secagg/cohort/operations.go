@@ -25,6 +25,9 @@ func (s Spec) Flows(parties, n int, v Vector, sums int64) ([]Flow, error) {
 	}
 	size := int64(setSize(parties))
 	bundle := size + int64(packed{v}.size())
+	if s.Backend == HE {
+		sums *= 1 + maxRepeats
+	}
 	f := flows{n: sums}
 	f.once(KindKey, true, protocol.SessionKeySize)
 	f.each(KindBegin, false, beginHead+int64(len(v.Kind))+size+2)
@@ -86,6 +89,7 @@ func (f *flows) encrypted(s Spec, size, ciphertexts int64) {
 	f.each(KindConfirm, true, signatureSize)
 	f.each(KindHEKey, false, size+8+he.PolySize+h*signatureSize)
 	f.each(KindSurvivors, false, 2*size)
+	f.each(KindOpened, false, 0)
 	f.list = append(f.list,
 		Flow{Kind: KindSwitch, Class: protocol.ClassHE, Count: f.n, Bytes: f.n * ciphertexts / 2},
 		Flow{Kind: KindOpening, Up: true, Class: protocol.ClassHE, Count: f.n, Bytes: f.n * ciphertexts / 2})

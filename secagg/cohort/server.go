@@ -83,11 +83,7 @@ func (s *Server) Sum(ctx context.Context, v Vector, clients []int) (*Total, erro
 	if err := t.enough(candidates, "its begin", v); err != nil {
 		return nil, err
 	}
-	var err error
-	if t.round, err = newRound(s.links, s.spec, s.circle, s.sum, v, candidates); err != nil {
-		return nil, err
-	}
-	if err := t.run(ctx); err != nil {
+	if err := t.untilOpened(ctx, v, candidates); err != nil {
 		return nil, err
 	}
 	words := toWords(t.total)

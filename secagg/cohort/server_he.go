@@ -175,7 +175,7 @@ func (s *serverSum) open(ctx context.Context, active set, c0 []byte) error {
 		return fmt.Errorf("sum %d (%s): %w", s.sum, s.vector.Kind, err)
 	}
 	s.total = toBytes(words)
-	return nil
+	return s.tell(ctx, KindOpened, s.survivors, nil)
 }
 
 // gatherLong hears one long message from each of some clients, all of whom must answer.

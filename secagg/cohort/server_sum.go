@@ -2,6 +2,7 @@ package cohort
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/shamir"
@@ -13,12 +14,39 @@ type serverSum struct {
 	*round
 	total    []byte        // 64-bit words, little-endian
 	carried  set           // whose vectors are in it
+	again    uint64        // the sum that this one repeats, 0: none
+	begun    bool          // clients were told of this sum
 	nears    map[int][]int // see near
 	partners map[int][]int // each member's neighbours among the members, ascending
 	deposits map[int]*deposit
 	tags     map[int][]byte
 	shares   map[int][]shamir.Element // by holder, one for each of its neighbours among the members
 	losses   []Loss
+}
+
+// maxRepeats bounds how often a homomorphic sum is repeated under a new key.
+const maxRepeats = 3
+
+// untilOpened runs the sum, and repeats it under a new key when a holder of the key was lost before it
+// had decrypted.
+func (s *serverSum) untilOpened(ctx context.Context, v Vector, candidates set) error {
+	for repeats := 0; ; repeats++ {
+		var err error
+		if s.round, err = newRound(s.links, s.spec, s.circle, s.sum, v, candidates); err != nil {
+			return err
+		}
+		err = s.run(ctx)
+		var few *TooFewError
+		candidates = newSet(s.links.Parties(), s.present.among(candidates.members())...)
+		if s.spec.Backend != HE || !errors.As(err, &few) || repeats == maxRepeats || candidates.count() < s.spec.MinContributors {
+			return err
+		}
+		if s.begun {
+			s.again, s.begun = s.sum, false
+		}
+		s.sum++
+		s.carried = newSet(s.links.Parties())
+	}
 }
 
 // run is the whole sum.
@@ -46,8 +74,9 @@ func (s *serverSum) run(ctx context.Context) error {
 
 // begin tells the candidates what is summed among whom, with the keys that they lack.
 func (s *serverSum) begin(ctx context.Context) error {
+	s.begun = true
 	for _, i := range s.candidates.members() {
-		b := begin{vector: s.vector, patience: s.spec.Patience, candidates: s.candidates}
+		b := begin{vector: s.vector, patience: s.spec.Patience, again: s.again, candidates: s.candidates}
 		if s.neighbours != nil {
 			b.keys = s.lacking(i, s.near(i))
 		}
