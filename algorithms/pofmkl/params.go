@@ -1,0 +1,146 @@
+package pofmkl
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Limits of a job's numbers.
+const (
+	maxKernels   = 1 << 12
+	maxFeatures  = 1 << 16
+	maxWords     = 1 << 22 // 2ND: what a masked update has
+	maxRounds    = 1 << 24
+	maxPerUpload = 1 << 16
+)
+
+// Params is what a job says to this algorithm: its [parameters] table. Zero values stand for the
+// defaults that WithDefaults fills in.
+type Params struct {
+	Server string `toml:"server"` // the party that holds theta; all others are clients
+	Label  string `toml:"label"`  // the label's column at the clients
+	Seed   string `toml:"seed"`   // any text; public
+
+	Bandwidths []float64 `toml:"bandwidths,omitempty"` // sigma_i of exp(-|x-x'|^2 / (2 sigma_i)); default: Dictionary51
+	Features   int       `toml:"features,omitzero"`    // D for each kernel, default 100
+	Chosen     int       `toml:"chosen,omitzero"`      // M, the kernels in a bin, default 1
+	Explore    float64   `toml:"explore,omitzero"`     // xi in (0, 1], default 1
+	Lambda     float64   `toml:"lambda,omitzero"`      // of lambda |theta_i|^2, default 0
+
+	Rounds          int     `toml:"rounds,omitzero"`            // T, default 500
+	RoundsPerUpload int     `toml:"rounds_per_upload,omitzero"` // default 1
+	Step            float64 `toml:"step,omitzero"`              // eta of theta, default 1/sqrt(T)
+	WeightStep      float64 `toml:"weight_step,omitzero"`       // eta_k of the weights, default 1/sqrt(T)
+	Clip            float64 `toml:"clip,omitzero"`              // the largest norm of a kernel's gradient, default 4
+	WeightsFrom     string  `toml:"weights_from,omitempty"`     // an earlier job whose weights clients start from; default: equal weights
+
+	InputNorm float64 `toml:"input_norm,omitzero"` // inputs are divided by it: the largest norm of a row, default 1
+	LabelLow  float64 `toml:"label_low,omitzero"`  // the range of labels, which becomes 0 to 1; default 0 to 1
+	LabelHigh float64 `toml:"label_high,omitzero"`
+}
+
+// Dictionary51 returns the paper's bandwidths, sigma_i = 10^((2i-52)/25) for i = 1 to 51.
+func Dictionary51() []float64 {
+	sigma := make([]float64, 51)
+	for i := range sigma {
+		sigma[i] = math.Pow(10, float64(2*(i+1)-52)/25)
+	}
+	return sigma
+}
+
+// WithDefaults returns p with every unset field at its default.
+func (p Params) WithDefaults() Params {
+	setInt := func(f *int, v int) {
+		if *f == 0 {
+			*f = v
+		}
+	}
+	setReal := func(f *float64, v float64) {
+		if *f == 0 {
+			*f = v
+		}
+	}
+	if p.Bandwidths == nil {
+		p.Bandwidths = Dictionary51()
+	}
+	setInt(&p.Features, 100)
+	setInt(&p.Chosen, 1)
+	setInt(&p.Rounds, 500)
+	setInt(&p.RoundsPerUpload, 1)
+	setReal(&p.Explore, 1)
+	setReal(&p.Step, 1/math.Sqrt(float64(p.Rounds)))
+	setReal(&p.WeightStep, 1/math.Sqrt(float64(p.Rounds)))
+	setReal(&p.Clip, 4)
+	setReal(&p.InputNorm, 1)
+	if p.LabelLow == 0 && p.LabelHigh == 0 {
+		p.LabelHigh = 1
+	}
+	return p
+}
+
+// PublicSeed returns the seed of the job's random features.
+func (p Params) PublicSeed() kernel.Seed {
+	return kernel.Seed(keys.HashOf("hanse job seed v1", []byte(p.Seed)))
+}
+
+// Kernels returns N.
+func (p Params) Kernels() int { return len(p.Bandwidths) }
+
+// Words returns 2ND: the length of theta and of an upload.
+func (p Params) Words() int { return 2 * p.Kernels() * p.Features }
+
+// Bins returns m = ceil(N/M).
+func (p Params) Bins() int { return (p.Kernels() + p.Chosen - 1) / p.Chosen }
+
+// SumBound returns the largest magnitude that an element of one client's upload can have, for the
+// encoding of a sum of uploads: rounds_per_upload times
+//
+//	eta (m/xi) clip / sqrt(D)    for lambda = 0, where every element of a feature vector is at most 1/sqrt(D)
+//	eta (m/xi) clip              for lambda > 0
+//
+// because a bin's probability is at least xi/m, and a kernel's gradient that is longer than clip is
+// scaled down to it. It is made of public numbers alone. With lambda = 0 a gradient's norm is
+// 2 |theta_i^T z_i(x) - y|: with the default clip, 4, nothing changes as long as every kernel's
+// prediction is within 2 of a label in [0, 1]; beyond, the square loss goes on as a straight line.
+func (p Params) SumBound() float64 {
+	bound := float64(p.RoundsPerUpload) * p.Step * float64(p.Bins()) / p.Explore * p.Clip
+	if p.Lambda == 0 {
+		bound /= math.Sqrt(float64(p.Features))
+	}
+	return bound * (1 + 1e-9) // for what the sums were rounded
+}
+
+// ParamsOf is ParseParams for a table that was read already.
+func ParamsOf(parameters map[string]any, parties []string) (Params, error) {
+	var text bytes.Buffer
+	if err := toml.NewEncoder(&text).Encode(parameters); err != nil {
+		return Params{}, err
+	}
+	return ParseParams(text.Bytes(), parties)
+}
+
+// ParseParams reads a job's [parameters] table, fills in the defaults and validates them. A number
+// that is written down is meant: 0 does not ask for the default.
+func ParseParams(text []byte, parties []string) (Params, error) {
+	var p Params
+	if err := keys.DecodeStrict("parameters", text, &p); err != nil {
+		return Params{}, err
+	}
+	written, err := toml.Decode(string(text), new(map[string]any))
+	if err != nil {
+		return Params{}, err
+	}
+	if err := p.validateWritten(written.IsDefined); err != nil {
+		return Params{}, err
+	}
+	p = p.WithDefaults()
+	if err := p.Validate(parties); err != nil {
+		return Params{}, err
+	}
+	return p, nil
+}

@@ -1,0 +1,189 @@
+package pofmkl
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/kernel"
+)
+
+// maxBound is the largest SumBound of a job: beyond, fixed-point words keep too few digits.
+const maxBound = 1 << 24
+
+// Validate checks a Params with its defaults filled in, for a job among the named parties. Each
+// message states the rule and the value received.
+func (p Params) Validate(parties []string) error {
+	if err := p.ValidateNumbers(); err != nil {
+		return err
+	}
+	if !slices.Contains(parties, p.Server) {
+		return fmt.Errorf("server is %q, which is not among the job's parties", p.Server)
+	}
+	if len(parties) < 2 {
+		return fmt.Errorf("server %q has no clients, want at least one other party", p.Server)
+	}
+	if p.Label == "" {
+		return fmt.Errorf("label is missing, want the name of the label's column at the clients")
+	}
+	return nil
+}
+
+// ValidateNumbers is Validate without the parties and columns, for use in one process.
+func (p Params) ValidateNumbers() error {
+	if err := p.validateBandwidths(); err != nil {
+		return err
+	}
+	if err := p.validateSizes(); err != nil {
+		return err
+	}
+	if err := p.validateReals(); err != nil {
+		return err
+	}
+	if b := p.SumBound(); !(b <= maxBound) {
+		return fmt.Errorf("an update's elements may reach %.3g, want at most %d: lower step, clip or rounds_per_upload, or raise explore or chosen", b, maxBound)
+	}
+	return nil
+}
+
+// validateBandwidths checks the dictionary.
+func (p Params) validateBandwidths() error {
+	if n := p.Kernels(); n < 1 || n > maxKernels {
+		return fmt.Errorf("bandwidths has %d numbers, want 1 to %d", n, maxKernels)
+	}
+	for i, b := range p.Bandwidths {
+		if err := positive(fmt.Sprintf("bandwidth %d", i+1), b); err != nil {
+			return err
+		}
+		if err := gaussian(b).Validate(); err != nil {
+			return fmt.Errorf("bandwidth %d is %v: %w", i+1, b, err)
+		}
+	}
+	return nil
+}
+
+// gaussian returns the kernel whose variance is the bandwidth.
+func gaussian(bandwidth float64) kernel.Kernel {
+	return kernel.Kernel{Kind: kernel.Gaussian, Sigma: math.Sqrt(bandwidth)}
+}
+
+// validateSizes checks the whole numbers.
+func (p Params) validateSizes() error {
+	if err := inRange("features", p.Features, maxFeatures); err != nil {
+		return err
+	}
+	if p.Words() > maxWords {
+		return fmt.Errorf("features is %d with %d kernels, which makes %d words of theta, want at most %d", p.Features, p.Kernels(), p.Words(), maxWords)
+	}
+	if p.Chosen < 1 || p.Chosen > p.Kernels() {
+		return fmt.Errorf("chosen is %d, want 1 to %d, the number of kernels", p.Chosen, p.Kernels())
+	}
+	if err := inRange("rounds", p.Rounds, maxRounds); err != nil {
+		return err
+	}
+	return inRange("rounds_per_upload", p.RoundsPerUpload, maxPerUpload)
+}
+
+// validateReals checks the real numbers.
+func (p Params) validateReals() error {
+	if err := p.validateExplore(); err != nil {
+		return err
+	}
+	for _, n := range p.positives() {
+		if err := positive(n.name, n.value); err != nil {
+			return err
+		}
+	}
+	if !(p.Lambda >= 0) || math.IsInf(p.Lambda, 0) {
+		return fmt.Errorf("lambda is %v, want 0 or a positive number", p.Lambda)
+	}
+	return p.validateLabels()
+}
+
+// validateExplore checks xi. 0 is out: a bin's probability would have no lower bound, and an update
+// no upper one.
+func (p Params) validateExplore() error {
+	if !(p.Explore > 0 && p.Explore <= 1) {
+		return fmt.Errorf("explore is %v, want a number above 0 and at most 1", p.Explore)
+	}
+	return nil
+}
+
+// validateLabels checks the range of labels.
+func (p Params) validateLabels() error {
+	if math.IsNaN(p.LabelLow) || math.IsInf(p.LabelLow, 0) {
+		return fmt.Errorf("label_low is %v, want a finite number", p.LabelLow)
+	}
+	if !(p.LabelHigh > p.LabelLow) || math.IsInf(p.LabelHigh-p.LabelLow, 0) {
+		return fmt.Errorf("label_high is %v, want a finite number above label_low, which is %v", p.LabelHigh, p.LabelLow)
+	}
+	return nil
+}
+
+// number is a parameter with its name.
+type number struct {
+	name  string
+	value float64
+}
+
+// positives lists the parameters that must be positive.
+func (p Params) positives() []number {
+	return []number{{"step", p.Step}, {"weight_step", p.WeightStep}, {"clip", p.Clip}, {"input_norm", p.InputNorm}}
+}
+
+// validateWritten checks the numbers that a job's text holds, before defaults take the place of
+// those it does not.
+func (p Params) validateWritten(written func(...string) bool) error {
+	if written("bandwidths") && len(p.Bandwidths) == 0 {
+		return fmt.Errorf("bandwidths has 0 numbers, want 1 to %d", maxKernels)
+	}
+	for _, n := range []struct {
+		name  string
+		value int
+		most  int
+	}{
+		{"features", p.Features, maxFeatures}, {"chosen", p.Chosen, maxKernels},
+		{"rounds", p.Rounds, maxRounds}, {"rounds_per_upload", p.RoundsPerUpload, maxPerUpload},
+	} {
+		if written(n.name) {
+			if err := inRange(n.name, n.value, n.most); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range p.positives() {
+		if written(n.name) {
+			if err := positive(n.name, n.value); err != nil {
+				return err
+			}
+		}
+	}
+	if written("explore") {
+		if err := p.validateExplore(); err != nil {
+			return err
+		}
+	}
+	if written("label_high") || written("label_low") && p.LabelLow != 0 {
+		return p.validateLabels()
+	}
+	return nil
+}
+
+// inRange refuses a number that is not in [1, most].
+func inRange(name string, value, most int) error {
+	if value < 1 || value > most {
+		return fmt.Errorf("%s is %d, want 1 to %d", name, value, most)
+	}
+	return nil
+}
+
+// positive refuses a number that is not positive and finite.
+func positive(name string, value float64) error {
+	if !(value > 0) || math.IsInf(value, 0) {
+		return fmt.Errorf("%s is %v, want a positive number", name, value)
+	}
+	return nil
+}
+
+// finite reports whether v is neither NaN nor infinite.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

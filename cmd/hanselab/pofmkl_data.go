@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pofmklSet is a data set dealt to clients: inputs divided by the largest norm of a row of the whole set,
+// targets scaled to 0 to 1 over the whole set.
+type pofmklSet struct {
+	name    string
+	columns []string
+	rows    [][][]float64 // [K][T][columns]
+	labels  [][]float64   // [K][T]
+}
+
+// example is a row with its target.
+type example struct {
+	inputs []float64
+	target float64
+}
+
+// readPOFMKLSet reads one of the paper's sets from the data folder.
+func readPOFMKLSet(name, dir string) (*pofmklSet, error) {
+	switch name {
+	case "air":
+		return readAir(dir)
+	case "naval":
+		return readNaval(dir)
+	case "uji", "wec":
+		return nil, fmt.Errorf("the set %q of the paper is not in the data folder; there are air, naval", name)
+	}
+	return nil, fmt.Errorf("there is no set %q; there are air, naval", name)
+}
+
+// readNaval reads the naval propulsion set: the lever position from the fifteen columns after it, in
+// file order, 500 consecutive rows to a client.
+func readNaval(dir string) (*pofmklSet, error) {
+	const clients, inputs = 23, 15
+	path := filepath.Join(dir, "naval.txt.gz")
+	var all []example
+	err := withGzip(path, func(r io.Reader) error {
+		lines := bufio.NewScanner(r)
+		for lines.Scan() && len(all) < clients*pofmklRounds {
+			e, err := navalRow(strings.Fields(lines.Text()), inputs)
+			if err != nil {
+				return fmt.Errorf("%s: row %d: %w", path, len(all)+1, err)
+			}
+			all = append(all, e)
+		}
+		return lines.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(all) < clients*pofmklRounds {
+		return nil, fmt.Errorf("%s has %d rows, want %d", path, len(all), clients*pofmklRounds)
+	}
+	s := &pofmklSet{name: "naval"}
+	for i := range inputs {
+		s.columns = append(s.columns, fmt.Sprintf("column %d", i+2))
+	}
+	scaleExamples(all)
+	for k := range clients {
+		s.deal(all[k*pofmklRounds : (k+1)*pofmklRounds])
+	}
+	return s, nil
+}
+
+// navalRow reads a row of the naval set.
+func navalRow(fields []string, inputs int) (example, error) {
+	if len(fields) <= inputs {
+		return example{}, fmt.Errorf("it has %d columns, want more than %d", len(fields), inputs)
+	}
+	var e example
+	for c, f := range fields[:inputs+1] {
+		v, err := parseFinite(f)
+		if err != nil {
+			return example{}, fmt.Errorf("column %d: %w", c+1, err)
+		}
+		if c == 0 {
+			e.target = v
+		} else {
+			e.inputs = append(e.inputs, v)
+		}
+	}
+	return e, nil
+}
+
+// airInputs are the inputs of the air set; the wind's direction counts its values as they first appear.
+func airInputs() []string {
+	return []string{"month", "day", "hour", "PM2.5", "PM10", "SO2", "CO", "O3", "TEMP", "PRES", "DEWP", "RAIN", "wd", "WSPM"}
+}
+
+// Sizes of the air set: the clients of each site, and the rows they have of it and of each other site.
+const (
+	airSiteClients = 60
+	airOwn         = 350
+	airOther       = 50
+	airRows        = 30000 // of a site
+)
+
+// airSeed seeds the order of rows within each client.
+const airSeed = 2022
+
+// readAir reads the air set: NO2 from 14 inputs, four sites.
+func readAir(dir string) (*pofmklSet, error) {
+	sites := []string{"Aotizhongxin", "Changping", "Dingling", "Dongsi"}
+	all := make([]example, 0, len(sites)*airRows)
+	for _, site := range sites {
+		path := filepath.Join(dir, "air", "PRSA_Data_"+site+".csv.gz")
+		var rows []example
+		if err := withGzip(path, func(r io.Reader) (err error) { rows, err = readSite(r); return err }); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, rows...)
+	}
+	scaleExamples(all)
+	s := &pofmklSet{name: "air", columns: airInputs()}
+	next := []int{0, airRows, 2 * airRows, 3 * airRows}
+	rng := rand.New(rand.NewPCG(airSeed, 0))
+	for k := range len(sites) * airSiteClients {
+		var own []example
+		for site := range sites {
+			n := airOther
+			if site == k/airSiteClients {
+				n = airOwn
+			}
+			own = append(own, all[next[site]:next[site]+n]...)
+			next[site] += n
+		}
+		rng.Shuffle(len(own), func(a, b int) { own[a], own[b] = own[b], own[a] })
+		s.deal(own)
+	}
+	return s, nil
+}
+
+// readSite reads the first rows without missing values, which are in the order of time.
+func readSite(r io.Reader) ([]example, error) {
+	lines := csv.NewReader(r)
+	head, err := lines.Read()
+	if err != nil {
+		return nil, err
+	}
+	var places []int
+	for _, name := range append(airInputs(), "NO2") {
+		at := slices.Index(head, name)
+		if at < 0 {
+			return nil, fmt.Errorf("there is no column %q", name)
+		}
+		places = append(places, at)
+	}
+	var rows []example
+	winds := make(map[string]int)
+	for len(rows) < airRows {
+		line, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%d rows have no missing values, want %d", len(rows), airRows)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(line, "NA") {
+			continue
+		}
+		e, err := airRow(line, places, winds)
+		if err != nil {
+			at, _ := lines.FieldPos(0)
+			return nil, fmt.Errorf("line %d: %w", at, err)
+		}
+		rows = append(rows, e)
+	}
+	return rows, nil
+}
+
+// airRow reads a row of a site; winds are the directions so far.
+func airRow(line []string, places []int, winds map[string]int) (example, error) {
+	var e example
+	for i, at := range places {
+		name := append(airInputs(), "NO2")[i]
+		if name == "wd" {
+			if _, ok := winds[line[at]]; !ok {
+				winds[line[at]] = len(winds)
+			}
+			e.inputs = append(e.inputs, float64(winds[line[at]]))
+			continue
+		}
+		v, err := parseFinite(line[at])
+		if err != nil {
+			return example{}, fmt.Errorf("column %q: %w", name, err)
+		}
+		if name == "NO2" {
+			e.target = v
+		} else {
+			e.inputs = append(e.inputs, v)
+		}
+	}
+	return e, nil
+}
+
+// parseFinite reads a number.
+func parseFinite(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("the value is %.40q, want a finite number", s)
+	}
+	return v, nil
+}
+
+// scaleExamples divides inputs by the largest norm and moves targets to 0 to 1.
+func scaleExamples(all []example) {
+	norm, low, high := 0.0, math.Inf(1), math.Inf(-1)
+	for _, e := range all {
+		sum := 0.0
+		for _, v := range e.inputs {
+			sum += v * v
+		}
+		norm, low, high = max(norm, math.Sqrt(sum)), min(low, e.target), max(high, e.target)
+	}
+	for i := range all {
+		for c := range all[i].inputs {
+			all[i].inputs[c] /= norm
+		}
+		all[i].target = (all[i].target - low) / (high - low)
+	}
+}
+
+// deal gives rows to the next client.
+func (s *pofmklSet) deal(rows []example) {
+	var inputs [][]float64
+	var labels []float64
+	for _, e := range rows {
+		inputs, labels = append(inputs, e.inputs), append(labels, e.target)
+	}
+	s.rows, s.labels = append(s.rows, inputs), append(s.labels, labels)
+}
+
+// withGzip reads a compressed file.
+func withGzip(path string, read func(io.Reader) error) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return read(z)
+}

@@ -1,0 +1,66 @@
+package main
+
+import "fmt"
+
+// pofmklTable lays out the errors, one row for each algorithm.
+func pofmklTable(rows []pofmklRow) *table {
+	t := newTable("algorithm", "M", "D", "ours", "paper", "spec", "ours against spec", "µs a client and round")
+	for _, r := range rows {
+		t.add(r.label(), size(r.Chosen), size(r.Features), fmt.Sprintf("%.2f ± %.2f", r.Mean, r.Deviation),
+			r.Paper.text(), r.Spec.text(), r.Verdict, fmt.Sprintf("%.0f", r.Microsecond))
+	}
+	return t
+}
+
+// pofmklRegretTable lays out the regrets and what a round sends.
+func pofmklRegretTable(rows []pofmklRow) *table {
+	t := newTable("algorithm", "M", "D", "ours", "paper", "words masked", "published")
+	for _, r := range rows {
+		if r.Regret == nil {
+			continue
+		}
+		t.add(r.label(), size(r.Chosen), size(r.Features), fmt.Sprintf("%.2f ± %.2f", r.Regret.Mean, r.Regret.Deviation),
+			r.PaperRegret.text(), size(r.Words), size(r.OpenWords))
+	}
+	return t
+}
+
+// pofmklExploreTable lays out the study of xi.
+func pofmklExploreTable(rows []pofmklRow) *table {
+	t := newTable("xi", "M", "D", "error", "regret")
+	for _, r := range rows {
+		t.add(fmt.Sprintf("%g", r.Explore), size(r.Chosen), size(r.Features), fmt.Sprintf("%.2f ± %.2f", r.Mean, r.Deviation),
+			fmt.Sprintf("%.2f ± %.2f", r.Regret.Mean, r.Regret.Deviation))
+	}
+	return t
+}
+
+// label names a row's algorithm and variant.
+func (r *pofmklRow) label() string {
+	switch {
+	case r.Algorithm != pofMKL:
+		return r.Algorithm
+	case r.Carried:
+		return pofMKL + ", weights carried over"
+	}
+	return pofMKL + ", Algorithm 2"
+}
+
+// size writes a count, nothing for 0.
+func size(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// text writes a published figure, nothing if there is none.
+func (f *pofmklFigure) text() string {
+	switch {
+	case f == nil:
+		return ""
+	case f.Deviation == 0:
+		return fmt.Sprintf("%.2f", f.Value)
+	}
+	return fmt.Sprintf("%.2f ± %.2f", f.Value, f.Deviation)
+}
