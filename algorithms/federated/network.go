@@ -24,24 +24,27 @@ type Server interface {
 	// Present lists the clients that are there, ascending.
 	Present() []int
 	// Tell sends a client the values of a round, none to say only that the round is on. A client that
-	// is lost is no error.
+	// is lost is no error. The values may change as soon as Tell returns.
 	Tell(ctx context.Context, client int, kind string, round int, values []float64) error
 	// Sum adds the vectors of those of the clients that are there. With too few of them the total is
-	// nil: nothing was opened, and the round goes on without it.
+	// nil: nothing was opened, and the round goes on without it. The parts do not wait for clients to
+	// come back: it is for Sum, or Present, to hold a round up while too few are there.
 	Sum(ctx context.Context, s Sum, clients []int) (*Total, error)
 }
 
 // Neighbourhood is a server's view of the other servers, numbered in the job's order.
 type Neighbourhood interface {
 	// Exchange sends values to some servers and returns what they sent of the same kind and round. One
-	// that is gone is left out of the answer.
+	// that is gone is left out of the answer, and so is one that has come to a later round: a server
+	// that returns may be rounds ahead of the others, or behind.
 	Exchange(ctx context.Context, kind string, round int, with []int, values []float64) (map[int][]float64, error)
 }
 
 // Client is a client's view of its server.
 type Client interface {
-	// Hear waits for what the server tells next: values of the kind, none when the round is on without
-	// them. limit is the most values. At the job's end the error is io.EOF.
+	// Hear waits for what the server tells next: values of the kind, or nil when it told of a round
+	// without any, whatever the kind it told that as. limit is the most values. At the job's end the
+	// error is io.EOF.
 	Hear(ctx context.Context, kind string, limit int) (round int, values []float64, err error)
 	// Sum adds the client's vector to the round's sum; included is false when the server went on
 	// without it.
@@ -50,7 +53,8 @@ type Client interface {
 
 // Rows is a client's stream.
 type Rows interface {
-	// Inputs waits for the next row and returns its inputs. At the end of the stream the error is io.EOF.
+	// Inputs waits for the next row and returns its inputs. Rows are numbered from 1 on, over all
+	// sessions of a job. At the end of the stream the error is io.EOF.
 	Inputs(ctx context.Context) (row int, x []float64, err error)
 	// Label waits for the label of the row whose inputs were returned last.
 	Label(ctx context.Context) (float64, error)

@@ -1,0 +1,49 @@
+package federated
+
+// Published is the privacy mode, as jobs name it, in which servers see every client's vectors, as in
+// the papers. In all others they learn totals alone.
+const Published = "published"
+
+// ValueBytes is the size of a number that is told or exchanged.
+const ValueBytes = 8
+
+// Opening is a kind of value that a party learns by design, with how many.
+type Opening struct {
+	To      string
+	Kind    string
+	Count   int64
+	Meaning string
+}
+
+// Summed is a kind of vector that the clients of a server add for it.
+type Summed struct {
+	Server  string
+	Clients int   // of the job, of which so many or fewer take part
+	Sum     Sum   // of the longest of these vectors
+	Times   int64 // sums, at most
+	Words   int64 // of one client in all, at most
+}
+
+// Told is a kind of message from a server to its clients.
+type Told struct {
+	Server string
+	Kind   string
+	Times  int64 // to one client, at most
+	Bytes  int64 // of values to one client in all, at most
+}
+
+// Exchanged is a kind of vector that pairs of servers send each other, both ways.
+type Exchanged struct {
+	Kind  string
+	Pairs [][2]string
+	Times int64 // of one pair and direction
+	Bytes int64 // of one pair and direction in all
+}
+
+// Disclosure is what a job opens to whom and what its parties send, from public numbers alone.
+type Disclosure struct {
+	Openings []Opening
+	Sums     []Summed
+	Told     []Told
+	Between  []Exchanged
+}

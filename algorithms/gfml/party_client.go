@@ -1,0 +1,232 @@
+package gfml
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+)
+
+// clientSlot is where a client keeps its state in its vault.
+const clientSlot = "client"
+
+// warmup is how many of a client's first rows the learning rate is held against.
+const warmup = 64
+
+// ClientPart is a client's part of a job.
+type ClientPart struct {
+	Plan    *Plan
+	Server  int    // the number of its server
+	Client  int    // its number at the server
+	Privacy string // as jobs name it
+	Least   int    // the fewest clients in a total that opens
+	Network federated.Client
+	Rows    federated.Rows
+	Vault   federated.Vault
+	// Report is called after every iteration, Warn with a sentence for people; both may be nil.
+	Report func(federated.Progress)
+	Warn   func(string)
+}
+
+// attendance is a client's part under way.
+type attendance struct {
+	*ClientPart
+	client   *Client
+	features *Features
+	z        []float64
+	next     int // the first iteration that this client may take part in
+	row      int // the last one learned
+	learned  int
+	squared  float64     // summed squared errors of the predictions
+	samples  [][]float64 // features of the first rows, until they were judged
+	judged   bool
+	ended    bool // the stream
+}
+
+// Attend runs a client's part until its server says that the job is over. In every iteration it takes one
+// step with its next row: chosen, with what the server sent, and adds its own entries to the sum after
+// it; else alone.
+//
+// The state is saved when an upload is complete and before it leaves, and iterations only rise, over
+// all sessions: no client uploads twice in one iteration, from which a server could take the
+// difference. A client that is killed and returns goes on with the weights of its newest upload and
+// the row after it. Rows number on over all sessions; those learned before are passed over if they
+// come again. Without the total, or left out of it, a client keeps its own weights.
+//
+// A client whose stream has ended stays, and when chosen uploads what it has.
+func Attend(ctx context.Context, p *ClientPart) error {
+	a, err := p.resume()
+	if err != nil {
+		return err // names the client
+	}
+	for {
+		n, entries, err := p.Network.Hear(ctx, KindModel, p.Plan.params.Entries)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: wait for iteration after row %d: %w", a.client.name(), a.row, err)
+		}
+		if err := a.iterate(ctx, n, entries); err != nil {
+			return err
+		}
+	}
+}
+
+// resume starts the part, or takes it up where the vault has it.
+func (p *ClientPart) resume() (*attendance, error) {
+	client, err := p.Plan.NewClient(p.Server, p.Client)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Plan.CheckPrivacy(p.Privacy, p.Least); err != nil {
+		return nil, fmt.Errorf("%s: %w", client.name(), err)
+	}
+	a := &attendance{ClientPart: p, client: client, features: p.Plan.Features(), z: make([]float64, p.Plan.params.Features)}
+	data, err := p.Vault.Load(clientSlot)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", client.name(), err)
+	}
+	if data == nil {
+		return a, nil
+	}
+	return a, a.read(data)
+}
+
+// iterate does one iteration.
+func (a *attendance) iterate(ctx context.Context, n int, entries []float64) error {
+	if n < a.next || n >= a.Plan.params.Iterations {
+		return fmt.Errorf("%s: the server announces iteration %d, want one from %d to %d", a.client.name(), n, a.next, a.Plan.params.Iterations-1)
+	}
+	a.next = n + 1
+	chosen := slices.Contains(a.Plan.Chosen(a.Server, n), a.Client)
+	if chosen || entries != nil {
+		if err := a.client.Receive(n, entries); err != nil {
+			return err
+		}
+	}
+	if err := a.learnNext(ctx, n); err != nil {
+		return err
+	}
+	if chosen {
+		if err := a.contribute(ctx, n); err != nil {
+			return err
+		}
+	}
+	a.report()
+	return nil
+}
+
+// learnNext takes the step of an iteration with the next row, if there is one.
+func (a *attendance) learnNext(ctx context.Context, n int) error {
+	if a.ended {
+		return nil
+	}
+	row, x, err := a.nextRow(ctx)
+	if errors.Is(err, io.EOF) {
+		a.ended = true
+		return a.judge()
+	}
+	if err != nil {
+		return fmt.Errorf("%s, iteration %d: inputs after row %d: %w", a.client.name(), n, a.row, err)
+	}
+	return a.learn(ctx, n, row, x)
+}
+
+// nextRow waits for the first row that was not learned before.
+func (a *attendance) nextRow(ctx context.Context) (row int, x []float64, err error) {
+	for {
+		row, x, err := a.Rows.Inputs(ctx)
+		if err != nil || row > a.row {
+			return row, x, err
+		}
+	}
+}
+
+// learn predicts one row, waits for its label and learns it.
+func (a *attendance) learn(ctx context.Context, n, row int, x []float64) error {
+	at := func(step string, err error) error {
+		return fmt.Errorf("%s, iteration %d: row %d: %s: %w", a.client.name(), n, row, step, err)
+	}
+	if err := a.features.Map(a.z, x); err != nil {
+		return at("inputs", err)
+	}
+	prediction, err := a.client.Predict(a.z)
+	if err != nil {
+		return err
+	}
+	if err := a.Rows.Predicted(row, prediction); err != nil {
+		return at("keep the prediction", err)
+	}
+	y, err := a.Rows.Label(ctx)
+	if err != nil {
+		return at("label", err)
+	}
+	if _, err := a.client.Learn(n, a.z, y); err != nil {
+		return fmt.Errorf("row %d: %w", row, err)
+	}
+	a.row, a.learned = row, a.learned+1
+	a.squared += (prediction - y) * (prediction - y)
+	return a.sample()
+}
+
+// contribute saves the state and adds the upload of an iteration to the sum.
+func (a *attendance) contribute(ctx context.Context, n int) error {
+	upload, err := a.client.Upload(n)
+	if err != nil {
+		return err
+	}
+	if err := a.save(); err != nil {
+		return fmt.Errorf("%s, iteration %d: checkpoint after row %d: %w", a.client.name(), n, a.row, err)
+	}
+	if _, err := a.Network.Sum(ctx, a.Plan.sumOf(len(upload)), upload); err != nil {
+		return fmt.Errorf("%s, iteration %d: sum of uploads after row %d: %w", a.client.name(), n, a.row, err)
+	}
+	return nil
+}
+
+// sample keeps the features of the newest row until there are enough to judge the learning rate.
+func (a *attendance) sample() error {
+	if a.judged {
+		return nil
+	}
+	a.samples = append(a.samples, slices.Clone(a.z))
+	if len(a.samples) < warmup {
+		return nil
+	}
+	return a.judge()
+}
+
+// judge holds the learning rate against the first rows.
+func (a *attendance) judge() error {
+	samples := a.samples
+	a.samples = nil
+	if a.judged || len(samples) == 0 {
+		return nil
+	}
+	a.judged = true
+	warnings, err := a.Plan.StepWarnings(samples)
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.client.name(), err)
+	}
+	for _, w := range warnings {
+		if a.Warn != nil {
+			a.Warn(fmt.Sprintf("%s: %v, by its first %d rows", a.client.name(), w, len(samples)))
+		}
+	}
+	return nil
+}
+
+// report tells the progress, if anybody listens.
+func (a *attendance) report() {
+	if a.Report != nil {
+		a.Report(federated.Progress{
+			Round: a.next, Rounds: a.Plan.params.Iterations,
+			Loss: a.squared / float64(a.learned), Regret: math.NaN(),
+		})
+	}
+}

@@ -1,0 +1,288 @@
+package gfml
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/algorithms/federated/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// errLost is what broken networks, streams and vaults say.
+var errLost = errors.New("the link is lost")
+
+// told is a client's network that says what it was made with, and ends.
+type told struct {
+	iterations []int
+	values     []float64
+	sum        error
+	end        error
+	sums       int
+}
+
+func (n *told) Hear(context.Context, string, int) (int, []float64, error) {
+	if len(n.iterations) == 0 {
+		return 0, nil, n.end
+	}
+	i := n.iterations[0]
+	n.iterations = n.iterations[1:]
+	return i, n.values, nil
+}
+
+func (n *told) Sum(context.Context, federated.Sum, []float64) (bool, error) {
+	n.sums++
+	return true, n.sum
+}
+
+// badRows is a stream with faults.
+type badRows struct {
+	*memory.Rows
+	inputs, label, predicted error
+}
+
+func (r *badRows) Inputs(ctx context.Context) (int, []float64, error) {
+	if r.inputs != nil {
+		return 0, nil, r.inputs
+	}
+	return r.Rows.Inputs(ctx)
+}
+
+func (r *badRows) Label(ctx context.Context) (float64, error) {
+	if r.label != nil {
+		return 0, r.label
+	}
+	return r.Rows.Label(ctx)
+}
+
+func (r *badRows) Predicted(row int, y float64) error {
+	if r.predicted != nil {
+		return r.predicted
+	}
+	return r.Rows.Predicted(row, y)
+}
+
+// badVault has faults.
+type badVault struct {
+	memory.Vault
+	load, save error
+}
+
+func (v *badVault) Load(name string) ([]byte, error) {
+	if v.load != nil {
+		return nil, v.load
+	}
+	return v.Vault.Load(name)
+}
+
+func (v *badVault) Save(name string, data []byte) error {
+	if v.save != nil {
+		return v.save
+	}
+	return v.Vault.Save(name, data)
+}
+
+// turns returns an iteration in which client 0 of server 0 is chosen, and one in which it is not.
+func turns(p *Plan) (in, out int) {
+	in, out = -1, -1
+	for n := 0; in < 0 || out < 0; n++ {
+		if slices.Contains(p.Chosen(0, n), 0) {
+			in = n
+		} else {
+			out = n
+		}
+	}
+	return in, out
+}
+
+func TestErrorsOfAClientsPart(t *testing.T) {
+	p := plan(t, func(*Params) {})
+	in, out := turns(p)
+	if in != 0 || out != 1 { // the texts below are of this plan
+		t.Fatalf("client 0 is in at %d and out at %d, want 0 and 1", in, out)
+	}
+	w := make([]float64, 12)
+	for name, c := range map[string]struct {
+		network *told
+		rows    badRows
+		vault   badVault
+		want    string
+	}{
+		"nothing":      {network: &told{end: errLost}, want: `client "a1" of server "a": wait for iteration after row 0: the link is lost`},
+		"again":        {network: &told{iterations: []int{1, 1}}, want: `client "a1" of server "a": the server announces iteration 1, want one from 2 to 399`},
+		"too late":     {network: &told{iterations: []int{400}}, want: `client "a1" of server "a": the server announces iteration 400, want one from 0 to 399`},
+		"negative":     {network: &told{iterations: []int{-1}}, want: `client "a1" of server "a": the server announces iteration -1, want one from 0 to 399`},
+		"no values":    {network: &told{iterations: []int{in}}, want: `client "a1" of server "a": what the server sent is a vector of 0 numbers, want 12`},
+		"not chosen":   {network: &told{iterations: []int{out}, values: w}, want: `client "a1" of server "a" is not chosen in iteration 1`},
+		"no sum":       {network: &told{iterations: []int{in}, values: w, sum: errLost}, want: `client "a1" of server "a", iteration 0: sum of uploads after row 1: the link is lost`},
+		"not saved":    {vault: badVault{save: errLost}, want: `client "a1" of server "a", iteration 0: checkpoint after row 1: the link is lost`},
+		"no vault":     {vault: badVault{load: errLost}, want: `client "a1" of server "a": the link is lost`},
+		"damaged":      {vault: badVault{Vault: memory.Vault{clientSlot: {0xa0}}}, want: `client "a1" of server "a": saved state: version is 0, want 1`},
+		"no inputs":    {rows: badRows{inputs: errLost}, want: `client "a1" of server "a", iteration 0: inputs after row 0: the link is lost`},
+		"no label":     {rows: badRows{label: errLost}, want: `client "a1" of server "a", iteration 0: row 1: label: the link is lost`},
+		"not kept":     {rows: badRows{predicted: errLost}, want: `client "a1" of server "a", iteration 0: row 1: keep the prediction: the link is lost`},
+		"short inputs": {rows: badRows{Rows: memory.NewRows([][]float64{{1}}, []float64{1})}, want: `client "a1" of server "a", iteration 0: row 1: inputs: `},
+	} {
+		if c.network == nil {
+			c.network = &told{iterations: []int{in}, values: w, end: io.EOF}
+		}
+		if c.rows.Rows == nil {
+			c.rows.Rows = memory.NewRows([][]float64{{0.5, 1}}, []float64{1})
+		}
+		if c.vault.Vault == nil {
+			c.vault.Vault = memory.Vault{}
+		}
+		err := Attend(t.Context(), &ClientPart{Plan: p, Privacy: "masked", Least: 3, Network: c.network, Rows: &c.rows, Vault: &c.vault})
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: error is\n\t%v\nwant\n\t%s", name, err, c.want)
+		}
+		if name == "not saved" && c.network.sums > 0 {
+			t.Error("an upload left before its state was saved")
+		}
+	}
+}
+
+// TestAnIterationIsTakenPartInOnce over all of a client's sessions.
+func TestAnIterationIsTakenPartInOnce(t *testing.T) {
+	p := plan(t, func(*Params) {})
+	vault := memory.Vault{}
+	attend := func() error {
+		return Attend(t.Context(), &ClientPart{
+			Plan: p, Privacy: "masked", Least: 3, Vault: vault,
+			Network: &told{iterations: []int{0}, values: make([]float64, 12), end: io.EOF},
+			Rows:    memory.NewRows([][]float64{{0.5, 1}}, []float64{1}),
+		})
+	}
+	must(t, attend())
+	wantError(t, attend(), `client "a1" of server "a": the server announces iteration 0, want one from 1 to 399`)
+}
+
+// broken is a server's network with faults.
+type broken struct {
+	tell, sum, exchange error
+	total               *federated.Total
+	theirs              map[int][]float64
+}
+
+func (n *broken) Clients() int   { return 5 }
+func (n *broken) Present() []int { return []int{0, 1, 2, 3, 4} }
+
+func (n *broken) Tell(context.Context, int, string, int, []float64) error { return n.tell }
+
+func (n *broken) Sum(context.Context, federated.Sum, []int) (*federated.Total, error) {
+	return n.total, n.sum
+}
+
+func (n *broken) Exchange(context.Context, string, int, []int, []float64) (map[int][]float64, error) {
+	return n.theirs, n.exchange
+}
+
+func TestErrorsOfAServersPart(t *testing.T) {
+	p := plan(t, func(*Params) {})
+	for name, c := range map[string]struct {
+		network broken
+		vault   badVault
+		want    string
+	}{
+		"not told":        {network: broken{tell: errLost}, want: `server "a", iteration 0: tell client "a1" of server "a": the link is lost`},
+		"no sum":          {network: broken{sum: errLost}, want: `server "a", iteration 0: sum of uploads: the link is lost`},
+		"bad total":       {network: broken{total: &federated.Total{Clients: []int{9}}}, want: `server "a", iteration 0: client 9 of server "a" is out of range, want 0 to 4`},
+		"no neighbours":   {network: broken{exchange: errLost}, want: `server "a", iteration 0: exchange psi-prime with neighbours: the link is lost`},
+		"strange vectors": {network: broken{theirs: map[int][]float64{3: make([]float64, 12)}}, want: `server "a", iteration 0: server "a" has 1 vectors of servers that are no such neighbours of it`},
+		"not saved":       {vault: badVault{save: errLost}, want: `server "a", iteration 0: checkpoint: the link is lost`},
+		"no vault":        {vault: badVault{load: errLost}, want: `server "a": the link is lost`},
+		"damaged":         {vault: badVault{Vault: memory.Vault{serverSlot: {0xa0}}}, want: `server "a": saved state: version is 0, want 1`},
+	} {
+		if c.vault.Vault == nil {
+			c.vault.Vault = memory.Vault{}
+		}
+		err := Serve(t.Context(), &ServerPart{Plan: p, Privacy: "masked", Least: 3, Network: &c.network, Neighbours: &c.network, Vault: &c.vault})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: error is\n\t%v\nwant\n\t%s", name, err, c.want)
+		}
+	}
+}
+
+// announcer is a server's network that notes what is announced, until it breaks.
+type announcer struct {
+	broken
+	lives int
+	seen  func(n int)
+}
+
+func (a *announcer) Tell(_ context.Context, _ int, _ string, n int, _ []float64) error {
+	a.seen(n)
+	if a.lives--; a.lives == 0 {
+		return errLost
+	}
+	return nil
+}
+
+// TestNoLifeOfAServerAnnouncesWhatAnEarlierOneDid, however often each saves its state.
+func TestNoLifeOfAServerAnnouncesWhatAnEarlierOneDid(t *testing.T) {
+	p := plan(t, func(*Params) {})
+	vault, newest := memory.Vault{}, -1
+	for life, every := range []int{5, 3, 0, 7, 1} {
+		before := newest
+		network := &announcer{lives: 5*(life+3) + 2, seen: func(n int) { // all five clients are told
+			if n <= before {
+				t.Fatalf("life %d announces iteration %d, one before it was at %d", life, n, before)
+			}
+			newest = max(newest, n)
+		}}
+		err := Serve(t.Context(), &ServerPart{Plan: p, Privacy: "masked", Least: 3, Network: network, Neighbours: network, Vault: vault, CheckpointEvery: every})
+		if !errors.Is(err, errLost) {
+			t.Fatalf("life %d ended with %v, want that its link was lost", life, err)
+		}
+	}
+	if newest < 25 {
+		t.Errorf("the newest iteration is %d, want all lives to get on", newest)
+	}
+}
+
+// TestAStepThatIsTooLargeIsWarnedOf once, by a client's first rows or by all that there are.
+func TestAStepThatIsTooLargeIsWarnedOf(t *testing.T) {
+	for _, c := range []struct {
+		rows, iterations int
+		step             float64
+		want             string
+	}{
+		{1000, 150, 2.5, "64"}, {9, 12, 2.5, "9"}, {1000, 60, 2.5, ""}, {1000, 150, 0.75, ""},
+	} {
+		p := plan(t, func(p *Params) { p.Step = c.step })
+		var x [][]float64
+		for i := range c.rows {
+			x = append(x, []float64{float64(i%7) - 3, float64(i%5) - 2})
+		}
+		var iterations []int
+		for n := range p.params.Iterations {
+			if len(iterations) < c.iterations && !slices.Contains(p.Chosen(0, n), 0) {
+				iterations = append(iterations, n)
+			}
+		}
+		var warnings []string
+		must(t, Attend(t.Context(), &ClientPart{
+			Plan: p, Privacy: "masked", Least: 3, Vault: memory.Vault{},
+			Network: &told{iterations: iterations, end: io.EOF},
+			Rows:    memory.NewRows(x, make([]float64, c.rows)), // learning zeros diverges nowhere
+			Warn:    func(s string) { warnings = append(warnings, s) },
+		}))
+		if c.want == "" {
+			if len(warnings) > 0 {
+				t.Errorf("%d rows of step %v: %q, want no warning", c.rows, c.step, warnings)
+			}
+			continue
+		}
+		head, tail := `client "a1" of server "a": step is 2.5, want a learning rate below `, "by its first "+c.want+" rows"
+		if len(warnings) == 0 || !strings.HasPrefix(warnings[0], head) || !strings.HasSuffix(warnings[0], tail) {
+			t.Errorf("%d rows of step %v: %q, want %s... %s", c.rows, c.step, warnings, head, tail)
+		}
+	}
+}

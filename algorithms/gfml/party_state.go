@@ -1,0 +1,91 @@
+package gfml
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// attendanceState is what a client's part keeps in its vault.
+//
+// Evolution: as for state.
+type attendanceState struct {
+	Version int     `cbor:"1,keyasint"`
+	Row     int     `cbor:"2,keyasint"` // the last one learned
+	Learned int     `cbor:"3,keyasint"` // how many
+	Squared float64 `cbor:"4,keyasint"` // summed squared errors
+	Client  []byte  `cbor:"5,keyasint"` // Client.Save
+}
+
+// maxAttendance is what an attendanceState has beside the client's own state, in bytes, at most.
+const maxAttendance = 64
+
+// save keeps the state in the vault.
+func (a *attendance) save() error {
+	client, err := a.client.Save(a.next)
+	if err != nil {
+		return err
+	}
+	data, err := encodeAttendance(&attendanceState{stateVersion, a.row, a.learned, a.squared, client})
+	if err != nil {
+		return err
+	}
+	return a.Vault.Save(clientSlot, data)
+}
+
+// encodeAttendance returns a state's bytes: deterministic CBOR (RFC 8949, section 4.2.1).
+func encodeAttendance(s *attendanceState) ([]byte, error) {
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return nil, err
+	}
+	return mode.Marshal(s)
+}
+
+// read takes the part up where it was saved.
+func (a *attendance) read(data []byte) error {
+	s, err := decodeAttendance(data, a.Plan.params.Features)
+	if err != nil {
+		return fmt.Errorf("%s: saved state: %w", a.client.name(), err)
+	}
+	if a.next, err = a.client.Restore(s.Client); err != nil {
+		return err
+	}
+	a.row, a.learned, a.squared = s.Row, s.Learned, s.Squared
+	a.judged = s.Learned >= warmup
+	return nil
+}
+
+// decodeAttendance reads a state of a model of so many features, and checks that it is in the one
+// encoding that encodeAttendance gives.
+func decodeAttendance(data []byte, features int) (*attendanceState, error) {
+	if most := 9*features + 512 + maxAttendance; len(data) > most {
+		return nil, fmt.Errorf("%d bytes, want at most %d", len(data), most)
+	}
+	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
+	if err != nil {
+		return nil, err
+	}
+	s := new(attendanceState)
+	if err := mode.Unmarshal(data, s); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.Version != stateVersion:
+		return nil, fmt.Errorf("version is %d, want %d", s.Version, stateVersion)
+	case s.Learned < 0 || s.Row < s.Learned:
+		return nil, fmt.Errorf("%d rows were learned up to row %d, want 0 or more and no more than that", s.Learned, s.Row)
+	case !(s.Squared >= 0) || math.IsInf(s.Squared, 0):
+		return nil, fmt.Errorf("its squared errors are %v, want a number from 0 on", s.Squared)
+	}
+	again, err := encodeAttendance(s)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again, data) {
+		return nil, fmt.Errorf("its bytes are not the ones that this state has")
+	}
+	return s, nil
+}

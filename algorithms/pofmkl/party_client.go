@@ -1,0 +1,208 @@
+package pofmkl
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+)
+
+// clientSlot is where a client keeps its state in its vault.
+const clientSlot = "client"
+
+// ClientPart is a client's part of a job.
+type ClientPart struct {
+	Name       string // the party, for errors
+	Dictionary *Dictionary
+	Clients    int // of the job
+	Network    federated.Client
+	Rows       federated.Rows
+	Vault      federated.Vault
+	// Weights is what the Attend of an earlier job kept in its vault as "client": the weights to start
+	// from; nil: equal ones. A job that is resumed has its own.
+	Weights []byte
+	// Report is called after every upload; it may be nil.
+	Report func(federated.Progress)
+
+	seed *[32]byte // of the draws of bins; nil: from the operating system
+}
+
+// attendance is a client's part under way.
+type attendance struct {
+	*ClientPart
+	client  *Client
+	row     int     // the last one learned
+	squared float64 // summed squared errors of the predictions, in the label's units
+	sum     federated.Sum
+	upload  []float64
+	round   int  // the newest, -1 before the first
+	ended   bool // the stream
+}
+
+// Attend runs a client's part until the server says that the job is over. In every round it predicts and
+// learns its next rounds_per_upload rows with the server's theta, and adds its update to the sum.
+//
+// The state is saved when an update is complete and before it leaves, so that no row's update leaves
+// twice: a client that is killed and returns goes on with its own weights. Rows since its newest update
+// are predicted and learned again; an update that was on its way is lost, as is one that the server
+// went on without. Rows number on over all sessions; those learned before are passed over if they come
+// again.
+//
+// A client whose stream has ended stays and adds zeros. The server cannot tell them from an update of
+// kernels that others drew, and the other clients' masks need no change. The price: zeros count among a sum's
+// contributors. Where all streams but one have ended the total is that one's update, so a
+// job should not have more rounds than its clients have rows.
+func Attend(ctx context.Context, p *ClientPart) error {
+	a, err := p.resume()
+	if err != nil {
+		return fmt.Errorf("client %q: %w", p.Name, err)
+	}
+	for {
+		round, theta, err := p.Network.Hear(ctx, KindModel, p.Dictionary.params.Words())
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("client %q: wait for the model after row %d: %w", p.Name, a.row, err)
+		}
+		if err := a.take(ctx, round, theta); err != nil {
+			return fmt.Errorf("client %q, round %d: %w", p.Name, round+1, err)
+		}
+	}
+}
+
+// resume starts the part, or takes it up where the vault has it.
+func (p *ClientPart) resume() (*attendance, error) {
+	words := p.Dictionary.params.Words()
+	a := &attendance{ClientPart: p, sum: UpdateSum(p.Dictionary.params, p.Clients), upload: make([]float64, words), round: -1}
+	data, err := p.Vault.Load(clientSlot)
+	if err != nil {
+		return nil, err
+	}
+	if data != nil {
+		return a, a.read(data)
+	}
+	if err := a.start(); err != nil {
+		return nil, err
+	}
+	return a, a.save()
+}
+
+// start makes a client that has learned nothing.
+func (a *attendance) start() error {
+	var seed [32]byte
+	rand.Read(seed[:]) // never fails
+	if a.seed != nil {
+		seed = *a.seed
+	}
+	a.client = NewClient(a.Dictionary, seed)
+	if a.Weights == nil {
+		return nil
+	}
+	earlier, err := readAttendance(a.Weights)
+	if err != nil {
+		return fmt.Errorf("weights of an earlier job: %w", err)
+	}
+	return a.client.WarmStart(earlier.Client)
+}
+
+// take does one round.
+func (a *attendance) take(ctx context.Context, round int, theta []float64) error {
+	if err := a.check(round, theta); err != nil {
+		return err
+	}
+	if err := a.learnRows(ctx, theta, a.Dictionary.params.roundsOf(round)); err != nil {
+		return err
+	}
+	clear(a.upload)
+	if err := a.client.Upload(a.upload); err != nil {
+		return err
+	}
+	if err := a.save(); err != nil {
+		return fmt.Errorf("checkpoint after row %d: %w", a.row, err)
+	}
+	if _, err := a.Network.Sum(ctx, a.sum, a.upload); err != nil {
+		return fmt.Errorf("sum of updates after row %d: %w", a.row, err)
+	}
+	a.report()
+	return nil
+}
+
+// check refuses a round that the job does not have or that does not follow, and a theta of another
+// length.
+func (a *attendance) check(round int, theta []float64) error {
+	p := a.Dictionary.params
+	if round <= a.round || round >= p.Uploads() {
+		return fmt.Errorf("the server's round is out of turn, want one from %d to %d", a.round+2, p.Uploads())
+	}
+	if len(theta) != p.Words() {
+		return fmt.Errorf("the model has %d numbers, want %d", len(theta), p.Words())
+	}
+	a.round = round
+	return nil
+}
+
+// learnRows predicts and learns up to n rows, fewer when the stream ends.
+func (a *attendance) learnRows(ctx context.Context, theta []float64, n int) error {
+	for range n {
+		if a.ended {
+			return nil
+		}
+		row, x, err := a.next(ctx)
+		if errors.Is(err, io.EOF) {
+			a.ended = true
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("inputs after row %d: %w", a.row, err)
+		}
+		if err := a.learn(ctx, theta, row, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next waits for the first row that was not learned before.
+func (a *attendance) next(ctx context.Context) (row int, x []float64, err error) {
+	for {
+		row, x, err := a.Rows.Inputs(ctx)
+		if err != nil || row > a.row {
+			return row, x, err
+		}
+	}
+}
+
+// learn predicts one row, waits for its label and learns it.
+func (a *attendance) learn(ctx context.Context, theta []float64, row int, x []float64) error {
+	prediction, err := a.client.Predict(theta, x)
+	if err != nil {
+		return fmt.Errorf("predict: %w", err)
+	}
+	if err := a.Rows.Predicted(row, prediction); err != nil {
+		return fmt.Errorf("keep the prediction of row %d: %w", row, err)
+	}
+	y, err := a.Rows.Label(ctx)
+	if err != nil {
+		return fmt.Errorf("label of row %d: %w", row, err)
+	}
+	if err := a.client.Learn(y); err != nil {
+		return fmt.Errorf("learn: %w", err)
+	}
+	a.row = row
+	a.squared += (prediction - y) * (prediction - y)
+	return nil
+}
+
+// report tells the progress, if anybody listens.
+func (a *attendance) report() {
+	if a.Report != nil {
+		a.Report(federated.Progress{
+			Round: a.round + 1, Rounds: a.Dictionary.params.Uploads(),
+			Loss: a.squared / float64(a.client.Rounds()), Regret: a.client.Regret(),
+		})
+	}
+}

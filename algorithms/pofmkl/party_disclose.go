@@ -1,0 +1,47 @@
+package pofmkl
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+)
+
+// Disclose tells what a job opens to whom and what its parties send, in a privacy mode as jobs name
+// it: see federated.Published. clients names the parties beside the server.
+func Disclose(p Params, privacy string, clients []string) federated.Disclosure {
+	uploads, words := int64(p.Uploads()), int64(p.Words())
+	d := federated.Disclosure{
+		Sums: []federated.Summed{{Server: p.Server, Clients: len(clients), Sum: UpdateSum(p, len(clients)), Times: uploads, Words: uploads * words}},
+		Told: []federated.Told{{Server: p.Server, Kind: KindModel, Times: uploads, Bytes: uploads * words * federated.ValueBytes}},
+	}
+	d.Openings = append(d.Openings, p.openUpdates(privacy, len(clients)))
+	for _, c := range clients {
+		d.Openings = append(d.Openings, federated.Opening{
+			To: c, Kind: KindModel, Count: uploads * words,
+			Meaning: "theta, the server's parameters of every kernel, once a round: what all clients' updates so far made of it",
+		})
+	}
+	return d
+}
+
+// openUpdates says what the server learns of the clients' updates.
+func (p Params) openUpdates(privacy string, clients int) federated.Opening {
+	uploads, words := int64(p.Uploads()), int64(p.Words())
+	o := federated.Opening{To: p.Server, Kind: KindUpdates, Count: uploads * words}
+	if privacy == federated.Published {
+		o.Count *= int64(clients)
+		o.Meaning = fmt.Sprintf("every client's update of every round, with the kernels it drew: of few rows, from which their inputs and labels can be computed, and rounds_per_upload is %d", p.RoundsPerUpload)
+		return o
+	}
+	o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round; a client moves at most %d of %d kernels, so that a kernel's part is a sum over about %.3g of %d clients, and may be one client's, without its name, where that is few",
+		min(p.Chosen*p.RoundsPerUpload, p.Kernels()), p.Kernels(), p.contributors(clients), clients)
+	return o
+}
+
+// contributors returns how many of the clients move a given kernel in an upload, on average when bins are
+// drawn alike.
+func (p Params) contributors(clients int) float64 {
+	missed := math.Pow(1-1/float64(p.Bins()), float64(p.RoundsPerUpload))
+	return (1 - missed) * float64(clients)
+}

@@ -1,0 +1,86 @@
+package pofmkl
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/secagg"
+)
+
+// TestUpdateSumsFitAndAreAsFineAsTheyCan for any job and number of clients.
+func TestUpdateSumsFitAndAreAsFineAsTheyCan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, clients := drawParams(t), rapid.IntRange(1, 1<<16).Draw(t, "clients")
+		s := UpdateSum(p, clients)
+		if s.Kind != KindUpdates || s.N != p.Words() || s.Bound != p.SumBound() {
+			t.Fatalf("the sum is %+v", s)
+		}
+		if err := (secagg.Fixed{Bits: s.Bits, Bound: s.Bound}).Check(s.Kind, clients); err != nil {
+			t.Fatal(err)
+		}
+		if err := (secagg.Fixed{Bits: s.Bits + 1, Bound: s.Bound}).Check(s.Kind, clients); err == nil {
+			t.Fatalf("%d bits after the point, though one more would do", s.Bits)
+		}
+	})
+}
+
+func TestUploadsHoldAllRounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := Params{Rounds: rapid.IntRange(1, 1000).Draw(t, "rounds"), RoundsPerUpload: rapid.IntRange(1, 50).Draw(t, "an upload")}
+		sum := 0
+		for u := range p.Uploads() {
+			n := p.roundsOf(u)
+			if n < 1 || n > p.RoundsPerUpload {
+				t.Fatalf("upload %d holds %d rounds", u, n)
+			}
+			sum += n
+		}
+		if sum != p.Rounds {
+			t.Fatalf("the uploads hold %d rounds, want %d", sum, p.Rounds)
+		}
+	})
+}
+
+// TestDisclosure is of the paper's job with three clients.
+func TestDisclosure(t *testing.T) {
+	p := Params{Server: "hub", Seed: "s", Label: "y", RoundsPerUpload: 3}.WithDefaults()
+	d := Disclose(p, "masked", []string{"a", "b", "c"})
+	const uploads, words = 167, 10200
+	want := federated.Disclosure{
+		Openings: []federated.Opening{
+			{To: "hub", Kind: "updates", Count: uploads * words,
+				Meaning: "the sum of the clients' updates, once a round; a client moves at most 3 of 51 kernels, so that a kernel's part is a sum over about 0.173 of 3 clients, and may be one client's, without its name, where that is few"},
+		},
+		Sums: []federated.Summed{{Server: "hub", Clients: 3, Sum: UpdateSum(p, 3), Times: uploads, Words: uploads * words}},
+		Told: []federated.Told{{Server: "hub", Kind: "model", Times: uploads, Bytes: uploads * words * 8}},
+	}
+	for _, c := range []string{"a", "b", "c"} {
+		want.Openings = append(want.Openings, federated.Opening{To: c, Kind: "model", Count: uploads * words,
+			Meaning: "theta, the server's parameters of every kernel, once a round: what all clients' updates so far made of it"})
+	}
+	if !slices.Equal(d.Openings, want.Openings) || !slices.Equal(d.Sums, want.Sums) || !slices.Equal(d.Told, want.Told) || d.Between != nil {
+		t.Errorf("the disclosure is\n%+v\nwant\n%+v", d, want)
+	}
+	d = Disclose(p, federated.Published, []string{"a", "b", "c"})
+	if o := d.Openings[0]; o.Count != 3*uploads*words || !strings.HasPrefix(o.Meaning, "every client's update of every round, with the kernels it drew") {
+		t.Errorf("published, the server learns %+v", o)
+	}
+	for _, o := range d.Openings {
+		if len(o.Meaning) > 500 {
+			t.Errorf("a meaning of %d bytes, want at most 500", len(o.Meaning))
+		}
+	}
+}
+
+// TestKernelsOfAnUploadAreCounted against draws of bins with equal probability.
+func TestKernelsOfAnUploadAreCounted(t *testing.T) {
+	p := Params{Chosen: 10, RoundsPerUpload: 2}.WithDefaults() // 6 bins
+	if got, want := p.contributors(36), 36*(1-25.0/36); math.Abs(got-want) > 1e-12 {
+		t.Errorf("%v clients move a kernel, want %v", got, want)
+	}
+}

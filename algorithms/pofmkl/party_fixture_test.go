@@ -1,0 +1,224 @@
+package pofmkl
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/algorithms/federated/memory"
+)
+
+// league is a server and clients whose parts run over memory, session after session.
+type league struct {
+	t          *testing.T
+	dictionary *Dictionary
+	streams    []stream
+	server     memory.Vault
+	clients    []memory.Vault
+	rows       []*memory.Rows // of the newest session
+
+	every int
+	least int
+	lost  func(round, client int) bool
+	wrap  func(client int, rows *memory.Rows) federated.Rows // nil: as they are
+	at    func(federated.Progress)                           // after every upload, at the server
+	seen  []federated.Progress                               // the newest of each client
+}
+
+// newLeague makes clients with streams of the given lengths.
+func newLeague(t *testing.T, p Params, rows ...int) *league {
+	l := &league{t: t, dictionary: newDictionary(t, p, 3), server: memory.Vault{}, every: 5, least: 2, seen: make([]federated.Progress, len(rows))}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, n := range rows {
+		l.streams = append(l.streams, newStream(rng, n, 3))
+		l.clients = append(l.clients, memory.Vault{})
+	}
+	return l
+}
+
+// secret is the seed of a league's clients.
+var secret = sha256.Sum256([]byte("league"))
+
+// part returns a client's part in a session.
+func (l *league) part(k int, network federated.Client) *ClientPart {
+	seed := clientSeed(secret, k)
+	var rows federated.Rows = l.rows[k]
+	if l.wrap != nil {
+		rows = l.wrap(k, l.rows[k])
+	}
+	return &ClientPart{
+		Name: fmt.Sprintf("c%d", k+1), Dictionary: l.dictionary, Clients: len(l.clients), Network: network,
+		Rows: rows, Vault: l.clients[k], Report: func(p federated.Progress) { l.seen[k] = p }, seed: &seed,
+	}
+}
+
+// session is one session of a league under way.
+type session struct {
+	*league
+	hub  *memory.Hub
+	stop []context.CancelFunc
+	errs []chan error
+	wait sync.WaitGroup
+}
+
+// open starts a session: all clients attend.
+func (l *league) open(ctx context.Context) *session {
+	n := len(l.clients)
+	s := &session{league: l, hub: memory.NewHub(n, l.least), stop: make([]context.CancelFunc, n), errs: make([]chan error, n)}
+	s.hub.Lost = l.lost
+	l.rows = make([]*memory.Rows, n)
+	for k := range n {
+		s.attend(ctx, k)
+	}
+	return s
+}
+
+// attend has a client attend, with its stream from the first row on.
+func (s *session) attend(ctx context.Context, k int) {
+	predictions := map[int]float64{}
+	if s.rows[k] != nil {
+		predictions = s.rows[k].Predictions
+	}
+	s.rows[k] = memory.NewRows(s.streams[k].rows, s.streams[k].labels)
+	s.rows[k].Predictions = predictions
+	ctx, s.stop[k] = context.WithCancel(ctx)
+	c := s.hub.Join(k)
+	p, done := s.part(k, c), make(chan error, 1)
+	s.errs[k] = done
+	s.wait.Go(func() {
+		defer c.Leave()
+		done <- Attend(ctx, p)
+	})
+}
+
+// serve runs the server to its end and waits for the clients.
+func (s *session) serve(ctx context.Context) error {
+	err := Serve(ctx, &ServerPart{Dictionary: s.dictionary, Network: s.hub, Vault: s.server, CheckpointEvery: s.every, Report: s.at})
+	s.hub.End()
+	s.wait.Wait()
+	for _, stop := range s.stop {
+		stop()
+	}
+	return err
+}
+
+// run runs one session in which nothing goes wrong.
+func (l *league) run() {
+	l.t.Helper()
+	s := l.open(l.t.Context())
+	mustDo(l.t, s.serve(l.t.Context()))
+	for _, errs := range s.errs {
+		mustDo(l.t, <-errs)
+	}
+}
+
+// theta returns what the server's vault has.
+func (l *league) theta() []float64 {
+	l.t.Helper()
+	_, s, err := readServing(l.dictionary, l.server[serverSlot])
+	mustDo(l.t, err)
+	return s.Theta()
+}
+
+// shares returns the weights in a client's vault.
+func (l *league) shares(k int) []float64 {
+	l.t.Helper()
+	s, err := readAttendance(l.clients[k][clientSlot])
+	mustDo(l.t, err)
+	c, err := RestoreClient(l.dictionary, s.Client)
+	mustDo(l.t, err)
+	return c.Shares()
+}
+
+// loop is the same job in one loop, in floats.
+type loop struct {
+	*league
+	server      *Server
+	clients     []*Client
+	row         []int // rows learned
+	predictions []map[int]float64
+}
+
+// newLoop starts it.
+func newLoop(l *league) *loop {
+	o := &loop{league: l, server: NewServer(l.dictionary), row: make([]int, len(l.streams))}
+	for k := range l.streams {
+		o.clients = append(o.clients, NewClient(l.dictionary, clientSeed(secret, k)))
+		o.predictions = append(o.predictions, make(map[int]float64))
+	}
+	return o
+}
+
+// upload does the t-th upload; away says who takes no part, lost whose vector is not counted.
+func (o *loop) upload(t int, away, lost func(k int) bool) {
+	o.t.Helper()
+	sum := make([]float64, o.dictionary.params.Words())
+	for k, c := range o.clients {
+		if away(k) {
+			continue
+		}
+		for range o.dictionary.params.roundsOf(t) {
+			if i := o.row[k]; i < len(o.streams[k].rows) {
+				y, err := c.Round(o.server.Theta(), o.streams[k].rows[i], o.streams[k].labels[i])
+				mustDo(o.t, err)
+				o.row[k]++
+				o.predictions[k][i+1] = y
+			}
+		}
+		into := sum
+		if lost(k) {
+			into = make([]float64, len(sum))
+		}
+		mustDo(o.t, c.Upload(into))
+	}
+	mustDo(o.t, o.server.Apply(sum, len(o.clients)))
+}
+
+// nobody is away or lost.
+func nobody(int) bool { return false }
+
+// run does all uploads.
+func (o *loop) run() {
+	o.t.Helper()
+	for t := range o.dictionary.params.Uploads() {
+		o.upload(t, nobody, nobody)
+	}
+}
+
+// compare holds what a league did against the loop, within what fixed-point numbers and the order of
+// float64 additions leave.
+func (o *loop) compare() {
+	o.t.Helper()
+	bits := UpdateSum(o.dictionary.params, len(o.clients)).Bits
+	tolerance := 10 * float64(o.dictionary.params.Uploads()) * (math.Ldexp(1, -bits-1) + 0x1p-53)
+	nearAll(o.t, "theta", o.theta(), o.server.Theta(), tolerance)
+	for k, c := range o.clients {
+		nearAll(o.t, fmt.Sprintf("weights of client %d", k+1), o.shares(k), c.Shares(), 100*tolerance)
+		if len(o.rows[k].Predictions) != o.row[k] {
+			o.t.Errorf("client %d predicted %d rows, want %d", k+1, len(o.rows[k].Predictions), o.row[k])
+		}
+		for row, y := range o.predictions[k] {
+			if got := o.rows[k].Predictions[row]; !(math.Abs(got-y) <= 100*tolerance) {
+				o.t.Fatalf("client %d, row %d: the prediction is %v, want %v", k+1, row, got, y)
+			}
+		}
+	}
+}
+
+// nearAll wants two vectors to agree.
+func nearAll(t testing.TB, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !(math.Abs(got[i]-want[i]) <= tolerance) {
+			t.Fatalf("%s: number %d is %v, want %v to %g", what, i, got[i], want[i], tolerance)
+		}
+	}
+}
