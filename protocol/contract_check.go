@@ -20,6 +20,8 @@ const (
 const (
 	roleActive  = "active"
 	rolePassive = "passive"
+	roleServer  = "server"
+	roleClient  = "client"
 )
 
 // validate checks everything in a contract that can be checked without a charter: a contract that
@@ -65,8 +67,10 @@ func (f *Facts) check() error {
 	if f.ID.IsZero() {
 		return errors.New("the id is missing")
 	}
-	if f.Role != roleActive && f.Role != rolePassive {
-		return fmt.Errorf("role is %q, want %q or %q", clip(f.Role), roleActive, rolePassive)
+	switch f.Role {
+	case roleActive, rolePassive, roleServer, roleClient:
+	default:
+		return fmt.Errorf("role is %q, want %q, %q, %q or %q", clip(f.Role), roleActive, rolePassive, roleServer, roleClient)
 	}
 	if err := checkCount("rows", int64(f.Rows)); err != nil {
 		return err

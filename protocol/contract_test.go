@@ -104,7 +104,7 @@ func TestContractMessages(t *testing.T) {
 		{func(d *draft) { d.parties[1].Name = "telco" }, `party 2 is "telco", the job says "insurer"`},
 		{func(d *draft) { d.parties[1].ID = d.parties[0].ID }, "bank and insurer have the same id"},
 		{func(d *draft) { d.parties[1].ID = keys.ID{} }, "insurer: the id is missing"},
-		{func(d *draft) { d.parties[2].Role = "idle" }, `shop: role is "idle", want "active" or "passive"`},
+		{func(d *draft) { d.parties[2].Role = "idle" }, `shop: role is "idle", want "active", "passive", "server" or "client"`},
 		{func(d *draft) { d.parties[2].Rows = -1 }, "shop: rows is -1, want 0 to 1125899906842624"},
 		{func(d *draft) { d.parties[2].Rows = 1 << 60 }, "shop: rows is 1152921504606846976, want 0 to 1125899906842624"},
 		{func(d *draft) { d.parties[2].Columns = -5 }, "shop: columns is -5, want 0 to 1125899906842624"},

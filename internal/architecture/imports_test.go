@@ -39,7 +39,7 @@ var may = map[string][]string{
 	"internal/vertical":     {"keys", "algorithms", "internal/dataset", "internal/vault"},
 	"internal/recorder":     {"keys", "protocol"},
 	"internal/enrol":        {"keys", "protocol", "internal/textfile", "internal/message"},
-	"internal/node":         {"keys", "protocol", "secagg", "algorithms", "internal/dataset", "internal/message", "internal/recorder", "internal/vault", "internal/vertical"},
+	"internal/node":         {"keys", "protocol", "secagg", "algorithms", "internal/dataset", "internal/inbox", "internal/message", "internal/recorder", "internal/stream", "internal/vault", "internal/vertical"},
 	"internal/trial":        {"keys", "algorithms", "internal"},
 	"cmd":                   {"keys", "protocol", "secagg", "algorithms", "audit", "peer", "internal", "cmd"},
 	"examples":              {"keys", "protocol", "secagg", "algorithms", "audit", "peer", "internal", "cmd", "examples"},

@@ -13,10 +13,7 @@ import (
 // coordinate runs sessions of an agreed job until one ends well, or one fails for good.
 func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 	for wait := retryEvery; ; wait = min(2*wait, retryMost) {
-		number, err := n.gather(ctx, s)
-		if err == nil {
-			err = n.startAll(ctx, s, number)
-		}
+		number, err := n.start(ctx, s)
 		if err == nil {
 			var report *Report
 			if report, err = n.lead(ctx, s, number); err == nil {
@@ -35,6 +32,18 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 			return nil, err
 		}
 	}
+}
+
+// start starts the next session at all parties, or, of a job over clients, at those who are there.
+func (n *Node) start(ctx context.Context, s *jobState) (uint32, error) {
+	if len(s.contract.Job.Servers) > 0 {
+		return n.startServed(ctx, s)
+	}
+	number, err := n.gather(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	return number, n.startAll(ctx, s, number)
 }
 
 // gather waits until every party is there and returns the number of the next session.

@@ -39,10 +39,19 @@ type Report struct {
 	Egress   []Egress  `json:"egress"`   // what left this machine in the last session, beside what might have
 	Sigma    float64   `json:"sigma,omitempty"`
 	Trained  *Training `json:"trained,omitempty"`
+	Online   *Online   `json:"online,omitempty"`
 	Scores   string    `json:"scores,omitempty"` // file, at the party the scores opened to
 	Rows     int       `json:"rows"`
 
 	Aggregation string `json:"aggregation,omitempty"` // what protects the sums, when the job says it: "masked" or "he"
+}
+
+// Online is a party's view of a job over clients' streams.
+type Online struct {
+	Rounds           int      `json:"rounds"`
+	MeanSquaredError *float64 `json:"mse,omitempty"`     // of a client's predictions, in the label's units
+	Regret           *float64 `json:"regret,omitempty"`  // of a client, where the algorithm has one
+	Clients          int      `json:"clients,omitempty"` // at a server: in the latest total
 }
 
 // Opened is a kind of value that a party learned, with how many.

@@ -120,7 +120,7 @@ func (l *league) start(i int) {
 	n, err := New(Config{
 		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy,
 		Tables: map[string]TableSpec{"train": {Path: l.tablePath(i, "train")}, "test": {Path: l.tablePath(i, "test")}},
-		Dir:    filepath.Join(l.dirs[i], "node"), Workers: 1, Told: func(e Event) { l.heard(i, e) },
+		Dir:    filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, Told: func(e Event) { l.heard(i, e) },
 	})
 	if err != nil {
 		l.t.Fatal(err)

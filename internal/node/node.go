@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -30,6 +31,8 @@ type Config struct {
 	// DefaultRecordLimit.
 	RecordLimit int64
 	Log         *slog.Logger
+	// ReturnEvery is how often a server looks for clients that have come back; 0 means 3 s.
+	ReturnEvery time.Duration
 	// Told hears every event of every job; it may be nil.
 	Told func(Event)
 	// Extra answers control methods that are not about jobs, such as "charter/…"; it may be nil.
@@ -47,6 +50,7 @@ type Node struct {
 	sessions map[keys.Hash]*activeSession
 	hearers  map[keys.Hash]func(Event)
 	requests map[keys.Hash]chan scoreRequest // of predictions that answer single rows
+	input    *stream.Stream                  // standard input, once a job has asked for it
 	ctx      context.Context                 // ends with Run; sessions hang from it
 	stop     context.CancelFunc
 	work     sync.WaitGroup

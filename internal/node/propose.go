@@ -46,8 +46,8 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	if err != nil {
 		return nil, err
 	}
-	if aligned(all) != nil {
-		return nil, n.explainMisalignment(ctx, job, all)
+	if err := n.fit(ctx, job, all); err != nil {
+		return nil, err
 	}
 	openings, operations, err := t.disclose(all)
 	if err != nil {
@@ -57,7 +57,7 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	if err != nil {
 		return nil, err
 	}
-	sum, err := fileSum(n.tables.specs[job.Table].Path)
+	sum, err := n.dataSum(job)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,45 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	}
 	n.keep(s)
 	return c, nil
+}
+
+// fit checks that what the parties bring belongs together: the same rows, or, over clients, the same
+// columns.
+func (n *Node) fit(ctx context.Context, job *protocol.Job, all []protocol.Facts) error {
+	if len(job.Servers) > 0 {
+		return sameColumns(all)
+	}
+	if aligned(all) != nil {
+		return n.explainMisalignment(ctx, job, all)
+	}
+	return nil
+}
+
+// sameColumns checks that all clients' streams have the same columns.
+func sameColumns(all []protocol.Facts) error {
+	var first *protocol.Facts
+	for i := range all {
+		f := &all[i]
+		switch {
+		case f.Role != roleClient:
+		case first == nil:
+			first = f
+		case f.Columns != first.Columns:
+			return fmt.Errorf("%s has %d input columns, %s has %d: all clients' streams need the same", f.Name, f.Columns, first.Name, first.Columns)
+		case f.Rowset != first.Rowset:
+			return fmt.Errorf("the input columns of %s have other names, or another order, than those of %s", f.Name, first.Name)
+		}
+	}
+	return nil
+}
+
+// dataSum returns the SHA-256 of the data file that a party consents to use; streams grow and have
+// none.
+func (n *Node) dataSum(job *protocol.Job) (sum keys.Hash, err error) {
+	if len(job.Servers) > 0 {
+		return sum, nil
+	}
+	return fileSum(n.tables.specs[job.Table].Path)
 }
 
 // complete parses a job text and fills in what the proposer's node knows.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
@@ -29,11 +30,14 @@ type run struct {
 	recorder *recorder.Recorder
 	budget   *protocol.Budget
 	session  *protocol.Session
+	links    *protocol.Links // in jobs over clients, in place of a session
 	network  fdskl.Network
 	number   uint32
 	began    time.Time
 
 	mu     sync.Mutex
+	gone   []int // clients whose links broke
+	online federated.Progress
 	opens  []Opened
 	latest map[string]time.Time
 }
@@ -44,6 +48,9 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 	t, err := n.newTask(s.contract.Job)
 	if err != nil {
 		return nil, &permanentError{err}
+	}
+	if served, ok := t.(servedTask); ok {
+		return n.executeServed(ctx, s, number, served)
 	}
 	mesh, err := n.config.Transport.Open(ctx, roomOf(s.contract, number), n.peersOf(s.contract))
 	if err != nil {
@@ -149,20 +156,23 @@ func (r *run) hash() keys.Hash { return r.state.contract.Hash() }
 
 // progress passes an algorithm's progress on, at most ten times a second for each step and always
 // the last.
-func (r *run) progress(p fdskl.Progress) {
+func (r *run) progress(p fdskl.Progress) { r.step(p.Step, p.Done, p.Total, p.Metric) }
+
+// step tells how far a step has come.
+func (r *run) step(step string, done, total int, metric float64) {
 	r.mu.Lock()
 	now := time.Now()
-	skip := p.Done < p.Total && now.Sub(r.latest[p.Step]) < 100*time.Millisecond
+	skip := done < total && now.Sub(r.latest[step]) < 100*time.Millisecond
 	if !skip {
-		r.latest[p.Step] = now
+		r.latest[step] = now
 	}
 	r.mu.Unlock()
 	if skip {
 		return
 	}
-	e := Event{Kind: EventProgress, Step: p.Step, Done: int64(p.Done), Total: int64(p.Total)}
-	if !math.IsNaN(p.Metric) && p.Metric != 0 {
-		e.Metric = &p.Metric
+	e := Event{Kind: EventProgress, Step: step, Done: int64(done), Total: int64(total)}
+	if !math.IsNaN(metric) && metric != 0 {
+		e.Metric = &metric
 	}
 	r.node.tell(r.hash(), e)
 }
@@ -219,7 +229,7 @@ func permanent(err error) bool {
 	var written *vault.WriteError
 	var opened *openError
 	return !errors.As(err, &gone) && !errors.As(err, &step) && !errors.As(err, &written) && !errors.As(err, &opened) &&
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errPaused) && !errors.Is(err, errScarce)
 }
 
 // openError says that the links of a session did not come about.

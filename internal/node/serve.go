@@ -143,7 +143,7 @@ func (n *Node) verifyContract(c *protocol.Contract) (*statusRecord, error) {
 	if got := c.Parties[c.Job.Index(n.name())]; got != own {
 		return nil, fmt.Errorf("the contract of job %q misstates this party: it says %+v, right is %+v", c.Job.Name, got, own)
 	}
-	if err := aligned(c.Parties); err != nil {
+	if err := n.fitting(c); err != nil {
 		return nil, err
 	}
 	openings, operations, err := t.disclose(c.Parties)
@@ -157,7 +157,7 @@ func (n *Node) verifyContract(c *protocol.Contract) (*statusRecord, error) {
 	if right.Hash() != c.Hash() {
 		return nil, fmt.Errorf("the contract of job %q lists other openings or operations than the job implies", c.Job.Name)
 	}
-	sum, err := fileSum(n.tables.specs[c.Job.Table].Path)
+	sum, err := n.dataSum(c.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +169,14 @@ func (n *Node) verifyContract(c *protocol.Contract) (*statusRecord, error) {
 		record.State, record.Reason = StateRefused, "the policy refuses it"
 	}
 	return record, nil
+}
+
+// fitting is fit for a contract that somebody else made.
+func (n *Node) fitting(c *protocol.Contract) error {
+	if len(c.Job.Servers) > 0 {
+		return sameColumns(c.Parties)
+	}
+	return aligned(c.Parties)
 }
 
 // decided answers a request for consent by the job's state.

@@ -26,7 +26,10 @@ type task interface {
 // newTask returns this node's part of a job.
 func (n *Node) newTask(job *protocol.Job) (task, error) {
 	if job.Algorithm != "fdskl" {
-		return nil, fmt.Errorf("job %q: algorithm is %q, this version runs \"fdskl\"", job.Name, job.Algorithm)
+		return n.newServed(job)
+	}
+	if len(job.Servers) > 0 {
+		return nil, fmt.Errorf("job %q: fdskl has no servers: every party holds columns of the same rows", job.Name)
 	}
 	if job.Privacy == "sealed" {
 		return nil, fmt.Errorf("job %q: privacy \"sealed\" is not in this version, want \"masked\" or \"published\"", job.Name)

@@ -182,14 +182,12 @@ func (s *Stream) cell(text, column string) (float64, error) {
 	return v, nil
 }
 
-// Skip passes over the first n rows, which an earlier session has learned.
-func (s *Stream) Skip(ctx context.Context, n int) error {
-	for s.number < n {
-		if _, err := s.Next(ctx); err != nil {
-			return fmt.Errorf("pass over %d rows: %w", n, err)
-		}
+// NumberFrom numbers the rows of standard input on from those that came before, in an earlier life of the
+// process. A file comes again from its first row.
+func (s *Stream) NumberFrom(last int) {
+	if s.path == Stdin {
+		s.number = max(s.number, last)
 	}
-	return nil
 }
 
 // Close ends the reading. A read of standard input that is blocked ends with the process.

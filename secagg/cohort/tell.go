@@ -62,3 +62,35 @@ func (c *Client) Hear(ctx context.Context, awaited string, limit int) (*Heard, e
 		}
 	}
 }
+
+// SendLong sends a message in chunks.
+func SendLong(ctx context.Context, l *protocol.Links, to int, m protocol.Message) error {
+	return sendLong(ctx, l, to, m)
+}
+
+// ReceiveLong waits for the next message of party from, in chunks and of at most limit bytes. It returns
+// the last chunk and the whole.
+func ReceiveLong(ctx context.Context, l *protocol.Links, from int, awaited string, limit int) (protocol.Message, []byte, error) {
+	var a *assembly
+	var kind string
+	for {
+		m, err := l.Receive(ctx, from, awaited, nil)
+		switch {
+		case err != nil:
+			return m, nil, err
+		case a != nil && m.Kind != kind:
+			return m, nil, l.Deviation(m, "it came where the rest of %s is awaited", kind)
+		case m.Size > uint64(limit):
+			return m, nil, l.Deviation(m, "it has %d bytes, at most %d are awaited", m.Size, limit)
+		case a == nil:
+			a, kind = &assembly{size: int(m.Size)}, m.Kind
+		}
+		done, err := a.add(m, l.Chunk())
+		if err != nil {
+			return m, nil, l.Deviation(m, "%v", err)
+		}
+		if done {
+			return m, a.bytes, nil
+		}
+	}
+}

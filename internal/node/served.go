@@ -1,0 +1,247 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/inbox"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/cohort"
+)
+
+// Times of sessions over clients.
+const (
+	meetTime   = 20 * time.Second // for the links of a session to come about, of those who are there
+	endTime    = 10 * time.Second // for the last words of a session
+	sumTime    = 10 * time.Second // how long a server waits in each round of a sum
+	returnTime = 3 * time.Second  // how often a server looks for clients that have come back
+)
+
+// servedTask is one party's part of a kind of job over clients.
+type servedTask interface {
+	task
+	// serve is a server's part of a session.
+	serve(ctx context.Context, r *run, n *serverNetwork) (*Report, error)
+	// attend is a client's part of a session.
+	attend(ctx context.Context, r *run, n *clientNetwork) (*Report, error)
+}
+
+// specOf says how the sums of a job over clients are made.
+func specOf(c *protocol.Contract, server, least int) (cohort.Spec, error) {
+	topology, err := protocol.ParseTopology(c.Job.Topology)
+	spec := cohort.Spec{
+		Server: server, Backend: cohort.Masked, Topology: topology, Threshold: c.Job.Threshold,
+		MinContributors: max(c.Job.MinContributors, least, 2), Patience: sumTime,
+	}
+	switch {
+	case c.Job.Privacy == "published":
+		spec.Backend, spec.MinContributors = cohort.Plain, 2
+	case c.Job.Aggregation == protocol.AggregateHE:
+		spec.Backend = cohort.HE
+	}
+	return spec, err
+}
+
+// executeServed runs session number of a job over clients to its end, with whoever is there.
+func (n *Node) executeServed(ctx context.Context, s *jobState, number uint32, t servedTask) (*Report, error) {
+	r := &run{node: n, state: s, number: number, began: time.Now(), latest: make(map[string]time.Time)}
+	peers, err := n.linksOf(s.contract)
+	if err != nil {
+		return nil, &permanentError{err}
+	}
+	gatherer, ok := n.config.Transport.(protocol.Gatherer)
+	if !ok {
+		return nil, &permanentError{fmt.Errorf("this node's network cannot start a session without everybody")}
+	}
+	meeting, cancel := context.WithTimeout(ctx, meetTime)
+	mesh, absent, err := gatherer.Gather(meeting, roomOf(s.contract, number), peers)
+	cancel()
+	if err != nil {
+		return nil, &openError{err}
+	}
+	defer mesh.Close()
+	if r.recorder, err = n.newRecorder(s, number); err != nil {
+		return nil, err
+	}
+	report, err := r.attendServed(ctx, mesh, t, present(peers, absent))
+	if closed := r.recorder.Close(err == nil || errors.Is(err, errPaused)); err == nil {
+		err = closed
+	}
+	return report, err
+}
+
+// present lists the peers that are not absent.
+func present(peers []keys.ID, absent map[keys.ID]error) []keys.ID {
+	return slices.DeleteFunc(slices.Clone(peers), func(id keys.ID) bool { _, gone := absent[id]; return gone })
+}
+
+// linksOf lists to whom a party of a job over clients has links: its server or its clients, in a tree or
+// ring those above and below, and between servers.
+func (n *Node) linksOf(c *protocol.Contract) ([]keys.ID, error) {
+	self := c.Job.Index(n.name())
+	topology, err := protocol.ParseTopology(c.Job.Topology)
+	if err != nil {
+		return nil, err
+	}
+	plan := protocol.PlanFor(topology, len(c.Parties), c.Job.ServerOf(self))
+	var ids []keys.ID
+	for i, p := range c.Parties {
+		related := i == c.Job.ServerOf(self) || c.Job.ServerOf(i) == self || c.Job.Serves(i) && c.Job.Serves(self)
+		adjacent := !c.Job.Serves(self) && c.Job.ServerOf(i) == c.Job.ServerOf(self) && (plan.Parent[self] == i || plan.Parent[i] == self)
+		if i != self && (related || adjacent) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids, nil
+}
+
+// attendServed is the party's part of a session over clients.
+func (r *run) attendServed(ctx context.Context, mesh protocol.Mesh, t servedTask, peers []keys.ID) (*Report, error) {
+	c := r.state.contract
+	self := c.Job.Index(r.node.name())
+	var err error
+	if r.budget, err = protocol.NewBudget(c, self); err != nil {
+		return nil, err
+	}
+	r.links, err = protocol.NewLinks(mesh, protocol.SessionConfig{
+		Contract: c.Hash(), Number: r.number, Parties: c.Members(), Key: r.node.config.Key, Budget: r.budget, Recorder: r.recorder,
+	}, encodingsOf(c))
+	if err != nil {
+		return nil, err
+	}
+	spec, err := specOf(c, c.Job.ServerOf(self), r.node.currentCharter().Rules.MinContributors)
+	if err != nil {
+		return nil, err
+	}
+	var report *Report
+	if c.Job.Serves(self) {
+		report, err = r.serveClients(ctx, mesh, t, spec, peers)
+	} else {
+		report, err = r.attendServer(ctx, t, spec)
+	}
+	if report != nil {
+		r.accountServed(report)
+	}
+	return report, err
+}
+
+// serveClients is a server's part: it ends the session when the job is done, and pauses it when
+// somebody has come back.
+func (r *run) serveClients(ctx context.Context, mesh protocol.Mesh, t servedTask, spec cohort.Spec, peers []keys.ID) (*Report, error) {
+	c := r.state.contract
+	mine := c.Job.ClientsOf(spec.Server)
+	var there []int
+	var ids []keys.ID
+	for _, i := range mine {
+		if slices.Contains(peers, c.Parties[i].ID) {
+			there, ids = append(there, i), append(ids, c.Parties[i].ID)
+		}
+	}
+	box := inbox.New(mesh, ids)
+	defer box.Close()
+	server, err := cohort.NewServer(ctx, r.links, box, there, spec)
+	if err != nil {
+		return nil, err
+	}
+	network := &serverNetwork{links: r.links, server: server, classOf: c.ClassOf, clients: mine, least: spec.MinContributors, opened: r.opened, lost: r.tellLosses}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var watching sync.WaitGroup
+	watching.Go(func() { r.watchReturns(running, mine, there, func() { stop(errPaused) }) })
+	report, err := t.serve(running, r, network)
+	paused := (errors.Is(context.Cause(running), errPaused) || errors.Is(err, errScarce)) && ctx.Err() == nil
+	stop(nil)
+	watching.Wait()
+	ending, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	switch {
+	case err == nil:
+		return report, network.end(ending, kindFinished)
+	case paused:
+		return nil, joined(cause(err), network.end(ending, kindPaused))
+	}
+	return nil, err
+}
+
+// cause says why a server pauses a session.
+func cause(err error) error {
+	if errors.Is(err, errScarce) {
+		return errScarce
+	}
+	return errPaused
+}
+
+// attendServer is a client's part, until its server ends the session.
+func (r *run) attendServer(ctx context.Context, t servedTask, spec cohort.Spec) (*Report, error) {
+	client, err := cohort.NewClient(ctx, r.links, spec)
+	if err != nil {
+		return nil, err
+	}
+	network := &clientNetwork{
+		links: r.links, client: client, server: spec.Server, addends: len(r.state.contract.Job.ClientsOf(spec.Server)), opened: r.opened,
+	}
+	report, err := t.attend(ctx, r, network)
+	if err == nil || errors.Is(err, errPaused) {
+		ending, cancel := context.WithTimeout(ctx, endTime)
+		defer cancel()
+		err = errors.Join(err, client.Finish(ending))
+	}
+	return report, err
+}
+
+// tellLosses says whom a sum lost.
+func (r *run) tellLosses(total *cohort.Total) {
+	for _, l := range total.Lost {
+		r.node.tell(r.hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("sum %d goes on without %s", total.Sum, l)})
+		if l.Err != nil {
+			r.mu.Lock()
+			r.gone = append(r.gone, l.Client)
+			r.mu.Unlock()
+		}
+	}
+}
+
+// isGone reports whether a client's link broke in this session.
+func (r *run) isGone(client int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.gone, client)
+}
+
+// watchReturns looks from time to time whether a client that has no link has come back.
+func (r *run) watchReturns(ctx context.Context, clients, there []int, back func()) {
+	c := r.state.contract
+	for pause(ctx, cmp.Or(r.node.config.ReturnEvery, returnTime)) == nil {
+		for _, i := range clients {
+			if (!slices.Contains(there, i) || r.isGone(i)) && r.node.reachable(ctx, c, i) {
+				back()
+				return
+			}
+		}
+	}
+}
+
+// accountServed adds to a report what went over the links.
+func (r *run) accountServed(report *Report) {
+	for i := range r.state.contract.Parties {
+		sent, received := r.links.Traffic(i)
+		report.BytesOut += sent
+		report.BytesIn += received
+	}
+	report.Egress = egressOf(r.state.contract, r.budget.Lines())
+}
+
+// encodingsOf says what the payloads of a contract's kinds are.
+func encodingsOf(c *protocol.Contract) map[string]protocol.Encoding {
+	encodings := make(map[string]protocol.Encoding)
+	for i := range c.Operations {
+		encodings[c.Operations[i].Kind], _ = protocol.ParseEncoding(c.Operations[i].Encoding) // checked with the contract
+	}
+	return encodings
+}

@@ -1,0 +1,122 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/cohort"
+)
+
+// neighbour is what a server knows of another one in a session.
+type neighbour struct {
+	gone  bool
+	early map[exchanged][]float64 // what it sent ahead of its turn
+}
+
+// exchanged names one vector between servers.
+type exchanged struct {
+	kind  string
+	round int
+}
+
+// maxEarly bounds what a server may send ahead of its turn.
+const maxEarly = 16
+
+// Exchange implements federated.Neighbourhood. A server that is silent for as long as a round of a sum
+// is left out this time, one whose link is broken for the rest of the session.
+func (n *serverNetwork) Exchange(ctx context.Context, kind string, round int, with []int, values []float64) (map[int][]float64, error) {
+	if n.others == nil {
+		n.others = make(map[int]*neighbour)
+	}
+	for _, s := range with {
+		if n.others[s] == nil {
+			n.others[s] = &neighbour{early: make(map[exchanged][]float64)}
+		}
+		if err := n.sendTo(ctx, s, kind, encodeRound(round, values)); err != nil {
+			return nil, err
+		}
+	}
+	all := make(map[int][]float64)
+	for _, s := range with {
+		v, err := n.hearFrom(ctx, s, exchanged{kind, round}, len(values))
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			all[s] = v
+		}
+	}
+	return all, nil
+}
+
+// sendTo sends a vector to a server; one that is gone is no error.
+func (n *serverNetwork) sendTo(ctx context.Context, server int, kind string, payload []byte) error {
+	other := n.others[server]
+	if other.gone {
+		return nil
+	}
+	sending, cancel := context.WithTimeout(ctx, sumTime)
+	defer cancel()
+	m := protocol.Message{Kind: kind, Class: n.classOf(kind), Size: uint64(len(payload)), Payload: payload}
+	err := cohort.SendLong(sending, n.links, n.party(server), m)
+	return other.lost(ctx, err)
+}
+
+// lost notes that a server's link is broken, which is no error; anything else is.
+func (o *neighbour) lost(ctx context.Context, err error) error {
+	var broken *protocol.StepError
+	if errors.As(err, &broken) && ctx.Err() == nil && !errors.Is(err, protocol.ErrDeviation) {
+		o.gone = true
+		return nil
+	}
+	return err
+}
+
+// hearFrom waits for a vector of a server, nil when it does not come.
+func (n *serverNetwork) hearFrom(ctx context.Context, server int, want exchanged, size int) ([]float64, error) {
+	other := n.others[server]
+	waiting, cancel := context.WithTimeout(ctx, sumTime)
+	defer cancel()
+	for !other.gone {
+		if v, ok := other.early[want]; ok {
+			delete(other.early, want)
+			return v, nil
+		}
+		m, payload, err := cohort.ReceiveLong(waiting, n.links, n.party(server), want.kind, roundSize+8*size)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, other.lost(ctx, err)
+		}
+		round, values, err := decodeRound(payload)
+		if err == nil && len(values) != size {
+			err = fmt.Errorf("%d values, want %d", len(values), size)
+		}
+		if err == nil && round >= want.round && len(other.early) >= maxEarly {
+			err = fmt.Errorf("it sends rounds ahead of its turn")
+		}
+		if err != nil {
+			return nil, n.links.Deviation(m, "%v", err)
+		}
+		if round >= want.round { // what is late is left behind
+			other.early[exchanged{m.Kind, round}] = values
+		}
+		if m.Kind == want.kind && round > want.round { // it has gone on without this server's
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+// party returns the index of a server among the job's parties.
+func (n *serverNetwork) party(server int) int {
+	for i := range n.links.Parties() {
+		if n.links.Name(i) == n.servers[server] {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,108 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/hanse-project/hanse/internal/message"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// askTime bounds one question to a party that may be gone.
+const askTime = 5 * time.Second
+
+// askOnce asks a party for its consent to a contract in force, once.
+func (n *Node) askOnce(ctx context.Context, c *protocol.Contract, party int) (consentResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	var r consentResponse
+	data, err := cbor.Marshal(consentRequest{Contract: string(c.Document.Text())})
+	if err != nil {
+		return r, err
+	}
+	answer, err := n.config.Transport.Call(ctx, c.Parties[party].ID, methodConsent, data)
+	if err != nil {
+		return r, err
+	}
+	return r, message.Decode(answer, &r)
+}
+
+// reachable reports whether a party is there and stands by the contract.
+func (n *Node) reachable(ctx context.Context, c *protocol.Contract, party int) bool {
+	r, err := n.askOnce(ctx, c, party)
+	return err == nil && r.Signature != nil
+}
+
+// startServed starts a session of a job over clients with whoever is there, and returns its number. It
+// waits for the other servers, and until every server could have enough clients.
+func (n *Node) startServed(ctx context.Context, s *jobState) (uint32, error) {
+	c := s.contract
+	for {
+		number, there := n.whoIsThere(ctx, s)
+		missing := n.tooFew(c, there)
+		if missing == "" {
+			return number, n.startThose(ctx, s, number, there)
+		}
+		n.tell(c.Hash(), Event{Kind: EventWaiting, Text: missing})
+		if err := pause(ctx, waitReport); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// whoIsThere asks all parties, and returns the next session's number and who answered.
+func (n *Node) whoIsThere(ctx context.Context, s *jobState) (number uint32, there []int) {
+	number = s.snapshot().Session
+	for i, p := range s.contract.Parties {
+		if p.ID == n.config.Key.ID() {
+			there = append(there, i)
+			continue
+		}
+		if r, err := n.askOnce(ctx, s.contract, i); err == nil && r.Signature != nil {
+			number = max(number, r.Session)
+			there = append(there, i)
+		}
+	}
+	return number + 1, there
+}
+
+// tooFew says who is missing for a session, or nothing.
+func (n *Node) tooFew(c *protocol.Contract, there []int) string {
+	count := make(map[int]int)
+	for _, i := range there {
+		count[c.Job.ServerOf(i)]++
+	}
+	least := c.Job.Contributors(n.currentCharter().Rules)
+	if c.Job.Privacy == "published" { // nothing is protected, and a sum of two is as good as any
+		least = 2
+	}
+	for i, p := range c.Parties {
+		if c.Job.Serves(i) && count[i] < least+1 {
+			return fmt.Sprintf("waiting for clients of %s: %d are there, want at least %d", p.Name, max(0, count[i]-1), least)
+		}
+	}
+	return ""
+}
+
+// startThose tells parties to open a session. One that has gone meanwhile is left out.
+func (n *Node) startThose(ctx context.Context, s *jobState, number uint32, there []int) error {
+	data, err := cbor.Marshal(startRequest{Contract: string(s.contract.Document.Text()), Number: number})
+	if err != nil {
+		return err
+	}
+	for _, i := range there {
+		if s.contract.Parties[i].ID == n.config.Key.ID() {
+			continue
+		}
+		calling, cancel := context.WithTimeout(ctx, askTime)
+		_, err := n.config.Transport.Call(calling, s.contract.Parties[i].ID, methodStart, data)
+		cancel()
+		if err != nil {
+			n.config.Log.Debug("a party does not start a session", "party", s.contract.Parties[i].Name, "error", err)
+		}
+	}
+	return s.update(func(r *statusRecord) { r.State, r.Reason, r.Session = StateRunning, "", number })
+}

@@ -1,0 +1,146 @@
+package node
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// streams gives every party but the servers, the first ones, a stream of rows: y is a smooth function
+// of two inputs.
+func (l *league) streams(servers, rows int) {
+	l.t.Helper()
+	for i := servers; i < len(l.names); i++ {
+		rng := rand.New(rand.NewPCG(11, uint64(i)))
+		var b strings.Builder
+		b.WriteString("u,v,y\n")
+		for range rows {
+			u, v := rng.Float64(), rng.Float64()
+			fmt.Fprintf(&b, "%.6f,%.6f,%.6f\n", u, v, 0.5+0.4*math.Sin(3*u+v)+0.02*rng.NormFloat64())
+		}
+		l.writeTable(i, "train", b.String())
+	}
+}
+
+// servedJob renders a job over clients whose servers are the first parties.
+func (l *league) servedJob(algorithm string, servers int, head, parameters string) []byte {
+	quoted := func(names []string) string { return `"` + strings.Join(names, `", "`) + `"` }
+	return fmt.Appendf(nil, "format = \"hanse-job-v1\"\nname = \"online\"\nalgorithm = %q\ntask = \"train\"\nparties = [%s]\nservers = [%s]\n%s\n[parameters]\n%s\n",
+		algorithm, quoted(l.names), quoted(l.names[:servers]), head, parameters)
+}
+
+const smallPOFMKL = "label = \"y\"\nseed = \"s\"\nrounds = 40\nfeatures = 10\nbandwidths = [0.1, 1.0, 10.0]\nstep = 0.3\nweight_step = 0.3"
+
+func TestPOFMKLInEveryMode(t *testing.T) {
+	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"", "privacy = \"masked\"\naggregation = \"he\"", "privacy = \"masked\"\ntopology = \"tree\""} {
+		t.Run(head, func(t *testing.T) {
+			l := newLeague(t, 5, 0)
+			l.streams(1, 60)
+			l.startAll()
+			r, h, err := l.propose(l.servedJob("pofmkl", 1, head, smallPOFMKL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Online == nil || r.Online.Rounds != 40 || r.Online.Clients != 4 {
+				t.Errorf("report %+v", r.Online)
+			}
+			l.wantPredictions(t, h.String(), 1, 40)
+		})
+	}
+}
+
+func TestGFMLOnTwoServers(t *testing.T) {
+	l := newLeague(t, 6, 0)
+	l.streams(2, 60)
+	l.startAll()
+	parameters := "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 30\nparticipants = 2\nedges = [[\"bank\", \"insurer\"]]\nclusters = [[\"bank\", \"insurer\"]]"
+	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"", parameters))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Online == nil || r.Online.Rounds != 30 {
+		t.Errorf("report %+v", r.Online)
+	}
+	l.wantPredictions(t, h.String(), 2, 30)
+}
+
+// TestAClientMayLeaveAndReturn stops a client in the middle of a job, and starts it again when the server
+// has gone on without it: it ends with every row predicted once.
+func TestAClientMayLeaveAndReturn(t *testing.T) {
+	l := newLeague(t, 6, 0)
+	l.streams(1, 1200)
+	const leaver = 3
+	leave, back := make(chan struct{}), make(chan struct{})
+	left, returned := sync.OnceFunc(func() { close(leave) }), sync.OnceFunc(func() { close(back) })
+	l.told[0] = func(e Event) {
+		if e.Kind == EventProgress && e.Done >= 20 {
+			left()
+		}
+		if e.Kind == EventWaiting && strings.Contains(e.Text, "goes on without "+l.names[leaver]) {
+			returned()
+		}
+	}
+	l.startAll()
+	var moving sync.WaitGroup
+	moving.Go(func() {
+		<-leave
+		l.stops[leaver]()
+		<-back
+		l.start(leaver)
+	})
+	parameters := strings.Replace(smallPOFMKL, "rounds = 40", "rounds = 1000", 1)
+	r, h, err := l.propose(l.servedJob("pofmkl", 1, "privacy = \"masked\"", parameters))
+	moving.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Sessions < 2 || r.Online.Rounds != 1000 {
+		t.Errorf("%d sessions and %d rounds, want a second session and 1000", r.Sessions, r.Online.Rounds)
+	}
+	text, err := os.ReadFile(l.dirs[leaver] + "/node/jobs/" + h.String() + "/" + predictionsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+		if !strings.HasPrefix(line, fmt.Sprintf("%d,", i+1)) {
+			t.Fatalf("line %d of the predictions is %q: want every row once", i+2, line)
+		}
+	}
+}
+
+// wantPredictions checks that every client has one prediction for each of its first rows.
+func (l *league) wantPredictions(t *testing.T, job string, servers, rows int) {
+	t.Helper()
+	for i := servers; i < len(l.names); i++ {
+		text, err := os.ReadFile(l.dirs[i] + "/node/jobs/" + job + "/" + predictionsFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if len(lines) != rows+1 || !strings.HasPrefix(lines[rows], fmt.Sprintf("%d,", rows)) {
+			t.Errorf("%s has %d lines of predictions, the last %q, want %d", l.names[i], len(lines), lines[len(lines)-1], rows+1)
+		}
+	}
+}
+
+func TestJobsOverClientsAreRefusedWithAReason(t *testing.T) {
+	l := newLeague(t, 5, 0)
+	l.streams(1, 5)
+	l.writeTable(3, "train", "u,v,w,y\n1,2,3,0.5\n")
+	l.startAll()
+	for _, c := range []struct{ job, want string }{
+		{string(l.servedJob("pofmkl", 1, "", smallPOFMKL)), "retailer has 3 input columns, insurer has 2: all clients' streams need the same"},
+		{string(l.servedJob("pofmkl", 2, "", smallPOFMKL)), `servers has 2 names, want the one party that holds the model`},
+		{string(l.servedJob("fdskl", 1, "", smallPOFMKL)), "fdskl has no servers"},
+		{string(l.servedJob("svm", 1, "", smallPOFMKL)), `algorithm is "svm", this version runs "fdskl", "pofmkl" and "gfml"`},
+		{string(l.servedJob("pofmkl", 1, "", strings.Replace(smallPOFMKL, `"y"`, `"z"`, 1))), `there is no column "z" for the label`},
+	} {
+		if _, _, err := l.propose([]byte(c.job)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q in it", err, c.want)
+		}
+	}
+}
