@@ -66,6 +66,7 @@ func sectionIV(c gfmlCase, run uint64, iterations int) (p gfml.Params, parties [
 // gfmlLab runs the simulation.
 type gfmlLab struct {
 	runs, iterations int
+	mu               sync.Mutex // held to write to log
 	log              io.Writer
 }
 
@@ -124,6 +125,8 @@ func (l *gfmlLab) run(ctx context.Context, run uint64) ([][]float64, error) {
 			}
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	fmt.Fprintf(l.log, "run %d: %.1f s\n", run, time.Since(start).Seconds())
 	return curves, nil
 }
