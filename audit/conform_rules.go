@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -24,11 +25,12 @@ type rule struct {
 
 	numbers int64 // that sums to this party have in one session, by the contract's shapes
 
-	used   int64        // operations in the session under way
-	spent  int64        // bytes of their vectors
-	opened int64        // numbers that encrypted sums opened to
-	egress []*spending  // by recipient; nil where nothing may be sent
-	learnt learntOfKind // values that came to this party
+	used    int64        // operations in the session under way
+	spent   int64        // bytes of their vectors
+	opened  int64        // numbers that encrypted sums opened to
+	egress  []*spending  // by recipient; nil where nothing may be sent
+	ingress []*spending  // by sender, in jobs over clients; nil where nothing may come
+	learnt  learntOfKind // values that came to this party
 }
 
 // rules are the rules of all kinds of a contract, for one party.
@@ -125,7 +127,7 @@ func (s *rules) trees() bool {
 func (s *rules) begin() {
 	for _, r := range s.list {
 		r.used, r.spent, r.opened = 0, 0, 0
-		for _, e := range r.egress {
+		for _, e := range slices.Concat(r.egress, r.ingress) {
 			if e != nil {
 				e.begin()
 			}

@@ -28,6 +28,9 @@ type script struct {
 // scriptsOf returns what an operation of a contract can have a party record: one script for each
 // possible root, and for a sum along T2 the one along T1 that it must not follow.
 func scriptsOf(c *protocol.Contract, o *protocol.Operation, self int) ([]script, error) {
+	if len(c.Job.Servers) > 0 { // see served: nothing is in lockstep
+		return nil, nil
+	}
 	if o.Collective == protocol.CollectiveExchange {
 		return []script{{root: -1, steps: exchangeSteps(len(c.Parties), self)}}, nil
 	}

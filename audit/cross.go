@@ -28,8 +28,12 @@ func crossExamine(ctx context.Context, in *Input, all []*examination) []Check {
 			parties = append(parties, e)
 		}
 	}
+	linked := links(in.Contract)
 	for i, a := range parties {
 		for _, b := range parties[i+1:] {
+			if !linked(a.self, b.self) {
+				continue
+			}
 			p := &pair{in: in, a: a, b: b}
 			checks = append(checks, p.check(ctx))
 		}
@@ -101,14 +105,21 @@ func (s *sessionLinks) with(peer int) (linkDigest, bool) {
 // name is a party's name.
 func (p *pair) name(e *examination) string { return p.in.Contract.Parties[e.self].Name }
 
-// done reports whether a transcript says that a session ended well, so that it lacks nothing of it.
-func (e *examination) done(session uint32) bool {
+// done reports whether a transcript says that a session ended well with a peer, so that it lacks nothing of what
+// passed between the two.
+func (e *examination) done(session uint32, peer int) bool {
 	last := len(e.sessions) - 1
 	if e.stopped && last >= 0 && e.sessions[last].number == session {
 		return false
 	}
 	at, ok := e.find(session)
-	return ok && e.sessions[at].done
+	if !ok {
+		return false
+	}
+	if l, ok := e.sessions[at].with(peer); ok {
+		return l.whole
+	}
+	return e.sessions[at].done && !e.served
 }
 
 // has reports whether a transcript has a session.

@@ -136,7 +136,7 @@ func (m *march) differ(s, r *transcript.Record) string {
 // off before it.
 func (m *march) alone(ctx context.Context, f *linkFrames, has, lacks *examination) (string, error) {
 	r := &f.record
-	if lacks.done(r.Session) {
+	if lacks.done(r.Session, has.self) {
 		return fmt.Sprintf("session %d, %s -> %s, frame %d (operation %d, %s): only %s has it (record %d), though %s says that it has the whole session",
 			r.Session, m.name(m.from), m.name(m.to), r.Sequence, r.Operation, r.Kind, m.name(has), r.Number, m.name(lacks)), nil
 	}
@@ -166,7 +166,7 @@ func (m *march) settle() {
 		text = fmt.Sprintf("%s has no session %d", m.name(x.lacks), x.session)
 	}
 	text += fmt.Sprintf(", and of %s -> %s only %s recorded the last %s", m.name(m.from), m.name(m.to), m.name(x.has), counted(x.frames, "frame"))
-	if x.has.done(x.session) {
+	if x.has.done(x.session, x.lacks.self) && !(x.has.served && x.frames == 1) { // the last countersignature may be lost
 		text += fmt.Sprintf(", though %s signed the link: its transcript has lost its end", m.name(x.lacks))
 	}
 	if len(m.pair.alone) < maxTails {

@@ -30,6 +30,16 @@ type examination struct {
 	egress     []Egress
 	learned    []learning
 	sessions   []sessionLinks
+	served     bool        // of a job over clients
+	federation *Federation // of a server there
+}
+
+// following holds records, one after the other, against the operations of a contract: *conformer where
+// parties go in lockstep, *served in jobs over clients.
+type following interface {
+	begin(session uint32)
+	take(r *transcript.Record, rule *rule) // a frame, an opening or a countersignature
+	end(done bool)                         // at the seal, or where the session breaks off
 }
 
 // examiner makes an examination in one pass.
@@ -42,7 +52,8 @@ type examiner struct {
 	reader   *transcript.Reader
 	verifier *transcript.Verifier
 	rules    *rules
-	conform  *conformer
+	conform  following
+	served   *served // conform, in jobs over clients; else nil
 	fresh    *freshness
 	session  sessionState
 	tails    tails
@@ -143,11 +154,26 @@ func (x *examiner) prepare(file io.Reader) error {
 	if x.rules, err = newRules(c, h.Self); err != nil {
 		return err
 	}
-	x.conform = newConformer(c, h.Self, x.rules, x.found, max(x.in.MinContributors, c.Job.MinContributors, minContributors))
+	if err := x.follow(c, h.Self); err != nil {
+		return err
+	}
 	x.fresh = newFreshness(file, x.source.Payload)
+	x.fresh.secrets.served = x.served != nil
 	x.tails.before = make([]uint64, len(ids))
 	checkTreesOf(c, x.found)
 	return nil
+}
+
+// follow prepares to hold the records against the contract.
+func (x *examiner) follow(c *protocol.Contract, self int) (err error) {
+	least := max(x.in.MinContributors, c.Job.MinContributors, minContributors)
+	if len(c.Job.Servers) == 0 {
+		x.conform = newConformer(c, self, x.rules, x.found, least)
+		return nil
+	}
+	x.served, err = newServed(c, self, x.rules, x.found, least)
+	x.conform, x.out.served = x.served, true
+	return err
 }
 
 // pass reads the transcript to its end, or to the first record that does not verify.

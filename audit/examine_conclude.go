@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -11,16 +12,20 @@ func (x *examiner) conclude() {
 	s := x.verifier.Summary()
 	x.describe(&s)
 	x.out.egress, x.out.learned = x.rules.lines(x.names), x.rules.learned()
+	if x.served != nil {
+		x.out.egress = x.served.lines(x.out.egress)
+	}
 	frames, signed := frames(&s)
+	say := x.phrases()
 	passed := []Check{
 		{Name: checkContract, Detail: "it is of this contract and of its party " + x.found.party + ", and every party has signed the contract"},
 		{Name: checkChain, Detail: "the hashes of " + counted(s.Records, "record") + " are an unbroken chain"},
 		{Name: checkSeals, Detail: fmt.Sprintf("every seal is the party's signature; the last covers %s of %d", counted(s.Sealed, "record"), s.Records)},
-		{Name: checkCountersignatures, Detail: fmt.Sprintf("%d of %d frames are under the signature of the party at the other end", signed, frames) + x.tails.unsigned()},
+		{Name: checkCountersignatures, Detail: fmt.Sprintf("%d of %d frames are under the signature of the party at the other end", signed, frames) + x.tails.unsigned(say.unsigned)},
 		{Name: checkSequence, Detail: "the frames of every link are numbered without a gap"},
-		{Name: checkSessions, Detail: counted(uint64(s.Sessions), "session") + ", each begun with fresh session keys of all parties"},
-		{Name: checkOperations, Detail: "every operation is one that the contract lists, in the order of its stages and along its plan"},
-		{Name: checkEgress, Detail: "nothing was sent that the contract does not list or that is over its budget"},
+		{Name: checkSessions, Detail: counted(uint64(s.Sessions), "session") + say.sessions},
+		{Name: checkOperations, Detail: say.operations},
+		{Name: checkEgress, Detail: say.egress},
 	}
 	if x.rules.trees() {
 		passed = append(passed, Check{Name: checkTrees, Detail: "the two trees of every sum of the published protocol are totally different, and the phases went along the second"})
@@ -28,8 +33,12 @@ func (x *examiner) conclude() {
 	if x.rules.masked() {
 		passed = append(passed, x.contributorsPassed("masked"), x.freshPassed(checkMasks, "masked"))
 	}
-	if x.rules.sealed() {
+	if x.rules.sealed() || x.served != nil && x.served.protects(protocol.ClassHE) {
 		passed = append(passed, x.contributorsPassed("encrypted"), x.freshPassed(checkCiphertexts, "encrypted"))
+	}
+	if x.served != nil {
+		passed = append(passed, x.openingsPassed())
+		x.out.federation = x.served.report()
 	}
 	for _, c := range append(passed, x.complete(&s)) {
 		c = x.found.check(c.Name, c.Detail)
@@ -89,6 +98,10 @@ func (x *examiner) contributorsPassed(how string) Check {
 		}
 	}
 	c := Check{Name: checkContributors, Detail: "no " + how + " sum opened to this party"}
+	if smallest > 0 && x.served != nil {
+		c.Detail = fmt.Sprintf("every %s sum that opened to this party has at least %s: %s", how, counted(uint64(smallest), "contributor"), x.served.evidence())
+		return c
+	}
 	if smallest > 0 {
 		c.Detail = fmt.Sprintf("every %s sum that opened to this party has the vectors of at least %d parties in it", how, smallest)
 	}

@@ -47,6 +47,8 @@ func (x *examiner) spend(rule *rule, r *transcript.Record) {
 type learntOfKind struct {
 	opened       int64 // words of totals of which it was the root
 	told         int64 // frames of openings that others broadcast
+	messages     int64 // of which so many begin a message
+	copies       int64 // of what was received in the clear, the beginnings of messages
 	toldBytes    int64
 	partial      int64 // words of others' sums in the clear, received to be passed on or added up
 	contributors int   // smallest number of parties in a protected sum of which it was the root; 0: none
@@ -67,11 +69,17 @@ func (l *learntOfKind) learn(r *transcript.Record) {
 		l.mostOpened = max(l.mostOpened, l.session)
 	case r.Type == transcript.TypeReceived && r.Class == protocol.ClassOpening:
 		l.told++
+		if r.Chunk == 0 {
+			l.messages++
+		}
 		l.toldBytes += int64(r.Bytes)
 		l.sessionTold++
 		l.mostTold = max(l.mostTold, l.sessionTold)
 	case r.Type == transcript.TypeReceived && r.Class == protocol.ClassPublished:
 		l.partial += int64(r.Bytes) / int64(r.Encoding.WordSize())
+		if r.Chunk == 0 {
+			l.copies++
+		}
 	}
 }
 
@@ -82,6 +90,8 @@ type learning struct {
 	MostWords    int64 // in the session with the most
 	Told         int64 // broadcasts of openings received, in all sessions
 	ToldBytes    int64
+	Messages     int64 // that these make up
+	Copies       int64 // messages that Partial is of
 	MostTold     int64 // in the session with the most
 	Partial      int64 // words of others' sums in the clear that it received as a parent, in all sessions
 	Contributors int   // smallest number of parties in a protected sum of which it was the root; 0: none
@@ -93,7 +103,7 @@ func (s *rules) learned() []learning {
 	for _, r := range s.list {
 		l := &r.learnt
 		if l.opened+l.told+l.partial > 0 {
-			list = append(list, learning{Kind: r.kind, Words: l.opened, MostWords: l.mostOpened, Told: l.told, ToldBytes: l.toldBytes,
+			list = append(list, learning{Kind: r.kind, Words: l.opened, MostWords: l.mostOpened, Told: l.told, ToldBytes: l.toldBytes, Messages: l.messages, Copies: l.copies,
 				MostTold: l.mostTold, Partial: l.partial, Contributors: l.contributors})
 		}
 	}

@@ -14,6 +14,7 @@ const (
 	checkEgress            = "egress budget"
 	checkTrees             = "trees"
 	checkContributors      = "contributors"
+	checkOpenings          = "openings" // in jobs over clients
 	checkMasks             = "fresh masks"
 	checkCiphertexts       = "fresh ciphertexts"
 	checkComplete          = "complete"

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
 // FuzzExamine changes a transcript at many places, with and without the chain repaired: examining and
@@ -18,6 +20,13 @@ func FuzzExamine(f *testing.F) {
 
 // FuzzExamineEncrypted does as FuzzExamine with the transcripts of encrypted sums.
 func FuzzExamineEncrypted(f *testing.F) { fuzzExamine(f, newSealed(f, nil)) }
+
+// FuzzExamineServed is the same of a job over clients.
+func FuzzExamineServed(f *testing.F) {
+	c := newCohorts(f, 3, 2, cohort.Masked, protocol.Tree)
+	must(f, c.federate())
+	fuzzExamine(f, c.league)
+}
 
 // fuzzExamine changes the transcripts of a league.
 func fuzzExamine(f *testing.F, l *league) {

@@ -38,6 +38,7 @@ type linkDigest struct {
 	peer           int
 	digest         keys.Hash
 	sent, received uint64 // frames
+	whole          bool   // the party lacks nothing of it
 }
 
 // tails counts the frames that no countersignature covers.
@@ -66,6 +67,7 @@ func (x *examiner) sealed(r *transcript.Record) {
 		x.conform.end(true)
 	case transcript.SealBroken:
 		s.sealed = true
+		x.conform.end(false)
 	}
 }
 
@@ -76,6 +78,9 @@ func (x *examiner) endSession() {
 		return
 	}
 	s.begun = false
+	if !s.sealed {
+		x.conform.end(false)
+	}
 	summary, links := x.verifier.Summary(), x.verifier.Links()
 	ended := sessionLinks{number: s.number, done: s.done}
 	for peer := range x.names {
@@ -87,7 +92,7 @@ func (x *examiner) endSession() {
 		x.tail(peer, sent+received-(signed-x.tails.before[peer]))
 		x.tails.before[peer] = signed
 		if x.tails.kept++; x.tails.kept <= maxLinks {
-			ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer), sent: sent, received: received})
+			ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer), sent: sent, received: received, whole: x.whole(peer)})
 		}
 	}
 	if len(x.out.sessions) == maxEnds {
@@ -97,10 +102,19 @@ func (x *examiner) endSession() {
 	x.out.sessions = append(x.out.sessions, ended)
 }
 
+// whole reports whether the link to a peer ended well in the session that ends: with the session, or, in jobs
+// over clients, by itself.
+func (x *examiner) whole(peer int) bool {
+	if x.served != nil {
+		return x.served.ended(peer)
+	}
+	return x.session.done
+}
+
 // tail notes frames of a link that the peer has not signed in the session that ends.
 func (x *examiner) tail(peer int, frames uint64) {
 	s := &x.session
-	if s.done {
+	if x.whole(peer) {
 		if frames > lastRound {
 			x.found.fail(checkCountersignatures, "session %d is sealed as done, but %s has not signed the last %s of its link",
 				s.number, x.names[peer], counted(frames, "frame"))
@@ -117,12 +131,12 @@ func (x *examiner) tail(peer int, frames uint64) {
 	x.tails.named = append(x.tails.named, fmt.Sprintf("%s with %s in session %d", counted(frames, "frame"), x.names[peer], s.number))
 }
 
-// unsigned says which frames are under no countersignature.
-func (t *tails) unsigned() string {
+// unsigned says which frames are under no countersignature, and why.
+func (t *tails) unsigned(why string) string {
 	if len(t.named) == 0 {
 		return ""
 	}
-	text := "; not signed, since the session broke off: " + strings.Join(t.named, ", ")
+	text := "; not signed, since " + why + ": " + strings.Join(t.named, ", ")
 	if t.more > 0 {
 		text += fmt.Sprintf(" and %s more", counted(uint64(t.more), "link"))
 	}

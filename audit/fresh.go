@@ -57,6 +57,8 @@ type secrets struct {
 	payload func(sum [32]byte) ([]byte, error) // nil: session keys are known by the hash of their message only
 	session uint32                             // whose own key was listed last
 	told    moment                             // the operation of the c1 listed last
+	served  bool                               // of a job over clients
+	passed  passed                             // in such a job: what was sent last
 }
 
 // moment is an operation of a session.
@@ -65,18 +67,23 @@ type moment struct {
 	operation uint64
 }
 
+// restart forgets what was listed, before a second reading.
+func (s *secrets) restart() { s.session, s.told, s.passed = 0, moment{}, passed{} }
+
 // of returns what a record has that must be fresh.
 func (s *secrets) of(r *transcript.Record) (keys.Hash, bool) {
 	switch {
 	case !r.Type.Frame():
 		return keys.Hash{}, false
 	case isProtected(r.Class):
-		return r.Sum(), r.Bytes >= freshBytes
+		return r.Sum(), r.Bytes >= freshBytes && !(s.served && s.passed.take(r) == sentAgain)
 	case isC1(r):
 		now := moment{r.Session, r.Operation}
 		again := s.told == now // it is received and passed on
 		s.told = now
 		return r.Sum(), !again && r.Bytes >= freshBytes
+	case r.Kind == keyKind && s.served:
+		return s.key(r), true
 	case r.Kind != protocol.KindSessionKey || r.Type == transcript.TypeSent && s.session == r.Session:
 		return keys.Hash{}, false // all others get the same key of this party
 	}
@@ -167,7 +174,7 @@ func (x *examiner) confirm(ctx context.Context) error {
 	}
 	defer again.Close()
 	var r transcript.Record
-	x.fresh.secrets.session, x.fresh.secrets.told = 0, moment{}
+	x.fresh.secrets.restart()
 	for n := uint64(0); n < x.out.verified; n++ {
 		if err := again.next(ctx, &r); err != nil {
 			return err

@@ -40,10 +40,11 @@ func (a *auditor) ledger() {
 			if !l.Unread && l.Count == 0 {
 				l.Verdict = Clean // allowed, and not used
 			}
-			switch o.Kind {
-			case learnedAngles:
+			switch {
+			case len(a.in.Contract.Job.Servers) > 0:
+			case o.Kind == learnedAngles:
 				a.equations(&l, i)
-			case learnedScores, learnedDerivatives:
+			case o.Kind == learnedScores || o.Kind == learnedDerivatives:
 				a.evaluations(&l)
 			}
 			a.report.Ledger = append(a.report.Ledger, l)
@@ -53,6 +54,9 @@ func (a *auditor) ledger() {
 
 // follows judges a kind of opening.
 func (a *auditor) follows(kind string) Verdict {
+	if len(a.in.Contract.Job.Servers) > 0 {
+		return a.followsServed()
+	}
 	switch kind {
 	case learnedPartial:
 		return Leak
@@ -76,7 +80,11 @@ func (a *auditor) count(l *Learned, party int) {
 			if !slices.Contains(sources(l.Kind), seen.Kind) {
 				continue
 			}
-			l.Count += seen.values(l.Kind)
+			if e.served {
+				l.Count += seen.servedValues(len(a.in.Contract.Parties))
+			} else {
+				l.Count += seen.values(l.Kind)
+			}
 			if seen.Contributors > 0 && (l.Contributors == 0 || seen.Contributors < l.Contributors) {
 				l.Contributors = seen.Contributors
 			}

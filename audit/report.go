@@ -30,6 +30,7 @@ type Report struct {
 	Checks      []Check      `json:"checks"`
 	Egress      []Egress     `json:"egress"`
 	Ledger      []Learned    `json:"ledger"`
+	Federations []Federation `json:"federations,omitempty"` // of jobs over clients: each server whose transcript was read
 	Attacks     []Attack     `json:"attacks"`
 	Unchecked   []string     `json:"unchecked"` // sentences: what was not checked, and what it would take
 	Seconds     float64      `json:"seconds"`
@@ -37,15 +38,16 @@ type Report struct {
 
 // Job says what was computed and by whom.
 type Job struct {
-	Name        string  `json:"name"`
-	Algorithm   string  `json:"algorithm"`
-	Task        string  `json:"task"`
-	Privacy     string  `json:"privacy"`
-	Aggregation string  `json:"aggregation,omitempty"` // what protects the sums: "he", or masks
-	Topology    string  `json:"topology"`
-	Contract    string  `json:"contract"` // hash
-	Rows        int     `json:"rows"`
-	Parties     []Party `json:"parties"`
+	Name        string   `json:"name"`
+	Algorithm   string   `json:"algorithm"`
+	Task        string   `json:"task"`
+	Privacy     string   `json:"privacy"`
+	Aggregation string   `json:"aggregation,omitempty"` // what protects the sums: "he", or masks
+	Topology    string   `json:"topology"`
+	Contract    string   `json:"contract"` // hash
+	Rows        int      `json:"rows"`
+	Parties     []Party  `json:"parties"`
+	Servers     []string `json:"servers,omitempty"` // of jobs over clients: the parties whose clients the others are
 }
 
 // Party is one party of the job.
@@ -55,6 +57,24 @@ type Party struct {
 	Role    string `json:"role"`
 	Columns int    `json:"columns"`
 	Audited bool   `json:"audited"` // its transcript was read
+}
+
+// Federation is what a server's transcript tells of its sums over clients, in all sessions.
+type Federation struct {
+	Server   string    `json:"server"`
+	Clients  int       `json:"clients"`
+	Sums     uint64    `json:"sums"` // begun
+	Opened   uint64    `json:"opened"`
+	Fewest   int       `json:"fewest"` // contributors of opened sums
+	Median   int       `json:"median"`
+	Counted  string    `json:"counted"`            // how contributors are counted
+	Dropouts []Dropout `json:"dropouts,omitempty"` // the most frequent first
+}
+
+// Dropout is how often sums went on without a client that had been asked.
+type Dropout struct {
+	Client string `json:"client"`
+	Sums   uint64 `json:"sums"`
 }
 
 // Transcript is one file that was read.

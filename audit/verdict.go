@@ -56,9 +56,24 @@ func (a *auditor) summary() string {
 	case Unverifiable:
 		return sentences("The transcripts are not what an honest run of the contract leaves", a.reasons(Failed))
 	case Declared:
+		if len(r.Federations) > 0 {
+			return "Totals over clients opened, as the contract says: " + a.federations() + "." + a.rest()
+		}
+		if len(r.Job.Servers) > 0 {
+			return sentences("As the contract says, something about the clients follows from what opens", a.reasons(Declared)) + a.rest()
+		}
 		return sentences("As the contract says, a party can rebuild what others hold", a.reasons(Declared)) + a.rest()
 	}
 	return fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) + a.rest()
+}
+
+// federations says what the servers whose transcripts were read have summed.
+func (a *auditor) federations() string {
+	var list []string
+	for i := range a.report.Federations {
+		list = append(list, a.report.Federations[i].sentence())
+	}
+	return strings.Join(list, "; ")
 }
 
 // reasons lists the details behind a verdict: rows rebuilt first, other attacks where there are none,

@@ -11,10 +11,11 @@ import (
 // maxNamed is how many parties a sentence names.
 const maxNamed = 8
 
-// story tells in three paragraphs who did what and when, how, and what was read of it.
+// story tells in three paragraphs who did what and when, how, and what was read of it; in jobs over clients
+// another one for each server tells what was summed.
 func story(r *audit.Report) []string {
 	what := strings.Fields(deed(r.Job) + " " + when(r.Transcripts) + " " + holders(r.Job.Parties))
-	return []string{strings.Join(what, " "), mode(r.Job), read(r)}
+	return append([]string{strings.Join(what, " "), mode(r.Job), read(r)}, federations(r.Federations)...)
 }
 
 // deed says who did what, on what.
@@ -31,7 +32,12 @@ func deed(j audit.Job) string {
 		names = append(names, named(p.Name, "an unnamed party"))
 	}
 	who := list(names)
-	if len(names) > maxNamed {
+	switch {
+	case len(j.Servers) > maxNamed:
+		who = plural(len(j.Servers), "server", "servers") + " and " + plural(len(names)-len(j.Servers), "client", "clients")
+	case len(j.Servers) > 0:
+		who = list(j.Servers) + " and " + plural(len(names)-len(j.Servers), "client", "clients")
+	case len(names) > maxNamed:
 		who = fmt.Sprintf("%s and %d other parties", strings.Join(names[:maxNamed-1], ", "), len(names)-maxNamed+1)
 	}
 	s := fmt.Sprintf("%s %s in the job %q", named(who, "unknown parties"), did, j.Name)
@@ -71,6 +77,10 @@ func mode(j audit.Job) string {
 	case "published":
 		s += ": the protocol as it was published, which is known to leak and serves to reproduce and to compare"
 	case "masked":
+		if j.Aggregation == "he" && len(j.Servers) > 0 {
+			s += ": what clients send is encrypted under a key that some of them hold together, sums are formed of the ciphertexts, and only totals are opened, to the clients' server"
+			break
+		}
 		if j.Aggregation == "he" {
 			s += ": what passes between the parties is encrypted under a key of which each holds a share, sums are formed of the ciphertexts, and only totals are opened, by all together, to the party that the contract names"
 			break

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/audit"
+)
+
+// city is a report of a job over clients.
+func city() *audit.Report {
+	r := &audit.Report{
+		Verdict: audit.Declared, Summary: "Totals over clients opened, as the contract says.",
+		Job: audit.Job{Name: "meters", Algorithm: "pofmkl", Task: "train", Privacy: "masked", Aggregation: "he", Topology: "star", Servers: []string{"city"}},
+		Federations: []audit.Federation{{
+			Server: "city", Clients: 20, Sums: 1200, Opened: 1199, Fewest: 17, Median: 19, Counted: "counted by the vectors that came",
+			Dropouts: []audit.Dropout{{Client: "m3", Sums: 41}, {Client: "m7", Sums: 1}},
+		}},
+	}
+	r.Job.Parties = append(r.Job.Parties, audit.Party{Name: "city", Role: "server"})
+	for i := range 20 {
+		r.Job.Parties = append(r.Job.Parties, audit.Party{Name: fmt.Sprintf("m%d", i), Role: "client", Columns: 3})
+	}
+	return r
+}
+
+func TestStoriesTellOfClients(t *testing.T) {
+	text := strings.Join(strings.Fields(string(render(t, ".txt", city()))), " ")
+	for _, want := range []string{
+		"City and 20 clients trained a model together in the job \"meters\".",
+		"what clients send is encrypted under a key that some of them hold together",
+		"City summed over 20 clients: it began 1,200 sums and opened 1,199, each with at least 17 contributors, in the median 19 (counted by the vectors that came).",
+		"Sums went on without clients that had been asked: m3 in 41 sums and m7 in 1 sum.",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+}
+
+func TestDropoutsAreFew(t *testing.T) {
+	var lost []audit.Dropout
+	for i := range 12 {
+		lost = append(lost, audit.Dropout{Client: fmt.Sprintf("c%d", i), Sums: uint64(20 - i)})
+	}
+	if got, want := dropouts(lost), "c7 in 13 sums and 4 other clients less often."; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want it to end with %q", got, want)
+	}
+	if got := dropouts(nil); got != "No client was lost in a sum." {
+		t.Error(got)
+	}
+}

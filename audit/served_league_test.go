@@ -1,0 +1,223 @@
+package audit
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/inbox"
+	"github.com/hanse-project/hanse/internal/recorder"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/cohort"
+)
+
+// cohorts is a league of one server, p0, and clients.
+type cohorts struct {
+	*league
+	spec   cohort.Spec
+	vector cohort.Vector
+	sums   int
+	leaves map[int]leaving
+}
+
+// leaving is where a client leaves: when it is about to send a kind of message of a sum.
+type leaving struct {
+	sum  uint64
+	kind string
+}
+
+// newCohorts is a federation of n clients that run so many sums.
+func newCohorts(t testing.TB, n, sums int, backend cohort.Backend, topology protocol.Topology) *cohorts {
+	t.Helper()
+	c := &cohorts{
+		league: newLeague(t, n+1), vector: cohort.Vector{Kind: "updates", Words: 20, Bits: 64}, sums: sums,
+		spec: cohort.Spec{Backend: backend, Topology: topology, MinContributors: 3, Patience: 20 * time.Second},
+	}
+	job := &protocol.Job{
+		Format: "hanse-job-v1", Name: "test", Algorithm: "gfml", Task: protocol.TaskTrain, Table: "stream", Parties: c.names, Servers: c.names[:1],
+		Topology: topology.String(), Privacy: "masked",
+	}
+	switch backend {
+	case cohort.Plain:
+		job.Privacy = "published"
+	case cohort.HE:
+		job.Aggregation = protocol.AggregateHE
+	}
+	c.agree(job)
+	return c
+}
+
+// agree makes the contract that all sign, with what sums over clients send.
+func (c *cohorts) agree(job *protocol.Job) {
+	c.t.Helper()
+	sums := int64(c.sums)
+	openings := []protocol.Opening{{To: "p0", Kind: "updates", Count: sums * int64(c.vector.Words), Meaning: "the total of the clients' updates"}}
+	if c.spec.Backend == cohort.Plain && c.spec.Topology == protocol.Star {
+		openings[0].Count *= int64(len(c.names) - 1)
+	}
+	facts := []protocol.Facts{{Name: "p0", ID: c.members[0].ID, Role: "server"}}
+	for _, m := range c.members[1:] {
+		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: "client", Columns: 3})
+		openings = append(openings, protocol.Opening{To: m.Name, Kind: "model", Count: sums * 3, Meaning: "the model that all have made"})
+	}
+	operations := []protocol.Operation{{Kind: "model", Collective: protocol.CollectiveDownload, Class: "opening", Count: sums, Bytes: sums * (4 + 8*3)}}
+	for _, kind := range []string{"finished", "paused"} {
+		operations = append(operations, protocol.Operation{Kind: kind, Collective: protocol.CollectiveDownload, Class: "control", Count: 1})
+	}
+	flows, err := c.spec.Flows(len(c.names), len(c.names)-1, c.vector, sums)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, f := range flows {
+		o := protocol.Operation{Kind: f.Kind, Collective: protocol.CollectiveDownload, Class: f.Class.String(), Count: f.Count, Bytes: f.Bytes}
+		if f.Up {
+			o.Collective = protocol.CollectiveUpload
+		}
+		if f.Kind == c.vector.Kind {
+			o.Shape = []int64{sums, int64(c.vector.Words)}
+		}
+		operations = append(operations, o)
+	}
+	for i := range operations {
+		operations[i].Root, operations[i].Encoding = "p0", "bytes"
+	}
+	if c.contract, err = protocol.NewContract(job, facts, openings, protocol.SessionOperations(operations)); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, k := range c.keys {
+		c.contract.Sign(k)
+	}
+}
+
+// leavingMesh is that of a client that leaves.
+type leavingMesh struct {
+	protocol.Mesh
+	at leaving
+}
+
+// Send implements protocol.Mesh.
+func (m leavingMesh) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
+	h := parts[0]
+	if binary.BigEndian.Uint64(h[16:]) == m.at.sum && string(h[68:68+int(h[2])]) == m.at.kind {
+		m.Close()
+	}
+	return m.Mesh.Send(ctx, to, parts...)
+}
+
+// federate runs a session of all and returns each party's error.
+func (c *cohorts) federate() []error {
+	c.session++
+	errs := make([]error, len(c.names))
+	var wg sync.WaitGroup
+	for i := range c.names {
+		wg.Go(func() { errs[i] = c.runServed(i) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// runServed is one party's session, as a node runs it.
+func (c *cohorts) runServed(i int) error {
+	log, err := transcript.Open(c.path(i), c.config(i))
+	if err != nil {
+		return err
+	}
+	r, err := recorder.New(log, c.session, len(c.names))
+	if err != nil {
+		return err
+	}
+	err = c.attendServed(i, r)
+	return errors.Join(err, r.Close(err == nil))
+}
+
+// attendServed is one party's session between its links and its end.
+func (c *cohorts) attendServed(i int, r protocol.Recorder) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	linked := links(c.contract)
+	var peers []keys.ID
+	for j, m := range c.members {
+		if j != i && linked(i, j) {
+			peers = append(peers, m.ID)
+		}
+	}
+	room := protocol.Room(keys.HashOf("audit test room", binary.BigEndian.AppendUint32(nil, c.session)))
+	mesh, err := c.net.Transport(c.members[i].ID).Open(ctx, room, peers)
+	if err != nil {
+		return err
+	}
+	defer mesh.Close()
+	if at, ok := c.leaves[i]; ok {
+		mesh = leavingMesh{mesh, at}
+	}
+	budget, err := protocol.NewBudget(c.contract, i)
+	if err != nil {
+		return err
+	}
+	l, err := protocol.NewLinks(mesh, protocol.SessionConfig{
+		Contract: c.contract.Hash(), Number: c.session, Parties: c.members, Key: c.keys[i], Budget: budget, Recorder: r,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	if i == 0 {
+		return c.serve(ctx, l, mesh, peers)
+	}
+	return c.visit(ctx, l, i)
+}
+
+// serve is the server's part: it tells of a model before each sum, and ends the session.
+func (c *cohorts) serve(ctx context.Context, l *protocol.Links, mesh protocol.Mesh, peers []keys.ID) error {
+	box := inbox.New(mesh, peers)
+	defer box.Close()
+	s, err := cohort.NewServer(ctx, l, box, c.contract.Job.ClientsOf(0), c.spec)
+	if err != nil {
+		return err
+	}
+	tell := func(kind string, class protocol.Class, payload []byte) {
+		for _, i := range s.Present() {
+			err = errors.Join(err, s.Tell(ctx, i, kind, class, payload))
+		}
+	}
+	for range c.sums {
+		tell("model", protocol.ClassOpening, make([]byte, 4+8*3))
+		if _, err := s.Sum(ctx, c.vector, s.Present()); err != nil {
+			return err
+		}
+	}
+	tell("finished", protocol.ClassControl, nil)
+	if err != nil {
+		return err
+	}
+	_, err = s.Finish(ctx)
+	return err
+}
+
+// visit is a client's part.
+func (c *cohorts) visit(ctx context.Context, l *protocol.Links, i int) error {
+	client, err := cohort.NewClient(ctx, l, c.spec)
+	if err != nil {
+		return err
+	}
+	for {
+		h, err := client.Hear(ctx, "model", 100)
+		if err != nil {
+			return err
+		}
+		if h.Kind == "finished" {
+			return client.Finish(ctx)
+		}
+		words := make([]uint64, c.vector.Words)
+		for j := range words {
+			words[j] = uint64(i * j)
+		}
+		if err := client.Sum(ctx, c.vector, words); err != nil && !errors.Is(err, cohort.ErrLeftOut) {
+			return err
+		}
+	}
+}

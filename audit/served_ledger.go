@@ -1,0 +1,33 @@
+package audit
+
+import "fmt"
+
+// roundHead is the length of what stands before the numbers of a message to a client: the round's number, in
+// bytes.
+const roundHead = 4
+
+// servedValues returns how many numbers came to a party of a job over clients: those of totals, or of every vector
+// where nothing protects them, and those that it was told.
+func (l *learning) servedValues(parties int) int64 {
+	told := max(0, l.ToldBytes-roundHead*l.Messages) / 8
+	if l.Partial > 0 {
+		return told + max(0, l.Partial-l.Copies*int64(setSize(parties)))/8
+	}
+	return told + l.Words
+}
+
+// followsServed judges the openings of a job over clients: from totals, and from the model that they make,
+// something about the clients' rows follows, as all of them know.
+func (a *auditor) followsServed() Verdict {
+	if a.in.Contract.Job.Privacy == published {
+		return Leak
+	}
+	return Declared
+}
+
+// spare says why no attack is tried on a job over clients.
+func (a *auditor) spare() {
+	job := a.in.Contract.Job
+	reason := fmt.Sprintf("attacks on angles know FDSKL, this is a %s job of %s over clients", job.Task, job.Algorithm)
+	a.report.Attacks = append(a.report.Attacks, notTried("every party", reason))
+}

@@ -1,0 +1,154 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/cohort"
+)
+
+// keyKind is the kind of a client's session key.
+const keyKind = cohort.KindKey
+
+// maxOwed is how many sums are remembered that a client may still answer. A server begins no sum with
+// one that is silent, so that an honest link has very few.
+const maxOwed = 64
+
+// The directions of a link, as indices.
+const (
+	out = 0
+	in  = 1
+)
+
+// way is the direction of a frame.
+func way(t transcript.Type) int {
+	if t == transcript.TypeReceived {
+		return in
+	}
+	return out
+}
+
+// servedLink is a link in the session under way.
+type servedLink struct {
+	way           [2]direction
+	key           bool // the client's session key has passed
+	public        bool // the public key of encrypted sums has
+	sums          []sumTalk
+	forgotten     uint64  // the latest sum that there was no room for
+	done, signed  [2]bool // who has said that it is done, and has sent a countersignature
+	countersigned bool
+}
+
+// sumTalk is what was said on a link in one sum: a bit for each turn.
+type sumTalk struct {
+	number       uint64
+	begun, whole uint32
+}
+
+// direction is one direction of a link: the message under way, and the latest sum.
+type direction struct {
+	open      bool
+	kind      string
+	operation uint64
+	size      uint64
+	next      uint64 // chunk
+}
+
+// take takes the next frame and reports whether it is the first or last of its message. On a strict link no
+// message breaks off as long as others follow.
+func (d *direction) take(r *transcript.Record, strict bool) (first, last bool, fault string) {
+	goesOn := d.open && r.Kind == d.kind && r.Operation == d.operation && r.Size == d.size && uint64(r.Chunk) == d.next
+	switch {
+	case goesOn:
+	case r.Operation < d.operation:
+		return false, false, fmt.Sprintf("it goes back to operation %d after operation %d", r.Operation, d.operation)
+	case d.open && strict:
+		fault = fmt.Sprintf("it comes where chunk %d of %s was next", d.next, d.kind)
+		d.open = false
+		return false, false, fault
+	case r.Chunk != 0:
+		return false, false, fmt.Sprintf("chunk %d comes where a message begins", r.Chunk)
+	default:
+		*d = direction{kind: r.Kind, operation: r.Operation, size: r.Size}
+	}
+	at := uint64(r.Chunk) * protocol.DefaultChunk
+	if want := min(protocol.DefaultChunk, d.size-at); r.Bytes != want {
+		d.open = false
+		return false, false, fmt.Sprintf("chunk %d has %d bytes, want %d", r.Chunk, r.Bytes, want)
+	}
+	d.next++
+	d.open = at+protocol.DefaultChunk < d.size
+	return r.Chunk == 0, !d.open, ""
+}
+
+// takeKey takes the client's session key, which comes once.
+func (l *servedLink) takeKey(r *transcript.Record) string {
+	switch {
+	case l.key:
+		return "the session key comes again"
+	case r.Operation != 0 || r.Size != protocol.SessionKeySize:
+		return fmt.Sprintf("a session key of %d bytes in operation %d, want %d in operation 0", r.Size, r.Operation, protocol.SessionKeySize)
+	}
+	l.key = true
+	return ""
+}
+
+// lastWord takes one of the messages that end a link: the server is done, then the client, and then both
+// sign what passed.
+func (s *served) lastWord(r *transcript.Record, rule *rule) string {
+	l, d := &s.links[r.Peer], way(r.Type)
+	answer := s.kin[r.Peer] == ownServer && d == out || s.kin[r.Peer] == ownClient && d == in
+	fault := whole(r, rule)
+	switch {
+	case fault != "":
+		return fault
+	case r.Kind == protocol.KindCountersign && (!l.done[in] || !l.done[out]):
+		return "it comes before both ends are done with the link"
+	case r.Kind == protocol.KindCountersign && l.signed[d], r.Kind != protocol.KindCountersign && l.done[d]:
+		return "it comes again, or after the link has ended"
+	case r.Kind == protocol.KindDone && answer && !l.done[1-d]:
+		return "it comes before the server is done"
+	case r.Kind == protocol.KindCountersign:
+		l.signed[d] = true
+	default:
+		l.done[d] = true
+	}
+	return ""
+}
+
+// of returns what was said in a sum, nil when it has not begun on this link.
+func (l *servedLink) of(sum uint64) *sumTalk {
+	at := slices.IndexFunc(l.sums, func(t sumTalk) bool { return t.number == sum })
+	if at < 0 {
+		return nil
+	}
+	return &l.sums[at]
+}
+
+// enter begins a sum on this link, or finds it. The oldest is forgotten when there are too many.
+func (l *servedLink) enter(sum uint64) *sumTalk {
+	if t := l.of(sum); t != nil {
+		return t
+	}
+	if len(l.sums) == maxOwed {
+		l.forgotten = l.sums[0].number
+		l.sums = slices.Delete(l.sums, 0, 1)
+	}
+	l.sums = append(l.sums, sumTalk{number: sum})
+	return &l.sums[len(l.sums)-1]
+}
+
+// forget drops the sums before one: nothing of them comes any more.
+func (l *servedLink) forget(before uint64) {
+	l.sums = slices.DeleteFunc(l.sums, func(t sumTalk) bool { return t.number < before })
+}
+
+// newest returns the latest sum that has begun on this link, 0 when none has.
+func (l *servedLink) newest() uint64 {
+	if len(l.sums) == 0 {
+		return 0
+	}
+	return l.sums[len(l.sums)-1].number
+}

@@ -1,0 +1,104 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/cohort"
+)
+
+// wantFederation audits all transcripts and wants a verdict, without a check that found anything.
+func (c *cohorts) wantFederation(v Verdict) *Report {
+	c.t.Helper()
+	r, err := Run(c.t.Context(), &Input{Contract: c.contract, Sources: c.sources()})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, check := range r.Checks {
+		if check.Verdict != Passed && check.Name != "charter" {
+			c.t.Errorf("%s: %s %s: %s", check.Party, check.Name, check.Verdict, check.Detail)
+		}
+	}
+	if r.Verdict != v {
+		c.t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
+	}
+	return r
+}
+
+func TestFederationsAreDeclared(t *testing.T) {
+	for _, topology := range []protocol.Topology{protocol.Star, protocol.Tree, protocol.Ring} {
+		for _, backend := range []cohort.Backend{cohort.Masked, cohort.HE, cohort.Plain} {
+			t.Run(fmt.Sprintf("%s, %s", topology, backend), func(t *testing.T) {
+				c := newCohorts(t, 5, 2, backend, topology)
+				must(t, c.federate())
+				want := Declared
+				if backend == cohort.Plain {
+					want = Leak
+				}
+				r := c.wantFederation(want)
+				f := r.Federations
+				if len(f) != 1 || f[0].Clients != 5 || f[0].Sums != 2 || f[0].Opened != 2 || f[0].Fewest != 5 || f[0].Median != 5 || len(f[0].Dropouts) != 0 {
+					t.Errorf("%+v", f)
+				}
+				t.Log(r.Summary)
+				for _, l := range r.Ledger {
+					if l.Count != l.Declared && (backend != cohort.Plain || topology == protocol.Star) || l.Unread || l.Party == "p0" && l.Contributors != 5 {
+						t.Errorf("%+v", l)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestClientsThatDropOutAreCounted(t *testing.T) {
+	for _, topology := range []protocol.Topology{protocol.Star, protocol.Tree} {
+		for _, kind := range []string{cohort.KindDeposit, "updates", cohort.KindTags, cohort.KindShares} {
+			t.Run(fmt.Sprintf("%s, %s", topology, kind), func(t *testing.T) {
+				c := newCohorts(t, 5, 3, cohort.Masked, topology)
+				c.leaves = map[int]leaving{4: {2, kind}}
+				for i, err := range c.federate() {
+					if (err != nil) != (i == 4) {
+						t.Errorf("p%d: error %v", i, err)
+					}
+				}
+				r := c.wantFederation(Declared)
+				f := r.Federations[0]
+				if f.Opened != 3 || f.Fewest != 4 || len(f.Dropouts) != 1 || f.Dropouts[0] != (Dropout{"p4", 1}) {
+					t.Errorf("%+v", f)
+				}
+				for _, check := range r.Checks {
+					if check.Name == checkCross && strings.Contains(check.Detail, "lost its end") {
+						t.Error(check.Detail)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestAClientsTranscriptAloneIsDeclared: it tells of no total.
+func TestAClientsTranscriptAloneIsDeclared(t *testing.T) {
+	c := newCohorts(t, 4, 1, cohort.Masked, protocol.Star)
+	must(t, c.federate())
+	r, err := Run(t.Context(), &Input{Contract: c.contract, Sources: []Source{c.source(2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "As the contract says, something about the clients follows from what opens: p0 learns 20 updates"
+	if r.Verdict != Declared || !strings.HasPrefix(r.Summary, want) || len(r.Federations) != 0 || len(r.Attacks) != 1 || r.Attacks[0].Verdict != Skipped {
+		t.Errorf("%s: %s; %+v", r.Verdict, r.Summary, r.Attacks)
+	}
+}
+
+func TestFederationsGoOnInAnotherSession(t *testing.T) {
+	c := newCohorts(t, 5, 2, cohort.Masked, protocol.Star)
+	must(t, c.federate())
+	must(t, c.federate())
+	r := c.wantFederation(Declared)
+	if f := r.Federations[0]; f.Sums != 4 || f.Opened != 4 {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,233 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/cohort"
+)
+
+// vectorTurn stands for the vectors' own kind among the turns.
+const vectorTurn = "vector"
+
+// turn is one message of a sum, between the server and one client.
+type turn struct {
+	kind  string
+	up    bool   // from the client
+	after string // what must have passed before
+}
+
+// maskedTurns are the messages of a masked sum, in their order in each direction.
+func maskedTurns() []turn {
+	return []turn{
+		{cohort.KindBegin, false, keyKind},
+		{cohort.KindDeposit, true, cohort.KindBegin},
+		{cohort.KindMembers, false, cohort.KindDeposit},
+		{vectorTurn, true, cohort.KindMembers},
+		{cohort.KindResend, false, cohort.KindMembers},
+		{cohort.KindSurvivors, false, vectorTurn},
+		{cohort.KindTags, true, cohort.KindSurvivors},
+		{cohort.KindTagged, false, cohort.KindTags},
+		{cohort.KindShares, true, cohort.KindTagged},
+	}
+}
+
+// encryptedTurns are those of a homomorphic sum, with the making of a key before it.
+func encryptedTurns() []turn {
+	return []turn{
+		{cohort.KindHolders, false, keyKind},
+		{cohort.KindDeal, true, cohort.KindHolders},
+		{cohort.KindDealt, false, cohort.KindDeal},
+		{cohort.KindConfirm, true, cohort.KindDealt},
+		{cohort.KindHEKey, false, keyKind},
+		{cohort.KindBegin, false, cohort.KindHEKey},
+		{vectorTurn, true, cohort.KindBegin},
+		{cohort.KindResend, false, cohort.KindBegin},
+		{cohort.KindSurvivors, false, vectorTurn},
+		{cohort.KindSwitch, false, cohort.KindSurvivors},
+		{cohort.KindOpening, true, cohort.KindSwitch},
+	}
+}
+
+// plainTurns are those of a sum that nothing protects.
+func plainTurns() []turn {
+	return []turn{
+		{cohort.KindBegin, false, keyKind},
+		{vectorTurn, true, cohort.KindBegin},
+		{cohort.KindResend, false, cohort.KindBegin},
+		{cohort.KindSurvivors, false, vectorTurn},
+	}
+}
+
+// ofCohort reports whether a kind is one that sums over clients have beside their vectors.
+func ofCohort(kind string) bool {
+	is := func(t turn) bool { return t.kind == kind }
+	return kind == keyKind || slices.ContainsFunc(maskedTurns(), is) || slices.ContainsFunc(encryptedTurns(), is)
+}
+
+// layTurns settles the messages of the contract's sums by what protects the vectors.
+func (s *served) layTurns() {
+	s.turns = plainTurns()
+	switch {
+	case s.protects(protocol.ClassMasked):
+		s.turns = maskedTurns()
+	case s.protects(protocol.ClassHE):
+		s.turns = encryptedTurns()
+	}
+	for i, t := range s.turns {
+		if rule := s.rules.byKind[t.kind]; rule != nil && t.kind != vectorTurn {
+			s.place[rule] = i
+		}
+	}
+	for rule := range s.vectors {
+		s.place[rule] = s.at(vectorTurn)
+	}
+}
+
+// protects reports whether vectors travel in a class.
+func (s *served) protects(class protocol.Class) bool {
+	for _, v := range s.vectors {
+		if v.class == class {
+			return true
+		}
+	}
+	return false
+}
+
+// at returns the place of a kind among the turns, -1 when it is none.
+func (s *served) at(kind string) int {
+	return slices.IndexFunc(s.turns, func(t turn) bool { return t.kind == kind })
+}
+
+// start takes the first frame of a turn.
+func (s *served) start(r *transcript.Record, turn int) string {
+	switch kin := s.kin[r.Peer]; {
+	case kin == above:
+		return s.startAbove(r, turn)
+	case kin == below:
+		return s.links[r.Peer].once(r.Operation, turn, s.turns)
+	case s.turns[turn].up:
+		return s.answer(r, turn)
+	}
+	if fault := s.goOn(r, turn); fault != "" {
+		return fault
+	}
+	l := &s.links[r.Peer]
+	t := l.enter(r.Operation)
+	if fault := s.due(l, t, turn); fault != "" {
+		return fault
+	}
+	return t.say(turn, s.turns)
+}
+
+// goOn begins the server's next sum with the first message of it, to whichever client.
+func (s *served) goOn(r *transcript.Record, turn int) string {
+	if s.kin[r.Peer] != ownClient {
+		return ""
+	}
+	switch {
+	case r.Operation < s.sum.number:
+		return fmt.Sprintf("it goes back to sum %d after sum %d", r.Operation, s.sum.number)
+	case r.Operation > s.sum.number:
+		s.count()
+		s.sum.begin(r.Operation)
+	}
+	s.sum.tell(r.Peer, s.turns[turn].kind)
+	return ""
+}
+
+// answer takes what a client says in a sum.
+func (s *served) answer(r *transcript.Record, turn int) string {
+	l := &s.links[r.Peer]
+	if s.kin[r.Peer] == ownServer && r.Operation < l.newest() {
+		return fmt.Sprintf("it goes back to sum %d after sum %d has begun", r.Operation, l.newest())
+	}
+	t := l.of(r.Operation)
+	switch {
+	case t == nil && r.Operation <= l.forgotten:
+		return ""
+	case t == nil:
+		return fmt.Sprintf("the server has not begun sum %d on this link", r.Operation)
+	}
+	if fault := s.due(l, t, turn); fault != "" {
+		return fault
+	}
+	fault := t.say(turn, s.turns)
+	l.forget(r.Operation)
+	return fault
+}
+
+// startAbove takes the beginning of a vector that goes to the client above.
+func (s *served) startAbove(r *transcript.Record, turn int) string {
+	server := &s.links[s.server()]
+	t := server.of(r.Operation)
+	if t == nil || r.Operation < server.newest() {
+		return fmt.Sprintf("sum %d is not under way", r.Operation)
+	}
+	if fault := s.due(server, t, turn); fault != "" {
+		return fault
+	}
+	return s.links[r.Peer].once(r.Operation, turn, s.turns)
+}
+
+// server returns the party's server.
+func (s *served) server() int { return slices.Index(s.kin, ownServer) }
+
+// once takes a turn on a link that has no others.
+func (l *servedLink) once(sum uint64, turn int, turns []turn) string {
+	fault := l.enter(sum).say(turn, turns)
+	l.forget(sum)
+	return fault
+}
+
+// due says what had to pass before a turn of a sum, or nothing when it has.
+func (s *served) due(l *servedLink, t *sumTalk, turn int) string {
+	after := s.turns[turn].after
+	passed := false
+	switch {
+	case after == keyKind:
+		passed = l.key
+	case after == cohort.KindHEKey:
+		passed = l.public
+	case after == vectorTurn && !s.star && s.server() < 0: // it may have come through another client
+		passed = true
+	default:
+		passed = t.whole>>s.at(after)&1 == 1
+	}
+	if passed {
+		return ""
+	}
+	return fmt.Sprintf("%s had to pass before it in sum %d", after, t.number)
+}
+
+// say notes a turn, which comes once and in its order.
+func (t *sumTalk) say(turn int, turns []turn) string {
+	if t.begun>>turn&1 == 1 {
+		return fmt.Sprintf("it comes again in sum %d", t.number)
+	}
+	for later := turn + 1; later < len(turns); later++ {
+		if turns[later].up == turns[turn].up && t.begun>>later&1 == 1 {
+			return fmt.Sprintf("it goes back behind %s in sum %d", turns[later].kind, t.number)
+		}
+	}
+	t.begun |= 1 << turn
+	return ""
+}
+
+// complete takes the last frame of a turn.
+func (s *served) complete(r *transcript.Record, turn int) string {
+	l, kind := &s.links[r.Peer], s.turns[turn].kind
+	if s.kin[r.Peer] == above { // the server will name it among the survivors all the same
+		l = &s.links[s.server()]
+	}
+	if t := l.of(r.Operation); t != nil {
+		t.whole |= 1 << turn
+	}
+	l.public = l.public || kind == cohort.KindHEKey
+	if s.kin[r.Peer] == ownClient && s.turns[turn].up && r.Operation == s.sum.number {
+		return s.sum.hear(r, kind)
+	}
+	return ""
+}
