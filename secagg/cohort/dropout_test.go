@@ -14,8 +14,7 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// patience is how long a server waits for clients who are silent: long enough for the others on a
-// busy machine. Tests that wait so long run at once.
+// patience is how long a server waits for clients who are silent, in fake time.
 const patience = time.Second
 
 // kindOf reads the kind of a frame.
@@ -80,9 +79,9 @@ func TestClientsMayLeaveAtEveryStep(t *testing.T) {
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	for _, step := range steps {
 		for _, quietly := range []bool{false, true} {
-			t.Run(fmt.Sprintf("before %s, quietly %v", step, quietly), func(t *testing.T) {
+			t.Run(fmt.Sprintf("before %s, quietly %v", step, quietly), inFakeTime(func(t *testing.T) {
 				at := map[int]string{2: step, 7: step}
-				l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: 1200 * time.Millisecond}, wrap: leaving(at, quietly)}
+				l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: patience}, wrap: leaving(at, quietly)}
 				l.open(t, n)
 				errs := l.play(t, func(ctx context.Context, s *Server) error {
 					total, err := s.Sum(ctx, v, s.Present())
@@ -103,7 +102,7 @@ func TestClientsMayLeaveAtEveryStep(t *testing.T) {
 				if errs[0] != nil {
 					t.Fatal(errs[0])
 				}
-			})
+			}))
 		}
 	}
 }
@@ -114,8 +113,7 @@ func TestTreesSurviveLostClients(t *testing.T) {
 	for _, backend := range []Backend{Plain, Masked} {
 		for _, topology := range []protocol.Topology{protocol.Tree, protocol.Ring} {
 			for _, quietly := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s %s, quietly %v", backend, topology, quietly), func(t *testing.T) {
-					t.Parallel()
+				t.Run(fmt.Sprintf("%s %s, quietly %v", backend, topology, quietly), inFakeTime(func(t *testing.T) {
 					at := map[int]string{4: "updates", 8: "updates"}
 					l := &league{spec: Spec{Backend: backend, Topology: topology, Patience: patience}, wrap: leaving(at, quietly)}
 					l.open(t, n)
@@ -130,7 +128,7 @@ func TestTreesSurviveLostClients(t *testing.T) {
 					if errs[0] != nil {
 						t.Fatal(errs[0])
 					}
-				})
+				}))
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func TestHomomorphicSumsOutliveHolders(t *testing.T) {
 	const n = 8
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	for _, step := range []string{KindDeal, KindConfirm, "updates", KindOpening} {
-		t.Run("before "+step, func(t *testing.T) {
+		t.Run("before "+step, inFakeTime(func(t *testing.T) {
 			l := &league{spec: Spec{Backend: HE, KeyHolders: 5, Topology: protocol.Star, Patience: 5 * time.Second}, wrap: leaving(map[int]string{2: step}, false)}
 			l.open(t, n)
 			errs := l.play(t, func(ctx context.Context, s *Server) error {
@@ -77,6 +77,6 @@ func TestHomomorphicSumsOutliveHolders(t *testing.T) {
 			if errs[0] != nil {
 				t.Fatal(errs)
 			}
-		})
+		}))
 	}
 }

@@ -36,8 +36,7 @@ func TestLateClientsAreInTheNextSum(t *testing.T) {
 		{KindTags, KindShares, [3][]int{upTo(n), upTo(n), upTo(n)}},
 		{KindShares, KindDeposit, [3][]int{upTo(n), without, upTo(n)}},
 	} {
-		t.Run(c.step, func(t *testing.T) {
-			t.Parallel()
+		t.Run(c.step, inFakeTime(func(t *testing.T) {
 			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: patience}}
 			l.open(t, n)
 			held := false
@@ -65,7 +64,7 @@ func TestLateClientsAreInTheNextSum(t *testing.T) {
 			if errs[0] != nil {
 				t.Fatal(errs[0])
 			}
-		})
+		}))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/inbox"
@@ -115,6 +116,12 @@ func (l *league) play(t testing.TB, server func(ctx context.Context, s *Server) 
 	l.meshes[0].Close() // lets clients end that wait for more
 	wg.Wait()
 	return errs
+}
+
+// inFakeTime makes a subtest whose clocks move only while everybody waits: patience costs no time, and
+// no machine is too slow for it.
+func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
 // upTo lists 1 to n.

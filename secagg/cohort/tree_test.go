@@ -115,7 +115,7 @@ func TestFalseBundlesAreNamedByTheParent(t *testing.T) {
 		"of one elsewhere": func(f *forgery) { f.payload[0] |= 1 << 2 },
 		"too long":         func(f *forgery) { f.resize(len(f.payload) + 1) },
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, inFakeTime(func(t *testing.T) {
 			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Ring, Patience: patience}}
 			l.wrap = only(4, forging("updates", forge))
 			l.open(t, 5)
@@ -130,7 +130,7 @@ func TestFalseBundlesAreNamedByTheParent(t *testing.T) {
 					t.Errorf("p%d: error %v, want that the others are none the wiser", i, errs[i])
 				}
 			}
-		})
+		}))
 	}
 }
 
@@ -157,8 +157,7 @@ func (h *hangingClient) Receive(ctx context.Context, from keys.ID, buf []byte) (
 // cannot get rid of it. The server asks for it.
 func TestVectorsGetPastAParentThatHangs(t *testing.T) {
 	for _, words := range []int{100, 2000} {
-		t.Run(fmt.Sprintf("%d words", words), func(t *testing.T) {
-			t.Parallel()
+		t.Run(fmt.Sprintf("%d words", words), inFakeTime(func(t *testing.T) {
 			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Ring, Patience: patience}, chunk: 64}
 			l.wrap = only(2, func(m protocol.Mesh) protocol.Mesh { return &hangingClient{Mesh: m} })
 			l.open(t, 5)
@@ -176,7 +175,7 @@ func TestVectorsGetPastAParentThatHangs(t *testing.T) {
 			if errs[0] != nil {
 				t.Fatal(errs[0])
 			}
-		})
+		}))
 	}
 }
 
