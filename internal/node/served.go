@@ -229,6 +229,9 @@ func (r *run) watchReturns(ctx context.Context, clients, there []int, back func(
 
 // accountServed adds to a report what went over the links.
 func (r *run) accountServed(report *Report) {
+	if report.Online != nil {
+		report.Rounds = uint64(report.Online.Rounds)
+	}
 	for i := range r.state.contract.Parties {
 		sent, received := r.links.Traffic(i)
 		report.BytesOut += sent

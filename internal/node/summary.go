@@ -14,19 +14,53 @@ func Summary(c *protocol.Contract, party string) string {
 	var b strings.Builder
 	j := c.Job
 	fmt.Fprintf(&b, "job %q (%s %s), proposed by %s, contract %s\n", j.Name, j.Algorithm, j.Task, j.Proposer, c.Hash().Short())
-	fmt.Fprintf(&b, "privacy %s, %ssums along a %s, %d rows\n\n", j.Privacy, adjective(j), j.Topology, rows(c))
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if len(j.Servers) > 0 {
+		writeServed(&b, c)
+	} else {
+		writeParties(&b, c)
+	}
+	writeEgress(&b, c, party)
+	writeOpenings(&b, c)
+	writeRecord(&b, c)
+	return b.String()
+}
+
+// writeParties says who takes part in a job over features, and with what.
+func writeParties(b *strings.Builder, c *protocol.Contract) {
+	fmt.Fprintf(b, "privacy %s, %ssums along a %s, %d rows\n\n", c.Job.Privacy, adjective(c.Job), c.Job.Topology, rows(c))
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "party\trole\trows\tcolumns")
 	for _, f := range c.Parties {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\n", f.Name, f.Role, f.Rows, f.Columns)
 	}
 	w.Flush()
-	writeEncryption(&b, c)
-	writeMemory(&b, c)
-	writeEgress(&b, c, party)
-	writeOpenings(&b, c)
-	writeRecord(&b, c)
-	return b.String()
+	writeEncryption(b, c)
+	writeMemory(b, c)
+}
+
+// writeServed says who takes part in a job over clients.
+func writeServed(b *strings.Builder, c *protocol.Contract) {
+	j := c.Job
+	fmt.Fprintf(b, "privacy %s, %ssums over clients along a %s\n\n", j.Privacy, adjective(j), j.Topology)
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "server\tclients\tcolumns")
+	for _, server := range j.Servers {
+		var names []string
+		columns := 0
+		for _, i := range j.ClientsOf(j.Index(server)) {
+			names, columns = append(names, c.Parties[i].Name), c.Parties[i].Columns
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\n", server, several(names), columns)
+	}
+	w.Flush()
+}
+
+// several joins names, of many the first and the last with their number.
+func several(names []string) string {
+	if len(names) <= 4 {
+		return list(names)
+	}
+	return fmt.Sprintf("%s to %s (%d)", names[0], names[len(names)-1], len(names))
 }
 
 // adjective says of a job's sums how they are protected, when it is not by masks.
@@ -58,9 +92,9 @@ func writeOpenings(b *strings.Builder, c *protocol.Contract) {
 	var idle []string
 	for _, p := range c.Parties {
 		none := true
-		for _, o := range c.Openings {
-			if o.To == p.Name {
-				fmt.Fprintf(b, "  %s: %d %s\n%s", p.Name, o.Count, o.Kind, wrapped("      ", o.Meaning))
+		for i := range c.Openings {
+			if o := &c.Openings[i]; o.To == p.Name {
+				writeOpening(b, c, i)
 				none = false
 			}
 		}
@@ -71,6 +105,33 @@ func writeOpenings(b *strings.Builder, c *protocol.Contract) {
 	if len(idle) > 0 {
 		fmt.Fprintf(b, "  %s: nothing but sizes and timing\n", list(idle))
 	}
+}
+
+// writeOpening writes a line of the openings; among many clients for all who learn as much of the same,
+// where the first of them stands.
+func writeOpening(b *strings.Builder, c *protocol.Contract, first int) {
+	o := &c.Openings[first]
+	if len(c.Job.Servers) == 0 {
+		fmt.Fprintf(b, "  %s: %d %s\n%s", o.To, o.Count, o.Kind, wrapped("      ", o.Meaning))
+		return
+	}
+	var names []string
+	for i := range c.Openings {
+		same := c.Openings[i]
+		same.To = o.To
+		if same != *o {
+			continue
+		}
+		if i < first {
+			return
+		}
+		names = append(names, c.Openings[i].To)
+	}
+	each := ""
+	if len(names) > 1 {
+		each = ", each"
+	}
+	fmt.Fprintf(b, "  %s%s: %d %s\n%s", several(names), each, o.Count, o.Kind, wrapped("      ", o.Meaning))
 }
 
 // writeRecord says what the parties keep of the session.
