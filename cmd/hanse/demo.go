@@ -36,42 +36,19 @@ what left each machine, who learned what, and what real attacks rebuild from it.
    hanse demo --aggregation he --people 2000
    hanse demo --privacy published --i-know-this-leaks
 
+Or clients learn together from streams that never leave them, row by row: wind and sun
+parks foretell their output (pofmkl, one server), or sensors at servers on a ring learn
+related functions (gfml). Each server is a process, the clients share a few more.
+
+   hanse demo --algorithm pofmkl
+   hanse demo --algorithm pofmkl --clients 40 --rounds 500 --dir parks
+   hanse demo --algorithm gfml --servers 4 --clients 5 --json
+   hanse demo --algorithm gfml --servers 2 --aggregation he --rounds 50
+
 With --dir the folders, logs, model parts and the audit's report stay to be looked at.
 A leak gives exit code 3.`,
 		Flags:  demoFlags(),
 		Action: runDemo,
-	}
-}
-
-// demoFlags lists the demo's flags.
-func demoFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "data", Usage: "CSV or LIBSVM `FILE`, also gzipped; several are stacked (default: generated)"},
-		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` (default: label, target, class or y, else the last)"},
-		&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of --data", DefaultText: "the one called id"},
-		&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` of --data that holds codes though it looks like numbers"},
-		&cli.StringFlag{Name: "missing", Value: "refuse", Usage: "what empty cells of --data become, `HOW`: refuse, mean, median, level, or both as mean,level"},
-		&cli.IntFlag{Name: "people", Value: demoPeople, Usage: "`N` people to generate"},
-		&cli.IntFlag{Name: "parties", Value: 4, Usage: "`N` parties that share the columns of --data"},
-		&cli.StringFlag{Name: "privacy", Value: fdskl.Masked, Usage: "masked or published"},
-		&cli.StringFlag{Name: "aggregation", Value: protocol.AggregateMasked, Usage: "what protects the sums: masked (one-time masks) or he (homomorphic encryption, some 50 times the traffic)"},
-		&cli.BoolFlag{Name: "i-know-this-leaks", Usage: "run --privacy published, which shows the other parties' rows to the tree's inner nodes"},
-		&cli.StringFlag{Name: "schedule", Value: fdskl.Fixed, Usage: "fixed or doubly-stochastic (the paper's)"},
-		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge (default: logistic for classes, square for numbers)"},
-		&cli.StringFlag{Name: "target", Usage: "classification or regression (default: by the number of different labels)"},
-		&cli.StringFlag{Name: "kernel", Value: "gaussian", Usage: "gaussian, laplace, matern32 or matern52"},
-		&cli.Float64Flag{Name: "sigma", Usage: "kernel width `SIGMA`", DefaultText: "the median heuristic"},
-		&cli.Float64Flag{Name: "lambda", Usage: "regulariser `LAMBDA`", DefaultText: "1e-6"},
-		&cli.StringFlag{Name: "scale", Value: "minmax", Usage: "minmax, standard or rank"},
-		&cli.IntFlag{Name: "features", Usage: "`D` random features", DefaultText: "1024"},
-		&cli.IntFlag{Name: "iterations", Usage: "`N` solver iterations at most, or T of the doubly stochastic schedule", DefaultText: "300, 200"},
-		&cli.StringFlag{Name: "topology", Value: "tree", Usage: "tree, star or ring"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "public `SEED` of split and features"},
-		&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, removed)"},
-		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines of each node", DefaultText: "all cores"},
-		&cli.BoolFlag{Name: "quick", Usage: "skip the baselines"},
-		&cli.StringFlag{Name: "record", Value: protocol.RecordFull, Usage: "what transcripts keep: full, or digests, on which few attacks can be tried"},
-		jsonFlag(),
 	}
 }
 
@@ -91,6 +68,12 @@ type demo struct {
 
 // runDemo runs the demo from data to comparison.
 func runDemo(c *cli.Context) (err error) {
+	if err := checkAlgorithm(c); err != nil {
+		return err
+	}
+	if c.String("algorithm") != algorithmFDSKL {
+		return runOnlineDemo(c)
+	}
 	if err := checkDemo(c); err != nil {
 		return err
 	}
@@ -179,7 +162,7 @@ func (d *demo) federate(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.nodes.stop()) }()
-	d.tell.nodes(d.nodes)
+	d.tell.nodes(d.nodes, "one process each")
 	job := protocol.Job{
 		Format: "hanse-job-v1", Name: "demo", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: d.data.Names,
 		Privacy: d.c.String("privacy"), Aggregation: aggregation(d.c), Topology: d.c.String("topology"), Table: "train", Record: d.c.String("record"),

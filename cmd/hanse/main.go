@@ -79,7 +79,7 @@ Then walk the same path by hand: examples/credit shows every command.`,
 		OnUsageError:    onUsageError,
 		CommandNotFound: nil,
 		Commands: []*cli.Command{
-			demoCommand(), keysCommand(), charterCommand(), joinCommand(), splitCommand(),
+			demoCommand(), demoClientsCommand(), keysCommand(), charterCommand(), joinCommand(), splitCommand(),
 			nodeCommand(), trainCommand(), predictCommand(), jobsCommand(), approveCommand(), auditCommand(),
 		},
 		Action: func(c *cli.Context) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/internal/trial/online"
 )
 
 // narrator tells the demo's story on standard error, step by step.
@@ -59,12 +60,31 @@ func (t *narrator) league(l *trial.League) {
 	fmt.Fprintf(t.w, "    charter %s, digest %s\n", l.CharterFile(), l.Charter.Digest().Short())
 }
 
-// nodes tells that the processes run.
-func (t *narrator) nodes(p *processes) {
-	t.step("nodes", "one process each, TLS 1.3 between them, admission by charter")
-	for i, c := range p.commands {
-		fmt.Fprintf(t.w, "    %-10s process %d, log %s\n", p.names[i], c.Process.Pid, logName(p.logs[i]))
+// streams tells who learns from what.
+func (t *narrator) streams(f *online.Federation) {
+	clients := f.AllClients()
+	first := f.Streams[clients[0]]
+	t.step("streams", fmt.Sprintf("%d clients with %d rows each, which come one by one and stay where they are", len(clients), len(first.Labels)))
+	fmt.Fprintf(t.w, "    inputs %s\n    to foretell %s, before it is known\n", strings.Join(first.Columns, ", "), first.Label)
+	for s, name := range f.Servers {
+		fmt.Fprintf(t.w, "    %s adds for %s\n", name, few(f.Clients[s], 6))
 	}
+}
+
+// manyMembers tells of keys and charter.
+func (t *narrator) manyMembers(l *trial.League) {
+	t.step("keys", fmt.Sprintf("a key file for each of %d members, and a charter that all have signed", len(l.Names)))
+	fmt.Fprintf(t.w, "    charter %s, digest %s\n", l.CharterFile(), l.Charter.Digest().Short())
+}
+
+// nodes tells that the processes run; whose says what runs in one.
+func (t *narrator) nodes(p *processes, whose string) {
+	t.step("nodes", whose+", TLS 1.3 between them, admission by charter")
+	w := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', 0)
+	for i, c := range p.commands {
+		fmt.Fprintf(w, "    %s\tprocess %d, log %s\n", p.names[i], c.Process.Pid, logName(p.logs[i]))
+	}
+	w.Flush()
 }
 
 // begin opens a job's chapter.
@@ -86,5 +106,5 @@ func (t *narrator) done(what string, r *node.Report, s *screen) {
 	if len(s.curve) > 2 {
 		fmt.Fprintf(t.w, "    loss %s  %.5f to %.5f\n", sparkline(s.curve, 60), s.curve[0], s.curve[len(s.curve)-1])
 	}
-	fmt.Fprintf(t.w, "    %s took %.2f s and %d rounds; the first party sent %s and received %s\n", what, r.Seconds, r.Rounds, node.Size(r.BytesOut), node.Size(r.BytesIn))
+	fmt.Fprintf(t.w, "    %s took %.2f s and %d rounds; the first party sent %s and received %s\n", what, r.Seconds, roundsOf(r), node.Size(r.BytesOut), node.Size(r.BytesIn))
 }

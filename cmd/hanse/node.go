@@ -3,18 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/enrol"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
 )
@@ -47,17 +47,23 @@ A policy that trusts one partner with masked trainings of up to 100,000 rows:
    aggregation = ["masked", "he"]   # how the sums may be protected
    max_rows = 100000
 
+A client of a job over clients keeps a link with its server alone, and may read its
+stream from a program:
+
+   sensor-reader | hanse node --key ship.key --charter charter.toml --data train=- --neighbour office
+
 Without a policy every job waits for hanse approve.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "key", Required: true, Usage: "this member's key `FILE`"},
 			&cli.StringFlag{Name: "passphrase-file", Usage: "`FILE` that holds the key's passphrase"},
 			&cli.StringFlag{Name: "charter", Required: true, Usage: "the signed charter `FILE`"},
-			&cli.StringSliceFlag{Name: "data", Usage: "a table: `[NAME=]FILE`, CSV or LIBSVM, also gzipped; the name is \"train\" when left out"},
+			&cli.StringSliceFlag{Name: "data", Usage: "a table: `[NAME=]FILE`, CSV or LIBSVM, also gzipped; the name is \"train\" when left out; - is standard input, for a client's stream"},
 			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of CSV files", DefaultText: "the one called id"},
 			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers"},
 			&cli.StringFlag{Name: "missing", Usage: "what an empty cell becomes, `HOW`: refuse, mean, median, level", Value: "refuse"},
 			&cli.StringFlag{Name: "policy", Usage: "`FILE` of rules for consent without asking"},
 			&cli.StringSliceFlag{Name: "listen", Usage: "listen on this `ADDRESS` (default: the charter's ports on all interfaces)"},
+			&cli.StringSliceFlag{Name: "neighbour", Usage: "keep links with this `MEMBER` and others so named, not with all; who calls is answered all the same"},
 			&cli.StringSliceFlag{Name: "discovery", Usage: "find members by these `WAYS`: addresses, mdns, dht (default: the charter's)"},
 			&cli.BoolFlag{Name: "quic", Usage: "speak QUIC besides TCP"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores"},
@@ -87,20 +93,53 @@ func runNode(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var policy *node.Policy
+	n := nodeConfig{
+		key: key.Key, charter: charter, charterFile: c.String("charter"), dir: c.String("dir"), tables: tables,
+		listen: c.StringSlice("listen"), quic: c.Bool("quic"), discovery: c.StringSlice("discovery"),
+		workers: c.Int("workers"), recordLimit: c.Int64("record-limit") << 20,
+	}
+	if n.neighbours, err = membersNamed(charter, c.StringSlice("neighbour")); err != nil {
+		return err
+	}
 	if path := c.String("policy"); path != "" {
-		if policy, err = node.LoadPolicy(path); err != nil {
+		if n.policy, err = node.LoadPolicy(path); err != nil {
 			return err
 		}
 	}
-	if err := os.MkdirAll(c.String("dir"), 0o700); err != nil {
-		return err
-	}
-	d := &daemon{log: log, dir: c.String("dir")}
-	if err := d.assemble(c, key.Key, charter, tables, policy); err != nil {
+	d, err := newDaemon(n, log)
+	if err != nil {
 		return err
 	}
 	return d.run(c.Context)
+}
+
+// membersNamed finds members by their names; of no names nothing comes, which stands for all.
+func membersNamed(charter *keys.SignedCharter, names []string) ([]keys.ID, error) {
+	var ids []keys.ID
+	for _, name := range names {
+		m, ok := charter.MemberNamed(name)
+		if !ok {
+			return nil, usagef("--neighbour %s: charter %q has no such member", name, charter.Name)
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids, nil
+}
+
+// nodeConfig is what a member's node is started with.
+type nodeConfig struct {
+	key         *keys.PrivateKey
+	charter     *keys.SignedCharter
+	charterFile string
+	dir         string
+	tables      map[string]node.TableSpec
+	policy      *node.Policy // nil asks about everything
+	listen      []string
+	quic        bool
+	discovery   []string
+	neighbours  []keys.ID // nil: all members
+	workers     int
+	recordLimit int64 // bytes
 }
 
 // daemon is a node with its network.
@@ -112,31 +151,53 @@ type daemon struct {
 	enrol *enrol.Enrolment
 }
 
-// assemble opens the network and builds the node on it.
-func (d *daemon) assemble(c *cli.Context, key *keys.PrivateKey, charter *keys.SignedCharter, tables map[string]node.TableSpec, policy *node.Policy) (err error) {
+// newDaemon opens the network and builds the node on it.
+func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil, err
+	}
+	d := &daemon{log: log, dir: c.dir}
+	var err error
 	d.host, err = peer.New(peer.Config{
-		Key: key, Charter: charter, Listen: c.StringSlice("listen"), QUIC: c.Bool("quic"), Discovery: c.StringSlice("discovery"),
-		StateDir: d.dir, Invited: func(id keys.ID) bool { return d.enrol != nil && d.enrol.Invited(id) }, Log: d.log,
+		Key: c.key, Charter: c.charter, Listen: c.listen, QUIC: c.quic, Discovery: c.discovery, Neighbours: c.neighbours,
+		StateDir: c.dir, Invited: func(id keys.ID) bool { return d.enrol != nil && d.enrol.Invited(id) }, Log: log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d.enrol, err = enrol.New(enrol.Config{
-		Key: key, Charter: charter, CharterFile: c.String("charter"), Dir: d.dir, Call: d.host.Call, Changed: d.changed, Log: d.log,
+		Key: c.key, Charter: c.charter, CharterFile: c.charterFile, Dir: c.dir, Call: nearOnly(d.host.Call, c.neighbours), Changed: d.changed, Log: log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d.node, err = node.New(node.Config{
-		Key: key, Charter: charter, Transport: d.host, Tables: tables, Policy: policy, Dir: d.dir, Workers: c.Int("workers"),
-		RecordLimit: c.Int64("record-limit") << 20, Log: d.log, Told: d.told, Extra: d.enrol.Handle,
+		Key: c.key, Charter: c.charter, Transport: d.host, Tables: c.tables, Policy: c.policy, Dir: c.dir, Workers: c.workers,
+		RecordLimit: c.recordLimit, Log: log, Told: d.told, Extra: d.enrol.Handle,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m, _ := charter.Member(key.ID())
-	d.log.Info("node is up", "member", m.Name, "charter", charter.Name, "version", charter.Version, "listening", strings.Join(d.host.Addresses(), " "))
-	return nil
+	m, _ := c.charter.Member(c.key.ID())
+	log.Info("node is up", "member", m.Name, "charter", c.charter.Name, "version", c.charter.Version, "listening", strings.Join(d.host.Addresses(), " "))
+	return d, nil
+}
+
+// caller calls another member's node.
+type caller func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error)
+
+// nearOnly keeps the spreading of charters to neighbours, who pass it on; nil neighbours are all members.
+// A call to anybody else would make a link that stays.
+func nearOnly(call caller, neighbours []keys.ID) caller {
+	if neighbours == nil {
+		return call
+	}
+	return func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error) {
+		if !slices.Contains(neighbours, to) {
+			return nil, fmt.Errorf("%s is no neighbour of this node", to.Short())
+		}
+		return call(ctx, to, method, request)
+	}
 }
 
 // run runs all parts until the owner ends it, which is no error, or one of them fails.
@@ -195,7 +256,7 @@ func tableSpecs(c *cli.Context) (map[string]node.TableSpec, error) {
 		if _, ok := specs[name]; ok {
 			return nil, usagef("--data gives table %q twice", name)
 		}
-		if _, err := os.Stat(path); err != nil {
+		if _, err := os.Stat(path); err != nil && path != stream.Stdin {
 			return nil, fmt.Errorf("--data %s: %w", v, err)
 		}
 		specs[name] = node.TableSpec{Path: path, Options: dataset.Options{
@@ -204,57 +265,3 @@ func tableSpecs(c *cli.Context) (map[string]node.TableSpec, error) {
 	}
 	return specs, nil
 }
-
-// newLog writes one short line for each record.
-func newLog(w io.Writer, level string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, usagef("--log is %q, want debug, info or warn", level)
-	}
-	return slog.New(&lineHandler{w: w, level: l, mu: new(sync.Mutex)}), nil
-}
-
-// lineHandler is a slog.Handler for people: time, message, values.
-type lineHandler struct {
-	w     io.Writer
-	level slog.Level
-	mu    *sync.Mutex
-	attrs []slog.Attr
-}
-
-// Enabled implements slog.Handler.
-func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
-
-// Handle implements slog.Handler.
-func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
-	var b strings.Builder
-	b.WriteString(r.Time.Format(time.TimeOnly))
-	if r.Level >= slog.LevelWarn {
-		b.WriteString(" " + strings.ToLower(r.Level.String()))
-	}
-	b.WriteString(" " + r.Message)
-	add := func(a slog.Attr) bool {
-		if a.Value.String() != "" {
-			fmt.Fprintf(&b, "  %s=%s", a.Key, a.Value)
-		}
-		return true
-	}
-	for _, a := range h.attrs {
-		add(a)
-	}
-	r.Attrs(add)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, err := io.WriteString(h.w, b.String()+"\n")
-	return err
-}
-
-// WithAttrs implements slog.Handler.
-func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	c := *h
-	c.attrs = append(append([]slog.Attr(nil), h.attrs...), attrs...)
-	return &c
-}
-
-// WithGroup implements slog.Handler; groups are not shown.
-func (h *lineHandler) WithGroup(string) slog.Handler { return h }

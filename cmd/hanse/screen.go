@@ -22,13 +22,14 @@ type screen struct {
 	w        io.Writer
 	terminal bool
 	dirty    bool      // an unfinished line is on the terminal
+	measure  string    // what the metric is
 	curve    []float64 // the metric, as it came
 }
 
 // newScreen starts showing events on w.
 func newScreen(w io.Writer) *screen {
 	f, ok := w.(*os.File)
-	return &screen{w: w, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	return &screen{w: w, measure: "loss", terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 // show shows one event.
@@ -49,7 +50,7 @@ func (s *screen) progress(e node.Event) {
 	metric := ""
 	if e.Metric != nil {
 		s.curve = append(s.curve, *e.Metric)
-		metric = fmt.Sprintf("  loss %.5f", *e.Metric)
+		metric = fmt.Sprintf("  %s %.5f", s.measure, *e.Metric)
 	}
 	if !s.terminal || e.Total == 0 {
 		return

@@ -44,7 +44,22 @@ A job file:
    label = "default"          # the label's column there
    loss = "logistic"          # or "square", "smooth-hinge"
    features = 1024
-   seed = "credit 2026"`,
+   seed = "credit 2026"
+
+A job over clients' streams is proposed by a server; each client's node keeps its
+predictions, made row by row, in predictions.csv in the job's folder:
+
+   format = "hanse-job-v1"
+   name = "parks"
+   algorithm = "pofmkl"       # or "gfml", with several servers
+   task = "train"
+   parties = ["office", "north-park", "south-park", "isle-park"]
+   servers = ["office"]       # all others are clients
+
+   [parameters]
+   label = "output"
+   rounds = 500               # of a row each
+   seed = "parks 2026"`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
 			jsonFlag(),
@@ -113,9 +128,14 @@ func printReport(c *cli.Context, r *node.Report) error {
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "contract\t%s\n", r.Contract)
-	fmt.Fprintf(w, "rows\t%d\n", r.Rows)
+	if r.Online == nil {
+		fmt.Fprintf(w, "rows\t%d\n", r.Rows)
+	}
 	fmt.Fprintf(w, "seconds\t%.2f\n", r.Seconds)
-	fmt.Fprintf(w, "rounds\t%d\n", r.Rounds)
+	fmt.Fprintf(w, "rounds\t%d\n", roundsOf(r))
+	if r.Online != nil {
+		fmt.Fprintf(w, "clients\t%d in the last total\n", r.Online.Clients)
+	}
 	fmt.Fprintf(w, "sent\t%s\n", node.Size(r.BytesOut))
 	fmt.Fprintf(w, "received\t%s\n", node.Size(r.BytesIn))
 	if r.Trained != nil && r.Trained.TrainError != nil {
@@ -134,6 +154,14 @@ func printReport(c *cli.Context, r *node.Report) error {
 		fmt.Fprintf(w, "score new rows with\thanse predict --model %s --table test --dir %s\n", r.Contract[:8], c.String("dir"))
 	}
 	return w.Flush()
+}
+
+// roundsOf is how many rounds a job had.
+func roundsOf(r *node.Report) uint64 {
+	if r.Online != nil {
+		return uint64(r.Online.Rounds)
+	}
+	return r.Rounds
 }
 
 // deliverScores copies the scores to where the owner wants them.

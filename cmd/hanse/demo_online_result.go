@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/audit/report"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/trial/online"
+)
+
+// milli is what mean squared errors are shown times of.
+const milli = 1e3
+
+// onlineResult is what the demo of an algorithm over clients' streams found, as --json prints it. Mean
+// squared errors, in squares of the label's units, are times 1000. clear_* is the same learning in one
+// process, in the clear; alone_* every client by itself.
+type onlineResult struct {
+	Algorithm    string        `json:"algorithm"`
+	Servers      []string      `json:"servers"`
+	Clients      []string      `json:"clients"`
+	Privacy      string        `json:"privacy"`
+	Aggregation  string        `json:"aggregation,omitempty"`
+	Rounds       int           `json:"rounds"`
+	LastClients  []int         `json:"last_clients"` // in each server's latest total
+	MSE          float64       `json:"mse"`          // x 1000, mean over clients
+	MSESD        float64       `json:"mse_sd"`       // x 1000, over clients
+	Regret       *float64      `json:"regret,omitempty"`
+	ClearMSE     *float64      `json:"clear_mse,omitempty"`
+	ClearMSESD   *float64      `json:"clear_mse_sd,omitempty"`
+	ClearApart   *float64      `json:"clear_apart,omitempty"` // largest difference of a prediction from that in one process
+	AloneMSE     *float64      `json:"alone_mse,omitempty"`
+	AloneMSESD   *float64      `json:"alone_mse_sd,omitempty"`
+	Curve        []float64     `json:"curve_db"`         // mean squared error by iteration, over clients and the iterations before
+	BytesDown    float64       `json:"bytes_down"`       // to a client, a round
+	BytesUp      float64       `json:"bytes_up"`         // from a client, a round
+	PaperDown    float64       `json:"paper_bytes_down"` // as the paper counts
+	PaperUp      float64       `json:"paper_bytes_up"`
+	TrainSeconds float64       `json:"train_seconds"`
+	TotalSeconds float64       `json:"total_seconds"`
+	Sessions     uint32        `json:"sessions"`
+	Openings     []node.Opened `json:"openings"`
+	Audit        *audit.Report `json:"audit"`
+
+	clearCurve []float64
+	aloneCurve []float64
+}
+
+// curveWindow is over how many iterations the learning curve is smoothed: a tenth of them, 50 at most.
+func curveWindow(rounds int) int { return max(1, min(50, rounds/10)) }
+
+// describe fills in what was asked for and what came of it.
+func (r *onlineResult) describe(d *onlineDemo, score *online.Score) {
+	r.Algorithm, r.Privacy, r.Rounds = d.c.String("algorithm"), d.c.String("privacy"), d.learning.Rounds()
+	r.Servers, r.Clients = d.federation.Servers, d.federation.AllClients()
+	if r.Privacy == fdskl.Masked {
+		r.Aggregation = d.c.String("aggregation")
+	}
+	r.MSE, r.MSESD, r.Curve = score.MSE*milli, score.SD*milli, online.Decibels(score.Curve, curveWindow(r.Rounds))
+	if !math.IsNaN(score.Regret) {
+		r.Regret = &score.Regret
+	}
+	r.PaperDown, r.PaperUp = d.learning.PaperBytes()
+	first := d.reports[r.Servers[0]]
+	r.TrainSeconds, r.Sessions = first.Seconds, first.Sessions
+	for _, name := range r.Servers {
+		clients := 0
+		if o := d.reports[name].Online; o != nil {
+			clients = o.Clients
+		}
+		r.LastClients = append(r.LastClients, clients)
+	}
+	for _, name := range d.learning.Parties() {
+		r.Openings = append(r.Openings, d.reports[name].Openings...)
+	}
+	times := float64(r.Rounds * len(r.Clients))
+	for _, name := range r.Clients {
+		r.BytesDown += float64(d.reports[name].BytesIn) / times
+		r.BytesUp += float64(d.reports[name].BytesOut) / times
+	}
+}
+
+// compare sets the other ways of learning beside it.
+func (r *onlineResult) compare(d *onlineDemo, together, alone *online.Outcome) error {
+	open, err := d.federation.Score(together)
+	if err != nil {
+		return err
+	}
+	single, err := d.federation.Score(alone)
+	if err != nil {
+		return err
+	}
+	times := func(v float64) *float64 { v *= milli; return &v }
+	r.ClearMSE, r.ClearMSESD, r.AloneMSE, r.AloneMSESD = times(open.MSE), times(open.SD), times(single.MSE), times(single.SD)
+	r.clearCurve, r.aloneCurve = online.Decibels(open.Curve, curveWindow(r.Rounds)), online.Decibels(single.Curve, curveWindow(r.Rounds))
+	if r.Algorithm == algorithmGFML { // POF-MKL's clients draw kernels of their own, at random
+		largest := online.Apart(d.outcome, together)
+		r.ClearApart = &largest
+	}
+	return nil
+}
+
+// audit audits the job with the transcripts of all parties.
+func (d *onlineDemo) audit(ctx context.Context, dir string) error {
+	d.tell.step("audit", "every transcript against the contract and the others")
+	in, err := leagueAudit(d.league, d.learning.Parties(), d.contract)
+	if err != nil {
+		return err
+	}
+	in.Workers = d.c.Int("workers")
+	begun := time.Now()
+	if d.result.Audit, err = audit.Run(ctx, in); err != nil {
+		return err
+	}
+	d.result.Audit.Seconds = time.Since(begun).Seconds()
+	if d.c.String("dir") == "" {
+		return nil
+	}
+	return writeReport(filepath.Join(dir, "audit.html"), d.result.Audit)
+}
+
+// print ends the demo: the comparison for people, or one JSON object.
+func (d *onlineDemo) print(dir string) error {
+	r := &d.result
+	r.TotalSeconds = time.Since(d.begun).Seconds()
+	if d.c.String("dir") != "" {
+		if err := writeCurves(filepath.Join(dir, "curve.svg"), r.curves()); err != nil {
+			return err
+		}
+	}
+	if d.c.Bool("json") {
+		return printJSON(d.c, r)
+	}
+	for _, part := range []func() error{d.printErrors, d.printFigures, d.printCurve} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(d.c.App.Writer, "\naudit of the learning, %.1f s\n", r.Audit.Seconds)
+	if err := report.Headline(d.c.App.Writer, r.Audit); err != nil {
+		return err
+	}
+	if d.c.String("dir") != "" {
+		fmt.Fprintf(d.c.App.Writer, "\neverything is in %s: key files, charter, streams, logs, predictions, the learning curve in curve.svg, and the audit's report in audit.html\n", dir)
+	}
+	return nil
+}
+
+// printErrors prints one line for each way of learning.
+func (d *onlineDemo) printErrors() error {
+	r := &d.result
+	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "\nlearning\tmean squared error x 1000, over clients\n")
+	if r.AloneMSE != nil {
+		fmt.Fprintf(w, "every client alone\t%.2f ± %.2f\n", *r.AloneMSE, *r.AloneMSESD)
+		fmt.Fprintf(w, "together, in one process in the clear\t%.2f ± %.2f\n", *r.ClearMSE, *r.ClearMSESD)
+	}
+	name := "Hanse, nobody's rows left home"
+	if r.Privacy == fdskl.Published {
+		name = "Hanse, the published protocol: the server sees every client's updates"
+	}
+	fmt.Fprintf(w, "%s\t%.2f ± %.2f\n", name, r.MSE, r.MSESD)
+	return w.Flush()
+}
+
+// printFigures prints what the job took.
+func (d *onlineDemo) printFigures() error {
+	r := &d.result
+	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "\nrounds\t%d in %.1f s, %.0f ms each\n", r.Rounds, r.TrainSeconds, 1e3*r.TrainSeconds/float64(r.Rounds))
+	fmt.Fprintf(w, "clients in the last total\t%s of %d\n", joinInts(r.LastClients), len(r.Clients)/len(r.Servers))
+	if r.Regret != nil {
+		fmt.Fprintf(w, "regret against the best kernel\t%.2f a client\n", *r.Regret)
+	}
+	fmt.Fprintf(w, "to a client, a round\t%s, the paper counts %s\n", node.Size(int64(r.BytesDown)), node.Size(int64(r.PaperDown)))
+	fmt.Fprintf(w, "from a client, a round\t%s, the paper counts %s\n", node.Size(int64(r.BytesUp)), node.Size(int64(r.PaperUp)))
+	if r.ClearApart != nil {
+		fmt.Fprintf(w, "largest difference from one process\t%.1e in a prediction\n", *r.ClearApart)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,71 @@
+package online
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Options is the size of a trial. Zero features, and rounds, ask for the trial's own.
+type Options struct {
+	Servers  int
+	Clients  int // of each server
+	Rounds   int
+	Features int
+	Seed     uint64
+}
+
+// Federation is who takes part in a trial, and the clients' streams.
+type Federation struct {
+	Servers []string
+	Clients [][]string         // of each server
+	Streams map[string]*Stream // of the clients
+}
+
+// Outcome is what the clients of one way of learning made of their streams.
+type Outcome struct {
+	Predictions map[string][]float64 // of the clients' rows, each made before its label
+	Regret      map[string]float64   // of the clients, where the algorithm has one
+}
+
+// newOutcome makes room for one.
+func newOutcome() *Outcome {
+	return &Outcome{Predictions: make(map[string][]float64), Regret: make(map[string]float64)}
+}
+
+// add keeps a client's next prediction.
+func (o *Outcome) add(name string, prediction float64) {
+	o.Predictions[name] = append(o.Predictions[name], prediction)
+}
+
+// newFederation names servers and clients and draws the clients' streams.
+func newFederation(o Options, client string, stream func(draw *rand.Rand, server int) *Stream) *Federation {
+	f := &Federation{Streams: make(map[string]*Stream)}
+	for s := range o.Servers {
+		name := "server"
+		if o.Servers > 1 {
+			name = fmt.Sprintf("server-%d", s+1)
+		}
+		f.Servers, f.Clients = append(f.Servers, name), append(f.Clients, nil)
+		for k := range o.Clients {
+			number := s*o.Clients + k
+			name := fmt.Sprintf("%s-%02d", client, number+1)
+			f.Clients[s] = append(f.Clients[s], name)
+			f.Streams[name] = stream(rand.New(rand.NewPCG(o.Seed, uint64(number))), s)
+		}
+	}
+	return f
+}
+
+// AllClients lists the clients of all servers, in the servers' order.
+func (f *Federation) AllClients() []string {
+	var all []string
+	for _, names := range f.Clients {
+		all = append(all, names...)
+	}
+	return all
+}
+
+// Parties lists the servers and then the clients, as a job deals clients out to servers.
+func (f *Federation) Parties() []string {
+	return append(append([]string(nil), f.Servers...), f.AllClients()...)
+}
