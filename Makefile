@@ -25,6 +25,7 @@ bench:
 	go run ./cmd/hanselab fdskl --data ../shared/data --svm
 	go run ./cmd/hanselab record --data ../shared/data
 	go run ./cmd/hanselab audit --data ../shared/data
+	go run ./cmd/hanselab sum --clients 100,300,1000 --dropout 0.1 --backend plain,masked
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }

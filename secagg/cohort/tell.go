@@ -94,3 +94,34 @@ func ReceiveLong(ctx context.Context, l *protocol.Links, from int, awaited strin
 		}
 	}
 }
+
+// sayLong sends the server a long control message of a sum, or of its preparation.
+func (c *Client) sayLong(ctx context.Context, operation uint64, kind string, payload []byte) error {
+	m := protocol.Message{Kind: kind, Class: protocol.ClassControl, Operation: operation, Size: uint64(len(payload)), Payload: payload}
+	return sendLong(ctx, c.links, c.spec.Server, m)
+}
+
+// hearLong waits for a message of the server of the given length, in chunks; it returns the last of
+// them too. If the server has begun something else, that is kept for whoever asks next.
+func (c *Client) hearLong(ctx context.Context, operation uint64, kind string, size int) ([]byte, protocol.Message, error) {
+	for a := (assembly{size: size}); ; {
+		m, err := c.links.Receive(ctx, c.spec.Server, kind, nil)
+		if err != nil {
+			return nil, m, err
+		}
+		if m.Operation > operation {
+			c.links.Return(m)
+			return nil, m, ErrLeftOut
+		}
+		if m.Kind != kind || m.Operation != operation {
+			return nil, m, c.links.Deviation(m, "it came where %s is awaited in sum %d", kind, operation)
+		}
+		done, err := a.add(m, c.links.Chunk())
+		if err != nil {
+			return nil, m, c.links.Deviation(m, "%v", err)
+		}
+		if done {
+			return a.bytes, m, nil
+		}
+	}
+}
