@@ -21,3 +21,14 @@ func TestLongEncryptedSumsAreFollowedOverTheirOperations(t *testing.T) {
 	wantNoneOf(t, r)
 	wantRebuilt(t, r, "p0", viewActive, Declared, 9, 1e-3)
 }
+
+func TestInterruptedEncryptedRunsAreAttackedAsAWhole(t *testing.T) {
+	t.Parallel()
+	f := newEncrypted(t, 100, 2, protocol.Tree, fdskl.Params{Schedule: fdskl.DoublyStochastic, Iterations: 12, Batch: 64, BlockFeatures: 4})
+	f.learn(2, 9, errKilled)
+	f.learn(0, 14, errKilled)
+	must(t, f.learn(-1, 0, nil))
+	r := f.audited(f.input())
+	wantNoneOf(t, r)
+	f.wantSealedViews(r, 2)
+}

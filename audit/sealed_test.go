@@ -64,17 +64,6 @@ func (f *federation) wantSealedViews(r *Report, active int) {
 	wantCheck(f.t, r.Checks, checkContributors, Passed, "every encrypted sum that opened to this party has the vectors of at least 4 parties in it")
 }
 
-func TestInterruptedEncryptedRunsAreAttackedAsAWhole(t *testing.T) {
-	t.Parallel()
-	f := newEncrypted(t, 100, 2, protocol.Tree, fdskl.Params{Schedule: fdskl.DoublyStochastic, Iterations: 12, Batch: 64, BlockFeatures: 4})
-	f.learn(2, 9, errKilled)
-	f.learn(0, 14, errKilled)
-	must(t, f.learn(-1, 0, nil))
-	r := f.audited(f.input())
-	wantNoneOf(t, r)
-	f.wantSealedViews(r, 2)
-}
-
 // sealedWords is how many angles a sum of newSealed has: more than a ciphertext holds.
 const sealedWords = 3*he.Degree - 5
 
