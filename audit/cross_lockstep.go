@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -136,7 +137,9 @@ func (m *march) differ(s, r *transcript.Record) string {
 // off before it.
 func (m *march) alone(ctx context.Context, f *linkFrames, has, lacks *examination) (string, error) {
 	r := &f.record
-	if lacks.done(r.Session, has.self) {
+	// A party whose peer is done may still be left by a third one, and tell the peer, who no longer listens.
+	left := r.Kind == protocol.KindAbort && !has.done(r.Session, lacks.self)
+	if lacks.done(r.Session, has.self) && !left {
 		return fmt.Sprintf("session %d, %s -> %s, frame %d (operation %d, %s): only %s has it (record %d), though %s says that it has the whole session",
 			r.Session, m.name(m.from), m.name(m.to), r.Sequence, r.Operation, r.Kind, m.name(has), r.Number, m.name(lacks)), nil
 	}
