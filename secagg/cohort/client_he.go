@@ -271,7 +271,7 @@ func (s *clientSum) decrypt(ctx context.Context, codec encrypted, m protocol.Mes
 	if err != nil {
 		return s.links.Deviation(last, "%v", err)
 	}
-	return sendLong(ctx, s.links, s.spec.Server, s.message(KindOpening, protocol.ClassHE, share))
+	return SendLong(ctx, s.links, s.spec.Server, s.message(KindOpening, protocol.ClassHE, share))
 }
 
 // places returns the places of chosen clients among the holders; nil when all decrypt.

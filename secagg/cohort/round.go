@@ -94,12 +94,17 @@ func (r *round) message(kind string, class protocol.Class, payload []byte) proto
 	return protocol.Message{Kind: kind, Class: class, Operation: r.operation, Size: uint64(len(payload)), Payload: payload}
 }
 
-// sendLong sends a message in chunks.
-func sendLong(ctx context.Context, l *protocol.Links, to int, m protocol.Message) error {
-	all, chunk := m.Payload, l.Chunk()
-	for offset := 0; offset < len(all); offset += chunk {
+// SendLong sends a message in chunks.
+func SendLong(ctx context.Context, l *protocol.Links, to int, m protocol.Message) error {
+	return eachChunk(m, l.Chunk(), func(m protocol.Message) error { return l.Send(ctx, to, m) })
+}
+
+// eachChunk cuts a message into its chunks, of which an empty one has one, and hands them to send.
+func eachChunk(m protocol.Message, chunk int, send func(m protocol.Message) error) error {
+	all := m.Payload
+	for offset := 0; offset == 0 || offset < len(all); offset += chunk {
 		m.Payload = all[offset:min(offset+chunk, len(all))]
-		if err := l.Send(ctx, to, m); err != nil {
+		if err := send(m); err != nil {
 			return err
 		}
 		m.Chunk++

@@ -42,7 +42,6 @@ func (s *serverSum) prepare(ctx context.Context) error {
 		}
 		k.told.add(i)
 	}
-	s.codec = nil
 	codec, err := encryptedBy(k.scheme, k.plan, s.vector, s.candidates.count())
 	s.codec, s.total = codec, make([]byte, codec.size())
 	return err
@@ -57,7 +56,7 @@ func (s *serverSum) makeKey(ctx context.Context) error {
 	if err := s.nameHolders(ctx, holders); err != nil {
 		return err
 	}
-	deals, err := s.gatherLong(ctx, KindDeal, protocol.ClassControl, holders, func(int) int { return p.dealSize() })
+	deals, err := s.gatherLong(ctx, KindDeal, protocol.ClassControl, holders, p.dealSize())
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func (s *serverSum) makeKey(ctx context.Context) error {
 			return err
 		}
 	}
-	signatures, err := s.gatherLong(ctx, KindConfirm, protocol.ClassControl, holders, func(int) int { return signatureSize })
+	signatures, err := s.gatherLong(ctx, KindConfirm, protocol.ClassControl, holders, signatureSize)
 	if err != nil {
 		return err
 	}
@@ -159,7 +158,7 @@ func (s *serverSum) encrypted(ctx context.Context) error {
 // open adds the active holders' shares and opens the total. A share is made once: when one is
 // missing the key is given up, and so is the sum.
 func (s *serverSum) open(ctx context.Context, active set, c0 []byte) error {
-	shares, err := s.gatherLong(ctx, KindOpening, protocol.ClassHE, active, func(int) int { return len(c0) })
+	shares, err := s.gatherLong(ctx, KindOpening, protocol.ClassHE, active, len(c0))
 	if err != nil {
 		s.Server.keysHE.plan = nil
 		return err
@@ -178,12 +177,12 @@ func (s *serverSum) open(ctx context.Context, active set, c0 []byte) error {
 	return s.tell(ctx, KindOpened, s.survivors, nil)
 }
 
-// gatherLong hears one long message from each of some clients, all of whom must answer.
-func (s *serverSum) gatherLong(ctx context.Context, kind string, class protocol.Class, from set, size func(client int) int) (map[int][]byte, error) {
+// gatherLong hears one message of size bytes from each of some clients, all of whom must answer.
+func (s *serverSum) gatherLong(ctx context.Context, kind string, class protocol.Class, from set, size int) (map[int][]byte, error) {
 	parts, whole := make(map[int]*assembly), make(map[int][]byte)
 	err := s.gather(ctx, kind, class, from, func(m protocol.Message) (bool, error) {
 		if parts[m.From] == nil {
-			parts[m.From] = &assembly{size: size(m.From)}
+			parts[m.From] = &assembly{size: size}
 		}
 		done, err := parts[m.From].add(m, s.links.Chunk())
 		if done && err == nil {
@@ -205,19 +204,6 @@ func checkPolys(kind string, b []byte) error {
 		return he.CheckPolys(kind, b, len(b)/he.PolySize)
 	case KindDeal:
 		return he.CheckPolys(kind, b[:he.PolySize], 1)
-	}
-	return nil
-}
-
-// sendLong sends a long message to a client; see Server.send.
-func (s *serverSum) sendLong(ctx context.Context, to int, m protocol.Message) error {
-	all, chunk := m.Payload, s.links.Chunk()
-	for offset := 0; offset < len(all) && s.lost[to] == nil; offset += chunk {
-		m.Payload = all[offset:min(offset+chunk, len(all))]
-		if err := s.send(ctx, to, m); err != nil {
-			return err
-		}
-		m.Chunk++
 	}
 	return nil
 }

@@ -9,16 +9,18 @@ import (
 // Tell sends a client a message that belongs to no sum, in chunks. A client that is lost on the way,
 // or was before, is no error.
 func (s *Server) Tell(ctx context.Context, client int, kind string, class protocol.Class, payload []byte) error {
-	m := protocol.Message{Kind: kind, Class: class, Operation: s.sum, Size: uint64(len(payload))}
-	chunk := s.links.Chunk()
-	for offset := 0; (offset == 0 || offset < len(payload)) && s.lost[client] == nil; offset += chunk {
-		m.Payload = payload[offset:min(offset+chunk, len(payload))]
-		if err := s.send(ctx, client, m); err != nil {
-			return err
+	m := protocol.Message{Kind: kind, Class: class, Operation: s.sum, Size: uint64(len(payload)), Payload: payload}
+	return s.sendLong(ctx, client, m)
+}
+
+// sendLong is send for a message in chunks.
+func (s *Server) sendLong(ctx context.Context, to int, m protocol.Message) error {
+	return eachChunk(m, s.links.Chunk(), func(m protocol.Message) error {
+		if s.lost[to] != nil {
+			return nil
 		}
-		m.Chunk++
-	}
-	return nil
+		return s.send(ctx, to, m)
+	})
 }
 
 // Heard is what a server told.
@@ -39,7 +41,7 @@ func (c *Client) Hear(ctx context.Context, awaited string, limit int) (*Heard, e
 		switch {
 		case ofSums(m.Kind):
 			if m.Operation > c.last { // a sum that it has no vector for: the server goes on without it
-				c.last = max(c.last, m.Operation-1)
+				c.last = m.Operation - 1
 			}
 			continue
 		case h != nil && m.Kind != h.Kind:
@@ -61,11 +63,6 @@ func (c *Client) Hear(ctx context.Context, awaited string, limit int) (*Heard, e
 			return h, nil
 		}
 	}
-}
-
-// SendLong sends a message in chunks.
-func SendLong(ctx context.Context, l *protocol.Links, to int, m protocol.Message) error {
-	return sendLong(ctx, l, to, m)
 }
 
 // ReceiveLong waits for the next message of party from, in chunks and of at most limit bytes. It returns
@@ -98,7 +95,7 @@ func ReceiveLong(ctx context.Context, l *protocol.Links, from int, awaited strin
 // sayLong sends the server a long control message of a sum, or of its preparation.
 func (c *Client) sayLong(ctx context.Context, operation uint64, kind string, payload []byte) error {
 	m := protocol.Message{Kind: kind, Class: protocol.ClassControl, Operation: operation, Size: uint64(len(payload)), Payload: payload}
-	return sendLong(ctx, c.links, c.spec.Server, m)
+	return SendLong(ctx, c.links, c.spec.Server, m)
 }
 
 // hearLong waits for a message of the server of the given length, in chunks; it returns the last of

@@ -48,7 +48,7 @@ func (s *clientSum) resend(ctx context.Context) error {
 
 // sendBundle sends the bundle in chunks.
 func (s *clientSum) sendBundle(ctx context.Context, to int) error {
-	return sendLong(ctx, s.links, to, s.message(s.vector.Kind, s.spec.Backend.class(), s.bundle))
+	return SendLong(ctx, s.links, to, s.message(s.vector.Kind, s.spec.Backend.class(), s.bundle))
 }
 
 // addChild waits for the bundle of a member below this one and adds it. One that does not come in
