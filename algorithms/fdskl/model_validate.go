@@ -2,6 +2,8 @@ package fdskl
 
 import (
 	"fmt"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // validate checks a model part that came from a disk.
@@ -34,7 +36,7 @@ func (m *Model) target() description {
 
 // validateCoefficients checks the numbers that make scores.
 func (m *Model) validateCoefficients() error {
-	if err := positive("sigma", m.Sigma); err != nil {
+	if err := parameters.Positive("sigma", m.Sigma); err != nil {
 		return err
 	}
 	if !finite(m.Intercept) {

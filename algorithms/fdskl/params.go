@@ -1,11 +1,8 @@
 package fdskl
 
 import (
-	"bytes"
-
-	"github.com/BurntSushi/toml"
-
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -105,12 +102,12 @@ func (p Params) PublicSeed() kernel.Seed {
 }
 
 // ParamsOf is ParseParams for a table that was read already.
-func ParamsOf(parameters map[string]any, parties []string) (Params, error) {
-	var text bytes.Buffer
-	if err := toml.NewEncoder(&text).Encode(parameters); err != nil {
+func ParamsOf(table map[string]any, parties []string) (Params, error) {
+	text, err := parameters.Text(table)
+	if err != nil {
 		return Params{}, err
 	}
-	return ParseParams(text.Bytes(), parties)
+	return ParseParams(text, parties)
 }
 
 // ParseParams reads a job's [parameters] table, fills in the defaults and validates them. A number
@@ -120,11 +117,11 @@ func ParseParams(text []byte, parties []string) (Params, error) {
 	if err := keys.DecodeStrict("parameters", text, &p); err != nil {
 		return Params{}, err
 	}
-	written, err := toml.Decode(string(text), new(map[string]any))
+	written, err := parameters.Written(text)
 	if err != nil {
 		return Params{}, err
 	}
-	if err := p.validateWritten(written.IsDefined); err != nil {
+	if err := p.validateWritten(written); err != nil {
 		return Params{}, err
 	}
 	p = p.WithDefaults()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // Validate checks a Params with its defaults filled in, for a job among the named parties. Each
@@ -41,10 +42,10 @@ func (p Params) Validate(parties []string) error {
 
 // validateNumbers checks ranges.
 func (p Params) validateNumbers() error {
-	if err := inRange("iterations", p.Iterations, maxIterations); err != nil {
+	if err := parameters.InRange("iterations", p.Iterations, maxIterations); err != nil {
 		return err
 	}
-	if err := positive("lambda", p.Lambda); err != nil {
+	if err := parameters.Positive("lambda", p.Lambda); err != nil {
 		return err
 	}
 	if !(p.Sigma >= 0) || math.IsInf(p.Sigma, 0) {
@@ -53,7 +54,7 @@ func (p Params) validateNumbers() error {
 	if p.Schedule == DoublyStochastic {
 		return p.validateStochastic()
 	}
-	if err := inRange("features", p.Features, maxFeatures); err != nil {
+	if err := parameters.InRange("features", p.Features, maxFeatures); err != nil {
 		return err
 	}
 	if p.Loss == kernel.Square.String() && len(p.Active) == 1 && p.Features > kernel.MaxGram {
@@ -64,10 +65,10 @@ func (p Params) validateNumbers() error {
 
 // validateStochastic checks the numbers of the paper's schedule.
 func (p Params) validateStochastic() error {
-	if err := inRange("batch", p.Batch, maxBatch); err != nil {
+	if err := parameters.InRange("batch", p.Batch, maxBatch); err != nil {
 		return err
 	}
-	if err := inRange("block_features", p.BlockFeatures, maxFeatures); err != nil {
+	if err := parameters.InRange("block_features", p.BlockFeatures, maxFeatures); err != nil {
 		return err
 	}
 	if total := p.Iterations * p.BlockFeatures; p.Features != total || total > maxFeatures {
@@ -91,7 +92,7 @@ func (p Params) validateWritten(written func(...string) bool) error {
 		{"batch", p.Batch, maxBatch}, {"block_features", p.BlockFeatures, maxFeatures},
 	} {
 		if written(n.name) {
-			if err := inRange(n.name, n.value, n.most); err != nil {
+			if err := parameters.InRange(n.name, n.value, n.most); err != nil {
 				return err
 			}
 		}
@@ -101,7 +102,7 @@ func (p Params) validateWritten(written func(...string) bool) error {
 		value float64
 	}{{"lambda", p.Lambda}, {"step", p.Step}} {
 		if written(n.name) {
-			if err := positive(n.name, n.value); err != nil {
+			if err := parameters.Positive(n.name, n.value); err != nil {
 				return err
 			}
 		}
@@ -119,22 +120,6 @@ func (p Params) validateWritten(written func(...string) bool) error {
 // sigmaError refuses a kernel width.
 func sigmaError(v float64) error {
 	return fmt.Errorf("sigma is %v, want a positive number, or none for the median heuristic", v)
-}
-
-// inRange refuses a number that is not in [1, most].
-func inRange(name string, value, most int) error {
-	if value < 1 || value > most {
-		return fmt.Errorf("%s is %d, want 1 to %d", name, value, most)
-	}
-	return nil
-}
-
-// positive refuses a number that is not positive and finite.
-func positive(name string, value float64) error {
-	if !(value > 0) || math.IsInf(value, 0) {
-		return fmt.Errorf("%s is %v, want a positive number", name, value)
-	}
-	return nil
 }
 
 // validateRoles checks who is active and the words that choose a variant.

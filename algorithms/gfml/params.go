@@ -1,12 +1,10 @@
 package gfml
 
 import (
-	"bytes"
-
-	"github.com/BurntSushi/toml"
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -92,12 +90,12 @@ func (p Params) digest() (keys.Hash, error) {
 }
 
 // ParamsOf is ParseParams for a table that was read already.
-func ParamsOf(parameters map[string]any, parties []string) (Params, error) {
-	var text bytes.Buffer
-	if err := toml.NewEncoder(&text).Encode(parameters); err != nil {
+func ParamsOf(table map[string]any, parties []string) (Params, error) {
+	text, err := parameters.Text(table)
+	if err != nil {
 		return Params{}, err
 	}
-	return ParseParams(text.Bytes(), parties)
+	return ParseParams(text, parties)
 }
 
 // ParseParams reads a job's [parameters] table, fills in the defaults and validates them, for a job

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // Validate checks a Params for a job among the named parties. Each message states the rule and the
@@ -33,7 +34,7 @@ func (p Params) Validate(parties []string) error {
 
 // validateRoles checks that every party is a server, or a client of one server.
 func (p Params) validateRoles(parties []string) error {
-	if err := inRange("the number of servers", len(p.Servers), maxServers); err != nil {
+	if err := parameters.InRange("the number of servers", len(p.Servers), maxServers); err != nil {
 		return err
 	}
 	role := make(map[string]string)
@@ -50,7 +51,7 @@ func (p Params) validateRoles(parties []string) error {
 		}
 	}
 	for _, s := range p.Servers {
-		if err := inRange(fmt.Sprintf("the number of clients of %q", s), len(p.Clients[s]), maxClients); err != nil {
+		if err := parameters.InRange(fmt.Sprintf("the number of clients of %q", s), len(p.Clients[s]), maxClients); err != nil {
 			return err
 		}
 		for _, c := range p.Clients[s] {
@@ -100,7 +101,7 @@ func compareParties(role map[string]string, parties []string) error {
 
 // validateColumns checks the names of the inputs and the label.
 func (p Params) validateColumns() error {
-	if err := inRange("the number of columns", len(p.Columns), maxColumns); err != nil {
+	if err := parameters.InRange("the number of columns", len(p.Columns), maxColumns); err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(p.Columns))
@@ -124,13 +125,13 @@ func (p Params) validateColumns() error {
 
 // validateNumbers checks ranges.
 func (p Params) validateNumbers() error {
-	if err := inRange("features", p.Features, maxFeatures); err != nil {
+	if err := parameters.InRange("features", p.Features, maxFeatures); err != nil {
 		return err
 	}
 	if err := (kernel.Kernel{Kind: kernel.Gaussian, Sigma: p.Sigma}).Validate(); err != nil {
 		return err
 	}
-	if err := inRange("iterations", p.Iterations, maxIterations); err != nil {
+	if err := parameters.InRange("iterations", p.Iterations, maxIterations); err != nil {
 		return err
 	}
 	if !(p.Step > 0) || math.IsInf(p.Step, 0) {
@@ -153,10 +154,10 @@ func (p Params) validateNumbers() error {
 // validateSharing checks which entries are shared. They move by Shift modulo Features, and so start
 // at every multiple of the greatest common divisor: runs that are shorter leave gaps for ever.
 func (p Params) validateSharing() error {
-	if err := inRange("entries", p.Entries, p.Features); err != nil {
+	if err := parameters.InRange("entries", p.Entries, p.Features); err != nil {
 		return err
 	}
-	if err := inRange("shift", p.Shift, p.Features); err != nil {
+	if err := parameters.InRange("shift", p.Shift, p.Features); err != nil {
 		return err
 	}
 	if g := divisor(p.Shift, p.Features); g > p.Entries {
@@ -175,12 +176,4 @@ func divisor(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// inRange refuses a number that is not in [1, most].
-func inRange(name string, value, most int) error {
-	if value < 1 || value > most {
-		return fmt.Errorf("%s is %d, want 1 to %d", name, value, most)
-	}
-	return nil
 }

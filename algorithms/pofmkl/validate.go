@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // maxBound is the largest SumBound of a job: beyond, fixed-point words keep too few digits.
@@ -52,7 +53,7 @@ func (p Params) validateBandwidths() error {
 		return fmt.Errorf("bandwidths has %d numbers, want 1 to %d", n, maxKernels)
 	}
 	for i, b := range p.Bandwidths {
-		if err := positive(fmt.Sprintf("bandwidth %d", i+1), b); err != nil {
+		if err := parameters.Positive(fmt.Sprintf("bandwidth %d", i+1), b); err != nil {
 			return err
 		}
 		if err := gaussian(b).Validate(); err != nil {
@@ -69,7 +70,7 @@ func gaussian(bandwidth float64) kernel.Kernel {
 
 // validateSizes checks the whole numbers.
 func (p Params) validateSizes() error {
-	if err := inRange("features", p.Features, maxFeatures); err != nil {
+	if err := parameters.InRange("features", p.Features, maxFeatures); err != nil {
 		return err
 	}
 	if p.Words() > maxWords {
@@ -78,10 +79,10 @@ func (p Params) validateSizes() error {
 	if p.Chosen < 1 || p.Chosen > p.Kernels() {
 		return fmt.Errorf("chosen is %d, want 1 to %d, the number of kernels", p.Chosen, p.Kernels())
 	}
-	if err := inRange("rounds", p.Rounds, maxRounds); err != nil {
+	if err := parameters.InRange("rounds", p.Rounds, maxRounds); err != nil {
 		return err
 	}
-	return inRange("rounds_per_upload", p.RoundsPerUpload, maxPerUpload)
+	return parameters.InRange("rounds_per_upload", p.RoundsPerUpload, maxPerUpload)
 }
 
 // validateReals checks the real numbers.
@@ -90,7 +91,7 @@ func (p Params) validateReals() error {
 		return err
 	}
 	for _, n := range p.positives() {
-		if err := positive(n.name, n.value); err != nil {
+		if err := parameters.Positive(n.name, n.value); err != nil {
 			return err
 		}
 	}
@@ -146,14 +147,14 @@ func (p Params) validateWritten(written func(...string) bool) error {
 		{"rounds", p.Rounds, maxRounds}, {"rounds_per_upload", p.RoundsPerUpload, maxPerUpload},
 	} {
 		if written(n.name) {
-			if err := inRange(n.name, n.value, n.most); err != nil {
+			if err := parameters.InRange(n.name, n.value, n.most); err != nil {
 				return err
 			}
 		}
 	}
 	for _, n := range p.positives() {
 		if written(n.name) {
-			if err := positive(n.name, n.value); err != nil {
+			if err := parameters.Positive(n.name, n.value); err != nil {
 				return err
 			}
 		}
@@ -165,22 +166,6 @@ func (p Params) validateWritten(written func(...string) bool) error {
 	}
 	if written("label_high") || written("label_low") && p.LabelLow != 0 {
 		return p.validateLabels()
-	}
-	return nil
-}
-
-// inRange refuses a number that is not in [1, most].
-func inRange(name string, value, most int) error {
-	if value < 1 || value > most {
-		return fmt.Errorf("%s is %d, want 1 to %d", name, value, most)
-	}
-	return nil
-}
-
-// positive refuses a number that is not positive and finite.
-func positive(name string, value float64) error {
-	if !(value > 0) || math.IsInf(value, 0) {
-		return fmt.Errorf("%s is %v, want a positive number", name, value)
 	}
 	return nil
 }
