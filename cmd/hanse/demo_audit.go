@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/node"
@@ -20,7 +22,6 @@ func (d *demo) audit(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	in.Workers = d.c.Int("workers")
 	var tables []string
 	for _, name := range d.data.Names {
 		tables = append(tables, fmt.Sprintf("%s=%s", name, d.league.Path(name, "train.csv")))
@@ -28,15 +29,23 @@ func (d *demo) audit(ctx context.Context, dir string) error {
 	if err := readColumns(in, tables, dataset.Options{Missing: "refuse"}); err != nil {
 		return err
 	}
+	d.result.Audit, err = auditDemo(ctx, d.c, in, dir)
+	return err
+}
+
+// auditDemo runs a demo's audit, and writes its report into a folder that is kept.
+func auditDemo(ctx context.Context, c *cli.Context, in *audit.Input, dir string) (*audit.Report, error) {
+	in.Workers = c.Int("workers")
 	begun := time.Now()
-	if d.result.Audit, err = audit.Run(ctx, in); err != nil {
-		return err
+	r, err := audit.Run(ctx, in)
+	if err != nil {
+		return nil, err
 	}
-	d.result.Audit.Seconds = time.Since(begun).Seconds()
-	if d.c.String("dir") == "" {
-		return nil
+	r.Seconds = time.Since(begun).Seconds()
+	if c.String("dir") == "" {
+		return r, nil
 	}
-	return writeReport(filepath.Join(dir, "audit.html"), d.result.Audit)
+	return r, writeReport(filepath.Join(dir, "audit.html"), r)
 }
 
 // leagueAudit is the audit of a job with the transcripts of all its parties.

@@ -113,16 +113,8 @@ func (d *onlineDemo) audit(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	in.Workers = d.c.Int("workers")
-	begun := time.Now()
-	if d.result.Audit, err = audit.Run(ctx, in); err != nil {
-		return err
-	}
-	d.result.Audit.Seconds = time.Since(begun).Seconds()
-	if d.c.String("dir") == "" {
-		return nil
-	}
-	return writeReport(filepath.Join(dir, "audit.html"), d.result.Audit)
+	d.result.Audit, err = auditDemo(ctx, d.c, in, dir)
+	return err
 }
 
 // print ends the demo: the comparison for people, or one JSON object.
