@@ -150,31 +150,28 @@ func (r *run) serveClients(ctx context.Context, mesh protocol.Mesh, t servedTask
 		return nil, err
 	}
 	network := &serverNetwork{links: r.links, server: server, classOf: c.ClassOf, clients: mine, least: spec.MinContributors, opened: r.opened, lost: r.tellLosses}
-	running, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var watching sync.WaitGroup
-	watching.Go(func() { r.watchReturns(running, mine, there, func() { stop(errPaused) }) })
-	report, err := t.serve(running, r, network)
-	paused := (errors.Is(context.Cause(running), errPaused) || errors.Is(err, errScarce)) && ctx.Err() == nil
-	stop(nil)
-	watching.Wait()
+	report, err := r.serveUntilReturn(ctx, t, network, there)
 	ending, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
 	switch {
 	case err == nil:
 		return report, network.end(ending, kindFinished)
-	case paused:
-		return nil, joined(cause(err), network.end(ending, kindPaused))
+	case errors.Is(err, errScarce):
+		return nil, joined(errScarce, network.end(ending, kindPaused))
+	case errors.Is(err, errPaused):
+		return nil, joined(errPaused, network.end(ending, kindPaused))
 	}
 	return nil, err
 }
 
-// cause says why a server pauses a session.
-func cause(err error) error {
-	if errors.Is(err, errScarce) {
-		return errScarce
-	}
-	return errPaused
+// serveUntilReturn is the algorithm's part, until the job is done or somebody has come back.
+func (r *run) serveUntilReturn(ctx context.Context, t servedTask, n *serverNetwork, there []int) (*Report, error) {
+	watched, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { r.watchReturns(watched, n.clients, there, func() { n.pausing.Store(true) }) })
+	defer watching.Wait()
+	defer stop()
+	return t.serve(ctx, r, n)
 }
 
 // attendServer is a client's part, until its server ends the session.

@@ -27,6 +27,9 @@ const maxEarly = 16
 // Exchange implements federated.Neighbourhood. A server that is silent for as long as a round of a sum
 // is left out this time, one whose link is broken for the rest of the session.
 func (n *serverNetwork) Exchange(ctx context.Context, kind string, round int, with []int, values []float64) (map[int][]float64, error) {
+	if err := n.proceed(); err != nil {
+		return nil, err
+	}
 	if n.others == nil {
 		n.others = make(map[int]*neighbour)
 	}

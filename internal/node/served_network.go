@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/protocol"
@@ -73,6 +74,16 @@ type serverNetwork struct {
 	lost    func(total *cohort.Total) // hears whom a sum lost
 	servers []string                  // of the job, in its order
 	others  map[int]*neighbour        // of them, by their place
+	pausing atomic.Bool               // somebody has come back: nothing more is begun
+}
+
+// proceed refuses to begin anything in a session that is to end, since another will follow. What has
+// begun is ended first: a message cut short would leave its receiver without the rest.
+func (n *serverNetwork) proceed() error {
+	if n.pausing.Load() {
+		return errPaused
+	}
+	return nil
 }
 
 // Clients implements federated.Server.
@@ -91,11 +102,17 @@ func (n *serverNetwork) Present() []int {
 
 // Tell implements federated.Server.
 func (n *serverNetwork) Tell(ctx context.Context, client int, kind string, round int, values []float64) error {
+	if err := n.proceed(); err != nil {
+		return err
+	}
 	return n.server.Tell(ctx, n.clients[client], kind, n.classOf(kind), encodeRound(round, values))
 }
 
 // Sum implements federated.Server.
 func (n *serverNetwork) Sum(ctx context.Context, s federated.Sum, clients []int) (*federated.Total, error) {
+	if err := n.proceed(); err != nil {
+		return nil, err
+	}
 	v, fixed, err := sumWords(s, len(n.clients))
 	if err != nil {
 		return nil, err
