@@ -40,10 +40,19 @@ type Exchanged struct {
 	Bytes int64 // of one pair and direction in all
 }
 
+// Answered is a kind of message from single clients to their server.
+type Answered struct {
+	Server string
+	Kind   string
+	Times  int64 // of one client, at most
+	Bytes  int64 // of one client in all, at most
+}
+
 // Disclosure is what a job opens to whom and what its parties send, from public numbers alone.
 type Disclosure struct {
 	Openings []Opening
 	Sums     []Summed
 	Told     []Told
+	Answers  []Answered
 	Between  []Exchanged
 }

@@ -1,6 +1,10 @@
 package federated
 
-import "context"
+import (
+	"context"
+
+	"github.com/hanse-project/hanse/keys"
+)
 
 // Sum says what is added: vectors of N reals of magnitude at most Bound, as fixed-point numbers with
 // Bits binary digits after the point.
@@ -51,6 +55,40 @@ type Client interface {
 	Sum(ctx context.Context, s Sum, v []float64) (included bool, err error)
 }
 
+// Question is what a server asks clients, in bytes.
+type Question struct {
+	Kind    string
+	Payload []byte
+	Answer  string // the kind of the answers
+	Limit   int    // bytes of an answer, at most
+	// Check refuses an answer. Its client has no further part in the session.
+	Check func(client int, answer []byte) error
+}
+
+// Inquirer is a server's view of messages between it and single clients, beside sums and what it tells.
+type Inquirer interface {
+	// Ask asks clients and returns the answers of those who gave one in time, by client.
+	Ask(ctx context.Context, round int, clients []int, q Question) (map[int][]byte, error)
+	// Send sends a client a payload of a round. A client that is lost is no error.
+	Send(ctx context.Context, client int, kind string, round int, payload []byte) error
+}
+
+// Letter is what a server sent a client: a question, a payload, or values in bytes.
+type Letter struct {
+	Kind    string
+	Round   int
+	Payload []byte
+}
+
+// Respondent is a client's view of these messages.
+type Respondent interface {
+	// Await waits for the next message of the server, of at most limit bytes; awaited says for what, should
+	// somebody ask. At the job's end the error is io.EOF.
+	Await(ctx context.Context, awaited string, limit int) (Letter, error)
+	// Answer answers the question that came last.
+	Answer(ctx context.Context, kind string, payload []byte) error
+}
+
 // Rows is a client's stream.
 type Rows interface {
 	// Inputs waits for the next row and returns its inputs. Rows are numbered from 1 on, over all
@@ -60,6 +98,12 @@ type Rows interface {
 	Label(ctx context.Context) (float64, error)
 	// Predicted keeps the prediction of a row before its label is asked for.
 	Predicted(row int, prediction float64) error
+}
+
+// Cache keeps what can be had again, by its hash. It may forget.
+type Cache interface {
+	Get(hash keys.Hash) ([]byte, bool)
+	Put(hash keys.Hash, data []byte)
 }
 
 // Vault keeps states across the death of the process. Load returns nil when there is none.
@@ -72,6 +116,7 @@ type Vault interface {
 type Progress struct {
 	Round, Rounds int
 	Loss          float64 // mean squared error of the predictions so far, in the label's units; NaN at a server
+	Accuracy      float64 // part of the predictions that were right, where labels are classes, else NaN
 	Regret        float64 // where the algorithm has one, else NaN
 	Clients       int     // at a server: in the latest total
 }

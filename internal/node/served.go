@@ -181,7 +181,7 @@ func (r *run) attendServer(ctx context.Context, t servedTask, spec cohort.Spec) 
 		return nil, err
 	}
 	network := &clientNetwork{
-		links: r.links, client: client, server: spec.Server, addends: len(r.state.contract.Job.ClientsOf(spec.Server)), opened: r.opened,
+		links: r.links, client: client, classOf: r.state.contract.ClassOf, server: spec.Server, addends: len(r.state.contract.Job.ClientsOf(spec.Server)), opened: r.opened,
 	}
 	report, err := t.attend(ctx, r, network)
 	if err == nil || errors.Is(err, errPaused) {
@@ -193,9 +193,9 @@ func (r *run) attendServer(ctx context.Context, t servedTask, spec cohort.Spec) 
 }
 
 // tellLosses says whom a sum lost.
-func (r *run) tellLosses(total *cohort.Total) {
-	for _, l := range total.Lost {
-		r.node.tell(r.hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("sum %d goes on without %s", total.Sum, l)})
+func (r *run) tellLosses(number int, losses []cohort.Loss) {
+	for _, l := range losses {
+		r.node.tell(r.hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("sum %d goes on without %s", number, l)})
 		if l.Err != nil {
 			r.mu.Lock()
 			r.gone = append(r.gone, l.Client)

@@ -71,10 +71,10 @@ type serverNetwork struct {
 	clients []int // the parties that are this server's clients, ascending
 	least   int   // the fewest of them in a sum
 	opened  func(kind string, count int64)
-	lost    func(total *cohort.Total) // hears whom a sum lost
-	servers []string                  // of the job, in its order
-	others  map[int]*neighbour        // of them, by their place
-	pausing atomic.Bool               // somebody has come back: nothing more is begun
+	lost    func(number int, losses []cohort.Loss) // hears whom a sum or question lost
+	servers []string                               // of the job, in its order
+	others  map[int]*neighbour                     // of them, by their place
+	pausing atomic.Bool                            // somebody has come back: nothing more is begun
 }
 
 // proceed refuses to begin anything in a session that is to end, since another will follow. What has
@@ -124,7 +124,7 @@ func (n *serverNetwork) Sum(ctx context.Context, s federated.Sum, clients []int)
 	total, err := n.server.Sum(ctx, v, parties)
 	var few *cohort.TooFewError
 	if errors.As(err, &few) {
-		n.lost(&cohort.Total{Sum: few.Sum, Lost: few.Lost})
+		n.lost(int(few.Sum), few.Lost)
 		if len(n.server.Present()) < n.least {
 			return nil, errScarce
 		}
@@ -133,7 +133,7 @@ func (n *serverNetwork) Sum(ctx context.Context, s federated.Sum, clients []int)
 	if err != nil {
 		return nil, err
 	}
-	n.lost(total)
+	n.lost(int(total.Sum), total.Lost)
 	n.opened(s.Kind, int64(s.N))
 	t := &federated.Total{Values: make([]float64, s.N)}
 	fixed.Decode(t.Values, total.Words)
@@ -158,6 +158,7 @@ func (n *serverNetwork) end(ctx context.Context, kind string) error {
 type clientNetwork struct {
 	links   *protocol.Links
 	client  *cohort.Client
+	classOf func(kind string) protocol.Class
 	server  int
 	addends int // clients of the server in the job
 	opened  func(kind string, count int64)

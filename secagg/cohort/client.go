@@ -16,6 +16,7 @@ type Client struct {
 	spec    Spec
 	plan    protocol.Plan
 	last    uint64 // the latest sum that this client has entered
+	heard   uint64 // the number that the server's latest message beside the sums had
 	circle  []int
 	schemes map[[2]int]*shamir.Scheme
 	keys    clientKeys

@@ -25,8 +25,9 @@ func (s *Server) sendLong(ctx context.Context, to int, m protocol.Message) error
 
 // Heard is what a server told.
 type Heard struct {
-	Kind    string
-	Payload []byte
+	Kind      string
+	Operation uint64 // of the latest sum or question
+	Payload   []byte
 }
 
 // Hear waits for the server's next message that belongs to no sum, of at most limit bytes. It is not
@@ -49,7 +50,7 @@ func (c *Client) Hear(ctx context.Context, awaited string, limit int) (*Heard, e
 		case m.Size > uint64(limit):
 			return nil, c.links.Deviation(m, "it has %d bytes, at most %d are awaited", m.Size, limit)
 		case h == nil:
-			h, a.size = &Heard{Kind: m.Kind}, int(m.Size)
+			h, a.size, c.heard = &Heard{Kind: m.Kind, Operation: m.Operation}, int(m.Size), m.Operation
 		}
 		if a.size == 0 && len(m.Payload) == 0 {
 			return h, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
@@ -13,10 +14,12 @@ type Client struct {
 	hub    *Hub
 	number int
 
-	inbox []message // guarded by the hub's board, as all that follows
-	told  bool      // of a round whose sum is to come
-	round int
-	offer *offer
+	inbox   []message // guarded by the hub's board, as all that follows
+	letters []federated.Letter
+	answer  *federated.Letter // to the latest question
+	told    bool              // of a round whose sum is to come
+	round   int
+	offer   *offer
 }
 
 // message is what a server told.
@@ -65,6 +68,35 @@ func (c *Client) Hear(ctx context.Context, kind string, limit int) (round int, v
 		return 0, nil, fmt.Errorf("%s of %d values, want at most %d", m.kind, len(m.values), limit)
 	}
 	return m.round, m.values, nil
+}
+
+// Await implements federated.Respondent.
+func (c *Client) Await(ctx context.Context, awaited string, limit int) (federated.Letter, error) {
+	var l federated.Letter
+	over := false
+	err := c.hub.board.await(ctx, func() bool {
+		if len(c.letters) == 0 {
+			over = c.hub.over || c.hub.seats[c.number] != c
+			return over
+		}
+		l, c.letters = c.letters[0], c.letters[1:]
+		return true
+	})
+	switch {
+	case err != nil:
+		return federated.Letter{}, err
+	case over:
+		return federated.Letter{}, io.EOF
+	case len(l.Payload) > limit:
+		return federated.Letter{}, fmt.Errorf("%s of %d bytes, want at most %d", l.Kind, len(l.Payload), limit)
+	}
+	return l, nil
+}
+
+// Answer implements federated.Respondent.
+func (c *Client) Answer(ctx context.Context, kind string, payload []byte) error {
+	c.hub.board.change(func() { c.answer = &federated.Letter{Kind: kind, Payload: slices.Clone(payload)} })
+	return ctx.Err()
 }
 
 // Sum implements federated.Client.

@@ -61,6 +61,57 @@ func (h *Hub) Tell(ctx context.Context, client int, kind string, round int, valu
 	return ctx.Err()
 }
 
+// Send implements federated.Inquirer.
+func (h *Hub) Send(ctx context.Context, client int, kind string, round int, payload []byte) error {
+	h.board.change(func() {
+		if c := h.seats[client]; c != nil {
+			c.letters = append(c.letters, federated.Letter{Kind: kind, Round: round, Payload: slices.Clone(payload)})
+			c.told, c.round = true, round
+		}
+	})
+	return ctx.Err()
+}
+
+// Ask implements federated.Inquirer. It waits for all who are asked and have not left; a client whose
+// answer is refused leaves.
+func (h *Hub) Ask(ctx context.Context, round int, clients []int, q federated.Question) (map[int][]byte, error) {
+	h.board.change(func() {
+		for _, k := range clients {
+			if c := h.seats[k]; c != nil {
+				c.answer = nil
+			}
+		}
+	})
+	for _, k := range clients {
+		if err := h.Send(ctx, k, q.Kind, round, q.Payload); err != nil {
+			return nil, err
+		}
+	}
+	answers := make(map[int][]byte)
+	err := h.board.await(ctx, func() bool {
+		for _, k := range clients {
+			c := h.seats[k]
+			if c != nil && c.answer == nil {
+				return false
+			}
+			if c != nil {
+				answers[k] = c.answer.Payload
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	for k, answer := range answers {
+		if len(answer) > q.Limit || q.Check != nil && q.Check(k, answer) != nil {
+			delete(answers, k)
+			h.board.change(func() { h.seats[k] = nil })
+		}
+	}
+	return answers, nil
+}
+
 // Sum implements federated.Server. It waits for those who were told of the round and have not left.
 func (h *Hub) Sum(ctx context.Context, s federated.Sum, clients []int) (*federated.Total, error) {
 	var adders []*Client
