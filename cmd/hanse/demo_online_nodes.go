@@ -36,8 +36,9 @@ func startOnline(ctx context.Context, l *trial.League, f *online.Federation, wor
 			return nil, errors.Join(err, p.stop())
 		}
 	}
-	for _, name := range append(slices.Clone(f.Servers), f.AllClients()...) {
-		if err := awaitNode(ctx, l.Path(name, "node")); err != nil {
+	names := append(slices.Clone(f.Servers), f.AllClients()...)
+	for _, name := range names {
+		if err := awaitNode(ctx, l.Path(name, "node"), startTime(len(names))); err != nil {
 			return nil, errors.Join(p.explain(fmt.Errorf("%s: %w", name, err)), p.stop())
 		}
 	}

@@ -63,7 +63,7 @@ func (h *harbour) launch(name string) {
 		h.t.Fatal(err)
 	}
 	h.nodes[name] = cmd
-	if err := awaitNode(h.t.Context(), h.Path(name, "node")); err != nil {
+	if err := awaitNode(h.t.Context(), h.Path(name, "node"), startTime(1)); err != nil {
 		h.t.Fatalf("%s: %v\n%s", name, err, h.log(name))
 	}
 }

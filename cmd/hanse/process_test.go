@@ -74,7 +74,7 @@ func (w *town) start(name string) {
 		w.t.Fatal(err)
 	}
 	w.nodes[name] = cmd
-	if err := awaitNode(w.t.Context(), w.Path(name, "node")); err != nil {
+	if err := awaitNode(w.t.Context(), w.Path(name, "node"), startTime(1)); err != nil {
 		w.t.Fatalf("%s: %v\n%s", name, err, w.log(name))
 	}
 }

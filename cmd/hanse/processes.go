@@ -16,8 +16,8 @@ import (
 	"github.com/hanse-project/hanse/internal/trial"
 )
 
-// nodeStart is how long a node process may take until its socket answers.
-const nodeStart = 30 * time.Second
+// startTime is how long a league of n nodes on one machine may take until all answer.
+func startTime(n int) time.Duration { return 30*time.Second + time.Duration(n)*time.Second/4 }
 
 // processes are the node processes of a league.
 type processes struct {
@@ -39,7 +39,7 @@ func startNodes(ctx context.Context, l *trial.League, workers int) (*processes, 
 		}
 	}
 	for _, name := range l.Names {
-		if err := awaitNode(ctx, l.Path(name, "node")); err != nil {
+		if err := awaitNode(ctx, l.Path(name, "node"), startTime(len(l.Names))); err != nil {
 			return nil, errors.Join(p.explain(fmt.Errorf("%s: %w", name, err)), p.stop())
 		}
 	}
@@ -63,8 +63,8 @@ func (p *processes) start(program string, args []string, log string) error {
 }
 
 // awaitNode returns when the node in dir answers.
-func awaitNode(ctx context.Context, dir string) error {
-	ctx, cancel := context.WithTimeout(ctx, nodeStart)
+func awaitNode(ctx context.Context, dir string, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	client, err := node.NewClient(dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func awaitNode(ctx context.Context, dir string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("its node did not start within %s: %w", nodeStart, err)
+			return fmt.Errorf("its node did not start within %s: %w", patience, err)
 		case <-tick.C:
 		}
 	}
