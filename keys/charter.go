@@ -22,6 +22,10 @@ type Charter struct {
 	Rules   Rules
 	Members []Member  // in the order of the text; at most MaxMembers
 	Revoked []Revoked // keys that are refused from now on; at most MaxMembers
+
+	// Roles are those that members may have in jobs over clients, by their IDs: RoleServer,
+	// RoleClient or both. A member that is not in it may have any. See Allows and SetRoles.
+	Roles map[ID][]string
 }
 
 // Revoked is a key that was a member's and is no longer good. The name may belong to a member
@@ -75,5 +79,6 @@ func (c Charter) clone() Charter {
 		c.Members[i].Addresses = copied(c.Members[i].Addresses)
 	}
 	c.Revoked = slices.Clone(c.Revoked)
+	c.Roles = cloneRoles(c.Roles)
 	return c
 }

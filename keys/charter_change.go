@@ -49,7 +49,7 @@ func (s *SignedCharter) WithoutMember(name, reason string) (Charter, error) {
 }
 
 // Admit adds the card's owner to a draft, or renews the name and the addresses of the member
-// with this ID.
+// with this ID, whose roles stay.
 func (c *Charter) Admit(card Card) {
 	m := Member(card)
 	m.Addresses = copied(m.Addresses)
@@ -60,8 +60,8 @@ func (c *Charter) Admit(card Card) {
 	c.Members = append(c.Members, m)
 }
 
-// Revoke takes a member out of a draft and revokes its key. A member who has lost its key is
-// revoked and then admitted with a new card.
+// Revoke takes a member out of a draft, with its roles, and revokes its key. A member who has lost
+// its key is revoked and then admitted with a new card.
 func (c *Charter) Revoke(name, reason string) error {
 	i := slices.IndexFunc(c.Members, func(m Member) bool { return m.Name == name })
 	if i < 0 {
@@ -71,6 +71,7 @@ func (c *Charter) Revoke(name, reason string) error {
 	if err := r.check(); err != nil {
 		return fmt.Errorf("charter %q: %w", c.Name, err)
 	}
+	delete(c.Roles, r.ID)
 	c.Members = slices.Delete(c.Members, i, i+1)
 	c.Revoked = append(c.Revoked, r)
 	return nil

@@ -203,6 +203,11 @@ func drawCharter(t *rapid.T) Charter {
 			m.Addresses = append(m.Addresses, fmt.Sprintf("/ip4/10.0.0.7/tcp/%d", port))
 		}
 		c.Members = append(c.Members, m)
+		if roles := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{RoleServer, RoleClient}), 0, 2, rapid.ID).Draw(t, "roles"); len(roles) > 0 {
+			if err := c.SetRoles(m.Name, roles...); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "revoked") {
 		name := fmt.Sprint("r", i)
@@ -242,6 +247,7 @@ func FuzzCharterBody(f *testing.F) {
 	s := mustCharter(f, c)
 	f.Add(string(s.Body))
 	f.Add("format = 'hanse-charter-v1'\nname = 'c'\nversion = 1\ncreated = '2026-11-20T12:00:00Z'\nmember = [{name = 'bank', id = '" + goldenID + "'}]\n")
+	f.Add("format = 'hanse-charter-v1'\nname = 'c'\nversion = 1\ncreated = '2026-11-20T12:00:00Z'\nmember = [{name = 'bank', id = '" + goldenID + "', roles = ['client']}]\n")
 	f.Fuzz(func(t *testing.T, body string) {
 		s, err := ParseCharter(NewDocument(charterDomain, []byte(body)).Text())
 		if err != nil {

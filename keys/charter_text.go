@@ -7,18 +7,28 @@ import (
 
 // charterText is the body of a charter.
 //
-// Evolution: a key is never renamed and never changes its meaning. Readers refuse keys they do
-// not know, so that a new key needs the format "hanse-charter-v2" and a domain of its own. A body
-// is never rendered anew: others signed these very bytes.
+// Evolution: a key is never renamed and never changes its meaning. A key may be added when its
+// absence says what charters said before it, as that of a member's roles does; it is written where
+// it says something, so that charters without it keep their bytes. Readers refuse keys they do not
+// know: an older program stops at such a charter and does not pass over a rule of it. Anything else
+// needs the format "hanse-charter-v2" and a domain of its own. A body is never rendered anew:
+// others signed these very bytes.
 type charterText struct {
-	Format  string        `toml:"format"`
-	Name    string        `toml:"name"`
-	Version int           `toml:"version"`
-	Parent  string        `toml:"parent"`
-	Created string        `toml:"created"`
-	Rules   rulesText     `toml:"rules"`
-	Member  []memberText  `toml:"member"`
-	Revoked []revokedText `toml:"revoked"`
+	Format  string              `toml:"format"`
+	Name    string              `toml:"name"`
+	Version int                 `toml:"version"`
+	Parent  string              `toml:"parent"`
+	Created string              `toml:"created"`
+	Rules   rulesText           `toml:"rules"`
+	Member  []charterMemberText `toml:"member"`
+	Revoked []revokedText       `toml:"revoked"`
+}
+
+// charterMemberText is a member as its card says, and what the charter adds to that. Its evolution
+// is that of charterText.
+type charterMemberText struct {
+	memberText
+	Roles []string `toml:"roles"` // absent or empty: any
 }
 
 // revokedText is a revoked key in a charter. Its evolution is that of charterText.
@@ -59,11 +69,12 @@ func (t charterText) readVersion(c *Charter) (err error) {
 	return err
 }
 
-// readMembers reads the members' ids.
+// readMembers reads the members' ids and roles.
 func (t charterText) readMembers(c *Charter) error {
 	if n := len(t.Member); n > MaxMembers {
 		return fmt.Errorf("%d members, want 1 to %d", n, MaxMembers)
 	}
+	roles := make(map[ID][]string)
 	for i, mt := range t.Member {
 		if err := CheckName(mt.Name); err != nil {
 			return fmt.Errorf("member %d: %w", i+1, err)
@@ -73,7 +84,9 @@ func (t charterText) readMembers(c *Charter) error {
 			return fmt.Errorf("member %d: %s: %w", i+1, mt.Name, err)
 		}
 		c.Members = append(c.Members, m)
+		roles[m.ID] = mt.Roles
 	}
+	c.Roles = cloneRoles(roles)
 	return nil
 }
 
@@ -128,9 +141,16 @@ func (c *Charter) writeHead(p *page) {
 func (c *Charter) writeMembers(p *page) {
 	p.comment("The members. The id is the public key of a member's node; the addresses are where it",
 		"listens. A member without addresses dials the others.")
+	if len(c.Roles) > 0 {
+		p.comment("The roles are those that a member may have in jobs over clients: \"server\", \"client\".",
+			"A member without roles may have any.")
+	}
 	for _, m := range c.Members {
 		p.table("[[member]]")
 		m.write(p)
+		if roles := c.Roles[m.ID]; len(roles) > 0 {
+			p.words("roles", roles)
+		}
 		p.gap()
 	}
 }

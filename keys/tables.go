@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -81,10 +82,7 @@ func tablesInFields(t reflect.Type, data any, key string) error {
 	table, _ := data.(map[string]any)
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
-		if name == "" {
-			name = strings.ToLower(f.Name)
-		}
+		name := fieldName(f)
 		var err error
 		if value, given := table[name]; given {
 			err = tablesIn(f.Type, value, join(key, name))
@@ -104,4 +102,38 @@ func join(table, key string) string {
 		return key
 	}
 	return table + "." + key
+}
+
+// fieldName is how a document names a field.
+func fieldName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+	return cmp.Or(name, strings.ToLower(f.Name))
+}
+
+// isFree reports whether a key lies in a table that may hold anything. The parser takes keys of tables in lists there
+// for unknown.
+func isFree(t reflect.Type, key []string) bool {
+	for _, name := range key {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		switch {
+		case t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Interface:
+			return true
+		case t.Kind() == reflect.Map:
+			t = t.Elem()
+		case t.Kind() == reflect.Struct:
+			f, ok := t.FieldByNameFunc(func(field string) bool {
+				f, _ := t.FieldByName(field)
+				return fieldName(f) == name
+			})
+			if !ok {
+				return false
+			}
+			t = f.Type
+		default:
+			return false
+		}
+	}
+	return false
 }

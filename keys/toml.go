@@ -54,8 +54,10 @@ func decodeExact(text []byte, v any) error {
 			return fmt.Errorf("key %q must be in lower case", clipAt(k, 80))
 		}
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return fmt.Errorf("unknown key %q", clipAt(unknown[0].String(), 80))
+	for _, key := range meta.Undecoded() {
+		if !isFree(reflect.TypeOf(v).Elem(), key) {
+			return fmt.Errorf("unknown key %q", clipAt(key.String(), 80))
+		}
 	}
 	return checkTables(text, reflect.TypeOf(v).Elem())
 }

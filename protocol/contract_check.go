@@ -20,8 +20,8 @@ const (
 const (
 	roleActive  = "active"
 	rolePassive = "passive"
-	roleServer  = "server"
-	roleClient  = "client"
+	roleServer  = keys.RoleServer
+	roleClient  = keys.RoleClient
 )
 
 // validate checks everything in a contract that can be checked without a charter: a contract that

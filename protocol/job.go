@@ -245,7 +245,7 @@ func (j *Job) Members(c *keys.Charter) ([]Party, error) {
 		}
 		parties[i] = Party{Name: m.Name, ID: m.ID}
 	}
-	return parties, nil
+	return parties, j.CheckRoles(c)
 }
 
 // Index returns the position of the named party in the job, -1 when it is not in it.

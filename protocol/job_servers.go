@@ -3,6 +3,8 @@ package protocol
 import (
 	"fmt"
 	"slices"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // checkServers checks the servers of a job over clients.
@@ -17,6 +19,26 @@ func (j *Job) checkServers() error {
 	}
 	if n := len(j.Parties) - len(j.Servers); len(j.Servers) > 0 && n < len(j.Servers) {
 		return fmt.Errorf("%d servers for %d clients, want at least a client for each", len(j.Servers), n)
+	}
+	return nil
+}
+
+// CheckRoles holds the servers and the clients of a job over clients against the roles that a
+// charter gives its members. It finds nothing wrong with other jobs, and says nothing about parties
+// who are no members; see Members.
+func (j *Job) CheckRoles(c *keys.Charter) error {
+	if len(j.Servers) == 0 || len(c.Roles) == 0 {
+		return nil
+	}
+	for i, name := range j.Parties {
+		role := roleClient
+		if j.Serves(i) {
+			role = roleServer
+		}
+		m, ok := c.MemberNamed(name)
+		if ok && !c.Allows(m.ID, role) {
+			return fmt.Errorf("job %q: %s may not be a %s: charter %q, version %d, gives it roles = %q", clip(j.Name), name, role, c.Name, c.Version, c.Roles[m.ID])
+		}
 	}
 	return nil
 }

@@ -8,12 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
 // served returns a job text of the given parties and servers.
 func served(parties, servers []string) string {
-	quoted := func(list []string) string { return `["` + strings.Join(list, `", "`) + `"]` }
+	quoted := func(list []string) string { return strings.ReplaceAll(fmt.Sprintf("%q", list), `" "`, `", "`) }
 	return fmt.Sprintf("format = \"hanse-job-v1\"\nname = \"air\"\nalgorithm = \"pofmkl\"\ntask = \"train\"\nparties = %s\nservers = %s\n", quoted(parties), quoted(servers))
 }
 
@@ -64,4 +65,49 @@ func TestEveryClientHasOneServer(t *testing.T) {
 			r.Fatalf("%d clients of %d, between %d and %d to a server", len(all), n-len(servers), fewest, most)
 		}
 	})
+}
+
+// TestRolesOfTheCharterHoldForJobsOverClients: servers and clients are what the charter has them as.
+func TestRolesOfTheCharterHoldForJobsOverClients(t *testing.T) {
+	server, client, both := []string{"server"}, []string{"client"}, []string{"client", "server"}
+	parties := []string{"hub", "a", "b"}
+	for _, c := range []struct {
+		roles   map[string][]string
+		servers []string
+		want    string
+	}{
+		{nil, []string{"hub"}, ""},
+		{map[string][]string{"hub": server, "a": client}, []string{"hub"}, ""},
+		{map[string][]string{"hub": both, "a": both, "b": both}, []string{"a"}, ""},
+		{map[string][]string{"hub": client}, []string{"hub"}, `job "air": hub may not be a server: charter "league", version 3, gives it roles = ["client"]`},
+		{map[string][]string{"hub": server, "b": server}, []string{"hub"}, `job "air": b may not be a client: charter "league", version 3, gives it roles = ["server"]`},
+		{map[string][]string{"hub": client, "b": server}, nil, ""},
+		{map[string][]string{"stranger": client}, []string{"hub"}, ""},
+	} {
+		charter := keys.Charter{Name: "league", Version: 3, Roles: make(map[keys.ID][]string)}
+		for i, name := range append([]string{"stranger"}, parties...) {
+			m := keys.Member{Name: name, ID: keys.ID{byte(i + 1)}}
+			charter.Members = append(charter.Members, m)
+			charter.Roles[m.ID] = c.roles[name]
+		}
+		job, err := protocol.ParseJob([]byte(served(parties, c.servers)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := job.CheckRoles(&charter); text(err) != c.want {
+			t.Errorf("roles %v, servers %v: error %v, want %q", c.roles, c.servers, err, c.want)
+		}
+	}
+}
+
+// TestRolesSayNothingOfStrangers: that a party is no member is for others to say.
+func TestRolesSayNothingOfStrangers(t *testing.T) {
+	job, err := protocol.ParseJob([]byte(served([]string{"hub", "a", "b"}, []string{"hub"})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	charter := keys.Charter{Roles: map[keys.ID][]string{{1}: {keys.RoleClient}}}
+	if err := job.CheckRoles(&charter); err != nil {
+		t.Error(err)
+	}
 }

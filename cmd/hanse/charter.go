@@ -80,12 +80,18 @@ func charterNewCommand() *cli.Command {
        --card telco.card --card retailer.card --min-privacy masked -o charter.toml
 
 Nobody has signed it yet: every member, the maker included, does so with
-hanse charter sign.`,
+hanse charter sign.
+
+For jobs over clients a charter can say who may be a server and who a client:
+
+   hanse charter new --name fleet --card office.card --card ship-1.card --card ship-2.card \
+       --card ship-3.card --role server=office --role client=ship-1 --role client=ship-2 \
+       --role client=ship-3 -o charter.toml`,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "the charter's `NAME`, the same in all versions"},
 			&cli.StringSliceFlag{Name: "card", Usage: "a member's card `FILE`; give one for each member"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "charter.toml", Usage: "the `FILE` to write, which must not exist"},
-			jsonFlag(),
+			roleFlag(), jsonFlag(),
 		}, ruleFlags()...),
 		Action: anyOrder(charterNew),
 	}
@@ -109,6 +115,9 @@ func charterNew(c *cli.Context) error {
 			return err
 		}
 		draft.Members = append(draft.Members, keys.Member(card))
+	}
+	if err := setRoles(c, &draft); err != nil {
+		return err
 	}
 	charter, err := keys.NewCharter(draft)
 	if err != nil {
@@ -141,6 +150,9 @@ func warnOfRules(c *cli.Context, charter *keys.SignedCharter) {
 	if n, least := len(charter.Members), charter.Rules.MinContributors; n < least {
 		fmt.Fprintf(c.App.ErrWriter, "hanse: warning: charter %q has %s and opens no sum over fewer than %d: --min-contributors sets another number\n",
 			charter.Name, plural(n, "member"), least)
+	}
+	if len(charter.MayServe()) == 0 {
+		fmt.Fprintf(c.App.ErrWriter, "hanse: warning: charter %q lets no member be a server: no job over clients can run\n", charter.Name)
 	}
 }
 

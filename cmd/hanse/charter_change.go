@@ -17,8 +17,11 @@ func charterChangeCommand() *cli.Command {
 		Description: `   hanse charter change charter.toml --add telco.card -o charter-2.toml
    hanse charter change charter.toml --revoke telco --reason "the key was on a lost laptop" -o charter-2.toml
    hanse charter change charter.toml --revoke telco --reason "key lost" --add telco-new.card -o charter-2.toml
+   hanse charter change charter.toml --role client=telco --role any=bank -o charter-2.toml
 
-The card of a member renews its name and addresses. All members of the new version
+The card of a member renews its name and addresses, and leaves its roles; --role
+takes the place of all roles the member had, any=MEMBER takes them away. A member who
+comes back with a new key has no roles but those given now. All members of the new version
 sign it, as they did the first; whoever is revoked need not. hanse charter propose
 then lets the nodes carry it round, or it goes by mail.`,
 		Flags: append([]cli.Flag{
@@ -26,7 +29,7 @@ then lets the nodes carry it round, or it goes by mail.`,
 			&cli.StringSliceFlag{Name: "revoke", Usage: "take out the member of this `NAME` and refuse its key from then on"},
 			&cli.StringFlag{Name: "reason", Usage: "`TEXT` that says why, for the charter"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "the `FILE` to write, which must not exist"},
-			jsonFlag(),
+			roleFlag(), jsonFlag(),
 		}, ruleFlags()...),
 		Action: anyOrder(charterChange),
 	}
@@ -54,7 +57,7 @@ func charterChange(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(keys.Diff(parent, charter)) == 0 {
+	if len(charter.Changes(parent)) == 0 {
 		return usagef("nothing is changed: give --add, --revoke or a rule")
 	}
 	showChanges(c.App.ErrWriter, charter, parent)
@@ -76,5 +79,5 @@ func applyChanges(c *cli.Context, draft *keys.Charter) error {
 		draft.Admit(card)
 	}
 	setRules(c, &draft.Rules)
-	return nil
+	return setRoles(c, draft)
 }

@@ -59,6 +59,8 @@ version to the other members, who sign it too.
    hanse charter invite --key insurer.key --card telco.card --dir insurer-node charter.toml
    hanse charter invite --key insurer.key --card telco.card --card retailer.card \
        --expires 168h --dir insurer-node charter.toml
+   hanse charter invite --key office.key --card ship-4.card --role client=ship-4 \
+       --dir office-node charter.toml
 
 It prints the command for the newcomer. Inviting again renews an invitation.`,
 		Flags: []cli.Flag{
@@ -66,7 +68,7 @@ It prints the command for the newcomer. Inviting again renews an invitation.`,
 			&cli.StringSliceFlag{Name: "card", Usage: "the newcomer's card `FILE`; give it again to invite several at once"},
 			&cli.DurationFlag{Name: "expires", Value: 72 * time.Hour, Usage: "how long the invitation is good, `DURATION`"},
 			&cli.StringSliceFlag{Name: "address", Usage: "`ADDRESS` at which the newcomer reaches this node (default: those in the charter)"},
-			dirFlag(), jsonFlag(),
+			roleFlag(), dirFlag(), jsonFlag(),
 		},
 		Action: anyOrder(charterInvite),
 	}
@@ -86,6 +88,9 @@ func charterInvite(c *cli.Context) error {
 		guests.Addresses = c.StringSlice("address")
 	}
 	if guests.Cards, err = guestCards(c); err != nil {
+		return err
+	}
+	if guests.Roles, err = rolesGiven(c); err != nil {
 		return err
 	}
 	if guests.Charter, err = readCompleteCharter(path); err != nil {

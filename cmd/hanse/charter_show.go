@@ -40,6 +40,7 @@ type memberReport struct {
 	Name      string   `json:"name"`
 	ID        string   `json:"id"`
 	Addresses []string `json:"addresses,omitempty"`
+	Roles     []string `json:"roles,omitempty"` // none: any
 	Signed    bool     `json:"signed,omitempty"`
 	Reason    string   `json:"reason,omitempty"`
 }
@@ -55,7 +56,7 @@ func reportOf(s *keys.SignedCharter, path string) charterReport {
 		r.Parent = s.Parent.String()
 	}
 	for _, m := range s.Members {
-		r.Members = append(r.Members, memberReport{Name: m.Name, ID: m.ID.String(), Addresses: m.Addresses, Signed: s.SignedBy(m.ID)})
+		r.Members = append(r.Members, memberReport{Name: m.Name, ID: m.ID.String(), Addresses: m.Addresses, Roles: s.Roles[m.ID], Signed: s.SignedBy(m.ID)})
 	}
 	for _, k := range s.Revoked {
 		r.Revoked = append(r.Revoked, memberReport{Name: k.Name, ID: k.ID.String(), Reason: k.Reason})
@@ -138,7 +139,7 @@ func changesOf(parent, charter *keys.SignedCharter) []string {
 	if parent == nil {
 		return nil
 	}
-	return keys.Diff(parent, charter)
+	return charter.Changes(parent)
 }
 
 // showCharter prints a charter for people, and what it changes in its parent unless that is nil.
@@ -164,24 +165,32 @@ func showCharter(w io.Writer, s, parent *keys.SignedCharter) error {
 	return err
 }
 
-// showMembers prints the members, and the keys that are revoked.
+// showMembers prints the members, with their roles if the charter gives any, and the keys that are
+// revoked.
 func showMembers(w io.Writer, s *keys.SignedCharter) error {
 	t := newTable(w)
+	row := func(name, signed, roles, where, id string) {
+		if len(s.Roles) == 0 {
+			t.row(name, signed, where, id)
+			return
+		}
+		t.row(name, signed, roles, where, id)
+	}
 	t.row()
-	t.row("member", "signed", "addresses", "id")
+	row("member", "signed", "roles", "addresses", "id")
 	for _, m := range s.Members {
 		signed := "no"
 		if s.SignedBy(m.ID) {
 			signed = "yes"
 		}
-		t.row(m.Name, signed, firstOf(strings.Join(m.Addresses, " "), "none"), m.ID.String())
+		row(m.Name, signed, firstOf(strings.Join(s.Roles[m.ID], ", "), roleAny), firstOf(strings.Join(m.Addresses, " "), "none"), m.ID.String())
 	}
 	if len(s.Revoked) > 0 {
 		t.row()
-		t.row("revoked", "", "reason", "id")
+		row("revoked", "", "", "reason", "id")
 	}
 	for _, r := range s.Revoked {
-		t.row(r.Name, "", r.Reason, r.ID.String())
+		row(r.Name, "", "", r.Reason, r.ID.String())
 	}
 	return t.flush()
 }
@@ -192,7 +201,7 @@ func showChanges(w io.Writer, s, parent *keys.SignedCharter) {
 		return
 	}
 	fmt.Fprintf(w, "\nagainst version %d it\n", parent.Version)
-	changes := keys.Diff(parent, s)
+	changes := s.Changes(parent)
 	if len(changes) == 0 {
 		changes = []string{"changes nothing"}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/internal/enrol"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -78,7 +78,7 @@ func charterSign(c *cli.Context) error {
 // storeSignatures adds the signatures to the file. A node that carries the charter round may have
 // added others since it was read.
 func storeSignatures(charter *keys.SignedCharter, path string) error {
-	return textfile.Update(path, keys.MaxDocument, func(text []byte) ([]byte, error) {
+	return enrol.UpdateFile(path, func(text []byte) ([]byte, error) {
 		now, err := keys.ParseCharter(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)

@@ -52,6 +52,11 @@ stream from a program:
 
    sensor-reader | hanse node --key ship.key --charter charter.toml --data train=- --neighbour office
 
+A member that the charter has as a client alone (roles = ["client"]) keeps links with
+those who may be servers, and needs no --neighbour. Where sums go over trees or rings
+clients need each other too: links come up as jobs need them, and --neighbour names
+those to keep from the start, in place of the servers.
+
 Without a policy every job waits for hanse approve.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "key", Required: true, Usage: "this member's key `FILE`"},
@@ -63,7 +68,7 @@ Without a policy every job waits for hanse approve.`,
 			&cli.StringFlag{Name: "missing", Usage: "what an empty cell becomes, `HOW`: refuse, mean, median, level", Value: "refuse"},
 			&cli.StringFlag{Name: "policy", Usage: "`FILE` of rules for consent without asking"},
 			&cli.StringSliceFlag{Name: "listen", Usage: "listen on this `ADDRESS` (default: the charter's ports on all interfaces)"},
-			&cli.StringSliceFlag{Name: "neighbour", Usage: "keep links with this `MEMBER` and others so named, not with all; who calls is answered all the same"},
+			&cli.StringSliceFlag{Name: "neighbour", Usage: "keep links with this `MEMBER` and others so named, not with all; who calls is answered all the same", DefaultText: "all members; the servers, for a client alone"},
 			&cli.StringSliceFlag{Name: "discovery", Usage: "find members by these `WAYS`: addresses, mdns, dht (default: the charter's)"},
 			&cli.BoolFlag{Name: "quic", Usage: "speak QUIC besides TCP"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores"},
@@ -98,7 +103,7 @@ func runNode(c *cli.Context) error {
 		listen: c.StringSlice("listen"), quic: c.Bool("quic"), discovery: c.StringSlice("discovery"),
 		workers: c.Int("workers"), recordLimit: c.Int64("record-limit") << 20,
 	}
-	if n.neighbours, err = membersNamed(charter, c.StringSlice("neighbour")); err != nil {
+	if err := n.chooseNeighbours(c.StringSlice("neighbour")); err != nil {
 		return err
 	}
 	if path := c.String("policy"); path != "" {
@@ -138,17 +143,30 @@ type nodeConfig struct {
 	quic        bool
 	discovery   []string
 	neighbours  []keys.ID // nil: all members
+	servers     []keys.ID // the neighbours that the charter gives, nil for others
 	workers     int
 	recordLimit int64 // bytes
 }
 
+// chooseNeighbours sets the members that are named, or, when none is, those that the charter gives.
+func (n *nodeConfig) chooseNeighbours(names []string) (err error) {
+	if n.neighbours, err = membersNamed(n.charter, names); err != nil || n.neighbours != nil {
+		return err
+	}
+	n.servers = serversFor(n.key.ID(), n.charter)
+	n.neighbours = n.servers
+	return nil
+}
+
 // daemon is a node with its network.
 type daemon struct {
-	log   *slog.Logger
-	dir   string
-	host  *peer.Host
-	node  *node.Node
-	enrol *enrol.Enrolment
+	log     *slog.Logger
+	self    keys.ID
+	dir     string
+	servers []keys.ID // the neighbours that the charter gave at the start, nil for others
+	host    *peer.Host
+	node    *node.Node
+	enrol   *enrol.Enrolment
 }
 
 // newDaemon opens the network and builds the node on it.
@@ -156,7 +174,7 @@ func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
-	d := &daemon{log: log, dir: c.dir}
+	d := &daemon{log: log, self: c.key.ID(), dir: c.dir, servers: c.servers}
 	var err error
 	d.host, err = peer.New(peer.Config{
 		Key: c.key, Charter: c.charter, Listen: c.listen, QUIC: c.quic, Discovery: c.discovery, Neighbours: c.neighbours,
@@ -166,7 +184,7 @@ func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
 		return nil, err
 	}
 	d.enrol, err = enrol.New(enrol.Config{
-		Key: c.key, Charter: c.charter, CharterFile: c.charterFile, Dir: c.dir, Call: nearOnly(d.host.Call, c.neighbours), Changed: d.changed, Log: log,
+		Key: c.key, Charter: c.charter, CharterFile: c.charterFile, Dir: c.dir, Call: d.host.Call, Near: c.neighbours, Changed: d.changed, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -181,23 +199,6 @@ func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
 	m, _ := c.charter.Member(c.key.ID())
 	log.Info("node is up", "member", m.Name, "charter", c.charter.Name, "version", c.charter.Version, "listening", strings.Join(d.host.Addresses(), " "))
 	return d, nil
-}
-
-// caller calls another member's node.
-type caller func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error)
-
-// nearOnly keeps the spreading of charters to neighbours, who pass it on; nil neighbours are all members.
-// A call to anybody else would make a link that stays.
-func nearOnly(call caller, neighbours []keys.ID) caller {
-	if neighbours == nil {
-		return call
-	}
-	return func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error) {
-		if !slices.Contains(neighbours, to) {
-			return nil, fmt.Errorf("%s is no neighbour of this node", to.Short())
-		}
-		return call(ctx, to, method, request)
-	}
 }
 
 // run runs all parts until the owner ends it, which is no error, or one of them fails.
@@ -228,6 +229,9 @@ func (d *daemon) changed(charter *keys.SignedCharter) {
 	}
 	d.node.SetCharter(charter)
 	d.log.Info("charter changed", "version", charter.Version)
+	if d.servers != nil && !slices.Equal(d.servers, serversFor(d.self, charter)) {
+		d.log.Warn("the charter's servers are others now: start this node again to keep links with them alone")
+	}
 }
 
 // told logs a job's events; progress goes to the person who proposed alone.

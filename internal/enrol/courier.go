@@ -114,7 +114,7 @@ func (e *Enrolment) run(ctx context.Context, to keys.ID, x *errand) bool {
 	err := e.call(ctx, to, x.method, x.message, &reply)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if remote := (*protocol.RemoteError)(nil); errors.As(err, &remote) {
+	if remote := answered(err); remote != nil {
 		x.p.refused[to] = time.Now()
 		e.config.Log.Info(fmt.Sprintf("%s does not take charter version %d: %s", e.name(to), x.p.charter.Version, remote.Text))
 		return true
@@ -138,8 +138,7 @@ func (e *Enrolment) ask(ctx context.Context, to keys.ID, state *member) bool {
 	e.mu.Unlock()
 	var reply textMessage
 	err := e.call(ctx, to, methodFetch, versionRequest{next}, &reply)
-	remote := (*protocol.RemoteError)(nil)
-	if err != nil && !errors.As(err, &remote) {
+	if err != nil && answered(err) == nil {
 		return false
 	}
 	e.mu.Lock()
@@ -156,6 +155,16 @@ func (e *Enrolment) ask(ctx context.Context, to keys.ID, state *member) bool {
 		e.config.Log.Warn(fmt.Sprintf("%s has charter version %d in force, which cannot be taken over: %v", e.name(to), next, err))
 	}
 	return true
+}
+
+// answered returns the error that a member's node gave for an answer, nil if it gave none. One that
+// is only just starting has said nothing yet about what it was told.
+func answered(err error) *protocol.RemoteError {
+	remote := (*protocol.RemoteError)(nil)
+	if !errors.As(err, &remote) || remote.Text == protocol.NotReady {
+		return nil
+	}
+	return remote
 }
 
 // call makes one call to a member's node.

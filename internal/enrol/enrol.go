@@ -27,6 +27,9 @@ type Config struct {
 	Dir         string              // the node's own folder
 	// Call asks another member's node; a host's Call.
 	Call func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error)
+	// Near are the members whose nodes this one calls, as a host's Neighbours: they pass on what
+	// goes round. nil means all members. Whoever calls is answered all the same.
+	Near []keys.ID
 	// Changed hears of each charter that comes into force, from Run's goroutine; it may be nil.
 	Changed func(*keys.SignedCharter)
 	Log     *slog.Logger // nil: no log

@@ -1,6 +1,7 @@
 package enrol
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,7 +33,7 @@ func Propose(dir string, c *keys.SignedCharter) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, proposalFile(c))
-	return path, textfile.Update(path, keys.MaxDocument, func(text []byte) ([]byte, error) {
+	return path, UpdateFile(path, func(text []byte) ([]byte, error) {
 		if there, err := keys.ParseCharter(text); err == nil && there.Digest() == c.Digest() {
 			for id, sig := range there.Signatures {
 				if err := c.AddSignature(id, sig); err != nil {
@@ -141,7 +142,7 @@ func (e *Enrolment) save(p *proposal) error {
 	if p.path == "" || e.seen[p.path] == string(p.charter.Text()) {
 		return nil
 	}
-	err := textfile.Update(p.path, keys.MaxDocument, func(text []byte) ([]byte, error) {
+	err := UpdateFile(p.path, func(text []byte) ([]byte, error) {
 		if e.seen[p.path] != string(text) {
 			e.adoptSignatures(p, text)
 		}
@@ -178,6 +179,9 @@ func (e *Enrolment) readCharterFile() {
 		return
 	}
 	e.seen[path] = string(text)
+	if bytes.Equal(text, e.charter.Text()) { // the signatures of a large charter take a while
+		return
+	}
 	c, err := keys.ParseCharter(text)
 	if err == nil && c.Digest() == e.charter.Digest() {
 		return
@@ -217,7 +221,9 @@ func (e *Enrolment) warnOnce(path string, err error) {
 // forget makes all files be read anew. e.mu is held.
 func (e *Enrolment) forget() { clear(e.seen) }
 
-// others lists the members but this one, in the order of the charter. e.mu is held.
+// others lists the members whom this node calls, in the order of the charter. e.mu is held.
 func (e *Enrolment) others() []keys.Member {
-	return slices.DeleteFunc(slices.Clone(e.charter.Members), func(m keys.Member) bool { return m.ID == e.self })
+	return slices.DeleteFunc(slices.Clone(e.charter.Members), func(m keys.Member) bool {
+		return m.ID == e.self || e.config.Near != nil && !slices.Contains(e.config.Near, m.ID)
+	})
 }

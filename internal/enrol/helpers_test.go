@@ -24,6 +24,7 @@ type league struct {
 	nodes map[string]*node
 	first *keys.SignedCharter
 	names []string
+	near  map[string][]keys.ID // Config.Near of nodes that are started from now on
 }
 
 // node is one member's node.
@@ -35,7 +36,8 @@ type node struct {
 	ended sync.WaitGroup
 
 	mu      sync.Mutex
-	changed []int // versions that Changed was told of
+	changed []int            // versions that Changed was told of
+	called  map[keys.ID]bool // whom it has called
 }
 
 // newLeague makes members that have signed version 1 and whose nodes run until the test ends.
@@ -111,14 +113,14 @@ func (l *league) write(path string, c *keys.SignedCharter) {
 // start starts a member's node on its folder.
 func (l *league) start(name, dir string) {
 	l.t.Helper()
-	n := &node{dir: dir, log: new(logBook)}
+	n := &node{dir: dir, log: new(logBook), called: make(map[keys.ID]bool)}
 	id := l.keys[name].ID()
 	transport := l.net.Transport(id)
 	ctx, stop := context.WithCancel(context.Background())
 	var err error
 	n.Enrolment, err = New(Config{
 		Key: l.keys[name], Charter: must(readCharter(filepath.Join(dir, "charter.toml")))(l.t), CharterFile: filepath.Join(dir, "charter.toml"),
-		Dir: dir, Call: transport.Call, Changed: n.note, Log: slog.New(n.log),
+		Dir: dir, Call: n.calling(transport.Call), Near: l.near[name], Changed: n.note, Log: slog.New(n.log),
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -131,6 +133,16 @@ func (l *league) start(name, dir string) {
 		}
 	})
 	l.nodes[name] = n
+}
+
+// calling notes whom the node calls.
+func (n *node) calling(call func(context.Context, keys.ID, string, []byte) ([]byte, error)) func(context.Context, keys.ID, string, []byte) ([]byte, error) {
+	return func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error) {
+		n.mu.Lock()
+		n.called[to] = true
+		n.mu.Unlock()
+		return call(ctx, to, method, request)
+	}
 }
 
 // kill ends a member's node; start it again with restart.
@@ -178,7 +190,7 @@ func (l *league) signOnDisk(name string) {
 	if len(files) != 1 {
 		l.t.Fatalf("%s has the proposals %v, want one", name, files)
 	}
-	err := textfile.Update(files[0], keys.MaxDocument, func(text []byte) ([]byte, error) {
+	err := UpdateFile(files[0], func(text []byte) ([]byte, error) {
 		c, err := keys.ParseCharter(text)
 		if err != nil {
 			return nil, err

@@ -3,8 +3,10 @@ package enrol
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/textfile"
@@ -24,6 +26,7 @@ type Guests struct {
 	Key       *keys.PrivateKey    // of the inviter
 	Charter   *keys.SignedCharter // in force
 	Cards     []keys.Card         // of the newcomers
+	Roles     map[string][]string // by name: what newcomers may be in jobs over clients; see keys.Charter
 	Addresses []string            // of the inviter's node; nil for those in the charter
 	Expires   time.Time
 }
@@ -95,6 +98,11 @@ func (g Guests) propose(dir string) (*keys.SignedCharter, error) {
 	for _, card := range g.Cards {
 		draft.Admit(card)
 	}
+	for _, name := range slices.Sorted(maps.Keys(g.Roles)) {
+		if err := draft.SetRoles(name, g.Roles[name]...); err != nil {
+			return nil, err
+		}
+	}
 	c, err := keys.NewCharter(draft)
 	if err != nil {
 		return nil, err
@@ -106,7 +114,7 @@ func (g Guests) propose(dir string) (*keys.SignedCharter, error) {
 	if before == nil {
 		return c, c.Sign(g.Key)
 	}
-	if len(keys.Diff(before, c)) > 0 {
+	if len(c.Changes(before)) > 0 {
 		return nil, fmt.Errorf("charter %q: another version %d carries this member's signature, %s: let it come into force first, or delete it; several newcomers can be invited at once",
 			c.Name, c.Version, path)
 	}

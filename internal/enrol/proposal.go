@@ -176,7 +176,7 @@ func missingNames(c *keys.SignedCharter) []string {
 
 // changes says in one line what a proposal changes in the charter in force. e.mu is held.
 func (e *Enrolment) changes(p *proposal) string {
-	lines := keys.Diff(e.charter, p.charter)
+	lines := p.charter.Changes(e.charter)
 	if len(lines) == 0 {
 		return "changes nothing"
 	}
