@@ -1,0 +1,213 @@
+package ofmsft
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// clientSlot is where a client keeps its state in its vault.
+const clientSlot = "client"
+
+// ClientPart is a client's part of a job.
+type ClientPart struct {
+	Name    string // the party
+	Params  Params
+	Clients int // of the job
+	Network ClientNetwork
+	Rows    federated.Rows
+	Vault   federated.Vault
+	Cache   federated.Cache // of networks that travelled; nil: none
+	// Report is called after every communication round; it may be nil.
+	Report func(federated.Progress)
+
+	seed *[32]byte // of the draws; nil: from the operating system
+}
+
+// attendance is a client's part under way.
+type attendance struct {
+	*ClientPart
+	client  *Client
+	row     int     // the last one learned
+	squared float64 // summed squared errors of the predictions, in the label's units
+	right   int     // predictions that were the label
+	ended   bool    // the stream
+
+	question *question // under way; nil before the first
+	held     map[keys.Hash]*Runner
+	step     []float64
+}
+
+// question is what a server asked, and how far its round has come.
+type question struct {
+	round     int
+	hashes    []keys.Hash // of the networks
+	selection *Selection
+	wanted    []bool // have not come yet
+	alpha     int    // of the server's groups; 0: this client is in none that fine-tunes
+	learned   bool   // the rows of the round
+}
+
+// Attend runs a client's part until the server says that the job is over. In every communication round it draws
+// networks, gets those that it does not have, predicts and learns its next rows, and adds its steps if the server drew
+// its group.
+//
+// The state is saved when the rows are learned and before steps leave, so that no row's step leaves twice: a client
+// that is killed and returns goes on with its own weights. Rows number on over all sessions; those learned before are
+// passed over if they come again. A client whose stream has ended stays, and chooses nothing.
+func Attend(ctx context.Context, p *ClientPart) error {
+	a, err := p.resume()
+	if err != nil {
+		return fmt.Errorf("client %q: %w", p.Name, err)
+	}
+	limit := a.letterSize()
+	for {
+		l, err := p.Network.Await(ctx, a.awaited(), limit)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("client %q: wait for the server after row %d: %w", p.Name, a.row, err)
+		}
+		if err := a.take(ctx, l); err != nil {
+			return fmt.Errorf("client %q, round %d (%s): %w", p.Name, l.Round+1, l.Kind, err)
+		}
+	}
+}
+
+// letterSize returns the most bytes that a server's message has.
+func (a *attendance) letterSize() int {
+	most := hashSize * len(a.Params.Models)
+	for _, m := range a.Params.Models {
+		most = max(most, indexSize+m.fileSize())
+	}
+	return most
+}
+
+// awaited names what comes next, should somebody ask.
+func (a *attendance) awaited() string {
+	switch q := a.question; {
+	case q == nil || q.learned:
+		return KindRound
+	case len(chosen(q.wanted)) > 0:
+		return KindModel
+	}
+	return KindTurn
+}
+
+// take takes what the server sent.
+func (a *attendance) take(ctx context.Context, l federated.Letter) error {
+	if l.Kind == KindRound {
+		return a.choose(ctx, l)
+	}
+	if a.question == nil || l.Round != a.question.round {
+		return errors.New("it came before its round")
+	}
+	switch l.Kind {
+	case KindModel:
+		return a.keep(l.Payload)
+	case KindTurn:
+		return a.learn(ctx, l.Payload)
+	case KindStep:
+		return a.tune(ctx, l.Payload)
+	}
+	return errors.New("the job has no such message")
+}
+
+// choose answers a round's question with a draw.
+func (a *attendance) choose(ctx context.Context, l federated.Letter) error {
+	models := len(a.Params.Models)
+	if len(l.Payload) != models*hashSize || l.Round < 0 || l.Round >= a.Params.Uploads() {
+		return fmt.Errorf("%d bytes of hashes in round %d, want %d in one of %d rounds", len(l.Payload), l.Round+1, models*hashSize, a.Params.Uploads())
+	}
+	q := &question{round: l.Round, wanted: make([]bool, models)}
+	for k := range models {
+		q.hashes = append(q.hashes, keys.Hash(l.Payload[k*hashSize:]))
+	}
+	a.question = q
+	answer := newChoice(models)
+	if !a.ended {
+		q.selection = a.client.Draw()
+		a.recall()
+		answer = a.answer()
+	}
+	return a.Network.Answer(ctx, KindChoice, answer.encode())
+}
+
+// answer says what is stored and wanted; in a broadcast everything is stored, so that nothing shows what was
+// drawn.
+func (a *attendance) answer() *choice {
+	c := newChoice(len(a.Params.Models))
+	for _, k := range a.question.selection.Stored {
+		c.stored[k] = true
+	}
+	for k := range c.stored {
+		c.stored[k] = c.stored[k] || a.Params.Broadcast
+		c.wanted[k] = a.question.wanted[k]
+	}
+	return c
+}
+
+// learn predicts and learns the rows of the round.
+func (a *attendance) learn(ctx context.Context, payload []byte) error {
+	q := a.question
+	if len(payload) != alphaSize || q.learned || q.selection == nil {
+		return fmt.Errorf("a turn of %d bytes came again, or unasked", len(payload))
+	}
+	if missing := chosen(q.wanted); len(missing) > 0 {
+		return fmt.Errorf("model %q has not come", a.Params.Models[missing[0]].Name)
+	}
+	q.alpha, q.learned = int(binary.BigEndian.Uint32(payload)), true
+	if q.alpha < 0 || q.alpha > maxClients {
+		return fmt.Errorf("the server has %d groups, want at most %d", q.alpha, maxClients)
+	}
+	var models []*Runner
+	for _, k := range q.selection.Stored {
+		models = append(models, a.held[q.hashes[k]])
+	}
+	if err := a.learnRows(ctx, models, a.Params.RoundsOf(q.round)); err != nil {
+		return err
+	}
+	if err := a.save(); err != nil {
+		return fmt.Errorf("checkpoint after row %d: %w", a.row, err)
+	}
+	a.report()
+	return nil
+}
+
+// tune adds this client's step of a network. One that it does not store, as in a broadcast, and one of a round
+// without rows, are zeros.
+func (a *attendance) tune(ctx context.Context, payload []byte) error {
+	q := a.question
+	k, _, err := indexIn(payload, len(q.hashes))
+	if err != nil {
+		return err
+	}
+	if !q.learned || q.alpha == 0 {
+		return fmt.Errorf("model %q is to be tuned by a client outside the group", a.Params.Models[k].Name)
+	}
+	at := a.client.position(k)
+	if at < 0 && !a.Params.Broadcast {
+		return fmt.Errorf("model %q is to be tuned, which this client does not store", a.Params.Models[k].Name)
+	}
+	size := a.Params.Models[k].Size
+	if cap(a.step) < size {
+		a.step = make([]float64, size)
+	}
+	step := a.step[:size]
+	clear(step)
+	if at >= 0 && a.client.seen > 0 {
+		if _, err := a.client.Step(k, a.held[q.hashes[k]], q.alpha, step); err != nil {
+			return err
+		}
+	}
+	if _, err := a.Network.Sum(ctx, StepSum(a.Params, k, a.Clients), step); err != nil {
+		return fmt.Errorf("sum of steps of model %q: %w", a.Params.Models[k].Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package ofmsft
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/algorithms/federated/memory"
+	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// league is a server and clients whose parts run over memory, session after session.
+type league struct {
+	t        *testing.T
+	params   Params
+	networks []*nn.Network
+	inputs   [][][]float64 // [clients][rows][inputs]
+	labels   [][]float64
+	server   memory.Vault
+	clients  []memory.Vault
+	shelves  []*shelf
+	rows     []*memory.Rows // of the newest session
+	least    int
+	at       func(federated.Progress) // after every communication round, at the server
+	seen     []federated.Progress     // the newest of each client
+}
+
+// shelf is a cache that forgets nothing and counts what is put on it.
+type shelf struct {
+	data map[keys.Hash][]byte
+	puts map[keys.Hash]int
+}
+
+func newShelf() *shelf { return &shelf{make(map[keys.Hash][]byte), make(map[keys.Hash]int)} }
+
+func (s *shelf) Get(h keys.Hash) ([]byte, bool) { data, ok := s.data[h]; return data, ok }
+
+func (s *shelf) Put(h keys.Hash, data []byte) {
+	s.data[h] = data
+	s.puts[h]++
+}
+
+// secret is the seed of a league.
+var secret = sha256.Sum256([]byte("league"))
+
+// newLeague makes clients with streams of the given lengths.
+func newLeague(t *testing.T, p Params, networks []*nn.Network, rows ...int) *league {
+	p.Server = "hub"
+	l := &league{t: t, params: p, networks: networks, server: memory.Vault{}, least: 2, seen: make([]federated.Progress, len(rows))}
+	for k, n := range rows {
+		rng := rand.New(rand.NewPCG(7, uint64(k)))
+		x, y := drawRows(rng, n, p.Classes)
+		l.inputs, l.labels = append(l.inputs, x), append(l.labels, y)
+		l.clients, l.shelves = append(l.clients, memory.Vault{}), append(l.shelves, newShelf())
+	}
+	return l
+}
+
+// name names a client as a Federation does.
+func name(k int) string { return fmt.Sprint(k + 1) }
+
+// session is one session of a league under way.
+type session struct {
+	*league
+	hub  *memory.Hub
+	stop []context.CancelFunc
+	errs []chan error
+	wait sync.WaitGroup
+}
+
+// open starts a session: all clients attend.
+func (l *league) open(ctx context.Context) *session {
+	n := len(l.clients)
+	s := &session{league: l, hub: memory.NewHub(n, l.least), stop: make([]context.CancelFunc, n), errs: make([]chan error, n)}
+	l.rows = make([]*memory.Rows, n)
+	for k := range n {
+		s.attend(ctx, k)
+	}
+	return s
+}
+
+// attend has a client attend, with its stream from the first row on.
+func (s *session) attend(ctx context.Context, k int) {
+	predictions := map[int]float64{}
+	if s.rows[k] != nil {
+		predictions = s.rows[k].Predictions
+	}
+	s.rows[k] = memory.NewRows(s.inputs[k], s.labels[k])
+	s.rows[k].Predictions = predictions
+	ctx, s.stop[k] = context.WithCancel(ctx)
+	c, seed, done := s.hub.Join(k), derivedSeed(secret, k+1), make(chan error, 1)
+	part := &ClientPart{
+		Name: name(k), Params: s.params, Clients: len(s.clients), Network: c, Rows: s.rows[k], Vault: s.clients[k], Cache: s.shelves[k],
+		Report: func(p federated.Progress) { s.seen[k] = p }, seed: &seed,
+	}
+	s.errs[k] = done
+	s.wait.Go(func() {
+		defer c.Leave()
+		done <- Attend(ctx, part)
+	})
+}
+
+// serve runs the server to its end and waits for the clients.
+func (s *session) serve(ctx context.Context) error {
+	seed, names := derivedSeed(secret, 0), []string(nil)
+	for k := range s.clients {
+		names = append(names, name(k))
+	}
+	err := Serve(ctx, &ServerPart{
+		Params: s.params, Networks: s.networks, Names: names, Least: s.least, Network: s.hub, Vault: s.server, Report: s.at, seed: &seed,
+	})
+	s.hub.End()
+	s.wait.Wait()
+	for _, stop := range s.stop {
+		stop()
+	}
+	return err
+}
+
+// run runs one session in which nothing goes wrong.
+func (l *league) run() {
+	l.t.Helper()
+	s := l.open(l.t.Context())
+	mustDo(l.t, s.serve(l.t.Context()))
+	for _, errs := range s.errs {
+		mustDo(l.t, <-errs)
+	}
+}
+
+// federation runs the same job in one process and returns every client's predictions, [rows][clients].
+func (l *league) federation() (f *Federation, predictions [][]float64) {
+	l.t.Helper()
+	f, err := NewFederation(l.params, l.networks, len(l.clients), secret)
+	mustDo(l.t, err)
+	for i := range l.params.Rounds {
+		var rows [][]float64
+		var labels []float64
+		for k := range l.clients {
+			rows, labels = append(rows, l.inputs[k][i]), append(labels, l.labels[k][i])
+		}
+		made := make([]float64, len(l.clients))
+		mustDo(l.t, f.Round(rows, labels, made))
+		predictions = append(predictions, made)
+	}
+	return f, predictions
+}

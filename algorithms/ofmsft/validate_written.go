@@ -1,0 +1,57 @@
+package ofmsft
+
+import (
+	"fmt"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
+)
+
+// validateWritten checks the numbers that a job's text holds, before defaults take the place of
+// those it does not.
+func (p Params) validateWritten(written func(...string) bool) error {
+	for _, n := range p.sizes() {
+		if written(n.name) {
+			if err := parameters.InRange(n.name, n.value, n.most); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range p.positives() {
+		if written(n.name) {
+			if err := parameters.Positive(n.name, n.value); err != nil {
+				return err
+			}
+		}
+	}
+	if written("label_high") || written("label_low") && p.LabelLow != 0 {
+		return p.validateLabels()
+	}
+	return nil
+}
+
+// validateWrittenModels refuses costs and bandwidths of 0 that a job's text holds.
+func validateWrittenModels(text []byte) error {
+	var tables struct {
+		Models []map[string]any `toml:"models"`
+	}
+	if _, err := toml.Decode(string(text), &tables); err != nil {
+		return err
+	}
+	for k, table := range tables.Models {
+		for _, key := range []string{"cost", "bandwidth"} {
+			switch v := table[key].(type) {
+			case int64:
+				if v == 0 {
+					return fmt.Errorf("%s of model %d is 0, want a positive number", key, k+1)
+				}
+			case float64:
+				if v == 0 {
+					return fmt.Errorf("%s of model %d is 0, want a positive number", key, k+1)
+				}
+			}
+		}
+	}
+	return nil
+}
