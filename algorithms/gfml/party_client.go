@@ -27,6 +27,10 @@ type ClientPart struct {
 	Network federated.Client
 	Rows    federated.Rows
 	Vault   federated.Vault
+	// Ahead is the inputs of the stream's first rows when they are there already, RowsAhead of them or
+	// fewer: the learning rate is held against them before the first iteration. Without any it is held
+	// against the first rows that come.
+	Ahead [][]float64
 	// Report is called after every iteration, Warn with a sentence for people; both may be nil.
 	Report func(federated.Progress)
 	Warn   func(string)
@@ -62,6 +66,9 @@ func Attend(ctx context.Context, p *ClientPart) error {
 	a, err := p.resume()
 	if err != nil {
 		return err // names the client
+	}
+	if err := a.foresee(); err != nil {
+		return err
 	}
 	for {
 		n, entries, err := p.Network.Hear(ctx, KindModel, p.Plan.params.Entries)
@@ -129,7 +136,7 @@ func (a *attendance) learnNext(ctx context.Context, n int) error {
 	row, x, err := a.nextRow(ctx)
 	if errors.Is(err, io.EOF) {
 		a.ended = true
-		return a.judge()
+		return a.judge("its first %d rows")
 	}
 	if err != nil {
 		return fmt.Errorf("%s, iteration %d: inputs after row %d: %w", a.client.name(), n, a.row, err)
@@ -198,11 +205,27 @@ func (a *attendance) sample() error {
 	if len(a.samples) < warmup {
 		return nil
 	}
-	return a.judge()
+	return a.judge("its first %d rows")
 }
 
-// judge holds the learning rate against the first rows.
-func (a *attendance) judge() error {
+// foresee holds the learning rate against the rows that are there already, in the first session of the
+// job. A row that cannot be read is left to its turn, and so are those after it.
+func (a *attendance) foresee() error {
+	if a.learned > 0 {
+		a.judged = a.judged || len(a.Ahead) > 0
+		return nil
+	}
+	for _, x := range a.Ahead[:min(len(a.Ahead), a.Plan.RowsAhead())] {
+		if a.features.Map(a.z, x) != nil {
+			break
+		}
+		a.samples = append(a.samples, slices.Clone(a.z))
+	}
+	return a.judge("%d rows on file")
+}
+
+// judge holds the learning rate against the samples; by says what they are, for their number.
+func (a *attendance) judge(by string) error {
 	samples := a.samples
 	a.samples = nil
 	if a.judged || len(samples) == 0 {
@@ -215,7 +238,7 @@ func (a *attendance) judge() error {
 	}
 	for _, w := range warnings {
 		if a.Warn != nil {
-			a.Warn(fmt.Sprintf("%s: %v, by its first %d rows", a.client.name(), w, len(samples)))
+			a.Warn(fmt.Sprintf("%s: %v, by "+by, a.client.name(), w, len(samples)))
 		}
 	}
 	return nil

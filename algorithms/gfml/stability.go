@@ -10,6 +10,12 @@ import (
 // maxSamples is how many samples an estimate uses; more are thinned out.
 const maxSamples = 512
 
+// Rows that are read ahead for an estimate: at most maxAhead, with at most aheadNumbers features in all.
+const (
+	maxAhead     = 256
+	aheadNumbers = 1 << 22
+)
+
 // Warning says that the learning rate is beyond a bound that was estimated from a client's samples.
 // It does not stop a job: estimates are rough, and a model may do without the guarantee.
 type Warning struct {
@@ -23,6 +29,23 @@ type Warning struct {
 func (w Warning) String() string {
 	return fmt.Sprintf("step is %v, want a learning rate below %.3g: %s is about %.3g", w.Step, w.Bound, w.Rule, w.Estimate)
 }
+
+// meanSquareRule is the rule of the mean square.
+const meanSquareRule = "E|z|^2 (mean square)"
+
+// PublicWarnings checks the learning rate against public numbers alone. E|z|^2 is 1, whatever the rows
+// are, up to the draw of the phases: z is sqrt(2/D) times D cosines. The largest eigenvalue of E zz' is
+// less, so that equation 19 is broken by no step that this finds nothing wrong with.
+func (p *Plan) PublicWarnings() []Warning {
+	w := Warning{Rule: meanSquareRule, Estimate: 1, Bound: 2, Step: p.params.Step}
+	if w.Step < w.Bound {
+		return nil
+	}
+	return []Warning{w}
+}
+
+// RowsAhead returns how many of a client's first rows are worth reading ahead: see ClientPart.Ahead.
+func (p *Plan) RowsAhead() int { return min(maxAhead, aheadNumbers/p.params.Features) }
 
 // StepWarnings checks the learning rate against samples of one client's features z, each of D
 // numbers. There are two rules: the mean converges for 0 < mu < 2/lambda_max(E z z^T) (equation 19);
@@ -46,7 +69,7 @@ func (p *Plan) StepWarnings(samples [][]float64) ([]Warning, error) {
 	var list []Warning
 	for _, w := range []Warning{
 		{Rule: "the largest eigenvalue of E zz' (equation 19)", Estimate: largest},
-		{Rule: "E|z|^2 (mean square)", Estimate: meanSquare(samples)},
+		{Rule: meanSquareRule, Estimate: meanSquare(samples)},
 	} {
 		w.Step, w.Bound = p.params.Step, 2/w.Estimate
 		if w.Step >= w.Bound {

@@ -2,6 +2,7 @@ package gfml
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -86,6 +87,32 @@ func TestTheLargestEigenvalueIsFound(t *testing.T) {
 	}
 	if got := len(thin(make([][]float64, 5000))); got != maxSamples {
 		t.Errorf("5000 samples are thinned out to %d", got)
+	}
+}
+
+// TestPublicNumbersTellTheMeanSquare: |z|^2 is about 1 whatever the rows are, and equation 19 bites no
+// earlier.
+func TestPublicNumbersTellTheMeanSquare(t *testing.T) {
+	list := samples(t, plan(t, func(p *Params) { p.Features = 400 }), 300)
+	if square := meanSquare(list); math.Abs(square-1) > 0.1 {
+		t.Errorf("mean square %v, want about 1", square)
+	}
+	for step, want := range map[float64]string{
+		0.75: "[]", 1.99: "[]",
+		2:   "[step is 2, want a learning rate below 2: E|z|^2 (mean square) is about 1]",
+		3.5: "[step is 3.5, want a learning rate below 2: E|z|^2 (mean square) is about 1]",
+	} {
+		if got := fmt.Sprint(plan(t, func(p *Params) { p.Step = step }).PublicWarnings()); got != want {
+			t.Errorf("step %v: %s, want %s", step, got, want)
+		}
+	}
+}
+
+func TestRowsAheadFitIntoMemory(t *testing.T) {
+	for features, want := range map[int]int{12: 256, 1 << 14: 256, 1<<14 + 1: 255, maxFeatures: 64} {
+		if got := plan(t, func(p *Params) { p.Features = features }).RowsAhead(); got != want {
+			t.Errorf("of %d features %d rows are read ahead, want %d", features, got, want)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 			var report *Report
 			if report, err = n.lead(ctx, s, number); err == nil {
 				n.finish(s, report)
+				n.work.Go(func() { n.tellOver(n.ctx, s) })
 				return report, nil
 			}
 		}
@@ -92,6 +93,40 @@ func (n *Node) giveUp(ctx context.Context, s *jobState, reason error) error {
 		}
 	}
 	return reason
+}
+
+// tellOver tells the clients of a job that it is done: one that waits for a row hears nothing of its
+// server. Those that ended with their server know.
+func (n *Node) tellOver(ctx context.Context, s *jobState) {
+	c := s.contract
+	data, err := cbor.Marshal(overRequest{Contract: c.Hash()})
+	if err != nil {
+		n.config.Log.Error("clients could not be told that a job is done", "error", err)
+		return
+	}
+	for i, p := range c.Parties {
+		if len(c.Job.Servers) == 0 || c.Job.Serves(i) {
+			continue
+		}
+		calling, cancel := context.WithTimeout(ctx, askTime)
+		if _, err := n.config.Transport.Call(calling, p.ID, methodOver, data); err != nil {
+			n.config.Log.Debug("a client could not be told that a job is done", "client", p.Name, "error", err)
+		}
+		cancel()
+	}
+}
+
+// serveOver ends the waits for rows of a job that is done for its coordinator.
+func (n *Node) serveOver(from keys.ID, r overRequest) error {
+	s, ok := n.job(r.Contract)
+	if !ok {
+		return nil
+	}
+	if m, ok := n.currentCharter().Member(from); !ok || m.Name != s.contract.Job.Proposer {
+		return fmt.Errorf("only the proposer ends a job")
+	}
+	s.end()
+	return nil
 }
 
 // serveStop ends a job that its coordinator gave up.

@@ -8,6 +8,7 @@ const (
 	EventWaiting  = "waiting"  // somebody is awaited; Text says who, for what and how long
 	EventSummary  = "summary"  // what the contract opens and sends, before consent
 	EventProgress = "progress" // Step, Done of Total, and Metric when there is one
+	EventWarning  = "warning"  // what may go wrong with the job, before it does
 	EventDone     = "done"     // the job ended well; Report says how
 	EventError    = "error"    // the job ended badly; Text says why
 )

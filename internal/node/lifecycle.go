@@ -52,7 +52,7 @@ func (n *Node) follow(ctx context.Context, s *jobState, number uint32) {
 	h := s.contract.Hash()
 	n.tell(h, Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
 	report, err := n.execute(ctx, s, number)
-	if err == nil {
+	if err == nil || report != nil && s.isOver() && !permanent(err) { // the end was said by a call when the link was gone
 		n.finish(s, report)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/shelf"
 	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -51,6 +52,7 @@ type Node struct {
 	hearers  map[keys.Hash]func(Event)
 	requests map[keys.Hash]chan scoreRequest // of predictions that answer single rows
 	input    *stream.Stream                  // standard input, once a job has asked for it
+	shelf    *shelf.Shelf                    // of networks that travelled, once a job has asked for it
 	ctx      context.Context                 // ends with Run; sessions hang from it
 	stop     context.CancelFunc
 	work     sync.WaitGroup

@@ -121,6 +121,11 @@ func (n *Node) complete(text []byte) (*protocol.Job, error) {
 	var nonce [16]byte
 	rand.Read(nonce[:])
 	job.Charter, job.Proposer, job.Nonce = charter.Digest().String(), n.name(), hex.EncodeToString(nonce[:])
+	if job.Algorithm == algorithmOFMSFT {
+		if err := n.describeModels(job); err != nil {
+			return nil, err
+		}
+	}
 	return job, n.mayPropose(n.config.Key.ID(), job)
 }
 

@@ -18,6 +18,14 @@ const (
 	methodStart        = "job/start"        // contract text, session number -> nothing
 )
 
+// methodOver tells a client that a job over clients is done: contract -> nothing
+const methodOver = "job/over"
+
+// overRequest says which job is done.
+type overRequest struct {
+	Contract keys.Hash `cbor:"1,keyasint"`
+}
+
 // maxJob is the longest job text that is read, in bytes.
 const maxJob = 1 << 20
 
@@ -54,6 +62,8 @@ func (n *Node) handle(ctx context.Context, from keys.ID, method string, request 
 		return message.Answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
 	case methodStop:
 		return message.Answer(request, func(r stopRequest) (struct{}, error) { return struct{}{}, n.serveStop(from, r) })
+	case methodOver:
+		return message.Answer(request, func(r overRequest) (struct{}, error) { return struct{}{}, n.serveOver(from, r) })
 	case methodStart:
 		return message.Answer(request, func(r startRequest) (struct{}, error) { return struct{}{}, n.serveStart(from, r) })
 	}

@@ -18,7 +18,7 @@ import (
 // Times of sessions over clients.
 const (
 	meetTime   = 20 * time.Second // for the links of a session to come about, of those who are there
-	endTime    = 10 * time.Second // for the last words of a session
+	endTime    = 15 * time.Second // for the last words of a session, more than a round of a sum
 	sumTime    = 10 * time.Second // how long a server waits in each round of a sum
 	returnTime = 3 * time.Second  // how often a server looks for clients that have come back
 )

@@ -16,8 +16,21 @@ type gfmlTask struct {
 	plan *gfml.Plan
 }
 
-// newGFML reads a job's parameters. Who serves whom follows from the job.
+// newGFML reads a job's parameters.
 func (n *Node) newGFML(job *protocol.Job) (*gfmlTask, error) {
+	plan, err := gfmlPlan(job)
+	if err != nil {
+		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	t := &gfmlTask{node: n, job: job, plan: plan}
+	if err := t.plan.CheckPrivacy(modeOf(job), t.least()); err != nil {
+		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	return t, nil
+}
+
+// gfmlPlan derives the plan of a job. Who serves whom follows from the job.
+func gfmlPlan(job *protocol.Job) (*gfml.Plan, error) {
 	clients := make(map[string][]string)
 	for _, name := range job.Servers {
 		for _, i := range job.ClientsOf(job.Index(name)) {
@@ -26,16 +39,9 @@ func (n *Node) newGFML(job *protocol.Job) (*gfmlTask, error) {
 	}
 	params, err := gfml.ParamsOf(with(with(job.Parameters, "servers", job.Servers), "clients", clients), job.Parties)
 	if err != nil {
-		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+		return nil, err
 	}
-	t := &gfmlTask{node: n, job: job}
-	if t.plan, err = gfml.NewPlan(params, job.Parties); err != nil {
-		return nil, fmt.Errorf("job %q: %w", job.Name, err)
-	}
-	if err := t.plan.CheckPrivacy(modeOf(job), t.least()); err != nil {
-		return nil, fmt.Errorf("job %q: %w", job.Name, err)
-	}
-	return t, nil
+	return gfml.NewPlan(params, job.Parties)
 }
 
 // least is the fewest clients in a total that opens.
@@ -61,6 +67,7 @@ func (t *gfmlTask) run(context.Context, *run) (*Report, error) { return nil, err
 
 // serve implements servedTask.
 func (t *gfmlTask) serve(ctx context.Context, r *run, n *serverNetwork) (*Report, error) {
+	r.forewarn()
 	n.servers = t.job.Servers
 	part := &gfml.ServerPart{
 		Plan: t.plan, Server: slices.Index(t.job.Servers, t.node.name()), Privacy: modeOf(t.job), Least: t.least(),
@@ -74,18 +81,27 @@ func (t *gfmlTask) serve(ctx context.Context, r *run, n *serverNetwork) (*Report
 
 // attend implements servedTask.
 func (t *gfmlTask) attend(ctx context.Context, r *run, n *clientNetwork) (*Report, error) {
-	c := r.state.contract
+	r.forewarn()
 	rows, err := t.node.openRows(r.state, t.job, t.plan.Params().Label, t.plan.Params().Columns)
 	if err != nil {
 		return nil, err
 	}
-	part := &gfml.ClientPart{
-		Plan: t.plan, Server: slices.Index(t.job.Servers, c.Parties[n.server].Name), Client: slices.Index(c.Job.ClientsOf(n.server), c.Job.Index(t.node.name())),
-		Privacy: modeOf(t.job), Least: t.least(), Network: n, Rows: rows, Vault: r.state.vault, Report: r.federated,
-		Warn: func(text string) { r.node.tell(r.hash(), Event{Kind: EventWaiting, Text: text}) },
+	part, err := t.clientPart(ctx, r, n, rows)
+	if err == nil {
+		err = gfml.Attend(ctx, part)
 	}
-	if err := joined(gfml.Attend(ctx, part), rows.close()); err != nil {
+	return r.attended(joined(err, rows.close()))
+}
+
+// clientPart makes this client's part of a session.
+func (t *gfmlTask) clientPart(ctx context.Context, r *run, n *clientNetwork, rows *rowStream) (*gfml.ClientPart, error) {
+	ahead, err := rows.stream.Ahead(ctx, t.plan.RowsAhead())
+	if err != nil {
 		return nil, err
 	}
-	return r.servedReport(), nil
+	c := r.state.contract
+	return &gfml.ClientPart{
+		Plan: t.plan, Server: slices.Index(t.job.Servers, c.Parties[n.server].Name), Client: slices.Index(c.Job.ClientsOf(n.server), c.Job.Index(t.node.name())),
+		Privacy: modeOf(t.job), Least: t.least(), Network: n, Rows: rows, Vault: r.state.vault, Ahead: ahead, Report: r.federated, Warn: r.warn,
+	}, nil
 }

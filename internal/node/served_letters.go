@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"slices"
 
@@ -21,6 +20,9 @@ func withRound(round int, payload []byte) []byte {
 func (n *serverNetwork) Ask(ctx context.Context, round int, clients []int, q federated.Question) (map[int][]byte, error) {
 	if err := n.proceed(); err != nil {
 		return nil, err
+	}
+	if len(n.server.Present()) < n.least {
+		return nil, errScarce
 	}
 	var parties []int
 	for _, i := range clients {
@@ -66,7 +68,7 @@ func (n *clientNetwork) Await(ctx context.Context, awaited string, limit int) (f
 		return federated.Letter{}, errPaused
 	}
 	if len(h.Payload) < roundSize {
-		return federated.Letter{}, n.links.Deviation(protocol.Message{From: n.server, Kind: h.Kind}, "%v", fmt.Errorf("%d bytes have no round's number", len(h.Payload)))
+		return federated.Letter{}, n.links.Deviation(protocol.Message{From: n.server, Kind: h.Kind}, "%d bytes have no round's number", len(h.Payload))
 	}
 	n.opened(h.Kind, 1)
 	return federated.Letter{Kind: h.Kind, Round: int(binary.BigEndian.Uint32(h.Payload)), Payload: h.Payload[roundSize:]}, nil

@@ -24,12 +24,16 @@ func (n *Node) newPOFMKL(job *protocol.Job) (*pofmklTask, error) {
 	if len(job.Servers) != 1 {
 		return nil, fmt.Errorf("job %q: servers has %d names, want the one party that holds the model", job.Name, len(job.Servers))
 	}
-	parameters := with(job.Parameters, "server", job.Servers[0])
-	params, err := pofmkl.ParamsOf(parameters, job.Parties)
+	params, err := pofmklParams(job)
 	if err != nil {
 		return nil, fmt.Errorf("job %q: %w", job.Name, err)
 	}
 	return &pofmklTask{node: n, job: job, params: params}, nil
+}
+
+// pofmklParams reads the parameters of a job with one server.
+func pofmklParams(job *protocol.Job) (pofmkl.Params, error) {
+	return pofmkl.ParamsOf(with(job.Parameters, "server", job.Servers[0]), job.Parties)
 }
 
 // with returns parameters with one more.
@@ -82,6 +86,7 @@ func numbered(c *protocol.Contract) []string {
 
 // serve implements servedTask.
 func (t *pofmklTask) serve(ctx context.Context, r *run, n *serverNetwork) (*Report, error) {
+	r.forewarn()
 	d, err := t.dictionary(r.state.contract)
 	if err != nil {
 		return nil, err
@@ -95,6 +100,7 @@ func (t *pofmklTask) serve(ctx context.Context, r *run, n *serverNetwork) (*Repo
 
 // attend implements servedTask.
 func (t *pofmklTask) attend(ctx context.Context, r *run, n *clientNetwork) (*Report, error) {
+	r.forewarn()
 	d, err := t.dictionary(r.state.contract)
 	if err != nil {
 		return nil, err
@@ -110,10 +116,7 @@ func (t *pofmklTask) attend(ctx context.Context, r *run, n *clientNetwork) (*Rep
 	part := &pofmkl.ClientPart{
 		Name: t.node.name(), Dictionary: d, Clients: n.addends, Network: n, Rows: rows, Vault: r.state.vault, Weights: weights, Report: r.federated,
 	}
-	if err := joined(pofmkl.Attend(ctx, part), rows.close()); err != nil {
-		return nil, err
-	}
-	return r.servedReport(), nil
+	return r.attended(joined(pofmkl.Attend(ctx, part), rows.close()))
 }
 
 // weights returns what this client kept of the earlier job that the parameters name, if they do.
@@ -142,6 +145,15 @@ func (r *run) federated(p federated.Progress) {
 		metric = p.Loss
 	}
 	r.step("round", p.Round, p.Rounds, metric)
+}
+
+// attended is a client's report when its part has ended. A link that breaks after the job's end is no error
+// of the part: whoever waited for a row then has missed its server's last words.
+func (r *run) attended(err error) (*Report, error) {
+	if err != nil && (!r.state.isOver() || permanent(err)) {
+		return nil, err
+	}
+	return r.servedReport(), nil
 }
 
 // servedReport is this party's report on a job over clients.

@@ -23,6 +23,7 @@ const predictionsHead = "row,prediction\n"
 // rowStream is a client's stream together with the file of its predictions. It implements federated.Rows.
 type rowStream struct {
 	node   *Node
+	over   <-chan struct{} // closed when the job is done
 	stream *stream.Stream
 	row    *stream.Row
 	file   *os.File
@@ -40,7 +41,7 @@ func (n *Node) openRows(s *jobState, job *protocol.Job, label string, columns []
 	if err != nil {
 		return nil, errors.Join(err, n.closeStream(in))
 	}
-	r := &rowStream{node: n, stream: in, file: f}
+	r := &rowStream{node: n, over: s.over, stream: in, file: f}
 	last, err := r.cut(math.MaxInt)
 	if err != nil {
 		return nil, errors.Join(err, r.close())
@@ -79,10 +80,10 @@ func (r *rowStream) cut(n int) (last int, err error) {
 	return 0, err
 }
 
-// Inputs implements federated.Rows.
+// Inputs implements federated.Rows. A live stream ends with its job.
 func (r *rowStream) Inputs(ctx context.Context) (int, []float64, error) {
 	var err error
-	if r.row, err = r.stream.Next(ctx); err != nil {
+	if r.row, err = r.stream.NextUntil(ctx, r.over); err != nil {
 		return 0, nil, err
 	}
 	return r.row.Number, r.row.Inputs, nil

@@ -119,14 +119,21 @@ func operationOf(f cohort.Flow, s *federated.Summed) protocol.Operation {
 	return o
 }
 
+// The algorithms over clients' streams, as jobs name them.
+const (
+	algorithmPOFMKL = "pofmkl"
+	algorithmGFML   = "gfml"
+	algorithmOFMSFT = "ofmsft"
+)
+
 // errServed says that a job over clients was run like one over features.
 var errServed = errors.New("a job over clients runs between a server and its clients")
 
 // newServed returns this node's part of a job over clients.
 func (n *Node) newServed(job *protocol.Job) (task, error) {
 	switch {
-	case job.Algorithm != "pofmkl" && job.Algorithm != "gfml":
-		return nil, fmt.Errorf("job %q: algorithm is %q, this version runs \"fdskl\", \"pofmkl\" and \"gfml\"", job.Name, job.Algorithm)
+	case !slices.Contains([]string{algorithmPOFMKL, algorithmGFML, algorithmOFMSFT}, job.Algorithm):
+		return nil, fmt.Errorf("job %q: algorithm is %q, this version runs \"fdskl\", \"pofmkl\", \"gfml\" and \"ofmsft\"", job.Name, job.Algorithm)
 	case job.Task != protocol.TaskTrain:
 		return nil, fmt.Errorf("job %q: task is %q, want %q: %s predicts while it learns", job.Name, job.Task, protocol.TaskTrain, job.Algorithm)
 	case len(job.Servers) == 0:
@@ -136,8 +143,11 @@ func (n *Node) newServed(job *protocol.Job) (task, error) {
 	case !slices.Contains(job.Servers, cmp.Or(job.Proposer, job.Servers[0])):
 		return nil, fmt.Errorf("job %q: %s proposes it and is no server: a server does", job.Name, job.Proposer)
 	}
-	if job.Algorithm == "gfml" {
+	switch job.Algorithm {
+	case algorithmGFML:
 		return n.newGFML(job)
+	case algorithmOFMSFT:
+		return n.newOFMSFT(job)
 	}
 	return n.newPOFMKL(job)
 }
@@ -161,6 +171,12 @@ func disclosedServed(job *protocol.Job, all []protocol.Facts, d federated.Disclo
 		more = append(more, protocol.Operation{
 			Kind: t.Kind, Collective: protocol.CollectiveDownload, Root: t.Server, Class: protocol.ClassOpening.String(), Encoding: protocol.Bytes.String(),
 			Count: t.Times, Bytes: t.Bytes + t.Times*roundSize,
+		})
+	}
+	for _, a := range d.Answers {
+		more = append(more, protocol.Operation{
+			Kind: a.Kind, Collective: protocol.CollectiveUpload, Root: a.Server, Class: protocol.ClassOpening.String(), Encoding: protocol.Bytes.String(),
+			Count: a.Times, Bytes: a.Bytes,
 		})
 	}
 	for _, e := range d.Between {

@@ -136,7 +136,7 @@ func TestJobsOverClientsAreRefusedWithAReason(t *testing.T) {
 		{string(l.servedJob("pofmkl", 1, "", smallPOFMKL)), "retailer has 3 input columns, insurer has 2: all clients' streams need the same"},
 		{string(l.servedJob("pofmkl", 2, "", smallPOFMKL)), `servers has 2 names, want the one party that holds the model`},
 		{string(l.servedJob("fdskl", 1, "", smallPOFMKL)), "fdskl has no servers"},
-		{string(l.servedJob("svm", 1, "", smallPOFMKL)), `algorithm is "svm", this version runs "fdskl", "pofmkl" and "gfml"`},
+		{string(l.servedJob("svm", 1, "", smallPOFMKL)), `algorithm is "svm", this version runs "fdskl", "pofmkl", "gfml" and "ofmsft"`},
 		{string(l.servedJob("pofmkl", 1, "", strings.Replace(smallPOFMKL, `"y"`, `"z"`, 1))), `there is no column "z" for the label`},
 	} {
 		if _, _, err := l.propose([]byte(c.job)); err == nil || !strings.Contains(err.Error(), c.want) {

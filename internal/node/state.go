@@ -44,8 +44,24 @@ type jobState struct {
 	vault    *vault.Vault
 	contract *protocol.Contract
 
+	over    chan struct{} // closed when the coordinator says that the job is done
+	endOnce sync.Once
+
 	mu     sync.Mutex
 	record statusRecord
+}
+
+// end notes that the job is done for its coordinator: no more rows are waited for.
+func (s *jobState) end() { s.endOnce.Do(func() { close(s.over) }) }
+
+// isOver reports whether the coordinator has said that the job is done.
+func (s *jobState) isOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // statusRecord is what is kept of a job beside its contract.
@@ -63,7 +79,7 @@ func (n *Node) openJob(c *protocol.Contract, record statusRecord) (*jobState, er
 	if err != nil {
 		return nil, err
 	}
-	s := &jobState{vault: v, contract: c, record: record}
+	s := &jobState{vault: v, contract: c, over: make(chan struct{}), record: record}
 	if err := v.Save(ContractFile, c.Text()); err != nil {
 		return nil, err
 	}
@@ -84,7 +100,7 @@ func loadJob(dir string) (*jobState, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	s := &jobState{vault: v, contract: c}
+	s := &jobState{vault: v, contract: c, over: make(chan struct{})}
 	status, err := v.Load(statusFile)
 	if err != nil {
 		return nil, err

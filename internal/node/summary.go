@@ -16,6 +16,9 @@ func Summary(c *protocol.Contract, party string) string {
 	fmt.Fprintf(&b, "job %q (%s %s), proposed by %s, contract %s\n", j.Name, j.Algorithm, j.Task, j.Proposer, c.Hash().Short())
 	if len(j.Servers) > 0 {
 		writeServed(&b, c)
+		for _, w := range Warnings(c) {
+			fmt.Fprintf(&b, "\nwarning:\n%s", wrapped("  ", w))
+		}
 	} else {
 		writeParties(&b, c)
 	}

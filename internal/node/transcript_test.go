@@ -21,6 +21,7 @@ import (
 // audit audits a job with the transcripts of all nodes and all their columns.
 func (l *league) audit(h keys.Hash) *audit.Report {
 	l.t.Helper()
+	l.awaitDone(l.t.Context(), h)
 	text, err := os.ReadFile(l.jobFile(0, h, ContractFile))
 	if err != nil {
 		l.t.Fatal(err)

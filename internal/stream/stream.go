@@ -36,6 +36,8 @@ type Stream struct {
 	label  int // place of the label in a line
 	lines  chan line
 	number int
+	file   bool   // its rows are all there
+	ahead  []line // lines that were looked at before their turn
 
 	life    context.Context
 	endLife context.CancelFunc
@@ -86,6 +88,9 @@ func (s *Stream) open() (io.Reader, error) {
 		return nil, err
 	}
 	s.closers = append(s.closers, f)
+	if s.file, err = isFile(f); err != nil {
+		return nil, err
+	}
 	if !strings.HasSuffix(s.path, ".gz") {
 		return f, nil
 	}
@@ -95,6 +100,12 @@ func (s *Stream) open() (io.Reader, error) {
 	}
 	s.closers = append(s.closers, z)
 	return z, nil
+}
+
+// isFile reports whether rows can be read from f without waiting for them, as from a pipe.
+func isFile(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular(), err
 }
 
 // lay finds the columns in the header.
@@ -144,33 +155,71 @@ func (s *Stream) read(r *csv.Reader) {
 }
 
 // Next waits for the next row. At the end of the stream the error is io.EOF.
-func (s *Stream) Next(ctx context.Context) (*Row, error) {
+func (s *Stream) Next(ctx context.Context) (*Row, error) { return s.NextUntil(ctx, nil) }
+
+// NextUntil is Next at a stream that ends, too, when over is closed while a row is waited for. A row that comes
+// later is the next one's. A file, whose rows are all there, takes no notice of over.
+func (s *Stream) NextUntil(ctx context.Context, over <-chan struct{}) (*Row, error) {
+	l, err := s.next(ctx, over)
+	if err != nil {
+		return nil, err
+	}
+	s.number++
+	switch {
+	case errors.Is(l.err, io.EOF):
+		return nil, io.EOF
+	case l.err != nil:
+		return nil, fmt.Errorf("%s: row %d: %w", s.path, s.number, l.err)
+	}
+	return s.row(l.cells)
+}
+
+// next waits for the next line.
+func (s *Stream) next(ctx context.Context, over <-chan struct{}) (line, error) {
+	if len(s.ahead) > 0 {
+		l := s.ahead[0]
+		s.ahead = s.ahead[1:]
+		return l, nil
+	}
+	if s.file {
+		over = nil
+	}
+	return s.receive(ctx, over)
+}
+
+// receive waits for the next line of the source.
+func (s *Stream) receive(ctx context.Context, over <-chan struct{}) (line, error) {
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return line{}, ctx.Err()
+	case <-over:
+		return line{}, io.EOF
 	case l := <-s.lines:
-		s.number++
-		switch {
-		case errors.Is(l.err, io.EOF):
-			return nil, io.EOF
-		case l.err != nil:
-			return nil, fmt.Errorf("%s: row %d: %w", s.path, s.number, l.err)
-		}
-		return s.row(l.cells)
+		return l, nil
 	}
 }
 
 // row reads a line's numbers.
 func (s *Stream) row(cells []string) (*Row, error) {
-	row := &Row{Number: s.number, Inputs: make([]float64, len(s.inputs))}
+	row := &Row{Number: s.number}
 	var err error
-	for i, at := range s.inputs {
-		if row.Inputs[i], err = s.cell(cells[at], s.names[i]); err != nil {
-			return nil, err
-		}
+	if row.Inputs, err = s.numbers(cells); err != nil {
+		return nil, err
 	}
 	row.Label, err = s.cell(cells[s.label], "the label's")
 	return row, err
+}
+
+// numbers reads a line's inputs.
+func (s *Stream) numbers(cells []string) ([]float64, error) {
+	list := make([]float64, len(s.inputs))
+	for i, at := range s.inputs {
+		var err error
+		if list[i], err = s.cell(cells[at], s.names[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // cell reads a finite number.

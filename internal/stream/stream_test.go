@@ -118,3 +118,94 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	}
 	t.Error("the wait does not end")
 }
+
+// TestRowsReadAheadKeepTheirTurn reads ahead twice and further, and takes rows between.
+func TestRowsReadAheadKeepTheirTurn(t *testing.T) {
+	s, err := Open(file(t, "a,y\n1,x\n2,20\n3,30\nbad,40\n5,50\n"), "y", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range []struct{ n, want int }{{2, 2}, {1, 1}, {0, 0}, {9, 3}, {9, 3}} {
+		rows, err := s.Ahead(t.Context(), c.n)
+		if err != nil || len(rows) != c.want {
+			t.Fatalf("%d rows ahead: %v, error %v, want %d", c.n, rows, err, c.want)
+		}
+		for i, x := range rows {
+			if !slices.Equal(x, []float64{float64(i + 1)}) {
+				t.Errorf("row %d ahead is %v", i+1, x)
+			}
+		}
+	}
+	if _, err := s.Next(t.Context()); err == nil || !strings.HasSuffix(err.Error(), `row 1, column the label's: "x", want a finite number`) {
+		t.Errorf("error %v, want that of the label", err)
+	}
+	if r, err := s.Next(t.Context()); err != nil || r.Number != 2 || r.Label != 20 {
+		t.Errorf("row %+v, error %v", r, err)
+	}
+	if rows, err := s.Ahead(t.Context(), 5); err != nil || len(rows) != 1 {
+		t.Errorf("rows ahead %v, error %v", rows, err)
+	}
+	for _, want := range []string{"", `row 4, column a: "bad", want a finite number`, "", "EOF"} {
+		if _, err := s.Next(t.Context()); (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestNothingIsReadAheadBeyondTheEnd(t *testing.T) {
+	s, err := Open(file(t, "a,y\n1,2\n"), "y", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 2 {
+		if rows, err := s.Ahead(t.Context(), 256); err != nil || len(rows) != 1 {
+			t.Errorf("rows ahead %v, error %v", rows, err)
+		}
+	}
+	if _, err := s.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Next(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("error %v, want the end", err)
+	}
+}
+
+// TestAPipeIsNotReadAhead: its rows may be long in coming.
+func TestAPipeIsNotReadAhead(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, err := isFile(r); is || err != nil {
+		t.Errorf("a pipe is a file: %v, error %v", is, err)
+	}
+	if err := errors.Join(r.Close(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := &Stream{}
+	if rows, err := s.Ahead(t.Context(), 3); rows != nil || err != nil {
+		t.Errorf("rows ahead %v, error %v", rows, err)
+	}
+}
+
+// TestALiveStreamEndsWhenItIsOver while a row is waited for, and a file does not.
+func TestALiveStreamEndsWhenItIsOver(t *testing.T) {
+	over := make(chan struct{})
+	close(over)
+	live := &Stream{lines: make(chan line)}
+	if _, err := live.NextUntil(t.Context(), over); !errors.Is(err, io.EOF) {
+		t.Errorf("error %v, want the end", err)
+	}
+	s, err := Open(file(t, "a,y\n1,2\n3,4\n"), "y", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := 1; i <= 2; i++ {
+		if r, err := s.NextUntil(t.Context(), over); err != nil || r.Number != i {
+			t.Errorf("row %+v, error %v", r, err)
+		}
+	}
+}

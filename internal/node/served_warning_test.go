@@ -1,0 +1,121 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// warned collects, by party, the warnings that came before any progress of it, and counts those after.
+type warned struct {
+	mu     sync.Mutex
+	before map[string][]string
+	moving map[string]bool
+	after  int
+}
+
+// listen has a league's parties tell it.
+func (w *warned) listen(l *league) {
+	w.before, w.moving = make(map[string][]string), make(map[string]bool)
+	for i, name := range l.names {
+		l.told[i] = func(e Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			switch {
+			case e.Kind == EventProgress:
+				w.moving[name] = true
+			case e.Kind == EventWarning && w.moving[name]:
+				w.after++
+			case e.Kind == EventWarning:
+				w.before[name] = append(w.before[name], e.Text)
+			}
+		}
+	}
+}
+
+// gfmlOn renders the parameters of a GFML job of one server, bank.
+func gfmlOn(step float64) string {
+	return fmt.Sprintf("columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 200\niterations = 10\nparticipants = 3\nclusters = [[\"bank\"]]\nedges = []\nstep = %v", step)
+}
+
+// TestALearningRateIsWarnedOfBeforeTheFirstRound to every party by public numbers, and to clients by
+// their rows on file.
+func TestALearningRateIsWarnedOfBeforeTheFirstRound(t *testing.T) {
+	public := "step is 2.2, want a learning rate below 2: E|z|^2 (mean square) is about 1, whatever the rows are"
+	for step, want := range map[float64][]string{0.5: nil, 2.2: {public}} {
+		l, w := newLeague(t, 4, 0), &warned{}
+		w.listen(l)
+		l.streams(1, 90)
+		l.startAll()
+		text := l.servedJob("gfml", 1, "privacy = \"masked\"", gfmlOn(step))
+		if _, _, err := l.propose(text); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range l.names {
+			got := w.before[name]
+			if i > 0 && want != nil {
+				last := got[len(got)-1]
+				if !strings.HasPrefix(last, fmt.Sprintf("client %q of server \"bank\": step is 2.2, want a learning rate below ", name)) || !strings.HasSuffix(last, "by 90 rows on file") {
+					t.Errorf("%s: the warning by rows on file is %q", name, last)
+				}
+				got = got[:1]
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("step %v: %s is warned %q, want %q", step, name, got, want)
+			}
+		}
+		if w.after > 0 {
+			t.Errorf("step %v: %d warnings after the start", step, w.after)
+		}
+	}
+}
+
+func TestAPOFMKLStepIsWarnedOf(t *testing.T) {
+	want := "step is 0.8, want one below 0.667: with 3 bins, explore 1, 4 clients and rounds_per_upload 1 the error of wide kernels grows from round to round"
+	l, w := newLeague(t, 5, 0), &warned{}
+	w.listen(l)
+	l.streams(1, 60)
+	l.startAll()
+	parameters := strings.Replace(smallPOFMKL, "step = 0.3", "step = 0.8", 1)
+	if _, _, err := l.propose(l.servedJob("pofmkl", 1, "", parameters)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range l.names {
+		if !slices.Equal(w.before[name], []string{want}) {
+			t.Errorf("%s is warned %q, want %q", name, w.before[name], want)
+		}
+	}
+	if w.after > 0 {
+		t.Errorf("%d warnings after the start", w.after)
+	}
+}
+
+// TestWarningsOfContracts are of public numbers, and of no contract there are none.
+func TestWarningsOfContracts(t *testing.T) {
+	l := newLeague(t, 5, 0)
+	l.streams(1, 5)
+	l.startAll()
+	for _, c := range []struct {
+		algorithm, parameters string
+		want                  int
+	}{
+		{"pofmkl", smallPOFMKL, 0}, {"pofmkl", smallPOFMKL + "\nlambda = 2.0", 1}, {"gfml", gfmlOn(1.9), 0}, {"gfml", gfmlOn(2), 1},
+	} {
+		contract, err := l.nodes[0].Prepare(t.Context(), l.servedJob(c.algorithm, 1, "", c.parameters), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Warnings(contract); len(got) != c.want {
+			t.Errorf("%s with %s: %q, want %d", c.algorithm, c.parameters, got, c.want)
+		}
+	}
+	for _, algorithm := range []string{"fdskl", "gfml", "pofmkl"} {
+		if got := Warnings(&protocol.Contract{Job: &protocol.Job{Algorithm: algorithm}}); got != nil {
+			t.Errorf("an empty job of %s: %q", algorithm, got)
+		}
+	}
+}
