@@ -10,9 +10,10 @@ import (
 // demoFlags lists the demo's flags.
 func demoFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "algorithm", Value: algorithmFDSKL, Usage: "fdskl, over columns of the same people; pofmkl or gfml, over many clients' streams"},
-		&cli.IntFlag{Name: "clients", Usage: "`N` clients of each server of pofmkl and gfml", DefaultText: "12, 5"},
+		&cli.StringFlag{Name: "algorithm", Value: algorithmFDSKL, Usage: "fdskl, over columns of the same people; pofmkl, gfml or ofmsft, over many clients' streams"},
+		&cli.IntFlag{Name: "clients", Usage: "`N` clients of each server of pofmkl, gfml and ofmsft", DefaultText: "12, 5, 12"},
 		&cli.IntFlag{Name: "servers", Usage: "`N` servers of gfml", DefaultText: "4"},
+		&cli.Float64Flag{Name: "budget", Usage: "networks of this cost `B`, the largest at 1 each, are at a client of ofmsft at a time", DefaultText: "4"},
 		&cli.StringSliceFlag{Name: "data", Usage: "CSV or LIBSVM `FILE`, also gzipped; several are stacked (default: generated)"},
 		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` (default: label, target, class or y, else the last)"},
 		&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of --data", DefaultText: "the one called id"},
@@ -31,13 +32,13 @@ func demoFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "lambda", Usage: "regulariser `LAMBDA`", DefaultText: "1e-6"},
 		&cli.StringFlag{Name: "scale", Value: "minmax", Usage: "minmax, standard or rank"},
 		&cli.IntFlag{Name: "features", Usage: "`D` random features, of each kernel in pofmkl", DefaultText: "1024, 10, 200"},
-		&cli.IntFlag{Name: "iterations", Aliases: []string{"rounds"}, Usage: "`N` solver iterations at most, or T of the doubly stochastic schedule; rounds of pofmkl and gfml", DefaultText: "300, 200; 300"},
+		&cli.IntFlag{Name: "iterations", Aliases: []string{"rounds"}, Usage: "`N` solver iterations at most, or T of the doubly stochastic schedule; rounds of the others", DefaultText: "300, 200; 300"},
 		&cli.StringFlag{Name: "topology", Value: "tree", Usage: "tree, star or ring"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "public `SEED` of split and features"},
 		&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, removed)"},
 		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines of each node", DefaultText: "all cores"},
 		&cli.BoolFlag{Name: "quick", Usage: "skip the baselines"},
-		&cli.StringFlag{Name: "record", Value: protocol.RecordFull, Usage: "what transcripts keep: full, or digests, on which few attacks can be tried", DefaultText: "full; digests for pofmkl and gfml"},
+		&cli.StringFlag{Name: "record", Value: protocol.RecordFull, Usage: "what transcripts keep: full, or digests, on which few attacks can be tried", DefaultText: "full; digests over streams"},
 		jsonFlag(),
 	}
 }

@@ -14,13 +14,6 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// The algorithms that the demo shows.
-const (
-	algorithmFDSKL  = "fdskl"
-	algorithmPOFMKL = "pofmkl"
-	algorithmGFML   = "gfml"
-)
-
 // learning is a trial of an algorithm over clients' streams.
 type learning interface {
 	Parties() []string
@@ -35,8 +28,10 @@ type learning interface {
 type onlineDemo struct {
 	c          *cli.Context
 	tell       *narrator
+	show       show
 	learning   learning
 	federation *online.Federation
+	houses     *online.Houses // of OFMS-FT, else nil
 	league     *trial.League
 	nodes      *processes
 	begun      time.Time
@@ -51,7 +46,7 @@ func runOnlineDemo(c *cli.Context) (err error) {
 	if err := checkOnlineDemo(c); err != nil {
 		return err
 	}
-	d := &onlineDemo{c: c, tell: newNarrator(c.App.ErrWriter), begun: time.Now(), reports: make(map[string]*node.Report)}
+	d := &onlineDemo{c: c, tell: newNarrator(c.App.ErrWriter), begun: time.Now(), reports: make(map[string]*node.Report), show: shows()[c.String("algorithm")]}
 	dir, remove, err := demoDir(c.String("dir"))
 	if err != nil {
 		return err
@@ -74,59 +69,35 @@ func runOnlineDemo(c *cli.Context) (err error) {
 
 // prepare makes streams, key files and the charter.
 func (d *onlineDemo) prepare(dir string) (err error) {
-	o := online.Options{
-		Servers: d.c.Int("servers"), Clients: d.c.Int("clients"), Rounds: d.c.Int("iterations"), Features: d.c.Int("features"), Seed: d.c.Uint64("seed"),
-	}
-	if err := d.makeStreams(sizes(d.c, o)); err != nil {
+	if err := d.show.make(d, d.show.options(d.c)); err != nil {
 		return &usageError{err}
 	}
 	d.tell.streams(d.federation)
+	if d.houses != nil {
+		text := "%d at the server, of other towns; a client has room for some that cost %.4g together, the largest cost 1"
+		d.tell.step("networks", fmt.Sprintf(text, d.houses.Networks(), d.houses.Budget()))
+	}
 	if d.league, err = trial.Found(dir, d.learning.Parties(), d.c.String("privacy")); err != nil {
 		return err
 	}
-	for name, stream := range d.federation.Streams {
-		if err := stream.Write(d.league.Path(name, "train.csv")); err != nil {
-			return err
-		}
+	if err := d.writeTables(); err != nil {
+		return err
 	}
 	d.tell.manyMembers(d.league)
 	return nil
 }
 
-// sizes fills in who takes part when the flags do not say.
-func sizes(c *cli.Context, o online.Options) online.Options {
-	pofmkl := c.String("algorithm") == algorithmPOFMKL
-	switch {
-	case o.Servers == 0 && pofmkl:
-		o.Servers = 1
-	case o.Servers == 0:
-		o.Servers = 4
-	}
-	switch {
-	case o.Clients == 0 && pofmkl:
-		o.Clients = 12
-	case o.Clients == 0:
-		o.Clients = 5
-	}
-	return o
-}
-
-// makeStreams draws the streams of the trial that the flags ask for.
-func (d *onlineDemo) makeStreams(o online.Options) error {
-	if d.c.String("algorithm") == algorithmPOFMKL {
-		t, err := online.NewParks(o)
-		if err != nil {
+// writeTables writes what the parties have.
+func (d *onlineDemo) writeTables() error {
+	for name, stream := range d.federation.Streams {
+		if err := stream.Write(d.league.Path(name, "train.csv")); err != nil {
 			return err
 		}
-		d.learning, d.federation = t, t.Federation
+	}
+	if d.houses == nil {
 		return nil
 	}
-	t, err := online.NewSensors(o)
-	if err != nil {
-		return err
-	}
-	d.learning, d.federation = t, t.Federation
-	return nil
+	return d.houses.WriteNetworks(d.league.Path(d.federation.Servers[0], d.federation.Table))
 }
 
 // train starts the nodes, runs the job and collects what everybody says of it.
@@ -218,6 +189,11 @@ func (d *onlineDemo) collect(ctx context.Context) error {
 
 // compare judges the job, and the same learning in one process.
 func (d *onlineDemo) compare() error {
+	if d.houses != nil { // a client knows nothing of the networks that it did not have
+		if err := d.houses.CountRegret(d.outcome); err != nil {
+			return err
+		}
+	}
 	score, err := d.federation.Score(d.outcome)
 	if err != nil {
 		return err
@@ -235,5 +211,8 @@ func (d *onlineDemo) compare() error {
 	if err != nil {
 		return err
 	}
-	return d.result.compare(d, together, alone)
+	if err := d.result.compare(d, together, alone); err != nil || d.houses == nil {
+		return err
+	}
+	return d.compareBudgets()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -9,33 +10,52 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// fdsklFlags lists the flags of the demo that FDSKL alone knows.
-func fdsklFlags() []string {
-	return []string{
-		"data", "label", "id", "categorical", "missing", "people", "parties", "schedule", "loss", "target", "kernel", "sigma", "lambda", "scale", "topology",
-	}
+// algorithms lists what the demo shows.
+func algorithms() []string {
+	return []string{algorithmFDSKL, algorithmPOFMKL, algorithmGFML, algorithmOFMSFT}
 }
 
-// onlineFlags lists those that it does not know.
-func onlineFlags() []string { return []string{"clients", "servers"} }
+// ownFlags are flags that some algorithms alone know.
+type ownFlags struct{ algorithms, flags []string }
+
+// allOwnFlags lists them.
+func allOwnFlags() []ownFlags {
+	return []ownFlags{
+		{[]string{algorithmFDSKL}, []string{
+			"data", "label", "id", "categorical", "missing", "people", "parties", "schedule", "loss", "target", "kernel", "sigma", "lambda", "scale", "topology",
+		}},
+		{[]string{algorithmPOFMKL, algorithmGFML, algorithmOFMSFT}, []string{"clients", "servers"}},
+		{[]string{algorithmFDSKL, algorithmPOFMKL, algorithmGFML}, []string{"features"}},
+		{[]string{algorithmOFMSFT}, []string{"budget"}},
+	}
+}
 
 // checkAlgorithm refuses an algorithm that there is not, and flags of another one.
 func checkAlgorithm(c *cli.Context) error {
 	a := c.String("algorithm")
-	others, which := fdsklFlags(), algorithmFDSKL
-	switch a {
-	case algorithmFDSKL:
-		others, which = onlineFlags(), algorithmPOFMKL+" and "+algorithmGFML
-	case algorithmPOFMKL, algorithmGFML:
-	default:
-		return usagef("--algorithm is %q, want fdskl, pofmkl or gfml", a)
+	if !slices.Contains(algorithms(), a) {
+		return usagef("--algorithm is %q, want %s", a, listed(algorithms(), "or"))
 	}
-	for _, name := range others {
-		if c.IsSet(name) {
-			return usagef("--%s is for --algorithm %s, not for %s", name, which, a)
+	for _, own := range allOwnFlags() {
+		if slices.Contains(own.algorithms, a) {
+			continue
+		}
+		for _, name := range own.flags {
+			if c.IsSet(name) {
+				return usagef("--%s is for --algorithm %s, not for %s", name, listed(own.algorithms, "and"), a)
+			}
 		}
 	}
 	return nil
+}
+
+// listed lists names with a word before the last.
+func listed(names []string, word string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
 // checkOnlineDemo refuses flags that do not go together.
@@ -68,8 +88,8 @@ func checkSizes(c *cli.Context) error {
 		return usagef("--clients is %d, want %d to %d of each server", n, least, maxDemoClients)
 	}
 	switch n := c.Int("servers"); {
-	case c.String("algorithm") == algorithmPOFMKL && c.IsSet("servers") && n != 1:
-		return usagef("--servers is %d: pofmkl has one server", n)
+	case c.String("algorithm") != algorithmGFML && c.IsSet("servers") && n != 1:
+		return usagef("--servers is %d: %s has one server", n, c.String("algorithm"))
 	case c.IsSet("servers") && (n < 1 || n > maxDemoServers):
 		return usagef("--servers is %d, want 1 to %d", n, maxDemoServers)
 	}
@@ -78,6 +98,9 @@ func checkSizes(c *cli.Context) error {
 			return usagef("--%s is %d, want at least 1", name, c.Int(name))
 		}
 	}
+	if b := c.Float64("budget"); c.IsSet("budget") && !(b > 0 && b <= maxDemoBudget) {
+		return usagef("--budget is %v, want a number above 0 and at most %d", b, maxDemoBudget)
+	}
 	return nil
 }
 
@@ -85,4 +108,5 @@ func checkSizes(c *cli.Context) error {
 const (
 	maxDemoClients = 1000 // of each server
 	maxDemoServers = 16
+	maxDemoBudget  = 1000
 )

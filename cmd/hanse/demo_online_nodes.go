@@ -46,11 +46,14 @@ func startOnline(ctx context.Context, l *trial.League, f *online.Federation, wor
 }
 
 // serverArgs is the command line of a server's node behind the program's name. It keeps links with its
-// clients and the other servers.
+// clients and the other servers, and has the servers' table if there is one.
 func serverArgs(l *trial.League, f *online.Federation, server, workers int) []string {
 	name := f.Servers[server]
 	args := []string{"node", "--key", l.Path(name, name+".key"), "--charter", l.CharterFile(), "--policy", l.Path(name, "policy.toml"),
 		"--dir", l.Path(name, "node"), "--workers", fmt.Sprint(workers)}
+	if f.Table != "" {
+		args = append(args, "--data", "train="+l.Path(name, f.Table))
+	}
 	for _, other := range append(slices.Clone(f.Clients[server]), f.Servers...) {
 		if other != name {
 			args = append(args, "--neighbour", other)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -22,31 +23,33 @@ const milli = 1e3
 // squared errors, in squares of the label's units, are times 1000. clear_* is the same learning in one
 // process, in the clear; alone_* every client by itself.
 type onlineResult struct {
-	Algorithm    string        `json:"algorithm"`
-	Servers      []string      `json:"servers"`
-	Clients      []string      `json:"clients"`
-	Privacy      string        `json:"privacy"`
-	Aggregation  string        `json:"aggregation,omitempty"`
-	Rounds       int           `json:"rounds"`
-	LastClients  []int         `json:"last_clients"` // in each server's latest total
-	MSE          float64       `json:"mse"`          // x 1000, mean over clients
-	MSESD        float64       `json:"mse_sd"`       // x 1000, over clients
-	Regret       *float64      `json:"regret,omitempty"`
-	ClearMSE     *float64      `json:"clear_mse,omitempty"`
-	ClearMSESD   *float64      `json:"clear_mse_sd,omitempty"`
-	ClearApart   *float64      `json:"clear_apart,omitempty"` // largest difference of a prediction from that in one process
-	AloneMSE     *float64      `json:"alone_mse,omitempty"`
-	AloneMSESD   *float64      `json:"alone_mse_sd,omitempty"`
-	Curve        []float64     `json:"curve_db"`         // mean squared error by iteration, over clients and the iterations before
-	BytesDown    float64       `json:"bytes_down"`       // to a client, a round
-	BytesUp      float64       `json:"bytes_up"`         // from a client, a round
-	PaperDown    float64       `json:"paper_bytes_down"` // as the paper counts
-	PaperUp      float64       `json:"paper_bytes_up"`
-	TrainSeconds float64       `json:"train_seconds"`
-	TotalSeconds float64       `json:"total_seconds"`
-	Sessions     uint32        `json:"sessions"`
-	Openings     []node.Opened `json:"openings"`
-	Audit        *audit.Report `json:"audit"`
+	Algorithm    string         `json:"algorithm"`
+	Servers      []string       `json:"servers"`
+	Clients      []string       `json:"clients"`
+	Privacy      string         `json:"privacy"`
+	Aggregation  string         `json:"aggregation,omitempty"`
+	Rounds       int            `json:"rounds"`
+	LastClients  []int          `json:"last_clients"` // in each server's latest total
+	MSE          float64        `json:"mse"`          // x 1000, mean over clients
+	MSESD        float64        `json:"mse_sd"`       // x 1000, over clients
+	Regret       *float64       `json:"regret,omitempty"`
+	ClearMSE     *float64       `json:"clear_mse,omitempty"`
+	ClearMSESD   *float64       `json:"clear_mse_sd,omitempty"`
+	ClearApart   *float64       `json:"clear_apart,omitempty"` // largest difference of a prediction from that in one process
+	AloneMSE     *float64       `json:"alone_mse,omitempty"`
+	AloneMSESD   *float64       `json:"alone_mse_sd,omitempty"`
+	Fixed        *fixedResult   `json:"fixed,omitempty"`
+	Budgets      []budgetResult `json:"budgets,omitempty"`
+	Curve        []float64      `json:"curve_db"`         // mean squared error by iteration, over clients and the iterations before
+	BytesDown    float64        `json:"bytes_down"`       // to a client, a round
+	BytesUp      float64        `json:"bytes_up"`         // from a client, a round
+	PaperDown    float64        `json:"paper_bytes_down"` // as the paper counts
+	PaperUp      float64        `json:"paper_bytes_up"`
+	TrainSeconds float64        `json:"train_seconds"`
+	TotalSeconds float64        `json:"total_seconds"`
+	Sessions     uint32         `json:"sessions"`
+	Openings     []node.Opened  `json:"openings"`
+	Audit        *audit.Report  `json:"audit"`
 
 	clearCurve []float64
 	aloneCurve []float64
@@ -99,7 +102,7 @@ func (r *onlineResult) compare(d *onlineDemo, together, alone *online.Outcome) e
 	times := func(v float64) *float64 { v *= milli; return &v }
 	r.ClearMSE, r.ClearMSESD, r.AloneMSE, r.AloneMSESD = times(open.MSE), times(open.SD), times(single.MSE), times(single.SD)
 	r.clearCurve, r.aloneCurve = online.Decibels(open.Curve, curveWindow(r.Rounds)), online.Decibels(single.Curve, curveWindow(r.Rounds))
-	if r.Algorithm == algorithmGFML { // POF-MKL's clients draw kernels of their own, at random
+	if d.show.exact { // elsewhere clients draw for themselves, at random
 		largest := online.Apart(d.outcome, together)
 		r.ClearApart = &largest
 	}
@@ -122,14 +125,14 @@ func (d *onlineDemo) print(dir string) error {
 	r := &d.result
 	r.TotalSeconds = time.Since(d.begun).Seconds()
 	if d.c.String("dir") != "" {
-		if err := writeCurves(filepath.Join(dir, "curve.svg"), r.curves()); err != nil {
+		if err := errors.Join(writeCurves(filepath.Join(dir, "curve.svg"), errorDrawing(), r.curves()), r.drawBudgets(dir)); err != nil {
 			return err
 		}
 	}
 	if d.c.Bool("json") {
 		return printJSON(d.c, r)
 	}
-	for _, part := range []func() error{d.printErrors, d.printFigures, d.printCurve} {
+	for _, part := range []func() error{d.printErrors, d.printBudgets, d.printFigures, d.printCurve} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -139,7 +142,7 @@ func (d *onlineDemo) print(dir string) error {
 		return err
 	}
 	if d.c.String("dir") != "" {
-		fmt.Fprintf(d.c.App.Writer, "\neverything is in %s: key files, charter, streams, logs, predictions, the learning curve in curve.svg, and the audit's report in audit.html\n", dir)
+		fmt.Fprintf(d.c.App.Writer, "\neverything is in %s: key files, charter, streams, logs, predictions, %s, and the audit's report in audit.html\n", dir, r.drawings())
 	}
 	return nil
 }
@@ -149,9 +152,12 @@ func (d *onlineDemo) printErrors() error {
 	r := &d.result
 	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "\nlearning\tmean squared error x 1000, over clients\n")
-	if r.AloneMSE != nil {
-		fmt.Fprintf(w, "every client alone\t%.2f ± %.2f\n", *r.AloneMSE, *r.AloneMSESD)
-		fmt.Fprintf(w, "together, in one process in the clear\t%.2f ± %.2f\n", *r.ClearMSE, *r.ClearMSESD)
+	for _, c := range r.rivals() {
+		fmt.Fprintf(w, "%s\t%.2f", c.name, c.mse)
+		if c.sd != nil {
+			fmt.Fprintf(w, " ± %.2f", *c.sd)
+		}
+		fmt.Fprintln(w)
 	}
 	name := "Hanse, nobody's rows left home"
 	if r.Privacy == fdskl.Published {
@@ -161,6 +167,38 @@ func (d *onlineDemo) printErrors() error {
 	return w.Flush()
 }
 
+// rival is another way of learning.
+type rival struct {
+	name string
+	mse  float64  // x 1000, mean over clients
+	sd   *float64 // over clients; nil: unknown
+}
+
+// rivals lists the other ways of learning there are.
+func (r *onlineResult) rivals() []rival {
+	if r.AloneMSE == nil {
+		return nil
+	}
+	alone, together := rival{"every client alone", *r.AloneMSE, r.AloneMSESD}, rival{"together, in one process in the clear", *r.ClearMSE, r.ClearMSESD}
+	f, b := r.Fixed, r.jobsBudget()
+	if f == nil || b == nil {
+		return []rival{alone, together}
+	}
+	alone.name = "every client alone, with networks that it got once"
+	return []rival{
+		{"one network for all, on average over the networks", f.AverageMSE, nil}, {"one network for all, in hindsight " + f.Network + "'s", f.MSE, &f.MSESD},
+		alone, {"selected together, never fine-tuned", b.UntunedMSE, &b.UntunedMSESD}, together,
+	}
+}
+
+// drawings names the files of curves.
+func (r *onlineResult) drawings() string {
+	if len(r.Budgets) == 0 {
+		return "the learning curve in curve.svg"
+	}
+	return "the learning curves in curve.svg, those of budgets in budgets.svg and regret.svg"
+}
+
 // printFigures prints what the job took.
 func (d *onlineDemo) printFigures() error {
 	r := &d.result
@@ -168,7 +206,7 @@ func (d *onlineDemo) printFigures() error {
 	fmt.Fprintf(w, "\nrounds\t%d in %.1f s, %.0f ms each\n", r.Rounds, r.TrainSeconds, 1e3*r.TrainSeconds/float64(r.Rounds))
 	fmt.Fprintf(w, "clients in the last total\t%s of %d\n", joinInts(r.LastClients), len(r.Clients)/len(r.Servers))
 	if r.Regret != nil {
-		fmt.Fprintf(w, "regret against the best kernel\t%.2f a client\n", *r.Regret)
+		fmt.Fprintf(w, "regret against the best %s\t%.2f a client\n", d.show.rival, *r.Regret)
 	}
 	fmt.Fprintf(w, "to a client, a round\t%s, the paper counts %s\n", node.Size(int64(r.BytesDown)), node.Size(int64(r.PaperDown)))
 	fmt.Fprintf(w, "from a client, a round\t%s, the paper counts %s\n", node.Size(int64(r.BytesUp)), node.Size(int64(r.PaperUp)))

@@ -5,12 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// Options is the size of a trial. Zero features, and rounds, ask for the trial's own.
+// Options is the size of a trial. Zero features, rounds and budget ask for the trial's own.
 type Options struct {
 	Servers  int
 	Clients  int // of each server
 	Rounds   int
 	Features int
+	Budget   float64 // of a client, for networks
 	Seed     uint64
 }
 
@@ -19,12 +20,14 @@ type Federation struct {
 	Servers []string
 	Clients [][]string         // of each server
 	Streams map[string]*Stream // of the clients
+	Table   string             // the servers' table, in the folder of each; empty where they have none
 }
 
 // Outcome is what the clients of one way of learning made of their streams.
 type Outcome struct {
 	Predictions map[string][]float64 // of the clients' rows, each made before its label
 	Regret      map[string]float64   // of the clients, where the algorithm has one
+	RegretCurve []float64            // by row, mean over clients, where it is known
 }
 
 // newOutcome makes room for one.
@@ -35,6 +38,24 @@ func newOutcome() *Outcome {
 // add keeps a client's next prediction.
 func (o *Outcome) add(name string, prediction float64) {
 	o.Predictions[name] = append(o.Predictions[name], prediction)
+}
+
+// runRounds takes the named clients through their streams, a row of each to a round. round writes their
+// predictions.
+func runRounds(f *Federation, rounds int, names []string, round func(rows [][]float64, labels, predictions []float64) error) (*Outcome, error) {
+	o, rows, labels, predictions := newOutcome(), make([][]float64, len(names)), make([]float64, len(names)), make([]float64, len(names))
+	for n := range rounds {
+		for k, name := range names {
+			rows[k], labels[k] = f.Streams[name].Inputs[n], f.Streams[name].Labels[n]
+		}
+		if err := round(rows, labels, predictions); err != nil {
+			return nil, fmt.Errorf("round %d in one process: %w", n+1, err)
+		}
+		for k, name := range names {
+			o.add(name, predictions[k])
+		}
+	}
+	return o, nil
 }
 
 // newFederation names servers and clients and draws the clients' streams.

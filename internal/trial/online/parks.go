@@ -90,17 +90,9 @@ func (t *Parks) learn(p pofmkl.Params, names []string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, rows, labels, predictions := newOutcome(), make([][]float64, len(names)), make([]float64, len(names)), make([]float64, len(names))
-	for n := range p.Rounds {
-		for k, name := range names {
-			rows[k], labels[k] = t.Streams[name].Inputs[n], t.Streams[name].Labels[n]
-		}
-		if err := f.Round(rows, labels, predictions); err != nil {
-			return nil, fmt.Errorf("round %d in one process: %w", n+1, err)
-		}
-		for k, name := range names {
-			o.add(name, predictions[k])
-		}
+	o, err := runRounds(t.Federation, p.Rounds, names, f.Round)
+	if err != nil {
+		return nil, err
 	}
 	for k, name := range names {
 		o.Regret[name] = f.Regret(k)

@@ -7,22 +7,23 @@ import (
 
 // Score judges a way of learning by the rows that its clients predicted.
 type Score struct {
-	MSE    float64   // mean squared error of a client's predictions, in the label's units, mean over clients
-	SD     float64   // the same's standard deviation over clients
-	Regret float64   // mean over clients; NaN where the algorithm has none
-	Curve  []float64 // squared error by row, mean over clients
+	MSE      float64   // mean squared error of a client's predictions, in the label's units, mean over clients
+	SD       float64   // the same's standard deviation over clients
+	Regret   float64   // mean over clients; NaN where the algorithm has none
+	RegretSD float64   // over clients
+	Curve    []float64 // squared error by row, mean over clients
 }
 
 // Score compares predictions with the labels of the clients' streams. A client may have predicted fewer
 // rows than its stream has, but one at least.
 func (f *Federation) Score(o *Outcome) (*Score, error) {
-	s := &Score{Regret: math.NaN()}
+	s := &Score{Regret: math.NaN(), RegretSD: math.NaN()}
 	var each []float64
 	var counts []int
 	for _, name := range f.AllClients() {
 		labels, predictions := f.Streams[name].Labels, o.Predictions[name]
-		if len(predictions) == 0 || len(predictions) > len(labels) {
-			return nil, fmt.Errorf("%s predicted %d rows, want 1 to %d", name, len(predictions), len(labels))
+		if err := checkPredictions(name, predictions, labels); err != nil {
+			return nil, err
 		}
 		sum := 0.0
 		for i, p := range predictions {
@@ -38,14 +39,29 @@ func (f *Federation) Score(o *Outcome) (*Score, error) {
 		s.Curve[i] /= float64(n)
 	}
 	s.MSE, s.SD = meanAndSD(each)
-	if len(o.Regret) > 0 {
-		sum := 0.0
-		for _, r := range o.Regret {
-			sum += r
-		}
-		s.Regret = sum / float64(len(o.Regret))
+	if regrets := f.inOrder(o.Regret); len(regrets) > 0 {
+		s.Regret, s.RegretSD = meanAndSD(regrets)
 	}
 	return s, nil
+}
+
+// inOrder lists values of clients in the clients' order, of those that have one.
+func (f *Federation) inOrder(values map[string]float64) []float64 {
+	var list []float64
+	for _, name := range f.AllClients() {
+		if v, ok := values[name]; ok {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// checkPredictions refuses a client's predictions of no row, or of more than there are.
+func checkPredictions(name string, predictions, labels []float64) error {
+	if len(predictions) == 0 || len(predictions) > len(labels) {
+		return fmt.Errorf("%s predicted %d rows, want 1 to %d", name, len(predictions), len(labels))
+	}
+	return nil
 }
 
 // meanAndSD returns the mean of values and their standard deviation.

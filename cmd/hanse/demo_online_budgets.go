@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/hanse-project/hanse/internal/trial/online"
+)
+
+// budgetResult is how well houses do with a budget, and without fine-tuning beside it. The job's own budget is
+// the job's result; what is not the job ran in one process, in the clear.
+type budgetResult struct {
+	Budget        float64   `json:"budget"`
+	Job           bool      `json:"job"`
+	MSE           float64   `json:"mse"`       // x 1000, mean over clients
+	MSESD         float64   `json:"mse_sd"`    // x 1000, over clients
+	Regret        float64   `json:"regret"`    // mean over clients
+	RegretSD      float64   `json:"regret_sd"` // over clients
+	Curve         []float64 `json:"curve_db"`
+	RegretCurve   []float64 `json:"regret_curve"`
+	UntunedMSE    float64   `json:"untuned_mse"`
+	UntunedMSESD  float64   `json:"untuned_mse_sd"`
+	UntunedRegret float64   `json:"untuned_regret"`
+
+	untunedCurve, untunedRegretCurve []float64
+}
+
+// fixedResult is how well houses do with one network for all of them that stays as it is.
+type fixedResult struct {
+	Network    string  `json:"network"` // the best in hindsight
+	MSE        float64 `json:"mse"`     // x 1000
+	MSESD      float64 `json:"mse_sd"`
+	AverageMSE float64 `json:"average_mse"` // of all networks
+}
+
+// compareBudgets sets other budgets beside the job's, and networks that stay as they are.
+func (d *onlineDemo) compareBudgets() error {
+	d.tell.step("budgets", "the same houses with less and with more room for networks, in one process; and never fine-tuned")
+	f := d.houses.Fixed()
+	d.result.Fixed = &fixedResult{Network: f.Best, MSE: f.MSE * milli, MSESD: f.SD * milli, AverageMSE: f.Average * milli}
+	for _, budget := range d.houses.Budgets() {
+		b, err := d.atBudget(budget)
+		if err != nil {
+			return err
+		}
+		d.result.Budgets = append(d.result.Budgets, *b)
+	}
+	return nil
+}
+
+// atBudget judges a budget.
+func (d *onlineDemo) atBudget(budget float64) (*budgetResult, error) {
+	b, window := &budgetResult{Budget: budget, Job: budget == d.houses.Budget()}, curveWindow(d.result.Rounds)
+	tuned := d.outcome
+	if !b.Job {
+		var err error
+		if tuned, err = d.houses.Tuned(budget); err != nil {
+			return nil, err
+		}
+	}
+	untuned, err := d.houses.Untuned(budget)
+	if err != nil {
+		return nil, err
+	}
+	with, err := d.federation.Score(tuned)
+	if err != nil {
+		return nil, err
+	}
+	without, err := d.federation.Score(untuned)
+	if err != nil {
+		return nil, err
+	}
+	b.MSE, b.MSESD, b.Regret, b.RegretSD = with.MSE*milli, with.SD*milli, with.Regret, with.RegretSD
+	b.Curve, b.RegretCurve = online.Decibels(with.Curve, window), tuned.RegretCurve
+	b.UntunedMSE, b.UntunedMSESD, b.UntunedRegret = without.MSE*milli, without.SD*milli, without.Regret
+	b.untunedCurve, b.untunedRegretCurve = online.Decibels(without.Curve, window), untuned.RegretCurve
+	return b, nil
+}
+
+// jobsBudget returns the result of the job's own budget; nil when there are none.
+func (r *onlineResult) jobsBudget() *budgetResult {
+	i := slices.IndexFunc(r.Budgets, func(b budgetResult) bool { return b.Job })
+	if i < 0 {
+		return nil
+	}
+	return &r.Budgets[i]
+}
+
+// printBudgets prints a line for each budget.
+func (d *onlineDemo) printBudgets() error {
+	if len(d.result.Budgets) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "\nbudget\tfine-tuned, x 1000\tregret\tnever fine-tuned, x 1000\tregret\t\n")
+	for _, b := range d.result.Budgets {
+		where := "in one process"
+		if b.Job {
+			where = "the job"
+		}
+		fmt.Fprintf(w, "%.4g\t%.2f ± %.2f\t%+.2f\t%.2f ± %.2f\t%+.2f\t%s\n", b.Budget, b.MSE, b.MSESD, b.Regret, b.UntunedMSE, b.UntunedMSESD, b.UntunedRegret, where)
+	}
+	return w.Flush()
+}
+
+// untunedColour is that of what is never fine-tuned.
+const untunedColour = "#d98e04"
+
+// budgetColours lists those of budgets, the least first.
+func budgetColours() []string { return []string{"#7fb2e5", "#1b5e9b", "#0b2545"} }
+
+// drawBudgets draws the curves of budgets into a demo's folder.
+func (r *onlineResult) drawBudgets(dir string) error {
+	if len(r.Budgets) == 0 {
+		return nil
+	}
+	var errors, regrets []curve
+	for i, b := range r.Budgets {
+		name, colour := fmt.Sprintf("budget %.4g", b.Budget), budgetColours()[i]
+		if b.Job {
+			name += ", the job"
+		}
+		errors, regrets = append(errors, curve{name, colour, b.Curve}), append(regrets, curve{name, colour, b.RegretCurve})
+	}
+	if b := r.jobsBudget(); b != nil {
+		name := fmt.Sprintf("budget %.4g, never tuned", b.Budget)
+		errors, regrets = append(errors, curve{name, untunedColour, b.untunedCurve}), append(regrets, curve{name, untunedColour, b.untunedRegretCurve})
+	}
+	if err := writeCurves(filepath.Join(dir, "budgets.svg"), errorDrawing(), errors); err != nil {
+		return err
+	}
+	return writeCurves(filepath.Join(dir, "regret.svg"), drawing{"regret against the best network as it was at first", ""}, regrets)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/internal/trial/online"
+)
+
+// The algorithms that the demo shows.
+const (
+	algorithmFDSKL  = "fdskl"
+	algorithmPOFMKL = "pofmkl"
+	algorithmGFML   = "gfml"
+	algorithmOFMSFT = "ofmsft"
+)
+
+// show is how the demo shows an algorithm over clients' streams.
+type show struct {
+	servers, clients int    // when the flags do not say; clients of each server
+	rival            string // what regret is counted against
+	exact            bool   // the job comes to the same numbers as one process
+	make             func(d *onlineDemo, o online.Options) error
+}
+
+// shows lists them by algorithm.
+func shows() map[string]show {
+	return map[string]show{
+		algorithmPOFMKL: {servers: 1, clients: 12, rival: "kernel", make: (*onlineDemo).makeParks},
+		algorithmGFML:   {servers: 4, clients: 5, exact: true, make: (*onlineDemo).makeSensors},
+		algorithmOFMSFT: {servers: 1, clients: 12, rival: "network as it was at first", make: (*onlineDemo).makeHouses},
+	}
+}
+
+// options returns the size of the trial that the flags ask for.
+func (s show) options(c *cli.Context) online.Options {
+	o := online.Options{
+		Servers: c.Int("servers"), Clients: c.Int("clients"), Rounds: c.Int("iterations"), Features: c.Int("features"),
+		Budget: c.Float64("budget"), Seed: c.Uint64("seed"),
+	}
+	if o.Servers == 0 {
+		o.Servers = s.servers
+	}
+	if o.Clients == 0 {
+		o.Clients = s.clients
+	}
+	return o
+}
+
+// makeParks draws the streams of POF-MKL's trial.
+func (d *onlineDemo) makeParks(o online.Options) error {
+	t, err := online.NewParks(o)
+	if err != nil {
+		return err
+	}
+	d.learning, d.federation = t, t.Federation
+	return nil
+}
+
+// makeSensors draws the streams of O-GFML's trial.
+func (d *onlineDemo) makeSensors(o online.Options) error {
+	t, err := online.NewSensors(o)
+	if err != nil {
+		return err
+	}
+	d.learning, d.federation = t, t.Federation
+	return nil
+}
+
+// makeHouses draws the streams of OFMS-FT's trial, and trains the networks.
+func (d *onlineDemo) makeHouses(o online.Options) error {
+	t, err := online.NewHouses(o)
+	if err != nil {
+		return err
+	}
+	d.learning, d.federation, d.houses = t, t.Federation, t
+	return nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/xml"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/internal/trial/online"
+)
+
+// TestEveryAlgorithmOverStreamsHasAShow holds the table of shows against the list of algorithms.
+func TestEveryAlgorithmOverStreamsHasAShow(t *testing.T) {
+	for _, name := range algorithms()[1:] {
+		s, ok := shows()[name]
+		if !ok || s.make == nil || s.servers < 1 || s.clients < 1 {
+			t.Errorf("%s has no whole show: %+v", name, s)
+		}
+	}
+	if len(shows()) != len(algorithms())-1 {
+		t.Errorf("%d shows", len(shows()))
+	}
+}
+
+// TestOwnFlagsAreFlags looks for flags that are gone.
+func TestOwnFlagsAreFlags(t *testing.T) {
+	var known []string
+	for _, f := range demoFlags() {
+		known = append(known, f.Names()...)
+	}
+	for _, own := range allOwnFlags() {
+		for _, name := range own.flags {
+			if !slices.Contains(known, name) {
+				t.Errorf("--%s is no flag of the demo", name)
+			}
+		}
+	}
+}
+
+func TestNamesAreListed(t *testing.T) {
+	for want, names := range map[string][]string{"a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := listed(names, "or"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestBudgetsAreComparedWithTheJob lets one process stand for the job.
+func TestBudgetsAreComparedWithTheJob(t *testing.T) {
+	houses, err := online.NewHouses(online.Options{Servers: 1, Clients: 3, Rounds: 12, Budget: 3, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, told strings.Builder
+	c := cli.NewContext(&cli.App{Writer: &out}, flag.NewFlagSet("demo", flag.ContinueOnError), nil)
+	d := &onlineDemo{c: c, tell: newNarrator(&told), houses: houses, federation: houses.Federation, show: shows()[algorithmOFMSFT]}
+	if d.outcome, err = houses.Together(); err != nil {
+		t.Fatal(err)
+	}
+	d.result.Rounds = houses.Rounds()
+	if err := d.compareBudgets(); err != nil {
+		t.Fatal(err)
+	}
+	checkBudgets(t, d.result.Budgets)
+	if f := d.result.Fixed; f == nil || !(f.MSE > 0 && f.AverageMSE > f.MSE) {
+		t.Errorf("fixed networks: %+v", f)
+	}
+	if err := d.printBudgets(); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Count(text, "in one process") != 2 || strings.Count(text, "the job") != 1 || strings.Count(text, "±") != 6 {
+		t.Errorf("printed\n%s", text)
+	}
+	dir := t.TempDir()
+	if err := d.result.drawBudgets(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"budgets.svg", "regret.svg"} {
+		if lines := drawnLines(t, filepath.Join(dir, name)); lines != 4 {
+			t.Errorf("%s has %d curves, want three budgets and what is never tuned", name, lines)
+		}
+	}
+}
+
+// checkBudgets looks at the results of the least budget, the job's and the largest.
+func checkBudgets(t *testing.T, all []budgetResult) {
+	t.Helper()
+	if len(all) != 3 || all[0].Budget != 2 || all[0].Job || all[1].Budget != 3 || !all[1].Job || all[2].Job {
+		t.Fatalf("budgets %+v", all)
+	}
+	for _, b := range all {
+		if !(b.MSE > 0 && b.UntunedMSE > 0 && b.MSESD > 0) || len(b.Curve) != 12 || len(b.RegretCurve) != 12 || math.Abs(b.Regret-b.RegretCurve[11]) > 1e-12 {
+			t.Errorf("budget %v: %+v", b.Budget, b)
+		}
+	}
+}
+
+// drawnLines reads an SVG file and counts its curves.
+func drawnLines(t *testing.T, path string) int {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var svg struct {
+		Lines []struct {
+			Points string `xml:"points,attr"`
+		} `xml:"polyline"`
+	}
+	if err := xml.Unmarshal(text, &svg); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	for _, l := range svg.Lines {
+		if strings.Contains(l.Points, "NaN") || strings.Contains(l.Points, "Inf") || !strings.Contains(l.Points, ",") {
+			t.Errorf("%s: points %.80s", path, l.Points)
+		}
+	}
+	return len(svg.Lines)
+}
+
+// TestCurvesAreDrawnWhateverTheirLength draws nothing, a point and a line.
+func TestCurvesAreDrawnWhateverTheirLength(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.svg")
+	for want, values := range [][][]float64{{}, {{1}}, {{1, 2, 3}, {-4}}} {
+		var all []curve
+		for _, v := range values {
+			all = append(all, curve{"a", "#000", v})
+		}
+		if err := writeCurves(path, errorDrawing(), all); err != nil {
+			t.Fatal(err)
+		}
+		if got := drawnLines(t, path); got != want {
+			t.Errorf("%d curves, want %d", got, want)
+		}
+	}
+}
