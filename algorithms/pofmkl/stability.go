@@ -28,6 +28,6 @@ func (p Params) StepWarning(clients int) string {
 	if clients < 1 || p.Step < bound {
 		return ""
 	}
-	return fmt.Sprintf("step is %v, want one below %.3g: with %d bins, explore %v, %d clients and rounds_per_upload %d the error of wide kernels grows from round to round",
+	return fmt.Sprintf("step is %.3g, want one below %.3g: with %d bins, explore %v, %d clients and rounds_per_upload %d the error of wide kernels grows from round to round",
 		p.Step, bound, p.Bins(), p.Explore, clients, p.RoundsPerUpload)
 }
