@@ -36,6 +36,16 @@ func ParseDocument(domain string, text []byte) (*Document, error) {
 	return d, nil
 }
 
+// NameOf returns the Hash of a document's text and how many signatures stand below it, which are not verified: to
+// find out whether it is one that was verified before.
+func NameOf(domain string, text []byte) (name Hash, signatures int, err error) {
+	d, err := splitDocument(domain, text)
+	if err != nil {
+		return Hash{}, 0, err
+	}
+	return d.Hash(), len(d.Signatures), nil
+}
+
 // splitDocument is ParseDocument without verification.
 func splitDocument(domain string, text []byte) (*Document, error) {
 	kind := kindOf(domain)

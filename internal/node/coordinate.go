@@ -104,16 +104,16 @@ func (n *Node) tellOver(ctx context.Context, s *jobState) {
 		n.config.Log.Error("clients could not be told that a job is done", "error", err)
 		return
 	}
-	for i, p := range c.Parties {
+	n.eachOther(c, func(i int) {
 		if len(c.Job.Servers) == 0 || c.Job.Serves(i) {
-			continue
+			return
 		}
 		calling, cancel := context.WithTimeout(ctx, askTime)
-		if _, err := n.config.Transport.Call(calling, p.ID, methodOver, data); err != nil {
-			n.config.Log.Debug("a client could not be told that a job is done", "client", p.Name, "error", err)
+		defer cancel()
+		if _, err := n.config.Transport.Call(calling, c.Parties[i].ID, methodOver, data); err != nil {
+			n.config.Log.Debug("a client could not be told that a job is done", "client", c.Parties[i].Name, "error", err)
 		}
-		cancel()
-	}
+	})
 }
 
 // serveOver ends the waits for rows of a job that is done for its coordinator.

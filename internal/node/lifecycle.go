@@ -4,21 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/hanse-project/hanse/protocol"
 )
 
 // begin ends an older session of the job, if one is still on, and starts a new one.
-func (n *Node) begin(s *jobState, c *protocol.Contract, number uint32) error {
-	record := s.snapshot()
+func (n *Node) begin(s *jobState, number uint32) error {
+	c, record := s.contract, s.snapshot()
 	if record.State == StateRefused || record.State == StateFailed || record.State == StateProposed {
 		return fmt.Errorf("job %q is %s: %s", c.Job.Name, record.State, record.Reason)
 	}
 	if number <= record.Session {
 		return fmt.Errorf("job %q: session %d was opened before, a session is opened once", c.Job.Name, record.Session)
-	}
-	if err := s.seal(c); err != nil {
-		return err
 	}
 	if err := s.update(func(r *statusRecord) { r.State, r.Reason, r.Session = StateRunning, "", number }); err != nil {
 		return err

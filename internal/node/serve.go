@@ -116,12 +116,16 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (protocol.Facts, e
 
 // serveConsent signs a contract that is what it claims to be, if the policy or a person says so.
 func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, error) {
-	c, err := protocol.ParseContract([]byte(r.Contract))
+	s, err := n.known(r.Contract)
 	if err != nil {
 		return consentResponse{}, err
 	}
-	if s, ok := n.job(c.Hash()); ok {
+	if s != nil {
 		return n.decided(s)
+	}
+	c, err := protocol.ParseContract([]byte(r.Contract))
+	if err != nil {
+		return consentResponse{}, err
 	}
 	if err := n.mayPropose(from, c.Job); err != nil {
 		return consentResponse{}, err
@@ -130,13 +134,33 @@ func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, er
 	if err != nil {
 		return consentResponse{}, err
 	}
-	s, err := n.openJob(c, *record)
-	if err != nil {
+	if s, err = n.openJob(c, *record); err != nil {
 		return consentResponse{}, err
 	}
 	n.keep(s)
 	n.tell(c.Hash(), Event{Kind: EventSummary, Text: Summary(c, n.name())})
 	return n.decided(s)
+}
+
+// known returns the job whose contract a text is, nil when there is none. Where all parties have signed it, the
+// contract is kept as the one in force. Signatures are verified once: of hundreds on a long text that takes a while.
+func (n *Node) known(text string) (*jobState, error) {
+	name, signatures, err := keys.NameOf(protocol.DomainContract, []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	s, ok := n.job(name)
+	if !ok || s.isSealed() || signatures < len(s.contract.Parties) {
+		return s, nil
+	}
+	c, err := protocol.ParseContract([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Complete(); err != nil {
+		return nil, err
+	}
+	return s, s.seal(c)
 }
 
 // verifyContract checks that a contract's facts, openings and operations are what this node
@@ -220,19 +244,19 @@ func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
 
 // serveStart opens a session of a contract in force.
 func (n *Node) serveStart(from keys.ID, r startRequest) error {
-	c, err := protocol.ParseContract([]byte(r.Contract))
+	s, err := n.known(r.Contract)
 	if err != nil {
 		return err
 	}
-	if err := c.Complete(); err != nil {
-		return err
+	if s == nil {
+		return fmt.Errorf("has not consented to a job with this contract")
 	}
-	s, ok := n.job(c.Hash())
-	if !ok {
-		return fmt.Errorf("has not consented to job %q", c.Job.Name)
+	job := s.contract.Job
+	if !s.isSealed() {
+		return fmt.Errorf("the contract of job %q is not in force: not all parties have signed it", job.Name)
 	}
-	if m, ok := n.currentCharter().Member(from); !ok || m.Name != c.Job.Proposer {
-		return fmt.Errorf("job %q is started by its proposer %s, not by %s", c.Job.Name, c.Job.Proposer, n.memberName(from))
+	if m, ok := n.currentCharter().Member(from); !ok || m.Name != job.Proposer {
+		return fmt.Errorf("job %q is started by its proposer %s, not by %s", job.Name, job.Proposer, n.memberName(from))
 	}
-	return n.begin(s, c, r.Number)
+	return n.begin(s, r.Number)
 }

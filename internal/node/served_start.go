@@ -3,6 +3,8 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -12,7 +14,7 @@ import (
 )
 
 // askTime bounds one question to a party that may be gone.
-const askTime = 5 * time.Second
+const askTime = 10 * time.Second
 
 // askOnce asks a party for its consent to a contract in force, once.
 func (n *Node) askOnce(ctx context.Context, c *protocol.Contract, party int) (consentResponse, error) {
@@ -55,18 +57,42 @@ func (n *Node) startServed(ctx context.Context, s *jobState) (uint32, error) {
 
 // whoIsThere asks all parties, and returns the next session's number and who answered.
 func (n *Node) whoIsThere(ctx context.Context, s *jobState) (number uint32, there []int) {
-	number = s.snapshot().Session
-	for i, p := range s.contract.Parties {
-		if p.ID == n.config.Key.ID() {
-			there = append(there, i)
-			continue
-		}
+	answers := make([]*consentResponse, len(s.contract.Parties))
+	n.eachOther(s.contract, func(i int) {
 		if r, err := n.askOnce(ctx, s.contract, i); err == nil && r.Signature != nil {
+			answers[i] = &r
+		}
+	})
+	number = s.snapshot().Session
+	for i, r := range answers {
+		if r != nil {
 			number = max(number, r.Session)
+		}
+		if r != nil || s.contract.Parties[i].ID == n.config.Key.ID() {
 			there = append(there, i)
 		}
 	}
 	return number + 1, there
+}
+
+// atOnce is how many parties are called at the same time.
+const atOnce = 16
+
+// eachOther runs f for every party but this one, several at a time, and returns when all are done.
+func (n *Node) eachOther(c *protocol.Contract, f func(i int)) {
+	var calls sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i, p := range c.Parties {
+		if p.ID == n.config.Key.ID() {
+			continue
+		}
+		slots <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	calls.Wait()
 }
 
 // tooFew says who is missing for a session, or nothing.
@@ -93,16 +119,15 @@ func (n *Node) startThose(ctx context.Context, s *jobState, number uint32, there
 	if err != nil {
 		return err
 	}
-	for _, i := range there {
-		if s.contract.Parties[i].ID == n.config.Key.ID() {
-			continue
+	n.eachOther(s.contract, func(i int) {
+		if !slices.Contains(there, i) {
+			return
 		}
 		calling, cancel := context.WithTimeout(ctx, askTime)
-		_, err := n.config.Transport.Call(calling, s.contract.Parties[i].ID, methodStart, data)
-		cancel()
-		if err != nil {
+		defer cancel()
+		if _, err := n.config.Transport.Call(calling, s.contract.Parties[i].ID, methodStart, data); err != nil {
 			n.config.Log.Debug("a party does not start a session", "party", s.contract.Parties[i].Name, "error", err)
 		}
-	}
+	})
 	return s.update(func(r *statusRecord) { r.State, r.Reason, r.Session = StateRunning, "", number })
 }

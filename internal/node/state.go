@@ -49,6 +49,7 @@ type jobState struct {
 
 	mu     sync.Mutex
 	record statusRecord
+	sealed bool // the contract is kept with all signatures
 }
 
 // end notes that the job is done for its coordinator: no more rows are waited for.
@@ -100,7 +101,7 @@ func loadJob(dir string) (*jobState, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	s := &jobState{vault: v, contract: c, over: make(chan struct{})}
+	s := &jobState{vault: v, contract: c, over: make(chan struct{}), sealed: c.Complete() == nil}
 	status, err := v.Load(statusFile)
 	if err != nil {
 		return nil, err
@@ -168,7 +169,20 @@ func (s *jobState) set(state State, reason string) error {
 // seal stores the contract with its full set of signatures. The contract in memory stays as it is:
 // several calls may read it at once, and nothing here asks it who has signed.
 func (s *jobState) seal(c *protocol.Contract) error {
-	return s.vault.Save(ContractFile, c.Text())
+	if err := s.vault.Save(ContractFile, c.Text()); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed = true
+	return nil
+}
+
+// isSealed reports whether the contract was kept with all parties' signatures.
+func (s *jobState) isSealed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sealed
 }
 
 // unchanged refuses a data file that is not the one consented to.
