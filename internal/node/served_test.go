@@ -53,12 +53,13 @@ func TestPOFMKLInEveryMode(t *testing.T) {
 	}
 }
 
+const gfmlOnTwo = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 30\nparticipants = 2\nedges = [[\"bank\", \"insurer\"]]\nclusters = [[\"bank\", \"insurer\"]]"
+
 func TestGFMLOnTwoServers(t *testing.T) {
 	l := newLeague(t, 6, 0)
 	l.streams(2, 60)
 	l.startAll()
-	parameters := "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 30\nparticipants = 2\nedges = [[\"bank\", \"insurer\"]]\nclusters = [[\"bank\", \"insurer\"]]"
-	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"", parameters))
+	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"", gfmlOnTwo))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +67,36 @@ func TestGFMLOnTwoServers(t *testing.T) {
 		t.Errorf("report %+v", r.Online)
 	}
 	l.wantPredictions(t, h.String(), 2, 30)
+}
+
+// TestTheLossOfAServerLeavesItsNeighbourRunning to the job's end, with its own clients.
+func TestTheLossOfAServerLeavesItsNeighbourRunning(t *testing.T) {
+	l := newLeague(t, 6, 0)
+	l.streams(2, 600)
+	mid := make(chan struct{})
+	reached := sync.OnceFunc(func() { close(mid) })
+	l.told[0] = func(e Event) {
+		if e.Kind == EventProgress && e.Done >= 20 {
+			reached()
+		}
+	}
+	l.startAll()
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		<-mid
+		l.stops[1]()
+	})
+	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"", strings.Replace(gfmlOnTwo, "iterations = 30", "iterations = 500", 1)))
+	stopping.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Online.Rounds != 500 || r.Online.Clients != 2 {
+		t.Errorf("report %+v, want 500 rounds and both clients in the last total", r.Online)
+	}
+	if s, ok := l.nodes[1].job(h); !ok || s.status() == StateDone {
+		t.Error("the other server was done before it was stopped")
+	}
 }
 
 // TestAClientMayLeaveAndReturn stops a client in the middle of a job, and starts it again when the server
