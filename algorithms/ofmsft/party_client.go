@@ -49,6 +49,7 @@ type question struct {
 	hashes    []keys.Hash // of the networks
 	selection *Selection
 	wanted    []bool // have not come yet
+	tuned     []bool // their steps have left
 	alpha     int    // of the server's groups; 0: this client is in none that fine-tunes
 	learned   bool   // the rows of the round
 }
@@ -125,7 +126,10 @@ func (a *attendance) choose(ctx context.Context, l federated.Letter) error {
 	if len(l.Payload) != models*hashSize || l.Round < 0 || l.Round >= a.Params.Uploads() {
 		return fmt.Errorf("%d bytes of hashes in round %d, want %d in one of %d rounds", len(l.Payload), l.Round+1, models*hashSize, a.Params.Uploads())
 	}
-	q := &question{round: l.Round, wanted: make([]bool, models)}
+	if a.question != nil && l.Round <= a.question.round {
+		return fmt.Errorf("the round is out of turn, want one after round %d", a.question.round+1)
+	}
+	q := &question{round: l.Round, wanted: make([]bool, models), tuned: make([]bool, models)}
 	for k := range models {
 		q.hashes = append(q.hashes, keys.Hash(l.Payload[k*hashSize:]))
 	}
@@ -166,6 +170,9 @@ func (a *attendance) learn(ctx context.Context, payload []byte) error {
 	if q.alpha < 0 || q.alpha > maxClients {
 		return fmt.Errorf("the server has %d groups, want at most %d", q.alpha, maxClients)
 	}
+	if q.alpha > 0 && !a.Params.Tunes(q.round) {
+		return fmt.Errorf("the server has %d groups in a round without fine-tuning, want 0", q.alpha)
+	}
 	var models []*Runner
 	for _, k := range q.selection.Stored {
 		models = append(models, a.held[q.hashes[k]])
@@ -180,34 +187,56 @@ func (a *attendance) learn(ctx context.Context, payload []byte) error {
 	return nil
 }
 
-// tune adds this client's step of a network. One that it does not store, as in a broadcast, and one of a round
-// without rows, are zeros.
+// tune adds this client's step of a network.
 func (a *attendance) tune(ctx context.Context, payload []byte) error {
-	q := a.question
-	k, _, err := indexIn(payload, len(q.hashes))
+	k, err := a.tunable(payload)
 	if err != nil {
 		return err
 	}
-	if !q.learned || q.alpha == 0 {
-		return fmt.Errorf("model %q is to be tuned by a client outside the group", a.Params.Models[k].Name)
+	a.question.tuned[k] = true
+	step, err := a.stepOf(k)
+	if err != nil {
+		return err
 	}
-	at := a.client.position(k)
-	if at < 0 && !a.Params.Broadcast {
-		return fmt.Errorf("model %q is to be tuned, which this client does not store", a.Params.Models[k].Name)
+	if _, err := a.Network.Sum(ctx, StepSum(a.Params, k, a.Clients), step); err != nil {
+		return fmt.Errorf("sum of steps of model %q: %w", a.Params.Models[k].Name, err)
 	}
+	return nil
+}
+
+// tunable returns which network is to be tuned. A step leaves once: the difference of two sums of it among other
+// clients would be somebody's own.
+func (a *attendance) tunable(payload []byte) (int, error) {
+	q := a.question
+	k, rest, err := indexIn(payload, len(q.hashes))
+	if err != nil {
+		return 0, err
+	}
+	switch name := a.Params.Models[k].Name; {
+	case len(rest) > 0:
+		return 0, fmt.Errorf("%d bytes follow the number of model %q, want none", len(rest), name)
+	case !q.learned || q.alpha == 0:
+		return 0, fmt.Errorf("model %q is to be tuned by a client outside the group", name)
+	case a.client.position(k) < 0 && !a.Params.Broadcast:
+		return 0, fmt.Errorf("model %q is to be tuned, which this client does not store", name)
+	case q.tuned[k]:
+		return 0, fmt.Errorf("model %q is to be tuned again", name)
+	}
+	return k, nil
+}
+
+// stepOf returns this client's step of a network, valid until the next. One that it does not store, as in a
+// broadcast, and one of a round without rows, are zeros.
+func (a *attendance) stepOf(k int) ([]float64, error) {
 	size := a.Params.Models[k].Size
 	if cap(a.step) < size {
 		a.step = make([]float64, size)
 	}
 	step := a.step[:size]
 	clear(step)
-	if at >= 0 && a.client.seen > 0 {
-		if _, err := a.client.Step(k, a.held[q.hashes[k]], q.alpha, step); err != nil {
-			return err
-		}
+	if a.client.position(k) < 0 || a.client.seen == 0 {
+		return step, nil
 	}
-	if _, err := a.Network.Sum(ctx, StepSum(a.Params, k, a.Clients), step); err != nil {
-		return fmt.Errorf("sum of steps of model %q: %w", a.Params.Models[k].Name, err)
-	}
-	return nil
+	_, err := a.client.Step(k, a.held[a.question.hashes[k]], a.question.alpha, step)
+	return step, err
 }

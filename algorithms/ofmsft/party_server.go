@@ -46,8 +46,9 @@ func Serve(ctx context.Context, p *ServerPart) error {
 		return fmt.Errorf("server %q: %w", p.Params.Server, err)
 	}
 	for s.round < p.Params.Uploads() {
+		round := s.round + 1
 		if err := s.hold(ctx); err != nil {
-			return fmt.Errorf("server %q, round %d: %w", p.Params.Server, s.round+1, err)
+			return fmt.Errorf("server %q, round %d: %w", p.Params.Server, round, err)
 		}
 	}
 	return nil
@@ -112,7 +113,8 @@ func (s *serving) ask(ctx context.Context) (map[int]*choice, error) {
 	return choices, nil
 }
 
-// checkChoice refuses a choice of more than a client's budget, and in a broadcast one of less than all.
+// checkChoice refuses a choice of more than a client's budget or the server's bandwidth, and in a broadcast one of
+// less than all.
 func (s *serving) checkChoice(client int, answer []byte) error {
 	c, err := decodeChoice(answer, len(s.Params.Models))
 	if err != nil {
@@ -129,8 +131,11 @@ func (s *serving) checkChoice(client int, answer []byte) error {
 	for _, k := range stored {
 		cost += s.Params.Models[k].Cost
 	}
-	if cost > budget*(1+1e-9) { // sums of the same costs in another order
+	if cost > budget*(1+slack) { // sums of the same costs in another order
 		return fmt.Errorf("it stores models of cost %.6g, its budget is %.6g", cost, budget)
+	}
+	if need := s.packings[client].Need(stored); need > s.Params.groupCapacity() {
+		return fmt.Errorf("it stores models that need a bandwidth of %.6g, the server has %.6g", need, s.Params.Bandwidth)
 	}
 	return nil
 }

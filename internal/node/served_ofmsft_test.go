@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
@@ -49,5 +50,52 @@ func TestOFMSFTInEveryMode(t *testing.T) {
 			}
 			l.wantPredictions(t, h.String(), 1, 30)
 		})
+	}
+}
+
+// TestOFMSFTWithoutFineTuning has no sums at all.
+func TestOFMSFTWithoutFineTuning(t *testing.T) {
+	l := newLeague(t, 5, 0)
+	l.streams(1, 60)
+	l.networks(4)
+	l.startAll()
+	r, h, err := l.propose(l.servedJob("ofmsft", 1, "privacy = \"masked\"", smallOFMSFT+"\nupdate = \"none\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Online.Rounds != 30 {
+		t.Errorf("report %+v", r.Online)
+	}
+	l.wantPredictions(t, h.String(), 1, 30)
+}
+
+func TestOFMSFTRefusesWhatDoesNotFit(t *testing.T) {
+	l := newLeague(t, 5, 0)
+	l.streams(1, 10)
+	l.networks(4)
+	l.startAll()
+	job := func(parameters string) string { return string(l.servedJob("ofmsft", 1, "", parameters)) }
+	for _, c := range []struct{ job, want string }{
+		{job(strings.Replace(smallOFMSFT, "budget = 2", "budget = 1.5", 1)), `budget is 1.5, want at least 2`},
+		{job(smallOFMSFT + "\nbandwidth = 0.5"), "bandwidth is 0.5, want at least"},
+		{job(smallOFMSFT + "\nmodels = [{name = \"m9\"}]"), `table "train" has no network "m9"; it has m1, m2, m3, m4`},
+		{job(smallOFMSFT + "\nmodels = \"m1\""), "want a list of tables"},
+	} {
+		if _, _, err := l.propose([]byte(c.job)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+	for i := 1; i < len(l.names); i++ {
+		l.writeTable(i, "train", "u,v,w,y\n1,2,3,0.5\n")
+	}
+	if _, _, err := l.propose([]byte(job(smallOFMSFT))); err == nil || !strings.Contains(err.Error(), "insurer has 3 input columns, the models have 2 inputs") {
+		t.Errorf("error %v, want the client and both numbers", err)
+	}
+	damaged := filepath.Join(l.tablePath(0, "train"), "m3.safetensors")
+	if err := os.WriteFile(damaged, []byte("no network"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.propose([]byte(job(smallOFMSFT))); err == nil || !strings.Contains(err.Error(), "m3.safetensors: ") {
+		t.Errorf("error %v, want the file's name", err)
 	}
 }

@@ -94,14 +94,26 @@ func servedOperations(job *protocol.Job, all []protocol.Facts, sums []federated.
 		for _, f := range flows {
 			list = append(list, operationOf(f, &s))
 		}
-		for _, o := range []protocol.Operation{
-			{Kind: kindFinished, Collective: protocol.CollectiveDownload}, {Kind: kindPaused, Collective: protocol.CollectiveDownload},
-		} {
-			o.Root, o.Class, o.Encoding, o.Count = name, protocol.ClassControl.String(), protocol.Bytes.String(), 1
-			list = append(list, o)
-		}
+	}
+	for _, name := range job.Servers {
+		list = append(list, attendance(name, !slices.ContainsFunc(sums, func(s federated.Summed) bool { return s.Server == name }))...)
 	}
 	return protocol.SessionOperations(list), nil
+}
+
+// attendance lists what passes between a server and its clients beside the algorithm's messages: how a session
+// ends and, where there are no sums to list it, every client's session key.
+func attendance(server string, alone bool) []protocol.Operation {
+	list := []protocol.Operation{
+		{Kind: kindFinished, Collective: protocol.CollectiveDownload}, {Kind: kindPaused, Collective: protocol.CollectiveDownload},
+	}
+	if alone {
+		list = append(list, protocol.Operation{Kind: cohort.KindKey, Collective: protocol.CollectiveUpload, Bytes: protocol.SessionKeySize})
+	}
+	for i := range list {
+		list[i].Root, list[i].Class, list[i].Encoding, list[i].Count = server, protocol.ClassControl.String(), protocol.Bytes.String(), 1
+	}
+	return list
 }
 
 // operationOf makes a contract's line of a flow.
