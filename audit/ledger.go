@@ -80,9 +80,12 @@ func (a *auditor) count(l *Learned, party int) {
 			if !slices.Contains(sources(l.Kind), seen.Kind) {
 				continue
 			}
-			if e.served {
+			switch {
+			case e.served && inMessages(a.in.Contract.Job, l.Kind):
+				l.Count += seen.Messages
+			case e.served:
 				l.Count += seen.servedValues(len(a.in.Contract.Parties))
-			} else {
+			default:
 				l.Count += seen.values(l.Kind)
 			}
 			if seen.Contributors > 0 && (l.Contributors == 0 || seen.Contributors < l.Contributors) {

@@ -69,6 +69,11 @@ type Federation struct {
 	Median   int       `json:"median"`
 	Counted  string    `json:"counted"`            // how contributors are counted
 	Dropouts []Dropout `json:"dropouts,omitempty"` // the most frequent first
+	// Questions are what the server asked its clients beside sums, each of whom answers alone: it knows whose
+	// answer is whose. Silent are the clients, over all questions, that gave none in time.
+	Questions uint64 `json:"questions,omitempty"`
+	Answers   uint64 `json:"answers,omitempty"`
+	Silent    uint64 `json:"silent,omitempty"`
 }
 
 // Dropout is how often sums went on without a client that had been asked.

@@ -12,6 +12,7 @@ import (
 // is over for the server may still be under way at a client.
 type served struct {
 	names []string
+	job   *protocol.Job
 	self  int
 	rules *rules
 	found *findings
@@ -19,8 +20,9 @@ type served struct {
 	star  bool
 	kin   []relation // by peer
 
-	turns   []turn        // of the job's sums
-	place   map[*rule]int // of the kinds among the turns
+	turns   []turn           // of the job's sums and questions
+	place   map[*rule]int    // of the kinds among the turns
+	answers map[*rule]uint64 // bytes of an answer of a kind, at most
 	vectors map[*rule]*vectorKind
 
 	session uint32
@@ -47,14 +49,15 @@ func newServed(c *protocol.Contract, self int, r *rules, f *findings, least int)
 		return nil, err
 	}
 	s := &served{
-		self: self, rules: r, found: f, least: least, star: all.star,
-		place: make(map[*rule]int), vectors: make(map[*rule]*vectorKind), links: make([]servedLink, len(c.Parties)),
+		job: c.Job, self: self, rules: r, found: f, least: least, star: all.star,
+		place: make(map[*rule]int), answers: make(map[*rule]uint64), vectors: make(map[*rule]*vectorKind), links: make([]servedLink, len(c.Parties)),
 		tally: newServedTally(len(c.Parties)),
 	}
 	for i, p := range c.Parties {
 		s.names, s.kin = append(s.names, p.Name), append(s.kin, all.relation(self, i))
 	}
 	s.vectorKinds(c)
+	s.answerKinds(c)
 	s.layTurns()
 	s.sum = newServedSum(len(c.Parties))
 	return s, r.receive(c, self, s.kin)
@@ -201,8 +204,8 @@ func (s *served) message(r *transcript.Record, rule *rule) string {
 	if !ofSum {
 		return ""
 	}
-	if v := s.vectors[rule]; v != nil && r.Size > v.bytes {
-		return fmt.Sprintf("a vector of %d bytes, the contract says %d at most", r.Size, v.bytes)
+	if fault := s.oversized(r, rule); fault != "" {
+		return fault
 	}
 	if isProtected(rule.class) && s.passed.take(r) == sentOther {
 		return "it is not the same for all that it is sent to in this sum"
@@ -214,4 +217,15 @@ func (s *served) message(r *transcript.Record, rule *rule) string {
 		fault = s.complete(r, turn)
 	}
 	return fault
+}
+
+// oversized says what is longer than the contract allows of a single vector or answer, or nothing.
+func (s *served) oversized(r *transcript.Record, rule *rule) string {
+	if v := s.vectors[rule]; v != nil && r.Size > v.bytes {
+		return fmt.Sprintf("a vector of %d bytes, the contract says %d at most", r.Size, v.bytes)
+	}
+	if most, ok := s.answers[rule]; ok && r.Size > most {
+		return fmt.Sprintf("an answer of %d bytes, the contract says %d at most", r.Size, most)
+	}
+	return ""
 }

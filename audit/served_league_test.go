@@ -23,6 +23,13 @@ type cohorts struct {
 	vector cohort.Vector
 	sums   int
 	leaves map[int]leaving
+	play   player // what the parties do: sums, if nothing else
+}
+
+// player is what the parties of a league do in a session.
+type player interface {
+	serve(ctx context.Context, s *cohort.Server) error
+	visit(ctx context.Context, client *cohort.Client, i int) error
 }
 
 // leaving is where a client leaves: when it is about to send a kind of message of a sum.
@@ -38,6 +45,7 @@ func newCohorts(t testing.TB, n, sums int, backend cohort.Backend, topology prot
 		league: newLeague(t, n+1), vector: cohort.Vector{Kind: "updates", Words: 20, Bits: 64}, sums: sums,
 		spec: cohort.Spec{Backend: backend, Topology: topology, MinContributors: 3, Patience: 20 * time.Second},
 	}
+	c.play = c
 	job := &protocol.Job{
 		Format: "hanse-job-v1", Name: "test", Algorithm: "gfml", Task: protocol.TaskTrain, Table: "stream", Parties: c.names, Servers: c.names[:1],
 		Topology: topology.String(), Privacy: "masked",
@@ -165,20 +173,25 @@ func (c *cohorts) attendServed(i int, r protocol.Recorder) error {
 	if err != nil {
 		return err
 	}
-	if i == 0 {
-		return c.serve(ctx, l, mesh, peers)
+	if i > 0 {
+		client, err := cohort.NewClient(ctx, l, c.spec)
+		if err != nil {
+			return err
+		}
+		return c.play.visit(ctx, client, i)
 	}
-	return c.visit(ctx, l, i)
-}
-
-// serve is the server's part: it tells of a model before each sum, and ends the session.
-func (c *cohorts) serve(ctx context.Context, l *protocol.Links, mesh protocol.Mesh, peers []keys.ID) error {
 	box := inbox.New(mesh, peers)
 	defer box.Close()
 	s, err := cohort.NewServer(ctx, l, box, c.contract.Job.ClientsOf(0), c.spec)
 	if err != nil {
 		return err
 	}
+	return c.play.serve(ctx, s)
+}
+
+// serve is the server's part: it tells of a model before each sum, and ends the session.
+func (c *cohorts) serve(ctx context.Context, s *cohort.Server) error {
+	var err error
 	tell := func(kind string, class protocol.Class, payload []byte) {
 		for _, i := range s.Present() {
 			err = errors.Join(err, s.Tell(ctx, i, kind, class, payload))
@@ -199,11 +212,7 @@ func (c *cohorts) serve(ctx context.Context, l *protocol.Links, mesh protocol.Me
 }
 
 // visit is a client's part.
-func (c *cohorts) visit(ctx context.Context, l *protocol.Links, i int) error {
-	client, err := cohort.NewClient(ctx, l, c.spec)
-	if err != nil {
-		return err
-	}
+func (c *cohorts) visit(ctx context.Context, client *cohort.Client, i int) error {
 	for {
 		h, err := client.Hear(ctx, "model", 100)
 		if err != nil {

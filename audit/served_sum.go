@@ -8,9 +8,10 @@ import (
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
-// servedSum is the sum that a server adds up.
+// servedSum is the sum that a server adds up, or the question that it asks.
 type servedSum struct {
 	number   uint64 // 0: none is under way
+	question bool
 	begun    []bool // by party: who was asked
 	vectors  []bool // whose vectors came in time, by way of no other client
 	told     []bool // who was told to be among the survivors
@@ -37,12 +38,12 @@ func (s *servedSum) begin(number uint64) {
 
 // tell notes what a client was told.
 func (s *servedSum) tell(client int, kind string) {
-	switch kind {
-	case cohort.KindBegin:
+	switch {
+	case kind == cohort.KindBegin || isQuestion(kind):
 		s.begun[client] = true
-	case cohort.KindSurvivors:
+	case kind == cohort.KindSurvivors:
 		s.told[client], s.closed = true, true
-	case cohort.KindSwitch:
+	case kind == cohort.KindSwitch:
 		s.switches++
 	}
 }

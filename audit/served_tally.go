@@ -5,11 +5,14 @@ import (
 	"slices"
 )
 
-// servedTally counts the sums of a server, in all sessions.
+// servedTally counts the sums and questions of a server, in all sessions.
 type servedTally struct {
-	sums   uint64
-	sizes  []uint64 // opened sums, by how many clients' vectors they have
-	absent []uint64 // by client: sums that it was asked for and that went on without it
+	sums      uint64
+	sizes     []uint64 // opened sums, by how many clients' vectors they have
+	absent    []uint64 // by client: sums that it was asked for and that went on without it
+	questions uint64
+	answers   uint64 // whole, and in time
+	silent    uint64 // clients that were asked, of all questions, and gave no answer in time
 }
 
 // newServedTally has counted none.
@@ -20,15 +23,32 @@ func newServedTally(parties int) servedTally {
 // opened counts a sum that opened.
 func (t *servedTally) opened(contributors int) { t.sizes[contributors]++ }
 
-// count counts the sum that ends, and who was lost in it.
+// count counts the sum or question that ends, and who was lost in it.
 func (s *served) count() {
-	if s.sum.number == 0 {
+	switch {
+	case s.sum.number == 0:
+		return
+	case s.sum.question:
+		s.countAnswers()
 		return
 	}
 	s.tally.sums++
 	for client, asked := range s.sum.begun {
 		if asked && (s.sum.closed && !s.sum.told[client] || s.owes(client)) {
 			s.tally.absent[client]++
+		}
+	}
+}
+
+// countAnswers counts a question, and who answered it.
+func (s *served) countAnswers() {
+	s.tally.questions++
+	for client, asked := range s.sum.begun {
+		switch {
+		case asked && s.owes(client):
+			s.tally.silent++
+		case asked:
+			s.tally.answers++
 		}
 	}
 }
@@ -56,7 +76,8 @@ func (s *served) report() *Federation {
 	if s.server() >= 0 {
 		return nil
 	}
-	f := &Federation{Server: s.names[s.self], Sums: s.tally.sums}
+	t := &s.tally
+	f := &Federation{Server: s.names[s.self], Sums: t.sums, Questions: t.questions, Answers: t.answers, Silent: t.silent}
 	for peer, kin := range s.kin {
 		if kin != ownClient {
 			continue

@@ -12,11 +12,22 @@ import (
 // vectorTurn stands for the vectors' own kind among the turns.
 const vectorTurn = "vector"
 
-// turn is one message of a sum, between the server and one client.
+// turn is one message of a sum or a question, between the server and one client.
 type turn struct {
 	kind  string
 	up    bool   // from the client
 	after string // what must have passed before
+}
+
+// asks reports whether a turn is of a question, or of the answer to one.
+func (t turn) asks() bool { return isQuestion(t.kind) || isQuestion(t.after) }
+
+// part names what a turn is part of.
+func (t turn) part() string {
+	if t.asks() {
+		return "question"
+	}
+	return "sum"
 }
 
 // maskedTurns are the messages of a masked sum, in their order in each direction.
@@ -76,6 +87,7 @@ func (s *served) layTurns() {
 	case s.protects(protocol.ClassHE):
 		s.turns = encryptedTurns()
 	}
+	s.turns = append(s.turns, questionTurns(s.job)...)
 	for i, t := range s.turns {
 		if rule := s.rules.byKind[t.kind]; rule != nil && t.kind != vectorTurn {
 			s.place[rule] = i
@@ -122,17 +134,18 @@ func (s *served) start(r *transcript.Record, turn int) string {
 	return t.say(turn, s.turns)
 }
 
-// goOn begins the server's next sum with the first message of it, to whichever client.
+// goOn begins the server's next sum or question with the first message of it, to whichever client.
 func (s *served) goOn(r *transcript.Record, turn int) string {
 	if s.kin[r.Peer] != ownClient {
 		return ""
 	}
 	switch {
 	case r.Operation < s.sum.number:
-		return fmt.Sprintf("it goes back to sum %d after sum %d", r.Operation, s.sum.number)
+		return fmt.Sprintf("it goes back to number %d after number %d", r.Operation, s.sum.number)
 	case r.Operation > s.sum.number:
 		s.count()
 		s.sum.begin(r.Operation)
+		s.sum.question = s.turns[turn].asks()
 	}
 	s.sum.tell(r.Peer, s.turns[turn].kind)
 	return ""
@@ -142,14 +155,14 @@ func (s *served) goOn(r *transcript.Record, turn int) string {
 func (s *served) answer(r *transcript.Record, turn int) string {
 	l := &s.links[r.Peer]
 	if s.kin[r.Peer] == ownServer && r.Operation < l.newest() {
-		return fmt.Sprintf("it goes back to sum %d after sum %d has begun", r.Operation, l.newest())
+		return fmt.Sprintf("it goes back to number %d after number %d has begun", r.Operation, l.newest())
 	}
 	t := l.of(r.Operation)
 	switch {
 	case t == nil && r.Operation <= l.forgotten:
 		return ""
 	case t == nil:
-		return fmt.Sprintf("the server has not begun sum %d on this link", r.Operation)
+		return fmt.Sprintf("the server has not begun %s %d on this link", s.turns[turn].part(), r.Operation)
 	}
 	if fault := s.due(l, t, turn); fault != "" {
 		return fault
@@ -199,13 +212,18 @@ func (s *served) due(l *servedLink, t *sumTalk, turn int) string {
 	if passed {
 		return ""
 	}
-	return fmt.Sprintf("%s had to pass before it in sum %d", after, t.number)
+	return fmt.Sprintf("%s had to pass before it in %s %d", after, s.turns[turn].part(), t.number)
 }
 
-// say notes a turn, which comes once and in its order.
+// say notes a turn, which comes once and in its order. A number is that of a sum or of a question.
 func (t *sumTalk) say(turn int, turns []turn) string {
 	if t.begun>>turn&1 == 1 {
-		return fmt.Sprintf("it comes again in sum %d", t.number)
+		return fmt.Sprintf("it comes again in %s %d", turns[turn].part(), t.number)
+	}
+	for other := range turns {
+		if t.begun>>other&1 == 1 && turns[other].asks() != turns[turn].asks() {
+			return fmt.Sprintf("number %d is that of a %s on this link", t.number, turns[other].part())
+		}
 	}
 	for later := turn + 1; later < len(turns); later++ {
 		if turns[later].up == turns[turn].up && t.begun>>later&1 == 1 {

@@ -51,6 +51,12 @@ func (f *Federation) sentence() string {
 	if n := len(f.Dropouts); n > 0 {
 		text += fmt.Sprintf("; %s was lost on the way, %s most often, in %s", counted(uint64(n), "client"), f.Dropouts[0].Client, counted(f.Dropouts[0].Sums, "sum"))
 	}
+	if f.Questions > 0 {
+		text += fmt.Sprintf("; to %s it heard %s, each under its client's name", counted(f.Questions, "question"), counted(f.Answers, "answer"))
+	}
+	if f.Silent > 0 {
+		text += fmt.Sprintf(", and missed %d", f.Silent)
+	}
 	return text
 }
 

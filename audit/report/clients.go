@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hanse-project/hanse/audit"
 )
@@ -22,7 +23,20 @@ func federation(f audit.Federation) string {
 	if f.Opened > 0 {
 		s += fmt.Sprintf(", each with at least %s, in the median %s (%s)", plural(f.Fewest, "contributor", "contributors"), count(f.Median), f.Counted)
 	}
-	return sentence(s) + " " + dropouts(f.Dropouts)
+	return strings.TrimSpace(sentence(s) + " " + dropouts(f.Dropouts) + " " + answers(f))
+}
+
+// answers says what a server asked, and who answered, empty where it asked nothing.
+func answers(f audit.Federation) string {
+	if f.Questions == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("it also asked %s, to which single clients gave %s: it knows whose each is, and the lines on who learned what say what follows",
+		plural(f.Questions, "question", "questions"), plural(f.Answers, "answer", "answers"))
+	if f.Silent > 0 {
+		s += fmt.Sprintf("; %s did not come in time", plural(f.Silent, "answer", "answers"))
+	}
+	return sentence(s)
 }
 
 // dropouts says who was lost how often, the most frequent first.

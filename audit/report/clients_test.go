@@ -39,6 +39,27 @@ func TestStoriesTellOfClients(t *testing.T) {
 	}
 }
 
+// TestStoriesTellOfAnswers of single clients, which no sum hides.
+func TestStoriesTellOfAnswers(t *testing.T) {
+	r := city()
+	r.Job.Algorithm = "ofmsft"
+	f := &r.Federations[0]
+	f.Questions, f.Answers, f.Silent = 1200, 23999, 1
+	text := strings.Join(strings.Fields(string(render(t, ".txt", r))), " ")
+	for _, want := range []string{
+		"It also asked 1,200 questions, to which single clients gave 23,999 answers: it knows whose each is, and the lines on who learned what say what follows; 1 answer did not come in time.",
+		"only totals are opened, to the clients' server; beside the totals each client's choice of models goes to the server by itself,",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+	f.Questions, f.Answers, f.Silent = 0, 0, 0
+	if text := string(render(t, ".txt", r)); strings.Contains(text, "It also asked") {
+		t.Errorf("questions of nobody in:\n%s", text)
+	}
+}
+
 func TestDropoutsAreFew(t *testing.T) {
 	var lost []audit.Dropout
 	for i := range 12 {

@@ -89,6 +89,9 @@ func mode(j audit.Job) string {
 	case "sealed":
 		s += ": only the scores are opened"
 	}
+	if j.Algorithm == "ofmsft" {
+		s += "; beside the totals each client's choice of models goes to the server by itself, and the lines on who learned what say what follows"
+	}
 	if j.Topology != "" {
 		s += fmt.Sprintf("; sums ran over a %s", j.Topology)
 	}
