@@ -3,6 +3,8 @@ package ofmsft
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // maxLoss is the largest loss that is learned from: weights and regrets stay finite for ever.
@@ -20,6 +22,7 @@ type Selection struct {
 // one goroutine, but for Step.
 type Client struct {
 	params   Params
+	job      keys.Hash // of params, once asked for
 	packings *Packings
 	weights  *Weights
 	source   *rand.ChaCha8

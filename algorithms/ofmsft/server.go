@@ -14,6 +14,7 @@ const maxClients = 1 << 16
 // Server holds the networks. It is for one goroutine, but for steps of different networks.
 type Server struct {
 	params   Params
+	job      keys.Hash // of params, once asked for
 	source   *rand.ChaCha8
 	networks []*nn.Network
 	tuned    []tuned

@@ -31,12 +31,13 @@ func (c *Client) State() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	job, err := c.params.Fingerprint()
-	if err != nil {
-		return nil, err
+	if c.job.IsZero() {
+		if c.job, err = c.params.Fingerprint(); err != nil {
+			return nil, err
+		}
 	}
 	return seal(clientDomain, &clientState{
-		Version: stateVersion, Job: job, Weights: c.weights.log, Source: source,
+		Version: stateVersion, Job: c.job, Weights: c.weights.log, Source: source,
 		Rounds: c.rounds, Loss: c.loss, Rows: c.window.x, Labels: c.window.y,
 	})
 }

@@ -33,11 +33,12 @@ func (s *Server) State() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	job, err := s.params.Fingerprint()
-	if err != nil {
-		return nil, err
+	if s.job.IsZero() {
+		if s.job, err = s.params.Fingerprint(); err != nil {
+			return nil, err
+		}
 	}
-	state := serverState{Version: stateVersion, Job: job, Source: source}
+	state := serverState{Version: stateVersion, Job: s.job, Source: source}
 	for k := range s.tuned {
 		state.Models = append(state.Models, modelState{s.tuned[k].version, doublesToBytes(s.tuned[k].theta)})
 	}
