@@ -49,6 +49,7 @@ type question struct {
 	hashes    []keys.Hash // of the networks
 	selection *Selection
 	wanted    []bool // have not come yet
+	steady    []bool // have not changed since the question before
 	tuned     []bool // their steps have left
 	alpha     int    // of the server's groups; 0: this client is in none that fine-tunes
 	learned   bool   // the rows of the round
@@ -129,9 +130,11 @@ func (a *attendance) choose(ctx context.Context, l federated.Letter) error {
 	if a.question != nil && l.Round <= a.question.round {
 		return fmt.Errorf("the round is out of turn, want one after round %d", a.question.round+1)
 	}
-	q := &question{round: l.Round, wanted: make([]bool, models), tuned: make([]bool, models)}
+	q := &question{round: l.Round, wanted: make([]bool, models), steady: make([]bool, models), tuned: make([]bool, models)}
 	for k := range models {
-		q.hashes = append(q.hashes, keys.Hash(l.Payload[k*hashSize:]))
+		h := keys.Hash(l.Payload[k*hashSize:])
+		q.steady[k] = a.question == nil || a.question.hashes[k] == h
+		q.hashes = append(q.hashes, h)
 	}
 	a.question = q
 	answer := newChoice(models)

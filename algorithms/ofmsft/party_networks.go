@@ -78,7 +78,7 @@ func (a *attendance) keep(payload []byte) error {
 	if a.client.position(k) >= 0 {
 		a.held[q.hashes[k]] = r
 	}
-	if a.Cache != nil {
+	if a.Cache != nil && q.steady[k] { // one that every round changes is soon of no use
 		a.Cache.Put(q.hashes[k], data)
 	}
 	return nil
