@@ -102,8 +102,27 @@ func TestTheLossOfAServerLeavesItsNeighbourRunning(t *testing.T) {
 // TestAClientMayLeaveAndReturn stops a client in the middle of a job, and starts it again when the server
 // has gone on without it: it ends with every row predicted once.
 func TestAClientMayLeaveAndReturn(t *testing.T) {
-	l := newLeague(t, 6, 0)
-	l.streams(1, 1200)
+	for _, c := range []struct {
+		algorithm, parameters string
+		rounds                int
+	}{
+		{"pofmkl", strings.Replace(smallPOFMKL, "rounds = 40", "rounds = 1000", 1), 1000},
+		{"ofmsft", strings.Replace(smallOFMSFT, "rounds = 30", "rounds = 300", 1), 300},
+	} {
+		t.Run(c.algorithm, func(t *testing.T) {
+			l := newLeague(t, 6, 0)
+			l.streams(1, 1200)
+			if c.algorithm == "ofmsft" {
+				l.networks(4)
+			}
+			l.leaveAndReturn(l.servedJob(c.algorithm, 1, "privacy = \"masked\"", c.parameters), c.rounds)
+		})
+	}
+}
+
+// leaveAndReturn has a client leave a job of so many rounds and return to it.
+func (l *league) leaveAndReturn(job []byte, rounds int) {
+	l.t.Helper()
 	const leaver = 3
 	leave, back := make(chan struct{}), make(chan struct{})
 	left, returned := sync.OnceFunc(func() { close(leave) }), sync.OnceFunc(func() { close(back) })
@@ -123,22 +142,21 @@ func TestAClientMayLeaveAndReturn(t *testing.T) {
 		<-back
 		l.start(leaver)
 	})
-	parameters := strings.Replace(smallPOFMKL, "rounds = 40", "rounds = 1000", 1)
-	r, h, err := l.propose(l.servedJob("pofmkl", 1, "privacy = \"masked\"", parameters))
+	r, h, err := l.propose(job)
 	moving.Wait()
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	if r.Sessions < 2 || r.Online.Rounds != 1000 {
-		t.Errorf("%d sessions and %d rounds, want a second session and 1000", r.Sessions, r.Online.Rounds)
+	if r.Sessions < 2 || r.Online.Rounds != rounds {
+		l.t.Errorf("%d sessions and %d rounds, want a second session and %d", r.Sessions, r.Online.Rounds, rounds)
 	}
 	text, err := os.ReadFile(l.dirs[leaver] + "/node/jobs/" + h.String() + "/" + predictionsFile)
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
 		if !strings.HasPrefix(line, fmt.Sprintf("%d,", i+1)) {
-			t.Fatalf("line %d of the predictions is %q: want every row once", i+2, line)
+			l.t.Fatalf("line %d of the predictions is %q: want every row once", i+2, line)
 		}
 	}
 }
