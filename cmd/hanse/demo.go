@@ -39,14 +39,16 @@ what left each machine, who learned what, and what real attacks rebuild from it.
 Or clients learn together from streams that never leave them, row by row: wind and sun
 parks foretell their output (pofmkl, one server), sensors at servers on a ring learn
 related functions (gfml), or houses foretell their heat with networks of ten other towns,
-of which a server has all and each house, on its budget, a few at a time (ofmsft). Each
-server is a process, the clients share a few more.
+of which a server has all and each house, on its budget, a few at a time (ofmsft); own
+streams and networks can take their place. Each server is a process, the clients share a
+few more.
 
    hanse demo --algorithm pofmkl
    hanse demo --algorithm pofmkl --clients 40 --rounds 500 --dir parks
    hanse demo --algorithm gfml --servers 4 --clients 5 --json
    hanse demo --algorithm gfml --servers 2 --aggregation he --rounds 50
    hanse demo --algorithm ofmsft --budget 3 --dir houses
+   hanse demo --algorithm ofmsft --streams rows --networks nets --label heat
 
 With --dir the folders, logs, model parts and the audit's report stay to be looked at.
 A leak gives exit code 3.`,

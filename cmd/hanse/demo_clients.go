@@ -24,6 +24,7 @@ func demoClientsCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "league", Required: true, Usage: "the demo's `FOLDER`"},
 			&cli.StringFlag{Name: "server", Required: true, Usage: "the `MEMBER` that they keep links with"},
+			silenceFlag(),
 			&cli.IntFlag{Name: "workers", Value: 1, Usage: "`N` goroutines of each node"},
 		},
 		Action: func(c *cli.Context) error {
@@ -66,6 +67,7 @@ func demoClient(c *cli.Context, charter *keys.SignedCharter, name string, log *s
 	return newDaemon(nodeConfig{
 		key: key.Key, charter: charter, charterFile: l.CharterFile(), dir: l.Path(name, "node"), neighbours: server, policy: policy,
 		tables: map[string]node.TableSpec{"train": {Path: l.Path(name, "train.csv")}}, workers: c.Int("workers"), recordLimit: node.DefaultRecordLimit,
+		silence: c.Duration("silence"),
 	}, log.With("at", name))
 }
 

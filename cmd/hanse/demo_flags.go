@@ -9,13 +9,13 @@ import (
 
 // demoFlags lists the demo's flags.
 func demoFlags() []cli.Flag {
-	return []cli.Flag{
+	flags := []cli.Flag{
 		&cli.StringFlag{Name: "algorithm", Value: algorithmFDSKL, Usage: "fdskl, over columns of the same people; pofmkl, gfml or ofmsft, over many clients' streams"},
 		&cli.IntFlag{Name: "clients", Usage: "`N` clients of each server of pofmkl, gfml and ofmsft", DefaultText: "12, 5, 12"},
 		&cli.IntFlag{Name: "servers", Usage: "`N` servers of gfml", DefaultText: "4"},
 		&cli.Float64Flag{Name: "budget", Usage: "networks of this cost `B`, the largest at 1 each, are at a client of ofmsft at a time", DefaultText: "4"},
 		&cli.StringSliceFlag{Name: "data", Usage: "CSV or LIBSVM `FILE`, also gzipped; several are stacked (default: generated)"},
-		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` (default: label, target, class or y, else the last)"},
+		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` in --data (default: label, target, class or y, else the last) or --streams"},
 		&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of --data", DefaultText: "the one called id"},
 		&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` of --data that holds codes though it looks like numbers"},
 		&cli.StringFlag{Name: "missing", Value: "refuse", Usage: "what empty cells of --data become, `HOW`: refuse, mean, median, level, or both as mean,level"},
@@ -41,4 +41,5 @@ func demoFlags() []cli.Flag {
 		&cli.StringFlag{Name: "record", Value: protocol.RecordFull, Usage: "what transcripts keep: full, or digests, on which few attacks can be tried", DefaultText: "full; digests over streams"},
 		jsonFlag(),
 	}
+	return append(flags, selectionFlags()...)
 }

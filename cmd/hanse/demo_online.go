@@ -30,8 +30,9 @@ type onlineDemo struct {
 	tell       *narrator
 	show       show
 	learning   learning
+	measure    measure
 	federation *online.Federation
-	houses     *online.Houses // of OFMS-FT, else nil
+	selection  *online.Selection // of OFMS-FT, else nil
 	league     *trial.League
 	nodes      *processes
 	begun      time.Time
@@ -69,13 +70,17 @@ func runOnlineDemo(c *cli.Context) (err error) {
 
 // prepare makes streams, key files and the charter.
 func (d *onlineDemo) prepare(dir string) (err error) {
-	if err := d.show.make(d, d.show.options(d.c)); err != nil {
+	o, err := d.show.options(d.c)
+	if err != nil {
+		return err
+	}
+	if err := d.show.make(d, o); err != nil {
 		return &usageError{err}
 	}
+	d.measure = measure{classes: d.federation.Classes > 0}
 	d.tell.streams(d.federation)
-	if d.houses != nil {
-		text := "%d at the server, of other towns; a client has room for some that cost %.4g together, the largest cost 1"
-		d.tell.step("networks", fmt.Sprintf(text, d.houses.Networks(), d.houses.Budget()))
+	if d.selection != nil {
+		d.tellNetworks()
 	}
 	if d.league, err = trial.Found(dir, d.learning.Parties(), d.c.String("privacy")); err != nil {
 		return err
@@ -94,10 +99,10 @@ func (d *onlineDemo) writeTables() error {
 			return err
 		}
 	}
-	if d.houses == nil {
+	if d.selection == nil {
 		return nil
 	}
-	return d.houses.WriteNetworks(d.league.Path(d.federation.Servers[0], d.federation.Table))
+	return d.selection.WriteNetworks(d.league.Path(d.federation.Servers[0], d.federation.Table))
 }
 
 // train starts the nodes, runs the job and collects what everybody says of it.
@@ -137,7 +142,7 @@ func (d *onlineDemo) run(ctx context.Context, text []byte) error {
 		return err
 	}
 	screen := d.tell.begin("learning")
-	screen.measure = "mse"
+	screen.measure = d.measure.short()
 	defer screen.end()
 	contract, summary, err := client.Prepare(ctx, text, screen.show)
 	if err != nil {
@@ -189,8 +194,8 @@ func (d *onlineDemo) collect(ctx context.Context) error {
 
 // compare judges the job, and the same learning in one process.
 func (d *onlineDemo) compare() error {
-	if d.houses != nil { // a client knows nothing of the networks that it did not have
-		if err := d.houses.CountRegret(d.outcome); err != nil {
+	if d.selection != nil { // a client knows nothing of the networks that it did not have
+		if err := d.selection.CountRegret(d.outcome); err != nil {
 			return err
 		}
 	}
@@ -211,7 +216,7 @@ func (d *onlineDemo) compare() error {
 	if err != nil {
 		return err
 	}
-	if err := d.result.compare(d, together, alone); err != nil || d.houses == nil {
+	if err := d.result.compare(d, together, alone); err != nil || d.selection == nil {
 		return err
 	}
 	return d.compareBudgets()

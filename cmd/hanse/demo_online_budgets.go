@@ -9,38 +9,50 @@ import (
 	"github.com/hanse-project/hanse/internal/trial/online"
 )
 
-// budgetResult is how well houses do with a budget, and without fine-tuning beside it. The job's own budget is
+// budgetResult is how well clients do with a budget, and without fine-tuning beside it. The job's own budget is
 // the job's result; what is not the job ran in one process, in the clear.
 type budgetResult struct {
-	Budget        float64   `json:"budget"`
-	Job           bool      `json:"job"`
-	MSE           float64   `json:"mse"`       // x 1000, mean over clients
-	MSESD         float64   `json:"mse_sd"`    // x 1000, over clients
-	Regret        float64   `json:"regret"`    // mean over clients
-	RegretSD      float64   `json:"regret_sd"` // over clients
-	Curve         []float64 `json:"curve_db"`
-	RegretCurve   []float64 `json:"regret_curve"`
-	UntunedMSE    float64   `json:"untuned_mse"`
-	UntunedMSESD  float64   `json:"untuned_mse_sd"`
-	UntunedRegret float64   `json:"untuned_regret"`
+	Budget            float64   `json:"budget"`
+	Job               bool      `json:"job"`
+	MSE               *float64  `json:"mse,omitempty"`    // x 1000, mean over clients
+	MSESD             *float64  `json:"mse_sd,omitempty"` // x 1000, over clients
+	Accuracy          *float64  `json:"accuracy,omitempty"`
+	AccuracySD        *float64  `json:"accuracy_sd,omitempty"`
+	Regret            float64   `json:"regret"`    // mean over clients
+	RegretSD          float64   `json:"regret_sd"` // over clients
+	Curve             []float64 `json:"curve_db,omitempty"`
+	AccuracyCurve     []float64 `json:"curve_accuracy,omitempty"`
+	RegretCurve       []float64 `json:"regret_curve"`
+	UntunedMSE        *float64  `json:"untuned_mse,omitempty"`
+	UntunedMSESD      *float64  `json:"untuned_mse_sd,omitempty"`
+	UntunedAccuracy   *float64  `json:"untuned_accuracy,omitempty"`
+	UntunedAccuracySD *float64  `json:"untuned_accuracy_sd,omitempty"`
+	UntunedRegret     float64   `json:"untuned_regret"`
 
-	untunedCurve, untunedRegretCurve []float64
+	tuned, untuned                          figure
+	curve, untunedCurve, untunedRegretCurve []float64
 }
 
-// fixedResult is how well houses do with one network for all of them that stays as it is.
+// fixedResult is how well clients do with one network for all of them that stays as it is.
 type fixedResult struct {
-	Network    string  `json:"network"` // the best in hindsight
-	MSE        float64 `json:"mse"`     // x 1000
-	MSESD      float64 `json:"mse_sd"`
-	AverageMSE float64 `json:"average_mse"` // of all networks
+	Network         string   `json:"network"`       // the best in hindsight
+	MSE             *float64 `json:"mse,omitempty"` // x 1000
+	MSESD           *float64 `json:"mse_sd,omitempty"`
+	AverageMSE      *float64 `json:"average_mse,omitempty"` // of all networks
+	Accuracy        *float64 `json:"accuracy,omitempty"`
+	AccuracySD      *float64 `json:"accuracy_sd,omitempty"`
+	AverageAccuracy *float64 `json:"average_accuracy,omitempty"`
+
+	best    figure
+	average float64
 }
 
 // compareBudgets sets other budgets beside the job's, and networks that stay as they are.
 func (d *onlineDemo) compareBudgets() error {
-	d.tell.step("budgets", "the same houses with less and with more room for networks, in one process; and never fine-tuned")
-	f := d.houses.Fixed()
-	d.result.Fixed = &fixedResult{Network: f.Best, MSE: f.MSE * milli, MSESD: f.SD * milli, AverageMSE: f.Average * milli}
-	for _, budget := range d.houses.Budgets() {
+	d.tell.step("budgets", "the same streams with less and with more room for networks, in one process; and never fine-tuned")
+	f := d.selection.Fixed()
+	d.result.Fixed = d.fixedOf(f)
+	for _, budget := range d.selection.Budgets() {
 		b, err := d.atBudget(budget)
 		if err != nil {
 			return err
@@ -50,17 +62,29 @@ func (d *onlineDemo) compareBudgets() error {
 	return nil
 }
 
+// fixedOf shows how well one network for all does.
+func (d *onlineDemo) fixedOf(f online.Fixed) *fixedResult {
+	r := &fixedResult{Network: f.Best, best: d.measure.figure(f.Error, f.SD), average: d.measure.figure(f.Average, 0).mean}
+	d.measure.put(r.best, &r.MSE, &r.MSESD, &r.Accuracy, &r.AccuracySD)
+	if d.measure.classes {
+		r.AverageAccuracy = &r.average
+	} else {
+		r.AverageMSE = &r.average
+	}
+	return r
+}
+
 // atBudget judges a budget.
 func (d *onlineDemo) atBudget(budget float64) (*budgetResult, error) {
-	b, window := &budgetResult{Budget: budget, Job: budget == d.houses.Budget()}, curveWindow(d.result.Rounds)
+	b, window := &budgetResult{Budget: budget, Job: budget == d.selection.Budget()}, curveWindow(d.result.Rounds)
 	tuned := d.outcome
 	if !b.Job {
 		var err error
-		if tuned, err = d.houses.Tuned(budget); err != nil {
+		if tuned, err = d.selection.Tuned(budget); err != nil {
 			return nil, err
 		}
 	}
-	untuned, err := d.houses.Untuned(budget)
+	untuned, err := d.selection.Untuned(budget)
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +96,13 @@ func (d *onlineDemo) atBudget(budget float64) (*budgetResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.MSE, b.MSESD, b.Regret, b.RegretSD = with.MSE*milli, with.SD*milli, with.Regret, with.RegretSD
-	b.Curve, b.RegretCurve = online.Decibels(with.Curve, window), tuned.RegretCurve
-	b.UntunedMSE, b.UntunedMSESD, b.UntunedRegret = without.MSE*milli, without.SD*milli, without.Regret
-	b.untunedCurve, b.untunedRegretCurve = online.Decibels(without.Curve, window), untuned.RegretCurve
+	b.tuned, b.untuned = d.measure.of(with), d.measure.of(without)
+	d.measure.put(b.tuned, &b.MSE, &b.MSESD, &b.Accuracy, &b.AccuracySD)
+	d.measure.put(b.untuned, &b.UntunedMSE, &b.UntunedMSESD, &b.UntunedAccuracy, &b.UntunedAccuracySD)
+	b.Regret, b.RegretSD, b.UntunedRegret = with.Regret, with.RegretSD, without.Regret
+	b.curve, b.untunedCurve = d.measure.curve(with.Curve, window), d.measure.curve(without.Curve, window)
+	d.measure.putCurve(b.curve, &b.Curve, &b.AccuracyCurve)
+	b.RegretCurve, b.untunedRegretCurve = tuned.RegretCurve, untuned.RegretCurve
 	return b, nil
 }
 
@@ -94,13 +121,13 @@ func (d *onlineDemo) printBudgets() error {
 		return nil
 	}
 	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(w, "\nbudget\tfine-tuned, x 1000\tregret\tnever fine-tuned, x 1000\tregret\t\n")
+	fmt.Fprintf(w, "\nbudget\tfine-tuned, %[1]s\tregret\tnever fine-tuned, %[1]s\tregret\t\n", d.measure.unit())
 	for _, b := range d.result.Budgets {
 		where := "in one process"
 		if b.Job {
 			where = "the job"
 		}
-		fmt.Fprintf(w, "%.4g\t%.2f ± %.2f\t%+.2f\t%.2f ± %.2f\t%+.2f\t%s\n", b.Budget, b.MSE, b.MSESD, b.Regret, b.UntunedMSE, b.UntunedMSESD, b.UntunedRegret, where)
+		fmt.Fprintf(w, "%.4g\t%s\t%+.2f\t%s\t%+.2f\t%s\n", b.Budget, b.tuned, b.Regret, b.untuned, b.UntunedRegret, where)
 	}
 	return w.Flush()
 }
@@ -122,13 +149,13 @@ func (r *onlineResult) drawBudgets(dir string) error {
 		if b.Job {
 			name += ", the job"
 		}
-		errors, regrets = append(errors, curve{name, colour, b.Curve}), append(regrets, curve{name, colour, b.RegretCurve})
+		errors, regrets = append(errors, curve{name, colour, b.curve}), append(regrets, curve{name, colour, b.RegretCurve})
 	}
 	if b := r.jobsBudget(); b != nil {
 		name := fmt.Sprintf("budget %.4g, never tuned", b.Budget)
 		errors, regrets = append(errors, curve{name, untunedColour, b.untunedCurve}), append(regrets, curve{name, untunedColour, b.untunedRegretCurve})
 	}
-	if err := writeCurves(filepath.Join(dir, "budgets.svg"), errorDrawing(), errors); err != nil {
+	if err := writeCurves(filepath.Join(dir, "budgets.svg"), r.measure.drawing(), errors); err != nil {
 		return err
 	}
 	return writeCurves(filepath.Join(dir, "regret.svg"), drawing{"regret against the best network as it was at first", ""}, regrets)

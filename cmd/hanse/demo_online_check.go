@@ -22,11 +22,12 @@ type ownFlags struct{ algorithms, flags []string }
 func allOwnFlags() []ownFlags {
 	return []ownFlags{
 		{[]string{algorithmFDSKL}, []string{
-			"data", "label", "id", "categorical", "missing", "people", "parties", "schedule", "loss", "target", "kernel", "sigma", "lambda", "scale", "topology",
+			"data", "id", "categorical", "missing", "people", "parties", "schedule", "loss", "target", "kernel", "sigma", "lambda", "scale", "topology",
 		}},
 		{[]string{algorithmPOFMKL, algorithmGFML, algorithmOFMSFT}, []string{"clients", "servers"}},
 		{[]string{algorithmFDSKL, algorithmPOFMKL, algorithmGFML}, []string{"features"}},
-		{[]string{algorithmOFMSFT}, []string{"budget"}},
+		{[]string{algorithmFDSKL, algorithmOFMSFT}, []string{"label"}},
+		{[]string{algorithmOFMSFT}, append([]string{"budget"}, selectionFlagNames()...)},
 	}
 }
 
@@ -74,6 +75,9 @@ func checkOnlineDemo(c *cli.Context) error {
 	}
 	if r := c.String("record"); !slices.Contains([]string{protocol.RecordFull, protocol.RecordDigests}, r) {
 		return usagef("--record is %q, want full or digests", r)
+	}
+	if err := checkFileFlags(c); err != nil {
+		return err
 	}
 	return checkSizes(c)
 }

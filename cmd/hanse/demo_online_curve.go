@@ -18,7 +18,7 @@ type curve struct {
 
 // curves lists the learning curves there are.
 func (r *onlineResult) curves() []curve {
-	all := []curve{{"Hanse", "#1b5e9b", r.Curve}}
+	all := []curve{{"Hanse", "#1b5e9b", r.curve}}
 	if r.clearCurve != nil {
 		all = append(all, curve{"together, in one process", "#d98e04", r.clearCurve}, curve{"every client alone", "#8a8a8a", r.aloneCurve})
 	}
@@ -31,7 +31,7 @@ func (r *onlineResult) curves() []curve {
 // printCurve draws the learning curves as rows of blocks.
 func (d *onlineDemo) printCurve() error {
 	r := &d.result
-	fmt.Fprintf(d.c.App.Writer, "\nmean squared error in dB, over %d iterations and all clients\n", curveWindow(r.Rounds))
+	fmt.Fprintf(d.c.App.Writer, "\n%s, over %d iterations and all clients\n", d.measure.curveName(), curveWindow(r.Rounds))
 	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
 	for _, c := range r.curves() {
 		if len(c.values) > 1 {
@@ -51,9 +51,6 @@ const (
 
 // drawing is what a drawing of curves shows: its title, and the unit of its values.
 type drawing struct{ title, unit string }
-
-// errorDrawing is a drawing of learning curves.
-func errorDrawing() drawing { return drawing{"mean squared error", " dB"} }
 
 // extent returns the lowest and the highest value of curves, and the length of the longest, 2 at least.
 func extent(all []curve) (low, high float64, length int) {

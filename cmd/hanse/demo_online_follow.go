@@ -14,7 +14,7 @@ import (
 // predictionsFile is where a client's node keeps the predictions of a job.
 const predictionsFile = "predictions.csv"
 
-// The live line's mean squared error: over how many clients, and how often.
+// The live line's mean error: over how many clients, and how often.
 const (
 	followedClients = 12
 	followEvery     = 400 * time.Millisecond
@@ -25,7 +25,7 @@ const (
 type follower struct {
 	demo   *onlineDemo
 	latest time.Time
-	mse    *float64
+	error  *float64
 }
 
 // with adds to a server's progress how well some clients do.
@@ -34,13 +34,13 @@ func (f *follower) with(e node.Event) node.Event {
 		return e
 	}
 	if now := time.Now(); now.Sub(f.latest) >= followEvery {
-		f.latest, f.mse = now, f.measure()
+		f.latest, f.error = now, f.measure()
 	}
-	e.Metric = f.mse
+	e.Metric = f.error
 	return e
 }
 
-// measure returns the mean squared error so far, nil before the first prediction.
+// measure returns the mean error so far, nil before the first prediction.
 func (f *follower) measure() *float64 {
 	sum, n := 0.0, 0
 	clients := f.demo.federation.AllClients()
@@ -48,7 +48,7 @@ func (f *follower) measure() *float64 {
 		predictions, _ := readPredictions(f.demo.predictionsOf(name)) // as far as they are there
 		labels := f.demo.federation.Streams[name].Labels
 		for i, p := range predictions[:min(len(predictions), len(labels))] {
-			sum += (p - labels[i]) * (p - labels[i])
+			sum += f.demo.federation.ErrorOf(p, labels[i])
 			n++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/internal/trial/online"
@@ -25,7 +26,7 @@ func startOnline(ctx context.Context, l *trial.League, f *online.Federation, wor
 	for s, server := range f.Servers {
 		for _, group := range groupsOf(f.Clients[s], max(1, clientProcesses/len(f.Servers))) {
 			p.names = append(p.names, groupName(group))
-			if err := p.start(program, clientArgs(l, server, group), l.Path(group[0], "node.log")); err != nil {
+			if err := p.start(program, clientArgs(l, server, silenceOf(f), group), l.Path(group[0], "node.log")); err != nil {
 				return nil, errors.Join(err, p.stop())
 			}
 		}
@@ -49,7 +50,7 @@ func startOnline(ctx context.Context, l *trial.League, f *online.Federation, wor
 // clients and the other servers, and has the servers' table if there is one.
 func serverArgs(l *trial.League, f *online.Federation, server, workers int) []string {
 	name := f.Servers[server]
-	args := []string{"node", "--key", l.Path(name, name+".key"), "--charter", l.CharterFile(), "--policy", l.Path(name, "policy.toml"),
+	args := []string{"node", "--silence", silenceOf(f), "--key", l.Path(name, name+".key"), "--charter", l.CharterFile(), "--policy", l.Path(name, "policy.toml"),
 		"--dir", l.Path(name, "node"), "--workers", fmt.Sprint(workers)}
 	if f.Table != "" {
 		args = append(args, "--data", "train="+l.Path(name, f.Table))
@@ -63,8 +64,13 @@ func serverArgs(l *trial.League, f *online.Federation, server, workers int) []st
 }
 
 // clientArgs is the command line of a process of several clients.
-func clientArgs(l *trial.League, server string, clients []string) []string {
-	return append([]string{"demo-clients", "--league", l.Dir, "--server", server}, clients...)
+func clientArgs(l *trial.League, server, silence string, clients []string) []string {
+	return append([]string{"demo-clients", "--league", l.Dir, "--server", server, "--silence", silence}, clients...)
+}
+
+// silenceOf is how long a node may be silent: longer where hundreds share a machine.
+func silenceOf(f *online.Federation) string {
+	return fmt.Sprint(4*time.Second + time.Duration(len(f.AllClients()))*100*time.Millisecond)
 }
 
 // groupsOf deals names to n groups, or fewer, of nearly the same size.

@@ -16,43 +16,50 @@ import (
 	"github.com/hanse-project/hanse/internal/trial/online"
 )
 
-// milli is what mean squared errors are shown times of.
-const milli = 1e3
-
 // onlineResult is what the demo of an algorithm over clients' streams found, as --json prints it. Mean
-// squared errors, in squares of the label's units, are times 1000. clear_* is the same learning in one
+// squared errors, in squares of the range of labels where a job states one, are times 1000; where labels are classes there are accuracies in
+// their place, in %. clear_* is the same learning in one
 // process, in the clear; alone_* every client by itself.
 type onlineResult struct {
-	Algorithm    string         `json:"algorithm"`
-	Servers      []string       `json:"servers"`
-	Clients      []string       `json:"clients"`
-	Privacy      string         `json:"privacy"`
-	Aggregation  string         `json:"aggregation,omitempty"`
-	Rounds       int            `json:"rounds"`
-	LastClients  []int          `json:"last_clients"` // in each server's latest total
-	MSE          float64        `json:"mse"`          // x 1000, mean over clients
-	MSESD        float64        `json:"mse_sd"`       // x 1000, over clients
-	Regret       *float64       `json:"regret,omitempty"`
-	ClearMSE     *float64       `json:"clear_mse,omitempty"`
-	ClearMSESD   *float64       `json:"clear_mse_sd,omitempty"`
-	ClearApart   *float64       `json:"clear_apart,omitempty"` // largest difference of a prediction from that in one process
-	AloneMSE     *float64       `json:"alone_mse,omitempty"`
-	AloneMSESD   *float64       `json:"alone_mse_sd,omitempty"`
-	Fixed        *fixedResult   `json:"fixed,omitempty"`
-	Budgets      []budgetResult `json:"budgets,omitempty"`
-	Curve        []float64      `json:"curve_db"`         // mean squared error by iteration, over clients and the iterations before
-	BytesDown    float64        `json:"bytes_down"`       // to a client, a round
-	BytesUp      float64        `json:"bytes_up"`         // from a client, a round
-	PaperDown    float64        `json:"paper_bytes_down"` // as the paper counts
-	PaperUp      float64        `json:"paper_bytes_up"`
-	TrainSeconds float64        `json:"train_seconds"`
-	TotalSeconds float64        `json:"total_seconds"`
-	Sessions     uint32         `json:"sessions"`
-	Openings     []node.Opened  `json:"openings"`
-	Audit        *audit.Report  `json:"audit"`
+	Algorithm       string         `json:"algorithm"`
+	Servers         []string       `json:"servers"`
+	Clients         []string       `json:"clients"`
+	Privacy         string         `json:"privacy"`
+	Aggregation     string         `json:"aggregation,omitempty"`
+	Rounds          int            `json:"rounds"`
+	LastClients     []int          `json:"last_clients"`       // in each server's latest total
+	MSE             *float64       `json:"mse,omitempty"`      // x 1000, mean over clients
+	MSESD           *float64       `json:"mse_sd,omitempty"`   // x 1000, over clients
+	Accuracy        *float64       `json:"accuracy,omitempty"` // in %, mean over clients
+	AccuracySD      *float64       `json:"accuracy_sd,omitempty"`
+	Regret          *float64       `json:"regret,omitempty"`
+	ClearMSE        *float64       `json:"clear_mse,omitempty"`
+	ClearMSESD      *float64       `json:"clear_mse_sd,omitempty"`
+	ClearAccuracy   *float64       `json:"clear_accuracy,omitempty"`
+	ClearAccuracySD *float64       `json:"clear_accuracy_sd,omitempty"`
+	ClearApart      *float64       `json:"clear_apart,omitempty"` // largest difference of a prediction from that in one process
+	AloneMSE        *float64       `json:"alone_mse,omitempty"`
+	AloneMSESD      *float64       `json:"alone_mse_sd,omitempty"`
+	AloneAccuracy   *float64       `json:"alone_accuracy,omitempty"`
+	AloneAccuracySD *float64       `json:"alone_accuracy_sd,omitempty"`
+	Fixed           *fixedResult   `json:"fixed,omitempty"`
+	Budgets         []budgetResult `json:"budgets,omitempty"`
+	Curve           []float64      `json:"curve_db,omitempty"`       // mean squared error by iteration, over clients and the iterations before
+	AccuracyCurve   []float64      `json:"curve_accuracy,omitempty"` // the same of accuracy, in %
+	BytesDown       float64        `json:"bytes_down"`               // to a client, a round
+	BytesUp         float64        `json:"bytes_up"`                 // from a client, a round
+	PaperDown       float64        `json:"paper_bytes_down"`         // as the paper counts
+	PaperUp         float64        `json:"paper_bytes_up"`
+	TrainSeconds    float64        `json:"train_seconds"`
+	TotalSeconds    float64        `json:"total_seconds"`
+	Sessions        uint32         `json:"sessions"`
+	Openings        []node.Opened  `json:"openings"`
+	Audit           *audit.Report  `json:"audit"`
 
-	clearCurve []float64
-	aloneCurve []float64
+	measure                       measure
+	job                           figure
+	clear, alone                  *figure // nil: not asked for
+	curve, clearCurve, aloneCurve []float64
 }
 
 // curveWindow is over how many iterations the learning curve is smoothed: a tenth of them, 50 at most.
@@ -65,7 +72,9 @@ func (r *onlineResult) describe(d *onlineDemo, score *online.Score) {
 	if r.Privacy == fdskl.Masked {
 		r.Aggregation = d.c.String("aggregation")
 	}
-	r.MSE, r.MSESD, r.Curve = score.MSE*milli, score.SD*milli, online.Decibels(score.Curve, curveWindow(r.Rounds))
+	r.measure, r.job, r.curve = d.measure, d.measure.of(score), d.measure.curve(score.Curve, curveWindow(r.Rounds))
+	d.measure.put(r.job, &r.MSE, &r.MSESD, &r.Accuracy, &r.AccuracySD)
+	d.measure.putCurve(r.curve, &r.Curve, &r.AccuracyCurve)
 	if !math.IsNaN(score.Regret) {
 		r.Regret = &score.Regret
 	}
@@ -99,9 +108,11 @@ func (r *onlineResult) compare(d *onlineDemo, together, alone *online.Outcome) e
 	if err != nil {
 		return err
 	}
-	times := func(v float64) *float64 { v *= milli; return &v }
-	r.ClearMSE, r.ClearMSESD, r.AloneMSE, r.AloneMSESD = times(open.MSE), times(open.SD), times(single.MSE), times(single.SD)
-	r.clearCurve, r.aloneCurve = online.Decibels(open.Curve, curveWindow(r.Rounds)), online.Decibels(single.Curve, curveWindow(r.Rounds))
+	clear, lone, window := d.measure.of(open), d.measure.of(single), curveWindow(r.Rounds)
+	r.clear, r.alone = &clear, &lone
+	d.measure.put(clear, &r.ClearMSE, &r.ClearMSESD, &r.ClearAccuracy, &r.ClearAccuracySD)
+	d.measure.put(lone, &r.AloneMSE, &r.AloneMSESD, &r.AloneAccuracy, &r.AloneAccuracySD)
+	r.clearCurve, r.aloneCurve = d.measure.curve(open.Curve, window), d.measure.curve(single.Curve, window)
 	if d.show.exact { // elsewhere clients draw for themselves, at random
 		largest := online.Apart(d.outcome, together)
 		r.ClearApart = &largest
@@ -125,7 +136,7 @@ func (d *onlineDemo) print(dir string) error {
 	r := &d.result
 	r.TotalSeconds = time.Since(d.begun).Seconds()
 	if d.c.String("dir") != "" {
-		if err := errors.Join(writeCurves(filepath.Join(dir, "curve.svg"), errorDrawing(), r.curves()), r.drawBudgets(dir)); err != nil {
+		if err := errors.Join(writeCurves(filepath.Join(dir, "curve.svg"), d.measure.drawing(), r.curves()), r.drawBudgets(dir)); err != nil {
 			return err
 		}
 	}
@@ -151,43 +162,38 @@ func (d *onlineDemo) print(dir string) error {
 func (d *onlineDemo) printErrors() error {
 	r := &d.result
 	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(w, "\nlearning\tmean squared error x 1000, over clients\n")
+	fmt.Fprintf(w, "\nlearning\t%s, over clients\n", d.measure.title())
 	for _, c := range r.rivals() {
-		fmt.Fprintf(w, "%s\t%.2f", c.name, c.mse)
-		if c.sd != nil {
-			fmt.Fprintf(w, " ± %.2f", *c.sd)
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%s\t%s\n", c.name, c.how)
 	}
 	name := "Hanse, nobody's rows left home"
 	if r.Privacy == fdskl.Published {
 		name = "Hanse, the published protocol: the server sees every client's updates"
 	}
-	fmt.Fprintf(w, "%s\t%.2f ± %.2f\n", name, r.MSE, r.MSESD)
+	fmt.Fprintf(w, "%s\t%s\n", name, r.job)
 	return w.Flush()
 }
 
 // rival is another way of learning.
 type rival struct {
 	name string
-	mse  float64  // x 1000, mean over clients
-	sd   *float64 // over clients; nil: unknown
+	how  string // well it does
 }
 
 // rivals lists the other ways of learning there are.
 func (r *onlineResult) rivals() []rival {
-	if r.AloneMSE == nil {
+	if r.alone == nil {
 		return nil
 	}
-	alone, together := rival{"every client alone", *r.AloneMSE, r.AloneMSESD}, rival{"together, in one process in the clear", *r.ClearMSE, r.ClearMSESD}
+	alone, together := rival{"every client alone", r.alone.String()}, rival{"together, in one process in the clear", r.clear.String()}
 	f, b := r.Fixed, r.jobsBudget()
 	if f == nil || b == nil {
 		return []rival{alone, together}
 	}
 	alone.name = "every client alone, with networks that it got once"
 	return []rival{
-		{"one network for all, on average over the networks", f.AverageMSE, nil}, {"one network for all, in hindsight " + f.Network + "'s", f.MSE, &f.MSESD},
-		alone, {"selected together, never fine-tuned", b.UntunedMSE, &b.UntunedMSESD}, together,
+		{"one network for all, on average over the networks", fmt.Sprintf("%.2f", f.average)}, {"one network for all, in hindsight " + f.Network + "'s", f.best.String()},
+		alone, {"selected together, never fine-tuned", b.untuned.String()}, together,
 	}
 }
 

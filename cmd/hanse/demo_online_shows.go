@@ -27,12 +27,12 @@ func shows() map[string]show {
 	return map[string]show{
 		algorithmPOFMKL: {servers: 1, clients: 12, rival: "kernel", make: (*onlineDemo).makeParks},
 		algorithmGFML:   {servers: 4, clients: 5, exact: true, make: (*onlineDemo).makeSensors},
-		algorithmOFMSFT: {servers: 1, clients: 12, rival: "network as it was at first", make: (*onlineDemo).makeHouses},
+		algorithmOFMSFT: {servers: 1, clients: 12, rival: "network as it was at first", make: (*onlineDemo).makeSelection},
 	}
 }
 
 // options returns the size of the trial that the flags ask for.
-func (s show) options(c *cli.Context) online.Options {
+func (s show) options(c *cli.Context) (online.Options, error) {
 	o := online.Options{
 		Servers: c.Int("servers"), Clients: c.Int("clients"), Rounds: c.Int("iterations"), Features: c.Int("features"),
 		Budget: c.Float64("budget"), Seed: c.Uint64("seed"),
@@ -43,7 +43,9 @@ func (s show) options(c *cli.Context) online.Options {
 	if o.Clients == 0 {
 		o.Clients = s.clients
 	}
-	return o
+	var err error
+	o.Tuning, err = tuningOf(c)
+	return o, err
 }
 
 // makeParks draws the streams of POF-MKL's trial.
@@ -66,12 +68,12 @@ func (d *onlineDemo) makeSensors(o online.Options) error {
 	return nil
 }
 
-// makeHouses draws the streams of OFMS-FT's trial, and trains the networks.
-func (d *onlineDemo) makeHouses(o online.Options) error {
-	t, err := online.NewHouses(o)
+// makeSelection draws the streams of OFMS-FT's trial and trains the networks, or reads both from own files.
+func (d *onlineDemo) makeSelection(o online.Options) error {
+	t, err := d.readSelection(o)
 	if err != nil {
 		return err
 	}
-	d.learning, d.federation, d.houses = t, t.Federation, t
+	d.learning, d.federation, d.selection = t, t.Federation, t
 	return nil
 }

@@ -59,7 +59,7 @@ func TestBudgetsAreComparedWithTheJob(t *testing.T) {
 	}
 	var out, told strings.Builder
 	c := cli.NewContext(&cli.App{Writer: &out}, flag.NewFlagSet("demo", flag.ContinueOnError), nil)
-	d := &onlineDemo{c: c, tell: newNarrator(&told), houses: houses, federation: houses.Federation, show: shows()[algorithmOFMSFT]}
+	d := &onlineDemo{c: c, tell: newNarrator(&told), selection: houses, federation: houses.Federation, show: shows()[algorithmOFMSFT]}
 	if d.outcome, err = houses.Together(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestBudgetsAreComparedWithTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkBudgets(t, d.result.Budgets)
-	if f := d.result.Fixed; f == nil || !(f.MSE > 0 && f.AverageMSE > f.MSE) {
+	if f := d.result.Fixed; f == nil || !(*f.MSE > 0 && *f.AverageMSE > *f.MSE) {
 		t.Errorf("fixed networks: %+v", f)
 	}
 	if err := d.printBudgets(); err != nil {
@@ -95,7 +95,7 @@ func checkBudgets(t *testing.T, all []budgetResult) {
 		t.Fatalf("budgets %+v", all)
 	}
 	for _, b := range all {
-		if !(b.MSE > 0 && b.UntunedMSE > 0 && b.MSESD > 0) || len(b.Curve) != 12 || len(b.RegretCurve) != 12 || math.Abs(b.Regret-b.RegretCurve[11]) > 1e-12 {
+		if !(*b.MSE > 0 && *b.UntunedMSE > 0 && *b.MSESD > 0) || len(b.Curve) != 12 || len(b.RegretCurve) != 12 || math.Abs(b.Regret-b.RegretCurve[11]) > 1e-12 {
 			t.Errorf("budget %v: %+v", b.Budget, b)
 		}
 	}
@@ -132,7 +132,7 @@ func TestCurvesAreDrawnWhateverTheirLength(t *testing.T) {
 		for _, v := range values {
 			all = append(all, curve{"a", "#000", v})
 		}
-		if err := writeCurves(path, errorDrawing(), all); err != nil {
+		if err := writeCurves(path, measure{}.drawing(), all); err != nil {
 			t.Fatal(err)
 		}
 		if got := drawnLines(t, path); got != want {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -70,6 +71,7 @@ Without a policy every job waits for hanse approve.`,
 			&cli.StringSliceFlag{Name: "listen", Usage: "listen on this `ADDRESS` (default: the charter's ports on all interfaces)"},
 			&cli.StringSliceFlag{Name: "neighbour", Usage: "keep links with this `MEMBER` and others so named, not with all; who calls is answered all the same", DefaultText: "all members; the servers, for a client alone"},
 			&cli.StringSliceFlag{Name: "discovery", Usage: "find members by these `WAYS`: addresses, mdns, dht (default: the charter's)"},
+			silenceFlag(),
 			&cli.BoolFlag{Name: "quic", Usage: "speak QUIC besides TCP"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores"},
 			&cli.Int64Flag{Name: "record-limit", Value: node.DefaultRecordLimit >> 20, Usage: "keep at most `MIB` of payloads of a job that records them"},
@@ -78,6 +80,11 @@ Without a policy every job waits for hanse approve.`,
 		},
 		Action: runNode,
 	}
+}
+
+// silenceFlag is how long a member may be silent.
+func silenceFlag() cli.Flag {
+	return &cli.DurationFlag{Name: "silence", Value: 4 * time.Second, Usage: "a member that is silent for `DURATION` is gone; heartbeats come four times as often. Longer where hundreds of nodes share a machine"}
 }
 
 // runNode assembles and runs a node until it is interrupted.
@@ -101,7 +108,7 @@ func runNode(c *cli.Context) error {
 	n := nodeConfig{
 		key: key.Key, charter: charter, charterFile: c.String("charter"), dir: c.String("dir"), tables: tables,
 		listen: c.StringSlice("listen"), quic: c.Bool("quic"), discovery: c.StringSlice("discovery"),
-		workers: c.Int("workers"), recordLimit: c.Int64("record-limit") << 20,
+		workers: c.Int("workers"), recordLimit: c.Int64("record-limit") << 20, silence: c.Duration("silence"),
 	}
 	if err := n.chooseNeighbours(c.StringSlice("neighbour")); err != nil {
 		return err
@@ -143,6 +150,7 @@ type nodeConfig struct {
 	quic        bool
 	discovery   []string
 	neighbours  []keys.ID // nil: all members
+	silence     time.Duration
 	servers     []keys.ID // the neighbours that the charter gives, nil for others
 	workers     int
 	recordLimit int64 // bytes
@@ -178,6 +186,7 @@ func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
 	var err error
 	d.host, err = peer.New(peer.Config{
 		Key: c.key, Charter: c.charter, Listen: c.listen, QUIC: c.quic, Discovery: c.discovery, Neighbours: c.neighbours,
+		Heartbeat: c.silence / 4, Silence: c.silence,
 		StateDir: c.dir, Invited: func(id keys.ID) bool { return d.enrol != nil && d.enrol.Invited(id) }, Log: log,
 	})
 	if err != nil {

@@ -48,7 +48,7 @@ func newHarbour(t *testing.T, o online.Options) *harbour {
 // launch starts a party's process and waits until it answers its owner.
 func (h *harbour) launch(name string) {
 	h.t.Helper()
-	args := clientArgs(h.League, h.parks.Servers[0], []string{name})
+	args := clientArgs(h.League, h.parks.Servers[0], "4s", []string{name})
 	if name == h.parks.Servers[0] {
 		args = serverArgs(h.League, h.parks.Federation, 0, 1)
 	}

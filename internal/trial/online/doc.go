@@ -14,5 +14,5 @@
 // at once or little by little, and a cold spell begins; at two thirds there is a tariff that no town had. Each network knows
 // buildings of one insulation, which is an input: so there is one network that could be right for all houses,
 // though none is at first. Where what sets houses apart is no input, equation 11 draws all networks towards the
-// average house, and fine-tuning does harm.
+// average house, and fine-tuning does harm. Own streams and networks, read from files, can take the place of both.
 package online

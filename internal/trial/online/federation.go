@@ -3,6 +3,8 @@ package online
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/hanse-project/hanse/algorithms/ofmsft"
 )
 
 // Options is the size of a trial. Zero features, rounds and budget ask for the trial's own.
@@ -13,6 +15,7 @@ type Options struct {
 	Features int
 	Budget   float64 // of a client, for networks
 	Seed     uint64
+	Tuning   ofmsft.Params // of OFMS-FT: those of its numbers that are not 0 take the place of the trial's own
 }
 
 // Federation is who takes part in a trial, and the clients' streams.
@@ -21,6 +24,8 @@ type Federation struct {
 	Clients [][]string         // of each server
 	Streams map[string]*Stream // of the clients
 	Table   string             // the servers' table, in the folder of each; empty where they have none
+	Classes int                // that labels are of; 0: labels are numbers
+	Span    float64            // of labels that are numbers: what their errors are counted in; 0: 1, their own units
 }
 
 // Outcome is what the clients of one way of learning made of their streams.

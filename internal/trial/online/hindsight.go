@@ -4,23 +4,23 @@ import "slices"
 
 // Fixed is how well the clients do with one network for all of them that stays as it is.
 type Fixed struct {
-	Best    string  // the network that is best in hindsight
-	MSE, SD float64 // its mean squared error, over clients
-	Average float64 // the mean squared error of all networks, on average
+	Best      string  // the network that is best in hindsight
+	Error, SD float64 // its mean error, over clients
+	Average   float64 // the mean error of all networks, on average
 }
 
 // Fixed judges the networks as they are at first.
-func (t *Houses) Fixed() Fixed {
+func (t *Selection) Fixed() Fixed {
 	var f Fixed
-	for k, name := range towns() {
+	for k, name := range t.names {
 		var each []float64
 		for _, client := range t.AllClients() {
 			each = append(each, mean(t.losses[client][k]))
 		}
-		mse, sd := meanAndSD(each)
-		f.Average += mse / float64(len(towns()))
-		if k == 0 || mse < f.MSE {
-			f.Best, f.MSE, f.SD = name, mse, sd
+		err, sd := meanAndSD(each)
+		f.Average += err / float64(len(t.names))
+		if k == 0 || err < f.Error {
+			f.Best, f.Error, f.SD = name, err, sd
 		}
 	}
 	return f
@@ -32,13 +32,13 @@ func mean(values []float64) float64 {
 	return m
 }
 
-// CountRegret fills in the regret of all clients of an outcome: the squared errors of a client's predictions, less
+// CountRegret fills in the regret of all clients of an outcome: the errors of a client's predictions, less
 // those of the network that was best for it so far in hindsight, as it was before the job. It is below 0 where
 // fine-tuning, or a change of networks at the right time, beats them all.
-func (t *Houses) CountRegret(o *Outcome) error { return t.countRegret(o, t.AllClients()) }
+func (t *Selection) CountRegret(o *Outcome) error { return t.countRegret(o, t.AllClients()) }
 
 // countRegret is CountRegret for some clients.
-func (t *Houses) countRegret(o *Outcome, names []string) error {
+func (t *Selection) countRegret(o *Outcome, names []string) error {
 	var sums []float64
 	var counts []int
 	for _, name := range names {
@@ -62,7 +62,7 @@ func (t *Houses) countRegret(o *Outcome, names []string) error {
 }
 
 // regretOf returns a client's regret row by row.
-func (t *Houses) regretOf(name string, predictions []float64) ([]float64, error) {
+func (t *Selection) regretOf(name string, predictions []float64) ([]float64, error) {
 	labels := t.Streams[name].Labels
 	if err := checkPredictions(name, predictions, labels); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (t *Houses) regretOf(name string, predictions []float64) ([]float64, error)
 	loss, networks := 0.0, make([]float64, len(t.networks))
 	var curve []float64
 	for i, p := range predictions {
-		loss += (p - labels[i]) * (p - labels[i])
+		loss += t.ErrorOf(p, labels[i])
 		for k := range networks {
 			networks[k] += t.losses[name][k][i]
 		}

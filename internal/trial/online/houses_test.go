@@ -17,7 +17,7 @@ import (
 )
 
 // trialHouses makes a trial.
-func trialHouses(t *testing.T, o Options) *Houses {
+func trialHouses(t *testing.T, o Options) *Selection {
 	t.Helper()
 	o.Servers = 1
 	h, err := NewHouses(o)
@@ -28,7 +28,7 @@ func trialHouses(t *testing.T, o Options) *Houses {
 }
 
 // untrainedHouses makes a trial with networks that were never trained.
-func untrainedHouses(t *testing.T, o Options) (*Houses, error) {
+func untrainedHouses(t *testing.T, o Options) (*Selection, error) {
 	t.Helper()
 	var networks []*nn.Network
 	for k := range towns() {
@@ -43,7 +43,7 @@ func untrainedHouses(t *testing.T, o Options) (*Houses, error) {
 }
 
 // smallHouses makes one of three clients.
-func smallHouses(t *testing.T, o Options) *Houses {
+func smallHouses(t *testing.T, o Options) *Selection {
 	t.Helper()
 	o.Clients, o.Rounds = 3, 3
 	h, err := untrainedHouses(t, o)
@@ -62,11 +62,11 @@ func TestFineTuningBeatsSelectionBeatsAnyNetwork(t *testing.T) {
 	budgets, fixed := h.Budgets(), h.Fixed()
 	least, tuned, most := at(h.Tuned, budgets[0]), scoreOf(t, h.Federation, h.Together), at(h.Tuned, budgets[2])
 	untuned, alone := at(h.Untuned, h.Budget()), scoreOf(t, h.Federation, h.Alone)
-	t.Logf("x 1000: budgets %.3g: %.2f, %.2f ± %.2f, %.2f", budgets, 1e3*least.MSE, 1e3*tuned.MSE, 1e3*tuned.SD, 1e3*most.MSE)
-	t.Logf("never fine-tuned %.2f, alone %.2f, %s for all %.2f, any network %.2f", 1e3*untuned.MSE, 1e3*alone.MSE, fixed.Best, 1e3*fixed.MSE, 1e3*fixed.Average)
+	t.Logf("x 1000: budgets %.3g: %.2f, %.2f ± %.2f, %.2f", budgets, 1e3*least.Error, 1e3*tuned.Error, 1e3*tuned.SD, 1e3*most.Error)
+	t.Logf("never fine-tuned %.2f, alone %.2f, %s for all %.2f, any network %.2f", 1e3*untuned.Error, 1e3*alone.Error, fixed.Best, 1e3*fixed.Error, 1e3*fixed.Average)
 	for i, pair := range [][2]float64{
-		{tuned.MSE, untuned.MSE}, {untuned.MSE, alone.MSE}, {alone.MSE, fixed.MSE}, {fixed.MSE, fixed.Average},
-		{most.MSE, tuned.MSE}, {tuned.MSE, least.MSE}, {tuned.Regret, 0}, {0, untuned.Regret},
+		{tuned.Error, untuned.Error}, {untuned.Error, alone.Error}, {alone.Error, fixed.Error}, {fixed.Error, fixed.Average},
+		{most.Error, tuned.Error}, {tuned.Error, least.Error}, {tuned.Regret, 0}, {0, untuned.Regret},
 	} {
 		if !(pair[0] < pair[1]) {
 			t.Errorf("comparison %d: %v, want less than %v", i+1, pair[0], pair[1])
@@ -221,7 +221,7 @@ func TestAClientAloneKeepsWhatItsBudgetHolds(t *testing.T) {
 }
 
 func TestRegretsByHand(t *testing.T) {
-	h := &Houses{
+	h := &Selection{
 		Federation: &Federation{Clients: [][]string{{"a", "b"}}, Streams: map[string]*Stream{"a": {Labels: []float64{0, 0}}, "b": {Labels: []float64{1, 1}}}},
 		networks:   make([]*nn.Network, 2), losses: map[string][][]float64{"a": {{1, 5}, {2, 0}}, "b": {{0, 0}, {1, 1}}},
 	}

@@ -109,9 +109,9 @@ func TestTogetherBeatsAlone(t *testing.T) {
 	}{"parks": {parks.Federation, parks.Together, parks.Alone}, "sensors": {sensors.Federation, sensors.Together, sensors.Alone}} {
 		t.Run(name, func(t *testing.T) {
 			together, alone := scoreOf(t, way.federation, way.together), scoreOf(t, way.federation, way.alone)
-			t.Logf("x 1000: together %.2f ± %.2f, alone %.2f ± %.2f", 1e3*together.MSE, 1e3*together.SD, 1e3*alone.MSE, 1e3*alone.SD)
-			if together.MSE >= alone.MSE {
-				t.Errorf("together %v, alone %v", together.MSE, alone.MSE)
+			t.Logf("x 1000: together %.2f ± %.2f, alone %.2f ± %.2f", 1e3*together.Error, 1e3*together.SD, 1e3*alone.Error, 1e3*alone.SD)
+			if together.Error >= alone.Error {
+				t.Errorf("together %v, alone %v", together.Error, alone.Error)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestScoresByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(s.MSE-7.0/6) > 1e-15 || math.Abs(s.SD-math.Sqrt(1.0/18)) > 1e-15 || s.Regret != 1.5 || !slices.Equal(s.Curve, []float64{0.5, 4, 0}) {
+	if math.Abs(s.Error-7.0/6) > 1e-15 || math.Abs(s.SD-math.Sqrt(1.0/18)) > 1e-15 || s.Regret != 1.5 || !slices.Equal(s.Curve, []float64{0.5, 4, 0}) {
 		t.Errorf("score %+v", s)
 	}
 	if db := Decibels(s.Curve, 2); math.Abs(db[1]-10*math.Log10(2.25)) > 1e-12 || math.Abs(db[2]-10*math.Log10(2)) > 1e-12 {

@@ -7,11 +7,32 @@ import (
 
 // Score judges a way of learning by the rows that its clients predicted.
 type Score struct {
-	MSE      float64   // mean squared error of a client's predictions, in the label's units, mean over clients
+	Error    float64   // mean error of a client's predictions as Federation.ErrorOf has it, mean over clients
 	SD       float64   // the same's standard deviation over clients
 	Regret   float64   // mean over clients; NaN where the algorithm has none
 	RegretSD float64   // over clients
-	Curve    []float64 // squared error by row, mean over clients
+	Curve    []float64 // error by row, mean over clients
+}
+
+// ErrorOf returns the error of a prediction: where labels are classes 1 if it is wrong, else its squared error
+// in squares of Span.
+func (f *Federation) ErrorOf(prediction, label float64) float64 {
+	switch {
+	case f.Classes == 0:
+		e := (prediction - label) / f.span()
+		return e * e
+	case prediction == label:
+		return 0
+	}
+	return 1
+}
+
+// span returns what errors are counted in.
+func (f *Federation) span() float64 {
+	if f.Span == 0 {
+		return 1
+	}
+	return f.Span
 }
 
 // Score compares predictions with the labels of the clients' streams. A client may have predicted fewer
@@ -30,7 +51,7 @@ func (f *Federation) Score(o *Outcome) (*Score, error) {
 			if i == len(s.Curve) {
 				s.Curve, counts = append(s.Curve, 0), append(counts, 0)
 			}
-			e := (p - labels[i]) * (p - labels[i])
+			e := f.ErrorOf(p, labels[i])
 			s.Curve[i], counts[i], sum = s.Curve[i]+e, counts[i]+1, sum+e
 		}
 		each = append(each, sum/float64(len(predictions)))
@@ -38,7 +59,7 @@ func (f *Federation) Score(o *Outcome) (*Score, error) {
 	for i, n := range counts {
 		s.Curve[i] /= float64(n)
 	}
-	s.MSE, s.SD = meanAndSD(each)
+	s.Error, s.SD = meanAndSD(each)
 	if regrets := f.inOrder(o.Regret); len(regrets) > 0 {
 		s.Regret, s.RegretSD = meanAndSD(regrets)
 	}
@@ -75,8 +96,8 @@ func meanAndSD(values []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd / float64(max(1, len(values)-1)))
 }
 
-// Decibels returns a curve in dB, each value the mean over a window of rows that ends there.
-func Decibels(curve []float64, window int) []float64 {
+// Smoothed returns a curve each of whose values is the mean over a window of rows that ends there.
+func Smoothed(curve []float64, window int) []float64 {
 	var out []float64
 	sum := 0.0
 	for i, v := range curve {
@@ -86,7 +107,16 @@ func Decibels(curve []float64, window int) []float64 {
 			sum -= curve[i-window]
 			n = window
 		}
-		out = append(out, 10*math.Log10(max(sum/float64(n), math.SmallestNonzeroFloat64)))
+		out = append(out, sum/float64(n))
+	}
+	return out
+}
+
+// Decibels returns a curve in dB, smoothed over a window of rows.
+func Decibels(curve []float64, window int) []float64 {
+	out := Smoothed(curve, window)
+	for i, v := range out {
+		out[i] = 10 * math.Log10(max(v, math.SmallestNonzeroFloat64))
 	}
 	return out
 }
