@@ -1,6 +1,8 @@
 package fdskl
 
 import (
+	"cmp"
+
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
@@ -56,43 +58,29 @@ type Params struct {
 
 // WithDefaults returns p with every unset field at its default.
 func (p Params) WithDefaults() Params {
-	setText := func(f *string, v string) {
-		if *f == "" {
-			*f = v
-		}
-	}
-	setInt := func(f *int, v int) {
-		if *f == 0 {
-			*f = v
-		}
-	}
-	setText(&p.Target, Classification)
-	setText(&p.Schedule, Fixed)
-	setText(&p.Kernel, "gaussian")
-	setText(&p.Scale, "minmax")
-	setText(&p.Constant, "refuse")
+	p.Target = cmp.Or(p.Target, Classification)
+	p.Schedule = cmp.Or(p.Schedule, Fixed)
+	p.Kernel = cmp.Or(p.Kernel, "gaussian")
+	p.Scale = cmp.Or(p.Scale, "minmax")
+	p.Constant = cmp.Or(p.Constant, "refuse")
 	if p.Target == Regression {
-		setText(&p.Loss, "square")
+		p.Loss = cmp.Or(p.Loss, "square")
 	}
-	setText(&p.Loss, "logistic")
-	if p.Lambda == 0 {
-		p.Lambda = 1e-6
-	}
+	p.Loss = cmp.Or(p.Loss, "logistic")
+	p.Lambda = cmp.Or(p.Lambda, 1e-6)
 	if p.Schedule == DoublyStochastic {
-		setInt(&p.Batch, 64)
-		setInt(&p.BlockFeatures, 16)
-		if p.Step == 0 {
-			p.Step = 1
-		}
+		p.Batch = cmp.Or(p.Batch, 64)
+		p.BlockFeatures = cmp.Or(p.BlockFeatures, 16)
+		p.Step = cmp.Or(p.Step, 1)
 		if p.Iterations == 0 && p.Features > 0 {
 			p.Iterations = (p.Features + p.BlockFeatures - 1) / p.BlockFeatures
 		}
-		setInt(&p.Iterations, 200)
+		p.Iterations = cmp.Or(p.Iterations, 200)
 		p.Features = p.Iterations * p.BlockFeatures
 		return p
 	}
-	setInt(&p.Features, 1024)
-	setInt(&p.Iterations, 300)
+	p.Features = cmp.Or(p.Features, 1024)
+	p.Iterations = cmp.Or(p.Iterations, 300)
 	return p
 }
 
@@ -103,30 +91,15 @@ func (p Params) PublicSeed() kernel.Seed {
 
 // ParamsOf is ParseParams for a table that was read already.
 func ParamsOf(table map[string]any, parties []string) (Params, error) {
-	text, err := parameters.Text(table)
-	if err != nil {
-		return Params{}, err
-	}
-	return ParseParams(text, parties)
+	return parameters.Of(table, parties, ParseParams)
 }
 
 // ParseParams reads a job's [parameters] table, fills in the defaults and validates them. A number
 // that is written down is meant: 0 does not ask for the default.
 func ParseParams(text []byte, parties []string) (Params, error) {
-	var p Params
-	if err := keys.DecodeStrict("parameters", text, &p); err != nil {
-		return Params{}, err
-	}
-	written, err := parameters.Written(text)
-	if err != nil {
-		return Params{}, err
-	}
-	if err := p.validateWritten(written); err != nil {
-		return Params{}, err
-	}
-	p = p.WithDefaults()
-	if err := p.Validate(parties); err != nil {
-		return Params{}, err
-	}
-	return p, nil
+	return parameters.Parse(text, parameters.Steps[Params]{
+		Written:  Params.validateWritten,
+		Complete: Params.WithDefaults,
+		Validate: func(p Params) error { return p.Validate(parties) },
+	})
 }

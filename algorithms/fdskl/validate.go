@@ -83,29 +83,12 @@ func (p Params) validateStochastic() error {
 // validateWritten checks the numbers that a job's text holds, before defaults take the place of
 // those it does not.
 func (p Params) validateWritten(written func(...string) bool) error {
-	for _, n := range []struct {
-		name  string
-		value int
-		most  int
-	}{
-		{"features", p.Features, maxFeatures}, {"iterations", p.Iterations, maxIterations},
-		{"batch", p.Batch, maxBatch}, {"block_features", p.BlockFeatures, maxFeatures},
-	} {
-		if written(n.name) {
-			if err := parameters.InRange(n.name, n.value, n.most); err != nil {
-				return err
-			}
-		}
-	}
-	for _, n := range []struct {
-		name  string
-		value float64
-	}{{"lambda", p.Lambda}, {"step", p.Step}} {
-		if written(n.name) {
-			if err := parameters.Positive(n.name, n.value); err != nil {
-				return err
-			}
-		}
+	if err := parameters.Check([]parameters.Rule{
+		parameters.Whole("features", p.Features, maxFeatures), parameters.Whole("iterations", p.Iterations, maxIterations),
+		parameters.Whole("batch", p.Batch, maxBatch), parameters.Whole("block_features", p.BlockFeatures, maxFeatures),
+		parameters.Real("lambda", p.Lambda), parameters.Real("step", p.Step),
+	}, written); err != nil {
+		return err
 	}
 	if written("sigma") && p.Sigma == 0 {
 		return sigmaError(p.Sigma)

@@ -6,15 +6,6 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
-// Sum says what is added: vectors of N reals of magnitude at most Bound, as fixed-point numbers with
-// Bits binary digits after the point.
-type Sum struct {
-	Kind  string // as contracts name it
-	N     int
-	Bits  int
-	Bound float64
-}
-
 // Total is what a server learned.
 type Total struct {
 	Values  []float64

@@ -1,6 +1,8 @@
 package gfml
 
 import (
+	"cmp"
+
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -62,12 +64,8 @@ func DefaultParams() Params {
 
 // withDefaults fills in what depends on other parameters.
 func (p Params) withDefaults() Params {
-	if p.Entries == 0 {
-		p.Entries = p.Features
-	}
-	if p.Shift == 0 {
-		p.Shift = p.Entries
-	}
+	p.Entries = cmp.Or(p.Entries, p.Features)
+	p.Shift = cmp.Or(p.Shift, p.Entries)
 	return p
 }
 
@@ -91,24 +89,16 @@ func (p Params) digest() (keys.Hash, error) {
 
 // ParamsOf is ParseParams for a table that was read already.
 func ParamsOf(table map[string]any, parties []string) (Params, error) {
-	text, err := parameters.Text(table)
-	if err != nil {
-		return Params{}, err
-	}
-	return ParseParams(text, parties)
+	return parameters.Of(table, parties, ParseParams)
 }
 
 // ParseParams reads a job's [parameters] table, fills in the defaults and validates them, for a job
 // among the named parties. A number that is written down is meant: only for entries and shift
 // does 0 ask for the default.
 func ParseParams(text []byte, parties []string) (Params, error) {
-	p := DefaultParams()
-	if err := keys.DecodeStrict("parameters", text, &p); err != nil {
-		return Params{}, err
-	}
-	p = p.withDefaults()
-	if err := p.Validate(parties); err != nil {
-		return Params{}, err
-	}
-	return p, nil
+	return parameters.Parse(text, parameters.Steps[Params]{
+		Start:    DefaultParams(),
+		Complete: Params.withDefaults,
+		Validate: func(p Params) error { return p.Validate(parties) },
+	})
 }

@@ -133,7 +133,7 @@ func (a *attendance) learnNext(ctx context.Context, n int) error {
 	if a.ended {
 		return nil
 	}
-	row, x, err := a.nextRow(ctx)
+	row, x, err := federated.NextRow(ctx, a.Rows, a.row)
 	if errors.Is(err, io.EOF) {
 		a.ended = true
 		return a.judge("its first %d rows")
@@ -142,16 +142,6 @@ func (a *attendance) learnNext(ctx context.Context, n int) error {
 		return fmt.Errorf("%s, iteration %d: inputs after row %d: %w", a.client.name(), n, a.row, err)
 	}
 	return a.learn(ctx, n, row, x)
-}
-
-// nextRow waits for the first row that was not learned before.
-func (a *attendance) nextRow(ctx context.Context) (row int, x []float64, err error) {
-	for {
-		row, x, err := a.Rows.Inputs(ctx)
-		if err != nil || row > a.row {
-			return row, x, err
-		}
-	}
 }
 
 // learn predicts one row, waits for its label and learns it.

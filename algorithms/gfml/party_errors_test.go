@@ -19,76 +19,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // errLost is what broken networks, streams and vaults say.
 var errLost = errors.New("the link is lost")
 
-// told is a client's network that says what it was made with, and ends.
-type told struct {
-	iterations []int
-	values     []float64
-	sum        error
-	end        error
-	sums       int
-}
-
-func (n *told) Hear(context.Context, string, int) (int, []float64, error) {
-	if len(n.iterations) == 0 {
-		return 0, nil, n.end
-	}
-	i := n.iterations[0]
-	n.iterations = n.iterations[1:]
-	return i, n.values, nil
-}
-
-func (n *told) Sum(context.Context, federated.Sum, []float64) (bool, error) {
-	n.sums++
-	return true, n.sum
-}
-
-// badRows is a stream with faults.
-type badRows struct {
-	*memory.Rows
-	inputs, label, predicted error
-}
-
-func (r *badRows) Inputs(ctx context.Context) (int, []float64, error) {
-	if r.inputs != nil {
-		return 0, nil, r.inputs
-	}
-	return r.Rows.Inputs(ctx)
-}
-
-func (r *badRows) Label(ctx context.Context) (float64, error) {
-	if r.label != nil {
-		return 0, r.label
-	}
-	return r.Rows.Label(ctx)
-}
-
-func (r *badRows) Predicted(row int, y float64) error {
-	if r.predicted != nil {
-		return r.predicted
-	}
-	return r.Rows.Predicted(row, y)
-}
-
-// badVault has faults.
-type badVault struct {
-	memory.Vault
-	load, save error
-}
-
-func (v *badVault) Load(name string) ([]byte, error) {
-	if v.load != nil {
-		return nil, v.load
-	}
-	return v.Vault.Load(name)
-}
-
-func (v *badVault) Save(name string, data []byte) error {
-	if v.save != nil {
-		return v.save
-	}
-	return v.Vault.Save(name, data)
-}
-
 // turns returns an iteration in which client 0 of server 0 is chosen, and one in which it is not.
 func turns(p *Plan) (in, out int) {
 	in, out = -1, -1
@@ -110,40 +40,37 @@ func TestErrorsOfAClientsPart(t *testing.T) {
 	}
 	w := make([]float64, 12)
 	for name, c := range map[string]struct {
-		network *told
-		rows    badRows
-		vault   badVault
+		network *memory.ToldClient
+		rows    memory.FaultyRows
+		vault   memory.FaultyVault
 		want    string
 	}{
-		"nothing":      {network: &told{end: errLost}, want: `client "a1" of server "a": wait for iteration after row 0: the link is lost`},
-		"again":        {network: &told{iterations: []int{1, 1}}, want: `client "a1" of server "a": the server announces iteration 1, want one from 2 to 399`},
-		"too late":     {network: &told{iterations: []int{400}}, want: `client "a1" of server "a": the server announces iteration 400, want one from 0 to 399`},
-		"negative":     {network: &told{iterations: []int{-1}}, want: `client "a1" of server "a": the server announces iteration -1, want one from 0 to 399`},
-		"no values":    {network: &told{iterations: []int{in}}, want: `client "a1" of server "a": what the server sent is a vector of 0 numbers, want 12`},
-		"not chosen":   {network: &told{iterations: []int{out}, values: w}, want: `client "a1" of server "a" is not chosen in iteration 1`},
-		"no sum":       {network: &told{iterations: []int{in}, values: w, sum: errLost}, want: `client "a1" of server "a", iteration 0: sum of uploads after row 1: the link is lost`},
-		"not saved":    {vault: badVault{save: errLost}, want: `client "a1" of server "a", iteration 0: checkpoint after row 1: the link is lost`},
-		"no vault":     {vault: badVault{load: errLost}, want: `client "a1" of server "a": the link is lost`},
-		"damaged":      {vault: badVault{Vault: memory.Vault{clientSlot: {0xa0}}}, want: `client "a1" of server "a": saved state: version is 0, want 1`},
-		"no inputs":    {rows: badRows{inputs: errLost}, want: `client "a1" of server "a", iteration 0: inputs after row 0: the link is lost`},
-		"no label":     {rows: badRows{label: errLost}, want: `client "a1" of server "a", iteration 0: row 1: label: the link is lost`},
-		"not kept":     {rows: badRows{predicted: errLost}, want: `client "a1" of server "a", iteration 0: row 1: keep the prediction: the link is lost`},
-		"short inputs": {rows: badRows{Rows: memory.NewRows([][]float64{{1}}, []float64{1})}, want: `client "a1" of server "a", iteration 0: row 1: inputs: `},
+		"nothing":      {network: &memory.ToldClient{End: errLost}, want: `client "a1" of server "a": wait for iteration after row 0: the link is lost`},
+		"again":        {network: &memory.ToldClient{Rounds: []int{1, 1}}, want: `client "a1" of server "a": the server announces iteration 1, want one from 2 to 399`},
+		"too late":     {network: &memory.ToldClient{Rounds: []int{400}}, want: `client "a1" of server "a": the server announces iteration 400, want one from 0 to 399`},
+		"negative":     {network: &memory.ToldClient{Rounds: []int{-1}}, want: `client "a1" of server "a": the server announces iteration -1, want one from 0 to 399`},
+		"no values":    {network: &memory.ToldClient{Rounds: []int{in}}, want: `client "a1" of server "a": what the server sent is a vector of 0 numbers, want 12`},
+		"not chosen":   {network: &memory.ToldClient{Rounds: []int{out}, Values: w}, want: `client "a1" of server "a" is not chosen in iteration 1`},
+		"no sum":       {network: &memory.ToldClient{Rounds: []int{in}, Values: w, SumErr: errLost}, want: `client "a1" of server "a", iteration 0: sum of uploads after row 1: the link is lost`},
+		"not saved":    {vault: memory.FaultyVault{SaveErr: errLost}, want: `client "a1" of server "a", iteration 0: checkpoint after row 1: the link is lost`},
+		"no vault":     {vault: memory.FaultyVault{LoadErr: errLost}, want: `client "a1" of server "a": the link is lost`},
+		"damaged":      {vault: memory.FaultyVault{Vault: memory.Vault{clientSlot: {0xa0}}}, want: `client "a1" of server "a": saved state: version is 0, want 1`},
+		"no inputs":    {rows: memory.FaultyRows{InputsErr: errLost}, want: `client "a1" of server "a", iteration 0: inputs after row 0: the link is lost`},
+		"no label":     {rows: memory.FaultyRows{LabelErr: errLost}, want: `client "a1" of server "a", iteration 0: row 1: label: the link is lost`},
+		"not kept":     {rows: memory.FaultyRows{PredictedErr: errLost}, want: `client "a1" of server "a", iteration 0: row 1: keep the prediction: the link is lost`},
+		"short inputs": {rows: memory.FaultyRows{Rows: memory.NewRows([][]float64{{1}}, []float64{1})}, want: `client "a1" of server "a", iteration 0: row 1: inputs: `},
 	} {
 		if c.network == nil {
-			c.network = &told{iterations: []int{in}, values: w, end: io.EOF}
+			c.network = &memory.ToldClient{Rounds: []int{in}, Values: w, End: io.EOF}
 		}
 		if c.rows.Rows == nil {
 			c.rows.Rows = memory.NewRows([][]float64{{0.5, 1}}, []float64{1})
-		}
-		if c.vault.Vault == nil {
-			c.vault.Vault = memory.Vault{}
 		}
 		err := Attend(t.Context(), &ClientPart{Plan: p, Privacy: "masked", Least: 3, Network: c.network, Rows: &c.rows, Vault: &c.vault})
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: error is\n\t%v\nwant\n\t%s", name, err, c.want)
 		}
-		if name == "not saved" && c.network.sums > 0 {
+		if name == "not saved" && c.network.Sums > 0 {
 			t.Error("an upload left before its state was saved")
 		}
 	}
@@ -156,7 +83,7 @@ func TestAnIterationIsTakenPartInOnce(t *testing.T) {
 	attend := func() error {
 		return Attend(t.Context(), &ClientPart{
 			Plan: p, Privacy: "masked", Least: 3, Vault: vault,
-			Network: &told{iterations: []int{0}, values: make([]float64, 12), end: io.EOF},
+			Network: &memory.ToldClient{Rounds: []int{0}, Values: make([]float64, 12), End: io.EOF},
 			Rows:    memory.NewRows([][]float64{{0.5, 1}}, []float64{1}),
 		})
 	}
@@ -166,18 +93,9 @@ func TestAnIterationIsTakenPartInOnce(t *testing.T) {
 
 // broken is a server's network with faults.
 type broken struct {
-	tell, sum, exchange error
-	total               *federated.Total
-	theirs              map[int][]float64
-}
-
-func (n *broken) Clients() int   { return 5 }
-func (n *broken) Present() []int { return []int{0, 1, 2, 3, 4} }
-
-func (n *broken) Tell(context.Context, int, string, int, []float64) error { return n.tell }
-
-func (n *broken) Sum(context.Context, federated.Sum, []int) (*federated.Total, error) {
-	return n.total, n.sum
+	memory.FaultyServer
+	theirs   map[int][]float64
+	exchange error
 }
 
 func (n *broken) Exchange(context.Context, string, int, []int, []float64) (map[int][]float64, error) {
@@ -188,21 +106,19 @@ func TestErrorsOfAServersPart(t *testing.T) {
 	p := plan(t, func(*Params) {})
 	for name, c := range map[string]struct {
 		network broken
-		vault   badVault
+		vault   memory.FaultyVault
 		want    string
 	}{
-		"not told":        {network: broken{tell: errLost}, want: `server "a", iteration 0: tell client "a1" of server "a": the link is lost`},
-		"no sum":          {network: broken{sum: errLost}, want: `server "a", iteration 0: sum of uploads: the link is lost`},
-		"bad total":       {network: broken{total: &federated.Total{Clients: []int{9}}}, want: `server "a", iteration 0: client 9 of server "a" is out of range, want 0 to 4`},
+		"not told":        {network: broken{FaultyServer: memory.FaultyServer{TellErr: errLost}}, want: `server "a", iteration 0: tell client "a1" of server "a": the link is lost`},
+		"no sum":          {network: broken{FaultyServer: memory.FaultyServer{SumErr: errLost}}, want: `server "a", iteration 0: sum of uploads: the link is lost`},
+		"bad total":       {network: broken{FaultyServer: memory.FaultyServer{Total: &federated.Total{Clients: []int{9}}}}, want: `server "a", iteration 0: client 9 of server "a" is out of range, want 0 to 4`},
 		"no neighbours":   {network: broken{exchange: errLost}, want: `server "a", iteration 0: exchange psi-prime with neighbours: the link is lost`},
 		"strange vectors": {network: broken{theirs: map[int][]float64{3: make([]float64, 12)}}, want: `server "a", iteration 0: server "a" has 1 vectors of servers that are no such neighbours of it`},
-		"not saved":       {vault: badVault{save: errLost}, want: `server "a", iteration 0: checkpoint: the link is lost`},
-		"no vault":        {vault: badVault{load: errLost}, want: `server "a": the link is lost`},
-		"damaged":         {vault: badVault{Vault: memory.Vault{serverSlot: {0xa0}}}, want: `server "a": saved state: version is 0, want 1`},
+		"not saved":       {vault: memory.FaultyVault{SaveErr: errLost}, want: `server "a", iteration 0: checkpoint: the link is lost`},
+		"no vault":        {vault: memory.FaultyVault{LoadErr: errLost}, want: `server "a": the link is lost`},
+		"damaged":         {vault: memory.FaultyVault{Vault: memory.Vault{serverSlot: {0xa0}}}, want: `server "a": saved state: version is 0, want 1`},
 	} {
-		if c.vault.Vault == nil {
-			c.vault.Vault = memory.Vault{}
-		}
+		c.network.N = 5
 		err := Serve(t.Context(), &ServerPart{Plan: p, Privacy: "masked", Least: 3, Network: &c.network, Neighbours: &c.network, Vault: &c.vault})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: error is\n\t%v\nwant\n\t%s", name, err, c.want)
@@ -231,7 +147,7 @@ func TestNoLifeOfAServerAnnouncesWhatAnEarlierOneDid(t *testing.T) {
 	vault, newest := memory.Vault{}, -1
 	for life, every := range []int{5, 3, 0, 7, 1} {
 		before := newest
-		network := &announcer{lives: 5*(life+3) + 2, seen: func(n int) { // all five clients are told
+		network := &announcer{broken: broken{FaultyServer: memory.FaultyServer{N: 5}}, lives: 5*(life+3) + 2, seen: func(n int) { // all five clients are told
 			if n <= before {
 				t.Fatalf("life %d announces iteration %d, one before it was at %d", life, n, before)
 			}

@@ -53,49 +53,36 @@ func newWorld(t *testing.T, p *Plan, rows int) *world {
 // serverSession is one life of a server, with its clients.
 type serverSession struct {
 	*world
+	*memory.Session
 	server int
-	hub    *memory.Hub
-	stop   []context.CancelFunc
-	errs   []chan error
-	wait   sync.WaitGroup
 }
 
 // attend has a client attend, with its stream from the first row on.
 func (s *serverSession) attend(ctx context.Context, k int) {
 	w := s.world
-	predictions := map[int]float64{}
-	if r := w.rows[s.server][k]; r != nil {
-		predictions = r.Predictions
-	}
-	rows := memory.NewRows(w.x[s.server][k], w.y[s.server][k])
-	rows.Predictions = predictions
+	rows := memory.RowsAfter(w.rows[s.server][k], w.x[s.server][k], w.y[s.server][k])
 	w.rows[s.server][k] = rows
-	ctx, s.stop[k] = context.WithCancel(ctx)
-	c, done := s.hub.Join(k), make(chan error, 1)
-	p := &ClientPart{
-		Plan: w.plan, Server: s.server, Client: k, Privacy: w.privacy, Least: 2, Network: c, Rows: rows, Vault: w.clients[s.server][k],
-		Report: func(p federated.Progress) { w.seen[s.server][k] = p },
-	}
-	s.errs[k] = done
-	s.wait.Go(func() {
-		defer c.Leave()
-		done <- Attend(ctx, p)
+	s.Attend(ctx, k, func(ctx context.Context, c *memory.Client) error {
+		return Attend(ctx, &ClientPart{
+			Plan: w.plan, Server: s.server, Client: k, Privacy: w.privacy, Least: 2, Network: c, Rows: rows, Vault: w.clients[s.server][k],
+			Report: func(p federated.Progress) { w.seen[s.server][k] = p },
+		})
 	})
 }
 
 // serve runs a server with its clients until it ends.
 func (w *world) serve(ctx context.Context, server int) error {
 	n := w.plan.Clients(server)
-	s := &serverSession{world: w, server: server, hub: memory.NewHub(n, 2), stop: make([]context.CancelFunc, n), errs: make([]chan error, n)}
+	s := &serverSession{w, memory.NewSession(n, 2), server}
 	if w.lost != nil {
-		s.hub.Lost = func(round, client int) bool { return w.lost(round, server, client) }
+		s.Lost = func(round, client int) bool { return w.lost(round, server, client) }
 	}
 	for k := range n {
 		s.attend(w.t.Context(), k)
 	}
 	neighbour := w.links.Join(server)
 	err := Serve(ctx, &ServerPart{
-		Plan: w.plan, Server: server, Privacy: w.privacy, Least: 2, Network: s.hub, Neighbours: neighbour,
+		Plan: w.plan, Server: server, Privacy: w.privacy, Least: 2, Network: s.Hub, Neighbours: neighbour,
 		Vault: w.servers[server], CheckpointEvery: 5,
 		Report: func(p federated.Progress) {
 			if w.at != nil {
@@ -105,19 +92,16 @@ func (w *world) serve(ctx context.Context, server int) error {
 	})
 	neighbour.Leave()
 	if err == nil {
-		s.hub.End()
+		s.End()
 	}
-	for k, stop := range s.stop {
+	for k := range n {
 		if err != nil {
-			stop()
-		} else if err := <-s.errs[k]; err != nil {
+			s.Stop(k)
+		} else if err := s.Ended(k); err != nil {
 			w.t.Errorf("client %d of server %d: %v", k, server, err)
 		}
 	}
-	s.wait.Wait()
-	for _, stop := range s.stop {
-		stop()
-	}
+	s.Wait()
 	return err
 }
 

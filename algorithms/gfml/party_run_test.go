@@ -91,8 +91,8 @@ func TestAClientThatReturnsGoesOnFromItsNewestUpload(t *testing.T) {
 			return
 		}
 		for k := range 2 {
-			s.stop[k]()
-			if err := <-s.errs[k]; !errors.Is(err, context.Canceled) {
+			s.Stop(k)
+			if err := s.Ended(k); !errors.Is(err, context.Canceled) {
 				t.Errorf("client %d ended with %v, want that it was cancelled", k, err)
 			}
 			s.attend(t.Context(), k)

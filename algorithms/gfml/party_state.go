@@ -1,11 +1,10 @@
 package gfml
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 
-	"github.com/fxamacker/cbor/v2"
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 )
 
 // attendanceState is what a client's part keeps in its vault.
@@ -28,20 +27,11 @@ func (a *attendance) save() error {
 	if err != nil {
 		return err
 	}
-	data, err := encodeAttendance(&attendanceState{stateVersion, a.row, a.learned, a.squared, client})
+	data, err := checkpoint.Encode(&attendanceState{stateVersion, a.row, a.learned, a.squared, client})
 	if err != nil {
 		return err
 	}
 	return a.Vault.Save(clientSlot, data)
-}
-
-// encodeAttendance returns a state's bytes: deterministic CBOR (RFC 8949, section 4.2.1).
-func encodeAttendance(s *attendanceState) ([]byte, error) {
-	mode, err := cbor.CoreDetEncOptions().EncMode()
-	if err != nil {
-		return nil, err
-	}
-	return mode.Marshal(s)
 }
 
 // read takes the part up where it was saved.
@@ -59,17 +49,10 @@ func (a *attendance) read(data []byte) error {
 }
 
 // decodeAttendance reads a state of a model of so many features, and checks that it is in the one
-// encoding that encodeAttendance gives.
+// encoding that save gives.
 func decodeAttendance(data []byte, features int) (*attendanceState, error) {
-	if most := 9*features + 512 + maxAttendance; len(data) > most {
-		return nil, fmt.Errorf("%d bytes, want at most %d", len(data), most)
-	}
-	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
-	if err != nil {
-		return nil, err
-	}
 	s := new(attendanceState)
-	if err := mode.Unmarshal(data, s); err != nil {
+	if err := checkpoint.Decode(data, s, checkpoint.Limits{Bytes: maxState(features) + maxAttendance}); err != nil {
 		return nil, err
 	}
 	switch {
@@ -80,12 +63,5 @@ func decodeAttendance(data []byte, features int) (*attendanceState, error) {
 	case !(s.Squared >= 0) || math.IsInf(s.Squared, 0):
 		return nil, fmt.Errorf("its squared errors are %v, want a number from 0 on", s.Squared)
 	}
-	again, err := encodeAttendance(s)
-	if err != nil {
-		return nil, err
-	}
-	if !bytes.Equal(again, data) {
-		return nil, fmt.Errorf("its bytes are not the ones that this state has")
-	}
-	return s, nil
+	return s, checkpoint.CheckEncoding(data, s)
 }

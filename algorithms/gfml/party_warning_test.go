@@ -33,7 +33,7 @@ func TestAStepThatIsTooLargeIsWarnedOf(t *testing.T) {
 		var warnings []string
 		must(t, Attend(t.Context(), &ClientPart{
 			Plan: p, Privacy: "masked", Least: 3, Vault: memory.Vault{},
-			Network: &told{iterations: iterations, end: io.EOF},
+			Network: &memory.ToldClient{Rounds: iterations, End: io.EOF},
 			Rows:    memory.NewRows(x, make([]float64, c.rows)), // learning zeros diverges nowhere
 			Warn:    func(s string) { warnings = append(warnings, s) },
 		}))
@@ -70,7 +70,7 @@ func TestAStepIsHeldAgainstRowsOnFile(t *testing.T) {
 		var warnings []string
 		p := &ClientPart{
 			Plan: plan(t, func(p *Params) { p.Step = c.step }), Privacy: "masked", Least: 3, Vault: memory.Vault{}, Ahead: c.ahead,
-			Network: &told{end: io.EOF}, Rows: &badRows{inputs: errLost}, Warn: func(s string) { warnings = append(warnings, s) },
+			Network: &memory.ToldClient{End: io.EOF}, Rows: &memory.FaultyRows{InputsErr: errLost}, Warn: func(s string) { warnings = append(warnings, s) },
 		}
 		must(t, Attend(t.Context(), p))
 		if c.want == "" && len(warnings) == 0 {
@@ -100,7 +100,7 @@ func TestAStepIsJudgedOnce(t *testing.T) {
 		}
 		must(t, Attend(t.Context(), &ClientPart{
 			Plan: p, Privacy: "masked", Least: 3, Vault: vault, Ahead: x,
-			Network: &told{iterations: iterations, values: make([]float64, p.params.Entries), end: io.EOF},
+			Network: &memory.ToldClient{Rounds: iterations, Values: make([]float64, p.params.Entries), End: io.EOF},
 			Rows:    rows, Warn: func(s string) { warnings++ },
 		}))
 	}

@@ -1,12 +1,10 @@
 package gfml
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 
-	"github.com/fxamacker/cbor/v2"
-
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -65,42 +63,27 @@ func (s *Server) Restore(data []byte) (next int, err error) {
 	return st.Iteration, nil
 }
 
-// encodeState returns a state's bytes: deterministic CBOR (RFC 8949, section 4.2.1).
+// encodeState returns a state's bytes.
 func encodeState(st *state) ([]byte, error) {
-	mode, err := cbor.CoreDetEncOptions().EncMode()
-	if err != nil {
-		return nil, err
-	}
 	st.Version = stateVersion
-	return mode.Marshal(st)
+	return checkpoint.Encode(st)
 }
 
 // decodeState reads a state and checks that it is of this place, finite and in the one encoding that
 // encodeState gives.
 func (p *Plan) decodeState(data []byte, server, client int) (*state, error) {
-	if most := 9*p.params.Features + 512; len(data) > most {
-		return nil, fmt.Errorf("%d bytes, want at most %d", len(data), most)
-	}
-	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, MaxArrayElements: maxFeatures, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
-	if err != nil {
-		return nil, err
-	}
 	st := new(state)
-	if err := mode.Unmarshal(data, st); err != nil {
+	if err := checkpoint.Decode(data, st, checkpoint.Limits{Bytes: maxState(p.params.Features), Elements: maxFeatures}); err != nil {
 		return nil, err
 	}
 	if err := p.checkState(st, server, client); err != nil {
 		return nil, err
 	}
-	again, err := encodeState(st)
-	if err != nil {
-		return nil, err
-	}
-	if !bytes.Equal(again, data) {
-		return nil, fmt.Errorf("its bytes are not the ones that this state has")
-	}
-	return st, nil
+	return st, checkpoint.CheckEncoding(data, st)
 }
+
+// maxState is how many bytes the state of a model of so many features has at most.
+func maxState(features int) int { return 9*features + 512 }
 
 // checkState refuses a state of another version, job or place, and numbers out of range.
 func (p *Plan) checkState(st *state, server, client int) error {

@@ -1,11 +1,12 @@
 package ofmsft
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/parameters"
-	"github.com/hanse-project/hanse/keys"
 )
 
 // Limits of a job's numbers.
@@ -60,28 +61,16 @@ type Params struct {
 
 // WithDefaults returns p with every unset field at its default, for so many clients.
 func (p Params) WithDefaults(clients int) Params {
-	setInt := func(f *int, v int) {
-		if *f == 0 {
-			*f = v
-		}
-	}
-	setReal := func(f *float64, v float64) {
-		if *f == 0 {
-			*f = v
-		}
-	}
 	p.Models = withCosts(p.Models)
-	setInt(&p.Rounds, 200)
-	setInt(&p.RoundsPerUpload, 1)
-	setInt(&p.Window, 1)
-	setReal(&p.Bandwidth, p.defaultBandwidth(clients))
-	setReal(&p.Rate, 10/math.Sqrt(float64(p.Rounds)))
-	setReal(&p.Step, 1e-3/math.Sqrt(float64(p.Rounds)))
-	setReal(&p.Clip, 1)
-	setReal(&p.InputNorm, 1)
-	if p.Update == "" {
-		p.Update = UpdateEquation11
-	}
+	p.Rounds = cmp.Or(p.Rounds, 200)
+	p.RoundsPerUpload = cmp.Or(p.RoundsPerUpload, 1)
+	p.Window = cmp.Or(p.Window, 1)
+	p.Bandwidth = cmp.Or(p.Bandwidth, p.defaultBandwidth(clients))
+	p.Rate = cmp.Or(p.Rate, 10/math.Sqrt(float64(p.Rounds)))
+	p.Step = cmp.Or(p.Step, 1e-3/math.Sqrt(float64(p.Rounds)))
+	p.Clip = cmp.Or(p.Clip, 1)
+	p.InputNorm = cmp.Or(p.InputNorm, 1)
+	p.Update = cmp.Or(p.Update, UpdateEquation11)
 	if p.LabelLow == 0 && p.LabelHigh == 0 {
 		p.LabelHigh = 1
 	}
@@ -149,12 +138,12 @@ func (p Params) windowRows() int { return p.Window + p.RoundsPerUpload - 1 }
 
 // Uploads returns how many communication rounds a job has: rounds by rounds_per_upload, rounded up.
 func (p Params) Uploads() int {
-	return (p.Rounds + p.RoundsPerUpload - 1) / p.RoundsPerUpload
+	return federated.Uploads(p.Rounds, p.RoundsPerUpload)
 }
 
 // RoundsOf returns how many rows the u-th communication round has, u from 0: the last one may have fewer.
 func (p Params) RoundsOf(u int) int {
-	return min(p.RoundsPerUpload, p.Rounds-u*p.RoundsPerUpload)
+	return federated.RoundsOf(u, p.Rounds, p.RoundsPerUpload)
 }
 
 // Tunes reports whether clients fine-tune in the u-th communication round, u from 0.
@@ -168,33 +157,20 @@ func (p Params) SumBound() float64 { return p.Clip * (1 + 1e-9) }
 
 // ParamsOf is ParseParams for a table that was read already.
 func ParamsOf(table map[string]any, parties []string) (Params, error) {
-	text, err := parameters.Text(table)
-	if err != nil {
-		return Params{}, err
-	}
-	return ParseParams(text, parties)
+	return parameters.Of(table, parties, ParseParams)
 }
 
 // ParseParams reads a job's [parameters] table, fills in the defaults and validates them. A number
 // that is written down is meant: 0 does not ask for the default.
 func ParseParams(text []byte, parties []string) (Params, error) {
-	var p Params
-	if err := keys.DecodeStrict("parameters", text, &p); err != nil {
-		return Params{}, err
-	}
-	written, err := parameters.Written(text)
-	if err != nil {
-		return Params{}, err
-	}
-	if err := p.validateWritten(written); err != nil {
-		return Params{}, err
-	}
-	if err := validateWrittenModels(text); err != nil {
-		return Params{}, err
-	}
-	p = p.WithDefaults(len(parties) - 1)
-	if err := p.Validate(parties); err != nil {
-		return Params{}, err
-	}
-	return p, nil
+	return parameters.Parse(text, parameters.Steps[Params]{
+		Written: func(p Params, written func(...string) bool) error {
+			if err := p.validateWritten(written); err != nil {
+				return err
+			}
+			return validateWrittenModels(text)
+		},
+		Complete: func(p Params) Params { return p.WithDefaults(len(parties) - 1) },
+		Validate: func(p Params) error { return p.Validate(parties) },
+	})
 }

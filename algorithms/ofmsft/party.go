@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/keys"
@@ -35,13 +34,9 @@ type ClientNetwork interface {
 }
 
 // StepSum says how the steps of network k, of up to so many clients, are added: Size reals of magnitude at
-// most Clip, with as many digits after the point, up to 62, as the total leaves in 64 bits.
+// most SumBound, as fine as fits.
 func StepSum(p Params, k, clients int) federated.Sum {
-	s := federated.Sum{Kind: KindUpdates, N: p.Models[k].Size, Bits: 62, Bound: p.SumBound()}
-	for s.Bits > 0 && math.RoundToEven(math.Ldexp(s.Bound, s.Bits))*float64(clients) >= 1<<63 {
-		s.Bits--
-	}
-	return s
+	return federated.Finest(KindUpdates, p.Models[k].Size, p.SumBound(), clients)
 }
 
 // Sizes of messages, in bytes.

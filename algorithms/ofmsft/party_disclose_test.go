@@ -14,7 +14,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
 	"github.com/hanse-project/hanse/algorithms/nn"
-	"github.com/hanse-project/hanse/secagg"
 )
 
 // TestStepSumsFitAndAreAsFineAsTheyCan for any clip and number of clients.
@@ -22,33 +21,8 @@ func TestStepSumsFitAndAreAsFineAsTheyCan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Params{Clip: rapid.Float64Range(1e-9, maxClip).Draw(t, "clip"), Models: []Model{{Size: 7}, {Size: 9}}}
 		clients := rapid.IntRange(1, maxClients).Draw(t, "clients")
-		s := StepSum(p, 1, clients)
-		if s.Kind != KindUpdates || s.N != 9 || s.Bound != p.SumBound() {
-			t.Fatalf("the sum is %+v", s)
-		}
-		if err := (secagg.Fixed{Bits: s.Bits, Bound: s.Bound}).Check(s.Kind, clients); err != nil {
-			t.Fatal(err)
-		}
-		if err := (secagg.Fixed{Bits: s.Bits + 1, Bound: s.Bound}).Check(s.Kind, clients); err == nil && s.Bits < 62 {
-			t.Fatalf("%d bits after the point, though one more would do", s.Bits)
-		}
-	})
-}
-
-// TestUploadsHoldAllRounds, none more than a communication round may.
-func TestUploadsHoldAllRounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := Params{Rounds: rapid.IntRange(1, 1000).Draw(t, "rounds"), RoundsPerUpload: rapid.IntRange(1, 50).Draw(t, "an upload")}
-		sum := 0
-		for u := range p.Uploads() {
-			n := p.RoundsOf(u)
-			if n < 1 || n > p.RoundsPerUpload {
-				t.Fatalf("upload %d holds %d rounds", u, n)
-			}
-			sum += n
-		}
-		if sum != p.Rounds {
-			t.Fatalf("the uploads hold %d rounds, want %d", sum, p.Rounds)
+		if got, want := StepSum(p, 1, clients), federated.Finest(KindUpdates, 9, p.SumBound(), clients); got != want || !got.Fits(clients) {
+			t.Fatalf("the sum is %+v, want %+v, which fits", got, want)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
 )
@@ -51,14 +52,14 @@ func TestErrorsOfAServersPart(t *testing.T) {
 	state, err := server.State()
 	mustDo(t, err)
 	kept := func(round int) memory.Vault {
-		data, err := seal(servingDomain, &servingState{stateVersion, round, state})
+		data, err := checkpoint.Seal(servingDomain, &servingState{stateVersion, round, state})
 		mustDo(t, err)
 		return memory.Vault{serverSlot: data}
 	}
 	all := []byte{7, 7}
 	for name, c := range map[string]struct {
 		network askedServer
-		vault   badVault
+		vault   memory.FaultyVault
 		want    string
 	}{
 		"no answers":    {network: askedServer{ask: errLost}, want: `server "hub", round 1: ask for choices: the link is lost`},
@@ -67,15 +68,13 @@ func TestErrorsOfAServersPart(t *testing.T) {
 		"no step":       {network: askedServer{answer: all, send: errLost, kind: KindStep}, want: `server "hub", round 1: steps of model "m1": the link is lost`},
 		"no sum":        {network: askedServer{answer: all, sum: errLost}, want: `server "hub", round 1: steps of model "m1": the link is lost`},
 		"short total":   {network: askedServer{answer: all, total: &federated.Total{}}, want: `server "hub", round 1: steps of model "m1": step 1 of model "m1" has 0 elements, want 11`},
-		"no vault":      {vault: badVault{load: errLost}, want: `server "hub": the link is lost`},
+		"no vault":      {vault: memory.FaultyVault{LoadErr: errLost}, want: `server "hub": the link is lost`},
 		"not saved":     {network: askedServer{answer: []byte{0, 0}}, want: `server "hub", round 1: checkpoint: the link is lost`},
-		"damaged":       {vault: badVault{Vault: memory.Vault{serverSlot: make([]byte, 50)}}, want: `server "hub": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
-		"too many held": {vault: badVault{Vault: kept(11)}, want: `server "hub": state: 11 rounds were held, want 0 to 10`},
-		"too few held":  {vault: badVault{Vault: kept(-1)}, want: `server "hub": state: -1 rounds were held, want 0 to 10`},
+		"damaged":       {vault: memory.FaultyVault{Vault: memory.Vault{serverSlot: make([]byte, 50)}}, want: `server "hub": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
+		"too many held": {vault: memory.FaultyVault{Vault: kept(11)}, want: `server "hub": state: 11 rounds were held, want 0 to 10`},
+		"too few held":  {vault: memory.FaultyVault{Vault: kept(-1)}, want: `server "hub": state: -1 rounds were held, want 0 to 10`},
 	} {
-		if c.vault.Vault == nil {
-			c.vault.Vault = memory.Vault{}
-		}
+		c.vault.SaveErr = errLost
 		err := Serve(t.Context(), &ServerPart{Params: w.params, Networks: w.networks, Names: []string{"a", "b", "c"}, Least: 1, Network: &c.network, Vault: &c.vault, seed: &secret})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: error is\n\t%v\nwant\n\t%s", name, err, c.want)
@@ -157,19 +156,16 @@ func TestAClientOverItsBudgetHasNoFurtherPart(t *testing.T) {
 	l.clients, l.seen = append(l.clients, memory.Vault{}), append(l.seen, federated.Progress{})
 	var last federated.Progress
 	l.at = func(g federated.Progress) { last = g }
-	hub := memory.NewHub(3, 2)
-	s := &session{league: l, hub: hub, stop: make([]context.CancelFunc, 3), errs: make([]chan error, 3)}
+	s := &session{l, memory.NewSession(3, 2)}
 	l.rows = make([]*memory.Rows, 3)
 	s.attend(t.Context(), 0)
 	s.attend(t.Context(), 1)
-	s.stop[2] = func() {}
-	rows, part := fewRows(), hub.Join(2)
-	left := make(chan error, 1)
-	s.wait.Go(func() {
-		left <- Attend(t.Context(), &ClientPart{Name: "3", Params: l.params, Clients: 3, Network: greedy{part}, Rows: rows, Vault: l.clients[2]})
+	rows := fewRows()
+	s.Attend(t.Context(), 2, func(ctx context.Context, c *memory.Client) error {
+		return Attend(ctx, &ClientPart{Name: "3", Params: l.params, Clients: 3, Network: greedy{c}, Rows: rows, Vault: l.clients[2]})
 	})
 	mustDo(t, s.serve(t.Context()))
-	mustDo(t, errors.Join(<-left, <-s.errs[0], <-s.errs[1]))
+	mustDo(t, errors.Join(s.Ended(0), s.Ended(1), s.Ended(2)))
 	if last.Round != 60 || last.Clients != 2 || len(rows.Predictions) != 0 {
 		t.Errorf("the server's last progress is %+v, the greedy client predicted %d rows", last, len(rows.Predictions))
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
@@ -67,16 +66,13 @@ func name(k int) string { return fmt.Sprint(k + 1) }
 // session is one session of a league under way.
 type session struct {
 	*league
-	hub  *memory.Hub
-	stop []context.CancelFunc
-	errs []chan error
-	wait sync.WaitGroup
+	*memory.Session
 }
 
 // open starts a session: all clients attend.
 func (l *league) open(ctx context.Context) *session {
 	n := len(l.clients)
-	s := &session{league: l, hub: memory.NewHub(n, l.least), stop: make([]context.CancelFunc, n), errs: make([]chan error, n)}
+	s := &session{l, memory.NewSession(n, l.least)}
 	l.rows = make([]*memory.Rows, n)
 	for k := range n {
 		s.attend(ctx, k)
@@ -86,22 +82,15 @@ func (l *league) open(ctx context.Context) *session {
 
 // attend has a client attend, with its stream from the first row on.
 func (s *session) attend(ctx context.Context, k int) {
-	predictions := map[int]float64{}
-	if s.rows[k] != nil {
-		predictions = s.rows[k].Predictions
-	}
-	s.rows[k] = memory.NewRows(s.inputs[k], s.labels[k])
-	s.rows[k].Predictions = predictions
-	ctx, s.stop[k] = context.WithCancel(ctx)
-	c, seed, done := s.hub.Join(k), derivedSeed(secret, k+1), make(chan error, 1)
+	s.rows[k] = memory.RowsAfter(s.rows[k], s.inputs[k], s.labels[k])
+	seed := derivedSeed(secret, k+1)
 	part := &ClientPart{
-		Name: name(k), Params: s.params, Clients: len(s.clients), Network: c, Rows: s.rows[k], Vault: s.clients[k], Cache: s.shelves[k],
+		Name: name(k), Params: s.params, Clients: len(s.clients), Rows: s.rows[k], Vault: s.clients[k], Cache: s.shelves[k],
 		Report: func(p federated.Progress) { s.seen[k] = p }, seed: &seed,
 	}
-	s.errs[k] = done
-	s.wait.Go(func() {
-		defer c.Leave()
-		done <- Attend(ctx, part)
+	s.Attend(ctx, k, func(ctx context.Context, c *memory.Client) error {
+		part.Network = c
+		return Attend(ctx, part)
 	})
 }
 
@@ -112,13 +101,10 @@ func (s *session) serve(ctx context.Context) error {
 		names = append(names, name(k))
 	}
 	err := Serve(ctx, &ServerPart{
-		Params: s.params, Networks: s.networks, Names: names, Least: s.least, Network: s.hub, Vault: s.server, Report: s.at, seed: &seed,
+		Params: s.params, Networks: s.networks, Names: names, Least: s.least, Network: s.Hub, Vault: s.server, Report: s.at, seed: &seed,
 	})
-	s.hub.End()
-	s.wait.Wait()
-	for _, stop := range s.stop {
-		stop()
-	}
+	s.End()
+	s.Wait()
 	return err
 }
 
@@ -127,8 +113,8 @@ func (l *league) run() {
 	l.t.Helper()
 	s := l.open(l.t.Context())
 	mustDo(l.t, s.serve(l.t.Context()))
-	for _, errs := range s.errs {
-		mustDo(l.t, <-errs)
+	for k := range l.clients {
+		mustDo(l.t, s.Ended(k))
 	}
 }
 

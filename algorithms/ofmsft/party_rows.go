@@ -2,57 +2,24 @@ package ofmsft
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
 
 // learnRows predicts and learns up to n rows, fewer when the stream ends.
-func (a *attendance) learnRows(ctx context.Context, models []*Runner, n int) error {
-	for range n {
-		row, x, err := a.next(ctx)
-		if errors.Is(err, io.EOF) {
-			a.ended = true
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("inputs after row %d: %w", a.row, err)
-		}
-		if err := a.learnRow(ctx, models, row, x); err != nil {
-			return err
-		}
-	}
-	return nil
+func (a *attendance) learnRows(ctx context.Context, models []*Runner, n int) (err error) {
+	a.ended, err = federated.LearnRows(ctx, a.Rows, a.row, n, federated.Learner{
+		Predict: func(x []float64) (float64, error) { return a.client.Predict(models, x) },
+		Learn:   a.learnRow,
+	})
+	return err
 }
 
-// next waits for the first row that was not learned before.
-func (a *attendance) next(ctx context.Context) (row int, x []float64, err error) {
-	for {
-		row, x, err := a.Rows.Inputs(ctx)
-		if err != nil || row > a.row {
-			return row, x, err
-		}
-	}
-}
-
-// learnRow predicts one row, waits for its label and learns it.
-func (a *attendance) learnRow(ctx context.Context, models []*Runner, row int, x []float64) error {
-	prediction, err := a.client.Predict(models, x)
-	if err != nil {
-		return fmt.Errorf("predict: %w", err)
-	}
-	if err := a.Rows.Predicted(row, prediction); err != nil {
-		return fmt.Errorf("keep the prediction of row %d: %w", row, err)
-	}
-	y, err := a.Rows.Label(ctx)
-	if err != nil {
-		return fmt.Errorf("label of row %d: %w", row, err)
-	}
+// learnRow learns the row that was predicted last.
+func (a *attendance) learnRow(row int, prediction, y float64) error {
 	if err := a.client.Learn(y); err != nil {
-		return fmt.Errorf("learn: %w", err)
+		return err
 	}
 	a.row = row
 	a.squared += (prediction - y) * (prediction - y)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -58,7 +59,7 @@ func (s *serving) save() error {
 	if err != nil {
 		return err
 	}
-	data, err := seal(servingDomain, &servingState{stateVersion, s.round, state})
+	data, err := checkpoint.Seal(servingDomain, &servingState{stateVersion, s.round, state})
 	if err != nil {
 		return err
 	}
@@ -71,8 +72,8 @@ func (s *serving) read(data []byte) error {
 	if err := unseal(servingDomain, data, kept); err != nil {
 		return err
 	}
-	if kept.Version != stateVersion {
-		return fmt.Errorf("state: version is %d, this program reads version %d", kept.Version, stateVersion)
+	if err := checkpoint.CheckVersion(kept.Version, stateVersion); err != nil {
+		return err
 	}
 	if kept.Round < 0 || kept.Round > s.Params.Uploads() {
 		return fmt.Errorf("state: %d rounds were held, want 0 to %d", kept.Round, s.Params.Uploads())
@@ -118,7 +119,7 @@ func (a *attendance) save() error {
 	if err != nil {
 		return err
 	}
-	data, err := seal(attendanceDomain, &attendanceState{stateVersion, a.row, a.squared, a.right, state})
+	data, err := checkpoint.Seal(attendanceDomain, &attendanceState{stateVersion, a.row, a.squared, a.right, state})
 	if err != nil {
 		return err
 	}
@@ -131,8 +132,8 @@ func (a *attendance) read(packings *Packings, data []byte) error {
 	if err := unseal(attendanceDomain, data, s); err != nil {
 		return err
 	}
-	if s.Version != stateVersion {
-		return fmt.Errorf("state: version is %d, this program reads version %d", s.Version, stateVersion)
+	if err := checkpoint.CheckVersion(s.Version, stateVersion); err != nil {
+		return err
 	}
 	var err error
 	if a.client, err = RestoreClient(a.Params, packings, s.Client); err != nil {

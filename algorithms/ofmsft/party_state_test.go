@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -44,7 +45,7 @@ func TestForgedAttendancesAreRefused(t *testing.T) {
 		s := new(attendanceState)
 		mustDo(t, unseal(attendanceDomain, saved, s))
 		bad.edit(s)
-		vault[clientSlot], err = seal(attendanceDomain, s)
+		vault[clientSlot], err = checkpoint.Seal(attendanceDomain, s)
 		mustDo(t, err)
 		_, err := part.resume()
 		wantError(t, err, bad.want)
@@ -84,7 +85,7 @@ func TestForgedServingsAreRefused(t *testing.T) {
 		s := new(servingState)
 		mustDo(t, unseal(servingDomain, saved, s))
 		bad.edit(s)
-		vault[serverSlot], err = seal(servingDomain, s)
+		vault[serverSlot], err = checkpoint.Seal(servingDomain, s)
 		mustDo(t, err)
 		_, err := part.resume()
 		wantError(t, err, bad.want)

@@ -122,7 +122,7 @@ func TestJobsGoOnAfterTheServersDeath(t *testing.T) {
 	s = l.open(t.Context())
 	mustDo(t, s.serve(t.Context()))
 	for k := range l.clients {
-		mustDo(t, <-s.errs[k])
+		mustDo(t, s.Ended(k))
 		for i := range 60 {
 			_, first := rows[k].Predictions[i+1]
 			if _, second := l.rows[k].Predictions[i+1]; !first && !second {

@@ -2,13 +2,10 @@ package ofmsft
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"crypto/subtle"
-	"fmt"
 
 	"github.com/BurntSushi/toml"
-	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -35,72 +32,19 @@ func (p Params) Fingerprint() (keys.Hash, error) {
 	return keys.HashOf(jobDomain, text.Bytes()), nil
 }
 
-// seal encodes a state as deterministic CBOR (RFC 8949, section 4.2.1) and appends its checksum. The
-// checksum finds damage, not malice: states stay on the machine that wrote them.
-func seal(domain string, state any) ([]byte, error) {
-	mode, err := cbor.CoreDetEncOptions().EncMode()
-	if err != nil {
-		return nil, err
-	}
-	body, err := mode.Marshal(state)
-	if err != nil {
-		return nil, err
-	}
-	sum := keys.HashOf(domain, body)
-	return append(body, sum[:]...), nil
-}
-
-// unseal checks and decodes what seal wrote, and nothing else: other bytes of the same state are
-// refused too.
+// unseal reads a state of this package.
 func unseal(domain string, data []byte, state any) error {
-	if len(data) > maxState {
-		return fmt.Errorf("state of %d bytes, at most %d are read", len(data), maxState)
-	}
-	if len(data) < sha256.Size {
-		return fmt.Errorf("state of %d bytes, want at least %d", len(data), sha256.Size)
-	}
-	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
-	if want := keys.HashOf(domain, body); subtle.ConstantTimeCompare(want[:], sum) != 1 {
-		return fmt.Errorf("state: its checksum is not the one of its bytes: it is damaged, or of another kind")
-	}
-	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, MaxArrayElements: maxWindowNumbers, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
-	if err != nil {
-		return err
-	}
-	if err := mode.Unmarshal(body, state); err != nil {
-		return fmt.Errorf("state: %w", err)
-	}
-	again, err := seal(domain, state)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(again, data) {
-		return fmt.Errorf("state: its bytes are not the ones that this state has")
-	}
-	return nil
+	return checkpoint.Unseal(domain, data, state, checkpoint.Limits{Bytes: maxState, Elements: maxWindowNumbers})
 }
 
 // checkOrigin refuses a state of another version or job.
 func checkOrigin(version int, of keys.Hash, p Params) error {
-	if version != stateVersion {
-		return fmt.Errorf("state: version is %d, this program reads version %d", version, stateVersion)
+	if err := checkpoint.CheckVersion(version, stateVersion); err != nil {
+		return err
 	}
 	want, err := p.Fingerprint()
 	if err != nil {
 		return err
 	}
-	if of != want {
-		return fmt.Errorf("state: it belongs to a job with other parameters, %s, want %s", of.Short(), want.Short())
-	}
-	return nil
-}
-
-// checkFinite refuses numbers of a state that are not finite.
-func checkFinite[F float32 | float64](name string, v []F) error {
-	for i, x := range v {
-		if !finite(float64(x)) {
-			return fmt.Errorf("state: number %d of %s is %v, want a finite number", i+1, name, x)
-		}
-	}
-	return nil
+	return checkpoint.CheckJob(of, want, "parameters")
 }

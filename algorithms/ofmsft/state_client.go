@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -36,7 +37,7 @@ func (c *Client) State() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return seal(clientDomain, &clientState{
+	return checkpoint.Seal(clientDomain, &clientState{
 		Version: stateVersion, Job: c.job, Weights: c.weights.log, Source: source,
 		Rounds: c.rounds, Loss: c.loss, Rows: c.window.x, Labels: c.window.y,
 	})
@@ -85,8 +86,8 @@ func (s *clientState) validate(p Params) error {
 			return fmt.Errorf("state: a label is %v, which is not one of the job's", y)
 		}
 	}
-	if err := checkFinite("the rows", s.Rows); err != nil {
+	if err := checkpoint.CheckFinite("the rows", s.Rows); err != nil {
 		return err
 	}
-	return checkFinite("the weights", s.Weights)
+	return checkpoint.CheckFinite("the weights", s.Weights)
 }

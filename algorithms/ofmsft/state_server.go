@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -42,7 +43,7 @@ func (s *Server) State() ([]byte, error) {
 	for k := range s.tuned {
 		state.Models = append(state.Models, modelState{s.tuned[k].version, doublesToBytes(s.tuned[k].theta)})
 	}
-	return seal(serverDomain, &state)
+	return checkpoint.Seal(serverDomain, &state)
 }
 
 // RestoreServer makes the server whose State is given, for the same parameters; networks are as they
@@ -88,7 +89,7 @@ func (s *Server) restore(k int, m modelState) error {
 		return nil
 	}
 	theta := bytesToDoubles(m.Theta)
-	if err := checkFinite(fmt.Sprintf("model %q", name), theta); err != nil {
+	if err := checkpoint.CheckFinite(fmt.Sprintf("model %q", name), theta); err != nil {
 		return err
 	}
 	for i, v := range theta {

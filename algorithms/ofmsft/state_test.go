@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -129,7 +130,7 @@ func TestForgedClientsAreRefused(t *testing.T) {
 		s := new(clientState)
 		mustDo(t, unseal(clientDomain, state, s))
 		bad.edit(s)
-		forged, err := seal(clientDomain, s)
+		forged, err := checkpoint.Seal(clientDomain, s)
 		mustDo(t, err)
 		_, err = RestoreClient(c.params, c.packings, forged)
 		wantError(t, err, bad.want)
@@ -159,7 +160,7 @@ func TestForgedServersAreRefused(t *testing.T) {
 		s := new(serverState)
 		mustDo(t, unseal(serverDomain, state, s))
 		bad.edit(s)
-		forged, err := seal(serverDomain, s)
+		forged, err := checkpoint.Seal(serverDomain, s)
 		mustDo(t, err)
 		_, err = RestoreServer(p, networks, forged)
 		wantError(t, err, bad.want)
@@ -184,7 +185,7 @@ func TestStateBytesDoNotChange(t *testing.T) {
 		{serverDomain, &serverState{1, job, []byte{8}, []modelState{{}, {2, doublesToBytes([]float64{1})}}},
 			"a4010102" + hash + "034108" + "0482" + "a10100" + "a20102" + "0248000000000000f03f"},
 	} {
-		body, err := seal(c.domain, c.state)
+		body, err := checkpoint.Seal(c.domain, c.state)
 		mustDo(t, err)
 		if got := hex.EncodeToString(body[:len(body)-32]); got != c.want {
 			t.Errorf("bytes are\n%s, want\n%s", got, c.want)

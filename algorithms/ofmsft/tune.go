@@ -40,38 +40,38 @@ func (f *Federation) tune() error {
 	return err
 }
 
-// step computes the step of client i for network k, if it stores it.
-func (f *Federation) step(i, k int, model *Runner, b *tuneBuffer) (stores bool, err error) {
-	c := f.Clients[i]
-	if c.position(k) < 0 {
-		return false, nil
+// eachStep leaves in b the step for network k of each client of the group that stores it, in turn, and calls
+// visit.
+func (f *Federation) eachStep(k int, model *Runner, b *tuneBuffer, visit func() error) error {
+	for _, i := range f.group {
+		c := f.Clients[i]
+		if c.position(k) < 0 {
+			continue
+		}
+		clipped, err := c.Step(k, model, f.alpha, b.step)
+		if err != nil {
+			return fmt.Errorf("client %d: %w", i+1, err)
+		}
+		b.clipped += clipped
+		if err := visit(); err != nil {
+			return err
+		}
 	}
-	clipped, err := c.Step(k, model, f.alpha, b.step)
-	if err != nil {
-		return false, fmt.Errorf("client %d: %w", i+1, err)
-	}
-	b.clipped += clipped
-	return true, nil
+	return nil
 }
 
 // tuneBySum applies equation 11 to network k.
 func (f *Federation) tuneBySum(k int, model *Runner, b *tuneBuffer) error {
 	any := false
-	for _, i := range f.group {
-		stores, err := f.step(i, k, model, b)
-		if err != nil {
-			return err
-		}
-		if !stores {
-			continue
-		}
+	err := f.eachStep(k, model, b, func() error {
 		any = true
 		for j, v := range b.step {
 			b.sum[j] += v
 		}
-	}
-	if !any {
 		return nil
+	})
+	if err != nil || !any {
+		return err
 	}
 	return f.Server.Apply(k, b.sum, len(f.Clients))
 }
@@ -79,17 +79,5 @@ func (f *Federation) tuneBySum(k int, model *Runner, b *tuneBuffer) error {
 // tuneInPlace has the group's clients move network k one after another, each from where the one before
 // it left the network.
 func (f *Federation) tuneInPlace(k int, model *Runner, b *tuneBuffer) error {
-	for _, i := range f.group {
-		stores, err := f.step(i, k, model, b)
-		if err != nil {
-			return err
-		}
-		if !stores {
-			continue
-		}
-		if err := f.Server.move(k, b.step, 1, f.params.SumBound()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.eachStep(k, model, b, func() error { return f.Server.move(k, b.step, 1, f.params.SumBound()) })
 }

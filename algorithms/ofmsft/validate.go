@@ -17,14 +17,8 @@ func (p Params) Validate(parties []string) error {
 	if p.Update == UpdateInPlace {
 		return fmt.Errorf("update is %q, which is for one process, want %q or %q", p.Update, UpdateEquation11, UpdateNone)
 	}
-	if !slices.Contains(parties, p.Server) {
-		return fmt.Errorf("server is %q, which is not among the job's parties", p.Server)
-	}
-	if len(parties) < 2 {
-		return fmt.Errorf("server %q has no clients, want at least one other party", p.Server)
-	}
-	if p.Label == "" {
-		return fmt.Errorf("label is missing, want the name of the label's column at the clients")
+	if err := parameters.Roles(p.Server, p.Label, parties); err != nil {
+		return err
 	}
 	for _, name := range p.ownBudgets() {
 		if name == p.Server || !slices.Contains(parties, name) {
@@ -53,10 +47,8 @@ func (p Params) ValidateNumbers() error {
 
 // validateSizes checks the whole numbers.
 func (p Params) validateSizes() error {
-	for _, n := range p.sizes() {
-		if err := parameters.InRange(n.name, n.value, n.most); err != nil {
-			return err
-		}
+	if err := parameters.Check(p.sizes(), nil); err != nil {
+		return err
 	}
 	if n := p.windowRows(); n*p.Inputs > maxWindowNumbers {
 		return fmt.Errorf("window is %d and rounds_per_upload %d, which makes %d rows of %d inputs, want at most %d numbers", p.Window, p.RoundsPerUpload, n, p.Inputs, maxWindowNumbers)
@@ -72,10 +64,8 @@ func (p Params) validateSizes() error {
 
 // validateReals checks the real numbers.
 func (p Params) validateReals() error {
-	for _, n := range p.positives() {
-		if err := parameters.Positive(n.name, n.value); err != nil {
-			return err
-		}
+	if err := parameters.Check(p.positives(), nil); err != nil {
+		return err
 	}
 	if p.Clip > maxClip {
 		return fmt.Errorf("clip is %v, want at most %d", p.Clip, maxClip)
@@ -83,18 +73,7 @@ func (p Params) validateReals() error {
 	if !(p.MaxImportance >= 0) || math.IsInf(p.MaxImportance, 0) {
 		return fmt.Errorf("max_importance is %v, want a positive number, or 0 for no cap", p.MaxImportance)
 	}
-	return p.validateLabels()
-}
-
-// validateLabels checks the range of labels.
-func (p Params) validateLabels() error {
-	if !finite(p.LabelLow) {
-		return fmt.Errorf("label_low is %v, want a finite number", p.LabelLow)
-	}
-	if !(p.LabelHigh > p.LabelLow) || math.IsInf(p.LabelHigh-p.LabelLow, 0) {
-		return fmt.Errorf("label_high is %v, want a finite number above label_low, which is %v", p.LabelHigh, p.LabelLow)
-	}
-	return nil
+	return parameters.LabelRange(p.LabelLow, p.LabelHigh)
 }
 
 // validateBudgets checks that every client has room for any two networks, and the server's bandwidth
@@ -142,26 +121,26 @@ func (p Params) validateBudget(budget float64) error {
 // groupCapacity returns what a group's networks may take.
 func (p Params) groupCapacity() float64 { return p.Bandwidth * (1 + slack) }
 
-// real is a real parameter with its name.
-type real struct {
-	name  string
-	value float64
-}
-
 // positives lists the parameters that must be positive.
-func (p Params) positives() []real {
-	return []real{{"budget", p.Budget}, {"bandwidth", p.Bandwidth}, {"rate", p.Rate}, {"step", p.Step}, {"clip", p.Clip}, {"input_norm", p.InputNorm}}
-}
-
-// size is a whole parameter with its name and limit.
-type size struct {
-	name        string
-	value, most int
+func (p Params) positives() []parameters.Rule {
+	return []parameters.Rule{
+		parameters.Real("budget", p.Budget),
+		parameters.Real("bandwidth", p.Bandwidth),
+		parameters.Real("rate", p.Rate),
+		parameters.Real("step", p.Step),
+		parameters.Real("clip", p.Clip),
+		parameters.Real("input_norm", p.InputNorm),
+	}
 }
 
 // sizes lists the whole parameters that must be positive.
-func (p Params) sizes() []size {
-	return []size{{"inputs", p.Inputs, maxDimensions}, {"rounds", p.Rounds, maxRounds}, {"rounds_per_upload", p.RoundsPerUpload, maxPerUpload}, {"window", p.Window, maxWindow}}
+func (p Params) sizes() []parameters.Rule {
+	return []parameters.Rule{
+		parameters.Whole("inputs", p.Inputs, maxDimensions),
+		parameters.Whole("rounds", p.Rounds, maxRounds),
+		parameters.Whole("rounds_per_upload", p.RoundsPerUpload, maxPerUpload),
+		parameters.Whole("window", p.Window, maxWindow),
+	}
 }
 
 // finite reports whether v is neither NaN nor infinite.

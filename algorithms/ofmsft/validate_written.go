@@ -11,24 +11,13 @@ import (
 // validateWritten checks the numbers that a job's text holds, before defaults take the place of
 // those it does not.
 func (p Params) validateWritten(written func(...string) bool) error {
-	for _, n := range p.sizes() {
-		if written(n.name) {
-			if err := parameters.InRange(n.name, n.value, n.most); err != nil {
-				return err
-			}
-		}
+	if err := parameters.Check(p.sizes(), written); err != nil {
+		return err
 	}
-	for _, n := range p.positives() {
-		if written(n.name) {
-			if err := parameters.Positive(n.name, n.value); err != nil {
-				return err
-			}
-		}
+	if err := parameters.Check(p.positives(), written); err != nil {
+		return err
 	}
-	if written("label_high") || written("label_low") && p.LabelLow != 0 {
-		return p.validateLabels()
-	}
-	return nil
+	return parameters.LabelRangeWritten(p.LabelLow, p.LabelHigh, written)
 }
 
 // validateWrittenModels refuses costs and bandwidths of 0 that a job's text holds.

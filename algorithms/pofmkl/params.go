@@ -1,6 +1,7 @@
 package pofmkl
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -53,28 +54,18 @@ func Dictionary51() []float64 {
 
 // WithDefaults returns p with every unset field at its default.
 func (p Params) WithDefaults() Params {
-	setInt := func(f *int, v int) {
-		if *f == 0 {
-			*f = v
-		}
-	}
-	setReal := func(f *float64, v float64) {
-		if *f == 0 {
-			*f = v
-		}
-	}
 	if p.Bandwidths == nil {
 		p.Bandwidths = Dictionary51()
 	}
-	setInt(&p.Features, 100)
-	setInt(&p.Chosen, 1)
-	setInt(&p.Rounds, 500)
-	setInt(&p.RoundsPerUpload, 1)
-	setReal(&p.Explore, 1)
-	setReal(&p.Step, 1/math.Sqrt(float64(p.Rounds)))
-	setReal(&p.WeightStep, 1/math.Sqrt(float64(p.Rounds)))
-	setReal(&p.Clip, 4)
-	setReal(&p.InputNorm, 1)
+	p.Features = cmp.Or(p.Features, 100)
+	p.Chosen = cmp.Or(p.Chosen, 1)
+	p.Rounds = cmp.Or(p.Rounds, 500)
+	p.RoundsPerUpload = cmp.Or(p.RoundsPerUpload, 1)
+	p.Explore = cmp.Or(p.Explore, 1)
+	p.Step = cmp.Or(p.Step, 1/math.Sqrt(float64(p.Rounds)))
+	p.WeightStep = cmp.Or(p.WeightStep, 1/math.Sqrt(float64(p.Rounds)))
+	p.Clip = cmp.Or(p.Clip, 4)
+	p.InputNorm = cmp.Or(p.InputNorm, 1)
 	if p.LabelLow == 0 && p.LabelHigh == 0 {
 		p.LabelHigh = 1
 	}
@@ -115,30 +106,15 @@ func (p Params) SumBound() float64 {
 
 // ParamsOf is ParseParams for a table that was read already.
 func ParamsOf(table map[string]any, parties []string) (Params, error) {
-	text, err := parameters.Text(table)
-	if err != nil {
-		return Params{}, err
-	}
-	return ParseParams(text, parties)
+	return parameters.Of(table, parties, ParseParams)
 }
 
 // ParseParams reads a job's [parameters] table, fills in the defaults and validates them. A number
 // that is written down is meant: 0 does not ask for the default.
 func ParseParams(text []byte, parties []string) (Params, error) {
-	var p Params
-	if err := keys.DecodeStrict("parameters", text, &p); err != nil {
-		return Params{}, err
-	}
-	written, err := parameters.Written(text)
-	if err != nil {
-		return Params{}, err
-	}
-	if err := p.validateWritten(written); err != nil {
-		return Params{}, err
-	}
-	p = p.WithDefaults()
-	if err := p.Validate(parties); err != nil {
-		return Params{}, err
-	}
-	return p, nil
+	return parameters.Parse(text, parameters.Steps[Params]{
+		Written:  Params.validateWritten,
+		Complete: Params.WithDefaults,
+		Validate: func(p Params) error { return p.Validate(parties) },
+	})
 }

@@ -146,51 +146,21 @@ func (a *attendance) check(round int, theta []float64) error {
 }
 
 // learnRows predicts and learns up to n rows, fewer when the stream ends.
-func (a *attendance) learnRows(ctx context.Context, theta []float64, n int) error {
-	for range n {
-		if a.ended {
-			return nil
-		}
-		row, x, err := a.next(ctx)
-		if errors.Is(err, io.EOF) {
-			a.ended = true
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("inputs after row %d: %w", a.row, err)
-		}
-		if err := a.learn(ctx, theta, row, x); err != nil {
-			return err
-		}
+func (a *attendance) learnRows(ctx context.Context, theta []float64, n int) (err error) {
+	if a.ended {
+		return nil
 	}
-	return nil
+	a.ended, err = federated.LearnRows(ctx, a.Rows, a.row, n, federated.Learner{
+		Predict: func(x []float64) (float64, error) { return a.client.Predict(theta, x) },
+		Learn:   a.learn,
+	})
+	return err
 }
 
-// next waits for the first row that was not learned before.
-func (a *attendance) next(ctx context.Context) (row int, x []float64, err error) {
-	for {
-		row, x, err := a.Rows.Inputs(ctx)
-		if err != nil || row > a.row {
-			return row, x, err
-		}
-	}
-}
-
-// learn predicts one row, waits for its label and learns it.
-func (a *attendance) learn(ctx context.Context, theta []float64, row int, x []float64) error {
-	prediction, err := a.client.Predict(theta, x)
-	if err != nil {
-		return fmt.Errorf("predict: %w", err)
-	}
-	if err := a.Rows.Predicted(row, prediction); err != nil {
-		return fmt.Errorf("keep the prediction of row %d: %w", row, err)
-	}
-	y, err := a.Rows.Label(ctx)
-	if err != nil {
-		return fmt.Errorf("label of row %d: %w", row, err)
-	}
+// learn learns the row that was predicted last.
+func (a *attendance) learn(row int, prediction, y float64) error {
 	if err := a.client.Learn(y); err != nil {
-		return fmt.Errorf("learn: %w", err)
+		return err
 	}
 	a.row = row
 	a.squared += (prediction - y) * (prediction - y)

@@ -9,39 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
-	"github.com/hanse-project/hanse/secagg"
 )
 
 // TestUpdateSumsFitAndAreAsFineAsTheyCan for any job and number of clients.
 func TestUpdateSumsFitAndAreAsFineAsTheyCan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, clients := drawParams(t), rapid.IntRange(1, 1<<16).Draw(t, "clients")
-		s := UpdateSum(p, clients)
-		if s.Kind != KindUpdates || s.N != p.Words() || s.Bound != p.SumBound() {
-			t.Fatalf("the sum is %+v", s)
-		}
-		if err := (secagg.Fixed{Bits: s.Bits, Bound: s.Bound}).Check(s.Kind, clients); err != nil {
-			t.Fatal(err)
-		}
-		if err := (secagg.Fixed{Bits: s.Bits + 1, Bound: s.Bound}).Check(s.Kind, clients); err == nil {
-			t.Fatalf("%d bits after the point, though one more would do", s.Bits)
-		}
-	})
-}
-
-func TestUploadsHoldAllRounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := Params{Rounds: rapid.IntRange(1, 1000).Draw(t, "rounds"), RoundsPerUpload: rapid.IntRange(1, 50).Draw(t, "an upload")}
-		sum := 0
-		for u := range p.Uploads() {
-			n := p.roundsOf(u)
-			if n < 1 || n > p.RoundsPerUpload {
-				t.Fatalf("upload %d holds %d rounds", u, n)
-			}
-			sum += n
-		}
-		if sum != p.Rounds {
-			t.Fatalf("the uploads hold %d rounds, want %d", sum, p.Rounds)
+		if got, want := UpdateSum(p, clients), federated.Finest(KindUpdates, p.Words(), p.SumBound(), clients); got != want || !got.Fits(clients) {
+			t.Fatalf("the sum is %+v, want %+v, which fits", got, want)
 		}
 	})
 }

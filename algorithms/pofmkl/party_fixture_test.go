@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
@@ -60,17 +59,14 @@ func (l *league) part(k int, network federated.Client) *ClientPart {
 // session is one session of a league under way.
 type session struct {
 	*league
-	hub  *memory.Hub
-	stop []context.CancelFunc
-	errs []chan error
-	wait sync.WaitGroup
+	*memory.Session
 }
 
 // open starts a session: all clients attend.
 func (l *league) open(ctx context.Context) *session {
 	n := len(l.clients)
-	s := &session{league: l, hub: memory.NewHub(n, l.least), stop: make([]context.CancelFunc, n), errs: make([]chan error, n)}
-	s.hub.Lost = l.lost
+	s := &session{l, memory.NewSession(n, l.least)}
+	s.Lost = l.lost
 	l.rows = make([]*memory.Rows, n)
 	for k := range n {
 		s.attend(ctx, k)
@@ -80,30 +76,15 @@ func (l *league) open(ctx context.Context) *session {
 
 // attend has a client attend, with its stream from the first row on.
 func (s *session) attend(ctx context.Context, k int) {
-	predictions := map[int]float64{}
-	if s.rows[k] != nil {
-		predictions = s.rows[k].Predictions
-	}
-	s.rows[k] = memory.NewRows(s.streams[k].rows, s.streams[k].labels)
-	s.rows[k].Predictions = predictions
-	ctx, s.stop[k] = context.WithCancel(ctx)
-	c := s.hub.Join(k)
-	p, done := s.part(k, c), make(chan error, 1)
-	s.errs[k] = done
-	s.wait.Go(func() {
-		defer c.Leave()
-		done <- Attend(ctx, p)
-	})
+	s.rows[k] = memory.RowsAfter(s.rows[k], s.streams[k].rows, s.streams[k].labels)
+	s.Attend(ctx, k, func(ctx context.Context, c *memory.Client) error { return Attend(ctx, s.part(k, c)) })
 }
 
 // serve runs the server to its end and waits for the clients.
 func (s *session) serve(ctx context.Context) error {
-	err := Serve(ctx, &ServerPart{Dictionary: s.dictionary, Network: s.hub, Vault: s.server, CheckpointEvery: s.every, Report: s.at})
-	s.hub.End()
-	s.wait.Wait()
-	for _, stop := range s.stop {
-		stop()
-	}
+	err := Serve(ctx, &ServerPart{Dictionary: s.dictionary, Network: s.Hub, Vault: s.server, CheckpointEvery: s.every, Report: s.at})
+	s.End()
+	s.Wait()
 	return err
 }
 
@@ -112,8 +93,8 @@ func (l *league) run() {
 	l.t.Helper()
 	s := l.open(l.t.Context())
 	mustDo(l.t, s.serve(l.t.Context()))
-	for _, errs := range s.errs {
-		mustDo(l.t, <-errs)
+	for k := range l.clients {
+		mustDo(l.t, s.Ended(k))
 	}
 }
 

@@ -1,6 +1,10 @@
 package pofmkl
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
+)
 
 // The domains of the checksums of what the parts keep in their vaults.
 const (
@@ -23,7 +27,7 @@ func sealServing(round int, server *Server) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return seal(servingDomain, &servingState{stateVersion, round, state})
+	return checkpoint.Seal(servingDomain, &servingState{stateVersion, round, state})
 }
 
 // readServing reads what sealServing wrote.
@@ -32,8 +36,8 @@ func readServing(d *Dictionary, data []byte) (round int, server *Server, err err
 	if err := unseal(servingDomain, data, s); err != nil {
 		return 0, nil, err
 	}
-	if s.Version != stateVersion {
-		return 0, nil, fmt.Errorf("state: version is %d, this program reads version %d", s.Version, stateVersion)
+	if err := checkpoint.CheckVersion(s.Version, stateVersion); err != nil {
+		return 0, nil, err
 	}
 	if server, err = RestoreServer(d, s.Server); err != nil {
 		return 0, nil, err
@@ -60,7 +64,7 @@ func (a *attendance) save() error {
 	if err != nil {
 		return err
 	}
-	data, err := seal(attendanceDomain, &attendanceState{stateVersion, a.row, a.squared, state})
+	data, err := checkpoint.Seal(attendanceDomain, &attendanceState{stateVersion, a.row, a.squared, state})
 	if err != nil {
 		return err
 	}
@@ -73,8 +77,8 @@ func readAttendance(data []byte) (*attendanceState, error) {
 	if err := unseal(attendanceDomain, data, s); err != nil {
 		return nil, err
 	}
-	if s.Version != stateVersion {
-		return nil, fmt.Errorf("state: version is %d, this program reads version %d", s.Version, stateVersion)
+	if err := checkpoint.CheckVersion(s.Version, stateVersion); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -103,8 +103,8 @@ func TestAClientThatReturnsBetweenRoundsLosesNothing(t *testing.T) {
 		if p.Round != 4 && p.Round != 9 {
 			return
 		}
-		s.stop[1]()
-		if err := <-s.errs[1]; !errors.Is(err, context.Canceled) && err != nil {
+		s.Stop(1)
+		if err := s.Ended(1); !errors.Is(err, context.Canceled) && err != nil {
 			t.Errorf("the client ended with %v, want that it was cancelled", err)
 		}
 		s.attend(t.Context(), 1)
@@ -149,13 +149,13 @@ func TestAClientThatIsKilledAmidRowsLearnsThemAgain(t *testing.T) {
 			return rows
 		}
 		first = false
-		return &killer{Rows: rows, row: 14, kill: func() { s.stop[1]() }} // rows 13 to 15 are the 5th upload
+		return &killer{Rows: rows, row: 14, kill: func() { s.Stop(1) }} // rows 13 to 15 are the 5th upload
 	}
 	s = l.open(t.Context())
 	l.at = func(p federated.Progress) {
 		if p.Round == 5 {
 			want := `client "c2", round 5: label of row 14: context canceled`
-			if err := <-s.errs[1]; err == nil || err.Error() != want {
+			if err := s.Ended(1); err == nil || err.Error() != want {
 				t.Errorf("the client ended with %v, want %q", err, want)
 			}
 			if p.Clients != 2 {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -42,7 +43,7 @@ func (c *Client) State() ([]byte, error) {
 	if c.waiting > 0 {
 		s.Update = c.update
 	}
-	return seal(clientDomain, &s)
+	return checkpoint.Seal(clientDomain, &s)
 }
 
 // RestoreClient makes the client whose State is given, for the same parameters and columns. It goes on as the
@@ -93,19 +94,19 @@ func readClient(state []byte) (*clientState, error) {
 
 // validate checks a state against the job that it is for.
 func (s *clientState) validate(p Params) error {
-	if err := checkVector("weights", s.Weights, p.Kernels()); err != nil {
+	if err := checkpoint.CheckVector("weights", s.Weights, p.Kernels()); err != nil {
 		return err
 	}
-	if err := checkVector("the kernels' losses", s.Kernels, p.Kernels()); err != nil {
+	if err := checkpoint.CheckVector("the kernels' losses", s.Kernels, p.Kernels()); err != nil {
 		return err
 	}
 	if s.Rounds < 0 || s.Waiting < 0 || s.Waiting > p.RoundsPerUpload || s.Waiting > s.Rounds || !finite(s.Loss) {
 		return fmt.Errorf("state: %d rounds, %d of them not uploaded, loss %v: want at most %d not uploaded and finite numbers", s.Rounds, s.Waiting, s.Loss, p.RoundsPerUpload)
 	}
 	if s.Waiting == 0 {
-		return checkVector("the update", s.Update, 0)
+		return checkpoint.CheckVector("the update", s.Update, 0)
 	}
-	if err := checkVector("the update", s.Update, p.Words()); err != nil {
+	if err := checkpoint.CheckVector("the update", s.Update, p.Words()); err != nil {
 		return err
 	}
 	bound := p.SumBound()
@@ -134,7 +135,7 @@ func (c *Client) WarmStart(state []byte) error {
 	if !slices.Equal(s.Bandwidths, c.dictionary.params.Bandwidths) {
 		return fmt.Errorf("weights of an earlier job: its %d kernels have other bandwidths than this job's %d", len(s.Bandwidths), c.dictionary.params.Kernels())
 	}
-	if err := checkVector("weights", s.Weights, c.dictionary.params.Kernels()); err != nil {
+	if err := checkpoint.CheckVector("weights", s.Weights, c.dictionary.params.Kernels()); err != nil {
 		return fmt.Errorf("weights of an earlier job: %w", err)
 	}
 	copy(c.weights.log, s.Weights)

@@ -3,6 +3,7 @@ package pofmkl
 import (
 	"fmt"
 
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -18,7 +19,7 @@ type serverState struct {
 
 // State returns the server's state as versioned bytes with a checksum.
 func (s *Server) State() ([]byte, error) {
-	return seal(serverDomain, &serverState{stateVersion, s.dictionary.fingerprint, s.theta, s.applied})
+	return checkpoint.Seal(serverDomain, &serverState{stateVersion, s.dictionary.fingerprint, s.theta, s.applied})
 }
 
 // RestoreServer makes the server whose State is given, for the same parameters and columns.
@@ -30,7 +31,7 @@ func RestoreServer(d *Dictionary, state []byte) (*Server, error) {
 	if err := checkOrigin(s.Version, s.Job, d.fingerprint); err != nil {
 		return nil, err
 	}
-	if err := checkVector("theta", s.Theta, d.params.Words()); err != nil {
+	if err := checkpoint.CheckVector("theta", s.Theta, d.params.Words()); err != nil {
 		return nil, err
 	}
 	if s.Applied < 0 {

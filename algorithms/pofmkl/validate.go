@@ -3,7 +3,6 @@ package pofmkl
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
@@ -18,16 +17,7 @@ func (p Params) Validate(parties []string) error {
 	if err := p.ValidateNumbers(); err != nil {
 		return err
 	}
-	if !slices.Contains(parties, p.Server) {
-		return fmt.Errorf("server is %q, which is not among the job's parties", p.Server)
-	}
-	if len(parties) < 2 {
-		return fmt.Errorf("server %q has no clients, want at least one other party", p.Server)
-	}
-	if p.Label == "" {
-		return fmt.Errorf("label is missing, want the name of the label's column at the clients")
-	}
-	return nil
+	return parameters.Roles(p.Server, p.Label, parties)
 }
 
 // ValidateNumbers is Validate without the parties and columns, for use in one process.
@@ -90,15 +80,13 @@ func (p Params) validateReals() error {
 	if err := p.validateExplore(); err != nil {
 		return err
 	}
-	for _, n := range p.positives() {
-		if err := parameters.Positive(n.name, n.value); err != nil {
-			return err
-		}
+	if err := parameters.Check(p.positives(), nil); err != nil {
+		return err
 	}
 	if !(p.Lambda >= 0) || math.IsInf(p.Lambda, 0) {
 		return fmt.Errorf("lambda is %v, want 0 or a positive number", p.Lambda)
 	}
-	return p.validateLabels()
+	return parameters.LabelRange(p.LabelLow, p.LabelHigh)
 }
 
 // validateExplore checks xi. 0 is out: a bin's probability would have no lower bound, and an update
@@ -110,26 +98,14 @@ func (p Params) validateExplore() error {
 	return nil
 }
 
-// validateLabels checks the range of labels.
-func (p Params) validateLabels() error {
-	if math.IsNaN(p.LabelLow) || math.IsInf(p.LabelLow, 0) {
-		return fmt.Errorf("label_low is %v, want a finite number", p.LabelLow)
-	}
-	if !(p.LabelHigh > p.LabelLow) || math.IsInf(p.LabelHigh-p.LabelLow, 0) {
-		return fmt.Errorf("label_high is %v, want a finite number above label_low, which is %v", p.LabelHigh, p.LabelLow)
-	}
-	return nil
-}
-
-// number is a parameter with its name.
-type number struct {
-	name  string
-	value float64
-}
-
 // positives lists the parameters that must be positive.
-func (p Params) positives() []number {
-	return []number{{"step", p.Step}, {"weight_step", p.WeightStep}, {"clip", p.Clip}, {"input_norm", p.InputNorm}}
+func (p Params) positives() []parameters.Rule {
+	return []parameters.Rule{
+		parameters.Real("step", p.Step),
+		parameters.Real("weight_step", p.WeightStep),
+		parameters.Real("clip", p.Clip),
+		parameters.Real("input_norm", p.InputNorm),
+	}
 }
 
 // validateWritten checks the numbers that a job's text holds, before defaults take the place of
@@ -138,36 +114,21 @@ func (p Params) validateWritten(written func(...string) bool) error {
 	if written("bandwidths") && len(p.Bandwidths) == 0 {
 		return fmt.Errorf("bandwidths has 0 numbers, want 1 to %d", maxKernels)
 	}
-	for _, n := range []struct {
-		name  string
-		value int
-		most  int
-	}{
-		{"features", p.Features, maxFeatures}, {"chosen", p.Chosen, maxKernels},
-		{"rounds", p.Rounds, maxRounds}, {"rounds_per_upload", p.RoundsPerUpload, maxPerUpload},
-	} {
-		if written(n.name) {
-			if err := parameters.InRange(n.name, n.value, n.most); err != nil {
-				return err
-			}
-		}
+	if err := parameters.Check([]parameters.Rule{
+		parameters.Whole("features", p.Features, maxFeatures), parameters.Whole("chosen", p.Chosen, maxKernels),
+		parameters.Whole("rounds", p.Rounds, maxRounds), parameters.Whole("rounds_per_upload", p.RoundsPerUpload, maxPerUpload),
+	}, written); err != nil {
+		return err
 	}
-	for _, n := range p.positives() {
-		if written(n.name) {
-			if err := parameters.Positive(n.name, n.value); err != nil {
-				return err
-			}
-		}
+	if err := parameters.Check(p.positives(), written); err != nil {
+		return err
 	}
 	if written("explore") {
 		if err := p.validateExplore(); err != nil {
 			return err
 		}
 	}
-	if written("label_high") || written("label_low") && p.LabelLow != 0 {
-		return p.validateLabels()
-	}
-	return nil
+	return parameters.LabelRangeWritten(p.LabelLow, p.LabelHigh, written)
 }
 
 // finite reports whether v is neither NaN nor infinite.

@@ -24,7 +24,7 @@ func encode(s federated.Sum, v []float64) ([]int64, error) {
 
 // checkRoom refuses a sum whose total may not fit into 64 bits.
 func checkRoom(s federated.Sum, addends int) error {
-	if math.RoundToEven(math.Ldexp(s.Bound, s.Bits))*float64(addends) >= 1<<63 {
+	if !s.Fits(addends) {
 		return fmt.Errorf("%s: %d addends of up to %g with %d bits after the point overflow 64 bits", s.Kind, addends, s.Bound, s.Bits)
 	}
 	return nil

@@ -20,6 +20,16 @@ func NewRows(x [][]float64, y []float64) *Rows {
 	return &Rows{X: x, Y: y, Predictions: make(map[int]float64)}
 }
 
+// RowsAfter is NewRows for a client that comes back, with its predictions so far; nil: it comes for the first
+// time.
+func RowsAfter(earlier *Rows, x [][]float64, y []float64) *Rows {
+	r := NewRows(x, y)
+	if earlier != nil {
+		r.Predictions = earlier.Predictions
+	}
+	return r
+}
+
 // Inputs implements federated.Rows.
 func (r *Rows) Inputs(ctx context.Context) (row int, x []float64, err error) {
 	if err := ctx.Err(); err != nil {

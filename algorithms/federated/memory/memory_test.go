@@ -27,6 +27,10 @@ var (
 	_ federated.Neighbourhood = (*memory.Neighbour)(nil)
 	_ federated.Rows          = (*memory.Rows)(nil)
 	_ federated.Vault         = memory.Vault(nil)
+	_ federated.Rows          = (*memory.FaultyRows)(nil)
+	_ federated.Vault         = (*memory.FaultyVault)(nil)
+	_ federated.Server        = (*memory.FaultyServer)(nil)
+	_ federated.Client        = (*memory.ToldClient)(nil)
 )
 
 // round has clients add their vectors in one round, and returns the total and who was included.
@@ -177,5 +181,69 @@ func TestServersExchange(t *testing.T) {
 	}
 	if got, err := b.Exchange(ctx, "psi", 6, []int{0, 2}, nil); err != nil || len(got) != 2 {
 		t.Errorf("exchange: %v, %v, want both", got, err)
+	}
+}
+
+// TestASessionsClientsStopAndComeBack, and leave when their parts end.
+func TestASessionsClientsStopAndComeBack(t *testing.T) {
+	s := memory.NewSession(3, 1) // client 2 never comes
+	hear := func(ctx context.Context, c *memory.Client) error {
+		_, _, err := c.Hear(ctx, "model", 1)
+		return err
+	}
+	s.Attend(t.Context(), 0, hear)
+	s.Attend(t.Context(), 1, hear)
+	if got := s.Present(); !slices.Equal(got, []int{0, 1}) {
+		t.Errorf("clients %v are there, want 0 and 1", got)
+	}
+	s.Stop(1)
+	if err := s.Ended(1); !errors.Is(err, context.Canceled) {
+		t.Errorf("the stopped client ended with %v", err)
+	}
+	s.Attend(t.Context(), 1, hear)
+	if err := s.Tell(t.Context(), 0, "model", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ended(0); err != nil {
+		t.Errorf("the client that was told ended with %v", err)
+	}
+	s.End()
+	s.Wait()
+	if err := s.Ended(1); err != io.EOF {
+		t.Errorf("the client that came back ended with %v, want EOF", err)
+	}
+	if got := s.Present(); len(got) != 0 {
+		t.Errorf("clients %v are there after their parts", got)
+	}
+}
+
+// TestRowsComeAgain with the predictions of before.
+func TestRowsComeAgain(t *testing.T) {
+	x, y := [][]float64{{1}, {2}}, []float64{3, 4}
+	first := memory.RowsAfter(nil, x, y)
+	for want := range 2 {
+		row, _, err := first.Inputs(t.Context())
+		if err != nil || row != want+1 {
+			t.Fatalf("row %d, error %v", row, err)
+		}
+		first.Predicted(row, 5)
+	}
+	again := memory.RowsAfter(first, x, y)
+	if row, _, err := again.Inputs(t.Context()); row != 1 || err != nil || len(again.Predictions) != 2 {
+		t.Errorf("row %d, error %v, %d predictions, want the first row and 2", row, err, len(again.Predictions))
+	}
+}
+
+// TestFaultyVaultsSaveSoOften, and then no more.
+func TestFaultyVaultsSaveSoOften(t *testing.T) {
+	lost := errors.New("the link is lost")
+	v := memory.FaultyVault{SaveErr: lost, Saves: 2}
+	got := []error{v.Save("a", []byte{1}), v.Save("a", []byte{2}), v.Save("a", []byte{3}), v.Save("b", nil)}
+	if !slices.Equal(got, []error{nil, nil, lost, lost}) || !slices.Equal(v.Vault["a"], []byte{2}) {
+		t.Errorf("errors %v, the vault holds %v", got, v.Vault)
+	}
+	v.LoadErr = lost
+	if data, err := v.Load("a"); data != nil || err != lost {
+		t.Errorf("loaded %v, error %v", data, err)
 	}
 }

@@ -1,0 +1,79 @@
+package parameters
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Rule is what a parameter must be, and whether it is.
+type Rule struct {
+	name   string
+	broken error
+}
+
+// Whole is InRange as a rule.
+func Whole(name string, value, most int) Rule { return Rule{name, InRange(name, value, most)} }
+
+// Real is Positive as a rule.
+func Real(name string, value float64) Rule { return Rule{name, Positive(name, value)} }
+
+// Check returns the error of the first rule that is broken, among those whose parameters are written; nil:
+// among all.
+func Check(rules []Rule, written func(key ...string) bool) error {
+	for _, r := range rules {
+		if r.broken != nil && (written == nil || written(r.name)) {
+			return r.broken
+		}
+	}
+	return nil
+}
+
+// InRange refuses a number that is not in [1, most].
+func InRange(name string, value, most int) error {
+	if value < 1 || value > most {
+		return fmt.Errorf("%s is %d, want 1 to %d", name, value, most)
+	}
+	return nil
+}
+
+// Positive refuses a number that is not positive and finite.
+func Positive(name string, value float64) error {
+	if !(value > 0) || math.IsInf(value, 0) {
+		return fmt.Errorf("%s is %v, want a positive number", name, value)
+	}
+	return nil
+}
+
+// Roles refuses a job of a server and clients that has not both, or no name of the label's column.
+func Roles(server, label string, parties []string) error {
+	if !slices.Contains(parties, server) {
+		return fmt.Errorf("server is %q, which is not among the job's parties", server)
+	}
+	if len(parties) < 2 {
+		return fmt.Errorf("server %q has no clients, want at least one other party", server)
+	}
+	if label == "" {
+		return fmt.Errorf("label is missing, want the name of the label's column at the clients")
+	}
+	return nil
+}
+
+// LabelRange refuses a range of labels, label_low to label_high, that is empty or not finite.
+func LabelRange(low, high float64) error {
+	if math.IsNaN(low) || math.IsInf(low, 0) {
+		return fmt.Errorf("label_low is %v, want a finite number", low)
+	}
+	if !(high > low) || math.IsInf(high-low, 0) {
+		return fmt.Errorf("label_high is %v, want a finite number above label_low, which is %v", high, low)
+	}
+	return nil
+}
+
+// LabelRangeWritten is LabelRange for a range of which a part is written: a low of 0 alone is the default.
+func LabelRangeWritten(low, high float64, written func(key ...string) bool) error {
+	if written("label_high") || written("label_low") && low != 0 {
+		return LabelRange(low, high)
+	}
+	return nil
+}
