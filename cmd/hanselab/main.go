@@ -49,7 +49,7 @@ firmer than seconds. docs/performance.md collects them.
 		Writer:         out,
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), gfmlCommand(), pofmklCommand(), sumCommand(), linkWorkerCommand(), sumWorkerCommand()},
+		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), gfmlCommand(), pofmklCommand(), ofmsftCommand(), sumCommand(), linkWorkerCommand(), sumWorkerCommand()},
 	}
 }
 

@@ -119,10 +119,9 @@ func readAir(dir string) (*pofmklSet, error) {
 	sites := []string{"Aotizhongxin", "Changping", "Dingling", "Dongsi"}
 	all := make([]example, 0, len(sites)*airRows)
 	for _, site := range sites {
-		path := filepath.Join(dir, "air", "PRSA_Data_"+site+".csv.gz")
-		var rows []example
-		if err := withGzip(path, func(r io.Reader) (err error) { rows, err = readSite(r); return err }); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		rows, err := readSiteFile(dir, site, airRows)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, rows...)
 	}
@@ -146,8 +145,17 @@ func readAir(dir string) (*pofmklSet, error) {
 	return s, nil
 }
 
+// readSiteFile reads the first rows of a site.
+func readSiteFile(dir, site string, count int) (rows []example, err error) {
+	path := filepath.Join(dir, "air", "PRSA_Data_"+site+".csv.gz")
+	if err := withGzip(path, func(r io.Reader) (err error) { rows, err = readSite(r, count); return err }); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rows, nil
+}
+
 // readSite reads the first rows without missing values, which are in the order of time.
-func readSite(r io.Reader) ([]example, error) {
+func readSite(r io.Reader, count int) ([]example, error) {
 	lines := csv.NewReader(r)
 	head, err := lines.Read()
 	if err != nil {
@@ -163,10 +171,10 @@ func readSite(r io.Reader) ([]example, error) {
 	}
 	var rows []example
 	winds := make(map[string]int)
-	for len(rows) < airRows {
+	for len(rows) < count {
 		line, err := lines.Read()
 		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%d rows have no missing values, want %d", len(rows), airRows)
+			return nil, fmt.Errorf("%d rows have no missing values, want %d", len(rows), count)
 		}
 		if err != nil {
 			return nil, err
@@ -220,7 +228,18 @@ func parseFinite(s string) (float64, error) {
 
 // scaleExamples divides inputs by the largest norm and moves targets to 0 to 1.
 func scaleExamples(all []example) {
-	norm, low, high := 0.0, math.Inf(1), math.Inf(-1)
+	norm, low, high := extent(all)
+	for i := range all {
+		for c := range all[i].inputs {
+			all[i].inputs[c] /= norm
+		}
+		all[i].target = (all[i].target - low) / (high - low)
+	}
+}
+
+// extent returns the largest norm of the inputs and the range of the targets.
+func extent(all []example) (norm, low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
 	for _, e := range all {
 		sum := 0.0
 		for _, v := range e.inputs {
@@ -228,12 +247,7 @@ func scaleExamples(all []example) {
 		}
 		norm, low, high = max(norm, math.Sqrt(sum)), min(low, e.target), max(high, e.target)
 	}
-	for i := range all {
-		for c := range all[i].inputs {
-			all[i].inputs[c] /= norm
-		}
-		all[i].target = (all[i].target - low) / (high - low)
-	}
+	return norm, low, high
 }
 
 // deal gives rows to the next client.

@@ -130,14 +130,14 @@ func (l *pofmklLab) runAll(ctx context.Context, plans []pofmklPlan) ([][]*pofmkl
 		}
 	}
 	work := append(chains, singles...)
-	return runs, l.share(ctx, len(work), func(ctx context.Context, i int) error {
+	return runs, share(ctx, l.workers, len(work), func(ctx context.Context, i int) error {
 		t := work[i]
 		return l.run(ctx, plans[t.plan], t.first, runs[t.plan][t.first:t.first+t.count])
 	})
 }
 
-// share does the work 0 to n-1 on the lab's workers and stops at the first error.
-func (l *pofmklLab) share(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+// share does the work 0 to n-1 on so many workers and stops at the first error.
+func share(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	queue := make(chan int, n)
@@ -146,7 +146,7 @@ func (l *pofmklLab) share(ctx context.Context, n int, do func(ctx context.Contex
 	}
 	close(queue)
 	var group sync.WaitGroup
-	for range l.workers {
+	for range workers {
 		group.Go(func() {
 			for i := range queue {
 				if ctx.Err() != nil {

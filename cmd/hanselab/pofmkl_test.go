@@ -135,12 +135,12 @@ func TestNavalRowsAreRead(t *testing.T) {
 // airHead is the head of a site's file.
 const airHead = `"No","year","month","day","hour","PM2.5","PM10","SO2","NO2","CO","O3","TEMP","PRES","DEWP","RAIN","wd","WSPM","station"` + "\n"
 
-// writeSite writes rows of a site, every third one with a missing value.
-func writeSite(t *testing.T, dir, site string) {
+// writeSite writes so many complete rows of a site, and after every second one a row with a missing value.
+func writeSite(t *testing.T, dir, site string, complete int) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(airHead)
-	for i := range airRows*3/2 + 2 {
+	for i := range complete*3/2 + 2 {
 		no2 := "NA"
 		if i%3 != 2 {
 			no2 = fmt.Sprint(i % 100)
@@ -154,7 +154,7 @@ func writeSite(t *testing.T, dir, site string) {
 func TestAirIsDealtAsTheSpecificationSays(t *testing.T) {
 	dir := t.TempDir()
 	for _, site := range []string{"Aotizhongxin", "Changping", "Dingling", "Dongsi"} {
-		writeSite(t, dir, site)
+		writeSite(t, dir, site, airRows)
 	}
 	s, err := readAir(dir)
 	if err != nil {
@@ -189,7 +189,7 @@ func TestSitesRefuseBadCells(t *testing.T) {
 		{airHead + strings.Replace(row, "300", "many", 1), `line 2: column "CO": the value is "many", want a finite number`},
 		{strings.Replace(airHead, "TEMP", "T", 1) + row, `there is no column "TEMP"`},
 	} {
-		if _, err := readSite(strings.NewReader(c.text)); err == nil || err.Error() != c.want {
+		if _, err := readSite(strings.NewReader(c.text), airRows); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/ofmsft"
+)
+
+// ofmsftOptions are the command's choices, the same for all cases.
+type ofmsftOptions struct {
+	rounds, perUpload, window, warmUp, seeds int
+	maxImportance, bandwidth                 float64
+	regret                                   bool // of fine-tuned networks, which costs the losses of all of them
+	paper                                    bool // the set-up is the paper's
+}
+
+// ofmsftLab runs the experiments of one set.
+type ofmsftLab struct {
+	set       *ofmsftSet
+	options   ofmsftOptions
+	frozen    *ofmsftWorld
+	best      [][]float64 // [N][T], summed losses of the best unchanged network so far
+	scanning  bool        // a run that diverges is a result
+	workers   int
+	logLock   sync.Mutex
+	log       io.Writer
+	completed int
+}
+
+// say writes a line of progress.
+func (l *ofmsftLab) say(format string, args ...any) {
+	l.logLock.Lock()
+	defer l.logLock.Unlock()
+	fmt.Fprintf(l.log, format+"\n", args...)
+}
+
+// prepare freezes the networks and finds the best of them in hindsight.
+func (l *ofmsftLab) prepare(ctx context.Context) (err error) {
+	if l.frozen, err = l.set.freeze(ctx, l.workers, l.say); err != nil {
+		return err
+	}
+	p, err := l.params(ofmsftCase{algorithm: ofmsFT, update: ofmsft.UpdateNone, budget: float64(len(l.set.names))})
+	if err != nil {
+		return err
+	}
+	runners, x := ofmsft.NewRunners(l.frozen.networks), make([]float32, p.Inputs)
+	for i, own := range l.frozen.rows {
+		sums := make([]float64, len(runners))
+		l.best = append(l.best, nil)
+		for t, row := range own[:l.options.rounds] {
+			if err := p.ScaleRow(x, t+1, row); err != nil {
+				return err
+			}
+			y, err := p.ScaleLabel(t+1, l.set.labels[i][t])
+			if err != nil {
+				return err
+			}
+			least := math.Inf(1)
+			for k, r := range runners {
+				sums[k] += r.Loss(x, y)
+				least = min(least, sums[k])
+			}
+			l.best[i] = append(l.best[i], least)
+		}
+	}
+	return nil
+}
+
+// ofmsftRun is one case's course with one seed.
+type ofmsftRun struct {
+	clients []float64 // [N], mean score over rounds
+	scores  []float64 // [T], mean over clients of the mean score so far
+	rounds  []float64 // [T], mean score over clients in the round
+	regrets []float64 // [T], mean over clients, against the networks as they were in each round; nil if not counted
+	first   []float64 // [T], mean over clients, against the networks as they were at first
+
+	uploaded, downloaded float64 // bytes by the paper's model; OFMS-FT alone
+	clipped              int
+	diverged             string // how the run ended early
+	seconds              float64
+}
+
+// follow runs a federation over all rounds.
+func (l *ofmsftLab) follow(ctx context.Context, c ofmsftCase, with selector) (*ofmsftRun, error) {
+	w, n := l.world(c), len(l.set.labels)
+	rows, labels, predictions := make([][]float64, n), make([]float64, n), make([]float64, n)
+	run, start := &ofmsftRun{clients: make([]float64, n)}, time.Now()
+	for t := range l.options.rounds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for i := range n {
+			rows[i], labels[i] = w.rows[i][t], l.set.labels[i][t]
+		}
+		if err := with.Round(rows, labels, predictions); err != nil {
+			if !l.scanning {
+				return nil, fmt.Errorf("round %d: %w", t+1, err)
+			}
+			run.diverged = fmt.Sprintf("round %d: %v", t+1, err)
+			break
+		}
+		run.add(l, with, t, labels, predictions)
+	}
+	run.seconds = time.Since(start).Seconds()
+	if f, ok := with.(ofmsftSelector); ok {
+		unit := 4 * float64(l.set.largest()) // bytes
+		run.clipped, run.uploaded, run.downloaded = f.Clipped, unit*f.Traffic.Uploaded, unit*f.Traffic.Downloaded
+	}
+	return run, nil
+}
+
+// add takes in round t, from 0.
+func (r *ofmsftRun) add(l *ofmsftLab, with selector, t int, labels, predictions []float64) {
+	n, score, first, tuned := float64(len(labels)), 0.0, 0.0, 0.0
+	f, own := with.(ofmsftSelector)
+	for i, y := range predictions {
+		s := l.set.score(y, labels[i])
+		score += s / n
+		r.clients[i] += (s - r.clients[i]) / float64(t+1)
+		first += (with.Loss(i) - l.best[i][t]) / n
+		if own {
+			tuned += f.Regret(i) / n
+		}
+	}
+	r.rounds = append(r.rounds, score)
+	r.scores = append(r.scores, mean(r.clients))
+	r.first = append(r.first, first)
+	if own && l.options.regret {
+		r.regrets = append(r.regrets, tuned)
+	}
+}
+
+// runAll runs all cases with all seeds, several at a time; the answer is [case][seed].
+func (l *ofmsftLab) runAll(ctx context.Context, cases []ofmsftCase) ([][]*ofmsftRun, error) {
+	runs := make([][]*ofmsftRun, len(cases))
+	for i := range cases {
+		runs[i] = make([]*ofmsftRun, l.options.seeds)
+	}
+	n := len(cases) * l.options.seeds
+	return runs, share(ctx, l.workers, n, func(ctx context.Context, i int) error {
+		c, seed := cases[i/l.options.seeds], i%l.options.seeds
+		with, err := l.start(c, seed+1)
+		if err == nil {
+			runs[i/l.options.seeds][seed], err = l.follow(ctx, c, with)
+		}
+		if err != nil {
+			return fmt.Errorf("%s, seed %d: %w", c.name(), seed+1, err)
+		}
+		l.report(c, seed+1, runs[i/l.options.seeds][seed], n)
+		return nil
+	})
+}
+
+// report writes a line about a run.
+func (l *ofmsftLab) report(c ofmsftCase, seed int, r *ofmsftRun, of int) {
+	end := fmt.Sprintf("%.2f", mean(r.clients))
+	if r.diverged != "" {
+		end = "diverged, " + r.diverged
+	}
+	l.logLock.Lock()
+	l.completed++
+	done := l.completed
+	l.logLock.Unlock()
+	l.say("%d of %d: %s, seed %d: %s, %.1f s", done, of, c.name(), seed, end, r.seconds)
+}
