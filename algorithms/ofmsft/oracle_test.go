@@ -170,10 +170,11 @@ func (o *oracle) step(i, k, n int) []float64 {
 		}
 		gradient := make([]float32, len(step))
 		o.networks[k].NewWorkspace().Gradient(x, y, len(y), gradient)
-		weight := float64(o.alpha) / o.q[i][k]
-		if o.p.MaxImportance > 0 && weight > o.p.MaxImportance {
-			weight = o.p.MaxImportance
+		importance := 1 / o.q[i][k]
+		if o.p.MaxImportance > 0 && importance > o.p.MaxImportance {
+			importance = o.p.MaxImportance
 		}
+		weight := float64(o.alpha) * importance
 		for j, g := range gradient {
 			step[j] += o.p.Step * weight * float64(g)
 		}

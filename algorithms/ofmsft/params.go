@@ -49,7 +49,7 @@ type Params struct {
 	Rate            float64 `toml:"rate,omitzero"`              // eta of the weights, default 10/sqrt(T)
 	Step            float64 `toml:"step,omitzero"`              // eta_f of the networks, default 0.001/sqrt(T)
 	Update          string  `toml:"update,omitempty"`           // UpdateEquation11 (default) or UpdateNone
-	MaxImportance   float64 `toml:"max_importance,omitzero"`    // caps alpha/q_k in a step; default 0: no cap
+	MaxImportance   float64 `toml:"max_importance,omitzero"`    // caps 1/q_k in a step; default 0: no cap
 	WarmUp          int     `toml:"warm_up,omitzero"`           // rounds before the first step, default 0
 	Window          int     `toml:"window,omitzero"`            // newest samples of a step, default 1
 	Clip            float64 `toml:"clip,omitzero"`              // the largest magnitude of an element of a step, default 1

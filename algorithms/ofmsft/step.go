@@ -5,7 +5,7 @@ import "fmt"
 // Step writes what this client tells the server of network k, one of those stored, after the rows of a
 // communication round: theta_k - theta_ik = eta_f (alpha/q_k) grad, [Size], equations 9 and 10, where
 // alpha is the number of the server's groups. The gradient is summed over the rows learned since the
-// draw; for each it is the mean over the window that ends with it. alpha/q_k is capped at
+// draw; for each it is the mean over the window that ends with it. 1/q_k is capped at
 // max_importance, if there is one, and elements beyond Clip are cut to it; Step returns how many.
 //
 // Step changes nothing in the client: several networks may be done at the same time.
@@ -14,10 +14,11 @@ func (c *Client) Step(k int, model *Runner, alpha int, into []float64) (clipped 
 	if err := c.checkStep(k, at, model, alpha, into); err != nil {
 		return 0, err
 	}
-	weight := float64(alpha) * c.selection.Importance[at]
+	importance := c.selection.Importance[at]
 	if c.params.MaxImportance > 0 {
-		weight = min(weight, c.params.MaxImportance)
+		importance = min(importance, c.params.MaxImportance)
 	}
+	weight := float64(alpha) * importance
 	clear(into)
 	for age := c.seen - 1; age >= 0; age-- {
 		x, y := c.window.Before(age, c.params.Window)

@@ -41,7 +41,7 @@ moves it at the paper's step. --scan looks for a step that does.
 			&cli.IntFlag{Name: "rounds-per-upload", Value: 1, Usage: "`N` rounds between uploads; the baselines know 1 alone"},
 			&cli.Float64Flag{Name: "step", Usage: "`ETA` of the networks (default: 0.001/sqrt(T))"},
 			&cli.IntFlag{Name: "window", Usage: "`N` newest rows of a step (default: 51 for air, 50 for mnist)"},
-			&cli.Float64Flag{Name: "max-importance", Value: ofmsftCap, Usage: "cap of alpha/q in a step; 0 for none"},
+			&cli.Float64Flag{Name: "max-importance", Value: ofmsftCap, Usage: "cap of 1/q in a step; 0 for none"},
 			&cli.IntFlag{Name: "warm-up", Value: ofmsftWarm, Usage: "`N` rounds before the first step"},
 			&cli.Float64Flag{Name: "bandwidth", Usage: "E as a `PART` of all budgets (default: 0.5 for air, 1.1 for mnist)"},
 			&cli.Float64Flag{Name: "input-norm", Usage: "divide inputs by this `NUMBER` (default: the largest norm for air, 255 for mnist)"},
