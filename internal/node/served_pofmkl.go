@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -36,12 +37,13 @@ func pofmklParams(job *protocol.Job) (pofmkl.Params, error) {
 	return pofmkl.ParamsOf(with(job.Parameters, "server", job.Servers[0]), job.Parties)
 }
 
-// with returns parameters with one more.
+// with returns parameters with a value of the node's own, whatever a job's text says of it.
 func with(parameters map[string]any, name string, value any) map[string]any {
-	all := map[string]any{name: value}
-	for k, v := range parameters {
-		all[k] = v
+	all := maps.Clone(parameters)
+	if all == nil {
+		all = make(map[string]any)
 	}
+	all[name] = value
 	return all
 }
 
