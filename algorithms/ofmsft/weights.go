@@ -1,6 +1,6 @@
 package ofmsft
 
-import "math"
+import "github.com/hanse-project/hanse/algorithms/hedge"
 
 // Weights are how much a client trusts each of K networks. They are kept as logarithms: products of
 // hundreds of exponentials run out of float64's range.
@@ -21,18 +21,7 @@ func (w *Weights) Lower(k int, by float64) { w.log[k] -= by }
 
 // Refresh makes shares fit the logarithms, equation 4.
 func (w *Weights) Refresh() {
-	top := math.Inf(-1)
-	for _, l := range w.log {
-		top = max(top, l)
-	}
-	total := 0.0
-	for k, l := range w.log {
-		w.share[k] = math.Exp(l - top)
-		total += w.share[k]
-	}
-	for k := range w.share {
-		w.share[k] /= total
-	}
+	hedge.Normalise(w.share, w.log)
 }
 
 // Shares returns the weights, normalised, [K]; valid until the next Refresh.

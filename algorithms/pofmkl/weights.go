@@ -1,6 +1,6 @@
 package pofmkl
 
-import "math"
+import "github.com/hanse-project/hanse/algorithms/hedge"
 
 // weights are how much a client trusts each kernel. They are kept as logarithms: products of
 // hundreds of exponentials run out of float64's range.
@@ -30,18 +30,7 @@ func (w *weights) learn(losses []float64, step float64) {
 
 // refresh makes shares and order fit the logarithms.
 func (w *weights) refresh() {
-	top := math.Inf(-1)
-	for _, l := range w.log {
-		top = max(top, l)
-	}
-	total := 0.0
-	for i, l := range w.log {
-		w.share[i] = math.Exp(l - top)
-		total += w.share[i]
-	}
-	for i := range w.share {
-		w.share[i] /= total
-	}
+	hedge.Normalise(w.share, w.log)
 	w.sort()
 }
 

@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
@@ -84,14 +82,13 @@ func readAirStream(dir string) (*ofmsftSet, error) {
 // readNetworks reads the networks that the set names.
 func (s *ofmsftSet) readNetworks(dir string) error {
 	for _, name := range s.names {
-		path := filepath.Join(dir, "ofmsft-models", s.name, name+".safetensors")
-		data, err := readLimited(path, nn.MaxFileBytes)
+		path := filepath.Join(dir, "ofmsft-models", s.name, name+nn.FileSuffix)
+		n, err := nn.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is missing, want the paper's networks: %w", path, err)
+		}
 		if err != nil {
 			return err
-		}
-		n, err := nn.Parse(data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
 		}
 		if want := len(s.live.rows[0][0]); n.Inputs() != want {
 			return fmt.Errorf("%s: the network has %d inputs, want %d", path, n.Inputs(), want)
@@ -99,19 +96,6 @@ func (s *ofmsftSet) readNetworks(dir string) error {
 		s.live.networks = append(s.live.networks, n)
 	}
 	return nil
-}
-
-// readLimited reads a file of at most so many bytes.
-func readLimited(path string, limit int) ([]byte, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is missing, want the paper's networks: %w", path, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
-	return data, errors.Join(err, f.Close())
 }
 
 // keep leaves so many clients, taken evenly from all.

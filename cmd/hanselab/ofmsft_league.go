@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/internal/trial/online"
 )
@@ -167,7 +168,7 @@ func (l *ofmsftLab) writeLeague(dir string) error {
 		}
 	}
 	for k, n := range l.set.live.networks {
-		if err := os.WriteFile(filepath.Join(networks, l.set.names[k]+".safetensors"), n.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(networks, l.set.names[k]+nn.FileSuffix), n.Bytes(), 0o600); err != nil {
 			return err
 		}
 	}

@@ -12,12 +12,6 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// networkSuffix is how the files of networks end.
-const networkSuffix = ".safetensors"
-
-// maxNetworkFile is the most bytes of a network's file.
-const maxNetworkFile = 64 << 20
-
 // networksOf reads the networks that this node holds for a job: its table is a folder of them, and they come
 // in the order of their names.
 func (n *Node) networksOf(job *protocol.Job) (names []string, networks []*nn.Network, err error) {
@@ -30,43 +24,23 @@ func (n *Node) networksOf(job *protocol.Job) (names []string, networks []*nn.Net
 		return nil, nil, fmt.Errorf("table %q, which for a server is a folder of networks: %w", job.Table, err)
 	}
 	for _, e := range entries { // sorted by name
-		name, ok := strings.CutSuffix(e.Name(), networkSuffix)
+		name, ok := strings.CutSuffix(e.Name(), nn.FileSuffix)
 		if !ok {
 			continue
 		}
-		network, err := readNetwork(filepath.Join(spec.Path, e.Name()))
+		network, err := nn.ReadFile(filepath.Join(spec.Path, e.Name()))
 		if err != nil {
 			return nil, nil, err
 		}
 		names, networks = append(names, name), append(networks, network)
 	}
 	if len(names) == 0 {
-		return nil, nil, fmt.Errorf("%s has no networks, want files *%s", spec.Path, networkSuffix)
+		return nil, nil, fmt.Errorf("%s has no networks, want files *%s", spec.Path, nn.FileSuffix)
 	}
 	return names, networks, nil
 }
 
-// readNetwork reads one network.
-func readNetwork(path string) (*nn.Network, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxNetworkFile {
-		return nil, fmt.Errorf("%s has %s, want at most %s", path, Size(info.Size()), Size(maxNetworkFile))
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	network, err := nn.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return network, nil
-}
-
-// listed returns the networks that a job lists, in its order; each must be what the job says.
+// listed returns the networks that a job lists, in its order.
 func (n *Node) listed(job *protocol.Job, models []ofmsft.Model) ([]*nn.Network, error) {
 	names, all, err := n.networksOf(job)
 	if err != nil {

@@ -1,8 +1,7 @@
 package baseline
 
 import (
-	"math"
-
+	"github.com/hanse-project/hanse/algorithms/hedge"
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
 )
 
@@ -16,7 +15,7 @@ type trust struct {
 // newTrust returns equal weights.
 func newTrust(n int) *trust {
 	w := &trust{log: make([]float64, n), share: make([]float64, n), sum: make([]float64, n)}
-	w.refresh()
+	hedge.Normalise(w.share, w.log)
 	return w
 }
 
@@ -26,22 +25,7 @@ func (w *trust) learn(step float64, clients int) {
 		w.log[i] -= step * s / float64(clients)
 	}
 	clear(w.sum)
-	w.refresh()
-}
-
-// refresh makes the shares fit the logarithms.
-func (w *trust) refresh() {
-	top, total := math.Inf(-1), 0.0
-	for _, l := range w.log {
-		top = max(top, l)
-	}
-	for i, l := range w.log {
-		w.share[i] = math.Exp(l - top)
-		total += w.share[i]
-	}
-	for i := range w.share {
-		w.share[i] /= total
-	}
+	hedge.Normalise(w.share, w.log)
 }
 
 // Global is vM-KOFL: clients send the updates and losses of all kernels, and the server keeps one

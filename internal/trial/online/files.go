@@ -19,8 +19,7 @@ import (
 
 // How the files of streams and of networks end.
 const (
-	streamSuffix  = ".csv"
-	networkSuffix = ".safetensors"
+	streamSuffix = ".csv"
 )
 
 // The bounds of what is read for a trial on one machine.
@@ -113,35 +112,18 @@ func filesIn(dir, suffix string, most int) ([]string, error) {
 
 // readNetworks reads the networks in a folder.
 func readNetworks(dir string) (names []string, networks []*nn.Network, err error) {
-	paths, err := filesIn(dir, networkSuffix, maxFileStreams)
+	paths, err := filesIn(dir, nn.FileSuffix, maxFileStreams)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, path := range paths {
-		n, err := readNetwork(path)
+		n, err := nn.ReadFile(path)
 		if err != nil {
 			return nil, nil, err
 		}
-		names, networks = append(names, nameOf(path, networkSuffix)), append(networks, n)
+		names, networks = append(names, nameOf(path, nn.FileSuffix)), append(networks, n)
 	}
 	return names, networks, nil
-}
-
-// readNetwork reads one network.
-func readNetwork(path string) (*nn.Network, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, nn.MaxFileBytes+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	n, err := nn.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return n, nil
 }
 
 // readStreams reads the streams in a folder, up to so many rows of each or all for 0. All have the same columns, as many as the networks

@@ -52,7 +52,7 @@ func (f *ownFiles) network(name string, inputs, hidden int, last nn.Layer) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.write(filepath.Join(f.Networks, name+networkSuffix), n.Bytes())
+	f.write(filepath.Join(f.Networks, name+nn.FileSuffix), n.Bytes())
 }
 
 // write writes a file.

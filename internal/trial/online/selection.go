@@ -117,7 +117,7 @@ func (t *Selection) WriteNetworks(dir string) error {
 		return err
 	}
 	for k, name := range t.names {
-		if err := os.WriteFile(filepath.Join(dir, name+".safetensors"), t.networks[k].Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+nn.FileSuffix), t.networks[k].Bytes(), 0o600); err != nil {
 			return err
 		}
 	}
