@@ -22,9 +22,10 @@ type Question struct {
 // Ask tells clients a message that belongs to no sum and returns what each of them answers. It has a
 // number of its own among the sums, so that an answer that comes too late is known and discarded.
 // A client that is silent for as long as the server waits, that is lost or sends what it must not has
-// no answer; it is among the losses.
+// no answer; it is among the losses, with whoever was lost since the last sum or question.
 func (s *Server) Ask(ctx context.Context, clients []int, q Question) (map[int][]byte, []Loss, error) {
 	s.sum++
+	defer s.forgetLosses()
 	asked := newSet(s.links.Parties(), s.present.among(clients)...)
 	for _, i := range asked.members() {
 		if err := s.Tell(ctx, i, q.Kind, q.Class, q.Payload); err != nil {
@@ -34,7 +35,7 @@ func (s *Server) Ask(ctx context.Context, clients []int, q Question) (map[int][]
 	a := &answering{Question: q, chunk: s.links.Chunk(), parts: make(map[int]*assembly), whole: make(map[int][]byte)}
 	g := &gathering{Server: s, waiting: asked, kind: q.Answer, class: q.Reply, late: newSet(s.links.Parties())}
 	err := g.run(ctx, a.take)
-	return a.whole, g.losses, err
+	return a.whole, s.losses, err
 }
 
 // answering is the answers to one question.

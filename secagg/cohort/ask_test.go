@@ -141,3 +141,40 @@ func TestAnswersThatAreNoneLoseTheirClient(t *testing.T) {
 		})
 	}
 }
+
+// TestALossBetweenSumsIsToldByTheNext: a client whose link breaks while it is told something is among
+// the losses of the next sum, and of no other.
+func TestALossBetweenSumsIsToldByTheNext(t *testing.T) {
+	const gone = 3
+	v := Vector{Kind: "updates", Words: 5, Bits: 64}
+	l := &league{spec: Spec{Backend: Plain, Topology: protocol.Star}}
+	l.open(t, 4)
+	errs := l.play(t, func(ctx context.Context, s *Server) error {
+		l.meshes[gone].Close()
+		for s.Lost(gone) == nil {
+			if err := s.Tell(ctx, gone, "model", protocol.ClassControl, nil); err != nil {
+				return err
+			}
+		}
+		for k, want := range []int{1, 0} {
+			total, err := s.Sum(ctx, v, upTo(4))
+			if err != nil {
+				return err
+			}
+			if len(total.Lost) != want || want > 0 && (total.Lost[0].Client != gone || total.Lost[0].Err == nil) {
+				t.Errorf("sum %d lost %v, want %d", k, total.Lost, want)
+			}
+		}
+		return nil
+	}, func(ctx context.Context, i int, c *Client) error {
+		for range 2 {
+			if err := c.Sum(ctx, v, vectorOf(v, i, 0)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+}

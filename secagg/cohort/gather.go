@@ -16,7 +16,6 @@ type gathering struct {
 	kind    string // of the messages that are awaited
 	class   protocol.Class
 	late    set // whose messages of this sum come too late and are discarded; nil: nobody's
-	losses  []Loss
 }
 
 // run hears from the clients until each that is waited for has finished, or is lost, or the
@@ -27,7 +26,7 @@ func (g *gathering) run(ctx context.Context, take func(m protocol.Message) (done
 	defer cancel()
 	for _, i := range g.waiting.members() {
 		if g.lost[i] != nil {
-			g.miss(i, g.lost[i])
+			g.waiting.remove(i)
 		}
 	}
 	for g.waiting.count() > 0 {
@@ -49,23 +48,16 @@ func (g *gathering) run(ctx context.Context, take func(m protocol.Message) (done
 // giveUp ends the wait: those who were silent have no part in sums until they are heard again.
 func (g *gathering) giveUp() {
 	for _, i := range g.waiting.members() {
-		g.miss(i, nil)
+		g.waiting.remove(i)
 		g.present.remove(i)
+		g.note(i, g.kind, nil)
 	}
-}
-
-// miss notes a client that did not finish.
-func (g *gathering) miss(client int, err error) {
-	g.waiting.remove(client)
-	g.losses = append(g.losses, Loss{Client: client, Name: g.links.Name(client), Step: g.kind, Err: err})
 }
 
 // drop loses a client.
 func (g *gathering) drop(client int, err error) {
-	g.lose(client, err)
-	if g.waiting.has(client) {
-		g.miss(client, err)
-	}
+	g.lose(client, g.kind, err)
+	g.waiting.remove(client)
 }
 
 // arrive takes one arrival in.

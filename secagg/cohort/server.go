@@ -28,6 +28,7 @@ type Server struct {
 	told     map[int]set    // whose keys each client was sent
 	present  set            // who has answered last time
 	lost     map[int]error  // whose links are broken or who has deviated: they are not heard again
+	losses   []Loss         // since the last sum or question said who was lost
 	circle   []int
 	schemes  map[[2]int]*shamir.Scheme
 	keysHE   serverKeys
@@ -67,7 +68,7 @@ type Total struct {
 	Sum       uint64   // its number in the session
 	Words     []uint64 // the survivors' total, each word below 2^Bits
 	Survivors []int    // whose vectors are in it, ascending
-	Lost      []Loss   // who was lost, and in which step
+	Lost      []Loss   // who was lost since the last sum or question, and in which step
 }
 
 // Sum adds the vectors of those of the clients that are present. The total is exactly the sum of
@@ -78,6 +79,7 @@ func (s *Server) Sum(ctx context.Context, v Vector, clients []int) (*Total, erro
 		return nil, err
 	}
 	s.sum++
+	defer s.forgetLosses()
 	candidates := newSet(s.links.Parties(), s.present.among(clients)...)
 	t := &serverSum{Server: s, total: make([]byte, 8*v.Words), carried: newSet(s.links.Parties()), nears: make(map[int][]int)}
 	if err := t.enough(candidates, "its begin", v); err != nil {
@@ -91,7 +93,7 @@ func (s *Server) Sum(ctx context.Context, v Vector, clients []int) (*Total, erro
 	if err := s.links.Opened(s.sum, v.Kind, protocol.Fixed64, toBytes(words)); err != nil {
 		return nil, err
 	}
-	return &Total{Sum: s.sum, Words: words, Survivors: t.survivors.members(), Lost: t.losses}, nil
+	return &Total{Sum: s.sum, Words: words, Survivors: t.survivors.members(), Lost: s.losses}, nil
 }
 
 // send sends one message to a client. A link that is broken, or takes nothing for as long as the
@@ -102,16 +104,25 @@ func (s *Server) send(ctx context.Context, to int, m protocol.Message) error {
 	err := s.links.Send(sending, to, m)
 	var broken *protocol.StepError
 	if errors.As(err, &broken) && ctx.Err() == nil {
-		s.lose(to, err)
+		s.lose(to, m.Kind, err)
 		return nil
 	}
 	return err
 }
 
 // lose ends a client's part in the session.
-func (s *Server) lose(client int, err error) {
+func (s *Server) lose(client int, step string, err error) {
 	if s.lost[client] == nil {
 		s.lost[client] = err
+		s.note(client, step, err)
 	}
 	s.present.remove(client)
 }
+
+// note notes a loss, for the sum or question that is under way or comes next to tell.
+func (s *Server) note(client int, step string, err error) {
+	s.losses = append(s.losses, Loss{Client: client, Name: s.links.Name(client), Step: step, Err: err})
+}
+
+// forgetLosses follows the sum or question that told them.
+func (s *Server) forgetLosses() { s.losses = nil }

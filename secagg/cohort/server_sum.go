@@ -21,7 +21,6 @@ type serverSum struct {
 	deposits map[int]*deposit
 	tags     map[int][]byte
 	shares   map[int][]shamir.Element // by holder, one for each of its neighbours among the members
-	losses   []Loss
 }
 
 // maxRepeats bounds how often a homomorphic sum is repeated under a new key.
@@ -129,9 +128,7 @@ func (s *serverSum) gather(ctx context.Context, kind string, class protocol.Clas
 // gatherFrom is gather where more may send than those who are waited for.
 func (s *serverSum) gatherFrom(ctx context.Context, g *gathering, take func(m protocol.Message) (bool, error)) error {
 	g.Server = s.Server
-	err := g.run(ctx, take)
-	s.losses = append(s.losses, g.losses...)
-	return err
+	return g.run(ctx, take)
 }
 
 // enough refuses to go on with fewer clients than a total may have.
