@@ -26,6 +26,10 @@ type Charter struct {
 	// Roles are those that members may have in jobs over clients, by their IDs: RoleServer,
 	// RoleClient or both. A member that is not in it may have any. See Allows and SetRoles.
 	Roles map[ID][]string
+
+	// Affiliations are groups of members that belong together, by name: each at least two different
+	// members. See Affiliated.
+	Affiliations [][]string
 }
 
 // Revoked is a key that was a member's and is no longer good. The name may belong to a member
@@ -80,5 +84,6 @@ func (c Charter) clone() Charter {
 	}
 	c.Revoked = slices.Clone(c.Revoked)
 	c.Roles = cloneRoles(c.Roles)
+	c.Affiliations = cloneAffiliations(c.Affiliations)
 	return c
 }

@@ -49,18 +49,19 @@ func (s *SignedCharter) WithoutMember(name, reason string) (Charter, error) {
 }
 
 // Admit adds the card's owner to a draft, or renews the name and the addresses of the member
-// with this ID, whose roles stay.
+// with this ID, whose roles and affiliations stay.
 func (c *Charter) Admit(card Card) {
 	m := Member(card)
 	m.Addresses = copied(m.Addresses)
 	if i := slices.IndexFunc(c.Members, func(old Member) bool { return old.ID == m.ID }); i >= 0 {
+		c.renameAffiliated(c.Members[i].Name, m.Name)
 		c.Members[i] = m
 		return
 	}
 	c.Members = append(c.Members, m)
 }
 
-// Revoke takes a member out of a draft, with its roles, and revokes its key. A member who has lost
+// Revoke takes a member out of a draft, with its roles and affiliations, and revokes its key. A member who has lost
 // its key is revoked and then admitted with a new card.
 func (c *Charter) Revoke(name, reason string) error {
 	i := slices.IndexFunc(c.Members, func(m Member) bool { return m.Name == name })
@@ -72,6 +73,7 @@ func (c *Charter) Revoke(name, reason string) error {
 		return fmt.Errorf("charter %q: %w", c.Name, err)
 	}
 	delete(c.Roles, r.ID)
+	c.dropAffiliated(name)
 	c.Members = slices.Delete(c.Members, i, i+1)
 	c.Revoked = append(c.Revoked, r)
 	return nil

@@ -15,7 +15,7 @@ func (c *Charter) check() error {
 	if err := CheckName(c.Name); err != nil {
 		return fmt.Errorf("charter: %w", err)
 	}
-	for _, rule := range []func() error{c.checkVersion, c.Rules.check, c.checkMembers, c.checkRoles, c.checkAddresses, c.checkRevoked} {
+	for _, rule := range []func() error{c.checkVersion, c.Rules.check, c.checkMembers, c.checkRoles, c.checkAffiliations, c.checkAddresses, c.checkRevoked} {
 		if err := rule(); err != nil {
 			return fmt.Errorf("charter %q: %w", c.Name, err)
 		}

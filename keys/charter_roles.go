@@ -84,8 +84,8 @@ func cloneRoles(roles map[ID][]string) map[ID][]string {
 	return clone
 }
 
-// Changes says in lines for people what s changes in its parent: what Diff says, and the roles that
-// are given and taken. A key that takes the place of another under the same name is compared with it.
+// Changes says in lines for people what s changes in its parent: what Diff says, the roles that
+// are given and taken, and who is affiliated. A key that takes the place of another under the same name is compared with it.
 func (s *SignedCharter) Changes(parent *SignedCharter) []string {
 	d := difference{Diff(parent, s)}
 	for _, m := range s.Members {
@@ -97,6 +97,7 @@ func (s *SignedCharter) Changes(parent *SignedCharter) []string {
 			d.changed("roles of "+m.Name, rolesIn(parent, old.ID), rolesIn(s, m.ID))
 		}
 	}
+	d.changed("affiliated", groupsIn(parent.Affiliations), groupsIn(s.Affiliations))
 	return d.lines
 }
 

@@ -248,6 +248,7 @@ func FuzzCharterBody(f *testing.F) {
 	f.Add(string(s.Body))
 	f.Add("format = 'hanse-charter-v1'\nname = 'c'\nversion = 1\ncreated = '2026-11-20T12:00:00Z'\nmember = [{name = 'bank', id = '" + goldenID + "'}]\n")
 	f.Add("format = 'hanse-charter-v1'\nname = 'c'\nversion = 1\ncreated = '2026-11-20T12:00:00Z'\nmember = [{name = 'bank', id = '" + goldenID + "', roles = ['client']}]\n")
+	f.Add(string(mustCharter(f, kin()).Body))
 	f.Fuzz(func(t *testing.T, body string) {
 		s, err := ParseCharter(NewDocument(charterDomain, []byte(body)).Text())
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 // charterText is the body of a charter.
 //
 // Evolution: a key is never renamed and never changes its meaning. A key may be added when its
-// absence says what charters said before it, as that of a member's roles does; it is written where
+// absence says what charters said before it, as that of roles and of affiliated does; it is written where
 // it says something, so that charters without it keep their bytes. Readers refuse keys they do not
 // know: an older program stops at such a charter and does not pass over a rule of it. Anything else
 // needs the format "hanse-charter-v2" and a domain of its own. A body is never rendered anew:
@@ -19,6 +19,7 @@ type charterText struct {
 	Version int                 `toml:"version"`
 	Parent  string              `toml:"parent"`
 	Created string              `toml:"created"`
+	Groups  [][]string          `toml:"affiliated"` // absent or empty: none
 	Rules   rulesText           `toml:"rules"`
 	Member  []charterMemberText `toml:"member"`
 	Revoked []revokedText       `toml:"revoked"`
@@ -43,7 +44,7 @@ func (t charterText) parse() (Charter, error) {
 	if err := CheckName(t.Name); err != nil {
 		return Charter{}, fmt.Errorf("charter: %w", err)
 	}
-	c := Charter{Name: t.Name, Version: t.Version, Rules: t.Rules.parse()}
+	c := Charter{Name: t.Name, Version: t.Version, Rules: t.Rules.parse(), Affiliations: cloneAffiliations(t.Groups)}
 	for _, read := range []func(*Charter) error{t.readVersion, t.readMembers, t.readRevoked} {
 		if err := read(&c); err != nil {
 			return Charter{}, fmt.Errorf("charter %q: %w", t.Name, err)
@@ -135,6 +136,7 @@ func (c *Charter) writeHead(p *page) {
 		p.text("parent", c.Parent.String())
 	}
 	p.text("created", stamp(c.Created))
+	c.writeAffiliations(p)
 }
 
 // writeMembers renders a table for each member, with an empty line behind it.

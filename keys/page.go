@@ -46,11 +46,25 @@ func (p *page) list(key string, values []string) {
 
 // words adds short strings on one line.
 func (p *page) words(key string, values []string) {
+	fmt.Fprintf(&p.b, "%s = %s\n", key, inLine(values))
+}
+
+// groups adds lists of short strings, on a line each.
+func (p *page) groups(key string, groups [][]string) {
+	fmt.Fprintf(&p.b, "%s = [\n", key)
+	for _, group := range groups {
+		fmt.Fprintf(&p.b, "  %s,\n", inLine(group))
+	}
+	p.b.WriteString("]\n")
+}
+
+// inLine writes short strings as a list in one line.
+func inLine(values []string) string {
 	quoted := make([]string, len(values))
 	for i, v := range values {
 		quoted[i] = quote(v)
 	}
-	fmt.Fprintf(&p.b, "%s = [%s]\n", key, strings.Join(quoted, ", "))
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 // bytes returns the page.

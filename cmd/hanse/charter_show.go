@@ -24,7 +24,8 @@ type charterReport struct {
 	Revoked  []memberReport `json:"revoked"`
 	Missing  []string       `json:"missing"` // names of those who have not signed
 	Complete bool           `json:"complete"`
-	Changes  []string       `json:"changes,omitempty"` // against the parent, where one is given
+	Changes  []string       `json:"changes,omitempty"`    // against the parent, where one is given
+	Groups   [][]string     `json:"affiliated,omitempty"` // members that belong together
 }
 
 // rulesReport is the part about the rules.
@@ -51,6 +52,7 @@ func reportOf(s *keys.SignedCharter, path string) charterReport {
 		File: path, Name: s.Name, Version: s.Version, Hash: s.Digest().String(), Created: s.Created,
 		Rules:   rulesReport(s.Rules),
 		Members: []memberReport{}, Revoked: []memberReport{}, Missing: missingNames(s), Complete: s.Complete() == nil,
+		Groups: s.Affiliations,
 	}
 	if !s.Parent.IsZero() {
 		r.Parent = s.Parent.String()
@@ -154,6 +156,9 @@ func showCharter(w io.Writer, s, parent *keys.SignedCharter) error {
 	t.row("privacy", fmt.Sprintf("%s or stronger; no sum over fewer than %d members is opened", s.Rules.MinPrivacy, s.Rules.MinContributors))
 	t.row("transports", strings.Join(s.Rules.Transports, ", "))
 	t.row("discovery", strings.Join(s.Rules.Discovery, ", "))
+	for _, group := range s.Affiliations {
+		t.row("affiliated", strings.Join(group, ", "))
+	}
 	if err := t.flush(); err != nil {
 		return err
 	}
