@@ -142,18 +142,24 @@ func (c *conformer) skip(r *transcript.Record, rule *rule) {
 
 // spend counts an operation, and the bytes of a vector whose size all parties share.
 func (c *conformer) spend(r *transcript.Record, rule *rule) {
-	rule.used++
-	if rule.used > rule.count {
-		c.found.fail(checkOperations, "record %d: %s comes for time %d in session %d, %d are agreed", r.Number, r.Kind, rule.used, c.session, rule.count)
+	a, what := &rule.allowance, r.Kind
+	if rule.collective == protocol.CollectiveDirect {
+		what += " " + happened(r.Type, c.names[r.Peer])
+		if a = rule.linkOf(r.Type, r.Peer); a == nil {
+			return // no script has it
+		}
+	}
+	if a.used++; a.used > a.count {
+		c.found.fail(checkOperations, "record %d: %s comes for time %d in session %d, %d are agreed", r.Number, what, a.used, c.session, a.count)
 	}
 	if rule.collective == protocol.CollectiveExchange {
 		return
 	}
-	if r.Size > uint64(rule.bytes-rule.spent) {
-		c.found.fail(checkOperations, "record %d: the vectors of %s have more bytes in session %d than the %d agreed", r.Number, r.Kind, c.session, rule.bytes)
+	if r.Size > uint64(a.bytes-a.spent) {
+		c.found.fail(checkOperations, "record %d: the vectors of %s have more bytes in session %d than the %d agreed", r.Number, what, c.session, a.bytes)
 		return
 	}
-	rule.spent += int64(r.Size)
+	a.spent += int64(r.Size)
 }
 
 // finish ends the operation under way, which must be whole.

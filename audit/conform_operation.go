@@ -36,7 +36,7 @@ func (o *operation) begin(r *transcript.Record, rule *rule) {
 }
 
 // chunks returns how many chunks a vector has; one that is not cut has one.
-func (o *operation) chunks() uint64 { return (max(o.size, 1)-1)/protocol.DefaultChunk + 1 }
+func (o *operation) chunks() uint64 { return (max(o.size, 1)-1)/o.rule.chunk() + 1 }
 
 // keep advances the scripts that a record fits and drops the others. When it fits none nothing
 // changes and the result is false.
@@ -86,7 +86,7 @@ func (c *conformer) step(r *transcript.Record) {
 func (c *conformer) misplaced(r *transcript.Record) string {
 	o := &c.current
 	what := happened(r.Type, c.names[r.Peer])
-	if o.rule.collective == protocol.CollectiveSum {
+	if o.rule.chunked() {
 		what = fmt.Sprintf("chunk %d %s", r.Chunk, what)
 	}
 	if len(o.live) == 0 {
@@ -157,7 +157,7 @@ func (o *operation) misfit(r *transcript.Record) string {
 	switch {
 	case r.Class != class || r.Encoding != o.rule.encoding:
 		return fmt.Sprintf("it is %s %s, the contract says %s %s", r.Class, r.Encoding, class, o.rule.encoding)
-	case o.rule.collective == protocol.CollectiveSum:
+	case o.rule.chunked():
 		return o.misfitChunk(r)
 	case r.Chunk != 0 || r.Bytes != r.Size:
 		return fmt.Sprintf("chunk %d of %d bytes of a vector of %d, want it whole", r.Chunk, r.Bytes, r.Size)
@@ -174,7 +174,7 @@ func (o *operation) misfit(r *transcript.Record) string {
 	return ""
 }
 
-// misfitChunk checks the size of a chunk of a sum.
+// misfitChunk checks the size of a chunk of a sum or of a direct message.
 func (o *operation) misfitChunk(r *transcript.Record) string {
 	if r.Size != o.size {
 		return fmt.Sprintf("a vector of %d bytes, it had %d before", r.Size, o.size)
@@ -182,7 +182,7 @@ func (o *operation) misfitChunk(r *transcript.Record) string {
 	if uint64(r.Chunk) >= o.chunks() {
 		return fmt.Sprintf("chunk %d of a vector with %s", r.Chunk, counted(o.chunks(), "chunk"))
 	}
-	want := min(protocol.DefaultChunk, o.size-uint64(r.Chunk)*protocol.DefaultChunk)
+	want := min(o.rule.chunk(), o.size-uint64(r.Chunk)*o.rule.chunk())
 	if r.Bytes != want || want%uint64(o.rule.encoding.WordSize()) != 0 || want == 0 {
 		return fmt.Sprintf("chunk %d has %d bytes, want %d in words of %d", r.Chunk, r.Bytes, want, o.rule.encoding.WordSize())
 	}

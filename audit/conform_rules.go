@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // rule is all that a contract says of one kind of message, for one party, and what the party did.
@@ -20,17 +21,62 @@ type rule struct {
 	told       *rule // of encrypted sums: the broadcasts of c1
 	shares     *rule // of encrypted sums: the sums of decryption shares
 	opens      *rule // of these two: the sum that they open
-	count      int64 // operations in one session, at most
-	bytes      int64 // of their vectors in one session, at most
+	allowance        // of all operations together
 
 	numbers int64 // that sums to this party have in one session, by the contract's shapes
 
-	used    int64        // operations in the session under way
-	spent   int64        // bytes of their vectors
 	opened  int64        // numbers that encrypted sums opened to
 	egress  []*spending  // by recipient; nil where nothing may be sent
 	ingress []*spending  // by sender, in jobs over clients; nil where nothing may come
 	learnt  learntOfKind // values that came to this party
+}
+
+// allowance is how much the contract allows in one session, and what of it was used.
+type allowance struct {
+	count int64 // operations in one session, at most
+	bytes int64 // of their vectors in one session, at most
+	used  int64 // operations in the session under way
+	spent int64 // bytes of their vectors
+}
+
+// extend allows more.
+func (a *allowance) extend(more allowance) { a.count, a.bytes = a.count+more.count, a.bytes+more.bytes }
+
+// begin starts the count of a session.
+func (a *allowance) begin() { a.used, a.spent = 0, 0 }
+
+// begin starts the count of a session.
+func (r *rule) begin() {
+	r.opened = 0
+	r.allowance.begin()
+	for i := range r.scripts {
+		if link := r.scripts[i].link; link != nil {
+			link.begin()
+		}
+	}
+}
+
+// addScripts adds scripts; direct messages over one link have one together.
+func (r *rule) addScripts(scripts []script) {
+	for _, s := range scripts {
+		if s.link != nil {
+			if known := r.linkOf(s.steps[0].event, s.steps[0].peer); known != nil {
+				known.extend(*s.link)
+				continue
+			}
+		}
+		r.scripts = append(r.scripts, s)
+	}
+}
+
+// linkOf returns what may pass of a kind of direct message to or from a peer; nil when nothing may.
+func (r *rule) linkOf(event transcript.Type, peer int) *allowance {
+	for i := range r.scripts {
+		if s := &r.scripts[i]; s.link != nil && s.steps[0].event == event && s.steps[0].peer == peer {
+			return s.link
+		}
+	}
+	return nil
 }
 
 // rules are the rules of all kinds of a contract, for one party.
@@ -42,16 +88,17 @@ type rules struct {
 
 // newRules lays a contract out for one party.
 func newRules(c *protocol.Contract, self int) (*rules, error) {
-	all := &rules{byKind: make(map[string]*rule)}
+	all, opens := &rules{byKind: make(map[string]*rule)}, openTo(c, self)
 	for i := range c.Operations {
 		o := &c.Operations[i]
-		scripts, err := scriptsOf(c, o, self)
+		scripts, err := scriptsOf(c, o, self, opens)
 		if err != nil {
 			return nil, fmt.Errorf("contract: %s: %w", o.Kind, err)
 		}
 		r := all.add(c, o)
-		r.scripts = append(r.scripts, scripts...)
-		r.count, r.bytes, r.second = r.count+o.Count, r.bytes+o.Bytes, r.second || o.Tree == 2
+		r.addScripts(scripts)
+		r.allowance.extend(allowance{count: o.Count, bytes: o.Bytes})
+		r.second = r.second || o.Tree == 2
 		if o.Root == c.Parties[self].Name {
 			r.numbers = addNumbers(r.numbers, o.Shape)
 		}
@@ -66,6 +113,14 @@ func newRules(c *protocol.Contract, self int) (*rules, error) {
 	}
 	return all, nil
 }
+
+// chunked reports whether the kind's vectors travel in chunks.
+func (r *rule) chunked() bool {
+	return r.collective == protocol.CollectiveSum || r.collective == protocol.CollectiveDirect
+}
+
+// chunk returns the bytes of such a chunk, the last of a vector excepted.
+func (r *rule) chunk() uint64 { return uint64(r.encoding.Chunk(protocol.DefaultChunk)) }
 
 // addNumbers adds the numbers of a shape to a count, as far as an int64 can.
 func addNumbers(count int64, shape []int64) int64 {
@@ -126,7 +181,7 @@ func (s *rules) trees() bool {
 // begin starts the count of a session.
 func (s *rules) begin() {
 	for _, r := range s.list {
-		r.used, r.spent, r.opened = 0, 0, 0
+		r.begin()
 		for _, e := range slices.Concat(r.egress, r.ingress) {
 			if e != nil {
 				e.begin()

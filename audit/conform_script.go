@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
@@ -14,25 +15,32 @@ type step struct {
 	adds  int // parties whose addends come with the frame
 }
 
-// script is what one line of a contract has a party record, in order; in a sum once for every chunk.
+// script is what one line of a contract has a party record, in order; in a sum or a direct message once
+// for every chunk.
 type script struct {
 	root     int
 	tree     int64
 	excluded string
-	sum      bool
-	parties  int    // whose addends are in the total
-	steps    []step // none: the party takes no part
-	shadow   bool   // along T1, where the contract says T2
+	chunked  bool
+	parties  int        // whose addends are in the total
+	steps    []step     // none: the party takes no part
+	shadow   bool       // along T1, where the contract says T2
+	link     *allowance // of direct messages: what may pass from one of the two to the other
 }
 
 // scriptsOf returns what an operation of a contract can have a party record: one script for each
-// possible root, and for a sum along T2 the one along T1 that it must not follow.
-func scriptsOf(c *protocol.Contract, o *protocol.Operation, self int) ([]script, error) {
+// possible root, for a sum along T2 the one along T1 that it must not follow, and for a masked sum whose
+// total may stay under a pad the one in which it does not open. opens are the kinds that must open to this
+// party.
+func scriptsOf(c *protocol.Contract, o *protocol.Operation, self int, opens map[string]bool) ([]script, error) {
 	if len(c.Job.Servers) > 0 { // see served: nothing is in lockstep
 		return nil, nil
 	}
-	if o.Collective == protocol.CollectiveExchange {
+	switch o.Collective {
+	case protocol.CollectiveExchange:
 		return []script{{root: -1, steps: exchangeSteps(len(c.Parties), self)}}, nil
+	case protocol.CollectiveDirect:
+		return directed(o, c.Job.Index(o.Root), c.Job.Index(o.To), self), nil
 	}
 	first, last := c.Job.Index(o.Root), c.Job.Index(o.Root)
 	if o.Root == protocol.Anyone {
@@ -45,27 +53,76 @@ func scriptsOf(c *protocol.Contract, o *protocol.Operation, self int) ([]script,
 			return nil, err
 		}
 		list = append(list, planned(o, plan, self))
+		if root == self && mayStaySealed(o, opens) {
+			s := list[len(list)-1]
+			s.steps = sumSteps(plan, self, true)
+			list = append(list, s)
+		}
 	}
 	if o.Tree == 2 {
-		along := *o
-		along.Tree = 1
-		plan, err := c.Plan(&along, first)
+		s, err := shadowed(c, o, first, self)
 		if err != nil {
 			return nil, err
 		}
-		s := planned(o, plan, self)
-		s.shadow = true
 		list = append(list, s)
 	}
 	return list, nil
 }
 
+// shadowed is the script of a sum along T2 as it would be along T1.
+func shadowed(c *protocol.Contract, o *protocol.Operation, root, self int) (script, error) {
+	along := *o
+	along.Tree = 1
+	plan, err := c.Plan(&along, root)
+	if err != nil {
+		return script{}, err
+	}
+	s := planned(o, plan, self)
+	s.shadow = true
+	return s, nil
+}
+
+// directed is the script of a direct message; none for a party that is neither end.
+func directed(o *protocol.Operation, from, to, self int) []script {
+	s := script{root: from, chunked: true, link: &allowance{count: o.Count, bytes: o.Bytes}}
+	switch self {
+	case from:
+		s.steps = []step{{event: transcript.TypeSent, peer: to}}
+	case to:
+		s.steps = []step{{event: transcript.TypeReceived, peer: from}}
+	default:
+		return nil
+	}
+	return []script{s}
+}
+
+// openTo lists the kinds of sums of which the contract has openings to a party: their totals must open.
+func openTo(c *protocol.Contract, self int) map[string]bool {
+	kinds := make(map[string]bool)
+	for i := range c.Openings {
+		o := &c.Openings[i]
+		if o.To != c.Parties[self].Name {
+			continue
+		}
+		kinds[o.Kind] = true
+		for _, source := range sources(o.Kind) {
+			kinds[strings.TrimSuffix(source, "-total")] = true
+		}
+	}
+	return kinds
+}
+
+// mayStaySealed reports whether the total of a sum to this party may stay under a pad that it lacks.
+func mayStaySealed(o *protocol.Operation, opens map[string]bool) bool {
+	return o.Collective == protocol.CollectiveSum && o.Class == protocol.ClassMasked.String() && o.Tree == 0 && !opens[o.Kind]
+}
+
 // planned is the script of a sum or a broadcast along a plan.
 func planned(o *protocol.Operation, plan protocol.Plan, self int) script {
-	s := script{root: plan.Root, tree: o.Tree, excluded: o.Excluded, sum: o.Collective == protocol.CollectiveSum, parties: leaves(plan, plan.Root)}
+	s := script{root: plan.Root, tree: o.Tree, excluded: o.Excluded, chunked: o.Collective == protocol.CollectiveSum, parties: leaves(plan, plan.Root)}
 	switch {
 	case !plan.Has(self):
-	case s.sum:
+	case s.chunked:
 		s.steps = sumSteps(plan, self, o.Class == protocol.ClassHE.String())
 	default:
 		s.steps = broadcastSteps(plan, self)
@@ -165,7 +222,7 @@ func (p *progress) advance(chunks uint64) {
 		return
 	}
 	p.at, p.heard = 0, 0
-	if p.sum && uint64(p.chunk)+1 < chunks {
+	if p.chunked && uint64(p.chunk)+1 < chunks {
 		p.chunk++
 		return
 	}
@@ -182,7 +239,7 @@ func (p *progress) wanted(names []string) string {
 	}
 	s := p.steps[p.at]
 	text := happened(s.event, names[s.peer])
-	if p.sum {
+	if p.chunked {
 		text = fmt.Sprintf("chunk %d %s", p.chunk, text)
 	}
 	return text

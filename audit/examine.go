@@ -218,7 +218,7 @@ func (x *examiner) take(r *transcript.Record) {
 		x.spend(rule, r)
 	}
 	if rule != nil {
-		rule.learnt.learn(r)
+		rule.learn(r)
 	}
 	x.fresh.take(r)
 }

@@ -45,7 +45,7 @@ func (x *examiner) spend(rule *rule, r *transcript.Record) {
 // learntOfKind is how many values of one kind came to this party, in all sessions and in the one with
 // the most.
 type learntOfKind struct {
-	opened       int64 // words of totals of which it was the root
+	opened       int64 // words of totals of which it was the root, and of openings sent to it alone
 	told         int64 // frames of openings that others broadcast
 	messages     int64 // of which so many begin a message
 	copies       int64 // of what was received in the clear, the beginnings of messages
@@ -59,14 +59,29 @@ type learntOfKind struct {
 // begin starts a session.
 func (l *learntOfKind) begin() { l.session, l.sessionTold = 0, 0 }
 
+// learn counts what a record shows to the party. The words of a direct message are those of the opening
+// itself, and not what all are told of one.
+func (r *rule) learn(record *transcript.Record) {
+	if r.collective == protocol.CollectiveDirect && record.Type == transcript.TypeReceived && record.Class == protocol.ClassOpening {
+		r.learnt.open(record)
+		return
+	}
+	r.learnt.learn(record)
+}
+
+// open counts words that opened to the party.
+func (l *learntOfKind) open(r *transcript.Record) {
+	words := int64(r.Bytes) / int64(r.Encoding.WordSize())
+	l.opened += words
+	l.session += words
+	l.mostOpened = max(l.mostOpened, l.session)
+}
+
 // learn counts what a record shows to the party.
 func (l *learntOfKind) learn(r *transcript.Record) {
 	switch {
 	case r.Type == transcript.TypeOpened:
-		words := int64(r.Bytes) / int64(r.Encoding.WordSize())
-		l.opened += words
-		l.session += words
-		l.mostOpened = max(l.mostOpened, l.session)
+		l.open(r)
 	case r.Type == transcript.TypeReceived && r.Class == protocol.ClassOpening:
 		l.told++
 		if r.Chunk == 0 {
@@ -86,7 +101,7 @@ func (l *learntOfKind) learn(r *transcript.Record) {
 // learning is what one transcript says a party learned of one kind.
 type learning struct {
 	Kind         string
-	Words        int64 // opened to it as the root of sums, in all sessions
+	Words        int64 // opened to it as the root of sums or by direct messages, in all sessions
 	MostWords    int64 // in the session with the most
 	Told         int64 // broadcasts of openings received, in all sessions
 	ToldBytes    int64

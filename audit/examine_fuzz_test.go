@@ -21,6 +21,9 @@ func FuzzExamine(f *testing.F) {
 // FuzzExamineEncrypted does as FuzzExamine with the transcripts of encrypted sums.
 func FuzzExamineEncrypted(f *testing.F) { fuzzExamine(f, newSealed(f, nil)) }
 
+// FuzzExamineDirect does as FuzzExamine with the transcripts of direct messages and padded sums.
+func FuzzExamineDirect(f *testing.F) { fuzzExamine(f, newDirects(f, false)) }
+
 // FuzzExamineServed is the same of a job over clients.
 func FuzzExamineServed(f *testing.F) {
 	c := newCohorts(f, 3, 2, cohort.Masked, protocol.Tree)

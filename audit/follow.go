@@ -182,7 +182,7 @@ func (f *follower) begin(rec *transcript.Record) {
 // expect takes a sum of so many angles for the job's next.
 func (f *follower) expect(rec *transcript.Record, words int) {
 	sum, err := f.layout.Angles(words)
-	if err == nil && rec.Encoding.WordSize() < 2 {
+	if err == nil && (rec.Encoding.WordSize() < 2 || rec.Encoding == protocol.Ring48) {
 		err = fmt.Errorf("angles as %s, want turns or real numbers", rec.Encoding)
 	}
 	strange := func(a fdskl.Angle) bool { return a.Feature >= f.params.Features }

@@ -51,7 +51,7 @@ func newWordTests() *wordTests {
 // add takes in the words of a frame; stride is how many of them lie between the same feature of two
 // rows. Frames without masks, or ciphertexts, are left alone.
 func (w *wordTests) add(rec *transcript.Record, payload []byte, stride int) error {
-	word := rec.Encoding.WordSize()
+	word := tested(rec.Encoding)
 	if !isProtected(rec.Class) || !rec.Type.Frame() || word < 2 || len(payload)%word != 0 {
 		return nil
 	}
@@ -80,6 +80,15 @@ func (w *wordTests) add(rec *transcript.Record, payload []byte, stride int) erro
 		w.uniform[k] = one
 	}
 	return nil
+}
+
+// tested returns the bytes of the words that the tests take a payload for: words of 48 bits are three of
+// 16, which are uniform if they are.
+func tested(e protocol.Encoding) int {
+	if e == protocol.Ring48 {
+		return 2
+	}
+	return e.WordSize()
 }
 
 // nameOf says which payload a record has.

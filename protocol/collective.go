@@ -108,8 +108,8 @@ type Reduction struct {
 	Encoding Encoding
 	Plan     Plan
 	Size     int // bytes of the vector, the same at every party of the plan
-	// Sealed says that the total is a ciphertext: the root learns nothing from it, so that no
-	// opening is recorded. What it learns later it records by Opened.
+	// Sealed says that the total is a ciphertext, or under a pad that the root lacks: it learns
+	// nothing from it, so that no opening is recorded. What it learns later it records by Opened.
 	Sealed bool
 	// Load writes this party's addend for the bytes from offset on into chunk.
 	Load func(offset int, chunk []byte) error
@@ -130,22 +130,19 @@ func (s *Session) Reduce(ctx context.Context, r Reduction) error {
 	if !r.Plan.Has(s.self) {
 		return nil
 	}
-	for offset, n := 0, uint32(0); offset < r.Size; offset, n = offset+s.config.Chunk, n+1 {
+	chunk := r.Encoding.Chunk(s.config.Chunk)
+	for offset, n := 0, uint32(0); offset < r.Size; offset, n = offset+chunk, n+1 {
 		h := header{class: r.Class, encoding: r.Encoding, kind: r.Kind, operation: operation, size: uint64(r.Size), chunk: n}
-		if err := s.reduceChunk(ctx, &r, h, offset); err != nil {
+		if err := s.reduceChunk(ctx, &r, h, offset, min(chunk, r.Size-offset)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reduceChunk does one chunk of a Reduce: own addend, children's, then up or out.
-func (s *Session) reduceChunk(ctx context.Context, r *Reduction, h header, offset int) error {
-	size := min(s.config.Chunk, r.Size-offset)
-	if cap(s.chunk) < size {
-		s.chunk = make([]byte, s.config.Chunk)
-	}
-	chunk := s.chunk[:size]
+// reduceChunk does one chunk of a Reduce, of size bytes: own addend, children's, then up or out.
+func (s *Session) reduceChunk(ctx context.Context, r *Reduction, h header, offset, size int) error {
+	chunk := s.ownChunk(size)
 	if err := r.Load(offset, chunk); err != nil {
 		return fmt.Errorf("operation %d (%s): %w", h.operation, h.kind, err)
 	}

@@ -20,7 +20,7 @@ const contractFormat = "hanse-contract-v2"
 type Facts struct {
 	Name    string    `toml:"name"`
 	ID      keys.ID   `toml:"id"`
-	Role    string    `toml:"role"` // "active" or "passive"; in jobs over clients "server" or "client"
+	Role    string    `toml:"role"` // "active", "passive" or, of a sealed job without data, "helper"; in jobs over clients "server" or "client"
 	Rows    int       `toml:"rows"`
 	Columns int       `toml:"columns"`
 	Rowset  keys.Hash `toml:"rowset"` // digest of its sorted row ids

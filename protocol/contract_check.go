@@ -21,6 +21,7 @@ const (
 	roleActive  = "active"
 	rolePassive = "passive"
 	roleServer  = keys.RoleServer
+	roleHelper  = "helper" // of a sealed job: it holds shares and brings no data
 	roleClient  = keys.RoleClient
 )
 
@@ -68,9 +69,9 @@ func (f *Facts) check() error {
 		return errors.New("the id is missing")
 	}
 	switch f.Role {
-	case roleActive, rolePassive, roleServer, roleClient:
+	case roleActive, rolePassive, roleHelper, roleServer, roleClient:
 	default:
-		return fmt.Errorf("role is %q, want %q, %q, %q or %q", clip(f.Role), roleActive, rolePassive, roleServer, roleClient)
+		return fmt.Errorf("role is %q, want %q, %q, %q, %q or %q", clip(f.Role), roleActive, rolePassive, roleHelper, roleServer, roleClient)
 	}
 	if err := checkCount("rows", int64(f.Rows)); err != nil {
 		return err

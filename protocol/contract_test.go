@@ -104,7 +104,7 @@ func TestContractMessages(t *testing.T) {
 		{func(d *draft) { d.parties[1].Name = "telco" }, `party 2 is "telco", the job says "insurer"`},
 		{func(d *draft) { d.parties[1].ID = d.parties[0].ID }, "bank and insurer have the same id"},
 		{func(d *draft) { d.parties[1].ID = keys.ID{} }, "insurer: the id is missing"},
-		{func(d *draft) { d.parties[2].Role = "idle" }, `shop: role is "idle", want "active", "passive", "server" or "client"`},
+		{func(d *draft) { d.parties[2].Role = "idle" }, `shop: role is "idle", want "active", "passive", "helper", "server" or "client"`},
 		{func(d *draft) { d.parties[2].Rows = -1 }, "shop: rows is -1, want 0 to 1125899906842624"},
 		{func(d *draft) { d.parties[2].Rows = 1 << 60 }, "shop: rows is 1152921504606846976, want 0 to 1125899906842624"},
 		{func(d *draft) { d.parties[2].Columns = -5 }, "shop: columns is -5, want 0 to 1125899906842624"},
@@ -117,9 +117,22 @@ func TestContractMessages(t *testing.T) {
 		{func(d *draft) { d.operations[0].Root = "*" }, `operation 1: angles: root is "*", want one of the job's parties`},
 		{func(d *draft) { d.operations[1].Kind = "Width" }, `operation 2: kind is "Width", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{func(d *draft) { d.operations[1].Class = "secret" }, `operation 2: width: class is "secret", want "control", "masked", "published", "opening" or "he"`},
-		{func(d *draft) { d.operations[1].Encoding = "morse" }, `operation 2: width: encoding is "morse", want "bytes", "turns16", "turns32", "fixed64", "float64" or "rlwe"`},
-		{func(d *draft) { d.operations[1].Collective = "rumour" }, `operation 2: width: collective is "rumour", want "sum", "broadcast", "exchange", "upload", "download" or "servers"`},
+		{func(d *draft) { d.operations[1].Encoding = "morse" }, `operation 2: width: encoding is "morse", want "bytes", "turns16", "turns32", "fixed64", "float64", "rlwe" or "ring48"`},
+		{func(d *draft) { d.operations[1].Collective = "rumour" }, `operation 2: width: collective is "rumour", want "sum", "broadcast", "exchange", "direct", "upload", "download" or "servers"`},
 		{func(d *draft) { d.operations[1].Collective = "exchange" }, "operation 2: width: an exchange has no root"},
+		{func(d *draft) { d.operations[1].To = "shop" }, "operation 2: width: only direct messages have a receiver"},
+		{func(d *draft) { d.operations[1].Collective = "direct" }, `operation 2: width: to is "", want one of the job's parties other than the root`},
+		{func(d *draft) { d.operations[1].Collective, d.operations[1].To = "direct", "bank" }, `operation 2: width: to is "bank", want one of the job's parties other than the root`},
+		{func(d *draft) { d.operations[1].Collective, d.operations[1].To = "direct", "telco" }, `operation 2: width: to is "telco", want one of the job's parties other than the root`},
+		{func(d *draft) {
+			d.operations[1].Collective, d.operations[1].Root, d.operations[1].To = "direct", "*", "shop"
+		}, `operation 2: width: root is "*", want one of the job's parties`},
+		{func(d *draft) {
+			d.operations[1].Collective, d.operations[1].To, d.operations[1].Class = "direct", "shop", "he"
+		}, `operation 2: width: class is "he", want "control", "masked" or "opening" for a direct message`},
+		{func(d *draft) {
+			d.operations[1].Collective, d.operations[1].To, d.operations[1].Tree, d.operations[1].Excluded = "direct", "shop", 1, "insurer"
+		}, "operation 2: width: only sums have a tree and an excluded party"},
 		{func(d *draft) { d.operations[1].Tree = 1 }, "operation 2: width: only sums have a tree and an excluded party"},
 		{func(d *draft) { d.operations[0].Tree = 3 }, "operation 1: angles: tree is 3, want 0, 1 or 2"},
 		{func(d *draft) { d.operations[0].Tree, d.operations[0].Excluded = 1, "bank" }, `operation 1: angles: excluded is "bank", want a party other than the root with tree 1 or 2, else nothing`},
@@ -179,6 +192,7 @@ func FuzzParseContract(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(c.Document.Text())
+	f.Add(directContract(f, l).Document.Text())
 	c.Sign(l.keys[1])
 	f.Add(c.Document.Text())
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -37,7 +37,7 @@ func (c *Contract) Egress(from int) ([]Egress, error) {
 			}
 			e := &list[at]
 			e.MaxBytes += o.Bytes
-			e.MaxFrames += o.Count + o.Bytes/DefaultChunk
+			e.MaxFrames += o.Count + o.Bytes/int64(e.Encoding.Chunk(DefaultChunk))
 			if ok { // operations with several roots or trees over the same link
 				e.Shape = addShapes(e.Shape, o.Shape)
 			}
@@ -79,6 +79,11 @@ func (c *Contract) recipients(o *Operation, from int) ([]int, error) {
 	switch o.Collective {
 	case CollectiveUpload, CollectiveDownload, CollectiveServers:
 		return c.served(o, from)
+	case CollectiveDirect:
+		if from == c.Job.Index(o.Root) {
+			return []int{c.Job.Index(o.To)}, nil
+		}
+		return nil, nil
 	}
 	if o.Collective == CollectiveExchange || o.Root == Anyone { // whoever the root is, anybody may be a child
 		var others []int

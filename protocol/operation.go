@@ -13,6 +13,7 @@ const (
 	CollectiveUpload    = "upload"    // from the clients of the root to it; with a tree or ring also to the client above
 	CollectiveDownload  = "download"  // from the root to its clients
 	CollectiveServers   = "servers"   // from every server to every other
+	CollectiveDirect    = "direct"    // from the root to one other party
 )
 
 // Anyone stands for the root of broadcasts that several parties do in turn.
@@ -26,13 +27,14 @@ const (
 	KindAbort       = "abort" // by it a party leaves a session before its end
 )
 
-// Operation is one kind of sum, broadcast or exchange of a contract, with its budget in one session.
+// Operation is one kind of sum, broadcast, exchange or direct message of a contract, with its budget in one session.
 // What each party sends to whom follows from it and the job's topology; see Contract.Egress.
 type Operation struct {
 	Kind       string  `toml:"kind"`
 	Stage      int64   `toml:"stage"`              // operations of a later stage come after all of an earlier one
-	Collective string  `toml:"collective"`         // "sum", "broadcast" or "exchange"; among servers and clients "upload", "download" or "servers"
-	Root       string  `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone; of uploads and downloads: the server
+	Collective string  `toml:"collective"`         // "sum", "broadcast", "exchange" or "direct"; among servers and clients "upload", "download" or "servers"
+	Root       string  `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone; of uploads and downloads: the server; of direct messages: the sender
+	To         string  `toml:"to,omitempty"`       // of direct messages: the receiver, a party other than the root
 	Tree       int64   `toml:"tree,omitzero"`      // 1 or 2: the trees of a published sum (FDSKL, Algorithm 3)
 	Excluded   string  `toml:"excluded,omitempty"` // the party l' of a published sum
 	Class      string  `toml:"class"`
@@ -100,7 +102,7 @@ func (o *Operation) check(job *Job) error {
 	if err := o.checkRoot(job); err != nil {
 		return fmt.Errorf("%s: %w", o.Kind, err)
 	}
-	if _, err := parseClass(o.Class); err != nil {
+	if err := o.checkClass(); err != nil {
 		return fmt.Errorf("%s: %w", o.Kind, err)
 	}
 	if _, err := ParseEncoding(o.Encoding); err != nil {
@@ -134,19 +136,12 @@ func (o *Operation) shape() []count {
 
 // checkRoot checks what goes with the way the data travel.
 func (o *Operation) checkRoot(job *Job) error {
-	root := job.Index(o.Root) >= 0
-	served := o.Collective == CollectiveUpload || o.Collective == CollectiveDownload
+	if err := o.checkEnds(job); err != nil {
+		return err
+	}
 	switch {
-	case served && (!root || !job.Serves(job.Index(o.Root))):
-		return fmt.Errorf("root is %q, want one of the job's servers", clip(o.Root))
-	case o.Collective == CollectiveServers && o.Root != "":
-		return errors.New("what goes between servers has no root")
-	case o.Collective == CollectiveExchange && o.Root != "":
-		return errors.New("an exchange has no root")
-	case o.Collective == CollectiveBroadcast && !root && o.Root != Anyone, o.Collective == CollectiveSum && !root:
-		return fmt.Errorf("root is %q, want one of the job's parties", clip(o.Root))
-	case o.Collective != CollectiveSum && o.Collective != CollectiveBroadcast && o.Collective != CollectiveExchange && !served && o.Collective != CollectiveServers:
-		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\", \"exchange\", \"upload\", \"download\" or \"servers\"", clip(o.Collective))
+	case o.Collective != CollectiveDirect && o.To != "":
+		return errors.New("only direct messages have a receiver")
 	case o.Collective != CollectiveSum && (o.Tree != 0 || o.Excluded != ""):
 		return errors.New("only sums have a tree and an excluded party")
 	case o.Tree < 0 || o.Tree > 2:
@@ -155,6 +150,58 @@ func (o *Operation) checkRoot(job *Job) error {
 		return fmt.Errorf("excluded is %q, want a party other than the root with tree 1 or 2, else nothing", clip(o.Excluded))
 	}
 	return nil
+}
+
+// checkEnds checks from whom, or to whom, the data go.
+func (o *Operation) checkEnds(job *Job) error {
+	root := job.Index(o.Root)
+	switch o.Collective {
+	case CollectiveUpload, CollectiveDownload:
+		if root < 0 || !job.Serves(root) {
+			return fmt.Errorf("root is %q, want one of the job's servers", clip(o.Root))
+		}
+	case CollectiveServers:
+		if o.Root != "" {
+			return errors.New("what goes between servers has no root")
+		}
+	case CollectiveExchange:
+		if o.Root != "" {
+			return errors.New("an exchange has no root")
+		}
+	case CollectiveDirect:
+		return o.checkReceiver(job)
+	case CollectiveBroadcast, CollectiveSum:
+		if root < 0 && !(o.Root == Anyone && o.Collective == CollectiveBroadcast) {
+			return fmt.Errorf("root is %q, want one of the job's parties", clip(o.Root))
+		}
+	default:
+		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\", \"exchange\", \"direct\", \"upload\", \"download\" or \"servers\"", clip(o.Collective))
+	}
+	return nil
+}
+
+// checkReceiver checks both ends of a direct message. In jobs over clients there are none: their parties
+// count no operations together.
+func (o *Operation) checkReceiver(job *Job) error {
+	switch {
+	case len(job.Servers) > 0:
+		return errors.New("a job over clients has no direct messages")
+	case job.Index(o.Root) < 0:
+		return fmt.Errorf("root is %q, want one of the job's parties", clip(o.Root))
+	case job.Index(o.To) < 0 || o.To == o.Root:
+		return fmt.Errorf("to is %q, want one of the job's parties other than the root", clip(o.To))
+	}
+	return nil
+}
+
+// checkClass checks how the data are protected. Nothing that goes to one party alone is a value of
+// the published protocol or a ciphertext.
+func (o *Operation) checkClass() error {
+	class, err := parseClass(o.Class)
+	if err == nil && o.Collective == CollectiveDirect && (class == ClassPublished || class == ClassHE) {
+		return fmt.Errorf("class is %q, want \"control\", \"masked\" or \"opening\" for a direct message", o.Class)
+	}
+	return err
 }
 
 // Plan returns the plan of a sum, or the reversed tree of a broadcast from the given root.

@@ -20,11 +20,12 @@ const (
 	Fixed64 Encoding = 3 // Z_2^64, little-endian: fixed-point numbers
 	Float64 Encoding = 4 // IEEE 754, little-endian: the published protocol's
 	RLWE    Encoding = 5 // polynomials modulo the primes of a ring, a little-endian 64-bit word for each coefficient and prime
+	Ring48  Encoding = 6 // Z_2^48, little-endian words of 6 bytes
 )
 
 // encodingNames are the encodings as contracts and transcripts write them, by number.
 func encodingNames() []string {
-	return []string{"bytes", "turns16", "turns32", "fixed64", "float64", "rlwe"}
+	return []string{"bytes", "turns16", "turns32", "fixed64", "float64", "rlwe", "ring48"}
 }
 
 // String returns the encoding's name.
@@ -42,6 +43,8 @@ func (e Encoding) WordSize() int {
 		return 2
 	case Turns32:
 		return 4
+	case Ring48:
+		return 6
 	case Fixed64, Float64, RLWE:
 		return 8
 	}
@@ -49,7 +52,20 @@ func (e Encoding) WordSize() int {
 }
 
 // Known reports whether transcripts may have the encoding.
-func (e Encoding) Known() bool { return e <= RLWE }
+func (e Encoding) Known() bool { return e <= Ring48 }
+
+// ring48Group is four words of 6 bytes, so that a chunk of them is words of 8 bytes as well.
+const ring48Group = 24
+
+// Chunk returns the payload of one frame of a longer vector where frames have at most the given
+// number of bytes, which is a multiple of 8: all of it, but for Ring48 the most that is whole
+// groups of four words, and at least one.
+func (e Encoding) Chunk(most int) int {
+	if e == Ring48 {
+		return max(1, most/ring48Group) * ring48Group
+	}
+	return most
+}
 
 // ParseEncoding reads an encoding's name.
 func ParseEncoding(s string) (Encoding, error) {
@@ -58,7 +74,7 @@ func ParseEncoding(s string) (Encoding, error) {
 			return Encoding(i), nil
 		}
 	}
-	return 0, fmt.Errorf("encoding is %q, want \"bytes\", \"turns16\", \"turns32\", \"fixed64\", \"float64\" or \"rlwe\"", clip(s))
+	return 0, fmt.Errorf("encoding is %q, want \"bytes\", \"turns16\", \"turns32\", \"fixed64\", \"float64\", \"rlwe\" or \"ring48\"", clip(s))
 }
 
 // Event is what happened to an Entry.

@@ -35,13 +35,35 @@ func NewMasked(session *protocol.Session, ids []keys.ID, topology protocol.Topol
 // SumTurns adds vectors of 16-bit turns. At the root v becomes the total; elsewhere it is left
 // as it was. After an error the root's v is of no use: some of it may have been summed.
 func (m *Masked) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
-	return m.sum(ctx, kind, root, Turns16, len(v),
+	r, err := m.turns(kind, root, v)
+	if err != nil {
+		return err
+	}
+	return m.session.Reduce(ctx, r)
+}
+
+// turns prepares a masked sum of 16-bit turns.
+func (m *Masked) turns(kind string, root int, v []uint16) (protocol.Reduction, error) {
+	return m.reduction(kind, root, Turns16, len(v),
 		func(first int, chunk []byte) {
 			packTurns(chunk, v[first:first+len(chunk)/2])
 		},
 		func(first int, chunk []byte) {
 			unpackTurns(v[first:first+len(chunk)/2], chunk)
 		})
+}
+
+// SumPadded is SumTurns with a total that is under a pad which the root lacks: v becomes words that
+// are uniform to it, so that no opening is recorded. One of the parties other than the root must
+// have added a pad from a key that the root does not have, fresh for each sum; nothing here checks
+// that there is one.
+func (m *Masked) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {
+	r, err := m.turns(kind, root, v)
+	if err != nil {
+		return err
+	}
+	r.Sealed = true
+	return m.session.Reduce(ctx, r)
 }
 
 // SumTurns32 adds vectors of 32-bit turns, like SumTurns.
@@ -94,16 +116,25 @@ func (m *Masked) SumFixed(ctx context.Context, kind string, root int, f Fixed, v
 	return nil
 }
 
-// sum runs one masked sum of n words; load and store move words between the caller's vector,
-// from index first on, and a chunk of the wire.
+// sum runs one masked sum of n words; see reduction.
 func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte)) error {
-	// Reduce takes the session's next number. The session never gives it out again, whoever sums.
-	masks, err := m.masks.draw(m.session.Operations()+1, ring)
+	r, err := m.reduction(kind, root, ring, n, load, store)
 	if err != nil {
 		return err
 	}
+	return m.session.Reduce(ctx, r)
+}
+
+// reduction prepares one masked sum of n words, which must be the session's next operation; load
+// and store move words between the caller's vector, from index first on, and a chunk of the wire.
+func (m *Masked) reduction(kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte)) (protocol.Reduction, error) {
+	// Reduce takes the session's next number. The session never gives it out again, whoever sums.
+	masks, err := m.masks.draw(m.session.Operations()+1, ring)
+	if err != nil {
+		return protocol.Reduction{}, err
+	}
 	word := ring.WordSize()
-	return m.session.Reduce(ctx, protocol.Reduction{
+	return protocol.Reduction{
 		Kind:     kind,
 		Class:    protocol.ClassMasked,
 		Encoding: protocol.Encoding(ring), // the numbers are the same
@@ -119,7 +150,7 @@ func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n in
 			store(offset/word, chunk)
 			return nil
 		},
-	})
+	}, nil
 }
 
 // packTurns writes turns as little-endian words, four at a time.

@@ -27,7 +27,8 @@ type Operation struct {
 	Kind       string
 	Stage      int64  // operations of a later stage come after all of an earlier one
 	Collective string // "sum" or "broadcast"
-	Root       string // a party, or Anyone
+	Root       string // a party, or Anyone; of direct messages the sender
+	To         string // of direct messages the receiver
 	Tree       int64  // 1 or 2 for the sums of Algorithm 3, else 0
 	Excluded   string // the party l' of such a sum
 	Class      string
