@@ -39,11 +39,7 @@ type discloser struct {
 // feature columns of parties[i].
 func DiscloseTraining(p Params, privacy string, parties []string, columns []int, rows int) Disclosure {
 	d := &discloser{params: p, privacy: privacy, parties: parties, columns: columns, rows: int64(rows)}
-	d.target()
-	if p.Sigma == 0 {
-		d.width()
-	}
-	d.stage++
+	d.beginning()
 	if p.Schedule == DoublyStochastic {
 		d.tell("resume-point", Anyone, classControl, int64(len(p.Active)), slots*8)
 		d.stage++
@@ -68,6 +64,23 @@ func DisclosePrediction(p Params, privacy string, parties []string, columns []in
 	}
 	d.open(receiver, "scores", int64(rows), "the predictions themselves")
 	return d.Disclosure
+}
+
+// DiscloseBeginning tells what the beginning of a training opens and does; see Begin. stage is that of what
+// comes next.
+func DiscloseBeginning(p Params, privacy string, parties []string) (disclosure Disclosure, stage int64) {
+	d := &discloser{params: p, privacy: privacy, parties: parties}
+	d.beginning()
+	return d.Disclosure, d.stage
+}
+
+// beginning lists what the target and the kernel's width open.
+func (d *discloser) beginning() {
+	d.target()
+	if d.params.Sigma == 0 {
+		d.width()
+	}
+	d.stage++
 }
 
 // features returns how many features belong to the k-th active party.
@@ -101,8 +114,12 @@ func (d *discloser) width() {
 	d.stage++
 	d.tell("width-known", leader, classControl, 1, 8)
 	d.stage++
-	d.sum("distances", leader, 1, medianPairs)
-	d.open(leader, "distances", medianPairs, "distances of sampled pairs of rows, for the kernel width")
+	pairs, meaning := int64(medianPairs), "distances of sampled pairs of rows, for the kernel width"
+	if d.privacy == Sealed {
+		pairs, meaning = 1, "the mean squared distance of sampled pairs of rows, for the kernel width"
+	}
+	d.sum("distances", leader, 1, pairs)
+	d.open(leader, "distances", pairs, meaning)
 	d.stage++
 	d.tell("width", leader, classOpening, 1, 8)
 }

@@ -51,6 +51,14 @@ type Model struct {
 	TrainError float64            `cbor:"18,keyasint"` // at the leader: share of wrong labels, or RMSE
 	Iterations int                `cbor:"19,keyasint"`
 	Fills      map[string]float64 `cbor:"20,keyasint,omitempty"` // what empty cells of the training table were given
+	Shares     *Shares            `cbor:"21,keyasint,omitempty"` // sealed: at the three that hold shares
+}
+
+// Shares is what one of three parties holds of a sealed model: two of the three components of the
+// coefficients of cos, modulo 2^64, and of the offset behind them.
+type Shares struct {
+	X []uint64 `cbor:"1,keyasint"`
+	Y []uint64 `cbor:"2,keyasint"`
 }
 
 // Encode returns the model part's bytes: deterministic CBOR (RFC 8949, section 4.2.1).

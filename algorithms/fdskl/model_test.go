@@ -149,7 +149,7 @@ func TestBadModels(t *testing.T) {
 		{func(m *Model) { m.Version = 2 }, "model part: version is 2, this program reads version 1"},
 		{func(m *Model) { m.Params.Features = 0 }, "model part: features is 0, want 1 to 1048576"},
 		{func(m *Model) { m.Names = nil }, `model part: active party "bank" is not among the job's parties`},
-		{func(m *Model) { m.Privacy = "sealed" }, `model part: privacy is "sealed", want "masked" or "published"`},
+		{func(m *Model) { m.Privacy = "secret" }, `model part: privacy is "secret", want "published", "masked" or "sealed"`},
 		{func(m *Model) { m.Normaliser = nil }, "model part: the normaliser is missing"},
 		{func(m *Model) { m.Normaliser.Columns[0].Divisor = 0 }, `model part: normaliser, column "age": shift 18 and divisor 0 must be finite, and the divisor positive`},
 		{func(m *Model) { m.Sigma = 0 }, "model part: sigma is 0, want a positive number"},

@@ -2,6 +2,7 @@ package fdskl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/parameters"
 )
@@ -14,19 +15,28 @@ func (m *Model) validate() error {
 	if err := m.Params.Validate(m.Names); err != nil {
 		return err
 	}
-	if m.Privacy != Masked && m.Privacy != Published {
-		return fmt.Errorf("privacy is %q, want %q or %q", m.Privacy, Masked, Published)
+	if !slices.Contains([]string{Published, Masked, Sealed}, m.Privacy) {
+		return fmt.Errorf("privacy is %q, want %q, %q or %q", m.Privacy, Published, Masked, Sealed)
 	}
-	if m.Normaliser == nil {
-		return fmt.Errorf("the normaliser is missing")
-	}
-	if err := m.Normaliser.Validate(); err != nil {
+	if err := m.validateNormaliser(); err != nil {
 		return err
 	}
 	if err := m.target().validate(m.Params.Target); err != nil {
 		return err
 	}
 	return m.validateCoefficients()
+}
+
+// validateNormaliser checks how columns are normalised; a sealed model's part has none where there are no
+// columns.
+func (m *Model) validateNormaliser() error {
+	switch {
+	case m.Normaliser != nil:
+		return m.Normaliser.Validate()
+	case m.Privacy == Sealed && len(m.Columns) == 0:
+		return nil
+	}
+	return fmt.Errorf("the normaliser is missing")
 }
 
 // target returns what the model knows of the target.
@@ -56,6 +66,9 @@ func (m *Model) validateCoefficients() error {
 		if !finite(a) {
 			return fmt.Errorf("coefficient %d is %v, want a finite number", i+1, a)
 		}
+	}
+	if want := m.Params.Features + 1; m.Shares != nil && (len(m.Shares.X) != want || len(m.Shares.Y) != want) {
+		return fmt.Errorf("components of %d and %d words, want %d", len(m.Shares.X), len(m.Shares.Y), want)
 	}
 	return nil
 }

@@ -105,7 +105,15 @@ func (o *opener) open(ctx context.Context, k int, rows []*kernel.Matrix, lo, hi 
 	if o.Privacy == Published {
 		return o.openPublished(ctx, k, rows, lo, hi)
 	}
-	s := &o.shares[k]
+	block, err := o.turns(&o.shares[k], rows, lo, hi)
+	if err != nil {
+		return nil, err
+	}
+	return block, o.Network.SumTurns(ctx, "angles", o.actives[k], block)
+}
+
+// turns returns this party's addends of a block of angles.
+func (o *opener) turns(s *openerShare, rows []*kernel.Matrix, lo, hi int) ([]uint16, error) {
 	block := make([]uint16, (hi-lo)*s.count)
 	for p, x := range rows {
 		if err := o.addPart(s, p, x, lo, hi, block); err != nil {
@@ -113,7 +121,7 @@ func (o *opener) open(ctx context.Context, k int, rows []*kernel.Matrix, lo, hi 
 		}
 	}
 	addPhases(block, s.phases)
-	return block, o.Network.SumTurns(ctx, "angles", o.actives[k], block)
+	return block, nil
 }
 
 // addPart adds one part's turns to a block.

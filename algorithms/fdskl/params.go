@@ -14,10 +14,12 @@ const (
 	DoublyStochastic = "doubly-stochastic"
 )
 
-// The privacy modes that this package runs.
+// The privacy modes. This package runs the first two; what they share with the third, which package
+// sealed runs, begins with Begin.
 const (
 	Published = "published"
 	Masked    = "masked"
+	Sealed    = "sealed"
 )
 
 // The targets.
@@ -54,6 +56,13 @@ type Params struct {
 	Batch         int     `toml:"batch,omitzero"`          // B rows an iteration, default 64 (doubly-stochastic)
 	BlockFeatures int     `toml:"block_features,omitzero"` // r features an iteration, default 16 (doubly-stochastic)
 	Step          float64 `toml:"step,omitzero"`           // gamma, default 1 (doubly-stochastic)
+
+	Keeper    string `toml:"keeper,omitempty" cbor:",omitempty"`    // sealed: the second of the three that hold shares; the first is the active party
+	Helper    string `toml:"helper,omitempty" cbor:",omitempty"`    // sealed: the third; it may have no data
+	Outer     int    `toml:"outer,omitzero" cbor:",omitempty"`      // sealed, losses but square: E, default 5; each step but the first opens a score of every row
+	Ring      int    `toml:"ring,omitzero" cbor:",omitempty"`       // sealed: bits of a shared feature on the wire, 64 (default) or 48
+	ScoreBits int    `toml:"score_bits,omitzero" cbor:",omitempty"` // sealed: bits behind the point of an opened prediction, default 6
+	Bound     string `toml:"bound,omitempty" cbor:",omitempty"`     // sealed: "frobenius" (default), one number opens, or "public", none does
 }
 
 // WithDefaults returns p with every unset field at its default.

@@ -75,3 +75,15 @@ func (t *Table) Features64(dst []float64, turns []uint16) {
 		dst[i] = float64(t.cos[a])
 	}
 }
+
+// Cosine returns cos(2 pi turn / 65536), the same bits on every machine.
+func Cosine(turn uint16) float64 {
+	k := int(turn)
+	if k > circle/2 {
+		k = circle - k
+	}
+	if k > circle/4 {
+		return -quarterCosine(circle/2 - k)
+	}
+	return quarterCosine(k)
+}
