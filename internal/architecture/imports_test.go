@@ -25,6 +25,7 @@ var may = map[string][]string{
 	"protocol":              {"keys"},
 	"secagg":                {"keys", "protocol"},
 	"algorithms":            {"keys", "algorithms"},
+	"algorithms/sealed":     {"keys", "algorithms", "secagg/rss"},
 	"audit":                 {"keys", "protocol", "secagg", "algorithms", "audit"},
 	"peer":                  {"keys", "protocol"},
 	"internal/simnet":       {"keys", "protocol", "internal/simnet"},

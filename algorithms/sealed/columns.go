@@ -1,0 +1,258 @@
+package sealed
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// errOpen is what stops a sealed job that would open angles.
+var errOpen = errors.New("a sealed job opens no angles")
+
+// The kinds of the messages that make shares of features.
+const (
+	kindAngles  = "angles"   // every party's masked turns, to the label holder
+	kindFactors = "factors"  // cos and sin of the padded angle, to the keeper or the helper
+	kindReshare = "features" // between the keeper and the helper
+)
+
+// The uses of a block's pads.
+const (
+	useFirst    = rss.FirstFree + 11 // the part of cos A0 at whoever the factors do not go to
+	useSecond   = rss.FirstFree + 12 // of sin A0
+	useTwo      = rss.FirstFree + 13 // component 2 of the features
+	useOne      = rss.FirstFree + 14 // component 1
+	useRotation = rss.FirstFree + 77 // r
+)
+
+// wordsPerTurns is how many turns one word of a pad gives.
+const wordsPerTurns = 4
+
+// The blocks of one pass are worked on at the same time, each a step ahead of the next, so that nobody
+// waits for a message that a message of the same block brings about.
+const (
+	aheadAngles = 2 // blocks by which the sums of turns are ahead of the factors
+	aheadHalves = 1 // by which the first of the two features messages is
+)
+
+// columns makes shares of features, block by block.
+type columns struct {
+	*scales
+	seats
+	network Network
+	three   *rss.Party
+	table   *turnTable
+	turns   func(lo, hi int) ([]uint16, error) // this party's addends of rows
+}
+
+// block is some rows on their way from turns to shares.
+type block struct {
+	lo, hi int
+	late   rss.Role // the factors go to it; the other of keeper and helper is early
+	pads   map[rss.Use]rss.Pad
+	angles []uint16 // A0, at the label holder
+	sent   []uint64 // keeper and helper: their message of features
+	came   []uint64 // and the other's
+}
+
+// early returns the one of keeper and helper that knows its part without a message.
+func (b *block) early() rss.Role { return rss.Keeper + rss.Helper - b.late }
+
+// words is how many features a block has.
+func (c *columns) words(b *block) int { return (b.hi - b.lo) * c.features }
+
+// each makes shares of rows [lo, hi), size at a time, and hands them to take in order. z is of the block's
+// rows, row-major, modulo 2^k, and take's own.
+func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error) error {
+	var blocks []*block
+	for at := lo; at < hi; at += size {
+		b := &block{lo: at, hi: min(at+size, hi), late: rss.Helper}
+		if at/size%2 == 1 {
+			b.late = rss.Keeper
+		}
+		blocks = append(blocks, b)
+	}
+	for i := -aheadAngles; i < len(blocks); i++ {
+		if err := c.advance(ctx, blocks, i); err != nil {
+			return err
+		}
+		if i < 0 {
+			continue
+		}
+		if err := take(blocks[i], c.share(blocks[i])); err != nil {
+			return err
+		}
+		blocks[i].sent, blocks[i].came = nil, nil
+	}
+	return nil
+}
+
+// advance brings block i to its end, and those behind it as far as they go by now.
+func (c *columns) advance(ctx context.Context, blocks []*block, i int) error {
+	at := func(i int, step func(context.Context, *block) error) error {
+		if i < 0 || i >= len(blocks) {
+			return nil
+		}
+		return step(ctx, blocks[i])
+	}
+	if err := at(i+aheadAngles, c.sum); err != nil {
+		return err
+	}
+	if err := at(i+aheadHalves, c.passEarly); err != nil {
+		return err
+	}
+	if err := at(i, c.passFactors); err != nil {
+		return err
+	}
+	return at(i, c.passLate)
+}
+
+// sum adds the parties' turns, and at the keeper r, so that the label holder learns the padded angle A0.
+func (c *columns) sum(ctx context.Context, b *block) error {
+	if err := c.draw(b); err != nil {
+		return err
+	}
+	turns, err := c.turns(b.lo, b.hi)
+	if err != nil {
+		return err
+	}
+	if c.role == rss.Keeper {
+		for i, r := range rotation(b, 0, len(turns)) {
+			turns[i] += r
+		}
+	}
+	if err := c.network.SumPadded(ctx, kindAngles, c.parties[rss.LabelHolder], turns); err != nil {
+		return err
+	}
+	if c.role == rss.LabelHolder {
+		b.angles = turns
+	}
+	return nil
+}
+
+// draw draws a block's pads.
+func (c *columns) draw(b *block) error {
+	b.pads = make(map[rss.Use]rss.Pad)
+	step := c.three.Begin()
+	for _, d := range []struct {
+		use     rss.Use
+		unknown rss.Role
+	}{
+		{useRotation, rss.LabelHolder}, {useFirst, b.late}, {useSecond, b.late}, {useOne, rss.Keeper}, {useTwo, rss.Helper},
+	} {
+		pad, err := step.Pad(d.unknown, d.use)
+		if err != nil {
+			return err
+		}
+		b.pads[d.use] = pad
+	}
+	return nil
+}
+
+// rotation returns turns [at, at+n) of r; at is a multiple of wordsPerTurns.
+func rotation(b *block, at, n int) []uint16 {
+	words := make([]uint64, (n+wordsPerTurns-1)/wordsPerTurns)
+	b.pads[useRotation].Words(words, at/wordsPerTurns)
+	turns := make([]uint16, n)
+	for i := range turns {
+		turns[i] = uint16(words[i/wordsPerTurns] >> (16 * (i % wordsPerTurns)))
+	}
+	return turns
+}
+
+// pad returns n words of one of a block's pads.
+func (b *block) pad(use rss.Use, n int) []uint64 {
+	w := make([]uint64, n)
+	b.pads[use].Words(w, 0)
+	return w
+}
+
+// passEarly sends the early one's part of the features, which its pads give.
+func (c *columns) passEarly(ctx context.Context, b *block) error {
+	n := c.words(b)
+	if c.role == b.early() {
+		b.sent = c.half(b, b.pad(useFirst, n), b.pad(useSecond, n))
+	}
+	return c.passHalf(ctx, b, b.early())
+}
+
+// passFactors sends cos A0 and sin A0, less the early one's parts of them.
+func (c *columns) passFactors(ctx context.Context, b *block) error {
+	n := c.words(b)
+	var words []uint64
+	switch c.role {
+	case rss.LabelHolder:
+		words = make([]uint64, 2*n)
+		first, second := b.pad(useFirst, n), b.pad(useSecond, n)
+		for i, angle := range b.angles {
+			cos, sin := c.table.at(angle)
+			words[i], words[n+i] = cos-first[i], sin-second[i]
+		}
+		b.angles = nil
+	case b.late:
+		words = make([]uint64, 2*n)
+	}
+	if err := c.three.Pass(ctx, kindFactors, rss.LabelHolder, b.late, c.k, 2*n, words); err != nil {
+		return err
+	}
+	if c.role == b.late {
+		b.sent = c.half(b, words[:n], words[n:])
+	}
+	return nil
+}
+
+// passLate sends the late one's part of the features.
+func (c *columns) passLate(ctx context.Context, b *block) error { return c.passHalf(ctx, b, b.late) }
+
+// half returns what one of keeper and helper tells the other: its part of cos(A0 - r), less its component of
+// the features, which is a pad.
+func (c *columns) half(b *block, cos, sin []uint64) []uint64 {
+	own := useTwo
+	if c.role == rss.Helper {
+		own = useOne
+	}
+	half := b.pad(own, len(cos))
+	for i, r := range rotation(b, 0, len(cos)) {
+		cosR, sinR := c.table.at(r)
+		half[i] = cos[i]*cosR + sin[i]*sinR - half[i]
+	}
+	return half
+}
+
+// passHalf carries one of the two messages of features.
+func (c *columns) passHalf(ctx context.Context, b *block, from rss.Role) error {
+	n, words := c.words(b), b.sent
+	to := rss.Keeper + rss.Helper - from
+	if c.role == to {
+		b.came = make([]uint64, n)
+		words = b.came
+	}
+	return c.three.Pass(ctx, kindReshare, from, to, c.k, n, words)
+}
+
+// share puts a block's components together: two pads, and the sum of the two messages.
+func (c *columns) share(b *block) rss.Share {
+	if c.role == rss.Outside {
+		return rss.Share{}
+	}
+	if c.role != rss.LabelHolder {
+		for i, w := range b.came {
+			b.sent[i] += w
+		}
+	}
+	return c.again(b, b.sent)
+}
+
+// again is a block's share, given component 0, where there is one.
+func (c *columns) again(b *block, zero []uint64) rss.Share {
+	n := c.words(b)
+	components := [rss.Roles][]uint64{zero, nil, nil}
+	if c.role != rss.Keeper {
+		components[1] = b.pad(useOne, n)
+	}
+	if c.role != rss.Helper {
+		components[2] = b.pad(useTwo, n)
+	}
+	return rss.Components(c.role, components)
+}

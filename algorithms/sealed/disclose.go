@@ -1,0 +1,201 @@
+package sealed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// The ways operations travel, their classes and encodings, as contracts name them.
+const (
+	bySum       = "sum"
+	byBroadcast = "broadcast"
+	byMessage   = "direct"
+
+	classMasked  = "masked"
+	classControl = "control"
+	classOpening = "opening"
+
+	asBytes   = "bytes"
+	asTurns16 = "turns16"
+	asFixed64 = "fixed64"
+	asRing48  = "ring48"
+)
+
+// DiscloseTraining tells what a training over rows opens and does. Its operations are counted by running the
+// part of a party outside the three, which follows from public numbers, against a network that counts.
+func DiscloseTraining(p fdskl.Params, parties []string, rows int) (fdskl.Disclosure, error) {
+	return discloseTraining(p, parties, rows, 0)
+}
+
+// discloseTraining is DiscloseTraining for blocks of so many rows, 0 for the usual ones.
+func discloseTraining(p fdskl.Params, parties []string, rows, block int) (fdskl.Disclosure, error) {
+	d, stage := fdskl.DiscloseBeginning(p, fdskl.Sealed, parties)
+	c := &counter{names: parties, stage: func(kind string) int64 { return stage + stageOf(kind) }}
+	t, err := newTrainer(&Party{Party: &fdskl.Party{Self: -1, Names: parties, Params: p, Rows: rows}, Network: c, BlockRows: block})
+	if err != nil {
+		return fdskl.Disclosure{}, err
+	}
+	t.columns.turns = c.turns(p.Features)
+	if _, _, _, err := t.train(context.Background()); err != nil {
+		return fdskl.Disclosure{}, err
+	}
+	d.Operations = append(d.Operations, c.list...)
+	holder := p.Active[0]
+	if p.Bound != boundPublic {
+		d.Openings = append(d.Openings, fdskl.Opening{To: holder, Kind: kindBound, Count: 1,
+			Meaning: "the square of the Gram matrix's norm, 20 bits behind the point: how alike the rows are on the whole"})
+		for _, name := range parties {
+			if name != holder {
+				d.Openings = append(d.Openings, fdskl.Opening{To: name, Kind: kindReach, Count: 1, Meaning: "that number's order of magnitude"})
+			}
+		}
+	}
+	if n := int64(rows) * int64(p.Outer-1); p.Loss != kernel.Square.String() && n > 0 {
+		d.Openings = append(d.Openings, fdskl.Opening{To: holder, Kind: kindScores, Count: n, Meaning: fmt.Sprintf(
+			"the score of every training row under %d models that are not its own, %d bits behind the point: about %d bits a row in all", p.Outer-1, trainBits, (trainBits+4)*(p.Outer-1))})
+	}
+	d.Memory = memory(p, rows)
+	return d, nil
+}
+
+// stageOf is the part of a training to which a kind of message belongs: no party does anything of one before
+// all of the one before it is done.
+func stageOf(kind string) int64 {
+	switch kind {
+	case kindResume:
+		return 0
+	case kindLabels, kindAngles, kindFactors, kindReshare:
+		return 1
+	}
+	return 2
+}
+
+// memory is about how many bytes the keeper and the helper hold beside their tables.
+func memory(p fdskl.Params, rows int) int64 {
+	n := 8 * 8 * int64(p.Features) * int64(p.Features)
+	if p.Loss != kernel.Square.String() {
+		n += 8 * int64(rows) * int64(p.Features)
+	}
+	return n + 16*blockBytes
+}
+
+// DisclosePrediction tells what scoring rows with a trained model opens and does, so many at a time.
+func DisclosePrediction(p fdskl.Params, parties []string, rows, batch int, receiver string) (fdskl.Disclosure, error) {
+	var d fdskl.Disclosure
+	c := &counter{names: parties, stage: func(string) int64 { return 1 }}
+	m := &fdskl.Model{Names: parties, Params: p, Privacy: fdskl.Sealed, Sigma: 1}
+	s, err := NewScorer(Scoring{Self: -1, Receiver: slices.Index(parties, receiver), Model: m, Network: c})
+	if err != nil {
+		return d, err
+	}
+	s.columns.turns = c.turns(p.Features)
+	for lo := 0; lo < rows; lo += batch {
+		if _, err := s.score(context.Background(), min(batch, rows-lo), nil); err != nil {
+			return d, err
+		}
+	}
+	d.Operations = c.list
+	d.Openings = []fdskl.Opening{{To: receiver, Kind: kindScores, Count: int64(rows), Meaning: fmt.Sprintf(
+		"the predictions themselves, %d bits behind the point: of each row that much is told of all parties' columns together", p.ScoreBits)}}
+	d.Memory = 16 * blockBytes
+	return d, nil
+}
+
+// counter is a Network that only counts.
+type counter struct {
+	names []string
+	stage func(kind string) int64
+	list  []fdskl.Operation
+	place map[string]int // by kind and ends
+	blank []uint16
+}
+
+// add counts an operation of n words of size bytes.
+func (c *counter) add(o fdskl.Operation, n, size int64) {
+	o.Stage = c.stage(o.Kind)
+	key := o.Kind + "|" + o.Root + "|" + o.To
+	if c.place == nil {
+		c.place = make(map[string]int)
+	}
+	at, ok := c.place[key]
+	if !ok {
+		at = len(c.list)
+		c.place[key] = at
+		if size > 1 {
+			o.Shape = []int64{0}
+		}
+		c.list = append(c.list, o)
+	}
+	l := &c.list[at]
+	l.Count++
+	l.Bytes += n * size
+	if size > 1 {
+		l.Shape[0] += n
+	}
+}
+
+// SumPadded implements Network.
+func (c *counter) SumPadded(_ context.Context, kind string, root int, v []uint16) error {
+	c.add(fdskl.Operation{Kind: kind, Collective: bySum, Root: c.names[root], Class: classMasked, Encoding: asTurns16}, int64(len(v)), 2)
+	return nil
+}
+
+// SumWords implements Network.
+func (c *counter) SumWords(_ context.Context, kind string, root int, v []uint64) error {
+	c.add(fdskl.Operation{Kind: kind, Collective: bySum, Root: c.names[root], Class: classMasked, Encoding: asFixed64}, int64(len(v)), 8)
+	return nil
+}
+
+// SumReals implements Network.
+func (c *counter) SumReals(_ context.Context, kind string, root int, v []float64) error {
+	c.add(fdskl.Operation{Kind: kind, Collective: bySum, Root: c.names[root], Class: classMasked, Encoding: asFixed64}, int64(len(v)), 8)
+	return nil
+}
+
+// Broadcast implements Network: it returns what says least.
+func (c *counter) Broadcast(_ context.Context, kind string, root int, _ []byte, limit int) ([]byte, error) {
+	o := fdskl.Operation{Kind: kind, Collective: byBroadcast, Root: c.names[root], Class: classOpening, Encoding: asBytes}
+	if kind == kindResume {
+		o.Class = classControl
+		c.add(o, int64(limit), 1)
+		return nil, nil
+	}
+	c.add(o, int64(limit), 1)
+	return make([]byte, limit), nil
+}
+
+// Three implements Network: nobody's part counts all the same.
+func (c *counter) Three(parties [rss.Roles]int) (*rss.Party, error) {
+	return rss.New(rss.Outside, &countedWire{c, parties}, nil, 1), nil
+}
+
+// countedWire is the wires of a counter.
+type countedWire struct {
+	*counter
+	parties [rss.Roles]int
+}
+
+// Pass implements rss.Wire.
+func (w *countedWire) Pass(_ context.Context, kind string, from, to rss.Role, bits, n int, _ []uint64) error {
+	o := fdskl.Operation{Kind: kind, Collective: byMessage, Root: w.names[w.parties[from]], To: w.names[w.parties[to]], Class: classMasked, Encoding: asFixed64}
+	if bits == ringCompact {
+		o.Encoding = asRing48
+	}
+	w.add(o, int64(n), int64(bits/8))
+	return nil
+}
+
+// turns returns blocks of nothing.
+func (c *counter) turns(features int) func(lo, hi int) ([]uint16, error) {
+	return func(lo, hi int) ([]uint16, error) {
+		if n := (hi - lo) * features; cap(c.blank) < n {
+			c.blank = make([]uint16, n)
+		}
+		return c.blank[:(hi-lo)*features], nil
+	}
+}

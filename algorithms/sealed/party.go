@@ -1,0 +1,70 @@
+package sealed
+
+import (
+	"context"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// Network is what a party's part asks of the federation beside what FDSKL's modes ask. All parties call
+// the same operations in the same order.
+type Network interface {
+	fdskl.Broadcaster
+	// SumPadded adds vectors of 16-bit turns under masks; the root's total is under a pad that it lacks.
+	SumPadded(ctx context.Context, kind string, root int, v []uint16) error
+	// SumWords adds vectors of words modulo 2^64 under masks; the total opens to the root, in v.
+	SumWords(ctx context.Context, kind string, root int, v []uint64) error
+	// SumReals adds vectors of reals of magnitude at most fdskl.RealBound under masks.
+	SumReals(ctx context.Context, kind string, root int, v []float64) error
+	// Three starts this party's end of the arithmetic among the parties of the three roles. It is called
+	// once in a session.
+	Three(parties [rss.Roles]int) (*rss.Party, error)
+}
+
+// Party is one party's part of a training.
+type Party struct {
+	*fdskl.Party // its Network is not used
+	Network      Network
+	Session      uint32 // which execution of the contract this is
+	Owner        keys.ID
+	BlockRows    int // rows of a block; 0: chosen by the features
+	SaveEvery    int // blocks or steps between two checkpoints; 0: 32
+
+	// Saved is called whenever the party has written a checkpoint; it may be nil.
+	Saved func(point string)
+}
+
+// seats are the parties of the three roles, and this party's role among them.
+type seats struct {
+	parties [rss.Roles]int
+	role    rss.Role
+}
+
+// seatsOf finds a job's roles.
+func seatsOf(p fdskl.Params, names []string, self int) seats {
+	s := seats{role: rss.Outside}
+	for i, name := range names {
+		for r, holder := range [rss.Roles]string{p.Active[0], p.Keeper, p.Helper} {
+			if name == holder {
+				s.parties[r] = i
+			}
+		}
+	}
+	for r, i := range s.parties {
+		if i == self {
+			s.role = rss.Role(r)
+		}
+	}
+	return s
+}
+
+// network is a Network as FDSKL's own parts see it: they add reals and broadcast, and nothing else.
+type network struct{ Network }
+
+// SumTurns implements fdskl.Summer: sealed jobs open no angles.
+func (network) SumTurns(context.Context, string, int, []uint16) error { return errOpen }
+
+// SumTree implements fdskl.TreeSummer: sealed jobs have no unprotected sums.
+func (network) SumTree(context.Context, string, int, int, int, []float64) error { return errOpen }

@@ -1,0 +1,317 @@
+package sealed
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// kindResume is the kind of the broadcasts in which the three say where they can go on.
+const kindResume = "resume-point"
+
+// saveEvery is how many blocks, or steps, lie between two checkpoints.
+const saveEvery = 32
+
+// point is a place where a training can go on. Shares of two sessions do not fit together, so it has the
+// session that wrote it.
+type point struct {
+	stage   stage
+	session uint32
+	number  int
+	opened  bool // the label holder has the scores that open next
+}
+
+// pointSize is the length of an encoded point, in bytes; maxPoints are told at most.
+const (
+	pointSize = 10
+	maxPoints = 1 + 3*slots
+)
+
+// encode returns a point's bytes.
+func (p point) encode() []byte {
+	b := []byte{byte(p.stage), 0}
+	if p.opened {
+		b[1] = 1
+	}
+	b = binary.BigEndian.AppendUint32(b, p.session)
+	return binary.BigEndian.AppendUint32(b, uint32(p.number))
+}
+
+// decodePoints reads what another party says.
+func decodePoints(b []byte) ([]point, error) {
+	if len(b)%pointSize != 0 || len(b) > maxPoints*pointSize {
+		return nil, fmt.Errorf("%d bytes, want %d for each of at most %d points", len(b), pointSize, maxPoints)
+	}
+	var list []point
+	for ; len(b) > 0; b = b[pointSize:] {
+		p := point{stage: stage(b[0]), opened: b[1] == 1, session: binary.BigEndian.Uint32(b[2:]), number: int(binary.BigEndian.Uint32(b[6:]))}
+		if p.stage < stageSums || p.stage > stageOuter || b[1] > 1 {
+			return nil, fmt.Errorf("point %v is none", b[:pointSize])
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// resume returns the newest point that all three have, the zero point when there is none.
+func (t *trainer) resume(ctx context.Context) (point, error) {
+	own, err := t.points()
+	if err != nil {
+		return point{}, err
+	}
+	var common []point
+	for r, i := range t.parties {
+		var data []byte
+		if t.role == rss.Role(r) {
+			for _, p := range own {
+				data = append(data, p.encode()...)
+			}
+		}
+		if data, err = t.Network.Broadcast(ctx, kindResume, i, data, maxPoints*pointSize); err != nil {
+			return point{}, err
+		}
+		theirs, err := decodePoints(data)
+		if err != nil {
+			return point{}, fmt.Errorf("%s of %s: %w", kindResume, t.Names[i], err)
+		}
+		if r == 0 { // the label holder's, who knows what has opened
+			common = theirs
+		}
+		common = slices.DeleteFunc(common, func(p point) bool {
+			return !slices.ContainsFunc(theirs, func(q point) bool { return p.stage == q.stage && p.session == q.session && p.number == q.number })
+		})
+	}
+	var best point
+	for _, p := range common {
+		if p.stage > best.stage || p.stage == best.stage && p.number > best.number {
+			best = p
+		}
+	}
+	return best, nil
+}
+
+// points lists the states that this party has.
+func (t *trainer) points() ([]point, error) {
+	if t.role == rss.Outside {
+		return nil, nil
+	}
+	system, err := t.load(stageSystem.file(0))
+	if err != nil {
+		return nil, err
+	}
+	var list []point
+	for _, file := range files() {
+		s, err := t.load(file)
+		if err != nil {
+			return nil, err
+		}
+		if s == nil || s.Stage > stageSystem && (system == nil || s.Rests != system.Session) {
+			continue
+		}
+		list = append(list, point{stage: s.Stage, session: s.Session, number: s.Number, opened: t.hasScores(s)})
+	}
+	return list, nil
+}
+
+// find returns the state of a point.
+func (t *trainer) find(p point) (*state, error) {
+	for place := range slots {
+		s, err := t.load(p.stage.file(place))
+		if err != nil {
+			return nil, err
+		}
+		if s != nil && s.Session == p.session && s.Number == p.number {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("the checkpoint of %s %d, session %d, is gone", p.stage, p.number, p.session)
+}
+
+// saveSums keeps the sums of a square loss now and then; other losses need the rows themselves again.
+func (t *trainer) saveSums(acc *sums, done bool) error {
+	block := (acc.next + t.BlockRows - 1) / t.BlockRows
+	if t.role == rss.Outside || done || t.loss != kernel.Square || block%t.every() != 0 || acc.next == t.Rows {
+		return nil
+	}
+	return t.save(block/t.every(), state{Stage: stageSums, Number: acc.next}, acc.pairs, acc.columns.X, acc.columns.Y, acc.sides)
+}
+
+// every is how many blocks or steps lie between two checkpoints.
+func (t *trainer) every() int {
+	if t.SaveEvery > 0 {
+		return t.SaveEvery
+	}
+	return saveEvery
+}
+
+// savedSums returns the sums at a point, or empty ones.
+func (t *trainer) savedSums(from point) (*sums, error) {
+	d := t.features
+	if t.role == rss.Outside {
+		if from.stage == stageSums {
+			return &sums{next: from.number}, nil
+		}
+		return &sums{}, nil
+	}
+	if from.stage != stageSums {
+		return &sums{pairs: make([]uint64, triangle(d)), columns: rss.Zero(t.role, d), sides: make([]uint64, d)}, nil
+	}
+	s, err := t.find(from)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.words(triangle(d), d, d, d)
+	if err != nil {
+		return nil, err
+	}
+	if s.Number > t.Rows {
+		return nil, fmt.Errorf("checkpoint of %d rows, the job has %d", s.Number, t.Rows)
+	}
+	return &sums{next: s.Number, pairs: w[0], columns: rss.Share{X: w[1], Y: w[2]}, sides: w[3]}, nil
+}
+
+// saveSystem keeps the system. Outside the three there is nothing to keep.
+func (t *trainer) saveSystem(s *system) error {
+	if t.role == rss.Outside {
+		return nil
+	}
+	s.session = t.Session
+	sides := s.sides
+	if sides.X == nil {
+		sides = rss.Zero(t.role, 0)
+	}
+	return t.save(0, state{Stage: stageSystem, Mean: s.mean, Reach: s.reach}, s.gram.X, s.gram.Y, s.means.X, s.means.Y, sides.X, sides.Y)
+}
+
+// savedSystem returns the system at or before a point, nil when it is still to be made.
+func (t *trainer) savedSystem(from point) (*system, error) {
+	if from.stage < stageSystem {
+		return nil, nil
+	}
+	if t.role == rss.Outside {
+		return &system{reach: 1}, nil
+	}
+	s, err := t.load(stageSystem.file(0))
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, fmt.Errorf("the checkpoint of the system is gone")
+	}
+	sides := t.features
+	if t.loss != kernel.Square {
+		sides = 0
+	}
+	list, err := s.shares(t.features*t.features, t.features, sides)
+	if err != nil {
+		return nil, err
+	}
+	return &system{gram: list[0], means: list[1], sides: list[2], reach: s.Reach, mean: s.Mean, session: s.Session}, nil
+}
+
+// saveSteps keeps an iteration of a square loss now and then.
+func (d *descent) saveSteps() error {
+	d.report("steps", d.step, d.Params.Iterations)
+	if d.role == rss.Outside || d.step%d.every() != 0 {
+		return nil
+	}
+	return d.save(d.step/d.every(), state{Stage: stageSteps, Number: d.step, Rests: d.system.session},
+		d.beta.X, d.beta.Y, d.direction.X, d.direction.Y)
+}
+
+// resume takes the iteration at a point.
+func (d *descent) resume(from point) error {
+	if from.stage != stageSteps {
+		return nil
+	}
+	if from.number > d.Params.Iterations {
+		return fmt.Errorf("checkpoint of step %d, the job has %d", from.number, d.Params.Iterations)
+	}
+	for d.step = 0; d.step < from.number; d.step++ {
+		if d.step > 0 {
+			d.next()
+		}
+	}
+	if d.role == rss.Outside {
+		return nil
+	}
+	s, err := d.find(from)
+	if err != nil {
+		return err
+	}
+	list, err := s.shares(d.features, d.features)
+	if err != nil {
+		return err
+	}
+	d.beta, d.direction = list[0], list[1]
+	return nil
+}
+
+// saveOuter keeps an outer step.
+func (t *trainer) saveOuter(o *outer, rests uint32) error {
+	if t.role == rss.Outside {
+		return nil
+	}
+	o.session = t.Session
+	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests, Intercept: o.intercept}, o.beta.X, o.beta.Y)
+}
+
+// resumeOuter takes the outer step at a point, with the scores if they have opened.
+func (t *trainer) resumeOuter(o *outer, from point) error {
+	if from.stage != stageOuter {
+		return nil
+	}
+	o.step, o.session = from.number, from.session
+	if t.role == rss.Outside {
+		return nil
+	}
+	s, err := t.find(from)
+	if err != nil {
+		return err
+	}
+	list, err := s.shares(t.features)
+	if err != nil {
+		return err
+	}
+	o.beta, o.intercept = list[0], s.Intercept
+	if t.role != rss.LabelHolder || !from.opened {
+		return nil
+	}
+	return t.loadScores(o)
+}
+
+// saveScores keeps what opened to the label holder: it does not open again.
+func (t *trainer) saveScores(o *outer) error {
+	b := point{stage: stageOuter, session: o.session, number: o.step}.encode()
+	for _, f := range o.scores {
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(f))
+	}
+	return t.Vault.Save(scoresFile, b)
+}
+
+// hasScores reports whether the scores under the coefficients of a state have opened.
+func (t *trainer) hasScores(s *state) bool {
+	if t.role != rss.LabelHolder || s.Stage != stageOuter {
+		return false
+	}
+	data, err := t.Vault.Load(scoresFile)
+	return err == nil && len(data) == pointSize+8*t.Rows &&
+		string(data[:pointSize]) == string(point{stage: stageOuter, session: s.Session, number: s.Number}.encode())
+}
+
+// loadScores reads what saveScores kept.
+func (t *trainer) loadScores(o *outer) error {
+	data, err := t.Vault.Load(scoresFile)
+	if err != nil {
+		return err
+	}
+	for j := range o.scores {
+		o.scores[j] = math.Float64frombits(binary.BigEndian.Uint64(data[pointSize+8*j:]))
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package sealed
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// stateVersion is the version of all states of this package.
+const stateVersion = 1
+
+// maxState is the largest state that is read, in bytes.
+const maxState = 1 << 30
+
+// state is a checkpoint of one party. Shares of one point are worthless without the other two parties' of
+// the same point of the same session; what is not shared is the label holder's.
+//
+// Evolution: fields are added with new numbers and a zero value that keeps the old meaning; a changed
+// meaning is a new version.
+type state struct {
+	Version   int      `cbor:"1,keyasint"`
+	Stage     stage    `cbor:"2,keyasint"`
+	Session   uint32   `cbor:"3,keyasint"` // that wrote it
+	Number    int      `cbor:"4,keyasint"` // rows, or steps
+	Rests     uint32   `cbor:"5,keyasint"` // steps: the session that wrote the system they are of
+	Mean      float64  `cbor:"6,keyasint"`
+	Intercept float64  `cbor:"7,keyasint"`
+	Reach     float64  `cbor:"8,keyasint"`
+	Words     [][]byte `cbor:"9,keyasint"` // little-endian
+}
+
+// stage says what a state is of.
+type stage uint8
+
+// The stages, in their order.
+const (
+	stageNone stage = iota
+	stageSums
+	stageSystem
+	stageSteps // of a square loss
+	stageOuter
+)
+
+// slots is how many states of a stage are kept: parties are killed at different moments, and one may have
+// written a state that another has not.
+const slots = 2
+
+// names of the stages' files.
+func (s stage) String() string {
+	return [...]string{"nothing", "sums", "system", "steps", "outer"}[s]
+}
+
+// file returns where a state with the given place in its stage is kept; it replaces the last but one.
+func (s stage) file(place int) string {
+	if s == stageSystem {
+		return "sealed-" + s.String()
+	}
+	return fmt.Sprintf("sealed-%s-%d", s, place%slots)
+}
+
+// Files lists what a training keeps in its vault until it is done.
+func Files() []string { return append(files(), scoresFile) }
+
+// files lists all files of states.
+func files() []string {
+	list := []string{stageSystem.file(0)}
+	for _, s := range []stage{stageSums, stageSteps, stageOuter} {
+		for place := range slots {
+			list = append(list, s.file(place))
+		}
+	}
+	return list
+}
+
+// scoresFile is where the label holder keeps what opened to it last.
+const scoresFile = "sealed-scores"
+
+// save writes a state of this session.
+func (t *trainer) save(place int, s state, words ...[]uint64) error {
+	s.Version, s.Session = stateVersion, t.Session
+	for _, w := range words {
+		b := make([]byte, 0, 8*len(w))
+		for _, v := range w {
+			b = binary.LittleEndian.AppendUint64(b, v)
+		}
+		s.Words = append(s.Words, b)
+	}
+	data, err := checkpoint.Encode(&s)
+	if err != nil {
+		return err
+	}
+	if err := t.Vault.Save(s.Stage.file(place), data); err != nil {
+		return err
+	}
+	if t.Saved != nil {
+		t.Saved(fmt.Sprintf("%s %d", s.Stage, s.Number))
+	}
+	return nil
+}
+
+// load reads a state, nil when there is none.
+func (t *trainer) load(file string) (*state, error) {
+	data, err := t.Vault.Load(file)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	s := new(state)
+	if err := checkpoint.Decode(data, s, checkpoint.Limits{Bytes: maxState}); err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", file, err)
+	}
+	if err := checkpoint.CheckVersion(s.Version, stateVersion); err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", file, err)
+	}
+	if s.Stage < stageSums || s.Stage > stageOuter || s.Number < 0 || !finite(s.Mean) || !finite(s.Intercept) || !finite(s.Reach) {
+		return nil, fmt.Errorf("checkpoint %s: its numbers are out of range", file)
+	}
+	return s, nil
+}
+
+// finite reports whether x is neither NaN nor infinite.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// words returns the vectors of a state, which must have the given lengths.
+func (s *state) words(lengths ...int) ([][]uint64, error) {
+	if len(s.Words) != len(lengths) {
+		return nil, fmt.Errorf("checkpoint of %s %d: %d vectors, want %d", s.Stage, s.Number, len(s.Words), len(lengths))
+	}
+	list := make([][]uint64, len(lengths))
+	for i, b := range s.Words {
+		if len(b) != 8*lengths[i] {
+			return nil, fmt.Errorf("checkpoint of %s %d: vector %d has %d bytes, want %d", s.Stage, s.Number, i+1, len(b), 8*lengths[i])
+		}
+		list[i] = make([]uint64, lengths[i])
+		for j := range list[i] {
+			list[i][j] = binary.LittleEndian.Uint64(b[8*j:])
+		}
+	}
+	return list, nil
+}
+
+// shares returns the vectors of a state as shares.
+func (s *state) shares(lengths ...int) ([]rss.Share, error) {
+	var twice []int
+	for _, n := range lengths {
+		twice = append(twice, n, n)
+	}
+	w, err := s.words(twice...)
+	if err != nil {
+		return nil, err
+	}
+	var list []rss.Share
+	for i := range lengths {
+		list = append(list, rss.Share{X: w[2*i], Y: w[2*i+1]})
+	}
+	return list, nil
+}

@@ -1,0 +1,131 @@
+package sealed
+
+import (
+	"context"
+	"math"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// trainer is a Party with what training derives from it.
+type trainer struct {
+	*Party
+	*scales
+	seats
+	begun   *fdskl.Beginning // nil where only messages are counted
+	columns *columns
+	three   *rss.Party
+	order   rss.Order
+	loss    kernel.Loss
+	blocks  []*kept // losses but the square: the features of all rows
+}
+
+// Train runs one party's part of a training and returns its part of the model. All parties call it at the
+// same time. After an interruption it is called again with the same inputs and Vault, and the number of
+// the new session: it goes on from the newest checkpoint of all three, with fresh keys.
+func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
+	p.Party.Network = network{p.Network}
+	begun, err := fdskl.Begin(ctx, p.Party)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTrainer(p)
+	if err != nil {
+		return nil, err
+	}
+	t.begun = begun
+	t.columns.turns = func(lo, hi int) ([]uint16, error) { return begun.Turns(begun.Matrices(), lo, hi) }
+	beta, offset, intercept, err := t.train(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := begun.Model()
+	m.Owner = p.Owner
+	m.Intercept = intercept
+	if t.role != rss.Outside {
+		m.Shares = &fdskl.Shares{X: append(beta.X, offset.X...), Y: append(beta.Y, offset.Y...)}
+	}
+	return m, nil
+}
+
+// newTrainer settles what follows from public numbers.
+func newTrainer(p *Party) (*trainer, error) {
+	s, err := scalesOf(p.Params, p.Rows)
+	if err != nil {
+		return nil, err
+	}
+	t := &trainer{Party: p, scales: s, seats: seatsOf(p.Params, p.Names, p.Self), order: rss.FirstOrder()}
+	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
+		return nil, err
+	}
+	if t.three, err = p.Network.Three(t.parties); err != nil {
+		return nil, err
+	}
+	t.columns = &columns{scales: s, seats: t.seats, network: p.Network, three: t.three, table: newTurnTable(s.s1)}
+	if t.BlockRows == 0 {
+		t.BlockRows = blockRows(p.Params.Features)
+	}
+	return t, nil
+}
+
+// blockBytes is about how large one message of a block's features is.
+const blockBytes = 1 << 20
+
+// blockRows is how many rows a block has.
+func blockRows(features int) int { return max(1, blockBytes/8/features) }
+
+// train returns shares of the coefficients and of the offset, and at the label holder its intercept.
+func (t *trainer) train(ctx context.Context) (beta, offset rss.Share, intercept float64, err error) {
+	from, err := t.resume(ctx)
+	if err != nil {
+		return beta, offset, 0, err
+	}
+	system, err := t.gram(ctx, from)
+	if err != nil {
+		return beta, offset, 0, err
+	}
+	if t.loss == kernel.Square {
+		beta, err = t.ridge(ctx, system, from)
+		intercept = system.mean
+	} else {
+		beta, intercept, err = t.newton(ctx, system, from)
+	}
+	if err != nil {
+		return beta, offset, 0, err
+	}
+	offset, err = t.offset(ctx, beta, system)
+	return beta, offset, intercept, err
+}
+
+// offset shares -<beta, m>, at the coefficients' scale: the features are not centred, the Gram matrix is.
+func (t *trainer) offset(ctx context.Context, beta rss.Share, s *system) (rss.Share, error) {
+	term := t.three.Dot(beta, s.means)
+	for i := range term {
+		term[i] = -term[i]
+	}
+	return t.truncate(ctx, kindOffset, t.k, term, rss.Shift{Count: 1, Bits: t.sz})
+}
+
+// truncate is the next truncation of the job; see rss.Party.Truncate. Their orders alternate, so that one
+// can begin while another ends.
+func (t *trainer) truncate(ctx context.Context, kind string, ring int, term []uint64, shifts ...rss.Shift) (rss.Share, error) {
+	order := t.order
+	t.order = order.Next()
+	return t.three.Truncate(ctx, kind, ring, term, order, shifts...)
+}
+
+// report tells the progress, if anybody listens.
+func (t *trainer) report(step string, done, total int) {
+	if t.Report != nil {
+		t.Report(fdskl.Progress{Step: step, Done: done, Total: total, Metric: math.NaN()})
+	}
+}
+
+// told counts values this party learned.
+func (t *trainer) told(kind string, count int) {
+	if t.Opened != nil {
+		t.Opened(kind, int64(count))
+	}
+}

@@ -1,0 +1,20 @@
+// Package ring is arithmetic on vectors and matrices of words modulo 2^64: what the parties of secagg/rss compute
+// on their own between two messages, and nearly all of the time they spend.
+//
+// Every matrix is row-major and dense, every function adds to what its result holds, and every result is exact:
+// it does not depend on the number of workers, on the order of the sums or on the processor. The caller sees to it that
+// lengths fit; a slice that is too short ends in the run-time's panic, as an index out of range does. The argument workers
+// is the most goroutines that a call uses (less than 1 counts as 1); all have ended when it returns.
+//
+// # Sums of products with half the multiplications
+//
+// A sum of two products is one product and two corrections that depend on one side each (Winograd 1968):
+//
+//	a b + c e  =  (a + e)(c + b) - a c - b e
+//
+// A matrix of such sums takes one multiplication per entry and pair of rows, and the corrections are two vectors.
+// In floating point this loses digits; modulo 2^64 it is exact. AddGram pairs successive rows. AddPairs, whose
+// entries are two products already, pairs the two products.
+//
+// Built with GOEXPERIMENT=simd on amd64, the package uses AVX-512 where the processor has it.
+package ring

@@ -1,0 +1,97 @@
+package ring
+
+// Dot returns the sum of x[i] y[i]. Both have the same length.
+func Dot(x, y []uint64) uint64 { return fastest().dot(x, y[:len(x)]) }
+
+// AddColumns adds to out[j] the sum of column j of m, a matrix of len(out) columns.
+func AddColumns(out, m []uint64) {
+	d := len(out)
+	if d == 0 {
+		return
+	}
+	for ; len(m) >= 4*d; m = m[4*d:] {
+		addRows(out, m[:d], m[d:2*d], m[2*d:3*d], m[3*d:4*d])
+	}
+	for ; len(m) >= d; m = m[d:] {
+		for j, word := range m[:d] {
+			out[j] += word
+		}
+	}
+}
+
+// addRows adds four rows to out.
+func addRows(out, a, b, c, e []uint64) {
+	a, b, c, e = a[:len(out)], b[:len(out)], c[:len(out)], e[:len(out)]
+	for j := range out {
+		out[j] += a[j] + b[j] + c[j] + e[j]
+	}
+}
+
+// MulVec adds to out the product of m, a matrix of len(out) rows and len(v) columns, and v.
+func MulVec(out, m, v []uint64, workers int) {
+	k, d := fastest(), len(v)
+	split(len(out), 8, workersFor(len(m), workers), func(from, to int) {
+		mulRows(k, out[from:to], m[from*d:to*d], v)
+	})
+}
+
+// stream is how many rows in succession are read while three others are, as far on: memory is faster with four long
+// streams than with four rows side by side.
+const stream = 64
+
+// mulRows is MulVec on one core.
+func mulRows(k kernels, out, m, v []uint64) {
+	d := len(v)
+	for len(out) > 0 {
+		n := min(len(out), 4*stream)
+		mulFew(k, out[:n], m[:n*d], v)
+		out, m = out[n:], m[n*d:]
+	}
+}
+
+// mulFew is mulRows for at most four streams.
+func mulFew(k kernels, out, m, v []uint64) {
+	n, d := len(out)/4, len(v)
+	row := func(i int) []uint64 { return m[i*d : (i+1)*d] }
+	for i := range n {
+		a, b, c, e := k.dot4(row(i), row(i+n), row(i+2*n), row(i+3*n), v)
+		out[i] += a
+		out[i+n] += b
+		out[i+2*n] += c
+		out[i+3*n] += e
+	}
+	for i := 4 * n; i < len(out); i++ {
+		out[i] += k.dot(row(i), v)
+	}
+}
+
+// MulVecT adds to out the product of the transpose of m, a matrix of len(v) rows and len(out) columns, and v.
+func MulVecT(out, m, v []uint64, workers int) {
+	k, d := fastest(), len(out)
+	split(d, 8, workersFor(len(m), workers), func(from, to int) {
+		mulColumns(k, out, m, v, from, to)
+	})
+}
+
+// mulColumns is the columns from, ..., to-1 of MulVecT on one core.
+func mulColumns(k kernels, out, m, v []uint64, from, to int) {
+	d := len(out)
+	for len(v) > 0 {
+		n := min(len(v), 4*stream)
+		row := func(i int) []uint64 { return m[i*d+from : i*d+to] }
+		addFew(k, out[from:to], row, v[:n])
+		m, v = m[n*d:], v[n:]
+	}
+}
+
+// addFew adds the rows of at most four streams, each times its word of v. The last, fewer than four, are
+// made four by taking others zero times.
+func addFew(k kernels, out []uint64, row func(i int) []uint64, v []uint64) {
+	n := len(v) / 4
+	for i := range n {
+		k.add4(out, row(i), row(i+n), row(i+2*n), row(i+3*n), [4]uint64{v[i], v[i+n], v[i+2*n], v[i+3*n]})
+	}
+	for i := 4 * n; i < len(v); i++ {
+		k.add4(out, row(i), row(i), row(i), row(i), [4]uint64{v[i]})
+	}
+}

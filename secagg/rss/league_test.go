@@ -1,0 +1,115 @@
+package rss
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// hub is the wires of a league in one process: what goes from one role to another waits there.
+type hub struct {
+	queues [Roles][Roles]chan []uint64
+	heard  func(kind string, from, to Role, words []uint64) // sees every message; may be nil
+}
+
+// newHub returns a hub whose queues hold all that one run sends.
+func newHub() *hub {
+	h := new(hub)
+	for i := range h.queues {
+		for j := range h.queues[i] {
+			h.queues[i][j] = make(chan []uint64, 1<<12)
+		}
+	}
+	return h
+}
+
+// wireOf is one role's Wire.
+type wireOf struct {
+	*hub
+	role Role
+}
+
+// Pass implements Wire.
+func (w wireOf) Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
+	switch w.role {
+	case from:
+		for _, v := range words {
+			if bits < 64 && v>>bits != 0 {
+				return fmt.Errorf("%s: %#x has more than %d bits", kind, v, bits)
+			}
+		}
+		sent := append([]uint64(nil), words...)
+		if w.heard != nil {
+			w.heard(kind, from, to, sent)
+		}
+		w.queues[from][to] <- sent
+	case to:
+		select {
+		case got := <-w.queues[from][to]:
+			if len(got) != len(words) {
+				return fmt.Errorf("%s: %d words came, want %d", kind, len(got), len(words))
+			}
+			copy(words, got)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// secret is a Deriver for tests.
+type secret string
+
+// Derive implements Deriver.
+func (s secret) Derive(label string, n int) ([]byte, error) {
+	sum := sha256.Sum256([]byte(string(s) + label))
+	return sum[:n], nil
+}
+
+// padsFor returns a role's pads in a league whose secrets follow from a seed.
+func padsFor(t testing.TB, r Role, seed string) *Pads {
+	t.Helper()
+	var with [Roles]Deriver
+	for peer := range Role(Roles) {
+		if peer != r {
+			with[peer] = secret(fmt.Sprintf("%s %d %d", seed, min(peer, r), max(peer, r)))
+		}
+	}
+	p, err := NewPads(r, with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// play runs a part at the three, and outside, at once.
+func play(t testing.TB, seed string, heard func(kind string, from, to Role, words []uint64), part func(ctx context.Context, p *Party) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	h := newHub()
+	if heard != nil {
+		var mu sync.Mutex
+		h.heard = func(kind string, from, to Role, words []uint64) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard(kind, from, to, words)
+		}
+	}
+	var all sync.WaitGroup
+	for r := Outside; r < Roles; r++ {
+		var source Source
+		if r != Outside {
+			source = padsFor(t, r, seed)
+		}
+		all.Go(func() {
+			if err := part(ctx, New(r, wireOf{h, r}, source, 2)); err != nil {
+				t.Errorf("%s: %v", r, err)
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,113 @@
+package rss
+
+import (
+	"context"
+	"fmt"
+)
+
+// Wire carries messages between the three. Everybody in the session calls it alike and in the same order,
+// also those whom a message does not concern.
+type Wire interface {
+	// Pass moves n words of bits bits, 48 or 64, from one role to another: the sender's words are what
+	// goes, the receiver's are overwritten. Everybody else's may be nil.
+	Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error
+}
+
+// Party is one party's end of the arithmetic of a session. The three call the same steps in the same
+// order. It is not safe for concurrent use.
+type Party struct {
+	role    Role
+	wire    Wire
+	source  Source
+	step    uint64
+	workers int
+}
+
+// New starts a session's arithmetic at a party. workers bounds the goroutines of local products. Outside
+// the three source may be nil.
+func New(r Role, w Wire, s Source, workers int) *Party {
+	return &Party{role: r, wire: w, source: s, workers: max(workers, 1)}
+}
+
+// Role returns the party's role.
+func (p *Party) Role() Role { return p.role }
+
+// Begin begins a step, to which the pads drawn until the next one belong, and returns it.
+func (p *Party) Begin() Step {
+	p.step++
+	return Step{party: p, number: p.step}
+}
+
+// Step is one numbered step of a session's arithmetic.
+type Step struct {
+	party  *Party
+	number uint64
+}
+
+// Pad returns the pad of this step and use that the named party lacks, nil at that party itself and outside.
+func (s Step) Pad(unknown Role, use Use) (Pad, error) {
+	if r := s.party.role; r == unknown || r == Outside {
+		return nil, nil
+	}
+	return s.party.source.Pad(unknown, s.number, use)
+}
+
+// words is Pad for n words at once, modulo 2^bits.
+func (s Step) words(unknown Role, use Use, bits, n int) ([]uint64, error) {
+	pad, err := s.Pad(unknown, use)
+	if err != nil || pad == nil {
+		return nil, err
+	}
+	w := make([]uint64, n)
+	pad.Words(w, 0)
+	reduce(w, bits)
+	return w, nil
+}
+
+// Pass moves n words from one role to another; see Wire. The sender's are reduced modulo 2^bits.
+func (p *Party) Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
+	if (p.role == from || p.role == to) && len(words) != n {
+		return fmt.Errorf("%s: %d words from the %s to the %s, want %d", kind, len(words), from, to, n)
+	}
+	if p.role == from {
+		reduce(words, bits)
+	}
+	return p.wire.Pass(ctx, kind, from, to, bits, n, words)
+}
+
+// reduce reduces words modulo 2^bits.
+func reduce(w []uint64, bits int) {
+	if bits >= 64 {
+		return
+	}
+	mask := uint64(1)<<bits - 1
+	for i := range w {
+		w[i] &= mask
+	}
+}
+
+// Input shares n words that the label holder has, and returns the party's share. The label holder's
+// message to the keeper is under a pad; the helper gets none.
+func (p *Party) Input(ctx context.Context, kind string, bits, n int, words []uint64) (Share, error) {
+	if p.role == LabelHolder && len(words) != n {
+		return Share{}, fmt.Errorf("%s: %d words to share, want %d", kind, len(words), n)
+	}
+	one, err := p.Begin().words(Keeper, useInput, bits, n)
+	if err != nil {
+		return Share{}, err
+	}
+	var c [Roles][]uint64
+	c[1] = one
+	if p.role != Outside {
+		c[0], c[2] = make([]uint64, n), make([]uint64, n)
+	}
+	if p.role == LabelHolder {
+		for i := range c[2] {
+			c[2][i] = words[i] - one[i]
+		}
+	}
+	if err := p.Pass(ctx, kind, LabelHolder, Keeper, bits, n, c[2]); err != nil {
+		return Share{}, err
+	}
+	return Components(p.role, c), nil
+}

@@ -1,0 +1,102 @@
+package rss
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// orders lists all six.
+func orders() []Order {
+	return []Order{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+}
+
+// hard returns values in the range of a truncation: its ends, numbers around zero and random ones.
+func hard(k, n int, rng *rand.Rand) []int64 {
+	end := int64(1) << (k - 2)
+	x := []int64{-end, -end + 1, end - 1, end - 2, 0, 1, -1, 2, -2}
+	for len(x) < n {
+		v := int64(rng.Uint64()) >> (64 - k + 1 + rng.IntN(k-2))
+		if v < end && v >= -end {
+			x = append(x, v)
+		}
+	}
+	return x
+}
+
+// TestTruncateIsTheFloorOrOneMore holds for all widths, shifts and orders, at both ends of the range.
+func TestTruncateIsTheFloorOrOneMore(t *testing.T) {
+	for _, k := range []int{40, 48, 56, 64} {
+		for _, f := range []int{1, 8, 20, 33, k - 4} {
+			for _, order := range orders() {
+				t.Run(fmt.Sprint(k, f, order), func(t *testing.T) {
+					rng := rand.New(rand.NewPCG(uint64(k), uint64(f)))
+					x := hard(k, 100, rng)
+					for i, y := range truncated(t, k, f, order, x, rng) {
+						if d := int64(y) - x[i]>>f; d != 0 && d != 1 {
+							t.Errorf("%d / 2^%d gives %d, want %d or one more", x[i], f, int64(y), x[i]>>f)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// truncated shares out terms of x, truncates their sum, and returns what the components make together.
+func truncated(t testing.TB, k, f int, order Order, x []int64, rng *rand.Rand) []uint64 {
+	var terms [Roles][]uint64
+	for _, v := range x {
+		a, b := rng.Uint64(), rng.Uint64()
+		terms[0], terms[1], terms[2] = append(terms[0], a), append(terms[1], b), append(terms[2], uint64(v)-a-b)
+	}
+	var shares [Roles]Share
+	play(t, fmt.Sprint(rng.Uint64()), nil, func(ctx context.Context, p *Party) error {
+		var term []uint64
+		if p.Role() != Outside {
+			term = terms[p.Role()]
+		}
+		s, err := p.Truncate(ctx, "test", k, term, order, Shift{len(x), f})
+		if p.Role() != Outside {
+			shares[p.Role()] = s
+		}
+		return err
+	})
+	return agreed(t, shares)
+}
+
+// agreed checks that the parties' components agree pairwise and returns their sum.
+func agreed(t testing.TB, shares [Roles]Share) []uint64 {
+	t.Helper()
+	out := make([]uint64, shares[0].Len())
+	for i := range out {
+		for r := range Role(Roles) {
+			if a, b := shares[r].X[i], shares[(r+2)%Roles].Y[i]; a != b {
+				t.Fatalf("component %d of value %d is %#x at the %s and %#x at the %s", (r+1)%Roles, i, a, r, b, (r+2)%Roles)
+			}
+			out[i] += shares[r].X[i]
+		}
+	}
+	return out
+}
+
+// TestTruncateIsRightOnTheMean draws many times, which also holds the parts of a word below the point
+// against their uniform distribution.
+func TestTruncateIsRightOnTheMean(t *testing.T) {
+	const n, f = 1 << 17, 20
+	rng := rand.New(rand.NewPCG(1, 2))
+	const fraction = 0x5a5a5
+	x := make([]int64, n)
+	for i := range x {
+		x[i] = -7<<f + fraction
+	}
+	more := 0
+	for _, y := range truncated(t, 64, f, FirstOrder(), x, rng) {
+		more += int(int64(y) + 7)
+	}
+	p := float64(fraction) / (1 << f)
+	if sigma := p * (1 - p) * n; (float64(more)-p*n)*(float64(more)-p*n) > 25*sigma {
+		t.Errorf("%d of %d values were rounded up, want %.0f", more, n, p*n)
+	}
+}
