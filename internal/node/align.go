@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/keys"
@@ -28,9 +29,10 @@ type fingerprintResponse struct {
 	Digests []byte `cbor:"1,keyasint"`
 }
 
-// aligned refuses facts whose sets of row ids differ.
+// aligned refuses facts whose sets of row ids differ. A helper without data has none.
 func aligned(all []protocol.Facts) error {
-	for _, f := range all[1:] {
+	all = withData(all)
+	for _, f := range all {
 		if f.Rowset != all[0].Rowset || f.Rows != all[0].Rows {
 			return &permanentError{fmt.Errorf("the rows of %s (%d) and %s (%d) are not the same ids", all[0].Name, all[0].Rows, f.Name, f.Rows)}
 		}
@@ -38,9 +40,15 @@ func aligned(all []protocol.Facts) error {
 	return nil
 }
 
+// withData returns the parties that bring rows.
+func withData(all []protocol.Facts) []protocol.Facts {
+	return slices.DeleteFunc(slices.Clone(all), func(f protocol.Facts) bool { return f.Role == roleHelper })
+}
+
 // explainMisalignment counts which party lacks how many of the ids that others have. What it
 // learns to say so, which ids are whose, it keeps for the length of this call.
 func (n *Node) explainMisalignment(ctx context.Context, job *protocol.Job, all []protocol.Facts) error {
+	all = withData(all)
 	request := fingerprintRequest{}
 	text, err := job.Text()
 	if err != nil {

@@ -70,15 +70,24 @@ func NewNetwork(s *protocol.Session, c *protocol.Contract, opened func(kind stri
 	if c.Job.Privacy == fdskl.Published {
 		return &publishedNetwork{announcer: a, topology: topology, opened: opened}, nil
 	}
-	var ids []keys.ID
-	for _, p := range c.Parties {
-		ids = append(ids, p.ID)
-	}
-	sums, err := secagg.NewMasked(s, ids, topology)
+	sums, err := maskedSums(s, c)
 	if err != nil {
 		return nil, err
 	}
 	return &protectedNetwork{announcer: a, sums: sums}, nil
+}
+
+// maskedSums are a session's sums under masks.
+func maskedSums(s *protocol.Session, c *protocol.Contract) (*secagg.Masked, error) {
+	topology, err := protocol.ParseTopology(c.Job.Topology)
+	if err != nil {
+		return nil, err
+	}
+	var ids []keys.ID
+	for _, p := range c.Parties {
+		ids = append(ids, p.ID)
+	}
+	return secagg.NewMasked(s, ids, topology)
 }
 
 // SumTurns implements fdskl.Summer.

@@ -88,7 +88,16 @@ func (r *Rule) matches(c *protocol.Contract, self string) bool {
 }
 
 // rows returns the rows of a contract.
-func rows(c *protocol.Contract) int { return c.Parties[0].Rows }
+func rows(c *protocol.Contract) int { return rowsOf(c.Parties) }
+
+// rowsOf returns the rows that parties have, those of them who have any.
+func rowsOf(all []protocol.Facts) int {
+	n := 0
+	for _, f := range all {
+		n = max(n, f.Rows)
+	}
+	return n
+}
 
 // egress returns the payload bytes a contract lets a party send in one session.
 func egress(c *protocol.Contract, party string) int64 {

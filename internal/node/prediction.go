@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
@@ -33,7 +34,7 @@ func (n *Node) newPrediction(job *protocol.Job) (*prediction, error) {
 	if fmt.Sprint(m.Names) != fmt.Sprint(job.Parties) {
 		return nil, fmt.Errorf("job %q: its parties are %v, the model was trained by %v in this order", job.Name, job.Parties, m.Names)
 	}
-	if m.Privacy == fdskl.Masked && job.Privacy != fdskl.Masked {
+	if m.Privacy != fdskl.Published && job.Privacy != m.Privacy || m.Privacy == fdskl.Published && job.Privacy == fdskl.Sealed {
 		return nil, fmt.Errorf("job %q: privacy is %q, the model was trained %q", job.Name, job.Privacy, m.Privacy)
 	}
 	return &prediction{node: n, job: job, model: m}, nil
@@ -46,6 +47,9 @@ func (p *prediction) load() (*dataset.Table, error) {
 
 // facts implements task.
 func (p *prediction) facts() (protocol.Facts, error) {
+	if p.idle() {
+		return p.node.idleFacts(), nil
+	}
 	table, err := p.load()
 	if err != nil {
 		return protocol.Facts{}, err
@@ -53,38 +57,94 @@ func (p *prediction) facts() (protocol.Facts, error) {
 	if _, err := vertical.PrepareScoring(table, p.model); err != nil {
 		return protocol.Facts{}, err
 	}
-	return p.node.factsOf(table, len(p.model.Columns), len(p.model.Alpha) > 0), nil
+	active := len(p.model.Alpha) > 0 || p.sealed() && p.model.Params.Active[0] == p.node.name()
+	return p.node.factsOf(table, len(p.model.Columns), active), nil
 }
 
 // disclose implements task.
 func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation, error) {
-	rows := all[0].Rows
-	batches := (rows + fdskl.ScoreRows - 1) / fdskl.ScoreRows
+	if all[p.job.Index(p.job.OpenTo)].Role == roleHelper {
+		return nil, nil, fmt.Errorf("job %q: open_to is %q, who brings no rows and could not say whose the scores are", p.job.Name, p.job.OpenTo)
+	}
+	rows, batch := rowsOf(all), fdskl.ScoreRows
+	batches := (rows + batch - 1) / batch
 	var more []protocol.Operation
 	if n := p.job.Requests; n > 0 {
-		rows, batches = n, n
+		rows, batch, batches = n, 1, n
 		more = append(more, protocol.Operation{
 			Kind: kindRequest, Stage: 1, Collective: protocol.CollectiveBroadcast, Root: p.job.OpenTo, Class: protocol.ClassOpening.String(),
 			Encoding: protocol.Bytes.String(), Count: int64(n), Bytes: 4 * int64(n),
 		})
 	}
+	if p.sealed() {
+		d, err := sealed.DisclosePrediction(p.model.Params, p.job.Parties, rows, batch, p.job.OpenTo)
+		if err != nil {
+			return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
+		}
+		return disclosed(p.job, d, more...)
+	}
 	d := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batches, p.job.OpenTo)
 	return disclosed(p.job, d, more...)
 }
 
-// run implements task: rows are scored block by block, in the order of their ids.
-func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
+// idle reports whether this party is a helper whose model part has no columns.
+func (p *prediction) idle() bool { return p.sealed() && p.model.Normaliser == nil }
+
+// sealed reports whether rows are scored by shares.
+func (p *prediction) sealed() bool { return p.job.Privacy == fdskl.Sealed }
+
+// scorer scores n rows, of which this party has a part unless it has no data: *openScorer from angles,
+// *sealedScorer by shares. The scores come to the receiver alone.
+type scorer interface {
+	score(ctx context.Context, n int, t *dataset.Table) ([]float64, error)
+}
+
+// openScorer scores rows whose angles open.
+type openScorer struct {
+	*fdskl.Scorer
+	model *fdskl.Model
+}
+
+// score implements scorer.
+func (s *openScorer) score(ctx context.Context, _ int, t *dataset.Table) ([]float64, error) {
+	rows, err := vertical.PrepareScoring(t, s.model)
+	if err != nil {
+		return nil, err
+	}
+	return s.Score(ctx, []*kernel.Matrix{rows})
+}
+
+// newScorer prepares this party's part of the scoring.
+func (p *prediction) newScorer(r *run) (scorer, error) {
+	if p.sealed() {
+		return newSealedScorer(p, r)
+	}
+	s, err := fdskl.NewScorer(fdskl.Scoring{
+		Self: r.session.Self(), Receiver: p.job.Index(p.job.OpenTo), Models: []*fdskl.Model{p.model},
+		Network: r.network, Workers: p.node.config.Workers, Opened: r.opened,
+	})
+	return &openScorer{s, p.model}, err
+}
+
+// table reads the rows to be scored as they were consented to, nil at a helper without data.
+func (p *prediction) table(r *run) (*dataset.Table, error) {
+	if p.idle() {
+		return nil, nil
+	}
 	table, err := p.load()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.state.unchanged(table); err != nil {
+	return table, r.state.unchanged(table)
+}
+
+// run implements task: rows are scored block by block, in the order of their ids.
+func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
+	table, err := p.table(r)
+	if err != nil {
 		return nil, err
 	}
-	scorer, err := fdskl.NewScorer(fdskl.Scoring{
-		Self: r.session.Self(), Receiver: p.job.Index(p.job.OpenTo), Models: []*fdskl.Model{p.model},
-		Network: r.network, Workers: p.node.config.Workers, Opened: r.opened,
-	})
+	scorer, err := p.newScorer(r)
 	if err != nil {
 		return nil, err
 	}
@@ -92,26 +152,36 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 		p.contract = r.hash()
 		return p.serve(ctx, r, table, scorer)
 	}
-	var scores []float64
-	for lo := 0; lo < table.Rows(); lo += fdskl.ScoreRows {
-		hi := min(lo+fdskl.ScoreRows, table.Rows())
-		rows, err := vertical.PrepareScoring(table.Slice(lo, hi), p.model)
-		if err != nil {
-			return nil, err
-		}
-		f, err := scorer.Score(ctx, []*kernel.Matrix{rows})
-		if err != nil {
-			return nil, err
-		}
-		scores = append(scores, f...)
-		r.progress(fdskl.Progress{Step: "scores", Done: hi, Total: table.Rows()})
+	scores, err := p.scoreAll(ctx, r, table, scorer)
+	if err != nil {
+		return nil, err
 	}
-	report := r.report(table.Rows())
+	report := r.report(rows(r.state.contract))
 	if p.job.OpenTo != p.node.name() {
 		return report, nil
 	}
 	report.Scores = r.state.vault.Path("scores.csv")
 	return report, writeScores(report.Scores, table.IDs, scores, p.model)
+}
+
+// scoreAll scores all rows.
+func (p *prediction) scoreAll(ctx context.Context, r *run, table *dataset.Table, scorer scorer) ([]float64, error) {
+	n := rows(r.state.contract)
+	var scores []float64
+	for lo := 0; lo < n; lo += fdskl.ScoreRows {
+		hi := min(lo+fdskl.ScoreRows, n)
+		var part *dataset.Table
+		if table != nil {
+			part = table.Slice(lo, hi)
+		}
+		f, err := scorer.score(ctx, hi-lo, part)
+		if err != nil {
+			return nil, err
+		}
+		scores = append(scores, f...)
+		r.progress(fdskl.Progress{Step: "scores", Done: hi, Total: n})
+	}
+	return scores, nil
 }
 
 // writeScores writes the predictions: id, score, and for classes the label and, where the loss

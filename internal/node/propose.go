@@ -10,6 +10,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -100,9 +101,9 @@ func sameColumns(all []protocol.Facts) error {
 }
 
 // dataSum returns the SHA-256 of the data file that a party consents to use; streams grow and have
-// none.
+// none, and a sealed job's helper may have none.
 func (n *Node) dataSum(job *protocol.Job) (sum keys.Hash, err error) {
-	if len(job.Servers) > 0 {
+	if len(job.Servers) > 0 || job.Privacy == fdskl.Sealed && !n.hasTable(job) {
 		return sum, nil
 	}
 	return fileSum(n.tables.specs[job.Table].Path)
@@ -123,6 +124,11 @@ func (n *Node) complete(text []byte) (*protocol.Job, error) {
 	job.Charter, job.Proposer, job.Nonce = charter.Digest().String(), n.name(), hex.EncodeToString(nonce[:])
 	if job.Algorithm == algorithmOFMSFT {
 		if err := n.describeModels(job); err != nil {
+			return nil, err
+		}
+	}
+	if job.Algorithm == "fdskl" && job.Task == protocol.TaskTrain && job.Privacy == fdskl.Sealed {
+		if err := n.completeSealed(job); err != nil {
 			return nil, err
 		}
 	}

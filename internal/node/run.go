@@ -1,11 +1,13 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -32,6 +34,7 @@ type run struct {
 	session  *protocol.Session
 	links    *protocol.Links // in jobs over clients, in place of a session
 	network  fdskl.Network
+	sealed   *SealedNetwork // in sealed jobs, in place of network
 	number   uint32
 	began    time.Time
 
@@ -118,6 +121,10 @@ func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
 	}
 	if isEncrypted(c.Job) {
 		r.network, err = NewEncryptedNetwork(ctx, r.session, c, r.number)
+		return err
+	}
+	if c.Job.Privacy == fdskl.Sealed {
+		r.sealed, err = NewSealedNetwork(r.session, c, cmp.Or(r.node.config.Workers, runtime.GOMAXPROCS(0)))
 		return err
 	}
 	r.network, err = NewNetwork(r.session, c, r.opened)

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
-	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -34,7 +31,7 @@ type scoreAnswer struct {
 
 // serve answers single rows until the receiver ends it or the agreed number is reached. Between
 // requests the other parties wait in a broadcast; heartbeats tell them that the receiver lives.
-func (p *prediction) serve(ctx context.Context, r *run, table *dataset.Table, scorer *fdskl.Scorer) (*Report, error) {
+func (p *prediction) serve(ctx context.Context, r *run, table *dataset.Table, scorer scorer) (*Report, error) {
 	served := 0
 	for ; served < p.job.Requests; served++ {
 		request, err := p.next(ctx, table)
@@ -100,19 +97,18 @@ func (p *prediction) announce(ctx context.Context, r *run, table *dataset.Table,
 		return 0, fmt.Errorf("%s sent a request of %d bytes", p.job.OpenTo, len(data))
 	}
 	row := binary.BigEndian.Uint32(data)
-	if row != endOfRequests && int(row) >= table.Rows() {
-		return 0, fmt.Errorf("%s asks for row %d of %d", p.job.OpenTo, row, table.Rows())
+	if n := rows(r.state.contract); row != endOfRequests && int(row) >= n {
+		return 0, fmt.Errorf("%s asks for row %d of %d", p.job.OpenTo, row, n)
 	}
 	return row, nil
 }
 
 // scoreOne scores one row.
-func (p *prediction) scoreOne(ctx context.Context, scorer *fdskl.Scorer, table *dataset.Table, row int) ([]float64, error) {
-	rows, err := vertical.PrepareScoring(table.Select([]int{row}), p.model)
-	if err != nil {
-		return nil, err
+func (p *prediction) scoreOne(ctx context.Context, scorer scorer, table *dataset.Table, row int) ([]float64, error) {
+	if table == nil {
+		return scorer.score(ctx, 1, nil)
 	}
-	return scorer.Score(ctx, []*kernel.Matrix{rows})
+	return scorer.score(ctx, 1, table.Select([]int{row}))
 }
 
 // requestsOf returns the channel on which a job's requests come.

@@ -10,6 +10,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
@@ -230,9 +231,9 @@ func (s *jobState) saveReport(r *Report) error {
 	return s.vault.Save(reportFile, append(data, '\n'))
 }
 
-// clean removes what a finished job no longer needs: opened angles and solver states.
+// clean removes what a finished job no longer needs: opened angles, shares of sums and solver states.
 func (s *jobState) clean() error {
-	for _, name := range []string{"angles", "solver-0", "solver-1", "iteration-0", "iteration-1"} {
+	for _, name := range append([]string{"angles", "solver-0", "solver-1", "iteration-0", "iteration-1"}, sealed.Files()...) {
 		if err := s.vault.Remove(name); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // task is one party's part of a kind of job.
@@ -31,11 +32,13 @@ func (n *Node) newTask(job *protocol.Job) (task, error) {
 	if len(job.Servers) > 0 {
 		return nil, fmt.Errorf("job %q: fdskl has no servers: every party holds columns of the same rows", job.Name)
 	}
-	if job.Privacy == "sealed" {
-		return nil, fmt.Errorf("job %q: privacy \"sealed\" is not in this version, want \"masked\" or \"published\"", job.Name)
-	}
 	if job.Threshold != 0 {
 		return nil, fmt.Errorf("job %q: threshold is %v, want none: sums over features need every party", job.Name, job.Threshold)
+	}
+	if job.Privacy == fdskl.Sealed {
+		if err := checkSealable(job); err != nil {
+			return nil, err
+		}
 	}
 	if job.Privacy == fdskl.Masked && len(job.Parties) < 3 {
 		return nil, fmt.Errorf("job %q: masked sums need at least 3 parties, it has %d: with two, the root of a sum knows the other's addend", job.Name, len(job.Parties))
@@ -43,7 +46,21 @@ func (n *Node) newTask(job *protocol.Job) (task, error) {
 	if job.Task == protocol.TaskPredict {
 		return n.newPrediction(job)
 	}
+	if job.Privacy == fdskl.Sealed {
+		return n.newSealing(job)
+	}
 	return n.newTraining(job)
+}
+
+// checkSealable refuses sealed jobs of which nothing can come.
+func checkSealable(job *protocol.Job) error {
+	if len(job.Parties) < rss.Roles {
+		return fmt.Errorf("job %q: sealed jobs need %d parties, it has %d: name any third member of the charter as one, it needs no data and learns nothing (helper = \"its name\" in the job's parameters)", job.Name, rss.Roles, len(job.Parties))
+	}
+	if isEncrypted(job) {
+		return fmt.Errorf("job %q: aggregation is %q: the sums of a sealed job are under masks and open no angle", job.Name, job.Aggregation)
+	}
+	return nil
 }
 
 // training is this node's part of an FDSKL training.
