@@ -30,7 +30,7 @@ type Party struct {
 	Session      uint32 // which execution of the contract this is
 	Owner        keys.ID
 	BlockRows    int // rows of a block; 0: chosen by the features
-	SaveEvery    int // blocks or steps between two checkpoints; 0: 32
+	SaveEvery    int // blocks, and steps, between two checkpoints; 0: 8, and 32
 
 	// Saved is called whenever the party has written a checkpoint; it may be nil.
 	Saved func(point string)

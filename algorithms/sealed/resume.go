@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -14,8 +15,11 @@ import (
 // kindResume is the kind of the broadcasts in which the three say where they can go on.
 const kindResume = "resume-point"
 
-// saveEvery is how many blocks, or steps, lie between two checkpoints.
-const saveEvery = 32
+// How many blocks, and steps, lie between two checkpoints.
+const (
+	saveBlocks = 8
+	saveSteps  = 32
+)
 
 // point is a place where a training can go on. Shares of two sessions do not fit together, so it has the
 // session that wrote it.
@@ -134,19 +138,11 @@ func (t *trainer) find(p point) (*state, error) {
 
 // saveSums keeps the sums of a square loss now and then; other losses need the rows themselves again.
 func (t *trainer) saveSums(acc *sums, done bool) error {
-	block := (acc.next + t.BlockRows - 1) / t.BlockRows
-	if t.role == rss.Outside || done || t.loss != kernel.Square || block%t.every() != 0 || acc.next == t.Rows {
+	block, every := (acc.next+t.BlockRows-1)/t.BlockRows, cmp.Or(t.SaveEvery, saveBlocks)
+	if t.role == rss.Outside || done || t.loss != kernel.Square || block%every != 0 || acc.next == t.Rows {
 		return nil
 	}
-	return t.save(block/t.every(), state{Stage: stageSums, Number: acc.next}, acc.pairs, acc.columns.X, acc.columns.Y, acc.sides)
-}
-
-// every is how many blocks or steps lie between two checkpoints.
-func (t *trainer) every() int {
-	if t.SaveEvery > 0 {
-		return t.SaveEvery
-	}
-	return saveEvery
+	return t.save(block/every, state{Stage: stageSums, Number: acc.next}, acc.pairs, acc.columns.X, acc.columns.Y, acc.sides)
 }
 
 // savedSums returns the sums at a point, or empty ones.
@@ -217,10 +213,11 @@ func (t *trainer) savedSystem(from point) (*system, error) {
 // saveSteps keeps an iteration of a square loss now and then.
 func (d *descent) saveSteps() error {
 	d.report("steps", d.step, d.Params.Iterations)
-	if d.role == rss.Outside || d.step%d.every() != 0 {
+	every := cmp.Or(d.SaveEvery, saveSteps)
+	if d.role == rss.Outside || d.step%every != 0 {
 		return nil
 	}
-	return d.save(d.step/d.every(), state{Stage: stageSteps, Number: d.step, Rests: d.system.session},
+	return d.save(d.step/every, state{Stage: stageSteps, Number: d.step, Rests: d.system.session},
 		d.beta.X, d.beta.Y, d.direction.X, d.direction.Y)
 }
 

@@ -122,8 +122,9 @@ func (s *Scorer) finish(terms []uint64, ids []string) error {
 	if len(ids) != len(terms) {
 		return fmt.Errorf("%d row ids for %d rows", len(ids), len(terms))
 	}
+	half := uint64(1) << (s.shift() - 1)
 	for j, id := range ids {
-		terms[j] += s.dither.of(id) & (1<<s.shift() - 1)
+		terms[j] += s.dither.of(id)&(2*half-1) - half
 	}
 	return nil
 }
@@ -154,8 +155,8 @@ func (s *Scorer) open(ctx context.Context, n int, terms []uint64) ([]float64, er
 	return f, nil
 }
 
-// dither draws for every row a number that is always the same: asking for a row's score again, with other
-// roundings, tells no more of its bits than asking once.
+// dither draws for every row a number that is always the same, uniform in what is rounded away and zero on the
+// mean: asking for a row's score again, with other roundings, tells no more of its bits than asking once.
 type dither struct{ block cipher.Block }
 
 // newDither takes the key from a secret of the model part.

@@ -70,8 +70,8 @@ func newTrainer(p *Party) (*trainer, error) {
 	return t, nil
 }
 
-// blockBytes is about how large one message of a block's features is.
-const blockBytes = 1 << 20
+// blockBytes is about how large one message of a block's features is: rows enough for the Gram matrix's kernels.
+const blockBytes = 4 << 20
 
 // blockRows is how many rows a block has.
 func blockRows(features int) int { return max(1, blockBytes/8/features) }

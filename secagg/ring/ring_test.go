@@ -127,7 +127,7 @@ func TestProductsOfMatricesAndVectorsAreTheirDefinitions(t *testing.T) {
 // TestLargeProductsAreTheSameWithAnyWorkers is large enough for more than one goroutine.
 func TestLargeProductsAreTheSameWithAnyWorkers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rows, d := rapid.IntRange(200, 600).Draw(t, "rows"), rapid.IntRange(300, 420).Draw(t, "d")
+		rows, d := rapid.IntRange(250, 600).Draw(t, "rows"), rapid.IntRange(100, 200).Draw(t, "d")
 		m, v, w := filled(t, rows*d), filled(t, d), filled(t, rows)
 		down, across := make([]uint64, rows), make([]uint64, d)
 		slowMulVec(down, m, v)
@@ -166,7 +166,7 @@ func TestGramMatricesAreTheirDefinitions(t *testing.T) {
 // TestLargeGramMatricesAreTheirDefinitions has more than one block and more than one chunk of rows.
 func TestLargeGramMatricesAreTheirDefinitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rows, d := rapid.IntRange(1, 290).Draw(t, "rows"), rapid.IntRange(100, 300).Draw(t, "d")
+		rows, d := rapid.IntRange(1, 290).Draw(t, "rows"), rapid.IntRange(60, 180).Draw(t, "d")
 		x, u := filled(t, rows*d), filled(t, rows*d)
 		checkGram(t, filled(t, d*d), filled(t, d*(d+1)/2), x, u, d)
 	})
