@@ -24,7 +24,7 @@ const (
 // sums are what the rows add up to, as terms and shares of one party: all that a square loss keeps of them.
 type sums struct {
 	next    int       // rows that are in
-	pairs   []uint64  // term: of the products of features i <= j, row after row of the upper triangle
+	squares []uint64  // of the features i <= j, row after row of the upper triangle; see rss.Party.AddSquares
 	columns rss.Share // of the features, [D]
 	sides   []uint64  // term: of features times labels, [D]
 }
@@ -117,7 +117,7 @@ func (t *trainer) take(acc *sums, b *block, z, labels rss.Share) {
 	if t.role == rss.Outside {
 		return
 	}
-	t.three.AddPairs(acc.pairs, z, t.features)
+	t.three.AddSquares(acc.squares, z, t.features)
 	acc.columns.AddColumns(z)
 	if t.loss == kernel.Square {
 		t.three.MulVecT(acc.sides, z, labels.Slice(b.lo, b.hi))
@@ -133,13 +133,13 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 		return nil, err
 	}
 	d := t.features
-	upper, err := t.truncate(ctx, kindGram, t.k, t.centre(acc, s.means), rss.Shift{Count: triangle(d), Bits: 1 + 2*t.sz + t.p - gramBits})
+	upper, err := t.truncate(ctx, kindGram, 1, t.k, t.centre(acc, s.means), rss.Shift{Count: triangle(d), Bits: 1 + 2*t.sz + t.p - gramBits})
 	if err != nil {
 		return nil, err
 	}
 	s.gram = mirrored(upper, d)
 	if t.loss == kernel.Square {
-		if s.sides, err = t.truncate(ctx, kindSides, t.k, acc.sides, rss.Shift{Count: d, Bits: t.sz + t.sy + t.p - gramBits}); err != nil {
+		if s.sides, err = t.truncate(ctx, kindSides, 0, t.k, acc.sides, rss.Shift{Count: d, Bits: t.sz + t.sy + t.p - gramBits}); err != nil {
 			return nil, err
 		}
 	}
@@ -166,7 +166,7 @@ func (t *trainer) means(ctx context.Context, acc *sums) (rss.Share, error) {
 		term = make([]uint64, d)
 		acc.columns.AddTo(term, uint64(math.Round(math.Ldexp(1, e)/float64(t.Rows))))
 	}
-	return t.truncate(ctx, kindMeans, t.k, term, rss.Shift{Count: d, Bits: e})
+	return t.truncate(ctx, kindMeans, 0, t.k, term, rss.Shift{Count: d, Bits: e})
 }
 
 // centre returns the terms of 2 sum_r (z - m)_i (z - m)_j for i <= j, row by row of the upper triangle. It is
@@ -178,6 +178,7 @@ func (t *trainer) centre(acc *sums, m rss.Share) []uint64 {
 	d, n := t.features, uint64(t.Rows)
 	s := acc.columns
 	out := make([]uint64, 0, triangle(d))
+	twice := t.three.TwiceGram(acc.squares)
 	both, rest := make([]uint64, d), make([]uint64, d)
 	for j := range d { // of m, and of s - N m
 		both[j] = m.X[j] + m.Y[j]
@@ -187,7 +188,7 @@ func (t *trainer) centre(acc *sums, m rss.Share) []uint64 {
 		sx, sy, mx, my := s.X[i], s.Y[i], m.X[i], m.Y[i]
 		for j := i; j < d; j++ {
 			product := sx*both[j] + sy*m.X[j] + mx*rest[j] + my*(s.X[j]-n*m.X[j])
-			out = append(out, 2*(acc.pairs[len(out)]-product))
+			out = append(out, twice[len(out)]-2*product)
 		}
 	}
 	return out
@@ -220,7 +221,7 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if t.Params.Bound == boundPublic {
 		return 1.2 * t.s0, nil
 	}
-	square, err := t.truncate(ctx, kindBound, wordBits, t.three.Dot(gram, gram), rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})
+	square, err := t.truncate(ctx, kindBound, 1, wordBits, t.three.Dot(gram, gram), rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})
 	if err != nil {
 		return 0, err
 	}

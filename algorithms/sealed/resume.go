@@ -142,7 +142,7 @@ func (t *trainer) saveSums(acc *sums, done bool) error {
 	if t.role == rss.Outside || done || t.loss != kernel.Square || block%every != 0 || acc.next == t.Rows {
 		return nil
 	}
-	return t.save(block/every, state{Stage: stageSums, Number: acc.next}, acc.pairs, acc.columns.X, acc.columns.Y, acc.sides)
+	return t.save(block/every, state{Stage: stageSums, Number: acc.next}, acc.squares, acc.columns.X, acc.columns.Y, acc.sides)
 }
 
 // savedSums returns the sums at a point, or empty ones.
@@ -155,7 +155,7 @@ func (t *trainer) savedSums(from point) (*sums, error) {
 		return &sums{}, nil
 	}
 	if from.stage != stageSums {
-		return &sums{pairs: make([]uint64, triangle(d)), columns: rss.Zero(t.role, d), sides: make([]uint64, d)}, nil
+		return &sums{squares: make([]uint64, triangle(d)), columns: rss.Zero(t.role, d), sides: make([]uint64, d)}, nil
 	}
 	s, err := t.find(from)
 	if err != nil {
@@ -168,7 +168,7 @@ func (t *trainer) savedSums(from point) (*sums, error) {
 	if s.Number > t.Rows {
 		return nil, fmt.Errorf("checkpoint of %d rows, the job has %d", s.Number, t.Rows)
 	}
-	return &sums{next: s.Number, pairs: w[0], columns: rss.Share{X: w[1], Y: w[2]}, sides: w[3]}, nil
+	return &sums{next: s.Number, squares: w[0], columns: rss.Share{X: w[1], Y: w[2]}, sides: w[3]}, nil
 }
 
 // saveSystem keeps the system. Outside the three there is nothing to keep.

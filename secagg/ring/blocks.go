@@ -2,16 +2,13 @@ package ring
 
 import "sync"
 
-// gram is one update of a matrix, d by d, or of its upper triangle. Its block of rows I and columns J is the sum over
-// pairs of (a1 + b1)(a2 + b2), less a correction for each row and one for each column.
+// gram is one update of the upper triangle of a matrix, d by d. Its block of rows I and columns J is the sum over
+// pairs of (a1 + b1)(a2 + b2), less a correction for the row and one for the column.
 type gram struct {
-	k     kernels
-	d     int
-	rows  int  // of the matrices multiplied
-	chunk int  // rows packed at once
-	upper bool // entries i <= j only
-
-	byRow, byColumn []uint64 // the corrections: sums of a1 a2 and of b1 b2
+	k           kernels
+	d           int
+	rows        int      // of the matrix multiplied
+	corrections []uint64 // sums of the products of a pair, by column of that matrix
 
 	// pack fills the panels of a block with what rows from, ..., to-1 have.
 	pack func(left, right *panel, from, to int)
@@ -23,7 +20,7 @@ type gram struct {
 func (g *gram) run(workers int) {
 	workers = workersFor(g.rows*g.d*g.d, workers)
 	side := g.side(workers)
-	blocks := blocksOf(g.d, side, g.upper)
+	blocks := blocksOf(g.d, side)
 	spaces := sync.Pool{New: func() any { return newSpace(g.k, side) }}
 	each(len(blocks), workers, func(i int) {
 		s := spaces.Get().(*space)
@@ -35,7 +32,7 @@ func (g *gram) run(workers int) {
 // side returns the length of a block: the longest, as long blocks are packed less often, but with work for all.
 func (g *gram) side(workers int) int {
 	side := g.k.block
-	for side > g.k.block/4 && len(blocksOf(g.d, side, g.upper)) < 3*workers {
+	for side > g.k.block/4 && len(blocksOf(g.d, side)) < 3*workers {
 		side /= 2
 	}
 	return side
@@ -47,16 +44,16 @@ type block struct {
 	upper    bool // entries i <= j only
 }
 
-// blocksOf cuts a d by d matrix, or its upper triangle, into blocks. Those on the diagonal of a triangle are half the work
-// of others and come last, where they even out what the workers have left.
-func blocksOf(d, side int, upper bool) []block {
+// blocksOf cuts the upper triangle of a d by d matrix into blocks. Those on the diagonal are half the work of others and
+// come last, where they even out what the workers have left.
+func blocksOf(d, side int) []block {
 	var whole, half []block
 	for i := 0; i < d; i += side {
 		for j := 0; j < d; j += side {
 			switch {
-			case upper && j == i:
+			case j == i:
 				half = append(half, block{i, j, true})
-			case !upper || j > i:
+			case j > i:
 				whole = append(whole, block{i, j, false})
 			}
 		}
@@ -85,8 +82,9 @@ func (g *gram) add(s *space, b block) {
 	clear(s.sum)
 	s.left.from, s.left.to = b.row, min(b.row+s.side, g.d)
 	s.right.from, s.right.to = b.col, min(b.col+s.side, g.d)
-	for r := 0; r < g.rows; r += g.chunk {
-		g.pack(&s.left, &s.right, r, min(r+g.chunk, g.rows))
+	chunk := 2 * g.k.depth
+	for r := 0; r < g.rows; r += chunk {
+		g.pack(&s.left, &s.right, r, min(r+chunk, g.rows))
 		g.tiles(s, b)
 	}
 	for i := range s.left.columns() {
@@ -95,7 +93,7 @@ func (g *gram) add(s *space, b block) {
 			from = i
 		}
 		out := g.row(b.row + i)[b.col:][:s.right.columns()]
-		addCorrected(out[from:], s.sum[i*s.side+from:], g.byColumn[b.col+from:], g.byRow[b.row+i])
+		addCorrected(out[from:], s.sum[i*s.side+from:], g.corrections[b.col+from:], g.corrections[b.row+i])
 	}
 }
 

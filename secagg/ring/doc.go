@@ -13,8 +13,7 @@
 //	a b + c e  =  (a + e)(c + b) - a c - b e
 //
 // A matrix of such sums takes one multiplication per entry and pair of rows, and the corrections are two vectors.
-// In floating point this loses digits; modulo 2^64 it is exact. AddGram pairs successive rows. AddPairs, whose
-// entries are two products already, pairs the two products.
+// In floating point this loses digits; modulo 2^64 it is exact. AddSquares pairs successive rows.
 //
 // Built with GOEXPERIMENT=simd on amd64, the package uses AVX-512 where the processor has it.
 package ring

@@ -21,7 +21,7 @@ func (p *panel) strip(column int) []uint64 {
 
 // packRows takes the pairs of successive rows of m, with the second row first if swapped.
 func (p *panel) packRows(m []uint64, d int, swapped bool) {
-	p.reset(len(m)/d, 2)
+	p.reset(len(m) / d)
 	first, second := 0, p.width
 	if swapped {
 		first, second = second, first
@@ -30,16 +30,9 @@ func (p *panel) packRows(m []uint64, d int, swapped bool) {
 	p.pack(m[d:], 2*d, second)
 }
 
-// packPair takes pairs of a row of x and the same row of y.
-func (p *panel) packPair(x, y []uint64, d int) {
-	p.reset(len(x)/d, 1)
-	p.pack(x, d, 0)
-	p.pack(y, d, p.width)
-}
-
 // reset makes room for the pairs of so many rows, and zeros where there are too few for whole loops of a tile.
-func (p *panel) reset(rows, rowsOfPair int) {
-	loop := tilePairs * rowsOfPair
+func (p *panel) reset(rows int) {
+	const loop = 2 * tilePairs
 	loops := (rows + loop - 1) / loop
 	p.pairs = loops * tilePairs
 	if rows < loops*loop {
@@ -79,15 +72,5 @@ func (p *panel) packEight(m []uint64, step, at, column int) {
 		c[i], c[i+1] = row[4], row[5]
 		e[i], e[i+1] = row[6], row[7]
 		from += step
-	}
-}
-
-// addFirst adds the first of each pair to the second.
-func (p *panel) addFirst() {
-	for at := 0; at < len(p.words); at += 2 * p.width {
-		first, second := p.words[at:at+p.width], p.words[at+p.width:at+2*p.width]
-		for i := range second {
-			second[i] += first[i]
-		}
 	}
 }

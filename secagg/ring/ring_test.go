@@ -45,22 +45,12 @@ func slowMulVecT(out, m, v []uint64) {
 	}
 }
 
-func slowGram(w, x, u []uint64, d int) {
-	for r := 0; r < len(x); r += d {
-		for i := range d {
-			for j := range d {
-				w[i*d+j] += x[r+i] * u[r+j]
-			}
-		}
-	}
-}
-
-func slowPairs(t, x, y []uint64, d int) {
-	for r := 0; r < len(x); r += d {
+func slowSquares(t, u []uint64, d int) {
+	for r := 0; r < len(u); r += d {
 		at := 0
 		for i := range d {
 			for j := i; j < d; j++ {
-				t[at] += x[r+i]*x[r+j] + x[r+i]*y[r+j] + y[r+i]*x[r+j]
+				t[at] += u[r+i] * u[r+j]
 				at++
 			}
 		}
@@ -154,63 +144,35 @@ func TestColumnsAreAdded(t *testing.T) {
 	})
 }
 
-func TestGramMatricesAreTheirDefinitions(t *testing.T) {
+func TestSquaresAreTheirDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, d := rapid.IntRange(0, 20).Draw(t, "rows"), rapid.IntRange(1, 37).Draw(t, "d")
-		x, u := words(rows*d).Draw(t, "x"), words(rows*d).Draw(t, "u")
-		w, p := filled(t, d*d), filled(t, d*(d+1)/2)
-		checkGram(t, w, p, x, u, d)
+		checkSquares(t, words(rows*d).Draw(t, "u"), d)
 	})
 }
 
-// TestLargeGramMatricesAreTheirDefinitions has more than one block and more than one chunk of rows.
-func TestLargeGramMatricesAreTheirDefinitions(t *testing.T) {
+// TestLargeSquaresAreTheirDefinition has more than one block and more than one chunk of rows.
+func TestLargeSquaresAreTheirDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, d := rapid.IntRange(1, 290).Draw(t, "rows"), rapid.IntRange(60, 180).Draw(t, "d")
-		x, u := filled(t, rows*d), filled(t, rows*d)
-		checkGram(t, filled(t, d*d), filled(t, d*(d+1)/2), x, u, d)
+		checkSquares(t, filled(t, rows*d), d)
 	})
 }
 
-func checkGram(t *rapid.T, w, p, x, u []uint64, d int) {
+// checkSquares adds the squares of a matrix to some triangle, with every kernel.
+func checkSquares(t *rapid.T, u []uint64, d int) {
 	t.Helper()
-	gram, pairs := slices.Clone(w), slices.Clone(p)
-	slowGram(gram, x, u, d)
-	slowPairs(pairs, x, u, d)
+	before := filled(t, d*(d+1)/2)
+	want := slices.Clone(before)
+	slowSquares(want, u, d)
 	workers := rapid.IntRange(1, 4).Draw(t, "workers")
 	for _, k := range kinds() {
-		got := slices.Clone(w)
-		addGram(k, got, x, u, d, workers)
-		same(t, got, gram)
-		got = slices.Clone(p)
-		addPairs(k, got, x, u, d, workers)
-		same(t, got, pairs)
+		got := slices.Clone(before)
+		addSquares(k, got, u, d, workers)
+		same(t, got, want)
 	}
-	AddGram(w, x, u, d, workers)
-	same(t, w, gram)
-	AddPairs(p, x, u, d, workers)
-	same(t, p, pairs)
-}
-
-// TestPairsAreHalfOfTheGramMatrixAndItsTranspose is what AddPairs is for: the same as AddGram, at half its work.
-func TestPairsAreHalfOfTheGramMatrixAndItsTranspose(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rows, d := rapid.IntRange(1, 40).Draw(t, "rows"), rapid.IntRange(1, 140).Draw(t, "d")
-		x, y := filled(t, rows*d), filled(t, rows*d)
-		u, w, p := make([]uint64, rows*d), make([]uint64, d*d), make([]uint64, d*(d+1)/2)
-		for i := range u {
-			u[i] = x[i] + 2*y[i]
-		}
-		AddGram(w, x, u, d, 2)
-		AddPairs(p, x, y, d, 2)
-		for i := range d {
-			for j := i; j < d; j++ {
-				if got, want := 2*p[PairIndex(i, j, d)], w[i*d+j]+w[j*d+i]; got != want {
-					t.Fatalf("entry (%d, %d) is %#x, want %#x", i, j, got, want)
-				}
-			}
-		}
-	})
+	AddSquares(before, u, d, workers)
+	same(t, before, want)
 }
 
 func TestNothingIsAddedOfEmptyMatrices(t *testing.T) {
@@ -220,13 +182,12 @@ func TestNothingIsAddedOfEmptyMatrices(t *testing.T) {
 	MulVec(nil, nil, nil, 0)
 	MulVecT(nil, nil, nil, 0)
 	AddColumns(nil, nil)
-	AddGram(nil, nil, nil, 0, 1)
-	AddPairs(nil, nil, nil, 0, 1)
+	AddSquares(nil, nil, 0, 1)
 	out := []uint64{5, 6, 7}
 	MulVec(out, nil, nil, 3)
 	MulVecT(out, nil, nil, 3)
 	AddColumns(out, nil)
-	AddPairs(out, nil, nil, 2, 3)
+	AddSquares(out, nil, 2, 3)
 	if !slices.Equal(out, []uint64{5, 6, 7}) {
 		t.Errorf("empty matrices changed a sum to %v", out)
 	}

@@ -44,13 +44,46 @@ func (p *Party) MulVecT(term []uint64, m, v Share) {
 // Workers returns the most goroutines of a local product.
 func (p *Party) Workers() int { return p.workers }
 
-// AddPairs adds to a term the products of each two of the d features of rows, i <= j: the upper triangle of their
-// Gram matrix, row after row, d (d + 1) / 2 words.
-func (p *Party) AddPairs(term []uint64, rows Share, d int) {
+// AddSquares adds to sums what rows of d features give a Gram matrix: for each two of them, i <= j, row after row of
+// the upper triangle, d (d + 1) / 2 words. TwiceGram makes terms of the sums.
+//
+// Twice the square of three components is one square at each party,
+//
+//	2 (c0 + c1 + c2)^2  =  (c0 + 2 c1)^2 - 2 (c1 - c2)^2 + (c0 + 2 c2)^2,
+//
+// and so are twice the products of two features: half the multiplications that three parties' parts
+// of nine products take.
+func (p *Party) AddSquares(sums []uint64, rows Share, d int) {
 	if p.role == Outside {
 		return
 	}
-	ring.AddPairs(term, rows.X, rows.Y, d, p.workers)
+	combined := make([]uint64, len(rows.X))
+	switch p.role {
+	case LabelHolder: // c1 and c2
+		for i, x := range rows.X {
+			combined[i] = x - rows.Y[i]
+		}
+	case Keeper: // c2 and c0
+		for i, x := range rows.X {
+			combined[i] = 2*x + rows.Y[i]
+		}
+	case Helper: // c0 and c1
+		for i, x := range rows.X {
+			combined[i] = x + 2*rows.Y[i]
+		}
+	}
+	ring.AddSquares(sums, combined, d, p.workers)
+}
+
+// TwiceGram returns the terms of twice the Gram matrix whose sums AddSquares made: sums itself, or a multiple
+// in its place.
+func (p *Party) TwiceGram(sums []uint64) []uint64 {
+	if p.role == LabelHolder {
+		for i := range sums {
+			sums[i] = -(2 * sums[i])
+		}
+	}
+	return sums
 }
 
 // AddColumns adds the sums of a matrix's columns.
