@@ -32,8 +32,9 @@ const wordsPerTurns = 4
 // The blocks of one pass are worked on at the same time, each a step ahead of the next, so that nobody
 // waits for a message that a message of the same block brings about.
 const (
-	aheadAngles = 2 // blocks by which the sums of turns are ahead of the factors
-	aheadHalves = 1 // by which the first of the two features messages is
+	aheadAngles  = 2 // blocks by which the sums of turns are ahead of the factors
+	aheadHalves  = 1 // by which the first of the two features messages is
+	behindHalves = 1 // by which the second is behind them
 )
 
 // columns makes shares of features, block by block.
@@ -63,7 +64,8 @@ func (b *block) early() rss.Role { return rss.Keeper + rss.Helper - b.late }
 func (c *columns) words(b *block) int { return (b.hi - b.lo) * c.features }
 
 // each makes shares of rows [lo, hi), size at a time, and hands them to take in order. z is of the block's
-// rows, row-major, modulo 2^k, and take's own.
+// rows, row-major, modulo 2^k, and take's own. One take runs at a time, while the messages of the next blocks go on: it
+// must send none.
 func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error) error {
 	var blocks []*block
 	for at := lo; at < hi; at += size {
@@ -73,22 +75,27 @@ func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block
 		}
 		blocks = append(blocks, b)
 	}
-	for i := -aheadAngles; i < len(blocks); i++ {
+	taking := make(chan error, 1) // the end of the latest take
+	taking <- nil
+	for i := -aheadAngles; i < len(blocks)+behindHalves; i++ {
 		if err := c.advance(ctx, blocks, i); err != nil {
-			return err
+			return errors.Join(err, <-taking)
 		}
-		if i < 0 {
+		if i < behindHalves {
 			continue
 		}
-		if err := take(blocks[i], c.share(blocks[i])); err != nil {
+		b := blocks[i-behindHalves]
+		z := c.share(b)
+		if err := <-taking; err != nil {
 			return err
 		}
-		blocks[i].sent, blocks[i].came = nil, nil
+		go func() { taking <- take(b, z) }()
+		b.sent, b.came = nil, nil
 	}
-	return nil
+	return <-taking
 }
 
-// advance brings block i to its end, and those behind it as far as they go by now.
+// advance brings every block by a step nearer to its end, block i by that of the factors.
 func (c *columns) advance(ctx context.Context, blocks []*block, i int) error {
 	at := func(i int, step func(context.Context, *block) error) error {
 		if i < 0 || i >= len(blocks) {
@@ -105,7 +112,7 @@ func (c *columns) advance(ctx context.Context, blocks []*block, i int) error {
 	if err := at(i, c.passFactors); err != nil {
 		return err
 	}
-	return at(i, c.passLate)
+	return at(i-behindHalves, c.passLate)
 }
 
 // sum adds the parties' turns, and at the keeper r, so that the label holder learns the padded angle A0.

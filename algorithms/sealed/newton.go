@@ -88,7 +88,7 @@ func (t *trainer) openScores(ctx context.Context, o *outer, s *system, from poin
 	if err != nil {
 		return err
 	}
-	y, err := t.truncate(ctx, kindScores, t.k, t.scoreTerms(o.beta, offset), rss.Shift{Count: t.Rows, Bits: t.sz + coefBits - trainBits})
+	y, err := t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(o.beta, offset), rss.Shift{Count: t.Rows, Bits: t.sz + coefBits - trainBits})
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (t *trainer) gradient(ctx context.Context, o *outer) (rss.Share, error) {
 	if err != nil {
 		return rss.Share{}, err
 	}
-	return t.truncate(ctx, kindGradient, t.k, t.gradientTerms(o, g), rss.Shift{Count: t.features, Bits: t.sz + t.sy + t.p - gramBits})
+	return t.truncate(ctx, kindGradient, 1, t.k, t.gradientTerms(o, g), rss.Shift{Count: t.features, Bits: t.sz + t.sy + t.p - gramBits})
 }
 
 // derivatives returns the loss derivatives of all rows less their mean, over kappa, and moves the intercept by

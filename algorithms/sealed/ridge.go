@@ -101,7 +101,7 @@ func (d *descent) advance(ctx context.Context) error {
 		return fmt.Errorf("step %d: a factor of %v leaves no bit of its own, lambda is too small for %d steps", d.step+1, d.tau, d.Params.Iterations)
 	}
 	n := d.features
-	next, err := d.truncate(ctx, kindProduct, wordBits, d.terms(bits), rss.Shift{Count: n, Bits: gramBits + bits}, rss.Shift{Count: n, Bits: omegaBits})
+	next, err := d.truncate(ctx, kindProduct, d.step, wordBits, d.terms(bits), rss.Shift{Count: n, Bits: gramBits + bits}, rss.Shift{Count: n, Bits: omegaBits})
 	if err != nil {
 		return err
 	}

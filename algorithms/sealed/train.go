@@ -17,7 +17,6 @@ type trainer struct {
 	begun   *fdskl.Beginning // nil where only messages are counted
 	columns *columns
 	three   *rss.Party
-	order   rss.Order
 	loss    kernel.Loss
 	blocks  []*kept // losses but the square: the features of all rows
 }
@@ -56,7 +55,7 @@ func newTrainer(p *Party) (*trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{Party: p, scales: s, seats: seatsOf(p.Params, p.Names, p.Self), order: rss.FirstOrder()}
+	t := &trainer{Party: p, scales: s, seats: seatsOf(p.Params, p.Names, p.Self)}
 	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
 		return nil, err
 	}
@@ -105,14 +104,17 @@ func (t *trainer) offset(ctx context.Context, beta rss.Share, s *system) (rss.Sh
 	for i := range term {
 		term[i] = -term[i]
 	}
-	return t.truncate(ctx, kindOffset, t.k, term, rss.Shift{Count: 1, Bits: t.sz})
+	return t.truncate(ctx, kindOffset, t.Params.Iterations, t.k, term, rss.Shift{Count: 1, Bits: t.sz})
 }
 
-// truncate is the next truncation of the job; see rss.Party.Truncate. Their orders alternate, so that one
-// can begin while another ends.
-func (t *trainer) truncate(ctx context.Context, kind string, ring int, term []uint64, shifts ...rss.Shift) (rss.Share, error) {
-	order := t.order
-	t.order = order.Next()
+// truncate is a truncation of the job; see rss.Party.Truncate. Even and odd turns have the orders of which one
+// can begin while another ends. A truncation's turn follows from its place in the job, not from what this session did
+// before: a job that goes on from a checkpoint sends what the contract says, in the same direction.
+func (t *trainer) truncate(ctx context.Context, kind string, turn, ring int, term []uint64, shifts ...rss.Shift) (rss.Share, error) {
+	order := rss.FirstOrder()
+	if turn%2 == 1 {
+		order = order.Next()
+	}
 	return t.three.Truncate(ctx, kind, ring, term, order, shifts...)
 }
 

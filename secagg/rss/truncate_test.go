@@ -3,6 +3,7 @@ package rss
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -84,19 +85,27 @@ func agreed(t testing.TB, shares [Roles]Share) []uint64 {
 // TestTruncateIsRightOnTheMean draws many times, which also holds the parts of a word below the point
 // against their uniform distribution.
 func TestTruncateIsRightOnTheMean(t *testing.T) {
-	const n, f = 1 << 17, 20
-	rng := rand.New(rand.NewPCG(1, 2))
-	const fraction = 0x5a5a5
-	x := make([]int64, n)
-	for i := range x {
-		x[i] = -7<<f + fraction
-	}
-	more := 0
-	for _, y := range truncated(t, 64, f, FirstOrder(), x, rng) {
-		more += int(int64(y) + 7)
-	}
-	p := float64(fraction) / (1 << f)
-	if sigma := p * (1 - p) * n; (float64(more)-p*n)*(float64(more)-p*n) > 25*sigma {
-		t.Errorf("%d of %d values were rounded up, want %.0f", more, n, p*n)
+	const n = 1 << 17
+	for _, c := range []struct {
+		k, f     int
+		fraction int64
+		order    Order
+	}{
+		{64, 20, 0x5a5a5, FirstOrder()}, {64, 1, 1, FirstOrder().Next()}, {48, 33, 0x1_0000_0001, Order{1, 2, 0}}, {64, 60, 7 << 57, Order{2, 0, 1}}, {48, 8, 1, Order{0, 2, 1}},
+	} {
+		t.Run(fmt.Sprint(c.k, c.f), func(t *testing.T) {
+			x := make([]int64, n)
+			for i := range x {
+				x[i] = -1<<c.f + c.fraction
+			}
+			more := 0
+			for _, y := range truncated(t, c.k, c.f, c.order, x, rand.New(rand.NewPCG(1, uint64(c.f)))) {
+				more += int(int64(y) + 1)
+			}
+			p := math.Ldexp(float64(c.fraction), -c.f)
+			if variance := p * (1 - p) * n; (float64(more)-p*n)*(float64(more)-p*n) > 25*variance {
+				t.Errorf("%d of %d values were rounded up, want %.0f", more, n, p*n)
+			}
+		})
 	}
 }

@@ -1,0 +1,291 @@
+package sealed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// ledger is what a job may send, by kind, way and ends, in bytes: written out anew from the protocol's description.
+type ledger struct {
+	*fixture
+	bytes map[string]int64
+}
+
+// add adds a vector of n words of some bits.
+func (l *ledger) add(line string, bits, n int) { l.bytes[line] += int64(n) * int64(bits) / 8 }
+
+// direct adds a message between two of A, K and H.
+func (l *ledger) direct(kind string, from, to byte, bits, n int) {
+	l.add(fmt.Sprintf("%s: %s to %s", kind, l.seat(from), l.seat(to)), bits, n)
+}
+
+// seat is the party of a letter.
+func (l *ledger) seat(letter byte) string {
+	return map[byte]string{'A': l.params.Active[0], 'K': l.params.Keeper, 'H': l.params.Helper}[letter]
+}
+
+// truncate adds a truncation of n values: in every other turn, the first and the last change places.
+func (l *ledger) truncate(kind string, turn, ring, n int) {
+	first, last := byte('A'), byte('H')
+	if turn%2 == 1 {
+		first, last = last, first
+	}
+	l.direct(kind+" in", first, last, ring, n)
+	l.direct(kind+" in", 'K', last, ring, n)
+	l.direct(kind+" carry", first, 'K', 64, n)
+	l.direct(kind+" carry", 'K', first, 64, n)
+	l.direct(kind+" out", last, 'K', 64, 2*n)
+}
+
+// columns adds the making of shares of features.
+func (l *ledger) columns(rows, block int) {
+	d, k := l.params.Features, l.params.Ring
+	for at, odd := 0, false; at < rows; at, odd = at+block, !odd {
+		n := min(block, rows-at) * d
+		l.add("angles: to "+l.seat('A'), 16, n)
+		if odd {
+			l.direct("factors", 'A', 'K', k, 2*n)
+		} else {
+			l.direct("factors", 'A', 'H', k, 2*n)
+		}
+		l.direct("features", 'K', 'H', k, n)
+		l.direct("features", 'H', 'K', k, n)
+	}
+}
+
+// training adds a training without its beginning.
+func (l *ledger) training() {
+	p, d, k := l.params, l.params.Features, l.params.Ring
+	for _, letter := range []byte("AKH") {
+		l.add("resume-point: from "+l.seat(letter), 8, 70)
+	}
+	if p.Loss == "square" {
+		l.direct("labels", 'A', 'K', k, l.rows)
+	}
+	l.columns(l.rows, l.block)
+	if p.Bound != "public" {
+		l.truncate("means", 0, k, d)
+	}
+	l.truncate("gram", 1, k, d*(d+1)/2)
+	if p.Loss == "square" {
+		l.truncate("sides", 0, k, d)
+	}
+	if p.Bound != "public" {
+		l.truncate("bound", 1, 64, 1)
+		l.add("bound: to "+l.seat('A'), 64, 1)
+		l.add("reach: from "+l.seat('A'), 8, 1)
+	}
+	for e := range max(1, p.Outer) {
+		l.step(e)
+		for i := range p.Iterations {
+			l.truncate("step", i, 64, 2*d)
+		}
+	}
+	l.truncate("offset", p.Iterations, k, 1)
+}
+
+// step adds what an outer step sends before its iterations.
+func (l *ledger) step(e int) {
+	if e > 0 {
+		l.truncate("offset", l.params.Iterations, l.params.Ring, 1)
+		l.truncate("scores", l.params.Iterations+1, l.params.Ring, l.rows)
+		l.add("scores: to "+l.seat('A'), 64, l.rows)
+	}
+	if l.params.Outer > 0 {
+		l.direct("derivatives", 'A', 'K', l.params.Ring, l.rows)
+		l.truncate("gradient", 1, l.params.Ring, l.params.Features)
+	}
+}
+
+// lines are the operations of a disclosure in the ledger's words.
+func lines(operations []fdskl.Operation) map[string]int64 {
+	all := make(map[string]int64)
+	for _, o := range operations {
+		name := map[string]string{bySum: o.Kind + ": to " + o.Root, byBroadcast: o.Kind + ": from " + o.Root, byMessage: o.Kind + ": " + o.Root + " to " + o.To}
+		all[name[o.Collective]] += o.Bytes
+	}
+	return all
+}
+
+// contracted are jobs whose budgets are counted.
+func contracted(t testing.TB) map[string]*fixture {
+	jobs := map[string]*fixture{
+		"square, a shorter block": newFixture(t, 3, 53, fdskl.Params{Features: 7, Iterations: 5, Sigma: 1}),
+		"one row in the last":     newFixture(t, 4, 33, fdskl.Params{Features: 8, Iterations: 3, Ring: 48, Keeper: "p3", Helper: "p1", Sigma: 1}),
+		"a public bound":          newFixture(t, 5, 48, fdskl.Params{Features: 5, Iterations: 4, Bound: "public", Sigma: 1}),
+		"logistic":                newFixture(t, 4, 40, fdskl.Params{Features: 9, Iterations: 3, Loss: "logistic", Outer: 3, Lambda: 1e-3, Sigma: 1}),
+		"compact smooth hinge":    newFixture(t, 3, 17, fdskl.Params{Features: 4, Iterations: 2, Loss: "smooth-hinge", Outer: 1, Ring: 48, Lambda: 1e-3, Sigma: 1}),
+	}
+	return jobs
+}
+
+// TestContractsSayWhatTheFormulasSay compares all operations of trainings and predictions, in bytes on every link.
+func TestContractsSayWhatTheFormulasSay(t *testing.T) {
+	for name, f := range contracted(t) {
+		t.Run(name, func(t *testing.T) {
+			d, err := f.disclose()
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun, _ := fdskl.DiscloseBeginning(f.params, fdskl.Sealed, f.names)
+			want := &ledger{fixture: f, bytes: make(map[string]int64)}
+			want.training()
+			maps.Copy(want.bytes, lines(begun.Operations))
+			compareLines(t, lines(d.Operations), want.bytes)
+
+			if d, err = DisclosePrediction(f.params, f.names, f.rows, 10, "p1"); err != nil {
+				t.Fatal(err)
+			}
+			want = &ledger{fixture: f, bytes: make(map[string]int64)}
+			for i, lo := 0, 0; lo < f.rows; i, lo = i+1, lo+10 { // each batch is one block
+				n := min(10, f.rows-lo)
+				want.columns(n, n)
+				want.truncate("prediction", i, f.params.Ring, n)
+				want.add("scores: to p1", 64, n)
+			}
+			compareLines(t, lines(d.Operations), want.bytes)
+		})
+	}
+}
+
+// compareLines reports lines that differ.
+func compareLines(t *testing.T, got, want map[string]int64) {
+	t.Helper()
+	for _, line := range slices.Sorted(maps.Keys(want)) {
+		if got[line] != want[line] {
+			t.Errorf("%s: %d bytes, want %d", line, got[line], want[line])
+		}
+	}
+	for _, line := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[line]; !ok {
+			t.Errorf("%s: %d bytes, want none", line, got[line])
+		}
+	}
+}
+
+// upTo are the kinds whose budgets are limits, not what honest parties send.
+func upTo(kind string) bool {
+	return slices.Contains([]string{kindResume, "target", protocol.KindCountersign, protocol.KindAbort}, kind)
+}
+
+// TestARunSpendsExactlyItsBudget trains and predicts: every link carries every byte of every kind of data that
+// the contract says, and each party learns as many values as it says.
+func TestARunSpendsExactlyItsBudget(t *testing.T) {
+	for name, f := range contracted(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			league := newFederation(t, f.names)
+			learned := newTally()
+			f.opened = learned.add
+			models := f.train(t, league)
+			spentAll(t, league)
+			d, err := f.disclose()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := learned.String(), openings(d.Openings); got != want {
+				t.Errorf("opened were\n\t%s\nwant\n\t%s", got, want)
+			}
+			f.predict(t, league, models, 1)
+			spentAll(t, league)
+		})
+	}
+}
+
+// spentAll checks the budgets of the last session.
+func spentAll(t *testing.T, league *federation) {
+	t.Helper()
+	for i, b := range league.budgets {
+		for _, e := range b.Lines() {
+			if !upTo(e.Kind) && e.Bytes != e.MaxBytes {
+				t.Errorf("%s to %s: %s has %d bytes of %d", league.names[i], league.names[e.To], e.Kind, e.Bytes, e.MaxBytes)
+			}
+		}
+	}
+}
+
+// tally counts what opened to whom.
+type tally struct {
+	mu    sync.Mutex
+	count map[string]int64
+}
+
+// newTally returns an empty one.
+func newTally() *tally { return &tally{count: make(map[string]int64)} }
+
+// add counts values.
+func (c *tally) add(party, kind string, count int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count[kind+" to "+party] += count
+}
+
+// String lists all counts.
+func (c *tally) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []string
+	for _, line := range slices.Sorted(maps.Keys(c.count)) {
+		list = append(list, fmt.Sprintf("%d %s", c.count[line], line))
+	}
+	return strings.Join(list, ", ")
+}
+
+// openings writes a contract's openings in a tally's words.
+func openings(list []fdskl.Opening) string {
+	c := newTally()
+	for _, o := range list {
+		c.add(o.To, o.Kind, o.Count)
+	}
+	return c.String()
+}
+
+// TestMoreThanIsAgreedIsNotSent: whoever goes on after what the contract lists is stopped by its own session.
+func TestMoreThanIsAgreedIsNotSent(t *testing.T) {
+	f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 2, Loss: "logistic", Outer: 2, Lambda: 1e-3, Sigma: 1})
+	for _, c := range []struct {
+		name string
+		more func(ctx context.Context, p *Party) error
+		want string
+	}{
+		{"scores of training rows once more", func(ctx context.Context, p *Party) error {
+			return p.Network.SumWords(ctx, kindScores, 0, make([]uint64, f.rows))
+		}, "scores to p0 not sent: it would be frame 2 of 1 agreed"},
+		{"another opening", func(ctx context.Context, p *Party) error {
+			return p.Network.SumWords(ctx, kindGram, 1, make([]uint64, 16))
+		}, "gram to p1 not sent: the contract lists no such message of this party"},
+		{"angles in the clear", func(ctx context.Context, p *Party) error {
+			return p.Network.SumPadded(ctx, kindAngles, 0, make([]uint16, 16))
+		}, "angles to p0 not sent: its stage of the job is over"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := f.disclose()
+			if err != nil {
+				t.Fatal(err)
+			}
+			league := newFederation(t, f.names)
+			league.declare(t, d)
+			f.forget()
+			err = errors.Join(league.run(func(ctx context.Context, i int, n Network) error {
+				p := f.party(i, n, 1)
+				if _, err := Train(ctx, p); err != nil {
+					return err
+				}
+				return c.more(ctx, p)
+			})...)
+			var refused *protocol.BudgetError
+			if !errors.As(err, &refused) || refused.Error() != c.want {
+				t.Errorf("error is %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}

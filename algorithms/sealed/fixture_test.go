@@ -1,0 +1,165 @@
+package sealed
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// fixture is a job with everybody's data.
+type fixture struct {
+	names  []string
+	params fdskl.Params
+	rows   int
+	parts  [][]fdskl.Part // by party; none at one without data
+	labels *fdskl.Labels  // of p0
+	idle   []int          // parties without data
+	block  int
+	save   int
+	vaults []*vaultInMemory
+	opened func(party, kind string, count int64) // hears what opens to whom; may be nil
+}
+
+// newFixture makes parties p0, who has the labels, to p(q-1), each but the idle ones with three columns, and
+// labels that depend on all of them.
+func newFixture(t testing.TB, q, rows int, p fdskl.Params, idle ...int) *fixture {
+	t.Helper()
+	return newFixtureOf(t, 1, q, rows, p, idle...)
+}
+
+// newFixtureOf is newFixture with data and phases that follow from a seed.
+func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle ...int) *fixture {
+	t.Helper()
+	f := &fixture{rows: rows, idle: idle, block: 16, save: 2}
+	rng := rand.New(rand.NewPCG(seed<<32|uint64(q), uint64(rows)))
+	signal := make([]float64, rows)
+	for i := range q {
+		name := fmt.Sprintf("p%d", i)
+		f.names = append(f.names, name)
+		f.vaults = append(f.vaults, newVault())
+		var parts []fdskl.Part
+		if !slices.Contains(idle, i) {
+			parts = append(parts, newPart(t, name, rng, signal))
+		}
+		f.parts = append(f.parts, parts)
+	}
+	p.Active, p.Label = []string{"p0"}, "y"
+	if p.Keeper == "" {
+		p.Keeper, p.Helper = "p1", "p2"
+	}
+	if p.Loss == "" {
+		p.Loss = "square"
+	}
+	f.params = WithDefaults(p.WithDefaults())
+	if err := f.params.Validate(f.names); err != nil {
+		t.Fatal(err)
+	}
+	if err := Validate(f.params, f.names); err != nil {
+		t.Fatal(err)
+	}
+	f.labels = &fdskl.Labels{Classes: [2]string{"no", "yes"}}
+	if p.Target == fdskl.Regression {
+		f.labels.Classes = [2]string{}
+	}
+	for _, s := range signal {
+		y := math.Copysign(1, s)
+		if p.Target == fdskl.Regression {
+			y = 3*s + 7
+		}
+		f.labels.Values = append(f.labels.Values, y)
+	}
+	return f
+}
+
+// newPart draws a party's columns, adds what they say of the label to signal, and normalises them.
+func newPart(t testing.TB, name string, rng *rand.Rand, signal []float64) fdskl.Part {
+	t.Helper()
+	columns := make([]kernel.Column, 3)
+	for c := range columns {
+		columns[c] = kernel.Column{Name: fmt.Sprint("c", c), Values: make([]float64, len(signal))}
+		for j := range signal {
+			columns[c].Values[j] = rng.NormFloat64()
+			signal[j] += math.Sin(2*columns[c].Values[j]) + 0.1*rng.NormFloat64()
+		}
+	}
+	n, err := kernel.Fit(columns, nil, kernel.FitOptions{Numeric: kernel.MinMax})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := n.Apply(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fdskl.Part{Owner: ownerOf(name), Normaliser: n, Rows: rows, Phase: fdskl.PhaseSeed(keys.HashOf("test phase", []byte(fmt.Sprint(name, rng.Uint64()))))}
+}
+
+// ownerOf is the id of a party.
+func ownerOf(name string) keys.ID { return keys.ID(keys.HashOf("test owner", []byte(name))) }
+
+// party is one party's part of a training.
+func (f *fixture) party(i int, n Network, session uint32) *Party {
+	p := &Party{
+		Party: &fdskl.Party{
+			Self: i, Names: f.names, Params: f.params, Privacy: fdskl.Sealed, Parts: f.parts[i], Rows: f.rows, Vault: f.vaults[i], Workers: 2,
+		},
+		Network: n, Session: session, Owner: ownerOf(f.names[i]), BlockRows: f.block, SaveEvery: f.save,
+	}
+	if i == 0 {
+		p.Labels = f.labels
+	}
+	if f.opened != nil {
+		p.Opened = func(kind string, count int64) { f.opened(f.names[i], kind, count) }
+	}
+	return p
+}
+
+// train trains in a fresh federation and returns all model parts.
+func (f *fixture) train(t testing.TB, league *federation) []*fdskl.Model {
+	t.Helper()
+	d, err := f.disclose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	league.declare(t, d)
+	models := make([]*fdskl.Model, len(f.names))
+	if err := first(league.run(func(ctx context.Context, i int, n Network) (err error) {
+		models[i], err = Train(ctx, f.party(i, n, league.session))
+		return err
+	})); err != nil {
+		t.Fatal(err)
+	}
+	return models
+}
+
+// disclose is the job's disclosure, for blocks of the fixture's size.
+func (f *fixture) disclose() (fdskl.Disclosure, error) {
+	return discloseTraining(f.params, f.names, f.rows, f.block)
+}
+
+// predict scores the training rows jointly.
+func (f *fixture) predict(t testing.TB, league *federation, models []*fdskl.Model, receiver int) []float64 {
+	t.Helper()
+	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[receiver])
+	if err != nil {
+		t.Fatal(err)
+	}
+	league.declare(t, d)
+	var scores []float64
+	if err := first(league.run(func(ctx context.Context, i int, n Network) error {
+		got, err := f.score(ctx, i, n, models[i], receiver)
+		if i == receiver {
+			scores = got
+		}
+		return err
+	})); err != nil {
+		t.Fatal(err)
+	}
+	return scores
+}

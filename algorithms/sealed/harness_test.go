@@ -1,0 +1,227 @@
+package sealed
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// TestMain fails when a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// federation is parties in one process that meet in real sessions over a network in memory. Everything
+// that they send is held to a contract.
+type federation struct {
+	names    []string
+	net      *simnet.Network
+	keys     []*keys.PrivateKey
+	members  []protocol.Party
+	session  uint32
+	contract *protocol.Contract
+	budgets  []*protocol.Budget // of the last session
+	wrap     func(i int, n *sessionNetwork) Network
+	mesh     func(i int, m protocol.Mesh) protocol.Mesh
+}
+
+// newFederation makes keys and links for the named parties.
+func newFederation(t testing.TB, names []string) *federation {
+	t.Helper()
+	f := &federation{names: names}
+	var ids []keys.ID
+	for _, name := range names {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.keys = append(f.keys, k)
+		f.members = append(f.members, protocol.Party{Name: name, ID: k.ID()})
+		ids = append(ids, k.ID())
+	}
+	f.net = simnet.New(ids)
+	t.Cleanup(f.net.Close)
+	return f
+}
+
+// declare holds the sessions from now on to a disclosure: a party that would send more fails.
+func (f *federation) declare(t testing.TB, d fdskl.Disclosure) {
+	t.Helper()
+	job := protocol.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: protocol.TaskTrain, Table: "train",
+		Parties: f.names, Privacy: fdskl.Sealed, Topology: protocol.Tree.String()}
+	var facts []protocol.Facts
+	for _, m := range f.members {
+		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: "passive"})
+	}
+	var operations []protocol.Operation
+	for _, o := range d.Operations {
+		operations = append(operations, protocol.Operation(o))
+	}
+	var err error
+	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(operations)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run opens a session at every party, runs part in it, and returns each party's error.
+func (f *federation) run(part func(ctx context.Context, i int, n Network) error) []error {
+	f.session++
+	errs := make([]error, len(f.names))
+	f.budgets = make([]*protocol.Budget, len(f.names))
+	var wg sync.WaitGroup
+	for i := range f.names {
+		wg.Go(func() { errs[i] = f.runParty(i, part) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// runParty is one party's session; whoever fails leaves, so that the others do not wait.
+func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Network) error) error {
+	ctx := context.Background()
+	var peers []keys.ID
+	for j, m := range f.members {
+		if j != i {
+			peers = append(peers, m.ID)
+		}
+	}
+	room := protocol.Room(keys.HashOf("sealed test room", binary.BigEndian.AppendUint32(nil, f.session)))
+	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, room, peers)
+	if err != nil {
+		return err
+	}
+	defer mesh.Close()
+	if f.mesh != nil {
+		mesh = f.mesh(i, mesh)
+	}
+	config := protocol.SessionConfig{Contract: f.contract.Hash(), Number: f.session, Parties: f.members, Key: f.keys[i]}
+	if f.budgets[i], err = protocol.NewBudget(f.contract, i); err != nil {
+		return err
+	}
+	config.Budget = f.budgets[i]
+	s, err := protocol.NewSession(ctx, mesh, config)
+	if err != nil {
+		return err
+	}
+	n := &sessionNetwork{Session: s, contract: f.contract}
+	var ids []keys.ID
+	for _, m := range f.members {
+		ids = append(ids, m.ID)
+	}
+	if n.masked, err = secagg.NewMasked(s, ids, protocol.Tree); err != nil {
+		return err
+	}
+	var seen Network = n
+	if f.wrap != nil {
+		seen = f.wrap(i, n)
+	}
+	if err := part(ctx, i, seen); err != nil {
+		return err
+	}
+	return s.Finish(ctx)
+}
+
+// sessionNetwork is a Network over a session.
+type sessionNetwork struct {
+	*protocol.Session
+	contract *protocol.Contract
+	masked   *secagg.Masked
+}
+
+// SumPadded implements Network.
+func (n *sessionNetwork) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {
+	return n.masked.SumPadded(ctx, kind, root, v)
+}
+
+// SumWords implements Network.
+func (n *sessionNetwork) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+	return n.masked.SumWords(ctx, kind, root, v)
+}
+
+// SumReals implements Network.
+func (n *sessionNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
+	return n.masked.SumFixed(ctx, kind, root, secagg.Fixed{Bits: 36, Bound: fdskl.RealBound}, v)
+}
+
+// Broadcast implements Network.
+func (n *sessionNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+	return n.Session.Broadcast(ctx, kind, n.contract.ClassOf(kind), root, data, limit)
+}
+
+// Three implements Network.
+func (n *sessionNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
+	return rss.Join(n.Session, parties, 2)
+}
+
+// vaultInMemory is a fdskl.Vault in memory.
+type vaultInMemory struct {
+	mu     sync.Mutex
+	files  map[string][]byte
+	writes int    // calls of Save
+	dieAt  int    // the one at which the party is killed; 0: none
+	stored bool   // what that one was to write is there all the same
+	died   string // the file of that one
+}
+
+// newVault returns an empty one.
+func newVault() *vaultInMemory { return &vaultInMemory{files: make(map[string][]byte)} }
+
+// Load implements fdskl.Vault.
+func (m *vaultInMemory) Load(name string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]byte(nil), m.files[name]...), nil
+}
+
+// Save implements fdskl.Vault.
+func (m *vaultInMemory) Save(name string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writes++
+	if m.writes != m.dieAt || m.stored {
+		m.files[name] = append([]byte(nil), data...)
+	}
+	if m.writes == m.dieAt {
+		m.died = name
+		return errKilled
+	}
+	return nil
+}
+
+// Append implements fdskl.Vault: sealed parties keep no logs.
+func (m *vaultInMemory) Append(string, []byte) error {
+	return errors.New("a sealed party appends nothing")
+}
+
+// Records implements fdskl.Vault.
+func (m *vaultInMemory) Records(string, int, func([]byte) error) (int, error) {
+	return 0, errors.New("a sealed party keeps no records")
+}
+
+// Remove implements fdskl.Vault.
+func (m *vaultInMemory) Remove(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.files, name)
+	return nil
+}
+
+// first returns the first error.
+func first(errs []error) error {
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("party %d: %w", i, err)
+		}
+	}
+	return nil
+}

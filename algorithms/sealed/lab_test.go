@@ -1,0 +1,221 @@
+package sealed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// lab is parties in one process without sessions: messages wait in queues, and sums are added in the clear
+// at their roots, as an ideal secure sum would. It shows what the three parties' own messages tell, which no mask of a
+// session covers.
+type lab struct {
+	names  []string
+	queues [][]chan any // [from][to]
+	source func(r rss.Role, session int) rss.Source
+	heard  func(i int, m *message) error // sees, and may change, all that party i receives; nil: nobody listens
+}
+
+// message is something that a party received.
+type message struct {
+	way   way
+	kind  string
+	role  rss.Role // the sender's, of direct messages
+	bits  int      // of a word
+	words []uint64
+}
+
+// way is how a message came.
+type way string
+
+// The ways.
+const (
+	wayDirect    way = "direct"
+	wayPadded    way = "padded sum" // a total under a pad that its root lacks
+	wayOpening   way = "opening"    // a total that opens
+	wayBroadcast way = "broadcast"
+)
+
+// String names a message in errors.
+func (m *message) String() string {
+	return fmt.Sprintf("%s %q of %d words", m.way, m.kind, len(m.words))
+}
+
+// queued is how many messages wait in a queue at most.
+const queued = 64
+
+// newLab makes queues for the named parties.
+func newLab(names []string, source func(r rss.Role, session int) rss.Source) *lab {
+	l := &lab{names: names, source: source}
+	for range names {
+		var row []chan any
+		for range names {
+			row = append(row, make(chan any, queued))
+		}
+		l.queues = append(l.queues, row)
+	}
+	return l
+}
+
+// run runs part at every party and returns the first error that is not another's.
+func (l *lab) run(t testing.TB, part func(ctx context.Context, i int, n Network) error) error {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for i := range l.names {
+		all.Go(func() {
+			if err := part(ctx, i, &place{l, i, 0}); err != nil && !errors.Is(err, context.Canceled) {
+				cancel(fmt.Errorf("%s: %w", l.names[i], err))
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// place is one party's Network in a lab.
+type place struct {
+	*lab
+	self    int
+	session int // in the lab
+}
+
+// again is the party's Network in the next session of the lab, which has pads of its own.
+func (p *place) again() *place { return &place{p.lab, p.self, p.session + 1} }
+
+// take returns the next message from a party.
+func (p *place) take(ctx context.Context, from int) (any, error) {
+	select {
+	case m := <-p.queues[from][p.self]:
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// put sends a message to a party.
+func (p *place) put(ctx context.Context, to int, m any) error {
+	select {
+	case p.queues[p.self][to] <- m:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// hear shows a message to who listens.
+func (p *place) hear(m message) error {
+	if p.heard == nil {
+		return nil
+	}
+	return p.heard(p.self, &m)
+}
+
+// sum adds everybody's words at the root.
+func (p *place) sum(ctx context.Context, m message, root int) error {
+	if p.self != root {
+		return p.put(ctx, root, slices.Clone(m.words))
+	}
+	for i := range p.names {
+		if i == root {
+			continue
+		}
+		got, err := p.take(ctx, i)
+		if err != nil {
+			return err
+		}
+		for j, w := range got.([]uint64) {
+			m.words[j] += w
+		}
+	}
+	for j := range m.words {
+		m.words[j] &= ^uint64(0) >> (64 - m.bits)
+	}
+	return p.hear(m)
+}
+
+// SumPadded implements Network.
+func (p *place) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {
+	words := make([]uint64, len(v))
+	for i, turn := range v {
+		words[i] = uint64(turn)
+	}
+	err := p.sum(ctx, message{way: wayPadded, kind: kind, bits: 16, words: words}, root)
+	for i, w := range words {
+		v[i] = uint16(w)
+	}
+	return err
+}
+
+// SumWords implements Network.
+func (p *place) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+	return p.sum(ctx, message{way: wayOpening, kind: kind, bits: 64, words: v}, root)
+}
+
+// SumReals implements Network: jobs in a lab give their kernel's width.
+func (p *place) SumReals(context.Context, string, int, []float64) error {
+	return errors.New("no sum of reals in a lab")
+}
+
+// Broadcast implements Network.
+func (p *place) Broadcast(ctx context.Context, kind string, root int, data []byte, _ int) ([]byte, error) {
+	if p.self == root {
+		for i := range p.names {
+			if i == root {
+				continue
+			}
+			if err := p.put(ctx, i, slices.Clone(data)); err != nil {
+				return nil, err
+			}
+		}
+		return data, nil
+	}
+	got, err := p.take(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	m := message{way: wayBroadcast, kind: kind, bits: 8}
+	for _, b := range got.([]byte) {
+		m.words = append(m.words, uint64(b))
+	}
+	return got.([]byte), p.hear(m)
+}
+
+// Three implements Network.
+func (p *place) Three(parties [rss.Roles]int) (*rss.Party, error) {
+	role := rss.Role(slices.Index(parties[:], p.self)) // -1 is outside
+	var source rss.Source
+	if role != rss.Outside {
+		source = p.source(role, p.session)
+	}
+	return rss.New(role, &labWire{p, parties}, source, 1), nil
+}
+
+// labWire is the Wire of a lab.
+type labWire struct {
+	*place
+	parties [rss.Roles]int
+}
+
+// Pass implements rss.Wire.
+func (w *labWire) Pass(ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64) error {
+	switch w.self {
+	case w.parties[from]:
+		return w.put(ctx, w.parties[to], slices.Clone(words))
+	case w.parties[to]:
+		got, err := w.take(ctx, w.parties[from])
+		if err != nil {
+			return err
+		}
+		if copied := copy(words, got.([]uint64)); copied != n {
+			return fmt.Errorf("%s: %d words came, want %d", kind, copied, n)
+		}
+		return w.hear(message{way: wayDirect, kind: kind, role: from, bits: bits, words: words})
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package sealed
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// The kinds of the messages whose words a Layout knows.
+const (
+	Angles   = kindAngles  // sums: a word for each feature of each row
+	Factors  = kindFactors // direct: the cosines of all, then the sines of all
+	Features = kindReshare // direct: a word for each feature of each row
+)
+
+// Layout tells which rows the words of a recorded message are of. It follows one session's messages in
+// their order, from the job's parameters and what was broadcast, as every party can.
+type Layout struct {
+	seats
+	params fdskl.Params
+	rows   int
+	batch  int // rows of one prediction; 0: a training
+	resume int // broadcasts of resume points so far
+	common []point
+	next   int // the first row that is not in the queues
+	queues map[passage][][]int
+}
+
+// passage is a kind of message on one link; from and to are -1 for sums.
+type passage struct {
+	kind     string
+	from, to int
+}
+
+// NewLayout starts the layout of a session of a training whose blocks have the usual size.
+func NewLayout(p fdskl.Params, names []string, rows int) *Layout {
+	return NewScoreLayout(p, names, rows, 0)
+}
+
+// NewScoreLayout starts the layout of a session of a prediction that scores batch rows at a time.
+func NewScoreLayout(p fdskl.Params, names []string, rows, batch int) *Layout {
+	return &Layout{seats: seatsOf(p, names, -1), params: p, rows: rows, batch: batch, queues: make(map[passage][][]int)}
+}
+
+// Broadcast takes in what a party told all.
+func (l *Layout) Broadcast(kind string, payload []byte) error {
+	switch {
+	case kind == kindResume && l.batch == 0:
+		return l.resumeAt(payload)
+	case kind == "request" && l.batch == 1:
+		if len(payload) != 4 {
+			return fmt.Errorf("a request of %d bytes, want 4", len(payload))
+		}
+		l.enqueue([]int{int(binary.BigEndian.Uint32(payload))})
+		l.next = l.rows // no row comes without a request
+	}
+	return nil
+}
+
+// resumeAt takes in where one of the three can go on.
+func (l *Layout) resumeAt(payload []byte) error {
+	theirs, err := decodePoints(payload)
+	if err != nil {
+		return fmt.Errorf("%s: %w", kindResume, err)
+	}
+	if l.resume == 0 {
+		l.common = theirs
+	}
+	l.resume++
+	l.common = slices.DeleteFunc(l.common, func(p point) bool {
+		return !slices.ContainsFunc(theirs, func(q point) bool { return p.stage == q.stage && p.session == q.session && p.number == q.number })
+	})
+	if l.resume < rss.Roles || l.params.Loss != kernel.Square.String() {
+		return nil // other losses share the features anew
+	}
+	for _, p := range l.common {
+		if p.stage > stageSums {
+			l.next = l.rows
+			return nil
+		}
+		l.next = max(l.next, p.number)
+	}
+	return nil
+}
+
+// Rows returns the rows that the words of the next message of a kind are of, and moves on. from and to are the ends of
+// a direct message, by the job's parties; sums have none.
+func (l *Layout) Rows(kind string, from, to, words int) ([]int, error) {
+	each := l.params.Features
+	key := passage{kind, from, to}
+	switch kind {
+	case kindAngles:
+		key = passage{kind, -1, -1}
+	case kindFactors:
+		each *= 2
+	}
+	if len(l.queues[key]) == 0 {
+		l.more()
+	}
+	queue := l.queues[key]
+	if len(queue) == 0 {
+		return nil, fmt.Errorf("a message %q where all rows had theirs", kind)
+	}
+	rows := queue[0]
+	l.queues[key] = queue[1:]
+	if words != len(rows)*each {
+		return nil, fmt.Errorf("a message %q of %d words, want %d for %d rows", kind, words, len(rows)*each, len(rows))
+	}
+	return rows, nil
+}
+
+// more brings the next rows into the queues: all of a training, a batch of a prediction.
+func (l *Layout) more() {
+	lo, hi := l.next, l.rows
+	if l.batch > 0 {
+		hi = min(lo+l.batch, l.rows)
+	}
+	l.next = hi
+	var rows []int
+	for j := lo; j < hi; j++ {
+		rows = append(rows, j)
+	}
+	l.enqueue(rows)
+}
+
+// enqueue lists the messages of rows, block by block, in the order of columns.each.
+func (l *Layout) enqueue(rows []int) {
+	blocks, first := l.blocks(rows)
+	add := func(i int, kind string, ends func(late rss.Role) (from, to rss.Role)) {
+		if i < 0 || i >= len(blocks) {
+			return
+		}
+		key := passage{kind, -1, -1}
+		if ends != nil {
+			late := rss.Helper
+			if (first+i)%2 == 1 {
+				late = rss.Keeper
+			}
+			from, to := ends(late)
+			key.from, key.to = l.parties[from], l.parties[to]
+		}
+		l.queues[key] = append(l.queues[key], blocks[i])
+	}
+	for i := -aheadAngles; i < len(blocks); i++ {
+		add(i+aheadAngles, kindAngles, nil)
+		add(i+aheadHalves, kindReshare, func(late rss.Role) (from, to rss.Role) { return rss.Keeper + rss.Helper - late, late })
+		add(i, kindFactors, func(late rss.Role) (from, to rss.Role) { return rss.LabelHolder, late })
+		add(i, kindReshare, func(late rss.Role) (from, to rss.Role) { return late, rss.Keeper + rss.Helper - late })
+	}
+}
+
+// blocks cuts rows into blocks, and returns the number of the first, by which keeper and helper take turns.
+func (l *Layout) blocks(rows []int) (blocks [][]int, first int) {
+	size := blockRows(l.params.Features)
+	if l.batch == 0 && len(rows) > 0 {
+		first = rows[0] / size
+	}
+	for len(rows) > 0 {
+		n := min(size, len(rows))
+		blocks, rows = append(blocks, rows[:n]), rows[n:]
+	}
+	return blocks, first
+}
+
+// FeatureBits is how many bits behind the point a shared feature has.
+func FeatureBits(p fdskl.Params) int {
+	if p.Ring == ringCompact {
+		return 14
+	}
+	return 20
+}
+
+// The bits that one number tells, about: behind the point and before it, with the sign.
+const (
+	scoreRange = 4
+	boundRange = 2
+	reachBits  = 5
+)
+
+// OpeningBits is about how many bits one value of a kind of opening tells that only sealed jobs have; 0 for
+// other kinds. training tells whether the job trains.
+func OpeningBits(p fdskl.Params, kind string, training bool) int {
+	switch {
+	case kind == kindBound:
+		return boundBits + boundRange
+	case kind == kindReach:
+		return reachBits
+	case kind == kindScores && training:
+		return trainBits + scoreRange
+	case kind == kindScores:
+		return p.ScoreBits + scoreRange
+	}
+	return 0
+}

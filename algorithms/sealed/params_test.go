@@ -1,0 +1,128 @@
+package sealed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// wantError compares an error's whole text.
+func wantError(t testing.TB, err error, want string) {
+	t.Helper()
+	if got := fmt.Sprint(err); got != want {
+		t.Errorf("error is\n\t%s\nwant\n\t%s", got, want)
+	}
+}
+
+// sound are valid parameters.
+func sound() fdskl.Params {
+	p := fdskl.Params{Active: []string{"p0"}, Label: "y", Loss: "square", Features: 64, Iterations: 10, Keeper: "p1", Helper: "p2"}
+	return WithDefaults(p.WithDefaults())
+}
+
+// TestJobsThatAreNoneAreRefused by name.
+func TestJobsThatAreNoneAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		spoil func(p *fdskl.Params)
+		want  string
+	}{
+		{func(p *fdskl.Params) {}, "<nil>"},
+		{func(p *fdskl.Params) { p.Schedule = fdskl.DoublyStochastic }, `schedule is "doubly-stochastic": a sealed job wants "fixed", or privacy "masked" for the other`},
+		{func(p *fdskl.Params) { p.Active = []string{"p0", "p1"} }, `active names 2 parties: a sealed job wants one, or privacy "masked" for several`},
+		{func(p *fdskl.Params) { p.Features = 1 }, "features is 1, want 2 to 4096 in a sealed job, which shares a matrix with their square"},
+		{func(p *fdskl.Params) { p.Features = 4097 }, "features is 4097, want 2 to 4096 in a sealed job, which shares a matrix with their square"},
+		{func(p *fdskl.Params) { p.Ring = 56 }, "ring is 56, want 64 or 48"},
+		{func(p *fdskl.Params) { p.ScoreBits = 17 }, "score_bits is 17, want 1 to 16"},
+		{func(p *fdskl.Params) { p.ScoreBits = -1 }, "score_bits is -1, want 1 to 16"},
+		{func(p *fdskl.Params) { p.Bound = "none" }, `bound is "none", want "frobenius" or "public"`},
+		{func(p *fdskl.Params) { p.Outer = 1 }, "outer is 1, want none for the square loss, which opens no scores of training rows"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 65 }, "outer is 65, want 1 to 64"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 0 }, "outer is 0, want 1 to 64"},
+		{func(p *fdskl.Params) { p.Keeper = "p2" }, `keeper and helper are both "p2": the three that hold shares are three`},
+		{func(p *fdskl.Params) { p.Helper = "p0" }, `helper is "p0", who is the label holder: the three that hold shares are three`},
+		{func(p *fdskl.Params) { p.Keeper = "p0" }, `keeper is "p0", who is the label holder: the three that hold shares are three`},
+		{func(p *fdskl.Params) { p.Keeper = "p9" }, `keeper is "p9", want one of the job's parties`},
+		{func(p *fdskl.Params) { p.Helper = "" }, `helper is "", want one of the job's parties`},
+	} {
+		p := sound()
+		c.spoil(&p)
+		wantError(t, Validate(p, []string{"p0", "p1", "p2", "p3"}), c.want)
+	}
+}
+
+// TestSumsThatCouldWrapAreRefused by public numbers, before anything is sent.
+func TestSumsThatCouldWrapAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		rows  int
+		spoil func(p *fdskl.Params)
+		want  string
+	}{
+		{1 << 20, func(p *fdskl.Params) {}, "<nil>"},
+		{100_000, func(p *fdskl.Params) { p.Ring = 48 }, "<nil>"},
+		{1, func(p *fdskl.Params) {}, "1 rows: sealed jobs with ring = 64 take 2 to 1048576"},
+		{1<<20 + 1, func(p *fdskl.Params) {}, "1048577 rows: sealed jobs with ring = 64 take 2 to 1048576"},
+		{100_001, func(p *fdskl.Params) { p.Ring = 48 }, "100001 rows: sealed jobs with ring = 48 take 2 to 100000"},
+		{1 << 20, func(p *fdskl.Params) { p.Features, p.Lambda = 4096, 1 }, "1048576 rows, 4096 features, lambda 0.5: lambda times coefficients could need 63.0 bits, ring = 64 has 62"},
+		{100, func(p *fdskl.Params) { p.Loss = "cubic" }, `unknown loss "cubic": it must be one of square, logistic, smooth-hinge`},
+	} {
+		p := sound()
+		c.spoil(&p)
+		_, err := scalesOf(p, c.rows)
+		wantError(t, err, c.want)
+	}
+}
+
+// TestCentredWordsAddUpToZero, and are the values less their mean up to one unit each.
+func TestCentredWordsAddUpToZero(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(-100, 100), 1, 50).Draw(rt, "values")
+		scale := rapid.IntRange(0, 20).Draw(rt, "scale")
+		m, words := centred(values, scale)
+		var sum uint64
+		for i, w := range words {
+			sum += w
+			if d := float64(int64(w)) - math.Ldexp(values[i]-m, scale); math.Abs(d) > 1.5+1e-6 {
+				rt.Errorf("value %v less %v is %d at scale %d", values[i], m, int64(w), scale)
+			}
+		}
+		if sum != 0 || len(words) != len(values) || math.Abs(m-mean(values)) > 1e-9 {
+			rt.Errorf("%d words with mean %v add up to %d", len(words), m, int64(sum))
+		}
+	})
+}
+
+// TestASizeThatLiesIsNamed: the keeper and the helper, whose blocks have another size, are named by who hears of it. The
+// label holder is the first to hear of any.
+func TestASizeThatLiesIsNamed(t *testing.T) {
+	f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1})
+	for who, name := range f.names {
+		if who == 0 {
+			continue
+		}
+		league := f.league(t)
+		f.forget()
+		errs := league.run(func(ctx context.Context, i int, n Network) error {
+			p := f.party(i, n, 1)
+			if i == who {
+				p.BlockRows = 3
+			}
+			_, err := Train(ctx, p)
+			return err
+		})
+		named := false
+		for i, err := range errs {
+			named = named || i != who && errors.Is(err, protocol.ErrDeviation) && strings.Contains(err.Error(), name)
+		}
+		if !named {
+			t.Errorf("nobody names %s: %v", name, errs)
+		}
+	}
+}

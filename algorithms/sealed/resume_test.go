@@ -1,0 +1,185 @@
+package sealed
+
+import (
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// resumable is a job that is killed; within is what the scores of two of its runs may differ by. That comes of the features: a cosine
+// has an error of 2^-11 from each of its rounded factors, other ones in each run, and for losses but the square of the
+// opened scores' rounding to 2^-4.
+type resumable struct {
+	*fixture
+	within float64
+}
+
+// resumables are the jobs that are killed.
+func resumables(t testing.TB) map[string]resumable {
+	t.Helper()
+	square := newFixture(t, 4, 21, fdskl.Params{Features: 3, Iterations: 4, Sigma: 1, Lambda: 1e-2})
+	logistic := newFixture(t, 3, 21, fdskl.Params{Features: 3, Iterations: 3, Sigma: 1, Lambda: 1e-2, Loss: "logistic", Outer: 3})
+	square.block, square.save = 8, 1
+	logistic.block = 8
+	return map[string]resumable{"square": {square, 5e-3}, "logistic": {logistic, 5e-2}}
+}
+
+// TestKilledTrainingsEndAlike kills each party at its frames and its writes, two of them in turn, starts again on what
+// is left until it is done, and compares the scores with those of a training that nobody disturbed. A training row's score
+// opens once for an outer step, however many sessions it takes.
+func TestKilledTrainingsEndAlike(t *testing.T) {
+	for name, f := range resumables(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			league := f.league(t)
+			models, frames, err := f.live(t, league, life{party: nobody})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, worst := f.clear(t, models), 0.0
+			var writes []int
+			for _, v := range f.vaults {
+				writes = append(writes, v.writes)
+			}
+			try := func(lives ...life) { worst = max(worst, rms(f.killed(t, league, lives...), want)) }
+			every := 11
+			if thorough {
+				every = 1
+			}
+			for i := range frames {
+				next := (i + 1) % len(frames)
+				for at := 1 + i; at <= frames[i]; at += every {
+					try(life{party: i, frame: at}, life{party: next, frame: 1 + at/2})
+				}
+				for at := 1; at <= writes[i]; at++ {
+					try(life{party: i, write: at})
+				}
+			}
+			if !(worst <= f.within) {
+				t.Errorf("scores differ by %.2g, want at most %.2g", worst, f.within)
+			}
+			t.Logf("%v frames, %v writes; scores differ by at most %.2g", frames, writes, worst)
+		})
+	}
+}
+
+// league is a federation that holds the job's parties to its contract.
+func (f *fixture) league(t testing.TB) *federation {
+	t.Helper()
+	league := newFederation(t, f.names)
+	d, err := f.disclose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	league.declare(t, d)
+	return league
+}
+
+// killed trains with the given deaths, one a session, and then to the end; it returns the scores.
+func (f *fixture) killed(t *testing.T, league *federation, lives ...life) []float64 {
+	t.Helper()
+	f.forget()
+	learned := newTally()
+	f.opened = learned.add
+	most := int64(f.rows * max(0, f.params.Outer-1))
+	for _, l := range append(lives, life{party: nobody}) {
+		models, _, err := f.live(t, league, l)
+		if err == nil {
+			if n := learned.count["scores to p0"]; n > most {
+				t.Errorf("%+v: %d scores of training rows opened, want at most %d", lives, n, most)
+			}
+			f.solved(t, models)
+			return f.clear(t, models)
+		}
+		if err != errKilled || l.party == nobody {
+			t.Fatalf("%+v: %v", lives, err)
+		}
+		if v := f.vaults[0]; v.died == scoresFile && !v.stored { // learned, and lost: it must open again
+			most += int64(f.rows)
+		}
+	}
+	return nil
+}
+
+// TestAStepThatIsDoneIsNotDoneAgain kills the helper at its last frame: the next session sums no angles.
+func TestAStepThatIsDoneIsNotDoneAgain(t *testing.T) {
+	f := resumables(t)["square"]
+	league := f.league(t)
+	_, frames, err := f.live(t, league, life{party: nobody})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.forget()
+	if _, _, err := f.live(t, league, life{party: 2, frame: frames[2] - 3}); err != errKilled {
+		t.Fatal(err)
+	}
+	if _, _, err := f.live(t, league, life{party: nobody}); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range league.budgets {
+		for _, e := range b.Lines() {
+			if again := e.Kind == kindAngles || e.Kind == kindFactors || e.Kind == kindReshare || e.Kind == kindGram+rss.SuffixIn; again && e.Bytes > 0 {
+				t.Errorf("%s sent %d bytes of %s again", f.names[i], e.Bytes, e.Kind)
+			}
+		}
+	}
+}
+
+// TestCheckpointsOfTwoSessionsDoNotMix gives each of the three the checkpoints of another training of the same job: they
+// have the same numbers, and nothing in common.
+func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
+	for name, f := range resumables(t) {
+		t.Run(name, func(t *testing.T) {
+			league := f.league(t)
+			models, _, err := f.live(t, league, life{party: nobody})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := f.clear(t, models)
+			var mixed []*vaultInMemory
+			for i := range f.names {
+				f.forget()
+				if _, _, err := f.live(t, league, life{party: nobody}); err != nil {
+					t.Fatal(err)
+				}
+				mixed = append(mixed, f.vaults[i])
+			}
+			copy(f.vaults, mixed)
+			if models, _, err = f.live(t, league, life{party: nobody}); err != nil {
+				t.Fatal(err)
+			}
+			if d := rms(f.clear(t, models), want); !(d <= f.within) {
+				t.Errorf("scores differ by %.2g, want at most %.2g", d, f.within)
+			}
+		})
+	}
+}
+
+// TestScoresDependNeitherOnBlocksNorOnSeats: of any blocks, and with keeper and helper the other way
+// round, the same scores come.
+func TestScoresDependNeitherOnBlocksNorOnSeats(t *testing.T) {
+	for name, f := range resumables(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var want []float64
+			for _, seats := range [][2]string{{"p1", "p2"}, {"p2", "p1"}} {
+				for _, rows := range []int{1, 7, f.rows, f.rows + 5} {
+					f.params.Keeper, f.params.Helper, f.block = seats[0], seats[1], rows
+					f.forget()
+					models, _, err := f.live(t, f.league(t), life{party: nobody})
+					if err != nil {
+						t.Fatal(err)
+					}
+					got := f.clear(t, models)
+					if want == nil {
+						want = got
+					}
+					if d := rms(got, want); !(d <= f.within) {
+						t.Errorf("keeper %s, blocks of %d: scores differ by %.2g, want at most %.2g", seats[0], rows, d, f.within)
+					}
+				}
+			}
+		})
+	}
+}

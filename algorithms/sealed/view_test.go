@@ -1,0 +1,195 @@
+package sealed
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// viewed are jobs whose views are replayed: as small as they can be with blocks of both orders, a shorter last one, a
+// party outside, and steps of all kinds.
+func viewed() map[string]fdskl.Params {
+	p := fdskl.Params{Features: 5, Iterations: 3, Sigma: 1, Lambda: 1e-3}
+	with := func(change func(p *fdskl.Params)) fdskl.Params {
+		q := p
+		change(&q)
+		return q
+	}
+	return map[string]fdskl.Params{
+		"square":         p,
+		"compact":        with(func(p *fdskl.Params) { p.Ring = 48 }),
+		"a public bound": with(func(p *fdskl.Params) { p.Bound = boundPublic }),
+		"logistic":       with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", 2, 2, 1e-2 }),
+		"swapped":        with(func(p *fdskl.Params) { p.Keeper, p.Helper = "p3", "p1" }),
+	}
+}
+
+// TestAPartysMessagesTellNothing: whatever the others' rows and labels are, each of the three may receive
+// the same words in a whole training and a prediction; see replay.
+func TestAPartysMessagesTellNothing(t *testing.T) {
+	for name, p := range viewed() {
+		for _, role := range roles() {
+			if !thorough && name != "square" && (name != "logistic" || role == rss.Helper) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, the %s", name, role), func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, 4, 40, p)
+				subject := seatsOf(f.params, f.names, 0).parties[role]
+				other := f.disguised(t, subject)
+				receiver := 3 // of the scores
+				if role == rss.LabelHolder {
+					receiver = 0
+				}
+				r, err := replayed(t, f.names, role, subject, 0, func(l *lab, second bool) (string, error) {
+					if second {
+						return other.whole(t, l, subject, receiver)
+					}
+					return f.whole(t, l, subject, receiver)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := f.opens(role, subject, receiver); !slices.Equal(r.openings, want) {
+					t.Errorf("to it opened %q, want %q", r.openings, want)
+				}
+				t.Logf("%d messages of %d words, solved in %d runs", len(r.log), r.words(), r.sweeps)
+			})
+		}
+	}
+}
+
+// opens lists what a job opens to a party of the three.
+func (f *fixture) opens(role rss.Role, self, receiver int) []string {
+	var list []string
+	if role == rss.LabelHolder {
+		if f.params.Bound != boundPublic {
+			list = append(list, kindBound)
+		}
+		for range f.params.Outer - 1 {
+			list = append(list, kindScores)
+		}
+	}
+	if self == receiver {
+		list = append(list, kindScores)
+	}
+	return list
+}
+
+// disguised is the fixture with other rows, other phases and, unless the subject has them, other labels at
+// everybody but the subject.
+func (f *fixture) disguised(t testing.TB, subject int) *fixture {
+	t.Helper()
+	g := newFixtureOf(t, 2, len(f.names), f.rows, f.params, f.idle...)
+	g.block, g.save = f.block, f.save
+	g.parts[subject] = f.parts[subject]
+	if subject == 0 {
+		g.labels = f.labels
+	}
+	return g
+}
+
+// whole is a training and a prediction of its rows in a lab; it returns all that a party has in the end.
+func (f *fixture) whole(t testing.TB, l *lab, self, receiver int) (string, error) {
+	f.forget()
+	models := make([]*fdskl.Model, len(f.names))
+	var scores []float64
+	err := l.run(t, func(ctx context.Context, i int, n Network) (err error) {
+		if models[i], err = Train(ctx, f.party(i, n, 1)); err != nil {
+			return err
+		}
+		got, err := f.score(ctx, i, n.(*place).again(), models[i], receiver)
+		if i == self {
+			scores = got
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	data, err := models[self].Encode()
+	all := []string{fmt.Sprintf("model %x, scores %v", data, scores)}
+	files := f.vaults[self].files
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		all = append(all, fmt.Sprintf("%s %x", name, files[name]))
+	}
+	return strings.Join(all, "\n"), err
+}
+
+// forget empties the vaults.
+func (f *fixture) forget() {
+	for i := range f.vaults {
+		f.vaults[i] = newVault()
+	}
+}
+
+// score is a party's part of a prediction of the training rows.
+func (f *fixture) score(ctx context.Context, i int, n Network, m *fdskl.Model, receiver int) ([]float64, error) {
+	s, err := NewScorer(Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Workers: 2})
+	if err != nil {
+		return nil, err
+	}
+	var rows []*kernel.Matrix
+	for _, p := range f.parts[i] {
+		rows = append(rows, p.Rows)
+	}
+	var ids []string
+	for j := range f.rows {
+		ids = append(ids, fmt.Sprint("row ", j))
+	}
+	return s.Score(ctx, f.rows, rows, ids)
+}
+
+// TestAMissingPadIsFound leaves out the pads of one use, and wants the replay to fail at the party that they
+// hide something from.
+func TestAMissingPadIsFound(t *testing.T) {
+	const label, keeper, helper = rss.LabelHolder, rss.Keeper, rss.Helper
+	for _, c := range []struct {
+		name string
+		use  rss.Use
+		from []rss.Role
+	}{
+		{"r", useRotation, []rss.Role{label}},
+		{"a part of cos", useFirst, []rss.Role{keeper, helper}},
+		{"a part of sin", useSecond, []rss.Role{keeper, helper}},
+		{"Z_1", useOne, []rss.Role{keeper}},
+		{"Z_2", useTwo, []rss.Role{helper}},
+		{"labels", padInput, []rss.Role{keeper}},
+		{"rho", padRho, []rss.Role{label, helper}},
+		{"v", padV, []rss.Role{label, helper}},
+		{"t_1", padT, []rss.Role{keeper}},
+		{"m_1", padM, []rss.Role{keeper}},
+		{"n_1", padN, []rss.Role{keeper}},
+		{"m_0", padM0, []rss.Role{label, helper}},
+	} {
+		for _, role := range roles() {
+			if !thorough && !slices.Contains(c.from, role) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, the %s", c.name, role), func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, 4, 40, viewed()["square"])
+				other := f.disguised(t, int(role))
+				_, err := replayed(t, f.names, role, int(role), c.use, func(l *lab, second bool) (string, error) {
+					if second {
+						return other.whole(t, l, int(role), 3)
+					}
+					return f.whole(t, l, int(role), 3)
+				})
+				switch hides := slices.Contains(c.from, role); {
+				case hides && (err == nil || !strings.Contains(err.Error(), "depends on the others' inputs")):
+					t.Errorf("the %s can tell, and the replay says %v", role, err)
+				case !hides && err != nil:
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
