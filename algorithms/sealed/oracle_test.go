@@ -1,7 +1,6 @@
 package sealed
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -208,7 +207,7 @@ func TestSealedTrainingIsTheSameStepsInTheClear(t *testing.T) {
 				t.Errorf("scores differ by %.2g, want less than %.2g", d, c.within)
 			}
 			o.fit(f, true)
-			t.Log(fmt.Sprintf("rms beside the exact solution: %.3g", rms(got, o.scores())))
+			t.Logf("rms beside the exact solution: %.3g", rms(got, o.scores()))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -154,6 +155,31 @@ func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStepsOfAnotherSystemAreLeft gives the three the steps of one training beside the system of another: they go on
+// from the system.
+func TestStepsOfAnotherSystemAreLeft(t *testing.T) {
+	f := resumables(t)["square"]
+	league := f.league(t)
+	var old []*vaultInMemory
+	for range 2 {
+		old = slices.Clone(f.vaults)
+		f.forget()
+		if _, _, err := f.live(t, league, life{party: nobody}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, v := range f.vaults {
+		for place := range slots {
+			v.files[stageSteps.file(place)] = old[i].files[stageSteps.file(place)]
+		}
+	}
+	models, _, err := f.live(t, league, life{party: nobody})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.solved(t, models)
 }
 
 // TestScoresDependNeitherOnBlocksNorOnSeats: of any blocks, and with keeper and helper the other way
