@@ -125,9 +125,13 @@ func (c *columns) sum(ctx context.Context, b *block) error {
 		return err
 	}
 	if c.role == rss.Keeper {
-		for i, r := range rotation(b, 0, len(turns)) {
-			turns[i] += r
-		}
+		var r [pieceWords]uint16
+		pieces(len(turns), func(lo, hi int) {
+			rotation(b, r[:hi-lo], lo)
+			for i := lo; i < hi; i++ {
+				turns[i] += r[i-lo]
+			}
+		})
 	}
 	if err := c.network.SumPadded(ctx, kindAngles, c.parties[rss.LabelHolder], turns); err != nil {
 		return err
@@ -157,15 +161,24 @@ func (c *columns) draw(b *block) error {
 	return nil
 }
 
-// rotation returns turns [at, at+n) of r; at is a multiple of wordsPerTurns.
-func rotation(b *block, at, n int) []uint16 {
-	words := make([]uint64, (n+wordsPerTurns-1)/wordsPerTurns)
-	b.pads[useRotation].Words(words, at/wordsPerTurns)
-	turns := make([]uint16, n)
+// pieceWords is how many words of pads are made at once where nobody needs the whole: a multiple of
+// wordsPerTurns that stays in the first-level cache.
+const pieceWords = 1 << 10
+
+// pieces calls f for the pieces of n words.
+func pieces(n int, f func(lo, hi int)) {
+	for lo := 0; lo < n; lo += pieceWords {
+		f(lo, min(lo+pieceWords, n))
+	}
+}
+
+// rotation writes turns [at, at+len(turns)) of r; at is a multiple of wordsPerTurns.
+func rotation(b *block, turns []uint16, at int) {
+	var words [pieceWords / wordsPerTurns]uint64
+	b.pads[useRotation].Words(words[:(len(turns)+wordsPerTurns-1)/wordsPerTurns], at/wordsPerTurns)
 	for i := range turns {
 		turns[i] = uint16(words[i/wordsPerTurns] >> (16 * (i % wordsPerTurns)))
 	}
-	return turns
 }
 
 // pad returns n words of one of a block's pads.
@@ -177,9 +190,14 @@ func (b *block) pad(use rss.Use, n int) []uint64 {
 
 // passEarly sends the early one's part of the features, which its pads give.
 func (c *columns) passEarly(ctx context.Context, b *block) error {
-	n := c.words(b)
 	if c.role == b.early() {
-		b.sent = c.half(b, b.pad(useFirst, n), b.pad(useSecond, n))
+		var cos, sin [pieceWords]uint64
+		b.sent = make([]uint64, c.words(b))
+		pieces(len(b.sent), func(lo, hi int) {
+			b.pads[useFirst].Words(cos[:hi-lo], lo)
+			b.pads[useSecond].Words(sin[:hi-lo], lo)
+			c.half(b, b.sent[lo:hi], cos[:hi-lo], sin[:hi-lo], lo)
+		})
 	}
 	return c.passHalf(ctx, b, b.early())
 }
@@ -190,12 +208,7 @@ func (c *columns) passFactors(ctx context.Context, b *block) error {
 	var words []uint64
 	switch c.role {
 	case rss.LabelHolder:
-		words = make([]uint64, 2*n)
-		first, second := b.pad(useFirst, n), b.pad(useSecond, n)
-		for i, angle := range b.angles {
-			cos, sin := c.table.at(angle)
-			words[i], words[n+i] = cos-first[i], sin-second[i]
-		}
+		words = c.factors(b)
 		b.angles = nil
 	case b.late:
 		words = make([]uint64, 2*n)
@@ -204,27 +217,46 @@ func (c *columns) passFactors(ctx context.Context, b *block) error {
 		return err
 	}
 	if c.role == b.late {
-		b.sent = c.half(b, words[:n], words[n:])
+		b.sent = words[:n:n]
+		pieces(n, func(lo, hi int) { c.half(b, b.sent[lo:hi], b.sent[lo:hi], words[n+lo:n+hi], lo) })
 	}
 	return nil
+}
+
+// factors returns cos A0, then sin A0, less the early one's parts.
+func (c *columns) factors(b *block) []uint64 {
+	n := len(b.angles)
+	words := make([]uint64, 2*n)
+	var first, second [pieceWords]uint64
+	pieces(n, func(lo, hi int) {
+		b.pads[useFirst].Words(first[:hi-lo], lo)
+		b.pads[useSecond].Words(second[:hi-lo], lo)
+		for i, angle := range b.angles[lo:hi] {
+			cos, sin := c.table.at(angle)
+			words[lo+i], words[n+lo+i] = cos-first[i], sin-second[i]
+		}
+	})
+	return words
 }
 
 // passLate sends the late one's part of the features.
 func (c *columns) passLate(ctx context.Context, b *block) error { return c.passHalf(ctx, b, b.late) }
 
-// half returns what one of keeper and helper tells the other: its part of cos(A0 - r), less its component of
-// the features, which is a pad.
-func (c *columns) half(b *block, cos, sin []uint64) []uint64 {
+// half writes a piece, words from at on, of what one of keeper and helper tells the other: its part of cos(A0 - r),
+// less its component of the features, which is a pad. half may be cos.
+func (c *columns) half(b *block, half, cos, sin []uint64, at int) {
 	own := useTwo
 	if c.role == rss.Helper {
 		own = useOne
 	}
-	half := b.pad(own, len(cos))
-	for i, r := range rotation(b, 0, len(cos)) {
+	var component [pieceWords]uint64
+	var turns [pieceWords]uint16
+	b.pads[own].Words(component[:len(half)], at)
+	rotation(b, turns[:len(half)], at)
+	for i, r := range turns[:len(half)] {
 		cosR, sinR := c.table.at(r)
-		half[i] = cos[i]*cosR + sin[i]*sinR - half[i]
+		half[i] = cos[i]*cosR + sin[i]*sinR - component[i]
 	}
-	return half
 }
 
 // passHalf carries one of the two messages of features.

@@ -21,6 +21,8 @@ type Party struct {
 	source  Source
 	step    uint64
 	workers int
+
+	combined []uint64 // room of AddSquares
 }
 
 // New starts a session's arithmetic at a party. workers bounds the goroutines of local products. Outside

@@ -1,6 +1,10 @@
 package rss
 
-import "github.com/hanse-project/hanse/secagg/ring"
+import (
+	"slices"
+
+	"github.com/hanse-project/hanse/secagg/ring"
+)
 
 // The products below are this party's addends; outside the three they are nil. With components X and Y of
 // each factor they are X_x (X_y + Y_y) + Y_x X_y: the nine products of components are each at one party.
@@ -57,7 +61,8 @@ func (p *Party) AddSquares(sums []uint64, rows Share, d int) {
 	if p.role == Outside {
 		return
 	}
-	combined := make([]uint64, len(rows.X))
+	combined := slices.Grow(p.combined[:0], len(rows.X))[:len(rows.X)]
+	p.combined = combined
 	switch p.role {
 	case LabelHolder: // c1 and c2
 		for i, x := range rows.X {
