@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/audit"
 )
 
@@ -19,11 +20,11 @@ import (
 func auditCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "audit",
-		Usage: "what the audit rebuilds from real trainings, masked and as published",
+		Usage: "what the audit rebuilds from real trainings, masked, as published and sealed",
 		Description: `For each set and privacy mode: hanse demo with the set's settings and all payloads kept,
 and what its audit found with every party's transcript and columns. Fails when it finds
-no leak in the published protocol, or finds in a masked training more, or less, than the
-contract declares.
+no leak in the published protocol, finds in a masked training more, or less, than the
+contract declares, or gains anything in a sealed one, which has the square loss.
 
    hanselab audit --data ../shared/data
    hanselab audit --data ../shared/data --sets phishing --json`,
@@ -31,6 +32,7 @@ contract declares.
 			&cli.StringFlag{Name: "data", Required: true, Usage: "`FOLDER` with the data sets"},
 			&cli.StringSliceFlag{Name: "sets", Value: cli.NewStringSlice("a9a", "phishing", "defaultcredit", "ijcnn1", "w8a"), Usage: "`SETS` to audit"},
 			&cli.IntFlag{Name: "published-features", Value: 256, Usage: "`D` random features of published runs, which send a float64 where masked ones send two bytes"},
+			&cli.IntFlag{Name: "sealed-features", Value: 512, Usage: "`D` random features of sealed runs, which send 32 bytes where masked ones send two; 0 leaves them out"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output, every audit's whole report in it"},
 			programFlag(),
 		},
@@ -67,6 +69,10 @@ func runAudit(c *cli.Context) (err error) {
 	if c.Int("published-features") < 1 {
 		return fmt.Errorf("--published-features is %d, want at least 1", c.Int("published-features"))
 	}
+	if c.Int("sealed-features") < 0 {
+		return fmt.Errorf("--sealed-features is %d, want 0 or more", c.Int("sealed-features"))
+	}
+	features := map[string]int{fdskl.Published: c.Int("published-features"), fdskl.Sealed: c.Int("sealed-features")}
 	dir, remove, err := workDir()
 	if err != nil {
 		return err
@@ -78,7 +84,7 @@ func runAudit(c *cli.Context) (err error) {
 	}
 	report := auditReport{Machine: machine(), Parties: benchmarkParties}
 	for i := range sets {
-		runs, err := auditSet(c.Context, p, &sets[i], c.Int("published-features"), c.App.ErrWriter)
+		runs, err := auditSet(c.Context, p, &sets[i], features, c.App.ErrWriter)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sets[i].name, err)
 		}
@@ -90,13 +96,17 @@ func runAudit(c *cli.Context) (err error) {
 	return judgeAudits(report.Runs)
 }
 
-// auditSet audits a masked and a published training on a set.
-func auditSet(ctx context.Context, p *program, s *benchmarkSet, publishedFeatures int, log io.Writer) ([]auditRun, error) {
+// auditSet audits a masked, a published and a sealed training on a set, with so many features; masked ones have the
+// set's.
+func auditSet(ctx context.Context, p *program, s *benchmarkSet, featuresOf map[string]int, log io.Writer) ([]auditRun, error) {
 	var runs []auditRun
-	for _, privacy := range []string{fdskl.Masked, fdskl.Published} {
-		features := s.features
-		if privacy == fdskl.Published {
-			features = publishedFeatures
+	for _, privacy := range []string{fdskl.Masked, fdskl.Published, fdskl.Sealed} {
+		features := featuresOf[privacy]
+		if privacy == fdskl.Masked {
+			features = s.features
+		}
+		if features == 0 {
+			continue
 		}
 		flags := auditFlags(*s, privacy, features)
 		r, err := p.auditedDemo(ctx, flags...)
@@ -112,6 +122,9 @@ func auditSet(ctx context.Context, p *program, s *benchmarkSet, publishedFeature
 // auditFlags returns the demo's flags for a set, a privacy mode and a number of features.
 func auditFlags(s benchmarkSet, privacy string, features int) []string {
 	s.features = features
+	if privacy == fdskl.Sealed {
+		s.loss = kernel.Square.String()
+	}
 	flags := s.flags(benchmarkParties, 1)
 	flags[slices.Index(flags, "--privacy")+1] = privacy
 	if privacy == fdskl.Published {
@@ -124,8 +137,11 @@ func auditFlags(s benchmarkSet, privacy string, features int) []string {
 func judgeAudits(runs []auditRun) error {
 	for _, r := range runs {
 		want := audit.Declared
-		if r.Privacy == fdskl.Published {
+		switch r.Privacy {
+		case fdskl.Published:
 			want = audit.Leak
+		case fdskl.Sealed:
+			want = audit.Clean
 		}
 		if r.Report.Verdict != want {
 			return fmt.Errorf("%s %s: the audit's verdict is %s, want %s; repeat it with: %s", r.Set, r.Privacy, r.Report.Verdict, want, r.Command)

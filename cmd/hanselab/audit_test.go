@@ -20,11 +20,14 @@ func TestAuditFindsThePublishedLeakOnly(t *testing.T) {
 	}
 	writeTinySet(t, filepath.Join(dir, "phishing.gz"))
 	var r auditReport
-	lab(t, &r, "audit", "--data", dir, "--sets", "phishing", "--published-features", "32", "--hanse", p.path, "--json")
-	if len(r.Runs) != 2 {
-		t.Fatalf("%d runs, want 2", len(r.Runs))
+	lab(t, &r, "audit", "--data", dir, "--sets", "phishing", "--published-features", "32", "--sealed-features", "64", "--hanse", p.path, "--json")
+	if len(r.Runs) != 3 {
+		t.Fatalf("%d runs, want 3", len(r.Runs))
 	}
-	masked, published := r.Runs[0], r.Runs[1]
+	masked, published, sealed := r.Runs[0], r.Runs[1], r.Runs[2]
+	if sealed.Privacy != "sealed" || sealed.Features != 64 || sealed.Report.Verdict != audit.Clean || sealed.MaskReuse != audit.Clean || sealed.KnownActive != nil {
+		t.Errorf("sealed: %+v", sealed)
+	}
 	if masked.Privacy != "masked" || masked.Features != 2048 || masked.Report.Verdict != audit.Declared || masked.MaskReuse != audit.Clean || masked.Uniformity == nil {
 		t.Errorf("masked: %+v", masked)
 	}
@@ -91,7 +94,7 @@ func TestAuditNamesTheRunWithTheWrongVerdict(t *testing.T) {
 	run := func(privacy string, v audit.Verdict) auditRun {
 		return auditRun{Set: "w8a", Privacy: privacy, Command: "hanse demo", Report: &audit.Report{Verdict: v}}
 	}
-	good := []auditRun{run("masked", audit.Declared), run("published", audit.Leak)}
+	good := []auditRun{run("masked", audit.Declared), run("published", audit.Leak), run("sealed", audit.Clean)}
 	if err := judgeAudits(good); err != nil {
 		t.Errorf("good verdicts: %v", err)
 	}
@@ -102,9 +105,10 @@ func TestAuditNamesTheRunWithTheWrongVerdict(t *testing.T) {
 		{run("masked", audit.Leak), "w8a masked: the audit's verdict is leak, want declared; repeat it with: hanse demo"},
 		{run("masked", audit.Clean), "w8a masked: the audit's verdict is clean, want declared; repeat it with: hanse demo"},
 		{run("masked", audit.Unverifiable), "w8a masked: the audit's verdict is unverifiable, want declared; repeat it with: hanse demo"},
+		{run("sealed", audit.Declared), "w8a sealed: the audit's verdict is declared, want clean; repeat it with: hanse demo"},
 		{run("published", audit.Declared), "w8a published: the audit's verdict is declared, want leak; repeat it with: hanse demo"},
 	} {
-		if err := judgeAudits(append(good[:2:2], c.run)); err == nil || err.Error() != c.want {
+		if err := judgeAudits(append(good[:3:3], c.run)); err == nil || err.Error() != c.want {
 			t.Errorf("error is %v, want %s", err, c.want)
 		}
 	}
@@ -151,6 +155,7 @@ func TestWrongAuditCommandLines(t *testing.T) {
 	for args, want := range map[string]string{
 		"--sets a9a,adult":         `there is no set "adult"; there are a9a, defaultcredit, phishing, w8a, ijcnn1`,
 		"--published-features 0":   "--published-features is 0, want at least 1",
+		"--sealed-features -1":     "--sealed-features is -1, want 0 or more",
 		"--hanse " + empty + "/no": "a9a: hanse demo --data",
 	} {
 		var out, said bytes.Buffer

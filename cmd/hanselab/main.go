@@ -40,6 +40,7 @@ firmer than seconds. docs/performance.md collects them.
 
    hanselab fdskl --data ../shared/data --svm
    hanselab growth --plot docs
+   hanselab sealed --data ../shared/data
    hanselab link
    hanselab sum --clients 1000 --words 10000
    hanselab record --data ../shared/data
@@ -49,7 +50,7 @@ firmer than seconds. docs/performance.md collects them.
 		Writer:         out,
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), gfmlCommand(), pofmklCommand(), ofmsftCommand(), sumCommand(), linkWorkerCommand(), sumWorkerCommand()},
+		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sealedCommand(), gfmlCommand(), pofmklCommand(), ofmsftCommand(), sumCommand(), linkWorkerCommand(), sumWorkerCommand()},
 	}
 }
 
