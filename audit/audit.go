@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-
-	"github.com/hanse-project/hanse/protocol"
 )
 
 // Run audits the transcripts of one job. An error says that something could not be read, or that the
@@ -18,7 +16,7 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 	case len(in.Sources) == 0:
 		return nil, errors.New("audit: no transcript was given")
 	}
-	a := &auditor{in: *in, report: &Report{Job: describe(in.Contract)}}
+	a := &auditor{in: *in, report: &Report{Job: describe(in)}}
 	if a.in.Columns == nil {
 		a.in.Columns = make([]*Columns, len(in.Contract.Parties))
 	}
@@ -46,13 +44,19 @@ type auditor struct {
 }
 
 // describe says what the contract is about.
-func describe(c *protocol.Contract) Job {
+func describe(in *Input) Job {
+	c := in.Contract
 	j := Job{
 		Name: c.Job.Name, Algorithm: c.Job.Algorithm, Task: c.Job.Task, Privacy: c.Job.Privacy, Aggregation: c.Job.Aggregation, Topology: c.Job.Topology,
-		Contract: c.Hash().String(), Rows: c.Parties[0].Rows, Servers: c.Job.Servers,
+		Contract: c.Hash().String(), Rows: jobRows(c), Servers: c.Job.Servers,
 	}
-	for _, p := range c.Parties {
-		j.Parties = append(j.Parties, Party{Name: p.Name, ID: p.ID.String(), Role: p.Role, Columns: p.Columns})
+	three, shared := trioOf(in)
+	for i, p := range c.Parties {
+		party := Party{Name: p.Name, ID: p.ID.String(), Role: p.Role, Columns: p.Columns}
+		if shared {
+			party.Share = three.share(i)
+		}
+		j.Parties = append(j.Parties, party)
 	}
 	return j
 }
@@ -64,6 +68,9 @@ func (a *auditor) checkCharter() {
 	if a.in.Charter == nil {
 		check.Verdict, check.Detail = Skipped, "no charter was given: that the parties' keys are those of the members was not checked"
 		return
+	}
+	if c, ok := affiliations(&a.in, a.in.Charter); ok {
+		defer func() { a.report.Checks = append(a.report.Checks, c) }()
 	}
 	a.in.MinContributors = max(a.in.MinContributors, a.in.Charter.Rules.MinContributors)
 	if got, want := a.in.Contract.Job.Charter, a.in.Charter.Digest().String(); got != want {
@@ -193,11 +200,16 @@ func (f *follower) attacks(ctx context.Context) ([]Attack, error) {
 		list = append(list, a)
 		return ctx.Err()
 	}
-	for _, s := range []*sight{f.active, f.parent} {
+	for _, s := range f.sights() {
 		if len(s.system) == 0 {
 			continue
 		}
 		if err := errors.Join(try(f.difference(ctx, s)), try(f.knownRows(ctx, s))); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range f.cosines() {
+		if err := try(f.knownCosines(ctx, s)); err != nil {
 			return nil, err
 		}
 	}

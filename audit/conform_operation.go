@@ -103,7 +103,7 @@ func (c *conformer) advance(r *transcript.Record) bool {
 		c.alongSecond(r)
 		return true
 	}
-	if o.rule.class != protocol.ClassMasked {
+	if o.rule.class != protocol.ClassMasked || r.Class != protocol.ClassOpening {
 		return false
 	}
 	heard := 0
@@ -122,7 +122,7 @@ func (c *conformer) advance(r *transcript.Record) bool {
 // opened counts whose addends are in a chunk of a total.
 func (c *conformer) opened(r *transcript.Record) {
 	o := &c.current
-	if r.Type != transcript.TypeOpened || o.rule.class != protocol.ClassMasked || r.Chunk > 0 || c.found.has(checkContributors) {
+	if r.Type != transcript.TypeOpened || r.Class != protocol.ClassOpening || o.rule.class != protocol.ClassMasked || r.Chunk > 0 || c.found.has(checkContributors) {
 		return
 	}
 	c.contributors(r, o.rule, o.live[0].parties, false)
@@ -151,10 +151,13 @@ func (c *conformer) contributors(r *transcript.Record, rule *rule, n int, missin
 // misfit says what of a record is not as its operation has it, whoever the peer is.
 func (o *operation) misfit(r *transcript.Record) string {
 	class := o.rule.class
-	if r.Type == transcript.TypeOpened {
+	padded := o.rule.mayPad && r.Class == protocol.ClassMasked
+	if r.Type == transcript.TypeOpened && !padded {
 		class = protocol.ClassOpening
 	}
 	switch {
+	case r.Type == transcript.TypeOpened && o.rule.mustPad && !padded:
+		return "it opened, and the contract lists no opening of it to this party"
 	case r.Class != class || r.Encoding != o.rule.encoding:
 		return fmt.Sprintf("it is %s %s, the contract says %s %s", r.Class, r.Encoding, class, o.rule.encoding)
 	case o.rule.chunked():

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
@@ -18,6 +19,8 @@ type rule struct {
 	encoding   protocol.Encoding
 	scripts    []script
 	second     bool  // sums along the second tree of the published protocol
+	mayPad     bool  // masked sums to this party that the contract does not open: the total may be under a pad
+	mustPad    bool  // of a sealed job: it must
 	told       *rule // of encrypted sums: the broadcasts of c1
 	shares     *rule // of encrypted sums: the sums of decryption shares
 	opens      *rule // of these two: the sum that they open
@@ -99,6 +102,8 @@ func newRules(c *protocol.Contract, self int) (*rules, error) {
 		r.addScripts(scripts)
 		r.allowance.extend(allowance{count: o.Count, bytes: o.Bytes})
 		r.second = r.second || o.Tree == 2
+		r.mayPad = r.mayPad || o.Root == c.Parties[self].Name && mayStaySealed(o, opens)
+		r.mustPad = r.mayPad && c.Job.Privacy == fdskl.Sealed
 		if o.Root == c.Parties[self].Name {
 			r.numbers = addNumbers(r.numbers, o.Shape)
 		}

@@ -112,7 +112,8 @@ func openTo(c *protocol.Contract, self int) map[string]bool {
 	return kinds
 }
 
-// mayStaySealed reports whether the total of a sum to this party may stay under a pad that it lacks.
+// mayStaySealed reports whether the total of a sum to this party may stay under a pad that it lacks, and be on its
+// record as masked words. In a sealed job it must: nothing opens that no opening lists.
 func mayStaySealed(o *protocol.Operation, opens map[string]bool) bool {
 	return o.Collective == protocol.CollectiveSum && o.Class == protocol.ClassMasked.String() && o.Tree == 0 && !opens[o.Kind]
 }

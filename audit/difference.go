@@ -153,11 +153,17 @@ func (f *follower) columnsOf(p *problem, r *attack.Recovery) []Column {
 
 // membership says what the alignment of the rows revealed: that each party's table has the same ids.
 func membership(c *protocol.Contract) Attack {
-	same := true
-	for _, p := range c.Parties {
-		same = same && p.Rows == c.Parties[0].Rows && p.Rowset == c.Parties[0].Rowset
+	same, first := true, (*protocol.Facts)(nil)
+	for i := range c.Parties {
+		switch p := &c.Parties[i]; {
+		case withoutData(p):
+		case first == nil:
+			first = p
+		default:
+			same = same && p.Rows == first.Rows && p.Rowset == first.Rowset
+		}
 	}
-	a := Attack{Name: "membership", Party: "every party", View: "alignment", Rows: c.Parties[0].Rows, Verdict: Clean}
+	a := Attack{Name: "membership", Party: "every party", View: "alignment", Rows: jobRows(c), Verdict: Clean}
 	a.Detail = fmt.Sprintf("all tables have the same %d row ids, so each party knows that everybody in its table is in the others', and learned of nobody else; "+
 		"the digest of the ids confirms a whole list to who can guess it, never a single id", a.Rows)
 	if !same {

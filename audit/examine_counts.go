@@ -80,6 +80,7 @@ func (l *learntOfKind) open(r *transcript.Record) {
 // learn counts what a record shows to the party.
 func (l *learntOfKind) learn(r *transcript.Record) {
 	switch {
+	case r.Type == transcript.TypeOpened && r.Class == protocol.ClassMasked: // a total under its pad
 	case r.Type == transcript.TypeOpened:
 		l.open(r)
 	case r.Type == transcript.TypeReceived && r.Class == protocol.ClassOpening:

@@ -49,11 +49,12 @@ type follower struct {
 	clock  *clock
 
 	encrypted *sealedAngles // nil in jobs without encrypted sums
+	shares    *shares       // nil in jobs that are not sealed
 }
 
 // follow reads a transcript to its end, or to where it is cut off.
 func follow(ctx context.Context, in *Input, s *Source, party int) (*follower, error) {
-	rows := sampleRows(in.Contract.Parties[0].Rows, in.Rows)
+	rows := sampleRows(jobRows(in.Contract), in.Rows)
 	f := &follower{
 		in: in, source: s, party: party, words: newWordTests(), clock: newClock(len(rows)),
 		active: newSight(party, viewActive, rows), parent: newSight(party, viewParent, rows),
@@ -61,12 +62,7 @@ func follow(ctx context.Context, in *Input, s *Source, party int) (*follower, er
 	for _, s := range []*sight{f.active, f.parent} {
 		s.most = max(1, mostCells/max(1, len(rows)*len(in.Contract.Parties)))
 	}
-	var err error
-	f.params, f.sigma, f.strange = in.params()
-	if n := in.Contract.Parties[0].Rows; f.strange == nil && n > mostRows/len(f.params.Active) {
-		f.strange = fmt.Errorf("attacks on angles work on at most %d rows, the contract has %d", mostRows/len(f.params.Active), n)
-	}
-	if f.encrypted, err = newSealedAngles(in.Contract); err != nil {
+	if err := f.modes(rows); err != nil {
 		return nil, err
 	}
 	file, err := s.Open()
@@ -79,15 +75,6 @@ func follow(ctx context.Context, in *Input, s *Source, party int) (*follower, er
 		return nil, err
 	}
 	return f, f.read(ctx, r)
-}
-
-// TrainingParams reads the parameters of an FDSKL training from its contract. Another task or
-// algorithm is an error that says so.
-func TrainingParams(c *protocol.Contract) (fdskl.Params, error) {
-	if c.Job.Algorithm != "fdskl" || c.Job.Task != protocol.TaskTrain {
-		return fdskl.Params{}, fmt.Errorf("attacks on angles know trainings by fdskl, this is a %s job of %s", c.Job.Task, c.Job.Algorithm)
-	}
-	return fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
 }
 
 // read goes through all records.
@@ -116,13 +103,14 @@ func (f *follower) take(rec *transcript.Record) error {
 		f.operation, f.angles, f.broken = 0, nil, f.strange
 		f.encrypted = f.encrypted.again()
 		f.clock.stop()
-		if f.strange == nil {
-			f.layout = f.in.layout(f.params)
-		}
+		f.lay()
 		return nil
 	}
 	if !rec.Type.Payload() {
 		return nil
+	}
+	if f.shares != nil {
+		return f.takeShares(rec)
 	}
 	if f.encrypted != nil && (rec.Class == protocol.ClassHE || rec.Type == transcript.TypeOpened) {
 		return f.takeSealed(rec)
@@ -159,7 +147,11 @@ func (f *follower) told(rec *transcript.Record) error {
 		f.sigma = math.Float64frombits(binary.LittleEndian.Uint64(payload))
 		return nil
 	}
-	if f.broken == nil {
+	switch {
+	case f.broken != nil:
+	case f.shares != nil:
+		f.lose(f.shares.layout.Broadcast(rec.Kind, payload))
+	default:
 		f.lose(f.layout.Broadcast(rec.Kind, payload))
 	}
 	return nil
@@ -203,6 +195,11 @@ func (f *follower) see(rec *transcript.Record) error {
 	if err != nil {
 		return err
 	}
+	return f.show(rec, payload)
+}
+
+// show takes in the words of a chunk of a sum of angles.
+func (f *follower) show(rec *transcript.Record, payload []byte) error {
 	if err := f.words.add(rec, payload, f.stride()); err != nil || f.angles == nil {
 		return err
 	}

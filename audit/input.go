@@ -70,7 +70,7 @@ func (in *Input) params() (fdskl.Params, float64, error) {
 
 // layout starts to follow the angles of a session.
 func (in *Input) layout(p fdskl.Params) *fdskl.Layout {
-	job, rows := in.Contract.Job, in.Contract.Parties[0].Rows
+	job, rows := in.Contract.Job, jobRows(in.Contract)
 	switch {
 	case job.Task != protocol.TaskPredict:
 		return fdskl.NewLayout(p, job.Privacy, job.Parties, rows)

@@ -37,6 +37,7 @@ type league struct {
 	stores   []*transcript.Store // nil: payloads are not kept
 
 	unbudgeted bool // parties may send anything
+
 }
 
 // newLeague makes keys and links for parties p0 to p(q-1); see agree.
@@ -181,7 +182,8 @@ func (l *league) runParty(i int, part func(ctx context.Context, i int, s *protoc
 	if err := log.Begin(l.session); err != nil {
 		return err
 	}
-	err = l.attend(i, &sealing{Log: log, peers: len(l.names) - 1}, part)
+	var recorder protocol.Recorder = &sealing{Log: log, peers: len(l.names) - 1}
+	err = l.attend(i, recorder, part)
 	switch {
 	case err == nil:
 		return log.Seal(transcript.SealDone)

@@ -11,6 +11,7 @@ const (
 	learnedPartial     = "partial angles"
 	learnedDerivatives = "derivatives"
 	learnedScores      = "scores"
+	learnedReach       = "reach" // one number that all are told
 )
 
 // sources are the operations that a kind of opening comes from, where it is not one of its own name.
@@ -42,6 +43,8 @@ func (a *auditor) ledger() {
 			}
 			switch {
 			case len(a.in.Contract.Job.Servers) > 0:
+			case a.isSealed():
+				a.bits(&l, i)
 			case o.Kind == learnedAngles:
 				a.equations(&l, i)
 			case o.Kind == learnedScores || o.Kind == learnedDerivatives:
@@ -101,6 +104,8 @@ func (l *learning) values(kind string) int64 {
 	switch kind {
 	case "class names", "target moments":
 		return 2 * l.Told
+	case learnedReach:
+		return l.Told
 	case "products":
 		return l.ToldBytes / 8
 	case "labelled":

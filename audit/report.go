@@ -56,7 +56,8 @@ type Party struct {
 	ID      string `json:"id"`
 	Role    string `json:"role"`
 	Columns int    `json:"columns"`
-	Audited bool   `json:"audited"` // its transcript was read
+	Share   string `json:"share,omitempty"` // of sealed jobs: "label holder", "keeper" or "helper", who hold shares; empty outside the three
+	Audited bool   `json:"audited"`         // its transcript was read
 }
 
 // Federation is what a server's transcript tells of its sums over clients, in all sessions.
@@ -120,17 +121,25 @@ type Egress struct {
 
 // Learned is one kind of value that a party learned by design, and what follows from it.
 type Learned struct {
-	Party          string  `json:"party"`
-	Kind           string  `json:"kind"`
-	Declared       int64   `json:"declared"` // values the contract allows, in one session
-	Count          int64   `json:"count"`    // values recorded
-	Unread         bool    `json:"unread"`   // its transcript was not read, so that Count is unknown
-	Meaning        string  `json:"meaning"`  // one or two sentences for people
-	Features       int     `json:"features,omitempty"`
-	UnknownColumns int     `json:"unknown_columns,omitempty"`
-	Rank           int     `json:"rank,omitempty"`         // of the system on row differences
-	Contributors   int     `json:"contributors,omitempty"` // smallest number of addends in a sum
-	Verdict        Verdict `json:"verdict"`
+	Party          string `json:"party"`
+	Kind           string `json:"kind"`
+	Declared       int64  `json:"declared"` // values the contract allows, in one session
+	Count          int64  `json:"count"`    // values recorded
+	Unread         bool   `json:"unread"`   // its transcript was not read, so that Count is unknown
+	Meaning        string `json:"meaning"`  // one or two sentences for people
+	Features       int    `json:"features,omitempty"`
+	UnknownColumns int    `json:"unknown_columns,omitempty"`
+	Rank           int    `json:"rank,omitempty"`         // of the system on row differences
+	Contributors   int    `json:"contributors,omitempty"` // smallest number of addends in a sum
+
+	// Of sealed jobs: what the values tell, about. Entropy bounds what a row of the unknown columns can tell, in bits;
+	// null where the auditor does not have these columns.
+	Bits       int64    `json:"bits,omitempty"`
+	Models     int      `json:"models,omitempty"` // under which each row has a score
+	BitsPerRow int      `json:"bits_per_row,omitempty"`
+	Entropy    *float64 `json:"entropy,omitempty"`
+
+	Verdict Verdict `json:"verdict"`
 }
 
 // Attack is one attack that was really run, or the reason why not.

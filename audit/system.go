@@ -49,6 +49,9 @@ func (f *follower) problem(s *sight) (*problem, error) {
 	}
 	for _, i := range p.equations {
 		for _, party := range s.from[i] {
+			if withoutData(&f.in.Contract.Parties[party]) {
+				continue
+			}
 			if f.in.Columns[party] == nil {
 				return nil, &blindError{fmt.Sprintf("the columns of %s are needed, for their names and to score the result", f.in.Contract.Parties[party].Name)}
 			}

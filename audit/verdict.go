@@ -62,9 +62,12 @@ func (a *auditor) summary() string {
 		if len(r.Job.Servers) > 0 {
 			return sentences("As the contract says, something about the clients follows from what opens", a.reasons(Declared)) + a.rest()
 		}
+		if a.isSealed() {
+			return sentences("As the contract says, so much opens that others' values may follow from it", a.reasons(Declared)) + a.rest() + a.collusion()
+		}
 		return sentences("As the contract says, a party can rebuild what others hold", a.reasons(Declared)) + a.rest()
 	}
-	return fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) + a.rest()
+	return fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
 }
 
 // federations says what the servers whose transcripts were read have summed.
@@ -177,6 +180,7 @@ func (a *auditor) unchecked() {
 			r.Unchecked = append(r.Unchecked, fmt.Sprintf("%s: %s.", c.Name, c.Detail))
 		}
 	}
+	a.sharesUnchecked()
 	r.Unchecked = append(r.Unchecked,
 		"Proposing, consenting and comparing row ids come before the contract and are not in transcripts; docs/threat-model.md says what they show.",
 		"Transcripts tell what went over the links of the job. They do not tell whether a party trained on true data, or what it did with what it learned.")

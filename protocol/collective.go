@@ -109,7 +109,8 @@ type Reduction struct {
 	Plan     Plan
 	Size     int // bytes of the vector, the same at every party of the plan
 	// Sealed says that the total is a ciphertext, or under a pad that the root lacks: it learns
-	// nothing from it, so that no opening is recorded. What it learns later it records by Opened.
+	// nothing from it, so that no opening is recorded. A padded total is on the record as masked words; what
+	// the root learns later it records by Opened.
 	Sealed bool
 	// Load writes this party's addend for the bytes from offset on into chunk.
 	Load func(offset int, chunk []byte) error
@@ -160,9 +161,10 @@ func (s *Session) reduceChunk(ctx context.Context, r *Reduction, h header, offse
 	if r.Plan.Root != s.self {
 		return s.send(ctx, r.Plan.Parent[s.self], h, chunk)
 	}
-	if r.Sealed {
+	if r.Sealed && r.Class != ClassMasked { // of a ciphertext all that came is on the record
 		return r.Store(offset, chunk)
 	}
+	h.padded = r.Sealed
 	if err := s.record(EventOpened, s.self, &h, chunk); err != nil {
 		return err
 	}

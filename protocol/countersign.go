@@ -95,7 +95,7 @@ func (s *Session) record(event Event, peer int, h *header, payload []byte) error
 	if event == EventOpened || event == EventCountersigned {
 		e.Sequence = 0
 	}
-	if event == EventOpened {
+	if event == EventOpened && !h.padded {
 		e.Class = ClassOpening
 	}
 	if err := s.config.Recorder.Record(e, payload); err != nil {

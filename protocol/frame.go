@@ -99,6 +99,7 @@ type header struct {
 	kind      string
 
 	encoding Encoding // not on the wire: both ends know it from the kind
+	padded   bool     // not on the wire: a total that opens nothing, since its root lacks a pad
 }
 
 // appendTo appends the encoded header to b.

@@ -54,7 +54,7 @@ func (m *Masked) turns(kind string, root int, v []uint16) (protocol.Reduction, e
 }
 
 // SumPadded is SumTurns with a total that is under a pad which the root lacks: v becomes words that
-// are uniform to it, so that no opening is recorded. One of the parties other than the root must
+// are uniform to it, and recorded as masked words, no opening. One of the parties other than the root must
 // have added a pad from a key that the root does not have, fresh for each sum; nothing here checks
 // that there is one.
 func (m *Masked) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {

@@ -51,7 +51,7 @@ func discloseTraining(p fdskl.Params, parties []string, rows, block int) (fdskl.
 			Meaning: "the square of the Gram matrix's norm, 20 bits behind the point: how alike the rows are on the whole"})
 		for _, name := range parties {
 			if name != holder {
-				d.Openings = append(d.Openings, fdskl.Opening{To: name, Kind: kindReach, Count: 1, Meaning: "that number's order of magnitude"})
+				d.Openings = append(d.Openings, fdskl.Opening{To: name, Kind: kindReach, Count: 1, Meaning: "the order of magnitude of the norm of the Gram matrix"})
 			}
 		}
 	}

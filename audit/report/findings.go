@@ -99,12 +99,25 @@ func system(l audit.Learned) string {
 	if l.UnknownColumns <= 0 {
 		return ""
 	}
+	if l.BitsPerRow > 0 {
+		return bitsOf(l)
+	}
 	s := fmt.Sprintf("%s against %s of the others", plural(l.Features, "feature", "features"), plural(l.UnknownColumns, "unknown column", "unknown columns"))
 	switch {
 	case l.Rank >= l.UnknownColumns:
 		s += fmt.Sprintf(": the equations have rank %s, enough to determine the differences of rows", count(l.Rank))
 	case l.Rank > 0:
 		s += fmt.Sprintf(": the equations have rank %s, too few for columns of numbers; one-hot columns may follow all the same", count(l.Rank))
+	}
+	return s + "."
+}
+
+// bitsOf says how many bits of each row scores tell, against what is unknown.
+func bitsOf(l audit.Learned) string {
+	s := fmt.Sprintf("about %s a row under %s, against %s of the others", plural(l.BitsPerRow, "bit", "bits"), plural(l.Models, "model", "models"),
+		plural(l.UnknownColumns, "unknown column", "unknown columns"))
+	if present(l.Entropy) {
+		s += fmt.Sprintf(", which have at most %.1f bits a row", *l.Entropy)
 	}
 	return s + "."
 }

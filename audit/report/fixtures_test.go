@@ -206,8 +206,11 @@ func spotless() *audit.Report {
 	r := credit("sealed")
 	r.Verdict = audit.Clean
 	r.Summary = "No attack gained anything: 9 were run on all transcripts, with controls that find what there is to find."
+	for i, share := range []string{"label holder", "keeper", "helper"} {
+		r.Job.Parties[i].Share = share
+	}
 	r.Ledger = []audit.Learned{{Party: "bank", Kind: "scores", Declared: 15000, Count: 15000, Contributors: 4, Verdict: audit.Clean,
-		Meaning: "One number for each row: the prediction itself. It is far less than the columns it was computed from"}}
+		Bits: 120000, Models: 1, BitsPerRow: 8, UnknownColumns: 95, Entropy: ref(301.5), Meaning: "One number for each row: the prediction itself. It is far less than the columns it was computed from"}}
 	r.Attacks = append([]audit.Attack{blind("insurer", 12), blind("bank", 13)}, quiet()...)
 	return &r
 }

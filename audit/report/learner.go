@@ -38,7 +38,7 @@ func (g *gathering) at(name, role string) *learner {
 func learners(r *audit.Report) []learner {
 	g := gathering{index: map[string]int{}}
 	for _, p := range r.Job.Parties {
-		g.at(p.Name, p.Role).Member = true
+		g.at(p.Name, roleOf(p)).Member = true
 	}
 	for _, l := range r.Ledger {
 		p := g.at(l.Party, "")

@@ -87,7 +87,7 @@ func mode(j audit.Job) string {
 		}
 		s += ": what passes between the parties lies under masks that are used once, and only totals are opened, to the party that the contract names"
 	case "sealed":
-		s += ": only the scores are opened"
+		s += ": what passes between the parties lies under masks and pads that are used once, three of them compute on shares, and only scores are opened"
 	}
 	if j.Algorithm == "ofmsft" {
 		s += "; beside the totals each client's choice of models goes to the server by itself, and the lines on who learned what say what follows"
@@ -95,7 +95,29 @@ func mode(j audit.Job) string {
 	if j.Topology != "" {
 		s += fmt.Sprintf("; sums ran over a %s", j.Topology)
 	}
-	return sentence(s)
+	return sentence(s) + shareholders(j)
+}
+
+// shareholders names the three of a sealed job that hold shares, and what two of them could do.
+func shareholders(j audit.Job) string {
+	var who []string
+	for _, p := range j.Parties {
+		if p.Share != "" {
+			who = append(who, fmt.Sprintf("%s is the %s", named(p.Name, "an unnamed party"), p.Share))
+		}
+	}
+	if len(who) == 0 {
+		return ""
+	}
+	return " " + sentence(list(who)) + " Any two of these three together can rebuild every column, the labels and the model; that they do not is trusted, and transcripts cannot show it."
+}
+
+// roleOf is a party's role in the job, and among the three of a sealed one.
+func roleOf(p audit.Party) string {
+	if p.Share == "" || p.Share == p.Role {
+		return p.Role
+	}
+	return p.Role + ", " + p.Share
 }
 
 // when says between which times the transcripts lie.

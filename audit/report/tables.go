@@ -12,7 +12,7 @@ import (
 func partyTable(r *audit.Report) *table {
 	t := newTable("Who took part", "party", "role", ">columns", "transcript")
 	for _, p := range r.Job.Parties {
-		t.add(named(p.Name, "unnamed"), named(p.Role, none), count(p.Columns), transcriptOf(r, p))
+		t.add(named(p.Name, "unnamed"), named(roleOf(p), none), count(p.Columns), transcriptOf(r, p))
 	}
 	return t
 }
@@ -124,15 +124,15 @@ func over(e audit.Egress) bool {
 
 // ledgerTable lists what each party learned by design.
 func ledgerTable(r *audit.Report) *table {
-	t := newTable("Disclosure ledger", "party", "kind", ">recorded", ">allowed", ">features", ">unknown columns", ">rank", ">addends", "verdict")
-	t.Note = "Values a party learns by design. Rank is that of the system of equations on row differences; addends is the smallest number of parties in a sum."
+	t := newTable("Disclosure ledger", "party", "kind", ">recorded", ">allowed", ">features", ">unknown columns", ">rank", ">bits a row", ">addends", "verdict")
+	t.Note = "Values a party learns by design. Bits a row are those of scores in sealed jobs, about. Rank is that of the system of equations on row differences; addends is the smallest number of parties in a sum."
 	for _, l := range r.Ledger {
 		recorded := count(l.Count)
 		if l.Unread {
 			recorded = none
 		}
 		t.add(named(l.Party, none), l.Kind, recorded, count(l.Declared), positive(l.Features), positive(l.UnknownColumns),
-			positive(l.Rank), positive(l.Contributors), string(l.Verdict))
+			positive(l.Rank), positive(l.BitsPerRow), positive(l.Contributors), string(l.Verdict))
 	}
 	return t
 }

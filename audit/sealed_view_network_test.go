@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// viewedNetwork is one party's Network.
+type viewedNetwork struct {
+	*viewed
+	self int
+}
+
+// sum adds words at the root.
+func (n *viewedNetwork) sum(root int, words []uint64) {
+	if n.self != root {
+		n.queues[n.self][root] <- slices.Clone(words)
+		return
+	}
+	for i := range viewedAll {
+		if i == root {
+			continue
+		}
+		for j, w := range <-n.queues[i][root] {
+			words[j] += w
+		}
+	}
+}
+
+// SumPadded implements sealed.Network. The keeper's addend has r in it, which is taken off for own.
+func (n *viewedNetwork) SumPadded(_ context.Context, _ string, root int, turns []uint16) error {
+	words := make([]uint64, len(turns))
+	n.mu.Lock()
+	for i, turn := range turns {
+		words[i] = uint64(turn)
+		if n.self == viewedKeeper {
+			turn -= n.rotation[len(n.own[n.self])]
+		}
+		n.own[n.self] = append(n.own[n.self], turn)
+	}
+	n.mu.Unlock()
+	n.sum(root, words)
+	for i, w := range words {
+		turns[i] = uint16(w)
+	}
+	if n.self == root {
+		n.angles = append(n.angles, turns...)
+	}
+	return nil
+}
+
+// SumWords implements sealed.Network.
+func (n *viewedNetwork) SumWords(_ context.Context, _ string, root int, words []uint64) error {
+	n.sum(root, words)
+	return nil
+}
+
+// SumReals implements sealed.Network: the job gives its kernel's width.
+func (n *viewedNetwork) SumReals(context.Context, string, int, []float64) error {
+	return errors.New("no reals are summed")
+}
+
+// Broadcast implements sealed.Network.
+func (n *viewedNetwork) Broadcast(_ context.Context, _ string, root int, data []byte, _ int) ([]byte, error) {
+	if n.self == root {
+		for i := range viewedAll {
+			if i != root {
+				words := make([]uint64, len(data))
+				for j, b := range data {
+					words[j] = uint64(b)
+				}
+				n.queues[root][i] <- words
+			}
+		}
+		return data, nil
+	}
+	var got []byte
+	for _, w := range <-n.queues[root][n.self] {
+		got = append(got, byte(w))
+	}
+	return got, nil
+}
+
+// Three implements sealed.Network.
+func (n *viewedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
+	if n.self == viewedOutside {
+		return rss.New(rss.Outside, n, nil, 1), nil
+	}
+	var with [rss.Roles]rss.Deriver
+	for peer := range with {
+		with[peer] = viewedSecret(fmt.Sprint(min(peer, n.self), max(peer, n.self)))
+	}
+	pads, err := rss.NewPads(rss.Role(n.self), with)
+	if err != nil {
+		return nil, err
+	}
+	return rss.New(rss.Role(n.self), n, &viewedPads{pads, n}, 1), nil
+}
+
+// Pass implements rss.Wire.
+func (n *viewedNetwork) Pass(_ context.Context, kind string, from, to rss.Role, _, _ int, words []uint64) error {
+	switch rss.Role(n.self) {
+	case from:
+		n.queues[from][to] <- slices.Clone(words)
+	case to:
+		copy(words, <-n.queues[from][to])
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		switch kind {
+		case "features":
+			n.features[to] = append(n.features[to], words...)
+		case "labels":
+			n.targets = append(n.targets, words...)
+		}
+	}
+	return nil
+}
+
+// viewedPads notes the pads that a coalition has.
+type viewedPads struct {
+	*rss.Pads
+	*viewedNetwork
+}
+
+// Pad implements rss.Source.
+func (p *viewedPads) Pad(unknown rss.Role, step uint64, use rss.Use) (rss.Pad, error) {
+	pad, err := p.Pads.Pad(unknown, step, use)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.self == viewedKeeper && use == rss.FirstFree+77:
+		words := make([]uint64, p.rows*p.params.Features/4) // one block
+		pad.Words(words, 0)
+		for _, w := range words {
+			p.rotation = append(p.rotation, uint16(w), uint16(w>>16), uint16(w>>32), uint16(w>>48))
+		}
+	case p.self == viewedHelper && unknown == rss.Keeper && p.cover == nil:
+		p.cover = make([]uint64, p.rows) // the first step is that of the labels
+		pad.Words(p.cover, 0)
+	}
+	return pad, nil
+}
+
+// viewedSecret is a secret of two parties for tests.
+type viewedSecret string
+
+// Derive implements rss.Deriver.
+func (s viewedSecret) Derive(label string, n int) ([]byte, error) {
+	key := keys.HashOf(label, []byte(s))
+	return key[:n], nil
+}
