@@ -32,7 +32,15 @@ what left each machine, who learned what, and what real attacks rebuild from it.
 
    hanse demo
    hanse demo --data applicants.csv --label default --parties 5
-   hanse demo --data a9a.gz --data a9a.t.gz --loss square --features 1024 --json
+   hanse demo --data a9a.gz --data a9a.t.gz --features 1024 --json
+
+Features, equations and model are shares of the label holder and two others, of whom none
+learns more than scores and a few numbers. With --loss logistic scores of training rows
+open to the label holder; other modes open more, and --aggregation he and --schedule
+doubly-stochastic choose the mode masked, which alone has them:
+
+   hanse demo --loss logistic --people 4000
+   hanse demo --privacy masked
    hanse demo --aggregation he --people 2000
    hanse demo --privacy published --i-know-this-leaks
 
@@ -121,10 +129,11 @@ func (d *demo) prepare(dir string) (err error) {
 		return err
 	}
 	d.tell.data(d.data)
+	d.tell.privacy(d)
 	if err := d.data.Write(dir); err != nil {
 		return err
 	}
-	if d.league, err = trial.Found(dir, d.data.Names, d.c.String("privacy")); err != nil {
+	if d.league, err = trial.Found(dir, d.data.Names, privacyOf(d.c)); err != nil {
 		return err
 	}
 	d.tell.league(d.league)
@@ -143,24 +152,6 @@ func (d *demo) makeData() (err error) {
 	return nil
 }
 
-// makeParams turns flags into a job's parameters.
-func (d *demo) makeParams() (fdskl.Params, error) {
-	p := fdskl.Params{
-		Active: []string{d.data.Names[0]}, Label: d.data.Label, Target: d.c.String("target"), Schedule: d.c.String("schedule"),
-		Loss: d.c.String("loss"), Kernel: d.c.String("kernel"), Sigma: d.c.Float64("sigma"), Features: d.c.Int("features"),
-		Lambda: d.c.Float64("lambda"), Seed: fmt.Sprint(d.c.Uint64("seed")), Scale: d.c.String("scale"), Constant: "drop",
-		Iterations: d.c.Int("iterations"),
-	}
-	if p.Target == "" && d.data.Classes() > 2 {
-		p.Target = fdskl.Regression
-	}
-	p = p.WithDefaults()
-	if err := p.Validate(d.data.Names); err != nil {
-		return p, &usageError{err}
-	}
-	return p, nil
-}
-
 // federate starts the nodes, trains and predicts.
 func (d *demo) federate(ctx context.Context) (err error) {
 	if d.nodes, err = startNodes(ctx, d.league, d.c.Int("workers")); err != nil {
@@ -170,7 +161,7 @@ func (d *demo) federate(ctx context.Context) (err error) {
 	d.tell.nodes(d.nodes, "one process each")
 	job := protocol.Job{
 		Format: "hanse-job-v1", Name: "demo", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: d.data.Names,
-		Privacy: d.c.String("privacy"), Aggregation: aggregation(d.c), Topology: d.c.String("topology"), Table: "train", Record: d.c.String("record"),
+		Privacy: privacyOf(d.c), Aggregation: aggregation(d.c), Topology: d.c.String("topology"), Table: "train", Record: d.c.String("record"),
 	}
 	text, err := jobText(&job, d.params)
 	if err != nil {

@@ -12,17 +12,8 @@ func checkDemo(c *cli.Context) error {
 	if c.Args().Present() {
 		return usagef("demo takes no arguments, only flags; give data with --data FILE")
 	}
-	switch c.String("privacy") {
-	case fdskl.Published:
-		if !c.Bool("i-know-this-leaks") {
-			return usagef("--privacy published lets inner nodes of the tree rebuild other parties' rows; add --i-know-this-leaks to run it all the same")
-		}
-	case fdskl.Masked:
-		if c.Int("parties") < 3 {
-			return usagef("--privacy masked needs at least 3 parties, got %d: with two, the root of a sum knows the other's addend", c.Int("parties"))
-		}
-	default:
-		return usagef("--privacy is %q, want masked or published", c.String("privacy"))
+	if err := checkPrivacy(c); err != nil {
+		return err
 	}
 	if err := checkAggregation(c); err != nil {
 		return err
@@ -36,13 +27,33 @@ func checkDemo(c *cli.Context) error {
 	return nil
 }
 
+// checkPrivacy refuses modes that there are not, and those that the parties are too few for.
+func checkPrivacy(c *cli.Context) error {
+	privacy := privacyOf(c)
+	parties := c.Int("parties")
+	switch {
+	case privacy == fdskl.Published && !c.Bool("i-know-this-leaks"):
+		return usagef("--privacy published lets inner nodes of the tree rebuild other parties' rows; add --i-know-this-leaks to run it all the same")
+	case privacy == fdskl.Sealed && parties < 3:
+		return usagef("--privacy sealed needs at least 3 parties, got %d: three hold the shares; in a federation any third member can, without data", parties)
+	case privacy == fdskl.Masked && parties < 3:
+		return usagef("--privacy masked needs at least 3 parties, got %d: with two, the root of a sum knows the other's addend", parties)
+	case privacy != fdskl.Sealed && privacy != fdskl.Masked && privacy != fdskl.Published:
+		return usagef("--privacy is %q, want sealed, masked or published", privacy)
+	}
+	return nil
+}
+
 // checkAggregation refuses a protection of sums that there is not.
 func checkAggregation(c *cli.Context) error {
+	privacy := privacyOf(c)
 	switch a := c.String("aggregation"); {
 	case a != protocol.AggregateMasked && a != protocol.AggregateHE:
 		return usagef("--aggregation is %q, want masked or he", a)
-	case a == protocol.AggregateHE && c.String("privacy") == fdskl.Published:
+	case a == protocol.AggregateHE && privacy == fdskl.Published:
 		return usagef("--aggregation he and --privacy published do not go together: sums in the clear have no protection to choose")
+	case a == protocol.AggregateHE && privacy == fdskl.Sealed:
+		return usagef("--aggregation he and --privacy sealed do not go together: the sums of a sealed job are under masks and open no angle; --privacy masked has it")
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (d *onlineDemo) prepare(dir string) (err error) {
 	if d.selection != nil {
 		d.tellNetworks()
 	}
-	if d.league, err = trial.Found(dir, d.learning.Parties(), d.c.String("privacy")); err != nil {
+	if d.league, err = trial.Found(dir, d.learning.Parties(), privacyOf(d.c)); err != nil {
 		return err
 	}
 	if err := d.writeTables(); err != nil {
@@ -114,7 +114,7 @@ func (d *onlineDemo) train(ctx context.Context) (err error) {
 	d.tell.nodes(d.nodes, "one process for a server, a few for the clients")
 	job := protocol.Job{
 		Format: "hanse-job-v1", Name: "demo", Algorithm: d.c.String("algorithm"), Task: protocol.TaskTrain, Parties: d.learning.Parties(),
-		Servers: d.federation.Servers, Privacy: d.c.String("privacy"), Aggregation: aggregation(d.c), Topology: protocol.Star.String(), Table: "train",
+		Servers: d.federation.Servers, Privacy: privacyOf(d.c), Aggregation: aggregation(d.c), Topology: protocol.Star.String(), Table: "train",
 		Record: onlineRecord(d.c), Parameters: d.learning.Parameters(),
 	}
 	text, err := job.Text()

@@ -64,10 +64,11 @@ func checkOnlineDemo(c *cli.Context) error {
 	if c.Args().Present() {
 		return usagef("demo takes no arguments, only flags; with --algorithm %s it makes up its streams", c.String("algorithm"))
 	}
-	if p := c.String("privacy"); p != fdskl.Published && p != fdskl.Masked {
-		return usagef("--privacy is %q, want masked or published", p)
+	privacy := privacyOf(c)
+	if privacy != fdskl.Published && privacy != fdskl.Masked {
+		return usagef("--privacy is %q, want masked or published", privacy)
 	}
-	if c.String("privacy") == fdskl.Published && !c.Bool("i-know-this-leaks") {
+	if privacy == fdskl.Published && !c.Bool("i-know-this-leaks") {
 		return usagef("--privacy published shows the server every client's updates; add --i-know-this-leaks to run it all the same")
 	}
 	if err := checkAggregation(c); err != nil {
@@ -85,7 +86,7 @@ func checkOnlineDemo(c *cli.Context) error {
 // checkSizes refuses federations that are too small or too large for one machine.
 func checkSizes(c *cli.Context) error {
 	least := 3
-	if c.String("privacy") == fdskl.Published {
+	if privacyOf(c) == fdskl.Published {
 		least = 2
 	}
 	if n := c.Int("clients"); c.IsSet("clients") && (n < least || n > maxDemoClients) {

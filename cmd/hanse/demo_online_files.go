@@ -104,7 +104,7 @@ func (d *onlineDemo) readSelection(o online.Options) (*online.Selection, error) 
 	if err != nil {
 		return nil, err
 	}
-	if n := len(t.AllClients()); n < 3 && d.c.String("privacy") == fdskl.Masked {
+	if n := len(t.AllClients()); n < 3 && privacyOf(d.c) == fdskl.Masked {
 		return nil, fmt.Errorf("%s has %d streams, want at least 3, so that no sum is one other client's", f.Streams, n)
 	}
 	return t, nil

@@ -67,7 +67,7 @@ func curveWindow(rounds int) int { return max(1, min(50, rounds/10)) }
 
 // describe fills in what was asked for and what came of it.
 func (r *onlineResult) describe(d *onlineDemo, score *online.Score) {
-	r.Algorithm, r.Privacy, r.Rounds = d.c.String("algorithm"), d.c.String("privacy"), d.learning.Rounds()
+	r.Algorithm, r.Privacy, r.Rounds = d.c.String("algorithm"), privacyOf(d.c), d.learning.Rounds()
 	r.Servers, r.Clients = d.federation.Servers, d.federation.AllClients()
 	if r.Privacy == fdskl.Masked {
 		r.Aggregation = d.c.String("aggregation")

@@ -21,6 +21,8 @@ type demoResult struct {
 	RowsTest       int              `json:"rows_test"`
 	Columns        []int            `json:"columns"` // feature columns of each party
 	Privacy        string           `json:"privacy"`
+	Keeper         string           `json:"keeper,omitempty"` // sealed: of the three that hold shares, the first is the label holder
+	Helper         string           `json:"helper,omitempty"`
 	Aggregation    string           `json:"aggregation,omitempty"` // what protects the sums of a masked training
 	Schedule       string           `json:"schedule"`
 	Loss           string           `json:"loss"`
@@ -71,7 +73,8 @@ func (r *demoResult) describe(d *demo) {
 	for _, t := range d.data.Train {
 		r.Columns = append(r.Columns, len(t.Without(d.data.Label).Columns))
 	}
-	r.Privacy, r.Schedule, r.Loss, r.Kernel, r.Target = d.c.String("privacy"), p.Schedule, p.Loss, p.Kernel, p.Target
+	r.Privacy, r.Schedule, r.Loss, r.Kernel, r.Target = privacyOf(d.c), p.Schedule, p.Loss, p.Kernel, p.Target
+	r.Keeper, r.Helper = p.Keeper, p.Helper
 	if r.Privacy == fdskl.Masked {
 		r.Aggregation = d.c.String("aggregation")
 	}
@@ -124,29 +127,5 @@ func (d *demo) printComparison() error {
 		name = "Hanse, the published protocol: columns leak"
 	}
 	fmt.Fprintf(w, "%s\t%.4f\t%.2f\n", name, r.TestError, r.TrainSeconds)
-	return w.Flush()
-}
-
-// printTraffic prints what each party sent and learned in the training.
-func (d *demo) printTraffic() error {
-	r := &d.result
-	w := tabwriter.NewWriter(d.c.App.Writer, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(w, "\nparty\tsent\tlearned in training\n")
-	for _, name := range r.Parties {
-		learned := ""
-		for _, o := range r.Openings {
-			if o.Party != name {
-				continue
-			}
-			if learned != "" {
-				learned += ", "
-			}
-			learned += fmt.Sprintf("%d %s", o.Count, o.Kind)
-		}
-		if learned == "" {
-			learned = "nothing but sizes and timing"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", name, node.Size(r.BytesOut[name]), learned)
-	}
 	return w.Flush()
 }

@@ -16,9 +16,9 @@ func jobsCommand() *cli.Command {
 		Name:  "jobs",
 		Usage: "list this node's jobs",
 		Description: `   hanse jobs --dir bank-node
-   hanse jobs --dir bank-node --show 3f9a     # what it opens and what leaves this machine`,
+   hanse jobs --dir bank-node --show credit   # what it opens and what leaves this machine`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "show", Usage: "show one job whole, by the first digits of its contract's `HASH`"},
+			&cli.StringFlag{Name: "show", Usage: "show one `JOB` whole, by its name or the first digits of its contract's hash"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON array on standard output"},
 			dirFlag(),
 		},
@@ -41,19 +41,30 @@ func listJobs(c *cli.Context, jobs []node.JobInfo) error {
 	if c.Bool("json") {
 		return printJSON(c, jobs)
 	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	if c.String("show") == "" {
-		fmt.Fprintln(w, "contract\tjob\ttask\tproposer\tstate\t")
+	if show := c.String("show"); show != "" {
+		return showJob(c, jobs, show)
 	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "contract\tjob\ttask\tproposer\tstate\t")
 	for _, j := range jobs {
-		switch {
-		case c.String("show") == "":
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", j.Contract[:8], j.Name, j.Task, j.Proposer, j.State, j.Reason)
-		case strings.HasPrefix(j.Contract, c.String("show")):
-			fmt.Fprint(c.App.Writer, j.Summary)
-		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", j.Contract[:8], j.Name, j.Task, j.Proposer, j.State, j.Reason)
 	}
 	return w.Flush()
+}
+
+// showJob prints what the jobs of a name, or whose contract's hash begins so, open and send.
+func showJob(c *cli.Context, jobs []node.JobInfo, show string) error {
+	found := false
+	for _, j := range jobs {
+		if j.Name == show || strings.HasPrefix(j.Contract, show) {
+			fmt.Fprint(c.App.Writer, j.Summary)
+			found = true
+		}
+	}
+	if !found {
+		return fmt.Errorf("the node in %s has no job %q; hanse jobs --dir %s lists them", c.String("dir"), show, c.String("dir"))
+	}
+	return nil
 }
 
 // approveCommand is a person's consent.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/internal/trial/online"
@@ -39,6 +40,16 @@ func (t *narrator) data(d *trial.Data) {
 		fmt.Fprintf(w, "    %s\t%s%d columns: %s\n", name, label, len(columns), few(columns, 8))
 	}
 	w.Flush()
+}
+
+// privacy tells, where it matters, why the demo's mode is not the strongest, or what its loss opens.
+func (t *narrator) privacy(d *demo) {
+	switch why := demoWantsMasks(d.c); {
+	case privacyOf(d.c) == fdskl.Sealed && opensRows(d.params):
+		fmt.Fprintf(t.w, "    loss %s: opens %d scores of every training row to %s, under models that are not its own; --loss square opens none\n", d.params.Loss, d.params.Outer-1, d.data.Names[0])
+	case why != "" && !d.c.IsSet("privacy"):
+		fmt.Fprintf(t.w, "    privacy masked, under which every angle opens to %s: sealed jobs have no %s\n", d.data.Names[0], why)
+	}
 }
 
 // few lists at most n names.

@@ -38,15 +38,19 @@ crash of anybody. Start it with the same command and it goes on where it was.
    hanse node --key bank.key --charter charter.toml \
        --data train=bank/train.csv --data test=bank/test.csv --policy policy.toml
 
-A policy that trusts one partner with masked trainings of up to 100,000 rows:
+A policy that trusts one partner with sealed trainings of up to 100,000 rows:
 
    format = "hanse-policy-v1"
    [[accept]]
    proposers = ["insurer"]
    tasks = ["train"]
-   privacy = ["masked"]
-   aggregation = ["masked", "he"]   # how the sums may be protected
+   privacy = ["sealed"]               # those of which no angle opens
+   # aggregation = ["masked", "he"]   # of masked ones: how the sums may be protected
    max_rows = 100000
+
+A member that other members' sealed jobs name as their helper needs no table:
+
+   hanse node --key telco.key --charter charter.toml --policy policy.toml --dir telco-node
 
 A client of a job over clients keeps a link with its server alone, and may read its
 stream from a program:

@@ -15,8 +15,9 @@ func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "predict",
 		Usage: "score new rows together with the parties that trained the model",
-		Description: `Every party must hold the rows in a table of the same name, started with
-hanse node --data NAME=FILE. The scores open to this node alone.
+		Description: `Every party, but a helper that trained without data, must hold the rows in a table of
+the same name, started with hanse node --data NAME=FILE. The scores open to this node
+alone, in the privacy mode that the model was trained in.
 
    hanse predict --model credit --table test --dir bank-node --out scores.csv
 

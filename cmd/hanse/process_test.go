@@ -114,10 +114,10 @@ func (w *town) client(name string) *node.Client {
 }
 
 // prepare proposes a training at the bank and returns its contract.
-func (w *town) prepare(p fdskl.Params, record string) string {
+func (w *town) prepare(p fdskl.Params, privacy, record string) string {
 	w.t.Helper()
 	p.Active, p.Label = []string{"bank"}, w.data.Label
-	job := protocol.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names, Privacy: "masked", Record: record}
+	job := protocol.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names, Privacy: privacy, Record: record}
 	text, err := jobText(&job, p.WithDefaults())
 	if err != nil {
 		w.t.Fatal(err)
@@ -163,7 +163,7 @@ func testSIGKILL(t *testing.T, victim, record string) {
 	for _, name := range w.Names {
 		w.start(name)
 	}
-	contract := w.prepare(fdskl.Params{Loss: "square", Features: 2048, Lambda: 1e-4}, record)
+	contract := w.prepare(fdskl.Params{Loss: "square", Features: 2048, Lambda: 1e-4}, fdskl.Masked, record)
 	mid := make(chan struct{}, 1)
 	ended := make(chan struct{})
 	go func() {

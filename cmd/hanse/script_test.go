@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 // ports is how many free ports a scenario is given, as $PORT1, $PORT2, …
-const ports = 4
+const ports = 5
 
 // TestScripts runs the scenarios in testdata/script: the program as people use it, with its exact
 // words. Besides the usual commands of testscript there are

@@ -35,16 +35,34 @@ A job file:
    algorithm = "fdskl"
    task = "train"
    parties = ["bank", "insurer", "telco", "retailer"]
-   privacy = "masked"
-   # aggregation = "he"       # homomorphic encryption in place of one-time masks
+   # privacy = "sealed"       # the default: features, equations and model are shares
    # min_contributors = 4     # open no sum of fewer parties; default: the charter's
 
    [parameters]
    active = ["bank"]          # who holds the labels
    label = "default"          # the label's column there
-   loss = "logistic"          # or "square", "smooth-hinge"
-   features = 1024
+   features = 1024            # at most 4096
+   lambda = 1e-6
+   iterations = 300           # steps of the solver
    seed = "credit 2026"
+   # loss = "logistic"        # or "smooth-hinge": opens scores of the training rows to
+   # outer = 5                # the label holder, outer - 1 of each; default: "square",
+                              # which opens none
+   # keeper = "insurer"       # these two and the label holder hold the shares; default:
+   # helper = "telco"         # the first parties that may. The helper needs no data
+   # score_bits = 6           # bits behind the point of a prediction
+   # ring = 48                # a fifth less traffic, rounder features; default: 64
+
+Sealed jobs want three parties or more: any member of the charter can be the third, as
+helper. Any two of label holder, keeper and helper together could rebuild everything:
+choose three that would not, and say in the charter who belongs together. In the mode
+
+   privacy = "masked"
+   # aggregation = "he"       # homomorphic encryption in place of one-time masks
+
+the angles of all rows open to the label holder, who can rebuild the others' columns from
+them. It costs four parties a sixth of the traffic, and has loss = "logistic" as its
+default, several label holders and schedule = "doubly-stochastic".
 
 A job over clients' streams is proposed by a server; each client's node keeps its
 predictions, made row by row, in predictions.csv in the job's folder:
@@ -73,7 +91,10 @@ predictions, made row by row, in predictions.csv in the job's folder:
 			if err != nil {
 				return err
 			}
-			return propose(c, text)
+			if text, err = withPrivacy(text); err != nil {
+				return err
+			}
+			return maskedHint(text, propose(c, text))
 		}),
 	}
 }

@@ -27,7 +27,7 @@ func TestWalk(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the walk ended with %v\n%s\n%s", err, out, logs(cmd.Dir))
 	}
-	for _, want := range []string{"training error", "id,score,default,probability", "credit-scores", "done"} {
+	for _, want := range []string{"bank learned", "id,score,default\n", "credit-scores", "done", "CLEAN: "} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the walk did not print %q:\n%s", want, out)
 		}

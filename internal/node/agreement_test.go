@@ -27,7 +27,6 @@ func TestBadJobsAreRefused(t *testing.T) {
 		{"no features", "", activeBank + "features = 0", `job "trial": features is 0, want 1 to 1048576`},
 		{"10^9 features", "", activeBank + "features = 1000000000", `job "trial": features is 1000000000, want 1 to 1048576`},
 		{"unknown table", "table = \"trian\"", activeBank, `this node has no table "trian"; it has "test", "train": start it with --data trian=FILE`},
-		{"sealed", "privacy = \"sealed\"", activeBank, `job "trial": privacy "sealed" is not in this version, want "masked" or "published"`},
 		{"stranger", "", "active = [\"smith\"]\nlabel = \"y\"", `job "trial": active party "smith" is not among the job's parties`},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, l, c.head, c.parameters, c.want) })

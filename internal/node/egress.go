@@ -3,11 +3,14 @@ package node
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/he"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // Egress is one kind of message that leaves this machine: what the contract allows in one session,
@@ -21,7 +24,8 @@ type Egress struct {
 	MaxFrames int64   `json:"max_frames"`
 	MaxBytes  int64   `json:"max_bytes"` // payload
 	Frames    int64   `json:"frames"`
-	Bytes     int64   `json:"bytes"` // payload
+	Bytes     int64   `json:"bytes"`            // payload
+	Padded    bool    `json:"padded,omitempty"` // of a sealed job, under one-time pads: a sum of these is noise to its root, too
 }
 
 // egressOf turns a budget into one line for each kind of message and group of parties that may get
@@ -40,7 +44,7 @@ func egressOf(c *protocol.Contract, lines []protocol.Egress) []Egress {
 		if !ok {
 			at = len(list)
 			place[g] = at
-			list = append(list, Egress{Kind: e.Kind, Class: e.Class.String(), Encoding: e.Encoding.String(), Shape: e.Shape})
+			list = append(list, Egress{Kind: e.Kind, Class: e.Class.String(), Encoding: e.Encoding.String(), Shape: e.Shape, Padded: padded(c, e.Kind)})
 		}
 		l := &list[at]
 		l.MaxFrames, l.MaxBytes = l.MaxFrames+e.MaxFrames, l.MaxBytes+e.MaxBytes
@@ -51,10 +55,26 @@ func egressOf(c *protocol.Contract, lines []protocol.Egress) []Egress {
 	return list
 }
 
+// padded reports whether a kind of messages of a job is under one-time pads.
+func padded(c *protocol.Contract, kind string) bool {
+	if c.Job.Privacy != fdskl.Sealed {
+		return false
+	}
+	for i := range c.Operations {
+		if o := &c.Operations[i]; o.Kind == kind {
+			return o.Collective == protocol.CollectiveDirect || kind == kindAngles
+		}
+	}
+	return false
+}
+
+// toAll stands for all receivers.
+const toAll = "each other party"
+
 // recipients names who gets a message.
 func recipients(names []string, others int) string {
 	if len(names) == others && others > 1 {
-		return "each other party"
+		return toAll
 	}
 	return list(names)
 }
@@ -84,10 +104,12 @@ func WriteEgress(out io.Writer, lines []Egress, spent bool) {
 	row("message", "to", "content", "at most", "sent", "protected how")
 	control := Egress{}
 	var kinds []string
-	for _, e := range lines {
+	for _, e := range folded(lines) {
 		if e.Class == protocol.ClassControl.String() && !e.encrypted() {
 			control.MaxBytes, control.Bytes = control.MaxBytes+e.MaxBytes, control.Bytes+e.Bytes
-			kinds = append(kinds, e.Kind)
+			if !slices.Contains(kinds, e.Kind) {
+				kinds = append(kinds, e.Kind)
+			}
 			continue
 		}
 		row(e.Kind, e.To, e.content(), Size(e.MaxBytes), Size(e.Bytes), e.protection())
@@ -95,6 +117,69 @@ func WriteEgress(out io.Writer, lines []Egress, spent bool) {
 	row("control", "all", "-", Size(control.MaxBytes), Size(control.Bytes), (&Egress{Class: protocol.ClassControl.String()}).protection())
 	w.Flush()
 	fmt.Fprintf(out, "  control is %s\n", list(kinds))
+}
+
+// folded puts the three messages of every truncation of shares in one line, where the first of them stands.
+func folded(lines []Egress) []Egress {
+	var list []Egress
+	place := make(map[string]int)
+	for _, e := range lines {
+		name, ok := truncated(e.Kind)
+		if !ok {
+			list = append(list, e)
+			continue
+		}
+		at, ok := place[name]
+		if !ok {
+			place[name] = len(list)
+			e.Kind, e.Encoding = name, asWords
+			list = append(list, e)
+			continue
+		}
+		list[at].add(&e)
+	}
+	return list
+}
+
+// asWords is the encoding of a line that has several.
+const asWords = "words"
+
+// truncated returns how a table calls the truncation that a kind of message belongs to.
+func truncated(kind string) (name string, ok bool) {
+	for _, suffix := range []string{rss.SuffixIn, rss.SuffixCarry, rss.SuffixOut} {
+		if name, ok = strings.CutSuffix(kind, suffix); ok {
+			return name + " (truncation)", true
+		}
+	}
+	return "", false
+}
+
+// add adds another line of the same meaning.
+func (e *Egress) add(o *Egress) {
+	e.MaxFrames, e.MaxBytes = e.MaxFrames+o.MaxFrames, e.MaxBytes+o.MaxBytes
+	e.Frames, e.Bytes = e.Frames+o.Frames, e.Bytes+o.Bytes
+	e.Shape = []int64{words(e.Shape) + words(o.Shape)}
+	if o.To == toAll || e.To == toAll {
+		e.To = toAll
+		return
+	}
+	to := strings.Split(e.To, ", ")
+	for _, name := range strings.Split(o.To, ", ") {
+		if !slices.Contains(to, name) {
+			to = append(to, name)
+		}
+	}
+	slices.Sort(to)
+	e.To = list(to)
+}
+
+// words counts the numbers of a shape.
+func words(shape []int64) int64 {
+	n := int64(1)
+	for _, size := range shape {
+		n *= size
+	}
+	return n
 }
 
 // content says what a message is made of.
@@ -116,6 +201,9 @@ func (e *Egress) encrypted() bool { return strings.HasSuffix(e.Kind, he.SuffixC1
 func (e *Egress) protection() string {
 	if e.encrypted() {
 		return "half of the encrypted total, for all to decrypt: noise"
+	}
+	if e.Padded {
+		return "one-time pads: noise to whoever receives it"
 	}
 	switch e.Class {
 	case protocol.ClassMasked.String():

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,7 @@ type league struct {
 	stops   []func()
 	lives   []context.Context // of each node's present life
 	told    []func(Event)     // by party; may be nil
+	idle    int               // who starts without tables; 0: nobody
 }
 
 // newLeague makes members with tables of correlated columns; the first one has the label. The
@@ -117,10 +119,13 @@ func (l *league) writeTable(i int, name, text string) {
 // start runs node i until stop(i) or the test's end.
 func (l *league) start(i int) {
 	l.t.Helper()
+	tables := map[string]TableSpec{"train": {Path: l.tablePath(i, "train")}, "test": {Path: l.tablePath(i, "test")}}
+	if i > 0 && i == l.idle {
+		tables = nil
+	}
 	n, err := New(Config{
-		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy,
-		Tables: map[string]TableSpec{"train": {Path: l.tablePath(i, "train")}, "test": {Path: l.tablePath(i, "test")}},
-		Dir:    filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, Told: func(e Event) { l.heard(i, e) },
+		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy, Tables: tables,
+		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, Told: func(e Event) { l.heard(i, e) },
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -172,4 +177,9 @@ func (l *league) propose(text []byte) (*Report, keys.Hash, error) {
 	}
 	r, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
 	return r, c.Hash(), err
+}
+
+// scoresOf is where a party wrote the scores of a prediction.
+func (l *league) scoresOf(name string, contract keys.Hash) string {
+	return filepath.Join(l.dirs[slices.Index(l.names, name)], "node", "jobs", contract.String(), "scores.csv")
 }

@@ -146,6 +146,9 @@ func (s *sealing) run(ctx context.Context, r *run) (*Report, error) {
 	}
 	report := r.report(party.Rows)
 	report.Sigma = m.Sigma
+	if s.active() {
+		report.Trained = &Training{Iterations: s.params.Iterations * max(1, s.params.Outer)}
+	}
 	return report, nil
 }
 

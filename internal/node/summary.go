@@ -5,6 +5,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -33,10 +34,17 @@ func writeParties(b *strings.Builder, c *protocol.Contract) {
 	fmt.Fprintf(b, "privacy %s, %ssums along a %s, %d rows\n\n", c.Job.Privacy, adjective(c.Job), c.Job.Topology, rows(c))
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "party\trole\trows\tcolumns")
-	for _, f := range c.Parties {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\n", f.Name, f.Role, f.Rows, f.Columns)
+	three := sharersOf(c)
+	for i := range c.Parties {
+		f := &c.Parties[i]
+		if f.Role == roleHelper {
+			fmt.Fprintf(w, "%s\t%s, without data\t-\t-\n", f.Name, f.Role)
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\n", f.Name, three.role(f), f.Rows, f.Columns)
 	}
 	w.Flush()
+	writeSharers(b, c)
 	writeEncryption(b, c)
 	writeMemory(b, c)
 }
@@ -80,9 +88,13 @@ func writeMemory(b *strings.Builder, c *protocol.Contract) {
 	if c.Job.Task != protocol.TaskTrain {
 		return
 	}
+	if c.Job.Privacy == fdskl.Sealed {
+		writeSealedMemory(b, c)
+		return
+	}
 	fmt.Fprintf(b, "\nmemory beside the table:")
 	for _, o := range c.Openings {
-		if o.Kind == "angles" {
+		if o.Kind == kindAngles {
 			fmt.Fprintf(b, " %s %s,", o.To, Size(2*o.Count))
 		}
 	}
@@ -110,14 +122,10 @@ func writeOpenings(b *strings.Builder, c *protocol.Contract) {
 	}
 }
 
-// writeOpening writes a line of the openings; among many clients for all who learn as much of the same,
-// where the first of them stands.
+// writeOpening writes a line of the openings, for all who learn as much of the same, where the first of them
+// stands.
 func writeOpening(b *strings.Builder, c *protocol.Contract, first int) {
 	o := &c.Openings[first]
-	if len(c.Job.Servers) == 0 {
-		fmt.Fprintf(b, "  %s: %d %s\n%s", o.To, o.Count, o.Kind, wrapped("      ", o.Meaning))
-		return
-	}
 	var names []string
 	for i := range c.Openings {
 		same := c.Openings[i]

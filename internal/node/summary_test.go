@@ -33,11 +33,7 @@ who learns what
   bank: 153600 angles
       about 256 angles a row against 3 columns of the other parties: enough to rebuild the
       differences of all their rows, and with min-max scaling the rows themselves
-  insurer: 2 class names
-      the label's name for each class
-  telco: 2 class names
-      the label's name for each class
-  retailer: 2 class names
+  insurer, telco, retailer, each: 2 class names
       the label's name for each class
 
 every party keeps a signed transcript with a digest of each message, for hanse audit

@@ -55,6 +55,9 @@ func (l *league) jobFile(i int, h keys.Hash, name string) string {
 // party's part of the model, too.
 func (l *league) columns(i int, in *audit.Input) *audit.Columns {
 	l.t.Helper()
+	if i > 0 && i == l.idle {
+		return nil
+	}
 	if in.Contract.Job.Task == protocol.TaskTrain {
 		return l.trained(i, in.Contract)
 	}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// TestSIGKILLOfASealedTraining kills the keeper while rows become shares, and the helper while steps are taken.
+// Started again with the same commands they go on under fresh keys, and the model's scores agree, but for what the
+// roundings of steps taken anew make of them, with those of the same contract run without a kill.
+func TestSIGKILLOfASealedTraining(t *testing.T) {
+	w := newTown(t, 2800)
+	for _, name := range w.Names {
+		w.start(name)
+	}
+	contract := w.prepare(fdskl.Params{Loss: "square", Features: 256, Lambda: 1e-4, Iterations: 400}, fdskl.Sealed, protocol.RecordDigests)
+	mid := map[string]chan struct{}{"columns": make(chan struct{}, 1), "steps": make(chan struct{}, 1)}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.client("bank").Launch(t.Context(), contract, func(e node.Event) {
+			if e.Kind != node.EventProgress || e.Done == e.Total || e.Step == "steps" && e.Done < 40 {
+				return
+			}
+			select {
+			case mid[e.Step] <- struct{}{}:
+			default:
+			}
+		})
+		ended <- err
+	}()
+	for _, c := range []struct{ step, victim string }{{"columns", "insurer"}, {"steps", "telco"}} {
+		select {
+		case <-mid[c.step]:
+		case err := <-ended:
+			t.Fatalf("the job ended before %s could be killed: %v\n%s", c.victim, err, w.log("bank"))
+		}
+		w.kill(c.victim, syscall.SIGKILL)
+		awaitLog(t, w, "retailer", "paused: ", c.victim)
+		w.start(c.victim)
+	}
+	w.models(contract)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	interrupted := w.scores(contract)
+	w.runAgain(contract)
+	w.models(contract)
+	again := w.scores(contract)
+	for id, f := range again {
+		if d := math.Abs(f - interrupted[id]); !(d <= 1.0/32) {
+			t.Errorf("%s: score %v with kills, %v without", id, interrupted[id], f)
+		}
+	}
+	if len(again) != w.data.Test[0].Rows() || len(interrupted) != len(again) {
+		t.Errorf("%d and %d scores", len(interrupted), len(again))
+	}
+}
+
+// scores predicts the test rows at the bank with a sealed model, by row id.
+func (w *town) scores(contract string) map[string]float64 {
+	w.t.Helper()
+	job := protocol.Job{
+		Format: "hanse-job-v1", Name: "scores", Algorithm: "fdskl", Task: protocol.TaskPredict, Parties: w.Names,
+		Privacy: fdskl.Sealed, Table: "test", Model: contract, OpenTo: "bank",
+	}
+	text, err := job.Text()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	predicted, _, err := w.client("bank").Prepare(w.t.Context(), text, func(node.Event) {})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	report, err := w.client("bank").Launch(w.t.Context(), predicted, func(node.Event) {})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	f, err := os.Open(report.Scores)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	all := make(map[string]float64)
+	for _, l := range lines[1:] {
+		if all[l[0]], err = strconv.ParseFloat(l[1], 64); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return all
+}

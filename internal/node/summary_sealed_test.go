@@ -1,0 +1,153 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestSealedSummary(t *testing.T) {
+	l := newLeague(t, 4, 600)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", activeBank+"features = 256\niterations = 100\nsigma = 1.0"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
+privacy sealed, sums along a tree, 600 rows
+
+party     role          rows  columns
+bank      label holder  600   1
+insurer   keeper        600   1
+telco     helper        600   1
+retailer  passive       600   1
+
+bank (label holder), insurer (keeper) and telco (helper) hold shares of whatever is computed.
+Any two of these three together could rebuild all columns, the labels and the model; each alone,
+together with any of the other parties, learns nothing but what is listed below.
+
+memory beside the table: about SIZE at each of bank, insurer and telco; the others a few megabytes
+
+what leaves insurer's machine in one session, at most
+  message              to           content         at most    protected how
+  angles               bank         153600 turns16  307.2 kB   one-time pads: noise to whoever receives it
+  features             telco        153600 fixed64  1228.8 kB  one-time pads: noise to whoever receives it
+  means (truncation)   bank, telco  512 words       4096 B     one-time pads: noise to whoever receives it
+  gram (truncation)    bank, telco  65792 words     526.3 kB   one-time pads: noise to whoever receives it
+  sides (truncation)   bank, telco  512 words       4096 B     one-time pads: noise to whoever receives it
+  bound (truncation)   bank, telco  2 words         16 B       one-time pads: noise to whoever receives it
+  bound                bank         1 fixed64       8 B        one-time masks: noise to whoever receives it
+  step (truncation)    bank, telco  51200 words     819.2 kB   one-time pads: noise to whoever receives it
+  offset (truncation)  bank, telco  2 words         16 B       one-time pads: noise to whoever receives it
+  control              all          -               1890 B     keys, signatures, counters: nothing of the data
+  control is session-key, resume-point, done, countersign, abort
+
+who learns what
+  bank: 1 bound
+      the square of the Gram matrix's norm, 20 bits behind the point: how alike the rows are on
+      the whole
+  insurer, telco, retailer, each: 2 class names
+      the label's name for each class
+  insurer, telco, retailer, each: 1 reach
+      the order of magnitude of the norm of the Gram matrix
+
+every party keeps a signed transcript with a digest of each message, for hanse audit
+`
+	got := memoryFigure.ReplaceAllString(Summary(c, "insurer"), "about SIZE at")
+	if got != want {
+		t.Errorf("summary is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// memoryFigure finds how much memory a sealed training takes, which is an estimate.
+var memoryFigure = regexp.MustCompile(`about [0-9.]+ [kMG]?B at`)
+
+func TestSealedSummaryOfScoresOpened(t *testing.T) {
+	l := newLeague(t, 3, 200)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", activeBank+"loss = \"logistic\"\nfeatures = 32"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Summary(c, "bank")
+	for _, want := range []string{
+		"Any two of these three together could rebuild all columns, the labels and the model; each alone\nlearns nothing but what is listed below.",
+		"at each of bank, insurer and telco\n",
+		"  derivatives ", "  scores (truncation) ",
+		"bank: 800 scores\n      the score of every training row under 4 models that are not its own",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("summary lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestSealedSummaryOfAHelperWithoutData(t *testing.T) {
+	l := newLeague(t, 4, 200)
+	for _, name := range []string{"train", "test"} {
+		if err := os.Remove(l.tablePath(1, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.idle = 1
+	l.startAll()
+	report, h, err := l.propose(l.job("train", "privacy = \"sealed\"", activeBank+"features = 32\niterations = 20\nkeeper = \"retailer\"\nhelper = \"insurer\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Trained == nil || report.Trained.Iterations != 20 || report.Trained.TrainError != nil {
+		t.Errorf("the label holder's report is %+v", report.Trained)
+	}
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("predict", fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nprivacy = \"sealed\"\n", h), ""), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Summary(c, "bank")
+	for _, want := range []string{
+		"insurer   helper, without data  -     -\n",
+		"retailer  keeper                200   1\n",
+		"telco     passive               200   1\n",
+		"bank (label holder), retailer (keeper) and insurer (helper) hold shares",
+		"could rebuild all columns of these rows, their scores and the model;",
+		"  factors ", "  prediction (truncation) ",
+		"bank: 200 scores\n      the predictions themselves, 6 bits behind the point",
+		"insurer, telco, retailer: nothing but sizes and timing",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("summary lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "memory") {
+		t.Errorf("summary of a prediction speaks of memory:\n%s", got)
+	}
+}
+
+func TestTruncationsAreFoldedInTablesAlone(t *testing.T) {
+	lines := []Egress{
+		{Kind: "gram in", To: "telco", Class: "masked", Encoding: "ring48", Shape: []int64{10}, MaxFrames: 1, MaxBytes: 60, Frames: 1, Bytes: 60, Padded: true},
+		{Kind: "scores", To: "telco", Class: "masked", Encoding: "fixed64", Shape: []int64{3}, MaxBytes: 24},
+		{Kind: "gram carry", To: "bank", Class: "masked", Encoding: "fixed64", Shape: []int64{10}, MaxFrames: 1, MaxBytes: 80, Frames: 1, Bytes: 80, Padded: true},
+		{Kind: "gram out", To: "bank, telco", Class: "masked", Encoding: "fixed64", Shape: []int64{20}, MaxFrames: 1, MaxBytes: 160, Padded: true},
+		{Kind: "step in", To: toAll, Class: "masked", Encoding: "fixed64", Shape: []int64{2, 4}, MaxBytes: 64, Padded: true},
+		{Kind: "step out", To: "bank", Class: "masked", Encoding: "fixed64", Shape: []int64{8}, MaxBytes: 64, Padded: true},
+		{Kind: "done", To: "bank", Class: "control", Encoding: "bytes"},
+		{Kind: "done", To: "telco", Class: "control", Encoding: "bytes"},
+	}
+	var out strings.Builder
+	WriteEgress(&out, lines, true)
+	want := `  message            to                content    at most  sent   protected how
+  gram (truncation)  bank, telco       40 words   300 B    140 B  one-time pads: noise to whoever receives it
+  scores             telco             3 fixed64  24 B     0 B    one-time masks: noise to whoever receives it
+  step (truncation)  each other party  16 words   128 B    0 B    one-time pads: noise to whoever receives it
+  control            all               -          0 B      0 B    keys, signatures, counters: nothing of the data
+  control is done
+`
+	if out.String() != want {
+		t.Errorf("table is\n%s\nwant\n%s", out.String(), want)
+	}
+	if lines[0].Kind != "gram in" || lines[0].MaxBytes != 60 || len(lines) != 8 {
+		t.Errorf("the lines themselves changed: %+v", lines)
+	}
+}
