@@ -3,6 +3,7 @@ package sealed
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -45,6 +46,8 @@ type columns struct {
 	three   *rss.Party
 	table   *turnTable
 	turns   func(lo, hi int) ([]uint16, error) // this party's addends of rows
+	keeps   bool                               // component 0 of every block stays with take
+	spare   [][]uint64                         // room of blocks that are done
 }
 
 // block is some rows on their way from turns to shares.
@@ -55,6 +58,31 @@ type block struct {
 	angles []uint16 // A0, at the label holder
 	sent   []uint64 // keeper and helper: their message of features
 	came   []uint64 // and the other's
+	rooms  [][]uint64
+}
+
+// room returns room for n words of a block, with anything in it.
+func (c *columns) room(b *block, n int) []uint64 {
+	best := -1
+	for i, w := range c.spare {
+		if cap(w) >= n && (best < 0 || cap(w) < cap(c.spare[best])) {
+			best = i
+		}
+	}
+	w := make([]uint64, 0)
+	if best >= 0 {
+		w = c.spare[best]
+		c.spare = slices.Delete(c.spare, best, best+1)
+	}
+	w = slices.Grow(w[:0], n)[:n]
+	b.rooms = append(b.rooms, w)
+	return w
+}
+
+// release takes back the room of a block that is done.
+func (c *columns) release(b *block) {
+	c.spare = append(c.spare, b.rooms...)
+	b.rooms = nil
 }
 
 // early returns the one of keeper and helper that knows its part without a message.
@@ -75,7 +103,7 @@ func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block
 		}
 		blocks = append(blocks, b)
 	}
-	taking := make(chan error, 1) // the end of the latest take
+	taking, done := make(chan error, 1), new(block) // the end of the latest take, and what it takes
 	taking <- nil
 	for i := -aheadAngles; i < len(blocks)+behindHalves; i++ {
 		if err := c.advance(ctx, blocks, i); err != nil {
@@ -89,6 +117,8 @@ func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block
 		if err := <-taking; err != nil {
 			return err
 		}
+		c.release(done)
+		done = b
 		go func() { taking <- take(b, z) }()
 		b.sent, b.came = nil, nil
 	}
@@ -182,8 +212,8 @@ func rotation(b *block, turns []uint16, at int) {
 }
 
 // pad returns n words of one of a block's pads.
-func (b *block) pad(use rss.Use, n int) []uint64 {
-	w := make([]uint64, n)
+func (c *columns) pad(b *block, use rss.Use, n int) []uint64 {
+	w := c.room(b, n)
 	b.pads[use].Words(w, 0)
 	return w
 }
@@ -192,7 +222,7 @@ func (b *block) pad(use rss.Use, n int) []uint64 {
 func (c *columns) passEarly(ctx context.Context, b *block) error {
 	if c.role == b.early() {
 		var cos, sin [pieceWords]uint64
-		b.sent = make([]uint64, c.words(b))
+		b.sent = c.component(b)
 		pieces(len(b.sent), func(lo, hi int) {
 			b.pads[useFirst].Words(cos[:hi-lo], lo)
 			b.pads[useSecond].Words(sin[:hi-lo], lo)
@@ -211,14 +241,14 @@ func (c *columns) passFactors(ctx context.Context, b *block) error {
 		words = c.factors(b)
 		b.angles = nil
 	case b.late:
-		words = make([]uint64, 2*n)
+		words = c.room(b, 2*n)
 	}
 	if err := c.three.Pass(ctx, kindFactors, rss.LabelHolder, b.late, c.k, 2*n, words); err != nil {
 		return err
 	}
 	if c.role == b.late {
-		b.sent = words[:n:n]
-		pieces(n, func(lo, hi int) { c.half(b, b.sent[lo:hi], b.sent[lo:hi], words[n+lo:n+hi], lo) })
+		b.sent = c.component(b)
+		pieces(n, func(lo, hi int) { c.half(b, b.sent[lo:hi], words[lo:hi], words[n+lo:n+hi], lo) })
 	}
 	return nil
 }
@@ -226,7 +256,7 @@ func (c *columns) passFactors(ctx context.Context, b *block) error {
 // factors returns cos A0, then sin A0, less the early one's parts.
 func (c *columns) factors(b *block) []uint64 {
 	n := len(b.angles)
-	words := make([]uint64, 2*n)
+	words := c.room(b, 2*n)
 	var first, second [pieceWords]uint64
 	pieces(n, func(lo, hi int) {
 		b.pads[useFirst].Words(first[:hi-lo], lo)
@@ -243,7 +273,7 @@ func (c *columns) factors(b *block) []uint64 {
 func (c *columns) passLate(ctx context.Context, b *block) error { return c.passHalf(ctx, b, b.late) }
 
 // half writes a piece, words from at on, of what one of keeper and helper tells the other: its part of cos(A0 - r),
-// less its component of the features, which is a pad. half may be cos.
+// less its component of the features, which is a pad.
 func (c *columns) half(b *block, half, cos, sin []uint64, at int) {
 	own := useTwo
 	if c.role == rss.Helper {
@@ -259,12 +289,20 @@ func (c *columns) half(b *block, half, cos, sin []uint64, at int) {
 	}
 }
 
+// component makes room for component 0, which may be needed again.
+func (c *columns) component(b *block) []uint64 {
+	if c.keeps {
+		return make([]uint64, c.words(b))
+	}
+	return c.room(b, c.words(b))
+}
+
 // passHalf carries one of the two messages of features.
 func (c *columns) passHalf(ctx context.Context, b *block, from rss.Role) error {
 	n, words := c.words(b), b.sent
 	to := rss.Keeper + rss.Helper - from
 	if c.role == to {
-		b.came = make([]uint64, n)
+		b.came = c.room(b, n)
 		words = b.came
 	}
 	return c.three.Pass(ctx, kindReshare, from, to, c.k, n, words)
@@ -288,10 +326,10 @@ func (c *columns) again(b *block, zero []uint64) rss.Share {
 	n := c.words(b)
 	components := [rss.Roles][]uint64{zero, nil, nil}
 	if c.role != rss.Keeper {
-		components[1] = b.pad(useOne, n)
+		components[1] = c.pad(b, useOne, n)
 	}
 	if c.role != rss.Helper {
-		components[2] = b.pad(useTwo, n)
+		components[2] = c.pad(b, useTwo, n)
 	}
 	return rss.Components(c.role, components)
 }

@@ -59,6 +59,7 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 		t.report("columns", b.hi, t.Rows)
 		return t.saveSums(acc, s != nil)
 	})
+	t.columns.spare = nil
 	if err != nil || s != nil {
 		return s, err
 	}

@@ -115,6 +115,7 @@ func (t *trainer) scoreTerms(beta, offset rss.Share) []uint64 {
 	out := make([]uint64, t.Rows)
 	for _, b := range t.blocks {
 		scoreRows(t.three, out[b.lo:b.hi], t.columns.again(b.block, b.zero), beta, offset, t.sz)
+		t.columns.release(b.block)
 	}
 	return out
 }
@@ -161,6 +162,7 @@ func (t *trainer) gradientTerms(o *outer, g rss.Share) []uint64 {
 	out := make([]uint64, t.features)
 	for _, b := range t.blocks {
 		t.three.MulVecT(out, t.columns.again(b.block, b.zero), g.Slice(b.lo, b.hi))
+		t.columns.release(b.block)
 	}
 	o.beta.AddTo(out, uint64(math.Round(math.Ldexp(t.lambda/t.kappa, t.sz+t.sy+t.p-coefBits))))
 	for i := range out {
