@@ -17,6 +17,16 @@ type Beginning struct {
 // root of the mean squared distance of sampled pairs of rows, one number that opens to the active
 // party. The target's description and the width go to all.
 func Begin(ctx context.Context, p *Party) (*Beginning, error) {
+	t, err := begin(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	o, err := t.newOpener()
+	return &Beginning{t, o}, err
+}
+
+// begin checks a party's inputs and agrees on the target and the kernel's width.
+func begin(ctx context.Context, p *Party) (*trainer, error) {
 	t, err := newTrainer(p)
 	if err != nil {
 		return nil, err
@@ -24,11 +34,7 @@ func Begin(ctx context.Context, p *Party) (*Beginning, error) {
 	if err := t.agreeOnTarget(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.width(ctx); err != nil {
-		return nil, err
-	}
-	o, err := t.newOpener()
-	return &Beginning{t, o}, err
+	return t, t.width(ctx)
 }
 
 // BeginScoring prepares this party's part of the angles of new rows. parts are the models whose columns this

@@ -6,14 +6,8 @@ import "context"
 // it at the same time, each with its own Party. After an interruption it is called again with the
 // same inputs and Vault and ends in the same model, bit for bit.
 func Train(ctx context.Context, p *Party) (*Model, error) {
-	t, err := newTrainer(p)
+	t, err := begin(ctx, p)
 	if err != nil {
-		return nil, err
-	}
-	if err := t.agreeOnTarget(ctx); err != nil {
-		return nil, err
-	}
-	if err := t.width(ctx); err != nil {
 		return nil, err
 	}
 	if p.Params.Schedule == DoublyStochastic {

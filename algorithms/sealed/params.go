@@ -30,8 +30,8 @@ func Validate(p fdskl.Params, parties []string) error {
 		return fmt.Errorf("schedule is %q: a sealed job wants %q, or privacy \"masked\" for the other", p.Schedule, fdskl.Fixed)
 	case len(p.Active) != 1:
 		return fmt.Errorf("active names %d parties: a sealed job wants one, or privacy \"masked\" for several", len(p.Active))
-	case p.Features > maxWidth || p.Features < 2:
-		return fmt.Errorf("features is %d, want 2 to %d in a sealed job, which shares a matrix with their square", p.Features, maxWidth)
+	case p.Features > MaxFeatures || p.Features < 2:
+		return fmt.Errorf("features is %d, want 2 to %d in a sealed job, which shares a matrix with their square", p.Features, MaxFeatures)
 	case p.Ring != ringDefault && p.Ring != ringCompact:
 		return fmt.Errorf("ring is %d, want %d or %d", p.Ring, ringDefault, ringCompact)
 	case p.ScoreBits < 1 || p.ScoreBits > 16:

@@ -17,17 +17,19 @@ const (
 
 // Scales and limits that both profiles have.
 const (
-	gramBits  = 30   // gs: bits behind the point of the Gram matrix
-	coefBits  = 22   // bs: of the coefficients
-	omegaBits = 20   // of the public factor of the last direction
-	boundBits = 20   // of the opened square of the Gram matrix's norm
-	trainBits = 4    // p: of scores of training rows, for losses but the square
-	spread    = 1.5  // c: how far below its reach a Chebyshev iteration of T steps aims
-	wordBits  = 64   // the ring of coefficients
-	topBits   = 62   // a truncation of 64 bits takes magnitudes below 2^62
-	largest   = 8    // coefficients and scores are below 2^8
-	maxWidth  = 4096 // features: the Gram matrix has their square
+	gramBits  = 30  // gs: bits behind the point of the Gram matrix
+	coefBits  = 22  // bs: of the coefficients
+	omegaBits = 20  // of the public factor of the last direction
+	boundBits = 20  // of the opened square of the Gram matrix's norm
+	trainBits = 4   // p: of scores of training rows, for losses but the square
+	spread    = 1.5 // c: how far below its reach a Chebyshev iteration of T steps aims
+	wordBits  = 64  // the ring of coefficients
+	topBits   = 62  // a truncation of 64 bits takes magnitudes below 2^62
+	largest   = 8   // coefficients and scores are below 2^8
 )
+
+// MaxFeatures is the most features of a sealed job: the Gram matrix has their square.
+const MaxFeatures = 4096
 
 // scales are the public numbers that all arithmetic of a job follows from.
 type scales struct {

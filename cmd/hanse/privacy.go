@@ -6,11 +6,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/protocol"
 )
-
-// sealedFeatures is the most features of a sealed job.
-const sealedFeatures = 4096
 
 // wantsMasks says which of a training's options no sealed job has, nothing when there is none.
 func wantsMasks(p fdskl.Params, aggregation string) string {
@@ -21,8 +19,8 @@ func wantsMasks(p fdskl.Params, aggregation string) string {
 		return "doubly stochastic schedule"
 	case len(p.Active) > 1:
 		return "several label holders"
-	case p.Features > sealedFeatures:
-		return fmt.Sprintf("more features than %d", sealedFeatures)
+	case p.Features > sealed.MaxFeatures:
+		return fmt.Sprintf("more features than %d", sealed.MaxFeatures)
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/he"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -62,7 +63,7 @@ func padded(c *protocol.Contract, kind string) bool {
 	}
 	for i := range c.Operations {
 		if o := &c.Operations[i]; o.Kind == kind {
-			return o.Collective == protocol.CollectiveDirect || kind == kindAngles
+			return o.Collective == protocol.CollectiveDirect || kind == sealed.Angles
 		}
 	}
 	return false

@@ -37,6 +37,11 @@ func (n *Node) newPrediction(job *protocol.Job) (*prediction, error) {
 	if m.Privacy != fdskl.Published && job.Privacy != m.Privacy || m.Privacy == fdskl.Published && job.Privacy == fdskl.Sealed {
 		return nil, fmt.Errorf("job %q: privacy is %q, the model was trained %q", job.Name, job.Privacy, m.Privacy)
 	}
+	if m.Privacy == fdskl.Sealed {
+		if err := n.checkSealed(job, m.Params); err != nil {
+			return nil, err
+		}
+	}
 	return &prediction{node: n, job: job, model: m}, nil
 }
 

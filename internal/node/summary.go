@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -94,7 +95,7 @@ func writeMemory(b *strings.Builder, c *protocol.Contract) {
 	}
 	fmt.Fprintf(b, "\nmemory beside the table:")
 	for _, o := range c.Openings {
-		if o.Kind == kindAngles {
+		if o.Kind == sealed.Angles {
 			fmt.Fprintf(b, " %s %s,", o.To, Size(2*o.Count))
 		}
 	}

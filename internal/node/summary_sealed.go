@@ -9,14 +9,6 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// The kinds of messages of a sealed job that tell who is who, and of the sums whose totals are noise; see package
-// sealed.
-const (
-	kindAngles   = "angles"
-	kindFactors  = "factors"
-	kindFeatures = "features"
-)
-
 // sharers are the parties of a sealed job that hold shares.
 type sharers struct{ holder, keeper, helper string }
 
@@ -26,9 +18,9 @@ func sharersOf(c *protocol.Contract) sharers {
 	var s sharers
 	for i := range c.Operations {
 		switch o := &c.Operations[i]; {
-		case o.Kind == kindFactors && s.holder == "":
+		case o.Kind == sealed.Factors && s.holder == "":
 			s.holder, s.helper = o.Root, o.To
-		case o.Kind == kindFeatures && s.keeper == "":
+		case o.Kind == sealed.Features && s.keeper == "":
 			s.keeper = o.Root
 		}
 	}
