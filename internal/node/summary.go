@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -95,7 +94,7 @@ func writeMemory(b *strings.Builder, c *protocol.Contract) {
 	}
 	fmt.Fprintf(b, "\nmemory beside the table:")
 	for _, o := range c.Openings {
-		if o.Kind == sealed.Angles {
+		if o.Kind == "angles" {
 			fmt.Fprintf(b, " %s %s,", o.To, Size(2*o.Count))
 		}
 	}
