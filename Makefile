@@ -11,8 +11,10 @@ build:
 	go build -trimpath -ldflags "-s -w" -o dist/hanse ./cmd/hanse
 	go build -trimpath -ldflags "-s -w" -o dist/hanselab ./cmd/hanselab
 
+# The second line is what the race detector would make too slow.
 test:
 	go test -race -timeout 20m ./...
+	go test -timeout 10m -run '^TestLarge' ./audit
 
 # test-long adds the tests that take long: real data sets, and every way to kill a federation.
 test-long:

@@ -100,8 +100,8 @@ func TestHelperWithoutDataIsNoFinding(t *testing.T) {
 	wantAttack(t, r, "difference", "p0", viewPadded, Clean, "nothing was rebuilt of p1 and p3")
 }
 
-func TestInterruptedSealedRunsAreAttackedAsAWhole(t *testing.T) {
-	t.Parallel()
+func TestLargeInterruptedSealedRunsAreAttackedAsAWhole(t *testing.T) {
+	large(t)
 	for _, loss := range []string{"square", "logistic"} {
 		p := few()
 		p.Loss = loss

@@ -13,6 +13,16 @@ func blocks() fdskl.Params { return fdskl.Params{Features: 256, Iterations: 4, S
 
 const blocksRows = 3000
 
+// large begins a test with millions of recorded words, on which the race detector would spend a quarter of an hour:
+// make test runs it without.
+func large(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("too many words for the race detector; make test runs it without")
+	}
+	t.Parallel()
+}
+
 // The uses of the pads of a block; see package sealed.
 const (
 	padFirst    = rss.FirstFree + 11
@@ -36,8 +46,8 @@ func without(uses ...rss.Use) func(rss.Source) rss.Source {
 	}
 }
 
-func TestHonestSealedJobsAreClean(t *testing.T) {
-	t.Parallel()
+func TestLargeHonestSealedJobsAreClean(t *testing.T) {
+	large(t)
 	f := newThrees(t, blocksRows, -1, blocks())
 	must(t, f.learn(-1, 0, nil))
 	r := f.audited(f.input())
@@ -72,8 +82,8 @@ func wantSealed(t *testing.T, r *Report) {
 	}
 }
 
-func TestForgottenRotationIsRebuilt(t *testing.T) {
-	t.Parallel()
+func TestLargeForgottenRotationIsRebuilt(t *testing.T) {
+	large(t)
 	f := newThrees(t, blocksRows, -1, blocks())
 	f.pads = without(padRotation)
 	must(t, f.learn(-1, 0, nil))
@@ -90,8 +100,8 @@ func TestForgottenRotationIsRebuilt(t *testing.T) {
 	}
 }
 
-func TestSealedPredictionsAreClean(t *testing.T) {
-	t.Parallel()
+func TestLargeSealedPredictionsAreClean(t *testing.T) {
+	large(t)
 	p := blocks()
 	p.Features = 64
 	f := newThrees(t, 600, 2, p)
@@ -133,8 +143,8 @@ func (f *threes) planted(pads func(rss.Source) rss.Source) *Report {
 	return r
 }
 
-func TestPadOfTwoMessagesIsFoundByReuse(t *testing.T) {
-	t.Parallel()
+func TestLargePadOfTwoMessagesIsFoundByReuse(t *testing.T) {
+	large(t)
 	f := newThrees(t, blocksRows+blocksRows, -1, blocks())
 	r := f.planted(func(s rss.Source) rss.Source {
 		return &otherPads{s, func(unknown rss.Role, _ uint64, use rss.Use) rss.Pad {
@@ -148,8 +158,8 @@ func TestPadOfTwoMessagesIsFoundByReuse(t *testing.T) {
 	wantAttack(t, r, "mask reuse", "p0", "masked words", Leak, "mask reused: payloads (session 1, operation ")
 }
 
-func TestMessagesWithoutTheirPadAreFound(t *testing.T) {
-	t.Parallel()
+func TestLargeMessagesWithoutTheirPadAreFound(t *testing.T) {
+	large(t)
 	for _, ring := range []int{64, 48} {
 		job := func() *threes {
 			return newThrees(t, 700, -1, fdskl.Params{Features: 128, Iterations: 2, Sigma: 1, Ring: ring})
