@@ -54,9 +54,6 @@ func BeginScoring(m *Model, self int, parts []*Model, workers int) (*Beginning, 
 // Targets returns the active party's labels as the solver sees them, nil elsewhere.
 func (b *Beginning) Targets() []float64 { return b.trainer.target.values }
 
-// Loss returns the job's loss.
-func (b *Beginning) Loss() kernel.Loss { return b.trainer.loss }
-
 // Matrices returns the rows of this party's parts.
 func (b *Beginning) Matrices() []*kernel.Matrix { return b.trainer.matrices() }
 

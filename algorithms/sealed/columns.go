@@ -49,6 +49,15 @@ type columns struct {
 	spare   [][]uint64                         // room of blocks that are done
 }
 
+// newColumns prepares for a session. Outside the three nobody looks up a turn.
+func newColumns(s *scales, at seats, n Network, three *rss.Party) *columns {
+	c := &columns{scales: s, seats: at, network: n, three: three}
+	if at.role != rss.Outside {
+		c.table = newTurnTable(s.s1)
+	}
+	return c
+}
+
 // each makes shares of rows [lo, hi), size at a time, and hands them to take in order. z is of the block's
 // rows, row-major, modulo 2^k, and take's until it returns; component 0 for good if columns keep it. One take runs at a time, while the messages of the next blocks go on: it
 // must send none.

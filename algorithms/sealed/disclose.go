@@ -59,7 +59,7 @@ func discloseTraining(p fdskl.Params, parties []string, rows, block int) (fdskl.
 		d.Openings = append(d.Openings, fdskl.Opening{To: holder, Kind: kindScores, Count: n, Meaning: fmt.Sprintf(
 			"the score of every training row under %d models that are not its own, %d bits behind the point: about %d bits a row in all", p.Outer-1, trainBits, (trainBits+4)*(p.Outer-1))})
 	}
-	d.Memory = memory(p, rows)
+	d.Memory = Memory(p, rows)
 	return d, nil
 }
 
@@ -75,8 +75,8 @@ func stageOf(kind string) int64 {
 	return 2
 }
 
-// memory is about how many bytes the keeper and the helper hold beside their tables.
-func memory(p fdskl.Params, rows int) int64 {
+// Memory is about how many bytes each of the three holds beside its table.
+func Memory(p fdskl.Params, rows int) int64 {
 	n := 8 * 8 * int64(p.Features) * int64(p.Features)
 	if p.Loss != kernel.Square.String() {
 		n += 8 * int64(rows) * int64(p.Features)

@@ -54,7 +54,7 @@ func NewScorer(s Scoring) (*Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.columns = &columns{scales: out.scales, seats: seats, network: s.Network, three: three, table: newTurnTable(out.s1)}
+	out.columns = newColumns(out.scales, seats, s.Network, three)
 	if m.Shares != nil {
 		all := rss.Share{X: m.Shares.X, Y: m.Shares.Y}
 		out.beta, out.offset = all.Slice(0, out.features), all.Slice(out.features, out.features+1)

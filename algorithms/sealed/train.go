@@ -62,7 +62,8 @@ func newTrainer(p *Party) (*trainer, error) {
 	if t.three, err = p.Network.Three(t.parties); err != nil {
 		return nil, err
 	}
-	t.columns = &columns{scales: s, seats: t.seats, network: p.Network, three: t.three, table: newTurnTable(s.s1), keeps: p.Params.Outer > 0}
+	t.columns = newColumns(s, t.seats, p.Network, t.three)
+	t.columns.keeps = p.Params.Outer > 0
 	if t.BlockRows == 0 {
 		t.BlockRows = blockRows(p.Params.Features)
 	}

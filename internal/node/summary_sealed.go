@@ -65,13 +65,9 @@ func writeSealedMemory(b *strings.Builder, c *protocol.Contract) {
 	if err != nil {
 		return
 	}
-	d, err := sealed.DiscloseTraining(sealed.WithDefaults(p), c.Job.Parties, rows(c))
-	if err != nil {
-		return
-	}
 	s, others := sharersOf(c), ""
 	if len(c.Parties) > 3 {
 		others = "; the others a few megabytes"
 	}
-	fmt.Fprintf(b, "\nmemory beside the table: about %s at each of %s, %s and %s%s\n", Size(d.Memory), s.holder, s.keeper, s.helper, others)
+	fmt.Fprintf(b, "\nmemory beside the table: about %s at each of %s, %s and %s%s\n", Size(sealed.Memory(p, rows(c))), s.holder, s.keeper, s.helper, others)
 }

@@ -45,9 +45,6 @@ func (p *Party) MulVecT(term []uint64, m, v Share) {
 	ring.MulVecT(term, m.Y, v.X, p.workers)
 }
 
-// Workers returns the most goroutines of a local product.
-func (p *Party) Workers() int { return p.workers }
-
 // AddSquares adds to sums what rows of d features give a Gram matrix: for each two of them, i <= j, row after row of
 // the upper triangle, d (d + 1) / 2 words. TwiceGram makes terms of the sums.
 //
