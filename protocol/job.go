@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -62,6 +63,7 @@ type Job struct {
 	OpenTo          string         `toml:"open_to,omitempty"`         // predict: the party that learns the scores
 	Requests        int            `toml:"requests,omitzero"`         // predict: answer up to so many single rows while it lasts; 0: all rows, once
 	Record          string         `toml:"record,omitempty"`          // "digests" (default) or "full": transcripts with all payloads, so that attacks can be tried on them
+	Expires         string         `toml:"expires,omitempty"`         // when it ends by itself unless all have consented: a time in UTC, such as 2026-12-24T18:00:00Z, or a duration from now, such as 72h; default 168h
 	Charter         string         `toml:"charter,omitempty"`         // digest of the charter, filled in by the proposer's node
 	Proposer        string         `toml:"proposer,omitempty"`        // filled in by the proposer's node
 	Nonce           string         `toml:"nonce,omitempty"`           // makes two runs of one job two contracts; filled in
@@ -115,6 +117,9 @@ func (j *Job) validate() error {
 	if j.Record != "" && j.Record != RecordDigests && j.Record != RecordFull {
 		return fmt.Errorf("record is %q, want %q or %q", clip(j.Record), RecordDigests, RecordFull)
 	}
+	if _, _, err := parseExpires(j.Expires); err != nil {
+		return err
+	}
 	if err := j.checkParties(); err != nil {
 		return err
 	}
@@ -125,6 +130,49 @@ func (j *Job) validate() error {
 		return err
 	}
 	return j.checkPrediction()
+}
+
+// Times until a job expires that not all have consented to.
+const (
+	DefaultExpiry = 7 * 24 * time.Hour
+	maxExpiry     = 366 * 24 * time.Hour
+	minExpiry     = time.Minute
+)
+
+// parseExpires reads a time or a duration; of nothing both are zero.
+func parseExpires(text string) (at time.Time, in time.Duration, err error) {
+	if text == "" {
+		return at, 0, nil
+	}
+	if at, err = time.Parse(time.RFC3339, text); err == nil && at.UTC().Format(time.RFC3339) == text {
+		return at, 0, nil
+	}
+	if in, err = time.ParseDuration(text); err == nil && minExpiry <= in && in <= maxExpiry {
+		return time.Time{}, in, nil
+	}
+	return time.Time{}, 0, fmt.Errorf("expires is %q, want a time in UTC such as 2026-12-24T18:00:00Z, or a duration from %s to %s such as 72h", clip(text), minExpiry, maxExpiry)
+}
+
+// Expiry returns when the job expires, the zero time when its text names none.
+func (j *Job) Expiry() time.Time {
+	at, _, _ := parseExpires(j.Expires) // checked when it was read
+	return at
+}
+
+// SetExpiry turns what the job's text says of its expiry, a duration or nothing, into a time.
+func (j *Job) SetExpiry(now time.Time) error {
+	at, in, err := parseExpires(j.Expires)
+	if err != nil {
+		return err
+	}
+	if at.IsZero() {
+		at = now.Add(cmp.Or(in, DefaultExpiry))
+	}
+	if !at.After(now) || at.After(now.Add(maxExpiry)) {
+		return fmt.Errorf("job %q: expires is %s, want a time in the next %d days", j.Name, at.UTC().Format(time.RFC3339), maxExpiry/(24*time.Hour))
+	}
+	j.Expires = at.UTC().Truncate(time.Second).Format(time.RFC3339)
+	return nil
 }
 
 // checkParties checks the parties' number and names.
