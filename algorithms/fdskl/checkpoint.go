@@ -21,6 +21,22 @@ const slots = 2
 // slotName returns the slot of the n-th checkpoint, which replaces the last but one.
 func slotName(kind string, n int) string { return fmt.Sprintf("%s-%d", kind, n%slots) }
 
+// Files lists what a training keeps in its vault until it is done. Each of them can be lost: what it held is computed
+// again, and is the same.
+func Files() []string {
+	list := []string{anglesFile, widthFile}
+	for n := range slots {
+		list = append(list, slotName("solver", n), slotName("iteration", n))
+	}
+	return list
+}
+
+// The files of a training beside its slots.
+const (
+	anglesFile = "angles"
+	widthFile  = "width"
+)
+
 // loadSlots returns the checkpoints of a kind that the vault holds, by the number that count reads
 // from them.
 func loadSlots[S any](v Vault, kind string, count func(*S) int) (map[int]*S, error) {

@@ -89,7 +89,7 @@ func (o *opener) openBlock(ctx context.Context, rows []*kernel.Matrix, held *ang
 		}
 		copy(held.turns[lo*held.count:], block)
 		o.opened("angles", len(block))
-		if err := o.Vault.Append("angles", encodeTurns(block)); err != nil {
+		if err := o.Vault.Append(anglesFile, encodeTurns(block)); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (t *trainer) resumeAngles(ctx context.Context, held *angles, size int) (int
 // loadAngles reads up to most blocks from the vault and returns how many there are.
 func (t *trainer) loadAngles(held *angles, size, most int) (int, error) {
 	at := 0
-	return t.Vault.Records("angles", most, func(record []byte) error {
+	return t.Vault.Records(anglesFile, most, func(record []byte) error {
 		rows := min(size, t.Rows-at/max(held.count, 1))
 		if len(record) != 2*rows*held.count {
 			return fmt.Errorf("checkpoint: a block of angles has %d bytes, want %d", len(record), 2*rows*held.count)

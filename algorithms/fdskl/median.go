@@ -124,7 +124,7 @@ func samplePairs(seed string, rows int) [][2]int {
 
 // savedWidth returns the width that an earlier session agreed on, 0 when there was none.
 func (t *trainer) savedWidth() (float64, error) {
-	data, err := t.Vault.Load("width")
+	data, err := t.Vault.Load(widthFile)
 	if err != nil || len(data) != 8 {
 		return 0, err
 	}
@@ -133,5 +133,5 @@ func (t *trainer) savedWidth() (float64, error) {
 
 // saveWidth keeps the agreed width.
 func (t *trainer) saveWidth() error {
-	return t.Vault.Save("width", binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.kernel.Sigma)))
+	return t.Vault.Save(widthFile, binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.kernel.Sigma)))
 }

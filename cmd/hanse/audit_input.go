@@ -165,13 +165,9 @@ func modelParts(in *audit.Input) []*fdskl.Model {
 		if in.Contract.Job.Task != protocol.TaskPredict {
 			break
 		}
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(s.Path), "..", in.Contract.Job.Model, node.ModelFile))
+		m, err := node.ReadModel(filepath.Join(filepath.Dir(s.Path), "..", in.Contract.Job.Model))
 		if err != nil {
 			continue // a transcript that was sent without its node's folder
-		}
-		m, err := fdskl.DecodeModel(data)
-		if err != nil {
-			continue
 		}
 		for i, p := range in.Contract.Parties {
 			if p.ID == m.Owner {

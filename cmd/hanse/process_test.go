@@ -259,16 +259,7 @@ func (w *town) runAgain(contract string) {
 	w.t.Helper()
 	w.stopAll()
 	for _, name := range w.Names {
-		for _, file := range []string{"model.hanse", "report.json", "width"} {
-			os.Remove(w.jobFile(name, contract, file))
-		}
-		path := w.jobFile(name, contract, "status.toml")
-		text, err := os.ReadFile(path)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		text = bytes.Replace(text, []byte(`state = "done"`), []byte(`state = "agreed"`), 1)
-		if err := os.WriteFile(path, text, 0o600); err != nil {
+		if err := node.RunAgain(filepath.Dir(w.jobFile(name, contract, node.ModelFile))); err != nil {
 			w.t.Fatal(err)
 		}
 	}

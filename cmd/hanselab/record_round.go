@@ -81,7 +81,7 @@ func (l *recordLeague) open(ctx context.Context, e *recordEnd, i int, way, dir s
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	e.contract = l.contracts[way]
-	if e.vault, err = vault.Open(dir); err != nil {
+	if e.vault, err = vault.Open(dir, vault.Options{Owner: e.contract.Hash()}); err != nil {
 		return err
 	}
 	if way != recordNothing {

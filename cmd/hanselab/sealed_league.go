@@ -277,11 +277,7 @@ func (n *nodeLeague) cpu() float64 {
 func (n *nodeLeague) models(contract string) ([]*fdskl.Model, error) {
 	var list []*fdskl.Model
 	for _, name := range n.Names {
-		data, err := os.ReadFile(n.Path(name, filepath.Join("node", "jobs", contract, node.ModelFile)))
-		if err != nil {
-			return nil, err
-		}
-		m, err := fdskl.DecodeModel(data)
+		m, err := node.ReadModel(n.Path(name, filepath.Join("node", "jobs", contract)))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -34,7 +34,7 @@ func aligned(all []protocol.Facts) error {
 	all = withData(all)
 	for _, f := range all {
 		if f.Rowset != all[0].Rowset || f.Rows != all[0].Rows {
-			return &permanentError{fmt.Errorf("the rows of %s (%d) and %s (%d) are not the same ids", all[0].Name, all[0].Rows, f.Name, f.Rows)}
+			return fmt.Errorf("the rows of %s (%d) and %s (%d) are not the same ids", all[0].Name, all[0].Rows, f.Name, f.Rows)
 		}
 	}
 	return nil

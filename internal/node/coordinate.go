@@ -4,35 +4,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/fxamacker/cbor/v2"
-
-	"github.com/hanse-project/hanse/keys"
 )
 
-// coordinate runs sessions of an agreed job until one ends well, or one fails for good.
+// coordinate brings a job that this node has consented to, to its end: it collects the others' signatures, runs sessions
+// until one ends well, and has the end signed by all. What it had reached before a crash it takes up.
 func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
+	driving, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n.work.Go(func() { // whoever waits for a party that is away need not, once the job has ended
+		select {
+		case <-s.final:
+			cancel()
+		case <-driving.Done():
+		}
+	})
 	for wait := retryEvery; ; wait = min(2*wait, retryMost) {
-		number, err := n.start(ctx, s)
-		if err == nil {
-			var report *Report
-			if report, err = n.lead(ctx, s, number); err == nil {
-				n.finish(s, report)
-				n.work.Go(func() { n.tellOver(n.ctx, s) })
-				return report, nil
-			}
+		err := n.attempt(driving, s)
+		switch {
+		case s.ended() != nil:
+			return n.outcome(ctx, s)
+		case ctx.Err() != nil:
+			return nil, errors.Join(ctx.Err(), s.show(StatePaused, "this node was stopped"))
+		case err != nil && permanent(err):
+			return nil, n.giveUp(s, err)
+		case err != nil:
+			n.paused(s, err)
 		}
-		if ctx.Err() != nil {
-			return nil, errors.Join(ctx.Err(), s.set(StatePaused, "this node was stopped"))
-		}
-		if permanent(err) {
-			return nil, n.giveUp(ctx, s, err)
-		}
-		n.pauseOrFail(s, err)
-		if err := pause(ctx, wait); err != nil {
+		if err := pause(driving, wait); err != nil && s.ended() == nil {
 			return nil, err
 		}
 	}
+}
+
+// attempt takes a job as far as it goes in one session.
+func (n *Node) attempt(ctx context.Context, s *jobState) error {
+	if !s.isInForce() {
+		if err := n.collectConsent(ctx, s); err != nil || s.ended() != nil {
+			return err
+		}
+	}
+	if done, err := n.settle(ctx, s); done || err != nil {
+		return err
+	}
+	number, err := n.start(ctx, s)
+	if err != nil || s.ended() != nil {
+		return err
+	}
+	if err := n.lead(ctx, s, number); err != nil {
+		return err
+	}
+	done, err := n.settle(ctx, s)
+	if err == nil && !done {
+		err = faultf(codeLink, "not all parties have stored their part of session %d", number)
+	}
+	return err
+}
+
+// outcome is what the coordinator's owner hears of a job that has ended. All parties are told first, those who are there.
+func (n *Node) outcome(ctx context.Context, s *jobState) (*Report, error) {
+	away := n.tellEnding(ctx, s)
+	if err := s.endedError(); err != nil {
+		return nil, err
+	}
+	report, err := s.loadReport()
+	if err != nil || report == nil {
+		return nil, errors.Join(fmt.Errorf("job %q is done, and this node's report of it cannot be read", s.contract.Job.Name), err)
+	}
+	report.Away = away
+	return report, nil
 }
 
 // start starts the next session at all parties, or, of a job over clients, at those who are there.
@@ -41,7 +80,7 @@ func (n *Node) start(ctx context.Context, s *jobState) (uint32, error) {
 		return n.startServed(ctx, s)
 	}
 	number, err := n.gather(ctx, s)
-	if err != nil {
+	if err != nil || s.ended() != nil {
 		return 0, err
 	}
 	return number, n.startAll(ctx, s, number)
@@ -52,96 +91,49 @@ func (n *Node) gather(ctx context.Context, s *jobState) (uint32, error) {
 	number := s.snapshot().Session
 	for _, p := range n.othersOf(s.contract) {
 		var r consentResponse
-		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(s.contract.Document.Text())}, &r, n.teller(s)); err != nil {
+		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(s.text())}, &r, n.teller(s)); err != nil {
 			return 0, err
+		}
+		switch {
+		case r.Ending != nil:
+			return 0, n.adoptText(s, r.Ending)
+		case r.Signature == nil:
+			return 0, faultf(codeUnsigned, "%s lost its record of who had consented: a person there runs hanse approve %s", p.Name, s.contract.Job.Name)
 		}
 		number = max(number, r.Session)
 	}
 	return number + 1, nil
 }
 
-// startAll tells every party to open session number.
+// startAll tells every party to open session number. This one has it on its disk first: no number is told twice.
 func (n *Node) startAll(ctx context.Context, s *jobState, number uint32) error {
-	request := startRequest{Contract: string(s.contract.Document.Text()), Number: number}
+	if err := s.openSession(number); err != nil {
+		return err
+	}
+	request := startRequest{Contract: string(s.text()), Number: number}
 	for _, p := range n.othersOf(s.contract) {
-		if err := n.ask(ctx, p, methodStart, request, new(struct{}), n.teller(s)); err != nil {
+		var r startResponse
+		if err := n.ask(ctx, p, methodStart, request, &r, n.teller(s)); err != nil {
 			return err
 		}
-	}
-	return s.update(func(r *statusRecord) { r.State, r.Reason, r.Session = StateRunning, "", number })
-}
-
-// lead runs a session at the coordinator.
-func (n *Node) lead(ctx context.Context, s *jobState, number uint32) (*Report, error) {
-	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
-	return n.execute(ctx, s, number)
-}
-
-// giveUp stores that a job failed, tells the other parties, and returns why.
-func (n *Node) giveUp(ctx context.Context, s *jobState, reason error) error {
-	if ctx.Err() != nil {
-		return reason
-	}
-	n.pauseOrFail(s, &permanentError{reason})
-	data, err := cbor.Marshal(stopRequest{Contract: s.contract.Hash(), Reason: reason.Error()})
-	if err != nil {
-		return errors.Join(reason, err)
-	}
-	for _, p := range n.othersOf(s.contract) {
-		if _, err := n.config.Transport.Call(ctx, p.ID, methodStop, data); err != nil {
-			n.config.Log.Debug("a party could not be told that a job failed", "party", p.Name, "error", err)
+		if r.Ending != nil {
+			return n.adoptText(s, r.Ending)
 		}
 	}
-	return reason
-}
-
-// tellOver tells the clients of a job that it is done: one that waits for a row hears nothing of its
-// server. Those that ended with their server know.
-func (n *Node) tellOver(ctx context.Context, s *jobState) {
-	c := s.contract
-	data, err := cbor.Marshal(overRequest{Contract: c.Hash()})
-	if err != nil {
-		n.config.Log.Error("clients could not be told that a job is done", "error", err)
-		return
-	}
-	n.eachOther(c, func(i int) {
-		if len(c.Job.Servers) == 0 || c.Job.Serves(i) {
-			return
-		}
-		calling, cancel := context.WithTimeout(ctx, askTime)
-		defer cancel()
-		if _, err := n.config.Transport.Call(calling, c.Parties[i].ID, methodOver, data); err != nil {
-			n.config.Log.Debug("a client could not be told that a job is done", "client", c.Parties[i].Name, "error", err)
-		}
-	})
-}
-
-// serveOver ends the waits for rows of a job that is done for its coordinator.
-func (n *Node) serveOver(from keys.ID, r overRequest) error {
-	s, ok := n.job(r.Contract)
-	if !ok {
-		return nil
-	}
-	if m, ok := n.currentCharter().Member(from); !ok || m.Name != s.contract.Job.Proposer {
-		return fmt.Errorf("only the proposer ends a job")
-	}
-	s.end()
 	return nil
 }
 
-// serveStop ends a job that its coordinator gave up.
-func (n *Node) serveStop(from keys.ID, r stopRequest) error {
-	s, ok := n.job(r.Contract)
-	if !ok {
+// lead runs a session at the coordinator.
+func (n *Node) lead(ctx context.Context, s *jobState, number uint32) error {
+	ctx, active, _ := n.enterSession(ctx, s)
+	defer n.leaveSession(s, active)
+	if s.ended() != nil { // in the moment before
 		return nil
 	}
-	if m, ok := n.currentCharter().Member(from); !ok || m.Name != s.contract.Job.Proposer {
-		return fmt.Errorf("only the proposer stops a job")
+	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
+	_, err := n.session(ctx, s, number)
+	if ending := s.awaited(); ending != nil { // another party had all sign
+		return n.adopt(s, ending)
 	}
-	if state := s.status(); state == StateDone || state == StateFailed || state == StateRefused {
-		return nil
-	}
-	n.replaceSession(s, func(context.Context) {})
-	n.tell(r.Contract, Event{Kind: EventError, Text: fmt.Sprintf("failed: %s says: %s", s.contract.Job.Proposer, r.Reason)})
-	return s.set(StateFailed, r.Reason)
+	return err
 }

@@ -3,10 +3,10 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,18 +81,22 @@ func (l *league) trainWithPhasesOf(earlier keys.Hash, text []byte) keys.Hash {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	for i := range l.names {
-		to := l.jobFile(i, c.Hash(), phaseFile)
-		phase, err := os.ReadFile(l.jobFile(i, earlier, phaseFile))
-		if err != nil {
-			l.t.Fatal(err)
+	give := func(i int) {
+		from, _ := l.nodes[i].job(earlier)
+		to, _ := l.nodes[i].job(c.Hash())
+		phase, err := from.vault.Load(phaseFile)
+		if err := errors.Join(err, to.vault.Save(phaseFile, phase)); err != nil {
+			l.t.Error(err)
 		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			l.t.Fatal(err)
+	}
+	give(0)
+	for i := 1; i < len(l.names); i++ {
+		l.told[i] = func(e Event) {
+			if e.Kind == EventSummary {
+				give(i)
+			}
 		}
-		if err := os.WriteFile(to, phase, 0o600); err != nil {
-			l.t.Fatal(err)
-		}
+		defer func() { l.told[i] = nil }()
 	}
 	if _, err := l.nodes[0].Launch(ctx, c.Hash(), nil); err != nil {
 		l.t.Fatal(err)

@@ -28,16 +28,17 @@ type league struct {
 	policy  *Policy
 	nodes   []*Node
 	stops   []func()
-	lives   []context.Context // of each node's present life
-	told    []func(Event)     // by party; may be nil
-	idle    int               // who starts without tables; 0: nobody
+	lives   []context.Context                 // of each node's present life
+	told    []func(Event)                     // by party; may be nil
+	faults  []func(path string) (bool, error) // of the disks, by party; may be nil
+	idle    int                               // who starts without tables; 0: nobody
 }
 
 // newLeague makes members with tables of correlated columns; the first one has the label. The
 // nodes are not started.
 func newLeague(t testing.TB, q, rows int) *league {
 	t.Helper()
-	l := &league{t: t, policy: &Policy{Format: policyFormat, Accept: []Rule{{}}}, told: make([]func(Event), q)}
+	l := &league{t: t, policy: &Policy{Format: policyFormat, Accept: []Rule{{}}}, told: make([]func(Event), q), faults: make([]func(string) (bool, error), q)}
 	charter := keys.Charter{Name: "test", Version: 1, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	charter.Rules.MinPrivacy = "published"
 	var ids []keys.ID
@@ -125,7 +126,7 @@ func (l *league) start(i int) {
 	}
 	n, err := New(Config{
 		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy, Tables: tables,
-		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, Told: func(e Event) { l.heard(i, e) },
+		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i],
 	})
 	if err != nil {
 		l.t.Fatal(err)

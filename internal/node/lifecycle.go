@@ -4,36 +4,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // begin ends an older session of the job, if one is still on, and starts a new one.
 func (n *Node) begin(s *jobState, number uint32) error {
-	c, record := s.contract, s.snapshot()
-	if record.State == StateRefused || record.State == StateFailed || record.State == StateProposed {
-		return fmt.Errorf("job %q is %s: %s", c.Job.Name, record.State, record.Reason)
-	}
-	if number <= record.Session {
-		return fmt.Errorf("job %q: session %d was opened before, a session is opened once", c.Job.Name, record.Session)
-	}
-	if err := s.update(func(r *statusRecord) { r.State, r.Reason, r.Session = StateRunning, "", number }); err != nil {
+	c := s.contract
+	if err := s.openSession(number); err != nil {
 		return err
 	}
-	n.replaceSession(s, func(ctx context.Context) { n.follow(ctx, s, number) })
+	n.replaceSession(s, func(ctx context.Context) {
+		n.tell(c.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
+		n.follow(ctx, s, number)
+	})
 	return nil
+}
+
+// openSession records that a session is opened, which happens once for each number, before anything is sent in it.
+func (s *jobState) openSession(number uint32) error {
+	name := s.contract.Job.Name
+	return s.tryUpdate(func(r *statusRecord) error {
+		switch {
+		case r.State.Final():
+			return faultf(codeEnded, "job %q is %s", name, r.State)
+		case r.Consent == nil || r.State == StateProposed:
+			return faultf(codeUnsigned, "nobody has consented to job %q here", name)
+		case number <= r.Session:
+			return faultf(codeBusy, "job %q: session %d was opened before, a session is opened once", name, r.Session)
+		}
+		r.State, r.Reason, r.Session = StateRunning, "", number
+		return nil
+	})
 }
 
 // replaceSession ends the job's running session, waits for it and starts another.
 func (n *Node) replaceSession(s *jobState, body func(ctx context.Context)) {
-	h := s.contract.Hash()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	old := n.sessions[h]
-	ctx, cancel := context.WithCancel(n.ctx)
-	active := &activeSession{cancel: cancel, done: make(chan struct{})}
-	n.sessions[h] = active
+	ctx, active, old := n.enterSession(n.ctx, s)
 	n.work.Go(func() {
-		defer close(active.done)
-		defer cancel()
+		defer n.leaveSession(s, active)
 		if old != nil {
 			old.cancel()
 			<-old.done
@@ -42,34 +51,121 @@ func (n *Node) replaceSession(s *jobState, body func(ctx context.Context)) {
 	})
 }
 
-// follow runs a session at a party that does not coordinate the job.
-func (n *Node) follow(ctx context.Context, s *jobState, number uint32) {
+// enterSession notes that a session is on, in place of an older one. leaveSession must follow.
+func (n *Node) enterSession(parent context.Context, s *jobState) (ctx context.Context, active, old *activeSession) {
 	h := s.contract.Hash()
-	n.tell(h, Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
-	report, err := n.execute(ctx, s, number)
-	if err == nil || report != nil && s.isOver() && !permanent(err) { // the end was said by a call when the link was gone
-		n.finish(s, report)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old = n.sessions[h]
+	ctx, cancel := context.WithCancel(parent)
+	active = &activeSession{cancel: cancel, done: make(chan struct{})}
+	n.sessions[h] = active
+	return ctx, active, old
+}
+
+// leaveSession notes that a session has ended.
+func (n *Node) leaveSession(s *jobState, active *activeSession) {
+	h := s.contract.Hash()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	active.cancel()
+	close(active.done)
+	if n.sessions[h] == active {
+		delete(n.sessions, h)
+	}
+}
+
+// inSession reports whether a session of the job is on here.
+func (n *Node) inSession(s *jobState) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sessions[s.contract.Hash()] != nil
+}
+
+// cancelSession ends the job's session, if one is on.
+func (n *Node) cancelSession(s *jobState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if active := n.sessions[s.contract.Hash()]; active != nil {
+		active.cancel()
+	}
+}
+
+// follow runs a session at a party that does not coordinate the job. What comes after a part that is stored, the
+// signatures under the job's end, the coordinator asks for; if it dies before, this node does (see look).
+func (n *Node) follow(ctx context.Context, s *jobState, number uint32) {
+	report, err := n.session(ctx, s, number)
+	ending := s.awaited()
+	switch {
+	case ending != nil && (report != nil || len(s.contract.Job.Servers) > 0): // told when the link was gone
+		err = n.adopt(s, ending)
+	case s.ended() != nil:
+		return
+	case err == nil:
+		err = s.show(StateRunning, "this party's part is stored; the end that all sign is awaited")
+	case permanent(err):
+		err = n.giveUp(s, err)
+	default:
+		n.paused(s, err)
 		return
 	}
-	n.pauseOrFail(s, err)
+	if err != nil {
+		n.config.Log.Error("a session's end could not be stored", "job", s.contract.Job.Name, "error", err)
+	}
 }
 
-// finish stores that a job is done.
-func (n *Node) finish(s *jobState, report *Report) {
-	if err := errors.Join(s.saveReport(report), s.set(StateDone, ""), s.clean()); err != nil {
-		n.config.Log.Error("job is done but its state could not be stored", "error", err)
+// session runs one session. A report says that this party's part of the job is stored, whatever became of the session's
+// last words.
+func (n *Node) session(ctx context.Context, s *jobState, number uint32) (*Report, error) {
+	report, err := n.execute(ctx, s, number)
+	if report == nil || err != nil && permanent(err) {
+		return nil, err
 	}
-	n.tell(s.contract.Hash(), Event{Kind: EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})
+	if err == nil || s.isOver() { // of clients the end was told by a call when the link was gone
+		err = s.partStored(number, report)
+	}
+	return report, err
 }
 
-// pauseOrFail stores why a session ended: a pause when another may do better, a failure when not.
-func (n *Node) pauseOrFail(s *jobState, err error) {
-	state, kind := StatePaused, EventState
-	if permanent(err) {
-		state, kind = StateFailed, EventError
+// partStored records that this party has stored its part of the job in a session, with its report.
+func (s *jobState) partStored(number uint32, report *Report) error {
+	if err := s.saveReport(report); err != nil {
+		return err
 	}
-	if e := s.set(state, err.Error()); e != nil {
-		n.config.Log.Error("job's state could not be stored", "error", e)
+	return s.update(func(r *statusRecord) { r.Finished = number })
+}
+
+// awaited returns the ending that waited for the session's end.
+func (s *jobState) awaited() *protocol.Ending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pending
+}
+
+// paused shows why a session ended, when another may do better.
+func (n *Node) paused(s *jobState, err error) {
+	if e := s.show(StatePaused, err.Error()); e != nil {
+		n.config.Log.Error("a job's state could not be stored; it is shown all the same", "job", s.contract.Job.Name, "error", e)
 	}
-	n.tell(s.contract.Hash(), Event{Kind: kind, Text: fmt.Sprintf("%s: %v", state, err)})
+	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("%s: %v", StatePaused, err)})
+}
+
+// giveUp ends a job that cannot come right, at all its parties, and returns why.
+func (n *Node) giveUp(s *jobState, reason error) error {
+	if ended := s.endedError(); ended != nil {
+		return ended
+	}
+	n.config.Log.Error("a job failed", "job", s.contract.Job.Name, "error", reason)
+	return errors.Join(reason, n.conclude(s, protocol.OutcomeFailed, n.publicReason(reason)))
+}
+
+// publicReason is what the other parties are told of a fault. What is wrong with this node's own files and tables stays in
+// its log.
+func (n *Node) publicReason(err error) string {
+	c, _ := codeOf(err)
+	var f *faultError
+	if c == codeDeviation || errors.As(err, &f) && f.remote {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s; the log of %s says more", c, n.name())
 }

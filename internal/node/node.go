@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -34,6 +35,10 @@ type Config struct {
 	Log         *slog.Logger
 	// ReturnEvery is how often a server looks for clients that have come back; 0 means 3 s.
 	ReturnEvery time.Duration
+	// TendEvery is how often jobs that stand still are looked after; 0 means 1 s.
+	TendEvery time.Duration
+	// DiskFault is for tests: see vault.Options.Fault.
+	DiskFault func(path string) (stored bool, err error)
 	// Told hears every event of every job; it may be nil.
 	Told func(Event)
 	// Extra answers control methods that are not about jobs, such as "charter/…"; it may be nil.
@@ -45,7 +50,10 @@ type Node struct {
 	config Config
 	tables *tables
 
-	mu       sync.Mutex
+	resumed    []*jobState // what this node coordinated when it was stopped; of later jobs Launch takes care
+	consenting sync.Mutex  // one proposal is looked at at a time
+
+	mu       sync.Mutex // a jobState's is never held while this one is taken
 	charter  *keys.SignedCharter
 	jobs     map[keys.Hash]*jobState
 	sessions map[keys.Hash]*activeSession
@@ -78,40 +86,31 @@ func New(c Config) (*Node, error) {
 	if err := n.loadJobs(); err != nil {
 		return nil, err
 	}
+	for _, s := range n.openJobs() {
+		if s.contract.Job.Proposer == n.name() && s.snapshot().Consent != nil {
+			n.resumed = append(n.resumed, s)
+		}
+	}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	c.Transport.Handle(n.handle)
 	return n, nil
 }
 
-// Run goes on with the jobs this node coordinates, until ctx ends. It returns when every session has
-// ended.
+// Run goes on with the jobs this node coordinates, and looks after the others, until ctx ends. It returns when every
+// session has ended.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.work.Wait()
 	defer n.stop()
-	for _, s := range n.unfinished() {
+	for _, s := range n.resumed {
 		n.work.Go(func() {
 			if _, err := n.coordinate(ctx, s); err != nil && ctx.Err() == nil {
 				n.config.Log.Error("job ended", "job", s.contract.Job.Name, "error", err)
 			}
 		})
 	}
+	n.work.Go(func() { n.tend(ctx, cmp.Or(n.config.TendEvery, tendEvery)) })
 	<-ctx.Done()
 	return nil
-}
-
-// unfinished lists the agreed jobs that this node coordinates.
-func (n *Node) unfinished() []*jobState {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var list []*jobState
-	for _, s := range n.jobs {
-		r := s.snapshot()
-		open := r.State == StateAgreed || r.State == StateRunning || r.State == StatePaused
-		if r.Coordinator && open && s.contract.Complete() == nil {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 // SetCharter takes a new version of the charter into use for jobs proposed from now on.

@@ -165,7 +165,7 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 	if p.job.OpenTo != p.node.name() {
 		return report, nil
 	}
-	report.Scores = r.state.vault.Path("scores.csv")
+	report.Scores = r.state.vault.Path(ScoresFile)
 	return report, writeScores(report.Scores, table.IDs, scores, p.model)
 }
 

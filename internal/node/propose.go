@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -21,15 +18,6 @@ const retryEvery = 300 * time.Millisecond
 
 // retryMost is the longest wait between two sessions of a job that keeps breaking.
 const retryMost = 10 * time.Second
-
-// methodStop tells a party that the coordinator gave a job up.
-const methodStop = "job/stop"
-
-// stopRequest says which job ended, and why.
-type stopRequest struct {
-	Contract keys.Hash `cbor:"1,keyasint"`
-	Reason   string    `cbor:"2,keyasint"`
-}
 
 // Prepare turns a job text into a contract: it asks every party what it brings, checks that the
 // rows match, and lists what the job opens and sends. It waits for absent parties, telling hear
@@ -62,7 +50,7 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.openJob(c, statusRecord{State: StateProposed, Data: sum, Coordinator: true})
+	s, err := n.openJob(c, statusRecord{State: StateProposed, Data: sum})
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +107,9 @@ func (n *Node) complete(text []byte) (*protocol.Job, error) {
 	if err := charter.Complete(); err != nil {
 		return nil, err
 	}
+	if err := job.SetExpiry(time.Now()); err != nil {
+		return nil, err
+	}
 	var nonce [16]byte
 	rand.Read(nonce[:])
 	job.Charter, job.Proposer, job.Nonce = charter.Digest().String(), n.name(), hex.EncodeToString(nonce[:])
@@ -165,22 +156,15 @@ func (n *Node) describeAll(ctx context.Context, job *protocol.Job, t task, hear 
 	return all, nil
 }
 
-// ask calls a party until it is there, telling hear whom it waits for. A party's refusal is an
-// error that names it.
+// ask calls a party until it is there and ready, telling hear whom it waits for. What it says of itself is an error that
+// names it.
 func (n *Node) ask(ctx context.Context, p protocol.Party, method string, request, response any, hear func(Event)) error {
-	data, err := cbor.Marshal(request)
-	if err != nil {
-		return err
-	}
 	since, told := time.Now(), time.Time{}
 	for {
-		answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
-		if err == nil {
-			return message.Decode(answer, response)
-		}
-		var remote *protocol.RemoteError
-		if errors.As(err, &remote) && remote.Text != protocol.NotReady {
-			return &permanentError{fmt.Errorf("%s: %s", p.Name, remote.Text)}
+		err := n.call(ctx, p, method, request, response)
+		var said *faultError
+		if err == nil || errors.As(err, &said) && said.code != codeBusy {
+			return err
 		}
 		if time.Since(told) >= waitReport && hear != nil {
 			told = time.Now()
@@ -233,16 +217,23 @@ func (n *Node) Launch(ctx context.Context, h keys.Hash, hear func(Event)) (*Repo
 	}
 	n.hear(h, hear)
 	defer n.hear(h, nil)
-	if err := n.collectConsent(ctx, s); err != nil {
-		return nil, n.giveUp(ctx, s, err)
-	}
 	return n.coordinate(ctx, s)
 }
 
-// collectConsent asks every party for its signature until all have signed.
+// collectConsent asks every party for its signature until all have signed. It returns early when one says that the job
+// has ended.
 func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
-	c := s.contract
-	c.Sign(n.config.Key)
+	c, err := protocol.ParseContract(s.text()) // what is shared stays as it is
+	if err != nil {
+		return err
+	}
+	own, err := n.signContract(s)
+	if err != nil {
+		return err
+	}
+	if err := c.AddSignature(n.config.Key.ID(), own); err != nil {
+		return err
+	}
 	since, told := time.Now(), time.Time{}
 	for {
 		var pending []string
@@ -254,21 +245,27 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 			if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(c.Document.Text())}, &r, n.teller(s)); err != nil {
 				return err
 			}
+			if r.Ending != nil {
+				return n.adoptText(s, r.Ending)
+			}
 			if r.Signature == nil {
 				pending = append(pending, p.Name)
 				continue
 			}
 			if err := c.AddSignature(p.ID, r.Signature); err != nil {
-				return &permanentError{fmt.Errorf("%s: %w", p.Name, err)}
+				return faultf(codeDeviation, "%s: %v", p.Name, err)
 			}
 			n.tell(c.Hash(), Event{Kind: EventState, Text: p.Name + " consents"})
 		}
 		if len(pending) == 0 {
-			return s.seal(c)
+			return s.putInForce(c)
 		}
 		if time.Since(told) >= 5*waitReport {
 			told = time.Now()
 			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", list(pending), lasting(since), c.Job.Name)})
+		}
+		if at := c.Job.Expiry(); time.Now().After(at) {
+			return n.conclude(s, protocol.OutcomeExpired, "")
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return err

@@ -1,7 +1,13 @@
 package node
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
 	"github.com/hanse-project/hanse/internal/recorder"
+	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
@@ -29,12 +35,44 @@ func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, err
 		}
 		var err error
 		if config.Store, err = transcript.OpenStore(s.vault.Path(PayloadFolder), limit); err != nil {
-			return nil, err
+			return nil, damagedRecord(err)
 		}
 	}
-	log, err := transcript.Open(s.vault.Path(TranscriptFile), config)
-	if err != nil {
+	path := s.vault.Path(TranscriptFile)
+	info, err := os.Stat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	size := int64(0)
+	if err == nil {
+		size = info.Size()
+	}
+	if was := s.snapshot().Recorded; size < was {
+		return nil, &vault.DamagedError{Path: path, Why: fmt.Sprintf("it had %d bytes when the last session ended, and has %d", was, size)}
+	}
+	log, err := transcript.Open(path, config)
+	if err != nil {
+		return nil, damagedRecord(err)
+	}
 	return recorder.New(log, session, len(c.Parties))
+}
+
+// damagedRecord is what an error of a transcript or its payloads means, but for what the system says.
+func damagedRecord(err error) error {
+	if isDiskFault(err) {
+		return err
+	}
+	return &faultError{code: codeDamaged, err: err}
+}
+
+// closeRecorder ends a session's transcript, and notes how long it is: it only grows.
+func (s *jobState) closeRecorder(r *recorder.Recorder, done bool) error {
+	if err := r.Close(done); err != nil {
+		return err
+	}
+	info, err := os.Stat(s.vault.Path(TranscriptFile))
+	if err != nil {
+		return err
+	}
+	return s.update(func(r *statusRecord) { r.Recorded = info.Size() })
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/internal/recorder"
-	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -50,7 +48,7 @@ type run struct {
 func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report, error) {
 	t, err := n.newTask(s.contract.Job)
 	if err != nil {
-		return nil, &permanentError{err}
+		return nil, err
 	}
 	if served, ok := t.(servedTask); ok {
 		return n.executeServed(ctx, s, number, served)
@@ -65,7 +63,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 		return nil, err
 	}
 	report, err := r.attend(ctx, mesh, t)
-	if closed := r.recorder.Close(err == nil); err == nil {
+	if closed := s.closeRecorder(r.recorder, err == nil); err == nil {
 		err = closed
 	}
 	return report, err
@@ -77,6 +75,9 @@ func (r *run) attend(ctx context.Context, mesh protocol.Mesh, t task) (*Report, 
 		return nil, err
 	}
 	report, err := r.task(ctx, t)
+	if err == nil {
+		err = r.state.partStored(r.number, report) // from now on this party signs that it is done
+	}
 	if err == nil {
 		err = r.session.Finish(ctx) // or else somebody has not stored its part
 	}
@@ -223,24 +224,3 @@ func (n *Node) peersOf(c *protocol.Contract) []keys.ID {
 	}
 	return peers
 }
-
-// permanent reports whether another session would fail in the same way. Links that break, parties
-// that go and disks that are full are not permanent; everything else is.
-func permanent(err error) bool {
-	var p *permanentError
-	if errors.As(err, &p) || errors.Is(err, protocol.ErrDeviation) {
-		return true
-	}
-	var gone *protocol.GoneError
-	var step *protocol.StepError
-	var written *vault.WriteError
-	var opened *openError
-	return !errors.As(err, &gone) && !errors.As(err, &step) && !errors.As(err, &written) && !errors.As(err, &opened) &&
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errPaused) && !errors.Is(err, errScarce)
-}
-
-// openError says that the links of a session did not come about.
-type openError struct{ err error }
-
-func (e *openError) Error() string { return "links: " + e.err.Error() }
-func (e *openError) Unwrap() error { return e.err }

@@ -141,7 +141,7 @@ func (s *sealing) run(ctx context.Context, r *run) (*Report, error) {
 		return nil, err
 	}
 	m.Contract, m.Columns, m.Fills = r.state.contract.Hash(), prepared.columns, prepared.fills
-	if err := r.state.saveModel(m); err != nil {
+	if err := r.state.saveModel(r.number, m); err != nil {
 		return nil, err
 	}
 	report := r.report(party.Rows)

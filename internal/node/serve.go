@@ -2,8 +2,11 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/keys"
@@ -18,14 +21,6 @@ const (
 	methodStart        = "job/start"        // contract text, session number -> nothing
 )
 
-// methodOver tells a client that a job over clients is done: contract -> nothing
-const methodOver = "job/over"
-
-// overRequest says which job is done.
-type overRequest struct {
-	Contract keys.Hash `cbor:"1,keyasint"`
-}
-
 // maxJob is the longest job text that is read, in bytes.
 const maxJob = 1 << 20
 
@@ -39,10 +34,16 @@ type consentRequest struct {
 	Contract string `cbor:"1,keyasint"`
 }
 
-// consentResponse is the signature, or nothing while a person has yet to decide.
+// consentResponse is the signature, or nothing while a person has yet to decide, or how the job has ended.
 type consentResponse struct {
 	Signature []byte `cbor:"1,keyasint,omitempty"`
 	Session   uint32 `cbor:"2,keyasint,omitempty"` // the last session of the job that was opened here
+	Ending    []byte `cbor:"3,keyasint,omitempty"`
+}
+
+// startResponse is nothing, or how the job has ended.
+type startResponse struct {
+	Ending []byte `cbor:"1,keyasint,omitempty"`
 }
 
 // startRequest asks a party to open a session.
@@ -51,8 +52,37 @@ type startRequest struct {
 	Number   uint32 `cbor:"2,keyasint"`
 }
 
-// handle answers the other members. An error goes back to the caller as its text.
+// reply is what a node answers: a response, or a fault of its own.
+type reply struct {
+	Body  cbor.RawMessage `cbor:"1,keyasint,omitempty"`
+	Fault *wireFault      `cbor:"2,keyasint,omitempty"`
+}
+
+// wireFault is a fault as another node is told of it.
+type wireFault struct {
+	Code code   `cbor:"1,keyasint"`
+	Text string `cbor:"2,keyasint"`
+}
+
+// handle answers the other members. What is wrong goes back as a fault with its code.
 func (n *Node) handle(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
+	if n.config.Extra != nil && !strings.HasPrefix(method, "job/") {
+		return n.config.Extra(ctx, from, method, request)
+	}
+	var r reply
+	err := n.ctx.Err()
+	if err == nil {
+		r.Body, err = n.serve(from, method, request)
+	}
+	if err != nil {
+		c, _ := codeOf(err)
+		r.Fault = &wireFault{c, err.Error()}
+	}
+	return cbor.Marshal(r)
+}
+
+// serve answers a call about a job.
+func (n *Node) serve(from keys.ID, method string, request []byte) ([]byte, error) {
 	switch method {
 	case methodDescribe:
 		return message.Answer(request, func(r describeRequest) (protocol.Facts, error) { return n.serveDescribe(from, r) })
@@ -60,17 +90,49 @@ func (n *Node) handle(ctx context.Context, from keys.ID, method string, request 
 		return message.Answer(request, func(r fingerprintRequest) (fingerprintResponse, error) { return n.serveFingerprints(from, r) })
 	case methodConsent:
 		return message.Answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
-	case methodStop:
-		return message.Answer(request, func(r stopRequest) (struct{}, error) { return struct{}{}, n.serveStop(from, r) })
-	case methodOver:
-		return message.Answer(request, func(r overRequest) (struct{}, error) { return struct{}{}, n.serveOver(from, r) })
 	case methodStart:
-		return message.Answer(request, func(r startRequest) (struct{}, error) { return struct{}{}, n.serveStart(from, r) })
+		return message.Answer(request, func(r startRequest) (startResponse, error) { return n.serveStart(from, r) })
+	case methodStanding:
+		return message.Answer(request, func(r standingRequest) (standing, error) { return n.serveStanding(from, r) })
+	case methodPart:
+		return message.Answer(request, func(r standingRequest) (partResponse, error) { return n.servePart(from, r) })
+	case methodSign:
+		return message.Answer(request, func(r endingRequest) (signResponse, error) { return n.serveSign(from, r) })
+	case methodEnd:
+		return message.Answer(request, func(r endingRequest) (endingResponse, error) { return n.serveEnd(from, r) })
 	}
-	if n.config.Extra != nil && !strings.HasPrefix(method, "job/") {
-		return n.config.Extra(ctx, from, method, request)
+	return nil, faultf(codeRequest, "this node has no method %q", method)
+}
+
+// maxFault is the longest text of another node's fault that is shown, in bytes.
+const maxFault = 1000
+
+// call asks a party once. What it says of itself is an error that names it and carries its code.
+func (n *Node) call(ctx context.Context, p protocol.Party, method string, request, response any) error {
+	data, err := cbor.Marshal(request)
+	if err != nil {
+		return err
 	}
-	return nil, fmt.Errorf("this node has no method %q", method)
+	answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
+	var remote *protocol.RemoteError
+	if errors.As(err, &remote) { // its network answers in its place
+		return &faultError{code: codeBusy, err: fmt.Errorf("%s: %s", p.Name, remote.Text), remote: true}
+	}
+	if err != nil {
+		return err
+	}
+	var r reply
+	if err := message.Decode(answer, &r); err != nil {
+		return faultf(codeDeviation, "%s answers %s by a %v", p.Name, method, err)
+	}
+	if r.Fault != nil {
+		text := r.Fault.Text[:min(len(r.Fault.Text), maxFault)]
+		return &faultError{code: r.Fault.Code, err: fmt.Errorf("%s: %s", p.Name, text), remote: true}
+	}
+	if err := message.Decode(r.Body, response); err != nil {
+		return faultf(codeDeviation, "%s answers %s by a %v", p.Name, method, err)
+	}
+	return nil
 }
 
 // proposal parses a job that another member proposes and checks that it may.
@@ -97,6 +159,9 @@ func (n *Node) mayPropose(from keys.ID, job *protocol.Job) error {
 	if job.Index(n.name()) < 0 || job.Index(job.Proposer) < 0 {
 		return fmt.Errorf("job %q: its parties are %s; both %s and the proposer must be among them", job.Name, strings.Join(job.Parties, ", "), n.name())
 	}
+	if job.Expiry().IsZero() {
+		return fmt.Errorf("job %q: expires is %q, want the time when the proposal ends by itself", job.Name, job.Expires)
+	}
 	_, err := job.Members(&charter.Charter)
 	return err
 }
@@ -117,29 +182,51 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (protocol.Facts, e
 // serveConsent signs a contract that is what it claims to be, if the policy or a person says so.
 func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, error) {
 	s, err := n.known(r.Contract)
+	if s == nil && err == nil {
+		s, err = n.considered(from, r)
+	}
 	if err != nil {
 		return consentResponse{}, err
 	}
-	if s != nil {
-		return n.decided(s)
+	return n.decided(s)
+}
+
+// considered verifies a contract that is not known here, and keeps it as a proposal.
+func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
+	n.consenting.Lock()
+	defer n.consenting.Unlock()
+	if s, err := n.known(r.Contract); s != nil || err != nil { // asked twice at once
+		return s, err
 	}
 	c, err := protocol.ParseContract([]byte(r.Contract))
 	if err != nil {
-		return consentResponse{}, err
+		return nil, err
 	}
 	if err := n.mayPropose(from, c.Job); err != nil {
-		return consentResponse{}, err
+		return nil, err
 	}
-	record, err := n.verifyContract(c)
+	data, err := n.verifyContract(c)
 	if err != nil {
-		return consentResponse{}, err
+		return nil, err
 	}
-	if s, err = n.openJob(c, *record); err != nil {
-		return consentResponse{}, err
+	s, err := n.openJob(c, statusRecord{State: StateProposed, Data: data})
+	if err != nil {
+		return nil, err
 	}
 	n.keep(s)
 	n.tell(c.Hash(), Event{Kind: EventSummary, Text: Summary(c, n.name())})
-	return n.decided(s)
+	return s, nil
+}
+
+// applyPolicy has the policy decide on a proposed job, if it has a word on it.
+func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
+	switch n.config.Policy.judge(s.contract, n.name()) {
+	case accept:
+		return s.consent(byPolicy, data)
+	case refuse:
+		return n.conclude(s, protocol.OutcomeRefused, "the policy refuses it")
+	}
+	return nil
 }
 
 // known returns the job whose contract a text is, nil when there is none. Where all parties have signed it, the
@@ -150,7 +237,7 @@ func (n *Node) known(text string) (*jobState, error) {
 		return nil, err
 	}
 	s, ok := n.job(name)
-	if !ok || s.isSealed() || signatures < len(s.contract.Parties) {
+	if !ok || s.isInForce() || signatures < len(s.contract.Parties) {
 		return s, nil
 	}
 	c, err := protocol.ParseContract([]byte(text))
@@ -160,49 +247,38 @@ func (n *Node) known(text string) (*jobState, error) {
 	if err := c.Complete(); err != nil {
 		return nil, err
 	}
-	return s, s.seal(c)
+	return s, s.putInForce(c)
 }
 
 // verifyContract checks that a contract's facts, openings and operations are what this node
-// computes itself, and returns the record with the policy's verdict.
-func (n *Node) verifyContract(c *protocol.Contract) (*statusRecord, error) {
+// computes itself, and returns the SHA-256 of the table that it is for.
+func (n *Node) verifyContract(c *protocol.Contract) (data keys.Hash, err error) {
 	t, err := n.newTask(c.Job)
 	if err != nil {
-		return nil, err
+		return data, err
 	}
 	own, err := t.facts()
 	if err != nil {
-		return nil, err
+		return data, err
 	}
 	if got := c.Parties[c.Job.Index(n.name())]; got != own {
-		return nil, fmt.Errorf("the contract of job %q misstates this party: it says %+v, right is %+v", c.Job.Name, got, own)
+		return data, fmt.Errorf("the contract of job %q misstates this party: it says %+v, right is %+v", c.Job.Name, got, own)
 	}
 	if err := n.fitting(c); err != nil {
-		return nil, err
+		return data, err
 	}
 	openings, operations, err := t.disclose(c.Parties)
 	if err != nil {
-		return nil, err
+		return data, err
 	}
 	right, err := protocol.NewContract(c.Job, c.Parties, openings, operations)
 	if err != nil {
-		return nil, err
+		return data, err
 	}
 	if right.Hash() != c.Hash() {
-		return nil, fmt.Errorf("the contract of job %q lists other openings or operations than the job implies", c.Job.Name)
+		return data, fmt.Errorf("the contract of job %q lists other openings or operations than the job implies", c.Job.Name)
 	}
-	sum, err := n.dataSum(c.Job)
-	if err != nil {
-		return nil, err
-	}
-	record := &statusRecord{State: StateProposed, Data: sum}
-	switch n.config.Policy.judge(c, n.name()) {
-	case accept:
-		record.State = StateAgreed
-	case refuse:
-		record.State, record.Reason = StateRefused, "the policy refuses it"
-	}
-	return record, nil
+	return n.dataSum(c.Job)
 }
 
 // fitting is fit for a contract that somebody else made.
@@ -213,18 +289,35 @@ func (n *Node) fitting(c *protocol.Contract) error {
 	return aligned(c.Parties)
 }
 
-// decided answers a request for consent by the job's state.
+// decided answers a request for consent by the job's state. The policy decides on a proposal whenever it is asked about.
 func (n *Node) decided(s *jobState) (consentResponse, error) {
-	r := s.snapshot()
-	switch r.State {
-	case StateProposed:
-		return consentResponse{}, nil
-	case StateRefused:
-		return consentResponse{}, fmt.Errorf("refuses job %q: %s", s.contract.Job.Name, r.Reason)
-	case StateFailed:
-		return consentResponse{}, fmt.Errorf("job %q failed: %s", s.contract.Job.Name, r.Reason)
+	if text := endingOf(s); text != nil {
+		return consentResponse{Ending: text}, nil
 	}
-	return consentResponse{Signature: n.config.Key.Sign(s.contract.Domain, s.contract.Body), Session: r.Session}, nil
+	if r := s.snapshot(); r.State == StateProposed {
+		data, err := n.consentedData(s, r)
+		if err == nil {
+			err = n.applyPolicy(s, data)
+		}
+		if err != nil {
+			return consentResponse{}, err
+		}
+	}
+	r := s.snapshot()
+	if r.State == StateProposed {
+		return consentResponse{}, nil
+	}
+	signature, err := n.signContract(s)
+	return consentResponse{Signature: signature, Session: r.Session, Ending: endingOf(s)}, err
+}
+
+// signContract signs a job's contract in this member's name. It is the one place where that is done, and needs a record on
+// the disk of who consented.
+func (n *Node) signContract(s *jobState) ([]byte, error) {
+	if r := s.snapshot(); r.Consent == nil || r.State == StateProposed {
+		return nil, faultf(codeUnsigned, "nobody has consented to job %q here", s.contract.Job.Name)
+	}
+	return n.config.Key.Sign(s.contract.Domain, s.contract.Body), nil
 }
 
 // Decide is a person's consent to a proposed job, or refusal of it.
@@ -233,30 +326,47 @@ func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
 	if !ok {
 		return fmt.Errorf("this node has no job %s", h.Short())
 	}
-	if state := s.status(); state != StateProposed {
-		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
+	r := s.snapshot()
+	if r.State != StateProposed {
+		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
 	}
-	if yes {
-		return s.set(StateAgreed, "")
+	if !yes {
+		return n.conclude(s, protocol.OutcomeRefused, reason)
 	}
-	return s.set(StateRefused, reason)
-}
-
-// serveStart opens a session of a contract in force.
-func (n *Node) serveStart(from keys.ID, r startRequest) error {
-	s, err := n.known(r.Contract)
+	data, err := n.consentedData(s, r)
 	if err != nil {
 		return err
 	}
+	return s.consent(byOwner, data)
+}
+
+// consentedData is the SHA-256 of the table that a consent to a proposed job is for. Where the record of it was damaged, the
+// whole contract is verified anew.
+func (n *Node) consentedData(s *jobState, r statusRecord) (keys.Hash, error) {
+	if !r.Damaged {
+		return r.Data, nil
+	}
+	return n.verifyContract(s.contract)
+}
+
+// serveStart opens a session of a contract in force.
+func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
+	s, err := n.known(r.Contract)
+	if err != nil {
+		return startResponse{}, err
+	}
 	if s == nil {
-		return fmt.Errorf("has not consented to a job with this contract")
+		return startResponse{}, faultf(codeUnsigned, "has not consented to a job with this contract")
+	}
+	if text := endingOf(s); text != nil {
+		return startResponse{Ending: text}, nil
 	}
 	job := s.contract.Job
-	if !s.isSealed() {
-		return fmt.Errorf("the contract of job %q is not in force: not all parties have signed it", job.Name)
+	if !s.isInForce() {
+		return startResponse{}, faultf(codeUnsigned, "the contract of job %q is not in force: not all parties have signed it", job.Name)
 	}
 	if m, ok := n.currentCharter().Member(from); !ok || m.Name != job.Proposer {
-		return fmt.Errorf("job %q is started by its proposer %s, not by %s", job.Name, job.Proposer, n.memberName(from))
+		return startResponse{}, fmt.Errorf("job %q is started by its proposer %s, not by %s", job.Name, job.Proposer, n.memberName(from))
 	}
-	return n.begin(s, r.Number)
+	return startResponse{}, n.begin(s, r.Number)
 }

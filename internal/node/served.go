@@ -53,11 +53,11 @@ func (n *Node) executeServed(ctx context.Context, s *jobState, number uint32, t 
 	r := &run{node: n, state: s, number: number, began: time.Now(), latest: make(map[string]time.Time)}
 	peers, err := n.linksOf(s.contract)
 	if err != nil {
-		return nil, &permanentError{err}
+		return nil, err
 	}
 	gatherer, ok := n.config.Transport.(protocol.Gatherer)
 	if !ok {
-		return nil, &permanentError{fmt.Errorf("this node's network cannot start a session without everybody")}
+		return nil, fmt.Errorf("this node's network cannot start a session without everybody")
 	}
 	meeting, cancel := context.WithTimeout(ctx, meetTime)
 	mesh, absent, err := gatherer.Gather(meeting, roomOf(s.contract, number), peers)
@@ -70,7 +70,7 @@ func (n *Node) executeServed(ctx context.Context, s *jobState, number uint32, t 
 		return nil, err
 	}
 	report, err := r.attendServed(ctx, mesh, t, present(peers, absent))
-	if closed := r.recorder.Close(err == nil || errors.Is(err, errPaused)); err == nil {
+	if closed := s.closeRecorder(r.recorder, err == nil || errors.Is(err, errPaused)); err == nil {
 		err = closed
 	}
 	return report, err
@@ -213,10 +213,9 @@ func (r *run) isGone(client int) bool {
 
 // watchReturns looks from time to time whether a client that has no link has come back.
 func (r *run) watchReturns(ctx context.Context, clients, there []int, back func()) {
-	c := r.state.contract
 	for pause(ctx, cmp.Or(r.node.config.ReturnEvery, returnTime)) == nil {
 		for _, i := range clients {
-			if (!slices.Contains(there, i) || r.isGone(i)) && r.node.reachable(ctx, c, i) {
+			if (!slices.Contains(there, i) || r.isGone(i)) && r.node.reachable(ctx, r.state, i) {
 				back()
 				return
 			}

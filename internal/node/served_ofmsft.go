@@ -68,7 +68,7 @@ func (t *ofmsftTask) run(context.Context, *run) (*Report, error) { return nil, e
 func (t *ofmsftTask) serve(ctx context.Context, r *run, n *serverNetwork) (*Report, error) {
 	networks, err := t.node.listed(t.job, t.params.Models)
 	if err != nil {
-		return nil, &permanentError{err}
+		return nil, err
 	}
 	part := &ofmsft.ServerPart{
 		Params: t.params, Networks: networks, Names: t.clients(), Least: n.least, Network: n, Vault: r.state.vault, Report: r.federated,

@@ -132,7 +132,7 @@ func (t *pofmklTask) weights() ([]byte, error) {
 	}
 	s, ok := t.node.job(h)
 	if !ok {
-		return nil, &permanentError{fmt.Errorf("weights_from: this node has no job with contract %s", h.Short())}
+		return nil, fmt.Errorf("weights_from: this node has no job with contract %s", h.Short())
 	}
 	return s.vault.Load("client")
 }

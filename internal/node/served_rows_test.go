@@ -94,7 +94,7 @@ func waitingRows(t *testing.T) (r *rowStream, s *jobState, input io.WriteCloser)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close() })
-	v, err := vault.Open(filepath.Join(t.TempDir(), "job"))
+	v, err := vault.Open(filepath.Join(t.TempDir(), "job"), vault.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
-
-	"github.com/hanse-project/hanse/internal/message"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -17,24 +14,16 @@ import (
 const askTime = 10 * time.Second
 
 // askOnce asks a party for its consent to a contract in force, once.
-func (n *Node) askOnce(ctx context.Context, c *protocol.Contract, party int) (consentResponse, error) {
+func (n *Node) askOnce(ctx context.Context, s *jobState, party int) (consentResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var r consentResponse
-	data, err := cbor.Marshal(consentRequest{Contract: string(c.Document.Text())})
-	if err != nil {
-		return r, err
-	}
-	answer, err := n.config.Transport.Call(ctx, c.Parties[party].ID, methodConsent, data)
-	if err != nil {
-		return r, err
-	}
-	return r, message.Decode(answer, &r)
+	return r, n.call(ctx, s.contract.Members()[party], methodConsent, consentRequest{Contract: string(s.text())}, &r)
 }
 
 // reachable reports whether a party is there and stands by the contract.
-func (n *Node) reachable(ctx context.Context, c *protocol.Contract, party int) bool {
-	r, err := n.askOnce(ctx, c, party)
+func (n *Node) reachable(ctx context.Context, s *jobState, party int) bool {
+	r, err := n.askOnce(ctx, s, party)
 	return err == nil && r.Signature != nil
 }
 
@@ -44,6 +33,9 @@ func (n *Node) startServed(ctx context.Context, s *jobState) (uint32, error) {
 	c := s.contract
 	for {
 		number, there := n.whoIsThere(ctx, s)
+		if s.ended() != nil {
+			return 0, nil
+		}
 		missing := n.tooFew(c, there)
 		if missing == "" {
 			return number, n.startThose(ctx, s, number, there)
@@ -59,8 +51,15 @@ func (n *Node) startServed(ctx context.Context, s *jobState) (uint32, error) {
 func (n *Node) whoIsThere(ctx context.Context, s *jobState) (number uint32, there []int) {
 	answers := make([]*consentResponse, len(s.contract.Parties))
 	n.eachOther(s.contract, func(i int) {
-		if r, err := n.askOnce(ctx, s.contract, i); err == nil && r.Signature != nil {
+		r, err := n.askOnce(ctx, s, i)
+		switch {
+		case err == nil && r.Ending != nil:
+			err = n.adoptText(s, r.Ending)
+		case err == nil && r.Signature != nil:
 			answers[i] = &r
+		}
+		if err != nil {
+			n.config.Log.Debug("a party does not answer for a job", "party", s.contract.Parties[i].Name, "error", err)
 		}
 	})
 	number = s.snapshot().Session
@@ -115,19 +114,20 @@ func (n *Node) tooFew(c *protocol.Contract, there []int) string {
 
 // startThose tells parties to open a session. One that has gone meanwhile is left out.
 func (n *Node) startThose(ctx context.Context, s *jobState, number uint32, there []int) error {
-	data, err := cbor.Marshal(startRequest{Contract: string(s.contract.Document.Text()), Number: number})
-	if err != nil {
+	if err := s.openSession(number); err != nil {
 		return err
 	}
+	request := startRequest{Contract: string(s.text()), Number: number}
 	n.eachOther(s.contract, func(i int) {
 		if !slices.Contains(there, i) {
 			return
 		}
 		calling, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		if _, err := n.config.Transport.Call(calling, s.contract.Parties[i].ID, methodStart, data); err != nil {
+		var r startResponse
+		if err := n.call(calling, s.contract.Members()[i], methodStart, request, &r); err != nil {
 			n.config.Log.Debug("a party does not start a session", "party", s.contract.Parties[i].Name, "error", err)
 		}
 	})
-	return s.update(func(r *statusRecord) { r.State, r.Reason, r.Session = StateRunning, "", number })
+	return nil
 }

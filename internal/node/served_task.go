@@ -13,6 +13,9 @@ import (
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
+// serverFile is where the algorithms over clients keep a server's state, in a job's vault.
+const serverFile = "server"
+
 // The roles of a party in a job over clients.
 const (
 	roleServer = "server"

@@ -147,18 +147,22 @@ func (n *Node) serveReport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s, _ := n.job(h)
-	for s.status() != StateDone {
-		if state := s.status(); state == StateFailed || state == StateRefused {
-			http.Error(w, fmt.Sprintf("job %q %s: %s", s.contract.Job.Name, state, s.snapshot().Reason), http.StatusConflict)
-			return
-		}
-		if pause(r.Context(), retryEvery/10) != nil {
-			return
-		}
+	select {
+	case <-s.final:
+	case <-r.Context().Done():
+		return
+	}
+	if err := s.endedError(); err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
 	}
 	data, err := s.vault.Load(reportFile)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if data == nil {
+		http.Error(w, fmt.Sprintf("job %q is done, and ended while this node was away: it has no report of its own", s.contract.Job.Name), http.StatusConflict)
 		return
 	}
 	w.Write(data)

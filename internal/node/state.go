@@ -2,16 +2,22 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -20,43 +26,74 @@ import (
 // State is where a job stands at this node; the package comment draws the transitions.
 type State string
 
-// The states of a job.
+// The states of a job. The last five are the outcomes of endings, and final.
 const (
-	StateProposed State = "proposed" // waits for a person's consent
-	StateAgreed   State = "agreed"   // this node has signed
-	StateRunning  State = "running"  // a session is on
-	StatePaused   State = "paused"   // a session broke; the coordinator starts another
-	StateDone     State = "done"
-	StateRefused  State = "refused"
-	StateFailed   State = "failed"
+	StateProposed  State = "proposed" // waits for a person's consent
+	StateAgreed    State = "agreed"   // this node has signed
+	StateRunning   State = "running"  // a session is on
+	StatePaused    State = "paused"   // a session broke; the coordinator starts another
+	StateDone            = State(protocol.OutcomeDone)
+	StateCancelled       = State(protocol.OutcomeCancelled)
+	StateRefused         = State(protocol.OutcomeRefused)
+	StateFailed          = State(protocol.OutcomeFailed)
+	StateExpired         = State(protocol.OutcomeExpired)
 )
 
-// Names inside a job's folder.
+// Final reports whether nothing changes a job any more that is in this state.
+func (s State) Final() bool {
+	return slices.Contains([]State{StateDone, StateCancelled, StateRefused, StateFailed, StateExpired}, s)
+}
+
+// Names inside a job's folder. All but the three that people and hanse audit read are in envelopes (package vault).
 const (
-	ContractFile = "contract.toml"
-	statusFile   = "status.toml"
-	phaseFile    = "phase"
+	ContractFile = "contract.toml" // a copy of contractFile for people, made anew when it is damaged
+	ScoresFile   = "scores.csv"    // of a prediction, at the party that the scores opened to
 	ModelFile    = "model.hanse"
-	reportFile   = "report.json"
+
+	contractFile = "contract"
+	statusFile   = "status"
+	phaseFile    = "phase"
+	reportFile   = "report"
+	endingFile   = "end"
 )
+
+// jobsDir is where a node's folder has the folders of jobs, each named by its contract's hash.
+const jobsDir = "jobs"
+
+// rebuildable tells the files of a job that a session makes anew when they are gone.
+func rebuildable(name string) bool { return slices.Contains(checkpoints(), name) }
+
+// checkpoints lists what a finished job no longer needs: opened angles, shares of sums, states of solvers.
+func checkpoints() []string { return append(fdskl.Files(), sealed.Files()...) }
 
 // jobState is one job at this node: its folder and what the folder says.
 type jobState struct {
 	vault    *vault.Vault
 	contract *protocol.Contract
 
-	over    chan struct{} // closed when the coordinator says that the job is done
+	over    chan struct{} // closed when the job is done elsewhere: no more rows are waited for
+	final   chan struct{} // closed when the job has ended here
 	endOnce sync.Once
 
-	mu     sync.Mutex
-	record statusRecord
-	sealed bool // the contract is kept with all signatures
+	mu      sync.Mutex
+	record  statusRecord
+	inForce bool             // the contract is kept with all signatures
+	ending  *protocol.Ending // nil while the job has none
+	pending *protocol.Ending // done at all the others, told while a session is still on here
+	signed  []byte           // the contract with all signatures, once it is in force
+	asked   time.Time        // when this node last asked how the job stands elsewhere
+	gap     time.Duration    // until it asks again
 }
 
-// end notes that the job is done for its coordinator: no more rows are waited for.
+// newJobState is a job in a folder, before anything of it is read.
+func newJobState(v *vault.Vault, c *protocol.Contract) *jobState {
+	return &jobState{vault: v, contract: c, over: make(chan struct{}), final: make(chan struct{})}
+}
+
+// end notes that the job is done elsewhere: no more rows are waited for.
 func (s *jobState) end() { s.endOnce.Do(func() { close(s.over) }) }
 
-// isOver reports whether the coordinator has said that the job is done.
+// isOver reports whether the job has ended.
 func (s *jobState) isOver() bool {
 	select {
 	case <-s.over:
@@ -66,69 +103,248 @@ func (s *jobState) isOver() bool {
 	}
 }
 
-// statusRecord is what is kept of a job beside its contract.
+// statusRecord is what is kept of a job beside its contract and its ending.
 type statusRecord struct {
-	State       State     `toml:"state"`
-	Reason      string    `toml:"reason,omitempty"`
-	Session     uint32    `toml:"session"`     // the number of the last session
-	Data        keys.Hash `toml:"data"`        // SHA-256 of the data file that was consented to
-	Coordinator bool      `toml:"coordinator"` // this node proposed the job
+	State    State     `toml:"state"`
+	Reason   string    `toml:"reason,omitempty"`
+	Session  uint32    `toml:"session"`           // the number of the last session
+	Finished uint32    `toml:"finished,omitzero"` // the last session that this party has stored its part of
+	Recorded int64     `toml:"recorded,omitzero"` // bytes of the transcript when the last session ended
+	Data     keys.Hash `toml:"data"`              // SHA-256 of the data file that was consented to
+	Damaged  bool      `toml:"damaged,omitzero"`  // the record before was damaged: what the contract says is verified anew
+	Consent  *Consent  `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed
 }
 
-// openJob opens the folder of a job and stores its contract.
+// Consent says who agreed to a job in this member's name. A node signs no contract without one on its disk.
+type Consent struct {
+	By string    `toml:"by" json:"by"` // "owner" or "policy"
+	At time.Time `toml:"at" json:"at"`
+}
+
+// Who may consent.
+const (
+	byOwner  = "owner"
+	byPolicy = "policy"
+)
+
+// consentOf is a consent of this moment.
+func consentOf(by string) *Consent {
+	return &Consent{By: by, At: time.Now().UTC().Truncate(time.Second)}
+}
+
+// vaultOptions are those of the folder of a contract's job.
+func (n *Node) vaultOptions(contract keys.Hash) vault.Options {
+	return vault.Options{
+		Owner: contract, Rebuildable: rebuildable, Fault: n.config.DiskFault,
+		Damaged: func(text string) {
+			n.config.Log.Warn("a damaged file is not used", "job", contract.Short(), "what", text)
+			n.tell(contract, Event{Kind: EventWarning, Text: text})
+		},
+	}
+}
+
+// jobFolder is where a job is kept.
+func (n *Node) jobFolder(contract keys.Hash) string {
+	return filepath.Join(n.config.Dir, jobsDir, contract.String())
+}
+
+// openJob makes the folder of a job. It is there as a whole or not at all: it is written under another name first.
 func (n *Node) openJob(c *protocol.Contract, record statusRecord) (*jobState, error) {
-	v, err := vault.Open(filepath.Join(n.config.Dir, "jobs", c.Hash().String()))
+	h := c.Hash()
+	folder := n.jobFolder(h)
+	draft := folder + durable.Suffix
+	if err := os.RemoveAll(draft); err != nil {
+		return nil, err
+	}
+	if err := n.writeJob(draft, c, record); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(draft))
+	}
+	if err := n.diskFault(folder, func() error { return os.Rename(draft, folder) }); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(draft))
+	}
+	if err := durable.SyncDir(filepath.Dir(folder)); err != nil {
+		return nil, err
+	}
+	v, err := vault.Open(folder, n.vaultOptions(h))
 	if err != nil {
 		return nil, err
 	}
-	s := &jobState{vault: v, contract: c, over: make(chan struct{}), record: record}
-	if err := v.Save(ContractFile, c.Text()); err != nil {
-		return nil, err
-	}
-	return s, s.update(func(*statusRecord) {})
+	s := newJobState(v, c)
+	s.record, s.inForce = record, c.Complete() == nil
+	return s, nil
 }
 
-// loadJob reads a job's folder after a restart.
-func loadJob(dir string) (*jobState, error) {
-	v, err := vault.Open(dir)
-	if err != nil {
-		return nil, err
+// diskFault is a write of this package that tests can make fail.
+func (n *Node) diskFault(path string, do func() error) error {
+	if n.config.DiskFault == nil {
+		return do()
 	}
-	text, err := v.Load(ContractFile)
-	if err != nil || text == nil {
-		return nil, fmt.Errorf("%s: no contract: %v", dir, err)
+	stored, fault := n.config.DiskFault(path)
+	if fault == nil || stored {
+		if err := do(); err != nil {
+			return err
+		}
 	}
-	c, err := protocol.ParseContract(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
-	}
-	s := &jobState{vault: v, contract: c, over: make(chan struct{}), sealed: c.Complete() == nil}
-	status, err := v.Load(statusFile)
-	if err != nil {
-		return nil, err
-	}
-	return s, keys.DecodeStrict(filepath.Join(dir, statusFile), status, &s.record)
+	return fault
 }
 
-// loadJobs reads all job folders.
+// writeJob writes what a job begins with into a folder.
+func (n *Node) writeJob(dir string, c *protocol.Contract, record statusRecord) error {
+	v, err := vault.Open(dir, n.vaultOptions(c.Hash()))
+	if err != nil {
+		return err
+	}
+	s := newJobState(v, c)
+	s.record = record
+	return errors.Join(s.keepContract(c), s.update(func(*statusRecord) {}), v.Close())
+}
+
+// keepContract stores the contract, and beside it the copy for people.
+func (s *jobState) keepContract(c *protocol.Contract) error {
+	text := c.Text()
+	if err := s.vault.Save(contractFile, text); err != nil {
+		return err
+	}
+	return durable.WriteFile(s.vault.Path(ContractFile), text)
+}
+
+// loadJobs sweeps up what a killed process left half written, and reads all job folders. One that is damaged beyond
+// repair is set aside: its job is as if it had never been proposed.
 func (n *Node) loadJobs() error {
-	dir := filepath.Join(n.config.Dir, "jobs")
-	entries, err := os.ReadDir(dir)
-	if os.IsNotExist(err) {
-		return nil
+	dir := filepath.Join(n.config.Dir, jobsDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
+	for _, swept := range []string{n.config.Dir, dir} {
+		if _, err := durable.Sweep(swept); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		s, err := loadJob(filepath.Join(dir, e.Name()))
-		if err != nil {
-			n.config.Log.Warn("a job's folder is unreadable and left alone", "error", err)
+		h := new(keys.Hash)
+		if !e.IsDir() || h.UnmarshalText([]byte(e.Name())) != nil {
 			continue
 		}
-		n.jobs[s.contract.Hash()] = s
+		s, err := n.loadJob(*h)
+		var damaged *vault.DamagedError
+		if errors.As(err, &damaged) {
+			aside := fmt.Sprintf("%s.damaged-%d", n.jobFolder(*h), time.Now().Unix())
+			n.config.Log.Warn("a job's folder cannot be read and was set aside", "folder", aside, "error", err)
+			if err := os.Rename(n.jobFolder(*h), aside); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("job folder %s: %w", e.Name(), err)
+		}
+		n.jobs[*h] = s
 	}
 	return nil
+}
+
+// loadJob reads a job's folder after a restart. What is damaged and can be had from elsewhere is had from there; a
+// status that cannot be read is that of a job nobody has consented to.
+func (n *Node) loadJob(h keys.Hash) (*jobState, error) {
+	dir := n.jobFolder(h)
+	if _, err := durable.Sweep(dir); err != nil {
+		return nil, err
+	}
+	v, err := vault.Open(dir, n.vaultOptions(h))
+	if err != nil {
+		return nil, err
+	}
+	s := newJobState(v, nil)
+	if err := s.loadContract(h); err != nil {
+		return nil, err
+	}
+	s.inForce = s.contract.Complete() == nil
+	if err := s.loadEnding(); err != nil {
+		return nil, err
+	}
+	if err := s.promote(); err != nil {
+		n.config.Log.Error("a model part cannot be kept", "job", s.contract.Job.Name, "error", err)
+	}
+	return s, s.loadStatus()
+}
+
+// loadContract reads the contract from the envelope or, when that is damaged, from the copy; each makes the other anew.
+// Its hash names the folder, so neither can be another job's.
+func (s *jobState) loadContract(h keys.Hash) error {
+	kept, damage := s.vault.Load(contractFile)
+	copied, err := os.ReadFile(s.vault.Path(ContractFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var unreadable *vault.DamagedError
+	if damage != nil && !errors.As(damage, &unreadable) {
+		return damage
+	}
+	for _, text := range [][]byte{kept, copied} {
+		c, err := protocol.ParseContract(text)
+		if err != nil || c.Hash() != h {
+			continue
+		}
+		s.contract = c
+		if string(kept) == string(copied) {
+			return nil
+		}
+		return s.keepContract(c)
+	}
+	return &vault.DamagedError{Path: s.vault.Path(contractFile), Why: "neither it nor its copy " + ContractFile + " can be read"}
+}
+
+// loadEnding reads how the job ended, if it has. One that is damaged is asked for again.
+func (s *jobState) loadEnding() error {
+	text, err := s.vault.Load(endingFile)
+	if err == nil && text == nil {
+		return nil
+	}
+	var ending *protocol.Ending
+	if err == nil {
+		ending, err = protocol.ParseEnding(s.contract, text)
+	}
+	if err == nil {
+		err = ending.InForce(s.contract)
+	}
+	if err != nil {
+		return s.vault.SetAside(endingFile, err)
+	}
+	s.ending = ending
+	close(s.final)
+	s.end()
+	return nil
+}
+
+// loadStatus reads the status. Missing or damaged it is never consent.
+func (s *jobState) loadStatus() error {
+	text, err := s.vault.Load(statusFile)
+	if err == nil && text != nil {
+		err = keys.DecodeStrict(s.vault.Path(statusFile), text, &s.record)
+	} else if err == nil {
+		err = &vault.DamagedError{Path: s.vault.Path(statusFile), Why: "it is not there"}
+	}
+	if err == nil {
+		if s.ending != nil { // a crash came between the two files
+			s.record.State = State(s.ending.Outcome)
+		} else if s.record.State.Final() { // the ending was damaged
+			s.record.State, s.record.Reason = StatePaused, "its end was damaged on this node's disk, and is asked for again"
+		}
+		return nil
+	}
+	s.record = statusRecord{State: StateProposed, Damaged: true, Reason: fmt.Sprintf(
+		"this node's record of it was damaged, and with it who had consented; consent again (hanse approve %s) or end it (hanse cancel %s)", s.contract.Job.Name, s.contract.Job.Name)}
+	if s.ending != nil {
+		s.record.State, s.record.Reason = State(s.ending.Outcome), s.ending.Reason
+	}
+	if err := s.vault.SetAside(statusFile, err); err != nil {
+		return err
+	}
+	return s.update(func(*statusRecord) {})
 }
 
 // status returns the job's state.
@@ -145,12 +361,24 @@ func (s *jobState) snapshot() statusRecord {
 	return s.record
 }
 
-// update changes the record and stores it.
+// update changes the record and stores it. With an error the record is as it was.
 func (s *jobState) update(change func(*statusRecord)) error {
+	return s.tryUpdate(func(r *statusRecord) error { change(r); return nil })
+}
+
+// tryUpdate is update for a change that may be refused.
+func (s *jobState) tryUpdate(change func(*statusRecord) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := s.record
-	change(&next)
+	if err := change(&next); err != nil {
+		return err
+	}
+	return s.store(next)
+}
+
+// store is update for a caller who holds the lock.
+func (s *jobState) store(next statusRecord) error {
 	text, err := toml.Marshal(next)
 	if err != nil {
 		return err
@@ -162,34 +390,76 @@ func (s *jobState) update(change func(*statusRecord)) error {
 	return nil
 }
 
-// set moves the job to a state.
-func (s *jobState) set(state State, reason string) error {
-	return s.update(func(r *statusRecord) { r.State, r.Reason = state, reason })
+// show moves a job that has not ended to a state that commits to nothing: a node that cannot write it shows it all the
+// same, and after a restart stands in the state before.
+func (s *jobState) show(state State, reason string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.record.State.Final() {
+		return nil
+	}
+	next := s.record
+	next.State, next.Reason = state, reason
+	if next == s.record {
+		return nil
+	}
+	err := s.store(next)
+	s.record = next
+	return err
 }
 
-// seal stores the contract with its full set of signatures. The contract in memory stays as it is:
+// consent records that somebody consented to a proposed job; data is the SHA-256 of the table that it is for.
+func (s *jobState) consent(by string, data keys.Hash) error {
+	return s.tryUpdate(func(r *statusRecord) error {
+		if r.State != StateProposed {
+			return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
+		}
+		r.State, r.Reason, r.Damaged, r.Data, r.Consent = StateAgreed, "", false, data, consentOf(by)
+		return nil
+	})
+}
+
+// ended returns how the job ended, nil when it has not.
+func (s *jobState) ended() *protocol.Ending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending
+}
+
+// putInForce stores the contract with its full set of signatures. The contract in memory stays as it is:
 // several calls may read it at once, and nothing here asks it who has signed.
-func (s *jobState) seal(c *protocol.Contract) error {
-	if err := s.vault.Save(ContractFile, c.Text()); err != nil {
+func (s *jobState) putInForce(c *protocol.Contract) error {
+	if err := s.keepContract(c); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sealed = true
+	s.inForce, s.signed = true, c.Text()
 	return nil
 }
 
-// isSealed reports whether the contract was kept with all parties' signatures.
-func (s *jobState) isSealed() bool {
+// text returns the contract with the signatures that are known here.
+func (s *jobState) text() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sealed
+	if s.signed != nil {
+		return s.signed
+	}
+	return s.contract.Text()
+}
+
+// isInForce reports whether the contract was kept with all parties' signatures.
+func (s *jobState) isInForce() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inForce
 }
 
 // unchanged refuses a data file that is not the one consented to.
 func (s *jobState) unchanged(t *dataset.Table) error {
 	if agreed := s.snapshot().Data; agreed != t.Sum {
-		return &permanentError{fmt.Errorf("%s changed after consent: its SHA-256 was %s and is %s; put the old file back, or propose the job anew", t.Path, agreed.Short(), t.Sum.Short())}
+		return faultf(codeData, "%s changed after consent: its SHA-256 was %s and is %s; put the old file back and the job goes on, or end it with hanse cancel %s",
+			t.Path, agreed.Short(), t.Sum.Short(), s.contract.Job.Name)
 	}
 	return nil
 }
@@ -210,16 +480,39 @@ func (s *jobState) phase() (fdskl.PhaseSeed, error) {
 	return fdskl.PhaseSeed(data), nil
 }
 
-// saveModel stores a finished model part and drops what only an unfinished job needs.
-func (s *jobState) saveModel(m *fdskl.Model) error {
+// modelDraft is where a session keeps its model part until the job is done. Shares of two sessions do not fit together, and
+// all sign for the parts of one.
+func modelDraft(session uint32) string { return fmt.Sprintf("model-%d", session) }
+
+// saveModel stores the model part of a session.
+func (s *jobState) saveModel(session uint32, m *fdskl.Model) error {
 	data, err := m.Encode()
 	if err != nil {
 		return err
 	}
-	if err := s.vault.Save(ModelFile, data); err != nil {
+	return s.vault.Save(modelDraft(session), data)
+}
+
+// promote makes the model part of the session that all signed for the one that is kept, and drops those of others.
+func (s *jobState) promote() error {
+	if s.ending == nil || s.ending.Outcome != protocol.OutcomeDone {
+		return nil
+	}
+	data, err := s.vault.Load(modelDraft(s.ending.Session))
+	if err != nil {
 		return err
 	}
-	return nil
+	if data != nil {
+		if err := s.vault.Save(ModelFile, data); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.vault.Names() {
+		if strings.HasPrefix(name, "model-") {
+			err = errors.Join(err, s.vault.Remove(name))
+		}
+	}
+	return err
 }
 
 // saveReport stores what this party says of the finished job.
@@ -231,14 +524,67 @@ func (s *jobState) saveReport(r *Report) error {
 	return s.vault.Save(reportFile, append(data, '\n'))
 }
 
-// clean removes what a finished job no longer needs: opened angles, shares of sums and solver states.
-func (s *jobState) clean() error {
-	for _, name := range append([]string{"angles", "solver-0", "solver-1", "iteration-0", "iteration-1"}, sealed.Files()...) {
-		if err := s.vault.Remove(name); err != nil {
-			return err
-		}
+// loadReport returns what saveReport stored, nil when there is none.
+func (s *jobState) loadReport() (*Report, error) {
+	data, err := s.vault.Load(reportFile)
+	if err != nil || data == nil {
+		return nil, err
 	}
-	return nil
+	r := new(Report)
+	return r, json.Unmarshal(data, r)
+}
+
+// clean removes what a finished job no longer needs.
+func (s *jobState) clean() error {
+	var errs []error
+	for _, name := range checkpoints() {
+		errs = append(errs, s.vault.Remove(name))
+	}
+	return errors.Join(errs...)
+}
+
+// RunAgain puts the folder of a finished job back to before its first session: contract, consent and phases stay, so that
+// it runs again and, where it is to be repeatable, gives the same. No node may be running on it. Tests and trials use it.
+func RunAgain(folder string) error {
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(filepath.Base(folder))); err != nil {
+		return fmt.Errorf("%s is no job's folder: %w", folder, err)
+	}
+	v, err := vault.Open(folder, vault.Options{Owner: h})
+	if err != nil {
+		return err
+	}
+	s := newJobState(v, nil)
+	text, err := v.Load(statusFile)
+	if err == nil {
+		err = keys.DecodeStrict(statusFile, text, &s.record)
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range append(checkpoints(), endingFile, ModelFile, reportFile) {
+		err = errors.Join(err, v.Remove(name))
+	}
+	return errors.Join(err, s.update(func(r *statusRecord) { r.State, r.Reason, r.Finished = StateAgreed, "", 0 }), v.Close())
+}
+
+// ReadModel returns the model part in a job's folder, which may be that of any node on this machine. The folder's
+// name says which contract it must be of.
+func ReadModel(folder string) (*fdskl.Model, error) {
+	data, err := readState(folder, ModelFile)
+	if err != nil {
+		return nil, err
+	}
+	return fdskl.DecodeModel(data)
+}
+
+// readState reads a state from a job's folder, which the contract's hash names.
+func readState(folder, name string) ([]byte, error) {
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(strings.TrimSpace(filepath.Base(folder)))); err != nil {
+		return nil, fmt.Errorf("%s is no job's folder: %w", folder, err)
+	}
+	return vault.ReadFile(filepath.Join(folder, name), h)
 }
 
 // loadModel reads the finished model part, nil when there is none.
@@ -249,9 +595,3 @@ func (s *jobState) loadModel() (*fdskl.Model, error) {
 	}
 	return fdskl.DecodeModel(data)
 }
-
-// permanentError is a failure that another session would meet again.
-type permanentError struct{ err error }
-
-func (e *permanentError) Error() string { return e.err.Error() }
-func (e *permanentError) Unwrap() error { return e.err }

@@ -145,7 +145,7 @@ func (t *training) run(ctx context.Context, r *run) (*Report, error) {
 		return nil, err
 	}
 	m.Contract, m.Columns, m.Fills = r.state.contract.Hash(), prepared.Columns, table.Fills
-	if err := r.state.saveModel(m); err != nil {
+	if err := r.state.saveModel(r.number, m); err != nil {
 		return nil, err
 	}
 	report := r.report(table.Rows())
@@ -212,21 +212,19 @@ func converted(d fdskl.Disclosure) (openings []protocol.Opening, operations []pr
 	return openings, operations
 }
 
-// modelOf returns the model part of a training. It is there before any party calls the job done, so
-// that whoever trained can predict at once.
+// modelOf returns the model part of a finished training. It is the one that all parties signed for when the training was
+// done.
 func (n *Node) modelOf(contract string) (*fdskl.Model, error) {
 	var h keys.Hash
 	if err := h.UnmarshalText([]byte(contract)); err != nil {
 		return nil, err
 	}
-	missing := fmt.Errorf("this node has no finished training with contract %s", h.Short())
 	s, ok := n.job(h)
 	if !ok {
-		return nil, missing
+		return nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
 	}
-	m, err := s.loadModel()
-	if m == nil && err == nil {
-		err = missing
+	if err := n.checkPart(s, ModelFile); err != nil {
+		return nil, err
 	}
-	return m, err
+	return s.loadModel()
 }

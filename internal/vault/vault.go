@@ -1,191 +1,213 @@
 // Package vault keeps what must survive a killed process: small states saved atomically and long
 // logs of records appended one by one, all in one folder that only its owner can read.
 //
-// Save writes a temporary file, syncs it, renames it over the old one and syncs the folder
-// (Pillai et al., OSDI 2014: all four are needed). Append writes a record behind its length and
-// checksum; a record cut short by a crash is not there when the log is read again.
+// No byte that it gives back is unchecked. A state is in an envelope with a version, its owner (the
+// contract of the job that the folder is for), its name, its length and a SHA-256 of all that; a record of
+// a log has its length and a SHA-256 that binds owner, name and place. The names of what there should be
+// stand in an index, so that a file that was deleted is not taken for one that never was. What fails is a
+// DamagedError, or, for names that the owner can make anew, is set aside and counts as not there.
+//
+// What a crash leaves half is no damage: Save replaces a file as a whole (package durable), and a record cut
+// short at a log's end is not there when the log is read again.
 package vault
 
 import (
-	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/keys"
 )
 
-// maxRecord is the longest record that is read back, in bytes.
-const maxRecord = 64 << 20
+// indexFile holds the names of what the vault has, one a line, in an envelope of its own.
+const indexFile = "index"
 
-// recordHead is the length of a record's head: its length and its checksum.
-const recordHead = 8
+// asideSuffix ends the name of a damaged file that was set aside.
+const asideSuffix = ".damaged"
 
-// castagnoli is the polynomial of the records' checksums.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// Options are what a vault is opened with; the zero value is a vault of nobody's in which all damage is an error.
+type Options struct {
+	Owner keys.Hash // what the folder is for: a job's contract
+	// Rebuildable tells the names that whoever uses the vault makes anew when they are gone. nil: none.
+	Rebuildable func(name string) bool
+	// Damaged hears of a damaged file that was set aside, in one sentence; it may be nil.
+	Damaged func(text string)
+	// Fault is for tests: asked before every write, its error is the write's. With stored the write takes place
+	// all the same, as when a disk fails after it has done its work.
+	Fault func(path string) (stored bool, err error)
+}
 
-// Vault is a folder of states and logs. Its methods are not safe for concurrent use on one name.
+// Vault is a folder of states and logs. Its methods may be called concurrently for different names.
 type Vault struct {
-	dir  string
-	logs map[string]*os.File
+	dir     string
+	options Options
+
+	mu    sync.Mutex
+	logs  map[string]*openLog
+	names []string // of the index, sorted
 }
 
 // Open makes the folder if it is missing and returns the vault in it.
-func Open(dir string) (*Vault, error) {
+func Open(dir string, o Options) (*Vault, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state folder: %w", err)
 	}
-	return &Vault{dir: dir, logs: make(map[string]*os.File)}, nil
+	v := &Vault{dir: dir, options: o, logs: make(map[string]*openLog)}
+	return v, v.readIndex()
 }
 
 // Path returns where a name is kept.
 func (v *Vault) Path(name string) string { return filepath.Join(v.dir, name) }
 
-// Load returns a saved state, nil when there is none.
+// Has reports whether a name was saved or appended to, and not removed since.
+func (v *Vault) Has(name string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Contains(v.names, name)
+}
+
+// Names lists what was saved or appended to, and not removed since, sorted.
+func (v *Vault) Names() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.names)
+}
+
+// Load returns a saved state, nil when there is none. One that is damaged, or gone though it was saved, is a
+// *DamagedError, or nil where it is rebuildable.
 func (v *Vault) Load(name string) ([]byte, error) {
-	data, err := os.ReadFile(v.Path(name))
+	data, err := ReadFile(v.Path(name), v.options.Owner)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		if !v.Has(name) {
+			return nil, nil
+		}
+		err = &DamagedError{v.Path(name), "it was saved there and is gone"}
 	}
-	return data, err
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) || !v.rebuildable(name) {
+		return data, err
+	}
+	return nil, v.SetAside(name, damaged)
+}
+
+// rebuildable reports whether a damaged file counts as not there.
+func (v *Vault) rebuildable(name string) bool {
+	return v.options.Rebuildable != nil && v.options.Rebuildable(name)
+}
+
+// SetAside moves a damaged file out of the way, where a person can look at it, and forgets its name. why is told.
+func (v *Vault) SetAside(name string, why error) error {
+	aside := v.Path(name) + asideSuffix
+	if err := os.Rename(v.Path(name), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := v.list(name, false); err != nil {
+		return err
+	}
+	if v.options.Damaged != nil {
+		v.options.Damaged(fmt.Sprintf("%v; it was set aside as %s", why, filepath.Base(aside)))
+	}
+	return nil
 }
 
 // Save replaces a state. When it returns without error the new state is on the disk; with an
 // error the old one is untouched.
-func (v *Vault) Save(name string, data []byte) (err error) {
-	f, err := os.CreateTemp(v.dir, name+".*.tmp")
-	if err != nil {
-		return checkpointError(err)
+func (v *Vault) Save(name string, data []byte) error {
+	envelope := Envelope(v.options.Owner, name, data)
+	err := v.write(v.Path(name), func() error { return durable.WriteFile(v.Path(name), envelope) })
+	if err == nil {
+		err = v.list(name, true)
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-			err = checkpointError(err)
-		}
-	}()
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), v.Path(name)); err != nil {
-		return err
-	}
-	return syncDir(v.dir)
+	return err
 }
 
-// Append adds a record to a log. The record is safe against the death of the process when it
-// returns, and against a power cut after the next Sync.
-func (v *Vault) Append(name string, record []byte) error {
-	if len(record) == 0 || len(record) > maxRecord {
-		return fmt.Errorf("a record of %d bytes in %s, want 1 to %d", len(record), name, maxRecord)
+// write is a write that tests can make fail.
+func (v *Vault) write(path string, do func() error) error {
+	if v.options.Fault == nil {
+		return writeError(do())
 	}
-	f, err := v.log(name)
-	if err != nil {
-		return checkpointError(err)
+	stored, fault := v.options.Fault(path)
+	if fault == nil || stored {
+		if err := do(); err != nil {
+			return writeError(err)
+		}
 	}
-	var head [recordHead]byte
-	binary.LittleEndian.PutUint32(head[:], uint32(len(record)))
-	binary.LittleEndian.PutUint32(head[4:], crc32.Checksum(record, castagnoli))
-	_, err = f.Write(head[:])
+	return writeError(fault)
+}
+
+// list puts a name into the index or takes it out.
+func (v *Vault) list(name string, there bool) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, found := slices.BinarySearch(v.names, name)
+	if found == there {
+		return nil
+	}
+	names := slices.Clone(v.names)
+	if there {
+		names = slices.Insert(names, at, name)
+	} else {
+		names = slices.Delete(names, at, at+1)
+	}
+	envelope := Envelope(v.options.Owner, indexFile, []byte(strings.Join(names, "\n")))
+	err := v.write(v.Path(indexFile), func() error { return durable.WriteFile(v.Path(indexFile), envelope) })
 	if err == nil {
-		_, err = f.Write(record)
+		v.names = names
 	}
-	if err != nil { // the next Append opens the file anew; Records cuts a half record off
-		delete(v.logs, name)
-		return checkpointError(errors.Join(err, f.Close()))
+	return err
+}
+
+// readIndex reads the index. One that is damaged or gone is made anew from the files that are there: then a file that
+// was deleted together with the index counts as one that never was, which is more than one thing gone wrong.
+func (v *Vault) readIndex() error {
+	data, err := ReadFile(v.Path(indexFile), v.options.Owner)
+	if err == nil {
+		if len(data) > 0 {
+			v.names = strings.Split(string(data), "\n")
+		}
+		slices.Sort(v.names)
+		return nil
+	}
+	var damaged *DamagedError
+	if !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damaged) {
+		return err
+	}
+	entries, err := os.ReadDir(v.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if e.Type().IsRegular() && name != indexFile && !strings.HasSuffix(name, durable.Suffix) && !strings.HasSuffix(name, asideSuffix) {
+			if isEnvelope(v.Path(name)) || isLog(v.Path(name)) {
+				v.names = append(v.names, name)
+			}
+		}
+	}
+	if damaged != nil && v.options.Damaged != nil {
+		v.options.Damaged(fmt.Sprintf("%v; it was made anew from the files that are there", damaged))
 	}
 	return nil
-}
-
-// log returns the open file of a log.
-func (v *Vault) log(name string) (*os.File, error) {
-	if f, ok := v.logs[name]; ok {
-		return f, nil
-	}
-	f, err := os.OpenFile(v.Path(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err == nil {
-		v.logs[name] = f
-	}
-	return f, err
-}
-
-// Sync makes everything appended to a log safe against a power cut.
-func (v *Vault) Sync(name string) error {
-	if f, ok := v.logs[name]; ok {
-		return checkpointError(f.Sync())
-	}
-	return nil
-}
-
-// Records calls each with up to most records of a log, in order; a negative most means all. The
-// slice is valid during the call. What stands behind the last record read is cut off, so that
-// the next Append continues there. It returns how many records there were.
-func (v *Vault) Records(name string, most int, each func(record []byte) error) (n int, err error) {
-	f, err := os.OpenFile(v.Path(name), os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	r := bufio.NewReaderSize(f, 1<<20)
-	var good int64
-	var buf []byte
-	for n != most {
-		record, ok := readRecord(r, &buf)
-		if !ok {
-			break
-		}
-		if err := each(record); err != nil {
-			return n, err
-		}
-		n++
-		good += recordHead + int64(len(record))
-	}
-	return n, cutOff(f, good)
-}
-
-// cutOff drops what stands behind the first size bytes of a log, if anything does.
-func cutOff(f *os.File, size int64) error {
-	info, err := f.Stat()
-	if err != nil || info.Size() <= size {
-		return err
-	}
-	return checkpointError(f.Truncate(size))
-}
-
-// readRecord reads the next whole record, reporting false at the first that is not.
-func readRecord(r io.Reader, buf *[]byte) ([]byte, bool) {
-	var head [recordHead]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, false
-	}
-	size := binary.LittleEndian.Uint32(head[:])
-	if size == 0 || size > maxRecord { // zeros are what a power cut leaves at the end of a file
-		return nil, false
-	}
-	if cap(*buf) < int(size) {
-		*buf = make([]byte, size)
-	}
-	record := (*buf)[:size]
-	if _, err := io.ReadFull(r, record); err != nil {
-		return nil, false
-	}
-	return record, crc32.Checksum(record, castagnoli) == binary.LittleEndian.Uint32(head[4:])
 }
 
 // Remove deletes a state or a log; one that is not there is no error.
 func (v *Vault) Remove(name string) error {
-	if f, ok := v.logs[name]; ok {
-		f.Close()
+	v.mu.Lock()
+	if l, ok := v.logs[name]; ok {
+		l.file.Close()
 		delete(v.logs, name)
 	}
-	if err := os.Remove(v.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+	v.mu.Unlock()
+	if err := v.list(name, false); err != nil {
+		return err
+	}
+	if err := os.Remove(v.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -193,13 +215,24 @@ func (v *Vault) Remove(name string) error {
 
 // Close closes the logs.
 func (v *Vault) Close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	var err error
-	for name, f := range v.logs {
-		err = errors.Join(err, f.Close())
+	for name, l := range v.logs {
+		err = errors.Join(err, l.file.Close())
 		delete(v.logs, name)
 	}
 	return err
 }
+
+// DamagedError says that a file is not what was written there.
+type DamagedError struct {
+	Path string
+	Why  string // one clause
+}
+
+// Error says what a damaged file means to the person who can mend it.
+func (e *DamagedError) Error() string { return fmt.Sprintf("%s is damaged: %s", e.Path, e.Why) }
 
 // WriteError says that a state or record could not be written. What was there before is intact.
 type WriteError struct{ Err error }
@@ -212,19 +245,10 @@ func (e *WriteError) Error() string {
 // Unwrap returns the system's error.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// checkpointError wraps an error as a WriteError.
-func checkpointError(err error) error {
+// writeError wraps an error as a WriteError.
+func writeError(err error) error {
 	if err == nil {
 		return nil
 	}
 	return &WriteError{err}
-}
-
-// syncDir makes a rename durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -11,12 +11,20 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
-// open returns a vault in a new folder.
-func open(t *testing.T) *Vault {
+// owner is the contract that the tests' vaults are for.
+var owner = keys.HashOf("test", []byte("a job"))
+
+// fresh returns a vault in a new folder.
+func fresh(t *testing.T) *Vault { return freshWith(t, Options{Owner: owner}) }
+
+// freshWith is fresh with options.
+func freshWith(t *testing.T, o Options) *Vault {
 	t.Helper()
-	v, err := Open(filepath.Join(t.TempDir(), "vault"))
+	v, err := Open(filepath.Join(t.TempDir(), "vault"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +47,7 @@ func records(t *testing.T, v *Vault, name string, most int) [][]byte {
 }
 
 func TestSaveAndLoad(t *testing.T) {
-	v := open(t)
+	v := fresh(t)
 	if data, err := v.Load("state"); data != nil || err != nil {
 		t.Errorf("a state that is not there gives %q and %v", data, err)
 	}
@@ -66,9 +74,9 @@ func TestSaveAndLoad(t *testing.T) {
 // TestCutLogs cuts a log at every byte, as a crash would: what comes back are the records that were
 // whole, and appending goes on behind them.
 func TestCutLogs(t *testing.T) {
-	v := open(t)
+	v := fresh(t)
 	whole := [][]byte{[]byte("first"), []byte("second record"), []byte("3")}
-	ends := []int{0}
+	ends := []int{len(logMagic)}
 	for _, r := range whole {
 		if err := v.Append("log", r); err != nil {
 			t.Fatal(err)
@@ -79,55 +87,204 @@ func TestCutLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for cut := range text {
-		fresh := open(t)
+	for cut := len(logMagic); cut < len(text); cut++ {
+		copied := freshWith(t, Options{Owner: owner, Rebuildable: func(string) bool { return true }})
 		for _, tail := range [][]byte{nil, make([]byte, 100)} { // zeros are what a power cut may leave
-			if err := os.WriteFile(fresh.Path("log"), append(bytes.Clone(text[:cut]), tail...), 0o600); err != nil {
+			if err := os.WriteFile(copied.Path("log"), append(bytes.Clone(text[:cut]), tail...), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			want := 0
 			for ends[want+1] <= cut {
 				want++
 			}
-			if got := records(t, fresh, "log", -1); len(got) != want && tail == nil {
+			if got := records(t, copied, "log", -1); len(got) != want && tail == nil {
 				t.Fatalf("cut at %d: %d records, want %d", cut, len(got), want)
 			}
 		}
-		if err := fresh.Append("log", []byte("after")); err != nil {
+		if err := copied.Append("log", []byte("after")); err != nil {
 			t.Fatal(err)
 		}
-		got := records(t, fresh, "log", -1)
+		got := records(t, copied, "log", -1)
 		if string(got[len(got)-1]) != "after" {
 			t.Fatalf("cut at %d: the last record is %q", cut, got[len(got)-1])
 		}
 	}
 }
 
-// TestFlippedBits changes every byte of a log: no changed record comes back.
+// TestFlippedBits changes every byte of a log: no changed record comes back. Where the log can be rebuilt it ends
+// before the change, elsewhere the change is an error that names the file.
 func TestFlippedBits(t *testing.T) {
-	v := open(t)
-	if err := v.Append("log", []byte("a record")); err != nil {
-		t.Fatal(err)
+	var told []string
+	rebuilt := freshWith(t, Options{Owner: owner, Rebuildable: func(string) bool { return true }, Damaged: func(s string) { told = append(told, s) }})
+	strict := fresh(t)
+	for _, v := range []*Vault{rebuilt, strict} {
+		for _, r := range []string{"a record", "another"} {
+			if err := v.Append("log", []byte(r)); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	text, err := os.ReadFile(v.Path("log"))
+	text, err := os.ReadFile(strict.Path("log"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	first := len(logMagic) + recordHead + len("a record")
 	for i := range text {
 		changed := bytes.Clone(text)
 		changed[i] ^= 0x10
-		if err := os.WriteFile(v.Path("log"), changed, 0o600); err != nil {
-			t.Fatal(err)
+		for _, v := range []*Vault{rebuilt, strict} {
+			if err := os.WriteFile(v.Path("log"), changed, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if got := records(t, v, "log", -1); len(got) != 0 {
-			t.Errorf("byte %d changed and %q came back", i, got)
+		want := 0
+		if i >= first {
+			want = 1
+		}
+		told = nil
+		got := records(t, rebuilt, "log", -1)
+		if len(got) != want {
+			t.Errorf("byte %d changed and %q came back, want %d records", i, got, want)
+		}
+		var damaged *DamagedError
+		_, err := strict.Records("log", -1, func([]byte) error { return nil })
+		if isDamage := errors.As(err, &damaged); isDamage != (len(told) == 1) || err != nil && !isDamage {
+			t.Errorf("byte %d changed: the error is %v, and rebuilding said %q", i, err, told)
 		}
 	}
 }
 
+// TestEveryByteOfAStateIsChecked changes, cuts and swaps a state: nothing comes back but a named error.
+func TestEveryByteOfAStateIsChecked(t *testing.T) {
+	v := fresh(t)
+	if err := v.Save("state", []byte("what was learned")); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(v.Path("state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string, changed []byte, want string) {
+		t.Helper()
+		if err := os.WriteFile(v.Path("state"), changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var damaged *DamagedError
+		data, err := v.Load("state")
+		if !errors.As(err, &damaged) || data != nil || damaged.Path != v.Path("state") || !strings.Contains(damaged.Why, want) {
+			t.Errorf("%s: loaded %q and %v, want it damaged: %s", what, data, err, want)
+		}
+	}
+	for i := range text {
+		for bit := range 8 {
+			changed := bytes.Clone(text)
+			changed[i] ^= 1 << bit
+			try(fmt.Sprintf("bit %d of byte %d", bit, i), changed, "")
+		}
+		try(fmt.Sprintf("cut at %d", i), text[:i], "")
+	}
+	try("emptied", nil, "it is empty")
+	try("longer", append(bytes.Clone(text), 0), "its head says 16")
+	try("another's", Envelope(keys.HashOf("test", []byte("another job")), "state", []byte("x")), "it belongs to contract")
+	try("another file's", Envelope(owner, "phase", []byte("x")), `it is a "phase", want a "state"`)
+	try("a later version's", []byte("hanse-envelope-v9\nwhatever"), `format "hanse-envelope-v9"`)
+	if err := os.Remove(v.Path("state")); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *DamagedError
+	if _, err := v.Load("state"); !errors.As(err, &damaged) || damaged.Why != "it was saved there and is gone" {
+		t.Errorf("deleted: %v", err)
+	}
+}
+
+func TestDamagedStatesThatCanBeRebuiltAreSetAside(t *testing.T) {
+	var told []string
+	v := freshWith(t, Options{Owner: owner, Rebuildable: func(name string) bool { return name == "solver" }, Damaged: func(s string) { told = append(told, s) }})
+	for _, name := range []string{"solver", "phase"} {
+		if err := v.Save(name, []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(v.Path(name), []byte("rotten"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data, err := v.Load("solver"); data != nil || err != nil {
+		t.Errorf("a damaged solver state gives %q and %v, want nothing", data, err)
+	}
+	want := v.Path("solver") + " is damaged: it does not begin as what this program writes; it was set aside as solver.damaged"
+	if len(told) != 1 || told[0] != want {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if _, err := v.Load("phase"); err == nil {
+		t.Error("a damaged phase was taken")
+	}
+	if err := v.Save("solver", []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := v.Load("solver"); string(data) != "new" || err != nil {
+		t.Errorf("saved anew it is %q and %v", data, err)
+	}
+}
+
+// TestIndexOutlivesTheVault opens the folder again: what was deleted meanwhile is missed, and a damaged index is made
+// anew.
+func TestIndexOutlivesTheVault(t *testing.T) {
+	dir := t.TempDir()
+	reopen := func() *Vault {
+		v, err := Open(dir, Options{Owner: owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { v.Close() })
+		return v
+	}
+	v := reopen()
+	for _, name := range []string{"b", "a", "c"} {
+		if err := v.Save(name, []byte(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(v.Append("log", []byte("x")), v.Remove("c"), os.Remove(v.Path("a")), os.Remove(v.Path("log"))); err != nil {
+		t.Fatal(err)
+	}
+	v = reopen()
+	var damaged *DamagedError
+	if _, err := v.Load("a"); !errors.As(err, &damaged) {
+		t.Errorf("a deleted state: %v", err)
+	}
+	if _, err := v.Records("log", -1, nil); !errors.As(err, &damaged) {
+		t.Errorf("a deleted log: %v", err)
+	}
+	if data, err := v.Load("c"); data != nil || err != nil {
+		t.Errorf("a removed state: %q and %v", data, err)
+	}
+	for _, rotten := range [][]byte{nil, []byte("x")} {
+		if err := os.WriteFile(v.Path(indexFile), rotten, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v = reopen()
+		if data, err := v.Load("b"); string(data) != "b" || err != nil || !v.Has("b") || v.Has("a") {
+			t.Errorf("behind a damaged index: %q, %v, has b %v, has a %v", data, err, v.Has("b"), v.Has("a"))
+		}
+	}
+}
+
+// FuzzEnvelope opens bytes of anybody's: what opens is an envelope of just these bytes.
+func FuzzEnvelope(f *testing.F) {
+	f.Add(Envelope(owner, "state", []byte("data")))
+	f.Add([]byte(magic))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		data, why := open(owner, "state", b)
+		if why == "" && !bytes.Equal(Envelope(owner, "state", data), b) {
+			t.Errorf("%q opened and is another envelope than that of its data", b)
+		}
+	})
+}
+
 func TestRecordsInOrderAndCutOff(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		v, err := Open(t.TempDir())
+		v, err := Open(t.TempDir(), Options{Owner: owner})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -149,24 +306,48 @@ func TestRecordsInOrderAndCutOff(t *testing.T) {
 	})
 }
 
-// TestFullDisk appends to a device that is always full.
-func TestFullDisk(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("this system has no /dev/full")
-	}
-	v := open(t)
-	if err := os.Symlink("/dev/full", v.Path("log")); err != nil {
-		t.Fatal(err)
-	}
-	err := v.Append("log", []byte("record"))
-	var failed *WriteError
-	if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOSPC) || !strings.HasSuffix(err.Error(), "no space left on device; free some space and the job goes on from there") {
-		t.Errorf("error is %v", err)
+// TestFailedWrites lets every write fail, before it is done and after: what is read then is the old state or the new.
+func TestFailedWrites(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		writes, failAt := 0, 0
+		v := freshWith(t, Options{Owner: owner, Fault: func(string) (bool, error) {
+			if writes++; writes == failAt {
+				return stored, syscall.ENOSPC
+			}
+			return false, nil
+		}})
+		if err := v.Save("state", []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+		failAt = writes + 1
+		err := v.Save("state", []byte("new"))
+		var failed *WriteError
+		if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOSPC) || !strings.HasSuffix(err.Error(), "no space left on device; free some space and the job goes on from there") {
+			t.Errorf("error is %v", err)
+		}
+		want := map[bool]string{false: "old", true: "new"}[stored]
+		if data, err := v.Load("state"); string(data) != want || err != nil {
+			t.Errorf("stored %v: the state is %q and %v, want %q", stored, data, err, want)
+		}
+		if err := v.Append("log", []byte("one")); err != nil {
+			t.Fatal(err)
+		}
+		failAt = writes + 1
+		if err := v.Append("log", []byte("two")); !errors.As(err, &failed) {
+			t.Errorf("error is %v", err)
+		}
+		if err := v.Append("log", []byte("three")); err != nil {
+			t.Fatal(err)
+		}
+		wantLog := map[bool]string{false: "[one three]", true: "[one two three]"}[stored]
+		if got := fmt.Sprintf("%s", records(t, v, "log", -1)); got != wantLog {
+			t.Errorf("stored %v: the log has %s, want %s", stored, got, wantLog)
+		}
 	}
 }
 
 func TestSaveLeavesTheOldState(t *testing.T) {
-	v := open(t)
+	v := fresh(t)
 	if err := v.Save("state", []byte("old")); err != nil {
 		t.Fatal(err)
 	}
@@ -187,16 +368,18 @@ func TestSaveLeavesTheOldState(t *testing.T) {
 }
 
 func TestRecordLimits(t *testing.T) {
-	v := open(t)
+	v := fresh(t)
 	for _, size := range []int{0, maxRecord + 1} {
 		if err := v.Append("log", make([]byte, size)); err == nil {
 			t.Errorf("a record of %d bytes was taken", size)
 		}
 	}
-	if err := os.WriteFile(v.Path("log"), []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, 0o600); err != nil {
+	huge := append([]byte(logMagic), bytes.Repeat([]byte{0xff}, recordHead)...)
+	if err := os.WriteFile(v.Path("log"), huge, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := records(t, v, "log", -1); len(got) != 0 {
-		t.Errorf("a record of 4 GB came back: %d", len(got))
+	var damaged *DamagedError
+	if _, err := v.Records("log", -1, nil); !errors.As(err, &damaged) {
+		t.Errorf("a record of 4 GB: %v", err)
 	}
 }

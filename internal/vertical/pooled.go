@@ -33,7 +33,7 @@ func NewPooled(p fdskl.Params, tables []*dataset.Table, owners []keys.ID) *Poole
 // Train trains on the tables' rows, which are the same at all, and returns the model with the
 // training's figures.
 func (p *Pooled) Train(ctx context.Context, dir string, workers int) (*fdskl.Model, error) {
-	v, err := vault.Open(dir)
+	v, err := vault.Open(dir, vault.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -96,9 +96,9 @@ func TestOpenRefusesWhatIsNotThisTranscript(t *testing.T) {
 		"a short file":        {[]byte("my notes"), "it has 8 bytes that do not begin this transcript: move it away"},
 		"another job":         {other.text(0), "it is of contract " + other.contract.Short() + ", want " + l.contract.Short()},
 		"another party":       {l.text(1), "it is that of party 1, " + l.ids[1].Short() + ", want party 0, " + l.ids[0].Short()},
-		"a changed end":       {with(last+100, "x"), "its last whole record, 43, is damaged: it does not follow the record before it; keep the file elsewhere, the job starts a new one"},
-		"a changed end but 1": {with(last-10, "x"), "its last whole record, 43, is damaged: it does not follow the record before it; keep the file elsewhere, the job starts a new one"},
-		"an end of zeros":     {with(last, string(make([]byte, BlockSize))), "its last whole record, 43, is damaged: its session is 0, want 1 or more; keep the file elsewhere, the job starts a new one"},
+		"a changed end":       {with(last+100, "x"), "its last whole record, 43, is damaged: it does not follow the record before it; put back a copy of the file"},
+		"a changed end but 1": {with(last-10, "x"), "its last whole record, 43, is damaged: it does not follow the record before it; put back a copy of the file"},
+		"an end of zeros":     {with(last, string(make([]byte, BlockSize))), "its last whole record, 43, is damaged: its session is 0, want 1 or more; put back a copy of the file"},
 	} {
 		path := filepath.Join(t.TempDir(), "x")
 		l.must(os.WriteFile(path, c.text, 0o600))

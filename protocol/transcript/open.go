@@ -133,7 +133,7 @@ func (l *Log) readLast(blocks int64) error {
 
 // damaged says that a transcript cannot be gone on with.
 func damaged(record int64, err error) error {
-	return fmt.Errorf("its last whole record, %d, is damaged: %w; keep the file elsewhere, the job starts a new one", record, err)
+	return fmt.Errorf("its last whole record, %d, is damaged: %w; put back a copy of the file", record, err)
 }
 
 // syncDir makes a new file's name durable, where folders can be synced.

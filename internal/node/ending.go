@@ -1,0 +1,544 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// The control methods about a job's end.
+const (
+	methodStanding = "job/standing" // contract -> how the job stands: its end, or its last session
+	methodPart     = "job/part"     // contract -> digest of what this party keeps of the session it has finished
+	methodSign     = "job/sign"     // contract, unsigned ending -> signature
+	methodEnd      = "job/end"      // contract, ending in force -> the ending that stands here
+)
+
+// partDomain separates digests of model parts from all others.
+const partDomain = "hanse model part v1"
+
+// standingRequest names a job by its contract.
+type standingRequest struct {
+	Contract keys.Hash `cbor:"1,keyasint"`
+}
+
+// standing is how a job stands at a party.
+type standing struct {
+	State   string `cbor:"1,keyasint"`
+	Session uint32 `cbor:"2,keyasint"`
+	Ending  []byte `cbor:"3,keyasint,omitempty"` // text of the ending in force, if there is one
+}
+
+// partResponse commits a party to what it keeps of a session; zero while it has finished none.
+type partResponse struct {
+	Session uint32    `cbor:"1,keyasint"`
+	Digest  keys.Hash `cbor:"2,keyasint"`
+	Ending  []byte    `cbor:"3,keyasint,omitempty"`
+}
+
+// endingRequest carries an ending, or what is to be signed of one.
+type endingRequest struct {
+	Contract keys.Hash `cbor:"1,keyasint"`
+	Ending   []byte    `cbor:"2,keyasint"`
+}
+
+// signResponse is a signature on an ending, or the one that stands already.
+type signResponse struct {
+	Signature []byte `cbor:"1,keyasint,omitempty"`
+	Ending    []byte `cbor:"2,keyasint,omitempty"`
+}
+
+// endingResponse is the ending that stands at a party after it was told of one.
+type endingResponse struct {
+	Ending []byte `cbor:"1,keyasint"`
+}
+
+// partDigest commits this party to its model part, or, where the scores of a prediction opened to it, to those. The salt
+// follows from the node's key: whoever sees the digest can test no guess by it.
+func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
+	var data []byte
+	var err error
+	if job := s.contract.Job; job.Task == protocol.TaskPredict {
+		if job.OpenTo != n.name() || job.Requests > 0 {
+			return keys.Hash{}, nil
+		}
+		if data, err = os.ReadFile(s.vault.Path(ScoresFile)); errors.Is(err, fs.ErrNotExist) {
+			err = &vault.DamagedError{Path: s.vault.Path(ScoresFile), Why: "it was written there and is gone"}
+		}
+	} else if len(job.Servers) == 0 {
+		name := ModelFile
+		if s.ended() == nil {
+			name = modelDraft(s.snapshot().Finished)
+		}
+		if data, err = s.vault.Load(name); err == nil && data == nil {
+			err = &vault.DamagedError{Path: s.vault.Path(name), Why: "it is not there"}
+		}
+	} else if data, err = s.vault.Load(serverFile); data == nil && err == nil {
+		return keys.Hash{}, nil // a client
+	}
+	if err != nil {
+		return keys.Hash{}, err
+	}
+	h := s.contract.Hash()
+	salt := keys.HashOf("hanse part salt v1", n.config.Key.Sign("hanse part salt v1", h[:]))
+	return keys.HashOf(partDomain, salt[:], h[:], data), nil
+}
+
+// checkPart compares what this party keeps of a finished job with what all signed when it ended. file is named where they
+// differ.
+func (n *Node) checkPart(s *jobState, file string) error {
+	ending := s.ended()
+	if ending == nil || ending.Outcome != protocol.OutcomeDone {
+		return faultf(codeUnsigned, "job %q is not done at this node yet", s.contract.Job.Name)
+	}
+	digest, err := n.partDigest(s)
+	if err != nil {
+		return err
+	}
+	if digest != ending.Part(n.name()) {
+		return &vault.DamagedError{Path: s.vault.Path(file), Why: "it is not the one that all parties signed for when the job was done; put a copy of that back, or run the job anew"}
+	}
+	return nil
+}
+
+// conclude ends a job by this party's word: nothing but done stands against it. All are told.
+func (n *Node) conclude(s *jobState, outcome protocol.Outcome, reason string) error {
+	e, err := protocol.NewEnding(s.contract, protocol.Ending{Outcome: outcome, By: n.name(), Reason: protocol.PlainReason(reason)})
+	if err != nil {
+		return err
+	}
+	e.Sign(n.config.Key)
+	if err := n.adopt(s, e); err != nil {
+		return err
+	}
+	n.work.Go(func() { n.tellEnding(n.ctx, s) })
+	return nil
+}
+
+// adopt stores an ending, unless one stands that beats it, and ends the job here. It is final: no session starts any more.
+func (n *Node) adopt(s *jobState, e *protocol.Ending) error {
+	if err := e.InForce(s.contract); err != nil {
+		return err
+	}
+	before := s.ended()
+	if err := n.storeEnding(s, e); err != nil || s.ended() != e {
+		return err
+	}
+	if before != nil { // others may stand by the one that is beaten
+		n.work.Go(func() { n.tellEnding(n.ctx, s) })
+	}
+	s.end()
+	done := e.Outcome == protocol.OutcomeDone
+	if !done {
+		n.cancelSession(s)
+	}
+	if err := s.clean(); err != nil {
+		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name, "error", err)
+	}
+	h := s.contract.Hash()
+	if !done {
+		n.tell(h, Event{Kind: EventError, Text: endingText(s.contract, e)})
+		return nil
+	}
+	report, err := s.loadReport()
+	if report == nil || err != nil {
+		report = &Report{Job: s.contract.Job.Name, Contract: h.String(), Party: n.name()}
+	}
+	n.tell(h, Event{Kind: EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})
+	return nil
+}
+
+// storeEnding keeps an ending that beats the one that stands.
+func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
+	self := n.name()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending != nil && !e.Beats(s.ending) {
+		return nil
+	}
+	if err := s.vault.Save(endingFile, e.Text()); err != nil {
+		return err
+	}
+	first := s.ending == nil
+	s.ending = e
+	next := s.record
+	next.State, next.Reason = State(e.Outcome), reasonOfEnding(s.contract, e, self)
+	err := errors.Join(s.promote(), s.store(next))
+	s.record = next // the ending is on the disk, and is read before the status
+	if first {
+		close(s.final)
+	}
+	if err != nil { // what is not in order yet comes into order when the node starts again
+		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name, "error", err)
+	}
+	return nil
+}
+
+// reasonOfEnding says for a list of jobs why one ended.
+func reasonOfEnding(c *protocol.Contract, e *protocol.Ending, self string) string {
+	switch {
+	case e.Outcome == protocol.OutcomeDone:
+		return ""
+	case e.Outcome == protocol.OutcomeExpired:
+		return "not all had consented by " + c.Job.Expires
+	case e.By == self:
+		return e.Reason
+	}
+	return e.By + ": " + e.Reason
+}
+
+// endingText says of an ending that is not done what happened.
+func endingText(c *protocol.Contract, e *protocol.Ending) string {
+	switch e.Outcome {
+	case protocol.OutcomeRefused:
+		return fmt.Sprintf("%s: refuses job %q: %s", e.By, c.Job.Name, e.Reason)
+	case protocol.OutcomeCancelled:
+		return fmt.Sprintf("%s cancelled job %q: %s", e.By, c.Job.Name, e.Reason)
+	case protocol.OutcomeExpired:
+		return fmt.Sprintf("job %q expired: not all had consented by %s; propose it anew", c.Job.Name, c.Job.Expires)
+	}
+	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Reason)
+}
+
+// endedError says that a job has ended another way than done, nil when it has not.
+func (s *jobState) endedError() error {
+	e := s.ended()
+	if e == nil || e.Outcome == protocol.OutcomeDone {
+		return nil
+	}
+	return faultf(codeEnded, "%s", endingText(s.contract, e))
+}
+
+// adoptText is adopt for an ending that came from another party.
+func (n *Node) adoptText(s *jobState, text []byte) error {
+	e, err := protocol.ParseEnding(s.contract, text)
+	if err != nil {
+		return err
+	}
+	return n.adopt(s, e)
+}
+
+// tellEnding tells every other party how a job ended, those who are there. Whoever is away asks when it is back.
+func (n *Node) tellEnding(ctx context.Context, s *jobState) (away []string) {
+	request := endingRequest{Contract: s.contract.Hash(), Ending: s.ended().Text()}
+	missed := make([]bool, len(s.contract.Parties))
+	n.eachOther(s.contract, func(i int) {
+		var r endingResponse
+		calling, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		err := n.call(calling, s.contract.Members()[i], methodEnd, request, &r)
+		if err == nil {
+			err = n.adoptText(s, r.Ending)
+		}
+		var unknown *faultError
+		if missed[i] = err != nil && !(errors.As(err, &unknown) && unknown.code == codeUnknown); missed[i] {
+			n.config.Log.Debug("a party could not be told how a job ended", "party", s.contract.Parties[i].Name, "error", err)
+		}
+	})
+	for i, m := range missed {
+		if m {
+			away = append(away, s.contract.Parties[i].Name)
+		}
+	}
+	return away
+}
+
+// Cancel ends a job by its owner's word, in any state before its end, here and at all parties: those who are away take it
+// when they are back. A proposal of another member's is refused by it.
+func (n *Node) Cancel(h keys.Hash, reason string) error {
+	s, ok := n.job(h)
+	if !ok {
+		return fmt.Errorf("this node has no job %s", h.Short())
+	}
+	if e := s.ended(); e != nil {
+		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, e.Outcome)
+	}
+	outcome := protocol.OutcomeCancelled
+	if s.status() == StateProposed && s.contract.Job.Proposer != n.name() {
+		outcome = protocol.OutcomeRefused
+	}
+	return n.conclude(s, outcome, reason)
+}
+
+// member finds a party of a job that a caller claims to be.
+func (s *jobState) member(from keys.ID) (protocol.Party, bool) {
+	for _, p := range s.contract.Members() {
+		if p.ID == from {
+			return p, true
+		}
+	}
+	return protocol.Party{}, false
+}
+
+// jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not there.
+func (n *Node) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {
+	if s, ok := n.job(h); ok {
+		if _, ok := s.member(from); ok {
+			return s, nil
+		}
+	}
+	return nil, faultf(codeUnknown, "has no job with contract %s", h.Short())
+}
+
+// endingOf returns the text of a job's ending, nil when it has none.
+func endingOf(s *jobState) []byte {
+	if e := s.ended(); e != nil {
+		return e.Text()
+	}
+	return nil
+}
+
+// serveStanding says how a job stands here.
+func (n *Node) serveStanding(from keys.ID, r standingRequest) (standing, error) {
+	s, err := n.jobOf(from, r.Contract)
+	if err != nil {
+		return standing{}, err
+	}
+	record := s.snapshot()
+	return standing{State: string(record.State), Session: record.Session, Ending: endingOf(s)}, nil
+}
+
+// servePart commits this party to what it keeps of the session that it has finished.
+func (n *Node) servePart(from keys.ID, r standingRequest) (partResponse, error) {
+	s, err := n.jobOf(from, r.Contract)
+	if err != nil {
+		return partResponse{}, err
+	}
+	if text := endingOf(s); text != nil {
+		return partResponse{Ending: text}, nil
+	}
+	record := s.snapshot()
+	if record.Finished == 0 || record.Consent == nil {
+		return partResponse{}, nil
+	}
+	digest, err := n.partDigest(s)
+	return partResponse{Session: record.Finished, Digest: digest}, err
+}
+
+// serveSign signs that a job is done, if this party has finished the session and its part is as the ending says.
+func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
+	s, err := n.jobOf(from, r.Contract)
+	if err != nil {
+		return signResponse{}, err
+	}
+	e, err := protocol.ParseEnding(s.contract, r.Ending)
+	if err != nil {
+		return signResponse{}, err
+	}
+	if text := endingOf(s); text != nil {
+		return signResponse{Ending: text}, nil
+	}
+	signature, err := n.signEnding(s, e)
+	return signResponse{Signature: signature}, err
+}
+
+// signEnding signs an ending that says that a job is done.
+func (n *Node) signEnding(s *jobState, e *protocol.Ending) ([]byte, error) {
+	record := s.snapshot()
+	digest, err := n.partDigest(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.ended() != nil:
+		return nil, faultf(codeEnded, "job %q is %s", s.contract.Job.Name, record.State)
+	case e.Outcome != protocol.OutcomeDone:
+		return nil, faultf(codeRequest, "an ending that is %s is signed by whoever ends the job", e.Outcome)
+	case record.Consent == nil || record.Finished == 0 || record.Finished != e.Session:
+		return nil, faultf(codeUnsigned, "the end is of session %d, this party has stored its part of session %d", e.Session, record.Finished)
+	case e.Part(n.name()) != digest:
+		return nil, faultf(codeUnsigned, "the end names another part of this party's than the one it keeps")
+	}
+	return n.config.Key.Sign(e.Domain, e.Body), nil
+}
+
+// serveEnd takes an ending from another party, and says which stands here.
+func (n *Node) serveEnd(from keys.ID, r endingRequest) (endingResponse, error) {
+	s, err := n.jobOf(from, r.Contract)
+	if err != nil {
+		return endingResponse{}, err
+	}
+	e, err := protocol.ParseEnding(s.contract, r.Ending)
+	if err != nil {
+		return endingResponse{}, err
+	}
+	if e.Outcome == protocol.OutcomeDone && n.inSession(s) && e.InForce(s.contract) == nil {
+		s.await(e)
+		return endingResponse{Ending: r.Ending}, nil
+	}
+	if err := n.adopt(s, e); err != nil {
+		return endingResponse{}, err
+	}
+	return endingResponse{Ending: endingOf(s)}, nil
+}
+
+// await keeps the word that all others are done for when this party's session ends, and ends its wait for rows.
+func (s *jobState) await(e *protocol.Ending) {
+	s.mu.Lock()
+	s.pending = e
+	s.mu.Unlock()
+	s.end()
+}
+
+// settle ends a job that every party has finished: each commits to its part, all sign one ending, all are told. It
+// returns false without an error when a party has still to finish, so that another session is needed. Any party may
+// settle, and several at once: equal endings have equal bytes.
+func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
+	if s.ended() != nil {
+		return true, nil
+	}
+	c := s.contract
+	e := protocol.Ending{Outcome: protocol.OutcomeDone, Session: s.snapshot().Finished}
+	if e.Session == 0 {
+		return false, nil
+	}
+	for _, p := range c.Enders() {
+		var r partResponse
+		if err := n.atParty(ctx, s, p, methodPart, standingRequest{c.Hash()}, &r, func() (err error) {
+			r.Session = e.Session
+			r.Digest, err = n.partDigest(s)
+			return err
+		}); err != nil {
+			return false, err
+		}
+		if r.Ending != nil {
+			return true, n.adoptText(s, r.Ending)
+		}
+		if r.Session != e.Session {
+			return false, nil
+		}
+		e.Parts = append(e.Parts, protocol.PartDigest{Party: p.Name, Digest: r.Digest})
+	}
+	ending, err := protocol.NewEnding(c, e)
+	if err != nil {
+		return false, err
+	}
+	request := endingRequest{Contract: c.Hash(), Ending: ending.Text()}
+	for _, p := range c.Enders() {
+		var r signResponse
+		if err := n.atParty(ctx, s, p, methodSign, request, &r, func() (err error) {
+			r.Signature, err = n.signEnding(s, ending)
+			return err
+		}); err != nil {
+			return false, err
+		}
+		if r.Ending != nil {
+			return true, n.adoptText(s, r.Ending)
+		}
+		if err := ending.AddSignature(p.ID, r.Signature); err != nil {
+			return false, faultf(codeDeviation, "%s: %v", p.Name, err)
+		}
+	}
+	return true, n.adopt(s, ending)
+}
+
+// atParty asks a party once, or does what it would do when it is this one.
+func (n *Node) atParty(ctx context.Context, s *jobState, p protocol.Party, method string, request, response any, own func() error) error {
+	if p.ID == n.config.Key.ID() {
+		return own()
+	}
+	calling, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return n.call(calling, p, method, request, response)
+}
+
+// How often a node looks after jobs that stand still, and how long it leaves one at most between two questions.
+const (
+	tendEvery = time.Second
+	askAgain  = 15 * time.Second
+)
+
+// tend looks after the jobs that nobody else drives: proposals that expire, and jobs whose coordinator died or which ended
+// while this node was away. It runs until ctx ends.
+func (n *Node) tend(ctx context.Context, every time.Duration) {
+	for wait := time.Duration(0); pause(ctx, wait) == nil; wait = every {
+		for _, s := range n.openJobs() {
+			if err := n.look(ctx, s, every); err != nil && ctx.Err() == nil {
+				n.config.Log.Debug("a job stands still", "job", s.contract.Job.Name, "error", err)
+			}
+		}
+	}
+}
+
+// openJobs lists the jobs that have not ended.
+func (n *Node) openJobs() []*jobState {
+	n.mu.Lock()
+	all := slices.Collect(maps.Values(n.jobs))
+	n.mu.Unlock()
+	return slices.DeleteFunc(all, func(s *jobState) bool { return s.ended() != nil })
+}
+
+// look ends a job that has expired, or asks the other parties how it stands when no session is on.
+func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
+	record, job := s.snapshot(), s.contract.Job
+	if at := job.Expiry(); record.Session == 0 && !at.IsZero() && time.Now().After(at) {
+		return n.conclude(s, protocol.OutcomeExpired, "")
+	}
+	if job.Proposer == n.name() || n.inSession(s) || !s.mayAsk(every) {
+		return nil
+	}
+	if record.Finished > 0 && len(job.Servers) == 0 {
+		if done, err := n.settle(ctx, s); done || err == nil {
+			return err
+		}
+	}
+	return n.askStanding(ctx, s)
+}
+
+// mayAsk spaces the questions about a job: the longer it has stood still, the rarer they are.
+func (s *jobState) mayAsk(every time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.asked) < s.gap {
+		return false
+	}
+	s.asked, s.gap = time.Now(), min(max(2*s.gap, every), askAgain)
+	return true
+}
+
+// askStanding asks the proposer how a job stands, and, if it is away, the others, and takes the ending of any that has one.
+func (n *Node) askStanding(ctx context.Context, s *jobState) error {
+	c := s.contract
+	parties := n.othersOf(c)
+	slices.SortStableFunc(parties, func(a, b protocol.Party) int { return rank(c, a) - rank(c, b) })
+	var last error
+	for _, p := range parties {
+		if rank(c, p) == clientsLast {
+			break
+		}
+		var r standing
+		if last = n.atParty(ctx, s, p, methodStanding, standingRequest{c.Hash()}, &r, nil); last != nil {
+			if withCode(codeUnknown)(last) && p.Name == c.Job.Proposer {
+				return s.show(s.status(), fmt.Sprintf("%s, who proposed it, has no such job any more; end it with hanse cancel %s", p.Name, c.Job.Name))
+			}
+			continue
+		}
+		if r.Ending != nil {
+			return n.adoptText(s, r.Ending)
+		}
+	}
+	return last
+}
+
+// clientsLast is the rank of those who are not asked how a job stands: hundreds of clients.
+const clientsLast = 2
+
+// rank orders the parties by how well they know how a job stands.
+func rank(c *protocol.Contract, p protocol.Party) int {
+	i := c.Job.Index(p.Name)
+	switch {
+	case p.Name == c.Job.Proposer:
+		return 0
+	case len(c.Job.Servers) > 0 && !c.Job.Serves(i):
+		return clientsLast
+	}
+	return 1
+}
