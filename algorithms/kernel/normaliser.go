@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -40,7 +42,7 @@ type Scale struct {
 	Binary  bool      // MinMax: the training rows hold two values only
 	Knots   []float64 // Rank: the distinct training values, ascending
 	Ranks   []float64 // Rank: their mid-ranks, ascending, in (0, 1)
-	Levels  []string  // OneHot: the levels that occur in the training rows
+	Levels  []string  // OneHot: the levels that occur in the training rows; "" is the level of empty cells
 }
 
 // maxKnots bounds the distinct values of a ranked column.
@@ -74,11 +76,23 @@ func (s *Scale) validate() error {
 		if len(s.Levels) < 2 {
 			return fmt.Errorf("it has %d levels: want two or more", len(s.Levels))
 		}
-		return validateNames(s.Levels)
+		return s.validateLevels()
 	case Dropped:
 		return nil
 	}
 	return fmt.Errorf("unknown scaling %.40q", s.Scaling)
+}
+
+// validateLevels refuses repeated levels. One of them may be empty: the level of empty cells.
+func (s *Scale) validateLevels() error {
+	seen := make(map[string]bool, len(s.Levels))
+	for _, level := range s.Levels {
+		if seen[level] {
+			return fmt.Errorf("level %.40q occurs twice", level)
+		}
+		seen[level] = true
+	}
+	return nil
 }
 
 // validateAffine checks shift and divisor.
@@ -134,9 +148,16 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // unseen is the error text for a level that training did not meet.
 func unseen(level string, levels []string) string {
 	const most = 8
-	known := strings.Join(levels[:min(most, len(levels))], ", ")
+	shown := slices.Clone(levels[:min(most, len(levels))])
+	for i := range shown {
+		shown[i] = cmp.Or(shown[i], "(empty)")
+	}
+	known := strings.Join(shown, ", ")
 	if len(levels) > most {
 		known += ", …"
+	}
+	if level == "" {
+		return fmt.Sprintf("the cell is empty, as none was in the training rows, which have %s: fill it", known)
 	}
 	return fmt.Sprintf("level %.40q does not occur in the training rows, which have %s", level, known)
 }

@@ -81,6 +81,24 @@ func TestCategoriesAreOneHot(t *testing.T) {
 	}
 }
 
+// TestEmptyCellsAreALevel fits a column of which some cells are empty: they are a category like the others.
+func TestEmptyCellsAreALevel(t *testing.T) {
+	job := Column{Name: "job", Codes: []int32{0, 2, 1}, Levels: []string{"", "clerk", "pilot"}}
+	n := mustFit(t, []Column{job}, nil, MinMax)
+	m := mustApply(t, n, Column{Name: "job", Codes: []int32{1, 0}, Levels: []string{"", "pilot"}})
+	want := []string{"job=", "job=clerk", "job=pilot"}
+	if !slices.Equal(m.Binary, want) || !slices.Equal(m.Set, []uint16{2, 0}) {
+		t.Errorf("binary columns are %q, set %v", m.Binary, m.Set)
+	}
+	_, err := n.Apply([]Column{{Name: "job", Codes: []int32{0}, Levels: []string{"smith"}}})
+	wantError(t, err,
+		`column "job", row 1: level "smith" does not occur in the training rows, which have (empty), clerk, pilot`)
+	full := mustFit(t, []Column{{Name: "job", Codes: []int32{0, 1}, Levels: []string{"clerk", "pilot"}}}, nil, MinMax)
+	_, err = full.Apply([]Column{{Name: "job", Codes: []int32{0}, Levels: []string{""}}})
+	wantError(t, err,
+		`column "job", row 1: the cell is empty, as none was in the training rows, which have clerk, pilot: fill it`)
+}
+
 func TestFitIgnoresHeldOutRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(-1e3, 1e3), 6, 30).Draw(t, "values")
@@ -228,7 +246,7 @@ func TestNormaliserValidateRefuses(t *testing.T) {
 		{Scale{Column: "x", Scaling: Rank, Knots: []float64{2, 1}, Ranks: []float64{0.2, 0.6}}, `normaliser, column "x": knot 2 does not lie above the one before`},
 		{Scale{Column: "x", Scaling: Rank, Knots: []float64{1, 2}, Ranks: []float64{0, 0.6}}, `normaliser, column "x": knot 1 is 1 with rank 0: want a finite knot and a rank in (0, 1)`},
 		{Scale{Column: "x", Scaling: OneHot, Levels: []string{"a"}}, `normaliser, column "x": it has 1 levels: want two or more`},
-		{Scale{Column: "x", Scaling: OneHot, Levels: []string{"a", "a"}}, `normaliser, column "x": name "a" is empty or occurs twice`},
+		{Scale{Column: "x", Scaling: OneHot, Levels: []string{"a", "a"}}, `normaliser, column "x": level "a" occurs twice`},
 	}
 	for _, test := range tests {
 		n := &Normaliser{Columns: []Scale{test.scale}}

@@ -140,7 +140,8 @@ func (b *builder) finish(order []int, m missing, fills map[string]float64) (Colu
 	c.Levels = b.levels
 	if b.holes > 0 && !b.label {
 		if !m.levels {
-			return c, b.errorAt(b.firstHole, "the cell is empty; fill it, or choose \"level\" for missing values")
+			return c, b.errorAt(b.firstHole, "the cell is empty; fill it, or choose %q for missing values",
+				m.withLevels())
 		}
 		c.fillLevel()
 	}
@@ -169,7 +170,7 @@ func (b *builder) fillNumbers(values []float64, m missing, fills map[string]floa
 	case m.numbers != nil:
 		fill = m.numbers(present(values))
 	case b.holes > 0:
-		return b.errorAt(b.firstHole, "the cell is empty; fill it, or choose \"mean\" or \"median\" for missing values")
+		return b.errorAt(b.firstHole, "the cell is empty; fill it, or choose %s for missing values", m.withNumbers())
 	default:
 		return nil
 	}

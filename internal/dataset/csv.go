@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -49,7 +48,7 @@ func (f *csvFile) readHeader() error {
 	}
 	f.columns = make([]*builder, len(f.head.names))
 	for i, name := range f.head.names {
-		if i == f.head.id || slices.Contains(f.opts.Ignore, name) {
+		if i == f.head.id || !f.opts.wants(name) {
 			continue
 		}
 		f.columns[i] = newBuilder(name, &f.opts, f.lim.levels)

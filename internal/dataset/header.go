@@ -104,6 +104,11 @@ func (h *header) checkOptions(o *Options) error {
 	if o.Label != "" && !slices.Contains(h.names, o.Label) {
 		return h.absent("label", o.Label)
 	}
+	for _, name := range o.Only {
+		if !slices.Contains(h.names, name) {
+			return fmt.Errorf("no column %s; the columns are %s", quote(name), listNames(h.names))
+		}
+	}
 	for _, name := range o.Categorical {
 		if !slices.Contains(h.names, name) {
 			return h.absent("categorical", name)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,7 +42,13 @@ func (p *parser) readLIBSVM(src *text) (*Table, error) {
 			return nil, fmt.Errorf("no column %s to ignore; a LIBSVM file has label and f1 to f%d", quote(name), f.width)
 		}
 	}
-	return t.Without(p.opts.Ignore...), nil
+	for _, name := range p.opts.Only {
+		if _, there := at[name]; !there {
+			return nil, fmt.Errorf("no column %s; a LIBSVM file has label and f1 to f%d", quote(name), f.width)
+		}
+	}
+	t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return !p.opts.wants(c.Name) })
+	return t, nil
 }
 
 // checkSVMOptions refuses options that only make sense for CSV.

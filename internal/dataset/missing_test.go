@@ -59,3 +59,31 @@ func TestImputationDoesNotDependOnTheOrderOfRows(t *testing.T) {
 		t.Errorf("%v and %v", one.Columns, two.Columns)
 	}
 }
+
+func TestOnlySomeColumnsAreLookedAt(t *testing.T) {
+	o := Options{Only: []string{"age"}}
+	table := mustRead(t, "id,y,age,note\na,,10,\nb,,20,7\n", asCSV, o)
+	if names := table.Names(); !reflect.DeepEqual(names, []string{"age"}) {
+		t.Errorf("columns %q", names)
+	}
+	o.Label = "y"
+	table = mustRead(t, "id,y,age,note\na,,10,\nb,,20,7\n", asCSV, o)
+	if names := table.Names(); !reflect.DeepEqual(names, []string{"y", "age"}) {
+		t.Errorf("columns %q", names)
+	}
+	table = mustRead(t, "1 1:2 2:3\n0 1:4\n", asLIBSVM, Options{Only: []string{"f1"}})
+	if names := table.Names(); !reflect.DeepEqual(names, []string{"f1"}) {
+		t.Errorf("columns %q", names)
+	}
+}
+
+func TestWithLevels(t *testing.T) {
+	for way, want := range map[string]string{
+		"": "level", "refuse": "level", "level": "level", "mean": "mean,level",
+		"median": "median,level", "mean,level": "mean,level", "mode": "mode",
+	} {
+		if got := WithLevels(way); got != want {
+			t.Errorf("%q with levels is %q, want %q", way, got, want)
+		}
+	}
+}

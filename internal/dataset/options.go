@@ -21,6 +21,9 @@ type Options struct {
 	// Ignore lists columns that are not read at all; each must be there, lest a typing error lets
 	// a column in.
 	Ignore []string
+	// Only lists the columns that are read, besides the label; nil reads all. Each must be there. Cells of other
+	// columns are not looked at: new rows may have no label yet.
+	Only []string
 	// Missing says what becomes of empty cells: "refuse" (the default, also ""), "mean" or "median"
 	// over the column for numbers, "level" for a level "" of its own in categorical columns.
 	// "mean,level" and "median,level" do both.
@@ -30,6 +33,18 @@ type Options struct {
 	Fill map[string]float64
 	// MaxRows lowers the limit on data rows, 2^24. A longer file is refused.
 	MaxRows int
+}
+
+// WithLevels returns the way to treat missing values that is like another, and also makes the empty cells of
+// categorical columns a level. A way that there is not comes back as it is, to be refused when a file is read.
+func WithLevels(way string) string {
+	switch way {
+	case "", "refuse":
+		return "level"
+	case "mean", "median":
+		return way + ",level"
+	}
+	return way
 }
 
 // validate checks what can be checked without the file, and returns the parsed Missing.
@@ -51,10 +66,27 @@ func (o *Options) validate(lim *limits) (missing, error) {
 	return parseMissing(o.Missing)
 }
 
+// wants reports whether a column is to be read.
+func (o *Options) wants(name string) bool {
+	return !slices.Contains(o.Ignore, name) && (o.Only == nil || name == o.Label || slices.Contains(o.Only, name))
+}
+
 // missing is a parsed Options.Missing.
 type missing struct {
+	way     string                          // the option
 	numbers func(present []float64) float64 // nil: refuse
 	levels  bool
+}
+
+// withLevels names what also accepts the empty cells of categorical columns.
+func (m missing) withLevels() string { return WithLevels(m.way) }
+
+// withNumbers names what also accepts the empty cells of numeric columns.
+func (m missing) withNumbers() string {
+	if m.levels {
+		return `"mean,level" or "median,level"`
+	}
+	return `"mean" or "median"`
 }
 
 // parseMissing reads "refuse", or one of "mean" and "median", or "level", or one of each kind.
@@ -63,10 +95,10 @@ func parseMissing(s string) (missing, error) {
 	case "", "refuse":
 		return missing{}, nil
 	case "level":
-		return missing{levels: true}, nil
+		return missing{way: s, levels: true}, nil
 	}
 	way, rest, both := strings.Cut(s, ",")
-	m := missing{levels: both}
+	m := missing{way: s, levels: both}
 	switch way {
 	case "mean":
 		m.numbers = mean

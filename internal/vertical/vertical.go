@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -44,6 +45,25 @@ func PrepareTraining(t *dataset.Table, p fdskl.Params, active bool) (*Prepared, 
 		return nil, cellError(t, err)
 	}
 	return prepared, nil
+}
+
+// ScoringOptions says how a table of new rows is read for a part of a model: its columns alone, empty cells of
+// numbers as the training filled them, and categories as such even where all of a few rows look like numbers or
+// are empty. Empty cells of categories are a level if they were one in the training.
+func ScoringOptions(o dataset.Options, m *fdskl.Model) dataset.Options {
+	o.Label, o.Fill, o.Only, o.Categorical = "", m.Fills, m.Columns, nil
+	if m.Normaliser == nil {
+		return o
+	}
+	for _, s := range m.Normaliser.Columns {
+		if s.Scaling == kernel.OneHot {
+			o.Categorical = append(o.Categorical, s.Column)
+		}
+		if slices.Contains(s.Levels, "") {
+			o.Missing = dataset.WithLevels(o.Missing)
+		}
+	}
+	return o
 }
 
 // PrepareScoring normalises new rows as a model part was trained.
