@@ -100,7 +100,7 @@ func (n *Node) serveFingerprints(from keys.ID, r fingerprintRequest) (fingerprin
 	if t, ok := n.newTrainingOf(job); ok && t.active() {
 		label = t.params.Label
 	}
-	table, err := n.tables.load(job.Table, label, nil)
+	table, err := n.tables.load(job.Table, label)
 	if err != nil {
 		return fingerprintResponse{}, err
 	}

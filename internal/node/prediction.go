@@ -47,7 +47,7 @@ func (n *Node) newPrediction(job *protocol.Job) (*prediction, error) {
 
 // load reads the rows to be scored.
 func (p *prediction) load() (*dataset.Table, error) {
-	return p.node.tables.load(p.job.Table, "", p.model.Fills)
+	return p.node.tables.loadFor(p.job.Table, p.model)
 }
 
 // facts implements task.

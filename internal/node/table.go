@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"sort"
 	"strings"
 	"sync"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -20,41 +23,64 @@ type TableSpec struct {
 	Options dataset.Options
 }
 
-// tables keeps the member's tables by name and the last one read of each.
+// tables keeps the member's tables by name and, with and without a label, the last reading of each.
 type tables struct {
 	specs map[string]TableSpec
 	mu    sync.Mutex
-	read  map[string]*dataset.Table // by name and label
+	read  map[readingKey]reading
+}
+
+// readingKey is where a reading is kept.
+type readingKey struct{ name, label string }
+
+// reading is a table as it was read. It serves again only while the file is the same and is to be read in the
+// same way: another model fills empty cells with other values.
+type reading struct {
+	options dataset.Options
+	table   *dataset.Table
 }
 
 // newTables starts with nothing read.
 func newTables(specs map[string]TableSpec) *tables {
-	return &tables{specs: specs, read: make(map[string]*dataset.Table)}
+	return &tables{specs: specs, read: make(map[readingKey]reading)}
 }
 
-// load returns the named table as it is on the disk now; label is its label column, if it has one.
-func (t *tables) load(name, label string, fills map[string]float64) (*dataset.Table, error) {
+// load returns the named table as it is on the disk now, read for a training; label is its label column, if it
+// has one.
+func (t *tables) load(name, label string) (*dataset.Table, error) {
+	return t.loadAs(name, func(o dataset.Options) dataset.Options {
+		o.Label = label
+		return o
+	})
+}
+
+// loadFor returns the named table as it is on the disk now, read for a part of a model.
+func (t *tables) loadFor(name string, m *fdskl.Model) (*dataset.Table, error) {
+	return t.loadAs(name, func(o dataset.Options) dataset.Options { return vertical.ScoringOptions(o, m) })
+}
+
+// loadAs returns the named table as it is on the disk now; as turns the owner's options into those it is read by.
+func (t *tables) loadAs(name string, as func(dataset.Options) dataset.Options) (*dataset.Table, error) {
 	spec, ok := t.specs[name]
 	if !ok {
 		return nil, fmt.Errorf("this node has no table %q; it has %s: start it with --data %s=FILE", name, t.names(), name)
 	}
+	options := as(spec.Options)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := name + "|" + label
 	sum, err := fileSum(spec.Path)
 	if err != nil {
 		return nil, err
 	}
-	if old := t.read[key]; old != nil && old.Sum == sum && fills == nil {
-		return old, nil
+	key := readingKey{name, options.Label}
+	if old, ok := t.read[key]; ok && old.table.Sum == sum && reflect.DeepEqual(old.options, options) {
+		return old.table, nil
 	}
-	options := spec.Options
-	options.Label, options.Fill = label, fills
 	table, err := dataset.Read(spec.Path, options)
 	if err != nil {
 		return nil, err
 	}
-	t.read[key] = table
+	t.read[key] = reading{options, table}
 	return table, nil
 }
 

@@ -95,7 +95,7 @@ func (t *training) load() (*dataset.Table, error) {
 	if t.active() {
 		label = t.params.Label
 	}
-	return t.node.tables.load(t.job.Table, label, nil)
+	return t.node.tables.load(t.job.Table, label)
 }
 
 // facts implements task.
