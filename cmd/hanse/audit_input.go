@@ -45,7 +45,7 @@ func readAudit(c *cli.Context) (*audit.Input, error) {
 		}
 	}
 	options := dataset.Options{ID: c.String("id"), Categorical: c.StringSlice("categorical"), Missing: c.String("missing")}
-	return in, readColumns(in, c.StringSlice("data"), options)
+	return in, readColumns(in, c.StringSlice("data"), func(int, string) (dataset.Options, error) { return options, nil })
 }
 
 // transcriptPaths finds the transcripts that arguments mean: a file, a job's folder, or at every node's
@@ -134,8 +134,8 @@ func readContract(path string) (*protocol.Contract, error) {
 	return c, nil
 }
 
-// readColumns reads the parties' tables as their nodes do.
-func readColumns(in *audit.Input, data []string, options dataset.Options) error {
+// readColumns reads the parties' tables, each PARTY=FILE, as their nodes do; how says how a party's file is read.
+func readColumns(in *audit.Input, data []string, how func(party int, path string) (dataset.Options, error)) error {
 	in.Columns = make([]*audit.Columns, len(in.Contract.Parties))
 	parts := modelParts(in)
 	for _, v := range data {
@@ -144,7 +144,10 @@ func readColumns(in *audit.Input, data []string, options dataset.Options) error 
 		if !ok || i < 0 {
 			return usagef("--data %s: want PARTY=FILE with one of the parties %s", v, strings.Join(in.Contract.Job.Parties, ", "))
 		}
-		var err error
+		options, err := how(i, path)
+		if err != nil {
+			return err
+		}
 		if in.Contract.Job.Task == protocol.TaskPredict {
 			in.Columns[i], err = scoredColumns(in.Contract, parts[i], i, path, options)
 		} else {
@@ -209,8 +212,7 @@ func scoredColumns(c *protocol.Contract, part *fdskl.Model, party int, path stri
 	if part == nil {
 		return nil, fmt.Errorf("%s cannot be used without the part of the model at %s, which says how its columns were scaled: give its node's folder with --dir", path, name)
 	}
-	options.Fill = part.Fills
-	table, err := readTable(c, party, path, options)
+	table, err := readTable(c, party, path, vertical.ScoringOptions(options, part))
 	if err != nil {
 		return nil, err
 	}

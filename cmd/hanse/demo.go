@@ -154,7 +154,7 @@ func (d *demo) makeData() (err error) {
 
 // federate starts the nodes, trains and predicts.
 func (d *demo) federate(ctx context.Context) (err error) {
-	if d.nodes, err = startNodes(ctx, d.league, d.c.Int("workers")); err != nil {
+	if d.nodes, err = startNodes(ctx, d.league, d.data, d.c.Int("workers")); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.nodes.stop()) }()

@@ -26,7 +26,8 @@ func (d *demo) audit(ctx context.Context, dir string) error {
 	for _, name := range d.data.Names {
 		tables = append(tables, fmt.Sprintf("%s=%s", name, d.league.Path(name, "train.csv")))
 	}
-	if err := readColumns(in, tables, dataset.Options{Missing: "refuse"}); err != nil {
+	how := func(party int, _ string) (dataset.Options, error) { return d.data.Options(party), nil }
+	if err := readColumns(in, tables, how); err != nil {
 		return err
 	}
 	d.result.Audit, err = auditDemo(ctx, d.c, in, dir)

@@ -21,8 +21,22 @@ func checkDemo(c *cli.Context) error {
 	if r := c.String("record"); r != protocol.RecordFull && r != protocol.RecordDigests {
 		return usagef("--record is %q, want full or digests", r)
 	}
-	if len(c.StringSlice("data")) == 0 && c.Int("parties") != 4 {
+	return checkData(c)
+}
+
+// checkData refuses flags that say something of --data where there is none.
+func checkData(c *cli.Context) error {
+	if len(c.StringSlice("data")) > 0 {
+		return nil
+	}
+	if c.Int("parties") != 4 {
 		return usagef("the generated data has four parties; give --data FILE to share its columns among %d", c.Int("parties"))
+	}
+	for _, name := range []string{"label", "id", "categorical", "missing"} {
+		if c.IsSet(name) {
+			return usagef("--%s says how a table is read, and the generated data needs no such word; "+
+				"give the table with --data FILE", name)
+		}
 	}
 	return nil
 }

@@ -26,15 +26,17 @@ type processes struct {
 	logs     []string
 }
 
-// startNodes starts one process for each member and waits until all answer.
-func startNodes(ctx context.Context, l *trial.League, workers int) (*processes, error) {
+// startNodes starts one process for each party of a trial, each reading its tables as the trial did, and waits
+// until all answer.
+func startNodes(ctx context.Context, l *trial.League, d *trial.Data, workers int) (*processes, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	p := &processes{names: l.Names}
-	for _, name := range l.Names {
-		if err := p.start(program, l.NodeArgs(name, workers), l.Path(name, "node.log")); err != nil {
+	for i, name := range l.Names {
+		args := append(l.NodeArgs(name, workers), trial.ReadingArgs(d.Options(i))...)
+		if err := p.start(program, args, l.Path(name, "node.log")); err != nil {
 			return nil, errors.Join(err, p.stop())
 		}
 	}

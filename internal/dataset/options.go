@@ -47,6 +47,9 @@ func WithLevels(way string) string {
 	return way
 }
 
+// Imputes reports whether Missing puts something into empty cells.
+func (o *Options) Imputes() bool { return o.Missing != "" && o.Missing != "refuse" }
+
 // validate checks what can be checked without the file, and returns the parsed Missing.
 func (o *Options) validate(lim *limits) (missing, error) {
 	if o.MaxRows < 0 || o.MaxRows > lim.rows {

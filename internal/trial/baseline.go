@@ -165,19 +165,21 @@ func (d *Data) Linear(p fdskl.Params) (Baseline, error) {
 // ScoresError compares a scores file's column with the test labels: the predicted label for
 // classes, the prediction for a regression. Rows are matched by id.
 func (d *Data) ScoresError(path, target string) (float64, error) {
-	t, err := dataset.Read(path, dataset.Options{ID: "id"})
+	want, err := d.Test[0].Column(d.Label)
 	if err != nil {
 		return 0, err
 	}
-	column := d.Label
+	column, o := d.Label, dataset.Options{ID: "id"}
 	if target == fdskl.Regression {
 		column = "prediction"
+	} else if want.Kind == dataset.Categorical {
+		o.Categorical = []string{column} // 01 is not 1
 	}
-	got, err := t.Column(column)
+	t, err := dataset.Read(path, o)
 	if err != nil {
 		return 0, err
 	}
-	want, err := d.Test[0].Column(d.Label)
+	got, err := t.Column(column)
 	if err != nil {
 		return 0, err
 	}

@@ -24,6 +24,8 @@ type Data struct {
 	Label string
 	Train []*dataset.Table
 	Test  []*dataset.Table
+
+	read dataset.Options // how the files were read that the tables come from
 }
 
 // Credit generates the credit data set for four parties; see package credit.
@@ -42,28 +44,25 @@ func Credit(people int, seed uint64) *Data {
 // Files reads a table from files, stacked, and deals its columns to parties. Without a label in
 // o it is the column with a telling name, or else the last.
 func Files(paths []string, o dataset.Options, parties int, seed uint64) (*Data, error) {
-	var parts []*dataset.Table
-	for _, path := range paths {
-		t, err := dataset.Read(path, o)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, t)
-	}
-	whole, err := dataset.Join(parts...)
+	whole, err := join(paths, o)
 	if err != nil {
 		return nil, err
 	}
-	whole.IDName = "id" // what the nodes look for
-	label := o.Label
-	if label == "" {
-		label = labelOf(whole)
+	if o.Label == "" {
+		o.Label = labelOf(whole)
+		if o.Imputes() { // but not the labels
+			if whole, err = join(paths, o); err != nil {
+				return nil, err
+			}
+		}
 	}
+	label := o.Label
 	hands, err := dataset.SplitColumns(whole, label, parties, seed)
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Names: PartyNames(parties), Label: label}
+	d := &Data{Names: PartyNames(parties), Label: label, read: o}
+	d.read.ID = whole.IDName
 	train, test := dataset.SplitRows(whole.Rows(), TrainShare, seed)
 	for _, hand := range hands {
 		part, err := whole.Only(hand...)
@@ -73,6 +72,31 @@ func Files(paths []string, o dataset.Options, parties int, seed uint64) (*Data, 
 		d.Train, d.Test = append(d.Train, part.Select(train)), append(d.Test, part.Select(test))
 	}
 	return d, nil
+}
+
+// join reads a table from files, stacked.
+func join(paths []string, o dataset.Options) (*dataset.Table, error) {
+	var parts []*dataset.Table
+	for _, path := range paths {
+		t, err := dataset.Read(path, o)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, t)
+	}
+	return dataset.Join(parts...)
+}
+
+// Options says how a party's files, as Write writes them, are to be read so that the party's tables come back. It
+// leaves the label out, which a job names. Texts are listed besides codes, as a few rows of them may all be empty.
+func (d *Data) Options(party int) dataset.Options {
+	o := dataset.Options{ID: d.read.ID, Missing: d.read.Missing}
+	for _, c := range d.Train[party].Columns {
+		if c.Kind == dataset.Categorical && !strings.Contains(c.Name, ",") { // flags are cut at commas
+			o.Categorical = append(o.Categorical, c.Name)
+		}
+	}
+	return o
 }
 
 // labelOf guesses the label's column: one with a telling name, or else the last.

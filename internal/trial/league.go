@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -93,6 +94,21 @@ func (l *League) NodeArgs(name string, workers int) []string {
 	return []string{"node", "--key", l.Path(name, name+".key"), "--charter", l.CharterFile(),
 		"--data", "train=" + l.Path(name, "train.csv"), "--data", "test=" + l.Path(name, "test.csv"),
 		"--policy", l.Path(name, "policy.toml"), "--dir", l.Path(name, "node"), "--workers", fmt.Sprint(workers)}
+}
+
+// ReadingArgs returns the flags by which a node reads its tables as o says.
+func ReadingArgs(o dataset.Options) []string {
+	var args []string
+	if o.ID != "" {
+		args = append(args, "--id", o.ID)
+	}
+	if o.Missing != "" {
+		args = append(args, "--missing", o.Missing)
+	}
+	for _, name := range o.Categorical {
+		args = append(args, "--categorical", name)
+	}
+	return args
 }
 
 // The ports a trial takes: below those that systems hand out for outgoing connections, which come
