@@ -30,12 +30,15 @@ clean, declared, leak (exit code 3) or unverifiable (exit code 1).
 The attacks need payloads: a job with record = "full" in its job file keeps them.
 Those that aim at a party's columns need that party's table:
 
-   hanse audit credit --dir bank-node --data bank=bank.csv --data telco=telco.csv`,
-		Flags: []cli.Flag{
+   hanse audit credit --dir bank-node --data bank=bank.csv --data telco=telco.csv
+
+Each table is to be read as its party's node reads it; what is said without a party
+holds for all tables that have such a column:
+
+   hanse audit credit --dir bank-node --data bank=bank.csv --data telco=telco.csv \
+       --id customer --categorical telco=tariff --missing telco=mean,level`,
+		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "data", Usage: "a party's table, trained on or scored: `PARTY=FILE`, to score attacks against"},
-			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of CSV files", DefaultText: "the one called id"},
-			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers"},
-			&cli.StringFlag{Name: "missing", Usage: "what an empty cell became, `HOW`: refuse, mean, median, level", Value: "refuse"},
 			&cli.StringFlag{Name: "contract", Usage: "the counter-signed contract `FILE`", DefaultText: "contract.toml beside the transcript"},
 			&cli.StringFlag{Name: "charter", Usage: "the charter `FILE` that the job was agreed under"},
 			&cli.StringFlag{Name: "report", Usage: "write the report as one HTML `FILE`, for people and browsers"},
@@ -43,7 +46,7 @@ Those that aim at a party's columns need that party's table:
 			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores"},
 			&cli.StringSliceFlag{Name: "dir", Value: cli.NewStringSlice("hanse-node"), Usage: "a node's own `FOLDER`, where its jobs are; several are audited together"},
 			jsonFlag(),
-		},
+		}, readingFlags()...),
 		Action: anyOrder(runAudit),
 	}
 }

@@ -44,8 +44,14 @@ func readAudit(c *cli.Context) (*audit.Input, error) {
 			return nil, err
 		}
 	}
-	options := dataset.Options{ID: c.String("id"), Categorical: c.StringSlice("categorical"), Missing: c.String("missing")}
-	return in, readColumns(in, c.StringSlice("data"), func(int, string) (dataset.Options, error) { return options, nil })
+	parties, data := in.Contract.Job.Parties, c.StringSlice("data")
+	how, err := newReadings(c, parties, data)
+	if err != nil {
+		return nil, err
+	}
+	return in, readColumns(in, data, func(i int, path string) (dataset.Options, error) {
+		return how.of(parties[i], path)
+	})
 }
 
 // transcriptPaths finds the transcripts that arguments mean: a file, a job's folder, or at every node's

@@ -20,11 +20,20 @@ type csvFile struct {
 	kept    int        // columns that are not nil
 }
 
-// readCSV reads a file with a header, separated by commas; see RFC 4180.
-func (p *parser) readCSV(src *text) (*Table, error) {
+// errEmptyFile is the error for a file without even a header.
+var errEmptyFile = errors.New("the file is empty")
+
+// newCSV starts the reading of a CSV file.
+func newCSV(p *parser, src *text) *csvFile {
 	f := &csvFile{parser: p, src: src, rows: csv.NewReader(src)}
 	f.rows.FieldsPerRecord = -1
 	f.rows.ReuseRecord = true
+	return f
+}
+
+// readCSV reads a file with a header, separated by commas; see RFC 4180.
+func (p *parser) readCSV(src *text) (*Table, error) {
+	f := newCSV(p, src)
 	if err := f.readHeader(); err != nil {
 		return nil, err
 	}
@@ -38,7 +47,7 @@ func (p *parser) readCSV(src *text) (*Table, error) {
 func (f *csvFile) readHeader() error {
 	cells, err := f.next()
 	if err == io.EOF {
-		return errors.New("the file is empty")
+		return errEmptyFile
 	}
 	if err != nil {
 		return err

@@ -125,3 +125,24 @@ func TestLeadingHolesAreCaughtUpWith(t *testing.T) {
 		t.Errorf("c %+v", c)
 	}
 }
+
+func TestHeader(t *testing.T) {
+	for name, c := range map[string]struct {
+		content []byte
+		want    []string
+	}{
+		"plain.csv":  {[]byte("id, age ,\"a, b\"\nx,1,2\n"), []string{"id", "age", "a, b"}},
+		"packed.csv": {gzipped(t, "key,code\n"), []string{"key", "code"}},
+		"guessed":    {[]byte("key,code\n1,2\n"), []string{"key", "code"}},
+		"rows.svm":   {[]byte("1 1:2\n"), nil},
+		"rows":       {[]byte("1 1:2\n"), nil},
+	} {
+		got, err := Header(writeFile(t, name, c.content))
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: header %q (%v), want %q", name, got, err, c.want)
+		}
+	}
+	path := writeFile(t, "empty.csv", nil)
+	_, err := Header(path)
+	wantError(t, err, path+": the file is empty")
+}

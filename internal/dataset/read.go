@@ -29,10 +29,7 @@ func Read(path string, o Options) (*Table, error) {
 func readFile(path string, o Options) (*Table, error) {
 	f, err := openRegular(path)
 	if err != nil {
-		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return nil, err
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
 	t, err := parse(f, formatOf(path), o, standardLimits())
@@ -41,6 +38,44 @@ func readFile(path string, o Options) (*Table, error) {
 	}
 	t.Path = path
 	return t, nil
+}
+
+// Header returns the names in the first line of a CSV file, the id's among them; none of a LIBSVM file.
+func Header(path string) (names []string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}()
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	defer f.Close()
+	lim := standardLimits()
+	src, err := newText(f, &lim)
+	if err != nil {
+		return nil, explain(err, 0)
+	}
+	if as := formatOf(path); as == asLIBSVM || as == byContent && src.sniff() == asLIBSVM {
+		return nil, nil
+	}
+	cells, err := newCSV(&parser{lim: lim}, src).next()
+	if err == io.EOF {
+		return nil, errEmptyFile
+	}
+	for _, c := range cells {
+		names = append(names, strings.Clone(strings.TrimSpace(c)))
+	}
+	return names, err
+}
+
+// withoutPath returns what an error says of a file, less the file's name.
+func withoutPath(err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }
 
 // openRegular opens a file that can be read again later: no folder, no pipe.
