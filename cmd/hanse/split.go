@@ -27,17 +27,18 @@ gives the same split.
    hanse split credit.csv --label default --names bank,insurer,telco,retailer -o trial
    hanse split a9a.gz --parties 4 -o trial
    hanse split --people 2000 -o trial
+   hanse split --people 2000 --names north,east,south,west -o trial
 
 writes trial/bank/train.csv, trial/bank/test.csv, trial/insurer/train.csv and so on.
 CSV (with a header and an id column) and LIBSVM are read, also gzipped.`,
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "people", Usage: "without a table: generate the demo's credit data set of `N` people"},
+			&cli.IntFlag{Name: "people", Usage: "without a table: generate the demo's credit data set of `N` people, for four parties"},
 			&cli.IntFlag{Name: "parties", Usage: "how many parties there are, `N` (default: as many as names, or 4)"},
-			&cli.StringSliceFlag{Name: "names", Usage: "the parties' `NAMES`, with commas between (default: party1, party2, …)"},
+			&cli.StringSliceFlag{Name: "names", Usage: "the parties' `NAMES`, with commas between (default: party1, party2, …; with --people bank, insurer, telco, retailer)"},
 			&cli.StringFlag{Name: "label", Usage: "the label `COLUMN`, which goes to the first party (default: label, where there is one)"},
 			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of CSV files (default: the one called id)"},
-			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers"},
-			&cli.StringFlag{Name: "missing", Usage: "what an empty cell becomes: refuse, mean, median, level", Value: "refuse"},
+			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers; the node of the party that gets it wants the flag too"},
+			&cli.StringFlag{Name: "missing", Usage: "what an empty cell becomes, `HOW`: refuse, mean, median, level, or both as mean,level; a level stays an empty cell, so that nodes want the flag too", Value: "refuse"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "the public `SEED` of the shuffle"},
 			&cli.Float64Flag{Name: "test", Value: 0.25, Usage: "the `SHARE` of the rows to test with, at least 0 and below 1"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "the `FOLDER` to write into"},
@@ -67,7 +68,7 @@ type splitReport struct {
 
 // runSplit cuts a table.
 func runSplit(c *cli.Context) error {
-	if c.Int("people") > 0 {
+	if c.IsSet("people") {
 		return splitCredit(c)
 	}
 	path, err := oneArgument(c, "table", "TABLE")
@@ -135,9 +136,10 @@ func partyNames(c *cli.Context) ([]string, error) {
 // readToSplit reads the table and settles its label.
 func readToSplit(c *cli.Context, path string) (*dataset.Table, string, error) {
 	label := c.String("label")
-	t, err := dataset.Read(path, dataset.Options{
+	o := dataset.Options{
 		ID: c.String("id"), Label: label, Categorical: c.StringSlice("categorical"), Missing: c.String("missing"),
-	})
+	}
+	t, err := dataset.Read(path, o)
 	if err != nil {
 		return nil, "", err
 	}
@@ -145,10 +147,13 @@ func readToSplit(c *cli.Context, path string) (*dataset.Table, string, error) {
 		_, err = t.Column(label)
 		return t, label, err
 	}
-	if _, err := t.Column("label"); err == nil {
-		return t, "label", nil
+	if _, err := t.Column("label"); err != nil {
+		return t, "", nil
 	}
-	return t, "", nil
+	if o.Label = "label"; o.Imputes() { // but not the labels
+		t, err = dataset.Read(path, o)
+	}
+	return t, o.Label, err
 }
 
 // constantColumns lists columns that say nothing.

@@ -29,9 +29,12 @@ type Data struct {
 }
 
 // Credit generates the credit data set for four parties; see package credit.
-func Credit(people int, seed uint64) *Data {
+func Credit(people int, seed uint64) *Data { return CreditSplit(people, TrainShare, seed) }
+
+// CreditSplit is Credit with another share of the rows to train on.
+func CreditSplit(people int, trainShare float64, seed uint64) *Data {
 	d := &Data{Label: credit.Label}
-	train, test := dataset.SplitRows(people, TrainShare, seed)
+	train, test := dataset.SplitRows(people, trainShare, seed)
 	for _, p := range credit.Generate(people, seed) {
 		t := byID(p.Table)
 		d.Names = append(d.Names, p.Name)
