@@ -1,15 +1,22 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/internal/trial"
 )
 
 // documents are the pages whose commands must exist.
@@ -80,4 +87,87 @@ func checkCommand(t *testing.T, app *cli.App, where, line string, words []string
 			t.Errorf("%s: %q: %s has no flag --%s", where, line, c.Name, m[1])
 		}
 	}
+}
+
+// fenced finds a page's blocks of code and their languages.
+var fenced = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+
+// TestTourOfTheReadme pastes the commands of the README's tour into one shell that stands in an empty folder. They
+// are run as printed, but for the ports, which others may be using. What the page shows as printed by them is
+// held against what they print.
+func TestTourOfTheReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tour, _ := strings.Cut(string(text), "\n## A tour in five minutes\n")
+	tour, _, found := strings.Cut(tour, "\n## ")
+	if !found {
+		t.Fatal("the README has no tour")
+	}
+	var commands, shown strings.Builder
+	for _, block := range fenced.FindAllStringSubmatch(tour, -1) {
+		if block[1] == "sh" {
+			commands.WriteString(block[2])
+		} else {
+			shown.WriteString(block[2])
+		}
+	}
+	dir := t.TempDir()
+	out := oneLine(runTour(t, dir, withFreePorts(t, commands.String())))
+	for line := range strings.Lines(shown.String()) {
+		if line = oneLine(line); line != "..." && !strings.Contains(out, line) {
+			t.Errorf("the README shows the line %q, which no command printed", line)
+		}
+	}
+	if !strings.Contains(out, "CLEAN: ") {
+		t.Errorf("the audit did not end well:\n%s", out)
+	}
+	scores, err := os.ReadFile(filepath.Join(dir, "scores.csv"))
+	if rows := strings.Count(string(scores), "\n") - 1; err != nil || rows != 500 {
+		t.Errorf("%d rows were scored, want 500 (%v)", rows, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "audit.html")); err != nil {
+		t.Error(err)
+	}
+}
+
+// oneLine makes one blank of each run of them, for comparisons.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// withFreePorts puts free ports in the place of those that the tour names.
+func withFreePorts(t *testing.T, commands string) string {
+	t.Helper()
+	named := regexp.MustCompile(`/tcp/(\d+)`).FindAllStringSubmatch(commands, -1)
+	free, err := trial.FreePorts(len(named))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range named {
+		commands = strings.ReplaceAll(commands, m[0], fmt.Sprintf("/tcp/%d", free[i]))
+	}
+	return commands
+}
+
+// runTour runs commands in one shell and returns what they print. Each must succeed; no process outlives the test.
+func runTour(t *testing.T, dir, commands string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	script := "set -eum\ntrap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n" + commands
+	shell := exec.CommandContext(ctx, "bash", "-c", script)
+	shell.Cancel = func() error { return shell.Process.Signal(syscall.SIGTERM) }
+	shell.WaitDelay = 10 * time.Second
+	shell.Dir = dir
+	shell.Env = append(os.Environ(), "PATH="+filepath.Dir(program(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
+		for _, path := range logs {
+			text, _ := os.ReadFile(path)
+			out = fmt.Appendf(out, "\n%s:\n%s", filepath.Base(path), text)
+		}
+		t.Fatalf("the tour ended with %v\n%s", err, out)
+	}
+	return string(out)
 }
