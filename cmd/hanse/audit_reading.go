@@ -36,7 +36,7 @@ func readingFlags() []cli.Flag {
 		},
 		&cli.GenericFlag{
 			Name: "missing", Value: new(words), DefaultText: "refuse",
-			Usage: "what an empty cell became, `[PARTY=]HOW`: refuse, mean, median, level, or both as mean,level; " +
+			Usage: "what an empty cell became, `[PARTY=]HOW`: refuse, mean or median (numbers), level (texts and codes), or both as mean,level; " +
 				"without a party, in all other tables",
 		},
 	}

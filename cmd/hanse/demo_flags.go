@@ -18,7 +18,7 @@ func demoFlags() []cli.Flag {
 		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` in --data (default: label, target, class or y, else the last) or --streams"},
 		&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of --data", DefaultText: "the one called id"},
 		&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` of --data that holds codes though it looks like numbers"},
-		&cli.StringFlag{Name: "missing", Value: "refuse", Usage: "what empty cells of --data become, `HOW`: refuse, mean, median, level, or both as mean,level"},
+		&cli.StringFlag{Name: "missing", Value: "refuse", Usage: "what empty cells of --data become, `HOW`: refuse, mean or median (numbers), level (texts and codes), or both as mean,level"},
 		&cli.IntFlag{Name: "people", Value: demoPeople, Usage: "`N` people to generate"},
 		&cli.IntFlag{Name: "parties", Value: 4, Usage: "`N` parties that share the columns of --data"},
 		&cli.StringFlag{Name: "privacy", Usage: "sealed, masked or published; over streams masked or published", DefaultText: "sealed; masked over streams"},
