@@ -26,8 +26,12 @@ type meter struct {
 // tally is what the meter knows of one peer.
 type tally struct {
 	in, out atomic.Int64
-	heard   atomic.Int64 // nanoseconds since 1970; zero before the first byte
+	heard   atomic.Int64 // nanoseconds since meterStart; zero before the first byte
 }
+
+// meterStart is what times are counted from, so that nobody seems silent, or heard in the
+// future, when a person sets this machine's clock.
+var meterStart = time.Now()
 
 var _ metrics.Reporter = (*meter)(nil)
 
@@ -52,7 +56,7 @@ func (m *meter) of(p libpeer.ID) *tally {
 // lastHeard returns when the last byte came from the peer, the zero time if none did.
 func (t *tally) lastHeard() time.Time {
 	if ns := t.heard.Load(); ns != 0 {
-		return time.Unix(0, ns)
+		return meterStart.Add(time.Duration(ns))
 	}
 	return time.Time{}
 }
@@ -68,7 +72,7 @@ func (m *meter) LogRecvMessageStream(n int64, _ protocol.ID, p libpeer.ID) {
 	if n > 0 {
 		t := m.of(p)
 		t.in.Add(n)
-		t.heard.Store(time.Now().UnixNano())
+		t.heard.Store(int64(time.Since(meterStart)))
 	}
 }
 
