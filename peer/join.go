@@ -149,7 +149,7 @@ func whoIs(ctx context.Context, key *keys.PrivateKey, at multiaddr.Multiaddr) (l
 	if err != nil {
 		return "", err
 	}
-	security, err := libtls.New(libtls.ID, secret, nil)
+	security, err := newSecurity(secret, nil)
 	if err != nil {
 		return "", err
 	}

@@ -119,7 +119,7 @@ func (n *node) addSwarm(key crypto.PrivKey, limits network.ResourceManager, p no
 // (SO_REUSEPORT): two nodes on one port would each get half of the connections, silently.
 func (n *node) addTCP(key crypto.PrivKey, limits network.ResourceManager, p nodeParts) error {
 	muxers := []upgrader.StreamMuxer{{ID: yamux.ID, Muxer: newMuxer(p.members)}}
-	security, err := libtls.New(libtls.ID, key, muxers)
+	security, err := newSecurity(key, muxers)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,12 @@ func (n *node) addQUIC(key crypto.PrivKey, limits network.ResourceManager, g con
 	}
 	// Sockets close after the swarm, so they stand before it in the list.
 	n.close = append([]io.Closer{sockets}, n.close...)
-	transport, err := libquic.NewTransport(key, sockets, nil, g, limits)
+	template, err := newCertificate()
+	if err != nil {
+		return err
+	}
+	transport, err := libquic.NewTransport(key, sockets, nil, g, limits,
+		libquic.WithTLSIdentityOption(libtls.WithCertTemplate(template)))
 	if err != nil {
 		return err
 	}
