@@ -226,6 +226,7 @@ func TestNoStreamBeforeHello(t *testing.T) {
 			mine:   hello{version: wireVersion, charter: stanceOf(test.charter), name: "x"},
 			weigh:  func(hello) verdict { return verdict{level: levelFull} },
 			heard:  new(tally),
+			now:    time.Now,
 		}.exchange(ctx, conn)
 		status, body, err := readResponse(early)
 		if got := helloErr == nil && err == nil && status == callDone && string(body) == "hello"; got != test.admit {

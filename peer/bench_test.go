@@ -152,6 +152,7 @@ func BenchmarkConnect(b *testing.B) {
 			mine:   low.hello(low.judge),
 			weigh:  func(hello) verdict { return verdict{level: levelFull} },
 			heard:  low.meter.of(m.peer),
+			now:    time.Now,
 		}.exchange(b.Context(), conn)
 		if err != nil {
 			b.Fatal(err)

@@ -47,6 +47,10 @@ type Config struct {
 	// called often and concurrently; nil invites nobody.
 	Invited func(keys.ID) bool
 
+	// Now is the time of day, which the host tells other members and compares with theirs. What
+	// it waits for, it measures by a clock that nobody sets. nil: time.Now.
+	Now func() time.Time
+
 	Log *slog.Logger // nil: no log
 
 	Heartbeat time.Duration // between heartbeats; default 1 s
@@ -69,6 +73,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.Discovery == nil {
 		c.Discovery = defaultDiscovery(c.Charter.Rules)

@@ -61,7 +61,7 @@ func expectControl(r io.Reader, want uint8) ([]byte, error) {
 	return body, err
 }
 
-// encodeBeat makes a heartbeat: its sender's clock, which the pong repeats.
+// encodeBeat makes a heartbeat: how old the link is for its sender, which the pong repeats.
 func encodeBeat(clock uint64) []byte {
 	var p packer
 	p.u64(clock)
@@ -72,6 +72,20 @@ func decodeBeat(body []byte) (clock uint64, err error) {
 	u := unpacker{rest: body}
 	clock = u.u64()
 	return clock, u.end()
+}
+
+// encodePong answers a heartbeat: what it said, and the time of day here, as in the hello.
+func encodePong(beat, clock uint64) []byte {
+	var p packer
+	p.u64(beat)
+	p.u64(clock)
+	return p
+}
+
+func decodePong(body []byte) (beat, clock uint64, err error) {
+	u := unpacker{rest: body}
+	beat, clock = u.u64(), u.u64()
+	return beat, clock, u.end()
 }
 
 // encodeBye carries why the sender ends the link.

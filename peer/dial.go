@@ -142,6 +142,7 @@ func (h *Host) greet(ctx context.Context, m *member, who target, conn network.Co
 		mine:   h.hello(j),
 		weigh:  func(theirs hello) verdict { return j.weigh(who.id, theirs) },
 		heard:  h.meter.of(m.peer),
+		now:    h.cfg.Now,
 	}.exchange(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (h *Host) greet(ctx context.Context, m *member, who target, conn network.Co
 func (h *Host) tend(l *link) {
 	h.welcome(l)
 	l.run(h.life, pulse{beat: h.cfg.Heartbeat, silence: h.cfg.Silence},
-		observer{charter: h.charterOf, left: h.rooms.left})
+		observer{charter: h.charterOf, left: h.rooms.left, clock: h.noteClock})
 	h.remove(l)
 	h.log.Info("disconnected", "member", l.name, "reason", l.lost().Reason)
 }
@@ -168,6 +169,9 @@ func (h *Host) tend(l *link) {
 // welcome does what a new link makes possible.
 func (h *Host) welcome(l *link) {
 	h.log.Info("connected", "member", l.name, "address", l.conn.RemoteMultiaddr().String())
+	if _, differs := l.clock.get(); differs != 0 {
+		h.noteClock(l)
+	}
 	h.mu.Lock()
 	now := h.judge.stance
 	h.mu.Unlock()

@@ -56,16 +56,17 @@
 //	dialler → acceptor   verdict            the link stands if both accept
 //	both ways            ping, pong, charter, left; bye at the end
 //
-//	1 hello    u16 wire version (1)
+//	1 hello    u16 wire version (2)
 //	           u8 role: 0 member, 1 invitee
 //	           u8 flags: 1 serves the DHT
 //	           u64 instance, drawn when the host starts
+//	           u64 the sender's time of day, milliseconds since 1970
 //	           32 bytes charter digest, u32 charter version, text charter name (64)
 //	           text own name (64)
 //	           u8 number of addresses (8), each a text (256): multiaddrs it listens on
 //	2 verdict  u8 code: 0 accepted, 1 refused, 2 connected already; text reason (512)
-//	3 ping     u64 the sender's clock
-//	4 pong     u64 repeated from the ping
+//	3 ping     u64 nanoseconds since the link began
+//	4 pong     u64 repeated from the ping, u64 the sender's time of day as in the hello
 //	5 charter  32 bytes digest, u32 version, text name: a new version is in force here
 //	6 left     32 bytes room: the sender has closed its end of this session
 //	7 bye      text reason (512): the sender ends the link; the receiver closes the connection
@@ -92,6 +93,15 @@
 //	callee → caller      u8 status: 0 done, 1 failed; u32 length, response or error text (4096)
 //
 // The callee stops when the caller resets the stream. It serves 32 calls of a peer at a time.
+//
+// # Clocks
+//
+// A link is good for everything whatever the clocks of its ends say, and TLS certificates are
+// valid at all times. Each side compares the time of day in the hello, and in each pong, with
+// its own, less half of the round trip. A difference above two minutes is named at both ends, in
+// the log and in Status, with what it breaks and which of the clocks is likely wrong. Nothing else
+// hangs on it: it is the other side's own claim. What a host waits for is measured by the monotonic
+// clock.
 //
 // # Finding members
 //

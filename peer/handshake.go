@@ -18,6 +18,7 @@ type greeting struct {
 	mine  hello
 	weigh func(hello) verdict // the dialler's own judgement
 	heard *tally
+	now   func() time.Time // the time of day here
 }
 
 // refusal is an error that both sides know the reason of.
@@ -54,7 +55,7 @@ func (g greeting) talk(ctx context.Context, conn network.Conn) (*link, error) {
 	asked := time.Now()
 	release := onDone(ctx, s.SetDeadline)
 	theirs, v, err := g.hear(s)
-	rtt := time.Since(asked)
+	rtt, heard := time.Since(asked), g.now()
 	if release() {
 		return nil, fmt.Errorf("%s did not answer the hello: %w", g.name, ctx.Err())
 	}
@@ -64,8 +65,9 @@ func (g greeting) talk(ctx context.Context, conn network.Conn) (*link, error) {
 	if err := g.settle(s, theirs, v); err != nil {
 		return nil, err
 	}
-	l := newLink(g.id, g.name, s, g.heard)
+	l := newLink(g.id, g.name, s, g.heard, g.now)
 	l.theirs, l.told = theirs, g.mine.charter
+	l.clock.set(clockAhead(theirs.clock, heard, rtt))
 	l.rtt.Store(int64(rtt))
 	return l, nil
 }
@@ -151,6 +153,7 @@ func (h *Host) receive(s network.Stream) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	heard := h.cfg.Now()
 	theirs, err := decodeHello(body)
 	if err != nil {
 		return nil, fmt.Errorf("sent a malformed hello: %w", err)
@@ -167,7 +170,9 @@ func (h *Host) receive(s network.Stream) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.rtt.Store(int64(time.Since(asked)))
+	rtt := time.Since(asked)
+	l.rtt.Store(int64(rtt))
+	l.clock.set(clockAhead(theirs.clock, heard, rtt))
 	l.theirs, l.told = theirs, j.stance
 	return l, h.admit(l, v.level)
 }
@@ -213,7 +218,7 @@ func (h *Host) conclude(s network.Stream, name string, from keys.ID) (*link, err
 	if v.code != verdictAccepted {
 		return nil, &refusal{"the other side refused the connection: " + v.reason}
 	}
-	return newLink(from, name, s, h.meter.of(s.Conn().RemotePeer())), nil
+	return newLink(from, name, s, h.meter.of(s.Conn().RemotePeer()), h.cfg.Now), nil
 }
 
 // admit opens an accepted connection to the streams that its level allows.
@@ -238,6 +243,7 @@ func (h *Host) hello(j judge) hello {
 		role:     roleMember,
 		dht:      h.cfg.discovers(DiscoverDHT),
 		instance: h.instance,
+		clock:    clockMillis(h.cfg.Now()),
 		charter:  j.stance,
 		name:     j.self,
 	}

@@ -7,7 +7,7 @@ import (
 
 // wireVersion is the version of everything that this package sends. A change that an older
 // node would misread takes the next number, and the two then refuse each other by name.
-const wireVersion = 1
+const wireVersion = 2
 
 // Limits of a hello's fields.
 const (
@@ -34,6 +34,7 @@ type hello struct {
 	role      role
 	dht       bool     // serves the private DHT
 	instance  uint64   // drawn at start: tells a restarted node from a second connection
+	clock     uint64   // the sender's time of day in milliseconds since 1970; its own claim
 	charter   stance   // zero for an invitee
 	name      string   // the sender's own name, for display
 	addresses []string // where the sender listens, as multiaddrs without its identity
@@ -51,6 +52,7 @@ func (h hello) encode() []byte {
 	}
 	p.u8(flags)
 	p.u64(h.instance)
+	p.u64(h.clock)
 	h.charter.pack(&p)
 	p.text(h.name, maxName)
 	addresses := h.addresses[:min(len(h.addresses), maxAddresses)]
@@ -72,6 +74,7 @@ func decodeHello(body []byte) (h hello, err error) {
 	flags := u.u8()
 	h.dht = flags&flagDHT != 0
 	h.instance = u.u64()
+	h.clock = u.u64()
 	h.charter = u.stance()
 	h.name = u.text("name", maxName)
 	n := int(u.u8())

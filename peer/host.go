@@ -48,6 +48,7 @@ type Host struct {
 	members    map[keys.ID]*member
 	admissions map[network.Conn]*admission
 	changed    chan struct{} // closed and replaced at each change of presence
+	clockWrong bool          // it was said that this node's clock is likely wrong
 }
 
 // hostState is how far a Host has come.

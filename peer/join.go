@@ -77,9 +77,10 @@ func (j *JoinConn) connect(ctx context.Context, self keys.ID, t target, who libp
 	l, err := greeting{
 		target: t,
 		self:   self,
-		mine:   hello{version: wireVersion, role: roleInvitee},
+		mine:   hello{version: wireVersion, role: roleInvitee, clock: clockMillis(time.Now())},
 		weigh:  weighHost,
 		heard:  m.of(who),
+		now:    time.Now,
 	}.exchange(ctx, conn)
 	if err != nil {
 		return err
@@ -91,6 +92,7 @@ func (j *JoinConn) connect(ctx context.Context, self keys.ID, t target, who libp
 		l.run(life, pulse{beat: time.Second, silence: 4 * time.Second}, observer{
 			charter: func(*link, stance) {},
 			left:    func(*link, protocol.Room) {},
+			clock:   func(*link) {},
 		})
 	})
 	return nil
@@ -107,6 +109,12 @@ func weighHost(theirs hello) verdict {
 
 // Peer returns the member's identity, as TLS has proved it.
 func (j *JoinConn) Peer() keys.ID { return j.link.peer }
+
+// ClockTrouble returns a sentence when the member's clock and this machine's differ, empty if not.
+func (j *JoinConn) ClockTrouble() string {
+	ahead, _ := j.link.clock.get()
+	return clockView{}.of(j.link.name, ahead, time.Now())
+}
 
 // Call makes one call; its method must start with "join/".
 func (j *JoinConn) Call(ctx context.Context, method string, request []byte) ([]byte, error) {

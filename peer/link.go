@@ -26,7 +26,9 @@ type link struct {
 	told    stance // what this side's hello said
 	since   time.Time
 	heard   *tally
-	calls   chan struct{} // a place for each call of the peer in progress
+	calls   chan struct{}    // a place for each call of the peer in progress
+	now     func() time.Time // the time of day here
+	clock   clockWatch
 
 	level atomic.Uint32 // a level; follows the two sides' charters
 	rtt   atomic.Int64  // of the last heartbeat, in nanoseconds
@@ -49,9 +51,10 @@ type pulse struct {
 type observer struct {
 	charter func(*link, stance)
 	left    func(*link, protocol.Room)
+	clock   func(*link) // there is news of its clock
 }
 
-func newLink(id keys.ID, name string, s network.Stream, heard *tally) *link {
+func newLink(id keys.ID, name string, s network.Stream, heard *tally, now func() time.Time) *link {
 	l := &link{
 		peer:    id,
 		name:    name,
@@ -61,6 +64,7 @@ func newLink(id keys.ID, name string, s network.Stream, heard *tally) *link {
 		since:   time.Now(),
 		heard:   heard,
 		calls:   make(chan struct{}, maxCalls),
+		now:     now,
 		over:    make(chan struct{}),
 	}
 	l.gone = protocol.GoneError{Peer: id}
@@ -209,9 +213,12 @@ func (l *link) listen(o observer) string {
 func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err error) {
 	switch kind {
 	case kindPing:
-		l.send(kindPong, body, partTimeout)
+		var beat uint64
+		if beat, err = decodeBeat(body); err == nil {
+			l.send(kindPong, encodePong(beat, clockMillis(l.now())), partTimeout)
+		}
 	case kindPong:
-		err = l.measure(body)
+		err = l.measure(o, body)
 	case kindCharter:
 		var s stance
 		if s, err = decodeCharter(body); err == nil {
@@ -230,14 +237,19 @@ func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err erro
 	return bye, err
 }
 
-// measure takes the round trip from a pong, which repeats when its ping was sent.
-func (l *link) measure(body []byte) error {
-	sent, err := decodeBeat(body)
+// measure takes the round trip from a pong, which repeats when its ping was sent, and compares
+// the clocks anew: a person may set one of them while the link lives.
+func (l *link) measure(o observer, body []byte) error {
+	sent, clock, err := decodePong(body)
 	if err != nil {
 		return err
 	}
-	if rtt := time.Since(l.since) - time.Duration(sent); rtt > 0 && rtt < time.Hour {
+	rtt := time.Since(l.since) - time.Duration(sent)
+	if rtt > 0 && rtt < time.Hour {
 		l.rtt.Store(int64(rtt))
+	}
+	if rtt > 0 && rtt <= clockRoundTrip && l.clock.set(clockAhead(clock, l.now(), rtt)) {
+		o.clock(l)
 	}
 	return nil
 }

@@ -18,6 +18,12 @@ type PeerStatus struct {
 	// Trouble says why there is no link, or what it is restricted to; it is empty when all is
 	// well, and before the first attempt to connect has ended.
 	Trouble string
+	// ClockAhead is how far the member's clock is ahead of this node's, negative when it is
+	// behind; 0 without a connection.
+	ClockAhead time.Duration
+	// ClockTrouble says that the two clocks differ, what that breaks and which one is likely
+	// wrong; it is empty when all is well. The connection is good for everything all the same.
+	ClockTrouble string
 	// Refused says why this node or the member last refused a connection of the other; a
 	// connection that is not refused clears it.
 	Refused string
@@ -29,27 +35,32 @@ func (h *Host) Status() []PeerStatus {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []PeerStatus
+	clocks := h.viewClocks()
 	for _, info := range h.judge.charter.Members {
 		if m, ok := h.members[info.ID]; ok {
-			out = append(out, h.statusOf(m))
+			out = append(out, h.statusOf(m, clocks))
 		}
 	}
 	return out
 }
 
-func (h *Host) statusOf(m *member) PeerStatus {
+func (h *Host) statusOf(m *member, clocks clockView) PeerStatus {
 	s := PeerStatus{
 		Name:    m.info.Name,
 		ID:      m.info.ID,
-		Heard:   h.meter.of(m.peer).lastHeard(),
 		Trouble: m.trouble,
 		Refused: m.refused,
+	}
+	if last := h.meter.of(m.peer).lastHeard(); !last.IsZero() {
+		s.Heard = time.Now().Add(-time.Since(last)) // by the clock as it is set now
 	}
 	if l := m.link; l != nil {
 		s.Connected = true
 		s.Address = l.conn.RemoteMultiaddr().String()
 		s.RTT = time.Duration(l.rtt.Load())
 		s.Since = l.since
+		s.ClockAhead, _ = l.clock.get()
+		s.ClockTrouble = clocks.of(m.info.Name, s.ClockAhead, h.cfg.Now())
 	}
 	return s
 }

@@ -17,6 +17,7 @@ func exampleHello() hello {
 		role:      roleMember,
 		dht:       true,
 		instance:  0x0102030405060708,
+		clock:     0x19a9e3c0d80,
 		charter:   stance{name: "credit", version: 3, digest: keys.HashOf("example")},
 		name:      "bank",
 		addresses: []string{"/ip4/192.0.2.7/tcp/4001"},
@@ -26,10 +27,11 @@ func exampleHello() hello {
 // TestGoldenHello pins the bytes of a hello: they change with the wire version only.
 func TestGoldenHello(t *testing.T) {
 	want := strings.Join([]string{
-		"0001",             // wire version
+		"0002",             // wire version
 		"00",               // a member
 		"01",               // serves the DHT
 		"0102030405060708", // instance
+		"0000019a9e3c0d80", // the sender's clock
 		keys.HashOf("example").String(),
 		"00000003",              // charter version
 		"0006" + "637265646974", // charter name
@@ -48,9 +50,10 @@ func TestGoldenControl(t *testing.T) {
 		kind uint8
 		body []byte
 	}{
-		"00000009" + "02" + "01" + "0005" + "736f727279": {kindVerdict, verdict{code: verdictRefused, reason: "sorry"}.encode()},
-		"00000009" + "03" + "0000000000000007":           {kindPing, encodeBeat(7)},
-		"00000006" + "07" + "0003" + "627965":            {kindBye, encodeBye("bye")},
+		"00000009" + "02" + "01" + "0005" + "736f727279":            {kindVerdict, verdict{code: verdictRefused, reason: "sorry"}.encode()},
+		"00000009" + "03" + "0000000000000007":                      {kindPing, encodeBeat(7)},
+		"00000011" + "04" + "0000000000000007" + "0000019a9e3c0d80": {kindPong, encodePong(7, 0x19a9e3c0d80)},
+		"00000006" + "07" + "0003" + "627965":                       {kindBye, encodeBye("bye")},
 	} {
 		var b bytes.Buffer
 		if _, err := writeControl(&b, write.kind, write.body); err != nil {
@@ -75,7 +78,7 @@ func TestHelloLimits(t *testing.T) {
 	if got, err := decodeHello(crowded.encode()); err != nil || len(got.addresses) != maxAddresses {
 		t.Errorf("many addresses: %d, %v", len(got.addresses), err)
 	}
-	nameAt := 2 + 1 + 1 + 8 + 32 + 4 + 2 + len(good.charter.name)
+	nameAt := 2 + 1 + 1 + 8 + 8 + 32 + 4 + 2 + len(good.charter.name)
 	for want, spoil := range map[string]func([]byte) []byte{
 		"the message is cut short":                      func(b []byte) []byte { return b[:len(b)-1] },
 		"1 bytes follow the end of the message":         func(b []byte) []byte { return append(b, 0) },
@@ -89,8 +92,8 @@ func TestHelloLimits(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	if h, err := decodeHello([]byte{0, 2, 0xff}); err != nil || h.version != 2 {
-		t.Errorf("a hello of version 2: %+v, %v, want its version and no more", h, err)
+	if h, err := decodeHello([]byte{0, 3, 0xff}); err != nil || h.version != 3 {
+		t.Errorf("a hello of version 3: %+v, %v, want its version and no more", h, err)
 	}
 }
 
@@ -123,8 +126,8 @@ func TestPlain(t *testing.T) {
 func TestJudgeVersions(t *testing.T) {
 	ks := newKeys(t, 2)
 	j := newJudge(ks[0].ID(), signed(t, draft(ks), ks), nil)
-	v := j.weigh(ks[1].ID(), hello{version: 2})
-	if want := "insurer speaks wire version 2 and bank version 1: the older one must be updated"; v.code != verdictRefused || v.reason != want {
+	v := j.weigh(ks[1].ID(), hello{version: 3})
+	if want := "insurer speaks wire version 3 and bank version 2: the older one must be updated"; v.code != verdictRefused || v.reason != want {
 		t.Errorf("verdict %+v, want %s", v, want)
 	}
 }
@@ -133,7 +136,7 @@ func TestJudgeVersions(t *testing.T) {
 func FuzzHello(f *testing.F) {
 	f.Add(exampleHello().encode())
 	f.Add(hello{version: wireVersion, role: roleInvitee}.encode())
-	f.Add([]byte{0, 2})
+	f.Add([]byte{0, 3})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		h, err := decodeHello(body)
 		if err != nil || h.version != wireVersion {
@@ -154,6 +157,7 @@ func FuzzControl(f *testing.F) {
 		{kindHello, exampleHello().encode()},
 		{kindVerdict, verdict{code: verdictDuplicate, reason: "twice"}.encode()},
 		{kindPing, encodeBeat(1)},
+		{kindPong, encodePong(1, 0x19a9e3c0d80)},
 		{kindCharter, encodeCharter(exampleHello().charter)},
 		{kindLeft, make([]byte, 32)},
 		{kindBye, encodeBye("it shut down")},
@@ -179,9 +183,12 @@ func reencode(kind uint8, body []byte) ([]byte, bool) {
 	case kindVerdict:
 		v, err := decodeVerdict(body)
 		return v.encode(), err == nil
-	case kindPing, kindPong:
+	case kindPing:
 		n, err := decodeBeat(body)
 		return encodeBeat(n), err == nil
+	case kindPong:
+		n, clock, err := decodePong(body)
+		return encodePong(n, clock), err == nil
 	case kindCharter:
 		s, err := decodeCharter(body)
 		return encodeCharter(s), err == nil
