@@ -84,10 +84,34 @@ func (t target) explainCut(self keys.ID) error {
 		t.name, self)}
 }
 
+// errorDated is what crypto/x509 says of a certificate whose dates do not fit the clock here, and
+// errorBadCertificate what crypto/tls says when the other side has refused ours. libp2p passes
+// both on as texts alone.
+const (
+	errorDated          = "certificate has expired or is not yet valid"
+	errorBadCertificate = "tls: bad certificate"
+)
+
+// refusesCertificate reports whether err says that the other side has refused this node's
+// certificate.
+func refusesCertificate(err error) bool { return strings.Contains(err.Error(), errorBadCertificate) }
+
+// explainCertificate says what it means when a certificate that is valid at all times is refused.
+func (t target) explainCertificate() error {
+	return &refusal{fmt.Sprintf("%s refused this node's TLS certificate: its clock may be far off, or its program another "+
+		"version: compare the clocks of both machines (%s) and the versions of hanse on them", t.name, clockCheck)}
+}
+
 // explainCause puts the usual network errors into plain words.
 func explainCause(err error) string {
 	var dns *net.DNSError
 	switch {
+	case strings.Contains(err.Error(), errorDated):
+		return fmt.Sprintf("its TLS certificate is not valid at the time that this machine's clock says: the two clocks "+
+			"differ, and the program there is older than this one: set the clock that is wrong (%s), and update that program",
+			clockCheck)
+	case refusesCertificate(err):
+		return "it refused this machine's TLS certificate: compare the clocks of both machines and the versions of hanse on them"
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the name %s cannot be resolved", dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -100,7 +124,7 @@ func explainCause(err error) string {
 		return "the connection was closed during the handshake: the other side may be at its limit, or no hanse node"
 	default:
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		return first
+		return clip(plain(first), maxReason)
 	}
 }
 

@@ -37,7 +37,10 @@ func (g greeting) exchange(ctx context.Context, conn network.Conn) (*link, error
 	if err == nil {
 		return l, nil
 	}
-	if ended(err) {
+	switch {
+	case refusesCertificate(err):
+		err = g.explainCertificate()
+	case ended(err):
 		err = g.explainCut(g.self)
 	}
 	conn.Close()

@@ -62,7 +62,9 @@ func (s *security) SecureOutbound(ctx context.Context, insecure net.Conn, p libp
 }
 
 // handshake makes a connection secure, or closes it.
-func (s *security) handshake(ctx context.Context, insecure net.Conn, p libpeer.ID, side func(net.Conn, *tls.Config) *tls.Conn) (sec.SecureConn, error) {
+func (s *security) handshake(
+	ctx context.Context, insecure net.Conn, p libpeer.ID, side func(net.Conn, *tls.Config) *tls.Conn,
+) (sec.SecureConn, error) {
 	config, proved := s.identity.ConfigForPeer(p)
 	config.NextProtos = append(s.muxers[:len(s.muxers):len(s.muxers)], config.NextProtos...)
 	conn := side(insecure, config)
