@@ -71,7 +71,8 @@ func ParseInvitation(text []byte, now time.Time) (Invitation, *Document, error) 
 		return Invitation{}, nil, err
 	}
 	if !now.Before(i.Expires) {
-		return Invitation{}, nil, fmt.Errorf("invitation: expired since %s, now is %s: ask %s for a new one", stamp(i.Expires), stamp(now), i.Inviter.Short())
+		return Invitation{}, nil, fmt.Errorf("invitation: expired since %s, and the clock here says %s: ask %s for a new one, or set the clock if it is wrong",
+			stamp(i.Expires), stamp(now), i.Inviter.Short())
 	}
 	return i, d, nil
 }

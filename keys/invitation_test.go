@@ -45,7 +45,8 @@ func TestInvitationExpires(t *testing.T) {
 		t.Error(err)
 	}
 	_, _, err = ParseInvitation(d.Text(), i.Expires)
-	wantError(t, err, "invitation: expired since 2026-11-23T12:00:00Z, now is 2026-11-23T12:00:00Z: ask "+i.Inviter.Short()+" for a new one")
+	wantError(t, err, "invitation: expired since 2026-11-23T12:00:00Z, and the clock here says 2026-11-23T12:00:00Z: ask "+
+		i.Inviter.Short()+" for a new one, or set the clock if it is wrong")
 }
 
 func TestInvitationSignErrors(t *testing.T) {

@@ -79,9 +79,14 @@ func (t target) explainMismatch(at multiaddr.Multiaddr, found libpeer.ID) string
 
 // explainCut says what a connection means that ends right after its handshake: TLS has shown
 // our key by then, and hosts cut strangers at that point.
-func (t target) explainCut(self keys.ID) error {
-	return &refusal{fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s; ask a member for an invitation",
-		t.name, self)}
+// An invitation expires by the clock at the other end, which is not known here.
+func (t target) explainCut(self keys.ID, wants role) error {
+	expired := ""
+	if wants == roleInvitee {
+		expired = ", or the invitation for it has expired by the clock there"
+	}
+	return &refusal{fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s%s; ask a member for an invitation",
+		t.name, self, expired)}
 }
 
 // errorDated is what crypto/x509 says of a certificate whose dates do not fit the clock here, and

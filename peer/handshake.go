@@ -41,7 +41,7 @@ func (g greeting) exchange(ctx context.Context, conn network.Conn) (*link, error
 	case refusesCertificate(err):
 		err = g.explainCertificate()
 	case ended(err):
-		err = g.explainCut(g.self)
+		err = g.explainCut(g.self, g.mine.role)
 	}
 	conn.Close()
 	return nil, err

@@ -78,7 +78,7 @@ func TestJoinRefused(t *testing.T) {
 	empty := fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", gone.Addr().(*net.TCPAddr).Port)
 	gone.Close()
 	_, identity, _ := strings.Cut(h.Addresses()[0], "/p2p/")
-	cutText := fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s; ask a member for an invitation", h.Self().Short(), ks[2].ID())
+	cutText := fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s, or the invitation for it has expired by the clock there; ask a member for an invitation", h.Self().Short(), ks[2].ID())
 	for _, test := range []struct{ address, want string }{
 		{at(t, h), cutText},
 		{h.Addresses()[0], cutText},

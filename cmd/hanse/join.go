@@ -52,6 +52,7 @@ type newcomer struct {
 	c         *cli.Context
 	who       enrol.Newcomer
 	addresses []string // of the inviter's node
+	warned    bool     // of clocks that differ
 }
 
 // runJoin joins a charter.
@@ -143,6 +144,10 @@ func (n *newcomer) dial(ctx context.Context) (enrol.Conn, error) {
 	for _, address := range n.addresses {
 		conn, err := peer.DialJoin(ctx, n.who.Key, address)
 		if err == nil {
+			if text := conn.ClockTrouble(); text != "" && !n.warned {
+				n.say("warning: %s", text)
+				n.warned = true
+			}
 			return conn, nil
 		}
 		if ctx.Err() != nil {
