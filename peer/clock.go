@@ -120,8 +120,8 @@ func (v clockView) own(now time.Time) string {
 	if !v.wrong() {
 		return ""
 	}
-	return fmt.Sprintf("this node's clock says %s and is %s those of %d of %d connected members, "+
-		"which agree with each other: %s; set this machine's clock (%s)",
+	return fmt.Sprintf("this machine's clock says %s and is %s those of %d of %d connected members, "+
+		"which agree with each other: %s; set it (%s)",
 		clockDate(now), clockPlace(-v.ahead), v.others, v.members, clockHarm, clockCheck)
 }
 
@@ -131,21 +131,19 @@ func (v clockView) of(name string, ahead time.Duration, now time.Time) string {
 	if ahead.Abs() <= clockLimit {
 		return ""
 	}
-	var advice string
+	advice := "set the one that is wrong"
 	switch {
 	case v.wrong() && (ahead-v.ahead).Abs() <= clockLimit:
-		advice = fmt.Sprintf("it is likely this node's that is wrong, for %d of %d connected members agree with %s (%s)",
-			v.others, v.members, name, clockCheck)
+		advice = fmt.Sprintf("it is likely this machine's that is wrong: "+
+			"that of %s is the time of %d of %d connected members", name, v.others, v.members)
 	case v.wrong():
-		advice = fmt.Sprintf("others agree with neither: set both (%s)", clockCheck)
+		advice = "others agree with neither: set both"
 	case v.agree > 0 && 2*v.agree >= v.members:
-		advice = fmt.Sprintf("it is likely that of %s that is wrong, for %d of %d connected members agree with this node (%s)",
-			name, v.agree, v.members, clockCheck)
-	default:
-		advice = fmt.Sprintf("set the one that is wrong (%s)", clockCheck)
+		advice = fmt.Sprintf("it is likely that of %s that is wrong: "+
+			"this machine's is the time of %d of %d connected members", name, v.agree, v.members)
 	}
-	return fmt.Sprintf("the clock of %s is %s this node's, which says %s: %s; %s",
-		name, clockPlace(ahead), clockDate(now), clockHarm, advice)
+	return fmt.Sprintf("the clock of %s is %s this machine's, which says %s: %s; %s (%s)",
+		name, clockPlace(ahead), clockDate(now), clockHarm, advice, clockCheck)
 }
 
 // clockDate writes a time of day for a person who looks at a clock on the wall.
@@ -237,6 +235,6 @@ func (h *Host) noteClock(l *link) {
 		h.log.Warn("clocks differ", "member", l.name, "reason", text)
 	}
 	if fresh && wrong != "" {
-		h.log.Warn("this node's clock is likely wrong", "reason", wrong)
+		h.log.Warn("this machine's clock is likely wrong", "reason", wrong)
 	}
 }

@@ -73,7 +73,7 @@ func TestClocksDiffer(t *testing.T) {
 						t.Errorf("the clock of %s is %v ahead (%v), want %v", nameAt(1-i), got, ok, want)
 					}
 					s := statusOf(t, h, other.Self())
-					start := fmt.Sprintf("the clock of %s is %s this node's, which says ",
+					start := fmt.Sprintf("the clock of %s is %s this machine's, which says ",
 						nameAt(1-i), clockPlace(want.Round(time.Hour)))
 					if by.Abs() < time.Hour {
 						start = fmt.Sprintf("the clock of %s is ", nameAt(1-i))
@@ -109,7 +109,7 @@ func TestClocksAgree(t *testing.T) {
 // TestOwnClock tells the one node of four that differs from all others that it is itself.
 func TestOwnClock(t *testing.T) {
 	hosts, logs := clocked(t, nil, 0, 0, day+time.Hour, 0)
-	saying(t, logs[2], "WARN this node's clock is likely wrong reason=this node's clock says ")
+	saying(t, logs[2], "WARN this machine's clock is likely wrong reason=this machine's clock says ")
 	want := " and is 1d 1h ahead of those of 3 of 3 connected members, which agree"
 	if text := hosts[2].ClockTrouble(); !strings.Contains(text, want) {
 		t.Fatalf("its own clock: %q, want %q", text, want)
@@ -117,14 +117,14 @@ func TestOwnClock(t *testing.T) {
 	for i, h := range hosts {
 		if i == 2 {
 			s := statusOf(t, h, hosts[0].Self())
-			want := "it is likely this node's that is wrong, for 3 of 3 connected members agree with bank"
+			want := "it is likely this machine's that is wrong: that of bank is the time of 3 of 3 connected members"
 			if !strings.Contains(s.ClockTrouble, want) {
 				t.Errorf("the wrong one: %q, want %q", s.ClockTrouble, want)
 			}
 			continue
 		}
 		s := statusOf(t, h, hosts[2].Self())
-		want := "it is likely that of retailer that is wrong, for 2 of 3 connected members agree with this node ("
+		want := "it is likely that of retailer that is wrong: this machine's is the time of 2 of 3 connected members ("
 		if !strings.Contains(s.ClockTrouble, want) {
 			t.Errorf("%s: %q, want %q", nameAt(i), s.ClockTrouble, want)
 		}
@@ -184,7 +184,7 @@ func TestClockOfANewcomer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	want := "the clock of " + h.Self().Short() + " is 5d 1h behind this node's, which says "
+	want := "the clock of " + h.Self().Short() + " is 5d 1h behind this machine's, which says "
 	if !strings.HasPrefix(j.ClockTrouble(), want) {
 		t.Errorf("the newcomer reads %q, want %q", j.ClockTrouble(), want)
 	}
@@ -262,11 +262,11 @@ func TestWhoseClock(t *testing.T) {
 		own, advice string
 	}{
 		{[]time.Duration{day}, false, "", "set the one that is wrong"},
-		{[]time.Duration{day, day}, true, "is 1d behind those of 2 of 2", "likely this node's that is wrong, for 2 of 2"},
-		{[]time.Duration{-day, -day, 0}, true, "is 1d ahead of those of 2 of 3", "this node's that is wrong, for 2 of 3"},
+		{[]time.Duration{day, day}, true, "is 1d behind those of 2 of 2", "that of telco is the time of 2 of 2"},
+		{[]time.Duration{-day, -day, 0}, true, "is 1d ahead of those of 2 of 3", "that of telco is the time of 2 of 3"},
 		{[]time.Duration{day, -day}, false, "", "set the one that is wrong"},
-		{[]time.Duration{day, 0}, false, "", "it is likely that of telco that is wrong, for 1 of 2"},
-		{[]time.Duration{day, day, 0, 0}, false, "", "it is likely that of telco that is wrong, for 2 of 4"},
+		{[]time.Duration{day, 0}, false, "", "that of telco that is wrong: this machine's is the time of 1 of 2"},
+		{[]time.Duration{day, day, 0, 0}, false, "", "that of telco that is wrong: this machine's is the time of 2 of 4"},
 		{[]time.Duration{day, -day, -day, -day}, true, "is 1d ahead of those of 3 of 4", "others agree with neither"},
 		{[]time.Duration{0, 0}, false, "", ""},
 		{nil, false, "", ""},
@@ -284,7 +284,7 @@ func TestWhoseClock(t *testing.T) {
 			t.Errorf("%v: %q, want %q", test.ahead, got, test.advice)
 		}
 	}
-	want := "the clock of telco is 23h 59m behind this node's, which says 2026-11-20 12:00 UTC: " +
+	want := "the clock of telco is 23h 59m behind this machine's, which says 2026-11-20 12:00 UTC: " +
 		"invitations expire too early or too late, and the times in charters, transcripts and logs do not agree; " +
 		"set the one that is wrong (timedatectl status shows the time and whether it is kept)"
 	behind := time.Minute - day
