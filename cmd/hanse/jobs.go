@@ -44,12 +44,34 @@ func listJobs(c *cli.Context, jobs []node.JobInfo) error {
 	if show := c.String("show"); show != "" {
 		return showJob(c, jobs, show)
 	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "contract\tjob\ttask\tproposer\tstate\t")
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "contract\tjob\ttask\tproposer\tstate")
 	for _, j := range jobs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", j.Contract[:8], j.Name, j.Task, j.Proposer, j.State, j.Reason)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.Contract[:8], j.Name, j.Task, j.Proposer, j.State)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n") {
+		fmt.Fprintln(c.App.Writer, line)
+		if i > 0 {
+			fmt.Fprint(c.App.Writer, reasonLines(jobs[i-1]))
+		}
+	}
+	return nil
+}
+
+// reasonLines says below a job why it stands as it does, and until when a proposal waits.
+func reasonLines(j node.JobInfo) string {
+	reason := j.Reason
+	if j.State == node.StateProposed && reason == "" {
+		reason = fmt.Sprintf("hanse approve %s consents; it expires %s", j.Name, j.Expires)
+	}
+	if reason == "" {
+		return ""
+	}
+	return node.Wrapped(80, "          ", reason)
 }
 
 // showJob prints what the jobs of a name, or whose contract's hash begins so, open and send.

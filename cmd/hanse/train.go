@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/BurntSushi/toml"
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -77,7 +79,11 @@ predictions, made row by row, in predictions.csv in the job's folder:
    [parameters]
    label = "output"
    rounds = 500               # of a row each
-   seed = "parks 2026"`,
+   seed = "parks 2026"
+
+A proposal to which not all consent ends by itself after seven days, or at the time that
+its file names: expires = "72h", or expires = "2026-12-24T18:00:00Z". hanse cancel ends a
+job at any time. The command ends with 0 when the job is done at all its parties.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
 			jsonFlag(),
@@ -116,7 +122,7 @@ func propose(c *cli.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
-	return printReport(c, report)
+	return printReport(c, client, report)
 }
 
 // agreeOn prepares a job, shows its summary and asks the owner; it returns the contract's hash.
@@ -140,12 +146,17 @@ func agreeOn(c *cli.Context, client *node.Client, screen *screen, text []byte) (
 }
 
 // printReport prints what the proposer's node says of a finished job.
-func printReport(c *cli.Context, r *node.Report) error {
+func printReport(c *cli.Context, client *node.Client, r *node.Report) error {
+	if len(r.Away) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "done; %s will hear of it when back\n", strings.Join(r.Away, ", "))
+	}
+	if r.Scores != "" && (c.String("out") != "" || !c.Bool("json")) {
+		if err := deliverScores(c, client, r.Contract); err != nil || !c.Bool("json") {
+			return err
+		}
+	}
 	if c.Bool("json") {
 		return printJSON(c, r)
-	}
-	if r.Scores != "" {
-		return deliverScores(c, r.Scores)
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "contract\t%s\n", r.Contract)
@@ -186,8 +197,8 @@ func roundsOf(r *node.Report) uint64 {
 }
 
 // deliverScores copies the scores to where the owner wants them.
-func deliverScores(c *cli.Context, path string) error {
-	scores, err := os.Open(path)
+func deliverScores(c *cli.Context, client *node.Client, contract string) error {
+	scores, err := client.Scores(c.Context, contract)
 	if err != nil {
 		return err
 	}
@@ -197,16 +208,12 @@ func deliverScores(c *cli.Context, path string) error {
 		_, err = io.Copy(c.App.Writer, scores)
 		return err
 	}
-	f, err := os.OpenFile(out, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	n, err := io.Copy(f, scores)
-	if e := f.Close(); err == nil {
-		err = e
+	data, err := io.ReadAll(scores)
+	if err == nil {
+		err = durable.WriteFile(out, data)
 	}
 	if err == nil {
-		fmt.Fprintf(c.App.ErrWriter, "wrote %s (%s)\n", out, node.Size(n))
+		fmt.Fprintf(c.App.ErrWriter, "wrote %s (%s)\n", out, node.Size(int64(len(data))))
 	}
 	return err
 }

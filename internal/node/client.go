@@ -41,15 +41,40 @@ func (c *Client) Jobs(ctx context.Context) ([]JobInfo, error) {
 	return jobs, json.NewDecoder(body).Decode(&jobs)
 }
 
-// Report returns the node's report of a job, when the job is done.
+// Report returns the node's report of a job, once it is done.
 func (c *Client) Report(ctx context.Context, job string) (*Report, error) {
-	body, err := c.do(ctx, http.MethodGet, "/report?job="+url.QueryEscape(job), nil)
+	return c.report(ctx, job, true)
+}
+
+// Result returns the node's report of a job that is done; of another the error says how it stands.
+func (c *Client) Result(ctx context.Context, job string) (*Report, error) {
+	return c.report(ctx, job, false)
+}
+
+// report asks for a report, and waits for it where wait says so.
+func (c *Client) report(ctx context.Context, job string, wait bool) (*Report, error) {
+	body, err := c.do(ctx, http.MethodGet, "/report?"+url.Values{"job": {job}, "wait": {fmt.Sprint(wait)}}.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
 	var r Report
 	return &r, json.NewDecoder(body).Decode(&r)
+}
+
+// Scores returns the scores of a prediction that opened to this node, as CSV, once the node has held them against what it
+// signed for when the job was done. The caller closes it.
+func (c *Client) Scores(ctx context.Context, job string) (io.ReadCloser, error) {
+	return c.do(ctx, http.MethodGet, "/scores?"+url.Values{"job": {job}}.Encode(), nil)
+}
+
+// Cancel ends a job that has not ended, at all its parties; reason is what they are told.
+func (c *Client) Cancel(ctx context.Context, job, reason string) error {
+	body, err := c.do(ctx, http.MethodPost, "/cancel?"+url.Values{"job": {job}, "reason": {reason}}.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	return body.Close()
 }
 
 // Prepare proposes a job text and returns its contract hash and summary; hear gets what happens

@@ -260,7 +260,7 @@ func TestSummaryOfAnEncryptedJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Summary(c, "telco")
+	got := summaryOf(t, c, "telco")
 	for _, want := range []string{
 		"privacy masked, encrypted sums along a tree, 600 rows\n",
 		"sums by homomorphic encryption (BGV, log N 13)\n",

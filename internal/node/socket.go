@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // maxSocketPath is the longest path that a Unix socket may have on every system.
@@ -46,6 +48,8 @@ type JobInfo struct {
 	Topology string   `json:"topology"`
 	State    State    `json:"state"`
 	Reason   string   `json:"reason,omitempty"`
+	Expires  string   `json:"expires,omitempty"` // of a proposal
+	Consent  *Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
 	Sessions uint32   `json:"sessions"`
 	Summary  string   `json:"summary"`
 }
@@ -64,7 +68,7 @@ func (n *Node) Jobs() []JobInfo {
 		j := s.contract.Job
 		infos = append(infos, JobInfo{Contract: s.contract.Hash().String(), Name: j.Name, Task: j.Task, Proposer: j.Proposer,
 			Parties: j.Parties, Self: n.name(), Privacy: j.Privacy, Topology: j.Topology,
-			State: r.State, Reason: r.Reason, Sessions: r.Session, Summary: Summary(s.contract, n.name())})
+			State: r.State, Reason: r.Reason, Expires: j.Expires, Consent: r.Consent, Sessions: r.Session, Summary: Summary(s.contract, n.name())})
 	}
 	sort.Slice(infos, func(i, k int) bool {
 		return infos[i].Name < infos[k].Name || infos[i].Name == infos[k].Name && infos[i].Contract < infos[k].Contract
@@ -72,15 +76,29 @@ func (n *Node) Jobs() []JobInfo {
 	return infos
 }
 
-// find returns the one job of that name, or whose contract hash starts with these digits.
-func (n *Node) find(which string) (keys.Hash, error) {
+// Which jobs a command is about, where several have one name.
+func anyJob(State) bool       { return true }
+func openJob(s State) bool    { return !s.Final() }
+func waiting(s State) bool    { return s == StateProposed }
+func doneOrOpen(s State) bool { return s == StateDone || !s.Final() }
+
+// find returns the one job of that name, or whose contract hash starts with these digits. Of several those count that the
+// command can be about, if there are any.
+func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	var found []keys.Hash
-	for h, s := range n.jobs {
+	all := maps.Clone(n.jobs)
+	n.mu.Unlock()
+	var found, fitting []keys.Hash
+	for h, s := range all {
 		if s.contract.Job.Name == which || len(which) >= 4 && strings.HasPrefix(h.String(), which) {
 			found = append(found, h)
+			if fits(s.status()) {
+				fitting = append(fitting, h)
+			}
 		}
+	}
+	if len(fitting) > 0 {
+		found = fitting
 	}
 	switch len(found) {
 	case 0:
@@ -135,18 +153,32 @@ func (n *Node) routes() http.Handler {
 	mux.HandleFunc("POST /prepare", n.servePrepare)
 	mux.HandleFunc("POST /launch", n.serveLaunch)
 	mux.HandleFunc("POST /decide", n.serveDecide)
+	mux.HandleFunc("POST /cancel", n.serveCancel)
 	mux.HandleFunc("POST /score", n.serveScore)
+	mux.HandleFunc("GET /scores", n.serveScores)
 	return mux
 }
 
-// serveReport waits until a job is done and returns this party's report of it.
+// because is a reason behind a state.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// serveReport returns this party's report of a job that is done; where it is asked to wait, once it is.
 func (n *Node) serveReport(w http.ResponseWriter, r *http.Request) {
-	h, err := n.find(r.URL.Query().Get("job"))
+	h, err := n.find(r.URL.Query().Get("job"), anyJob)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
 	s, _ := n.job(h)
+	if record := s.snapshot(); r.URL.Query().Get("wait") != "true" && s.ended() == nil {
+		http.Error(w, fmt.Sprintf("job %q is %s%s", s.contract.Job.Name, record.State, because(record.Reason)), http.StatusConflict)
+		return
+	}
 	select {
 	case <-s.final:
 	case <-r.Context().Done():
@@ -187,7 +219,7 @@ func (n *Node) servePrepare(w http.ResponseWriter, r *http.Request) {
 // serveLaunch streams the events of a Launch. The job goes on when the caller leaves.
 func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
 	out := newEventStream(w)
-	h, err := n.find(r.URL.Query().Get("job"))
+	h, err := n.find(r.URL.Query().Get("job"), waiting)
 	if err != nil {
 		out.send(Event{Kind: EventError, Text: err.Error()})
 		return
@@ -209,7 +241,7 @@ func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
 // serveDecide takes a person's decision.
 func (n *Node) serveDecide(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	h, err := n.find(q.Get("job"))
+	h, err := n.find(q.Get("job"), waiting)
 	if err == nil {
 		err = n.Decide(h, q.Get("yes") == "true", q.Get("reason"))
 	}
@@ -218,9 +250,47 @@ func (n *Node) serveDecide(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// serveCancel ends a job by its owner's word.
+func (n *Node) serveCancel(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	h, err := n.find(q.Get("job"), openJob)
+	if err == nil {
+		err = n.Cancel(h, q.Get("reason"))
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+	}
+}
+
+// serveScores returns the scores of a prediction that is done, to whose owner they opened.
+func (n *Node) serveScores(w http.ResponseWriter, r *http.Request) {
+	h, err := n.find(r.URL.Query().Get("job"), doneOrOpen)
+	var data []byte
+	if err == nil {
+		s, _ := n.job(h)
+		data, err = n.scores(s)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	w.Write(data)
+}
+
+// scores reads the scores that opened here, which are those that this node signed for.
+func (n *Node) scores(s *jobState) ([]byte, error) {
+	if job := s.contract.Job; job.Task != protocol.TaskPredict || job.OpenTo != n.name() || job.Requests > 0 {
+		return nil, fmt.Errorf("job %q keeps no scores here: they are those of a prediction, at the party that they open to", job.Name)
+	}
+	if err := n.checkPart(s, ScoresFile); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(s.vault.Path(ScoresFile))
+}
+
 // serveScore answers one row of a serving prediction; no id ends the prediction.
 func (n *Node) serveScore(w http.ResponseWriter, r *http.Request) {
-	h, err := n.find(r.URL.Query().Get("job"))
+	h, err := n.find(r.URL.Query().Get("job"), openJob)
 	var row []string
 	if err == nil {
 		row, err = n.ScoreRow(r.Context(), h, r.URL.Query().Get("id"))

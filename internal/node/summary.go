@@ -26,6 +26,7 @@ func Summary(c *protocol.Contract, party string) string {
 	writeEgress(&b, c, party)
 	writeOpenings(&b, c)
 	writeRecord(&b, c)
+	writeExpiry(&b, c)
 	return b.String()
 }
 
@@ -154,15 +155,25 @@ func writeRecord(b *strings.Builder, c *protocol.Contract) {
 	fmt.Fprintf(b, "\nevery party keeps a signed transcript %s, for hanse audit\n", kept)
 }
 
+// writeExpiry says until when the parties may consent.
+func writeExpiry(b *strings.Builder, c *protocol.Contract) {
+	if at := c.Job.Expiry(); !at.IsZero() {
+		fmt.Fprintf(b, "the proposal ends by itself on %s unless all have consented\n", at.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+}
+
 // textWidth is how wide a summary's sentences run, indentation included.
 const textWidth = 96
 
-// wrapped breaks a sentence into indented lines.
-func wrapped(indent, text string) string {
+// wrapped breaks a sentence of a summary into indented lines.
+func wrapped(indent, text string) string { return Wrapped(textWidth, indent, text) }
+
+// Wrapped breaks a sentence into indented lines of at most width characters, but for words that are longer.
+func Wrapped(width int, indent, text string) string {
 	var b strings.Builder
 	line := indent
 	for _, word := range strings.Fields(text) {
-		if len(line) > len(indent) && len(line)+1+len(word) > textWidth {
+		if len(line) > len(indent) && len(line)+1+len(word) > width {
 			b.WriteString(line + "\n")
 			line = indent
 		}

@@ -55,7 +55,7 @@ who learns what
 
 every party keeps a signed transcript with a digest of each message, for hanse audit
 `
-	got := memoryFigure.ReplaceAllString(Summary(c, "insurer"), "about SIZE at")
+	got := memoryFigure.ReplaceAllString(summaryOf(t, c, "insurer"), "about SIZE at")
 	if got != want {
 		t.Errorf("summary is\n%s\nwant\n%s", got, want)
 	}
@@ -71,7 +71,7 @@ func TestSealedSummaryOfScoresOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Summary(c, "bank")
+	got := summaryOf(t, c, "bank")
 	for _, want := range []string{
 		"Any two of these three together could rebuild all columns, the labels and the model; each alone\nlearns nothing but what is listed below.",
 		"at each of bank, insurer and telco\n",
@@ -104,7 +104,7 @@ func TestSealedSummaryOfAHelperWithoutData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Summary(c, "bank")
+	got := summaryOf(t, c, "bank")
 	for _, want := range []string{
 		"insurer   helper, without data  -     -\n",
 		"retailer  keeper                200   1\n",

@@ -1,7 +1,10 @@
 package node
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/protocol"
 )
 
 func TestSummary(t *testing.T) {
@@ -38,7 +41,7 @@ who learns what
 
 every party keeps a signed transcript with a digest of each message, for hanse audit
 `
-	if got := Summary(c, "telco"); got != want {
+	if got := summaryOf(t, c, "telco"); got != want {
 		t.Errorf("summary is\n%s\nwant\n%s", got, want)
 	}
 }
@@ -49,4 +52,14 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%d bytes are %q, want %q", n, got, want)
 		}
 	}
+}
+
+// summaryOf is a summary without its last line, which names a day.
+func summaryOf(t *testing.T, c *protocol.Contract, party string) string {
+	t.Helper()
+	text, day, ok := strings.Cut(Summary(c, party), "the proposal ends by itself on ")
+	if !ok || !strings.HasSuffix(day, " UTC unless all have consented\n") {
+		t.Errorf("the summary does not say until when it can be consented to: %q", day)
+	}
+	return text
 }
