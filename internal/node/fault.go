@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"github.com/hanse-project/hanse/internal/vault"
@@ -88,7 +89,7 @@ func isDamage(err error) bool { return errorAs[*vault.DamagedError](err) || with
 
 // isDiskFault recognises what the system says of files, but for the two codes before.
 func isDiskFault(err error) bool {
-	return errorAs[*vault.WriteError](err) || errorAs[*fs.PathError](err) || withCode(codeDisk)(err) ||
+	return errorAs[*vault.WriteError](err) || errorAs[*fs.PathError](err) || errorAs[*os.LinkError](err) || errorAs[*os.SyscallError](err) || withCode(codeDisk)(err) ||
 		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
 }
 

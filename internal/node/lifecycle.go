@@ -31,7 +31,7 @@ func (s *jobState) openSession(number uint32) error {
 		case r.Consent == nil || r.State == StateProposed:
 			return faultf(codeUnsigned, "nobody has consented to job %q here", name)
 		case number <= r.Session:
-			return faultf(codeBusy, "job %q: session %d was opened before, a session is opened once", name, r.Session)
+			return faultf(codeLink, "job %q: session %d was opened before, a session is opened once", name, r.Session)
 		}
 		r.State, r.Reason, r.Session = StateRunning, "", number
 		return nil

@@ -50,8 +50,9 @@ type Node struct {
 	config Config
 	tables *tables
 
-	resumed    []*jobState // what this node coordinated when it was stopped; of later jobs Launch takes care
-	consenting sync.Mutex  // one proposal is looked at at a time
+	resumed    []*jobState  // what this node coordinated when it was stopped; of later jobs Launch takes care
+	answering  sync.RWMutex // held for reading by whoever answers a call
+	consenting sync.Mutex   // one proposal is looked at at a time
 
 	mu       sync.Mutex // a jobState's is never held while this one is taken
 	charter  *keys.SignedCharter
@@ -100,6 +101,7 @@ func New(c Config) (*Node, error) {
 // session has ended.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.work.Wait()
+	defer n.answering.Lock() // what is being answered is answered, and nothing after it
 	defer n.stop()
 	for _, s := range n.resumed {
 		n.work.Go(func() {

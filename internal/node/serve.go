@@ -69,6 +69,10 @@ func (n *Node) handle(ctx context.Context, from keys.ID, method string, request 
 	if n.config.Extra != nil && !strings.HasPrefix(method, "job/") {
 		return n.config.Extra(ctx, from, method, request)
 	}
+	if !n.answering.TryRLock() {
+		return nil, fmt.Errorf("the node stops")
+	}
+	defer n.answering.RUnlock()
 	var r reply
 	err := n.ctx.Err()
 	if err == nil {

@@ -159,33 +159,13 @@ func (n *Node) openJob(c *protocol.Contract, record statusRecord) (*jobState, er
 	if err := n.writeJob(draft, c, record); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(draft))
 	}
-	if err := n.diskFault(folder, func() error { return os.Rename(draft, folder) }); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(draft))
-	}
-	if err := durable.SyncDir(filepath.Dir(folder)); err != nil {
-		return nil, err
-	}
-	v, err := vault.Open(folder, n.vaultOptions(h))
+	v, err := vault.Adopt(draft, folder, n.vaultOptions(h))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(draft))
 	}
 	s := newJobState(v, c)
 	s.record, s.inForce = record, c.Complete() == nil
 	return s, nil
-}
-
-// diskFault is a write of this package that tests can make fail.
-func (n *Node) diskFault(path string, do func() error) error {
-	if n.config.DiskFault == nil {
-		return do()
-	}
-	stored, fault := n.config.DiskFault(path)
-	if fault == nil || stored {
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	return fault
 }
 
 // writeJob writes what a job begins with into a folder.

@@ -62,6 +62,18 @@ func Open(dir string, o Options) (*Vault, error) {
 	return v, v.readIndex()
 }
 
+// Adopt opens a vault that was made under another name, in a folder beside it: it is in its place as a whole or not at all.
+func Adopt(draft, dir string, o Options) (*Vault, error) {
+	v := &Vault{dir: dir, options: o}
+	err := v.write(dir, func() error {
+		return errors.Join(os.Rename(draft, dir), durable.SyncDir(filepath.Dir(dir)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return Open(dir, o)
+}
+
 // Path returns where a name is kept.
 func (v *Vault) Path(name string) string { return filepath.Join(v.dir, name) }
 

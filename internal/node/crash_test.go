@@ -1,0 +1,209 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// errKilled is what the writes of a killed process come to.
+var errKilled = errors.New("the process was killed at this write")
+
+// crash kills a node at one of its writes: it is done or not, and nothing that follows is.
+type crash struct {
+	at     int  // which write, from 1; 0: none
+	stored bool // it is done
+	mu     sync.Mutex
+	writes int
+	paths  []string
+	killed chan struct{} // closed at the write
+}
+
+// fault is the node's DiskFault.
+func (c *crash) fault(path string) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writes++
+	c.paths = append(c.paths, filepath.Base(path))
+	switch {
+	case c.at == 0 || c.writes < c.at:
+		return false, nil
+	case c.writes == c.at:
+		close(c.killed)
+		return c.stored, errKilled
+	}
+	return false, errKilled
+}
+
+// crashCase is a federation in which one node is killed at a write.
+type crashCase struct {
+	victim int
+	byHand bool // every party consents by hand
+	sealed bool
+	text   string // parameters of the training
+}
+
+// run runs the job with a kill at a write, starts the victim again, and wants the job done at all, or unknown to all but
+// the proposer. It returns how many writes the victim made.
+func (c crashCase) run(t *testing.T, at int, stored bool) int {
+	t.Helper()
+	l := newLeague(t, 3, 60)
+	if c.byHand {
+		l.policy = nil
+	}
+	k := &crash{at: at, stored: stored, killed: make(chan struct{})}
+	l.faults[c.victim] = k.fault
+	l.startAll()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	head := ""
+	if c.sealed {
+		head = "privacy = \"sealed\""
+	}
+	ended := make(chan error, 1)
+	go func() {
+		contract, err := l.nodes[0].Prepare(l.lives[0], l.job("train", head, c.text), nil)
+		if err == nil {
+			_, err = l.nodes[0].Launch(l.lives[0], contract.Hash(), nil)
+		}
+		ended <- err
+	}()
+	if c.byHand {
+		for i := 1; i < len(l.names); i++ {
+			go l.consentOf(ctx, i, i == c.victim)
+		}
+	}
+	select {
+	case <-k.killed:
+		l.net.Kill(l.keys[c.victim].ID())
+		l.stops[c.victim]()
+		if c.victim == 0 {
+			<-ended
+		} else {
+			defer func() { l.stops[0](); <-ended }()
+		}
+		l.faults[c.victim] = nil
+		l.start(c.victim)
+		l.mustNotSignUnasked(c)
+		if c.byHand && c.victim > 0 {
+			go l.consentOf(ctx, c.victim, false)
+		}
+	case err := <-ended:
+		if err != nil {
+			t.Fatalf("the job ended with %v", err)
+		}
+	case <-ctx.Done():
+		t.Fatal("the job did not come to the kill")
+	}
+	l.wantOneEnd(ctx, c)
+	return k.writes
+}
+
+// consentOf consents at a party to whatever is proposed there, once; with dies its node may be killed meanwhile.
+func (l *league) consentOf(ctx context.Context, i int, dies bool) {
+	n := l.nodes[i]
+	for pause(ctx, time.Millisecond) == nil {
+		for _, s := range n.openJobs() {
+			if s.status() != StateProposed {
+				return
+			}
+			if err := n.Decide(s.contract.Hash(), true, ""); err == nil || dies {
+				return
+			}
+		}
+	}
+}
+
+// mustNotSignUnasked checks that a node that has just started signs nothing that it has no record of consent for.
+func (l *league) mustNotSignUnasked(c crashCase) {
+	l.t.Helper()
+	for _, s := range l.nodes[c.victim].openJobs() {
+		r := s.snapshot()
+		_, err := l.nodes[c.victim].signContract(s)
+		if (err == nil) != (r.Consent != nil && r.State != StateProposed) {
+			l.t.Errorf("with the record %+v signing gives %v", r, err)
+		}
+		if r.Consent != nil && c.byHand && r.Consent.By != byOwner {
+			l.t.Errorf("consent is recorded by %q, want by the owner", r.Consent.By)
+		}
+	}
+}
+
+// wantOneEnd waits until the job is done at all. Where the proposer died before it had consented itself, nobody knows of
+// the job but it, and it can be cancelled.
+func (l *league) wantOneEnd(ctx context.Context, c crashCase) {
+	l.t.Helper()
+	jobs := l.nodes[0].Jobs()
+	if c.victim == 0 && (len(jobs) == 0 || jobs[0].State == StateProposed) {
+		for i := 1; i < len(l.names); i++ {
+			if len(l.nodes[i].Jobs()) > 0 {
+				l.t.Errorf("%s knows a job to which its proposer has not consented", l.names[i])
+			}
+		}
+		for h := range l.nodes[0].jobs {
+			if err := l.nodes[0].Cancel(h, "it died"); err != nil {
+				l.t.Error(err)
+			}
+		}
+		return
+	}
+	for i, n := range l.nodes {
+		for {
+			jobs := n.Jobs()
+			if len(jobs) == 1 && jobs[0].State == StateDone {
+				break
+			}
+			if pause(ctx, 5*time.Millisecond) != nil {
+				l.t.Fatalf("%s stands at %+v", l.names[i], jobs)
+			}
+		}
+	}
+	for i, n := range l.nodes {
+		for h, s := range n.jobs {
+			if _, err := n.modelOf(h.String()); err != nil {
+				l.t.Errorf("%s: %v", l.names[i], err)
+			}
+			if e := s.ended(); e.Hash() != l.nodes[0].jobs[h].ended().Hash() {
+				l.t.Errorf("%s and %s stand by different ends", l.names[i], l.names[0])
+			}
+		}
+	}
+}
+
+// smallCrash and smallSealedCrash are trainings with checkpoints, and short.
+const (
+	smallCrash       = activeBank + "loss = \"logistic\"\nfeatures = 16\niterations = 12\nlambda = 0.01"
+	smallSealedCrash = "active = [\"bank\"]\nlabel = \"y\"\nloss = \"square\"\nfeatures = 8\niterations = 8\nlambda = 0.1"
+)
+
+// killEverywhere kills the victim of a case at each step-th of its writes, done and not done.
+func killEverywhere(t *testing.T, c crashCase, step int) {
+	writes := c.run(t, 0, false)
+	if writes < 8 {
+		t.Fatalf("the victim made %d writes in the whole job", writes)
+	}
+	for at := 1; at <= writes; at += step {
+		for _, stored := range []bool{false, true} {
+			t.Run(fmt.Sprintf("write %d, stored %v", at, stored), func(t *testing.T) {
+				t.Parallel()
+				c.run(t, at, stored)
+			})
+		}
+	}
+}
+
+func TestKillsAtWritesOfTheProposer(t *testing.T) {
+	killEverywhere(t, crashCase{victim: 0, text: smallCrash}, crashStep)
+}
+
+func TestKillsAtWritesOfAPartner(t *testing.T) {
+	killEverywhere(t, crashCase{victim: 2, text: smallCrash}, crashStep)
+}
+
+func TestKillsAtWritesOfAPartnerWhoConsentsByHand(t *testing.T) {
+	killEverywhere(t, crashCase{victim: 1, byHand: true, text: smallCrash}, crashStep)
+}
