@@ -231,14 +231,14 @@ func (s *jobState) saveReport(r *Report) error {
 	return s.vault.Save(reportFile, append(data, '\n'))
 }
 
-// clean removes what a finished job no longer needs: opened angles, shares of sums and solver states.
+// clean removes what a finished job no longer needs: opened angles, solver states, requests and their scores, and shares.
 func (s *jobState) clean() error {
-	for _, name := range append([]string{"angles", "solver-0", "solver-1", "iteration-0", "iteration-1"}, sealed.Files()...) {
+	for _, name := range []string{"angles", "solver-0", "solver-1", "iteration-0", "iteration-1", requestsFile, answersFile} {
 		if err := s.vault.Remove(name); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.vault.RemoveAll(sealed.FilePrefix)
 }
 
 // loadModel reads the finished model part, nil when there is none.
