@@ -3,6 +3,7 @@ package sealed
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 
@@ -239,8 +240,7 @@ func (o *openings) words(s *series, number, n int, compute func() (rss.Share, er
 // ready tells all that this party's words are saved, and hears it of the other two: they must mean the same
 // opening, of the same session.
 func (o *openings) ready(ctx context.Context, s *series, r *record) error {
-	own := binary.BigEndian.AppendUint32([]byte{s.code}, r.number)
-	own = binary.BigEndian.AppendUint32(own, r.origin)
+	own := readyFor(s.code, r.number, r.origin)
 	for _, i := range o.parties {
 		data, err := o.network.Broadcast(ctx, kindReady, i, own, readySize)
 		if err != nil {
@@ -251,4 +251,21 @@ func (o *openings) ready(ctx context.Context, s *series, r *record) error {
 		}
 	}
 	return nil
+}
+
+// OpeningKinds lists the kinds of sums that open in sealed jobs under words that the three hold.
+func OpeningKinds() []string { return []string{kindBound, kindScores} }
+
+// ReadyHash is the SHA-256 of what the three say before an opening: its number, and the session that computed it.
+func ReadyHash(kind string, number, origin uint32) [sha256.Size]byte {
+	code := byte(codeScores)
+	if kind == kindBound {
+		code = codeBound
+	}
+	return sha256.Sum256(readyFor(code, number, origin))
+}
+
+// readyFor is what a party says that is ready for an opening.
+func readyFor(code byte, number, origin uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{code}, number), origin)
 }
