@@ -36,14 +36,15 @@ func (p *prediction) serve(ctx context.Context, r *run, table *dataset.Table, sc
 	if err != nil {
 		return nil, err
 	}
+	queue := p.node.requestsOf(p.contract)
 	for {
-		asked, request, err := p.next(ctx, table, book)
+		asked, request, err := p.next(ctx, table, book, queue)
 		if err != nil {
 			return nil, err
 		}
 		ended, err := p.serveOne(ctx, r, table, scorer, book, asked, request)
-		if err != nil && asked != nil { // whoever waits may ask again: nothing is scored twice
-			asked.answer <- scoreAnswer{err: fmt.Errorf("the session broke off before the score of %q came: %w; ask again, it is not scored twice", asked.id, err)}
+		if err != nil && asked != nil {
+			queue.keep(asked, err)
 		}
 		if err != nil {
 			return nil, err
@@ -80,37 +81,39 @@ func (p *prediction) receives() bool { return p.job.OpenTo == p.node.name() }
 // next returns at the receiver what it asks for next: the request that was cut off, or the owner's next one, with
 // where its answer goes. A row that is not in the table, or whose score is there, is answered here and never reaches the
 // session.
-func (p *prediction) next(ctx context.Context, table *dataset.Table, book *requestBook) (*scoreRequest, rowRequest, error) {
+func (p *prediction) next(ctx context.Context, table *dataset.Table, book *requestBook, queue *requestQueue) (*scoreRequest, rowRequest, error) {
 	if !p.receives() {
 		return nil, rowRequest{}, nil
 	}
-	if request, ok := book.cutOff(); ok {
-		return nil, request, nil
-	}
 	end := rowRequest{number: book.last.number, row: endOfRequests}
+	if request, ok := book.cutOff(); ok {
+		if int64(request.row) >= int64(len(table.IDs)) {
+			return nil, end, fmt.Errorf("%s asks for row %d, the table has %d: it is damaged", requestsFile, request.row, len(table.IDs))
+		}
+		return queue.take(table.IDs[request.row]), request, nil
+	}
 	if book.last.number == book.most {
 		return nil, end, nil
 	}
 	for {
-		select {
-		case <-ctx.Done():
-			return nil, end, ctx.Err()
-		case asked := <-p.node.requestsOf(p.contract):
-			if asked.id == "" {
-				asked.answer <- scoreAnswer{}
-				return nil, end, nil
-			}
-			row := slices.Index(table.IDs, asked.id)
-			if row < 0 {
-				asked.answer <- scoreAnswer{err: fmt.Errorf("%s: there is no row with id %q", table.Path, asked.id)}
-				continue
-			}
-			if f, ok := book.answers[uint32(row)]; ok {
-				asked.answer <- scoreAnswer{row: scoreRow(asked.id, f, p.model)}
-				continue
-			}
-			return &asked, rowRequest{number: book.last.number + 1, row: uint32(row)}, nil
+		asked, err := queue.next(ctx)
+		if err != nil {
+			return nil, end, err
 		}
+		if asked.id == "" {
+			asked.answer <- scoreAnswer{}
+			return nil, end, nil
+		}
+		row := slices.Index(table.IDs, asked.id)
+		if row < 0 {
+			asked.answer <- scoreAnswer{err: fmt.Errorf("%s: there is no row with id %q", table.Path, asked.id)}
+			continue
+		}
+		if f, ok := book.answers[uint32(row)]; ok {
+			asked.answer <- scoreAnswer{row: scoreRow(asked.id, f, p.model)}
+			continue
+		}
+		return asked, rowRequest{number: book.last.number + 1, row: uint32(row)}, nil
 	}
 }
 
@@ -147,16 +150,55 @@ func (p *prediction) scoreOne(ctx context.Context, scorer scorer, table *dataset
 	return scorer.score(ctx, int(request.number), 1, table.Select([]int{int(request.row)}))
 }
 
-// requestsOf returns the channel on which a job's requests come.
-func (n *Node) requestsOf(h keys.Hash) chan scoreRequest {
+// requestQueue is where a job's requests come.
+type requestQueue struct {
+	come chan scoreRequest
+	cut  *scoreRequest // was cut off by the end of a session; only the session under way looks at it
+}
+
+// next returns the owner's next request.
+func (q *requestQueue) next(ctx context.Context) (*scoreRequest, error) {
+	if asked := q.cut; asked != nil {
+		q.cut = nil
+		return asked, nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case asked := <-q.come:
+		return &asked, nil
+	}
+}
+
+// take returns the request that was cut off if it is the one for an id.
+func (q *requestQueue) take(id string) *scoreRequest {
+	asked := q.cut
+	if asked == nil || asked.id != id {
+		return nil
+	}
+	q.cut = nil
+	return asked
+}
+
+// keep keeps a request for the next session, if there will be one.
+func (q *requestQueue) keep(asked *scoreRequest, err error) {
+	if permanent(err) {
+		asked.answer <- scoreAnswer{err: err}
+		return
+	}
+	q.cut = asked
+}
+
+// requestsOf returns the queue of a job's requests.
+func (n *Node) requestsOf(h keys.Hash) *requestQueue {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	c, ok := n.requests[h]
+	q, ok := n.requests[h]
 	if !ok {
-		c = make(chan scoreRequest)
-		n.requests[h] = c
+		q = &requestQueue{come: make(chan scoreRequest)}
+		n.requests[h] = q
 	}
-	return c
+	return q
 }
 
 // ScoreRow asks a serving prediction for one row's score and waits for it; it returns the row as a
@@ -168,7 +210,7 @@ func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, 
 		return nil, ctx.Err()
 	case <-n.ctx.Done():
 		return nil, fmt.Errorf("the node stops")
-	case n.requestsOf(h) <- scoreRequest{id: id, answer: answer}:
+	case n.requestsOf(h).come <- scoreRequest{id: id, answer: answer}:
 	}
 	select {
 	case <-ctx.Done():
