@@ -90,7 +90,7 @@ func TestKilledPredictionsOpenOnce(t *testing.T) {
 	for _, c := range []struct {
 		openTo        string
 		victim, frame int
-	}{{"bank", 0, 3}, {"retailer", 1, 5}, {"retailer", 3, 9}, {"bank", 2, 12}, {"bank", 1, 11}} {
+	}{{"bank", 0, 3}, {"retailer", 3, 9}, {"bank", 1, 11}} {
 		t.Run(fmt.Sprintf("to %s, party %d at frame %d about openings", c.openTo, c.victim, c.frame), func(t *testing.T) {
 			h := l.prepare(ctx, model, "sealed", c.openTo, "")
 			killed := l.killAtReady(c.victim, c.frame)
@@ -101,17 +101,22 @@ func TestKilledPredictionsOpenOnce(t *testing.T) {
 			if l.sessions(h) < 2 {
 				t.Fatal("the kill came too late: there was one session only")
 			}
-			l.wantVerdict(h, audit.Clean)
-			for _, g := range l.audit(h).Ledger {
-				if g.Kind == "scores" && g.Count != 1100 {
-					t.Errorf("the ledger has %d scores, want 1100", g.Count)
-				}
-			}
+			l.wantScores(h, 1100)
 			if n := len(lines(t, l.scoresOf(c.openTo, h))); n < 1100 {
 				t.Errorf("%d lines of scores, want 1100", n)
 			}
 			l.wantNoRecords(h)
 		})
+	}
+}
+
+// wantScores audits a prediction: nothing is found, and so many scores opened, each counted once.
+func (l *league) wantScores(h keys.Hash, want int64) {
+	l.t.Helper()
+	for _, g := range l.wantVerdict(h, audit.Clean).Ledger {
+		if g.Kind == "scores" && g.Count != want {
+			l.t.Errorf("the ledger has %d scores, want %d", g.Count, want)
+		}
 	}
 }
 
@@ -169,12 +174,7 @@ func TestRequestsGoOnWhereTheyWere(t *testing.T) {
 	ask("r00001")
 	ask("r00003")
 	l.awaitDone(ctx, h)
-	l.wantVerdict(h, audit.Clean)
-	for _, g := range l.audit(h).Ledger {
-		if g.Kind == "scores" && g.Count != 3 {
-			t.Errorf("the ledger has %d scores, want 3", g.Count)
-		}
-	}
+	l.wantScores(h, 3)
 	l.wantNoRecords(h)
 }
 
@@ -185,7 +185,7 @@ func TestCutRequestsAreAnsweredOnce(t *testing.T) {
 	model := l.sealedModel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	for _, c := range []struct{ victim, frame int }{{0, 1}, {0, 6}, {1, 3}, {1, 6}, {2, 5}, {2, 8}, {3, 4}} {
+	for _, c := range []struct{ victim, frame int }{{0, 6}, {1, 3}, {1, 6}, {2, 8}, {3, 4}} {
 		t.Run(fmt.Sprintf("party %d at frame %d about openings", c.victim, c.frame), func(t *testing.T) {
 			h := l.prepare(ctx, model, "sealed", "bank", "requests = 1")
 			killed := l.killAtReady(c.victim, c.frame)
@@ -201,12 +201,7 @@ func TestCutRequestsAreAnsweredOnce(t *testing.T) {
 				}
 			}
 			l.awaitDone(ctx, h)
-			l.wantVerdict(h, audit.Clean)
-			for _, g := range l.audit(h).Ledger {
-				if g.Kind == "scores" && g.Count != 1 {
-					t.Errorf("the ledger has %d scores, want 1", g.Count)
-				}
-			}
+			l.wantScores(h, 1)
 		})
 	}
 }
