@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -47,7 +46,8 @@ type openingSeen struct {
 
 // newReadiness returns nothing for a job whose parties tell no readiness.
 func newReadiness(c *protocol.Contract, f *findings) *readiness {
-	if c.Job.Privacy != fdskl.Sealed || !slices.ContainsFunc(c.Operations, func(o protocol.Operation) bool { return o.Kind == sealed.Ready }) {
+	tells := func(o protocol.Operation) bool { return o.Kind == sealed.Ready }
+	if c.Job.Privacy != fdskl.Sealed || !slices.ContainsFunc(c.Operations, tells) {
 		return nil
 	}
 	r := &readiness{found: f, kinds: make(map[string]*openingsOfKind)}
@@ -91,7 +91,8 @@ func (r *readiness) take(rec *transcript.Record) (repeats bool) {
 	}
 	before, ok := r.now.chunks[rec.Chunk]
 	if ok && before != rec.Sum() {
-		r.found.fail(checkOpenings, "record %d: operation %d (%s) opens to other words than the same opening did before", rec.Number, rec.Operation, rec.Kind)
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) opens to other words than the same opening did before",
+			rec.Number, rec.Operation, rec.Kind)
 		return false
 	}
 	r.now.chunks[rec.Chunk] = rec.Sum()
@@ -103,21 +104,22 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 	told := r.told
 	r.sum, r.told, r.now = rec.Operation, nil, nil
 	if len(told) != rss.Roles || slices.ContainsFunc(told, func(h keys.Hash) bool { return h != told[0] }) {
-		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d after %s that the words are ready, want the same from each of the three",
-			rec.Number, rec.Operation, rec.Kind, rec.Session, counted(uint64(len(told)), "message"))
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d after %s that the words are ready, "+
+			"want the same from each of the three", rec.Number, rec.Operation, rec.Kind, rec.Session, counted(uint64(len(told)), "message"))
 		return
 	}
 	number, origin, ok := of.find(rec, told[0])
 	if !ok {
-		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d, and the three were ready for something else", rec.Number, rec.Operation, rec.Kind, rec.Session)
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d, and the three were ready for something else",
+			rec.Number, rec.Operation, rec.Kind, rec.Session)
 		return
 	}
 	seen := of.seen[number]
 	r.again = seen != nil
 	switch {
 	case seen != nil && seen.origin != origin:
-		r.found.fail(checkOpenings, "record %d: operation %d (%s) is opening %d under the words of session %d, and under those of session %d it opened before: two roundings tell more than one",
-			rec.Number, rec.Operation, rec.Kind, number, origin, seen.origin)
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) is opening %d under the words of session %d, and under those "+
+			"of session %d it opened before: two roundings tell more than one", rec.Number, rec.Operation, rec.Kind, number, origin, seen.origin)
 		return
 	case seen == nil && len(of.seen) < mostOpenings:
 		seen = &openingSeen{origin: origin, chunks: make(map[uint32]keys.Hash)}
@@ -150,5 +152,6 @@ func (r *readiness) passed() Check {
 	for _, of := range r.kinds {
 		n += len(of.seen)
 	}
-	return Check{Name: checkOpenings, Detail: fmt.Sprintf("%s of which all three held the words before any left, each under the words of one session", counted(uint64(n), "opening"))}
+	return Check{Name: checkOpenings, Detail: counted(uint64(n), "opening") +
+		" of which all three held the words before any left, each under the words of one session"}
 }

@@ -80,8 +80,9 @@ func (f *fixture) repeated(t *testing.T, who, at int) (*addends, []*Model) {
 }
 
 // TestWhatOpensAgainIsTheSameNumber: in the masked and the published mode, and in that of homomorphic sums, whose
-// totals are exact too, a party adds to a sum what follows from its table, its phases, its checkpoints and public seeds. So
-// a sum that an interruption brings about once more tells what it told before, with whatever number of processors.
+// totals are exact too, a party adds to a sum what follows from its table, its phases, its checkpoints and public
+// seeds. So a sum that an interruption brings about once more tells what it told before, with whatever number of
+// processors.
 func TestWhatOpensAgainIsTheSameNumber(t *testing.T) {
 	for name, p := range map[string]Params{
 		"fixed":             {Loss: "logistic", Features: 24, Lambda: 1e-6, Seed: "s", Iterations: 9},

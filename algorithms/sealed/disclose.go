@@ -89,7 +89,9 @@ func DisclosePrediction(p fdskl.Params, parties []string, rows, batch int, recei
 	var d fdskl.Disclosure
 	c := &counter{names: parties, stage: func(string) int64 { return 1 }}
 	m := &fdskl.Model{Names: parties, Params: p, Privacy: fdskl.Sealed, Sigma: 1}
-	s, err := NewScorer(context.Background(), Scoring{Self: -1, Receiver: slices.Index(parties, receiver), Model: m, Network: c, Openings: (rows + batch - 1) / batch})
+	s, err := NewScorer(context.Background(), Scoring{
+		Self: -1, Receiver: slices.Index(parties, receiver), Model: m, Network: c, Openings: (rows + batch - 1) / batch,
+	})
 	if err != nil {
 		return d, err
 	}

@@ -239,7 +239,7 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 		if v < 1 || v > 4<<boundBits {
 			return 0, fmt.Errorf("the square of the Gram matrix's norm opened as %v, want a positive number up to 4", math.Ldexp(float64(v), -boundBits))
 		}
-		v += v >> boundSlack // it may be of the matrix that an earlier session shared, whose features were rounded in another way
+		v += v >> boundSlack // it may be of the shares of an earlier session, rounded in another way
 		exponent[0] = min(byte(math.Ceil(math.Log2(float64(v)))), boundBits+2)
 	}
 	if exponent, err = t.Network.Broadcast(ctx, kindReach, t.parties[rss.LabelHolder], exponent, 1); err != nil {

@@ -88,7 +88,8 @@ func (t *trainer) openScores(ctx context.Context, o *outer, s *system) error {
 		if err != nil {
 			return rss.Share{}, err
 		}
-		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(o.beta, offset), rss.Shift{Count: t.Rows, Bits: t.sz + coefBits - trainBits})
+		shift := rss.Shift{Count: t.Rows, Bits: t.sz + coefBits - trainBits}
+		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(o.beta, offset), shift)
 	})
 	if err != nil || t.role != rss.LabelHolder {
 		return err

@@ -72,7 +72,8 @@ func (h held) encode() []byte {
 
 // decodeHeld reads what another party says of a series that has at most so many openings.
 func decodeHeld(b []byte, most int) (held, error) {
-	h := held{left: binary.BigEndian.Uint32(b), origin: binary.BigEndian.Uint32(b[4:]), next: binary.BigEndian.Uint32(b[8:])}
+	word := func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }
+	h := held{left: word(0), origin: word(1), next: word(2)}
 	if int64(h.left) > int64(most) || (h.left == 0) != (h.origin == 0) {
 		return held{}, fmt.Errorf("%d openings have left, the last of session %d; the contract has %d", h.left, h.origin, most)
 	}
@@ -149,11 +150,13 @@ func (o *openings) agree(ctx context.Context) error {
 			return err
 		}
 		if len(data) != heldSize*len(o.list) {
-			return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: fmt.Sprintf("%d bytes, want %d", len(data), heldSize*len(o.list))}
+			reason := fmt.Sprintf("%d bytes, want %d", len(data), heldSize*len(o.list))
+			return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: reason}
 		}
 		for k, s := range o.list {
 			if all[k][r], err = decodeHeld(data[heldSize*k:], s.most); err != nil {
-				return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: fmt.Sprintf("of %s, %v", s.kind, err)}
+				reason := fmt.Sprintf("of %s, %v", s.kind, err)
+				return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: reason}
 			}
 		}
 	}
@@ -167,8 +170,8 @@ func (o *openings) agree(ctx context.Context) error {
 	return nil
 }
 
-// contradiction names who deviates: who lacks what this party knows that it was ready for, who says that words have left
-// for which this party never was ready, and else both.
+// contradiction names who deviates: who lacks what this party knows that it was ready for, who says that words have
+// left for which this party never was ready, and else both.
 func (o *openings) contradiction(s *series, c *conflict, all [rss.Roles]held) error {
 	leaves, lacks := o.names[o.parties[c.leaves]], o.names[o.parties[c.lacks]]
 	e := &rss.DeviationError{Kind: kindHeld}
@@ -176,20 +179,24 @@ func (o *openings) contradiction(s *series, c *conflict, all [rss.Roles]held) er
 	switch {
 	case o.role != rss.Outside && !all[o.role].has(c.number, c.origin):
 		e.Party = leaves
-		e.Reason = fmt.Sprintf("%s is said to have left, and this party never was ready for it, unless its own state was lost; it is not computed anew", what)
+		e.Reason = what + " is said to have left, and this party never was ready for it, unless its own state was lost; " +
+			"it is not computed anew"
 	case o.role != rss.Outside && all[o.role].left == c.number:
 		e.Party = lacks
-		e.Reason = fmt.Sprintf("%s is not held, for which it was ready: it has left, and is not computed anew", what)
+		e.Reason = what + " is not held, for which it was ready: it has left, and is not computed anew"
 	default:
 		e.Party = leaves + " and " + lacks
-		e.Reason = fmt.Sprintf("%s has left at %s, and %s does not hold it: one of the two is wrong, and it is not computed anew", what, leaves, lacks)
+		e.Reason = fmt.Sprintf("%s has left at %s, and %s does not hold it: one of the two is wrong, and it is not computed anew",
+			what, leaves, lacks)
 	}
 	return e
 }
 
 // open opens a number of a series to root: n words, of which compute shares what is not fixed yet. It returns the
 // vector, which at root holds the total.
-func (o *openings) open(ctx context.Context, s *series, number, root, n int, compute func() (rss.Share, error)) ([]uint64, error) {
+func (o *openings) open(
+	ctx context.Context, s *series, number, root, n int, compute func() (rss.Share, error),
+) ([]uint64, error) {
 	if number < 1 || number > s.most {
 		return nil, fmt.Errorf("opening %d of %s is refused: the contract lists %d, over all sessions", number, s.kind, s.most)
 	}
@@ -221,7 +228,8 @@ func (o *openings) words(s *series, number, n int, compute func() (rss.Share, er
 			return nil, err
 		}
 		if r == nil || len(r.words) != n {
-			return nil, fmt.Errorf("opening %d of %s has left, and its %d words are not on this node's disk: nothing else may be sent in their place; propose the job anew", number, s.kind, n)
+			return nil, fmt.Errorf("opening %d of %s has left, and its %d words are not on this node's disk: "+
+				"nothing else may be sent in their place; propose the job anew", number, s.kind, n)
 		}
 		return r, nil
 	}
@@ -247,7 +255,8 @@ func (o *openings) ready(ctx context.Context, s *series, r *record) error {
 			return err
 		}
 		if o.role != rss.Outside && !bytes.Equal(data, own) {
-			return &rss.DeviationError{Party: o.names[i], Kind: kindReady, Reason: fmt.Sprintf("%x where opening %d of %s, of session %d, is due (%x)", data, r.number, s.kind, r.origin, own)}
+			reason := fmt.Sprintf("%x where opening %d of %s, of session %d, is due (%x)", data, r.number, s.kind, r.origin, own)
+			return &rss.DeviationError{Party: o.names[i], Kind: kindReady, Reason: reason}
 		}
 	}
 	return nil

@@ -170,8 +170,8 @@ func (k *task) predicts(t testing.TB, name string) {
 	}
 }
 
-// scoreBlocks is a party's part of a session of a prediction: all blocks, or, where they are asked for one by one, those
-// from the last fixed one on.
+// scoreBlocks is a party's part of a session of a prediction: all blocks, or, where they are asked for one by one,
+// those from the last fixed one on.
 func (k *task) scoreBlocks(ctx context.Context, i int, n Network, m *fdskl.Model, receiver int, singly bool) error {
 	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: k.scoring[i], Session: k.league.session,
 		Openings: blocks, Singly: singly, Workers: 1})
@@ -218,9 +218,10 @@ func (k *task) interrupted(t testing.TB, lives ...life) *witness {
 	return w
 }
 
-// TestKilledOpeningsLeaveOnce kills each of the three, and the receiver, at every frame about an opening (of predictions,
-// every third, unless the test is to be thorough) and at every write around it, once with what is under way and once without, and again in the session after: whatever leaves for an
-// opening is the same in all sessions, and as many leave as the contract has.
+// TestKilledOpeningsLeaveOnce kills each of the three, and the receiver, at every frame about an opening (of
+// predictions, every third, unless the test is to be thorough) and at every write around it, once with what is under
+// way and once without, and again in the session after: whatever leaves for an opening is the same in all sessions,
+// and as many leave as the contract has.
 func TestKilledOpeningsLeaveOnce(t *testing.T) {
 	for name, k := range tasks(t) {
 		t.Run(name, func(t *testing.T) {
@@ -256,8 +257,8 @@ func TestKilledOpeningsLeaveOnce(t *testing.T) {
 	}
 }
 
-// repeater is a party that wants an opening under a second rounding: it stops once the opening has come, changes what its
-// vault says, or what it tells, and takes part in the next session.
+// repeater is a party that wants an opening under a second rounding: it stops once the opening has come, changes what
+// its vault says, or what it tells, and takes part in the next session.
 type repeater struct {
 	party  int
 	files  []string                 // prefixes of what it removes from its vault

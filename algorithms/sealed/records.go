@@ -94,8 +94,10 @@ func (o *openings) read(s *series, file string) (*record, error) {
 	if err := checkpoint.CheckVersion(d.Version, recordVersion); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if d.Code != s.code || d.Number < 1 || int64(d.Number) > int64(s.most) || d.Origin < 1 || d.Origin > o.session || len(d.Words)%8 != 0 {
-		return nil, fmt.Errorf("%s: opening %d of session %d is none of this job, which is in session %d; it is damaged, or of another job", file, d.Number, d.Origin, o.session)
+	listed := d.Code == s.code && d.Number >= 1 && int64(d.Number) <= int64(s.most)
+	if !listed || d.Origin < 1 || d.Origin > o.session || len(d.Words)%8 != 0 {
+		return nil, fmt.Errorf("%s: opening %d of session %d is none of this job, which is in session %d; "+
+			"it is damaged, or of another job", file, d.Number, d.Origin, o.session)
 	}
 	r := &record{number: d.Number, origin: d.Origin, words: make([]uint64, len(d.Words)/8)}
 	for i := range r.words {
@@ -127,7 +129,8 @@ func (o *openings) leave(s *series, r *record) error {
 
 // write writes a file about an opening.
 func (o *openings) write(s *series, file string, r *record, words []byte) error {
-	data, err := checkpoint.Encode(&savedRecord{Version: recordVersion, Code: s.code, Number: r.number, Origin: r.origin, Words: words})
+	saved := savedRecord{Version: recordVersion, Code: s.code, Number: r.number, Origin: r.origin, Words: words}
+	data, err := checkpoint.Encode(&saved)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,9 @@ func (s *Scorer) Score(ctx context.Context, number, n int, matrices []*kernel.Ma
 
 // score is Score once it is known where turns come from.
 func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]float64, error) {
-	opened, err := s.openings.open(ctx, s.scores, number, s.Receiver, n, func() (rss.Share, error) { return s.shares(ctx, number, n, ids) })
+	opened, err := s.openings.open(ctx, s.scores, number, s.Receiver, n, func() (rss.Share, error) {
+		return s.shares(ctx, number, n, ids)
+	})
 	if err != nil || s.Self != s.Receiver {
 		return nil, err
 	}

@@ -80,8 +80,8 @@ func (l *league) awaitKill(ctx context.Context, killed <-chan struct{}) {
 	l.net.OnFrame(nil)
 }
 
-// TestKilledPredictionsOpenOnce kills parties in a prediction of two batches: what had opened comes again as it was, and an
-// audit that has every payload finds nothing, with each score counted once.
+// TestKilledPredictionsOpenOnce kills parties in a prediction of two batches: what had opened comes again as it was,
+// and an audit that has every payload finds nothing, with each score counted once.
 func TestKilledPredictionsOpenOnce(t *testing.T) {
 	l := newLeague(t, 4, 1100)
 	model := l.sealedModel()

@@ -9,9 +9,9 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// The requests of a serving prediction are numbered from 1 over all its sessions. Every party keeps the last one that it
-// took part in, on its disk before anything of it leaves: no number stands for two rows, and there are never more than
-// the contract has.
+// The requests of a serving prediction are numbered from 1 over all its sessions. Every party keeps the last one that
+// it took part in, on its disk before anything of it leaves: no number stands for two rows, and there are never more
+// than the contract has.
 const (
 	requestsFile = "requests" // the last request
 	answersFile  = "answers"  // at the receiver: a record for each score that came
@@ -64,7 +64,8 @@ func (p *prediction) openRequests(v *vault.Vault) (*requestBook, error) {
 			return fmt.Errorf("%s has a record of %d bytes, want %d", v.Path(answersFile), len(record), answerSize)
 		}
 		r := decodeRequest(record)
-		b.answered, b.answers[r.row] = max(b.answered, r.number), math.Float64frombits(binary.BigEndian.Uint64(record[requestSize:]))
+		b.answered = max(b.answered, r.number)
+		b.answers[r.row] = math.Float64frombits(binary.BigEndian.Uint64(record[requestSize:]))
 		return nil
 	})
 	return b, err

@@ -56,7 +56,9 @@ func (p *prediction) serve(ctx context.Context, r *run, table *dataset.Table, sc
 }
 
 // serveOne scores the next row and reports whether it was the last. asked and request are the receiver's.
-func (p *prediction) serveOne(ctx context.Context, r *run, table *dataset.Table, scorer scorer, book *requestBook, asked *scoreRequest, request rowRequest) (ended bool, err error) {
+func (p *prediction) serveOne(
+	ctx context.Context, r *run, table *dataset.Table, scorer scorer, book *requestBook, asked *scoreRequest, request rowRequest,
+) (ended bool, err error) {
 	if request, err = p.announce(ctx, r, book, request); err != nil || request.row == endOfRequests {
 		return true, err
 	}
@@ -79,16 +81,19 @@ func (p *prediction) serveOne(ctx context.Context, r *run, table *dataset.Table,
 func (p *prediction) receives() bool { return p.job.OpenTo == p.node.name() }
 
 // next returns at the receiver what it asks for next: the request that was cut off, or the owner's next one, with
-// where its answer goes. A row that is not in the table, or whose score is there, is answered here and never reaches the
-// session.
-func (p *prediction) next(ctx context.Context, table *dataset.Table, book *requestBook, queue *requestQueue) (*scoreRequest, rowRequest, error) {
+// where its answer goes. A row that is not in the table, or whose score is there, is answered here and never reaches
+// the session.
+func (p *prediction) next(
+	ctx context.Context, table *dataset.Table, book *requestBook, queue *requestQueue,
+) (*scoreRequest, rowRequest, error) {
 	if !p.receives() {
 		return nil, rowRequest{}, nil
 	}
 	end := rowRequest{number: book.last.number, row: endOfRequests}
 	if request, ok := book.cutOff(); ok {
 		if int64(request.row) >= int64(len(table.IDs)) {
-			return nil, end, fmt.Errorf("%s asks for row %d, the table has %d: it is damaged", requestsFile, request.row, len(table.IDs))
+			return nil, end, fmt.Errorf("%s asks for row %d, the table has %d: it is damaged; propose the job anew",
+				requestsFile, request.row, len(table.IDs))
 		}
 		return queue.take(table.IDs[request.row]), request, nil
 	}
