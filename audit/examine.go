@@ -55,6 +55,7 @@ type examiner struct {
 	conform  following
 	served   *served // conform, in jobs over clients; else nil
 	fresh    *freshness
+	ready    *readiness // of a sealed job; else nil
 	session  sessionState
 	tails    tails
 	ending   string // how the transcript ends
@@ -157,6 +158,7 @@ func (x *examiner) prepare(file io.Reader) error {
 	if err := x.follow(c, h.Self); err != nil {
 		return err
 	}
+	x.ready = newReadiness(c, x.found)
 	x.fresh = newFreshness(file, x.source.Payload)
 	x.fresh.secrets.served = x.served != nil
 	x.tails.before = make([]uint64, len(ids))
@@ -217,7 +219,7 @@ func (x *examiner) take(r *transcript.Record) {
 	if r.Type == transcript.TypeSent {
 		x.spend(rule, r)
 	}
-	if rule != nil {
+	if repeats := x.ready.take(r); rule != nil && !repeats {
 		rule.learn(r)
 	}
 	x.fresh.take(r)

@@ -36,6 +36,9 @@ func (x *examiner) conclude() {
 	if x.rules.sealed() || x.served != nil && x.served.protects(protocol.ClassHE) {
 		passed = append(passed, x.contributorsPassed("encrypted"), x.freshPassed(checkCiphertexts, "encrypted"))
 	}
+	if x.ready != nil {
+		passed = append(passed, x.ready.passed())
+	}
 	if x.served != nil {
 		passed = append(passed, x.openingsPassed())
 		x.out.federation = x.served.report()

@@ -14,7 +14,7 @@ const (
 	checkEgress            = "egress budget"
 	checkTrees             = "trees"
 	checkContributors      = "contributors"
-	checkOpenings          = "openings" // in jobs over clients
+	checkOpenings          = "openings" // in jobs over clients, and in sealed ones
 	checkMasks             = "fresh masks"
 	checkCiphertexts       = "fresh ciphertexts"
 	checkComplete          = "complete"

@@ -53,6 +53,7 @@ type tails struct {
 func (x *examiner) beginSession(r *transcript.Record) {
 	x.session = sessionState{number: r.Session, begun: true}
 	x.conform.begin(r.Session)
+	x.ready.begin()
 }
 
 // sealed takes a seal.

@@ -28,7 +28,8 @@ type threes struct {
 	rows    int
 	columns []*Columns
 	models  []*fdskl.Model
-	idle    int // the party without data; -1: none
+	idle    int       // the party without data; -1: none
+	scoring []*memory // of the latest prediction
 
 	pads func(rss.Source) rss.Source // changes the pads of the three; nil: nothing
 }
@@ -144,8 +145,16 @@ func (f *threes) predict() []error {
 	}
 	f.sign(protocol.TaskPredict, d)
 	f.dir = f.t.TempDir()
-	f.stores = nil
+	f.stores, f.scoring = nil, nil
 	f.keep()
+	for range f.names {
+		f.scoring = append(f.scoring, newVault())
+	}
+	return f.score(-1, 0, nil)
+}
+
+// score runs a session of the prediction; party who fails at its operation at, at 0 nobody does.
+func (f *threes) score(who, at int, failure error) []error {
 	var ids []string
 	for j := range f.rows {
 		ids = append(ids, string(binary.BigEndian.AppendUint32(nil, uint32(j))))
@@ -155,7 +164,11 @@ func (f *threes) predict() []error {
 		if err != nil {
 			return err
 		}
-		scorer, err := sealed.NewScorer(sealed.Scoring{Self: i, Receiver: 3, Model: f.models[i], Network: n, Workers: 1})
+		if i == who {
+			n.at, n.failure = at, failure
+		}
+		scorer, err := sealed.NewScorer(ctx, sealed.Scoring{Self: i, Receiver: 3, Model: f.models[i], Network: n, Vault: f.scoring[i], Session: f.session,
+			Openings: (f.rows + fdskl.ScoreRows - 1) / fdskl.ScoreRows, Workers: 1})
 		if err != nil {
 			return err
 		}
@@ -163,7 +176,7 @@ func (f *threes) predict() []error {
 		if i != f.idle {
 			rows = append(rows, f.parts[i].Rows)
 		}
-		_, err = scorer.Score(ctx, f.rows, rows, ids)
+		_, err = scorer.Score(ctx, 1, f.rows, rows, ids)
 		return err
 	})
 }

@@ -85,7 +85,7 @@ func (f *follower) takeShares(rec *transcript.Record) error {
 		f.shares.stop()
 	}
 	switch rec.Kind {
-	case "resume-point", "request", "width":
+	case "resume-point", "request", "width", sealed.Held:
 		if first {
 			return f.told(rec)
 		}

@@ -69,8 +69,11 @@ func (l *Layout) Broadcast(kind string, payload []byte) error {
 		}
 		l.turn = 0
 		return l.grow()
-	case "request":
-		return l.pick(payload, 1, binary.BigEndian)
+	case "request": // its number, then the row's
+		if len(payload) != 8 {
+			return fmt.Errorf("a request of %d bytes, want 8", len(payload))
+		}
+		return l.pick(payload[4:], 1, binary.BigEndian)
 	}
 	return nil
 }

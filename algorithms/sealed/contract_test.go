@@ -66,7 +66,19 @@ func (l *ledger) columns(rows, block int) {
 func (l *ledger) training() {
 	p, d, k := l.params, l.params.Features, l.params.Ring
 	for _, letter := range []byte("AKH") {
-		l.add("resume-point: from "+l.seat(letter), 8, 70)
+		l.add("resume-point: from "+l.seat(letter), 8, 63)
+		kinds := 0
+		if p.Bound != "public" {
+			kinds++
+			l.add("ready: from "+l.seat(letter), 8, 9)
+		}
+		if p.Outer > 1 {
+			kinds++
+			l.add("ready: from "+l.seat(letter), 8, 9*(p.Outer-1))
+		}
+		if kinds > 0 {
+			l.add("held: from "+l.seat(letter), 8, 12*kinds)
+		}
 	}
 	if p.Loss == "square" {
 		l.direct("labels", 'A', 'K', k, l.rows)
@@ -151,6 +163,12 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 				want.columns(n, n)
 				want.truncate("prediction", i, f.params.Ring, n)
 				want.add("scores: to p1", 64, n)
+				for _, letter := range []byte("AKH") {
+					want.add("ready: from "+want.seat(letter), 8, 9)
+				}
+			}
+			for _, letter := range []byte("AKH") {
+				want.add("held: from "+want.seat(letter), 8, 12)
 			}
 			compareLines(t, lines(d.Operations), want.bytes)
 		})
@@ -192,7 +210,7 @@ func TestARunSpendsExactlyItsBudget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := learned.String(), openings(d.Openings); got != want {
+			if got, want := learned.String(), listed(d.Openings); got != want {
 				t.Errorf("opened were\n\t%s\nwant\n\t%s", got, want)
 			}
 			f.predict(t, league, models, 1)
@@ -240,8 +258,8 @@ func (c *tally) String() string {
 	return strings.Join(list, ", ")
 }
 
-// openings writes a contract's openings in a tally's words.
-func openings(list []fdskl.Opening) string {
+// listed writes a contract's openings in a tally's words.
+func listed(list []fdskl.Opening) string {
 	c := newTally()
 	for _, o := range list {
 		c.add(o.To, o.Kind, o.Count)

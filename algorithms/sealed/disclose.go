@@ -67,7 +67,7 @@ func discloseTraining(p fdskl.Params, parties []string, rows, block int) (fdskl.
 // all of the one before it is done.
 func stageOf(kind string) int64 {
 	switch kind {
-	case kindResume:
+	case kindResume, kindHeld:
 		return 0
 	case kindLabels, kindAngles, kindFactors, kindReshare:
 		return 1
@@ -89,13 +89,15 @@ func DisclosePrediction(p fdskl.Params, parties []string, rows, batch int, recei
 	var d fdskl.Disclosure
 	c := &counter{names: parties, stage: func(string) int64 { return 1 }}
 	m := &fdskl.Model{Names: parties, Params: p, Privacy: fdskl.Sealed, Sigma: 1}
-	s, err := NewScorer(Scoring{Self: -1, Receiver: slices.Index(parties, receiver), Model: m, Network: c})
+	s, err := NewScorer(context.Background(), Scoring{
+		Self: -1, Receiver: slices.Index(parties, receiver), Model: m, Network: c, Openings: (rows + batch - 1) / batch,
+	})
 	if err != nil {
 		return d, err
 	}
 	s.columns.turns = c.turns(p.Features)
 	for lo := 0; lo < rows; lo += batch {
-		if _, err := s.score(context.Background(), min(batch, rows-lo), nil); err != nil {
+		if _, err := s.score(context.Background(), lo/batch+1, min(batch, rows-lo), nil); err != nil {
 			return d, err
 		}
 	}
@@ -160,12 +162,13 @@ func (c *counter) SumReals(_ context.Context, kind string, root int, v []float64
 // Broadcast implements Network: it returns what says least.
 func (c *counter) Broadcast(_ context.Context, kind string, root int, _ []byte, limit int) ([]byte, error) {
 	o := fdskl.Operation{Kind: kind, Collective: byBroadcast, Root: c.names[root], Class: classOpening, Encoding: asBytes}
-	if kind == kindResume {
+	if kind == kindResume || kind == kindHeld || kind == kindReady {
 		o.Class = classControl
-		c.add(o, int64(limit), 1)
-		return nil, nil
 	}
 	c.add(o, int64(limit), 1)
+	if kind == kindResume {
+		return nil, nil
+	}
 	return make([]byte, limit), nil
 }
 

@@ -15,16 +15,17 @@ import (
 
 // fixture is a job with everybody's data.
 type fixture struct {
-	names  []string
-	params fdskl.Params
-	rows   int
-	parts  [][]fdskl.Part // by party; none at one without data
-	labels *fdskl.Labels  // of p0
-	idle   []int          // parties without data
-	block  int
-	save   int
-	vaults []*vaultInMemory
-	opened func(party, kind string, count int64) // hears what opens to whom; may be nil
+	names   []string
+	params  fdskl.Params
+	rows    int
+	parts   [][]fdskl.Part // by party; none at one without data
+	labels  *fdskl.Labels  // of p0
+	idle    []int          // parties without data
+	block   int
+	save    int
+	vaults  []*vaultInMemory                      // of a training
+	scoring []*vaultInMemory                      // and of a prediction
+	opened  func(party, kind string, count int64) // hears what opens to whom; may be nil
 }
 
 // newFixture makes parties p0, who has the labels, to p(q-1), each but the idle ones with three columns, and
@@ -43,7 +44,7 @@ func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle .
 	for i := range q {
 		name := fmt.Sprintf("p%d", i)
 		f.names = append(f.names, name)
-		f.vaults = append(f.vaults, newVault())
+		f.vaults, f.scoring = append(f.vaults, newVault()), append(f.scoring, newVault())
 		var parts []fdskl.Part
 		if !slices.Contains(idle, i) {
 			parts = append(parts, newPart(t, name, rng, signal))
@@ -151,9 +152,10 @@ func (f *fixture) predict(t testing.TB, league *federation, models []*fdskl.Mode
 		t.Fatal(err)
 	}
 	league.declare(t, d)
+	f.forgetScoring()
 	var scores []float64
 	if err := first(league.run(func(ctx context.Context, i int, n Network) error {
-		got, err := f.score(ctx, i, n, models[i], receiver)
+		got, err := f.score(ctx, i, n, league.session, models[i], receiver)
 		if i == receiver {
 			scores = got
 		}

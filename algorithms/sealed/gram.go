@@ -212,6 +212,10 @@ func mirrored(upper rss.Share, d int) rss.Share {
 	return full
 }
 
+// boundSlack is the share of the square of the norm, as a power of two, by which the matrices of two sessions may
+// differ.
+const boundSlack = 10
+
 // boundPublic is the parameter that asks for a bound without an opening.
 const boundPublic = "public"
 
@@ -222,13 +226,10 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if t.Params.Bound == boundPublic {
 		return 1.2 * t.s0, nil
 	}
-	square, err := t.truncate(ctx, kindBound, 1, wordBits, t.three.Dot(gram, gram), rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})
+	opened, err := t.openings.open(ctx, t.bounds, 1, t.parties[rss.LabelHolder], 1, func() (rss.Share, error) {
+		return t.truncate(ctx, kindBound, 1, wordBits, t.three.Dot(gram, gram), rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})
+	})
 	if err != nil {
-		return 0, err
-	}
-	opened := make([]uint64, 1)
-	square.AddTo(opened, 1)
-	if err := t.Network.SumWords(ctx, kindBound, t.parties[rss.LabelHolder], opened); err != nil {
 		return 0, err
 	}
 	exponent := make([]byte, 1)
@@ -238,7 +239,8 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 		if v < 1 || v > 4<<boundBits {
 			return 0, fmt.Errorf("the square of the Gram matrix's norm opened as %v, want a positive number up to 4", math.Ldexp(float64(v), -boundBits))
 		}
-		exponent[0] = byte(math.Ceil(math.Log2(float64(v))))
+		v += v >> boundSlack // it may be of the shares of an earlier session, rounded in another way
+		exponent[0] = min(byte(math.Ceil(math.Log2(float64(v)))), boundBits+2)
 	}
 	if exponent, err = t.Network.Broadcast(ctx, kindReach, t.parties[rss.LabelHolder], exponent, 1); err != nil {
 		return 0, err

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -167,10 +169,9 @@ func (n *sessionNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 type vaultInMemory struct {
 	mu     sync.Mutex
 	files  map[string][]byte
-	writes int    // calls of Save
-	dieAt  int    // the one at which the party is killed; 0: none
-	stored bool   // what that one was to write is there all the same
-	died   string // the file of that one
+	writes int  // calls of Save
+	dieAt  int  // the one at which the party is killed; 0: none
+	stored bool // what that one was to write is there all the same
 }
 
 // newVault returns an empty one.
@@ -192,7 +193,6 @@ func (m *vaultInMemory) Save(name string, data []byte) error {
 		m.files[name] = append([]byte(nil), data...)
 	}
 	if m.writes == m.dieAt {
-		m.died = name
 		return errKilled
 	}
 	return nil
@@ -214,6 +214,17 @@ func (m *vaultInMemory) Remove(name string) error {
 	defer m.mu.Unlock()
 	delete(m.files, name)
 	return nil
+}
+
+// forget removes the files whose names begin with one of the prefixes.
+func (m *vaultInMemory) forget(prefixes ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name := range m.files {
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			delete(m.files, name)
+		}
+	}
 }
 
 // first returns the first error.

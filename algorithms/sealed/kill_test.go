@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 // mortal is a Mesh that ends at one of its frames, sent and received ones counted together.
 type mortal struct {
 	protocol.Mesh
+	only  []string // kinds of frames that count; none: all
 	mu    sync.Mutex
 	left  int // frames until the end; none when it is negative from the start
 	count int
@@ -25,8 +27,17 @@ type mortal struct {
 // errKilled is what the killed party is told.
 var errKilled = errors.New("killed")
 
+// A frame's header before its kind has headSize bytes, of which number kindLength is the kind's length.
+const (
+	headSize   = 68
+	kindLength = 2
+)
+
 // step counts a frame.
-func (m *mortal) step() error {
+func (m *mortal) step(frame []byte) error {
+	if len(frame) < headSize || len(m.only) > 0 && !slices.Contains(m.only, string(frame[headSize:headSize+int(frame[kindLength])])) {
+		return nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.count++
@@ -39,7 +50,7 @@ func (m *mortal) step() error {
 
 // Send implements protocol.Mesh.
 func (m *mortal) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
-	if err := m.step(); err != nil {
+	if err := m.step(parts[0]); err != nil {
 		return err
 	}
 	return m.Mesh.Send(ctx, to, parts...)
@@ -47,10 +58,11 @@ func (m *mortal) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
 
 // Receive implements protocol.Mesh.
 func (m *mortal) Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte, error) {
-	if err := m.step(); err != nil {
-		return nil, err
+	frame, err := m.Mesh.Receive(ctx, from, buf)
+	if err == nil {
+		err = m.step(frame)
 	}
-	return m.Mesh.Receive(ctx, from, buf)
+	return frame, err
 }
 
 // life says who dies at which frame of a session, or at which write to its vault. Of those whose frame is even, what is
@@ -63,30 +75,37 @@ const nobody = -1
 // live runs one session of a training and returns the model parts and how many frames each party had.
 func (f *fixture) live(t testing.TB, league *federation, l life) ([]*fdskl.Model, []int, error) {
 	t.Helper()
+	models := make([]*fdskl.Model, len(f.names))
+	frames, err := league.live(l, f.vaults, nil, func(ctx context.Context, i int, n Network) (err error) {
+		models[i], err = Train(ctx, f.party(i, n, league.session))
+		return err
+	})
+	return models, frames, err
+}
+
+// live runs one session in which a party may die, and returns how many frames each had. only are the kinds of frames that
+// count; none: all.
+func (f *federation) live(l life, vaults []*vaultInMemory, only []string, part func(ctx context.Context, i int, n Network) error) ([]int, error) {
 	meshes := make([]*mortal, len(f.names))
-	league.mesh = func(i int, m protocol.Mesh) protocol.Mesh {
-		meshes[i] = &mortal{Mesh: m, left: -1, end: func() { m.Close() }}
+	f.mesh = func(i int, m protocol.Mesh) protocol.Mesh {
+		meshes[i] = &mortal{Mesh: m, only: only, left: -1, end: func() { m.Close() }}
 		if i == l.party {
 			meshes[i].left = l.frame
 			if l.frame%2 == 0 {
-				meshes[i].end = func() { league.net.Kill(league.members[i].ID) }
+				meshes[i].end = func() { f.net.Kill(f.members[i].ID) }
 			}
 		}
 		return meshes[i]
 	}
-	for i, v := range f.vaults {
-		v.writes, v.dieAt, v.stored, v.died = 0, 0, l.write%2 == 0, ""
+	for i, v := range vaults {
+		v.writes, v.dieAt, v.stored = 0, 0, l.write%2 == 0
 		if i == l.party {
 			v.dieAt = l.write
 		}
 	}
-	models := make([]*fdskl.Model, len(f.names))
-	errs := league.run(func(ctx context.Context, i int, n Network) (err error) {
-		models[i], err = Train(ctx, f.party(i, n, league.session))
-		return err
-	})
-	for _, m := range league.members {
-		league.net.Restart(m.ID)
+	errs := f.run(part)
+	for _, m := range f.members {
+		f.net.Restart(m.ID)
 	}
 	frames := make([]int, len(meshes))
 	for i, m := range meshes {
@@ -94,7 +113,7 @@ func (f *fixture) live(t testing.TB, league *federation, l life) ([]*fdskl.Model
 			frames[i] = m.count
 		}
 	}
-	return models, frames, ended(errs)
+	return frames, ended(errs)
 }
 
 // ended returns the error that ended a session: one that is not a party's absence, if there is any.

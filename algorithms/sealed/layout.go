@@ -3,6 +3,7 @@ package sealed
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -13,6 +14,8 @@ import (
 // The kinds of the messages whose words a Layout knows.
 const (
 	Angles   = kindAngles  // sums: a word for each feature of each row
+	Held     = kindHeld    // broadcasts: which openings each of the three holds, when a session begins
+	Ready    = kindReady   // broadcasts: that one of the three holds the words of the opening that is next
 	Factors  = kindFactors // direct: the cosines of all, then the sines of all
 	Features = kindReshare // direct: a word for each feature of each row
 )
@@ -26,7 +29,10 @@ type Layout struct {
 	batch  int // rows of one prediction; 0: a training
 	resume int // broadcasts of resume points so far
 	common []point
-	next   int // the first row that is not in the queues
+	held   [rss.Roles]held // what the three say of a prediction's openings
+	heard  int             // how many of them have
+	fixed  int             // the openings up to this number come without features
+	next   int             // the first row that is not in the queues
 	queues map[passage][][]int
 }
 
@@ -51,12 +57,40 @@ func (l *Layout) Broadcast(kind string, payload []byte) error {
 	switch {
 	case kind == kindResume && l.batch == 0:
 		return l.resumeAt(payload)
+	case kind == kindHeld && l.batch > 0:
+		return l.holds(payload)
 	case kind == "request" && l.batch == 1:
-		if len(payload) != 4 {
-			return fmt.Errorf("a request of %d bytes, want 4", len(payload))
+		if len(payload) != 8 {
+			return fmt.Errorf("a request of %d bytes, want 8", len(payload))
 		}
-		l.enqueue([]int{int(binary.BigEndian.Uint32(payload))})
 		l.next = l.rows // no row comes without a request
+		if number := int(binary.BigEndian.Uint32(payload)); number > l.fixed {
+			l.fixed = number
+			l.enqueue([]int{int(binary.BigEndian.Uint32(payload[4:]))})
+		}
+	}
+	return nil
+}
+
+// holds takes in which openings one of the three holds: those that are fixed come from the disks.
+func (l *Layout) holds(payload []byte) error {
+	if len(payload) != heldSize || l.heard == rss.Roles {
+		return fmt.Errorf("%s of %d bytes, want %d from each of the three", kindHeld, len(payload), heldSize)
+	}
+	var err error
+	if l.held[l.heard], err = decodeHeld(payload, math.MaxInt32); err != nil {
+		return fmt.Errorf("%s: %w", kindHeld, err)
+	}
+	if l.heard++; l.heard < rss.Roles {
+		return nil
+	}
+	fixed, c := agreement(l.held)
+	if c != nil {
+		return fmt.Errorf("%s: opening %d has left at one of the three and is not held by another", kindHeld, c.number)
+	}
+	l.fixed = fixed
+	if l.batch > 1 {
+		l.next = int(min(int64(fixed)*int64(l.batch), int64(l.rows)))
 	}
 	return nil
 }
@@ -72,7 +106,7 @@ func (l *Layout) resumeAt(payload []byte) error {
 	}
 	l.resume++
 	l.common = slices.DeleteFunc(l.common, func(p point) bool {
-		return !slices.ContainsFunc(theirs, func(q point) bool { return p.stage == q.stage && p.session == q.session && p.number == q.number })
+		return !slices.Contains(theirs, p)
 	})
 	if l.resume < rss.Roles || l.params.Loss != kernel.Square.String() {
 		return nil // other losses share the features anew

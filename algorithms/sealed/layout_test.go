@@ -76,7 +76,7 @@ func TestLayoutFollowsTheMessagesOfATraining(t *testing.T) {
 func TestLayoutFollowsTheMessagesOfAPrediction(t *testing.T) {
 	p, names := layoutParams()
 	s := &sequence{counter: &counter{names: names, stage: func(string) int64 { return 1 }}}
-	scorer, err := NewScorer(Scoring{Self: -1, Model: &fdskl.Model{Names: names, Params: p, Privacy: fdskl.Sealed, Sigma: 1}, Network: s})
+	scorer, err := NewScorer(t.Context(), Scoring{Self: -1, Model: &fdskl.Model{Names: names, Params: p, Privacy: fdskl.Sealed, Sigma: 1}, Network: s, Openings: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestLayoutFollowsTheMessagesOfAPrediction(t *testing.T) {
 	n := blockRows(p.Features)
 	rows, batch := 4*n-148, n+n/3
 	for lo := 0; lo < rows; lo += batch {
-		if _, err := scorer.score(t.Context(), min(batch, rows-lo), nil); err != nil {
+		if _, err := scorer.score(t.Context(), lo/batch+1, min(batch, rows-lo), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestLayoutGoesOnWhereTheThreeAgree(t *testing.T) {
 		{"square", [rss.Roles][]point{{sums(n), sums(2 * n)}, {sums(2 * n), sums(n)}, {sums(n)}}, n},
 		{"square", [rss.Roles][]point{{sums(n)}, {sums(n)}, {{stage: stageSums, session: 2, number: n}}}, 0},
 		{"square", [rss.Roles][]point{{{stage: stageSystem, session: 1}}, {{stage: stageSystem, session: 1}}, {{stage: stageSystem, session: 1}}}, -1},
-		{"logistic", [rss.Roles][]point{{{stage: stageOuter, session: 1, number: 2, opened: true}}, {{stage: stageOuter, session: 1, number: 2}}, {{stage: stageOuter, session: 1, number: 2}}}, 0},
+		{"logistic", [rss.Roles][]point{{{stage: stageOuter, session: 1, number: 2}}, {{stage: stageOuter, session: 1, number: 2}}, {{stage: stageOuter, session: 1, number: 2}}}, 0},
 	} {
 		p.Loss = c.loss
 		l := NewLayout(p, names, 2*n+76)
@@ -164,21 +164,66 @@ func TestLayoutGoesOnWhereTheThreeAgree(t *testing.T) {
 	}
 }
 
+// TestLayoutLeavesOutWhatIsFixed: openings that the three hold from an earlier session come without features.
+func TestLayoutLeavesOutWhatIsFixed(t *testing.T) {
+	p, names := layoutParams()
+	say := func(l *Layout, all ...held) error {
+		for _, h := range all {
+			if err := l.Broadcast(Held, h.encode()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	two := held{left: 2, origin: 1}
+	l := NewScoreLayout(p, names, 100, 30)
+	if err := say(l, two, held{left: 1, origin: 1, next: 1}, two); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := l.Rows(Angles, -1, -1, 30*256); err != nil || rows[0] != 60 {
+		t.Errorf("rows are %v, error %v, want them from 60", rows, err)
+	}
+	one := NewScoreLayout(p, names, 100, 1)
+	if err := say(one, two, two, two); err != nil {
+		t.Fatal(err)
+	}
+	for number := byte(2); number <= 3; number++ {
+		if err := one.Broadcast("request", []byte{0, 0, 0, number, 0, 0, 0, 7}); err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := one.Rows(Angles, -1, -1, 256); (err == nil) != (number == 3) {
+			t.Errorf("request %d: rows are %v, error %v", number, rows, err)
+		}
+	}
+	for _, c := range []struct {
+		all  []held
+		want string
+	}{
+		{[]held{two, two, {}}, "held: opening 2 has left at one of the three and is not held by another"},
+		{[]held{two, two, two, two}, "held of 12 bytes, want 12 from each of the three"},
+		{[]held{{left: 1}}, "held: 1 openings have left, the last of session 0; the contract has"},
+	} {
+		if err := say(NewScoreLayout(p, names, 100, 30), c.all...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error is %v, want %s", err, c.want)
+		}
+	}
+}
+
 // TestLayoutSaysWhatDoesNotFit refuses sizes and broadcasts that no job has.
 func TestLayoutSaysWhatDoesNotFit(t *testing.T) {
 	p, names := layoutParams()
 	l := NewLayout(p, names, 100)
-	if err := l.Broadcast("resume-point", make([]byte, 9)); err == nil || !strings.Contains(err.Error(), "resume-point: 9 bytes, want 10 for each") {
+	if err := l.Broadcast("resume-point", make([]byte, 8)); err == nil || !strings.Contains(err.Error(), "resume-point: 8 bytes, want 9 for each") {
 		t.Errorf("error is %v", err)
 	}
 	if _, err := l.Rows(Factors, 0, 1, 100*256); err == nil || err.Error() != `a message "factors" of 25600 words, want 51200 for 100 rows` {
 		t.Errorf("error is %v", err)
 	}
 	one := NewScoreLayout(p, names, 5, 1)
-	if err := one.Broadcast("request", []byte{1}); err == nil || err.Error() != "a request of 1 bytes, want 4" {
+	if err := one.Broadcast("request", []byte{1}); err == nil || err.Error() != "a request of 1 bytes, want 8" {
 		t.Errorf("error is %v", err)
 	}
-	if err := one.Broadcast("request", []byte{0, 0, 0, 9}); err != nil {
+	if err := one.Broadcast("request", []byte{0, 0, 0, 1, 0, 0, 0, 9}); err != nil {
 		t.Fatal(err)
 	}
 	if rows, err := one.Rows(Angles, -1, -1, 256); err != nil || len(rows) != 1 || rows[0] != 9 {
@@ -191,12 +236,12 @@ func TestLayoutSaysWhatDoesNotFit(t *testing.T) {
 
 // FuzzLayout takes any broadcasts without failing otherwise than by an error.
 func FuzzLayout(f *testing.F) {
-	f.Add([]byte{1, 0, 0, 0, 0, 1, 0, 0, 2, 0}, 512*256)
+	f.Add([]byte{1, 0, 0, 0, 1, 0, 0, 2, 0}, 512*256)
 	f.Fuzz(func(t *testing.T, payload []byte, words int) {
 		p, names := layoutParams()
 		for _, l := range []*Layout{NewLayout(p, names, 1000), NewScoreLayout(p, names, 1000, 1)} {
 			for range 3 {
-				if l.Broadcast("resume-point", payload) != nil || l.Broadcast("request", payload) != nil {
+				if l.Broadcast("resume-point", payload) != nil || l.Broadcast("request", payload) != nil || l.Broadcast(Held, payload) != nil {
 					return
 				}
 			}

@@ -42,7 +42,6 @@ type outer struct {
 	beta      rss.Share
 	intercept float64   // at the label holder
 	scores    []float64 // of all rows, at the label holder
-	session   uint32    // that took the step
 }
 
 // newton takes the outer steps of a loss whose second derivative is at most kappa: each solves the system
@@ -54,7 +53,7 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (rss.Share,
 		return rss.Share{}, 0, err
 	}
 	for o.step < t.Params.Outer {
-		if err := t.openScores(ctx, o, s, from); err != nil {
+		if err := t.openScores(ctx, o, s); err != nil {
 			return rss.Share{}, 0, err
 		}
 		right, err := t.gradient(ctx, o)
@@ -79,32 +78,27 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (rss.Share,
 }
 
 // openScores opens the scores of all rows to the label holder, rounded to trainBits behind the point. What
-// opened in an earlier session under the same coefficients does not open again.
-func (t *trainer) openScores(ctx context.Context, o *outer, s *system, from point) error {
-	if o.step == 0 || from.opened && from.stage == stageOuter && from.number == o.step {
+// may have opened in an earlier session opens as it was then.
+func (t *trainer) openScores(ctx context.Context, o *outer, s *system) error {
+	if o.step == 0 {
 		return nil
 	}
-	offset, err := t.offset(ctx, o.beta, s)
-	if err != nil {
+	opened, err := t.openings.open(ctx, t.scores, o.step, t.parties[rss.LabelHolder], t.Rows, func() (rss.Share, error) {
+		offset, err := t.offset(ctx, o.beta, s)
+		if err != nil {
+			return rss.Share{}, err
+		}
+		shift := rss.Shift{Count: t.Rows, Bits: t.sz + coefBits - trainBits}
+		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(o.beta, offset), shift)
+	})
+	if err != nil || t.role != rss.LabelHolder {
 		return err
-	}
-	y, err := t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(o.beta, offset), rss.Shift{Count: t.Rows, Bits: t.sz + coefBits - trainBits})
-	if err != nil {
-		return err
-	}
-	opened := make([]uint64, t.Rows)
-	y.AddTo(opened, 1)
-	if err := t.Network.SumWords(ctx, kindScores, t.parties[rss.LabelHolder], opened); err != nil {
-		return err
-	}
-	if t.role != rss.LabelHolder {
-		return nil
 	}
 	t.told(kindScores, t.Rows)
 	for j, w := range opened {
 		o.scores[j] = math.Ldexp(float64(int64(w)), -trainBits)
 	}
-	return t.saveScores(o)
+	return nil
 }
 
 // scoreTerms returns the terms of the scores of all rows, scale sz+bs.

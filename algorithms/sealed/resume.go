@@ -24,22 +24,17 @@ type point struct {
 	stage   stage
 	session uint32
 	number  int
-	opened  bool // the label holder has the scores that open next
 }
 
 // pointSize is the length of an encoded point, in bytes; maxPoints are told at most.
 const (
-	pointSize = 10
+	pointSize = 9
 	maxPoints = 1 + 3*slots
 )
 
 // encode returns a point's bytes.
 func (p point) encode() []byte {
-	b := []byte{byte(p.stage), 0}
-	if p.opened {
-		b[1] = 1
-	}
-	b = binary.BigEndian.AppendUint32(b, p.session)
+	b := binary.BigEndian.AppendUint32([]byte{byte(p.stage)}, p.session)
 	return binary.BigEndian.AppendUint32(b, uint32(p.number))
 }
 
@@ -50,8 +45,8 @@ func decodePoints(b []byte) ([]point, error) {
 	}
 	var list []point
 	for ; len(b) > 0; b = b[pointSize:] {
-		p := point{stage: stage(b[0]), opened: b[1] == 1, session: binary.BigEndian.Uint32(b[2:]), number: int(binary.BigEndian.Uint32(b[6:]))}
-		if p.stage < stageSums || p.stage > stageOuter || b[1] > 1 {
+		p := point{stage: stage(b[0]), session: binary.BigEndian.Uint32(b[1:]), number: int(binary.BigEndian.Uint32(b[5:]))}
+		if p.stage < stageSums || p.stage > stageOuter {
 			return nil, fmt.Errorf("point %v is none", b[:pointSize])
 		}
 		list = append(list, p)
@@ -80,11 +75,11 @@ func (t *trainer) resume(ctx context.Context) (point, error) {
 		if err != nil {
 			return point{}, fmt.Errorf("%s of %s: %w", kindResume, t.Names[i], err)
 		}
-		if r == 0 { // the label holder's, who knows what has opened
+		if r == 0 {
 			common = theirs
 		}
 		common = slices.DeleteFunc(common, func(p point) bool {
-			return !slices.ContainsFunc(theirs, func(q point) bool { return p.stage == q.stage && p.session == q.session && p.number == q.number })
+			return !slices.Contains(theirs, p)
 		})
 	}
 	var best point
@@ -106,7 +101,7 @@ func (t *trainer) points() ([]point, error) {
 		return nil, err
 	}
 	var list []point
-	for _, file := range files() {
+	for _, file := range Checkpoints() {
 		s, err := t.load(file)
 		if err != nil {
 			return nil, err
@@ -114,7 +109,7 @@ func (t *trainer) points() ([]point, error) {
 		if s == nil || s.Stage > stageSystem && (system == nil || s.Rests != system.Session) {
 			continue
 		}
-		list = append(list, point{stage: s.Stage, session: s.Session, number: s.Number, opened: t.hasScores(s)})
+		list = append(list, point{stage: s.Stage, session: s.Session, number: s.Number})
 	}
 	return list, nil
 }

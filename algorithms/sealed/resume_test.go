@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -27,8 +28,8 @@ func resumables(t testing.TB) map[string]resumable {
 }
 
 // TestKilledTrainingsEndAlike kills each party at its frames and its writes, two of them in turn, starts again on what
-// is left until it is done, and compares the scores with those of a training that nobody disturbed. A training row's score
-// opens once for an outer step, however many sessions it takes.
+// is left until it is done, and compares the scores with those of a training that nobody disturbed. Whatever is
+// sent for an opening is the same in all sessions.
 func TestKilledTrainingsEndAlike(t *testing.T) {
 	for name, f := range resumables(t) {
 		t.Run(name, func(t *testing.T) {
@@ -81,23 +82,17 @@ func (f *fixture) league(t testing.TB) *federation {
 func (f *fixture) killed(t *testing.T, league *federation, lives ...life) []float64 {
 	t.Helper()
 	f.forget()
-	learned := newTally()
-	f.opened = learned.add
-	most := int64(f.rows * max(0, f.params.Outer-1))
+	w := newWitness()
+	league.wrap = w.wrap
 	for _, l := range append(lives, life{party: nobody}) {
 		models, _, err := f.live(t, league, l)
 		if err == nil {
-			if n := learned.count["scores to p0"]; n > most {
-				t.Errorf("%+v: %d scores of training rows opened, want at most %d", lives, n, most)
-			}
+			w.want(t, fmt.Sprintf("%+v", lives), 1, f.params.Outer-1)
 			f.solved(t, models)
 			return f.clear(t, models)
 		}
 		if err != errKilled || l.party == nobody {
 			t.Fatalf("%+v: %v", lives, err)
-		}
-		if v := f.vaults[0]; v.died == scoresFile && !v.stored { // learned, and lost: it must open again
-			most += int64(f.rows)
 		}
 	}
 	return nil
@@ -144,6 +139,7 @@ func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
 				if _, _, err := f.live(t, league, life{party: nobody}); err != nil {
 					t.Fatal(err)
 				}
+				f.vaults[i].forget(FilePrefix+"opening-", FilePrefix+"left-")
 				mixed = append(mixed, f.vaults[i])
 			}
 			copy(f.vaults, mixed)

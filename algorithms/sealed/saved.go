@@ -2,9 +2,7 @@ package sealed
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -128,16 +126,15 @@ func (t *trainer) saveOuter(o *outer, rests uint32) error {
 	if t.role == rss.Outside {
 		return nil
 	}
-	o.session = t.Session
 	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests, Intercept: o.intercept}, o.beta.X, o.beta.Y)
 }
 
-// resumeOuter takes the outer step at a point, with the scores if they have opened.
+// resumeOuter takes the outer step at a point.
 func (t *trainer) resumeOuter(o *outer, from point) error {
 	if from.stage != stageOuter {
 		return nil
 	}
-	o.step, o.session = from.number, from.session
+	o.step = from.number
 	if t.role == rss.Outside {
 		return nil
 	}
@@ -150,39 +147,5 @@ func (t *trainer) resumeOuter(o *outer, from point) error {
 		return err
 	}
 	o.beta, o.intercept = list[0], s.Intercept
-	if t.role != rss.LabelHolder || !from.opened {
-		return nil
-	}
-	return t.loadScores(o)
-}
-
-// saveScores keeps what opened to the label holder: it does not open again.
-func (t *trainer) saveScores(o *outer) error {
-	b := point{stage: stageOuter, session: o.session, number: o.step}.encode()
-	for _, f := range o.scores {
-		b = binary.BigEndian.AppendUint64(b, math.Float64bits(f))
-	}
-	return t.Vault.Save(scoresFile, b)
-}
-
-// hasScores reports whether the scores under the coefficients of a state have opened.
-func (t *trainer) hasScores(s *state) bool {
-	if t.role != rss.LabelHolder || s.Stage != stageOuter {
-		return false
-	}
-	data, err := t.Vault.Load(scoresFile)
-	return err == nil && len(data) == pointSize+8*t.Rows &&
-		string(data[:pointSize]) == string(point{stage: stageOuter, session: s.Session, number: s.Number}.encode())
-}
-
-// loadScores reads what saveScores kept.
-func (t *trainer) loadScores(o *outer) error {
-	data, err := t.Vault.Load(scoresFile)
-	if err != nil {
-		return err
-	}
-	for j := range o.scores {
-		o.scores[j] = math.Float64frombits(binary.BigEndian.Uint64(data[pointSize+8*j:]))
-	}
 	return nil
 }

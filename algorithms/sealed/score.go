@@ -23,6 +23,10 @@ type Scoring struct {
 	Receiver int // the party that the scores open to
 	Model    *fdskl.Model
 	Network  Network
+	Vault    Vault  // of the job; outside the three it may be nil
+	Session  uint32 // which execution of the contract this is
+	Openings int    // how many there are in the contract, over all sessions
+	Singly   bool   // the receiver asks for one at a time, and for no older one than the last
 	Workers  int
 	Opened   func(kind string, count int64)
 }
@@ -32,16 +36,18 @@ type Scorer struct {
 	*scales
 	Scoring
 	columns      *columns
-	order        rss.Order
 	begun        *fdskl.Beginning
+	openings     openings
+	scores       *series
 	beta, offset rss.Share
 	dither       *dither // nil where this party adds none
 }
 
-// NewScorer prepares a joint prediction with this party's part of the model.
-func NewScorer(s Scoring) (*Scorer, error) {
+// NewScorer prepares a session of a joint prediction with this party's part of the model. The three tell all which
+// openings they hold from earlier sessions.
+func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
 	m := s.Model
-	out := &Scorer{Scoring: s, order: rss.FirstOrder()}
+	out := &Scorer{Scoring: s}
 	var err error
 	if out.scales, err = scalesOf(m.Params, 2); err != nil {
 		return nil, err
@@ -66,9 +72,20 @@ func NewScorer(s Scoring) (*Scorer, error) {
 	if m.Normaliser == nil {
 		parts = nil
 	}
-	out.begun, err = fdskl.BeginScoring(m, s.Self, parts, s.Workers)
-	return out, err
+	if out.begun, err = fdskl.BeginScoring(m, s.Self, parts, s.Workers); err != nil {
+		return nil, err
+	}
+	out.openings = openings{seats: seats, names: m.Names, session: s.Session, vault: s.Vault, network: s.Network}
+	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings})
+	if s.Singly {
+		out.scores.slots = slots
+	}
+	return out, out.openings.agree(ctx)
 }
+
+// Fixed returns up to which number the openings are fixed: asked for again they open as they did, and no
+// rows are looked at.
+func (s *Scorer) Fixed() int { return s.scores.fixed }
 
 // dithers is the party that adds the dither: the keeper, who knows the rows, or the label holder when the
 // scores are the keeper's.
@@ -80,15 +97,34 @@ func dithers(s seats, receiver int) int {
 }
 
 // Score returns f of the rows at the receiver, rounded to the job's bits behind the point, and nil
-// elsewhere; see fdskl.Model.Unit. matrices hold this party's parts of n rows, in the same order
-// everywhere, and ids name them where this party has them.
-func (s *Scorer) Score(ctx context.Context, n int, matrices []*kernel.Matrix, ids []string) ([]float64, error) {
+// elsewhere; see fdskl.Model.Unit. number is the opening's, from 1 on; the same rows have the same in all sessions.
+// matrices hold this party's parts of n rows, in the same order everywhere, and ids name them where this party has them.
+func (s *Scorer) Score(ctx context.Context, number, n int, matrices []*kernel.Matrix, ids []string) ([]float64, error) {
 	s.columns.turns = func(lo, hi int) ([]uint16, error) { return s.begun.Turns(matrices, lo, hi) }
-	return s.score(ctx, n, ids)
+	return s.score(ctx, number, n, ids)
 }
 
 // score is Score once it is known where turns come from.
-func (s *Scorer) score(ctx context.Context, n int, ids []string) ([]float64, error) {
+func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]float64, error) {
+	opened, err := s.openings.open(ctx, s.scores, number, s.Receiver, n, func() (rss.Share, error) {
+		return s.shares(ctx, number, n, ids)
+	})
+	if err != nil || s.Self != s.Receiver {
+		return nil, err
+	}
+	if s.Opened != nil {
+		s.Opened(kindScores, int64(n))
+	}
+	f := make([]float64, n)
+	for j, w := range opened {
+		f[j] = math.Ldexp(float64(int64(w)), -s.Model.Params.ScoreBits)
+	}
+	return f, nil
+}
+
+// shares shares the rounded scores of n rows. Who begins the truncation follows from the opening's number, not from what
+// this session did before: see trainer.truncate.
+func (s *Scorer) shares(ctx context.Context, number, n int, ids []string) (rss.Share, error) {
 	var terms []uint64
 	if s.columns.role != rss.Outside {
 		terms = make([]uint64, n)
@@ -100,12 +136,16 @@ func (s *Scorer) score(ctx context.Context, n int, ids []string) ([]float64, err
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return rss.Share{}, err
 	}
 	if err := s.finish(terms, ids); err != nil {
-		return nil, err
+		return rss.Share{}, err
 	}
-	return s.open(ctx, n, terms)
+	order := rss.FirstOrder()
+	if number%2 == 0 {
+		order = order.Next()
+	}
+	return s.columns.three.Truncate(ctx, kindPrediction, s.k, terms, order, rss.Shift{Count: n, Bits: s.shift()})
 }
 
 // finish adds to the terms what one party alone knows: the label holder's intercept, and the dither.
@@ -131,29 +171,6 @@ func (s *Scorer) finish(terms []uint64, ids []string) error {
 
 // shift is by how many bits a score is rounded.
 func (s *Scorer) shift() int { return s.sz + coefBits - s.Model.Params.ScoreBits }
-
-// open rounds the scores and opens them to the receiver.
-func (s *Scorer) open(ctx context.Context, n int, terms []uint64) ([]float64, error) {
-	order := s.order
-	s.order = order.Next()
-	y, err := s.columns.three.Truncate(ctx, kindPrediction, s.k, terms, order, rss.Shift{Count: n, Bits: s.shift()})
-	if err != nil {
-		return nil, err
-	}
-	opened := make([]uint64, n)
-	y.AddTo(opened, 1)
-	if err := s.Network.SumWords(ctx, kindScores, s.Receiver, opened); err != nil || s.Self != s.Receiver {
-		return nil, err
-	}
-	if s.Opened != nil {
-		s.Opened(kindScores, int64(n))
-	}
-	f := make([]float64, n)
-	for j, w := range opened {
-		f[j] = math.Ldexp(float64(int64(w)), -s.Model.Params.ScoreBits)
-	}
-	return f, nil
-}
 
 // dither draws for every row a number that is always the same, uniform in what is rounded away and zero on the
 // mean: asking for a row's score again, with other roundings, tells no more of its bits than asking once.

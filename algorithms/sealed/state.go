@@ -56,16 +56,13 @@ func (s stage) String() string {
 // file returns where a state with the given place in its stage is kept; it replaces the last but one.
 func (s stage) file(place int) string {
 	if s == stageSystem {
-		return "sealed-" + s.String()
+		return FilePrefix + s.String()
 	}
-	return fmt.Sprintf("sealed-%s-%d", s, place%slots)
+	return fmt.Sprintf("%s%s-%d", FilePrefix, s, place%slots)
 }
 
-// Files lists what a training keeps in its vault until it is done.
-func Files() []string { return append(files(), scoresFile) }
-
-// files lists all files of states.
-func files() []string {
+// Checkpoints lists the files of states: each of them can be lost, and is made anew.
+func Checkpoints() []string {
 	list := []string{stageSystem.file(0)}
 	for _, s := range []stage{stageSums, stageSteps, stageOuter} {
 		for place := range slots {
@@ -74,9 +71,6 @@ func files() []string {
 	}
 	return list
 }
-
-// scoresFile is where the label holder keeps what opened to it last.
-const scoresFile = "sealed-scores"
 
 // save writes a state of this session.
 func (t *trainer) save(place int, s state, words ...[]uint64) error {

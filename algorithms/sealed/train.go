@@ -19,6 +19,9 @@ type trainer struct {
 	three   *rss.Party
 	loss    kernel.Loss
 	blocks  []*kept // losses but the square: the features of all rows
+
+	openings       openings
+	bounds, scores *series // of the Gram matrix's norm, and of scores of training rows
 }
 
 // Train runs one party's part of a training and returns its part of the model. All parties call it at the
@@ -67,6 +70,13 @@ func newTrainer(p *Party) (*trainer, error) {
 	if t.BlockRows == 0 {
 		t.BlockRows = blockRows(p.Params.Features)
 	}
+	t.openings = openings{seats: t.seats, names: p.Names, session: p.Session, vault: p.Vault, network: p.Network}
+	if p.Params.Bound != boundPublic {
+		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1})
+	}
+	if p.Params.Outer > 1 {
+		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1})
+	}
 	return t, nil
 }
 
@@ -80,6 +90,9 @@ func blockRows(features int) int { return max(1, blockBytes/8/features) }
 func (t *trainer) train(ctx context.Context) (beta, offset rss.Share, intercept float64, err error) {
 	from, err := t.resume(ctx)
 	if err != nil {
+		return beta, offset, 0, err
+	}
+	if err := t.openings.agree(ctx); err != nil {
 		return beta, offset, 0, err
 	}
 	system, err := t.gram(ctx, from)

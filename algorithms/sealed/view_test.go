@@ -105,7 +105,7 @@ func (f *fixture) whole(t testing.TB, l *lab, self, receiver int) (string, error
 		if models[i], err = Train(ctx, f.party(i, n, 1)); err != nil {
 			return err
 		}
-		got, err := f.score(ctx, i, n.(*place).again(), models[i], receiver)
+		got, err := f.score(ctx, i, n.(*place).again(), 1, models[i], receiver)
 		if i == self {
 			scores = got
 		}
@@ -128,11 +128,19 @@ func (f *fixture) forget() {
 	for i := range f.vaults {
 		f.vaults[i] = newVault()
 	}
+	f.forgetScoring()
+}
+
+// forgetScoring empties those of a prediction.
+func (f *fixture) forgetScoring() {
+	for i := range f.scoring {
+		f.scoring[i] = newVault()
+	}
 }
 
 // score is a party's part of a prediction of the training rows.
-func (f *fixture) score(ctx context.Context, i int, n Network, m *fdskl.Model, receiver int) ([]float64, error) {
-	s, err := NewScorer(Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Workers: 2})
+func (f *fixture) score(ctx context.Context, i int, n Network, session uint32, m *fdskl.Model, receiver int) ([]float64, error) {
+	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: f.scoring[i], Session: session, Openings: 1, Workers: 2})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +152,7 @@ func (f *fixture) score(ctx context.Context, i int, n Network, m *fdskl.Model, r
 	for j := range f.rows {
 		ids = append(ids, fmt.Sprint("row ", j))
 	}
-	return s.Score(ctx, f.rows, rows, ids)
+	return s.Score(ctx, 1, f.rows, rows, ids)
 }
 
 // TestAMissingPadIsFound leaves out the pads of one use, and wants the replay to fail at the party that they

@@ -59,10 +59,10 @@ type Node struct {
 	jobs     map[keys.Hash]*jobState
 	sessions map[keys.Hash]*activeSession
 	hearers  map[keys.Hash]func(Event)
-	requests map[keys.Hash]chan scoreRequest // of predictions that answer single rows
-	input    *stream.Stream                  // standard input, once a job has asked for it
-	shelf    *shelf.Shelf                    // of networks that travelled, once a job has asked for it
-	ctx      context.Context                 // ends with Run; sessions hang from it
+	requests map[keys.Hash]*requestQueue // of predictions that answer single rows
+	input    *stream.Stream              // standard input, once a job has asked for it
+	shelf    *shelf.Shelf                // of networks that travelled, once a job has asked for it
+	ctx      context.Context             // ends with Run; sessions hang from it
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -82,7 +82,7 @@ func New(c Config) (*Node, error) {
 	n := &Node{
 		config: c, tables: newTables(c.Tables), charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
 		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
-		requests: make(map[keys.Hash]chan scoreRequest),
+		requests: make(map[keys.Hash]*requestQueue),
 	}
 	if err := n.loadJobs(); err != nil {
 		return nil, err

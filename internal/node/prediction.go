@@ -72,13 +72,13 @@ func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []proto
 		return nil, nil, fmt.Errorf("job %q: open_to is %q, who brings no rows and could not say whose the scores are", p.job.Name, p.job.OpenTo)
 	}
 	rows, batch := rowsOf(all), fdskl.ScoreRows
-	batches := (rows + batch - 1) / batch
+	batches := batchesOf(rows)
 	var more []protocol.Operation
 	if n := p.job.Requests; n > 0 {
 		rows, batch, batches = n, 1, n
 		more = append(more, protocol.Operation{
 			Kind: kindRequest, Stage: 1, Collective: protocol.CollectiveBroadcast, Root: p.job.OpenTo, Class: protocol.ClassOpening.String(),
-			Encoding: protocol.Bytes.String(), Count: int64(n), Bytes: 4 * int64(n),
+			Encoding: protocol.Bytes.String(), Count: int64(n), Bytes: requestSize * int64(n),
 		})
 	}
 	if p.sealed() {
@@ -99,9 +99,10 @@ func (p *prediction) idle() bool { return p.sealed() && p.model.Normaliser == ni
 func (p *prediction) sealed() bool { return p.job.Privacy == fdskl.Sealed }
 
 // scorer scores n rows, of which this party has a part unless it has no data: *openScorer from angles,
-// *sealedScorer by shares. The scores come to the receiver alone.
+// *sealedScorer by shares. The scores come to the receiver alone. number is the opening's, from 1 on: the same rows have
+// the same in all sessions.
 type scorer interface {
-	score(ctx context.Context, n int, t *dataset.Table) ([]float64, error)
+	score(ctx context.Context, number, n int, t *dataset.Table) ([]float64, error)
 }
 
 // openScorer scores rows whose angles open.
@@ -110,8 +111,9 @@ type openScorer struct {
 	model *fdskl.Model
 }
 
-// score implements scorer.
-func (s *openScorer) score(ctx context.Context, _ int, t *dataset.Table) ([]float64, error) {
+// score implements scorer. What a party adds follows from its rows and its model part alone: it is the same whenever it
+// is asked for.
+func (s *openScorer) score(ctx context.Context, _, _ int, t *dataset.Table) ([]float64, error) {
 	rows, err := vertical.PrepareScoring(t, s.model)
 	if err != nil {
 		return nil, err
@@ -120,9 +122,9 @@ func (s *openScorer) score(ctx context.Context, _ int, t *dataset.Table) ([]floa
 }
 
 // newScorer prepares this party's part of the scoring.
-func (p *prediction) newScorer(r *run) (scorer, error) {
+func (p *prediction) newScorer(ctx context.Context, r *run) (scorer, error) {
 	if p.sealed() {
-		return newSealedScorer(p, r)
+		return newSealedScorer(ctx, p, r)
 	}
 	s, err := fdskl.NewScorer(fdskl.Scoring{
 		Self: r.session.Self(), Receiver: p.job.Index(p.job.OpenTo), Models: []*fdskl.Model{p.model},
@@ -149,7 +151,7 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	scorer, err := p.newScorer(r)
+	scorer, err := p.newScorer(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +171,10 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 	return report, writeScores(report.Scores, table.IDs, scores, p.model)
 }
 
-// scoreAll scores all rows.
+// batchesOf is in how many batches so many rows are scored.
+func batchesOf(rows int) int { return (rows + fdskl.ScoreRows - 1) / fdskl.ScoreRows }
+
+// scoreAll scores all rows. What opened in an earlier session comes again as it was.
 func (p *prediction) scoreAll(ctx context.Context, r *run, table *dataset.Table, scorer scorer) ([]float64, error) {
 	n := rows(r.state.contract)
 	var scores []float64
@@ -179,7 +184,7 @@ func (p *prediction) scoreAll(ctx context.Context, r *run, table *dataset.Table,
 		if table != nil {
 			part = table.Slice(lo, hi)
 		}
-		f, err := scorer.score(ctx, hi-lo, part)
+		f, err := scorer.score(ctx, lo/fdskl.ScoreRows+1, hi-lo, part)
 		if err != nil {
 			return nil, err
 		}

@@ -194,23 +194,28 @@ type sealedScorer struct {
 }
 
 // newSealedScorer prepares this party's part of a sealed prediction.
-func newSealedScorer(p *prediction, r *run) (*sealedScorer, error) {
-	s, err := sealed.NewScorer(sealed.Scoring{
-		Self: r.session.Self(), Receiver: p.job.Index(p.job.OpenTo), Model: p.model, Network: r.sealed, Workers: p.node.config.Workers, Opened: r.opened,
+func newSealedScorer(ctx context.Context, p *prediction, r *run) (*sealedScorer, error) {
+	openings := p.job.Requests
+	if openings == 0 {
+		openings = batchesOf(rows(r.state.contract))
+	}
+	s, err := sealed.NewScorer(ctx, sealed.Scoring{
+		Self: r.session.Self(), Receiver: p.job.Index(p.job.OpenTo), Model: p.model, Network: r.sealed, Vault: r.state.vault, Session: r.number,
+		Openings: openings, Singly: p.job.Requests > 0, Workers: p.node.config.Workers, Opened: r.opened,
 	})
 	return &sealedScorer{s, p.model}, err
 }
 
 // score implements scorer.
-func (s *sealedScorer) score(ctx context.Context, n int, t *dataset.Table) ([]float64, error) {
+func (s *sealedScorer) score(ctx context.Context, number, n int, t *dataset.Table) ([]float64, error) {
 	if t == nil {
-		return s.Score(ctx, n, nil, nil)
+		return s.Score(ctx, number, n, nil, nil)
 	}
 	rows, err := vertical.PrepareScoring(t, s.model)
 	if err != nil {
 		return nil, err
 	}
-	return s.Score(ctx, n, []*kernel.Matrix{rows}, t.IDs)
+	return s.Score(ctx, number, n, []*kernel.Matrix{rows}, t.IDs)
 }
 
 // SealedNetwork is a session as package sealed sees it.

@@ -76,7 +76,7 @@ func TestSealedJobsThatAreRefused(t *testing.T) {
 }
 
 // wantVerdict audits a job from all parties' transcripts.
-func (l *league) wantVerdict(h keys.Hash, want audit.Verdict) {
+func (l *league) wantVerdict(h keys.Hash, want audit.Verdict) *audit.Report {
 	l.t.Helper()
 	r := l.audit(h)
 	if r.Verdict != want {
@@ -87,4 +87,5 @@ func (l *league) wantVerdict(h keys.Hash, want audit.Verdict) {
 			l.t.Errorf("%s (%s): %s", c.Name, c.Party, c.Detail)
 		}
 	}
+	return r
 }

@@ -60,11 +60,11 @@ const (
 // jobsDir is where a node's folder has the folders of jobs, each named by its contract's hash.
 const jobsDir = "jobs"
 
-// rebuildable tells the files of a job that a session makes anew when they are gone.
-func rebuildable(name string) bool { return slices.Contains(checkpoints(), name) }
-
-// checkpoints lists what a finished job no longer needs: opened angles, shares of sums, states of solvers.
-func checkpoints() []string { return append(fdskl.Files(), sealed.Files()...) }
+// rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints. What was said in an opening
+// is none: it is not said anew.
+func rebuildable(name string) bool {
+	return slices.Contains(fdskl.Files(), name) || slices.Contains(sealed.Checkpoints(), name)
+}
 
 // jobState is one job at this node: its folder and what the folder says.
 type jobState struct {
@@ -462,7 +462,10 @@ func (s *jobState) phase() (fdskl.PhaseSeed, error) {
 
 // modelDraft is where a session keeps its model part until the job is done. Shares of two sessions do not fit together, and
 // all sign for the parts of one.
-func modelDraft(session uint32) string { return fmt.Sprintf("model-%d", session) }
+func modelDraft(session uint32) string { return fmt.Sprintf("%s%d", modelDrafts, session) }
+
+// modelDrafts begins the names of the drafts.
+const modelDrafts = "model-"
 
 // saveModel stores the model part of a session.
 func (s *jobState) saveModel(session uint32, m *fdskl.Model) error {
@@ -475,24 +478,19 @@ func (s *jobState) saveModel(session uint32, m *fdskl.Model) error {
 
 // promote makes the model part of the session that all signed for the one that is kept, and drops those of others.
 func (s *jobState) promote() error {
-	if s.ending == nil || s.ending.Outcome != protocol.OutcomeDone {
+	if s.ending == nil {
 		return nil
 	}
-	data, err := s.vault.Load(modelDraft(s.ending.Session))
-	if err != nil {
-		return err
-	}
-	if data != nil {
-		if err := s.vault.Save(ModelFile, data); err != nil {
+	if s.ending.Outcome == protocol.OutcomeDone {
+		data, err := s.vault.Load(modelDraft(s.ending.Session))
+		if err == nil && data != nil {
+			err = s.vault.Save(ModelFile, data)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	for _, name := range s.vault.Names() {
-		if strings.HasPrefix(name, "model-") {
-			err = errors.Join(err, s.vault.Remove(name))
-		}
-	}
-	return err
+	return s.vault.RemoveAll(modelDrafts)
 }
 
 // saveReport stores what this party says of the finished job.
@@ -514,13 +512,13 @@ func (s *jobState) loadReport() (*Report, error) {
 	return r, json.Unmarshal(data, r)
 }
 
-// clean removes what a finished job no longer needs.
+// clean removes what a finished job no longer needs: opened angles, solver states, requests and their scores, and shares.
 func (s *jobState) clean() error {
 	var errs []error
-	for _, name := range checkpoints() {
+	for _, name := range append(fdskl.Files(), requestsFile, answersFile) {
 		errs = append(errs, s.vault.Remove(name))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.vault.RemoveAll(sealed.FilePrefix))...)
 }
 
 // RunAgain puts the folder of a finished job back to before its first session: contract, consent and phases stay, so that
@@ -542,10 +540,10 @@ func RunAgain(folder string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range append(checkpoints(), endingFile, ModelFile, reportFile) {
+	for _, name := range []string{endingFile, ModelFile, reportFile} {
 		err = errors.Join(err, v.Remove(name))
 	}
-	return errors.Join(err, s.update(func(r *statusRecord) { r.State, r.Reason, r.Finished = StateAgreed, "", 0 }), v.Close())
+	return errors.Join(err, s.clean(), s.update(func(r *statusRecord) { r.State, r.Reason, r.Finished = StateAgreed, "", 0 }), v.Close())
 }
 
 // ReadModel returns the model part in a job's folder, which may be that of any node on this machine. The folder's

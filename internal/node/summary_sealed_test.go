@@ -41,8 +41,8 @@ what leaves insurer's machine in one session, at most
   bound                bank         1 fixed64       8 B        one-time masks: noise to whoever receives it
   step (truncation)    bank, telco  51200 words     819.2 kB   one-time pads: noise to whoever receives it
   offset (truncation)  bank, telco  2 words         16 B       one-time pads: noise to whoever receives it
-  control              all          -               1890 B     keys, signatures, counters: nothing of the data
-  control is session-key, resume-point, done, countersign, abort
+  control              all          -               1932 B     keys, signatures, counters: nothing of the data
+  control is session-key, resume-point, held, ready, done, countersign, abort
 
 who learns what
   bank: 1 bound

@@ -1,0 +1,280 @@
+package sealed
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// A number that opens is rounded under the pads of a session. Computed again in another session it is rounded
+// in another way, and two roundings tell more than one. So the three who add up to it see to it that each opens
+// once, whatever happens on the way:
+//
+//  1. each saves its words, and only then tells all that it is ready;
+//  2. once all three are ready, each marks the opening as leaving on its disk, and only then sends;
+//  3. in a later session they tell each other what they hold. What all three hold is sent as it is, under
+//     fresh masks. What one of them lacks has left nobody, since its readiness was missing, and is computed anew.
+//
+// Who says that an opening has left which another says it lacks, or the other, deviates: the job ends.
+
+// The kinds of the messages about openings.
+const (
+	kindHeld  = "held"  // which openings a party of the three holds, when a session begins
+	kindReady = "ready" // that it holds the words of one
+)
+
+// Vault keeps what a party must not forget; package vault implements it on a disk.
+type Vault interface {
+	Load(name string) ([]byte, error)    // nil when there is none
+	Save(name string, data []byte) error // it is on the disk when Save returns
+}
+
+// series is one kind of openings of a job. They are numbered from 1, and a number opens after those before it.
+type series struct {
+	kind  string // of the sums that open them
+	code  byte   // names it in messages
+	most  int    // how many the contract lists
+	slots int    // how many words are kept, the last ones; 0: all
+
+	own   held // at the three
+	fixed int  // the openings up to this number are fixed: all three hold the same words
+}
+
+// The codes of the series.
+const (
+	codeBound  = 1
+	codeScores = 2
+)
+
+// held is what one of the three has of a series.
+type held struct {
+	left   uint32 // this one, and all before it, may have left
+	origin uint32 // the session that computed it
+	next   uint32 // the session that computed the words of the one after, which wait for the others; 0: none
+}
+
+// heldSize and readySize are the lengths of the messages, in bytes.
+const (
+	heldSize  = 12
+	readySize = 9
+)
+
+// encode returns the bytes of a series' entry in a message.
+func (h held) encode() []byte {
+	b := binary.BigEndian.AppendUint32(nil, h.left)
+	b = binary.BigEndian.AppendUint32(b, h.origin)
+	return binary.BigEndian.AppendUint32(b, h.next)
+}
+
+// decodeHeld reads what another party says of a series that has at most so many openings.
+func decodeHeld(b []byte, most int) (held, error) {
+	word := func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }
+	h := held{left: word(0), origin: word(1), next: word(2)}
+	if int64(h.left) > int64(most) || (h.left == 0) != (h.origin == 0) {
+		return held{}, fmt.Errorf("%d openings have left, the last of session %d; the contract has %d", h.left, h.origin, most)
+	}
+	return h, nil
+}
+
+// has reports whether a party holds the words of an opening that were computed in a session.
+func (h held) has(number, origin uint32) bool {
+	return h.left == number && h.origin == origin || h.left+1 == number && h.next == origin && origin != 0
+}
+
+// conflict says that one party has marked an opening as leaving and another lacks it.
+type conflict struct {
+	number        uint32
+	origin        uint32
+	leaves, lacks rss.Role
+}
+
+// agreement returns up to which number the openings of a series are fixed, by what the three hold.
+func agreement(all [rss.Roles]held) (fixed int, c *conflict) {
+	top := rss.LabelHolder
+	for r, h := range all {
+		if h.left > all[top].left {
+			top = rss.Role(r)
+		}
+	}
+	last, same := all[top], true
+	for r, h := range all {
+		if last.left > 0 && !h.has(last.left, last.origin) {
+			return 0, &conflict{last.left, last.origin, top, rss.Role(r)}
+		}
+		same = same && h == last && h.next != 0
+	}
+	if same {
+		return int(last.left) + 1, nil
+	}
+	return int(last.left), nil
+}
+
+// openings is one party's part in the openings of a job, over all its sessions.
+type openings struct {
+	seats
+	names   []string
+	session uint32
+	vault   Vault // at the three
+	network Network
+	list    []*series
+}
+
+// add adds a series.
+func (o *openings) add(s series) *series {
+	o.list = append(o.list, &s)
+	return &s
+}
+
+// agree tells the other parties what this one holds and settles which openings are fixed.
+func (o *openings) agree(ctx context.Context) error {
+	if len(o.list) == 0 {
+		return nil
+	}
+	if err := o.load(); err != nil {
+		return err
+	}
+	all := make([][rss.Roles]held, len(o.list))
+	for r, i := range o.parties {
+		var data []byte
+		if o.role == rss.Role(r) {
+			for _, s := range o.list {
+				data = append(data, s.own.encode()...)
+			}
+		}
+		data, err := o.network.Broadcast(ctx, kindHeld, i, data, heldSize*len(o.list))
+		if err != nil {
+			return err
+		}
+		if len(data) != heldSize*len(o.list) {
+			reason := fmt.Sprintf("%d bytes, want %d", len(data), heldSize*len(o.list))
+			return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: reason}
+		}
+		for k, s := range o.list {
+			if all[k][r], err = decodeHeld(data[heldSize*k:], s.most); err != nil {
+				reason := fmt.Sprintf("of %s, %v", s.kind, err)
+				return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: reason}
+			}
+		}
+	}
+	for k, s := range o.list {
+		fixed, c := agreement(all[k])
+		if c != nil {
+			return o.contradiction(s, c, all[k])
+		}
+		s.fixed = fixed
+	}
+	return nil
+}
+
+// contradiction names who deviates: who lacks what this party knows that it was ready for, who says that words have
+// left for which this party never was ready, and else both.
+func (o *openings) contradiction(s *series, c *conflict, all [rss.Roles]held) error {
+	leaves, lacks := o.names[o.parties[c.leaves]], o.names[o.parties[c.lacks]]
+	e := &rss.DeviationError{Kind: kindHeld}
+	what := fmt.Sprintf("opening %d of %s, of session %d", c.number, s.kind, c.origin)
+	switch {
+	case o.role != rss.Outside && !all[o.role].has(c.number, c.origin):
+		e.Party = leaves
+		e.Reason = what + " is said to have left, and this party never was ready for it, unless its own state was lost; " +
+			"it is not computed anew"
+	case o.role != rss.Outside && all[o.role].left == c.number:
+		e.Party = lacks
+		e.Reason = what + " is not held, for which it was ready: it has left, and is not computed anew"
+	default:
+		e.Party = leaves + " and " + lacks
+		e.Reason = fmt.Sprintf("%s has left at %s, and %s does not hold it: one of the two is wrong, and it is not computed anew",
+			what, leaves, lacks)
+	}
+	return e
+}
+
+// open opens a number of a series to root: n words, of which compute shares what is not fixed yet. It returns the
+// vector, which at root holds the total.
+func (o *openings) open(
+	ctx context.Context, s *series, number, root, n int, compute func() (rss.Share, error),
+) ([]uint64, error) {
+	if number < 1 || number > s.most {
+		return nil, fmt.Errorf("opening %d of %s is refused: the contract lists %d, over all sessions", number, s.kind, s.most)
+	}
+	if number > s.fixed+1 || s.slots > 0 && number < s.fixed {
+		return nil, fmt.Errorf("opening %d of %s is refused: %d have opened, and each opens once", number, s.kind, s.fixed)
+	}
+	r, err := o.words(s, number, n, compute)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.ready(ctx, s, r); err != nil {
+		return nil, err
+	}
+	if err := o.leave(s, r); err != nil {
+		return nil, err
+	}
+	s.fixed = max(s.fixed, number)
+	return r.words, o.network.SumWords(ctx, s.kind, root, r.words)
+}
+
+// words returns this party's words of an opening, saved: those of its origin, or new ones.
+func (o *openings) words(s *series, number, n int, compute func() (rss.Share, error)) (*record, error) {
+	if number <= s.fixed {
+		if o.role == rss.Outside {
+			return &record{words: make([]uint64, n)}, nil
+		}
+		r, err := o.find(s, number)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil || len(r.words) != n {
+			return nil, fmt.Errorf("opening %d of %s has left, and its %d words are not on this node's disk: "+
+				"nothing else may be sent in their place; propose the job anew", number, s.kind, n)
+		}
+		return r, nil
+	}
+	y, err := compute()
+	if err != nil {
+		return nil, err
+	}
+	r := &record{number: uint32(number), origin: o.session, words: make([]uint64, n)}
+	y.AddTo(r.words, 1)
+	if o.role == rss.Outside {
+		return r, nil
+	}
+	return r, o.save(s, r)
+}
+
+// ready tells all that this party's words are saved, and hears it of the other two: they must mean the same
+// opening, of the same session.
+func (o *openings) ready(ctx context.Context, s *series, r *record) error {
+	own := readyFor(s.code, r.number, r.origin)
+	for _, i := range o.parties {
+		data, err := o.network.Broadcast(ctx, kindReady, i, own, readySize)
+		if err != nil {
+			return err
+		}
+		if o.role != rss.Outside && !bytes.Equal(data, own) {
+			reason := fmt.Sprintf("%x where opening %d of %s, of session %d, is due (%x)", data, r.number, s.kind, r.origin, own)
+			return &rss.DeviationError{Party: o.names[i], Kind: kindReady, Reason: reason}
+		}
+	}
+	return nil
+}
+
+// OpeningKinds lists the kinds of sums that open in sealed jobs under words that the three hold.
+func OpeningKinds() []string { return []string{kindBound, kindScores} }
+
+// ReadyHash is the SHA-256 of what the three say before an opening: its number, and the session that computed it.
+func ReadyHash(kind string, number, origin uint32) [sha256.Size]byte {
+	code := byte(codeScores)
+	if kind == kindBound {
+		code = codeBound
+	}
+	return sha256.Sum256(readyFor(code, number, origin))
+}
+
+// readyFor is what a party says that is ready for an opening.
+func readyFor(code byte, number, origin uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{code}, number), origin)
+}

@@ -1,0 +1,494 @@
+package sealed
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// witness notes what every party adds to every opening, over all sessions. What it adds leaves it from then on, whether
+// or not it arrives: so it must be the same whenever it is added again.
+type witness struct {
+	mu     sync.Mutex
+	added  map[string][]uint64 // by party, kind and number
+	times  map[string]int
+	faults []string
+}
+
+// newWitness returns one who has seen nothing.
+func newWitness() *witness {
+	return &witness{added: make(map[string][]uint64), times: make(map[string]int)}
+}
+
+// wrap puts the witness between a party and its network.
+func (w *witness) wrap(_ int, n *sessionNetwork) Network {
+	return &witnessed{Network: n, witness: w, self: n.Self()}
+}
+
+// witnessed is a Network that a witness looks at.
+type witnessed struct {
+	Network
+	*witness
+	self   int
+	number uint32
+}
+
+// Broadcast implements Network.
+func (n *witnessed) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+	got, err := n.Network.Broadcast(ctx, kind, root, data, limit)
+	if kind == kindReady && err == nil {
+		n.number = binary.BigEndian.Uint32(got[1:])
+	}
+	return got, err
+}
+
+// SumWords implements Network.
+func (n *witnessed) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+	n.note(n.self, kind, n.number, v)
+	return n.Network.SumWords(ctx, kind, root, v)
+}
+
+// note compares what a party adds with what it added before.
+func (w *witness) note(party int, kind string, number uint32, v []uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := fmt.Sprintf("%s %d of party %d", kind, number, party)
+	w.times[key]++
+	if before, ok := w.added[key]; ok && !slices.Equal(before, v) {
+		w.faults = append(w.faults, key+" left twice with other words")
+	}
+	w.added[key] = slices.Clone(v)
+}
+
+// count is how many numbers of a kind of opening a party added to.
+func (w *witness) count(kind string, party int) int {
+	n := 0
+	for key := range w.added {
+		if strings.HasPrefix(key, kind+" ") && strings.HasSuffix(key, fmt.Sprintf(" of party %d", party)) {
+			n++
+		}
+	}
+	return n
+}
+
+// repeated is how many openings a party added to more than once.
+func (w *witness) repeated(party int) int {
+	n := 0
+	for key, times := range w.times {
+		if strings.HasSuffix(key, fmt.Sprintf(" of party %d", party)) && times > 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// want wants every number to have left each party of the three once, and as many as a contract lists.
+func (w *witness) want(t testing.TB, what string, bounds, scores int) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, fault := range w.faults {
+		t.Errorf("%s: %s", what, fault)
+	}
+	for i := range rss.Roles {
+		if b, s := w.count(kindBound, i), w.count(kindScores, i); b != bounds || s != max(0, scores) {
+			t.Errorf("%s: p%d added to %d bounds and %d vectors of scores, want %d and %d", what, i, b, s, bounds, scores)
+		}
+	}
+}
+
+// task is a job with openings that is interrupted.
+type task struct {
+	*fixture
+	league *federation
+	vaults func() []*vaultInMemory
+	forget func()
+	part   func(ctx context.Context, i int, n Network) error
+	models []*fdskl.Model // of a prediction
+	bounds int
+	scores int
+}
+
+// openingKinds are the kinds of frames around an opening.
+func openingKinds() []string { return []string{kindHeld, kindReady, kindBound, kindScores, kindReach} }
+
+// blocks is how many openings the predictions of tasks have.
+const blocks = 3
+
+// tasks are a training that opens scores, a prediction of blocks of rows and one of rows that a party outside asks for
+// one by one.
+func tasks(t testing.TB) map[string]*task {
+	t.Helper()
+	all := make(map[string]*task)
+	for _, name := range []string{"training", "prediction", "requests", "prediction to the label holder"} {
+		f := newFixture(t, 4, 21, fdskl.Params{Features: 3, Iterations: 2, Sigma: 1, Lambda: 1e-2, Loss: "logistic", Outer: 3})
+		f.block = 8
+		k := &task{fixture: f, league: f.league(t), vaults: func() []*vaultInMemory { return f.vaults }, forget: f.forget, bounds: 1, scores: f.params.Outer - 1}
+		k.part = func(ctx context.Context, i int, n Network) error {
+			_, err := Train(ctx, f.party(i, n, k.league.session))
+			return err
+		}
+		if name != "training" {
+			k.predicts(t, name)
+		}
+		all[name] = k
+	}
+	return all
+}
+
+// predicts makes a task a prediction with the model that its training gives.
+func (k *task) predicts(t testing.TB, name string) {
+	t.Helper()
+	models, _, err := k.live(t, k.league, life{party: nobody})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receiver := 3
+	if name == "prediction to the label holder" {
+		receiver = 0
+	}
+	d, err := DisclosePrediction(k.params, k.names, k.rows, k.rows/blocks, k.names[receiver])
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.league.declare(t, d)
+	k.models, k.bounds, k.scores = models, 0, blocks
+	k.vaults, k.forget = func() []*vaultInMemory { return k.scoring }, k.forgetScoring
+	k.part = func(ctx context.Context, i int, n Network) error {
+		return k.scoreBlocks(ctx, i, n, models[i], receiver, name == "requests")
+	}
+}
+
+// scoreBlocks is a party's part of a session of a prediction: all blocks, or, where they are asked for one by one,
+// those from the last fixed one on.
+func (k *task) scoreBlocks(ctx context.Context, i int, n Network, m *fdskl.Model, receiver int, singly bool) error {
+	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: k.scoring[i], Session: k.league.session,
+		Openings: blocks, Singly: singly, Workers: 1})
+	if err != nil {
+		return err
+	}
+	from := 1
+	if singly {
+		from = max(1, s.Fixed())
+	}
+	size := k.rows / blocks
+	for number := from; number <= blocks; number++ {
+		var rows []*kernel.Matrix
+		for _, p := range k.parts[i] {
+			rows = append(rows, p.Rows)
+		}
+		var ids []string
+		for j := range size {
+			ids = append(ids, fmt.Sprint("row ", number, j))
+		}
+		if _, err := s.Score(ctx, number, size, rows, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupted lives the given lives and then to the end, before a witness.
+func (k *task) interrupted(t testing.TB, lives ...life) *witness {
+	t.Helper()
+	k.forget()
+	w := newWitness()
+	k.league.wrap = w.wrap
+	for _, l := range append(lives, life{party: nobody}) {
+		_, err := k.league.live(l, k.vaults(), openingKinds(), k.part)
+		if err != nil && (err != errKilled || l.party == nobody) {
+			t.Fatalf("%+v: %v", lives, err)
+		}
+		if err == nil {
+			break
+		}
+	}
+	w.want(t, fmt.Sprintf("%+v", lives), k.bounds, k.scores)
+	return w
+}
+
+// TestKilledOpeningsLeaveOnce kills each of the three, and the receiver, at every frame about an opening (of
+// predictions, every third, unless the test is to be thorough) and at every write around it, once with what is under
+// way and once without, and again in the session after: whatever leaves for an opening is the same in all sessions,
+// and as many leave as the contract has.
+func TestKilledOpeningsLeaveOnce(t *testing.T) {
+	for name, k := range tasks(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k.forget()
+			frames, err := k.league.live(life{party: nobody}, k.vaults(), openingKinds(), k.part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var writes []int
+			for _, v := range k.vaults() {
+				writes = append(writes, v.writes)
+			}
+			again, every := 0, 3 // with what is under way and without in turn
+			if thorough || name == "training" {
+				every = 1
+			}
+			for i := range frames {
+				next := (i + 1) % len(frames)
+				for at := 1; at <= frames[i]; at += every {
+					again += k.interrupted(t, life{party: i, frame: at}, life{party: next, frame: 1 + at/2}).repeated(1)
+				}
+				for at := 1; at <= writes[i]; at++ { // the even ones are stored; those of the next session are odd where these are even
+					again += k.interrupted(t, life{party: i, write: at}, life{party: i, write: at + 1}).repeated(1)
+					again += k.interrupted(t, life{party: i, write: at}, life{party: next, write: 2}, life{party: i, frame: 5}).repeated(1)
+				}
+			}
+			if again == 0 {
+				t.Error("no opening was ever sent again: the kills came at the wrong moments")
+			}
+			t.Logf("%v frames about openings, %v writes; sent again %d times", frames, writes, again)
+		})
+	}
+}
+
+// repeater is a party that wants an opening under a second rounding: it stops once the opening has come, changes what
+// its vault says, or what it tells, and takes part in the next session.
+type repeater struct {
+	party  int
+	files  []string                 // prefixes of what it removes from its vault
+	tells  func(list []byte) []byte // what it says it holds; nil: what it holds
+	refuse string                   // what another party's error says; empty: it gets what it had
+	namer  int                      // who that other party is
+}
+
+// tell is a Network of a party that says what it likes of what it holds.
+type tell struct {
+	Network
+	self  int
+	tells func(list []byte) []byte
+}
+
+// Broadcast implements Network.
+func (n *tell) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+	if kind == kindHeld && root == n.self {
+		data = n.tells(slices.Clone(data))
+	}
+	return n.Network.Broadcast(ctx, kind, root, data, limit)
+}
+
+// repeaters are ways to ask again for an opening that has left.
+func repeaters() map[string]repeater {
+	entry := func(h held) func([]byte) []byte {
+		return func(list []byte) []byte { return append(list[:len(list)-heldSize], h.encode()...) }
+	}
+	lacks := "is not held, for which it was ready: it has left, and is not computed anew"
+	return map[string]repeater{
+		"forgets its openings":             {files: []string{FilePrefix + "left-", FilePrefix + "opening-"}, refuse: lacks, namer: 1},
+		"forgets everything":               {files: []string{FilePrefix}, refuse: lacks, namer: 2},
+		"forgets its checkpoints":          {files: []string{FilePrefix + "system", FilePrefix + "outer"}},
+		"forgets that it has left":         {files: []string{FilePrefix + "left-" + kindScores}},
+		"says that it holds nothing":       {tells: entry(held{}), refuse: lacks, namer: 1},
+		"says that it was another session": {tells: entry(held{left: 1, origin: 77}), refuse: "unless its own state was lost; it is not computed anew", namer: 1},
+		"says that more have left":         {tells: entry(held{left: 2, origin: 1}), refuse: "and this party never was ready for it", namer: 2},
+		"says more than there are":         {tells: entry(held{left: 9, origin: 1}), refuse: "of scores, 9 openings have left, the last of session 1; the contract has", namer: 2},
+		"says too little":                  {tells: func([]byte) []byte { return nil }, refuse: "0 bytes, want", namer: 1},
+	}
+}
+
+// TestRepeatersGetTheSameWordsOrNothing: a label holder, and receiver, asks again for scores that it has.
+func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
+	for _, name := range []string{"training", "prediction to the label holder"} {
+		for what, r := range repeaters() {
+			t.Run(name+", it "+what, func(t *testing.T) {
+				t.Parallel()
+				k := tasks(t)[name]
+				k.forget()
+				w := newWitness()
+				k.league.wrap = w.wrap
+				if err := k.stopAfterScores(r.party); err != errKilled {
+					t.Fatal(err)
+				}
+				k.vaults()[r.party].forget(r.files...)
+				k.league.wrap = func(i int, n *sessionNetwork) Network {
+					seen := w.wrap(i, n)
+					if i == r.party && r.tells != nil {
+						return &tell{Network: seen, self: i, tells: r.tells}
+					}
+					return seen
+				}
+				errs := k.league.run(k.part)
+				for _, fault := range w.faults {
+					t.Error(fault)
+				}
+				if r.refuse == "" {
+					if err := first(errs); err != nil {
+						t.Fatal(err)
+					}
+					if w.times["scores 1 of party 1"] != 2 {
+						t.Errorf("the keeper sent its words %d times, want 2", w.times["scores 1 of party 1"])
+					}
+					return
+				}
+				err := errs[r.namer]
+				var d *rss.DeviationError
+				if !errors.As(err, &d) || d.Party != "p0" || !errors.Is(err, protocol.ErrDeviation) || !strings.Contains(err.Error(), r.refuse) {
+					t.Errorf("p%d's error is %v, want a deviation of p0: %s", r.namer, err, r.refuse)
+				}
+				if n := w.times["scores 1 of party 1"] + w.times["scores 1 of party 2"]; n != 2 {
+					t.Errorf("keeper and helper sent their words %d times, want 2", n)
+				}
+			})
+		}
+	}
+}
+
+// stopAfterScores runs a session that a party leaves when the first scores have come to it.
+func (k *task) stopAfterScores(party int) error {
+	wrap := k.league.wrap
+	k.league.wrap = func(i int, n *sessionNetwork) Network {
+		seen := wrap(i, n)
+		if i == party {
+			return &sated{seen}
+		}
+		return seen
+	}
+	return ended(k.league.run(k.part))
+}
+
+// sated is a Network that ends once scores have come.
+type sated struct{ Network }
+
+// SumWords implements Network.
+func (n *sated) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+	err := n.Network.SumWords(ctx, kind, root, v)
+	if err == nil && kind == kindScores {
+		return errKilled
+	}
+	return err
+}
+
+// TestSendersCountOverAllSessions: a receiver who starts sessions again and again gets no more than the contract's
+// count, of which it cannot ask for older ones either.
+func TestSendersCountOverAllSessions(t *testing.T) {
+	k := tasks(t)["requests"]
+	k.forget()
+	if err := first(k.league.run(k.part)); err != nil {
+		t.Fatal(err)
+	}
+	models := k.models
+	for _, c := range []struct {
+		number int
+		want   string
+	}{
+		{blocks + 1, "opening 4 of scores is refused: the contract lists 3, over all sessions"},
+		{blocks - 1, "opening 2 of scores is refused: 3 have opened, and each opens once"},
+		{0, "opening 0 of scores is refused: the contract lists 3, over all sessions"},
+		{blocks, ""},
+	} {
+		w := newWitness()
+		k.league.wrap = w.wrap
+		errs := k.league.run(func(ctx context.Context, i int, n Network) error {
+			s, err := NewScorer(ctx, Scoring{Self: i, Receiver: 3, Model: models[i], Network: n, Vault: k.scoring[i], Session: k.league.session,
+				Openings: blocks, Singly: true, Workers: 1})
+			if err == nil {
+				_, err = s.Score(ctx, c.number, k.rows/blocks, nil, nil)
+			}
+			return err
+		})
+		for i := range rss.Roles {
+			if fmt.Sprint(errs[i]) != c.want && !(errs[i] == nil && c.want == "") {
+				t.Errorf("number %d: p%d says %v, want %s", c.number, i, errs[i], c.want)
+			}
+			if n := w.count(kindScores, i); c.want != "" && n != 0 {
+				t.Errorf("number %d: p%d sent %d vectors", c.number, i, n)
+			}
+		}
+	}
+}
+
+// TestAgreementOnOpenings lists what three parties can say, and what follows.
+func TestAgreementOnOpenings(t *testing.T) {
+	none, waits := held{}, held{next: 3}
+	first, second := held{left: 1, origin: 3}, held{left: 2, origin: 4}
+	both := held{left: 1, origin: 3, next: 4}
+	for _, c := range []struct {
+		name  string
+		all   [rss.Roles]held
+		fixed int
+		want  *conflict
+	}{
+		{"nothing yet", [rss.Roles]held{}, 0, nil},
+		{"one waits", [rss.Roles]held{waits, none, none}, 0, nil},
+		{"two wait", [rss.Roles]held{waits, waits, none}, 0, nil},
+		{"all wait", [rss.Roles]held{waits, waits, waits}, 1, nil},
+		{"all wait, for words of two sessions", [rss.Roles]held{waits, {next: 2}, waits}, 0, nil},
+		{"one has marked it", [rss.Roles]held{first, waits, waits}, 1, nil},
+		{"all have marked it", [rss.Roles]held{first, first, first}, 1, nil},
+		{"and wait for the next", [rss.Roles]held{both, both, first}, 1, nil},
+		{"and all wait for the next", [rss.Roles]held{both, both, both}, 2, nil},
+		{"and one has marked the next", [rss.Roles]held{both, second, both}, 2, nil},
+		{"one has marked it, another lacks it", [rss.Roles]held{waits, first, none}, 0, &conflict{1, 3, rss.Keeper, rss.Helper}},
+		{"another has words of another session", [rss.Roles]held{{next: 2}, first, waits}, 0, &conflict{1, 3, rss.Keeper, rss.LabelHolder}},
+		{"two have marked other words", [rss.Roles]held{first, first, {left: 1, origin: 2}}, 0, &conflict{1, 3, rss.LabelHolder, rss.Helper}},
+		{"one is two behind", [rss.Roles]held{second, second, waits}, 0, &conflict{2, 4, rss.LabelHolder, rss.Helper}},
+	} {
+		fixed, got := agreement(c.all)
+		if fixed != c.fixed || fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: fixed up to %d, conflict %v, want %d and %v", c.name, fixed, got, c.fixed, c.want)
+		}
+	}
+}
+
+// TestDamagedRecordsAreNamed: a record that is none of this job, or lost, is no reason to compute anew.
+func TestDamagedRecordsAreNamed(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(files map[string][]byte)
+		want   string
+	}{
+		"no CBOR":   {func(f map[string][]byte) { f["sealed-left-scores"] = []byte{1} }, "sealed-left-scores: "},
+		"a version": {func(f map[string][]byte) { f["sealed-left-scores"] = []byte("\xa4\x01\x02\x02\x02\x03\x01\x04\x01") }, "version is 2, this program reads version 1"},
+		"a number":  {func(f map[string][]byte) { f["sealed-left-scores"] = []byte("\xa4\x01\x01\x02\x02\x03\x09\x04\x01") }, "sealed-left-scores: opening 9 of session 1 is none of this job"},
+		"a session": {func(f map[string][]byte) {
+			f["sealed-left-scores"] = []byte("\xa4\x01\x01\x02\x02\x03\x01\x04\x18\x63")
+		}, "opening 1 of session 99 is none of this job"},
+		"the other's": {func(f map[string][]byte) { f["sealed-left-scores"] = f["sealed-left-bound"] }, "is none of this job"},
+		"lost words":  {func(f map[string][]byte) { delete(f, "sealed-opening-scores-1") }, "opening 1 of scores has left, and its 21 words are not on this node's disk"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			k := tasks(t)["training"]
+			k.forget()
+			k.league.wrap = newWitness().wrap
+			if err := k.stopAfterScores(0); err != errKilled {
+				t.Fatal(err)
+			}
+			c.change(k.fixture.vaults[1].files)
+			if errs := k.league.run(k.part); errs[1] == nil || !strings.Contains(errs[1].Error(), c.want) {
+				t.Errorf("error is %v, want %s", errs[1], c.want)
+			}
+		})
+	}
+}
+
+// TestFilesHaveOnePrefix, by which the node removes them.
+func TestFilesHaveOnePrefix(t *testing.T) {
+	for name, k := range tasks(t) {
+		k.forget()
+		k.league.wrap = nil
+		if err := first(k.league.run(k.part)); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range k.vaults() {
+			for _, file := range slices.Sorted(maps.Keys(v.files)) {
+				if !strings.HasPrefix(file, FilePrefix) && file != "width" {
+					t.Errorf("%s: p%d keeps %s", name, i, file)
+				}
+			}
+		}
+	}
+}

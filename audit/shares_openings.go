@@ -1,0 +1,157 @@
+package audit
+
+import (
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// Limits of what is kept of the openings of a sealed job.
+const (
+	mostOpenings = 1 << 18 // that are told apart; what comes after is counted each time
+	nearOpenings = 64      // before and after the latest one in which the next is looked for
+	nearSessions = 1 << 10 // in which its words may have been computed, unless it opened before
+)
+
+// readiness follows how the openings of a sealed job come about. Before each the three say which one they are ready
+// for: its number and the session that computed it. A number that opens again opens as it did, and counts once; one
+// that opens under the words of two sessions is a finding.
+type readiness struct {
+	found *findings
+	kinds map[string]*openingsOfKind
+	told  []keys.Hash // what the three said since the opening before, in this session
+	at    uint64      // the operation of the latest of it
+	sum   uint64      // the operation of the opening under way
+	now   *openingSeen
+	again bool // it came in an earlier session
+	reach bool // what follows from the bound was told
+}
+
+// openingsOfKind are those of one kind that a transcript shows.
+type openingsOfKind struct {
+	latest uint32
+	seen   map[uint32]*openingSeen
+}
+
+// openingSeen is one number.
+type openingSeen struct {
+	origin uint32
+	chunks map[uint32]keys.Hash // of the total, where it is kept; the zero hash where not
+}
+
+// newReadiness returns nothing for a job whose parties tell no readiness.
+func newReadiness(c *protocol.Contract, f *findings) *readiness {
+	tells := func(o protocol.Operation) bool { return o.Kind == sealed.Ready }
+	if c.Job.Privacy != fdskl.Sealed || !slices.ContainsFunc(c.Operations, tells) {
+		return nil
+	}
+	r := &readiness{found: f, kinds: make(map[string]*openingsOfKind)}
+	for _, kind := range sealed.OpeningKinds() {
+		r.kinds[kind] = &openingsOfKind{seen: make(map[uint32]*openingSeen)}
+	}
+	return r
+}
+
+// begin starts a session.
+func (r *readiness) begin() {
+	if r != nil {
+		r.told, r.at, r.sum, r.now = nil, 0, 0, nil
+	}
+}
+
+// take takes in a record and reports whether it repeats what the party learned before.
+func (r *readiness) take(rec *transcript.Record) (repeats bool) {
+	if r == nil {
+		return false
+	}
+	if rec.Kind == sealed.Ready {
+		if rec.Operation != r.at { // who passes it on has it more than once
+			r.told, r.at = append(r.told, rec.Sum()), rec.Operation
+		}
+		return false
+	}
+	if rec.Kind == learnedReach && rec.Type == transcript.TypeReceived {
+		repeats, r.reach = r.again && r.reach, true
+		return repeats
+	}
+	of := r.kinds[rec.Kind]
+	if of == nil {
+		return false
+	}
+	if rec.Operation != r.sum {
+		r.start(rec, of)
+	}
+	if r.now == nil || rec.Type != transcript.TypeOpened || rec.Class != protocol.ClassOpening {
+		return false
+	}
+	before, ok := r.now.chunks[rec.Chunk]
+	if ok && before != rec.Sum() {
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) opens to other words than the same opening did before",
+			rec.Number, rec.Operation, rec.Kind)
+		return false
+	}
+	r.now.chunks[rec.Chunk] = rec.Sum()
+	return ok
+}
+
+// start begins an opening: the three have said that they are ready for the same one.
+func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
+	told := r.told
+	r.sum, r.told, r.now = rec.Operation, nil, nil
+	if len(told) != rss.Roles || slices.ContainsFunc(told, func(h keys.Hash) bool { return h != told[0] }) {
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d after %s that the words are ready, "+
+			"want the same from each of the three", rec.Number, rec.Operation, rec.Kind, rec.Session, counted(uint64(len(told)), "message"))
+		return
+	}
+	number, origin, ok := of.find(rec, told[0])
+	if !ok {
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d, and the three were ready for something else",
+			rec.Number, rec.Operation, rec.Kind, rec.Session)
+		return
+	}
+	seen := of.seen[number]
+	r.again = seen != nil
+	switch {
+	case seen != nil && seen.origin != origin:
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) is opening %d under the words of session %d, and under those "+
+			"of session %d it opened before: two roundings tell more than one", rec.Number, rec.Operation, rec.Kind, number, origin, seen.origin)
+		return
+	case seen == nil && len(of.seen) < mostOpenings:
+		seen = &openingSeen{origin: origin, chunks: make(map[uint32]keys.Hash)}
+		of.seen[number] = seen
+	}
+	of.latest, r.now = max(of.latest, number), seen
+}
+
+// find tells which opening the three were ready for, from the hash of what they said.
+func (o *openingsOfKind) find(rec *transcript.Record, told keys.Hash) (number, origin uint32, ok bool) {
+	is := func(number, origin uint32) bool { return keys.Hash(sealed.ReadyHash(rec.Kind, number, origin)) == told }
+	for origin := rec.Session; origin > 0 && rec.Session-origin < nearSessions; origin-- {
+		for n := o.latest + nearOpenings; n > 0 && n+nearOpenings > o.latest; n-- {
+			if is(n, origin) {
+				return n, origin, true
+			}
+		}
+	}
+	for n, seen := range o.seen { // a prediction that is resumed begins with its first
+		if is(n, seen.origin) {
+			return n, seen.origin, true
+		}
+	}
+	return 0, 0, false
+}
+
+// passed says what the check has shown.
+func (r *readiness) passed() Check {
+	n := 0
+	for _, of := range r.kinds {
+		n += len(of.seen)
+	}
+	return Check{Name: checkOpenings, Detail: counted(uint64(n), "opening") +
+		" of which all three held the words before any left, each under the words of one session"}
+}

@@ -1,0 +1,352 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// sealedModel trains a small sealed model and returns its contract.
+func (l *league) sealedModel() keys.Hash {
+	l.t.Helper()
+	l.startAll()
+	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"", activeBank+"features = 16\niterations = 4\nlambda = 1e-2\nsigma = 1.0"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return h
+}
+
+// prepare agrees on a prediction.
+func (l *league) prepare(ctx context.Context, model keys.Hash, privacy, openTo, more string) keys.Hash {
+	l.t.Helper()
+	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = %q\nprivacy = %q\nrecord = \"full\"\n%s", model, openTo, privacy, more)
+	c, err := l.nodes[0].Prepare(ctx, l.job("predict", head, ""), nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return c.Hash()
+}
+
+// restart stops a node as a crash does and starts it again; meanwhile may change its folder of a job.
+func (l *league) restart(i int, h keys.Hash, meanwhile func(dir string)) {
+	l.stops[i]()
+	l.net.Kill(l.keys[i].ID())
+	if meanwhile != nil {
+		meanwhile(filepath.Join(l.dirs[i], "node", "jobs", h.String()))
+	}
+	l.start(i)
+}
+
+// killAtReady is killAtFrame for the frames by which parties say that they are ready, and those of scores.
+func (l *league) killAtReady(victim, n int) <-chan struct{} {
+	const kindLength, kind = 2, 68 // where a frame's header has them
+	killed := make(chan struct{})
+	id := l.keys[victim].ID()
+	count := 0
+	l.net.OnFrame(func(f simnet.Frame) []simnet.Frame {
+		name := string(f.Data[kind : kind+int(f.Data[kindLength])])
+		if (f.From == id || f.To == id) && (name == sealed.Ready || name == "scores") {
+			if count++; count == n {
+				l.net.Kill(id)
+				close(killed)
+				return nil
+			}
+		}
+		return []simnet.Frame{f}
+	})
+	return killed
+}
+
+// awaitKill returns when a party was killed.
+func (l *league) awaitKill(ctx context.Context, killed <-chan struct{}) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	select {
+	case <-killed:
+	case <-ctx.Done():
+		l.t.Error("the job did not come to the kill")
+	}
+	l.net.OnFrame(nil)
+}
+
+// TestKilledPredictionsOpenOnce kills parties in a prediction of two batches: what had opened comes again as it was,
+// and an audit that has every payload finds nothing, with each score counted once.
+func TestKilledPredictionsOpenOnce(t *testing.T) {
+	l := newLeague(t, 4, 1100)
+	model := l.sealedModel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	for _, c := range []struct {
+		openTo        string
+		victim, frame int
+	}{{"bank", 0, 3}, {"retailer", 3, 9}, {"bank", 1, 11}} {
+		t.Run(fmt.Sprintf("to %s, party %d at frame %d about openings", c.openTo, c.victim, c.frame), func(t *testing.T) {
+			h := l.prepare(ctx, model, "sealed", c.openTo, "")
+			killed := l.killAtReady(c.victim, c.frame)
+			go l.nodes[0].Launch(l.lives[0], h, nil)
+			l.awaitKill(ctx, killed)
+			l.restart(c.victim, h, nil)
+			l.awaitDone(ctx, h)
+			if l.sessions(h) < 2 {
+				t.Fatal("the kill came too late: there was one session only")
+			}
+			l.wantScores(h, 1100)
+			if n := len(lines(t, l.scoresOf(c.openTo, h))); n < 1100 {
+				t.Errorf("%d lines of scores, want 1100", n)
+			}
+			l.wantNoRecords(h)
+		})
+	}
+}
+
+// wantScores audits a prediction: nothing is found, and so many scores opened, each counted once.
+func (l *league) wantScores(h keys.Hash, want int64) {
+	l.t.Helper()
+	for _, g := range l.wantVerdict(h, audit.Clean).Ledger {
+		if g.Kind == "scores" && g.Count != want {
+			l.t.Errorf("the ledger has %d scores, want %d", g.Count, want)
+		}
+	}
+}
+
+// wantNoRecords wants nothing about openings to be left of a job that is done.
+func (l *league) wantNoRecords(h keys.Hash) {
+	l.t.Helper()
+	for i, name := range l.names {
+		dir := filepath.Join(l.dirs[i], "node", "jobs", h.String())
+		deadline := time.Now().Add(5 * time.Second)
+		for {
+			left, err := filepath.Glob(filepath.Join(dir, "sealed-*"))
+			more, e := filepath.Glob(filepath.Join(dir, "requests*"))
+			if err != nil || e != nil {
+				l.t.Fatal(err, e)
+			}
+			if left = append(left, more...); len(left) == 0 {
+				break
+			}
+			if time.Now().After(deadline) { // the state is written before the folder is cleaned
+				l.t.Errorf("%s keeps %v of a job that is done", name, left)
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// TestRequestsGoOnWhereTheyWere: a receiver that is killed asks for no answered row again, and its numbers go on.
+func TestRequestsGoOnWhereTheyWere(t *testing.T) {
+	l := newLeague(t, 4, 40)
+	model := l.sealedModel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	h := l.prepare(ctx, model, "sealed", "bank", "requests = 3")
+	go l.nodes[0].Launch(l.lives[0], h, nil)
+	rows := make(map[string]string)
+	ask := func(id string) {
+		t.Helper()
+		row, err := l.nodes[0].ScoreRow(ctx, h, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(row, ",")
+		if before, ok := rows[id]; ok && before != text {
+			t.Errorf("%s: %s, and before %s", id, text, before)
+		}
+		rows[id] = text
+	}
+	ask("r00001")
+	l.restart(0, h, nil)
+	ask("r00001")
+	ask("r00002")
+	l.restart(2, h, nil)
+	ask("r00002")
+	ask("r00001")
+	ask("r00003")
+	l.awaitDone(ctx, h)
+	l.wantScores(h, 3)
+	l.wantNoRecords(h)
+}
+
+// TestCutRequestsAreAnsweredOnce kills parties in the middle of a request: asked again, the receiver gets what it would
+// have got, and no number more is spent.
+func TestCutRequestsAreAnsweredOnce(t *testing.T) {
+	l := newLeague(t, 4, 40)
+	model := l.sealedModel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	for _, c := range []struct{ victim, frame int }{{0, 6}, {1, 3}, {1, 6}, {2, 8}, {3, 4}} {
+		t.Run(fmt.Sprintf("party %d at frame %d about openings", c.victim, c.frame), func(t *testing.T) {
+			h := l.prepare(ctx, model, "sealed", "bank", "requests = 1")
+			killed := l.killAtReady(c.victim, c.frame)
+			go l.nodes[0].Launch(l.lives[0], h, nil)
+			asking, stop := context.WithCancel(ctx)
+			defer stop()
+			go l.nodes[0].ScoreRow(asking, h, "r00005") // at the killed receiver nobody hears the answer
+			l.awaitKill(ctx, killed)
+			l.restart(c.victim, h, nil)
+			if c.victim == 0 && !l.asked(h) { // it was killed before it had asked
+				if _, err := l.nodes[0].ScoreRow(ctx, h, "r00005"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.awaitDone(ctx, h)
+			l.wantScores(h, 1)
+		})
+	}
+}
+
+// asked reports whether the first node has booked a request of a job.
+func (l *league) asked(h keys.Hash) bool {
+	_, err := os.Stat(filepath.Join(l.dirs[0], "node", "jobs", h.String(), requestsFile))
+	s, _ := l.nodes[0].job(h)
+	return err == nil || s.status() == StateDone
+}
+
+// asker is a receiver that starts a serving prediction again to have more answers than the contract lists.
+type asker struct {
+	name    string
+	privacy string
+	forgets []string // how the names of the states begin that it removes
+	want    string   // what another party's reason says
+}
+
+// TestReceiversGetNoMoreThanTheContractLists by starting sessions again: the senders count.
+func TestReceiversGetNoMoreThanTheContractLists(t *testing.T) {
+	for _, c := range []asker{
+		{"it forgets its requests", "sealed", []string{requestsFile, answersFile},
+			"request of bank: number 1 asks for row 2, and asked for row 1 before: a number is one row's"},
+		{"it forgets everything", "sealed", []string{requestsFile, answersFile, sealed.FilePrefix},
+			"held of bank: opening 1 of scores"},
+		{"of a masked model", "masked", []string{requestsFile, answersFile},
+			"request of bank: number 1 asks for row 2, and asked for row 1 before: a number is one row's"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLeague(t, 4, 40)
+			var model keys.Hash
+			if c.privacy == "sealed" {
+				model = l.sealedModel()
+			} else {
+				l.startAll()
+				var err error
+				if _, model, err = l.propose(l.job("train", "privacy = \"masked\"", activeBank+"loss = \"square\"\nfeatures = 16")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			h := l.prepare(ctx, model, c.privacy, "bank", "requests = 2")
+			go l.nodes[0].Launch(l.lives[0], h, nil)
+			if _, err := l.nodes[0].ScoreRow(ctx, h, "r00001"); err != nil {
+				t.Fatal(err)
+			}
+			l.restart(0, h, func(dir string) {
+				v, err := vault.Open(dir, vault.Options{Owner: h})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, prefix := range c.forgets {
+					if err := v.RemoveAll(prefix); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			asking, stop := context.WithTimeout(ctx, 20*time.Second)
+			defer stop()
+			answered := make(chan error, 1)
+			go func() {
+				_, err := l.nodes[0].ScoreRow(asking, h, "r00002")
+				answered <- err
+			}()
+			l.awaitReason(ctx, 1, h, c.want)
+			stop()
+			if err := <-answered; err == nil {
+				t.Error("the second row was scored under the first one's number")
+			}
+		})
+	}
+}
+
+// awaitReason returns when a job has failed at a party for a reason.
+func (l *league) awaitReason(ctx context.Context, i int, h keys.Hash, want string) {
+	l.t.Helper()
+	for {
+		s, _ := l.nodes[i].job(h)
+		r := s.snapshot()
+		if strings.Contains(r.Reason, want) && r.State == StateFailed {
+			return
+		}
+		if pause(ctx, 5*time.Millisecond) != nil {
+			l.t.Fatalf("%s: %+v, want it to have failed: %s", l.names[i], r, want)
+		}
+	}
+}
+
+// TestRequestsAreBookedInOrder lists what a party takes from a receiver.
+func TestRequestsAreBookedInOrder(t *testing.T) {
+	l := newLeague(t, 3, 20)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", activeBank+"features = 8"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := l.nodes[0].job(c.Hash())
+	job := *c.Job
+	job.OpenTo, job.Requests = "telco", 3
+	open := func() *requestBook {
+		t.Helper()
+		b, err := (&prediction{job: &job}).openRequests(s.vault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	b := open()
+	for _, step := range []struct {
+		request rowRequest
+		want    string
+	}{
+		{rowRequest{0, 0}, "request of telco: it is number 0 after number 0"},
+		{rowRequest{2, 0}, "request of telco: it is number 2 after number 0"},
+		{rowRequest{1, 7}, "<nil>"},
+		{rowRequest{1, 7}, "<nil>"},
+		{rowRequest{1, 8}, "request of telco: number 1 asks for row 8, and asked for row 7 before: a number is one row's"},
+		{rowRequest{2, 7}, "<nil>"},
+		{rowRequest{1, 7}, "request of telco: it is number 1 after number 2"},
+		{rowRequest{3, 0}, "<nil>"},
+		{rowRequest{4, 1}, "request of telco: it is number 4, the contract has 3, over all sessions"},
+	} {
+		if err := b.take(step.request); fmt.Sprint(err) != step.want {
+			t.Errorf("%+v: %v, want %s", step.request, err, step.want)
+		}
+		b = open() // what was booked is on the disk
+	}
+	if last, cut := b.cutOff(); !cut || last != (rowRequest{3, 0}) {
+		t.Errorf("cut off is %+v, %v", last, cut)
+	}
+	if err := b.answer(0.25); err != nil {
+		t.Fatal(err)
+	}
+	if b = open(); b.answers[0] != 0.25 || b.answered != 3 {
+		t.Errorf("answers are %v, the last of number %d", b.answers, b.answered)
+	}
+	for file, data := range map[string][]byte{requestsFile: {1, 2}} {
+		if err := s.vault.Save(file, data); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&prediction{job: &job}).openRequests(s.vault); err == nil || !strings.Contains(err.Error(), "requests has 2 bytes, want 8") {
+			t.Errorf("error is %v", err)
+		}
+	}
+}
