@@ -33,6 +33,8 @@ type attempt struct {
 	relays   *relays
 	copies   *copies
 	began    time.Time
+	damaged  []string // the name of the file that was damaged, and its folder's
+	logged   int      // how long the victim's log was then
 	mounted  string   // the victim's folder, when it is a disk of its own
 	finish   []func() // what undoes the fault, whatever happens
 }
@@ -98,10 +100,13 @@ func (a *attempt) run(ctx context.Context, dir string) (_ Result, err error) {
 	if err != nil && ctx.Err() == nil {
 		return Result{}, err
 	}
-	if ctx.Err() != nil && got.limit == "" {
+	if ctx.Err() != nil {
 		got.limit = "the trial's time is over"
+		got.jobs, _ = a.fed.jobs(context.WithoutCancel(ctx))
+		a.heard(&got)
 	}
 	got.ended, got.panics = a.fed.said, a.fed.panics()
+	got.warned = a.fed.warned(a.victim, a.logged, a.damaged...)
 	if a.approver != nil {
 		got.unasked = a.approver.found()
 	}
@@ -237,6 +242,10 @@ func (a *attempt) await(ctx context.Context) error {
 	}
 	at := time.Duration(a.when.share * float64(length))
 	for ctx.Err() == nil {
+		if late := time.Since(began) > 3*length; late && a.kind.byHand {
+			a.when.told = fmt.Sprintf("%.2f s after the beginning, when nobody has approved at %s yet", time.Since(began).Seconds(), a.victim)
+			return nil
+		}
 		if a.when.change > 0 {
 			n += watch.look()
 			if n >= a.when.change {
@@ -348,7 +357,10 @@ func doneEverywhere(jobs []standing, parties []string, contract string) bool {
 
 // heard takes over how the command ended.
 func (a *attempt) heard(got *account) {
-	if !a.command.over() {
+	if a.command == nil {
+		return
+	}
+	if got.running = !a.command.over(); got.running {
 		got.said = a.command.lastWords()
 		return
 	}
@@ -379,7 +391,7 @@ func (a *attempt) look(ctx context.Context, got *account, contract string) error
 	case a.after:
 		got.wrong = samePrediction(now, a.before, a.scene)
 	default:
-		got.wrong = a.scene.differs(now, a.usual.result, a.victim)
+		got.wrong, got.off = a.scene.differs(now, a.usual.result, a.victim)
 	}
 	return nil
 }

@@ -115,6 +115,14 @@ func (f *federation) log(name string) string { return f.Path(name, "node.log") }
 // start starts a member's node with the command that it always has, and waits until it answers. A node that ends
 // instead is an *endedError.
 func (f *federation) start(ctx context.Context, name string) error {
+	if err := f.launch(name); err != nil {
+		return err
+	}
+	return f.await(ctx, name)
+}
+
+// launch starts a member's node.
+func (f *federation) launch(name string) error {
 	how := launch{program: f.program}
 	if special, ok := f.special[name]; ok {
 		how = special
@@ -128,7 +136,7 @@ func (f *federation) start(ctx context.Context, name string) error {
 		return err
 	}
 	f.nodes[name] = p
-	return f.await(ctx, name)
+	return nil
 }
 
 // endedError says that a node ended by itself.
@@ -157,7 +165,12 @@ func (f *federation) await(ctx context.Context, name string) error {
 // startAll starts all nodes.
 func (f *federation) startAll(ctx context.Context) error {
 	for _, name := range f.Names {
-		if err := f.start(ctx, name); err != nil {
+		if err := f.launch(name); err != nil {
+			return err
+		}
+	}
+	for _, name := range f.Names {
+		if err := f.await(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -227,6 +240,23 @@ func (f *federation) close() {
 		}
 	}
 	all.Wait()
+}
+
+// warned returns the first line of a member's log, from a byte on, that is a warning or an error and has one of the words
+// in it.
+func (f *federation) warned(name string, from int, words ...string) string {
+	text, _ := os.ReadFile(f.log(name))
+	for line := range strings.Lines(string(text[min(from, len(text)):])) {
+		if !strings.Contains(line, " warn ") && !strings.Contains(line, " error ") && !strings.Contains(line, "failed: ") {
+			continue
+		}
+		for _, word := range words {
+			if word != "" && strings.Contains(line, word) {
+				return strings.TrimSpace(line)
+			}
+		}
+	}
+	return ""
 }
 
 // panics returns the lines of the nodes' logs that tell of a crash of the program itself.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -30,6 +31,7 @@ func kinds() []*kind {
 	mixed := []string{sceneSealed, sceneMasked, scenePOFMKL}
 	clients := []string{scenePOFMKL, sceneGFML}
 	return []*kind{
+		{name: "control", about: "no fault at all: trials that fail speak against this machine, or the trials", scenes: append(columns, clients...), strike: nothing},
 		{name: "kill-sealed", about: "a node is killed during a sealed training and started again", scenes: []string{sceneSealed}, strike: killAndRestart},
 		{name: "kill-masked", about: "the same of a masked one", scenes: []string{sceneMasked}, strike: killAndRestart},
 		{name: "kill-published", about: "the same of a published one", scenes: []string{scenePublished}, strike: killAndRestart},
@@ -250,9 +252,20 @@ func rot(ctx context.Context, a *attempt) error {
 	if err != nil {
 		return err
 	}
-	a.fault = fmt.Sprintf("%s: %s", name, said)
+	a.fault = fmt.Sprintf("%s: %s", shortened(name), said)
+	log, err := os.Stat(a.fed.log(a.victim))
+	if err != nil {
+		return err
+	}
+	a.damaged, a.logged = []string{filepath.Base(path), filepath.Base(filepath.Dir(path))}, int(log.Size())
 	return a.fed.start(ctx, a.victim)
 }
+
+// shortened leaves eight digits of each contract's hash in a path.
+func shortened(path string) string { return longHash.ReplaceAllString(path, "$1") }
+
+// longHash finds a contract's hash.
+var longHash = regexp.MustCompile(`([0-9a-f]{8})[0-9a-f]{56}`)
 
 // copyEvery is how often copies of a victim's files are taken.
 const copyEvery = 40 * time.Millisecond

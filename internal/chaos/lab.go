@@ -212,7 +212,7 @@ func (f *federation) measure(ctx context.Context, u *usual) error {
 func (f *federation) proposeChange() error {
 	draft := f.Charter.Next()
 	draft.Created = time.Now()
-	draft.Rules.MinContributors = 3
+	draft.Rules.MinContributors = 4
 	c, err := keys.NewCharter(draft)
 	if err != nil {
 		return err

@@ -52,17 +52,17 @@ type result struct {
 func newScene(name string) (*scene, error) {
 	switch name {
 	case sceneSealed:
-		return columnScene(name, 2000, fdskl.Params{Loss: "square", Features: 384, Lambda: 1e-4, Iterations: 800}, 0.25)
+		return columnScene(name, 2000, fdskl.Params{Loss: "square", Features: 384, Lambda: 1e-2, Iterations: 800}, 0.15)
 	case sceneMasked:
-		return columnScene(name, 2400, fdskl.Params{Loss: "square", Features: 2048, Lambda: 1e-4}, 0.25)
+		return columnScene(name, 2400, fdskl.Params{Loss: "square", Features: 2048, Lambda: 1e-2}, 0.08)
 	case scenePublished:
-		return columnScene(name, 1500, fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, 0.25)
+		return columnScene(name, 1500, fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-2}, 0.1)
 	case scenePOFMKL:
 		parks, err := online.NewParks(online.Options{Servers: 1, Clients: 4, Rounds: 300, Seed: 1})
 		if err != nil {
 			return nil, err
 		}
-		return clientScene(name, parks.Federation, parks.Parameters(), 0.25), nil
+		return clientScene(name, parks.Federation, parks.Parameters(), 0.4), nil
 	case sceneGFML:
 		sensors, err := online.NewSensors(online.Options{Servers: 2, Clients: 3, Rounds: 200, Seed: 1})
 		if err != nil {
@@ -300,27 +300,32 @@ func (e *brokenError) Error() string { return e.what }
 // errorSlack is how far a training error may be from what the model's own predictions give.
 const errorSlack = 0.004
 
-// differs says how a result differs from the right one, "" when it does not. victim is who was away for a while.
-func (s *scene) differs(got, want *result, victim string) string {
+// differs says how a result differs from the right one, "" when it does not, and how far at most. victim is who was
+// away for a while.
+func (s *scene) differs(got, want *result, victim string) (what string, off float64) {
 	for name, right := range want.scores {
 		scores := got.scores[name]
 		if s.online != nil {
 			if len(scores) != len(right) && name != victim || len(scores) == 0 {
-				return fmt.Sprintf("%s predicted %d rows of %d", name, len(scores), len(right))
+				return fmt.Sprintf("%s predicted %d rows of %d", name, len(scores), len(right)), off
 			}
-			if e, r := got.errors[name], want.errors[name]; name != victim && math.Abs(e-r) > s.tolerance*r {
-				return fmt.Sprintf("%s: mean squared error %.4g, %.4g without a fault", name, e, r)
+			if name == victim {
+				continue
+			}
+			e, r := got.errors[name], want.errors[name]
+			if off = max(off, math.Abs(e-r)/r); !(off <= s.tolerance) {
+				return fmt.Sprintf("%s: mean squared error %.4g, %.4g without a fault", name, e, r), off
 			}
 			continue
 		}
-		if d := distance(scores, right); !(d <= s.tolerance) {
-			return fmt.Sprintf("scores of table %s are %.2f of their size away from those without a fault", name, d)
+		if off = max(off, distance(scores, right)); !(off <= s.tolerance) {
+			return fmt.Sprintf("scores of table %s are %.2f of their size away from those without a fault", name, off), off
 		}
 	}
 	if reported, ok := got.errors["reported"]; ok && math.Abs(reported-got.errors["train"]) > errorSlack {
-		return fmt.Sprintf("the training says its error is %.4f, the model's predictions of its rows have %.4f", reported, got.errors["train"])
+		return fmt.Sprintf("the training says its error is %.4f, the model's predictions of its rows have %.4f", reported, got.errors["train"]), off
 	}
-	return ""
+	return "", off
 }
 
 // distance is how far scores are from the right ones, as a share of their root mean square.

@@ -43,9 +43,12 @@ type account struct {
 	ended   []string // nodes that ended by themselves, each with its last words
 	panics  []string // lines of logs
 	unasked []string // parties that signed before anybody there approved
+	running bool     // the command has not ended
+	warned  string   // a line of the victim's log that names what was damaged
 	unread  string   // why the result of a done job cannot be had
 	wrong   string   // how the result differs from the right one
 	done    bool     // one job is done at every party
+	off     float64  // how far its result is from the right one; see scene.tolerance
 }
 
 // judge gives the verdict and says why in a few words.
@@ -70,7 +73,7 @@ func judge(a account) (Verdict, string) {
 	case a.code != 0 && !a.excused && !strings.Contains(a.said, goesOn):
 		return Failed, fmt.Sprintf("the exit code lies: the job is done, the command ended with %d: %s", a.code, a.said)
 	}
-	return Right, "done, and the result is right"
+	return Right, fmt.Sprintf("done, and the result is right (%.3f off)", a.off)
 }
 
 // goesOn are words by which a command that ends early says that its job does not.
@@ -111,7 +114,12 @@ func (a *account) undone() (Verdict, string) {
 			return a.refusal(fmt.Sprintf("%s %s at %s: %s", j.name, j.state, j.party, reasonOr(j.reason)), j.reason)
 		}
 	}
-	if a.code == 0 {
+	switch {
+	case a.lasting && a.warned != "":
+		return Degraded, a.warned
+	case a.running:
+		return Failed, "the command does not end: " + a.said
+	case a.code == 0:
 		return Failed, "the exit code lies: the command ended with 0, and the job is not done at every party"
 	}
 	return a.refusal("the command ended with an error: "+a.said, a.said)
