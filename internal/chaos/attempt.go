@@ -89,7 +89,7 @@ func (a *attempt) run(ctx context.Context, dir string) (_ Result, err error) {
 			return Result{}, err
 		}
 	}
-	got := account{lasting: a.kind.lasting, parties: a.scene.job.Parties}
+	got := account{lasting: a.kind.lasting, cause: a.kind.cause, parties: a.scene.job.Parties}
 	if err = a.disturb(ctx); err == nil {
 		err = a.settle(ctx, &got)
 	}
@@ -168,6 +168,10 @@ func (a *attempt) disturb(ctx context.Context) error {
 			return err
 		}
 		a.killed = false // what follows is not excused by it
+		return a.propose()
+	}
+	if a.kind.standing {
+		a.when.told = "from the start"
 		return a.propose()
 	}
 	a.when = a.drawMoment(a.usual.changes[a.victim])
@@ -284,7 +288,8 @@ func (a *attempt) settle(ctx context.Context, got *account) error {
 	for {
 		var absent []string
 		got.jobs, absent = a.fed.jobs(ctx)
-		state := fmt.Sprint(got.jobs, absent, a.command.over())
+		a.heard(got)
+		state := fmt.Sprint(got.jobs, absent, got.running)
 		if state != last {
 			last, since = state, time.Now()
 		}
@@ -299,7 +304,6 @@ func (a *attempt) settle(ctx context.Context, got *account) error {
 				return a.look(ctx, got, contract)
 			}
 			if !a.killed || a.command.code() == 0 || again {
-				a.heard(got)
 				return nil
 			}
 			again = true // nothing had begun: whoever proposed does so again
@@ -311,7 +315,6 @@ func (a *attempt) settle(ctx context.Context, got *account) error {
 			if len(absent) > 0 {
 				a.fed.said = append(a.fed.said, absent[0]+": its node does not answer")
 			}
-			a.heard(got)
 			return nil
 		}
 		if err := pause(ctx, pollEvery); err != nil {
@@ -320,10 +323,15 @@ func (a *attempt) settle(ctx context.Context, got *account) error {
 	}
 }
 
-// remedied reports whether all jobs that have not ended say what would help.
+// remedied reports whether all that wait say what would help.
 func (a *attempt) remedied(got *account) bool {
-	verdict, _ := got.waiting()
-	return got.open() != nil && verdict == Degraded
+	verdict := Failed
+	if got.open() != nil {
+		verdict, _ = got.waiting()
+	} else if got.running {
+		verdict, _ = got.undone()
+	}
+	return verdict == Degraded
 }
 
 // done returns the contract of the job under test that is done everywhere.
@@ -369,7 +377,6 @@ func (a *attempt) heard(got *account) {
 
 // look compares the result of a job that is done with the right one.
 func (a *attempt) look(ctx context.Context, got *account, contract string) error {
-	a.heard(got)
 	got.done = true
 	var refused *refusedError
 	var broken *brokenError

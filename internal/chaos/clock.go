@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -97,6 +98,9 @@ func unableToShift(ctx context.Context, l *lab) (err error) {
 	}
 	return err
 }
+
+// clockCause finds words that lead to a clock that is off.
+var clockCause = regexp.MustCompile(`(?i)\bclocks?\b|not yet valid|expired`)
 
 // shiftClock gives the victim a program whose clock is off.
 func shiftClock(_ context.Context, a *attempt) error {

@@ -174,6 +174,7 @@ func (f *federation) startAll(ctx context.Context) error {
 			return err
 		}
 	}
+	f.linked(ctx)
 	return nil
 }
 
@@ -189,6 +190,31 @@ func (f *federation) client(name string) (*node.Client, error) {
 		f.clients[name] = c
 	}
 	return c, err
+}
+
+// linkPatience is how long nodes may take to find each other before a job is proposed. That they need longer is no
+// fault: the job waits.
+const linkPatience = 6 * time.Second
+
+// linked returns when all nodes have links with those they should, or after a while.
+func (f *federation) linked(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, linkPatience)
+	defer cancel()
+	for _, name := range f.Names {
+		for {
+			text, _ := os.ReadFile(f.log(name))
+			missing := false
+			for _, other := range f.scene.linksOf(name) {
+				missing = missing || !bytes.Contains(text, []byte(" connected  member="+other+" "))
+			}
+			if !missing {
+				break
+			}
+			if pause(ctx, pollEvery/2) != nil {
+				return
+			}
+		}
+	}
 }
 
 // ask lists a member's jobs.
@@ -311,7 +337,7 @@ func (c *command) lastWords() string { return lastLine(c.errOut) }
 // lastLine returns the last line of a file.
 func lastLine(path string) string {
 	lines := tail(path, 1)
-	return strings.TrimPrefix(lines, "hanse: ")
+	return strings.TrimPrefix(strings.TrimSpace(lines), "hanse: ")
 }
 
 // tail returns the last n lines of a file.

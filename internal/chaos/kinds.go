@@ -14,12 +14,14 @@ import (
 // kind is a kind of trial.
 type kind struct {
 	name       string
-	about      string   // for people
-	scenes     []string // of which one is drawn
-	lasting    bool     // the fault may leave a degraded result
-	prediction bool     // the job under test is a prediction
-	either     bool     // the job under test is drawn: the training, or a prediction with a fault before it
-	byHand     bool     // nodes have no policy, jobs are approved by hand
+	about      string         // for people
+	scenes     []string       // of which one is drawn
+	lasting    bool           // the fault may leave a degraded result
+	cause      *regexp.Regexp // what a degraded result must name besides; nil: nothing
+	standing   bool           // the fault is there from the start
+	prediction bool           // the job under test is a prediction
+	either     bool           // the job under test is drawn: the training, or a prediction with a fault before it
+	byHand     bool           // nodes have no policy, jobs are approved by hand
 	unable     func(ctx context.Context, l *lab) error
 	prepare    func(ctx context.Context, a *attempt) error // before nodes start
 	strike     func(ctx context.Context, a *attempt) error // at the moment; the fault is over when it returns
@@ -42,7 +44,7 @@ func kinds() []*kind {
 		{name: "cut", about: "lines between nodes are cut, or hold everything back, for a while", scenes: mixed, prepare: relayAll, strike: cutAWhile},
 		{name: "disk", about: "a node's disk is full for a while", scenes: mixed, lasting: true, unable: unableToMount, prepare: mountDisk, strike: fillAWhile},
 		{name: "descriptors", about: "a node may open no more files for a while", scenes: mixed, lasting: true, unable: unableToLimit, strike: limitAWhile},
-		{name: "clock", about: "a node's clock is a day or a month off", scenes: mixed, lasting: true, unable: unableToShift, prepare: shiftClock, strike: nothing},
+		{name: "clock", about: "a node's clock is a day or a month off", scenes: mixed, lasting: true, cause: clockCause, standing: true, unable: unableToShift, prepare: shiftClock, strike: nothing},
 		{name: "rot", about: "a node is killed, and one of its files is damaged before it starts again", scenes: append(columns, clients...), lasting: true, either: true, prepare: addProposal, strike: rot},
 	}
 }

@@ -94,7 +94,7 @@ func (l *lab) runKind(ctx context.Context, k *kind, report *Report) error {
 		if unable != nil {
 			r.What = unable.Error()
 		} else if err := l.try(ctx, k, &r); err != nil {
-			return fmt.Errorf("%s, seed %d: %w", k.name, r.Seed, err)
+			return fmt.Errorf("%s, seed %d: %w", k.name, l.Seed+uint64(i), err)
 		}
 		report.Trials = append(report.Trials, r)
 		l.Tell(fmt.Sprintf("%-14s seed %-4d %-8s %5.1f s  %s", r.Kind, r.Seed, r.Verdict, r.Seconds, r.story()))

@@ -150,24 +150,28 @@ func (s *scene) args(f *federation, name string) []string {
 	return append(args, s.neighbours(f, name)...)
 }
 
-// neighbours are a node's further flags in a job over clients: a client keeps a link with its server, a server with its
-// clients and the other servers.
+// neighbours are a node's further flags in a job over clients.
 func (s *scene) neighbours(f *federation, name string) (args []string) {
-	for i, server := range s.online.Servers {
-		mine := name == server
-		for _, client := range s.online.Clients[i] {
-			if mine {
-				args = append(args, "--neighbour", client)
-			}
-			if name == client {
-				args = append(args, "--data", "train="+f.Path(name, "train.csv"), "--neighbour", server)
-			}
-		}
-		if !mine && s.job.Serves(s.job.Index(name)) {
-			args = append(args, "--neighbour", server)
-		}
+	if !s.job.Serves(s.job.Index(name)) {
+		args = append(args, "--data", "train="+f.Path(name, "train.csv"))
+	}
+	for _, other := range s.linksOf(name) {
+		args = append(args, "--neighbour", other)
 	}
 	return args
+}
+
+// linksOf lists the members that a node keeps links with: all, or in a job over clients a client its server, and a
+// server its clients and the other servers.
+func (s *scene) linksOf(name string) (others []string) {
+	self := s.job.Index(name)
+	for i, other := range s.job.Parties {
+		related := s.online == nil || s.job.ServerOf(self) == i || s.job.ServerOf(i) == self || s.job.Serves(self) && s.job.Serves(i)
+		if i != self && related {
+			others = append(others, other)
+		}
+	}
+	return others
 }
 
 // propose runs the command that proposes the job.

@@ -33,12 +33,13 @@ type standing struct {
 
 // account is all that a trial knows when it is over.
 type account struct {
-	lasting bool     // the fault may leave a degraded result
-	parties []string // of the job
-	limit   string   // why the wait was given up; empty when every job ended
-	code    int      // exit code of the command that proposed the job
-	said    string   // its last words
-	excused bool     // its node was killed, so that it could not see the end
+	lasting bool           // the fault may leave a degraded result
+	cause   *regexp.Regexp // what a degraded result must name besides; nil: nothing
+	parties []string       // of the job
+	limit   string         // why the wait was given up; empty when every job ended
+	code    int            // exit code of the command that proposed the job
+	said    string         // its last words
+	excused bool           // its node was killed, so that it could not see the end
 	jobs    []standing
 	ended   []string // nodes that ended by themselves, each with its last words
 	panics  []string // lines of logs
@@ -81,11 +82,19 @@ const goesOn = "goes on"
 
 // refusal is the verdict when the program refuses: it must name the file or the party.
 func (a *account) refusal(what, text string) (Verdict, string) {
-	if a.lasting && named(text, a.parties) {
+	if a.lasting && a.named(text) {
 		return Degraded, what
 	}
 	return Failed, what
 }
+
+// named reports whether a text names a party or a file, and the cause when there must be one.
+func (a *account) named(text string) bool {
+	return named(text, a.parties) && (a.cause == nil || a.cause.MatchString(text))
+}
+
+// helped reports whether a text says what would help; a cause that lies outside the program is said by its name.
+func (a *account) helped(text string) bool { return a.cause != nil || remedied(text) }
 
 // waiting is the verdict when a job has not ended: each that has not must name what it waits for and say what helps.
 func (a *account) waiting() (Verdict, string) {
@@ -94,7 +103,7 @@ func (a *account) waiting() (Verdict, string) {
 		if final(j.state) {
 			continue
 		}
-		if !a.lasting || !named(j.reason, a.parties) || !remedied(j.reason) {
+		if !a.lasting || !a.named(j.reason) || !a.helped(j.reason) {
 			verdict = Failed
 		}
 		if what == "" || verdict == Failed && !strings.HasPrefix(what, "never ends") {
@@ -117,6 +126,8 @@ func (a *account) undone() (Verdict, string) {
 	switch {
 	case a.lasting && a.warned != "":
 		return Degraded, a.warned
+	case a.running && a.helped(a.said):
+		return a.refusal("the command waits: "+a.said, a.said)
 	case a.running:
 		return Failed, "the command does not end: " + a.said
 	case a.code == 0:
