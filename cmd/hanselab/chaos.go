@@ -24,7 +24,7 @@ func chaosCommand() *cli.Command {
 			&cli.IntFlag{Name: "trials", Value: 3, Usage: "carry out `N` trials of each kind"},
 			&cli.StringFlag{Name: "kinds", Usage: "only these `KINDS`, separated by commas", DefaultText: "all"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the first trial of each kind; each further one has the next"},
-			&cli.DurationFlag{Name: "limit", Value: 2 * time.Minute, Usage: "give a trial up after `DURATION`"},
+			&cli.DurationFlag{Name: "limit", Value: chaosLimit, Usage: "give a trial up after `DURATION`"},
 			&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, where failures alone stay)"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
 			programFlag(),
@@ -52,6 +52,9 @@ The kinds:
 	}
 	return b.String()
 }
+
+// chaosLimit is how long a trial may take.
+const chaosLimit = 2 * time.Minute
 
 // errChaos says that trials failed.
 var errChaos = errors.New("trials failed")
