@@ -23,9 +23,9 @@ func chaosCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "trials", Value: 3, Usage: "carry out `N` trials of each kind"},
 			&cli.StringFlag{Name: "kinds", Usage: "only these `KINDS`, separated by commas", DefaultText: "all"},
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the first trial of each kind; each further one has the next"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the first trial of each kind; each other has the next"},
 			&cli.DurationFlag{Name: "limit", Value: chaosLimit, Usage: "give a trial up after `DURATION`"},
-			&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, where failures alone stay)"},
+			&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one)"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
 			programFlag(),
 		},
@@ -65,7 +65,8 @@ func runChaos(c *cli.Context) (err error) {
 		return errors.New("--trials and --limit must be above 0")
 	}
 	o := chaos.Options{
-		Trials: c.Int("trials"), Seed: c.Uint64("seed"), Limit: c.Duration("limit"), Dir: c.String("dir"), Keep: c.String("dir") != "",
+		Trials: c.Int("trials"), Seed: c.Uint64("seed"), Limit: c.Duration("limit"),
+		Dir: c.String("dir"), Keep: c.String("dir") != "",
 		Tell: func(line string) { fmt.Fprintln(c.App.ErrWriter, line) },
 	}
 	if list := c.String("kinds"); list != "" {

@@ -17,7 +17,9 @@ func TestChaosLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	firm := map[string]bool{"control": true, "kill-sealed": true, "kill-masked": true, "kill-published": true}
-	report, err := chaos.Run(t.Context(), chaos.Options{Program: p.path, Trials: 3, Seed: 1, Dir: dir, Limit: chaosLimit, Tell: func(line string) { t.Log(line) }})
+	report, err := chaos.Run(t.Context(), chaos.Options{
+		Program: p.path, Trials: 3, Seed: 1, Dir: dir, Limit: chaosLimit, Tell: func(line string) { t.Log(line) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

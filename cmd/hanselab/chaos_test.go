@@ -17,7 +17,8 @@ func TestChaos(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r chaos.Report
-	lab(t, &r, "chaos", "--hanse", p.path, "--kinds", "kill-masked", "--trials", "1", "--seed", "2", "--dir", filepath.Join(dir, "kept"), "--json")
+	lab(t, &r, "chaos", "--hanse", p.path, "--kinds", "kill-masked", "--trials", "1", "--seed", "2",
+		"--dir", filepath.Join(dir, "kept"), "--json")
 	if len(r.Trials) != 1 || r.Trials[0].Verdict != chaos.Right || !strings.Contains(r.Trials[0].Fault, "killed") {
 		t.Errorf("got %+v", r)
 	}

@@ -27,7 +27,10 @@ type approver struct {
 // newApprover starts to look.
 func newApprover(ctx context.Context, a *attempt) *approver {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &approver{a: a, cancel: cancel, ended: make(chan struct{}), delays: make(map[string]time.Duration), approved: make(map[string]bool), early: make(map[string]bool)}
+	p := &approver{
+		a: a, cancel: cancel, ended: make(chan struct{}), delays: make(map[string]time.Duration),
+		approved: make(map[string]bool), early: make(map[string]bool),
+	}
 	for _, name := range a.scene.job.Parties {
 		p.delays[name] = time.Duration(a.draw.Int64N(int64(300 * time.Millisecond)))
 	}

@@ -110,7 +110,10 @@ func (a *attempt) run(ctx context.Context, dir string) (_ Result, err error) {
 	if a.approver != nil {
 		got.unasked = a.approver.found()
 	}
-	r := Result{Kind: a.kind.name, Seed: a.seed, Job: a.jobName(), Victim: a.victim, Moment: a.when.told, Fault: a.fault, Seconds: time.Since(a.began).Seconds()}
+	r := Result{
+		Kind: a.kind.name, Seed: a.seed, Job: a.jobName(), Victim: a.victim, Moment: a.when.told, Fault: a.fault,
+		Seconds: time.Since(a.began).Seconds(),
+	}
 	r.Verdict, r.What = judge(got)
 	if r.Verdict != Right {
 		if err := a.testify(dir, &got, &r); err != nil {
@@ -247,14 +250,15 @@ func (a *attempt) await(ctx context.Context) error {
 	at := time.Duration(a.when.share * float64(length))
 	for ctx.Err() == nil {
 		if late := time.Since(began) > 3*length; late && a.kind.byHand {
-			a.when.told = fmt.Sprintf("%.2f s after the beginning, when nobody has approved at %s yet", time.Since(began).Seconds(), a.victim)
+			a.when.told = fmt.Sprintf("%.2f s after the beginning, nobody has approved there", time.Since(began).Seconds())
 			return nil
 		}
 		if a.when.change > 0 {
 			n += watch.look()
 			if n >= a.when.change {
 				time.Sleep(a.when.delay)
-				a.when.told = fmt.Sprintf("%.1f ms after change %d of files, of %s, %.2f s after the beginning", 1e3*a.when.delay.Seconds(), n, watch.last, time.Since(began).Seconds())
+				a.when.told = fmt.Sprintf("%.1f ms after change %d of files, of %s, %.2f s after the beginning",
+					1e3*a.when.delay.Seconds(), n, watch.last, time.Since(began).Seconds())
 				return nil
 			}
 		} else if time.Since(began) >= at {
@@ -445,7 +449,8 @@ func (a *attempt) testify(dir string, got *account, r *Result) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(f, "%s  seed %d  %s\nvictim   %s\nmoment   %s\nfault    %s\nverdict  %s: %s\n", r.Kind, r.Seed, r.Job, r.Victim, r.Moment, r.Fault, r.Verdict, r.What)
+	fmt.Fprintf(f, "%s  seed %d  %s\nvictim   %s\nmoment   %s\n", r.Kind, r.Seed, r.Job, r.Victim, r.Moment)
+	fmt.Fprintf(f, "fault    %s\nverdict  %s: %s\n", r.Fault, r.Verdict, r.What)
 	if got.limit != "" {
 		fmt.Fprintf(f, "waiting  %s\n", got.limit)
 	}

@@ -81,8 +81,8 @@ func TestRelays(t *testing.T) {
 		}
 	}()
 	front := listen(t)
-	r := &relays{links: make(map[*relayed]bool), shut: make(map[int]bool), open: make(chan struct{}), listeners: []net.Listener{front}}
-	close(r.open)
+	r := newRelays()
+	r.listeners = append(r.listeners, front)
 	defer r.close()
 	go r.accept(front, 0, l.Addr().String())
 	echo := func(c net.Conn, within time.Duration) error {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -77,7 +76,7 @@ func buildShifted(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	patched, overlay, program := filepath.Join(dir, "time.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "hanse-shifted")
+	patched, overlay := filepath.Join(dir, "time.go"), filepath.Join(dir, "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: patched}})
 	if err != nil {
 		return "", err
@@ -85,6 +84,7 @@ func buildShifted(ctx context.Context, dir string) (string, error) {
 	if err := errors.Join(os.WriteFile(patched, []byte(changed), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
 		return "", err
 	}
+	program := filepath.Join(dir, "hanse-shifted")
 	return program, Build(ctx, program, "-overlay", overlay)
 }
 
@@ -98,9 +98,6 @@ func unableToShift(ctx context.Context, l *lab) (err error) {
 	}
 	return err
 }
-
-// clockCause finds words that lead to a clock that is off.
-var clockCause = regexp.MustCompile(`(?i)\bclocks?\b|not yet valid|expired`)
 
 // shiftClock gives the victim a program whose clock is off.
 func shiftClock(_ context.Context, a *attempt) error {

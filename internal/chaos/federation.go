@@ -268,8 +268,8 @@ func (f *federation) close() {
 	all.Wait()
 }
 
-// warned returns the first line of a member's log, from a byte on, that is a warning or an error and has one of the words
-// in it.
+// warned returns the first line of a member's log, from a byte on, that is a warning or an error and has one of the
+// words in it.
 func (f *federation) warned(name string, from int, words ...string) string {
 	text, _ := os.ReadFile(f.log(name))
 	for line := range strings.Lines(string(text[min(from, len(text)):])) {

@@ -17,7 +17,7 @@ type kind struct {
 	about      string         // for people
 	scenes     []string       // of which one is drawn
 	lasting    bool           // the fault may leave a degraded result
-	cause      *regexp.Regexp // what a degraded result must name besides; nil: nothing
+	cause      *regexp.Regexp // what those who wait must name besides; nil: nothing
 	standing   bool           // the fault is there from the start
 	prediction bool           // the job under test is a prediction
 	either     bool           // the job under test is drawn: the training, or a prediction with a fault before it
@@ -33,21 +33,42 @@ func kinds() []*kind {
 	mixed := []string{sceneSealed, sceneMasked, scenePOFMKL}
 	clients := []string{scenePOFMKL, sceneGFML}
 	return []*kind{
-		{name: "control", about: "no fault at all: trials that fail speak against this machine, or the trials", scenes: append(columns, clients...), strike: nothing},
-		{name: "kill-sealed", about: "a node is killed during a sealed training and started again", scenes: []string{sceneSealed}, strike: killAndRestart},
+		{name: "control", about: "no fault at all: trials that fail speak against this machine, or the trials",
+			scenes: append(columns, clients...), strike: nothing},
+		{name: "kill-sealed", about: "a node is killed during a sealed training and started again",
+			scenes: []string{sceneSealed}, strike: killAndRestart},
 		{name: "kill-masked", about: "the same of a masked one", scenes: []string{sceneMasked}, strike: killAndRestart},
-		{name: "kill-published", about: "the same of a published one", scenes: []string{scenePublished}, strike: killAndRestart},
+		{name: "kill-published", about: "the same of a published one",
+			scenes: []string{scenePublished}, strike: killAndRestart},
 		{name: "kill-predict", about: "the same of a prediction", scenes: columns, prediction: true, strike: killAndRestart},
-		{name: "kill-consent", about: "a node without a policy is killed between proposal and consent", scenes: []string{sceneMasked, sceneSealed}, byHand: true, strike: killUnapproved},
-		{name: "kill-clients", about: "a client or server is killed in a job over clients", scenes: clients, strike: killAndRestart},
-		{name: "stop", about: "a node is stopped for a while, and goes on", scenes: mixed, unable: unableToStop, strike: stopAWhile},
-		{name: "cut", about: "lines between nodes are cut, or hold everything back, for a while", scenes: mixed, prepare: relayAll, strike: cutAWhile},
-		{name: "disk", about: "a node's disk is full for a while", scenes: mixed, lasting: true, unable: unableToMount, prepare: mountDisk, strike: fillAWhile},
-		{name: "descriptors", about: "a node may open no more files for a while", scenes: mixed, lasting: true, unable: unableToLimit, strike: limitAWhile},
-		{name: "clock", about: "a node's clock is a day or a month off", scenes: mixed, lasting: true, cause: clockCause, standing: true, unable: unableToShift, prepare: shiftClock, strike: nothing},
-		{name: "rot", about: "a node is killed, and one of its files is damaged before it starts again", scenes: append(columns, clients...), lasting: true, either: true, prepare: addProposal, strike: rot},
+		{name: "kill-consent", about: "a node without a policy is killed between proposal and consent",
+			scenes: []string{sceneMasked, sceneSealed}, byHand: true, strike: killUnapproved},
+		{name: "kill-clients", about: "a client or server is killed in a job over clients",
+			scenes: clients, strike: killAndRestart},
+		{name: "stop", about: "a node is stopped for a while, and goes on",
+			scenes: mixed, unable: unableToStop, strike: stopAWhile},
+		{name: "cut", about: "lines between nodes are cut, or hold everything back, for a while",
+			scenes: mixed, prepare: relayAll, strike: cutAWhile},
+		{name: "disk", about: "a node's disk is full for a while",
+			scenes: mixed, lasting: true, cause: diskCause, unable: unableToMount, prepare: mountDisk, strike: fillAWhile},
+		{name: "descriptors", about: "a node may open no more files for a while",
+			scenes: mixed, lasting: true, cause: filesCause, unable: unableToLimit, strike: limitAWhile},
+		{name: "clock", about: "a node's clock is a day or a month off", scenes: mixed,
+			lasting: true, cause: clockCause, standing: true, unable: unableToShift, prepare: shiftClock, strike: nothing},
+		{name: "rot", about: "a node is killed, and one of its files is damaged before it starts again",
+			scenes: append(columns, clients...), lasting: true, cause: rotCause, either: true,
+			prepare: addProposal, strike: rot},
 	}
 }
+
+// Words that lead to a fault.
+var (
+	diskCause  = regexp.MustCompile(`(?i)\bspace\b|\bdisk\b`)
+	filesCause = regexp.MustCompile(`(?i)open files|descriptor`)
+	clockCause = regexp.MustCompile(`(?i)\bclocks?\b|not yet valid|expired`)
+	rotCause   = regexp.MustCompile(`(?i)damage|corrupt|unreadable|checksum|cut short|does not fit|cannot be read|` +
+		`\w\.(toml|hanse|json|csv)\b`)
+)
 
 // Kinds lists the kinds of trials and what each does, in the order in which they run.
 func Kinds() [][2]string {

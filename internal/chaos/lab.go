@@ -162,7 +162,7 @@ func (l *lab) usual(ctx context.Context, s *scene) (_ *usual, err error) {
 	if err := f.measure(ctx, u); err != nil {
 		return nil, fmt.Errorf("%s without a fault: %w", s.name, err)
 	}
-	l.Tell(fmt.Sprintf("%s: %.1f s, prediction %.1f s, errors %v", s.name, u.length.Seconds(), u.prediction.Seconds(), u.result.errors))
+	l.Tell(fmt.Sprintf("%s: %.1f s, prediction %.1f s", s.name, u.length.Seconds(), u.prediction.Seconds()))
 	l.usuals[s.name] = u
 	return u, nil
 }

@@ -29,14 +29,20 @@ type relayed struct {
 	from, on net.Conn
 }
 
+// newRelays prepares relays that let everything through.
+func newRelays() *relays {
+	r := &relays{links: make(map[*relayed]bool), shut: make(map[int]bool), open: make(chan struct{})}
+	close(r.open)
+	return r
+}
+
 // relayAll puts relays before all nodes of a trial.
 func relayAll(_ context.Context, a *attempt) error {
 	ports, err := trial.FreePorts(len(a.fed.Names))
 	if err != nil {
 		return err
 	}
-	r := &relays{links: make(map[*relayed]bool), shut: make(map[int]bool), open: make(chan struct{})}
-	close(r.open)
+	r := newRelays()
 	a.relays = r
 	for i, name := range a.fed.Names {
 		m, _ := a.fed.Charter.MemberNamed(name)

@@ -80,7 +80,8 @@ func (r *Report) Write(w io.Writer) error {
 	fmt.Fprintf(&b, tableRow, "kind", "trials", "right", "degraded", "failed", "skipped", "median seconds")
 	for _, s := range r.Summaries() {
 		n := func(v int) string { return fmt.Sprint(v) }
-		fmt.Fprintf(&b, tableRow, s.Kind, n(s.Trials), n(s.Right), n(s.Degraded), n(s.Failed), n(s.Skipped), fmt.Sprintf("%.1f", s.Median))
+		median := fmt.Sprintf("%.1f", s.Median)
+		fmt.Fprintf(&b, tableRow, s.Kind, n(s.Trials), n(s.Right), n(s.Degraded), n(s.Failed), n(s.Skipped), median)
 	}
 	if list := r.Failures(); len(list) > 0 {
 		fmt.Fprintln(&b)

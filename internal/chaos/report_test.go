@@ -18,10 +18,13 @@ rot, seed 2: sealed, telco, jobs/c0ffee11/phase: emptied, after the training: SI
 
 func TestReport(t *testing.T) {
 	r := &Report{Kinds: []string{"kill-masked", "rot", "disk"}, Trials: []Result{
-		{Kind: "kill-masked", Seed: 1, Verdict: Right, Seconds: 5}, {Kind: "kill-masked", Seed: 2, Verdict: Right, Seconds: 4},
-		{Kind: "kill-masked", Seed: 3, Verdict: Failed, Seconds: 31, Job: "masked", Victim: "bank", Fault: "killed", Moment: "1.00 s after the beginning", What: "never ends", Folder: "/tmp/a"},
+		{Kind: "kill-masked", Seed: 1, Verdict: Right, Seconds: 5},
+		{Kind: "kill-masked", Seed: 2, Verdict: Right, Seconds: 4},
+		{Kind: "kill-masked", Seed: 3, Verdict: Failed, Seconds: 31, Job: "masked", Victim: "bank",
+			Fault: "killed", Moment: "1.00 s after the beginning", What: "never ends", Folder: "/tmp/a"},
 		{Kind: "rot", Seed: 1, Verdict: Degraded, Seconds: 2},
-		{Kind: "rot", Seed: 2, Verdict: Silent, Seconds: 4, Job: "sealed", Victim: "telco", Fault: "jobs/c0ffee11/phase: emptied", Moment: "after the training", What: "scores differ", Folder: "/tmp/b"},
+		{Kind: "rot", Seed: 2, Verdict: Silent, Seconds: 4, Job: "sealed", Victim: "telco",
+			Fault: "jobs/c0ffee11/phase: emptied", Moment: "after the training", What: "scores differ", Folder: "/tmp/b"},
 		{Kind: "disk", Seed: 1, Verdict: Skipped, What: "mount: operation not permitted"},
 	}}
 	var b strings.Builder

@@ -78,8 +78,8 @@ func columnScene(privacy string, people int, p fdskl.Params, tolerance float64) 
 	s := &scene{name: privacy, tolerance: tolerance, data: trial.Credit(people, 1)}
 	p.Active, p.Label, p.Seed = s.data.Names[:1], s.data.Label, "1"
 	s.job = protocol.Job{
-		Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: s.data.Names, Privacy: privacy, Table: "train",
-		Record: protocol.RecordFull,
+		Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: s.data.Names,
+		Privacy: privacy, Table: "train", Record: protocol.RecordFull,
 	}
 	var text bytes.Buffer
 	if err := toml.NewEncoder(&text).Encode(p.WithDefaults()); err != nil {
@@ -92,8 +92,9 @@ func columnScene(privacy string, people int, p fdskl.Params, tolerance float64) 
 // clientScene is a learning from clients' streams.
 func clientScene(algorithm string, f *online.Federation, parameters map[string]any, tolerance float64) *scene {
 	return &scene{name: algorithm, tolerance: tolerance, online: f, job: protocol.Job{
-		Format: "hanse-job-v1", Name: "trial", Algorithm: algorithm, Task: protocol.TaskTrain, Parties: f.Parties(), Servers: f.Servers,
-		Privacy: fdskl.Masked, Topology: protocol.Star.String(), Table: "train", Record: protocol.RecordDigests, Parameters: parameters,
+		Format: "hanse-job-v1", Name: "trial", Algorithm: algorithm, Task: protocol.TaskTrain, Parties: f.Parties(),
+		Servers: f.Servers, Privacy: fdskl.Masked, Topology: protocol.Star.String(), Table: "train",
+		Record: protocol.RecordDigests, Parameters: parameters,
 	}}
 }
 
@@ -124,8 +125,8 @@ func (s *scene) found(dir, program string) (*federation, error) {
 		return nil, err
 	}
 	f := &federation{
-		League: l, scene: s, program: program, listen: make(map[string]string), special: make(map[string]launch), nodes: make(map[string]*process),
-		clients: make(map[string]*node.Client),
+		League: l, scene: s, program: program, listen: make(map[string]string), special: make(map[string]launch),
+		nodes: make(map[string]*process), clients: make(map[string]*node.Client),
 	}
 	return f, os.WriteFile(filepath.Join(dir, jobFile), text, 0o600)
 }
@@ -140,7 +141,8 @@ func (s *scene) streams() map[string]*online.Stream {
 
 // args is the command line of a member's node behind the program's name.
 func (s *scene) args(f *federation, name string) []string {
-	args := []string{"node", "--key", f.Path(name, name+".key"), "--charter", f.CharterFile(), "--dir", f.dir(name), "--workers", "1"}
+	args := []string{"node", "--key", f.Path(name, name+".key"), "--charter", f.CharterFile()}
+	args = append(args, "--dir", f.dir(name), "--workers", "1")
 	if !f.byHand {
 		args = append(args, "--policy", f.Path(name, "policy.toml"))
 	}
@@ -166,8 +168,8 @@ func (s *scene) neighbours(f *federation, name string) (args []string) {
 func (s *scene) linksOf(name string) (others []string) {
 	self := s.job.Index(name)
 	for i, other := range s.job.Parties {
-		related := s.online == nil || s.job.ServerOf(self) == i || s.job.ServerOf(i) == self || s.job.Serves(self) && s.job.Serves(i)
-		if i != self && related {
+		related := s.job.ServerOf(self) == i || s.job.ServerOf(i) == self || s.job.Serves(self) && s.job.Serves(i)
+		if i != self && (related || s.online == nil) {
 			others = append(others, other)
 		}
 	}
@@ -181,7 +183,8 @@ func (f *federation) propose(name string) (*command, error) {
 
 // predict runs the command that scores a table for the proposer with a trained model.
 func (f *federation) predict(name, contract, table string) (*command, error) {
-	return f.run(name, "predict", "--yes", "--dir", f.dir(f.scene.proposer()), "--model", contract, "--table", table, "--out", f.scoresFile(name))
+	return f.run(name, "predict", "--yes", "--dir", f.dir(f.scene.proposer()), "--model", contract, "--table", table,
+		"--out", f.scoresFile(name))
 }
 
 // scoresFile is where a prediction's scores go.
@@ -225,7 +228,7 @@ func (f *federation) score(ctx context.Context, contract, table string, r *resul
 		return err
 	}
 	if err := c.wait(ctx); err != nil {
-		return &refusedError{fmt.Sprintf("the prediction of table %s did not end within %s; it said: %s", table, resultPatience, c.lastWords())}
+		return &refusedError{fmt.Sprintf("predict did not end within %s; it said: %s", resultPatience, c.lastWords())}
 	}
 	if c.code() != 0 {
 		return &refusedError{"predict: " + c.lastWords()}
@@ -327,7 +330,8 @@ func (s *scene) differs(got, want *result, victim string) (what string, off floa
 		}
 	}
 	if reported, ok := got.errors["reported"]; ok && math.Abs(reported-got.errors["train"]) > errorSlack {
-		return fmt.Sprintf("the training says its error is %.4f, the model's predictions of its rows have %.4f", reported, got.errors["train"]), off
+		return fmt.Sprintf("the training says its error is %.4f, the model's predictions of its rows have %.4f",
+			reported, got.errors["train"]), off
 	}
 	return "", off
 }

@@ -34,7 +34,7 @@ type standing struct {
 // account is all that a trial knows when it is over.
 type account struct {
 	lasting bool           // the fault may leave a degraded result
-	cause   *regexp.Regexp // what a degraded result must name besides; nil: nothing
+	cause   *regexp.Regexp // what those who wait must name besides; nil: nothing
 	parties []string       // of the job
 	limit   string         // why the wait was given up; empty when every job ended
 	code    int            // exit code of the command that proposed the job
@@ -82,19 +82,18 @@ const goesOn = "goes on"
 
 // refusal is the verdict when the program refuses: it must name the file or the party.
 func (a *account) refusal(what, text string) (Verdict, string) {
-	if a.lasting && a.named(text) {
+	if a.lasting && named(text, a.parties) {
 		return Degraded, what
 	}
 	return Failed, what
 }
 
-// named reports whether a text names a party or a file, and the cause when there must be one.
-func (a *account) named(text string) bool {
-	return named(text, a.parties) && (a.cause == nil || a.cause.MatchString(text))
+// helpful reports whether what somebody waits for is said well enough to be mended: party or file, the fault, and what
+// would help. Whoever knows that a clock is off needs no more.
+func (a *account) helpful(text string) bool {
+	known := a.cause == nil || a.cause.MatchString(text)
+	return a.lasting && known && named(text, a.parties) && (remedied(text) || a.cause == clockCause)
 }
-
-// helped reports whether a text says what would help; a cause that lies outside the program is said by its name.
-func (a *account) helped(text string) bool { return a.cause != nil || remedied(text) }
 
 // waiting is the verdict when a job has not ended: each that has not must name what it waits for and say what helps.
 func (a *account) waiting() (Verdict, string) {
@@ -103,7 +102,7 @@ func (a *account) waiting() (Verdict, string) {
 		if final(j.state) {
 			continue
 		}
-		if !a.lasting || !a.named(j.reason) || !a.helped(j.reason) {
+		if !a.helpful(j.reason) {
 			verdict = Failed
 		}
 		if what == "" || verdict == Failed && !strings.HasPrefix(what, "never ends") {
@@ -119,15 +118,15 @@ func (a *account) waiting() (Verdict, string) {
 // undone is the verdict when every job has ended, but none is done everywhere.
 func (a *account) undone() (Verdict, string) {
 	for _, j := range a.jobs {
-		if j.state == node.StateFailed || j.state == node.StateRefused || j.state == stateCancelled || j.state == stateExpired {
+		if final(j.state) && j.state != node.StateDone {
 			return a.refusal(fmt.Sprintf("%s %s at %s: %s", j.name, j.state, j.party, reasonOr(j.reason)), j.reason)
 		}
 	}
 	switch {
 	case a.lasting && a.warned != "":
 		return Degraded, a.warned
-	case a.running && a.helped(a.said):
-		return a.refusal("the command waits: "+a.said, a.said)
+	case a.running && a.helpful(a.said):
+		return Degraded, "the command waits: " + a.said
 	case a.running:
 		return Failed, "the command does not end: " + a.said
 	case a.code == 0:
@@ -154,7 +153,8 @@ const (
 
 // final reports whether a job in this state has ended.
 func final(s node.State) bool {
-	return slices.Contains([]node.State{node.StateDone, node.StateRefused, node.StateFailed, stateCancelled, stateExpired}, s)
+	ends := []node.State{node.StateDone, node.StateRefused, node.StateFailed, stateCancelled, stateExpired}
+	return slices.Contains(ends, s)
 }
 
 // stateName names a state for people.
@@ -174,7 +174,8 @@ func reasonOr(reason string) string {
 }
 
 // pathLike finds what looks like a file: a path, or a name that a node's folder has.
-var pathLike = regexp.MustCompile(`[\w.-]*/[\w./-]+|\b[\w-]+\.(toml|hanse|json|csv)\b|\b(phase|width|angles|transcript|payloads|solver|checkpoint)\b`)
+var pathLike = regexp.MustCompile(`[\w.-]*/[\w./-]+|\b[\w-]+\.(toml|hanse|json|csv)\b` +
+	`|\b(phase|width|angles|transcript|payloads|solver|checkpoint)\b`)
 
 // named reports whether a text names a party or a file.
 func named(text string, parties []string) bool {
@@ -187,7 +188,8 @@ func named(text string, parties []string) bool {
 }
 
 // remedyLike finds words that tell somebody what to do.
-var remedyLike = regexp.MustCompile(`(?i)\b(free|start|restart|put|give|propose|restore|remove|delete|move|copy|run|raise|set|correct|hanse \w+)\b`)
+var remedyLike = regexp.MustCompile(`(?i)\b(free|put|give|propose|restore|remove|delete|move|copy|raise|set)\b` +
+	`|\bcorrect\b|\bhanse \w+|\bstart (it|its|the|this|that|a node|again)\b`)
 
 // remedied reports whether a text says what would help.
 func remedied(text string) bool { return remedyLike.MatchString(text) }
