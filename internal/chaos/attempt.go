@@ -468,5 +468,9 @@ func (a *attempt) testify(dir string, got *account, r *Result) error {
 	for _, name := range a.scene.job.Parties {
 		fmt.Fprintf(f, "\nlog of %s\n%s\n", name, tail(a.fed.log(name), 25))
 	}
+	if got.limit != "" {
+		fmt.Fprintln(f, "\nthe logs end with what each node was doing when it was given up")
+		a.fed.dump()
+	}
 	return f.Close()
 }

@@ -257,6 +257,22 @@ func (f *federation) note(name string) {
 	f.said = append(f.said, text)
 }
 
+// dump ends all nodes and has each write into its log what its goroutines wait for.
+func (f *federation) dump() {
+	for _, p := range f.nodes {
+		if !p.over() {
+			p.ours = true
+			p.cmd.Process.Signal(syscall.SIGQUIT)
+		}
+	}
+	for _, p := range f.nodes {
+		select {
+		case <-p.ended:
+		case <-time.After(stopPatience / 2):
+		}
+	}
+}
+
 // close ends all nodes.
 func (f *federation) close() {
 	var all sync.WaitGroup
