@@ -50,8 +50,9 @@ type moment struct {
 // drawMoment draws a moment: of two, one is by the clock and one by changes of files.
 func (a *attempt) drawMoment(changes int) moment {
 	m := moment{share: a.draw.Float64(), delay: time.Duration(a.draw.Int64N(int64(3 * time.Millisecond)))}
+	part := a.draw.Float64() // of changes, whose number is not always quite the same
 	if clock := a.draw.IntN(2) == 0; !clock && changes > 0 {
-		m.change = 1 + a.draw.IntN(changes)
+		m.change = 1 + int(part*float64(changes))
 	}
 	return m
 }
