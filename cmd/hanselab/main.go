@@ -44,13 +44,14 @@ firmer than seconds. docs/performance.md collects them.
    hanselab link
    hanselab sum --clients 1000 --words 10000
    hanselab record --data ../shared/data
-   hanselab audit --data ../shared/data --sets phishing`,
+   hanselab audit --data ../shared/data --sets phishing
+   hanselab chaos --trials 5`,
 		HideVersion:    true,
 		Reader:         in,
 		Writer:         out,
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sealedCommand(), gfmlCommand(), pofmklCommand(), ofmsftCommand(), sumCommand(), linkWorkerCommand(), sumWorkerCommand()},
+		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sealedCommand(), gfmlCommand(), pofmklCommand(), ofmsftCommand(), sumCommand(), chaosCommand(), linkWorkerCommand(), sumWorkerCommand()},
 	}
 }
 
