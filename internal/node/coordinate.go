@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // coordinate brings a job that this node has consented to, to its end: it collects the others' signatures, runs sessions
@@ -14,6 +17,8 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 	n.work.Go(func() { // whoever waits for a party that is away need not, once the job has ended
 		select {
 		case <-s.final:
+			cancel()
+		case <-n.ctx.Done():
 			cancel()
 		case <-driving.Done():
 		}
@@ -53,11 +58,67 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 	if err := n.lead(ctx, s, number); err != nil {
 		return err
 	}
+	if err := n.awaitServers(ctx, s, number); err != nil {
+		return err
+	}
 	done, err := n.settle(ctx, s)
 	if err == nil && !done {
 		err = faultf(codeLink, "not all parties have stored their part of session %d", number)
 	}
 	return err
+}
+
+// awaitServers waits, in a job over clients, for the other servers' parts of a session. One that has left the session, and
+// is there, needs another one; one that is away is left out, as in the session itself.
+func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) error {
+	c := s.contract
+	since, told := time.Now(), time.Time{}
+	for {
+		var behind []string
+		for i, p := range c.Members() {
+			if !c.Job.Serves(i) || p.ID == n.config.Key.ID() {
+				continue
+			}
+			switch n.placeIn(ctx, s, p, number) {
+			case placeOn:
+				behind = append(behind, p.Name)
+			case placeLeft:
+				return faultf(codeClients, "%s has left session %d before its part was done: another session follows", p.Name, number)
+			}
+		}
+		if len(behind) == 0 {
+			return nil
+		}
+		if time.Since(told) >= 5*waitReport {
+			told = time.Now()
+			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for %s to end its part%s", list(behind), lasting(since))})
+		}
+		if err := pause(ctx, retryEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// place is where another party stands in a session.
+type place int
+
+const (
+	placeEnded place = iota // its part is done, or nobody can say
+	placeOn                 // it is in it
+	placeLeft               // it has left it, and is there for another
+)
+
+// placeIn asks another party where it stands in a session.
+func (n *Node) placeIn(ctx context.Context, s *jobState, p protocol.Party, number uint32) place {
+	var r standing
+	err := n.atParty(ctx, s, p, methodStanding, standingRequest{s.contract.Hash()}, &r, nil)
+	switch {
+	case err != nil || r.Ending != nil || r.Finished >= number:
+		return placeEnded
+	case r.On && r.Session == number:
+		return placeOn
+	}
+	return placeLeft
 }
 
 // outcome is what the coordinator's owner hears of a job that has ended. All parties are told first, those who are there.

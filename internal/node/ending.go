@@ -33,9 +33,11 @@ type standingRequest struct {
 
 // standing is how a job stands at a party.
 type standing struct {
-	State   string `cbor:"1,keyasint"`
-	Session uint32 `cbor:"2,keyasint"`
-	Ending  []byte `cbor:"3,keyasint,omitempty"` // text of the ending in force, if there is one
+	State    string `cbor:"1,keyasint"`
+	Session  uint32 `cbor:"2,keyasint"`
+	Ending   []byte `cbor:"3,keyasint,omitempty"` // text of the ending in force, if there is one
+	Finished uint32 `cbor:"4,keyasint,omitempty"` // the last session that the party has stored its part of
+	On       bool   `cbor:"5,keyasint,omitempty"` // a session is on there
 }
 
 // partResponse commits a party to what it keeps of a session; zero while it has finished none.
@@ -304,7 +306,7 @@ func (n *Node) serveStanding(from keys.ID, r standingRequest) (standing, error) 
 		return standing{}, err
 	}
 	record := s.snapshot()
-	return standing{State: string(record.State), Session: record.Session, Ending: endingOf(s)}, nil
+	return standing{State: string(record.State), Session: record.Session, Ending: endingOf(s), Finished: record.Finished, On: n.inSession(s)}, nil
 }
 
 // servePart commits this party to what it keeps of the session that it has finished.
@@ -479,7 +481,7 @@ func (n *Node) openJobs() []*jobState {
 // look ends a job that has expired, or asks the other parties how it stands when no session is on.
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
-	if at := job.Expiry(); record.Session == 0 && !at.IsZero() && time.Now().After(at) {
+	if at := job.Expiry(); record.Session == 0 && !at.IsZero() && n.config.Now().After(at) {
 		return n.conclude(s, protocol.OutcomeExpired, "")
 	}
 	if job.Proposer == n.name() || n.inSession(s) || !s.mayAsk(every) {

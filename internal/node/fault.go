@@ -45,24 +45,42 @@ var faults = []struct {
 	code  code
 	final bool
 	is    func(error) bool
+	told  string // what the other members are told of a fault of this node's own
 	must  string // what a member must do, for docs/reliability.md
 }{
-	{codeDeviation, true, errorIs(protocol.ErrDeviation), "ask the member that the error names; propose the job anew when its node is right"},
-	{codeData, false, withCode(codeData), "put the old table back, or end the job with hanse cancel"},
-	{codeDamaged, false, isDamage, "put back a copy of the file that the error names, or end the job with hanse cancel"},
-	{codeClients, false, func(err error) bool { return errors.Is(err, errPaused) || errors.Is(err, errScarce) }, "nothing"},
-	{codeDescriptors, false, func(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }, "nothing, or raise the limit of open files (ulimit -n)"},
-	{codeMemory, false, errorIs(syscall.ENOMEM), "free some memory"},
-	{codeDisk, false, isDiskFault, "free some space, or mend the disk"},
-	{codeLeft, false, errorAs[*protocol.AbortError], "what the error says of the party that left"},
-	{codeLink, false, isLinkFault, "nothing; where a member stays away, ask it"},
-	{codeStopped, false, errorIs(context.Canceled), "start the node again"},
-	{codeBusy, false, withCode(codeBusy), "nothing"},
-	{codeUnsigned, false, withCode(codeUnsigned), "consent, or refuse"},
-	{codeEnded, false, withCode(codeEnded), "nothing"},
-	{codeUnknown, true, withCode(codeUnknown), "propose the job anew"},
-	{codeRequest, true, withCode(codeRequest), "what the error says"},
-	{codeContradicted, true, func(error) bool { return true }, "read the error; propose the job anew"},
+	{codeDeviation, true, errorIs(protocol.ErrDeviation),
+		"", "ask the member that the error names; propose the job anew when its node is right"},
+	{codeData, false, withCode(codeData),
+		"its table is not the one that it consented to", "put the old table back, or end the job with hanse cancel"},
+	{codeDamaged, false, isDamage,
+		"one of its files is damaged", "put back a copy of the file that the error names, or end the job with hanse cancel"},
+	{codeClients, false, func(err error) bool {
+		return errors.Is(err, errPaused) || errors.Is(err, errScarce) || withCode(codeClients)(err)
+	}, "", "nothing"},
+	{codeDescriptors, false, func(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) },
+		"too many files are open there", "nothing, or raise the limit of open files (ulimit -n)"},
+	{codeMemory, false, errorIs(syscall.ENOMEM),
+		"its memory is full", "free some memory"},
+	{codeDisk, false, isDiskFault,
+		"its disk is full, or cannot be written or read", "free some space, or mend the disk"},
+	{codeLeft, false, errorAs[*protocol.AbortError],
+		"", "what the error says of the party that left"},
+	{codeLink, false, isLinkFault,
+		"", "nothing; where a member stays away, ask it"},
+	{codeStopped, false, errorIs(context.Canceled),
+		"", "start the node again"},
+	{codeBusy, false, withCode(codeBusy),
+		"", "nothing"},
+	{codeUnsigned, false, withCode(codeUnsigned),
+		"", "consent, or refuse"},
+	{codeEnded, false, withCode(codeEnded),
+		"", "nothing"},
+	{codeUnknown, true, withCode(codeUnknown),
+		"", "propose the job anew"},
+	{codeRequest, true, withCode(codeRequest),
+		"", "what the error says"},
+	{codeContradicted, true, func(error) bool { return true },
+		"its files or its parts of the job contradict each other", "read the error; propose the job anew"},
 }
 
 // errorIs is errors.Is for the table.
@@ -122,6 +140,21 @@ func isFinal(c code) bool {
 		}
 	}
 	return false
+}
+
+// toldOf is what the other members are told of a fault of this node's own; nothing where it is not of its own.
+func toldOf(err error) string {
+	var f *faultError
+	if errors.As(err, &f) && f.remote {
+		return ""
+	}
+	c, _ := codeOf(err)
+	for _, row := range faults {
+		if row.code == c {
+			return row.told
+		}
+	}
+	return ""
 }
 
 // permanent reports whether another session would fail in the same way.

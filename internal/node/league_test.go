@@ -32,6 +32,7 @@ type league struct {
 	told    []func(Event)                     // by party; may be nil
 	faults  []func(path string) (bool, error) // of the disks, by party; may be nil
 	idle    int                               // who starts without tables; 0: nobody
+	now     func() time.Time                  // of all nodes; may be nil
 }
 
 // newLeague makes members with tables of correlated columns; the first one has the label. The
@@ -126,7 +127,7 @@ func (l *league) start(i int) {
 	}
 	n, err := New(Config{
 		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy, Tables: tables,
-		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i],
+		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i], Now: l.now,
 	})
 	if err != nil {
 		l.t.Fatal(err)

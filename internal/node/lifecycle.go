@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -144,10 +146,15 @@ func (s *jobState) awaited() *protocol.Ending {
 
 // paused shows why a session ended, when another may do better.
 func (n *Node) paused(s *jobState, err error) {
-	if e := s.show(StatePaused, err.Error()); e != nil {
+	text := err.Error()
+	if isDamage(err) && !strings.Contains(text, "hanse cancel") {
+		text += fmt.Sprintf("; put a copy of it back and the job goes on, or end the job with hanse cancel %s", s.contract.Job.Name)
+	}
+	s.ail(err)
+	if e := s.show(StatePaused, text); e != nil {
 		n.config.Log.Error("a job's state could not be stored; it is shown all the same", "job", s.contract.Job.Name, "error", e)
 	}
-	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("%s: %v", StatePaused, err)})
+	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("%s: %s", StatePaused, text)})
 }
 
 // giveUp ends a job that cannot come right, at all its parties, and returns why.
@@ -162,10 +169,38 @@ func (n *Node) giveUp(s *jobState, reason error) error {
 // publicReason is what the other parties are told of a fault. What is wrong with this node's own files and tables stays in
 // its log.
 func (n *Node) publicReason(err error) string {
-	c, _ := codeOf(err)
-	var f *faultError
-	if c == codeDeviation || errors.As(err, &f) && f.remote {
-		return err.Error()
+	if told := toldOf(err); told != "" {
+		return told + "; the log of " + n.name() + " says more"
 	}
-	return fmt.Sprintf("%s; the log of %s says more", c, n.name())
+	return err.Error()
+}
+
+// How long a party with a fault of its own does not come to another session: a while, and longer each time.
+const (
+	ailLeast = 2 * time.Second
+	ailMost  = 30 * time.Second
+)
+
+// ail notes a fault of this node's own that ended a session.
+func (s *jobState) ail(err error) {
+	told := toldOf(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if told == "" {
+		s.ailment = nil
+		return
+	}
+	c, _ := codeOf(err)
+	s.ailFor = min(max(2*s.ailFor, ailLeast), ailMost)
+	s.ailment, s.ailed = faultf(c, "%s; its own hanse jobs says more", told), time.Now()
+}
+
+// ailing returns a fault of this node's own that is too young for another session to try.
+func (s *jobState) ailing() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ailment == nil || time.Since(s.ailed) > s.ailFor {
+		return nil
+	}
+	return s.ailment
 }

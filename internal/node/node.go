@@ -37,6 +37,8 @@ type Config struct {
 	ReturnEvery time.Duration
 	// TendEvery is how often jobs that stand still are looked after; 0 means 1 s.
 	TendEvery time.Duration
+	// Now is the clock by which proposals expire; nil means time.Now.
+	Now func() time.Time
 	// DiskFault is for tests: see vault.Options.Fault.
 	DiskFault func(path string) (stored bool, err error)
 	// Told hears every event of every job; it may be nil.
@@ -76,6 +78,9 @@ type activeSession struct {
 // New prepares a node, reads its jobs from its folder and answers the other members from now on.
 // Run must follow.
 func New(c Config) (*Node, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

@@ -107,7 +107,7 @@ func (n *Node) complete(text []byte) (*protocol.Job, error) {
 	if err := charter.Complete(); err != nil {
 		return nil, err
 	}
-	if err := job.SetExpiry(time.Now()); err != nil {
+	if err := job.SetExpiry(n.config.Now()); err != nil {
 		return nil, err
 	}
 	var nonce [16]byte
@@ -264,7 +264,7 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 			told = time.Now()
 			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", list(pending), lasting(since), c.Job.Name)})
 		}
-		if at := c.Job.Expiry(); time.Now().After(at) {
+		if at := c.Job.Expiry(); n.config.Now().After(at) {
 			return n.conclude(s, protocol.OutcomeExpired, "")
 		}
 		if err := pause(ctx, retryEvery); err != nil {

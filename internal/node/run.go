@@ -20,6 +20,9 @@ import (
 // waitReport is after how long a blocked session says whom it waits for, and how often again.
 const waitReport = 2 * time.Second
 
+// openTime bounds how long the links of a session over features may take, between members who are there.
+const openTime = 10 * time.Second
+
 // leaveTime bounds how long a party tries to tell the others why it leaves a session.
 const leaveTime = time.Second
 
@@ -53,7 +56,9 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 	if served, ok := t.(servedTask); ok {
 		return n.executeServed(ctx, s, number, served)
 	}
-	mesh, err := n.config.Transport.Open(ctx, roomOf(s.contract, number), n.peersOf(s.contract))
+	meeting, cancel := context.WithTimeout(ctx, openTime) // a party that died after it had said that it comes does not come
+	mesh, err := n.config.Transport.Open(meeting, roomOf(s.contract, number), n.peersOf(s.contract))
+	cancel()
 	if err != nil {
 		return nil, &openError{err}
 	}

@@ -311,6 +311,9 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 	if r.State == StateProposed {
 		return consentResponse{}, nil
 	}
+	if err := s.ailing(); err != nil {
+		return consentResponse{}, err
+	}
 	signature, err := n.signContract(s)
 	return consentResponse{Signature: signature, Session: r.Session, Ending: endingOf(s)}, err
 }

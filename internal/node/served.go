@@ -211,11 +211,22 @@ func (r *run) isGone(client int) bool {
 	return slices.Contains(r.gone, client)
 }
 
-// watchReturns looks from time to time whether a client that has no link has come back.
+// watchReturns looks from time to time whether a client that has no link has come back, and, at the proposer, whether
+// another server has left the session for a next one.
 func (r *run) watchReturns(ctx context.Context, clients, there []int, back func()) {
+	c := r.state.contract
 	for pause(ctx, cmp.Or(r.node.config.ReturnEvery, returnTime)) == nil {
 		for _, i := range clients {
 			if (!slices.Contains(there, i) || r.isGone(i)) && r.node.reachable(ctx, r.state, i) {
+				back()
+				return
+			}
+		}
+		if c.Job.Proposer != r.node.name() {
+			continue
+		}
+		for i, p := range c.Members() {
+			if c.Job.Serves(i) && p.ID != r.node.config.Key.ID() && r.node.placeIn(ctx, r.state, p, r.number) == placeLeft {
 				back()
 				return
 			}

@@ -81,6 +81,9 @@ type jobState struct {
 	ending  *protocol.Ending // nil while the job has none
 	pending *protocol.Ending // done at all the others, told while a session is still on here
 	signed  []byte           // the contract with all signatures, once it is in force
+	ailment error            // a fault of this node's own that ended the last session, as others are told it
+	ailed   time.Time        // when
+	ailFor  time.Duration    // for how long this node comes to no other session
 	asked   time.Time        // when this node last asked how the job stands elsewhere
 	gap     time.Duration    // until it asks again
 }

@@ -1,0 +1,455 @@
+package node
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// awaitState returns when the job is in a state at party i.
+func (l *league) awaitState(ctx context.Context, i int, h keys.Hash, want State) statusRecord {
+	l.t.Helper()
+	for {
+		s, ok := l.nodes[i].job(h)
+		if ok && s.status() == want {
+			return s.snapshot()
+		}
+		if pause(ctx, 2*time.Millisecond) != nil {
+			if !ok {
+				l.t.Fatalf("%s does not know the job", l.names[i])
+			}
+			l.t.Fatalf("%s stands at %+v, want %s", l.names[i], s.snapshot(), want)
+		}
+	}
+}
+
+// minute is a context for a test that waits.
+func minute(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestAnyPartyEndsAJob, proposed or running, for all and for good.
+func TestAnyPartyEndsAJob(t *testing.T) {
+	for by, name := range []string{"bank", "insurer", "telco"} {
+		t.Run(name+", while consent is awaited", func(t *testing.T) {
+			ctx := minute(t)
+			l := newLeague(t, 3, 50)
+			l.policy = nil
+			l.startAll()
+			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			launched := make(chan error, 1)
+			go func() {
+				_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+				launched <- err
+			}()
+			l.awaitState(ctx, 1, c.Hash(), StateProposed) // the others hear of it one after the other
+			if err := l.nodes[1].Decide(c.Hash(), true, ""); err != nil && by != 1 {
+				t.Fatal(err)
+			}
+			l.awaitState(ctx, 2, c.Hash(), StateProposed)
+			if err := l.nodes[by].Cancel(c.Hash(), "another\ttable"); err != nil {
+				t.Fatal(err)
+			}
+			want := StateCancelled
+			if by == 2 {
+				want = StateRefused
+			}
+			for i := range l.nodes {
+				r := l.awaitState(ctx, i, c.Hash(), want)
+				if !strings.HasSuffix(r.Reason, "another table") || (i != by) != strings.HasPrefix(r.Reason, name+": ") {
+					t.Errorf("%s: the reason is %q", l.names[i], r.Reason)
+				}
+			}
+			if err := <-launched; err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "another table") {
+				t.Errorf("the proposer's owner is told %v", err)
+			}
+			l.wantFinal(c.Hash())
+		})
+		t.Run(name+", while a session is on", func(t *testing.T) {
+			ctx := minute(t)
+			l := newLeague(t, 3, 400)
+			on := make(chan struct{}, 100)
+			l.told[0] = func(e Event) {
+				if e.Kind == EventProgress {
+					select {
+					case on <- struct{}{}:
+					default:
+					}
+				}
+			}
+			l.startAll()
+			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"logistic\"\nfeatures = 4096\niterations = 200"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			launched := make(chan error, 1)
+			go func() {
+				_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+				launched <- err
+			}()
+			<-on
+			if err := l.nodes[by].Cancel(c.Hash(), "enough"); err != nil {
+				t.Fatal(err)
+			}
+			for i := range l.nodes {
+				l.awaitState(ctx, i, c.Hash(), StateCancelled)
+			}
+			if err := <-launched; err == nil || err.Error() != name+` cancelled job "trial": enough` {
+				t.Errorf("the proposer's owner is told %v", err)
+			}
+			l.wantFinal(c.Hash())
+		})
+	}
+}
+
+// wantFinal checks that an ended job cannot be started, approved or cancelled, and stands by one end everywhere, also
+// after a restart.
+func (l *league) wantFinal(h keys.Hash) {
+	l.t.Helper()
+	s, _ := l.nodes[0].job(h)
+	for i := range l.nodes {
+		other, _ := l.nodes[i].job(h)
+		if other.ended().Hash() != s.ended().Hash() {
+			l.t.Errorf("%s stands by another end than %s", l.names[i], l.names[0])
+		}
+		if err := l.nodes[i].begin(other, 100); err == nil {
+			l.t.Errorf("%s opens a session of a job that has ended", l.names[i])
+		}
+		if err := l.nodes[i].Decide(h, true, ""); err == nil {
+			l.t.Errorf("%s consents to a job that has ended", l.names[i])
+		}
+		if err := l.nodes[i].Cancel(h, ""); err == nil || !strings.HasSuffix(err.Error(), "nothing is left to cancel") {
+			l.t.Errorf("%s cancels a job that has ended: %v", l.names[i], err)
+		}
+	}
+	before := s.snapshot()
+	l.stops[0]()
+	l.start(0)
+	if s, ok := l.nodes[0].job(h); !ok || s.status() != before.State || s.snapshot().Reason != before.Reason || s.ended() == nil {
+		l.t.Errorf("after a restart the job stands at %+v, before at %+v", s.snapshot(), before)
+	}
+}
+
+// TestAMemberThatWasAwayHearsOfTheEnd, also from another than whoever ended the job.
+func TestAMemberThatWasAwayHearsOfTheEnd(t *testing.T) {
+	ctx := minute(t)
+	l := newLeague(t, 3, 50)
+	l.policy = nil
+	l.startAll()
+	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go l.nodes[0].Launch(ctx, c.Hash(), nil)
+	l.awaitState(ctx, 2, c.Hash(), StateProposed)
+	l.net.Kill(l.keys[2].ID())
+	l.stops[2]()
+	if err := l.nodes[1].Cancel(c.Hash(), "no"); err != nil {
+		t.Fatal(err)
+	}
+	l.awaitState(ctx, 0, c.Hash(), StateRefused)
+	l.net.Kill(l.keys[1].ID())
+	l.stops[1]()
+	l.start(2)
+	r := l.awaitState(ctx, 2, c.Hash(), StateRefused)
+	if r.Reason != "insurer: no" {
+		t.Errorf("the telco is told %q", r.Reason)
+	}
+}
+
+// TestProposalsExpire at whoever has them, and are gone for the proposer too.
+func TestProposalsExpire(t *testing.T) {
+	ctx := minute(t)
+	l := newLeague(t, 3, 50)
+	l.policy = nil
+	now := time.Now()
+	l.now = func() time.Time { return now }
+	l.startAll()
+	c, err := l.nodes[0].Prepare(ctx, l.job("train", "expires = \"72h\"", activeBank+"features = 16"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launched := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[0].Launch(l.lives[0], c.Hash(), nil)
+		launched <- err
+	}()
+	l.awaitState(ctx, 1, c.Hash(), StateProposed)
+	if err := l.nodes[1].Decide(c.Hash(), true, ""); err != nil {
+		t.Fatal(err)
+	}
+	l.awaitState(ctx, 2, c.Hash(), StateProposed)
+	for i := range l.nodes { // the nodes stop, and start three days later
+		l.net.Kill(l.keys[i].ID())
+		l.stops[i]()
+	}
+	now = now.Add(73 * time.Hour)
+	for i := range l.nodes {
+		l.start(i)
+	}
+	for i := range l.nodes {
+		l.awaitState(ctx, i, c.Hash(), StateExpired)
+	}
+	if err := <-launched; err == nil {
+		t.Error("the command that proposed it ends well")
+	}
+}
+
+// TestDoneIsDone: a coordinator that has missed the end and starts its job again is told the end, takes it, and nothing is
+// computed anew.
+func TestDoneIsDone(t *testing.T) {
+	ctx := minute(t)
+	l := newLeague(t, 3, 60)
+	l.startAll()
+	_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.awaitDone(ctx, h)
+	before := l.models(h)
+	l.net.Kill(l.keys[0].ID())
+	l.stops[0]()
+	l.forgetEnd(0, h)
+	var opened []string
+	l.told[0] = func(e Event) { opened = append(opened, e.Text) }
+	l.start(0)
+	l.awaitState(ctx, 0, h, StateDone)
+	l.stops[0]()
+	for _, text := range opened {
+		if strings.Contains(text, "starts") {
+			t.Errorf("a job that was done elsewhere says %q", text)
+		}
+	}
+	for i, now := range l.models(h) {
+		if string(now) != string(before[i]) {
+			t.Errorf("the model part of %s changed", l.names[i])
+		}
+	}
+	l.start(0)
+	if _, err := l.nodes[0].modelOf(h.String()); err != nil {
+		t.Errorf("the coordinator's part of the model: %v", err)
+	}
+	// A coordinator that insists is told so by every party.
+	s, _ := l.nodes[0].job(h)
+	for i := 1; i < 3; i++ {
+		answer, err := l.nodes[i].serveStart(l.keys[0].ID(), startRequest{Contract: string(s.text()), Number: 9})
+		if err != nil || string(answer.Ending) != string(s.ended().Text()) {
+			t.Errorf("%s answers a start of a job that is done by %v and %v", l.names[i], answer, err)
+		}
+	}
+}
+
+// forgetEnd puts a party's disk back to the moment before it stored the end of a job.
+func (l *league) forgetEnd(i int, h keys.Hash) {
+	l.t.Helper()
+	v, err := vault.Open(filepath.Dir(l.jobFile(i, h, statusFile)), vault.Options{Owner: h})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer v.Close()
+	model, err := v.Load(ModelFile)
+	if err == nil {
+		err = v.Save(modelDraft(1), model)
+	}
+	status, e := v.Load(statusFile)
+	if err != nil || e != nil {
+		l.t.Fatal(err, e)
+	}
+	status = []byte(strings.Replace(string(status), `state = "done"`, `state = "running"`, 1))
+	for _, err := range []error{v.Save(statusFile, status), v.Remove(endingFile), v.Remove(ModelFile)} {
+		if err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// TestNobodyEndsAJobInAnothersName: a party that changes its own node's code can end a job in its own name only.
+func TestNobodyEndsAJobInAnothersName(t *testing.T) {
+	ctx := minute(t)
+	l := newLeague(t, 3, 50)
+	l.policy = nil
+	l.startAll()
+	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go l.nodes[0].Launch(ctx, c.Hash(), nil)
+	l.awaitState(ctx, 2, c.Hash(), StateProposed)
+	forged := func(e protocol.Ending) []byte {
+		made, err := protocol.NewEnding(c, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.Sign(l.keys[1])
+		return made.Text()
+	}
+	parts := []protocol.PartDigest{{Party: "bank"}, {Party: "insurer"}, {Party: "telco"}}
+	for _, text := range [][]byte{
+		forged(protocol.Ending{Outcome: protocol.OutcomeCancelled, By: "bank"}),
+		forged(protocol.Ending{Outcome: protocol.OutcomeDone, Session: 1, Parts: parts}),
+	} {
+		_, err := l.nodes[2].serveEnd(l.keys[1].ID(), endingRequest{Contract: c.Hash(), Ending: text})
+		if err == nil || !strings.Contains(err.Error(), "is not in force") {
+			t.Errorf("the telco takes a forged end: %v", err)
+		}
+	}
+	if s, _ := l.nodes[2].job(c.Hash()); s.ended() != nil {
+		t.Error("the job ended by a forged word")
+	}
+	// Nor does the telco sign that a job is done that it has not run.
+	_, err = l.nodes[2].serveSign(l.keys[1].ID(), endingRequest{Contract: c.Hash(), Ending: forged(protocol.Ending{Outcome: protocol.OutcomeDone, Session: 1, Parts: parts})})
+	if err == nil {
+		t.Error("the telco signs the end of a job that it has not run")
+	}
+	// Nor does a member learn of a job that it is no party of.
+	stranger, err := keys.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.nodes[2].serveStanding(stranger.ID(), standingRequest{c.Hash()}); err == nil || err.Error() != "has no job with contract "+c.Hash().Short() {
+		t.Errorf("a stranger is told %v", err)
+	}
+}
+
+// TestNoSignatureWithoutARecordOfConsent damages the record of a job in every way: the node signs nothing until somebody
+// has consented again, and the job then goes on.
+func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"empty":   func(path string) error { return os.Truncate(path, 0) },
+		"cut":     func(path string) error { return os.Truncate(path, 100) },
+		"flipped": func(path string) error { return flipBit(path, 150) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := minute(t)
+			l := newLeague(t, 3, 50)
+			l.policy = nil
+			l.startAll()
+			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := c.Hash()
+			launched := make(chan error, 1)
+			go func() {
+				_, err := l.nodes[0].Launch(ctx, h, nil)
+				launched <- err
+			}()
+			l.awaitState(ctx, 1, h, StateProposed)
+			l.awaitState(ctx, 2, h, StateProposed)
+			l.net.Kill(l.keys[2].ID())
+			l.stops[2]()
+			if err := damage(l.jobFile(2, h, statusFile)); err != nil {
+				t.Fatal(err)
+			}
+			l.start(2)
+			s, ok := l.nodes[2].job(h)
+			if !ok || s.status() != StateProposed || !strings.Contains(s.snapshot().Reason, "damaged") {
+				t.Fatalf("the job stands at %+v", s.snapshot())
+			}
+			for _, request := range []any{consentRequest{Contract: string(s.text())}, startRequest{Contract: string(s.text()), Number: 1}} {
+				method := methodConsent
+				if _, ok := request.(startRequest); ok {
+					method = methodStart
+				}
+				data, err := cbor.Marshal(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var r reply
+				answer, err := l.nodes[2].handle(ctx, l.keys[0].ID(), method, data)
+				if err == nil {
+					err = cbor.Unmarshal(answer, &r)
+				}
+				var consent consentResponse
+				if r.Body != nil {
+					err = cbor.Unmarshal(r.Body, &consent)
+				}
+				if err != nil || consent.Signature != nil || method == methodStart && r.Fault == nil {
+					t.Errorf("%s is answered by %+v (%v)", method, r, err)
+				}
+			}
+			for i := 1; i < 3; i++ {
+				if err := l.nodes[i].Decide(h, true, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-launched; err != nil {
+				t.Error(err)
+			}
+			l.awaitDone(ctx, h)
+		})
+	}
+}
+
+// flipBit changes one bit of a file.
+func flipBit(path string, at int64) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	data[at%int64(len(data))] ^= 1
+	return os.WriteFile(path, data, 0o600)
+}
+
+// TestADamagedModelPartIsNamedBeforeARowIsScored, whoever has it.
+func TestADamagedModelPartIsNamedBeforeARowIsScored(t *testing.T) {
+	ctx := minute(t)
+	l := newLeague(t, 3, 60)
+	l.startAll()
+	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\niterations = 8\nlambda = 0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.awaitDone(ctx, h)
+	_, earlier, err := l.propose(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\niterations = 8\nlambda = 0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := "privacy = \"sealed\"\ntable = \"test\"\nopen_to = \"bank\"\nmodel = \"" + h.String() + "\""
+	for i, name := range l.names {
+		path := l.jobFile(i, h, ModelFile)
+		right, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := vault.ReadFile(l.jobFile(i, earlier, ModelFile), earlier)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, bytes := range map[string][]byte{
+			"a flipped bit": func() []byte { b := append([]byte{}, right...); b[len(b)/2] ^= 4; return b }(),
+			"empty":         {},
+			// A part that is whole, in an envelope that fits: only what all signed for tells it from the right one.
+			"another training's": vault.Envelope(h, ModelFile, other),
+		} {
+			if err := os.WriteFile(path, bytes, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := l.propose(l.job("predict", head, ""))
+			if err == nil || !strings.Contains(err.Error(), ModelFile) || !strings.Contains(err.Error(), "damaged") || i > 0 && !strings.HasPrefix(err.Error(), name+": ") {
+				t.Errorf("%s at %s: the prediction ends with %v", what, name, err)
+			}
+		}
+		if err := os.WriteFile(path, right, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := l.propose(l.job("predict", head, "")); err != nil {
+		t.Errorf("with the right parts back: %v", err)
+	}
+}
