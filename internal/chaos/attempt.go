@@ -182,6 +182,7 @@ func (a *attempt) disturb(ctx context.Context) error {
 	a.when = a.drawMoment(a.usual.changes[a.victim])
 	if a.kind.byHand {
 		a.when.change = min(a.when.change, 1+a.draw.IntN(handChanges))
+		a.when.delay /= 8 // a contract and its state are written within a millisecond or two
 		a.approver = newApprover(ctx, a)
 	}
 	if err := a.propose(); err != nil {
