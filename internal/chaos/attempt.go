@@ -25,10 +25,11 @@ type attempt struct {
 	fed    *federation
 
 	command  *command
-	killed   bool    // the proposer's node was
-	after    bool    // the job under test is a prediction, and its training is done before
-	contract string  // of the training that is done before, for a prediction
-	before   *result // of that training
+	killed   bool            // the proposer's node was
+	after    bool            // the job under test is a prediction, and its training is done before
+	contract string          // of the training that is done before, for a prediction
+	before   *result         // of that training
+	earlier  map[string]bool // contracts of jobs that were done before the one under test
 	approver *approver
 	relays   *relays
 	copies   *copies
@@ -181,6 +182,7 @@ func (a *attempt) disturb(ctx context.Context) error {
 	a.when = a.drawMoment(a.usual.changes[a.victim])
 	if a.kind.byHand {
 		a.when.change = min(a.when.change, 1+a.draw.IntN(handChanges))
+		a.when.delay /= 8 // a contract and its state are written within a millisecond or two
 		a.approver = newApprover(ctx, a)
 	}
 	if err := a.propose(); err != nil {
@@ -211,8 +213,27 @@ func (a *attempt) train(ctx context.Context) error {
 	if err := a.awaitDone(ctx, a.contract); err != nil {
 		return err
 	}
-	a.before, err = a.fed.resultOf(ctx, a.contract)
-	return err
+	if a.before, err = a.fed.resultOf(ctx, a.contract); err != nil {
+		return err
+	}
+	return a.rest(ctx)
+}
+
+// rest waits until all jobs so far have ended, and remembers them.
+func (a *attempt) rest(ctx context.Context) error {
+	for {
+		jobs, absent := a.fed.jobs(ctx)
+		if so := (account{jobs: jobs}); so.open() == nil && len(absent) == 0 {
+			a.earlier = make(map[string]bool)
+			for _, j := range jobs {
+				a.earlier[j.contract] = true
+			}
+			return nil
+		}
+		if err := pause(ctx, pollEvery); err != nil {
+			return err
+		}
+	}
 }
 
 // awaitDone returns when a job is done at every party.
@@ -342,7 +363,7 @@ func (a *attempt) remedied(got *account) bool {
 // done returns the contract of the job under test that is done everywhere.
 func (a *attempt) done(jobs []standing) string {
 	for _, j := range jobs {
-		if j.contract != a.contract && j.name == a.testedName() && doneEverywhere(jobs, a.scene.job.Parties, j.contract) {
+		if !a.earlier[j.contract] && j.name == a.testedName() && doneEverywhere(jobs, a.scene.job.Parties, j.contract) {
 			return j.contract
 		}
 	}
