@@ -2,9 +2,14 @@ package federated
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hanse-project/hanse/keys"
 )
+
+// ErrPaused is how a session ends in good order for another to follow: a server hears it before it begins a round, its
+// clients after it.
+var ErrPaused = errors.New("the server starts another session, since somebody has come back")
 
 // Total is what a server learned.
 type Total struct {

@@ -55,8 +55,8 @@ type attendance struct {
 // step with its next row: chosen, with what the server sent, and adds its own entries to the sum after
 // it; else alone.
 //
-// The state is saved when an upload is complete and before it leaves, and iterations only rise, over
-// all sessions: no client uploads twice in one iteration, from which a server could take the
+// The state is saved when an upload is complete and before it leaves, and when a session is paused between two
+// iterations; iterations only rise, over all sessions: no client uploads twice in one iteration, from which a server could take the
 // difference. A client that is killed and returns goes on with the weights of its newest upload and
 // the row after it. Rows number on over all sessions; those learned before are passed over if they
 // come again. Without the total, or left out of it, a client keeps its own weights.
@@ -76,7 +76,11 @@ func Attend(ctx context.Context, p *ClientPart) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s: wait for iteration after row %d: %w", a.client.name(), a.row, err)
+			err = fmt.Errorf("%s: wait for iteration after row %d: %w", a.client.name(), a.row, err)
+			if a.next == 0 || !errors.Is(err, federated.ErrPaused) {
+				return err
+			}
+			return errors.Join(err, a.save()) // no row that was learned since the last upload is learned again
 		}
 		if err := a.iterate(ctx, n, entries); err != nil {
 			return err

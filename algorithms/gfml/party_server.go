@@ -2,6 +2,7 @@ package gfml
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -53,7 +54,11 @@ func Serve(ctx context.Context, p *ServerPart) error {
 	}
 	for s.next < p.Plan.params.Iterations {
 		if err := s.iterate(ctx); err != nil {
-			return fmt.Errorf("server %q, iteration %d: %w", s.server.name(), s.next, err)
+			err = fmt.Errorf("server %q, iteration %d: %w", s.server.name(), s.next, err)
+			if errors.Is(err, federated.ErrPaused) { // before it was announced: no iteration is lost
+				err = errors.Join(err, s.save(s.next))
+			}
+			return err
 		}
 	}
 	return s.save(s.next)

@@ -138,16 +138,14 @@ func (l *league) mustNotSignUnasked(c crashCase) {
 func (l *league) wantOneEnd(ctx context.Context, c crashCase) {
 	l.t.Helper()
 	jobs := l.nodes[0].Jobs()
-	if c.victim == 0 && (len(jobs) == 0 || jobs[0].State == StateProposed) {
+	if c.victim == 0 && (len(jobs) == 0 || jobs[0].State == StateProposed || jobs[0].State == StateCancelled) {
 		for i := 1; i < len(l.names); i++ {
 			if len(l.nodes[i].Jobs()) > 0 {
 				l.t.Errorf("%s knows a job to which its proposer has not consented", l.names[i])
 			}
 		}
 		for h := range l.nodes[0].jobs {
-			if err := l.nodes[0].Cancel(h, "it died"); err != nil {
-				l.t.Error(err)
-			}
+			l.awaitState(ctx, 0, h, StateCancelled)
 		}
 		return
 	}

@@ -101,7 +101,7 @@ func (n *Node) follow(ctx context.Context, s *jobState, number uint32) {
 	switch {
 	case ending != nil && (report != nil || len(s.contract.Job.Servers) > 0): // told when the link was gone
 		err = n.adopt(s, ending)
-	case s.ended() != nil:
+	case s.ended() != nil || s.snapshot().Session != number: // another session has taken its place
 		return
 	case err == nil:
 		err = s.show(StateRunning, "this party's part is stored; the end that all sign is awaited")

@@ -93,7 +93,7 @@ func New(c Config) (*Node, error) {
 		return nil, err
 	}
 	for _, s := range n.openJobs() {
-		if s.contract.Job.Proposer == n.name() && s.snapshot().Consent != nil {
+		if s.contract.Job.Proposer == n.name() {
 			n.resumed = append(n.resumed, s)
 		}
 	}
@@ -109,15 +109,28 @@ func (n *Node) Run(ctx context.Context) error {
 	defer n.answering.Lock() // what is being answered is answered, and nothing after it
 	defer n.stop()
 	for _, s := range n.resumed {
-		n.work.Go(func() {
-			if _, err := n.coordinate(ctx, s); err != nil && ctx.Err() == nil {
-				n.config.Log.Error("job ended", "job", s.contract.Job.Name, "error", err)
+		r := s.snapshot()
+		switch {
+		case r.Consent != nil:
+			n.drive(ctx, s)
+		case !r.Damaged: // nobody else knows of it
+			if err := n.conclude(s, protocol.OutcomeCancelled, "this node was stopped before its owner had consented; propose it anew"); err != nil {
+				n.config.Log.Error("a proposal could not be withdrawn", "job", s.contract.Job.Name, "error", err)
 			}
-		})
+		}
 	}
 	n.work.Go(func() { n.tend(ctx, cmp.Or(n.config.TendEvery, tendEvery)) })
 	<-ctx.Done()
 	return nil
+}
+
+// drive coordinates a job that no command waits for.
+func (n *Node) drive(ctx context.Context, s *jobState) {
+	n.work.Go(func() {
+		if _, err := n.coordinate(ctx, s); err != nil && ctx.Err() == nil {
+			n.config.Log.Error("job ended", "job", s.contract.Job.Name, "error", err)
+		}
+	})
 }
 
 // SetCharter takes a new version of the charter into use for jobs proposed from now on.

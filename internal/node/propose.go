@@ -212,7 +212,7 @@ func (n *Node) Launch(ctx context.Context, h keys.Hash, hear func(Event)) (*Repo
 	if !ok {
 		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	if err := n.Decide(h, true, ""); err != nil {
+	if err := n.consentHere(s); err != nil {
 		return nil, err
 	}
 	n.hear(h, hear)

@@ -327,18 +327,31 @@ func (n *Node) signContract(s *jobState) ([]byte, error) {
 	return n.config.Key.Sign(s.contract.Domain, s.contract.Body), nil
 }
 
-// Decide is a person's consent to a proposed job, or refusal of it.
+// Decide is a person's consent to a proposed job, or refusal of it. A job of this node's own whose record was damaged goes
+// on then.
 func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
 	s, ok := n.job(h)
 	if !ok {
 		return fmt.Errorf("this node has no job %s", h.Short())
 	}
+	if yes {
+		err := n.consentHere(s)
+		if err == nil && s.contract.Job.Proposer == n.name() {
+			n.drive(n.ctx, s)
+		}
+		return err
+	}
+	if state := s.status(); state != StateProposed {
+		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
+	}
+	return n.conclude(s, protocol.OutcomeRefused, reason)
+}
+
+// consentHere records that this node's owner consents to a proposed job.
+func (n *Node) consentHere(s *jobState) error {
 	r := s.snapshot()
 	if r.State != StateProposed {
 		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
-	}
-	if !yes {
-		return n.conclude(s, protocol.OutcomeRefused, reason)
 	}
 	data, err := n.consentedData(s, r)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 
 // neighbour is what a server knows of another one in a session.
 type neighbour struct {
-	gone  bool
-	early map[exchanged][]float64 // what it sent ahead of its turn
+	gone   bool
+	newest int                     // the last round that it sent a vector of: none of an earlier one follows
+	early  map[exchanged][]float64 // what it sent ahead of its turn
 }
 
 // exchanged names one vector between servers.
@@ -27,7 +28,7 @@ const maxEarly = 16
 // Exchange implements federated.Neighbourhood. A server that is silent for as long as a round of a sum
 // is left out this time, one whose link is broken for the rest of the session.
 func (n *serverNetwork) Exchange(ctx context.Context, kind string, round int, with []int, values []float64) (map[int][]float64, error) {
-	if err := n.proceed(); err != nil {
+	if err := n.proceed(round); err != nil {
 		return nil, err
 	}
 	if n.others == nil {
@@ -87,6 +88,9 @@ func (n *serverNetwork) hearFrom(ctx context.Context, server int, want exchanged
 			delete(other.early, want)
 			return v, nil
 		}
+		if other.newest > want.round { // it was further when the session began
+			return nil, nil
+		}
 		m, payload, err := cohort.ReceiveLong(waiting, n.links, n.party(server), want.kind, roundSize+8*size)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			return nil, nil
@@ -104,11 +108,9 @@ func (n *serverNetwork) hearFrom(ctx context.Context, server int, want exchanged
 		if err != nil {
 			return nil, n.links.Deviation(m, "%v", err)
 		}
+		other.newest = max(other.newest, round)
 		if round >= want.round { // what is late is left behind
 			other.early[exchanged{m.Kind, round}] = values
-		}
-		if m.Kind == want.kind && round > want.round { // it has gone on without this server's
-			return nil, nil
 		}
 	}
 	return nil, nil

@@ -18,7 +18,7 @@ func withRound(round int, payload []byte) []byte {
 
 // Ask implements federated.Inquirer.
 func (n *serverNetwork) Ask(ctx context.Context, round int, clients []int, q federated.Question) (map[int][]byte, error) {
-	if err := n.proceed(); err != nil {
+	if err := n.proceed(round); err != nil {
 		return nil, err
 	}
 	if len(n.server.Present()) < n.least {
@@ -49,7 +49,7 @@ func (n *serverNetwork) Ask(ctx context.Context, round int, clients []int, q fed
 
 // Send implements federated.Inquirer.
 func (n *serverNetwork) Send(ctx context.Context, client int, kind string, round int, payload []byte) error {
-	if err := n.proceed(); err != nil {
+	if err := n.proceed(round); err != nil {
 		return err
 	}
 	return n.server.Tell(ctx, n.clients[client], kind, n.classOf(kind), withRound(round, payload))

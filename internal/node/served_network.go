@@ -22,8 +22,8 @@ const (
 	kindPaused   = "paused"   // the session ends and another will follow
 )
 
-// errPaused is how a session over clients ends at a client whose server will start another.
-var errPaused = errors.New("the server starts another session, since somebody has come back")
+// errPaused is how a session over clients ends where its server will start another.
+var errPaused = federated.ErrPaused
 
 // errScarce is how a session ends at a server whose clients are too few for any sum. The next one
 // starts when enough are there.
@@ -74,15 +74,17 @@ type serverNetwork struct {
 	lost    func(number int, losses []cohort.Loss) // hears whom a sum or question lost
 	servers []string                               // of the job, in its order
 	others  map[int]*neighbour                     // of them, by their place
-	pausing atomic.Bool                            // somebody has come back: nothing more is begun
+	pausing atomic.Bool                            // somebody has come back: no round is begun any more
+	begun   int                                    // the round that was begun last, from 1; 0: none
 }
 
-// proceed refuses to begin anything in a session that is to end, since another will follow. What has
-// begun is ended first: a message cut short would leave its receiver without the rest.
-func (n *serverNetwork) proceed() error {
-	if n.pausing.Load() {
+// proceed refuses to begin a round in a session that is to end, since another will follow. A round that has begun is
+// ended first: a message cut short would leave its receiver without the rest, and a round cut short is lost to all.
+func (n *serverNetwork) proceed(round int) error {
+	if n.pausing.Load() && n.begun != round+1 {
 		return errPaused
 	}
+	n.begun = round + 1
 	return nil
 }
 
@@ -102,7 +104,7 @@ func (n *serverNetwork) Present() []int {
 
 // Tell implements federated.Server.
 func (n *serverNetwork) Tell(ctx context.Context, client int, kind string, round int, values []float64) error {
-	if err := n.proceed(); err != nil {
+	if err := n.proceed(round); err != nil {
 		return err
 	}
 	return n.server.Tell(ctx, n.clients[client], kind, n.classOf(kind), encodeRound(round, values))
@@ -110,8 +112,8 @@ func (n *serverNetwork) Tell(ctx context.Context, client int, kind string, round
 
 // Sum implements federated.Server.
 func (n *serverNetwork) Sum(ctx context.Context, s federated.Sum, clients []int) (*federated.Total, error) {
-	if err := n.proceed(); err != nil {
-		return nil, err
+	if n.pausing.Load() && n.begun == 0 {
+		return nil, errPaused
 	}
 	v, fixed, err := sumWords(s, len(n.clients))
 	if err != nil {
