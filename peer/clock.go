@@ -28,7 +28,7 @@ const clockEnd = 253402300799999
 
 // What wrong clocks do, and how a person sees which one it is.
 const (
-	clockHarm  = "invitations expire too early or too late, and the times in charters, transcripts and logs do not agree"
+	clockHarm  = "invitations and proposals expire too early or too late, and the times in charters, transcripts and logs do not agree"
 	clockCheck = "timedatectl status shows the time and whether it is kept"
 )
 

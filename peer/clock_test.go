@@ -285,7 +285,7 @@ func TestWhoseClock(t *testing.T) {
 		}
 	}
 	want := "the clock of telco is 23h 59m behind this machine's, which says 2026-11-20 12:00 UTC: " +
-		"invitations expire too early or too late, and the times in charters, transcripts and logs do not agree; " +
+		"invitations and proposals expire too early or too late, and the times in charters, transcripts and logs do not agree; " +
 		"set the one that is wrong (timedatectl status shows the time and whether it is kept)"
 	behind := time.Minute - day
 	if got := viewClocks([]time.Duration{behind}).of("telco", behind, noon); got != want {

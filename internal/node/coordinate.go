@@ -48,7 +48,7 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 			return err
 		}
 	}
-	if done, err := n.settle(ctx, s); done || err != nil {
+	if done, err := n.settleAll(ctx, s); done || err != nil {
 		return err
 	}
 	number, err := n.start(ctx, s)
@@ -58,19 +58,26 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 	if err := n.lead(ctx, s, number); err != nil {
 		return err
 	}
-	if err := n.awaitServers(ctx, s, number); err != nil {
-		return err
-	}
-	done, err := n.settle(ctx, s)
+	done, err := n.settleAll(ctx, s)
 	if err == nil && !done {
-		err = faultf(codeLink, "not all parties have stored their part of session %d", number)
+		err = faultf(codeClients, "not all parties have stored their part of session %d: another session follows", number)
 	}
 	return err
 }
 
+// settleAll is settle at the coordinator, which in a job over clients waits for the other servers' parts first.
+func (n *Node) settleAll(ctx context.Context, s *jobState) (bool, error) {
+	if finished := s.snapshot().Finished; finished > 0 && len(s.contract.Job.Servers) > 0 {
+		if left, err := n.awaitServers(ctx, s, finished); left || err != nil {
+			return false, err
+		}
+	}
+	return n.settle(ctx, s)
+}
+
 // awaitServers waits, in a job over clients, for the other servers' parts of a session. One that has left the session, and
-// is there, needs another one; one that is away is left out, as in the session itself.
-func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) error {
+// is there, needs another one: then it returns true. One that is away is left out, as in the session itself.
+func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (left bool, err error) {
 	c := s.contract
 	since, told := time.Now(), time.Time{}
 	for {
@@ -83,18 +90,18 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) err
 			case placeOn:
 				behind = append(behind, p.Name)
 			case placeLeft:
-				return faultf(codeClients, "%s has left session %d before its part was done: another session follows", p.Name, number)
+				return true, nil
 			}
 		}
 		if len(behind) == 0 {
-			return nil
+			return false, nil
 		}
 		if time.Since(told) >= 5*waitReport {
 			told = time.Now()
 			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for %s to end its part%s", list(behind), lasting(since))})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
-			return err
+			return false, err
 		}
 	}
 }

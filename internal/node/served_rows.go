@@ -1,31 +1,41 @@
 package node
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
-	"strconv"
 
+	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/stream"
+	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// predictionsFile is where a client writes its predictions as they are made.
-const predictionsFile = "predictions.csv"
+// Where a client keeps its predictions as they are made: a log with a checksum for each, and a copy for people, which is made
+// anew when it says something else.
+const (
+	predictionsLog  = "predictions"
+	predictionsFile = "predictions.csv"
+)
 
 // predictionsHead is the first line of that file.
 const predictionsHead = "row,prediction\n"
 
-// rowStream is a client's stream together with the file of its predictions. It implements federated.Rows.
+// predictionSize is the length of a record of that log: a row's number and what was predicted for it.
+const predictionSize = 8 + 8
+
+// rowStream is a client's stream together with its predictions. It implements federated.Rows.
 type rowStream struct {
 	node   *Node
 	over   <-chan struct{} // closed when the job is done
 	stream *stream.Stream
 	row    *stream.Row
+	vault  *vault.Vault
 	file   *os.File
 	ready  bool // the predictions end before the next row's
 }
@@ -37,11 +47,7 @@ func (n *Node) openRows(s *jobState, job *protocol.Job, label string, columns []
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(s.vault.Path(predictionsFile), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, errors.Join(err, n.closeStream(in))
-	}
-	r := &rowStream{node: n, over: s.over, stream: in, file: f}
+	r := &rowStream{node: n, over: s.over, stream: in, vault: s.vault}
 	last, err := r.cut(math.MaxInt)
 	if err != nil {
 		return nil, errors.Join(err, r.close())
@@ -50,34 +56,62 @@ func (n *Node) openRows(s *jobState, job *protocol.Job, label string, columns []
 	return r, nil
 }
 
-// cut drops the predictions of later rows than the first n, which will be made again, and half a line at
-// the end. It returns the last row that is left.
+// cut drops the predictions of later rows than the first n, which will be made again, and makes the copy say the same. It
+// returns the last row that is left.
 func (r *rowStream) cut(n int) (last int, err error) {
-	if _, err := r.file.Seek(0, 0); err != nil {
+	var text bytes.Buffer
+	text.WriteString(predictionsHead)
+	keep := 0
+	if _, err := r.vault.Records(predictionsLog, -1, func(record []byte) error {
+		row, prediction, err := decodePrediction(record)
+		if err == nil && row <= n {
+			keep, last = keep+1, row
+			writePrediction(&text, row, prediction)
+		}
+		return err
+	}); err != nil {
 		return 0, err
 	}
-	keep, lines := int64(0), bufio.NewReader(r.file)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil { // the end, or half a line
-			break
-		}
-		number, _, _ := bytes.Cut(line, []byte(","))
-		row, err := strconv.Atoi(string(number))
-		if keep > 0 && (err != nil || row > n) {
-			break
-		}
-		last = max(last, row)
-		keep += int64(len(line))
-	}
-	if err := r.file.Truncate(keep); err != nil {
+	if _, err := r.vault.Records(predictionsLog, keep, func([]byte) error { return nil }); err != nil {
 		return 0, err
 	}
-	if _, err := r.file.Seek(keep, 0); err != nil || keep > 0 {
-		return last, err
+	return last, r.copyAs(text.Bytes())
+}
+
+// copyAs makes the copy for people say a text, and leaves it open at its end.
+func (r *rowStream) copyAs(text []byte) (err error) {
+	path := r.vault.Path(predictionsFile)
+	if r.file != nil {
+		err = r.file.Close()
 	}
-	_, err = r.file.WriteString(predictionsHead)
-	return 0, err
+	if there, e := os.ReadFile(path); err == nil && (e != nil || !bytes.Equal(there, text)) {
+		err = durable.WriteFile(path, text)
+	}
+	if err != nil {
+		return err
+	}
+	r.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
+	return err
+}
+
+// encodePrediction is a record of the log.
+func encodePrediction(row int, prediction float64) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, predictionSize), uint64(row))
+	return binary.BigEndian.AppendUint64(b, math.Float64bits(prediction))
+}
+
+// decodePrediction reads a record of the log.
+func decodePrediction(record []byte) (row int, prediction float64, err error) {
+	if len(record) != predictionSize {
+		return 0, 0, fmt.Errorf("a prediction's record has %d bytes, want %d", len(record), predictionSize)
+	}
+	return int(binary.BigEndian.Uint64(record)), math.Float64frombits(binary.BigEndian.Uint64(record[8:])), nil
+}
+
+// writePrediction writes a line of the copy.
+func writePrediction(w io.Writer, row int, prediction float64) error {
+	_, err := fmt.Fprintf(w, "%d,%g\n", row, prediction)
+	return err
 }
 
 // Inputs implements federated.Rows. A live stream ends with its job.
@@ -105,9 +139,17 @@ func (r *rowStream) Predicted(row int, prediction float64) error {
 		}
 		r.ready = true
 	}
-	_, err := fmt.Fprintf(r.file, "%d,%g\n", row, prediction)
-	return err
+	if err := r.vault.Append(predictionsLog, encodePrediction(row, prediction)); err != nil {
+		return err
+	}
+	return writePrediction(r.file, row, prediction)
 }
 
 // close ends both.
-func (r *rowStream) close() error { return errors.Join(r.node.closeStream(r.stream), r.file.Close()) }
+func (r *rowStream) close() error {
+	err := r.node.closeStream(r.stream)
+	if r.file != nil {
+		err = errors.Join(err, r.file.Close())
+	}
+	return err
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,7 +99,7 @@ func waitingRows(t *testing.T) (r *rowStream, s *jobState, input io.WriteCloser)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = &jobState{vault: v, over: make(chan struct{})}
+	s = newJobState(v, nil)
 	return &rowStream{node: n, over: s.over, stream: n.input}, s, out
 }
 
@@ -133,5 +134,52 @@ func TestAWaitForARowEndsWithItsSession(t *testing.T) {
 	cancel()
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
+	}
+}
+
+// TestPredictionsAreChecked damages both places where predictions are kept: the copy is made anew, a damaged log is named.
+func TestPredictionsAreChecked(t *testing.T) {
+	r, s, _ := waitingRows(t)
+	r.vault, r.ready = s.vault, true
+	if last, err := r.cut(math.MaxInt); last != 0 || err != nil {
+		t.Fatalf("nothing was predicted, and the last row is %d (%v)", last, err)
+	}
+	for row, prediction := range []float64{0.5, -2, 1e-9} {
+		if err := r.Predicted(row+1, prediction); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, want := s.vault.Path(predictionsFile), "row,prediction\n1,0.5\n2,-2\n3,1e-09\n"
+	for what, damage := range map[string]func() error{
+		"nothing":     func() error { return nil },
+		"deleted":     func() error { return os.Remove(path) },
+		"cut":         func() error { return os.Truncate(path, 20) },
+		"another row": func() error { return os.WriteFile(path, []byte(strings.Replace(want, "2,-2", "2,+2", 1)), 0o600) },
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if last, err := r.cut(math.MaxInt); last != 3 || err != nil {
+			t.Errorf("%s: the last row is %d (%v)", what, last, err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != want {
+			t.Errorf("%s: the copy says %q", what, text)
+		}
+	}
+	if last, err := r.cut(1); last != 1 || err != nil {
+		t.Errorf("cut to one row, the last is %d (%v)", last, err)
+	}
+	if err := r.Predicted(2, 7); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "row,prediction\n1,0.5\n2,7\n" {
+		t.Errorf("after a row was predicted again the copy says %q", text)
+	}
+	if err := flipBit(s.vault.Path(predictionsLog), 60); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *vault.DamagedError
+	if _, err := r.cut(math.MaxInt); !errors.As(err, &damaged) {
+		t.Errorf("a damaged log: %v", err)
 	}
 }
