@@ -38,6 +38,7 @@ type standing struct {
 	Ending   []byte `cbor:"3,keyasint,omitempty"` // text of the ending in force, if there is one
 	Finished uint32 `cbor:"4,keyasint,omitempty"` // the last session that the party has stored its part of
 	On       bool   `cbor:"5,keyasint,omitempty"` // a session is on there
+	Why      string `cbor:"6,keyasint,omitempty"` // whose fault keeps it from going on, and of what kind it is
 }
 
 // partResponse commits a party to what it keeps of a session; zero while it has finished none.
@@ -306,7 +307,7 @@ func (n *Node) serveStanding(from keys.ID, r standingRequest) (standing, error) 
 		return standing{}, err
 	}
 	record := s.snapshot()
-	return standing{State: string(record.State), Session: record.Session, Ending: endingOf(s), Finished: record.Finished, On: n.inSession(s)}, nil
+	return standing{State: string(record.State), Session: record.Session, Ending: endingOf(s), Finished: record.Finished, On: n.inSession(s), Why: s.whyPaused()}, nil
 }
 
 // servePart commits this party to what it keeps of the session that it has finished.
@@ -481,7 +482,7 @@ func (n *Node) openJobs() []*jobState {
 // look ends a job that has expired, or asks the other parties how it stands when no session is on.
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
-	if at := job.Expiry(); record.Session == 0 && !at.IsZero() && n.config.Now().After(at) {
+	if record.Session == 0 && n.expired(s) {
 		return n.conclude(s, protocol.OutcomeExpired, "")
 	}
 	if job.Proposer == n.name() || n.inSession(s) || !s.mayAsk(every) {
@@ -493,6 +494,33 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 		}
 	}
 	return n.askStanding(ctx, s)
+}
+
+// clockComparer is a transport that knows how far another member's clock is ahead of this node's.
+type clockComparer interface {
+	ClockDifference(member keys.ID) (ahead time.Duration, known bool)
+}
+
+// meetingTime is how long a node that has just started waits for its links before it trusts its own clock alone.
+const meetingTime = time.Minute
+
+// expired reports whether the time of a proposal is over, by this node's clock and by that of its proposer, who set the
+// time: a node whose clock is wrong ends nobody's proposals while it can know.
+func (n *Node) expired(s *jobState) bool {
+	at, now := s.contract.Job.Expiry(), n.config.Now()
+	if at.IsZero() || !now.After(at) {
+		return false
+	}
+	clocks, ok := n.config.Transport.(clockComparer)
+	if !ok || s.contract.Job.Proposer == n.name() {
+		return true
+	}
+	i := s.contract.Job.Index(s.contract.Job.Proposer)
+	ahead, known := clocks.ClockDifference(s.contract.Parties[i].ID)
+	if !known {
+		return time.Since(n.started) > meetingTime
+	}
+	return now.Add(ahead).After(at)
 }
 
 // mayAsk spaces the questions about a job: the longer it has stood still, the rarer they are.
@@ -525,6 +553,9 @@ func (n *Node) askStanding(ctx context.Context, s *jobState) error {
 		}
 		if r.Ending != nil {
 			return n.adoptText(s, r.Ending)
+		}
+		if why := protocol.PlainReason(r.Why); why != "" && s.status() == StatePaused {
+			return s.show(StatePaused, fmt.Sprintf("%s; it goes on when that is mended, or end it with hanse cancel %s", why, c.Job.Name))
 		}
 	}
 	return last

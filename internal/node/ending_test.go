@@ -453,3 +453,51 @@ func TestADamagedModelPartIsNamedBeforeARowIsScored(t *testing.T) {
 		t.Errorf("with the right parts back: %v", err)
 	}
 }
+
+// comparingTransport is a transport that knows how far other clocks are ahead.
+type comparingTransport struct {
+	protocol.Transport
+	ahead time.Duration
+	known bool
+}
+
+// ClockDifference implements clockComparer.
+func (c comparingTransport) ClockDifference(keys.ID) (time.Duration, bool) { return c.ahead, c.known }
+
+// TestAWrongClockEndsNobodysProposals: a proposal is over when its proposer's clock says so, too.
+func TestAWrongClockEndsNobodysProposals(t *testing.T) {
+	ctx := minute(t)
+	l := newLeague(t, 3, 20)
+	l.policy = nil
+	l.startAll()
+	c, err := l.nodes[0].Prepare(ctx, l.job("train", "expires = \"72h\"", activeBank+"features = 16"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := l.nodes[0].job(c.Hash())
+	day := 24 * time.Hour
+	for _, try := range []struct {
+		name    string
+		party   int
+		own     time.Duration // how far this node's clock is off
+		ahead   time.Duration // how far the proposer's is ahead of it
+		known   bool
+		started time.Duration // how long ago this node started
+		want    bool
+	}{
+		{"both clocks right, early", 1, 0, 0, true, time.Hour, false},
+		{"both clocks right, late", 1, 4 * day, 0, true, time.Hour, true},
+		{"this one a month ahead", 1, 30 * day, -30 * day, true, time.Hour, false},
+		{"a month ahead, and just started", 1, 30 * day, 0, false, time.Second, false},
+		{"the proposer gone for long", 1, 4 * day, 0, false, time.Hour, true},
+		{"this one a month behind", 1, -30 * day, 34 * day, true, time.Hour, false},
+		{"the proposer itself", 0, 4 * day, 0, false, time.Second, true},
+	} {
+		n := &Node{config: l.nodes[try.party].config, charter: l.charter, started: time.Now().Add(-try.started)}
+		n.config.Transport = comparingTransport{n.config.Transport, try.ahead, try.known}
+		n.config.Now = func() time.Time { return time.Now().Add(try.own) }
+		if got := n.expired(s); got != try.want {
+			t.Errorf("%s: expired is %v, want %v", try.name, got, try.want)
+		}
+	}
+}

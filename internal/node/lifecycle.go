@@ -36,6 +36,7 @@ func (s *jobState) openSession(number uint32) error {
 			return faultf(codeLink, "job %q: session %d was opened before, a session is opened once", name, r.Session)
 		}
 		r.State, r.Reason, r.Session = StateRunning, "", number
+		s.why = ""
 		return nil
 	})
 }
@@ -151,6 +152,7 @@ func (n *Node) paused(s *jobState, err error) {
 		text += fmt.Sprintf("; put a copy of it back and the job goes on, or end the job with hanse cancel %s", s.contract.Job.Name)
 	}
 	s.ail(err)
+	s.explain(n.name(), err)
 	if e := s.show(StatePaused, text); e != nil {
 		n.config.Log.Error("a job's state could not be stored; it is shown all the same", "job", s.contract.Job.Name, "error", e)
 	}
@@ -193,6 +195,27 @@ func (s *jobState) ail(err error) {
 	c, _ := codeOf(err)
 	s.ailFor = min(max(2*s.ailFor, ailLeast), ailMost)
 	s.ailment, s.ailed = faultf(c, "%s; its own hanse jobs says more", told), time.Now()
+}
+
+// explain notes whose fault keeps the job from going on, as all may know it; nothing where it is nobody's.
+func (s *jobState) explain(self string, err error) {
+	var f *faultError
+	why := ""
+	if told := toldOf(err); told != "" {
+		why = self + ": " + told + "; its own hanse jobs says more"
+	} else if errors.As(err, &f) && f.remote {
+		why = err.Error()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.why = why
+}
+
+// whyPaused returns what explain noted.
+func (s *jobState) whyPaused() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why
 }
 
 // ailing returns a fault of this node's own that is too young for another session to try.

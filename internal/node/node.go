@@ -49,8 +49,9 @@ type Config struct {
 
 // Node is one member's daemon.
 type Node struct {
-	config Config
-	tables *tables
+	config  Config
+	tables  *tables
+	started time.Time
 
 	resumed    []*jobState  // what this node coordinated when it was stopped; of later jobs Launch takes care
 	answering  sync.RWMutex // held for reading by whoever answers a call
@@ -85,7 +86,7 @@ func New(c Config) (*Node, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	n := &Node{
-		config: c, tables: newTables(c.Tables), charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
+		config: c, tables: newTables(c.Tables), started: time.Now(), charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
 		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
 		requests: make(map[keys.Hash]*requestQueue),
 	}

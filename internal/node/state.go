@@ -83,6 +83,7 @@ type jobState struct {
 	signed  []byte           // the contract with all signatures, once it is in force
 	ailment error            // a fault of this node's own that ended the last session, as others are told it
 	ailed   time.Time        // when
+	why     string           // whose fault keeps the job from going on, as all may know it
 	ailFor  time.Duration    // for how long this node comes to no other session
 	asked   time.Time        // when this node last asked how the job stands elsewhere
 	gap     time.Duration    // until it asks again
