@@ -90,7 +90,22 @@ func ParseEnding(c *Contract, text []byte) (*Ending, error) {
 		return nil, fmt.Errorf("ending: it is of contract %s, want %s", e.Contract.Short(), c.Hash().Short())
 	}
 	e.Document = doc
-	return e, e.validate(c)
+	if err := e.validate(c); err != nil {
+		return nil, err
+	}
+	for id := range doc.Signatures {
+		if !slices.ContainsFunc(c.Parties, func(f Facts) bool { return f.ID == id }) {
+			return nil, fmt.Errorf("ending of job %q: it bears a signature of %s, who is no party", c.Job.Name, id.Short())
+		}
+	}
+	again, err := NewEnding(c, *e)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again.Body, doc.Body) { // whoever signs it signs what it says, and nothing beside it
+		return nil, fmt.Errorf("ending of job %q: its text is not the one that its fields have", c.Job.Name)
+	}
+	return e, nil
 }
 
 // validate checks the fields against the contract.
@@ -163,9 +178,12 @@ func (e *Ending) Part(party string) keys.Hash {
 }
 
 // Beats reports whether this ending stands where two are told of one job. The rule is the same everywhere, so that
-// all come to stand by the same: done beats all, and of two others the earlier in the list of outcomes, then the one
-// whose text has the smaller hash.
+// all come to stand by the same: done beats all, and of two the later session's; of others the earlier in the list of
+// outcomes, then the one whose text has the smaller hash.
 func (e *Ending) Beats(other *Ending) bool {
+	if e.Session != other.Session {
+		return e.Session > other.Session
+	}
 	if mine, its := slices.Index(outcomes, e.Outcome), slices.Index(outcomes, other.Outcome); mine != its {
 		return mine < its
 	}
@@ -174,15 +192,18 @@ func (e *Ending) Beats(other *Ending) bool {
 }
 
 // PlainReason makes of a text what an ending's reason may be: one line of printable characters, at most MaxReason bytes.
-func PlainReason(text string) string {
+func PlainReason(text string) string { return Plain(text, MaxReason) }
+
+// Plain makes of a text of anybody's one line of printable characters of at most so many bytes.
+func Plain(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
-	if text = strings.TrimSpace(text); len(text) > MaxReason {
-		text = strings.TrimSpace(strings.ToValidUTF8(text[:MaxReason], ""))
+	if text = strings.TrimSpace(text); len(text) > most {
+		text = strings.TrimSpace(strings.ToValidUTF8(text[:most], ""))
 	}
 	return text
 }

@@ -159,6 +159,26 @@ func (j *Job) Expiry() time.Time {
 	return at
 }
 
+// CheckExpiry refuses a job without an expiry, or with one that is further away than any may be.
+func (j *Job) CheckExpiry(now time.Time) error {
+	at := j.Expiry()
+	if at.IsZero() {
+		return fmt.Errorf("job %q: expires is %q, want the time when the proposal ends by itself", j.Name, j.Expires)
+	}
+	return j.checkExpiry(at, now.Add(maxSkew))
+}
+
+// maxSkew is how far clocks may differ before a proposal is refused for its expiry.
+const maxSkew = 62 * 24 * time.Hour
+
+// checkExpiry is CheckExpiry for a time.
+func (j *Job) checkExpiry(at, now time.Time) error {
+	if at.After(now.Add(maxExpiry)) {
+		return fmt.Errorf("job %q: expires is %s, want a time in the next %d days", j.Name, at.UTC().Format(time.RFC3339), maxExpiry/(24*time.Hour))
+	}
+	return nil
+}
+
 // SetExpiry turns what the job's text says of its expiry, a duration or nothing, into a time.
 func (j *Job) SetExpiry(now time.Time) error {
 	at, in, err := parseExpires(j.Expires)
@@ -168,8 +188,11 @@ func (j *Job) SetExpiry(now time.Time) error {
 	if at.IsZero() {
 		at = now.Add(cmp.Or(in, DefaultExpiry))
 	}
-	if !at.After(now) || at.After(now.Add(maxExpiry)) {
-		return fmt.Errorf("job %q: expires is %s, want a time in the next %d days", j.Name, at.UTC().Format(time.RFC3339), maxExpiry/(24*time.Hour))
+	if !at.After(now) {
+		return fmt.Errorf("job %q: expires is %s, want a time to come", j.Name, at.UTC().Format(time.RFC3339))
+	}
+	if err := j.checkExpiry(at, now); err != nil {
+		return err
 	}
 	j.Expires = at.UTC().Truncate(time.Second).Format(time.RFC3339)
 	return nil

@@ -147,6 +147,9 @@ func agreeOn(c *cli.Context, client *node.Client, screen *screen, text []byte) (
 
 // printReport prints what the proposer's node says of a finished job.
 func printReport(c *cli.Context, client *node.Client, r *node.Report) error {
+	if r.Missed != "" {
+		fmt.Fprintf(c.App.ErrWriter, "%s; what it had until then is here\n", r.Missed)
+	}
 	if len(r.Away) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "done; %s will hear of it when back\n", strings.Join(r.Away, ", "))
 	}

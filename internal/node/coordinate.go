@@ -31,7 +31,11 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 		case ctx.Err() != nil:
 			return nil, errors.Join(ctx.Err(), s.show(StatePaused, "this node was stopped"))
 		case err != nil && permanent(err):
-			return nil, n.giveUp(s, err)
+			if gaveUp := n.giveUp(s, err); s.ended() != nil {
+				return nil, gaveUp
+			} else { // its end cannot be stored yet
+				n.paused(s, gaveUp)
+			}
 		case err != nil:
 			n.paused(s, err)
 		}
@@ -76,7 +80,7 @@ func (n *Node) settleAll(ctx context.Context, s *jobState) (bool, error) {
 }
 
 // awaitServers waits, in a job over clients, for the other servers' parts of a session. One that has left the session, and
-// is there, needs another one: then it returns true. One that is away is left out, as in the session itself.
+// is there, needs another one: then it returns true. One that stays away is left out.
 func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (left bool, err error) {
 	c := s.contract
 	since, told := time.Now(), time.Time{}
@@ -89,6 +93,12 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 			switch n.placeIn(ctx, s, p, number) {
 			case placeOn:
 				behind = append(behind, p.Name)
+			case placeAway:
+				if time.Since(since) < awayTime {
+					behind = append(behind, p.Name+", who is away")
+				} else {
+					n.tell(c.Hash(), Event{Kind: EventWarning, Text: fmt.Sprintf("%s stays away: the job ends without the rest of its part", p.Name)})
+				}
 			case placeLeft:
 				return true, nil
 			}
@@ -106,11 +116,15 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 	}
 }
 
+// awayTime is how long the end of a job over clients waits for a server that is away.
+const awayTime = time.Minute
+
 // place is where another party stands in a session.
 type place int
 
 const (
-	placeEnded place = iota // its part is done, or nobody can say
+	placeEnded place = iota // its part is done
+	placeAway               // nobody can say
 	placeOn                 // it is in it
 	placeLeft               // it has left it, and is there for another
 )
@@ -120,7 +134,9 @@ func (n *Node) placeIn(ctx context.Context, s *jobState, p protocol.Party, numbe
 	var r standing
 	err := n.atParty(ctx, s, p, methodStanding, standingRequest{s.contract.Hash()}, &r, nil)
 	switch {
-	case err != nil || r.Ending != nil || r.Finished >= number:
+	case err != nil:
+		return placeAway
+	case r.Ending != nil || r.Finished >= number:
 		return placeEnded
 	case r.On && r.Session == number:
 		return placeOn
@@ -167,6 +183,9 @@ func (n *Node) gather(ctx context.Context, s *jobState) (uint32, error) {
 			return 0, n.adoptText(s, r.Ending)
 		case r.Signature == nil:
 			return 0, faultf(codeUnsigned, "%s lost its record of who had consented: a person there runs hanse approve %s", p.Name, s.contract.Job.Name)
+		}
+		if r.Session > s.snapshot().Session+maxAhead {
+			return 0, faultf(codeDeviation, "%s says that session %d was the last one, it was %d here", p.Name, r.Session, s.snapshot().Session)
 		}
 		number = max(number, r.Session)
 	}

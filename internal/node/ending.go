@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/vault"
@@ -78,12 +79,14 @@ func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 			err = &vault.DamagedError{Path: s.vault.Path(ScoresFile), Why: "it was written there and is gone"}
 		}
 	} else if len(job.Servers) == 0 {
-		name := ModelFile
 		if s.ended() == nil {
-			name = modelDraft(s.snapshot().Finished)
+			data, err = s.vault.Load(modelDraft(s.snapshot().Finished))
 		}
-		if data, err = s.vault.Load(name); err == nil && data == nil {
-			err = &vault.DamagedError{Path: s.vault.Path(name), Why: "it is not there"}
+		if err == nil && data == nil {
+			data, err = s.vault.Load(ModelFile)
+		}
+		if err == nil && data == nil {
+			err = &vault.DamagedError{Path: s.vault.Path(ModelFile), Why: "it is not there"}
 		}
 	} else if data, err = s.vault.Load(serverFile); data == nil && err == nil {
 		return keys.Hash{}, nil // a client
@@ -132,15 +135,25 @@ func (n *Node) adopt(s *jobState, e *protocol.Ending) error {
 	if err := e.InForce(s.contract); err != nil {
 		return err
 	}
-	before := s.ended()
+	before, done := s.ended(), e.Outcome == protocol.OutcomeDone
+	report, err := s.loadReport()
+	if report == nil || err != nil {
+		if report = n.lateReport(s); done {
+			if err := s.saveReport(report); err != nil {
+				return err
+			}
+		}
+	}
 	if err := n.storeEnding(s, e); err != nil || s.ended() != e {
 		return err
 	}
-	if before != nil { // others may stand by the one that is beaten
-		n.work.Go(func() { n.tellEnding(n.ctx, s) })
+	if before != nil && s.telling.CompareAndSwap(false, true) { // others may stand by the one that is beaten
+		n.work.Go(func() {
+			defer s.telling.Store(false)
+			n.tellEnding(n.ctx, s)
+		})
 	}
 	s.end()
-	done := e.Outcome == protocol.OutcomeDone
 	if !done {
 		n.cancelSession(s)
 	}
@@ -152,12 +165,21 @@ func (n *Node) adopt(s *jobState, e *protocol.Ending) error {
 		n.tell(h, Event{Kind: EventError, Text: endingText(s.contract, e)})
 		return nil
 	}
-	report, err := s.loadReport()
-	if report == nil || err != nil {
-		report = &Report{Job: s.contract.Job.Name, Contract: h.String(), Party: n.name()}
-	}
 	n.tell(h, Event{Kind: EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})
 	return nil
+}
+
+// lateReport is the report of a party that was away when its job ended.
+func (n *Node) lateReport(s *jobState) *Report {
+	job := s.contract.Job
+	r := &Report{Job: job.Name, Contract: s.contract.Hash().String(), Party: n.name(), Sessions: s.snapshot().Session, Rows: rows(s.contract)}
+	r.Missed = "the job ended while this node was away"
+	if len(job.Servers) > 0 {
+		predicted := 0
+		s.vault.Records(predictionsLog, -1, func([]byte) error { predicted++; return nil }) // one that is damaged has fewer
+		r.Online = &Online{Rounds: predicted}
+	}
+	return r
 }
 
 // storeEnding keeps an ending that beats the one that stands.
@@ -165,8 +187,8 @@ func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
 	self := n.name()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending != nil && !e.Beats(s.ending) {
-		return nil
+	if s.ending != nil && (!e.Beats(s.ending) || e.Outcome != protocol.OutcomeDone && e.By == s.ending.By) {
+		return nil // a party ends a job once
 	}
 	if err := s.vault.Save(endingFile, e.Text()); err != nil {
 		return err
@@ -192,7 +214,7 @@ func reasonOfEnding(c *protocol.Contract, e *protocol.Ending, self string) strin
 	case e.Outcome == protocol.OutcomeDone:
 		return ""
 	case e.Outcome == protocol.OutcomeExpired:
-		return "not all had consented by " + c.Job.Expires
+		return fmt.Sprintf("not all had consented by %s, as %s says", c.Job.Expires, e.By)
 	case e.By == self:
 		return e.Reason
 	}
@@ -207,7 +229,7 @@ func endingText(c *protocol.Contract, e *protocol.Ending) string {
 	case protocol.OutcomeCancelled:
 		return fmt.Sprintf("%s cancelled job %q: %s", e.By, c.Job.Name, e.Reason)
 	case protocol.OutcomeExpired:
-		return fmt.Sprintf("job %q expired: not all had consented by %s; propose it anew", c.Job.Name, c.Job.Expires)
+		return fmt.Sprintf("job %q expired, as %s says: not all had consented by %s; propose it anew", c.Job.Name, e.By, c.Job.Expires)
 	}
 	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Reason)
 }
@@ -264,6 +286,12 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 	}
 	if e := s.ended(); e != nil {
 		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, e.Outcome)
+	}
+	if e := s.awaited(); e != nil {
+		return errors.Join(fmt.Errorf("job %q is done already at all its parties: nothing is left to cancel", s.contract.Job.Name), n.adopt(s, e))
+	}
+	if state := s.status(); state.Final() {
+		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, state)
 	}
 	outcome := protocol.OutcomeCancelled
 	if s.status() == StateProposed && s.contract.Job.Proposer != n.name() {
@@ -344,21 +372,37 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 	return signResponse{Signature: signature}, err
 }
 
-// signEnding signs an ending that says that a job is done.
+// signEnding signs an ending that says that a job is done. What it has signed of a session is on its disk first: it signs one
+// ending of each, and none once the job has ended.
 func (n *Node) signEnding(s *jobState, e *protocol.Ending) ([]byte, error) {
-	record := s.snapshot()
-	digest, err := n.partDigest(s)
-	switch {
-	case err != nil:
-		return nil, err
-	case s.ended() != nil:
-		return nil, faultf(codeEnded, "job %q is %s", s.contract.Job.Name, record.State)
-	case e.Outcome != protocol.OutcomeDone:
+	name := s.contract.Job.Name
+	if e.Outcome != protocol.OutcomeDone {
 		return nil, faultf(codeRequest, "an ending that is %s is signed by whoever ends the job", e.Outcome)
-	case record.Consent == nil || record.Finished == 0 || record.Finished != e.Session:
+	}
+	if record := s.snapshot(); record.Consent == nil || record.Finished == 0 || record.Finished != e.Session {
 		return nil, faultf(codeUnsigned, "the end is of session %d, this party has stored its part of session %d", e.Session, record.Finished)
-	case e.Part(n.name()) != digest:
+	}
+	digest, err := n.partDigest(s)
+	if err != nil {
+		return nil, err
+	}
+	if e.Part(n.name()) != digest {
 		return nil, faultf(codeUnsigned, "the end names another part of this party's than the one it keeps")
+	}
+	err = s.tryUpdate(func(r *statusRecord) error {
+		switch {
+		case s.ending != nil || r.State.Final():
+			return faultf(codeEnded, "job %q is %s", name, r.State)
+		case r.Finished != e.Session:
+			return faultf(codeUnsigned, "another session of job %q has begun", name)
+		case r.SignedSession == e.Session && r.Signed != e.Hash():
+			return faultf(codeUnsigned, "this party has signed another end of session %d", e.Session)
+		}
+		r.SignedSession, r.Signed = e.Session, e.Hash()
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return n.config.Key.Sign(e.Domain, e.Body), nil
 }
@@ -462,11 +506,21 @@ const (
 // tend looks after the jobs that nobody else drives: proposals that expire, and jobs whose coordinator died or which ended
 // while this node was away. It runs until ctx ends.
 func (n *Node) tend(ctx context.Context, every time.Duration) {
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	slots := make(chan struct{}, atOnce)
 	for wait := time.Duration(0); pause(ctx, wait) == nil; wait = every {
 		for _, s := range n.openJobs() {
-			if err := n.look(ctx, s, every); err != nil && ctx.Err() == nil {
-				n.config.Log.Debug("a job stands still", "job", s.contract.Job.Name, "error", err)
+			if !s.looking.CompareAndSwap(false, true) {
+				continue
 			}
+			slots <- struct{}{}
+			looking.Go(func() {
+				defer func() { s.looking.Store(false); <-slots }()
+				if err := n.look(ctx, s, every); err != nil && ctx.Err() == nil {
+					n.config.Log.Debug("a job stands still", "job", s.contract.Job.Name, "error", err)
+				}
+			})
 		}
 	}
 }
@@ -482,7 +536,7 @@ func (n *Node) openJobs() []*jobState {
 // look ends a job that has expired, or asks the other parties how it stands when no session is on.
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
-	if record.Session == 0 && n.expired(s) {
+	if n.mayExpire(s, record) && n.expired(s) {
 		return n.conclude(s, protocol.OutcomeExpired, "")
 	}
 	if job.Proposer == n.name() || n.inSession(s) || !s.mayAsk(every) {
@@ -494,6 +548,15 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 		}
 	}
 	return n.askStanding(ctx, s)
+}
+
+// mayExpire reports whether a job is one that this node may call expired: its own proposal that not all have signed, or
+// another's that nobody here has consented to. Where somebody has, only the proposer knows whether all have.
+func (n *Node) mayExpire(s *jobState, r statusRecord) bool {
+	if r.State.Final() || r.Damaged || s.isInForce() {
+		return false
+	}
+	return s.contract.Job.Proposer == n.name() || r.Consent == nil
 }
 
 // clockComparer is a transport that knows how far another member's clock is ahead of this node's.
@@ -547,7 +610,7 @@ func (n *Node) askStanding(ctx context.Context, s *jobState) error {
 		var r standing
 		if last = n.atParty(ctx, s, p, methodStanding, standingRequest{c.Hash()}, &r, nil); last != nil {
 			if withCode(codeUnknown)(last) && p.Name == c.Job.Proposer {
-				return s.show(s.status(), fmt.Sprintf("%s, who proposed it, has no such job any more; end it with hanse cancel %s", p.Name, c.Job.Name))
+				return s.remark(fmt.Sprintf("%s, who proposed it, has no such job any more; end it with hanse cancel %s", p.Name, c.Job.Name))
 			}
 			continue
 		}
@@ -555,7 +618,7 @@ func (n *Node) askStanding(ctx context.Context, s *jobState) error {
 			return n.adoptText(s, r.Ending)
 		}
 		if why := protocol.PlainReason(r.Why); why != "" && s.status() == StatePaused {
-			return s.show(StatePaused, fmt.Sprintf("%s; it goes on when that is mended, or end it with hanse cancel %s", why, c.Job.Name))
+			return s.remark(fmt.Sprintf("%s says: %s; it goes on when that is mended, or end it with hanse cancel %s", p.Name, why, c.Job.Name))
 		}
 	}
 	return last

@@ -44,7 +44,8 @@ type Report struct {
 	Scores   string    `json:"scores,omitempty"` // file, at the party the scores opened to
 	Rows     int       `json:"rows"`
 
-	Away []string `json:"away,omitempty"` // parties that have yet to hear that the job is done
+	Missed string   `json:"missed,omitempty"` // what this party has no part of, in a sentence
+	Away   []string `json:"away,omitempty"`   // parties that have yet to hear that the job is done
 
 	Aggregation string `json:"aggregation,omitempty"` // what protects the sums, when the job says it: "masked" or "he"
 }

@@ -17,11 +17,17 @@ func (n *Node) begin(s *jobState, number uint32) error {
 		return err
 	}
 	n.replaceSession(s, func(ctx context.Context) {
+		if s.ended() != nil { // in the moment between
+			return
+		}
 		n.tell(c.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
 		n.follow(ctx, s, number)
 	})
 	return nil
 }
+
+// maxAhead is how much further another party's number of sessions may be than this one's: no party exhausts the numbers.
+const maxAhead = 1 << 20
 
 // openSession records that a session is opened, which happens once for each number, before anything is sent in it.
 func (s *jobState) openSession(number uint32) error {
@@ -32,6 +38,8 @@ func (s *jobState) openSession(number uint32) error {
 			return faultf(codeEnded, "job %q is %s", name, r.State)
 		case r.Consent == nil || r.State == StateProposed:
 			return faultf(codeUnsigned, "nobody has consented to job %q here", name)
+		case number > r.Session+maxAhead:
+			return faultf(codeDeviation, "job %q: session %d is asked for, the last one was %d", name, number, r.Session)
 		case number <= r.Session:
 			return faultf(codeLink, "job %q: session %d was opened before, a session is opened once", name, r.Session)
 		}
@@ -47,11 +55,44 @@ func (n *Node) replaceSession(s *jobState, body func(ctx context.Context)) {
 	n.work.Go(func() {
 		defer n.leaveSession(s, active)
 		if old != nil {
-			old.cancel()
-			<-old.done
+			n.endSession(ctx, s, old)
 		}
 		body(ctx)
 	})
+}
+
+// endSession ends an older session. One over clients is given time to end in good order, so that no row is lost to it: a
+// server pauses, and its clients hear of it from the server.
+func (n *Node) endSession(ctx context.Context, s *jobState, old *activeSession) {
+	defer func() {
+		old.cancel()
+		<-old.done
+	}()
+	if len(s.contract.Job.Servers) == 0 {
+		return
+	}
+	n.mu.Lock()
+	pausing := old.pause
+	n.mu.Unlock()
+	if pausing != nil {
+		pausing()
+	}
+	patience := time.NewTimer(pauseTime)
+	defer patience.Stop()
+	select {
+	case <-old.done:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+}
+
+// pausable notes how the job's session, a server's, is ended in good order.
+func (n *Node) pausable(s *jobState, pausing func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if active := n.sessions[s.contract.Hash()]; active != nil {
+		active.pause = pausing
+	}
 }
 
 // enterSession notes that a session is on, in place of an older one. leaveSession must follow.

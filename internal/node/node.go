@@ -74,6 +74,7 @@ type Node struct {
 type activeSession struct {
 	cancel context.CancelFunc
 	done   chan struct{}
+	pause  func() // ends a server's session in good order, before its next round; nil elsewhere
 }
 
 // New prepares a node, reads its jobs from its folder and answers the other members from now on.

@@ -1,17 +1,17 @@
 package node
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/csv"
 	"fmt"
-	"os"
 	"strconv"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -142,7 +142,7 @@ func (p *prediction) table(r *run) (*dataset.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return table, r.state.unchanged(table)
+	return table, r.state.unchanged(table.Path, table.Sum)
 }
 
 // run implements task: rows are scored block by block, in the order of their ids.
@@ -196,18 +196,9 @@ func (p *prediction) scoreAll(ctx context.Context, r *run, table *dataset.Table,
 
 // writeScores writes the predictions: id, score, and for classes the label and, where the loss
 // gives one, the probability of the second class.
-func writeScores(path string, ids []string, scores []float64, m *fdskl.Model) (err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	b := bufio.NewWriter(f)
-	w := csv.NewWriter(b)
+func writeScores(path string, ids []string, scores []float64, m *fdskl.Model) error {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
 	w.Write(scoreHeader(m))
 	for i, id := range ids {
 		w.Write(scoreRow(id, scores[i], m))
@@ -216,7 +207,7 @@ func writeScores(path string, ids []string, scores []float64, m *fdskl.Model) (e
 	if err := w.Error(); err != nil {
 		return err
 	}
-	return b.Flush()
+	return durable.WriteFile(path, b.Bytes())
 }
 
 // scoreHeader names the columns of a scores file.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -49,6 +50,9 @@ type run struct {
 // execute runs session number of a job to its end. Every party executes the same session at the
 // same time. The mesh is closed when it returns.
 func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report, error) {
+	if err := n.dataUnchanged(s); err != nil {
+		return nil, err
+	}
 	t, err := n.newTask(s.contract.Job)
 	if err != nil {
 		return nil, err
@@ -72,6 +76,23 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 		err = closed
 	}
 	return report, err
+}
+
+// dataUnchanged refuses a table that is not the one consented to, before anything of it is read.
+func (n *Node) dataUnchanged(s *jobState) error {
+	job, agreed := s.contract.Job, s.snapshot().Data
+	if agreed.IsZero() {
+		return nil
+	}
+	if !n.hasTable(job) {
+		return faultf(codeData, "this node has no table %q any more, which it consented to use; start it with --data %s=FILE and the job goes on, or end it with hanse cancel %s",
+			job.Table, job.Table, job.Name)
+	}
+	sum, err := n.dataSum(job)
+	if err != nil {
+		return err
+	}
+	return s.unchanged(n.tables.specs[job.Table].Path, sum)
 }
 
 // attend is the party's part of a session, from the exchange of keys to the last countersignature.
@@ -109,7 +130,7 @@ func (r *run) account(report *Report) {
 func (r *run) leave(reason error) {
 	ctx, cancel := context.WithTimeout(r.node.ctx, leaveTime)
 	defer cancel()
-	r.session.Abort(ctx, reason)
+	r.session.Abort(ctx, errors.New(r.node.publicReason(reason)))
 }
 
 // open starts the session over the mesh.

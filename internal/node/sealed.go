@@ -171,7 +171,7 @@ func (s *sealing) party(r *run) (*fdskl.Party, prepared, error) {
 	if err != nil {
 		return nil, prepared{}, err
 	}
-	if err := r.state.unchanged(table); err != nil {
+	if err := r.state.unchanged(table.Path, table.Sum); err != nil {
 		return nil, prepared{}, err
 	}
 	own, err := vertical.PrepareTraining(table, s.params, s.active())

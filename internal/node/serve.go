@@ -80,9 +80,18 @@ func (n *Node) handle(ctx context.Context, from keys.ID, method string, request 
 	}
 	if err != nil {
 		c, _ := codeOf(err)
-		r.Fault = &wireFault{c, err.Error()}
+		r.Fault = &wireFault{c, n.answerText(c, err)}
 	}
 	return cbor.Marshal(r)
+}
+
+// answerText is what a caller is told of a fault. What is wrong with this node's own disk and files stays in its log.
+func (n *Node) answerText(c code, err error) string {
+	if c == codeContradicted || toldOf(err) == "" {
+		return err.Error()
+	}
+	n.config.Log.Warn("a request of another member could not be answered", "error", err)
+	return n.publicReason(err)
 }
 
 // serve answers a call about a job.
@@ -120,7 +129,7 @@ func (n *Node) call(ctx context.Context, p protocol.Party, method string, reques
 	answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
 	var remote *protocol.RemoteError
 	if errors.As(err, &remote) { // its network answers in its place
-		return &faultError{code: codeBusy, err: fmt.Errorf("%s: %s", p.Name, remote.Text), remote: true}
+		return &faultError{code: codeBusy, err: fmt.Errorf("%s: %s", p.Name, protocol.Plain(remote.Text, maxFault)), remote: true}
 	}
 	if err != nil {
 		return err
@@ -130,8 +139,7 @@ func (n *Node) call(ctx context.Context, p protocol.Party, method string, reques
 		return faultf(codeDeviation, "%s answers %s by a %v", p.Name, method, err)
 	}
 	if r.Fault != nil {
-		text := r.Fault.Text[:min(len(r.Fault.Text), maxFault)]
-		return &faultError{code: r.Fault.Code, err: fmt.Errorf("%s: %s", p.Name, text), remote: true}
+		return &faultError{code: r.Fault.Code, err: fmt.Errorf("%s: %s", p.Name, protocol.Plain(r.Fault.Text, maxFault)), remote: true}
 	}
 	if err := message.Decode(r.Body, response); err != nil {
 		return faultf(codeDeviation, "%s answers %s by a %v", p.Name, method, err)
@@ -163,8 +171,8 @@ func (n *Node) mayPropose(from keys.ID, job *protocol.Job) error {
 	if job.Index(n.name()) < 0 || job.Index(job.Proposer) < 0 {
 		return fmt.Errorf("job %q: its parties are %s; both %s and the proposer must be among them", job.Name, strings.Join(job.Parties, ", "), n.name())
 	}
-	if job.Expiry().IsZero() {
-		return fmt.Errorf("job %q: expires is %q, want the time when the proposal ends by itself", job.Name, job.Expires)
+	if err := job.CheckExpiry(n.config.Now()); err != nil {
+		return err
 	}
 	_, err := job.Members(&charter.Charter)
 	return err
@@ -189,10 +197,21 @@ func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, er
 	if s == nil && err == nil {
 		s, err = n.considered(from, r)
 	}
+	if err == nil {
+		err = n.concerns(s, from)
+	}
 	if err != nil {
 		return consentResponse{}, err
 	}
 	return n.decided(s)
+}
+
+// concerns refuses to speak of a job to who is no party of it.
+func (n *Node) concerns(s *jobState, from keys.ID) error {
+	if _, ok := s.member(from); !ok {
+		return faultf(codeUnknown, "has no job with contract %s", s.contract.Hash().Short())
+	}
+	return nil
 }
 
 // considered verifies a contract that is not known here, and keeps it as a proposal.
@@ -378,10 +397,13 @@ func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
 	if s == nil {
 		return startResponse{}, faultf(codeUnsigned, "has not consented to a job with this contract")
 	}
+	job := s.contract.Job
+	if err := n.concerns(s, from); err != nil {
+		return startResponse{}, err
+	}
 	if text := endingOf(s); text != nil {
 		return startResponse{Ending: text}, nil
 	}
-	job := s.contract.Job
 	if !s.isInForce() {
 		return startResponse{}, faultf(codeUnsigned, "the contract of job %q is not in force: not all parties have signed it", job.Name)
 	}

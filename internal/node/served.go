@@ -20,6 +20,7 @@ const (
 	meetTime   = 20 * time.Second // for the links of a session to come about, of those who are there
 	endTime    = 15 * time.Second // for the last words of a session, more than a round of a sum
 	sumTime    = 10 * time.Second // how long a server waits in each round of a sum
+	pauseTime  = 12 * time.Second // for a session to end in good order, once another one is to start: a round of a sum, and a bit
 	returnTime = 3 * time.Second  // how often a server looks for clients that have come back
 )
 
@@ -166,6 +167,7 @@ func (r *run) serveClients(ctx context.Context, mesh protocol.Mesh, t servedTask
 
 // serveUntilReturn is the algorithm's part, until the job is done or somebody has come back.
 func (r *run) serveUntilReturn(ctx context.Context, t servedTask, n *serverNetwork, there []int) (*Report, error) {
+	r.node.pausable(r.state, func() { n.pausing.Store(true) })
 	watched, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { r.watchReturns(watched, n.clients, there, func() { n.pausing.Store(true) }) })

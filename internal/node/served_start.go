@@ -55,7 +55,7 @@ func (n *Node) whoIsThere(ctx context.Context, s *jobState) (number uint32, ther
 		switch {
 		case err == nil && r.Ending != nil:
 			err = n.adoptText(s, r.Ending)
-		case err == nil && r.Signature != nil:
+		case err == nil && r.Signature != nil && r.Session <= s.snapshot().Session+maxAhead:
 			answers[i] = &r
 		}
 		if err != nil {

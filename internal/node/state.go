@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
@@ -85,6 +85,8 @@ type jobState struct {
 	ailed   time.Time        // when
 	why     string           // whose fault keeps the job from going on, as all may know it
 	ailFor  time.Duration    // for how long this node comes to no other session
+	telling atomic.Bool      // others are being told of another end than before
+	looking atomic.Bool      // this node is looking after it
 	asked   time.Time        // when this node last asked how the job stands elsewhere
 	gap     time.Duration    // until it asks again
 }
@@ -109,14 +111,17 @@ func (s *jobState) isOver() bool {
 
 // statusRecord is what is kept of a job beside its contract and its ending.
 type statusRecord struct {
-	State    State     `toml:"state"`
-	Reason   string    `toml:"reason,omitempty"`
-	Session  uint32    `toml:"session"`           // the number of the last session
-	Finished uint32    `toml:"finished,omitzero"` // the last session that this party has stored its part of
-	Recorded int64     `toml:"recorded,omitzero"` // bytes of the transcript when the last session ended
-	Data     keys.Hash `toml:"data"`              // SHA-256 of the data file that was consented to
-	Damaged  bool      `toml:"damaged,omitzero"`  // the record before was damaged: what the contract says is verified anew
-	Consent  *Consent  `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed
+	State    State  `toml:"state"`
+	Reason   string `toml:"reason,omitempty"`
+	Session  uint32 `toml:"session"`           // the number of the last session
+	Finished uint32 `toml:"finished,omitzero"` // the last session that this party has stored its part of
+	Recorded int64  `toml:"recorded,omitzero"` // bytes of the transcript when the last session ended
+	// What this party has signed of the job's end: one ending of one session.
+	SignedSession uint32    `toml:"signed_session,omitzero"`
+	Signed        keys.Hash `toml:"signed"`
+	Data          keys.Hash `toml:"data"`              // SHA-256 of the data file that was consented to
+	Damaged       bool      `toml:"damaged,omitzero"`  // the record before was damaged: what the contract says is verified anew
+	Consent       *Consent  `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed
 }
 
 // Consent says who agreed to a job in this member's name. A node signs no contract without one on its disk.
@@ -250,10 +255,13 @@ func (n *Node) loadJob(h keys.Hash) (*jobState, error) {
 	if err := s.loadEnding(); err != nil {
 		return nil, err
 	}
+	if err := s.loadStatus(); err != nil {
+		return nil, err
+	}
 	if err := s.promote(); err != nil {
 		n.config.Log.Error("a model part cannot be kept", "job", s.contract.Job.Name, "error", err)
 	}
-	return s, s.loadStatus()
+	return s, nil
 }
 
 // loadContract reads the contract from the envelope or, when that is damaged, from the copy; each makes the other anew.
@@ -285,8 +293,8 @@ func (s *jobState) loadContract(h keys.Hash) error {
 // loadEnding reads how the job ended, if it has. One that is damaged is asked for again.
 func (s *jobState) loadEnding() error {
 	text, err := s.vault.Load(endingFile)
-	if err == nil && text == nil {
-		return nil
+	if err == nil && text == nil || err != nil && !isDamage(err) {
+		return err
 	}
 	var ending *protocol.Ending
 	if err == nil {
@@ -307,6 +315,9 @@ func (s *jobState) loadEnding() error {
 // loadStatus reads the status. Missing or damaged it is never consent.
 func (s *jobState) loadStatus() error {
 	text, err := s.vault.Load(statusFile)
+	if err != nil && !isDamage(err) {
+		return err
+	}
 	if err == nil && text != nil {
 		err = keys.DecodeStrict(s.vault.Path(statusFile), text, &s.record)
 	} else if err == nil {
@@ -315,8 +326,8 @@ func (s *jobState) loadStatus() error {
 	if err == nil {
 		if s.ending != nil { // a crash came between the two files
 			s.record.State = State(s.ending.Outcome)
-		} else if s.record.State.Final() { // the ending was damaged
-			s.record.State, s.record.Reason = StatePaused, "its end was damaged on this node's disk, and is asked for again"
+		} else if s.record.State.Final() { // the ending was damaged; the job has ended all the same
+			s.record.Reason = "its end was damaged on this node's disk, and is asked for again"
 		}
 		return nil
 	}
@@ -363,6 +374,7 @@ func (s *jobState) tryUpdate(change func(*statusRecord) error) error {
 
 // store is update for a caller who holds the lock.
 func (s *jobState) store(next statusRecord) error {
+	next.Reason = strings.ToValidUTF8(next.Reason, "?")
 	text, err := toml.Marshal(next)
 	if err != nil {
 		return err
@@ -390,6 +402,18 @@ func (s *jobState) show(state State, reason string) error {
 	err := s.store(next)
 	s.record = next
 	return err
+}
+
+// remark changes what is said of a job that stands still.
+func (s *jobState) remark(reason string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.record.State == StateRunning || s.record.State.Final() || s.record.Reason == reason {
+		return nil
+	}
+	next := s.record
+	next.Reason = reason
+	return s.store(next)
 }
 
 // consent records that somebody consented to a proposed job; data is the SHA-256 of the table that it is for.
@@ -440,10 +464,10 @@ func (s *jobState) isInForce() bool {
 }
 
 // unchanged refuses a data file that is not the one consented to.
-func (s *jobState) unchanged(t *dataset.Table) error {
-	if agreed := s.snapshot().Data; agreed != t.Sum {
+func (s *jobState) unchanged(path string, sum keys.Hash) error {
+	if agreed := s.snapshot().Data; agreed != sum {
 		return faultf(codeData, "%s changed after consent: its SHA-256 was %s and is %s; put the old file back and the job goes on, or end it with hanse cancel %s",
-			t.Path, agreed.Short(), t.Sum.Short(), s.contract.Job.Name)
+			path, agreed.Short(), sum.Short(), s.contract.Job.Name)
 	}
 	return nil
 }
@@ -485,7 +509,9 @@ func (s *jobState) promote() error {
 	if s.ending == nil {
 		return nil
 	}
+	keep := modelDraft(s.record.SignedSession) // done may yet beat another ending, and this part was signed for
 	if s.ending.Outcome == protocol.OutcomeDone {
+		keep = ""
 		data, err := s.vault.Load(modelDraft(s.ending.Session))
 		if err == nil && data != nil {
 			err = s.vault.Save(ModelFile, data)
@@ -494,7 +520,13 @@ func (s *jobState) promote() error {
 			return err
 		}
 	}
-	return s.vault.RemoveAll(modelDrafts)
+	var errs []error
+	for _, name := range s.vault.Names() {
+		if strings.HasPrefix(name, modelDrafts) && name != keep {
+			errs = append(errs, s.vault.Remove(name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // saveReport stores what this party says of the finished job.

@@ -123,7 +123,7 @@ func (t *training) run(ctx context.Context, r *run) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.state.unchanged(table); err != nil {
+	if err := r.state.unchanged(table.Path, table.Sum); err != nil {
 		return nil, err
 	}
 	prepared, err := vertical.PrepareTraining(table, t.params, t.active())

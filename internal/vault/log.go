@@ -19,8 +19,18 @@ const logMagic = "hanse-log-v1\n"
 // maxRecord is the longest record that is read back, in bytes.
 const maxRecord = 64 << 20
 
-// recordHead is the length of a record's head: its length (4 bytes, little endian) and its checksum.
-const recordHead = 4 + len(keys.Hash{})
+// A record's head is its length (4 bytes, little endian), a checksum of that (4), and the record's (32). The length has one of
+// its own, so that a record that a crash cut short is told from one whose length was changed.
+const (
+	lengthHead = 4 + 4
+	recordHead = lengthHead + len(keys.Hash{})
+)
+
+// lengthSum is the checksum of a record's length.
+func (v *Vault) lengthSum(name string, place int, length []byte) []byte {
+	h := keys.HashOf("hanse log length v1", v.options.Owner[:], []byte(name), binary.BigEndian.AppendUint64(nil, uint64(place)), length)
+	return h[:lengthHead-4]
+}
 
 // recordSum is the checksum of a record: it binds the log's owner, its name and the record's place in it.
 func (v *Vault) recordSum(name string, place int, record []byte) keys.Hash {
@@ -44,7 +54,9 @@ func (v *Vault) Append(name string, record []byte) error {
 		return writeError(err)
 	}
 	sum := v.recordSum(name, l.place, record)
-	head := append(binary.LittleEndian.AppendUint32(make([]byte, 0, recordHead), uint32(len(record))), sum[:]...)
+	head := binary.LittleEndian.AppendUint32(make([]byte, 0, recordHead), uint32(len(record)))
+	head = append(head, v.lengthSum(name, l.place, head)...)
+	head = append(head, sum[:]...)
 	err = v.write(v.Path(name), func() error {
 		_, err := l.file.Write(head)
 		if err == nil {
@@ -108,8 +120,8 @@ func (v *Vault) Sync(name string) error {
 // slice is valid during the call. What stands behind the last record read is cut off, so that
 // the next Append continues there. It returns how many records there were.
 //
-// A record that is cut short ends the log, as a crash may leave it. A whole one with another checksum is damage: the
-// log ends there too where it is rebuildable, and is a *DamagedError elsewhere.
+// A record that is cut short, and zeros to the end of the file, end the log, as a crash may leave it. All else is damage: the
+// log ends there too where it is rebuildable, and is a *DamagedError elsewhere, with nothing cut off.
 func (v *Vault) Records(name string, most int, each func(record []byte) error) (n int, err error) {
 	v.mu.Lock()
 	if l, ok := v.logs[name]; ok { // it goes on behind what is read now
@@ -188,12 +200,12 @@ func (v *Vault) readRecord(r io.Reader, name string, place int, buf *[]byte) (re
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, ""
 	}
-	size := binary.LittleEndian.Uint32(head[:])
-	if head == [recordHead]byte{} { // zeros are what a power cut leaves at the end of a file
+	if head == [recordHead]byte{} && onlyZeros(r) {
 		return nil, ""
 	}
-	if size == 0 || size > maxRecord {
-		return nil, fmt.Sprintf("record %d says that it has %d bytes, want 1 to %d", place+1, size, maxRecord)
+	size := binary.LittleEndian.Uint32(head[:])
+	if string(v.lengthSum(name, place, head[:4])) != string(head[4:lengthHead]) || size == 0 || size > maxRecord {
+		return nil, fmt.Sprintf("the head of record %d is not one that was written there", place+1)
 	}
 	if cap(*buf) < int(size) {
 		*buf = make([]byte, size)
@@ -202,10 +214,26 @@ func (v *Vault) readRecord(r io.Reader, name string, place int, buf *[]byte) (re
 	if _, err := io.ReadFull(r, record); err != nil {
 		return nil, ""
 	}
-	if v.recordSum(name, place, record) != keys.Hash(head[4:]) {
+	if v.recordSum(name, place, record) != keys.Hash(head[lengthHead:]) {
 		return nil, fmt.Sprintf("the bytes of record %d are not those that its SHA-256 was made of", place+1)
 	}
 	return record, ""
+}
+
+// onlyZeros reports whether nothing but zeros follows: what a power cut leaves at the end of a file.
+func onlyZeros(r io.Reader) bool {
+	var b [4096]byte
+	for {
+		n, err := r.Read(b[:])
+		for _, c := range b[:n] {
+			if c != 0 {
+				return false
+			}
+		}
+		if err != nil {
+			return err == io.EOF
+		}
+	}
 }
 
 // isLog reports whether a file begins like a log.

@@ -137,6 +137,12 @@ func TestFlippedBits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if _, err := strict.Records("log", -1, func([]byte) error { return nil }); err == nil {
+			t.Errorf("byte %d changed and nothing was said", i)
+		}
+		if now, err := os.ReadFile(strict.Path("log")); err != nil || !bytes.Equal(now, changed) {
+			t.Errorf("byte %d changed and the file was changed more (%v)", i, err)
+		}
 		want := 0
 		if i >= first {
 			want = 1
