@@ -49,6 +49,7 @@ type attendance struct {
 	samples  [][]float64 // features of the first rows, until they were judged
 	judged   bool
 	ended    bool // the stream
+	heard    bool // an iteration in this session
 }
 
 // Attend runs a client's part until its server says that the job is over. In every iteration it takes one
@@ -113,7 +114,10 @@ func (a *attendance) iterate(ctx context.Context, n int, entries []float64) erro
 	if n < a.next || n >= a.Plan.params.Iterations {
 		return fmt.Errorf("%s: the server announces iteration %d, want one from %d to %d", a.client.name(), n, a.next, a.Plan.params.Iterations-1)
 	}
-	a.next = n + 1
+	if !a.heard && a.next > 0 && n > a.next && a.Warn != nil {
+		a.Warn(fmt.Sprintf("iterations %d to %d passed without %s: it, or its server, was away", a.next+1, n, a.client.name()))
+	}
+	a.next, a.heard = n+1, true
 	chosen := slices.Contains(a.Plan.Chosen(a.Server, n), a.Client)
 	if chosen || entries != nil {
 		if err := a.client.Receive(n, entries); err != nil {

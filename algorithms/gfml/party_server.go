@@ -55,8 +55,11 @@ func Serve(ctx context.Context, p *ServerPart) error {
 	for s.next < p.Plan.params.Iterations {
 		if err := s.iterate(ctx); err != nil {
 			err = fmt.Errorf("server %q, iteration %d: %w", s.server.name(), s.next, err)
-			if errors.Is(err, federated.ErrPaused) { // before it was announced: no iteration is lost
+			switch {
+			case errors.Is(err, federated.ErrPaused): // before it was announced: no iteration is lost
 				err = errors.Join(err, s.save(s.next))
+			case errors.Is(err, federated.ErrScarce): // after: this one is
+				err = errors.Join(err, s.save(s.next+1))
 			}
 			return err
 		}

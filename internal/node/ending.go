@@ -536,6 +536,9 @@ func (n *Node) openJobs() []*jobState {
 // look ends a job that has expired, or asks the other parties how it stands when no session is on.
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
+	if s.abandoned.Load() && record.Consent == nil {
+		return n.conclude(s, protocol.OutcomeCancelled, "its proposer's node could not store the consent; propose it anew")
+	}
 	if n.mayExpire(s, record) && n.expired(s) {
 		return n.conclude(s, protocol.OutcomeExpired, "")
 	}

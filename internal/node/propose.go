@@ -213,6 +213,7 @@ func (n *Node) Launch(ctx context.Context, h keys.Hash, hear func(Event)) (*Repo
 		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
 	if err := n.consentHere(s); err != nil {
+		s.abandoned.Store(true) // nobody else knows of it: see look
 		return nil, err
 	}
 	n.hear(h, hear)

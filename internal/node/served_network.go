@@ -25,9 +25,8 @@ const (
 // errPaused is how a session over clients ends where its server will start another.
 var errPaused = federated.ErrPaused
 
-// errScarce is how a session ends at a server whose clients are too few for any sum. The next one
-// starts when enough are there.
-var errScarce = errors.New("too few clients are left for a sum")
+// errScarce is how a session ends at a server whose clients are too few for any sum.
+var errScarce = federated.ErrScarce
 
 // roundSize is the length of a round's number in front of values, in bytes.
 const roundSize = 4

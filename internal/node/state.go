@@ -75,20 +75,21 @@ type jobState struct {
 	final   chan struct{} // closed when the job has ended here
 	endOnce sync.Once
 
-	mu      sync.Mutex
-	record  statusRecord
-	inForce bool             // the contract is kept with all signatures
-	ending  *protocol.Ending // nil while the job has none
-	pending *protocol.Ending // done at all the others, told while a session is still on here
-	signed  []byte           // the contract with all signatures, once it is in force
-	ailment error            // a fault of this node's own that ended the last session, as others are told it
-	ailed   time.Time        // when
-	why     string           // whose fault keeps the job from going on, as all may know it
-	ailFor  time.Duration    // for how long this node comes to no other session
-	telling atomic.Bool      // others are being told of another end than before
-	looking atomic.Bool      // this node is looking after it
-	asked   time.Time        // when this node last asked how the job stands elsewhere
-	gap     time.Duration    // until it asks again
+	mu        sync.Mutex
+	record    statusRecord
+	inForce   bool             // the contract is kept with all signatures
+	ending    *protocol.Ending // nil while the job has none
+	pending   *protocol.Ending // done at all the others, told while a session is still on here
+	signed    []byte           // the contract with all signatures, once it is in force
+	ailment   error            // a fault of this node's own that ended the last session, as others are told it
+	ailed     time.Time        // when
+	why       string           // whose fault keeps the job from going on, as all may know it
+	ailFor    time.Duration    // for how long this node comes to no other session
+	telling   atomic.Bool      // others are being told of another end than before
+	abandoned atomic.Bool      // its command could not consent to it
+	looking   atomic.Bool      // this node is looking after it
+	asked     time.Time        // when this node last asked how the job stands elsewhere
+	gap       time.Duration    // until it asks again
 }
 
 // newJobState is a job in a folder, before anything of it is read.
