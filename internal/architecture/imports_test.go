@@ -44,6 +44,7 @@ var may = map[string][]string{
 	"internal/enrol":        {"keys", "protocol", "internal/textfile", "internal/message"},
 	"internal/node":         {"keys", "protocol", "secagg", "algorithms", "internal/dataset", "internal/durable", "internal/inbox", "internal/message", "internal/recorder", "internal/shelf", "internal/stream", "internal/vault", "internal/vertical"},
 	"internal/trial":        {"keys", "algorithms", "internal"},
+	"internal/chaos":        {"keys", "protocol", "algorithms", "internal"},
 	"cmd":                   {"keys", "protocol", "secagg", "algorithms", "audit", "peer", "internal", "cmd"},
 	"examples":              {"keys", "protocol", "secagg", "algorithms", "audit", "peer", "internal", "cmd", "examples"},
 	"internal/architecture": {},
