@@ -5,7 +5,7 @@
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 20s
 
-.PHONY: build test test-long bench lint fuzz demo
+.PHONY: build test test-long bench chaos lint fuzz demo
 
 build:
 	go build -trimpath -ldflags "-s -w" -o dist/hanse ./cmd/hanse
@@ -28,6 +28,10 @@ bench:
 	go run ./cmd/hanselab record --data ../shared/data
 	go run ./cmd/hanselab audit --data ../shared/data
 	go run ./cmd/hanselab sum --clients 100,300,1000 --dropout 0.1 --backend plain,masked
+
+# chaos breaks federations of real processes, one fault at a time. docs/reliability.md says what came of it.
+chaos:
+	go run ./cmd/hanselab chaos --trials 20
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -265,6 +266,48 @@ func (w *town) runAgain(contract string) {
 	}
 	for _, name := range w.Names {
 		w.start(name)
+	}
+}
+
+// TestCancelAndResult ends a proposal and hands out what a finished job left, by the commands of the owners.
+func TestCancelAndResult(t *testing.T) {
+	w := newTown(t, 300)
+	for _, name := range w.Names {
+		w.start(name)
+	}
+	hanse := func(name string, args ...string) (string, int) {
+		cmd := exec.Command(w.program, append(args, "--dir", w.Path(name, "node"))...)
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	w.prepare(fdskl.Params{Features: 16}, fdskl.Masked, "")
+	if out, code := hanse("bank", "result", "trial"); code != exitFailed || !strings.Contains(out, `job "trial" is proposed`) {
+		t.Errorf("the result of a proposal: %d, %s", code, out)
+	}
+	if out, code := hanse("bank", "cancel", "trial", "--reason", "another table"); code != 0 {
+		t.Errorf("cancel: %d, %s", code, out)
+	}
+	if out, _ := hanse("bank", "jobs"); !strings.Contains(out, "cancelled\n          another table\n") {
+		t.Errorf("the job is listed as\n%s", out)
+	}
+	if out, code := hanse("bank", "cancel", "trial"); code != exitFailed || !strings.Contains(out, "nothing is left to cancel") {
+		t.Errorf("cancelled twice: %d, %s", code, out)
+	}
+	contract := w.prepare(fdskl.Params{Features: 16}, fdskl.Masked, "")
+	if _, err := w.client("bank").Launch(t.Context(), contract, func(node.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range w.Names {
+		if out, code := hanse(name, "result", contract[:8]); code != 0 || !strings.Contains(out, "against the contract") {
+			t.Errorf("%s's result: %d, %s", name, code, out)
+		}
+	}
+	if out, code := hanse("telco", "cancel", contract[:8]); code != exitFailed || !strings.Contains(out, "is done already") {
+		t.Errorf("a job that is done is cancelled: %d, %s", code, out)
 	}
 }
 

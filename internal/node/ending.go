@@ -347,12 +347,25 @@ func (n *Node) servePart(from keys.ID, r standingRequest) (partResponse, error) 
 	if text := endingOf(s); text != nil {
 		return partResponse{Ending: text}, nil
 	}
+	session, digest, err := n.storedPart(s)
+	return partResponse{Session: session, Digest: digest}, err
+}
+
+// storedPart returns the last session that this party has stored its part of, and the part's digest. Where the part is
+// damaged before all have signed for it, none is stored: another session makes it anew.
+func (n *Node) storedPart(s *jobState) (session uint32, digest keys.Hash, err error) {
 	record := s.snapshot()
 	if record.Finished == 0 || record.Consent == nil {
-		return partResponse{}, nil
+		return 0, digest, nil
 	}
-	digest, err := n.partDigest(s)
-	return partResponse{Session: record.Finished, Digest: digest}, err
+	digest, err = n.partDigest(s)
+	if !isDamage(err) {
+		return record.Finished, digest, err
+	}
+	if err := s.vault.SetAside(modelDraft(record.Finished), err); err != nil {
+		return 0, keys.Hash{}, err
+	}
+	return 0, keys.Hash{}, s.update(func(r *statusRecord) { r.Finished = 0 })
 }
 
 // serveSign signs that a job is done, if this party has finished the session and its part is as the ending says.
@@ -443,10 +456,11 @@ func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
 		return true, nil
 	}
 	c := s.contract
-	e := protocol.Ending{Outcome: protocol.OutcomeDone, Session: s.snapshot().Finished}
-	if e.Session == 0 {
-		return false, nil
+	session, _, err := n.storedPart(s)
+	if err != nil || session == 0 {
+		return false, err
 	}
+	e := protocol.Ending{Outcome: protocol.OutcomeDone, Session: session}
 	for _, p := range c.Enders() {
 		var r partResponse
 		if err := n.atParty(ctx, s, p, methodPart, standingRequest{c.Hash()}, &r, func() (err error) {

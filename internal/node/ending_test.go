@@ -502,3 +502,40 @@ func TestAWrongClockEndsNobodysProposals(t *testing.T) {
 		}
 	}
 }
+
+// TestAPartThatIsDamagedBeforeAllSignIsMadeAnew by another session.
+func TestAPartThatIsDamagedBeforeAllSignIsMadeAnew(t *testing.T) {
+	for party, name := range []string{"bank", "insurer", "telco"} {
+		t.Run(name, func(t *testing.T) {
+			ctx := minute(t)
+			l := newLeague(t, 3, 60)
+			l.startAll()
+			_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.awaitDone(ctx, h)
+			before := l.models(h)
+			for i := range l.nodes { // as if nobody had heard of the end
+				l.net.Kill(l.keys[i].ID())
+				l.stops[i]()
+				l.forgetEnd(i, h)
+			}
+			if err := flipBit(l.jobFile(party, h, modelDraft(1)), 200); err != nil {
+				t.Fatal(err)
+			}
+			for i := range l.nodes {
+				l.start(i)
+			}
+			l.awaitDone(ctx, h)
+			for i, now := range l.models(h) {
+				if string(now) != string(before[i]) {
+					t.Errorf("the model part of %s is another", l.names[i])
+				}
+			}
+			if n := l.sessions(h); n < 2 {
+				t.Errorf("%d session, want another one for the damaged part", n)
+			}
+		})
+	}
+}
