@@ -65,8 +65,8 @@ func (h *Host) statusOf(m *member, clocks clockView) PeerStatus {
 	return s
 }
 
-// Watch returns a channel that is closed at the next change of a member's presence, and when a
-// stranger is refused, though at most once a second for that. To miss nothing, take the channel first, then look at Status, then wait:
+// Watch returns a channel that is closed at the next change of a member's presence, and when a stranger is refused,
+// though at most once a second for that. To miss nothing, take the channel first, then look at Status, then wait:
 //
 //	for {
 //		change := host.Watch()

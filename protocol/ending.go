@@ -191,7 +191,8 @@ func (e *Ending) Beats(other *Ending) bool {
 	return bytes.Compare(mine[:], its[:]) < 0
 }
 
-// PlainReason makes of a text what an ending's reason may be: one line of printable characters, at most MaxReason bytes.
+// PlainReason makes of a text what an ending's reason may be: one line of printable characters, at most MaxReason
+// bytes.
 func PlainReason(text string) string { return Plain(text, MaxReason) }
 
 // Plain makes of a text of anybody's one line of printable characters of at most so many bytes.

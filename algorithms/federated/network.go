@@ -11,8 +11,8 @@ import (
 // clients after it.
 var ErrPaused = errors.New("the server starts another session, since somebody has come back")
 
-// ErrScarce is how a session ends at a server whose clients are too few for any sum. The next one starts when enough are
-// there; the round that it comes in is lost.
+// ErrScarce is how a session ends at a server whose clients are too few for any sum. The next one starts when enough
+// are there; the round that it comes in is lost.
 var ErrScarce = errors.New("too few clients are left for a sum")
 
 // Total is what a server learned.

@@ -57,10 +57,10 @@ type attendance struct {
 // it; else alone.
 //
 // The state is saved when an upload is complete and before it leaves, and when a session is paused between two
-// iterations; iterations only rise, over all sessions: no client uploads twice in one iteration, from which a server could take the
-// difference. A client that is killed and returns goes on with the weights of its newest upload and
-// the row after it. Rows number on over all sessions; those learned before are passed over if they
-// come again. Without the total, or left out of it, a client keeps its own weights.
+// iterations; iterations only rise, over all sessions: no client uploads twice in one iteration, from which a server
+// could take the difference. A client that is killed and returns goes on with the weights of its newest upload and the
+// row after it. Rows number on over all sessions; those learned before are passed over if they come again. Without the
+// total, or left out of it, a client keeps its own weights.
 //
 // A client whose stream has ended stays, and when chosen uploads what it has.
 func Attend(ctx context.Context, p *ClientPart) error {

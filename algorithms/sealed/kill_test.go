@@ -83,8 +83,8 @@ func (f *fixture) live(t testing.TB, league *federation, l life) ([]*fdskl.Model
 	return models, frames, err
 }
 
-// live runs one session in which a party may die, and returns how many frames each had. only are the kinds of frames that
-// count; none: all.
+// live runs one session in which a party may die, and returns how many frames each had. only are the kinds of frames
+// that count; none: all.
 func (f *federation) live(l life, vaults []*vaultInMemory, only []string, part func(ctx context.Context, i int, n Network) error) ([]int, error) {
 	meshes := make([]*mortal, len(f.names))
 	f.mesh = func(i int, m protocol.Mesh) protocol.Mesh {

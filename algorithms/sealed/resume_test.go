@@ -9,9 +9,9 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// resumable is a job that is killed; within is what the scores of two of its runs may differ by. That comes of the features: a cosine
-// has an error of 2^-11 from each of its rounded factors, other ones in each run, and for losses but the square of the
-// opened scores' rounding to 2^-4.
+// resumable is a job that is killed; within is what the scores of two of its runs may differ by. That comes of the
+// features: a cosine has an error of 2^-11 from each of its rounded factors, other ones in each run, and for losses but
+// the square of the opened scores' rounding to 2^-4.
 type resumable struct {
 	*fixture
 	within float64
@@ -122,8 +122,8 @@ func TestAStepThatIsDoneIsNotDoneAgain(t *testing.T) {
 	}
 }
 
-// TestCheckpointsOfTwoSessionsDoNotMix gives each of the three the checkpoints of another training of the same job: they
-// have the same numbers, and nothing in common.
+// TestCheckpointsOfTwoSessionsDoNotMix gives each of the three the checkpoints of another training of the same job:
+// they have the same numbers, and nothing in common.
 func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
 	for name, f := range resumables(t) {
 		t.Run(name, func(t *testing.T) {

@@ -96,9 +96,9 @@ func dithers(s seats, receiver int) int {
 	return s.parties[rss.Keeper]
 }
 
-// Score returns f of the rows at the receiver, rounded to the job's bits behind the point, and nil
-// elsewhere; see fdskl.Model.Unit. number is the opening's, from 1 on; the same rows have the same in all sessions.
-// matrices hold this party's parts of n rows, in the same order everywhere, and ids name them where this party has them.
+// Score returns f of the rows at the receiver, rounded to the job's bits behind the point, and nil elsewhere; see
+// fdskl.Model.Unit. number is the opening's, from 1 on; the same rows have the same in all sessions. matrices hold this
+// party's parts of n rows, in the same order everywhere, and ids name them where this party has them.
 func (s *Scorer) Score(ctx context.Context, number, n int, matrices []*kernel.Matrix, ids []string) ([]float64, error) {
 	s.columns.turns = func(lo, hi int) ([]uint16, error) { return s.begun.Turns(matrices, lo, hi) }
 	return s.score(ctx, number, n, ids)
@@ -122,8 +122,8 @@ func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]floa
 	return f, nil
 }
 
-// shares shares the rounded scores of n rows. Who begins the truncation follows from the opening's number, not from what
-// this session did before: see trainer.truncate.
+// shares shares the rounded scores of n rows. Who begins the truncation follows from the opening's number, not from
+// what this session did before: see trainer.truncate.
 func (s *Scorer) shares(ctx context.Context, number, n int, ids []string) (rss.Share, error) {
 	var terms []uint64
 	if s.columns.role != rss.Outside {

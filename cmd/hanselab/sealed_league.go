@@ -57,8 +57,8 @@ func (p phases) hear(e node.Event) {
 	p[e.Step][1] = e.Time
 }
 
-// between returns the seconds from the beginning or the end of a step to that of the same or another, 0 when one of them
-// was not.
+// between returns the seconds from the beginning or the end of a step to that of the same or another, 0 when one of
+// them was not.
 func (p phases) between(from string, start int, to string, end int) float64 {
 	if p[from] == nil || p[to] == nil {
 		return 0

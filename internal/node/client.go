@@ -62,8 +62,8 @@ func (c *Client) report(ctx context.Context, job string, wait bool) (*Report, er
 	return &r, json.NewDecoder(body).Decode(&r)
 }
 
-// Scores returns the scores of a prediction that opened to this node, as CSV, once the node has held them against what it
-// signed for when the job was done. The caller closes it.
+// Scores returns the scores of a prediction that opened to this node, as CSV, once the node has held them against what
+// it signed for when the job was done. The caller closes it.
 func (c *Client) Scores(ctx context.Context, job string) (io.ReadCloser, error) {
 	return c.do(ctx, http.MethodGet, "/scores?"+url.Values{"job": {job}}.Encode(), nil)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// coordinate brings a job that this node has consented to, to its end: it collects the others' signatures, runs sessions
-// until one ends well, and has the end signed by all. What it had reached before a crash it takes up.
+// coordinate brings a job that this node has consented to, to its end: it collects the others' signatures, runs
+// sessions until one ends well, and has the end signed by all. What it had reached before a crash it takes up.
 func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 	driving, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,8 +79,8 @@ func (n *Node) settleAll(ctx context.Context, s *jobState) (bool, error) {
 	return n.settle(ctx, s)
 }
 
-// awaitServers waits, in a job over clients, for the other servers' parts of a session. One that has left the session, and
-// is there, needs another one: then it returns true. One that stays away is left out.
+// awaitServers waits, in a job over clients, for the other servers' parts of a session. One that has left the session,
+// and is there, needs another one: then it returns true. One that stays away is left out.
 func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (left bool, err error) {
 	c := s.contract
 	since, told := time.Now(), time.Time{}
@@ -144,7 +144,8 @@ func (n *Node) placeIn(ctx context.Context, s *jobState, p protocol.Party, numbe
 	return placeLeft
 }
 
-// outcome is what the coordinator's owner hears of a job that has ended. All parties are told first, those who are there.
+// outcome is what the coordinator's owner hears of a job that has ended. All parties are told first, those who are
+// there.
 func (n *Node) outcome(ctx context.Context, s *jobState) (*Report, error) {
 	away := n.tellEnding(ctx, s)
 	if err := s.endedError(); err != nil {

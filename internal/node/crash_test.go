@@ -47,8 +47,8 @@ type crashCase struct {
 	text   string // parameters of the training
 }
 
-// run runs the job with a kill at a write, starts the victim again, and wants the job done at all, or unknown to all but
-// the proposer. It returns how many writes the victim made.
+// run runs the job with a kill at a write, starts the victim again, and wants the job done at all, or unknown to all
+// but the proposer. It returns how many writes the victim made.
 func (c crashCase) run(t *testing.T, at int, stored bool) int {
 	t.Helper()
 	l := newLeague(t, 3, 60)
@@ -133,8 +133,8 @@ func (l *league) mustNotSignUnasked(c crashCase) {
 	}
 }
 
-// wantOneEnd waits until the job is done at all. Where the proposer died before it had consented itself, nobody knows of
-// the job but it, and it can be cancelled.
+// wantOneEnd waits until the job is done at all. Where the proposer died before it had consented itself, nobody knows
+// of the job but it, and it can be cancelled.
 func (l *league) wantOneEnd(ctx context.Context, c crashCase) {
 	l.t.Helper()
 	jobs := l.nodes[0].Jobs()

@@ -13,9 +13,9 @@
 //	               ▼                    ▼
 //	     refused, expired         cancelled, failed
 //
-// Those at the ends are final: the job has an ending (protocol.Ending), signed by whoever ended it, or, when it is done,
-// by all. Endings travel: whoever is told of a job that has ended answers with its ending, and a node asks the others
-// about jobs that stand still. One table (faults) says which fault pauses a job and which ends it.
+// Those at the ends are final: the job has an ending (protocol.Ending), signed by whoever ended it, or, when it is
+// done, by all. Endings travel: whoever is told of a job that has ended answers with its ending, and a node asks the
+// others about jobs that stand still. One table (faults) says which fault pauses a job and which ends it.
 //
 // The proposer's node is the coordinator: it describes, collects consent, starts sessions, and has the end signed. It
 // has no other power: what runs is the counter-signed contract. Where it dies after the last session, any other party

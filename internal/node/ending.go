@@ -66,8 +66,8 @@ type endingResponse struct {
 	Ending []byte `cbor:"1,keyasint"`
 }
 
-// partDigest commits this party to its model part, or, where the scores of a prediction opened to it, to those. The salt
-// follows from the node's key: whoever sees the digest can test no guess by it.
+// partDigest commits this party to its model part, or, where the scores of a prediction opened to it, to those. The
+// salt follows from the node's key: whoever sees the digest can test no guess by it.
 func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 	var data []byte
 	var err error
@@ -99,8 +99,8 @@ func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 	return keys.HashOf(partDomain, salt[:], h[:], data), nil
 }
 
-// checkPart compares what this party keeps of a finished job with what all signed when it ended. file is named where they
-// differ.
+// checkPart compares what this party keeps of a finished job with what all signed when it ended. file is named where
+// they differ.
 func (n *Node) checkPart(s *jobState, file string) error {
 	ending := s.ended()
 	if ending == nil || ending.Outcome != protocol.OutcomeDone {
@@ -130,7 +130,8 @@ func (n *Node) conclude(s *jobState, outcome protocol.Outcome, reason string) er
 	return nil
 }
 
-// adopt stores an ending, unless one stands that beats it, and ends the job here. It is final: no session starts any more.
+// adopt stores an ending, unless one stands that beats it, and ends the job here. It is final: no session starts any
+// more.
 func (n *Node) adopt(s *jobState, e *protocol.Ending) error {
 	if err := e.InForce(s.contract); err != nil {
 		return err
@@ -277,8 +278,8 @@ func (n *Node) tellEnding(ctx context.Context, s *jobState) (away []string) {
 	return away
 }
 
-// Cancel ends a job by its owner's word, in any state before its end, here and at all parties: those who are away take it
-// when they are back. A proposal of another member's is refused by it.
+// Cancel ends a job by its owner's word, in any state before its end, here and at all parties: those who are away take
+// it when they are back. A proposal of another member's is refused by it.
 func (n *Node) Cancel(h keys.Hash, reason string) error {
 	s, ok := n.job(h)
 	if !ok {
@@ -310,7 +311,8 @@ func (s *jobState) member(from keys.ID) (protocol.Party, bool) {
 	return protocol.Party{}, false
 }
 
-// jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not there.
+// jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not
+// there.
 func (n *Node) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {
 	if s, ok := n.job(h); ok {
 		if _, ok := s.member(from); ok {
@@ -385,8 +387,8 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 	return signResponse{Signature: signature}, err
 }
 
-// signEnding signs an ending that says that a job is done. What it has signed of a session is on its disk first: it signs one
-// ending of each, and none once the job has ended.
+// signEnding signs an ending that says that a job is done. What it has signed of a session is on its disk first: it
+// signs one ending of each, and none once the job has ended.
 func (n *Node) signEnding(s *jobState, e *protocol.Ending) ([]byte, error) {
 	name := s.contract.Job.Name
 	if e.Outcome != protocol.OutcomeDone {
@@ -517,8 +519,8 @@ const (
 	askAgain  = 15 * time.Second
 )
 
-// tend looks after the jobs that nobody else drives: proposals that expire, and jobs whose coordinator died or which ended
-// while this node was away. It runs until ctx ends.
+// tend looks after the jobs that nobody else drives: proposals that expire, and jobs whose coordinator died or which
+// ended while this node was away. It runs until ctx ends.
 func (n *Node) tend(ctx context.Context, every time.Duration) {
 	var looking sync.WaitGroup
 	defer looking.Wait()
@@ -614,7 +616,8 @@ func (s *jobState) mayAsk(every time.Duration) bool {
 	return true
 }
 
-// askStanding asks the proposer how a job stands, and, if it is away, the others, and takes the ending of any that has one.
+// askStanding asks the proposer how a job stands, and, if it is away, the others, and takes the ending of any that has
+// one.
 func (n *Node) askStanding(ctx context.Context, s *jobState) error {
 	c := s.contract
 	parties := n.othersOf(c)

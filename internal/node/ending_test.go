@@ -209,8 +209,8 @@ func TestProposalsExpire(t *testing.T) {
 	}
 }
 
-// TestDoneIsDone: a coordinator that has missed the end and starts its job again is told the end, takes it, and nothing is
-// computed anew.
+// TestDoneIsDone: a coordinator that has missed the end and starts its job again is told the end, takes it, and nothing
+// is computed anew.
 func TestDoneIsDone(t *testing.T) {
 	ctx := minute(t)
 	l := newLeague(t, 3, 60)
@@ -325,8 +325,8 @@ func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 	}
 }
 
-// TestNoSignatureWithoutARecordOfConsent damages the record of a job in every way: the node signs nothing until somebody
-// has consented again, and the job then goes on.
+// TestNoSignatureWithoutARecordOfConsent damages the record of a job in every way: the node signs nothing until
+// somebody has consented again, and the job then goes on.
 func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"missing": os.Remove,

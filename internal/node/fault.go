@@ -111,8 +111,8 @@ func isDiskFault(err error) bool {
 		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
 }
 
-// isLinkFault recognises parties that are gone and links that break or do not come about. A step of a session that fails
-// for another reason than a deviation is one.
+// isLinkFault recognises parties that are gone and links that break or do not come about. A step of a session that
+// fails for another reason than a deviation is one.
 func isLinkFault(err error) bool {
 	return errorAs[*protocol.GoneError](err) || errorAs[*protocol.StepError](err) || errorAs[*openError](err) ||
 		errors.Is(err, context.DeadlineExceeded) || withCode(codeLink)(err)

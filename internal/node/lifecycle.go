@@ -26,7 +26,8 @@ func (n *Node) begin(s *jobState, number uint32) error {
 	return nil
 }
 
-// maxAhead is how much further another party's number of sessions may be than this one's: no party exhausts the numbers.
+// maxAhead is how much further another party's number of sessions may be than this one's: no party exhausts the
+// numbers.
 const maxAhead = 1 << 20
 
 // openSession records that a session is opened, which happens once for each number, before anything is sent in it.
@@ -61,8 +62,8 @@ func (n *Node) replaceSession(s *jobState, body func(ctx context.Context)) {
 	})
 }
 
-// endSession ends an older session. One over clients is given time to end in good order, so that no row is lost to it: a
-// server pauses, and its clients hear of it from the server.
+// endSession ends an older session. One over clients is given time to end in good order, so that no row is lost to it:
+// a server pauses, and its clients hear of it from the server.
 func (n *Node) endSession(ctx context.Context, s *jobState, old *activeSession) {
 	defer func() {
 		old.cancel()
@@ -209,8 +210,8 @@ func (n *Node) giveUp(s *jobState, reason error) error {
 	return errors.Join(reason, n.conclude(s, protocol.OutcomeFailed, n.publicReason(reason)))
 }
 
-// publicReason is what the other parties are told of a fault. What is wrong with this node's own files and tables stays in
-// its log.
+// publicReason is what the other parties are told of a fault. What is wrong with this node's own files and tables stays
+// in its log.
 func (n *Node) publicReason(err error) string {
 	if told := toldOf(err); told != "" {
 		return told + "; the log of " + n.name() + " says more"

@@ -98,9 +98,9 @@ func (p *prediction) idle() bool { return p.sealed() && p.model.Normaliser == ni
 // sealed reports whether rows are scored by shares.
 func (p *prediction) sealed() bool { return p.job.Privacy == fdskl.Sealed }
 
-// scorer scores n rows, of which this party has a part unless it has no data: *openScorer from angles,
-// *sealedScorer by shares. The scores come to the receiver alone. number is the opening's, from 1 on: the same rows have
-// the same in all sessions.
+// scorer scores n rows, of which this party has a part unless it has no data: *openScorer from angles, *sealedScorer by
+// shares. The scores come to the receiver alone. number is the opening's, from 1 on: the same rows have the same in all
+// sessions.
 type scorer interface {
 	score(ctx context.Context, number, n int, t *dataset.Table) ([]float64, error)
 }

@@ -156,8 +156,8 @@ func (n *Node) describeAll(ctx context.Context, job *protocol.Job, t task, hear 
 	return all, nil
 }
 
-// ask calls a party until it is there and ready, telling hear whom it waits for. What it says of itself is an error that
-// names it.
+// ask calls a party until it is there and ready, telling hear whom it waits for. What it says of itself is an error
+// that names it.
 func (n *Node) ask(ctx context.Context, p protocol.Party, method string, request, response any, hear func(Event)) error {
 	since, told := time.Now(), time.Time{}
 	for {

@@ -312,7 +312,8 @@ func (n *Node) fitting(c *protocol.Contract) error {
 	return aligned(c.Parties)
 }
 
-// decided answers a request for consent by the job's state. The policy decides on a proposal whenever it is asked about.
+// decided answers a request for consent by the job's state. The policy decides on a proposal whenever it is asked
+// about.
 func (n *Node) decided(s *jobState) (consentResponse, error) {
 	if text := endingOf(s); text != nil {
 		return consentResponse{Ending: text}, nil
@@ -337,8 +338,8 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 	return consentResponse{Signature: signature, Session: r.Session, Ending: endingOf(s)}, err
 }
 
-// signContract signs a job's contract in this member's name. It is the one place where that is done, and needs a record on
-// the disk of who consented.
+// signContract signs a job's contract in this member's name. It is the one place where that is done, and needs a record
+// on the disk of who consented.
 func (n *Node) signContract(s *jobState) ([]byte, error) {
 	if r := s.snapshot(); r.Consent == nil || r.State == StateProposed {
 		return nil, faultf(codeUnsigned, "nobody has consented to job %q here", s.contract.Job.Name)
@@ -346,8 +347,8 @@ func (n *Node) signContract(s *jobState) ([]byte, error) {
 	return n.config.Key.Sign(s.contract.Domain, s.contract.Body), nil
 }
 
-// Decide is a person's consent to a proposed job, or refusal of it. A job of this node's own whose record was damaged goes
-// on then.
+// Decide is a person's consent to a proposed job, or refusal of it. A job of this node's own whose record was damaged
+// goes on then.
 func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
 	s, ok := n.job(h)
 	if !ok {
@@ -379,8 +380,8 @@ func (n *Node) consentHere(s *jobState) error {
 	return s.consent(byOwner, data)
 }
 
-// consentedData is the SHA-256 of the table that a consent to a proposed job is for. Where the record of it was damaged, the
-// whole contract is verified anew.
+// consentedData is the SHA-256 of the table that a consent to a proposed job is for. Where the record of it was
+// damaged, the whole contract is verified anew.
 func (n *Node) consentedData(s *jobState, r statusRecord) (keys.Hash, error) {
 	if !r.Damaged {
 		return r.Data, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// Where a client keeps its predictions as they are made: a log with a checksum for each, and a copy for people, which is made
-// anew when it says something else.
+// Where a client keeps its predictions as they are made: a log with a checksum for each, and a copy for people, which
+// is made anew when it says something else.
 const (
 	predictionsLog  = "predictions"
 	predictionsFile = "predictions.csv"
@@ -56,8 +56,8 @@ func (n *Node) openRows(s *jobState, job *protocol.Job, label string, columns []
 	return r, nil
 }
 
-// cut drops the predictions of later rows than the first n, which will be made again, and makes the copy say the same. It
-// returns the last row that is left.
+// cut drops the predictions of later rows than the first n, which will be made again, and makes the copy say the same.
+// It returns the last row that is left.
 func (r *rowStream) cut(n int) (last int, err error) {
 	var text bytes.Buffer
 	text.WriteString(predictionsHead)

@@ -137,7 +137,8 @@ func TestAWaitForARowEndsWithItsSession(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreChecked damages both places where predictions are kept: the copy is made anew, a damaged log is named.
+// TestPredictionsAreChecked damages both places where predictions are kept: the copy is made anew, a damaged log is
+// named.
 func TestPredictionsAreChecked(t *testing.T) {
 	r, s, _ := waitingRows(t)
 	r.vault, r.ready = s.vault, true

@@ -82,8 +82,8 @@ func openJob(s State) bool    { return !s.Final() }
 func waiting(s State) bool    { return s == StateProposed }
 func doneOrOpen(s State) bool { return s == StateDone || !s.Final() }
 
-// find returns the one job of that name, or whose contract hash starts with these digits. Of several those count that the
-// command can be about, if there are any.
+// find returns the one job of that name, or whose contract hash starts with these digits. Of several those count that
+// the command can be about, if there are any.
 func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	n.mu.Lock()
 	all := maps.Clone(n.jobs)

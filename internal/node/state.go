@@ -60,8 +60,8 @@ const (
 // jobsDir is where a node's folder has the folders of jobs, each named by its contract's hash.
 const jobsDir = "jobs"
 
-// rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints. What was said in an opening
-// is none: it is not said anew.
+// rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints. What was said in an
+// opening is none: it is not said anew.
 func rebuildable(name string) bool {
 	return slices.Contains(fdskl.Files(), name) || slices.Contains(sealed.Checkpoints(), name)
 }
@@ -489,8 +489,8 @@ func (s *jobState) phase() (fdskl.PhaseSeed, error) {
 	return fdskl.PhaseSeed(data), nil
 }
 
-// modelDraft is where a session keeps its model part until the job is done. Shares of two sessions do not fit together, and
-// all sign for the parts of one.
+// modelDraft is where a session keeps its model part until the job is done. Shares of two sessions do not fit together,
+// and all sign for the parts of one.
 func modelDraft(session uint32) string { return fmt.Sprintf("%s%d", modelDrafts, session) }
 
 // modelDrafts begins the names of the drafts.
@@ -549,7 +549,8 @@ func (s *jobState) loadReport() (*Report, error) {
 	return r, json.Unmarshal(data, r)
 }
 
-// clean removes what a finished job no longer needs: opened angles, solver states, requests and their scores, and shares.
+// clean removes what a finished job no longer needs: opened angles, solver states, requests and their scores, and
+// shares.
 func (s *jobState) clean() error {
 	var errs []error
 	for _, name := range append(fdskl.Files(), requestsFile, answersFile) {
@@ -558,8 +559,9 @@ func (s *jobState) clean() error {
 	return errors.Join(append(errs, s.vault.RemoveAll(sealed.FilePrefix))...)
 }
 
-// RunAgain puts the folder of a finished job back to before its first session: contract, consent and phases stay, so that
-// it runs again and, where it is to be repeatable, gives the same. No node may be running on it. Tests and trials use it.
+// RunAgain puts the folder of a finished job back to before its first session: contract, consent and phases stay, so
+// that it runs again and, where it is to be repeatable, gives the same. No node may be running on it. Tests and trials
+// use it.
 func RunAgain(folder string) error {
 	var h keys.Hash
 	if err := h.UnmarshalText([]byte(filepath.Base(folder))); err != nil {

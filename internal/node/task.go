@@ -212,8 +212,8 @@ func converted(d fdskl.Disclosure) (openings []protocol.Opening, operations []pr
 	return openings, operations
 }
 
-// modelOf returns the model part of a finished training. It is the one that all parties signed for when the training was
-// done.
+// modelOf returns the model part of a finished training. It is the one that all parties signed for when the training
+// was done.
 func (n *Node) modelOf(contract string) (*fdskl.Model, error) {
 	var h keys.Hash
 	if err := h.UnmarshalText([]byte(contract)); err != nil {

@@ -83,8 +83,8 @@ func open(owner keys.Hash, name string, b []byte) (data []byte, why string) {
 // clip shortens and cleans a head for an error.
 func clip(head []byte) string { return strings.ToValidUTF8(string(head[:min(len(head), 32)]), "?") }
 
-// ReadFile returns the state in the envelope at path, whose owner and name, the file's, must be right. A damaged one is a
-// *DamagedError.
+// ReadFile returns the state in the envelope at path, whose owner and name, the file's, must be right. A damaged one is
+// a *DamagedError.
 func ReadFile(path string, owner keys.Hash) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -19,8 +19,8 @@ const logMagic = "hanse-log-v1\n"
 // maxRecord is the longest record that is read back, in bytes.
 const maxRecord = 64 << 20
 
-// A record's head is its length (4 bytes, little endian), a checksum of that (4), and the record's (32). The length has one of
-// its own, so that a record that a crash cut short is told from one whose length was changed.
+// A record's head is its length (4 bytes, little endian), a checksum of that (4), and the record's (32). The length has
+// one of its own, so that a record that a crash cut short is told from one whose length was changed.
 const (
 	lengthHead = 4 + 4
 	recordHead = lengthHead + len(keys.Hash{})
@@ -120,8 +120,8 @@ func (v *Vault) Sync(name string) error {
 // slice is valid during the call. What stands behind the last record read is cut off, so that
 // the next Append continues there. It returns how many records there were.
 //
-// A record that is cut short, and zeros to the end of the file, end the log, as a crash may leave it. All else is damage: the
-// log ends there too where it is rebuildable, and is a *DamagedError elsewhere, with nothing cut off.
+// A record that is cut short, and zeros to the end of the file, end the log, as a crash may leave it. All else is
+// damage: the log ends there too where it is rebuildable, and is a *DamagedError elsewhere, with nothing cut off.
 func (v *Vault) Records(name string, most int, each func(record []byte) error) (n int, err error) {
 	v.mu.Lock()
 	if l, ok := v.logs[name]; ok { // it goes on behind what is read now

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// RemoveAll deletes all states and logs whose names begin with a prefix, what a killed Save left of them, and what was set aside. A folder
-// is not touched.
+// RemoveAll deletes all states and logs whose names begin with a prefix, what a killed Save left of them, and what was
+// set aside. A folder is not touched.
 func (v *Vault) RemoveAll(prefix string) error {
 	entries, err := os.ReadDir(v.dir)
 	if errors.Is(err, fs.ErrNotExist) {

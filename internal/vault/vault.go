@@ -62,7 +62,8 @@ func Open(dir string, o Options) (*Vault, error) {
 	return v, v.readIndex()
 }
 
-// Adopt opens a vault that was made under another name, in a folder beside it: it is in its place as a whole or not at all.
+// Adopt opens a vault that was made under another name, in a folder beside it: it is in its place as a whole or not at
+// all.
 func Adopt(draft, dir string, o Options) (*Vault, error) {
 	v := &Vault{dir: dir, options: o}
 	err := v.write(dir, func() error {
