@@ -13,7 +13,7 @@ build:
 
 # The second line is what the race detector would make too slow.
 test:
-	go test -race -timeout 20m ./...
+	go test -race -timeout 30m ./...
 	go test -timeout 10m -run '^TestLarge' ./audit
 
 # test-long adds the tests that take long: real data sets, and every way to kill a federation.

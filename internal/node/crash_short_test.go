@@ -3,4 +3,4 @@
 package node
 
 // crashStep is how many writes lie between two kills; the long tests kill at each.
-const crashStep = 4
+const crashStep = 7
