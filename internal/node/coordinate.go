@@ -147,7 +147,10 @@ func (n *Node) placeIn(ctx context.Context, s *jobState, p protocol.Party, numbe
 // outcome is what the coordinator's owner hears of a job that has ended. All parties are told first, those who are
 // there.
 func (n *Node) outcome(ctx context.Context, s *jobState) (*Report, error) {
-	away := n.tellEnding(ctx, s)
+	telling, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.ctx, cancel)()
+	away := n.tellEnding(telling, s)
 	if err := s.endedError(); err != nil {
 		return nil, err
 	}

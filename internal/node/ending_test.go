@@ -197,15 +197,15 @@ func TestProposalsExpire(t *testing.T) {
 		l.net.Kill(l.keys[i].ID())
 		l.stops[i]()
 	}
+	if err := <-launched; err == nil {
+		t.Error("the command that proposed it ends well")
+	}
 	now = now.Add(73 * time.Hour)
 	for i := range l.nodes {
 		l.start(i)
 	}
 	for i := range l.nodes {
 		l.awaitState(ctx, i, c.Hash(), StateExpired)
-	}
-	if err := <-launched; err == nil {
-		t.Error("the command that proposed it ends well")
 	}
 }
 

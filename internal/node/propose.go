@@ -216,6 +216,8 @@ func (n *Node) Launch(ctx context.Context, h keys.Hash, hear func(Event)) (*Repo
 		s.abandoned.Store(true) // nobody else knows of it: see look
 		return nil, err
 	}
+	n.work.Add(1) // Run waits for it
+	defer n.work.Done()
 	n.hear(h, hear)
 	defer n.hear(h, nil)
 	return n.coordinate(ctx, s)
