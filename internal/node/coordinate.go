@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 			case placeOn:
 				behind = append(behind, p.Name)
 			case placeAway:
-				if time.Since(since) < awayTime {
+				if time.Since(since) < cmp.Or(n.config.AwayTime, awayTime) {
 					behind = append(behind, p.Name+", who is away")
 				} else {
 					n.tell(c.Hash(), Event{Kind: EventWarning, Text: fmt.Sprintf("%s stays away: the job ends without the rest of its part", p.Name)})

@@ -127,7 +127,7 @@ func (l *league) start(i int) {
 	}
 	n, err := New(Config{
 		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy, Tables: tables,
-		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i], Now: l.now,
+		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i], Now: l.now,
 	})
 	if err != nil {
 		l.t.Fatal(err)

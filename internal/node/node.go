@@ -35,6 +35,8 @@ type Config struct {
 	Log         *slog.Logger
 	// ReturnEvery is how often a server looks for clients that have come back; 0 means 3 s.
 	ReturnEvery time.Duration
+	// AwayTime is how long the end of a job over clients waits for a server that is away; 0 means a minute.
+	AwayTime time.Duration
 	// TendEvery is how often jobs that stand still are looked after; 0 means 1 s.
 	TendEvery time.Duration
 	// Now is the clock by which proposals expire; nil means time.Now.
