@@ -237,7 +237,7 @@ func (l *league) attend(i int, r protocol.Recorder, part func(ctx context.Contex
 		err = s.Finish(ctx)
 	}
 	if err != nil && !errors.Is(err, errKilled) {
-		s.Abort(ctx, err)
+		s.Abort(ctx, &protocol.Fault{Code: protocol.CodeContradicted})
 	}
 	return err
 }

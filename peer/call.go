@@ -16,9 +16,8 @@ import (
 
 // Limits of calls.
 const (
-	maxCalls  = 32      // of one peer in progress here
-	maxMethod = 64      // bytes of a method's name
-	maxText   = 4 << 10 // bytes of an error as text
+	maxCalls  = 32 // of one peer in progress here
+	maxMethod = 64 // bytes of a method's name
 	// awayTime is the longest that a called node works on without a deadline of the caller's.
 	awayTime = time.Hour
 )
@@ -111,7 +110,7 @@ func call(ctx context.Context, l *link, method string, request []byte) ([]byte, 
 	if status == callDone {
 		return body, nil
 	}
-	return nil, &protocol.RemoteError{Peer: l.peer, Method: method, Text: plain(string(body))}
+	return nil, &protocol.RemoteError{Peer: l.peer, Method: method, Fault: protocol.DecodeFault(body)}
 }
 
 // timeLeft is what ctx leaves for a call, in milliseconds; 0 stands for no deadline.
@@ -145,7 +144,7 @@ func readResponse(s network.Stream) (status uint8, body []byte, err error) {
 	status, size := u.u8(), int(u.u32())
 	limit := protocol.MaxCall
 	if status == callFailed {
-		limit = maxText
+		limit = protocol.MaxFault
 	}
 	switch {
 	case status > callFailed:

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -47,22 +46,27 @@ func (h *Host) answerCall(s network.Stream) {
 	case l.calls <- struct{}{}:
 		defer func() { <-l.calls }()
 	default:
-		respond(s, nil, fmt.Errorf("%d calls of yours are in progress, which is the limit", maxCalls))
+		respond(s, nil, &protocol.Fault{Code: protocol.CodeLimit, Numbers: []int64{maxCalls}})
 		return
 	}
 	s.SetReadDeadline(time.Now().Add(requestTime))
 	method, timeout, request, err := readCall(s)
 	if err != nil {
-		respond(s, nil, err)
+		h.cfg.Log.Info("a member sent a call that cannot be read", "member", l.name, "error", err)
+		respond(s, nil, &protocol.Fault{Code: protocol.CodeRequest})
 		return
 	}
 	s.SetReadDeadline(time.Time{})
-	response, err := h.handle(s, l, method, timeout, request)
-	if err != nil && h.life.Err() != nil {
+	response, fault := h.handle(s, l, method, timeout, request)
+	if fault != nil && h.life.Err() != nil {
 		s.Reset() // the handler was cut short: to the caller this node is gone
 		return
 	}
-	respond(s, response, err)
+	if fault == nil && len(response) > protocol.MaxCall {
+		h.cfg.Log.Error("a response is too long to be sent", "method", method, "bytes", len(response), "limit", protocol.MaxCall)
+		fault = &protocol.Fault{Code: protocol.CodeRequest}
+	}
+	respond(s, response, fault)
 }
 
 // requestTime is how long a request may take to come in: the largest at about 0.5 Mbit/s.
@@ -99,13 +103,13 @@ func readCall(r io.Reader) (method string, timeout time.Duration, request []byte
 
 // handle checks that the link allows the method and runs the handler until it returns, the
 // caller's time is over, or the caller breaks the stream off.
-func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Duration, request []byte) ([]byte, error) {
-	if err := h.permit(l, method); err != nil {
-		return nil, err
+func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Duration, request []byte) ([]byte, *protocol.Fault) {
+	if fault := h.permit(l, method); fault != nil {
+		return nil, fault
 	}
 	handler := h.handler.Load()
 	if handler == nil {
-		return nil, errors.New(protocol.NotReady)
+		return nil, &protocol.Fault{Code: protocol.CodeBusy}
 	}
 	if timeout == 0 {
 		timeout = awayTime
@@ -121,33 +125,30 @@ func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Dur
 		s.Read(b[:])
 		cancel()
 	})
-	response, err := (*handler)(ctx, l.peer, method, request)
+	response, fault := (*handler)(ctx, l.peer, method, request)
 	s.SetReadDeadline(time.Unix(1, 0))
 	watch.Wait()
-	return response, err
+	return response, fault
 }
 
 // permit refuses methods that the link's level does not cover.
-func (h *Host) permit(l *link, method string) error {
+func (h *Host) permit(l *link, method string) *protocol.Fault {
 	need := needOf(method)
 	switch {
 	case level(l.level.Load()) == levelJoin && need != levelJoin:
-		return fmt.Errorf("an invited newcomer may call only methods that start with %q", prefixJoin)
+		return &protocol.Fault{Code: protocol.CodeInvitee}
 	case !l.may(need):
-		return errors.New(h.absence(l.peer, need))
+		return &protocol.Fault{Code: protocol.CodeVersions}
 	default:
 		return nil
 	}
 }
 
-// respond sends a response, or the text of an error.
-func respond(s network.Stream, body []byte, err error) {
+// respond sends a response, or a fault.
+func respond(s network.Stream, body []byte, fault *protocol.Fault) {
 	status := uint8(callDone)
-	if err == nil && len(body) > protocol.MaxCall {
-		err = fmt.Errorf("the response has %d bytes, the limit is %d", len(body), protocol.MaxCall)
-	}
-	if err != nil {
-		status, body = callFailed, []byte(clip(plain(err.Error()), maxText))
+	if fault != nil {
+		status, body = callFailed, fault.Encode()
 	}
 	p := make(packer, 0, 5+len(body))
 	p.u8(status)

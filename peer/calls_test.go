@@ -16,7 +16,7 @@ import (
 )
 
 // answerHello is the plainest handler.
-func answerHello(context.Context, keys.ID, string, []byte) ([]byte, error) {
+func answerHello(context.Context, keys.ID, string, []byte) ([]byte, *protocol.Fault) {
 	return []byte("hello"), nil
 }
 
@@ -59,8 +59,11 @@ func TestMalformedCalls(t *testing.T) {
 		{head("big", 1<<32-1), "announced a request of 4294967295 bytes, the limit is 8388608"},
 		{head("big", protocol.MaxCall+1), "announced a request of 8388609 bytes, the limit is 8388608"},
 	} {
-		if got := rawCall(t, hosts[0], hosts[1], test.request); got != test.want {
-			t.Errorf("answer %q, want %q", got, test.want)
+		if _, _, _, err := readCall(bytes.NewReader(test.request)); err == nil || err.Error() != test.want {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+		if got := rawCall(t, hosts[0], hosts[1], test.request); got != "request - - -" {
+			t.Errorf("answer %q, want a code and no text", got)
 		}
 	}
 }
@@ -80,7 +83,7 @@ func TestCallsOfNoUse(t *testing.T) {
 		}
 	}
 	_, err := hosts[0].Call(ctx, hosts[1].Self(), "early", nil)
-	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok || remote.Text != "this node answers no calls yet" {
+	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok || remote.Fault.Code != protocol.CodeBusy {
 		t.Errorf("a call without a handler: %v", err)
 	}
 }
@@ -91,7 +94,7 @@ func TestCallLimit(t *testing.T) {
 	release := make(chan struct{})
 	var busy sync.WaitGroup
 	busy.Add(maxCalls)
-	hosts[1].Handle(func(ctx context.Context, _ keys.ID, method string, _ []byte) ([]byte, error) {
+	hosts[1].Handle(func(ctx context.Context, _ keys.ID, method string, _ []byte) ([]byte, *protocol.Fault) {
 		if method == "wait" {
 			busy.Done()
 			<-release
@@ -110,7 +113,7 @@ func TestCallLimit(t *testing.T) {
 	}
 	busy.Wait()
 	_, err := hosts[0].Call(ctx, hosts[1].Self(), "more", nil)
-	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok || remote.Text != "32 calls of yours are in progress, which is the limit" {
+	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok || remote.Fault.String() != "it takes no more of this for now: 32 is the limit" {
 		t.Errorf("one call too many: %v", err)
 	}
 	close(release)
@@ -124,12 +127,12 @@ func TestCallLimit(t *testing.T) {
 func TestCallerGone(t *testing.T) {
 	hosts := federation(t, 2)
 	entered, ended := make(chan bool, 1), make(chan error, 1)
-	hosts[1].Handle(func(ctx context.Context, _ keys.ID, _ string, _ []byte) ([]byte, error) {
+	hosts[1].Handle(func(ctx context.Context, _ keys.ID, _ string, _ []byte) ([]byte, *protocol.Fault) {
 		_, limited := ctx.Deadline()
 		entered <- limited
 		<-ctx.Done()
 		ended <- ctx.Err()
-		return nil, ctx.Err()
+		return nil, &protocol.Fault{Code: protocol.CodeStopped}
 	})
 	meetAll(t, hosts...)
 	ctx, cancel := context.WithCancel(t.Context())

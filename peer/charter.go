@@ -6,6 +6,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // newJudge prepares a charter for the questions of admission.
@@ -48,8 +49,8 @@ func (h *Host) part(former []*link) {
 	former = append(former, h.outgrown()...)
 	h.mu.Unlock()
 	for _, l := range former {
-		reason := j.partingWord(l)
-		h.spawn(func() { l.leave(reason, reason) })
+		reason, told := j.partingWord(l)
+		h.spawn(func() { l.leave(reason, told) })
 	}
 }
 
@@ -70,15 +71,15 @@ func (h *Host) outgrown() (links []*link) {
 	return links
 }
 
-// partingWord says why a link ends under a new charter.
-func (j judge) partingWord(l *link) string {
+// partingWord says why a link ends under a new charter, to this side and to the other.
+func (j judge) partingWord(l *link) (reason string, told protocol.Fault) {
 	if r, ok := j.charter.RevokedID(l.peer); ok {
-		return fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
+		return fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason), j.word(protocol.CodeRevoked, r.Name)
 	}
 	if m, ok := j.charter.Member(l.peer); ok {
-		return fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance)
+		return fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance), j.word(protocol.CodeAnew, m.Name)
 	}
-	return fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance)
+	return fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance), j.word(protocol.CodeRemoved, l.name)
 }
 
 // spreadCharter weighs all links again and tells the members of the version now in force.

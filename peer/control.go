@@ -24,7 +24,7 @@ const (
 // Limits of the control stream, in bytes.
 const (
 	maxControl = 4096 // a message
-	maxReason  = 512  // a sentence for people
+	maxReason  = 512  // a fault
 )
 
 // writeControl writes one message: its length in 4 bytes, its kind, its body, in one write.
@@ -89,15 +89,15 @@ func decodePong(body []byte) (beat, clock uint64, err error) {
 }
 
 // encodeBye carries why the sender ends the link.
-func encodeBye(reason string) []byte {
+func encodeBye(reason protocol.Fault) []byte {
 	var p packer
-	p.text(plain(reason), maxReason)
+	p.text(string(reason.Encode()), maxReason)
 	return p
 }
 
-func decodeBye(body []byte) (reason string, err error) {
+func decodeBye(body []byte) (reason *protocol.Fault, err error) {
 	u := unpacker{rest: body}
-	reason = u.text("reason", maxReason)
+	reason = protocol.DecodeFault([]byte(u.text("reason", maxReason)))
 	return reason, u.end()
 }
 

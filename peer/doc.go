@@ -64,12 +64,12 @@
 //	           32 bytes charter digest, u32 charter version, text charter name (64)
 //	           text own name (64)
 //	           u8 number of addresses (8), each a text (256): multiaddrs it listens on
-//	2 verdict  u8 code: 0 accepted, 1 refused, 2 connected already; text reason (512)
+//	2 verdict  u8 code: 0 accepted, 1 refused, 2 connected already; text fault (512)
 //	3 ping     u64 nanoseconds since the link began
 //	4 pong     u64 repeated from the ping, u64 the sender's time of day as in the hello
 //	5 charter  32 bytes digest, u32 version, text name: a new version is in force here
 //	6 left     32 bytes room: the sender has closed its end of this session
-//	7 bye      text reason (512): the sender ends the link; the receiver closes the connection
+//	7 bye      text fault (512): the sender ends the link; the receiver closes the connection
 //
 // A ping goes out every second. When no byte has come on any stream for 4 s the peer counts as
 // gone and the connection is closed, so that whoever waits for it hears at once.

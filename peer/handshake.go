@@ -104,7 +104,7 @@ func (g greeting) settle(s network.Stream, theirs hello, v verdict) error {
 	case verdictDuplicate:
 		return errDuplicate
 	case verdictRefused:
-		return &refusal{fmt.Sprintf("%s refused the connection: %s", g.name, v.reason)}
+		return &refusal{fmt.Sprintf("%s refused the connection: %s", g.name, v.told)}
 	}
 	mine := g.weigh(theirs)
 	if _, err := writeControl(s, kindVerdict, mine.encode()); err != nil {
@@ -219,7 +219,7 @@ func (h *Host) conclude(s network.Stream, name string, from keys.ID) (*link, err
 		return nil, fmt.Errorf("sent a malformed verdict: %w", err)
 	}
 	if v.code != verdictAccepted {
-		return nil, &refusal{"the other side refused the connection: " + v.reason}
+		return nil, &refusal{"the other side refused the connection: " + v.told.String()}
 	}
 	return newLink(from, name, s, h.meter.of(s.Conn().RemotePeer()), h.cfg.Now), nil
 }

@@ -7,7 +7,7 @@ import (
 
 // wireVersion is the version of everything that this package sends. A change that an older
 // node would misread takes the next number, and the two then refuse each other by name.
-const wireVersion = 2
+const wireVersion = 3
 
 // Limits of a hello's fields.
 const (

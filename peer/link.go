@@ -145,7 +145,7 @@ func (l *link) beat(ctx context.Context, p pulse) {
 		case <-l.over:
 			return
 		case <-ctx.Done():
-			l.leave("this node shut down", "it shut down")
+			l.leave("this node shut down", protocol.Fault{Code: protocol.CodeStopped})
 			return
 		case <-ticker.C:
 			l.send(kindPing, encodeBeat(uint64(time.Since(l.since))), p.beat)
@@ -162,7 +162,7 @@ func (l *link) beat(ctx context.Context, p pulse) {
 
 // leave tells the peer why the link ends and lets it close the connection: it has then read
 // all that was sent before. If it does not, the connection is closed here.
-func (l *link) leave(reason, told string) {
+func (l *link) leave(reason string, told protocol.Fault) {
 	l.blame(reason)
 	l.send(kindBye, encodeBye(told), byePatience)
 	wait := time.NewTimer(partTimeout)
@@ -230,8 +230,9 @@ func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err erro
 			o.left(l, room)
 		}
 	case kindBye:
-		if bye, err = decodeBye(body); err == nil && bye == "" {
-			bye = "it said goodbye"
+		var told *protocol.Fault
+		if told, err = decodeBye(body); err == nil {
+			bye = told.String()
 		}
 	}
 	return bye, err

@@ -125,7 +125,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := until(t, low, first.Self(), "disconnected", func(s PeerStatus) bool { return !s.Connected })
-	if want := "it shut down"; s.Trouble != want && !strings.Contains(s.Trouble, "connection refused") {
+	if want := "it was stopped"; s.Trouble != want && !strings.Contains(s.Trouble, "connection refused") {
 		t.Errorf("trouble %q, want %q", s.Trouble, want)
 	}
 	second := high()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // level is what a link may be used for.
@@ -26,21 +27,26 @@ const (
 // verdict is a side's answer to the other's hello.
 type verdict struct {
 	code   uint8
-	level  level  // when accepted; not sent, each side computes it from the two hellos
-	reason string // when refused: one sentence that reads the same on both sides
+	level  level           // when accepted; not sent, each side computes it from the two hellos
+	reason string          // when refused: one sentence for this side
+	told   *protocol.Fault // when refused: what the other side is told of it
 }
 
 func (v verdict) encode() []byte {
 	var p packer
 	p.u8(v.code)
-	p.text(plain(v.reason), maxReason)
+	told := v.told
+	if told == nil {
+		told = &protocol.Fault{Code: protocol.CodeTwice}
+	}
+	p.text(string(told.Encode()), maxReason)
 	return p
 }
 
 func decodeVerdict(body []byte) (v verdict, err error) {
 	u := unpacker{rest: body}
 	v.code = u.u8()
-	v.reason = u.text("reason", maxReason)
+	v.told = protocol.DecodeFault([]byte(u.text("reason", maxReason)))
 	if err := u.end(); err != nil {
 		return verdict{}, err
 	}
@@ -50,8 +56,9 @@ func decodeVerdict(body []byte) (v verdict, err error) {
 	return v, nil
 }
 
-func refused(format string, args ...any) verdict {
-	return verdict{code: verdictRefused, reason: fmt.Sprintf(format, args...)}
+// refused is a verdict with what the other side is told, and a sentence for this one.
+func refused(told protocol.Fault, format string, args ...any) verdict {
+	return verdict{code: verdictRefused, told: &told, reason: fmt.Sprintf(format, args...)}
 }
 
 // judge holds what a hello is weighed against.
@@ -78,11 +85,11 @@ func (j judge) invites(id keys.ID) bool {
 // weigh answers a hello from a caller whose key TLS has proved.
 func (j judge) weigh(from keys.ID, h hello) verdict {
 	if h.version != wireVersion {
-		return refused("%s speaks wire version %d and %s version %d: the older one must be updated",
+		return refused(protocol.Fault{Code: protocol.CodeProgram, Numbers: []int64{int64(h.version), wireVersion}}, "%s speaks wire version %d and %s version %d: the older one must be updated",
 			j.called(from), h.version, j.self, wireVersion)
 	}
 	if r, ok := j.charter.RevokedID(from); ok {
-		return refused("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
+		return refused(j.word(protocol.CodeRevoked, r.Name), "%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
 	}
 	_, member := j.charter.Member(from)
 	switch {
@@ -91,7 +98,7 @@ func (j judge) weigh(from keys.ID, h hello) verdict {
 	case member || j.invites(from):
 		return verdict{level: levelJoin}
 	default:
-		return refused("%s is neither a member of %s nor invited to it: ask a member for an invitation", from, j.stance)
+		return refused(protocol.Fault{Code: protocol.CodeMember}, "%s is neither a member of %s nor invited to it: ask a member for an invitation", from, j.stance)
 	}
 }
 
@@ -105,9 +112,14 @@ func (j judge) compare(from keys.ID, h hello) verdict {
 	case theirs.name == mine.name && theirs.version != mine.version:
 		return verdict{level: levelCharter}
 	default:
-		return refused("%s stands under %s and %s under %s: one of them has the wrong charter file",
+		return refused(j.word(protocol.CodeApart, mine.name), "%s stands under %s and %s under %s: one of them has the wrong charter file",
 			j.called(from), theirs, j.self, mine)
 	}
+}
+
+// word is a fault about a name under the charter in force here.
+func (j judge) word(code protocol.Code, name string) protocol.Fault {
+	return protocol.Fault{Code: code, Names: []string{name}, Numbers: []int64{int64(j.stance.version)}}
 }
 
 // called returns the name that the charter gives a caller, or the short form of its key. The

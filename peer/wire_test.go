@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // exampleHello has a value in every field.
@@ -27,7 +28,7 @@ func exampleHello() hello {
 // TestGoldenHello pins the bytes of a hello: they change with the wire version only.
 func TestGoldenHello(t *testing.T) {
 	want := strings.Join([]string{
-		"0002",             // wire version
+		"0003",             // wire version
 		"00",               // a member
 		"01",               // serves the DHT
 		"0102030405060708", // instance
@@ -50,10 +51,10 @@ func TestGoldenControl(t *testing.T) {
 		kind uint8
 		body []byte
 	}{
-		"00000009" + "02" + "01" + "0005" + "736f727279":            {kindVerdict, verdict{code: verdictRefused, reason: "sorry"}.encode()},
-		"00000009" + "03" + "0000000000000007":                      {kindPing, encodeBeat(7)},
-		"00000011" + "04" + "0000000000000007" + "0000019a9e3c0d80": {kindPong, encodePong(7, 0x19a9e3c0d80)},
-		"00000006" + "07" + "0003" + "627965":                       {kindBye, encodeBye("bye")},
+		"0000000f" + "02" + "01" + "000b" + "7477696365202d202d202d": {kindVerdict, refused(protocol.Fault{Code: protocol.CodeTwice}, "sorry").encode()},
+		"00000009" + "03" + "0000000000000007":                       {kindPing, encodeBeat(7)},
+		"00000011" + "04" + "0000000000000007" + "0000019a9e3c0d80":  {kindPong, encodePong(7, 0x19a9e3c0d80)},
+		"00000010" + "07" + "000d" + "73746f70706564202d202d202d":    {kindBye, encodeBye(protocol.Fault{Code: protocol.CodeStopped})},
 	} {
 		var b bytes.Buffer
 		if _, err := writeControl(&b, write.kind, write.body); err != nil {
@@ -92,8 +93,8 @@ func TestHelloLimits(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	if h, err := decodeHello([]byte{0, 3, 0xff}); err != nil || h.version != 3 {
-		t.Errorf("a hello of version 3: %+v, %v, want its version and no more", h, err)
+	if h, err := decodeHello([]byte{0, 4, 0xff}); err != nil || h.version != 4 {
+		t.Errorf("a hello of version 4: %+v, %v, want its version and no more", h, err)
 	}
 }
 
@@ -126,8 +127,8 @@ func TestPlain(t *testing.T) {
 func TestJudgeVersions(t *testing.T) {
 	ks := newKeys(t, 2)
 	j := newJudge(ks[0].ID(), signed(t, draft(ks), ks), nil)
-	v := j.weigh(ks[1].ID(), hello{version: 3})
-	if want := "insurer speaks wire version 3 and bank version 2: the older one must be updated"; v.code != verdictRefused || v.reason != want {
+	v := j.weigh(ks[1].ID(), hello{version: 4})
+	if want := "insurer speaks wire version 4 and bank version 3: the older one must be updated"; v.code != verdictRefused || v.reason != want {
 		t.Errorf("verdict %+v, want %s", v, want)
 	}
 }
@@ -155,12 +156,12 @@ func FuzzControl(f *testing.F) {
 		body []byte
 	}{
 		{kindHello, exampleHello().encode()},
-		{kindVerdict, verdict{code: verdictDuplicate, reason: "twice"}.encode()},
+		{kindVerdict, verdict{code: verdictDuplicate}.encode()},
 		{kindPing, encodeBeat(1)},
 		{kindPong, encodePong(1, 0x19a9e3c0d80)},
 		{kindCharter, encodeCharter(exampleHello().charter)},
 		{kindLeft, make([]byte, 32)},
-		{kindBye, encodeBye("it shut down")},
+		{kindBye, encodeBye(protocol.Fault{Code: protocol.CodeStopped})},
 	} {
 		var b bytes.Buffer
 		writeControl(&b, m.kind, m.body)
@@ -182,7 +183,7 @@ func reencode(kind uint8, body []byte) ([]byte, bool) {
 	switch kind {
 	case kindVerdict:
 		v, err := decodeVerdict(body)
-		return v.encode(), err == nil
+		return v.encode(), err == nil && v.told.Code != protocol.CodeMalformed
 	case kindPing:
 		n, err := decodeBeat(body)
 		return encodeBeat(n), err == nil
@@ -197,7 +198,7 @@ func reencode(kind uint8, body []byte) ([]byte, bool) {
 		return room[:], err == nil
 	case kindBye:
 		reason, err := decodeBye(body)
-		return encodeBye(reason), err == nil
+		return encodeBye(*reason), err == nil && reason.Code != protocol.CodeMalformed
 	}
 	return nil, false
 }

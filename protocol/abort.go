@@ -2,13 +2,8 @@ package protocol
 
 import (
 	"context"
-	"strings"
 	"time"
-	"unicode"
 )
-
-// maxReason is the longest reason that is sent or read, in bytes.
-const maxReason = 400
 
 // Limits of the search for a peer's last words.
 const (
@@ -18,16 +13,15 @@ const (
 
 // AbortError is inside the error of a party whose peer left the session and said why. It is the
 // peer's word, not a finding of this node.
-type AbortError struct{ Reason string }
+type AbortError struct{ Fault *Fault }
 
 // Error implements error.
-func (e *AbortError) Error() string { return "left the session: " + e.Reason }
+func (e *AbortError) Error() string { return "left the session: " + e.Fault.String() }
 
 // Abort tells every other party why this one leaves the session, as far as the links still carry
 // it, so that all can name who is gone. The session is of no use afterwards.
-func (s *Session) Abort(ctx context.Context, reason error) {
-	text := []byte(reason.Error())
-	text = text[:min(len(text), maxReason)]
+func (s *Session) Abort(ctx context.Context, reason *Fault) {
+	text := reason.Encode()
 	for i, p := range s.config.Parties {
 		if i == s.self {
 			continue
@@ -61,19 +55,8 @@ func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
 			return err
 		}
 		if h.kind == KindAbort && h.contract == s.config.Contract && h.session == s.config.Number {
-			return &AbortError{Reason: reasonIn(payload)}
+			return &AbortError{DecodeFault(payload)}
 		}
 	}
 	return err
-}
-
-// reasonIn reads a peer's reason: one line of printable text.
-func reasonIn(payload []byte) string {
-	text := strings.ToValidUTF8(string(payload[:min(len(payload), maxReason)]), "?")
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }

@@ -51,7 +51,8 @@ type Ending struct {
 	Contract keys.Hash    `toml:"contract"`
 	Outcome  Outcome      `toml:"outcome"`
 	By       string       `toml:"by,omitempty"`      // the party that ended it; nobody where it is done
-	Reason   string       `toml:"reason,omitempty"`  // printable, at most MaxReason bytes
+	Reason   string       `toml:"reason,omitempty"`  // refused, cancelled: what a person typed for the others, at most MaxReason printable bytes
+	Fault    *Fault       `toml:"fault,omitempty"`   // what the party's node says of why, in place of a reason
 	Session  uint32       `toml:"session,omitempty"` // done: the session that ended well
 	Parts    []PartDigest `toml:"part,omitempty"`    // done: what the signing parties keep, in their order
 
@@ -116,8 +117,8 @@ func (e *Ending) validate(c *Contract) error {
 	if !slices.Contains(outcomes, e.Outcome) {
 		return wrong("outcome is %q, want one of %v", clip(string(e.Outcome)), outcomes)
 	}
-	if e.Reason != PlainReason(e.Reason) {
-		return wrong("its reason is not at most %d bytes of printable text", MaxReason)
+	if err := e.checkWhy(); err != nil {
+		return wrong("%v", err)
 	}
 	if e.Outcome != OutcomeDone {
 		if c.Job.Index(e.By) < 0 || e.Session != 0 || len(e.Parts) > 0 {
@@ -138,6 +139,29 @@ func (e *Ending) validate(c *Contract) error {
 		}
 	}
 	return nil
+}
+
+// checkWhy checks what is said of why the job ended: a person's words where a person may end it, and else a fault.
+func (e *Ending) checkWhy() error {
+	switch {
+	case e.Reason != PlainReason(e.Reason):
+		return fmt.Errorf("its reason is not at most %d bytes of printable text", MaxReason)
+	case e.Reason != "" && e.Outcome != OutcomeCancelled && e.Outcome != OutcomeRefused:
+		return fmt.Errorf("it is %s and has a reason, which a person gives who refuses or cancels", e.Outcome)
+	case e.Fault != nil && (e.Reason != "" || e.Outcome == OutcomeDone || e.Outcome == OutcomeExpired):
+		return fmt.Errorf("it is %s and has a fault, which stands for a reason of its own", e.Outcome)
+	case e.Fault != nil:
+		return e.Fault.Check()
+	}
+	return nil
+}
+
+// Why says for people why the job ended, nothing where the outcome says it all.
+func (e *Ending) Why() string {
+	if e.Fault != nil {
+		return e.Fault.String()
+	}
+	return e.Reason
 }
 
 // Enders are the parties who sign that the contract's job is done, in the order of an ending's parts.

@@ -205,15 +205,15 @@ func TestAPartyThatIsGone(t *testing.T) {
 	}
 }
 
-// TestAPartyThatLeavesSaysWhy: the reason is the peer's word, cut to one printable line.
+// TestAPartyThatLeavesSaysWhy: the reason is a code of the vocabulary, and nothing that is no name goes along.
 func TestAPartyThatLeavesSaysWhy(t *testing.T) {
 	l := newLeague(t, "bank", "insurer", "shop")
 	if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
 		t.Fatal(err)
 	}
-	l.sessions[2].Abort(t.Context(), errors.New("the disk is full\x1b[2J"))
+	l.sessions[2].Abort(t.Context(), &protocol.Fault{Code: protocol.CodeDisk, Names: []string{"\x1b[2J"}, Ref: "7f3a2c"})
 	err := l.sessions[1].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Ring, 3, 0), 8, 1).Reduction)
-	wantStep(t, err, "operation 2 (angles): shop: left the session: the disk is full [2J", "shop")
+	wantStep(t, err, "operation 2 (angles): shop: left the session: its disk is full, or cannot be written or read (its owner reads more with hanse jobs --ref 7f3a2c)", "shop")
 	if a := (*protocol.AbortError)(nil); !errors.As(err, &a) {
 		t.Errorf("%v is no AbortError", err)
 	}

@@ -163,7 +163,7 @@ func (l *Links) Accept(from int, frame []byte) (Message, error) {
 		return blame(deviation("frame %d refused: %s", h.sequence, d))
 	}
 	if h.kind == KindAbort {
-		return blame(&AbortError{Reason: reasonIn(payload)})
+		return blame(&AbortError{DecodeFault(payload)})
 	}
 	s.received[from]++
 	want.encoding = l.encodings[h.kind]

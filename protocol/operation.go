@@ -66,7 +66,7 @@ func SessionOperations(job []Operation) []Operation {
 	return append(all,
 		control(KindDone, last+1, 1, 0),
 		control(KindCountersign, last+2, operations/CountersignEvery+1, signatureSize),
-		control(KindAbort, last+2, 1, maxReason))
+		control(KindAbort, last+2, 1, MaxFault))
 }
 
 // checkOperations checks every operation by itself, and that one kind always means the same.

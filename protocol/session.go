@@ -177,7 +177,7 @@ func (s *Session) receive(ctx context.Context, from int, want header, buf []byte
 		return nil, frame, s.fail(from, &want, deviation("%v", err))
 	}
 	if h.kind == KindAbort && h.contract == want.contract && h.session == want.session {
-		return nil, frame, s.fail(from, &want, &AbortError{Reason: reasonIn(payload)})
+		return nil, frame, s.fail(from, &want, &AbortError{DecodeFault(payload)})
 	}
 	if want.size == anySize {
 		want.size = uint64(len(payload))

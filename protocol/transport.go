@@ -27,7 +27,7 @@ type Transport interface {
 	// A room is opened at most once.
 	Open(ctx context.Context, room Room, peers []keys.ID) (Mesh, error)
 	// Call sends one control request to a member and returns its response.
-	// A handler's error comes back as a *RemoteError; an absent member as a *GoneError.
+	// A handler's fault comes back as a *RemoteError; an absent member as a *GoneError.
 	Call(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error)
 	// Handle sets what answers the other members' calls. It is set once, before the first call.
 	Handle(h Handler)
@@ -42,8 +42,9 @@ type Gatherer interface {
 	Gather(ctx context.Context, room Room, peers []keys.ID) (Mesh, map[keys.ID]error, error)
 }
 
-// Handler answers a control request. from is authenticated by the transport.
-type Handler func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, error)
+// Handler answers a control request. from is authenticated by the transport. What is wrong goes back as a fault: no
+// error does.
+type Handler func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *Fault)
 
 // Mesh is one session's links: frames to and from each peer, authenticated, in order, each at
 // most once. Send and Receive for different peers may run concurrently, and a Send may run
@@ -74,18 +75,14 @@ func (e *GoneError) Error() string {
 	return fmt.Sprintf("%s is gone: %s", e.Peer.Short(), e.Reason)
 }
 
-// NotReady is the text of the RemoteError that a member gives whose handler is not set yet. The
-// caller tries again.
-const NotReady = "this node answers no calls yet"
-
-// RemoteError is what the other side's handler answered instead of a response.
+// RemoteError is what the other side's handler, or its network, answered instead of a response.
 type RemoteError struct {
 	Peer   keys.ID
 	Method string
-	Text   string
+	Fault  *Fault
 }
 
 // Error implements error.
 func (e *RemoteError) Error() string {
-	return fmt.Sprintf("%s answered %q: %s", e.Peer.Short(), e.Method, e.Text)
+	return fmt.Sprintf("%s answered %q: %s", e.Peer.Short(), e.Method, e.Fault)
 }

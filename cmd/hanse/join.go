@@ -241,7 +241,7 @@ func (n *newcomer) say(format string, args ...any) {
 // plainRemote leaves out of an answer of the inviter's node which method it was to.
 func plainRemote(err error) error {
 	if remote := (*protocol.RemoteError)(nil); errors.As(err, &remote) {
-		return fmt.Errorf("the inviter's node says: %s", remote.Text)
+		return fmt.Errorf("the inviter's node says: %s", remote.Fault)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // pollEvery is the time between two questions of a newcomer that waits.
@@ -60,13 +61,13 @@ func (w Wait) poll(ctx context.Context, conn *Conn, o *Offer) (*keys.SignedChart
 	}
 	var reply charterReply
 	err := call(ctx, *conn, methodJoinCharter, charterRequest{o.Proposal.Digest().String()}, &reply)
+	if remote := (*protocol.RemoteError)(nil); errors.As(err, &remote) && remote.Fault.Code == protocol.CodeOutdated {
+		return nil, &finalError{fmt.Errorf("%s: %s", o.Inviter.Name, remote.Fault)}
+	}
 	if err != nil {
 		(*conn).Close() // the error of the call says more
 		*conn = nil
 		return nil, err
-	}
-	if reply.Outdated != "" {
-		return nil, &finalError{errors.New(reply.Outdated)}
 	}
 	c, err := keys.ParseCharter([]byte(reply.Text))
 	if err == nil && c.Digest() != o.Proposal.Digest() {

@@ -116,7 +116,7 @@ func (e *Enrolment) run(ctx context.Context, to keys.ID, x *errand) bool {
 	defer e.mu.Unlock()
 	if remote := answered(err); remote != nil {
 		x.p.refused[to] = time.Now()
-		e.config.Log.Info(fmt.Sprintf("%s does not take charter version %d: %s", e.name(to), x.p.charter.Version, remote.Text))
+		e.config.Log.Info(fmt.Sprintf("%s does not take charter version %d: %s", e.name(to), x.p.charter.Version, remote.Fault))
 		return true
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ func (e *Enrolment) ask(ctx context.Context, to keys.ID, state *member) bool {
 // is only just starting has said nothing yet about what it was told.
 func answered(err error) *protocol.RemoteError {
 	remote := (*protocol.RemoteError)(nil)
-	if !errors.As(err, &remote) || remote.Text == protocol.NotReady {
+	if !errors.As(err, &remote) || remote.Fault.Code == protocol.CodeBusy {
 		return nil
 	}
 	return remote

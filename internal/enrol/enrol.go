@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -33,6 +34,8 @@ type Config struct {
 	// Changed hears of each charter that comes into force, from Run's goroutine; it may be nil.
 	Changed func(*keys.SignedCharter)
 	Log     *slog.Logger // nil: no log
+	// References keeps the full text of what others are told a code of; nil: a book of its own in Dir.
+	References *reference.Book
 }
 
 // Enrolment is a member's part in changes of the charter. Its methods may be called concurrently.
@@ -61,6 +64,9 @@ type member struct {
 func New(c Config) (*Enrolment, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.References == nil {
+		c.References = reference.Open(c.Dir)
 	}
 	if err := c.Charter.Complete(); err != nil {
 		return nil, err

@@ -12,13 +12,19 @@ import (
 // TestMain fails when a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wantRemote compares the whole answer of the other node.
-func wantRemote(t testing.TB, err error, want string) {
+// wantRemote checks that the other node answered by a code, and compares what its owner reads under the reference.
+func wantRemote(t testing.TB, callee *node, err error, code protocol.Code, want string) {
 	t.Helper()
 	var remote *protocol.RemoteError
 	if !errors.As(err, &remote) {
 		t.Errorf("got %v, want the answer: %s", err, want)
-	} else if remote.Text != want {
-		t.Errorf("got  %s\nwant %s", remote.Text, want)
+		return
+	}
+	if remote.Fault.Code != code {
+		t.Errorf("got the code %s, want %s", remote.Fault.Code, code)
+	}
+	found := must(callee.config.References.Find(remote.Fault.Ref))(t)
+	if len(found) != 1 || found[0].Text != want {
+		t.Errorf("under %q stands %v,\nwant %s", remote.Fault.Ref, found, want)
 	}
 }

@@ -2,11 +2,15 @@ package enrol
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/message"
+	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // Limits of what the other members can make a node keep.
@@ -15,8 +19,52 @@ const (
 	maxProposals = 64 // in all
 )
 
-// Handle answers the other members' nodes and newcomers; it is a protocol.Handler.
-func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
+// Handle answers the other members' nodes and newcomers; it is a protocol.Handler. What is wrong goes back as a code:
+// the full text stays in this node's book of faults.
+func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, request []byte) ([]byte, *protocol.Fault) {
+	response, err := e.answer(from, method, request)
+	if err == nil {
+		return response, nil
+	}
+	told := &protocol.Fault{Code: protocol.CodeRequest}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		told.Code, told.Numbers = refused.code, refused.numbers
+	}
+	e.mu.Lock()
+	name := e.name(from)
+	e.mu.Unlock()
+	told.Ref = e.config.References.Add(reference.Entry{At: time.Now(), To: name, On: method, Code: string(told.Code), Text: err.Error()})
+	e.config.Log.Info("a request about the charter was refused", "from", name, "method", method, "ref", told.Ref, "error", err)
+	return nil, told
+}
+
+// refusal is an error with the code that the caller is told.
+type refusal struct {
+	code    protocol.Code
+	numbers []int64
+	err     error
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// refuse gives an error its code, unless it has one.
+func refuse(code protocol.Code, err error) error {
+	var refused *refusal
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	return &refusal{code: code, err: err}
+}
+
+// refusef makes an error with its code.
+func refusef(code protocol.Code, format string, args ...any) error {
+	return &refusal{code: code, err: fmt.Errorf(format, args...)}
+}
+
+// answer answers one request.
+func (e *Enrolment) answer(from keys.ID, method string, request []byte) ([]byte, error) {
 	switch method {
 	case methodJoinFetch:
 		return message.Answer(request, func(nothing) (offerReply, error) { return e.serveOffer(from) })
@@ -31,13 +79,13 @@ func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, reque
 	case methodFetch:
 		return message.Answer(request, func(r versionRequest) (textMessage, error) { return e.serveVersion(from, r) })
 	}
-	return nil, fmt.Errorf("this node has no method %q", method)
+	return nil, refusef(protocol.CodeMethod, "this node has no method %q", method)
 }
 
 // isMember returns an error unless the caller is a member. e.mu is held.
 func (e *Enrolment) isMember(from keys.ID) error {
 	if _, ok := e.charter.Member(from); !ok {
-		return fmt.Errorf("%s is not a member of charter %q, version %d", from.Short(), e.charter.Name, e.charter.Version)
+		return refusef(protocol.CodeMember, "%s is not a member of charter %q, version %d", from.Short(), e.charter.Name, e.charter.Version)
 	}
 	return nil
 }
@@ -70,7 +118,8 @@ func (e *Enrolment) invitedTo(i keys.Invitation) (*proposal, error) {
 	if p := e.proposals[i.Proposal]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("the charter that %s is invited to, with the hash %s, is no longer proposed: ask %s for a new invitation", i.Card.Name, i.Proposal.Short(), e.name(e.self))
+	return nil, refusef(protocol.CodeOutdated, "the charter that %s is invited to, with the hash %s, is no longer proposed: ask %s for a new invitation",
+		i.Card.Name, i.Proposal.Short(), e.name(e.self))
 }
 
 // serveSign takes an invitee's signature.
@@ -89,7 +138,8 @@ func (e *Enrolment) serveSign(from keys.ID, r signRequest) error {
 		return err
 	}
 	if r.Proposal != i.Proposal.String() {
-		return fmt.Errorf("the signature is for another charter than the one that %s is invited to, with the hash %s", i.Card.Name, i.Proposal.Short())
+		return refusef(protocol.CodeOutdated, "the signature is for another charter than the one that %s is invited to, with the hash %s",
+			i.Card.Name, i.Proposal.Short())
 	}
 	return e.merge(p, map[keys.ID][]byte{from: r.Signature})
 }
@@ -110,11 +160,11 @@ func (e *Enrolment) serveCharter(from keys.ID, r charterRequest) (charterReply, 
 		return charterReply{}, err
 	}
 	if h != i.Proposal {
-		return charterReply{Outdated: fmt.Sprintf("%s is now invited to another charter, with the hash %s: join again", i.Card.Name, i.Proposal.Short())}, nil
+		return charterReply{}, refusef(protocol.CodeOutdated, "%s is now invited to another charter, with the hash %s", i.Card.Name, i.Proposal.Short())
 	}
 	p, err := e.invitedTo(i)
 	if err != nil {
-		return charterReply{Outdated: err.Error()}, nil
+		return charterReply{}, err
 	}
 	return charterReply{Text: string(p.charter.Text())}, nil
 }
@@ -123,7 +173,7 @@ func (e *Enrolment) serveCharter(from keys.ID, r charterRequest) (charterReply, 
 func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
 	c, err := keys.ParseCharter([]byte(r.Text)) // before the lock: it may take a while
 	if err != nil {
-		return err
+		return refuse(protocol.CodeSignature, err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -147,7 +197,7 @@ func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
 // openFrom opens a proposal of another member; without its file it is not kept. e.mu is held.
 func (e *Enrolment) openFrom(from keys.ID, c *keys.SignedCharter) error {
 	if err := e.mayOpen(c); err != nil {
-		return err
+		return refuse(protocol.CodeOutdated, err)
 	}
 	if err := e.mayBring(from); err != nil {
 		return err
@@ -175,7 +225,8 @@ func (e *Enrolment) mayBring(from keys.ID) error {
 		}
 	}
 	if brought >= maxBrought || len(e.proposals) >= maxProposals {
-		return fmt.Errorf("no more proposals are taken: %d are open from %s, at most %d, and %d in all, at most %d", brought, e.name(from), maxBrought, len(e.proposals), maxProposals)
+		return &refusal{protocol.CodeLimit, []int64{maxBrought}, fmt.Errorf("no more proposals are taken: %d are open from %s, at most %d, and %d in all, at most %d",
+			brought, e.name(from), maxBrought, len(e.proposals), maxProposals)}
 	}
 	return nil
 }
@@ -193,7 +244,7 @@ func (e *Enrolment) counting(p *proposal, c *keys.SignedCharter) map[keys.ID][]b
 func (e *Enrolment) merge(p *proposal, signatures map[keys.ID][]byte) error {
 	news, err := e.accept(p, signatures)
 	if err != nil {
-		return err
+		return refuse(protocol.CodeSignature, err)
 	}
 	if len(news) > 0 {
 		e.report(p, news)

@@ -174,7 +174,11 @@ func TestHandleRefuses(t *testing.T) {
 			{"bank", methodSignature, signaturesRequest{h, []signature{{"x", sig}}}, "*"},
 			{"bank", methodSignature, signaturesRequest{"x", nil}, "*"},
 		} {
-			_, err := l.nodes["insurer"].Handle(t.Context(), l.keys[c.from].ID(), c.method, must(cbor.Marshal(c.message))(t))
+			request := must(cbor.Marshal(c.message))(t)
+			_, err := l.nodes["insurer"].answer(l.keys[c.from].ID(), c.method, request)
+			if _, told := l.nodes["insurer"].Handle(t.Context(), l.keys[c.from].ID(), c.method, request); err != nil && (told == nil || told.Check() != nil || len(told.Names) > 0) {
+				t.Errorf("%s, %s: is told %+v of %v", c.from, c.method, told, err)
+			}
 			switch {
 			case err == nil:
 				t.Errorf("%s, %s: accepted", c.from, c.method)
@@ -201,7 +205,7 @@ func TestFloodOfProposals(t *testing.T) {
 			}
 			c := must(keys.NewCharter(draft))(t)
 			l.sign(c, "bank")
-			_, err := l.nodes["insurer"].Handle(t.Context(), l.keys["bank"].ID(), methodPropose, must(cbor.Marshal(textMessage{string(c.Text())}))(t))
+			_, err := l.nodes["insurer"].answer(l.keys["bank"].ID(), methodPropose, must(cbor.Marshal(textMessage{string(c.Text())}))(t))
 			if i < maxBrought && err != nil {
 				t.Errorf("proposal %d: %v", i+1, err)
 			}
@@ -235,9 +239,9 @@ func FuzzHandle(f *testing.F) {
 	}
 	e := must(New(Config{Key: l.keys["bank"], Charter: c, CharterFile: f.TempDir() + "/charter.toml", Dir: f.TempDir()}))(f)
 	f.Fuzz(func(t *testing.T, method uint8, request []byte) {
-		response, err := e.Handle(t.Context(), l.keys["insurer"].ID(), methods[int(method)%len(methods)], request)
-		if err == nil && len(response) == 0 {
-			t.Error("neither a response nor an error")
+		response, told := e.Handle(t.Context(), l.keys["insurer"].ID(), methods[int(method)%len(methods)], request)
+		if told == nil && len(response) == 0 || told != nil && told.Check() != nil {
+			t.Error("neither a response nor a fault")
 		}
 		if e.charter.Digest() != c.Digest() || len(e.proposals) > 0 {
 			t.Error("the charter changed, or there is a proposal that no member has signed")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // Where invitations stand in a node's folder.
@@ -177,23 +178,23 @@ func (e *Enrolment) Invited(id keys.ID) bool {
 // invitation returns the invitation of an id and its text. e.mu is held.
 func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
 	if r, ok := e.charter.RevokedID(id); ok {
-		return keys.Invitation{}, nil, fmt.Errorf("the key of %s was revoked: %s", r.Name, r.Reason)
+		return keys.Invitation{}, nil, refusef(protocol.CodeInvitation, "the key of %s was revoked: %s", r.Name, r.Reason)
 	}
 	text, err := textfile.Read(filepath.Join(guestDir(e.config.Dir, id), invitationFile), maxInvitation)
 	if err != nil {
-		return keys.Invitation{}, nil, fmt.Errorf("there is no invitation for %s", id.Short())
+		return keys.Invitation{}, nil, refusef(protocol.CodeInvitation, "there is no invitation for %s", id.Short())
 	}
 	i, _, err := keys.ParseInvitation(text, time.Time{}) // expiry is weighed below
 	switch {
 	case err != nil:
-		return keys.Invitation{}, nil, err
+		return keys.Invitation{}, nil, refuse(protocol.CodeInvitation, err)
 	case i.Card.ID != id || i.Inviter != e.self || i.Charter != e.charter.Name:
-		return keys.Invitation{}, nil, fmt.Errorf("there is no invitation for %s", id.Short())
+		return keys.Invitation{}, nil, refusef(protocol.CodeInvitation, "there is no invitation for %s", id.Short())
 	case time.Now().Before(i.Expires):
 		return i, text, nil
 	}
 	if p := e.find(i.Proposal); p != nil && p.charter.SignedBy(id) {
 		return i, text, nil
 	}
-	return keys.Invitation{}, nil, fmt.Errorf("the invitation for %s expired at %s: ask %s for a new one", i.Card.Name, i.Expires.Format(time.RFC3339), e.name(e.self))
+	return keys.Invitation{}, nil, refusef(protocol.CodeInvitation, "the invitation for %s expired at %s: ask %s for a new one", i.Card.Name, i.Expires.Format(time.RFC3339), e.name(e.self))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // A newcomer joins: the whole way, from the invitation to the charter in force everywhere.
@@ -163,14 +165,14 @@ func TestInvited(t *testing.T) {
 			t.Error("a copied invitation lets another in")
 		}
 		_, err := l.newcomer("retailer", "insurer").Fetch(t.Context(), l.dial("retailer", "insurer"))
-		wantRemote(t, err, "there is no invitation for "+retailer.Short())
+		wantRemote(t, l.nodes["insurer"], err, protocol.CodeInvitation, "there is no invitation for "+retailer.Short())
 
 		time.Sleep(10*time.Minute + time.Second)
 		if insurer.Invited(telco) {
 			t.Error("invited after the expiry")
 		}
 		_, err = l.newcomer("telco", "insurer").Fetch(t.Context(), l.dial("telco", "insurer"))
-		wantRemote(t, err, "the invitation for telco expired at 2000-01-01T00:10:00Z: ask insurer for a new one")
+		wantRemote(t, l.nodes["insurer"], err, protocol.CodeInvitation, "the invitation for telco expired at 2000-01-01T00:10:00Z: ask insurer for a new one")
 
 		// Inviting again renews it: the proposal is the same.
 		if again := l.invite("insurer", "telco"); again.Proposal.Digest() != issued.Proposal.Digest() || !insurer.Invited(telco) {
@@ -190,7 +192,7 @@ func TestInvitationOutdated(t *testing.T) {
 		settle()
 		l.wantVersion(2, "bank", "insurer")
 		_, err := l.newcomer("telco", "insurer").Fetch(t.Context(), l.dial("telco", "insurer"))
-		wantRemote(t, err, fmt.Sprintf("the charter that telco is invited to, with the hash %s, is no longer proposed: ask insurer for a new invitation", issued.Proposal.Digest().Short()))
+		wantRemote(t, l.nodes["insurer"], err, protocol.CodeOutdated, fmt.Sprintf("the charter that telco is invited to, with the hash %s, is no longer proposed: ask insurer for a new invitation", issued.Proposal.Digest().Short()))
 	})
 }
 
@@ -202,7 +204,9 @@ func TestWaitOutdated(t *testing.T) {
 		o := l.join("telco", "insurer")
 		l.write(filepath.Join(l.nodes["insurer"].dir, "charter.toml"), l.next("bank", "insurer"))
 		_, err := Wait{Missing: func([]string) {}}.Until(t.Context(), l.dial("telco", "insurer"), o)
-		wantError(t, err, fmt.Sprintf("the charter that telco is invited to, with the hash %s, is no longer proposed: ask insurer for a new invitation", o.Proposal.Digest().Short()))
+		if want := "insurer: the charter that this is for is no longer proposed there: ask for a new invitation, or join again"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	})
 }
 

@@ -38,10 +38,9 @@ type charterRequest struct {
 	Proposal string `cbor:"1,keyasint"`
 }
 
-// charterReply is a charter, or why it cannot come into force any more.
+// charterReply is a charter.
 type charterReply struct {
-	Text     string `cbor:"1,keyasint,omitempty"`
-	Outdated string `cbor:"2,keyasint,omitempty"`
+	Text string `cbor:"1,keyasint"`
 }
 
 // textMessage is a charter as a request or a response, empty when there is none.

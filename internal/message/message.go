@@ -3,10 +3,14 @@
 package message
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/fxamacker/cbor/v2"
 )
+
+// ErrMalformed is inside the error of a message that cannot be read.
+var ErrMalformed = errors.New("malformed message")
 
 // Answer decodes a request, strictly, and encodes what serve responds.
 func Answer[Request, Response any](data []byte, serve func(Request) (Response, error)) ([]byte, error) {
@@ -28,7 +32,7 @@ func Decode(data []byte, v any) error {
 		return err
 	}
 	if err := mode.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("malformed message: %w", err)
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return nil
 }

@@ -59,11 +59,18 @@ func TestBadTablesAreRefused(t *testing.T) {
 			l.writeTable(c.party, "train", c.edit(string(text)))
 			l.startAll()
 			_, _, err = l.propose(l.job("train", "", activeBank))
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "train.csv") {
-				t.Errorf("error is %v, want one with train.csv and %s", err, c.want)
+			if err == nil {
+				t.Fatal("the table was taken")
 			}
-			if c.party > 0 && !strings.HasPrefix(err.Error(), l.names[c.party]+": ") {
-				t.Errorf("error is %v, want it to name %s", err, l.names[c.party])
+			full := err.Error()
+			if c.party > 0 {
+				if want := l.names[c.party] + ": its table cannot be used as the job asks (its owner reads more with hanse jobs --ref "; !strings.HasPrefix(full, want) {
+					t.Errorf("error is %v, want %s", err, want)
+				}
+				full = l.underReference(c.party, err)
+			}
+			if !strings.Contains(full, c.want) || !strings.Contains(full, "train.csv") {
+				t.Errorf("the owner reads %s, want one with train.csv and %s", full, c.want)
 			}
 		})
 	}
@@ -164,7 +171,7 @@ func TestPolicy(t *testing.T) {
 		t.Errorf("a job within the policy: %v", err)
 	}
 	_, _, err := l.propose(l.job("train", "table = \"test\"", activeBank+"features = 32"))
-	if want := `insurer: refuses job "trial": the policy refuses it`; err == nil || err.Error() != want {
+	if want := `insurer: refuses job "trial": the policy of its owner refuses it`; err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}
 }

@@ -48,6 +48,9 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 
 // attempt takes a job as far as it goes in one session.
 func (n *Node) attempt(ctx context.Context, s *jobState) error {
+	if err := n.underCharter(s.contract); err != nil {
+		return err
+	}
 	if !s.isInForce() {
 		if err := n.collectConsent(ctx, s); err != nil || s.ended() != nil {
 			return err

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ type standing struct {
 	Ending   []byte `cbor:"3,keyasint,omitempty"` // text of the ending in force, if there is one
 	Finished uint32 `cbor:"4,keyasint,omitempty"` // the last session that the party has stored its part of
 	On       bool   `cbor:"5,keyasint,omitempty"` // a session is on there
-	Why      string `cbor:"6,keyasint,omitempty"` // whose fault keeps it from going on, and of what kind it is
+	Why      []byte `cbor:"6,keyasint,omitempty"` // the fault that keeps it from going on, if there is one
 }
 
 // partResponse commits a party to what it keeps of a session; zero while it has finished none.
@@ -116,9 +117,12 @@ func (n *Node) checkPart(s *jobState, file string) error {
 	return nil
 }
 
-// conclude ends a job by this party's word: nothing but done stands against it. All are told.
-func (n *Node) conclude(s *jobState, outcome protocol.Outcome, reason string) error {
-	e, err := protocol.NewEnding(s.contract, protocol.Ending{Outcome: outcome, By: n.name(), Reason: protocol.PlainReason(reason)})
+// conclude ends a job by this party's word, in which the outcome and why stand: nothing but done stands against it. All
+// are told.
+func (n *Node) conclude(s *jobState, word protocol.Ending) error {
+	self := slices.IndexFunc(s.contract.Parties, func(f protocol.Facts) bool { return f.ID == n.config.Key.ID() }) // whatever a later charter calls it
+	word.By, word.Reason = s.contract.Parties[self].Name, protocol.PlainReason(word.Reason)
+	e, err := protocol.NewEnding(s.contract, word)
 	if err != nil {
 		return err
 	}
@@ -128,6 +132,11 @@ func (n *Node) conclude(s *jobState, outcome protocol.Outcome, reason string) er
 	}
 	n.work.Go(func() { n.tellEnding(n.ctx, s) })
 	return nil
+}
+
+// abandoned is the end of a proposal that nobody but its proposer knows of, and that its proposer's node could not keep.
+func abandoned() protocol.Ending {
+	return protocol.Ending{Outcome: protocol.OutcomeCancelled, Fault: &protocol.Fault{Code: protocol.CodeAbandoned}}
 }
 
 // adopt stores an ending, unless one stands that beats it, and ends the job here. It is final: no session starts any
@@ -197,7 +206,7 @@ func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
 	first := s.ending == nil
 	s.ending = e
 	next := s.record
-	next.State, next.Reason = State(e.Outcome), reasonOfEnding(s.contract, e, self)
+	next.State, next.Reason = State(e.Outcome), reasonOfEnding(s.contract, e, self, s.cause)
 	err := errors.Join(s.promote(), s.store(next))
 	s.record = next // the ending is on the disk, and is read before the status
 	if first {
@@ -209,30 +218,30 @@ func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
 	return nil
 }
 
-// reasonOfEnding says for a list of jobs why one ended.
-func reasonOfEnding(c *protocol.Contract, e *protocol.Ending, self string) string {
+// reasonOfEnding says for a list of jobs why one ended; cause is the full text where this node's own fault ended it.
+func reasonOfEnding(c *protocol.Contract, e *protocol.Ending, self, cause string) string {
 	switch {
 	case e.Outcome == protocol.OutcomeDone:
 		return ""
 	case e.Outcome == protocol.OutcomeExpired:
 		return fmt.Sprintf("not all had consented by %s, as %s says", c.Job.Expires, e.By)
 	case e.By == self:
-		return e.Reason
+		return cmp.Or(cause, e.Why())
 	}
-	return e.By + ": " + e.Reason
+	return e.By + ": " + e.Why()
 }
 
 // endingText says of an ending that is not done what happened.
 func endingText(c *protocol.Contract, e *protocol.Ending) string {
 	switch e.Outcome {
 	case protocol.OutcomeRefused:
-		return fmt.Sprintf("%s: refuses job %q: %s", e.By, c.Job.Name, e.Reason)
+		return fmt.Sprintf("%s: refuses job %q: %s", e.By, c.Job.Name, e.Why())
 	case protocol.OutcomeCancelled:
-		return fmt.Sprintf("%s cancelled job %q: %s", e.By, c.Job.Name, e.Reason)
+		return fmt.Sprintf("%s cancelled job %q: %s", e.By, c.Job.Name, e.Why())
 	case protocol.OutcomeExpired:
 		return fmt.Sprintf("job %q expired, as %s says: not all had consented by %s; propose it anew", c.Job.Name, e.By, c.Job.Expires)
 	}
-	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Reason)
+	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Why())
 }
 
 // endedError says that a job has ended another way than done, nil when it has not.
@@ -298,7 +307,7 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 	if s.status() == StateProposed && s.contract.Job.Proposer != n.name() {
 		outcome = protocol.OutcomeRefused
 	}
-	return n.conclude(s, outcome, reason)
+	return n.conclude(s, protocol.Ending{Outcome: outcome, Reason: reason})
 }
 
 // member finds a party of a job that a caller claims to be.
@@ -337,7 +346,11 @@ func (n *Node) serveStanding(from keys.ID, r standingRequest) (standing, error) 
 		return standing{}, err
 	}
 	record := s.snapshot()
-	return standing{State: string(record.State), Session: record.Session, Ending: endingOf(s), Finished: record.Finished, On: n.inSession(s), Why: s.whyPaused()}, nil
+	answer := standing{State: string(record.State), Session: record.Session, Ending: endingOf(s), Finished: record.Finished, On: n.inSession(s)}
+	if why := s.whyPaused(); why != nil {
+		answer.Why = why.Encode()
+	}
+	return answer, nil
 }
 
 // servePart commits this party to what it keeps of the session that it has finished.
@@ -553,10 +566,10 @@ func (n *Node) openJobs() []*jobState {
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
 	if s.abandoned.Load() && record.Consent == nil {
-		return n.conclude(s, protocol.OutcomeCancelled, "its proposer's node could not store the consent; propose it anew")
+		return n.conclude(s, abandoned())
 	}
 	if n.mayExpire(s, record) && n.expired(s) {
-		return n.conclude(s, protocol.OutcomeExpired, "")
+		return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeExpired})
 	}
 	if job.Proposer == n.name() || n.inSession(s) || !s.mayAsk(every) {
 		return nil
@@ -637,8 +650,8 @@ func (n *Node) askStanding(ctx context.Context, s *jobState) error {
 		if r.Ending != nil {
 			return n.adoptText(s, r.Ending)
 		}
-		if why := protocol.PlainReason(r.Why); why != "" && s.status() == StatePaused {
-			return s.remark(fmt.Sprintf("%s says: %s; it goes on when that is mended, or end it with hanse cancel %s", p.Name, why, c.Job.Name))
+		if r.Why != nil && s.status() == StatePaused {
+			return s.remark(fmt.Sprintf("%s says: %s; it goes on when that is mended, or end it with hanse cancel %s", p.Name, protocol.DecodeFault(r.Why), c.Job.Name))
 		}
 	}
 	return last

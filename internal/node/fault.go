@@ -6,37 +6,46 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 
+	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// code names why a session ended before its time, or a request was not answered. Codes cross the wire.
-type code string
+// code is a word of the vocabulary; package protocol says what each means, this one what becomes of a job.
+type code = protocol.Code
 
 // The codes of faults that come right: the job pauses, and goes on by itself or when a person has mended something.
 const (
-	codeStopped     code = "stopped"     // this node was stopped
-	codeLink        code = "link"        // a party is gone or silent, or links do not come about
-	codeLeft        code = "left"        // a party left the session and said why
-	codeDisk        code = "disk"        // a file cannot be written or read
-	codeDescriptors code = "descriptors" // too many files are open
-	codeMemory      code = "memory"      // the system has no memory left
-	codeData        code = "data"        // a table is not the one consented to
-	codeDamaged     code = "damaged"     // a file of this node's is not what was written there
-	codeClients     code = "clients"     // a session over clients ends for another to follow
-	codeBusy        code = "busy"        // a node is not ready yet
-	codeEnded       code = "ended"       // the job has ended at another party, which says how when it is asked
-	codeUnsigned    code = "unsigned"    // not all parties have signed, or a person has yet to consent
+	codeStopped     = protocol.CodeStopped
+	codeLink        = protocol.CodeLink
+	codeLeft        = protocol.CodeLeft
+	codeDisk        = protocol.CodeDisk
+	codeDescriptors = protocol.CodeDescriptors
+	codeMemory      = protocol.CodeMemory
+	codeData        = protocol.CodeData
+	codeDamaged     = protocol.CodeDamaged
+	codeClients     = protocol.CodeClients
+	codeBusy        = protocol.CodeBusy
+	codeEnded       = protocol.CodeEnded
+	codeUnsigned    = protocol.CodeUnsigned
 )
 
 // The codes of faults that another session would meet again: the job has failed, at all its parties.
 const (
-	codeDeviation    code = "deviation"    // a party did not follow the protocol
-	codeContradicted code = "contradicted" // parties, or a party and its own files, contradict each other
-	codeUnknown      code = "unknown"      // the party has no such job
-	codeRequest      code = "request"      // the request cannot be answered as it is: its text says why
+	codeDeviation    = protocol.CodeDeviation
+	codeCharter      = protocol.CodeCharter
+	codeJob          = protocol.CodeJob
+	codeContract     = protocol.CodeContract
+	codeTable        = protocol.CodeTable
+	codePolicy       = protocol.CodePolicy
+	codeContradicted = protocol.CodeContradicted
+	codeUnknown      = protocol.CodeUnknown
+	codeRequest      = protocol.CodeRequest
+	codeMethod       = protocol.CodeMethod
 )
 
 // faults is the one table that says which fault pauses a job and which ends it, and what a member must do. Rows are
@@ -45,42 +54,54 @@ var faults = []struct {
 	code  code
 	final bool
 	is    func(error) bool
-	told  string // what the other members are told of a fault of this node's own
+	own   bool   // it is this node's own: another session with it has no use before it is mended here
 	must  string // what a member must do, for docs/reliability.md
 }{
 	{codeDeviation, true, errorIs(protocol.ErrDeviation),
-		"", "ask the member that the error names; propose the job anew when its node is right"},
+		false, "ask the member that the error names; propose the job anew when its node is right"},
 	{codeData, false, withCode(codeData),
-		"its table is not the one that it consented to", "put the old table back, or end the job with hanse cancel"},
+		true, "put the old table back, or end the job with hanse cancel"},
 	{codeDamaged, false, isDamage,
-		"one of its files is damaged", "put back a copy of the file that the error names, or end the job with hanse cancel"},
+		true, "put back a copy of the file that the error names, or end the job with hanse cancel"},
 	{codeClients, false, func(err error) bool {
 		return errors.Is(err, errPaused) || errors.Is(err, errScarce) || withCode(codeClients)(err)
-	}, "", "nothing"},
+	}, false, "nothing"},
 	{codeDescriptors, false, func(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) },
-		"too many files are open there", "nothing, or raise the limit of open files (ulimit -n)"},
+		true, "nothing, or raise the limit of open files (ulimit -n)"},
 	{codeMemory, false, errorIs(syscall.ENOMEM),
-		"its memory is full", "free some memory"},
+		true, "free some memory"},
 	{codeDisk, false, isDiskFault,
-		"its disk is full, or cannot be written or read", "free some space, or mend the disk"},
+		true, "free some space, or mend the disk"},
 	{codeLeft, false, errorAs[*protocol.AbortError],
-		"", "what the error says of the party that left"},
+		false, "what the error says of the party that left"},
 	{codeLink, false, isLinkFault,
-		"", "nothing; where a member stays away, ask it"},
+		false, "nothing; where a member stays away, ask it"},
 	{codeStopped, false, errorIs(context.Canceled),
-		"", "start the node again"},
+		false, "start the node again"},
 	{codeBusy, false, withCode(codeBusy),
-		"", "nothing"},
+		false, "nothing"},
 	{codeUnsigned, false, withCode(codeUnsigned),
-		"", "consent, or refuse"},
+		false, "consent, or refuse"},
 	{codeEnded, false, withCode(codeEnded),
-		"", "nothing"},
+		false, "nothing"},
 	{codeUnknown, true, withCode(codeUnknown),
-		"", "propose the job anew"},
+		false, "propose the job anew"},
+	{codeCharter, true, withCode(codeCharter),
+		false, "propose the job anew under the charter in force"},
+	{codeJob, true, withCode(codeJob),
+		false, "what the error says, or its owner's log; propose the job anew"},
+	{codeContract, true, withCode(codeContract),
+		false, "ask the member who proposed it; propose the job anew"},
+	{codeTable, true, withCode(codeTable),
+		false, "its owner mends the table, or the job asks for another; propose the job anew"},
+	{codePolicy, true, withCode(codePolicy),
+		false, "ask the member whose policy refuses it"},
+	{codeMethod, true, withCode(codeMethod),
+		false, "update the older of the two programs"},
 	{codeRequest, true, withCode(codeRequest),
-		"", "what the error says"},
+		false, "what the error says"},
 	{codeContradicted, true, func(error) bool { return true },
-		"its files or its parts of the job contradict each other", "read the error; propose the job anew"},
+		true, "read the error; propose the job anew"},
 }
 
 // errorIs is errors.Is for the table.
@@ -142,19 +163,24 @@ func isFinal(c code) bool {
 	return false
 }
 
-// toldOf is what the other members are told of a fault of this node's own; nothing where it is not of its own.
-func toldOf(err error) string {
+// isOwn reports whether a fault is this node's own, which another session meets again until it is mended here.
+func isOwn(err error) bool {
 	var f *faultError
 	if errors.As(err, &f) && f.remote {
-		return ""
+		return false
 	}
 	c, _ := codeOf(err)
 	for _, row := range faults {
 		if row.code == c {
-			return row.told
+			return row.own
 		}
 	}
-	return ""
+	return false
+}
+
+// waits reports whether who was told a code asks again in a while.
+func waits(c code) bool {
+	return slices.Contains([]code{codeBusy, protocol.CodeLimit, protocol.CodeVersions}, c)
 }
 
 // permanent reports whether another session would fail in the same way.
@@ -167,7 +193,12 @@ func permanent(err error) bool {
 type faultError struct {
 	code   code
 	err    error
-	remote bool // another node says it of itself
+	remote bool            // another node says it of itself
+	who    string          // and who it is
+	said   *protocol.Fault // what it says; of this node's own, what was said of it before
+	// Of this node's own: what all may know.
+	names   []string
+	numbers []int64
 }
 
 func (e *faultError) Error() string { return e.err.Error() }
@@ -176,6 +207,56 @@ func (e *faultError) Unwrap() error { return e.err }
 // faultf makes a faultError.
 func faultf(c code, format string, args ...any) error {
 	return &faultError{code: c, err: fmt.Errorf(format, args...)}
+}
+
+// orElse gives an error a code that the table does not know it by.
+func orElse(c code, err error) error {
+	if err == nil {
+		return nil
+	}
+	if known, _ := codeOf(err); known != codeContradicted {
+		return err
+	}
+	return &faultError{code: c, err: err}
+}
+
+// saidBy is a fault as another node said it of itself.
+func saidBy(party string, f *protocol.Fault) error {
+	return &faultError{code: f.Code, err: fmt.Errorf("%s: %s", party, f), remote: true, said: f, who: party}
+}
+
+// inWords makes of an error what others are told of it: a code, and names and numbers that all of them know. The full
+// text stays in this node's log, under a reference. to is who is told, on is what of.
+func (n *Node) inWords(err error, to, on string) *protocol.Fault {
+	var f *faultError
+	if errors.As(err, &f) && f.remote { // who said it has the text
+		return &protocol.Fault{Code: protocol.CodeSays, Names: []string{f.who, string(f.said.Code)}, Ref: f.said.Ref}
+	}
+	if f != nil && f.said != nil {
+		return f.said
+	}
+	c, _ := codeOf(err)
+	told := &protocol.Fault{Code: c}
+	var step *protocol.StepError
+	var deviation *rss.DeviationError
+	switch {
+	case f != nil:
+		told.Names, told.Numbers = f.names, f.numbers
+	case errors.As(err, &deviation):
+		told.Names = []string{deviation.Party}
+	case errors.As(err, &step):
+		told.Names, told.Numbers = []string{step.Peer, step.Kind}, []int64{int64(step.Operation)}
+	}
+	if !routine(c) {
+		told.Ref = n.config.References.Add(reference.Entry{At: n.config.Now(), To: to, On: on, Code: string(c), Text: err.Error()})
+		n.config.Log.Warn("another member was told of a fault by its code alone", "told", to, "on", on, "code", c, "ref", told.Ref, "error", err)
+	}
+	return told.Clean()
+}
+
+// routine reports whether a code says all there is: nothing is kept of such faults.
+func routine(c code) bool {
+	return slices.Contains([]code{codeStopped, codeLink, codeLeft, codeBusy, codeEnded, codeUnsigned, codeUnknown, codeClients, codeMethod}, c)
 }
 
 // openError says that the links of a session did not come about.

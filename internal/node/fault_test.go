@@ -31,7 +31,7 @@ func TestFaultTable(t *testing.T) {
 		{"a deviation in a step", step(fmt.Errorf("frame 3 refused: %w", protocol.ErrDeviation)), codeDeviation, true},
 		{"a deviation among the three", &rss.DeviationError{Party: "telco", Kind: "held", Reason: "it lies"}, codeDeviation, true},
 		{"a link that broke", step(&protocol.GoneError{Reason: "connection reset"}), codeLink, false},
-		{"a party that left", step(&protocol.AbortError{Reason: "its disk is full"}), codeLeft, false},
+		{"a party that left", step(&protocol.AbortError{Fault: &protocol.Fault{Code: codeDisk}}), codeLeft, false},
 		{"links that do not come about", &openError{context.DeadlineExceeded}, codeLink, false},
 		{"a node that stops", fmt.Errorf("sum: %w", context.Canceled), codeStopped, false},
 		{"a checkpoint on a full disk", &vault.WriteError{Err: path(syscall.ENOSPC)}, codeDisk, false},
@@ -81,16 +81,24 @@ func TestOthersAreNotToldWhatIsInFiles(t *testing.T) {
 		faultf(codeData, "canary changed"),
 		errors.New("canary"),
 	} {
-		s := newJobState(nil, nil)
-		s.ail(err)
-		for _, told := range []string{l.nodes[0].publicReason(err), fmt.Sprint(s.ailing())} {
-			if told == "" || strings.Contains(told, "canary") {
-				t.Errorf("of %v others are told %q", err, told)
+		s := newJobState(nil, &protocol.Contract{Job: &protocol.Job{Name: "credit"}})
+		l.nodes[0].ail(s, err)
+		asked := l.nodes[0].inWords(s.ailing(), "insurer", methodConsent)
+		if asked.Ref == "" || asked != s.whyPaused() {
+			t.Errorf("of %v who asks is told %+v, and who asks how it stands %+v", err, asked, s.whyPaused())
+		}
+		for _, told := range []*protocol.Fault{l.nodes[0].inWords(err, "insurer", "job credit"), asked} {
+			if line := string(told.Encode()); strings.Contains(line, "canary") || strings.Contains(told.String(), "canary") {
+				t.Errorf("of %v others are told %q", err, line)
+			}
+			kept, e := l.nodes[0].config.References.Find(told.Ref)
+			if e != nil || len(kept) != 1 || !strings.Contains(kept[0].Text, "canary") {
+				t.Errorf("under %s the owner finds %v, %v", told.Ref, kept, e)
 			}
 		}
 	}
-	s := newJobState(nil, nil)
-	if s.ail(&protocol.GoneError{Peer: keys.ID{}, Reason: "reset"}); s.ailing() != nil {
+	s := newJobState(nil, &protocol.Contract{Job: &protocol.Job{Name: "credit"}})
+	if l.nodes[0].ail(s, &protocol.GoneError{Peer: keys.ID{}, Reason: "reset"}); s.ailing() != nil {
 		t.Errorf("a broken link keeps this node from the next session: %v", s.ailing())
 	}
 }

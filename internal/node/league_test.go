@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -184,4 +185,20 @@ func (l *league) propose(text []byte) (*Report, keys.Hash, error) {
 // scoresOf is where a party wrote the scores of a prediction.
 func (l *league) scoresOf(name string, contract keys.Hash) string {
 	return filepath.Join(l.dirs[slices.Index(l.names, name)], "node", "jobs", contract.String(), "scores.csv")
+}
+
+// underReference returns what a party's owner reads of a fault whose reference another was told.
+func (l *league) underReference(party int, told error) string {
+	l.t.Helper()
+	ref := regexp.MustCompile("--ref ([0-9a-f]{6})").FindStringSubmatch(told.Error())
+	if ref == nil {
+		l.t.Errorf("there is no reference in %v", told)
+		return ""
+	}
+	kept, err := l.nodes[party].config.References.Find(ref[1])
+	if err != nil || len(kept) != 1 {
+		l.t.Errorf("%s finds %v, %v under %s", l.names[party], kept, err, ref[1])
+		return ""
+	}
+	return kept[0].Text
 }

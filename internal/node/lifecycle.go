@@ -45,7 +45,7 @@ func (s *jobState) openSession(number uint32) error {
 			return faultf(codeLink, "job %q: session %d was opened before, a session is opened once", name, r.Session)
 		}
 		r.State, r.Reason, r.Session = StateRunning, "", number
-		s.why = ""
+		s.why = nil
 		return nil
 	})
 }
@@ -193,8 +193,7 @@ func (n *Node) paused(s *jobState, err error) {
 	if isDamage(err) && !strings.Contains(text, "hanse cancel") {
 		text += fmt.Sprintf("; put a copy of it back and the job goes on, or end the job with hanse cancel %s", s.contract.Job.Name)
 	}
-	s.ail(err)
-	s.explain(n.name(), err)
+	n.ail(s, err)
 	if e := s.show(StatePaused, text); e != nil {
 		n.config.Log.Error("a job's state could not be stored; it is shown all the same", "job", s.contract.Job.Name, "error", e)
 	}
@@ -207,16 +206,11 @@ func (n *Node) giveUp(s *jobState, reason error) error {
 		return ended
 	}
 	n.config.Log.Error("a job failed", "job", s.contract.Job.Name, "error", reason)
-	return errors.Join(reason, n.conclude(s, protocol.OutcomeFailed, n.publicReason(reason)))
-}
-
-// publicReason is what the other parties are told of a fault. What is wrong with this node's own files and tables stays
-// in its log.
-func (n *Node) publicReason(err error) string {
-	if told := toldOf(err); told != "" {
-		return told + "; the log of " + n.name() + " says more"
-	}
-	return err.Error()
+	told := n.inWords(reason, "every party", "job "+s.contract.Job.Name)
+	s.mu.Lock()
+	s.cause = reason.Error()
+	s.mu.Unlock()
+	return errors.Join(reason, n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeFailed, Fault: told}))
 }
 
 // How long a party with a fault of its own does not come to another session: a while, and longer each time.
@@ -225,36 +219,26 @@ const (
 	ailMost  = 30 * time.Second
 )
 
-// ail notes a fault of this node's own that ended a session.
-func (s *jobState) ail(err error) {
-	told := toldOf(err)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if told == "" {
-		s.ailment = nil
-		return
-	}
-	c, _ := codeOf(err)
-	s.ailFor = min(max(2*s.ailFor, ailLeast), ailMost)
-	s.ailment, s.ailed = faultf(c, "%s; its own hanse jobs says more", told), time.Now()
-}
-
-// explain notes whose fault keeps the job from going on, as all may know it; nothing where it is nobody's.
-func (s *jobState) explain(self string, err error) {
+// ail notes why a session ended: what the others are told who ask how the job stands, nothing where it is nobody's
+// fault; and, of a fault of this node's own, for how long it comes to no other session.
+func (n *Node) ail(s *jobState, err error) {
 	var f *faultError
-	why := ""
-	if told := toldOf(err); told != "" {
-		why = self + ": " + told + "; its own hanse jobs says more"
-	} else if errors.As(err, &f) && f.remote {
-		why = err.Error()
+	own := isOwn(err)
+	var told *protocol.Fault
+	if own || errors.As(err, &f) && f.remote {
+		told = n.inWords(err, "every party", "job "+s.contract.Job.Name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.why = why
+	s.why, s.ailment = told, nil
+	if own {
+		s.ailFor = min(max(2*s.ailFor, ailLeast), ailMost)
+		s.ailment, s.ailed = &faultError{code: told.Code, err: err, said: told}, time.Now()
+	}
 }
 
-// whyPaused returns what explain noted.
-func (s *jobState) whyPaused() string {
+// whyPaused returns what the others are told of why the job stands still, nil where it is nobody's fault.
+func (s *jobState) whyPaused() *protocol.Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/shelf"
 	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/keys"
@@ -33,6 +34,8 @@ type Config struct {
 	// DefaultRecordLimit.
 	RecordLimit int64
 	Log         *slog.Logger
+	// References keeps the full text of faults that others are told a code of; nil: a book of its own in Dir.
+	References *reference.Book
 	// ReturnEvery is how often a server looks for clients that have come back; 0 means 3 s.
 	ReturnEvery time.Duration
 	// AwayTime is how long the end of a job over clients waits for a server that is away; 0 means a minute.
@@ -88,6 +91,9 @@ func New(c Config) (*Node, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.References == nil {
+		c.References = reference.Open(c.Dir)
+	}
 	n := &Node{
 		config: c, tables: newTables(c.Tables), started: time.Now(), charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
 		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
@@ -118,7 +124,7 @@ func (n *Node) Run(ctx context.Context) error {
 		case r.Consent != nil:
 			n.drive(ctx, s)
 		case !r.Damaged: // nobody else knows of it
-			if err := n.conclude(s, protocol.OutcomeCancelled, "this node was stopped before its owner had consented; propose it anew"); err != nil {
+			if err := n.conclude(s, abandoned()); err != nil {
 				n.config.Log.Error("a proposal could not be withdrawn", "job", s.contract.Job.Name, "error", err)
 			}
 		}
@@ -135,34 +141,6 @@ func (n *Node) drive(ctx context.Context, s *jobState) {
 			n.config.Log.Error("job ended", "job", s.contract.Job.Name, "error", err)
 		}
 	})
-}
-
-// SetCharter takes a new version of the charter into use for jobs proposed from now on.
-func (n *Node) SetCharter(c *keys.SignedCharter) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.charter = c
-}
-
-// currentCharter returns the charter in force.
-func (n *Node) currentCharter() *keys.SignedCharter {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.charter
-}
-
-// name returns this member's name in the charter.
-func (n *Node) name() string {
-	m, _ := n.currentCharter().Member(n.config.Key.ID())
-	return m.Name
-}
-
-// memberName names a member for messages.
-func (n *Node) memberName(id keys.ID) string {
-	if m, ok := n.currentCharter().Member(id); ok {
-		return m.Name
-	}
-	return id.Short()
 }
 
 // job finds a job by its contract.

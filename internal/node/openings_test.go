@@ -284,7 +284,8 @@ func (l *league) awaitReason(ctx context.Context, i int, h keys.Hash, want strin
 	for {
 		s, _ := l.nodes[i].job(h)
 		r := s.snapshot()
-		accused := strings.HasPrefix(r.Reason, "bank: ") // the forgetful one may say first that the others are wrong
+		accused := strings.HasPrefix(r.Reason, "bank: ") || // the forgetful one may say first that the others are wrong
+			strings.Contains(r.Reason, ": bank did not follow the protocol") // or another party that it did
 		if (strings.Contains(r.Reason, want) || accused) && r.State == StateFailed {
 			return
 		}

@@ -163,7 +163,7 @@ func (n *Node) ask(ctx context.Context, p protocol.Party, method string, request
 	for {
 		err := n.call(ctx, p, method, request, response)
 		var said *faultError
-		if err == nil || errors.As(err, &said) && said.code != codeBusy {
+		if err == nil || errors.As(err, &said) && !waits(said.code) {
 			return err
 		}
 		if time.Since(told) >= waitReport && hear != nil {
@@ -268,7 +268,7 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", list(pending), lasting(since), c.Job.Name)})
 		}
 		if at := c.Job.Expiry(); n.config.Now().After(at) {
-			return n.conclude(s, protocol.OutcomeExpired, "")
+			return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeExpired})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return err

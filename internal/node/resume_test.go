@@ -177,7 +177,7 @@ func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
 	l.launchAndKill(ctx, contract.Hash(), 2, 14)
 	select {
 	case text := <-heard:
-		if !strings.Contains(text, "telco: gone: ") {
+		if !strings.Contains(text, "telco: gone: ") && !strings.Contains(text, "its link to telco broke") {
 			t.Errorf("the insurer says %q, want it to name telco", text)
 		}
 	case <-ctx.Done():

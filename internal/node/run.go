@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -50,6 +49,9 @@ type run struct {
 // execute runs session number of a job to its end. Every party executes the same session at the
 // same time. The mesh is closed when it returns.
 func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report, error) {
+	if err := n.underCharter(s.contract); err != nil {
+		return nil, err
+	}
 	if err := n.dataUnchanged(s); err != nil {
 		return nil, err
 	}
@@ -130,7 +132,7 @@ func (r *run) account(report *Report) {
 func (r *run) leave(reason error) {
 	ctx, cancel := context.WithTimeout(r.node.ctx, leaveTime)
 	defer cancel()
-	r.session.Abort(ctx, errors.New(r.node.publicReason(reason)))
+	r.session.Abort(ctx, r.node.inWords(reason, "every party", "job "+r.state.contract.Job.Name))
 }
 
 // open starts the session over the mesh.

@@ -52,46 +52,27 @@ type startRequest struct {
 	Number   uint32 `cbor:"2,keyasint"`
 }
 
-// reply is what a node answers: a response, or a fault of its own.
-type reply struct {
-	Body  cbor.RawMessage `cbor:"1,keyasint,omitempty"`
-	Fault *wireFault      `cbor:"2,keyasint,omitempty"`
-}
-
-// wireFault is a fault as another node is told of it.
-type wireFault struct {
-	Code code   `cbor:"1,keyasint"`
-	Text string `cbor:"2,keyasint"`
-}
-
-// handle answers the other members. What is wrong goes back as a fault with its code.
-func (n *Node) handle(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
+// handle answers the other members.
+func (n *Node) handle(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *protocol.Fault) {
 	if n.config.Extra != nil && !strings.HasPrefix(method, "job/") {
 		return n.config.Extra(ctx, from, method, request)
 	}
 	if !n.answering.TryRLock() {
-		return nil, fmt.Errorf("the node stops")
+		return nil, &protocol.Fault{Code: codeBusy}
 	}
 	defer n.answering.RUnlock()
-	var r reply
 	err := n.ctx.Err()
+	var response []byte
 	if err == nil {
-		r.Body, err = n.serve(from, method, request)
+		response, err = n.serve(from, method, request)
+	}
+	if errors.Is(err, message.ErrMalformed) {
+		err = faultf(codeRequest, "%s: %w", method, err)
 	}
 	if err != nil {
-		c, _ := codeOf(err)
-		r.Fault = &wireFault{c, n.answerText(c, err)}
+		return nil, n.inWords(err, n.memberName(from), method)
 	}
-	return cbor.Marshal(r)
-}
-
-// answerText is what a caller is told of a fault. What is wrong with this node's own disk and files stays in its log.
-func (n *Node) answerText(c code, err error) string {
-	if c == codeContradicted || toldOf(err) == "" {
-		return err.Error()
-	}
-	n.config.Log.Warn("a request of another member could not be answered", "error", err)
-	return n.publicReason(err)
+	return response, nil
 }
 
 // serve answers a call about a job.
@@ -114,11 +95,8 @@ func (n *Node) serve(from keys.ID, method string, request []byte) ([]byte, error
 	case methodEnd:
 		return message.Answer(request, func(r endingRequest) (endingResponse, error) { return n.serveEnd(from, r) })
 	}
-	return nil, faultf(codeRequest, "this node has no method %q", method)
+	return nil, faultf(codeMethod, "this node has no method %q", method)
 }
-
-// maxFault is the longest text of another node's fault that is shown, in bytes.
-const maxFault = 1000
 
 // call asks a party once. What it says of itself is an error that names it and carries its code.
 func (n *Node) call(ctx context.Context, p protocol.Party, method string, request, response any) error {
@@ -128,20 +106,13 @@ func (n *Node) call(ctx context.Context, p protocol.Party, method string, reques
 	}
 	answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
 	var remote *protocol.RemoteError
-	if errors.As(err, &remote) { // its network answers in its place
-		return &faultError{code: codeBusy, err: fmt.Errorf("%s: %s", p.Name, protocol.Plain(remote.Text, maxFault)), remote: true}
+	if errors.As(err, &remote) {
+		return saidBy(p.Name, remote.Fault)
 	}
 	if err != nil {
 		return err
 	}
-	var r reply
-	if err := message.Decode(answer, &r); err != nil {
-		return faultf(codeDeviation, "%s answers %s by a %v", p.Name, method, err)
-	}
-	if r.Fault != nil {
-		return &faultError{code: r.Fault.Code, err: fmt.Errorf("%s: %s", p.Name, protocol.Plain(r.Fault.Text, maxFault)), remote: true}
-	}
-	if err := message.Decode(r.Body, response); err != nil {
+	if err := message.Decode(answer, response); err != nil {
 		return faultf(codeDeviation, "%s answers %s by a %v", p.Name, method, err)
 	}
 	return nil
@@ -150,11 +121,11 @@ func (n *Node) call(ctx context.Context, p protocol.Party, method string, reques
 // proposal parses a job that another member proposes and checks that it may.
 func (n *Node) proposal(from keys.ID, text string) (*protocol.Job, error) {
 	if len(text) > maxJob {
-		return nil, fmt.Errorf("job text of %d bytes, at most %d are read", len(text), maxJob)
+		return nil, faultf(codeRequest, "job text of %d bytes, at most %d are read", len(text), maxJob)
 	}
 	job, err := protocol.ParseJob([]byte(text))
 	if err != nil {
-		return nil, err
+		return nil, orElse(codeJob, err)
 	}
 	return job, n.mayPropose(from, job)
 }
@@ -163,19 +134,19 @@ func (n *Node) proposal(from keys.ID, text string) (*protocol.Job, error) {
 func (n *Node) mayPropose(from keys.ID, job *protocol.Job) error {
 	charter := n.currentCharter()
 	if job.Charter != charter.Digest().String() {
-		return fmt.Errorf("job %q is for another charter than %q version %d", job.Name, charter.Name, charter.Version)
+		return n.outside("", "job %q is for another charter than %q version %d", job.Name, charter.Name, charter.Version)
 	}
 	if m, ok := charter.Member(from); !ok || m.Name != job.Proposer {
-		return fmt.Errorf("job %q says it comes from %q, it came from %s", job.Name, job.Proposer, n.memberName(from))
+		return faultf(codeJob, "job %q says it comes from %q, it came from %s", job.Name, job.Proposer, n.memberName(from))
 	}
 	if job.Index(n.name()) < 0 || job.Index(job.Proposer) < 0 {
-		return fmt.Errorf("job %q: its parties are %s; both %s and the proposer must be among them", job.Name, strings.Join(job.Parties, ", "), n.name())
+		return faultf(codeJob, "job %q: its parties are %s; both %s and the proposer must be among them", job.Name, strings.Join(job.Parties, ", "), n.name())
 	}
 	if err := job.CheckExpiry(n.config.Now()); err != nil {
-		return err
+		return orElse(codeJob, err)
 	}
 	_, err := job.Members(&charter.Charter)
-	return err
+	return orElse(codeCharter, err)
 }
 
 // serveDescribe says what this node brings to a job.
@@ -186,9 +157,10 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (protocol.Facts, e
 	}
 	t, err := n.newTask(job)
 	if err != nil {
-		return protocol.Facts{}, err
+		return protocol.Facts{}, orElse(codeJob, err)
 	}
-	return t.facts()
+	facts, err := t.facts()
+	return facts, orElse(codeTable, err)
 }
 
 // serveConsent signs a contract that is what it claims to be, if the policy or a person says so.
@@ -223,7 +195,7 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	}
 	c, err := protocol.ParseContract([]byte(r.Contract))
 	if err != nil {
-		return nil, err
+		return nil, orElse(codeContract, err)
 	}
 	if err := n.mayPropose(from, c.Job); err != nil {
 		return nil, err
@@ -247,7 +219,7 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 	case accept:
 		return s.consent(byPolicy, data)
 	case refuse:
-		return n.conclude(s, protocol.OutcomeRefused, "the policy refuses it")
+		return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeRefused, Fault: &protocol.Fault{Code: codePolicy}})
 	}
 	return nil
 }
@@ -257,49 +229,52 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 func (n *Node) known(text string) (*jobState, error) {
 	name, signatures, err := keys.NameOf(protocol.DomainContract, []byte(text))
 	if err != nil {
-		return nil, err
+		return nil, orElse(codeContract, err)
 	}
 	s, ok := n.job(name)
 	if !ok || s.isInForce() || signatures < len(s.contract.Parties) {
 		return s, nil
 	}
 	c, err := protocol.ParseContract([]byte(text))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = c.Complete()
 	}
-	if err := c.Complete(); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, orElse(codeContract, err)
 	}
 	return s, s.putInForce(c)
 }
 
-// verifyContract checks that a contract's facts, openings and operations are what this node
-// computes itself, and returns the SHA-256 of the table that it is for.
+// verifyContract checks that a contract's parties are those of the charter, that its facts, openings and operations are
+// what this node computes itself, and returns the SHA-256 of the table that it is for.
 func (n *Node) verifyContract(c *protocol.Contract) (data keys.Hash, err error) {
+	if err := n.underCharter(c); err != nil {
+		return data, err
+	}
 	t, err := n.newTask(c.Job)
 	if err != nil {
-		return data, err
+		return data, orElse(codeJob, err)
 	}
 	own, err := t.facts()
 	if err != nil {
-		return data, err
+		return data, orElse(codeTable, err)
 	}
 	if got := c.Parties[c.Job.Index(n.name())]; got != own {
-		return data, fmt.Errorf("the contract of job %q misstates this party: it says %+v, right is %+v", c.Job.Name, got, own)
+		return data, faultf(codeContract, "the contract of job %q misstates this party: it says %+v, right is %+v", c.Job.Name, got, own)
 	}
 	if err := n.fitting(c); err != nil {
-		return data, err
+		return data, orElse(codeContract, err)
 	}
 	openings, operations, err := t.disclose(c.Parties)
 	if err != nil {
-		return data, err
+		return data, orElse(codeContract, err)
 	}
 	right, err := protocol.NewContract(c.Job, c.Parties, openings, operations)
 	if err != nil {
-		return data, err
+		return data, orElse(codeContract, err)
 	}
 	if right.Hash() != c.Hash() {
-		return data, fmt.Errorf("the contract of job %q lists other openings or operations than the job implies", c.Job.Name)
+		return data, faultf(codeContract, "the contract of job %q lists other openings or operations than the job implies", c.Job.Name)
 	}
 	return n.dataSum(c.Job)
 }
@@ -344,6 +319,9 @@ func (n *Node) signContract(s *jobState) ([]byte, error) {
 	if r := s.snapshot(); r.Consent == nil || r.State == StateProposed {
 		return nil, faultf(codeUnsigned, "nobody has consented to job %q here", s.contract.Job.Name)
 	}
+	if err := n.underCharter(s.contract); err != nil {
+		return nil, err
+	}
 	return n.config.Key.Sign(s.contract.Domain, s.contract.Body), nil
 }
 
@@ -364,7 +342,7 @@ func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
 	if state := s.status(); state != StateProposed {
 		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
 	}
-	return n.conclude(s, protocol.OutcomeRefused, reason)
+	return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeRefused, Reason: reason})
 }
 
 // consentHere records that this node's owner consents to a proposed job.
@@ -384,7 +362,7 @@ func (n *Node) consentHere(s *jobState) error {
 // damaged, the whole contract is verified anew.
 func (n *Node) consentedData(s *jobState, r statusRecord) (keys.Hash, error) {
 	if !r.Damaged {
-		return r.Data, nil
+		return r.Data, n.underCharter(s.contract)
 	}
 	return n.verifyContract(s.contract)
 }
@@ -409,7 +387,10 @@ func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
 		return startResponse{}, faultf(codeUnsigned, "the contract of job %q is not in force: not all parties have signed it", job.Name)
 	}
 	if m, ok := n.currentCharter().Member(from); !ok || m.Name != job.Proposer {
-		return startResponse{}, fmt.Errorf("job %q is started by its proposer %s, not by %s", job.Name, job.Proposer, n.memberName(from))
+		return startResponse{}, faultf(codeRequest, "job %q is started by its proposer %s, not by %s", job.Name, job.Proposer, n.memberName(from))
+	}
+	if err := n.underCharter(s.contract); err != nil {
+		return startResponse{}, err
 	}
 	return startResponse{}, n.begin(s, r.Number)
 }

@@ -188,8 +188,16 @@ func TestJobsOverClientsAreRefusedWithAReason(t *testing.T) {
 		{string(l.servedJob("svm", 1, "", smallPOFMKL)), `algorithm is "svm", this version runs "fdskl", "pofmkl", "gfml" and "ofmsft"`},
 		{string(l.servedJob("pofmkl", 1, "", strings.Replace(smallPOFMKL, `"y"`, `"z"`, 1))), `there is no column "z" for the label`},
 	} {
-		if _, _, err := l.propose([]byte(c.job)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %q in it", err, c.want)
+		_, _, err := l.propose([]byte(c.job))
+		if err == nil {
+			t.Fatalf("it was taken, want %q", c.want)
+		}
+		full := err.Error()
+		if strings.HasPrefix(full, "insurer: ") {
+			full = l.underReference(1, err)
+		}
+		if !strings.Contains(full, c.want) {
+			t.Errorf("error %v, want %q in it", full, c.want)
 		}
 	}
 }

@@ -81,9 +81,10 @@ type jobState struct {
 	ending    *protocol.Ending // nil while the job has none
 	pending   *protocol.Ending // done at all the others, told while a session is still on here
 	signed    []byte           // the contract with all signatures, once it is in force
-	ailment   error            // a fault of this node's own that ended the last session, as others are told it
+	ailment   error            // a fault of this node's own that ended the last session
+	cause     string           // the fault by which this node ended the job, for its owner
 	ailed     time.Time        // when
-	why       string           // whose fault keeps the job from going on, as all may know it
+	why       *protocol.Fault  // what keeps the job from going on, as all may know it
 	ailFor    time.Duration    // for how long this node comes to no other session
 	telling   atomic.Bool      // others are being told of another end than before
 	abandoned atomic.Bool      // its command could not consent to it
@@ -335,7 +336,7 @@ func (s *jobState) loadStatus() error {
 	s.record = statusRecord{State: StateProposed, Damaged: true, Reason: fmt.Sprintf(
 		"this node's record of it was damaged, and with it who had consented; consent again (hanse approve %s) or end it (hanse cancel %s)", s.contract.Job.Name, s.contract.Job.Name)}
 	if s.ending != nil {
-		s.record.State, s.record.Reason = State(s.ending.Outcome), s.ending.Reason
+		s.record.State, s.record.Reason = State(s.ending.Outcome), s.ending.Why()
 	}
 	if err := s.vault.SetAside(statusFile, err); err != nil {
 		return err

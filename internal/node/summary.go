@@ -34,15 +34,15 @@ func Summary(c *protocol.Contract, party string) string {
 func writeParties(b *strings.Builder, c *protocol.Contract) {
 	fmt.Fprintf(b, "privacy %s, %ssums along a %s, %d rows\n\n", c.Job.Privacy, adjective(c.Job), c.Job.Topology, rows(c))
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "party\trole\trows\tcolumns")
+	fmt.Fprintln(w, "party\trole\trows\tcolumns\tkey")
 	three := sharersOf(c)
 	for i := range c.Parties {
 		f := &c.Parties[i]
 		if f.Role == roleHelper {
-			fmt.Fprintf(w, "%s\t%s, without data\t-\t-\n", f.Name, f.Role)
+			fmt.Fprintf(w, "%s\t%s, without data\t-\t-\t%s\n", f.Name, f.Role, f.ID.Short())
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\n", f.Name, three.role(f), f.Rows, f.Columns)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", f.Name, three.role(f), f.Rows, f.Columns, f.ID.Short())
 	}
 	w.Flush()
 	writeSharers(b, c)
@@ -55,14 +55,14 @@ func writeServed(b *strings.Builder, c *protocol.Contract) {
 	j := c.Job
 	fmt.Fprintf(b, "privacy %s, %ssums over clients along a %s\n\n", j.Privacy, adjective(j), j.Topology)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "server\tclients\tcolumns")
+	fmt.Fprintln(w, "server\tclients\tcolumns\tkey of the server")
 	for _, server := range j.Servers {
 		var names []string
 		columns := 0
 		for _, i := range j.ClientsOf(j.Index(server)) {
 			names, columns = append(names, c.Parties[i].Name), c.Parties[i].Columns
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\n", server, several(names), columns)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", server, several(names), columns, c.Parties[j.Index(server)].ID.Short())
 	}
 	w.Flush()
 }

@@ -18,11 +18,11 @@ func TestSealedSummary(t *testing.T) {
 	want := `job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
 privacy sealed, sums along a tree, 600 rows
 
-party     role          rows  columns
-bank      label holder  600   1
-insurer   keeper        600   1
-telco     helper        600   1
-retailer  passive       600   1
+party     role          rows  columns  key
+bank      label holder  600   1        KEY
+insurer   keeper        600   1        KEY
+telco     helper        600   1        KEY
+retailer  passive       600   1        KEY
 
 bank (label holder), insurer (keeper) and telco (helper) hold shares of whatever is computed.
 Any two of these three together could rebuild all columns, the labels and the model; each alone,
@@ -55,7 +55,7 @@ who learns what
 
 every party keeps a signed transcript with a digest of each message, for hanse audit
 `
-	got := memoryFigure.ReplaceAllString(summaryOf(t, c, "insurer"), "about SIZE at")
+	got := memoryFigure.ReplaceAllString(keyShort.ReplaceAllString(summaryOf(t, c, "insurer"), "KEY"), "about SIZE at")
 	if got != want {
 		t.Errorf("summary is\n%s\nwant\n%s", got, want)
 	}

@@ -117,9 +117,9 @@ func wantText(t *testing.T, err error, format string, args ...any) {
 
 // forever is a handler that answers when its context ends, and says so.
 func forever(ended chan<- error) protocol.Handler {
-	return func(ctx context.Context, _ keys.ID, _ string, _ []byte) ([]byte, error) {
+	return func(ctx context.Context, _ keys.ID, _ string, _ []byte) ([]byte, *protocol.Fault) {
 		<-ctx.Done()
 		ended <- ctx.Err()
-		return nil, ctx.Err()
+		return nil, &protocol.Fault{Code: protocol.CodeStopped}
 	}
 }

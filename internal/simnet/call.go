@@ -3,7 +3,6 @@ package simnet
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -28,7 +27,8 @@ func (c *call) fail(err error) {
 // answer is what a handler makes of a request.
 type answer struct {
 	response []byte
-	err      error
+	fault    *protocol.Fault
+	err      error // the call did not come about
 }
 
 // Call implements protocol.Transport. The handler runs under a context of its own, which ends
@@ -106,14 +106,14 @@ func (t *Transport) hangUp(c *call) {
 // serve carries the request over, has it handled, and carries the answer back.
 func (t *Transport) serve(ctx context.Context, handle protocol.Handler, method string, request []byte) answer {
 	if handle == nil {
-		return answer{err: errors.New(protocol.NotReady)}
+		return answer{fault: &protocol.Fault{Code: protocol.CodeBusy}}
 	}
 	if !t.net.travel(ctx) {
 		return answer{err: ctx.Err()}
 	}
-	response, err := handle(ctx, t.member.id, method, request)
+	response, fault := handle(ctx, t.member.id, method, request)
 	t.net.travel(ctx)
-	return answer{bytes.Clone(response), err}
+	return answer{response: bytes.Clone(response), fault: fault}
 }
 
 // travel waits for as long as a frame is under way; false says that ctx ended first.
@@ -135,7 +135,10 @@ func (n *Network) travel(ctx context.Context) bool {
 // checked turns an answer into what the caller gets.
 func (a answer) checked(peer keys.ID, method string) ([]byte, error) {
 	if a.err != nil {
-		return nil, &protocol.RemoteError{Peer: peer, Method: method, Text: a.err.Error()}
+		return nil, a.err
+	}
+	if a.fault != nil {
+		return nil, &protocol.RemoteError{Peer: peer, Method: method, Fault: protocol.DecodeFault(a.fault.Encode())}
 	}
 	if len(a.response) > protocol.MaxCall {
 		return nil, fmt.Errorf("call %q: %s announced a response of %d bytes: at most %d are allowed", method, peer.Short(), len(a.response), protocol.MaxCall)

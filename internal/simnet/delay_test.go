@@ -74,7 +74,7 @@ func TestDelayedEnd(t *testing.T) {
 func TestDelayedCall(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, b *bubble) {
 		b.Network.Delay(delay)
-		b.Transport(b.ids[1]).Handle(func(context.Context, keys.ID, string, []byte) ([]byte, error) { return nil, nil })
+		b.Transport(b.ids[1]).Handle(func(context.Context, keys.ID, string, []byte) ([]byte, *protocol.Fault) { return nil, nil })
 		start := time.Now()
 		if err := b.call(0, 1); err != nil {
 			t.Fatal(err)

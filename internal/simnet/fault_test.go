@@ -129,7 +129,7 @@ func TestRestart(t *testing.T) {
 		}
 		_, err := b.receive(0, 1)
 		b.wantGone(err, 0, "connection reset")
-		wantText(t, b.call(1, 0), "%s answered \"method\": this node answers no calls yet", b.ids[0].Short())
+		wantText(t, b.call(1, 0), "%s answered \"method\": it is not ready yet", b.ids[0].Short())
 		b.meshes = b.open(protocol.Room{2})
 		b.sendAll(0, 1, "back")
 		b.expect(0, 1, "back")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 // echo answers with the caller, the method and the request.
-func echo(_ context.Context, from keys.ID, method string, request []byte) ([]byte, error) {
+func echo(_ context.Context, from keys.ID, method string, request []byte) ([]byte, *protocol.Fault) {
 	return answerOf(from, method, request), nil
 }
 
@@ -51,13 +52,13 @@ func testCallsAtOnce(t *testing.T, make makeFunc) {
 	const n = 4
 	ctx := within(t)
 	arrived, release := newBarrier(n)
-	caller, callee := pairWith(t, make, func(_ context.Context, _ keys.ID, _ string, request []byte) ([]byte, error) {
+	caller, callee := pairWith(t, make, func(_ context.Context, _ keys.ID, _ string, request []byte) ([]byte, *protocol.Fault) {
 		arrived()
 		select {
 		case <-release:
 			return request, nil
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, &protocol.Fault{Code: protocol.CodeStopped}
 		}
 	})
 	together(t, n, func(i int) error {
@@ -82,16 +83,17 @@ func newBarrier(n int32) (arrived func(), all <-chan struct{}) {
 
 // testCallError has a handler refuse.
 func testCallError(t *testing.T, make makeFunc) {
-	caller, callee := pairWith(t, make, func(context.Context, keys.ID, string, []byte) ([]byte, error) {
-		return []byte("ignored"), errors.New("the charter says no: ä")
+	refusal := protocol.Fault{Code: protocol.CodeDeviation, Names: []string{"bank", "angles"}, Numbers: []int64{7}, Ref: "7f3a2c"}
+	caller, callee := pairWith(t, make, func(context.Context, keys.ID, string, []byte) ([]byte, *protocol.Fault) {
+		return []byte("ignored"), &refusal
 	})
 	response, err := caller.Call(within(t), callee, "try", []byte("x"))
 	var remote *protocol.RemoteError
 	if !errors.As(err, &remote) {
 		t.Fatalf("got error %v, want a *protocol.RemoteError", err)
 	}
-	if want := (protocol.RemoteError{Peer: callee, Method: "try", Text: "the charter says no: ä"}); *remote != want {
-		t.Fatalf("got %+v, want %+v", *remote, want)
+	if want := (&protocol.RemoteError{Peer: callee, Method: "try", Fault: &refusal}); !reflect.DeepEqual(remote, want) {
+		t.Fatalf("got %+v, want %+v", remote, want)
 	}
 	if response != nil {
 		t.Fatalf("got response %q beside the error", response)
@@ -100,7 +102,7 @@ func testCallError(t *testing.T, make makeFunc) {
 
 // testCallLargest calls with the largest request and response.
 func testCallLargest(t *testing.T, make makeFunc) {
-	caller, callee := pairWith(t, make, func(_ context.Context, _ keys.ID, _ string, request []byte) ([]byte, error) {
+	caller, callee := pairWith(t, make, func(_ context.Context, _ keys.ID, _ string, request []byte) ([]byte, *protocol.Fault) {
 		return request, nil
 	})
 	want := numbered(5, protocol.MaxCall)
@@ -116,7 +118,7 @@ func testCallLargest(t *testing.T, make makeFunc) {
 // testCallOversized refuses a request on the caller's side and a response on the other.
 func testCallOversized(t *testing.T, make makeFunc) {
 	ctx := within(t)
-	caller, callee := pairWith(t, make, func(context.Context, keys.ID, string, []byte) ([]byte, error) {
+	caller, callee := pairWith(t, make, func(context.Context, keys.ID, string, []byte) ([]byte, *protocol.Fault) {
 		return numbered(0, protocol.MaxCall+1), nil
 	})
 	_, err := caller.Call(ctx, callee, "large", numbered(0, protocol.MaxCall+1))
@@ -134,7 +136,7 @@ func testCallCancelled(t *testing.T, make makeFunc) {
 	release, cancelHandler := context.WithCancel(stuck)
 	defer cancelHandler()
 	ctx, cancel := context.WithCancel(stuck)
-	caller, callee := pairWith(t, make, func(context.Context, keys.ID, string, []byte) ([]byte, error) {
+	caller, callee := pairWith(t, make, func(context.Context, keys.ID, string, []byte) ([]byte, *protocol.Fault) {
 		cancel()
 		<-release.Done()
 		return nil, nil
@@ -152,9 +154,9 @@ func testCallDead(t *testing.T, make makeFunc) {
 	ctx, transports := within(t), make(t, 3)
 	transports[0].Handle(echo)
 	transports[2].Handle(echo)
-	transports[1].Handle(func(served context.Context, _ keys.ID, _ string, _ []byte) ([]byte, error) {
+	transports[1].Handle(func(served context.Context, _ keys.ID, _ string, _ []byte) ([]byte, *protocol.Fault) {
 		<-served.Done()
-		return nil, served.Err()
+		return nil, &protocol.Fault{Code: protocol.CodeStopped}
 	})
 	if err := die(transports[2]); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,71 @@
+package node
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// underCharter checks a contract against the charter in force here: each party's name stands for the key that the
+// charter gives it, and the job keeps the charter's rules. A contract that was right under an earlier version is not
+// when a key was revoked or a rule has become stricter. It is asked wherever this node is about to act on a contract:
+// before it is kept, signed, started, and before a session, by parties and over clients.
+func (n *Node) underCharter(c *protocol.Contract) error {
+	charter := n.currentCharter()
+	members, err := c.Job.Members(&charter.Charter)
+	if err != nil {
+		return n.outside("", "%v: version %d of the charter is in force", err, charter.Version)
+	}
+	for i, m := range members {
+		given := c.Parties[i].ID
+		if given == m.ID {
+			continue
+		}
+		if r, ok := charter.RevokedID(given); ok {
+			return n.outside(m.Name, "the contract of job %q names the key %s for %s, which version %d of charter %q has revoked (%s): propose the job anew",
+				c.Job.Name, given.Short(), m.Name, charter.Version, charter.Name, r.Reason)
+		}
+		return n.outside(m.Name, "the contract of job %q names the key %s for %s: the key of %s in charter %q, version %d, is %s",
+			c.Job.Name, given.Short(), m.Name, m.Name, charter.Name, charter.Version, m.ID.Short())
+	}
+	return nil
+}
+
+// outside is the fault of a contract that does not stand under the charter in force, for the sake of a party, if it is
+// one's.
+func (n *Node) outside(party, format string, args ...any) error {
+	f := &faultError{code: codeCharter, err: fmt.Errorf(format, args...), numbers: []int64{int64(n.currentCharter().Version)}}
+	if party != "" {
+		f.names = []string{party}
+	}
+	return f
+}
+
+// SetCharter takes a new version of the charter into use. Contracts that do not stand under it go no further.
+func (n *Node) SetCharter(c *keys.SignedCharter) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.charter = c
+}
+
+// currentCharter returns the charter in force.
+func (n *Node) currentCharter() *keys.SignedCharter {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.charter
+}
+
+// name returns this member's name in the charter.
+func (n *Node) name() string {
+	m, _ := n.currentCharter().Member(n.config.Key.ID())
+	return m.Name
+}
+
+// memberName names a member for messages.
+func (n *Node) memberName(id keys.ID) string {
+	if m, ok := n.currentCharter().Member(id); ok {
+		return m.Name
+	}
+	return id.Short()
+}
