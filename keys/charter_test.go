@@ -186,7 +186,7 @@ func drawCharter(t *rapid.T) Charter {
 		Version: rapid.IntRange(1, 1000).Draw(t, "version"),
 		Created: time.Unix(rapid.Int64Range(0, 1<<37).Draw(t, "created"), 0).UTC(),
 		Rules: Rules{
-			MinPrivacy:      rapid.SampledFrom(privacyOrder()).Draw(t, "privacy"),
+			MinPrivacy:      rapid.SampledFrom(Privacies()).Draw(t, "privacy"),
 			MinContributors: rapid.IntRange(2, MaxMembers).Draw(t, "contributors"),
 			Transports:      rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"tcp", "quic"}), 1, 2, rapid.ID).Draw(t, "transports"),
 			Discovery:       rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"addresses", "mdns", "dht"}), 1, 3, rapid.ID).Draw(t, "discovery"),

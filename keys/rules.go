@@ -14,8 +14,8 @@ const (
 	PrivacySealed    = "sealed"    // parties learn results only
 )
 
-// privacyOrder lists the modes from the weakest to the strongest.
-func privacyOrder() []string { return []string{PrivacyPublished, PrivacyMasked, PrivacySealed} }
+// Privacies lists the modes from the weakest to the strongest.
+func Privacies() []string { return []string{PrivacyPublished, PrivacyMasked, PrivacySealed} }
 
 // Rules are what the members agreed on for every job under a charter. The zero value of a field
 // stands for its default.
@@ -42,7 +42,7 @@ type rulesText struct {
 // AllowsPrivacy reports whether a job may use the given mode: it is known and at least as strong
 // as MinPrivacy.
 func (r Rules) AllowsPrivacy(mode string) bool {
-	order := privacyOrder()
+	order := Privacies()
 	least := slices.Index(order, r.withDefaults().MinPrivacy)
 	return least >= 0 && slices.Index(order, mode) >= least
 }
@@ -83,8 +83,8 @@ func setIf[T any](to, given *T) {
 
 // check holds each rule against the values it may have.
 func (r Rules) check() error {
-	if !slices.Contains(privacyOrder(), r.MinPrivacy) {
-		return fmt.Errorf("min_privacy is %q, want one of %s", clipAt(r.MinPrivacy, 40), strings.Join(privacyOrder(), ", "))
+	if !slices.Contains(Privacies(), r.MinPrivacy) {
+		return fmt.Errorf("min_privacy is %q, want one of %s", clipAt(r.MinPrivacy, 40), strings.Join(Privacies(), ", "))
 	}
 	if r.MinContributors < 2 || r.MinContributors > MaxMembers {
 		return fmt.Errorf("min_contributors is %d, want 2 to %d: a sum of one is that member's own value", r.MinContributors, MaxMembers)

@@ -99,11 +99,14 @@ func TestForgedEndingsAreRefused(t *testing.T) {
 		t.Error("a changed reason was taken")
 	}
 	for what, e := range map[string]Ending{
-		"outcome":        {Outcome: "finished", By: "bank"},
-		"one of its":     {Outcome: OutcomeCancelled, By: "smith"},
-		"printable text": {Outcome: OutcomeCancelled, By: "bank", Reason: "\x1b[31mred"},
-		"session of all": {Outcome: OutcomeDone, Session: 1, By: "bank"},
-		"lists parts of": {Outcome: OutcomeDone, Session: 1},
+		"outcome":             {Outcome: "finished", By: "bank"},
+		"one of its":          {Outcome: OutcomeCancelled, By: "smith"},
+		"printable text":      {Outcome: OutcomeCancelled, By: "bank", Reason: "\x1b[31mred"},
+		"a person gives":      {Outcome: OutcomeFailed, By: "bank", Reason: "row 17 has the label 3"},
+		"stands for a reason": {Outcome: OutcomeRefused, By: "bank", Reason: "no", Fault: &Fault{Code: CodePolicy}},
+		"a name is not":       {Outcome: OutcomeFailed, By: "bank", Fault: &Fault{Code: CodeTable, Names: []string{"row 17"}}},
+		"session of all":      {Outcome: OutcomeDone, Session: 1, By: "bank"},
+		"lists parts of":      {Outcome: OutcomeDone, Session: 1},
 	} {
 		if _, err := NewEnding(c, e); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%+v: %v, want %q", e, err, what)
@@ -118,7 +121,13 @@ func TestBeatsIsAnOrder(t *testing.T) {
 		draw := func(label string) *Ending {
 			e := Ending{
 				Outcome: rapid.SampledFrom(outcomes[1:]).Draw(rt, label), By: rapid.SampledFrom(c.Job.Parties).Draw(rt, label+" by"),
-				Reason: rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, label+" reason"),
+			}
+			switch why := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, label+" why"); {
+			case why == "" || e.Outcome == OutcomeExpired:
+			case e.Outcome == OutcomeFailed:
+				e.Fault = &Fault{Code: CodeDisk, Ref: why}
+			default:
+				e.Reason = why
 			}
 			made, err := NewEnding(c, e)
 			if err != nil {

@@ -38,8 +38,14 @@ const (
 // maxRequests bounds the single rows that one predict job answers.
 const maxRequests = 1 << 24
 
-// Privacies lists the privacy modes from the weakest to the strongest.
-var privacies = []string{"published", "masked", "sealed"}
+// defaultPrivacy is the mode of a job that says nothing of it, the strongest that its kind has: shares of three for
+// columns of the same rows, sums under masks for clients' data.
+func (j *Job) defaultPrivacy() string {
+	if len(j.Servers) > 0 {
+		return keys.PrivacyMasked
+	}
+	return keys.PrivacySealed
+}
 
 // Job is one computation that a member proposes to others. Its text is TOML; a field it does not
 // know is an error. What an algorithm wants to know is in Parameters, which the algorithm checks.
@@ -53,7 +59,7 @@ type Job struct {
 	Task            string         `toml:"task"`                      // "train" or "predict"
 	Parties         []string       `toml:"parties"`                   // member names; their order is the order of sums
 	Servers         []string       `toml:"servers,omitempty"`         // jobs over clients: the parties that aggregate; the others are their clients, see ClientsOf
-	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"
+	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"; default: sealed over columns, masked over clients
 	Topology        string         `toml:"topology,omitempty"`        // "tree" (default), "star" or "ring"
 	Aggregation     string         `toml:"aggregation,omitempty"`     // what protects the sums of a masked job: "masked" (one-time masks, default) or "he" (homomorphic encryption)
 	Threshold       float64        `toml:"threshold,omitzero"`        // jobs with clients that come and go: what part of those who hold shares of a secret must answer to open it; 0: chosen
@@ -86,7 +92,7 @@ func ParseJob(text []byte) (*Job, error) {
 		j.Table = "train"
 	}
 	if j.Privacy == "" {
-		j.Privacy = "masked"
+		j.Privacy = j.defaultPrivacy()
 	}
 	if err := j.validate(); err != nil {
 		return nil, fmt.Errorf("job %q: %w", clip(j.Name), err)
@@ -105,8 +111,8 @@ func (j *Job) validate() error {
 	if j.Task != TaskTrain && j.Task != TaskPredict {
 		return fmt.Errorf("task is %q, want %q or %q", clip(j.Task), TaskTrain, TaskPredict)
 	}
-	if !slices.Contains(privacies, j.Privacy) {
-		return fmt.Errorf("privacy is %q, want one of %s", clip(j.Privacy), strings.Join(privacies, ", "))
+	if !slices.Contains(keys.Privacies(), j.Privacy) {
+		return fmt.Errorf("privacy is %q, want one of %s", clip(j.Privacy), strings.Join(keys.Privacies(), ", "))
 	}
 	if j.Requests < 0 || j.Requests > maxRequests || j.Requests > 0 && j.Task != TaskPredict {
 		return fmt.Errorf("requests is %d, want 1 to %d in a predict job, 0 in others", j.Requests, maxRequests)
@@ -224,7 +230,7 @@ func (j *Job) checkAggregation() error {
 	switch {
 	case j.Aggregation != "" && j.Aggregation != AggregateMasked && j.Aggregation != AggregateHE:
 		return fmt.Errorf("aggregation is %q, want %q or %q", clip(j.Aggregation), AggregateMasked, AggregateHE)
-	case j.Aggregation == AggregateHE && j.Privacy == privacies[0]:
+	case j.Aggregation == AggregateHE && j.Privacy == keys.PrivacyPublished:
 		return fmt.Errorf("aggregation is %q and privacy %q: sums in the clear have no protection to choose", j.Aggregation, j.Privacy)
 	case j.Threshold != 0 && !(0.5 < j.Threshold && j.Threshold <= 1):
 		return fmt.Errorf("threshold is %v, want more than 0.5 and at most 1, or 0 to have it chosen", j.Threshold)
@@ -305,7 +311,7 @@ func (j *Job) Members(c *keys.Charter) ([]Party, error) {
 	if !c.Rules.AllowsPrivacy(j.Privacy) {
 		return nil, fmt.Errorf("job %q: privacy is %q, the charter asks for at least %q", j.Name, j.Privacy, cmp.Or(c.Rules.MinPrivacy, keys.PrivacyMasked))
 	}
-	if least := j.Contributors(c.Rules); j.Privacy != privacies[0] && len(j.Parties) < least {
+	if least := j.Contributors(c.Rules); j.Privacy != keys.PrivacyPublished && len(j.Parties) < least {
 		return nil, fmt.Errorf("job %q: %d parties, charter %q opens no sum over fewer than %d", j.Name, len(j.Parties), c.Name, least)
 	}
 	parties := make([]Party, len(j.Parties))

@@ -62,7 +62,7 @@ func TestJobDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job.Privacy != "masked" || job.Topology != "tree" || job.Table != "train" {
+	if job.Privacy != "sealed" || job.Topology != "tree" || job.Table != "train" {
 		t.Errorf("the defaults are %q, %q and %q", job.Privacy, job.Topology, job.Table)
 	}
 	if job.Index("shop") != 2 || job.Index("telco") != -1 {
@@ -201,6 +201,26 @@ func TestAggregationIsCheckedWithTheJob(t *testing.T) {
 			t.Errorf("%s: error %v", c.lines, err)
 		case c.want != "" && (err == nil || err.Error() != `job "sums": `+c.want):
 			t.Errorf("%s: error %v, want %s", c.lines, err, c.want)
+		}
+	}
+}
+
+// TestJobsHaveTheStrongestPrivacyOfTheirKindUnlessTheySayOtherwise: the default stands here alone.
+func TestJobsHaveTheStrongestPrivacyOfTheirKindUnlessTheySayOtherwise(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"algorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"a\", \"b\", \"c\"]\n", "sealed"},
+		{"algorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"a\", \"b\"]\nprivacy = \"\"\n", "sealed"},
+		{"algorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"a\", \"b\", \"c\"]\nprivacy = \"masked\"\n", "masked"},
+		{"algorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"a\", \"b\", \"c\"]\nprivacy = \"published\"\n", "published"},
+		{"algorithm = \"pofmkl\"\ntask = \"train\"\nparties = [\"a\", \"b\", \"c\"]\nservers = [\"a\"]\n", "masked"},
+		{"algorithm = \"fdskl\"\ntask = \"predict\"\nparties = [\"a\", \"b\", \"c\"]\nmodel = \"" + strings.Repeat("0", 64) + "\"\nopen_to = \"a\"\n", "sealed"},
+	} {
+		job, err := protocol.ParseJob([]byte("format = \"hanse-job-v1\"\nname = \"j\"\n" + c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job.Privacy != c.want {
+			t.Errorf("privacy is %q, want %q, in\n%s", job.Privacy, c.want, c.text)
 		}
 	}
 }

@@ -16,9 +16,14 @@ func jobsCommand() *cli.Command {
 		Name:  "jobs",
 		Usage: "list this node's jobs",
 		Description: `   hanse jobs --dir bank-node
-   hanse jobs --dir bank-node --show credit   # what it opens and what leaves this machine`,
+   hanse jobs --dir bank-node --show credit   # what it opens and what leaves this machine
+   hanse jobs --dir telco-node --ref 7f3a2c   # what another member was told a code of
+
+Other members hear of a fault at this node by a code and a reference, such as 7f3a2c. The
+full text, which may have cells and paths, stays here: --ref prints it.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "show", Usage: "show one `JOB` whole, by its name or the first digits of its contract's hash"},
+			&cli.StringFlag{Name: "ref", Usage: "print the full text of the fault that others were told under this `REFERENCE`"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON array on standard output"},
 			dirFlag(),
 		},
@@ -27,6 +32,9 @@ func jobsCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if c.IsSet("ref") {
+				return showFaults(c, client, c.String("ref"))
+			}
 			jobs, err := client.Jobs(c.Context)
 			if err != nil {
 				return err
@@ -34,6 +42,24 @@ func jobsCommand() *cli.Command {
 			return listJobs(c, jobs)
 		},
 	}
+}
+
+// showFaults prints what stands under a reference.
+func showFaults(c *cli.Context, client *node.Client, ref string) error {
+	found, err := client.Faults(c.Context, ref)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c, found)
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("nothing is kept under %q in %s: a reference is six digits of 0-9 and a-f, as another member was told; the oldest are dropped in time", ref, c.String("dir"))
+	}
+	for _, e := range found {
+		fmt.Fprintln(c.App.Writer, e)
+	}
+	return nil
 }
 
 // listJobs prints jobs as a table, one whole, or as JSON.

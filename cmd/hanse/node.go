@@ -15,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/enrol"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
@@ -186,6 +187,7 @@ func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
+	references := reference.Open(c.dir)
 	d := &daemon{log: log, self: c.key.ID(), dir: c.dir, servers: c.servers}
 	var err error
 	d.host, err = peer.New(peer.Config{
@@ -197,14 +199,14 @@ func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
 		return nil, err
 	}
 	d.enrol, err = enrol.New(enrol.Config{
-		Key: c.key, Charter: c.charter, CharterFile: c.charterFile, Dir: c.dir, Call: d.host.Call, Near: c.neighbours, Changed: d.changed, Log: log,
+		Key: c.key, Charter: c.charter, CharterFile: c.charterFile, Dir: c.dir, Call: d.host.Call, Near: c.neighbours, Changed: d.changed, Log: log, References: references,
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.node, err = node.New(node.Config{
 		Key: c.key, Charter: c.charter, Transport: d.host, Tables: c.tables, Policy: c.policy, Dir: c.dir, Workers: c.workers,
-		RecordLimit: c.recordLimit, Log: log, Told: d.told, Extra: d.enrol.Handle,
+		RecordLimit: c.recordLimit, Log: log, Told: d.told, Extra: d.enrol.Handle, References: references,
 	})
 	if err != nil {
 		return nil, err

@@ -97,9 +97,6 @@ job at any time. The command ends with 0 when the job is done at all its parties
 			if err != nil {
 				return err
 			}
-			if text, err = withPrivacy(text); err != nil {
-				return err
-			}
 			return maskedHint(text, propose(c, text))
 		}),
 	}

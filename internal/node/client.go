@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/reference"
 )
 
 // Client commands a running node through its socket.
@@ -61,6 +63,24 @@ func (c *Client) report(ctx context.Context, job string, wait bool) (*Report, er
 	var r Report
 	return &r, json.NewDecoder(body).Decode(&r)
 }
+
+// Faults returns the full text of what other members were told a code of, by its reference. Where no node runs, it is
+// read from the node's folder.
+func (c *Client) Faults(ctx context.Context, ref string) ([]reference.Entry, error) {
+	body, err := c.do(ctx, http.MethodGet, "/faults?"+url.Values{"ref": {ref}}.Encode(), nil)
+	if errors.Is(err, errNoNode) {
+		return reference.Open(c.dir).Find(ref)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var found []reference.Entry
+	return found, json.NewDecoder(body).Decode(&found)
+}
+
+// errNoNode is inside the error of a command to a node that does not run.
+var errNoNode = errors.New("no node runs")
 
 // Scores returns the scores of a prediction that opened to this node, as CSV, once the node has held them against what
 // it signed for when the job was done. The caller closes it.
@@ -160,7 +180,7 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (i
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) && op.Op == "dial" {
-			return nil, fmt.Errorf("no node runs in %s: start one with hanse node --dir %s", c.dir, c.dir)
+			return nil, fmt.Errorf("%w in %s: start one with hanse node --dir %s", errNoNode, c.dir, c.dir)
 		}
 		return nil, err
 	}

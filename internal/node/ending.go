@@ -104,6 +104,9 @@ func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 // they differ.
 func (n *Node) checkPart(s *jobState, file string) error {
 	ending := s.ended()
+	if ending == nil && s.awaited() != nil { // in the moment before it is stored
+		return faultf(codeBusy, "job %q is ending at this node", s.contract.Job.Name)
+	}
 	if ending == nil || ending.Outcome != protocol.OutcomeDone {
 		return faultf(codeUnsigned, "job %q is not done at this node yet", s.contract.Job.Name)
 	}

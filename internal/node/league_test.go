@@ -166,6 +166,9 @@ func (l *league) job(task, head, parameters string) []byte {
 	for _, n := range l.names {
 		parties = append(parties, fmt.Sprintf("%q", n))
 	}
+	if !strings.Contains(head, "privacy") && !strings.Contains(head, "servers") {
+		head = "privacy = \"masked\"\n" + head
+	}
 	return fmt.Appendf(nil, "format = \"hanse-job-v1\"\nname = \"trial\"\nalgorithm = \"fdskl\"\ntask = %q\nparties = [%s]\n%s\n[parameters]\n%s\n",
 		task, strings.Join(parties, ", "), head, parameters)
 }

@@ -149,6 +149,7 @@ func listenSocket(path string) (net.Listener, error) {
 func (n *Node) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /jobs", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(n.Jobs()) })
+	mux.HandleFunc("GET /faults", n.serveFaults)
 	mux.HandleFunc("GET /report", n.serveReport)
 	mux.HandleFunc("POST /prepare", n.servePrepare)
 	mux.HandleFunc("POST /launch", n.serveLaunch)
@@ -165,6 +166,16 @@ func because(reason string) string {
 		return ""
 	}
 	return ": " + reason
+}
+
+// serveFaults returns the full text of what other members were told a code of.
+func (n *Node) serveFaults(w http.ResponseWriter, r *http.Request) {
+	found, err := n.config.References.Find(r.URL.Query().Get("ref"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	json.NewEncoder(w).Encode(found)
 }
 
 // serveReport returns this party's report of a job that is done; where it is asked to wait, once it is.
