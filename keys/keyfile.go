@@ -17,9 +17,8 @@ const maxKeyFile = 16 << 10
 
 // KeyFile is what LoadKeyFile found.
 type KeyFile struct {
-	Key      *PrivateKey
-	Name     string   // the name in the file's comments, or ""
-	Warnings []string // for the person who runs the program
+	Key  *PrivateKey
+	Name string // the name in the file's comments, or ""
 }
 
 // PassphraseFunc asks for the passphrase of a key file. It is called only if there is one.
@@ -93,7 +92,7 @@ func syncDir(path string) error {
 // LoadKeyFile reads a key file. ask may be nil for files without a passphrase. A passphrase that
 // does not fit gives an error that wraps ErrPassphrase. No error quotes the secret.
 func LoadKeyFile(path string, ask PassphraseFunc) (*KeyFile, error) {
-	text, warnings, err := readKeyFile(path)
+	text, err := readKeyFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("key file %q: %w", path, err)
 	}
@@ -107,39 +106,44 @@ func LoadKeyFile(path string, ask PassphraseFunc) (*KeyFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key file %q: %w", path, err)
 	}
-	return &KeyFile{Key: key, Name: t.Name, Warnings: warnings}, nil
+	return &KeyFile{Key: key, Name: t.Name}, nil
 }
 
-// readKeyFile returns the text, which is not longer than maxKeyFile, and warnings about the file.
-func readKeyFile(path string) (text []byte, warnings []string, err error) {
+// readKeyFile returns the text, which is not longer than maxKeyFile, of a file that others cannot open.
+func readKeyFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, bare(err)
+		return nil, bare(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, bare(err)
+		return nil, bare(err)
 	}
 	if info.IsDir() {
-		return nil, nil, errors.New("it is a directory")
+		return nil, errors.New("it is a directory")
 	}
-	text, err = io.ReadAll(io.LimitReader(f, maxKeyFile+1))
+	if err := CheckSecret(path, info); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
-		return nil, nil, bare(err)
+		return nil, bare(err)
 	}
 	if len(text) > maxKeyFile {
-		return nil, nil, fmt.Errorf("more than %d bytes: this is no key file", maxKeyFile)
+		return nil, fmt.Errorf("more than %d bytes: this is no key file", maxKeyFile)
 	}
-	return text, modeWarnings(path, info), nil
+	return text, nil
 }
 
-// modeWarnings tells of a file that others on this machine can open. Windows keeps no such bits.
-func modeWarnings(path string, info fs.FileInfo) []string {
+// CheckSecret refuses a file of a secret that others on this machine can open. info must be that of the open file. Pipes
+// pass, and everything on Windows, which keeps no such bits.
+func CheckSecret(path string, info fs.FileInfo) error {
 	if runtime.GOOS == "windows" || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("key file %q is open to other users of this machine (mode %04o): run \"chmod 600 %s\"", path, info.Mode().Perm(), path)}
+	return fmt.Errorf("it is open to other users of this machine (mode %04o), so it is not used: run \"chmod 600 %s\"",
+		info.Mode().Perm(), path)
 }
 
 // bare drops the operation and the path of an operating system error: the caller names the file.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -29,19 +30,12 @@ func passphraseFileFlag() cli.Flag {
 	return &cli.StringFlag{Name: "passphrase-file", Usage: "`FILE` whose first line is the key's passphrase (default: $" + passphraseEnv + ", or ask)"}
 }
 
-// loadKey reads a member's key file and prints what its owner should know about it.
+// loadKey reads a member's key file.
 func loadKey(c *cli.Context, path string) (*keys.KeyFile, error) {
 	if path == "" {
 		return nil, usagef("give the key file with --key FILE; hanse keys new makes one")
 	}
-	k, err := keys.LoadKeyFile(path, func() ([]byte, error) { return passphrase(c, path) })
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range k.Warnings {
-		fmt.Fprintf(c.App.ErrWriter, "hanse: warning: %s\n", w)
-	}
-	return k, nil
+	return keys.LoadKeyFile(path, func() ([]byte, error) { return passphrase(c, path) })
 }
 
 // passphrase returns the passphrase of a key file from where it is given, or asks for it.
@@ -95,7 +89,7 @@ func givenPassphrase(c *cli.Context) ([]byte, error) {
 		}
 		return nil, nil
 	}
-	text, err := textfile.Read(path, maxPassphrase)
+	text, err := textfile.ReadChecked(path, maxPassphrase, func(info fs.FileInfo) error { return keys.CheckSecret(path, info) })
 	if err != nil {
 		return nil, err
 	}

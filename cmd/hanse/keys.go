@@ -215,7 +215,6 @@ type identity struct {
 	Name      string   `json:"name"`
 	ID        string   `json:"id"`
 	Addresses []string `json:"addresses,omitempty"`
-	Warnings  []string `json:"warnings,omitempty"`
 }
 
 // keysShow shows a key file or a card.
@@ -258,7 +257,7 @@ func identify(c *cli.Context, path string) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	return identity{Kind: "key", Name: k.Name, ID: k.Key.ID().String(), Warnings: k.Warnings}, nil
+	return identity{Kind: "key", Name: k.Name, ID: k.Key.ID().String()}, nil
 }
 
 // cardBeside returns where the card of a key file stands.

@@ -15,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/enrol"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/keys"
@@ -184,7 +185,7 @@ type daemon struct {
 
 // newDaemon opens the network and builds the node on it.
 func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+	if err := owner.Folder(c.dir); err != nil {
 		return nil, err
 	}
 	references := reference.Open(c.dir)

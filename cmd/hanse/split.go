@@ -183,7 +183,7 @@ func writeShare(t *dataset.Table, s share, train, test []int) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.Folder, 0o755); err != nil {
+	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return err
 	}
 	if err := writeTable(filepath.Join(s.Folder, "train.csv"), part.Select(train)); err != nil {

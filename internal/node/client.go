@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 )
 
@@ -22,14 +23,13 @@ type Client struct {
 
 // NewClient prepares to command the node that keeps its state in dir.
 func NewClient(dir string) (*Client, error) {
-	path, err := SocketPath(dir)
-	if err != nil {
-		return nil, err
-	}
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}
-	return &Client{dir: dir, http: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+	return newClient(dir, owner.Peer), nil
+}
+
+// newClient is NewClient with the way to learn who answers.
+func newClient(dir string, peer reader) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialNode(ctx, dir, peer) }
+	return &Client{dir: dir, http: &http.Client{Transport: &http.Transport{DialContext: dial}}}
 }
 
 // Jobs lists the node's jobs.
@@ -178,6 +178,10 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (i
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
+		var stranger *strangerError
+		if errors.As(err, &stranger) {
+			return nil, stranger
+		}
 		var op *net.OpError
 		if errors.As(err, &op) && op.Op == "dial" {
 			return nil, fmt.Errorf("%w in %s: start one with hanse node --dir %s", errNoNode, c.dir, c.dir)

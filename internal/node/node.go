@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/shelf"
 	"github.com/hanse-project/hanse/internal/stream"
@@ -57,6 +58,7 @@ type Node struct {
 	config  Config
 	tables  *tables
 	started time.Time
+	peer    reader // who sends a command
 
 	resumed    []*jobState  // what this node coordinated when it was stopped; of later jobs Launch takes care
 	answering  sync.RWMutex // held for reading by whoever answers a call
@@ -95,9 +97,12 @@ func New(c Config) (*Node, error) {
 		c.References = reference.Open(c.Dir)
 	}
 	n := &Node{
-		config: c, tables: newTables(c.Tables), started: time.Now(), charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
+		config: c, tables: newTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
 		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
 		requests: make(map[keys.Hash]*requestQueue),
+	}
+	if err := owner.Folder(c.Dir); err != nil {
+		return nil, err
 	}
 	if err := n.loadJobs(); err != nil {
 		return nil, err

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sort"
 	"strings"
 	"sync"
@@ -18,23 +16,6 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
-
-// maxSocketPath is the longest path that a Unix socket may have on every system.
-const maxSocketPath = 100
-
-// SocketPath returns where the node that keeps its state in dir listens for its owner's commands:
-// node.sock in that folder, or, where that path is too long for a socket, a name in the system's
-// temporary folder.
-func SocketPath(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	if path := filepath.Join(abs, "node.sock"); len(path) <= maxSocketPath {
-		return path, nil
-	}
-	return filepath.Join(os.TempDir(), "hanse-"+keys.HashOf("hanse socket v1", []byte(abs)).String()[:24]+".sock"), nil
-}
 
 // JobInfo is a job as the owner sees it.
 type JobInfo struct {
@@ -109,40 +90,20 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	return keys.Hash{}, fmt.Errorf("%q fits %d jobs; give the first digits of the contract's hash, hanse jobs lists them", which, len(found))
 }
 
-// ServeSocket answers the owner's commands on the node's socket until ctx ends. Whoever may open
-// the socket file may command the node; it is the owner's alone.
+// ServeSocket answers the owner's commands on the node's socket until ctx ends. Commands of other users of this machine
+// are refused.
 func (n *Node) ServeSocket(ctx context.Context) error {
-	path, err := SocketPath(n.config.Dir)
+	listener, err := listenSocket(n.config.Dir)
 	if err != nil {
 		return err
 	}
-	listener, err := listenSocket(path)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: n.routes()}
+	server := n.commands()
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
-}
-
-// listenSocket takes the socket over from a node that died, but not from one that lives.
-func listenSocket(path string) (net.Listener, error) {
-	if conn, err := net.Dial("unix", path); err == nil {
-		conn.Close()
-		return nil, fmt.Errorf("another node runs on %s: stop it first, or give this one another --dir", filepath.Dir(path))
-	}
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	listener, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	return listener, os.Chmod(path, 0o600)
 }
 
 // routes maps the owner's commands.

@@ -16,12 +16,20 @@ import (
 
 // Read returns the contents of a file of at most limit bytes.
 func Read(path string, limit int) ([]byte, error) {
-	text, err := read(path, limit)
+	return ReadChecked(path, limit, anyFile)
+}
+
+// anyFile is a check that all files pass.
+func anyFile(fs.FileInfo) error { return nil }
+
+// ReadChecked is Read for a file that must pass a check once it is open.
+func ReadChecked(path string, limit int, check func(fs.FileInfo) error) ([]byte, error) {
+	text, err := read(path, limit, check)
 	return text, named(path, err)
 }
 
-// read is Read without the name.
-func read(path string, limit int) ([]byte, error) {
+// read is ReadChecked without the name.
+func read(path string, limit int, check func(fs.FileInfo) error) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -31,6 +39,8 @@ func read(path string, limit int) ([]byte, error) {
 		return nil, err
 	} else if info.IsDir() {
 		return nil, errors.New("it is a directory")
+	} else if err := check(info); err != nil {
+		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {
@@ -62,7 +72,7 @@ func Replace(path string, text []byte) error {
 // called again with it. Only the moment between the last look and the renaming is left to chance.
 func Update(path string, limit int, change func(text []byte) ([]byte, error)) error {
 	for {
-		before, err := read(path, limit)
+		before, err := read(path, limit, anyFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return named(path, err)
 		}
@@ -71,7 +81,7 @@ func Update(path string, limit int, change func(text []byte) ([]byte, error)) er
 			return err
 		}
 		err = replace(path, after, func() error {
-			if now, err := read(path, limit); err == nil && !bytes.Equal(now, before) {
+			if now, err := read(path, limit, anyFile); err == nil && !bytes.Equal(now, before) {
 				return errOvertaken
 			}
 			return nil
