@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -15,9 +16,10 @@ type csvFile struct {
 	rows    *csv.Reader
 	head    *header
 	ids     []string
-	lines   []int32    // line of text of each row
-	columns []*builder // by column of the file; nil where it is the id or ignored
-	kept    int        // columns that are not nil
+	lines   []int32  // line of text of each row
+	columns []*cells // by column of the file; nil where it is the id or not read
+	kept    int      // columns that are not nil
+	twice   error    // an id that occurs twice
 }
 
 // errEmptyFile is the error for a file without even a header.
@@ -31,36 +33,24 @@ func newCSV(p *parser, src *text) *csvFile {
 	return f
 }
 
-// readCSV reads a file with a header, separated by commas; see RFC 4180.
-func (p *parser) readCSV(src *text) (*Table, error) {
-	f := newCSV(p, src)
-	if err := f.readHeader(); err != nil {
-		return nil, err
-	}
-	if err := f.readRows(); err != nil {
-		return nil, err
-	}
-	return f.finish()
-}
-
-// readHeader reads the first line and sets up a builder for each column that is kept.
+// readHeader reads the first line and begins each column that is kept.
 func (f *csvFile) readHeader() error {
-	cells, err := f.next()
+	line, err := f.next()
 	if err == io.EOF {
 		return errEmptyFile
 	}
 	if err != nil {
 		return err
 	}
-	if f.head, err = f.newHeader(cells); err != nil {
+	if f.head, err = f.newHeader(line); err != nil {
 		return err
 	}
-	f.columns = make([]*builder, len(f.head.names))
+	f.columns = make([]*cells, len(f.head.names))
 	for i, name := range f.head.names {
 		if i == f.head.id || !f.opts.wants(name) {
 			continue
 		}
-		f.columns[i] = newBuilder(name, &f.opts, f.lim.levels)
+		f.columns[i] = newCells(name, f.lim.levels)
 		f.kept++
 	}
 	return nil
@@ -112,10 +102,8 @@ func (f *csvFile) addRow(cells []string) error {
 		return err
 	}
 	for i, c := range cells {
-		if b := f.columns[i]; b != nil {
-			if err := b.add(strings.TrimSpace(c), at); err != nil {
-				return err
-			}
+		if column := f.columns[i]; column != nil {
+			column.add(strings.TrimSpace(c), at)
 		}
 	}
 	return f.addID(strings.TrimSpace(cells[f.head.id]), at)
@@ -153,37 +141,69 @@ func (f *csvFile) addID(id string, at place) error {
 	return nil
 }
 
-// finish sorts the rows by id and closes the columns.
-func (f *csvFile) finish() (*Table, error) {
+// sort brings the rows into the order of their ids.
+func (f *csvFile) sort() {
 	order, err := sortedRows(f.ids, func(i int) string { return place{i + 1, int(f.lines[i])}.String() })
-	if err != nil {
+	if f.twice, f.lines = err, nil; err != nil {
+		return
+	}
+	f.ids = gather(f.ids, order)
+	for _, c := range f.columns {
+		if c != nil {
+			c.sort(order)
+		}
+	}
+}
+
+// table makes the table that the options describe. Of several errors the one that stands first in the file counts;
+// broken is that from which on it could not be read.
+func (f *csvFile) table(o *Options, m missing, broken error) (*Table, error) {
+	if err := f.head.checkOptions(o); err != nil {
 		return nil, err
 	}
-	t := &Table{IDName: f.head.names[f.head.id], IDs: gather(f.ids, order)}
-	for i, b := range f.columns {
-		if b == nil {
+	uses := make([]use, len(f.columns))
+	var worst *cellError
+	for i, c := range f.columns {
+		if c == nil || !o.wants(c.name) {
 			continue
 		}
-		c, err := b.finish(order, f.missing, f.opts.Fill)
+		uses[i] = use{listed: slices.Contains(o.Categorical, c.name), label: c.name == o.Label, missing: m, fills: o.Fill}
+		if _, err := c.kind(uses[i].listed); err != nil && (worst == nil || err.at.row < worst.at.row) {
+			worst = err
+		}
+	}
+	switch {
+	case worst != nil:
+		return nil, worst.err
+	case broken != nil:
+		return nil, broken
+	case f.twice != nil:
+		return nil, f.twice
+	}
+	t := &Table{IDName: f.head.names[f.head.id], IDs: f.ids}
+	for i, c := range f.columns {
+		if c == nil || !o.wants(c.name) {
+			continue
+		}
+		column, fill, err := c.column(uses[i], len(f.ids))
 		if err != nil {
 			return nil, err
 		}
-		t.Columns = append(t.Columns, c)
-		f.columns[i] = nil // its memory is free for the next column's sorted copy
-		t.keepFill(b)
+		t.Columns = append(t.Columns, column)
+		t.keepFill(c.name, fill)
 	}
 	return t, nil
 }
 
 // keepFill notes what empty cells of a column are given.
-func (t *Table) keepFill(b *builder) {
-	if b.fill == nil {
+func (t *Table) keepFill(name string, fill *float64) {
+	if fill == nil {
 		return
 	}
 	if t.Fills == nil {
 		t.Fills = make(map[string]float64)
 	}
-	t.Fills[b.name] = *b.fill
+	t.Fills[name] = *fill
 }
 
 // plural writes a count with its noun: "1 cell", "5 cells".

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,7 +11,9 @@ import (
 // svmLabel is the name of the label column of a LIBSVM table; features are called f1, f2, …
 const svmLabel = "label"
 
-// svmFile is a LIBSVM file while it is read. Only what is not zero is kept until the width is known.
+// svmFile is a LIBSVM file while it is read: rows of the form "label index:value …" with indices from 1 that increase
+// within a row. The table has the columns label and f1 to fd, d being the highest index. Only what is not zero is kept
+// until the width is known.
 type svmFile struct {
 	*parser
 	labels []float64
@@ -22,38 +23,9 @@ type svmFile struct {
 	width  int       // highest index so far
 }
 
-// readLIBSVM reads rows of the form "label index:value …" with indices from 1 that increase
-// within a row. The table has the columns label and f1 to fd, d being the highest index.
-func (p *parser) readLIBSVM(src *text) (*Table, error) {
-	if err := p.checkSVMOptions(); err != nil {
-		return nil, err
-	}
-	f := &svmFile{parser: p}
-	if err := f.readRows(src); err != nil {
-		return nil, err
-	}
-	t, err := f.finish()
-	if err != nil {
-		return nil, err
-	}
-	at := t.positions()
-	for _, name := range p.opts.Ignore {
-		if _, there := at[name]; !there {
-			return nil, fmt.Errorf("no column %s to ignore; a LIBSVM file has label and f1 to f%d", quote(name), f.width)
-		}
-	}
-	for _, name := range p.opts.Only {
-		if _, there := at[name]; !there {
-			return nil, fmt.Errorf("no column %s; a LIBSVM file has label and f1 to f%d", quote(name), f.width)
-		}
-	}
-	t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return !p.opts.wants(c.Name) })
-	return t, nil
-}
-
 // checkSVMOptions refuses options that only make sense for CSV.
-func (p *parser) checkSVMOptions() error {
-	switch o := &p.opts; {
+func checkSVMOptions(o *Options) error {
+	switch {
 	case o.ID != "":
 		return fmt.Errorf("a LIBSVM file has no id column %s; its ids are the row numbers", quote(o.ID))
 	case o.Label != "" && o.Label != svmLabel:

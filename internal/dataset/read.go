@@ -27,17 +27,11 @@ func Read(path string, o Options) (*Table, error) {
 
 // readFile is Read with errors that do not name the path.
 func readFile(path string, o Options) (*Table, error) {
-	f, err := openRegular(path)
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	defer f.Close()
-	t, err := parse(f, formatOf(path), o, standardLimits())
+	r, err := load(path, o)
 	if err != nil {
 		return nil, err
 	}
-	t.Path = path
-	return t, nil
+	return r.table(o)
 }
 
 // Header returns the names in the first line of a CSV file, the id's among them; none of a LIBSVM file.
@@ -115,15 +109,25 @@ func formatOf(path string) format {
 
 // parser carries what the reading of one file needs.
 type parser struct {
-	opts    Options
-	missing missing
-	lim     limits
+	opts Options
+	lim  limits
 }
 
-// parse reads one whole file from r.
+// parse reads one whole file from r as the options say.
 func parse(r io.Reader, as format, o Options, lim limits) (*Table, error) {
-	m, err := o.validate(&lim)
+	if _, err := o.validate(&lim); err != nil {
+		return nil, err
+	}
+	reading, err := parseReading(r, as, o, lim)
 	if err != nil {
+		return nil, err
+	}
+	return reading.table(o)
+}
+
+// parseReading reads one whole file from r. Of the options it looks at those that say what is read at all.
+func parseReading(r io.Reader, as format, o Options, lim limits) (*Reading, error) {
+	if _, err := o.validate(&lim); err != nil {
 		return nil, err
 	}
 	digest := sha256.New()
@@ -131,24 +135,24 @@ func parse(r io.Reader, as format, o Options, lim limits) (*Table, error) {
 	if err != nil {
 		return nil, explain(err, 0)
 	}
-	p := &parser{opts: o, missing: m, lim: lim}
-	t, err := p.table(src, as)
-	if err != nil {
-		return nil, err
-	}
-	t.Sum = keys.Hash(digest.Sum(nil))
-	return t, nil
-}
-
-// table hands the text to the reader of its format.
-func (p *parser) table(src *text, as format) (*Table, error) {
+	p := &parser{opts: o, lim: lim}
 	if as == byContent {
 		as = src.sniff()
 	}
+	reading := &Reading{lim: lim}
 	if as == asLIBSVM {
-		return p.readLIBSVM(src)
+		reading.svm = &svmFile{parser: p}
+		reading.broken = reading.svm.readRows(src)
+	} else {
+		reading.csv = newCSV(p, src)
+		if err := reading.csv.readHeader(); err != nil {
+			return nil, err
+		}
+		reading.broken = reading.csv.readRows()
+		reading.csv.sort()
 	}
-	return p.readCSV(src)
+	reading.Sum = keys.Hash(digest.Sum(nil))
+	return reading, nil
 }
 
 // place is where a row stands in its file.

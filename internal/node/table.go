@@ -23,26 +23,25 @@ type TableSpec struct {
 	Options dataset.Options
 }
 
-// tables keeps the member's tables by name and, with and without a label, the last reading of each.
+// tables keeps the member's tables by name: of each one reading, of which everything else is a view, and the last view.
 type tables struct {
-	specs map[string]TableSpec
-	mu    sync.Mutex
-	read  map[readingKey]reading
+	specs    map[string]TableSpec
+	mu       sync.Mutex
+	read     map[string]*reading
+	readings int // how often a file was read
 }
 
-// readingKey is where a reading is kept.
-type readingKey struct{ name, label string }
-
-// reading is a table as it was read. It serves again only while the file is the same and is to be read in the
-// same way: another model fills empty cells with other values.
+// reading is a table as it was read, while the file is the same, and the last use that was made of it: a job asks for
+// the same one several times. A use fills empty cells in a copy, so no more than one is kept.
 type reading struct {
+	file    *dataset.Reading
 	options dataset.Options
 	table   *dataset.Table
 }
 
 // newTables starts with nothing read.
 func newTables(specs map[string]TableSpec) *tables {
-	return &tables{specs: specs, read: make(map[readingKey]reading)}
+	return &tables{specs: specs, read: make(map[string]*reading)}
 }
 
 // load returns the named table as it is on the disk now, read for a training; label is its label column, if it
@@ -72,15 +71,26 @@ func (t *tables) loadAs(name string, as func(dataset.Options) dataset.Options) (
 	if err != nil {
 		return nil, err
 	}
-	key := readingKey{name, options.Label}
-	if old, ok := t.read[key]; ok && old.table.Sum == sum && reflect.DeepEqual(old.options, options) {
-		return old.table, nil
+	r := t.read[name]
+	if r == nil || r.file.Sum != sum {
+		delete(t.read, name) // its memory is free for the new one
+		file, err := dataset.Load(spec.Path, spec.Options)
+		if err != nil {
+			return nil, err
+		}
+		t.readings++
+		r = &reading{file: file}
+		t.read[name] = r
 	}
-	table, err := dataset.Read(spec.Path, options)
+	if r.table != nil && reflect.DeepEqual(r.options, options) {
+		return r.table, nil
+	}
+	r.table = nil
+	table, err := r.file.Table(options)
 	if err != nil {
 		return nil, err
 	}
-	t.read[key] = reading{options, table}
+	r.options, r.table = options, table
 	return table, nil
 }
 

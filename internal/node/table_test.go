@@ -2,6 +2,10 @@ package node
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +109,90 @@ func TestTrainingAfterScoring(t *testing.T) {
 		}
 		if s := m.Normaliser.Columns[1]; s.Scaling != kernel.OneHot || len(s.Levels) != 3 || s.Levels[0] != "" {
 			t.Errorf("column job became %+v, want three levels, one of them empty", s)
+		}
+	}
+}
+
+// TestEveryColumnAskedFor: a member that asks for every column as the label, and for other fills each time, makes the
+// node read the file once and keep no copies of it.
+func TestEveryColumnAskedFor(t *testing.T) {
+	const rows, columns = 12_000, 16
+	l := newLeague(t, 3, 1)
+	rng := rand.New(rand.NewPCG(3, 5))
+	var b strings.Builder
+	b.WriteString("id")
+	for c := range columns {
+		fmt.Fprintf(&b, ",c%d", c)
+	}
+	for r := range rows {
+		fmt.Fprintf(&b, "\nr%d", r)
+		for c := range columns {
+			if rng.IntN(20) == 0 {
+				b.WriteString(",")
+			} else {
+				fmt.Fprintf(&b, ",%.6f", rng.NormFloat64()+float64(c))
+			}
+		}
+	}
+	l.writeTable(0, "train", b.String()+"\n")
+	spec := TableSpec{Path: l.tablePath(0, "train"), Options: dataset.Options{Missing: "mean"}}
+	tables := newTables(map[string]TableSpec{"train": spec})
+	before := heap()
+	for c := range columns {
+		name := fmt.Sprintf("c%d", c)
+		labelled, err := tables.load("train", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if column, err := labelled.Column(name); err != nil || !slices.ContainsFunc(column.Values, math.IsNaN) {
+			t.Fatalf("the empty cells of the label %s were filled (%v)", name, err)
+		}
+		model := &fdskl.Model{Columns: []string{name}, Fills: map[string]float64{name: float64(c)}}
+		if _, err := tables.loadFor("train", model); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tables.readings != 1 || len(tables.read) != 1 {
+		t.Errorf("the file was read %d times, and %d readings are kept, want 1", tables.readings, len(tables.read))
+	}
+	if kept, one := heap()-before, int64(rows*columns*8); kept > 3*one {
+		t.Errorf("%d bytes are kept after all these questions, the table has %d", kept, one)
+	}
+	runtime.KeepAlive(tables)
+}
+
+// heap is how much memory is in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// BenchmarkTwoLabels asks for a table of about 100 MB twice, as two jobs with different labels do.
+func BenchmarkTwoLabels(b *testing.B) {
+	const rows, columns = 200_000, 64
+	l := newLeague(b, 3, 1)
+	rng := rand.New(rand.NewPCG(3, 5))
+	var text strings.Builder
+	text.WriteString("id")
+	for c := range columns {
+		fmt.Fprintf(&text, ",c%d", c)
+	}
+	for r := range rows {
+		fmt.Fprintf(&text, "\nr%06d", r)
+		for range columns {
+			fmt.Fprintf(&text, ",%.5f", rng.NormFloat64())
+		}
+	}
+	l.writeTable(0, "train", text.String()+"\n")
+	spec := TableSpec{Path: l.tablePath(0, "train")}
+	for b.Loop() {
+		tables := newTables(map[string]TableSpec{"train": spec})
+		for _, label := range []string{"c0", "c1"} {
+			if _, err := tables.load("train", label); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }
