@@ -192,10 +192,7 @@ func (n *Node) gather(ctx context.Context, s *jobState) (uint32, error) {
 		case r.Signature == nil:
 			return 0, faultf(codeUnsigned, "%s lost its record of who had consented: a person there runs hanse approve %s", p.Name, s.contract.Job.Name)
 		}
-		if r.Session > s.snapshot().Session+maxAhead {
-			return 0, faultf(codeDeviation, "%s says that session %d was the last one, it was %d here", p.Name, r.Session, s.snapshot().Session)
-		}
-		number = max(number, r.Session)
+		number = max(number, claimed(s.snapshot().Session, r.Session))
 	}
 	return number + 1, nil
 }

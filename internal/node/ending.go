@@ -176,6 +176,7 @@ func (n *Node) adopt(s *jobState, e *protocol.Ending) error {
 	h := s.contract.Hash()
 	if !done {
 		n.tell(h, Event{Kind: EventError, Text: endingText(s.contract, e)})
+		n.justEnded(s)
 		return nil
 	}
 	n.tell(h, Event{Kind: EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ type league struct {
 	faults  []func(path string) (bool, error) // of the disks, by party; may be nil
 	idle    int                               // who starts without tables; 0: nobody
 	now     func() time.Time                  // of all nodes; may be nil
+	log     *slog.Logger                      // of all nodes; may be nil
 }
 
 // newLeague makes members with tables of correlated columns; the first one has the label. The
@@ -128,7 +130,7 @@ func (l *league) start(i int) {
 	}
 	n, err := New(Config{
 		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy, Tables: tables,
-		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i], Now: l.now,
+		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i], Now: l.now, Log: l.log,
 	})
 	if err != nil {
 		l.t.Fatal(err)

@@ -26,10 +26,6 @@ func (n *Node) begin(s *jobState, number uint32) error {
 	return nil
 }
 
-// maxAhead is how much further another party's number of sessions may be than this one's: no party exhausts the
-// numbers.
-const maxAhead = 1 << 20
-
 // openSession records that a session is opened, which happens once for each number, before anything is sent in it.
 func (s *jobState) openSession(number uint32) error {
 	name := s.contract.Job.Name
@@ -39,7 +35,7 @@ func (s *jobState) openSession(number uint32) error {
 			return faultf(codeEnded, "job %q is %s", name, r.State)
 		case r.Consent == nil || r.State == StateProposed:
 			return faultf(codeUnsigned, "nobody has consented to job %q here", name)
-		case number > r.Session+maxAhead:
+		case !r.Consent.plausible(number, time.Now()):
 			return faultf(codeDeviation, "job %q: session %d is asked for, the last one was %d", name, number, r.Session)
 		case number <= r.Session:
 			return faultf(codeLink, "job %q: session %d was opened before, a session is opened once", name, r.Session)

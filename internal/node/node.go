@@ -63,6 +63,8 @@ type Node struct {
 	resumed    []*jobState  // what this node coordinated when it was stopped; of later jobs Launch takes care
 	answering  sync.RWMutex // held for reading by whoever answers a call
 	consenting sync.Mutex   // one proposal is looked at at a time
+	forgetting sync.Mutex   // held by whoever removes old jobs
+	rates      *rates       // what the other members may ask
 
 	mu       sync.Mutex // a jobState's is never held while this one is taken
 	charter  *keys.SignedCharter
@@ -101,6 +103,7 @@ func New(c Config) (*Node, error) {
 		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
 		requests: make(map[keys.Hash]*requestQueue),
 	}
+	n.rates = newRates(c.Now, n.tellRefused)
 	if err := owner.Folder(c.Dir); err != nil {
 		return nil, err
 	}

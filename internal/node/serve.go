@@ -61,8 +61,12 @@ func (n *Node) handle(ctx context.Context, from keys.ID, method string, request 
 		return nil, &protocol.Fault{Code: codeBusy}
 	}
 	defer n.answering.RUnlock()
-	err := n.ctx.Err()
 	var response []byte
+	leave, err := n.rates.admit(n.countsFor(from), callCost(method, len(request)))
+	if err == nil {
+		defer leave()
+		err = n.ctx.Err()
+	}
 	if err == nil {
 		response, err = n.serve(from, method, request)
 	}
@@ -79,9 +83,13 @@ func (n *Node) handle(ctx context.Context, from keys.ID, method string, request 
 func (n *Node) serve(from keys.ID, method string, request []byte) ([]byte, error) {
 	switch method {
 	case methodDescribe:
-		return message.Answer(request, func(r describeRequest) (protocol.Facts, error) { return n.serveDescribe(from, r) })
+		return message.Answer(request, func(r describeRequest) (protocol.Facts, error) {
+			return working(n, from, func() (protocol.Facts, error) { return n.serveDescribe(from, r) })
+		})
 	case methodFingerprints:
-		return message.Answer(request, func(r fingerprintRequest) (fingerprintResponse, error) { return n.serveFingerprints(from, r) })
+		return message.Answer(request, func(r fingerprintRequest) (fingerprintResponse, error) {
+			return working(n, from, func() (fingerprintResponse, error) { return n.serveFingerprints(from, r) })
+		})
 	case methodConsent:
 		return message.Answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
 	case methodStart:
@@ -165,15 +173,18 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (protocol.Facts, e
 
 // serveConsent signs a contract that is what it claims to be, if the policy or a person says so.
 func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, error) {
-	s, err := n.known(r.Contract)
+	s, err := n.known(from, r.Contract)
 	if s == nil && err == nil {
-		s, err = n.considered(from, r)
+		s, err = working(n, from, func() (*jobState, error) { return n.considered(from, r) })
 	}
 	if err == nil {
 		err = n.concerns(s, from)
 	}
 	if err != nil {
 		return consentResponse{}, err
+	}
+	if s.snapshot().Damaged { // the contract is verified anew
+		return working(n, from, func() (consentResponse, error) { return n.decided(s) })
 	}
 	return n.decided(s)
 }
@@ -190,14 +201,17 @@ func (n *Node) concerns(s *jobState, from keys.ID) error {
 func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	n.consenting.Lock()
 	defer n.consenting.Unlock()
-	if s, err := n.known(r.Contract); s != nil || err != nil { // asked twice at once
-		return s, err
-	}
 	c, err := protocol.ParseContract([]byte(r.Contract))
 	if err != nil {
 		return nil, orElse(codeContract, err)
 	}
+	if s, ok := n.job(c.Hash()); ok { // asked twice at once
+		return s, nil
+	}
 	if err := n.mayPropose(from, c.Job); err != nil {
+		return nil, err
+	}
+	if err := n.roomFor(c.Job.Proposer); err != nil {
 		return nil, err
 	}
 	data, err := n.verifyContract(c)
@@ -226,7 +240,7 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 
 // known returns the job whose contract a text is, nil when there is none. Where all parties have signed it, the
 // contract is kept as the one in force. Signatures are verified once: of hundreds on a long text that takes a while.
-func (n *Node) known(text string) (*jobState, error) {
+func (n *Node) known(from keys.ID, text string) (*jobState, error) {
 	name, signatures, err := keys.NameOf(protocol.DomainContract, []byte(text))
 	if err != nil {
 		return nil, orElse(codeContract, err)
@@ -235,14 +249,16 @@ func (n *Node) known(text string) (*jobState, error) {
 	if !ok || s.isInForce() || signatures < len(s.contract.Parties) {
 		return s, nil
 	}
-	c, err := protocol.ParseContract([]byte(text))
-	if err == nil {
-		err = c.Complete()
-	}
-	if err != nil {
-		return nil, orElse(codeContract, err)
-	}
-	return s, s.putInForce(c)
+	return working(n, from, func() (*jobState, error) {
+		c, err := protocol.ParseContract([]byte(text))
+		if err == nil {
+			err = c.Complete()
+		}
+		if err != nil {
+			return nil, orElse(codeContract, err)
+		}
+		return s, s.putInForce(c)
+	})
 }
 
 // verifyContract checks that a contract's parties are those of the charter, that its facts, openings and operations are
@@ -369,7 +385,7 @@ func (n *Node) consentedData(s *jobState, r statusRecord) (keys.Hash, error) {
 
 // serveStart opens a session of a contract in force.
 func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
-	s, err := n.known(r.Contract)
+	s, err := n.known(from, r.Contract)
 	if err != nil {
 		return startResponse{}, err
 	}

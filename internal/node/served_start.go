@@ -55,7 +55,7 @@ func (n *Node) whoIsThere(ctx context.Context, s *jobState) (number uint32, ther
 		switch {
 		case err == nil && r.Ending != nil:
 			err = n.adoptText(s, r.Ending)
-		case err == nil && r.Signature != nil && r.Session <= s.snapshot().Session+maxAhead:
+		case err == nil && r.Signature != nil:
 			answers[i] = &r
 		}
 		if err != nil {
@@ -65,7 +65,7 @@ func (n *Node) whoIsThere(ctx context.Context, s *jobState) (number uint32, ther
 	number = s.snapshot().Session
 	for i, r := range answers {
 		if r != nil {
-			number = max(number, r.Session)
+			number = max(number, claimed(s.snapshot().Session, r.Session))
 		}
 		if r != nil || s.contract.Parties[i].ID == n.config.Key.ID() {
 			there = append(there, i)

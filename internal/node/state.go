@@ -235,6 +235,7 @@ func (n *Node) loadJobs() error {
 		}
 		n.jobs[*h] = s
 	}
+	n.forgetAll()
 	return nil
 }
 
