@@ -97,7 +97,7 @@ func reasonLines(j node.JobInfo) string {
 	if reason == "" {
 		return ""
 	}
-	return node.Wrapped(80, "          ", reason)
+	return node.Wrapped(80, "          ", printable(reason))
 }
 
 // showJob prints what the jobs of a name, or whose contract's hash begins so, open and send.

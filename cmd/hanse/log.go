@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // newLog writes one short line for each record.
@@ -37,10 +39,10 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		b.WriteString(" " + strings.ToLower(r.Level.String()))
 	}
-	b.WriteString(" " + r.Message)
+	b.WriteString(" " + printable(r.Message))
 	add := func(a slog.Attr) bool {
-		if a.Value.String() != "" {
-			fmt.Fprintf(&b, "  %s=%s", a.Key, a.Value)
+		if v := printable(a.Value.String()); v != "" {
+			fmt.Fprintf(&b, "  %s=%s", a.Key, v)
 		}
 		return true
 	}
@@ -52,6 +54,16 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	defer h.mu.Unlock()
 	_, err := io.WriteString(h.w, b.String()+"\n")
 	return err
+}
+
+// maxLogText is the longest text of a log line's message or value, in bytes.
+const maxLogText = 4000
+
+// printable makes of a text, in which words of other members may be, what a terminal only shows. Blanks at the begin
+// stay: lines of a summary are indented.
+func printable(text string) string {
+	rest := strings.TrimLeft(text, " ")
+	return text[:min(len(text)-len(rest), 40)] + protocol.Plain(rest, maxLogText)
 }
 
 // WithAttrs implements slog.Handler.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // Client commands a running node through its socket.
@@ -190,8 +191,8 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (i
 	}
 	if response.StatusCode != http.StatusOK {
 		defer response.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
-		return nil, errors.New(strings.TrimSpace(string(text)))
+		text, _ := io.ReadAll(io.LimitReader(response.Body, maxText))
+		return nil, errors.New(protocol.Plain(string(text), maxText))
 	}
 	return response.Body, nil
 }

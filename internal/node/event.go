@@ -1,6 +1,10 @@
 package node
 
-import "time"
+import (
+	"time"
+
+	"github.com/hanse-project/hanse/protocol"
+)
 
 // The kinds of events.
 const (
@@ -24,6 +28,16 @@ type Event struct {
 	Total  int64     `json:"total,omitempty"`
 	Metric *float64  `json:"metric,omitempty"`
 	Report *Report   `json:"report,omitempty"`
+}
+
+// maxText is the longest text of an event or a reason, in bytes: words of other members are in them.
+const maxText = 2000
+
+// clean makes an event's text one line that prints. A summary has lines of its own, and all in it is checked.
+func (e *Event) clean() {
+	if e.Kind != EventSummary {
+		e.Text = protocol.Plain(e.Text, maxText)
+	}
 }
 
 // Report is what one party can say of a job that is done.

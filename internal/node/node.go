@@ -170,6 +170,7 @@ func (n *Node) keep(s *jobState) {
 func (n *Node) tell(h keys.Hash, e Event) {
 	e.Time = time.Now()
 	e.Job = h.String()
+	e.clean()
 	if n.config.Told != nil {
 		n.config.Told(e)
 	}

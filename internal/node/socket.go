@@ -288,6 +288,7 @@ func newEventStream(w http.ResponseWriter) *eventStream {
 
 // send writes one event, unless the stream is closed.
 func (s *eventStream) send(e Event) {
+	e.clean()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.encoder != nil && s.encoder.Encode(e) == nil {

@@ -377,7 +377,7 @@ func (s *jobState) tryUpdate(change func(*statusRecord) error) error {
 
 // store is update for a caller who holds the lock.
 func (s *jobState) store(next statusRecord) error {
-	next.Reason = strings.ToValidUTF8(next.Reason, "?")
+	next.Reason = protocol.Plain(next.Reason, maxText)
 	text, err := toml.Marshal(next)
 	if err != nil {
 		return err
@@ -398,7 +398,7 @@ func (s *jobState) show(state State, reason string) error {
 		return nil
 	}
 	next := s.record
-	next.State, next.Reason = state, reason
+	next.State, next.Reason = state, protocol.Plain(reason, maxText)
 	if next == s.record {
 		return nil
 	}
