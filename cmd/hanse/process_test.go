@@ -357,7 +357,7 @@ func TestMemberThatNeverComes(t *testing.T) {
 func TestPortInUse(t *testing.T) {
 	w := newTown(t, 100)
 	w.start("bank")
-	args := append(w.NodeArgs("bank", 1), "--dir", t.TempDir())
+	args := append(w.NodeArgs("bank", 1), "--dir", filepath.Join(t.TempDir(), "node"))
 	out, err := exec.Command(w.program, args...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "in use") {
 		t.Errorf("the second node ended with %v and said %q", err, out)

@@ -141,15 +141,15 @@ func TestVandalAsks(t *testing.T) {
 		}
 	}
 	s.ask(methodConsent, consentRequest{Contract: good[1]}, new(consentResponse))
-	kept, ok := l.nodes[1].job(c.Hash())
-	if ok {
+	if _, ok := l.nodes[1].job(c.Hash()); ok {
 		t.Error("the contract that was spoilt is kept")
 	}
 	h, _, err := keys.NameOf(protocol.DomainContract, []byte(good[1]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kept, ok = l.nodes[1].job(h); !ok {
+	kept, ok := l.nodes[1].job(h)
+	if !ok {
 		t.Fatal("the honest contract is not kept")
 	}
 	e, err := protocol.NewEnding(kept.contract, protocol.Ending{Outcome: protocol.OutcomeCancelled, By: "telco", Reason: "reasonreason"})
