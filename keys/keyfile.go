@@ -136,8 +136,8 @@ func readKeyFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// CheckSecret refuses a file of a secret that others on this machine can open. info must be that of the open file. Pipes
-// pass, and everything on Windows, which keeps no such bits.
+// CheckSecret refuses a file of a secret that others on this machine can open. info must be that of the open file.
+// Pipes pass, and everything on Windows, which keeps no such bits.
 func CheckSecret(path string, info fs.FileInfo) error {
 	if runtime.GOOS == "windows" || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
 		return nil

@@ -22,7 +22,8 @@ func TestLogOfAVandal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.With("member", escapes).Warn("it says "+escapes, "error", errors.New(escapes+strings.Repeat("x", 1<<20)), "why", escapes)
+	long := errors.New(escapes + strings.Repeat("x", 1<<20))
+	log.With("member", escapes).Warn("it says "+escapes, "error", long, "why", escapes)
 	log.Info("  an indented line")
 	text := out.String()
 	if strings.ContainsAny(text, "\x1b\x07\r\u202e") || strings.Count(text, "\n") != 2 || len(text) > 4*maxLogText {
@@ -39,7 +40,8 @@ func TestJobsOfAVandal(t *testing.T) {
 	app := cli.NewApp()
 	app.Writer = &out
 	j := node.JobInfo{Contract: strings.Repeat("ab", 32), Name: "credit", Reason: escapes, State: node.StateFailed}
-	if err := listJobs(cli.NewContext(app, flag.NewFlagSet("jobs", flag.ContinueOnError), nil), []node.JobInfo{j}); err != nil {
+	flags := flag.NewFlagSet("jobs", flag.ContinueOnError)
+	if err := listJobs(cli.NewContext(app, flags, nil), []node.JobInfo{j}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(out.String(), "\x1b\x07\r\u202e") {

@@ -8,8 +8,8 @@ import (
 )
 
 // cells are one column of a CSV file as it stands there, before anybody has said what it is for. As long as there are
-// few different texts they are kept as these: one reading serves as numbers, as categories and as a label. A column with
-// more different texts than a categorical one may have can hold numbers alone, and those are kept.
+// few different texts they are kept as these: one reading serves as numbers, as categories and as a label. A column
+// with more different texts than a categorical one may have can hold numbers alone, and those are kept.
 type cells struct {
 	name      string
 	maxLevels int
@@ -276,7 +276,8 @@ func (c *cells) numeric(u use) (Column, *float64, error) {
 	case u.missing.numbers != nil:
 		fill = c.meanBy(u.missing)
 	case c.holes > 0:
-		return Column{}, nil, c.wrong(c.firstHole, "the cell is empty; fill it, or choose %s for missing values", u.missing.withNumbers()).err
+		return Column{}, nil, c.wrong(c.firstHole, "the cell is empty; fill it, or choose %s for missing values",
+			u.missing.withNumbers()).err
 	default:
 		return column, nil, nil
 	}

@@ -118,15 +118,16 @@ func (n *Node) commands() *http.Server {
 	}
 }
 
-// ownersAlone lets through what the node's own user and root ask for. Where the system does not say who asks, the rights
-// of the socket's folder alone keep others out.
+// ownersAlone lets through what the node's own user and root ask for. Where the system does not say who asks, the
+// rights of the socket's folder alone keep others out.
 func (n *Node) ownersAlone(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(callerKey{}).(caller)
 		switch {
 		case !ok || c.err != nil && !errors.Is(c.err, owner.ErrUnknown):
 			n.config.Log.Warn("a command was refused: the system did not say whose it is", "error", c.err)
-			http.Error(w, "the node cannot tell which user sends this command, and answers its own user alone", http.StatusForbidden)
+			http.Error(w, "the node cannot tell which user sends this command, and answers its own user alone",
+				http.StatusForbidden)
 		case c.err == nil && c.user != owner.Self() && c.user != owner.Root:
 			n.config.Log.Warn("a command of another user of this machine was refused", "user", c.user.Name(), "uid", int(c.user))
 			http.Error(w, fmt.Sprintf("this node answers its own user %s and root, not %s: run the command as one of these",
@@ -160,8 +161,8 @@ func checkAnswerer(dir, path string, conn net.Conn, peer reader) error {
 		return err
 	}
 	if self := owner.Self(); of != self && self != owner.Root {
-		return &strangerError{fmt.Sprintf("the folder %s belongs to %s, and you are %s: a node takes commands of its own user "+
-			"and of root; run this command as one of these", dir, of.Name(), self.Name())}
+		return &strangerError{fmt.Sprintf("the folder %s belongs to %s, and you are %s: a node takes commands of its own "+
+			"user and of root; run this command as one of these", dir, of.Name(), self.Name())}
 	}
 	user, err := peer(conn)
 	switch {
@@ -170,8 +171,8 @@ func checkAnswerer(dir, path string, conn net.Conn, peer reader) error {
 	case err != nil:
 		return err
 	case user != of && user != owner.Root:
-		return &strangerError{fmt.Sprintf("%s answers at %s, where the node of %s should: nothing was sent; stop that program, "+
-			"and start the node again", user.Name(), path, of.Name())}
+		return &strangerError{fmt.Sprintf("%s answers at %s, where the node of %s should: nothing was sent; stop that "+
+			"program, and start the node again", user.Name(), path, of.Name())}
 	}
 	return nil
 }

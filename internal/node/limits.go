@@ -32,10 +32,11 @@ func (n *Node) roomFor(proposer string) error {
 	}
 	switch {
 	case its >= maxUndecidedEach:
-		return faultf(codeCrowded, "%d proposals of %s wait for a decision here, the most that may: it takes another when one is decided",
-			its, proposer)
+		return faultf(codeCrowded, "%d proposals of %s wait for a decision here, the most that may: "+
+			"it takes another when one is decided", its, proposer)
 	case all >= maxUndecided:
-		return faultf(codeCrowded, "%d proposals wait for a decision here, the most that may: it takes another when one is decided", all)
+		return faultf(codeCrowded, "%d proposals wait for a decision here, the most that may: "+
+			"it takes another when one is decided", all)
 	}
 	return nil
 }
@@ -103,10 +104,10 @@ func (s *jobState) endedAt() time.Time {
 	return info.ModTime()
 }
 
-// The numbers of sessions. The coordinator has each on its disk before it tells it, so no other party's is higher unless
-// the coordinator's record was damaged; then it comes up to the others' step by step. Sessions begin once all have
-// consented, and an honest coordinator makes fewer than sessionRate a second, also with a party that claims more. So
-// whoever claims what it likes needs two years to bring a job to the last number.
+// The numbers of sessions. The coordinator has each on its disk before it tells it, so no other party's is higher
+// unless the coordinator's record was damaged; then it comes up to the others' step by step. Sessions begin once all
+// have consented, and an honest coordinator makes fewer than sessionRate a second, also with a party that claims more.
+// So whoever claims what it likes needs two years to bring a job to the last number.
 const (
 	claimAhead   = 256     // by which another party's claim moves the coordinator's number, in each session
 	sessionsFree = 1 << 16 // at once

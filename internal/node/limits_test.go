@@ -36,6 +36,9 @@ func (b *logBook) String() string {
 	return b.text.String()
 }
 
+// smallJob are the parameters of a training that takes no time.
+const smallJob = activeBank + "features = 8\nlambda = 1e-3\nsigma = 1.0\nloss = \"square\""
+
 // stuffer is a member that asks as often and as much as it can.
 type stuffer struct {
 	l      *league
@@ -56,7 +59,7 @@ func (s *stuffer) ask(method string, request, response any) error {
 
 // contracts makes valid contracts, each with another nonce, of one that it has prepared.
 func (s *stuffer) contracts(n int) []string {
-	c, err := s.node.Prepare(s.l.t.Context(), s.l.job("train", "privacy = \"masked\"", activeBank+"features = 8\nlambda = 1e-3\nsigma = 1.0\nloss = \"square\""), nil)
+	c, err := s.node.Prepare(s.l.t.Context(), s.l.job("train", "privacy = \"masked\"", smallJob), nil)
 	if err != nil {
 		s.l.t.Fatal(err)
 	}
@@ -88,7 +91,13 @@ func newStuffer(t *testing.T, policy *Policy) (*stuffer, *logBook) {
 	book, now := new(logBook), time.Now()
 	l.policy, l.log, l.now = policy, slog.New(slog.NewTextHandler(book, nil)), func() time.Time { return now }
 	l.startAll()
-	return &stuffer{l: l, node: l.nodes[2], victim: protocol.Party{Name: "insurer", ID: l.keys[1].ID()}, codes: make(map[code]int)}, book
+	return l.stuffer(), book
+}
+
+// stuffer is the third member, who stuffs the second.
+func (l *league) stuffer() *stuffer {
+	victim := protocol.Party{Name: "insurer", ID: l.keys[1].ID()}
+	return &stuffer{l: l, node: l.nodes[2], victim: victim, codes: make(map[code]int)}
 }
 
 // TestStuffer: a member floods another with every call there is. What the other keeps stays small, its log names the
@@ -135,7 +144,7 @@ func TestStuffer(t *testing.T) {
 	if n := strings.Count(book.String(), "asks too much"); n > 2 {
 		t.Errorf("the log says it %d times in one minute", n)
 	}
-	if _, _, err := l.propose(l.job("train", "privacy = \"masked\"", activeBank+"features = 8\nlambda = 1e-3\nsigma = 1.0\nloss = \"square\"")); err != nil {
+	if _, _, err := l.propose(l.job("train", "privacy = \"masked\"", smallJob)); err != nil {
 		t.Errorf("an honest job: %v", err)
 	}
 }
@@ -143,9 +152,10 @@ func TestStuffer(t *testing.T) {
 // TestRefusedProposalsAreForgotten: what the policy refuses is kept up to a number, the newest, also over a restart; a
 // job that somebody here consented to stays. A folder that a crash left half removed is swept up.
 func TestRefusedProposalsAreForgotten(t *testing.T) {
-	s, _ := newStuffer(t, &Policy{Format: policyFormat, Refuse: []Rule{{Proposers: []string{"telco"}}}, Accept: []Rule{{}}})
+	refuse := []Rule{{Proposers: []string{"telco"}}}
+	s, _ := newStuffer(t, &Policy{Format: policyFormat, Refuse: refuse, Accept: []Rule{{}}})
 	l := s.l
-	_, kept, err := l.propose(l.job("train", "privacy = \"masked\"", activeBank+"features = 8\nlambda = 1e-3\nsigma = 1.0\nloss = \"square\""))
+	_, kept, err := l.propose(l.job("train", "privacy = \"masked\"", smallJob))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +205,7 @@ func TestCrowdedProposerWaits(t *testing.T) {
 		}
 	}
 	l.startAll()
-	text := l.job("train", "privacy = \"masked\"\ntable = \"test\"", activeBank+"features = 8\nlambda = 1e-3\nsigma = 1.0\nloss = \"square\"")
+	text := l.job("train", "privacy = \"masked\"\ntable = \"test\"", smallJob)
 	var hashes []keys.Hash
 	ctx, cancel := context.WithCancel(t.Context())
 	var launched sync.WaitGroup
@@ -255,7 +265,10 @@ func TestClaimedSessions(t *testing.T) {
 		number uint32
 		after  time.Duration
 		want   bool
-	}{{1, 0, true}, {sessionsFree, -time.Hour, true}, {1 << 20, time.Hour, false}, {1<<32 - 1, year, false}, {1<<32 - 1, 3 * year, true}} {
+	}{
+		{1, 0, true}, {sessionsFree, -time.Hour, true}, {1 << 20, time.Hour, false},
+		{1<<32 - 1, year, false}, {1<<32 - 1, 3 * year, true},
+	} {
 		if got := c.plausible(tc.number, at.Add(tc.after)); got != tc.want {
 			t.Errorf("session %d after %s is plausible: %v", tc.number, tc.after, got)
 		}

@@ -79,7 +79,8 @@ func TestVandalAnswers(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
 			client := newClient(l.nodes[0].config.Dir, owner.Peer)
-			_, _, err := client.Prepare(ctx, l.job("train", "privacy = \"masked\"", activeBank+"features = 8\nsigma = 1.0"), func(e Event) { shown.add(e.Text) })
+			job := l.job("train", "privacy = \"masked\"", smallJob)
+			_, _, err := client.Prepare(ctx, job, func(e Event) { shown.add(e.Text) })
 			if err == nil {
 				t.Fatal("a job was prepared")
 			}
@@ -97,15 +98,19 @@ func TestVandalAsks(t *testing.T) {
 	shown := new(seen)
 	l.told[1] = func(e Event) { shown.add(e.Text) }
 	l.startAll()
-	s := &stuffer{l: l, node: l.nodes[2], victim: protocol.Party{Name: "insurer", ID: l.keys[1].ID()}, codes: make(map[code]int)}
+	s := l.stuffer()
 	good := s.contracts(2)
 	c, err := protocol.ParseContract([]byte(good[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	escaped, _ := json.Marshal(graffiti) // TOML reads the same escapes
-	for _, field := range []string{"name", "algorithm", "table", "privacy", "topology", "record", "expires", "nonce", "charter", "proposer", "open_to"} {
-		job := strings.Replace(string(l.job("train", "", activeBank)), "\n[parameters]", "\n"+field+" = "+string(escaped)+"\n[parameters]", 1)
+	fields := []string{
+		"name", "algorithm", "table", "privacy", "topology", "record", "expires", "nonce", "charter", "proposer", "open_to",
+	}
+	for _, field := range fields {
+		line := "\n" + field + " = " + string(escaped) + "\n[parameters]"
+		job := strings.Replace(string(l.job("train", "", activeBank)), "\n[parameters]", line, 1)
 		shown.add(s.ask(methodDescribe, describeRequest{Job: job}, new(protocol.Facts)).Error())
 	}
 	text, err := c.Job.Text()
@@ -152,7 +157,8 @@ func TestVandalAsks(t *testing.T) {
 	if !ok {
 		t.Fatal("the honest contract is not kept")
 	}
-	e, err := protocol.NewEnding(kept.contract, protocol.Ending{Outcome: protocol.OutcomeCancelled, By: "telco", Reason: "reasonreason"})
+	cancelled := protocol.Ending{Outcome: protocol.OutcomeCancelled, By: "telco", Reason: "reasonreason"}
+	e, err := protocol.NewEnding(kept.contract, cancelled)
 	if err != nil {
 		t.Fatal(err)
 	}
