@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,11 +33,13 @@ func (n *Node) roomFor(proposer string) error {
 	}
 	switch {
 	case its >= maxUndecidedEach:
-		return faultf(codeCrowded, "%d proposals of %s wait for a decision here, the most that may: "+
-			"it takes another when one is decided", its, proposer)
+		return &faultError{code: codeCrowded, numbers: []int64{maxUndecidedEach}, err: fmt.Errorf(
+			"%d proposals of %s wait for a decision here, the most that may: "+
+			"it takes another when one is decided", its, proposer)}
 	case all >= maxUndecided:
-		return faultf(codeCrowded, "%d proposals wait for a decision here, the most that may: "+
-			"it takes another when one is decided", all)
+		return &faultError{code: codeCrowded, numbers: []int64{maxUndecided}, err: fmt.Errorf(
+			"%d proposals wait for a decision here, the most that may: "+
+			"it takes another when one is decided", all)}
 	}
 	return nil
 }

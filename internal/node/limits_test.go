@@ -197,7 +197,7 @@ func TestCrowdedProposerWaits(t *testing.T) {
 	l.policy = &Policy{Format: policyFormat, Accept: []Rule{{Tables: []string{"train"}}}}
 	said := make(chan string, 100)
 	l.told[0] = func(e Event) {
-		if e.Kind == EventState && strings.Contains(e.Text, "wait for a decision") {
+		if e.Kind == EventWaiting && strings.Contains(e.Text, "takes no more") {
 			select {
 			case said <- e.Text:
 			default:
@@ -218,7 +218,7 @@ func TestCrowdedProposerWaits(t *testing.T) {
 		hashes = append(hashes, c.Hash())
 		launched.Go(func() { l.nodes[0].Launch(ctx, c.Hash(), nil) })
 	}
-	if text := <-said; !strings.Contains(text, "insurer: 8 proposals of bank wait for a decision here") {
+	if text := <-said; !strings.HasPrefix(text, "waiting for insurer: it takes no more of this for now: 8 is the limit") {
 		t.Errorf("the proposer says %q", text)
 	}
 	for _, h := range hashes {

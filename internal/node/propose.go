@@ -190,6 +190,10 @@ func reasonOf(err error) string {
 	if errors.As(err, &gone) {
 		return gone.Reason
 	}
+	var said *faultError
+	if errors.As(err, &said) && said.remote {
+		return said.said.String()
+	}
 	return err.Error()
 }
 

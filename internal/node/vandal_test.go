@@ -49,14 +49,18 @@ func (s *seen) check(t *testing.T) {
 func TestVandalAnswers(t *testing.T) {
 	long := graffiti + strings.Repeat("x", 1<<20)
 	for name, answer := range map[string]func(l *league) (any, *protocol.Fault){
-		"a fault":            func(*league) (any, *protocol.Fault) { return nil, &protocol.Fault{Code: codeRequest, Names: []string{long}} },
+		"a fault": func(*league) (any, *protocol.Fault) {
+			return nil, &protocol.Fault{Code: codeRequest, Names: []string{long}}
+		},
 		"a fault of no code": func(*league) (any, *protocol.Fault) { return nil, &protocol.Fault{Code: code(long), Ref: graffiti} },
 		"no answer at all":   func(*league) (any, *protocol.Fault) { return long, nil },
 		"another name":       func(*league) (any, *protocol.Fault) { return protocol.Facts{Name: long, Role: "passive"}, nil },
 		"a role of its own": func(l *league) (any, *protocol.Fault) {
 			return protocol.Facts{Name: "telco", ID: l.keys[2].ID(), Role: long, Rows: 10, Columns: 1}, nil
 		},
-		"a busy node's excuse": func(*league) (any, *protocol.Fault) { return nil, &protocol.Fault{Code: codeBusy, Names: []string{graffiti}} },
+		"a busy node's excuse": func(*league) (any, *protocol.Fault) {
+			return nil, &protocol.Fault{Code: codeBusy, Names: []string{graffiti}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLeague(t, 3, 10)
