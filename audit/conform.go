@@ -24,7 +24,9 @@ type conformer struct {
 	pairs   pairing
 	round   round
 	sealed  sealedSum
-	keyed   bool // the session has a key for encrypted sums
+	keyed   bool // the session has a key for encrypted sums, which all parties compared
+	keyTold bool // the key was broadcast
+	rows    bool // the parties with data have compared their row ids
 	aborted bool
 }
 
@@ -42,6 +44,7 @@ func (c *conformer) begin(session uint32) {
 	c.session, c.number, c.stage, c.aborted = session, 0, 0, false
 	c.current.rule, c.current.off = nil, false
 	c.pairs, c.round, c.sealed, c.keyed = pairing{}, round{}, sealedSum{}, false
+	c.keyTold, c.rows = false, false
 	c.rules.begin()
 }
 
@@ -104,15 +107,34 @@ func (c *conformer) start(r *transcript.Record, rule *rule) {
 	}
 	c.finish()
 	c.due(r)
-	if rule.stage < c.stage {
+	if rule.kind != protocol.KindShared && rule.stage < c.stage {
 		c.found.fail(checkOperations, "record %d: operation %d (%s) is of an earlier stage of the contract than the operation before it", r.Number, r.Operation, r.Kind)
 	}
-	c.number, c.stage = r.Operation, max(c.stage, rule.stage)
+	c.number = r.Operation
+	if rule.kind != protocol.KindShared { // it comes at any stage
+		c.stage = max(c.stage, rule.stage)
+	}
+	c.compare(r, rule)
 	c.current.begin(r, rule)
 	c.spend(r, rule)
 	c.seal(r, rule)
 	if rule.second {
 		c.restrict(r)
+	}
+}
+
+// compare wants the parties with data to have compared their row ids before anything of a later stage, and what was
+// broadcast to be compared where the contract says so.
+func (c *conformer) compare(r *transcript.Record, rule *rule) {
+	ids := c.rules.byKind[protocol.KindRowset]
+	switch {
+	case ids == nil || ids.collective != protocol.CollectivePairs || c.rows || len(ids.scripts[0].steps) == 0:
+	case rule == ids:
+		c.rows = true
+	case rule.stage > ids.stage && rule.kind != protocol.KindShared:
+		c.rows = true // it is said once
+		c.found.fail(checkOperations, "record %d: operation %d (%s) begins in session %d before the parties have compared their row ids",
+			r.Number, r.Operation, r.Kind, c.session)
 	}
 }
 
@@ -152,7 +174,7 @@ func (c *conformer) spend(r *transcript.Record, rule *rule) {
 	if a.used++; a.used > a.count {
 		c.found.fail(checkOperations, "record %d: %s comes for time %d in session %d, %d are agreed", r.Number, what, a.used, c.session, a.count)
 	}
-	if rule.collective == protocol.CollectiveExchange {
+	if rule.exchanged() {
 		return
 	}
 	if r.Size > uint64(a.bytes-a.spent) {

@@ -164,8 +164,12 @@ func (o *operation) misfit(r *transcript.Record) string {
 		return o.misfitChunk(r)
 	case r.Chunk != 0 || r.Bytes != r.Size:
 		return fmt.Sprintf("chunk %d of %d bytes of a vector of %d, want it whole", r.Chunk, r.Bytes, r.Size)
-	case o.rule.collective == protocol.CollectiveExchange && r.Size > uint64(o.rule.bytes):
+	case o.rule.exchanged() && r.Size > uint64(o.rule.bytes):
 		return fmt.Sprintf("it has %d bytes, %d are agreed", r.Size, o.rule.bytes)
+	case o.rule.collective == protocol.CollectivePairs:
+		return "" // for each its own
+	case o.rule.compares() && r.Type == transcript.TypeReceived && o.summed && o.sum != r.Sum():
+		return "it is another digest of what was broadcast than was sent, and the session goes on"
 	case o.rule.collective == protocol.CollectiveExchange && r.Type == transcript.TypeReceived:
 		return "" // every party has its own to say
 	}

@@ -22,6 +22,7 @@ type rule struct {
 	mayPad     bool  // masked sums to this party that the contract does not open: the total may be under a pad
 	mustPad    bool  // of a sealed job: it must
 	told       *rule // of encrypted sums: the broadcasts of c1
+	same       *rule // of encrypted sums: the comparisons of what was broadcast
 	shares     *rule // of encrypted sums: the sums of decryption shares
 	opens      *rule // of these two: the sum that they open
 	allowance        // of all operations together
@@ -123,6 +124,14 @@ func newRules(c *protocol.Contract, self int) (*rules, error) {
 func (r *rule) chunked() bool {
 	return r.collective == protocol.CollectiveSum || r.collective == protocol.CollectiveDirect
 }
+
+// exchanged reports whether every party sends one message to every other that takes part.
+func (r *rule) exchanged() bool {
+	return r.collective == protocol.CollectiveExchange || r.collective == protocol.CollectivePairs
+}
+
+// compares reports whether the parties compare what was broadcast, so that all must send the same.
+func (r *rule) compares() bool { return r.kind == protocol.KindShared || r.kind == protocol.KindDone }
 
 // chunk returns the bytes of such a chunk, the last of a vector excepted.
 func (r *rule) chunk() uint64 { return uint64(r.encoding.Chunk(protocol.DefaultChunk)) }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/protocol"
@@ -39,6 +40,8 @@ func scriptsOf(c *protocol.Contract, o *protocol.Operation, self int, opens map[
 	switch o.Collective {
 	case protocol.CollectiveExchange:
 		return []script{{root: -1, steps: exchangeSteps(len(c.Parties), self)}}, nil
+	case protocol.CollectivePairs:
+		return []script{{root: -1, steps: pairSteps(c.Holders(), self)}}, nil
 	case protocol.CollectiveDirect:
 		return directed(o, c.Job.Index(o.Root), c.Job.Index(o.To), self), nil
 	}
@@ -165,6 +168,19 @@ func exchangeSteps(q, self int) []step {
 	for _, event := range []transcript.Type{transcript.TypeSent, transcript.TypeReceived} {
 		for i := range q {
 			if i != self {
+				steps = append(steps, step{event: event, peer: i})
+			}
+		}
+	}
+	return steps
+}
+
+// pairSteps sends to every other holder and then receives from each; who is none takes no part.
+func pairSteps(holders []int, self int) []step {
+	var steps []step
+	for _, event := range []transcript.Type{transcript.TypeSent, transcript.TypeReceived} {
+		for _, i := range holders {
+			if i != self && slices.Contains(holders, self) {
 				steps = append(steps, step{event: event, peer: i})
 			}
 		}

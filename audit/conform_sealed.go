@@ -20,6 +20,7 @@ type sealedSum struct {
 	number  uint64 // of the operation of the ciphertexts
 	size    uint64 // bytes of the ciphertexts
 	told    uint64 // bytes of c1 so far
+	same    bool   // the parties have compared what they were told of it
 	shared  bool   // its shares are, or were, added
 	addends int    // parties whose ciphertexts are in the total
 	missing bool   // not all that should be
@@ -41,6 +42,7 @@ func (s *rules) sealedKinds() {
 			continue
 		}
 		r.told, r.shares, told.opens, shares.opens = told, shares, r, r
+		r.same = s.byKind[protocol.KindShared]
 	}
 }
 
@@ -56,6 +58,8 @@ func (s *sealedSum) next() *rule {
 		return nil
 	case s.told < s.size/2:
 		return s.rule.told
+	case !s.same && s.rule.same != nil:
+		return s.rule.same
 	}
 	return s.rule.shares
 }
@@ -105,7 +109,7 @@ func (c *conformer) sealedSize(r *transcript.Record, rule *rule) string {
 	case rule.shares != nil && (r.Size == 0 || r.Size%he.CiphertextSize != 0):
 		return fmt.Sprintf("a vector of %d bytes, want ciphertexts of %d", r.Size, he.CiphertextSize)
 	case rule.shares != nil && !c.keyed:
-		return "ciphertexts before the parties have made a key"
+		return "ciphertexts before the parties have made a key and compared it"
 	case rule.opens == nil:
 		return ""
 	case s.rule != rule.opens:
@@ -130,7 +134,10 @@ func (c *conformer) sealedEnd() {
 	whole := !o.off && o.whole()
 	switch {
 	case o.rule.kind == he.KindKey:
-		c.keyed = c.keyed || whole
+		c.keyTold = c.keyTold || whole
+	case o.rule.kind == protocol.KindShared:
+		c.keyed = c.keyed || c.keyTold && whole
+		s.same = s.same || s.rule != nil && s.told == s.size/2 && whole
 	case s.rule == nil:
 	case o.rule == s.rule:
 		s.begun(o, whole, c.self)

@@ -78,7 +78,7 @@ func TestDeviationsAreFoundByTheirCheck(t *testing.T) {
 			r := lastWords(all, at)
 			r[0].Class = 4
 			return r
-		}), checkOperations, "abort (sent) is not as the contract has it: a frame of 0 bytes, opening bytes"},
+		}), checkOperations, "abort (sent) is not as the contract has it: a frame of 32 bytes, opening bytes"},
 		{"round after another operation", 1, alter(of(sent, protocol.KindCountersign, 2), 0, func(r *transcript.Record) { r.Operation = 12 }), checkCountersignatures, "it is after another operation than the round began with"},
 		{"round after an earlier operation", 1, alter(operationOf(protocol.KindCountersign), -1, func(r *transcript.Record) { r.Operation-- }), checkCountersignatures, "it is after an operation that is over"},
 		{"operation inside a round", 1, insert(of(transcript.TypeCountersigned, protocol.KindCountersign, 2), func(all []transcript.Record, at int) []transcript.Record {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/protocol"
@@ -151,7 +152,7 @@ func (f *follower) columnsOf(p *problem, r *attack.Recovery) []Column {
 	return list
 }
 
-// membership says what the alignment of the rows revealed: that each party's table has the same ids.
+// membership says what the comparison of the row ids revealed: that each party's table has the same ids.
 func membership(c *protocol.Contract) Attack {
 	same, first := true, (*protocol.Facts)(nil)
 	for i := range c.Parties {
@@ -160,15 +161,20 @@ func membership(c *protocol.Contract) Attack {
 		case first == nil:
 			first = p
 		default:
-			same = same && p.Rows == first.Rows && p.Rowset == first.Rowset
+			same = same && p.Rows == first.Rows
 		}
 	}
+	compares := func(o protocol.Operation) bool { return o.Kind == protocol.KindRowset }
 	a := Attack{Name: "membership", Party: "every party", View: "alignment", Rows: jobRows(c), Verdict: Clean}
-	a.Detail = fmt.Sprintf("all tables have the same %d row ids, so each party knows that everybody in its table is in the others', and learned of nobody else; "+
-		"the digest of the ids confirms a whole list to who can guess it, never a single id", a.Rows)
-	if !same {
+	a.Detail = fmt.Sprintf("each two parties with data compared their %d row ids, by a code under a key of the session that only the two have: "+
+		"where the session went on, each knows that everybody in its table is in the others', and learned of nobody else; a party of the job that guesses the whole list "+
+		"of another can test its guess, never a single id, and nobody else can test any", a.Rows)
+	switch {
+	case !same:
 		a.Verdict = Leak
-		a.Detail = "the parties' row ids differ, which the contract must not allow: each learns which of its ids the others lack"
+		a.Detail = "the parties' tables have different numbers of rows, which the contract must not allow: rows of different people were put together"
+	case !slices.ContainsFunc(c.Operations, compares):
+		a.Detail = fmt.Sprintf("all tables have %d rows; the contract lists no comparison of their ids, so nobody learned anything of them", a.Rows)
 	}
 	return a
 }

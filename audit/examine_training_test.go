@@ -190,6 +190,8 @@ func (n *network) Broadcast(ctx context.Context, kind string, root int, data []b
 	return n.session.Broadcast(ctx, kind, n.contract.ClassOf(kind), root, data, limit)
 }
 
+func (n *network) Confirm(ctx context.Context) error { return n.session.Confirm(ctx) }
+
 // memory is a Vault in memory.
 type memory struct {
 	states map[string][]byte

@@ -3,6 +3,8 @@ package audit
 import (
 	"fmt"
 	"slices"
+
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // Kinds of openings from which something about other parties' rows or labels follows.
@@ -106,6 +108,8 @@ func (l *learning) values(kind string) int64 {
 		return 2 * l.Told
 	case learnedReach:
 		return l.Told
+	case protocol.KindRowset:
+		return l.MostTold // a later session tells the same again
 	case "products":
 		return l.ToldBytes / 8
 	case "labelled":

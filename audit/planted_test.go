@@ -72,7 +72,7 @@ func TestMasksOfTwoSumsAreFoundByReuse(t *testing.T) {
 
 func TestMasksOfSixteenBitsAreFoundByReuse(t *testing.T) {
 	t.Parallel()
-	f := newFederation(t, 100, 2, fdskl.Masked, protocol.Star, many(400))
+	f := newFederation(t, 100, 2, fdskl.Masked, protocol.Star, many(600))
 	f.sabotage = narrow
 	must(t, f.learn(-1, 0, nil))
 	in := f.input()

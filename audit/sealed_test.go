@@ -85,6 +85,7 @@ func newSealed(t testing.TB, plant planting) *league {
 		operation("angles", "sum", "he", "rlwe", sums, sums*cipher, sums*sealedWords),
 		operation("angles"+he.SuffixC1, "broadcast", "control", "bytes", sums, sums*cipher/2),
 		operation("angles"+he.SuffixShare, "sum", "he", "rlwe", sums, sums*cipher/2),
+		protocol.Confirms(1 + sums),
 	}
 	l.agree(protocol.Job{Privacy: "masked", Aggregation: "he"}, 1, nil, operations)
 	l.keep()
@@ -104,6 +105,9 @@ func (l *league) sealedSums(ctx context.Context, i int, s *protocol.Session, pla
 	if _, err := s.Broadcast(ctx, he.KindKey, protocol.ClassControl, 0, uniform(1), he.PolySize); err != nil {
 		return err
 	}
+	if err := s.Confirm(ctx); err != nil {
+		return err
+	}
 	for sum := range sums {
 		ciphertexts, shares := uniform(6), uniform(3)
 		if plant != nil {
@@ -114,6 +118,9 @@ func (l *league) sealedSums(ctx context.Context, i int, s *protocol.Session, pla
 			return err
 		}
 		if _, err := s.Broadcast(ctx, "angles"+he.SuffixC1, protocol.ClassControl, 0, uniform(3), 3*he.PolySize); err != nil {
+			return err
+		}
+		if err := s.Confirm(ctx); err != nil {
 			return err
 		}
 		if err := s.Reduce(ctx, l.sealed("angles"+he.SuffixShare, shares)); err != nil {
@@ -188,7 +195,7 @@ func TestDeviationsOfEncryptedSumsAreFoundByTheirCheck(t *testing.T) {
 	for _, d := range []deviation{
 		{"no key", 1, drop(operationOf(he.KindKey)), checkOperations, "ciphertexts before the parties have made a key"},
 		{"key of another size", 1, alter(operationOf(he.KindKey), -1, func(r *transcript.Record) { r.Size, r.Bytes = 96, 96 }), checkOperations, "a vector of 96 bytes, want a polynomial of 131072"},
-		{"no c1", 2, drop(operationOf(c1)), checkOperations, "begins while the encrypted sum of operation 4 (angles) of session 1 is not open: angles c1 was next"},
+		{"no c1", 2, drop(operationOf(c1)), checkOperations, "begins while the encrypted sum of operation 5 (angles) of session 1 is not open: angles c1 was next"},
 		{"short c1", 3, alter(operationOf(c1), -1, func(r *transcript.Record) { r.Size, r.Bytes = he.PolySize, he.PolySize }), checkOperations, "angles c1 was next"},
 		{"long c1", 3, alter(operationOf(c1), -1, func(r *transcript.Record) { r.Size, r.Bytes = 8*he.PolySize, 8*he.PolySize }), checkOperations, "bytes of c1 of ciphertexts of 786432 bytes, of which 0 were told before"},
 		{"no shares", 1, drop(operationOf(shares)), checkOperations, "angles share was next"},

@@ -86,6 +86,9 @@ func (n *viewedNetwork) Broadcast(_ context.Context, _ string, root int, data []
 	return got, nil
 }
 
+// Confirm implements sealed.Network: nobody changes a broadcast.
+func (n *viewedNetwork) Confirm(context.Context) error { return nil }
+
 // Three implements sealed.Network.
 func (n *viewedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	if n.self == viewedOutside {

@@ -96,7 +96,7 @@ func TestHelperWithoutDataIsNoFinding(t *testing.T) {
 	must(t, f.learn(-1, 0, nil))
 	r := f.audited(f.input())
 	wantSealed(t, r)
-	wantAttack(t, r, "membership", "every party", "alignment", Clean, "the same 400 row ids")
+	wantAttack(t, r, "membership", "every party", "alignment", Clean, "compared their 400 row ids")
 	wantAttack(t, r, "difference", "p0", viewPadded, Clean, "nothing was rebuilt of p1 and p3")
 }
 

@@ -100,7 +100,7 @@ func (f *threes) sign(task string, d fdskl.Disclosure) {
 	for _, o := range d.Openings {
 		openings = append(openings, protocol.Opening(o))
 	}
-	var operations []protocol.Operation
+	operations := []protocol.Operation{protocol.Rowset()}
 	for _, o := range d.Operations {
 		operations = append(operations, protocol.Operation(o))
 	}
@@ -119,6 +119,9 @@ func (f *threes) learn(who, at int, failure error) []error {
 	return f.run(func(ctx context.Context, i int, s *protocol.Session) error {
 		n, err := f.network(i, s)
 		if err != nil {
+			return err
+		}
+		if _, err := s.CompareRows(ctx, keys.HashOf("test rows"), f.contract.Holders()); err != nil {
 			return err
 		}
 		if i == who {
@@ -162,6 +165,9 @@ func (f *threes) score(who, at int, failure error) []error {
 	return f.run(func(ctx context.Context, i int, s *protocol.Session) error {
 		n, err := f.network(i, s)
 		if err != nil {
+			return err
+		}
+		if _, err := s.CompareRows(ctx, keys.HashOf("test rows"), f.contract.Holders()); err != nil {
 			return err
 		}
 		if i == who {

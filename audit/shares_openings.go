@@ -26,6 +26,7 @@ type readiness struct {
 	kinds map[string]*openingsOfKind
 	told  []keys.Hash // what the three said since the opening before, in this session
 	at    uint64      // the operation of the latest of it
+	same  bool        // the parties have compared what they were told since
 	sum   uint64      // the operation of the opening under way
 	now   *openingSeen
 	again bool // it came in an earlier session
@@ -60,7 +61,7 @@ func newReadiness(c *protocol.Contract, f *findings) *readiness {
 // begin starts a session.
 func (r *readiness) begin() {
 	if r != nil {
-		r.told, r.at, r.sum, r.now = nil, 0, 0, nil
+		r.told, r.at, r.same, r.sum, r.now = nil, 0, false, 0, nil
 	}
 }
 
@@ -71,8 +72,12 @@ func (r *readiness) take(rec *transcript.Record) (repeats bool) {
 	}
 	if rec.Kind == sealed.Ready {
 		if rec.Operation != r.at { // who passes it on has it more than once
-			r.told, r.at = append(r.told, rec.Sum()), rec.Operation
+			r.told, r.at, r.same = append(r.told, rec.Sum()), rec.Operation, false
 		}
+		return false
+	}
+	if rec.Kind == protocol.KindShared {
+		r.same = true
 		return false
 	}
 	if rec.Kind == learnedReach && rec.Type == transcript.TypeReceived {
@@ -106,6 +111,11 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 	if len(told) != rss.Roles || slices.ContainsFunc(told, func(h keys.Hash) bool { return h != told[0] }) {
 		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d after %s that the words are ready, "+
 			"want the same from each of the three", rec.Number, rec.Operation, rec.Kind, rec.Session, counted(uint64(len(told)), "message"))
+		return
+	}
+	if !r.same {
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d before the parties have compared "+
+			"that they were told the same of the words that are ready", rec.Number, rec.Operation, rec.Kind, rec.Session)
 		return
 	}
 	number, origin, ok := of.find(rec, told[0])

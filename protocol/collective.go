@@ -9,7 +9,8 @@ import (
 const anySize = ^uint64(0)
 
 // Broadcast sends root's data to every party and returns it everywhere. limit is the most bytes
-// a receiver accepts; it is at most one frame. The data travel down the reversed tree T0.
+// a receiver accepts; it is at most one frame. The data travel down the reversed tree T0, and those who pass them on
+// can change them: see Confirm.
 func (s *Session) Broadcast(ctx context.Context, kind string, class Class, root int, data []byte, limit int) ([]byte, error) {
 	operation, err := s.next(ctx)
 	if err != nil {
@@ -34,6 +35,7 @@ func (s *Session) Broadcast(ctx context.Context, kind string, class Class, root 
 			return nil, err
 		}
 	}
+	s.absorb(operation, kind, data)
 	return data, nil
 }
 

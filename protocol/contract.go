@@ -14,7 +14,7 @@ import (
 const DomainContract = "hanse contract v1"
 
 // contractFormat is the first field of every contract.
-const contractFormat = "hanse-contract-v2"
+const contractFormat = "hanse-contract-v3"
 
 // Facts is what a party says of its data before it consents: numbers, never values.
 type Facts struct {
@@ -23,7 +23,7 @@ type Facts struct {
 	Role    string    `toml:"role"` // "active", "passive" or, of a sealed job without data, "helper"; in jobs over clients "server" or "client"
 	Rows    int       `toml:"rows"`
 	Columns int       `toml:"columns"`
-	Rowset  keys.Hash `toml:"rowset"` // digest of its sorted row ids
+	Header  keys.Hash `toml:"header"` // of a client: digest of the names of its columns; else zero
 }
 
 // Opening is a value that a party learns by design.
@@ -109,6 +109,17 @@ func (c *Contract) Complete() error {
 		}
 	}
 	return fmt.Errorf("the contract of job %q is not in force: %s must still sign it", c.Job.Name, strings.Join(names, ", "))
+}
+
+// Holders returns the parties that bring rows, by index.
+func (c *Contract) Holders() []int {
+	var list []int
+	for i, f := range c.Parties {
+		if f.Role != roleHelper {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // Members returns the parties as a session wants them.

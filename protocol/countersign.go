@@ -13,10 +13,10 @@ const CountersignEvery = 1024
 // signatureSize is the length of an Ed25519 signature, in bytes.
 const signatureSize = 64
 
-// Finish ends a session well: it returns when every party has said that it is done, and the ends of
-// every link have signed what went over it.
+// Finish ends a session well: it returns when every party has said that it is done and was told the same as this one
+// in all broadcasts, and the ends of every link have signed what went over it.
 func (s *Session) Finish(ctx context.Context) error {
-	if _, err := s.Exchange(ctx, KindDone, nil, 0); err != nil {
+	if err := s.compare(ctx, KindDone); err != nil {
 		return err
 	}
 	return s.countersign(ctx)

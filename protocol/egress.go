@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 )
 
 // Egress is what one party may send to another of one kind in one session, and what it sent.
@@ -82,6 +83,12 @@ func (c *Contract) recipients(o *Operation, from int) ([]int, error) {
 	case CollectiveDirect:
 		if from == c.Job.Index(o.Root) {
 			return []int{c.Job.Index(o.To)}, nil
+		}
+		return nil, nil
+	}
+	if o.Collective == CollectivePairs {
+		if holders := c.Holders(); slices.Contains(holders, from) {
+			return slices.DeleteFunc(holders, func(i int) bool { return i == from }), nil
 		}
 		return nil, nil
 	}
@@ -206,7 +213,7 @@ func (b *Budget) spend(h *header, to int, bytes int) error {
 	case e.Bytes+int64(bytes) > e.MaxBytes:
 		return refuse("it would make %d bytes of %d agreed", e.Bytes+int64(bytes), e.MaxBytes)
 	}
-	if h.kind != KindCountersign && h.kind != KindAbort { // they come at any time
+	if h.kind != KindCountersign && h.kind != KindAbort && h.kind != KindShared { // they come at any time
 		b.stage = e.Stage
 	}
 	e.Frames++

@@ -33,7 +33,7 @@ func endingContract(t *testing.T, servers ...string) (*Contract, []*keys.Private
 		case i == 0:
 			role = roleActive
 		}
-		facts, ks = append(facts, Facts{Name: name, ID: k.ID(), Role: role, Rows: 10, Columns: 2, Rowset: keys.HashOf("rows")}), append(ks, k)
+		facts, ks = append(facts, Facts{Name: name, ID: k.ID(), Role: role, Rows: 10, Columns: 2}), append(ks, k)
 		if role == roleServer {
 			facts[i] = Facts{Name: name, ID: k.ID(), Role: role}
 		} else if role == roleClient {

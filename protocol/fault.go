@@ -32,6 +32,7 @@ const (
 	CodeJob          Code = "job"          // a party cannot take part in the job as it is written
 	CodeContract     Code = "contract"     // a contract says something else than its job implies
 	CodeTable        Code = "table"        // a party's table cannot be used as the job asks
+	CodeRows         Code = "rows"         // the parties' tables do not have the same row ids
 	CodePolicy       Code = "policy"       // the policy of a member's owner refuses it
 	CodeUnknown      Code = "unknown"      // there is no such job
 	CodeRequest      Code = "request"      // a request cannot be answered as it is
@@ -132,6 +133,8 @@ func vocabulary(c Code) words {
 		return always("the contract says something else than its node works out from the job")
 	case CodeTable:
 		return always("its table cannot be used as the job asks")
+	case CodeRows:
+		return sayRows
 	case CodePolicy:
 		return always("the policy of its owner refuses it")
 	case CodeUnknown:
@@ -242,6 +245,17 @@ func sayUnder(clause string) words {
 		}
 		return fmt.Sprintf(clause, name, version)
 	}
+}
+
+// sayRows takes two parties and, where they differ, how many rows each has.
+func sayRows(names []string, numbers []int64) string {
+	switch {
+	case len(names) < 2:
+		return "the parties' row ids are not the same"
+	case len(numbers) < 2:
+		return fmt.Sprintf("the row ids of %s and %s are not the same", names[0], names[1])
+	}
+	return fmt.Sprintf("%s has %d rows and %s has %d: every party must hold the same ids", names[0], numbers[0], names[1], numbers[1])
 }
 
 // sayLimit takes the limit.

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 )
@@ -14,6 +15,7 @@ const (
 	CollectiveDownload  = "download"  // from the root to its clients
 	CollectiveServers   = "servers"   // from every server to every other
 	CollectiveDirect    = "direct"    // from the root to one other party
+	CollectivePairs     = "pairs"     // from each party with data to every other with data, to each its own
 )
 
 // Anyone stands for the root of broadcasts that several parties do in turn.
@@ -32,7 +34,7 @@ const (
 type Operation struct {
 	Kind       string  `toml:"kind"`
 	Stage      int64   `toml:"stage"`              // operations of a later stage come after all of an earlier one
-	Collective string  `toml:"collective"`         // "sum", "broadcast", "exchange" or "direct"; among servers and clients "upload", "download" or "servers"
+	Collective string  `toml:"collective"`         // "sum", "broadcast", "exchange", "direct" or "pairs"; among servers and clients "upload", "download" or "servers"
 	Root       string  `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone; of uploads and downloads: the server; of direct messages: the sender
 	To         string  `toml:"to,omitempty"`       // of direct messages: the receiver, a party other than the root
 	Tree       int64   `toml:"tree,omitzero"`      // 1 or 2: the trees of a published sum (FDSKL, Algorithm 3)
@@ -47,13 +49,38 @@ type Operation struct {
 // maxShape is the most numbers of a shape.
 const maxShape = 4
 
+// Confirms is the operation of so many exchanges in which the parties compare what was broadcast.
+func Confirms(n int64) Operation {
+	return Operation{
+		Kind: KindShared, Collective: CollectiveExchange, Class: ClassControl.String(), Encoding: Bytes.String(),
+		Count: n, Bytes: n * sharedSize,
+	}
+}
+
+// Rowset is the operation in which the parties with data compare their row ids, before anything of the data leaves.
+func Rowset() Operation {
+	return Operation{
+		Kind: KindRowset, Collective: CollectivePairs, Class: ClassOpening.String(), Encoding: Bytes.String(),
+		Count: 1, Bytes: sha256.Size,
+	}
+}
+
 // SessionOperations adds the operations that every session has to a job's own: the exchange of
-// session keys, of countersignatures and of last words.
+// session keys, of countersignatures and of last words. Comparisons of what was broadcast, which come at any stage, are
+// listed once.
 func SessionOperations(job []Operation) []Operation {
-	last, operations := int64(0), int64(2)
+	last, operations, confirms, said := int64(0), int64(2), int64(0), int64(sharedSize)
+	var own []Operation
 	for _, o := range job {
-		last = max(last, o.Stage)
 		operations += o.Count
+		if o.Kind == KindShared {
+			confirms += o.Count
+			continue
+		}
+		own, last = append(own, o), max(last, o.Stage)
+		if o.Collective == CollectiveUpload || o.Collective == CollectiveDownload || o.Collective == CollectiveServers {
+			said = 0 // over clients nothing is broadcast
+		}
 	}
 	control := func(kind string, stage, count, bytes int64) Operation {
 		return Operation{
@@ -62,9 +89,14 @@ func SessionOperations(job []Operation) []Operation {
 		}
 	}
 	all := []Operation{control(KindSessionKey, 0, 1, 96)}
-	all = append(all, job...)
+	all = append(all, own...)
+	if confirms > 0 {
+		o := Confirms(confirms)
+		o.Stage = last + 2
+		all = append(all, o)
+	}
 	return append(all,
-		control(KindDone, last+1, 1, 0),
+		control(KindDone, last+1, 1, said),
 		control(KindCountersign, last+2, operations/CountersignEvery+1, signatureSize),
 		control(KindAbort, last+2, 1, MaxFault))
 }
@@ -168,6 +200,10 @@ func (o *Operation) checkEnds(job *Job) error {
 		if o.Root != "" {
 			return errors.New("an exchange has no root")
 		}
+	case CollectivePairs:
+		if o.Root != "" || len(job.Servers) > 0 {
+			return errors.New("what goes between pairs of parties has no root, and a job over clients has none of it")
+		}
 	case CollectiveDirect:
 		return o.checkReceiver(job)
 	case CollectiveBroadcast, CollectiveSum:
@@ -175,7 +211,7 @@ func (o *Operation) checkEnds(job *Job) error {
 			return fmt.Errorf("root is %q, want one of the job's parties", clip(o.Root))
 		}
 	default:
-		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\", \"exchange\", \"direct\", \"upload\", \"download\" or \"servers\"", clip(o.Collective))
+		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\", \"exchange\", \"direct\", \"pairs\", \"upload\", \"download\" or \"servers\"", clip(o.Collective))
 	}
 	return nil
 }

@@ -41,9 +41,10 @@ type Session struct {
 	sent      []uint64 // next sequence number to each party
 	received  []uint64 // next sequence number from each party
 	operation uint64
-	outgoing  []byte // header under construction
-	chunk     []byte // own chunk of a reduce
-	incoming  []byte // a child's chunk of a reduce
+	shared    keys.Hash // digest of all that was broadcast
+	outgoing  []byte    // header under construction
+	chunk     []byte    // own chunk of a reduce
+	incoming  []byte    // a child's chunk of a reduce
 	pairs     []*PairSecret
 	failed    error
 
@@ -84,7 +85,10 @@ func newSession(mesh Mesh, config SessionConfig) (*Session, error) {
 		return nil, fmt.Errorf("contract %s does not name this node", config.Contract.Short())
 	}
 	q := len(config.Parties)
-	return &Session{config: config, self: self, mesh: mesh, sent: make([]uint64, q), received: make([]uint64, q), pairs: make([]*PairSecret, q)}, nil
+	return &Session{
+		config: config, self: self, mesh: mesh, sent: make([]uint64, q), received: make([]uint64, q), pairs: make([]*PairSecret, q),
+		shared: keys.HashOf(domainShared, config.Contract[:], number(config.Number)),
+	}, nil
 }
 
 // Self returns this party's index.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkMask(b *testing.B) {
 	for _, ring := range rings {
 		for _, p := range []maskPair{fixedPair(false), fixedPair(true)} {
 			b.Run(fmt.Sprintf("%v/%s", ring, map[bool]string{false: "add", true: "subtract"}[p.subtract]), func(b *testing.B) {
-				masks, err := (&masker{pairs: []maskPair{p}, next: 1}).draw(1, ring)
+				masks, err := (&masker{pairs: []maskPair{p}, next: 1}).draw(1, keys.Hash{}, ring)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -267,7 +267,8 @@ func checkModel(t *testing.T, l *league, m model, parties []*Masked) {
 func firstWord(t *testing.T, l *league, i, j int) uint64 {
 	t.Helper()
 	s := l.sessions[i]
-	key, err := s.Pair(j).Derive(fmt.Sprintf("mask|fixed64|%d", s.Operations()+1), 32)
+	told := s.Shared()
+	key, err := s.Pair(j).Derive(fmt.Sprintf("mask|fixed64|%d|%x", s.Operations()+1, told[:]), 32)
 	if err != nil {
 		t.Fatal(err)
 	}

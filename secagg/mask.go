@@ -17,7 +17,8 @@ const maskBlock = 8 << 10
 // key stream under a key derived from their pair secret, the ring and the sum's number; the party
 // with the lower id adds it, the other subtracts it (Bonawitz et al. 2017, section 4.1, without
 // self-masks). The number is that of the session's operation, so that two sums of one session
-// never have the same.
+// never have the same. The key is also derived from all that was broadcast in the session: of parties that were told
+// different things the masks do not cancel, and the total is noise.
 type masker struct {
 	pairs []maskPair
 	next  uint64 // the smallest number whose masks were not drawn yet
@@ -40,16 +41,16 @@ func newMasker(self int, parties []keys.ID, pair func(i int) *protocol.PairSecre
 	return m
 }
 
-// draw returns the masks of one sum. Asking twice for the same sum, or for an older one, is an
-// error: a mask used on two vectors would show their difference.
-func (m *masker) draw(sum uint64, ring Ring) (*Masks, error) {
+// draw returns the masks of one sum; told is the digest of all that was broadcast before it. Asking twice for the same
+// sum, or for an older one, is an error: a mask used on two vectors would show their difference.
+func (m *masker) draw(sum uint64, told keys.Hash, ring Ring) (*Masks, error) {
 	if sum < m.next {
 		return nil, fmt.Errorf("masks of sum %d were drawn before: a mask is used once", sum)
 	}
 	m.next = sum + 1
-	s := NewMasks(ring)
+	s, label := NewMasks(ring), fmt.Sprintf("mask|%s|%d|%x", ring, sum, told[:])
 	for _, p := range m.pairs {
-		key, err := p.derive(fmt.Sprintf("mask|%s|%d", ring, sum), MaskKeySize)
+		key, err := p.derive(label, MaskKeySize)
 		if err == nil {
 			err = s.Include(key, p.subtract)
 		}

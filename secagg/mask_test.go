@@ -6,8 +6,10 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -40,7 +42,7 @@ func fixedPair(subtract bool) maskPair {
 // drawn returns the first n mask bytes of a sum of a party with one pair.
 func drawn(t testing.TB, p maskPair, sum uint64, ring Ring, n int) []byte {
 	t.Helper()
-	masks, err := (&masker{pairs: []maskPair{p}, next: 1}).draw(sum, ring)
+	masks, err := (&masker{pairs: []maskPair{p}, next: 1}).draw(sum, keys.HashOf("test told"), ring)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +58,10 @@ func TestMaskGolden(t *testing.T) {
 		sum  uint64
 		want string
 	}{
-		{Turns16, 1, "92aa5809832ec7374ac6495de696836c"},
-		{Turns32, 1, "1a33bca60b158f37cbcd2383c82a5ba4"},
-		{Fixed64, 1, "fd014a42a6fd9de2cfa51e2c9c03b2ab"},
-		{Fixed64, 2, "aeb7bb8529f6e9a24dbf4d93d6f73634"},
+		{Turns16, 1, "e7c4fbb0c31b0a8134abbec0ad356b37"},
+		{Turns32, 1, "0759e812a8197e55459543e218c51433"},
+		{Fixed64, 1, "f2aff5e97879827d1fdd663bbb999052"},
+		{Fixed64, 2, "64bee859645ce915d1db4da4f09df54b"},
 	} {
 		mask := drawn(t, fixedPair(false), c.sum, c.ring, 16)
 		if got := hex.EncodeToString(mask); got != c.want {
@@ -76,7 +78,7 @@ func TestMaskGolden(t *testing.T) {
 // cipher run by hand.
 func TestMaskIsTheKeyStream(t *testing.T) {
 	const n = 3*maskBlock + 40
-	masks, err := (&masker{pairs: []maskPair{fixedPair(false)}, next: 1}).draw(5, Turns16)
+	masks, err := (&masker{pairs: []maskPair{fixedPair(false)}, next: 1}).draw(5, keys.Hash{}, Turns16)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestMaskIsTheKeyStream(t *testing.T) {
 		masks.Apply(rest[:size])
 		rest = rest[size:]
 	}
-	key, err := fixedPair(false).derive("mask|turns16|5", 32)
+	key, err := fixedPair(false).derive("mask|turns16|5|"+strings.Repeat("00", 32), 32)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func TestMasksAreDrawnOnce(t *testing.T) {
 		{3, "masks of sum 3 were drawn before: a mask is used once"},
 		{0, "masks of sum 0 were drawn before: a mask is used once"},
 	} {
-		_, err := m.draw(c.sum, Fixed64)
+		_, err := m.draw(c.sum, keys.Hash{}, Fixed64)
 		if got := text(err); got != c.want {
 			t.Errorf("sum %d: error is %q, want %q", c.sum, got, c.want)
 		}

@@ -129,7 +129,7 @@ func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n in
 // and store move words between the caller's vector, from index first on, and a chunk of the wire.
 func (m *Masked) reduction(kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte)) (protocol.Reduction, error) {
 	// Reduce takes the session's next number. The session never gives it out again, whoever sums.
-	masks, err := m.masks.draw(m.session.Operations()+1, ring)
+	masks, err := m.masks.draw(m.session.Operations()+1, m.session.Shared(), ring)
 	if err != nil {
 		return protocol.Reduction{}, err
 	}

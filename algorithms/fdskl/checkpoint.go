@@ -84,7 +84,15 @@ func (t *trainer) newestCommon(ctx context.Context, kind string, parties []int, 
 		}
 		common = slices.DeleteFunc(common, func(n int) bool { return !slices.Contains(theirs, n) })
 	}
-	return slices.Max(append(common, 0)), nil
+	return slices.Max(append(common, 0)), t.Network.Confirm(ctx)
+}
+
+// confirmClear is Network.Confirm where sums have no masks that depend on what was told.
+func (t *trainer) confirmClear(ctx context.Context) error {
+	if t.Privacy != Published {
+		return nil
+	}
+	return t.Network.Confirm(ctx)
 }
 
 // smallest returns the smallest number that the active parties tell: how much of a log all have.
@@ -101,7 +109,7 @@ func (t *trainer) smallest(ctx context.Context, have, limit int) (int, error) {
 		}
 		from = min(from, points[0])
 	}
-	return from, nil
+	return from, t.Network.Confirm(ctx)
 }
 
 // resumePoints reads what party i says of its saved work.

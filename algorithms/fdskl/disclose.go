@@ -49,6 +49,7 @@ func DiscloseTraining(p Params, privacy string, parties []string, columns []int,
 		d.stage++
 		d.fixed()
 	}
+	d.confirm(1) // the resume points, and all that was told before
 	return d.Disclosure
 }
 
@@ -113,6 +114,7 @@ func (d *discloser) width() {
 	leader := d.params.Active[0]
 	d.stage++
 	d.tell("width-known", leader, classControl, 1, 8)
+	d.confirm(1)
 	d.stage++
 	pairs, meaning := int64(medianPairs), "distances of sampled pairs of rows, for the kernel width"
 	if d.privacy == Sealed {
@@ -145,6 +147,7 @@ func (d *discloser) joint() {
 	d.tell("labelled", Anyone, classOpening, actives, (d.rows+7)/8)
 	d.stage++
 	d.tell("solver-point", Anyone, classControl, int64(len(d.parties)), slots*8)
+	d.confirm(1)
 	d.stage++
 	evaluations := int64(maxEvaluations(d.params.Iterations))
 	for _, a := range d.params.Active {
@@ -170,6 +173,7 @@ func (d *discloser) scalars(kind string, count, n int64) {
 	leader := d.params.Active[0]
 	d.sum(kind, leader, count, count*n*wideDigits)
 	d.tell(kind+total, leader, classOpening, count, n*8)
+	d.confirmClear(count)
 }
 
 // othersActive counts the active parties beside p.
@@ -186,6 +190,7 @@ func (d *discloser) stochastic() {
 	batch := min(int64(d.params.Batch), d.rows)
 	d.blocks = int64(d.params.Iterations)
 	d.tell("batch", Anyone, classOpening, int64(d.params.Iterations), batch*4)
+	d.confirmClear(int64(d.params.Iterations))
 	for k, a := range d.params.Active {
 		n := d.stochasticAngles(k, batch)
 		d.angles(k, n)
@@ -286,6 +291,24 @@ func (d *discloser) sum(kind, to string, count, n int64) {
 // tell records count broadcasts of at most so many bytes each.
 func (d *discloser) tell(kind, from, class string, count, bytes int64) {
 	d.add(Operation{Kind: kind, Collective: broadcast, Root: from, Class: class, Encoding: asBytes, Count: count, Bytes: count * bytes})
+}
+
+// confirm records so many comparisons of what was told.
+func (d *discloser) confirm(n int64) {
+	for i := range d.Operations {
+		if o := &d.Operations[i]; o.Kind == kindShared {
+			o.Count, o.Bytes = o.Count+n, o.Bytes+n*sharedSize
+			return
+		}
+	}
+	d.add(Operation{Kind: kindShared, Collective: exchange, Class: classControl, Encoding: asBytes, Count: n, Bytes: n * sharedSize})
+}
+
+// confirmClear records comparisons where sums have no masks that depend on what was told.
+func (d *discloser) confirmClear(n int64) {
+	if d.privacy == Published {
+		d.confirm(n)
+	}
 }
 
 // add records an operation of the current stage.

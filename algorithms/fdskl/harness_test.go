@@ -189,6 +189,9 @@ func (n *sessionNetwork) Broadcast(ctx context.Context, kind string, root int, d
 	return n.session.Broadcast(ctx, kind, class, root, data, limit)
 }
 
+// Confirm implements Broadcaster.
+func (n *sessionNetwork) Confirm(ctx context.Context) error { return n.session.Confirm(ctx) }
+
 // errCut is the failure that failingNetwork makes.
 var errCut = errors.New("cut")
 

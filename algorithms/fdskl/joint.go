@@ -103,7 +103,7 @@ func (o *joint) Evaluate(ctx context.Context, x, grad []float64) (float64, error
 		value += o.Params.Lambda / 2 * floats.Dot(x[:o.held.count], x[:o.held.count])
 	}
 	total := []float64{value}
-	err = sumScalars(ctx, o.Network, "objective", o.Self, o.leader(), total)
+	err = o.sumScalars(ctx, "objective", total)
 	o.opened("products", 1)
 	return total[0], err
 }
@@ -201,9 +201,17 @@ func (o *joint) gradient(x, derivatives, grad []float64) {
 // Dots sums the parties' inner products and tells all.
 func (o *joint) Dots(ctx context.Context, pairs []lbfgs.Pair) ([]float64, error) {
 	out := dots(pairs)
-	err := sumScalars(ctx, o.Network, "products", o.Self, o.leader(), out)
+	err := o.sumScalars(ctx, "products", out)
 	o.opened("products", len(out))
 	return out, err
+}
+
+// sumScalars adds the parties' scalars at the leader, who tells all.
+func (o *joint) sumScalars(ctx context.Context, kind string, v []float64) error {
+	if err := sumScalars(ctx, o.Network, kind, o.Self, o.leader(), v); err != nil {
+		return err
+	}
+	return o.confirmClear(ctx)
 }
 
 // coefficients turns the solution into alpha and, at the leader, the intercept.

@@ -30,6 +30,9 @@ func (t *trainer) width(ctx context.Context) error {
 	if err := broadcastReals(ctx, t.Network, "width-known", t.leader(), sigma); err != nil {
 		return err
 	}
+	if err := t.Network.Confirm(ctx); err != nil { // it decides what all do next
+		return err
+	}
 	if sigma[0] == 0 {
 		if sigma[0], err = t.medianDistance(ctx); err != nil {
 			return err

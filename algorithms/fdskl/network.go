@@ -16,6 +16,10 @@ type Summer interface {
 // receiver accepts.
 type Broadcaster interface {
 	Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error)
+	// Confirm returns once all have been told the same in all broadcasts: on the way through the tree they can be
+	// changed. It is called before what was told decides over what leaves. Masked sums need none: their masks are
+	// derived from what was told, too.
+	Confirm(ctx context.Context) error
 }
 
 // TreeSummer runs the unprotected sums of the published protocol (Algorithm 3): tree 1 spans all
@@ -52,3 +56,6 @@ func (Solo) SumTree(context.Context, string, int, int, int, []float64) error { r
 func (Solo) Broadcast(_ context.Context, _ string, _ int, data []byte, _ int) ([]byte, error) {
 	return data, nil
 }
+
+// Confirm implements Broadcaster.
+func (Solo) Confirm(context.Context) error { return nil }

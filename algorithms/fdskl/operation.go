@@ -4,6 +4,13 @@ package fdskl
 const (
 	sum       = "sum"
 	broadcast = "broadcast"
+	exchange  = "exchange"
+)
+
+// kindShared is the kind of the exchanges in which all compare what was told, and sharedSize the bytes of each message.
+const (
+	kindShared = "shared"
+	sharedSize = 32
 )
 
 // The classes and encodings of operations, as contracts name them.
@@ -26,7 +33,7 @@ const Anyone = "*"
 type Operation struct {
 	Kind       string
 	Stage      int64  // operations of a later stage come after all of an earlier one
-	Collective string // "sum" or "broadcast"
+	Collective string // "sum", "broadcast", "exchange" or "direct"
 	Root       string // a party, or Anyone; of direct messages the sender
 	To         string // of direct messages the receiver
 	Tree       int64  // 1 or 2 for the sums of Algorithm 3, else 0

@@ -62,9 +62,19 @@ func (l *ledger) columns(rows, block int) {
 	}
 }
 
+// everybody is the line of the comparisons of what was told: each to each.
+const everybody = "shared: each to each"
+
 // training adds a training without its beginning.
 func (l *ledger) training() {
 	p, d, k := l.params, l.params.Features, l.params.Ring
+	l.add(everybody, 8, 32)
+	if p.Bound != "public" {
+		l.add(everybody, 8, 2*32) // ready, and reach
+	}
+	if p.Outer > 1 {
+		l.add(everybody, 8, 32*(p.Outer-1))
+	}
 	for _, letter := range []byte("AKH") {
 		l.add("resume-point: from "+l.seat(letter), 8, 63)
 		kinds := 0
@@ -122,7 +132,8 @@ func (l *ledger) step(e int) {
 func lines(operations []fdskl.Operation) map[string]int64 {
 	all := make(map[string]int64)
 	for _, o := range operations {
-		name := map[string]string{bySum: o.Kind + ": to " + o.Root, byBroadcast: o.Kind + ": from " + o.Root, byMessage: o.Kind + ": " + o.Root + " to " + o.To}
+		name := map[string]string{bySum: o.Kind + ": to " + o.Root, byBroadcast: o.Kind + ": from " + o.Root, byMessage: o.Kind + ": " + o.Root + " to " + o.To,
+			byExchange: everybody}
 		all[name[o.Collective]] += o.Bytes
 	}
 	return all
@@ -163,10 +174,12 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 				want.columns(n, n)
 				want.truncate("prediction", i, f.params.Ring, n)
 				want.add("scores: to p1", 64, n)
+				want.add(everybody, 8, 32)
 				for _, letter := range []byte("AKH") {
 					want.add("ready: from "+want.seat(letter), 8, 9)
 				}
 			}
+			want.add(everybody, 8, 32)
 			for _, letter := range []byte("AKH") {
 				want.add("held: from "+want.seat(letter), 8, 12)
 			}

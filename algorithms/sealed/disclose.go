@@ -15,6 +15,7 @@ const (
 	bySum       = "sum"
 	byBroadcast = "broadcast"
 	byMessage   = "direct"
+	byExchange  = "exchange"
 
 	classMasked  = "masked"
 	classControl = "control"
@@ -24,6 +25,12 @@ const (
 	asTurns16 = "turns16"
 	asFixed64 = "fixed64"
 	asRing48  = "ring48"
+)
+
+// kindShared is the kind of the exchanges in which all compare what was told, and sharedSize the bytes of each message.
+const (
+	kindShared = "shared"
+	sharedSize = 32
 )
 
 // DiscloseTraining tells what a training over rows opens and does. Its operations are counted by running the
@@ -170,6 +177,12 @@ func (c *counter) Broadcast(_ context.Context, kind string, root int, _ []byte, 
 		return nil, nil
 	}
 	return make([]byte, limit), nil
+}
+
+// Confirm implements Network.
+func (c *counter) Confirm(context.Context) error {
+	c.add(fdskl.Operation{Kind: kindShared, Collective: byExchange, Class: classControl, Encoding: asBytes}, sharedSize, 1)
+	return nil
 }
 
 // Three implements Network: nobody's part counts all the same.

@@ -245,6 +245,9 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if exponent, err = t.Network.Broadcast(ctx, kindReach, t.parties[rss.LabelHolder], exponent, 1); err != nil {
 		return 0, err
 	}
+	if err := t.Network.Confirm(ctx); err != nil {
+		return 0, err
+	}
 	if len(exponent) != 1 || exponent[0] > boundBits+2 {
 		return 0, fmt.Errorf("%s: %s sent %v, want one byte up to %d", kindReach, t.Names[t.parties[rss.LabelHolder]], exponent, boundBits+2)
 	}

@@ -186,6 +186,9 @@ func (p *place) Broadcast(ctx context.Context, kind string, root int, data []byt
 	return got.([]byte), p.hear(m)
 }
 
+// Confirm implements Network: nobody in a lab changes a broadcast.
+func (p *place) Confirm(context.Context) error { return nil }
+
 // Three implements Network.
 func (p *place) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	role := rss.Role(slices.Index(parties[:], p.self)) // -1 is outside

@@ -259,7 +259,7 @@ func (o *openings) ready(ctx context.Context, s *series, r *record) error {
 			return &rss.DeviationError{Party: o.names[i], Kind: kindReady, Reason: reason}
 		}
 	}
-	return nil
+	return o.network.Confirm(ctx)
 }
 
 // OpeningKinds lists the kinds of sums that open in sealed jobs under words that the three hold.

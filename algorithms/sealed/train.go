@@ -95,6 +95,9 @@ func (t *trainer) train(ctx context.Context) (beta, offset rss.Share, intercept 
 	if err := t.openings.agree(ctx); err != nil {
 		return beta, offset, 0, err
 	}
+	if err := t.Network.Confirm(ctx); err != nil { // led to other resume points the three would use pads twice
+		return beta, offset, 0, err
+	}
 	system, err := t.gram(ctx, from)
 	if err != nil {
 		return beta, offset, 0, err

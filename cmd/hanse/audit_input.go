@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
@@ -155,9 +156,9 @@ func readColumns(in *audit.Input, data []string, how func(party int, path string
 			return err
 		}
 		if in.Contract.Job.Task == protocol.TaskPredict {
-			in.Columns[i], err = scoredColumns(in.Contract, parts[i], i, path, options)
+			in.Columns[i], err = scoredColumns(in, parts[i], i, path, options)
 		} else {
-			in.Columns[i], err = trainedColumns(in.Contract, i, path, options)
+			in.Columns[i], err = trainedColumns(in, i, path, options)
 		}
 		if err != nil {
 			return err
@@ -188,16 +189,16 @@ func modelParts(in *audit.Input) []*fdskl.Model {
 }
 
 // trainedColumns reads the table that a party trained on.
-func trainedColumns(c *protocol.Contract, party int, path string, options dataset.Options) (*audit.Columns, error) {
-	params, err := audit.TrainingParams(c)
+func trainedColumns(in *audit.Input, party int, path string, options dataset.Options) (*audit.Columns, error) {
+	params, err := audit.TrainingParams(in.Contract)
 	if err != nil {
 		return nil, err
 	}
-	active := c.Parties[party].Role == "active"
+	active := in.Contract.Parties[party].Role == "active"
 	if active {
 		options.Label = params.Label
 	}
-	table, err := readTable(c, party, path, options)
+	table, err := readTable(in, party, path, options)
 	if err != nil {
 		return nil, err
 	}
@@ -213,12 +214,12 @@ func trainedColumns(c *protocol.Contract, party int, path string, options datase
 }
 
 // scoredColumns reads the table of which a party's rows were scored, normalised as its part of the model is.
-func scoredColumns(c *protocol.Contract, part *fdskl.Model, party int, path string, options dataset.Options) (*audit.Columns, error) {
-	name := c.Parties[party].Name
+func scoredColumns(in *audit.Input, part *fdskl.Model, party int, path string, options dataset.Options) (*audit.Columns, error) {
+	name := in.Contract.Parties[party].Name
 	if part == nil {
 		return nil, fmt.Errorf("%s cannot be used without the part of the model at %s, which says how its columns were scaled: give its node's folder with --dir", path, name)
 	}
-	table, err := readTable(c, party, path, vertical.ScoringOptions(options, part))
+	table, err := readTable(in, party, path, vertical.ScoringOptions(options, part))
 	if err != nil {
 		return nil, err
 	}
@@ -229,14 +230,49 @@ func scoredColumns(c *protocol.Contract, part *fdskl.Model, party int, path stri
 	return audit.NewColumns(rows), nil
 }
 
-// readTable reads a party's table and checks that it is the one of the contract.
-func readTable(c *protocol.Contract, party int, path string, options dataset.Options) (*dataset.Table, error) {
+// readTable reads a party's table and checks what is known of the one that the party brought to the job: the number of
+// its rows, and where the party's folder is there, the SHA-256 that it consented to.
+func readTable(in *audit.Input, party int, path string, options dataset.Options) (*dataset.Table, error) {
 	table, err := dataset.Read(path, options)
 	if err != nil {
 		return nil, err
 	}
-	if facts := c.Parties[party]; table.Rows() != facts.Rows || table.IDDigest() != facts.Rowset {
-		return nil, fmt.Errorf("%s is not the table that %s brought to the job: its row ids differ", path, facts.Name)
+	facts := in.Contract.Parties[party]
+	if table.Rows() != facts.Rows {
+		return nil, fmt.Errorf("%s is not the table that %s brought to the job: it has %d rows, and the contract says %d; give that party's table of the job",
+			path, facts.Name, table.Rows(), facts.Rows)
+	}
+	if agreed, ok := consentedTable(in, party); ok && table.Sum != agreed {
+		return nil, fmt.Errorf("%s is not the table that %s brought to the job: its SHA-256 begins with %s, and that party consented to %s; give that party's table of the job",
+			path, facts.Name, table.Sum.Short(), agreed.Short())
 	}
 	return table, nil
+}
+
+// consentedTable returns the SHA-256 of the table that a party consented to, where its job's folder is beside its
+// transcript.
+func consentedTable(in *audit.Input, party int) (sum keys.Hash, ok bool) {
+	for _, s := range in.Sources {
+		if who, err := sourceParty(s); err != nil || who != party {
+			continue
+		}
+		if sum, err := node.ConsentedTable(filepath.Dir(s.Path)); err == nil && !sum.IsZero() {
+			return sum, true
+		}
+	}
+	return sum, false
+}
+
+// sourceParty returns whose transcript it is, as its header says.
+func sourceParty(s audit.Source) (int, error) {
+	f, err := s.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	r, err := transcript.NewReader(f)
+	if err != nil {
+		return 0, err
+	}
+	return r.Header().Self, nil
 }

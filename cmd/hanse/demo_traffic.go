@@ -8,6 +8,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // printTraffic prints what each party was, sent and learned in the training.
@@ -40,13 +41,21 @@ func (r *demoResult) role(name string) string {
 // learned lists what a party learned in the training.
 func (r *demoResult) learned(name string) string {
 	var all []string
+	same := false
 	for _, o := range r.Openings {
-		if o.Party == name {
+		switch {
+		case o.Party != name:
+		case o.Kind == protocol.KindRowset:
+			same = true
+		default:
 			all = append(all, openedWords(o))
 		}
 	}
 	if len(all) == 0 {
-		return "nothing but sizes and timing"
+		all = []string{"nothing but sizes and timing"}
+	}
+	if same {
+		all = append(all, "that all row ids are the same")
 	}
 	return strings.Join(all, ", ")
 }

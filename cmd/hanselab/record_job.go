@@ -63,7 +63,7 @@ func recordFacts(name string, id keys.ID, p *vertical.Prepared, active bool) pro
 	if active {
 		role = "active"
 	}
-	return protocol.Facts{Name: name, ID: id, Role: role, Rows: p.Table.Rows(), Columns: len(p.Columns), Rowset: p.Table.IDDigest()}
+	return protocol.Facts{Name: name, ID: id, Role: role, Rows: p.Table.Rows(), Columns: len(p.Columns)}
 }
 
 // contract writes the contract of one way to record.

@@ -54,11 +54,11 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestIDDigestIsOfTheSet(t *testing.T) {
+func TestIDDigestIsOfTheIDsRowByRow(t *testing.T) {
 	table := mustRead(t, insurer, asCSV, Options{})
 	all := table.IDDigest()
-	if table.Select([]int{2, 0, 1}).IDDigest() != all {
-		t.Error("the order of rows changes the digest")
+	if table.Select([]int{2, 0, 1}).IDDigest() == all {
+		t.Error("another order of rows does not change the digest")
 	}
 	if table.Select([]int{0, 1}).IDDigest() == all {
 		t.Error("a row less does not change the digest")

@@ -203,6 +203,9 @@ func (e *Egress) protection() string {
 	if e.encrypted() {
 		return "half of the encrypted total, for all to decrypt: noise"
 	}
+	if e.Kind == protocol.KindRowset {
+		return "a key of the two: says whether ids are the same"
+	}
 	if e.Padded {
 		return "one-time pads: noise to whoever receives it"
 	}

@@ -44,6 +44,7 @@ const (
 	codeTable        = protocol.CodeTable
 	codePolicy       = protocol.CodePolicy
 	codeContradicted = protocol.CodeContradicted
+	codeRows         = protocol.CodeRows
 	codeUnknown      = protocol.CodeUnknown
 	codeRequest      = protocol.CodeRequest
 	codeMethod       = protocol.CodeMethod
@@ -87,6 +88,8 @@ var faults = []struct {
 		false, "consent, or refuse"},
 	{codeEnded, false, withCode(codeEnded),
 		false, "nothing"},
+	{codeRows, true, withCode(codeRows),
+		false, "make the id columns that the error names agree; propose the job anew"},
 	{codeUnknown, true, withCode(codeUnknown),
 		false, "propose the job anew"},
 	{codeCharter, true, withCode(codeCharter),

@@ -51,6 +51,7 @@ func TestFaultTable(t *testing.T) {
 		{"a full disk at another", &faultError{code: codeDisk, err: errors.New("telco: its disk is full"), remote: true}, codeDisk, false},
 		{"a code of a later version", &faultError{code: "eclipse", err: errors.New("telco: eclipse"), remote: true}, "eclipse", false},
 		{"a contradiction at another", &faultError{code: codeContradicted, err: errors.New("telco: no"), remote: true}, codeContradicted, true},
+		{"rows of other people", faultf(codeRows, "bank and telco each have 50 rows"), codeRows, true},
 		{"a job that another does not know", &faultError{code: codeUnknown, err: errors.New("telco: no"), remote: true}, codeUnknown, true},
 		{"a job that ended at another", &faultError{code: codeEnded, err: errors.New("telco: done"), remote: true}, codeEnded, false},
 		{"nobody knows what", errors.New("the width is NaN"), codeContradicted, true},

@@ -35,11 +35,11 @@ func (n *Node) roomFor(proposer string) error {
 	case its >= maxUndecidedEach:
 		return &faultError{code: codeCrowded, numbers: []int64{maxUndecidedEach}, err: fmt.Errorf(
 			"%d proposals of %s wait for a decision here, the most that may: "+
-			"it takes another when one is decided", its, proposer)}
+				"it takes another when one is decided", its, proposer)}
 	case all >= maxUndecided:
 		return &faultError{code: codeCrowded, numbers: []int64{maxUndecided}, err: fmt.Errorf(
 			"%d proposals wait for a decision here, the most that may: "+
-			"it takes another when one is decided", all)}
+				"it takes another when one is decided", all)}
 	}
 	return nil
 }

@@ -79,17 +79,17 @@ func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []proto
 		more = append(more, protocol.Operation{
 			Kind: kindRequest, Stage: 1, Collective: protocol.CollectiveBroadcast, Root: p.job.OpenTo, Class: protocol.ClassOpening.String(),
 			Encoding: protocol.Bytes.String(), Count: int64(n), Bytes: requestSize * int64(n),
-		})
+		}, protocol.Confirms(int64(n)))
 	}
 	if p.sealed() {
 		d, err := sealed.DisclosePrediction(p.model.Params, p.job.Parties, rows, batch, p.job.OpenTo)
 		if err != nil {
 			return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
 		}
-		return disclosed(p.job, d, more...)
+		return disclosed(p.job, all, d, more...)
 	}
 	d := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batches, p.job.OpenTo)
-	return disclosed(p.job, d, more...)
+	return disclosed(p.job, all, d, more...)
 }
 
 // idle reports whether this party is a helper whose model part has no columns.
@@ -149,6 +149,9 @@ func (p *prediction) table(r *run) (*dataset.Table, error) {
 func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 	table, err := p.table(r)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.compareRows(ctx, table); err != nil {
 		return nil, err
 	}
 	scorer, err := p.newScorer(ctx, r)

@@ -35,7 +35,7 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	if err != nil {
 		return nil, err
 	}
-	if err := n.fit(ctx, job, all); err != nil {
+	if err := fit(job, all); err != nil {
 		return nil, err
 	}
 	openings, operations, err := t.disclose(all)
@@ -58,16 +58,13 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	return c, nil
 }
 
-// fit checks that what the parties bring belongs together: the same rows, or, over clients, the same
+// fit checks that what the parties bring belongs together: as many rows, or, over clients, the same
 // columns.
-func (n *Node) fit(ctx context.Context, job *protocol.Job, all []protocol.Facts) error {
+func fit(job *protocol.Job, all []protocol.Facts) error {
 	if len(job.Servers) > 0 {
 		return sameColumns(all)
 	}
-	if aligned(all) != nil {
-		return n.explainMisalignment(ctx, job, all)
-	}
-	return nil
+	return aligned(all)
 }
 
 // sameColumns checks that all clients' streams have the same columns.
@@ -81,7 +78,7 @@ func sameColumns(all []protocol.Facts) error {
 			first = f
 		case f.Columns != first.Columns:
 			return fmt.Errorf("%s has %d input columns, %s has %d: all clients' streams need the same", f.Name, f.Columns, first.Name, first.Columns)
-		case f.Rowset != first.Rowset:
+		case f.Header != first.Header:
 			return fmt.Errorf("the input columns of %s have other names, or another order, than those of %s", f.Name, first.Name)
 		}
 	}

@@ -127,12 +127,12 @@ func (s *sealing) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol
 	if err != nil {
 		return nil, nil, fmt.Errorf("job %q: %w", s.job.Name, err)
 	}
-	return disclosed(s.job, d)
+	return disclosed(s.job, all, d)
 }
 
 // run implements task.
 func (s *sealing) run(ctx context.Context, r *run) (*Report, error) {
-	party, prepared, err := s.party(r)
+	party, prepared, err := s.party(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -158,20 +158,23 @@ type prepared struct {
 	fills   map[string]float64
 }
 
-// party is this node's part as the algorithm wants it; of an idle helper without data.
-func (s *sealing) party(r *run) (*fdskl.Party, prepared, error) {
+// party is this node's part as the algorithm wants it, once the row ids are compared; of an idle helper without data.
+func (s *sealing) party(ctx context.Context, r *run) (*fdskl.Party, prepared, error) {
 	p := &fdskl.Party{
 		Self: r.session.Self(), Names: s.job.Parties, Params: s.params, Privacy: s.job.Privacy, Rows: rows(r.state.contract),
 		Vault: r.state.vault, Workers: s.node.config.Workers, Report: r.progress, Opened: r.opened,
 	}
 	if s.node.idle(s.job, s.params) {
-		return p, prepared{}, nil
+		return p, prepared{}, r.compareRows(ctx, nil)
 	}
 	table, err := s.load()
 	if err != nil {
 		return nil, prepared{}, err
 	}
 	if err := r.state.unchanged(table.Path, table.Sum); err != nil {
+		return nil, prepared{}, err
+	}
+	if err := r.compareRows(ctx, table); err != nil {
 		return nil, prepared{}, err
 	}
 	own, err := vertical.PrepareTraining(table, s.params, s.active())

@@ -15,10 +15,9 @@ import (
 
 // The control methods about jobs. Requests and responses are CBOR.
 const (
-	methodDescribe     = "job/describe"     // job text -> facts
-	methodFingerprints = "job/fingerprints" // job text, key -> keyed digests of row ids
-	methodConsent      = "job/consent"      // contract text -> signature, or pending
-	methodStart        = "job/start"        // contract text, session number -> nothing
+	methodDescribe = "job/describe" // job text -> facts
+	methodConsent  = "job/consent"  // contract text -> signature, or pending
+	methodStart    = "job/start"    // contract text, session number -> nothing
 )
 
 // maxJob is the longest job text that is read, in bytes.
@@ -85,10 +84,6 @@ func (n *Node) serve(from keys.ID, method string, request []byte) ([]byte, error
 	case methodDescribe:
 		return message.Answer(request, func(r describeRequest) (protocol.Facts, error) {
 			return working(n, from, func() (protocol.Facts, error) { return n.serveDescribe(from, r) })
-		})
-	case methodFingerprints:
-		return message.Answer(request, func(r fingerprintRequest) (fingerprintResponse, error) {
-			return working(n, from, func() (fingerprintResponse, error) { return n.serveFingerprints(from, r) })
 		})
 	case methodConsent:
 		return message.Answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
@@ -278,7 +273,7 @@ func (n *Node) verifyContract(c *protocol.Contract) (data keys.Hash, err error) 
 	if got := c.Parties[c.Job.Index(n.name())]; got != own {
 		return data, faultf(codeContract, "the contract of job %q misstates this party: it says %+v, right is %+v", c.Job.Name, got, own)
 	}
-	if err := n.fitting(c); err != nil {
+	if err := fit(c.Job, c.Parties); err != nil {
 		return data, orElse(codeContract, err)
 	}
 	openings, operations, err := t.disclose(c.Parties)
@@ -293,14 +288,6 @@ func (n *Node) verifyContract(c *protocol.Contract) (data keys.Hash, err error) 
 		return data, faultf(codeContract, "the contract of job %q lists other openings or operations than the job implies", c.Job.Name)
 	}
 	return n.dataSum(c.Job)
-}
-
-// fitting is fit for a contract that somebody else made.
-func (n *Node) fitting(c *protocol.Contract) error {
-	if len(c.Job.Servers) > 0 {
-		return sameColumns(c.Parties)
-	}
-	return aligned(c.Parties)
 }
 
 // decided answers a request for consent by the job's state. The policy decides on a proposal whenever it is asked

@@ -34,7 +34,7 @@ func (n *Node) servedFacts(job *protocol.Job, label string, columns []string) (p
 		return f, err
 	}
 	defer n.closeStream(s)
-	f.Role, f.Columns, f.Rowset = roleClient, len(s.Columns()), columnDigest(s.Columns())
+	f.Role, f.Columns, f.Header = roleClient, len(s.Columns()), columnDigest(s.Columns())
 	return f, nil
 }
 

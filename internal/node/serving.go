@@ -134,6 +134,9 @@ func (p *prediction) announce(ctx context.Context, r *run, book *requestBook, re
 	if err != nil {
 		return request, err
 	}
+	if err := r.session.Confirm(ctx); err != nil { // no share of a row leaves that another party was not asked for
+		return request, err
+	}
 	if len(data) != requestSize {
 		return request, fmt.Errorf("%s sent a request of %d bytes, want %d", p.job.OpenTo, len(data), requestSize)
 	}

@@ -597,6 +597,20 @@ func ReadModel(folder string) (*fdskl.Model, error) {
 	return fdskl.DecodeModel(data)
 }
 
+// ConsentedTable returns the SHA-256 of the table that the node of a job's folder consented to use, zero where it brought
+// none.
+func ConsentedTable(folder string) (keys.Hash, error) {
+	text, err := readState(folder, statusFile)
+	if err != nil {
+		return keys.Hash{}, err
+	}
+	var r statusRecord
+	if err := keys.DecodeStrict(statusFile, text, &r); err != nil {
+		return keys.Hash{}, err
+	}
+	return r.Data, nil
+}
+
 // readState reads a state from a job's folder, which the contract's hash names.
 func readState(folder, name string) ([]byte, error) {
 	var h keys.Hash

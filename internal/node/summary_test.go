@@ -27,16 +27,20 @@ retailer  passive  600   1        KEY
 memory beside the table: bank 307.2 kB, the others a few megabytes
 
 what leaves telco's machine in one session, at most
-  message  to        content            at most   protected how
-  target   retailer  -                  1024 B    meant for all: told by design
-  angles   bank      600 x 256 turns16  307.2 kB  one-time masks: noise to whoever receives it
-  control  all       -                  1704 B    keys, signatures, counters: nothing of the data
-  control is session-key, resume-point, done, countersign, abort
+  message  to                content            at most   protected how
+  rowset   each other party  -                  96 B      a key of the two: says whether ids are the same
+  target   retailer          -                  1024 B    meant for all: told by design
+  angles   bank              600 x 256 turns16  307.2 kB  one-time masks: noise to whoever receives it
+  control  all               -                  1896 B    keys, signatures, counters: nothing of the data
+  control is session-key, resume-point, shared, done, countersign, abort
 
 who learns what
   bank: 153600 angles
       about 256 angles a row against 3 columns of the other parties: enough to rebuild the
       differences of all their rows, and with min-max scaling the rows themselves
+  bank, insurer, telco, retailer, each: 3 rowset
+      whether the row ids of each other party with data are the same as its own; a party that
+      guesses the whole list of another can test its guess
   insurer, telco, retailer, each: 2 class names
       the label's name for each class
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -114,7 +115,7 @@ func (t *training) facts() (protocol.Facts, error) {
 // disclose implements task.
 func (t *training) disclose(all []protocol.Facts) ([]protocol.Opening, []protocol.Operation, error) {
 	d := fdskl.DiscloseTraining(t.params, t.job.Privacy, t.job.Parties, columnCounts(all), all[0].Rows)
-	return disclosed(t.job, d)
+	return disclosed(t.job, all, d)
 }
 
 // run implements task.
@@ -124,6 +125,9 @@ func (t *training) run(ctx context.Context, r *run) (*Report, error) {
 		return nil, err
 	}
 	if err := r.state.unchanged(table.Path, table.Sum); err != nil {
+		return nil, err
+	}
+	if err := r.compareRows(ctx, table); err != nil {
 		return nil, err
 	}
 	prepared, err := vertical.PrepareTraining(table, t.params, t.active())
@@ -170,7 +174,7 @@ func (n *Node) factsOf(t *dataset.Table, columns int, active bool) protocol.Fact
 	if active {
 		role = "active"
 	}
-	return protocol.Facts{Name: n.name(), ID: n.config.Key.ID(), Role: role, Rows: t.Rows(), Columns: columns, Rowset: t.IDDigest()}
+	return protocol.Facts{Name: n.name(), ID: n.config.Key.ID(), Role: role, Rows: t.Rows(), Columns: columns}
 }
 
 // columnCounts lists the parties' numbers of columns.
@@ -182,9 +186,11 @@ func columnCounts(all []protocol.Facts) []int {
 	return counts
 }
 
-// disclosed converts a job's disclosure to what its contract holds; more are operations beside the
-// algorithm's.
-func disclosed(job *protocol.Job, d fdskl.Disclosure, more ...protocol.Operation) ([]protocol.Opening, []protocol.Operation, error) {
+// disclosed converts a job's disclosure to what its contract holds, the comparison of row ids before the
+// algorithm's operations; more are operations beside them.
+func disclosed(
+	job *protocol.Job, all []protocol.Facts, d fdskl.Disclosure, more ...protocol.Operation,
+) ([]protocol.Opening, []protocol.Operation, error) {
 	openings, operations := converted(d)
 	if isEncrypted(job) {
 		var err error
@@ -192,7 +198,9 @@ func disclosed(job *protocol.Job, d fdskl.Disclosure, more ...protocol.Operation
 			return nil, nil, fmt.Errorf("job %q: %w", job.Name, err)
 		}
 	}
-	return openings, protocol.SessionOperations(append(operations, more...)), nil
+	ids, comparing := compared(all)
+	operations = slices.Concat(comparing, operations, more)
+	return append(openings, ids...), protocol.SessionOperations(operations), nil
 }
 
 // Disclosed converts a disclosure to what a contract holds whose sums are under masks or in the clear.

@@ -171,7 +171,7 @@ func (s *stream) load(offset int, chunk []byte) error {
 // broadcastPolys is how many polynomials are told at a time.
 const broadcastPolys = 16
 
-// tellC1 broadcasts the total's polynomials c1 from the root and returns them everywhere.
+// tellC1 broadcasts the total's polynomials c1 from the root, and returns them everywhere once all have the same.
 func (s *Sums) tellC1(ctx context.Context, t *task, c1 []byte) ([]byte, error) {
 	for at := 0; at < len(c1); at += broadcastPolys * PolySize {
 		piece := c1[at:min(at+broadcastPolys*PolySize, len(c1))]
@@ -184,7 +184,7 @@ func (s *Sums) tellC1(ctx context.Context, t *task, c1 []byte) ([]byte, error) {
 		}
 		copy(piece, got)
 	}
-	return c1, nil
+	return c1, s.session.Confirm(ctx) // no share decrypts what another party was not told
 }
 
 // reduce adds sequences of polynomials; own is nil for zeros, total is nil but at the root.

@@ -5,18 +5,26 @@ import "github.com/hanse-project/hanse/protocol"
 // Line is what the parties of a session send of one kind, as a contract lists it.
 type Line struct {
 	Kind       string
-	Collective string // protocol.CollectiveSum or protocol.CollectiveBroadcast
+	Collective string // protocol.CollectiveSum, protocol.CollectiveBroadcast or protocol.CollectiveExchange
 	Class      protocol.Class
 	Encoding   protocol.Encoding
 	Count      int64 // operations
 	Bytes      int64 // payload that one party sends to another in all of them
 }
 
-// KeyCost lists what making a session's key costs: a sum and a broadcast, both with party 0 as the root.
+// confirms is the line of so many comparisons of what was broadcast.
+func confirms(n int64) Line {
+	o := protocol.Confirms(n)
+	return Line{o.Kind, o.Collective, protocol.ClassControl, protocol.Bytes, o.Count, o.Bytes}
+}
+
+// KeyCost lists what making a session's key costs: a sum and a broadcast, both with party 0 as the root, and a
+// comparison of what was broadcast.
 func KeyCost() []Line {
 	return []Line{
 		{KindKeyShare, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, 1, PolySize},
 		{KindKey, protocol.CollectiveBroadcast, protocol.ClassControl, protocol.Bytes, 1, PolySize},
+		confirms(1),
 	}
 }
 
@@ -38,5 +46,6 @@ func cost(kind string, n, sums, residues int) []Line {
 		{kind, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, batches, ciphertexts * CiphertextSize},
 		{kind + SuffixC1, protocol.CollectiveBroadcast, protocol.ClassControl, protocol.Bytes, broadcasts, ciphertexts * PolySize},
 		{kind + SuffixShare, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, batches, ciphertexts * PolySize},
+		confirms(batches),
 	}
 }

@@ -31,9 +31,10 @@ const batchCiphertexts = 128
 // decodes. The others' shares turn the total into a ciphertext under the root's share of the key
 // alone: they are the switch to the root's key. Without it all the others together open nothing.
 //
-// All this holds for parties that follow the protocol. A root that does not could broadcast another
-// c1, such as that of one party's ciphertext, and open it: the others cannot tell. Masked sums have no
-// such weakness.
+// All parties compare what they were told of the key and of c1 before anything is encrypted or decrypted
+// with it, so that no party in the tree can change it for those below. A root that deviates could still tell all of
+// them another c1, such as that of one party's ciphertext, and open it: the others cannot tell. Masked sums have
+// no such weakness.
 type Sums struct {
 	session  *protocol.Session
 	topology protocol.Topology
@@ -92,7 +93,10 @@ func (s *Sums) collectKey(ctx context.Context, seed keys.Hash) ([]byte, error) {
 	if err := s.reduce(ctx, KindKeyShare, 0, share, total); err != nil {
 		return nil, err
 	}
-	return s.session.Broadcast(ctx, KindKey, protocol.ClassControl, 0, total, PolySize)
+	if total, err = s.session.Broadcast(ctx, KindKey, protocol.ClassControl, 0, total, PolySize); err != nil {
+		return nil, err
+	}
+	return total, s.session.Confirm(ctx) // nothing is encrypted under a key that another party was not told
 }
 
 // Level says in a sentence how hard the scheme is to break.
