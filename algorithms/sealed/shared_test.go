@@ -54,7 +54,7 @@ func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 		{kindResume, 1, []string{kindLabels, kindAngles, kindFactors}},
 		{kindHeld, 1, []string{kindLabels, kindAngles, kindFactors}},
 		{kindReady, 1, []string{kindBound}},
-		{kindReach, 1, []string{kindProduct}},
+		{kindReach, 1, []string{kindProduct + rss.SuffixIn, kindProduct + rss.SuffixCarry, kindProduct + rss.SuffixOut}},
 	} {
 		for _, attack := range []string{"forger", "equivocator"} {
 			t.Run(attack+" of "+c.kind, func(t *testing.T) {

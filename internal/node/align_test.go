@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -215,12 +216,14 @@ func TestAForgedRequestStopsBelowTheForger(t *testing.T) {
 	for i := range l.keys {
 		taps = append(taps, l.net.Tap(id(i)))
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // nobody ends a job that goes on
+	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := l.nodes[0].Launch(t.Context(), c.Hash(), nil)
+		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
 		ended <- err
 	}()
-	if _, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), "r00007"); err == nil || !strings.Contains(err.Error(), "(shared)") {
+	if _, err := l.nodes[0].ScoreRow(ctx, c.Hash(), "r00007"); err == nil || !strings.Contains(err.Error(), "(shared)") {
 		t.Errorf("error is %v", err)
 	}
 	if err := <-ended; err == nil {
