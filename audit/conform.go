@@ -133,8 +133,8 @@ func (c *conformer) compare(r *transcript.Record, rule *rule) {
 		c.rows = true
 	case rule.stage > ids.stage && rule.kind != protocol.KindShared:
 		c.rows = true // it is said once
-		c.found.fail(checkOperations, "record %d: operation %d (%s) begins in session %d before the parties have compared their row ids",
-			r.Number, r.Operation, r.Kind, c.session)
+		c.found.fail(checkOperations, "record %d: operation %d (%s) begins in session %d before "+
+			"the parties have compared their row ids", r.Number, r.Operation, r.Kind, c.session)
 	}
 }
 

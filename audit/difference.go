@@ -166,15 +166,19 @@ func membership(c *protocol.Contract) Attack {
 	}
 	compares := func(o protocol.Operation) bool { return o.Kind == protocol.KindRowset }
 	a := Attack{Name: "membership", Party: "every party", View: "alignment", Rows: jobRows(c), Verdict: Clean}
-	a.Detail = fmt.Sprintf("each two parties with data compared their %d row ids, by a code under a key of the session that only the two have: "+
-		"where the session went on, each knows that everybody in its table is in the others', and learned of nobody else; a party of the job that guesses the whole list "+
+	a.Detail = fmt.Sprintf("each two parties with data compared their %d row ids, "+
+		"by a code under a key of the session that only the two have: "+
+		"where the session went on, each knows that everybody in its table is in the others', and learned of nobody else; "+
+		"a party of the job that guesses the whole list "+
 		"of another can test its guess, never a single id, and nobody else can test any", a.Rows)
 	switch {
 	case !same:
 		a.Verdict = Leak
-		a.Detail = "the parties' tables have different numbers of rows, which the contract must not allow: rows of different people were put together"
+		a.Detail = "the parties' tables have different numbers of rows, which the contract must not allow: " +
+			"rows of different people were put together"
 	case !slices.ContainsFunc(c.Operations, compares):
-		a.Detail = fmt.Sprintf("all tables have %d rows; the contract lists no comparison of their ids, so nobody learned anything of them", a.Rows)
+		a.Detail = fmt.Sprintf("all tables have %d rows; the contract lists no comparison of their ids, "+
+			"so nobody learned anything of them", a.Rows)
 	}
 	return a
 }

@@ -211,7 +211,8 @@ func (o *Operation) checkEnds(job *Job) error {
 			return fmt.Errorf("root is %q, want one of the job's parties", clip(o.Root))
 		}
 	default:
-		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\", \"exchange\", \"direct\", \"pairs\", \"upload\", \"download\" or \"servers\"", clip(o.Collective))
+		return fmt.Errorf("collective is %q, want \"sum\", \"broadcast\", \"exchange\", \"direct\", \"pairs\", "+
+			"\"upload\", \"download\" or \"servers\"", clip(o.Collective))
 	}
 	return nil
 }

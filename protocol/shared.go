@@ -44,7 +44,8 @@ func (s *Session) compare(ctx context.Context, kind string) error {
 	for i, theirs := range all {
 		if subtle.ConstantTimeCompare(theirs, s.shared[:]) != 1 {
 			return s.fail(i, &header{kind: kind, operation: s.operation}, deviation(
-				"it was told other values than this party in the broadcasts up to here: a party between the sender and one of the two changed them, or the sender told two things"))
+				"it was told other values than this party in the broadcasts up to here: "+
+					"a party between the sender and one of the two changed them, or the sender told two things"))
 		}
 	}
 	return nil

@@ -301,7 +301,9 @@ func (d *discloser) confirm(n int64) {
 			return
 		}
 	}
-	d.add(Operation{Kind: kindShared, Collective: exchange, Class: classControl, Encoding: asBytes, Count: n, Bytes: n * sharedSize})
+	d.add(Operation{
+		Kind: kindShared, Collective: exchange, Class: classControl, Encoding: asBytes, Count: n, Bytes: n * sharedSize,
+	})
 }
 
 // confirmClear records comparisons where sums have no masks that depend on what was told.

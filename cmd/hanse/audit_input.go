@@ -239,11 +239,13 @@ func readTable(in *audit.Input, party int, path string, options dataset.Options)
 	}
 	facts := in.Contract.Parties[party]
 	if table.Rows() != facts.Rows {
-		return nil, fmt.Errorf("%s is not the table that %s brought to the job: it has %d rows, and the contract says %d; give that party's table of the job",
+		return nil, fmt.Errorf("%s is not the table that %s brought to the job: it has %d rows, and the contract says %d; "+
+			"give that party's table of the job",
 			path, facts.Name, table.Rows(), facts.Rows)
 	}
 	if agreed, ok := consentedTable(in, party); ok && table.Sum != agreed {
-		return nil, fmt.Errorf("%s is not the table that %s brought to the job: its SHA-256 begins with %s, and that party consented to %s; give that party's table of the job",
+		return nil, fmt.Errorf("%s is not the table that %s brought to the job: its SHA-256 begins with %s, "+
+			"and that party consented to %s; give that party's table of the job",
 			path, facts.Name, table.Sum.Short(), agreed.Short())
 	}
 	return table, nil

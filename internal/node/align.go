@@ -16,9 +16,11 @@ func aligned(all []protocol.Facts) error {
 	all = withData(all)
 	for _, f := range all {
 		if f.Rows != all[0].Rows {
-			return &faultError{code: codeRows, names: []string{all[0].Name, f.Name}, numbers: []int64{int64(all[0].Rows), int64(f.Rows)}, err: fmt.Errorf(
-				"%s has %d rows and %s has %d: every party must hold the same ids; cut the tables to the ids that all have, and propose the job anew",
-				all[0].Name, all[0].Rows, f.Name, f.Rows)}
+			err := fmt.Errorf("%s has %d rows and %s has %d: every party must hold the same ids; "+
+				"cut the tables to the ids that all have, and propose the job anew",
+				all[0].Name, all[0].Rows, f.Name, f.Rows)
+			return &faultError{code: codeRows, err: err,
+				names: []string{all[0].Name, f.Name}, numbers: []int64{int64(all[0].Rows), int64(f.Rows)}}
 		}
 	}
 	return nil
@@ -38,7 +40,8 @@ func compared(all []protocol.Facts) (openings []protocol.Opening, operations []p
 	for _, f := range holders {
 		openings = append(openings, protocol.Opening{
 			To: f.Name, Kind: protocol.KindRowset, Count: int64(len(holders) - 1),
-			Meaning: "whether the row ids of each other party with data are the same as its own; a party that guesses the whole list of another can test its guess",
+			Meaning: "whether the row ids of each other party with data are the same as its own; " +
+				"a party that guesses the whole list of another can test its guess",
 		})
 	}
 	return openings, []protocol.Operation{protocol.Rowset()}
@@ -68,7 +71,7 @@ func (r *run) compareRows(ctx context.Context, table *dataset.Table) error {
 	for _, i := range differ {
 		names = append(names, c.Parties[i].Name)
 	}
-	return &faultError{code: codeRows, names: []string{r.node.name(), names[0]}, err: fmt.Errorf(
-		"%s and %s each have %d rows, but not of the same ids, so that nothing was computed: make the id columns agree, and propose the job anew",
-		r.node.name(), several(names), rows(c))}
+	err = fmt.Errorf("%s and %s each have %d rows, but not of the same ids, so that nothing was computed: "+
+		"make the id columns agree, and propose the job anew", r.node.name(), several(names), rows(c))
+	return &faultError{code: codeRows, err: err, names: []string{r.node.name(), names[0]}}
 }

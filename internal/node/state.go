@@ -597,8 +597,8 @@ func ReadModel(folder string) (*fdskl.Model, error) {
 	return fdskl.DecodeModel(data)
 }
 
-// ConsentedTable returns the SHA-256 of the table that the node of a job's folder consented to use, zero where it brought
-// none.
+// ConsentedTable returns the SHA-256 of the table that the node of a job's folder consented to use, zero where
+// it brought none.
 func ConsentedTable(folder string) (keys.Hash, error) {
 	text, err := readState(folder, statusFile)
 	if err != nil {
