@@ -32,6 +32,8 @@ const (
 	CodeJob          Code = "job"          // a party cannot take part in the job as it is written
 	CodeContract     Code = "contract"     // a contract says something else than its job implies
 	CodeTable        Code = "table"        // a party's table cannot be used as the job asks
+	CodeOffer        Code = "offer"        // its owner does not offer a table to the member that asks about it
+	CodeLabel        Code = "label"        // its owner does not offer a label column to other members
 	CodeRows         Code = "rows"         // the parties' tables do not have the same row ids
 	CodePolicy       Code = "policy"       // the policy of a member's owner refuses it
 	CodeUnknown      Code = "unknown"      // there is no such job
@@ -133,6 +135,10 @@ func vocabulary(c Code) words {
 		return always("the contract says something else than its node works out from the job")
 	case CodeTable:
 		return always("its table cannot be used as the job asks")
+	case CodeOffer:
+		return always("it does not offer that table to this member")
+	case CodeLabel:
+		return always("it does not offer that label column to other members")
 	case CodeRows:
 		return sayRows
 	case CodePolicy:

@@ -15,7 +15,7 @@ var codes = []protocol.Code{
 	protocol.CodeStopped, protocol.CodeLink, protocol.CodeLeft, protocol.CodeDisk, protocol.CodeDescriptors, protocol.CodeMemory,
 	protocol.CodeData, protocol.CodeDamaged, protocol.CodeClients, protocol.CodeBusy, protocol.CodeEnded, protocol.CodeUnsigned,
 	protocol.CodeDeviation, protocol.CodeContradicted, protocol.CodeCharter, protocol.CodeJob, protocol.CodeContract, protocol.CodeTable,
-	protocol.CodeRows, protocol.CodePolicy, protocol.CodeUnknown, protocol.CodeRequest, protocol.CodeAbandoned, protocol.CodeMethod, protocol.CodeVersions,
+	protocol.CodeOffer, protocol.CodeLabel, protocol.CodeRows, protocol.CodePolicy, protocol.CodeUnknown, protocol.CodeRequest, protocol.CodeAbandoned, protocol.CodeMethod, protocol.CodeVersions,
 	protocol.CodeInvitee, protocol.CodeLimit, protocol.CodeProgram, protocol.CodeRevoked, protocol.CodeApart, protocol.CodeTwin,
 	protocol.CodeRemoved, protocol.CodeAnew, protocol.CodeTwice, protocol.CodeMember, protocol.CodeInvitation, protocol.CodeOutdated,
 	protocol.CodeSignature, protocol.CodeMalformed,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/keys"
@@ -56,7 +57,7 @@ func demoClient(c *cli.Context, charter *keys.SignedCharter, name string, log *s
 	if err != nil {
 		return nil, err
 	}
-	policy, err := node.LoadPolicy(l.Path(name, "policy.toml"))
+	policy, err := consent.Read(l.Path(name, "policy.toml"), &charter.Charter)
 	if err != nil {
 		return nil, err
 	}

@@ -98,6 +98,9 @@ func (d *onlineDemo) writeTables() error {
 		if err := stream.Write(d.league.Path(name, "train.csv")); err != nil {
 			return err
 		}
+		if err := d.league.Offer(name, "train", stream.Label); err != nil {
+			return err
+		}
 	}
 	if d.selection == nil {
 		return nil

@@ -88,16 +88,20 @@ func listJobs(c *cli.Context, jobs []node.JobInfo) error {
 	return nil
 }
 
-// reasonLines says below a job why it stands as it does, and until when a proposal waits.
+// reasonLines says below a job who consented, why it stands as it does, and until when a proposal waits.
 func reasonLines(j node.JobInfo) string {
 	reason := j.Reason
 	if j.State == node.StateProposed && reason == "" {
 		reason = fmt.Sprintf("hanse approve %s consents; it expires %s", j.Name, j.Expires)
 	}
-	if reason == "" {
-		return ""
+	text := ""
+	if j.Consent != nil {
+		text = node.Wrapped(80, "          ", "consented to by "+j.Consent.String())
 	}
-	return node.Wrapped(80, "          ", printable(reason))
+	if reason == "" {
+		return text
+	}
+	return text + node.Wrapped(80, "          ", printable(reason))
 }
 
 // showJob prints what the jobs of a name, or whose contract's hash begins so, open and send.
@@ -119,25 +123,115 @@ func showJob(c *cli.Context, jobs []node.JobInfo, show string) error {
 func approveCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "approve",
-		Usage:     "consent to a proposed job, or refuse it",
+		Usage:     "look at a proposed job and consent to it, or refuse it",
 		ArgsUsage: "JOB",
-		Description: `   hanse jobs --dir telco-node
+		Description: `Shows what the job computes, what would leave this machine and who would learn what,
+and asks. A program that has shown it to a person elsewhere names what was shown:
+
    hanse approve credit --dir telco-node
-   hanse approve 3f9a --dir telco-node --refuse --reason "not before the audit"`,
+   hanse approve credit --dir telco-node --yes --contract 3f9a1c2d
+   hanse approve 3f9a1c2d --dir telco-node --refuse --reason "not before the audit"`,
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "yes", Usage: "consent without a question; needs --contract"},
+			&cli.StringFlag{Name: "contract", Usage: "consent to the contract whose hash begins with these `DIGITS`, at least 8, and to no other"},
 			&cli.BoolFlag{Name: "refuse", Usage: "refuse the job"},
 			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the proposer is told"},
 			dirFlag(),
 		},
-		Action: anyOrder(func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return usagef("give one job's name or the first digits of its contract: hanse approve JOB; hanse jobs lists them")
-			}
-			client, err := node.NewClient(c.String("dir"))
-			if err != nil {
-				return err
-			}
-			return client.Decide(c.Context, c.Args().First(), !c.Bool("refuse"), c.String("reason"))
-		}),
+		Action: anyOrder(approve),
 	}
+}
+
+// leastDigits is how many digits of a contract's hash stand for it in a consent.
+const leastDigits = 8
+
+// approve shows a job, asks, and tells the node what was decided.
+func approve(c *cli.Context) error {
+	shown := strings.ToLower(c.String("contract"))
+	switch {
+	case c.NArg() != 1:
+		return usagef("give one job's name or the first digits of its contract: hanse approve JOB; hanse jobs lists them")
+	case c.Bool("yes") && c.Bool("refuse"):
+		return usagef("--yes consents and --refuse refuses: give one of them")
+	case c.Bool("yes") && shown == "":
+		return usagef("--yes consents to what was shown before, and needs its contract: hanse jobs --show %s --dir %s shows it, then type --yes --contract and its first %d digits",
+			c.Args().First(), c.String("dir"), leastDigits)
+	case shown != "" && len(shown) < leastDigits:
+		return usagef("--contract has %d digits, want at least %d: fewer can be those of another contract", len(shown), leastDigits)
+	}
+	client, err := node.NewClient(c.String("dir"))
+	if err != nil {
+		return err
+	}
+	jobs, err := client.Jobs(c.Context)
+	if err != nil {
+		return err
+	}
+	j, err := proposed(jobs, c.Args().First(), shown)
+	if err != nil {
+		return err
+	}
+	if c.Bool("refuse") {
+		if err := client.Refuse(c.Context, j.Contract, c.String("reason")); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.App.Writer, "%s refuses %s, contract %s\n", j.Self, j.Name, j.Contract)
+		return nil
+	}
+	if !c.Bool("yes") {
+		fmt.Fprintln(c.App.Writer, j.Summary)
+		if err := askConsent(c, j); err != nil {
+			return err
+		}
+	}
+	if err := client.Approve(c.Context, j.Name, j.Contract); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.Writer, "%s consents to %s, contract %s\n", j.Self, j.Name, j.Contract)
+	return nil
+}
+
+// proposed finds the one job that a person decides on, by its name or its contract, and by what was shown of it.
+func proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
+	var named, fitting []*node.JobInfo
+	for i := range jobs {
+		j := &jobs[i]
+		if j.Name != which && (len(which) < 4 || !strings.HasPrefix(j.Contract, which)) {
+			continue
+		}
+		named = append(named, j)
+		if j.State == node.StateProposed && strings.HasPrefix(j.Contract, shown) {
+			fitting = append(fitting, j)
+		}
+	}
+	switch {
+	case len(named) == 0:
+		return nil, fmt.Errorf("this node has no job %q; hanse jobs lists them", which)
+	case len(fitting) == 1:
+		return fitting[0], nil
+	case len(fitting) > 1:
+		return nil, fmt.Errorf("%q fits %d jobs that wait; give the first digits of the contract, hanse jobs lists them", which, len(fitting))
+	}
+	for _, j := range named {
+		if j.State == node.StateProposed {
+			return nil, fmt.Errorf("the job %q that waits here has contract %.8s, not %.8s: look at it with hanse jobs --show %s, then type the digits that stand there",
+				which, j.Contract, shown, which)
+		}
+	}
+	j := named[len(named)-1]
+	return nil, fmt.Errorf("job %q is %s, not waiting for consent", j.Name, j.State)
+}
+
+// askConsent asks for one line on standard input. No answer is no consent.
+func askConsent(c *cli.Context, j *node.JobInfo) error {
+	fmt.Fprintf(c.App.ErrWriter, "does %s consent to %s, contract %.8s? [y/N] ", j.Self, j.Name, j.Contract)
+	answer, err := await(c.Context, func() ([]byte, error) { return readLine(c.App.Reader) })
+	if err != nil {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(string(answer))) {
+	case "y", "yes":
+		return nil
+	}
+	return fmt.Errorf("the answer was not yes: %s has not consented to %s, which still waits; hanse approve %s --refuse refuses it", j.Self, j.Name, j.Name)
 }

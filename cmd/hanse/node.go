@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/enrol"
 	"github.com/hanse-project/hanse/internal/node"
@@ -64,7 +65,8 @@ those who may be servers, and needs no --neighbour. Where sums go over trees or 
 clients need each other too: links come up as jobs need them, and --neighbour names
 those to keep from the start, in place of the servers.
 
-Without a policy every job waits for hanse approve.`,
+Without a policy every job waits for hanse approve. docs/policy.md has all keys;
+hanse policy check says what a policy does.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "key", Required: true, Usage: "this member's key `FILE`"},
 			&cli.StringFlag{Name: "passphrase-file", Usage: "`FILE` that holds the key's passphrase"},
@@ -120,7 +122,7 @@ func runNode(c *cli.Context) error {
 		return err
 	}
 	if path := c.String("policy"); path != "" {
-		if n.policy, err = node.LoadPolicy(path); err != nil {
+		if n.policy, err = consent.Read(path, &charter.Charter); err != nil {
 			return err
 		}
 	}
@@ -151,7 +153,7 @@ type nodeConfig struct {
 	charterFile string
 	dir         string
 	tables      map[string]node.TableSpec
-	policy      *node.Policy // nil asks about everything
+	policy      *consent.Policy // nil asks about everything
 	listen      []string
 	quic        bool
 	discovery   []string

@@ -38,6 +38,9 @@ func newHarbour(t *testing.T, o online.Options) *harbour {
 		if err := stream.Write(h.Path(name, "train.csv")); err != nil {
 			t.Fatal(err)
 		}
+		if err := h.Offer(name, "train", stream.Label); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, name := range parks.Parties() {
 		h.launch(name)

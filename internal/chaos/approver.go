@@ -78,7 +78,7 @@ func (p *approver) decide(ctx context.Context, name string, j *node.JobInfo, see
 	}
 	p.approved[key] = true // it may be taken though its answer is lost
 	if client, err := p.a.fed.client(name); err == nil {
-		client.Decide(ctx, j.Contract, true, "")
+		client.Approve(ctx, j.Contract, j.Contract)
 	}
 }
 

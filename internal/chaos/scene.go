@@ -118,7 +118,7 @@ func (s *scene) found(dir, program string) (*federation, error) {
 		err = s.data.Write(dir)
 	}
 	for name, stream := range s.streams() {
-		err = errors.Join(err, stream.Write(l.Path(name, "train.csv")))
+		err = errors.Join(err, stream.Write(l.Path(name, "train.csv")), l.Offer(name, "train", stream.Label))
 	}
 	text, failed := s.job.Text()
 	if err = errors.Join(err, failed); err != nil {

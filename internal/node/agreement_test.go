@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -165,7 +166,10 @@ func (l *league) decideAt(h keys.Hash, i int, yes bool) {
 
 func TestPolicy(t *testing.T) {
 	l := newLeague(t, 4, 50)
-	l.policy = &Policy{Format: policyFormat, Accept: []Rule{{Privacy: []string{"masked"}, MaxRows: 100}}, Refuse: []Rule{{Tables: []string{"test"}}}}
+	l.policy = &consent.Policy{
+		Format: consent.Format, Accept: []consent.Rule{{Privacy: []string{"masked"}, MaxRows: new(int64(100))}},
+		Refuse: []consent.Rule{{Tables: []string{"test"}}},
+	}
 	l.startAll()
 	if _, _, err := l.propose(l.job("train", "", activeBank+"features = 32")); err != nil {
 		t.Errorf("a job within the policy: %v", err)

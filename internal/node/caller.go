@@ -181,3 +181,12 @@ func checkAnswerer(dir, path string, conn net.Conn, peer reader) error {
 type strangerError struct{ text string }
 
 func (e *strangerError) Error() string { return e.text }
+
+// personOf is the name of the user whose command a request is, empty where the system does not tell.
+func personOf(r *http.Request) string {
+	user, ok := callerOf(r.Context())
+	if !ok {
+		return ""
+	}
+	return user.Name()
+}

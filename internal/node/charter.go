@@ -45,8 +45,9 @@ func (n *Node) outside(party, format string, args ...any) error {
 // SetCharter takes a new version of the charter into use. Contracts that do not stand under it go no further.
 func (n *Node) SetCharter(c *keys.SignedCharter) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.charter = c
+	n.mu.Unlock()
+	n.warnOfStrangers(c)
 }
 
 // currentCharter returns the charter in force.

@@ -114,7 +114,7 @@ func (c *Client) Prepare(ctx context.Context, text []byte, hear func(Event)) (co
 
 // Launch runs a prepared job to its end and returns the report; hear gets its events.
 func (c *Client) Launch(ctx context.Context, contract string, hear func(Event)) (report *Report, err error) {
-	err = c.stream(ctx, "/launch?job="+url.QueryEscape(contract), nil, func(e Event) bool {
+	err = c.stream(ctx, "/launch?"+url.Values{"job": {contract}}.Encode(), nil, func(e Event) bool {
 		hear(e)
 		report = e.Report
 		return e.Kind == EventDone
@@ -122,14 +122,36 @@ func (c *Client) Launch(ctx context.Context, contract string, hear func(Event)) 
 	return report, err
 }
 
-// Decide consents to a proposed job or refuses it; job is the start of its contract's hash.
-func (c *Client) Decide(ctx context.Context, job string, yes bool, reason string) error {
-	q := url.Values{"job": {job}, "yes": {fmt.Sprint(yes)}, "reason": {reason}}
+// Approve consents to a proposed job, in the name of who runs this program; contract is the whole hash of the contract
+// that was shown, and the node refuses when the job of that name has another one by now.
+func (c *Client) Approve(ctx context.Context, job, contract string) error {
+	return c.decide(ctx, url.Values{"job": {job}, "contract": {contract}, "yes": {"true"}})
+}
+
+// Refuse refuses a proposed job; job is its name or the start of its contract's hash, and reason what the proposer is
+// told.
+func (c *Client) Refuse(ctx context.Context, job, reason string) error {
+	return c.decide(ctx, url.Values{"job": {job}, "yes": {"false"}, "reason": {reason}})
+}
+
+// decide posts a decision.
+func (c *Client) decide(ctx context.Context, q url.Values) error {
 	body, err := c.do(ctx, http.MethodPost, "/decide?"+q.Encode(), nil)
 	if err != nil {
 		return err
 	}
 	return body.Close()
+}
+
+// Explain says what the node's policy makes of a job.
+func (c *Client) Explain(ctx context.Context, job string) (*Explanation, error) {
+	body, err := c.do(ctx, http.MethodGet, "/explain?"+url.Values{"job": {job}}.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var e Explanation
+	return &e, json.NewDecoder(body).Decode(&e)
 }
 
 // Score asks a serving prediction for one row's score, as a scores file has it; an empty id ends the

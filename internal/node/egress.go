@@ -221,3 +221,15 @@ func (e *Egress) protection() string {
 	}
 	return "keys, signatures, counters: nothing of the data"
 }
+
+// rows returns the rows of a contract.
+func rows(c *protocol.Contract) int { return rowsOf(c.Parties) }
+
+// rowsOf returns the rows that parties have, those of them who have any.
+func rowsOf(all []protocol.Facts) int {
+	n := 0
+	for _, f := range all {
+		n = max(n, f.Rows)
+	}
+	return n
+}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/he"
 )
 
@@ -283,28 +282,4 @@ func TestThresholdIsRefusedInJobsOverFeatures(t *testing.T) {
 	l.startAll()
 	refused(t, l, "aggregation = \"he\"\nthreshold = 0.75", activeBank, `job "trial": threshold is 0.75, want none: sums over features need every party`)
 	refused(t, l, "aggregation = \"he\"\nprivacy = \"published\"", activeBank, `job "trial": aggregation is "he" and privacy "published": sums in the clear have no protection to choose`)
-}
-
-func TestRulesMatchTheAggregation(t *testing.T) {
-	contract := func(aggregation string) *protocol.Contract {
-		return &protocol.Contract{Job: &protocol.Job{Aggregation: aggregation, Parties: []string{"bank"}}, Parties: []protocol.Facts{{Name: "bank"}}}
-	}
-	for _, c := range []struct {
-		rule []string
-		job  string
-		want bool
-	}{
-		{nil, "he", true},
-		{nil, "", true},
-		{[]string{"he"}, "he", true},
-		{[]string{"he"}, "", false},
-		{[]string{"masked"}, "", true},
-		{[]string{"masked"}, "masked", true},
-		{[]string{"masked"}, "he", false},
-	} {
-		r := Rule{Aggregation: c.rule}
-		if got := r.matches(contract(c.job), "bank"); got != c.want {
-			t.Errorf("rule %q matches aggregation %q: %v, want %v", c.rule, c.job, got, c.want)
-		}
-	}
 }

@@ -42,6 +42,8 @@ const (
 	codeJob          = protocol.CodeJob
 	codeContract     = protocol.CodeContract
 	codeTable        = protocol.CodeTable
+	codeOffer        = protocol.CodeOffer
+	codeLabel        = protocol.CodeLabel
 	codePolicy       = protocol.CodePolicy
 	codeContradicted = protocol.CodeContradicted
 	codeRows         = protocol.CodeRows
@@ -104,6 +106,10 @@ var faults = []struct {
 		false, "ask the member whose policy refuses it"},
 	{codeMethod, true, withCode(codeMethod),
 		false, "update the older of the two programs"},
+	{codeOffer, true, withCode(codeOffer),
+		false, "ask its owner for a [[table]] of that name in the policy"},
+	{codeLabel, true, withCode(codeLabel),
+		false, "ask its owner for a [[table]] with that column among its labels"},
 	{codeRequest, true, withCode(codeRequest),
 		false, "what the error says"},
 	{codeContradicted, true, func(error) bool { return true },

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/simnet"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -27,7 +28,7 @@ type league struct {
 	keys    []*keys.PrivateKey
 	charter *keys.SignedCharter
 	dirs    []string
-	policy  *Policy
+	policy  *consent.Policy
 	nodes   []*Node
 	stops   []func()
 	lives   []context.Context                 // of each node's present life
@@ -38,11 +39,20 @@ type league struct {
 	log     *slog.Logger                      // of all nodes; may be nil
 }
 
+// openPolicy consents to everything, and offers the label of both tables.
+func openPolicy() *consent.Policy {
+	labels := []string{"y", "z"}
+	return &consent.Policy{
+		Format: consent.Format, Accept: []consent.Rule{{Tasks: []string{"train", "predict"}}},
+		Tables: []consent.Table{{Name: "train", Labels: labels}, {Name: "test", Labels: labels}},
+	}
+}
+
 // newLeague makes members with tables of correlated columns; the first one has the label. The
 // nodes are not started.
 func newLeague(t testing.TB, q, rows int) *league {
 	t.Helper()
-	l := &league{t: t, policy: &Policy{Format: policyFormat, Accept: []Rule{{}}}, told: make([]func(Event), q), faults: make([]func(string) (bool, error), q)}
+	l := &league{t: t, policy: openPolicy(), told: make([]func(Event), q), faults: make([]func(string) (bool, error), q)}
 	charter := keys.Charter{Name: "test", Version: 1, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	charter.Rules.MinPrivacy = "published"
 	var ids []keys.ID

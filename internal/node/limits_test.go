@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -86,7 +87,7 @@ func (l *league) folders(i int) int {
 }
 
 // newStuffer starts a league of which the third member stuffs the second; no time passes there.
-func newStuffer(t *testing.T, policy *Policy) (*stuffer, *logBook) {
+func newStuffer(t *testing.T, policy *consent.Policy) (*stuffer, *logBook) {
 	l := newLeague(t, 3, 40)
 	book, now := new(logBook), time.Now()
 	l.policy, l.log, l.now = policy, slog.New(slog.NewTextHandler(book, nil)), func() time.Time { return now }
@@ -103,7 +104,7 @@ func (l *league) stuffer() *stuffer {
 // TestStuffer: a member floods another with every call there is. What the other keeps stays small, its log names the
 // member, and an honest job runs.
 func TestStuffer(t *testing.T) {
-	s, book := newStuffer(t, &Policy{Format: policyFormat, Accept: []Rule{{Proposers: []string{"bank"}}}})
+	s, book := newStuffer(t, &consent.Policy{Format: consent.Format, Accept: []consent.Rule{{Proposers: []string{"bank"}}}})
 	l := s.l
 	texts := s.contracts(300)
 	for _, text := range texts {
@@ -152,8 +153,8 @@ func TestStuffer(t *testing.T) {
 // TestRefusedProposalsAreForgotten: what the policy refuses is kept up to a number, the newest, also over a restart; a
 // job that somebody here consented to stays. A folder that a crash left half removed is swept up.
 func TestRefusedProposalsAreForgotten(t *testing.T) {
-	refuse := []Rule{{Proposers: []string{"telco"}}}
-	s, _ := newStuffer(t, &Policy{Format: policyFormat, Refuse: refuse, Accept: []Rule{{}}})
+	refuse := []consent.Rule{{Proposers: []string{"telco"}}}
+	s, _ := newStuffer(t, &consent.Policy{Format: consent.Format, Refuse: refuse, Accept: []consent.Rule{{Tasks: []string{"train", "predict"}}}})
 	l := s.l
 	_, kept, err := l.propose(l.job("train", "privacy = \"masked\"", smallJob))
 	if err != nil {
@@ -194,7 +195,7 @@ func TestRefusedProposalsAreForgotten(t *testing.T) {
 // them is decided.
 func TestCrowdedProposerWaits(t *testing.T) {
 	l := newLeague(t, 3, 40)
-	l.policy = &Policy{Format: policyFormat, Accept: []Rule{{Tables: []string{"train"}}}}
+	l.policy = &consent.Policy{Format: consent.Format, Accept: []consent.Rule{{Tables: []string{"train"}}}}
 	said := make(chan string, 100)
 	l.told[0] = func(e Event) {
 		if e.Kind == EventWaiting && strings.Contains(e.Text, "takes no more") {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/shelf"
@@ -28,9 +29,9 @@ type Config struct {
 	Charter   *keys.SignedCharter // in force
 	Transport protocol.Transport
 	Tables    map[string]TableSpec
-	Policy    *Policy // nil asks about everything
-	Dir       string  // the node's own folder
-	Workers   int     // goroutines for arithmetic; 0 means all cores
+	Policy    *consent.Policy // nil asks about everything
+	Dir       string          // the node's own folder
+	Workers   int             // goroutines for arithmetic; 0 means all cores
 	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means
 	// DefaultRecordLimit.
 	RecordLimit int64
@@ -65,12 +66,14 @@ type Node struct {
 	consenting sync.Mutex   // one proposal is looked at at a time
 	forgetting sync.Mutex   // held by whoever removes old jobs
 	rates      *rates       // what the other members may ask
+	judging    sync.Mutex   // one consent is given at a time
 
 	mu       sync.Mutex // a jobState's is never held while this one is taken
 	charter  *keys.SignedCharter
 	jobs     map[keys.Hash]*jobState
 	sessions map[keys.Hash]*activeSession
 	hearers  map[keys.Hash]func(Event)
+	refusals map[keys.ID]int             // to speak of tables, by who asked
 	requests map[keys.Hash]*requestQueue // of predictions that answer single rows
 	input    *stream.Stream              // standard input, once a job has asked for it
 	shelf    *shelf.Shelf                // of networks that travelled, once a job has asked for it
@@ -101,7 +104,10 @@ func New(c Config) (*Node, error) {
 	n := &Node{
 		config: c, tables: newTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
 		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
-		requests: make(map[keys.Hash]*requestQueue),
+		requests: make(map[keys.Hash]*requestQueue), refusals: make(map[keys.ID]int),
+	}
+	if err := c.Policy.Check(&c.Charter.Charter); err != nil {
+		return nil, err
 	}
 	n.rates = newRates(c.Now, n.tellRefused)
 	if err := owner.Folder(c.Dir); err != nil {

@@ -1,113 +1,224 @@
 package node
 
 import (
-	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
 	"fmt"
-	"math"
-	"os"
+	"maps"
 	"slices"
+	"time"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// policyFormat is the first field of every policy file.
-const policyFormat = "hanse-policy-v1"
-
-// Policy says which jobs a node consents to without asking. What no rule accepts waits for a
-// person. A policy is the member's own: nobody else sees it.
-type Policy struct {
-	Format string `toml:"format"`
-	Accept []Rule `toml:"accept"`
-	Refuse []Rule `toml:"refuse"` // looked at first
+// Consent says who agreed to a job in this member's name. A node signs no contract without one on its disk.
+type Consent struct {
+	By     string    `toml:"by" json:"by"` // "owner" or "policy"
+	At     time.Time `toml:"at" json:"at"`
+	Rule   string    `toml:"rule,omitempty" json:"rule,omitempty"`     // of the policy, such as "accept rule 1"
+	Policy string    `toml:"policy,omitempty" json:"policy,omitempty"` // SHA-256 of the policy's file
+	Person string    `toml:"person,omitempty" json:"person,omitempty"` // the system's user whose command it was
+	Salt   string    `toml:"salt,omitempty" json:"salt,omitempty"`     // hides the rest in Digest
 }
 
-// Rule matches a job when every field that is set does.
-type Rule struct {
-	Proposers   []string `toml:"proposers"`   // any of these members
-	Algorithms  []string `toml:"algorithms"`  // any of these
-	Tasks       []string `toml:"tasks"`       // any of "train", "predict"
-	Privacy     []string `toml:"privacy"`     // any of these modes
-	Aggregation []string `toml:"aggregation"` // what protects masked sums: any of "masked", "he"
-	Tables      []string `toml:"tables"`      // any of these tables
-	OpenTo      []string `toml:"open_to"`     // predict: any of these receivers
-	MaxRows     int      `toml:"max_rows"`    // at most so many rows
-	MaxBytes    int64    `toml:"max_bytes"`   // at most so many bytes leave this machine
-}
-
-// LoadPolicy reads a policy file.
-func LoadPolicy(path string) (*Policy, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
-	}
-	var p Policy
-	if err := keys.DecodeStrict("policy "+path, text, &p); err != nil {
-		return nil, err
-	}
-	if p.Format != policyFormat {
-		return nil, fmt.Errorf("policy %s: format is %q, want %q", path, p.Format, policyFormat)
-	}
-	return &p, nil
-}
-
-// verdict is what a policy says of a contract.
-type verdict int
-
+// Who may consent.
 const (
-	ask verdict = iota
-	accept
-	refuse
+	byOwner  = "owner"
+	byPolicy = "policy"
 )
 
-// judge applies the policy to a contract for the named party; a nil policy asks about everything.
-func (p *Policy) judge(c *protocol.Contract, self string) verdict {
-	if p == nil {
-		return ask
+// maxPerson is the longest name of a user that is kept, in bytes.
+const maxPerson = 64
+
+// salted completes a consent with the time and what hides it in a digest.
+func (n *Node) salted(c Consent) *Consent {
+	var salt [16]byte
+	rand.Read(salt[:])
+	c.At, c.Salt, c.Person = n.config.Now().UTC().Round(0), hex.EncodeToString(salt[:]), protocol.Plain(c.Person, maxPerson)
+	return &c
+}
+
+// Digest binds a consent to a contract. It tells nothing of the consent to who does not have it.
+func (c *Consent) Digest(contract keys.Hash) keys.Hash {
+	if c == nil {
+		return keys.Hash{}
 	}
-	for _, r := range p.Refuse {
-		if r.matches(c, self) {
-			return refuse
+	return keys.HashOf("hanse consent v1", contract[:], []byte(c.By), []byte(c.At.UTC().Format(time.RFC3339Nano)),
+		[]byte(c.Rule), []byte(c.Policy), []byte(c.Person), []byte(c.Salt))
+}
+
+// String says who consented, and when.
+func (c *Consent) String() string {
+	who := "the owner"
+	switch {
+	case c.By == byPolicy && c.Rule != "":
+		who = c.Rule + " of the policy"
+		if len(c.Policy) >= 8 {
+			who += " " + c.Policy[:8]
+		}
+	case c.By == byPolicy:
+		who = "the policy"
+	case c.Person != "":
+		who = fmt.Sprintf("the owner (user %s)", c.Person)
+	}
+	return fmt.Sprintf("%s, %s", who, c.At.UTC().Format("2006-01-02 15:04 UTC"))
+}
+
+// applyPolicy has the policy decide on a proposed job, if it has a word on it. One job is judged at a time: two that
+// fit a bound one by one need not fit it together.
+func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
+	n.judging.Lock()
+	defer n.judging.Unlock()
+	p := n.config.Policy
+	judged := p.Judge(n.caseOf(s))
+	switch judged.Verdict {
+	case consent.Accept:
+		return s.consent(n.salted(Consent{By: byPolicy, Rule: judged.Rule, Policy: p.Digest().String()}), data)
+	case consent.Refuse:
+		n.config.Log.Info("the policy refuses a job", "job", s.contract.Job.Name, "rule", judged.Rule)
+		return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeRefused, Fault: &protocol.Fault{Code: codePolicy}})
+	}
+	if why := judged.Why(); s.waitsFor(why) {
+		n.tell(s.contract.Hash(), Event{Kind: EventState, Text: why})
+	}
+	return nil
+}
+
+// waitsFor notes why a proposal waits for a person, and reports whether that is new.
+func (s *jobState) waitsFor(why string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fresh := s.judged != why
+	s.judged = why
+	return fresh
+}
+
+// caseOf is what the policy is asked about a job: as of the moment of the consent or, before it, of now. The ledger is
+// the records of the other jobs.
+func (n *Node) caseOf(s *jobState) *consent.Case {
+	c := &consent.Case{
+		Contract: s.contract, Self: n.name(), Role: roleIn(s.contract, n.name()), Charter: &n.currentCharter().Charter, Now: n.config.Now(),
+	}
+	own := s.snapshot().Consent
+	if own != nil {
+		c.Now = own.At
+	}
+	for _, other := range n.allJobs() {
+		at, ok := n.consentedAt(other)
+		if other != s && ok && (own == nil || at.Before(own.At)) {
+			c.Consented = append(c.Consented, consent.Past{Contract: other.contract, At: at})
 		}
 	}
-	for _, r := range p.Accept {
-		if r.matches(c, self) {
-			return accept
+	return c
+}
+
+// consentedAt says when this member consented to a job of which something may have opened. A job that ended before its
+// first session opened nothing. A consent whose record was damaged counts as one of this moment.
+func (n *Node) consentedAt(s *jobState) (at time.Time, ok bool) {
+	r := s.snapshot()
+	switch {
+	case r.Consent == nil && r.Damaged:
+		return n.config.Now(), true
+	case r.Consent == nil || r.State.Final() && r.Session == 0 && !r.Damaged:
+		return at, false
+	}
+	return r.Consent.At, true
+}
+
+// allJobs lists the node's jobs.
+func (n *Node) allJobs() []*jobState {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.jobs))
+}
+
+// roleIn is a party's role in a job, as policies name it.
+func roleIn(c *protocol.Contract, name string) string {
+	if c.Job.Privacy == fdskl.Sealed {
+		switch three := sharersOf(c); name {
+		case three.holder:
+			return consent.RoleActive
+		case three.keeper:
+			return consent.RoleKeeper
+		case three.helper:
+			return consent.RoleHelper
 		}
 	}
-	return ask
+	return c.Parties[c.Job.Index(name)].Role
 }
 
-// matches reports whether all set fields of the rule fit.
-func (r *Rule) matches(c *protocol.Contract, self string) bool {
-	any := func(set []string, v string) bool { return len(set) == 0 || slices.Contains(set, v) }
-	j := c.Job
-	return any(r.Proposers, j.Proposer) && any(r.Algorithms, j.Algorithm) && any(r.Tasks, j.Task) &&
-		any(r.Privacy, j.Privacy) && any(r.Aggregation, cmp.Or(j.Aggregation, protocol.AggregateMasked)) && any(r.Tables, j.Table) && (j.Task != protocol.TaskPredict || any(r.OpenTo, j.OpenTo)) &&
-		(r.MaxRows == 0 || rows(c) <= r.MaxRows) && (r.MaxBytes == 0 || egress(c, self) <= r.MaxBytes)
+// offered refuses to look at a table for another member's job that the owner does not offer to that member. The member
+// learns a code; what it asked for is in this node's log.
+func (n *Node) offered(from keys.ID, job *protocol.Job) error {
+	if from == n.config.Key.ID() || slices.Contains(job.Servers, n.name()) { // its own word; a server reads no table
+		return nil
+	}
+	asker := n.memberName(from)
+	err := n.config.Policy.Offers(job.Table, n.labelAsked(job), asker)
+	if err == nil {
+		return nil
+	}
+	n.mu.Lock()
+	n.refusals[from]++
+	count := n.refusals[from]
+	n.mu.Unlock()
+	c := codeLabel
+	if refusal := new(consent.NotOffered); errors.As(err, &refusal) && refusal.OfTable {
+		c = codeOffer
+	}
+	return faultf(c, "%w; it is refusal %d of %s since this node started", err, count, asker)
 }
 
-// rows returns the rows of a contract.
-func rows(c *protocol.Contract) int { return rowsOf(c.Parties) }
-
-// rowsOf returns the rows that parties have, those of them who have any.
-func rowsOf(all []protocol.Facts) int {
-	n := 0
-	for _, f := range all {
-		n = max(n, f.Rows)
+// labelAsked is the label column that this node would read for a job, empty where it would read none.
+func (n *Node) labelAsked(job *protocol.Job) string {
+	if job.Task != protocol.TaskTrain {
+		return ""
 	}
-	return n
+	if len(job.Servers) > 0 {
+		return consent.LabelOf(job)
+	}
+	if t, err := n.newTraining(job); err == nil && t.active() {
+		return t.params.Label
+	}
+	return ""
 }
 
-// egress returns the payload bytes a contract lets a party send in one session.
-func egress(c *protocol.Contract, party string) int64 {
-	lines, err := c.Egress(c.Job.Index(party))
-	if err != nil {
-		return math.MaxInt64 // never small enough for a rule
+// Explanation says what the policy makes of a job, rule by rule.
+type Explanation struct {
+	Job       string            `json:"job"`
+	Contract  string            `json:"contract"`
+	State     State             `json:"state"`
+	Consent   *Consent          `json:"consent,omitempty"`
+	AsOf      time.Time         `json:"as_of"` // when the job is judged: when it was consented to or, before that, now
+	File      string            `json:"file,omitempty"`
+	Policy    string            `json:"policy,omitempty"` // SHA-256 of the policy's file
+	Judgement consent.Judgement `json:"judgement"`
+}
+
+// Explain holds a job against the node's policy.
+func (n *Node) Explain(h keys.Hash) (*Explanation, error) {
+	s, ok := n.job(h)
+	if !ok {
+		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	var sum int64
-	for _, e := range lines {
-		sum += e.MaxBytes
+	p, asked, r := n.config.Policy, n.caseOf(s), s.snapshot()
+	e := &Explanation{
+		Job: s.contract.Job.Name, Contract: h.String(), State: r.State, Consent: r.Consent, AsOf: asked.Now, File: p.File(),
+		Judgement: p.Judge(asked),
 	}
-	return sum
+	if p != nil {
+		e.Policy = p.Digest().String()
+	}
+	return e, nil
+}
+
+// warnOfStrangers logs what a new charter makes wrong in the policy.
+func (n *Node) warnOfStrangers(c *keys.SignedCharter) {
+	for _, err := range n.config.Policy.Mistakes(&c.Charter) {
+		n.config.Log.Warn("the policy does not fit the new charter: rules that accept do nothing while they name who is no member", "error", err)
+	}
 }

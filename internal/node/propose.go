@@ -209,11 +209,16 @@ func pause(ctx context.Context, d time.Duration) error {
 // Launch is the proposer's own consent: it collects the other parties' and runs the job to its
 // end, through pauses. hear gets the job's events.
 func (n *Node) Launch(ctx context.Context, h keys.Hash, hear func(Event)) (*Report, error) {
+	return n.launch(ctx, h, "", hear)
+}
+
+// launch is Launch by a person, whom the system knows by that name.
+func (n *Node) launch(ctx context.Context, h keys.Hash, person string, hear func(Event)) (*Report, error) {
 	s, ok := n.job(h)
 	if !ok {
 		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	if err := n.consentHere(s); err != nil {
+	if err := n.consentHere(s, person); err != nil {
 		s.abandoned.Store(true) // nobody else knows of it: see look
 		return nil, err
 	}

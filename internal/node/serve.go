@@ -158,6 +158,9 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (protocol.Facts, e
 	if err != nil {
 		return protocol.Facts{}, err
 	}
+	if err := n.offered(from, job); err != nil {
+		return protocol.Facts{}, err
+	}
 	t, err := n.newTask(job)
 	if err != nil {
 		return protocol.Facts{}, orElse(codeJob, err)
@@ -206,6 +209,9 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	if err := n.mayPropose(from, c.Job); err != nil {
 		return nil, err
 	}
+	if err := n.offered(from, c.Job); err != nil {
+		return nil, err
+	}
 	if err := n.roomFor(c.Job.Proposer); err != nil {
 		return nil, err
 	}
@@ -220,17 +226,6 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	n.keep(s)
 	n.tell(c.Hash(), Event{Kind: EventSummary, Text: Summary(c, n.name())})
 	return s, nil
-}
-
-// applyPolicy has the policy decide on a proposed job, if it has a word on it.
-func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
-	switch n.config.Policy.judge(s.contract, n.name()) {
-	case accept:
-		return s.consent(byPolicy, data)
-	case refuse:
-		return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeRefused, Fault: &protocol.Fault{Code: codePolicy}})
-	}
-	return nil
 }
 
 // known returns the job whose contract a text is, nil when there is none. Where all parties have signed it, the
@@ -331,12 +326,17 @@ func (n *Node) signContract(s *jobState) ([]byte, error) {
 // Decide is a person's consent to a proposed job, or refusal of it. A job of this node's own whose record was damaged
 // goes on then.
 func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
+	return n.decide(h, yes, reason, "")
+}
+
+// decide is Decide by a person, whom the system knows by that name.
+func (n *Node) decide(h keys.Hash, yes bool, reason, person string) error {
 	s, ok := n.job(h)
 	if !ok {
 		return fmt.Errorf("this node has no job %s", h.Short())
 	}
 	if yes {
-		err := n.consentHere(s)
+		err := n.consentHere(s, person)
 		if err == nil && s.contract.Job.Proposer == n.name() {
 			n.drive(n.ctx, s)
 		}
@@ -349,7 +349,9 @@ func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
 }
 
 // consentHere records that this node's owner consents to a proposed job.
-func (n *Node) consentHere(s *jobState) error {
+func (n *Node) consentHere(s *jobState, person string) error {
+	n.judging.Lock()
+	defer n.judging.Unlock()
 	r := s.snapshot()
 	if r.State != StateProposed {
 		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
@@ -358,7 +360,7 @@ func (n *Node) consentHere(s *jobState) error {
 	if err != nil {
 		return err
 	}
-	return s.consent(byOwner, data)
+	return s.consent(n.salted(Consent{By: byOwner, Person: person}), data)
 }
 
 // consentedData is the SHA-256 of the table that a consent to a proposed job is for. Where the record of it was

@@ -115,6 +115,7 @@ func (n *Node) routes() http.Handler {
 	mux.HandleFunc("POST /prepare", n.servePrepare)
 	mux.HandleFunc("POST /launch", n.serveLaunch)
 	mux.HandleFunc("POST /decide", n.serveDecide)
+	mux.HandleFunc("GET /explain", n.serveExplain)
 	mux.HandleFunc("POST /cancel", n.serveCancel)
 	mux.HandleFunc("POST /score", n.serveScore)
 	mux.HandleFunc("GET /scores", n.serveScores)
@@ -197,9 +198,10 @@ func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ended := make(chan struct{})
+	person := personOf(r)
 	n.work.Go(func() {
 		defer close(ended)
-		if _, err := n.Launch(n.ctx, h, out.send); err != nil {
+		if _, err := n.launch(n.ctx, h, person, out.send); err != nil {
 			out.send(Event{Kind: EventError, Job: h.String(), Text: err.Error()})
 		}
 	})
@@ -210,16 +212,35 @@ func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveDecide takes a person's decision.
+// serveDecide takes a person's decision. Consent is to the contract that the person was shown.
 func (n *Node) serveDecide(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
+	yes := q.Get("yes") == "true"
 	h, err := n.find(q.Get("job"), waiting)
+	if shown := q.Get("contract"); err == nil && yes && shown != h.String() {
+		err = fmt.Errorf("the job %q that waits here now has contract %s, not %.8q, which was shown: look at it again, and run hanse approve anew",
+			q.Get("job"), h.Short(), shown)
+	}
 	if err == nil {
-		err = n.Decide(h, q.Get("yes") == "true", q.Get("reason"))
+		err = n.decide(h, yes, q.Get("reason"), personOf(r))
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 	}
+}
+
+// serveExplain says what the policy makes of a job.
+func (n *Node) serveExplain(w http.ResponseWriter, r *http.Request) {
+	h, err := n.find(r.URL.Query().Get("job"), openJob)
+	var e *Explanation
+	if err == nil {
+		e, err = n.Explain(h)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	json.NewEncoder(w).Encode(e)
 }
 
 // serveCancel ends a job by its owner's word.

@@ -85,6 +85,7 @@ type jobState struct {
 	cause     string           // the fault by which this node ended the job, for its owner
 	ailed     time.Time        // when
 	why       *protocol.Fault  // what keeps the job from going on, as all may know it
+	judged    string           // why the policy leaves it to a person
 	ailFor    time.Duration    // for how long this node comes to no other session
 	telling   atomic.Bool      // others are being told of another end than before
 	abandoned atomic.Bool      // its command could not consent to it
@@ -124,23 +125,6 @@ type statusRecord struct {
 	Data          keys.Hash `toml:"data"`              // SHA-256 of the data file that was consented to
 	Damaged       bool      `toml:"damaged,omitzero"`  // the record before was damaged: what the contract says is verified anew
 	Consent       *Consent  `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed
-}
-
-// Consent says who agreed to a job in this member's name. A node signs no contract without one on its disk.
-type Consent struct {
-	By string    `toml:"by" json:"by"` // "owner" or "policy"
-	At time.Time `toml:"at" json:"at"`
-}
-
-// Who may consent.
-const (
-	byOwner  = "owner"
-	byPolicy = "policy"
-)
-
-// consentOf is a consent of this moment.
-func consentOf(by string) *Consent {
-	return &Consent{By: by, At: time.Now().UTC().Truncate(time.Second)}
 }
 
 // vaultOptions are those of the folder of a contract's job.
@@ -420,12 +404,12 @@ func (s *jobState) remark(reason string) error {
 }
 
 // consent records that somebody consented to a proposed job; data is the SHA-256 of the table that it is for.
-func (s *jobState) consent(by string, data keys.Hash) error {
+func (s *jobState) consent(by *Consent, data keys.Hash) error {
 	return s.tryUpdate(func(r *statusRecord) error {
 		if r.State != StateProposed {
 			return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
 		}
-		r.State, r.Reason, r.Damaged, r.Data, r.Consent = StateAgreed, "", false, data, consentOf(by)
+		r.State, r.Reason, r.Damaged, r.Data, r.Consent = StateAgreed, "", false, data, by
 		return nil
 	})
 }

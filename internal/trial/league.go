@@ -83,6 +83,16 @@ func (l *League) admit(name string, port int) (keys.Card, error) {
 	return card, os.WriteFile(l.Path(name, "policy.toml"), []byte(policy), 0o600)
 }
 
+// Offer lets other members name the label column of a member's table.
+func (l *League) Offer(name, table, label string) error {
+	path := l.Path(name, "policy.toml")
+	policy, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, fmt.Appendf(policy, "\n[[table]]\nname = %q\nlabels = [%q]\n", table, label), 0o600)
+}
+
 // Path returns a file in a member's folder.
 func (l *League) Path(name, file string) string { return filepath.Join(l.Dir, name, file) }
 

@@ -1,0 +1,130 @@
+package consent
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Format is the first field of every policy file.
+const Format = "hanse-policy-v1"
+
+// Policy says which jobs a node consents to without asking. A nil policy asks about every job.
+type Policy struct {
+	Format string  `toml:"format"`
+	Accept []Rule  `toml:"accept"`
+	Refuse []Rule  `toml:"refuse"` // looked at first
+	Tables []Table `toml:"table"`
+
+	file   string
+	digest keys.Hash
+}
+
+// Rule fits a job when every key that is set does; docs/policy.md has an example of each.
+type Rule struct {
+	Proposers    []string  `toml:"proposers"`
+	Algorithms   []string  `toml:"algorithms"`
+	Tasks        []string  `toml:"tasks"`
+	Privacy      []string  `toml:"privacy"`
+	Aggregation  []string  `toml:"aggregation"`
+	Tables       []string  `toml:"tables"`
+	LabelColumns []string  `toml:"label_columns"` // trainings: the column that the job names
+	Roles        []string  `toml:"roles"`         // this node's
+	Parties      []string  `toml:"parties"`       // every other party must be one of these
+	OpenTo       []string  `toml:"open_to"`       // predictions
+	MinRows      *int64    `toml:"min_rows"`
+	MaxRows      *int64    `toml:"max_rows"` // the larger of rows and requests
+	MaxBytes     *int64    `toml:"max_bytes"`
+	Openings     []Opening `toml:"openings"` // all that may open; nil: not looked at
+	ScoresPerRow *int64    `toml:"scores_per_row"`
+	Hours        []string  `toml:"hours"`
+	Until        string    `toml:"until"`
+}
+
+// Opening bounds what may open of one kind, to all of To together or, without To, to anybody.
+type Opening struct {
+	Kind   string   `toml:"kind"`
+	To     []string `toml:"to"`
+	Count  *int64   `toml:"count"` // of one job
+	Bits   *int64   `toml:"bits"`
+	Count3 *int64   `toml:"count_30_days"` // of all jobs consented to in the last 30 days, and this one
+	Bits3  *int64   `toml:"bits_30_days"`
+}
+
+// Table is one of the node's tables that other members may ask about.
+type Table struct {
+	Name    string   `toml:"name"`
+	Labels  []string `toml:"labels"`  // columns that they may name as the label where this node holds labels
+	Members []string `toml:"members"` // who may ask; nil: all
+}
+
+// Read reads a policy file and checks it, against the members of a charter too where one is given.
+func Read(path string, charter *keys.Charter) (*Policy, error) {
+	p, err := Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.Check(charter)
+}
+
+// Load reads a policy file. Check must follow.
+func Load(path string) (*Policy, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return Parse(path, text)
+}
+
+// Parse reads the text of a policy file; file names it in errors. Check must follow.
+func Parse(file string, text []byte) (*Policy, error) {
+	p := &Policy{}
+	if err := keys.DecodeStrict("policy "+file, text, p); err != nil {
+		return nil, err
+	}
+	if p.Format != Format {
+		return nil, fmt.Errorf("policy %s: format is %q, want %q", file, clip(p.Format), Format)
+	}
+	p.file, p.digest = file, sha256.Sum256(text)
+	return p, nil
+}
+
+// File is the file that the policy was read from.
+func (p *Policy) File() string {
+	if p == nil {
+		return ""
+	}
+	return p.file
+}
+
+// Digest is the SHA-256 of the policy's file.
+func (p *Policy) Digest() keys.Hash {
+	if p == nil {
+		return keys.Hash{}
+	}
+	return p.digest
+}
+
+// numbered is a rule and what errors and explanations call it.
+type numbered struct {
+	name   string
+	accept bool
+	rule   *Rule
+}
+
+// rules lists all rules in the order in which they are looked at.
+func (p *Policy) rules() []numbered {
+	if p == nil {
+		return nil
+	}
+	var all []numbered
+	for i := range p.Refuse {
+		all = append(all, numbered{fmt.Sprintf("refuse rule %d", i+1), false, &p.Refuse[i]})
+	}
+	for i := range p.Accept {
+		all = append(all, numbered{fmt.Sprintf("accept rule %d", i+1), true, &p.Accept[i]})
+	}
+	return all
+}

@@ -1,0 +1,116 @@
+package consent
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// The words that jobs and contracts use. Tests hold them against the packages that own them.
+var (
+	algorithms   = []string{"fdskl", "gfml", "ofmsft", "pofmkl"}
+	tasks        = []string{protocol.TaskTrain, protocol.TaskPredict}
+	privacies    = []string{"published", "masked", "sealed"}
+	aggregations = []string{protocol.AggregateMasked, protocol.AggregateHE}
+)
+
+// The roles that a node may take in a job. A party of a sealed job that holds shares has the role that it holds them in,
+// whether it brings columns or not.
+const (
+	RoleActive  = "active" // label holder
+	RolePassive = "passive"
+	RoleKeeper  = "keeper"
+	RoleHelper  = "helper"
+	RoleServer  = "server"
+	RoleClient  = "client"
+)
+
+var roles = []string{RoleActive, RolePassive, RoleKeeper, RoleHelper, RoleServer, RoleClient}
+
+// wordBits is the width of an opened value of a kind that is not listed.
+const wordBits = 64
+
+// kinds lists what may open, and how many bits a value has at most.
+var kinds = map[string]int64{
+	"angles": 16, "partial angles": 16,
+	"class names": 8 * 512,
+	"bound":       wordBits, "choice": wordBits, "derivatives": wordBits, "distances": wordBits, "labelled": wordBits,
+	"model": wordBits, "products": wordBits, "psi": wordBits, "psi-prime": wordBits, "reach": wordBits,
+	"round": wordBits, "scores": wordBits, "step": wordBits, "target moments": wordBits, "turn": wordBits,
+	"updates": wordBits, "uploads": wordBits,
+}
+
+// kindNames lists the kinds of openings in order.
+func kindNames() []string {
+	var names []string
+	for name := range kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// bitsOf is how many bits an opening of a contract tells at most: that of its values or, where these are whole models,
+// of the messages that carry them.
+func bitsOf(c *protocol.Contract, o *protocol.Opening) int64 {
+	width, ok := kinds[o.Kind]
+	if !ok {
+		return math.MaxInt64
+	}
+	var carried int64
+	for i := range c.Operations {
+		if m := &c.Operations[i]; m.Kind == o.Kind && m.Class == protocol.ClassOpening.String() {
+			carried = plus(carried, times(8, m.Bytes))
+		}
+	}
+	return max(times(width, o.Count), carried)
+}
+
+// plus adds two counts. What is too large for a bound, or no count, stays the largest there is.
+func plus(a, b int64) int64 {
+	if a < 0 || b < 0 || a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// times multiplies two counts in the same way.
+func times(a, b int64) int64 {
+	if a < 0 || b < 0 || b > 0 && a > math.MaxInt64/b {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+// clip shortens a value from outside.
+func clip(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// list joins names for people.
+func list(names []string) string { return join(names, "and") }
+
+// join joins names with a word before the last.
+func join(names []string, word string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
+}
+
+// quoted puts names into quotes, clipped.
+func quoted(names []string) []string {
+	var q []string
+	for _, n := range names {
+		q = append(q, fmt.Sprintf("%q", clip(n)))
+	}
+	return q
+}
