@@ -20,7 +20,7 @@ import (
 )
 
 // documents are the pages whose commands must exist.
-var documents = []string{"README.md", "examples/credit/README.md", "docs/performance.md"}
+var documents = []string{"README.md", "examples/credit/README.md", "docs/performance.md", "docs/policy.md"}
 
 // flagWord finds the long flags of a command line.
 var flagWord = regexp.MustCompile(`--([a-z][a-z-]*)`)

@@ -194,3 +194,12 @@ func LabelOf(j *protocol.Job) string {
 	label, _ := j.Parameters["label"].(string)
 	return strings.ToValidUTF8(label, "")
 }
+
+// Keys lists the keys of a rule.
+func Keys() []string {
+	var names []string
+	for _, k := range ruleKeys {
+		names = append(names, k.name)
+	}
+	return names
+}

@@ -74,7 +74,7 @@ func (b *Opening) limits() []limit {
 func (b *Opening) mistakes(charter *keys.Charter) []string {
 	var found []string
 	if _, ok := kinds[b.Kind]; !ok {
-		found = append(found, fmt.Sprintf("openings has the kind %q; known are %s: write one of these", clip(b.Kind), list(kindNames())))
+		found = append(found, fmt.Sprintf("openings has the kind %q; known are %s: write one of these", clip(b.Kind), list(Kinds())))
 	}
 	if b.To != nil {
 		found = append(found, unknown("to of openings", b.To, members(charter))...)

@@ -43,8 +43,8 @@ var kinds = map[string]int64{
 	"updates": wordBits, "uploads": wordBits,
 }
 
-// kindNames lists the kinds of openings in order.
-func kindNames() []string {
+// Kinds lists the kinds of openings in order.
+func Kinds() []string {
 	var names []string
 	for name := range kinds {
 		names = append(names, name)
