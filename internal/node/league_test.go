@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -37,6 +38,7 @@ type league struct {
 	idle    int                               // who starts without tables; 0: nobody
 	now     func() time.Time                  // of all nodes; may be nil
 	log     *slog.Logger                      // of all nodes; may be nil
+	logs    map[int]*slog.Logger              // by party, in place of log
 }
 
 // openPolicy consents to everything, and offers the label of both tables.
@@ -140,7 +142,7 @@ func (l *league) start(i int) {
 	}
 	n, err := New(Config{
 		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy, Tables: tables,
-		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i], Now: l.now, Log: l.log,
+		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i], Now: l.now, Log: cmp.Or(l.logs[i], l.log),
 	})
 	if err != nil {
 		l.t.Fatal(err)

@@ -1,0 +1,447 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// rulesOf reads a policy.
+func rulesOf(t testing.TB, rules string) *consent.Policy {
+	t.Helper()
+	p, err := consent.Parse("policy.toml", []byte("format = \"hanse-policy-v1\"\n"+rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// boundedRules let the bank train and score masked, within bounds over 30 days: two trainings and three scorings of 50
+// rows with 32 features.
+const boundedRules = `
+[[accept]]
+proposers = ["bank"]
+openings = [
+    { kind = "distances" },
+    { kind = "class names" },
+    { kind = "angles", to = ["bank"], count_30_days = %d },
+    { kind = "scores", to = ["bank"], count_30_days = 150 },
+]
+`
+
+// TestOracleIsStoppedByTheBound has an attacker who proposes the same job again and again, with its own column changed
+// each time, and learns from the answers what the others' columns say. The bound over 30 days leaves the job that is
+// too many to a person, also when the node was started again in between; after 30 days it accepts again.
+func TestOracleIsStoppedByTheBound(t *testing.T) {
+	const angles = 50 * 32
+	for _, c := range []struct {
+		task       string
+		angles     int // in 30 days
+		accepted   int
+		said       string
+		sinceStart int // trainings before
+	}{
+		{"train", 2 * angles, 2, fmt.Sprintf("accept rule 1 does not fit: openings: the job has %d angles to bank with the jobs of the last 30 days, the rule wants at most %d (count_30_days)", 3*angles, 2*angles), 0},
+		{"predict", 100 * angles, 3, "accept rule 1 does not fit: openings: the job has 200 scores to bank with the jobs of the last 30 days, the rule wants at most 150 (count_30_days)", 1},
+	} {
+		t.Run(c.task, func(t *testing.T) {
+			l := newLeague(t, 4, 50)
+			l.policy = rulesOf(t, fmt.Sprintf(boundedRules, c.angles))
+			var later atomic.Int64 // days
+			l.now = func() time.Time { return time.Now().AddDate(0, 0, int(later.Load())) }
+			waits := make(chan string, 100)
+			l.told[1] = func(e Event) {
+				if strings.HasPrefix(e.Text, "no rule of the policy accepts it") {
+					waits <- e.Text
+				}
+			}
+			l.startAll()
+			job, table := l.job("train", "", activeBank+"features = 32"), "train"
+			if c.task == "predict" {
+				_, model, err := l.propose(job)
+				if err != nil {
+					t.Fatal(err)
+				}
+				job, table = l.job("predict", fmt.Sprintf("model = %q\nopen_to = \"bank\"\ntable = \"test\"", model), ""), "test"
+			}
+			for i := range c.accepted {
+				l.changeOwnColumn(table, i)
+				if _, _, err := l.propose(job); err != nil {
+					t.Fatalf("job %d: %v", i+1, err)
+				}
+			}
+			l.stops[1]()
+			l.start(1)
+			ctx, cancel := context.WithCancel(minute(t))
+			defer cancel()
+			contract, err := l.nodes[0].Prepare(ctx, job, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, err := l.nodes[0].Launch(ctx, contract.Hash(), nil)
+				ended <- err
+			}()
+			if got := <-waits; !strings.Contains(got, c.said) {
+				t.Errorf("the owner is told\n%s, want\n%s", got, c.said)
+			}
+			e, err := l.nodes[1].Explain(contract.Hash())
+			if err != nil || e.State != StateProposed || e.Judgement.Verdict != consent.Ask || !strings.Contains(e.Judgement.Why(), c.said) {
+				t.Errorf("explained as %+v, %v", e, err)
+			}
+			cancel()
+			<-ended
+			if err := l.nodes[0].Cancel(contract.Hash(), "it was not accepted"); err != nil {
+				t.Fatal(err)
+			}
+			later.Store(31)
+			if _, _, err := l.propose(job); err != nil {
+				t.Errorf("after 31 days: %v", err)
+			}
+		})
+	}
+}
+
+// changeOwnColumn changes the bank's column in one of its tables.
+func (l *league) changeOwnColumn(table string, i int) {
+	l.t.Helper()
+	text := readTable(l.t, l.tablePath(0, table))
+	l.writeTable(0, table, regexp.MustCompile(`(?m)^(r00007,)[^,]*`).ReplaceAllString(text, fmt.Sprintf("${1}%d.5", i)))
+}
+
+// TestOneBoundIsNotSpentTwice has the oracle propose several jobs at once, each of which fits the bound alone.
+func TestOneBoundIsNotSpentTwice(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.policy = rulesOf(t, fmt.Sprintf(boundedRules, 50*32))
+	l.startAll()
+	var texts [6]string
+	for i := range texts {
+		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = string(c.Document.Text())
+	}
+	var signed atomic.Int64
+	var asking sync.WaitGroup
+	for _, text := range texts {
+		asking.Go(func() {
+			for range 3 {
+				r, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: text})
+				if err != nil {
+					t.Error(err)
+				}
+				if r.Signature != nil {
+					signed.Add(1)
+					return
+				}
+			}
+		})
+	}
+	asking.Wait()
+	if signed.Load() != 1 {
+		t.Errorf("%d jobs were accepted, want 1", signed.Load())
+	}
+}
+
+// TestDescriberLearnsACode has an attacker who asks for tables and label columns that the owner does not offer, by every
+// question there is. It learns that they are not offered, and not whether they exist; the owner's log has it all.
+func TestDescriberLearnsACode(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n[[table]]\nname = \"train\"\nlabels = [\"y\"]\nmembers = [\"bank\", \"telco\"]\n")
+	var log syncBuffer
+	l.logs = map[int]*slog.Logger{1: slog.New(slog.NewTextHandler(&log, nil))}
+	const canary = "canary-7f3a"
+	l.writeTable(1, "train", strings.ReplaceAll(readTable(t, l.tablePath(1, "train")), "id,a", "id,"+canary))
+	l.startAll()
+	insurerHolds := "active = [\"insurer\"]\nlabel = %q\nfeatures = 32"
+	refusals := 0
+	for _, c := range []struct{ name, head, parameters, want, log string }{
+		{"a table that exists", "table = \"test\"", activeBank, "it does not offer that table to this member", `bank asks about table \"test\", and no [[table]] of the policy offers it`},
+		{"a table that does not", "table = \"payroll\"", activeBank, "it does not offer that table to this member", `bank asks about table \"payroll\", and no [[table]] of the policy offers it`},
+		{"a label column that exists", "", fmt.Sprintf(insurerHolds, canary), "it does not offer that label column to other members",
+			`bank asks for the labels in column \"` + canary + `\" of table \"train\"`},
+		{"a label column that does not", "", fmt.Sprintf(insurerHolds, "salary"), "it does not offer that label column to other members",
+			`labels = [\"salary\"]`},
+		{"a hidden table's label", "table = \"test\"", fmt.Sprintf(insurerHolds, "a"), "it does not offer that table to this member", `about table \"test\"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job, err := l.nodes[0].complete(l.job("train", c.head, c.parameters))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := job.Text()
+			facts := make([]protocol.Facts, 4)
+			for i, name := range l.names {
+				facts[i] = protocol.Facts{Name: name, ID: l.keys[i].ID(), Role: "passive", Rows: 50, Columns: 1}
+			}
+			contract, err := protocol.NewContract(job, facts, nil, protocol.SessionOperations(nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			insurer := protocol.Party{Name: "insurer", ID: l.keys[1].ID()}
+			for method, request := range map[string]any{
+				methodDescribe: describeRequest{Job: string(text)}, methodFingerprints: fingerprintRequest{Job: string(text)},
+				methodConsent: consentRequest{Contract: string(contract.Document.Text())},
+			} {
+				refusals++
+				err := l.nodes[0].call(minute(t), insurer, method, request, new(protocol.Facts))
+				want := "insurer: " + c.want + "; the log of insurer says more"
+				var fault *faultError
+				if err == nil || err.Error() != want || !errors.As(err, &fault) || fault.code != codeTable && fault.code != codeLabel || !permanent(err) {
+					t.Errorf("%s answers %v, want %s", method, err, want)
+				}
+				if said := log.String(); !strings.Contains(said, c.log) || !strings.Contains(said, fmt.Sprintf("it is refusal %d of bank", refusals)) {
+					t.Errorf("%s: the log has no line with %s and %d:\n%s", method, c.log, refusals, said)
+				}
+			}
+		})
+	}
+	if len(l.nodes[1].allJobs()) > 0 {
+		t.Error("a refused job was kept")
+	}
+}
+
+// TestOwnProposalsNeedNoOffer also where the policy offers nothing.
+func TestOwnProposalsNeedNoOffer(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n")
+	l.startAll()
+	if _, _, err := l.propose(l.job("train", "", activeBank+"features = 32")); err != nil {
+		t.Error(err)
+	}
+	job := l.servedJob("pofmkl", 1, "", smallPOFMKL)
+	_, err := l.nodes[0].Prepare(minute(t), job, nil)
+	if want := "insurer: it does not offer that label column to other members; the log of insurer says more"; err == nil || err.Error() != want {
+		t.Errorf("a server's job on the clients' labels: %v, want %s", err, want)
+	}
+}
+
+// TestConsentIsRecorded with the rule and the file, or the person, and is still there after a restart.
+func TestConsentIsRecorded(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"telco\"]\n[[accept]]\nproposers = [\"bank\"]\n")
+	l.startAll()
+	_, h, err := l.propose(l.job("train", "", activeBank+"features = 32"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := l.nodes[1].job(h)
+	was := *s.snapshot().Consent
+	if was.By != byPolicy || was.Rule != "accept rule 2" || was.Policy != l.policy.Digest().String() || was.Person != "" || len(was.Salt) != 32 {
+		t.Errorf("consent %+v", was)
+	}
+	l.stops[1]()
+	l.start(1)
+	s, _ = l.nodes[1].job(h)
+	if now := *s.snapshot().Consent; now != was {
+		t.Errorf("after a restart consent is %+v, was %+v", now, was)
+	}
+	if e, err := l.nodes[1].Explain(h); err != nil || e.Judgement.Rule != "accept rule 2" || !e.AsOf.Equal(was.At) || e.Policy != was.Policy {
+		t.Errorf("explained as %+v, %v", e, err)
+	}
+	if a, b := was.Digest(h), (&Consent{By: was.By, At: was.At, Rule: was.Rule, Policy: was.Policy}).Digest(h); a == b {
+		t.Error("the digest of a consent has no salt in it")
+	}
+}
+
+// TestConsentIsToWhatWasShown has a proposer who puts another job of the same name in the place of the one that a person
+// looks at.
+func TestConsentIsToWhatWasShown(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.policy = nil
+	l.startAll()
+	var shown [2]keys.Hash
+	for i := range shown {
+		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown[i] = c.Hash()
+		if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := l.nodes[1].Cancel(c.Hash(), "withdrawn"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	decide := func(contract string) (int, string) {
+		q := url.Values{"job": {"trial"}, "contract": {contract}, "yes": {"true"}, "person": {"anna\x1b[2J"}}
+		w := httptest.NewRecorder()
+		l.nodes[1].routes().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/decide?"+q.Encode(), nil))
+		return w.Code, strings.TrimSpace(w.Body.String())
+	}
+	for _, contract := range []string{shown[0].String(), "", shown[1].String()[:8]} {
+		code, said := decide(contract)
+		want := fmt.Sprintf(`the job "trial" that waits here now has contract %s, not %q, which was shown: look at it again, and run hanse approve anew`, shown[1].Short(), fmt.Sprintf("%.8s", contract))
+		if code != http.StatusConflict || said != want {
+			t.Errorf("consent to %q: %d, %s, want %s", contract, code, said, want)
+		}
+	}
+	s, _ := l.nodes[1].job(shown[1])
+	if s.status() != StateProposed {
+		t.Fatalf("the job is %s", s.status())
+	}
+	if code, said := decide(shown[1].String()); code != http.StatusOK {
+		t.Errorf("consent to what was shown: %d, %s", code, said)
+	}
+	if c := s.snapshot().Consent; c == nil || c.By != byOwner || !strings.HasPrefix(c.Person, "anna") || strings.Contains(c.Person, "\x1b") {
+		t.Errorf("consent %+v", c)
+	}
+}
+
+// TestTheLedgerIsTheJobsThemselves: what was consented to counts, unless it ended before its first session. A record
+// that was damaged counts as one of now.
+func TestTheLedgerIsTheJobsThemselves(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	n := &Node{config: Config{Now: func() time.Time { return now }}}
+	then := now.AddDate(0, 0, -3)
+	c := &Consent{By: byOwner, At: then}
+	for name, c := range map[string]struct {
+		record statusRecord
+		at     time.Time
+	}{
+		"proposed":                   {statusRecord{State: StateProposed}, time.Time{}},
+		"agreed":                     {statusRecord{State: StateAgreed, Consent: c}, then},
+		"running":                    {statusRecord{State: StateRunning, Consent: c, Session: 1}, then},
+		"done":                       {statusRecord{State: StateDone, Consent: c, Session: 2}, then},
+		"cancelled while it ran":     {statusRecord{State: StateCancelled, Consent: c, Session: 1}, then},
+		"cancelled before it ran":    {statusRecord{State: StateCancelled, Consent: c}, time.Time{}},
+		"refused":                    {statusRecord{State: StateRefused}, time.Time{}},
+		"damaged":                    {statusRecord{State: StateProposed, Damaged: true}, now},
+		"damaged, and ended by then": {statusRecord{State: StateDone, Damaged: true}, now},
+	} {
+		s := &jobState{record: c.record}
+		if at, ok := n.consentedAt(s); ok == c.at.IsZero() || !at.Equal(c.at) {
+			t.Errorf("%s: %v, %v, want %v", name, at, ok, c.at)
+		}
+	}
+}
+
+// TestANodeDoesNotStartWithAPolicyThatIsWrong, and warns when a new charter makes it so.
+func TestANodeDoesNotStartWithAPolicyThatIsWrong(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	config := Config{Key: l.keys[1], Charter: l.charter, Transport: l.transport(1), Dir: t.TempDir()}
+	config.Policy = rulesOf(t, "[[accept]]\nproposers = [\"smith\"]")
+	_, err := New(config)
+	if want := `policy policy.toml: accept rule 1: proposers has "smith"; known are bank, insurer, telco and retailer: write one of these`; err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+	var log syncBuffer
+	l.logs = map[int]*slog.Logger{1: slog.New(slog.NewTextHandler(&log, nil))}
+	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"retailer\"]")
+	l.start(1)
+	smaller := *l.charter
+	smaller.Members = smaller.Members[:3]
+	l.nodes[1].SetCharter(&smaller)
+	if want := `accept rule 1: proposers has \"retailer\"; known are bank, insurer and telco: write one of these`; !strings.Contains(log.String(), want) {
+		t.Errorf("the log is\n%s, want %s", log.String(), want)
+	}
+}
+
+// TestPoliciesKnowTheWordsOfJobs: what contracts of every algorithm open, the roles in them, and all algorithms.
+func TestPoliciesKnowTheWordsOfJobs(t *testing.T) {
+	known := func(key, word string) {
+		t.Helper()
+		rule := fmt.Sprintf("[[accept]]\n%s = [%q]", key, word)
+		if key == "openings" {
+			rule = fmt.Sprintf("[[accept]]\nopenings = [{kind = %q}]", word)
+		}
+		if err := rulesOf(t, rule).Check(nil); err != nil {
+			t.Error(err)
+		}
+	}
+	l := newLeague(t, 4, 50)
+	l.startAll()
+	_, err := l.nodes[0].newServed(&protocol.Job{Algorithm: "none"})
+	_, list, _ := strings.Cut(fmt.Sprint(err), "this version runs ")
+	algorithms := regexp.MustCompile(`"([a-z]+)"`).FindAllStringSubmatch(list, -1)
+	if len(algorithms) < 4 {
+		t.Fatalf("algorithms %q in %v", algorithms, err)
+	}
+	for _, m := range algorithms {
+		known("algorithms", m[1])
+	}
+	online := newLeague(t, 4, 0)
+	online.streams(1, 60)
+	online.startAll()
+	choosing := newLeague(t, 4, 0)
+	choosing.streams(1, 60)
+	choosing.networks(4)
+	choosing.startAll()
+	kinds := make(map[string]bool)
+	for _, c := range []struct {
+		l    *league
+		text []byte
+	}{
+		{l, l.job("train", "privacy = \"masked\"", activeBank+"features = 32")},
+		{l, l.job("train", "privacy = \"published\"", activeBank+"features = 32")},
+		{l, l.job("train", "privacy = \"sealed\"", activeBank+"features = 8\nloss = \"logistic\"")},
+		{l, l.job("train", "privacy = \"masked\"", activeBank+"features = 32\nschedule = \"doubly-stochastic\"")},
+		{online, online.servedJob("pofmkl", 1, "privacy = \"masked\"", smallPOFMKL)},
+		{choosing, choosing.servedJob("ofmsft", 1, "privacy = \"masked\"", smallOFMSFT)},
+	} {
+		contract, err := c.l.nodes[0].Prepare(minute(t), c.text, nil)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, o := range contract.Openings {
+			kinds[o.Kind] = true
+			known("openings", o.Kind)
+		}
+		for _, f := range contract.Parties {
+			known("roles", roleIn(contract, f.Name))
+		}
+	}
+	if len(kinds) < 10 {
+		t.Errorf("only %d kinds of openings were seen: %v", len(kinds), kinds)
+	}
+}
+
+// syncBuffer is a buffer that several goroutines write.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// readTable reads a table's file.
+func readTable(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
