@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -130,6 +132,18 @@ func (l *league) changeOwnColumn(table string, i int) {
 func TestOneBoundIsNotSpentTwice(t *testing.T) {
 	l := newLeague(t, 4, 50)
 	l.policy = rulesOf(t, fmt.Sprintf(boundedRules, 50*32))
+	var written atomic.Int64
+	l.faults[1] = func(path string) (bool, error) {
+		if filepath.Base(path) != statusFile || strings.HasSuffix(filepath.Dir(path), durable.Suffix) {
+			return true, nil
+		}
+		written.Add(1)
+		if l.nodes[1].judging.TryLock() {
+			l.nodes[1].judging.Unlock()
+			t.Error("while a consent is written another job can be judged, without it")
+		}
+		return true, nil
+	}
 	l.startAll()
 	var texts [6]string
 	for i := range texts {
@@ -156,8 +170,8 @@ func TestOneBoundIsNotSpentTwice(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	if signed.Load() != 1 {
-		t.Errorf("%d jobs were accepted, want 1", signed.Load())
+	if signed.Load() != 1 || written.Load() != 1 {
+		t.Errorf("%d jobs were accepted and %d consents written, want 1", signed.Load(), written.Load())
 	}
 }
 
