@@ -2,14 +2,18 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/report"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // auditCommand audits transcripts.
@@ -72,12 +76,42 @@ func runAudit(c *cli.Context) error {
 	if c.Bool("json") {
 		err = printJSON(c, r)
 	} else {
-		err = report.Text(c.App.Writer, r)
+		err = errors.Join(report.Text(c.App.Writer, r), writeConsents(c, in))
 	}
 	if err != nil {
 		return err
 	}
 	return verdictOf(r)
+}
+
+// writeConsents says who agreed to the job at each node whose own folder was read. Others' transcripts come without.
+func writeConsents(c *cli.Context, in *audit.Input) error {
+	for _, s := range in.Sources {
+		folder := filepath.Dir(s.Path)
+		if filepath.Base(folder) != in.Contract.Hash().String() {
+			continue
+		}
+		text, err := os.Open(s.Path)
+		if err != nil {
+			return err
+		}
+		defer text.Close()
+		t, err := transcript.NewReader(text)
+		if err != nil {
+			continue // the audit has said so
+		}
+		by, bound, err := node.ReadConsent(folder, t.Header())
+		if err != nil || by == nil || t.Header().Self >= len(in.Contract.Parties) {
+			continue // no node's own folder
+		}
+		said := "this transcript was begun under that consent"
+		if !bound {
+			said = "this transcript was not begun under that consent"
+		}
+		fmt.Fprintln(c.App.Writer)
+		writeLine(c, "", fmt.Sprintf("%s: consented to by %s; %s", in.Contract.Parties[t.Header().Self].Name, by, said))
+	}
+	return nil
 }
 
 // writeReport writes the HTML report.

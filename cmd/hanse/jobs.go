@@ -226,6 +226,9 @@ func proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
 func askConsent(c *cli.Context, j *node.JobInfo) error {
 	fmt.Fprintf(c.App.ErrWriter, "does %s consent to %s, contract %.8s? [y/N] ", j.Self, j.Name, j.Contract)
 	answer, err := await(c.Context, func() ([]byte, error) { return readLine(c.App.Reader) })
+	if _, asked := terminal(c); !asked {
+		fmt.Fprintln(c.App.ErrWriter)
+	}
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // Consent says who agreed to a job in this member's name. A node signs no contract without one on its disk.
@@ -23,6 +25,20 @@ type Consent struct {
 	Policy string    `toml:"policy,omitempty" json:"policy,omitempty"` // SHA-256 of the policy's file
 	Person string    `toml:"person,omitempty" json:"person,omitempty"` // the system's user whose command it was
 	Salt   string    `toml:"salt,omitempty" json:"salt,omitempty"`     // hides the rest in Digest
+}
+
+// ReadConsent returns the record of who consented to the job in a folder, which may be that of any node on this machine,
+// nil when there is none. bound reports whether that party's transcript, of which this is the header, was begun under it.
+func ReadConsent(folder string, h transcript.Header) (c *Consent, bound bool, err error) {
+	data, err := readState(folder, statusFile)
+	if err != nil {
+		return nil, false, err
+	}
+	var r statusRecord
+	if err := keys.DecodeStrict(filepath.Join(folder, statusFile), data, &r); err != nil || r.Consent == nil {
+		return nil, false, err
+	}
+	return r.Consent, h.Consent == r.Consent.Digest(h.Contract), nil
 }
 
 // Who may consent.
@@ -82,7 +98,7 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 		n.config.Log.Info("the policy refuses a job", "job", s.contract.Job.Name, "rule", judged.Rule)
 		return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeRefused, Fault: &protocol.Fault{Code: codePolicy}})
 	}
-	if why := judged.Why(); s.waitsFor(why) {
+	if why := judged.Why(); p != nil && s.waitsFor(why) {
 		n.tell(s.contract.Hash(), Event{Kind: EventState, Text: why})
 	}
 	return nil

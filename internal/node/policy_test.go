@@ -22,6 +22,7 @@ import (
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // rulesOf reads a policy.
@@ -263,6 +264,22 @@ func TestConsentIsRecorded(t *testing.T) {
 		t.Errorf("consent %+v", was)
 	}
 	l.stops[1]()
+	folder := l.jobFile(1, h, "")
+	if c, bound, err := readConsent(folder); err != nil || c == nil || *c != was || !bound {
+		t.Errorf("the folder has consent %+v, its transcript is bound to it: %v, %v", c, bound, err)
+	}
+	own, telcos := readTable(t, filepath.Join(folder, TranscriptFile)), readTable(t, l.jobFile(2, h, TranscriptFile))
+	if strings.Contains(own, "accept rule") || strings.Contains(own, was.Policy) {
+		t.Error("a transcript says who consented")
+	}
+	for _, text := range []string{telcos, own} { // begun under the telco's consent, and put back
+		if err := os.WriteFile(filepath.Join(folder, TranscriptFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, bound, err := readConsent(folder); err != nil || bound != (text == own) {
+			t.Errorf("its transcript is bound to it: %v, %v", bound, err)
+		}
+	}
 	l.start(1)
 	s, _ = l.nodes[1].job(h)
 	if now := *s.snapshot().Consent; now != was {
@@ -458,4 +475,17 @@ func readTable(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// readConsent is ReadConsent for the transcript in the folder.
+func readConsent(folder string) (*Consent, bool, error) {
+	text, err := os.ReadFile(filepath.Join(folder, TranscriptFile))
+	if err != nil {
+		return nil, false, err
+	}
+	h, err := transcript.DecodeHeader((*[transcript.BlockSize]byte)(text))
+	if err != nil {
+		return nil, false, err
+	}
+	return ReadConsent(folder, h)
 }

@@ -20,6 +20,7 @@ type Config struct {
 	Contract keys.Hash
 	Self     int              // index of the party in the contract
 	IDs      []keys.ID        // all parties in the contract's order
+	Consent  keys.Hash        // binds a new transcript to a consent; one that is gone on with stays as it was begun
 	Key      *keys.PrivateKey // the party's own; seals are signed with it
 	Store    *Store           // nil: payloads are not kept
 	Now      func() time.Time // nil: time.Now

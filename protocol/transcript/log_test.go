@@ -91,7 +91,7 @@ func TestOpenRefusesWhatIsNotThisTranscript(t *testing.T) {
 		want string
 	}{
 		"another file":        {with(0, "H"), "it is not a transcript"},
-		"a later version":     {with(17, "\x02"), "it is a transcript of version 2, this program reads version 1"},
+		"a later version":     {with(17, "\x03"), "it is a transcript of version 3, this program reads versions 1 and 2"},
 		"a changed header":    {with(50, "x"), "the hash of its header does not fit: the header was changed"},
 		"a short file":        {[]byte("my notes"), "it has 8 bytes that do not begin this transcript: move it away"},
 		"another job":         {other.text(0), "it is of contract " + other.contract.Short() + ", want " + l.contract.Short()},

@@ -56,7 +56,7 @@ func (l *Log) resume() error {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a file")
 	}
-	h := Header{Self: l.config.Self, Contract: l.config.Contract, Party: l.config.IDs[l.config.Self]}
+	h := Header{Self: l.config.Self, Contract: l.config.Contract, Party: l.config.IDs[l.config.Self], Consent: l.config.Consent}
 	if info.Size() < BlockSize {
 		return l.create(h, info.Size())
 	}
@@ -90,7 +90,8 @@ func (l *Log) create(h Header, size int64) error {
 	return errors.Join(l.file.Sync(), syncDir(filepath.Dir(l.path)))
 }
 
-// checkHeader wants the header that this log would write.
+// checkHeader wants the header that this log would write, but for the consent: a transcript keeps the one that it was
+// begun under.
 func (l *Log) checkHeader(want Header) error {
 	var block [BlockSize]byte
 	if _, err := l.file.ReadAt(block[:], 0); err != nil {
@@ -103,6 +104,7 @@ func (l *Log) checkHeader(want Header) error {
 	if got.Contract != want.Contract {
 		return fmt.Errorf("it is of contract %s, want %s", got.Contract.Short(), want.Contract.Short())
 	}
+	want.Consent = got.Consent
 	if got != want {
 		return fmt.Errorf("it is that of party %d, %s, want party %d, %s", got.Self, got.Party.Short(), want.Self, want.Party.Short())
 	}

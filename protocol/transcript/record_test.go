@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -112,6 +113,9 @@ func FuzzRecord(f *testing.F) {
 // FuzzHeader: the same for headers.
 func FuzzHeader(f *testing.F) {
 	f.Add(blocks(smallLeague(f, "fuzz").text(0))[0])
+	var bound [BlockSize]byte
+	Header{Self: 1, Contract: keys.Hash{1}, Party: keys.ID{2}, Consent: keys.Hash{3}}.Encode(&bound)
+	f.Add(bound[:])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) != BlockSize {
 			return
@@ -126,4 +130,38 @@ func FuzzHeader(f *testing.F) {
 			t.Fatalf("%x is read as %+v, which is written as %x", b, h, back)
 		}
 	})
+}
+
+// TestAHeaderIsBoundToAConsent in version 2; without one it is of version 1, byte by byte as before.
+func TestAHeaderIsBoundToAConsent(t *testing.T) {
+	h := Header{Self: 1, Contract: keys.Hash{1}, Party: keys.ID{2}}
+	var plain, bound [BlockSize]byte
+	h.Encode(&plain)
+	h.Consent = keys.Hash{3}
+	h.Encode(&bound)
+	if plain[17] != 1 || bound[17] != 2 || bytes.Equal(plain[hashAt:], bound[hashAt:]) {
+		t.Errorf("versions %d and %d", plain[17], bound[17])
+	}
+	if got, err := DecodeHeader(&bound); err != nil || got != h {
+		t.Errorf("read as %+v, %v", got, err)
+	}
+	for name, c := range map[string]struct {
+		change func(b *[BlockSize]byte)
+		rehash bool
+		want   string
+	}{
+		"another consent":     {func(b *[BlockSize]byte) { b[88] = 4 }, false, "the hash of its header does not fit: the header was changed"},
+		"the consent is gone": {func(b *[BlockSize]byte) { b[88] = 0 }, true, "its header is of version 2 and has no digest of a consent"},
+		"the version":         {func(b *[BlockSize]byte) { b[17] = 1 }, true, "its header has bytes that are not zero where version 1 has none"},
+		"more":                {func(b *[BlockSize]byte) { b[127] = 1 }, true, "its header has bytes that are not zero where version 2 has none"},
+	} {
+		b := bound
+		c.change(&b)
+		if c.rehash {
+			rehashed(b[:])
+		}
+		if _, err := DecodeHeader(&b); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
 }

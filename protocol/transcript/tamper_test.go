@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -230,7 +231,7 @@ func TestEveryAttackHasItsMessage(t *testing.T) {
 		"a header of no party":                    {func(b [][]byte) { reheaded(b[0], Header{Self: 3, Contract: l.contract, Party: l.ids[0]}) }, keyNumber(0), true, "header: own index is 3, want 0 to 2"},
 		"a header of another job":                 {func(b [][]byte) { reheaded(b[0], Header{Contract: other.contract, Party: l.ids[0]}) }, keyNumber(0), true, "record 11, peer 1: " + link(1)},
 		"a header of another job over one's own":  {func(b [][]byte) { reheaded(b[0], Header{Contract: other.contract, Party: l.ids[0]}) }, nil, false, "record 0: " + changed},
-		"a later version":                         {func(b [][]byte) { b[0][17] = 2 }, nil, false, "it is a transcript of version 2, this program reads version 1"},
+		"a later version":                         {func(b [][]byte) { b[0][17] = 3 }, nil, false, "it is a transcript of version 3, this program reads versions 1 and 2"},
 		"another file":                            {func(b [][]byte) { b[0][0] = 'H' }, nil, false, "it is not a transcript"},
 		"a header changed":                        {func(b [][]byte) { b[0][30] ^= 1 }, nil, false, "the hash of its header does not fit: the header was changed"},
 		"a header with something where none is":   {func(b [][]byte) { b[0][100] = 1; rehashed(b[0]) }, nil, false, "its header has bytes that are not zero where version 1 has none"},
@@ -267,7 +268,7 @@ func reheaded(block []byte, h Header) { h.Encode((*[BlockSize]byte)(block)) }
 
 // rehashed repairs the hash of a header.
 func rehashed(block []byte) {
-	sum := keys.HashOf(domainHeader, block[:hashAt])
+	sum := keys.HashOf(domainHeader(binary.BigEndian.Uint16(block[16:])), block[:hashAt])
 	copy(block[hashAt:], sum[:])
 }
 
