@@ -182,7 +182,7 @@ func TestTranscriptsOfAnotherKindAreFound(t *testing.T) {
 	}{
 		{"empty", nil, checkChain, "the file is empty, want a transcript"},
 		{"no transcript", []byte(strings.Repeat("x", 500)), checkChain, "it is not a transcript"},
-		{"newer version", newer, checkChain, "it is a transcript of version 9, this program reads version 1"},
+		{"newer version", newer, checkChain, "it is a transcript of version 9, this program reads versions 1 and 2"},
 		{"another job", other.text(0), checkContract, "it is of the job with contract " + other.contract.Hash().Short() + ", not " + l.contract.Hash().Short()},
 		{"another party's, renamed", withHeader(renamed, text), checkContract, "it is the transcript of p1, party 2 of the contract, but says that it is party 3"},
 		{"of nobody", withHeader(stranger, text), checkContract, "who is no party of the contract"},

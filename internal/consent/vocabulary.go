@@ -1,7 +1,6 @@
 package consent
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -104,13 +103,4 @@ func join(names []string, word string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
-}
-
-// quoted puts names into quotes, clipped.
-func quoted(names []string) []string {
-	var q []string
-	for _, n := range names {
-		q = append(q, fmt.Sprintf("%q", clip(n)))
-	}
-	return q
 }
