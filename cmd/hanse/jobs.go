@@ -133,7 +133,8 @@ and asks. A program that has shown it to a person elsewhere names what was shown
    hanse approve 3f9a1c2d --dir telco-node --refuse --reason "not before the audit"`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "yes", Usage: "consent without a question; needs --contract"},
-			&cli.StringFlag{Name: "contract", Usage: "consent to the contract whose hash begins with these `DIGITS`, at least 8, and to no other"},
+			&cli.StringFlag{Name: "contract", Usage: "consent to the contract whose hash begins with these `DIGITS`, at " +
+				"least 8, and to no other"},
 			&cli.BoolFlag{Name: "refuse", Usage: "refuse the job"},
 			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the proposer is told"},
 			dirFlag(),
@@ -154,10 +155,12 @@ func approve(c *cli.Context) error {
 	case c.Bool("yes") && c.Bool("refuse"):
 		return usagef("--yes consents and --refuse refuses: give one of them")
 	case c.Bool("yes") && shown == "":
-		return usagef("--yes consents to what was shown before, and needs its contract: hanse jobs --show %s --dir %s shows it, then type --yes --contract and its first %d digits",
+		return usagef("--yes consents to what was shown before, and needs its contract: hanse jobs --show %s --dir %s "+
+			"shows it, then type --yes --contract and its first %d digits",
 			c.Args().First(), c.String("dir"), leastDigits)
 	case shown != "" && len(shown) < leastDigits:
-		return usagef("--contract has %d digits, want at least %d: fewer can be those of another contract", len(shown), leastDigits)
+		return usagef("--contract has %d digits, want at least %d: fewer can be those of another contract",
+			len(shown), leastDigits)
 	}
 	client, err := node.NewClient(c.String("dir"))
 	if err != nil {
@@ -210,11 +213,13 @@ func proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
 	case len(fitting) == 1:
 		return fitting[0], nil
 	case len(fitting) > 1:
-		return nil, fmt.Errorf("%q fits %d jobs that wait; give the first digits of the contract, hanse jobs lists them", which, len(fitting))
+		return nil, fmt.Errorf("%q fits %d jobs that wait; give the first digits of the contract, hanse jobs lists "+
+			"them", which, len(fitting))
 	}
 	for _, j := range named {
 		if j.State == node.StateProposed {
-			return nil, fmt.Errorf("the job %q that waits here has contract %.8s, not %.8s: look at it with hanse jobs --show %s, then type the digits that stand there",
+			return nil, fmt.Errorf("the job %q that waits here has contract %.8s, not %.8s: look at it with hanse jobs "+
+				"--show %s, then type the digits that stand there",
 				which, j.Contract, shown, which)
 		}
 	}
@@ -236,5 +241,6 @@ func askConsent(c *cli.Context, j *node.JobInfo) error {
 	case "y", "yes":
 		return nil
 	}
-	return fmt.Errorf("the answer was not yes: %s has not consented to %s, which still waits; hanse approve %s --refuse refuses it", j.Self, j.Name, j.Name)
+	return fmt.Errorf("the answer was not yes: %s has not consented to %s, which still waits; hanse approve %s "+
+		"--refuse refuses it", j.Self, j.Name, j.Name)
 }

@@ -80,7 +80,8 @@ Then walk the same path by hand: examples/credit shows every command.`,
 		CommandNotFound: nil,
 		Commands: []*cli.Command{
 			demoCommand(), demoClientsCommand(), keysCommand(), charterCommand(), joinCommand(), splitCommand(),
-			nodeCommand(), trainCommand(), predictCommand(), jobsCommand(), approveCommand(), policyCommand(), cancelCommand(), resultCommand(),
+			nodeCommand(), trainCommand(), predictCommand(), jobsCommand(), approveCommand(), policyCommand(),
+			cancelCommand(), resultCommand(),
 			auditCommand(),
 		},
 		Action: func(c *cli.Context) error {

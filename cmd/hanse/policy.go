@@ -31,8 +31,9 @@ func policyCheckCommand() *cli.Command {
 		Usage:       "say in plain words what a policy does, or what is wrong with it",
 		ArgsUsage:   "FILE",
 		Description: `   hanse policy check policy.toml --charter charter.toml`,
-		Flags:       []cli.Flag{&cli.StringFlag{Name: "charter", Usage: "the signed charter `FILE`, whose members the policy may name"}},
-		Action:      anyOrder(checkPolicy),
+		Flags: []cli.Flag{&cli.StringFlag{Name: "charter", Usage: "the signed charter `FILE`, whose members the " +
+			"policy may name"}},
+		Action: anyOrder(checkPolicy),
 	}
 }
 
@@ -83,7 +84,8 @@ func policyExplainCommand() *cli.Command {
 		Flags:       []cli.Flag{dirFlag(), jsonFlag()},
 		Action: anyOrder(func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return usagef("give one job's name or the first digits of its contract: hanse policy explain JOB; hanse jobs lists them")
+				return usagef("give one job's name or the first digits of its contract: hanse policy explain JOB; hanse " +
+					"jobs lists them")
 			}
 			client, err := node.NewClient(c.String("dir"))
 			if err != nil {
@@ -108,12 +110,14 @@ func explain(c *cli.Context, e *node.Explanation) {
 	if e.Policy == "" {
 		writeLine(c, "", "this node has no policy: every job waits for hanse approve")
 	} else {
-		writeLine(c, "", fmt.Sprintf("policy %s, SHA-256 %.8s, asked as of %s", e.File, e.Policy, e.AsOf.UTC().Format("2006-01-02 15:04 UTC")))
+		writeLine(c, "", fmt.Sprintf("policy %s, SHA-256 %.8s, asked as of %s", e.File, e.Policy,
+			e.AsOf.UTC().Format("2006-01-02 15:04 UTC")))
 	}
 	if e.Consent != nil {
 		writeLine(c, "", "consented to by "+e.Consent.String())
 		if e.Consent.Policy != "" && e.Consent.Policy != e.Policy {
-			writeLine(c, "", fmt.Sprintf("the policy was another file then, SHA-256 %.8s: below is what today's makes of the job", e.Consent.Policy))
+			writeLine(c, "", fmt.Sprintf("the policy was another file then, SHA-256 %.8s: below is what today's makes of "+
+				"the job", e.Consent.Policy))
 		}
 	}
 	for _, r := range e.Judgement.Reasons {

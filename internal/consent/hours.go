@@ -40,7 +40,8 @@ func parseHours(text string) (*window, error) {
 	w.from, okFrom = parseMinute(from)
 	w.to, okTo = parseMinute(to)
 	if !ok || !okFrom || !okTo || w.from >= w.to {
-		return nil, fmt.Errorf("the hours %q are none: want two times of one day such as 08:00-18:00, the first before the second",
+		return nil, fmt.Errorf("the hours %q are none: want two times of one day such as 08:00-18:00, the first "+
+			"before the second",
 			clip(words[1]))
 	}
 	zone, err := time.LoadLocation(words[2])
@@ -60,7 +61,8 @@ func (w *window) setDays(text string) error {
 		}
 		from, to := slices.Index(weekdays, first), slices.Index(weekdays, last)
 		if from < 0 || to < 0 {
-			return fmt.Errorf("the days %q are none: want some of mon, tue, wed, thu, fri, sat, sun, such as mon-fri", clip(text))
+			return fmt.Errorf("the days %q are none: want some of mon, tue, wed, thu, fri, sat, sun, such as "+
+				"mon-fri", clip(text))
 		}
 		for day := from; ; day = (day + 1) % 7 {
 			w.days[day] = true

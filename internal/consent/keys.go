@@ -59,12 +59,15 @@ var ruleKeys = []key{
 		func(c *Case) (string, bool) { return c.job().OpenTo, c.job().Task == protocol.TaskPredict }),
 	bound("min_rows", "it has at least %d rows", func(r *Rule) *int64 { return r.MinRows }, false,
 		func(c *Case) (int64, bool) { return c.rows(), true }),
-	bound("max_rows", "it has at most %d rows, and at most as many requests", func(r *Rule) *int64 { return r.MaxRows }, true,
+	bound("max_rows", "it has at most %d rows, and at most as many requests",
+		func(r *Rule) *int64 { return r.MaxRows }, true,
 		func(c *Case) (int64, bool) { return max(c.rows(), int64(c.job().Requests)), true }),
-	bound("max_bytes", "at most %d bytes leave this machine in a session", func(r *Rule) *int64 { return r.MaxBytes }, true,
+	bound("max_bytes", "at most %d bytes leave this machine in a session",
+		func(r *Rule) *int64 { return r.MaxBytes }, true,
 		func(c *Case) (int64, bool) { return c.egress(), true }),
 	openings,
-	bound("scores_per_row", "a prediction scores no row more than %d times, together with all predictions of its model so far",
+	bound("scores_per_row", "a prediction scores no row more than %d times, together with all predictions of its "+
+		"model so far",
 		func(r *Rule) *int64 { return r.ScoresPerRow }, true,
 		func(c *Case) (int64, bool) { return c.scoresPerRow(), c.job().Task == protocol.TaskPredict }),
 	{

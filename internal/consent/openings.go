@@ -74,14 +74,16 @@ func (b *Opening) limits() []limit {
 func (b *Opening) mistakes(charter *keys.Charter) []string {
 	var found []string
 	if _, ok := kinds[b.Kind]; !ok {
-		found = append(found, fmt.Sprintf("openings has the kind %q; known are %s: write one of these", clip(b.Kind), list(Kinds())))
+		found = append(found, fmt.Sprintf("openings has the kind %q; known are %s: write one of these", clip(b.Kind),
+			list(Kinds())))
 	}
 	if b.To != nil {
 		found = append(found, unknown("to of openings", b.To, members(charter))...)
 	}
 	for _, l := range b.limits() {
 		if l.most != nil && *l.most < 1 {
-			found = append(found, fmt.Sprintf("%s of the openings of kind %q is %d, want 1 or more: leave the kind out of the list where none may open",
+			found = append(found, fmt.Sprintf("%s of the openings of kind %q is %d, want 1 or more: leave the kind out "+
+				"of the list where none may open",
 				l.name, clip(b.Kind), *l.most))
 		}
 	}
@@ -127,7 +129,8 @@ func (b *Opening) fits(c *Case) (ok bool, job, want string) {
 			if l.inSpan {
 				with = " with the jobs of the last 30 days"
 			}
-			return false, fmt.Sprintf("%d%s %s%s%s", sum, unit, b.Kind, b.receivers(), with), fmt.Sprintf("at most %d (%s)", *l.most, l.name)
+			return false, fmt.Sprintf("%d%s %s%s%s", sum, unit, b.Kind, b.receivers(), with),
+				fmt.Sprintf("at most %d (%s)", *l.most, l.name)
 		}
 	}
 	return true, "", ""

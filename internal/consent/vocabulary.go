@@ -16,8 +16,8 @@ var (
 	aggregations = []string{protocol.AggregateMasked, protocol.AggregateHE}
 )
 
-// The roles that a node may take in a job. A party of a sealed job that holds shares has the role that it holds them in,
-// whether it brings columns or not.
+// The roles that a node may take in a job. A party of a sealed job that holds shares has the role that it holds them
+// in, whether it brings columns or not.
 const (
 	RoleActive  = "active" // label holder
 	RolePassive = "passive"

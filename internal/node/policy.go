@@ -27,8 +27,9 @@ type Consent struct {
 	Salt   string    `toml:"salt,omitempty" json:"salt,omitempty"`     // hides the rest in Digest
 }
 
-// ReadConsent returns the record of who consented to the job in a folder, which may be that of any node on this machine,
-// nil when there is none. bound reports whether that party's transcript, of which this is the header, was begun under it.
+// ReadConsent returns the record of who consented to the job in a folder, which may be that of any node on this
+// machine, nil when there is none. bound reports whether that party's transcript, of which this is the header, was
+// begun under it.
 func ReadConsent(folder string, h transcript.Header) (c *Consent, bound bool, err error) {
 	data, err := readState(folder, statusFile)
 	if err != nil {
@@ -54,7 +55,8 @@ const maxPerson = 64
 func (n *Node) salted(c Consent) *Consent {
 	var salt [16]byte
 	rand.Read(salt[:])
-	c.At, c.Salt, c.Person = n.config.Now().UTC().Round(0), hex.EncodeToString(salt[:]), protocol.Plain(c.Person, maxPerson)
+	c.At, c.Salt, c.Person = n.config.Now().UTC().Round(0), hex.EncodeToString(salt[:]), protocol.Plain(c.Person,
+		maxPerson)
 	return &c
 }
 
@@ -117,7 +119,8 @@ func (s *jobState) waitsFor(why string) bool {
 // the records of the other jobs.
 func (n *Node) caseOf(s *jobState) *consent.Case {
 	c := &consent.Case{
-		Contract: s.contract, Self: n.name(), Role: roleIn(s.contract, n.name()), Charter: &n.currentCharter().Charter, Now: n.config.Now(),
+		Contract: s.contract, Self: n.name(), Role: roleIn(s.contract, n.name()),
+		Charter: &n.currentCharter().Charter, Now: n.config.Now(),
 	}
 	own := s.snapshot().Consent
 	if own != nil {
@@ -235,6 +238,7 @@ func (n *Node) Explain(h keys.Hash) (*Explanation, error) {
 // warnOfStrangers logs what a new charter makes wrong in the policy.
 func (n *Node) warnOfStrangers(c *keys.SignedCharter) {
 	for _, err := range n.config.Policy.Mistakes(&c.Charter) {
-		n.config.Log.Warn("the policy does not fit the new charter: rules that accept do nothing while they name who is no member", "error", err)
+		n.config.Log.Warn("the policy does not fit the new charter: rules that accept do nothing while they name who "+
+			"is no member", "error", err)
 	}
 }

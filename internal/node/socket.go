@@ -218,7 +218,8 @@ func (n *Node) serveDecide(w http.ResponseWriter, r *http.Request) {
 	yes := q.Get("yes") == "true"
 	h, err := n.find(q.Get("job"), waiting)
 	if shown := q.Get("contract"); err == nil && yes && shown != h.String() {
-		err = fmt.Errorf("the job %q that waits here now has contract %s, not %.8q, which was shown: look at it again, and run hanse approve anew",
+		err = fmt.Errorf("the job %q that waits here now has contract %s, not %.8q, which was shown: look at it "+
+			"again, and run hanse approve anew",
 			q.Get("job"), h.Short(), shown)
 	}
 	if err == nil {

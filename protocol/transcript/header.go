@@ -87,7 +87,8 @@ func DecodeHeader(block *[BlockSize]byte) (Header, error) {
 	}
 	version := binary.BigEndian.Uint16(block[16:])
 	if version != versionPlain && version != versionConsent {
-		return Header{}, fmt.Errorf("it is a transcript of version %d, this program reads versions %d and %d", version, versionPlain, versionConsent)
+		return Header{}, fmt.Errorf("it is a transcript of version %d, this program reads versions %d and "+
+			"%d", version, versionPlain, versionConsent)
 	}
 	h := Header{Contract: keys.Hash(block[24:56]), Party: keys.ID(block[56:88]), Consent: keys.Hash(block[88:120])}
 	if keys.HashOf(domainHeader(version), block[:hashAt]) != keys.Hash(block[hashAt:]) {

@@ -56,7 +56,8 @@ func (l *Log) resume() error {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a file")
 	}
-	h := Header{Self: l.config.Self, Contract: l.config.Contract, Party: l.config.IDs[l.config.Self], Consent: l.config.Consent}
+	h := Header{Self: l.config.Self, Contract: l.config.Contract, Party: l.config.IDs[l.config.Self],
+		Consent: l.config.Consent}
 	if info.Size() < BlockSize {
 		return l.create(h, info.Size())
 	}
