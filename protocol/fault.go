@@ -257,9 +257,10 @@ func sayUnder(clause string) words {
 func sayRows(names []string, numbers []int64) string {
 	switch {
 	case len(names) < 2:
-		return "the parties' row ids are not the same"
+		return "the parties' row ids are not the same, and nothing was computed: make the id columns agree, and propose the job anew"
 	case len(numbers) < 2:
-		return fmt.Sprintf("the row ids of %s and %s are not the same", names[0], names[1])
+		return fmt.Sprintf("the row ids of %s and %s are not the same, and nothing was computed: make the id columns agree, and propose the job anew",
+			names[0], names[1])
 	}
 	return fmt.Sprintf("%s has %d rows and %s has %d: every party must hold the same ids", names[0], numbers[0], names[1], numbers[1])
 }

@@ -26,6 +26,9 @@ var openings = key{
 	fits: func(r *Rule, c *Case) (bool, string, string) {
 		for i := range c.Contract.Openings {
 			o := &c.Contract.Openings[i]
+			if o.Kind == protocol.KindRowset { // in every job over columns, and no number of anybody's
+				continue
+			}
 			if !slices.ContainsFunc(r.Openings, func(b Opening) bool { return b.covers(o) }) {
 				return false, fmt.Sprintf("%d %s to %s", o.Count, o.Kind, o.To), "none of that kind to that party"
 			}

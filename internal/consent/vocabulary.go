@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -12,7 +13,7 @@ import (
 var (
 	algorithms   = []string{"fdskl", "gfml", "ofmsft", "pofmkl"}
 	tasks        = []string{protocol.TaskTrain, protocol.TaskPredict}
-	privacies    = []string{"published", "masked", "sealed"}
+	privacies    = keys.Privacies()
 	aggregations = []string{protocol.AggregateMasked, protocol.AggregateHE}
 )
 
@@ -40,6 +41,7 @@ var kinds = map[string]int64{
 	"model": wordBits, "products": wordBits, "psi": wordBits, "psi-prime": wordBits, "reach": wordBits,
 	"round": wordBits, "scores": wordBits, "step": wordBits, "target moments": wordBits, "turn": wordBits,
 	"updates": wordBits, "uploads": wordBits,
+	protocol.KindRowset: 1, // yes or no
 }
 
 // Kinds lists the kinds of openings in order.

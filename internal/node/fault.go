@@ -268,7 +268,7 @@ func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 
 // routine reports whether a code says all there is: nothing is kept of such faults.
 func routine(c code) bool {
-	return slices.Contains([]code{codeStopped, codeLink, codeLeft, codeBusy, codeCrowded, codeEnded, codeUnsigned, codeUnknown, codeClients, codeMethod}, c)
+	return slices.Contains([]code{codeStopped, codeLink, codeLeft, codeBusy, codeCrowded, codeRows, codeEnded, codeUnsigned, codeUnknown, codeClients, codeMethod}, c)
 }
 
 // openError says that the links of a session did not come about.

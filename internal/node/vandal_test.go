@@ -10,6 +10,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -98,7 +99,7 @@ func TestVandalAnswers(t *testing.T) {
 // kept, nothing of that reaches the owner's list, its summaries or events.
 func TestVandalAsks(t *testing.T) {
 	l := newLeague(t, 3, 40)
-	l.policy = nil
+	l.policy = &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables}
 	shown := new(seen)
 	l.told[1] = func(e Event) { shown.add(e.Text) }
 	l.startAll()
