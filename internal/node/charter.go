@@ -3,12 +3,13 @@ package node
 import (
 	"fmt"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
 // underCharter checks a contract against the charter in force here: each party's name stands for the key that the
-// charter gives it, and the job keeps the charter's rules. A contract that was right under an earlier version is not
+// charter gives it, the job keeps the charter's rules, and no two who hold shares are affiliated. A contract that was right under an earlier version is not
 // when a key was revoked or a rule has become stricter. It is asked wherever this node is about to act on a contract:
 // before it is kept, signed, started, and before a session, by parties and over clients.
 func (n *Node) underCharter(c *protocol.Contract) error {
@@ -28,6 +29,10 @@ func (n *Node) underCharter(c *protocol.Contract) error {
 		}
 		return n.outside(m.Name, "the contract of job %q names the key %s for %s: the key of %s in charter %q, version %d, is %s",
 			c.Job.Name, given.Short(), m.Name, m.Name, charter.Name, charter.Version, m.ID.Short())
+	}
+	if c.Job.Privacy == fdskl.Sealed && c.Job.Task == protocol.TaskTrain { // of a prediction the model part tells the roles
+		_, err := n.newSealing(c.Job)
+		return orElse(codeCharter, err)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (l *league) awaitState(ctx context.Context, i int, h keys.Hash, want State)
 }
 
 // minute is a context for a test that waits.
-func minute(t *testing.T) context.Context {
+func minute(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx

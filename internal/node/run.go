@@ -57,7 +57,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 	}
 	t, err := n.newTask(s.contract.Job)
 	if err != nil {
-		return nil, err
+		return nil, orElse(codeJob, err)
 	}
 	if served, ok := t.(servedTask); ok {
 		return n.executeServed(ctx, s, number, served)

@@ -1,0 +1,221 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// impostor is the first member, who puts a key of its own making under another party's name, signs with it, and would
+// have the others train and score with it.
+type impostor struct {
+	l    *league
+	keys map[string]*keys.PrivateKey // by the name that each stands under
+}
+
+// as makes a contract in which the impostor's keys stand under the names of some parties.
+func (a *impostor) as(c *protocol.Contract, names ...string) *protocol.Contract {
+	a.l.t.Helper()
+	a.keys = make(map[string]*keys.PrivateKey)
+	parties := append([]protocol.Facts(nil), c.Parties...)
+	for _, name := range names {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			a.l.t.Fatal(err)
+		}
+		a.keys[name], parties[c.Job.Index(name)].ID = k, k.ID()
+	}
+	job := *c.Job
+	job.Nonce = strings.Repeat("7", 32)
+	changed, err := protocol.NewContract(&job, parties, c.Openings, c.Operations)
+	if err != nil {
+		a.l.t.Fatal(err)
+	}
+	for _, k := range a.keys {
+		changed.Sign(k)
+	}
+	changed.Sign(a.l.keys[0])
+	return changed
+}
+
+// ask sends a request of the impostor's to a party, past its own node's checks.
+func (a *impostor) ask(i int, method string, request, response any) error {
+	return a.l.nodes[0].call(minute(a.l.t), protocol.Party{Name: a.l.names[i], ID: a.l.keys[i].ID()}, method, request, response)
+}
+
+// mustFail has a party refuse a contract, name the impostor's party, and keep nothing.
+func (a *impostor) mustFail(i int, c *protocol.Contract, stands string) {
+	a.l.t.Helper()
+	var consent consentResponse
+	err := a.ask(i, methodConsent, consentRequest{Contract: string(c.Document.Text())}, &consent)
+	var said *faultError
+	if !errors.As(err, &said) || said.code != codeCharter || len(said.said.Names) != 1 || said.said.Names[0] != stands || consent.Signature != nil {
+		a.l.t.Fatalf("%s answers %v, %+v, want that the charter in force has another key for %s", a.l.names[i], err, consent, stands)
+	}
+	full := a.l.underReference(i, err)
+	right, _ := a.l.charter.MemberNamed(stands)
+	if want := "names the key " + c.Parties[c.Job.Index(stands)].ID.Short() + " for " + stands; !strings.Contains(full, want) || !strings.Contains(full, right.ID.Short()) {
+		a.l.t.Errorf("its owner reads %q, want both keys of %s in it", full, stands)
+	}
+	if _, ok := a.l.nodes[i].job(c.Hash()); ok {
+		a.l.t.Errorf("%s keeps the job", a.l.names[i])
+	}
+	if err := a.ask(i, methodStart, startRequest{Contract: string(c.Document.Text()), Number: 1}, new(startResponse)); err == nil {
+		a.l.t.Errorf("%s starts a session", a.l.names[i])
+	}
+}
+
+// TestImpostor: nobody stands under another party's name, in a training or a prediction, of any mode.
+func TestImpostor(t *testing.T) {
+	l := newLeague(t, 4, 60)
+	a := &impostor{l: l}
+	model := l.sealedModel()
+	for name, text := range map[string][]byte{
+		"sealed training": l.job("train", "privacy = \"sealed\"", activeBank+"features = 16\niterations = 4\nlambda = 1e-2\nsigma = 1.0"),
+		"masked training": l.job("train", "privacy = \"masked\"", activeBank+"features = 16"),
+		"prediction":      l.job("predict", "privacy = \"sealed\"\ntable = \"test\"\nopen_to = \"bank\"\nmodel = \""+model.String()+"\"", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := l.nodes[0].Prepare(minute(t), text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.mustFail(1, a.as(c, "telco"), "telco")
+			a.mustFail(3, a.as(c, "telco", "insurer"), "insurer")
+			own := a.as(c, "insurer") // not even under the victim's own name
+			if err := a.ask(1, methodConsent, consentRequest{Contract: string(own.Document.Text())}, new(consentResponse)); err == nil {
+				t.Error("the insurer signs a contract that gives its name to another key")
+			}
+		})
+	}
+}
+
+// puppeteer is a server that invents its clients, so that the sum over them is one client's vector.
+type puppeteer struct{ impostor }
+
+// TestPuppeteer: the clients of a job are the charter's members, also though they never meet each other.
+func TestPuppeteer(t *testing.T) {
+	for algorithm, parameters := range map[string]string{"pofmkl": smallPOFMKL, "ofmsft": smallOFMSFT} {
+		t.Run(algorithm, func(t *testing.T) {
+			l := newLeague(t, 5, 0)
+			l.streams(1, 40)
+			if algorithm == "ofmsft" {
+				l.networks(3)
+			}
+			l.startAll()
+			p := &puppeteer{impostor{l: l}}
+			c, err := l.nodes[0].Prepare(minute(t), l.servedJob(algorithm, 1, "privacy = \"masked\"", parameters), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.mustFail(1, p.as(c, "telco", "retailer", "baker"), "telco")
+		})
+	}
+}
+
+// nextCharter is the charter after some change, signed by all who stay.
+func (l *league) nextCharter(change func(*keys.Charter)) *keys.SignedCharter {
+	l.t.Helper()
+	draft := l.charter.Next()
+	draft.Created = time.Now()
+	change(&draft)
+	next, err := keys.NewCharter(draft)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, k := range l.keys {
+		if _, ok := next.Member(k.ID()); ok {
+			if err := next.Sign(k); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+	}
+	return next
+}
+
+// TestOldContractsStopUnderANewCharter: where a key was revoked, a member left, or a rule became stricter, a contract that
+// all had signed goes no further, and the error says for whose sake.
+func TestOldContractsStopUnderANewCharter(t *testing.T) {
+	revoke := func(c *keys.Charter) {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := c.Members[2]
+		c.Members[2] = keys.Member{Name: old.Name, ID: k.ID(), Addresses: old.Addresses}
+		c.Revoked = append(c.Revoked, keys.Revoked{Name: old.Name, ID: old.ID, Reason: "its key was stolen"})
+	}
+	for name, c := range map[string]struct {
+		privacy string
+		change  func(*keys.Charter)
+		want    []string
+	}{
+		"revoked key":   {"masked", revoke, []string{"for telco", "revoked", "its key was stolen"}},
+		"stricter rule": {"masked", func(c *keys.Charter) { c.Rules.MinPrivacy = keys.PrivacySealed }, []string{`privacy is "masked"`, `at least "sealed"`}},
+		"affiliation":   {"sealed", func(c *keys.Charter) { c.Affiliations = [][]string{{"bank", "insurer"}} }, []string{"bank and insurer are affiliated"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLeague(t, 4, 400)
+			l.startAll()
+			ctx := minute(t)
+			text := l.job("train", "privacy = \""+c.privacy+"\"", activeBank+"features = 64")
+			if c.privacy == "sealed" {
+				text = l.job("train", "privacy = \"sealed\"", activeBank+"features = 64\niterations = 4\nlambda = 1e-2\nsigma = 1.0")
+			}
+			contract, err := l.nodes[0].Prepare(ctx, text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := contract.Hash()
+			l.launchAndKill(ctx, h, 3, 30) // the contract is in force, and a session has begun
+			next := l.nextCharter(c.change)
+			before := l.sessions(h)
+			for _, i := range []int{0, 1} { // telco, whose key it is, has not heard of it
+				l.nodes[i].SetCharter(next)
+			}
+			s, _ := l.nodes[1].job(h)
+			a := &impostor{l: l} // a coordinator that has not heard of it either, or will not
+			err = a.ask(1, methodStart, startRequest{Contract: string(s.text()), Number: before + 7}, new(startResponse))
+			if said := new(faultError); !errors.As(err, &said) || said.code != codeCharter && said.code != codeEnded && said.code != codeJob {
+				t.Errorf("the insurer starts a session of it: %v", err)
+			}
+			l.start(3)
+			l.awaitState(ctx, 0, h, StateFailed)
+			record := l.awaitState(ctx, 1, h, StateFailed)
+			b, _ := l.nodes[0].job(h)
+			reasons := b.snapshot().Reason + " | " + record.Reason
+			for _, want := range c.want {
+				if !strings.Contains(reasons, want) {
+					t.Errorf("the reasons are %q, want %q in them", reasons, want)
+				}
+			}
+			if n := l.sessions(h); n > before+1 {
+				t.Errorf("%d sessions were opened, %d before", n, before)
+			}
+		})
+	}
+}
+
+// TestAProposalOfAnOldCharterIsNotConsentedTo: a person who approves hears that the charter has changed.
+func TestAProposalOfAnOldCharterIsNotConsentedTo(t *testing.T) {
+	l := newLeague(t, 4, 60)
+	l.policy = nil
+	l.startAll()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := l.nodes[0].Prepare(ctx, l.job("train", "privacy = \"masked\"", activeBank+"features = 16"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go l.nodes[0].Launch(ctx, c.Hash(), nil)
+	l.awaitState(ctx, 1, c.Hash(), StateProposed)
+	l.nodes[1].SetCharter(l.nextCharter(func(c *keys.Charter) { c.Rules.MinPrivacy = keys.PrivacySealed }))
+	if err := l.nodes[1].Decide(c.Hash(), true, ""); err == nil || !strings.Contains(err.Error(), `the charter asks for at least "sealed"`) {
+		t.Errorf("consent gives %v", err)
+	}
+}
