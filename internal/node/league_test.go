@@ -19,6 +19,7 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/simnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // league is a whole federation of nodes in one process.
@@ -32,13 +33,14 @@ type league struct {
 	policy  *consent.Policy
 	nodes   []*Node
 	stops   []func()
-	lives   []context.Context                 // of each node's present life
-	told    []func(Event)                     // by party; may be nil
-	faults  []func(path string) (bool, error) // of the disks, by party; may be nil
-	idle    int                               // who starts without tables; 0: nobody
-	now     func() time.Time                  // of all nodes; may be nil
-	log     *slog.Logger                      // of all nodes; may be nil
-	logs    map[int]*slog.Logger              // by party, in place of log
+	lives   []context.Context                                   // of each node's present life
+	told    []func(Event)                                       // by party; may be nil
+	faults  []func(path string) (bool, error)                   // of the disks, by party; may be nil
+	idle    int                                                 // who starts without tables; 0: nobody
+	now     func() time.Time                                    // of all nodes; may be nil
+	wrap    func(i int, t *simnet.Transport) protocol.Transport // a node's network as an attacker has it; may be nil
+	log     *slog.Logger                                        // of all nodes; may be nil
+	logs    map[int]*slog.Logger                                // by party, in place of log
 }
 
 // openPolicy consents to everything, and offers the label of both tables.
@@ -140,8 +142,12 @@ func (l *league) start(i int) {
 	if i > 0 && i == l.idle {
 		tables = nil
 	}
+	var transport protocol.Transport = l.transport(i)
+	if l.wrap != nil {
+		transport = l.wrap(i, l.transport(i))
+	}
 	n, err := New(Config{
-		Key: l.keys[i], Charter: l.charter, Transport: l.transport(i), Policy: l.policy, Tables: tables,
+		Key: l.keys[i], Charter: l.charter, Transport: transport, Policy: l.policy, Tables: tables,
 		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond, TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e Event) { l.heard(i, e) }, DiskFault: l.faults[i], Now: l.now, Log: cmp.Or(l.logs[i], l.log),
 	})
 	if err != nil {

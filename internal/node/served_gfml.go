@@ -97,7 +97,7 @@ func (t *gfmlTask) attend(ctx context.Context, r *run, n *clientNetwork) (*Repor
 func (t *gfmlTask) clientPart(ctx context.Context, r *run, n *clientNetwork, rows *rowStream) (*gfml.ClientPart, error) {
 	ahead, err := rows.stream.Ahead(ctx, t.plan.RowsAhead())
 	if err != nil {
-		return nil, err
+		return nil, orElse(codeTable, err)
 	}
 	c := r.state.contract
 	return &gfml.ClientPart{

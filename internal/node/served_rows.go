@@ -118,7 +118,7 @@ func writePrediction(w io.Writer, row int, prediction float64) error {
 func (r *rowStream) Inputs(ctx context.Context) (int, []float64, error) {
 	var err error
 	if r.row, err = r.stream.NextUntil(ctx, r.over); err != nil {
-		return 0, nil, err
+		return 0, nil, orElse(codeTable, err)
 	}
 	return r.row.Number, r.row.Inputs, nil
 }
