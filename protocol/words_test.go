@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -97,4 +98,17 @@ func FuzzFault(f *testing.F) {
 			t.Fatalf("%q says %q", data, got)
 		}
 	})
+}
+
+// TestThePageOfTheWireHasEveryCode: docs/wire.md lists the vocabulary.
+func TestThePageOfTheWireHasEveryCode(t *testing.T) {
+	page, err := os.ReadFile("../docs/wire.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range codes {
+		if !strings.Contains(string(page), "`"+string(c)+"`") {
+			t.Errorf("docs/wire.md does not have the code %s", c)
+		}
+	}
 }
