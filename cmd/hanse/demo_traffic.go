@@ -19,7 +19,10 @@ func (d *demo) printTraffic() error {
 	for _, name := range r.Parties {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, r.role(name), node.Size(r.BytesOut[name]), r.learned(name))
 	}
-	if err := w.Flush(); err != nil || r.Privacy != fdskl.Sealed {
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(d.c.App.Writer, "each, too, that every party holds the same row ids"); err != nil || r.Privacy != fdskl.Sealed {
 		return err
 	}
 	return d.printSealed()
@@ -38,24 +41,16 @@ func (r *demoResult) role(name string) string {
 	return "passive"
 }
 
-// learned lists what a party learned in the training.
+// learned lists what a party learned in the training, but for what the comparing of row ids tells all.
 func (r *demoResult) learned(name string) string {
 	var all []string
-	same := false
 	for _, o := range r.Openings {
-		switch {
-		case o.Party != name:
-		case o.Kind == protocol.KindRowset:
-			same = true
-		default:
+		if o.Party == name && o.Kind != protocol.KindRowset {
 			all = append(all, openedWords(o))
 		}
 	}
 	if len(all) == 0 {
 		all = []string{"nothing but sizes and timing"}
-	}
-	if same {
-		all = append(all, "that all row ids are the same")
 	}
 	return strings.Join(all, ", ")
 }
