@@ -327,12 +327,11 @@ func (s *jobState) member(from keys.ID) (protocol.Party, bool) {
 // jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not
 // there.
 func (n *Node) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {
-	if s, ok := n.job(h); ok {
-		if _, ok := s.member(from); ok {
-			return s, nil
-		}
+	s, ok := n.job(h)
+	if !ok {
+		return nil, faultf(codeUnknown, "has no job with contract %s", h.Short())
 	}
-	return nil, faultf(codeUnknown, "has no job with contract %s", h.Short())
+	return s, n.concerns(s, from)
 }
 
 // endingOf returns the text of a job's ending, nil when it has none.
@@ -566,7 +565,8 @@ func (n *Node) openJobs() []*jobState {
 	return slices.DeleteFunc(all, func(s *jobState) bool { return s.ended() != nil })
 }
 
-// look ends a job that has expired, or asks the other parties how it stands when no session is on.
+// look ends a job that has expired or does not stand under the charter any more, or asks the other parties how it stands
+// when no session is on.
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
 	if s.abandoned.Load() && record.Consent == nil {
@@ -575,7 +575,13 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 	if n.mayExpire(s, record) && n.expired(s) {
 		return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeExpired})
 	}
-	if job.Proposer == n.name() || n.inSession(s) || !s.mayAsk(every) {
+	if n.inSession(s) {
+		return nil
+	}
+	if err := n.underCharter(s.contract); err != nil { // also where its proposer is no member any longer
+		return n.giveUp(s, err)
+	}
+	if job.Proposer == n.name() || !s.mayAsk(every) {
 		return nil
 	}
 	if record.Finished > 0 && len(job.Servers) == 0 {

@@ -219,3 +219,27 @@ func TestAProposalOfAnOldCharterIsNotConsentedTo(t *testing.T) {
 		t.Errorf("consent gives %v", err)
 	}
 }
+
+// TestAJobWhoseProposerWasRevokedEnds at those who stay: nobody waits for who cannot come.
+func TestAJobWhoseProposerWasRevokedEnds(t *testing.T) {
+	l := newLeague(t, 4, 400)
+	l.startAll()
+	ctx := minute(t)
+	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "privacy = \"masked\"", activeBank+"features = 64"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.launchAndKill(ctx, contract.Hash(), 0, 30)
+	next := l.nextCharter(func(c *keys.Charter) {
+		c.Revoked = append(c.Revoked, keys.Revoked{Name: "bank", ID: c.Members[0].ID, Reason: "left the league"})
+		c.Members = c.Members[1:]
+	})
+	for i := 1; i < 4; i++ {
+		l.nodes[i].SetCharter(next)
+	}
+	for i := 1; i < 4; i++ {
+		if r := l.awaitState(ctx, i, contract.Hash(), StateFailed); !strings.Contains(r.Reason, `party "bank" is not a member`) && !strings.Contains(r.Reason, "does not stand under the charter in force") {
+			t.Errorf("%s: %q", l.names[i], r.Reason)
+		}
+	}
+}
