@@ -197,3 +197,23 @@ func FuzzParseEnding(f *testing.F) {
 		}
 	})
 }
+
+// TestAnEndingBearsNoMoreSignaturesThanItNeeds: who sends hundreds has none of them verified.
+func TestAnEndingBearsNoMoreSignaturesThanItNeeds(t *testing.T) {
+	c, ks := endingContract(t)
+	e, err := NewEnding(c, Ending{Outcome: OutcomeCancelled, By: "bank", Reason: "enough"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Sign(ks[0])
+	for range len(c.Enders()) {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Sign(k)
+	}
+	if _, err := ParseEnding(c, e.Text()); err == nil || !strings.Contains(err.Error(), "signatures, at most") {
+		t.Errorf("error %v, want that it bears too many", err)
+	}
+}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/BurntSushi/toml"
 
@@ -269,12 +271,54 @@ func (j *Job) checkWords() error {
 		}
 	}
 	for _, f := range []struct{ field, value string }{{"model", j.Model}, {"charter", j.Charter}} {
-		if err := new(keys.Hash).UnmarshalText([]byte(f.value)); f.value != "" && err != nil {
+		var h keys.Hash
+		if err := h.UnmarshalText([]byte(f.value)); f.value != "" && err != nil {
 			return fmt.Errorf("%s: %w", f.field, err)
 		}
+		if f.value != "" && f.value != h.String() { // one name for one model
+			return fmt.Errorf("%s is %q, want it in small letters", f.field, clip(f.value))
+		}
+	}
+	if len(j.Name) >= 8 && strings.Trim(j.Name, "0123456789abcdef") == "" {
+		return fmt.Errorf("name is %q, which reads as the digits of a contract: want another", clip(j.Name))
+	}
+	if err := checkTexts(j.Parameters); err != nil {
+		return fmt.Errorf("parameters: %w", err)
 	}
 	if _, err := hex.DecodeString(j.Nonce); err != nil || len(j.Nonce) > maxWord {
 		return fmt.Errorf("nonce is %q, want at most %d hexadecimal digits", clip(j.Nonce), maxWord)
+	}
+	return nil
+}
+
+// maxParameter is the longest text among a job's parameters, in bytes.
+const maxParameter = 1000
+
+// checkTexts checks that all texts in a parameter's value print, its keys too: they are shown to people.
+func checkTexts(v any) error {
+	switch v := v.(type) {
+	case string:
+		if len(v) > maxParameter || strings.ContainsFunc(v, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return fmt.Errorf("a text of %d bytes, want one line of at most %d that prints", len(v), maxParameter)
+		}
+	case []any:
+		for _, one := range v {
+			if err := checkTexts(one); err != nil {
+				return err
+			}
+		}
+	case []map[string]any:
+		for _, one := range v {
+			if err := checkTexts(one); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for key, one := range v {
+			if err := errors.Join(checkTexts(key), checkTexts(one)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

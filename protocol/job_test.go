@@ -224,3 +224,23 @@ func TestJobsHaveTheStrongestPrivacyOfTheirKindUnlessTheySayOtherwise(t *testing
 		}
 	}
 }
+
+// TestAJobHasOneNameForAModel, none that reads as a contract, and no text that does not print.
+func TestAJobHasOneNameForAModel(t *testing.T) {
+	job := func(name, model, label string) string {
+		return fmt.Sprintf("format = \"hanse-job-v1\"\nname = %q\nalgorithm = \"fdskl\"\ntask = \"predict\"\nparties = [\"a\", \"b\", \"c\"]\n"+
+			"model = %q\nopen_to = \"a\"\n[parameters]\nlabel = \"%s\"\n", name, model, label)
+	}
+	small := strings.Repeat("ab", 32)
+	for want, text := range map[string]string{
+		"":                              job("scores", small, "y"),
+		"want it in small letters":      job("scores", strings.ToUpper(small), "y"),
+		"reads as the digits":           job("abcdef01", small, "y"),
+		"parameters: a text of 6 bytes": job("scores", small, `y\u001b[2Jx`),
+	} {
+		_, err := protocol.ParseJob([]byte(text))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

@@ -23,6 +23,9 @@ func WithDefaults(p fdskl.Params) fdskl.Params {
 	return p
 }
 
+// maxSteps is the most steps of the solver in a training; every party counts them before it consents.
+const maxSteps = 1 << 20
+
 // Validate checks what a sealed job asks beside what every FDSKL job does; see fdskl.Params.Validate.
 func Validate(p fdskl.Params, parties []string) error {
 	switch {
@@ -40,6 +43,8 @@ func Validate(p fdskl.Params, parties []string) error {
 		return fmt.Errorf("bound is %q, want %q or %q", p.Bound, boundFrobenius, boundPublic)
 	case p.Loss == kernel.Square.String() && p.Outer != 0:
 		return fmt.Errorf("outer is %d, want none for the square loss, which opens no scores of training rows", p.Outer)
+	case p.Iterations*max(1, p.Outer) > maxSteps:
+		return fmt.Errorf("iterations is %d and outer %d, want at most %d steps in all", p.Iterations, p.Outer, maxSteps)
 	case p.Loss != kernel.Square.String() && (p.Outer < 1 || p.Outer > 64):
 		return fmt.Errorf("outer is %d, want 1 to 64", p.Outer)
 	}

@@ -187,7 +187,7 @@ func approve(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := client.Approve(c.Context, j.Name, j.Contract); err != nil {
+	if err := client.Approve(c.Context, j.Contract, j.Contract); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.App.Writer, "%s consents to %s, contract %s\n", j.Self, j.Name, j.Contract)

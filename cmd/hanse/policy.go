@@ -70,6 +70,7 @@ func checkPolicy(c *cli.Context) error {
 
 // writeLine prints a sentence on lines of at most 80 characters; those after the first stand further in.
 func writeLine(c *cli.Context, indent, text string) {
+	text = printable(text)
 	lines := node.Wrapped(80, indent+"  ", text)
 	fmt.Fprint(c.App.Writer, indent+strings.TrimPrefix(lines, indent+"  "))
 }

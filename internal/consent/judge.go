@@ -18,6 +18,8 @@ type Case struct {
 	Charter   *keys.Charter // in force; nil: members are not looked up
 	Now       time.Time
 	Consented []Past // all other jobs that the party has consented to
+
+	refusing bool // it is held against a rule that refuses
 }
 
 // Past is a job that was consented to.
@@ -29,7 +31,23 @@ type Past struct {
 // job is the case's job.
 func (c *Case) job() *protocol.Job { return c.Contract.Job }
 
-// rows returns the rows that parties bring. Jobs over clients have none.
+// fewestRows and mostRows are the rows that a job has, as a rule must take them that nobody is to get around: jobs over
+// clients do not say how many, so that they have any number; a prediction of single rows has as many as it answers.
+func (c *Case) fewestRows() int64 {
+	if len(c.job().Servers) > 0 {
+		return 0
+	}
+	return c.rows()
+}
+
+func (c *Case) mostRows() int64 {
+	if len(c.job().Servers) > 0 {
+		return math.MaxInt64
+	}
+	return max(c.rows(), int64(c.job().Requests))
+}
+
+// rows returns the rows that parties bring.
 func (c *Case) rows() int64 {
 	most := 0
 	for i := range c.Contract.Parties {
@@ -121,6 +139,9 @@ func (n *numbered) judge(c *Case) Reason {
 		reason.Key, reason.Job, reason.Want = key, "any", fmt.Sprintf("none: %q is no member of the charter", clip(name))
 		return reason
 	}
+	held := *c
+	held.refusing = !n.accept
+	c = &held
 	for _, k := range ruleKeys {
 		if !k.set(n.rule) {
 			continue

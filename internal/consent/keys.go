@@ -58,10 +58,20 @@ var ruleKeys = []key{
 	oneOf("open_to", "a prediction's scores open to", func(r *Rule) []string { return r.OpenTo }, members,
 		func(c *Case) (string, bool) { return c.job().OpenTo, c.job().Task == protocol.TaskPredict }),
 	bound("min_rows", "it has at least %d rows", func(r *Rule) *int64 { return r.MinRows }, false,
-		func(c *Case) (int64, bool) { return c.rows(), true }),
+		func(c *Case) (int64, bool) {
+			if c.refusing {
+				return c.mostRows(), true
+			}
+			return c.fewestRows(), true
+		}),
 	bound("max_rows", "it has at most %d rows, and at most as many requests",
 		func(r *Rule) *int64 { return r.MaxRows }, true,
-		func(c *Case) (int64, bool) { return max(c.rows(), int64(c.job().Requests)), true }),
+		func(c *Case) (int64, bool) {
+			if c.refusing {
+				return c.fewestRows(), true
+			}
+			return c.mostRows(), true
+		}),
 	bound("max_bytes", "at most %d bytes leave this machine in a session",
 		func(r *Rule) *int64 { return r.MaxBytes }, true,
 		func(c *Case) (int64, bool) { return c.egress(), true }),

@@ -120,7 +120,7 @@ func (b *Opening) fits(c *Case) (ok bool, job, want string) {
 		if l.inSpan && own > 0 { // a job that opens none of it is not held to what others opened
 			for _, past := range c.Consented {
 				if past.At.After(c.Now.Add(-Span)) {
-					sum = plus(sum, b.measure(past.Contract, l.inBits))
+					sum = plus(sum, b.measure(named(past.Contract, c.Charter), l.inBits))
 				}
 			}
 		}
@@ -137,6 +137,26 @@ func (b *Opening) fits(c *Case) (ok bool, job, want string) {
 		}
 	}
 	return true, "", ""
+}
+
+// named is a contract whose openings name their receivers as the charter in force does: a member that has a new name has
+// the key that it had.
+func named(c *protocol.Contract, charter *keys.Charter) *protocol.Contract {
+	if charter == nil {
+		return c
+	}
+	renamed := *c
+	renamed.Openings = slices.Clone(c.Openings)
+	for i := range renamed.Openings {
+		o := &renamed.Openings[i]
+		for _, f := range c.Parties {
+			if m, ok := charter.Member(f.ID); ok && f.Name == o.To {
+				o.To = m.Name
+				break
+			}
+		}
+	}
+	return &renamed
 }
 
 // receivers says to whom the bound is.

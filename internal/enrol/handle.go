@@ -35,6 +35,9 @@ func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, reque
 	name := e.name(from)
 	e.mu.Unlock()
 	told.Ref = e.config.References.Add(reference.Entry{At: time.Now(), To: name, On: method, Code: string(told.Code), Text: err.Error()})
+	if told.Ref == "" { // one of too many
+		return nil, told
+	}
 	e.config.Log.Info("a request about the charter was refused", "from", name, "method", method, "ref", told.Ref, "error", err)
 	return nil, told
 }

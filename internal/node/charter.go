@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/keys"
@@ -62,10 +63,21 @@ func (n *Node) currentCharter() *keys.SignedCharter {
 	return n.charter
 }
 
-// name returns this member's name in the charter.
+// name returns this member's name in the charter, or, once its key has left it, the last that it had.
 func (n *Node) name() string {
-	m, _ := n.currentCharter().Member(n.config.Key.ID())
-	return m.Name
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if m, ok := n.charter.Member(n.config.Key.ID()); ok {
+		n.lastName = m.Name
+	}
+	return n.lastName
+}
+
+// nameIn returns this member's name in a contract, whatever a later charter calls it. Every contract that is kept here
+// has this node's key.
+func (n *Node) nameIn(c *protocol.Contract) string {
+	i := slices.IndexFunc(c.Parties, func(f protocol.Facts) bool { return f.ID == n.config.Key.ID() })
+	return c.Parties[i].Name
 }
 
 // memberName names a member for messages.

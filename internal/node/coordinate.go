@@ -68,7 +68,11 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 	}
 	done, err := n.settleAll(ctx, s)
 	if err == nil && !done {
-		err = faultf(codeClients, "not all parties have stored their part of session %d: another session follows", number)
+		who := "not every party has"
+		if name := s.behind.Load(); name != nil {
+			who = *name + " says that it has not"
+		}
+		err = faultf(codeClients, "%s stored its part of session %d: another session follows", who, number)
 	}
 	return err
 }
@@ -199,7 +203,7 @@ func (n *Node) gather(ctx context.Context, s *jobState) (uint32, error) {
 
 // startAll tells every party to open session number. This one has it on its disk first: no number is told twice.
 func (n *Node) startAll(ctx context.Context, s *jobState, number uint32) error {
-	if err := s.openSession(number); err != nil {
+	if err := s.openSession(number, n.config.Now()); err != nil {
 		return err
 	}
 	request := startRequest{Contract: string(s.text()), Number: number}

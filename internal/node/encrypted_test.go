@@ -91,11 +91,10 @@ func (l *league) trainWithPhasesOf(earlier keys.Hash, text []byte) keys.Hash {
 	give(0)
 	for i := 1; i < len(l.names); i++ {
 		l.told[i] = func(e Event) {
-			if e.Kind == EventSummary {
+			if e.Kind == EventSummary && e.Job == c.Hash().String() {
 				give(i)
 			}
 		}
-		defer func() { l.told[i] = nil }()
 	}
 	if _, err := l.nodes[0].Launch(ctx, c.Hash(), nil); err != nil {
 		l.t.Fatal(err)

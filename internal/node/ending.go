@@ -73,7 +73,7 @@ func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 	var data []byte
 	var err error
 	if job := s.contract.Job; job.Task == protocol.TaskPredict {
-		if job.OpenTo != n.name() || job.Requests > 0 {
+		if job.OpenTo != n.nameIn(s.contract) || job.Requests > 0 {
 			return keys.Hash{}, nil
 		}
 		if data, err = os.ReadFile(s.vault.Path(ScoresFile)); errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func (n *Node) checkPart(s *jobState, file string) error {
 	if err != nil {
 		return err
 	}
-	if digest != ending.Part(n.name()) {
+	if digest != ending.Part(n.nameIn(s.contract)) {
 		return &vault.DamagedError{Path: s.vault.Path(file), Why: "it is not the one that all parties signed for when the job was done; put a copy of that back, or run the job anew"}
 	}
 	return nil
@@ -123,8 +123,7 @@ func (n *Node) checkPart(s *jobState, file string) error {
 // conclude ends a job by this party's word, in which the outcome and why stand: nothing but done stands against it. All
 // are told.
 func (n *Node) conclude(s *jobState, word protocol.Ending) error {
-	self := slices.IndexFunc(s.contract.Parties, func(f protocol.Facts) bool { return f.ID == n.config.Key.ID() }) // whatever a later charter calls it
-	word.By, word.Reason = s.contract.Parties[self].Name, protocol.PlainReason(word.Reason)
+	word.By, word.Reason = n.nameIn(s.contract), protocol.PlainReason(word.Reason)
 	e, err := protocol.NewEnding(s.contract, word)
 	if err != nil {
 		return err
@@ -186,7 +185,7 @@ func (n *Node) adopt(s *jobState, e *protocol.Ending) error {
 // lateReport is the report of a party that was away when its job ended.
 func (n *Node) lateReport(s *jobState) *Report {
 	job := s.contract.Job
-	r := &Report{Job: job.Name, Contract: s.contract.Hash().String(), Party: n.name(), Sessions: s.snapshot().Session, Rows: rows(s.contract)}
+	r := &Report{Job: job.Name, Contract: s.contract.Hash().String(), Party: n.nameIn(s.contract), Sessions: s.snapshot().Session, Rows: rows(s.contract)}
 	r.Missed = "the job ended while this node was away"
 	if len(job.Servers) > 0 {
 		predicted := 0
@@ -198,11 +197,11 @@ func (n *Node) lateReport(s *jobState) *Report {
 
 // storeEnding keeps an ending that beats the one that stands.
 func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
-	self := n.name()
+	self := n.nameIn(s.contract)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending != nil && (!e.Beats(s.ending) || e.Outcome != protocol.OutcomeDone && e.By == s.ending.By) {
-		return nil // a party ends a job once
+	if s.ending != nil && (!e.Beats(s.ending) || s.alike(e) || s.neverBegan(e)) {
+		return nil
 	}
 	if err := s.vault.Save(endingFile, e.Text()); err != nil {
 		return err
@@ -210,6 +209,7 @@ func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
 	first := s.ending == nil
 	s.ending = e
 	next := s.record
+	next.Ended = n.config.Now().UTC().Round(0)
 	next.State, next.Reason = State(e.Outcome), reasonOfEnding(s.contract, e, self, s.cause)
 	err := errors.Join(s.promote(), s.store(next))
 	s.record = next // the ending is on the disk, and is read before the status
@@ -220,6 +220,21 @@ func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
 		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name, "error", err)
 	}
 	return nil
+}
+
+// alike reports whether an ending differs from the one that stands in the words of the same party alone or, in a job
+// over clients, in the session that its proposer alone names: no party has others store ends without end. s.mu is held.
+func (s *jobState) alike(e *protocol.Ending) bool {
+	if e.Outcome == protocol.OutcomeDone {
+		return s.ending.Outcome == e.Outcome && len(s.contract.Job.Servers) > 0
+	}
+	return s.ending.Outcome == e.Outcome && s.ending.By == e.By
+}
+
+// neverBegan reports whether the proposer of a job over clients, who alone signs that it is done, says so against the end
+// that stands, of a session that this party knows nothing of. s.mu is held.
+func (s *jobState) neverBegan(e *protocol.Ending) bool {
+	return len(s.contract.Job.Servers) > 0 && e.Outcome == protocol.OutcomeDone && e.Session > s.record.Session
 }
 
 // reasonOfEnding says for a list of jobs why one ended; cause is the full text where this node's own fault ended it.
@@ -308,7 +323,7 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, state)
 	}
 	outcome := protocol.OutcomeCancelled
-	if s.status() == StateProposed && s.contract.Job.Proposer != n.name() {
+	if s.status() == StateProposed && s.contract.Job.Proposer != n.nameIn(s.contract) {
 		outcome = protocol.OutcomeRefused
 	}
 	return n.conclude(s, protocol.Ending{Outcome: outcome, Reason: reason})
@@ -417,7 +432,7 @@ func (n *Node) signEnding(s *jobState, e *protocol.Ending) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Part(n.name()) != digest {
+	if e.Part(n.nameIn(s.contract)) != digest {
 		return nil, faultf(codeUnsigned, "the end names another part of this party's than the one it keeps")
 	}
 	err = s.tryUpdate(func(r *statusRecord) error {
@@ -492,6 +507,7 @@ func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
 			return true, n.adoptText(s, r.Ending)
 		}
 		if r.Session != e.Session {
+			s.behind.Store(&p.Name)
 			return false, nil
 		}
 		e.Parts = append(e.Parts, protocol.PartDigest{Party: p.Name, Digest: r.Digest})
@@ -581,7 +597,7 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 	if err := n.underCharter(s.contract); err != nil { // also where its proposer is no member any longer
 		return n.giveUp(s, err)
 	}
-	if job.Proposer == n.name() || !s.mayAsk(every) {
+	if job.Proposer == n.nameIn(s.contract) || !s.mayAsk(every) {
 		return nil
 	}
 	if record.Finished > 0 && len(job.Servers) == 0 {
@@ -598,7 +614,7 @@ func (n *Node) mayExpire(s *jobState, r statusRecord) bool {
 	if r.State.Final() || r.Damaged || s.isInForce() {
 		return false
 	}
-	return s.contract.Job.Proposer == n.name() || r.Consent == nil
+	return s.contract.Job.Proposer == n.nameIn(s.contract) || r.Consent == nil
 }
 
 // clockComparer is a transport that knows how far another member's clock is ahead of this node's.
@@ -617,7 +633,7 @@ func (n *Node) expired(s *jobState) bool {
 		return false
 	}
 	clocks, ok := n.config.Transport.(clockComparer)
-	if !ok || s.contract.Job.Proposer == n.name() {
+	if !ok || s.contract.Job.Proposer == n.nameIn(s.contract) {
 		return true
 	}
 	i := s.contract.Job.Index(s.contract.Job.Proposer)

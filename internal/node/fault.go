@@ -261,6 +261,8 @@ func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 	}
 	if !routine(c) {
 		told.Ref = n.config.References.Add(reference.Entry{At: n.config.Now(), To: to, On: on, Code: string(c), Text: err.Error()})
+	}
+	if told.Ref != "" {
 		n.config.Log.Warn("another member was told of a fault by its code alone", "told", to, "on", on, "code", c, "ref", told.Ref, "error", err)
 	}
 	return told.Clean()

@@ -13,7 +13,7 @@ import (
 // begin ends an older session of the job, if one is still on, and starts a new one.
 func (n *Node) begin(s *jobState, number uint32) error {
 	c := s.contract
-	if err := s.openSession(number); err != nil {
+	if err := s.openSession(number, n.config.Now()); err != nil {
 		return err
 	}
 	n.replaceSession(s, func(ctx context.Context) {
@@ -27,7 +27,7 @@ func (n *Node) begin(s *jobState, number uint32) error {
 }
 
 // openSession records that a session is opened, which happens once for each number, before anything is sent in it.
-func (s *jobState) openSession(number uint32) error {
+func (s *jobState) openSession(number uint32, now time.Time) error {
 	name := s.contract.Job.Name
 	return s.tryUpdate(func(r *statusRecord) error {
 		switch {
@@ -35,7 +35,7 @@ func (s *jobState) openSession(number uint32) error {
 			return faultf(codeEnded, "job %q is %s", name, r.State)
 		case r.Consent == nil || r.State == StateProposed:
 			return faultf(codeUnsigned, "nobody has consented to job %q here", name)
-		case !r.Consent.plausible(number, time.Now()):
+		case !r.Consent.plausible(number, now):
 			return faultf(codeDeviation, "job %q: session %d is asked for, the last one was %d", name, number, r.Session)
 		case number <= r.Session:
 			return faultf(codeLink, "job %q: session %d was opened before, a session is opened once", name, r.Session)

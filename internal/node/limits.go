@@ -23,7 +23,7 @@ const (
 func (n *Node) roomFor(proposer string) error {
 	all, its := 0, 0
 	for _, s := range n.openJobs() {
-		if s.contract.Job.Proposer == n.name() || s.status() != StateProposed {
+		if s.contract.Job.Proposer == n.nameIn(s.contract) || s.status() != StateProposed {
 			continue
 		}
 		all++
@@ -47,7 +47,7 @@ func (n *Node) roomFor(proposer string) error {
 // forgettable reports whether a job is one of another member's that ended before anybody here consented.
 func (n *Node) forgettable(s *jobState) bool {
 	r := s.snapshot()
-	return s.ended() != nil && r.Consent == nil && !r.Damaged && s.contract.Job.Proposer != n.name()
+	return s.ended() != nil && r.Consent == nil && !r.Damaged && s.contract.Job.Proposer != n.nameIn(s.contract)
 }
 
 // forgetOldest removes the oldest jobs of a proposer that ended before consent, where they are too many.

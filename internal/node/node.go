@@ -70,6 +70,7 @@ type Node struct {
 
 	mu       sync.Mutex // a jobState's is never held while this one is taken
 	charter  *keys.SignedCharter
+	lastName string // of this member in a charter
 	jobs     map[keys.Hash]*jobState
 	sessions map[keys.Hash]*activeSession
 	hearers  map[keys.Hash]func(Event)
@@ -117,7 +118,7 @@ func New(c Config) (*Node, error) {
 		return nil, err
 	}
 	for _, s := range n.openJobs() {
-		if s.contract.Job.Proposer == n.name() {
+		if s.contract.Job.Proposer == n.nameIn(s.contract) {
 			n.resumed = append(n.resumed, s)
 		}
 	}

@@ -119,7 +119,7 @@ func (s *jobState) waitsFor(why string) bool {
 // the records of the other jobs.
 func (n *Node) caseOf(s *jobState) *consent.Case {
 	c := &consent.Case{
-		Contract: s.contract, Self: n.name(), Role: roleIn(s.contract, n.name()),
+		Contract: s.contract, Self: n.nameIn(s.contract), Role: roleIn(s.contract, n.nameIn(s.contract)),
 		Charter: &n.currentCharter().Charter, Now: n.config.Now(),
 	}
 	own := s.snapshot().Consent
@@ -127,25 +127,31 @@ func (n *Node) caseOf(s *jobState) *consent.Case {
 		c.Now = own.At
 	}
 	for _, other := range n.allJobs() {
-		at, ok := n.consentedAt(other)
-		if other != s && ok && (own == nil || at.Before(own.At)) {
+		at, ok := n.opensAt(other)
+		its := other.snapshot().Consent
+		if other != s && ok && (own == nil || its == nil || its.At.Before(own.At)) { // of a decided job, what counted then
 			c.Consented = append(c.Consented, consent.Past{Contract: other.contract, At: at})
 		}
 	}
 	return c
 }
 
-// consentedAt says when this member consented to a job of which something may have opened. A job that ended before its
-// first session opened nothing. A consent whose record was damaged counts as one of this moment.
-func (n *Node) consentedAt(s *jobState) (at time.Time, ok bool) {
+// opensAt says when something of a job that this member consented to may open, or may have opened, at the latest: now,
+// while the job has not ended, and else when it ended. A job that ended before its first session opened nothing. A
+// consent whose record was damaged counts as one of this moment.
+func (n *Node) opensAt(s *jobState) (at time.Time, ok bool) {
 	r := s.snapshot()
 	switch {
 	case r.Consent == nil && r.Damaged:
 		return n.config.Now(), true
 	case r.Consent == nil || r.State.Final() && r.Session == 0 && !r.Damaged:
 		return at, false
+	case r.Ended.After(r.Consent.At):
+		return r.Ended, true
+	case r.State.Final():
+		return r.Consent.At, true
 	}
-	return r.Consent.At, true
+	return n.config.Now(), true
 }
 
 // allJobs lists the node's jobs.

@@ -342,21 +342,23 @@ func TestConsentIsToWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestTheLedgerIsTheJobsThemselves: what was consented to counts, unless it ended before its first session. A record
-// that was damaged counts as one of now.
+// TestTheLedgerIsTheJobsThemselves: what was consented to counts as of now until it ends, and then as of its end, unless
+// it ended before its first session. A record that was damaged counts as one of now.
 func TestTheLedgerIsTheJobsThemselves(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	n := &Node{config: Config{Now: func() time.Time { return now }}}
 	then := now.AddDate(0, 0, -3)
+	later := then.AddDate(0, 0, 2)
 	c := &Consent{By: byOwner, At: then}
 	for name, c := range map[string]struct {
 		record statusRecord
 		at     time.Time
 	}{
 		"proposed":                   {statusRecord{State: StateProposed}, time.Time{}},
-		"agreed":                     {statusRecord{State: StateAgreed, Consent: c}, then},
-		"running":                    {statusRecord{State: StateRunning, Consent: c, Session: 1}, then},
-		"done":                       {statusRecord{State: StateDone, Consent: c, Session: 2}, then},
+		"agreed":                     {statusRecord{State: StateAgreed, Consent: c}, now}, // it may open at any time
+		"running":                    {statusRecord{State: StateRunning, Consent: c, Session: 1}, now},
+		"done":                       {statusRecord{State: StateDone, Consent: c, Session: 2, Ended: later}, later},
+		"done by an earlier program": {statusRecord{State: StateDone, Consent: c, Session: 2}, then},
 		"cancelled while it ran":     {statusRecord{State: StateCancelled, Consent: c, Session: 1}, then},
 		"cancelled before it ran":    {statusRecord{State: StateCancelled, Consent: c}, time.Time{}},
 		"refused":                    {statusRecord{State: StateRefused}, time.Time{}},
@@ -364,7 +366,7 @@ func TestTheLedgerIsTheJobsThemselves(t *testing.T) {
 		"damaged, and ended by then": {statusRecord{State: StateDone, Damaged: true}, now},
 	} {
 		s := &jobState{record: c.record}
-		if at, ok := n.consentedAt(s); ok == c.at.IsZero() || !at.Equal(c.at) {
+		if at, ok := n.opensAt(s); ok == c.at.IsZero() || !at.Equal(c.at) {
 			t.Errorf("%s: %v, %v, want %v", name, at, ok, c.at)
 		}
 	}

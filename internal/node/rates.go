@@ -16,7 +16,7 @@ const (
 	callsEach  = 200 // a second, of one member
 	callsBurst = 2000
 	callUnit   = 64 << 10 // bytes of a request that cost one more
-	filesCost  = 20       // of a call that reads a model part or scores
+	costly     = 20       // of a call that reads a model part or scores, verifies an ending, or starts a session
 
 	workEvery = 2 * time.Second // of one member
 	workBurst = 120
@@ -68,8 +68,8 @@ func (r *rates) of(from keys.ID) *memberRate {
 // callCost is how many tokens a call costs.
 func callCost(method string, request int) int {
 	cost := 1 + request/callUnit
-	if method == methodPart || method == methodSign {
-		cost += filesCost
+	if method == methodPart || method == methodSign || method == methodEnd || method == methodStart {
+		cost += costly
 	}
 	return cost
 }

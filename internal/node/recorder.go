@@ -24,7 +24,7 @@ const (
 // newRecorder continues the job's transcript with a new session.
 func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, error) {
 	c := s.contract
-	config := transcript.Config{Contract: c.Hash(), Self: c.Job.Index(n.name()), Key: n.config.Key,
+	config := transcript.Config{Contract: c.Hash(), Self: c.Job.Index(n.nameIn(c)), Key: n.config.Key,
 		Consent: s.snapshot().Consent.Digest(c.Hash())}
 	for _, p := range c.Parties {
 		config.IDs = append(config.IDs, p.ID)

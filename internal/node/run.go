@@ -139,7 +139,7 @@ func (r *run) leave(reason error) {
 func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
 	c := r.state.contract
 	var err error
-	if r.budget, err = protocol.NewBudget(c, c.Job.Index(r.node.name())); err != nil {
+	if r.budget, err = protocol.NewBudget(c, c.Job.Index(r.node.nameIn(r.state.contract))); err != nil {
 		return err
 	}
 	r.session, err = protocol.NewSession(ctx, mesh, protocol.SessionConfig{
@@ -223,7 +223,7 @@ func (r *run) opened(kind string, count int64) {
 			return
 		}
 	}
-	r.opens = append(r.opens, Opened{Party: r.node.name(), Kind: kind, Count: count})
+	r.opens = append(r.opens, Opened{Party: r.node.nameIn(r.state.contract), Kind: kind, Count: count})
 }
 
 // report starts this party's report.
@@ -231,7 +231,7 @@ func (r *run) report(rows int) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return &Report{
-		Job: r.state.contract.Job.Name, Contract: r.hash().String(), Party: r.node.name(), Seconds: time.Since(r.began).Seconds(),
+		Job: r.state.contract.Job.Name, Contract: r.hash().String(), Party: r.node.nameIn(r.state.contract), Seconds: time.Since(r.began).Seconds(),
 		Sessions: r.number, Openings: r.opens, Rows: rows, Aggregation: r.state.contract.Job.Aggregation,
 	}
 }

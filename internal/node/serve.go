@@ -163,10 +163,19 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (protocol.Facts, e
 	}
 	t, err := n.newTask(job)
 	if err != nil {
-		return protocol.Facts{}, orElse(codeJob, err)
+		return protocol.Facts{}, unknownModel(err)
 	}
 	facts, err := t.facts()
 	return facts, orElse(codeTable, err)
+}
+
+// unknownModel is the fault of a job that this node cannot take part in. Who names another's training hears the same of
+// one that is not done as of one that is not there.
+func unknownModel(err error) error {
+	if withCode(codeUnsigned)(err) {
+		return &faultError{code: codeJob, err: err}
+	}
+	return orElse(codeJob, err)
 }
 
 // serveConsent signs a contract that is what it claims to be, if the policy or a person says so.
@@ -197,14 +206,9 @@ func (n *Node) concerns(s *jobState, from keys.ID) error {
 
 // considered verifies a contract that is not known here, and keeps it as a proposal.
 func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
-	n.consenting.Lock()
-	defer n.consenting.Unlock()
 	c, err := protocol.ParseContract([]byte(r.Contract))
 	if err != nil {
 		return nil, orElse(codeContract, err)
-	}
-	if s, ok := n.job(c.Hash()); ok { // asked twice at once
-		return s, nil
 	}
 	if err := n.mayPropose(from, c.Job); err != nil {
 		return nil, err
@@ -217,6 +221,14 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	}
 	data, err := n.verifyContract(c)
 	if err != nil {
+		return nil, err
+	}
+	n.consenting.Lock() // only now: a contract that takes long keeps nobody else's waiting
+	defer n.consenting.Unlock()
+	if s, ok := n.job(c.Hash()); ok { // asked twice at once
+		return s, nil
+	}
+	if err := n.roomFor(c.Job.Proposer); err != nil {
 		return nil, err
 	}
 	s, err := n.openJob(c, statusRecord{State: StateProposed, Data: data})
@@ -259,7 +271,7 @@ func (n *Node) verifyContract(c *protocol.Contract) (data keys.Hash, err error) 
 	}
 	t, err := n.newTask(c.Job)
 	if err != nil {
-		return data, orElse(codeJob, err)
+		return data, unknownModel(err)
 	}
 	own, err := t.facts()
 	if err != nil {
@@ -337,7 +349,7 @@ func (n *Node) decide(h keys.Hash, yes bool, reason, person string) error {
 	}
 	if yes {
 		err := n.consentHere(s, person)
-		if err == nil && s.contract.Job.Proposer == n.name() {
+		if err == nil && s.contract.Job.Proposer == n.nameIn(s.contract) {
 			n.drive(n.ctx, s)
 		}
 		return err

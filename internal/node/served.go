@@ -85,7 +85,7 @@ func present(peers []keys.ID, absent map[keys.ID]error) []keys.ID {
 // linksOf lists to whom a party of a job over clients has links: its server or its clients, in a tree or
 // ring those above and below, and between servers.
 func (n *Node) linksOf(c *protocol.Contract) ([]keys.ID, error) {
-	self := c.Job.Index(n.name())
+	self := c.Job.Index(n.nameIn(c))
 	topology, err := protocol.ParseTopology(c.Job.Topology)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (n *Node) linksOf(c *protocol.Contract) ([]keys.ID, error) {
 // attendServed is the party's part of a session over clients.
 func (r *run) attendServed(ctx context.Context, mesh protocol.Mesh, t servedTask, peers []keys.ID) (*Report, error) {
 	c := r.state.contract
-	self := c.Job.Index(r.node.name())
+	self := c.Job.Index(r.node.nameIn(r.state.contract))
 	var err error
 	if r.budget, err = protocol.NewBudget(c, self); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (r *run) watchReturns(ctx context.Context, clients, there []int, back func(
 				return
 			}
 		}
-		if c.Job.Proposer != r.node.name() {
+		if c.Job.Proposer != r.node.nameIn(r.state.contract) {
 			continue
 		}
 		for i, p := range c.Members() {

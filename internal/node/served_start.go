@@ -114,7 +114,7 @@ func (n *Node) tooFew(c *protocol.Contract, there []int) string {
 
 // startThose tells parties to open a session. One that has gone meanwhile is left out.
 func (n *Node) startThose(ctx context.Context, s *jobState, number uint32, there []int) error {
-	if err := s.openSession(number); err != nil {
+	if err := s.openSession(number, n.config.Now()); err != nil {
 		return err
 	}
 	request := startRequest{Contract: string(s.text()), Number: number}

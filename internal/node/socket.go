@@ -48,8 +48,8 @@ func (n *Node) Jobs() []JobInfo {
 		r := s.snapshot()
 		j := s.contract.Job
 		infos = append(infos, JobInfo{Contract: s.contract.Hash().String(), Name: j.Name, Task: j.Task, Proposer: j.Proposer,
-			Parties: j.Parties, Self: n.name(), Privacy: j.Privacy, Topology: j.Topology,
-			State: r.State, Reason: r.Reason, Expires: j.Expires, Consent: r.Consent, Sessions: r.Session, Summary: Summary(s.contract, n.name())})
+			Parties: j.Parties, Self: n.nameIn(s.contract), Privacy: j.Privacy, Topology: j.Topology,
+			State: r.State, Reason: r.Reason, Expires: j.Expires, Consent: r.Consent, Sessions: r.Session, Summary: Summary(s.contract, n.nameIn(s.contract))})
 	}
 	sort.Slice(infos, func(i, k int) bool {
 		return infos[i].Name < infos[k].Name || infos[i].Name == infos[k].Name && infos[i].Contract < infos[k].Contract
@@ -69,6 +69,10 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	n.mu.Lock()
 	all := maps.Clone(n.jobs)
 	n.mu.Unlock()
+	var whole keys.Hash
+	if whole.UnmarshalText([]byte(which)) == nil && all[whole] != nil { // whatever another's job is called
+		return whole, nil
+	}
 	var found, fitting []keys.Hash
 	for h, s := range all {
 		if s.contract.Job.Name == which || len(which) >= 4 && strings.HasPrefix(h.String(), which) {
@@ -273,7 +277,7 @@ func (n *Node) serveScores(w http.ResponseWriter, r *http.Request) {
 
 // scores reads the scores that opened here, which are those that this node signed for.
 func (n *Node) scores(s *jobState) ([]byte, error) {
-	if job := s.contract.Job; job.Task != protocol.TaskPredict || job.OpenTo != n.name() || job.Requests > 0 {
+	if job := s.contract.Job; job.Task != protocol.TaskPredict || job.OpenTo != n.nameIn(s.contract) || job.Requests > 0 {
 		return nil, fmt.Errorf("job %q keeps no scores here: they are those of a prediction, at the party that they open to", job.Name)
 	}
 	if err := n.checkPart(s, ScoresFile); err != nil {

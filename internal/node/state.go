@@ -77,21 +77,22 @@ type jobState struct {
 
 	mu        sync.Mutex
 	record    statusRecord
-	inForce   bool             // the contract is kept with all signatures
-	ending    *protocol.Ending // nil while the job has none
-	pending   *protocol.Ending // done at all the others, told while a session is still on here
-	signed    []byte           // the contract with all signatures, once it is in force
-	ailment   error            // a fault of this node's own that ended the last session
-	cause     string           // the fault by which this node ended the job, for its owner
-	ailed     time.Time        // when
-	why       *protocol.Fault  // what keeps the job from going on, as all may know it
-	judged    string           // why the policy leaves it to a person
-	ailFor    time.Duration    // for how long this node comes to no other session
-	telling   atomic.Bool      // others are being told of another end than before
-	abandoned atomic.Bool      // its command could not consent to it
-	looking   atomic.Bool      // this node is looking after it
-	asked     time.Time        // when this node last asked how the job stands elsewhere
-	gap       time.Duration    // until it asks again
+	inForce   bool                   // the contract is kept with all signatures
+	ending    *protocol.Ending       // nil while the job has none
+	pending   *protocol.Ending       // done at all the others, told while a session is still on here
+	signed    []byte                 // the contract with all signatures, once it is in force
+	ailment   error                  // a fault of this node's own that ended the last session
+	cause     string                 // the fault by which this node ended the job, for its owner
+	ailed     time.Time              // when
+	why       *protocol.Fault        // what keeps the job from going on, as all may know it
+	judged    string                 // why the policy leaves it to a person
+	ailFor    time.Duration          // for how long this node comes to no other session
+	telling   atomic.Bool            // others are being told of another end than before
+	abandoned atomic.Bool            // its command could not consent to it
+	looking   atomic.Bool            // this node is looking after it
+	behind    atomic.Pointer[string] // who had not stored its part when the end was to be signed
+	asked     time.Time              // when this node last asked how the job stands elsewhere
+	gap       time.Duration          // until it asks again
 }
 
 // newJobState is a job in a folder, before anything of it is read.
@@ -122,6 +123,7 @@ type statusRecord struct {
 	// What this party has signed of the job's end: one ending of one session.
 	SignedSession uint32    `toml:"signed_session,omitzero"`
 	Signed        keys.Hash `toml:"signed"`
+	Ended         time.Time `toml:"ended,omitzero"`    // when the end was stored here
 	Data          keys.Hash `toml:"data"`              // SHA-256 of the data file that was consented to
 	Damaged       bool      `toml:"damaged,omitzero"`  // the record before was damaged: what the contract says is verified anew
 	Consent       *Consent  `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -15,6 +16,7 @@ func Summary(c *protocol.Contract, party string) string {
 	var b strings.Builder
 	j := c.Job
 	fmt.Fprintf(&b, "job %q (%s %s), proposed by %s, contract %s\n", j.Name, j.Algorithm, j.Task, j.Proposer, c.Hash().Short())
+	writeSubject(&b, j)
 	if len(j.Servers) > 0 {
 		writeServed(&b, c)
 		for _, w := range Warnings(c) {
@@ -28,6 +30,21 @@ func Summary(c *protocol.Contract, party string) string {
 	writeRecord(&b, c)
 	writeExpiry(&b, c)
 	return b.String()
+}
+
+// writeSubject says on what a job works: what a person at a party looks for first.
+func writeSubject(b *strings.Builder, j *protocol.Job) {
+	fmt.Fprintf(b, "on table %s", j.Table)
+	if label := consent.LabelOf(j); label != "" && j.Task == protocol.TaskTrain {
+		fmt.Fprintf(b, ", label %s", label)
+	}
+	if j.Task == protocol.TaskPredict {
+		fmt.Fprintf(b, ", model %.8s, scores open to %s", j.Model, j.OpenTo)
+	}
+	if j.Requests > 0 {
+		fmt.Fprintf(b, ", row by row, up to %d times", j.Requests)
+	}
+	b.WriteString("\n")
 }
 
 // writeParties says who takes part in a job over features, and with what.

@@ -16,6 +16,7 @@ func TestSealedSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
+on table train, label y
 privacy sealed, sums along a tree, 600 rows
 
 party     role          rows  columns  key

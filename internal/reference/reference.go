@@ -18,6 +18,8 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/time/rate"
+
 	"github.com/hanse-project/hanse/internal/durable"
 )
 
@@ -32,6 +34,10 @@ const (
 	maxFile = 4 << 20 // bytes of a file
 	maxText = 4 << 10 // bytes of one fault's text
 	maxLine = 8 * maxText
+
+	addEvery = 2 * time.Second // faults of one member that are kept
+	addBurst = 100
+	maxTold  = 1024 // members whose faults are counted apart
 )
 
 // Entry is a fault that somebody was told a code of.
@@ -52,13 +58,18 @@ type Book struct {
 	file *os.File // nil until the first entry, and while it cannot be written
 	size int64
 	last []byte // what could not be written, the latest first lines of it
+	told map[string]*rate.Limiter
 }
 
 // Open prepares the book in a folder, which must exist. Nothing is written before the first entry.
-func Open(dir string) *Book { return &Book{dir: dir} }
+func Open(dir string) *Book { return &Book{dir: dir, told: make(map[string]*rate.Limiter)} }
 
-// Add keeps a fault and returns its reference. It never fails: what the disk does not take stays in memory.
+// Add keeps a fault and returns its reference. It never fails: what the disk does not take stays in memory. Of who is
+// told too many nothing is kept, and the reference is empty: no member fills the book.
 func (b *Book) Add(e Entry) (ref string) {
+	if !b.mayAdd(e.To) {
+		return ""
+	}
 	var drawn [3]byte
 	rand.Read(drawn[:])
 	e.Ref = hex.EncodeToString(drawn[:])
@@ -80,6 +91,19 @@ func (b *Book) Add(e Entry) (ref string) {
 		}
 	}
 	return e.Ref
+}
+
+// mayAdd reports whether another fault of whoever is told is kept.
+func (b *Book) mayAdd(to string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.told[to] == nil && len(b.told) >= maxTold {
+		to = ""
+	}
+	if b.told[to] == nil {
+		b.told[to] = rate.NewLimiter(rate.Every(addEvery), addBurst)
+	}
+	return b.told[to].Allow()
 }
 
 // write appends a line to the file. b.mu is held.
@@ -158,11 +182,13 @@ func (b *Book) Close() error {
 
 // String renders an entry for its owner. Texts may hold what others sent: what does not print is shown as its code.
 func (e Entry) String() string {
-	clean := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(e.Text, "?"))
-	return fmt.Sprintf("%s: %s was told %q about %s:\n%s", e.At.Local().Format(time.DateTime), e.To, e.Code, e.On, clean)
+	clean := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return ' '
+			}
+			return r
+		}, strings.ToValidUTF8(text, "?"))
+	}
+	return fmt.Sprintf("%s: %s was told %q about %s:\n%s", e.At.Local().Format(time.DateTime), clean(e.To), e.Code, clean(e.On), clean(e.Text))
 }

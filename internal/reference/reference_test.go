@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,8 @@ func TestFaultsAreFound(t *testing.T) {
 	b := Open(dir)
 	text := strings.Repeat("x", maxText-10)
 	first := b.Add(Entry{At: time.Now(), To: "bank", On: "job/describe", Code: "table", Text: "row 17 has the label 3"})
-	for range maxFile / maxText {
-		b.Add(Entry{Text: text})
+	for i := range maxFile / maxText {
+		b.Add(Entry{To: fmt.Sprint(i), Text: text})
 	}
 	last := b.Add(Entry{To: "telco", Text: "the disk is full\x1b[2J"})
 	if err := b.Close(); err != nil {
@@ -41,8 +42,8 @@ func TestFaultsAreFound(t *testing.T) {
 // TestAFullDiskLosesNothingAtOnce: what cannot be written is found as long as the node runs, and does not grow.
 func TestAFullDiskLosesNothingAtOnce(t *testing.T) {
 	b := Open(filepath.Join(t.TempDir(), "gone"))
-	for range 2 * maxFile / 16 / maxText {
-		b.Add(Entry{Text: strings.Repeat("x", maxText)})
+	for i := range 2 * maxFile / 16 / maxText {
+		b.Add(Entry{To: fmt.Sprint(i), Text: strings.Repeat("x", maxText)})
 	}
 	ref := b.Add(Entry{Text: "the latest"})
 	if found, err := b.Find(ref); err != nil || len(found) != 1 || found[0].Text != "the latest" {
@@ -70,5 +71,29 @@ func TestACutLineIsPassedOver(t *testing.T) {
 	}
 	if found, err := Open(dir).Find(ref); err != nil || len(found) != 1 {
 		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+// TestNobodyFillsTheBook: of one member's faults so many are kept at once, of others' too.
+func TestNobodyFillsTheBook(t *testing.T) {
+	b := Open(t.TempDir())
+	defer b.Close()
+	kept := 0
+	for range 10 * addBurst {
+		if b.Add(Entry{To: "stuffer", Text: "garbage"}) != "" {
+			kept++
+		}
+	}
+	if kept > addBurst+5 {
+		t.Errorf("%d faults of one member are kept", kept)
+	}
+	if b.Add(Entry{To: "bank", Text: "a real one"}) == "" {
+		t.Error("another member's fault is not kept")
+	}
+	for i := range 3 * maxTold {
+		b.Add(Entry{To: fmt.Sprint(i)})
+	}
+	if len(b.told) > maxTold+1 {
+		t.Errorf("%d members are counted", len(b.told))
 	}
 }
