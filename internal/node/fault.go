@@ -251,7 +251,12 @@ func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 	told := &protocol.Fault{Code: c}
 	var step *protocol.StepError
 	var deviation *rss.DeviationError
+	var left *protocol.AbortError
 	switch {
+	case f == nil && errors.As(err, &left) && left.Fault.Code == protocol.CodeSays: // somebody before it knows why
+		return left.Fault
+	case f == nil && errors.As(err, &left) && errors.As(err, &step):
+		return (&protocol.Fault{Code: protocol.CodeSays, Names: []string{step.Peer, string(left.Fault.Code)}, Ref: left.Fault.Ref}).Clean()
 	case f != nil:
 		told.Names, told.Numbers = f.names, f.numbers
 	case errors.As(err, &deviation):

@@ -103,3 +103,24 @@ func TestOthersAreNotToldWhatIsInFiles(t *testing.T) {
 		t.Errorf("a broken link keeps this node from the next session: %v", s.ailing())
 	}
 }
+
+// TestWhoLeavesForAnotherSaysWhy: a party that leaves a session because another did passes on why, so that all can name
+// who must mend what; and a fault that every session meets has one reference.
+func TestWhoLeavesForAnotherSaysWhy(t *testing.T) {
+	l := newLeague(t, 3, 10)
+	l.start(0)
+	first := &protocol.AbortError{Fault: &protocol.Fault{Code: codeDamaged, Ref: "7f3a2c"}}
+	told := l.nodes[0].inWords(&protocol.StepError{Peer: "telco", Operation: 3, Kind: "target", Err: first}, "insurer", "job credit")
+	if want := "telco says: one of its files is damaged (its owner reads more with hanse jobs --ref 7f3a2c)"; told.String() != want {
+		t.Errorf("it says %q, want %q", told, want)
+	}
+	again := l.nodes[0].inWords(&protocol.StepError{Peer: "bank", Operation: 4, Kind: "target", Err: &protocol.AbortError{Fault: told}}, "insurer", "job credit")
+	if again.String() != told.String() {
+		t.Errorf("passed on twice it is %q, want %q", again, told)
+	}
+	s := newJobState(nil, &protocol.Contract{Job: &protocol.Job{Name: "credit"}})
+	damage := &vault.DamagedError{Path: "/phase", Why: "flipped"}
+	if one, two := l.nodes[0].toldOnce(s, damage), l.nodes[0].toldOnce(s, &vault.DamagedError{Path: "/phase", Why: "flipped"}); one.Ref != two.Ref {
+		t.Errorf("one fault has the references %s and %s", one.Ref, two.Ref)
+	}
+}

@@ -202,7 +202,7 @@ func (n *Node) giveUp(s *jobState, reason error) error {
 		return ended
 	}
 	n.config.Log.Error("a job failed", "job", s.contract.Job.Name, "error", reason)
-	told := n.inWords(reason, "every party", "job "+s.contract.Job.Name)
+	told := n.toldOnce(s, reason)
 	s.mu.Lock()
 	s.cause = reason.Error()
 	s.mu.Unlock()
@@ -222,7 +222,7 @@ func (n *Node) ail(s *jobState, err error) {
 	own := isOwn(err)
 	var told *protocol.Fault
 	if own || errors.As(err, &f) && f.remote {
-		told = n.inWords(err, "every party", "job "+s.contract.Job.Name)
+		told = n.toldOnce(s, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,6 +232,29 @@ func (n *Node) ail(s *jobState, err error) {
 		s.ailment, s.ailed = &faultError{code: told.Code, err: err, said: told}, time.Now()
 	}
 }
+
+// toldOnce makes of an error of a job what all its parties are told of it. The same one, which every session meets until
+// it is mended, keeps its reference.
+func (n *Node) toldOnce(s *jobState, err error) *protocol.Fault {
+	text := err.Error()
+	s.mu.Lock()
+	told := s.told[text]
+	s.mu.Unlock()
+	if told != nil {
+		return told
+	}
+	told = n.inWords(err, "every party", "job "+s.contract.Job.Name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told == nil || len(s.told) >= maxTold {
+		s.told = make(map[string]*protocol.Fault)
+	}
+	s.told[text] = told
+	return told
+}
+
+// maxTold is how many of a job's faults are remembered with what was told of them.
+const maxTold = 8
 
 // whyPaused returns what the others are told of why the job stands still, nil where it is nobody's fault.
 func (s *jobState) whyPaused() *protocol.Fault {

@@ -132,7 +132,7 @@ func (r *run) account(report *Report) {
 func (r *run) leave(reason error) {
 	ctx, cancel := context.WithTimeout(r.node.ctx, leaveTime)
 	defer cancel()
-	r.session.Abort(ctx, r.node.inWords(reason, "every party", "job "+r.state.contract.Job.Name))
+	r.session.Abort(ctx, r.node.toldOnce(r.state, reason))
 }
 
 // open starts the session over the mesh.

@@ -77,22 +77,23 @@ type jobState struct {
 
 	mu        sync.Mutex
 	record    statusRecord
-	inForce   bool                   // the contract is kept with all signatures
-	ending    *protocol.Ending       // nil while the job has none
-	pending   *protocol.Ending       // done at all the others, told while a session is still on here
-	signed    []byte                 // the contract with all signatures, once it is in force
-	ailment   error                  // a fault of this node's own that ended the last session
-	cause     string                 // the fault by which this node ended the job, for its owner
-	ailed     time.Time              // when
-	why       *protocol.Fault        // what keeps the job from going on, as all may know it
-	judged    string                 // why the policy leaves it to a person
-	ailFor    time.Duration          // for how long this node comes to no other session
-	telling   atomic.Bool            // others are being told of another end than before
-	abandoned atomic.Bool            // its command could not consent to it
-	looking   atomic.Bool            // this node is looking after it
-	behind    atomic.Pointer[string] // who had not stored its part when the end was to be signed
-	asked     time.Time              // when this node last asked how the job stands elsewhere
-	gap       time.Duration          // until it asks again
+	inForce   bool                       // the contract is kept with all signatures
+	ending    *protocol.Ending           // nil while the job has none
+	pending   *protocol.Ending           // done at all the others, told while a session is still on here
+	signed    []byte                     // the contract with all signatures, once it is in force
+	ailment   error                      // a fault of this node's own that ended the last session
+	cause     string                     // the fault by which this node ended the job, for its owner
+	told      map[string]*protocol.Fault // by the text of the error, what all were told of it
+	ailed     time.Time                  // when
+	why       *protocol.Fault            // what keeps the job from going on, as all may know it
+	judged    string                     // why the policy leaves it to a person
+	ailFor    time.Duration              // for how long this node comes to no other session
+	telling   atomic.Bool                // others are being told of another end than before
+	abandoned atomic.Bool                // its command could not consent to it
+	looking   atomic.Bool                // this node is looking after it
+	behind    atomic.Pointer[string]     // who had not stored its part when the end was to be signed
+	asked     time.Time                  // when this node last asked how the job stands elsewhere
+	gap       time.Duration              // until it asks again
 }
 
 // newJobState is a job in a folder, before anything of it is read.
