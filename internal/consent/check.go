@@ -62,8 +62,8 @@ func (n *numbered) mistakes(charter *keys.Charter) []string {
 			continue
 		}
 		if !n.accept && (k.name == "openings" || k.name == "scores_per_row") {
-			found = append(found, k.name+" bounds what may be accepted, and has no place in a rule that refuses: put it "+
-				"into an accept rule")
+			found = append(found, k.name+" bounds what may be accepted, and has no place in a rule that refuses: "+
+				"put it into an accept rule")
 			continue
 		}
 		found = append(found, k.mistakes(n.rule, charter)...)

@@ -343,7 +343,7 @@ func TestAcceptedOnlyWhatTheOracleAccepts(t *testing.T) {
 			MinRows: optional("min_rows", 400), MaxRows: optional("max_rows", 600), ScoresPerRow: optional("scores_per_row", 60), MaxBytes: optional("max_bytes", 10000),
 		}
 		if rapid.Bool().Draw(t, "openings") {
-			r.Openings = []Opening{{Kind: "scores", To: maybe(words("to", names...)), Count: optional("count", 700), Count3: optional("count3", 1500)}, {Kind: "class names"}, {Kind: "bound"}}
+			r.Openings = []Opening{{Kind: "scores", To: maybe(words("to", names...)), Count: optional("count", 700), Count30: optional("count3", 1500)}, {Kind: "class names"}, {Kind: "bound"}}
 		}
 		draw := func(label string) *Case {
 			c := credit()
@@ -403,7 +403,7 @@ func oracle(r *Rule, c *Case) bool {
 	}
 	if r.Openings != nil && j.Task == "predict" {
 		b, o := r.Openings[0], c.Contract.Openings[0]
-		if !has(b.To, o.To) || b.Count != nil && o.Count > *b.Count || b.Count3 != nil && all > *b.Count3 {
+		if !has(b.To, o.To) || b.Count != nil && o.Count > *b.Count || b.Count30 != nil && all > *b.Count30 {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (w *window) holds(now time.Time) bool {
 func parseHours(text string) (*window, error) {
 	words := strings.Fields(text)
 	if len(words) != 3 {
-		return nil, fmt.Errorf("want days, hours and a time zone, such as \"mon-fri 08:00-18:00 Europe/Berlin\"")
+		return nil, errors.New("want days, hours and a time zone, such as \"mon-fri 08:00-18:00 Europe/Berlin\"")
 	}
 	w := &window{}
 	if err := w.setDays(words[0]); err != nil {
@@ -40,9 +41,8 @@ func parseHours(text string) (*window, error) {
 	w.from, okFrom = parseMinute(from)
 	w.to, okTo = parseMinute(to)
 	if !ok || !okFrom || !okTo || w.from >= w.to {
-		return nil, fmt.Errorf("the hours %q are none: want two times of one day such as 08:00-18:00, the first "+
-			"before the second",
-			clip(words[1]))
+		return nil, fmt.Errorf("the hours %q are none: want two times of one day such as 08:00-18:00, "+
+			"the first before the second", clip(words[1]))
 	}
 	zone, err := time.LoadLocation(words[2])
 	if err != nil || words[2] == "Local" {
@@ -61,8 +61,8 @@ func (w *window) setDays(text string) error {
 		}
 		from, to := slices.Index(weekdays, first), slices.Index(weekdays, last)
 		if from < 0 || to < 0 {
-			return fmt.Errorf("the days %q are none: want some of mon, tue, wed, thu, fri, sat, sun, such as "+
-				"mon-fri", clip(text))
+			return fmt.Errorf("the days %q are none: "+
+				"want some of mon, tue, wed, thu, fri, sat, sun, such as mon-fri", clip(text))
 		}
 		for day := from; ; day = (day + 1) % 7 {
 			w.days[day] = true
@@ -87,7 +87,7 @@ func parseMinute(text string) (minute int, ok bool) {
 func parseUntil(text string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return day, fmt.Errorf("want a date such as 2026-12-31")
+		return day, errors.New("want a date such as 2026-12-31")
 	}
 	return day.AddDate(0, 0, 1), nil
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// Case is a job that a policy judges, and what the judgement depends on beside it.
+// Case is a job that a policy judges, with all else that the judgement depends on.
 type Case struct {
 	Contract  *protocol.Contract
 	Self      string        // the party that judges
 	Role      string        // its role in the job, one of the Role constants
 	Charter   *keys.Charter // in force; nil: members are not looked up
 	Now       time.Time
-	Consented []Past // all other jobs that the party has consented to
+	Consented []Past // all other jobs that the party has consented to, and of which something may have opened
 
 	refusing bool // it is held against a rule that refuses
 }
 
-// Past is a job that was consented to.
+// Past is a job that was consented to, and as of when it counts: now while it goes on, else its end.
 type Past struct {
 	Contract *protocol.Contract
 	At       time.Time
@@ -31,8 +31,9 @@ type Past struct {
 // job is the case's job.
 func (c *Case) job() *protocol.Job { return c.Contract.Job }
 
-// fewestRows and mostRows are the rows that a job has, as a rule must take them that nobody is to get around: jobs over
-// clients do not say how many, so that they have any number; a prediction of single rows has as many as it answers.
+// fewestRows and mostRows bound the rows of a job, so that nobody gets around a rule. Jobs over clients do not say how
+// many they have: it may be none, and any number. A prediction of single rows has at most as many as it answers, where
+// that is more than its table has.
 func (c *Case) fewestRows() int64 {
 	if len(c.job().Servers) > 0 {
 		return 0

@@ -160,7 +160,8 @@ func unknown(name string, given, known []string) []string {
 	return found
 }
 
-// oneOf is a key that lists words of which a job's is one. value reports too whether the key has a word on such a job.
+// oneOf is a key that lists words, of which a job's must be one. value is the job's word; false where the key does not
+// apply to such a job, which then fits.
 func oneOf(name, says string, get func(*Rule) []string, known vocabulary, value func(*Case) (string, bool)) key {
 	return key{
 		name: name, set: func(r *Rule) bool { return get(r) != nil },
@@ -178,7 +179,8 @@ func oneOf(name, says string, get func(*Rule) []string, known vocabulary, value 
 	}
 }
 
-// bound is a key that is the largest, or the smallest, number that fits.
+// bound is a key that is the largest, or the smallest, number that fits. value is the job's number; false where the key
+// does not apply to such a job, which then fits.
 func bound(name, says string, get func(*Rule) *int64, largest bool, value func(*Case) (int64, bool)) key {
 	side := "at least "
 	if largest {

@@ -14,13 +14,11 @@ type NotOffered struct {
 // Error says who asked for what, and what the policy would have to say.
 func (e *NotOffered) Error() string {
 	if e.OfTable {
-		return fmt.Sprintf("%s asks about table %q, and no [[table]] of the policy offers it to that member: these "+
-			"lines would: "+
-			"[[table]] name = %[2]q members = [%[1]q]", e.Asker, clip(e.Table))
+		return fmt.Sprintf("%s asks about table %q, and no [[table]] of the policy offers it to that member: "+
+			"these lines would: [[table]] name = %[2]q members = [%[1]q]", e.Asker, clip(e.Table))
 	}
-	return fmt.Sprintf("%s asks for the labels in column %q of table %q, and no [[table]] of the policy offers "+
-		"that column: "+
-		"these lines would: [[table]] name = %[3]q labels = [%[2]q]", e.Asker, clip(e.Label), clip(e.Table))
+	return fmt.Sprintf("%s asks for the labels in column %q of table %q, "+
+		"and no [[table]] of the policy offers that column: these lines would: [[table]] name = %[3]q labels = [%[2]q]", e.Asker, clip(e.Label), clip(e.Table))
 }
 
 // Offers refuses to compute facts of a table for another member unless the policy offers the table and, where this node

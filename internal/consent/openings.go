@@ -69,7 +69,7 @@ type limit struct {
 func (b *Opening) limits() []limit {
 	return []limit{
 		{"count", b.Count, false, false}, {"bits", b.Bits, true, false},
-		{"count_30_days", b.Count3, false, true}, {"bits_30_days", b.Bits3, true, true},
+		{"count_30_days", b.Count30, false, true}, {"bits_30_days", b.Bits30, true, true},
 	}
 }
 
@@ -85,9 +85,8 @@ func (b *Opening) mistakes(charter *keys.Charter) []string {
 	}
 	for _, l := range b.limits() {
 		if l.most != nil && *l.most < 1 {
-			found = append(found, fmt.Sprintf("%s of the openings of kind %q is %d, want 1 or more: leave the kind out "+
-				"of the list where none may open",
-				l.name, clip(b.Kind), *l.most))
+			found = append(found, fmt.Sprintf("%s of the openings of kind %q is %d, want 1 or more: "+
+				"leave the kind out of the list where none may open", l.name, clip(b.Kind), *l.most))
 		}
 	}
 	return found
@@ -139,7 +138,7 @@ func (b *Opening) fits(c *Case) (ok bool, job, want string) {
 	return true, "", ""
 }
 
-// named is a contract whose openings name their receivers as the charter in force does: a member that has a new name has
+// named is a contract whose openings name their receivers as the charter in force does: a member that was renamed has
 // the key that it had.
 func named(c *protocol.Contract, charter *keys.Charter) *protocol.Contract {
 	if charter == nil {

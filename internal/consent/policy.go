@@ -35,7 +35,7 @@ type Rule struct {
 	Parties      []string  `toml:"parties"`       // every other party must be one of these
 	OpenTo       []string  `toml:"open_to"`       // predictions
 	MinRows      *int64    `toml:"min_rows"`
-	MaxRows      *int64    `toml:"max_rows"` // the larger of rows and requests
+	MaxRows      *int64    `toml:"max_rows"`
 	MaxBytes     *int64    `toml:"max_bytes"`
 	Openings     []Opening `toml:"openings"` // all that may open; nil: not looked at
 	ScoresPerRow *int64    `toml:"scores_per_row"`
@@ -45,12 +45,12 @@ type Rule struct {
 
 // Opening bounds what may open of one kind, to all of To together or, without To, to anybody.
 type Opening struct {
-	Kind   string   `toml:"kind"`
-	To     []string `toml:"to"`
-	Count  *int64   `toml:"count"` // of one job
-	Bits   *int64   `toml:"bits"`
-	Count3 *int64   `toml:"count_30_days"` // of all jobs consented to in the last 30 days, and this one
-	Bits3  *int64   `toml:"bits_30_days"`
+	Kind    string   `toml:"kind"`
+	To      []string `toml:"to"`
+	Count   *int64   `toml:"count"` // of one job
+	Bits    *int64   `toml:"bits"`
+	Count30 *int64   `toml:"count_30_days"` // of this job and the others consented to that count in the last 30 days
+	Bits30  *int64   `toml:"bits_30_days"`
 }
 
 // Table is one of the node's tables that other members may ask about.

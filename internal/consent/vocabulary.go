@@ -54,8 +54,8 @@ func Kinds() []string {
 	return names
 }
 
-// bitsOf is how many bits an opening of a contract tells at most: that of its values or, where these are whole models,
-// of the messages that carry them.
+// bitsOf is how many bits an opening of a contract tells at most: those of its values or, where the messages that carry
+// them are longer, as of whole models, those of the messages.
 func bitsOf(c *protocol.Contract, o *protocol.Opening) int64 {
 	width, ok := kinds[o.Kind]
 	if !ok {

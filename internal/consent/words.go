@@ -1,8 +1,6 @@
 package consent
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Line is one sentence of what a policy does; those with Depth 1 belong to the one before with Depth 0.
 type Line struct {
