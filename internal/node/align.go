@@ -71,7 +71,8 @@ func (r *run) compareRows(ctx context.Context, table *dataset.Table) error {
 	for _, i := range differ {
 		names = append(names, c.Parties[i].Name)
 	}
+	self := r.node.nameIn(c)
 	err = fmt.Errorf("%s and %s each have %d rows, but not of the same ids, so that nothing was computed: "+
-		"make the id columns agree, and propose the job anew", r.node.nameIn(r.state.contract), several(names), rows(c))
-	return &faultError{code: codeRows, err: err, names: []string{r.node.nameIn(r.state.contract), names[0]}}
+		"make the id columns agree, and propose the job anew", self, several(names), rows(c))
+	return &faultError{code: codeRows, err: err, names: []string{self, names[0]}}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // underCharter checks a contract against the charter in force here: each party's name stands for the key that the
-// charter gives it, the job keeps the charter's rules, and no two who hold shares are affiliated. A contract that was right under an earlier version is not
-// when a key was revoked or a rule has become stricter. It is asked wherever this node is about to act on a contract:
-// before it is kept, signed, started, and before a session, by parties and over clients.
+// charter gives it, the job keeps the charter's rules, and no two who hold shares are affiliated. A contract that was
+// right under an earlier version may be wrong now: a key was revoked, or a rule became stricter. So every step that
+// acts on a contract asks first: before it is kept, signed and started, and before each session.
 func (n *Node) underCharter(c *protocol.Contract) error {
 	charter := n.currentCharter()
 	members, err := c.Job.Members(&charter.Charter)
@@ -25,23 +25,26 @@ func (n *Node) underCharter(c *protocol.Contract) error {
 			continue
 		}
 		if r, ok := charter.RevokedID(given); ok {
-			return n.outside(m.Name, "the contract of job %q names the key %s for %s, which version %d of charter %q has revoked (%s): propose the job anew",
+			return n.outside(m.Name, "the contract of job %q names the key %s for %s, which version %d of charter %q has "+
+				"revoked (%s): propose the job anew",
 				c.Job.Name, given.Short(), m.Name, charter.Version, charter.Name, r.Reason)
 		}
-		return n.outside(m.Name, "the contract of job %q names the key %s for %s: the key of %s in charter %q, version %d, is %s",
+		return n.outside(m.Name, "the contract of job %q names the key %s for %s: the key of %s in charter %q, version %d, "+
+			"is %s",
 			c.Job.Name, given.Short(), m.Name, m.Name, charter.Name, charter.Version, m.ID.Short())
 	}
-	if c.Job.Privacy == fdskl.Sealed && c.Job.Task == protocol.TaskTrain { // of a prediction the model part tells the roles
+	if c.Job.Privacy == fdskl.Sealed && c.Job.Task == protocol.TaskTrain { // a prediction's roles are in the model part
 		_, err := n.newSealing(c.Job)
 		return orElse(codeCharter, err)
 	}
 	return nil
 }
 
-// outside is the fault of a contract that does not stand under the charter in force, for the sake of a party, if it is
-// one's.
+// outside is the fault of a contract that does not stand under the charter in force. It names the party for whose sake,
+// unless party is empty.
 func (n *Node) outside(party, format string, args ...any) error {
-	f := &faultError{code: codeCharter, err: fmt.Errorf(format, args...), numbers: []int64{int64(n.currentCharter().Version)}}
+	f := &faultError{code: codeCharter, err: fmt.Errorf(format, args...),
+		numbers: []int64{int64(n.currentCharter().Version)}}
 	if party != "" {
 		f.names = []string{party}
 	}

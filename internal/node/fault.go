@@ -127,7 +127,7 @@ func errorAs[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// withCode recognises errors that carry a code, this node's or another's.
+// withCode recognises errors that carry this code, whether this node gave it or another.
 func withCode(c code) func(error) bool {
 	return func(err error) bool {
 		var f *faultError
@@ -238,7 +238,7 @@ func saidBy(party string, f *protocol.Fault) error {
 }
 
 // inWords makes of an error what others are told of it: a code, and names and numbers that all of them know. The full
-// text stays in this node's log, under a reference. to is who is told, on is what of.
+// text stays with this node, under a reference. to is who is told, on is what of.
 func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 	var f *faultError
 	if errors.As(err, &f) && f.remote { // who said it has the text
@@ -265,17 +265,20 @@ func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 		told.Names, told.Numbers = []string{step.Peer, step.Kind}, []int64{int64(step.Operation)}
 	}
 	if !routine(c) {
-		told.Ref = n.config.References.Add(reference.Entry{At: n.config.Now(), To: to, On: on, Code: string(c), Text: err.Error()})
+		told.Ref = n.config.References.Add(reference.Entry{At: n.config.Now(), To: to, On: on, Code: string(c),
+			Text: err.Error()})
 	}
 	if told.Ref != "" {
-		n.config.Log.Warn("another member was told of a fault by its code alone", "told", to, "on", on, "code", c, "ref", told.Ref, "error", err)
+		n.config.Log.Warn("another member was told of a fault by its code alone", "told", to, "on", on, "code", c,
+			"ref", told.Ref, "error", err)
 	}
 	return told.Clean()
 }
 
 // routine reports whether a code says all there is: nothing is kept of such faults.
 func routine(c code) bool {
-	return slices.Contains([]code{codeStopped, codeLink, codeLeft, codeBusy, codeCrowded, codeRows, codeEnded, codeUnsigned, codeUnknown, codeClients, codeMethod}, c)
+	return slices.Contains([]code{codeStopped, codeLink, codeLeft, codeBusy, codeCrowded, codeRows, codeEnded,
+		codeUnsigned, codeUnknown, codeClients, codeMethod}, c)
 }
 
 // openError says that the links of a session did not come about.

@@ -125,7 +125,7 @@ func (c *Consent) plausible(number uint32, now time.Time) bool {
 	return float64(number) <= sessionsFree+sessionRate*max(0, now.Sub(c.At).Seconds())
 }
 
-// justEnded keeps the number of jobs bounded that ended before consent.
+// justEnded keeps those of a proposer's jobs that ended before consent few: one has just ended.
 func (n *Node) justEnded(s *jobState) {
 	if !n.forgettable(s) {
 		return

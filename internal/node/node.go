@@ -103,9 +103,10 @@ func New(c Config) (*Node, error) {
 		c.References = reference.Open(c.Dir)
 	}
 	n := &Node{
-		config: c, tables: newTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter, jobs: make(map[keys.Hash]*jobState),
-		sessions: make(map[keys.Hash]*activeSession), hearers: make(map[keys.Hash]func(Event)),
-		requests: make(map[keys.Hash]*requestQueue), refusals: make(map[keys.ID]int),
+		config: c, tables: newTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter,
+		jobs: make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
+		hearers: make(map[keys.Hash]func(Event)), requests: make(map[keys.Hash]*requestQueue),
+		refusals: make(map[keys.ID]int),
 	}
 	if err := c.Policy.Check(&c.Charter.Charter); err != nil {
 		return nil, err

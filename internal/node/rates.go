@@ -9,9 +9,9 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
-// What a member may ask of a node. Calls cost what callCost says. The coordinator
-// of hundreds of clients asks each of them about three times a second while it waits, in requests of some hundred
-// kilobytes. Work is a call that reads a table or verifies a contract: a job takes three or four of each party.
+// What a member may ask of a node. A call takes as many tokens as callCost says: the coordinator of hundreds of clients
+// asks each of them about three times a second while it waits, in requests of some hundred kilobytes. Work is what reads
+// a table or verifies a contract: a job takes three or four pieces of it of each party.
 const (
 	callsEach  = 200 // a second, of one member
 	callsBurst = 2000
@@ -22,7 +22,7 @@ const (
 	workBurst = 120
 
 	callsAtOnce = 32              // of one member that are being answered, or wait
-	workAtOnce  = 4               // of all members; of each one
+	workAtOnce  = 4               // of all members together; each has one at a time
 	workWait    = 2 * time.Second // for others' work to end
 	refusedTold = time.Minute     // between two lines of the log about refused calls
 )
@@ -37,7 +37,7 @@ type rates struct {
 	members map[keys.ID]*memberRate
 }
 
-// memberRate is what one member has asked.
+// memberRate is what one member has asked of late.
 type memberRate struct {
 	calls, work *rate.Limiter
 	working     chan struct{} // holds one while work is on for it
@@ -46,7 +46,7 @@ type memberRate struct {
 	toldAt      time.Time
 }
 
-// newRates starts with nothing asked.
+// newRates are those of a node that nobody has asked anything.
 func newRates(now func() time.Time, told func(from keys.ID, refused int)) *rates {
 	return &rates{now: now, told: told, work: make(chan struct{}, workAtOnce), members: make(map[keys.ID]*memberRate)}
 }

@@ -139,7 +139,7 @@ func (r *run) leave(reason error) {
 func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
 	c := r.state.contract
 	var err error
-	if r.budget, err = protocol.NewBudget(c, c.Job.Index(r.node.nameIn(r.state.contract))); err != nil {
+	if r.budget, err = protocol.NewBudget(c, c.Job.Index(r.node.nameIn(c))); err != nil {
 		return err
 	}
 	r.session, err = protocol.NewSession(ctx, mesh, protocol.SessionConfig{
@@ -230,9 +230,10 @@ func (r *run) opened(kind string, count int64) {
 func (r *run) report(rows int) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	c := r.state.contract
 	return &Report{
-		Job: r.state.contract.Job.Name, Contract: r.hash().String(), Party: r.node.nameIn(r.state.contract), Seconds: time.Since(r.began).Seconds(),
-		Sessions: r.number, Openings: r.opens, Rows: rows, Aggregation: r.state.contract.Job.Aggregation,
+		Job: c.Job.Name, Contract: r.hash().String(), Party: r.node.nameIn(c), Seconds: time.Since(r.began).Seconds(),
+		Sessions: r.number, Openings: r.opens, Rows: rows, Aggregation: c.Job.Aggregation,
 	}
 }
 

@@ -143,7 +143,8 @@ func (n *Node) mayPropose(from keys.ID, job *protocol.Job) error {
 		return faultf(codeJob, "job %q says it comes from %q, it came from %s", job.Name, job.Proposer, n.memberName(from))
 	}
 	if job.Index(n.name()) < 0 || job.Index(job.Proposer) < 0 {
-		return faultf(codeJob, "job %q: its parties are %s; both %s and the proposer must be among them", job.Name, strings.Join(job.Parties, ", "), n.name())
+		return faultf(codeJob, "job %q: its parties are %s; both %s and the proposer must be among them",
+			job.Name, strings.Join(job.Parties, ", "), n.name())
 	}
 	if err := job.CheckExpiry(n.config.Now()); err != nil {
 		return orElse(codeJob, err)
@@ -278,7 +279,8 @@ func (n *Node) verifyContract(c *protocol.Contract) (data keys.Hash, err error) 
 		return data, orElse(codeTable, err)
 	}
 	if got := c.Parties[c.Job.Index(n.name())]; got != own {
-		return data, faultf(codeContract, "the contract of job %q misstates this party: it says %+v, right is %+v", c.Job.Name, got, own)
+		return data, faultf(codeContract, "the contract of job %q misstates this party: it says %+v, right is %+v",
+			c.Job.Name, got, own)
 	}
 	if err := fit(c.Job, c.Parties); err != nil {
 		return data, orElse(codeContract, err)
@@ -292,7 +294,8 @@ func (n *Node) verifyContract(c *protocol.Contract) (data keys.Hash, err error) 
 		return data, orElse(codeContract, err)
 	}
 	if right.Hash() != c.Hash() {
-		return data, faultf(codeContract, "the contract of job %q lists other openings or operations than the job implies", c.Job.Name)
+		return data, faultf(codeContract, "the contract of job %q lists other openings or operations than the job implies",
+			c.Job.Name)
 	}
 	return n.dataSum(c.Job)
 }
@@ -404,7 +407,8 @@ func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
 		return startResponse{}, faultf(codeUnsigned, "the contract of job %q is not in force: not all parties have signed it", job.Name)
 	}
 	if m, ok := n.currentCharter().Member(from); !ok || m.Name != job.Proposer {
-		return startResponse{}, faultf(codeRequest, "job %q is started by its proposer %s, not by %s", job.Name, job.Proposer, n.memberName(from))
+		return startResponse{}, faultf(codeRequest, "job %q is started by its proposer %s, not by %s",
+			job.Name, job.Proposer, n.memberName(from))
 	}
 	if err := n.underCharter(s.contract); err != nil {
 		return startResponse{}, err

@@ -105,7 +105,7 @@ func (n *Node) linksOf(c *protocol.Contract) ([]keys.ID, error) {
 // attendServed is the party's part of a session over clients.
 func (r *run) attendServed(ctx context.Context, mesh protocol.Mesh, t servedTask, peers []keys.ID) (*Report, error) {
 	c := r.state.contract
-	self := c.Job.Index(r.node.nameIn(r.state.contract))
+	self := c.Job.Index(r.node.nameIn(c))
 	var err error
 	if r.budget, err = protocol.NewBudget(c, self); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (r *run) watchReturns(ctx context.Context, clients, there []int, back func(
 				return
 			}
 		}
-		if c.Job.Proposer != r.node.nameIn(r.state.contract) {
+		if c.Job.Proposer != r.node.nameIn(c) {
 			continue
 		}
 		for i, p := range c.Members() {

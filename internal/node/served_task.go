@@ -51,7 +51,8 @@ func columnDigest(names []string) keys.Hash {
 func (n *Node) openStream(job *protocol.Job, label string, columns []string) (*stream.Stream, error) {
 	spec, ok := n.tables.specs[job.Table]
 	if !ok {
-		return nil, faultf(codeTable, "this node has no table %q; it has %s: start it with --data %s=FILE, or %s=- for standard input", job.Table, n.tables.names(), job.Table, job.Table)
+		return nil, faultf(codeTable, "this node has no table %q; it has %s: start it with --data %s=FILE, or %s=- for "+
+			"standard input", job.Table, n.tables.names(), job.Table, job.Table)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -49,7 +49,8 @@ func (n *Node) Jobs() []JobInfo {
 		j := s.contract.Job
 		infos = append(infos, JobInfo{Contract: s.contract.Hash().String(), Name: j.Name, Task: j.Task, Proposer: j.Proposer,
 			Parties: j.Parties, Self: n.nameIn(s.contract), Privacy: j.Privacy, Topology: j.Topology,
-			State: r.State, Reason: r.Reason, Expires: j.Expires, Consent: r.Consent, Sessions: r.Session, Summary: Summary(s.contract, n.nameIn(s.contract))})
+			State: r.State, Reason: r.Reason, Expires: j.Expires, Consent: r.Consent, Sessions: r.Session,
+			Summary: Summary(s.contract, n.nameIn(s.contract))})
 	}
 	sort.Slice(infos, func(i, k int) bool {
 		return infos[i].Name < infos[k].Name || infos[i].Name == infos[k].Name && infos[i].Contract < infos[k].Contract
