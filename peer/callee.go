@@ -63,7 +63,8 @@ func (h *Host) answerCall(s network.Stream) {
 		return
 	}
 	if fault == nil && len(response) > protocol.MaxCall {
-		h.cfg.Log.Error("a response is too long to be sent", "method", method, "bytes", len(response), "limit", protocol.MaxCall)
+		h.cfg.Log.Error("a response is too long to be sent", "method", method, "bytes", len(response),
+			"limit", protocol.MaxCall)
 		fault = &protocol.Fault{Code: protocol.CodeRequest}
 	}
 	respond(s, response, fault)
@@ -103,7 +104,8 @@ func readCall(r io.Reader) (method string, timeout time.Duration, request []byte
 
 // handle checks that the link allows the method and runs the handler until it returns, the
 // caller's time is over, or the caller breaks the stream off.
-func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Duration, request []byte) ([]byte, *protocol.Fault) {
+func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Duration,
+	request []byte) ([]byte, *protocol.Fault) {
 	if fault := h.permit(l, method); fault != nil {
 		return nil, fault
 	}

@@ -77,7 +77,8 @@ func (j judge) partingWord(l *link) (reason string, told protocol.Fault) {
 		return fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason), j.word(protocol.CodeRevoked, r.Name)
 	}
 	if m, ok := j.charter.Member(l.peer); ok {
-		return fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance), j.word(protocol.CodeAnew, m.Name)
+		return fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance),
+			j.word(protocol.CodeAnew, m.Name)
 	}
 	return fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance), j.word(protocol.CodeRemoved, l.name)
 }

@@ -56,7 +56,7 @@
 //	dialler → acceptor   verdict            the link stands if both accept
 //	both ways            ping, pong, charter, left; bye at the end
 //
-//	1 hello    u16 wire version (2)
+//	1 hello    u16 wire version (3)
 //	           u8 role: 0 member, 1 invitee
 //	           u8 flags: 1 serves the DHT
 //	           u64 instance, drawn when the host starts

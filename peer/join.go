@@ -102,7 +102,9 @@ func (j *JoinConn) connect(ctx context.Context, self keys.ID, t target, who libp
 // it is about, but the wire version must fit.
 func weighHost(theirs hello) verdict {
 	if theirs.version != wireVersion {
-		return refused(protocol.Fault{Code: protocol.CodeProgram, Numbers: []int64{int64(theirs.version), wireVersion}}, "the member speaks wire version %d and this program version %d: the older one must be updated", theirs.version, wireVersion)
+		return refused(protocol.Fault{Code: protocol.CodeProgram, Numbers: []int64{int64(theirs.version), wireVersion}},
+			"the member speaks wire version %d and this program version %d: the older one must be updated",
+			theirs.version, wireVersion)
 	}
 	return verdict{level: levelJoin}
 }

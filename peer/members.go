@@ -145,7 +145,8 @@ func (h *Host) weighRival(from keys.ID, instance uint64, v verdict) verdict {
 		return duplicate
 	case m.link.theirs.instance != instance && m.link.quietFor() < 2*h.cfg.Heartbeat:
 		// A node that was started again has lost its links, and this one lives.
-		return refused(protocol.Fault{Code: protocol.CodeTwin, Names: []string{m.info.Name}}, "another node with the key of %s is connected from %s: only one may run",
+		return refused(protocol.Fault{Code: protocol.CodeTwin, Names: []string{m.info.Name}},
+			"another node with the key of %s is connected from %s: only one may run",
 			m.info.Name, m.link.conn.RemoteMultiaddr())
 	default:
 		return v

@@ -37,7 +37,7 @@ func (v verdict) encode() []byte {
 	p.u8(v.code)
 	told := v.told
 	if told == nil {
-		told = &protocol.Fault{Code: protocol.CodeTwice}
+		told = &protocol.Fault{Code: protocol.CodeTwice} // the verdict's code says it all
 	}
 	p.text(string(told.Encode()), maxReason)
 	return p
@@ -85,7 +85,8 @@ func (j judge) invites(id keys.ID) bool {
 // weigh answers a hello from a caller whose key TLS has proved.
 func (j judge) weigh(from keys.ID, h hello) verdict {
 	if h.version != wireVersion {
-		return refused(protocol.Fault{Code: protocol.CodeProgram, Numbers: []int64{int64(h.version), wireVersion}}, "%s speaks wire version %d and %s version %d: the older one must be updated",
+		return refused(protocol.Fault{Code: protocol.CodeProgram, Numbers: []int64{int64(h.version), wireVersion}},
+			"%s speaks wire version %d and %s version %d: the older one must be updated",
 			j.called(from), h.version, j.self, wireVersion)
 	}
 	if r, ok := j.charter.RevokedID(from); ok {
@@ -98,7 +99,8 @@ func (j judge) weigh(from keys.ID, h hello) verdict {
 	case member || j.invites(from):
 		return verdict{level: levelJoin}
 	default:
-		return refused(protocol.Fault{Code: protocol.CodeMember}, "%s is neither a member of %s nor invited to it: ask a member for an invitation", from, j.stance)
+		return refused(protocol.Fault{Code: protocol.CodeMember},
+			"%s is neither a member of %s nor invited to it: ask a member for an invitation", from, j.stance)
 	}
 }
 
@@ -112,7 +114,8 @@ func (j judge) compare(from keys.ID, h hello) verdict {
 	case theirs.name == mine.name && theirs.version != mine.version:
 		return verdict{level: levelCharter}
 	default:
-		return refused(j.word(protocol.CodeApart, mine.name), "%s stands under %s and %s under %s: one of them has the wrong charter file",
+		return refused(j.word(protocol.CodeApart, mine.name),
+			"%s stands under %s and %s under %s: one of them has the wrong charter file",
 			j.called(from), theirs, j.self, mine)
 	}
 }

@@ -51,7 +51,7 @@ type Ending struct {
 	Contract keys.Hash    `toml:"contract"`
 	Outcome  Outcome      `toml:"outcome"`
 	By       string       `toml:"by,omitempty"`      // the party that ended it; nobody where it is done
-	Reason   string       `toml:"reason,omitempty"`  // refused, cancelled: what a person typed for the others, at most MaxReason printable bytes
+	Reason   string       `toml:"reason,omitempty"`  // refused, cancelled: what a person typed, as PlainReason leaves it
 	Fault    *Fault       `toml:"fault,omitempty"`   // what the party's node says of why, in place of a reason
 	Session  uint32       `toml:"session,omitempty"` // done: the session that ended well
 	Parts    []PartDigest `toml:"part,omitempty"`    // done: what the signing parties keep, in their order
@@ -81,7 +81,8 @@ func ParseEnding(c *Contract, text []byte) (*Ending, error) {
 		return nil, err
 	}
 	if most := len(c.Enders()); signatures > max(1, most) { // before any is verified
-		return nil, fmt.Errorf("ending of job %q: it bears %d signatures, at most %d are wanted", c.Job.Name, signatures, max(1, most))
+		return nil, fmt.Errorf("ending of job %q: it bears %d signatures, at most %d are wanted",
+			c.Job.Name, signatures, max(1, most))
 	}
 	doc, err := keys.ParseDocument(DomainEnding, text)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	CodeData         Code = "data"         // a table is not the one consented to
 	CodeDamaged      Code = "damaged"      // a file of the node's is not what was written there
 	CodeClients      Code = "clients"      // a session over clients ends for another to follow
-	CodeBusy         Code = "busy"         // the node is not ready yet
+	CodeBusy         Code = "busy"         // the node is not ready yet, or is asked too much at once
 	CodeEnded        Code = "ended"        // the job has ended, and its end is told to who asks
 	CodeUnsigned     Code = "unsigned"     // not all have signed, or a person has yet to consent
 	CodeDeviation    Code = "deviation"    // a party did not follow the protocol
@@ -39,7 +39,7 @@ const (
 	CodeUnknown      Code = "unknown"      // there is no such job
 	CodeRequest      Code = "request"      // a request cannot be answered as it is
 	CodeSays         Code = "says"         // another party has said that it cannot go on
-	CodeAbandoned    Code = "abandoned"    // the proposer's node stopped, or could not go on, before its owner's consent was kept
+	CodeAbandoned    Code = "abandoned"    // the proposer's node stopped before its owner's consent was kept
 )
 
 // The codes of calls.
@@ -81,7 +81,7 @@ const (
 )
 
 // Fault is all that one member tells another of something that went wrong: a code, names and numbers that a charter or
-// a contract makes public, and a reference. The full text stays in the log of whoever says it, under the reference. No
+// a contract makes public, and a reference. The full text stays with the node that says it, under the reference. No
 // error crosses the wire in another form.
 type Fault struct {
 	Code    Code
@@ -102,7 +102,8 @@ func vocabulary(c Code) words {
 	case CodeStopped:
 		return always("it was stopped")
 	case CodeLink:
-		return about("a link of its to the other parties broke or did not come about", "its link to %s broke or did not come about")
+		return about("a link of its to the other parties broke or did not come about",
+			"its link to %s broke or did not come about")
 	case CodeLeft:
 		return about("another party had left the session", "%s had left the session")
 	case CodeDisk:
@@ -174,7 +175,8 @@ func vocabulary(c Code) words {
 	case CodeApart:
 		return sayUnder("it stands under charter %s, version %d, and so another: one of the two has the wrong charter file")
 	case CodeTwin:
-		return about("another node with this key is connected: only one may run", "another node with the key of %s is connected: only one may run")
+		return about("another node with this key is connected: only one may run",
+			"another node with the key of %s is connected: only one may run")
 	case CodeRemoved:
 		return sayUnder("%s is not a member any longer, as version %d of its charter says")
 	case CodeAnew:
@@ -236,7 +238,8 @@ func sayProgram(_ []string, numbers []int64) string {
 	if len(numbers) < 2 {
 		return "the two programs are of different versions: the older one must be updated"
 	}
-	return fmt.Sprintf("it speaks wire version %d, and was spoken to in version %d: the older program must be updated", numbers[1], numbers[0])
+	return fmt.Sprintf("it speaks wire version %d, and was spoken to in version %d: the older program must be updated",
+		numbers[1], numbers[0])
 }
 
 // sayUnder takes a name and a charter's version.
@@ -257,12 +260,15 @@ func sayUnder(clause string) words {
 func sayRows(names []string, numbers []int64) string {
 	switch {
 	case len(names) < 2:
-		return "the parties' row ids are not the same, and nothing was computed: make the id columns agree, and propose the job anew"
+		return "the parties' row ids are not the same, and nothing was computed: make the id columns agree, and propose " +
+			"the job anew"
 	case len(numbers) < 2:
-		return fmt.Sprintf("the row ids of %s and %s are not the same, and nothing was computed: make the id columns agree, and propose the job anew",
+		return fmt.Sprintf("the row ids of %s and %s are not the same, and nothing was computed: make the id columns "+
+			"agree, and propose the job anew",
 			names[0], names[1])
 	}
-	return fmt.Sprintf("%s has %d rows and %s has %d: every party must hold the same ids", names[0], numbers[0], names[1], numbers[1])
+	return fmt.Sprintf("%s has %d rows and %s has %d: every party must hold the same ids",
+		names[0], numbers[0], names[1], numbers[1])
 }
 
 // sayLimit takes the limit.
@@ -292,7 +298,8 @@ func (f *Fault) Check() error {
 	case !isWord(string(f.Code)):
 		return fmt.Errorf("fault: the code is %q, want a word", clip(string(f.Code)))
 	case len(f.Names) > maxFaultArg || len(f.Numbers) > maxFaultArg:
-		return fmt.Errorf("fault: %d names and %d numbers, at most %d of each are allowed", len(f.Names), len(f.Numbers), maxFaultArg)
+		return fmt.Errorf("fault: %d names and %d numbers, at most %d of each are allowed",
+			len(f.Names), len(f.Numbers), maxFaultArg)
 	case slices.ContainsFunc(f.Names, func(n string) bool { return !isName(n) }):
 		return errors.New("fault: a name is not 1 to 64 characters of a-z, A-Z, 0-9, \"-\", \"_\" and \".\"")
 	case len(f.Ref) > refDigits || strings.Trim(f.Ref, "0123456789abcdef") != "":

@@ -61,7 +61,7 @@ type Job struct {
 	Task            string         `toml:"task"`                      // "train" or "predict"
 	Parties         []string       `toml:"parties"`                   // member names; their order is the order of sums
 	Servers         []string       `toml:"servers,omitempty"`         // jobs over clients: the parties that aggregate; the others are their clients, see ClientsOf
-	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"; default: sealed over columns, masked over clients
+	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"; default: see defaultPrivacy
 	Topology        string         `toml:"topology,omitempty"`        // "tree" (default), "star" or "ring"
 	Aggregation     string         `toml:"aggregation,omitempty"`     // what protects the sums of a masked job: "masked" (one-time masks, default) or "he" (homomorphic encryption)
 	Threshold       float64        `toml:"threshold,omitzero"`        // jobs with clients that come and go: what part of those who hold shares of a secret must answer to open it; 0: chosen

@@ -34,7 +34,7 @@ const (
 type Operation struct {
 	Kind       string  `toml:"kind"`
 	Stage      int64   `toml:"stage"`              // operations of a later stage come after all of an earlier one
-	Collective string  `toml:"collective"`         // "sum", "broadcast", "exchange", "direct" or "pairs"; among servers and clients "upload", "download" or "servers"
+	Collective string  `toml:"collective"`         // one of the Collective constants
 	Root       string  `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone; of uploads and downloads: the server; of direct messages: the sender
 	To         string  `toml:"to,omitempty"`       // of direct messages: the receiver, a party other than the root
 	Tree       int64   `toml:"tree,omitzero"`      // 1 or 2: the trees of a published sum (FDSKL, Algorithm 3)

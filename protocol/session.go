@@ -86,7 +86,8 @@ func newSession(mesh Mesh, config SessionConfig) (*Session, error) {
 	}
 	q := len(config.Parties)
 	return &Session{
-		config: config, self: self, mesh: mesh, sent: make([]uint64, q), received: make([]uint64, q), pairs: make([]*PairSecret, q),
+		config: config, self: self, mesh: mesh,
+		sent: make([]uint64, q), received: make([]uint64, q), pairs: make([]*PairSecret, q),
 		shared: keys.HashOf(domainShared, config.Contract[:], number(config.Number)),
 	}, nil
 }

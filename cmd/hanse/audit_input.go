@@ -214,7 +214,8 @@ func trainedColumns(in *audit.Input, party int, path string, options dataset.Opt
 }
 
 // scoredColumns reads the table of which a party's rows were scored, normalised as its part of the model is.
-func scoredColumns(in *audit.Input, part *fdskl.Model, party int, path string, options dataset.Options) (*audit.Columns, error) {
+func scoredColumns(in *audit.Input, part *fdskl.Model, party int, path string,
+	options dataset.Options) (*audit.Columns, error) {
 	name := in.Contract.Parties[party].Name
 	if part == nil {
 		return nil, fmt.Errorf("%s cannot be used without the part of the model at %s, which says how its columns were scaled: give its node's folder with --dir", path, name)

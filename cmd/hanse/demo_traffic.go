@@ -22,7 +22,8 @@ func (d *demo) printTraffic() error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(d.c.App.Writer, "each, too, that every party holds the same row ids"); err != nil || r.Privacy != fdskl.Sealed {
+	if _, err := fmt.Fprintln(d.c.App.Writer, "each, too, that every party holds the same row ids"); err != nil ||
+		r.Privacy != fdskl.Sealed {
 		return err
 	}
 	return d.printSealed()

@@ -54,7 +54,8 @@ func showFaults(c *cli.Context, client *node.Client, ref string) error {
 		return printJSON(c, found)
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("nothing is kept under %q in %s: a reference is six digits of 0-9 and a-f, as another member was told; the oldest are dropped in time", ref, c.String("dir"))
+		return fmt.Errorf("nothing is kept under %q in %s: a reference is six digits of 0-9 and a-f, "+
+			"as another member was told; the oldest are dropped in time", ref, c.String("dir"))
 	}
 	for _, e := range found {
 		fmt.Fprintln(c.App.Writer, e)
@@ -194,7 +195,8 @@ func approve(c *cli.Context) error {
 	return nil
 }
 
-// proposed finds the one job that a person decides on, by its name or its contract, and by what was shown of it.
+// proposed finds the one job that a person decides on, by its name or the first digits of its contract; shown is the
+// first digits of the contract that the person saw, empty before that.
 func proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
 	var named, fitting []*node.JobInfo
 	for i := range jobs {
@@ -213,13 +215,13 @@ func proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
 	case len(fitting) == 1:
 		return fitting[0], nil
 	case len(fitting) > 1:
-		return nil, fmt.Errorf("%q fits %d jobs that wait; give the first digits of the contract, hanse jobs lists "+
-			"them", which, len(fitting))
+		return nil, fmt.Errorf("%q fits %d jobs that wait; give the first digits of the contract, "+
+			"hanse jobs lists them", which, len(fitting))
 	}
 	for _, j := range named {
 		if j.State == node.StateProposed {
-			return nil, fmt.Errorf("the job %q that waits here has contract %.8s, not %.8s: look at it with hanse jobs "+
-				"--show %s, then type the digits that stand there",
+			return nil, fmt.Errorf("the job %q that waits here has contract %.8s, not %.8s: "+
+				"look at it with hanse jobs --show %s, then type the digits that stand there",
 				which, j.Contract, shown, which)
 		}
 	}

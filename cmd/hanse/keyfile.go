@@ -89,7 +89,9 @@ func givenPassphrase(c *cli.Context) ([]byte, error) {
 		}
 		return nil, nil
 	}
-	text, err := textfile.ReadChecked(path, maxPassphrase, func(info fs.FileInfo) error { return keys.CheckSecret(path, info) })
+	text, err := textfile.ReadChecked(path, maxPassphrase, func(info fs.FileInfo) error {
+		return keys.CheckSecret(path, info)
+	})
 	if err != nil {
 		return nil, err
 	}

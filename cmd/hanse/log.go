@@ -59,8 +59,8 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 // maxLogText is the longest text of a log line's message or value, in bytes.
 const maxLogText = 4000
 
-// printable makes of a text, in which words of other members may be, what a terminal only shows. Blanks at the begin
-// stay: lines of a summary are indented.
+// printable makes one line that prints of a text in which words of other members may be. Blanks at its beginning stay:
+// lines of a summary are indented.
 func printable(text string) string {
 	rest := strings.TrimLeft(text, " ")
 	return text[:min(len(text)-len(rest), 40)] + protocol.Plain(rest, maxLogText)

@@ -202,7 +202,8 @@ func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
 		return nil, err
 	}
 	d.enrol, err = enrol.New(enrol.Config{
-		Key: c.key, Charter: c.charter, CharterFile: c.charterFile, Dir: c.dir, Call: d.host.Call, Near: c.neighbours, Changed: d.changed, Log: log, References: references,
+		Key: c.key, Charter: c.charter, CharterFile: c.charterFile, Dir: c.dir, Call: d.host.Call, Near: c.neighbours,
+		Changed: d.changed, Log: log, References: references,
 	})
 	if err != nil {
 		return nil, err

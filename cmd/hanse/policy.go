@@ -11,7 +11,7 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
-// policyCommand is about the rules of consent.
+// policyCommand has the commands about the rules of consent.
 func policyCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "policy",

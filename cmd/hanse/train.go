@@ -139,8 +139,8 @@ func agreeOn(c *cli.Context, client *node.Client, screen *screen, text []byte) (
 	if err == nil {
 		err = errors.New("not agreed: nothing was sent but the proposal's questions")
 	}
-	return "", errors.Join(err, client.Refuse(context.WithoutCancel(c.Context), contract, "the proposer decided "+
-		"against it"))
+	return "", errors.Join(err,
+		client.Refuse(context.WithoutCancel(c.Context), contract, "the proposer decided against it"))
 }
 
 // printReport prints what the proposer's node says of a finished job.

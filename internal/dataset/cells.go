@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// cells are one column of a CSV file as it stands there, before anybody has said what it is for. As long as there are
-// few different texts they are kept as these: one reading serves as numbers, as categories and as a label. A column
-// with more different texts than a categorical one may have can hold numbers alone, and those are kept.
+// cells are one column of a CSV file as it stands there, before anybody has said what it is for. While its different
+// texts are few, they are kept: one reading then serves as numbers, as categories and as a label. A column with more
+// different texts than a categorical one may have can only be numbers, and those are kept.
 type cells struct {
 	name      string
 	maxLevels int
@@ -89,8 +89,8 @@ func (c *cells) put(code int32, v float64) {
 	}
 }
 
-// overflowAt goes over from texts to numbers. A column that begins with a text is of no use any more, and nothing of it
-// is kept.
+// overflowAt goes over from texts to numbers, at the cell that is one text too many. A column that begins with a text is
+// of no use any more, and no row of it is kept.
 func (c *cells) overflowAt(cell string, at place) {
 	c.is, c.bad = c.kind(false)
 	c.listed = c.levelError(false)

@@ -116,7 +116,8 @@ func (e *Enrolment) run(ctx context.Context, to keys.ID, x *errand) bool {
 	defer e.mu.Unlock()
 	if remote := answered(err); remote != nil {
 		x.p.refused[to] = time.Now()
-		e.config.Log.Info(fmt.Sprintf("%s does not take charter version %d: %s", e.name(to), x.p.charter.Version, remote.Fault))
+		e.config.Log.Info(fmt.Sprintf("%s does not take charter version %d: %s",
+			e.name(to), x.p.charter.Version, remote.Fault))
 		return true
 	}
 	if err != nil {

@@ -34,11 +34,13 @@ func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, reque
 	e.mu.Lock()
 	name := e.name(from)
 	e.mu.Unlock()
-	told.Ref = e.config.References.Add(reference.Entry{At: time.Now(), To: name, On: method, Code: string(told.Code), Text: err.Error()})
+	told.Ref = e.config.References.Add(reference.Entry{At: time.Now(), To: name, On: method, Code: string(told.Code),
+		Text: err.Error()})
 	if told.Ref == "" { // one of too many
 		return nil, told
 	}
-	e.config.Log.Info("a request about the charter was refused", "from", name, "method", method, "ref", told.Ref, "error", err)
+	e.config.Log.Info("a request about the charter was refused", "from", name, "method", method, "ref", told.Ref,
+		"error", err)
 	return nil, told
 }
 
@@ -88,7 +90,8 @@ func (e *Enrolment) answer(from keys.ID, method string, request []byte) ([]byte,
 // isMember returns an error unless the caller is a member. e.mu is held.
 func (e *Enrolment) isMember(from keys.ID) error {
 	if _, ok := e.charter.Member(from); !ok {
-		return refusef(protocol.CodeMember, "%s is not a member of charter %q, version %d", from.Short(), e.charter.Name, e.charter.Version)
+		return refusef(protocol.CodeMember, "%s is not a member of charter %q, version %d",
+			from.Short(), e.charter.Name, e.charter.Version)
 	}
 	return nil
 }
@@ -121,7 +124,8 @@ func (e *Enrolment) invitedTo(i keys.Invitation) (*proposal, error) {
 	if p := e.proposals[i.Proposal]; p != nil {
 		return p, nil
 	}
-	return nil, refusef(protocol.CodeOutdated, "the charter that %s is invited to, with the hash %s, is no longer proposed: ask %s for a new invitation",
+	return nil, refusef(protocol.CodeOutdated, "the charter that %s is invited to, with the hash %s, is no longer "+
+		"proposed: ask %s for a new invitation",
 		i.Card.Name, i.Proposal.Short(), e.name(e.self))
 }
 
@@ -141,7 +145,8 @@ func (e *Enrolment) serveSign(from keys.ID, r signRequest) error {
 		return err
 	}
 	if r.Proposal != i.Proposal.String() {
-		return refusef(protocol.CodeOutdated, "the signature is for another charter than the one that %s is invited to, with the hash %s",
+		return refusef(protocol.CodeOutdated, "the signature is for another charter than the one that %s is invited to, "+
+			"with the hash %s",
 			i.Card.Name, i.Proposal.Short())
 	}
 	return e.merge(p, map[keys.ID][]byte{from: r.Signature})
@@ -163,7 +168,8 @@ func (e *Enrolment) serveCharter(from keys.ID, r charterRequest) (charterReply, 
 		return charterReply{}, err
 	}
 	if h != i.Proposal {
-		return charterReply{}, refusef(protocol.CodeOutdated, "%s is now invited to another charter, with the hash %s", i.Card.Name, i.Proposal.Short())
+		return charterReply{}, refusef(protocol.CodeOutdated, "%s is now invited to another charter, with the hash %s",
+			i.Card.Name, i.Proposal.Short())
 	}
 	p, err := e.invitedTo(i)
 	if err != nil {
@@ -228,8 +234,9 @@ func (e *Enrolment) mayBring(from keys.ID) error {
 		}
 	}
 	if brought >= maxBrought || len(e.proposals) >= maxProposals {
-		return &refusal{protocol.CodeLimit, []int64{maxBrought}, fmt.Errorf("no more proposals are taken: %d are open from %s, at most %d, and %d in all, at most %d",
-			brought, e.name(from), maxBrought, len(e.proposals), maxProposals)}
+		return &refusal{protocol.CodeLimit, []int64{maxBrought},
+			fmt.Errorf("no more proposals are taken: %d are open from %s, at most %d, and %d in all, at most %d",
+				brought, e.name(from), maxBrought, len(e.proposals), maxProposals)}
 	}
 	return nil
 }

@@ -196,5 +196,7 @@ func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
 	if p := e.find(i.Proposal); p != nil && p.charter.SignedBy(id) {
 		return i, text, nil
 	}
-	return keys.Invitation{}, nil, refusef(protocol.CodeInvitation, "the invitation for %s expired at %s: ask %s for a new one", i.Card.Name, i.Expires.Format(time.RFC3339), e.name(e.self))
+	return keys.Invitation{}, nil, refusef(protocol.CodeInvitation,
+		"the invitation for %s expired at %s: ask %s for a new one", i.Card.Name, i.Expires.Format(time.RFC3339),
+		e.name(e.self))
 }

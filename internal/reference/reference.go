@@ -111,7 +111,8 @@ func (b *Book) write(line []byte) error {
 	if b.file != nil && b.size+int64(len(line)) > maxFile {
 		full := b.file
 		b.file = nil
-		if err := errors.Join(full.Close(), os.Rename(b.path(fileName), b.path(fullName)), durable.SyncDir(b.dir)); err != nil {
+		if err := errors.Join(full.Close(), os.Rename(b.path(fileName), b.path(fullName)),
+			durable.SyncDir(b.dir)); err != nil {
 			return err
 		}
 	}
@@ -190,5 +191,6 @@ func (e Entry) String() string {
 			return r
 		}, strings.ToValidUTF8(text, "?"))
 	}
-	return fmt.Sprintf("%s: %s was told %q about %s:\n%s", e.At.Local().Format(time.DateTime), clean(e.To), e.Code, clean(e.On), clean(e.Text))
+	return fmt.Sprintf("%s: %s was told %q about %s:\n%s", e.At.Local().Format(time.DateTime), clean(e.To), e.Code,
+		clean(e.On), clean(e.Text))
 }

@@ -52,7 +52,8 @@ func testCallsAtOnce(t *testing.T, make makeFunc) {
 	const n = 4
 	ctx := within(t)
 	arrived, release := newBarrier(n)
-	caller, callee := pairWith(t, make, func(_ context.Context, _ keys.ID, _ string, request []byte) ([]byte, *protocol.Fault) {
+	caller, callee := pairWith(t, make, func(_ context.Context, _ keys.ID, _ string,
+		request []byte) ([]byte, *protocol.Fault) {
 		arrived()
 		select {
 		case <-release:
@@ -83,7 +84,8 @@ func newBarrier(n int32) (arrived func(), all <-chan struct{}) {
 
 // testCallError has a handler refuse.
 func testCallError(t *testing.T, make makeFunc) {
-	refusal := protocol.Fault{Code: protocol.CodeDeviation, Names: []string{"bank", "angles"}, Numbers: []int64{7}, Ref: "7f3a2c"}
+	refusal := protocol.Fault{Code: protocol.CodeDeviation, Names: []string{"bank", "angles"}, Numbers: []int64{7},
+		Ref: "7f3a2c"}
 	caller, callee := pairWith(t, make, func(context.Context, keys.ID, string, []byte) ([]byte, *protocol.Fault) {
 		return []byte("ignored"), &refusal
 	})
@@ -102,7 +104,8 @@ func testCallError(t *testing.T, make makeFunc) {
 
 // testCallLargest calls with the largest request and response.
 func testCallLargest(t *testing.T, make makeFunc) {
-	caller, callee := pairWith(t, make, func(_ context.Context, _ keys.ID, _ string, request []byte) ([]byte, *protocol.Fault) {
+	caller, callee := pairWith(t, make, func(_ context.Context, _ keys.ID, _ string,
+		request []byte) ([]byte, *protocol.Fault) {
 		return request, nil
 	})
 	want := numbered(5, protocol.MaxCall)
