@@ -57,11 +57,11 @@ func (j *Job) defaultPrivacy() string {
 type Job struct {
 	Format          string         `toml:"format"`
 	Name            string         `toml:"name"`                      // as a member's name: a-z, 0-9, '-'
-	Algorithm       string         `toml:"algorithm"`                 // "fdskl"
+	Algorithm       string         `toml:"algorithm"`                 // "fdskl", "pofmkl", "gfml" or "ofmsft"
 	Task            string         `toml:"task"`                      // "train" or "predict"
 	Parties         []string       `toml:"parties"`                   // member names; their order is the order of sums
 	Servers         []string       `toml:"servers,omitempty"`         // jobs over clients: the parties that aggregate; the others are their clients, see ClientsOf
-	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"; default: see defaultPrivacy
+	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"; see defaultPrivacy
 	Topology        string         `toml:"topology,omitempty"`        // "tree" (default), "star" or "ring"
 	Aggregation     string         `toml:"aggregation,omitempty"`     // what protects the sums of a masked job: "masked" (one-time masks, default) or "he" (homomorphic encryption)
 	Threshold       float64        `toml:"threshold,omitzero"`        // jobs with clients that come and go: what part of those who hold shares of a secret must answer to open it; 0: chosen

@@ -18,7 +18,8 @@ func (e *NotOffered) Error() string {
 			"these lines would: [[table]] name = %[2]q members = [%[1]q]", e.Asker, clip(e.Table))
 	}
 	return fmt.Sprintf("%s asks for the labels in column %q of table %q, "+
-		"and no [[table]] of the policy offers that column: these lines would: [[table]] name = %[3]q labels = [%[2]q]", e.Asker, clip(e.Label), clip(e.Table))
+		"and no [[table]] of the policy offers that column: "+
+		"these lines would: [[table]] name = %[3]q labels = [%[2]q]", e.Asker, clip(e.Label), clip(e.Table))
 }
 
 // Offers refuses to compute facts of a table for another member unless the policy offers the table and, where this node

@@ -89,8 +89,8 @@ func (c *cells) put(code int32, v float64) {
 	}
 }
 
-// overflowAt goes over from texts to numbers, at the cell that is one text too many. A column that begins with a text is
-// of no use any more, and no row of it is kept.
+// overflowAt goes over from texts to numbers, at the cell that is one text too many. A column that begins with a text
+// is of no use any more, and no row of it is kept.
 func (c *cells) overflowAt(cell string, at place) {
 	c.is, c.bad = c.kind(false)
 	c.listed = c.levelError(false)

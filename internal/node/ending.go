@@ -136,7 +136,7 @@ func (n *Node) conclude(s *jobState, word protocol.Ending) error {
 	return nil
 }
 
-// abandoned is the end of a proposal that nobody but its proposer knows of, and that its proposer's node could not keep.
+// abandoned is the end of a proposal that its proposer's node could not keep, and that nobody else knows of.
 func abandoned() protocol.Ending {
 	return protocol.Ending{Outcome: protocol.OutcomeCancelled, Fault: &protocol.Fault{Code: protocol.CodeAbandoned}}
 }
@@ -231,8 +231,8 @@ func (s *jobState) alike(e *protocol.Ending) bool {
 	return s.ending.Outcome == e.Outcome && s.ending.By == e.By
 }
 
-// neverBegan reports whether the proposer of a job over clients, who alone signs that it is done, says so against the end
-// that stands, of a session that this party knows nothing of. s.mu is held.
+// neverBegan reports whether the proposer of a job over clients, who alone signs that it is done, says so against the
+// end that stands, of a session that this party knows nothing of. s.mu is held.
 func (s *jobState) neverBegan(e *protocol.Ending) bool {
 	return len(s.contract.Job.Servers) > 0 && e.Outcome == protocol.OutcomeDone && e.Session > s.record.Session
 }
@@ -581,8 +581,8 @@ func (n *Node) openJobs() []*jobState {
 	return slices.DeleteFunc(all, func(s *jobState) bool { return s.ended() != nil })
 }
 
-// look ends a job that has expired or does not stand under the charter any more, or asks the other parties how it stands
-// when no session is on.
+// look ends a job that has expired or does not stand under the charter any more, or asks the other parties how it
+// stands when no session is on.
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
 	if s.abandoned.Load() && record.Consent == nil {

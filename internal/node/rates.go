@@ -10,8 +10,8 @@ import (
 )
 
 // What a member may ask of a node. A call takes as many tokens as callCost says: the coordinator of hundreds of clients
-// asks each of them about three times a second while it waits, in requests of some hundred kilobytes. Work is what reads
-// a table or verifies a contract: a job takes three or four pieces of it of each party.
+// asks each of them about three times a second while it waits, in requests of some hundred kilobytes. Work is what
+// reads a table or verifies a contract: a job takes three or four pieces of it of each party.
 const (
 	callsEach  = 200 // a second, of one member
 	callsBurst = 2000
