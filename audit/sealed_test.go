@@ -195,7 +195,8 @@ func TestDeviationsOfEncryptedSumsAreFoundByTheirCheck(t *testing.T) {
 	for _, d := range []deviation{
 		{"no key", 1, drop(operationOf(he.KindKey)), checkOperations, "ciphertexts before the parties have made a key"},
 		{"key of another size", 1, alter(operationOf(he.KindKey), -1, func(r *transcript.Record) { r.Size, r.Bytes = 96, 96 }), checkOperations, "a vector of 96 bytes, want a polynomial of 131072"},
-		{"no c1", 2, drop(operationOf(c1)), checkOperations, "begins while the encrypted sum of operation 5 (angles) of session 1 is not open: angles c1 was next"},
+		{"no c1", 2, drop(operationOf(c1)), checkOperations,
+			"begins while the encrypted sum of operation 5 (angles) of session 1 is not open: angles c1 was next"},
 		{"short c1", 3, alter(operationOf(c1), -1, func(r *transcript.Record) { r.Size, r.Bytes = he.PolySize, he.PolySize }), checkOperations, "angles c1 was next"},
 		{"long c1", 3, alter(operationOf(c1), -1, func(r *transcript.Record) { r.Size, r.Bytes = 8*he.PolySize, 8*he.PolySize }), checkOperations, "bytes of c1 of ciphertexts of 786432 bytes, of which 0 were told before"},
 		{"no shares", 1, drop(operationOf(shares)), checkOperations, "angles share was next"},

@@ -26,16 +26,21 @@ func TestDeviationsFromWhatAllShareAreFound(t *testing.T) {
 		check string
 		want  string
 	}{
-		{"row ids not compared", 1, drop(operationOf(protocol.KindRowset)), checkOperations, "before the parties have compared their row ids"},
-		{"one code of row ids missing", 0, drop(of(received, protocol.KindRowset, 3)), checkOperations, "(rowset, from record "},
-		{"codes of row ids twice", 0, twice(of(sent, protocol.KindRowset, 1)), checkOperations, "(rowset): sent to p1 where sent to p3 was next"},
-		{"a code of row ids to the helper", 0, alter(of(sent, protocol.KindRowset, 3), 0, func(r *transcript.Record) { r.Peer = 2 }), checkOperations,
+		{"row ids not compared", 1, drop(operationOf(protocol.KindRowset)), checkOperations,
+			"before the parties have compared their row ids"},
+		{"one code of row ids missing", 0, drop(of(received, protocol.KindRowset, 3)), checkOperations,
+			"(rowset, from record "},
+		{"codes of row ids twice", 0, twice(of(sent, protocol.KindRowset, 1)), checkOperations,
+			"(rowset): sent to p1 where sent to p3 was next"},
+		{"a code of row ids to the helper", 0, alter(of(sent, protocol.KindRowset, 3), 0,
+			func(r *transcript.Record) { r.Peer = 2 }), checkOperations,
 			"(rowset): sent to p2 where sent to p3 was next"},
 		{"other values told, and it goes on", 3, alter(of(received, protocol.KindShared, 0), 0, other), checkOperations,
 			"(shared): it is another digest of what was broadcast than was sent, and the session goes on"},
 		{"other values told at the end", 3, alter(of(received, protocol.KindDone, 0), 0, other), checkOperations,
 			"(done): it is another digest of what was broadcast than was sent"},
-		{"nobody compared who is ready", 1, drop(operationOf(protocol.KindShared)), checkOpenings, "before the parties have compared that they were told the same"},
+		{"nobody compared who is ready", 1, drop(operationOf(protocol.KindShared)), checkOpenings,
+			"before the parties have compared that they were told the same"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := f.input()

@@ -155,7 +155,8 @@ func TestKeyFileOpenToOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := LoadKeyFile(path, nil)
-		wantError(t, err, `key file "`+path+`": it is open to other users of this machine (mode `+shown+`), so it is not used: run "chmod 600 `+path+`"`)
+		wantError(t, err, `key file "`+path+`": it is open to other users of this machine (mode `+shown+`), `+
+			`so it is not used: run "chmod 600 `+path+`"`)
 	}
 }
 

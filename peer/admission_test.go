@@ -144,7 +144,9 @@ func TestOtherCharter(t *testing.T) {
 			reason := fmt.Sprintf("bank stands under charter %q version %d (%s) and insurer under charter \"credit\" version 1 (%s): one of them has the wrong charter file",
 				theirs.Name, theirs.Version, theirs.Digest().Short(), mine.Digest().Short())
 			wantRefused(t, insurer, bank.Self(), "refused the connection: "+reason)
-			wantRefused(t, bank, insurer.Self(), "insurer refused the connection: it stands under charter credit, version 1, and so another: one of the two has the wrong charter file")
+			wantRefused(t, bank, insurer.Self(),
+				"insurer refused the connection: it stands under charter credit, version 1, and so another: "+
+					"one of the two has the wrong charter file")
 		})
 	}
 }

@@ -113,7 +113,8 @@ func TestCallLimit(t *testing.T) {
 	}
 	busy.Wait()
 	_, err := hosts[0].Call(ctx, hosts[1].Self(), "more", nil)
-	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok || remote.Fault.String() != "it takes no more of this for now: 32 is the limit" {
+	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok ||
+		remote.Fault.String() != "it takes no more of this for now: 32 is the limit" {
 		t.Errorf("one call too many: %v", err)
 	}
 	close(release)

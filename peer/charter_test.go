@@ -39,7 +39,8 @@ func TestSkew(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = call(ctx, l, "job/propose", nil)
-	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok || !strings.Contains(remote.Fault.String(), "no data until both have the same") {
+	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok ||
+		!strings.Contains(remote.Fault.String(), "no data until both have the same") {
 		t.Errorf("a forced data call between versions gives %v", err)
 	}
 	if err := bank.SetCharter(two); err != nil {

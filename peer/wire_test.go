@@ -51,10 +51,12 @@ func TestGoldenControl(t *testing.T) {
 		kind uint8
 		body []byte
 	}{
-		"0000000f" + "02" + "01" + "000b" + "7477696365202d202d202d": {kindVerdict, refused(protocol.Fault{Code: protocol.CodeTwice}, "sorry").encode()},
-		"00000009" + "03" + "0000000000000007":                       {kindPing, encodeBeat(7)},
-		"00000011" + "04" + "0000000000000007" + "0000019a9e3c0d80":  {kindPong, encodePong(7, 0x19a9e3c0d80)},
-		"00000010" + "07" + "000d" + "73746f70706564202d202d202d":    {kindBye, encodeBye(protocol.Fault{Code: protocol.CodeStopped})},
+		"0000000f" + "02" + "01" + "000b" +
+			"7477696365202d202d202d": {kindVerdict, refused(protocol.Fault{Code: protocol.CodeTwice}, "sorry").encode()},
+		"00000009" + "03" + "0000000000000007":                      {kindPing, encodeBeat(7)},
+		"00000011" + "04" + "0000000000000007" + "0000019a9e3c0d80": {kindPong, encodePong(7, 0x19a9e3c0d80)},
+		"00000010" + "07" + "000d" + "73746f70706564202d202d202d": {kindBye,
+			encodeBye(protocol.Fault{Code: protocol.CodeStopped})},
 	} {
 		var b bytes.Buffer
 		if _, err := writeControl(&b, write.kind, write.body); err != nil {
@@ -128,7 +130,8 @@ func TestJudgeVersions(t *testing.T) {
 	ks := newKeys(t, 2)
 	j := newJudge(ks[0].ID(), signed(t, draft(ks), ks), nil)
 	v := j.weigh(ks[1].ID(), hello{version: 4})
-	if want := "insurer speaks wire version 4 and bank version 3: the older one must be updated"; v.code != verdictRefused || v.reason != want {
+	if want := "insurer speaks wire version 4 and bank version 3: " +
+		"the older one must be updated"; v.code != verdictRefused || v.reason != want {
 		t.Errorf("verdict %+v, want %s", v, want)
 	}
 }

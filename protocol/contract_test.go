@@ -118,7 +118,9 @@ func TestContractMessages(t *testing.T) {
 		{func(d *draft) { d.operations[1].Kind = "Width" }, `operation 2: kind is "Width", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{func(d *draft) { d.operations[1].Class = "secret" }, `operation 2: width: class is "secret", want "control", "masked", "published", "opening" or "he"`},
 		{func(d *draft) { d.operations[1].Encoding = "morse" }, `operation 2: width: encoding is "morse", want "bytes", "turns16", "turns32", "fixed64", "float64", "rlwe" or "ring48"`},
-		{func(d *draft) { d.operations[1].Collective = "rumour" }, `operation 2: width: collective is "rumour", want "sum", "broadcast", "exchange", "direct", "pairs", "upload", "download" or "servers"`},
+		{func(d *draft) { d.operations[1].Collective = "rumour" },
+			`operation 2: width: collective is "rumour", want "sum", "broadcast", "exchange", "direct", "pairs", "upload", ` +
+				`"download" or "servers"`},
 		{func(d *draft) { d.operations[1].Collective = "exchange" }, "operation 2: width: an exchange has no root"},
 		{func(d *draft) { d.operations[1].To = "shop" }, "operation 2: width: only direct messages have a receiver"},
 		{func(d *draft) { d.operations[1].Collective = "direct" }, `operation 2: width: to is "", want one of the job's parties other than the root`},
@@ -164,7 +166,8 @@ func TestForeignContracts(t *testing.T) {
 	signed := string(c.Document.Text())
 	unsigned := string(keys.NewDocument(protocol.DomainContract, c.Body).Text())
 	for _, f := range []struct{ text, from, to, want string }{
-		{unsigned, "hanse-contract-v3", "hanse-contract-v9", `contract: format is "hanse-contract-v9", want "hanse-contract-v3"`},
+		{unsigned, "hanse-contract-v3", "hanse-contract-v9",
+			`contract: format is "hanse-contract-v9", want "hanse-contract-v3"`},
 		{unsigned, "rows = 1000", "rows = -1", `contract of job "credit-risk": bank: rows is -1, want 0 to 1125899906842624`},
 		{unsigned, "columns = 11", "columns = -1", `contract of job "credit-risk": insurer: columns is -1, want 0 to 1125899906842624`},
 		{unsigned, "bytes = 10000", "bytes = -1", `contract of job "credit-risk": operation 1: angles: bytes is -1, want 0 to 1125899906842624`},

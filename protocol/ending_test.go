@@ -104,9 +104,10 @@ func TestForgedEndingsAreRefused(t *testing.T) {
 		"printable text":      {Outcome: OutcomeCancelled, By: "bank", Reason: "\x1b[31mred"},
 		"a person gives":      {Outcome: OutcomeFailed, By: "bank", Reason: "row 17 has the label 3"},
 		"stands for a reason": {Outcome: OutcomeRefused, By: "bank", Reason: "no", Fault: &Fault{Code: CodePolicy}},
-		"a name is not":       {Outcome: OutcomeFailed, By: "bank", Fault: &Fault{Code: CodeTable, Names: []string{"row 17"}}},
-		"session of all":      {Outcome: OutcomeDone, Session: 1, By: "bank"},
-		"lists parts of":      {Outcome: OutcomeDone, Session: 1},
+		"a name is not": {Outcome: OutcomeFailed, By: "bank",
+			Fault: &Fault{Code: CodeTable, Names: []string{"row 17"}}},
+		"session of all": {Outcome: OutcomeDone, Session: 1, By: "bank"},
+		"lists parts of": {Outcome: OutcomeDone, Session: 1},
 	} {
 		if _, err := NewEnding(c, e); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%+v: %v, want %q", e, err, what)

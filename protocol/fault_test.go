@@ -213,7 +213,8 @@ func TestAPartyThatLeavesSaysWhy(t *testing.T) {
 	}
 	l.sessions[2].Abort(t.Context(), &protocol.Fault{Code: protocol.CodeDisk, Names: []string{"\x1b[2J"}, Ref: "7f3a2c"})
 	err := l.sessions[1].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Ring, 3, 0), 8, 1).Reduction)
-	wantStep(t, err, "operation 2 (angles): shop: left the session: its disk is full, or cannot be written or read (its owner reads more with hanse jobs --ref 7f3a2c)", "shop")
+	wantStep(t, err, "operation 2 (angles): shop: left the session: its disk is full, "+
+		"or cannot be written or read (its owner reads more with hanse jobs --ref 7f3a2c)", "shop")
 	if a := (*protocol.AbortError)(nil); !errors.As(err, &a) {
 		t.Errorf("%v is no AbortError", err)
 	}

@@ -213,7 +213,8 @@ func TestJobsHaveTheStrongestPrivacyOfTheirKindUnlessTheySayOtherwise(t *testing
 		{"algorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"a\", \"b\", \"c\"]\nprivacy = \"masked\"\n", "masked"},
 		{"algorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"a\", \"b\", \"c\"]\nprivacy = \"published\"\n", "published"},
 		{"algorithm = \"pofmkl\"\ntask = \"train\"\nparties = [\"a\", \"b\", \"c\"]\nservers = [\"a\"]\n", "masked"},
-		{"algorithm = \"fdskl\"\ntask = \"predict\"\nparties = [\"a\", \"b\", \"c\"]\nmodel = \"" + strings.Repeat("0", 64) + "\"\nopen_to = \"a\"\n", "sealed"},
+		{"algorithm = \"fdskl\"\ntask = \"predict\"\nparties = [\"a\", \"b\", \"c\"]\nmodel = \"" + strings.Repeat("0", 64) +
+			"\"\nopen_to = \"a\"\n", "sealed"},
 	} {
 		job, err := protocol.ParseJob([]byte("format = \"hanse-job-v1\"\nname = \"j\"\n" + c.text))
 		if err != nil {
@@ -228,7 +229,8 @@ func TestJobsHaveTheStrongestPrivacyOfTheirKindUnlessTheySayOtherwise(t *testing
 // TestAJobHasOneNameForAModel, none that reads as a contract, and no text that does not print.
 func TestAJobHasOneNameForAModel(t *testing.T) {
 	job := func(name, model, label string) string {
-		return fmt.Sprintf("format = \"hanse-job-v1\"\nname = %q\nalgorithm = \"fdskl\"\ntask = \"predict\"\nparties = [\"a\", \"b\", \"c\"]\n"+
+		return fmt.Sprintf("format = \"hanse-job-v1\"\nname = %q\nalgorithm = \"fdskl\"\ntask = \"predict\"\nparties = "+
+			"[\"a\", \"b\", \"c\"]\n"+
 			"model = %q\nopen_to = \"a\"\n[parameters]\nlabel = \"%s\"\n", name, model, label)
 	}
 	small := strings.Repeat("ab", 32)

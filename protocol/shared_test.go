@@ -53,7 +53,8 @@ func TestWhoWasToldOtherValuesStops(t *testing.T) {
 				l.net.OnFrame(hook)
 				var told [q][]byte
 				errs := l.each(func(i int) (err error) {
-					if told[i], err = l.sessions[i].Broadcast(t.Context(), "width", protocol.ClassControl, root, []byte("4 wide"), 8); err != nil {
+					if told[i], err = l.sessions[i].Broadcast(t.Context(), "width", protocol.ClassControl, root, []byte("4 wide"),
+						8); err != nil {
 						return err
 					}
 					if !confirmed {
@@ -96,7 +97,8 @@ func TestASessionEndsOnlyWhenAllWereToldTheSame(t *testing.T) {
 	l := numbered(t, q, 64)
 	l.net.OnFrame(simnet.Forger{Party: l.ids[relay], Kind: "products-total", Change: flip}.Deviate)
 	errs := l.each(func(i int) error {
-		if _, err := l.sessions[i].Broadcast(t.Context(), "products-total", protocol.ClassOpening, 0, []byte("12345678"), 8); err != nil {
+		if _, err := l.sessions[i].Broadcast(t.Context(), "products-total", protocol.ClassOpening, 0, []byte("12345678"),
+			8); err != nil {
 			return err
 		}
 		return l.sessions[i].Finish(t.Context())
@@ -201,7 +203,8 @@ func TestCodesOfRowsTellNobodyElseAnything(t *testing.T) {
 				if f.From == l.ids[guesser] || f.To == l.ids[guesser] {
 					continue
 				}
-				if slices.ContainsFunc(mine, func(c []byte) bool { return bytes.Equal(c, f.Payload()) }) || bytes.Contains(f.Payload(), guess[:]) {
+				if slices.ContainsFunc(mine, func(c []byte) bool { return bytes.Equal(c, f.Payload()) }) ||
+					bytes.Contains(f.Payload(), guess[:]) {
 					t.Error("the guesser confirms its guess by what two others sent each other")
 				}
 			}

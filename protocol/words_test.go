@@ -13,36 +13,45 @@ import (
 
 // codes are all codes of the vocabulary.
 var codes = []protocol.Code{
-	protocol.CodeStopped, protocol.CodeLink, protocol.CodeLeft, protocol.CodeDisk, protocol.CodeDescriptors, protocol.CodeMemory,
-	protocol.CodeData, protocol.CodeDamaged, protocol.CodeClients, protocol.CodeBusy, protocol.CodeEnded, protocol.CodeUnsigned,
-	protocol.CodeDeviation, protocol.CodeContradicted, protocol.CodeCharter, protocol.CodeJob, protocol.CodeContract, protocol.CodeTable,
-	protocol.CodeOffer, protocol.CodeLabel, protocol.CodeRows, protocol.CodePolicy, protocol.CodeUnknown, protocol.CodeRequest, protocol.CodeAbandoned, protocol.CodeMethod, protocol.CodeVersions,
-	protocol.CodeInvitee, protocol.CodeLimit, protocol.CodeProgram, protocol.CodeRevoked, protocol.CodeApart, protocol.CodeTwin,
-	protocol.CodeRemoved, protocol.CodeAnew, protocol.CodeTwice, protocol.CodeMember, protocol.CodeInvitation, protocol.CodeOutdated,
+	protocol.CodeStopped, protocol.CodeLink, protocol.CodeLeft, protocol.CodeDisk, protocol.CodeDescriptors,
+	protocol.CodeMemory,
+	protocol.CodeData, protocol.CodeDamaged, protocol.CodeClients, protocol.CodeBusy, protocol.CodeEnded,
+	protocol.CodeUnsigned,
+	protocol.CodeDeviation, protocol.CodeContradicted, protocol.CodeCharter, protocol.CodeJob, protocol.CodeContract,
+	protocol.CodeTable,
+	protocol.CodeOffer, protocol.CodeLabel, protocol.CodeRows, protocol.CodePolicy, protocol.CodeUnknown,
+	protocol.CodeRequest, protocol.CodeAbandoned, protocol.CodeMethod, protocol.CodeVersions,
+	protocol.CodeInvitee, protocol.CodeLimit, protocol.CodeProgram, protocol.CodeRevoked, protocol.CodeApart,
+	protocol.CodeTwin,
+	protocol.CodeRemoved, protocol.CodeAnew, protocol.CodeTwice, protocol.CodeMember, protocol.CodeInvitation,
+	protocol.CodeOutdated,
 	protocol.CodeSignature, protocol.CodeMalformed,
 }
 
 // TestEveryCodeHasWords: with as many names and numbers as it likes, and with none.
 func TestEveryCodeHasWords(t *testing.T) {
 	for _, c := range codes {
-		for _, f := range []protocol.Fault{{Code: c}, {Code: c, Names: []string{"bank", "angles"}, Numbers: []int64{7, 8}, Ref: "7f3a2c"}} {
+		for _, f := range []protocol.Fault{{Code: c}, {Code: c, Names: []string{"bank", "angles"}, Numbers: []int64{7, 8},
+			Ref: "7f3a2c"}} {
 			said := f.String()
 			if strings.Contains(said, "%!") || strings.Contains(said, "no words for") || len(said) < 10 {
 				t.Errorf("%s says %q", c, said)
 			}
 		}
 	}
-	if said := (&protocol.Fault{Code: "of-tomorrow"}).String(); !strings.Contains(said, `"of-tomorrow", for which this version has no words`) {
+	if said := (&protocol.Fault{Code: "of-tomorrow"}).String(); !strings.Contains(said,
+		`"of-tomorrow", for which this version has no words`) {
 		t.Errorf("a code of another version says %q", said)
 	}
 }
 
 // TestFaultsTravel: what is written is read as it was, and nothing but names and numbers is written.
 func TestFaultsTravel(t *testing.T) {
+	name := rapid.StringMatching(`[a-zA-Z0-9._-]{1,64}`).Filter(func(s string) bool { return s != "-" })
 	rapid.Check(t, func(t *rapid.T) {
 		f := protocol.Fault{
 			Code:    rapid.SampledFrom(codes).Draw(t, "code"),
-			Names:   rapid.SliceOfN(rapid.StringMatching(`[a-zA-Z0-9._-]{1,64}`).Filter(func(s string) bool { return s != "-" }), 0, 3).Draw(t, "names"),
+			Names:   rapid.SliceOfN(name, 0, 3).Draw(t, "names"),
 			Numbers: rapid.SliceOfN(rapid.Int64(), 0, 3).Draw(t, "numbers"),
 			Ref:     rapid.StringMatching(`([0-9a-f]{6})?`).Draw(t, "ref"),
 		}
@@ -72,7 +81,8 @@ func TestAFaultCarriesNoText(t *testing.T) {
 		{Code: "deviation", Names: []string{"a", "b", "c", "d"}},
 	} {
 		line := string(f.Encode())
-		if strings.Contains(line, "cell") || strings.Contains(line, "home") || strings.Contains(line, "\x1b") || strings.Contains(line, "digits") {
+		if strings.Contains(line, "cell") || strings.Contains(line, "home") || strings.Contains(line, "\x1b") ||
+			strings.Contains(line, "digits") {
 			t.Errorf("%+v is written as %q", f, line)
 		}
 		if got := protocol.DecodeFault([]byte(line)); got.Code == protocol.CodeMalformed {

@@ -50,7 +50,8 @@ func TestPaddedSumsTakeTheirMasksOnce(t *testing.T) {
 	for range 2 {
 		l.must(t, func(i int) error { return m[i].SumPadded(t.Context(), "angles", 0, make([]uint16, 3)) })
 	}
-	if _, err := m[0].masks.draw(m[0].session.Operations(), m[0].session.Shared(), Turns16); err == nil || err.Error() != "masks of sum 3 were drawn before: a mask is used once" {
+	if _, err := m[0].masks.draw(m[0].session.Operations(), m[0].session.Shared(), Turns16); err == nil ||
+		err.Error() != "masks of sum 3 were drawn before: a mask is used once" {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// TestAForgedBroadcastOpensNoise: a forger in the tree gives its subtree other row numbers, so that the vectors added up
-// are not of the same rows. The masks of parties that were told different things do not cancel: the total is noise, and
-// so is what is left when the forger and the root put together all that they have.
+// TestAForgedBroadcastOpensNoise: a forger in the tree gives its subtree other row numbers, so that the vectors added
+// up are not of the same rows. The masks of parties that were told different things do not cancel: the total is noise,
+// and so is what is left when the forger and the root put together all that they have.
 func TestAForgedBroadcastOpensNoise(t *testing.T) {
 	const q, n, root = 5, 4096, 0
 	plan := protocol.PlanFor(protocol.Tree, q, root)

@@ -62,7 +62,8 @@ func TestForgedBroadcastsStopATraining(t *testing.T) {
 		{"objective-total", Masked, 2, Params{Features: 24, Iterations: 5, Sigma: 1}, nil},
 		{"target", Published, 1, Params{Features: 24, Iterations: 5}, []string{"published-angles"}},
 		{"resume-point", Published, 1, Params{Features: 24, Iterations: 5, Sigma: 1}, []string{"published-angles"}},
-		{"batch", Published, 1, Params{Schedule: DoublyStochastic, Iterations: 4, Batch: 8, BlockFeatures: 4, Sigma: 1}, []string{"published-angles"}},
+		{"batch", Published, 1, Params{Schedule: DoublyStochastic, Iterations: 4, Batch: 8, BlockFeatures: 4, Sigma: 1},
+			[]string{"published-angles"}},
 	} {
 		for _, attack := range []string{"forger", "equivocator"} {
 			t.Run(c.privacy+" "+attack+" of "+c.kind, func(t *testing.T) {
@@ -77,7 +78,8 @@ func TestForgedBroadcastsStopATraining(t *testing.T) {
 				hook := simnet.Forger{Party: links.members[relay].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
 				if attack == "equivocator" {
 					victim = relay
-					hook = simnet.Equivocator{Root: links.members[root].ID, Victim: links.members[victim].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
+					hook = simnet.Equivocator{Root: links.members[root].ID, Victim: links.members[victim].ID, Kind: c.kind,
+						Change: lie(c.kind)}.Deviate
 				}
 				links.net.OnFrame(hook)
 				var taps []*simnet.Tap
@@ -89,7 +91,8 @@ func TestForgedBroadcastsStopATraining(t *testing.T) {
 					return err
 				})
 				if !slices.ContainsFunc(errs, func(err error) bool {
-					return errors.Is(err, protocol.ErrDeviation) && strings.Contains(err.Error(), "it was told other values than this party")
+					return errors.Is(err, protocol.ErrDeviation) && strings.Contains(err.Error(),
+						"it was told other values than this party")
 				}) && c.depends != nil {
 					t.Errorf("nobody says that other values were told: %v", errs)
 				}

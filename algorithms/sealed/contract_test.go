@@ -132,7 +132,8 @@ func (l *ledger) step(e int) {
 func lines(operations []fdskl.Operation) map[string]int64 {
 	all := make(map[string]int64)
 	for _, o := range operations {
-		name := map[string]string{bySum: o.Kind + ": to " + o.Root, byBroadcast: o.Kind + ": from " + o.Root, byMessage: o.Kind + ": " + o.Root + " to " + o.To,
+		name := map[string]string{bySum: o.Kind + ": to " + o.Root, byBroadcast: o.Kind + ": from " + o.Root,
+			byMessage:  o.Kind + ": " + o.Root + " to " + o.To,
 			byExchange: everybody}
 		all[name[o.Collective]] += o.Bytes
 	}

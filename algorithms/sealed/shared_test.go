@@ -70,7 +70,8 @@ func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 				hook := simnet.Forger{Party: links.members[plan.Parent[below]].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
 				if attack == "equivocator" {
 					victim = told
-					hook = simnet.Equivocator{Root: links.members[0].ID, Victim: links.members[victim].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
+					hook = simnet.Equivocator{Root: links.members[0].ID, Victim: links.members[victim].ID, Kind: c.kind,
+						Change: lie(c.kind)}.Deviate
 				}
 				links.net.OnFrame(hook)
 				var taps []*simnet.Tap

@@ -45,7 +45,8 @@ func newAttacker(t *testing.T) *attacker {
 		t.Fatal(err)
 	}
 	a := &attacker{w: w, charter: charter}
-	a.host, err = peer.New(peer.Config{Key: key.Key, Charter: charter, StateDir: t.TempDir(), Heartbeat: time.Second, Silence: 4 * time.Second})
+	a.host, err = peer.New(peer.Config{Key: key.Key, Charter: charter, StateDir: t.TempDir(), Heartbeat: time.Second,
+		Silence: 4 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,8 @@ func newAttacker(t *testing.T) *attacker {
 	a.leave = sync.OnceFunc(func() { cancel(); running.Wait() })
 	t.Cleanup(a.leave)
 	a.job = &protocol.Job{
-		Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names, Privacy: "masked", Topology: "tree",
+		Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names,
+		Privacy: "masked", Topology: "tree",
 		Table: "train", Charter: charter.Digest().String(), Proposer: "bank", Nonce: strings.Repeat("a", 32),
 		Expires:    time.Now().Add(time.Hour).UTC().Truncate(time.Second).Format(time.RFC3339),
 		Parameters: map[string]any{"active": []string{"bank"}, "label": w.data.Label, "features": 32},
@@ -122,9 +124,9 @@ func (a *attacker) readsUnder(name, ref string) string {
 	return found[0].Text
 }
 
-// TestAttackersOverTLS: a member with a program of its own, among real processes: an impostor, who puts a key of its own
-// under the telco's name; a describer, who asks about a table that is not in order and one that is not offered; and a
-// stuffer. Each fails, its victims' owners read what it did, and an honest job runs afterwards.
+// TestAttackersOverTLS: a member with a program of its own, among real processes: an impostor, who puts a key of its
+// own under the telco's name; a describer, who asks about a table that is not in order and one that is not offered; and
+// a stuffer. Each fails, its victims' owners read what it did, and an honest job runs afterwards.
 func TestAttackersOverTLS(t *testing.T) {
 	a := newAttacker(t)
 	var facts []protocol.Facts
@@ -157,7 +159,8 @@ func TestAttackersOverTLS(t *testing.T) {
 	if fault == nil || fault.Code != protocol.CodeCharter || len(fault.Names) != 1 || fault.Names[0] != "telco" {
 		t.Fatalf("the insurer answers the impostor by %v, %v", consent, fault)
 	}
-	if said := a.readsUnder("insurer", fault.Ref); !strings.Contains(said, "names the key "+stranger.ID().Short()+" for telco") {
+	if said := a.readsUnder("insurer", fault.Ref); !strings.Contains(said,
+		"names the key "+stranger.ID().Short()+" for telco") {
 		t.Errorf("the insurer's owner reads %q", said)
 	}
 
@@ -169,7 +172,8 @@ func TestAttackersOverTLS(t *testing.T) {
 	if err := os.WriteFile(path, append(good, "canary-id,canary-cell\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, fault = a.describe("retailer", a.text); fault == nil || fault.Code != protocol.CodeTable || len(fault.Names)+len(fault.Numbers) > 0 {
+	if _, fault = a.describe("retailer", a.text); fault == nil || fault.Code != protocol.CodeTable ||
+		len(fault.Names)+len(fault.Numbers) > 0 {
 		t.Fatalf("the retailer answers the describer by %v", fault)
 	}
 	if said := a.readsUnder("retailer", fault.Ref); !strings.Contains(said, "train.csv") {
@@ -189,7 +193,8 @@ func TestAttackersOverTLS(t *testing.T) {
 
 	codes := make(map[protocol.Code]int)
 	for i := range 400 {
-		if _, fault := a.describe("telco", []byte(strings.Replace(string(a.text), strings.Repeat("a", 32), fmt.Sprintf("%032x", i), 1))); fault != nil {
+		if _, fault := a.describe("telco", []byte(strings.Replace(string(a.text), strings.Repeat("a", 32),
+			fmt.Sprintf("%032x", i), 1))); fault != nil {
 			codes[fault.Code]++
 		}
 	}
@@ -207,7 +212,8 @@ func TestAttackersOverTLS(t *testing.T) {
 	}
 	a.leave()
 	a.w.start("bank") // an honest one
-	report, err := a.w.client("bank").Launch(t.Context(), a.w.prepare(fdskl.Params{Features: 32}, "masked", ""), func(node.Event) {})
+	report, err := a.w.client("bank").Launch(t.Context(), a.w.prepare(fdskl.Params{Features: 32}, "masked", ""),
+		func(node.Event) {})
 	if err != nil || report == nil {
 		t.Errorf("an honest job: %v, %v", report, err)
 	}

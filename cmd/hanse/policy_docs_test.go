@@ -81,7 +81,8 @@ func TestDocumentedPolicies(t *testing.T) {
 		}
 	}
 	for where, least := range map[string]int{
-		filepath.Join(root, "docs", "policy.md"): 17, filepath.Join(root, "README.md"): 1, filepath.Join(root, "examples", "credit", "README.md"): 1, "help of node": 1,
+		filepath.Join(root, "docs", "policy.md"): 17, filepath.Join(root, "README.md"): 1,
+		filepath.Join(root, "examples", "credit", "README.md"): 1, "help of node": 1,
 	} {
 		if found[where] < least {
 			t.Errorf("%s: %d policies were read, want at least %d", where, found[where], least)
@@ -101,7 +102,8 @@ func TestThePolicyPageHasEveryKey(t *testing.T) {
 			t.Errorf("docs/policy.md has no line or no example for key %s", key)
 		}
 	}
-	if want := strings.Join(consent.Kinds(), ", "); !strings.Contains(strings.Join(strings.Fields(page), " "), "The kinds are "+strings.Replace(want, ", uploads", " and uploads", 1)+".") {
+	if want := strings.Join(consent.Kinds(), ", "); !strings.Contains(strings.Join(strings.Fields(page), " "),
+		"The kinds are "+strings.Replace(want, ", uploads", " and uploads", 1)+".") {
 		t.Errorf("docs/policy.md does not list the kinds %s", want)
 	}
 }

@@ -23,7 +23,8 @@ func TestMasksAreHintedAtWhereTheyHelp(t *testing.T) {
 		{"two parties", `"a", "b"`, "", `features = 4097`, false},
 		{"masked already", `"a", "b", "c"`, "privacy = \"masked\"\n", `features = 4097`, false},
 	} {
-		text := []byte(jobHead + "algorithm = \"fdskl\"\ntask = \"train\"\nparties = [" + c.parties + "]\n" + c.more + "[parameters]\nactive = [\"a\"]\nlabel = \"y\"\n" + c.parameters + "\n")
+		text := []byte(jobHead + "algorithm = \"fdskl\"\ntask = \"train\"\nparties = [" + c.parties + "]\n" + c.more +
+			"[parameters]\nactive = [\"a\"]\nlabel = \"y\"\n" + c.parameters + "\n")
 		got := maskedHint(text, refusal)
 		if !errors.Is(got, refusal) || strings.Contains(got.Error(), `hint: privacy = "masked"`) != c.hint {
 			t.Errorf("%s: error is %v", c.name, got)

@@ -38,11 +38,13 @@ func credit() *Case {
 				Parties: []string{"bank", "insurer", "telco"}, Parameters: map[string]any{"label": "default"},
 			},
 			Parties: []protocol.Facts{
-				{Name: "bank", Role: "active", Rows: 300}, {Name: "insurer", Role: "passive", Rows: 300}, {Name: "telco", Role: "helper"},
+				{Name: "bank", Role: "active", Rows: 300}, {Name: "insurer", Role: "passive", Rows: 300},
+				{Name: "telco", Role: "helper"},
 			},
 			Openings: []protocol.Opening{{To: "bank", Kind: "bound", Count: 1}, {To: "insurer", Kind: "class names", Count: 2}},
 			Operations: []protocol.Operation{{
-				Kind: "step", Collective: protocol.CollectiveDirect, Root: "insurer", To: "bank", Class: protocol.ClassMasked.String(),
+				Kind: "step", Collective: protocol.CollectiveDirect, Root: "insurer", To: "bank",
+				Class:    protocol.ClassMasked.String(),
 				Encoding: protocol.Bytes.String(), Count: 1, Bytes: 5000,
 			}},
 		},
@@ -78,33 +80,59 @@ func TestEveryKey(t *testing.T) {
 		job                         *Case
 		value                       string // the job's, where it does not fit
 	}{
-		{"proposers", `["bank"]`, `["telco"]`, `["bnak"]`, `proposers has "bnak"; known are bank, insurer, telco and retailer: write one of these`, credit(), "bank"},
-		{"algorithms", `["gfml", "fdskl"]`, `["gfml"]`, `["fdslk"]`, `algorithms has "fdslk"; known are fdskl, gfml, ofmsft and pofmkl: write one of these`, credit(), "fdskl"},
-		{"tasks", `["train"]`, `["predict"]`, `["learn"]`, `tasks has "learn"; known are train and predict: write one of these`, credit(), "train"},
-		{"privacy", `["sealed"]`, `["masked"]`, `["seald"]`, `privacy has "seald"; known are published, masked and sealed: write one of these`, credit(), "sealed"},
-		{"aggregation", `["masked"]`, `["he"]`, `["aes"]`, `aggregation has "aes"; known are masked and he: write one of these`, credit(), "masked"},
-		{"tables", `["train"]`, `["test"]`, `[]`, `tables is an empty list, which fits no job: name what fits, or leave the key out`, credit(), "train"},
-		{"label_columns", `["default"]`, `["salary"]`, `[""]`, `label_columns has an empty word: name what fits, or take it out`, credit(), "default"},
-		{"roles", `["keeper"]`, `["helper", "passive"]`, `["holder"]`, `roles has "holder"; known are active, passive, keeper, helper, server and client: write one of these`, credit(), "keeper"},
-		{"parties", `["bank", "telco"]`, `["bank"]`, `["smith"]`, `parties has "smith"; known are bank, insurer, telco and retailer: write one of these`, credit(), "party telco"},
-		{"open_to", `["bank"]`, `["telco"]`, `["smith"]`, `open_to has "smith"; known are bank, insurer, telco and retailer: write one of these`, scoring(0), "bank"},
-		{"min_rows", "300", "301", "0", "min_rows is 0, want 1 or more: leave the key out where there is to be no bound", credit(), "300"},
-		{"max_rows", "300", "299", "-1", "max_rows is -1, want 1 or more: leave the key out where there is to be no bound", credit(), "300"},
-		{"max_rows", "5000", "4999", "0", "max_rows is 0, want 1 or more: leave the key out where there is to be no bound", scoring(5000), "5000"},
-		{"max_bytes", "5000", "4999", "0", "max_bytes is 0, want 1 or more: leave the key out where there is to be no bound", credit(), "5000"},
-		{"openings", `[{kind = "bound", to = ["bank"]}, {kind = "class names", count = 2}]`, `[{kind = "bound"}]`, `[{kind = "bund"}]`,
-			`openings has the kind "bund"; known are ` + list(Kinds()) + `: write one of these`, credit(), "2 class names to insurer"},
+		{"proposers", `["bank"]`, `["telco"]`, `["bnak"]`,
+			`proposers has "bnak"; known are bank, insurer, telco and retailer: write one of these`, credit(), "bank"},
+		{"algorithms", `["gfml", "fdskl"]`, `["gfml"]`, `["fdslk"]`,
+			`algorithms has "fdslk"; known are fdskl, gfml, ofmsft and pofmkl: write one of these`, credit(), "fdskl"},
+		{"tasks", `["train"]`, `["predict"]`, `["learn"]`,
+			`tasks has "learn"; known are train and predict: write one of these`, credit(), "train"},
+		{"privacy", `["sealed"]`, `["masked"]`, `["seald"]`,
+			`privacy has "seald"; known are published, masked and sealed: write one of these`, credit(), "sealed"},
+		{"aggregation", `["masked"]`, `["he"]`, `["aes"]`,
+			`aggregation has "aes"; known are masked and he: write one of these`, credit(), "masked"},
+		{"tables", `["train"]`, `["test"]`, `[]`,
+			`tables is an empty list, which fits no job: name what fits, or leave the key out`, credit(), "train"},
+		{"label_columns", `["default"]`, `["salary"]`, `[""]`,
+			`label_columns has an empty word: name what fits, or take it out`, credit(), "default"},
+		{"roles", `["keeper"]`, `["helper", "passive"]`, `["holder"]`,
+			`roles has "holder"; known are active, passive, keeper, helper, server and client: write one of these`, credit(),
+			"keeper"},
+		{"parties", `["bank", "telco"]`, `["bank"]`, `["smith"]`,
+			`parties has "smith"; known are bank, insurer, telco and retailer: write one of these`, credit(), "party telco"},
+		{"open_to", `["bank"]`, `["telco"]`, `["smith"]`,
+			`open_to has "smith"; known are bank, insurer, telco and retailer: write one of these`, scoring(0), "bank"},
+		{"min_rows", "300", "301", "0", "min_rows is 0, want 1 or more: leave the key out where there is to be no bound",
+			credit(), "300"},
+		{"max_rows", "300", "299", "-1", "max_rows is -1, want 1 or more: leave the key out where there is to be no bound",
+			credit(), "300"},
+		{"max_rows", "5000", "4999", "0", "max_rows is 0, want 1 or more: leave the key out where there is to be no bound",
+			scoring(5000), "5000"},
+		{"max_bytes", "5000", "4999", "0", "max_bytes is 0, want 1 or more: leave the key out where there is to be no bound",
+			credit(), "5000"},
+		{"openings", `[{kind = "bound", to = ["bank"]}, {kind = "class names", count = 2}]`, `[{kind = "bound"}]`,
+			`[{kind = "bund"}]`,
+			`openings has the kind "bund"; known are ` + list(Kinds()) + `: write one of these`, credit(),
+			"2 class names to insurer"},
 		{"openings", `[{kind = "scores", count = 300}]`, `[{kind = "scores", count = 299}]`, `[{kind = "scores", count = 0}]`,
-			`count of the openings of kind "scores" is 0, want 1 or more: leave the kind out of the list where none may open`, scoring(0), "300 scores"},
-		{"openings", `[{kind = "scores", bits = 19200}]`, `[{kind = "scores", bits = 19199}]`, `[{kind = "scores", to = ["smith"]}]`,
-			`to of openings has "smith"; known are bank, insurer, telco and retailer: write one of these`, scoring(0), "19200 bits of scores"},
+			`count of the openings of kind "scores" is 0, want 1 or more: leave the kind out of the list where none may open`,
+			scoring(0), "300 scores"},
+		{"openings", `[{kind = "scores", bits = 19200}]`, `[{kind = "scores", bits = 19199}]`,
+			`[{kind = "scores", to = ["smith"]}]`,
+			`to of openings has "smith"; known are bank, insurer, telco and retailer: write one of these`, scoring(0),
+			"19200 bits of scores"},
 		{"openings", `[{kind = "scores", to = ["bank"]}]`, `[]`, `[{kind = "scores", to = []}]`,
-			`to of openings is an empty list, which fits no job: name what fits, or leave the key out`, scoring(0), "300 scores to bank"},
-		{"scores_per_row", "1", "", "0", "scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", scoring(0), ""},
-		{"scores_per_row", "20", "19", "0", "scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", scoring(20), "20"},
-		{"hours", `["mon-fri 08:00-18:00 Europe/Berlin"]`, `["sat-sun 08:00-18:00 Europe/Berlin", "mon-fri 11:01-18:00 UTC"]`, `["mo-fr 08:00-18:00 UTC"]`,
-			`hours has "mo-fr 08:00-18:00 UTC": the days "mo-fr" are none: want some of mon, tue, wed, thu, fri, sat, sun, such as mon-fri`, credit(), "Wed 11:00 UTC"},
-		{"until", `"2026-11-25"`, `"2026-11-24"`, `"25.11.2026"`, `until is "25.11.2026": want a date such as 2026-12-31`, credit(), "2026-11-25"},
+			`to of openings is an empty list, which fits no job: name what fits, or leave the key out`, scoring(0),
+			"300 scores to bank"},
+		{"scores_per_row", "1", "", "0",
+			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", scoring(0), ""},
+		{"scores_per_row", "20", "19", "0",
+			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", scoring(20), "20"},
+		{"hours", `["mon-fri 08:00-18:00 Europe/Berlin"]`,
+			`["sat-sun 08:00-18:00 Europe/Berlin", "mon-fri 11:01-18:00 UTC"]`, `["mo-fr 08:00-18:00 UTC"]`,
+			`hours has "mo-fr 08:00-18:00 UTC": the days "mo-fr" are none: want some of mon, tue, wed, thu, fri, sat, sun, ` +
+				`such as mon-fri`, credit(), "Wed 11:00 UTC"},
+		{"until", `"2026-11-25"`, `"2026-11-24"`, `"25.11.2026"`, `until is "25.11.2026": want a date such as 2026-12-31`,
+			credit(), "2026-11-25"},
 	} {
 		covered[c.key] = true
 		t.Run(c.key+" "+c.fits, func(t *testing.T) {
@@ -154,20 +182,34 @@ func TestEveryKey(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for rules, want := range map[string]string{
 		"[[accept]]": "accept rule 1: it sets no key and would fit every job: say which jobs it is for, or take it out",
-		"[[accept]]\ntasks = [\"train\"]\n[[refuse]]":            "refuse rule 1: it sets no key and would fit every job: say which jobs it is for, or take it out",
-		"[[refuse]]\nopenings = []":                              "refuse rule 1: openings bounds what may be accepted, and has no place in a rule that refuses: put it into an accept rule",
-		"[[refuse]]\nscores_per_row = 1":                         "refuse rule 1: scores_per_row bounds what may be accepted, and has no place in a rule that refuses: put it into an accept rule",
-		"[[accept]]\nmin_rows = 5\nmax_rows = 4":                 "accept rule 1: min_rows is 5 and max_rows 4: no job fits both",
-		"[[table]]\nlabels = [\"y\"]":                            "table 1: name is missing: write that of a table that the node is started with (--data NAME=FILE)",
-		"[[table]]\nname = \"a\"\n[[table]]\nname = \"a\"":       `table 2: name is "a", as that of table 1: put both into one`,
-		"[[table]]\nname = \"a\"\nlabels = [\"\"]":               "table 1: labels has an empty name: write a column's name, or take it out",
-		"[[table]]\nname = \"a\"\nmembers = [\"smith\"]":         `table 1: members has "smith"; known are bank, insurer, telco and retailer: write one of these`,
-		"[[accept]]\nhours = [\"mon-fri 08:00-18:00\"]":          `accept rule 1: hours has "mon-fri 08:00-18:00": want days, hours and a time zone, such as "mon-fri 08:00-18:00 Europe/Berlin"`,
-		"[[accept]]\nhours = [\"mon 18:00-08:00 UTC\"]":          `accept rule 1: hours has "mon 18:00-08:00 UTC": the hours "18:00-08:00" are none: want two times of one day such as 08:00-18:00, the first before the second`,
-		"[[accept]]\nhours = [\"mon 8:00-18:00 UTC\"]":           `accept rule 1: hours has "mon 8:00-18:00 UTC": the hours "8:00-18:00" are none: want two times of one day such as 08:00-18:00, the first before the second`,
-		"[[accept]]\nhours = [\"mon 08:00-18:00 Local\"]":        `accept rule 1: hours has "mon 08:00-18:00 Local": there is no time zone "Local": want one such as Europe/Berlin, or UTC`,
-		"[[accept]]\nhours = []":                                 "accept rule 1: hours is an empty list, which fits no job: name what fits, or leave the key out",
-		"[[accept]]\nproposers = [\"a\"]\nprivacy = [\"seald\"]": `accept rule 1: proposers has "a"; known are bank, insurer, telco and retailer: write one of these (one of 2 mistakes: hanse policy check lists them)`,
+		"[[accept]]\ntasks = [\"train\"]\n[[refuse]]": "refuse rule 1: it sets no key and would fit every job: " +
+			"say which jobs it is for, or take it out",
+		"[[refuse]]\nopenings = []": "refuse rule 1: openings bounds what may be accepted, " +
+			"and has no place in a rule that refuses: put it into an accept rule",
+		"[[refuse]]\nscores_per_row = 1": "refuse rule 1: " +
+			"scores_per_row bounds what may be accepted, and has no place in a rule that refuses: put it into an accept rule",
+		"[[accept]]\nmin_rows = 5\nmax_rows = 4": "accept rule 1: min_rows is 5 and max_rows 4: " +
+			"no job fits both",
+		"[[table]]\nlabels = [\"y\"]": "table 1: name is missing: " +
+			"write that of a table that the node is started with (--data NAME=FILE)",
+		"[[table]]\nname = \"a\"\n[[table]]\nname = \"a\"": `table 2: name is "a", as that of table 1: ` +
+			`put both into one`,
+		"[[table]]\nname = \"a\"\nlabels = [\"\"]": "table 1: labels has an empty name: " +
+			"write a column's name, or take it out",
+		"[[table]]\nname = \"a\"\nmembers = [\"smith\"]": `table 1: members has "smith"; known are bank, insurer, ` +
+			`telco and retailer: write one of these`,
+		"[[accept]]\nhours = [\"mon-fri 08:00-18:00\"]": `accept rule 1: hours has "mon-fri 08:00-18:00": ` +
+			`want days, hours and a time zone, such as "mon-fri 08:00-18:00 Europe/Berlin"`,
+		"[[accept]]\nhours = [\"mon 18:00-08:00 UTC\"]": `accept rule 1: hours has "mon 18:00-08:00 UTC": ` +
+			`the hours "18:00-08:00" are none: want two times of one day such as 08:00-18:00, the first before the second`,
+		"[[accept]]\nhours = [\"mon 8:00-18:00 UTC\"]": `accept rule 1: hours has "mon 8:00-18:00 UTC": ` +
+			`the hours "8:00-18:00" are none: want two times of one day such as 08:00-18:00, the first before the second`,
+		"[[accept]]\nhours = [\"mon 08:00-18:00 Local\"]": `accept rule 1: hours has "mon 08:00-18:00 Local": ` +
+			`there is no time zone "Local": want one such as Europe/Berlin, or UTC`,
+		"[[accept]]\nhours = []": "accept rule 1: hours is an empty list, " +
+			"which fits no job: name what fits, or leave the key out",
+		"[[accept]]\nproposers = [\"a\"]\nprivacy = [\"seald\"]": `accept rule 1: proposers has "a"; known are bank, ` +
+			`insurer, telco and retailer: write one of these (one of 2 mistakes: hanse policy check lists them)`,
 	} {
 		err := parsed(t, rules).Check(four)
 		if want = "policy policy.toml: " + want; err == nil || err.Error() != want {
@@ -178,7 +220,8 @@ func TestMistakes(t *testing.T) {
 		t.Errorf("without a charter every name is one: %v", err)
 	}
 	for text, want := range map[string]string{
-		"format = \"hanse-policy-v2\"":                            `policy p: format is "hanse-policy-v2", want "hanse-policy-v1"`,
+		"format = \"hanse-policy-v2\"": `policy p: format is "hanse-policy-v2", ` +
+			`want "hanse-policy-v1"`,
 		"format = \"hanse-policy-v1\"\n[[accept]]\nproposer = []": `unknown key "accept.proposer"`,
 		"format = \"hanse-policy-v1\"\n[accept]":                  "accept",
 		"":                                                        `policy p: format is "", want "hanse-policy-v1"`,
@@ -202,10 +245,12 @@ func TestAnEmptyRuleFitsNothing(t *testing.T) {
 
 // TestStrangers holds a rule that accepts back while it names somebody who is no member. One that refuses goes on.
 func TestStrangers(t *testing.T) {
-	for _, key := range []string{`proposers = ["bank", "smith"]`, `parties = ["bank", "telco", "smith"]`, `open_to = ["smith"]`,
+	for _, key := range []string{`proposers = ["bank", "smith"]`, `parties = ["bank", "telco", "smith"]`,
+		`open_to = ["smith"]`,
 		`openings = [{kind = "bound", to = ["smith"]}, {kind = "bound"}, {kind = "class names"}]`} {
 		p := parsed(t, "[[accept]]\n"+key)
-		if got := p.Judge(credit()); got.Verdict != Ask || !strings.Contains(got.Why(), `"smith" is no member of the charter`) {
+		if got := p.Judge(credit()); got.Verdict != Ask || !strings.Contains(got.Why(),
+			`"smith" is no member of the charter`) {
 			t.Errorf("%s: judged %+v", key, got)
 		}
 	}
@@ -216,17 +261,20 @@ func TestStrangers(t *testing.T) {
 
 // TestBoundsOver30Days adds up the jobs consented to, those of 30 days and no older ones.
 func TestBoundsOver30Days(t *testing.T) {
-	p := parsed(t, "[[accept]]\nopenings = [{kind = \"scores\", to = [\"bank\"], count = 300, count_30_days = 900, bits_30_days = 100000}]")
+	p := parsed(t, "[[accept]]\nopenings = [{kind = \"scores\", to = [\"bank\"], count = 300, count_30_days = 900, "+
+		"bits_30_days = 100000}]")
 	c := scoring(0)
 	for days, want := range map[int]Verdict{1: Ask, 29: Ask, 30: Accept, 31: Accept} {
 		at := noon.AddDate(0, 0, -days)
-		c.Consented = []Past{{scoring(0).Contract, noon.AddDate(0, 0, -1)}, {scoring(0).Contract, noon}, {scoring(0).Contract, at}}
+		c.Consented = []Past{{scoring(0).Contract, noon.AddDate(0, 0, -1)}, {scoring(0).Contract, noon},
+			{scoring(0).Contract, at}}
 		if got := p.Judge(c); got.Verdict != want {
 			t.Errorf("a job of %d days ago: judged %+v, want %s", days, got, want)
 		}
 	}
 	c.Consented[2].At = noon
-	want := "no rule of the policy accepts it: accept rule 1 does not fit: openings: the job has 1200 scores to bank with the jobs of the last 30 days, the rule wants at most 900 (count_30_days)"
+	want := "no rule of the policy accepts it: accept rule 1 does not fit: openings: " +
+		"the job has 1200 scores to bank with the jobs of the last 30 days, the rule wants at most 900 (count_30_days)"
 	if got := p.Judge(c); got.Why() != want {
 		t.Errorf("the reason is\n%s, want\n%s", got.Why(), want)
 	}
@@ -295,7 +343,9 @@ func TestOffers(t *testing.T) {
 		ofTable             bool
 	}{
 		{nil, "train", "", "telco", "", false},
-		{nil, "train", "y", "telco", `telco asks for the labels in column "y" of table "train", and no [[table]] of the policy offers that column: these lines would: [[table]] name = "train" labels = ["y"]`, false},
+		{nil, "train", "y", "telco", `telco asks for the labels in column "y" of table "train", ` +
+			`and no [[table]] of the policy offers that column: these lines would: ` +
+			`[[table]] name = "train" labels = ["y"]`, false},
 		{parsed(t, ""), "any", "", "telco", "", false},
 		{parsed(t, ""), "any", "y", "telco", "offers that column", false},
 		{p, "train", "", "telco", "", false},
@@ -305,10 +355,12 @@ func TestOffers(t *testing.T) {
 		{p, "test", "default", "bank", "offers that column", false},
 		{p, "test", "", "telco", none, true},
 		{p, "test", "y", "telco", none, true},
-		{p, "payroll", "", "bank", `bank asks about table "payroll", ` + none + ` to that member: these lines would: [[table]] name = "payroll" members = ["bank"]`, true},
+		{p, "payroll", "", "bank", `bank asks about table "payroll", ` + none + ` to that member: these lines would: ` +
+			`[[table]] name = "payroll" members = ["bank"]`, true},
 	} {
 		err := c.p.Offers(c.table, c.label, c.asker)
-		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || err.(*NotOffered).OfTable != c.ofTable) {
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) ||
+			err.(*NotOffered).OfTable != c.ofTable) {
 			t.Errorf("table %s, label %q, asked by %s: %v, want %s", c.table, c.label, c.asker, err, c.want)
 		}
 	}
@@ -338,12 +390,16 @@ func TestAcceptedOnlyWhatTheOracleAccepts(t *testing.T) {
 			return w
 		}
 		r := Rule{
-			Proposers: maybe(words("proposers", names...)), Tasks: maybe(words("tasks", tasks...)), Privacy: maybe(words("privacy", privacies...)),
-			Roles: maybe(words("roles", RoleKeeper, RoleHelper)), OpenTo: maybe(words("open_to", names...)), LabelColumns: maybe(words("labels", "default", "y")),
-			MinRows: optional("min_rows", 400), MaxRows: optional("max_rows", 600), ScoresPerRow: optional("scores_per_row", 60), MaxBytes: optional("max_bytes", 10000),
+			Proposers: maybe(words("proposers", names...)), Tasks: maybe(words("tasks", tasks...)),
+			Privacy: maybe(words("privacy", privacies...)),
+			Roles:   maybe(words("roles", RoleKeeper, RoleHelper)), OpenTo: maybe(words("open_to", names...)),
+			LabelColumns: maybe(words("labels", "default", "y")),
+			MinRows:      optional("min_rows", 400), MaxRows: optional("max_rows", 600),
+			ScoresPerRow: optional("scores_per_row", 60), MaxBytes: optional("max_bytes", 10000),
 		}
 		if rapid.Bool().Draw(t, "openings") {
-			r.Openings = []Opening{{Kind: "scores", To: maybe(words("to", names...)), Count: optional("count", 700), Count30: optional("count3", 1500)}, {Kind: "class names"}, {Kind: "bound"}}
+			r.Openings = []Opening{{Kind: "scores", To: maybe(words("to", names...)), Count: optional("count", 700),
+				Count30: optional("count3", 1500)}, {Kind: "class names"}, {Kind: "bound"}}
 		}
 		draw := func(label string) *Case {
 			c := credit()
@@ -370,7 +426,8 @@ func TestAcceptedOnlyWhatTheOracleAccepts(t *testing.T) {
 // oracle decides for rules of a few keys, straight.
 func oracle(r *Rule, c *Case) bool {
 	j := c.Contract.Job
-	if r.Proposers == nil && r.Tasks == nil && r.Privacy == nil && r.Roles == nil && r.OpenTo == nil && r.LabelColumns == nil &&
+	if r.Proposers == nil && r.Tasks == nil && r.Privacy == nil && r.Roles == nil && r.OpenTo == nil &&
+		r.LabelColumns == nil &&
 		r.MinRows == nil && r.MaxRows == nil && r.ScoresPerRow == nil && r.MaxBytes == nil && r.Openings == nil {
 		return false
 	}
@@ -394,7 +451,8 @@ func oracle(r *Rule, c *Case) bool {
 			continue
 		}
 		perRow += int64(max(1, p.Contract.Job.Requests))
-		if o := p.Contract.Openings[0]; r.Openings != nil && (i == 0 || noon.Sub(p.At) < 30*24*time.Hour) && has(r.Openings[0].To, o.To) {
+		if o := p.Contract.Openings[0]; r.Openings != nil && (i == 0 || noon.Sub(p.At) < 30*24*time.Hour) &&
+			has(r.Openings[0].To, o.To) {
 			all += o.Count
 		}
 	}
@@ -410,10 +468,13 @@ func oracle(r *Rule, c *Case) bool {
 	return true
 }
 
-// FuzzParse reads whatever is there: no text makes the program fall over, and none is accepted by a rule that sets nothing.
+// FuzzParse reads whatever is there: no text makes the program fall over, and none is accepted by a rule that sets
+// nothing.
 func FuzzParse(f *testing.F) {
-	f.Add([]byte("format = \"hanse-policy-v1\"\n[[accept]]\nproposers = [\"bank\"]\nopenings = [{kind = \"scores\", to = [\"bank\"], bits = 3}]"))
-	f.Add([]byte("format = \"hanse-policy-v1\"\n[[refuse]]\nhours = [\"mon-fri 08:00-18:00 UTC\"]\nuntil = \"2026-12-31\"\n[[table]]\nname = \"a\""))
+	f.Add([]byte("format = \"hanse-policy-v1\"\n[[accept]]\nproposers = [\"bank\"]\nopenings = [{kind = \"scores\", " +
+		"to = [\"bank\"], bits = 3}]"))
+	f.Add([]byte("format = \"hanse-policy-v1\"\n[[refuse]]\nhours = [\"mon-fri 08:00-18:00 UTC\"]\nuntil = " +
+		"\"2026-12-31\"\n[[table]]\nname = \"a\""))
 	f.Add([]byte("format = \"hanse-policy-v1\"\n[[accept]]\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := Parse("p", text)
@@ -424,7 +485,8 @@ func FuzzParse(f *testing.F) {
 		p.Words()
 		p.Offers("train", "default", "bank")
 		judged := p.Judge(credit())
-		if i := slices.IndexFunc(p.rules(), func(n numbered) bool { return n.name == judged.Rule }); i >= 0 && p.rules()[i].rule.isEmpty() {
+		if i := slices.IndexFunc(p.rules(), func(n numbered) bool { return n.name == judged.Rule }); i >= 0 &&
+			p.rules()[i].rule.isEmpty() {
 			t.Errorf("an empty rule decides")
 		}
 		for _, err := range mistakes {

@@ -7,8 +7,8 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// TestRequestsAvoidNoRefusal: a rule that refuses small tables by max_rows = 99 refuses a prediction on one row that says
-// requests = 100.
+// TestRequestsAvoidNoRefusal: a rule that refuses small tables by max_rows = 99 refuses a prediction on one row that
+// says requests = 100.
 func TestRequestsAvoidNoRefusal(t *testing.T) {
 	p := parsed(t, "[[refuse]]\nmax_rows = 99\n[[accept]]\nproposers = [\"bank\"]")
 	c := scoring(100)
@@ -25,7 +25,8 @@ func TestJobsOverClientsHaveAnyNumberOfRows(t *testing.T) {
 	p := parsed(t, "[[accept]]\nproposers = [\"bank\"]\nmax_rows = 100")
 	c := credit()
 	c.Contract.Job.Servers, c.Contract.Job.Algorithm, c.Contract.Job.Privacy = []string{"bank"}, "gfml", "published"
-	c.Contract.Parties = []protocol.Facts{{Name: "bank", Role: "server"}, {Name: "insurer", Role: "client"}, {Name: "telco", Role: "client"}}
+	c.Contract.Parties = []protocol.Facts{{Name: "bank", Role: "server"}, {Name: "insurer", Role: "client"},
+		{Name: "telco", Role: "client"}}
 	c.Role = RoleClient
 	if got := p.Judge(c); got.Verdict == Accept {
 		t.Errorf("a job without a number of rows is accepted as one of at most 100")

@@ -176,7 +176,8 @@ func TestHandleRefuses(t *testing.T) {
 		} {
 			request := must(cbor.Marshal(c.message))(t)
 			_, err := l.nodes["insurer"].answer(l.keys[c.from].ID(), c.method, request)
-			if _, told := l.nodes["insurer"].Handle(t.Context(), l.keys[c.from].ID(), c.method, request); err != nil && (told == nil || told.Check() != nil || len(told.Names) > 0) {
+			if _, told := l.nodes["insurer"].Handle(t.Context(), l.keys[c.from].ID(), c.method, request); err != nil &&
+				(told == nil || told.Check() != nil || len(told.Names) > 0) {
 				t.Errorf("%s, %s: is told %+v of %v", c.from, c.method, told, err)
 			}
 			switch {
@@ -205,7 +206,8 @@ func TestFloodOfProposals(t *testing.T) {
 			}
 			c := must(keys.NewCharter(draft))(t)
 			l.sign(c, "bank")
-			_, err := l.nodes["insurer"].answer(l.keys["bank"].ID(), methodPropose, must(cbor.Marshal(textMessage{string(c.Text())}))(t))
+			_, err := l.nodes["insurer"].answer(l.keys["bank"].ID(), methodPropose,
+				must(cbor.Marshal(textMessage{string(c.Text())}))(t))
 			if i < maxBrought && err != nil {
 				t.Errorf("proposal %d: %v", i+1, err)
 			}

@@ -172,7 +172,8 @@ func TestInvited(t *testing.T) {
 			t.Error("invited after the expiry")
 		}
 		_, err = l.newcomer("telco", "insurer").Fetch(t.Context(), l.dial("telco", "insurer"))
-		wantRemote(t, l.nodes["insurer"], err, protocol.CodeInvitation, "the invitation for telco expired at 2000-01-01T00:10:00Z: ask insurer for a new one")
+		wantRemote(t, l.nodes["insurer"], err, protocol.CodeInvitation,
+			"the invitation for telco expired at 2000-01-01T00:10:00Z: ask insurer for a new one")
 
 		// Inviting again renews it: the proposal is the same.
 		if again := l.invite("insurer", "telco"); again.Proposal.Digest() != issued.Proposal.Digest() || !insurer.Invited(telco) {
@@ -192,7 +193,9 @@ func TestInvitationOutdated(t *testing.T) {
 		settle()
 		l.wantVersion(2, "bank", "insurer")
 		_, err := l.newcomer("telco", "insurer").Fetch(t.Context(), l.dial("telco", "insurer"))
-		wantRemote(t, l.nodes["insurer"], err, protocol.CodeOutdated, fmt.Sprintf("the charter that telco is invited to, with the hash %s, is no longer proposed: ask insurer for a new invitation", issued.Proposal.Digest().Short()))
+		wantRemote(t, l.nodes["insurer"], err, protocol.CodeOutdated,
+			fmt.Sprintf("the charter that telco is invited to, with the hash %s, is no longer proposed: "+
+				"ask insurer for a new invitation", issued.Proposal.Digest().Short()))
 	})
 }
 
@@ -204,7 +207,8 @@ func TestWaitOutdated(t *testing.T) {
 		o := l.join("telco", "insurer")
 		l.write(filepath.Join(l.nodes["insurer"].dir, "charter.toml"), l.next("bank", "insurer"))
 		_, err := Wait{Missing: func([]string) {}}.Until(t.Context(), l.dial("telco", "insurer"), o)
-		if want := "insurer: the charter that this is for is no longer proposed there: ask for a new invitation, or join again"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		if want := "insurer: the charter that this is for is no longer proposed there: ask for a new invitation, " +
+			"or join again"; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})

@@ -65,7 +65,8 @@ func TestBadTablesAreRefused(t *testing.T) {
 			}
 			full := err.Error()
 			if c.party > 0 {
-				if want := l.names[c.party] + ": its table cannot be used as the job asks (its owner reads more with hanse jobs --ref "; !strings.HasPrefix(full, want) {
+				if want := l.names[c.party] + ": its table cannot be used as the job asks (its owner reads more with hanse jobs " +
+					"--ref "; !strings.HasPrefix(full, want) {
 					t.Errorf("error is %v, want %s", err, want)
 				}
 				full = l.underReference(c.party, err)

@@ -44,7 +44,8 @@ func TestRowsOfOtherPeopleEndTheJobBeforeAnythingLeaves(t *testing.T) {
 				taps = append(taps, l.net.Tap(k.ID()))
 			}
 			_, h, err := l.propose(l.job("train", mode, activeBank+"features = 16"))
-			if err == nil || !strings.Contains(err.Error(), "nothing was computed: make the id columns agree, and propose the job anew") {
+			if err == nil || !strings.Contains(err.Error(),
+				"nothing was computed: make the id columns agree, and propose the job anew") {
 				t.Fatalf("error is %v", err)
 			}
 			if !strings.Contains(err.Error(), "retailer") {
@@ -59,7 +60,8 @@ func TestRowsOfOtherPeopleEndTheJobBeforeAnythingLeaves(t *testing.T) {
 			for _, tap := range taps {
 				for _, f := range tap.Frames() {
 					switch f.Kind() {
-					case protocol.KindSessionKey, protocol.KindRowset, protocol.KindAbort, protocol.KindShared, "he-key share", "he-key":
+					case protocol.KindSessionKey, protocol.KindRowset, protocol.KindAbort, protocol.KindShared, "he-key share",
+						"he-key":
 					default:
 						t.Errorf("%s was sent", f.Kind())
 					}
@@ -85,9 +87,9 @@ func waitFinal(t *testing.T, s *jobState) error {
 	return errors.New("the job has no end")
 }
 
-// TestTheGuesserConfirmsNothing: a member that knows the whole list of ids asks for it in the old way, looks at all that
-// it is told before consent and in the contract, and at every byte that two others exchange in a session. Nothing in it
-// is what it can compute of its guess.
+// TestTheGuesserConfirmsNothing: a member that knows the whole list of ids asks for it in the old way, looks at all
+// that it is told before consent and in the contract, and at every byte that two others exchange in a session. Nothing
+// in it is what it can compute of its guess.
 func TestTheGuesserConfirmsNothing(t *testing.T) {
 	l := newLeague(t, 4, 50)
 	l.startAll()

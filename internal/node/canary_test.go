@@ -69,7 +69,8 @@ func (t *tapped) Open(ctx context.Context, room protocol.Room, peers []keys.ID) 
 }
 
 // Gather implements protocol.Gatherer.
-func (t *tapped) Gather(ctx context.Context, room protocol.Room, peers []keys.ID) (protocol.Mesh, map[keys.ID]error, error) {
+func (t *tapped) Gather(ctx context.Context, room protocol.Room,
+	peers []keys.ID) (protocol.Mesh, map[keys.ID]error, error) {
 	m, absent, err := t.Transport.Gather(ctx, room, peers)
 	return &tappedMesh{m, t.heard}, absent, err
 }

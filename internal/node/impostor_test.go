@@ -45,7 +45,8 @@ func (a *impostor) as(c *protocol.Contract, names ...string) *protocol.Contract 
 
 // ask sends a request of the impostor's to a party, past its own node's checks.
 func (a *impostor) ask(i int, method string, request, response any) error {
-	return a.l.nodes[0].call(minute(a.l.t), protocol.Party{Name: a.l.names[i], ID: a.l.keys[i].ID()}, method, request, response)
+	return a.l.nodes[0].call(minute(a.l.t), protocol.Party{Name: a.l.names[i], ID: a.l.keys[i].ID()}, method, request,
+		response)
 }
 
 // mustFail has a party refuse a contract, name the impostor's party, and keep nothing.
@@ -54,18 +55,22 @@ func (a *impostor) mustFail(i int, c *protocol.Contract, stands string) {
 	var consent consentResponse
 	err := a.ask(i, methodConsent, consentRequest{Contract: string(c.Document.Text())}, &consent)
 	var said *faultError
-	if !errors.As(err, &said) || said.code != codeCharter || len(said.said.Names) != 1 || said.said.Names[0] != stands || consent.Signature != nil {
-		a.l.t.Fatalf("%s answers %v, %+v, want that the charter in force has another key for %s", a.l.names[i], err, consent, stands)
+	if !errors.As(err, &said) || said.code != codeCharter || len(said.said.Names) != 1 || said.said.Names[0] != stands ||
+		consent.Signature != nil {
+		a.l.t.Fatalf("%s answers %v, %+v, want that the charter in force has another key for %s", a.l.names[i], err,
+			consent, stands)
 	}
 	full := a.l.underReference(i, err)
 	right, _ := a.l.charter.MemberNamed(stands)
-	if want := "names the key " + c.Parties[c.Job.Index(stands)].ID.Short() + " for " + stands; !strings.Contains(full, want) || !strings.Contains(full, right.ID.Short()) {
+	if want := "names the key " + c.Parties[c.Job.Index(stands)].ID.Short() +
+		" for " + stands; !strings.Contains(full, want) || !strings.Contains(full, right.ID.Short()) {
 		a.l.t.Errorf("its owner reads %q, want both keys of %s in it", full, stands)
 	}
 	if _, ok := a.l.nodes[i].job(c.Hash()); ok {
 		a.l.t.Errorf("%s keeps the job", a.l.names[i])
 	}
-	if err := a.ask(i, methodStart, startRequest{Contract: string(c.Document.Text()), Number: 1}, new(startResponse)); err == nil {
+	if err := a.ask(i, methodStart, startRequest{Contract: string(c.Document.Text()), Number: 1},
+		new(startResponse)); err == nil {
 		a.l.t.Errorf("%s starts a session", a.l.names[i])
 	}
 }
@@ -76,9 +81,11 @@ func TestImpostor(t *testing.T) {
 	a := &impostor{l: l}
 	model := l.sealedModel()
 	for name, text := range map[string][]byte{
-		"sealed training": l.job("train", "privacy = \"sealed\"", activeBank+"features = 16\niterations = 4\nlambda = 1e-2\nsigma = 1.0"),
+		"sealed training": l.job("train", "privacy = \"sealed\"",
+			activeBank+"features = 16\niterations = 4\nlambda = 1e-2\nsigma = 1.0"),
 		"masked training": l.job("train", "privacy = \"masked\"", activeBank+"features = 16"),
-		"prediction":      l.job("predict", "privacy = \"sealed\"\ntable = \"test\"\nopen_to = \"bank\"\nmodel = \""+model.String()+"\"", ""),
+		"prediction": l.job("predict",
+			"privacy = \"sealed\"\ntable = \"test\"\nopen_to = \"bank\"\nmodel = \""+model.String()+"\"", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := l.nodes[0].Prepare(minute(t), text, nil)
@@ -88,7 +95,8 @@ func TestImpostor(t *testing.T) {
 			a.mustFail(1, a.as(c, "telco"), "telco")
 			a.mustFail(3, a.as(c, "telco", "insurer"), "insurer")
 			own := a.as(c, "insurer") // not even under the victim's own name
-			if err := a.ask(1, methodConsent, consentRequest{Contract: string(own.Document.Text())}, new(consentResponse)); err == nil {
+			if err := a.ask(1, methodConsent, consentRequest{Contract: string(own.Document.Text())},
+				new(consentResponse)); err == nil {
 				t.Error("the insurer signs a contract that gives its name to another key")
 			}
 		})
@@ -138,8 +146,8 @@ func (l *league) nextCharter(change func(*keys.Charter)) *keys.SignedCharter {
 	return next
 }
 
-// TestOldContractsStopUnderANewCharter: where a key was revoked, a member left, or a rule became stricter, a contract that
-// all had signed goes no further, and the error says for whose sake.
+// TestOldContractsStopUnderANewCharter: where a key was revoked, a member left, or a rule became stricter, a contract
+// that all had signed goes no further, and the error says for whose sake.
 func TestOldContractsStopUnderANewCharter(t *testing.T) {
 	revoke := func(c *keys.Charter) {
 		k, err := keys.GenerateKey()
@@ -155,9 +163,11 @@ func TestOldContractsStopUnderANewCharter(t *testing.T) {
 		change  func(*keys.Charter)
 		want    []string
 	}{
-		"revoked key":   {"masked", revoke, []string{"for telco", "revoked", "its key was stolen"}},
-		"stricter rule": {"masked", func(c *keys.Charter) { c.Rules.MinPrivacy = keys.PrivacySealed }, []string{`privacy is "masked"`, `at least "sealed"`}},
-		"affiliation":   {"sealed", func(c *keys.Charter) { c.Affiliations = [][]string{{"bank", "insurer"}} }, []string{"bank and insurer are affiliated"}},
+		"revoked key": {"masked", revoke, []string{"for telco", "revoked", "its key was stolen"}},
+		"stricter rule": {"masked", func(c *keys.Charter) { c.Rules.MinPrivacy = keys.PrivacySealed },
+			[]string{`privacy is "masked"`, `at least "sealed"`}},
+		"affiliation": {"sealed", func(c *keys.Charter) { c.Affiliations = [][]string{{"bank", "insurer"}} },
+			[]string{"bank and insurer are affiliated"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLeague(t, 4, 400)
@@ -165,7 +175,8 @@ func TestOldContractsStopUnderANewCharter(t *testing.T) {
 			ctx := minute(t)
 			text := l.job("train", "privacy = \""+c.privacy+"\"", activeBank+"features = 64")
 			if c.privacy == "sealed" {
-				text = l.job("train", "privacy = \"sealed\"", activeBank+"features = 64\niterations = 4\nlambda = 1e-2\nsigma = 1.0")
+				text = l.job("train", "privacy = \"sealed\"", activeBank+"features = 64\niterations = 4\n"+
+					"lambda = 1e-2\nsigma = 1.0")
 			}
 			contract, err := l.nodes[0].Prepare(ctx, text, nil)
 			if err != nil {
@@ -181,7 +192,8 @@ func TestOldContractsStopUnderANewCharter(t *testing.T) {
 			s, _ := l.nodes[1].job(h)
 			a := &impostor{l: l} // a coordinator that has not heard of it either, or will not
 			err = a.ask(1, methodStart, startRequest{Contract: string(s.text()), Number: before + 7}, new(startResponse))
-			if said := new(faultError); !errors.As(err, &said) || said.code != codeCharter && said.code != codeEnded && said.code != codeJob {
+			if said := new(faultError); !errors.As(err, &said) || said.code != codeCharter && said.code != codeEnded &&
+				said.code != codeJob {
 				t.Errorf("the insurer starts a session of it: %v", err)
 			}
 			l.start(3)
@@ -215,7 +227,8 @@ func TestAProposalOfAnOldCharterIsNotConsentedTo(t *testing.T) {
 	go l.nodes[0].Launch(ctx, c.Hash(), nil)
 	l.awaitState(ctx, 1, c.Hash(), StateProposed)
 	l.nodes[1].SetCharter(l.nextCharter(func(c *keys.Charter) { c.Rules.MinPrivacy = keys.PrivacySealed }))
-	if err := l.nodes[1].Decide(c.Hash(), true, ""); err == nil || !strings.Contains(err.Error(), `the charter asks for at least "sealed"`) {
+	if err := l.nodes[1].Decide(c.Hash(), true, ""); err == nil ||
+		!strings.Contains(err.Error(), `the charter asks for at least "sealed"`) {
 		t.Errorf("consent gives %v", err)
 	}
 }
@@ -238,7 +251,8 @@ func TestAJobWhoseProposerWasRevokedEnds(t *testing.T) {
 		l.nodes[i].SetCharter(next)
 	}
 	for i := 1; i < 4; i++ {
-		if r := l.awaitState(ctx, i, contract.Hash(), StateFailed); !strings.Contains(r.Reason, `party "bank" is not a member`) && !strings.Contains(r.Reason, "does not stand under the charter in force") {
+		if r := l.awaitState(ctx, i, contract.Hash(), StateFailed); !strings.Contains(r.Reason,
+			`party "bank" is not a member`) && !strings.Contains(r.Reason, "does not stand under the charter in force") {
 			t.Errorf("%s: %q", l.names[i], r.Reason)
 		}
 	}

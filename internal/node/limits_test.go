@@ -104,7 +104,8 @@ func (l *league) stuffer() *stuffer {
 // TestStuffer: a member floods another with every call there is. What the other keeps stays small, its log names the
 // member, and an honest job runs.
 func TestStuffer(t *testing.T) {
-	s, book := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables, Accept: []consent.Rule{{Proposers: []string{"bank"}}}})
+	s, book := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables,
+		Accept: []consent.Rule{{Proposers: []string{"bank"}}}})
 	l := s.l
 	texts := s.contracts(300)
 	for _, text := range texts {
@@ -154,7 +155,8 @@ func TestStuffer(t *testing.T) {
 // job that somebody here consented to stays. A folder that a crash left half removed is swept up.
 func TestRefusedProposalsAreForgotten(t *testing.T) {
 	refuse := []consent.Rule{{Proposers: []string{"telco"}}}
-	s, _ := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables, Refuse: refuse, Accept: []consent.Rule{{Tasks: []string{"train", "predict"}}}})
+	s, _ := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables, Refuse: refuse,
+		Accept: []consent.Rule{{Tasks: []string{"train", "predict"}}}})
 	l := s.l
 	_, kept, err := l.propose(l.job("train", "privacy = \"masked\"", smallJob))
 	if err != nil {
@@ -195,7 +197,8 @@ func TestRefusedProposalsAreForgotten(t *testing.T) {
 // them is decided.
 func TestCrowdedProposerWaits(t *testing.T) {
 	l := newLeague(t, 3, 40)
-	l.policy = &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables, Accept: []consent.Rule{{Tables: []string{"train"}}}}
+	l.policy = &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables,
+		Accept: []consent.Rule{{Tables: []string{"train"}}}}
 	said := make(chan string, 100)
 	l.told[0] = func(e Event) {
 		if e.Kind == EventWaiting && strings.Contains(e.Text, "takes no more") {

@@ -150,10 +150,14 @@ func TestAHeaderIsBoundToAConsent(t *testing.T) {
 		rehash bool
 		want   string
 	}{
-		"another consent":     {func(b *[BlockSize]byte) { b[88] = 4 }, false, "the hash of its header does not fit: the header was changed"},
-		"the consent is gone": {func(b *[BlockSize]byte) { b[88] = 0 }, true, "its header is of version 2 and has no digest of a consent"},
-		"the version":         {func(b *[BlockSize]byte) { b[17] = 1 }, true, "its header has bytes that are not zero where version 1 has none"},
-		"more":                {func(b *[BlockSize]byte) { b[127] = 1 }, true, "its header has bytes that are not zero where version 2 has none"},
+		"another consent": {func(b *[BlockSize]byte) { b[88] = 4 }, false,
+			"the hash of its header does not fit: the header was changed"},
+		"the consent is gone": {func(b *[BlockSize]byte) { b[88] = 0 }, true,
+			"its header is of version 2 and has no digest of a consent"},
+		"the version": {func(b *[BlockSize]byte) { b[17] = 1 }, true,
+			"its header has bytes that are not zero where version 1 has none"},
+		"more": {func(b *[BlockSize]byte) { b[127] = 1 }, true,
+			"its header has bytes that are not zero where version 2 has none"},
 	} {
 		b := bound
 		c.change(&b)

@@ -25,7 +25,8 @@ func TestAForgedKeyOrC1StopsBelowTheForger(t *testing.T) {
 		p[0] ^= 1
 		return p
 	}
-	for _, c := range []struct{ kind, depends string }{{KindKey, "angles"}, {"angles" + SuffixC1, "angles" + SuffixShare}} {
+	for _, c := range []struct{ kind, depends string }{{KindKey, "angles"},
+		{"angles" + SuffixC1, "angles" + SuffixShare}} {
 		for _, attack := range []string{"forger", "equivocator"} {
 			t.Run(attack+" of "+c.kind, func(t *testing.T) {
 				l, victim := openSessions(t, q, 0, nil), victim
