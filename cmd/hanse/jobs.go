@@ -137,7 +137,7 @@ and asks. A program that has shown it to a person elsewhere names what was shown
 			&cli.StringFlag{Name: "contract", Usage: "consent to the contract whose hash begins with these `DIGITS`, at " +
 				"least 8, and to no other"},
 			&cli.BoolFlag{Name: "refuse", Usage: "refuse the job"},
-			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the proposer is told"},
+			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the other parties are told"},
 			dirFlag(),
 		},
 		Action: anyOrder(approve),

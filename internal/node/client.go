@@ -128,8 +128,8 @@ func (c *Client) Approve(ctx context.Context, job, contract string) error {
 	return c.decide(ctx, url.Values{"job": {job}, "contract": {contract}, "yes": {"true"}})
 }
 
-// Refuse refuses a proposed job; job is its name or the start of its contract's hash, and reason what the proposer is
-// told.
+// Refuse refuses a proposed job; job is its name or the start of its contract's hash, and reason what the other parties
+// are told.
 func (c *Client) Refuse(ctx context.Context, job, reason string) error {
 	return c.decide(ctx, url.Values{"job": {job}, "yes": {"false"}, "reason": {reason}})
 }

@@ -222,8 +222,9 @@ func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
 	return nil
 }
 
-// alike reports whether an ending differs from the one that stands in the words of the same party alone or, in a job
-// over clients, in the session that its proposer alone names: no party has others store ends without end. s.mu is held.
+// alike reports whether an ending differs from the one that stands only in what the same party says of why or, in a job
+// over clients, in the session that its proposer alone names. Such an ending is not stored: no party makes others store
+// one end after another. s.mu is held.
 func (s *jobState) alike(e *protocol.Ending) bool {
 	if e.Outcome == protocol.OutcomeDone {
 		return s.ending.Outcome == e.Outcome && len(s.contract.Job.Servers) > 0
@@ -231,8 +232,8 @@ func (s *jobState) alike(e *protocol.Ending) bool {
 	return s.ending.Outcome == e.Outcome && s.ending.By == e.By
 }
 
-// neverBegan reports whether the proposer of a job over clients, who alone signs that it is done, says so against the
-// end that stands, of a session that this party knows nothing of. s.mu is held.
+// neverBegan reports whether an ending says that a job over clients is done in a session that never began here. Its
+// proposer alone signs that, so it does not stand against another end. s.mu is held.
 func (s *jobState) neverBegan(e *protocol.Ending) bool {
 	return len(s.contract.Job.Servers) > 0 && e.Outcome == protocol.OutcomeDone && e.Session > s.record.Session
 }
