@@ -57,21 +57,33 @@ func socketOf(dir string) (string, error) {
 	return path, nil
 }
 
-// listenSocket takes the socket over from a node that died, but not from one that lives.
-func listenSocket(dir string) (net.Listener, error) {
-	path, link, err := socketPlace(dir)
+// alone refuses a folder whose node runs.
+func alone(dir string) error {
+	path, _, err := socketPlace(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	standing, err := socketOf(dir) // another place, where the runtime folder was another
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, at := range []string{path, standing} {
 		if conn, err := net.Dial("unix", at); err == nil {
 			conn.Close()
-			return nil, fmt.Errorf("another node runs on %s: stop it first, or give this one another --dir", dir)
+			return fmt.Errorf("another node runs on %s: stop it first, or give this one another --dir", dir)
 		}
+	}
+	return nil
+}
+
+// listenSocket takes the socket over from a node that died, but not from one that lives.
+func listenSocket(dir string) (net.Listener, error) {
+	if err := alone(dir); err != nil {
+		return nil, err
+	}
+	path, link, err := socketPlace(dir)
+	if err != nil {
+		return nil, err
 	}
 	for _, old := range []string{path, link} {
 		if err := os.Remove(old); old != "" && err != nil && !os.IsNotExist(err) {

@@ -76,11 +76,18 @@ func (n *Node) name() string {
 	return n.lastName
 }
 
-// nameIn returns this member's name in a contract, whatever a later charter calls it. Every contract that is kept here
-// has this node's key.
+// nameIn returns this member's name in a contract, whatever a later charter calls it.
 func (n *Node) nameIn(c *protocol.Contract) string {
 	i := slices.IndexFunc(c.Parties, func(f protocol.Facts) bool { return f.ID == n.config.Key.ID() })
+	if i < 0 {
+		i = max(0, c.Job.Index(n.name())) // of an earlier key of this member: to be shown, and for nothing else
+	}
 	return c.Parties[i].Name
+}
+
+// isOurs reports whether a contract names this node's key. A folder may hold jobs of an earlier key.
+func (n *Node) isOurs(c *protocol.Contract) bool {
+	return slices.ContainsFunc(c.Parties, func(f protocol.Facts) bool { return f.ID == n.config.Key.ID() })
 }
 
 // memberName names a member for messages.

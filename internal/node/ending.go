@@ -200,7 +200,7 @@ func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
 	self := n.nameIn(s.contract)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending != nil && (!e.Beats(s.ending) || s.alike(e) || s.neverBegan(e)) {
+	if s.ending != nil && (!e.Beats(s.ending) || s.alike(e) || s.neverBegan(e, self)) {
 		return nil
 	}
 	if err := s.vault.Save(endingFile, e.Text()); err != nil {
@@ -232,10 +232,10 @@ func (s *jobState) alike(e *protocol.Ending) bool {
 	return s.ending.Outcome == e.Outcome && s.ending.By == e.By
 }
 
-// neverBegan reports whether an ending says that a job over clients is done in a session that never began here. Its
-// proposer alone signs that, so it does not stand against another end. s.mu is held.
-func (s *jobState) neverBegan(e *protocol.Ending) bool {
-	return len(s.contract.Job.Servers) > 0 && e.Outcome == protocol.OutcomeDone && e.Session > s.record.Session
+// neverBegan reports whether the proposer of a job over clients, who alone signs that it is done, says so of a job that
+// this party's owner ended before it had a session here. s.mu is held.
+func (s *jobState) neverBegan(e *protocol.Ending, self string) bool {
+	return len(s.contract.Job.Servers) > 0 && e.Outcome == protocol.OutcomeDone && s.ending.By == self && s.record.Session == 0
 }
 
 // reasonOfEnding says for a list of jobs why one ended; cause is the full text where this node's own fault ended it.
@@ -586,6 +586,9 @@ func (n *Node) openJobs() []*jobState {
 // stands when no session is on.
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
+	if !n.isOurs(s.contract) {
+		return s.remark("it was agreed to under another key of this member's, which this node does not have: nothing more comes of it here")
+	}
 	if s.abandoned.Load() && record.Consent == nil {
 		return n.conclude(s, abandoned())
 	}
@@ -598,7 +601,7 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 	if err := n.underCharter(s.contract); err != nil { // also where its proposer is no member any longer
 		return n.giveUp(s, err)
 	}
-	if job.Proposer == n.nameIn(s.contract) || !s.mayAsk(every) {
+	if job.Proposer == n.nameIn(s.contract) && !record.State.Final() || !s.mayAsk(every) {
 		return nil
 	}
 	if record.Finished > 0 && len(job.Servers) == 0 {
@@ -663,8 +666,8 @@ func (n *Node) askStanding(ctx context.Context, s *jobState) error {
 	parties := n.othersOf(c)
 	slices.SortStableFunc(parties, func(a, b protocol.Party) int { return rank(c, a) - rank(c, b) })
 	var last error
-	for _, p := range parties {
-		if rank(c, p) == clientsLast {
+	for i, p := range parties {
+		if rank(c, p) == clientsLast && (c.Job.Proposer != n.nameIn(c) || i >= clientsAsked) {
 			break
 		}
 		var r standing
@@ -683,6 +686,9 @@ func (n *Node) askStanding(ctx context.Context, s *jobState) error {
 	}
 	return last
 }
+
+// clientsAsked is how many parties the proposer of a job over clients asks for an end that was damaged on its disk.
+const clientsAsked = 8
 
 // clientsLast is the rank of those who are not asked how a job stands: hundreds of clients.
 const clientsLast = 2

@@ -115,11 +115,14 @@ func New(c Config) (*Node, error) {
 	if err := owner.Folder(c.Dir); err != nil {
 		return nil, err
 	}
+	if err := alone(c.Dir); err != nil { // before anything there changes
+		return nil, err
+	}
 	if err := n.loadJobs(); err != nil {
 		return nil, err
 	}
 	for _, s := range n.openJobs() {
-		if s.contract.Job.Proposer == n.nameIn(s.contract) {
+		if n.isOurs(s.contract) && s.contract.Job.Proposer == n.nameIn(s.contract) {
 			n.resumed = append(n.resumed, s)
 		}
 	}

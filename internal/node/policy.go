@@ -144,7 +144,7 @@ func (n *Node) opensAt(s *jobState) (at time.Time, ok bool) {
 	switch {
 	case r.Consent == nil && r.Damaged:
 		return n.config.Now(), true
-	case r.Consent == nil || r.State.Final() && r.Session == 0 && !r.Damaged:
+	case r.Consent == nil || r.State.Final() && r.Session == 0 && !r.Damaged && !r.Renewed:
 		return at, false
 	case r.Ended.After(r.Consent.At):
 		return r.Ended, true

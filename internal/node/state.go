@@ -126,6 +126,7 @@ type statusRecord struct {
 	Signed        keys.Hash `toml:"signed"`
 	Ended         time.Time `toml:"ended,omitzero"`    // when the end was stored here
 	Data          keys.Hash `toml:"data"`              // SHA-256 of the data file that was consented to
+	Renewed       bool      `toml:"renewed,omitzero"`  // a record before it was damaged: something may have opened then
 	Damaged       bool      `toml:"damaged,omitzero"`  // the record before was damaged: what the contract says is verified anew
 	Consent       *Consent  `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed
 }
@@ -315,6 +316,9 @@ func (s *jobState) loadStatus() error {
 	}
 	if err == nil {
 		if s.ending != nil { // a crash came between the two files
+			if !s.record.State.Final() {
+				s.record.Ended = s.endedAt()
+			}
 			s.record.State = State(s.ending.Outcome)
 		} else if s.record.State.Final() { // the ending was damaged; the job has ended all the same
 			s.record.Reason = "its end was damaged on this node's disk, and is asked for again"
@@ -412,6 +416,7 @@ func (s *jobState) consent(by *Consent, data keys.Hash) error {
 		if r.State != StateProposed {
 			return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
 		}
+		r.Renewed = r.Renewed || r.Damaged
 		r.State, r.Reason, r.Damaged, r.Data, r.Consent = StateAgreed, "", false, data, by
 		return nil
 	})

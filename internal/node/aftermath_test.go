@@ -1,0 +1,262 @@
+package node
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// TestANodeWithANewKeyStarts: a member's key was lost and the charter has a new one; its folder has the jobs of the old.
+func TestANodeWithANewKeyStarts(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.policy = nil
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
+		t.Fatal(err)
+	}
+	l.stops[1]()
+	k, err := keys.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := l.nextCharter(func(c *keys.Charter) {
+		old := c.Members[1]
+		c.Members[1] = keys.Member{Name: old.Name, ID: k.ID(), Addresses: old.Addresses}
+		c.Revoked = append(c.Revoked, keys.Revoked{Name: old.Name, ID: old.ID, Reason: "lost"})
+	})
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("the node panics at its start: %v", p)
+		}
+	}()
+	n, err := New(Config{Key: k, Charter: next, Transport: l.transport(1), Dir: filepath.Join(l.dirs[1], "node"), Workers: 1})
+	if err != nil {
+		t.Logf("New says %v", err)
+		return
+	}
+	n.Jobs()
+}
+
+// TestACancelledClientHearsThatItIsDone: a client takes part in session 1, or in none, and is away in session 2, in which
+// an honest proposer ends the job well. Meanwhile its owner cancels, or another client, a liar, tells it alone that it
+// cancelled. All come to one end, but for the owner's word on a job that never had a session there.
+func TestACancelledClientHearsThatItIsDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		by      int
+		session uint32
+	}{"its owner's word after a session": {1, 1}, "a liar's word after a session": {4, 1}, "a liar's word before any": {4, 0}} {
+		t.Run(name, func(t *testing.T) { cancelledAway(t, c.by, c.session) })
+	}
+}
+
+func cancelledAway(t *testing.T, by int, session uint32) {
+	l := newLeague(t, 5, 0)
+	l.streams(1, 60)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < 5; i++ {
+		if r, err := l.nodes[i].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil || r.Signature == nil {
+			t.Fatal(err)
+		}
+	}
+	h := c.Hash()
+	states := make([]*jobState, 5)
+	for i := range states {
+		states[i], _ = l.nodes[i].job(h)
+		if i == 0 {
+			if err := l.nodes[0].consentHere(states[0], ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		number := uint32(2)
+		if i == 1 {
+			number = session
+		}
+		if number == 0 {
+			continue
+		}
+		if err := states[i].openSession(number, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, err := protocol.NewEnding(c, protocol.Ending{Outcome: protocol.OutcomeDone, Session: 2, Parts: []protocol.PartDigest{{Party: "bank"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done.Sign(l.keys[0])
+	word, err := protocol.NewEnding(c, protocol.Ending{Outcome: protocol.OutcomeCancelled, By: l.names[by], Reason: "no longer"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	word.Sign(l.keys[by])
+	if err := l.nodes[1].storeEnding(states[1], word); err != nil { // no link to the others is up
+		t.Fatal(err)
+	}
+	for _, i := range []int{0, 2, 3, 4} {
+		if err := l.nodes[i].adopt(states[i], done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 { // all links are up again
+		for i := range states {
+			l.nodes[i].tellEnding(t.Context(), states[i])
+		}
+	}
+	for i := range states {
+		if s := states[i].status(); s != StateDone {
+			t.Errorf("%s has the job as %s for ever, the others as done", l.names[i], s)
+		}
+	}
+}
+
+// TestACrashAtTheEndForgetsNoOpenings: a node is killed between an end and its status, 40 days after the consent.
+func TestACrashAtTheEndForgetsNoOpenings(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	at := time.Now()
+	l.now = func() time.Time { return at }
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "expires = \"8700h\"", activeBank+"features = 32"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := l.nodes[1].job(c.Hash())
+	if err := s.openSession(1, at); err != nil {
+		t.Fatal(err)
+	}
+	e, err := protocol.NewEnding(c, protocol.Ending{Outcome: protocol.OutcomeCancelled, By: "bank", Reason: "enough"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Sign(l.keys[0])
+	if err := s.vault.Save(endingFile, e.Text()); err != nil { // and dies before the status
+		t.Fatal(err)
+	}
+	l.stops[1]()
+	at = at.AddDate(0, 0, 40)
+	if err := os.Chtimes(s.vault.Path(endingFile), at, at); err != nil { // that was today
+		t.Fatal(err)
+	}
+	l.start(1)
+	s, _ = l.nodes[1].job(c.Hash())
+	opened, ok := l.nodes[1].opensAt(s)
+	if !ok || at.Sub(opened) > 24*time.Hour {
+		t.Errorf("a job that ran until today counts as of %v, %v: 40 days ago", opened, ok)
+	}
+}
+
+// TestANodeWithANewKeyListsItsOldJobs: all of the old key's jobs have ended.
+func TestANodeWithANewKeyListsItsOldJobs(t *testing.T) {
+	for _, consented := range []bool{true, false} {
+		l := newLeague(t, 4, 50)
+		if !consented {
+			l.policy = nil
+		}
+		l.startAll()
+		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.nodes[1].Cancel(c.Hash(), "no"); err != nil {
+			t.Fatal(err)
+		}
+		l.stops[1]()
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := l.nextCharter(func(c *keys.Charter) {
+			old := c.Members[1]
+			c.Members[1] = keys.Member{Name: old.Name, ID: k.ID(), Addresses: old.Addresses}
+			c.Revoked = append(c.Revoked, keys.Revoked{Name: old.Name, ID: old.ID, Reason: "lost"})
+		})
+		func() {
+			step := "starts"
+			defer func() {
+				if p := recover(); p != nil {
+					t.Errorf("consented %v: the node panics when it %s: %v", consented, step, p)
+				}
+			}()
+			n, err := New(Config{Key: k, Charter: next, Transport: l.transport(1), Dir: filepath.Join(l.dirs[1], "node"), Workers: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			step = "lists its jobs"
+			n.Jobs()
+		}()
+	}
+}
+
+// TestADamagedEndAtTheProposerOverClients: a bit flips in the file of the end at the proposer of a job over clients.
+func TestADamagedEndAtTheProposerOverClients(t *testing.T) {
+	l := newLeague(t, 5, 0)
+	l.streams(1, 60)
+	l.startAll()
+	_, h, err := l.propose(l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.stops[0]()
+	path := filepath.Join(l.dirs[0], "node", "jobs", h.String(), endingFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.start(0)
+	s, _ := l.nodes[0].job(h)
+	select {
+	case <-s.final:
+	case <-time.After(12 * time.Second):
+		t.Errorf("after 12 s the proposer has no end: %s %q", s.status(), s.snapshot().Reason)
+	}
+}
+
+// TestASecondNodeOnTheSameFolder: a person starts a node on a folder whose node runs. It is told so, and nothing changes.
+func TestASecondNodeOnTheSameFolder(t *testing.T) {
+	l := newLeague(t, 4, 50)
+	l.startAll()
+	l.serveSocketOf(0)
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(l.dirs[0], "node")
+	n, err := New(Config{Key: l.keys[0], Charter: l.charter, Transport: l.transport(0), Dir: dir, Workers: 1})
+	if err != nil {
+		t.Logf("refused: %v", err)
+		return
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); n.Run(ctx) }()
+	err = n.ServeSocket(ctx)
+	cancel()
+	<-done
+	t.Logf("the second node says: %v", err)
+	second, _ := n.job(c.Hash())
+	first, _ := l.nodes[0].job(c.Hash())
+	if _, err := os.Stat(first.vault.Path(endingFile)); err == nil {
+		t.Errorf("the second node has ended a proposal of the first: %s there, %s in the first's memory", second.status(), first.status())
+	}
+}
