@@ -64,7 +64,7 @@ var ruleKeys = []key{
 			}
 			return c.fewestRows(), true
 		}),
-	bound("max_rows", "it has at most %d rows, and at most as many requests",
+	bound("max_rows", "it has at most %d rows, and at most as many requests where a rule accepts",
 		func(r *Rule) *int64 { return r.MaxRows }, true,
 		func(c *Case) (int64, bool) {
 			if c.refusing {
