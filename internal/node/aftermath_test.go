@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -125,7 +126,8 @@ func cancelledAway(t *testing.T, by int, session uint32) {
 func TestACrashAtTheEndForgetsNoOpenings(t *testing.T) {
 	l := newLeague(t, 4, 50)
 	at := time.Now()
-	l.now = func() time.Time { return at }
+	var later atomic.Int64 // days
+	l.now = func() time.Time { return at.AddDate(0, 0, int(later.Load())) }
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "expires = \"8700h\"", activeBank+"features = 32"), nil)
 	if err != nil {
@@ -147,14 +149,15 @@ func TestACrashAtTheEndForgetsNoOpenings(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.stops[1]()
-	at = at.AddDate(0, 0, 40)
-	if err := os.Chtimes(s.vault.Path(endingFile), at, at); err != nil { // that was today
+	later.Store(40)
+	now := l.now()
+	if err := os.Chtimes(s.vault.Path(endingFile), now, now); err != nil { // that was today
 		t.Fatal(err)
 	}
 	l.start(1)
 	s, _ = l.nodes[1].job(c.Hash())
 	opened, ok := l.nodes[1].opensAt(s)
-	if !ok || at.Sub(opened) > 24*time.Hour {
+	if !ok || now.Sub(opened) > 24*time.Hour {
 		t.Errorf("a job that ran until today counts as of %v, %v: 40 days ago", opened, ok)
 	}
 }

@@ -494,6 +494,7 @@ func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
 	if err != nil || session == 0 {
 		return false, err
 	}
+	s.behind.Store(nil)
 	e := protocol.Ending{Outcome: protocol.OutcomeDone, Session: session}
 	for _, p := range c.Enders() {
 		var r partResponse
