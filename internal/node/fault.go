@@ -30,7 +30,7 @@ const (
 	codeDamaged     = protocol.CodeDamaged
 	codeClients     = protocol.CodeClients
 	codeBusy        = protocol.CodeBusy
-	codeCrowded     = protocol.CodeLimit
+	codeLimit       = protocol.CodeLimit
 	codeEnded       = protocol.CodeEnded
 	codeUnsigned    = protocol.CodeUnsigned
 )
@@ -84,7 +84,7 @@ var faults = []struct {
 		false, "start the node again"},
 	{codeBusy, false, withCode(codeBusy),
 		false, "nothing"},
-	{codeCrowded, false, withCode(codeCrowded),
+	{codeLimit, false, withCode(codeLimit),
 		false, "nothing; ask that member to decide on earlier proposals, or withdraw some with hanse cancel"},
 	{codeUnsigned, false, withCode(codeUnsigned),
 		false, "consent, or refuse"},
@@ -192,7 +192,7 @@ func isOwn(err error) bool {
 
 // waits reports whether who was told a code asks again in a while.
 func waits(c code) bool {
-	return slices.Contains([]code{codeBusy, codeCrowded, protocol.CodeVersions}, c)
+	return slices.Contains([]code{codeBusy, codeLimit, protocol.CodeVersions}, c)
 }
 
 // permanent reports whether another session would fail in the same way.
@@ -277,7 +277,7 @@ func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 
 // routine reports whether a code says all there is: nothing is kept of such faults.
 func routine(c code) bool {
-	return slices.Contains([]code{codeStopped, codeLink, codeLeft, codeBusy, codeCrowded, codeRows, codeEnded,
+	return slices.Contains([]code{codeStopped, codeLink, codeLeft, codeBusy, codeLimit, codeRows, codeEnded,
 		codeUnsigned, codeUnknown, codeClients, codeMethod}, c)
 }
 

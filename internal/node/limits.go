@@ -33,11 +33,11 @@ func (n *Node) roomFor(proposer string) error {
 	}
 	switch {
 	case its >= maxUndecidedEach:
-		return &faultError{code: codeCrowded, numbers: []int64{maxUndecidedEach}, err: fmt.Errorf(
+		return &faultError{code: codeLimit, numbers: []int64{maxUndecidedEach}, err: fmt.Errorf(
 			"%d proposals of %s wait for a decision here, the most that may: "+
 				"it takes another when one is decided", its, proposer)}
 	case all >= maxUndecided:
-		return &faultError{code: codeCrowded, numbers: []int64{maxUndecided}, err: fmt.Errorf(
+		return &faultError{code: codeLimit, numbers: []int64{maxUndecided}, err: fmt.Errorf(
 			"%d proposals wait for a decision here, the most that may: "+
 				"it takes another when one is decided", all)}
 	}

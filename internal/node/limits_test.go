@@ -111,8 +111,8 @@ func TestStuffer(t *testing.T) {
 	for _, text := range texts {
 		s.ask(methodConsent, consentRequest{Contract: text}, new(consentResponse))
 	}
-	if s.codes[codeCrowded] == 0 || s.codes[codeBusy] == 0 {
-		t.Errorf("300 proposals were answered by %v, want some %s and then %s", s.codes, codeCrowded, codeBusy)
+	if s.codes[codeLimit] == 0 || s.codes[codeBusy] == 0 {
+		t.Errorf("300 proposals were answered by %v, want some %s and then %s", s.codes, codeLimit, codeBusy)
 	}
 	if n := l.folders(1); n > maxUndecidedEach || len(l.nodes[1].Jobs()) > maxUndecidedEach {
 		t.Errorf("%d jobs of one member wait for a decision, want at most %d", n, maxUndecidedEach)
