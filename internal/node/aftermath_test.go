@@ -17,13 +17,7 @@ func TestANodeWithANewKeyStarts(t *testing.T) {
 	l := newLeague(t, 4, 50)
 	l.policy = nil
 	l.startAll()
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
-		t.Fatal(err)
-	}
+	l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
 	l.stops[1]()
 	k, err := keys.GenerateKey()
 	if err != nil {
@@ -41,8 +35,7 @@ func TestANodeWithANewKeyStarts(t *testing.T) {
 	}()
 	n, err := New(Config{Key: k, Charter: next, Transport: l.transport(1), Dir: filepath.Join(l.dirs[1], "node"), Workers: 1})
 	if err != nil {
-		t.Logf("New says %v", err)
-		return
+		t.Fatal(err)
 	}
 	n.Jobs()
 }
@@ -129,13 +122,7 @@ func TestACrashAtTheEndForgetsNoOpenings(t *testing.T) {
 	var later atomic.Int64 // days
 	l.now = func() time.Time { return at.AddDate(0, 0, int(later.Load())) }
 	l.startAll()
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "expires = \"8700h\"", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
-		t.Fatal(err)
-	}
+	c := l.proposed(l.job("train", "expires = \"8700h\"", activeBank+"features = 32"), 1)
 	s, _ := l.nodes[1].job(c.Hash())
 	if err := s.openSession(1, at); err != nil {
 		t.Fatal(err)
@@ -170,13 +157,7 @@ func TestANodeWithANewKeyListsItsOldJobs(t *testing.T) {
 			l.policy = nil
 		}
 		l.startAll()
-		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
-			t.Fatal(err)
-		}
+		c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
 		if err := l.nodes[1].Cancel(c.Hash(), "no"); err != nil {
 			t.Fatal(err)
 		}

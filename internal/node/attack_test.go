@@ -21,13 +21,7 @@ func TestExplainAfterLeaving(t *testing.T) {
 	l := newLeague(t, 4, 50)
 	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\nmax_bytes = 1\n")
 	l.startAll()
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
-		t.Fatal(err)
-	}
+	c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
 	smaller := *l.charter
 	smaller.Members = append(append([]keys.Member{}, smaller.Members[:1]...), smaller.Members[2:]...)
 	l.nodes[1].SetCharter(&smaller)
@@ -88,15 +82,7 @@ func TestTwoEndsOfOneMember(t *testing.T) {
 	l := newLeague(t, 4, 50)
 	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n")
 	l.startAll()
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 1; i < 4; i++ {
-		if _, err := l.nodes[i].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1, 2, 3)
 	lies := []protocol.Ending{
 		{By: "retailer", Outcome: protocol.OutcomeCancelled, Reason: "one"},
 		{By: "retailer", Outcome: protocol.OutcomeFailed, Fault: &protocol.Fault{Code: codeDisk}},

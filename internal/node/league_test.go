@@ -195,6 +195,21 @@ func (l *league) job(task, head, parameters string) []byte {
 		task, strings.Join(parties, ", "), head, parameters)
 }
 
+// proposed prepares a job at the first node, and asks others for their consent to it.
+func (l *league) proposed(text []byte, others ...int) *protocol.Contract {
+	l.t.Helper()
+	c, err := l.nodes[0].Prepare(l.t.Context(), text, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, i := range others {
+		if _, err := l.nodes[i].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return c
+}
+
 // propose prepares and launches a job at the first node and returns its report and contract.
 func (l *league) propose(text []byte) (*Report, keys.Hash, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)

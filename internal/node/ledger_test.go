@@ -13,13 +13,7 @@ func TestADamagedRecordForgetsNoOpenings(t *testing.T) {
 	l := newLeague(t, 4, 50)
 	l.policy = nil
 	l.startAll()
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
-		t.Fatal(err)
-	}
+	c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
 	if err := l.nodes[1].Decide(c.Hash(), true, ""); err != nil {
 		t.Fatal(err)
 	}
