@@ -42,7 +42,7 @@ var may = map[string][]string{
 	"internal/textfile":     {},
 	"internal/vertical":     {"keys", "algorithms", "internal/dataset", "internal/vault"},
 	"internal/recorder":     {"keys", "protocol"},
-	"internal/reference":    {"internal/durable"},
+	"internal/reference":    {"protocol", "internal/durable"},
 	"internal/enrol":        {"keys", "protocol", "internal/textfile", "internal/message", "internal/reference"},
 	"internal/consent":      {"keys", "protocol"},
 	"internal/node":         {"keys", "protocol", "secagg", "algorithms", "internal/consent", "internal/dataset", "internal/durable", "internal/inbox", "internal/message", "internal/owner", "internal/recorder", "internal/reference", "internal/shelf", "internal/stream", "internal/vault", "internal/vertical"},

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"golang.org/x/time/rate"
 
 	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // The two files of a book: when the first is full it takes the place of the second.
@@ -183,14 +183,7 @@ func (b *Book) Close() error {
 
 // String renders an entry for its owner. Texts may hold what others sent: what does not print is shown as its code.
 func (e Entry) String() string {
-	clean := func(text string) string {
-		return strings.Map(func(r rune) rune {
-			if !unicode.IsPrint(r) {
-				return ' '
-			}
-			return r
-		}, strings.ToValidUTF8(text, "?"))
-	}
+	clean := func(text string) string { return protocol.Plain(text, maxLine) }
 	return fmt.Sprintf("%s: %s was told %q about %s:\n%s", e.At.Local().Format(time.DateTime), clean(e.To), e.Code,
 		clean(e.On), clean(e.Text))
 }
