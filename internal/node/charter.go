@@ -78,7 +78,7 @@ func (n *Node) name() string {
 
 // nameIn returns this member's name in a contract, whatever a later charter calls it.
 func (n *Node) nameIn(c *protocol.Contract) string {
-	i := slices.IndexFunc(c.Parties, func(f protocol.Facts) bool { return f.ID == n.config.Key.ID() })
+	i := partyWith(c, n.config.Key.ID())
 	if i < 0 {
 		i = max(0, c.Job.Index(n.name())) // of an earlier key of this member: to be shown, and for nothing else
 	}
@@ -86,8 +86,11 @@ func (n *Node) nameIn(c *protocol.Contract) string {
 }
 
 // isOurs reports whether a contract names this node's key. A folder may hold jobs of an earlier key.
-func (n *Node) isOurs(c *protocol.Contract) bool {
-	return slices.ContainsFunc(c.Parties, func(f protocol.Facts) bool { return f.ID == n.config.Key.ID() })
+func (n *Node) isOurs(c *protocol.Contract) bool { return partyWith(c, n.config.Key.ID()) >= 0 }
+
+// partyWith finds a key among a contract's parties, -1 when it is none's.
+func partyWith(c *protocol.Contract, id keys.ID) int {
+	return slices.IndexFunc(c.Parties, func(f protocol.Facts) bool { return f.ID == id })
 }
 
 // memberName names a member for messages.

@@ -330,16 +330,6 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 	return n.conclude(s, protocol.Ending{Outcome: outcome, Reason: reason})
 }
 
-// member finds a party of a job that a caller claims to be.
-func (s *jobState) member(from keys.ID) (protocol.Party, bool) {
-	for _, p := range s.contract.Members() {
-		if p.ID == from {
-			return p, true
-		}
-	}
-	return protocol.Party{}, false
-}
-
 // jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not
 // there.
 func (n *Node) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {

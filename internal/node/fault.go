@@ -52,68 +52,80 @@ const (
 	codeMethod       = protocol.CodeMethod
 )
 
-// faults is the one table that says which fault pauses a job and which ends it, and what a member must do. Rows are
-// tried in this order; what none of them knows is contradicted.
-var faults = []struct {
+// faultRow is what becomes of a job with one fault.
+type faultRow struct {
 	code  code
 	final bool
 	is    func(error) bool
-	own   bool   // it is this node's own: another session with it has no use before it is mended here
+	sort  faultSort
 	must  string // what a member must do, for docs/reliability.md
-}{
+}
+
+// faultSort says whose a fault is, and whether there is more to say of it.
+type faultSort int
+
+const (
+	sortShared  faultSort = iota // between parties, or of another
+	sortOwn                      // of this node: another session with it has no use before it is mended here
+	sortRoutine                  // the code says all there is: no full text is kept
+)
+
+// faults is the one table that says which fault pauses a job and which ends it, and what a member must do. Rows are
+// tried in this order; what none of them knows is contradicted.
+var faults = []faultRow{
 	{codeDeviation, true, errorIs(protocol.ErrDeviation),
-		false, "ask the member that the error names; propose the job anew when its node is right"},
+		sortShared, "ask the member that the error names; propose the job anew when its node is right"},
 	{codeData, false, withCode(codeData),
-		true, "put the old table back, or end the job with hanse cancel"},
+		sortOwn, "put the old table back, or end the job with hanse cancel"},
 	{codeDamaged, false, isDamage,
-		true, "put back a copy of the file that the error names, or end the job with hanse cancel"},
+		sortOwn, "put back a copy of the file that the error names, or end the job with hanse cancel"},
 	{codeClients, false, func(err error) bool {
 		return errors.Is(err, errPaused) || errors.Is(err, errScarce) || withCode(codeClients)(err)
-	}, false, "nothing"},
+	}, sortRoutine, "nothing"},
 	{codeDescriptors, false, func(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) },
-		true, "nothing, or raise the limit of open files (ulimit -n)"},
+		sortOwn, "nothing, or raise the limit of open files (ulimit -n)"},
 	{codeMemory, false, errorIs(syscall.ENOMEM),
-		true, "free some memory"},
+		sortOwn, "free some memory"},
 	{codeDisk, false, isDiskFault,
-		true, "free some space, or mend the disk"},
+		sortOwn, "free some space, or mend the disk"},
 	{codeLeft, false, errorAs[*protocol.AbortError],
-		false, "what the error says of the party that left"},
+		sortRoutine, "what the error says of the party that left"},
 	{codeLink, false, isLinkFault,
-		false, "nothing; where a member stays away, ask it"},
+		sortRoutine, "nothing; where a member stays away, ask it"},
 	{codeStopped, false, errorIs(context.Canceled),
-		false, "start the node again"},
+		sortRoutine, "start the node again"},
 	{codeBusy, false, withCode(codeBusy),
-		false, "nothing"},
+		sortRoutine, "nothing"},
 	{codeLimit, false, withCode(codeLimit),
-		false, "nothing; ask that member to decide on earlier proposals, or withdraw some with hanse cancel"},
+		sortRoutine, "nothing; ask that member to decide on earlier proposals, or withdraw some with hanse cancel"},
 	{codeUnsigned, false, withCode(codeUnsigned),
-		false, "consent, or refuse"},
+		sortRoutine, "consent, or refuse"},
 	{codeEnded, false, withCode(codeEnded),
-		false, "nothing"},
+		sortRoutine, "nothing"},
 	{codeRows, true, withCode(codeRows),
-		false, "make the id columns that the error names agree; propose the job anew"},
+		sortRoutine, "make the id columns that the error names agree; propose the job anew"},
 	{codeUnknown, true, withCode(codeUnknown),
-		false, "propose the job anew"},
+		sortRoutine, "propose the job anew"},
 	{codeCharter, true, withCode(codeCharter),
-		false, "propose the job anew under the charter in force"},
+		sortShared, "propose the job anew under the charter in force"},
 	{codeJob, true, withCode(codeJob),
-		false, "what the error says, or its owner's log; propose the job anew"},
+		sortShared, "what the error says, or its owner's log; propose the job anew"},
 	{codeContract, true, withCode(codeContract),
-		false, "ask the member who proposed it; propose the job anew"},
+		sortShared, "ask the member who proposed it; propose the job anew"},
 	{codeTable, true, withCode(codeTable),
-		false, "its owner mends the table, or the job asks for another; propose the job anew"},
+		sortShared, "its owner mends the table, or the job asks for another; propose the job anew"},
 	{codePolicy, true, withCode(codePolicy),
-		false, "ask the member whose policy refuses it"},
+		sortShared, "ask the member whose policy refuses it"},
 	{codeMethod, true, withCode(codeMethod),
-		false, "update the older of the two programs"},
+		sortRoutine, "update the older of the two programs"},
 	{codeOffer, true, withCode(codeOffer),
-		false, "ask its owner for a [[table]] of that name in the policy"},
+		sortShared, "ask its owner for a [[table]] of that name in the policy"},
 	{codeLabel, true, withCode(codeLabel),
-		false, "ask its owner for a [[table]] with that column among its labels"},
+		sortShared, "ask its owner for a [[table]] with that column among its labels"},
 	{codeRequest, true, withCode(codeRequest),
-		false, "what the error says"},
+		sortShared, "what the error says"},
 	{codeContradicted, true, func(error) bool { return true },
-		true, "read the error; propose the job anew"},
+		sortOwn, "read the error; propose the job anew"},
 }
 
 // errorIs is errors.Is for the table.
@@ -155,7 +167,7 @@ func isLinkFault(err error) bool {
 func codeOf(err error) (c code, final bool) {
 	var f *faultError
 	if errors.As(err, &f) && f.remote { // what another node says of itself stands for itself
-		return f.code, isFinal(f.code)
+		return f.code, rowOf(f.code).final
 	}
 	for _, row := range faults {
 		if row.is(err) {
@@ -165,14 +177,13 @@ func codeOf(err error) (c code, final bool) {
 	panic("the last row takes every error")
 }
 
-// isFinal reports whether a code ends a job; one that this version does not know does not.
-func isFinal(c code) bool {
-	for _, row := range faults {
-		if row.code == c {
-			return row.final
-		}
+// rowOf finds a code in the table; one that this version does not know ends no job.
+func rowOf(c code) faultRow {
+	i := slices.IndexFunc(faults, func(row faultRow) bool { return row.code == c })
+	if i < 0 {
+		return faultRow{code: c}
 	}
-	return false
+	return faults[i]
 }
 
 // isOwn reports whether a fault is this node's own, which another session meets again until it is mended here.
@@ -182,12 +193,7 @@ func isOwn(err error) bool {
 		return false
 	}
 	c, _ := codeOf(err)
-	for _, row := range faults {
-		if row.code == c {
-			return row.own
-		}
-	}
-	return false
+	return rowOf(c).sort == sortOwn
 }
 
 // waits reports whether who was told a code asks again in a while.
@@ -264,7 +270,7 @@ func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 	case errors.As(err, &step):
 		told.Names, told.Numbers = []string{step.Peer, step.Kind}, []int64{int64(step.Operation)}
 	}
-	if !routine(c) {
+	if rowOf(c).sort != sortRoutine {
 		told.Ref = n.config.References.Add(reference.Entry{At: n.config.Now(), To: to, On: on, Code: string(c),
 			Text: err.Error()})
 	}
@@ -273,12 +279,6 @@ func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 			"ref", told.Ref, "error", err)
 	}
 	return told.Clean()
-}
-
-// routine reports whether a code says all there is: nothing is kept of such faults.
-func routine(c code) bool {
-	return slices.Contains([]code{codeStopped, codeLink, codeLeft, codeBusy, codeLimit, codeRows, codeEnded,
-		codeUnsigned, codeUnknown, codeClients, codeMethod}, c)
 }
 
 // openError says that the links of a session did not come about.

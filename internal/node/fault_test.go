@@ -66,7 +66,7 @@ func TestFaultTable(t *testing.T) {
 			t.Errorf("row %s stands twice, or says nothing to do", row.code)
 		}
 		seen[row.code] = true
-		if row.final != isFinal(row.code) {
+		if row.final != rowOf(row.code).final {
 			t.Errorf("row %s: final is %v", row.code, row.final)
 		}
 	}

@@ -199,7 +199,7 @@ func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, er
 
 // concerns refuses to speak of a job to who is no party of it.
 func (n *Node) concerns(s *jobState, from keys.ID) error {
-	if _, ok := s.member(from); !ok {
+	if partyWith(s.contract, from) < 0 {
 		return faultf(codeUnknown, "has no job with contract %s", s.contract.Hash().Short())
 	}
 	return nil
