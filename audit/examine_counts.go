@@ -71,7 +71,7 @@ func (r *rule) learn(record *transcript.Record) {
 
 // open counts words that opened to the party.
 func (l *learntOfKind) open(r *transcript.Record) {
-	words := int64(r.Bytes) / int64(r.Encoding.WordSize())
+	words := r.Encoding.Count(int64(r.Bytes))
 	l.opened += words
 	l.session += words
 	l.mostOpened = max(l.mostOpened, l.session)
@@ -92,7 +92,7 @@ func (l *learntOfKind) learn(r *transcript.Record) {
 		l.sessionTold++
 		l.mostTold = max(l.mostTold, l.sessionTold)
 	case r.Type == transcript.TypeReceived && r.Class == protocol.ClassPublished:
-		l.partial += int64(r.Bytes) / int64(r.Encoding.WordSize())
+		l.partial += r.Encoding.Count(int64(r.Bytes))
 		if r.Chunk == 0 {
 			l.copies++
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -13,7 +14,8 @@ const (
 	learnedPartial     = "partial angles"
 	learnedDerivatives = "derivatives"
 	learnedScores      = "scores"
-	learnedReach       = "reach" // one number that all are told
+	learnedReach       = "reach"      // one number that all are told
+	learnedCheck       = sealed.Check // whether the steps of a sealed training were taken
 )
 
 // sources are the operations that a kind of opening comes from, where it is not one of its own name.

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -54,15 +53,10 @@ func (n *viewedNetwork) SumPadded(_ context.Context, _ string, root int, turns [
 	return nil
 }
 
-// SumWords implements sealed.Network.
-func (n *viewedNetwork) SumWords(_ context.Context, _ string, root int, words []uint64) error {
+// SumPacked implements sealed.Network.
+func (n *viewedNetwork) SumPacked(_ context.Context, _ string, root, _ int, words []uint64) error {
 	n.sum(root, words)
 	return nil
-}
-
-// SumReals implements sealed.Network: the job gives its kernel's width.
-func (n *viewedNetwork) SumReals(context.Context, string, int, []float64) error {
-	return errors.New("no reals are summed")
 }
 
 // Broadcast implements sealed.Network.
@@ -98,10 +92,7 @@ func (n *viewedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	for peer := range with {
 		with[peer] = viewedSecret(fmt.Sprint(min(peer, n.self), max(peer, n.self)))
 	}
-	pads, err := rss.NewPads(rss.Role(n.self), with)
-	if err != nil {
-		return nil, err
-	}
+	pads := rss.NewPads(rss.Role(n.self), with, func() keys.Hash { return keys.Hash{} })
 	return rss.New(rss.Role(n.self), n, &viewedPads{pads, n}, 1), nil
 }
 
@@ -124,6 +115,24 @@ func (n *viewedNetwork) Pass(_ context.Context, kind string, from, to rss.Role, 
 	return nil
 }
 
+// Show implements rss.Wire.
+func (n *viewedNetwork) Show(ctx context.Context, kind string, from, to rss.Role, bits, count int, words []uint64) error {
+	return n.Pass(ctx, kind, from, to, bits, count, words)
+}
+
+// Vouch implements rss.Wire.
+func (n *viewedNetwork) Vouch(ctx context.Context, kind string, from, to rss.Role, digest *keys.Hash) error {
+	words := make([]uint64, len(digest))
+	for i, b := range digest {
+		words[i] = uint64(b)
+	}
+	err := n.Pass(ctx, kind, from, to, 8, len(words), words)
+	for i, w := range words {
+		digest[i] = byte(w)
+	}
+	return err
+}
+
 // viewedPads notes the pads that a coalition has.
 type viewedPads struct {
 	*rss.Pads
@@ -131,8 +140,8 @@ type viewedPads struct {
 }
 
 // Pad implements rss.Source.
-func (p *viewedPads) Pad(unknown rss.Role, step uint64, use rss.Use) (rss.Pad, error) {
-	pad, err := p.Pads.Pad(unknown, step, use)
+func (p *viewedPads) Pad(unknown rss.Role, at rss.Place, use rss.Use) (rss.Pad, error) {
+	pad, err := p.Pads.Pad(unknown, at, use)
 	if err != nil {
 		return nil, err
 	}

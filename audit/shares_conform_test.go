@@ -140,7 +140,7 @@ func TestScoresOfTrainingRowsAreCountedInBits(t *testing.T) {
 		}
 		l := r.Ledger[at]
 		n := c.outer - 1
-		if l.Models != n || l.BitsPerRow != 8*n || l.Bits != int64(200*8*n) || l.UnknownColumns != 9 || l.Entropy == nil || *l.Entropy < 60 || *l.Entropy > 70 || l.Verdict != c.want {
+		if l.Models != n || l.BitsPerRow != 9*n || l.Bits != int64(200*9*n) || l.UnknownColumns != 9 || l.Entropy == nil || *l.Entropy < 60 || *l.Entropy > 70 || l.Verdict != c.want {
 			t.Errorf("ledger has %+v with entropy %v", l, l.Entropy)
 		}
 		if r.Verdict != c.want {
@@ -152,6 +152,7 @@ func TestScoresOfTrainingRowsAreCountedInBits(t *testing.T) {
 	}
 }
 
+// TestOpeningsOfTheSquareLossAreTwoNumbers beside those that check the steps.
 func TestOpeningsOfTheSquareLossAreTwoNumbers(t *testing.T) {
 	t.Parallel()
 	f := newThrees(t, 100, -1, few())
@@ -160,7 +161,9 @@ func TestOpeningsOfTheSquareLossAreTwoNumbers(t *testing.T) {
 	for _, l := range f.audited(f.input()).Ledger {
 		bits[l.Party+" "+l.Kind] = l.Bits
 	}
-	for name, want := range map[string]int64{"p0 bound": 22, "p1 reach": 5, "p2 reach": 5, "p3 reach": 5, "p0 scores": 0} {
+	for name, want := range map[string]int64{
+		"p0 bound": 23, "p1 reach": 5, "p2 reach": 5, "p3 reach": 5, "p0 scores": 0, "p0 check": 40 * 20, "p2 check": 40 * 20, "p3 check": 0,
+	} {
 		if bits[name] != want {
 			t.Errorf("%s: %d bits, want %d", name, bits[name], want)
 		}

@@ -231,12 +231,12 @@ func (n *paddedNetwork) SumPadded(ctx context.Context, kind string, root int, v 
 	return n.sums.SumPadded(ctx, kind, root, v)
 }
 
-// SumWords implements sealed.Network.
-func (n *paddedNetwork) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+// SumPacked implements sealed.Network.
+func (n *paddedNetwork) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	if err := n.step(); err != nil {
 		return err
 	}
-	return n.sums.SumWords(ctx, kind, root, v)
+	return n.sums.SumPacked(ctx, kind, root, bits, v)
 }
 
 // Three implements sealed.Network.
@@ -250,56 +250,29 @@ func (n *paddedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 			with[r] = n.session.Pair(i)
 		}
 	}
-	w := &paddedWire{n, parties}
+	w := &paddedWire{rss.NewWire(n.session, parties), n}
 	if role == rss.Outside {
 		return rss.New(role, w, nil, 1), nil
 	}
-	pads, err := rss.NewPads(role, with)
-	if err != nil {
-		return nil, err
-	}
-	var source rss.Source = pads
+	var source rss.Source = rss.NewPads(role, with, n.session.Shared)
 	if n.pads != nil {
 		source = n.pads(source)
 	}
 	return rss.New(role, w, source, 1), nil
 }
 
-// paddedWire is the wires of a session.
+// paddedWire is the wires of a session, that may break at any message of the three.
 type paddedWire struct {
-	*paddedNetwork
-	parties [rss.Roles]int
+	rss.Wire
+	network *paddedNetwork
 }
 
 // Pass implements rss.Wire.
 func (w *paddedWire) Pass(ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64) error {
-	if err := w.step(); err != nil {
+	if err := w.network.step(); err != nil {
 		return err
 	}
-	encoding := protocol.Fixed64
-	if bits == 48 {
-		encoding = protocol.Ring48
-	}
-	size := bits / 8
-	return w.session.Pass(ctx, protocol.Direct{
-		Kind: kind, Class: protocol.ClassMasked, Encoding: encoding, From: w.parties[from], To: w.parties[to], Size: n * size,
-		Load: func(offset int, chunk []byte) error {
-			for i := range len(chunk) / size {
-				var word [8]byte
-				binary.LittleEndian.PutUint64(word[:], words[offset/size+i])
-				copy(chunk[i*size:(i+1)*size], word[:])
-			}
-			return nil
-		},
-		Store: func(offset int, chunk []byte) error {
-			for i := range len(chunk) / size {
-				var word [8]byte
-				copy(word[:], chunk[i*size:(i+1)*size])
-				words[offset/size+i] = binary.LittleEndian.Uint64(word[:])
-			}
-			return nil
-		},
-	})
+	return w.Wire.Pass(ctx, kind, from, to, bits, n, words)
 }
 
 // otherPads is pads of which some are other ones.
@@ -309,9 +282,9 @@ type otherPads struct {
 }
 
 // Pad implements rss.Source.
-func (c *otherPads) Pad(unknown rss.Role, step uint64, use rss.Use) (rss.Pad, error) {
-	pad, err := c.Source.Pad(unknown, step, use)
-	if other := c.pad(unknown, step, use); other != nil {
+func (c *otherPads) Pad(unknown rss.Role, at rss.Place, use rss.Use) (rss.Pad, error) {
+	pad, err := c.Source.Pad(unknown, at, use)
+	if other := c.pad(unknown, at.Number, use); other != nil {
 		return other, err
 	}
 	return pad, err

@@ -27,7 +27,8 @@ type readiness struct {
 	told  []keys.Hash // what the three said since the opening before, in this session
 	at    uint64      // the operation of the latest of it
 	same  bool        // the parties have compared what they were told since
-	sum   uint64      // the operation of the opening under way
+	kind  string      // of the opening under way
+	sum   uint64      // its operation, or the latest of them
 	now   *openingSeen
 	again bool // it came in an earlier session
 	reach bool // what follows from the bound was told
@@ -52,7 +53,7 @@ func newReadiness(c *protocol.Contract, f *findings) *readiness {
 		return nil
 	}
 	r := &readiness{found: f, kinds: make(map[string]*openingsOfKind)}
-	for _, kind := range sealed.OpeningKinds() {
+	for kind := range sealed.OpeningKinds() {
 		r.kinds[kind] = &openingsOfKind{seen: make(map[uint32]*openingSeen)}
 	}
 	return r
@@ -61,7 +62,7 @@ func newReadiness(c *protocol.Contract, f *findings) *readiness {
 // begin starts a session.
 func (r *readiness) begin() {
 	if r != nil {
-		r.told, r.at, r.same, r.sum, r.now = nil, 0, false, 0, nil
+		r.told, r.at, r.same, r.kind, r.sum, r.now = nil, 0, false, "", 0, nil
 	}
 }
 
@@ -88,10 +89,12 @@ func (r *readiness) take(rec *transcript.Record) (repeats bool) {
 	if of == nil {
 		return false
 	}
-	if rec.Operation != r.sum {
+	if rec.Operation != r.sum && !r.continues(rec) {
 		r.start(rec, of)
 	}
-	if r.now == nil || rec.Type != transcript.TypeOpened || rec.Class != protocol.ClassOpening {
+	r.kind, r.sum = rec.Kind, rec.Operation
+	opens := rec.Type == transcript.TypeOpened || rec.Type == transcript.TypeReceived && rec.Kind == learnedCheck
+	if r.now == nil || !opens || rec.Class != protocol.ClassOpening {
 		return false
 	}
 	before, ok := r.now.chunks[rec.Chunk]
@@ -104,10 +107,16 @@ func (r *readiness) take(rec *transcript.Record) (repeats bool) {
 	return ok
 }
 
+// continues reports whether a record is of the opening under way although its operation is another: what is no sum
+// takes one for each of the three.
+func (r *readiness) continues(rec *transcript.Record) bool {
+	return rec.Kind == r.kind && len(r.told) == 0 && (rec.Kind == learnedCheck || rec.Kind == sealed.Coin)
+}
+
 // start begins an opening: the three have said that they are ready for the same one.
 func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 	told := r.told
-	r.sum, r.told, r.now = rec.Operation, nil, nil
+	r.told, r.now = nil, nil
 	if len(told) != rss.Roles || slices.ContainsFunc(told, func(h keys.Hash) bool { return h != told[0] }) {
 		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d after %s that the words are ready, "+
 			"want the same from each of the three", rec.Number, rec.Operation, rec.Kind, rec.Session, counted(uint64(len(told)), "message"))

@@ -117,7 +117,7 @@ func TestContractMessages(t *testing.T) {
 		{func(d *draft) { d.operations[0].Root = "*" }, `operation 1: angles: root is "*", want one of the job's parties`},
 		{func(d *draft) { d.operations[1].Kind = "Width" }, `operation 2: kind is "Width", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{func(d *draft) { d.operations[1].Class = "secret" }, `operation 2: width: class is "secret", want "control", "masked", "published", "opening" or "he"`},
-		{func(d *draft) { d.operations[1].Encoding = "morse" }, `operation 2: width: encoding is "morse", want "bytes", "turns16", "turns32", "fixed64", "float64", "rlwe" or "ring48"`},
+		{func(d *draft) { d.operations[1].Encoding = "morse" }, `operation 2: width: encoding is "morse", want "bytes", "turns16", "turns32", "fixed64", "float64", "rlwe", "ring48" or "packed8" to "packed56"`},
 		{func(d *draft) { d.operations[1].Collective = "rumour" },
 			`operation 2: width: collective is "rumour", want "sum", "broadcast", "exchange", "direct", "pairs", "upload", ` +
 				`"download" or "servers"`},

@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/hanse-project/hanse/keys"
 )
@@ -21,7 +23,36 @@ const (
 	Float64 Encoding = 4 // IEEE 754, little-endian: the published protocol's
 	RLWE    Encoding = 5 // polynomials modulo the primes of a ring, a little-endian 64-bit word for each coefficient and prime
 	Ring48  Encoding = 6 // Z_2^48, little-endian words of 6 bytes
+
+	packed Encoding = 64 // Packed(b) is packed + b
 )
+
+// The widths of packed words, in bits. From 8 bits on the number of words follows from that of bytes.
+const (
+	MinPacked = 8
+	MaxPacked = 56
+)
+
+// Packed returns the encoding of words of Z_2^bits without room between them, MinPacked to MaxPacked bits each, the
+// lowest bits first; the last byte is filled up with zeros.
+func Packed(bits int) Encoding { return packed + Encoding(bits) }
+
+// packedName begins the name of a packed encoding; the bits follow.
+const packedName = "packed"
+
+// Bits returns the bits of one number, 8 for Bytes.
+func (e Encoding) Bits() int {
+	if e > packed {
+		return int(e - packed)
+	}
+	return 8 * e.WordSize()
+}
+
+// Size returns the bytes of a vector of n numbers.
+func (e Encoding) Size(n int) int { return (n*e.Bits() + 7) / 8 }
+
+// Count returns how many numbers a vector of so many bytes has.
+func (e Encoding) Count(bytes int64) int64 { return 8 * bytes / int64(e.Bits()) }
 
 // encodingNames are the encodings as contracts and transcripts write them, by number.
 func encodingNames() []string {
@@ -33,10 +64,13 @@ func (e Encoding) String() string {
 	if names := encodingNames(); int(e) < len(names) {
 		return names[e]
 	}
+	if e.Known() {
+		return packedName + strconv.Itoa(e.Bits())
+	}
 	return fmt.Sprintf("encoding %d", uint8(e))
 }
 
-// WordSize returns the bytes of one number, 1 for Bytes.
+// WordSize returns the bytes of one number, 1 for Bytes and, where numbers are no whole bytes, for packed words.
 func (e Encoding) WordSize() int {
 	switch e {
 	case Turns16:
@@ -52,19 +86,25 @@ func (e Encoding) WordSize() int {
 }
 
 // Known reports whether transcripts may have the encoding.
-func (e Encoding) Known() bool { return e <= Ring48 }
+func (e Encoding) Known() bool {
+	return e <= Ring48 || e >= Packed(MinPacked) && e <= Packed(MaxPacked)
+}
 
 // ring48Group is four words of 6 bytes, so that a chunk of them is words of 8 bytes as well.
 const ring48Group = 24
 
 // Chunk returns the payload of one frame of a longer vector where frames have at most the given
-// number of bytes, which is a multiple of 8: all of it, but for Ring48 the most that is whole
-// groups of four words, and at least one.
+// number of bytes, which is a multiple of 8: all of it, but for Ring48 and packed words the most that is whole
+// groups of four and of eight words, and at least one.
 func (e Encoding) Chunk(most int) int {
-	if e == Ring48 {
-		return max(1, most/ring48Group) * ring48Group
+	group := 1
+	switch {
+	case e == Ring48:
+		group = ring48Group
+	case e > packed:
+		group = e.Bits() // bytes of eight words
 	}
-	return most
+	return max(1, most/group) * group
 }
 
 // ParseEncoding reads an encoding's name.
@@ -74,7 +114,13 @@ func ParseEncoding(s string) (Encoding, error) {
 			return Encoding(i), nil
 		}
 	}
-	return 0, fmt.Errorf("encoding is %q, want \"bytes\", \"turns16\", \"turns32\", \"fixed64\", \"float64\", \"rlwe\" or \"ring48\"", clip(s))
+	if digits, ok := strings.CutPrefix(s, packedName); ok && len(digits) <= 2 {
+		if bits, err := strconv.Atoi(digits); err == nil && Packed(bits).Known() && Packed(bits).String() == s {
+			return Packed(bits), nil
+		}
+	}
+	return 0, fmt.Errorf("encoding is %q, want \"bytes\", \"turns16\", \"turns32\", \"fixed64\", \"float64\", \"rlwe\", \"ring48\" "+
+		"or \"packed%d\" to \"packed%d\"", clip(s), MinPacked, MaxPacked)
 }
 
 // Event is what happened to an Entry.

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	rings      = []Ring{Turns16, Turns32, Fixed64}
+	rings      = []Ring{Turns16, Turns32, Fixed64, Packed(11)}
 	topologies = []protocol.Topology{protocol.Tree, protocol.Star, protocol.Ring}
 )
 
@@ -101,8 +101,10 @@ func sumWords(ctx context.Context, m *Masked, ring Ring, root int, v []uint64) e
 		return sumNarrow(v, func(w []uint16) error { return m.SumTurns(ctx, "angles", root, w) })
 	case Turns32:
 		return sumNarrow(v, func(w []uint32) error { return m.SumTurns32(ctx, "angles", root, w) })
+	case Fixed64:
+		return m.SumWords(ctx, "angles", root, v)
 	}
-	return m.SumWords(ctx, "angles", root, v)
+	return m.SumPacked(ctx, "angles", root, protocol.Encoding(ring).Bits(), v)
 }
 
 // sumNarrow runs sum on narrow copies of the words.
@@ -119,13 +121,14 @@ func sumNarrow[W uint16 | uint32](v []uint64, sum func([]W) error) error {
 }
 
 // modulus returns the bits that a ring's words have.
-func modulus(r Ring) uint64 { return ^uint64(0) >> (64 - 8*r.WordSize()) }
+func modulus(r Ring) uint64 { return ^uint64(0) >> (64 - protocol.Encoding(r).Bits()) }
 
 // word reads word i of a vector on the wire.
 func word(r Ring, b []byte, i int) uint64 {
-	var w [8]byte
-	copy(w[:], b[i*r.WordSize():(i+1)*r.WordSize()])
-	return binary.LittleEndian.Uint64(w[:])
+	width, at := protocol.Encoding(r).Bits(), i*protocol.Encoding(r).Bits()
+	var w [9]byte
+	copy(w[:], b[at/8:min(len(b), (at+width+7)/8)])
+	return binary.LittleEndian.Uint64(w[:]) >> (at % 8) & modulus(r)
 }
 
 // sumFrame is a frame of a sum as its receiver sees it. The offsets are those of the header's

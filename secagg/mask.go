@@ -91,10 +91,11 @@ func (s *Masks) Include(key []byte, subtract bool) error {
 	return nil
 }
 
-// Apply adds the next masks to vector, whose length is a multiple of the ring's word but for its end.
+// Apply adds the next masks to vector. Of a vector in parts each but the last is whole words, and in a packed ring whole
+// groups of eight.
 func (s *Masks) Apply(vector []byte) {
 	for len(vector) > 0 {
-		n := min(maskBlock, len(vector))
+		n := min(s.ring.block(maskBlock), len(vector))
 		for i, stream := range s.streams {
 			stream.XORKeyStream(s.key[:n], s.zero[:n])
 			if s.subtract[i] {

@@ -1,8 +1,12 @@
 package secagg
 
-import "encoding/binary"
+import (
+	"encoding/binary"
 
-// Ring is a ring Z_{2^k} of words in little-endian bytes.
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// Ring is a ring Z_{2^k} of words in little-endian bytes; the number is that of the encoding.
 type Ring uint8
 
 // The rings of secure sums.
@@ -11,6 +15,12 @@ const (
 	Turns32                 // Z_{2^32}: angles, one turn = 2^32
 	Fixed64                 // Z_{2^64}: fixed-point numbers, two's complement
 )
+
+// Packed is Z_{2^bits} in words without room between them; see protocol.Packed.
+func Packed(bits int) Ring { return Ring(protocol.Packed(bits)) }
+
+// packed reports whether words are no whole bytes.
+func (r Ring) packed() bool { return r > Fixed64 }
 
 // String returns the ring's name as contracts and transcripts write it.
 func (r Ring) String() string {
@@ -22,14 +32,21 @@ func (r Ring) String() string {
 	case Fixed64:
 		return "fixed64"
 	}
-	return "no ring"
+	return protocol.Encoding(r).String()
 }
 
-// WordSize returns the bytes of one word.
+// WordSize returns the bytes of one word, of a ring whose words are whole bytes.
 func (r Ring) WordSize() int { return 1 << r }
+
+// block returns how many bytes of at most so many are whole groups of words that fill bytes.
+func (r Ring) block(most int) int { return protocol.Encoding(r).Chunk(most) }
 
 // Add adds src to dst word by word, wrapping. Both have the same length, a multiple of WordSize.
 func (r Ring) Add(dst, src []byte) {
+	if r.packed() {
+		r.combine(dst, src, func(a, b uint64) uint64 { return a + b })
+		return
+	}
 	n := len(dst) &^ 7
 	src = src[:len(dst)]
 	switch r {
@@ -45,6 +62,10 @@ func (r Ring) Add(dst, src []byte) {
 
 // Sub subtracts src from dst word by word, wrapping.
 func (r Ring) Sub(dst, src []byte) {
+	if r.packed() {
+		r.combine(dst, src, func(a, b uint64) uint64 { return a - b })
+		return
+	}
 	n := len(dst) &^ 7
 	src = src[:len(dst)]
 	switch r {
@@ -56,6 +77,26 @@ func (r Ring) Sub(dst, src []byte) {
 		subWords(dst, src)
 	}
 	r.subTail(dst[n:], src[n:])
+}
+
+// packedWords is how many packed words are worked on at a time: groups that fill bytes.
+const packedWords = 512
+
+// combine replaces packed words of dst by what f makes of them and of those of src.
+func (r Ring) combine(dst, src []byte, f func(a, b uint64) uint64) {
+	e := protocol.Encoding(r)
+	var a, b [packedWords]uint64
+	for len(dst) > 0 {
+		size := min(len(dst), e.Size(packedWords))
+		n := int(e.Count(int64(size)))
+		e.Unpack(a[:n], dst[:size])
+		e.Unpack(b[:n], src[:size])
+		for i := range n {
+			a[i] = f(a[i], b[i])
+		}
+		e.Pack(dst[:size], a[:n])
+		dst, src = dst[size:], src[size:]
+	}
 }
 
 // addTail adds the words behind the last whole 64 bits.

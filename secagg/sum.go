@@ -96,6 +96,16 @@ func (m *Masked) SumWords(ctx context.Context, kind string, root int, v []uint64
 		})
 }
 
+// SumPacked adds vectors of words modulo 2^bits, like SumTurns: every party reduces its words before it masks them, and
+// no more than bits bits of each total come to the root, whatever the others made of theirs. At the root v becomes the
+// total, from 0 to 2^bits - 1.
+func (m *Masked) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
+	e := protocol.Packed(bits)
+	return m.sum(ctx, kind, root, Packed(bits), len(v),
+		func(first int, chunk []byte) { e.Pack(chunk, v[first:first+int(e.Count(int64(len(chunk))))]) },
+		func(first int, chunk []byte) { e.Unpack(v[first:first+int(e.Count(int64(len(chunk))))], chunk) })
+}
+
 // SumFixed adds vectors of real numbers in the encoding f; at the root v becomes the exact total of
 // the encoded addends, rounded once to a float64. A value that is not finite or beyond the bound is a *RangeError and
 // nothing is sent.
@@ -133,21 +143,22 @@ func (m *Masked) reduction(kind string, root int, ring Ring, n int, load, store 
 	if err != nil {
 		return protocol.Reduction{}, err
 	}
-	word := ring.WordSize()
+	encoding := protocol.Encoding(ring) // the numbers are the same
+	first := func(offset int) int { return int(encoding.Count(int64(offset))) }
 	return protocol.Reduction{
 		Kind:     kind,
 		Class:    protocol.ClassMasked,
-		Encoding: protocol.Encoding(ring), // the numbers are the same
+		Encoding: encoding,
 		Plan:     protocol.PlanFor(m.topology, m.session.Parties(), root),
-		Size:     n * word,
+		Size:     encoding.Size(n),
 		Load: func(offset int, chunk []byte) error {
-			load(offset/word, chunk)
+			load(first(offset), chunk)
 			masks.Apply(chunk)
 			return nil
 		},
 		Add: ring.Add,
 		Store: func(offset int, chunk []byte) error {
-			store(offset/word, chunk)
+			store(first(offset), chunk)
 			return nil
 		},
 	}, nil

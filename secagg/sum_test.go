@@ -16,7 +16,8 @@ const testChunk = 64
 
 // lengths are those at which chunking could go wrong, in words.
 func lengths(r Ring) []int {
-	c := testChunk / r.WordSize()
+	e := protocol.Encoding(r)
+	c := int(e.Count(int64(e.Chunk(testChunk))))
 	return []int{c + 1, c, c - 1, 3*c + 5, 1, 0}
 }
 
@@ -115,7 +116,7 @@ func TestRingLanes(t *testing.T) {
 	rng := mrand.New(mrand.NewPCG(1, 2))
 	for _, r := range rings {
 		for words := range 80 {
-			a, b := make([]byte, words*r.WordSize()), make([]byte, words*r.WordSize())
+			a, b := make([]byte, protocol.Encoding(r).Size(words)), make([]byte, protocol.Encoding(r).Size(words))
 			for i := range a {
 				a[i], b[i] = byte(rng.Uint32()), byte(rng.Uint32())
 			}
@@ -130,7 +131,7 @@ func checkLanes(t testing.TB, r Ring, a, b []byte) {
 	sum, diff := slices.Clone(a), slices.Clone(a)
 	r.Add(sum, b)
 	r.Sub(diff, b)
-	for w := range len(a) / r.WordSize() {
+	for w := range int(protocol.Encoding(r).Count(int64(len(a)))) {
 		x, y := word(r, a, w), word(r, b, w)
 		if word(r, sum, w) != (x+y)&modulus(r) || word(r, diff, w) != (x-y)&modulus(r) {
 			t.Fatalf("%v word %d of %d bytes: %x and %x give %x and %x", r, w, len(a), x, y, word(r, sum, w), word(r, diff, w))
@@ -144,7 +145,8 @@ func FuzzRings(f *testing.F) {
 	f.Add(make([]byte, 200), make([]byte, 200))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		for _, r := range rings {
-			n := min(len(a), len(b)) / r.WordSize() * r.WordSize()
+			e := protocol.Encoding(r)
+			n := e.Size(int(e.Count(int64(min(len(a), len(b))))))
 			checkLanes(t, r, a[:n], b[:n])
 		}
 	})

@@ -282,8 +282,11 @@ func (d *discloser) excluded(k, root int) []int64 {
 // sum records sums of n reals together that open to a party.
 func (d *discloser) sum(kind, to string, count, n int64) {
 	o := Operation{Kind: kind, Collective: sum, Root: to, Class: classMasked, Encoding: asFixed64, Shape: []int64{n}, Count: count, Bytes: 8 * n}
-	if d.privacy == Published {
+	switch d.privacy {
+	case Published:
 		o.Class, o.Encoding = classPublished, asFloat64
+	case Sealed:
+		o.Encoding, o.Bytes = fmt.Sprintf("packed%d", SealedWidth), (SealedWidth*n+7)/8
 	}
 	d.add(o)
 }

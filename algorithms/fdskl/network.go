@@ -39,6 +39,14 @@ type Network interface {
 // RealBound is the largest magnitude of one addend of SumReals.
 const RealBound = 1 << 20
 
+// The one number that opens of a sealed job's kernel width is a word of SealedWidth bits, SealedPoint of them behind
+// the point; SealedMost is the largest addend, so that up to 2^6 parties' do not pass its end.
+const (
+	SealedWidth = 40
+	SealedPoint = 16
+	SealedMost  = 1<<(SealedWidth-6) - 1
+)
+
 // Solo is the Network of a party that is alone: every sum is its own vector. The pooled
 // computation in the clear runs on it, through the same code as the federation.
 type Solo struct{}

@@ -62,7 +62,10 @@ type Params struct {
 	Outer     int    `toml:"outer,omitzero" cbor:",omitempty"`      // sealed, losses but square: E, default 5; each step but the first opens a score of every row
 	Ring      int    `toml:"ring,omitzero" cbor:",omitempty"`       // sealed: bits of a shared feature on the wire, 64 (default) or 48
 	ScoreBits int    `toml:"score_bits,omitzero" cbor:",omitempty"` // sealed: bits behind the point of an opened prediction, default 6
-	Bound     string `toml:"bound,omitempty" cbor:",omitempty"`     // sealed: "frobenius" (default), one number opens, or "public", none does
+	// ScoreRange is, in sealed jobs, the magnitude below which a score must stay, in deviations of the target: what opens
+	// has no bits for more, and a larger one comes out as another. A power of two, 16 by default.
+	ScoreRange int    `toml:"score_range,omitzero" cbor:",omitempty"`
+	Bound      string `toml:"bound,omitempty" cbor:",omitempty"` // sealed: "frobenius" (default), one number opens, or "public", none does
 }
 
 // WithDefaults returns p with every unset field at its default.

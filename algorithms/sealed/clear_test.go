@@ -41,16 +41,18 @@ func (f *fixture) solved(t *testing.T, models []*fdskl.Model) {
 		tr := &trainer{Party: f.party(i, nil, 0)}
 		var err error
 		if s, err = tr.load(stageSystem.file(0)); err == nil {
-			shares[r], err = s.shares(d*d, d, d)
+			shares[r], err = s.shares(d*d, d, runs*d, runs-1)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	gram, sides := reals(rss.Reconstruct(shares[0][0], shares[1][0]), gramBits), reals(rss.Reconstruct(shares[0][2], shares[1][2]), gramBits)
 	o := &oracle{loss: kernel.Square, steps: f.params.Iterations, beta: make([]float64, d)}
 	o.scales, _ = scalesOf(f.params, f.rows)
-	o.solve(f, mat.NewSymDense(d, gram), &system{reach: s.Reach}, sides, false)
+	finer := (&trainer{Party: f.party(0, nil, 0), scales: o.scales}).precisionOf(s.Reach).extra()
+	gram := reals(rss.Reconstruct(shares[0][0], shares[1][0]), gramBits)
+	sides := reals(rss.Reconstruct(shares[0][2], shares[1][2]), gramBits+finer)
+	o.solve(f, mat.NewSymDense(d, gram), &system{reach: s.Reach}, sides[:d], false)
 	label, keeper := models[at[0]], models[at[1]]
 	got := reals(rss.Reconstruct(rss.Share(*label.Shares), rss.Share(*keeper.Shares)), coefBits)[:d]
 	if e, most := rms(got, o.beta), math.Ldexp(float64(f.params.Iterations), -coefBits); !(e <= most) {

@@ -3,6 +3,7 @@ package sealed
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -142,7 +143,7 @@ func (c *columns) sum(ctx context.Context, b *block) error {
 // draw draws a block's pads.
 func (c *columns) draw(b *block) error {
 	b.pads = make(map[rss.Use]rss.Pad)
-	step := c.three.Begin()
+	step := c.three.Begin(fmt.Sprintf("features|%d|%d|%d|%d|%v", c.k, c.features, b.lo, b.hi, b.late))
 	for _, d := range []struct {
 		use     rss.Use
 		unknown rss.Role

@@ -21,7 +21,7 @@ type ledger struct {
 }
 
 // add adds a vector of n words of some bits.
-func (l *ledger) add(line string, bits, n int) { l.bytes[line] += int64(n) * int64(bits) / 8 }
+func (l *ledger) add(line string, bits, n int) { l.bytes[line] += (int64(n)*int64(bits) + 7) / 8 }
 
 // direct adds a message between two of A, K and H.
 func (l *ledger) direct(kind string, from, to byte, bits, n int) {
@@ -69,6 +69,7 @@ const everybody = "shared: each to each"
 func (l *ledger) training() {
 	p, d, k := l.params, l.params.Features, l.params.Ring
 	l.add(everybody, 8, 32)
+	l.check()
 	if p.Bound != "public" {
 		l.add(everybody, 8, 2*32) // ready, and reach
 	}
@@ -76,8 +77,9 @@ func (l *ledger) training() {
 		l.add(everybody, 8, 32*(p.Outer-1))
 	}
 	for _, letter := range []byte("AKH") {
-		l.add("resume-point: from "+l.seat(letter), 8, 63)
-		kinds := 0
+		l.add("resume-point: from "+l.seat(letter), 8, 72)
+		kinds := 2 // the coin and the check
+		l.add("ready: from "+l.seat(letter), 8, 2*9)
 		if p.Bound != "public" {
 			kinds++
 			l.add("ready: from "+l.seat(letter), 8, 9)
@@ -86,9 +88,7 @@ func (l *ledger) training() {
 			kinds++
 			l.add("ready: from "+l.seat(letter), 8, 9*(p.Outer-1))
 		}
-		if kinds > 0 {
-			l.add("held: from "+l.seat(letter), 8, 12*kinds)
-		}
+		l.add("held: from "+l.seat(letter), 8, 12*kinds)
 	}
 	if p.Loss == "square" {
 		l.direct("labels", 'A', 'K', k, l.rows)
@@ -103,16 +103,31 @@ func (l *ledger) training() {
 	}
 	if p.Bound != "public" {
 		l.truncate("bound", 1, 64, 1)
-		l.add("bound: to "+l.seat('A'), 64, 1)
+		l.add("bound: to "+l.seat('A'), 23, 1)
 		l.add("reach: from "+l.seat('A'), 8, 1)
 	}
 	for e := range max(1, p.Outer) {
 		l.step(e)
+		l.truncate("multiples", 1, 64, 2*d)
 		for i := range p.Iterations {
-			l.truncate("step", i, 64, 2*d)
+			l.truncate("step", i, 64, 2*3*d)
 		}
+		l.truncate("coefficients", p.Iterations, 64, 3*d)
 	}
-	l.truncate("offset", p.Iterations, k, 1)
+	l.truncate("offset", p.Iterations, k, 3)
+}
+
+// check adds the coin, and the numbers of 20 bits that tell whether the steps were taken.
+func (l *ledger) check() {
+	const n = 2 * 20
+	l.truncate("check", l.params.Iterations+1, 64, n)
+	l.add(everybody, 8, 4*32) // the coin's commitments, the coin, and twice ready
+	for i, to := range []byte("AKH") {
+		l.add("coin commitment: from "+l.seat(to), 8, 32)
+		l.add("coin: from "+l.seat(to), 8, 32)
+		l.direct("check", "AKH"[(i+1)%3], to, 20, n)
+		l.direct("check vouched", "AKH"[(i+2)%3], to, 8, 32)
+	}
 }
 
 // step adds what an outer step sends before its iterations.
@@ -120,7 +135,7 @@ func (l *ledger) step(e int) {
 	if e > 0 {
 		l.truncate("offset", l.params.Iterations, l.params.Ring, 1)
 		l.truncate("scores", l.params.Iterations+1, l.params.Ring, l.rows)
-		l.add("scores: to "+l.seat('A'), 64, l.rows)
+		l.add("scores: to "+l.seat('A'), 9, l.rows)
 	}
 	if l.params.Outer > 0 {
 		l.direct("derivatives", 'A', 'K', l.params.Ring, l.rows)
@@ -175,7 +190,7 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 					n := min(batch, f.rows-lo)
 					want.columns(n, n)
 					want.truncate("prediction", i, f.params.Ring, n)
-					want.add("scores: to p1", 64, n)
+					want.add("scores: to p1", 11, n)
 					want.add(everybody, 8, 32)
 					for _, letter := range []byte("AKH") {
 						want.add("ready: from "+want.seat(letter), 8, 9)
@@ -292,11 +307,14 @@ func TestMoreThanIsAgreedIsNotSent(t *testing.T) {
 		want string
 	}{
 		{"scores of training rows once more", func(ctx context.Context, p *Party) error {
-			return p.Network.SumWords(ctx, kindScores, 0, make([]uint64, f.rows))
+			return p.Network.SumPacked(ctx, kindScores, 0, scoreWidth(f.params, trainBits), make([]uint64, f.rows))
 		}, "scores to p0 not sent: it would be frame 2 of 1 agreed"},
 		{"another opening", func(ctx context.Context, p *Party) error {
-			return p.Network.SumWords(ctx, kindGram, 1, make([]uint64, 16))
+			return p.Network.SumPacked(ctx, kindGram, 1, 20, make([]uint64, 16))
 		}, "gram to p1 not sent: the contract lists no such message of this party"},
+		{"scores with more bits", func(ctx context.Context, p *Party) error {
+			return p.Network.SumPacked(ctx, kindScores, 0, 56, make([]uint64, f.rows))
+		}, "scores to p0 not sent: it is masked packed56, the contract says masked packed9"},
 		{"angles in the clear", func(ctx context.Context, p *Party) error {
 			return p.Network.SumPadded(ctx, kindAngles, 0, make([]uint16, 16))
 		}, "angles to p0 not sent: its stage of the job is over"},

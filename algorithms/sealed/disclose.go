@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -25,6 +27,7 @@ const (
 	asTurns16 = "turns16"
 	asFixed64 = "fixed64"
 	asRing48  = "ring48"
+	asPacked  = "packed" // the bits follow
 )
 
 // kindShared is the kind of the exchanges in which all compare what was told, and sharedSize the bytes of each message.
@@ -65,6 +68,10 @@ func discloseTraining(p fdskl.Params, parties []string, rows, block int) (fdskl.
 	if n := int64(rows) * int64(p.Outer-1); p.Loss != kernel.Square.String() && n > 0 {
 		d.Openings = append(d.Openings, fdskl.Opening{To: holder, Kind: kindScores, Count: n, Meaning: fmt.Sprintf(
 			"the score of every training row under %d models that are not its own, %d bits behind the point: about %d bits a row in all", p.Outer-1, trainBits, (trainBits+4)*(p.Outer-1))})
+	}
+	for _, name := range []string{holder, p.Keeper, p.Helper} {
+		d.Openings = append(d.Openings, fdskl.Opening{To: name, Kind: kindCheck, Count: (runs - 1) * checkVectors, Meaning: fmt.Sprintf(
+			"whether the steps of the solver were taken as agreed: numbers of %d bits, of an honest training rounding alone", checkWidth)})
 	}
 	d.Memory = Memory(p, rows)
 	return d, nil
@@ -145,7 +152,10 @@ type counter struct {
 }
 
 // add counts an operation of n words of size bytes.
-func (c *counter) add(o fdskl.Operation, n, size int64) {
+func (c *counter) add(o fdskl.Operation, n, size int64) { c.addBits(o, n, 8*size) }
+
+// addBits counts an operation of n words of so many bits.
+func (c *counter) addBits(o fdskl.Operation, n, bits int64) {
 	o.Stage = c.stage(o.Kind)
 	key := o.Kind + "|" + o.Root + "|" + o.To
 	if c.place == nil {
@@ -155,15 +165,15 @@ func (c *counter) add(o fdskl.Operation, n, size int64) {
 	if !ok {
 		at = len(c.list)
 		c.place[key] = at
-		if size > 1 {
+		if bits > 8 {
 			o.Shape = []int64{0}
 		}
 		c.list = append(c.list, o)
 	}
 	l := &c.list[at]
 	l.Count++
-	l.Bytes += n * size
-	if size > 1 {
+	l.Bytes += (n*bits + 7) / 8
+	if bits > 8 {
 		l.Shape[0] += n
 	}
 }
@@ -203,22 +213,17 @@ func (c *counter) SumPadded(_ context.Context, kind string, root int, v []uint16
 	return nil
 }
 
-// SumWords implements Network.
-func (c *counter) SumWords(_ context.Context, kind string, root int, v []uint64) error {
-	c.add(fdskl.Operation{Kind: kind, Collective: bySum, Root: c.names[root], Class: classMasked, Encoding: asFixed64}, int64(len(v)), 8)
-	return nil
-}
-
-// SumReals implements Network.
-func (c *counter) SumReals(_ context.Context, kind string, root int, v []float64) error {
-	c.add(fdskl.Operation{Kind: kind, Collective: bySum, Root: c.names[root], Class: classMasked, Encoding: asFixed64}, int64(len(v)), 8)
+// SumPacked implements Network.
+func (c *counter) SumPacked(_ context.Context, kind string, root, bits int, v []uint64) error {
+	o := fdskl.Operation{Kind: kind, Collective: bySum, Root: c.names[root], Class: classMasked, Encoding: asPacked + strconv.Itoa(bits)}
+	c.addBits(o, int64(len(v)), int64(bits))
 	return nil
 }
 
 // Broadcast implements Network: it returns what says least.
 func (c *counter) Broadcast(_ context.Context, kind string, root int, _ []byte, limit int) ([]byte, error) {
 	o := fdskl.Operation{Kind: kind, Collective: byBroadcast, Root: c.names[root], Class: classOpening, Encoding: asBytes}
-	if kind == kindResume || kind == kindHeld || kind == kindReady {
+	if slices.Contains([]string{kindResume, kindHeld, kindReady, kindCommitment, kindCoin}, kind) {
 		o.Class = classControl
 	}
 	c.add(o, int64(limit), 1)
@@ -247,12 +252,34 @@ type countedWire struct {
 
 // Pass implements rss.Wire.
 func (w *countedWire) Pass(_ context.Context, kind string, from, to rss.Role, bits, n int, _ []uint64) error {
-	o := fdskl.Operation{Kind: kind, Collective: byMessage, Root: w.names[w.parties[from]], To: w.names[w.parties[to]], Class: classMasked, Encoding: asFixed64}
+	o := w.direct(kind, from, to)
+	o.Encoding = asFixed64
 	if bits == ringCompact {
 		o.Encoding = asRing48
 	}
 	w.add(o, int64(n), int64(bits/8))
 	return nil
+}
+
+// Show implements rss.Wire.
+func (w *countedWire) Show(_ context.Context, kind string, from, to rss.Role, bits, n int, _ []uint64) error {
+	o := w.direct(kind, from, to)
+	o.Class, o.Encoding = classOpening, asPacked+strconv.Itoa(bits)
+	w.addBits(o, int64(n), int64(bits))
+	return nil
+}
+
+// Vouch implements rss.Wire.
+func (w *countedWire) Vouch(_ context.Context, kind string, from, to rss.Role, digest *keys.Hash) error {
+	o := w.direct(kind, from, to)
+	o.Class, o.Encoding = classControl, asBytes
+	w.add(o, int64(len(digest)), 1)
+	return nil
+}
+
+// direct is a message from one role to another.
+func (w *countedWire) direct(kind string, from, to rss.Role) fdskl.Operation {
+	return fdskl.Operation{Kind: kind, Collective: byMessage, Root: w.names[w.parties[from]], To: w.names[w.parties[to]], Class: classMasked}
 }
 
 // turns returns blocks of nothing.

@@ -25,6 +25,7 @@ type fixture struct {
 	save    int
 	vaults  []*vaultInMemory                      // of a training
 	scoring []*vaultInMemory                      // and of a prediction
+	coin    string                                // seeds the parts of the coin; empty: secure ones
 	opened  func(party, kind string, count int64) // hears what opens to whom; may be nil
 }
 
@@ -114,6 +115,9 @@ func (f *fixture) party(i int, n Network, session uint32) *Party {
 	}
 	if i == 0 {
 		p.Labels = f.labels
+	}
+	if f.coin != "" {
+		p.Random = rand.NewChaCha8(keys.HashOf("test coin", []byte(f.coin), []byte{byte(i)}))
 	}
 	if f.opened != nil {
 		p.Opened = func(kind string, count int64) { f.opened(f.names[i], kind, count) }

@@ -19,6 +19,7 @@ const (
 	kindReach   = "reach"
 	kindOffset  = "offset"
 	kindProduct = "step"
+	kindRounded = "coefficients"
 )
 
 // sums are what the rows add up to, as terms and shares of one party: all that a square loss keeps of them.
@@ -32,10 +33,13 @@ type sums struct {
 // system is a shared system of equations (G + lambda) beta = h, with what is public of it.
 type system struct {
 	gram  rss.Share // [D, D], scale gs, lambda on the diagonal
-	sides rss.Share // h, [D], scale gs; the square loss
-	means rss.Share // of the features, [D], scale sz
-	reach float64   // L, at least the largest eigenvalue of G
-	mean  float64   // of the labels, at the label holder
+	sides rss.Share // h and its multiples, [runs, D], scale gs + extra; the square loss
+
+	precision
+	multiples rss.Share // the secret factors of the second and the third run
+	means     rss.Share // of the features, [D], scale sz
+	reach     float64   // L, at least the largest eigenvalue of G
+	mean      float64   // of the labels, at the label holder
 
 	session uint32 // that made it
 }
@@ -147,6 +151,15 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 	if s.reach, err = t.bound(ctx, s.gram); err != nil {
 		return nil, err
 	}
+	s.precision = t.precisionOf(s.reach)
+	if s.multiples, err = t.drawMultiples(); err != nil {
+		return nil, err
+	}
+	if t.loss == kernel.Square {
+		if s.sides, err = t.multiplied(ctx, s, s.sides); err != nil {
+			return nil, err
+		}
+	}
 	if t.role != rss.Outside {
 		for i := range d {
 			s.gram.AddPublic(t.role, i*d+i, uint64(math.Round(math.Ldexp(t.lambda/t.kappa, gramBits))))
@@ -235,11 +248,8 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	exponent := make([]byte, 1)
 	if t.role == rss.LabelHolder {
 		t.told(kindBound, 1)
-		v := int64(opened[0]) + 1 // it was rounded
-		if v < 1 || v > 4<<boundBits {
-			return 0, fmt.Errorf("the square of the Gram matrix's norm opened as %v, want a positive number up to 4", math.Ldexp(float64(v), -boundBits))
-		}
-		v += v >> boundSlack // it may be of the shares of an earlier session, rounded in another way
+		v := min(max(opened[0]+1, 1), 4<<boundBits) // it was rounded
+		v += v >> boundSlack                        // it may be of the shares of an earlier session, rounded in another way
 		exponent[0] = min(byte(math.Ceil(math.Log2(float64(v)))), boundBits+2)
 	}
 	if exponent, err = t.Network.Broadcast(ctx, kindReach, t.parties[rss.LabelHolder], exponent, 1); err != nil {

@@ -145,14 +145,9 @@ func (n *sessionNetwork) SumPadded(ctx context.Context, kind string, root int, v
 	return n.masked.SumPadded(ctx, kind, root, v)
 }
 
-// SumWords implements Network.
-func (n *sessionNetwork) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
-	return n.masked.SumWords(ctx, kind, root, v)
-}
-
-// SumReals implements Network.
-func (n *sessionNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
-	return n.masked.SumFixed(ctx, kind, root, secagg.Fixed{Bits: 36, Bound: fdskl.RealBound}, v)
+// SumPacked implements Network.
+func (n *sessionNetwork) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
+	return n.masked.SumPacked(ctx, kind, root, bits, v)
 }
 
 // Broadcast implements Network.

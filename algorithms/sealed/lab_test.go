@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -39,7 +40,14 @@ const (
 	wayPadded    way = "padded sum" // a total under a pad that its root lacks
 	wayOpening   way = "opening"    // a total that opens
 	wayBroadcast way = "broadcast"
+	wayShown     way = "shown"   // words of a component that open
+	wayVouched   way = "vouched" // their digest
 )
+
+// opens reports whether a message is of what the job opens.
+func (m *message) opens() bool {
+	return m.way == wayOpening || m.way == wayShown || m.way == wayVouched
+}
 
 // String names a message in errors.
 func (m *message) String() string {
@@ -152,14 +160,9 @@ func (p *place) SumPadded(ctx context.Context, kind string, root int, v []uint16
 	return err
 }
 
-// SumWords implements Network.
-func (p *place) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
-	return p.sum(ctx, message{way: wayOpening, kind: kind, bits: 64, words: v}, root)
-}
-
-// SumReals implements Network: jobs in a lab give their kernel's width.
-func (p *place) SumReals(context.Context, string, int, []float64) error {
-	return errors.New("no sum of reals in a lab")
+// SumPacked implements Network.
+func (p *place) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
+	return p.sum(ctx, message{way: wayOpening, kind: kind, bits: bits, words: v}, root)
 }
 
 // Broadcast implements Network.
@@ -207,6 +210,24 @@ type labWire struct {
 
 // Pass implements rss.Wire.
 func (w *labWire) Pass(ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64) error {
+	return w.pass(ctx, wayDirect, kind, from, to, bits, n, words)
+}
+
+// Show implements rss.Wire.
+func (w *labWire) Show(ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64) error {
+	return w.pass(ctx, wayShown, kind, from, to, bits, n, words)
+}
+
+// Vouch implements rss.Wire.
+func (w *labWire) Vouch(ctx context.Context, kind string, from, to rss.Role, digest *keys.Hash) error {
+	words := wordsOf(digest[:])
+	err := w.pass(ctx, wayVouched, kind, from, to, 64, len(words), words)
+	copy(digest[:], bytesOf(words))
+	return err
+}
+
+// pass moves words from one role to another.
+func (w *labWire) pass(ctx context.Context, by way, kind string, from, to rss.Role, bits, n int, words []uint64) error {
 	switch w.self {
 	case w.parties[from]:
 		return w.put(ctx, w.parties[to], slices.Clone(words))
@@ -218,7 +239,7 @@ func (w *labWire) Pass(ctx context.Context, kind string, from, to rss.Role, bits
 		if copied := copy(words, got.([]uint64)); copied != n {
 			return fmt.Errorf("%s: %d words came, want %d", kind, copied, n)
 		}
-		return w.hear(message{way: wayDirect, kind: kind, role: from, bits: bits, words: words})
+		return w.hear(message{way: by, kind: kind, role: from, bits: bits, words: words})
 	}
 	return nil
 }

@@ -15,6 +15,10 @@ import (
 const (
 	Angles   = kindAngles  // sums: a word for each feature of each row
 	Held     = kindHeld    // broadcasts: which openings each of the three holds, when a session begins
+	Bound    = kindBound   // sums: the square of the Gram matrix's norm
+	Scores   = kindScores  // sums: scores of rows
+	Coin     = kindCoin    // broadcasts: what each of the three adds to the coin that checks the steps
+	Check    = kindCheck   // direct: a component of the numbers that check the steps
 	Ready    = kindReady   // broadcasts: that one of the three holds the words of the opening that is next
 	Factors  = kindFactors // direct: the cosines of all, then the sines of all
 	Features = kindReshare // direct: a word for each feature of each row
@@ -108,11 +112,15 @@ func (l *Layout) resumeAt(payload []byte) error {
 	l.common = slices.DeleteFunc(l.common, func(p point) bool {
 		return !slices.Contains(theirs, p)
 	})
-	if l.resume < rss.Roles || l.params.Loss != kernel.Square.String() {
+	if l.resume < rss.Roles {
+		return nil
+	}
+	solved := slices.ContainsFunc(l.common, func(p point) bool { return p.stage == stageSolved })
+	if l.params.Loss != kernel.Square.String() && !solved {
 		return nil // other losses share the features anew
 	}
 	for _, p := range l.common {
-		if p.stage > stageSums {
+		if p.stage > stageSums { // for another loss only the solved one counts, which is among them
 			l.next = l.rows
 			return nil
 		}
@@ -208,25 +216,25 @@ func FeatureBits(p fdskl.Params) int {
 	return 20
 }
 
-// The bits that one number tells, about: behind the point and before it, with the sign.
-const (
-	scoreRange = 4
-	boundRange = 2
-	reachBits  = 5
-)
+// reachBits are what the order of magnitude of the Gram matrix's norm tells.
+const reachBits = 5
 
-// OpeningBits is about how many bits one value of a kind of opening tells that only sealed jobs have; 0 for
-// other kinds. training tells whether the job trains.
+// OpeningBits is how many bits of one value of a kind open that has a width in sealed jobs, and no more; 0 for other
+// kinds. training tells whether the job trains.
 func OpeningBits(p fdskl.Params, kind string, training bool) int {
 	switch {
 	case kind == kindBound:
-		return boundBits + boundRange
+		return boundWidth
 	case kind == kindReach:
 		return reachBits
 	case kind == kindScores && training:
-		return trainBits + scoreRange
+		return scoreWidth(p, trainBits)
 	case kind == kindScores:
-		return p.ScoreBits + scoreRange
+		return scoreWidth(p, p.ScoreBits)
+	case kind == kindCheck:
+		return checkWidth
+	case kind == "distances":
+		return fdskl.SealedWidth
 	}
 	return 0
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -45,6 +46,16 @@ func (w *sequencedWire) Pass(_ context.Context, kind string, from, to rss.Role, 
 	if kind == Factors || kind == Features {
 		w.list = append(w.list, sequenced{kind, w.parties[from], w.parties[to], n})
 	}
+	return nil
+}
+
+// Show implements rss.Wire.
+func (w *sequencedWire) Show(context.Context, string, rss.Role, rss.Role, int, int, []uint64) error {
+	return nil
+}
+
+// Vouch implements rss.Wire.
+func (w *sequencedWire) Vouch(context.Context, string, rss.Role, rss.Role, *keys.Hash) error {
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (t *trainer) keep(b *block, z rss.Share) {
 // outer is where the outer steps of a loss stand.
 type outer struct {
 	step      int
-	beta      rss.Share
+	beta      rss.Share // of all runs, [runs, D]
 	intercept float64   // at the label holder
 	scores    []float64 // of all rows, at the label holder
 }
@@ -48,7 +48,7 @@ type outer struct {
 // with the fixed Gram matrix for the gradient, which is a safe Newton step. All but the first open a
 // score of every row to the label holder.
 func (t *trainer) newton(ctx context.Context, s *system, from point) (rss.Share, float64, error) {
-	o := &outer{beta: rss.Zero(t.role, t.features), scores: make([]float64, t.Rows)}
+	o := &outer{beta: rss.Zero(t.role, runs*t.features), scores: make([]float64, t.Rows)}
 	if err := t.resumeOuter(o, from); err != nil {
 		return rss.Share{}, 0, err
 	}
@@ -60,7 +60,10 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (rss.Share,
 		if err != nil {
 			return rss.Share{}, 0, err
 		}
-		d := t.newDescent(s, right, int(math.Ceil(math.Log2(1/t.kappa)))+1)
+		if right, err = t.multiplied(ctx, s, right); err != nil {
+			return rss.Share{}, 0, err
+		}
+		d := t.newDescent(s, right)
 		change, err := d.run(ctx, func() error {
 			t.report("steps", o.step*t.Params.Iterations+d.step, t.Params.Outer*t.Params.Iterations)
 			return nil
@@ -84,19 +87,20 @@ func (t *trainer) openScores(ctx context.Context, o *outer, s *system) error {
 		return nil
 	}
 	opened, err := t.openings.open(ctx, t.scores, o.step, t.parties[rss.LabelHolder], t.Rows, func() (rss.Share, error) {
-		offset, err := t.offset(ctx, o.beta, s)
+		beta := o.beta.Slice(0, t.features)
+		offset, err := t.offsets(ctx, 1, beta, s)
 		if err != nil {
 			return rss.Share{}, err
 		}
 		shift := rss.Shift{Count: t.Rows, Bits: t.sz + coefBits - trainBits}
-		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(o.beta, offset), shift)
+		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(beta, offset), shift)
 	})
 	if err != nil || t.role != rss.LabelHolder {
 		return err
 	}
 	t.told(kindScores, t.Rows)
 	for j, w := range opened {
-		o.scores[j] = math.Ldexp(float64(int64(w)), -trainBits)
+		o.scores[j] = math.Ldexp(float64(w), -trainBits)
 	}
 	return nil
 }
@@ -158,7 +162,7 @@ func (t *trainer) gradientTerms(o *outer, g rss.Share) []uint64 {
 		t.three.MulVecT(out, t.columns.again(b.block, b.zero), g.Slice(b.lo, b.hi))
 		t.columns.release(b.block)
 	}
-	o.beta.AddTo(out, uint64(math.Round(math.Ldexp(t.lambda/t.kappa, t.sz+t.sy+t.p-coefBits))))
+	o.beta.Slice(0, t.features).AddTo(out, uint64(math.Round(math.Ldexp(t.lambda/t.kappa, t.sz+t.sy+t.p-coefBits))))
 	for i := range out {
 		out[i] = -out[i]
 	}

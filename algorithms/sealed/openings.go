@@ -38,6 +38,7 @@ type series struct {
 	kind  string // of the sums that open them
 	code  byte   // names it in messages
 	most  int    // how many the contract lists
+	bits  int    // of a number that opens
 	slots int    // how many words are kept, the last ones; 0: all
 
 	own   held // at the three
@@ -48,6 +49,8 @@ type series struct {
 const (
 	codeBound  = 1
 	codeScores = 2
+	codeCoin   = 3
+	codeCheck  = 4
 )
 
 // held is what one of the three has of a series.
@@ -193,9 +196,31 @@ func (o *openings) contradiction(s *series, c *conflict, all [rss.Roles]held) er
 }
 
 // open opens a number of a series to root: n words, of which compute shares what is not fixed yet. It returns the
-// vector, which at root holds the total.
+// vector, which at root holds the totals modulo 2^bits, in two's complement.
 func (o *openings) open(
 	ctx context.Context, s *series, number, root, n int, compute func() (rss.Share, error),
+) ([]int64, error) {
+	words, err := o.fix(ctx, s, number, n, func() ([]uint64, error) {
+		y, err := compute()
+		return y.X, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := o.network.SumPacked(ctx, s.kind, root, s.bits, words); err != nil {
+		return nil, err
+	}
+	out, unused := make([]int64, n), 64-s.bits
+	for i, w := range words {
+		out[i] = int64(w<<unused) >> unused
+	}
+	return out, nil
+}
+
+// fix settles the n words with which this party takes part in a number of a series, and returns them: the same in
+// every session, those that compute returns when they are not fixed yet. When it returns they may leave.
+func (o *openings) fix(
+	ctx context.Context, s *series, number, n int, compute func() ([]uint64, error),
 ) ([]uint64, error) {
 	if number < 1 || number > s.most {
 		return nil, fmt.Errorf("opening %d of %s is refused: the contract lists %d, over all sessions", number, s.kind, s.most)
@@ -214,11 +239,11 @@ func (o *openings) open(
 		return nil, err
 	}
 	s.fixed = max(s.fixed, number)
-	return r.words, o.network.SumWords(ctx, s.kind, root, r.words)
+	return r.words, nil
 }
 
 // words returns this party's words of an opening, saved: those of its origin, or new ones.
-func (o *openings) words(s *series, number, n int, compute func() (rss.Share, error)) (*record, error) {
+func (o *openings) words(s *series, number, n int, compute func() ([]uint64, error)) (*record, error) {
 	if number <= s.fixed {
 		if o.role == rss.Outside {
 			return &record{words: make([]uint64, n)}, nil
@@ -233,12 +258,12 @@ func (o *openings) words(s *series, number, n int, compute func() (rss.Share, er
 		}
 		return r, nil
 	}
-	y, err := compute()
+	own, err := compute()
 	if err != nil {
 		return nil, err
 	}
 	r := &record{number: uint32(number), origin: o.session, words: make([]uint64, n)}
-	y.AddTo(r.words, 1)
+	copy(r.words, own)
 	if o.role == rss.Outside {
 		return r, nil
 	}
@@ -262,16 +287,15 @@ func (o *openings) ready(ctx context.Context, s *series, r *record) error {
 	return o.network.Confirm(ctx)
 }
 
-// OpeningKinds lists the kinds of sums that open in sealed jobs under words that the three hold.
-func OpeningKinds() []string { return []string{kindBound, kindScores} }
+// OpeningKinds lists the kinds of what opens in sealed jobs under words that the three hold, by the code that names
+// them in messages.
+func OpeningKinds() map[string]byte {
+	return map[string]byte{kindBound: codeBound, kindScores: codeScores, kindCoin: codeCoin, kindCheck: codeCheck}
+}
 
 // ReadyHash is the SHA-256 of what the three say before an opening: its number, and the session that computed it.
 func ReadyHash(kind string, number, origin uint32) [sha256.Size]byte {
-	code := byte(codeScores)
-	if kind == kindBound {
-		code = codeBound
-	}
-	return sha256.Sum256(readyFor(code, number, origin))
+	return sha256.Sum256(readyFor(OpeningKinds()[kind], number, origin))
 }
 
 // readyFor is what a party says that is ready for an opening.

@@ -53,10 +53,10 @@ func (n *witnessed) Broadcast(ctx context.Context, kind string, root int, data [
 	return got, err
 }
 
-// SumWords implements Network.
-func (n *witnessed) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+// SumPacked implements Network.
+func (n *witnessed) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	n.note(n.self, kind, n.number, v)
-	return n.Network.SumWords(ctx, kind, root, v)
+	return n.Network.SumPacked(ctx, kind, root, bits, v)
 }
 
 // note compares what a party adds with what it added before.
@@ -285,7 +285,14 @@ func (n *tell) Broadcast(ctx context.Context, kind string, root int, data []byte
 // repeaters are ways to ask again for an opening that has left.
 func repeaters() map[string]repeater {
 	entry := func(h held) func([]byte) []byte {
-		return func(list []byte) []byte { return append(list[:len(list)-heldSize], h.encode()...) }
+		return func(list []byte) []byte {
+			at := len(list) - heldSize
+			if at > 0 { // of a training: the coin and the check come after the scores
+				at -= 2 * heldSize
+			}
+			copy(list[at:], h.encode())
+			return list
+		}
 	}
 	lacks := "is not held, for which it was ready: it has left, and is not computed anew"
 	return map[string]repeater{
@@ -364,9 +371,9 @@ func (k *task) stopAfterScores(party int) error {
 // sated is a Network that ends once scores have come.
 type sated struct{ Network }
 
-// SumWords implements Network.
-func (n *sated) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
-	err := n.Network.SumWords(ctx, kind, root, v)
+// SumPacked implements Network.
+func (n *sated) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
+	err := n.Network.SumPacked(ctx, kind, root, bits, v)
 	if err == nil && kind == kindScores {
 		return errKilled
 	}

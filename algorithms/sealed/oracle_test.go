@@ -8,7 +8,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // oracle is the pooled training in floating point: the same features, the same steps, no shares.
@@ -123,28 +122,19 @@ func (o *oracle) solve(f *fixture, gram *mat.SymDense, s *system, right []float6
 		chol.SolveVecTo(x, r)
 		return
 	}
-	t := &trainer{Party: &Party{Party: &fdskl.Party{Params: f.params}}, scales: o.scales}
-	d := t.newDescent(s, rss.Share{}, int(math.Ceil(math.Log2(1/o.scales.kappa)))+1)
-	if o.loss == kernel.Square {
-		d.size--
+	factors, err := Steps(f.params, f.rows, s.reach)
+	if err != nil {
+		panic(err)
 	}
-	c := d.chebyshev
 	direction, residual := mat.NewVecDense(n, nil), mat.NewVecDense(n, nil)
-	for step := range o.steps {
-		if step > 0 {
-			c.next()
-		}
+	for _, by := range factors[:o.steps] {
 		residual.MulVec(gram, x)
 		residual.SubVec(r, residual)
-		_, size := math.Frexp(c.tau)
-		direction.ScaleVec(rounded(c.omega, omegaBits), direction)
-		direction.AddScaledVec(direction, rounded(c.tau, min(20, topBits-1-gramBits-coefBits-d.size-size)), residual)
+		direction.ScaleVec(by.Direction, direction)
+		direction.AddScaledVec(direction, by.Residual, residual)
 		x.AddVec(x, direction)
 	}
 }
-
-// rounded is a public factor as the parties use it, with so many bits behind the point.
-func rounded(v float64, bits int) float64 { return math.Ldexp(math.Round(math.Ldexp(v, bits)), -bits) }
 
 // scores returns f of all rows.
 func (o *oracle) scores() []float64 {

@@ -16,6 +16,7 @@ const boundFrobenius = "frobenius"
 func WithDefaults(p fdskl.Params) fdskl.Params {
 	p.Ring = cmp.Or(p.Ring, ringDefault)
 	p.ScoreBits = cmp.Or(p.ScoreBits, 6)
+	p.ScoreRange = cmp.Or(p.ScoreRange, 16)
 	p.Bound = cmp.Or(p.Bound, boundFrobenius)
 	if p.Loss != kernel.Square.String() {
 		p.Outer = cmp.Or(p.Outer, 5)
@@ -39,6 +40,8 @@ func Validate(p fdskl.Params, parties []string) error {
 		return fmt.Errorf("ring is %d, want %d or %d", p.Ring, ringDefault, ringCompact)
 	case p.ScoreBits < 1 || p.ScoreBits > 16:
 		return fmt.Errorf("score_bits is %d, want 1 to 16", p.ScoreBits)
+	case p.ScoreRange < 16 || p.ScoreRange > 1024 || p.ScoreRange&(p.ScoreRange-1) != 0:
+		return fmt.Errorf("score_range is %d, want a power of two from 16 to 1024", p.ScoreRange)
 	case p.Bound != boundFrobenius && p.Bound != boundPublic:
 		return fmt.Errorf("bound is %q, want %q or %q", p.Bound, boundFrobenius, boundPublic)
 	case p.Loss == kernel.Square.String() && p.Outer != 0:

@@ -2,6 +2,8 @@ package sealed
 
 import (
 	"context"
+	"io"
+	"math"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/keys"
@@ -14,10 +16,9 @@ type Network interface {
 	fdskl.Broadcaster
 	// SumPadded adds vectors of 16-bit turns under masks; the root's total is under a pad that it lacks.
 	SumPadded(ctx context.Context, kind string, root int, v []uint16) error
-	// SumWords adds vectors of words modulo 2^64 under masks; the total opens to the root, in v.
-	SumWords(ctx context.Context, kind string, root int, v []uint64) error
-	// SumReals adds vectors of reals of magnitude at most fdskl.RealBound under masks.
-	SumReals(ctx context.Context, kind string, root int, v []float64) error
+	// SumPacked adds vectors of words modulo 2^bits under masks; the total, of so many bits and no more, opens to the
+	// root, in v.
+	SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error
 	// Three starts this party's end of the arithmetic among the parties of the three roles. It is called
 	// once in a session.
 	Three(parties [rss.Roles]int) (*rss.Party, error)
@@ -31,6 +32,9 @@ type Party struct {
 	Owner        keys.ID
 	BlockRows    int // rows of a block; 0: chosen by the features
 	SaveEvery    int // blocks, and steps, between two checkpoints; 0: 8, and 32
+
+	// Random is where the party's part of the coin comes from; nil: the system's secure source.
+	Random io.Reader
 
 	// Saved is called whenever the party has written a checkpoint; it may be nil.
 	Saved func(point string)
@@ -60,8 +64,25 @@ func seatsOf(p fdskl.Params, names []string, self int) seats {
 	return s
 }
 
-// network is a Network as FDSKL's own parts see it: they add reals and broadcast, and nothing else.
+// network is a Network as FDSKL's own parts see it: they add reals, of which fdskl.SealedWidth bits open, and
+// broadcast, and nothing else.
 type network struct{ Network }
+
+// SumReals implements fdskl.Summer for numbers that are not negative: what is too large for the width counts as the
+// largest.
+func (n network) SumReals(ctx context.Context, kind string, root int, v []float64) error {
+	words := make([]uint64, len(v))
+	for i, x := range v {
+		words[i] = uint64(min(max(math.RoundToEven(math.Ldexp(x, fdskl.SealedPoint)), 0), fdskl.SealedMost))
+	}
+	if err := n.SumPacked(ctx, kind, root, fdskl.SealedWidth, words); err != nil {
+		return err
+	}
+	for i, w := range words {
+		v[i] = math.Ldexp(float64(w), -fdskl.SealedPoint)
+	}
+	return nil
+}
 
 // SumTurns implements fdskl.Summer: sealed jobs open no angles.
 func (network) SumTurns(context.Context, string, int, []uint16) error { return errOpen }

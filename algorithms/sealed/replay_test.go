@@ -75,7 +75,7 @@ func (r *replay) record(i int, m *message) error {
 	if i != r.subject {
 		return nil
 	}
-	if m.way == wayOpening {
+	if m.way == wayOpening || m.way == wayShown {
 		r.openings = append(r.openings, m.kind)
 	}
 	r.log = append(r.log, message{m.way, m.kind, m.role, m.bits, slices.Clone(m.words)})
@@ -100,7 +100,7 @@ func (r *replay) solve(i int, m *message) error {
 	if err != nil {
 		return err
 	}
-	if list == nil && m.way != wayOpening {
+	if list == nil && !m.opens() {
 		list = []cover{{hi: len(m.words)}}
 	}
 	for _, c := range list {
@@ -124,7 +124,7 @@ func (r *replay) verify(i int, m *message) error {
 	if err != nil {
 		return err
 	}
-	if m.way == wayOpening {
+	if m.opens() {
 		copy(m.words, want.words)
 	}
 	if !slices.Equal(m.words, want.words) {
@@ -246,6 +246,9 @@ func (r *replay) done() error {
 		words := r.covered[name]
 		if name.use == useRotation {
 			words = (words + wordsPerTurns - 1) / wordsPerTurns
+		}
+		if name.use == useMultiple { // a secret number, under which nothing is sent
+			continue
 		}
 		if read := r.tape.reel(name).read; name.unknown == r.role && read != words {
 			return fmt.Errorf("pad %d of step %d, which the %s lacks, was read for %d words and covers %d", name.use, name.step, r.role, read, words)

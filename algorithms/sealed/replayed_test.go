@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -47,10 +48,16 @@ func replayed(t testing.TB, names []string, role rss.Role, subject int, blank rs
 	return r, r.done()
 }
 
-// settle corrects the tape until nothing differs.
+// settle corrects the tape until nothing differs. While it does, the subject is handed words that nobody sent, and the
+// check of the steps may end a run; what is known by then is corrected.
 func (r *replay) settle() error {
 	for r.sweeps = 1; r.sweeps <= maxSweeps; r.sweeps++ {
-		if _, err := r.run(r.solve, true); err != nil || len(r.patches) == 0 {
+		_, err := r.run(r.solve, true)
+		var checked *rss.DeviationError
+		if errors.As(err, &checked) && checked.Kind == kindCheck && len(r.patches) > 0 {
+			err = nil
+		}
+		if err != nil || len(r.patches) == 0 {
 			return err
 		}
 		for _, p := range r.patches {

@@ -29,7 +29,7 @@ type point struct {
 // pointSize is the length of an encoded point, in bytes; maxPoints are told at most.
 const (
 	pointSize = 9
-	maxPoints = 1 + 3*slots
+	maxPoints = 2 + 3*slots
 )
 
 // encode returns a point's bytes.
@@ -46,7 +46,7 @@ func decodePoints(b []byte) ([]point, error) {
 	var list []point
 	for ; len(b) > 0; b = b[pointSize:] {
 		p := point{stage: stage(b[0]), session: binary.BigEndian.Uint32(b[1:]), number: int(binary.BigEndian.Uint32(b[5:]))}
-		if p.stage < stageSums || p.stage > stageOuter {
+		if p.stage < stageSums || p.stage > stageSolved {
 			return nil, fmt.Errorf("point %v is none", b[:pointSize])
 		}
 		list = append(list, p)
@@ -106,7 +106,8 @@ func (t *trainer) points() ([]point, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s == nil || s.Stage > stageSystem && (system == nil || s.Rests != system.Session) {
+		rests := s != nil && s.Stage > stageSystem && s.Stage < stageSolved
+		if s == nil || rests && (system == nil || s.Rests != system.Session) {
 			continue
 		}
 		list = append(list, point{stage: s.Stage, session: s.Session, number: s.Number})

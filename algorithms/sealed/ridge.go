@@ -13,11 +13,11 @@ import (
 type descent struct {
 	*trainer
 	system *system
-	right  rss.Share // the right side, scale gs
+	right  rss.Share // the right sides of all runs, [runs, D], scale gs + extra
 	size   int       // its norm is below 2^size
 	chebyshev
 	step            int
-	beta, direction rss.Share // scale bs
+	beta, direction rss.Share // of all runs, [runs, D], at the scale of the steps
 }
 
 // chebyshev is the public part of an iteration: the factors of its next step. Every party computes the same
@@ -45,35 +45,46 @@ func (c *chebyshev) next() {
 }
 
 // ends returns the ends of the spectrum that T steps aim at.
-func (t *trainer) ends(s *system) (lo, hi float64) {
+func (t *trainer) ends(reach float64) (lo, hi float64) {
 	shift := t.lambda / t.kappa
-	reach := spread / float64(t.Params.Iterations)
+	low := spread / float64(t.Params.Iterations)
 	least := 16 * math.Sqrt(float64(t.features)) * math.Ldexp(1, -gramBits) // the rounding of G
-	return max(shift+float64(s.reach*float64(reach*reach)), least), s.reach + shift
+	return max(shift+float64(reach*float64(low*low)), least), reach + shift
 }
 
 // ridge solves for the coefficients of the square loss.
 func (t *trainer) ridge(ctx context.Context, s *system, from point) (rss.Share, error) {
-	d := t.newDescent(s, s.sides, 0)
+	d := t.newDescent(s, s.sides)
 	if err := d.resume(from); err != nil {
 		return rss.Share{}, err
 	}
 	return d.run(ctx, d.saveSteps)
 }
 
-// newDescent prepares T steps from zero. more bounds by how many bits the right side may be longer than that of
-// labels with deviation 1.
-func (t *trainer) newDescent(s *system, right rss.Share, more int) *descent {
-	lo, hi := t.ends(s)
-	norm := t.s0 * math.Sqrt(2*s.reach/(float64(t.features)*t.s0)) // s0 |2/(N D) Z^T y| for |y|^2 <= N
-	_, size := math.Frexp(norm)
+// newDescent prepares T steps of all runs from zero.
+func (t *trainer) newDescent(s *system, right rss.Share) *descent {
 	return &descent{
-		trainer: t, system: s, right: right, size: size + more, chebyshev: newChebyshev(lo, hi),
-		beta: rss.Zero(t.role, t.features), direction: rss.Zero(t.role, t.features),
+		trainer: t, system: s, right: right, size: t.rightSize(s.reach) + s.size(),
+		chebyshev: newChebyshev(t.ends(s.reach)),
+		beta:      rss.Zero(t.role, runs*t.features), direction: rss.Zero(t.role, runs*t.features),
 	}
 }
 
-// run takes the steps that are left and returns the solution; after hears of each.
+// rightSize is such that the right side's norm is below 2^rightSize, for labels with deviation 1.
+func (t *trainer) rightSize(reach float64) int {
+	_, size := math.Frexp(t.s0 * math.Sqrt(2*reach/(float64(t.features)*t.s0))) // s0 |2/(N D) Z^T y| for |y|^2 <= N
+	return size + t.newtonSize()
+}
+
+// newtonSize is by how many bits the right side of an outer step may be longer than that of labels with deviation 1.
+func (t *trainer) newtonSize() int {
+	if t.Params.Outer == 0 {
+		return 0
+	}
+	return int(math.Ceil(math.Log2(1/t.kappa))) + 1
+}
+
+// run takes the steps that are left and returns the solution in its last form; after hears of each.
 func (d *descent) run(ctx context.Context, after func() error) (rss.Share, error) {
 	for d.step < d.Params.Iterations {
 		if err := d.advance(ctx); err != nil {
@@ -84,7 +95,14 @@ func (d *descent) run(ctx context.Context, after func() error) (rss.Share, error
 			return rss.Share{}, err
 		}
 	}
-	return d.beta, nil
+	finer := max(d.system.step, coefBits+1) // all send the same, whatever the scale of the steps
+	var terms []uint64
+	if d.role != rss.Outside {
+		terms = make([]uint64, runs*d.features)
+		d.beta.AddTo(terms, 1<<(finer-d.system.step))
+	}
+	shift := rss.Shift{Count: runs * d.features, Bits: finer - coefBits}
+	return d.truncate(ctx, kindRounded, d.Params.Iterations, wordBits, terms, shift)
 }
 
 // advance takes one step: direction = tau (right - G beta) + omega direction, beta += direction.
@@ -92,15 +110,14 @@ func (d *descent) advance(ctx context.Context) error {
 	if d.step > 0 {
 		d.next()
 	}
-	_, size := math.Frexp(d.tau)
-	bits := min(20, topBits-1-gramBits-coefBits-d.size-size)
+	bits := d.factorBits(d.system.precision, d.size)
 	if d.role == rss.Outside {
 		bits = max(bits, 1) // it does not know the reach after a resumption, and sends nothing
 	}
 	if bits < 1 {
 		return fmt.Errorf("step %d: a factor of %v leaves no bit of its own, lambda is too small for %d steps", d.step+1, d.tau, d.Params.Iterations)
 	}
-	n := d.features
+	n := runs * d.features
 	next, err := d.truncate(ctx, kindProduct, d.step, wordBits, d.terms(bits), rss.Shift{Count: n, Bits: gramBits + bits}, rss.Shift{Count: n, Bits: omegaBits})
 	if err != nil {
 		return err
@@ -111,18 +128,23 @@ func (d *descent) advance(ctx context.Context) error {
 	return nil
 }
 
-// terms returns the terms of tau (2^bs right - G beta), scale gs+bs+bits, and of omega direction.
+// terms returns the terms of tau (right - G beta), with so many bits behind the point more than Gram matrix and
+// coefficients have, and of omega direction.
 func (d *descent) terms(bits int) []uint64 {
 	if d.role == rss.Outside {
 		return nil
 	}
-	n := d.features
+	n := runs * d.features
 	out := make([]uint64, 2*n)
-	d.three.MulVec(out[:n], d.system.gram, d.beta)
-	tau := uint64(math.Round(math.Ldexp(d.tau, bits)))
-	for i := range n {
-		out[i] = tau * (d.right.X[i]<<coefBits - out[i])
+	for lo := 0; lo < n; lo += d.features {
+		hi := lo + d.features
+		d.three.MulVec(out[lo:hi], d.system.gram, d.beta.Slice(lo, hi))
 	}
-	d.direction.AddTo(out[n:], uint64(math.Round(math.Ldexp(d.omega, omegaBits))))
+	tau := residualFactor(d.tau, bits)
+	finer := d.system.step - d.system.extra()
+	for i := range n {
+		out[i] = tau * (d.right.X[i]<<finer - out[i])
+	}
+	d.direction.AddTo(out[n:], directionFactor(d.omega))
 	return out
 }

@@ -53,7 +53,8 @@ func (t *trainer) saveSystem(s *system) error {
 	if sides.X == nil {
 		sides = rss.Zero(t.role, 0)
 	}
-	return t.save(0, state{Stage: stageSystem, Mean: s.mean, Reach: s.reach}, s.gram.X, s.gram.Y, s.means.X, s.means.Y, sides.X, sides.Y)
+	return t.save(0, state{Stage: stageSystem, Mean: s.mean, Reach: s.reach}, s.gram.X, s.gram.Y, s.means.X, s.means.Y, sides.X, sides.Y,
+		s.multiples.X, s.multiples.Y)
 }
 
 // savedSystem returns the system at or before a point, nil when it is still to be made.
@@ -62,7 +63,7 @@ func (t *trainer) savedSystem(from point) (*system, error) {
 		return nil, nil
 	}
 	if t.role == rss.Outside {
-		return &system{reach: 1}, nil
+		return &system{reach: 1, precision: t.precisionOf(1)}, nil
 	}
 	s, err := t.load(stageSystem.file(0))
 	if err != nil {
@@ -71,15 +72,18 @@ func (t *trainer) savedSystem(from point) (*system, error) {
 	if s == nil {
 		return nil, fmt.Errorf("the checkpoint of the system is gone")
 	}
-	sides := t.features
+	sides := runs * t.features
 	if t.loss != kernel.Square {
 		sides = 0
 	}
-	list, err := s.shares(t.features*t.features, t.features, sides)
+	list, err := s.shares(t.features*t.features, t.features, sides, runs-1)
 	if err != nil {
 		return nil, err
 	}
-	return &system{gram: list[0], means: list[1], sides: list[2], reach: s.Reach, mean: s.Mean, session: s.Session}, nil
+	return &system{
+		gram: list[0], means: list[1], sides: list[2], multiples: list[3], reach: s.Reach, precision: t.precisionOf(s.Reach),
+		mean: s.Mean, session: s.Session,
+	}, nil
 }
 
 // saveSteps keeps an iteration of a square loss now and then.
@@ -113,12 +117,51 @@ func (d *descent) resume(from point) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.shares(d.features, d.features)
+	list, err := s.shares(runs*d.features, runs*d.features)
 	if err != nil {
 		return err
 	}
 	d.beta, d.direction = list[0], list[1]
 	return nil
+}
+
+// saveSolution keeps the solution: from here on nothing is computed anew.
+func (t *trainer) saveSolution(s *solution) error {
+	if t.role == rss.Outside {
+		return nil
+	}
+	return t.save(0, state{Stage: stageSolved, Intercept: s.intercept, Reach: s.reach},
+		s.beta.X, s.beta.Y, s.offsets.X, s.offsets.Y, s.multiples.X, s.multiples.Y)
+}
+
+// savedSolution returns the solution that is kept.
+func (t *trainer) savedSolution() (*solution, error) {
+	if t.role == rss.Outside {
+		return &solution{reach: 1, precision: t.precisionOf(1)}, nil
+	}
+	s, err := t.load(stageSolved.file(0))
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, t.lostSolution()
+	}
+	list, err := s.shares(runs*t.features, runs, runs-1)
+	if err != nil {
+		return nil, err
+	}
+	return &solution{
+		beta: list[0], offsets: list[1], multiples: list[2], intercept: s.Intercept, reach: s.Reach, precision: t.precisionOf(s.Reach),
+	}, nil
+}
+
+// lostSolution says that the steps can not be checked any more.
+func (t *trainer) lostSolution() error {
+	return &rss.DeviationError{
+		Party: t.oneOfThree(), Kind: kindCoin,
+		Reason: "the coin that checks the steps has been told, and the solution that it was drawn for is gone at one of them: " +
+			"another one would not be checked; propose the job anew",
+	}
 }
 
 // saveOuter keeps an outer step.
@@ -142,7 +185,7 @@ func (t *trainer) resumeOuter(o *outer, from point) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.shares(t.features)
+	list, err := s.shares(runs * t.features)
 	if err != nil {
 		return err
 	}

@@ -17,15 +17,17 @@ const (
 
 // Scales and limits that both profiles have.
 const (
-	gramBits  = 30  // gs: bits behind the point of the Gram matrix
-	coefBits  = 22  // bs: of the coefficients
-	omegaBits = 20  // of the public factor of the last direction
-	boundBits = 20  // of the opened square of the Gram matrix's norm
-	trainBits = 4   // p: of scores of training rows, for losses but the square
-	spread    = 1.5 // c: how far below its reach a Chebyshev iteration of T steps aims
-	wordBits  = 64  // the ring of coefficients
-	topBits   = 62  // a truncation of 64 bits takes magnitudes below 2^62
-	largest   = 8   // coefficients and scores are below 2^8
+	gramBits  = 30 // gs: bits behind the point of the Gram matrix
+	coefBits  = 22 // bs: of the coefficients
+	omegaBits = 20 // of the public factor of the last direction
+	boundBits = 20 // of the opened square of the Gram matrix's norm
+	trainBits = 4  // p: of scores of training rows, for losses but the square
+
+	boundWidth = 23  // bits that open of the square of the Gram matrix's norm, which is at most 4
+	spread     = 1.5 // c: how far below its reach a Chebyshev iteration of T steps aims
+	wordBits   = 64  // the ring of coefficients
+	topBits    = 62  // a truncation of 64 bits takes magnitudes below 2^62
+	largest    = 8   // coefficients and scores are below 2^8
 )
 
 // MaxFeatures is the most features of a sealed job: the Gram matrix has their square.
@@ -94,6 +96,9 @@ func (s *scales) check() error {
 	}
 	return nil
 }
+
+// scoreWidth is how many bits of a score open that has so many behind the point.
+func scoreWidth(p fdskl.Params, point int) int { return point + bits.Len(uint(p.ScoreRange)) }
 
 // reach bounds the coefficients: 2 sqrt(2/D) over the root of what is added to the diagonal, and by range 2^7.
 func (s *scales) reach() float64 {

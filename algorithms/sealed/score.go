@@ -76,7 +76,7 @@ func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
 		return nil, err
 	}
 	out.openings = openings{seats: seats, names: m.Names, session: s.Session, vault: s.Vault, network: s.Network}
-	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings})
+	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings, bits: scoreWidth(m.Params, m.Params.ScoreBits)})
 	if s.Singly {
 		out.scores.slots = slots
 	}
@@ -120,7 +120,7 @@ func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]floa
 	}
 	f := make([]float64, n)
 	for j, w := range opened {
-		f[j] = math.Ldexp(float64(int64(w)), -s.Model.Params.ScoreBits)
+		f[j] = math.Ldexp(float64(w), -s.Model.Params.ScoreBits)
 	}
 	return f, nil
 }

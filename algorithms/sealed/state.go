@@ -10,7 +10,7 @@ import (
 )
 
 // stateVersion is the version of all states of this package.
-const stateVersion = 1
+const stateVersion = 2
 
 // maxState is the largest state that is read, in bytes.
 const maxState = 1 << 30
@@ -42,6 +42,7 @@ const (
 	stageSystem
 	stageSteps // of a square loss
 	stageOuter
+	stageSolved // the coefficients in their last form
 )
 
 // slots is how many states of a stage are kept: parties are killed at different moments, and one may have
@@ -50,12 +51,12 @@ const slots = 2
 
 // names of the stages' files.
 func (s stage) String() string {
-	return [...]string{"nothing", "sums", "system", "steps", "outer"}[s]
+	return [...]string{"nothing", "sums", "system", "steps", "outer", "solved"}[s]
 }
 
 // file returns where a state with the given place in its stage is kept; it replaces the last but one.
 func (s stage) file(place int) string {
-	if s == stageSystem {
+	if s == stageSystem || s == stageSolved {
 		return FilePrefix + s.String()
 	}
 	return fmt.Sprintf("%s%s-%d", FilePrefix, s, place%slots)
@@ -63,7 +64,7 @@ func (s stage) file(place int) string {
 
 // Checkpoints lists the files of states: each of them can be lost, and is made anew.
 func Checkpoints() []string {
-	list := []string{stageSystem.file(0)}
+	list := []string{stageSystem.file(0), stageSolved.file(0)}
 	for _, s := range []stage{stageSums, stageSteps, stageOuter} {
 		for place := range slots {
 			list = append(list, s.file(place))
@@ -108,7 +109,7 @@ func (t *trainer) load(file string) (*state, error) {
 	if err := checkpoint.CheckVersion(s.Version, stateVersion); err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", file, err)
 	}
-	if s.Stage < stageSums || s.Stage > stageOuter || s.Number < 0 || !finite(s.Mean) || !finite(s.Intercept) || !finite(s.Reach) {
+	if s.Stage < stageSums || s.Stage > stageSolved || s.Number < 0 || !finite(s.Mean) || !finite(s.Intercept) || !finite(s.Reach) {
 		return nil, fmt.Errorf("checkpoint %s: its numbers are out of range", file)
 	}
 	return s, nil

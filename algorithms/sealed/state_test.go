@@ -14,7 +14,7 @@ import (
 
 // TestPointsComeBack as they were told.
 func TestPointsComeBack(t *testing.T) {
-	want := []point{{stageSums, 7, 1 << 20}, {stageOuter, 1<<32 - 1, 3}, {stageSystem, 0, 0}}
+	want := []point{{stageSums, 7, 1 << 20}, {stageOuter, 1<<32 - 1, 3}, {stageSolved, 2, 0}, {stageSystem, 0, 0}}
 	var data []byte
 	for _, p := range want {
 		data = append(data, p.encode()...)
@@ -31,10 +31,10 @@ func TestPointsThatAreNoneAreRefused(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{make([]byte, 8), "8 bytes, want 9 for each of at most 7 points"},
-		{make([]byte, 72), "72 bytes, want 9 for each of at most 7 points"},
+		{make([]byte, 8), "8 bytes, want 9 for each of at most 8 points"},
+		{make([]byte, 81), "81 bytes, want 9 for each of at most 8 points"},
 		{make([]byte, 9), "point [0 0 0 0 0 0 0 0 0] is none"},
-		{[]byte{5, 0, 0, 0, 0, 0, 0, 0, 0}, "point [5 0 0 0 0 0 0 0 0] is none"},
+		{[]byte{6, 0, 0, 0, 0, 0, 0, 0, 0}, "point [6 0 0 0 0 0 0 0 0] is none"},
 	} {
 		_, err := decodePoints(c.data)
 		wantError(t, err, c.want)
@@ -89,7 +89,7 @@ func TestSpoiltCheckpointsAreRefused(t *testing.T) {
 		want  string
 	}{
 		{func(s *state) {}, "<nil>"},
-		{func(s *state) { s.Version = 2 }, "checkpoint x: "},
+		{func(s *state) { s.Version = 1 }, "checkpoint x: "},
 		{func(s *state) { s.Stage = 9 }, "checkpoint x: its numbers are out of range"},
 		{func(s *state) { s.Number = -1 }, "checkpoint x: its numbers are out of range"},
 		{func(s *state) { s.Mean = math.NaN() }, "checkpoint x: its numbers are out of range"},

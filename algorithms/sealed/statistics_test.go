@@ -56,8 +56,8 @@ type without struct {
 }
 
 // Pad implements rss.Source.
-func (w without) Pad(unknown rss.Role, step uint64, use rss.Use) (rss.Pad, error) {
-	pad, err := w.Source.Pad(unknown, step, use)
+func (w without) Pad(unknown rss.Role, at rss.Place, use rss.Use) (rss.Pad, error) {
+	pad, err := w.Source.Pad(unknown, at, use)
 	if use == w.use && err == nil {
 		return zeros{}, nil
 	}
@@ -80,11 +80,7 @@ func (f *fixture) received(t *testing.T, blank rss.Use) [rss.Roles]histogram {
 		for peer := range rss.Roles {
 			with[peer] = pairSecret(fmt.Sprint(min(peer, int(r)), max(peer, int(r))))
 		}
-		pads, err := rss.NewPads(r, with)
-		if err != nil {
-			t.Error(err)
-		}
-		return without{pads, blank}
+		return without{rss.NewPads(r, with, func() keys.Hash { return keys.Hash{} }), blank}
 	})
 	l.heard = func(i int, m *message) error {
 		if i < rss.Roles && (m.way == wayDirect || m.way == wayPadded) {

@@ -71,7 +71,8 @@ type playback struct {
 }
 
 // Pad implements rss.Source.
-func (p *playback) Pad(unknown rss.Role, step uint64, use rss.Use) (rss.Pad, error) {
+func (p *playback) Pad(unknown rss.Role, at rss.Place, use rss.Use) (rss.Pad, error) {
+	step := at.Number
 	name := padName{p.session, unknown, use, step}
 	if unknown == p.role || p.given[name] {
 		return nil, fmt.Errorf("the %s asks for pad %d of step %d, which the %s lacks, again or not at its place", p.role, use, step, unknown)

@@ -22,6 +22,7 @@ type trainer struct {
 
 	openings       openings
 	bounds, scores *series // of the Gram matrix's norm, and of scores of training rows
+	coins, checks  *series // of the check of the steps
 }
 
 // Train runs one party's part of a training and returns its part of the model. All parties call it at the
@@ -72,11 +73,13 @@ func newTrainer(p *Party) (*trainer, error) {
 	}
 	t.openings = openings{seats: t.seats, names: p.Names, session: p.Session, vault: p.Vault, network: p.Network}
 	if p.Params.Bound != boundPublic {
-		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1})
+		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: boundWidth})
 	}
 	if p.Params.Outer > 1 {
-		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1})
+		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1, bits: scoreWidth(p.Params, trainBits)})
 	}
+	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1})
+	t.checks = t.openings.add(series{kind: kindCheck, code: codeCheck, most: 1})
 	return t, nil
 }
 
@@ -98,30 +101,62 @@ func (t *trainer) train(ctx context.Context) (beta, offset rss.Share, intercept 
 	if err := t.Network.Confirm(ctx); err != nil { // led to other resume points the three would use pads twice
 		return beta, offset, 0, err
 	}
-	system, err := t.gram(ctx, from)
+	s, err := t.solve(ctx, from)
 	if err != nil {
 		return beta, offset, 0, err
 	}
-	if t.loss == kernel.Square {
-		beta, err = t.ridge(ctx, system, from)
-		intercept = system.mean
-	} else {
-		beta, intercept, err = t.newton(ctx, system, from)
-	}
-	if err != nil {
+	if err := t.check(ctx, s); err != nil {
 		return beta, offset, 0, err
 	}
-	offset, err = t.offset(ctx, beta, system)
-	return beta, offset, intercept, err
+	return s.beta.Slice(0, t.features), s.offsets.Slice(0, 1), s.intercept, nil
 }
 
-// offset shares -<beta, m>, at the coefficients' scale: the features are not centred, the Gram matrix is.
-func (t *trainer) offset(ctx context.Context, beta rss.Share, s *system) (rss.Share, error) {
-	term := t.three.Dot(beta, s.means)
-	for i := range term {
-		term[i] = -term[i]
+// solution is what all runs of the steps come to, in its last form.
+type solution struct {
+	beta      rss.Share // [runs, D], scale bs
+	offsets   rss.Share // [runs], scale bs
+	intercept float64   // at the label holder
+	multiples rss.Share // see system
+	reach     float64
+	precision
+}
+
+// solve finds the coefficients, or takes them from a checkpoint, and keeps them before anything that depends on them
+// can leave.
+func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
+	if from.stage == stageSolved {
+		return t.savedSolution()
 	}
-	return t.truncate(ctx, kindOffset, t.Params.Iterations, t.k, term, rss.Shift{Count: 1, Bits: t.sz})
+	if t.coins.fixed > 0 {
+		return nil, t.lostSolution()
+	}
+	system, err := t.gram(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	s := &solution{intercept: system.mean, multiples: system.multiples, reach: system.reach, precision: system.precision}
+	if t.loss == kernel.Square {
+		s.beta, err = t.ridge(ctx, system, from)
+	} else {
+		s.beta, s.intercept, err = t.newton(ctx, system, from)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.offsets, err = t.offsets(ctx, runs, s.beta, system); err != nil {
+		return nil, err
+	}
+	return s, t.saveSolution(s)
+}
+
+// offsets shares -<beta, m> of the first n runs, at the coefficients' scale: the features are not centred, the Gram
+// matrix is.
+func (t *trainer) offsets(ctx context.Context, n int, beta rss.Share, s *system) (rss.Share, error) {
+	var terms []uint64
+	for lo := 0; lo < beta.Len(); lo += t.features {
+		terms = append(terms, -t.three.Dot(beta.Slice(lo, lo+t.features), s.means)[0])
+	}
+	return t.truncate(ctx, kindOffset, t.Params.Iterations, t.k, terms, rss.Shift{Count: n, Bits: t.sz})
 }
 
 // truncate is a truncation of the job; see rss.Party.Truncate. Even and odd turns have the orders of which one

@@ -42,6 +42,7 @@ func TestAPartysMessagesTellNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, the %s", name, role), func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, 4, 40, p)
+				f.coin = "the same in both runs"
 				subject := seatsOf(f.params, f.names, 0).parties[role]
 				other := f.disguised(t, subject)
 				receiver := 3 // of the scores
@@ -77,6 +78,7 @@ func (f *fixture) opens(role rss.Role, self, receiver int) []string {
 			list = append(list, kindScores)
 		}
 	}
+	list = append(list, kindCheck) // a component, from one of its holders
 	if self == receiver {
 		list = append(list, kindScores)
 	}
@@ -88,7 +90,7 @@ func (f *fixture) opens(role rss.Role, self, receiver int) []string {
 func (f *fixture) disguised(t testing.TB, subject int) *fixture {
 	t.Helper()
 	g := newFixtureOf(t, 2, len(f.names), f.rows, f.params, f.idle...)
-	g.block, g.save = f.block, f.save
+	g.block, g.save, g.coin = f.block, f.save, f.coin
 	g.parts[subject] = f.parts[subject]
 	if subject == 0 {
 		g.labels = f.labels
@@ -184,6 +186,7 @@ func TestAMissingPadIsFound(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, the %s", c.name, role), func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, 4, 40, viewed()["square"])
+				f.coin = "the same in both runs"
 				other := f.disguised(t, int(role))
 				_, err := replayed(t, f.names, role, int(role), c.use, func(l *lab, second bool) (string, error) {
 					if second {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -30,6 +31,8 @@ type openModel struct {
 	lambda float64 // added to the diagonal
 	gram   *mat.SymDense
 	reach  float64 // bound of the spectrum
+
+	factors []sealed.Step
 }
 
 // openFeatures returns the features of rows.
@@ -95,7 +98,8 @@ func newOpenModel(data *trial.Data, models []*fdskl.Model) (*openModel, error) {
 	for i := range d {
 		m.gram.SetSym(i, i, m.gram.At(i, i)+m.lambda)
 	}
-	return m, nil
+	m.factors, err = sealed.Steps(m.params, n, m.reach)
+	return m, err
 }
 
 // centre takes the training rows' means off all features.
@@ -177,22 +181,12 @@ func (m *openModel) side(y []float64) (*mat.VecDense, float64) {
 // steps takes the job's Chebyshev steps from 0.
 func (m *openModel) steps(right *mat.VecDense) *mat.VecDense {
 	d := right.Len()
-	reach := 1.5 / float64(m.params.Iterations)
-	lo := max(m.lambda+m.reach*reach*reach, 16*math.Sqrt(float64(d))*math.Ldexp(1, -30))
-	hi := m.reach + m.lambda
-	middle, half := (hi+lo)/2, (hi-lo)/2
-	sigma := middle / half
-	rho, omega, tau := 1/sigma, 0.0, 1/middle
 	x, direction, residual := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
-	for t := range m.params.Iterations {
-		if t > 0 {
-			next := 1 / (2*sigma - rho)
-			omega, tau, rho = next*rho, 2*next/half, next
-		}
+	for _, by := range m.factors {
 		residual.MulVec(m.gram, x)
 		residual.SubVec(right, residual)
-		direction.ScaleVec(omega, direction)
-		direction.AddScaledVec(direction, tau, residual)
+		direction.ScaleVec(by.Direction, direction)
+		direction.AddScaledVec(direction, by.Residual, residual)
 		x.AddVec(x, direction)
 	}
 	return x

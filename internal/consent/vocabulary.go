@@ -37,7 +37,7 @@ const wordBits = 64
 var kinds = map[string]int64{
 	"angles": 16, "partial angles": 16,
 	"class names": 8 * 512,
-	"bound":       wordBits, "choice": wordBits, "derivatives": wordBits, "distances": wordBits, "labelled": wordBits,
+	"bound":       wordBits, "check": wordBits, "choice": wordBits, "derivatives": wordBits, "distances": wordBits, "labelled": wordBits,
 	"model": wordBits, "products": wordBits, "psi": wordBits, "psi-prime": wordBits, "reach": wordBits,
 	"round": wordBits, "scores": wordBits, "step": wordBits, "target moments": wordBits, "turn": wordBits,
 	"updates": wordBits, "uploads": wordBits,
@@ -54,7 +54,8 @@ func Kinds() []string {
 	return names
 }
 
-// bitsOf is how many bits an opening of a contract tells at most: those of its values or, where the messages that carry
+// bitsOf is how many bits an opening of a contract tells at most: those of its values, of which packed words have as many
+// as their encoding says, or, where the messages that carry
 // them are longer, as of whole models, those of the messages.
 func bitsOf(c *protocol.Contract, o *protocol.Opening) int64 {
 	width, ok := kinds[o.Kind]
@@ -63,7 +64,15 @@ func bitsOf(c *protocol.Contract, o *protocol.Opening) int64 {
 	}
 	var carried int64
 	for i := range c.Operations {
-		if m := &c.Operations[i]; m.Kind == o.Kind && m.Class == protocol.ClassOpening.String() {
+		m := &c.Operations[i]
+		if m.Kind != o.Kind {
+			continue
+		}
+		if e, err := protocol.ParseEncoding(m.Encoding); err == nil && e > protocol.Ring48 {
+			width = min(width, int64(e.Bits())) // no more of a value leaves its senders
+			continue
+		}
+		if m.Class == protocol.ClassOpening.String() {
 			carried = plus(carried, times(8, m.Bytes))
 		}
 	}

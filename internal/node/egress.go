@@ -192,6 +192,9 @@ func (e *Egress) content() string {
 	for _, n := range e.Shape {
 		sizes = append(sizes, fmt.Sprint(n))
 	}
+	if encoding, err := protocol.ParseEncoding(e.Encoding); err == nil && encoding > protocol.Ring48 {
+		return fmt.Sprintf("%s of %d bits", strings.Join(sizes, " x "), encoding.Bits())
+	}
 	return strings.Join(sizes, " x ") + " " + e.Encoding
 }
 
@@ -206,7 +209,7 @@ func (e *Egress) protection() string {
 	if e.Kind == protocol.KindRowset {
 		return "a key of the two: says whether ids are the same"
 	}
-	if e.Padded {
+	if e.Padded && e.Class == protocol.ClassMasked.String() {
 		return "one-time pads: noise to whoever receives it"
 	}
 	switch e.Class {
@@ -215,6 +218,9 @@ func (e *Egress) protection() string {
 	case protocol.ClassPublished.String():
 		return "NOT protected from the receiving party"
 	case protocol.ClassOpening.String():
+		if e.Padded { // between two
+			return "meant for its receiver: told by design"
+		}
 		return "meant for all: told by design"
 	case protocol.ClassHE.String():
 		return "homomorphic encryption: noise without every share of the key"

@@ -239,14 +239,9 @@ func (n *SealedNetwork) SumPadded(ctx context.Context, kind string, root int, v 
 	return n.masked.SumPadded(ctx, kind, root, v)
 }
 
-// SumWords implements sealed.Network.
-func (n *SealedNetwork) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
-	return n.masked.SumWords(ctx, kind, root, v)
-}
-
-// SumReals implements sealed.Network.
-func (n *SealedNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
-	return n.masked.SumFixed(ctx, kind, root, realSums(), v)
+// SumPacked implements sealed.Network.
+func (n *SealedNetwork) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
+	return n.masked.SumPacked(ctx, kind, root, bits, v)
 }
 
 // Three implements sealed.Network.

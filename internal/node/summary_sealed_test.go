@@ -32,24 +32,31 @@ together with any of the other parties, learns nothing but what is listed below.
 memory beside the table: about SIZE at each of bank, insurer and telco; the others a few megabytes
 
 what leaves insurer's machine in one session, at most
-  message              to                content         at most    protected how
-  rowset               each other party  -               96 B       a key of the two: says whether ids are the same
-  angles               bank              153600 turns16  307.2 kB   one-time pads: noise to whoever receives it
-  features             telco             153600 fixed64  1228.8 kB  one-time pads: noise to whoever receives it
-  means (truncation)   bank, telco       512 words       4096 B     one-time pads: noise to whoever receives it
-  gram (truncation)    bank, telco       65792 words     526.3 kB   one-time pads: noise to whoever receives it
-  sides (truncation)   bank, telco       512 words       4096 B     one-time pads: noise to whoever receives it
-  bound (truncation)   bank, telco       2 words         16 B       one-time pads: noise to whoever receives it
-  bound                bank              1 fixed64       8 B        one-time masks: noise to whoever receives it
-  step (truncation)    bank, telco       51200 words     819.2 kB   one-time pads: noise to whoever receives it
-  offset (truncation)  bank, telco       2 words         16 B       one-time pads: noise to whoever receives it
-  control              all               -               2316 B     keys, signatures, counters: nothing of the data
-  control is session-key, resume-point, held, ready, shared, done, countersign, abort
+  message                    to                content         at most    protected how
+  rowset                     each other party  -               96 B       a key of the two: says whether ids are the same
+  angles                     bank              153600 turns16  307.2 kB   one-time pads: noise to whoever receives it
+  features                   telco             153600 fixed64  1228.8 kB  one-time pads: noise to whoever receives it
+  means (truncation)         bank, telco       512 words       4096 B     one-time pads: noise to whoever receives it
+  gram (truncation)          bank, telco       65792 words     526.3 kB   one-time pads: noise to whoever receives it
+  sides (truncation)         bank, telco       512 words       4096 B     one-time pads: noise to whoever receives it
+  bound (truncation)         bank, telco       2 words         16 B       one-time pads: noise to whoever receives it
+  bound                      bank              1 of 23 bits    3 B        one-time masks: noise to whoever receives it
+  multiples (truncation)     bank, telco       1024 words      8192 B     one-time pads: noise to whoever receives it
+  step (truncation)          bank, telco       153600 words    2457.6 kB  one-time pads: noise to whoever receives it
+  coefficients (truncation)  bank, telco       1536 words      12.3 kB    one-time pads: noise to whoever receives it
+  offset (truncation)        bank, telco       6 words         48 B       one-time pads: noise to whoever receives it
+  check (truncation)         bank, telco       80 words        640 B      one-time pads: noise to whoever receives it
+  check                      bank              40 of 20 bits   100 B      meant for its receiver: told by design
+  control                    all               -               3077 B     keys, signatures, counters: nothing of the data
+  control is session-key, resume-point, held, ready, coin commitment, coin, check vouched, shared, done, countersign, abort
 
 who learns what
   bank: 1 bound
       the square of the Gram matrix's norm, 20 bits behind the point: how alike the rows are on
       the whole
+  bank, insurer, telco, each: 40 check
+      whether the steps of the solver were taken as agreed: numbers of 20 bits, of an honest
+      training rounding alone
   bank, insurer, telco, retailer, each: 3 rowset
       whether the row ids of each other party with data are the same as its own; a party that
       guesses the whole list of another can test its guess

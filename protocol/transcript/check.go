@@ -86,7 +86,8 @@ func (r *Record) checkWords() error {
 		return fmt.Errorf("its class is %d, want 1 to %d", uint8(r.Class), uint8(protocol.ClassHE))
 	}
 	if !r.Encoding.Known() {
-		return fmt.Errorf("its encoding is %d, want 0 to %d", uint8(r.Encoding), uint8(protocol.Ring48))
+		return fmt.Errorf("its encoding is %d, want 0 to %d, or %d to %d", uint8(r.Encoding), uint8(protocol.Ring48),
+			uint8(protocol.Packed(protocol.MinPacked)), uint8(protocol.Packed(protocol.MaxPacked)))
 	}
 	return checkKind(r.Kind)
 }

@@ -22,7 +22,7 @@ func TestDecodeRefusesWhatNoLogWrites(t *testing.T) {
 		{frame, 0, "\xff", "its type is 255, want 1 to 7"},
 		{frame, 1, "\x00", "its class is 0, want 1 to 5"},
 		{frame, 1, "\x06", "its class is 6, want 1 to 5"},
-		{frame, 2, "\x07", "its encoding is 7, want 0 to 6"},
+		{frame, 2, "\x07", "its encoding is 7, want 0 to 6, or 72 to 120"},
 		{frame, 3, "\x19", "its kind has 25 bytes, at most 24 are allowed"},
 		{frame, 3, "\x07", `its kind is "angles\x00", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{frame, 3, "\x05", "it has bytes that are not zero where version 1 has none"},

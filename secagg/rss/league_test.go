@@ -3,9 +3,12 @@ package rss
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // hub is the wires of a league in one process: what goes from one role to another waits there.
@@ -59,6 +62,24 @@ func (w wireOf) Pass(ctx context.Context, kind string, from, to Role, bits, n in
 	return nil
 }
 
+// Show implements Wire.
+func (w wireOf) Show(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
+	return w.Pass(ctx, kind, from, to, bits, n, words)
+}
+
+// Vouch implements Wire.
+func (w wireOf) Vouch(ctx context.Context, kind string, from, to Role, digest *keys.Hash) error {
+	words := make([]uint64, len(digest)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(digest[8*i:])
+	}
+	err := w.Pass(ctx, kind, from, to, 64, len(words), words)
+	for i, v := range words {
+		binary.LittleEndian.PutUint64(digest[8*i:], v)
+	}
+	return err
+}
+
 // secret is a Deriver for tests.
 type secret string
 
@@ -77,11 +98,7 @@ func padsFor(t testing.TB, r Role, seed string) *Pads {
 			with[peer] = secret(fmt.Sprintf("%s %d %d", seed, min(peer, r), max(peer, r)))
 		}
 	}
-	p, err := NewPads(r, with)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return NewPads(r, with, func() keys.Hash { return keys.Hash{} })
 }
 
 // play runs a part at the three, and outside, at once.

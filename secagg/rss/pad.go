@@ -5,6 +5,8 @@ import (
 	"crypto/cipher"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // Use says what a pad is for. Pads of one step with different uses are independent.
@@ -23,11 +25,18 @@ const (
 	FirstFree Use = 32
 )
 
+// Place says which step of a session's arithmetic a pad belongs to: its number, and what the step does, with its kind,
+// order and counts. Parties that take a step for another have unrelated pads.
+type Place struct {
+	Number uint64
+	About  string
+}
+
 // Source gives the pads that a party shares with one of the other two.
 type Source interface {
 	// Pad returns the pad of a step and use that everybody has but the party named. Asking twice is an
 	// error: a pad is used once.
-	Pad(unknown Role, step uint64, use Use) (Pad, error)
+	Pad(unknown Role, at Place, use Use) (Pad, error)
 }
 
 // Pad is a stream of uniform words.
@@ -36,17 +45,21 @@ type Pad interface {
 	Words(dst []uint64, at int)
 }
 
-// Pads is the Source of a session: AES-128-CTR under keys of pairs of parties. What a pad is for is in
-// the upper half of its first counter, so that two pads never meet.
+// Pads is the Source of a session: AES-128-CTR under a key of two parties for each step. The key is derived from the
+// step's Place and from all that was told to everybody before it, so that parties which disagree about any of it have
+// unrelated pads: no party can lead two others to one pad for two messages. What a pad is for is in the upper half of
+// its first counter.
 type Pads struct {
-	blocks [Roles]cipher.Block
-	given  [Roles]given
+	secrets [Roles]Deriver
+	given   [Roles]given
+	told    func() keys.Hash
 }
 
-// given remembers which pads of the latest step were handed out.
+// given remembers the key of the latest step, and which of its pads were handed out.
 type given struct {
-	step uint64
-	uses [4]uint64
+	step  uint64
+	block cipher.Block
+	uses  [4]uint64
 }
 
 // Deriver derives keys from a secret of two parties; see protocol.PairSecret.
@@ -57,43 +70,44 @@ type Deriver interface {
 // padKeySize is the length of a pad's key, in bytes.
 const padKeySize = 16
 
-// NewPads returns the pads of one session for a party of the given role; with has the secret
-// shared with each of the other two.
-func NewPads(r Role, with [Roles]Deriver) (*Pads, error) {
-	p := new(Pads)
+// NewPads returns the pads of one session for a party of the given role; with has the secret shared with each of the
+// other two, and told returns the digest of all that was told to everybody in the session so far.
+func NewPads(r Role, with [Roles]Deriver, told func() keys.Hash) *Pads {
+	p := &Pads{told: told}
 	for peer, secret := range with {
-		if Role(peer) == r {
-			continue
-		}
-		key, err := secret.Derive("sealed pads", padKeySize)
-		if err != nil {
-			return nil, fmt.Errorf("pads with the %s: %w", Role(peer), err)
-		}
-		if p.blocks[third(r, Role(peer))], err = aes.NewCipher(key); err != nil {
-			return nil, err
+		if Role(peer) != r {
+			p.secrets[third(r, Role(peer))] = secret
 		}
 	}
-	return p, nil
+	return p
 }
 
-// maxStep bounds the steps of a session: the upper half of a counter block holds a step and a use.
-const maxStep = 1 << 56
+// domainPads separates the labels of pads' keys from all other hashes.
+const domainPads = "hanse share pads v1"
 
 // Pad implements Source.
-func (p *Pads) Pad(unknown Role, step uint64, use Use) (Pad, error) {
-	g := &p.given[unknown]
+func (p *Pads) Pad(unknown Role, at Place, use Use) (Pad, error) {
+	g, secret := &p.given[unknown], p.secrets[unknown]
 	switch {
-	case p.blocks[unknown] == nil:
-		return nil, fmt.Errorf("step %d: this party is the %s and has no pad that the %s lacks", step, unknown, unknown)
-	case step >= maxStep:
-		return nil, fmt.Errorf("step %d: a session has at most %d", step, uint64(maxStep))
-	case step < g.step || step == g.step && g.uses[use/64]>>(use%64)&1 == 1:
-		return nil, fmt.Errorf("step %d: pad %d was drawn before, and a pad is used once", step, use)
-	case step > g.step:
-		*g = given{step: step}
+	case secret == nil:
+		return nil, fmt.Errorf("step %d: this party is the %s and has no pad that the %s lacks", at.Number, unknown, unknown)
+	case at.Number < g.step || at.Number == g.step && g.uses[use/64]>>(use%64)&1 == 1:
+		return nil, fmt.Errorf("step %d: pad %d was drawn before, and a pad is used once", at.Number, use)
+	case at.Number > g.step:
+		told := p.told()
+		label := keys.HashOf(domainPads, told[:], binary.BigEndian.AppendUint64(nil, at.Number), []byte(at.About))
+		key, err := secret.Derive("share pads|"+label.String(), padKeySize)
+		if err != nil {
+			return nil, fmt.Errorf("pads that the %s lacks: %w", unknown, err)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		*g = given{step: at.Number, block: block}
 	}
 	g.uses[use/64] |= 1 << (use % 64)
-	return &keyStream{block: p.blocks[unknown], nonce: step<<8 | uint64(use)}, nil
+	return &keyStream{block: g.block, nonce: uint64(use)}, nil
 }
 
 // keyStream is a Pad: the counter's upper half is the nonce, its lower half counts blocks.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // wantError compares an error's whole text.
@@ -20,7 +22,7 @@ func wantError(t testing.TB, err error, want string) {
 // wordsOf draws n words of a pad, the first of them at a place.
 func wordsOf(t testing.TB, p *Pads, unknown Role, step uint64, use Use, at, n int) []uint64 {
 	t.Helper()
-	pad, err := p.Pad(unknown, step, use)
+	pad, err := p.Pad(unknown, Place{Number: step}, use)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func TestBothHoldersOfAKeyHaveTheSamePad(t *testing.T) {
 // TestAPartOfAPadIsThatPart: words at any place are those of the whole pad, over the blocks in which they are made.
 func TestAPartOfAPadIsThatPart(t *testing.T) {
 	const n = 3*streamBlock/8 + 5
-	pad, err := padsFor(t, Keeper, "part").Pad(Helper, 1, 1)
+	pad, err := padsFor(t, Keeper, "part").Pad(Helper, Place{Number: 1}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,10 +93,9 @@ func TestAPadIsGivenOnce(t *testing.T) {
 		{Keeper, 5, 8, "step 5: pad 8 was drawn before, and a pad is used once"},
 		{Helper, 5, 8, "<nil>"},
 		{LabelHolder, 7, 1, "step 7: this party is the label holder and has no pad that the label holder lacks"},
-		{Keeper, maxStep, 1, "step 72057594037927936: a session has at most 72057594037927936"},
-		{Keeper, maxStep - 1, 1, "<nil>"},
+		{Keeper, 1<<64 - 1, 1, "<nil>"},
 	} {
-		_, err := p.Pad(c.unknown, c.step, c.use)
+		_, err := p.Pad(c.unknown, Place{Number: c.step}, c.use)
 		wantError(t, err, c.want)
 	}
 }
@@ -105,12 +106,34 @@ type mute struct{}
 // Derive implements Deriver.
 func (mute) Derive(string, int) ([]byte, error) { return nil, errors.New("no secret") }
 
-// TestPadsWithoutASecretAreRefused names the other party.
+// TestPadsWithoutASecretAreRefused says whom they are with.
 func TestPadsWithoutASecretAreRefused(t *testing.T) {
-	_, err := NewPads(Keeper, [Roles]Deriver{secret("x"), nil, mute{}})
-	wantError(t, err, "pads with the helper: no secret")
-	_, err = NewPads(Keeper, [Roles]Deriver{secret("x"), nil, secret("y")})
-	wantError(t, err, "<nil>")
+	told := func() keys.Hash { return keys.Hash{} }
+	_, err := NewPads(Keeper, [Roles]Deriver{secret("x"), nil, mute{}}, told).Pad(LabelHolder, Place{Number: 1}, 1)
+	wantError(t, err, "pads that the label holder lacks: no secret")
+}
+
+// TestPadsAreBoundToWhatAllAgreeOn: parties that take a step for another, or were told other things before it, have
+// unrelated pads, so that a party that leads two others apart gets no pad for two messages.
+func TestPadsAreBoundToWhatAllAgreeOn(t *testing.T) {
+	with := [Roles]Deriver{nil, secret("keeper"), secret("helper")}
+	seen := make(map[uint64]string)
+	for _, told := range []keys.Hash{{}, {1}} {
+		for _, about := range []string{"", "truncate", "truncate|1"} {
+			p := NewPads(LabelHolder, with, func() keys.Hash { return told })
+			pad, err := p.Pad(Helper, Place{Number: 7, About: about}, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var word [1]uint64
+			pad.Words(word[:], 0)
+			name := fmt.Sprintf("told %x, step %q", told[:1], about)
+			if other := seen[word[0]]; other != "" {
+				t.Errorf("%s and %s have one pad", name, other)
+			}
+			seen[word[0]] = name
+		}
+	}
 }
 
 // TestPackedWordsComeBack in six bytes and in eight.

@@ -3,6 +3,8 @@ package rss
 import (
 	"context"
 	"fmt"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // Wire carries messages between the three. Everybody in the session calls it alike and in the same order,
@@ -11,6 +13,10 @@ type Wire interface {
 	// Pass moves n words of bits bits, 48 or 64, from one role to another: the sender's words are what
 	// goes, the receiver's are overwritten. Everybody else's may be nil.
 	Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error
+	// Show is Pass for words of other widths, that tell the receiver something; see protocol.Packed.
+	Show(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error
+	// Vouch moves a digest from one role to another, like Pass.
+	Vouch(ctx context.Context, kind string, from, to Role, digest *keys.Hash) error
 }
 
 // Party is one party's end of the arithmetic of a session. The three call the same steps in the same
@@ -34,16 +40,17 @@ func New(r Role, w Wire, s Source, workers int) *Party {
 // Role returns the party's role.
 func (p *Party) Role() Role { return p.role }
 
-// Begin begins a step, to which the pads drawn until the next one belong, and returns it.
-func (p *Party) Begin() Step {
+// Begin begins a step, to which the pads drawn until the next one belong, and returns it. about says what it does: the
+// three say the same.
+func (p *Party) Begin(about string) Step {
 	p.step++
-	return Step{party: p, number: p.step}
+	return Step{party: p, at: Place{Number: p.step, About: about}}
 }
 
 // Step is one numbered step of a session's arithmetic.
 type Step struct {
-	party  *Party
-	number uint64
+	party *Party
+	at    Place
 }
 
 // Pad returns the pad of this step and use that the named party lacks, nil at that party itself and outside.
@@ -51,7 +58,7 @@ func (s Step) Pad(unknown Role, use Use) (Pad, error) {
 	if r := s.party.role; r == unknown || r == Outside {
 		return nil, nil
 	}
-	return s.party.source.Pad(unknown, s.number, use)
+	return s.party.source.Pad(unknown, s.at, use)
 }
 
 // words is Pad for n words at once, modulo 2^bits.
@@ -94,7 +101,7 @@ func (p *Party) Input(ctx context.Context, kind string, bits, n int, words []uin
 	if p.role == LabelHolder && len(words) != n {
 		return Share{}, fmt.Errorf("%s: %d words to share, want %d", kind, len(words), n)
 	}
-	one, err := p.Begin().words(Keeper, useInput, bits, n)
+	one, err := p.Begin(fmt.Sprintf("input|%q|%d|%d", kind, bits, n)).words(Keeper, useInput, bits, n)
 	if err != nil {
 		return Share{}, err
 	}

@@ -26,6 +26,19 @@ func (p *Party) Dot(x, y Share) []uint64 {
 	return []uint64{ring.Dot(x.X, y.both()) + ring.Dot(x.Y, y.X)}
 }
 
+// Times returns the terms of a vector's products with a shared number, one word.
+func (p *Party) Times(v, number Share) []uint64 {
+	if p.role == Outside {
+		return nil
+	}
+	x, both := number.X[0], number.X[0]+number.Y[0]
+	out := make([]uint64, v.Len())
+	for i := range out {
+		out[i] = v.X[i]*both + v.Y[i]*x
+	}
+	return out
+}
+
 // MulVec adds to a term of as many words as m has rows the product of a matrix and a vector.
 func (p *Party) MulVec(term []uint64, m, v Share) {
 	if p.role == Outside {

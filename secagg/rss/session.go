@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
 // Join starts the arithmetic of a session among three of its parties. The pads come from the session's pair
 // secrets, so that no two sessions have one in common; it is called once in a session.
 func Join(s *protocol.Session, parties [Roles]int, workers int) (*Party, error) {
-	w := &sessionWire{session: s, parties: parties}
+	w := NewWire(s, parties)
 	role := Outside
 	var with [Roles]Deriver
 	for r, i := range parties {
@@ -23,11 +24,12 @@ func Join(s *protocol.Session, parties [Roles]int, workers int) (*Party, error) 
 	if role == Outside {
 		return New(Outside, w, nil, workers), nil
 	}
-	pads, err := NewPads(role, with)
-	if err != nil {
-		return nil, err
-	}
-	return New(role, w, pads, workers), nil
+	return New(role, w, NewPads(role, with, s.Shared), workers), nil
+}
+
+// NewWire returns the Wire of a session between the parties of the three roles.
+func NewWire(s *protocol.Session, parties [Roles]int) Wire {
+	return &sessionWire{session: s, parties: parties}
 }
 
 // sessionWire is the Wire of a session.
@@ -51,6 +53,41 @@ func (w *sessionWire) Pass(ctx context.Context, kind string, from, to Role, bits
 		},
 		Store: func(offset int, chunk []byte) error {
 			unpack(words[offset/size:], chunk, size)
+			return nil
+		},
+	})
+}
+
+// Show implements Wire.
+func (w *sessionWire) Show(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
+	encoding := protocol.Packed(bits)
+	part := func(offset int, chunk []byte) []uint64 {
+		first := int(encoding.Count(int64(offset)))
+		return words[first : first+int(encoding.Count(int64(len(chunk))))]
+	}
+	return w.session.Pass(ctx, protocol.Direct{
+		Kind: kind, Class: protocol.ClassOpening, Encoding: encoding, From: w.parties[from], To: w.parties[to], Size: encoding.Size(n),
+		Load: func(offset int, chunk []byte) error {
+			encoding.Pack(chunk, part(offset, chunk))
+			return nil
+		},
+		Store: func(offset int, chunk []byte) error {
+			encoding.Unpack(part(offset, chunk), chunk)
+			return nil
+		},
+	})
+}
+
+// Vouch implements Wire.
+func (w *sessionWire) Vouch(ctx context.Context, kind string, from, to Role, digest *keys.Hash) error {
+	return w.session.Pass(ctx, protocol.Direct{
+		Kind: kind, Class: protocol.ClassControl, Encoding: protocol.Bytes, From: w.parties[from], To: w.parties[to], Size: len(digest),
+		Load: func(offset int, chunk []byte) error {
+			copy(chunk, digest[offset:])
+			return nil
+		},
+		Store: func(offset int, chunk []byte) error {
+			copy(digest[offset:], chunk)
 			return nil
 		},
 	})

@@ -19,7 +19,7 @@ const (
 type toyPads struct{ blank Use }
 
 // Pad implements Source.
-func (p toyPads) Pad(_ Role, _ uint64, use Use) (Pad, error) { return toyPad{p, use}, nil }
+func (p toyPads) Pad(_ Role, _ Place, use Use) (Pad, error) { return toyPad{p, use}, nil }
 
 // toyPad is one of the six.
 type toyPad struct {

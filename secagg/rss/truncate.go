@@ -24,7 +24,8 @@ const (
 // A value takes 2 bits/8 + 32 bytes. The last party has its share after one message, the second after
 // two, the first after three.
 func (p *Party) Truncate(ctx context.Context, kind string, bits int, term []uint64, order Order, shifts ...Shift) (Share, error) {
-	t := &truncation{Party: p, step: p.Begin(), kind: kind, bits: bits, order: order, shifts: shifts}
+	about := fmt.Sprintf("truncate|%q|%d|%d|%v", kind, bits, order, shifts)
+	t := &truncation{Party: p, step: p.Begin(about), kind: kind, bits: bits, order: order, shifts: shifts}
 	if err := t.check(term); err != nil {
 		return Share{}, err
 	}

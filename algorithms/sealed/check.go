@@ -1,0 +1,296 @@
+package sealed
+
+import (
+	"bytes"
+	"context"
+	crand "crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// The steps of the solver are linear in the right side: what comes of s h is s times what comes of h. So the steps run
+// three times in the same messages, for h, s h and s' h, where s and s' are numbers that none of the three knows: each
+// lacks one of three 16-bit pads in them. At the end a coin that no one of them can choose gives vectors of signs chi,
+// and the numbers
+//
+//	chi (s beta - beta_s),   chi (s' beta - beta_s'),
+//
+// of which an honest training leaves rounding alone, open to all three. A party that adds e to the coefficients, and
+// whatever it likes to the other runs and to the check's own messages, passes a vector chi only if s chi e lies within
+// the limit of a number that it must choose without knowing s; see docs/sealed.md for the bound.
+const (
+	runs = 3 // of the steps: for the right side, and for two secret multiples of it
+
+	multipleBits = 16 // of each of the three pads of a secret multiple
+	checkVectors = 20 // vectors of signs, for each of the multiples
+	checkPoint   = 11 // bits behind the point of a number of the check
+	checkWidth   = 20 // bits of it that open
+	checkLimit   = 8  // its largest magnitude, in units of the last bit: 2^-8, where the rounding stays far below
+)
+
+// The kinds of the messages of the check.
+const (
+	kindMultiples  = "multiples"       // of the right side
+	kindCommitment = "coin commitment" // to a party's part of the coin
+	kindCoin       = "coin"            // that part
+	kindCheck      = "check"           // the numbers that must be next to nothing
+)
+
+// useMultiple is the use of the pads of the secret multiples.
+const useMultiple = rss.FirstFree + 1
+
+// drawMultiples shares the secret multiples: everybody has two pads of each, and nobody the third.
+func (t *trainer) drawMultiples() (rss.Share, error) {
+	const n = runs - 1
+	step := t.three.Begin("multiples")
+	var c [rss.Roles][]uint64
+	for j := range rss.Role(rss.Roles) {
+		pad, err := step.Pad(j, useMultiple)
+		if err != nil {
+			return rss.Share{}, err
+		}
+		if pad == nil {
+			continue
+		}
+		c[j] = make([]uint64, n)
+		pad.Words(c[j], 0)
+		for i := range c[j] {
+			c[j][i] &= 1<<multipleBits - 1
+		}
+	}
+	if t.role == rss.Outside {
+		return rss.Share{}, nil
+	}
+	s := rss.Components(t.role, c)
+	for i := range n {
+		s.AddPublic(t.role, i, 1<<multipleBits)
+	}
+	return s, nil
+}
+
+// multiplied returns a right side and its secret multiples, [runs, D], scale gs + extra.
+func (t *trainer) multiplied(ctx context.Context, s *system, right rss.Share) (rss.Share, error) {
+	var terms []uint64
+	if t.role != rss.Outside {
+		for i := range runs - 1 {
+			terms = append(terms, t.three.Times(right, s.multiples.Slice(i, i+1))...)
+		}
+	}
+	shift := rss.Shift{Count: (runs - 1) * t.features, Bits: s.multiple - s.extra()}
+	more, err := t.truncate(ctx, kindMultiples, 1, wordBits, terms, shift)
+	if err != nil || t.role == rss.Outside {
+		return rss.Share{}, err
+	}
+	all := rss.Zero(t.role, right.Len())
+	right.AddTo(all.X, 1<<s.extra())
+	rss.Share{X: right.Y}.AddTo(all.Y, 1<<s.extra())
+	return rss.Share{X: append(all.X, more.X...), Y: append(all.Y, more.Y...)}, nil
+}
+
+// check returns when the steps were taken as agreed: by everybody, or with an error that bounds what was added.
+func (t *trainer) check(ctx context.Context, s *solution) error {
+	coin, err := t.coin(ctx)
+	if err != nil {
+		return err
+	}
+	const n = (runs - 1) * checkVectors
+	words, err := t.openings.fix(ctx, t.checks, 1, 2*n, func() ([]uint64, error) {
+		shift := rss.Shift{Count: n, Bits: s.multiple + coefBits - checkPoint}
+		y, err := t.truncate(ctx, kindCheck, t.Params.Iterations+1, wordBits, t.checkTerms(s, coin), shift)
+		return append(y.X, y.Y...), err
+	})
+	if err != nil {
+		return err
+	}
+	var v rss.Share
+	if t.role != rss.Outside {
+		v = rss.Share{X: words[:n], Y: words[n:]}
+	}
+	numbers, err := t.three.Reveal(ctx, kindCheck, checkWidth, n, v, t.threeNames())
+	if err != nil || t.role == rss.Outside {
+		return err
+	}
+	t.told(kindCheck, n)
+	for i, x := range numbers {
+		if x < -s.limit || x > s.limit {
+			return &rss.DeviationError{Party: t.oneOfThree(), Kind: kindCheck, Reason: fmt.Sprintf(
+				"number %d of %d is %v, and of an honest training it is at most %v: one of them has taken other steps than agreed, "+
+					"and the model is not kept", i+1, n, math.Ldexp(float64(x), -checkPoint), math.Ldexp(float64(s.limit), -checkPoint))}
+		}
+	}
+	return nil
+}
+
+// checkTerms returns the terms of chi (s beta - beta_s) for both multiples and all vectors of signs.
+func (t *trainer) checkTerms(s *solution, coin keys.Hash) []uint64 {
+	if t.role == rss.Outside {
+		return nil
+	}
+	scale := uint64(1) << s.multiple
+	signs := newSigns(coin)
+	sums := rss.Zero(t.role, runs)
+	one := make([][]uint64, runs-1)
+	for range checkVectors {
+		clear(sums.X)
+		clear(sums.Y)
+		signs.next(t.features + 1)
+		for r := range runs {
+			beta, offset := s.beta.Slice(r*t.features, (r+1)*t.features), s.offsets.Slice(r, r+1)
+			sums.X[r] = signs.sum(beta.X, offset.X[0])
+			sums.Y[r] = signs.sum(beta.Y, offset.Y[0])
+		}
+		for r := range one {
+			term := t.three.Times(sums.Slice(0, 1), s.multiples.Slice(r, r+1))
+			sums.Slice(r+1, r+2).AddTo(term, -scale)
+			one[r] = append(one[r], term[0])
+		}
+	}
+	var terms []uint64
+	for _, list := range one {
+		terms = append(terms, list...)
+	}
+	return terms
+}
+
+// signs are vectors of signs that follow from a public coin.
+type signs struct {
+	source *rand.ChaCha8
+	minus  []bool
+}
+
+// newSigns starts the vectors of a coin.
+func newSigns(coin keys.Hash) *signs { return &signs{source: rand.NewChaCha8(coin)} }
+
+// next draws a vector of n signs.
+func (s *signs) next(n int) {
+	s.minus = s.minus[:0]
+	for len(s.minus) < n {
+		word := s.source.Uint64()
+		for i := range min(64, n-len(s.minus)) {
+			s.minus = append(s.minus, word>>i&1 == 1)
+		}
+	}
+}
+
+// sum adds the words under their signs, and the last one.
+func (s *signs) sum(words []uint64, last uint64) uint64 {
+	var sum uint64
+	for i, w := range words {
+		if s.minus[i] {
+			w = -w
+		}
+		sum += w
+	}
+	if s.minus[len(words)] {
+		last = -last
+	}
+	return sum + last
+}
+
+// The coin is the hash of three parties' random parts, each of which was committed to before any was told. All three
+// keep the solution, their part and the commitments before a part leaves: it is drawn once, for that solution, and no
+// later session has another.
+const (
+	partSize       = 32 // of a party's part, and of a commitment to it, in bytes
+	partWords      = partSize / 8
+	coinWords      = (1 + rss.Roles) * partWords // a party's part, and all commitments
+	domainCoin     = "hanse step coin v1"
+	domainCoinPart = "hanse step coin part v1"
+)
+
+// coin draws the coin, or tells it again.
+func (t *trainer) coin(ctx context.Context) (keys.Hash, error) {
+	words, err := t.openings.fix(ctx, t.coins, 1, coinWords, func() ([]uint64, error) { return t.commit(ctx) })
+	if err != nil {
+		return keys.Hash{}, err
+	}
+	kept := bytesOf(words)
+	var parts [rss.Roles][]byte
+	for r, i := range t.parties {
+		if parts[r], err = t.Network.Broadcast(ctx, kindCoin, i, kept[:partSize], partSize); err != nil {
+			return keys.Hash{}, err
+		}
+		commitment := commitmentTo(rss.Role(r), parts[r])
+		if t.role != rss.Outside && !bytes.Equal(commitment[:], kept[(1+r)*partSize:(2+r)*partSize]) {
+			return keys.Hash{}, &rss.DeviationError{Party: t.Names[i], Kind: kindCoin,
+				Reason: "it tells another part of the coin than the one that it committed to"}
+		}
+	}
+	if err := t.Network.Confirm(ctx); err != nil {
+		return keys.Hash{}, err
+	}
+	return keys.HashOf(domainCoin, parts[0], parts[1], parts[2]), nil
+}
+
+// commit draws this party's part of the coin and returns it with everybody's commitments.
+func (t *trainer) commit(ctx context.Context) ([]uint64, error) {
+	part := make([]byte, partSize)
+	if t.role != rss.Outside {
+		source := t.Random
+		if source == nil {
+			source = crand.Reader
+		}
+		if _, err := io.ReadFull(source, part); err != nil {
+			return nil, fmt.Errorf("a part of the coin: %w", err)
+		}
+	}
+	kept := bytes.Clone(part)
+	for r, i := range t.parties {
+		var own []byte
+		if t.role == rss.Role(r) {
+			c := commitmentTo(t.role, part)
+			own = c[:]
+		}
+		c, err := t.Network.Broadcast(ctx, kindCommitment, i, own, partSize)
+		if err != nil {
+			return nil, err
+		}
+		if len(c) != partSize {
+			return nil, &rss.DeviationError{Party: t.Names[i], Kind: kindCommitment, Reason: fmt.Sprintf("%d bytes, want %d", len(c), partSize)}
+		}
+		kept = append(kept, c...)
+	}
+	return wordsOf(kept), t.Network.Confirm(ctx)
+}
+
+// commitmentTo hides a part of 32 random bytes and binds the party to it.
+func commitmentTo(r rss.Role, part []byte) keys.Hash {
+	return keys.HashOf(domainCoinPart, []byte{byte(r)}, part)
+}
+
+// wordsOf and bytesOf turn bytes into little-endian words and back.
+func wordsOf(b []byte) []uint64 {
+	words := make([]uint64, len(b)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return words
+}
+
+func bytesOf(words []uint64) []byte {
+	var b []byte
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// threeNames are the parties of the three roles.
+func (t *trainer) threeNames() (names [rss.Roles]string) {
+	for r, i := range t.parties {
+		names[r] = t.Names[i]
+	}
+	return names
+}
+
+// oneOfThree names whom a failed check leaves open.
+func (t *trainer) oneOfThree() string {
+	n := t.threeNames()
+	return fmt.Sprintf("%s, %s or %s", n[0], n[1], n[2])
+}

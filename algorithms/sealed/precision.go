@@ -1,0 +1,135 @@
+package sealed
+
+import (
+	"math"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+)
+
+// precision is how the bits of a word are shared out among what the steps need, from public numbers: the bits of the
+// coefficients while the steps last, and the width of the secret multiples that the steps are checked by.
+type precision struct {
+	step     int   // scale of the coefficients in the steps; their last form has coefBits
+	multiple int   // scale of the secret multiples, which are 2^multipleBits and three pads
+	limit    int64 // of the check's numbers, in units of the last bit
+}
+
+// Bounds of a precision.
+const (
+	mostStep    = 30
+	leastStep   = 16
+	widest      = multipleBits - 2 // multiples from 4 to 16
+	narrowest   = multipleBits + 2 // multiples from 1/4 to 1
+	leastFactor = 8                // bits that the factors of the steps have, leading zeros not counted
+	rareNoise   = 7                // standard deviations of an honest training's rounding below which the limit never is
+)
+
+// extra is by how many bits right sides are finer than the Gram matrix.
+func (p precision) extra() int { return min(p.multiple-1, p.step) }
+
+// size is how many bits a secret multiple has before the point.
+func (p precision) size() int { return max(multipleBits+2-p.multiple, 0) }
+
+// precisionOf shares the bits out for a system whose spectrum ends at reach. The multiples are spread as widely as the
+// range of the words allows beside coefficients that are fine enough for the check's limit.
+func (t *trainer) precisionOf(reach float64) precision {
+	best := precision{step: leastStep, multiple: narrowest}
+	noise := t.stepNoise(reach)
+	for multiple := widest; multiple <= narrowest; multiple++ {
+		p := precision{step: mostStep, multiple: multiple, limit: checkLimit}
+		for p.step > leastStep && !t.fits(reach, p) {
+			p.step--
+		}
+		best = p
+		if p.limit = t.limitFor(p, noise); p.limit == checkLimit {
+			return p
+		}
+	}
+	best.limit = t.limitFor(best, noise)
+	return best
+}
+
+// fits reports whether the factors of all steps have the bits that they need.
+func (t *trainer) fits(reach float64, p precision) bool {
+	c := newChebyshev(t.ends(reach))
+	size := t.rightSize(reach) + p.size()
+	least := c.factorBits(p, size)
+	for range t.Params.Iterations - 1 {
+		c.next()
+		least = min(least, c.factorBits(p, size))
+	}
+	return least >= 1 && p.factor(size) >= leastFactor
+}
+
+// factor is how many bits a factor may have beside a right side whose norm is below 2^size.
+func (p precision) factor(size int) int { return topBits - 1 - gramBits - p.step - size }
+
+// factorBits is how many bits behind the point the factor of the residual has in the next step.
+func (c *chebyshev) factorBits(p precision, size int) int {
+	_, of := math.Frexp(c.tau)
+	return min(20, p.factor(size)-of)
+}
+
+// stepNoise is the standard deviation of what rounding adds to a coefficient in the steps, in units of its last bit, in
+// the direction in which it lasts longest: that of the smallest eigenvalue. A step is
+//
+//	d = omega d - tau lambda e + rounding,   e = e + d,
+//
+// and two values are rounded in it, each with a variance of at most 1/4.
+func (t *trainer) stepNoise(reach float64) float64 {
+	c := newChebyshev(t.ends(reach))
+	least := t.lambda / t.kappa
+	var ee, ed, dd float64 // variances and covariance of e and d
+	for step := range t.Params.Iterations {
+		if step > 0 {
+			c.next()
+		}
+		pull := float64(c.tau * least)
+		cross := float64(c.omega*ed) - float64(pull*ee)
+		dd = float64(c.omega*c.omega*dd) + float64(pull*pull*ee) - float64(2*c.omega*pull*ed) + 0.5
+		ee = ee + 2*cross + dd
+		ed = cross + dd
+	}
+	return math.Sqrt(float64(max(1, t.Params.Outer)) * ee)
+}
+
+// limitFor is the limit of the check that the rounding of an honest training does not reach.
+func (t *trainer) limitFor(p precision, noise float64) int64 {
+	each := math.Ldexp(noise, -p.step) + math.Ldexp(math.Sqrt(float64(max(1, t.Params.Outer))), -coefBits-1)
+	top := math.Ldexp(1, multipleBits+2-p.multiple)
+	total := each * math.Sqrt(float64(t.features+1)*(1+float64(top*top)))
+	return max(checkLimit, int64(math.Ceil(math.Ldexp(rareNoise*total, checkPoint)))+1)
+}
+
+// Step is what a step multiplies by: the last direction, and the residual.
+type Step struct{ Direction, Residual float64 }
+
+// Steps returns the factors of all steps of a training whose spectrum ends at reach, as they are taken, rounded to the
+// bits that they have: whoever takes them in floating point takes the same steps.
+func Steps(p fdskl.Params, rows int, reach float64) ([]Step, error) {
+	s, err := scalesOf(p, rows)
+	if err != nil {
+		return nil, err
+	}
+	t := &trainer{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s}
+	bits, c := t.precisionOf(reach), newChebyshev(t.ends(reach))
+	var list []Step
+	for step := range p.Iterations {
+		if step > 0 {
+			c.next()
+		}
+		point := c.factorBits(bits, t.rightSize(reach)+bits.size())
+		list = append(list, Step{
+			Direction: math.Ldexp(float64(directionFactor(c.omega)), -omegaBits),
+			Residual:  math.Ldexp(float64(residualFactor(c.tau, point)), -point),
+		})
+	}
+	return list, nil
+}
+
+// directionFactor is the factor of the last direction as a word.
+func directionFactor(omega float64) uint64 { return uint64(math.Round(math.Ldexp(omega, omegaBits))) }
+
+// residualFactor is that of the residual with so many bits behind the point. It is rounded down: a larger one could pass
+// the end of the spectrum.
+func residualFactor(tau float64, bits int) uint64 { return uint64(math.Ldexp(tau, bits)) }
