@@ -38,7 +38,7 @@ const (
 // trainingBytes is the payload under masks and pads of a sealed training, from the formulas of docs/sealed.md.
 func trainingBytes(p fdskl.Params, rows int) int64 {
 	n, d, k := int64(rows), int64(p.Features), int64(p.Ring)
-	steps := int64(p.Iterations)*truncatedBytes(64, 2*runs*d) + truncatedBytes(64, (runs-1)*d)
+	steps := int64(p.Iterations)*truncatedBytes(64, 2*runs*d) + truncatedBytes(64, (runs-1)*d+runs*d) // and multiples, and roundings
 	total := featureBytes(p, rows)
 	total += truncatedBytes(k, d+d*(d+1)/2+runs)                                        // means, Gram matrix, offsets
 	total += truncatedBytes(64, 1) + openedBytes(openingBits(p, sealed.Bound, true), 1) // its norm
