@@ -319,3 +319,55 @@ func likeliest(score, c, turn float64) float64 {
 	}
 	return sum / max(weight, math.SmallestNonzeroFloat64)
 }
+
+// TestALieInScoringOpensNoMoreBits: each of the three lies in one message of each kind of a prediction. It spoils scores;
+// what comes to the receiver has the bits that the contract states and no more.
+func TestALieInScoringOpensNoMoreBits(t *testing.T) {
+	f := attackedJob(t)
+	models, _, err := f.attacked(t, "honest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	width := scoreWidth(f.params, f.params.ScoreBits)
+	score := func(lies ...falsehood) map[string]int {
+		f.forgetScoring()
+		pads := newTape("scoring")
+		pads.rewind()
+		l := newLab(f.names, pads.source)
+		var mu sync.Mutex
+		sent := make(map[string]int)
+		l.heard = func(_ int, m *message) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if m.way == wayOpening && (m.bits != width || slices.ContainsFunc(m.words, func(w uint64) bool { return w>>width != 0 })) {
+				t.Errorf("%s opens words of %d bits, want %d", m, m.bits, width)
+			}
+			if m.way != wayDirect {
+				return nil
+			}
+			sent[m.kind+" of the "+m.role.String()]++
+			for _, one := range lies {
+				if one.from == m.role && one.kind == m.kind {
+					one.tell(m.words)
+				}
+			}
+			return nil
+		}
+		if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+			_, err := f.score(ctx, i, n, 1, models[i], 0)
+			return err
+		}); err != nil {
+			t.Errorf("a lie ends the prediction: %v", err) // whether it does might tell something
+		}
+		return sent
+	}
+	for name := range score() {
+		kind, who, _ := strings.Cut(name, " of the ")
+		role := slices.IndexFunc(roles(), func(r rss.Role) bool { return r.String() == who })
+		score(falsehood{rss.Role(role), kind, 0, func(words []uint64) {
+			for i := range words {
+				words[i] += 1 << 40 * uint64(i+1)
+			}
+		}})
+	}
+}
