@@ -17,8 +17,8 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// falsehood is what a party of the three does to one of its messages: the nth of a kind that it sends, counted from 1; 0 is the
-// last, of as many as an honest run has.
+// falsehood is what a party of the three does to one of its messages: the nth of a kind that it sends, counted from 1, or
+// in a prediction all of the kind.
 type falsehood struct {
 	from rss.Role
 	kind string
