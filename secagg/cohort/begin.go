@@ -12,6 +12,10 @@ import (
 const (
 	KindKey       = "cohort-key"
 	KindBegin     = "sum-begin"
+	KindCommit    = "sum-commit"
+	KindPledged   = "sum-pledged"
+	KindReveal    = "sum-reveal"
+	KindNonces    = "sum-nonces"
 	KindDeposit   = "sum-deposit"
 	KindMembers   = "sum-members"
 	KindResend    = "sum-resend"

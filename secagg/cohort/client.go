@@ -17,7 +17,10 @@ type Client struct {
 	plan    protocol.Plan
 	last    uint64 // the latest sum that this client has entered
 	heard   uint64 // the number that the server's latest message beside the sums had
-	circle  []int
+	clients set    // the server's
+	past    past
+	counted uint64             // coins that the disk counts, some ahead
+	keep    func([]byte) error // see Remember
 	schemes map[[2]int]*shamir.Scheme
 	keys    clientKeys
 }
@@ -33,7 +36,7 @@ func NewClient(ctx context.Context, links *protocol.Links, spec Spec) (*Client, 
 	}
 	c := &Client{
 		links: links, spec: spec, plan: protocol.PlanFor(spec.Topology, links.Parties(), spec.Server),
-		circle: circleOf(links), schemes: make(map[[2]int]*shamir.Scheme),
+		clients: newSet(links.Parties(), spec.Clients...), schemes: make(map[[2]int]*shamir.Scheme),
 	}
 	key := links.KeyMessage()
 	m := protocol.Message{Kind: KindKey, Class: protocol.ClassControl, Size: uint64(len(key)), Payload: key}
@@ -59,7 +62,7 @@ func (c *Client) Sum(ctx context.Context, v Vector, words []uint64) error {
 	}
 	switch c.spec.Backend {
 	case Masked:
-		return s.masked(ctx, words)
+		return c.untilDrawn(ctx, s, words)
 	case HE:
 		return c.untilOpened(ctx, s, words)
 	}
@@ -92,7 +95,7 @@ func (c *Client) enter(ctx context.Context, v Vector, again uint64) (*clientSum,
 		return nil, ErrLeftOut
 	}
 	c.last = m.Operation
-	if b.again != again {
+	if b.again != again && c.spec.Backend == HE {
 		return nil, c.links.Deviation(m, "it repeats sum %d, in which this client has no vector", b.again)
 	}
 	if b.vector != v {
@@ -107,9 +110,14 @@ func (c *Client) enter(ctx context.Context, v Vector, again uint64) (*clientSum,
 			return nil, err
 		}
 	}
-	r, err := newRound(c.links, c.spec, c.circle, m.Operation, v, b.candidates)
+	r, err := newRound(c.spec, m.Operation, v, b.candidates)
 	if err != nil {
-		return nil, err
+		return nil, c.links.Deviation(m, "%v", err)
+	}
+	if c.spec.Backend == HE || r.neighbours != nil { // along a graph, those who commit themselves count
+		if err := c.checkFall(m, b.candidates.count()); err != nil {
+			return nil, err
+		}
 	}
 	return &clientSum{Client: c, round: r, patience: b.patience}, nil
 }
@@ -148,6 +156,8 @@ func (c *Client) checkSet(m protocol.Message, s set, what string) error {
 		return c.links.Deviation(m, "the %s it names are without this client", what)
 	case s.has(c.spec.Server):
 		return c.links.Deviation(m, "the %s it names have the server among them", what)
+	case !s.within(c.clients):
+		return c.links.Deviation(m, "the %s it names have others than the server's clients among them", what)
 	case n < c.spec.MinContributors:
 		return c.links.Deviation(m, "it names %d %s, want at least %d: a total of fewer is not to be opened", n, what, c.spec.MinContributors)
 	}
@@ -199,7 +209,7 @@ func (s *clientSum) hear(ctx context.Context, kind string) (protocol.Message, er
 // ofSums reports whether a kind of message belongs to sums and to nothing else.
 func ofSums(kind string) bool {
 	switch kind {
-	case KindBegin, KindMembers, KindResend, KindSurvivors, KindTagged, KindOpened, KindHolders, KindDealt, KindHEKey, KindSwitch:
+	case KindBegin, KindPledged, KindNonces, KindMembers, KindResend, KindSurvivors, KindTagged, KindOpened, KindHolders, KindDealt, KindHEKey, KindSwitch:
 		return true
 	}
 	return false

@@ -18,6 +18,7 @@ type clientKeys struct {
 	public *he.PublicKey // nil before the key has come
 	holder *he.Holder    // nil for a client that holds no share
 	held   *keyPlan      // of the holder's key
+	named  uint64        // the latest sum for whose key this client was to deal
 }
 
 // prepare handles what a server sends before it begins a homomorphic sum. It reports whether m was
@@ -25,6 +26,9 @@ type clientKeys struct {
 func (c *Client) prepare(ctx context.Context, m protocol.Message) (bool, error) {
 	if c.spec.Backend != HE || m.Kind != KindHolders && m.Kind != KindHEKey {
 		return false, nil
+	}
+	if m.Kind == KindHolders && m.Operation <= c.keys.named {
+		return true, c.links.Deviation(m, "holders are named for sum %d after sum %d: this client deals once for each", m.Operation, c.keys.named)
 	}
 	if m.Operation <= c.last {
 		return true, c.links.Deviation(m, "it is of sum %d after sum %d: each has one turn", m.Operation, c.last)
@@ -47,6 +51,7 @@ func (c *Client) holdKey(ctx context.Context, m protocol.Message) error {
 	if err != nil {
 		return err
 	}
+	c.keys.named = m.Operation // what is dealt is encrypted under a key of this number, once
 	self := slices.Index(p.holders, c.links.Self())
 	holder, err := c.keys.scheme.NewHolder(self, len(p.holders), p.needed)
 	if err != nil {

@@ -10,6 +10,10 @@
 //	   │  cohort-key         ◄──────────────────────  signed session key, once a session
 //	   │
 //	1  │  sum-begin          ──────────────────────►  who may take part; new neighbours' keys
+//	   │  sum-commit         ◄──────────────────────  a commitment to a nonce  ┐
+//	   │  sum-pledged        ──────────────────────►  all commitments' digest  │ the graph's coin,
+//	   │  sum-reveal         ◄──────────────────────  the nonce                │ beyond Spec.Complete
+//	   │  sum-nonces         ──────────────────────►  all nonces; new keys     ┘
 //	   │  sum-deposit        ◄──────────────────────  what others need to undo its masks
 //	2  │  sum-members        ──────────────────────►  whose deposits came
 //	   │  (the sum's kind)   ◄──────────────────────  the masked vector

@@ -3,6 +3,8 @@ package cohort
 import (
 	"errors"
 	"fmt"
+
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // ErrLeftOut is what a client's Sum returns when the server went on without its vector: it came
@@ -44,8 +46,43 @@ func (l Loss) String() string {
 	return fmt.Sprintf("%s: %v", l.Name, l.Err)
 }
 
+// FewerError says that a client takes no part in a sum because the candidates are fewer than half of the
+// latest sum's. It is no deviation: clients may have left. The next time half as many are enough.
+type FewerError struct {
+	Sum                uint64
+	Candidates, Before int
+}
+
+// Error implements error.
+func (e *FewerError) Error() string {
+	return fmt.Sprintf("sum %d: the server names %d candidates after %d, fewer than half: this client takes no part", e.Sum, e.Candidates, e.Before)
+}
+
+// SpentError says that a client helps to draw no more graphs in a job: the server has let too many be drawn
+// without ending their sums.
+type SpentError struct {
+	Sum   uint64 // that it takes no part in
+	Spent uint64
+}
+
+// Error implements error.
+func (e *SpentError) Error() string {
+	return fmt.Sprintf("sum %d: %d graphs were drawn in this job whose sums this client has not seen to their end, at most %d: it draws no more", e.Sum, e.Spent, maxSpent)
+}
+
+// Unwrap says that the server has deviated.
+func (e *SpentError) Unwrap() error { return protocol.ErrDeviation }
+
+// ofSize refuses a message that has not so many bytes.
+func ofSize(m protocol.Message, size int) error {
+	if len(m.Payload) != size {
+		return fmt.Errorf("it has %d bytes, want %d", len(m.Payload), size)
+	}
+	return nil
+}
+
 // EquivocationError is what a client finds when the server has shown a neighbour another list of
-// survivors than it has shown this client. The client hands out no share.
+// survivors, or another coin of the graph, than it has shown this client. The client hands out no share.
 type EquivocationError struct {
 	Sum       uint64
 	Neighbour string
@@ -53,5 +90,5 @@ type EquivocationError struct {
 
 // Error implements error.
 func (e *EquivocationError) Error() string {
-	return fmt.Sprintf("sum %d: the server has shown %s another list of survivors, or changed its tag: no share is handed out", e.Sum, e.Neighbour)
+	return fmt.Sprintf("sum %d: the server has shown %s another list of survivors, or other nonces, or changed its tag: no share is handed out", e.Sum, e.Neighbour)
 }

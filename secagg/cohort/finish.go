@@ -58,6 +58,9 @@ func (s *Server) hearFrom(ctx context.Context, kind string, from set, take func(
 // Finish ends the session well, when the server does: see Server.Finish. What the server still sends
 // of sums is passed over.
 func (c *Client) Finish(ctx context.Context) error {
+	if err := c.save(c.past.Drawn); err != nil {
+		return err
+	}
 	m, err := c.hearOnly(ctx, protocol.KindDone)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -50,7 +49,7 @@ func newKeyPlan(l *protocol.Links, spec Spec, operation uint64, holders set) *ke
 	p := &keyPlan{operation: operation, holders: holders.members()}
 	p.needed = 2*len(p.holders)/3 + 1
 	if spec.Threshold > 0 {
-		p.needed = int(math.Ceil(spec.Threshold * float64(len(p.holders))))
+		p.needed = holdersOf(spec.Threshold, len(p.holders))
 	}
 	p.needed = min(p.needed, len(p.holders))
 	p.seed = l.Digest("hanse he seed v1", number(operation), holders)

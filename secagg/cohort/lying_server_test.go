@@ -20,7 +20,7 @@ type lyingServer struct {
 func lie(s *Server, v Vector, clients []int) (*lyingServer, error) {
 	s.sum++
 	candidates := newSet(s.links.Parties(), clients...)
-	r, err := newRound(s.links, s.spec, s.circle, s.sum, v, candidates)
+	r, err := newRound(s.spec, s.sum, v, candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +33,11 @@ func lie(s *Server, v Vector, clients []int) (*lyingServer, error) {
 func (l *lyingServer) honestly(ctx context.Context) error {
 	if err := l.begin(ctx); err != nil {
 		return err
+	}
+	if l.neighbours == nil {
+		if err := l.draw(ctx); err != nil {
+			return err
+		}
 	}
 	if err := l.takeDeposits(ctx); err != nil {
 		return err

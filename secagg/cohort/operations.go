@@ -1,6 +1,7 @@
 package cohort
 
 import (
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/he"
 	"github.com/hanse-project/hanse/secagg/shamir"
@@ -30,7 +31,11 @@ func (s Spec) Flows(parties, n int, v Vector, sums int64) ([]Flow, error) {
 	}
 	f := flows{n: sums}
 	f.once(KindKey, true, protocol.SessionKeySize)
-	f.each(KindBegin, false, beginHead+int64(len(v.Kind))+size+2)
+	if s.Backend == Masked && n > s.Complete { // a sum is begun again when its coin has failed
+		f.repeated(KindBegin, false, beginHead+int64(len(v.Kind))+size+2)
+	} else {
+		f.each(KindBegin, false, beginHead+int64(len(v.Kind))+size+2)
+	}
 	switch s.Backend {
 	case Masked:
 		f.masked(s, size, n)
@@ -64,13 +69,24 @@ func (f *flows) once(kind string, up bool, bytes int64) {
 	f.list = append(f.list, Flow{Kind: kind, Up: up, Class: protocol.ClassControl, Count: 1, Bytes: bytes})
 }
 
+// repeated adds a control message that every sum may send again for another coin of its graph.
+func (f *flows) repeated(kind string, up bool, bytes int64) {
+	count := f.n * (1 + maxRepeats)
+	f.list = append(f.list, Flow{Kind: kind, Up: up, Class: protocol.ClassControl, Count: count, Bytes: count * bytes})
+}
+
 // masked adds what masked sums send.
 func (f *flows) masked(s Spec, size int64, n int) {
-	k := min(n-1, s.Complete-1)
-	if choice, err := s.pick(n); err == nil {
-		k = max(k, choice.Degree)
+	k := s.mostNeighbours(n)
+	newKeys := int64(n) * (2 + protocol.SessionKeySize) // of neighbours, each once
+	f.list[len(f.list)-1].Bytes += newKeys              // in the begins of sums among few
+	if n > s.Complete {
+		f.repeated(KindCommit, true, int64(len(keys.Hash{})))
+		f.repeated(KindPledged, false, size+int64(len(keys.Hash{})))
+		f.repeated(KindReveal, true, nonceSize)
+		f.each(KindNonces, false, int64(n)*nonceSize+2)
+		f.list[len(f.list)-1].Bytes += newKeys
 	}
-	f.list[len(f.list)-1].Bytes += int64(n) * (2 + protocol.SessionKeySize) // keys of new neighbours, each once
 	f.each(KindDeposit, true, int64(depositSize(k, k/2+1)))
 	f.each(KindMembers, false, size)
 	f.each(KindSurvivors, false, size)
@@ -78,6 +94,18 @@ func (f *flows) masked(s Spec, size int64, n int) {
 	f.each(KindTagged, false, size+int64(k)*tagSize)
 	f.each(KindShares, true, int64(k)*shamir.Size)
 	f.list[len(f.list)-1].Class = protocol.ClassMasked
+}
+
+// mostNeighbours returns how many neighbours a client has at most in a sum among up to n: the fewer the
+// candidates, the larger the part of them that may be corrupt, and the more neighbours it takes.
+func (s Spec) mostNeighbours(n int) int {
+	most := 1
+	for fewer := 2; fewer <= n; fewer++ {
+		if c, err := s.pick(fewer); err == nil {
+			most = max(most, c.Degree)
+		}
+	}
+	return most
 }
 
 // encrypted adds what homomorphic sums send, with a new key for each sum at worst.

@@ -241,7 +241,7 @@ func TestTagsAreRefused(t *testing.T) {
 		{append(all.clone(), zeros(7)...), "112 bytes of tags, want 128"},
 		{append(newSet(n, 2, 3, 4, 5, 6), zeros(5)...), "5 neighbours have confirmed the survivors, want at least 6: no share is handed out"},
 		{newSet(n), "0 neighbours have confirmed the survivors, want at least 6: no share is handed out"},
-		{append(all.clone(), zeros(8)...), "the server has shown p2 another list of survivors, or changed its tag: no share is handed out"},
+		{append(all.clone(), zeros(8)...), "the server has shown p2 another list of survivors, or other nonces, or changed its tag: no share is handed out"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			err := refuse(t, 0, func(ctx context.Context, l *lyingServer) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/graph"
 	"github.com/hanse-project/hanse/secagg/shamir"
@@ -14,37 +15,38 @@ import (
 type round struct {
 	operation  uint64
 	vector     Vector
-	candidates set // who may take part
+	candidates set // who may take part; along a graph, those who have committed themselves to its coin
 	members    set // whose deposits came
 	survivors  set // whose vectors came
 	codec      codec
 	threshold  int
-	neighbours *graph.Graph // among the candidates; nil without masks
+	coin       keys.Hash    // of the graph; zero when all candidates are neighbours
+	neighbours *graph.Graph // among the candidates; nil without masks, and before the coin
 }
 
-// circleOf returns the order around a circle in which the parties of a session stand. The coin is
-// public: whoever knows the contract knows the circle.
-func circleOf(l *protocol.Links) []int {
-	all := make([]int, l.Parties())
-	for i := range all {
-		all[i] = i
-	}
-	return graph.Circle(l.Digest("hanse cohort circle v1"), all)
-}
-
-// newRound lays the graph of a masked sum over its candidates, in their order on the circle.
-func newRound(l *protocol.Links, spec Spec, circle []int, operation uint64, v Vector, candidates set) (*round, error) {
+// newRound lays out a sum. Few candidates of a masked sum are all neighbours; for more the graph is laid when
+// its coin is known.
+func newRound(spec Spec, operation uint64, v Vector, candidates set) (*round, error) {
 	r := &round{operation: operation, vector: v, candidates: candidates, codec: packed{v}}
 	if spec.Backend != Masked {
 		return r, nil
 	}
 	choice, err := spec.pick(candidates.count())
-	if err != nil {
-		return nil, err
+	if err != nil || !choice.Complete {
+		return r, err
 	}
-	r.threshold = choice.Threshold
-	r.neighbours = graph.On(candidates.among(circle), choice.Degree)
-	return r, nil
+	return r, r.lay(spec, candidates, keys.Hash{})
+}
+
+// lay makes the graph among the candidates.
+func (r *round) lay(spec Spec, candidates set, coin keys.Hash) error {
+	choice, err := spec.pick(candidates.count())
+	if err != nil {
+		return err
+	}
+	r.candidates, r.coin, r.threshold = candidates, coin, choice.Threshold
+	r.neighbours = graph.New(coin, candidates.members(), choice.Degree)
+	return nil
 }
 
 // scheme returns how a client with so many neighbours shares its secrets.
@@ -85,7 +87,7 @@ func (p packed) add(vector, wire []byte) error {
 
 // sets returns what the survivors' tags are over.
 func (r *round) sets(l *protocol.Links) []byte {
-	h := l.Digest("hanse cohort survivors v1", number(r.operation), r.candidates, r.members, r.survivors)
+	h := l.Digest("hanse cohort survivors v2", number(r.operation), r.coin[:], r.candidates, r.members, r.survivors)
 	return h[:]
 }
 

@@ -29,7 +29,6 @@ type Server struct {
 	present  set            // who has answered last time
 	lost     map[int]error  // whose links are broken or who has deviated: they are not heard again
 	losses   []Loss         // since the last sum or question said who was lost
-	circle   []int
 	schemes  map[[2]int]*shamir.Scheme
 	keysHE   serverKeys
 }
@@ -47,7 +46,7 @@ func NewServer(ctx context.Context, links *protocol.Links, arrivals Arrivals, cl
 	s := &Server{
 		links: links, arrivals: arrivals, spec: spec, plan: protocol.PlanFor(spec.Topology, links.Parties(), spec.Server),
 		index: make(map[keys.ID]int), keys: make(map[int][]byte), told: make(map[int]set), present: newSet(links.Parties()),
-		lost: make(map[int]error), circle: circleOf(links), schemes: make(map[[2]int]*shamir.Scheme),
+		lost: make(map[int]error), schemes: make(map[[2]int]*shamir.Scheme),
 	}
 	for i := range links.Parties() {
 		s.index[links.Party(i).ID] = i
@@ -59,6 +58,9 @@ func NewServer(ctx context.Context, links *protocol.Links, arrivals Arrivals, cl
 // Present lists the clients that can take part in a sum: their keys have come, and they answered
 // when they were last asked.
 func (s *Server) Present() []int { return s.present.members() }
+
+// Least is the fewest clients that a sum opens with.
+func (s *Server) Least() int { return s.spec.MinContributors }
 
 // Lost returns why a client's part in the session is over, nil if it is not.
 func (s *Server) Lost(client int) error { return s.lost[client] }

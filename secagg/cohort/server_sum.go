@@ -16,6 +16,8 @@ type serverSum struct {
 	carried  set           // whose vectors are in it
 	again    uint64        // the sum that this one repeats, 0: none
 	begun    bool          // clients were told of this sum
+	asked    set           // who was told of it
+	spoiled  bool          // a candidate's nonce did not come
 	nears    map[int][]int // see near
 	partners map[int][]int // each member's neighbours among the members, ascending
 	deposits map[int]*deposit
@@ -23,21 +25,23 @@ type serverSum struct {
 	shares   map[int][]shamir.Element // by holder, one for each of its neighbours among the members
 }
 
-// maxRepeats bounds how often a homomorphic sum is repeated under a new key.
+// maxRepeats bounds how often a sum is repeated: a homomorphic one under a new key, one along a graph with
+// a new coin.
 const maxRepeats = 3
 
-// untilOpened runs the sum, and repeats it under a new key when a holder of the key was lost before it
-// had decrypted.
+// untilOpened runs the sum. It repeats it under a new key when a holder of the key was lost before it had
+// decrypted, and with a new coin when a candidate was lost before it had shown its nonce.
 func (s *serverSum) untilOpened(ctx context.Context, v Vector, candidates set) error {
 	for repeats := 0; ; repeats++ {
 		var err error
-		if s.round, err = newRound(s.links, s.spec, s.circle, s.sum, v, candidates); err != nil {
+		if s.round, err = newRound(s.spec, s.sum, v, candidates); err != nil {
 			return err
 		}
+		s.spoiled, s.nears = false, make(map[int][]int)
 		err = s.run(ctx)
 		var few *TooFewError
 		candidates = newSet(s.links.Parties(), s.present.among(candidates.members())...)
-		if s.spec.Backend != HE || !errors.As(err, &few) || repeats == maxRepeats || candidates.count() < s.spec.MinContributors {
+		if s.spec.Backend != HE && !s.spoiled || !errors.As(err, &few) || repeats == maxRepeats || candidates.count() < s.spec.MinContributors {
 			return err
 		}
 		if s.begun {
@@ -60,6 +64,11 @@ func (s *serverSum) run(ctx context.Context) error {
 	}
 	switch s.spec.Backend {
 	case Masked:
+		if s.neighbours == nil {
+			if err := s.draw(ctx); err != nil {
+				return err
+			}
+		}
 		return s.masked(ctx)
 	case HE:
 		return s.encrypted(ctx)
@@ -73,7 +82,7 @@ func (s *serverSum) run(ctx context.Context) error {
 
 // begin tells the candidates what is summed among whom, with the keys that they lack.
 func (s *serverSum) begin(ctx context.Context) error {
-	s.begun = true
+	s.begun, s.asked = true, s.candidates
 	for _, i := range s.candidates.members() {
 		b := begin{vector: s.vector, patience: s.spec.Patience, again: s.again, candidates: s.candidates}
 		if s.neighbours != nil {
@@ -122,7 +131,7 @@ func (s *serverSum) tell(ctx context.Context, kind string, to set, named []byte)
 // gather hears one round of this sum's messages from the clients that are still in it. The other
 // candidates' come too late.
 func (s *serverSum) gather(ctx context.Context, kind string, class protocol.Class, in set, take func(m protocol.Message) (bool, error)) error {
-	return s.gatherFrom(ctx, &gathering{waiting: in.clone(), kind: kind, class: class, late: s.candidates.without(in)}, take)
+	return s.gatherFrom(ctx, &gathering{waiting: in.clone(), kind: kind, class: class, late: s.asked.without(in)}, take)
 }
 
 // gatherFrom is gather where more may send than those who are waited for.
@@ -168,7 +177,7 @@ func (s *serverSum) collect(ctx context.Context) error {
 // are gone.
 func (s *serverSum) takeBundles(ctx context.Context, from set, take func(m protocol.Message) (bool, error)) error {
 	return s.gatherFrom(ctx, &gathering{
-		waiting: from, also: s.members.without(s.carried), kind: s.vector.Kind, class: s.spec.Backend.class(), late: s.candidates.without(s.members),
+		waiting: from, also: s.members.without(s.carried), kind: s.vector.Kind, class: s.spec.Backend.class(), late: s.asked.without(s.members),
 	}, take)
 }
 

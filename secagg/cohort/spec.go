@@ -3,6 +3,7 @@ package cohort
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/hanse-project/hanse/protocol"
@@ -29,14 +30,16 @@ const (
 
 // Spec is what a server and its clients agree on before the first sum.
 type Spec struct {
-	Server          int // the server's index among the parties
+	Server          int   // the server's index among the parties
+	Clients         []int // the indices of those who may be in its sums, of whom a part may be corrupt; nil: all other parties
 	Backend         Backend
 	Topology        protocol.Topology // along which vectors travel to the server; with a tree or ring clients add for others
 	Tolerance       graph.Tolerance   // what the masks withstand; zero: DefaultTolerance
 	Complete        int               // up to how many clients each is masked against all; 0: DefaultComplete
 	KeyHolders      int               // he: how many clients hold the key together, at most; 0: DefaultKeyHolders
-	Threshold       float64           // what part of a secret's holders must answer, more than 0.5; 0: chosen with the graph
-	MinContributors int               // the fewest vectors in a total that opens; 0: DefaultMinContributors
+	Threshold       float64           // what part of a secret's holders must answer, at least LeastThreshold; 0: chosen with the graph
+	MinContributors int               // the fewest vectors in a total that opens; 0: DefaultMinContributors; raised to graph.Floor where vectors are hidden
+	Picks           bool              // sums are among clients whom the algorithm or they themselves pick: their number may fall by more than half
 	Patience        time.Duration     // how long the server waits in each round; 0: DefaultPatience
 }
 
@@ -61,6 +64,13 @@ func (s Spec) complete(parties int) (Spec, error) {
 	if s.KeyHolders == 0 {
 		s.KeyHolders = DefaultKeyHolders
 	}
+	if s.Clients == nil {
+		for i := range parties {
+			if i != s.Server {
+				s.Clients = append(s.Clients, i)
+			}
+		}
+	}
 	switch {
 	case s.Server < 0 || s.Server >= parties:
 		return s, fmt.Errorf("server is party %d, want 0 to %d", s.Server, parties-1)
@@ -74,18 +84,59 @@ func (s Spec) complete(parties int) (Spec, error) {
 		return s, fmt.Errorf("%d holders of the key, want 2 to %d", s.KeyHolders, maxKeyHolders)
 	case s.Patience < 0 || s.Patience > math.MaxUint32*time.Millisecond:
 		return s, fmt.Errorf("patience is %v, want 0 to %v", s.Patience, math.MaxUint32*time.Millisecond)
+	case slices.Contains(s.Clients, s.Server) || slices.ContainsFunc(s.Clients, func(i int) bool { return i < 0 || i >= parties }):
+		return s, fmt.Errorf("clients are %v, want indices below %d without the server's", s.Clients, parties)
 	}
-	return s, nil
+	if s.Backend == Plain {
+		return s, nil
+	}
+	if s.MinContributors < graph.Floor(len(s.Clients), s.Tolerance) {
+		s.MinContributors = graph.Floor(len(s.Clients), s.Tolerance)
+	}
+	return s, s.checkThreshold()
 }
 
-// pick chooses neighbours and threshold for a sum of n clients.
+// checkThreshold refuses a threshold with which a lying server and the corrupt clients open one client's
+// vector: the server gets two different sets of holders to open both of a client's secrets, or two totals
+// of one sum under a collective key. See graph.Choice.Least, which this holds for all clients at once; a sum
+// among fewer never takes less than its own.
+func (s Spec) checkThreshold() error {
+	if s.Threshold == 0 {
+		return nil
+	}
+	n, complete := len(s.Clients), s.Complete
+	if s.Backend == HE { // all holders of a key have shares of it, as all neighbours have of a secret
+		n = min(n, s.KeyHolders) + 1
+		complete = n
+	}
+	c, err := graph.Pick(n, complete, s.Tolerance)
+	if err != nil {
+		return err
+	}
+	if least := c.Least(); holdersOf(s.Threshold, c.Degree) < least {
+		return fmt.Errorf("threshold is %v, want at least %v: fewer than %d of %d holders of a client's secret, %d of them corrupt, would let the server open that client's vector",
+			s.Threshold, leastFraction(least, c.Degree), least, c.Degree, c.Corrupt)
+	}
+	return nil
+}
+
+// holdersOf returns how many of k holders a threshold stands for.
+func holdersOf(threshold float64, k int) int { return int(math.Ceil(threshold * float64(k))) }
+
+// leastFraction returns a threshold with at most four decimals that stands for t of k holders, k below 10,000.
+func leastFraction(t, k int) float64 {
+	return math.Floor(1e4*float64(t)/float64(k)) / 1e4
+}
+
+// pick chooses neighbours and threshold for a sum of n of the clients. Who may be corrupt is a part of all
+// clients, whichever n the server picks.
 func (s Spec) pick(n int) (graph.Choice, error) {
-	c, err := graph.Pick(n, s.Complete, s.Tolerance)
+	c, err := graph.PickAmong(n, len(s.Clients), s.Complete, s.Tolerance)
 	if err != nil {
 		return c, err
 	}
 	if s.Threshold > 0 {
-		c.Threshold = int(math.Ceil(s.Threshold * float64(c.Degree)))
+		c.Threshold = max(holdersOf(s.Threshold, c.Degree), c.Least())
 	}
 	return c, nil
 }

@@ -28,7 +28,7 @@ func treeSum(t testing.TB, topology protocol.Topology, n int) *serverSum {
 	}
 	s := &Server{links: l.links[0], spec: spec, plan: protocol.PlanFor(topology, n+1, 0)}
 	v := Vector{Kind: "updates", Words: 2, Bits: 8}
-	r, err := newRound(l.links[0], spec, circleOf(l.links[0]), 1, v, newSet(n+1, upTo(n)...))
+	r, err := newRound(spec, 1, v, newSet(n+1, upTo(n)...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,13 +25,13 @@ func dumbPick(n, corrupt, dropout int, want targets) (Choice, bool) {
 	for k := 2; k < n-1; k += 2 {
 		for t := 1; t <= k; t++ {
 			if dumbFits(n, corrupt, dropout, k, t, want) {
-				return Choice{Degree: k, Threshold: t}, true
+				return Choice{Degree: k, Threshold: t, Corrupt: 2*t - k - 1}, true
 			}
 		}
 	}
 	for t := 1; t <= n-1; t++ {
 		if 2*t > n-1+corrupt {
-			return Choice{Degree: n - 1, Threshold: t, Complete: true}, n-1-dropout >= t
+			return Choice{Degree: n - 1, Threshold: t, Complete: true, Corrupt: corrupt}, n-1-dropout >= t
 		}
 	}
 	return Choice{}, false
@@ -87,7 +87,7 @@ func TestPickAgreesWithTryingEverything(t *testing.T) {
 		log := rapid.Float64Range(-45, -3)
 		want := targets{log.Draw(t, "secure"), log.Draw(t, "connected"), log.Draw(t, "correct")}
 		p := newPicker(n, tolerance, want)
-		got, err := p.pick(tolerance)
+		got, err := p.pick(tolerance, true)
 		dumb, ok := dumbPick(n, p.corrupt, p.dropout, want)
 		if (err == nil) != ok || ok && got != dumb {
 			t.Fatalf("%d parties, %d corrupt, %d dropped: got %+v, error %v, want %+v, %v", n, p.corrupt, p.dropout, got, err, dumb, ok)

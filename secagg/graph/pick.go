@@ -18,32 +18,67 @@ type Tolerance struct {
 // Choice is what Pick chose.
 type Choice struct {
 	Degree    int  // how many neighbours each party has
-	Threshold int  // how many of them recover a secret of the party, 1..Degree
+	Threshold int  // how many of them recover a secret of the party, Least()..Degree
 	Complete  bool // all parties are neighbours
+	Corrupt   int  // how many corrupt ones may be among a party's neighbours
 }
+
+// Least returns the smallest threshold t that protects a party with k = Degree neighbours, c = Corrupt
+// of them corrupt: the smallest with 2t > k+c, which is (k+c)/2 + 1 rounded down. It is the same for
+// graphs, where c is exceeded with probability 2^-40, and for complete ones, where c is the number of
+// all corrupt parties and never exceeded.
+//
+// A party has two secrets, of which its neighbours may open one: its own mask's when they are told that
+// it stayed, the keys of its shared masks when they are told that it left. A lying server tells some
+// of them the one and the others the other. The c corrupt ones answer for both, each of the k-c honest
+// ones for one. So there are at most (k-c) + 2c = k+c answers, and two secrets take 2t. With 2t > k+c
+// the server gets one of them at most; with 2t <= k+c it gets both, and the party's vector.
+//
+// The same inequality hides the party among others: t-c of those who open its own mask are honest
+// neighbours, whose own vectors are in the same total. Nothing that opens has fewer than t-c+1 honest
+// vectors in it, which are two at least, since 2(t-c) > k-c >= 0.
+func (c Choice) Least() int { return (c.Degree+c.Corrupt)/2 + 1 }
 
 // targets are the binary logarithms of the probabilities that a graph fails any of its parties.
 type targets struct{ secure, connected, correct float64 }
 
 var paper = targets{secure: -40, connected: -40, correct: -20}
 
-// Pick returns the degree and the threshold for a sum of n parties, 2 <= n <= MaxParties. Up to
-// complete parties are all neighbours with a threshold of more than two thirds, whatever is to be
-// withstood. Beyond, it is the smallest degree that the package's conditions allow; or all are
-// neighbours, when nothing less will do; or an error that names the fractions, when that will not
-// do either.
-func Pick(n, complete int, t Tolerance) (Choice, error) {
-	if n < 2 || n > MaxParties {
-		return Choice{}, fmt.Errorf("pick a graph: %d parties, want 2 to %d", n, MaxParties)
+// Pick is PickAmong for a sum in which all parties take part.
+func Pick(n, complete int, t Tolerance) (Choice, error) { return PickAmong(n, n, complete, t) }
+
+// PickAmong returns the degree and the threshold for a sum of n of so many parties, 2 <= n <= parties <=
+// MaxParties. The corrupt are a fraction of all the parties, whoever takes part: whoever picks the n may
+// pick all of the corrupt. The fewer take part, the more neighbours each has, and the higher the threshold.
+//
+// Up to complete parties are all neighbours, with a threshold of more than two thirds, and of Least at
+// least. Beyond, it is the smallest degree that the package's conditions allow; or all are neighbours,
+// when nothing less will do. With all parties there, it is an error, which names the fractions, when that
+// will not do either. With fewer, those who drop out may be among those who do not take part: then it is
+// an error when there is no threshold at all, which is with fewer than two honest parties (see Floor).
+func PickAmong(n, parties, complete int, t Tolerance) (Choice, error) {
+	if n < 2 || parties < n || parties > MaxParties {
+		return Choice{}, fmt.Errorf("pick a graph: %d of %d parties, want 2 to %d", n, parties, MaxParties)
 	}
 	if !fraction(t.Corrupt) || !fraction(t.Dropout) {
 		return Choice{}, fmt.Errorf("pick a graph: corrupt %v and dropout %v, want fractions of at least 0 and below 1", t.Corrupt, t.Dropout)
 	}
-	if n <= complete {
-		return Choice{Degree: n - 1, Threshold: 2*(n-1)/3 + 1, Complete: true}, nil
+	if floor := Floor(parties, t); n < floor {
+		return Choice{}, fmt.Errorf("pick a graph: %d of %d parties, of whom %d may be corrupt, want at least %d", n, parties, share(t.Corrupt, parties), floor)
 	}
-	return newPicker(n, t, paper).pick(t)
+	p := newPicker(n, t, paper)
+	p.corrupt = share(t.Corrupt, parties)
+	if n <= complete {
+		all := p.all()
+		all.Threshold = max(all.Threshold, 2*(n-1)/3+1)
+		return all, nil
+	}
+	return p.pick(t, n == parties)
 }
+
+// Floor returns the fewest of so many parties that may take part in a sum: all who may be corrupt, and
+// two. It is where the threshold of a complete graph needs all neighbours; with fewer, none is enough.
+func Floor(parties int, t Tolerance) int { return share(t.Corrupt, parties) + 2 }
 
 // fraction is false for NaN too.
 func fraction(f float64) bool { return f >= 0 && f < 1 }
@@ -62,12 +97,19 @@ func newPicker(n int, t Tolerance, want targets) *picker {
 // share returns f of n, rounded down; what is missing to a whole by the rounding of f is forgiven.
 func share(f float64, n int) int { return int(f*float64(n) + 1e-9) }
 
+// all is the complete graph with its least threshold.
+func (p *picker) all() Choice {
+	c := Choice{Degree: p.n - 1, Complete: true, Corrupt: p.corrupt}
+	c.Threshold = c.Least()
+	return c
+}
+
 // pick tries the complete graph first. If that fails, C+2D >= n-1; a party with k neighbours, c of
 // them corrupt and d dropped, then expects c+2d >= k, whereas 2t > k+c and k-d >= t want c+2d < k
 // nearly always. So no k will do.
-func (p *picker) pick(t Tolerance) (Choice, error) {
-	all := Choice{Degree: p.n - 1, Threshold: (p.n-1+p.corrupt)/2 + 1, Complete: true}
-	if all.Degree-p.dropout < all.Threshold {
+func (p *picker) pick(t Tolerance, everybody bool) (Choice, error) {
+	all := p.all()
+	if everybody && all.Degree-p.dropout < all.Threshold {
 		return Choice{}, fmt.Errorf("pick a graph: no threshold of %d parties withstands corrupt %v and dropout %v, want corrupt + 2 dropout well below 1", p.n, t.Corrupt, t.Dropout)
 	}
 	margin := 2 // 2t-k; it grows with k, as the corrupt neighbours do
@@ -77,7 +119,7 @@ func (p *picker) pick(t Tolerance) (Choice, error) {
 		}
 		threshold := (k + margin) / 2
 		if margin <= k && p.cut(k) <= p.want.connected && p.lost(k, threshold) <= p.want.correct {
-			return Choice{Degree: k, Threshold: threshold}, nil
+			return Choice{Degree: k, Threshold: threshold, Corrupt: margin - 1}, nil
 		}
 	}
 	return all, nil

@@ -15,12 +15,12 @@ var table = []struct {
 	n    int
 	want [5]Choice
 }{
-	{50, [5]Choice{{14, 9, false}, {16, 11, false}, {26, 16, false}, {22, 17, false}, {28, 23, false}}},
-	{100, [5]Choice{{26, 16, false}, {32, 22, false}, {52, 32, false}, {42, 32, false}, {54, 44, false}}},
-	{300, [5]Choice{{52, 34, false}, {66, 46, false}, {118, 75, false}, {94, 70, false}, {130, 103, false}}},
-	{560, [5]Choice{{68, 45, false}, {86, 60, false}, {160, 102, false}, {120, 89, false}, {178, 140, false}}},
-	{1000, [5]Choice{{74, 49, false}, {96, 67, false}, {196, 125, false}, {138, 102, false}, {218, 171, false}}},
-	{10000, [5]Choice{{94, 62, false}, {122, 85, false}, {276, 176, false}, {182, 134, false}, {310, 242, false}}},
+	{50, [5]Choice{{14, 9, false, 3}, {16, 11, false, 5}, {26, 16, false, 5}, {22, 17, false, 11}, {28, 23, false, 17}}},
+	{100, [5]Choice{{26, 16, false, 5}, {32, 22, false, 11}, {52, 32, false, 11}, {42, 32, false, 21}, {54, 44, false, 33}}},
+	{300, [5]Choice{{52, 34, false, 15}, {66, 46, false, 25}, {118, 75, false, 31}, {94, 70, false, 45}, {130, 103, false, 75}}},
+	{560, [5]Choice{{68, 45, false, 21}, {86, 60, false, 33}, {160, 102, false, 43}, {120, 89, false, 57}, {178, 140, false, 101}}},
+	{1000, [5]Choice{{74, 49, false, 23}, {96, 67, false, 37}, {196, 125, false, 53}, {138, 102, false, 65}, {218, 171, false, 123}}},
+	{10000, [5]Choice{{94, 62, false, 29}, {122, 85, false, 47}, {276, 176, false, 75}, {182, 134, false, 85}, {310, 242, false, 173}}},
 }
 
 func mustPick(t *testing.T, n, complete int, tolerance Tolerance) Choice {
@@ -44,15 +44,15 @@ func TestPick(t *testing.T) {
 
 func TestFewPartiesAreAllNeighbours(t *testing.T) {
 	for n, threshold := range map[int]int{2: 1, 3: 2, 4: 3, 5: 3, 6: 4, 7: 5, 8: 5, 32: 21} {
-		want := Choice{n - 1, threshold, true}
-		if got := mustPick(t, n, 32, Tolerance{0.9, 0.9}); got != want {
+		want := Choice{n - 1, threshold, true, n / 10}
+		if got := mustPick(t, n, 32, Tolerance{0.1, 0.9}); got != want {
 			t.Errorf("%d parties: got %+v, want %+v", n, got, want)
 		}
 	}
 }
 
 func TestAllAreNeighboursWhenNothingLessWillDo(t *testing.T) {
-	for n, want := range map[int]Choice{2: {1, 1, true}, 3: {2, 2, true}, 5: {4, 3, true}} {
+	for n, want := range map[int]Choice{2: {1, 1, true, 0}, 3: {2, 2, true, 0}, 5: {4, 3, true, 1}} {
 		if got := mustPick(t, n, 0, Tolerance{0.2, 0.2}); got != want {
 			t.Errorf("%d parties: got %+v, want %+v", n, got, want)
 		}
@@ -65,8 +65,8 @@ func TestPickRefuses(t *testing.T) {
 		tolerance Tolerance
 		want      string
 	}{
-		{1, Tolerance{}, "pick a graph: 1 parties, want 2 to 100000"},
-		{MaxParties + 1, Tolerance{}, "pick a graph: 100001 parties, want 2 to 100000"},
+		{1, Tolerance{}, "pick a graph: 1 of 1 parties, want 2 to 100000"},
+		{MaxParties + 1, Tolerance{}, "pick a graph: 100001 of 100001 parties, want 2 to 100000"},
 		{50, Tolerance{-0.1, 0}, "pick a graph: corrupt -0.1 and dropout 0, want fractions of at least 0 and below 1"},
 		{50, Tolerance{0, 1}, "pick a graph: corrupt 0 and dropout 1, want fractions of at least 0 and below 1"},
 		{50, Tolerance{0, math.NaN()}, "pick a graph: corrupt 0 and dropout NaN, want fractions of at least 0 and below 1"},

@@ -95,7 +95,7 @@ func TestPickedGraphsFailNoMoreThanWanted(t *testing.T) {
 	weak, some := targets{secure: -3, connected: -4, correct: -3}, 0.0
 	for _, tolerance := range []Tolerance{{0.1, 0.1}, {0.1, 0.2}, {0.3, 0.1}, {0.2, 0.3}} {
 		p := newPicker(60, tolerance, weak)
-		c, err := p.pick(tolerance)
+		c, err := p.pick(tolerance, true)
 		if err != nil || c.Complete {
 			t.Fatalf("%+v: picked %+v, error %v", tolerance, c, err)
 		}
