@@ -3,6 +3,8 @@ package audit
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
 // servedTally counts the sums and questions of a server, in all sessions.
@@ -61,10 +63,10 @@ func (s *served) owes(client int) bool {
 		return false
 	}
 	for i, answer := range s.turns {
-		if !answer.up || answer.kind == vectorTurn && !s.star {
+		if !answer.up || answer.kind == vectorTurn && !s.star || answer.kind == cohort.KindCommit { // without a commitment a deposit is owed
 			continue
 		}
-		if asked := s.at(answer.after); asked >= 0 && t.begun>>asked&1 == 1 && t.whole>>i&1 == 0 {
+		if asked := s.at(s.before(t, i)); asked >= 0 && t.begun>>asked&1 == 1 && t.whole>>i&1 == 0 {
 			return true
 		}
 	}

@@ -30,10 +30,15 @@ func (t turn) part() string {
 	return "sum"
 }
 
-// maskedTurns are the messages of a masked sum, in their order in each direction.
+// maskedTurns are the messages of a masked sum, in their order in each direction. Those of a graph's coin are
+// left out in sums among few.
 func maskedTurns() []turn {
 	return []turn{
 		{cohort.KindBegin, false, keyKind},
+		{cohort.KindCommit, true, cohort.KindBegin},
+		{cohort.KindPledged, false, cohort.KindCommit},
+		{cohort.KindReveal, true, cohort.KindPledged},
+		{cohort.KindNonces, false, cohort.KindReveal},
 		{cohort.KindDeposit, true, cohort.KindBegin},
 		{cohort.KindMembers, false, cohort.KindDeposit},
 		{vectorTurn, true, cohort.KindMembers},
@@ -197,7 +202,7 @@ func (l *servedLink) once(sum uint64, turn int, turns []turn) string {
 
 // due says what had to pass before a turn of a sum, or nothing when it has.
 func (s *served) due(l *servedLink, t *sumTalk, turn int) string {
-	after := s.turns[turn].after
+	after := s.before(t, turn)
 	passed := false
 	switch {
 	case after == keyKind:
@@ -213,6 +218,16 @@ func (s *served) due(l *servedLink, t *sumTalk, turn int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s had to pass before it in %s %d", after, s.turns[turn].part(), t.number)
+}
+
+// before names what must have passed before a turn of a sum: before a deposit the begin or, where the graph
+// has a coin, all nonces.
+func (s *served) before(t *sumTalk, turn int) string {
+	commit := s.at(cohort.KindCommit)
+	if s.turns[turn].kind == cohort.KindDeposit && commit >= 0 && t.begun>>commit&1 == 1 {
+		return cohort.KindNonces
+	}
+	return s.turns[turn].after
 }
 
 // say notes a turn, which comes once and in its order. A number is that of a sum or of a question.

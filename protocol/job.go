@@ -64,7 +64,7 @@ type Job struct {
 	Privacy         string         `toml:"privacy"`                   // "published", "masked" or "sealed"; see defaultPrivacy
 	Topology        string         `toml:"topology,omitempty"`        // "tree" (default), "star" or "ring"
 	Aggregation     string         `toml:"aggregation,omitempty"`     // what protects the sums of a masked job: "masked" (one-time masks, default) or "he" (homomorphic encryption)
-	Threshold       float64        `toml:"threshold,omitzero"`        // jobs with clients that come and go: what part of those who hold shares of a secret must answer to open it; 0: chosen
+	Threshold       float64        `toml:"threshold,omitzero"`        // jobs with clients that come and go: what part of those who hold shares of a secret must answer to open it, more than half and as much as cohort.Spec asks for; 0: chosen
 	MinContributors int            `toml:"min_contributors,omitzero"` // the fewest addends of a sum that is opened; 0: the charter's
 	Table           string         `toml:"table,omitempty"`           // the name each party gave to its data; default "train"
 	Model           string         `toml:"model,omitempty"`           // predict: hash of the contract that trained it

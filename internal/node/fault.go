@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/cohort"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -80,7 +81,7 @@ var faults = []faultRow{
 	{codeDamaged, false, isDamage,
 		sortOwn, "put back a copy of the file that the error names, or end the job with hanse cancel"},
 	{codeClients, false, func(err error) bool {
-		return errors.Is(err, errPaused) || errors.Is(err, errScarce) || withCode(codeClients)(err)
+		return errors.Is(err, errPaused) || errors.Is(err, errScarce) || withCode(codeClients)(err) || errorAs[*cohort.FewerError](err)
 	}, sortRoutine, "nothing"},
 	{codeDescriptors, false, func(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) },
 		sortOwn, "nothing, or raise the limit of open files (ulimit -n)"},

@@ -37,7 +37,8 @@ type servedTask interface {
 func specOf(c *protocol.Contract, server, least int) (cohort.Spec, error) {
 	topology, err := protocol.ParseTopology(c.Job.Topology)
 	spec := cohort.Spec{
-		Server: server, Backend: cohort.Masked, Topology: topology, Threshold: c.Job.Threshold,
+		Server: server, Clients: c.Job.ClientsOf(server), Backend: cohort.Masked, Topology: topology, Threshold: c.Job.Threshold,
+		Picks:           c.Job.Algorithm != algorithmPOFMKL, // the others sum over clients that were chosen, or have chosen, in each round
 		MinContributors: max(c.Job.MinContributors, least, 2), Patience: sumTime,
 	}
 	switch {
@@ -150,7 +151,7 @@ func (r *run) serveClients(ctx context.Context, mesh protocol.Mesh, t servedTask
 	if err != nil {
 		return nil, err
 	}
-	network := &serverNetwork{links: r.links, server: server, classOf: c.ClassOf, clients: mine, least: spec.MinContributors, opened: r.opened, lost: r.tellLosses}
+	network := &serverNetwork{links: r.links, server: server, classOf: c.ClassOf, clients: mine, least: server.Least(), opened: r.opened, lost: r.tellLosses}
 	report, err := r.serveUntilReturn(ctx, t, network, there)
 	ending, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
@@ -180,6 +181,13 @@ func (r *run) serveUntilReturn(ctx context.Context, t servedTask, n *serverNetwo
 func (r *run) attendServer(ctx context.Context, t servedTask, spec cohort.Spec) (*Report, error) {
 	client, err := cohort.NewClient(ctx, r.links, spec)
 	if err != nil {
+		return nil, err
+	}
+	kept, err := r.state.vault.Load(cohortFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.Remember(kept, func(b []byte) error { return r.state.vault.Save(cohortFile, b) }); err != nil {
 		return nil, err
 	}
 	network := &clientNetwork{

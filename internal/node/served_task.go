@@ -16,6 +16,9 @@ import (
 // serverFile is where the algorithms over clients keep a server's state, in a job's vault.
 const serverFile = "server"
 
+// cohortFile is where a client keeps what it remembers of a job's sums, in the job's vault.
+const cohortFile = "cohort"
+
 // The roles of a party in a job over clients.
 const (
 	roleServer = "server"

@@ -48,7 +48,7 @@ func (c *Client) Remember(kept []byte, keep func([]byte) error) error {
 // save writes a past, with so many coins.
 func (c *Client) save(drawn uint64) error {
 	c.counted = drawn
-	if c.keep == nil {
+	if c.keep == nil || c.past == (past{}) {
 		return nil
 	}
 	b := binary.BigEndian.AppendUint64(nil, drawn)
