@@ -31,6 +31,12 @@
 // number of clients everybody is everybody's neighbour, beyond it a random regular graph is drawn
 // for each sum (Bell et al. 2020, section 3).
 //
+// The graph's coin is the hash of all candidates' nonces. A client shows its own when it has the digest of
+// everybody's commitments, so nobody, the server included, chooses or foresees the graph. How many clients
+// may be corrupt, which says how many neighbours and how high a threshold a sum has, is a part of
+// Spec.Clients, whoever of them the server names. What a server that deviates can learn then is said at
+// graph.Choice.Least. The tags are over the coin, too: clients who were shown different ones find it out.
+//
 // Each sum has two fresh secrets of each client: one gives its own mask, the other opens a list of
 // the keys of its shared masks. Both are shared among the neighbours, t of whom recover one: the
 // first if the client stayed, the second if it left after the deposits. No client hands out both.

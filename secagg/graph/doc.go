@@ -20,7 +20,11 @@
 // n(n-1)/2 places for two runs, and k given parties are all gone with probability
 // R(R-1)..(R-k+1) / n(n-1)..(n-k+1), R = C+D.
 //
+// C is a part of all parties that there are, and a sum may be among few of them: whoever picks those
+// may pick all the corrupt (see PickAmong).
+//
 // All this holds for corrupt parties and drop-outs that do not depend on the graph. So the seed of
-// the graph must be unknown until the parties are fixed, and a server that invents drop-outs once
-// it knows the graph is not covered by the second point.
+// the graph must be unknown until the parties are fixed. A server that invents drop-outs once it knows the
+// graph is not covered by the second point: it may learn the sums of pieces, each of which has at
+// least t-c+1 honest parties in it (see Choice.Least).
 package graph
