@@ -2,8 +2,11 @@ package audit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 )
 
@@ -24,6 +27,7 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 		return nil, err
 	}
 	a.checkCharter()
+	a.parameters(a.in.MinContributors)
 	if err := a.examine(ctx); err != nil {
 		return nil, err
 	}
@@ -31,7 +35,7 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 		return nil, err
 	}
 	a.ledger()
-	a.unchecked()
+	a.limits()
 	a.conclude()
 	return a.report, nil
 }
@@ -48,7 +52,7 @@ func describe(in *Input) Job {
 	c := in.Contract
 	j := Job{
 		Name: c.Job.Name, Algorithm: c.Job.Algorithm, Task: c.Job.Task, Privacy: c.Job.Privacy, Aggregation: c.Job.Aggregation, Topology: c.Job.Topology,
-		Contract: c.Hash().String(), Rows: jobRows(c), Servers: c.Job.Servers,
+		Contract: c.Hash().String(), Charter: c.Job.Charter, Rows: jobRows(c), Servers: c.Job.Servers,
 	}
 	three, shared := trioOf(in)
 	for i, p := range c.Parties {
@@ -61,12 +65,19 @@ func describe(in *Input) Job {
 	return j
 }
 
+// checkCharter is the name of the check of the contract's parties against the charter.
+const checkCharter = "charter"
+
 // checkCharter holds the contract against the charter.
 func (a *auditor) checkCharter() {
-	check := Check{Name: "charter", Verdict: Passed}
+	check := Check{Name: checkCharter, Verdict: Passed}
 	defer func() { a.report.Checks = append(a.report.Checks, check) }()
 	if a.in.Charter == nil {
-		check.Verdict, check.Detail = Skipped, "no charter was given: that the parties' keys are those of the members was not checked"
+		check.Verdict = Skipped
+		check.Detail = "no charter was given: that the parties' keys are those of the members was not checked"
+		if a.in.NoCharter != "" {
+			check.Detail = a.in.NoCharter
+		}
 		return
 	}
 	if c, ok := affiliations(&a.in, a.in.Charter); ok {
@@ -98,6 +109,9 @@ func (a *auditor) examine(ctx context.Context) error {
 			return err
 		}
 		a.exams = append(a.exams, e)
+		if e.transcript.SHA256, err = digest(&a.in.Sources[i]); err != nil {
+			return err
+		}
 		a.report.Transcripts = append(a.report.Transcripts, e.transcript)
 		a.report.Checks = append(a.report.Checks, e.checks...)
 		a.report.Egress = append(a.report.Egress, e.egress...)
@@ -112,6 +126,20 @@ func (a *auditor) examine(ctx context.Context) error {
 		a.report.Checks = append(a.report.Checks, crossExamine(ctx, &a.in, a.exams)...)
 	}
 	return nil
+}
+
+// digest returns the SHA-256 of a transcript's file, in hexadecimal.
+func digest(s *Source) (string, error) {
+	file, err := s.Open()
+	if err != nil {
+		return "", fmt.Errorf("transcript %s: %w", s.Path, err)
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", fmt.Errorf("transcript %s: %w", s.Path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // atOnce is how many parties' views are attacked at the same time: each may take some hundred megabytes.
@@ -136,7 +164,8 @@ func (a *auditor) attack(ctx context.Context) error {
 	slots := make(chan struct{}, atOnce)
 	for i, e := range a.exams {
 		if e.self < 0 || e.stopped || done[e.self] {
-			a.report.Unchecked = append(a.report.Unchecked, fmt.Sprintf("No attack was tried on the transcript %s, which is not whole or was read before.", e.source.Path))
+			a.report.NotLookedAt = append(a.report.NotLookedAt, fmt.Sprintf(
+				"What is in the transcript %s: no attack was tried on it, since it is not whole or was read before.", e.source.Path))
 			continue
 		}
 		done[e.self] = true
@@ -164,6 +193,9 @@ func (a *auditor) attackOn(ctx context.Context, e *examination) assault {
 	if err != nil {
 		return assault{err: fmt.Errorf("transcript %s: %w", e.source.Path, err)}
 	}
+	if f.kept+f.lost+f.missed == 0 && f.unfollowed() == "" {
+		return assault{attacks: []Attack{notApplicable(f.name(), "nothing that an attack looks at came to this party or left it")}}
+	}
 	if f.kept+f.lost == 0 {
 		reason := errNotKept.Error()
 		if e.transcript.Kept {
@@ -188,6 +220,11 @@ func (a *auditor) attackOn(ctx context.Context, e *examination) assault {
 // notTried is what stands in place of all attacks on a party's transcript.
 func notTried(party, reason string) Attack {
 	return Attack{Name: "difference", Party: party, View: "all views", Verdict: Skipped, Detail: "not tried, nor any other: " + reason}
+}
+
+// notApplicable is what stands in place of all attacks where there is nothing to attack.
+func notApplicable(party, reason string) Attack {
+	return Attack{Name: "difference", Party: party, View: "all views", Verdict: NotApplicable, Detail: "there is none to try, nor any other: " + reason}
 }
 
 // attacks runs all attacks on what a party saw.

@@ -27,7 +27,7 @@ func (f *follower) difference(ctx context.Context, s *sight) (Attack, error) {
 	}
 	a.Rows, a.UnknownColumns, a.Equations, a.Rank = r.Rows, r.Unknowns, r.Available, r.Rank
 	a.RecoveredShare, a.RMS, a.ControlRMS = &r.RecoveredShare, &r.RMS, &r.ControlRMS
-	a.Columns = f.columnsOf(p, r)
+	a.Columns, a.Whose = f.columnsOf(p, r), p.whose(f.in)
 	a.Plot = &Plot{
 		Kind: "scatter", Title: fmt.Sprintf("what %s, as %s, rebuilt of %s", a.Party, a.View, p.whose(f.in)),
 		X: "true difference between two rows", Y: "rebuilt difference", Points: r.Sample,
@@ -122,7 +122,7 @@ func (f *follower) judge(ctx context.Context, a *Attack, p *problem, r *attack.R
 	return nil
 }
 
-// blame returns Declared when the contract says that the party learns the totals that the view shows,
+// blame returns Disclosed when the contract says that the party learns the totals that the view shows,
 // and Leak when it does not: no contract opens the parts of a total to who adds them, and a published
 // job's excuses nothing.
 func (f *follower) blame(s *sight) Verdict {
@@ -132,7 +132,7 @@ func (f *follower) blame(s *sight) Verdict {
 	}
 	for _, o := range c.Openings {
 		if o.To == f.name() && o.Kind == learnedAngles {
-			return Declared
+			return Disclosed
 		}
 	}
 	return Leak
@@ -146,10 +146,25 @@ func (f *follower) columnsOf(p *problem, r *attack.Recovery) []Column {
 	var list []Column
 	for i, c := range r.Columns {
 		if !c.Constant {
-			list = append(list, Column{Party: f.in.Contract.Parties[p.names[i].party].Name, Name: p.names[i].name, RMS: c.RMS, R2: c.R2})
+			list = append(list, Column{Party: f.in.Contract.Parties[p.names[i].party].Name, Name: f.columnName(p.names, i), RMS: c.RMS, R2: c.R2})
 		}
 	}
 	return list
+}
+
+// columnName names a column in the report: the auditor's own by its name, another's by its number among that party's.
+func (f *follower) columnName(names []unknownColumn, i int) string {
+	party := names[i].party
+	if id := f.in.Auditor; !id.IsZero() && f.in.Contract.Parties[party].ID == id {
+		return names[i].name
+	}
+	number := 0
+	for _, n := range names[:i+1] {
+		if n.party == party {
+			number++
+		}
+	}
+	return fmt.Sprintf("column %d", number)
 }
 
 // membership says what the comparison of the row ids revealed: that each party's table has the same ids.

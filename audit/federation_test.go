@@ -61,7 +61,8 @@ func newFederation(t testing.TB, rows, active int, privacy string, topology prot
 func (f *federation) sign(active int) {
 	f.t.Helper()
 	job := protocol.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: protocol.TaskTrain, Table: "train",
-		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String()}
+		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String(),
+		Charter: f.charter.Digest().String()}
 	var text strings.Builder
 	if err := toml.NewEncoder(&text).Encode(f.params); err != nil {
 		f.t.Fatal(err)
@@ -139,5 +140,5 @@ func (f *federation) sums(ctx context.Context, i int, s *protocol.Session) (sums
 
 // input is what an auditor has who knows everything.
 func (f *federation) input() *Input {
-	return &Input{Contract: f.contract, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1}
+	return &Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1}
 }

@@ -105,7 +105,7 @@ func wantNoneOf(t testing.TB, r *Report) {
 		}
 	}
 	for _, a := range r.Attacks {
-		if a.Verdict == Leak || a.Verdict == Declared && a.View != viewActive {
+		if a.Verdict == Leak || a.Verdict == Disclosed && a.View != viewActive {
 			t.Errorf("%s on %s as %s: %s: %s", a.Name, a.Party, a.View, a.Verdict, a.Detail)
 		}
 	}

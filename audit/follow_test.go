@@ -75,7 +75,7 @@ func TestChangedPayloadIsNamed(t *testing.T) {
 	wantCheck(t, r.Checks, checkPayloads, Failed, "pack-000001, offset ")
 	wantCheck(t, r.Checks, checkPayloads, Failed, "the payload does not have the hash that its head says")
 	wantAttack(t, r, "difference", "p0", "angles", Skipped, "1 payload that the attacks need are missing or were changed")
-	wantAttack(t, r, "difference", "p0", viewActive, Declared, "rebuilt")
+	wantAttack(t, r, "difference", "p0", viewActive, Disclosed, "rebuilt")
 	if r.Verdict != Unverifiable || !strings.Contains(r.Summary, "payload") {
 		t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 	}

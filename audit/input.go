@@ -17,6 +17,11 @@ type Input struct {
 	Contract *protocol.Contract
 	// Charter is the one the job was agreed under; nil when the auditor does not have it.
 	Charter *keys.SignedCharter
+	// NoCharter says why there is none, for the report; empty where none was looked for.
+	NoCharter string
+	// Auditor is the key of the member that audits: the report has the names of that party's columns, and numbers for
+	// those of all others. Zero for an outsider.
+	Auditor keys.ID
 	// MinContributors is the charter's smallest number of parties whose data enter a masked sum.
 	MinContributors int
 	Sources         []Source

@@ -40,7 +40,7 @@ func (f *follower) knownRows(ctx context.Context, s *sight) (Attack, error) {
 		a.Verdict = f.blame(s)
 		best := p.names[r.BestAt]
 		a.Detail = fmt.Sprintf("who knows %d rows of %s and sees what %s sees predicts the others by plain regression: R2 %.2f on average, %.2f for %s of %s",
-			r.Known, p.whose(f.in), a.Party, r.Mean, r.Best, best.name, f.in.Contract.Parties[best.party].Name)
+			r.Known, p.whose(f.in), a.Party, r.Mean, r.Best, f.columnName(p.names, r.BestAt), f.in.Contract.Parties[best.party].Name)
 	}
 	return a, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/audit/attack"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // What a signal must reach for labels to have leaked: a correlation of some use, and far beyond chance.
@@ -30,6 +31,10 @@ const (
 // and what goes with the labels no better than that tells nothing new.
 func (f *follower) labelLeakage(ctx context.Context) (Attack, error) {
 	a := Attack{Name: "label leakage", Party: f.name(), View: "passive party", Verdict: Skipped}
+	if f.in.Contract.Job.Task == protocol.TaskPredict {
+		a.Verdict, a.Detail = NotApplicable, "no labels take part in a prediction"
+		return a, nil
+	}
 	labels := f.labels()
 	if labels == nil {
 		a.Detail = "not tried: the labels are needed, which the active party's table holds"

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -30,6 +31,7 @@ type league struct {
 	names    []string
 	keys     []*keys.PrivateKey
 	members  []protocol.Party
+	charter  *keys.SignedCharter
 	contract *protocol.Contract
 	topology protocol.Topology
 	net      *simnet.Network
@@ -56,14 +58,35 @@ func newLeague(t testing.TB, q int) *league {
 	}
 	l.net = simnet.New(ids)
 	t.Cleanup(l.net.Close)
+	l.charter = l.charterOf(l.members)
 	return l
+}
+
+// charterOf is a charter of these members that allows everything, and that all of the league's keys have signed.
+func (l *league) charterOf(members []protocol.Party) *keys.SignedCharter {
+	l.t.Helper()
+	c := keys.Charter{Name: "test", Version: 1, Created: time.Unix(1_700_000_000, 0).UTC(),
+		Rules: keys.Rules{MinPrivacy: keys.PrivacyPublished, MinContributors: 2, Transports: []string{"tcp"}, Discovery: []string{"addresses"}}}
+	for _, m := range members {
+		c.Members = append(c.Members, keys.Member{Name: m.Name, ID: m.ID})
+	}
+	signed, err := keys.NewCharter(c)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, k := range l.keys {
+		if err := signed.Sign(k); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return signed
 }
 
 // agree makes the contract that all sign.
 func (l *league) agree(job protocol.Job, active int, openings []protocol.Opening, operations []protocol.Operation) {
 	l.t.Helper()
 	job.Format, job.Name, job.Algorithm, job.Task, job.Table = "hanse-job-v1", "test", "fdskl", protocol.TaskTrain, "train"
-	job.Parties, job.Topology = l.names, l.topology.String()
+	job.Parties, job.Topology, job.Charter = l.names, l.topology.String(), l.charter.Digest().String()
 	var facts []protocol.Facts
 	for i, m := range l.members {
 		role := "passive"

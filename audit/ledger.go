@@ -40,7 +40,8 @@ func (a *auditor) ledger() {
 			if o.To != p.Name {
 				continue
 			}
-			l := Learned{Party: p.Name, Kind: o.Kind, Declared: o.Count, Meaning: o.Meaning, Unread: true, Verdict: a.follows(o.Kind)}
+			l := Learned{Party: p.Name, Kind: o.Kind, Declared: o.Count, Meaning: o.Meaning, Unread: true, Verdict: a.follows(o.Kind),
+				Plain: plainly(a.in.Contract.Job, o.Kind, o.Meaning)}
 			a.count(&l, i)
 			if !l.Unread && l.Count == 0 {
 				l.Verdict = Clean // allowed, and not used
@@ -71,7 +72,7 @@ func (a *auditor) follows(kind string) Verdict {
 		if a.in.Contract.Job.Privacy == published {
 			return Leak
 		}
-		return Declared
+		return Disclosed
 	}
 	return Clean
 }

@@ -3,28 +3,32 @@
 // plain words what could be rebuilt from it and how well.
 package audit
 
-// Verdict is the outcome of an audit, or of one attack.
+// Verdict is the outcome of an audit, or of one attack or check.
 type Verdict string
 
-// The verdicts, from the best to the worst.
+// The verdicts of an audit. The function ladder chooses one.
 const (
-	Clean        Verdict = "clean"        // no attack gained anything
-	Declared     Verdict = "declared"     // an attack rebuilt something, and the contract had said so
-	Leak         Verdict = "leak"         // an attack rebuilt something that the contract did not declare
-	Unverifiable Verdict = "unverifiable" // the transcript is not what an honest run of the contract leaves
-	Skipped      Verdict = "skipped"      // of one attack or check: it could not be run; the detail says why
+	Clean        Verdict = "clean"        // everything was looked at, and nothing was found; of an attack: it gained nothing
+	Partial      Verdict = "partial"      // nothing was found, and not everything was looked at
+	Disclosed    Verdict = "disclosed"    // something can be rebuilt or is unprotected, and the contract had announced it
+	Leak         Verdict = "leak"         // something was given away that the contract does not announce
+	Unverifiable Verdict = "unverifiable" // the transcripts are not what an honest run of the contract leaves
 )
 
-// The outcomes of a check beside Skipped.
+// The outcomes of a check, and of an attack that was not run.
 const (
-	Passed Verdict = "passed"
-	Failed Verdict = "failed" // makes the audit Unverifiable
+	Passed        Verdict = "passed"
+	Failed        Verdict = "failed"         // makes the audit Unverifiable
+	Skipped       Verdict = "skipped"        // it was not looked at, and could have been: the detail says what it takes
+	NotApplicable Verdict = "not applicable" // the job has nothing that it could look at
 )
 
 // Report is what an audit found.
 type Report struct {
 	Verdict     Verdict      `json:"verdict"`
-	Summary     string       `json:"summary"` // the first line: the verdict in one or two sentences, with the numbers
+	Exit        int          `json:"exit_code"` // of a command that ends with this report
+	Summary     string       `json:"summary"`   // the first line: the verdict in a few sentences, with the numbers
+	Origin      Origin       `json:"origin"`
 	Job         Job          `json:"job"`
 	Transcripts []Transcript `json:"transcripts"`
 	Checks      []Check      `json:"checks"`
@@ -32,8 +36,21 @@ type Report struct {
 	Ledger      []Learned    `json:"ledger"`
 	Federations []Federation `json:"federations,omitempty"` // of jobs over clients: each server whose transcript was read
 	Attacks     []Attack     `json:"attacks"`
-	Unchecked   []string     `json:"unchecked"` // sentences: what was not checked, and what it would take
+	NotLookedAt []string     `json:"not_looked_at"` // sentences: what could have been looked at and was not; none in a clean audit
+	Unchecked   []string     `json:"unchecked"`     // sentences: what no audit of transcripts can tell
 	Seconds     float64      `json:"seconds"`
+	// Signed is the signed statement of who made this report, as package report makes it; empty when nobody signed.
+	Signed string `json:"signed,omitempty"`
+}
+
+// Origin says who made a report, with what, and when. Run leaves it to its caller.
+type Origin struct {
+	Member  string `json:"member,omitempty"` // the auditor's name in the contract; empty for an outsider
+	ID      string `json:"id,omitempty"`     // the auditor's key; empty when no key and no node's folder was given
+	Program string `json:"program,omitempty"`
+	At      string `json:"at,omitempty"` // RFC 3339, UTC
+	// Columns are the auditing member's own, by the names that its table gives them. Others' columns have numbers.
+	Columns []string `json:"columns,omitempty"`
 }
 
 // Job says what was computed and by whom.
@@ -45,6 +62,7 @@ type Job struct {
 	Aggregation string   `json:"aggregation,omitempty"` // what protects the sums: "he", or masks
 	Topology    string   `json:"topology"`
 	Contract    string   `json:"contract"` // hash
+	Charter     string   `json:"charter"`  // digest of the one that it was agreed under
 	Rows        int      `json:"rows"`
 	Parties     []Party  `json:"parties"`
 	Servers     []string `json:"servers,omitempty"` // of jobs over clients: the parties whose clients the others are
@@ -87,6 +105,7 @@ type Dropout struct {
 type Transcript struct {
 	Party         string  `json:"party"`
 	Path          string  `json:"path"`
+	SHA256        string  `json:"sha256"` // of the file
 	Records       uint64  `json:"records"`
 	Sessions      int     `json:"sessions"`
 	BytesSent     int64   `json:"bytes_sent"`     // payload
@@ -102,7 +121,7 @@ type Transcript struct {
 type Check struct {
 	Name    string  `json:"name"` // such as "hash chain", "countersignatures", "egress budget"
 	Party   string  `json:"party,omitempty"`
-	Verdict Verdict `json:"verdict"` // passed, failed, leak or skipped
+	Verdict Verdict `json:"verdict"` // passed, disclosed, failed, leak, skipped or not applicable
 	Detail  string  `json:"detail"`  // one sentence
 }
 
@@ -126,7 +145,8 @@ type Learned struct {
 	Declared       int64  `json:"declared"` // values the contract allows, in one session
 	Count          int64  `json:"count"`    // values recorded
 	Unread         bool   `json:"unread"`   // its transcript was not read, so that Count is unknown
-	Meaning        string `json:"meaning"`  // one or two sentences for people
+	Plain          string `json:"plain"`    // in plain words what the values are, and what follows from them
+	Meaning        string `json:"meaning"`  // what the contract says of them, which all parties have signed
 	Features       int    `json:"features,omitempty"`
 	UnknownColumns int    `json:"unknown_columns,omitempty"`
 	Rank           int    `json:"rank,omitempty"`         // of the system on row differences
@@ -144,9 +164,10 @@ type Learned struct {
 
 // Attack is one attack that was really run, or the reason why not.
 type Attack struct {
-	Name           string   `json:"name"`  // "difference", "uniformity", "mask reuse", "ciphertext reuse", "known rows", "label leakage", "membership"
-	Party          string   `json:"party"` // whose view it uses
-	View           string   `json:"view"`  // "active party", "tree parent", ...
+	Name           string   `json:"name"`            // "difference", "uniformity", "mask reuse", "ciphertext reuse", "known rows", "label leakage", "membership"
+	Party          string   `json:"party"`           // whose view it uses
+	View           string   `json:"view"`            // "active party", "tree parent", ...
+	Whose          string   `json:"whose,omitempty"` // whose columns it aims at, where it was run
 	Rows           int      `json:"rows"`
 	UnknownColumns int      `json:"unknown_columns"`
 	Equations      int      `json:"equations"`
@@ -156,7 +177,7 @@ type Attack struct {
 	ControlRMS     *float64 `json:"control_rms"`     // the same attack where there is nothing to find
 	ControlShare   *float64 `json:"control_share"`   // the same attack where there is everything to find: recovered share
 	Statistic      *float64 `json:"statistic"`       // of attacks that test: the smallest p-value, correlation or R^2
-	Verdict        Verdict  `json:"verdict"`         // clean, declared, leak or skipped
+	Verdict        Verdict  `json:"verdict"`         // clean, disclosed, leak, skipped or not applicable
 	Detail         string   `json:"detail"`          // one or two sentences for people
 	Columns        []Column `json:"columns,omitempty"`
 	Plot           *Plot    `json:"plot,omitempty"`
@@ -165,7 +186,7 @@ type Attack struct {
 // Column is how well one column of another party was rebuilt.
 type Column struct {
 	Party string  `json:"party"`
-	Name  string  `json:"name"`
+	Name  string  `json:"name"` // the auditor's own have names, others' numbers
 	RMS   float64 `json:"rms"`
 	R2    float64 `json:"r2"`
 }

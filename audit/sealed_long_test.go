@@ -19,7 +19,7 @@ func TestLongEncryptedSumsAreFollowedOverTheirOperations(t *testing.T) {
 	must(t, f.learn(-1, 0, nil))
 	r := f.audited(f.input())
 	wantNoneOf(t, r)
-	wantRebuilt(t, r, "p0", viewActive, Declared, 9, 1e-3)
+	wantRebuilt(t, r, "p0", viewActive, Disclosed, 9, 1e-3)
 }
 
 func TestInterruptedEncryptedRunsAreAttackedAsAWhole(t *testing.T) {

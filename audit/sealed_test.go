@@ -37,7 +37,7 @@ func TestEncryptedRunsOpenTheAnglesToTheActivePartiesAlone(t *testing.T) {
 			must(t, f.learn(-1, 0, nil))
 			r := f.audited(f.input())
 			wantNoneOf(t, r)
-			if r.Verdict != Declared {
+			if r.Verdict != Disclosed {
 				t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 			}
 			f.wantSealedViews(r, c.active)
@@ -50,7 +50,7 @@ func (f *federation) wantSealedViews(r *Report, active int) {
 	f.t.Helper()
 	for i, name := range f.names {
 		if i < active {
-			wantRebuilt(f.t, r, name, viewActive, Declared, 9, 1e-3)
+			wantRebuilt(f.t, r, name, viewActive, Disclosed, 9, 1e-3)
 		} else {
 			wantAttack(f.t, r, "label leakage", name, "passive party", Clean, "")
 		}

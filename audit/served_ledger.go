@@ -33,12 +33,12 @@ func (a *auditor) followsServed() Verdict {
 	if a.in.Contract.Job.Privacy == published {
 		return Leak
 	}
-	return Declared
+	return Disclosed
 }
 
 // spare says why no attack is tried on a job over clients.
 func (a *auditor) spare() {
 	job := a.in.Contract.Job
-	reason := fmt.Sprintf("attacks on angles know FDSKL, this is a %s job of %s over clients", job.Task, job.Algorithm)
-	a.report.Attacks = append(a.report.Attacks, notTried("every party", reason))
+	reason := fmt.Sprintf("this audit knows no attack on sums over clients, as this %s job of %s has them", job.Task, job.Algorithm)
+	a.report.Attacks = append(a.report.Attacks, notApplicable("every party", reason))
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
-// TestJobsOfChoicesAreDeclared in every mode but the published one, which leaks. Each network's steps are added
+// TestJobsOfChoicesAreDisclosed in every mode but the published one, which leaks. Each network's steps are added
 // among other clients, several sums in a round, and some never begin.
-func TestJobsOfChoicesAreDeclared(t *testing.T) {
-	for mode, want := range map[string]Verdict{"masked": Declared, "tree": Declared, "he": Declared, "published": Leak} {
+func TestJobsOfChoicesAreDisclosed(t *testing.T) {
+	for mode, want := range map[string]Verdict{"masked": Disclosed, "tree": Disclosed, "he": Disclosed, "published": Leak} {
 		t.Run(mode, func(t *testing.T) {
 			rounds, edit := 20, func(*ofmsft.Params) {}
 			if mode == "he" {
@@ -53,7 +53,7 @@ func (c *choosers) wantLedger(r *Report, verdict Verdict) {
 func TestServersOfChoicesAreHeardInWords(t *testing.T) {
 	c := newChoosers(t, 4, 2, "masked", storeAll)
 	must(t, c.federate())
-	r := c.wantFederation(Declared)
+	r := c.wantFederation(Disclosed)
 	want := "p0 began 8 sums over 4 clients; 8 opened, with 4 contributors at least and 4 in the median, counted by the vectors that came; " +
 		"to 2 questions it heard 8 answers, each under its client's name"
 	if !strings.Contains(r.Summary, want) {
@@ -63,7 +63,7 @@ func TestServersOfChoicesAreHeardInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "p0 learns 8 choice: which networks each client stores in each round"; r.Verdict != Declared || !strings.Contains(r.Summary, want) {
+	if want := "P0 learns which networks each single client stores, under the client's name"; r.Verdict != Disclosed || !strings.Contains(r.Summary, want) {
 		t.Errorf("%s: %q, want %q in it", r.Verdict, r.Summary, want)
 	}
 }
@@ -77,11 +77,11 @@ func unmoved(p *ofmsft.Params) {
 	p.Update = ofmsft.UpdateNone
 }
 
-// TestBroadcastsOfNetworksAreDeclared: choices stay with the clients.
-func TestBroadcastsOfNetworksAreDeclared(t *testing.T) {
+// TestBroadcastsOfNetworksAreDisclosed: choices stay with the clients.
+func TestBroadcastsOfNetworksAreDisclosed(t *testing.T) {
 	c := newChoosers(t, 4, 3, "masked", func(p *ofmsft.Params) { p.Broadcast, p.Bandwidth = true, 0 })
 	must(t, c.federate())
-	r := c.wantFederation(Declared)
+	r := c.wantFederation(Disclosed)
 	for _, l := range r.Ledger {
 		if l.Kind == "choice" && !strings.HasPrefix(l.Meaning, "which networks a client says it lacks") {
 			t.Errorf("%+v", l)
@@ -99,7 +99,7 @@ func TestClientsThatAreLostWhileTheyChooseAreCounted(t *testing.T) {
 			c := newChoosers(t, 5, 3, "masked", storeAll)
 			c.leaves = map[int]leaving{4: l.at}
 			c.federate()
-			r := c.wantFederation(Declared)
+			r := c.wantFederation(Disclosed)
 			f := r.Federations[0]
 			lost := uint64(0)
 			for _, d := range f.Dropouts {
@@ -163,7 +163,7 @@ func TestDeviationsOfChoosersAreFound(t *testing.T) {
 func TestModelsThatWereNotWantedAreWithinTheBudget(t *testing.T) {
 	c := newChoosers(t, 4, 2, "masked", unmoved)
 	must(t, c.federate())
-	c.wantFederation(Declared)
+	c.wantFederation(Disclosed)
 	again := copied(of(sent, "model", 2), match(of(sent, "turn", 2)).ofSum(2), func(r *transcript.Record) { r.Operation = 2 })
 	all, _ := c.examined(source("again", c.deviate(0, again)))
 	wantPassed(t, all[0].checks)

@@ -17,7 +17,7 @@ func (c *cohorts) wantFederation(v Verdict) *Report {
 		c.t.Fatal(err)
 	}
 	for _, check := range r.Checks {
-		if check.Verdict != Passed && check.Name != "charter" {
+		if leaks := v == Leak && check.Name == checkParameters; check.Verdict != Passed && check.Name != checkCharter && !leaks {
 			c.t.Errorf("%s: %s %s: %s", check.Party, check.Name, check.Verdict, check.Detail)
 		}
 	}
@@ -27,13 +27,13 @@ func (c *cohorts) wantFederation(v Verdict) *Report {
 	return r
 }
 
-func TestFederationsAreDeclared(t *testing.T) {
+func TestFederationsAreDisclosed(t *testing.T) {
 	for _, topology := range []protocol.Topology{protocol.Star, protocol.Tree, protocol.Ring} {
 		for _, backend := range []cohort.Backend{cohort.Masked, cohort.HE, cohort.Plain} {
 			t.Run(fmt.Sprintf("%s, %s", topology, backend), func(t *testing.T) {
 				c := newCohorts(t, 5, 2, backend, topology)
 				must(t, c.federate())
-				want := Declared
+				want := Disclosed
 				if backend == cohort.Plain {
 					want = Leak
 				}
@@ -64,7 +64,7 @@ func TestClientsThatDropOutAreCounted(t *testing.T) {
 						t.Errorf("p%d: error %v", i, err)
 					}
 				}
-				r := c.wantFederation(Declared)
+				r := c.wantFederation(Disclosed)
 				f := r.Federations[0]
 				if f.Opened != 3 || f.Fewest != 4 || len(f.Dropouts) != 1 || f.Dropouts[0] != (Dropout{"p4", 1}) {
 					t.Errorf("%+v", f)
@@ -79,16 +79,18 @@ func TestClientsThatDropOutAreCounted(t *testing.T) {
 	}
 }
 
-// TestAClientsTranscriptAloneIsDeclared: it tells of no total.
-func TestAClientsTranscriptAloneIsDeclared(t *testing.T) {
+// TestAClientsTranscriptAloneIsDisclosed: it tells of no total.
+func TestAClientsTranscriptAloneIsDisclosed(t *testing.T) {
 	c := newCohorts(t, 4, 1, cohort.Masked, protocol.Star)
 	must(t, c.federate())
 	r, err := Run(t.Context(), &Input{Contract: c.contract, Sources: []Source{c.source(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "As the contract says, something about the clients follows from what opens: p0 learns 20 updates"
-	if r.Verdict != Declared || !strings.HasPrefix(r.Summary, want) || len(r.Federations) != 0 || len(r.Attacks) != 1 || r.Attacks[0].Verdict != Skipped {
+	want := "P0 learns sums over clients of what their rows made of the model, round by round; of a part that few clients work on, " +
+		"one client's alone, without its name, as the contract had announced. P1, p2, p3 and p4 learn the model as all clients' rows have made it so far. " +
+		"Not looked at: the transcripts of p0, p1, p3 and p4 and the charter."
+	if r.Verdict != Disclosed || !strings.HasPrefix(r.Summary, want) || len(r.Federations) != 0 || len(r.Attacks) != 1 || r.Attacks[0].Verdict != NotApplicable || r.Exit != ExitPartial {
 		t.Errorf("%s: %s; %+v", r.Verdict, r.Summary, r.Attacks)
 	}
 }
@@ -97,7 +99,7 @@ func TestFederationsGoOnInAnotherSession(t *testing.T) {
 	c := newCohorts(t, 5, 2, cohort.Masked, protocol.Star)
 	must(t, c.federate())
 	must(t, c.federate())
-	r := c.wantFederation(Declared)
+	r := c.wantFederation(Disclosed)
 	if f := r.Federations[0]; f.Sums != 4 || f.Opened != 4 {
 		t.Errorf("%+v", f)
 	}

@@ -127,7 +127,7 @@ func TestScoresOfTrainingRowsAreCountedInBits(t *testing.T) {
 	for _, c := range []struct {
 		outer int
 		want  Verdict
-	}{{3, Clean}, {11, Declared}} {
+	}{{3, Clean}, {11, Disclosed}} {
 		p := few()
 		p.Loss, p.Outer = "logistic", c.outer
 		f := newThrees(t, 200, -1, p)

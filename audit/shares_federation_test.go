@@ -72,7 +72,7 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 func (f *threes) sign(task string, d fdskl.Disclosure) {
 	f.t.Helper()
 	job := protocol.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: task, Table: "train",
-		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String()}
+		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String(), Charter: f.charter.Digest().String()}
 	if task == protocol.TaskPredict {
 		job.Model, job.OpenTo = keys.HashOf("test model").String(), "p3"
 		for _, m := range f.models {
@@ -198,7 +198,7 @@ func (f *threes) network(i int, s *protocol.Session) (*paddedNetwork, error) {
 
 // input is what an auditor has who knows everything.
 func (f *threes) input() *Input {
-	in := &Input{Contract: f.contract, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1, Rows: 500}
+	in := &Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1, Rows: 500}
 	if f.contract.Job.Task == protocol.TaskPredict {
 		in.Model = f.models[0]
 	}

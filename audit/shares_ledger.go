@@ -50,7 +50,7 @@ func (a *auditor) bitsOfRows(l *Learned, party int, models, each int64) {
 	}
 	l.Meaning += "; that can be as much as these columns have, so that values of columns with few values may follow"
 	if a.in.Contract.Job.Task == protocol.TaskTrain {
-		l.Verdict = Declared
+		l.Verdict = Disclosed
 	}
 }
 

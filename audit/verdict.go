@@ -2,81 +2,102 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// conclude settles the overall verdict and says it in a sentence or two.
-func (a *auditor) conclude() {
-	r := a.report
-	r.Verdict = Clean
-	worsen := func(v Verdict) {
-		if v == Failed {
-			v = Unverifiable
-		}
-		if severity(v) > severity(r.Verdict) {
-			r.Verdict = v
-		}
+// The exit codes of commands that end with an audit. 2 is a wrong command line, in all commands.
+const (
+	ExitClean        = 0 // everything was looked at, and nothing found that the contract had not announced
+	ExitUnverifiable = 1
+	ExitLeak         = 3
+	ExitPartial      = 4 // nothing found that the contract had not announced, and not everything looked at
+)
+
+// found is what an audit came to, as far as its verdict depends on it.
+type found struct {
+	leak      bool // something was given away that the contract does not announce
+	broken    bool // the transcripts, or the contract under its charter, are not what an honest run has
+	disclosed bool // something can be rebuilt or is unprotected, as the contract had announced
+	unseen    bool // something could have been looked at and was not
+}
+
+// ladder chooses the verdict and the exit code. The worst comes first; what was announced does not hide what was not
+// looked at, nor the other way round: the word says the one, the exit code the other.
+func ladder(f found) (Verdict, int) {
+	switch {
+	case f.leak:
+		return Leak, ExitLeak
+	case f.broken:
+		return Unverifiable, ExitUnverifiable
+	case f.disclosed && f.unseen:
+		return Disclosed, ExitPartial
+	case f.disclosed:
+		return Disclosed, ExitClean
+	case f.unseen:
+		return Partial, ExitPartial
 	}
-	if r.Job.Privacy == published {
-		worsen(Leak)
+	return Clean, ExitClean
+}
+
+// conclude settles the verdict and says it in a few sentences.
+func (a *auditor) conclude() {
+	a.gaps()
+	f := a.found()
+	a.report.Verdict, a.report.Exit = ladder(f)
+	a.report.Summary = a.summary(f)
+}
+
+// found gathers what checks, attacks and openings came to.
+func (a *auditor) found() found {
+	r := a.report
+	f := found{unseen: len(r.NotLookedAt) > 0}
+	note := func(v Verdict) {
+		switch v {
+		case Leak:
+			f.leak = true
+		case Failed, Unverifiable:
+			f.broken = true
+		case Disclosed:
+			f.disclosed = true
+		}
 	}
 	for _, c := range r.Checks {
-		worsen(c.Verdict)
+		note(c.Verdict)
 	}
 	for _, t := range r.Attacks {
-		worsen(t.Verdict)
+		note(t.Verdict)
 	}
 	for _, l := range r.Ledger {
 		if l.Kind != learnedAngles || l.Features > 0 {
-			worsen(l.Verdict)
+			note(l.Verdict)
 		}
 	}
-	r.Summary = a.summary()
+	return f
 }
 
-// severity orders verdicts.
-func severity(v Verdict) int {
-	switch v {
-	case Declared:
-		return 1
-	case Unverifiable:
-		return 2
+// summary says the verdict with its reasons, the most telling first, and then what was not looked at.
+func (a *auditor) summary(f found) string {
+	text := ""
+	switch a.report.Verdict {
 	case Leak:
-		return 3
-	}
-	return 0
-}
-
-// summary says the verdict with its reasons, the most telling first.
-func (a *auditor) summary() string {
-	r := a.report
-	switch r.Verdict {
-	case Leak:
-		return sentences("What the contract does not declare was given away", a.reasons(Leak))
+		text = sentences("What the contract does not announce was given away", a.reasons(Leak))
+		if f.broken {
+			text += " " + sentences("The transcripts are, besides, not what an honest run of the contract leaves", a.reasons(Failed))
+		}
 	case Unverifiable:
-		return sentences("The transcripts are not what an honest run of the contract leaves", a.reasons(Failed))
-	case Declared:
-		if len(r.Federations) > 0 {
-			return "Totals over clients opened, as the contract says: " + a.federations() + "." + a.rest()
-		}
-		if len(r.Job.Servers) > 0 {
-			return sentences("As the contract says, something about the clients follows from what opens", a.reasons(Declared)) + a.rest()
-		}
+		text = sentences("The transcripts are not what an honest run of the contract leaves", a.reasons(Failed))
+	case Disclosed:
+		text = a.announced() + a.rest()
 		if a.isSealed() {
-			return sentences("As the contract says, so much opens that others' values may follow from it", a.reasons(Declared)) + a.rest() + a.collusion()
+			text += a.collusion()
 		}
-		return sentences("As the contract says, a party can rebuild what others hold", a.reasons(Declared)) + a.rest()
+	case Partial:
+		text = fmt.Sprintf("Nothing was found in what was looked at: %s passed.", counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
+	default:
+		text = fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
 	}
-	return fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
-}
-
-// federations says what the servers whose transcripts were read have summed.
-func (a *auditor) federations() string {
-	var list []string
-	for i := range a.report.Federations {
-		list = append(list, a.report.Federations[i].sentence())
-	}
-	return strings.Join(list, "; ")
+	return text + a.unseen()
 }
 
 // reasons lists the details behind a verdict: rows rebuilt first, other attacks where there are none,
@@ -94,7 +115,7 @@ func (a *auditor) reasons(v Verdict) []string {
 	if len(list) == 0 {
 		for _, l := range a.report.Ledger {
 			if l.Verdict == v {
-				list = append(list, fmt.Sprintf("%s learns %d %s: %s", l.Party, l.Declared, l.Kind, l.Meaning))
+				list = append(list, l.Party+" learns "+l.Plain)
 			}
 		}
 	}
@@ -137,47 +158,114 @@ func (a *auditor) passed() int {
 	return n
 }
 
-// rest says what the other attacks found.
+// rest says how many of the attacks found nothing.
 func (a *auditor) rest() string {
-	clean, skipped := 0, 0
+	clean, gained := 0, false
 	for _, t := range a.report.Attacks {
-		switch t.Verdict {
-		case Clean:
+		if t.Verdict == Clean {
 			clean++
-		case Skipped:
-			skipped++
 		}
+		gained = gained || t.Verdict == Disclosed
 	}
-	text := ""
-	if clean > 0 {
-		text += " " + counted(uint64(clean), "other attack") + " found nothing."
+	switch {
+	case clean == 0:
+		return ""
+	case gained:
+		return " " + counted(uint64(clean), "other attack") + " found nothing."
 	}
-	if skipped > 0 {
-		text += fmt.Sprintf(" %d could not be tried.", skipped)
-	}
-	return text
+	return " " + counted(uint64(clean), "attack") + " found nothing."
 }
 
-// unchecked says what the audit did not look at.
-func (a *auditor) unchecked() {
+// gaps lists what could have been looked at and was not: each makes a clean audit partial.
+func (a *auditor) gaps() {
 	r := a.report
-	var unread []string
-	for _, p := range r.Job.Parties {
-		if !p.Audited {
-			unread = append(unread, p.Name)
-		}
+	if unread := a.unread(); len(unread) > 0 {
+		r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf(
+			"The transcripts of %s were not given: of what they saw, only the others' transcripts and signatures speak.", several(unread)))
 	}
-	if len(unread) > 0 {
-		r.Unchecked = append(r.Unchecked, fmt.Sprintf("The transcripts of %s were not read: of what they saw, only their countersignatures speak.", listed(unread)))
-	}
-	for _, t := range r.Attacks {
-		if t.Verdict == Skipped {
-			r.Unchecked = append(r.Unchecked, fmt.Sprintf("%s, %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail))
+	for _, t := range r.Transcripts {
+		told := func(c Check) bool { return c.Party == t.Party && c.Name == checkComplete && c.Verdict != Passed }
+		if t.Cut && !slices.ContainsFunc(r.Checks, told) {
+			r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf(
+				"The end of %s's transcript: it has no last signature, as while the job is under way, or after a crash.", t.Party))
 		}
 	}
 	for _, c := range r.Checks {
 		if c.Verdict == Skipped {
-			r.Unchecked = append(r.Unchecked, fmt.Sprintf("%s: %s.", c.Name, c.Detail))
+			r.NotLookedAt = append(r.NotLookedAt, capital(strings.TrimPrefix(c.Party+", ", ", ")+c.Name+": "+c.Detail)+".")
+		}
+	}
+	for _, t := range r.Attacks {
+		if t.Verdict == Skipped {
+			r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf("The attack %s on %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail))
+		}
+	}
+}
+
+// unread names the parties whose transcripts were not given.
+func (a *auditor) unread() []string {
+	var list []string
+	for _, p := range a.report.Job.Parties {
+		if !p.Audited {
+			list = append(list, p.Name)
+		}
+	}
+	return list
+}
+
+// unseen sums up what was not looked at; nothing when there is nothing of the kind.
+func (a *auditor) unseen() string {
+	r := a.report
+	if len(r.NotLookedAt) == 0 {
+		return ""
+	}
+	var parts []string
+	if unread := a.unread(); len(unread) > 0 {
+		parts = append(parts, "the transcripts of "+several(unread))
+	}
+	attacks, others := 0, len(r.NotLookedAt)-len(parts)
+	for _, c := range r.Checks {
+		if c.Name == checkCharter && c.Verdict == Skipped {
+			parts, others = append(parts, "the charter"), others-1
+		}
+	}
+	for _, t := range r.Attacks {
+		if t.Verdict == Skipped {
+			attacks++
+		}
+	}
+	if attacks > 0 {
+		parts, others = append(parts, counted(uint64(attacks), "attack")+" not tried"), others-attacks
+	}
+	if others > 0 {
+		parts = append(parts, counted(uint64(others), "other thing"))
+	}
+	return " Not looked at: " + listed(parts) + "."
+}
+
+// several lists names, and of many says how many more there are.
+func several(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return listed(names)
+	}
+	return fmt.Sprintf("%s and %d others", strings.Join(names[:most-1], ", "), len(names)-most+1)
+}
+
+// capital writes the first letter large.
+func capital(s string) string {
+	if s != "" && 'a' <= s[0] && s[0] <= 'z' {
+		return string(s[0]-'a'+'A') + s[1:]
+	}
+	return s
+}
+
+// limits says what no audit of transcripts can tell.
+func (a *auditor) limits() {
+	r := a.report
+	for _, t := range r.Attacks {
+		if t.Verdict == NotApplicable {
+			r.Unchecked = append(r.Unchecked, fmt.Sprintf("The attack %s on %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail))
 		}
 	}
 	a.sharesUnchecked()

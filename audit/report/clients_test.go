@@ -11,7 +11,7 @@ import (
 // city is a report of a job over clients.
 func city() *audit.Report {
 	r := &audit.Report{
-		Verdict: audit.Declared, Summary: "Totals over clients opened, as the contract says.",
+		Verdict: audit.Disclosed, Summary: "Totals over clients opened, as the contract says.",
 		Job: audit.Job{Name: "meters", Algorithm: "pofmkl", Task: "train", Privacy: "masked", Aggregation: "he", Topology: "star", Servers: []string{"city"}},
 		Federations: []audit.Federation{{
 			Server: "city", Clients: 20, Sums: 1200, Opened: 1199, Fewest: 17, Median: 19, Counted: "counted by the vectors that came",

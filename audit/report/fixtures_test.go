@@ -164,11 +164,11 @@ func quiet() []audit.Attack {
 // declared is the masked job: the bank can rebuild the tables, as the contract says.
 func declared() *audit.Report {
 	r := credit("masked")
-	r.Verdict = audit.Declared
+	r.Verdict = audit.Disclosed
 	r.Summary = "From the angles that the contract opens to it, the bank can rebuild the rows of all other parties: 100 % of 4,096 rows within 1 % in every one of 95 columns, error 0.00011. Nobody else gained anything."
-	r.Ledger = append([]audit.Learned{angles(audit.Declared)}, small()...)
+	r.Ledger = append([]audit.Learned{angles(audit.Disclosed)}, small()...)
 	r.Attacks = append([]audit.Attack{
-		difference("bank", "active party", audit.Declared, 0.00011, "From 1,024 angles for each row the bank rebuilds the differences of all 95 columns of the others; with columns scaled to their range it has the values. The contract declares it"),
+		difference("bank", "active party", audit.Disclosed, 0.00011, "From 1,024 angles for each row the bank rebuilds the differences of all 95 columns of the others; with columns scaled to their range it has the values. The contract declares it"),
 		blind("insurer", 11),
 	}, quiet()...)
 	return &r
@@ -228,7 +228,7 @@ func broken() *audit.Report {
 		audit.Check{Name: "egress budget", Party: "insurer", Verdict: audit.Leak, Detail: "It sent 43.1 MB of angles to the bank, where the contract allows 30.7 MB"},
 		audit.Check{Name: "countersignatures", Party: "retailer", Verdict: audit.Skipped, Detail: "Its transcript was not given, so that only the other ends of its lines were checked"})
 	r.Egress[0].Bytes, r.Egress[0].Frames = 43_122_688, 5140
-	r.Ledger = append([]audit.Learned{angles(audit.Declared)}, small()...)
+	r.Ledger = append([]audit.Learned{angles(audit.Disclosed)}, small()...)
 	for _, name := range []string{"difference", "uniformity", "mask reuse"} {
 		r.Attacks = append(r.Attacks, audit.Attack{Name: name, Party: "telco", View: "leaf", Verdict: audit.Skipped, Detail: "The transcript is not what was recorded, so that nothing would follow from it"})
 	}

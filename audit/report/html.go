@@ -41,7 +41,7 @@ func class(v audit.Verdict) string {
 	switch v {
 	case audit.Clean, audit.Passed:
 		return "clean"
-	case audit.Declared:
+	case audit.Disclosed:
 		return "declared"
 	case audit.Leak, audit.Failed:
 		return "leak"

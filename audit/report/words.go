@@ -169,8 +169,8 @@ func meaning(v audit.Verdict) string {
 	switch v {
 	case audit.Clean:
 		return "Clean means: no attack gained anything from what was recorded."
-	case audit.Declared:
-		return "Declared means: an attack rebuilt something, and the contract that all parties signed had said so."
+	case audit.Disclosed:
+		return "Disclosed means: an attack rebuilt something, and the contract that all parties signed had said so."
 	case audit.Leak:
 		return "Leak means: an attack rebuilt something that the contract did not declare, or the job ran in a mode that is known to leak."
 	case audit.Unverifiable:

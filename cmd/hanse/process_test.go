@@ -224,7 +224,7 @@ func (w *town) audit(contract, record string) {
 		}
 	}
 	rebuilt := r.Attacks[0].RecoveredShare
-	if r.Verdict != audit.Declared || record == protocol.RecordFull && (rebuilt == nil || *rebuilt < 0.99) {
+	if r.Verdict != audit.Disclosed || record == protocol.RecordFull && (rebuilt == nil || *rebuilt < 0.99) {
 		w.t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 	}
 }

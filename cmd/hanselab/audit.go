@@ -136,7 +136,7 @@ func auditFlags(s benchmarkSet, privacy string, features int) []string {
 // judgeAudits names the first run whose verdict is not that of its privacy mode.
 func judgeAudits(runs []auditRun) error {
 	for _, r := range runs {
-		want := audit.Declared
+		want := audit.Disclosed
 		switch r.Privacy {
 		case fdskl.Published:
 			want = audit.Leak

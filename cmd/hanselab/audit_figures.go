@@ -45,7 +45,7 @@ func extreme(r *audit.Report, name string, asked func(audit.Attack) bool, worse 
 
 // worstVerdict returns the worst verdict of the attacks of a name; empty when there are none.
 func worstVerdict(r *audit.Report, name string) audit.Verdict {
-	order := []audit.Verdict{"", audit.Skipped, audit.Clean, audit.Declared, audit.Unverifiable, audit.Leak}
+	order := []audit.Verdict{"", audit.Skipped, audit.Clean, audit.Disclosed, audit.Unverifiable, audit.Leak}
 	var worst audit.Verdict
 	for _, a := range r.Attacks {
 		if a.Name == name && slices.Index(order, a.Verdict) > slices.Index(order, worst) {

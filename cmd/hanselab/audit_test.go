@@ -28,7 +28,7 @@ func TestAuditFindsThePublishedLeakOnly(t *testing.T) {
 	if sealed.Privacy != "sealed" || sealed.Features != 64 || sealed.Report.Verdict != audit.Clean || sealed.MaskReuse != audit.Clean || sealed.KnownActive != nil {
 		t.Errorf("sealed: %+v", sealed)
 	}
-	if masked.Privacy != "masked" || masked.Features != 2048 || masked.Report.Verdict != audit.Declared || masked.MaskReuse != audit.Clean || masked.Uniformity == nil {
+	if masked.Privacy != "masked" || masked.Features != 2048 || masked.Report.Verdict != audit.Disclosed || masked.MaskReuse != audit.Clean || masked.Uniformity == nil {
 		t.Errorf("masked: %+v", masked)
 	}
 	if published.Privacy != "published" || published.Features != 32 || published.Report.Verdict != audit.Leak || published.MaskReuse == audit.Leak || published.Uniformity != nil {
@@ -42,14 +42,14 @@ func TestAuditFindsThePublishedLeakOnly(t *testing.T) {
 // auditFixture is a report with attacks of all names.
 func auditFixture() *audit.Report {
 	v := func(x float64) *float64 { return &x }
-	return &audit.Report{Verdict: audit.Declared, Seconds: 2.25, Attacks: []audit.Attack{
-		{Name: "difference", Party: "bank", View: "active party", Rows: 90, UnknownColumns: 4, Equations: 32, RecoveredShare: v(1), RMS: v(1e-5), ControlRMS: v(0.5), Verdict: audit.Declared},
+	return &audit.Report{Verdict: audit.Disclosed, Seconds: 2.25, Attacks: []audit.Attack{
+		{Name: "difference", Party: "bank", View: "active party", Rows: 90, UnknownColumns: 4, Equations: 32, RecoveredShare: v(1), RMS: v(1e-5), ControlRMS: v(0.5), Verdict: audit.Disclosed},
 		{Name: "difference", Party: "telco", View: "tree parent", Rows: 90, UnknownColumns: 1, Equations: 32, RecoveredShare: v(0.001), RMS: v(0.5), ControlRMS: v(0.5), ControlShare: v(1), Verdict: audit.Clean},
 		{Name: "uniformity", Party: "bank", Statistic: v(0.5), Verdict: audit.Clean},
 		{Name: "uniformity", Party: "telco", Statistic: v(0.25), Verdict: audit.Clean},
 		{Name: "mask reuse", Party: "bank", Verdict: audit.Skipped},
 		{Name: "mask reuse", Party: "telco", Verdict: audit.Clean},
-		{Name: "known rows", View: "active party", Statistic: v(0.9), Verdict: audit.Declared},
+		{Name: "known rows", View: "active party", Statistic: v(0.9), Verdict: audit.Disclosed},
 		{Name: "known rows", View: "tree parent", Statistic: v(-0.1), Verdict: audit.Clean},
 		{Name: "known rows", View: "tree parent", Statistic: v(0.05), Verdict: audit.Clean},
 		{Name: "known rows", View: "tree parent", Verdict: audit.Skipped},
@@ -79,9 +79,9 @@ func TestAuditTablesHaveALineForEachAttackAndRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| a9a |  masked | declared |  bank | active party |   90 |               4 |        32 |       100.0 | 1e-05 |         0.5 |           |",
+		"| a9a |  masked | disclosed |  bank | active party |   90 |               4 |        32 |       100.0 | 1e-05 |         0.5 |           |",
 		"| a9a |  masked |    clean | telco |  tree parent |   90 |               1 |        32 |         0.1 |   0.5 |         0.5 |     100.0 |",
-		"| a9a |  masked |  32 | declared |         0.25 |      clean |                        0.90 |         0.05 |     2.2 |",
+		"| a9a |  masked |  32 | disclosed |         0.25 |      clean |                        0.90 |         0.05 |     2.2 |",
 		"    # a9a masked\n    hanse demo --json --quick --seed 1\n",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -94,7 +94,7 @@ func TestAuditNamesTheRunWithTheWrongVerdict(t *testing.T) {
 	run := func(privacy string, v audit.Verdict) auditRun {
 		return auditRun{Set: "w8a", Privacy: privacy, Command: "hanse demo", Report: &audit.Report{Verdict: v}}
 	}
-	good := []auditRun{run("masked", audit.Declared), run("published", audit.Leak), run("sealed", audit.Clean)}
+	good := []auditRun{run("masked", audit.Disclosed), run("published", audit.Leak), run("sealed", audit.Clean)}
 	if err := judgeAudits(good); err != nil {
 		t.Errorf("good verdicts: %v", err)
 	}
@@ -102,11 +102,11 @@ func TestAuditNamesTheRunWithTheWrongVerdict(t *testing.T) {
 		run  auditRun
 		want string
 	}{
-		{run("masked", audit.Leak), "w8a masked: the audit's verdict is leak, want declared; repeat it with: hanse demo"},
-		{run("masked", audit.Clean), "w8a masked: the audit's verdict is clean, want declared; repeat it with: hanse demo"},
-		{run("masked", audit.Unverifiable), "w8a masked: the audit's verdict is unverifiable, want declared; repeat it with: hanse demo"},
-		{run("sealed", audit.Declared), "w8a sealed: the audit's verdict is declared, want clean; repeat it with: hanse demo"},
-		{run("published", audit.Declared), "w8a published: the audit's verdict is declared, want leak; repeat it with: hanse demo"},
+		{run("masked", audit.Leak), "w8a masked: the audit's verdict is leak, want disclosed; repeat it with: hanse demo"},
+		{run("masked", audit.Clean), "w8a masked: the audit's verdict is clean, want disclosed; repeat it with: hanse demo"},
+		{run("masked", audit.Unverifiable), "w8a masked: the audit's verdict is unverifiable, want disclosed; repeat it with: hanse demo"},
+		{run("sealed", audit.Disclosed), "w8a sealed: the audit's verdict is disclosed, want clean; repeat it with: hanse demo"},
+		{run("published", audit.Disclosed), "w8a published: the audit's verdict is disclosed, want leak; repeat it with: hanse demo"},
 	} {
 		if err := judgeAudits(append(good[:3:3], c.run)); err == nil || err.Error() != c.want {
 			t.Errorf("error is %v, want %s", err, c.want)
@@ -135,10 +135,10 @@ func TestExitCodesOfBadVerdictsAreResults(t *testing.T) {
 		want audit.Verdict
 		err  string
 	}{
-		{`{"audit": {"verdict": "declared"}}`, 0, audit.Declared, ""},
+		{`{"audit": {"verdict": "disclosed"}}`, 0, audit.Disclosed, ""},
 		{`{"audit": {"verdict": "leak"}}`, 3, audit.Leak, ""},
 		{`{"audit": {"verdict": "unverifiable"}}`, 1, audit.Unverifiable, ""},
-		{`{"audit": {"verdict": "declared"}}`, 1, "", "hanse demo --seed 1: exit status 1\nhanse: so it ends"},
+		{`{"audit": {"verdict": "disclosed"}}`, 1, "", "hanse demo --seed 1: exit status 1\nhanse: so it ends"},
 		{``, 1, "", "hanse demo --seed 1: exit status 1\nhanse: so it ends"},
 		{`{}`, 0, "", "hanse demo prints a result without an audit"},
 		{`{`, 0, "", "hanse demo prints no result that can be read: unexpected end of JSON input"},

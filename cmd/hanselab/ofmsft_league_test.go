@@ -17,7 +17,7 @@ import (
 func TestALeagueIsBesideItsJobInOneProcess(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	writeAirStream(t, data)
-	says := `{"clients": ["a"], "mse": 7.5, "mse_sd": 5.5, "train_seconds": 3, "bytes_down": 2000, "bytes_up": 1000, "sessions": 1, "audit": {"verdict": "declared"}}`
+	says := `{"clients": ["a"], "mse": 7.5, "mse_sd": 5.5, "train_seconds": 3, "bytes_down": 2000, "bytes_up": 1000, "sessions": 1, "audit": {"verdict": "disclosed"}}`
 	p := standIn(t, says, 0)
 	var r ofmsftLeague
 	args := []string{"ofmsft", "--set", "air", "--data", data, "--league", "--hanse", p.path, "--clients", "4", "--rounds", "6", "--dir", dir}
@@ -25,7 +25,7 @@ func TestALeagueIsBesideItsJobInOneProcess(t *testing.T) {
 	if r.Clients != 4 || r.Rounds != 6 || r.Budget != 5 || r.Bandwidth != 10 || r.Window != 1 || r.WarmUp != 2 || !(r.Step > 0.00163 && r.Step < 0.00164) {
 		t.Errorf("job %+v", r)
 	}
-	if r.Round != 500 || r.Down != 2000 || r.Up != 1000 || r.MSE != 7.5 || r.SD != 5.5 || r.Verdict != "declared" {
+	if r.Round != 500 || r.Down != 2000 || r.Up != 1000 || r.MSE != 7.5 || r.SD != 5.5 || r.Verdict != "disclosed" {
 		t.Errorf("the demo's figures are %+v", r)
 	}
 	if !(r.ClearMSE > 0 && r.UntunedMSE > 0 && r.ClearSD > 0 && r.PaperDown > r.PaperUp && r.PaperUp > 0 && r.Total > 0) {
@@ -37,7 +37,7 @@ func TestALeagueIsBesideItsJobInOneProcess(t *testing.T) {
 	if code := run(t.Context(), append([]string{"hanselab"}, args...), nil, &out, &said); code != 0 {
 		t.Fatalf("exit code %d: %s", code, said.String())
 	}
-	for _, want := range []string{"air: 4 clients x 6 rounds over TLS, masked", "the audit says declared", " 7.50 (5.50) |", "| the paper's count"} {
+	for _, want := range []string{"air: 4 clients x 6 rounds over TLS, masked", "the audit says disclosed", " 7.50 (5.50) |", "| the paper's count"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table has no %q:\n%s", want, out.String())
 		}

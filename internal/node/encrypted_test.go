@@ -45,7 +45,7 @@ func TestEncryptedAndMaskedJobsEndInTheSameModel(t *testing.T) {
 					t.Errorf("%s: the model parts differ:\n%s\n%s", l.names[i], a, b)
 				}
 			}
-			mustVerify(t, l.audit(encrypted), audit.Declared)
+			mustVerify(t, l.audit(encrypted), audit.Disclosed)
 		})
 	}
 }
@@ -146,7 +146,7 @@ func TestEncryptedPredictionsScoreAndServe(t *testing.T) {
 			t.Errorf("encrypted sums score %q, masked ones %q", line, want[id])
 		}
 	}
-	mustVerify(t, l.audit(scored), audit.Declared)
+	mustVerify(t, l.audit(scored), audit.Disclosed)
 	l.serveEncrypted(head, want)
 }
 
@@ -183,7 +183,7 @@ func (l *league) serveEncrypted(head string, want map[string]string) {
 	if err := <-served; err != nil {
 		l.t.Fatal(err)
 	}
-	if r := l.audit(c.Hash()); r.Verdict != audit.Declared {
+	if r := l.audit(c.Hash()); r.Verdict != audit.Disclosed {
 		l.t.Errorf("verdict is %s: %s", r.Verdict, r.Summary)
 	}
 }
@@ -205,7 +205,7 @@ func TestAKilledPartyOfAnEncryptedJobResumes(t *testing.T) {
 	if n := l.sessions(contract.Hash()); n < 2 {
 		t.Fatalf("the job took %d session, want it broken off", n)
 	}
-	mustVerify(t, l.audit(contract.Hash()), audit.Declared)
+	mustVerify(t, l.audit(contract.Hash()), audit.Disclosed)
 }
 
 // TestTheBudgetOfEncryptedSumsIsEnough for any sizes that make up the agreed number of words, and not much

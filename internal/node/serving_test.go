@@ -48,7 +48,7 @@ func TestServingPrediction(t *testing.T) {
 	if r := <-served; r == nil || r.Rows != 2 {
 		t.Errorf("report is %+v, want 2 rows: the third request has the first one's score", r)
 	}
-	mustVerify(t, l.audit(scored), audit.Declared)
+	mustVerify(t, l.audit(scored), audit.Disclosed)
 	for _, a := range l.audit(c.Hash()).Attacks { // two sums of a row each
 		if a.Name == "difference" && a.View == "active party" && (a.Rows != 2 || *a.RecoveredShare != 1) {
 			t.Errorf("of what was served: %+v", a)

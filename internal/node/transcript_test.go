@@ -132,8 +132,8 @@ func TestEveryJobLeavesATranscript(t *testing.T) {
 		name, head, parameters string
 		verdict                audit.Verdict
 	}{
-		{"masked, fixed", `record = "full"`, "loss = \"logistic\"\nfeatures = 64", audit.Declared},
-		{"masked, doubly stochastic, star", "record = \"full\"\ntopology = \"star\"", "schedule = \"doubly-stochastic\"\niterations = 30\nbatch = 100\nblock_features = 2", audit.Declared},
+		{"masked, fixed", `record = "full"`, "loss = \"logistic\"\nfeatures = 64", audit.Disclosed},
+		{"masked, doubly stochastic, star", "record = \"full\"\ntopology = \"star\"", "schedule = \"doubly-stochastic\"\niterations = 30\nbatch = 100\nblock_features = 2", audit.Disclosed},
 		{"published, fixed", "record = \"full\"\nprivacy = \"published\"", "loss = \"square\"\nfeatures = 64", audit.Leak},
 		{"published, doubly stochastic", "record = \"full\"\nprivacy = \"published\"", "schedule = \"doubly-stochastic\"\niterations = 30\nbatch = 100\nblock_features = 2", audit.Leak},
 	} {
@@ -179,7 +179,7 @@ func TestAKilledPartysTranscriptVerifies(t *testing.T) {
 			l.start(2)
 			l.awaitDone(ctx, contract.Hash())
 			r := l.audit(contract.Hash())
-			mustVerify(t, r, audit.Declared)
+			mustVerify(t, r, audit.Disclosed)
 			for _, f := range r.Transcripts {
 				if f.Sessions < 2 {
 					t.Errorf("%s's transcript has %d sessions", f.Party, f.Sessions)
@@ -201,7 +201,7 @@ func TestDigestsAreEnoughToVerify(t *testing.T) {
 		t.Errorf("payloads were kept: %v", err)
 	}
 	r := l.audit(h)
-	if r.Verdict != audit.Declared || !strings.Contains(strings.Join(r.Unchecked, " "), "payloads were not kept") {
-		t.Errorf("verdict %s, unchecked %q", r.Verdict, r.Unchecked)
+	if r.Verdict != audit.Disclosed || !strings.Contains(strings.Join(r.NotLookedAt, " "), "payloads were not kept") {
+		t.Errorf("verdict %s, not looked at %q", r.Verdict, r.NotLookedAt)
 	}
 }

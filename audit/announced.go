@@ -1,0 +1,169 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// announced says in plain words what can be rebuilt or is unprotected, of what the contract had announced.
+func (a *auditor) announced() string {
+	const clause = ", as the contract had announced"
+	if len(a.report.Federations) > 0 {
+		return "Totals over clients opened" + clause + ": " + a.federations() + "."
+	}
+	list := a.readable()
+	for _, c := range a.report.Checks {
+		if c.Verdict == Disclosed {
+			list = append(list, c.Name+": "+c.Detail)
+		}
+	}
+	if len(list) == 0 {
+		return "Something follows from what opens" + clause + "."
+	}
+	first, figures, _ := strings.Cut(list[0], ": ")
+	list[0] = first + clause
+	if figures != "" {
+		list[0] += ": " + figures
+	}
+	return capital(sentences(list[0], nil)) + more(list[1:])
+}
+
+// more adds sentences.
+func more(list []string) string {
+	text := ""
+	for _, s := range list[:min(3, len(list))] {
+		text += " " + capital(s) + "."
+	}
+	if n := len(list) - 3; n > 0 {
+		text += fmt.Sprintf(" And %d more, listed below.", n)
+	}
+	return text
+}
+
+// federations says what the servers whose transcripts were read have summed.
+func (a *auditor) federations() string {
+	var list []string
+	for i := range a.report.Federations {
+		list = append(list, a.report.Federations[i].sentence())
+	}
+	return strings.Join(list, "; ")
+}
+
+// readable says who can read what: from the rows that an attack rebuilt, from what an attack foretold, and from what
+// opened where no attack was tried. Figures stand behind a colon.
+func (a *auditor) readable() []string {
+	var list []string
+	told := make(map[string]bool)
+	tell := func(party, text string) {
+		if !told[party] {
+			told[party] = true
+			list = append(list, text)
+		}
+	}
+	for _, t := range a.report.Attacks {
+		if t.Verdict == Disclosed && t.Name == "difference" {
+			text := fmt.Sprintf("%s can read the others' rows", t.Party)
+			if t.RecoveredShare != nil {
+				text += fmt.Sprintf(": the attack rebuilt %.1f %% of %d rows of %s", 100**t.RecoveredShare, t.Rows, t.Whose)
+			}
+			tell(t.Party, text)
+		}
+	}
+	for _, t := range a.report.Attacks {
+		if t.Verdict == Disclosed {
+			tell(t.Party, fmt.Sprintf("who sees what %s sees and knows some rows can foretell the others", t.Party))
+		}
+	}
+	for _, l := range a.report.Ledger {
+		switch {
+		case l.Verdict != Disclosed:
+		case l.Kind == learnedAngles && l.Features > 0:
+			tell(l.Party, fmt.Sprintf("%s can compute the others' rows from the angles that open to it", l.Party))
+		case l.Kind == learnedScores && l.BitsPerRow > 0:
+			tell(l.Party, fmt.Sprintf("%s learns so many bits of each row that values in the others' columns may follow", l.Party))
+		}
+	}
+	return append(list, a.learned(told)...)
+}
+
+// learned says which other values with consequences opened to whom, those that open to several at once in one sentence.
+// Nothing is said of parties in told.
+func (a *auditor) learned(told map[string]bool) []string {
+	var order []string
+	who := make(map[string][]string)
+	for _, l := range a.report.Ledger {
+		if l.Verdict != Disclosed || told[l.Party] || l.Kind == learnedAngles {
+			continue
+		}
+		if who[l.Plain] == nil {
+			order = append(order, l.Plain)
+		}
+		who[l.Plain] = append(who[l.Plain], l.Party)
+	}
+	var list []string
+	for _, what := range order {
+		verb := "learns"
+		if len(who[what]) > 1 {
+			verb = "learn"
+		}
+		list = append(list, fmt.Sprintf("%s %s %s", several(who[what]), verb, what))
+	}
+	return list
+}
+
+// plainly says in the words of somebody who knows nothing of the method what values of a kind are, and what follows
+// from them. It is the one table of such words; of a kind that it lacks the contract's own words are taken.
+func plainly(job *protocol.Job, kind, meaning string) string {
+	clear := job.Privacy == published
+	switch kind {
+	case learnedAngles:
+		return "numbers that each mix all columns of one row; from enough of them one computes how any two rows differ in every column of the others"
+	case learnedPartial:
+		return "such mixtures of some parties' columns alone, under masks that repeat: how any two rows differ follows exactly"
+	case learnedScores:
+		if job.Task == protocol.TaskPredict {
+			return "the model's results for the rows asked about, which the job is for"
+		}
+		return "what the model, while it learns, says of rows that it learns from"
+	case learnedDerivatives:
+		return "how far the model is off at each row while it learns; the label of the row follows"
+	case "distances":
+		return "one number over all rows: how far apart two rows are on average"
+	case "width":
+		return "one number: how finely the model tells rows apart"
+	case "bound":
+		return "one number over all rows: how alike the rows are on the whole"
+	case learnedReach:
+		return "that likeness of all rows once more, but only its order of magnitude"
+	case "products":
+		return "totals over all rows that the arithmetic needs at each step"
+	case "labelled":
+		return "which rows each label holder has a label for"
+	case "class names":
+		return "what the two classes of the label are called"
+	case "target moments":
+		return "the mean and the spread of the label over all rows"
+	case protocol.KindRowset:
+		return "whether the other parties' tables hold the same row ids, yes or no"
+	case "updates", "uploads":
+		if clear {
+			return "what each single client's rows made of the model, round by round: the rows can be computed from it"
+		}
+		return "sums over clients of what their rows made of the model, round by round; of a part that few clients work on, one client's alone, without its name"
+	case "model":
+		return "the model as all clients' rows have made it so far"
+	case "psi", "psi-prime":
+		return "the models of neighbouring servers, as their clients' rows have made them so far"
+	case "choice":
+		return "which networks each single client stores, under the client's name"
+	case "round":
+		return "fingerprints of all networks in each round, which tell the networks that changed"
+	case "turn":
+		return "whether the client is in a round's group, and how many groups there are"
+	case "step":
+		return "which other clients are in a round's group"
+	}
+	return meaning
+}

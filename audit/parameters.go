@@ -1,0 +1,65 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// checkParameters is the name of the check that the job's own words take no protection away.
+const checkParameters = "parameters"
+
+// Parameters of jobs that take a protection away, by their names in job texts.
+const (
+	paramScoreBits    = "score_bits"
+	paramScoresPerRow = "scores_per_row"
+)
+
+// usualThreshold is what part of those who hold shares of a client's secret must answer to open it, more than which
+// jobs that name no threshold want.
+const usualThreshold = 2.0 / 3
+
+// parameters holds what the job says against what it would have said without a word: what takes a protection away is a
+// finding, though every party has signed it. least is the smallest number of contributors that the charter allows.
+func (a *auditor) parameters(least int) {
+	job := a.in.Contract.Job
+	add := func(v Verdict, format string, args ...any) {
+		a.report.Checks = append(a.report.Checks, Check{Name: checkParameters, Verdict: v, Detail: fmt.Sprintf(format, args...)})
+	}
+	if job.Privacy == published {
+		add(Leak, "privacy = %q runs the protocol as it was published, which protects nothing that is sent", published)
+	}
+	var weak []string
+	if job.Threshold > 0 && job.Threshold <= usualThreshold {
+		weak = append(weak, fmt.Sprintf("threshold = %v lets fewer of those who hold shares of a client's secret open it "+
+			"than the usual more than two thirds", job.Threshold))
+	}
+	usual := int64(sealed.WithDefaults(fdskl.Params{}).ScoreBits)
+	if n, ok := wholeNumber(job, paramScoreBits); ok && n > usual && job.Privacy == fdskl.Sealed {
+		weak = append(weak, fmt.Sprintf("%s = %d opens %d bits behind the point of each score, where %d are usual: "+
+			"each bit tells more of the row", paramScoreBits, n, n, usual))
+	}
+	if n, ok := wholeNumber(job, paramScoresPerRow); ok && n > 1 {
+		weak = append(weak, fmt.Sprintf("%s = %d lets a row be scored %d times, where once is usual: "+
+			"repeated scores of a row are sharper than one", paramScoresPerRow, n, n))
+	}
+	for _, text := range weak {
+		add(Disclosed, "%s", text)
+	}
+	if len(weak) > 0 || job.Privacy == published {
+		return
+	}
+	detail := "no parameter of the job takes away a protection that it would have had without it"
+	if n := job.MinContributors; n > 0 && n < least {
+		detail += fmt.Sprintf("; min_contributors = %d is less than the charter's %d, which holds", n, least)
+	}
+	add(Passed, "%s", detail)
+}
+
+// wholeNumber reads a parameter of a job that is a whole number.
+func wholeNumber(job *protocol.Job, name string) (int64, bool) {
+	n, ok := job.Parameters[name].(int64)
+	return n, ok
+}
