@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/protocol"
@@ -55,6 +56,7 @@ func (a *auditor) ledger() {
 			case o.Kind == learnedScores || o.Kind == learnedDerivatives:
 				a.evaluations(&l)
 			}
+			l.Plain += strings.TrimPrefix(l.Meaning, o.Meaning) // what was found out about the number of values
 			a.report.Ledger = append(a.report.Ledger, l)
 		}
 	}

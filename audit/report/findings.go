@@ -31,11 +31,12 @@ func shorten(list []finding) []finding {
 	return append(list[:maxFindings:maxFindings], finding{Title: "And " + count(more) + " more", Detail: "The JSON report lists them."})
 }
 
-// findings returns what failed and what leaked: checks, then attacks, then openings.
+// findings returns what failed and what leaked: checks, with those on what the contract leaves unprotected, then
+// attacks, then openings.
 func findings(r *audit.Report) []finding {
 	var out []finding
 	for _, c := range r.Checks {
-		if grave(c.Verdict) {
+		if grave(c.Verdict) || c.Verdict == audit.Disclosed {
 			out = append(out, finding{c.Verdict, capital(checked(c)), sentence(c.Detail)})
 		}
 	}
@@ -46,7 +47,7 @@ func findings(r *audit.Report) []finding {
 	}
 	for _, l := range r.Ledger {
 		if grave(l.Verdict) {
-			out = append(out, finding{l.Verdict, capital(learned(l)), sentence(l.Meaning)})
+			out = append(out, finding{l.Verdict, capital(learned(l)), sentence(plain(l))})
 		}
 	}
 	return out
@@ -94,7 +95,10 @@ func values(kind string, n int64) string {
 	return count(n) + " " + kind + " values"
 }
 
-// system says how many equations an opening gives for how many unknowns; empty when that does not apply.
+// plain says what the values of an opening are: in plain words, or in the contract's where there are none.
+func plain(l audit.Learned) string { return named(l.Plain, l.Meaning) }
+
+// system says how much an opening tells against what is unknown; empty when that does not apply.
 func system(l audit.Learned) string {
 	if l.UnknownColumns <= 0 {
 		return ""
@@ -102,22 +106,26 @@ func system(l audit.Learned) string {
 	if l.BitsPerRow > 0 {
 		return bitsOf(l)
 	}
-	s := fmt.Sprintf("%s against %s of the others", plural(l.Features, "feature", "features"), plural(l.UnknownColumns, "unknown column", "unknown columns"))
+	s := fmt.Sprintf("%s of each row, for %s that it does not have", plural(l.Features, "such number", "such numbers"),
+		plural(l.UnknownColumns, "column", "columns"))
 	switch {
 	case l.Rank >= l.UnknownColumns:
-		s += fmt.Sprintf(": the equations have rank %s, enough to determine the differences of rows", count(l.Rank))
+		s += ": enough to compute how rows differ in every one of them"
 	case l.Rank > 0:
-		s += fmt.Sprintf(": the equations have rank %s, too few for columns of numbers; one-hot columns may follow all the same", count(l.Rank))
+		s += ": too few to compute columns of numbers; columns that only say yes or no may follow all the same"
 	}
 	return s + "."
 }
 
 // bitsOf says how many bits of each row scores tell, against what is unknown.
 func bitsOf(l audit.Learned) string {
-	s := fmt.Sprintf("about %s a row under %s, against %s of the others", plural(l.BitsPerRow, "bit", "bits"), plural(l.Models, "model", "models"),
-		plural(l.UnknownColumns, "unknown column", "unknown columns"))
+	s := fmt.Sprintf("of each row they tell about %s (as much as the answers to that many yes-or-no questions), for %s that it does not have",
+		plural(l.BitsPerRow, "bit", "bits"), plural(l.UnknownColumns, "column", "columns"))
+	if l.Models > 1 {
+		s += ", under " + plural(l.Models, "model", "models")
+	}
 	if present(l.Entropy) {
-		s += fmt.Sprintf(", which have at most %.1f bits a row", *l.Entropy)
+		s += fmt.Sprintf(", which hold at most %.1f bits a row", *l.Entropy)
 	}
 	return s + "."
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/hanse-project/hanse/audit"
 )
@@ -17,23 +18,37 @@ var pageText string
 var styleText string
 
 // HTML writes a report as one file that needs no other: style and drawings are inside, there are
-// no scripts. It fails when r is nil or w does.
+// no scripts. What Sign made stands at its end. It fails when r is nil or w does.
 func HTML(w io.Writer, r *audit.Report) error {
 	if r == nil {
 		return errNone
 	}
-	t, err := template.New("page").Funcs(template.FuncMap{"class": class, "capitals": capitals}).Parse(pageText)
+	statement := statementOf(r)
+	front, back, err := pageParts(r, statement != "")
 	if err != nil {
-		return fmt.Errorf("report: page: %w", err)
+		return err
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, newPage(printable(r))); err != nil {
-		return fmt.Errorf("report: page: %w", err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("report: html: %w", err)
+	for _, part := range [][]byte{front, []byte(statement), back} {
+		if _, err := w.Write(part); err != nil {
+			return fmt.Errorf("report: html: %w", err)
+		}
 	}
 	return nil
+}
+
+// renderPage makes the page, with an empty element for the statement when there is to be one.
+func renderPage(r *audit.Report, signed bool) ([]byte, error) {
+	t, err := template.New("page").Funcs(template.FuncMap{"class": class, "capitals": capitals}).Parse(pageText)
+	if err != nil {
+		return nil, fmt.Errorf("report: page: %w", err)
+	}
+	p := newPage(printable(r))
+	p.Signed = signed
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return nil, fmt.Errorf("report: page: %w", err)
+	}
+	return b.Bytes(), nil
 }
 
 // class returns the style of a verdict; a word that is no verdict has a neutral one.
@@ -42,7 +57,9 @@ func class(v audit.Verdict) string {
 	case audit.Clean, audit.Passed:
 		return "clean"
 	case audit.Disclosed:
-		return "declared"
+		return "disclosed"
+	case audit.Partial, audit.Skipped:
+		return "partial"
 	case audit.Leak, audit.Failed:
 		return "leak"
 	case audit.Unverifiable:
@@ -55,11 +72,14 @@ func class(v audit.Verdict) string {
 type page struct {
 	Style      template.CSS
 	Verdict    audit.Verdict
-	Summary    string
+	Lead       string // the first sentence of the summary
+	Summary    string // the rest of it
 	Meaning    string
 	Job        audit.Job
+	Byline     string
 	Story      []string
 	Findings   []finding
+	Unseen     []string
 	Parties    *table
 	Learners   []learner
 	Scatters   []exhibit
@@ -69,9 +89,13 @@ type page struct {
 	Passed     string
 	Skipped    []finding
 	Unchecked  []string
+	Origin     []string
+	Digests    []*table
 	Tables     []*table
 	Qualities  []*table
 	Glossary   []term
+	Signed     bool
+	Signer     string
 }
 
 // newPage prepares everything; the template only arranges.
@@ -79,43 +103,58 @@ func newPage(r *audit.Report) page {
 	var draw artist
 	p := page{
 		Style:   template.CSS(styleText),
-		Verdict: r.Verdict, Summary: named(r.Summary, "There is no summary."), Meaning: meaning(r.Verdict),
+		Verdict: r.Verdict, Meaning: meaning(r.Verdict), Byline: byline(r.Origin),
 		Job: r.Job, Story: story(r), Findings: shorten(findings(r)), Parties: partyTable(r), Learners: learners(r),
-		Passed: passed(r.Checks), Glossary: glossary(),
+		Passed: passed(r.Checks), Glossary: glossary(), Origin: origin(r), Signer: signer(r.Origin),
 	}
+	p.Lead, p.Summary = lead(named(r.Summary, "There is no summary."))
 	p.Scatters, p.Histograms, p.Undrawn = draw.exhibits(r)
 	p.Charts = chosen(draw.egress(r), draw.systems(r))
-	p.Skipped, p.Unchecked = skipped(r), unchecked(r)
-	p.Tables, p.Qualities = tables(r), qualities(r)
+	p.Skipped = skipped(r)
+	p.Unseen, p.Unchecked = listOf(r.NotLookedAt), listOf(r.Unchecked)
+	p.Digests = filled(keyTable(r), digestTable(r))
+	p.Tables = filled(checkTable(r), transcriptTable(r), egressTable(r, classAndEncoding), ledgerTable(r), attackTableWide(r))
+	p.Qualities = qualities(r)
 	return p
 }
 
-// skipped lists the checks that neither passed nor failed.
+// lead parts the first sentence from a text.
+func lead(text string) (first, rest string) {
+	if at := strings.Index(text, ". "); at > 0 {
+		return text[:at+1], text[at+2:]
+	}
+	return text, ""
+}
+
+// skipped lists the checks that neither passed nor failed, and that do not stand elsewhere on the page.
 func skipped(r *audit.Report) []finding {
 	var out []finding
 	for _, c := range r.Checks {
-		if doubtful(c) {
+		if doubtful(c) && c.Verdict != audit.Skipped && c.Verdict != audit.Disclosed {
 			out = append(out, finding{c.Verdict, capital(checked(c)), sentence(c.Detail)})
 		}
 	}
 	return shorten(out)
 }
 
-// unchecked lists what the audit leaves open.
-func unchecked(r *audit.Report) []string {
+// listOf makes sentences of the first of them.
+func listOf(list []string) []string {
 	var out []string
-	for _, s := range r.Unchecked[:min(len(r.Unchecked), maxRows)] {
+	for _, s := range list[:min(len(list), maxRows)] {
 		if s != "" {
 			out = append(out, sentence(s))
 		}
 	}
+	if n := len(list) - maxRows; n > 0 {
+		out = append(out, "And "+count(n)+" more, which the JSON report lists.")
+	}
 	return out
 }
 
-// tables returns the tables that have a row.
-func tables(r *audit.Report) []*table {
+// filled returns the tables that have a row.
+func filled(all ...*table) []*table {
 	var out []*table
-	for _, t := range []*table{checkTable(r), transcriptTable(r), egressTable(r, classAndEncoding), ledgerTable(r), attackTableWide(r)} {
+	for _, t := range all {
 		if len(t.Rows) > 0 {
 			out = append(out, t)
 		}

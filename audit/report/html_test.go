@@ -97,7 +97,7 @@ func TestPagesAreWholeAndSelfContained(t *testing.T) {
 				t.Errorf("%s contains %q, want nothing from outside", name, outside)
 			}
 		}
-		for _, part := range []string{`lang="en"`, "What happened", "What was not checked", "countersignature", strings.ToUpper(string(r.Verdict))} {
+		for _, part := range []string{`lang="en"`, "What happened", "What no transcript can tell", "Who made this report", "Signature", "countersignature", strings.ToUpper(string(r.Verdict))} {
 			if !bytes.Contains(page, []byte(part)) {
 				t.Errorf("%s lacks %q", name, part)
 			}
@@ -106,7 +106,7 @@ func TestPagesAreWholeAndSelfContained(t *testing.T) {
 }
 
 func TestEveryDrawingIsDescribed(t *testing.T) {
-	page := string(render(t, ".html", declared()))
+	page := string(render(t, ".html", disclosed()))
 	n := strings.Count(page, "<svg ")
 	if n < 9 {
 		t.Errorf("%d drawings, want at least 9: two scatter plots with two controls each, two histograms, egress and equations", n)
@@ -169,7 +169,7 @@ func FuzzReport(f *testing.F) {
 const hostile = "</title></svg><script>alert(1)</script>\x1b[2J\r\n\u202e\" onload=\"x\x00\xff{{.Verdict}}"
 
 func TestHostileNamesAreOnlyRead(t *testing.T) {
-	r := declared()
+	r := disclosed()
 	r.Verdict, r.Summary = audit.Verdict(hostile), hostile
 	r.Job = audit.Job{Name: hostile, Algorithm: hostile, Task: hostile, Privacy: hostile, Topology: hostile, Contract: hostile,
 		Parties: []audit.Party{{Name: hostile, Role: "active", Columns: math.MinInt}, {Name: strings.Repeat("w", 1<<20), Role: hostile}}}
@@ -192,7 +192,7 @@ func TestHostileNamesAreOnlyRead(t *testing.T) {
 }
 
 func TestLongListsAreCut(t *testing.T) {
-	r := declared()
+	r := disclosed()
 	for range 800 {
 		r.Checks = append(r.Checks, audit.Check{Name: "seals", Verdict: audit.Failed, Detail: "wrong"})
 		r.Attacks = append(r.Attacks, r.Attacks[0])
@@ -210,7 +210,7 @@ func TestLongListsAreCut(t *testing.T) {
 }
 
 func TestNumbersThatAreNoneAreNotShown(t *testing.T) {
-	r := declared()
+	r := disclosed()
 	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		a := &r.Attacks[i]
 		a.RMS, a.ControlRMS, a.ControlShare, a.RecoveredShare, a.Statistic = &v, &v, &v, &v, &v
@@ -250,7 +250,7 @@ func (shut) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestAWriterThatFailsIsReported(t *testing.T) {
 	want := map[string]string{".txt": "report: text: disk full", ".html": "report: html: disk full"}
 	for ending, renderTo := range renderings {
-		if err := renderTo(shut{}, declared()); err == nil || err.Error() != want[ending] {
+		if err := renderTo(shut{}, disclosed()); err == nil || err.Error() != want[ending] {
 			t.Errorf("%s: got %v, want %s", ending, err, want[ending])
 		}
 	}

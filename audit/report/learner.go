@@ -42,7 +42,7 @@ func learners(r *audit.Report) []learner {
 	}
 	for _, l := range r.Ledger {
 		p := g.at(l.Party, "")
-		detail := strings.TrimSpace(sentence(l.Meaning) + " " + sentence(system(l)))
+		detail := strings.TrimSpace(sentence(plain(l)) + " " + sentence(system(l)))
 		p.Learned = append(p.Learned, finding{l.Verdict, openings(l), detail})
 	}
 	for _, a := range r.Attacks {

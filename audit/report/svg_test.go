@@ -60,7 +60,7 @@ func TestManyBinsAreAddedUp(t *testing.T) {
 
 func TestEquationsAreDrawnOncePerView(t *testing.T) {
 	var draw artist
-	r := declared()
+	r := disclosed()
 	r.Attacks = append(r.Attacks, r.Attacks[0])
 	f := draw.systems(r)
 	if n := strings.Count(string(f.SVG), "<rect"); n != 4 {

@@ -66,12 +66,13 @@ func (t *table) lines(indent string, most int) []string {
 	}
 	rows := append([][]string{head}, t.Rows...)
 	widths := widthsOf(rows, most)
+	t.fit(widths, width-utf8.RuneCountInString(indent))
 	var out []string
 	for _, row := range rows {
 		var b strings.Builder
 		b.WriteString(indent)
 		for i, cell := range row {
-			b.WriteString(t.cell(i, clip(cell, most), widths[i]))
+			b.WriteString(t.cell(i, clip(cell, widths[i]), widths[i]))
 		}
 		out = append(out, strings.TrimRight(b.String(), " "))
 	}
@@ -79,6 +80,29 @@ func (t *table) lines(indent string, most int) []string {
 		out = append(out, indent+left)
 	}
 	return out
+}
+
+// narrowest is how narrow a column of words may become.
+const narrowest = 6
+
+// fit makes the widest columns of words narrower until a line has room, or nothing gives.
+func (t *table) fit(widths []int, room int) {
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > room; total-- {
+		widest := -1
+		for i, w := range widths {
+			if !t.Columns[i].Right && w > narrowest && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
 }
 
 // cell pads a cell to its column's width, with two spaces before all but the first.

@@ -64,6 +64,15 @@ func egressTable(r *audit.Report, describe func(audit.Egress) string) *table {
 	return t
 }
 
+// egressTableNarrow is egressTable for a terminal.
+func egressTableNarrow(r *audit.Report) *table {
+	t := newTable("What left each machine", "from", "to", "kind", "class", ">frames", ">bytes", ">used")
+	for _, e := range r.Egress {
+		t.add(named(e.From, none), named(e.To, "all"), e.Kind, classOf(e), count(e.Frames), size(float64(e.Bytes)), used(e))
+	}
+	return t
+}
+
 // fold adds up each party's control messages, which are many and small; halves of encrypted totals, and a line
 // over its budget, stay.
 func fold(lines []audit.Egress) []audit.Egress {
@@ -147,13 +156,13 @@ func positive(n int) string {
 
 // attackTable lists the attacks for a terminal; found is the share of rows rebuilt, or what a test gave.
 func attackTable(r *audit.Report) *table {
-	t := newTable("Attacks", "attack", "view", ">rows", ">unknown", ">eqns", ">found", ">error", ">control", "verdict")
+	t := newTable("Attacks", "attack", "view", ">rows", ">found", ">error", ">control", "verdict")
 	for _, a := range r.Attacks {
 		found := statistic(a)
 		if a.RecoveredShare != nil {
 			found = percent(*a.RecoveredShare)
 		}
-		t.add(a.Name, viewer(a), positive(a.Rows), positive(a.UnknownColumns), positive(a.Equations), found,
+		t.add(a.Name, viewer(a), positive(a.Rows), found,
 			optional(a.RMS, number), optional(a.ControlRMS, number), string(a.Verdict))
 	}
 	return t

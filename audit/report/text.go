@@ -9,7 +9,7 @@ import (
 	"github.com/hanse-project/hanse/audit"
 )
 
-// Text writes a report for a terminal or a log: plain characters, lines of at most about a hundred
+// Text writes a report for a terminal or a log: plain characters, lines of at most 80
 // of them, the verdict first. It fails when r is nil or w does.
 func Text(w io.Writer, r *audit.Report) error { return write(w, r, (*printer).whole) }
 
@@ -35,6 +35,7 @@ func (p *printer) whole() {
 	p.attacks()
 	p.checks()
 	p.unchecked()
+	p.origin()
 }
 
 // printer collects the text.
@@ -71,6 +72,10 @@ func (p *printer) head() {
 	if p.r.Job.Contract != "" {
 		p.say("", "Contract "+p.r.Job.Contract)
 	}
+	if len(p.r.NotLookedAt) > 0 {
+		p.section("What was not looked at")
+		p.points(p.r.NotLookedAt)
+	}
 }
 
 // participants lists the parties.
@@ -93,7 +98,7 @@ func (p *printer) egress() {
 	p.section("What left each machine (largest session, against the budget of one)")
 	folded := *p.r
 	folded.Egress = fold(p.r.Egress)
-	p.list(egressTable(&folded, classOf), 20, "Nothing is recorded.")
+	p.list(egressTableNarrow(&folded), 20, "Nothing is recorded.")
 }
 
 // ledger is what each party learned, and what follows.
@@ -108,16 +113,16 @@ func (p *printer) ledger() {
 			return
 		}
 		p.say("  ", learned(l)+": "+string(l.Verdict))
-		p.say("      ", strings.TrimSpace(sentence(l.Meaning)+" "+sentence(system(l))))
+		p.say("      ", strings.TrimSpace(sentence(plain(l))+" "+sentence(system(l))))
 	}
 }
 
 // attacks is a line for each, and details of those that found something or did not run.
 func (p *printer) attacks() {
 	p.section("Attacks that were run")
-	p.list(attackTable(p.r), 22, "None.")
+	p.list(attackTable(p.r), 30, "None.")
 	for i, a := range p.r.Attacks {
-		if a.Verdict == audit.Clean || i >= maxRows {
+		if a.Verdict == audit.Clean || a.Verdict == audit.Skipped || i >= maxRows {
 			continue
 		}
 		p.b.WriteString("\n")
@@ -132,8 +137,8 @@ func (p *printer) checks() {
 	shown := 0
 	for _, is := range []func(audit.Check) bool{failed, doubtful} {
 		for _, c := range p.r.Checks {
-			if !is(c) || shown == maxRows {
-				continue
+			if !is(c) || c.Verdict == audit.Skipped || shown == maxRows {
+				continue // what was skipped stands among what was not looked at
 			}
 			shown++
 			p.say("  ", capitals(c.Verdict)+": "+checked(c))
@@ -151,15 +156,42 @@ func doubtful(c audit.Check) bool { return !grave(c.Verdict) && c.Verdict != aud
 
 // unchecked lists what the audit leaves open.
 func (p *printer) unchecked() {
-	p.section("What was not checked")
+	p.section("What no transcript can tell")
 	if len(p.r.Unchecked) == 0 {
 		p.say("  ", "The audit names nothing.")
 	}
-	for _, s := range p.r.Unchecked[:min(len(p.r.Unchecked), maxRows)] {
-		lines := wrap("    ", sentence(s))
+	p.points(p.r.Unchecked)
+}
+
+// points writes a list.
+func (p *printer) points(list []string) {
+	for _, s := range listOf(list) {
+		lines := wrap("    ", s)
 		if len(lines) > 0 {
 			lines[0] = "  - " + strings.TrimPrefix(lines[0], "    ")
 		}
 		p.lines(lines)
+	}
+}
+
+// origin says who made the report and of which files.
+func (p *printer) origin() {
+	if p.r.Origin.At == "" {
+		return
+	}
+	p.section("Who made this report, and of what")
+	for _, s := range origin(p.r) {
+		p.say("  ", s)
+	}
+	for _, t := range filled(digestTable(p.r)) {
+		for _, row := range t.Rows {
+			p.say("  ", row[0]+":")
+			p.say("    ", row[1])
+		}
+	}
+	if statementOf(p.r) == "" {
+		p.say("  ", "Nobody has signed it.")
+	} else {
+		p.say("  ", "It is signed.")
 	}
 }

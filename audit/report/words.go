@@ -168,11 +168,13 @@ func capitals(v audit.Verdict) string {
 func meaning(v audit.Verdict) string {
 	switch v {
 	case audit.Clean:
-		return "Clean means: no attack gained anything from what was recorded."
+		return "Clean means: everything was looked at, and no attack gained anything from what was recorded."
+	case audit.Partial:
+		return "Partial means: nothing was found in what was looked at, and not everything was. The list below says what was not."
 	case audit.Disclosed:
-		return "Disclosed means: an attack rebuilt something, and the contract that all parties signed had said so."
+		return "Disclosed means: what is said above is possible, and the contract that all parties signed had announced it."
 	case audit.Leak:
-		return "Leak means: an attack rebuilt something that the contract did not declare, or the job ran in a mode that is known to leak."
+		return "Leak means: something was given away that the contract does not announce, or the job ran in a mode that protects nothing."
 	case audit.Unverifiable:
 		return "Unverifiable means: the transcripts are not what an honest run of the contract leaves, so that nothing below can be relied upon."
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // width is how many characters a line of text holds.
-const width = 100
+const width = 80
 
 // wrap breaks a text into lines, each behind its indent; a word longer than a line is cut up.
 func wrap(indent, text string) []string {

@@ -114,7 +114,7 @@ func runNode(c *cli.Context) error {
 		return err
 	}
 	n := nodeConfig{
-		key: key.Key, charter: charter, charterFile: c.String("charter"), dir: c.String("dir"), tables: tables,
+		key: key.Key, keyFile: c.String("key"), charter: charter, charterFile: c.String("charter"), dir: c.String("dir"), tables: tables,
 		listen: c.StringSlice("listen"), quic: c.Bool("quic"), discovery: c.StringSlice("discovery"),
 		workers: c.Int("workers"), recordLimit: c.Int64("record-limit") << 20, silence: c.Duration("silence"),
 	}
@@ -149,6 +149,7 @@ func membersNamed(charter *keys.SignedCharter, names []string) ([]keys.ID, error
 // nodeConfig is what a member's node is started with.
 type nodeConfig struct {
 	key         *keys.PrivateKey
+	keyFile     string
 	charter     *keys.SignedCharter
 	charterFile string
 	dir         string
@@ -209,7 +210,7 @@ func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
 		return nil, err
 	}
 	d.node, err = node.New(node.Config{
-		Key: c.key, Charter: c.charter, Transport: d.host, Tables: c.tables, Policy: c.policy, Dir: c.dir, Workers: c.workers,
+		Key: c.key, KeyFile: c.keyFile, Charter: c.charter, Transport: d.host, Tables: c.tables, Policy: c.policy, Dir: c.dir, Workers: c.workers,
 		RecordLimit: c.recordLimit, Log: log, Told: d.told, Extra: d.enrol.Handle, References: references,
 	})
 	if err != nil {

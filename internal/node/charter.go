@@ -56,6 +56,9 @@ func (n *Node) SetCharter(c *keys.SignedCharter) {
 	n.mu.Lock()
 	n.charter = c
 	n.mu.Unlock()
+	if err := keepCharter(n.config.Dir, c); err != nil {
+		n.config.Log.Warn("the charter is not kept for audits: give it to hanse audit with --charter", "error", err)
+	}
 	n.warnOfStrangers(c)
 }
 

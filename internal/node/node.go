@@ -26,6 +26,7 @@ var (
 // Config is what a node is made of.
 type Config struct {
 	Key       *keys.PrivateKey
+	KeyFile   string              // where Key was read, noted in Dir for hanse audit; may be empty
 	Charter   *keys.SignedCharter // in force
 	Transport protocol.Transport
 	Tables    map[string]TableSpec
@@ -116,6 +117,9 @@ func New(c Config) (*Node, error) {
 		return nil, err
 	}
 	if err := alone(c.Dir); err != nil { // before anything there changes
+		return nil, err
+	}
+	if err := errors.Join(keepIdentity(c.Dir, c.Key.ID(), c.KeyFile), keepCharter(c.Dir, c.Charter)); err != nil {
 		return nil, err
 	}
 	if err := n.loadJobs(); err != nil {

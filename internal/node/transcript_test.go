@@ -107,7 +107,7 @@ func (l *league) trained(i int, contract *protocol.Contract) *audit.Columns {
 func mustVerify(t *testing.T, r *audit.Report, verdict audit.Verdict) {
 	t.Helper()
 	for _, c := range r.Checks {
-		if c.Verdict != audit.Passed {
+		if leaks := verdict == audit.Leak && c.Name == "parameters"; c.Verdict != audit.Passed && !leaks {
 			t.Errorf("check %s of %s: %s: %s", c.Name, c.Party, c.Verdict, c.Detail)
 		}
 	}
