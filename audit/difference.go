@@ -29,7 +29,7 @@ func (f *follower) difference(ctx context.Context, s *sight) (Attack, error) {
 	a.RecoveredShare, a.RMS, a.ControlRMS = &r.RecoveredShare, &r.RMS, &r.ControlRMS
 	a.Columns, a.Whose = f.columnsOf(p, r), p.whose(f.in)
 	a.Plot = &Plot{
-		Kind: "scatter", Title: fmt.Sprintf("what %s, as %s, rebuilt of %s", a.Party, a.View, p.whose(f.in)),
+		Kind: "scatter", Title: fmt.Sprintf("from the view of %s (%s): the columns of %s", a.Party, a.View, a.Whose),
 		X: "true difference between two rows", Y: "rebuilt difference", Points: r.Sample,
 	}
 	return a, f.judge(ctx, &a, p, r)

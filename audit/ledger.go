@@ -41,8 +41,9 @@ func (a *auditor) ledger() {
 			if o.To != p.Name {
 				continue
 			}
-			l := Learned{Party: p.Name, Kind: o.Kind, Declared: o.Count, Meaning: o.Meaning, Unread: true, Verdict: a.follows(o.Kind),
-				Plain: plainly(a.in.Contract.Job, o.Kind, o.Meaning)}
+			l := Learned{Party: p.Name, Kind: o.Kind, Declared: o.Count, Meaning: o.Meaning, Unread: true, Verdict: a.follows(o.Kind)}
+			w := wordingOf(a.in.Contract.Job, o.Kind, o.Meaning)
+			l.One, l.Many, l.Plain = w.one, w.many, w.plain
 			a.count(&l, i)
 			if !l.Unread && l.Count == 0 {
 				l.Verdict = Clean // allowed, and not used

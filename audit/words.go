@@ -187,7 +187,7 @@ func (w *wordTests) kinds() []wordKind {
 // plotWords draws the distribution of words.
 func plotWords(r attack.UniformityResult, v vocabulary, party, kind string) *Plot {
 	return &Plot{
-		Kind: "histogram", Title: fmt.Sprintf("the %s of %s that %s sent and received", v.words, kind, party), X: "first six bits of the word", Y: "words",
+		Kind: "histogram", Title: fmt.Sprintf("the %s of the message %q that %s sent and received", v.words, kind, party), X: "first six bits of the word", Y: "words",
 		Counts: r.Histogram[:], Lo: 0, Hi: float64(len(r.Histogram)), Expect: float64(r.Words) / float64(len(r.Histogram)),
 	}
 }

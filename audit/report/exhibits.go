@@ -61,7 +61,7 @@ func (a *artist) scatter(t audit.Attack) figure {
 		caption += fmt.Sprintf(" %s outside the drawing and %s shown at its edge or left out.",
 			plural(outside, "dot lies", "dots lie"), map[bool]string{true: "is", false: "are"}[outside == 1])
 	}
-	return figure{named(t.Plot.Title, "True value, rebuilt value"), svg, caption}
+	return figure{capital(named(t.Plot.Title, "True value, rebuilt value")), svg, caption}
 }
 
 // histogram draws the distribution of words.
@@ -70,5 +70,5 @@ func (a *artist) histogram(t audit.Attack) figure {
 	if t.Name == "uniformity" && present(t.Statistic) {
 		caption += " The smallest p-value of the tests is " + chance(*t.Statistic) + "; noise gives one below 0.001 once in a thousand audits."
 	}
-	return figure{named(t.Plot.Title, "Distribution"), histogram(a.id(), t.Plot), caption}
+	return figure{capital(named(t.Plot.Title, "Distribution")), histogram(a.id(), t.Plot), caption}
 }

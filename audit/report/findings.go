@@ -74,25 +74,19 @@ func learned(l audit.Learned) string {
 	party := named(l.Party, "a party")
 	switch {
 	case l.Unread:
-		return party + " may learn " + values(l.Kind, l.Declared) + ", by the contract (its transcript was not read)"
+		return party + " may learn " + values(l, l.Declared) + ", by the contract (its transcript was not read)"
 	case l.Declared != l.Count:
-		return party + " learned " + values(l.Kind, l.Count) + ", where the contract allows " + count(l.Declared)
+		return party + " learned " + values(l, l.Count) + ", where the contract allows " + count(l.Declared)
 	}
-	return party + " learned " + values(l.Kind, l.Count)
+	return party + " learned " + values(l, l.Count)
 }
 
 // values counts the values of one kind, "15,000 angles".
-func values(kind string, n int64) string {
-	kind = named(kind, "value")
-	switch {
-	case strings.Contains(kind, " "):
-		return count(n) + " (" + kind + ")"
-	case n == 1:
-		return "1 " + strings.TrimSuffix(kind, "s")
-	case strings.HasSuffix(kind, "s"):
-		return count(n) + " " + kind
+func values(l audit.Learned, n int64) string {
+	if n == 1 {
+		return "1 " + named(l.One, "value of the kind "+l.Kind)
 	}
-	return count(n) + " " + kind + " values"
+	return count(n) + " " + named(l.Many, "values of the kind "+l.Kind)
 }
 
 // plain says what the values of an opening are: in plain words, or in the contract's where there are none.

@@ -82,17 +82,17 @@ func creditEgress() []audit.Egress {
 // angles is the line of the ledger that every FDSKL job has.
 func angles(v audit.Verdict) audit.Learned {
 	return audit.Learned{
-		Party: "bank", Kind: "angles", Declared: 15_360_000, Count: 15_360_000, Features: 1024, UnknownColumns: 95, Rank: 95, Contributors: 4, Verdict: v,
+		Party: "bank", Kind: "angles", One: "angle", Many: "angles", Declared: 15_360_000, Count: 15_360_000, Features: 1024, UnknownColumns: 95, Rank: 95, Contributors: 4, Verdict: v,
 		Meaning: "An angle mixes all columns of one row. From 1,024 of them the bank can compute the difference between any two rows in every column of the other parties",
 	}
 }
 
 // small is the rest of the ledger.
 func small() []audit.Learned {
-	out := []audit.Learned{{Party: "bank", Kind: "distances", Declared: 2000, Count: 2000, Contributors: 4, Verdict: audit.Clean,
+	out := []audit.Learned{{Party: "bank", Kind: "distances", One: "distance", Many: "distances", Declared: 2000, Count: 2000, Contributors: 4, Verdict: audit.Clean,
 		Meaning: "Distances of 2,000 sampled pairs of rows over all columns, for the width of the kernel"}}
 	for _, p := range towns()[1:] {
-		out = append(out, audit.Learned{Party: p.Name, Kind: "classes", Declared: 2, Count: 2, Verdict: audit.Clean,
+		out = append(out, audit.Learned{Party: p.Name, Kind: "classes", One: "class name", Many: "class names", Declared: 2, Count: 2, Verdict: audit.Clean,
 			Meaning: "The names of the two classes of the label"})
 	}
 	return out

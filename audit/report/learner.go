@@ -66,11 +66,11 @@ func learners(r *audit.Report) []learner {
 func openings(l audit.Learned) string {
 	switch {
 	case l.Unread:
-		return "May learn " + values(l.Kind, l.Declared) + ", by the contract; its transcript was not read"
+		return "May learn " + values(l, l.Declared) + ", by the contract; its transcript was not read"
 	case l.Declared == l.Count:
-		return "Learned " + values(l.Kind, l.Count) + ", as many as the contract allows"
+		return "Learned " + values(l, l.Count) + ", as many as the contract allows"
 	}
-	return "Learned " + values(l.Kind, l.Count) + ", where the contract allows " + count(l.Declared)
+	return "Learned " + values(l, l.Count) + ", where the contract allows " + count(l.Declared)
 }
 
 // tried names an attack with what it looked at.

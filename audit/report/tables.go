@@ -52,13 +52,13 @@ func transcriptTable(r *audit.Report) *table {
 	return t
 }
 
-// egressTable holds the budget against what was sent; describe says what a line's payloads are.
-func egressTable(r *audit.Report, describe func(audit.Egress) string) *table {
+// egressTable holds the budget against what was sent.
+func egressTable(r *audit.Report) *table {
 	t := newTable("What left each machine", "from", "to", "kind", "class", ">frames", ">of", ">bytes", ">budget", ">used")
 	t.Note = "Frames and payload bytes of the session that sent most, against the budget of one session. " +
 		"Lines without a budget are control messages of a few hundred bytes."
 	for _, e := range r.Egress {
-		t.add(named(e.From, none), named(e.To, "all"), e.Kind, describe(e), count(e.Frames), allowed(e.BudgetFrames, count(e.BudgetFrames)),
+		t.add(named(e.From, none), named(e.To, "all"), e.Kind, classAndEncoding(e), count(e.Frames), allowed(e.BudgetFrames, count(e.BudgetFrames)),
 			size(float64(e.Bytes)), allowed(e.BudgetBytes, size(float64(e.BudgetBytes))), used(e))
 	}
 	return t
@@ -68,7 +68,7 @@ func egressTable(r *audit.Report, describe func(audit.Egress) string) *table {
 func egressTableNarrow(r *audit.Report) *table {
 	t := newTable("What left each machine", "from", "to", "kind", "class", ">frames", ">bytes", ">used")
 	for _, e := range r.Egress {
-		t.add(named(e.From, none), named(e.To, "all"), e.Kind, classOf(e), count(e.Frames), size(float64(e.Bytes)), used(e))
+		t.add(named(e.From, none), named(e.To, "all"), e.Kind, e.Class, count(e.Frames), size(float64(e.Bytes)), used(e))
 	}
 	return t
 }
@@ -95,9 +95,6 @@ func fold(lines []audit.Egress) []audit.Egress {
 	}
 	return append(list, controls...)
 }
-
-// classOf names the class of a line.
-func classOf(e audit.Egress) string { return e.Class }
 
 // classAndEncoding names class and encoding of a line.
 func classAndEncoding(e audit.Egress) string {

@@ -189,9 +189,4 @@ func (p *printer) origin() {
 			p.say("    ", row[1])
 		}
 	}
-	if statementOf(p.r) == "" {
-		p.say("  ", "Nobody has signed it.")
-	} else {
-		p.say("  ", "It is signed.")
-	}
 }

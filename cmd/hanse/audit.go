@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -25,11 +24,25 @@ func auditCommand() *cli.Command {
 		Description: `Reads the signed transcripts of a job, checks that they are whole and fit the
 contract and each other, lists what every party learned, runs real attacks on what
 was recorded, and says what could be rebuilt from it and how well. The verdict is
-clean, declared, leak (exit code 3) or unverifiable (exit code 1).
+
+   clean          everything was looked at, and nothing found
+   partial        nothing found, and not everything looked at: the report lists what
+   disclosed      something can be rebuilt, as the contract had announced
+   leak           something was given away that the contract does not announce
+   unverifiable   the transcripts are not what an honest run leaves
+
+The exit code is 3 for a leak, 1 for what cannot be verified, 4 where not everything was
+looked at, 0 otherwise.
 
    hanse audit credit --dir bank-node                       # one member's own view
    hanse audit credit --dir bank-node --dir telco-node --report audit.html
    hanse audit bank.transcript --contract contract.toml --charter charter.toml
+
+A node's folder has the charters that its jobs were agreed under, and knows the key of its
+owner, which signs --report and --json; of several folders, the first one's. Anyone can
+check such a report:
+
+   hanse audit verify audit.html --dir telco-node
 
 The attacks need payloads: a job with record = "full" in its job file keeps them.
 Those that aim at a party's columns need that party's table:
@@ -41,7 +54,10 @@ holds for all tables that have such a column:
 
    hanse audit credit --dir bank-node --data bank=bank.csv --data telco=telco.csv \
        --id customer --categorical telco=tariff --missing telco=mean,level`,
+		Subcommands: []*cli.Command{auditVerifyCommand()},
 		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "key", Usage: "sign the report with this key `FILE`", DefaultText: "the one that the node was started with"},
+			passphraseFileFlag(),
 			&cli.StringSliceFlag{Name: "data", Usage: "a party's table, trained on or scored: `PARTY=FILE`, to score attacks against"},
 			&cli.StringFlag{Name: "contract", Usage: "the counter-signed contract `FILE`", DefaultText: "contract.toml beside the transcript"},
 			&cli.StringFlag{Name: "charter", Usage: "the charter `FILE` that the job was agreed under"},
@@ -61,12 +77,19 @@ func runAudit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	begun := time.Now()
-	r, err := audit.Run(c.Context, in)
+	who, err := auditorOf(c, in)
 	if err != nil {
 		return err
 	}
-	r.Seconds = time.Since(begun).Seconds()
+	r, err := who.audit(c.Context, in)
+	if err != nil {
+		return err
+	}
+	if c.String("report") != "" || c.Bool("json") {
+		if err := who.sign(c, r); err != nil {
+			return err
+		}
+	}
 	if path := c.String("report"); path != "" {
 		if err := writeReport(path, r); err != nil {
 			return err
@@ -74,7 +97,7 @@ func runAudit(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "wrote %s\n", path)
 	}
 	if c.Bool("json") {
-		err = printJSON(c, r)
+		err = report.JSON(c.App.Writer, r)
 	} else {
 		err = errors.Join(report.Text(c.App.Writer, r), writeConsents(c, in))
 	}
@@ -123,29 +146,30 @@ func writeReport(path string, r *audit.Report) error {
 	return os.WriteFile(path, page.Bytes(), 0o600)
 }
 
-// verdictError carries a bad verdict to the exit code.
-type verdictError struct{ verdict audit.Verdict }
+// verdictError carries a verdict that must not pass unseen to the exit code.
+type verdictError struct {
+	verdict audit.Verdict
+	exit    int
+}
 
 // Error implements error.
 func (e *verdictError) Error() string {
-	if e.verdict == audit.Leak {
+	switch e.verdict {
+	case audit.Leak:
 		return "the audit found a leak; see its report"
+	case audit.Unverifiable:
+		return "the audit could not verify the transcripts; see its report"
 	}
-	return "the audit could not verify the transcripts; see its report"
+	return "the audit could not look at everything; its report lists what it did not see"
 }
 
 // code returns the exit code of the verdict.
-func (e *verdictError) code() int {
-	if e.verdict == audit.Leak {
-		return exitLeak
-	}
-	return exitFailed
-}
+func (e *verdictError) code() int { return e.exit }
 
-// verdictOf returns an error for a verdict that must not pass unseen.
+// verdictOf returns an error for a report whose exit code is not 0.
 func verdictOf(r *audit.Report) error {
-	if r.Verdict == audit.Leak || r.Verdict == audit.Unverifiable {
-		return &verdictError{r.Verdict}
+	if r.Exit != audit.ExitClean {
+		return &verdictError{r.Verdict, r.Exit}
 	}
 	return nil
 }

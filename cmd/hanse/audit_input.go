@@ -44,6 +44,8 @@ func readAudit(c *cli.Context) (*audit.Input, error) {
 		if in.Charter, err = readCompleteCharter(path); err != nil {
 			return nil, err
 		}
+	} else if in.Charter, in.NoCharter, err = findCharter(in); err != nil {
+		return nil, err
 	}
 	parties, data := in.Contract.Job.Parties, c.StringSlice("data")
 	how, err := newReadings(c, parties, data)

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -37,16 +37,15 @@ func (d *demo) audit(ctx context.Context, dir string) error {
 // auditDemo runs a demo's audit, and writes its report into a folder that is kept.
 func auditDemo(ctx context.Context, c *cli.Context, in *audit.Input, dir string) (*audit.Report, error) {
 	in.Workers = c.Int("workers")
-	begun := time.Now()
-	r, err := audit.Run(ctx, in)
+	who, err := auditorOf(c, in)
 	if err != nil {
 		return nil, err
 	}
-	r.Seconds = time.Since(begun).Seconds()
-	if c.String("dir") == "" {
-		return r, nil
+	r, err := who.audit(ctx, in)
+	if err != nil || c.String("dir") == "" {
+		return r, err
 	}
-	return r, writeReport(filepath.Join(dir, "audit.html"), r)
+	return r, errors.Join(who.sign(c, r), writeReport(filepath.Join(dir, "audit.html"), r))
 }
 
 // leagueAudit is the audit of a job with the transcripts of all its parties.

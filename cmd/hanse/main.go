@@ -11,13 +11,16 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/audit"
 )
 
 // Exit codes.
 const (
 	exitFailed = 1 // the command failed
 	exitUsage  = 2 // the command line is wrong
-	exitLeak   = 3 // an audit found a leak
+	exitLeak   = audit.ExitLeak
+	exitUnseen = audit.ExitPartial // an audit, or its verification, could not look at everything
 )
 
 // usageError is a mistake on the command line.
@@ -50,6 +53,9 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	case errors.As(err, &verdict):
 		fmt.Fprintf(errOut, "hanse: %v\n", err)
 		return verdict.code()
+	case errors.Is(err, errUnseen):
+		fmt.Fprintf(errOut, "hanse: %v\n", err)
+		return exitUnseen
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(errOut, "hanse: interrupted")
 		return exitFailed
