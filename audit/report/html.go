@@ -105,7 +105,7 @@ func newPage(r *audit.Report) page {
 		Style:   template.CSS(styleText),
 		Verdict: r.Verdict, Meaning: meaning(r.Verdict), Byline: byline(r.Origin),
 		Job: r.Job, Story: story(r), Findings: shorten(findings(r)), Parties: partyTable(r), Learners: learners(r),
-		Passed: passed(r.Checks), Glossary: glossary(), Origin: origin(r), Signer: signer(r.Origin),
+		Passed: passed(r.Checks), Glossary: glossary(), Origin: origin(r), Signer: capital(signer(r.Origin)),
 	}
 	p.Lead, p.Summary = lead(named(r.Summary, "There is no summary."))
 	p.Scatters, p.Histograms, p.Undrawn = draw.exhibits(r)
