@@ -59,7 +59,7 @@ few more.
    hanse demo --algorithm ofmsft --streams rows --networks nets --label heat
 
 With --dir the folders, logs, model parts and the audit's report stay to be looked at.
-A leak gives exit code 3.`,
+A leak gives exit code 3; with --record digests not all attacks can be tried, and the exit code is 4.`,
 		Flags:  demoFlags(),
 		Action: runDemo,
 	}

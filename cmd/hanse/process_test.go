@@ -198,7 +198,7 @@ func testSIGKILL(t *testing.T, victim, record string) {
 }
 
 // audit runs hanse audit over all members' transcripts of a job: every check passes over the killed
-// session and the next, and the angles are rebuilt as declared.
+// session and the next, and the angles are rebuilt as announced.
 func (w *town) audit(contract, record string) {
 	w.t.Helper()
 	args := []string{"audit", "--json", "--rows", "500", "--charter", w.CharterFile()}
@@ -206,7 +206,8 @@ func (w *town) audit(contract, record string) {
 		args = append(args, filepath.Dir(w.jobFile(name, contract, "transcript")), "--data", name+"="+w.Path(name, "train.csv"))
 	}
 	out, err := exec.Command(w.program, args...).Output()
-	if err != nil {
+	var exit *exec.ExitError
+	if digests := record != protocol.RecordFull && errors.As(err, &exit) && exit.ExitCode() == audit.ExitPartial; err != nil && !digests {
 		w.t.Fatalf("audit: %v\n%s", err, out)
 	}
 	var r audit.Report

@@ -19,7 +19,7 @@ func (p *program) auditedDemo(ctx context.Context, flags ...string) (*audit.Repo
 		return nil, ctx.Err()
 	}
 	report, unread := readAudit(out.Bytes())
-	if err != nil && (unread != nil || report.Verdict == audit.Clean || report.Verdict == audit.Disclosed) {
+	if err != nil && (unread != nil || report.Verdict == audit.Clean || report.Verdict == audit.Disclosed && report.Exit == audit.ExitClean) {
 		return nil, fmt.Errorf("hanse demo %s: %w\n%s", strings.Join(flags, " "), err, lastLines(said.Bytes(), 8))
 	}
 	return report, unread

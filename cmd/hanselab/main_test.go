@@ -37,10 +37,16 @@ func lab(t *testing.T, result any, args ...string) {
 // writeTinySet writes a set in LIBSVM format, gzipped, in the place of a real one.
 func writeTinySet(t *testing.T, path string) {
 	t.Helper()
+	writeSet(t, path, 120)
+}
+
+// writeSet writes a set of so many rows.
+func writeSet(t *testing.T, path string, rows int) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	for range 120 {
+	for range rows {
 		x, label := make([]any, 6), 0
 		for i := range x {
 			x[i] = rng.IntN(2)
