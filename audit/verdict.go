@@ -93,11 +93,15 @@ func (a *auditor) summary(f found) string {
 			text += a.collusion()
 		}
 	case Partial:
-		text = fmt.Sprintf("Nothing was found in what was looked at: %s passed.", counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
+		return fmt.Sprintf("Nothing was found in what was looked at; that leaves out %s. %s passed.", a.unseen(), capital(counted(uint64(a.passed()), "check"))) +
+			a.rest() + a.collusion()
 	default:
 		text = fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
 	}
-	return text + a.unseen()
+	if f.unseen {
+		text += " Not looked at: " + a.unseen() + "."
+	}
+	return text
 }
 
 // reasons lists the details behind a verdict: rows rebuilt first, other attacks where there are none,
@@ -213,12 +217,9 @@ func (a *auditor) unread() []string {
 	return list
 }
 
-// unseen sums up what was not looked at; nothing when there is nothing of the kind.
+// unseen sums up what was not looked at.
 func (a *auditor) unseen() string {
 	r := a.report
-	if len(r.NotLookedAt) == 0 {
-		return ""
-	}
 	var parts []string
 	if unread := a.unread(); len(unread) > 0 {
 		parts = append(parts, "the transcripts of "+several(unread))
@@ -240,7 +241,7 @@ func (a *auditor) unseen() string {
 	if others > 0 {
 		parts = append(parts, counted(uint64(others), "other thing"))
 	}
-	return " Not looked at: " + listed(parts) + "."
+	return listed(parts)
 }
 
 // several lists names, and of many says how many more there are.

@@ -15,6 +15,7 @@ type learner struct {
 	Learned []finding // openings
 	Found   []finding // attacks that are not clean
 	Quiet   []string  // the attacks that are
+	Untried []string  // the attacks that were not tried; why stands among what was not looked at
 }
 
 // gathering collects learners by name.
@@ -48,6 +49,10 @@ func learners(r *audit.Report) []learner {
 	for _, a := range r.Attacks {
 		p := g.at(a.Party, "")
 		switch name := tried(a); {
+		case a.Verdict == audit.Skipped:
+			if !slices.Contains(p.Untried, name) && len(p.Untried) < maxFindings {
+				p.Untried = append(p.Untried, name)
+			}
 		case a.Verdict != audit.Clean:
 			p.Found = append(p.Found, finding{a.Verdict, "Attack: " + name, sentence(a.Detail)})
 		case !slices.Contains(p.Quiet, name) && len(p.Quiet) < maxFindings:
