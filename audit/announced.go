@@ -82,7 +82,8 @@ func (a *auditor) readable() []string {
 		case l.Kind == learnedAngles && l.Features > 0:
 			tell(l.Party, fmt.Sprintf("%s can compute the others' rows from the angles that open to it", l.Party))
 		case l.Kind == learnedScores && l.BitsPerRow > 0:
-			tell(l.Party, fmt.Sprintf("%s learns so many bits of each row that values in the others' columns may follow", l.Party))
+			tell(l.Party, fmt.Sprintf("%s learns so many bits of each row that values in the others' columns may follow",
+				l.Party))
 		}
 	}
 	return append(list, a.learned(told)...)
@@ -126,26 +127,33 @@ func wordingOf(job *protocol.Job, kind, meaning string) wording {
 	clear := job.Privacy == published
 	switch kind {
 	case learnedAngles:
-		return wording{"angle", "angles", "numbers that each mix all columns of one row; from enough of them one computes how " +
-			"any two rows differ in every column of the others"}
+		return wording{"angle", "angles",
+			"numbers that each mix all columns of one row; from enough of them one computes how " +
+				"any two rows differ in every column of the others"}
 	case learnedPartial:
-		return wording{"partial angle", "partial angles", "such mixtures of some parties' columns alone, under masks that repeat: " +
-			"how any two rows differ follows exactly"}
+		return wording{"partial angle", "partial angles",
+			"such mixtures of some parties' columns alone, under masks that repeat: " +
+				"how any two rows differ follows exactly"}
 	case learnedScores:
 		if job.Task == protocol.TaskPredict {
-			return wording{"score", "scores", "the model's results for the rows asked about, which the job is for"}
+			return wording{"score", "scores",
+				"the model's results for the rows asked about, which the job is for"}
 		}
 		return wording{"score", "scores", "what the model, while it learns, says of rows that it learns from"}
 	case learnedDerivatives:
-		return wording{"error of a row", "errors of rows", "how far the model is off at each row while it learns; the label of the row follows"}
+		return wording{"error of a row", "errors of rows",
+			"how far the model is off at each row while it learns; the label of the row follows"}
 	case "distances":
-		return wording{"distance", "distances", "one number over all rows: how far apart two rows are on average"}
+		return wording{"distance", "distances",
+			"one number over all rows: how far apart two rows are on average"}
 	case "width":
 		return wording{"width", "widths", "one number: how finely the model tells rows apart"}
 	case "bound":
-		return wording{"measure of likeness", "measures of likeness", "one number over all rows: how alike the rows are on the whole"}
+		return wording{"measure of likeness", "measures of likeness",
+			"one number over all rows: how alike the rows are on the whole"}
 	case learnedReach:
-		return wording{"order of magnitude", "orders of magnitude", "how large the measure of how alike all rows are is, to the nearest power of two"}
+		return wording{"order of magnitude", "orders of magnitude",
+			"how large the measure of how alike all rows are is, to the nearest power of two"}
 	case "products":
 		return wording{"total", "totals", "totals over all rows that the arithmetic needs at each step"}
 	case "labelled":
@@ -153,27 +161,33 @@ func wordingOf(job *protocol.Job, kind, meaning string) wording {
 	case "class names":
 		return wording{"class name", "class names", "what the two classes of the label are called"}
 	case "target moments":
-		return wording{"number on the label", "numbers on the label", "the mean and the spread of the label over all rows"}
+		return wording{"number on the label", "numbers on the label",
+			"the mean and the spread of the label over all rows"}
 	case protocol.KindRowset:
-		return wording{"comparison of row ids", "comparisons of row ids", "whether the other parties' tables hold the same row ids, yes or no"}
+		return wording{"comparison of row ids", "comparisons of row ids",
+			"whether the other parties' tables hold the same row ids, yes or no"}
 	case "updates", "uploads":
 		if clear {
 			return wording{"number of an update", "numbers of updates",
 				"what each single client's rows made of the model, round by round: the rows can be computed from it"}
 		}
-		return wording{"number of a sum", "numbers of sums", "sums over clients of what their rows made of the model, round by round; " +
-			"of a part that few clients work on, one client's alone, without its name"}
+		return wording{"number of a sum", "numbers of sums",
+			"sums over clients of what their rows made of the model, round by round; " +
+				"of a part that few clients work on, one client's alone, without its name"}
 	case "model":
-		return wording{"part of the model", "parts of the model", "the model as all clients' rows have made it so far"}
+		return wording{"part of the model", "parts of the model",
+			"the model as all clients' rows have made it so far"}
 	case "psi", "psi-prime":
 		return wording{"number of a neighbour's model", "numbers of neighbours' models",
 			"the models of neighbouring servers, as their clients' rows have made them so far"}
 	case "choice":
 		return wording{"choice", "choices", "which networks each single client stores, under the client's name"}
 	case "round":
-		return wording{"list of fingerprints", "lists of fingerprints", "fingerprints of all networks in each round, which tell the networks that changed"}
+		return wording{"list of fingerprints", "lists of fingerprints",
+			"fingerprints of all networks in each round, which tell the networks that changed"}
 	case "turn":
-		return wording{"word on its turn", "words on its turn", "whether the client is in a round's group, and how many groups there are"}
+		return wording{"word on its turn", "words on its turn",
+			"whether the client is in a round's group, and how many groups there are"}
 	case "step":
 		return wording{"list of others", "lists of others", "which other clients are in a round's group"}
 	}

@@ -224,7 +224,8 @@ func notTried(party, reason string) Attack {
 
 // notApplicable is what stands in place of all attacks where there is nothing to attack.
 func notApplicable(party, reason string) Attack {
-	return Attack{Name: "difference", Party: party, View: "all views", Verdict: NotApplicable, Detail: "there is none to try, nor any other: " + reason}
+	return Attack{Name: "difference", Party: party, View: "all views", Verdict: NotApplicable,
+		Detail: "there is none to try, nor any other: " + reason}
 }
 
 // attacks runs all attacks on what a party saw.

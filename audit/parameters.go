@@ -26,7 +26,8 @@ const usualThreshold = 2.0 / 3
 func (a *auditor) parameters(least int) {
 	job := a.in.Contract.Job
 	add := func(v Verdict, format string, args ...any) {
-		a.report.Checks = append(a.report.Checks, Check{Name: checkParameters, Verdict: v, Detail: fmt.Sprintf(format, args...)})
+		detail := fmt.Sprintf(format, args...)
+		a.report.Checks = append(a.report.Checks, Check{Name: checkParameters, Verdict: v, Detail: detail})
 	}
 	if job.Privacy == published {
 		add(Leak, "privacy = %q runs the protocol as it was published, which protects nothing that is sent", published)

@@ -190,6 +190,20 @@ func TestWhatALimitCutsOffIsNamed(t *testing.T) {
 	}
 }
 
+// TestAnAttackWhoseControlFailsWasNotTried: of two angles a row not even unmasked ones would rebuild nine columns.
+func TestAnAttackWhoseControlFailsWasNotTried(t *testing.T) {
+	f := newFederation(t, 120, 1, fdskl.Masked, protocol.Tree, fdskl.Params{Features: 2, Iterations: 10})
+	must(t, f.learn(-1, 0, nil))
+	r := f.audited(f.input())
+	a := attackOf(r, "difference", "p0", viewActive)
+	if a == nil || a.Verdict != Skipped || !strings.Contains(a.Detail, "proves nothing: not even without masks would 2 equations") {
+		t.Errorf("attack %+v", a)
+	}
+	if !strings.Contains(strings.Join(r.NotLookedAt, " "), "proves nothing") || r.Exit != ExitPartial {
+		t.Errorf("exit code %d, not looked at: %q", r.Exit, r.NotLookedAt)
+	}
+}
+
 // A prediction has angles too, but not those of a training.
 func TestOtherTasksAreAuditedWithoutAttacksOnAngles(t *testing.T) {
 	f := newFederation(t, 60, 1, fdskl.Masked, protocol.Tree, schedules()["fixed"])

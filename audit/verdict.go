@@ -83,7 +83,8 @@ func (a *auditor) summary(f found) string {
 	case Leak:
 		text = sentences("What the contract does not announce was given away", a.reasons(Leak))
 		if f.broken {
-			text += " " + sentences("The transcripts are, besides, not what an honest run of the contract leaves", a.reasons(Failed))
+			const besides = "The transcripts are, besides, not what an honest run of the contract leaves"
+			text += " " + sentences(besides, a.reasons(Failed))
 		}
 	case Unverifiable:
 		text = sentences("The transcripts are not what an honest run of the contract leaves", a.reasons(Failed))
@@ -93,10 +94,11 @@ func (a *auditor) summary(f found) string {
 			text += a.collusion()
 		}
 	case Partial:
-		return fmt.Sprintf("Nothing was found in what was looked at; that leaves out %s. %s passed.", a.unseen(), capital(counted(uint64(a.passed()), "check"))) +
-			a.rest() + a.collusion()
+		return fmt.Sprintf("Nothing was found in what was looked at; that leaves out %s. %s passed.",
+			a.unseen(), counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
 	default:
-		text = fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
+		text = fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) +
+			a.rest() + a.collusion()
 	}
 	if f.unseen {
 		text += " Not looked at: " + a.unseen() + "."
@@ -185,7 +187,8 @@ func (a *auditor) gaps() {
 	r := a.report
 	if unread := a.unread(); len(unread) > 0 {
 		r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf(
-			"The transcripts of %s were not given: of what they saw, only the others' transcripts and signatures speak.", several(unread)))
+			"The transcripts of %s were not given: of what they saw, only the others' transcripts and signatures speak.",
+			several(unread)))
 	}
 	for _, t := range r.Transcripts {
 		told := func(c Check) bool { return c.Party == t.Party && c.Name == checkComplete && c.Verdict != Passed }
@@ -201,9 +204,14 @@ func (a *auditor) gaps() {
 	}
 	for _, t := range r.Attacks {
 		if t.Verdict == Skipped {
-			r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf("The attack %s on %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail))
+			r.NotLookedAt = append(r.NotLookedAt, t.sentence())
 		}
 	}
+}
+
+// sentence says why an attack was not tried.
+func (t *Attack) sentence() string {
+	return fmt.Sprintf("The attack %s on %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail)
 }
 
 // unread names the parties whose transcripts were not given.
@@ -266,11 +274,13 @@ func (a *auditor) limits() {
 	r := a.report
 	for _, t := range r.Attacks {
 		if t.Verdict == NotApplicable {
-			r.Unchecked = append(r.Unchecked, fmt.Sprintf("The attack %s on %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail))
+			r.Unchecked = append(r.Unchecked, t.sentence())
 		}
 	}
 	a.sharesUnchecked()
 	r.Unchecked = append(r.Unchecked,
-		"Proposing, consenting and comparing row ids come before the contract and are not in transcripts; docs/threat-model.md says what they show.",
-		"Transcripts tell what went over the links of the job. They do not tell whether a party trained on true data, or what it did with what it learned.")
+		"Proposing, consenting and comparing row ids come before the contract and are not in transcripts; "+
+			"docs/threat-model.md says what they show.",
+		"Transcripts tell what went over the links of the job. They do not tell whether a party trained on true data, "+
+			"or what it did with what it learned.")
 }

@@ -56,14 +56,16 @@ func origin(r *audit.Report) []string {
 		out = append(out, "The report does not say who made it.")
 	}
 	if at := moment(o.At); at != "" {
-		out = append(out, sentence(fmt.Sprintf("It was made on %s, by %s", at, named(o.Program, "a program that did not say its version"))))
+		program := named(o.Program, "a program that did not say its version")
+		out = append(out, sentence(fmt.Sprintf("It was made on %s, by %s", at, program)))
 	}
 	if n := len(o.Columns); n > 0 {
 		list := strings.Join(o.Columns[:min(n, maxColumns)], ", ")
 		if n > maxColumns {
 			list += fmt.Sprintf(" and %d more", n-maxColumns)
 		}
-		out = append(out, sentence(fmt.Sprintf("%s's own columns, as its table names them: %s", capital(named(o.Member, "the auditor")), list)),
+		who := capital(named(o.Member, "the auditor"))
+		out = append(out, sentence(fmt.Sprintf("%s's own columns, as its table names them: %s", who, list)),
 			"The columns of all other parties have numbers here, in the order of their tables; their names are theirs to tell.")
 	}
 	return out
@@ -83,7 +85,8 @@ func keyTable(r *audit.Report) *table {
 // digestTable lists the fingerprints of what was audited.
 func digestTable(r *audit.Report) *table {
 	t := newTable("Fingerprints of what was audited", "what", "fingerprint")
-	t.Note = "Those of transcripts are SHA-256 of the files. Contract and charter have the fingerprints by which the program and the signatures name them."
+	t.Note = "Those of transcripts are SHA-256 of the files. Contract and charter have the fingerprints by which the program " +
+		"and the signatures name them."
 	if r.Job.Contract != "" {
 		t.add("contract", r.Job.Contract)
 	}

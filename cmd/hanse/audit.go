@@ -56,7 +56,8 @@ holds for all tables that have such a column:
        --id customer --categorical telco=tariff --missing telco=mean,level`,
 		Subcommands: []*cli.Command{auditVerifyCommand()},
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "key", Usage: "sign the report with this key `FILE`", DefaultText: "the one that the node was started with"},
+			&cli.StringFlag{Name: "key", DefaultText: "the one that the node was started with",
+				Usage: "sign the report with this key `FILE`"},
 			passphraseFileFlag(),
 			&cli.StringSliceFlag{Name: "data", Usage: "a party's table, trained on or scored: `PARTY=FILE`, to score attacks against"},
 			&cli.StringFlag{Name: "contract", Usage: "the counter-signed contract `FILE`", DefaultText: "contract.toml beside the transcript"},

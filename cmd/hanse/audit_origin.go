@@ -62,7 +62,8 @@ func (a *auditor) fromFolder(dir string) error {
 // nodeFolder is the node's folder that a transcript lies in, if it lies in one.
 func nodeFolder(s audit.Source) string { return filepath.Dir(filepath.Dir(filepath.Dir(s.Path))) }
 
-// ownColumns names the auditor's own columns: those of its table where it is given, else those of its part of the model.
+// ownColumns names the auditor's own columns: those of its table where it is given, else those of its part of the
+// model.
 func ownColumns(in *audit.Input, id keys.ID) []string {
 	self := slices.IndexFunc(in.Contract.Parties, func(f protocol.Facts) bool { return f.ID == id })
 	if self < 0 {
@@ -159,8 +160,10 @@ func findCharter(in *audit.Input) (*keys.SignedCharter, string, error) {
 		}
 	}
 	if other != nil {
-		return nil, fmt.Sprintf("the job was agreed under the charter with digest %.8s, and the node has version %d of %q with digest %s: "+
-			"give that of the job with --charter FILE", agreed, other.Version, other.Name, other.Digest().Short()), nil
+		return nil, fmt.Sprintf("the job was agreed under the charter with digest %.8s, and the node has version %d of %q "+
+			"with digest %s: give that of the job with --charter FILE",
+			agreed, other.Version, other.Name, other.Digest().Short()), nil
 	}
-	return nil, "no charter was given (--charter FILE): that the parties' keys are those of the members was not checked", nil
+	return nil, "no charter was given (--charter FILE): that the parties' keys are those of the members was not checked",
+		nil
 }

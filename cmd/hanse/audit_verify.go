@@ -41,8 +41,10 @@ The exit code is 1 when the report is not what was signed, its signer is no memb
 transcript is another than the audited one; 4 when there is no charter, or not all
 transcripts are there, to tell; 0 otherwise. It says nothing of the audit's verdict.`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "charter", Usage: "the charter `FILE` that the job was agreed under", DefaultText: "the one in a node's folder"},
-			&cli.StringSliceFlag{Name: "dir", Value: cli.NewStringSlice("hanse-node"), Usage: "a node's own `FOLDER`, where its jobs are; several can be given"},
+			&cli.StringFlag{Name: "charter", DefaultText: "the one in a node's folder",
+				Usage: "the charter `FILE` that the job was agreed under"},
+			&cli.StringSliceFlag{Name: "dir", Value: cli.NewStringSlice("hanse-node"),
+				Usage: "a node's own `FOLDER`, where its jobs are; several can be given"},
 		},
 		Action: anyOrder(verifyReport),
 	}
@@ -115,7 +117,8 @@ func (v *verification) member() error {
 	}
 	if charter == nil {
 		v.unseen = true
-		v.say("there is no charter with digest %.8s to say whether the signer is a member: give it with --charter FILE", s.Charter)
+		v.say("there is no charter with digest %.8s to say whether the signer is a member: give it with --charter FILE",
+			s.Charter)
 		return nil
 	}
 	id, err := keys.ParseID(s.ID)
@@ -124,9 +127,11 @@ func (v *verification) member() error {
 	}
 	switch m, ok := charter.Member(id); {
 	case !ok:
-		return fmt.Errorf("the key %s, which signed the report, is no member's in charter %q, version %d", id.Short(), charter.Name, charter.Version)
+		return fmt.Errorf("the key %s, which signed the report, is no member's in charter %q, version %d",
+			id.Short(), charter.Name, charter.Version)
 	case m.Name != s.Member && s.Member != "":
-		return fmt.Errorf("the report says that %s signed it, and in charter %q, version %d, its key is that of %s", s.Member, charter.Name, charter.Version, m.Name)
+		return fmt.Errorf("the report says that %s signed it, and in charter %q, version %d, its key is that of %s",
+			s.Member, charter.Name, charter.Version, m.Name)
 	default:
 		v.say("the signer is %s, a member of charter %q, version %d", m.Name, charter.Name, charter.Version)
 	}
@@ -139,7 +144,8 @@ func (v *verification) charter() (*keys.SignedCharter, error) {
 	if path := v.c.String("charter"); path != "" {
 		charter, err := readCompleteCharter(path)
 		if err == nil && charter.Digest().String() != s.Charter {
-			err = fmt.Errorf("%s has digest %s, and the job was agreed under the charter with digest %.8s", path, charter.Digest().Short(), s.Charter)
+			err = fmt.Errorf("%s has digest %s, and the job was agreed under the charter with digest %.8s",
+				path, charter.Digest().Short(), s.Charter)
 		}
 		return charter, err
 	}
@@ -166,7 +172,8 @@ func (v *verification) transcripts(given []string) error {
 			return err
 		}
 		if !slices.ContainsFunc(v.statement.Transcripts, func(t report.Transcript) bool { return t.SHA256 == sum }) {
-			faults = append(faults, fmt.Errorf("%s is none of the transcripts that were audited: it was changed or has grown since, or is another", path))
+			faults = append(faults, fmt.Errorf("%s is none of the transcripts that were audited: it was changed "+
+				"or has grown since, or is another", path))
 		}
 		found[sum] = path
 	}
@@ -195,8 +202,9 @@ func (v *verification) kept() []string {
 			continue // no node's folder, or one without the job
 		}
 		self, err := sourceParty(source)
+		unreadable := err != nil || self >= len(contract.Parties)
 		audited := func(t report.Transcript) bool { return t.Party == contract.Parties[self].Name }
-		if unreadable := err != nil || self >= len(contract.Parties); unreadable || slices.ContainsFunc(v.statement.Transcripts, audited) {
+		if unreadable || slices.ContainsFunc(v.statement.Transcripts, audited) {
 			paths = append(paths, source.Path)
 		}
 	}

@@ -66,7 +66,7 @@ func demoClient(c *cli.Context, charter *keys.SignedCharter, name string, log *s
 		return nil, err
 	}
 	return newDaemon(nodeConfig{
-		key: key.Key, charter: charter, charterFile: l.CharterFile(), dir: l.Path(name, "node"), neighbours: server, policy: policy,
+		key: key.Key, keyFile: l.Path(name, name+".key"), charter: charter, charterFile: l.CharterFile(), dir: l.Path(name, "node"), neighbours: server, policy: policy,
 		tables: map[string]node.TableSpec{"train": {Path: l.Path(name, "train.csv")}}, workers: c.Int("workers"), recordLimit: node.DefaultRecordLimit,
 		silence: c.Duration("silence"),
 	}, log.With("at", name))

@@ -51,7 +51,8 @@ func keepIdentity(dir string, id keys.ID, keyFile string) error {
 	if err != nil {
 		return err
 	}
-	return keep(filepath.Join(dir, identityFile), append([]byte("# Whose folder this is, for hanse audit. The node writes it when it starts.\n"), text...))
+	const says = "# Whose folder this is, for hanse audit. The node writes it when it starts.\n"
+	return keep(filepath.Join(dir, identityFile), append([]byte(says), text...))
 }
 
 // keep writes a file unless it is there with that text.
