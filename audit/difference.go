@@ -39,6 +39,10 @@ func (f *follower) difference(ctx context.Context, s *sight) (Attack, error) {
 // and the attack says why.
 func (f *follower) aim(a *Attack, s *sight) (*problem, error) {
 	p, err := f.problem(s)
+	if errors.Is(err, errNobodyElse) {
+		a.Verdict, a.Detail = NotApplicable, err.Error()
+		return nil, nil
+	}
 	var blind *blindError
 	if errors.As(err, &blind) {
 		a.Detail = "not tried: " + blind.missing

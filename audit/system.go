@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -39,6 +40,9 @@ type blindError struct{ missing string }
 // Error implements error.
 func (e *blindError) Error() string { return e.missing }
 
+// errNobodyElse says that a view holds nothing of others, so that there is nothing to attack.
+var errNobodyElse = errors.New("nobody else's columns are in it")
+
 // problem sets up the equations of a sight. The frequencies come from the public seed; for them the
 // columns' names must be known, and the party's own columns where they are in the values.
 func (f *follower) problem(s *sight) (*problem, error) {
@@ -62,14 +66,14 @@ func (f *follower) problem(s *sight) (*problem, error) {
 	}
 	slices.Sort(p.parties)
 	if len(p.parties) == 0 {
-		return nil, &blindError{"nobody else's columns are in it"}
+		return nil, errNobodyElse
 	}
 	draws, err := f.frequencies(append(slices.Clone(p.parties), s.party), p)
 	if err != nil {
 		return nil, err
 	}
 	if p.name(f.in); len(p.names) == 0 {
-		return nil, &blindError{p.whose(f.in) + " has no columns"}
+		return nil, fmt.Errorf("%w: %s has no columns", errNobodyElse, p.whose(f.in))
 	}
 	p.design(draws)
 	p.values(f.in, draws)

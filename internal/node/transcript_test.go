@@ -112,7 +112,7 @@ func mustVerify(t *testing.T, r *audit.Report, verdict audit.Verdict) {
 		}
 	}
 	if r.Verdict != verdict {
-		t.Errorf("verdict is %s, want %s: %s", r.Verdict, verdict, r.Summary)
+		t.Errorf("verdict is %s, want %s: %s %q", r.Verdict, verdict, r.Summary, r.NotLookedAt)
 	}
 	rebuilt := false
 	for _, a := range r.Attacks {
