@@ -59,7 +59,7 @@ func (r *demoResult) learned(name string) string {
 // openedWords says in words what a training opened.
 func openedWords(o node.Opened) string {
 	words := map[string]string{
-		"distances": "a mean distance of rows", "width": "the kernel's width", "bound": "a matrix's norm", "reach": "that norm's order of magnitude",
+		"distances": "a mean distance of rows", "width": "the kernel's width", "bound": "how alike rows are", "reach": "how alike rows are, by its order of magnitude",
 	}
 	if w, ok := words[o.Kind]; ok && o.Count == 1 {
 		return w
