@@ -14,6 +14,7 @@ const checkParameters = "parameters"
 // Parameters of jobs that take a protection away, by their names in job texts.
 const (
 	paramScoreBits    = "score_bits"
+	paramScoreRange   = "score_range"
 	paramScoresPerRow = "scores_per_row"
 )
 
@@ -37,10 +38,14 @@ func (a *auditor) parameters(least int) {
 		weak = append(weak, fmt.Sprintf("threshold = %v lets fewer of those who hold shares of a client's secret open it "+
 			"than the usual more than two thirds", job.Threshold))
 	}
-	usual := int64(sealed.WithDefaults(fdskl.Params{}).ScoreBits)
-	if n, ok := wholeNumber(job, paramScoreBits); ok && n > usual && job.Privacy == fdskl.Sealed {
+	usual := sealed.WithDefaults(fdskl.Params{})
+	if n, ok := wholeNumber(job, paramScoreBits); ok && n > int64(usual.ScoreBits) && job.Privacy == fdskl.Sealed {
 		weak = append(weak, fmt.Sprintf("%s = %d opens %d bits behind the point of each score, where %d are usual: "+
-			"each bit tells more of the row", paramScoreBits, n, n, usual))
+			"each bit tells more of the row", paramScoreBits, n, n, usual.ScoreBits))
+	}
+	if n, ok := wholeNumber(job, paramScoreRange); ok && n > int64(usual.ScoreRange) && job.Privacy == fdskl.Sealed {
+		weak = append(weak, fmt.Sprintf("%s = %d opens more bits before the point of each score than the usual range of %d: "+
+			"each bit tells more of the row", paramScoreRange, n, usual.ScoreRange))
 	}
 	if n, ok := wholeNumber(job, paramScoresPerRow); ok && n > 1 {
 		weak = append(weak, fmt.Sprintf("%s = %d lets a row be scored %d times, where once is usual: "+

@@ -35,7 +35,7 @@ func (c *cohorts) kinds(party int) map[string]int {
 func TestSumsAlongAGraphAreDeclared(t *testing.T) {
 	c := newGraphs(t, 3)
 	must(t, c.federate())
-	f := c.wantFederation(Declared).Federations[0]
+	f := c.wantFederation(Disclosed).Federations[0]
 	if f.Sums != 3 || f.Opened != 3 || f.Fewest != 5 || len(f.Dropouts) != 0 {
 		t.Errorf("%+v", f)
 	}
@@ -58,7 +58,7 @@ func TestSumsWhoseCoinFailsAreRepeated(t *testing.T) {
 			t.Errorf("p%d: error %v", i, err)
 		}
 	}
-	f := c.wantFederation(Declared).Federations[0]
+	f := c.wantFederation(Disclosed).Federations[0]
 	if f.Sums != 4 || f.Opened != 3 || f.Fewest != 4 || len(f.Dropouts) != 1 || f.Dropouts[0] != (Dropout{"p4", 1}) {
 		t.Errorf("%+v", f)
 	}

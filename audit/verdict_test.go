@@ -156,6 +156,7 @@ func TestParametersThatTakeProtectionAway(t *testing.T) {
 		{"published", protocol.Job{Privacy: published}, Leak, `privacy = "published"`},
 		{"low threshold", protocol.Job{Privacy: "masked", Threshold: 0.51}, Disclosed, "threshold = 0.51"},
 		{"high threshold", protocol.Job{Privacy: "masked", Threshold: 0.8}, Passed, "no parameter"},
+		{"a wide range", protocol.Job{Privacy: "sealed", Parameters: map[string]any{"score_range": int64(64)}}, Disclosed, "score_range = 64 opens more bits"},
 		{"wide scores", protocol.Job{Privacy: "sealed", Parameters: map[string]any{"score_bits": int64(16)}}, Disclosed, "score_bits = 16 opens 16 bits"},
 		{"usual scores", protocol.Job{Privacy: "sealed", Parameters: map[string]any{"score_bits": int64(6)}}, Passed, "no parameter"},
 		{"repeated scores", protocol.Job{Privacy: "sealed", Parameters: map[string]any{"scores_per_row": int64(300)}}, Disclosed, "scored 300 times"},
