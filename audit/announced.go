@@ -154,6 +154,9 @@ func wordingOf(job *protocol.Job, kind, meaning string) wording {
 	case learnedReach:
 		return wording{"order of magnitude", "orders of magnitude",
 			"how large the measure of how alike all rows are is, to the nearest power of two"}
+	case learnedCheck:
+		return wording{"number that checks the steps", "numbers that check the steps",
+			"whether the model was computed as agreed; when it was, they are rounding and tell nothing of rows"}
 	case "products":
 		return wording{"total", "totals", "totals over all rows that the arithmetic needs at each step"}
 	case "labelled":

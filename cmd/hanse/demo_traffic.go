@@ -64,6 +64,9 @@ func openedWords(o node.Opened) string {
 	if w, ok := words[o.Kind]; ok && o.Count == 1 {
 		return w
 	}
+	if o.Kind == "check" {
+		return fmt.Sprintf("%d numbers that check the steps", o.Count)
+	}
 	if o.Kind == "scores" {
 		return fmt.Sprintf("%d scores of training rows", o.Count)
 	}
