@@ -35,6 +35,7 @@ const (
 	CodeOffer        Code = "offer"        // its owner does not offer a table to the member that asks about it
 	CodeLabel        Code = "label"        // its owner does not offer a label column to other members
 	CodeRows         Code = "rows"         // the parties' tables do not have the same row ids
+	CodeScored       Code = "scored"       // rows were scored as often as a job lets them be
 	CodePolicy       Code = "policy"       // the policy of a member's owner refuses it
 	CodeUnknown      Code = "unknown"      // there is no such job
 	CodeRequest      Code = "request"      // a request cannot be answered as it is
@@ -142,6 +143,8 @@ func vocabulary(c Code) words {
 		return always("it does not offer that label column to other members")
 	case CodeRows:
 		return sayRows
+	case CodeScored:
+		return sayScored
 	case CodePolicy:
 		return always("the policy of its owner refuses it")
 	case CodeUnknown:
@@ -269,6 +272,16 @@ func sayRows(names []string, numbers []int64) string {
 	}
 	return fmt.Sprintf("%s has %d rows and %s has %d: every party must hold the same ids",
 		names[0], numbers[0], names[1], numbers[1])
+}
+
+// sayScored takes how many rows were scored before, and how often the job lets a row be scored.
+func sayScored(_ []string, numbers []int64) string {
+	if len(numbers) < 2 {
+		return "rows asked for were scored as often as the job lets them be"
+	}
+	return fmt.Sprintf("%d of the rows asked for were scored before with this model, as often as the job lets a row be "+
+		"scored (%d): take their scores from the member that received them, or propose a job with scores_per_row = %d",
+		numbers[0], numbers[1], numbers[1]+1)
 }
 
 // sayLimit takes the limit.

@@ -40,6 +40,12 @@ const (
 // maxRequests bounds the single rows that one predict job answers.
 const maxRequests = 1 << 24
 
+// maxScoresPerRow bounds how often a job lets a row be scored.
+const maxScoresPerRow = 1 << 16
+
+// TimesPerRow returns how often a sealed prediction lets a row be scored with its model, over all jobs.
+func (j *Job) TimesPerRow() int { return max(1, j.ScoresPerRow) }
+
 // defaultPrivacy is the mode of a job that says nothing of it, the strongest that its kind has: shares of three for
 // columns of the same rows, sums under masks for clients' data.
 func (j *Job) defaultPrivacy() string {
@@ -70,6 +76,7 @@ type Job struct {
 	Model           string         `toml:"model,omitempty"`           // predict: hash of the contract that trained it
 	OpenTo          string         `toml:"open_to,omitempty"`         // predict: the party that learns the scores
 	Requests        int            `toml:"requests,omitzero"`         // predict: answer up to so many single rows while it lasts; 0: all rows, once
+	ScoresPerRow    int            `toml:"scores_per_row,omitzero"`   // predict, sealed: how often one row may be scored with the model, over all jobs; 0: once
 	Record          string         `toml:"record,omitempty"`          // "digests" (default) or "full": transcripts with all payloads, so that attacks can be tried on them
 	Expires         string         `toml:"expires,omitempty"`         // when it ends by itself unless all have consented: a time in UTC, such as 2026-12-24T18:00:00Z, or a duration from now, such as 72h; default 168h
 	Charter         string         `toml:"charter,omitempty"`         // digest of the charter, filled in by the proposer's node
@@ -118,6 +125,10 @@ func (j *Job) validate() error {
 	}
 	if j.Requests < 0 || j.Requests > maxRequests || j.Requests > 0 && j.Task != TaskPredict {
 		return fmt.Errorf("requests is %d, want 1 to %d in a predict job, 0 in others", j.Requests, maxRequests)
+	}
+	if n := j.ScoresPerRow; n < 0 || n > maxScoresPerRow || n > 0 && (j.Task != TaskPredict || j.Privacy != keys.PrivacySealed) {
+		return fmt.Errorf("scores_per_row is %d, want 1 to %d in a predict job with privacy %q, 0 in others", n,
+			maxScoresPerRow, keys.PrivacySealed)
 	}
 	if _, err := ParseTopology(j.Topology); err != nil {
 		return err

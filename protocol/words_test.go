@@ -19,7 +19,7 @@ var codes = []protocol.Code{
 	protocol.CodeUnsigned,
 	protocol.CodeDeviation, protocol.CodeContradicted, protocol.CodeCharter, protocol.CodeJob, protocol.CodeContract,
 	protocol.CodeTable,
-	protocol.CodeOffer, protocol.CodeLabel, protocol.CodeRows, protocol.CodePolicy, protocol.CodeUnknown,
+	protocol.CodeOffer, protocol.CodeLabel, protocol.CodeRows, protocol.CodeScored, protocol.CodePolicy, protocol.CodeUnknown,
 	protocol.CodeRequest, protocol.CodeAbandoned, protocol.CodeMethod, protocol.CodeVersions,
 	protocol.CodeInvitee, protocol.CodeLimit, protocol.CodeProgram, protocol.CodeRevoked, protocol.CodeApart,
 	protocol.CodeTwin,

@@ -48,6 +48,7 @@ const (
 	codePolicy       = protocol.CodePolicy
 	codeContradicted = protocol.CodeContradicted
 	codeRows         = protocol.CodeRows
+	codeScored       = protocol.CodeScored
 	codeUnknown      = protocol.CodeUnknown
 	codeRequest      = protocol.CodeRequest
 	codeMethod       = protocol.CodeMethod
@@ -105,6 +106,8 @@ var faults = []faultRow{
 		sortRoutine, "nothing"},
 	{codeRows, true, withCode(codeRows),
 		sortRoutine, "make the id columns that the error names agree; propose the job anew"},
+	{codeScored, true, withCode(codeScored),
+		sortRoutine, "take the scores from the member that received them, or propose a job with a higher scores_per_row"},
 	{codeUnknown, true, withCode(codeUnknown),
 		sortRoutine, "propose the job anew"},
 	{codeCharter, true, withCode(codeCharter),
