@@ -3,7 +3,6 @@ package sealed
 import (
 	"context"
 	"crypto/aes"
-	"crypto/cipher"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -17,6 +16,9 @@ import (
 // kindPrediction is the kind of the messages of a prediction's truncation, and of the sum that opens it.
 const kindPrediction = "prediction"
 
+// Scores is the kind of the sums and openings of scores.
+const Scores = kindScores
+
 // Scoring is what a party brings to a joint prediction.
 type Scoring struct {
 	Self     int
@@ -29,6 +31,13 @@ type Scoring struct {
 	Singly   bool   // the receiver asks for one at a time, and for no older one than the last
 	Workers  int
 	Opened   func(kind string, count int64)
+
+	// Asked tells which of an opening's rows are asked for, the same in all sessions and at all parties: of the others
+	// every party leaves out what it would add, and they open to 0. nil, itself or what it returns: all are.
+	Asked func(number int) []bool
+	// Book keeps that the rows asked for are scored, on this party's disk, and refuses rows that were scored as often as
+	// they may be. It is called before any word of an opening leaves this party; it may be nil.
+	Book func(number int) error
 }
 
 // Scorer is one party's part of a joint prediction.
@@ -40,7 +49,7 @@ type Scorer struct {
 	openings     openings
 	scores       *series
 	beta, offset rss.Share
-	dither       *dither // nil where this party adds none
+	dither       dither // nil where this party adds none
 }
 
 // NewScorer prepares a session of a joint prediction with this party's part of the model. The three tell all which
@@ -65,8 +74,8 @@ func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
 		all := rss.Share{X: m.Shares.X, Y: m.Shares.Y}
 		out.beta, out.offset = all.Slice(0, out.features), all.Slice(out.features, out.features+1)
 	}
-	if s.Self == dithers(seats, s.Receiver) {
-		out.dither = newDither(m.Phase)
+	if dithers(seats.role, s.Self == s.Receiver) {
+		out.dither = newDither(m)
 	}
 	parts := []*fdskl.Model{m}
 	if m.Normaliser == nil {
@@ -90,13 +99,15 @@ func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
 // rows are looked at.
 func (s *Scorer) Fixed() int { return s.scores.fixed }
 
-// dithers is the party that adds the dither: the keeper, who knows the rows, or the label holder when the
-// scores are the keeper's.
-func dithers(s seats, receiver int) int {
-	if s.parties[rss.Keeper] == receiver {
-		return s.parties[rss.LabelHolder]
-	}
-	return s.parties[rss.Keeper]
+// dithers reports whether a party of a role adds a dither: the label holder and the keeper do, who both have the rows'
+// ids, but for the one that receives the scores.
+//
+// What a coalition may be is one of the three and any parties outside. Where the scores open to one of its members, a
+// dither stays unknown to it: the keeper's if it has the label holder, the label holder's if it has the keeper, and
+// both if it has the helper, who needs no rows, or nobody of the three. A dither of the receiver's own would hide
+// nothing from it.
+func dithers(role rss.Role, receives bool) bool {
+	return (role == rss.LabelHolder || role == rss.Keeper) && !receives
 }
 
 // Score returns f of the rows at the receiver, rounded to the job's bits behind the point, and nil elsewhere; see
@@ -116,7 +127,7 @@ func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]floa
 		return nil, err
 	}
 	if s.Opened != nil {
-		s.Opened(kindScores, int64(n))
+		s.Opened(kindScores, int64(n-s.blanks(number)))
 	}
 	f := make([]float64, n)
 	for j, w := range opened {
@@ -148,10 +159,48 @@ func (s *Scorer) shares(ctx context.Context, number, n int, ids []string) (rss.S
 	if number%2 == 0 {
 		order = order.Next()
 	}
-	return s.columns.three.Truncate(ctx, kindPrediction, s.k, terms, order, rss.Shift{Count: n, Bits: s.shift()})
+	y, err := s.columns.three.Truncate(ctx, kindPrediction, s.k, terms, order, rss.Shift{Count: n, Bits: s.shift()})
+	if err != nil {
+		return y, err
+	}
+	if s.Book != nil {
+		if err := s.Book(number); err != nil {
+			return rss.Share{}, err
+		}
+	}
+	s.leaveOut(number, y)
+	return y, nil
 }
 
-// finish adds to the terms what one party alone knows: the label holder's intercept, and the dither.
+// leaveOut takes out of this party's share of an opening the rows that are not asked for. A party alone that leaves out
+// its part hides a row from a coalition only where that part is the one that the coalition lacks; so all honest ones
+// leave out theirs, and who finds a row in its own book leaves the session.
+func (s *Scorer) leaveOut(number int, y rss.Share) {
+	if s.Asked == nil || y.X == nil {
+		return
+	}
+	for j, asked := range s.Asked(number) {
+		if !asked {
+			y.X[j], y.Y[j] = 0, 0
+		}
+	}
+}
+
+// blanks counts the rows of an opening that are not asked for.
+func (s *Scorer) blanks(number int) int {
+	if s.Asked == nil {
+		return 0
+	}
+	n := 0
+	for _, asked := range s.Asked(number) {
+		if !asked {
+			n++
+		}
+	}
+	return n
+}
+
+// finish adds to the terms what one party alone knows: the label holder's intercept, and its own dither.
 func (s *Scorer) finish(terms []uint64, ids []string) error {
 	if s.columns.role == rss.LabelHolder {
 		intercept := uint64(int64(math.Round(math.Ldexp(s.Model.Intercept, s.sz+coefBits))))
@@ -167,7 +216,7 @@ func (s *Scorer) finish(terms []uint64, ids []string) error {
 	}
 	half := uint64(1) << (s.shift() - 1)
 	for j, id := range ids {
-		terms[j] += s.dither.of(id)&(2*half-1) - half
+		terms[j] += s.dither(id)&(2*half-1) - half
 	}
 	return nil
 }
@@ -175,24 +224,27 @@ func (s *Scorer) finish(terms []uint64, ids []string) error {
 // shift is by how many bits a score is rounded.
 func (s *Scorer) shift() int { return s.sz + coefBits - s.Model.Params.ScoreBits }
 
-// dither draws for every row a number that is always the same, uniform in what is rounded away and zero on the
-// mean: asking for a row's score again, with other roundings, tells no more of its bits than asking once.
-type dither struct{ block cipher.Block }
+// dither gives for every row, by its id at this party, a number of 64 bits that is always the same. What is added of it
+// before rounding is uniform in what is rounded away, and zero on the mean.
+//
+// Shares of a session are rounded in their own way, which moves a score by some 2^-12 before the dithers come to it; and
+// a party that knows all dithers, or can choose the only one, moves it by as much as it likes. Many openings of one
+// row would then tell the score as finely as their number. With a dither d that a coalition does not know, all of them
+// together tell at most the score plus d: as d does not change, and is uniform over a unit of the rounding, the score
+// stays uniform over that unit, given what opens. Beside the d of one party that of another is a constant.
+type dither func(id string) uint64
 
-// newDither takes the key from a secret of the model part.
-func newDither(seed fdskl.PhaseSeed) *dither {
-	key := keys.HashOf("hanse score dither v1", seed[:])
+// newDither takes the key from a secret of this party's model part, which no other party has.
+func newDither(m *fdskl.Model) dither {
+	key := keys.HashOf("hanse score dither v2", m.Contract[:], m.Phase[:])
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
 		panic("aes refuses a 32-byte key: " + err.Error())
 	}
-	return &dither{block}
-}
-
-// of returns the number of a row.
-func (d *dither) of(id string) uint64 {
-	h := keys.HashOf("hanse dithered row v1", []byte(id))
-	var out [aes.BlockSize]byte
-	d.block.Encrypt(out[:], h[:aes.BlockSize])
-	return binary.LittleEndian.Uint64(out[:])
+	return func(id string) uint64 {
+		h := keys.HashOf("hanse dithered row v1", []byte(id))
+		var out [aes.BlockSize]byte
+		block.Encrypt(out[:], h[:aes.BlockSize])
+		return binary.LittleEndian.Uint64(out[:])
+	}
 }
