@@ -61,6 +61,18 @@ func scoring(requests int) *Case {
 	return c
 }
 
+// masked is a case of a masked job.
+func masked(c *Case) *Case {
+	c.Contract.Job.Privacy = "masked"
+	return c
+}
+
+// perRow is a case of a job that lets a row be scored so many times.
+func perRow(c *Case, times int) *Case {
+	c.Contract.Job.ScoresPerRow = times
+	return c
+}
+
 // parsed reads a policy whose rules are given.
 func parsed(t testing.TB, rules string) *Policy {
 	t.Helper()
@@ -126,7 +138,9 @@ func TestEveryKey(t *testing.T) {
 		{"scores_per_row", "1", "", "0",
 			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", scoring(0), ""},
 		{"scores_per_row", "20", "19", "0",
-			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", scoring(20), "20"},
+			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", masked(scoring(20)), "20"},
+		{"scores_per_row", "3", "2", "0",
+			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", perRow(scoring(20), 3), "3"},
 		{"hours", `["mon-fri 08:00-18:00 Europe/Berlin"]`,
 			`["sat-sun 08:00-18:00 Europe/Berlin", "mon-fri 11:01-18:00 UTC"]`, `["mo-fr 08:00-18:00 UTC"]`,
 			`hours has "mo-fr 08:00-18:00 UTC": the days "mo-fr" are none: want some of mon, tue, wed, thu, fri, sat, sun, ` +
@@ -290,10 +304,10 @@ func TestBoundsOver30Days(t *testing.T) {
 	}
 }
 
-// TestScoresPerRowAddUp by model, over all predictions.
+// TestScoresPerRowAddUp by model, over all predictions, but for sealed ones: of these the parties count what was scored.
 func TestScoresPerRowAddUp(t *testing.T) {
 	p := parsed(t, "[[accept]]\nscores_per_row = 3")
-	c, other := scoring(2), scoring(50).Contract
+	c, other := masked(scoring(2)), scoring(50).Contract
 	other.Job.Model = "m2"
 	c.Consented = []Past{{scoring(0).Contract, noon.AddDate(-1, 0, 0)}, {other, noon}, {credit().Contract, noon}}
 	if got := p.Judge(c); got.Verdict != Accept {
@@ -302,6 +316,13 @@ func TestScoresPerRowAddUp(t *testing.T) {
 	c.Consented = append(c.Consented, Past{scoring(0).Contract, noon})
 	if got := p.Judge(c); got.Verdict != Ask || got.Reasons[0].Job != "4" {
 		t.Errorf("four scores: %+v", got)
+	}
+	c.Contract.Job.Privacy = "sealed"
+	if got := p.Judge(c); got.Verdict != Accept {
+		t.Errorf("a sealed job that lets rows be scored once: %+v", got)
+	}
+	if got := p.Judge(perRow(c, 4)); got.Verdict != Ask || got.Reasons[0].Job != "4" {
+		t.Errorf("a sealed job that lets rows be scored four times: %+v", got)
 	}
 }
 
@@ -407,6 +428,8 @@ func TestAcceptedOnlyWhatTheOracleAccepts(t *testing.T) {
 				c = scoring(rapid.SampledFrom([]int{0, 5, 500}).Draw(t, label+" requests"))
 				c.Contract.Job.OpenTo = rapid.SampledFrom(names).Draw(t, label+" to")
 				c.Contract.Openings[0].To = c.Contract.Job.OpenTo
+				c.Contract.Job.ScoresPerRow = rapid.SampledFrom([]int{0, 1, 30}).Draw(t, label+" scores per row")
+				c.Contract.Job.Privacy = rapid.SampledFrom([]string{"sealed", "masked"}).Draw(t, label+" privacy")
 			}
 			c.Contract.Job.Proposer = rapid.SampledFrom(names).Draw(t, label+" proposer")
 			return c
@@ -432,7 +455,7 @@ func oracle(r *Rule, c *Case) bool {
 		return false
 	}
 	has := func(list []string, v string) bool { return list == nil || slices.Contains(list, v) }
-	if !has(r.Proposers, j.Proposer) || !has(r.Tasks, j.Task) || !has(r.Privacy, "sealed") || !has(r.Roles, "keeper") {
+	if !has(r.Proposers, j.Proposer) || !has(r.Tasks, j.Task) || !has(r.Privacy, j.Privacy) || !has(r.Roles, "keeper") {
 		return false
 	}
 	if j.Task == "predict" && !has(r.OpenTo, j.OpenTo) || j.Task == "train" && !has(r.LabelColumns, "default") {
@@ -455,6 +478,9 @@ func oracle(r *Rule, c *Case) bool {
 			has(r.Openings[0].To, o.To) {
 			all += o.Count
 		}
+	}
+	if j.Privacy == "sealed" {
+		perRow = int64(max(1, j.ScoresPerRow))
 	}
 	if j.Task == "predict" && r.ScoresPerRow != nil && perRow > *r.ScoresPerRow {
 		return false

@@ -70,9 +70,13 @@ func (c *Case) egress() int64 {
 	return sum
 }
 
-// scoresPerRow returns how often one row may be scored under the job's model, by this job and those before it: once by
-// a prediction of all rows, and by one with requests as often as it answers.
+// scoresPerRow returns how often one row may be scored with the job's model. Of a sealed one that is what the job says,
+// which all parties hold against what was scored before. Of another it is by this job and those before it: once by a
+// prediction of all rows, and by one with requests as often as it answers.
 func (c *Case) scoresPerRow() int64 {
+	if c.job().Privacy == keys.PrivacySealed {
+		return int64(c.job().TimesPerRow())
+	}
 	sum := scoresOf(c.job())
 	for _, past := range c.Consented {
 		if j := past.Contract.Job; j.Task == protocol.TaskPredict && j.Model == c.job().Model {
