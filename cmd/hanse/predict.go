@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -24,12 +26,20 @@ alone, in the privacy mode that the model was trained in.
 With --serve it reads ids from standard input, one a line, and answers each at once,
 until the input ends:
 
-   echo P000123 | hanse predict --serve --yes --model credit --table live --dir bank-node`,
+   echo P000123 | hanse predict --serve --yes --model credit --table live --dir bank-node
+
+A sealed model scores each row once, whoever asks, and the node keeps the scores that
+opened to it: asked again it gives the same ones and asks nobody. A row is its id. Where
+its columns have changed, or another party has its score, all parties may agree to score
+rows once more:
+
+   hanse predict --model credit --table test --dir bank-node --scores-per-row 2`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Required: true, Usage: "the training: its job's `NAME`, or the first digits of its contract's hash"},
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
 			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
 			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
+			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: let a row be scored `N` times in all, over all jobs (default: once)"},
 			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard output)"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
@@ -60,6 +70,12 @@ func predict(c *cli.Context) error {
 	if c.Bool("serve") {
 		job.Name, job.Requests = model.Name+"-live", c.Int("requests")
 	}
+	job.ScoresPerRow = c.Int("scores-per-row")
+	if !c.Bool("serve") && job.OpenTo == model.Self {
+		if done, err := knownScores(c, client, &job); done || err != nil {
+			return err
+		}
+	}
 	text, err := job.Text()
 	if err != nil {
 		return err
@@ -68,6 +84,27 @@ func predict(c *cli.Context) error {
 		return serveScores(c, client, text)
 	}
 	return propose(c, text)
+}
+
+// knownScores delivers the scores of a table's rows from the node's own file, if it has all of them, and reports
+// whether it did.
+func knownScores(c *cli.Context, client *node.Client, job *protocol.Job) (bool, error) {
+	if job.Privacy != keys.PrivacySealed {
+		return false, nil
+	}
+	data, err := client.Known(c.Context, job.Model, job.Table, job.TimesPerRow())
+	if err != nil || len(data) == 0 {
+		return false, err
+	}
+	rows := bytes.Count(data, []byte("\n")) - 1
+	fmt.Fprintf(c.App.ErrWriter, "all %d rows were scored before with this model: these are the scores that this node keeps, and "+
+		"no party was asked\n", rows)
+	if c.String("out") != "" || !c.Bool("json") {
+		if err := writeOut(c, data); err != nil || !c.Bool("json") {
+			return true, err
+		}
+	}
+	return true, printJSON(c, &node.Report{Job: job.Name, Party: job.OpenTo, Rows: rows, Known: int64(rows)})
 }
 
 // trainedJob finds a finished training by its name or the start of its contract's hash.

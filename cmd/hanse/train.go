@@ -151,6 +151,9 @@ func printReport(c *cli.Context, client *node.Client, r *node.Report) error {
 	if len(r.Away) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "done; %s will hear of it when back\n", strings.Join(r.Away, ", "))
 	}
+	if r.Known > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "%d of %d rows were scored before: their scores are those that this node keeps\n", r.Known, r.Rows)
+	}
 	if r.Scores != "" && (c.String("out") != "" || !c.Bool("json")) {
 		if err := deliverScores(c, client, r.Contract); err != nil || !c.Bool("json") {
 			return err
@@ -204,15 +207,21 @@ func deliverScores(c *cli.Context, client *node.Client, contract string) error {
 		return err
 	}
 	defer scores.Close()
-	out := c.String("out")
-	if out == "" {
-		_, err = io.Copy(c.App.Writer, scores)
+	data, err := io.ReadAll(scores)
+	if err != nil {
 		return err
 	}
-	data, err := io.ReadAll(scores)
-	if err == nil {
-		err = durable.WriteFile(out, data)
+	return writeOut(c, data)
+}
+
+// writeOut writes scores to where the owner wants them.
+func writeOut(c *cli.Context, data []byte) error {
+	out := c.String("out")
+	if out == "" {
+		_, err := c.App.Writer.Write(data)
+		return err
 	}
+	err := durable.WriteFile(out, data)
 	if err == nil {
 		fmt.Fprintf(c.App.ErrWriter, "wrote %s (%s)\n", out, node.Size(int64(len(data))))
 	}

@@ -89,6 +89,18 @@ func (c *Client) Scores(ctx context.Context, job string) (io.ReadCloser, error) 
 	return c.do(ctx, http.MethodGet, "/scores?"+url.Values{"job": {job}}.Encode(), nil)
 }
 
+// Known returns the scores of all rows of a table with the model of a training's contract, as CSV, where all have opened
+// to the node before, so many times; nothing where one has not.
+func (c *Client) Known(ctx context.Context, contract, table string, times int) ([]byte, error) {
+	q := url.Values{"model": {contract}, "table": {table}, "times": {fmt.Sprint(times)}}
+	body, err := c.do(ctx, http.MethodGet, "/known?"+q.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(body)
+}
+
 // Cancel ends a job that has not ended, at all its parties; reason is what they are told.
 func (c *Client) Cancel(ctx context.Context, job, reason string) error {
 	body, err := c.do(ctx, http.MethodPost, "/cancel?"+url.Values{"job": {job}, "reason": {reason}}.Encode(), nil)

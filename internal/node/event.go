@@ -57,6 +57,7 @@ type Report struct {
 	Online   *Online   `json:"online,omitempty"`
 	Scores   string    `json:"scores,omitempty"` // file, at the party the scores opened to
 	Rows     int       `json:"rows"`
+	Known    int64     `json:"known,omitempty"` // of these, whose scores the receiver of a sealed prediction had
 
 	Missed string   `json:"missed,omitempty"` // what this party has no part of, in a sentence
 	Away   []string `json:"away,omitempty"`   // parties that have yet to hear that the job is done

@@ -93,7 +93,7 @@ func TestKilledPredictionsOpenOnce(t *testing.T) {
 		victim, frame int
 	}{{"bank", 0, 3}, {"retailer", 3, 9}, {"bank", 1, 11}} {
 		t.Run(fmt.Sprintf("to %s, party %d at frame %d about openings", c.openTo, c.victim, c.frame), func(t *testing.T) {
-			h := l.prepare(ctx, model, "sealed", c.openTo, "")
+			h := l.prepare(ctx, model, "sealed", c.openTo, "scores_per_row = 3")
 			killed := l.killAtReady(c.victim, c.frame)
 			go l.nodes[0].Launch(l.lives[0], h, nil)
 			l.awaitKill(ctx, killed)
@@ -188,7 +188,7 @@ func TestCutRequestsAreAnsweredOnce(t *testing.T) {
 	defer cancel()
 	for _, c := range []struct{ victim, frame int }{{0, 6}, {1, 3}, {1, 6}, {2, 8}, {3, 4}} {
 		t.Run(fmt.Sprintf("party %d at frame %d about openings", c.victim, c.frame), func(t *testing.T) {
-			h := l.prepare(ctx, model, "sealed", "bank", "requests = 1")
+			h := l.prepare(ctx, model, "sealed", "bank", "requests = 1\nscores_per_row = 5")
 			killed := l.killAtReady(c.victim, c.frame)
 			go l.nodes[0].Launch(l.lives[0], h, nil)
 			asking, stop := context.WithCancel(ctx)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -130,10 +131,26 @@ func (n *Node) caseOf(s *jobState) *consent.Case {
 		at, ok := n.opensAt(other)
 		its := other.snapshot().Consent
 		if other != s && ok && (own == nil || its == nil || its.At.Before(own.At)) { // of a decided job, what counted then
-			c.Consented = append(c.Consented, consent.Past{Contract: other.contract, At: at})
+			c.Consented = append(c.Consented, consent.Past{Contract: asOpened(other), At: at})
 		}
 	}
 	return c
+}
+
+// asOpened is a job's contract with as many scores as were asked for, where the receiver said that it had others.
+func asOpened(s *jobState) *protocol.Contract {
+	known := s.snapshot().Known
+	if known == 0 {
+		return s.contract
+	}
+	c := *s.contract
+	c.Openings = slices.Clone(c.Openings)
+	for i := range c.Openings {
+		if o := &c.Openings[i]; o.Kind == sealed.Scores {
+			o.Count -= known
+		}
+	}
+	return &c
 }
 
 // opensAt says when something of a job that this member consented to may open, or may have opened, at the latest: now,

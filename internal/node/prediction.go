@@ -23,6 +23,7 @@ type prediction struct {
 	job      *protocol.Job
 	model    *fdskl.Model
 	contract keys.Hash // known once the session runs
+	asked    *asked    // of a sealed one, once the session runs
 }
 
 // newPrediction finds the model part that a predict job names.
@@ -81,6 +82,9 @@ func (p *prediction) disclose(all []protocol.Facts) ([]protocol.Opening, []proto
 			Encoding: protocol.Bytes.String(), Count: int64(n), Bytes: requestSize * int64(n),
 		}, protocol.Confirms(int64(n)))
 	}
+	if p.sealed() && p.job.Requests == 0 {
+		more = append(more, disclosesKnown(p.job, rows))
+	}
 	if p.sealed() {
 		d, err := sealed.DisclosePrediction(p.model.Params, p.job.Parties, rows, batch, p.job.OpenTo)
 		if err != nil {
@@ -122,9 +126,9 @@ func (s *openScorer) score(ctx context.Context, _, _ int, t *dataset.Table) ([]f
 }
 
 // newScorer prepares this party's part of the scoring.
-func (p *prediction) newScorer(ctx context.Context, r *run) (scorer, error) {
+func (p *prediction) newScorer(ctx context.Context, r *run, table *dataset.Table) (scorer, error) {
 	if p.sealed() {
-		return newSealedScorer(ctx, p, r)
+		return newSealedScorer(ctx, p, r, table)
 	}
 	s, err := fdskl.NewScorer(fdskl.Scoring{
 		Self: r.session.Self(), Receiver: p.job.Index(p.job.OpenTo), Models: []*fdskl.Model{p.model},
@@ -154,7 +158,7 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 	if err := r.compareRows(ctx, table); err != nil {
 		return nil, err
 	}
-	scorer, err := p.newScorer(ctx, r)
+	scorer, err := p.newScorer(ctx, r, table)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +171,7 @@ func (p *prediction) run(ctx context.Context, r *run) (*Report, error) {
 		return nil, err
 	}
 	report := r.report(rows(r.state.contract))
+	report.Known = r.state.snapshot().Known
 	if p.job.OpenTo != p.node.name() {
 		return report, nil
 	}
@@ -201,16 +206,21 @@ func (p *prediction) scoreAll(ctx context.Context, r *run, table *dataset.Table,
 // gives one, the probability of the second class.
 func writeScores(path string, ids []string, scores []float64, m *fdskl.Model) error {
 	var b bytes.Buffer
-	w := csv.NewWriter(&b)
+	if err := renderScores(&b, ids, scores, m); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, b.Bytes())
+}
+
+// renderScores renders a scores file.
+func renderScores(b *bytes.Buffer, ids []string, scores []float64, m *fdskl.Model) error {
+	w := csv.NewWriter(b)
 	w.Write(scoreHeader(m))
 	for i, id := range ids {
 		w.Write(scoreRow(id, scores[i], m))
 	}
 	w.Flush()
-	if err := w.Error(); err != nil {
-		return err
-	}
-	return durable.WriteFile(path, b.Bytes())
+	return w.Error()
 }
 
 // scoreHeader names the columns of a scores file.

@@ -194,19 +194,34 @@ func (s *sealing) party(ctx context.Context, r *run) (*fdskl.Party, prepared, er
 type sealedScorer struct {
 	*sealed.Scorer
 	model *fdskl.Model
+	asked *asked
 }
 
-// newSealedScorer prepares this party's part of a sealed prediction.
-func newSealedScorer(ctx context.Context, p *prediction, r *run) (*sealedScorer, error) {
-	openings := p.job.Requests
+// newSealedScorer prepares this party's part of a sealed prediction. Before it returns all have been told which rows are
+// asked for, and none of them was scored as often as it may be; single rows are looked at one by one. table is nil at a
+// helper without data.
+func newSealedScorer(ctx context.Context, p *prediction, r *run, table *dataset.Table) (*sealedScorer, error) {
+	a, err := p.newAsked(r)
+	if err != nil {
+		return nil, err
+	}
+	p.asked = a
+	openings, known := p.job.Requests, []byte(nil)
 	if openings == 0 {
 		openings = batchesOf(rows(r.state.contract))
+		if known, err = a.tellKnown(ctx, p, r, table); err != nil {
+			return nil, err
+		}
 	}
 	s, err := sealed.NewScorer(ctx, sealed.Scoring{
 		Self: r.session.Self(), Receiver: p.job.Index(p.job.OpenTo), Model: p.model, Network: r.sealed, Vault: r.state.vault, Session: r.number,
 		Openings: openings, Singly: p.job.Requests > 0, Workers: p.node.config.Workers, Opened: r.opened,
-	})
-	return &sealedScorer{s, p.model}, err
+		Asked: a.of, Book: a.book,
+	}) // it confirms what was told
+	if err == nil && known != nil {
+		err = a.settle(r, known, table)
+	}
+	return &sealedScorer{s, p.model, a}, err
 }
 
 // score implements scorer.
@@ -218,7 +233,12 @@ func (s *sealedScorer) score(ctx context.Context, number, n int, t *dataset.Tabl
 	if err != nil {
 		return nil, err
 	}
-	return s.Score(ctx, number, n, []*kernel.Matrix{rows}, t.IDs)
+	s.asked.ids = t.IDs
+	scores, err := s.Score(ctx, number, n, []*kernel.Matrix{rows}, t.IDs)
+	if err == nil && scores != nil {
+		err = s.asked.keep(number, scores)
+	}
+	return scores, err
 }
 
 // SealedNetwork is a session as package sealed sees it.

@@ -114,7 +114,11 @@ func (p *prediction) next(
 			asked.answer <- scoreAnswer{err: fmt.Errorf("%s: there is no row with id %q", table.Path, asked.id)}
 			continue
 		}
-		if f, ok := book.answers[uint32(row)]; ok {
+		f, ok := book.answers[uint32(row)]
+		if !ok {
+			f, ok = p.asked.answer(asked.id)
+		}
+		if ok {
 			asked.answer <- scoreAnswer{row: scoreRow(asked.id, f, p.model)}
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -124,6 +125,7 @@ func (n *Node) routes() http.Handler {
 	mux.HandleFunc("POST /cancel", n.serveCancel)
 	mux.HandleFunc("POST /score", n.serveScore)
 	mux.HandleFunc("GET /scores", n.serveScores)
+	mux.HandleFunc("GET /known", n.serveKnown)
 	return mux
 }
 
@@ -268,6 +270,21 @@ func (n *Node) serveScores(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		s, _ := n.job(h)
 		data, err = n.scores(s)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	w.Write(data)
+}
+
+// serveKnown returns the scores of a table's rows where all have opened here before, and nothing where one has not.
+func (n *Node) serveKnown(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	times, err := strconv.Atoi(q.Get("times"))
+	var data []byte
+	if err == nil {
+		data, err = n.KnownScores(q.Get("model"), q.Get("table"), times)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)

@@ -60,10 +60,10 @@ const (
 // jobsDir is where a node's folder has the folders of jobs, each named by its contract's hash.
 const jobsDir = "jobs"
 
-// rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints. What was said in an
-// opening is none: it is not said anew.
+// rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints, and scores that the
+// other parties know as scored. What was said in an opening is none: it is not said anew.
 func rebuildable(name string) bool {
-	return slices.Contains(fdskl.Files(), name) || slices.Contains(sealed.Checkpoints(), name)
+	return name == knownScoresFile || slices.Contains(fdskl.Files(), name) || slices.Contains(sealed.Checkpoints(), name)
 }
 
 // jobState is one job at this node: its folder and what the folder says.
@@ -92,6 +92,7 @@ type jobState struct {
 	abandoned atomic.Bool                // its command could not consent to it
 	looking   atomic.Bool                // this node is looking after it
 	behind    atomic.Pointer[string]     // who had not stored its part when the end was to be signed
+	scored    scored                     // of a training: the rows scored with its model
 	asked     time.Time                  // when this node last asked how the job stands elsewhere
 	gap       time.Duration              // until it asks again
 }
@@ -125,6 +126,7 @@ type statusRecord struct {
 	SignedSession uint32    `toml:"signed_session,omitzero"`
 	Signed        keys.Hash `toml:"signed"`
 	Ended         time.Time `toml:"ended,omitzero"`    // when the end was stored here
+	Known         int64     `toml:"known,omitzero"`    // of a sealed prediction: the rows whose scores its receiver had
 	Data          keys.Hash `toml:"data"`              // SHA-256 of the data file that was consented to
 	Renewed       bool      `toml:"renewed,omitzero"`  // a record before it was damaged: something may have opened then
 	Damaged       bool      `toml:"damaged,omitzero"`  // the record before was damaged: what the contract says is verified anew

@@ -45,6 +45,18 @@ func writeSubject(b *strings.Builder, j *protocol.Job) {
 		fmt.Fprintf(b, ", row by row, up to %d times", j.Requests)
 	}
 	b.WriteString("\n")
+	if j.Task == protocol.TaskPredict && j.Privacy == fdskl.Sealed {
+		times := "more than once"
+		if n := j.TimesPerRow(); n > 1 {
+			times = fmt.Sprintf("more than %d times", n)
+		}
+		text := fmt.Sprintf("no row is scored %s with this model, over all predictions; what %s was told before comes "+
+			"from its own file", times, j.OpenTo)
+		if j.Requests == 0 {
+			text += ", and it tells all which rows these are"
+		}
+		b.WriteString(wrapped("", text))
+	}
 }
 
 // writeParties says who takes part in a job over features, and with what.
