@@ -36,7 +36,7 @@ type Scoring struct {
 	// every party leaves out what it would add, and they open to 0. nil, itself or what it returns: all are.
 	Asked func(number int) []bool
 	// Book keeps that the rows asked for are scored, on this party's disk, and refuses rows that were scored as often as
-	// they may be. It is called before any word of an opening leaves this party; it may be nil.
+	// they may be. It is called in every session before any word of an opening leaves this party; it may be nil.
 	Book func(number int) error
 }
 
@@ -120,6 +120,11 @@ func (s *Scorer) Score(ctx context.Context, number, n int, matrices []*kernel.Ma
 
 // score is Score once it is known where turns come from.
 func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]float64, error) {
+	if s.Book != nil && number <= s.scores.fixed { // computed in an earlier session, in which this party may have died
+		if err := s.Book(number); err != nil {
+			return nil, err
+		}
+	}
 	opened, err := s.openings.open(ctx, s.scores, number, s.Receiver, n, func() (rss.Share, error) {
 		return s.shares(ctx, number, n, ids)
 	})

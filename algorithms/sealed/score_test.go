@@ -1,0 +1,191 @@
+package sealed
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+)
+
+// sharpener is a receiver that has the same rows scored again and again, in new jobs, where nobody keeps count. A party
+// of the three may help it: that one adds in each opening another part of what is rounded away, evenly spread, so that
+// the mean of what opens has no rounding left but for what others add.
+type sharpener struct {
+	receiver int
+	helps    int // a party; nobody: -1
+	off      int // a party that adds no dither, for a control; none: -1
+}
+
+// What the sharpener asks for.
+const (
+	repeatedJobs     = 10
+	repeatedOpenings = 100 // of each
+)
+
+// sweep is the dither of who helps, in opening i of n.
+func sweep(s *Scorer, i, n int) dither {
+	part := uint64((float64(i) + 0.5) / float64(n) * math.Ldexp(1, s.shift()))
+	return func(string) uint64 { return part }
+}
+
+// errors has the rows of a fixture scored by a model, and returns the root mean square of the error of one opening and
+// of the mean of all, in units of the last bit that opens.
+func (a *sharpener) errors(t *testing.T, f *fixture, league *federation, models []*fdskl.Model) (one, all float64) {
+	t.Helper()
+	truth, mean := f.clear(t, models), make([]float64, f.rows)
+	var first []float64
+	d, err := DisclosePrediction(f.params, f.names, f.rows*repeatedOpenings, f.rows, f.names[a.receiver])
+	if err != nil {
+		t.Fatal(err)
+	}
+	league.declare(t, d)
+	for job := range repeatedJobs {
+		f.forgetScoring()
+		errs := league.run(func(ctx context.Context, i int, n Network) error {
+			s, err := NewScorer(ctx, Scoring{
+				Self: i, Receiver: a.receiver, Model: models[i], Network: n, Vault: f.scoring[i], Session: league.session,
+				Openings: repeatedOpenings, Workers: 1,
+			})
+			if err != nil {
+				return err
+			}
+			if i == a.off {
+				s.dither = nil
+			}
+			var rows []*kernel.Matrix
+			for _, p := range f.parts[i] {
+				rows = append(rows, p.Rows)
+			}
+			ids := make([]string, f.rows)
+			for j := range ids {
+				ids[j] = fmt.Sprint("row ", j)
+			}
+			for k := range repeatedOpenings {
+				if i == a.helps {
+					s.dither = sweep(s, job*repeatedOpenings+k, repeatedJobs*repeatedOpenings)
+				}
+				scores, err := s.Score(ctx, k+1, f.rows, rows, ids)
+				if err != nil {
+					return err
+				}
+				if i == a.receiver && first == nil {
+					first = scores
+				}
+				for j, y := range scores {
+					mean[j] += y / (repeatedJobs * repeatedOpenings)
+				}
+			}
+			return nil
+		})
+		for i, err := range errs {
+			if err != nil {
+				t.Fatalf("party %d: %v", i, err)
+			}
+		}
+	}
+	unit := math.Ldexp(1, -f.params.ScoreBits)
+	return rms(first, truth) / unit, rms(mean, truth) / unit
+}
+
+// TestSharpenersLearnNoMoreThanTheDithersLeave, whoever of the three helps them: what a dither hides, which they do not know, a
+// thousand openings hide too. Without such a dither they have the score a hundred times finer.
+func TestSharpenersLearnNoMoreThanTheDithersLeave(t *testing.T) {
+	const holder, keeper, helper, outside, nobody = 0, 1, 2, 3, -1
+	f := newFixture(t, 4, 24, fdskl.Params{Features: 8, Iterations: 8, Sigma: 1, Lambda: 1e-2}, helper)
+	league := f.league(t)
+	models := f.train(t, league)
+	const least, most = 0.2, 0.02 // a dither alone leaves 1/sqrt(12) of a unit
+	for _, c := range []struct {
+		name  string
+		a     sharpener
+		known bool // the sharpener knows all dithers
+	}{
+		{"the receiver alone", sharpener{outside, nobody, nobody}, false},
+		{"the keeper helps a receiver outside", sharpener{outside, keeper, nobody}, false},
+		{"the label holder helps a receiver outside", sharpener{outside, holder, nobody}, false},
+		{"the label holder receives", sharpener{holder, nobody, nobody}, false},
+		{"the keeper receives", sharpener{keeper, nobody, nobody}, false},
+		{"control: the keeper helps, and the label holder adds none", sharpener{outside, keeper, holder}, true},
+		{"control: the label holder helps, and the keeper adds none", sharpener{outside, holder, keeper}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			one, all := c.a.errors(t, f, league, models)
+			t.Logf("one opening is off by %.3f of a unit, the mean of %d by %.4f", one, repeatedJobs*repeatedOpenings, all)
+			if !c.known && !(all > least) {
+				t.Errorf("the mean is off by %.4f of a unit, want more than %v", all, least)
+			}
+			if c.known && !(all < most) {
+				t.Errorf("with all dithers known the mean is off by %.4f of a unit, want less than %v: the test shows nothing", all, most)
+			}
+		})
+	}
+}
+
+// TestRowsThatAreNotAskedForDoNotOpen, also where one of the three goes on to add its part of them.
+func TestRowsThatAreNotAskedForDoNotOpen(t *testing.T) {
+	const outside, nobody = 3, -1
+	f := newFixture(t, 4, 24, fdskl.Params{Features: 8, Iterations: 8, Sigma: 1, Lambda: 1e-2})
+	league := f.league(t)
+	models := f.train(t, league)
+	truth := f.clear(t, models)
+	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[outside])
+	if err != nil {
+		t.Fatal(err)
+	}
+	league.declare(t, d)
+	half := f.rows / 2
+	asked := make([]bool, f.rows)
+	for j := range half {
+		asked[j] = true
+	}
+	for deviates := nobody; deviates < outside; deviates++ {
+		f.forgetScoring()
+		var scores []float64
+		var opened int64
+		errs := league.run(func(ctx context.Context, i int, n Network) error {
+			s, err := NewScorer(ctx, Scoring{
+				Self: i, Receiver: outside, Model: models[i], Network: n, Vault: f.scoring[i], Session: league.session, Openings: 1,
+				Workers: 1, Asked: func(int) []bool { return asked },
+			})
+			if err != nil {
+				return err
+			}
+			if i == deviates {
+				s.Asked = nil
+			}
+			if i == outside {
+				s.Opened = func(_ string, n int64) { opened += n }
+			}
+			var ids []string
+			for j := range f.rows {
+				ids = append(ids, fmt.Sprint("row ", j))
+			}
+			got, err := s.Score(ctx, 1, f.rows, []*kernel.Matrix{f.parts[i][0].Rows}, ids)
+			if i == outside {
+				scores = got
+			}
+			return err
+		})
+		for i, err := range errs {
+			if err != nil {
+				t.Fatalf("party %d: %v", i, err)
+			}
+		}
+		if e := rms(scores[:half], truth[:half]); e > 2*math.Ldexp(1, -f.params.ScoreBits) {
+			t.Errorf("party %d deviates: rows that are asked for are off by %v", deviates, e)
+		}
+		if opened != int64(half) {
+			t.Errorf("party %d deviates: %d scores count as opened, want %d", deviates, opened, half)
+		}
+		var size float64
+		for _, y := range scores[half:] {
+			size = max(size, math.Abs(y))
+		}
+		if deviates == nobody && size != 0 || deviates != nobody && size < 4 {
+			t.Errorf("party %d deviates: the other rows open to numbers up to %v, want 0 or noise", deviates, size)
+		}
+	}
+}
