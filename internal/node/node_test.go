@@ -73,7 +73,7 @@ func wrongShare(t *testing.T, scores, table string) float64 {
 }
 
 // lines returns a file's lines behind its header.
-func lines(t *testing.T, path string) []string {
+func lines(t testing.TB, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

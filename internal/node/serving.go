@@ -214,14 +214,20 @@ func (n *Node) requestsOf(h keys.Hash) *requestQueue {
 }
 
 // ScoreRow asks a serving prediction for one row's score and waits for it; it returns the row as a
-// scores file has it. An empty id ends the prediction.
+// scores file has it. An empty id ends the prediction. When the job ends before, the error says how.
 func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, error) {
+	s, ok := n.job(h)
+	if !ok {
+		return nil, fmt.Errorf("this node has no job %s", h.Short())
+	}
 	answer := make(chan scoreAnswer, 1)
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-n.ctx.Done():
 		return nil, fmt.Errorf("the node stops")
+	case <-s.final:
+		return nil, s.endedBefore(id)
 	case n.requestsOf(h).come <- scoreRequest{id: id, answer: answer}:
 	}
 	select {
@@ -231,5 +237,20 @@ func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, 
 		return nil, fmt.Errorf("the node stops")
 	case a := <-answer:
 		return a.row, a.err
+	case <-s.final:
 	}
+	select {
+	case a := <-answer: // it came first
+		return a.row, a.err
+	default:
+		return nil, s.endedBefore(id)
+	}
+}
+
+// endedBefore says that a job ended before a row was scored; that it ends is no error.
+func (s *jobState) endedBefore(id string) error {
+	if err := s.endedError(); err != nil || id == "" {
+		return err
+	}
+	return fmt.Errorf("job %q was done before it came to row %q", s.contract.Job.Name, id)
 }

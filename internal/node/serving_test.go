@@ -57,7 +57,7 @@ func TestServingPrediction(t *testing.T) {
 }
 
 // scoresByID reads a scores file's lines.
-func scoresByID(t *testing.T, path string) map[string]string {
+func scoresByID(t testing.TB, path string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
 	for _, line := range lines(t, path) {
