@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -219,6 +220,11 @@ func TestARowIsItsID(t *testing.T) {
 	if r.Rows != 15 || r.Known != 10 || len(scores) != 15 {
 		t.Errorf("of %d rows %d were known, and %d lines came, want 15, 10 and 15", r.Rows, r.Known, len(scores))
 	}
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(r.Contract)); err != nil {
+		t.Fatal(err)
+	}
+	l.wantVerdict(h, audit.Clean)
 	for id, line := range scores {
 		if before, ok := first[id]; ok && before != line {
 			t.Errorf("row %s has %s, and first %s", id, line, before)

@@ -575,7 +575,7 @@ func RunAgain(folder string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{endingFile, ModelFile, reportFile} {
+	for _, name := range []string{endingFile, ModelFile, reportFile, scoredRowsFile, knownScoresFile} {
 		err = errors.Join(err, v.Remove(name))
 	}
 	return errors.Join(err, s.clean(), s.update(func(r *statusRecord) { r.State, r.Reason, r.Finished = StateAgreed, "", 0 }), v.Close())
