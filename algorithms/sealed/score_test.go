@@ -189,3 +189,62 @@ func TestRowsThatAreNotAskedForDoNotOpen(t *testing.T) {
 		}
 	}
 }
+
+// booked is a network that wants an opening to be booked before a word of it leaves, and dies there in the first session.
+type booked struct {
+	*sessionNetwork
+	is    bool // in this session
+	first bool
+	fault func(text string)
+}
+
+// SumWords implements Network.
+func (n *booked) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+	if !n.is {
+		n.fault("a word leaves of what is not booked")
+	}
+	if n.first {
+		return errKilled
+	}
+	return n.sessionNetwork.SumWords(ctx, kind, root, v)
+}
+
+// TestOpeningsAreBookedInEverySession also where the words were made in the one before: a party that died in that may
+// have lost what it had booked.
+func TestOpeningsAreBookedInEverySession(t *testing.T) {
+	const outside = 3
+	f := newFixture(t, 4, 24, fdskl.Params{Features: 8, Iterations: 8, Sigma: 1, Lambda: 1e-2})
+	league := f.league(t)
+	models := f.train(t, league)
+	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[outside])
+	if err != nil {
+		t.Fatal(err)
+	}
+	league.declare(t, d)
+	for session := range 2 {
+		errs := league.run(func(ctx context.Context, i int, n Network) error {
+			seen := &booked{n.(*sessionNetwork), false, session == 0, func(text string) { t.Errorf("session %d, party %d: %s", session, i, text) }}
+			s, err := NewScorer(ctx, Scoring{
+				Self: i, Receiver: outside, Model: models[i], Network: seen, Vault: f.scoring[i], Session: league.session, Openings: 1,
+				Workers: 1, Book: func(number int) error { seen.is = number == 1; return nil },
+			})
+			if err != nil {
+				return err
+			}
+			if s.Fixed() != session {
+				t.Errorf("session %d: %d openings are fixed", session, s.Fixed())
+			}
+			var ids []string
+			for j := range f.rows {
+				ids = append(ids, fmt.Sprint("row ", j))
+			}
+			_, err = s.Score(ctx, 1, f.rows, []*kernel.Matrix{f.parts[i][0].Rows}, ids)
+			return err
+		})
+		for i, err := range errs {
+			if session == 0 && err == nil || session == 1 && err != nil {
+				t.Errorf("session %d: party %d ends with %v", session, i, err)
+			}
+		}
+	}
+}
