@@ -16,7 +16,6 @@ const (
 	Angles   = kindAngles  // sums: a word for each feature of each row
 	Held     = kindHeld    // broadcasts: which openings each of the three holds, when a session begins
 	Bound    = kindBound   // sums: the square of the Gram matrix's norm
-	Scores   = kindScores  // sums: scores of rows
 	Coin     = kindCoin    // broadcasts: what each of the three adds to the coin that checks the steps
 	Check    = kindCheck   // direct: a component of the numbers that check the steps
 	Ready    = kindReady   // broadcasts: that one of the three holds the words of the opening that is next

@@ -198,15 +198,15 @@ type booked struct {
 	fault func(text string)
 }
 
-// SumWords implements Network.
-func (n *booked) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
+// SumPacked implements Network.
+func (n *booked) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	if !n.is {
 		n.fault("a word leaves of what is not booked")
 	}
 	if n.first {
 		return errKilled
 	}
-	return n.sessionNetwork.SumWords(ctx, kind, root, v)
+	return n.sessionNetwork.SumPacked(ctx, kind, root, bits, v)
 }
 
 // TestOpeningsAreBookedInEverySession also where the words were made in the one before: a party that died in that may
