@@ -86,7 +86,7 @@ func (f *federation) sign(active int) {
 			f.t.Fatal(err)
 		}
 	}
-	if f.contract, err = protocol.NewContract(&job, f.facts(active), openings, protocol.SessionOperations(operations)); err != nil {
+	if f.contract, err = protocol.NewContract(&job, f.facts(active), openings, protocol.SessionOperations(len(f.members), operations)); err != nil {
 		f.t.Fatal(err)
 	}
 	for _, k := range f.keys {

@@ -96,7 +96,7 @@ func (l *league) agree(job protocol.Job, active int, openings []protocol.Opening
 		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: role, Rows: 40, Columns: 3})
 	}
 	var err error
-	if l.contract, err = protocol.NewContract(&job, facts, openings, protocol.SessionOperations(operations)); err != nil {
+	if l.contract, err = protocol.NewContract(&job, facts, openings, protocol.SessionOperations(len(facts), operations)); err != nil {
 		l.t.Fatal(err)
 	}
 	for _, k := range l.keys {

@@ -93,7 +93,7 @@ func (c *choosers) agree(job *protocol.Job, mode string) {
 	for _, o := range d.Openings {
 		openings = append(openings, protocol.Opening(o))
 	}
-	contract, err := protocol.NewContract(job, facts, openings, protocol.SessionOperations(c.operations(d)))
+	contract, err := protocol.NewContract(job, facts, openings, protocol.SessionOperations(len(facts), c.operations(d)))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (c *cohorts) agree(job *protocol.Job) {
 	for i := range operations {
 		operations[i].Root, operations[i].Encoding = "p0", "bytes"
 	}
-	if c.contract, err = protocol.NewContract(job, facts, openings, protocol.SessionOperations(operations)); err != nil {
+	if c.contract, err = protocol.NewContract(job, facts, openings, protocol.SessionOperations(len(facts), operations)); err != nil {
 		c.t.Fatal(err)
 	}
 	for _, k := range c.keys {

@@ -105,7 +105,7 @@ func (f *threes) sign(task string, d fdskl.Disclosure) {
 		operations = append(operations, protocol.Operation(o))
 	}
 	var err error
-	if f.contract, err = protocol.NewContract(&job, facts, openings, protocol.SessionOperations(operations)); err != nil {
+	if f.contract, err = protocol.NewContract(&job, facts, openings, protocol.SessionOperations(len(facts), operations)); err != nil {
 		f.t.Fatal(err)
 	}
 	for _, k := range f.keys {

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -35,6 +36,19 @@ func (s *Session) Abort(ctx context.Context, reason *Fault) {
 		}
 		_ = s.mesh.Send(ctx, p.ID, h.appendTo(nil), text) // a link that is broken cannot be told
 	}
+}
+
+// blame tells every other party of a deviation with which a session ends before it is the caller's.
+func (s *Session) blame(ctx context.Context, err error) {
+	var step *StepError
+	if !errors.Is(err, ErrDeviation) || !errors.As(err, &step) {
+		return
+	}
+	f := &Fault{Code: CodeDeviation, Names: []string{step.Peer, step.Kind}, Numbers: []int64{int64(step.Operation)}}
+	if step.Other != "" {
+		f.Names = append(f.Names, step.Other)
+	}
+	s.Abort(ctx, f)
 }
 
 // lastWords looks for a reason that a peer left behind when sending to it failed with err: frames

@@ -15,7 +15,7 @@ type notebook struct {
 	parties []protocol.Party
 	entries []protocol.Entry
 	sums    []keys.Hash
-	links   map[[2]keys.ID]keys.Hash // from, to
+	links   map[[2]keys.ID]protocol.Passed // from, to
 	lie     bool                     // about the next frame sent
 	failing error
 }
@@ -36,7 +36,8 @@ func (n *notebook) Record(e protocol.Entry, payload []byte) error {
 		return n.failing
 	}
 	before := n.links[link]
-	n.links[link] = keys.HashOf("link", before[:], []byte(e.Kind), binary.BigEndian.AppendUint64(nil, e.Sequence), sum[:])
+	n.links[link] = protocol.Passed{Frames: before.Frames + 1,
+		Chain: keys.HashOf("link", before.Chain[:], []byte(e.Kind), binary.BigEndian.AppendUint64(nil, e.Sequence), sum[:])}
 	return n.failing
 }
 
@@ -47,8 +48,30 @@ func (n *notebook) Link(peer int) (keys.Hash, error) {
 		a, b = b, a
 	}
 	there, back := n.links[[2]keys.ID{a, b}], n.links[[2]keys.ID{b, a}]
-	return keys.HashOf("both", there[:], back[:]), n.failing
+	return keys.HashOf("both", there.Chain[:], back.Chain[:]), n.failing
 }
+
+// States implements protocol.Recorder.
+func (n *notebook) States() ([]protocol.LinkState, error) {
+	var states []protocol.LinkState
+	for _, p := range n.parties {
+		states = append(states, protocol.LinkState{Session: 1, Sent: n.links[[2]keys.ID{n.self, p.ID}], Received: n.links[[2]keys.ID{p.ID, n.self}]})
+	}
+	return states, n.failing
+}
+
+// Past implements protocol.Recorder: a notebook has one session.
+func (n *notebook) Past() (protocol.Past, error) {
+	return protocol.Past{Links: make([]protocol.LinkState, len(n.parties))}, n.failing
+}
+
+// Former implements protocol.Recorder.
+func (n *notebook) Former(int, uint32, uint64, uint64) (protocol.Former, error) {
+	return protocol.Former{}, n.failing
+}
+
+// Sync implements protocol.Recorder.
+func (n *notebook) Sync() error { return n.failing }
 
 // count counts the entries of an event and kind.
 func (n *notebook) count(event protocol.Event, kind string) int {
@@ -68,7 +91,7 @@ func recorded(t *testing.T, q int) (*league, []*notebook) {
 	l := newLeague(t, names...)
 	var books []*notebook
 	for i := range l.ids {
-		n := &notebook{self: l.ids[i], parties: l.parties, links: make(map[[2]keys.ID]keys.Hash)}
+		n := &notebook{self: l.ids[i], parties: l.parties, links: make(map[[2]keys.ID]protocol.Passed)}
 		books, l.recorders = append(books, n), append(l.recorders, n)
 	}
 	if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
@@ -77,7 +100,7 @@ func recorded(t *testing.T, q int) (*league, []*notebook) {
 	return l, books
 }
 
-// TestLinksAreCountersigned: every 1,024 operations and at the end, both ends of every link.
+// TestLinksAreCountersigned: when a session begins, every 1,024 operations and at the end, both ends of every link.
 func TestLinksAreCountersigned(t *testing.T) {
 	const sums = 2*protocol.CountersignEvery + 2
 	l, books := recorded(t, 3)
@@ -90,8 +113,8 @@ func TestLinksAreCountersigned(t *testing.T) {
 		return l.sessions[i].Finish(t.Context())
 	})
 	for i, b := range books {
-		if n := b.count(protocol.EventCountersigned, "countersign"); n != 3*2 {
-			t.Errorf("party %d has %d countersignatures, want 6", i, n)
+		if n := b.count(protocol.EventCountersigned, "countersign"); n != 4*2 {
+			t.Errorf("party %d has %d countersignatures, want 8", i, n)
 		}
 		if got, want := b.count(protocol.EventOpened, "angles"), 0; i != 1 && got != want {
 			t.Errorf("party %d recorded %d openings, want none", i, got)
@@ -118,7 +141,8 @@ func TestWhoRecordsOtherwiseIsNamed(t *testing.T) {
 		}
 		return l.sessions[i].Finish(t.Context())
 	})
-	want := "operation 3 (countersign): shop: its signature is on another record of this link than ours: what one of us sent is not what the other received"
+	want := "operation 3 (states): shop or bank: the two have not recorded the same of the link between them: " +
+		"what one sent is not what the other received"
 	if !errors.Is(errs[0], protocol.ErrDeviation) || errs[0].Error() != want {
 		t.Errorf("the root's error is %v\nwant %s", errs[0], want)
 	}
@@ -145,7 +169,7 @@ func budgeted(t *testing.T) *league {
 	l := newLeague(t, "bank", "insurer", "shop")
 	d := newDraft(t, l)
 	d.job.Topology = "star"
-	d.operations = protocol.SessionOperations([]protocol.Operation{
+	d.operations = protocol.SessionOperations(3, []protocol.Operation{
 		{Kind: "angles", Stage: 1, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 2, Bytes: 64},
 		{Kind: "scores", Stage: 2, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 1, Bytes: 64},
 	})

@@ -19,7 +19,7 @@ func directContract(t testing.TB, l *league) *protocol.Contract {
 	share := func(root, to string, count, bytes int64) protocol.Operation {
 		return protocol.Operation{Kind: "share", Stage: 1, Collective: "direct", Root: root, To: to, Class: "masked", Encoding: "ring48", Count: count, Bytes: bytes}
 	}
-	d.operations = protocol.SessionOperations([]protocol.Operation{
+	d.operations = protocol.SessionOperations(3, []protocol.Operation{
 		share("bank", "shop", 2, 24), share("shop", "bank", 1, 12), share("bank", "shop", 1, 6), share("insurer", "bank", 1, 4<<20),
 		{Kind: "score", Stage: 2, Collective: "direct", Root: "shop", To: "bank", Class: "opening", Encoding: "fixed64", Shape: []int64{3}, Count: 1, Bytes: 24},
 	})

@@ -283,8 +283,8 @@ func TestDirectMessagesAreCountersigned(t *testing.T) {
 		return l.sessions[i].Finish(t.Context())
 	})
 	for i, b := range books {
-		if n := b.count(protocol.EventCountersigned, "countersign"); n != 2*3 {
-			t.Errorf("party %d has %d countersignatures, want 6", i, n)
+		if n := b.count(protocol.EventCountersigned, "countersign"); n != 3*3 {
+			t.Errorf("party %d has %d countersignatures, want 9", i, n)
 		}
 		frames := b.count(protocol.EventSent, "share") + b.count(protocol.EventReceived, "share")
 		if want := (protocol.CountersignEvery + 2) * 2 / 3; i < 2 && frames != want || i >= 2 && frames != 0 {

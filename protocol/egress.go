@@ -213,10 +213,15 @@ func (b *Budget) spend(h *header, to int, bytes int) error {
 	case e.Bytes+int64(bytes) > e.MaxBytes:
 		return refuse("it would make %d bytes of %d agreed", e.Bytes+int64(bytes), e.MaxBytes)
 	}
-	if h.kind != KindCountersign && h.kind != KindAbort && h.kind != KindShared { // they come at any time
+	if !AtAnyTime(h.kind) {
 		b.stage = e.Stage
 	}
 	e.Frames++
 	e.Bytes += int64(bytes)
 	return nil
+}
+
+// AtAnyTime reports whether messages of a kind come between operations of any stage of a contract.
+func AtAnyTime(kind string) bool {
+	return slices.Contains([]string{KindStates, KindCountersign, KindAsk, KindAbort, KindShared}, kind)
 }

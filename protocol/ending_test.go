@@ -40,7 +40,7 @@ func endingContract(t *testing.T, servers ...string) (*Contract, []*keys.Private
 			facts[i].Rows = 0
 		}
 	}
-	c, err := NewContract(j, facts, nil, SessionOperations(nil))
+	c, err := NewContract(j, facts, nil, SessionOperations(len(facts), nil))
 	if err != nil {
 		t.Fatal(err)
 	}

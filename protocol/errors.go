@@ -14,6 +14,7 @@ var ErrDeviation = errors.New("deviation from the protocol")
 // StepError says which peer failed in which step of a session, and why.
 type StepError struct {
 	Peer      string // member name
+	Other     string // of two that contradict each other, where it is not known which deviates; else empty
 	Operation uint64
 	Kind      string // message kind, such as "angles"
 	Err       error
@@ -21,7 +22,11 @@ type StepError struct {
 
 // Error implements error.
 func (e *StepError) Error() string {
-	return fmt.Sprintf("operation %d (%s): %s: %v", e.Operation, e.Kind, e.Peer, e.Err)
+	who := e.Peer
+	if e.Other != "" {
+		who += " or " + e.Other
+	}
+	return fmt.Sprintf("operation %d (%s): %s: %v", e.Operation, e.Kind, who, e.Err)
 }
 
 // Unwrap returns the cause: a *GoneError, an ErrDeviation, or a context's error.

@@ -202,9 +202,13 @@ func about(nobody, somebody string) words {
 	}
 }
 
-// sayDeviation takes the party, the kind of message and the number of the operation.
+// sayDeviation takes the party, the kind of message, the number of the operation and, where two contradict each other,
+// the second party.
 func sayDeviation(names []string, numbers []int64) string {
 	switch {
+	case len(names) > 2 && len(numbers) > 0:
+		return fmt.Sprintf("%s or %s did not follow the protocol: the two contradict each other, in operation %d (%s)",
+			names[0], names[2], numbers[0], names[1])
 	case len(names) == 0:
 		return "a party did not follow the protocol"
 	case len(names) == 1 || len(numbers) == 0:

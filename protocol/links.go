@@ -203,6 +203,9 @@ func (l *Links) Link(i int) (digest keys.Hash, signature []byte, err error) {
 	if c.Recorder == nil {
 		return digest, nil, nil
 	}
+	if err = c.Recorder.Sync(); err != nil {
+		return digest, nil, err
+	}
 	if digest, err = c.Recorder.Link(i); err != nil {
 		return digest, nil, err
 	}

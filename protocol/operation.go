@@ -65,21 +65,26 @@ func Rowset() Operation {
 	}
 }
 
-// SessionOperations adds the operations that every session has to a job's own: the exchange of
-// session keys, of countersignatures and of last words. Comparisons of what was broadcast, which come at any stage, are
-// listed once.
-func SessionOperations(job []Operation) []Operation {
-	last, operations, confirms, said := int64(0), int64(2), int64(0), int64(sharedSize)
-	var own []Operation
+// SessionOperations adds the operations that every session has to a job's own, for so many parties: the exchange of
+// session keys, of what transcripts hold of the sessions before, of the states of links and countersignatures, and of
+// last words. Comparisons of what was broadcast, and requests for openings, come at any stage.
+func SessionOperations(parties int, job []Operation) []Operation {
+	last, operations, confirms, asks := int64(0), int64(2), int64(0), int64(0)
+	said, past, states := int64(sharedSize), int64(PastSize(parties)), int64(StatesSize(parties))
+	var own, anytime []Operation
 	for _, o := range job {
-		operations += o.Count
-		if o.Kind == KindShared {
-			confirms += o.Count
+		switch {
+		case o.Kind == KindAsk: // one to each other party; it counts as no operation of the session
+			anytime, asks = append(anytime, o), asks+o.Count
 			continue
+		case o.Kind == KindShared:
+			confirms += o.Count
+		default:
+			own, last = append(own, o), max(last, o.Stage)
 		}
-		own, last = append(own, o), max(last, o.Stage)
+		operations += o.Count
 		if o.Collective == CollectiveUpload || o.Collective == CollectiveDownload || o.Collective == CollectiveServers {
-			said = 0 // over clients nothing is broadcast
+			said, past, states = 0, PastLinkSize, 0 // over clients nothing is broadcast, and links are stated one by one
 		}
 	}
 	control := func(kind string, stage, count, bytes int64) Operation {
@@ -88,16 +93,21 @@ func SessionOperations(job []Operation) []Operation {
 			Count: count, Bytes: count * bytes,
 		}
 	}
-	all := []Operation{control(KindSessionKey, 0, 1, 96)}
+	all := []Operation{control(KindSessionKey, 0, 1, 96), control(KindPast, 0, 1, past)}
 	all = append(all, own...)
 	if confirms > 0 {
-		o := Confirms(confirms)
-		o.Stage = last + 2
-		all = append(all, o)
+		anytime = append(anytime, Confirms(confirms))
 	}
-	return append(all,
+	rounds := operations/CountersignEvery + 2 // when the session begins and at its end too
+	if states > 0 {
+		anytime = append(anytime, control(KindStates, 0, rounds, states))
+	}
+	for i := range anytime {
+		anytime[i].Stage = last + 2
+	}
+	return append(append(all, anytime...),
 		control(KindDone, last+1, 1, said),
-		control(KindCountersign, last+2, operations/CountersignEvery+1, signatureSize),
+		control(KindCountersign, last+2, rounds+asks/max(1, int64(parties-1)), signatureSize),
 		control(KindAbort, last+2, 1, MaxFault))
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // DomainLink separates signatures on link digests from all others.
-const DomainLink = "hanse link v1"
+const DomainLink = "hanse link v2"
 
 // Encoding says what the words of a payload are.
 type Encoding uint8
@@ -150,9 +150,19 @@ type Entry struct {
 
 // Recorder keeps the transcript of a session. Its methods are not called concurrently.
 type Recorder interface {
-	// Record keeps an entry. The payload is valid during the call only.
+	// Record keeps an entry. The payload is valid during the call only. Of what is sent the entry is with
+	// the system when Record returns: a process that is killed later does not lose it.
 	Record(e Entry, payload []byte) error
 	// Link returns the digest of all frames exchanged with a party in this session so far, in both
-	// directions: both ends of an honest link compute the same.
+	// directions, and of what all parties have stated of their links: both ends of an honest link compute the same.
 	Link(peer int) (keys.Hash, error)
+	// States returns what passed over each link in this session so far, by party; the own is zero.
+	States() ([]LinkState, error)
+	// Past returns what the transcript held when the session began.
+	Past() (Past, error)
+	// Former returns what the transcript holds of the link to a party in an earlier session, and the chains after so
+	// many frames sent and received in it.
+	Former(peer int, session uint32, sent, received uint64) (Former, error)
+	// Sync returns once everything recorded is safe against a power cut.
+	Sync() error
 }

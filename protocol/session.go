@@ -60,13 +60,25 @@ type Waiting struct {
 }
 
 // NewSession starts a session over a mesh that links all parties, and agrees on fresh pair
-// secrets (see PairSecret). It returns when every party's signed ephemeral key has come.
+// secrets (see PairSecret). It returns when every party's signed ephemeral key has come and, where
+// transcripts are kept, what each says of the sessions before and signs.
 func NewSession(ctx context.Context, mesh Mesh, config SessionConfig) (*Session, error) {
 	s, err := newSession(mesh, config)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.agree(ctx); err != nil {
+		return nil, err
+	}
+	if config.Recorder == nil {
+		return s, nil
+	}
+	err = s.statePast(ctx)
+	if err == nil {
+		err = s.countersign(ctx)
+	}
+	if err != nil {
+		s.blame(ctx, err)
 		return nil, err
 	}
 	return s, nil

@@ -50,7 +50,7 @@ func (f *federation) declare(t testing.TB, d Disclosure, active int) {
 		operations = append(operations, protocol.Operation(o))
 	}
 	var err error
-	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(operations)); err != nil {
+	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(len(facts), operations)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -109,6 +109,9 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 		if config.Budget, err = protocol.NewBudget(f.contract, i); err != nil {
 			return err
 		}
+	}
+	if f.recorder != nil {
+		config.Recorder = quiet{}
 	}
 	if i == 0 && f.recorder != nil {
 		config.Recorder = f.recorder

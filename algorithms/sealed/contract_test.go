@@ -223,7 +223,8 @@ func compareLines(t *testing.T, got, want map[string]int64) {
 
 // upTo are the kinds whose budgets are limits, not what honest parties send.
 func upTo(kind string) bool {
-	return slices.Contains([]string{kindResume, "target", protocol.KindCountersign, protocol.KindAbort}, kind)
+	return slices.Contains([]string{kindResume, "target", protocol.KindPast, protocol.KindStates, protocol.KindCountersign,
+		protocol.KindAbort}, kind)
 }
 
 // TestARunSpendsExactlyItsBudget trains and predicts: every link carries every byte of every kind of data that

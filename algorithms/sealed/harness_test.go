@@ -70,7 +70,7 @@ func (f *federation) declare(t testing.TB, d fdskl.Disclosure) {
 		operations = append(operations, protocol.Operation(o))
 	}
 	var err error
-	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(operations)); err != nil {
+	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(len(facts), operations)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -150,7 +150,7 @@ func TestAttackersOverTLS(t *testing.T) {
 	}
 	forged := append([]protocol.Facts(nil), facts...)
 	forged[a.job.Index("telco")].ID = stranger.ID()
-	contract, err := protocol.NewContract(a.job, forged, nil, protocol.SessionOperations(nil))
+	contract, err := protocol.NewContract(a.job, forged, nil, protocol.SessionOperations(len(facts), nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,6 +87,6 @@ func (j *recordJob) contract(way string, facts []protocol.Facts) (*protocol.Cont
 		columns = append(columns, f.Columns)
 	}
 	d := fdskl.DiscloseTraining(j.params, job.Privacy, j.names, columns, facts[0].Rows)
-	openings, operations := node.Disclosed(d)
+	openings, operations := node.Disclosed(len(facts), d)
 	return protocol.NewContract(job, facts, openings, operations)
 }

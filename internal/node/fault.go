@@ -273,6 +273,9 @@ func (n *Node) inWords(err error, to, on string) *protocol.Fault {
 		told.Names = []string{deviation.Party}
 	case errors.As(err, &step):
 		told.Names, told.Numbers = []string{step.Peer, step.Kind}, []int64{int64(step.Operation)}
+		if step.Other != "" {
+			told.Names = append(told.Names, step.Other)
+		}
 	}
 	if rowOf(c).sort != sortRoutine {
 		told.Ref = n.config.References.Add(reference.Entry{At: n.config.Now(), To: to, On: on, Code: string(c),

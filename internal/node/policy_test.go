@@ -208,7 +208,7 @@ func TestDescriberLearnsACode(t *testing.T) {
 			for i, name := range l.names {
 				facts[i] = protocol.Facts{Name: name, ID: l.keys[i].ID(), Role: "passive", Rows: 50, Columns: 1}
 			}
-			contract, err := protocol.NewContract(job, facts, nil, protocol.SessionOperations(nil))
+			contract, err := protocol.NewContract(job, facts, nil, protocol.SessionOperations(len(facts), nil))
 			if err != nil {
 				t.Fatal(err)
 			}

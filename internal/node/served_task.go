@@ -106,7 +106,7 @@ func servedOperations(job *protocol.Job, all []protocol.Facts, sums []federated.
 	for _, name := range job.Servers {
 		list = append(list, attendance(name, !slices.ContainsFunc(sums, func(s federated.Summed) bool { return s.Server == name }))...)
 	}
-	return protocol.SessionOperations(list), nil
+	return protocol.SessionOperations(len(all), list), nil
 }
 
 // attendance lists what passes between a server and its clients beside the algorithm's messages: how a session

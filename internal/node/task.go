@@ -200,13 +200,13 @@ func disclosed(
 	}
 	ids, comparing := compared(all)
 	operations = slices.Concat(comparing, operations, more)
-	return append(openings, ids...), protocol.SessionOperations(operations), nil
+	return append(openings, ids...), protocol.SessionOperations(len(all), operations), nil
 }
 
 // Disclosed converts a disclosure to what a contract holds whose sums are under masks or in the clear.
-func Disclosed(d fdskl.Disclosure) ([]protocol.Opening, []protocol.Operation) {
+func Disclosed(parties int, d fdskl.Disclosure) ([]protocol.Opening, []protocol.Operation) {
 	openings, operations := converted(d)
-	return openings, protocol.SessionOperations(operations)
+	return openings, protocol.SessionOperations(parties, operations)
 }
 
 // converted copies a disclosure, line by line.

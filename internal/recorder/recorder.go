@@ -48,24 +48,65 @@ func New(log *transcript.Log, session uint32, parties int) (*Recorder, error) {
 	return r, nil
 }
 
-// Record implements protocol.Recorder. An error is that of an earlier entry.
+// Record implements protocol.Recorder. An error may be that of an earlier entry. It waits for an entry of what is about
+// to be sent to be written, so that a killed process has nothing sent of which its transcript does not know.
 func (r *Recorder) Record(e protocol.Entry, payload []byte) error {
 	if err := r.failure(); err != nil {
 		return err
 	}
 	r.queue <- queued{entry: e, payload: append(r.buffer(), payload...)}
+	if e.Event == protocol.EventSent {
+		return r.written()
+	}
 	return nil
 }
 
-// Link implements protocol.Recorder. It waits until everything recorded so far is written.
-func (r *Recorder) Link(peer int) (keys.Hash, error) {
+// written waits until everything recorded so far is written.
+func (r *Recorder) written() error {
 	reached := make(chan struct{})
 	r.queue <- queued{reached: reached}
 	<-reached
-	if err := r.failure(); err != nil {
+	return r.failure()
+}
+
+// Link implements protocol.Recorder.
+func (r *Recorder) Link(peer int) (keys.Hash, error) {
+	if err := r.written(); err != nil {
 		return keys.Hash{}, err
 	}
 	return r.log.Link(peer)
+}
+
+// States implements protocol.Recorder.
+func (r *Recorder) States() ([]protocol.LinkState, error) {
+	if err := r.written(); err != nil {
+		return nil, err
+	}
+	return r.log.States()
+}
+
+// Past implements protocol.Recorder.
+func (r *Recorder) Past() (protocol.Past, error) {
+	if err := r.written(); err != nil {
+		return protocol.Past{}, err
+	}
+	return r.log.Past()
+}
+
+// Former implements protocol.Recorder.
+func (r *Recorder) Former(peer int, session uint32, sent, received uint64) (protocol.Former, error) {
+	if err := r.written(); err != nil {
+		return protocol.Former{}, err
+	}
+	return r.log.Former(peer, session, sent, received)
+}
+
+// Sync implements protocol.Recorder.
+func (r *Recorder) Sync() error {
+	if err := r.written(); err != nil {
+		return err
+	}
+	return r.log.Sync()
 }
 
 // buffer returns an empty buffer, used before if there is one.

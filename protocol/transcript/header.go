@@ -11,25 +11,23 @@ import (
 // BlockSize is the length of the header and of every record, in bytes.
 const BlockSize = 160
 
-// The versions of the format that this package reads and writes. They differ in the header alone.
-const (
-	versionPlain   = 1
-	versionConsent = 2 // with the digest of a consent
-)
+// version is that of the format that this package reads and writes. Versions 1 and 2 had sessions that did not follow
+// from each other, and are refused.
+const version = 3
 
 // magic begins every transcript of any version.
 const magic = "hanse-transcript"
 
-// domainHeader separates the hashes of headers of a version from all others.
-func domainHeader(version uint16) string { return fmt.Sprintf("hanse transcript v%d", version) }
+// domainHeader separates the hashes of headers from all others.
+const domainHeader = "hanse transcript v3"
 
 // hashAt is where the hash of a block stands; it covers all before it.
 const hashAt = BlockSize - len(keys.Hash{})
 
 // Header says whose transcript it is, and of which job.
 //
-// Version 1 is that of a header without the digest of a consent, version 2 of one with it. The digest binds the
-// transcript to the record of who agreed to the job at this party; it tells nothing of that record to who lacks it.
+// The digest of a consent binds the transcript to the record of who agreed to the job at this party; it tells nothing of
+// that record to who lacks it. It is zero when the transcript is bound to none.
 //
 // Evolution: a change of layout or meaning of the header or of a record is a new version, which
 // stands at the same place for ever. There are no optional fields: what is zero stays zero.
@@ -41,9 +39,9 @@ const hashAt = BlockSize - len(keys.Hash{})
 //	    20    4  index of the party in the contract
 //	    24   32  contract hash
 //	    56   32  party id
-//	    88   32  digest of the consent; in version 1 zero
+//	    88   32  digest of the consent, or zeros
 //	   120    8  zero
-//	   128   32  HashOf("hanse transcript v1" or "hanse transcript v2", bytes 0 to 127)
+//	   128   32  HashOf("hanse transcript v3", bytes 0 to 127)
 type Header struct {
 	Self     int // index of the party in the contract
 	Contract keys.Hash
@@ -51,24 +49,16 @@ type Header struct {
 	Consent  keys.Hash // zero: not bound to one
 }
 
-// version is the version of the format that has all of the header.
-func (h *Header) version() uint16 {
-	if h.Consent == (keys.Hash{}) {
-		return versionPlain
-	}
-	return versionConsent
-}
-
 // Encode writes the header into a block.
 func (h Header) Encode(block *[BlockSize]byte) {
 	clear(block[:])
 	copy(block[:], magic)
-	binary.BigEndian.PutUint16(block[16:], h.version())
+	binary.BigEndian.PutUint16(block[16:], version)
 	binary.BigEndian.PutUint32(block[20:], uint32(h.Self))
 	copy(block[24:], h.Contract[:])
 	copy(block[56:], h.Party[:])
 	copy(block[88:], h.Consent[:])
-	sum := keys.HashOf(domainHeader(h.version()), block[:hashAt])
+	sum := keys.HashOf(domainHeader, block[:hashAt])
 	copy(block[hashAt:], sum[:])
 }
 
@@ -85,24 +75,19 @@ func DecodeHeader(block *[BlockSize]byte) (Header, error) {
 	if string(block[:len(magic)]) != magic {
 		return Header{}, errors.New("it is not a transcript")
 	}
-	version := binary.BigEndian.Uint16(block[16:])
-	if version != versionPlain && version != versionConsent {
-		return Header{}, fmt.Errorf("it is a transcript of version %d, this program reads versions %d and "+
-			"%d", version, versionPlain, versionConsent)
+	if v := binary.BigEndian.Uint16(block[16:]); v != version {
+		return Header{}, fmt.Errorf("it is a transcript of version %d, this program reads version %d", v, version)
 	}
 	h := Header{Contract: keys.Hash(block[24:56]), Party: keys.ID(block[56:88]), Consent: keys.Hash(block[88:120])}
-	if keys.HashOf(domainHeader(version), block[:hashAt]) != keys.Hash(block[hashAt:]) {
+	if keys.HashOf(domainHeader, block[:hashAt]) != keys.Hash(block[hashAt:]) {
 		return Header{}, errors.New("the hash of its header does not fit: the header was changed")
 	}
 	self := binary.BigEndian.Uint32(block[20:])
 	if self >= keys.MaxMembers {
 		return Header{}, fmt.Errorf("its header names party %d, want less than %d", self, keys.MaxMembers)
 	}
-	if !zero(block[18:20]) || !zero(block[120:hashAt]) || version == versionPlain && !zero(block[88:120]) {
+	if !zero(block[18:20]) || !zero(block[120:hashAt]) {
 		return Header{}, fmt.Errorf("its header has bytes that are not zero where version %d has none", version)
-	}
-	if h.version() != version {
-		return Header{}, fmt.Errorf("its header is of version %d and has no digest of a consent", version)
 	}
 	h.Self = int(self)
 	return h, nil

@@ -10,8 +10,11 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// domainChain separates the starts of link chains from all other hashes.
-const domainChain = "hanse link chain v1"
+// The domains of hashes: of the starts of link chains, and of what all parties state of their links.
+const (
+	domainChain  = "hanse link chain v1"
+	domainStates = "hanse link states v1"
+)
 
 // The directions of a link, as indices.
 const (
@@ -26,10 +29,14 @@ const frameSize = 32 + 66 + 32
 // Links follows the links of one party in a session: for each peer and direction how many frames
 // passed, and a chain of hashes over them. Both ends of a link compute the same digest.
 //
+// When a session begins each party states what its transcript holds of the sessions before (Past), and before each round
+// of countersignatures the states of all its links; the frames that bring these statements follow from the records
+// before them, and what is no such statement is refused.
+//
 // A round of countersignatures on a link begins with a control frame "countersign" in either direction
 // while no round is under way. It ends with the record of the peer's signature, which wants exactly one such
-// frame each way before it, with any other frame, or with the session. What the two ends sign is the
-// digest as it was before the round: see Agreed.
+// frame each way before it, with any other frame, or with the session. What is signed is the
+// digest as it was before the round: see Agreed. Where the peer asks for an opening, in a frame "ask", it alone signs.
 type Links struct {
 	contract keys.Hash
 	self     int
@@ -37,6 +44,17 @@ type Links struct {
 	session  uint32 // 0: none has begun
 	links    []link
 	frame    [frameSize]byte
+	past     protocol.Past // when the session began
+	sessions uint32        // with this one
+	stated   stated
+}
+
+// stated is what the parties said of their links in the session under way.
+type stated struct {
+	begun bool        // the party's own statement is on its way out
+	own   keys.Hash   // SHA-256 of it
+	sums  []keys.Hash // of the statements by party; zero: it has not come
+	all   keys.Hash   // over those of all parties, of the latest time when all had come; zero: they never have
 }
 
 // link is one link of the party. Its state is computed when first wanted in a session.
@@ -45,7 +63,9 @@ type link struct {
 	now     passed
 	before  passed // now, as it was before the round under way
 	round   bool
+	asked   bool   // the latest frame but those of the round is one in which the peer asks for an opening
 	signed  uint64 // frames under the peer's latest signature of the session
+	agreed  passed // what that signature is on
 }
 
 // passed is what went over a link, by direction.
@@ -57,9 +77,23 @@ type passed struct {
 // frames returns how many frames passed in both directions.
 func (p *passed) frames() uint64 { return p.count[sent] + p.count[received] }
 
-// whole reports whether a round is under way in which each end has sent its signature.
+// state is what passed, for statements.
+func (p *passed) state(session uint32) protocol.LinkState {
+	return protocol.LinkState{
+		Session:  session,
+		Sent:     protocol.Passed{Frames: p.count[sent], Chain: p.chain[sent]},
+		Received: protocol.Passed{Frames: p.count[received], Chain: p.chain[received]},
+	}
+}
+
+// whole reports whether a round is under way in which each end has sent its signature, or the peer alone where it asks for
+// an opening.
 func (s *link) whole() bool {
-	return s.round && s.now.count[sent] == s.before.count[sent]+1 && s.now.count[received] == s.before.count[received]+1
+	own := uint64(1)
+	if s.asked {
+		own = 0
+	}
+	return s.round && s.now.count[sent] == s.before.count[sent]+own && s.now.count[received] == s.before.count[received]+1
 }
 
 // NewLinks makes the links of party self to all others. ids are the parties in the contract's order.
@@ -77,7 +111,8 @@ func NewLinks(contract keys.Hash, self int, ids []keys.ID) (*Links, error) {
 		}
 		seen[id] = i
 	}
-	return &Links{contract: contract, self: self, ids: ids, links: make([]link, len(ids))}, nil
+	return &Links{contract: contract, self: self, ids: ids, links: make([]link, len(ids)),
+		past: protocol.Past{Links: make([]protocol.LinkState, len(ids))}}, nil
 }
 
 // Begin starts all links anew for a session. Numbers of sessions increase.
@@ -85,8 +120,43 @@ func (l *Links) Begin(session uint32) error {
 	if session <= l.session {
 		return fmt.Errorf("session %d begins after session %d, want a higher number", session, l.session)
 	}
-	l.session = session
+	l.begin(session, keys.Hash{})
 	return nil
+}
+
+// begin is Begin with the hash of the record that begins the session, after its number was checked.
+func (l *Links) begin(session uint32, transcript keys.Hash) {
+	l.settle()
+	l.past.Sessions, l.past.Last, l.past.Transcript = l.sessions, l.session, transcript
+	l.sessions, l.session = l.sessions+1, session
+	l.stated = stated{sums: make([]keys.Hash, len(l.ids))}
+}
+
+// settle notes the links of the session under way as the latest ones.
+func (l *Links) settle() {
+	for i := range l.links {
+		if s := &l.links[i]; s.session == l.session && s.now.frames() > 0 {
+			l.past.Links[i] = s.now.state(s.session)
+		}
+	}
+}
+
+// Past returns what the transcript held when the session under way began.
+func (l *Links) Past() protocol.Past {
+	p := l.past
+	p.Links = append([]protocol.LinkState(nil), p.Links...)
+	return p
+}
+
+// States returns what passed over each link in the session under way, by party.
+func (l *Links) States() []protocol.LinkState {
+	states := make([]protocol.LinkState, len(l.ids))
+	for i := range states {
+		if i != l.self {
+			states[i] = l.state(i).now.state(l.session)
+		}
+	}
+	return states
 }
 
 // Add takes the next record of the party's transcript, of whatever type. A record that cannot be the
@@ -168,21 +238,79 @@ func (l *Links) checkLink(r *Record) error {
 	if !r.Type.Frame() {
 		return nil
 	}
+	if why := l.checkStated(r); why != "" {
+		return errors.New(why)
+	}
 	if want := l.state(r.Peer).now.count[direction(r.Type)]; r.Sequence != want {
 		return fmt.Errorf("frame %d was %s where frame %d was next: one is missing, doubled or of another link", r.Sequence, r.Type, want)
 	}
 	return nil
 }
 
+// checkStated says what is wrong with what the party states of itself: nothing, when it is what the records before say.
+// A record whose payload is not hashed yet is left alone.
+func (l *Links) checkStated(r *Record) string {
+	if r.Type != TypeSent || r.Class != protocol.ClassControl || r.Sum() == (keys.Hash{}) {
+		return ""
+	}
+	switch r.Kind {
+	case protocol.KindPast:
+		want := keys.Hash(sha256.Sum256(l.past.Encode(l.self)))
+		if r.Bytes == protocol.PastLinkSize && len(l.ids) > 2 {
+			want = sha256.Sum256(l.past.EncodeFor(r.Peer))
+		}
+		if r.Sum() != want {
+			return "what the party has stated of the sessions before is not what the transcript has of them: " +
+				"records or sessions were taken out, put in or changed"
+		}
+	case protocol.KindStates:
+		want := l.stated.own
+		if !l.stated.begun {
+			want = sha256.Sum256(protocol.EncodeStates(l.States(), l.self))
+		}
+		if r.Sum() != want {
+			return "what the party has stated of its links is not what the transcript has of them: " +
+				"frames were taken out, put in or changed"
+		}
+	}
+	return ""
+}
+
+// takeStated takes a statement of a party's links, its own or that of a peer.
+func (l *Links) takeStated(r *Record) {
+	if r.Kind != protocol.KindStates || r.Class != protocol.ClassControl {
+		l.stated.begun = false
+		return
+	}
+	from := r.Peer
+	if r.Type == TypeSent {
+		from = l.self
+	}
+	if from == l.self && !l.stated.begun {
+		l.stated.begun, l.stated.own = true, r.Sum()
+		clear(l.stated.sums)
+	}
+	l.stated.sums[from] = r.Sum()
+	parts := [][]byte{l.contract[:], big32(l.session)}
+	for i := range l.stated.sums {
+		if l.stated.sums[i] == (keys.Hash{}) {
+			return
+		}
+		parts = append(parts, l.stated.sums[i][:])
+	}
+	l.stated.all = keys.HashOf(domainStates, parts...)
+}
+
 // apply takes a record that check accepts.
 func (l *Links) apply(r *Record) {
 	switch r.Type {
 	case TypeSession:
-		l.session = r.Session
+		l.begin(r.Session, r.Hash)
 	case TypeCountersigned:
 		s := l.state(r.Peer)
-		s.round, s.signed = false, s.before.frames()
+		s.round, s.signed, s.agreed = false, s.before.frames(), s.before
 	case TypeSent, TypeReceived:
+		l.takeStated(r)
 		l.pass(r)
 	}
 }
@@ -195,6 +323,9 @@ func (l *Links) pass(r *Record) {
 		s.before = s.now
 	}
 	s.round = round
+	if !round {
+		s.asked = r.Type == TypeReceived && r.Kind == protocol.KindAsk && r.Class == protocol.ClassControl
+	}
 	d := direction(r.Type)
 	s.now.chain[d] = l.next(&s.now.chain[d], r)
 	s.now.count[d]++
@@ -229,8 +360,11 @@ func (l *Links) state(peer int) *link {
 }
 
 // start returns the chain of a direction before its first frame.
-func (l *Links) start(from, to int) keys.Hash {
-	return keys.HashOf(domainChain, l.contract[:], big32(l.session), l.ids[from][:], l.ids[to][:])
+func (l *Links) start(from, to int) keys.Hash { return l.startOf(l.session, from, to) }
+
+// startOf is start in any session.
+func (l *Links) startOf(session uint32, from, to int) keys.Hash {
+	return keys.HashOf(domainChain, l.contract[:], big32(session), l.ids[from][:], l.ids[to][:])
 }
 
 // digest returns the digest of a state of the link to a peer: the direction from the lower id first.
@@ -240,7 +374,7 @@ func (l *Links) digest(peer int, p *passed) keys.Hash {
 		low, high, up, down = peer, l.self, received, sent
 	}
 	return keys.HashOf(protocol.DomainLink, l.contract[:], big32(l.session), l.ids[low][:], l.ids[high][:],
-		big64(p.count[up]), p.chain[up][:], big64(p.count[down]), p.chain[down][:])
+		big64(p.count[up]), p.chain[up][:], big64(p.count[down]), p.chain[down][:], l.stated.all[:])
 }
 
 // direction is the direction of a frame.

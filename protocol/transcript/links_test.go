@@ -64,8 +64,8 @@ func (o *oracle) digest(a, b int) keys.Hash {
 	n := func(from, to int) []byte {
 		return binary.BigEndian.AppendUint64(nil, uint64(len(o.frames[[2]int{from, to}])))
 	}
-	return keys.HashOf("hanse link v1", o.contract[:], binary.BigEndian.AppendUint32(nil, o.session), o.ids[a][:], o.ids[b][:],
-		n(a, b), o.chain(a, b), n(b, a), o.chain(b, a))
+	return keys.HashOf("hanse link v2", o.contract[:], binary.BigEndian.AppendUint32(nil, o.session), o.ids[a][:], o.ids[b][:],
+		n(a, b), o.chain(a, b), n(b, a), o.chain(b, a), make([]byte, 32)) // nobody has stated anything
 }
 
 // TestLinksAgreeWithTheirDefinition runs random frames between random parties.

@@ -34,6 +34,7 @@ type Log struct {
 	path    string
 	file    *os.File
 	links   *Links
+	before  uint64 // records before the session under way
 	number  uint64 // of the next record
 	time    int64  // of the last record
 	session uint32 // of the last record; 0: there is none
@@ -54,11 +55,13 @@ func (l *Log) Begin(session uint32) error {
 	if session <= l.session {
 		return l.named(fmt.Errorf("session %d begins after session %d, want a higher number", session, l.session))
 	}
+	before := l.number
 	r := Record{Type: TypeSession, Session: session, Peer: l.config.Self}
 	if err := l.append(&r); err != nil {
 		return err
 	}
 	l.links.apply(&r)
+	l.before = before
 	l.session, l.begun, l.keeping = session, true, l.config.Store != nil
 	return nil
 }
@@ -145,6 +148,89 @@ func (l *Log) Link(peer int) (keys.Hash, error) {
 			peer, len(l.config.IDs), l.config.Self))
 	}
 	return l.links.Digest(peer), nil
+}
+
+// States implements protocol.Recorder.
+func (l *Log) States() ([]protocol.LinkState, error) {
+	if err := l.ready(); err != nil {
+		return nil, err
+	}
+	return l.links.States(), nil
+}
+
+// Past implements protocol.Recorder.
+func (l *Log) Past() (protocol.Past, error) {
+	if err := l.ready(); err != nil {
+		return protocol.Past{}, err
+	}
+	return l.links.Past(), nil
+}
+
+// Former implements protocol.Recorder. It reads what stands before the session under way once more.
+func (l *Log) Former(peer int, session uint32, sentFrames, receivedFrames uint64) (protocol.Former, error) {
+	if err := l.ready(); err != nil {
+		return protocol.Former{}, err
+	}
+	links, err := NewLinks(l.config.Contract, l.config.Self, l.config.IDs)
+	if err != nil {
+		return protocol.Former{}, l.named(err)
+	}
+	if !links.peer(peer) {
+		return protocol.Former{}, l.named(fmt.Errorf("there is no link to party %d among %d parties of which this is party %d",
+			peer, len(l.config.IDs), l.config.Self))
+	}
+	f := newFormer(links, peer, session, sentFrames, receivedFrames)
+	if err := l.scan(links, f.take); err != nil {
+		return protocol.Former{}, l.named(err)
+	}
+	return f.Former, nil
+}
+
+// former finds what a transcript has of a link in an earlier session.
+type former struct {
+	protocol.Former
+	links   *Links
+	peer    int
+	session uint32
+	at      [2]uint64 // frames of which the chain is wanted
+}
+
+// newFormer begins before the first record: nothing has passed.
+func newFormer(links *Links, peer int, session uint32, sentFrames, receivedFrames uint64) *former {
+	f := &former{links: links, peer: peer, session: session, at: [2]uint64{sentFrames, receivedFrames}}
+	f.State.Session = session
+	if session == 0 { // there is none, and its chains are zero
+		return f
+	}
+	f.State.Sent.Chain = links.startOf(session, links.self, peer)
+	f.State.Received.Chain = links.startOf(session, peer, links.self)
+	if sentFrames == 0 {
+		f.SentAt = f.State.Sent.Chain
+	}
+	if receivedFrames == 0 {
+		f.ReceivedAt = f.State.Received.Chain
+	}
+	return f
+}
+
+// take takes a record that the links have.
+func (f *former) take(r *Record) {
+	if r.Peer != f.peer || !r.Type.Frame() && r.Type != TypeCountersigned {
+		return
+	}
+	if r.Session != f.session {
+		f.After = f.After || r.Session > f.session && r.Type == TypeCountersigned
+		return
+	}
+	s := f.links.state(f.peer)
+	f.State = s.now.state(r.Session)
+	f.Signed = s.agreed.count
+	if f.State.Sent.Frames == f.at[sent] {
+		f.SentAt = f.State.Sent.Chain
+	}
+	if f.State.Received.Frames == f.at[received] {
+		f.ReceivedAt = f.State.Received.Chain
+	}
 }
 
 // Seal signs the transcript so far. why is SealCheckpoint, SealDone or SealBroken.

@@ -91,14 +91,15 @@ func TestOpenRefusesWhatIsNotThisTranscript(t *testing.T) {
 		want string
 	}{
 		"another file":        {with(0, "H"), "it is not a transcript"},
-		"a later version":     {with(17, "\x03"), "it is a transcript of version 3, this program reads versions 1 and 2"},
+		"a later version":     {with(17, "\x02"), "it is a transcript of version 2, this program reads version 3"},
 		"a changed header":    {with(50, "x"), "the hash of its header does not fit: the header was changed"},
 		"a short file":        {[]byte("my notes"), "it has 8 bytes that do not begin this transcript: move it away"},
 		"another job":         {other.text(0), "it is of contract " + other.contract.Short() + ", want " + l.contract.Short()},
 		"another party":       {l.text(1), "it is that of party 1, " + l.ids[1].Short() + ", want party 0, " + l.ids[0].Short()},
-		"a changed end":       {with(last+100, "x"), "its last whole record, 43, is damaged: it does not follow the record before it; put back a copy of the file"},
-		"a changed end but 1": {with(last-10, "x"), "its last whole record, 43, is damaged: it does not follow the record before it; put back a copy of the file"},
-		"an end of zeros":     {with(last, string(make([]byte, BlockSize))), "its last whole record, 43, is damaged: its session is 0, want 1 or more; put back a copy of the file"},
+		"a changed end":       {with(last+100, "x"), "it is damaged: record 43: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
+		"a changed end but 1": {with(last-10, "x"), "it is damaged: record 42: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
+		"a changed middle":    {with(20*BlockSize+100, "x"), "it is damaged: record 19: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
+		"an end of zeros":     {with(last, string(make([]byte, BlockSize))), "it is damaged: record 43: the chain is broken: record 0 stands here, so that one is doubled or out of order; put back a copy of the file"},
 	} {
 		path := filepath.Join(t.TempDir(), "x")
 		l.must(os.WriteFile(path, c.text, 0o600))

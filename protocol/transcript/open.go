@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +11,9 @@ import (
 	"time"
 )
 
-// Open makes a transcript, readable by its owner only, or goes on with one. It reads the header and the
-// last two records, whatever the size, and drops a record that a crash left incomplete. A file that is
-// not this job's and this party's, or whose end was changed, is left alone, with an error.
+// Open makes a transcript, readable by its owner only, or goes on with one. It reads the whole of it, since a session
+// begins with what the ones before have left, and drops a record that a crash left incomplete. A file that is
+// not this job's and this party's, or that was changed, is left alone, with an error.
 func Open(path string, c Config) (*Log, error) {
 	l, err := newLog(path, c)
 	if err != nil {
@@ -65,7 +64,7 @@ func (l *Log) resume() error {
 		return err
 	}
 	blocks := info.Size() / BlockSize
-	if err := l.readLast(blocks); err != nil {
+	if err := l.readAll(blocks - 1); err != nil {
 		return err
 	}
 	if info.Size() > blocks*BlockSize {
@@ -113,30 +112,43 @@ func (l *Log) checkHeader(want Header) error {
 	return nil
 }
 
-// readLast takes number, chain, time and session from the last of so many blocks, if it is a record.
-func (l *Log) readLast(blocks int64) error {
-	if blocks == 1 {
+// readAll takes number, chain, time, session and links from all whole records.
+func (l *Log) readAll(records int64) error {
+	l.before = uint64(records)
+	if records == 0 {
 		return nil
 	}
-	var two [2 * BlockSize]byte
-	if _, err := l.file.ReadAt(two[:], (blocks-2)*BlockSize); err != nil && err != io.EOF {
-		return err
-	}
 	var last Record
-	if err := last.Decode((*[BlockSize]byte)(two[BlockSize:])); err != nil {
-		return damaged(blocks-2, err)
-	}
-	if last.Number != uint64(blocks-2) || last.Hash != sha256.Sum256(two[hashAt:hashAt+BlockSize]) {
-		return damaged(blocks-2, errors.New("it does not follow the record before it"))
+	if err := l.scan(l.links, func(r *Record) { last = *r }); err != nil {
+		return err
 	}
 	l.number, l.time, l.session = last.Number+1, last.Time, last.Session
 	copy(l.buffer[:], last.Hash[:])
 	return nil
 }
 
+// scan reads the records of the sessions before the one under way, adds them to links, and shows each.
+func (l *Log) scan(links *Links, visit func(r *Record)) error {
+	reader, err := NewReader(io.NewSectionReader(l.file, 0, int64(l.before+1)*BlockSize))
+	if err != nil {
+		return err
+	}
+	var r Record
+	for range l.before {
+		if err := reader.Next(&r); err != nil {
+			return damaged(err)
+		}
+		if err := links.Add(&r); err != nil {
+			return damaged(err)
+		}
+		visit(&r)
+	}
+	return nil
+}
+
 // damaged says that a transcript cannot be gone on with.
-func damaged(record int64, err error) error {
-	return fmt.Errorf("its last whole record, %d, is damaged: %w; put back a copy of the file", record, err)
+func damaged(err error) error {
+	return fmt.Errorf("it is damaged: %w; put back a copy of the file", err)
 }
 
 // syncDir makes a new file's name durable, where folders can be synced.

@@ -230,7 +230,7 @@ func (r *Record) decodeSigned(block *[BlockSize]byte) error {
 }
 
 // errNotZero refuses a second way to write the same record.
-var errNotZero = errors.New("it has bytes that are not zero where version 1 has none")
+var errNotZero = errors.New("it has bytes that are not zero where version 3 has none")
 
 // maxKinds is how many kinds a reader remembers: contracts have some dozens.
 const maxKinds = 256

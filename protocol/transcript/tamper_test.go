@@ -3,7 +3,6 @@ package transcript
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -231,10 +230,10 @@ func TestEveryAttackHasItsMessage(t *testing.T) {
 		"a header of no party":                    {func(b [][]byte) { reheaded(b[0], Header{Self: 3, Contract: l.contract, Party: l.ids[0]}) }, keyNumber(0), true, "header: own index is 3, want 0 to 2"},
 		"a header of another job":                 {func(b [][]byte) { reheaded(b[0], Header{Contract: other.contract, Party: l.ids[0]}) }, keyNumber(0), true, "record 11, peer 1: " + link(1)},
 		"a header of another job over one's own":  {func(b [][]byte) { reheaded(b[0], Header{Contract: other.contract, Party: l.ids[0]}) }, nil, false, "record 0: " + changed},
-		"a later version":                         {func(b [][]byte) { b[0][17] = 3 }, nil, false, "it is a transcript of version 3, this program reads versions 1 and 2"},
+		"a later version":                         {func(b [][]byte) { b[0][17] = 4 }, nil, false, "it is a transcript of version 4, this program reads version 3"},
 		"another file":                            {func(b [][]byte) { b[0][0] = 'H' }, nil, false, "it is not a transcript"},
 		"a header changed":                        {func(b [][]byte) { b[0][30] ^= 1 }, nil, false, "the hash of its header does not fit: the header was changed"},
-		"a header with something where none is":   {func(b [][]byte) { b[0][100] = 1; rehashed(b[0]) }, nil, false, "its header has bytes that are not zero where version 1 has none"},
+		"a header with something where none is":   {func(b [][]byte) { b[0][120] = 1; rehashed(b[0]) }, nil, false, "its header has bytes that are not zero where version 3 has none"},
 		"a header of party four thousand ninety6": {func(b [][]byte) { b[0][22] = 16; rehashed(b[0]) }, nil, false, "its header names party 4096, want less than 4096"},
 	} {
 		b := blocks(own)
@@ -268,7 +267,7 @@ func reheaded(block []byte, h Header) { h.Encode((*[BlockSize]byte)(block)) }
 
 // rehashed repairs the hash of a header.
 func rehashed(block []byte) {
-	sum := keys.HashOf(domainHeader(binary.BigEndian.Uint16(block[16:])), block[:hashAt])
+	sum := keys.HashOf(domainHeader, block[:hashAt])
 	copy(block[hashAt:], sum[:])
 }
 

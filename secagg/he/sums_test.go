@@ -157,6 +157,14 @@ func (o *openings) Record(e protocol.Entry, payload []byte) error {
 }
 
 func (o *openings) Link(int) (keys.Hash, error) { return keys.Hash{}, nil }
+func (o *openings) Sync() error                 { return nil }
+func (o *openings) Past() (protocol.Past, error) {
+	return protocol.Past{Links: make([]protocol.LinkState, 3)}, nil
+}
+func (o *openings) States() ([]protocol.LinkState, error) { return make([]protocol.LinkState, 3), nil }
+func (o *openings) Former(int, uint32, uint64, uint64) (protocol.Former, error) {
+	return protocol.Former{}, nil
+}
 
 func TestOnlyTheRootRecordsAnOpeningAndItIsTheTotal(t *testing.T) {
 	recorders := []*openings{{}, {}, {}}
