@@ -10,19 +10,18 @@ import (
 // conformer holds the records of one party against the operations that its contract lists. It knows the
 // operation under way and forgets those before it.
 type conformer struct {
-	names   []string
-	self    int
-	rules   *rules
-	found   *findings
-	least   int // contributors that a protected sum must have
-	signing script
+	names []string
+	self  int
+	rules *rules
+	found *findings
+	least int // contributors that a protected sum must have
 
 	session uint32
 	number  uint64 // of the latest operation
 	stage   int64
 	current operation
 	pairs   pairing
-	round   round
+	rounds  rounds
 	sealed  sealedSum
 	keyed   bool // the session has a key for encrypted sums, which all parties compared
 	keyTold bool // the key was broadcast
@@ -36,14 +35,15 @@ func newConformer(c *protocol.Contract, self int, r *rules, f *findings, least i
 	for _, p := range c.Parties {
 		names = append(names, p.Name)
 	}
-	return &conformer{names: names, self: self, rules: r, found: f, least: least, signing: script{steps: roundSteps(len(names), self)}}
+	return &conformer{names: names, self: self, rules: r, found: f, least: least, rounds: newRounds(len(names), self)}
 }
 
 // begin starts a session.
 func (c *conformer) begin(session uint32) {
 	c.session, c.number, c.stage, c.aborted = session, 0, 0, false
 	c.current.rule, c.current.off = nil, false
-	c.pairs, c.round, c.sealed, c.keyed = pairing{}, round{}, sealedSum{}, false
+	c.pairs, c.sealed, c.keyed = pairing{}, sealedSum{}, false
+	c.rounds.begin()
 	c.keyTold, c.rows = false, false
 	c.rules.begin()
 }
@@ -60,7 +60,7 @@ func (c *conformer) end(done bool) {
 	switch {
 	case c.current.rule == nil || c.current.rule.kind != protocol.KindDone:
 		c.found.fail(checkOperations, "session %d is sealed as done, but the parties did not tell each other that they were", c.session)
-	case !c.round.whole || c.round.operation != c.number:
+	case !c.rounds.now.whole || c.rounds.last != c.number:
 		c.found.fail(checkCountersignatures, "session %d is sealed as done, but its last round of countersignatures is not whole", c.session)
 	}
 }
@@ -71,7 +71,7 @@ func (c *conformer) take(r *transcript.Record, rule *rule) {
 	case rule == nil:
 		c.found.fail(checkOperations, "record %d: the contract has no message %q", r.Number, r.Kind)
 		c.skip(r, nil)
-	case r.Kind == protocol.KindCountersign:
+	case isRound(r.Kind):
 		c.countersign(r, rule)
 	case r.Kind == protocol.KindAbort:
 		c.abort(r, rule)

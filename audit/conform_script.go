@@ -13,7 +13,8 @@ import (
 type step struct {
 	event transcript.Type
 	peer  int
-	adds  int // parties whose addends come with the frame
+	adds  int    // parties whose addends come with the frame
+	kind  string // in rounds, which have several; else empty
 }
 
 // script is what one line of a contract has a party record, in order; in a sum or a direct message once
@@ -188,15 +189,45 @@ func pairSteps(holders []int, self int) []step {
 	return steps
 }
 
-// roundSteps are those of a round of countersignatures: each signature that came is kept.
+// ofKind gives steps a kind.
+func ofKind(kind string, steps []step) []step {
+	for i := range steps {
+		steps[i].kind = kind
+	}
+	return steps
+}
+
+// roundSteps are those of a round of countersignatures: all state their links to all and then sign them, and each
+// signature that came is kept.
 func roundSteps(q, self int) []step {
-	steps := exchangeSteps(q, self)[:q-1]
+	steps := slices.Concat(ofKind(protocol.KindStates, exchangeSteps(q, self)), signSteps(q, self))
 	for i := range q {
 		if i != self {
-			steps = append(steps, step{event: transcript.TypeReceived, peer: i}, step{event: transcript.TypeCountersigned, peer: i})
+			steps = append(steps, keepSteps(i)...)
 		}
 	}
 	return steps
+}
+
+// signSteps send a signature to all others.
+func signSteps(q, self int) []step {
+	return ofKind(protocol.KindCountersign, exchangeSteps(q, self)[:q-1])
+}
+
+// keepSteps receive a party's signature and keep it.
+func keepSteps(peer int) []step {
+	return ofKind(protocol.KindCountersign,
+		[]step{{event: transcript.TypeReceived, peer: peer}, {event: transcript.TypeCountersigned, peer: peer}})
+}
+
+// askSteps are those of the receiver of an opening, who asks all others for it and signs.
+func askSteps(q, self int) []step {
+	return slices.Concat(ofKind(protocol.KindAsk, exchangeSteps(q, self)[:q-1]), signSteps(q, self))
+}
+
+// askedSteps are those of a party that is asked.
+func askedSteps(receiver int) []step {
+	return append([]step{{event: transcript.TypeReceived, peer: receiver, kind: protocol.KindAsk}}, keepSteps(receiver)...)
 }
 
 // leaves counts the parties whose addends are in what a party of a plan passes on.
@@ -223,7 +254,7 @@ func (p *progress) fits(r *transcript.Record) bool {
 		return false
 	}
 	s := p.steps[p.at]
-	return r.Type == s.event && r.Peer == s.peer && r.Chunk == p.chunk
+	return r.Type == s.event && r.Peer == s.peer && r.Chunk == p.chunk && (s.kind == "" || s.kind == r.Kind)
 }
 
 // opensEarly reports whether a record opens the chunk before all children's frames have come.
@@ -256,10 +287,21 @@ func (p *progress) wanted(names []string) string {
 	}
 	s := p.steps[p.at]
 	text := happened(s.event, names[s.peer])
+	if s.kind != "" {
+		text = inRound(s.kind, s.event, names[s.peer])
+	}
 	if p.chunked {
 		text = fmt.Sprintf("chunk %d %s", p.chunk, text)
 	}
 	return text
+}
+
+// inRound says in words what a record of a round tells of a peer.
+func inRound(kind string, event transcript.Type, peer string) string {
+	if event == transcript.TypeCountersigned {
+		return happened(event, peer)
+	}
+	return kind + " " + happened(event, peer)
 }
 
 // happened says in words what a record tells of a peer.

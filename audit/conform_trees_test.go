@@ -43,17 +43,15 @@ func TestRoundThatIsLeftOutIsFound(t *testing.T) {
 	long.Iterations = protocol.CountersignEvery/4 + 40 // each has a batch, two sums of angles and one of scores, at most
 	tr := newTraining(t, 4, 2, fdskl.Masked, protocol.Tree, long)
 	must(t, tr.train(-1, 0, nil))
-	first := func(r *transcript.Record) bool {
-		return r.Kind == protocol.KindCountersign && r.Operation == protocol.CountersignEvery
-	}
+	first := roundAfter(protocol.CountersignEvery)
 	n := 0
 	for _, r := range tr.records(0) {
 		if first(&r) {
 			n++
 		}
 	}
-	if n != 9 {
-		t.Fatalf("a round of %d records after %d operations, want 9", n, protocol.CountersignEvery)
+	if n != 15 {
+		t.Fatalf("a round of %d records after %d operations, want 15", n, protocol.CountersignEvery)
 	}
 	all, _ := tr.examined(source("forged", tr.deviate(0, drop(first))))
 	wantCheck(t, all[0].checks, checkCountersignatures, Failed, "begins in session 1 without the countersignatures that are due after operation 1024")

@@ -43,10 +43,12 @@ func crossExamine(ctx context.Context, in *Input, all []*examination) []Check {
 
 // pair is two transcripts under comparison.
 type pair struct {
-	in       *Input
-	a, b     *examination
-	compared uint64   // frames
-	alone    []string // what only one side recorded, where that is no fault
+	in        *Input
+	a, b      *examination
+	compared  uint64   // frames
+	alone     []string // what only one side recorded, where that is no fault
+	statement bool     // what differs first is a statement of a party's links
+	lacks     []string // what one side says came to it, and the other that sent it cannot show
 }
 
 // check compares the two ends of a link in all sessions.
@@ -65,7 +67,10 @@ func (p *pair) check(ctx context.Context) Check {
 		}
 	}
 	c.Detail = fmt.Sprintf("%s of %s and %s are the same in both transcripts", counted(p.compared, "frame"), p.name(p.a), p.name(p.b))
-	for _, text := range p.alone {
+	if len(p.lacks) > 0 {
+		c.Verdict = Skipped
+	}
+	for _, text := range slices.Concat(p.lacks, p.alone) {
 		c.Detail += "; " + text
 	}
 	return c

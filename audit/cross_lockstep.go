@@ -8,15 +8,21 @@ import (
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
-// lockstep reads both transcripts again, once for each direction, and says what differs first.
+// lockstep reads both transcripts again, once for each direction, and says what differs first. Another statement of a
+// party's links follows from another record of them, which is named before it.
 func (p *pair) lockstep(ctx context.Context) (string, error) {
+	first := ""
 	for _, d := range []struct{ from, to *examination }{{p.a, p.b}, {p.b, p.a}} {
+		p.statement = false
 		fault, err := p.direction(ctx, d.from, d.to)
-		if fault != "" || err != nil {
+		if err != nil || fault != "" && !p.statement {
 			return fault, err
 		}
+		if first == "" {
+			first = fault
+		}
 	}
-	return "", nil
+	return first, nil
 }
 
 // direction compares the frames from one party to the other.
@@ -105,6 +111,7 @@ func (m *march) compare(ctx context.Context) (string, error) {
 		return m.alone(ctx, m.received, m.to, m.from)
 	}
 	if what := m.differ(s, r); what != "" {
+		m.statement = isStatement(s.Kind)
 		return fmt.Sprintf("session %d, %s -> %s, frame %d (operation %d, %s): %s (record %d of %s, record %d of %s)", s.Session, m.name(m.from), m.name(m.to),
 			s.Sequence, s.Operation, s.Kind, what, s.Number, m.name(m.from), r.Number, m.name(m.to)), nil
 	}
@@ -133,10 +140,17 @@ func (m *march) differ(s, r *transcript.Record) string {
 	return ""
 }
 
-// alone takes a frame that only one side has, which is no fault when the other side's session broke
-// off before it.
+// alone takes a frame that only one side has. What the side that lacks it has signed it cannot show; what was sent to it,
+// and is under no signature, was on its way when its session broke off.
 func (m *march) alone(ctx context.Context, f *linkFrames, has, lacks *examination) (string, error) {
 	r := &f.record
+	if signed := has.signed(r.Session, lacks.self, f.event); r.Sequence < signed {
+		m.statement = isStatement(r.Kind)
+		return fmt.Sprintf("session %d, %s -> %s, frame %d (operation %d, %s): %s cannot show %s from there on that %s has (record %d), "+
+			"and that it has signed: its transcript has lost them, or they were taken out",
+			r.Session, m.name(m.from), m.name(m.to), r.Sequence, r.Operation, r.Kind, m.name(lacks),
+			counted(signed-r.Sequence, "frame"), m.name(has), r.Number), nil
+	}
 	// A party whose peer is done may still be left by a third one, and tell the peer, who no longer listens.
 	left := r.Kind == protocol.KindAbort && !has.done(r.Session, lacks.self)
 	if lacks.done(r.Session, has.self) && !left {
@@ -158,7 +172,8 @@ type extra struct {
 	frames     uint64
 }
 
-// settle notes how many frames of a session only one side recorded.
+// settle notes how many frames of a session only one side recorded. A frame is on its sender's record before it leaves,
+// so that a sender who lacks it has lost it.
 func (m *march) settle() {
 	x := &m.extra
 	if x.frames == 0 {
@@ -169,11 +184,23 @@ func (m *march) settle() {
 		text = fmt.Sprintf("%s has no session %d", m.name(x.lacks), x.session)
 	}
 	text += fmt.Sprintf(", and of %s -> %s only %s recorded the last %s", m.name(m.from), m.name(m.to), m.name(x.has), counted(x.frames, "frame"))
-	if x.has.done(x.session, x.lacks.self) && !(x.has.served && x.frames == 1) { // the last countersignature may be lost
-		text += fmt.Sprintf(", though %s signed the link: its transcript has lost its end", m.name(x.lacks))
+	list := &m.pair.alone
+	if x.lacks == m.from {
+		list = &m.pair.lacks
+		text += fmt.Sprintf(", which %s sent and cannot show: its transcript has lost its end", m.name(x.lacks))
 	}
-	if len(m.pair.alone) < maxTails {
-		m.pair.alone = append(m.pair.alone, text)
+	if len(*list) < maxTails {
+		*list = append(*list, text)
 	}
 	m.extra = extra{}
+}
+
+// signed returns how many frames of a link, of one event in one session, are under the peer's signature.
+func (e *examination) signed(session uint32, peer int, event transcript.Type) uint64 {
+	at, ok := e.find(session)
+	if !ok {
+		return 0
+	}
+	l, _ := e.sessions[at].with(peer)
+	return l.signed[way(event)]
 }

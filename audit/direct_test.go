@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -242,8 +243,8 @@ func TestDirectMessagesAreCompared(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			_, cross := l.examined(source("forged", l.deviate(0, d.change)), l.source(1), l.source(2), l.source(3))
 			wantCheck(t, cross, checkCross, Failed, d.want)
-			for _, c := range cross {
-				if c.Party != "p0, p1" && c.Verdict != Passed {
+			for _, c := range cross { // the others show only that p0 has stated something else of its links
+				if c.Party != "p0, p1" && c.Verdict != Passed && !strings.Contains(c.Detail, "states): ") {
 					t.Errorf("%s: %s", c.Party, c.Detail)
 				}
 			}
@@ -273,10 +274,7 @@ func TestManyDirectMessagesPassAllChecks(t *testing.T) {
 	}))
 	all, cross := l.examined(l.sources()...)
 	wantPassed(t, checksOf(all, cross))
-	unsigned := drop(func(r *transcript.Record) bool {
-		return r.Kind == protocol.KindCountersign && r.Operation == 2*protocol.CountersignEvery
-	})
-	all, _ = l.examined(source("forged", l.deviate(2, unsigned)))
+	all, _ = l.examined(source("forged", l.deviate(2, drop(roundAfter(2*protocol.CountersignEvery)))))
 	wantCheck(t, all[0].checks, checkCountersignatures, Failed, "without the countersignatures that are due after operation 2048")
 }
 

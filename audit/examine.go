@@ -58,7 +58,8 @@ type examiner struct {
 	ready    *readiness // of a sealed job; else nil
 	session  sessionState
 	tails    tails
-	ending   string // how the transcript ends
+	gaps     gaps
+	ending   string // where the transcript ends inside a record, how
 	record   transcript.Record
 }
 
@@ -162,6 +163,7 @@ func (x *examiner) prepare(file io.Reader) error {
 	x.fresh = newFreshness(file, x.source.Payload)
 	x.fresh.secrets.served = x.served != nil
 	x.tails.before = make([]uint64, len(ids))
+	x.gaps = gaps{self: h.Self, confirmed: make([]bool, len(ids)), one: x.served != nil}
 	checkTreesOf(c, x.found)
 	return nil
 }
@@ -216,6 +218,9 @@ func (x *examiner) take(r *transcript.Record) {
 	}
 	rule := x.rules.of(r.Kind)
 	x.conform.take(r, rule)
+	if r.Type == transcript.TypeCountersigned {
+		x.gaps.signed(r.Peer)
+	}
 	if r.Type == transcript.TypeSent {
 		x.spend(rule, r)
 	}
@@ -234,7 +239,7 @@ func (x *examiner) end(err error) error {
 		return nil
 	case errors.Is(err, transcript.ErrCut):
 		x.out.transcript.Cut = true
-		x.ending = fmt.Sprintf("it ends inside record %d, as a killed process leaves it; everything before it verifies", x.out.verified)
+		x.ending = fmt.Sprintf("it ends inside record %d, as a killed process leaves it", x.out.verified)
 		return nil
 	case errors.As(err, &broken):
 		x.out.stopped = true

@@ -15,6 +15,7 @@ func (x *examiner) conclude() {
 	if x.served != nil {
 		x.out.egress = x.served.lines(x.out.egress)
 	}
+	x.gaps.conclude(x.found)
 	frames, signed := frames(&s)
 	say := x.phrases()
 	passed := []Check{
@@ -77,19 +78,27 @@ func frames(s *transcript.Summary) (all, signed uint64) {
 	return all, signed
 }
 
-// complete says how the transcript ends.
+// complete says how the transcript ends. One that does not end as a job ends is of a job under way, or was cut: which of
+// the two it cannot tell.
 func (x *examiner) complete(s *transcript.Summary) Check {
-	c := Check{Name: checkComplete, Detail: x.ending}
+	const cut = "the job was under way, or what came later was cut off; everything before it verifies"
 	switch {
 	case x.out.stopped:
 		x.found.fail(checkComplete, "it was read up to record %d, which does not verify; what comes after proves nothing", x.out.verified)
-	case c.Detail != "":
-	case x.out.transcript.Cut:
-		c.Detail = fmt.Sprintf("it ends after %s without a seal, as a killed process leaves it; everything before it verifies", counted(s.Records, "record"))
-	default:
-		c.Detail = fmt.Sprintf("it ends with the seal %q", s.Seal)
+	case x.ending != "":
+		x.found.skip(checkComplete, "%s; %s", x.ending, cut)
+	case s.Records == 0:
+		x.found.skip(checkComplete, "it has no record; %s", cut)
+	case s.Seal == "":
+		x.found.skip(checkComplete, "it ends after %s without a seal, as a killed process leaves it; %s", counted(s.Records, "record"), cut)
+	case s.Seal == transcript.SealCheckpoint:
+		x.found.skip(checkComplete, "it ends with the seal %q, in the middle of session %d; %s", s.Seal, x.session.number, cut)
+	case s.Seal == transcript.SealBroken:
+		x.found.skip(checkComplete, "it ends with the seal %q: session %d did not come to the job's end; %s", s.Seal, x.session.number, cut)
+	case x.served != nil && !x.served.finished():
+		x.found.skip(checkComplete, "its last session, %d, did not come to the job's end; %s", x.session.number, cut)
 	}
-	return c
+	return Check{Name: checkComplete, Detail: fmt.Sprintf("it ends with the seal %q", s.Seal)}
 }
 
 // contributorsPassed says how many parties' vectors were in the sums that were protected so.

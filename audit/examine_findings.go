@@ -20,7 +20,7 @@ const (
 	checkComplete          = "complete"
 )
 
-// findings collects what is wrong with one transcript, by check: the first of each check, and how many
+// findings collects what is wrong with one transcript, or not looked at, by check: the first of each check, and how many
 // more there are.
 type findings struct {
 	party string
@@ -36,12 +36,16 @@ func newFindings() *findings {
 // fail notes that the transcript is not what an honest run leaves.
 func (f *findings) fail(name, format string, args ...any) { f.note(name, Failed, format, args) }
 
+// skip notes that something was not looked at, or cannot be told from the transcript.
+func (f *findings) skip(name, format string, args ...any) { f.note(name, Skipped, format, args) }
+
 // leak notes that what the transcript shows gives something away.
 func (f *findings) leak(name, format string, args ...any) { f.note(name, Leak, format, args) }
 
-// note keeps the first finding of a check.
+// note keeps the first finding of a check. What was not looked at gives way to what was found.
 func (f *findings) note(name string, v Verdict, format string, args []any) {
-	if _, ok := f.first[name]; ok {
+	first, ok := f.first[name]
+	if ok && (first.Verdict != Skipped || v == Skipped) {
 		f.more[name]++
 		return
 	}

@@ -38,10 +38,15 @@ func (l *league) rewrite(i int, change edit, signed bool) []byte {
 	var block [transcript.BlockSize]byte
 	header.Encode(&block)
 	text, chain, time := slices.Clone(block[:]), header.Hash(), int64(0)
+	var own keys.Hash // of what the party states of its links, the same to all
 	for n, r := range change(l.records(i)) {
 		time = max(time, r.Time)
 		r.Number, r.Time = uint64(n), time
+		if r.Kind != protocol.KindStates || r.Type != transcript.TypeSent {
+			own = keys.Hash{}
+		}
 		l.resign(&r, links, i, chain, signed)
+		own = restate(&r, links, i, own)
 		r.Encode(&block)
 		chain = sha256.Sum256(append(chain[:], block[:transcript.BlockSize-len(chain)]...))
 		r.Hash = chain
@@ -50,6 +55,26 @@ func (l *league) rewrite(i int, change edit, signed bool) []byte {
 		_ = links.Add(&r) // what does not fit is for the examination to find
 	}
 	return text
+}
+
+// restate makes what a party has stated of its transcript what the changed one holds. own is the hash of its statement
+// in the round under way, zero where it begins.
+func restate(r *transcript.Record, links *transcript.Links, self int, own keys.Hash) keys.Hash {
+	if r.Type != transcript.TypeSent {
+		return own
+	}
+	switch past := links.Past(); {
+	case r.Kind == protocol.KindPast && r.Bytes == protocol.PastLinkSize:
+		*(*keys.Hash)(r.Proof[:]) = sha256.Sum256(past.EncodeFor(r.Peer))
+	case r.Kind == protocol.KindPast:
+		*(*keys.Hash)(r.Proof[:]) = sha256.Sum256(past.Encode(self))
+	case r.Kind == protocol.KindStates:
+		if own.IsZero() {
+			own = sha256.Sum256(protocol.EncodeStates(links.States(), self))
+		}
+		*(*keys.Hash)(r.Proof[:]) = own
+	}
+	return own
 }
 
 // signatureAt is where the signature of a record stands.
@@ -168,9 +193,19 @@ func both(a, b edit) edit {
 	return func(all []transcript.Record) []transcript.Record { return b(a(all)) }
 }
 
-// unsigned leaves out all that only other parties can sign, and the claim that a session ended well.
+// roundAfter selects the records of the rounds of countersignatures after an operation.
+func roundAfter(after uint64) match {
+	return func(r *transcript.Record) bool {
+		return (r.Kind == protocol.KindStates || r.Kind == protocol.KindCountersign) && r.Operation == after
+	}
+}
+
+// lastRounds selects the records of all rounds but those with which sessions begin.
+func lastRounds(r *transcript.Record) bool { return r.Operation > 1 && roundAfter(r.Operation)(r) }
+
+// unsigned leaves out all that only other parties can sign but when a session begins, and the claim that it ended well.
 func unsigned() edit {
-	return both(both(drop(operationOf(protocol.KindCountersign)), drop(sealOf(transcript.SealCheckpoint))),
+	return both(both(drop(lastRounds), drop(sealOf(transcript.SealCheckpoint))),
 		alter(sealOf(transcript.SealDone), -1, func(r *transcript.Record) { r.Kind = transcript.SealBroken }))
 }
 

@@ -37,8 +37,9 @@ type sessionLinks struct {
 type linkDigest struct {
 	peer           int
 	digest         keys.Hash
-	sent, received uint64 // frames
-	whole          bool   // the party lacks nothing of it
+	sent, received uint64    // frames
+	signed         [2]uint64 // of which so many are under the peer's signature, sent and received
+	whole          bool      // the party lacks nothing of it
 }
 
 // tails counts the frames that no countersignature covers.
@@ -51,6 +52,7 @@ type tails struct {
 
 // beginSession starts a session.
 func (x *examiner) beginSession(r *transcript.Record) {
+	x.gaps.begin(x.session.number, r.Session)
 	x.session = sessionState{number: r.Session, begun: true}
 	x.conform.begin(r.Session)
 	x.ready.begin()
@@ -93,7 +95,8 @@ func (x *examiner) endSession() {
 		x.tail(peer, sent+received-(signed-x.tails.before[peer]))
 		x.tails.before[peer] = signed
 		if x.tails.kept++; x.tails.kept <= maxLinks {
-			ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer), sent: sent, received: received, whole: x.whole(peer)})
+			ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer), sent: sent, received: received,
+				signed: links.Signed(peer), whole: x.whole(peer)})
 		}
 	}
 	if len(x.out.sessions) == maxEnds {
@@ -110,6 +113,44 @@ func (x *examiner) whole(peer int) bool {
 		return x.served.ended(peer)
 	}
 	return x.session.done
+}
+
+// gaps follows which numbers of sessions a transcript leaves out. That a party was not in a session is confirmed when the
+// others sign what it has stated of its past in a later one: they have heard nothing of it in between.
+type gaps struct {
+	self      int
+	one       bool // one other party's signature confirms: in jobs over clients there are links to some only
+	open      string
+	confirmed []bool // by party, in the session under way
+}
+
+// begin starts a session after another, 0 for none.
+func (g *gaps) begin(before, session uint32) {
+	clear(g.confirmed)
+	if session > before+1 && g.open == "" {
+		g.open = fmt.Sprintf("session %d", before+1)
+		if session > before+2 {
+			g.open = fmt.Sprintf("sessions %d to %d", before+1, session-1)
+		}
+	}
+}
+
+// signed takes a countersignature.
+func (g *gaps) signed(peer int) {
+	g.confirmed[peer] = true
+	for i, c := range g.confirmed {
+		if !c && i != g.self && !g.one {
+			return
+		}
+	}
+	g.open = ""
+}
+
+// conclude says what is left out and confirmed by nobody.
+func (g *gaps) conclude(found *findings) {
+	if g.open != "" {
+		found.skip(checkSessions, "it has no %s, and no other party has confirmed that this one took no part", g.open)
+	}
 }
 
 // tail notes frames of a link that the peer has not signed in the session that ends.

@@ -53,6 +53,9 @@ func (n *viewedNetwork) SumPadded(_ context.Context, _ string, root int, turns [
 	return nil
 }
 
+// Ask implements sealed.Network.
+func (n *viewedNetwork) Ask(context.Context, int, string, int, int) error { return nil }
+
 // SumPacked implements sealed.Network.
 func (n *viewedNetwork) SumPacked(_ context.Context, _ string, root, _ int, words []uint64) error {
 	n.sum(root, words)

@@ -26,6 +26,7 @@ type served struct {
 	vectors map[*rule]*vectorKind
 
 	session uint32
+	over    bool         // a server has told that the job has come to its end
 	links   []servedLink // by peer
 	passed  passed
 	sum     servedSum // at a server: the sum under way
@@ -109,7 +110,7 @@ func declaredBytes(c *protocol.Contract, party int, kind string) uint64 {
 
 // begin starts a session.
 func (s *served) begin(session uint32) {
-	s.session = session
+	s.session, s.over = session, false
 	s.rules.begin()
 	clear(s.links)
 	s.sum.begin(0)
@@ -139,6 +140,12 @@ func (s *served) ended(peer int) bool {
 	return l.done[in] && l.done[out] && l.countersigned
 }
 
+// finished reports whether the session under way is told to be the job's last, where the contract has such a message.
+func (s *served) finished() bool { return s.over || s.rules.byKind[kindFinished] == nil }
+
+// kindFinished is the kind of the message by which a server ends the job, and not only the session.
+const kindFinished = "finished"
+
 // take takes a record of a frame, an opening or a countersignature; rule is that of its kind.
 func (s *served) take(r *transcript.Record, rule *rule) {
 	switch {
@@ -149,6 +156,7 @@ func (s *served) take(r *transcript.Record, rule *rule) {
 	case r.Type == transcript.TypeCountersigned:
 		s.links[r.Peer].countersigned = true
 	default:
+		s.over = s.over || r.Kind == kindFinished
 		s.frame(r, rule)
 	}
 }

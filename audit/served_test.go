@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,9 @@ func (c *cohorts) wantFederation(v Verdict) *Report {
 		c.t.Fatal(err)
 	}
 	for _, check := range r.Checks {
+		if check.Name == checkComplete && check.Verdict == Skipped && c.leaves[slices.Index(c.names, check.Party)].kind != "" {
+			continue // who left has not seen the end
+		}
 		if leaks := v == Leak && check.Name == checkParameters; check.Verdict != Passed && check.Name != checkCharter && !leaks {
 			c.t.Errorf("%s: %s %s: %s", check.Party, check.Name, check.Verdict, check.Detail)
 		}

@@ -231,6 +231,11 @@ func (n *paddedNetwork) SumPadded(ctx context.Context, kind string, root int, v 
 	return n.sums.SumPadded(ctx, kind, root, v)
 }
 
+// Ask implements sealed.Network.
+func (n *paddedNetwork) Ask(ctx context.Context, root int, kind string, count, number int) error {
+	return n.session.Ask(ctx, root, kind, count, number)
+}
+
 // SumPacked implements sealed.Network.
 func (n *paddedNetwork) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	if err := n.step(); err != nil {

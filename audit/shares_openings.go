@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"crypto/sha256"
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -24,6 +25,7 @@ const (
 type readiness struct {
 	found *findings
 	kinds map[string]*openingsOfKind
+	asked keys.Hash   // what the receiver asked for since, and signed
 	told  []keys.Hash // what the three said since the opening before, in this session
 	at    uint64      // the operation of the latest of it
 	same  bool        // the parties have compared what they were told since
@@ -62,7 +64,7 @@ func newReadiness(c *protocol.Contract, f *findings) *readiness {
 // begin starts a session.
 func (r *readiness) begin() {
 	if r != nil {
-		r.told, r.at, r.same, r.kind, r.sum, r.now = nil, 0, false, "", 0, nil
+		r.asked, r.told, r.at, r.same, r.kind, r.sum, r.now = keys.Hash{}, nil, 0, false, "", 0, nil
 	}
 }
 
@@ -75,6 +77,10 @@ func (r *readiness) take(rec *transcript.Record) (repeats bool) {
 		if rec.Operation != r.at { // who passes it on has it more than once
 			r.told, r.at, r.same = append(r.told, rec.Sum()), rec.Operation, false
 		}
+		return false
+	}
+	if rec.Kind == protocol.KindAsk {
+		r.asked = rec.Sum()
 		return false
 	}
 	if rec.Kind == protocol.KindShared {
@@ -115,8 +121,8 @@ func (r *readiness) continues(rec *transcript.Record) bool {
 
 // start begins an opening: the three have said that they are ready for the same one.
 func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
-	told := r.told
-	r.told, r.now = nil, nil
+	told, asked := r.told, r.asked
+	r.asked, r.told, r.now = keys.Hash{}, nil, nil
 	if len(told) != rss.Roles || slices.ContainsFunc(told, func(h keys.Hash) bool { return h != told[0] }) {
 		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d after %s that the words are ready, "+
 			"want the same from each of the three", rec.Number, rec.Operation, rec.Kind, rec.Session, counted(uint64(len(told)), "message"))
@@ -131,6 +137,13 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 	if !ok {
 		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d, and the three were ready for something else",
 			rec.Number, rec.Operation, rec.Kind, rec.Session)
+		return
+	}
+	words := int(rec.Encoding.Count(int64(rec.Size)))
+	asks := rec.Kind != learnedCheck && rec.Kind != sealed.Coin // these are for all three
+	if asks && sha256.Sum256(protocol.EncodeAsk(rec.Kind, words, int(number))) != asked {
+		r.found.fail(checkOpenings, "record %d: operation %d (%s) opens %d numbers as opening %d in session %d, and its receiver "+
+			"has not asked for that, or for something else", rec.Number, rec.Operation, rec.Kind, words, number, rec.Session)
 		return
 	}
 	seen := of.seen[number]
@@ -172,5 +185,5 @@ func (r *readiness) passed() Check {
 		n += len(of.seen)
 	}
 	return Check{Name: checkOpenings, Detail: counted(uint64(n), "opening") +
-		" of which all three held the words before any left, each under the words of one session"}
+		" of which all three held the words before any left, each under the words of one session, and that the one who receives it had asked for"}
 }

@@ -102,16 +102,8 @@ func (s *Session) takeSignature(ctx context.Context, i int, h header, digest key
 // KindAsk is the kind of the messages by which the receiver of an opening asks for it.
 const KindAsk = "ask"
 
-// AskSize is the bytes of such a message: the opening's number, the count of its numbers, and its kind, which is padded.
+// AskSize is the bytes of such a message: the opening's number, the count of its numbers, and its kind, padded.
 const AskSize = 8 + 8 + MaxKind
-
-// Asks is the operation of so many messages by which a receiver of openings asks another party for them. See Session.Ask.
-func Asks(receiver, other string, n int64) Operation {
-	return Operation{
-		Kind: KindAsk, Collective: CollectiveDirect, Root: receiver, To: other, Class: ClassControl.String(),
-		Encoding: Bytes.String(), Count: n, Bytes: n * AskSize,
-	}
-}
 
 // EncodeAsk returns what a receiver says when it asks for an opening.
 func EncodeAsk(kind string, count, number int) []byte {
@@ -121,9 +113,9 @@ func EncodeAsk(kind string, count, number int) []byte {
 	return append(b, make([]byte, AskSize-len(b))...)
 }
 
-// Ask has the receiver of an opening, a party by index, tell all others that it asks for count numbers of a kind, as the
-// opening of this number, and sign its links with that in them: it cannot deny later that it has asked. All
-// parties call it before anything of the opening leaves, with the same arguments, and it returns at the others once they
+// Ask has the receiver of an opening, a party by index, tell all others that it asks for count numbers of a kind, as
+// the opening of this number, and sign its links with that in them: it cannot deny later that it has asked. All
+// parties call it before anything of the opening leaves, with the same arguments. It returns at the others once they
 // have the signature. Without transcripts it does nothing.
 func (s *Session) Ask(ctx context.Context, receiver int, kind string, count, number int) error {
 	if s.config.Recorder == nil {

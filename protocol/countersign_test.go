@@ -16,7 +16,7 @@ type notebook struct {
 	entries []protocol.Entry
 	sums    []keys.Hash
 	links   map[[2]keys.ID]protocol.Passed // from, to
-	lie     bool                     // about the next frame sent
+	lie     bool                           // about the next frame sent
 	failing error
 }
 

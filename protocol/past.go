@@ -207,7 +207,8 @@ func (s *Session) statePast(ctx context.Context) error {
 			return s.contradiction(i, s.self, &h, why, err)
 		}
 	}
-	return s.compareOthers(&h, pasts, (*LinkState).forks, "their transcripts have other frames of the link between the two")
+	const why = "their transcripts have other frames of the link between the two"
+	return s.compareOthers(&h, pasts, (*LinkState).forks, why)
 }
 
 // stated sends a statement to all and receives those of all.
@@ -240,7 +241,9 @@ func (s *Session) contradiction(i, other int, h *header, why string, err error) 
 	if err != nil {
 		return err
 	}
-	s.failed = &StepError{Peer: s.Name(i), Other: s.Name(other), Operation: h.operation, Kind: h.kind, Err: deviation("%s", why)}
+	s.failed = &StepError{
+		Peer: s.Name(i), Other: s.Name(other), Operation: h.operation, Kind: h.kind, Err: deviation("%s", why),
+	}
 	return s.failed
 }
 

@@ -26,7 +26,9 @@ type quiet struct{}
 func (quiet) Record(protocol.Entry, []byte) error { return nil }
 func (quiet) Link(int) (keys.Hash, error)         { return keys.Hash{}, nil }
 func (quiet) Sync() error                         { return nil }
-func (quiet) Past() (protocol.Past, error)        { return protocol.Past{Links: make([]protocol.LinkState, 4)}, nil }
+func (quiet) Past() (protocol.Past, error) {
+	return protocol.Past{Links: make([]protocol.LinkState, 4)}, nil
+}
 func (quiet) States() ([]protocol.LinkState, error) {
 	return make([]protocol.LinkState, 4), nil
 }

@@ -72,8 +72,10 @@ func (l *ledger) training() {
 	l.check()
 	if p.Bound != "public" {
 		l.add(everybody, 8, 2*32) // ready, and reach
+		l.ask(l.seat('A'), 1)
 	}
 	if p.Outer > 1 {
+		l.ask(l.seat('A'), p.Outer-1)
 		l.add(everybody, 8, 32*(p.Outer-1))
 	}
 	for _, letter := range []byte("AKH") {
@@ -127,6 +129,15 @@ func (l *ledger) check() {
 		l.add("coin: from "+l.seat(to), 8, 32)
 		l.direct("check", "AKH"[(i+1)%3], to, 20, n)
 		l.direct("check vouched", "AKH"[(i+2)%3], to, 8, 32)
+	}
+}
+
+// ask adds the messages by which a receiver asks for so many openings.
+func (l *ledger) ask(receiver string, openings int) {
+	for _, name := range l.names {
+		if name != receiver {
+			l.add("ask: "+receiver+" to "+name, 8, 40*openings)
+		}
 	}
 }
 
@@ -191,6 +202,7 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 					want.columns(n, n)
 					want.truncate("prediction", i, f.params.Ring, n)
 					want.add("scores: to p1", 11, n)
+					want.ask("p1", 1)
 					want.add(everybody, 8, 32)
 					for _, letter := range []byte("AKH") {
 						want.add("ready: from "+want.seat(letter), 8, 9)
@@ -223,7 +235,7 @@ func compareLines(t *testing.T, got, want map[string]int64) {
 
 // upTo are the kinds whose budgets are limits, not what honest parties send.
 func upTo(kind string) bool {
-	return slices.Contains([]string{kindResume, "target", protocol.KindPast, protocol.KindStates, protocol.KindCountersign,
+	return slices.Contains([]string{kindResume, "target", protocol.KindPast, protocol.KindStates, protocol.KindCountersign, protocol.KindAsk,
 		protocol.KindAbort}, kind)
 }
 

@@ -30,6 +30,12 @@ const (
 	asPacked  = "packed" // the bits follow
 )
 
+// kindAsk is the kind of the messages by which the receiver of an opening asks for it, and askSize the bytes of each.
+const (
+	kindAsk = "ask"
+	askSize = 40
+)
+
 // kindShared is the kind of the exchanges in which all compare what was told, and sharedSize the bytes of each message.
 const (
 	kindShared = "shared"
@@ -236,6 +242,16 @@ func (c *counter) Broadcast(_ context.Context, kind string, root int, _ []byte, 
 // Confirm implements Network.
 func (c *counter) Confirm(context.Context) error {
 	c.add(fdskl.Operation{Kind: kindShared, Collective: byExchange, Class: classControl, Encoding: asBytes}, sharedSize, 1)
+	return nil
+}
+
+// Ask implements Network.
+func (c *counter) Ask(_ context.Context, root int, _ string, _, _ int) error {
+	for i, name := range c.names {
+		if i != root {
+			c.add(fdskl.Operation{Kind: kindAsk, Collective: byMessage, Root: c.names[root], To: name, Class: classControl, Encoding: asBytes}, askSize, 1)
+		}
+	}
 	return nil
 }
 

@@ -239,7 +239,7 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if t.Params.Bound == boundPublic {
 		return 1.2 * t.s0, nil
 	}
-	opened, err := t.openings.open(ctx, t.bounds, 1, t.parties[rss.LabelHolder], 1, func() (rss.Share, error) {
+	opened, err := t.openings.open(ctx, t.bounds, 1, 1, func() (rss.Share, error) {
 		return t.truncate(ctx, kindBound, 1, wordBits, t.three.Dot(gram, gram), rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})
 	})
 	if err != nil {

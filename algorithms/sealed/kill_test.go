@@ -69,9 +69,6 @@ func (m *mortal) Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte,
 // under way is lost too; of those whose write is even, it is on the disk all the same.
 type life struct{ party, frame, write int }
 
-// nobody dies.
-const nobody = -1
-
 // live runs one session of a training and returns the model parts and how many frames each party had.
 func (f *fixture) live(t testing.TB, league *federation, l life) ([]*fdskl.Model, []int, error) {
 	t.Helper()

@@ -86,7 +86,7 @@ func (t *trainer) openScores(ctx context.Context, o *outer, s *system) error {
 	if o.step == 0 {
 		return nil
 	}
-	opened, err := t.openings.open(ctx, t.scores, o.step, t.parties[rss.LabelHolder], t.Rows, func() (rss.Share, error) {
+	opened, err := t.openings.open(ctx, t.scores, o.step, t.Rows, func() (rss.Share, error) {
 		beta := o.beta.Slice(0, t.features)
 		offset, err := t.offsets(ctx, 1, beta, s)
 		if err != nil {

@@ -15,7 +15,8 @@ import (
 // once, whatever happens on the way:
 //
 //  1. each saves its words, and only then tells all that it is ready;
-//  2. once all three are ready, each marks the opening as leaving on its disk, and only then sends;
+//  2. once all three are ready and the receiver has signed that it asks, each marks the opening as leaving on its disk,
+//     and only then sends;
 //  3. in a later session they tell each other what they hold. What all three hold is sent as it is, under
 //     fresh masks. What one of them lacks has left nobody, since its readiness was missing, and is computed anew.
 //
@@ -39,11 +40,15 @@ type series struct {
 	code  byte   // names it in messages
 	most  int    // how many the contract lists
 	bits  int    // of a number that opens
+	root  int    // the party that it opens to; nobody: to all three, of whom none asks for it
 	slots int    // how many words are kept, the last ones; 0: all
 
 	own   held // at the three
 	fixed int  // the openings up to this number are fixed: all three hold the same words
 }
+
+// nobody is no party's index.
+const nobody = -1
 
 // The codes of the series.
 const (
@@ -195,10 +200,10 @@ func (o *openings) contradiction(s *series, c *conflict, all [rss.Roles]held) er
 	return e
 }
 
-// open opens a number of a series to root: n words, of which compute shares what is not fixed yet. It returns the
+// open opens a number of a series to its root: n words, of which compute shares what is not fixed yet. It returns the
 // vector, which at root holds the totals modulo 2^bits, in two's complement.
 func (o *openings) open(
-	ctx context.Context, s *series, number, root, n int, compute func() (rss.Share, error),
+	ctx context.Context, s *series, number, n int, compute func() (rss.Share, error),
 ) ([]int64, error) {
 	words, err := o.fix(ctx, s, number, n, func() ([]uint64, error) {
 		y, err := compute()
@@ -207,7 +212,7 @@ func (o *openings) open(
 	if err != nil {
 		return nil, err
 	}
-	if err := o.network.SumPacked(ctx, s.kind, root, s.bits, words); err != nil {
+	if err := o.network.SumPacked(ctx, s.kind, s.root, s.bits, words); err != nil {
 		return nil, err
 	}
 	out, unused := make([]int64, n), 64-s.bits
@@ -234,6 +239,11 @@ func (o *openings) fix(
 	}
 	if err := o.ready(ctx, s, r); err != nil {
 		return nil, err
+	}
+	if s.root != nobody {
+		if err := o.network.Ask(ctx, s.root, s.kind, n, number); err != nil {
+			return nil, err
+		}
 	}
 	if err := o.leave(s, r); err != nil {
 		return nil, err

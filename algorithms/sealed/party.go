@@ -19,6 +19,8 @@ type Network interface {
 	// SumPacked adds vectors of words modulo 2^bits under masks; the total, of so many bits and no more, opens to the
 	// root, in v.
 	SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error
+	// Ask has the root of an opening ask all others for its n numbers, and sign that it has.
+	Ask(ctx context.Context, root int, kind string, n, number int) error
 	// Three starts this party's end of the arithmetic among the parties of the three roles. It is called
 	// once in a session.
 	Three(parties [rss.Roles]int) (*rss.Party, error)

@@ -85,7 +85,8 @@ func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
 		return nil, err
 	}
 	out.openings = openings{seats: seats, names: m.Names, session: s.Session, vault: s.Vault, network: s.Network}
-	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings, bits: scoreWidth(m.Params, m.Params.ScoreBits)})
+	bits := scoreWidth(m.Params, m.Params.ScoreBits)
+	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings, bits: bits, root: s.Receiver})
 	if s.Singly {
 		out.scores.slots = slots
 	}
@@ -125,7 +126,7 @@ func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]floa
 			return nil, err
 		}
 	}
-	opened, err := s.openings.open(ctx, s.scores, number, s.Receiver, n, func() (rss.Share, error) {
+	opened, err := s.openings.open(ctx, s.scores, number, n, func() (rss.Share, error) {
 		return s.shares(ctx, number, n, ids)
 	})
 	if err != nil || s.Self != s.Receiver {

@@ -72,14 +72,16 @@ func newTrainer(p *Party) (*trainer, error) {
 		t.BlockRows = blockRows(p.Params.Features)
 	}
 	t.openings = openings{seats: t.seats, names: p.Names, session: p.Session, vault: p.Vault, network: p.Network}
+	holder := t.parties[rss.LabelHolder]
 	if p.Params.Bound != boundPublic {
-		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: boundWidth})
+		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: boundWidth, root: holder})
 	}
 	if p.Params.Outer > 1 {
-		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1, bits: scoreWidth(p.Params, trainBits)})
+		bits := scoreWidth(p.Params, trainBits)
+		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1, bits: bits, root: holder})
 	}
-	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1})
-	t.checks = t.openings.add(series{kind: kindCheck, code: codeCheck, most: 1})
+	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1, root: nobody})
+	t.checks = t.openings.add(series{kind: kindCheck, code: codeCheck, most: 1, root: nobody})
 	return t, nil
 }
 

@@ -196,6 +196,14 @@ func (l *Links) Counts(peer int) (toPeer, fromPeer uint64) {
 	return n[sent], n[received]
 }
 
+// Signed returns how many frames to and from a peer in this session are under its latest signature.
+func (l *Links) Signed(peer int) [2]uint64 {
+	if !l.peer(peer) || l.session == 0 {
+		return [2]uint64{}
+	}
+	return l.state(peer).agreed.count
+}
+
 // unsigned returns how many frames the countersignature of the round under way adds to those that
 // the peer has signed in this session.
 func (l *Links) unsigned(peer int) uint64 {
