@@ -122,6 +122,7 @@ func (a *auditor) examine(ctx context.Context) error {
 			a.report.Job.Parties[e.self].Audited = true
 		}
 	}
+	a.alone()
 	if len(a.exams) > 1 {
 		a.report.Checks = append(a.report.Checks, crossExamine(ctx, &a.in, a.exams)...)
 	}
@@ -142,6 +143,15 @@ func digest(s *Source) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// alone says what the transcript of one party never proves by itself.
+func (a *auditor) alone() {
+	if len(a.exams) != 1 || a.exams[0].self < 0 {
+		return
+	}
+	a.report.Unchecked = append(a.report.Unchecked, fmt.Sprintf("That nothing came after what the transcript of %s holds: "+
+		"one transcript alone never proves that there is no later session. The others' would show it.", a.exams[0].transcript.Party))
+}
+
 // atOnce is how many parties' views are attacked at the same time: each may take some hundred megabytes.
 const atOnce = 2
 
@@ -156,7 +166,7 @@ type assault struct {
 func (a *auditor) attack(ctx context.Context) error {
 	if len(a.in.Contract.Job.Servers) > 0 {
 		a.spare()
-		return nil
+		return a.presences(ctx)
 	}
 	done := make(map[int]bool)
 	results := make([]assault, len(a.exams))
@@ -197,11 +207,11 @@ func (a *auditor) attackOn(ctx context.Context, e *examination) assault {
 		return assault{attacks: []Attack{notApplicable(f.name(), "nothing that an attack looks at came to this party or left it")}}
 	}
 	if f.kept+f.lost == 0 {
-		reason := errNotKept.Error()
 		if e.transcript.Kept {
-			reason = "the payloads that the transcript says were kept are not beside it"
+			c := absentPayloads(f.name())
+			return assault{attacks: []Attack{notTried(f.name(), c.Detail)}, checks: []Check{c}}
 		}
-		return assault{attacks: []Attack{notTried(f.name(), reason)}}
+		return assault{attacks: []Attack{notTried(f.name(), errNotKept.Error())}}
 	}
 	list, err := f.attacks(ctx)
 	if err != nil {

@@ -20,14 +20,26 @@ type edit func(all []transcript.Record) []transcript.Record
 
 // forge returns party i's transcript as the party itself can change it: chain, numbers and seals are
 // right, but it has no other party's signature.
-func (l *league) forge(i int, change edit) []byte { return l.rewrite(i, change, false) }
+func (l *league) forge(i int, change edit) []byte { return l.rewrite(i, change, true, nobody) }
+
+// collude returns party i's transcript as it can change it with others who sign for it what it likes.
+func (l *league) collude(i int, change edit, others ...int) []byte {
+	return l.rewrite(i, change, true, func(peer int) bool { return slices.Contains(others, peer) })
+}
+
+// rewriteStated is forge, but what the party has stated of its transcript stays as it was.
+func (l *league) rewriteStated(i int, change edit) []byte { return l.rewrite(i, change, false, nobody) }
+
+// nobody and everybody are who signs for a party what it likes.
+func nobody(int) bool    { return false }
+func everybody(int) bool { return true }
 
 // deviate returns party i's transcript as a run leaves it in which the other parties went along: their
 // countersignatures are right too.
-func (l *league) deviate(i int, change edit) []byte { return l.rewrite(i, change, true) }
+func (l *league) deviate(i int, change edit) []byte { return l.rewrite(i, change, true, everybody) }
 
 // rewrite writes a changed transcript.
-func (l *league) rewrite(i int, change edit, signed bool) []byte {
+func (l *league) rewrite(i int, change edit, stated bool, signs func(peer int) bool) []byte {
 	l.t.Helper()
 	config := l.config(i)
 	links, err := transcript.NewLinks(config.Contract, i, config.IDs)
@@ -45,8 +57,10 @@ func (l *league) rewrite(i int, change edit, signed bool) []byte {
 		if r.Kind != protocol.KindStates || r.Type != transcript.TypeSent {
 			own = keys.Hash{}
 		}
-		l.resign(&r, links, i, chain, signed)
-		own = restate(&r, links, i, own)
+		l.resign(&r, links, i, chain, signs)
+		if stated {
+			own = restate(&r, links, i, own)
+		}
 		r.Encode(&block)
 		chain = sha256.Sum256(append(chain[:], block[:transcript.BlockSize-len(chain)]...))
 		r.Hash = chain
@@ -81,7 +95,7 @@ func restate(r *transcript.Record, links *transcript.Links, self int, own keys.H
 const signatureAt = 56
 
 // resign makes a record's number on its link and its signature right.
-func (l *league) resign(r *transcript.Record, links *transcript.Links, self int, chain keys.Hash, signed bool) {
+func (l *league) resign(r *transcript.Record, links *transcript.Links, self int, chain keys.Hash, signs func(peer int) bool) {
 	to, from := links.Counts(r.Peer)
 	switch {
 	case r.Type == transcript.TypeSent:
@@ -94,7 +108,7 @@ func (l *league) resign(r *transcript.Record, links *transcript.Links, self int,
 		contract := l.contract.Hash()
 		digest := keys.HashOf(transcript.DomainSeal, contract[:], chain[:], block[:signatureAt])
 		copy(r.Proof[:], l.keys[self].Sign(transcript.DomainSeal, digest[:]))
-	case r.Type == transcript.TypeCountersigned && signed:
+	case r.Type == transcript.TypeCountersigned && signs(r.Peer):
 		digest, _ := links.Agreed(r.Peer)
 		copy(r.Proof[:], l.keys[r.Peer].Sign(protocol.DomainLink, digest[:]))
 	}

@@ -40,6 +40,7 @@ type follower struct {
 	missed    int   // payloads that were not kept
 	lost      int   // payloads that were kept and cannot be had
 	firstLost error
+	asked     uint64 // payloads that were asked for
 	compared  bool   // the columns given were compared with what was seen
 	unfit     string // why they are not those that were summed
 
@@ -91,7 +92,12 @@ func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
 		if err != nil {
 			return err
 		}
-		if err := f.without(&rec, f.take(&rec)); err != nil {
+		asked := f.asked
+		err = f.take(&rec)
+		if err == nil && rec.Kept && f.asked == asked && f.source.Payload != nil { // no attack needs it, but it must be there
+			_, err = f.payload(&rec)
+		}
+		if err := f.without(&rec, err); err != nil {
 			return err
 		}
 	}

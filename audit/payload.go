@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,6 +26,7 @@ func (f *follower) payload(rec *transcript.Record) ([]byte, error) {
 	if f.source.Payload == nil || !rec.Kept {
 		return nil, errNotKept
 	}
+	f.asked++
 	if rec.Bytes == 0 {
 		f.kept++
 		return nil, nil
@@ -59,7 +61,7 @@ func (f *follower) without(rec *transcript.Record, err error) error {
 // payloads checks that what the transcript says was kept was there.
 func (f *follower) payloads() Check {
 	c := Check{Name: checkPayloads, Party: f.name(), Verdict: Passed}
-	c.Detail = counted(uint64(f.kept), "payload") + " that the attacks asked for were kept, each with the hash that the transcript has"
+	c.Detail = counted(uint64(f.kept), "payload") + " are there that the transcript says were kept, each with the hash that it has"
 	if f.lost > 0 {
 		c.Verdict = Failed
 		c.Detail = fmt.Sprintf("%d of %s that the transcript says were kept are missing or were changed, the first: %v", f.lost, counted(uint64(f.kept+f.lost), "payload"), f.firstLost)
@@ -82,4 +84,53 @@ func (f *follower) unfollowed() string {
 		reasons = append(reasons, f.blind.Error())
 	}
 	return strings.Join(reasons, "; ")
+}
+
+// absentPayloads says that none of the payloads are there that a party's transcript says were kept.
+func absentPayloads(party string) Check {
+	return Check{Name: checkPayloads, Party: party, Verdict: Skipped,
+		Detail: "the payloads that the transcript says were kept are not beside it"}
+}
+
+// presences looks, in a job on whose payloads no attack is tried, whether those are there that the transcripts say were
+// kept.
+func (a *auditor) presences(ctx context.Context) error {
+	for _, e := range a.exams {
+		if e.self < 0 || e.stopped || !e.transcript.Kept {
+			continue
+		}
+		if e.source.Payload == nil {
+			a.report.Checks = append(a.report.Checks, absentPayloads(e.transcript.Party))
+			continue
+		}
+		f := &follower{in: &a.in, source: e.source, party: e.self}
+		if err := f.present(ctx, e.verified); err != nil {
+			return err
+		}
+		a.report.Checks = append(a.report.Checks, f.payloads())
+	}
+	return nil
+}
+
+// present asks for the payloads of so many records.
+func (f *follower) present(ctx context.Context, records uint64) error {
+	again, err := f.source.reread()
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	var rec transcript.Record
+	for range records {
+		if err := again.next(ctx, &rec); err != nil {
+			return err
+		}
+		if !rec.Kept {
+			continue
+		}
+		_, err := f.payload(&rec)
+		if err := f.without(&rec, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }

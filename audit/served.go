@@ -168,6 +168,8 @@ func (s *served) frame(r *transcript.Record, rule *rule) {
 	case fault != "":
 	case r.Class != rule.class || r.Encoding != rule.encoding:
 		fault = fmt.Sprintf("it is %s %s, the contract says %s %s", r.Class, r.Encoding, rule.class, rule.encoding)
+	case r.Kind == protocol.KindPast || !s.links[r.Peer].stated[way(r.Type)]:
+		fault = s.links[r.Peer].state(r)
 	case r.Kind == protocol.KindDone, r.Kind == protocol.KindCountersign, r.Kind == protocol.KindAbort:
 		fault = s.lastWord(r, rule)
 	default:

@@ -113,7 +113,7 @@ func TestUnsignedLinksAreNoFailure(t *testing.T) {
 	c.leaves = map[int]leaving{2: {1, "updates"}}
 	c.federate()
 	r := c.wantFederation(Disclosed)
-	wantCheck(t, r.Checks, checkCountersignatures, Passed, "a client was gone before the end, or the link is not one between server and client: 5 frames with p2 in session 1")
+	wantCheck(t, r.Checks, checkCountersignatures, Passed, "a client was gone before the end, or the link is not one between server and client: 7 frames with p2 in session 1")
 	for _, check := range r.Checks {
 		if check.Name == checkCross && check.Party == "p1, p3" {
 			t.Errorf("parties without a link are compared: %+v", check)

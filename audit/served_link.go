@@ -33,8 +33,9 @@ func way(t transcript.Type) int {
 // servedLink is a link in the session under way.
 type servedLink struct {
 	way           [2]direction
-	key           bool // the client's session key has passed
-	public        bool // the public key of encrypted sums has
+	stated        [2]bool // the sender has stated what its transcript holds of the sessions before
+	key           bool    // the client's session key has passed
+	public        bool    // the public key of encrypted sums has
 	sums          []sumTalk
 	forgotten     uint64  // the latest sum that there was no room for
 	done, signed  [2]bool // who has said that it is done, and has sent a countersignature
@@ -81,6 +82,22 @@ func (d *direction) take(r *transcript.Record, strict bool) (first, last bool, f
 	d.next++
 	d.open = at+protocol.DefaultChunk < d.size
 	return r.Chunk == 0, !d.open, ""
+}
+
+// state takes the first message of a direction: what the sender's transcript holds of the sessions before.
+func (l *servedLink) state(r *transcript.Record) string {
+	d := way(r.Type)
+	before := l.stated[d]
+	l.stated[d] = true
+	switch {
+	case r.Kind != protocol.KindPast:
+		return "it comes before its sender has stated what its transcript holds of the sessions before"
+	case before:
+		return "it comes again"
+	case r.Operation != 0 || r.Size != protocol.PastLinkSize || r.Bytes != r.Size || r.Chunk != 0:
+		return fmt.Sprintf("a statement of %d bytes in operation %d, want %d in operation 0", r.Size, r.Operation, protocol.PastLinkSize)
+	}
+	return ""
 }
 
 // takeKey takes the client's session key, which comes once.

@@ -22,6 +22,10 @@ type Links struct {
 	ephemeral *ecdh.PrivateKey
 	key       []byte
 	returned  *Message
+	told      []bool // by party: it has this party's past
+	heard     []bool // and this party has its
+	unsynced  []bool // frames of its link may not be on the disk
+	kept      bool   // what the sessions before have left is on the disk
 }
 
 // Message is one message over Links.
@@ -49,7 +53,8 @@ func NewLinks(mesh Mesh, config SessionConfig, encodings map[string]Encoding) (*
 	if err != nil {
 		return nil, err
 	}
-	l := &Links{session: s, encodings: encodings}
+	q := len(config.Parties)
+	l := &Links{session: s, encodings: encodings, told: make([]bool, q), heard: make([]bool, q), unsynced: make([]bool, q)}
 	if l.ephemeral, l.key, err = s.newKey(); err != nil {
 		return nil, err
 	}
@@ -103,13 +108,22 @@ func (l *Links) Agree(i int, message []byte) error {
 // Pair returns the secret shared with party i, nil before Agree.
 func (l *Links) Pair(i int) *PairSecret { return l.session.pairs[i] }
 
-// Send writes one message to party to. An error is a *StepError when the link is at fault, which
+// Send writes one message to party to; before the first goes what the transcript holds of the sessions before. An error is a *StepError when the link is at fault, which
 // this party then leaves alone; anything else is this party's own failure.
 func (l *Links) Send(ctx context.Context, to int, m Message) error {
+	if err := l.tellPast(ctx, to); err != nil {
+		return err
+	}
+	return l.send(ctx, to, m)
+}
+
+// send is Send without what goes before.
+func (l *Links) send(ctx context.Context, to int, m Message) error {
 	s := l.session
 	if s.failed != nil {
 		return s.failed
 	}
+	l.unsynced[to] = true
 	h := header{class: m.Class, encoding: l.encodings[m.Kind], kind: m.Kind, operation: m.Operation, size: m.Size, chunk: m.Chunk}
 	if err := s.stamp(to, &h, m.Payload); err != nil {
 		return err
@@ -130,21 +144,26 @@ func (l *Links) Receive(ctx context.Context, from int, awaited string, buf []byt
 		l.returned = nil
 		return *m, nil
 	}
-	s := l.session
-	s.await(from, awaited)
-	frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
-	s.await(-1, "")
-	if err != nil {
-		return Message{}, &StepError{Peer: s.Name(from), Kind: awaited, Err: err}
+	for {
+		s := l.session
+		s.await(from, awaited)
+		frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
+		s.await(-1, "")
+		if err != nil {
+			return Message{}, &StepError{Peer: s.Name(from), Kind: awaited, Err: err}
+		}
+		if m, err := l.Accept(from, frame); err != nil || m.Kind != KindPast {
+			return m, err
+		}
 	}
-	return l.Accept(from, frame)
 }
 
 // Return gives a message back, for the next Receive from the same party.
 func (l *Links) Return(m Message) { l.returned = &m }
 
 // Accept checks and records a frame that came from a party. A frame of another contract, of another
-// session, or out of order is a deviation.
+// session, or out of order is a deviation, and so is a past that contradicts this party's transcript. The first message of
+// a party whose transcript is kept is of kind KindPast, and there is nothing more to do with it.
 func (l *Links) Accept(from int, frame []byte) (Message, error) {
 	s := l.session
 	if s.failed != nil {
@@ -166,11 +185,13 @@ func (l *Links) Accept(from int, frame []byte) (Message, error) {
 		return blame(&AbortError{DecodeFault(payload)})
 	}
 	s.received[from]++
+	l.unsynced[from] = true
 	want.encoding = l.encodings[h.kind]
 	if err := s.record(EventReceived, from, &want, payload); err != nil {
 		return Message{}, err
 	}
-	return Message{From: from, Kind: h.kind, Class: h.class, Operation: h.operation, Size: h.size, Chunk: h.chunk, Payload: payload}, nil
+	m := Message{From: from, Kind: h.kind, Class: h.class, Operation: h.operation, Size: h.size, Chunk: h.chunk, Payload: payload}
+	return m, l.hearPast(m)
 }
 
 // Traffic returns the bytes sent to and received from party i.
@@ -203,8 +224,11 @@ func (l *Links) Link(i int) (digest keys.Hash, signature []byte, err error) {
 	if c.Recorder == nil {
 		return digest, nil, nil
 	}
-	if err = c.Recorder.Sync(); err != nil {
-		return digest, nil, err
+	if l.unsynced[i] { // nothing goes over the links of others in between
+		if err = c.Recorder.Sync(); err != nil {
+			return digest, nil, err
+		}
+		clear(l.unsynced)
 	}
 	if digest, err = c.Recorder.Link(i); err != nil {
 		return digest, nil, err

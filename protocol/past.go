@@ -308,13 +308,48 @@ func (s *Session) stateLinks(ctx context.Context) error {
 	return s.compareOthers(&h, decoded, differ, why)
 }
 
-// CheckPast holds what a peer says of its past in a job over clients against the own transcript; see PastMessage.
-func (l *Links) CheckPast(m Message) error {
+// tellPast tells a peer of a job over clients what this party's transcript holds of the sessions before, once and before
+// anything else.
+func (l *Links) tellPast(ctx context.Context, to int) error {
+	r := l.session.config.Recorder
+	if r == nil || l.told[to] {
+		return nil
+	}
+	l.told[to] = true
+	own, err := r.Past()
+	if err != nil {
+		return err
+	}
+	if !l.kept {
+		if err := r.Sync(); err != nil {
+			return err
+		}
+		l.kept = true
+	}
+	b := own.EncodeFor(to)
+	return l.send(ctx, to, Message{Kind: KindPast, Class: ClassControl, Size: uint64(len(b)), Payload: b})
+}
+
+// hearPast wants the first message of a peer to be its past, and holds it against the own transcript.
+func (l *Links) hearPast(m Message) error {
 	c := &l.session.config
-	if c.Recorder == nil {
+	switch {
+	case c.Recorder == nil:
+		return nil
+	case l.heard[m.From] != (m.Kind == KindPast):
+		l.heard[m.From] = true
+	case l.heard[m.From]:
+		return l.Deviation(m, "what its transcript holds of the sessions before came again")
+	default:
+		return l.Deviation(m, "it came before what its transcript holds of the sessions before")
+	}
+	if m.Kind != KindPast {
 		return nil
 	}
 	p, err := decodePast(m.Payload, c.Number, 1)
+	if err == nil && m.Class != ClassControl {
+		err = fmt.Errorf("a message of class %s", m.Class)
+	}
 	if err != nil {
 		return l.Deviation(m, "it says of its transcript: %v", err)
 	}
@@ -327,24 +362,4 @@ func (l *Links) CheckPast(m Message) error {
 		return err
 	}
 	return &StepError{Peer: l.Name(m.From), Other: l.Name(l.Self()), Kind: m.Kind, Err: deviation("%s", why)}
-}
-
-// PastMessage is what this party says to a peer of its past in a job over clients, before anything else goes over the
-// link; without a transcript it says nothing, in no bytes. The transcript is on the disk when it returns.
-func (l *Links) PastMessage(peer int) (Message, error) {
-	m := Message{From: l.Self(), Kind: KindPast, Class: ClassControl}
-	r := l.session.config.Recorder
-	if r == nil {
-		return m, nil
-	}
-	own, err := r.Past()
-	if err != nil {
-		return m, err
-	}
-	if err := r.Sync(); err != nil {
-		return m, err
-	}
-	m.Payload = own.EncodeFor(peer)
-	m.Size = uint64(len(m.Payload))
-	return m, nil
 }

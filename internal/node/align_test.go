@@ -60,8 +60,8 @@ func TestRowsOfOtherPeopleEndTheJobBeforeAnythingLeaves(t *testing.T) {
 			for _, tap := range taps {
 				for _, f := range tap.Frames() {
 					switch f.Kind() {
-					case protocol.KindSessionKey, protocol.KindRowset, protocol.KindAbort, protocol.KindShared, "he-key share",
-						"he-key":
+					case protocol.KindSessionKey, protocol.KindPast, protocol.KindStates, protocol.KindCountersign,
+						protocol.KindRowset, protocol.KindAbort, protocol.KindShared, "he-key share", "he-key":
 					default:
 						t.Errorf("%s was sent", f.Kind())
 					}

@@ -47,8 +47,8 @@ what leaves insurer's machine in one session, at most
   offset (truncation)        bank, telco       6 words         48 B       one-time pads: noise to whoever receives it
   check (truncation)         bank, telco       80 words        640 B      one-time pads: noise to whoever receives it
   check                      bank              40 of 20 bits   100 B      meant for its receiver: told by design
-  control                    all               -               3077 B     keys, signatures, counters: nothing of the data
-  control is session-key, resume-point, held, ready, coin commitment, coin, check vouched, shared, done, countersign, abort
+  control                    all               -               5777 B     keys, signatures, counters: nothing of the data
+  control is session-key, past, resume-point, held, ready, coin commitment, coin, check vouched, shared, states, done, countersign, abort
 
 who learns what
   bank: 1 bound

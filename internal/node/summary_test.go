@@ -32,8 +32,8 @@ what leaves telco's machine in one session, at most
   rowset   each other party  -                  96 B      a key of the two: says whether ids are the same
   target   retailer          -                  1024 B    meant for all: told by design
   angles   bank              600 x 256 turns16  307.2 kB  one-time masks: noise to whoever receives it
-  control  all               -                  1896 B    keys, signatures, counters: nothing of the data
-  control is session-key, resume-point, shared, done, countersign, abort
+  control  all               -                  4404 B    keys, signatures, counters: nothing of the data
+  control is session-key, past, resume-point, shared, states, done, countersign, abort
 
 who learns what
   bank: 153600 angles

@@ -35,6 +35,8 @@ type Log struct {
 	file    *os.File
 	links   *Links
 	before  uint64 // records before the session under way
+	opened  uint64 // records there were when it was opened
+	trails  []trail
 	number  uint64 // of the next record
 	time    int64  // of the last record
 	session uint32 // of the last record; 0: there is none
@@ -179,11 +181,69 @@ func (l *Log) Former(peer int, session uint32, sentFrames, receivedFrames uint64
 		return protocol.Former{}, l.named(fmt.Errorf("there is no link to party %d among %d parties of which this is party %d",
 			peer, len(l.config.IDs), l.config.Self))
 	}
+	if l.before == l.opened {
+		if f, ok := l.trails[peer].former(session, sentFrames, receivedFrames); ok {
+			return f, nil
+		}
+	}
 	f := newFormer(links, peer, session, sentFrames, receivedFrames)
 	if err := l.scan(links, f.take); err != nil {
 		return protocol.Former{}, l.named(err)
 	}
 	return f.Former, nil
+}
+
+// trailLength is how many of the latest frames of each link a log remembers: of more are seldom on their way when a
+// process is killed.
+const trailLength = 64
+
+// trail is how a link came to its latest state: the states after the latest frames of its latest session.
+type trail struct {
+	session uint32
+	signed  [2]uint64
+	states  []protocol.LinkState // a ring
+	next    int
+}
+
+// take takes a record that the links have.
+func (t *trail) take(r *Record, links *Links) {
+	if !r.Type.Frame() && r.Type != TypeCountersigned {
+		return
+	}
+	if t.session != r.Session {
+		t.session, t.next, t.states = r.Session, 0, t.states[:0]
+	}
+	s := links.state(r.Peer)
+	t.signed = s.agreed.count
+	if !r.Type.Frame() {
+		return
+	}
+	if len(t.states) < trailLength {
+		t.states = append(t.states, s.now.state(r.Session))
+		return
+	}
+	t.states[t.next] = s.now.state(r.Session)
+	t.next = (t.next + 1) % trailLength
+}
+
+// former answers Log.Former from the latest frames, where they suffice.
+func (t *trail) former(session uint32, sentFrames, receivedFrames uint64) (protocol.Former, bool) {
+	if session == 0 || t.session != session || len(t.states) == 0 {
+		return protocol.Former{}, false
+	}
+	last := t.states[(t.next+len(t.states)-1)%len(t.states)]
+	f := protocol.Former{State: last, Signed: t.signed}
+	for i := range t.states {
+		if s := &t.states[i]; s.Sent.Frames == sentFrames {
+			f.SentAt = s.Sent.Chain
+		}
+		if s := &t.states[i]; s.Received.Frames == receivedFrames {
+			f.ReceivedAt = s.Received.Chain
+		}
+	}
+	known := (f.SentAt != keys.Hash{} || sentFrames > last.Sent.Frames) &&
+		(f.ReceivedAt != keys.Hash{} || receivedFrames > last.Received.Frames)
+	return f, known
 }
 
 // former finds what a transcript has of a link in an earlier session.

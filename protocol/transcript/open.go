@@ -43,7 +43,7 @@ func newLog(path string, c Config) (*Log, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Log{config: c, path: path, links: links}, nil
+	return &Log{config: c, path: path, links: links, trails: make([]trail, len(c.IDs))}, nil
 }
 
 // resume finds out where the file ends and makes it end there.
@@ -114,12 +114,17 @@ func (l *Log) checkHeader(want Header) error {
 
 // readAll takes number, chain, time, session and links from all whole records.
 func (l *Log) readAll(records int64) error {
-	l.before = uint64(records)
+	l.before, l.opened = uint64(records), uint64(records)
 	if records == 0 {
 		return nil
 	}
 	var last Record
-	if err := l.scan(l.links, func(r *Record) { last = *r }); err != nil {
+	if err := l.scan(l.links, func(r *Record) {
+		last = *r
+		if l.links.peer(r.Peer) {
+			l.trails[r.Peer].take(r, l.links)
+		}
+	}); err != nil {
 		return err
 	}
 	l.number, l.time, l.session = last.Number+1, last.Time, last.Session

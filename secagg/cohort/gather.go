@@ -89,6 +89,8 @@ func (g *gathering) arrive(a protocol.Arrival, take func(m protocol.Message) (bo
 // that is awaited, or a deviation.
 func (g *gathering) sort(m protocol.Message, take func(m protocol.Message) (bool, error)) error {
 	switch {
+	case m.Kind == protocol.KindPast: // of its transcript; the links have looked at it
+		return nil
 	case m.Kind == KindKey && m.Operation == 0:
 		return g.welcome(m)
 	case m.Operation < g.sum, m.Operation == g.sum && g.late != nil && g.late.has(m.From):
