@@ -174,7 +174,8 @@ func TestLateAnswersAreNoFailure(t *testing.T) {
 	c := newChoosers(t, 5, 2, "masked", storeAll)
 	must(t, c.federate())
 	first := func(r *transcript.Record) bool {
-		return r.Type.Frame() && r.Peer == 2 && r.Operation < 6 && r.Kind != "round" && r.Kind != cohort.KindKey
+		return r.Type.Frame() && r.Peer == 2 && r.Operation < 6 && r.Kind != "round" && r.Kind != cohort.KindKey &&
+			r.Kind != protocol.KindPast
 	}
 	text := c.deviate(0, func(all []transcript.Record) []transcript.Record {
 		late := all[slices.IndexFunc(all, func(r transcript.Record) bool { return of(received, "choice", 2)(&r) })]

@@ -1,0 +1,319 @@
+package transcript
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// errKilled is how a party's process dies: it says nothing to anybody and seals nothing.
+var errKilled = errors.New("killed")
+
+// errFull ends a session with a reason.
+var errFull = errors.New("the disk is full")
+
+// attending is a league whose parties run sessions as nodes do.
+type attending struct {
+	*league
+	net *simnet.Network
+}
+
+// newAttending makes a league of three.
+func newAttending(t testing.TB, dir, job string) *attending {
+	a := &attending{league: newLeague(t, dir, 3, job)}
+	a.net = simnet.New(a.ids)
+	t.Cleanup(a.net.Close)
+	return a
+}
+
+// sums is how many sums a session has.
+const sums = 3
+
+// attend runs a session at all parties and returns each one's error. wrap puts itself before a party's log; nil: the
+// party dies before it begins the session.
+func (a *attending) attend(number uint32, wrap func(i int, log *Log) protocol.Recorder, end func(i int) error) []error {
+	errs := make([]error, len(a.ids))
+	var wg sync.WaitGroup
+	for i := range a.ids {
+		a.net.Restart(a.ids[i])
+	}
+	for i := range a.ids {
+		wg.Go(func() { errs[i] = a.attendAs(number, i, wrap, end) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// attendAs is one party's session.
+func (a *attending) attendAs(number uint32, i int, wrap func(i int, log *Log) protocol.Recorder, end func(i int) error) error {
+	ctx := context.Background()
+	peers := slices.DeleteFunc(slices.Clone(a.ids), func(id keys.ID) bool { return id == a.ids[i] })
+	mesh, err := a.net.Transport(a.ids[i]).Open(ctx, protocol.Room{byte(number)}, peers)
+	if err != nil {
+		return err
+	}
+	defer mesh.Close()
+	c := a.config(i)
+	c.Now = nil // the league's clock is for one goroutine
+	log, err := Open(a.path(i), c)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	recorder := wrap(i, log)
+	if recorder == nil {
+		return errKilled
+	}
+	if err := log.Begin(number); err != nil {
+		return err
+	}
+	err = a.session(ctx, mesh, number, i, recorder, end)
+	switch {
+	case err == nil:
+		return log.Seal(SealDone)
+	case errors.Is(err, errKilled):
+		return err
+	}
+	return errors.Join(err, log.Seal(SealBroken))
+}
+
+// session is what a party does in a session.
+func (a *attending) session(
+	ctx context.Context, mesh protocol.Mesh, number uint32, i int, r protocol.Recorder, end func(i int) error,
+) error {
+	var parties []protocol.Party
+	for j, id := range a.ids {
+		parties = append(parties, protocol.Party{Name: fmt.Sprint("p", j), ID: id})
+	}
+	s, err := protocol.NewSession(ctx, mesh, protocol.SessionConfig{
+		Contract: a.contract, Number: number, Parties: parties, Key: keyNumber(i), Recorder: r,
+	})
+	if err != nil {
+		return err
+	}
+	for n := range sums {
+		if err = s.Ask(ctx, n%3, "angles", 8, n+1); err != nil {
+			break
+		}
+		if err = s.Reduce(ctx, protocol.Reduction{
+			Kind: "angles", Class: protocol.ClassMasked, Encoding: protocol.Fixed64, Plan: protocol.PlanFor(protocol.Tree, 3, n%3), Size: 64,
+			Load: func(int, []byte) error { return nil }, Add: func(dst, src []byte) {}, Store: func(int, []byte) error { return nil },
+		}); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = end(i)
+	}
+	if err == nil {
+		err = s.Finish(ctx)
+	}
+	if err != nil && !errors.Is(err, errKilled) {
+		s.Abort(ctx, &protocol.Fault{Code: protocol.CodeDisk})
+	}
+	return err
+}
+
+// well is the end of a session that comes to its end.
+func well(int) error { return nil }
+
+// honest is a party's log as it is.
+func honest(_ int, log *Log) protocol.Recorder { return log }
+
+// mortal is a log whose process dies at a record.
+type mortal struct {
+	*Log
+	left    int  // records until then
+	written bool // that one is written all the same
+}
+
+// Record implements protocol.Recorder.
+func (m *mortal) Record(e protocol.Entry, payload []byte) error {
+	if m.left--; m.left > 0 {
+		return m.Log.Record(e, payload)
+	}
+	if m.left == 0 && m.written {
+		if err := m.Log.Record(e, payload); err != nil {
+			return err
+		}
+	}
+	return errKilled
+}
+
+// TestAKilledPartyAccusesNobody kills a party at every record of a session, before and after it is written, and another
+// in the middle of the next: the session after both comes to its end, and all transcripts verify.
+func TestAKilledPartyAccusesNobody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills at every record")
+	}
+	for at, whole := 0, false; !whole; at++ {
+		for _, written := range []bool{false, true} {
+			a := newAttending(t, t.TempDir(), "killed")
+			die := func(who, n int) func(i int, log *Log) protocol.Recorder {
+				return func(i int, log *Log) protocol.Recorder {
+					switch {
+					case i != who:
+						return log
+					case n == 0:
+						return nil
+					}
+					return &mortal{Log: log, left: n, written: written}
+				}
+			}
+			if whole = errors.Join(a.attend(1, die(at%3, at), well)...) == nil; whole && at < 40 {
+				t.Fatalf("a session of %d records only", at)
+			}
+			a.attend(2, die((at+1)%3, (at+1)/2), well)
+			if err := errors.Join(a.attend(3, honest, well)...); err != nil {
+				t.Fatalf("killed at record %d, written %v: %v", at, written, err)
+			}
+			for i := range a.ids {
+				if _, err := verify(a.text(i), a.ids); err != nil {
+					t.Errorf("killed at record %d, written %v: transcript of p%d: %v", at, written, i, err)
+				}
+			}
+		}
+	}
+}
+
+// liar is the log of a party that says something else of its past than it holds.
+type liar struct {
+	*Log
+	lie func(log *Log, p *protocol.Past)
+}
+
+// Past implements protocol.Recorder.
+func (l *liar) Past() (protocol.Past, error) {
+	p, err := l.Log.Past()
+	if err == nil {
+		l.lie(l.Log, &p)
+	}
+	return p, err
+}
+
+// without returns the state of p2's link to a peer after so many frames less in each direction.
+func without(log *Log, peer int, s protocol.LinkState, sent, received uint64) protocol.LinkState {
+	f, err := log.Former(peer, s.Session, s.Sent.Frames-sent, s.Received.Frames-received)
+	if err != nil || f.SentAt == (keys.Hash{}) || f.ReceivedAt == (keys.Hash{}) {
+		panic(fmt.Sprintf("%+v, %v", f, err))
+	}
+	s.Sent = protocol.Passed{Frames: s.Sent.Frames - sent, Chain: f.SentAt}
+	s.Received = protocol.Passed{Frames: s.Received.Frames - received, Chain: f.ReceivedAt}
+	return s
+}
+
+// TestWhoDeniesItsPastIsNamed has p2 say, when a third session begins, something else of the two before than its transcript
+// holds, as it must who took something out. The others stop before anything of the session leaves, and name it.
+func TestWhoDeniesItsPastIsNamed(t *testing.T) {
+	links := func(change func(log *Log, peer int, s *protocol.LinkState)) func(log *Log, p *protocol.Past) {
+		return func(log *Log, p *protocol.Past) {
+			for i := range 2 {
+				change(log, i, &p.Links[i])
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		lie func(log *Log, p *protocol.Past)
+		why string
+	}{
+		"the last session never was": {func(log *Log, p *protocol.Past) {
+			p.Sessions, p.Last = 1, 1
+			for i := range 2 {
+				f, err := log.Former(i, 1, 0, 0)
+				if err != nil {
+					panic(err)
+				}
+				p.Links[i] = f.State
+			}
+		}, "it has signed the link in a later session"},
+		"no session ever was": {func(_ *Log, p *protocol.Past) {
+			*p = protocol.Past{Transcript: p.Transcript, Links: make([]protocol.LinkState, 3)}
+		}, "it has signed the link in a later session"},
+		"it sent less than it has signed": {links(func(log *Log, peer int, s *protocol.LinkState) {
+			*s = without(log, peer, *s, 9, 0)
+		}), "it has signed for "},
+		"less came than it has signed": {links(func(log *Log, peer int, s *protocol.LinkState) {
+			*s = without(log, peer, *s, 0, 9)
+		}), "it has signed for "},
+		"as much, and other frames": {links(func(_ *Log, _ int, s *protocol.LinkState) { s.Sent.Chain[0] ^= 1 }),
+			"what it sent are other frames than came to this party"},
+		"other frames came": {links(func(_ *Log, _ int, s *protocol.LinkState) { s.Received.Chain[0] ^= 1 }),
+			"what it received are other frames than were sent by this party"},
+		"fewer, and other frames": {links(func(_ *Log, _ int, s *protocol.LinkState) { s.Sent.Frames-- }),
+			"what it sent are other frames than came to this party"},
+		"a session that is to come": {func(_ *Log, p *protocol.Past) { p.Last = 7 }, "that cannot be"},
+		"a link in no session":      {links(func(_ *Log, _ int, s *protocol.LinkState) { s.Session = 0 }), "that cannot be"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAttending(t, t.TempDir(), "denied")
+			a.attend(1, honest, func(i int) error {
+				if i == 1 {
+					return errFull
+				}
+				return nil
+			})
+			a.must(errors.Join(a.attend(2, honest, well)...))
+			errs := a.attend(3, func(i int, log *Log) protocol.Recorder {
+				if i == 2 {
+					return &liar{log, c.lie}
+				}
+				return log
+			}, well)
+			found := false
+			for i, err := range errs[:2] {
+				var step *protocol.StepError
+				named := errors.Is(err, protocol.ErrDeviation) && errors.As(err, &step) && step.Peer == "p2"
+				var left *protocol.AbortError
+				told := errors.As(err, &left) && left.Fault.Code == protocol.CodeDeviation && slices.Contains(left.Fault.Names, "p2")
+				if !named && !told {
+					t.Errorf("p%d: %v", i, err)
+				}
+				found = found || named && strings.Contains(err.Error(), c.why)
+			}
+			if !found {
+				t.Errorf("errors %v, want one with %q", errs, c.why)
+			}
+		})
+	}
+}
+
+// TestFormerIsTheSameFromTheLatestFramesAndFromTheFile compares the two ways to answer.
+func TestFormerIsTheSameFromTheLatestFramesAndFromTheFile(t *testing.T) {
+	a := newAttending(t, t.TempDir(), "former")
+	a.must(errors.Join(a.attend(1, honest, well)...))
+	a.must(errors.Join(a.attend(4, honest, well)...))
+	log, err := Open(a.path(0), a.config(0))
+	a.must(err)
+	defer log.Close()
+	a.must(log.Begin(6))
+	answered := 0
+	for session := range uint32(7) {
+		for sent := range uint64(25) {
+			for received := range uint64(25) {
+				quick, ok := log.trails[1].former(session, sent, received)
+				if !ok {
+					continue
+				}
+				answered++
+				links, err := NewLinks(a.contract, 0, a.ids)
+				a.must(err)
+				f := newFormer(links, 1, session, sent, received)
+				a.must(log.scan(links, f.take))
+				if quick != f.Former {
+					t.Fatalf("session %d, frames %d and %d: %+v, from the file %+v", session, sent, received, quick, f.Former)
+				}
+			}
+		}
+	}
+	if answered < 100 {
+		t.Errorf("%d questions only", answered)
+	}
+}
