@@ -32,7 +32,7 @@ func TestTenGigabytesInConstantMemory(t *testing.T) {
 	}}
 	begun := time.Now()
 	e := mustExamine(t, &Input{Contract: l.contract}, &s)
-	wantPassed(t, e.checks)
+	wantUnfinished(t, e.checks, 1)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	t.Logf("%d records in %.0f s, %d MB of memory in all", e.transcript.Records, time.Since(begun).Seconds(), m.Sys>>20)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -89,7 +90,7 @@ func TestSecondRoundingsAreFound(t *testing.T) {
 	}
 }
 
-// TestOpeningsWithoutReadinessAreFound in the transcripts of those who go along.
+// TestOpeningsWithoutReadinessAreFound in the transcripts of those who go along, and so are those that nobody asked for.
 func TestOpeningsWithoutReadinessAreFound(t *testing.T) {
 	t.Parallel()
 	f := newThrees(t, 100, -1, opensScores())
@@ -99,6 +100,7 @@ func TestOpeningsWithoutReadinessAreFound(t *testing.T) {
 		change edit
 		want   string
 	}{
+		{drop(operationOf(protocol.KindAsk)), "and its receiver has not asked for that, or for something else"},
 		{drop(ready), "begins in session 1 after 0 messages that the words are ready, want the same from each of the three"},
 		{alter(ready, 0, func(r *transcript.Record) { r.Proof[0] ^= 1 }), "after 3 messages that the words are ready, want the same from each of the three"},
 		{alter(ready, -1, func(r *transcript.Record) { r.Proof[0] ^= 1 }), "and the three were ready for something else"},

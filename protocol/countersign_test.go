@@ -269,3 +269,44 @@ func TestStagesAreKept(t *testing.T) {
 		t.Errorf("what was refused is booked: %+v", e)
 	}
 }
+
+// TestWhoAsksForAnOpeningHasSigned: all others keep the signature of the receiver, and only its.
+func TestWhoAsksForAnOpeningHasSigned(t *testing.T) {
+	l, books := recorded(t, 3)
+	before := books[0].count(protocol.EventCountersigned, "countersign")
+	l.must(t, func(i int) error { return l.sessions[i].Ask(t.Context(), 2, "scores", 40, 7) })
+	for i, b := range books {
+		want := before
+		if i != 2 {
+			want++
+		}
+		if n := b.count(protocol.EventCountersigned, "countersign"); n != want {
+			t.Errorf("party %d has %d signatures, want %d", i, n, want)
+		}
+	}
+	if got, want := string(protocol.EncodeAsk("scores", 40, 7)[16:22]), "scores"; got != want {
+		t.Errorf("a request is for %q, want %q", got, want)
+	}
+}
+
+// TestWhoAsksForAnotherOpeningIsNamed: a receiver that asks for more than is due gets nothing.
+func TestWhoAsksForAnotherOpeningIsNamed(t *testing.T) {
+	for what, ask := range map[string]struct {
+		kind          string
+		count, number int
+	}{"more": {"scores", 41, 7}, "another": {"scores", 40, 8}, "of another kind": {"bound", 40, 7}} {
+		l, _ := recorded(t, 3)
+		errs := l.each(func(i int) error {
+			if i == 2 {
+				return l.sessions[i].Ask(t.Context(), 2, ask.kind, ask.count, ask.number)
+			}
+			return l.sessions[i].Ask(t.Context(), 2, "scores", 40, 7)
+		})
+		for i, err := range errs[:2] {
+			want := "operation 1 (ask): shop: it asks for another opening than is due"
+			if !errors.Is(err, protocol.ErrDeviation) || err.Error() != want {
+				t.Errorf("%s: party %d: %v, want %s", what, i, err, want)
+			}
+		}
+	}
+}
