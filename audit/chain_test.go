@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
 // newChain is a league of four that came to the end of a job in its third session.
@@ -177,6 +179,47 @@ func TestOneTranscriptAloneNeverProvesThatNothingFollows(t *testing.T) {
 		said := slices.ContainsFunc(r.Unchecked, func(s string) bool { return strings.Contains(s, "one transcript alone never proves") })
 		if said != (n == 0) {
 			t.Errorf("%d transcripts: %q", n+1, r.Unchecked)
+		}
+	}
+}
+
+// TestAClientThatTookASessionOutIsLeftOut, by a server that goes on with the others; a client that was lost and comes back is
+// not.
+func TestAClientThatTookASessionOutIsLeftOut(t *testing.T) {
+	c := newCohorts(t, 5, 1, cohort.Masked, protocol.Star)
+	c.leaves = map[int]leaving{4: {1, "updates"}}
+	c.federate()
+	c.leaves = nil
+	must(t, c.federate())
+	must(t, c.federate())
+	if err := os.WriteFile(c.path(2), c.forge(2, drop(ofSession(2))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, err := range c.federate() {
+		if (err != nil) != (i == 2) {
+			t.Errorf("p%d: %v", i, err)
+		}
+	}
+	all, cross := c.examined(c.source(2), c.source(0))
+	if _, failed := unclean(all[0].checks); !failed {
+		t.Errorf("by itself: %+v", all[0].checks)
+	}
+	if _, failed := unclean(cross); !failed {
+		t.Errorf("beside the server's: %+v", cross)
+	}
+}
+
+// TestAClientThatCutItsLastSessionOffIsLeftOut at once: the server has its signature.
+func TestAClientThatCutItsLastSessionOffIsLeftOut(t *testing.T) {
+	c := newCohorts(t, 5, 1, cohort.Masked, protocol.Star)
+	must(t, c.federate())
+	must(t, c.federate())
+	if err := os.WriteFile(c.path(2), c.forge(2, drop(ofSession(2))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, err := range c.federate() {
+		if (err != nil) != (i == 2) {
+			t.Errorf("p%d: %v", i, err)
 		}
 	}
 }

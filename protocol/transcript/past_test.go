@@ -1,9 +1,11 @@
 package transcript
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -315,5 +317,44 @@ func TestFormerIsTheSameFromTheLatestFramesAndFromTheFile(t *testing.T) {
 	}
 	if answered < 100 {
 		t.Errorf("%d questions only", answered)
+	}
+}
+
+// TestAPowerCutAccusesNobody cuts records off the end of the transcript of a party that was killed: those that it has not
+// signed may be missing, at either end of a link, and no others.
+func TestAPowerCutAccusesNobody(t *testing.T) {
+	for name, c := range map[string]struct {
+		less int // records of what it has signed last
+		well bool
+	}{"unsigned": {0, true}, "signed": {1, false}} {
+		t.Run(name, func(t *testing.T) {
+			a := newAttending(t, t.TempDir(), "power")
+			a.attend(1, func(i int, log *Log) protocol.Recorder {
+				if i == 1 {
+					return &mortal{Log: log, left: 32, written: true}
+				}
+				return log
+			}, well)
+			text := blocks(a.text(1))
+			last := 0
+			for n := range text {
+				var r Record
+				if n > 0 && r.Decode((*[BlockSize]byte)(text[n])) == nil && r.Type == TypeSent && r.Kind == protocol.KindCountersign {
+					last = n
+				}
+			}
+			if last == 0 || last == len(text)-1 {
+				t.Fatalf("of %d blocks the last signature is %d", len(text), last)
+			}
+			last -= 4 * c.less
+			a.must(os.WriteFile(a.path(1), bytes.Join(text[:last+1], nil), 0o600))
+			err := errors.Join(a.attend(2, honest, well)...)
+			if c.well && err != nil || !c.well && !errors.Is(err, protocol.ErrDeviation) {
+				t.Errorf("the next session: %v", err)
+			}
+			if !c.well && !strings.Contains(err.Error(), "it has signed for ") {
+				t.Error(err)
+			}
+		})
 	}
 }
