@@ -148,8 +148,9 @@ func (a *auditor) alone() {
 	if len(a.exams) != 1 || a.exams[0].self < 0 {
 		return
 	}
-	a.report.Unchecked = append(a.report.Unchecked, fmt.Sprintf("That nothing came after what the transcript of %s holds: "+
-		"one transcript alone never proves that there is no later session. The others' would show it.", a.exams[0].transcript.Party))
+	a.report.Unchecked = append(a.report.Unchecked,
+		fmt.Sprintf("That nothing came after what the transcript of %s holds: "+
+			"one transcript alone never proves that there is no later session. The others' would show it.", a.exams[0].transcript.Party))
 }
 
 // atOnce is how many parties' views are attacked at the same time: each may take some hundred megabytes.

@@ -32,8 +32,9 @@ type rounds struct {
 // newRounds lays out the rounds of a party among q.
 func newRounds(q, self int) rounds {
 	r := rounds{
-		signing: script{steps: roundSteps(q, self)}, past: script{steps: ofKind(protocol.KindPast, exchangeSteps(q, self))},
-		asking: script{steps: askSteps(q, self)}, asked: make([]script, q),
+		signing: script{steps: roundSteps(q, self)},
+		past:    script{steps: ofKind(protocol.KindPast, exchangeSteps(q, self))},
+		asking:  script{steps: askSteps(q, self)}, asked: make([]script, q),
 	}
 	for i := range r.asked {
 		r.asked[i].steps = askedSteps(i)
@@ -129,8 +130,9 @@ func (c *conformer) endRound(r *transcript.Record) {
 func (c *conformer) due(r *transcript.Record) {
 	if r.Operation > 1 && !c.rounds.first {
 		c.rounds.first = true // it is said once
-		c.found.fail(checkSessions, "record %d: operation %d (%s) begins in session %d before the parties have stated, "+
-			"and signed, what their transcripts hold of the sessions before", r.Number, r.Operation, r.Kind, c.session)
+		c.found.fail(checkSessions,
+			"record %d: operation %d (%s) begins in session %d before the parties have stated, "+
+				"and signed, what their transcripts hold of the sessions before", r.Number, r.Operation, r.Kind, c.session)
 	}
 	last := (r.Operation - min(1, r.Operation)) / protocol.CountersignEvery * protocol.CountersignEvery
 	if last > 0 && c.rounds.last < last {

@@ -227,7 +227,8 @@ func askSteps(q, self int) []step {
 
 // askedSteps are those of a party that is asked.
 func askedSteps(receiver int) []step {
-	return append([]step{{event: transcript.TypeReceived, peer: receiver, kind: protocol.KindAsk}}, keepSteps(receiver)...)
+	return append([]step{{event: transcript.TypeReceived, peer: receiver, kind: protocol.KindAsk}},
+		keepSteps(receiver)...)
 }
 
 // leaves counts the parties whose addends are in what a party of a plan passes on.

@@ -140,8 +140,8 @@ func (m *march) differ(s, r *transcript.Record) string {
 	return ""
 }
 
-// alone takes a frame that only one side has. What the side that lacks it has signed it cannot show; what was sent to it,
-// and is under no signature, was on its way when its session broke off.
+// alone takes a frame that only one side has. What the side that lacks it has signed it cannot show; what was sent
+// to it, and is under no signature, was on its way when its session broke off.
 func (m *march) alone(ctx context.Context, f *linkFrames, has, lacks *examination) (string, error) {
 	r := &f.record
 	if signed := has.signed(r.Session, lacks.self, f.event); r.Sequence < signed {

@@ -78,8 +78,8 @@ func frames(s *transcript.Summary) (all, signed uint64) {
 	return all, signed
 }
 
-// complete says how the transcript ends. One that does not end as a job ends is of a job under way, or was cut: which of
-// the two it cannot tell.
+// complete says how the transcript ends. One that does not end as a job ends is of a job under way, or was cut:
+// which of the two it cannot tell.
 func (x *examiner) complete(s *transcript.Summary) Check {
 	const cut = "the job was under way, or what came later was cut off; everything before it verifies"
 	switch {
@@ -90,11 +90,14 @@ func (x *examiner) complete(s *transcript.Summary) Check {
 	case s.Records == 0:
 		x.found.skip(checkComplete, "it has no record; %s", cut)
 	case s.Seal == "":
-		x.found.skip(checkComplete, "it ends after %s without a seal, as a killed process leaves it; %s", counted(s.Records, "record"), cut)
+		x.found.skip(checkComplete, "it ends after %s without a seal, as a killed process leaves it; %s",
+			counted(s.Records, "record"), cut)
 	case s.Seal == transcript.SealCheckpoint:
-		x.found.skip(checkComplete, "it ends with the seal %q, in the middle of session %d; %s", s.Seal, x.session.number, cut)
+		x.found.skip(checkComplete, "it ends with the seal %q, in the middle of session %d; %s", s.Seal,
+			x.session.number, cut)
 	case s.Seal == transcript.SealBroken:
-		x.found.skip(checkComplete, "it ends with the seal %q: session %d did not come to the job's end; %s", s.Seal, x.session.number, cut)
+		x.found.skip(checkComplete, "it ends with the seal %q: session %d did not come to the job's end; %s", s.Seal,
+			x.session.number, cut)
 	case x.served != nil && !x.served.finished():
 		x.found.skip(checkComplete, "its last session, %d, did not come to the job's end; %s", x.session.number, cut)
 	}

@@ -20,8 +20,8 @@ const (
 	checkComplete          = "complete"
 )
 
-// findings collects what is wrong with one transcript, or not looked at, by check: the first of each check, and how many
-// more there are.
+// findings collects what is wrong with one transcript, or not looked at, by check: the first of each check, and how
+// many more there are.
 type findings struct {
 	party string
 	first map[string]Check

@@ -95,8 +95,8 @@ func (x *examiner) endSession() {
 		x.tail(peer, sent+received-(signed-x.tails.before[peer]))
 		x.tails.before[peer] = signed
 		if x.tails.kept++; x.tails.kept <= maxLinks {
-			ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer), sent: sent, received: received,
-				signed: links.Signed(peer), whole: x.whole(peer)})
+			ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer),
+				sent: sent, received: received, signed: links.Signed(peer), whole: x.whole(peer)})
 		}
 	}
 	if len(x.out.sessions) == maxEnds {
@@ -115,8 +115,8 @@ func (x *examiner) whole(peer int) bool {
 	return x.session.done
 }
 
-// gaps follows which numbers of sessions a transcript leaves out. That a party was not in a session is confirmed when the
-// others sign what it has stated of its past in a later one: they have heard nothing of it in between.
+// gaps follows which numbers of sessions a transcript leaves out. That a party was not in a session is confirmed
+// when the others sign what it has stated of its past in a later one: they have heard nothing of it in between.
 type gaps struct {
 	self      int
 	one       bool // one other party's signature confirms: in jobs over clients there are links to some only

@@ -94,7 +94,7 @@ func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
 		}
 		asked := f.asked
 		err = f.take(&rec)
-		if err == nil && rec.Kept && f.asked == asked && f.source.Payload != nil { // no attack needs it, but it must be there
+		if err == nil && rec.Kept && f.asked == asked && f.source.Payload != nil { // it must be there all the same
 			_, err = f.payload(&rec)
 		}
 		if err := f.without(&rec, err); err != nil {

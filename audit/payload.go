@@ -61,7 +61,8 @@ func (f *follower) without(rec *transcript.Record, err error) error {
 // payloads checks that what the transcript says was kept was there.
 func (f *follower) payloads() Check {
 	c := Check{Name: checkPayloads, Party: f.name(), Verdict: Passed}
-	c.Detail = counted(uint64(f.kept), "payload") + " are there that the transcript says were kept, each with the hash that it has"
+	c.Detail = counted(uint64(f.kept), "payload") +
+		" are there that the transcript says were kept, each with the hash that it has"
 	if f.lost > 0 {
 		c.Verdict = Failed
 		c.Detail = fmt.Sprintf("%d of %s that the transcript says were kept are missing or were changed, the first: %v", f.lost, counted(uint64(f.kept+f.lost), "payload"), f.firstLost)

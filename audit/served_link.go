@@ -95,7 +95,8 @@ func (l *servedLink) state(r *transcript.Record) string {
 	case before:
 		return "it comes again"
 	case r.Operation != 0 || r.Size != protocol.PastLinkSize || r.Bytes != r.Size || r.Chunk != 0:
-		return fmt.Sprintf("a statement of %d bytes in operation %d, want %d in operation 0", r.Size, r.Operation, protocol.PastLinkSize)
+		return fmt.Sprintf("a statement of %d bytes in operation %d, want %d in operation 0", r.Size, r.Operation,
+			protocol.PastLinkSize)
 	}
 	return ""
 }

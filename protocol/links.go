@@ -54,7 +54,8 @@ func NewLinks(mesh Mesh, config SessionConfig, encodings map[string]Encoding) (*
 		return nil, err
 	}
 	q := len(config.Parties)
-	l := &Links{session: s, encodings: encodings, told: make([]bool, q), heard: make([]bool, q), unsynced: make([]bool, q)}
+	l := &Links{session: s, encodings: encodings,
+		told: make([]bool, q), heard: make([]bool, q), unsynced: make([]bool, q)}
 	if l.ephemeral, l.key, err = s.newKey(); err != nil {
 		return nil, err
 	}
@@ -108,8 +109,9 @@ func (l *Links) Agree(i int, message []byte) error {
 // Pair returns the secret shared with party i, nil before Agree.
 func (l *Links) Pair(i int) *PairSecret { return l.session.pairs[i] }
 
-// Send writes one message to party to; before the first goes what the transcript holds of the sessions before. An error is a *StepError when the link is at fault, which
-// this party then leaves alone; anything else is this party's own failure.
+// Send writes one message to party to; before the first goes what the transcript holds of the sessions before. An
+// error is a *StepError when the link is at fault, which this party then leaves alone; anything else is this party's
+// own failure.
 func (l *Links) Send(ctx context.Context, to int, m Message) error {
 	if err := l.tellPast(ctx, to); err != nil {
 		return err
@@ -162,8 +164,8 @@ func (l *Links) Receive(ctx context.Context, from int, awaited string, buf []byt
 func (l *Links) Return(m Message) { l.returned = &m }
 
 // Accept checks and records a frame that came from a party. A frame of another contract, of another
-// session, or out of order is a deviation, and so is a past that contradicts this party's transcript. The first message of
-// a party whose transcript is kept is of kind KindPast, and there is nothing more to do with it.
+// session, or out of order is a deviation, and so is a past that contradicts this party's transcript. The first
+// message of a party whose transcript is kept is of kind KindPast, and there is nothing more to do with it.
 func (l *Links) Accept(from int, frame []byte) (Message, error) {
 	s := l.session
 	if s.failed != nil {
@@ -190,7 +192,8 @@ func (l *Links) Accept(from int, frame []byte) (Message, error) {
 	if err := s.record(EventReceived, from, &want, payload); err != nil {
 		return Message{}, err
 	}
-	m := Message{From: from, Kind: h.kind, Class: h.class, Operation: h.operation, Size: h.size, Chunk: h.chunk, Payload: payload}
+	m := Message{From: from, Kind: h.kind, Class: h.class, Operation: h.operation, Size: h.size, Chunk: h.chunk,
+		Payload: payload}
 	return m, l.hearPast(m)
 }
 

@@ -138,7 +138,8 @@ func decodePast(b []byte, number uint32, links int) (Past, error) {
 		l.Session = binary.BigEndian.Uint32(at)
 		l.decodePassed(at[4:])
 		if l.Session > p.Last || l.Session == 0 && *l != (LinkState{}) {
-			return Past{}, fmt.Errorf("a link in session %d, and the latest session is %d: that cannot be", l.Session, p.Last)
+			return Past{}, fmt.Errorf("a link in session %d, and the latest session is %d: that cannot be", l.Session,
+				p.Last)
 		}
 	}
 	return p, nil
@@ -308,8 +309,8 @@ func (s *Session) stateLinks(ctx context.Context) error {
 	return s.compareOthers(&h, decoded, differ, why)
 }
 
-// tellPast tells a peer of a job over clients what this party's transcript holds of the sessions before, once and before
-// anything else.
+// tellPast tells a peer of a job over clients what this party's transcript holds of the sessions before, once and
+// before anything else.
 func (l *Links) tellPast(ctx context.Context, to int) error {
 	r := l.session.config.Recorder
 	if r == nil || l.told[to] {

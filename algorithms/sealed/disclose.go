@@ -249,7 +249,8 @@ func (c *counter) Confirm(context.Context) error {
 func (c *counter) Ask(_ context.Context, root int, _ string, _, _ int) error {
 	for i, name := range c.names {
 		if i != root {
-			c.add(fdskl.Operation{Kind: kindAsk, Collective: byMessage, Root: c.names[root], To: name, Class: classControl, Encoding: asBytes}, askSize, 1)
+			c.add(fdskl.Operation{Kind: kindAsk, Collective: byMessage, Root: c.names[root], To: name,
+				Class: classControl, Encoding: asBytes}, askSize, 1)
 		}
 	}
 	return nil

@@ -26,8 +26,8 @@ const hashAt = BlockSize - len(keys.Hash{})
 
 // Header says whose transcript it is, and of which job.
 //
-// The digest of a consent binds the transcript to the record of who agreed to the job at this party; it tells nothing of
-// that record to who lacks it. It is zero when the transcript is bound to none.
+// The digest of a consent binds the transcript to the record of who agreed to the job at this party; it tells
+// nothing of that record to who lacks it. It is zero when the transcript is bound to none.
 //
 // Evolution: a change of layout or meaning of the header or of a record is a new version, which
 // stands at the same place for ever. There are no optional fields: what is zero stays zero.

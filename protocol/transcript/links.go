@@ -29,9 +29,9 @@ const frameSize = 32 + 66 + 32
 // Links follows the links of one party in a session: for each peer and direction how many frames
 // passed, and a chain of hashes over them. Both ends of a link compute the same digest.
 //
-// When a session begins each party states what its transcript holds of the sessions before (Past), and before each round
-// of countersignatures the states of all its links; the frames that bring these statements follow from the records
-// before them, and what is no such statement is refused.
+// When a session begins each party states what its transcript holds of the sessions before (Past), and before each
+// round of countersignatures the states of all its links; the frames that bring these statements follow from the
+// records before them, and what is no such statement is refused.
 //
 // A round of countersignatures on a link begins with a control frame "countersign" in either direction
 // while no round is under way. It ends with the record of the peer's signature, which wants exactly one such
@@ -86,14 +86,15 @@ func (p *passed) state(session uint32) protocol.LinkState {
 	}
 }
 
-// whole reports whether a round is under way in which each end has sent its signature, or the peer alone where it asks for
-// an opening.
+// whole reports whether a round is under way in which each end has sent its signature, or the peer alone where it
+// asks for an opening.
 func (s *link) whole() bool {
 	own := uint64(1)
 	if s.asked {
 		own = 0
 	}
-	return s.round && s.now.count[sent] == s.before.count[sent]+own && s.now.count[received] == s.before.count[received]+1
+	return s.round && s.now.count[sent] == s.before.count[sent]+own &&
+		s.now.count[received] == s.before.count[received]+1
 }
 
 // NewLinks makes the links of party self to all others. ids are the parties in the contract's order.
