@@ -233,8 +233,8 @@ func (s *Scorer) shift() int { return s.sz + coefBits - s.Model.Params.ScoreBits
 // dither gives for every row, by its id at this party, a number of 64 bits that is always the same. What is added of it
 // before rounding is uniform in what is rounded away, and zero on the mean.
 //
-// Shares of a session are rounded in their own way, which moves a score by some 2^-12 before the dithers come to it; and
-// a party that knows all dithers, or can choose the only one, moves it by as much as it likes. Many openings of one
+// Shares of a session are rounded in their own way, which moves a score by some 2^-12 before the dithers come to it;
+// and a party that knows all dithers, or can choose the only one, moves it by as much as it likes. Many openings of one
 // row would then tell the score as finely as their number. With a dither d that a coalition does not know, all of them
 // together tell at most the score plus d: as d does not change, and is uniform over a unit of the rounding, the score
 // stays uniform over that unit, given what opens. Beside the d of one party that of another is a constant.

@@ -90,8 +90,8 @@ func (a *sharpener) errors(t *testing.T, f *fixture, league *federation, models 
 	return rms(first, truth) / unit, rms(mean, truth) / unit
 }
 
-// TestSharpenersLearnNoMoreThanTheDithersLeave, whoever of the three helps them: what a dither hides, which they do not know, a
-// thousand openings hide too. Without such a dither they have the score a hundred times finer.
+// TestSharpenersLearnNoMoreThanTheDithersLeave, whoever of the three helps them: what a dither hides, which they do not
+// know, a thousand openings hide too. Without such a dither they have the score a hundred times finer.
 func TestSharpenersLearnNoMoreThanTheDithersLeave(t *testing.T) {
 	const holder, keeper, helper, outside, nobody = 0, 1, 2, 3, -1
 	f := newFixture(t, 4, 24, fdskl.Params{Features: 8, Iterations: 8, Sigma: 1, Lambda: 1e-2}, helper)
@@ -118,7 +118,8 @@ func TestSharpenersLearnNoMoreThanTheDithersLeave(t *testing.T) {
 				t.Errorf("the mean is off by %.4f of a unit, want more than %v", all, least)
 			}
 			if c.known && !(all < most) {
-				t.Errorf("with all dithers known the mean is off by %.4f of a unit, want less than %v: the test shows nothing", all, most)
+				t.Errorf("with all dithers known the mean is off by %.4f of a unit, want less than %v: the test shows nothing",
+					all, most)
 			}
 		})
 	}
@@ -190,7 +191,8 @@ func TestRowsThatAreNotAskedForDoNotOpen(t *testing.T) {
 	}
 }
 
-// booked is a network that wants an opening to be booked before a word of it leaves, and dies there in the first session.
+// booked is a network that wants an opening to be booked before a word of it leaves, and dies there in the first
+// session.
 type booked struct {
 	*sessionNetwork
 	is    bool // in this session
@@ -223,10 +225,11 @@ func TestOpeningsAreBookedInEverySession(t *testing.T) {
 	league.declare(t, d)
 	for session := range 2 {
 		errs := league.run(func(ctx context.Context, i int, n Network) error {
-			seen := &booked{n.(*sessionNetwork), false, session == 0, func(text string) { t.Errorf("session %d, party %d: %s", session, i, text) }}
+			fault := func(text string) { t.Errorf("session %d, party %d: %s", session, i, text) }
+			seen := &booked{n.(*sessionNetwork), false, session == 0, fault}
 			s, err := NewScorer(ctx, Scoring{
-				Self: i, Receiver: outside, Model: models[i], Network: seen, Vault: f.scoring[i], Session: league.session, Openings: 1,
-				Workers: 1, Book: func(number int) error { seen.is = number == 1; return nil },
+				Self: i, Receiver: outside, Model: models[i], Network: seen, Vault: f.scoring[i], Session: league.session,
+				Openings: 1, Workers: 1, Book: func(number int) error { seen.is = number == 1; return nil },
 			})
 			if err != nil {
 				return err

@@ -39,7 +39,7 @@ rows once more:
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
 			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
 			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
-			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: let a row be scored `N` times in all, over all jobs (default: once)"},
+			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: score a row up to `N` times, over all jobs (default: once)"},
 			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard output)"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
@@ -97,8 +97,8 @@ func knownScores(c *cli.Context, client *node.Client, job *protocol.Job) (bool, 
 		return false, err
 	}
 	rows := bytes.Count(data, []byte("\n")) - 1
-	fmt.Fprintf(c.App.ErrWriter, "all %d rows were scored before with this model: these are the scores that this node keeps, and "+
-		"no party was asked\n", rows)
+	fmt.Fprintf(c.App.ErrWriter, "all %d rows were scored before with this model: these are the scores that this node "+
+		"keeps, and no party was asked\n", rows)
 	if c.String("out") != "" || !c.Bool("json") {
 		if err := writeOut(c, data); err != nil || !c.Bool("json") {
 			return true, err

@@ -12,8 +12,8 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
-// A sealed prediction scores a row once, over all jobs and receivers. Two logs see to it, in the folder of the training,
-// so that they are the model's under whatever name, and live as long as its part.
+// A sealed prediction scores a row once, over all jobs and receivers. Two logs see to it, in the folder of the
+// training, so that they are the model's under whatever name, and live as long as its part.
 const (
 	scoredRowsFile  = "scored-rows"  // at a party with rows: which of them opened, by which opening of which job
 	knownScoresFile = "known-scores" // at a party that scores open to: these scores

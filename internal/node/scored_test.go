@@ -18,7 +18,8 @@ import (
 
 // scores runs a sealed prediction of a table and returns the report at the proposer.
 func (l *league) scores(model keys.Hash, table, openTo, more string) (*Report, keys.Hash, error) {
-	head := fmt.Sprintf("model = %q\ntable = %q\nopen_to = %q\nprivacy = \"sealed\"\nrecord = \"full\"\n%s", model, table, openTo, more)
+	head := fmt.Sprintf("model = %q\ntable = %q\nopen_to = %q\nprivacy = \"sealed\"\nrecord = \"full\"\n%s", model, table,
+		openTo, more)
 	return l.propose(l.job("predict", head, ""))
 }
 
@@ -36,8 +37,8 @@ func (l *league) mustScore(model keys.Hash, table, openTo, more string) (*Report
 func (l *league) mustRefuse(model keys.Hash, table, openTo, more string, rows, times int) {
 	l.t.Helper()
 	_, h, err := l.scores(model, table, openTo, more)
-	want := fmt.Sprintf("%d of the rows asked for were scored before with this model, as often as the job lets a row be scored (%d)",
-		rows, times)
+	want := fmt.Sprintf("%d of the rows asked for were scored before with this model, as often as the job lets a row be "+
+		"scored (%d)", rows, times)
 	if err == nil || !strings.Contains(err.Error(), want) {
 		l.t.Errorf("the prediction ends with %v, want %s", err, want)
 	}

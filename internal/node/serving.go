@@ -216,17 +216,17 @@ func (n *Node) requestsOf(h keys.Hash) *requestQueue {
 // ScoreRow asks a serving prediction for one row's score and waits for it; it returns the row as a
 // scores file has it. An empty id ends the prediction. When the job ends before, the error says how.
 func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, error) {
+	answer, final := make(chan scoreAnswer, 1), make(<-chan struct{})
 	s, ok := n.job(h)
-	if !ok {
-		return nil, fmt.Errorf("this node has no job %s", h.Short())
+	if ok { // else it has yet to be proposed here
+		final = s.final
 	}
-	answer := make(chan scoreAnswer, 1)
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-n.ctx.Done():
 		return nil, fmt.Errorf("the node stops")
-	case <-s.final:
+	case <-final:
 		return nil, s.endedBefore(id)
 	case n.requestsOf(h).come <- scoreRequest{id: id, answer: answer}:
 	}
@@ -237,7 +237,7 @@ func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, 
 		return nil, fmt.Errorf("the node stops")
 	case a := <-answer:
 		return a.row, a.err
-	case <-s.final:
+	case <-final:
 	}
 	select {
 	case a := <-answer: // it came first
