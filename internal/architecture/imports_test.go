@@ -45,7 +45,7 @@ var may = map[string][]string{
 	"internal/reference":    {"protocol", "internal/durable"},
 	"internal/enrol":        {"keys", "protocol", "internal/textfile", "internal/message", "internal/reference"},
 	"internal/consent":      {"keys", "protocol"},
-	"internal/node":         {"keys", "protocol", "secagg", "algorithms", "internal/consent", "internal/dataset", "internal/durable", "internal/inbox", "internal/message", "internal/owner", "internal/recorder", "internal/reference", "internal/shelf", "internal/stream", "internal/vault", "internal/vertical"},
+	"internal/node":         {"keys", "protocol", "secagg", "algorithms", "internal/consent", "internal/dataset", "internal/durable", "internal/inbox", "internal/message", "internal/owner", "internal/recorder", "internal/reference", "internal/shelf", "internal/stream", "internal/textfile", "internal/vault", "internal/vertical"},
 	"internal/trial":        {"keys", "algorithms", "internal"},
 	"internal/chaos":        {"keys", "protocol", "algorithms", "internal"},
 	"cmd":                   {"keys", "protocol", "secagg", "algorithms", "audit", "peer", "internal", "cmd"},
