@@ -102,7 +102,7 @@ func TestKilledPredictionsOpenOnce(t *testing.T) {
 			if l.sessions(h) < 2 {
 				t.Fatal("the kill came too late: there was one session only")
 			}
-			l.wantScores(h, 1100)
+			l.wantScores(h, audit.Clean, 1100)
 			if n := len(lines(t, l.scoresOf(c.openTo, h))); n < 1100 {
 				t.Errorf("%d lines of scores, want 1100", n)
 			}
@@ -111,10 +111,11 @@ func TestKilledPredictionsOpenOnce(t *testing.T) {
 	}
 }
 
-// wantScores audits a prediction: nothing is found, and so many scores opened, each counted once.
-func (l *league) wantScores(h keys.Hash, want int64) {
+// wantScores audits a prediction: nothing is found, and so many scores opened, each counted once. Of few rows no attack by
+// regression is tried, and the verdict is partial.
+func (l *league) wantScores(h keys.Hash, verdict audit.Verdict, want int64) {
 	l.t.Helper()
-	for _, g := range l.wantVerdict(h, audit.Partial).Ledger {
+	for _, g := range l.wantVerdict(h, verdict).Ledger {
 		if g.Kind == "scores" && g.Count != want {
 			l.t.Errorf("the ledger has %d scores, want %d", g.Count, want)
 		}
@@ -175,7 +176,7 @@ func TestRequestsGoOnWhereTheyWere(t *testing.T) {
 	ask("r00001")
 	ask("r00003")
 	l.awaitDone(ctx, h)
-	l.wantScores(h, 3)
+	l.wantScores(h, audit.Partial, 3)
 	l.wantNoRecords(h)
 }
 
@@ -202,7 +203,7 @@ func TestCutRequestsAreAnsweredOnce(t *testing.T) {
 				}
 			}
 			l.awaitDone(ctx, h)
-			l.wantScores(h, 1)
+			l.wantScores(h, audit.Partial, 1)
 		})
 	}
 }

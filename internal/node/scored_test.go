@@ -225,7 +225,7 @@ func TestARowIsItsID(t *testing.T) {
 	if err := h.UnmarshalText([]byte(r.Contract)); err != nil {
 		t.Fatal(err)
 	}
-	l.wantVerdict(h, audit.Clean)
+	l.wantVerdict(h, audit.Partial) // 15 rows are too few for a regression
 	for id, line := range scores {
 		if before, ok := first[id]; ok && before != line {
 			t.Errorf("row %s has %s, and first %s", id, line, before)
