@@ -92,12 +92,18 @@ func TestSealedFormulasAreTheContracts(t *testing.T) {
 
 // TestOpenModelStepsReachTheExactSolution of a small system.
 func TestOpenModelStepsReachTheExactSolution(t *testing.T) {
+	steps, err := sealed.Steps(sealed.WithDefaults(fdskl.Params{
+		Iterations: 200, Features: 2, Loss: kernel.Square.String(), Lambda: 2e-3 / 0.75,
+	}), 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := &openModel{
-		params: fdskl.Params{Iterations: 200}, loss: kernel.Square, kappa: 1, s0: 1, reach: 1, lambda: 1e-3, y: []float64{1, -1, 1},
+		factors: steps, loss: kernel.Square, kappa: 1, s0: 1, reach: 1, lambda: 1e-3, y: []float64{1, -1, 1},
 		z:    mat.NewDense(3, 2, []float64{1, 0, -0.5, 1, -0.5, -1}),
 		gram: mat.NewSymDense(2, []float64{0.5, 0.1, 0.1, 0.4}),
 	}
-	steps, _, err := m.fit(false)
+	got, _, err := m.fit(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +112,8 @@ func TestOpenModelStepsReachTheExactSolution(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		if d := math.Abs(steps.AtVec(i) - exact.AtVec(i)); d > 1e-4 {
-			t.Errorf("coefficient %d is %v after the steps, %v exactly", i, steps.AtVec(i), exact.AtVec(i))
+		if d := math.Abs(got.AtVec(i) - exact.AtVec(i)); d > 1e-4 {
+			t.Errorf("coefficient %d is %v after the steps, %v exactly", i, got.AtVec(i), exact.AtVec(i))
 		}
 	}
 	if math.Abs(mean-1.0/3) > 1e-12 {
