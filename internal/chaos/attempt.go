@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // attempt is one trial under way.
@@ -252,7 +254,11 @@ func (a *attempt) awaitDone(ctx context.Context, contract string) error {
 // propose starts the command whose job is disturbed.
 func (a *attempt) propose() (err error) {
 	if a.after {
-		a.command, err = a.fed.predict("command", a.contract, "test")
+		var again []string
+		if a.scene.job.Privacy == keys.PrivacySealed { // its rows were scored before, to compare with
+			again = []string{"--scores-per-row", "2"}
+		}
+		a.command, err = a.fed.predict("command", a.contract, "test", again...)
 	} else {
 		a.command, err = a.fed.propose("command")
 	}

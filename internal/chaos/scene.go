@@ -182,9 +182,9 @@ func (f *federation) propose(name string) (*command, error) {
 }
 
 // predict runs the command that scores a table for the proposer with a trained model.
-func (f *federation) predict(name, contract, table string) (*command, error) {
-	return f.run(name, "predict", "--yes", "--dir", f.dir(f.scene.proposer()), "--model", contract, "--table", table,
-		"--out", f.scoresFile(name))
+func (f *federation) predict(name, contract, table string, more ...string) (*command, error) {
+	return f.run(name, append([]string{"predict", "--yes", "--dir", f.dir(f.scene.proposer()), "--model", contract,
+		"--table", table, "--out", f.scoresFile(name)}, more...)...)
 }
 
 // scoresFile is where a prediction's scores go.
