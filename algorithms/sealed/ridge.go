@@ -136,10 +136,7 @@ func (d *descent) terms(bits int) []uint64 {
 	}
 	n := runs * d.features
 	out := make([]uint64, 2*n)
-	for lo := 0; lo < n; lo += d.features {
-		hi := lo + d.features
-		d.three.MulVec(out[lo:hi], d.system.gram, d.beta.Slice(lo, hi))
-	}
+	d.three.MulVecs(out[:n], d.system.gram, d.beta, runs)
 	tau := residualFactor(d.tau, bits)
 	finer := d.system.step - d.system.extra()
 	for i := range n {

@@ -56,6 +56,20 @@ func BenchmarkMulVec(b *testing.B) {
 	}
 }
 
+// BenchmarkMulVecs is three vectors, whose time is held against that of BenchmarkMulVec.
+func BenchmarkMulVecs(b *testing.B) {
+	const n = 3
+	m, v, out := numbers(tallRows*tallColumns), numbers(n*tallColumns), make([]uint64, n*tallRows)
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			b.SetBytes(8 * tallRows * tallColumns)
+			for b.Loop() {
+				MulVecs(out, m, v, n, workers)
+			}
+		})
+	}
+}
+
 func BenchmarkMulVecT(b *testing.B) {
 	m, v, out := numbers(tallRows*tallColumns), numbers(tallRows), make([]uint64, tallColumns)
 	for _, workers := range []int{1, 2} {

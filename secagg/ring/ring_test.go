@@ -121,11 +121,21 @@ func TestLargeProductsAreTheSameWithAnyWorkers(t *testing.T) {
 		m, v, w := filled(t, rows*d), filled(t, d), filled(t, rows)
 		down, across := make([]uint64, rows), make([]uint64, d)
 		slowMulVec(down, m, v)
+		const n = 3 // vectors, of which the middle one is v
+		other := filled(t, 2*d)
+		several := slices.Concat(other[:d], v, other[d:])
+		all := make([]uint64, n*rows)
+		for i := range n {
+			slowMulVec(all[i*rows:(i+1)*rows], m, several[i*d:(i+1)*d])
+		}
 		slowMulVecT(across, m, w)
 		for workers := range 5 {
 			got := make([]uint64, rows)
 			MulVec(got, m, v, workers)
 			same(t, got, down)
+			got = make([]uint64, n*rows)
+			MulVecs(got, m, several, n, workers)
+			same(t, got, all)
 			got = make([]uint64, d)
 			MulVecT(got, m, w, workers)
 			same(t, got, across)

@@ -35,6 +35,23 @@ func MulVec(out, m, v []uint64, workers int) {
 	})
 }
 
+// cached is how many words of a matrix are multiplied by several vectors in turn: they stay in the second-level cache.
+const cached = 1 << 14
+
+// MulVecs is MulVec for n vectors, one behind the other in v and in out, of which the matrix is read from memory once.
+func MulVecs(out, m, v []uint64, n, workers int) {
+	k, rows, d := fastest(), len(out)/n, len(v)/n
+	split(rows, 8, workersFor(len(m), workers), func(from, to int) {
+		few := max(8, cached/max(d, 1)&^7)
+		for ; from < to; from += few {
+			end := min(from+few, to)
+			for i := range n {
+				mulRows(k, out[i*rows+from:i*rows+end], m[from*d:end*d], v[i*d:(i+1)*d])
+			}
+		}
+	})
+}
+
 // stream is how many rows in succession are read while three others are, as far on: memory is faster with four long
 // streams than with four rows side by side.
 const stream = 64

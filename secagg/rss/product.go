@@ -48,6 +48,15 @@ func (p *Party) MulVec(term []uint64, m, v Share) {
 	ring.MulVec(term, m.Y, v.X, p.workers)
 }
 
+// MulVecs adds to a term the products of a matrix and n vectors, one behind the other in v and in the term.
+func (p *Party) MulVecs(term []uint64, m, v Share, n int) {
+	if p.role == Outside {
+		return
+	}
+	ring.MulVecs(term, m.X, v.both(), n, p.workers)
+	ring.MulVecs(term, m.Y, v.X, n, p.workers)
+}
+
 // MulVecT adds to a term of as many words as m has columns the product of the transposed matrix and
 // a vector.
 func (p *Party) MulVecT(term []uint64, m, v Share) {

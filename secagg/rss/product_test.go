@@ -92,6 +92,15 @@ func TestTermsAddUpToTheProduct(t *testing.T) {
 		}), func(j int) uint64 {
 			return before[j] + oracle(d, func(i int) (uint64, uint64) { return m[j*d+i], v[i] })
 		})
+		check("matrix and vectors", sumOf(func(p *Party) []uint64 {
+			one := sv[p.role]
+			two := Share{X: append(one.Clone().X, one.Y...), Y: append(one.Clone().Y, one.X...)}
+			term := make([]uint64, 2*n)
+			p.MulVecs(term, sm[p.role], two, 2)
+			return term[:n]
+		}), func(j int) uint64 {
+			return oracle(d, func(i int) (uint64, uint64) { return m[j*d+i], v[i] })
+		})
 		check("transposed matrix and vector", sumOf(func(p *Party) []uint64 {
 			term := start(p, d)
 			p.MulVecT(term, sm[p.role], sw[p.role])
