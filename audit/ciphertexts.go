@@ -80,6 +80,7 @@ func (f *follower) repeatedPolynomials(context.Context) (Attack, error) {
 	}
 	a.Detail = fmt.Sprintf("no two of %s of ciphertexts and decryption shares are equal", counted(uint64(len(p.first)), "polynomial"))
 	if p.left > 0 {
+		a.Verdict = Skipped
 		a.Detail += fmt.Sprintf("; %d later ones were not compared", p.left)
 	}
 	return a, nil

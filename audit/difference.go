@@ -14,6 +14,9 @@ import (
 // gainShare is the share of rows from which on an attack has gained something.
 const gainShare = 0.01
 
+// controlShare is the share of rows that the same attack must rebuild without masks, for its failure to mean something.
+const controlShare = 0.5
+
 // difference runs the difference attack on one view of a party, with its controls.
 func (f *follower) difference(ctx context.Context, s *sight) (Attack, error) {
 	a := Attack{Name: "difference", Party: f.in.Contract.Parties[s.party].Name, View: s.view, Verdict: Skipped}
@@ -119,7 +122,7 @@ func (f *follower) judge(ctx context.Context, a *Attack, p *problem, r *attack.R
 	a.ControlShare = &control.RecoveredShare
 	a.Detail = fmt.Sprintf("nothing was rebuilt of %s: the error is that of a guess; the same attack on the same columns without masks rebuilds %.1f %% of the rows",
 		p.whose(f.in), 100*control.RecoveredShare)
-	if control.RecoveredShare < gainShare {
+	if control.RecoveredShare < controlShare {
 		a.Verdict = Skipped
 		a.Detail = fmt.Sprintf("proves nothing: not even without masks would %d equations rebuild the %d columns of %s", r.Available, r.Unknowns, p.whose(f.in))
 	}

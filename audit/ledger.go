@@ -45,7 +45,7 @@ func (a *auditor) ledger() {
 			w := wordingOf(a.in.Contract.Job, o.Kind, o.Meaning)
 			l.One, l.Many, l.Plain = w.one, w.many, w.plain
 			a.count(&l, i)
-			if !l.Unread && l.Count == 0 {
+			if !l.Unread && l.Count == 0 && a.whole(i) {
 				l.Verdict = Clean // allowed, and not used
 			}
 			switch {
@@ -61,6 +61,20 @@ func (a *auditor) ledger() {
 			a.report.Ledger = append(a.report.Ledger, l)
 		}
 	}
+}
+
+// whole reports whether the transcript of a party ends as it should, so that what it does not have did not happen. Of
+// another as much may have opened as the contract allows.
+func (a *auditor) whole(party int) bool {
+	for _, e := range a.exams {
+		if e.self != party {
+			continue
+		}
+		return !slices.ContainsFunc(e.checks, func(c Check) bool {
+			return (c.Name == checkComplete || c.Name == checkSessions) && c.Verdict != Passed
+		})
+	}
+	return false
 }
 
 // follows judges a kind of opening.

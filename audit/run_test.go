@@ -234,3 +234,25 @@ func TestSameInputSameReport(t *testing.T) {
 		}
 	}
 }
+
+// TestACutTranscriptDoesNotEmptyTheLedger: an owner that cuts its transcript before what opened to it keeps the verdict of
+// what the contract lets it learn.
+func TestACutTranscriptDoesNotEmptyTheLedger(t *testing.T) {
+	f := newFederation(t, 120, 1, fdskl.Masked, protocol.Tree, fdskl.Params{Features: 32, Iterations: 20})
+	must(t, f.learn(-1, 0, nil))
+	whole := f.audited(f.input())
+	in := f.input()
+	in.Sources = []Source{source("cut", f.deviate(0, func(all []transcript.Record) []transcript.Record { return all[:12] }))}
+	cut := f.audited(in)
+	verdict := func(r *Report) Verdict {
+		for _, l := range r.Ledger {
+			if l.Party == "p0" && l.Kind == learnedAngles {
+				return l.Verdict
+			}
+		}
+		return ""
+	}
+	if w, c := verdict(whole), verdict(cut); w != Disclosed || c != Disclosed || cut.Verdict == Clean || cut.Verdict == Partial {
+		t.Errorf("angles of p0 are %q, and %q where its transcript is cut; the verdict is %s", w, c, cut.Verdict)
+	}
+}

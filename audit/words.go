@@ -209,12 +209,14 @@ func (f *follower) reuse(ctx context.Context) (Attack, error) {
 			worst.A, worst.B, worst.Relation, worst.P, counted(uint64(r.Found), "pair"), r.EntropyBits)
 		return a, nil
 	}
-	a.Detail = "no mask was used twice: no payload less itself moved on shows anything but noise; there are no two payloads to compare"
+	a.Detail = "no mask was used twice: no payload less itself moved on shows anything but noise; " +
+		"there are no two payloads to compare"
 	if r.Compared > 0 {
 		a.Detail = fmt.Sprintf("no mask was used twice: the differences and sums of %s of payloads look like uniform noise, and so does every payload less itself moved on; the masks have at least %.0f bits",
 			counted(uint64(r.Compared), "pair"), r.EntropyBits)
 	}
 	if f.words.left > 0 {
+		a.Verdict = Skipped
 		a.Detail += fmt.Sprintf("; %d later payloads were not compared", f.words.left)
 	}
 	return a, nil
