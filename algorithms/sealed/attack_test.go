@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -369,5 +371,95 @@ func TestALieInScoringOpensNoMoreBits(t *testing.T) {
 				words[i] += 1 << 40 * uint64(i+1)
 			}
 		}})
+	}
+}
+
+// TestFactorsStayOpen holds what docs/sealed.md says of them: a label holder that scales the factors of one feature and
+// leaves the others out reads that feature in the scores, in the bits that open and no more.
+func TestFactorsStayOpen(t *testing.T) {
+	const feature, by = 5, 1 << 4
+	f := newFixture(t, 3, 60, fdskl.Params{Features: 8, Iterations: 20, Sigma: 1, Lambda: 1e-2})
+	models, _, err := f.attacked(t, "honest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.forgetScoring()
+	pads := newTape("factors")
+	pads.rewind()
+	l := newLab(f.names, pads.source)
+	table, angles := newTurnTable(10), make(chan []uint64, 1)
+	l.heard = func(i int, m *message) error {
+		switch {
+		case m.way == wayPadded && i == 0: // the label holder's padded angles
+			angles <- slices.Clone(m.words)
+		case m.kind == kindFactors:
+			n := len(m.words) / 2
+			for k, a := range <-angles {
+				cos, sin := table.at(uint16(a))
+				times := ^uint64(0) // what was sent is taken off
+				if k%f.params.Features == feature {
+					times += by
+				}
+				m.words[k] += times * cos
+				m.words[n+k] += times * sin
+			}
+		}
+		return nil
+	}
+	var scores []float64
+	if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+		got, err := f.score(ctx, i, n, 1, models[i], 0)
+		if i == 0 {
+			scores = got
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o := f.newOracle(t, models[0].Sigma)
+	cosines := make([]float64, f.rows)
+	for j := range cosines {
+		cosines[j] = o.z.At(j, feature)
+	}
+	if c := math.Abs(stat.Correlation(scores, cosines, nil)); c < .99 {
+		t.Errorf("the scores go with the feature with a correlation of %.3f: docs/sealed.md says that this stays open", c)
+	}
+}
+
+// TestLabelsBeyondTheRangeAreRefused at the label holder, before anything of the rows leaves.
+func TestLabelsBeyondTheRangeAreRefused(t *testing.T) {
+	f := newFixture(t, 3, 400, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Target: fdskl.Regression})
+	f.labels.Values[7] += 1e4
+	league := f.league(t)
+	errs := league.run(func(ctx context.Context, i int, n Network) error {
+		_, err := Train(ctx, f.party(i, n, 1))
+		return err
+	})
+	const want = "the label has a value 20 deviations from its mean, and scores of this job end at 16: propose it with " +
+		"score_range = 32, or clip the label"
+	if errs[0] == nil || errs[0].Error() != want {
+		t.Errorf("error is %v\nwant %s", errs[0], want)
+	}
+}
+
+// TestJobsWhoseStepsCannotBeCheckedAreRefused when they are proposed, and the defaults are not.
+func TestJobsWhoseStepsCannotBeCheckedAreRefused(t *testing.T) {
+	names := []string{"bank", "telco", "shop"}
+	for _, c := range []struct {
+		p       fdskl.Params
+		refused bool
+	}{
+		{fdskl.Params{Loss: "square"}, false},
+		{fdskl.Params{Loss: "logistic"}, false},
+		{fdskl.Params{Loss: "smooth-hinge"}, false},
+		{fdskl.Params{Loss: "square", Iterations: 1000}, false},
+		{fdskl.Params{Loss: "logistic", Iterations: 1000, Lambda: 1e-8}, true},
+		{fdskl.Params{Loss: "logistic", Iterations: 5000, Outer: 20, Lambda: 1e-10}, true},
+	} {
+		c.p.Active, c.p.Keeper, c.p.Helper = names[:1], names[1], names[2]
+		_, err := DiscloseTraining(WithDefaults(c.p.WithDefaults()), names, 36_632)
+		if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "propose fewer iterations") {
+			t.Errorf("%s, %d steps, lambda %g: error %v, want one: %t", c.p.Loss, c.p.Iterations, c.p.Lambda, err, c.refused)
+		}
 	}
 }

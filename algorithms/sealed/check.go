@@ -216,14 +216,16 @@ func (t *trainer) coin(ctx context.Context) (keys.Hash, error) {
 		if parts[r], err = t.Network.Broadcast(ctx, kindCoin, i, kept[:partSize], partSize); err != nil {
 			return keys.Hash{}, err
 		}
+	}
+	if err := t.Network.Confirm(ctx); err != nil { // before anybody is blamed for a part
+		return keys.Hash{}, err
+	}
+	for r, i := range t.parties {
 		commitment := commitmentTo(rss.Role(r), parts[r])
 		if t.role != rss.Outside && !bytes.Equal(commitment[:], kept[(1+r)*partSize:(2+r)*partSize]) {
 			return keys.Hash{}, &rss.DeviationError{Party: t.Names[i], Kind: kindCoin,
 				Reason: "it tells another part of the coin than the one that it committed to"}
 		}
-	}
-	if err := t.Network.Confirm(ctx); err != nil {
-		return keys.Hash{}, err
 	}
 	return keys.HashOf(domainCoin, parts[0], parts[1], parts[2]), nil
 }
@@ -241,6 +243,7 @@ func (t *trainer) commit(ctx context.Context) ([]uint64, error) {
 		}
 	}
 	kept := bytes.Clone(part)
+	var sizes [rss.Roles]int
 	for r, i := range t.parties {
 		var own []byte
 		if t.role == rss.Role(r) {
@@ -251,12 +254,19 @@ func (t *trainer) commit(ctx context.Context) ([]uint64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(c) != partSize {
-			return nil, &rss.DeviationError{Party: t.Names[i], Kind: kindCommitment, Reason: fmt.Sprintf("%d bytes, want %d", len(c), partSize)}
-		}
 		kept = append(kept, c...)
+		sizes[r] = len(c)
 	}
-	return wordsOf(kept), t.Network.Confirm(ctx)
+	if err := t.Network.Confirm(ctx); err != nil {
+		return nil, err
+	}
+	for r, i := range t.parties {
+		if sizes[r] != partSize {
+			reason := fmt.Sprintf("%d bytes, want %d", sizes[r], partSize)
+			return nil, &rss.DeviationError{Party: t.Names[i], Kind: kindCommitment, Reason: reason}
+		}
+	}
+	return wordsOf(kept), nil
 }
 
 // commitmentTo hides a part of 32 random bytes and binds the party to it.

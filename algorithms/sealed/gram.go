@@ -229,15 +229,24 @@ func mirrored(upper rss.Share, d int) rss.Share {
 // differ.
 const boundSlack = 10
 
+// rareTrace is the deviation of the trace, in units of 1/sqrt(D), of probability 2^-20.
+const rareTrace = 5.3
+
 // boundPublic is the parameter that asks for a bound without an opening.
 const boundPublic = "public"
 
+// publicReach is a bound of the spectrum that nothing opens for.
+func (s *scales) publicReach() float64 {
+	return min(2, 1+rareTrace/math.Sqrt(float64(s.features))) * s.s0
+}
+
 // bound returns a power of the root of two that is at least the Gram matrix's largest eigenvalue: of its
-// Frobenius norm, whose square opens to the label holder, who tells all the exponent. A public bound
-// is the trace's, which the secret phases make one of exp(-D/50) for it to pass.
+// Frobenius norm, whose square opens to the label holder, who tells all the exponent. A public bound is the trace's:
+// 1 and the mean of D numbers from -1 to 1 that the secret phases make independent with mean 0, so that it passes
+// 1 + t with a probability of at most exp(-D t^2 / 2) (Hoeffding), and 2 never.
 func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if t.Params.Bound == boundPublic {
-		return 1.2 * t.s0, nil
+		return t.publicReach(), nil
 	}
 	opened, err := t.openings.open(ctx, t.bounds, 1, 1, func() (rss.Share, error) {
 		return t.truncate(ctx, kindBound, 1, wordBits, t.three.Dot(gram, gram), rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})

@@ -137,15 +137,13 @@ func (o *openings) add(s series) *series {
 	return &s
 }
 
-// agree tells the other parties what this one holds and settles which openings are fixed.
+// agree tells the other parties what this one holds and settles which openings are fixed. What came is judged once all
+// have compared that they were told the same: a party on the way could have changed it, and another would be blamed.
 func (o *openings) agree(ctx context.Context) error {
-	if len(o.list) == 0 {
-		return nil
-	}
 	if err := o.load(); err != nil {
 		return err
 	}
-	all := make([][rss.Roles]held, len(o.list))
+	var told [rss.Roles][]byte
 	for r, i := range o.parties {
 		var data []byte
 		if o.role == rss.Role(r) {
@@ -153,15 +151,23 @@ func (o *openings) agree(ctx context.Context) error {
 				data = append(data, s.own.encode()...)
 			}
 		}
-		data, err := o.network.Broadcast(ctx, kindHeld, i, data, heldSize*len(o.list))
-		if err != nil {
+		var err error
+		if told[r], err = o.network.Broadcast(ctx, kindHeld, i, data, heldSize*len(o.list)); err != nil {
 			return err
 		}
+	}
+	if err := o.network.Confirm(ctx); err != nil {
+		return err
+	}
+	all := make([][rss.Roles]held, len(o.list))
+	for r, i := range o.parties {
+		data := told[r]
 		if len(data) != heldSize*len(o.list) {
 			reason := fmt.Sprintf("%d bytes, want %d", len(data), heldSize*len(o.list))
 			return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: reason}
 		}
 		for k, s := range o.list {
+			var err error
 			if all[k][r], err = decodeHeld(data[heldSize*k:], s.most); err != nil {
 				reason := fmt.Sprintf("of %s, %v", s.kind, err)
 				return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: reason}
@@ -284,17 +290,24 @@ func (o *openings) words(s *series, number, n int, compute func() ([]uint64, err
 // opening, of the same session.
 func (o *openings) ready(ctx context.Context, s *series, r *record) error {
 	own := readyFor(s.code, r.number, r.origin)
-	for _, i := range o.parties {
-		data, err := o.network.Broadcast(ctx, kindReady, i, own, readySize)
-		if err != nil {
+	var told [rss.Roles][]byte
+	for at, i := range o.parties {
+		var err error
+		if told[at], err = o.network.Broadcast(ctx, kindReady, i, own, readySize); err != nil {
 			return err
 		}
+	}
+	if err := o.network.Confirm(ctx); err != nil {
+		return err
+	}
+	for at, i := range o.parties {
+		data := told[at]
 		if o.role != rss.Outside && !bytes.Equal(data, own) {
 			reason := fmt.Sprintf("%x where opening %d of %s, of session %d, is due (%x)", data, r.number, s.kind, r.origin, own)
 			return &rss.DeviationError{Party: o.names[i], Kind: kindReady, Reason: reason}
 		}
 	}
-	return o.network.Confirm(ctx)
+	return nil
 }
 
 // OpeningKinds lists the kinds of what opens in sealed jobs under words that the three hold, by the code that names

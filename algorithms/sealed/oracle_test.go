@@ -67,7 +67,7 @@ func (o *oracle) fit(f *fixture, exact bool) {
 	rows, features := o.z.Dims()
 	gram := mat.NewSymDense(features, nil)
 	gram.SymOuterK(o.scales.s0*2/float64(features*rows), o.z.T())
-	s := &system{reach: 1.2 * o.scales.s0}
+	s := &system{reach: o.scales.publicReach()}
 	if f.params.Bound != boundPublic {
 		norm := mat.Norm(gram, 2)
 		s.reach = math.Pow(2, math.Ceil(2*math.Log2(norm))/2)

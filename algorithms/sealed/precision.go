@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -21,6 +22,7 @@ const (
 	widest      = multipleBits - 2 // multiples from 4 to 16
 	narrowest   = multipleBits + 2 // multiples from 1/4 to 1
 	leastFactor = 8                // bits that the factors of the steps have, leading zeros not counted
+	mostLimit   = 64               // of the check, beyond which it means too little and a job is refused
 	rareNoise   = 7                // standard deviations of an honest training's rounding below which the limit never is
 )
 
@@ -47,6 +49,17 @@ func (t *trainer) precisionOf(reach float64) precision {
 	}
 	best.limit = t.limitFor(best, noise)
 	return best
+}
+
+// checkable refuses a job in which the rounding of honest steps could hide a lie: it is held against the widest spectrum
+// there is.
+func (t *trainer) checkable() error {
+	if l := t.precisionOf(2 * t.s0).limit; l > mostLimit {
+		return fmt.Errorf("%d steps with lambda %g: the rounding of honest steps could reach %.2g, and a check with room for it "+
+			"would find too little; propose fewer iterations, fewer outer steps or a larger lambda",
+			t.Params.Iterations, t.Params.Lambda, math.Ldexp(float64(l), -checkPoint))
+	}
+	return nil
 }
 
 // fits reports whether the factors of all steps have the bits that they need.

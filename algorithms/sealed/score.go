@@ -90,10 +90,7 @@ func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
 	if s.Singly {
 		out.scores.slots = slots
 	}
-	if err := out.openings.agree(ctx); err != nil {
-		return nil, err
-	}
-	return out, s.Network.Confirm(ctx)
+	return out, out.openings.agree(ctx)
 }
 
 // Fixed returns up to which number the openings are fixed: asked for again they open as they did, and no

@@ -2,7 +2,9 @@ package sealed
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -39,6 +41,9 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 		return nil, err
 	}
 	t.begun = begun
+	if err := t.checkTargets(begun.Targets()); err != nil {
+		return nil, err
+	}
 	t.columns.turns = func(lo, hi int) ([]uint16, error) { return begun.Turns(begun.Matrices(), lo, hi) }
 	beta, offset, intercept, err := t.train(ctx)
 	if err != nil {
@@ -53,6 +58,20 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 	return m, nil
 }
 
+// checkTargets refuses targets that a score could not come near to, at the label holder, who alone has any: what opens has
+// no bits for them.
+func (t *trainer) checkTargets(targets []float64) error {
+	most := 0.0
+	for _, y := range targets {
+		most = max(most, math.Abs(y))
+	}
+	if most < float64(t.Params.ScoreRange) {
+		return nil
+	}
+	return fmt.Errorf("the label has a value %.0f deviations from its mean, and scores of this job end at %d: propose it with "+
+		"score_range = %d, or clip the label", most, t.Params.ScoreRange, 1<<bits.Len(uint(most)))
+}
+
 // newTrainer settles what follows from public numbers.
 func newTrainer(p *Party) (*trainer, error) {
 	s, err := scalesOf(p.Params, p.Rows)
@@ -61,6 +80,9 @@ func newTrainer(p *Party) (*trainer, error) {
 	}
 	t := &trainer{Party: p, scales: s, seats: seatsOf(p.Params, p.Names, p.Self)}
 	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
+		return nil, err
+	}
+	if err := t.checkable(); err != nil {
 		return nil, err
 	}
 	if t.three, err = p.Network.Three(t.parties); err != nil {
@@ -97,10 +119,7 @@ func (t *trainer) train(ctx context.Context) (beta, offset rss.Share, intercept 
 	if err != nil {
 		return beta, offset, 0, err
 	}
-	if err := t.openings.agree(ctx); err != nil {
-		return beta, offset, 0, err
-	}
-	if err := t.Network.Confirm(ctx); err != nil { // led to other resume points the three would use pads twice
+	if err := t.openings.agree(ctx); err != nil { // which compares the resume points, too
 		return beta, offset, 0, err
 	}
 	s, err := t.solve(ctx, from)
