@@ -22,7 +22,7 @@ const (
 	widest      = multipleBits - 2 // multiples from 4 to 16
 	narrowest   = multipleBits + 2 // multiples from 1/4 to 1
 	leastFactor = 8                // bits that the factors of the steps have, leading zeros not counted
-	mostLimit   = 64               // of the check, beyond which it means too little and a job is refused
+	mostLimit   = 128              // of the check, beyond which it means too little and a job is refused
 	rareNoise   = 7                // standard deviations of an honest training's rounding below which the limit never is
 )
 
