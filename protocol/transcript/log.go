@@ -314,10 +314,14 @@ func sealDigest(contract keys.Hash, chain keys.Hash, block *[BlockSize]byte) key
 	return keys.HashOf(DomainSeal, contract[:], chain[:], block[:signatureAt])
 }
 
-// Sync makes everything recorded safe against a power cut.
+// Sync makes everything recorded safe against a power cut. Payloads come first: a record that is on the disk and says
+// that its payload was kept is right.
 func (l *Log) Sync() error {
 	if l.failed != nil {
 		return l.failed
+	}
+	if err := l.config.Store.Sync(); err != nil {
+		return l.fail(l.unwritten(err))
 	}
 	if err := l.file.Sync(); err != nil {
 		return l.fail(l.unwritten(err))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -357,4 +358,71 @@ func TestAPowerCutAccusesNobody(t *testing.T) {
 			}
 		})
 	}
+}
+
+// powered is a log at a machine whose power is cut: it knows what is on the disk.
+type powered struct {
+	*mortal
+	path   string
+	synced int64
+}
+
+// Sync implements protocol.Recorder.
+func (p *powered) Sync() error {
+	err := p.mortal.Sync()
+	if info, e := os.Stat(p.path); e == nil && err == nil {
+		p.synced = info.Size()
+	}
+	return err
+}
+
+// TestAPowerCutLeavesNoRecordOfALostPayload cuts the power at a party that keeps payloads: of its transcript and its
+// packs only what was synced is left. Every record that says kept has its payload then, and after the next session too.
+func TestAPowerCutLeavesNoRecordOfALostPayload(t *testing.T) {
+	a := newAttending(t, t.TempDir(), "power and packs")
+	dir := filepath.Join(a.dir, "payloads")
+	a.stores[1] = mustOpenStore(t, dir, 1<<20)
+	a.stores[1].packSize = 1000 // some packs
+	cut := &powered{path: a.path(1)}
+	a.attend(1, func(i int, log *Log) protocol.Recorder {
+		if i != 1 {
+			return log
+		}
+		cut.mortal = &mortal{Log: log, left: 40}
+		return cut
+	}, well)
+	s := a.stores[1]
+	if cut.synced == 0 || s.last < 3 || !s.listed || s.end == s.synced {
+		t.Fatalf("%d bytes synced, %d packs, names %v, %d of %d bytes of the last",
+			cut.synced, s.last, s.listed, s.synced, s.end)
+	}
+	a.must(os.Truncate(a.path(1), cut.synced))
+	a.must(os.Truncate(filepath.Join(dir, packName(s.last)), s.synced))
+	kept := a.payloadsOf(1, dir)
+	if kept < 10 {
+		t.Errorf("%d payloads kept before the power was cut", kept)
+	}
+	a.stores[1] = mustOpenStore(t, dir, 1<<20)
+	a.must(errors.Join(a.attend(2, honest, well)...))
+	if after := a.payloadsOf(1, dir); after <= kept {
+		t.Errorf("%d payloads kept, %d before", after, kept)
+	}
+}
+
+// payloadsOf wants every payload that a party's transcript says it kept, and returns how many those are.
+func (a *attending) payloadsOf(i int, dir string) (kept int) {
+	a.t.Helper()
+	store := mustOpenStore(a.t, dir, 0)
+	for _, b := range blocks(a.text(i))[1:] {
+		var r Record
+		a.must(r.Decode((*[BlockSize]byte)(b)))
+		if !r.Kept {
+			continue
+		}
+		kept++
+		if _, err := store.Get(r.Sum()); err != nil {
+			a.t.Fatalf("record %d says that its payload was kept: %v", r.Number, err)
+		}
+	}
+	return kept
 }

@@ -34,6 +34,9 @@ type Store struct {
 	end   int64    // where the whole entries of the last pack end
 	file  *os.File // the last pack, from a Put to Close
 	full  bool
+
+	synced int64 // bytes of the last pack that are known to be on the disk
+	listed bool  // so are the names of the packs and of the folder
 }
 
 // place is where an entry stands.
@@ -52,8 +55,8 @@ func OpenStore(dir string, limit int64) (*Store, error) {
 
 // Put keeps a payload whose SHA-256 is sum. It returns false when the store would exceed its limit, or
 // 2^24 payloads, and from then on always. A payload that is there already takes no room, an empty one
-// no entry. The first Put cuts off what a crash left incomplete. After a power cut the latest payloads
-// may be missing or damaged; Get notices.
+// no entry. The first Put cuts off what a crash left incomplete. After a power cut the payloads since the
+// last Sync may be missing or damaged; Get notices.
 func (s *Store) Put(sum [32]byte, payload []byte) (kept bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,6 +110,22 @@ func (s *Store) Used() int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.used
+}
+
+// Sync makes every payload put so far safe against a power cut: the bytes of its pack, and the names of
+// the packs and of the folder. It does nothing when nothing was put since the last time, and it also
+// covers what an earlier process put and did not sync. A Store that is nil has nothing to sync.
+func (s *Store) Sync() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.syncPack()
+	if err == nil {
+		err = s.syncNames()
+	}
+	return named("payload store", s.dir, err)
 }
 
 // Close closes the file that Put keeps open. The store can be used again: a Put opens it anew, a Get
@@ -175,7 +194,7 @@ func (s *Store) refresh() error {
 			continue
 		}
 		if number > s.last {
-			s.last, s.end = number, 0
+			s.last, s.end, s.synced, s.listed = number, 0, 0, false
 		}
 		if err := s.walkLast(); err != nil {
 			return err

@@ -121,8 +121,11 @@ func (s *Store) reopen() error {
 	return nil
 }
 
-// create begins a pack, and the folder with the first.
+// create begins a pack, and the folder with the first. The pack before it is synced, since Sync looks at the last only.
 func (s *Store) create() error {
+	if err := s.syncPack(); err != nil {
+		return err
+	}
 	if err := s.release(); err != nil {
 		return err
 	}
@@ -137,7 +140,41 @@ func (s *Store) create() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, bare(err))
 	}
-	s.file, s.last, s.end = f, s.last+1, 0
+	s.file, s.last, s.end, s.synced, s.listed = f, s.last+1, 0, 0, false
+	return nil
+}
+
+// syncPack makes the entries of the last pack durable.
+func (s *Store) syncPack() error {
+	if s.last == 0 || s.synced == s.end {
+		return nil
+	}
+	f := s.file
+	if f == nil {
+		var err error
+		if f, _, err = openPack(s.dir, s.last, os.O_WRONLY); err != nil { // some systems sync only what can be written
+			return err
+		}
+		defer f.Close()
+	}
+	if err := f.Sync(); err != nil {
+		return inPack(s.last, s.end, err)
+	}
+	s.synced = s.end
+	return nil
+}
+
+// syncNames makes the names of the packs durable, and that of their folder in the one above.
+func (s *Store) syncNames() error {
+	if s.last == 0 || s.listed {
+		return nil
+	}
+	for _, dir := range []string{s.dir, filepath.Dir(s.dir)} {
+		if err := syncDir(dir); err != nil {
+			return bare(err)
+		}
+	}
+	s.listed = true
 	return nil
 }
 

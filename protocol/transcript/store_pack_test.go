@@ -223,6 +223,66 @@ func TestPacksAreFilledInOrder(t *testing.T) {
 	}
 }
 
+// TestSyncReachesTheDisk takes away what a sync needs: that it is asked for is seen by its error, and that it is not
+// asked for twice by the lack of one.
+func TestSyncReachesTheDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "payloads")
+	sync := func(s *Store, want string) {
+		t.Helper()
+		switch err := s.Sync(); {
+		case want == "" && err != nil:
+			t.Error(err)
+		case want != "":
+			wantPart(t, "sync", err, "payload store "+dir+": "+want)
+		}
+	}
+	sync(nil, "")
+	s := mustOpenStore(t, dir, 100)
+	sync(s, "") // there is nothing, and no folder
+	mustPut(t, s, []byte("one"))
+	if err := s.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sync(s, "pack-000001, offset 47: file already closed")
+	if s.synced != 0 || s.listed {
+		t.Error("what failed counts as synced")
+	}
+	s = mustOpenStore(t, dir, 100) // another process: what the one before has put may not be on the disk
+	away := dir + "-away"
+	if err := os.Rename(dir, away); err != nil {
+		t.Fatal(err)
+	}
+	sync(s, "pack-000001: no such file or directory")
+	if err := os.Rename(away, dir); err != nil {
+		t.Fatal(err)
+	}
+	sync(s, "")
+	mustPut(t, s, []byte("one")) // is there
+	if err := os.Rename(dir, away); err != nil {
+		t.Fatal(err)
+	}
+	sync(s, "")
+	if err := os.Rename(away, dir); err != nil {
+		t.Fatal(err)
+	}
+	s.packSize = 1
+	mustPut(t, s, []byte("two"))
+	if err := os.Rename(dir, away); err != nil {
+		t.Fatal(err)
+	}
+	sync(s, "no such file or directory") // the new pack's name
+	if err := os.Rename(away, dir); err != nil {
+		t.Fatal(err)
+	}
+	sync(s, "")
+	mustPut(t, s, []byte("three"))
+	if err := s.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Put(sha256.Sum256([]byte("four")), []byte("four")) // begins a pack, and syncs the one before it
+	wantPart(t, "put", err, "was not kept: file already closed")
+}
+
 // A store that reads finds what another appends while it does, and never half of it.
 func TestReadersFollowAWriter(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "payloads")
