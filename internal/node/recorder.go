@@ -48,9 +48,11 @@ func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, err
 	if err == nil {
 		size = info.Size()
 	}
-	if was := s.snapshot().Recorded; size < was {
+	was := s.snapshot().Recorded
+	if size < was {
 		return nil, &vault.DamagedError{Path: path, Why: fmt.Sprintf("it had %d bytes when the last session ended, and has %d", was, size)}
 	}
+	config.Synced = was
 	log, err := transcript.Open(path, config)
 	if err != nil {
 		return nil, damagedRecord(err)

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// ErrCut says that a transcript ends inside a record, as a crash leaves it. All whole records before
-// the cut have been read.
+// ErrCut says that a transcript ends inside a record, or with zeros where records were to be, as a crash
+// leaves it. All whole records before the cut have been read.
 var ErrCut = errors.New("the transcript is cut short: it ends inside a record")
 
 // ChainError says where a transcript is not a chain of well-formed records.

@@ -23,6 +23,7 @@ type Config struct {
 	Consent  keys.Hash        // binds a new transcript to a consent; one that is gone on with stays as it was begun
 	Key      *keys.PrivateKey // the party's own; seals are signed with it
 	Store    *Store           // nil: payloads are not kept
+	Synced   int64            // bytes of the file known to have been on the disk: a crash takes none of these
 	Now      func() time.Time // nil: time.Now
 }
 
@@ -187,7 +188,7 @@ func (l *Log) Former(peer int, session uint32, sentFrames, receivedFrames uint64
 		}
 	}
 	f := newFormer(links, peer, session, sentFrames, receivedFrames)
-	if err := l.scan(links, f.take); err != nil {
+	if err := l.scan(links, int64(l.before+1)*BlockSize, f.take); err != nil {
 		return protocol.Former{}, l.named(err)
 	}
 	return f.Former, nil

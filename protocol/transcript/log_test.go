@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,6 +40,89 @@ func TestAnyPrefixCanBeGoneOnWith(t *testing.T) {
 		if s, err := verify(got, l.ids); err != nil || s.Seal != SealBroken {
 			t.Fatalf("%d bytes, gone on with: %+v, %v", size, s, err)
 		}
+	}
+}
+
+// TestZerosAtTheEndAreCutOff leaves zeros where records were not yet on the disk, from the bounds of sectors on, as a
+// power cut does: the transcript goes on behind its last whole record.
+func TestZerosAtTheEndAreCutOff(t *testing.T) {
+	l := smallLeague(t, "zeros")
+	text := l.text(0)
+	for size := 0; size <= len(text); size += 32 {
+		if size > BlockSize && size < len(text)-4*BlockSize && size%512 != 0 {
+			continue
+		}
+		whole := max(size/BlockSize, 1) * BlockSize
+		for _, zeros := range []int{1, 100, whole + BlockSize - size, len(text) - size, 3 * blocksAtOnce * BlockSize} {
+			if size < BlockSize && size+zeros > BlockSize {
+				continue // behind a header that is not whole there never was a record
+			}
+			l.must(os.WriteFile(l.path(0), append(bytes.Clone(text[:size]), make([]byte, zeros)...), 0o600))
+			_, err := verify(l.text(0), l.ids)
+			if size >= BlockSize && size+zeros > whole && !errors.Is(err, ErrCut) {
+				t.Fatalf("%d bytes and %d zeros: a reader says %v", size, zeros, err)
+			}
+			l.reopen(0)
+			if got := l.text(0); !bytes.Equal(got, text[:whole]) {
+				t.Fatalf("%d bytes and %d zeros, gone on with, are %d bytes", size, zeros, len(got))
+			}
+			l.must(l.logs[0].Begin(9))
+			l.must(l.logs[0].Seal(SealBroken))
+			if s, err := verify(l.text(0), l.ids); err != nil || s.Seal != SealBroken {
+				t.Fatalf("%d bytes and %d zeros, gone on with: %+v, %v", size, zeros, s, err)
+			}
+		}
+	}
+}
+
+// TestZerosWhereRecordsWereSyncedAreRefused: no power cut takes what was on the disk.
+func TestZerosWhereRecordsWereSyncedAreRefused(t *testing.T) {
+	l := smallLeague(t, "synced")
+	text := l.text(0)
+	c := l.config(0)
+	c.Synced = int64(len(text)) - BlockSize
+	for lost, want := range map[int]string{
+		1: "",
+		2: "transcript " + l.path(0) + ": it is damaged: its records end after 6880 bytes, and 7040 were on the disk before; put back a copy of the file",
+	} {
+		changed := bytes.Clone(text)
+		clear(changed[len(text)-lost*BlockSize:])
+		l.must(os.WriteFile(l.path(0), changed, 0o600))
+		log, err := Open(l.path(0), c)
+		if want != "" {
+			wantError(t, err, want)
+			if !bytes.Equal(l.text(0), changed) {
+				t.Error("the file was changed")
+			}
+			continue
+		}
+		l.must(err)
+		l.must(log.Close())
+	}
+}
+
+// endless is zeros without end.
+type endless struct{ read int }
+
+// Read implements io.Reader.
+func (e *endless) Read(p []byte) (int, error) {
+	clear(p)
+	e.read += len(p)
+	return len(p), nil
+}
+
+// TestZerosWithoutEndAreNotReadThrough has a hostile transcript go on with zeros, as a sparse file can.
+func TestZerosWithoutEndAreNotReadThrough(t *testing.T) {
+	l, zeros := smallLeague(t, "endless"), &endless{}
+	r, err := NewReader(io.MultiReader(bytes.NewReader(l.text(0)), zeros))
+	l.must(err)
+	var rec Record
+	for err == nil {
+		err = r.Next(&rec)
+	}
+	wantError(t, err, "record 44: the chain is broken: record 0 stands here, so that one is doubled or out of order")
+	if zeros.read > maxZeros+1<<20 {
+		t.Errorf("%d bytes were read", zeros.read)
 	}
 }
 
@@ -99,7 +183,11 @@ func TestOpenRefusesWhatIsNotThisTranscript(t *testing.T) {
 		"a changed end":       {with(last+100, "x"), "it is damaged: record 43: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
 		"a changed end but 1": {with(last-10, "x"), "it is damaged: record 42: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
 		"a changed middle":    {with(20*BlockSize+100, "x"), "it is damaged: record 19: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
-		"an end of zeros":     {with(last, string(make([]byte, BlockSize))), "it is damaged: record 43: the chain is broken: record 0 stands here, so that one is doubled or out of order; put back a copy of the file"},
+		"zeros and a byte":    {append(bytes.Clone(text), append(make([]byte, 5000), 1)...), "it is damaged: record 44: the chain is broken: record 0 stands here, so that one is doubled or out of order; put back a copy of the file"},
+		"zeros but a byte":    {append(bytes.Clone(text), append([]byte{1}, make([]byte, 5000)...)...), "it is damaged: record 44: the chain is broken: record 0 stands here, so that one is doubled or out of order; put back a copy of the file"},
+		"zeros in the middle": {with(20*BlockSize, string(make([]byte, BlockSize))), "it is damaged: record 19: the chain is broken: record 0 stands here, so that one is doubled or out of order; put back a copy of the file"},
+		"zeros for a hash":    {with(20*BlockSize+hashAt, string(make([]byte, BlockSize-hashAt))), "it is damaged: record 19: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
+		"half a header":       {append([]byte("hanse-transcript\x00\x07"), make([]byte, 100)...), "it has 118 bytes that do not begin this transcript: move it away"},
 	} {
 		path := filepath.Join(t.TempDir(), "x")
 		l.must(os.WriteFile(path, c.text, 0o600))

@@ -12,8 +12,9 @@ import (
 )
 
 // Open makes a transcript, readable by its owner only, or goes on with one. It reads the whole of it, since a session
-// begins with what the ones before have left, and drops a record that a crash left incomplete. A file that is
-// not this job's and this party's, or that was changed, is left alone, with an error.
+// begins with what the ones before have left, and drops what a crash left incomplete: a record that is not whole, and
+// zeros to the end of the file. A file that is not this job's and this party's, or that was changed, is left alone,
+// with an error.
 func Open(path string, c Config) (*Log, error) {
 	l, err := newLog(path, c)
 	if err != nil {
@@ -57,33 +58,53 @@ func (l *Log) resume() error {
 	}
 	h := Header{Self: l.config.Self, Contract: l.config.Contract, Party: l.config.IDs[l.config.Self],
 		Consent: l.config.Consent}
-	if info.Size() < BlockSize {
+	none, err := l.headless(info.Size())
+	if err != nil {
+		return err
+	}
+	if none {
 		return l.create(h, info.Size())
 	}
 	if err := l.checkHeader(h); err != nil {
 		return err
 	}
-	blocks := info.Size() / BlockSize
-	if err := l.readAll(blocks - 1); err != nil {
+	if err := l.readAll(info.Size()); err != nil {
 		return err
 	}
-	if info.Size() > blocks*BlockSize {
-		return l.file.Truncate(blocks * BlockSize)
+	whole := int64(l.before+1) * BlockSize
+	if whole < l.config.Synced {
+		return damaged(fmt.Errorf("its records end after %d bytes, and %d were on the disk before", whole, l.config.Synced))
+	}
+	if info.Size() > whole {
+		return l.file.Truncate(whole)
 	}
 	return nil
 }
 
-// create writes the header into a file that has size bytes of it, and makes the file durable.
+// headless reports whether a file of size bytes has no whole header: it was never created to the end.
+func (l *Log) headless(size int64) (bool, error) {
+	var block [BlockSize]byte
+	if size != BlockSize {
+		return size < BlockSize, nil
+	}
+	_, err := l.file.ReadAt(block[:], 0)
+	return zero(block[hashAt:]), err
+}
+
+// create writes the header into a file that has size bytes of it, or zeros behind fewer, and makes the file durable.
 func (l *Log) create(h Header, size int64) error {
 	var block, there [BlockSize]byte
 	h.Encode(&block)
 	if _, err := l.file.ReadAt(there[:size], 0); err != nil {
 		return err
 	}
-	if !bytes.Equal(there[:size], block[:size]) {
+	if !bytes.HasPrefix(block[:], bytes.TrimRight(there[:size], "\x00")) {
 		return fmt.Errorf("it has %d bytes that do not begin this transcript: move it away", size)
 	}
-	if _, err := l.file.Write(block[size:]); err != nil {
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := l.file.Write(block[:]); err != nil {
 		return err
 	}
 	copy(l.buffer[:], block[hashAt:])
@@ -112,43 +133,48 @@ func (l *Log) checkHeader(want Header) error {
 	return nil
 }
 
-// readAll takes number, chain, time, session and links from all whole records.
-func (l *Log) readAll(records int64) error {
-	l.before, l.opened = uint64(records), uint64(records)
-	if records == 0 {
-		return nil
-	}
+// readAll takes number, chain, time, session and links from all whole records of a file of size bytes.
+func (l *Log) readAll(size int64) error {
 	var last Record
-	if err := l.scan(l.links, func(r *Record) {
+	records := uint64(0)
+	err := l.scan(l.links, size, func(r *Record) {
 		last = *r
+		records++
 		if l.links.peer(r.Peer) {
 			l.trails[r.Peer].take(r, l.links)
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	l.number, l.time, l.session = last.Number+1, last.Time, last.Session
-	copy(l.buffer[:], last.Hash[:])
+	l.before, l.opened = records, records
+	if records > 0 {
+		l.number, l.time, l.session = last.Number+1, last.Time, last.Session
+		copy(l.buffer[:], last.Hash[:])
+	}
 	return nil
 }
 
-// scan reads the records of the sessions before the one under way, adds them to links, and shows each.
-func (l *Log) scan(links *Links, visit func(r *Record)) error {
-	reader, err := NewReader(io.NewSectionReader(l.file, 0, int64(l.before+1)*BlockSize))
+// scan reads the whole records of the first size bytes, adds them to links, and shows each.
+func (l *Log) scan(links *Links, size int64, visit func(r *Record)) error {
+	reader, err := NewReader(io.NewSectionReader(l.file, 0, size))
 	if err != nil {
 		return err
 	}
 	var r Record
-	for range l.before {
-		if err := reader.Next(&r); err != nil {
-			return damaged(err)
+	for {
+		err := reader.Next(&r)
+		if err == io.EOF || err == ErrCut {
+			return nil
 		}
-		if err := links.Add(&r); err != nil {
+		if err == nil {
+			err = links.Add(&r)
+		}
+		if err != nil {
 			return damaged(err)
 		}
 		visit(&r)
 	}
-	return nil
 }
 
 // damaged says that a transcript cannot be gone on with.

@@ -309,7 +309,7 @@ func TestFormerIsTheSameFromTheLatestFramesAndFromTheFile(t *testing.T) {
 				links, err := NewLinks(a.contract, 0, a.ids)
 				a.must(err)
 				f := newFormer(links, 1, session, sent, received)
-				a.must(log.scan(links, f.take))
+				a.must(log.scan(links, int64(log.before+1)*BlockSize, f.take))
 				if quick != f.Former {
 					t.Fatalf("session %d, frames %d and %d: %+v, from the file %+v", session, sent, received, quick, f.Former)
 				}
@@ -325,9 +325,13 @@ func TestFormerIsTheSameFromTheLatestFramesAndFromTheFile(t *testing.T) {
 // signed may be missing, at either end of a link, and no others.
 func TestAPowerCutAccusesNobody(t *testing.T) {
 	for name, c := range map[string]struct {
-		less int // records of what it has signed last
-		well bool
-	}{"unsigned": {0, true}, "signed": {1, false}} {
+		less  int // records of what it has signed last
+		zeros int // bytes where the records after it were
+		well  bool
+	}{
+		"unsigned": {0, 0, true}, "signed": {1, 0, false},
+		"unsigned, zeros": {0, 5000, true}, "signed, zeros": {1, 5000, false},
+	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAttending(t, t.TempDir(), "power")
 			a.attend(1, func(i int, log *Log) protocol.Recorder {
@@ -348,7 +352,7 @@ func TestAPowerCutAccusesNobody(t *testing.T) {
 				t.Fatalf("of %d blocks the last signature is %d", len(text), last)
 			}
 			last -= 4 * c.less
-			a.must(os.WriteFile(a.path(1), bytes.Join(text[:last+1], nil), 0o600))
+			a.must(os.WriteFile(a.path(1), append(bytes.Join(text[:last+1], nil), make([]byte, c.zeros)...), 0o600))
 			err := errors.Join(a.attend(2, honest, well)...)
 			if c.well && err != nil || !c.well && !errors.Is(err, protocol.ErrDeviation) {
 				t.Errorf("the next session: %v", err)

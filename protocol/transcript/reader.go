@@ -61,10 +61,10 @@ func (r *Reader) headless(err error) error {
 // Header returns whose transcript it is.
 func (r *Reader) Header() Header { return r.header }
 
-// Next reads the next record. It returns io.EOF at the end, ErrCut when the file ends inside a record,
-// a *ChainError when the record is not well-formed, not the next, or does not have the hash that
-// follows from those before it, and the source's error otherwise; then the record means nothing, and
-// all later calls return the same.
+// Next reads the next record. It returns io.EOF at the end, ErrCut when the file ends inside a record or
+// with zeros behind the last whole one, a *ChainError when the record is not well-formed, not the next, or
+// does not have the hash that follows from those before it, and the source's error otherwise; then the
+// record means nothing, and all later calls return the same.
 func (r *Reader) Next(rec *Record) error {
 	if r.failed == nil {
 		r.failed = r.next(rec)
@@ -81,7 +81,11 @@ func (r *Reader) next(rec *Record) error {
 	}
 	block := (*[BlockSize]byte)(r.buffer[r.at:])
 	if fault := r.check(block, rec); fault != "" {
-		return &ChainError{Record: r.number, Reason: fault}
+		broken := &ChainError{Record: r.number, Reason: fault}
+		if r.unwritten(block) {
+			return r.tail(broken)
+		}
+		return broken
 	}
 	r.at += BlockSize
 	r.number, r.time = r.number+1, rec.Time
@@ -115,6 +119,34 @@ func (r *Reader) misplaced(number uint64) string {
 		return fmt.Sprintf("the chain is broken: record %d stands here, so that one is doubled or out of order", number)
 	}
 	return "the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript"
+}
+
+// maxZeros is the most zeros at the end of a transcript that are taken for what a power cut leaves, in bytes: a
+// session syncs long before so many records.
+const maxZeros = 256 << 20
+
+// unwritten reports whether a block that does not follow is one of which the end, or all, never came to the disk. Disks
+// write sectors, and file systems pages, whose bounds never are inside a hash: that is zero as a whole, and what stands
+// before it has the record's number.
+func (r *Reader) unwritten(block *[BlockSize]byte) bool {
+	return zero(block[hashAt:]) && (zero(block[:hashAt]) || binary.BigEndian.Uint64(block[8:]) == r.number)
+}
+
+// tail reads what stands behind a block that was not written. It returns ErrCut when that is nothing but zeros, as a
+// power cut can leave them where records were not yet on the disk, and otherwise what is wrong with the block.
+func (r *Reader) tail(broken error) error {
+	rest, read := r.buffer[r.at+BlockSize:r.end], 0
+	for zero(rest) && read <= maxZeros {
+		n, err := r.source.Read(r.buffer)
+		rest, read = r.buffer[:n], read+n
+		switch {
+		case err == io.EOF && zero(rest):
+			return ErrCut
+		case err != nil && err != io.EOF:
+			return err
+		}
+	}
+	return broken
 }
 
 // fill reads more blocks behind those not yet returned. It returns io.EOF when there is nothing more and

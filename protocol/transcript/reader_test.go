@@ -117,6 +117,9 @@ func FuzzReader(f *testing.F) {
 	f.Add(text)
 	f.Add(text[:1000])
 	f.Add(text[:BlockSize])
+	f.Add(append(bytes.Clone(text[:1000]), make([]byte, 1000)...))
+	f.Add(append(bytes.Clone(text), make([]byte, 5000)...))
+	f.Add(append(bytes.Clone(text), append(make([]byte, 5000), 1)...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		whole := len(b) / BlockSize * BlockSize
 		for _, text := range [][]byte{b, repaired(b[:whole], l.contract)} {
