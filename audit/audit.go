@@ -2,11 +2,8 @@ package audit
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 )
 
@@ -109,9 +106,6 @@ func (a *auditor) examine(ctx context.Context) error {
 			return err
 		}
 		a.exams = append(a.exams, e)
-		if e.transcript.SHA256, err = digest(&a.in.Sources[i]); err != nil {
-			return err
-		}
 		a.report.Transcripts = append(a.report.Transcripts, e.transcript)
 		a.report.Checks = append(a.report.Checks, e.checks...)
 		a.report.Egress = append(a.report.Egress, e.egress...)
@@ -127,20 +121,6 @@ func (a *auditor) examine(ctx context.Context) error {
 		a.report.Checks = append(a.report.Checks, crossExamine(ctx, &a.in, a.exams)...)
 	}
 	return nil
-}
-
-// digest returns the SHA-256 of a transcript's file, in hexadecimal.
-func digest(s *Source) (string, error) {
-	file, err := s.Open()
-	if err != nil {
-		return "", fmt.Errorf("transcript %s: %w", s.Path, err)
-	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return "", fmt.Errorf("transcript %s: %w", s.Path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // alone says what the transcript of one party never proves by itself.

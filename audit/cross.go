@@ -67,7 +67,8 @@ func (p *pair) check(ctx context.Context) Check {
 		}
 	}
 	c.Detail = fmt.Sprintf("%s of %s and %s are the same in both transcripts", counted(p.compared, "frame"), p.name(p.a), p.name(p.b))
-	if len(p.lacks) > 0 {
+	unknown := p.a.unkept || p.b.unkept // whether what one side lacks is under its signature
+	if len(p.lacks) > 0 || len(p.alone) > 0 && unknown {
 		c.Verdict = Skipped
 	}
 	for _, text := range slices.Concat(p.lacks, p.alone) {
@@ -76,10 +77,10 @@ func (p *pair) check(ctx context.Context) Check {
 	return c
 }
 
-// same compares digests; false means that the frames must be looked at.
+// same compares digests; false means that the frames must be looked at, as where a digest or a session was not kept.
 func (p *pair) same() bool {
 	a, b := p.a.sessions, p.b.sessions
-	if p.a.stopped || p.b.stopped {
+	if p.a.stopped || p.b.stopped || p.a.unkept || p.b.unkept {
 		return false
 	}
 	for len(a) > 0 && len(b) > 0 {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,39 @@ func TestTranscriptsThatDoNotFitAreFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDigestsThatWereNotKeptAreNotTakenForEqual has two transcripts with more links than an auditor keeps digests of,
+// so that a forger's differs where neither side has one.
+func TestDigestsThatWereNotKeptAreNotTakenForEqual(t *testing.T) {
+	l := newSums(t)
+	examined := func(s Source) *examination {
+		x := newExaminer(&Input{Contract: l.contract}, &s)
+		x.mostLinks = 2
+		file, err := s.Open()
+		if err == nil {
+			err = errors.Join(x.run(t.Context(), file), file.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.out
+	}
+	compared := func(own Source) []Check {
+		return crossExamine(t.Context(), &Input{Contract: l.contract}, []*examination{examined(own), examined(l.source(0))})
+	}
+	wantCheck(t, compared(l.source(1)), checkCross, Passed, "frames of p1 and p0 are the same in both transcripts")
+	if strings.HasPrefix(compared(l.source(1))[0].Detail, "0 frames") {
+		t.Error("nothing was compared")
+	}
+	late := func(all []transcript.Record) []transcript.Record {
+		at := slices.IndexFunc(all, func(r transcript.Record) bool { return r.Session == 2 && of(sent, "angles", 0)(&r) })
+		flip(&all[at])
+		return all
+	}
+	wantCheck(t, compared(source("forged", l.deviate(1, late))), checkCross, Failed, "p0 recorded other bytes")
+	less := drop(func(r *transcript.Record) bool { return r.Session == 2 })
+	wantCheck(t, compared(source("forged", l.forge(1, less))), checkCross, Skipped, "p1 has no session 2")
 }
 
 // lastWords is a frame that leaves the session.

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +27,7 @@ type examination struct {
 	self       int    // the party's index in the contract; -1 when the transcript is none of the job
 	verified   uint64 // records up to which chain, signatures and numbers are right
 	stopped    bool   // more records follow, which were not looked at
+	unkept     bool   // sessions lack digests of links, or are missing: there are too many
 	transcript Transcript
 	checks     []Check
 	egress     []Egress
@@ -59,8 +62,10 @@ type examiner struct {
 	session  sessionState
 	tails    tails
 	gaps     gaps
-	ending   string // where the transcript ends inside a record, how
-	record   transcript.Record
+
+	mostLinks int    // digests of links that are kept
+	ending    string // where the transcript ends inside a record, how
+	record    transcript.Record
 }
 
 // examine reads a transcript once, in constant memory, and once more when a mask or a ciphertext seems to come twice.
@@ -71,20 +76,40 @@ func examine(ctx context.Context, in *Input, s *Source) (*examination, error) {
 		return nil, fmt.Errorf("transcript %s: %w", s.Path, err)
 	}
 	defer file.Close()
-	x := &examiner{in: in, source: s, out: &examination{source: s, self: -1}, found: newFindings()}
-	x.out.transcript.Path = s.Path
-	for _, p := range in.Contract.Parties {
-		x.names = append(x.names, p.Name)
-	}
+	x := newExaminer(in, s)
 	if err := x.run(ctx, file); err != nil {
 		return nil, fmt.Errorf("transcript %s: %w", s.Path, err)
 	}
 	return x.out, nil
 }
 
-// run does all passes.
+// newExaminer prepares to examine a transcript.
+func newExaminer(in *Input, s *Source) *examiner {
+	x := &examiner{in: in, source: s, out: &examination{source: s, self: -1}, found: newFindings(), mostLinks: maxLinks}
+	x.out.transcript.Path = s.Path
+	for _, p := range in.Contract.Parties {
+		x.names = append(x.names, p.Name)
+	}
+	return x
+}
+
+// run does all passes, and takes the hash of the file in the first.
 func (x *examiner) run(ctx context.Context, file io.Reader) error {
-	source := &faulty{source: file}
+	all := &hashed{source: file, sum: sha256.New()}
+	if err := x.passes(ctx, file, all); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, all); err != nil { // what stands behind a record that does not verify
+		return err
+	}
+	x.out.transcript.SHA256 = hex.EncodeToString(all.sum.Sum(nil))
+	x.out.source = x.source.upTo(all.bytes)
+	return nil
+}
+
+// passes reads the transcript and concludes.
+func (x *examiner) passes(ctx context.Context, file, all io.Reader) error {
+	source := &faulty{source: all}
 	if !x.open(source) {
 		return source.err
 	}
@@ -239,7 +264,7 @@ func (x *examiner) end(err error) error {
 		return nil
 	case errors.Is(err, transcript.ErrCut):
 		x.out.transcript.Cut = true
-		x.ending = fmt.Sprintf("it ends inside record %d, as a killed process leaves it", x.out.verified)
+		x.ending = fmt.Sprintf("it ends inside record %d, as a killed process or a power cut leaves it", x.out.verified)
 		return nil
 	case errors.As(err, &broken):
 		x.out.stopped = true

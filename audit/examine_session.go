@@ -94,12 +94,15 @@ func (x *examiner) endSession() {
 		signed := summary.Peers[peer].Countersigned
 		x.tail(peer, sent+received-(signed-x.tails.before[peer]))
 		x.tails.before[peer] = signed
-		if x.tails.kept++; x.tails.kept <= maxLinks {
-			ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer),
-				sent: sent, received: received, signed: links.Signed(peer), whole: x.whole(peer)})
+		if x.tails.kept++; x.tails.kept > x.mostLinks {
+			x.out.unkept = true
+			continue
 		}
+		ended.links = append(ended.links, linkDigest{peer: peer, digest: links.Digest(peer),
+			sent: sent, received: received, signed: links.Signed(peer), whole: x.whole(peer)})
 	}
 	if len(x.out.sessions) == maxEnds {
+		x.out.unkept = true
 		x.found.fail(checkSessions, "there are more than %d sessions", maxEnds)
 		return
 	}

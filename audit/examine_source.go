@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"hash"
 	"io"
 
 	"github.com/hanse-project/hanse/protocol/transcript"
@@ -21,6 +22,35 @@ func (f *faulty) Read(p []byte) (int, error) {
 		f.err = err
 	}
 	return n, err
+}
+
+// hashed counts and hashes what is read.
+type hashed struct {
+	source io.Reader
+	sum    hash.Hash
+	bytes  int64
+}
+
+// Read implements io.Reader.
+func (h *hashed) Read(p []byte) (int, error) {
+	n, err := h.source.Read(p)
+	h.sum.Write(p[:n])
+	h.bytes += int64(n)
+	return n, err
+}
+
+// upTo returns the source as it was when so many bytes were read: a transcript may grow while it is audited.
+func (s *Source) upTo(bytes int64) *Source {
+	return &Source{Path: s.Path, Payload: s.Payload, Open: func() (io.ReadCloser, error) {
+		file, err := s.Open()
+		if err != nil {
+			return nil, err
+		}
+		return struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(file, bytes), file}, nil
+	}}
 }
 
 // rereading is a transcript read once more.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -170,9 +171,56 @@ func TestTranscriptThatIsCutNeverPasses(t *testing.T) {
 			t.Errorf("cut at %d: %+v", n, all[0].transcript)
 		}
 	}
+	zeros := func(at, count int) []byte { return append(bytes.Clone(text[:at]), make([]byte, count)...) }
+	for _, text := range [][]byte{
+		zeros(len(text), 5000), zeros(half*size, 5000), zeros(half*size, size), zeros(half*size+96, 5000),
+	} {
+		all, _ := tr.examined(source("p2", text))
+		wantUnfinished(t, all[0].checks, 1)
+		if !all[0].transcript.Cut {
+			t.Errorf("%d bytes, zeros at the end: %+v", len(text), all[0].transcript)
+		}
+	}
+	all, _ := tr.examined(source("p2", append(zeros(len(text), 5000), 1)))
+	wantCheck(t, all[0].checks, checkChain, Failed, "the chain is broken: record 0 stands here")
 	all, cross := tr.examined(tr.source(0), source("p2", text[:half*size+5]))
-	wantCheck(t, all[1].checks, checkComplete, Skipped, fmt.Sprintf("it ends inside record %d, as a killed process leaves it; the job was under way", half-1))
+	wantCheck(t, all[1].checks, checkComplete, Skipped,
+		fmt.Sprintf("it ends inside record %d, as a killed process or a power cut leaves it; the job was under way", half-1))
 	wantCheck(t, cross, checkCross, Failed, "p2 cannot show ")
+}
+
+// TestATranscriptThatGrowsIsAuditedAsItWasExamined appends to a transcript between the passes: the hash in the report,
+// and what is looked at later, are of what was examined.
+func TestATranscriptThatGrowsIsAuditedAsItWasExamined(t *testing.T) {
+	l := newSums(t)
+	whole := l.text(0)
+	first := whole[:len(whole)/2/transcript.BlockSize*transcript.BlockSize+70] // inside a record
+	opened := 0
+	s := Source{Path: "growing", Open: func() (io.ReadCloser, error) {
+		if opened++; opened == 1 {
+			return io.NopCloser(bytes.NewReader(first)), nil
+		}
+		return io.NopCloser(bytes.NewReader(whole)), nil
+	}}
+	all, _ := l.examined(s)
+	sum := sha256.Sum256(first)
+	if got, want := all[0].transcript.SHA256, hex.EncodeToString(sum[:]); got != want {
+		t.Errorf("the hash is %s, want that of what was examined, %s", got, want)
+	}
+	file, err := all[0].source.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, first) {
+		t.Errorf("%d bytes are looked at later, %v, want %d", len(got), err, len(first))
+	}
+	broken := bytes.Clone(whole)
+	broken[len(broken)/2] ^= 1
+	all, _ = l.examined(source("broken", broken))
+	sum = sha256.Sum256(broken)
+	if got, want := all[0].transcript.SHA256, hex.EncodeToString(sum[:]); got != want {
+		t.Errorf("of a transcript that does not verify the hash is %s, want %s", got, want)
+	}
 }
 
 func TestTranscriptThatCannotBeReadIsAnError(t *testing.T) {

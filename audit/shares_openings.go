@@ -2,6 +2,7 @@ package audit
 
 import (
 	"crypto/sha256"
+	"math"
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -17,6 +18,7 @@ const (
 	mostOpenings = 1 << 18 // that are told apart; what comes after is counted each time
 	nearOpenings = 64      // before and after the latest one in which the next is looked for
 	nearSessions = 1 << 10 // in which its words may have been computed, unless it opened before
+	mostLooks    = 1 << 26 // hashes for all that are looked for so: an honest job's take one or two each
 )
 
 // readiness follows how the openings of a sealed job come about. Before each the three say which one they are ready
@@ -34,12 +36,15 @@ type readiness struct {
 	now   *openingSeen
 	again bool // it came in an earlier session
 	reach bool // what follows from the bound was told
+	looks int  // hashes computed to find openings
+	ended bool // one was not found: the check has failed, and what comes after is not looked for
 }
 
 // openingsOfKind are those of one kind that a transcript shows.
 type openingsOfKind struct {
 	latest uint32
 	seen   map[uint32]*openingSeen
+	by     map[keys.Hash]uint32 // the number by the hash of what the three said when it opened first
 }
 
 // openingSeen is one number.
@@ -56,7 +61,7 @@ func newReadiness(c *protocol.Contract, f *findings) *readiness {
 	}
 	r := &readiness{found: f, kinds: make(map[string]*openingsOfKind)}
 	for kind := range sealed.OpeningKinds() {
-		r.kinds[kind] = &openingsOfKind{seen: make(map[uint32]*openingSeen)}
+		r.kinds[kind] = &openingsOfKind{seen: make(map[uint32]*openingSeen), by: make(map[keys.Hash]uint32)}
 	}
 	return r
 }
@@ -123,6 +128,9 @@ func (r *readiness) continues(rec *transcript.Record) bool {
 func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 	told, asked := r.told, r.asked
 	r.asked, r.told, r.now = keys.Hash{}, nil, nil
+	if r.ended {
+		return
+	}
 	if len(told) != rss.Roles || slices.ContainsFunc(told, func(h keys.Hash) bool { return h != told[0] }) {
 		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d after %s that the words are ready, "+
 			"want the same from each of the three", rec.Number, rec.Operation, rec.Kind, rec.Session, counted(uint64(len(told)), "message"))
@@ -133,8 +141,9 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 			"that they were told the same of the words that are ready", rec.Number, rec.Operation, rec.Kind, rec.Session)
 		return
 	}
-	number, origin, ok := of.find(rec, told[0])
+	number, origin, ok := r.find(of, rec, told[0])
 	if !ok {
+		r.ended = true
 		r.found.fail(checkOpenings, "record %d: operation %d (%s) begins in session %d, and the three were ready for something else",
 			rec.Number, rec.Operation, rec.Kind, rec.Session)
 		return
@@ -155,24 +164,33 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 		return
 	case seen == nil && len(of.seen) < mostOpenings:
 		seen = &openingSeen{origin: origin, chunks: make(map[uint32]keys.Hash)}
-		of.seen[number] = seen
+		of.seen[number], of.by[told[0]] = seen, number
 	}
 	of.latest, r.now = max(of.latest, number), seen
 }
 
-// find tells which opening the three were ready for, from the hash of what they said.
-func (o *openingsOfKind) find(rec *transcript.Record, told keys.Hash) (number, origin uint32, ok bool) {
-	is := func(number, origin uint32) bool { return keys.Hash(sealed.ReadyHash(rec.Kind, number, origin)) == told }
-	for origin := rec.Session; origin > 0 && rec.Session-origin < nearSessions; origin-- {
-		for n := o.latest + nearOpenings; n > 0 && n+nearOpenings > o.latest; n-- {
-			if is(n, origin) {
-				return n, origin, true
-			}
-		}
+// find tells which opening the three were ready for, from the hash of what they said: one that opened before, or one
+// near the latest. The next one is tried first. It gives up when all that was looked for has taken too long.
+func (r *readiness) find(o *openingsOfKind, rec *transcript.Record, told keys.Hash) (number, origin uint32, ok bool) {
+	if n, ok := o.by[told]; ok {
+		return n, o.seen[n].origin, true
 	}
-	for n, seen := range o.seen { // a prediction that is resumed begins with its first
-		if is(n, seen.origin) {
-			return n, seen.origin, true
+	first := max(1, int64(o.latest)+1-nearOpenings)
+	for origin := rec.Session; origin > 0 && rec.Session-origin < nearSessions; origin-- {
+		for i := range int64(2 * nearOpenings) {
+			n := int64(o.latest) + 1 + i
+			if i >= nearOpenings {
+				n = first + i - nearOpenings
+			}
+			if i >= nearOpenings && n > int64(o.latest) || n > math.MaxUint32 {
+				continue
+			}
+			if r.looks++; r.looks > mostLooks {
+				return 0, 0, false
+			}
+			if keys.Hash(sealed.ReadyHash(rec.Kind, uint32(n), origin)) == told {
+				return uint32(n), origin, true
+			}
 		}
 	}
 	return 0, 0, false
