@@ -24,6 +24,7 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 		return nil, err
 	}
 	a.checkCharter()
+	a.consented()
 	a.parameters(a.in.MinContributors)
 	if err := a.examine(ctx); err != nil {
 		return nil, err
@@ -149,6 +150,7 @@ func (a *auditor) attack(ctx context.Context) error {
 		a.spare()
 		return a.presences(ctx)
 	}
+	a.sampled()
 	done := make(map[int]bool)
 	results := make([]assault, len(a.exams))
 	var running sync.WaitGroup

@@ -9,10 +9,56 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // checkTables is the name of the check that the columns given are those that the parties trained on.
 const checkTables = "columns"
+
+// checkConsented is the name of the check that the tables given are those that the parties consented to use.
+const checkConsented = "tables"
+
+// consented lists the tables given, and checks that each is the one that its party's own record of consent names. A
+// table of other people, or with its rows in another order, makes every attack on its columns find nothing.
+func (a *auditor) consented() {
+	confirmed := 0
+	var others []string
+	for i, c := range a.in.Columns {
+		if c == nil {
+			continue
+		}
+		name := a.in.Contract.Parties[i].Name
+		a.report.Tables = append(a.report.Tables, Table{Party: name, SHA256: hexOf(c.Table), Confirmed: c.Confirmed})
+		if c.Confirmed {
+			confirmed++
+			continue
+		}
+		others = append(others, name)
+	}
+	check := Check{Name: checkConsented, Verdict: Passed}
+	switch {
+	case len(a.report.Tables) == 0:
+		return
+	case len(others) > 0:
+		check.Verdict = Skipped
+		check.Detail = fmt.Sprintf("nobody confirmed that these are the tables of the job: %s; attacks that were tried "+
+			"with others find nothing. It takes the folders of these parties' nodes, with their records of consent",
+			listed(others))
+	default:
+		check.Detail = fmt.Sprintf("the SHA-256 of %s given is the one that its party's own record of consent names",
+			counted(uint64(confirmed), "table"))
+	}
+	a.report.Checks = append(a.report.Checks, check)
+}
+
+// hexOf writes a digest in hexadecimal, nothing when there is none.
+func hexOf(h keys.Hash) string {
+	if h.IsZero() {
+		return ""
+	}
+	return h.String()
+}
 
 // checkColumns wants columns that can be those of the contract's parties.
 func checkColumns(in *Input) error {

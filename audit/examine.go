@@ -110,8 +110,8 @@ func (x *examiner) run(ctx context.Context, file io.Reader) error {
 // passes reads the transcript and concludes.
 func (x *examiner) passes(ctx context.Context, file, all io.Reader) error {
 	source := &faulty{source: all}
-	if !x.open(source) {
-		return source.err
+	if ok, err := x.open(source); !ok {
+		return errors.Join(source.err, err)
 	}
 	if err := x.prepare(file); err != nil {
 		return err
@@ -129,26 +129,29 @@ func (x *examiner) passes(ctx context.Context, file, all io.Reader) error {
 	return nil
 }
 
-// open reads the header and holds it against the contract.
-func (x *examiner) open(source io.Reader) bool {
-	var err error
+// open reads the header and holds it against the contract. A transcript of another version of the format accuses
+// nobody: it cannot be read, which is an error.
+func (x *examiner) open(source io.Reader) (ok bool, err error) {
 	if x.reader, err = transcript.NewReader(source); err != nil {
+		if other := (*transcript.VersionError)(nil); errors.As(err, &other) {
+			return false, fmt.Errorf("it cannot be read: %w", err)
+		}
 		x.found.fail(checkChain, "%v", err)
 		x.out.checks = []Check{x.found.check(checkChain, "")}
-		return false
+		return false, nil
 	}
 	h := x.reader.Header()
 	x.checkHeader(h)
 	if x.found.has(checkContract) {
 		x.out.checks = []Check{x.found.check(checkContract, "")}
-		return false
+		return false, nil
 	}
 	x.out.self, x.found.party = h.Self, x.names[h.Self]
 	x.out.transcript.Party = x.names[h.Self]
 	if err := x.in.Contract.Complete(); err != nil {
 		x.found.fail(checkContract, "%v", err)
 	}
-	return true
+	return true, nil
 }
 
 // checkHeader wants the transcript of a party of the contract.

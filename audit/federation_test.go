@@ -46,7 +46,8 @@ func newFederation(t testing.TB, rows, active int, privacy string, topology prot
 		f.labels.Values = append(f.labels.Values, math.Copysign(1, s))
 	}
 	for i := range q {
-		c := &Columns{Names: append(slices.Clone(f.parts[i].Rows.Dense), f.parts[i].Rows.Binary...), Rows: f.parts[i].Rows}
+		c := NewColumns(f.parts[i].Rows)
+		c.Confirmed = true
 		if i < active {
 			c.Labels = f.labels.Values
 		}

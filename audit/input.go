@@ -31,7 +31,7 @@ type Input struct {
 	// Columns are the parties' own columns, by party, as far as the auditor has them: attacks that
 	// aim at them are scored, and attacks by others need their names. Nil where unknown.
 	Columns []*Columns
-	Rows    int // most rows that an attack works on; 0 means 4,096
+	Rows    int // most rows that an attack works on; 0 means 4,096, and less leaves the audit partial
 	Workers int // goroutines; 0 means all cores
 }
 
@@ -48,9 +48,14 @@ type Columns struct {
 	Names  []string       // of the columns of Rows: dense ones first, then binary ones
 	Rows   *kernel.Matrix // normalised
 	Labels []float64      // at an active party: per row; else nil
+	// Table is the SHA-256 of the file that they, and the labels, were read from.
+	Table keys.Hash
+	// Confirmed says that the party's own record of its consent to the job names that file. Columns of which nobody
+	// confirmed that they are the job's leave the audit partial: attacks that aim at others find nothing.
+	Confirmed bool
 }
 
-// NewColumns returns rows with the names of their columns, without labels.
+// NewColumns returns rows with the names of their columns, without labels, of a table that nobody has confirmed.
 func NewColumns(rows *kernel.Matrix) *Columns {
 	return &Columns{Names: slices.Concat(rows.Dense, rows.Binary), Rows: rows}
 }

@@ -31,6 +31,7 @@ type Report struct {
 	Origin      Origin       `json:"origin"`
 	Job         Job          `json:"job"`
 	Transcripts []Transcript `json:"transcripts"`
+	Tables      []Table      `json:"tables,omitempty"` // that attacks were scored against
 	Checks      []Check      `json:"checks"`
 	Egress      []Egress     `json:"egress"`
 	Ledger      []Learned    `json:"ledger"`
@@ -115,6 +116,13 @@ type Transcript struct {
 	Cut           bool    `json:"cut"`            // it ends without a seal, as a crash leaves it
 	First         string  `json:"first"`          // RFC 3339 time of the first record
 	Last          string  `json:"last"`
+}
+
+// Table is the file with a party's own data that attacks were scored against.
+type Table struct {
+	Party     string `json:"party"`
+	SHA256    string `json:"sha256"`    // of the file
+	Confirmed bool   `json:"confirmed"` // the party's own record of its consent to the job names this file
 }
 
 // Check is one thing that must hold of the transcripts.

@@ -51,6 +51,7 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 		if i != idle {
 			part = f.part(i, rng, signal)
 			columns = NewColumns(part.Rows)
+			columns.Confirmed = true
 		}
 		f.parts, f.columns = append(f.parts, part), append(f.columns, columns)
 	}
@@ -198,7 +199,7 @@ func (f *threes) network(i int, s *protocol.Session) (*paddedNetwork, error) {
 
 // input is what an auditor has who knows everything.
 func (f *threes) input() *Input {
-	in := &Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1, Rows: 500}
+	in := &Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1}
 	if f.contract.Job.Task == protocol.TaskPredict {
 		in.Model = f.models[0]
 	}

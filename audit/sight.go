@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -100,6 +101,19 @@ func (s *sight) at(e equation, from []int) []float64 {
 
 // defaultRows is how many rows an attack works on unless told otherwise.
 const defaultRows = 4096
+
+// checkRows is the name of the check that attacks work on as many rows as they do unless told otherwise.
+const checkRows = "rows"
+
+// sampled says how many rows attacks left out because they were told to work on fewer than they do by themselves.
+func (a *auditor) sampled() {
+	total, most := jobRows(a.in.Contract), a.in.Rows
+	if usual := min(total, defaultRows); 0 < most && most < usual {
+		a.report.Checks = append(a.report.Checks, Check{Name: checkRows, Verdict: Skipped, Detail: fmt.Sprintf(
+			"attacks were to work on %d of %d rows, and they work on %d unless told otherwise: with so few they may "+
+				"find nothing", most, total, usual)})
+	}
+}
 
 // sampleRows draws the rows that attacks work on, ascending: the same for every view.
 func sampleRows(total, most int) []int {

@@ -98,5 +98,15 @@ func digestTable(r *audit.Report) *table {
 			t.add("transcript of "+named(f.Party, "a party"), f.SHA256)
 		}
 	}
+	if len(r.Tables) > 0 {
+		t.Note += " So are those of tables."
+	}
+	for _, f := range r.Tables {
+		by := "which nobody confirmed"
+		if f.Confirmed {
+			by = "which its record of consent names"
+		}
+		t.add("table of "+named(f.Party, "a party")+", "+by, named(f.SHA256, "unknown"))
+	}
 	return t
 }

@@ -12,17 +12,18 @@ import (
 
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // Domains of what is signed and hashed.
 const (
-	statementDomain = "hanse audit v1"
+	statementDomain = "hanse audit v2"
 	pageDomain      = "hanse audit page v1"
 	jsonDomain      = "hanse audit json v1"
 )
 
 // statementFormat is the first field of every statement.
-const statementFormat = "hanse-audit-v1"
+const statementFormat = "hanse-audit-v2"
 
 // maxReport is the longest report that is read, in bytes.
 const maxReport = 64 << 20
@@ -52,12 +53,67 @@ type Statement struct {
 	Page        keys.Hash    `toml:"page"`   // of the page without the statement
 	JSON        keys.Hash    `toml:"report"` // of the JSON without the statement
 	Transcripts []Transcript `toml:"transcript"`
+	Tables      []Table      `toml:"table,omitempty"` // that attacks were scored against
 }
 
 // Transcript names a file that was audited.
 type Transcript struct {
 	Party  string `toml:"party"`
 	SHA256 string `toml:"sha256"` // in hexadecimal
+}
+
+// Table names the file with a party's own data that attacks were scored against.
+type Table struct {
+	Party     string `toml:"party"`
+	SHA256    string `toml:"sha256"`    // in hexadecimal
+	Confirmed bool   `toml:"confirmed"` // the party's own record of its consent names this file
+}
+
+// Limits of a statement.
+const (
+	maxLine  = 300                 // bytes of one of its texts
+	maxFiles = 2 * keys.MaxMembers // transcripts, and tables
+)
+
+// check refuses a statement with texts that a terminal or a page should not show, or that are not what they are called.
+func (s *Statement) check() error {
+	type field struct{ name, text string }
+	for _, f := range []field{
+		{"verdict", s.Verdict}, {"job", s.Job}, {"member", s.Member}, {"program", s.Program}, {"time", s.At},
+	} {
+		if len(f.text) > maxLine || f.text != protocol.Plain(f.text, maxLine) {
+			return fmt.Errorf("its %s is not one line of at most %d printable characters", f.name, maxLine)
+		}
+	}
+	digests := []field{{"contract", s.Contract}}
+	if s.Charter != "" {
+		digests = append(digests, field{"charter", s.Charter})
+	}
+	if len(s.Transcripts) > maxFiles || len(s.Tables) > maxFiles {
+		return fmt.Errorf("it names %d transcripts and %d tables, at most %d are read",
+			len(s.Transcripts), len(s.Tables), maxFiles)
+	}
+	for _, t := range s.Transcripts {
+		digests = append(digests, field{"transcript", t.SHA256})
+		if t.Party != "" && keys.CheckName(t.Party) != nil {
+			return errors.New("a transcript in it is of a party whose name is no name")
+		}
+	}
+	for _, t := range s.Tables {
+		if t.SHA256 != "" {
+			digests = append(digests, field{"table", t.SHA256})
+		}
+		if keys.CheckName(t.Party) != nil {
+			return errors.New("a table in it is of a party whose name is no name")
+		}
+	}
+	for _, d := range digests {
+		var h keys.Hash
+		if h.UnmarshalText([]byte(d.text)) != nil || h.String() != d.text {
+			return fmt.Errorf("its digest of a %s is none: want %d hexadecimal digits", d.name, 2*len(h))
+		}
+	}
+	return nil
 }
 
 // Sign has a report signed by who made it: it sets r.Signed, after which r must not change. r.Origin must be filled in.
@@ -85,6 +141,12 @@ func Sign(r *audit.Report, key *keys.PrivateKey) error {
 	}
 	for _, t := range r.Transcripts {
 		s.Transcripts = append(s.Transcripts, Transcript{t.Party, t.SHA256})
+	}
+	for _, t := range r.Tables {
+		s.Tables = append(s.Tables, Table(t))
+	}
+	if err := s.check(); err != nil {
+		return fmt.Errorf("report: it cannot be signed: %w", err)
 	}
 	body, err := toml.Marshal(s)
 	if err != nil {
@@ -178,6 +240,11 @@ func readStatement(text []byte) (*Statement, error) {
 	var s Statement
 	if err := keys.DecodeStrict("statement", d.Body, &s); err != nil {
 		return nil, fmt.Errorf("the signed statement: %w", err)
+	}
+	if s.Format == statementFormat {
+		if err := s.check(); err != nil {
+			return nil, fmt.Errorf("the signed statement: %w", err)
+		}
 	}
 	id, err := keys.ParseID(s.ID)
 	switch {

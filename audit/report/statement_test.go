@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,7 +68,7 @@ func TestASignedReportSaysWhoMadeItOfWhat(t *testing.T) {
 func TestForgerFlipsAByte(t *testing.T) {
 	r, _ := signed(t)
 	for form, file := range forms(t, r) {
-		at := bytes.Index(file, []byte("hanse-audit-v1"))
+		at := bytes.Index(file, []byte("hanse-audit-v2"))
 		tried := 0
 		for i := range file {
 			if near := at-100 < i && i < at+2500; !near && i%53 != 0 && i > 300 && i < len(file)-300 {
@@ -148,9 +149,68 @@ func TestForgerSignsForAnother(t *testing.T) {
 	}
 }
 
+// TestForgerWritesToTheTerminal: an ex-member signs a statement with texts that would do something on a terminal, that
+// are long, or that are no digests. It is neither signed here nor read.
+func TestForgerWritesToTheTerminal(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{`member = "bank"`, `member = "\u001B]0;owned\u0007\u001B[2Jtelco"`, "its member is not one line"},
+		{`member = "bank"`, `member = "bank\ntelco"`, "its member is not one line"},
+		{`verdict = "clean"`, `verdict = "` + strings.Repeat("x", 301) + `"`, "its verdict is not one line of at most 300"},
+		{`job = "`, `job = "\u202E`, "its job is not one line"},
+		{`program = "`, `program = "\u001B[8m`, "its program is not one line"},
+		{"\nat = \"", "\nat = \"\\u0000", "its time is not one line"},
+		{`contract = "`, `contract = "x`, "its digest of a contract is none"},
+		{`charter = "`, `charter = "x`, "its digest of a charter is none"},
+		{`sha256 = "`, `sha256 = "0`, "its digest of a transcript is none"},
+		{`sha256 = "0`, `sha256 = "G`, "its digest of a transcript is none"},
+		{`party = "`, `party = "\u001B[2J`, "a transcript in it is of a party whose name is no name"},
+		{`party = "`, `party = "` + strings.Repeat("x", 100), "a transcript in it is of a party whose name is no name"},
+	} {
+		r, key := signed(t)
+		d, err := keys.ParseDocument(statementDomain, []byte(r.Signed))
+		if err != nil || !bytes.Contains(d.Body, []byte(c.old)) {
+			t.Fatalf("%v: %q is not in %s", err, c.old, d.Body)
+		}
+		own := keys.NewDocument(statementDomain, bytes.Replace(d.Body, []byte(c.old), []byte(c.new), 1))
+		own.Sign(key)
+		page := strings.Replace(string(forms(t, r)["page"]), r.Signed, string(own.Text()), 1)
+		if _, err := Read([]byte(page)); err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.ContainsAny(err.Error(), "\x1b\x00\n") {
+			t.Errorf("%q: %q, want an error with %q", c.new, err, c.want)
+		}
+	}
+	r, key := signed(t)
+	r.Origin.Member = "\x1b[2Jtelco"
+	if err := Sign(r, key); err == nil || !strings.Contains(err.Error(), "its member is not one line") {
+		t.Errorf("a hostile name was signed: %v", err)
+	}
+}
+
+// TestAStatementNamesTheTables: what attacks were scored against is signed, and who confirmed it.
+func TestAStatementNamesTheTables(t *testing.T) {
+	r, key := signed(t)
+	r.Tables = []audit.Table{{Party: "bank", SHA256: contractHash, Confirmed: true}, {Party: "telco", SHA256: contractHash}}
+	if err := Sign(r, key); err != nil {
+		t.Fatal(err)
+	}
+	want := []Table{{"bank", contractHash, true}, {"telco", contractHash, false}}
+	for form, file := range forms(t, r) {
+		s, err := Read(file)
+		if err != nil || !slices.Equal(s.Tables, want) {
+			t.Errorf("%s: %v, %+v, want %+v", form, err, s, want)
+		}
+	}
+	page := string(forms(t, r)["page"])
+	for _, part := range []string{"table of bank, which its record of consent names", "table of telco, which nobody confirmed"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page lacks %q", part)
+		}
+	}
+}
+
 // TestStatementsOfOthersAreOnlyShownWhenTheyHold: a report that comes with what pretends to be a statement shows none.
 func TestStatementsOfOthersAreOnlyShownWhenTheyHold(t *testing.T) {
-	for _, text := range []string{hostile, "</pre><script>alert(1)</script>", "format = \"hanse-audit-v1\"\n"} {
+	for _, text := range []string{hostile, "</pre><script>alert(1)</script>", "format = \"hanse-audit-v2\"\n"} {
 		r := spotless()
 		r.Signed = text
 		page := render(t, ".html", r)

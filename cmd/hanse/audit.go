@@ -125,7 +125,8 @@ func writeConsents(c *cli.Context, in *audit.Input) error {
 			continue // the audit has said so
 		}
 		by, bound, err := node.ReadConsent(folder, t.Header())
-		if err != nil || by == nil || t.Header().Self >= len(in.Contract.Parties) {
+		party := headerParty(in.Contract, t.Header())
+		if err != nil || by == nil || party < 0 {
 			continue // no node's own folder
 		}
 		said := "this transcript was begun under that consent"
@@ -133,7 +134,7 @@ func writeConsents(c *cli.Context, in *audit.Input) error {
 			said = "this transcript was not begun under that consent"
 		}
 		fmt.Fprintln(c.App.Writer)
-		writeLine(c, "", fmt.Sprintf("%s: consented to by %s; %s", in.Contract.Parties[t.Header().Self].Name, by, said))
+		writeLine(c, "", fmt.Sprintf("%s: consented to by %s; %s", in.Contract.Parties[party].Name, by, said))
 	}
 	return nil
 }

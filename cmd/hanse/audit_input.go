@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/node"
@@ -28,6 +31,13 @@ func readAudit(c *cli.Context) (*audit.Input, error) {
 	paths, err := transcriptPaths(c.StringSlice("dir"), c.Args().Slice())
 	if err != nil {
 		return nil, err
+	}
+	paths, twins, err := withoutTwins(paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, said := range twins {
+		fmt.Fprintln(c.App.ErrWriter, printable(said))
 	}
 	for _, path := range paths {
 		source, err := sourceOf(path)
@@ -200,7 +210,7 @@ func trainedColumns(in *audit.Input, party int, path string, options dataset.Opt
 	if active {
 		options.Label = params.Label
 	}
-	table, err := readTable(in, party, path, options)
+	table, confirmed, err := readTable(in, party, path, options)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +218,7 @@ func trainedColumns(in *audit.Input, party int, path string, options dataset.Opt
 	if err != nil {
 		return nil, err
 	}
-	columns := audit.NewColumns(prepared.Rows)
+	columns := columnsOf(prepared.Rows, table, confirmed)
 	if prepared.Labels != nil {
 		columns.Labels = prepared.Labels.Values
 	}
@@ -222,7 +232,7 @@ func scoredColumns(in *audit.Input, part *fdskl.Model, party int, path string,
 	if part == nil {
 		return nil, fmt.Errorf("%s cannot be used without the part of the model at %s, which says how its columns were scaled: give its node's folder with --dir", path, name)
 	}
-	table, err := readTable(in, party, path, vertical.ScoringOptions(options, part))
+	table, confirmed, err := readTable(in, party, path, vertical.ScoringOptions(options, part))
 	if err != nil {
 		return nil, err
 	}
@@ -230,54 +240,102 @@ func scoredColumns(in *audit.Input, part *fdskl.Model, party int, path string,
 	if err != nil {
 		return nil, err
 	}
-	return audit.NewColumns(rows), nil
+	return columnsOf(rows, table, confirmed), nil
+}
+
+// columnsOf are the columns of a table that was read.
+func columnsOf(rows *kernel.Matrix, table *dataset.Table, confirmed bool) *audit.Columns {
+	c := audit.NewColumns(rows)
+	c.Table, c.Confirmed = table.Sum, confirmed
+	return c
 }
 
 // readTable reads a party's table and checks what is known of the one that the party brought to the job: the number of
-// its rows, and where the party's folder is there, the SHA-256 that it consented to.
-func readTable(in *audit.Input, party int, path string, options dataset.Options) (*dataset.Table, error) {
-	table, err := dataset.Read(path, options)
-	if err != nil {
-		return nil, err
+// its rows, and where the party's folder is there, the SHA-256 that it consented to. confirmed reports whether that was
+// there: otherwise nobody says that this is the table.
+func readTable(in *audit.Input, party int, path string,
+	options dataset.Options) (table *dataset.Table, confirmed bool, err error) {
+	if table, err = dataset.Read(path, options); err != nil {
+		return nil, false, err
 	}
 	facts := in.Contract.Parties[party]
 	if table.Rows() != facts.Rows {
-		return nil, fmt.Errorf("%s is not the table that %s brought to the job: it has %d rows, and the contract says %d; "+
+		return nil, false, fmt.Errorf("%s is not the table that %s brought to the job: it has %d rows, and the contract says %d; "+
 			"give that party's table of the job",
 			path, facts.Name, table.Rows(), facts.Rows)
 	}
-	if agreed, ok := consentedTable(in, party); ok && table.Sum != agreed {
-		return nil, fmt.Errorf("%s is not the table that %s brought to the job: its SHA-256 begins with %s, "+
+	agreed, confirmed := consentedTable(in, party)
+	if confirmed && table.Sum != agreed {
+		return nil, false, fmt.Errorf("%s is not the table that %s brought to the job: its SHA-256 begins with %s, "+
 			"and that party consented to %s; give that party's table of the job",
 			path, facts.Name, table.Sum.Short(), agreed.Short())
 	}
-	return table, nil
+	return table, confirmed, nil
 }
 
-// consentedTable returns the SHA-256 of the table that a party consented to, where its job's folder is beside its
-// transcript.
+// consentedTable returns the SHA-256 of the table that a party consented to, where the folder of its job is beside its
+// transcript, with the record of consent that the transcript was begun under.
 func consentedTable(in *audit.Input, party int) (sum keys.Hash, ok bool) {
 	for _, s := range in.Sources {
-		if who, err := sourceParty(s); err != nil || who != party {
+		h, err := readHeader(s.Path)
+		if err != nil || headerParty(in.Contract, h) != party {
 			continue
 		}
-		if sum, err := node.ConsentedTable(filepath.Dir(s.Path)); err == nil && !sum.IsZero() {
+		folder := filepath.Dir(s.Path)
+		if by, bound, err := node.ReadConsent(folder, h); err != nil || by == nil || !bound {
+			continue
+		}
+		if sum, err := node.ConsentedTable(folder); err == nil && !sum.IsZero() {
 			return sum, true
 		}
 	}
 	return sum, false
 }
 
-// sourceParty returns whose transcript it is, as its header says.
-func sourceParty(s audit.Source) (int, error) {
-	f, err := s.Open()
+// headerParty returns whose transcript of a contract's job has this header, -1 when it is of another job or of nobody
+// in it: the number that a header gives its party means nothing in another contract.
+func headerParty(c *protocol.Contract, h transcript.Header) int {
+	if h.Contract != c.Hash() || h.Self >= len(c.Parties) || c.Parties[h.Self].ID != h.Party {
+		return -1
+	}
+	return h.Self
+}
+
+// readHeader returns the header of a transcript.
+func readHeader(path string) (h transcript.Header, err error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return 0, err
+		return h, err
 	}
 	defer f.Close()
 	r, err := transcript.NewReader(f)
 	if err != nil {
-		return 0, err
+		return h, err
 	}
-	return r.Header().Self, nil
+	return r.Header(), nil
+}
+
+// withoutTwins leaves a transcript out that is the same as one before it, byte for byte, and returns a sentence on each.
+func withoutTwins(paths []string) (different, said []string, err error) {
+	if len(paths) < 2 {
+		return paths, nil, nil
+	}
+	first := make(map[string]string) // path by digest
+	for _, path := range paths {
+		sum, err := fileDigest(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			different = append(different, path) // the audit says what is missing
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if twin := first[sum]; twin != "" {
+			said = append(said, fmt.Sprintf("%s was given twice, the first time as %s: it counts once", path, twin))
+			continue
+		}
+		first[sum] = path
+		different = append(different, path)
+	}
+	return different, said, nil
 }

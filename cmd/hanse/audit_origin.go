@@ -114,7 +114,8 @@ func (a *auditor) sign(c *cli.Context, r *audit.Report) error {
 		err = report.Sign(r, key.Key)
 	}
 	if err != nil && !a.given {
-		fmt.Fprintf(c.App.ErrWriter, "the report is not signed (give the key with --key FILE): %v\n", err)
+		fmt.Fprintln(c.App.ErrWriter,
+			printable(fmt.Sprintf("the report is not signed (give the key with --key FILE): %v", err)))
 		return nil
 	}
 	return err

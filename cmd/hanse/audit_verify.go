@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,10 +15,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/report"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // maxReport is the longest report that is verified, in bytes.
@@ -30,17 +33,21 @@ func auditVerifyCommand() *cli.Command {
 		Usage:     "check who signed a report, that nothing of it was changed, and which files it is about",
 		ArgsUsage: "REPORT [TRANSCRIPT...]",
 		Description: `Reads a report of hanse audit, its page or its JSON. The signature covers every byte.
-Whether the signer is a member says the charter that the job was agreed under, from a
-node's folder or from --charter. Transcripts that are given, or lie in a node's folder,
-are compared with the fingerprints in the report.
+The job's contract, from a node's folder or from --contract, says under which charter it was
+agreed and by whom; whether the signer is a member says that charter, from a node's folder or
+from --charter. Transcripts that are given, or lie in a node's folder, are compared with the
+fingerprints in the report, and must be of that job and of the parties that the report names.
 
    hanse audit verify audit.html --dir telco-node
-   hanse audit verify audit.html --charter charter.toml bank.transcript telco.transcript
+   hanse audit verify audit.html --contract contract.toml --charter charter.toml bank.transcript telco.transcript
 
-The exit code is 1 when the report is not what was signed, its signer is no member, or a
-transcript is another than the audited one; 4 when there is no charter, or not all
-transcripts are there, to tell; 0 otherwise. It says nothing of the audit's verdict.`,
+The exit code is 1 when the report is not what was signed, says otherwise than the contract,
+its signer is no member, or a transcript is another than the audited one; 4 when there is no
+contract or no charter, or not all transcripts are there, to tell, or when a newer charter in
+a folder does not have the signer's key; 0 otherwise. It says nothing of the audit's verdict.`,
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "contract", DefaultText: "the one in a node's folder",
+				Usage: "the job's counter-signed contract `FILE`"},
 			&cli.StringFlag{Name: "charter", DefaultText: "the one in a node's folder",
 				Usage: "the charter `FILE` that the job was agreed under"},
 			&cli.StringSliceFlag{Name: "dir", Value: cli.NewStringSlice("hanse-node"),
@@ -69,7 +76,11 @@ func verifyReport(c *cli.Context) error {
 	}
 	v := &verification{c: c, statement: s}
 	v.describe()
-	if err := errors.Join(v.member(), v.transcripts(c.Args().Tail())); err != nil {
+	contract, err := v.contract()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(v.member(), v.transcripts(c.Args().Tail(), contract)); err != nil {
 		return err
 	}
 	if v.unseen {
@@ -82,7 +93,8 @@ func verifyReport(c *cli.Context) error {
 type verification struct {
 	c         *cli.Context
 	statement *report.Statement
-	unseen    bool // something could not be compared
+	charter   *keys.SignedCharter // that the job was agreed under; nil when it is nowhere
+	unseen    bool                // something could not be compared
 }
 
 // say prints a line, and add one that belongs to the line before.
@@ -106,12 +118,81 @@ func (v *verification) describe() {
 	v.add("on %s, by %s", at, s.Program)
 	v.say("verdict %s, exit code %d, on the job %s", strings.ToUpper(s.Verdict), s.Exit, s.Job)
 	v.add("contract %s", s.Contract)
+	for _, t := range s.Tables {
+		by := "nobody confirmed that it is that of the job"
+		if t.Confirmed {
+			by = "as that party's record of consent says"
+		}
+		v.add("table of %s with SHA-256 %s: %s", t.Party, firstOf(t.SHA256, "unknown"), by)
+	}
 }
 
-// member says whether the signer is a member of the charter that the job was agreed under.
+// contract finds the contract of the job that the report is about, in the folders or given, nil when it is nowhere: its
+// hash is what the signer and every transcript's header name. What the contract says the statement may not say
+// otherwise: which charter the job was agreed under, and who its parties are.
+func (v *verification) contract() (*protocol.Contract, error) {
+	s := v.statement
+	paths := []string{v.c.String("contract")}
+	if paths[0] == "" {
+		paths = nil
+		for _, dir := range v.c.StringSlice("dir") {
+			path := filepath.Join(dir, "jobs", s.Contract, node.ContractFile)
+			if _, err := os.Stat(path); err == nil {
+				paths = append(paths, path)
+			}
+		}
+	}
+	if len(paths) == 0 {
+		v.unseen = true
+		v.say("the contract %.8s is not here: under which charter its job was agreed, and by whom, is the signer's "+
+			"word alone; give it with --contract FILE, or a node's folder with --dir", s.Contract)
+		return nil, nil
+	}
+	c, err := readContract(paths[0])
+	if err != nil {
+		return nil, err
+	}
+	if c.Hash().String() != s.Contract {
+		return nil, fmt.Errorf("%s is the contract %s, and the report is about the job with contract %.8s",
+			paths[0], c.Hash().Short(), s.Contract)
+	}
+	if err := c.Complete(); err != nil {
+		v.unseen = true
+		v.say("the contract %s is not in force: %v", paths[0], err)
+	}
+	return c, v.fits(c)
+}
+
+// fits refuses a statement that says otherwise than the contract of the job.
+func (v *verification) fits(c *protocol.Contract) error {
+	s := v.statement
+	signer := slices.IndexFunc(c.Parties, func(f protocol.Facts) bool { return f.ID.String() == s.ID })
+	name := ""
+	if signer >= 0 {
+		name = c.Parties[signer].Name
+	}
+	switch {
+	case s.Charter != c.Job.Charter:
+		return fmt.Errorf("the report says that the job was agreed under the charter with digest %.8s, and its contract "+
+			"says %.8s", s.Charter, c.Job.Charter)
+	case s.Job != c.Job.Name:
+		return fmt.Errorf("the report calls the job %q, and its contract %q", s.Job, c.Job.Name)
+	case s.Member != name:
+		return fmt.Errorf("the report says that %s signed it, and by the job's contract its key is that of %s",
+			firstOf(s.Member, "an outsider of the job"), firstOf(name, "no party"))
+	}
+	for _, t := range s.Transcripts {
+		if t.Party != "" && c.Job.Index(t.Party) < 0 {
+			return fmt.Errorf("the report names a transcript of %s, who is no party of the job", t.Party)
+		}
+	}
+	return nil
+}
+
+// member says whether the signer is a member of the charter that the job was agreed under, and still is.
 func (v *verification) member() error {
 	s := v.statement
-	charter, err := v.charter()
+	charter, err := v.agreedUnder()
 	if err != nil {
 		return err
 	}
@@ -121,6 +202,7 @@ func (v *verification) member() error {
 			s.Charter)
 		return nil
 	}
+	v.charter = charter
 	id, err := keys.ParseID(s.ID)
 	if err != nil {
 		return err
@@ -135,11 +217,35 @@ func (v *verification) member() error {
 	default:
 		v.say("the signer is %s, a member of charter %q, version %d", m.Name, charter.Name, charter.Version)
 	}
+	return v.still(id)
+}
+
+// still says when a newer charter in a node's folder does not have the signer's key any more.
+func (v *verification) still(id keys.ID) error {
+	for _, dir := range v.c.StringSlice("dir") {
+		latest, err := node.LatestCharter(dir)
+		if err != nil {
+			return err
+		}
+		if latest == nil || latest.Name != v.charter.Name || latest.Version <= v.charter.Version {
+			continue
+		}
+		gone := "does not have it any more"
+		if r, ok := latest.RevokedID(id); ok {
+			gone = fmt.Sprintf("has revoked it, as that of %s: %s", r.Name, r.Reason)
+		} else if _, ok := latest.Member(id); ok {
+			continue
+		}
+		v.unseen = true
+		v.say("the key that signed the report was a member's, and version %d of charter %q in %s %s: whoever has it may "+
+			"have signed after that", latest.Version, latest.Name, dir, gone)
+		return nil
+	}
 	return nil
 }
 
-// charter finds the charter that the job was agreed under, nil when it is nowhere.
-func (v *verification) charter() (*keys.SignedCharter, error) {
+// agreedUnder finds the charter that the job was agreed under, nil when it is nowhere.
+func (v *verification) agreedUnder() (*keys.SignedCharter, error) {
 	s := v.statement
 	if path := v.c.String("charter"); path != "" {
 		charter, err := readCompleteCharter(path)
@@ -163,7 +269,10 @@ func (v *verification) charter() (*keys.SignedCharter, error) {
 
 // transcripts compares files with the fingerprints in the statement: those given, which must be among the audited, and
 // those of the audited parties that the nodes' folders have of the job.
-func (v *verification) transcripts(given []string) error {
+func (v *verification) transcripts(given []string, contract *protocol.Contract) error {
+	if err := v.named(); err != nil {
+		return err
+	}
 	var faults []error
 	found := make(map[string]string) // path by digest
 	for _, path := range slices.Concat(given, v.kept()) {
@@ -171,21 +280,86 @@ func (v *verification) transcripts(given []string) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(v.statement.Transcripts, func(t report.Transcript) bool { return t.SHA256 == sum }) {
+		at := slices.IndexFunc(v.statement.Transcripts, func(t report.Transcript) bool { return t.SHA256 == sum })
+		if at < 0 {
 			faults = append(faults, fmt.Errorf("%s is none of the transcripts that were audited: it was changed "+
 				"or has grown since, or is another", path))
+			continue
+		}
+		if err := v.owned(path, v.statement.Transcripts[at].Party, contract); err != nil {
+			faults = append(faults, err)
+			continue
 		}
 		found[sum] = path
 	}
 	for _, t := range v.statement.Transcripts {
+		whose := "transcript of " + firstOf(t.Party, "nobody in the job")
 		if path := found[t.SHA256]; path != "" {
-			v.say("transcript of %s: %s is the one that was audited", t.Party, path)
+			v.say("%s: %s is the one that was audited", whose, path)
 			continue
 		}
 		v.unseen = true
-		v.say("transcript of %s: the one that was audited is not here; its SHA-256 is %s", t.Party, t.SHA256)
+		v.say("%s: the one that was audited is not here; its SHA-256 is %s", whose, t.SHA256)
 	}
 	return errors.Join(faults...)
+}
+
+// broken reports whether the audit found transcripts that are not what an honest run leaves: then it may name files
+// that belong to nobody, and several of one party.
+func (v *verification) broken() bool { return v.statement.Verdict == string(audit.Unverifiable) }
+
+// named wants a statement that names transcripts, one of each party.
+func (v *verification) named() error {
+	if len(v.statement.Transcripts) == 0 {
+		return errors.New("the report names no transcript: it is about nothing")
+	}
+	seen, files := make(map[string]bool), make(map[string]bool)
+	for _, t := range v.statement.Transcripts {
+		switch {
+		case v.broken():
+		case t.Party == "":
+			return errors.New("the report names a transcript of nobody, and its verdict is not that of one that does not verify")
+		case seen[t.Party]:
+			return fmt.Errorf("the report names two transcripts of %s, want one of each party", t.Party)
+		case files[t.SHA256]:
+			return fmt.Errorf("the report names one file as the transcripts of two parties: SHA-256 %.8s", t.SHA256)
+		}
+		seen[t.Party], files[t.SHA256] = true, true
+	}
+	return nil
+}
+
+// owned wants that a file is the transcript of a party in the job that the report is about, as its header says. Any
+// file can have the digest that a signer wrote down.
+func (v *verification) owned(path, party string, contract *protocol.Contract) error {
+	if party == "" {
+		return nil // the report says itself that it is nobody's
+	}
+	h, err := readHeader(path)
+	if err != nil {
+		return fmt.Errorf("%s, which the report names as the transcript of %s, cannot be read: %w", path, party, err)
+	}
+	if h.Contract.String() != v.statement.Contract {
+		return fmt.Errorf("%s, which the report names as the transcript of %s, is of the job with contract %s, not %.8s",
+			path, party, h.Contract.Short(), v.statement.Contract)
+	}
+	owner := ""
+	switch {
+	case contract != nil:
+		if i := headerParty(contract, h); i >= 0 {
+			owner = contract.Parties[i].Name
+		}
+	case v.charter != nil:
+		m, _ := v.charter.Member(h.Party)
+		owner = m.Name
+	default:
+		return nil // no name can be told, which has been said
+	}
+	if owner != party {
+		return fmt.Errorf("%s, which the report names as the transcript of %s, is that of %s",
+			path, party, firstOf(owner, "nobody in the job"))
+	}
+	return nil
 }
 
 // kept lists the transcripts of the audited parties in the nodes' folders.
@@ -193,19 +367,22 @@ func (v *verification) kept() []string {
 	var paths []string
 	for _, dir := range v.c.StringSlice("dir") {
 		folder := filepath.Join(dir, "jobs", v.statement.Contract)
-		source, err := sourceOf(filepath.Join(folder, node.TranscriptFile))
-		if err != nil {
-			continue
-		}
 		contract, err := readContract(filepath.Join(folder, node.ContractFile))
 		if err != nil {
 			continue // no node's folder, or one without the job
 		}
-		self, err := sourceParty(source)
-		unreadable := err != nil || self >= len(contract.Parties)
+		path := filepath.Join(folder, node.TranscriptFile)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			v.unseen = true
+			v.say("%s has the job and no transcript of it", folder)
+			continue
+		}
+		h, err := readHeader(path)
+		self := headerParty(contract, h)
+		unreadable := err != nil || self < 0
 		audited := func(t report.Transcript) bool { return t.Party == contract.Parties[self].Name }
 		if unreadable || slices.ContainsFunc(v.statement.Transcripts, audited) {
-			paths = append(paths, source.Path)
+			paths = append(paths, path)
 		}
 	}
 	return paths

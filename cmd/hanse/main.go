@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -48,20 +49,48 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(errOut, "hanse: %v\n", err)
+		printError(errOut, err)
 		return exitUsage
 	case errors.As(err, &verdict):
-		fmt.Fprintf(errOut, "hanse: %v\n", err)
+		printError(errOut, err)
 		return verdict.code()
 	case errors.Is(err, errUnseen):
-		fmt.Fprintf(errOut, "hanse: %v\n", err)
+		printError(errOut, err)
 		return exitUnseen
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(errOut, "hanse: interrupted")
 		return exitFailed
 	}
-	fmt.Fprintf(errOut, "hanse: %v\n", err)
+	printError(errOut, err)
 	return exitFailed
+}
+
+// printError prints an error, each of several on a line of its own. Words of others may be in it: nothing of them but
+// printable characters reaches the terminal.
+func printError(errOut io.Writer, err error) {
+	for i, text := range sentencesOf(err) {
+		if i == 0 {
+			text = "hanse: " + text
+		}
+		fmt.Fprintln(errOut, printable(text))
+	}
+}
+
+// sentencesOf takes errors that were joined apart.
+func sentencesOf(err error) []string {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []string{err.Error()}
+	}
+	var texts, parts []string
+	for _, e := range joined.Unwrap() {
+		parts = append(parts, e.Error())
+		texts = append(texts, sentencesOf(e)...)
+	}
+	if strings.Join(parts, "\n") != err.Error() {
+		return []string{err.Error()} // one sentence made of several errors
+	}
+	return texts
 }
 
 // newApp assembles the commands.

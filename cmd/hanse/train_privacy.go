@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol"
@@ -17,5 +17,6 @@ func maskedHint(text []byte, refusal error) error {
 	if err != nil || wantsMasks(p, job.Aggregation) == "" || len(job.Parties) < 3 {
 		return refusal
 	}
-	return fmt.Errorf("%w\nhint: privacy = \"masked\" in the job file allows it, and opens every angle to the label holder", refusal)
+	return errors.Join(refusal, errors.New(
+		`hint: privacy = "masked" in the job file allows it, and opens every angle to the label holder`))
 }

@@ -37,7 +37,12 @@ func (l *league) audit(h keys.Hash) *audit.Report {
 		}
 		path := l.jobFile(i, h, TranscriptFile)
 		in.Sources = append(in.Sources, audit.Source{Path: path, Payload: store.Get, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
-		in.Columns = append(in.Columns, l.columns(i, in))
+		columns := l.columns(i, in)
+		if columns != nil {
+			agreed, err := ConsentedTable(filepath.Dir(path))
+			columns.Confirmed = err == nil && agreed == columns.Table
+		}
+		in.Columns = append(in.Columns, columns)
 	}
 	r, err := audit.Run(l.t.Context(), in)
 	if err != nil {
@@ -73,7 +78,9 @@ func (l *league) columns(i int, in *audit.Input) *audit.Columns {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return audit.NewColumns(rows)
+	c := audit.NewColumns(rows)
+	c.Table = table.Sum
+	return c
 }
 
 // trained reads a party's training table.
@@ -97,6 +104,7 @@ func (l *league) trained(i int, contract *protocol.Contract) *audit.Columns {
 		l.t.Fatal(err)
 	}
 	c := audit.NewColumns(p.Rows)
+	c.Table = table.Sum
 	if p.Labels != nil {
 		c.Labels = p.Labels.Values
 	}

@@ -69,14 +69,22 @@ func (h Header) Hash() keys.Hash {
 	return keys.Hash(block[hashAt:])
 }
 
-// DecodeHeader reads a header. The error says whether the file is no transcript, is of a later version,
-// or was changed.
+// VersionError says that a transcript is of a version of the format that this package does not read.
+type VersionError struct{ Version uint16 }
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("it is a transcript of version %d, this program reads version %d", e.Version, version)
+}
+
+// DecodeHeader reads a header. The error says whether the file is no transcript, is of another version (then it is a
+// *VersionError), or was changed.
 func DecodeHeader(block *[BlockSize]byte) (Header, error) {
 	if string(block[:len(magic)]) != magic {
 		return Header{}, errors.New("it is not a transcript")
 	}
 	if v := binary.BigEndian.Uint16(block[16:]); v != version {
-		return Header{}, fmt.Errorf("it is a transcript of version %d, this program reads version %d", v, version)
+		return Header{}, &VersionError{Version: v}
 	}
 	h := Header{Contract: keys.Hash(block[24:56]), Party: keys.ID(block[56:88]), Consent: keys.Hash(block[88:120])}
 	if keys.HashOf(domainHeader, block[:hashAt]) != keys.Hash(block[hashAt:]) {
