@@ -199,7 +199,8 @@ func (f *threes) network(i int, s *protocol.Session) (*paddedNetwork, error) {
 
 // input is what an auditor has who knows everything.
 func (f *threes) input() *Input {
-	in := &Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1}
+	in := &Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(),
+		Columns: slices.Clone(f.columns), Workers: 1}
 	if f.contract.Job.Task == protocol.TaskPredict {
 		in.Model = f.models[0]
 	}

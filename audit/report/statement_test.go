@@ -189,7 +189,9 @@ func TestForgerWritesToTheTerminal(t *testing.T) {
 // TestAStatementNamesTheTables: what attacks were scored against is signed, and who confirmed it.
 func TestAStatementNamesTheTables(t *testing.T) {
 	r, key := signed(t)
-	r.Tables = []audit.Table{{Party: "bank", SHA256: contractHash, Confirmed: true}, {Party: "telco", SHA256: contractHash}}
+	r.Tables = []audit.Table{
+		{Party: "bank", SHA256: contractHash, Confirmed: true}, {Party: "telco", SHA256: contractHash},
+	}
 	if err := Sign(r, key); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +203,9 @@ func TestAStatementNamesTheTables(t *testing.T) {
 		}
 	}
 	page := string(forms(t, r)["page"])
-	for _, part := range []string{"table of bank, which its record of consent names", "table of telco, which nobody confirmed"} {
+	for _, part := range []string{
+		"table of bank, which its record of consent names", "table of telco, which nobody confirmed",
+	} {
 		if !strings.Contains(page, part) {
 			t.Errorf("the page lacks %q", part)
 		}

@@ -260,7 +260,8 @@ func readTable(in *audit.Input, party int, path string,
 	}
 	facts := in.Contract.Parties[party]
 	if table.Rows() != facts.Rows {
-		return nil, false, fmt.Errorf("%s is not the table that %s brought to the job: it has %d rows, and the contract says %d; "+
+		return nil, false, fmt.Errorf("%s is not the table that %s brought to the job: it has %d rows, "+
+			"and the contract says %d; "+
 			"give that party's table of the job",
 			path, facts.Name, table.Rows(), facts.Rows)
 	}
@@ -315,7 +316,8 @@ func readHeader(path string) (h transcript.Header, err error) {
 	return r.Header(), nil
 }
 
-// withoutTwins leaves a transcript out that is the same as one before it, byte for byte, and returns a sentence on each.
+// withoutTwins leaves a transcript out that is the same as one before it, byte for byte, and returns a sentence on
+// each.
 func withoutTwins(paths []string) (different, said []string, err error) {
 	if len(paths) < 2 {
 		return paths, nil, nil

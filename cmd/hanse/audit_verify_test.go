@@ -84,12 +84,12 @@ func (f *formerly) write(text []byte, path ...string) string {
 // job makes the contract of a job under a version of the charter, in the folder.
 func (f *formerly) job(version int, parties ...string) *protocol.Contract {
 	f.t.Helper()
-	job := protocol.Job{Format: "hanse-job-v1", Name: "credit", Algorithm: "fdskl", Task: protocol.TaskTrain, Table: "train",
-		Privacy: "masked", Parties: parties, Topology: "tree", Charter: f.charters[version-1].Digest().String()}
+	job := protocol.Job{Format: "hanse-job-v1", Name: "credit", Algorithm: "fdskl", Task: protocol.TaskTrain,
+		Table: "train", Privacy: "masked", Parties: parties, Topology: "tree", Charter: f.charters[version-1].Digest().String()}
 	var facts []protocol.Facts
+	roles := []string{"active", "passive", "passive"}
 	for i, name := range parties {
-		facts = append(facts, protocol.Facts{Name: name, ID: f.keys[name].ID(), Role: []string{"active", "passive", "passive"}[i],
-			Rows: 40, Columns: 3})
+		facts = append(facts, protocol.Facts{Name: name, ID: f.keys[name].ID(), Role: roles[i], Rows: 40, Columns: 3})
 	}
 	c, err := protocol.NewContract(&job, facts, nil, protocol.SessionOperations(len(parties), nil))
 	f.must(err)
@@ -199,7 +199,8 @@ func TestExMembersReportsOnceWereGood(t *testing.T) {
 	job := f.job(1, "bank", "telco", "ex")
 	mine, bank := f.transcript(job, 2, "ex.transcript"), f.transcript(job, 0, "bank.transcript")
 	path := f.report(job, nil, map[string]string{"bank": bank, "ex": mine})
-	if code, said := f.verify("--dir", f.dir, path, mine, bank); code != 4 || !strings.Contains(said, "has the job and no transcript") {
+	code, said := f.verify("--dir", f.dir, path, mine, bank)
+	if code != 4 || !strings.Contains(said, "has the job and no transcript") {
 		t.Errorf("exit code %d, want 4, since the folder's own transcript is gone: %s", code, said)
 	}
 	f.transcript(job, 0, "jobs", job.Hash().String(), "transcript")
