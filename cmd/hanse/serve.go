@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -55,7 +54,7 @@ func answerIDs(ctx context.Context, c *cli.Context, client *node.Client, contrac
 			return ctx.Err()
 		}
 		if err != nil {
-			fmt.Fprintf(c.App.ErrWriter, "hanse: %v\n", err)
+			printError(c.App.ErrWriter, err)
 			continue
 		}
 		w.Write(row)
