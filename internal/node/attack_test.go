@@ -163,7 +163,7 @@ func TestWhoNeverFinishesIsNamed(t *testing.T) {
 	l := newLeague(t, 4, 50)
 	named := make(chan string, 100)
 	l.told[0] = func(e Event) {
-		if strings.Contains(e.Text, "stored its part") {
+		if strings.Contains(e.Text, "another session follows") {
 			named <- e.Text
 		}
 	}
@@ -186,7 +186,7 @@ func TestWhoNeverFinishesIsNamed(t *testing.T) {
 		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
 		launched <- err
 	}()
-	if text := <-named; !strings.Contains(text, "retailer says that it has not stored its part of session 1") {
+	if text := <-named; !strings.Contains(text, "retailer says that it has not finished session 1") {
 		t.Errorf("the owner is told: %s", text)
 	}
 	cancel()

@@ -59,11 +59,11 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 	if done, err := n.settleAll(ctx, s); done || err != nil {
 		return err
 	}
-	number, err := n.start(ctx, s)
+	number, closes, err := n.start(ctx, s)
 	if err != nil || s.ended() != nil {
 		return err
 	}
-	if err := n.lead(ctx, s, number); err != nil {
+	if err := n.lead(ctx, s, number, closes); err != nil {
 		return err
 	}
 	done, err := n.settleAll(ctx, s)
@@ -72,19 +72,55 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 		if name := s.behind.Load(); name != nil {
 			who = *name + " says that it has not"
 		}
-		err = faultf(codeClients, "%s stored its part of session %d: another session follows", who, number)
+		err = faultf(codeClients, "%s finished session %d: another session follows", who, number)
 	}
 	return err
 }
 
-// settleAll is settle at the coordinator, which in a job over clients waits for the other servers' parts first.
+// settleAll is settle at the coordinator, which waits first until no other party is in the last session any more.
 func (n *Node) settleAll(ctx context.Context, s *jobState) (bool, error) {
-	if finished := s.snapshot().Finished; finished > 0 && len(s.contract.Job.Servers) > 0 {
-		if left, err := n.awaitServers(ctx, s, finished); left || err != nil {
-			return false, err
-		}
+	finished := s.snapshot().Finished
+	if finished == 0 {
+		return n.settle(ctx, s)
+	}
+	await := n.awaitOthers
+	if len(s.contract.Job.Servers) > 0 {
+		await = n.awaitServers
+	}
+	if left, err := await(ctx, s, finished); left || err != nil {
+		return false, err
 	}
 	return n.settle(ctx, s)
+}
+
+// awaitOthers waits, in a job over columns, until the session has ended at all who are there: the last countersignature
+// does not come to all at once. One that has left it before needs another session: then it returns true.
+func (n *Node) awaitOthers(ctx context.Context, s *jobState, number uint32) (left bool, err error) {
+	c := s.contract
+	since, told, wait := time.Now(), time.Now(), retryEvery/100
+	for _, p := range n.othersOf(c) {
+		for on := true; on; {
+			switch n.placeIn(ctx, s, p, number) {
+			case placeOn:
+			case placeLeft:
+				s.behind.Store(&p.Name)
+				return true, nil
+			case placeEnded, placeAway: // who is away cannot sign, and is asked for that
+				on = false
+				continue
+			}
+			if time.Since(told) >= 5*waitReport {
+				told = time.Now()
+				n.tell(c.Hash(), Event{Kind: EventWaiting,
+					Text: fmt.Sprintf("waiting for %s to end session %d%s", p.Name, number, lasting(since))})
+			}
+			if err := pause(ctx, wait); err != nil {
+				return false, err
+			}
+			wait = min(2*wait, retryEvery)
+		}
+	}
+	return false, nil
 }
 
 // awaitServers waits, in a job over clients, for the other servers' parts of a session. One that has left the session,
@@ -170,43 +206,50 @@ func (n *Node) outcome(ctx context.Context, s *jobState) (*Report, error) {
 	return report, nil
 }
 
-// start starts the next session at all parties, or, of a job over clients, at those who are there.
-func (n *Node) start(ctx context.Context, s *jobState) (uint32, error) {
+// start starts the next session at all parties, or, of a job over clients, at those who are there. closes is 0 but of a
+// closing session.
+func (n *Node) start(ctx context.Context, s *jobState) (number, closes uint32, err error) {
 	if len(s.contract.Job.Servers) > 0 {
-		return n.startServed(ctx, s)
+		number, err = n.startServed(ctx, s)
+		return number, 0, err
 	}
-	number, err := n.gather(ctx, s)
+	number, closes, err = n.gather(ctx, s)
 	if err != nil || s.ended() != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return number, n.startAll(ctx, s, number)
+	return number, closes, n.startAll(ctx, s, number, closes)
 }
 
-// gather waits until every party is there and returns the number of the next session.
-func (n *Node) gather(ctx context.Context, s *jobState) (uint32, error) {
-	number := s.snapshot().Session
+// gather waits until every party is there and returns the number of the next session. Where all keep their parts of one
+// session, which broke before all had signed what passed, the next is a closing one: nothing is computed in it, and
+// nothing opens. closes is the session of the parts then, else 0.
+func (n *Node) gather(ctx context.Context, s *jobState) (number, closes uint32, err error) {
+	number, closes = s.snapshot().Session, s.snapshot().Stored
 	for _, p := range n.othersOf(s.contract) {
 		var r consentResponse
 		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(s.text())}, &r, n.teller(s)); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		switch {
 		case r.Ending != nil:
-			return 0, n.adoptText(s, r.Ending)
+			return 0, 0, n.adoptText(s, r.Ending)
 		case r.Signature == nil:
-			return 0, faultf(codeUnsigned, "%s lost its record of who had consented: a person there runs hanse approve %s", p.Name, s.contract.Job.Name)
+			return 0, 0, faultf(codeUnsigned, "%s lost its record of who had consented: a person there runs hanse approve %s", p.Name, s.contract.Job.Name)
 		}
 		number = max(number, claimed(s.snapshot().Session, r.Session))
+		if r.Stored != closes {
+			closes = 0
+		}
 	}
-	return number + 1, nil
+	return number + 1, closes, nil
 }
 
 // startAll tells every party to open session number. This one has it on its disk first: no number is told twice.
-func (n *Node) startAll(ctx context.Context, s *jobState, number uint32) error {
+func (n *Node) startAll(ctx context.Context, s *jobState, number, closes uint32) error {
 	if err := s.openSession(number, n.config.Now()); err != nil {
 		return err
 	}
-	request := startRequest{Contract: string(s.text()), Number: number}
+	request := startRequest{Contract: string(s.text()), Number: number, Closes: closes}
 	for _, p := range n.othersOf(s.contract) {
 		var r startResponse
 		if err := n.ask(ctx, p, methodStart, request, &r, n.teller(s)); err != nil {
@@ -220,14 +263,14 @@ func (n *Node) startAll(ctx context.Context, s *jobState, number uint32) error {
 }
 
 // lead runs a session at the coordinator.
-func (n *Node) lead(ctx context.Context, s *jobState, number uint32) error {
+func (n *Node) lead(ctx context.Context, s *jobState, number, closes uint32) error {
 	ctx, active, _ := n.enterSession(ctx, s)
 	defer n.leaveSession(s, active)
 	if s.ended() != nil { // in the moment before
 		return nil
 	}
 	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
-	_, err := n.session(ctx, s, number)
+	_, err := n.session(ctx, s, number, closes)
 	if ending := s.awaited(); ending != nil { // another party had all sign
 		return n.adopt(s, ending)
 	}

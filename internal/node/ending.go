@@ -38,7 +38,7 @@ type standing struct {
 	State    string `cbor:"1,keyasint"`
 	Session  uint32 `cbor:"2,keyasint"`
 	Ending   []byte `cbor:"3,keyasint,omitempty"` // text of the ending in force, if there is one
-	Finished uint32 `cbor:"4,keyasint,omitempty"` // the last session that the party has stored its part of
+	Finished uint32 `cbor:"4,keyasint,omitempty"` // the last session that ended well there
 	On       bool   `cbor:"5,keyasint,omitempty"` // a session is on there
 	Why      []byte `cbor:"6,keyasint,omitempty"` // the fault that keeps it from going on, if there is one
 }
@@ -354,8 +354,9 @@ func (n *Node) serveStanding(from keys.ID, r standingRequest) (standing, error) 
 	if err != nil {
 		return standing{}, err
 	}
+	on := n.inSession(s) // before the record: a session that ends in between is finished, not left
 	record := s.snapshot()
-	answer := standing{State: string(record.State), Session: record.Session, Ending: endingOf(s), Finished: record.Finished, On: n.inSession(s)}
+	answer := standing{State: string(record.State), Session: record.Session, Ending: endingOf(s), Finished: record.Finished, On: on}
 	if why := s.whyPaused(); why != nil {
 		answer.Why = why.Encode()
 	}
@@ -375,7 +376,7 @@ func (n *Node) servePart(from keys.ID, r standingRequest) (partResponse, error) 
 	return partResponse{Session: session, Digest: digest}, err
 }
 
-// storedPart returns the last session that this party has stored its part of, and the part's digest. Where the part is
+// storedPart returns the last session that ended well here, and the digest of this party's part. Where the part is
 // damaged before all have signed for it, none is stored: another session makes it anew.
 func (n *Node) storedPart(s *jobState) (session uint32, digest keys.Hash, err error) {
 	record := s.snapshot()
@@ -389,10 +390,10 @@ func (n *Node) storedPart(s *jobState) (session uint32, digest keys.Hash, err er
 	if err := s.vault.SetAside(modelDraft(record.Finished), err); err != nil {
 		return 0, keys.Hash{}, err
 	}
-	return 0, keys.Hash{}, s.update(func(r *statusRecord) { r.Finished = 0 })
+	return 0, keys.Hash{}, s.update(func(r *statusRecord) { r.Stored, r.Finished = 0, 0 })
 }
 
-// serveSign signs that a job is done, if this party has finished the session and its part is as the ending says.
+// serveSign signs that a job is done, if the session has ended well here and this party's part is as the ending says.
 func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 	s, err := n.jobOf(from, r.Contract)
 	if err != nil {
@@ -409,7 +410,8 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 	return signResponse{Signature: signature}, err
 }
 
-// signEnding signs an ending that says that a job is done. What it has signed of a session is on its disk first: it
+// signEnding signs an ending that says that a job is done. Over columns, this party's transcript of the session has the
+// countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a session is on its disk first: it
 // signs one ending of each, and none once the job has ended.
 func (n *Node) signEnding(s *jobState, e *protocol.Ending) ([]byte, error) {
 	name := s.contract.Job.Name
@@ -417,7 +419,7 @@ func (n *Node) signEnding(s *jobState, e *protocol.Ending) ([]byte, error) {
 		return nil, faultf(codeRequest, "an ending that is %s is signed by whoever ends the job", e.Outcome)
 	}
 	if record := s.snapshot(); record.Consent == nil || record.Finished == 0 || record.Finished != e.Session {
-		return nil, faultf(codeUnsigned, "the end is of session %d, this party has stored its part of session %d", e.Session, record.Finished)
+		return nil, faultf(codeUnsigned, "the end is of session %d, the last that ended well here is %d", e.Session, record.Finished)
 	}
 	digest, err := n.partDigest(s)
 	if err != nil {

@@ -126,7 +126,7 @@ func (l *league) wantFinal(h keys.Hash) {
 		if other.ended().Hash() != s.ended().Hash() {
 			l.t.Errorf("%s stands by another end than %s", l.names[i], l.names[0])
 		}
-		if err := l.nodes[i].begin(other, 100); err == nil {
+		if err := l.nodes[i].begin(other, 100, 0); err == nil {
 			l.t.Errorf("%s opens a session of a job that has ended", l.names[i])
 		}
 		if err := l.nodes[i].Decide(h, true, ""); err == nil {

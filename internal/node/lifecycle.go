@@ -7,12 +7,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// begin ends an older session of the job, if one is still on, and starts a new one.
-func (n *Node) begin(s *jobState, number uint32) error {
+// begin ends an older session of the job, if one is still on, and starts a new one: a closing one, where closes is the
+// session whose parts all keep.
+func (n *Node) begin(s *jobState, number, closes uint32) error {
 	c := s.contract
+	if stored := s.snapshot().Stored; closes > 0 && (closes != stored || len(c.Job.Servers) > 0) {
+		return faultf(codeUnsigned, "job %q is to close on the parts of session %d, this party keeps that of session %d",
+			c.Job.Name, closes, stored)
+	}
 	if err := s.openSession(number, n.config.Now()); err != nil {
 		return err
 	}
@@ -21,7 +27,7 @@ func (n *Node) begin(s *jobState, number uint32) error {
 			return
 		}
 		n.tell(c.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
-		n.follow(ctx, s, number)
+		n.follow(ctx, s, number, closes)
 	})
 	return nil
 }
@@ -134,8 +140,8 @@ func (n *Node) cancelSession(s *jobState) {
 
 // follow runs a session at a party that does not coordinate the job. What comes after a part that is stored, the
 // signatures under the job's end, the coordinator asks for; if it dies before, this node does (see look).
-func (n *Node) follow(ctx context.Context, s *jobState, number uint32) {
-	report, err := n.session(ctx, s, number)
+func (n *Node) follow(ctx context.Context, s *jobState, number, closes uint32) {
+	report, err := n.session(ctx, s, number, closes)
 	ending := s.awaited()
 	switch {
 	case ending != nil && (report != nil || len(s.contract.Job.Servers) > 0): // told when the link was gone
@@ -155,25 +161,51 @@ func (n *Node) follow(ctx context.Context, s *jobState, number uint32) {
 	}
 }
 
-// session runs one session. A report says that this party's part of the job is stored, whatever became of the session's
-// last words.
-func (n *Node) session(ctx context.Context, s *jobState, number uint32) (*Report, error) {
-	report, err := n.execute(ctx, s, number)
+// session runs one session. A report says that this party's part of the job is stored and, of a job over columns, that
+// all have countersigned the session, and its transcript is sealed; over clients, whatever became of its last words.
+func (n *Node) session(ctx context.Context, s *jobState, number, closes uint32) (*Report, error) {
+	report, err := n.execute(ctx, s, number, closes)
 	if report == nil || err != nil && permanent(err) {
 		return nil, err
 	}
-	if err == nil || s.isOver() { // of clients the end was told by a call when the link was gone
-		err = s.partStored(number, report)
+	if err == nil || s.isOver() && len(s.contract.Job.Servers) > 0 { // of clients the end was told by a call when the link was gone
+		err = s.sessionFinished(number, report)
 	}
 	return report, err
 }
 
-// partStored records that this party has stored its part of the job in a session, with its report.
+// partStored records that this party has stored its part of the job in a session, with its report. It does not sign yet
+// that it is done.
 func (s *jobState) partStored(number uint32, report *Report) error {
 	if err := s.saveReport(report); err != nil {
 		return err
 	}
+	return s.update(func(r *statusRecord) { r.Stored = number })
+}
+
+// sessionFinished records that a session has ended well here: from now on this party signs that it is done.
+func (s *jobState) sessionFinished(number uint32, report *Report) error {
+	if err := s.saveReport(report); err != nil {
+		return err
+	}
 	return s.update(func(r *statusRecord) { r.Finished = number })
+}
+
+// keepPart makes the part of an earlier session that of a closing one, and returns its report. Where either is damaged
+// nothing is stored: another session makes them anew.
+func (s *jobState) keepPart(from, to uint32) (*Report, error) {
+	report, err := s.loadReport()
+	if err == nil && report == nil {
+		err = &vault.DamagedError{Path: s.vault.Path(reportFile), Why: "it is not there"}
+	}
+	if err == nil && s.contract.Job.Task != protocol.TaskPredict {
+		err = s.copyModel(from, to)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.update(func(r *statusRecord) { r.Stored = 0 }))
+	}
+	report.Sessions = to
+	return report, nil
 }
 
 // awaited returns the ending that waited for the session's end.

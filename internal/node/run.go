@@ -37,6 +37,7 @@ type run struct {
 	network  fdskl.Network
 	sealed   *SealedNetwork // in sealed jobs, in place of network
 	number   uint32
+	closes   uint32 // of a closing session: the session whose parts all keep; else 0
 	began    time.Time
 
 	mu     sync.Mutex
@@ -47,8 +48,8 @@ type run struct {
 }
 
 // execute runs session number of a job to its end. Every party executes the same session at the
-// same time. The mesh is closed when it returns.
-func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report, error) {
+// same time. The mesh and the transcript are closed when it returns.
+func (n *Node) execute(ctx context.Context, s *jobState, number, closes uint32) (*Report, error) {
 	if err := n.underCharter(s.contract); err != nil {
 		return nil, err
 	}
@@ -63,13 +64,13 @@ func (n *Node) execute(ctx context.Context, s *jobState, number uint32) (*Report
 		return n.executeServed(ctx, s, number, served)
 	}
 	meeting, cancel := context.WithTimeout(ctx, openTime) // a party that died after it had said that it comes does not come
-	mesh, err := n.config.Transport.Open(meeting, roomOf(s.contract, number), n.peersOf(s.contract))
+	mesh, err := n.config.Transport.Open(meeting, closingRoom(s.contract, number, closes), n.peersOf(s.contract))
 	cancel()
 	if err != nil {
 		return nil, &openError{err}
 	}
 	defer mesh.Close()
-	r := &run{node: n, state: s, number: number, began: time.Now(), latest: make(map[string]time.Time)}
+	r := &run{node: n, state: s, number: number, closes: closes, began: time.Now(), latest: make(map[string]time.Time)}
 	if r.recorder, err = n.newRecorder(s, number); err != nil {
 		return nil, err
 	}
@@ -102,24 +103,36 @@ func (r *run) attend(ctx context.Context, mesh protocol.Mesh, t task) (*Report, 
 	if err := r.open(ctx, mesh); err != nil {
 		return nil, err
 	}
-	report, err := r.task(ctx, t)
+	report, err := r.part(ctx, t)
 	if err == nil {
-		err = r.state.partStored(r.number, report) // from now on this party signs that it is done
-	}
-	if err == nil {
-		err = r.session.Finish(ctx) // or else somebody has not stored its part
+		err = r.session.Finish(ctx) // or else somebody has not stored its part, or has not signed what passed
 	}
 	if err != nil {
 		r.leave(err)
 		return nil, err
 	}
-	r.account(report)
+	if r.closes == 0 {
+		r.account(report)
+	}
 	return report, nil
+}
+
+// part makes this party's part of the job and stores it or, in a closing session, keeps the one that is stored.
+func (r *run) part(ctx context.Context, t task) (*Report, error) {
+	if r.closes > 0 {
+		return r.state.keepPart(r.closes, r.number)
+	}
+	report, err := r.task(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	r.account(report)
+	return report, r.state.partStored(r.number, report)
 }
 
 // account adds to a report what went over the links.
 func (r *run) account(report *Report) {
-	report.Rounds = r.session.Operations()
+	report.Rounds, report.BytesOut, report.BytesIn = r.session.Operations(), 0, 0
 	for i := range r.state.contract.Parties {
 		sent, received := r.session.Traffic(i)
 		report.BytesOut += sent
@@ -145,7 +158,7 @@ func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
 	r.session, err = protocol.NewSession(ctx, mesh, protocol.SessionConfig{
 		Contract: c.Hash(), Number: r.number, Parties: c.Members(), Key: r.node.config.Key, Budget: r.budget, Recorder: r.recorder,
 	})
-	if err != nil {
+	if err != nil || r.closes > 0 {
 		return err
 	}
 	if isEncrypted(c.Job) {
@@ -241,6 +254,17 @@ func (r *run) report(rows int) *Report {
 func roomOf(c *protocol.Contract, number uint32) protocol.Room {
 	h := c.Hash()
 	return protocol.Room(keys.HashOf("hanse room v1", h[:], binary.BigEndian.AppendUint32(nil, number)))
+}
+
+// closingRoom names a session to the transport; closes is 0 but in a closing session. Parties that keep the parts of
+// different sessions do not meet.
+func closingRoom(c *protocol.Contract, number, closes uint32) protocol.Room {
+	if closes == 0 {
+		return roomOf(c, number)
+	}
+	h := c.Hash()
+	sessions := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, number), closes)
+	return protocol.Room(keys.HashOf("hanse closing room v1", h[:], sessions))
 }
 
 // peersOf lists the other parties.

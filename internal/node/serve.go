@@ -38,6 +38,7 @@ type consentResponse struct {
 	Signature []byte `cbor:"1,keyasint,omitempty"`
 	Session   uint32 `cbor:"2,keyasint,omitempty"` // the last session of the job that was opened here
 	Ending    []byte `cbor:"3,keyasint,omitempty"`
+	Stored    uint32 `cbor:"4,keyasint,omitempty"` // over columns: the session whose part is kept here
 }
 
 // startResponse is nothing, or how the job has ended.
@@ -49,6 +50,7 @@ type startResponse struct {
 type startRequest struct {
 	Contract string `cbor:"1,keyasint"`
 	Number   uint32 `cbor:"2,keyasint"`
+	Closes   uint32 `cbor:"3,keyasint,omitempty"` // of a closing session: the session whose parts all keep
 }
 
 // handle answers the other members.
@@ -323,7 +325,7 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 		return consentResponse{}, err
 	}
 	signature, err := n.signContract(s)
-	return consentResponse{Signature: signature, Session: r.Session, Ending: endingOf(s)}, err
+	return consentResponse{Signature: signature, Session: r.Session, Stored: r.Stored, Ending: endingOf(s)}, err
 }
 
 // signContract signs a job's contract in this member's name. It is the one place where that is done, and needs a record
@@ -413,5 +415,5 @@ func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
 	if err := n.underCharter(s.contract); err != nil {
 		return startResponse{}, err
 	}
-	return startResponse{}, n.begin(s, r.Number)
+	return startResponse{}, n.begin(s, r.Number, r.Closes)
 }

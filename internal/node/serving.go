@@ -37,6 +37,7 @@ func (p *prediction) serve(ctx context.Context, r *run, table *dataset.Table, sc
 		return nil, err
 	}
 	queue := p.node.requestsOf(p.contract)
+	queue.ended = queue.ended || r.state.snapshot().Stored > 0
 	for {
 		asked, request, err := p.next(ctx, table, book, queue)
 		if err != nil {
@@ -97,7 +98,7 @@ func (p *prediction) next(
 		}
 		return queue.take(table.IDs[request.row]), request, nil
 	}
-	if book.last.number == book.most {
+	if book.last.number == book.most || queue.ended {
 		return nil, end, nil
 	}
 	for {
@@ -107,6 +108,7 @@ func (p *prediction) next(
 		}
 		if asked.id == "" {
 			asked.answer <- scoreAnswer{}
+			queue.ended = true
 			return nil, end, nil
 		}
 		row := slices.Index(table.IDs, asked.id)
@@ -165,7 +167,9 @@ func (p *prediction) scoreOne(ctx context.Context, scorer scorer, table *dataset
 // requestQueue is where a job's requests come.
 type requestQueue struct {
 	come chan scoreRequest
-	cut  *scoreRequest // was cut off by the end of a session; only the session under way looks at it
+	// Only the session under way looks at these two.
+	cut   *scoreRequest // was cut off by the end of a session
+	ended bool          // the owner has ended it: a session that follows asks for nothing more
 }
 
 // next returns the owner's next request.

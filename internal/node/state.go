@@ -120,7 +120,8 @@ type statusRecord struct {
 	State    State  `toml:"state"`
 	Reason   string `toml:"reason,omitempty"`
 	Session  uint32 `toml:"session"`           // the number of the last session
-	Finished uint32 `toml:"finished,omitzero"` // the last session that this party has stored its part of
+	Stored   uint32 `toml:"stored,omitzero"`   // over columns: the last session that made this party's part, which it keeps
+	Finished uint32 `toml:"finished,omitzero"` // the last session that ended well here; over columns, countersigned by all and sealed
 	Recorded int64  `toml:"recorded,omitzero"` // bytes of the transcript when the last session ended
 	// What this party has signed of the job's end: one ending of one session.
 	SignedSession uint32    `toml:"signed_session,omitzero"`
@@ -501,6 +502,21 @@ func (s *jobState) saveModel(session uint32, m *fdskl.Model) error {
 	return s.vault.Save(modelDraft(session), data)
 }
 
+// copyModel stores the model part of an earlier session as that of a closing one.
+func (s *jobState) copyModel(from, to uint32) error {
+	data, err := s.vault.Load(modelDraft(from))
+	if err == nil && data == nil {
+		err = &vault.DamagedError{Path: s.vault.Path(modelDraft(from)), Why: "it is not there"}
+	}
+	if isDamage(err) {
+		return errors.Join(err, s.vault.SetAside(modelDraft(from), err))
+	}
+	if err != nil {
+		return err
+	}
+	return s.vault.Save(modelDraft(to), data)
+}
+
 // promote makes the model part of the session that all signed for the one that is kept, and drops those of others.
 func (s *jobState) promote() error {
 	if s.ending == nil {
@@ -578,7 +594,7 @@ func RunAgain(folder string) error {
 	for _, name := range []string{endingFile, ModelFile, reportFile, scoredRowsFile, knownScoresFile} {
 		err = errors.Join(err, v.Remove(name))
 	}
-	return errors.Join(err, s.clean(), s.update(func(r *statusRecord) { r.State, r.Reason, r.Finished = StateAgreed, "", 0 }), v.Close())
+	return errors.Join(err, s.clean(), s.update(func(r *statusRecord) { r.State, r.Reason, r.Stored, r.Finished = StateAgreed, "", 0, 0 }), v.Close())
 }
 
 // ReadModel returns the model part in a job's folder, which may be that of any node on this machine. The folder's

@@ -1,0 +1,299 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// withholder is a member that lets a link break in place of its signature on what passed there, at the end of a session:
+// all parties have stored their parts then.
+type withholder struct {
+	l        *league
+	from, to int
+	times    int // in how many sessions, -1: in all
+
+	mu     sync.Mutex
+	over   bool     // all say in this session that they are done
+	shown  int      // signatures withheld
+	before []string // kinds of frames before the first that was withheld
+	after  []string // and after it
+}
+
+// withhold makes a member a withholder of signatures for another.
+func (l *league) withhold(from, to, times int) *withholder {
+	w := &withholder{l: l, from: from, to: to, times: times}
+	l.net.OnFrame(w.frame)
+	return w
+}
+
+// frame is the network's hook.
+func (w *withholder) frame(f simnet.Frame) []simnet.Frame {
+	const kindLength, kind = 2, 68 // where a frame's header has them
+	name := string(f.Data[kind : kind+int(f.Data[kindLength])])
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch name {
+	case protocol.KindSessionKey:
+		w.over = false
+	case protocol.KindDone:
+		w.over = true
+	}
+	if w.shown == 0 {
+		w.before = append(w.before, name)
+	} else {
+		w.after = append(w.after, name)
+	}
+	a, b := w.l.keys[w.from].ID(), w.l.keys[w.to].ID()
+	if w.over && name == protocol.KindCountersign && f.From == a && f.To == b && (w.times < 0 || w.shown < w.times) {
+		w.shown++
+		w.l.net.Cut(a, b)
+		w.l.net.Heal(a, b)
+		return nil
+	}
+	return []simnet.Frame{f}
+}
+
+// wantOnlyAnEnd wants nothing to have passed after the first withheld signature but what begins and ends a session.
+func (w *withholder) wantOnlyAnEnd(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.shown == 0 || !slices.Contains(w.after, protocol.KindDone) {
+		t.Errorf("%d signatures were withheld, and %d frames came after", w.shown, len(w.after))
+	}
+	ends := []string{protocol.KindSessionKey, protocol.KindPast, protocol.KindStates, protocol.KindCountersign,
+		protocol.KindDone, protocol.KindAbort}
+	for _, kind := range w.after {
+		if !slices.Contains(ends, kind) {
+			t.Errorf("%q passes after all parts were stored", kind)
+			return
+		}
+	}
+}
+
+// wantWhole wants every transcript of a job to be whole, and all that it says to fit together.
+func (l *league) wantWhole(h keys.Hash) {
+	l.t.Helper()
+	r := l.audit(h)
+	complete := 0
+	for _, c := range r.Checks {
+		if c.Name == "complete" && c.Verdict == audit.Passed {
+			complete++
+		}
+		if c.Verdict == audit.Failed {
+			l.t.Errorf("%s (%s): %s", c.Name, c.Party, c.Detail)
+		}
+	}
+	if complete != len(l.names) || r.Exit == 1 {
+		l.t.Errorf("%d of %d transcripts are whole, exit code %d: %s", complete, len(l.names), r.Exit, r.Summary)
+	}
+}
+
+// TestWithholder: a member's last signature does not come, in one session or two. The job is done when all have signed
+// what passed; meanwhile nothing is computed again, and nothing opens.
+func TestWithholder(t *testing.T) {
+	for mode, head := range cagedModes {
+		for times := 1; times <= 2; times++ {
+			t.Run(fmt.Sprint(mode, " ", times), func(t *testing.T) {
+				l := newLeague(t, 4, 60)
+				l.startAll()
+				w := l.withhold(1, 2, times)
+				report, h, err := l.propose(l.cagedTraining(head + "\nrecord = \"full\""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.wantOnlyAnEnd(t)
+				if got := l.sessions(h); got != uint32(times+1) || report.Sessions != got {
+					t.Errorf("%d sessions, %d in the report, want %d", got, report.Sessions, times+1)
+				}
+				if report.Trained == nil || report.BytesOut < 1000 {
+					t.Errorf("the report forgets the session that computed: %+v", report)
+				}
+				l.wantWhole(h)
+				models := l.models(h)
+				w = l.withhold(3, 0, times)
+				_, p, err := l.propose(l.job("predict", fmt.Sprintf(
+					"%s\ntable = \"test\"\nopen_to = \"bank\"\nmodel = %q\nrecord = \"full\"", head, h), ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.wantOnlyAnEnd(t)
+				l.wantWhole(p)
+				if n := len(lines(t, l.scoresOf("bank", p))); n < 60 {
+					t.Errorf("%d lines of scores", n)
+				}
+				for i, m := range l.models(h) {
+					if !bytes.Equal(m, models[i]) {
+						t.Errorf("%s has another model part", l.names[i])
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestWithholderForEver: with a member that never signs the last of a session for another no job is done, and the one
+// that lacks the signature does not say that it is.
+func TestWithholderForEver(t *testing.T) {
+	l := newLeague(t, 4, 60)
+	l.startAll()
+	l.withhold(1, 2, -1)
+	closing := make(chan struct{}, 100)
+	l.told[2] = func(e Event) {
+		if strings.Contains(e.Text, "session 3 starts") {
+			closing <- struct{}{}
+		}
+	}
+	c, err := l.nodes[0].Prepare(t.Context(), l.cagedTraining("privacy = \"masked\""), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(minute(t))
+	launched := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+		launched <- err
+	}()
+	<-closing
+	for i, n := range l.nodes {
+		s, _ := n.job(c.Hash())
+		if e := s.ended(); e != nil {
+			t.Errorf("%s has the job as %s", l.names[i], e.Outcome)
+		}
+		if r := s.snapshot(); i == 2 && (r.Stored == 0 || r.Finished > 0) {
+			t.Errorf("who lacks a signature has stored its part of session %d, and finished session %d", r.Stored, r.Finished)
+		}
+	}
+	s, _ := l.nodes[2].job(c.Hash())
+	parts := make([]protocol.PartDigest, 4)
+	for i, name := range l.names {
+		parts[i].Party = name
+	}
+	for session := range uint32(3) {
+		e, err := protocol.NewEnding(c, protocol.Ending{Outcome: protocol.OutcomeDone, Session: session + 1, Parts: parts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.nodes[2].signEnding(s, e); !withCode(codeUnsigned)(err) {
+			t.Errorf("asked to sign that session %d ended well, it says %v", session+1, err)
+		}
+	}
+	cancel()
+	if <-launched == nil {
+		t.Error("the job is done")
+	}
+}
+
+// TestWithholderCutsItsTranscript: a member makes its last signature late, when the job cannot be done without, and then
+// cuts its transcript. The others can show what it has signed.
+func TestWithholderCutsItsTranscript(t *testing.T) {
+	l := newLeague(t, 4, 60)
+	l.startAll()
+	l.withhold(1, 2, 1)
+	_, h, err := l.propose(l.cagedTraining("privacy = \"masked\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.awaitDone(minute(t), h)
+	path := l.jobFile(1, h, TranscriptFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const recordSize = 160
+	records := len(text) / recordSize
+	for _, n := range []int{0, 5, 20, records / 2, 3 * records / 4} {
+		if err := os.WriteFile(path, text[:recordSize*(1+n)], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := l.audit(h); r.Verdict != audit.Unverifiable {
+			t.Errorf("with %d of %d records of insurer's the verdict is %s: %s", n, records, r.Verdict, r.Summary)
+		}
+	}
+}
+
+// TestWithholderOfAServedRow: the owner has ended a prediction row by row when the last signature does not come. Nobody
+// waits for rows again.
+func TestWithholderOfAServedRow(t *testing.T) {
+	l := newLeague(t, 4, 40)
+	model := l.sealedModel()
+	ctx := minute(t)
+	h := l.prepare(ctx, model, "sealed", "bank", "requests = 5")
+	launched := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[0].Launch(ctx, h, nil)
+		launched <- err
+	}()
+	if _, err := l.nodes[0].ScoreRow(ctx, h, "r00003"); err != nil {
+		t.Fatal(err)
+	}
+	w := l.withhold(1, 2, 1)
+	if _, err := l.nodes[0].ScoreRow(ctx, h, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-launched; err != nil {
+		t.Fatal(err)
+	}
+	w.wantOnlyAnEnd(t)
+	l.wantWhole(h)
+}
+
+// TestKilledAtTheLastSignatures kills a party at each of the frames with which a session ends, and starts it again: the
+// job is done at all, with the model that was trained, and all transcripts are whole.
+func TestKilledAtTheLastSignatures(t *testing.T) {
+	for victim := range 3 {
+		for frame := 1; frame <= 12; frame += 2 { // three kinds, each way to two others
+			t.Run(fmt.Sprintf("party %d at frame %d", victim, frame), func(t *testing.T) {
+				t.Parallel()
+				l := newLeague(t, 3, 60)
+				l.startAll()
+				ctx := minute(t)
+				c, err := l.nodes[0].Prepare(ctx, l.job("train", "record = \"full\"", smallCrash), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				killed := l.killAtTheEnd(victim, frame)
+				go l.nodes[0].Launch(l.lives[0], c.Hash(), nil)
+				l.awaitKill(ctx, killed)
+				l.restart(victim, c.Hash(), nil)
+				l.wantWhole(c.Hash())
+				for i := range l.nodes {
+					if _, err := os.Stat(l.jobFile(i, c.Hash(), ModelFile)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// killAtTheEnd is killAtFrame for the frames from the first "done" on.
+func (l *league) killAtTheEnd(victim, n int) <-chan struct{} {
+	const kindLength, kind = 2, 68 // where a frame's header has them
+	killed := make(chan struct{})
+	id := l.keys[victim].ID()
+	count, over := 0, false
+	l.net.OnFrame(func(f simnet.Frame) []simnet.Frame {
+		over = over || string(f.Data[kind:kind+int(f.Data[kindLength])]) == protocol.KindDone
+		if over && (f.From == id || f.To == id) {
+			if count++; count == n {
+				l.net.Kill(id)
+				close(killed)
+				return nil
+			}
+		}
+		return []simnet.Frame{f}
+	})
+	return killed
+}
