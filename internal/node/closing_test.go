@@ -165,7 +165,13 @@ func TestWithholderForEver(t *testing.T) {
 		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
 		launched <- err
 	}()
-	<-closing
+	select {
+	case <-closing:
+	case err := <-launched:
+		t.Fatalf("the job ended with %v", err)
+	case <-ctx.Done():
+		t.Fatal("there was no third session")
+	}
 	for i, n := range l.nodes {
 		s, _ := n.job(c.Hash())
 		if e := s.ended(); e != nil {
@@ -195,7 +201,7 @@ func TestWithholderForEver(t *testing.T) {
 	}
 }
 
-// TestWithholderCutsItsTranscript: a member makes its last signature late, when the job cannot be done without, and then
+// TestWithholderCutsItsTranscript: a member withholds its last signature until the job cannot be done without it, and then
 // cuts its transcript. The others can show what it has signed.
 func TestWithholderCutsItsTranscript(t *testing.T) {
 	l := newLeague(t, 4, 60)
