@@ -20,14 +20,13 @@ import (
 // all parties have stored their parts then.
 type withholder struct {
 	l        *league
-	from, to int
+	from, to int // to -1: all others
 	times    int // in how many sessions, -1: in all
 
-	mu     sync.Mutex
-	over   bool     // all say in this session that they are done
-	shown  int      // signatures withheld
-	before []string // kinds of frames before the first that was withheld
-	after  []string // and after it
+	mu    sync.Mutex
+	over  bool     // all say in this session that they are done
+	shown int      // signatures withheld
+	after []string // kinds of frames after the first that was withheld
 }
 
 // withhold makes a member a withholder of signatures for another.
@@ -49,19 +48,21 @@ func (w *withholder) frame(f simnet.Frame) []simnet.Frame {
 	case protocol.KindDone:
 		w.over = true
 	}
-	if w.shown == 0 {
-		w.before = append(w.before, name)
-	} else {
+	if w.shown > 0 {
 		w.after = append(w.after, name)
 	}
-	a, b := w.l.keys[w.from].ID(), w.l.keys[w.to].ID()
-	if w.over && name == protocol.KindCountersign && f.From == a && f.To == b && (w.times < 0 || w.shown < w.times) {
-		w.shown++
-		w.l.net.Cut(a, b)
-		w.l.net.Heal(a, b)
-		return nil
+	due := w.over && name == protocol.KindCountersign && (w.times < 0 || w.shown < w.times)
+	if !due || f.From != w.l.keys[w.from].ID() || w.to >= 0 && f.To != w.l.keys[w.to].ID() {
+		return []simnet.Frame{f}
 	}
-	return []simnet.Frame{f}
+	w.shown++
+	for i, k := range w.l.keys {
+		if i == w.to || w.to < 0 && i != w.from {
+			w.l.net.Cut(f.From, k.ID())
+			w.l.net.Heal(f.From, k.ID())
+		}
+	}
+	return nil
 }
 
 // wantOnlyAnEnd wants nothing to have passed after the first withheld signature but what begins and ends a session.
@@ -206,7 +207,7 @@ func TestWithholderForEver(t *testing.T) {
 func TestWithholderCutsItsTranscript(t *testing.T) {
 	l := newLeague(t, 4, 60)
 	l.startAll()
-	l.withhold(1, 2, 1)
+	l.withhold(1, -1, 1)
 	_, h, err := l.propose(l.cagedTraining("privacy = \"masked\""))
 	if err != nil {
 		t.Fatal(err)
