@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	crand "crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -51,17 +50,9 @@ func (t *trainer) drawMultiples() (rss.Share, error) {
 	step := t.three.Begin("multiples")
 	var c [rss.Roles][]uint64
 	for j := range rss.Role(rss.Roles) {
-		pad, err := step.Pad(j, useMultiple)
-		if err != nil {
+		var err error
+		if c[j], err = step.Words(j, useMultiple, multipleBits, n); err != nil {
 			return rss.Share{}, err
-		}
-		if pad == nil {
-			continue
-		}
-		c[j] = make([]uint64, n)
-		pad.Words(c[j], 0)
-		for i := range c[j] {
-			c[j][i] &= 1<<multipleBits - 1
 		}
 	}
 	if t.role == rss.Outside {
@@ -272,23 +263,6 @@ func (t *trainer) commit(ctx context.Context) ([]uint64, error) {
 // commitmentTo hides a part of 32 random bytes and binds the party to it.
 func commitmentTo(r rss.Role, part []byte) keys.Hash {
 	return keys.HashOf(domainCoinPart, []byte{byte(r)}, part)
-}
-
-// wordsOf and bytesOf turn bytes into little-endian words and back.
-func wordsOf(b []byte) []uint64 {
-	words := make([]uint64, len(b)/8)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return words
-}
-
-func bytesOf(words []uint64) []byte {
-	var b []byte
-	for _, w := range words {
-		b = binary.LittleEndian.AppendUint64(b, w)
-	}
-	return b
 }
 
 // threeNames are the parties of the three roles.

@@ -36,10 +36,10 @@ func (p precision) size() int { return max(multipleBits+2-p.multiple, 0) }
 // range of the words allows beside coefficients that are fine enough for the check's limit.
 func (t *trainer) precisionOf(reach float64) precision {
 	best := precision{step: leastStep, multiple: narrowest}
-	noise := t.stepNoise(reach)
+	noise, steepest := t.overSteps(reach)
 	for multiple := widest; multiple <= narrowest; multiple++ {
 		p := precision{step: mostStep, multiple: multiple, limit: checkLimit}
-		for p.step > leastStep && !t.fits(reach, p) {
+		for p.step > leastStep && !p.fits(t.rightSize(reach)+p.size(), steepest) {
 			p.step--
 		}
 		best = p
@@ -62,16 +62,10 @@ func (t *trainer) checkable() error {
 	return nil
 }
 
-// fits reports whether the factors of all steps have the bits that they need.
-func (t *trainer) fits(reach float64, p precision) bool {
-	c := newChebyshev(t.ends(reach))
-	size := t.rightSize(reach) + p.size()
-	least := c.factorBits(p, size)
-	for range t.Params.Iterations - 1 {
-		c.next()
-		least = min(least, c.factorBits(p, size))
-	}
-	return least >= 1 && p.factor(size) >= leastFactor
+// fits reports whether the factors of the residual, the largest of which is below 2^steepest, have the bits that they need
+// beside a right side whose norm is below 2^size.
+func (p precision) fits(size, steepest int) bool {
+	return p.factor(size)-steepest >= 1 && p.factor(size) >= leastFactor
 }
 
 // factor is how many bits a factor may have beside a right side whose norm is below 2^size.
@@ -83,27 +77,30 @@ func (c *chebyshev) factorBits(p precision, size int) int {
 	return min(20, p.factor(size)-of)
 }
 
-// stepNoise is the standard deviation of what rounding adds to a coefficient in the steps, in units of its last bit, in
-// the direction in which it lasts longest: that of the smallest eigenvalue. A step is
+// overSteps goes over all steps. noise is the standard deviation of what rounding adds to a coefficient, in units of its
+// last bit, in the direction in which it lasts longest: that of the smallest eigenvalue. A step is
 //
 //	d = omega d - tau lambda e + rounding,   e = e + d,
 //
-// and two values are rounded in it, each with a variance of at most 1/4.
-func (t *trainer) stepNoise(reach float64) float64 {
+// and two values are rounded in it, each with a variance of at most 1/4. The largest tau is below 2^steepest.
+func (t *trainer) overSteps(reach float64) (noise float64, steepest int) {
 	c := newChebyshev(t.ends(reach))
+	_, steepest = math.Frexp(c.tau)
 	least := t.lambda / t.kappa
 	var ee, ed, dd float64 // variances and covariance of e and d
 	for step := range t.Params.Iterations {
 		if step > 0 {
 			c.next()
 		}
+		_, of := math.Frexp(c.tau)
+		steepest = max(steepest, of)
 		pull := float64(c.tau * least)
 		cross := float64(c.omega*ed) - float64(pull*ee)
 		dd = float64(c.omega*c.omega*dd) + float64(pull*pull*ee) - float64(2*c.omega*pull*ed) + 0.5
 		ee = ee + 2*cross + dd
 		ed = cross + dd
 	}
-	return math.Sqrt(float64(max(1, t.Params.Outer)) * ee)
+	return math.Sqrt(float64(max(1, t.Params.Outer)) * ee), steepest
 }
 
 // limitFor is the limit of the check that the rounding of an honest training does not reach.

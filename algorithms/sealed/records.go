@@ -1,7 +1,6 @@
 package sealed
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
@@ -99,20 +98,12 @@ func (o *openings) read(s *series, file string) (*record, error) {
 		return nil, fmt.Errorf("%s: opening %d of session %d is none of this job, which is in session %d; "+
 			"it is damaged, or of another job", file, d.Number, d.Origin, o.session)
 	}
-	r := &record{number: d.Number, origin: d.Origin, words: make([]uint64, len(d.Words)/8)}
-	for i := range r.words {
-		r.words[i] = binary.LittleEndian.Uint64(d.Words[8*i:])
-	}
-	return r, nil
+	return &record{number: d.Number, origin: d.Origin, words: wordsOf(d.Words)}, nil
 }
 
 // save writes the words of an opening.
 func (o *openings) save(s *series, r *record) error {
-	b := make([]byte, 0, 8*len(r.words))
-	for _, w := range r.words {
-		b = binary.LittleEndian.AppendUint64(b, w)
-	}
-	return o.write(s, s.file(int(r.number)), r, b)
+	return o.write(s, s.file(int(r.number)), r, bytesOf(r.words))
 }
 
 // leave marks an opening as leaving, before any of its words does.

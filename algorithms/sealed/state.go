@@ -77,11 +77,7 @@ func Checkpoints() []string {
 func (t *trainer) save(place int, s state, words ...[]uint64) error {
 	s.Version, s.Session = stateVersion, t.Session
 	for _, w := range words {
-		b := make([]byte, 0, 8*len(w))
-		for _, v := range w {
-			b = binary.LittleEndian.AppendUint64(b, v)
-		}
-		s.Words = append(s.Words, b)
+		s.Words = append(s.Words, bytesOf(w))
 	}
 	data, err := checkpoint.Encode(&s)
 	if err != nil {
@@ -128,12 +124,27 @@ func (s *state) words(lengths ...int) ([][]uint64, error) {
 		if len(b) != 8*lengths[i] {
 			return nil, fmt.Errorf("checkpoint of %s %d: vector %d has %d bytes, want %d", s.Stage, s.Number, i+1, len(b), 8*lengths[i])
 		}
-		list[i] = make([]uint64, lengths[i])
-		for j := range list[i] {
-			list[i][j] = binary.LittleEndian.Uint64(b[8*j:])
-		}
+		list[i] = wordsOf(b)
 	}
 	return list, nil
+}
+
+// wordsOf reads little-endian words.
+func wordsOf(b []byte) []uint64 {
+	words := make([]uint64, len(b)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return words
+}
+
+// bytesOf writes what wordsOf reads.
+func bytesOf(words []uint64) []byte {
+	b := make([]byte, 0, 8*len(words))
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
 }
 
 // shares returns the vectors of a state as shares.

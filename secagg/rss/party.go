@@ -61,8 +61,8 @@ func (s Step) Pad(unknown Role, use Use) (Pad, error) {
 	return s.party.source.Pad(unknown, s.at, use)
 }
 
-// words is Pad for n words at once, modulo 2^bits.
-func (s Step) words(unknown Role, use Use, bits, n int) ([]uint64, error) {
+// Words is Pad for n words at once, modulo 2^bits.
+func (s Step) Words(unknown Role, use Use, bits, n int) ([]uint64, error) {
 	pad, err := s.Pad(unknown, use)
 	if err != nil || pad == nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (p *Party) Input(ctx context.Context, kind string, bits, n int, words []uin
 	if p.role == LabelHolder && len(words) != n {
 		return Share{}, fmt.Errorf("%s: %d words to share, want %d", kind, len(words), n)
 	}
-	one, err := p.Begin(fmt.Sprintf("input|%q|%d|%d", kind, bits, n)).words(Keeper, useInput, bits, n)
+	one, err := p.Begin(fmt.Sprintf("input|%q|%d|%d", kind, bits, n)).Words(Keeper, useInput, bits, n)
 	if err != nil {
 		return Share{}, err
 	}

@@ -81,7 +81,7 @@ func (t *truncation) draw() error {
 		{&t.m0, t.order[0], useM0, 64},
 	} {
 		var err error
-		if *d.to, err = t.step.words(d.unknown, d.use, d.bits, t.n); err != nil {
+		if *d.to, err = t.step.Words(d.unknown, d.use, d.bits, t.n); err != nil {
 			return fmt.Errorf("%s: %w", t.kind, err)
 		}
 	}
