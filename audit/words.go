@@ -52,7 +52,7 @@ func newWordTests() *wordTests {
 // rows. Frames without masks, or ciphertexts, are left alone.
 func (w *wordTests) add(rec *transcript.Record, payload []byte, stride int) error {
 	word := tested(rec.Encoding)
-	if rec.Encoding > protocol.Ring48 && len(payload) > 0 { // the last byte may be filled up
+	if rec.Encoding.IsPacked() && len(payload) > 0 { // the last byte may be filled up
 		payload = payload[:(len(payload)-1)&^1]
 	}
 	if !isProtected(rec.Class) || !rec.Type.Frame() || word < 2 || len(payload)%word != 0 {
@@ -88,7 +88,7 @@ func (w *wordTests) add(rec *transcript.Record, payload []byte, stride int) erro
 // tested returns the bytes of the words that the tests take a payload for: words of 48 bits are three of
 // 16, and packed ones are bits one after the other, which are uniform if they are.
 func tested(e protocol.Encoding) int {
-	if e >= protocol.Ring48 {
+	if e == protocol.Ring48 || e.IsPacked() {
 		return 2
 	}
 	return e.WordSize()

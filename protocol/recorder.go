@@ -40,9 +40,12 @@ func Packed(bits int) Encoding { return packed + Encoding(bits) }
 // packedName begins the name of a packed encoding; the bits follow.
 const packedName = "packed"
 
+// IsPacked reports whether numbers are no whole bytes.
+func (e Encoding) IsPacked() bool { return e > packed }
+
 // Bits returns the bits of one number, 8 for Bytes.
 func (e Encoding) Bits() int {
-	if e > packed {
+	if e.IsPacked() {
 		return int(e - packed)
 	}
 	return 8 * e.WordSize()
@@ -101,7 +104,7 @@ func (e Encoding) Chunk(most int) int {
 	switch {
 	case e == Ring48:
 		group = ring48Group
-	case e > packed:
+	case e.IsPacked():
 		group = e.Bits() // bytes of eight words
 	}
 	return max(1, most/group) * group

@@ -20,7 +20,7 @@ const (
 func Packed(bits int) Ring { return Ring(protocol.Packed(bits)) }
 
 // packed reports whether words are no whole bytes.
-func (r Ring) packed() bool { return r > Fixed64 }
+func (r Ring) packed() bool { return protocol.Encoding(r).IsPacked() }
 
 // String returns the ring's name as contracts and transcripts write it.
 func (r Ring) String() string {

@@ -68,7 +68,7 @@ func bitsOf(c *protocol.Contract, o *protocol.Opening) int64 {
 		if m.Kind != o.Kind {
 			continue
 		}
-		if e, err := protocol.ParseEncoding(m.Encoding); err == nil && e > protocol.Ring48 {
+		if e, err := protocol.ParseEncoding(m.Encoding); err == nil && e.IsPacked() {
 			width = min(width, int64(e.Bits())) // no more of a value leaves its senders
 			continue
 		}

@@ -192,7 +192,7 @@ func (e *Egress) content() string {
 	for _, n := range e.Shape {
 		sizes = append(sizes, fmt.Sprint(n))
 	}
-	if encoding, err := protocol.ParseEncoding(e.Encoding); err == nil && encoding > protocol.Ring48 {
+	if encoding, err := protocol.ParseEncoding(e.Encoding); err == nil && encoding.IsPacked() {
 		return fmt.Sprintf("%s of %d bits", strings.Join(sizes, " x "), encoding.Bits())
 	}
 	return strings.Join(sizes, " x ") + " " + e.Encoding
