@@ -38,7 +38,7 @@ func newClientele(c *protocol.Contract) (*clientele, error) {
 		server := c.Job.ServerOf(i)
 		k.servers = append(k.servers, server)
 		if server == i {
-			k.plans[i] = protocol.PlanFor(topology, len(c.Parties), i)
+			k.plans[i] = protocol.PlanAmong(topology, len(c.Parties), i, c.Job.ClientsOf(i))
 		}
 	}
 	return k, nil

@@ -126,16 +126,19 @@ func (c *Contract) served(o *Operation, from int) ([]int, error) {
 			}
 		}
 		return others, nil
+	}
+	members := o.Members(c.Job)
+	switch {
 	case o.Collective == CollectiveDownload && from == root:
-		return c.Job.ClientsOf(root), nil
-	case o.Collective == CollectiveDownload || from == root || c.Job.ServerOf(from) != root:
+		return members, nil
+	case o.Collective == CollectiveDownload || !slices.Contains(members, from):
 		return nil, nil
 	}
 	topology, err := ParseTopology(c.Job.Topology)
 	if err != nil {
 		return nil, err
 	}
-	if above := PlanFor(topology, len(c.Parties), root).Parent[from]; above != root {
+	if above := PlanAmong(topology, len(c.Parties), root, members).Parent[from]; above != root {
 		return []int{root, above}, nil
 	}
 	return []int{root}, nil

@@ -19,8 +19,11 @@ const SessionKeySize = 32 + signatureSize
 type Links struct {
 	session   *Session
 	encodings map[string]Encoding
+	group     uint16  // of the parties, which these links are within; see Groups
+	groups    *Groups // from which messages within a group come
 	ephemeral *ecdh.PrivateKey
 	key       []byte
+	pairs     []*PairSecret
 	returned  *Message
 	told      []bool // by party: it has this party's past
 	heard     []bool // and this party has its
@@ -33,7 +36,8 @@ type Message struct {
 	From      int // who sent it; the own index in what this party sends
 	Kind      string
 	Class     Class
-	Operation uint64 // the sum it belongs to, numbered by the server from 1
+	Group     uint16 // of the parties within which it passes; 0: it is between a server and a client, or two servers
+	Operation uint64 // the sum it belongs to, numbered by the server from 1, below 2^48
 	Size      uint64 // bytes of the whole vector that the payload is a chunk of
 	Chunk     uint32
 	Payload   []byte
@@ -41,9 +45,10 @@ type Message struct {
 
 // Arrival is one frame that has come, or the news that none will come from a party any more.
 type Arrival struct {
-	From  keys.ID
-	Frame []byte // the receiver's own
-	Err   error  // the link to From is broken: its last arrival, without a frame
+	From    keys.ID
+	Frame   []byte   // the receiver's own
+	Message *Message // what the frame holds, where it was accepted already; see Groups
+	Err     error    // the link to From is broken: its last arrival, without a frame
 }
 
 // NewLinks starts over a mesh. encodings says what the payloads of kinds are that are not
@@ -54,9 +59,9 @@ func NewLinks(mesh Mesh, config SessionConfig, encodings map[string]Encoding) (*
 		return nil, err
 	}
 	q := len(config.Parties)
-	l := &Links{session: s, encodings: encodings,
+	l := &Links{session: s, encodings: encodings, pairs: make([]*PairSecret, q),
 		told: make([]bool, q), heard: make([]bool, q), unsynced: make([]bool, q)}
-	if l.ephemeral, l.key, err = s.newKey(); err != nil {
+	if l.ephemeral, l.key, err = s.newKey(0); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -77,10 +82,9 @@ func (l *Links) Party(i int) Party { return l.session.config.Parties[i] }
 // Chunk returns the most bytes of a payload.
 func (l *Links) Chunk() int { return l.session.config.Chunk }
 
-// Digest binds parts to the contract, the session and a use.
+// Digest binds parts to the contract, the session, the group and a use.
 func (l *Links) Digest(domain string, parts ...[]byte) keys.Hash {
-	c := l.session.config
-	return keys.HashOf(domain, append([][]byte{c.Contract[:], number(c.Number)}, parts...)...)
+	return l.session.bound(l.group, domain, parts...)
 }
 
 // Sign signs a digest with this party's identity key.
@@ -98,16 +102,16 @@ func (l *Links) Agree(i int, message []byte) error {
 	if len(message) != SessionKeySize {
 		return deviation("session key of %d bytes, want %d", len(message), SessionKeySize)
 	}
-	secret, err := l.session.derivePair(i, l.ephemeral, message)
+	secret, err := l.session.derivePair(i, l.group, l.ephemeral, message)
 	if err != nil {
 		return err
 	}
-	l.session.pairs[i] = secret
+	l.pairs[i] = secret
 	return nil
 }
 
 // Pair returns the secret shared with party i, nil before Agree.
-func (l *Links) Pair(i int) *PairSecret { return l.session.pairs[i] }
+func (l *Links) Pair(i int) *PairSecret { return l.pairs[i] }
 
 // Send writes one message to party to; before the first goes what the transcript holds of the sessions before. An
 // error is a *StepError when the link is at fault, which this party then leaves alone; anything else is this party's
@@ -126,7 +130,7 @@ func (l *Links) send(ctx context.Context, to int, m Message) error {
 		return s.failed
 	}
 	l.unsynced[to] = true
-	h := header{class: m.Class, encoding: l.encodings[m.Kind], kind: m.Kind, operation: m.Operation, size: m.Size, chunk: m.Chunk}
+	h := header{class: m.Class, encoding: l.encodings[m.Kind], kind: m.Kind, operation: inGroup(l.group, m.Operation), size: m.Size, chunk: m.Chunk}
 	if err := s.stamp(to, &h, m.Payload); err != nil {
 		return err
 	}
@@ -146,8 +150,13 @@ func (l *Links) Receive(ctx context.Context, from int, awaited string, buf []byt
 		l.returned = nil
 		return *m, nil
 	}
+	s := l.session
+	if l.groups != nil {
+		s.await(from, awaited)
+		defer s.await(-1, "")
+		return l.groups.receive(ctx, l.group, from, awaited)
+	}
 	for {
-		s := l.session
 		s.await(from, awaited)
 		frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
 		s.await(-1, "")
@@ -165,8 +174,18 @@ func (l *Links) Return(m Message) { l.returned = &m }
 
 // Accept checks and records a frame that came from a party. A frame of another contract, of another
 // session, or out of order is a deviation, and so is a past that contradicts this party's transcript. The first
-// message of a party whose transcript is kept is of kind KindPast, and there is nothing more to do with it.
+// message of a party whose transcript is kept is of kind KindPast, and there is nothing more to do with it. A message
+// of a group is a deviation, too; see Groups.
 func (l *Links) Accept(from int, frame []byte) (Message, error) {
+	m, err := l.accept(from, frame)
+	if err == nil && m.Group != 0 {
+		return Message{}, l.Deviation(m, "it is of group %d of the servers, in which it has no place here", m.Group)
+	}
+	return m, err
+}
+
+// accept is Accept for messages of any group.
+func (l *Links) accept(from int, frame []byte) (Message, error) {
 	s := l.session
 	if s.failed != nil {
 		return Message{}, s.failed
@@ -192,8 +211,8 @@ func (l *Links) Accept(from int, frame []byte) (Message, error) {
 	if err := s.record(EventReceived, from, &want, payload); err != nil {
 		return Message{}, err
 	}
-	m := Message{From: from, Kind: h.kind, Class: h.class, Operation: h.operation, Size: h.size, Chunk: h.chunk,
-		Payload: payload}
+	m := Message{From: from, Kind: h.kind, Class: h.class, Size: h.size, Chunk: h.chunk, Payload: payload}
+	m.Group, m.Operation = GroupOf(h.operation)
 	return m, l.hearPast(m)
 }
 
@@ -212,7 +231,7 @@ func (l *Links) Opened(operation uint64, kind string, encoding Encoding, payload
 	}
 	s := l.session
 	for offset, n := 0, uint32(0); offset < len(payload); offset, n = offset+s.config.Chunk, n+1 {
-		h := header{encoding: encoding, kind: kind, operation: operation, size: uint64(len(payload)), chunk: n}
+		h := header{encoding: encoding, kind: kind, operation: inGroup(l.group, operation), size: uint64(len(payload)), chunk: n}
 		if err := s.record(EventOpened, s.self, &h, payload[offset:min(offset+s.config.Chunk, len(payload))]); err != nil {
 			return err
 		}

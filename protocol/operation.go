@@ -32,18 +32,20 @@ const (
 // Operation is one kind of sum, broadcast, exchange or direct message of a contract, with its budget in one session.
 // What each party sends to whom follows from it and the job's topology; see Contract.Egress.
 type Operation struct {
-	Kind       string  `toml:"kind"`
-	Stage      int64   `toml:"stage"`              // operations of a later stage come after all of an earlier one
-	Collective string  `toml:"collective"`         // one of the Collective constants
-	Root       string  `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone; of uploads and downloads: the server; of direct messages: the sender
-	To         string  `toml:"to,omitempty"`       // of direct messages: the receiver, a party other than the root
-	Tree       int64   `toml:"tree,omitzero"`      // 1 or 2: the trees of a published sum (FDSKL, Algorithm 3)
-	Excluded   string  `toml:"excluded,omitempty"` // the party l' of a published sum
-	Class      string  `toml:"class"`
-	Encoding   string  `toml:"encoding"`
-	Shape      []int64 `toml:"shape,omitempty"` // what all the vectors make up together, such as rows and features
-	Count      int64   `toml:"count"`           // how many there are, at most
-	Bytes      int64   `toml:"bytes"`           // payload that one party sends to another in all of them, at most
+	Kind       string `toml:"kind"`
+	Stage      int64  `toml:"stage"`              // operations of a later stage come after all of an earlier one
+	Collective string `toml:"collective"`         // one of the Collective constants
+	Root       string `toml:"root,omitempty"`     // of a sum or broadcast: a party; of broadcasts also Anyone; of uploads and downloads: the server; of direct messages: the sender
+	To         string `toml:"to,omitempty"`       // of direct messages: the receiver, a party other than the root
+	Tree       int64  `toml:"tree,omitzero"`      // 1 or 2: the trees of a published sum (FDSKL, Algorithm 3)
+	Excluded   string `toml:"excluded,omitempty"` // the party l' of a published sum
+	// Among lists the servers between whom and the root uploads and downloads go; none: the root's clients. See Groups.
+	Among    []string `toml:"among,omitempty"`
+	Class    string   `toml:"class"`
+	Encoding string   `toml:"encoding"`
+	Shape    []int64  `toml:"shape,omitempty"` // what all the vectors make up together, such as rows and features
+	Count    int64    `toml:"count"`           // how many there are, at most
+	Bytes    int64    `toml:"bytes"`           // payload that one party sends to another in all of them, at most
 }
 
 // maxShape is the most numbers of a shape.
@@ -181,6 +183,9 @@ func (o *Operation) checkRoot(job *Job) error {
 	if err := o.checkEnds(job); err != nil {
 		return err
 	}
+	if err := o.checkAmong(job); err != nil {
+		return err
+	}
 	switch {
 	case o.Collective != CollectiveDirect && o.To != "":
 		return errors.New("only direct messages have a receiver")
@@ -225,6 +230,35 @@ func (o *Operation) checkEnds(job *Job) error {
 			"\"upload\", \"download\" or \"servers\"", clip(o.Collective))
 	}
 	return nil
+}
+
+// checkAmong checks the members of a group of servers: in the order of the parties, each once, without the root.
+func (o *Operation) checkAmong(job *Job) error {
+	if len(o.Among) > 0 && o.Collective != CollectiveUpload && o.Collective != CollectiveDownload {
+		return errors.New("only uploads and downloads are among servers")
+	}
+	last := -1
+	for _, name := range o.Among {
+		i := job.Index(name)
+		if i <= last || !job.Serves(i) || name == o.Root {
+			return fmt.Errorf("among names %q, want servers other than the root, in the order of the parties", clip(name))
+		}
+		last = i
+	}
+	return nil
+}
+
+// Members lists the parties that upload to the root, or to whom it sends: its clients, or servers of its group,
+// ascending.
+func (o *Operation) Members(job *Job) []int {
+	if len(o.Among) == 0 {
+		return job.ClientsOf(job.Index(o.Root))
+	}
+	var members []int
+	for _, name := range o.Among {
+		members = append(members, job.Index(name))
+	}
+	return members
 }
 
 // checkReceiver checks both ends of a direct message. In jobs over clients there are none: their parties

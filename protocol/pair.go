@@ -34,7 +34,7 @@ func (s *Session) Pair(i int) *PairSecret { return s.pairs[i] }
 
 // agree exchanges signed ephemeral keys with every party and derives the pair secrets.
 func (s *Session) agree(ctx context.Context) error {
-	ephemeral, message, err := s.newKey()
+	ephemeral, message, err := s.newKey(0)
 	if err != nil {
 		return err
 	}
@@ -46,32 +46,33 @@ func (s *Session) agree(ctx context.Context) error {
 		if i == s.self {
 			continue
 		}
-		if s.pairs[i], err = s.derivePair(i, ephemeral, m); err != nil {
+		if s.pairs[i], err = s.derivePair(i, 0, ephemeral, m); err != nil {
 			return s.fail(i, &header{kind: KindSessionKey, operation: s.operation}, err)
 		}
 	}
 	return nil
 }
 
-// newKey draws this party's ephemeral key for the session, and signs its public half for the others.
-func (s *Session) newKey() (ephemeral *ecdh.PrivateKey, message []byte, err error) {
+// newKey draws this party's ephemeral key for the session, or for a group in it, and signs its public half for the
+// others.
+func (s *Session) newKey(group uint16) (ephemeral *ecdh.PrivateKey, message []byte, err error) {
 	if ephemeral, err = ecdh.X25519().GenerateKey(rand.Reader); err != nil {
 		return nil, nil, fmt.Errorf("session key: %w", err)
 	}
 	public := ephemeral.PublicKey().Bytes()
-	return ephemeral, append(bytes.Clone(public), s.config.Key.Sign(domainSessionKey, s.signedKey(s.self, public))...), nil
+	return ephemeral, append(bytes.Clone(public), s.config.Key.Sign(domainSessionKey, s.signedKey(s.self, group, public))...), nil
 }
 
 // derivePair checks party i's message (public key, signature) and computes the shared secret:
 // HKDF-SHA256(X25519, salt = contract and session number, info = "pair", lower id, higher id
-// and their ephemeral keys, each length-prefixed).
-func (s *Session) derivePair(i int, own *ecdh.PrivateKey, message []byte) (*PairSecret, error) {
+// and their ephemeral keys, each length-prefixed); in a group its number is in the salt, too.
+func (s *Session) derivePair(i int, group uint16, own *ecdh.PrivateKey, message []byte) (*PairSecret, error) {
 	const size = 32
 	if len(message) < size {
 		return nil, deviation("session key of %d bytes", len(message))
 	}
 	public, sig := message[:size], message[size:]
-	if !s.config.Parties[i].ID.Verify(domainSessionKey, s.signedKey(i, public), sig) {
+	if !s.config.Parties[i].ID.Verify(domainSessionKey, s.signedKey(i, group, public), sig) {
 		return nil, deviation("the signature on its session key is wrong")
 	}
 	theirs, err := ecdh.X25519().NewPublicKey(public)
@@ -87,7 +88,7 @@ func (s *Session) derivePair(i int, own *ecdh.PrivateKey, message []byte) (*Pair
 	if s.config.Parties[i].ID.Compare(s.config.Parties[s.self].ID) < 0 {
 		lower, higher, lowerKey, higherKey = higher, lower, higherKey, lowerKey
 	}
-	salt := keys.HashOf("hanse pair salt v1", s.config.Contract[:], number(s.config.Number))
+	salt := s.bound(group, "hanse pair salt v1")
 	info := keys.HashOf("hanse pair v1", s.config.Parties[lower].ID[:], s.config.Parties[higher].ID[:], lowerKey, higherKey)
 	secret, err := hkdf.Key(sha256.New, shared, salt[:], string(info[:]), 32)
 	if err != nil {
@@ -96,10 +97,20 @@ func (s *Session) derivePair(i int, own *ecdh.PrivateKey, message []byte) (*Pair
 	return &PairSecret{secret: secret}, nil
 }
 
-// signedKey is what party i signs: its ephemeral key bound to the contract and the session.
-func (s *Session) signedKey(i int, public []byte) []byte {
-	h := keys.HashOf(domainSessionKey, s.config.Contract[:], number(s.config.Number), s.config.Parties[i].ID[:], public)
+// signedKey is what party i signs: its ephemeral key bound to the contract, the session and the group.
+func (s *Session) signedKey(i int, group uint16, public []byte) []byte {
+	h := s.bound(group, domainSessionKey, s.config.Parties[i].ID[:], public)
 	return h[:]
+}
+
+// bound is the digest of parts for one use in the contract, the session and a group in it, if there is one.
+func (s *Session) bound(group uint16, domain string, parts ...[]byte) keys.Hash {
+	all := [][]byte{s.config.Contract[:], number(s.config.Number)}
+	if group != 0 {
+		domain += " in a group"
+		all = append(all, binary.BigEndian.AppendUint16(nil, group))
+	}
+	return keys.HashOf(domain, append(all, parts...)...)
 }
 
 // number encodes a session number for hashing.

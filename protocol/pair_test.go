@@ -47,14 +47,14 @@ func (p pairSide) message() []byte { return p.signed(p.ephemeral.PublicKey().Byt
 
 // signed is a message with any public key, rightly signed.
 func (p pairSide) signed(public []byte) []byte {
-	return append(bytes.Clone(public), p.config.Key.Sign(domainSessionKey, p.signedKey(p.self, public))...)
+	return append(bytes.Clone(public), p.config.Key.Sign(domainSessionKey, p.signedKey(p.self, 0, public))...)
 }
 
 // TestPairSecretByHand computes the secret a second time from the description of derivePair.
 func TestPairSecretByHand(t *testing.T) {
 	a, b := newPair(t)
-	atA, errA := a.derivePair(1, a.ephemeral, b.message())
-	atB, errB := b.derivePair(0, b.ephemeral, a.message())
+	atA, errA := a.derivePair(1, 0, a.ephemeral, b.message())
+	atB, errB := b.derivePair(0, 0, b.ephemeral, a.message())
 	if err := errors.Join(errA, errB); err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +114,34 @@ func TestSessionKeysRefused(t *testing.T) {
 		{b.signed(make([]byte, 32)), "session key refused: crypto/ecdh: bad X25519 remote ECDH input: low order point"},
 		{b.signed(append([]byte{1}, make([]byte, 31)...)), "session key refused: crypto/ecdh: bad X25519 remote ECDH input: low order point"},
 	} {
-		secret, err := a.derivePair(1, a.ephemeral, c.message)
+		secret, err := a.derivePair(1, 0, a.ephemeral, c.message)
 		if secret != nil || err == nil || err.Error() != c.want {
 			t.Errorf("a message of %d bytes: error is %v, want %s", len(c.message), err, c.want)
 		}
 		if !errors.Is(err, ErrDeviation) {
 			t.Errorf("%v is no deviation", err)
+		}
+	}
+}
+
+// TestGroupsHaveKeysOfTheirOwn: the same ephemeral keys give other secrets in every group, and a key that was signed
+// for one is refused in another.
+func TestGroupsHaveKeysOfTheirOwn(t *testing.T) {
+	a, b := newPair(t)
+	public := b.ephemeral.PublicKey().Bytes()
+	seen := make(map[string]uint16)
+	for _, group := range []uint16{0, 1, 2, 256} {
+		signed := append(bytes.Clone(public), b.config.Key.Sign(domainSessionKey, b.signedKey(1, group, public))...)
+		secret, err := a.derivePair(1, group, a.ephemeral, signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := seen[string(secret.secret)]; ok {
+			t.Errorf("groups %d and %d have the same secret", other, group)
+		}
+		seen[string(secret.secret)] = group
+		if _, err := a.derivePair(1, group+1, a.ephemeral, signed); !errors.Is(err, ErrDeviation) {
+			t.Errorf("a key of group %d in group %d gives error %v, want a deviation", group, group+1, err)
 		}
 	}
 }

@@ -80,6 +80,18 @@ func PlanFor(t Topology, q, root int) Plan {
 	return newPlan(t, orderOf(q, root), q)
 }
 
+// PlanAmong lays a topology on a root and some of the parties 0 to q-1: the root comes first, the others follow by
+// index. Among all parties it is PlanFor.
+func PlanAmong(t Topology, q, root int, members []int) Plan {
+	order := []int{root}
+	for _, i := range slices.Sorted(slices.Values(members)) {
+		if i != root {
+			order = append(order, i)
+		}
+	}
+	return newPlan(t, order, q)
+}
+
 // newPlan is NewPlan for a session of q parties, some of which may be missing from the order.
 func newPlan(t Topology, order []int, q int) Plan {
 	if order[0] < 0 || order[0] >= q {

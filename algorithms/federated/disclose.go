@@ -40,6 +40,15 @@ type Exchanged struct {
 	Bytes int64 // of one pair and direction in all
 }
 
+// Mixed is a kind of vector that some servers add for another one.
+type Mixed struct {
+	Server string   // that learns the totals
+	From   []string // the others, in the job's order
+	Sum    Sum
+	Times  int64
+	Told   string // the kind of what it tells the others before each sum: the round and who takes part
+}
+
 // Answered is a kind of message from single clients to their server.
 type Answered struct {
 	Server string
@@ -55,4 +64,5 @@ type Disclosure struct {
 	Told     []Told
 	Answers  []Answered
 	Between  []Exchanged
+	Mixed    []Mixed
 }

@@ -44,6 +44,28 @@ type Neighbourhood interface {
 	Exchange(ctx context.Context, kind string, round int, with []int, values []float64) (map[int][]float64, error)
 }
 
+// Mixing is a server's view of sums of servers' vectors, each of which opens at one of them and hides the others'.
+// All servers take part in such sums in the same order.
+type Mixing interface {
+	// Mix adds vectors of other servers here, after it has told those of the list that are there who they are.
+	// adders says which of these have a vector to add. It returns nil when they are too few, or too few stay.
+	Mix(ctx context.Context, s Sum, round int, from []int, adders func(there []int) []int) (*Mixture, error)
+	// Contribute takes part in the sum of a round at another server. vector is called once that server has told who is
+	// there, and returns this one's vector, nil when it has none to add. A server that is gone, or has come to another
+	// round, is no error.
+	Contribute(ctx context.Context, s Sum, round, at int, vector func(there []int) ([]float64, error)) error
+}
+
+// Mixture is the total of a sum of servers' vectors.
+type Mixture struct {
+	Values []float64
+	There  []int // the servers that were there when it began, ascending
+	From   []int // those whose vectors are in the total, ascending
+}
+
+// LeastMixed is the fewest vectors of other servers in a total that opens to one: of two it learns the sum alone.
+const LeastMixed = 2
+
 // Client is a client's view of its server.
 type Client interface {
 	// Hear waits for what the server tells next: values of the kind, or nil when it told of a round

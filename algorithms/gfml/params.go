@@ -16,6 +16,12 @@ const (
 	Uncoordinated = "uncoordinated" // each client starts at a place of its own
 )
 
+// The ways in which servers combine their models with their neighbours'.
+const (
+	DiffusionMasked = "masked" // a server learns the weighted sum of its neighbourhood's models, and no single one
+	DiffusionPlain  = "plain"  // neighbours send each other their models, as in the paper
+)
+
 // Limits of a job's numbers.
 const (
 	maxServers    = 1024
@@ -48,6 +54,10 @@ type Params struct {
 	Shift        int     `toml:"shift,omitzero"`   // how far the shared entries move each iteration [tau]; default: Entries
 	Selection    string  `toml:"selection"`        // "coordinated" (default) or "uncoordinated"
 	Bound        float64 `toml:"bound"`            // largest magnitude of an uploaded weight, from 1 on, default 1024
+
+	// Diffusion is "masked" or "plain"; default: masked where no server has fewer than two others to sum, see
+	// Plan.Diffusion.
+	Diffusion string `toml:"diffusion,omitempty"`
 
 	Rho     [][]float64 `toml:"rho,omitempty"`     // [p][r]: weight at p of r in another cluster; default: equal weights
 	Combine [][]float64 `toml:"combine,omitempty"` // [r][p]: weight at p of r in p's cluster, c_rp; default: equal weights

@@ -14,6 +14,9 @@ const (
 	KindUploads   = "uploads"   // the sum of the chosen clients' entries
 	KindPsiPrime  = "psi-prime" // psi', between neighbouring servers of different clusters
 	KindPsi       = "psi"       // psi, between neighbouring servers of one cluster
+
+	KindDiffusion  = "diffusion"  // the masked sum of a neighbourhood's weighted psi', in place of the two
+	KindNeighbours = "neighbours" // which servers take part in such a sum, from the one that learns it
 )
 
 // UploadSum says how the uploads to a server in iteration n are added: see Layout and Encoding.
@@ -35,6 +38,9 @@ func (p *Plan) sumOf(entries int) federated.Sum {
 // than least clients as soon as enough drop out, whatever their number: only clients that all select
 // the same entries are safe, as they do when all entries are shared.
 func (p *Plan) CheckPrivacy(privacy string, least int) error {
+	if err := p.checkDiffusion(privacy); err != nil {
+		return err
+	}
 	if privacy == federated.Published {
 		return nil
 	}

@@ -2,6 +2,7 @@ package gfml
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
@@ -15,6 +16,12 @@ func (p *Plan) Disclose(privacy string) federated.Disclosure {
 	}
 	for s := range p.params.Servers {
 		d.clients(s)
+	}
+	if p.Diffusion(privacy) == DiffusionMasked {
+		for s := range p.params.Servers {
+			d.mixed(s)
+		}
+		return d.Disclosure
 	}
 	d.between(KindPsiPrime, p.OtherNeighbours)
 	d.between(KindPsi, p.OwnNeighbours)
@@ -46,10 +53,36 @@ func (d *discloser) server(s int) {
 		Server: name, Clients: p.Clients(s), Sum: p.sumOf(p.longest()), Times: d.iterations, Words: d.iterations * entries,
 	})
 	d.uploads(s, name, d.iterations*entries)
+	if p.Diffusion(d.privacy) == DiffusionMasked {
+		return
+	}
 	d.open(name, KindPsiPrime, d.iterations*d.numbers*int64(len(p.OtherNeighbours(s))),
 		"the models of neighbouring servers in other clusters, once an iteration, with what their chosen clients just added")
 	d.open(name, KindPsi, d.iterations*d.numbers*int64(len(p.OwnNeighbours(s))),
 		"the models of neighbouring servers in its cluster, once an iteration, after they took in those of other clusters")
+}
+
+// mixed lists what a server sums of its neighbourhood, and learns.
+func (d *discloser) mixed(s int) {
+	p, name, neighbours := d.plan, d.plan.graph.names[s], d.plan.Neighbourhood(s)
+	m := federated.Mixed{Server: name, Sum: p.MixSum(s), Times: d.iterations, Told: KindNeighbours}
+	for _, r := range neighbours {
+		m.From = append(m.From, p.graph.names[r])
+	}
+	d.Mixed = append(d.Mixed, m)
+	d.open(name, KindDiffusion, d.iterations*d.numbers, fmt.Sprintf(
+		"the weighted sum of the models of %d other servers, once an iteration, and no single one; if all but two leave, at "+
+			"most %.0f %% of it is one server's model: %s",
+		len(neighbours), math.Ceil(100*p.LargestShare(s)), clipped(p.namesOf(neighbours))))
+}
+
+// clipped cuts a long list of names.
+func clipped(names string) string {
+	const most = 300
+	if len(names) > most {
+		return names[:most] + " and others"
+	}
+	return names
 }
 
 // uploads says what a server learns of its clients' uploads; count is the numbers of one upload in all

@@ -9,9 +9,9 @@ import (
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
 
-// TestDisclosure is of the league with 5 of 12 entries shared.
+// TestDisclosure is of the league with 5 of 12 entries shared, and models that neighbours send each other.
 func TestDisclosure(t *testing.T) {
-	p := plan(t, func(p *Params) { p.Entries = 5 })
+	p := plan(t, func(p *Params) { p.Entries, p.Diffusion = 5, DiffusionPlain })
 	d := p.Disclose("masked")
 	// a is a neighbour of b in its cluster and of e in the other
 	want := []federated.Opening{

@@ -96,6 +96,17 @@ type broken struct {
 	memory.FaultyServer
 	theirs   map[int][]float64
 	exchange error
+	mixture  *federated.Mixture
+	mix      error
+}
+
+func (n *broken) Mix(context.Context, federated.Sum, int, []int, func([]int) []int) (*federated.Mixture, error) {
+	return n.mixture, n.mix
+}
+
+func (n *broken) Contribute(_ context.Context, _ federated.Sum, _, _ int, vector func([]int) ([]float64, error)) error {
+	_, err := vector([]int{0})
+	return err
 }
 
 func (n *broken) Exchange(context.Context, string, int, []int, []float64) (map[int][]float64, error) {
@@ -103,12 +114,19 @@ func (n *broken) Exchange(context.Context, string, int, []int, []float64) (map[i
 }
 
 func TestErrorsOfAServersPart(t *testing.T) {
-	p := plan(t, func(*Params) {})
+	twelve, far := make([]float64, 12), slices.Repeat([]float64{1e9}, 12)
 	for name, c := range map[string]struct {
 		network broken
 		vault   memory.FaultyVault
+		masked  bool
 		want    string
 	}{
+		"no mixture":       {masked: true, network: broken{mix: errLost}, want: `server "a", iteration 0: sum of the models around "a": the link is lost`},
+		"short mixture":    {masked: true, network: broken{mixture: &federated.Mixture{There: []int{1, 2}}}, want: `server "a", iteration 0: server "a": the total of its neighbourhood has 0 numbers, want 12`},
+		"strange mixture":  {masked: true, network: broken{mixture: &federated.Mixture{There: []int{3}, Values: twelve}}, want: `server "a", iteration 0: server "a": a total of servers [] of [3], want some of [1 2 4]`},
+		"more than told":   {masked: true, network: broken{mixture: &federated.Mixture{There: []int{1}, From: []int{1, 2}, Values: twelve}}, want: `server "a", iteration 0: server "a": a total of servers [1 2] of [1], want some of [1 2 4]`},
+		"mixture too high": {masked: true, network: broken{mixture: &federated.Mixture{There: []int{1, 2}, From: []int{1, 2}, Values: far}}, want: `server "a", iteration 0: server "a": number 0 in the total of its neighbourhood is 1e+09, want a magnitude of at most 1024`},
+
 		"not told":        {network: broken{FaultyServer: memory.FaultyServer{TellErr: errLost}}, want: `server "a", iteration 0: tell client "a1" of server "a": the link is lost`},
 		"no sum":          {network: broken{FaultyServer: memory.FaultyServer{SumErr: errLost}}, want: `server "a", iteration 0: sum of uploads: the link is lost`},
 		"bad total":       {network: broken{FaultyServer: memory.FaultyServer{Total: &federated.Total{Clients: []int{9}}}}, want: `server "a", iteration 0: client 9 of server "a" is out of range, want 0 to 4`},
@@ -119,7 +137,14 @@ func TestErrorsOfAServersPart(t *testing.T) {
 		"damaged":         {vault: memory.FaultyVault{Vault: memory.Vault{serverSlot: {0xa0}}}, want: `server "a": saved state: version is 0, want 1`},
 	} {
 		c.network.N = 5
-		err := Serve(t.Context(), &ServerPart{Plan: p, Privacy: "masked", Least: 3, Network: &c.network, Neighbours: &c.network, Vault: &c.vault})
+		p := plan(t, func(p *Params) {
+			if !c.masked {
+				p.Diffusion = DiffusionPlain
+			}
+		})
+		err := Serve(t.Context(), &ServerPart{
+			Plan: p, Privacy: "masked", Least: 3, Network: &c.network, Neighbours: &c.network, Mixing: &c.network, Vault: &c.vault,
+		})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: error is\n\t%v\nwant\n\t%s", name, err, c.want)
 		}
@@ -153,7 +178,7 @@ func TestNoLifeOfAServerAnnouncesWhatAnEarlierOneDid(t *testing.T) {
 			}
 			newest = max(newest, n)
 		}}
-		err := Serve(t.Context(), &ServerPart{Plan: p, Privacy: "masked", Least: 3, Network: network, Neighbours: network, Vault: vault, CheckpointEvery: every})
+		err := Serve(t.Context(), &ServerPart{Plan: p, Privacy: "masked", Least: 3, Network: network, Neighbours: network, Mixing: network, Vault: vault, CheckpointEvery: every})
 		if !errors.Is(err, errLost) {
 			t.Fatalf("life %d ended with %v, want that its link was lost", life, err)
 		}

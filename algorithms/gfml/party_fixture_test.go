@@ -82,7 +82,7 @@ func (w *world) serve(ctx context.Context, server int) error {
 	}
 	neighbour := w.links.Join(server)
 	err := Serve(ctx, &ServerPart{
-		Plan: w.plan, Server: server, Privacy: w.privacy, Least: 2, Network: s.Hub, Neighbours: neighbour,
+		Plan: w.plan, Server: server, Privacy: w.privacy, Least: 2, Network: s.Hub, Neighbours: neighbour, Mixing: neighbour,
 		Vault: w.servers[server], CheckpointEvery: 5,
 		Report: func(p federated.Progress) {
 			if w.at != nil {
@@ -201,7 +201,8 @@ func (m *mirror) revive(s, k int) {
 func (m *mirror) compare() {
 	m.t.Helper()
 	bits, _ := m.Plan.Encoding()
-	tolerance := float64(m.Plan.params.Iterations) * math.Ldexp(1, -bits)
+	addends := 1 + len(m.Plan.Neighbourhood(0)) // of an iteration: those of the clients' mean, and of the servers' sum
+	tolerance := float64(m.Plan.params.Iterations*addends) * math.Ldexp(1, -bits)
 	for s, server := range m.Servers {
 		got, err := m.Plan.NewServer(s)
 		must(m.t, err)

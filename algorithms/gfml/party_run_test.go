@@ -26,6 +26,7 @@ func TestPartsEqualTheFederation(t *testing.T) {
 		change  func(*Params)
 	}{
 		"all entries":   {"masked", func(*Params) {}},
+		"plain":         {"masked", func(p *Params) { p.Diffusion = DiffusionPlain }},
 		"coordinated":   {"masked", func(p *Params) { p.Entries = 5 }},
 		"uncoordinated": {federated.Published, func(p *Params) { p.Entries, p.Selection = 5, Uncoordinated }},
 	} {
@@ -112,14 +113,16 @@ func TestAClientThatReturnsGoesOnFromItsNewestUpload(t *testing.T) {
 
 // TestAServerThatIsGoneIsDoneWithout.
 func TestAServerThatIsGoneIsDoneWithout(t *testing.T) {
-	w := newWorld(t, short(t, func(*Params) {}), 60)
-	w.run(func(server int) error { return w.live(server, 13, nil) })
-	m := newMirror(w)
-	m.down = func(n, server int) bool { return server == 2 && n >= 13 }
-	for n := range 60 {
-		m.step(n)
+	for _, diffusion := range []string{DiffusionPlain, DiffusionMasked} {
+		w := newWorld(t, short(t, func(p *Params) { p.Diffusion = diffusion }), 60)
+		w.run(func(server int) error { return w.live(server, 13, nil) })
+		m := newMirror(w)
+		m.down = func(n, server int) bool { return server == 2 && n >= 13 }
+		for n := range 60 {
+			m.step(n)
+		}
+		m.compare()
 	}
-	m.compare()
 }
 
 // live is a server's life; server 2 is killed when so many iterations are done, and then does what

@@ -23,7 +23,8 @@ type ServerPart struct {
 	Privacy    string // as jobs name it
 	Least      int    // the fewest clients in a total that opens
 	Network    federated.Server
-	Neighbours federated.Neighbourhood
+	Neighbours federated.Neighbourhood // where diffusion is plain
+	Mixing     federated.Mixing        // where it is masked
 	Vault      federated.Vault
 	// CheckpointEvery is after how many iterations the state is saved; 0: 10.
 	CheckpointEvery int
@@ -104,7 +105,11 @@ func (s *serving) iterate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.combine(ctx, psi); err != nil {
+	combine := s.combine
+	if s.Plan.Diffusion(s.Privacy) == DiffusionMasked {
+		combine = s.mix
+	}
+	if err := combine(ctx, psi); err != nil {
 		return err
 	}
 	s.next++
@@ -179,6 +184,29 @@ func (s *serving) combine(ctx context.Context, psi []float64) error {
 		return err
 	}
 	return s.server.Combine(psi, own)
+}
+
+// mix makes the new model of this server's psi' and the sum of its neighbourhood's, and takes part in the sums of the
+// neighbourhoods that it is in, in the order that all servers keep.
+func (s *serving) mix(ctx context.Context, psi []float64) error {
+	var own *federated.Mixture
+	for _, at := range s.Plan.Turns() {
+		neighbours, sum := s.Plan.Neighbourhood(at), s.Plan.MixSum(at)
+		var err error
+		switch {
+		case at == s.Server:
+			adders := func(there []int) []int { return s.Plan.Adders(at, there) }
+			own, err = s.Mixing.Mix(ctx, sum, s.next, neighbours, adders)
+		case slices.Contains(neighbours, s.Server):
+			err = s.Mixing.Contribute(ctx, sum, s.next, at, func(there []int) ([]float64, error) {
+				return s.server.Contribution(at, there, psi), nil
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("sum of the models around %q: %w", s.Plan.graph.names[at], err)
+		}
+	}
+	return s.server.Mix(psi, own)
 }
 
 // exchange sends neighbours a vector and returns theirs.

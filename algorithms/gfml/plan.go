@@ -180,8 +180,11 @@ func (p *Plan) Exposed(server, n int, survivors []int, least int) []int {
 // within the bound is off by at most 2^-(bits+1) in each entry, and so is psi'.
 func (p *Plan) Encoding() (bits int, bound float64) {
 	_, exponent := math.Frexp(p.params.Bound * float64(p.params.Participants))
-	return min(40, 62-exponent), p.params.Bound
+	return min(maxDigits, 62-exponent), p.params.Bound
 }
+
+// maxDigits is how many binary digits after the point a sum has at most.
+const maxDigits = 40
 
 // boundSlack is what the rounding of fixed-point words and of means may add to the bound.
 const boundSlack = 1 + 1e-6

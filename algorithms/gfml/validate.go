@@ -24,6 +24,9 @@ func (p Params) Validate(parties []string) error {
 	if err := p.validateSharing(); err != nil {
 		return err
 	}
+	if p.Diffusion != "" && p.Diffusion != DiffusionMasked && p.Diffusion != DiffusionPlain {
+		return fmt.Errorf("diffusion is %q, want %q or %q", p.Diffusion, DiffusionMasked, DiffusionPlain)
+	}
 	g, err := newGraph(&p)
 	if err != nil {
 		return err

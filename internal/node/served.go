@@ -20,6 +20,8 @@ const (
 	meetTime   = 20 * time.Second // for the links of a session to come about, of those who are there
 	endTime    = 15 * time.Second // for the last words of a session, more than a round of a sum
 	sumTime    = 10 * time.Second // how long a server waits in each round of a sum
+	toldTime   = 2 * sumTime      // how long a server waits for another one to begin a sum of servers
+	mixTime    = 4 * sumTime      // and takes part in it
 	pauseTime  = 12 * time.Second // for a session to end in good order, once another one is to start: a round of a sum, and a bit
 	returnTime = 3 * time.Second  // how often a server looks for clients that have come back
 )
@@ -91,7 +93,8 @@ func (n *Node) linksOf(c *protocol.Contract) ([]keys.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := protocol.PlanFor(topology, len(c.Parties), c.Job.ServerOf(self))
+	server := c.Job.ServerOf(self)
+	plan := protocol.PlanAmong(topology, len(c.Parties), server, c.Job.ClientsOf(server))
 	var ids []keys.ID
 	for i, p := range c.Parties {
 		related := i == c.Job.ServerOf(self) || c.Job.ServerOf(i) == self || c.Job.Serves(i) && c.Job.Serves(self)
@@ -151,7 +154,7 @@ func (r *run) serveClients(ctx context.Context, mesh protocol.Mesh, t servedTask
 	if err != nil {
 		return nil, err
 	}
-	network := &serverNetwork{links: r.links, server: server, classOf: c.ClassOf, clients: mine, least: server.Least(), opened: r.opened, lost: r.tellLosses}
+	network := &serverNetwork{links: r.links, mesh: mesh, peers: peers, server: server, classOf: c.ClassOf, clients: mine, least: server.Least(), opened: r.opened, lost: r.tellLosses}
 	report, err := r.serveUntilReturn(ctx, t, network, there)
 	ending, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()

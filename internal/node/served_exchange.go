@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/cohort"
@@ -70,8 +71,7 @@ func (n *serverNetwork) sendTo(ctx context.Context, server int, kind string, pay
 
 // lost notes that a server's link is broken, which is no error; anything else is.
 func (o *neighbour) lost(ctx context.Context, err error) error {
-	var broken *protocol.StepError
-	if errors.As(err, &broken) && ctx.Err() == nil && !errors.Is(err, protocol.ErrDeviation) {
+	if isLost(ctx, err) {
 		o.gone = true
 		return nil
 	}
@@ -125,3 +125,6 @@ func (n *serverNetwork) party(server int) int {
 	}
 	return -1
 }
+
+// place returns a server's place among the job's servers.
+func (n *serverNetwork) place(party int) int { return slices.Index(n.servers, n.links.Name(party)) }

@@ -73,6 +73,14 @@ func (t *gfmlTask) serve(ctx context.Context, r *run, n *serverNetwork) (*Report
 		Plan: t.plan, Server: slices.Index(t.job.Servers, t.node.name()), Privacy: modeOf(t.job), Least: t.least(),
 		Network: n, Neighbours: n, Vault: r.state.vault, Report: r.federated,
 	}
+	if mixed := t.plan.Disclose(modeOf(t.job)).Mixed; len(mixed) > 0 {
+		m, err := n.newMixing(ctx, t.job, mixed)
+		defer m.close()
+		if err != nil {
+			return nil, err
+		}
+		part.Mixing = m
+	}
 	if err := gfml.Serve(ctx, part); err != nil {
 		return nil, err
 	}

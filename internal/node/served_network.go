@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg"
 	"github.com/hanse-project/hanse/secagg/cohort"
@@ -65,6 +66,8 @@ func sumWords(s federated.Sum, addends int) (cohort.Vector, secagg.Fixed, error)
 // serverNetwork is a session as the server's part of an algorithm sees it.
 type serverNetwork struct {
 	links   *protocol.Links
+	mesh    protocol.Mesh
+	peers   []keys.ID // who were there when the session began
 	server  *cohort.Server
 	classOf func(kind string) protocol.Class
 	clients []int // the parties that are this server's clients, ascending

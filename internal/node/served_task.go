@@ -100,13 +100,44 @@ func servedOperations(job *protocol.Job, all []protocol.Facts, sums []federated.
 			return nil, err
 		}
 		for _, f := range flows {
-			list = append(list, operationOf(f, &s))
+			list = append(list, operationOf(f, s.Server, s.Sum, s.Times))
 		}
 	}
 	for _, name := range job.Servers {
 		list = append(list, attendance(name, !slices.ContainsFunc(sums, func(s federated.Summed) bool { return s.Server == name }))...)
 	}
 	return protocol.SessionOperations(len(all), list), nil
+}
+
+// mixedOperations lists what passes between a server and those whose vectors it sums: what the sums of clients have,
+// and what is told before each.
+func mixedOperations(job *protocol.Job, m *federated.Mixed, parties int) ([]protocol.Operation, error) {
+	members := membersOf(job, m)
+	spec, err := mixingSpec(job, job.Index(m.Server), members)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := sumWords(m.Sum, len(members))
+	if err != nil {
+		return nil, err
+	}
+	flows, err := spec.Flows(parties, len(members), v, m.Times)
+	if err != nil {
+		return nil, err
+	}
+	list := []protocol.Operation{{
+		Kind: m.Told, Collective: protocol.CollectiveDownload, Root: m.Server, Class: protocol.ClassControl.String(),
+		Encoding: protocol.Bytes.String(), Count: m.Times, Bytes: m.Times * int64(len(encodeThere(0, members))),
+	}}
+	for _, f := range flows {
+		list = append(list, operationOf(f, m.Server, m.Sum, m.Times))
+	}
+	for i := range list {
+		for _, party := range members {
+			list[i].Among = append(list[i].Among, job.Parties[party])
+		}
+	}
+	return list, nil
 }
 
 // attendance lists what passes between a server and its clients beside the algorithm's messages: how a session
@@ -124,17 +155,17 @@ func attendance(server string, alone bool) []protocol.Operation {
 	return list
 }
 
-// operationOf makes a contract's line of a flow.
-func operationOf(f cohort.Flow, s *federated.Summed) protocol.Operation {
+// operationOf makes a contract's line of a flow of so many sums at a server.
+func operationOf(f cohort.Flow, server string, sum federated.Sum, times int64) protocol.Operation {
 	o := protocol.Operation{
-		Kind: f.Kind, Collective: protocol.CollectiveDownload, Root: s.Server, Class: f.Class.String(), Encoding: protocol.Bytes.String(),
+		Kind: f.Kind, Collective: protocol.CollectiveDownload, Root: server, Class: f.Class.String(), Encoding: protocol.Bytes.String(),
 		Count: f.Count, Bytes: f.Bytes,
 	}
 	if f.Up {
 		o.Collective = protocol.CollectiveUpload
 	}
-	if f.Kind == s.Sum.Kind {
-		o.Shape = []int64{s.Times, int64(s.Sum.N)}
+	if f.Kind == sum.Kind {
+		o.Shape = []int64{times, int64(sum.N)}
 	}
 	return o
 }
@@ -204,6 +235,13 @@ func disclosedServed(job *protocol.Job, all []protocol.Facts, d federated.Disclo
 			Kind: e.Kind, Collective: protocol.CollectiveServers, Class: protocol.ClassOpening.String(), Encoding: protocol.Bytes.String(),
 			Count: e.Times, Bytes: e.Bytes + e.Times*roundSize,
 		})
+	}
+	for i := range d.Mixed {
+		list, err := mixedOperations(job, &d.Mixed[i], len(all))
+		if err != nil {
+			return nil, nil, err
+		}
+		more = append(more, list...)
 	}
 	operations, err := servedOperations(job, all, d.Sums, more)
 	return openings, operations, err

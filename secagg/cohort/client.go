@@ -35,13 +35,16 @@ func NewClient(ctx context.Context, links *protocol.Links, spec Spec) (*Client, 
 		return nil, errors.New("the server is no client of its own")
 	}
 	c := &Client{
-		links: links, spec: spec, plan: protocol.PlanFor(spec.Topology, links.Parties(), spec.Server),
+		links: links, spec: spec, plan: protocol.PlanAmong(spec.Topology, links.Parties(), spec.Server, spec.Clients),
 		clients: newSet(links.Parties(), spec.Clients...), schemes: make(map[[2]int]*shamir.Scheme),
 	}
 	key := links.KeyMessage()
 	m := protocol.Message{Kind: KindKey, Class: protocol.ClassControl, Size: uint64(len(key)), Payload: key}
 	return c, links.Send(ctx, spec.Server, m)
 }
+
+// Server returns the server's index.
+func (c *Client) Server() int { return c.spec.Server }
 
 // Sum takes part in the next sum that the server begins, with words below 2^v.Bits. It returns when
 // this client's part is done. ErrLeftOut says that the server went on without the vector; after

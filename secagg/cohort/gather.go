@@ -70,7 +70,13 @@ func (g *gathering) arrive(a protocol.Arrival, take func(m protocol.Message) (bo
 		g.drop(i, &protocol.StepError{Peer: g.links.Name(i), Operation: g.sum, Kind: g.kind, Err: a.Err})
 		return nil
 	}
-	m, err := g.links.Accept(i, a.Frame)
+	var m protocol.Message
+	var err error
+	if a.Message != nil {
+		m = *a.Message
+	} else {
+		m, err = g.links.Accept(i, a.Frame)
+	}
 	var broken *protocol.StepError
 	if errors.As(err, &broken) {
 		g.drop(i, err)

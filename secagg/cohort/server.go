@@ -44,7 +44,7 @@ func NewServer(ctx context.Context, links *protocol.Links, arrivals Arrivals, cl
 		return nil, fmt.Errorf("this is party %d, the server is party %d", links.Self(), spec.Server)
 	}
 	s := &Server{
-		links: links, arrivals: arrivals, spec: spec, plan: protocol.PlanFor(spec.Topology, links.Parties(), spec.Server),
+		links: links, arrivals: arrivals, spec: spec, plan: protocol.PlanAmong(spec.Topology, links.Parties(), spec.Server, spec.Clients),
 		index: make(map[keys.ID]int), keys: make(map[int][]byte), told: make(map[int]set), present: newSet(links.Parties()),
 		lost: make(map[int]error), schemes: make(map[[2]int]*shamir.Scheme),
 	}
@@ -58,6 +58,15 @@ func NewServer(ctx context.Context, links *protocol.Links, arrivals Arrivals, cl
 // Present lists the clients that can take part in a sum: their keys have come, and they answered
 // when they were last asked.
 func (s *Server) Present() []int { return s.present.members() }
+
+// Recall counts clients that were silent as there again, those of them whose links are not lost.
+func (s *Server) Recall() {
+	for i := range s.keys {
+		if s.lost[i] == nil {
+			s.present.add(i)
+		}
+	}
+}
 
 // Least is the fewest clients that a sum opens with.
 func (s *Server) Least() int { return s.spec.MinContributors }

@@ -1,0 +1,224 @@
+package gfml
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+)
+
+// Steps 4 and 5 make w_p a weighted sum of the psi' of p itself, its neighbours, and those of the neighbours in its
+// cluster:
+//
+//	w_p = sum over r in N_p and C(p) of c_rp (psi'_r + eta sum over s in N_r \ C(r) of rho_rs (psi'_s - psi'_r))
+//
+// So one sum that opens at p does for both: each of the others adds its psi' with its weight under masks, and p adds
+// its own. Where a server is gone, all weights are what the two steps would make of them without it.
+
+// weightsAt returns the weight of each server's psi' in w_p when some of the servers are there; p is.
+func (p *Plan) weightsAt(server int, there func(server int) bool) []float64 {
+	all, eta := make([]float64, p.Servers()), p.params.Eta
+	is := func(r int) bool { return r == server || there(r) }
+	own := among(p.rules[server].own, is)
+	if own == nil {
+		own = []weight{{server, 1}}
+	}
+	for _, c := range own {
+		all[c.server] += c.value
+		for _, w := range among(p.rules[c.server].others, is) {
+			all[w.server] += c.value * eta * w.value
+			all[c.server] -= c.value * eta * w.value
+		}
+	}
+	return all
+}
+
+// Neighbourhood lists the other servers whose psi' may be in a server's w_p, in ascending order: its neighbours, and
+// those of its neighbours in its cluster.
+func (p *Plan) Neighbourhood(server int) []int {
+	in := make([]bool, p.Servers())
+	for _, c := range p.rules[server].own {
+		in[c.server] = true
+		for _, w := range p.rules[c.server].others {
+			in[w.server] = in[w.server] || p.params.Eta > 0
+		}
+	}
+	return slices.DeleteFunc(p.graph.pick(func(r int) bool { return in[r] }), func(r int) bool { return r == server })
+}
+
+// Adders lists those of the servers that are there whose psi' have a weight in another one's w_p. Only they add to its
+// sum: a vector of zeros would hide nobody's. When there are too few nobody does.
+func (p *Plan) Adders(at int, there []int) []int {
+	weights := p.weightsAt(at, func(r int) bool { return slices.Contains(there, r) })
+	var list []int
+	for _, r := range there {
+		if r != at && weights[r] != 0 {
+			list = append(list, r)
+		}
+	}
+	if len(list) < federated.LeastMixed {
+		return nil
+	}
+	return list
+}
+
+// LargestShare returns how much of a total at a server is one other server's vector at worst, as a part of the
+// weights in it: of the heaviest and the lightest, if all others have left.
+func (p *Plan) LargestShare(at int) float64 {
+	weights := p.weightsAt(at, func(int) bool { return true })
+	least, most := math.Inf(1), 0.0
+	for _, r := range p.Adders(at, p.Neighbourhood(at)) {
+		least, most = min(least, weights[r]), max(most, weights[r])
+	}
+	return most / (most + least)
+}
+
+// Diffusion returns how servers combine their models in a privacy mode: as the job says or, where it says nothing,
+// "masked" if each of them has at least two others in its neighbourhood.
+func (p *Plan) Diffusion(privacy string) string {
+	switch {
+	case privacy == federated.Published:
+		return DiffusionPlain
+	case p.params.Diffusion != "":
+		return p.params.Diffusion
+	}
+	if p.lonely() >= 0 {
+		return DiffusionPlain
+	}
+	return DiffusionMasked
+}
+
+// lonely returns a server whose neighbourhood is too small for a sum that hides its vectors, -1 when there is none.
+func (p *Plan) lonely() int {
+	for s := range p.Servers() {
+		if p.Adders(s, p.Neighbourhood(s)) == nil {
+			return s
+		}
+	}
+	return -1
+}
+
+// checkDiffusion refuses masks that are asked for and would hide nothing.
+func (p *Plan) checkDiffusion(privacy string) error {
+	if p.params.Diffusion != DiffusionMasked {
+		return nil
+	}
+	if privacy == federated.Published {
+		return fmt.Errorf("diffusion is %q with privacy %q, which has no masks; want %q", DiffusionMasked, privacy, DiffusionPlain)
+	}
+	s := p.lonely()
+	if s < 0 {
+		return nil
+	}
+	beside := "no other server's model"
+	if one := p.Neighbourhood(s); len(one) == 1 {
+		beside = fmt.Sprintf("only the model of %q", p.graph.names[one[0]])
+	}
+	return fmt.Errorf("diffusion is %q, and server %q combines its model with %s: a sum would hide nothing; want more edges, or diffusion %q",
+		DiffusionMasked, p.graph.names[s], beside, DiffusionPlain)
+}
+
+// Turns lists all servers in the order in which their neighbourhoods sum. Sums that share no server may run at the
+// same time: servers of one turn of a greedy colouring stand next to each other.
+func (p *Plan) Turns() []int {
+	busy := func(s int) []int { return append(p.Neighbourhood(s), s) }
+	var turns [][]int // the servers of each turn
+	for s := range p.Servers() {
+		own := busy(s)
+		at := slices.IndexFunc(turns, func(turn []int) bool {
+			return !slices.ContainsFunc(turn, func(other int) bool {
+				return slices.ContainsFunc(busy(other), func(r int) bool { return slices.Contains(own, r) })
+			})
+		})
+		if at < 0 {
+			at, turns = len(turns), append(turns, nil)
+		}
+		turns[at] = append(turns[at], s)
+	}
+	return slices.Concat(turns...)
+}
+
+// MixSum says how the vectors of a server's neighbourhood are added: with as many digits as uploads.
+func (p *Plan) MixSum(server int) federated.Sum {
+	s := federated.Finest(KindDiffusion, p.params.Features, p.params.Bound*boundSlack, max(1, len(p.Neighbourhood(server))))
+	s.Bits = min(s.Bits, maxDigits)
+	return s
+}
+
+// Contribution returns what this server adds to the sum at another one when the servers listed are there: its psi'
+// with its weight in that server's model, nil when it is none of the adders.
+func (s *Server) Contribution(at int, there []int, psi []float64) []float64 {
+	if !slices.Contains(s.plan.Adders(at, there), s.server) {
+		return nil
+	}
+	out := slices.Clone(psi)
+	floats.Scale(s.plan.weightsAt(at, func(r int) bool { return slices.Contains(there, r) })[s.server], out)
+	return out
+}
+
+// Mix is steps 4 and 5 from a total: it sets w_p from this server's psi' and the sum of the contributions of the
+// servers from, of those that were told to take part. The weights of those that were lost on the way are shared out
+// among all others, in proportion; without a total w_p is psi'.
+func (s *Server) Mix(psi []float64, m *federated.Mixture) error {
+	if len(psi) != len(s.w) {
+		return fmt.Errorf("server %q: its vector has %d numbers, want %d", s.name(), len(psi), len(s.w))
+	}
+	w := slices.Clone(psi)
+	if m == nil {
+		s.w = w
+		return nil
+	}
+	if err := s.checkMixture(m); err != nil {
+		return err
+	}
+	weights := s.plan.weightsAt(s.server, func(r int) bool { return slices.Contains(m.There, r) })
+	floats.Scale(weights[s.server], w)
+	floats.Add(w, m.Values)
+	if adders := s.plan.Adders(s.server, m.There); len(m.From) < len(adders) {
+		sum := weights[s.server]
+		for _, r := range m.From {
+			sum += weights[r]
+		}
+		if sum == 0 {
+			copy(w, psi)
+		} else {
+			floats.Scale(1/sum, w)
+		}
+	}
+	s.w = w
+	return nil
+}
+
+// checkMixture refuses a total of the wrong length, of servers that have no place in it, or beyond the bound.
+func (s *Server) checkMixture(m *federated.Mixture) error {
+	neighbours := s.plan.Neighbourhood(s.server)
+	within := func(list, of []int) bool {
+		return slices.IsSorted(list) && !slices.ContainsFunc(list, func(r int) bool { return !slices.Contains(of, r) })
+	}
+	if !within(m.There, neighbours) || !within(m.From, s.plan.Adders(s.server, m.There)) {
+		return fmt.Errorf("server %q: a total of servers %v of %v, want some of %v", s.name(), m.From, m.There, neighbours)
+	}
+	if len(m.Values) != len(s.w) {
+		return fmt.Errorf("server %q: the total of its neighbourhood has %d numbers, want %d", s.name(), len(m.Values), len(s.w))
+	}
+	for i, x := range m.Values {
+		if !s.plan.within(x, 1) {
+			return fmt.Errorf("server %q: number %d in the total of its neighbourhood is %v, want a magnitude of at most %v",
+				s.name(), i, x, s.plan.params.Bound)
+		}
+	}
+	return nil
+}
+
+// namesOf lists servers for people.
+func (p *Plan) namesOf(servers []int) string {
+	var names []string
+	for _, r := range servers {
+		names = append(names, p.graph.names[r])
+	}
+	return strings.Join(names, ", ")
+}
