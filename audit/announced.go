@@ -180,6 +180,9 @@ func wordingOf(job *protocol.Job, kind, meaning string) wording {
 	case "model":
 		return wording{"part of the model", "parts of the model",
 			"the model as all clients' rows have made it so far"}
+	case "diffusion":
+		return wording{"number of a neighbourhood's sum", "numbers of a neighbourhood's sums",
+			"weighted sums of several other servers' models, and no single one"}
 	case "psi", "psi-prime":
 		return wording{"number of a neighbour's model", "numbers of neighbours' models",
 			"the models of neighbouring servers, as their clients' rows have made them so far"}

@@ -94,6 +94,11 @@ type Federation struct {
 	Questions uint64 `json:"questions,omitempty"`
 	Answers   uint64 `json:"answers,omitempty"`
 	Silent    uint64 `json:"silent,omitempty"`
+	// Mixtures are the sums of other servers' models that this one began, and how many of them opened, with the
+	// fewest vectors in one.
+	Mixtures       uint64 `json:"mixtures,omitempty"`
+	MixturesOpened uint64 `json:"mixtures_opened,omitempty"`
+	MixturesFewest int    `json:"mixtures_fewest,omitempty"`
 }
 
 // Dropout is how often sums went on without a client that had been asked.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hanse-project/hanse/protocol"
@@ -11,14 +12,16 @@ import (
 // goes in lockstep there: clients come and go, each link goes its own way and ends by itself, and what
 // is over for the server may still be under way at a client.
 type served struct {
-	names []string
-	job   *protocol.Job
-	self  int
-	rules *rules
-	found *findings
-	least int // contributors that a protected sum must have
-	star  bool
-	kin   []relation // by peer
+	names  []string
+	job    *protocol.Job
+	self   int
+	rules  *rules
+	found  *findings
+	least  int // contributors that a protected sum must have
+	star   bool
+	kin    []relation         // by peer
+	root   string             // of a group of servers; empty: this is about a server and its clients
+	groups map[uint16]*served // that the party is in, by number
 
 	turns   []turn           // of the job's sums and questions
 	place   map[*rule]int    // of the kinds among the turns
@@ -52,7 +55,7 @@ func newServed(c *protocol.Contract, self int, r *rules, f *findings, least int)
 	s := &served{
 		job: c.Job, self: self, rules: r, found: f, least: least, star: all.star,
 		place: make(map[*rule]int), answers: make(map[*rule]uint64), vectors: make(map[*rule]*vectorKind), links: make([]servedLink, len(c.Parties)),
-		tally: newServedTally(len(c.Parties)),
+		tally: newServedTally(len(c.Parties)), groups: make(map[uint16]*served),
 	}
 	for i, p := range c.Parties {
 		s.names, s.kin = append(s.names, p.Name), append(s.kin, all.relation(self, i))
@@ -61,16 +64,19 @@ func newServed(c *protocol.Contract, self int, r *rules, f *findings, least int)
 	s.answerKinds(c)
 	s.layTurns()
 	s.sum = newServedSum(len(c.Parties))
+	if err := s.layGroups(c); err != nil {
+		return nil, err
+	}
 	return s, r.receive(c, self, s.kin)
 }
 
-// vectorKinds finds the kinds of vectors that the contract has the party's server add up.
+// vectorKinds finds the kinds of vectors that the contract has the party's server, or the server of a group, add up.
 func (s *served) vectorKinds(c *protocol.Contract) {
-	server := c.Parties[c.Job.ServerOf(s.self)].Name
+	server := cmp.Or(s.root, c.Parties[c.Job.ServerOf(s.self)].Name)
 	for i := range c.Operations {
 		o := &c.Operations[i]
 		rule := s.rules.byKind[o.Kind]
-		if o.Collective != protocol.CollectiveUpload || ofCohort(o.Kind) || rule.class == protocol.ClassControl || rule.class == protocol.ClassOpening {
+		if (s.root == "") != (len(o.Among) == 0) || o.Collective != protocol.CollectiveUpload || ofCohort(o.Kind) || rule.class == protocol.ClassControl || rule.class == protocol.ClassOpening {
 			continue
 		}
 		v := s.vectors[rule]
@@ -117,10 +123,16 @@ func (s *served) begin(session uint32) {
 	for _, v := range s.vectors {
 		v.opened = 0
 	}
+	for _, g := range s.groups {
+		g.begin(session)
+	}
 }
 
 // end ends a session. What was told of a link that ended well must be kept: the other end's signature.
 func (s *served) end(done bool) {
+	for _, g := range s.groups {
+		g.end(done)
+	}
 	if done || s.sum.opened {
 		s.count()
 	}
@@ -148,7 +160,10 @@ const kindFinished = "finished"
 
 // take takes a record of a frame, an opening or a countersignature; rule is that of its kind.
 func (s *served) take(r *transcript.Record, rule *rule) {
+	group, _ := protocol.GroupOf(r.Operation)
 	switch {
+	case group != 0 && s.root == "":
+		s.within(r, rule)
 	case rule == nil:
 		s.found.fail(checkOperations, "record %d: the contract has no message %q", r.Number, r.Kind)
 	case r.Type == transcript.TypeOpened:

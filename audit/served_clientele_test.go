@@ -46,6 +46,6 @@ func adjacent(c *protocol.Contract, a, b int) bool {
 		return false
 	}
 	topology, _ := protocol.ParseTopology(c.Job.Topology)
-	plan := protocol.PlanFor(topology, len(c.Parties), server)
+	plan := protocol.PlanAmong(topology, len(c.Parties), server, c.Job.ClientsOf(server))
 	return plan.Parent[a] == b || plan.Parent[b] == a
 }

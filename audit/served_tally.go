@@ -92,6 +92,7 @@ func (s *served) report() *Federation {
 	slices.SortStableFunc(f.Dropouts, func(a, b Dropout) int { return cmp.Compare(b.Sums, a.Sums) })
 	f.Opened, f.Fewest, f.Median = s.tally.spread()
 	f.Counted = s.evidence()
+	f.Mixtures, f.MixturesOpened, f.MixturesFewest = s.mixtures()
 	return f
 }
 

@@ -48,6 +48,10 @@ func (f *Federation) sentence() string {
 	if f.Opened > 0 {
 		text += fmt.Sprintf(", with %d contributors at least and %d in the median, %s", f.Fewest, f.Median, f.Counted)
 	}
+	if f.Mixtures > 0 {
+		text += fmt.Sprintf("; of other servers' models it began %s, and %d opened, with at least %s in each",
+			counted(f.Mixtures, "sum"), f.MixturesOpened, counted(uint64(f.MixturesFewest), "vector"))
+	}
 	if n := len(f.Dropouts); n > 0 {
 		text += fmt.Sprintf("; %s was lost on the way, %s most often, in %s", counted(uint64(n), "client"), f.Dropouts[0].Client, counted(f.Dropouts[0].Sums, "sum"))
 	}

@@ -46,6 +46,12 @@ func (j *Job) CheckRoles(c *keys.Charter) error {
 // Serves reports whether a party is a server of the job.
 func (j *Job) Serves(party int) bool { return slices.Contains(j.Servers, j.Parties[party]) }
 
+// Group returns the number of the group of servers whose totals open at a server: its place among the servers, from
+// 1; see Groups.
+func (j *Job) Group(server int) uint16 {
+	return uint16(slices.Index(j.Servers, j.Parties[server]) + 1)
+}
+
 // ServerOf returns the server that a party belongs to, itself if it is one, -1 in jobs without
 // servers. The clients, in the order of the parties, are dealt out to the servers in their order,
 // in blocks that differ by at most one.

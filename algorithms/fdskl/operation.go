@@ -32,12 +32,13 @@ const Anyone = "*"
 // Operation is a kind of sum or broadcast, with its budget in one session.
 type Operation struct {
 	Kind       string
-	Stage      int64  // operations of a later stage come after all of an earlier one
-	Collective string // "sum", "broadcast", "exchange" or "direct"
-	Root       string // a party, or Anyone; of direct messages the sender
-	To         string // of direct messages the receiver
-	Tree       int64  // 1 or 2 for the sums of Algorithm 3, else 0
-	Excluded   string // the party l' of such a sum
+	Stage      int64    // operations of a later stage come after all of an earlier one
+	Collective string   // "sum", "broadcast", "exchange" or "direct"
+	Root       string   // a party, or Anyone; of direct messages the sender
+	To         string   // of direct messages the receiver
+	Tree       int64    // 1 or 2 for the sums of Algorithm 3, else 0
+	Excluded   string   // the party l' of such a sum
+	Among      []string // none: it is for jobs over clients
 	Class      string
 	Encoding   string
 	Shape      []int64 // what all its vectors make up together, such as rows and features

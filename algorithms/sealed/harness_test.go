@@ -67,10 +67,7 @@ func (f *federation) declare(t testing.TB, d fdskl.Disclosure) {
 	}
 	var operations []protocol.Operation
 	for _, o := range d.Operations {
-		operations = append(operations, protocol.Operation{
-			Kind: o.Kind, Stage: o.Stage, Collective: o.Collective, Root: o.Root, To: o.To, Tree: o.Tree, Excluded: o.Excluded,
-			Class: o.Class, Encoding: o.Encoding, Shape: o.Shape, Count: o.Count, Bytes: o.Bytes,
-		})
+		operations = append(operations, protocol.Operation(o))
 	}
 	var err error
 	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(len(facts), operations)); err != nil {

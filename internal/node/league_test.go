@@ -65,7 +65,7 @@ func newLeague(t testing.TB, q, rows int) *league {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := []string{"bank", "insurer", "telco", "retailer", "baker", "miller"}[i]
+		name := []string{"bank", "insurer", "telco", "retailer", "baker", "miller", "smith", "cooper", "tanner", "weaver", "potter", "brewer"}[i]
 		l.names = append(l.names, name)
 		l.keys = append(l.keys, k)
 		ids = append(ids, k.ID())

@@ -63,7 +63,7 @@ func (n *serverNetwork) newMixing(ctx context.Context, job *protocol.Job, all []
 			return m, err
 		}
 		g := &m.groups[at]
-		if g.links, err = groups.Links(uint16(at + 1)); err != nil {
+		if g.links, err = groups.Links(job.Group(root)); err != nil {
 			return m, err
 		}
 		if root == n.links.Self() {
@@ -85,7 +85,7 @@ func (n *serverNetwork) newMixing(ctx context.Context, job *protocol.Job, all []
 	}
 	present := slices.DeleteFunc(slices.Clone(members), func(i int) bool { return !slices.Contains(there, i) })
 	g := &m.groups[own]
-	g.server, err = cohort.NewServer(ctx, g.links, groups.Arrivals(uint16(own+1)), present, spec)
+	g.server, err = cohort.NewServer(ctx, g.links, groups.Arrivals(job.Group(n.links.Self())), present, spec)
 	return m, err
 }
 

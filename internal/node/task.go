@@ -215,10 +215,7 @@ func converted(d fdskl.Disclosure) (openings []protocol.Opening, operations []pr
 		openings = append(openings, protocol.Opening(o))
 	}
 	for _, o := range d.Operations {
-		operations = append(operations, protocol.Operation{
-			Kind: o.Kind, Stage: o.Stage, Collective: o.Collective, Root: o.Root, To: o.To, Tree: o.Tree, Excluded: o.Excluded,
-			Class: o.Class, Encoding: o.Encoding, Shape: o.Shape, Count: o.Count, Bytes: o.Bytes,
-		})
+		operations = append(operations, protocol.Operation(o))
 	}
 	return openings, operations
 }

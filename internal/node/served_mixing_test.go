@@ -1,0 +1,77 @@
+package node
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// gfmlOnThree is a job of three servers that are all neighbours, two of them in one cluster.
+const gfmlOnThree = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 30\nparticipants = 3\n" +
+	"edges = [[\"bank\", \"insurer\"], [\"insurer\", \"telco\"], [\"bank\", \"telco\"]]\n" +
+	"clusters = [[\"bank\", \"insurer\"], [\"telco\"]]\n"
+
+// predicted returns what the clients of a job predicted, row by row.
+func (l *league) predicted(h keys.Hash, servers int) []float64 {
+	l.t.Helper()
+	var all []float64
+	for i := servers; i < len(l.names); i++ {
+		text, err := os.ReadFile(l.dirs[i] + "/node/jobs/" + h.String() + "/" + predictionsFile)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+			v, err := strconv.ParseFloat(strings.Split(line, ",")[1], 64)
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// TestServersDiffuseUnderMasks: in every mode and along every topology clients predict what they do when servers send
+// each other their models, and no message of a model passes between servers.
+func TestServersDiffuseUnderMasks(t *testing.T) {
+	var want []float64
+	for _, c := range []struct{ head, parameters string }{
+		{"privacy = \"masked\"", "diffusion = \"plain\"\n"},
+		{"privacy = \"masked\"", ""},
+		{"privacy = \"masked\"\ntopology = \"star\"", ""},
+		{"privacy = \"masked\"\ntopology = \"ring\"", "diffusion = \"masked\"\n"},
+		{"privacy = \"masked\"\naggregation = \"he\"", ""},
+	} {
+		t.Run(fmt.Sprintf("%s %s", c.head, c.parameters), func(t *testing.T) {
+			l := newLeague(t, 12, 0)
+			l.streams(3, 60)
+			l.startAll()
+			r, h, err := l.propose(l.servedJob("gfml", 3, c.head, gfmlOnThree+c.parameters))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Online == nil || r.Online.Rounds != 30 {
+				t.Errorf("report %+v", r.Online)
+			}
+			got := l.predicted(h, 3)
+			if want == nil {
+				want = got
+			}
+			for i := range want {
+				if !(math.Abs(got[i]-want[i]) < 1e-9) {
+					t.Fatalf("prediction %d is %v, want %v", i, got[i], want[i])
+				}
+			}
+			s, _ := l.nodes[0].job(h)
+			plain := strings.Contains(c.parameters, "plain")
+			if exchanges := strings.Contains(string(s.text()), `kind = "psi`); exchanges != plain {
+				t.Errorf("the contract has exchanges of models: %v, want %v", exchanges, plain)
+			}
+		})
+	}
+}
