@@ -144,6 +144,9 @@ func (g *Groups) sort(ctx context.Context) error {
 // enqueue keeps a message for whoever of its group asks next.
 func (g *Groups) enqueue(m Message) error {
 	queue, ok := g.queues[m.Group]
+	if m.Group == 0 {
+		return g.links.Deviation(m, "it is of no group of the servers, and all messages between these are")
+	}
 	if !ok {
 		return g.links.Deviation(m, "it is of group %d of the servers, of which this one is not", m.Group)
 	}
