@@ -328,7 +328,9 @@ func (l *Links) tellPast(ctx context.Context, to int) error {
 		l.kept = true
 	}
 	b := own.EncodeFor(to)
-	return l.send(ctx, to, Message{Kind: KindPast, Class: ClassControl, Size: uint64(len(b)), Payload: b})
+	link := *l
+	link.group = 0 // it is said of the link, not of a group
+	return link.send(ctx, to, Message{Kind: KindPast, Class: ClassControl, Size: uint64(len(b)), Payload: b})
 }
 
 // hearPast wants the first message of a peer to be its past, and holds it against the own transcript.

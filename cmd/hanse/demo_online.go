@@ -117,7 +117,7 @@ func (d *onlineDemo) train(ctx context.Context) (err error) {
 	d.tell.nodes(d.nodes, "one process for a server, a few for the clients")
 	job := protocol.Job{
 		Format: "hanse-job-v1", Name: "demo", Algorithm: d.c.String("algorithm"), Task: protocol.TaskTrain, Parties: d.learning.Parties(),
-		Servers: d.federation.Servers, Privacy: privacyOf(d.c), Aggregation: aggregation(d.c), Topology: protocol.Star.String(), Table: "train",
+		Servers: d.federation.Servers, Privacy: privacyOf(d.c), Aggregation: aggregation(d.c), Topology: onlineTopology(d.c), Table: "train",
 		Record: onlineRecord(d.c), Parameters: d.learning.Parameters(),
 	}
 	text, err := job.Text()
@@ -128,6 +128,14 @@ func (d *onlineDemo) train(ctx context.Context) (err error) {
 		return err
 	}
 	return d.collect(ctx)
+}
+
+// onlineTopology is along which sums travel: straight to the server when nothing is said.
+func onlineTopology(c *cli.Context) string {
+	if c.IsSet("topology") {
+		return c.String("topology")
+	}
+	return protocol.Star.String()
 }
 
 // onlineRecord is what transcripts keep: digests when nothing is said, which are enough to audit sums by.

@@ -22,10 +22,11 @@ type ownFlags struct{ algorithms, flags []string }
 func allOwnFlags() []ownFlags {
 	return []ownFlags{
 		{[]string{algorithmFDSKL}, []string{
-			"data", "id", "categorical", "missing", "people", "parties", "schedule", "loss", "target", "kernel", "sigma", "lambda", "scale", "topology",
+			"data", "id", "categorical", "missing", "people", "parties", "schedule", "loss", "target", "kernel", "sigma", "lambda", "scale",
 		}},
 		{[]string{algorithmPOFMKL, algorithmGFML, algorithmOFMSFT}, []string{"clients", "servers"}},
 		{[]string{algorithmFDSKL, algorithmPOFMKL, algorithmGFML}, []string{"features"}},
+		{[]string{algorithmGFML}, []string{"diffusion"}},
 		{[]string{algorithmFDSKL, algorithmOFMSFT}, []string{"label"}},
 		{[]string{algorithmOFMSFT}, append([]string{"budget"}, selectionFlagNames()...)},
 	}
@@ -76,6 +77,9 @@ func checkOnlineDemo(c *cli.Context) error {
 	}
 	if r := c.String("record"); !slices.Contains([]string{protocol.RecordFull, protocol.RecordDigests}, r) {
 		return usagef("--record is %q, want full or digests", r)
+	}
+	if _, err := protocol.ParseTopology(c.String("topology")); err != nil {
+		return usagef("--%v", err)
 	}
 	if err := checkFileFlags(c); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -67,6 +68,7 @@ func TestServersDiffuseUnderMasks(t *testing.T) {
 					t.Fatalf("prediction %d is %v, want %v", i, got[i], want[i])
 				}
 			}
+			l.wantVerdict(h, audit.Disclosed)
 			s, _ := l.nodes[0].job(h)
 			plain := strings.Contains(c.parameters, "plain")
 			if exchanges := strings.Contains(string(s.text()), `kind = "psi`); exchanges != plain {

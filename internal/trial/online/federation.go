@@ -15,7 +15,10 @@ type Options struct {
 	Features int
 	Budget   float64 // of a client, for networks
 	Seed     uint64
-	Tuning   ofmsft.Params // of OFMS-FT: those of its numbers that are not 0 take the place of the trial's own
+
+	Diffusion string // of O-GFML, as its jobs name it; empty: its default
+
+	Tuning ofmsft.Params // of OFMS-FT: those of its numbers that are not 0 take the place of the trial's own
 }
 
 // Federation is who takes part in a trial, and the clients' streams.

@@ -33,6 +33,7 @@ func NewSensors(o Options) (*Sensors, error) {
 	p := gfml.DefaultParams()
 	p.Columns, p.Label, p.Seed = sensorColumns(), sensorLabel, fmt.Sprint(o.Seed)
 	p.Features, p.Iterations, p.Participants = o.Features, o.Rounds, min(sensorParticipants, o.Clients)
+	p.Diffusion = o.Diffusion
 	p.Servers, p.Edges, p.Clusters = t.Servers, ring(t.Servers), pairs(t.Servers)
 	p.Clients = make(map[string][]string)
 	for s, name := range t.Servers {
@@ -70,10 +71,14 @@ func (t *Sensors) Rounds() int { return t.plan.Params().Iterations }
 // Parameters returns what the job says to the algorithm beside who takes part.
 func (t *Sensors) Parameters() map[string]any {
 	p := t.plan.Params()
-	return map[string]any{
+	all := map[string]any{
 		"columns": p.Columns, "label": p.Label, "seed": p.Seed, "features": p.Features, "iterations": p.Iterations,
 		"participants": p.Participants, "edges": p.Edges, "clusters": p.Clusters,
 	}
+	if p.Diffusion != "" {
+		all["diffusion"] = p.Diffusion
+	}
+	return all
 }
 
 // PaperBytes returns what the paper counts for a client and an iteration, in bytes, on average: the
