@@ -62,7 +62,8 @@ type attendance struct {
 // row after it. Rows number on over all sessions; those learned before are passed over if they come again. Without the
 // total, or left out of it, a client keeps its own weights.
 //
-// A client whose stream has ended stays, and when chosen uploads what it has.
+// A client whose stream has ended stays, and when chosen uploads what it has. Its model is kept as federated.Keeps says
+// and when the part ends, for whatever reason.
 func Attend(ctx context.Context, p *ClientPart) error {
 	a, err := p.resume()
 	if err != nil {
@@ -71,8 +72,17 @@ func Attend(ctx context.Context, p *ClientPart) error {
 	if err := a.foresee(); err != nil {
 		return err
 	}
+	err = a.attend(ctx)
+	if kept := a.keepModel(); err == nil {
+		err = kept
+	}
+	return err
+}
+
+// attend takes iterations until the server says that the job is over.
+func (a *attendance) attend(ctx context.Context) error {
 	for {
-		n, entries, err := p.Network.Hear(ctx, KindModel, p.Plan.params.Entries)
+		n, entries, err := a.Network.Hear(ctx, KindModel, a.Plan.params.Entries)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -126,6 +136,11 @@ func (a *attendance) iterate(ctx context.Context, n int, entries []float64) erro
 	}
 	if err := a.learnNext(ctx, n); err != nil {
 		return err
+	}
+	if federated.Keeps(n+1, a.Plan.params.Iterations) {
+		if err := a.keepModel(); err != nil {
+			return err
+		}
 	}
 	if chosen {
 		if err := a.contribute(ctx, n); err != nil {

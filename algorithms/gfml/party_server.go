@@ -47,7 +47,7 @@ type serving struct {
 //
 // A state that is saved names an iteration that no client has heard of: a server that was killed goes
 // on there with the model it had saved, and the iterations between are lost to it as if it had
-// been gone. So no client uploads twice in one iteration.
+// been gone. So no client uploads twice in one iteration. After the last one the model is kept.
 func Serve(ctx context.Context, p *ServerPart) error {
 	s, err := p.resume()
 	if err != nil {
@@ -65,7 +65,7 @@ func Serve(ctx context.Context, p *ServerPart) error {
 			return err
 		}
 	}
-	return s.save(s.next)
+	return errors.Join(s.save(s.next), s.keepModel())
 }
 
 // resume starts the part, or takes it up where the vault has it.

@@ -23,6 +23,7 @@ type ClientPart struct {
 	Rows    federated.Rows
 	Vault   federated.Vault
 	Cache   federated.Cache // of networks that travelled; nil: none
+	Columns []string        // names of the inputs, in the order that rows have, kept with the model; nil: unknown
 	// Report is called after every communication round; it may be nil.
 	Report func(federated.Progress)
 
@@ -62,22 +63,34 @@ type question struct {
 // The state is saved when the rows are learned and before steps leave, so that no row's step leaves twice: a client
 // that is killed and returns goes on with its own weights. Rows number on over all sessions; those learned before are
 // passed over if they come again. A client whose stream has ended stays, and chooses nothing.
+//
+// The model is kept as federated.Keeps says, when the stream ends, and when the part ends, for whatever reason, in a
+// round whose rows are learned.
 func Attend(ctx context.Context, p *ClientPart) error {
 	a, err := p.resume()
 	if err != nil {
 		return fmt.Errorf("client %q: %w", p.Name, err)
 	}
+	err = a.attend(ctx)
+	if kept := a.keepModel(); err == nil && kept != nil {
+		err = fmt.Errorf("client %q: %w", p.Name, kept)
+	}
+	return err
+}
+
+// attend takes messages until the server says that the job is over.
+func (a *attendance) attend(ctx context.Context) error {
 	limit := a.letterSize()
 	for {
-		l, err := p.Network.Await(ctx, a.awaited(), limit)
+		l, err := a.Network.Await(ctx, a.awaited(), limit)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("client %q: wait for the server after row %d: %w", p.Name, a.row, err)
+			return fmt.Errorf("client %q: wait for the server after row %d: %w", a.Name, a.row, err)
 		}
 		if err := a.take(ctx, l); err != nil {
-			return fmt.Errorf("client %q, round %d (%s): %w", p.Name, l.Round+1, l.Kind, err)
+			return fmt.Errorf("client %q, round %d (%s): %w", a.Name, l.Round+1, l.Kind, err)
 		}
 	}
 }
@@ -185,6 +198,11 @@ func (a *attendance) learn(ctx context.Context, payload []byte) error {
 	}
 	if err := a.save(); err != nil {
 		return fmt.Errorf("checkpoint after row %d: %w", a.row, err)
+	}
+	if a.ended || federated.Keeps(q.round+1, a.Params.Uploads()) {
+		if err := a.keepModel(); err != nil {
+			return err
+		}
 	}
 	a.report()
 	return nil

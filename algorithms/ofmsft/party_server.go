@@ -39,7 +39,7 @@ type serving struct {
 
 // Serve runs the server's part: in every communication round it hands out the networks that clients ask for,
 // draws a group, and moves each network by the sum of the steps of those in the group that store it, where at
-// least Least do. The state is saved after each round.
+// least Least do. The state is saved after each round, and the model kept after the last.
 func Serve(ctx context.Context, p *ServerPart) error {
 	s, err := p.resume()
 	if err != nil {
@@ -50,6 +50,9 @@ func Serve(ctx context.Context, p *ServerPart) error {
 		if err := s.hold(ctx); err != nil {
 			return fmt.Errorf("server %q, round %d: %w", p.Params.Server, round, err)
 		}
+	}
+	if err := s.keepModel(); err != nil {
+		return fmt.Errorf("server %q: %w", p.Params.Server, err)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (c *Client) Predict(theta, x []float64) (float64, error) {
 		return 0, err
 	}
 	c.features.Scores(c.scores, theta)
-	c.prediction = c.weights.blend(c.scores)
+	c.prediction = blend(c.weights.share, c.scores)
 	if !finite(c.prediction) {
 		return 0, fmt.Errorf("row %d: the prediction is %v: theta has diverged, want a smaller step", c.rounds+1, c.prediction)
 	}
@@ -110,7 +110,7 @@ func (c *Client) lose(label float64) error {
 	}
 	loss := (c.prediction - label) * (c.prediction - label)
 	if p.Lambda > 0 {
-		loss += c.weights.blend(c.penalties)
+		loss += blend(c.weights.share, c.penalties)
 	}
 	c.regret.Add(loss, c.losses)
 	return nil

@@ -21,6 +21,8 @@ type ClientPart struct {
 	Network    federated.Client
 	Rows       federated.Rows
 	Vault      federated.Vault
+	// Columns are the names of the inputs, in the order that rows have, kept with the model; nil: the dictionary's.
+	Columns []string
 	// Weights is what the Attend of an earlier job kept in its vault as "client": the weights to start
 	// from; nil: equal ones. A job that is resumed has its own.
 	Weights []byte
@@ -38,8 +40,9 @@ type attendance struct {
 	squared float64 // summed squared errors of the predictions, in the label's units
 	sum     federated.Sum
 	upload  []float64
-	round   int  // the newest, -1 before the first
-	ended   bool // the stream
+	theta   []float64 // the one heard last
+	round   int       // the newest in this session, -1 before the first
+	ended   bool      // the stream
 }
 
 // Attend runs a client's part until the server says that the job is over. In every round it predicts and
@@ -55,21 +58,32 @@ type attendance struct {
 // kernels that others drew, and the other clients' masks need no change. The price: zeros count among a sum's
 // contributors. Where all streams but one have ended the total is that one's update, so a
 // job should not have more rounds than its clients have rows.
+//
+// The model is kept as federated.Keeps says and when the part ends, for whatever reason.
 func Attend(ctx context.Context, p *ClientPart) error {
 	a, err := p.resume()
 	if err != nil {
 		return fmt.Errorf("client %q: %w", p.Name, err)
 	}
+	err = a.attend(ctx)
+	if kept := a.keepModel(); err == nil && kept != nil {
+		err = fmt.Errorf("client %q: %w", p.Name, kept)
+	}
+	return err
+}
+
+// attend takes rounds until the server says that the job is over.
+func (a *attendance) attend(ctx context.Context) error {
 	for {
-		round, theta, err := p.Network.Hear(ctx, KindModel, p.Dictionary.params.Words())
+		round, theta, err := a.Network.Hear(ctx, KindModel, a.Dictionary.params.Words())
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("client %q: wait for the model after row %d: %w", p.Name, a.row, err)
+			return fmt.Errorf("client %q: wait for the model after row %d: %w", a.Name, a.row, err)
 		}
 		if err := a.take(ctx, round, theta); err != nil {
-			return fmt.Errorf("client %q, round %d: %w", p.Name, round+1, err)
+			return fmt.Errorf("client %q, round %d: %w", a.Name, round+1, err)
 		}
 	}
 }
@@ -77,7 +91,13 @@ func Attend(ctx context.Context, p *ClientPart) error {
 // resume starts the part, or takes it up where the vault has it.
 func (p *ClientPart) resume() (*attendance, error) {
 	words := p.Dictionary.params.Words()
-	a := &attendance{ClientPart: p, sum: UpdateSum(p.Dictionary.params, p.Clients), upload: make([]float64, words), round: -1}
+	a := &attendance{
+		ClientPart: p, sum: UpdateSum(p.Dictionary.params, p.Clients),
+		upload: make([]float64, words), theta: make([]float64, words), round: -1,
+	}
+	if a.Columns == nil {
+		a.Columns = p.Dictionary.columns
+	}
 	data, err := p.Vault.Load(clientSlot)
 	if err != nil {
 		return nil, err
@@ -114,7 +134,8 @@ func (a *attendance) take(ctx context.Context, round int, theta []float64) error
 	if err := a.check(round, theta); err != nil {
 		return err
 	}
-	if err := a.learnRows(ctx, theta, a.Dictionary.params.roundsOf(round)); err != nil {
+	copy(a.theta, theta) // the server may change its own
+	if err := a.learnRows(ctx, a.theta, a.Dictionary.params.roundsOf(round)); err != nil {
 		return err
 	}
 	clear(a.upload)
@@ -123,6 +144,11 @@ func (a *attendance) take(ctx context.Context, round int, theta []float64) error
 	}
 	if err := a.save(); err != nil {
 		return fmt.Errorf("checkpoint after row %d: %w", a.row, err)
+	}
+	if federated.Keeps(round+1, a.Dictionary.params.Uploads()) {
+		if err := a.keepModel(); err != nil {
+			return err
+		}
 	}
 	if _, err := a.Network.Sum(ctx, a.sum, a.upload); err != nil {
 		return fmt.Errorf("sum of updates after row %d: %w", a.row, err)

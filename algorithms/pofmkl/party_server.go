@@ -38,7 +38,7 @@ type serving struct {
 // that did not open leaves theta as it was, and counts as a round.
 //
 // A server that was killed goes back to its checkpoint: rounds since then are held again, with the
-// clients' next rows and an older theta.
+// clients' next rows and an older theta. After the last upload the model is kept.
 func Serve(ctx context.Context, p *ServerPart) error {
 	s, err := p.resume()
 	if err != nil {
@@ -49,6 +49,9 @@ func Serve(ctx context.Context, p *ServerPart) error {
 		if err := s.hold(ctx); err != nil {
 			return fmt.Errorf("server %q, round %d: %w", p.Dictionary.params.Server, round, err)
 		}
+	}
+	if err := s.keepModel(); err != nil {
+		return fmt.Errorf("server %q: keep the model: %w", p.Dictionary.params.Server, err)
 	}
 	return nil
 }

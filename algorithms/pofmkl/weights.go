@@ -50,11 +50,11 @@ func (w *weights) before(a, b int) bool {
 	return w.log[a] > w.log[b] || w.log[a] == w.log[b] && a < b
 }
 
-// blend returns the mean of the kernels' values, weighted.
-func (w *weights) blend(values []float64) float64 {
+// blend returns the mean of the kernels' values, weighted by shares of 1.
+func blend(shares, values []float64) float64 {
 	sum := 0.0
 	for i, v := range values {
-		sum += w.share[i] * v
+		sum += shares[i] * v
 	}
 	return sum
 }
