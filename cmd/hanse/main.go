@@ -115,7 +115,7 @@ Then walk the same path by hand: examples/credit shows every command.`,
 		CommandNotFound: nil,
 		Commands: []*cli.Command{
 			demoCommand(), demoClientsCommand(), keysCommand(), charterCommand(), joinCommand(), splitCommand(),
-			nodeCommand(), trainCommand(), predictCommand(), jobsCommand(), approveCommand(), policyCommand(),
+			nodeCommand(), trainCommand(), predictCommand(), modelCommand(), jobsCommand(), approveCommand(), policyCommand(),
 			cancelCommand(), resultCommand(),
 			auditCommand(),
 		},

@@ -12,14 +12,27 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
+// trainingUsage says how a training is named on a command line.
+const trainingUsage = "the training: its job's `NAME`, or the first digits of its contract's hash"
+
 // predictCommand scores rows with a trained model.
 func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "predict",
-		Usage: "score new rows together with the parties that trained the model",
-		Description: `Every party, but a helper that trained without data, must hold the rows in a table of
-the same name, started with hanse node --data NAME=FILE. The scores open to this node
-alone, in the privacy mode that the model was trained in.
+		Usage: "predict new rows: with a client's own model, or together with the parties of a model in parts",
+		Description: `After a job over clients' streams (pofmkl, gfml, ofmsft) a client predicts alone, with the model
+that the job left it. Nothing leaves the machine, and no node need run:
+
+   hanse predict --model parks --data march.csv --dir north-park-node --out predictions.csv
+   hanse predict --model parks --table today --dir north-park-node    # a table of the running node
+
+The file has the input columns of the job, in any order. Where it has the label's column too,
+the error is printed, of the rows that have a label; it may be empty.
+
+An fdskl model is in parts, and its parties score rows together. Every party, but a helper
+that trained without data, must hold the rows in a table of the same name, started with
+hanse node --data NAME=FILE. The scores open to this node alone, in the privacy mode that
+the model was trained in.
 
    hanse predict --model credit --table test --dir bank-node --out scores.csv
 
@@ -35,8 +48,10 @@ rows once more:
 
    hanse predict --model credit --table test --dir bank-node --scores-per-row 2`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "model", Required: true, Usage: "the training: its job's `NAME`, or the first digits of its contract's hash"},
+			&cli.StringFlag{Name: "model", Required: true, Usage: trainingUsage},
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
+			&cli.StringFlag{Name: "data", Usage: "with a client's own model: the rows of this CSV `FILE`, in place of a table's"},
+			&cli.StringFlag{Name: "id", Usage: "with a client's own model: call rows by this `COLUMN` (default: by their number)"},
 			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
 			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
 			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: score a row up to `N` times, over all jobs (default: once)"},
@@ -56,8 +71,14 @@ func predict(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	model, err := trainedJob(c, client, c.String("model"))
+	model, running, err := training(c, client, c.String("model"))
 	if err != nil {
+		return err
+	}
+	if len(model.Servers) > 0 {
+		return predictOwn(c, client, model)
+	}
+	if err := inParts(c, model, running); err != nil {
 		return err
 	}
 	job := protocol.Job{
@@ -107,25 +128,63 @@ func knownScores(c *cli.Context, client *node.Client, job *protocol.Job) (bool, 
 	return true, printJSON(c, &node.Report{Job: job.Name, Party: job.OpenTo, Rows: rows, Known: int64(rows)})
 }
 
-// trainedJob finds a finished training by its name or the start of its contract's hash.
-func trainedJob(c *cli.Context, client *node.Client, prefix string) (*node.JobInfo, error) {
-	jobs, err := client.Jobs(c.Context)
-	if err != nil {
-		return nil, err
-	}
-	var found []node.JobInfo
-	for _, j := range jobs {
-		if j.Task == protocol.TaskTrain && (j.Name == prefix || len(prefix) >= 4 && strings.HasPrefix(j.Contract, prefix)) {
-			found = append(found, j)
+// inParts refuses what cannot be done with a model in parts.
+func inParts(c *cli.Context, model *node.JobInfo, running bool) error {
+	dir := c.String("dir")
+	for _, name := range []string{"data", "id"} {
+		if c.IsSet(name) {
+			return usagef("--%s is for a client's own model; %s of %s is in parts: all its parties score a table of theirs, "+
+				"see --table", name, model.Name, model.Algorithm)
 		}
 	}
-	switch {
-	case len(found) == 0:
-		return nil, fmt.Errorf("the node in %s has no training %q; hanse jobs --dir %s lists them", c.String("dir"), prefix, c.String("dir"))
-	case len(found) > 1:
-		return nil, fmt.Errorf("%q fits %d trainings; give the first digits of the contract's hash, hanse jobs lists them", prefix, len(found))
-	case found[0].State != node.StateDone:
-		return nil, fmt.Errorf("training %s is %s, not done", found[0].Contract[:8], found[0].State)
+	if !running {
+		return fmt.Errorf("no node runs in %s, and a part of a model predicts nothing alone: start it with "+
+			"hanse node --dir %s", dir, dir)
 	}
-	return &found[0], nil
+	if model.State != node.StateDone {
+		return fmt.Errorf("training %s is %s, not done", model.Contract[:8], model.State)
+	}
+	return nil
+}
+
+// training finds a training by its name or the start of its contract's hash, and reports whether a node runs. Of
+// several those count that are done, if there are any.
+func training(c *cli.Context, client *node.Client, prefix string) (job *node.JobInfo, running bool, err error) {
+	jobs, running, err := client.Trainings(c.Context)
+	if err != nil {
+		return nil, running, err
+	}
+	var found, done []node.JobInfo
+	for _, j := range jobs {
+		if j.Name == prefix || len(prefix) >= 4 && strings.HasPrefix(j.Contract, prefix) {
+			found = append(found, j)
+			if j.State == node.StateDone {
+				done = append(done, j)
+			}
+		}
+	}
+	if len(done) > 0 {
+		found = done
+	}
+	switch len(found) {
+	case 0:
+		names := "hanse jobs --dir " + c.String("dir") + " lists them"
+		if !running {
+			names = "it has " + trainingNames(jobs)
+		}
+		return nil, running, fmt.Errorf("the node in %s has no training %q; %s", c.String("dir"), prefix, names)
+	case 1:
+		return &found[0], running, nil
+	}
+	return nil, running, fmt.Errorf("%q fits %d trainings; give the first digits of the contract's hash, hanse jobs lists them",
+		prefix, len(found))
+}
+
+// trainingNames lists trainings for people.
+func trainingNames(jobs []node.JobInfo) string {
+	var names []string
+	for _, j := range jobs {
+		names = append(names, fmt.Sprintf("%s (%.8s, %s)", j.Name, j.Contract, j.State))
+	}
+	return firstOf(strings.Join(names, ", "), "none")
 }

@@ -29,11 +29,16 @@ func (n *Node) newOFMSFT(job *protocol.Job) (*ofmsftTask, error) {
 	if len(job.Servers) != 1 {
 		return nil, fmt.Errorf("job %q: servers has %d names, want the one party that holds the models", job.Name, len(job.Servers))
 	}
-	params, err := ofmsft.ParamsOf(with(job.Parameters, "server", job.Servers[0]), job.Parties)
+	params, err := ofmsftParams(job)
 	if err != nil {
 		return nil, fmt.Errorf("job %q: %w", job.Name, err)
 	}
 	return &ofmsftTask{node: n, job: job, params: params}, nil
+}
+
+// ofmsftParams reads the parameters of a job with one server.
+func ofmsftParams(job *protocol.Job) (ofmsft.Params, error) {
+	return ofmsft.ParamsOf(with(job.Parameters, "server", job.Servers[0]), job.Parties)
 }
 
 // clients names the job's clients, in the order in which its server numbers them.
@@ -90,7 +95,8 @@ func (t *ofmsftTask) attend(ctx context.Context, r *run, n *clientNetwork) (*Rep
 		return nil, joined(err, rows.close())
 	}
 	part := &ofmsft.ClientPart{
-		Name: t.node.name(), Params: t.params, Clients: n.addends, Network: n, Rows: rows, Vault: r.state.vault, Cache: cache, Report: r.federated,
+		Name: t.node.name(), Params: t.params, Clients: n.addends, Network: n, Rows: rows, Vault: r.state.vault, Cache: cache,
+		Columns: rows.stream.Columns(), Report: r.federated,
 	}
 	return r.attended(joined(ofmsft.Attend(ctx, part), rows.close()))
 }

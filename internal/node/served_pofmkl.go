@@ -116,7 +116,8 @@ func (t *pofmklTask) attend(ctx context.Context, r *run, n *clientNetwork) (*Rep
 		return nil, err
 	}
 	part := &pofmkl.ClientPart{
-		Name: t.node.name(), Dictionary: d, Clients: n.addends, Network: n, Rows: rows, Vault: r.state.vault, Weights: weights, Report: r.federated,
+		Name: t.node.name(), Dictionary: d, Clients: n.addends, Network: n, Rows: rows, Vault: r.state.vault,
+		Columns: rows.stream.Columns(), Weights: weights, Report: r.federated,
 	}
 	return r.attended(joined(pofmkl.Attend(ctx, part), rows.close()))
 }

@@ -20,20 +20,38 @@ import (
 
 // JobInfo is a job as the owner sees it.
 type JobInfo struct {
-	Contract string   `json:"contract"`
-	Name     string   `json:"name"`
-	Task     string   `json:"task"`
-	Proposer string   `json:"proposer"`
-	Parties  []string `json:"parties"`
-	Self     string   `json:"self"` // this node's name
-	Privacy  string   `json:"privacy"`
-	Topology string   `json:"topology"`
-	State    State    `json:"state"`
-	Reason   string   `json:"reason,omitempty"`
-	Expires  string   `json:"expires,omitempty"` // of a proposal
-	Consent  *Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
-	Sessions uint32   `json:"sessions"`
-	Summary  string   `json:"summary"`
+	Contract  string   `json:"contract"`
+	Name      string   `json:"name"`
+	Algorithm string   `json:"algorithm"`
+	Task      string   `json:"task"`
+	Proposer  string   `json:"proposer"`
+	Parties   []string `json:"parties"`
+	Servers   []string `json:"servers,omitempty"` // of a job over clients
+	Self      string   `json:"self"`              // this node's name
+	Privacy   string   `json:"privacy"`
+	Topology  string   `json:"topology"`
+	State     State    `json:"state"`
+	Reason    string   `json:"reason,omitempty"`
+	Expires   string   `json:"expires,omitempty"` // of a proposal
+	Consent   *Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
+	Sessions  uint32   `json:"sessions"`
+	Summary   string   `json:"summary"`
+}
+
+// infoOf says of a job what its contract says of it.
+func infoOf(c *protocol.Contract, self string) JobInfo {
+	j := c.Job
+	return JobInfo{
+		Contract: c.Hash().String(), Name: j.Name, Algorithm: j.Algorithm, Task: j.Task, Proposer: j.Proposer, Parties: j.Parties,
+		Servers: j.Servers, Self: self, Privacy: j.Privacy, Topology: j.Topology, Expires: j.Expires,
+	}
+}
+
+// sortInfos orders jobs by name and contract.
+func sortInfos(all []JobInfo) {
+	sort.Slice(all, func(i, k int) bool {
+		return all[i].Name < all[k].Name || all[i].Name == all[k].Name && all[i].Contract < all[k].Contract
+	})
 }
 
 // Jobs lists the node's jobs by name and contract.
@@ -46,16 +64,12 @@ func (n *Node) Jobs() []JobInfo {
 	n.mu.Unlock()
 	infos := make([]JobInfo, 0, len(all))
 	for _, s := range all {
-		r := s.snapshot()
-		j := s.contract.Job
-		infos = append(infos, JobInfo{Contract: s.contract.Hash().String(), Name: j.Name, Task: j.Task, Proposer: j.Proposer,
-			Parties: j.Parties, Self: n.nameIn(s.contract), Privacy: j.Privacy, Topology: j.Topology,
-			State: r.State, Reason: r.Reason, Expires: j.Expires, Consent: r.Consent, Sessions: r.Session,
-			Summary: Summary(s.contract, n.nameIn(s.contract))})
+		r, info := s.snapshot(), infoOf(s.contract, n.nameIn(s.contract))
+		info.State, info.Reason, info.Consent, info.Sessions = r.State, r.Reason, r.Consent, r.Session
+		info.Summary = Summary(s.contract, info.Self)
+		infos = append(infos, info)
 	}
-	sort.Slice(infos, func(i, k int) bool {
-		return infos[i].Name < infos[k].Name || infos[i].Name == infos[k].Name && infos[i].Contract < infos[k].Contract
-	})
+	sortInfos(infos)
 	return infos
 }
 
@@ -126,6 +140,7 @@ func (n *Node) routes() http.Handler {
 	mux.HandleFunc("POST /score", n.serveScore)
 	mux.HandleFunc("GET /scores", n.serveScores)
 	mux.HandleFunc("GET /known", n.serveKnown)
+	mux.HandleFunc("GET /table", n.serveTable)
 	return mux
 }
 

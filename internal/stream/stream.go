@@ -25,7 +25,8 @@ const maxColumns = 1 << 14
 type Row struct {
 	Number int       // from 1, the header not counted
 	Inputs []float64 // in the order of Columns
-	Label  float64
+	Label  float64   // NaN for a row without one, in a stream that need not have any
+	ID     string    // what stands in the column of ids, where one was asked for
 }
 
 // Stream reads rows. Next is for one goroutine.
@@ -33,7 +34,9 @@ type Stream struct {
 	path   string
 	inputs []int // places of the inputs in a line
 	names  []string
-	label  int // place of the label in a line
+	label  int  // place of the label in a line, -1: it has none
+	id     int  // place of the id in a line, -1: none was asked for
+	bare   bool // a row need not have a label
 	lines  chan line
 	number int
 	file   bool   // its rows are all there
@@ -53,8 +56,23 @@ type line struct {
 
 // Open starts to read a stream whose label is the named column. The inputs are all other columns, or
 // those named, in their order. Reading a file ends with it; standard input is read until it is closed.
-func Open(path, label string, columns []string) (_ *Stream, err error) {
-	s := &Stream{path: path, lines: make(chan line)}
+func Open(path, label string, columns []string) (*Stream, error) {
+	return open(path, Bare{Label: label, Columns: columns}, false)
+}
+
+// Bare says what there is to read in a file of rows that need not have labels.
+type Bare struct {
+	Label   string   // the column of labels, where the file has it; its cells may be empty
+	Columns []string // the inputs', in their order
+	ID      string   // a column to hand out as it is; empty: none
+}
+
+// OpenBare is Open for such a file: see Row.
+func OpenBare(path string, b Bare) (*Stream, error) { return open(path, b, true) }
+
+// open is Open and OpenBare.
+func open(path string, b Bare, bare bool) (_ *Stream, err error) {
+	s := &Stream{path: path, bare: bare, id: -1, lines: make(chan line)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.closeFiles())
@@ -70,8 +88,13 @@ func Open(path, label string, columns []string) (_ *Stream, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: header: %w", path, err)
 	}
-	if err := s.lay(header, label, columns); err != nil {
+	if err := s.lay(header, b.Label, b.Columns); err != nil {
 		return nil, err
+	}
+	if b.ID != "" {
+		if s.id = slices.Index(header, b.ID); s.id < 0 {
+			return nil, fmt.Errorf("%s: there is no column %q for the ids; it has %s", path, b.ID, strings.Join(header, ", "))
+		}
 	}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.reading.Go(func() { s.read(r) })
@@ -119,7 +142,7 @@ func (s *Stream) lay(header []string, label string, columns []string) error {
 			return fmt.Errorf("%s: column %q stands twice in the header", s.path, header[i])
 		}
 	}
-	if s.label = slices.Index(header, label); s.label < 0 {
+	if s.label = slices.Index(header, label); s.label < 0 && !s.bare {
 		return fmt.Errorf("%s: there is no column %q for the label; it has %s", s.path, label, strings.Join(header, ", "))
 	}
 	if columns == nil {
@@ -205,6 +228,13 @@ func (s *Stream) row(cells []string) (*Row, error) {
 	var err error
 	if row.Inputs, err = s.numbers(cells); err != nil {
 		return nil, err
+	}
+	if s.id >= 0 {
+		row.ID = cells[s.id]
+	}
+	if s.bare && (s.label < 0 || strings.TrimSpace(cells[s.label]) == "") {
+		row.Label = math.NaN()
+		return row, nil
 	}
 	row.Label, err = s.cell(cells[s.label], "the label's")
 	return row, err

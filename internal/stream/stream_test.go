@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -206,6 +207,47 @@ func TestALiveStreamEndsWhenItIsOver(t *testing.T) {
 	for i := 1; i <= 2; i++ {
 		if r, err := s.NextUntil(t.Context(), over); err != nil || r.Number != i {
 			t.Errorf("row %+v, error %v", r, err)
+		}
+	}
+}
+
+func TestRowsNeedNoLabels(t *testing.T) {
+	path := file(t, "id,b,a,y\nr1,2,1,20\nr2,4,3, \n")
+	for _, c := range []struct {
+		bare   Bare
+		labels []float64
+		ids    []string
+	}{
+		{Bare{Label: "y", Columns: []string{"a", "b"}, ID: "id"}, []float64{20, math.NaN()}, []string{"r1", "r2"}},
+		{Bare{Label: "z", Columns: []string{"a", "b"}}, []float64{math.NaN(), math.NaN()}, []string{"", ""}},
+	} {
+		s, err := OpenBare(path, c.bare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.labels {
+			r, err := s.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			same := r.Label == c.labels[i] || math.IsNaN(r.Label) && math.IsNaN(c.labels[i])
+			if !same || r.ID != c.ids[i] || !slices.Equal(r.Inputs, []float64{float64(2*i + 1), float64(2*i + 2)}) {
+				t.Errorf("row %+v, want label %v and id %q", r, c.labels[i], c.ids[i])
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		bare Bare
+		want string
+	}{
+		{Bare{Label: "y", Columns: []string{"a", "c"}}, `there is no input column "c"; it has id, b, a, y`},
+		{Bare{Label: "y", Columns: []string{"a"}, ID: "key"}, `there is no column "key" for the ids; it has id, b, a, y`},
+	} {
+		if _, err := OpenBare(path, c.bare); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
 }
