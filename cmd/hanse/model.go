@@ -157,7 +157,7 @@ func describeModel(w io.Writer, p *portable.Model, files []portable.Named) error
 	t := newTable(w)
 	t.row("job", fmt.Sprintf("%s, contract %.8s", p.Job, p.Contract))
 	t.row("algorithm", p.Algorithm)
-	t.row("of", fmt.Sprintf("%s, a %s", p.Party, p.Role))
+	t.row("party", fmt.Sprintf("%s, %s", p.Party, p.Role))
 	t.row("rounds", fmt.Sprintf("%d of %d", p.Round, p.Rounds))
 	inputs := fmt.Sprintf("%d, whose names the clients know", p.Inputs.Count)
 	if p.Inputs.Columns != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // documents are the pages whose commands must exist.
-var documents = []string{"README.md", "examples/credit/README.md", "docs/performance.md", "docs/policy.md"}
+var documents = []string{"README.md", "examples/credit/README.md", "docs/model-format.md", "docs/performance.md", "docs/policy.md"}
 
 // flagWord finds the long flags of a command line.
 var flagWord = regexp.MustCompile(`--([a-z][a-z-]*)`)
@@ -127,8 +127,10 @@ func TestTourOfTheReadme(t *testing.T) {
 	if rows := strings.Count(string(scores), "\n") - 1; err != nil || rows != 500 {
 		t.Errorf("%d rows were scored, want 500 (%v)", rows, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "audit.html")); err != nil {
-		t.Error(err)
+	for _, name := range []string{"audit.html", "park.csv", "park-model/model.json", "park-model/model.safetensors"} {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/csv"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +31,9 @@ const ports = 5
 //	exits CODE PROGRAM ARGS…   runs a program that must end with that status
 //	await NAME PATTERN         waits for a file and sets $NAME to its path
 //	awaittext PATTERN TEXT     waits for a file that contains a text
+//	apart MOST ONE OTHER       compares CSV files: equal but for numbers, which are at most so far apart
+//
+// $READER is the program that reads exported models without this one.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -36,7 +41,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "await": awaitFile, "awaittext": awaitText,
+			"exits": exits, "await": awaitFile, "awaittext": awaitText, "apart": apart,
 		},
 	})
 }
@@ -50,7 +55,36 @@ func setPorts(env *testscript.Env) error {
 	for i, port := range free {
 		env.Setenv("PORT"+strconv.Itoa(i+1), strconv.Itoa(port))
 	}
-	return nil
+	reader, err := filepath.Abs(filepath.Join("..", "..", "examples", "read_model.py"))
+	env.Setenv("READER", reader)
+	return err
+}
+
+// apart compares two CSV files cell by cell.
+func apart(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: apart MOST ONE OTHER")
+	}
+	most, err := strconv.ParseFloat(args[0], 64)
+	ts.Check(err)
+	var both [2][][]string
+	for i, name := range args[1:] {
+		both[i], err = csv.NewReader(strings.NewReader(ts.ReadFile(name))).ReadAll()
+		ts.Check(err)
+	}
+	if len(both[0]) < 2 || len(both[0]) != len(both[1]) {
+		ts.Fatalf("%d and %d lines", len(both[0]), len(both[1]))
+	}
+	for i, line := range both[0] {
+		for k, cell := range line {
+			other := both[1][i][k]
+			a, errA := strconv.ParseFloat(cell, 64)
+			b, errB := strconv.ParseFloat(other, 64)
+			if cell != other && (errA != nil || errB != nil || !(math.Abs(a-b) <= most)) {
+				ts.Fatalf("line %d: %s and %s", i+1, cell, other)
+			}
+		}
+	}
 }
 
 // exits runs a program and compares its exit status.

@@ -67,7 +67,8 @@ them. It costs four parties a sixth of the traffic, and has loss = "logistic" as
 default, several label holders and schedule = "doubly-stochastic".
 
 A job over clients' streams is proposed by a server; each client's node keeps its
-predictions, made row by row, in predictions.csv in the job's folder:
+predictions, made row by row, in predictions.csv in the job's folder. When it is done each
+client has a model of its own for hanse predict, and hanse model export writes it:
 
    format = "hanse-job-v1"
    name = "parks"
@@ -186,6 +187,9 @@ func printReport(c *cli.Context, client *node.Client, r *node.Report) error {
 	fmt.Fprintf(c.App.Writer, "\nwhat left %s's machine in the last session, against the contract\n", r.Party)
 	node.WriteEgress(c.App.Writer, r.Egress, true)
 	fmt.Fprintf(w, "\naudit it with\thanse audit %s --dir %s\n", r.Contract[:8], c.String("dir"))
+	if r.Online != nil {
+		fmt.Fprintf(w, "see its model with\thanse model show %s --dir %s\n", r.Contract[:8], c.String("dir"))
+	}
 	if r.Trained != nil {
 		fmt.Fprintf(w, "score new rows with\thanse predict --model %s --table test --dir %s\n", r.Contract[:8], c.String("dir"))
 	}
