@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -122,6 +123,17 @@ func TestSIGKILLOfAClient(t *testing.T) {
 		t.Fatalf("%v\n%s", err, h.log("server"))
 	}
 	h.checkAll(contract, victim)
+
+	h.kill(victim, syscall.SIGKILL) // what it learned it has without its node, too
+	var out, says bytes.Buffer
+	rows := h.Path(victim, "train.csv")
+	predict := []string{"hanse", "predict", "--model", contract, "--data", rows, "--dir", h.Path(victim, "node")}
+	if code := run(t.Context(), predict, &out, &says); code != 0 {
+		t.Fatalf("hanse predict ended with %d: %s", code, says.String())
+	}
+	if !strings.Contains(says.String(), "after 700 of 700 rounds") || strings.Count(out.String(), "\n") < 700 {
+		t.Errorf("%d lines of predictions, and %q", strings.Count(out.String(), "\n"), says.String())
+	}
 }
 
 // TestSIGKILLOfAServer kills the server in the middle of a job: started again with the same command, it
