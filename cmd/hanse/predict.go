@@ -19,7 +19,7 @@ const trainingUsage = "the training: its job's `NAME`, or the first digits of it
 func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "predict",
-		Usage: "predict new rows: with a client's own model, or together with the parties of a model in parts",
+		Usage: "predict new rows: alone with a client's own model, or with all parties of one in parts",
 		Description: `After a job over clients' streams (pofmkl, gfml, ofmsft) a client predicts alone, with the model
 that the job left it. Nothing leaves the machine, and no node need run:
 
@@ -27,7 +27,7 @@ that the job left it. Nothing leaves the machine, and no node need run:
    hanse predict --model parks --table today --dir north-park-node    # a table of the running node
 
 The file has the input columns of the job, in any order. Where it has the label's column too,
-the error is printed, of the rows that have a label; it may be empty.
+the error over it is printed; rows whose label is empty do not count.
 
 An fdskl model is in parts, and its parties score rows together. Every party, but a helper
 that trained without data, must hold the rows in a table of the same name, started with
@@ -50,7 +50,7 @@ rows once more:
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Required: true, Usage: trainingUsage},
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
-			&cli.StringFlag{Name: "data", Usage: "with a client's own model: the rows of this CSV `FILE`, in place of a table's"},
+			&cli.StringFlag{Name: "data", Usage: "with a client's own model: rows of this CSV `FILE`, no table's; - is standard input"},
 			&cli.StringFlag{Name: "id", Usage: "with a client's own model: call rows by this `COLUMN` (default: by their number)"},
 			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
 			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},

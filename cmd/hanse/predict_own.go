@@ -191,8 +191,10 @@ func (r *ownReport) conclude(classes bool) {
 
 // print says for people what was done.
 func (r *ownReport) print(w io.Writer) {
-	fmt.Fprintf(w, "%d rows predicted with %s's own model of %s, after %d of %d rounds; nothing left this machine\n",
-		r.Rows, r.Party, r.Job, r.Round, r.Rounds)
+	fmt.Fprintf(w, "%d rows predicted with %s's own model of %s; nothing left this machine\n", r.Rows, r.Party, r.Job)
+	if r.Round < r.Rounds {
+		fmt.Fprintf(w, "it has seen %d of the job's %d rounds: %s had no part in the others\n", r.Round, r.Rounds, r.Party)
+	}
 	if len(r.Networks) > 0 {
 		var names []string
 		for _, n := range r.Networks {
