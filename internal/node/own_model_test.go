@@ -237,11 +237,17 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 		}
 	}
 	l.startAll()
+	ended := make(chan struct{})
 	var cancelling sync.WaitGroup
 	cancelling.Go(func() {
 		var h keys.Hash
-		if err := h.UnmarshalText([]byte(<-under)); err != nil {
-			t.Error(err)
+		select {
+		case job := <-under:
+			if err := h.UnmarshalText([]byte(job)); err != nil {
+				t.Error(err)
+			}
+		case <-ended:
+			return
 		}
 		for i := range l.names {
 			want := fmt.Sprintf(`job "online" is running, not done: hanse result online --wait --dir %s waits for it`, l.folder(i))
@@ -255,6 +261,7 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 	})
 	rounds := strings.Replace(smallPOFMKL, "rounds = 40", "rounds = 1600", 1)
 	_, h, err := l.propose(l.servedJob("pofmkl", 1, "privacy = \"published\"", rounds))
+	close(ended)
 	cancelling.Wait()
 	if err == nil {
 		t.Fatal("the job was done before it could be cancelled")
