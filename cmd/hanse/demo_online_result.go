@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/gfml"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/report"
 	"github.com/hanse-project/hanse/internal/node"
@@ -50,6 +52,8 @@ type onlineResult struct {
 	BytesUp         float64        `json:"bytes_up"`                 // from a client, a round
 	PaperDown       float64        `json:"paper_bytes_down"`         // as the paper counts
 	PaperUp         float64        `json:"paper_bytes_up"`
+	BytesBetween    float64        `json:"bytes_between,omitempty"`       // of models and masked sums of them, from a server to others, a round
+	PaperBetween    float64        `json:"paper_bytes_between,omitempty"` // as the paper counts
 	TrainSeconds    float64        `json:"train_seconds"`
 	TotalSeconds    float64        `json:"total_seconds"`
 	Sessions        uint32         `json:"sessions"`
@@ -79,6 +83,16 @@ func (r *onlineResult) describe(d *onlineDemo, score *online.Score) {
 		r.Regret = &score.Regret
 	}
 	r.PaperDown, r.PaperUp = d.learning.PaperBytes()
+	if sensors, ok := d.learning.(*online.Sensors); ok {
+		r.PaperBetween = sensors.PaperBetween()
+		for _, name := range r.Servers {
+			for _, e := range d.reports[name].Egress {
+				if slices.Contains([]string{gfml.KindPsi, gfml.KindPsiPrime, gfml.KindDiffusion}, e.Kind) {
+					r.BytesBetween += float64(e.Bytes) / float64(r.Rounds*len(r.Servers))
+				}
+			}
+		}
+	}
 	first := d.reports[r.Servers[0]]
 	r.TrainSeconds, r.Sessions = first.Seconds, first.Sessions
 	for _, name := range r.Servers {
@@ -216,6 +230,10 @@ func (d *onlineDemo) printFigures() error {
 	}
 	fmt.Fprintf(w, "to a client, a round\t%s, the paper counts %s\n", node.Size(int64(r.BytesDown)), node.Size(int64(r.PaperDown)))
 	fmt.Fprintf(w, "from a client, a round\t%s, the paper counts %s\n", node.Size(int64(r.BytesUp)), node.Size(int64(r.PaperUp)))
+	if r.PaperBetween > 0 {
+		fmt.Fprintf(w, "models from a server to others, a round\t%s, the paper counts %s\n",
+			node.Size(int64(r.BytesBetween)), node.Size(int64(r.PaperBetween)))
+	}
 	if r.ClearApart != nil {
 		fmt.Fprintf(w, "largest difference from one process\t%.1e in a prediction\n", *r.ClearApart)
 	}

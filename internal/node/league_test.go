@@ -65,7 +65,8 @@ func newLeague(t testing.TB, q, rows int) *league {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := []string{"bank", "insurer", "telco", "retailer", "baker", "miller", "smith", "cooper", "tanner", "weaver", "potter", "brewer"}[i]
+		name := []string{"bank", "insurer", "telco", "retailer", "baker", "miller", "smith", "cooper", "tanner", "weaver", "potter", "brewer",
+			"mason", "turner", "fuller", "glover"}[i]
 		l.names = append(l.names, name)
 		l.keys = append(l.keys, k)
 		ids = append(ids, k.ID())

@@ -115,10 +115,8 @@ func (m *mixing) Mix(ctx context.Context, s federated.Sum, round int, from []int
 	}
 	slices.Sort(there)
 	adding := adders(there)
-	for _, at := range there {
-		if err := g.server.Tell(ctx, m.network.party(at), m.told, protocol.ClassControl, encodeThere(round, there)); err != nil {
-			return nil, err
-		}
+	if err := m.tell(ctx, g.server, there, encodeThere(round, there)); err != nil {
+		return nil, err
 	}
 	if len(adding) < federated.LeastMixed {
 		return nil, nil
@@ -135,7 +133,7 @@ func (m *mixing) Mix(ctx context.Context, s federated.Sum, round int, from []int
 	var few *cohort.TooFewError
 	if errors.As(err, &few) {
 		m.network.lost(int(few.Sum), few.Lost)
-		return nil, nil
+		return nil, m.tell(ctx, g.server, adding, encodeThere(round, nil))
 	}
 	if err != nil {
 		return nil, err
@@ -148,7 +146,18 @@ func (m *mixing) Mix(ctx context.Context, s federated.Sum, round int, from []int
 		mixture.From = append(mixture.From, m.network.place(party))
 	}
 	slices.Sort(mixture.From)
-	return mixture, nil
+	left := slices.DeleteFunc(adding, func(at int) bool { return slices.Contains(mixture.From, at) })
+	return mixture, m.tell(ctx, g.server, left, encodeThere(round, nil))
+}
+
+// tell tells servers who is there, or nobody where the sum is over and those who are told are not in its total.
+func (m *mixing) tell(ctx context.Context, s *cohort.Server, servers []int, payload []byte) error {
+	for _, at := range servers {
+		if err := s.Tell(ctx, m.network.party(at), m.told, protocol.ClassControl, payload); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Contribute implements federated.Mixing. A server that is silent for as long as a round of a sum takes is left out this
@@ -187,7 +196,7 @@ func (m *mixing) awaitTold(ctx context.Context, g *mixingGroup, round int) ([]in
 			return nil, err
 		}
 		told, there, err := decodeThere(heard.Payload, len(m.groups))
-		if err == nil && told < g.round {
+		if err == nil && told < g.round-1 {
 			err = fmt.Errorf("round %d after round %d", told, g.round-1)
 		}
 		if err != nil {

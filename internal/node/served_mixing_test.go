@@ -6,8 +6,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/gfml"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -77,3 +79,50 @@ func TestServersDiffuseUnderMasks(t *testing.T) {
 		})
 	}
 }
+
+// TestAServerThatLeavesIsDoneWithoutUnderMasks: the others go on, and each of the sums that open afterwards has two of them
+// in it, or none opens.
+func TestAServerThatLeavesIsDoneWithoutUnderMasks(t *testing.T) {
+	l := newLeague(t, 16, 0)
+	l.streams(4, 400)
+	mid := make(chan struct{})
+	reached := sync.OnceFunc(func() { close(mid) })
+	l.told[0] = func(e Event) {
+		if e.Kind == EventProgress && e.Done >= 20 {
+			reached()
+		}
+	}
+	l.startAll()
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		<-mid
+		l.stops[1]()
+	})
+	parameters := strings.Replace(gfmlOnFour, "iterations = 30", "iterations = 200", 1)
+	r, h, err := l.propose(l.servedJob("gfml", 4, "privacy = \"masked\"", parameters))
+	stopping.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Online.Rounds != 200 || r.Online.Clients != 3 {
+		t.Errorf("report %+v, want 200 rounds and all three clients in the last total", r.Online)
+	}
+	if s, ok := l.nodes[1].job(h); !ok || s.status() == StateDone {
+		t.Error("the other server was done before it was stopped")
+	}
+	opened := int64(0)
+	for _, o := range r.Openings {
+		if o.Kind == gfml.KindDiffusion {
+			opened += o.Count
+		}
+	}
+	if most := int64(200 * 20); opened < most-5*20 || opened > most {
+		t.Errorf("%d numbers of its neighbourhood opened, want about %d: sums go on with those who are left", opened, most)
+	}
+}
+
+// gfmlOnFour is a job of four servers that are all neighbours, two by two in a cluster.
+const gfmlOnFour = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 30\nparticipants = 3\n" +
+	"edges = [[\"bank\", \"insurer\"], [\"insurer\", \"telco\"], [\"telco\", \"retailer\"], [\"bank\", \"retailer\"], " +
+	"[\"bank\", \"telco\"], [\"insurer\", \"retailer\"]]\n" +
+	"clusters = [[\"bank\", \"insurer\"], [\"telco\", \"retailer\"]]\n"

@@ -94,6 +94,16 @@ func (t *Sensors) PaperBytes() (down, up float64) {
 	return float64(all.PaperDown) / times, float64(all.PaperUp) / times
 }
 
+// PaperBetween returns the bytes of models that a server sends its neighbours in an iteration, as the paper has it, on
+// average.
+func (t *Sensors) PaperBetween() float64 {
+	var all gfml.Traffic
+	for s := range t.Servers {
+		all.Add(t.plan.Traffic(s, 0))
+	}
+	return float64(all.Between) / float64(len(t.Servers))
+}
+
 // Together runs the job in one process, in the open. A job over the same streams comes to the same
 // numbers, but for the rounding of its sums to fixed point.
 func (t *Sensors) Together() (*Outcome, error) {
