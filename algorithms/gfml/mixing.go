@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -212,13 +211,4 @@ func (s *Server) checkMixture(m *federated.Mixture) error {
 		}
 	}
 	return nil
-}
-
-// namesOf lists servers for people.
-func (p *Plan) namesOf(servers []int) string {
-	var names []string
-	for _, r := range servers {
-		names = append(names, p.graph.names[r])
-	}
-	return strings.Join(names, ", ")
 }

@@ -235,7 +235,7 @@ func TestDisclosureOfMaskedDiffusion(t *testing.T) {
 		t.Errorf("a sums %+v, want %+v", got, want)
 	}
 	opening := federated.Opening{To: "a", Kind: KindDiffusion, Count: 400 * 12,
-		Meaning: "the weighted sum of the models of 3 other servers, once an iteration, and no single one; if all but two leave, at most 95 % of it is one server's model: b, c, e"}
+		Meaning: "the weighted sum of the models of 3 other servers, once an iteration, and no single one; if all but two leave, at most 95 % of it is one server's model"}
 	if !slices.Contains(d.Openings, opening) {
 		t.Errorf("openings are %+v, want %+v among them", d.Openings, opening)
 	}

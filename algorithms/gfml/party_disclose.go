@@ -72,17 +72,8 @@ func (d *discloser) mixed(s int) {
 	d.Mixed = append(d.Mixed, m)
 	d.open(name, KindDiffusion, d.iterations*d.numbers, fmt.Sprintf(
 		"the weighted sum of the models of %d other servers, once an iteration, and no single one; if all but two leave, at "+
-			"most %.0f %% of it is one server's model: %s",
-		len(neighbours), math.Ceil(100*p.LargestShare(s)), clipped(p.namesOf(neighbours))))
-}
-
-// clipped cuts a long list of names.
-func clipped(names string) string {
-	const most = 300
-	if len(names) > most {
-		return names[:most] + " and others"
-	}
-	return names
+			"most %.0f %% of it is one server's model",
+		len(neighbours), math.Ceil(100*p.LargestShare(s))))
 }
 
 // uploads says what a server learns of its clients' uploads; count is the numbers of one upload in all
