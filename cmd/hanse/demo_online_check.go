@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/gfml"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -101,6 +102,12 @@ func checkSizes(c *cli.Context) error {
 		return usagef("--servers is %d: %s has one server", n, c.String("algorithm"))
 	case c.IsSet("servers") && (n < 1 || n > maxDemoServers):
 		return usagef("--servers is %d, want 1 to %d", n, maxDemoServers)
+	}
+	switch d := c.String("diffusion"); {
+	case !slices.Contains([]string{"", gfml.DiffusionMasked, gfml.DiffusionPlain}, d):
+		return usagef("--diffusion is %q, want masked or plain", d)
+	case d == gfml.DiffusionMasked && c.IsSet("servers") && c.Int("servers") < 3:
+		return usagef("--diffusion masked wants at least 3 servers, not %d: the sum of one other's model would be that model", c.Int("servers"))
 	}
 	for _, name := range []string{"iterations", "features"} {
 		if c.IsSet(name) && c.Int(name) < 1 {
