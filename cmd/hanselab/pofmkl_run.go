@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -101,7 +102,7 @@ func (l *pofmklLab) measure(ctx context.Context, draws, explored int) (rows, xi 
 	}
 	for i, plan := range plans {
 		row := plan.row
-		row.sumUp(runs[i], len(l.set.rows), l.rounds)
+		row.sumUp(runs[i], l.rounds)
 		if i < first {
 			rows = append(rows, row)
 		} else {
@@ -109,6 +110,36 @@ func (l *pofmklLab) measure(ctx context.Context, draws, explored int) (rows, xi 
 		}
 	}
 	return rows, xi, nil
+}
+
+// timeRows measures the processor time of every row's algorithm, one after the other with nothing beside: the first draw,
+// as often as it takes for so many seconds in all. Rows whose weights are carried over take what the others do.
+func (l *pofmklLab) timeRows(ctx context.Context, rows []pofmklRow, least float64) error {
+	if processCPU() == 0 {
+		l.say("this system does not tell processor times")
+		return nil
+	}
+	for i := range rows {
+		if rows[i].Carried {
+			continue
+		}
+		spent, runs := 0.0, 0
+		for ; spent < least; runs++ {
+			with, err := pofmklPlan{row: rows[i]}.start(l.set, l.rounds, 0)
+			if err != nil {
+				return err
+			}
+			runtime.GC() // of what was there before
+			start := processCPU()
+			if _, err := l.follow(ctx, with); err != nil {
+				return fmt.Errorf("%s: %w", rows[i].name(), err)
+			}
+			spent += processCPU() - start
+		}
+		rows[i].RunSeconds = spent / float64(runs*len(l.set.rows))
+		l.say("%s: %.2g s a client", rows[i].name(), rows[i].RunSeconds)
+	}
+	return nil
 }
 
 // pofmklTask is a piece of work: a plan's draws from first on, one after the other.
@@ -203,10 +234,9 @@ func carryOver(before *pofmkl.Federation, with learner) (*pofmkl.Federation, err
 }
 
 // sumUp fills in a row from its runs.
-func (r *pofmklRow) sumUp(runs []*pofmklRun, clients, rounds int) {
+func (r *pofmklRow) sumUp(runs []*pofmklRun, rounds int) {
 	total := spread(each(runs, func(run *pofmklRun) float64 { return 1e3 * mean(run.errors) }))
 	r.Mean, r.Deviation = total.Mean, total.Deviation
-	r.Microsecond = 1e6 * mean(each(runs, func(run *pofmklRun) float64 { return run.seconds })) / float64(clients*rounds)
 	r.errors = make([]float64, rounds)
 	for _, run := range runs {
 		sum := 0.0

@@ -4,10 +4,10 @@ import "fmt"
 
 // pofmklTable lays out the errors, one row for each algorithm.
 func pofmklTable(rows []pofmklRow) *table {
-	t := newTable("algorithm", "M", "D", "ours", "paper", "spec", "ours against spec", "µs a client and round")
+	t := newTable("algorithm", "M", "D", "ours", "paper", "spec", "ours against spec")
 	for _, r := range rows {
 		t.add(r.label(), size(r.Chosen), size(r.Features), fmt.Sprintf("%.2f ± %.2f", r.Mean, r.Deviation),
-			r.Paper.text(), r.Spec.text(), r.Verdict, fmt.Sprintf("%.0f", r.Microsecond))
+			r.Paper.text(), r.Spec.text(), r.Verdict)
 	}
 	return t
 }
@@ -21,6 +21,26 @@ func pofmklRegretTable(rows []pofmklRow) *table {
 		}
 		t.add(r.label(), size(r.Chosen), size(r.Features), fmt.Sprintf("%.2f ± %.2f", r.Regret.Mean, r.Regret.Deviation),
 			r.PaperRegret.text(), size(r.Words), size(r.OpenWords))
+	}
+	return t
+}
+
+// pofmklTimeTable lays out run times, ours and the paper's, and both as multiples of eM-KOFL's, which two machines and
+// two languages leave to compare.
+func pofmklTimeTable(rows []pofmklRow, rounds int) *table {
+	var drawn pofmklRow
+	for _, r := range rows {
+		if r.Algorithm == emKOFL {
+			drawn = r
+		}
+	}
+	t := newTable("algorithm", "M", "D", "µs a round", "s", "paper, s", "of eM-KOFL", "paper")
+	for _, r := range rows {
+		if r.Carried {
+			continue
+		}
+		t.add(r.Algorithm, size(r.Chosen), size(r.Features), fmt.Sprintf("%.1f", 1e6*r.RunSeconds/float64(rounds)), fmt.Sprintf("%.4f", r.RunSeconds),
+			fmt.Sprintf("%.2f", r.PaperSeconds), fmt.Sprintf("%.2f", r.RunSeconds/drawn.RunSeconds), fmt.Sprintf("%.2f", r.PaperSeconds/drawn.PaperSeconds))
 	}
 	return t
 }

@@ -51,7 +51,7 @@ func TestPOFMKLReportsAllRows(t *testing.T) {
 	dir := t.TempDir()
 	writeNaval(t, dir, 23*pofmklRounds)
 	var r pofmklReport
-	lab(t, &r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "2", "--xi-draws", "1", "--rounds", "4", "--plot", dir, "--json")
+	lab(t, &r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "2", "--xi-draws", "1", "--rounds", "4", "--cpu", "0.001", "--plot", dir, "--json")
 	if len(r.Rows) != 11 || len(r.Explored) != 12 || r.Clients != 23 || r.Columns != 15 || r.Rounds != 4 || r.Draws != 2 {
 		t.Fatalf("%d rows, %d with other xi, %d clients, %d columns, %d rounds, %d draws", len(r.Rows), len(r.Explored), r.Clients, r.Columns, r.Rounds, r.Draws)
 	}
@@ -61,6 +61,11 @@ func TestPOFMKLReportsAllRows(t *testing.T) {
 		}
 		if plain := row.Algorithm == perFedAvg || row.Algorithm == ofskl; plain != (row.Regret == nil) {
 			t.Errorf("%s: regret %v", row.name(), row.Regret)
+		}
+	}
+	for _, row := range r.Rows {
+		if row.Carried != (row.RunSeconds == 0) || row.PaperSeconds <= 0 {
+			t.Errorf("%s: %v processor seconds of a client, the paper %v", row.name(), row.RunSeconds, row.PaperSeconds)
 		}
 	}
 	first, last := r.Rows[5], r.Rows[8]
@@ -82,7 +87,7 @@ func TestPOFMKLRunsAreRepeatable(t *testing.T) {
 	writeNaval(t, dir, 23*pofmklRounds)
 	var a, b pofmklReport
 	for _, r := range []*pofmklReport{&a, &b} {
-		lab(t, r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "1", "--xi-draws", "0", "--rounds", "3", "--json")
+		lab(t, r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "1", "--xi-draws", "0", "--rounds", "3", "--cpu", "0", "--json")
 	}
 	for i := range a.Rows {
 		if a.Rows[i].Mean != b.Rows[i].Mean {
@@ -106,6 +111,7 @@ func TestWrongPOFMKLCommandLines(t *testing.T) {
 		{[]string{"--set", "naval", "--rounds", "501"}, "--rounds is 501, want 1 to 500"},
 		{[]string{"--set", "naval", "--draws", "0"}, "--draws is 0, want at least 1"},
 		{[]string{"--set", "naval", "--xi-draws", "-1"}, "--xi-draws is -1, want at least 0"},
+		{[]string{"--set", "naval", "--cpu", "-1"}, "--cpu is -1, want 0 to 3600 seconds"},
 		{[]string{"--set", "air"}, "PRSA_Data_Aotizhongxin.csv.gz: no such file"},
 	} {
 		var out, said bytes.Buffer
