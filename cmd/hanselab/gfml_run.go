@@ -150,11 +150,11 @@ func (l *gfmlLab) federations(cases []gfmlCase, run uint64) (list []*gfml.Federa
 
 // testError returns the mean squared error of all servers' models on their test rows (equation 21).
 func (w *gfmlWorld) testError(f *gfml.Federation) float64 {
-	sum := 0.0
-	for s, t := range w.tests {
-		sum += t.meanSquaredError(f.Servers[s].Model()) / float64(len(w.tests))
+	var models [][]float64
+	for _, s := range f.Servers {
+		models = append(models, s.Model())
 	}
-	return sum
+	return w.errorOf(models)
 }
 
 // meanSquaredError judges one model.

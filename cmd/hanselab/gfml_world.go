@@ -21,6 +21,7 @@ type gfmlWorld struct {
 	tests   []testRows    // [server]
 	z       [][][]float64 // [server][client]: features of the newest row
 	y       [][]float64
+	fresh   bool // rows do not follow on one another: each is the first of a stream
 }
 
 // testRows are the rows by which a server's model is judged.
@@ -50,6 +51,9 @@ func newGFMLWorld(run uint64, clusters []int, features *gfml.Features, d int) (*
 func (w *gfmlWorld) next(features *gfml.Features) error {
 	for s := range w.streams {
 		for k, stream := range w.streams[s] {
+			if w.fresh {
+				stream.start()
+			}
 			x, y := stream.next()
 			if err := features.Map(w.z[s][k], x); err != nil {
 				return err

@@ -1,0 +1,328 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/hanse-project/hanse/algorithms/gfml"
+)
+
+// gfmlMeanCommand holds runs against the mean that equation 18 predicts.
+func gfmlMeanCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "gfml-mean",
+		Usage: "the decay that equation 18 of the O-GFML paper predicts, beside runs",
+		Description: `Estimates every client's moments E zz' and E zy, and predicts from them the mean of all
+models, iteration by iteration: by equation 18 as it is printed, and by the mean of Algorithm 1
+itself. Both stand beside runs of the simulation of section IV that share features, laws of
+the streams and selections, but neither rows nor the choice of clients: their mean test
+error, and the test error of their mean model, which is what is predicted. So do runs whose
+rows are independent of each other, as the prediction assumes and the paper's are not.
+
+   hanselab gfml-mean --runs 10 --plot docs
+   hanselab gfml-mean --runs 2 --iterations 200 --json`,
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "runs", Value: 10, Usage: "`N` runs"},
+			&cli.IntFlag{Name: "iterations", Value: 1000, Usage: "`N` iterations of each run"},
+			&cli.IntFlag{Name: "samples", Value: 1000, Usage: "`N` rows of each client to estimate moments from"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
+			&cli.StringFlag{Name: "plot", Usage: "draw gfml-mean.svg and gfml-mean.png in this `FOLDER`"},
+		},
+		Action: runGFMLMean,
+	}
+}
+
+// gfmlMeanReport is what the command prints with --json.
+type gfmlMeanReport struct {
+	Machine    string          `json:"machine"`
+	Runs       int             `json:"runs"`
+	Iterations int             `json:"iterations"`
+	Samples    int             `json:"samples"`
+	Seconds    float64         `json:"seconds"`
+	Curves     []gfmlMeanCurve `json:"curves"`
+}
+
+// gfmlMeanCurve is one case: test errors in dB after every gfmlEvery iterations.
+type gfmlMeanCurve struct {
+	Name    string    `json:"name"`
+	Runs    []float64 `json:"runs_db"`    // the mean of the runs' errors
+	Model   []float64 `json:"model_db"`   // of the mean of the runs' models
+	Fresh   []float64 `json:"fresh_db"`   // of the mean of the models of runs with independent rows
+	Exact   []float64 `json:"exact_db"`   // of Algorithm 1's predicted mean
+	Printed []float64 `json:"printed_db"` // of equation 18's
+}
+
+// runGFMLMean makes all runs and predictions and reports.
+func runGFMLMean(c *cli.Context) error {
+	r := &gfmlMeanReport{Machine: machine(), Runs: c.Int("runs"), Iterations: c.Int("iterations"), Samples: c.Int("samples")}
+	if r.Runs < 1 || r.Iterations < gfmlEvery || r.Samples < 1 {
+		return fmt.Errorf("--runs is %d, --iterations %d and --samples %d, want at least 1, %d and 1", r.Runs, r.Iterations, r.Samples, gfmlEvery)
+	}
+	start := time.Now()
+	if err := r.measure(c.Context, c.App.ErrWriter); err != nil {
+		return err
+	}
+	r.Seconds = time.Since(start).Seconds()
+	if folder := c.String("plot"); folder != "" {
+		if err := r.draw(folder); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(r)
+	}
+	return r.print(c.App.Writer)
+}
+
+// gfmlMeanCases are the cases without and with coordinated sharing.
+func gfmlMeanCases() []gfmlCase { return gfmlCases()[caseWhole:caseUn40] }
+
+// measure makes the runs of all cases and the predictions.
+func (r *gfmlMeanReport) measure(ctx context.Context, log io.Writer) error {
+	cases := gfmlMeanCases()
+	var plans []*gfml.Plan
+	var clusters []int
+	for _, c := range cases {
+		params, parties, of := sectionIV(c, 1, r.Iterations)
+		plan, err := gfml.NewPlan(params, parties)
+		if err != nil {
+			return err
+		}
+		plans, clusters = append(plans, plan), of
+	}
+	features, d := plans[0].Features(), plans[0].Params().Features
+	laws, err := newGFMLWorld(1, clusters, features, d)
+	if err != nil {
+		return err
+	}
+	errors, models, err := r.runAll(ctx, laws, features, false, log)
+	if err != nil {
+		return err
+	}
+	_, fresh, err := r.runAll(ctx, laws, features, true, log)
+	if err != nil {
+		return err
+	}
+	moments, err := laws.moments(features, d, r.Samples)
+	if err != nil {
+		return err
+	}
+	for i, c := range cases {
+		curve := gfmlMeanCurve{Name: c.name}
+		for at := range errors[i] {
+			curve.Runs = append(curve.Runs, decibels(errors[i][at]))
+			curve.Model = append(curve.Model, decibels(laws.errorOf(models[i][at])))
+			curve.Fresh = append(curve.Fresh, decibels(laws.errorOf(fresh[i][at])))
+		}
+		if curve.Exact, err = r.predict(ctx, plans[i], laws, moments, false); err != nil {
+			return err
+		}
+		if curve.Printed, err = r.predict(ctx, plans[i], laws, moments, true); err != nil {
+			return err
+		}
+		fmt.Fprintf(log, "%s: predicted\n", c.name)
+		r.Curves = append(r.Curves, curve)
+	}
+	return nil
+}
+
+// runAll runs all cases on the same rows, so many times, and returns the mean test errors, [case][point], and the
+// servers' mean models, [case][point][server]. Rows follow on one another as the paper's streams do, or, fresh, are
+// independent as assumption 3 has them.
+func (r *gfmlMeanReport) runAll(
+	ctx context.Context, laws *gfmlWorld, features *gfml.Features, fresh bool, log io.Writer,
+) (errors [][]float64, models [][][][]float64, err error) {
+	points := r.Iterations / gfmlEvery
+	for range gfmlMeanCases() {
+		errors, models = append(errors, make([]float64, points)), append(models, make([][][]float64, points))
+	}
+	for run := range r.Runs {
+		lab := gfmlLab{iterations: r.Iterations}
+		federations, _, err := lab.federations(gfmlMeanCases(), uint64(run+1))
+		if err != nil {
+			return nil, nil, err
+		}
+		world := laws.again(uint64(run + 1))
+		world.fresh = fresh
+		for n := range r.Iterations {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+			if err := world.next(features); err != nil {
+				return nil, nil, err
+			}
+			for i, f := range federations {
+				if err := f.Step(n, world.round()); err != nil {
+					return nil, nil, fmt.Errorf("run %d, %s: %w", run+1, gfmlMeanCases()[i].name, err)
+				}
+				if (n+1)%gfmlEvery != 0 {
+					continue
+				}
+				at := n / gfmlEvery
+				errors[i][at] += world.testError(f) / float64(r.Runs)
+				for s, server := range f.Servers {
+					model := server.Model()
+					if run == 0 {
+						models[i][at] = append(models[i][at], make([]float64, len(model)))
+					}
+					for e, v := range model {
+						models[i][at][s][e] += v / float64(r.Runs)
+					}
+				}
+			}
+		}
+		fmt.Fprintf(log, "run %d of %d\n", run+1, r.Runs)
+	}
+	return errors, models, nil
+}
+
+// predict returns the test errors of the predicted mean models, in dB.
+func (r *gfmlMeanReport) predict(ctx context.Context, plan *gfml.Plan, laws *gfmlWorld, moments [][]gfml.Moments, apart bool) ([]float64, error) {
+	mean, err := plan.NewMean(moments, apart)
+	if err != nil {
+		return nil, err
+	}
+	var curve []float64
+	for n := range r.Iterations {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		mean.Step(n)
+		if (n+1)%gfmlEvery != 0 {
+			continue
+		}
+		var models [][]float64
+		for s := range plan.Servers() {
+			models = append(models, mean.Server(s))
+		}
+		curve = append(curve, decibels(laws.errorOf(models)))
+	}
+	return curve, nil
+}
+
+// again is a world of the same laws and test rows with other rows.
+func (w *gfmlWorld) again(run uint64) *gfmlWorld {
+	other := &gfmlWorld{tests: w.tests}
+	for s := range w.streams {
+		other.streams, other.z, other.y = append(other.streams, nil), append(other.z, nil), append(other.y, make([]float64, len(w.y[s])))
+		for k, like := range w.streams[s] {
+			stream := *like
+			stream.draw = rand.New(rand.NewPCG(^run, uint64(s*gfmlClients+k)))
+			stream.start()
+			other.streams[s], other.z[s] = append(other.streams[s], &stream), append(other.z[s], make([]float64, len(w.z[s][k])))
+		}
+	}
+	return other
+}
+
+// moments estimates every client's from so many rows that do not hang together.
+func (w *gfmlWorld) moments(features *gfml.Features, d, samples int) ([][]gfml.Moments, error) {
+	z, y := make([][]float64, samples), make([]float64, samples)
+	for i := range z {
+		z[i] = make([]float64, d)
+	}
+	var all [][]gfml.Moments
+	for s := range w.streams {
+		all = append(all, nil)
+		for k, like := range w.streams[s] {
+			stream := *like
+			stream.draw = rand.New(rand.NewPCG(1<<32, uint64(s*gfmlClients+k)))
+			for i := range z {
+				stream.start()
+				var x []float64
+				x, y[i] = stream.next()
+				if err := features.Map(z[i], x); err != nil {
+					return nil, err
+				}
+			}
+			all[s] = append(all[s], gfml.MomentsOf(z, y))
+		}
+	}
+	return all, nil
+}
+
+// errorOf returns the mean squared error of the servers' models on their test rows (equation 21).
+func (w *gfmlWorld) errorOf(models [][]float64) float64 {
+	sum := 0.0
+	for s, t := range w.tests {
+		sum += t.meanSquaredError(models[s]) / float64(len(w.tests))
+	}
+	return sum
+}
+
+// gap is the largest difference of two curves in dB.
+func gap(a, b []float64) float64 {
+	most := 0.0
+	for i, v := range a {
+		most = max(most, math.Abs(v-b[i]))
+	}
+	return most
+}
+
+// print prints the curves at a few iterations, for people.
+func (r *gfmlMeanReport) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n%d runs of %d iterations, moments from %d rows of each client, %.0f s; test error in dB\n\n", r.Machine, r.Runs, r.Iterations, r.Samples, r.Seconds)
+	t := newTable("", "n", "runs", "mean model", "rows independent", "predicted", "equation 18")
+	for _, c := range r.Curves {
+		for _, n := range []int{50, 200, 500, 1000, 3000} {
+			at := n/gfmlEvery - 1
+			if n > r.Iterations {
+				break
+			}
+			cells := []string{c.Name, fmt.Sprint(n)}
+			for _, curve := range [][]float64{c.Runs, c.Model, c.Fresh, c.Exact, c.Printed} {
+				cells = append(cells, fmt.Sprintf("%.2f", curve[at]))
+			}
+			t.add(cells...)
+		}
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nat most, the prediction is off the mean model by\n\n")
+	t = newTable("dB", "streams", "independent", "equation 18", "independent")
+	for _, c := range r.Curves {
+		cells := []string{c.Name}
+		for _, pair := range [][2][]float64{{c.Exact, c.Model}, {c.Exact, c.Fresh}, {c.Printed, c.Model}, {c.Printed, c.Fresh}} {
+			cells = append(cells, fmt.Sprintf("%.2f", gap(pair[0], pair[1])))
+		}
+		t.add(cells...)
+	}
+	return t.write(w)
+}
+
+// draw draws a panel for each case.
+func (r *gfmlMeanReport) draw(folder string) error {
+	panels := [][]*plot.Plot{nil, nil}
+	for i, c := range r.Curves {
+		p := newPlot(c.Name, "iteration", "test error, dB")
+		p.Y.Tick.Marker = everyTwo{}
+		addGrid(p)
+		styleLegend(p)
+		for j, of := range []struct {
+			name  string
+			curve []float64
+		}{{fmt.Sprintf("%d runs", r.Runs), c.Runs}, {"rows independent", c.Fresh}, {"predicted, Algorithm 1", c.Exact}, {"predicted, equation 18", c.Printed}} {
+			var xy plotter.XYs
+			for at, v := range of.curve {
+				xy = append(xy, plotter.XY{X: float64((at + 1) * gfmlEvery), Y: v})
+			}
+			if err := addSeries(p, of.name, xy, tint([]int{0, 2, 1, 5}[j]), j > 1); err != nil {
+				return err
+			}
+		}
+		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, float64(r.Iterations), -13, 1
+		panels[i/2] = append(panels[i/2], p)
+	}
+	return save(folder, "gfml-mean", panels, 10*vg.Inch, 7*vg.Inch)
+}
