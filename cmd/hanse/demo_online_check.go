@@ -27,7 +27,7 @@ func allOwnFlags() []ownFlags {
 		}},
 		{[]string{algorithmPOFMKL, algorithmGFML, algorithmOFMSFT}, []string{"clients", "servers"}},
 		{[]string{algorithmFDSKL, algorithmPOFMKL, algorithmGFML}, []string{"features"}},
-		{[]string{algorithmGFML}, []string{"diffusion"}},
+		{[]string{algorithmGFML}, []string{"diffusion", "entries"}},
 		{[]string{algorithmFDSKL, algorithmOFMSFT}, []string{"label"}},
 		{[]string{algorithmOFMSFT}, append([]string{"budget"}, selectionFlagNames()...)},
 	}

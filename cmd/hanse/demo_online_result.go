@@ -50,10 +50,11 @@ type onlineResult struct {
 	AccuracyCurve   []float64      `json:"curve_accuracy,omitempty"` // the same of accuracy, in %
 	BytesDown       float64        `json:"bytes_down"`               // to a client, a round
 	BytesUp         float64        `json:"bytes_up"`                 // from a client, a round
+	BytesBetween    float64        `json:"bytes_between"`            // of servers to each other, all of them, a round
 	PaperDown       float64        `json:"paper_bytes_down"`         // as the paper counts
 	PaperUp         float64        `json:"paper_bytes_up"`
-	BytesBetween    float64        `json:"bytes_between,omitempty"`       // of models and masked sums of them, from a server to others, a round
-	PaperBetween    float64        `json:"paper_bytes_between,omitempty"` // as the paper counts
+	ModelsBetween   float64        `json:"models_between,omitempty"`       // bytes of models, or under masks, from a server to others, a round
+	PaperBetween    float64        `json:"paper_models_between,omitempty"` // as the paper counts
 	TrainSeconds    float64        `json:"train_seconds"`
 	TotalSeconds    float64        `json:"total_seconds"`
 	Sessions        uint32         `json:"sessions"`
@@ -88,7 +89,7 @@ func (r *onlineResult) describe(d *onlineDemo, score *online.Score) {
 		for _, name := range r.Servers {
 			for _, e := range d.reports[name].Egress {
 				if slices.Contains([]string{gfml.KindPsi, gfml.KindPsiPrime, gfml.KindDiffusion}, e.Kind) {
-					r.BytesBetween += float64(e.Bytes) / float64(r.Rounds*len(r.Servers))
+					r.ModelsBetween += float64(e.Bytes) / float64(r.Rounds*len(r.Servers))
 				}
 			}
 		}
@@ -110,6 +111,10 @@ func (r *onlineResult) describe(d *onlineDemo, score *online.Score) {
 		r.BytesDown += float64(d.reports[name].BytesIn) / times
 		r.BytesUp += float64(d.reports[name].BytesOut) / times
 	}
+	for _, name := range r.Servers {
+		r.BytesBetween += float64(d.reports[name].BytesOut) / float64(r.Rounds)
+	}
+	r.BytesBetween = max(0, r.BytesBetween-r.BytesDown*float64(len(r.Clients))) // what servers send and no client gets
 }
 
 // compare sets the other ways of learning beside it.
@@ -232,7 +237,7 @@ func (d *onlineDemo) printFigures() error {
 	fmt.Fprintf(w, "from a client, a round\t%s, the paper counts %s\n", node.Size(int64(r.BytesUp)), node.Size(int64(r.PaperUp)))
 	if r.PaperBetween > 0 {
 		fmt.Fprintf(w, "models from a server to others, a round\t%s, the paper counts %s\n",
-			node.Size(int64(r.BytesBetween)), node.Size(int64(r.PaperBetween)))
+			node.Size(int64(r.ModelsBetween)), node.Size(int64(r.PaperBetween)))
 	}
 	if r.ClearApart != nil {
 		fmt.Fprintf(w, "largest difference from one process\t%.1e in a prediction\n", *r.ClearApart)

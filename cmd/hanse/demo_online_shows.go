@@ -35,7 +35,8 @@ func shows() map[string]show {
 func (s show) options(c *cli.Context) (online.Options, error) {
 	o := online.Options{
 		Servers: c.Int("servers"), Clients: c.Int("clients"), Rounds: c.Int("iterations"), Features: c.Int("features"),
-		Budget: c.Float64("budget"), Seed: c.Uint64("seed"), Diffusion: c.String("diffusion"),
+		Entries: c.Int("entries"),
+		Budget:  c.Float64("budget"), Seed: c.Uint64("seed"), Diffusion: c.String("diffusion"),
 	}
 	if o.Servers == 0 {
 		o.Servers = s.servers

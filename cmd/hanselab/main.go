@@ -51,7 +51,7 @@ firmer than seconds. docs/performance.md collects them.
 		Writer:         out,
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sealedCommand(), gfmlCommand(), gfmlMeanCommand(), pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(), sumCommand(), chaosCommand(), linkWorkerCommand(), sumWorkerCommand()},
+		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sealedCommand(), gfmlCommand(), gfmlMeanCommand(), gfmlTrafficCommand(), pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(), sumCommand(), chaosCommand(), linkWorkerCommand(), sumWorkerCommand()},
 	}
 }
 

@@ -13,6 +13,7 @@ type Options struct {
 	Clients  int // of each server
 	Rounds   int
 	Features int
+	Entries  int     // of the models, that a client of GFML shares; 0: all
 	Budget   float64 // of a client, for networks
 	Seed     uint64
 

@@ -32,7 +32,7 @@ func NewSensors(o Options) (*Sensors, error) {
 	t.Federation = newFederation(o, "sensor", func(draw *rand.Rand, server int) *Stream { return sensorStream(draw, server/2, o.Rounds) })
 	p := gfml.DefaultParams()
 	p.Columns, p.Label, p.Seed = sensorColumns(), sensorLabel, fmt.Sprint(o.Seed)
-	p.Features, p.Iterations, p.Participants = o.Features, o.Rounds, min(sensorParticipants, o.Clients)
+	p.Features, p.Iterations, p.Participants, p.Entries = o.Features, o.Rounds, min(sensorParticipants, o.Clients), o.Entries
 	p.Diffusion = o.Diffusion
 	p.Servers, p.Edges, p.Clusters = t.Servers, ring(t.Servers), pairs(t.Servers)
 	p.Clients = make(map[string][]string)
@@ -73,7 +73,7 @@ func (t *Sensors) Parameters() map[string]any {
 	p := t.plan.Params()
 	all := map[string]any{
 		"columns": p.Columns, "label": p.Label, "seed": p.Seed, "features": p.Features, "iterations": p.Iterations,
-		"participants": p.Participants, "edges": p.Edges, "clusters": p.Clusters,
+		"participants": p.Participants, "entries": p.Entries, "edges": p.Edges, "clusters": p.Clusters,
 	}
 	if p.Diffusion != "" {
 		all["diffusion"] = p.Diffusion
