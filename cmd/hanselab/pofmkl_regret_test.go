@@ -37,6 +37,9 @@ func TestPOFMKLRegretIsOfTheSameRun(t *testing.T) {
 	if !(r.Personal[0] <= last.Best[0] && r.Personal[0] >= r.Personal[2]) {
 		t.Errorf("clients with functions of their own lose %v, with one for all %v", r.Personal, last.Best)
 	}
+	if (r.LargestLoss > 1) != (r.Above > 0) || r.LargestLoss > 4 || r.Above > 0.01 || r.LargestNorm == 0 {
+		t.Errorf("the largest loss is %v, %v of them are above 1, the longest theta %v", r.LargestLoss, r.Above, r.LargestNorm)
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "pofmkl-regret-naval.svg"))
 	if err != nil || !bytes.Contains(text, []byte("Theorem 2, C = 3")) {
 		t.Errorf("the figure does not say what it shows (%v)", err)
