@@ -29,14 +29,15 @@ func MomentsOf(z [][]float64, y []float64) Moments {
 	return m
 }
 
-// Mean predicts the means of all models, iteration by iteration, over rows that are independent of each other and of the
-// models (assumption 3 of the paper) and over which clients are chosen. Selections are those of the plan.
+// Mean predicts the means of all models, iteration by iteration, over rows that are independent of each other and of
+// the models (assumption 3 of the paper) and over which clients are chosen. Selections are those of the plan.
 //
-// Equation 18 takes the means of A and B apart, though both hold the same draw of clients: what it calls a server's mean has
-// parts of clients that never received its model. With apart it is followed to the letter; without, the mean of
-// the two together is taken, which is that of Algorithm 1. Two things of the section are as Algorithm 1 has them in both: the
-// cooperation of servers, where the P of equation 14 lacks eta; and the terms with the targets stay, where the paper's
-// errors w* - w leave them out because it has w* = C P B A w*, which clusters of different w* do not fulfil.
+// Equation 18 takes the means of A and B apart, though both hold the same draw of clients: what it calls a server's
+// mean has parts of clients that never received its model. With apart it is followed to the letter; without, the mean
+// of the two together is taken, which is that of Algorithm 1. Two things of the section are as Algorithm 1 has them in
+// both: the cooperation of servers, where the P of equation 14 lacks eta; and the terms with the targets stay, where
+// the paper's errors w* - w leave them out because it has w* = C P B A w*, which clusters of different w* do not
+// fulfil.
 type Mean struct {
 	plan    *Plan
 	moments [][]Moments
@@ -53,12 +54,14 @@ func (p *Plan) NewMean(moments [][]Moments, apart bool) (*Mean, error) {
 	}
 	for s, of := range moments {
 		if len(of) != p.Clients(s) {
-			return nil, fmt.Errorf("server %q: there are moments of %d clients, want %d", p.graph.names[s], len(of), p.Clients(s))
+			return nil, fmt.Errorf("server %q: there are moments of %d clients, want %d", p.graph.names[s], len(of),
+				p.Clients(s))
 		}
 		m.servers, m.clients = append(m.servers, make([]float64, d)), append(m.clients, nil)
 		for k, c := range of {
 			if len(c.ZZ) != d*d || len(c.ZY) != d {
-				return nil, fmt.Errorf("%s: its moments are of %d and %d numbers, want %d and %d", p.clientName(s, k), len(c.ZZ), len(c.ZY), d*d, d)
+				return nil, fmt.Errorf("%s: its moments are of %d and %d numbers, want %d and %d", p.clientName(s, k), len(c.ZZ),
+					len(c.ZY), d*d, d)
 			}
 			m.clients[s] = append(m.clients[s], make([]float64, d))
 		}

@@ -143,7 +143,8 @@ func TestApartIsEquationEighteen(t *testing.T) {
 		prime := make([][]float64, p.Servers())
 		for s := range state {
 			size := d * (clients + 1)
-			a, b, r, target := mat.NewDense(size, size, nil), mat.NewDense(size, size, nil), mat.NewDense(size, size, nil), mat.NewVecDense(size, nil)
+			a, b, r, target := mat.NewDense(size, size, nil), mat.NewDense(size, size, nil), mat.NewDense(size, size, nil),
+				mat.NewVecDense(size, nil)
 			for i := range size {
 				a.Set(i, i, 1)
 				b.Set(i, i, 1)

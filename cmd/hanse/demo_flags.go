@@ -32,7 +32,7 @@ func demoFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "lambda", Usage: "regulariser `LAMBDA`", DefaultText: "1e-6"},
 		&cli.StringFlag{Name: "scale", Value: "minmax", Usage: "minmax, standard or rank"},
 		&cli.IntFlag{Name: "features", Usage: "`D` random features, of each kernel in pofmkl", DefaultText: "1024, 10, 200"},
-		&cli.IntFlag{Name: "entries", Usage: "`M` entries of a model that a client of gfml shares in a round", DefaultText: "all"},
+		&cli.IntFlag{Name: "entries", Usage: "`M` entries of a model that a client of gfml shares", DefaultText: "all"},
 		&cli.IntFlag{Name: "iterations", Aliases: []string{"rounds"}, Usage: "`N` solver iterations, at most in masked jobs, or T of the doubly stochastic schedule; rounds of the others", DefaultText: "300, 200; 300"},
 		&cli.StringFlag{Name: "topology", Value: "tree", Usage: "along which sums travel: tree, star or ring", DefaultText: "tree; star over streams"},
 		&cli.StringFlag{Name: "diffusion", Usage: "how gfml's servers combine their models: masked (sums of their neighbourhoods) or plain (each sees its neighbours')", DefaultText: "masked from 3 servers on"},

@@ -64,9 +64,11 @@ type gfmlMeanCurve struct {
 
 // runGFMLMean makes all runs and predictions and reports.
 func runGFMLMean(c *cli.Context) error {
-	r := &gfmlMeanReport{Machine: machine(), Runs: c.Int("runs"), Iterations: c.Int("iterations"), Samples: c.Int("samples")}
+	r := &gfmlMeanReport{Machine: machine(), Runs: c.Int("runs"), Iterations: c.Int("iterations"),
+		Samples: c.Int("samples")}
 	if r.Runs < 1 || r.Iterations < gfmlEvery || r.Samples < 1 {
-		return fmt.Errorf("--runs is %d, --iterations %d and --samples %d, want at least 1, %d and 1", r.Runs, r.Iterations, r.Samples, gfmlEvery)
+		return fmt.Errorf("--runs is %d, --iterations %d and --samples %d, want at least 1, %d and 1", r.Runs, r.Iterations,
+			r.Samples, gfmlEvery)
 	}
 	start := time.Now()
 	if err := r.measure(c.Context, c.App.ErrWriter); err != nil {
@@ -187,7 +189,9 @@ func (r *gfmlMeanReport) runAll(
 }
 
 // predict returns the test errors of the predicted mean models, in dB.
-func (r *gfmlMeanReport) predict(ctx context.Context, plan *gfml.Plan, laws *gfmlWorld, moments [][]gfml.Moments, apart bool) ([]float64, error) {
+func (r *gfmlMeanReport) predict(
+	ctx context.Context, plan *gfml.Plan, laws *gfmlWorld, moments [][]gfml.Moments, apart bool,
+) ([]float64, error) {
 	mean, err := plan.NewMean(moments, apart)
 	if err != nil {
 		return nil, err
@@ -214,7 +218,8 @@ func (r *gfmlMeanReport) predict(ctx context.Context, plan *gfml.Plan, laws *gfm
 func (w *gfmlWorld) again(run uint64) *gfmlWorld {
 	other := &gfmlWorld{tests: w.tests}
 	for s := range w.streams {
-		other.streams, other.z, other.y = append(other.streams, nil), append(other.z, nil), append(other.y, make([]float64, len(w.y[s])))
+		other.streams, other.z = append(other.streams, nil), append(other.z, nil)
+		other.y = append(other.y, make([]float64, len(w.y[s])))
 		for k, like := range w.streams[s] {
 			stream := *like
 			stream.draw = rand.New(rand.NewPCG(^run, uint64(s*gfmlClients+k)))
@@ -271,7 +276,8 @@ func gap(a, b []float64) float64 {
 
 // print prints the curves at a few iterations, for people.
 func (r *gfmlMeanReport) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n%d runs of %d iterations, moments from %d rows of each client, %.0f s; test error in dB\n\n", r.Machine, r.Runs, r.Iterations, r.Samples, r.Seconds)
+	fmt.Fprintf(w, "%s\n%d runs of %d iterations, moments from %d rows of each client, %.0f s; test error in dB\n\n",
+		r.Machine, r.Runs, r.Iterations, r.Samples, r.Seconds)
 	t := newTable("", "n", "runs", "mean model", "rows independent", "predicted", "equation 18")
 	for _, c := range r.Curves {
 		for _, n := range []int{50, 200, 500, 1000, 3000} {
@@ -293,8 +299,8 @@ func (r *gfmlMeanReport) print(w io.Writer) error {
 	t = newTable("dB", "streams", "independent", "equation 18", "independent")
 	for _, c := range r.Curves {
 		cells := []string{c.Name}
-		for _, pair := range [][2][]float64{{c.Exact, c.Model}, {c.Exact, c.Fresh}, {c.Printed, c.Model}, {c.Printed, c.Fresh}} {
-			cells = append(cells, fmt.Sprintf("%.2f", gap(pair[0], pair[1])))
+		for _, predicted := range [][]float64{c.Exact, c.Printed} {
+			cells = append(cells, fmt.Sprintf("%.2f", gap(predicted, c.Model)), fmt.Sprintf("%.2f", gap(predicted, c.Fresh)))
 		}
 		t.add(cells...)
 	}
@@ -312,7 +318,8 @@ func (r *gfmlMeanReport) draw(folder string) error {
 		for j, of := range []struct {
 			name  string
 			curve []float64
-		}{{fmt.Sprintf("%d runs", r.Runs), c.Runs}, {"rows independent", c.Fresh}, {"predicted, Algorithm 1", c.Exact}, {"predicted, equation 18", c.Printed}} {
+		}{{fmt.Sprintf("%d runs", r.Runs), c.Runs}, {"rows independent", c.Fresh}, {"predicted, Algorithm 1", c.Exact},
+			{"predicted, equation 18", c.Printed}} {
 			var xy plotter.XYs
 			for at, v := range of.curve {
 				xy = append(xy, plotter.XY{X: float64((at + 1) * gfmlEvery), Y: v})

@@ -34,7 +34,7 @@ func TestGFMLMeanIsPredicted(t *testing.T) {
 		t.Errorf("the figure does not say what it shows (%v)", err)
 	}
 	var said strings.Builder
-	if err := r.print(&said); err != nil || !strings.Contains(said.String(), "at most, the prediction is off the mean model by") {
+	if err := r.print(&said); err != nil || !strings.Contains(said.String(), "at most, the prediction is off") {
 		t.Errorf("error %v, the report is\n%s", err, said.String())
 	}
 }

@@ -28,7 +28,8 @@ O-GFML's load; it counts neither what servers send each other, nor signatures an
 			&cli.IntFlag{Name: "clients", Value: 5, Usage: "`K` clients of each server, 4 of which are chosen in a round"},
 			&cli.IntFlag{Name: "rounds", Value: 100, Usage: "`N` rounds"},
 			&cli.IntFlag{Name: "features", Value: 200, Usage: "`D` entries of a model"},
-			&cli.IntSliceFlag{Name: "entries", Value: cli.NewIntSlice(40, 4, 1), Usage: "`M` of them that are shared, beside all"},
+			&cli.IntSliceFlag{Name: "entries", Value: cli.NewIntSlice(40, 4, 1),
+				Usage: "`M` of them that are shared, beside all"},
 			programFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
 		},
@@ -59,7 +60,8 @@ func (w gfmlTrafficWays) all() float64 { return w.Clients + w.Between }
 
 // runGFMLTraffic runs a demo for every number of entries.
 func runGFMLTraffic(c *cli.Context) (err error) {
-	r := &gfmlTrafficReport{Machine: machine(), Servers: c.Int("servers"), Clients: c.Int("clients"), Rounds: c.Int("rounds"), Features: c.Int("features")}
+	r := &gfmlTrafficReport{Machine: machine(), Servers: c.Int("servers"), Clients: c.Int("clients"),
+		Rounds: c.Int("rounds"), Features: c.Int("features")}
 	for _, m := range c.IntSlice("entries") {
 		if m < 1 || m > r.Features {
 			return fmt.Errorf("--entries is %v, want numbers from 1 to %d, the --features", c.IntSlice("entries"), r.Features)
@@ -84,7 +86,8 @@ func runGFMLTraffic(c *cli.Context) (err error) {
 			PaperUp float64  `json:"paper_bytes_up"`
 		}
 		flags := []string{"--algorithm", "gfml"}
-		for name, n := range map[string]int{"servers": r.Servers, "clients": r.Clients, "rounds": r.Rounds, "features": r.Features, "entries": m} {
+		for name, n := range map[string]int{"servers": r.Servers, "clients": r.Clients, "rounds": r.Rounds,
+			"features": r.Features, "entries": m} {
 			flags = append(flags, "--"+name, strconv.Itoa(n))
 		}
 		cmd, out, said := p.demoCommand(c.Context, flags)
@@ -92,10 +95,12 @@ func runGFMLTraffic(c *cli.Context) (err error) {
 			return fmt.Errorf("hanse demo %s: %w\n%s", strings.Join(flags, " "), err, lastLines(said.Bytes(), 8))
 		}
 		if err := json.Unmarshal(out.Bytes(), &run); err != nil || len(run.Clients) == 0 {
-			return fmt.Errorf("hanse demo prints no result that can be read: %w", errors.Join(err, errors.New("want clients and their bytes")))
+			err = errors.Join(err, errors.New("want clients and their bytes"))
+			return fmt.Errorf("hanse demo prints no result that can be read: %w", err)
 		}
 		clients := float64(len(run.Clients))
-		r.Rows = append(r.Rows, gfmlTrafficWays{m, clients * (run.Paper + run.PaperUp), clients * (run.Down + run.Up), run.Between})
+		r.Rows = append(r.Rows, gfmlTrafficWays{m, clients * (run.Paper + run.PaperUp), clients * (run.Down + run.Up),
+			run.Between})
 		fmt.Fprintf(c.App.ErrWriter, "M = %d: done\n", m)
 	}
 	if c.Bool("json") {
@@ -106,13 +111,15 @@ func runGFMLTraffic(c *cli.Context) (err error) {
 
 // print prints the bytes of a round, and as shares of O-GFML's.
 func (r *gfmlTrafficReport) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n%d servers with %d clients each, %d rounds, D = %d; bytes of a round, all parties\n\n", r.Machine, r.Servers, r.Clients, r.Rounds, r.Features)
+	fmt.Fprintf(w, "%s\n%d servers with %d clients each, %d rounds, D = %d; bytes of a round, all parties\n\n", r.Machine,
+		r.Servers, r.Clients, r.Rounds, r.Features)
 	t := newTable("M", "paper", "of O-GFML", "clients", "of O-GFML", "servers", "all", "of O-GFML")
 	first := r.Rows[0]
 	for _, row := range r.Rows {
 		bytes := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 		share := func(part, whole float64) string { return fmt.Sprintf("%.3f", part/whole) }
-		t.add(fmt.Sprint(row.Entries), bytes(row.Paper), share(row.Paper, first.Paper), bytes(row.Clients), share(row.Clients, first.Clients),
+		t.add(fmt.Sprint(row.Entries), bytes(row.Paper), share(row.Paper, first.Paper),
+			bytes(row.Clients), share(row.Clients, first.Clients),
 			bytes(row.Between), bytes(row.all()), share(row.all(), first.all()))
 	}
 	return t.write(w)

@@ -10,7 +10,8 @@ import (
 // the wire, where servers send each other the same.
 func TestGFMLTrafficIsMeasured(t *testing.T) {
 	var r gfmlTrafficReport
-	lab(t, &r, "gfml-traffic", "--servers", "2", "--clients", "3", "--rounds", "4", "--features", "50", "--entries", "10", "--json")
+	lab(t, &r, "gfml-traffic", "--servers", "2", "--clients", "3", "--rounds", "4", "--features", "50", "--entries", "10",
+		"--json")
 	if len(r.Rows) != 2 {
 		t.Fatalf("got %+v", r)
 	}
@@ -34,7 +35,8 @@ func TestGFMLTrafficIsMeasured(t *testing.T) {
 func TestWrongGFMLTrafficFlags(t *testing.T) {
 	var out, said bytes.Buffer
 	code := run(t.Context(), strings.Fields("hanselab gfml-traffic --entries 40,201"), nil, &out, &said)
-	if want := "hanselab: --entries is [40 201], want numbers from 1 to 200, the --features\n"; code != 1 || said.String() != want {
+	if want := "hanselab: --entries is [40 201], want numbers from 1 to 200, the --features\n"; code != 1 ||
+		said.String() != want {
 		t.Errorf("code %d, says %q, want %q", code, said.String(), want)
 	}
 }

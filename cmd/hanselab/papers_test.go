@@ -47,8 +47,8 @@ func listedItems(t *testing.T, text string) (items []listed, papers int) {
 	return items, papers
 }
 
-// TestEveryItemOfThePapersHasItsState: done, differs or not done, with a reason of one sentence, and a place unless there
-// is none to name.
+// TestEveryItemOfThePapersHasItsState: done, differs or not done, with a reason of one sentence, and a place unless
+// there is none to name.
 func TestEveryItemOfThePapersHasItsState(t *testing.T) {
 	text := readSource(t, "docs/papers.md")
 	items, papers := listedItems(t, text)
@@ -111,7 +111,8 @@ func TestThePapersPageNamesWhatExists(t *testing.T) {
 		}
 	}
 	var paths []string
-	for _, m := range regexp.MustCompile("`((?:algorithms|protocol|audit|internal|secagg|cmd)/[a-z0-9_/.]+)`").FindAllStringSubmatch(text, -1) {
+	sourcePath := regexp.MustCompile("`((?:algorithms|protocol|audit|internal|secagg|cmd)/[a-z0-9_/.]+)`")
+	for _, m := range sourcePath.FindAllStringSubmatch(text, -1) {
 		paths = append(paths, m[1])
 	}
 	for _, m := range regexp.MustCompile(`\]\(([a-z0-9_.-]+)\)`).FindAllStringSubmatch(text, -1) {

@@ -38,7 +38,8 @@ to each client, too: what no common theta can beat.
 			&cli.StringFlag{Name: "data", Required: true, Usage: "`FOLDER` with the data sets"},
 			&cli.IntFlag{Name: "chosen", Value: 1, Usage: "`M` kernels in a bin"},
 			&cli.IntFlag{Name: "features", Value: 100, Usage: "`D` random features of each kernel"},
-			&cli.Float64SliceFlag{Name: "norms", Value: cli.NewFloat64Slice(0.5, 1, 3), Usage: "`C`, the greatest length of coefficients"},
+			&cli.Float64SliceFlag{Name: "norms", Value: cli.NewFloat64Slice(0.5, 1, 3),
+				Usage: "`C`, the greatest length of coefficients"},
 			&cli.IntFlag{Name: "rounds", Value: pofmklRounds, Usage: "`T` rounds, at most 500"},
 			&cli.BoolFlag{Name: "personal", Usage: "fit each client a function of its own, which takes minutes"},
 			&cli.StringFlag{Name: "plot", Usage: "draw pofmkl-regret-SET.svg and .png in this `FOLDER`"},
@@ -59,9 +60,9 @@ type pofmklRegretReport struct {
 	Features  int           `json:"d"`
 	Norms     []float64     `json:"norms"`
 	Points    []regretPoint `json:"points"`
-	BestNorm  float64       `json:"best_length"`             // of the best function's coefficients when nothing limits them
+	BestNorm  float64       `json:"best_length"`             // of the best function's coefficients without a limit
 	Personal  []float64     `json:"personal_loss,omitempty"` // by norm: each client with a function of its own
-	MatterAt  []float64     `json:"bound_matters_at"`        // by norm: rounds after which a bound tuned for T is below POF-MKL's loss
+	MatterAt  []float64     `json:"bound_matters_at"`        // by norm: rounds at which a tuned bound falls below the loss
 	HoldsWith float64       `json:"bound_holds_with_d"`      // features at which Theorem 2's probability reaches one half
 	// Assumption 2 has every kernel's loss at most 1 and theta_i of length C at most.
 	LargestLoss float64 `json:"largest_loss"`  // of a kernel at a client, in all rounds
@@ -77,13 +78,14 @@ type regretPoint struct {
 	Best       []float64 `json:"best_loss"`       // by norm: the best function's
 	Free       float64   `json:"free_loss"`       // the best function's when nothing limits its coefficients
 	Bounds     []float64 `json:"theorem_2_bound"` // by norm
-	Clients    float64   `json:"clients_regret"`  // sum of equation 11 over clients: against each client's best kernel as it was learned
+	Clients    float64   `json:"clients_regret"`  // sum of equation 11 over clients
 	TheoremOne float64   `json:"theorem_1_bound"` // the same sum of Theorem 1's bounds
 }
 
 // runPOFMKLRegret runs one federation and reports.
 func runPOFMKLRegret(c *cli.Context) error {
-	r := &pofmklRegretReport{Machine: machine(), Rounds: c.Int("rounds"), Chosen: c.Int("chosen"), Features: c.Int("features"), Norms: c.Float64Slice("norms")}
+	r := &pofmklRegretReport{Machine: machine(), Rounds: c.Int("rounds"), Chosen: c.Int("chosen"),
+		Features: c.Int("features"), Norms: c.Float64Slice("norms")}
 	if r.Rounds < 1 || r.Rounds > pofmklRounds {
 		return fmt.Errorf("--rounds is %d, want 1 to %d", r.Rounds, pofmklRounds)
 	}
@@ -300,7 +302,8 @@ func (r *pofmklRegretReport) fitClients(ctx context.Context, set *pofmklSet, log
 
 // print prints the report for people.
 func (r *pofmklRegretReport) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n%s: %d clients, POF-MKL M=%d D=%d, sums over clients and rounds, %.0f s\n\n", r.Machine, r.Set, r.Clients, r.Chosen, r.Features, r.Seconds)
+	fmt.Fprintf(w, "%s\n%s: %d clients, POF-MKL M=%d D=%d, sums over clients and rounds, %.0f s\n\n", r.Machine, r.Set,
+		r.Clients, r.Chosen, r.Features, r.Seconds)
 	head := []string{"rounds", "loss"}
 	for _, norm := range r.Norms {
 		head = append(head, fmt.Sprintf("regret, C = %g", norm), "bound")
@@ -317,14 +320,19 @@ func (r *pofmklRegretReport) print(w io.Writer) error {
 		return err
 	}
 	last := r.Points[len(r.Points)-1]
-	fmt.Fprintf(w, "\nwithout a limit the best function's loss is %.1f, its coefficients' length %.3g\n", last.Free, r.BestNorm)
+	fmt.Fprintf(w, "\nwithout a limit the best function's loss is %.1f, its coefficients' length %.3g\n", last.Free,
+		r.BestNorm)
 	for n, loss := range r.Personal {
-		fmt.Fprintf(w, "each client with its own function, C = %g: loss %.1f, regret %.1f\n", r.Norms[n], loss, last.Loss-loss)
+		fmt.Fprintf(w, "each client with its own function, C = %g: loss %.1f, regret %.1f\n", r.Norms[n], loss,
+			last.Loss-loss)
 	}
 	for n, at := range r.MatterAt {
-		fmt.Fprintf(w, "with C = %g and steps tuned for T the bound is below the loss from T = %.0f on\n", r.Norms[n], math.Ceil(at))
+		fmt.Fprintf(w, "with C = %g and steps tuned for T the bound is below the loss from T = %.0f on\n", r.Norms[n],
+			math.Ceil(at))
 	}
-	fmt.Fprintf(w, "assumption 2: %.2g %% of the kernels' losses are above 1, the largest is %.3g; the longest theta_i is %.3g\n", 100*r.Above, r.LargestLoss, r.LargestNorm)
-	_, err := fmt.Fprintf(w, "the bound holds against the kernels' own functions with a probability of one half from D = %.0f on\n", math.Ceil(r.HoldsWith))
+	fmt.Fprintf(w, "assumption 2: %.2g %% of the kernels' losses are above 1, the largest is %.3g; the longest theta_i is %.3g\n",
+		100*r.Above, r.LargestLoss, r.LargestNorm)
+	_, err := fmt.Fprintf(w, "the bound holds against the kernels' own functions with probability 1/2 from D = %.0f on\n",
+		math.Ceil(r.HoldsWith))
 	return err
 }

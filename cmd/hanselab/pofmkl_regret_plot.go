@@ -11,9 +11,11 @@ import (
 
 // drawPOFMKLRegret draws regrets as they are on the left, and below their bounds on the right.
 func drawPOFMKLRegret(folder string, r *pofmklRegretReport) error {
-	plain := newPlot(fmt.Sprintf("%s, %d clients, M = %d, D = %d", r.Set, r.Clients, r.Chosen, r.Features), "rounds", "sum over clients")
+	plain := newPlot(fmt.Sprintf("%s, %d clients, M = %d, D = %d", r.Set, r.Clients, r.Chosen, r.Features), "rounds",
+		"sum over clients")
 	bounded := newPlot("the same, and their bounds", "rounds", "sum over clients")
-	bounded.X.Scale, bounded.X.Tick.Marker, bounded.Y.Scale, bounded.Y.Tick.Marker = plot.LogScale{}, powers(nil), plot.LogScale{}, powers(nil)
+	bounded.X.Scale, bounded.X.Tick.Marker = plot.LogScale{}, powers(nil)
+	bounded.Y.Scale, bounded.Y.Tick.Marker = plot.LogScale{}, powers(nil)
 	for _, d := range []*plot.Plot{plain, bounded} {
 		addGrid(d)
 		styleLegend(d)
@@ -26,12 +28,14 @@ func drawPOFMKLRegret(folder string, r *pofmklRegretReport) error {
 	}
 	lines := []line{{"whole loss", func(at regretPoint) float64 { return at.Loss }, false}}
 	for n, norm := range r.Norms {
-		lines = append(lines, line{fmt.Sprintf("equation 12, C = %g", norm), func(at regretPoint) float64 { return at.Loss - at.Best[n] }, false})
+		lines = append(lines, line{fmt.Sprintf("equation 12, C = %g", norm),
+			func(at regretPoint) float64 { return at.Loss - at.Best[n] }, false})
 	}
 	lines = append(lines, line{"equation 11, all clients", func(at regretPoint) float64 { return at.Clients }, false})
 	largest := len(r.Norms) - 1
 	lines = append(lines,
-		line{fmt.Sprintf("Theorem 2, C = %g", r.Norms[largest]), func(at regretPoint) float64 { return at.Bounds[largest] }, true},
+		line{fmt.Sprintf("Theorem 2, C = %g", r.Norms[largest]),
+			func(at regretPoint) float64 { return at.Bounds[largest] }, true},
 		line{"Theorem 1, all clients", func(at regretPoint) float64 { return at.TheoremOne }, true})
 	low, high := 0.0, 0.0
 	for i, l := range lines {

@@ -15,7 +15,8 @@ func TestPOFMKLRegretIsOfTheSameRun(t *testing.T) {
 	dir := t.TempDir()
 	writeNaval(t, dir, 23*pofmklRounds)
 	var table pofmklReport
-	lab(t, &table, "pofmkl", "--set", "naval", "--data", dir, "--draws", "1", "--xi-draws", "0", "--rounds", "6", "--cpu", "0", "--json")
+	lab(t, &table, "pofmkl", "--set", "naval", "--data", dir, "--draws", "1", "--xi-draws", "0", "--rounds", "6", "--cpu",
+		"0", "--json")
 	var r pofmklRegretReport
 	lab(t, &r, "pofmkl-regret", "--set", "naval", "--data", dir, "--rounds", "6", "--features", "9", "--chosen", "51",
 		"--personal", "--plot", dir, "--json")
@@ -30,7 +31,8 @@ func TestPOFMKLRegretIsOfTheSameRun(t *testing.T) {
 		t.Errorf("the clients' regret is %v, Table 3 has %v", last.Clients, want)
 	}
 	for _, at := range r.Points {
-		if !(at.Best[0] >= at.Best[1] && at.Best[1] >= at.Best[2] && at.Best[2] >= at.Free && at.Free >= 0) || at.Loss-at.Best[2] > at.Bounds[2] {
+		if !(at.Best[0] >= at.Best[1] && at.Best[1] >= at.Best[2] && at.Best[2] >= at.Free && at.Free >= 0) ||
+			at.Loss-at.Best[2] > at.Bounds[2] {
 			t.Errorf("round %d: %+v", at.Round, at)
 		}
 	}
@@ -38,14 +40,15 @@ func TestPOFMKLRegretIsOfTheSameRun(t *testing.T) {
 		t.Errorf("clients with functions of their own lose %v, with one for all %v", r.Personal, last.Best)
 	}
 	if (r.LargestLoss > 1) != (r.Above > 0) || r.LargestLoss > 4 || r.Above > 0.01 || r.LargestNorm == 0 {
-		t.Errorf("the largest loss is %v, %v of them are above 1, the longest theta %v", r.LargestLoss, r.Above, r.LargestNorm)
+		t.Errorf("the largest loss is %v, %v of them are above 1, the longest theta %v", r.LargestLoss, r.Above,
+			r.LargestNorm)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "pofmkl-regret-naval.svg"))
 	if err != nil || !bytes.Contains(text, []byte("Theorem 2, C = 3")) {
 		t.Errorf("the figure does not say what it shows (%v)", err)
 	}
 	var said strings.Builder
-	if err := r.print(&said); err != nil || !strings.Contains(said.String(), "each client with its own function, C = 0.5: loss ") {
+	if err := r.print(&said); err != nil || !strings.Contains(said.String(), "its own function, C = 0.5: loss ") {
 		t.Errorf("error %v, the report is\n%s", err, said.String())
 	}
 }

@@ -112,8 +112,8 @@ func (l *pofmklLab) measure(ctx context.Context, draws, explored int) (rows, xi 
 	return rows, xi, nil
 }
 
-// timeRows measures the processor time of every row's algorithm, one after the other with nothing beside: the first draw,
-// as often as it takes for so many seconds in all. Rows whose weights are carried over take what the others do.
+// timeRows measures the processor time of every row's algorithm, one after the other with nothing beside: the first
+// draw, as often as it takes for so many seconds in all. Rows whose weights are carried over take what the others do.
 func (l *pofmklLab) timeRows(ctx context.Context, rows []pofmklRow, least float64) error {
 	if processCPU() == 0 {
 		l.say("this system does not tell processor times")

@@ -39,8 +39,9 @@ func pofmklTimeTable(rows []pofmklRow, rounds int) *table {
 		if r.Carried {
 			continue
 		}
-		t.add(r.Algorithm, size(r.Chosen), size(r.Features), fmt.Sprintf("%.1f", 1e6*r.RunSeconds/float64(rounds)), fmt.Sprintf("%.4f", r.RunSeconds),
-			fmt.Sprintf("%.2f", r.PaperSeconds), fmt.Sprintf("%.2f", r.RunSeconds/drawn.RunSeconds), fmt.Sprintf("%.2f", r.PaperSeconds/drawn.PaperSeconds))
+		t.add(r.Algorithm, size(r.Chosen), size(r.Features), fmt.Sprintf("%.1f", 1e6*r.RunSeconds/float64(rounds)),
+			fmt.Sprintf("%.4f", r.RunSeconds), fmt.Sprintf("%.2f", r.PaperSeconds),
+			fmt.Sprintf("%.2f", r.RunSeconds/drawn.RunSeconds), fmt.Sprintf("%.2f", r.PaperSeconds/drawn.PaperSeconds))
 	}
 	return t
 }

@@ -32,8 +32,8 @@ func NewSensors(o Options) (*Sensors, error) {
 	t.Federation = newFederation(o, "sensor", func(draw *rand.Rand, server int) *Stream { return sensorStream(draw, server/2, o.Rounds) })
 	p := gfml.DefaultParams()
 	p.Columns, p.Label, p.Seed = sensorColumns(), sensorLabel, fmt.Sprint(o.Seed)
-	p.Features, p.Iterations, p.Participants, p.Entries = o.Features, o.Rounds, min(sensorParticipants, o.Clients), o.Entries
-	p.Diffusion = o.Diffusion
+	p.Features, p.Iterations, p.Participants = o.Features, o.Rounds, min(sensorParticipants, o.Clients)
+	p.Entries, p.Diffusion = o.Entries, o.Diffusion
 	p.Servers, p.Edges, p.Clusters = t.Servers, ring(t.Servers), pairs(t.Servers)
 	p.Clients = make(map[string][]string)
 	for s, name := range t.Servers {
