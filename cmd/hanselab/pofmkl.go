@@ -150,7 +150,7 @@ func (r *pofmklReport) print(w io.Writer, asJSON bool) error {
 		return err
 	}
 	if r.Rows[0].RunSeconds > 0 {
-		fmt.Fprintf(w, "\nprocessor time of a client; the paper's is of an Intel Core i7-10510U, in Python\n\n")
+		fmt.Fprintf(w, "\nprocessor time of a client; the paper's is of an Intel Core i7-10510U\n\n")
 		if err := pofmklTimeTable(r.Rows, r.Rounds).write(w); err != nil {
 			return err
 		}
