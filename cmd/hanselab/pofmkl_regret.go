@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
-	"github.com/hanse-project/hanse/internal/lab/hindsight"
+	"github.com/hanse-project/hanse/internal/lab/regret"
 )
 
 // pofmklGradient is L of assumption 2: losses are at most 1 there, so that errors are, and a gradient is twice an
@@ -170,7 +170,7 @@ func (r *pofmklRegretReport) measure(ctx context.Context, set *pofmklSet, log io
 		}
 		for i := range p.Kernels() {
 			theta := federation.Server.Theta()[2*p.Features*i : 2*p.Features*(i+1)]
-			r.LargestNorm = max(r.LargestNorm, (&hindsight.Fit{Theta: theta}).Norm())
+			r.LargestNorm = max(r.LargestNorm, (&regret.Fit{Theta: theta}).Norm())
 		}
 		r.Points = append(r.Points, at)
 		fmt.Fprintf(log, "round %d: loss %.4g, best in hindsight %.4g\n", t, loss, at.Best)
@@ -179,7 +179,7 @@ func (r *pofmklRegretReport) measure(ctx context.Context, set *pofmklSet, log io
 	for _, norm := range r.Norms {
 		r.MatterAt = append(r.MatterAt, r.bound(p, norm).RoundsToMatter(last.Loss/float64(r.Clients*r.Rounds)))
 	}
-	r.HoldsWith = hindsight.FeaturesToHold(r.Rounds, len(set.columns), slices.Max(p.Bandwidths))
+	r.HoldsWith = regret.FeaturesToHold(r.Rounds, len(set.columns), slices.Max(p.Bandwidths))
 	return nil
 }
 
@@ -207,16 +207,16 @@ func regretRounds(rounds int) []int {
 }
 
 // newGrams starts one for each kernel.
-func newGrams(p pofmkl.Params) []*hindsight.Gram {
-	grams := make([]*hindsight.Gram, p.Kernels())
+func newGrams(p pofmkl.Params) []*regret.Gram {
+	grams := make([]*regret.Gram, p.Kernels())
 	for i := range grams {
-		grams[i] = hindsight.NewGram(2 * p.Features)
+		grams[i] = regret.NewGram(2 * p.Features)
 	}
 	return grams
 }
 
 // addRow counts a row for all kernels.
-func addRow(grams []*hindsight.Gram, features *pofmkl.Features, x []float64, y float64) error {
+func addRow(grams []*regret.Gram, features *pofmkl.Features, x []float64, y float64) error {
 	if err := features.Set(1, x); err != nil {
 		return err
 	}
@@ -227,15 +227,15 @@ func addRow(grams []*hindsight.Gram, features *pofmkl.Features, x []float64, y f
 }
 
 // bound is Theorem 2's for coefficients of this length.
-func (r *pofmklRegretReport) bound(p pofmkl.Params, norm float64) hindsight.Bound {
-	return hindsight.Bound{
+func (r *pofmklRegretReport) bound(p pofmkl.Params, norm float64) regret.Bound {
+	return regret.Bound{
 		Clients: r.Clients, Kernels: p.Kernels(), Bins: p.Bins(), Step: p.Step, WeightStep: p.WeightStep, Explore: p.Explore,
 		Gradient: pofmklGradient, Norm: norm,
 	}
 }
 
 // point fits the best functions of all kernels after t rounds.
-func (r *pofmklRegretReport) point(p pofmkl.Params, grams []*hindsight.Gram, t int, loss float64) (regretPoint, error) {
+func (r *pofmklRegretReport) point(p pofmkl.Params, grams []*regret.Gram, t int, loss float64) (regretPoint, error) {
 	at := regretPoint{Round: t, Loss: loss, TheoremOne: float64(r.Clients) * theoremOne(p, t)}
 	best, free, err := bestOf(grams, r.Norms)
 	if err != nil {
@@ -249,7 +249,7 @@ func (r *pofmklRegretReport) point(p pofmkl.Params, grams []*hindsight.Gram, t i
 }
 
 // bestOf returns the least loss of all kernels for every norm, and the best fit without a limit.
-func bestOf(grams []*hindsight.Gram, norms []float64) (best []float64, free hindsight.Fit, err error) {
+func bestOf(grams []*regret.Gram, norms []float64) (best []float64, free regret.Fit, err error) {
 	limits := append(slices.Clone(norms), math.Inf(1))
 	for i, g := range grams {
 		fits, err := g.Best(limits...)
