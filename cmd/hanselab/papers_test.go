@@ -16,20 +16,21 @@ import (
 const sources = "../.."
 
 // listed is a row of the tables of what the papers hold.
-type listed struct{ line, item, state, why, where string }
+type listed struct{ paper, item, state, why, where string }
 
 // listedItems reads the tables from docs/papers.md: those below its first heading of the second level.
-func listedItems(t *testing.T, text string) (items []listed, papers int) {
+func listedItems(t *testing.T, text string) (items []listed) {
 	t.Helper()
 	_, section, _ := strings.Cut(text, "\n## Everything in the four papers\n")
 	section, _, found := strings.Cut(section, "\n## ")
 	if !found {
 		t.Fatal("docs/papers.md has no list of what is in the papers")
 	}
+	paper := ""
 	for line := range strings.Lines(section) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "### ") {
-			papers++
+		if name, ok := strings.CutPrefix(line, "### "); ok {
+			paper = name
 		}
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| item |") {
 			continue
@@ -42,34 +43,23 @@ func listedItems(t *testing.T, text string) (items []listed, papers int) {
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
-		items = append(items, listed{line, cells[0], cells[1], cells[2], cells[3]})
+		items = append(items, listed{paper, cells[0], cells[1], cells[2], cells[3]})
 	}
-	return items, papers
+	return items
 }
 
 // TestEveryItemOfThePapersHasItsState: done, differs or not done, with a reason of one sentence, and a place unless
 // there is none to name.
 func TestEveryItemOfThePapersHasItsState(t *testing.T) {
-	text := readSource(t, "docs/papers.md")
-	items, papers := listedItems(t, text)
-	if papers != 4 || len(items) < 120 {
-		t.Errorf("the list has %d items of %d papers, want 120 or more of 4", len(items), papers)
-	}
-	seen := make(map[string]bool)
-	paper := ""
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "### ") {
-			paper = line
-		}
-		for _, it := range items {
-			if it.line == strings.TrimSpace(line) && seen[paper+it.item] {
-				t.Errorf("%s %q is there twice", strings.TrimSpace(paper), it.item)
-			} else if it.line == strings.TrimSpace(line) {
-				seen[paper+it.item] = true
-			}
-		}
-	}
+	items := listedItems(t, readSource(t, "docs/papers.md"))
+	papers, seen := make(map[string]int), make(map[[2]string]bool)
 	for _, it := range items {
+		papers[it.paper]++
+		if name := [2]string{it.paper, it.item}; seen[name] {
+			t.Errorf("%q of %s is there twice", it.item, it.paper)
+		} else {
+			seen[name] = true
+		}
 		if !slices.Contains([]string{"done", "differs", "not done"}, it.state) {
 			t.Errorf("%q is %q, want done, differs or not done", it.item, it.state)
 		}
@@ -79,6 +69,9 @@ func TestEveryItemOfThePapersHasItsState(t *testing.T) {
 		if it.where == "" || it.where == "-" && it.state != "not done" {
 			t.Errorf("%q is %s and stands nowhere", it.item, it.state)
 		}
+	}
+	if len(papers) != 4 || len(items) < 120 {
+		t.Errorf("the list has %d items by paper %v, want 120 or more of 4", len(items), papers)
 	}
 }
 
