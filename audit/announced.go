@@ -174,9 +174,11 @@ func wordingOf(job *protocol.Job, kind, meaning string) wording {
 			return wording{"number of an update", "numbers of updates",
 				"what each single client's rows made of the model, round by round: the rows can be computed from it"}
 		}
-		return wording{"number of a sum", "numbers of sums",
-			"sums over clients of what their rows made of the model, round by round; " +
-				"of a part that few clients work on, one client's alone, without its name"}
+		meaning := "sums over clients of what their rows made of the model, round by round"
+		if common, _ := job.Parameters["common_bin"].(bool); !common {
+			meaning += "; of a part that few clients work on, one client's alone, without its name"
+		}
+		return wording{"number of a sum", "numbers of sums", meaning}
 	case "model":
 		return wording{"part of the model", "parts of the model",
 			"the model as all clients' rows have made it so far"}

@@ -41,7 +41,7 @@ func benchmarkRound(b *testing.B, window int) {
 	p = p.WithDefaults(100)
 	packings, err := p.Packings("")
 	mustDo(b, err)
-	c, runners := NewClient(p, packings, [32]byte{1}), NewRunners(networks)
+	c, runners := NewClient(p, "1", packings, [32]byte{1}), NewRunners(networks)
 	x, step := make([]float64, 14), make([]float64, networks[0].Size())
 	for i := range x {
 		x[i] = float64(i) / 30

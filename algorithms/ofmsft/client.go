@@ -22,6 +22,8 @@ type Selection struct {
 // one goroutine, but for Step.
 type Client struct {
 	params   Params
+	name     string
+	rate     float64   // eta_i
 	job      keys.Hash // of params, once asked for
 	packings *Packings
 	weights  *Weights
@@ -38,12 +40,12 @@ type Client struct {
 	losses    []float64 // of Stored, for the newest label
 }
 
-// NewClient starts a client with equal weights. The seed makes its draws; it is secret, fresh for each client
-// and job.
-func NewClient(p Params, packings *Packings, seed [32]byte) *Client {
+// NewClient starts a client with equal weights. Its name is that of Params.Rates, and packings are those of its
+// budget. The seed makes its draws; it is secret, fresh for each client and job.
+func NewClient(p Params, name string, packings *Packings, seed [32]byte) *Client {
 	k := len(p.Models)
 	return &Client{
-		params: p, packings: packings, weights: NewWeights(k), source: rand.NewChaCha8(seed),
+		params: p, name: name, rate: p.RateOf(name), packings: packings, weights: NewWeights(k), source: rand.NewChaCha8(seed),
 		window: NewWindow(p.Inputs, p.windowRows()), x: make([]float32, p.Inputs), losses: make([]float64, 0, k),
 	}
 }
@@ -148,7 +150,7 @@ func (c *Client) Learn(y float64) error {
 // observe updates the weights by the losses of the stored networks, equations 5 and 8.
 func (c *Client) observe(losses []float64) {
 	for at, k := range c.selection.Stored {
-		c.weights.Lower(k, c.params.Rate*losses[at]*c.selection.Importance[at])
+		c.weights.Lower(k, c.rate*losses[at]*c.selection.Importance[at])
 	}
 	c.weights.Refresh()
 	c.loss += losses[c.position(c.selection.Model)]

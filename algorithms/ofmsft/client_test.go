@@ -13,7 +13,7 @@ func newSmallClient(t testing.TB, edit func(*Params)) (*Client, []*Runner) {
 	p, networks := small(t, 5, 0, 1, edit)
 	packings, err := p.Packings("")
 	mustDo(t, err)
-	return NewClient(p, packings, [32]byte{1}), NewRunners(networks)
+	return NewClient(p, "1", packings, [32]byte{1}), NewRunners(networks)
 }
 
 // of picks the networks of a selection.

@@ -29,7 +29,7 @@ type Federation struct {
 }
 
 // NewFederation starts so many clients and a server with clones of the networks. The clients' names
-// are their numbers, from 1, for Params.Budgets. All draws come from seed. p has its defaults filled
+// are their numbers, from 1, for Params.Budgets and Rates. All draws come from seed. p has its defaults filled
 // in.
 func NewFederation(p Params, networks []*nn.Network, clients int, seed [32]byte) (*Federation, error) {
 	return newFederation(p, networks, clients, seed, runtime.GOMAXPROCS(0))
@@ -59,7 +59,8 @@ func newFederation(p Params, networks []*nn.Network, clients int, seed [32]byte,
 func (f *Federation) addClients(clients int, seed [32]byte) error {
 	known := map[float64]*Packings{}
 	for i := range clients {
-		budget := f.params.BudgetOf(strconv.Itoa(i + 1))
+		name := strconv.Itoa(i + 1)
+		budget := f.params.BudgetOf(name)
 		if known[budget] == nil {
 			packings, err := NewPackings(f.params.Models, budget)
 			if err != nil {
@@ -67,7 +68,7 @@ func (f *Federation) addClients(clients int, seed [32]byte) error {
 			}
 			known[budget] = packings
 		}
-		f.Clients = append(f.Clients, NewClient(f.params, known[budget], derivedSeed(seed, i+1)))
+		f.Clients = append(f.Clients, NewClient(f.params, name, known[budget], derivedSeed(seed, i+1)))
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ func TestRoundsEqualTheOracle(t *testing.T) {
 		{"clipped", 7, 0, func(p *Params) { p.Clip = 0.01 }},
 		{"steep weights", 7, 0, func(p *Params) { p.Rate = 2 }},
 		{"budgets of their own", 7, 0, func(p *Params) { p.Budgets = map[string]float64{"2": 4, "4": 3.1} }},
+		{"rates of their own", 7, 0, func(p *Params) { p.Rates = map[string]float64{"1": 2, "5": 0.01} }},
 		{"other bandwidths", 7, 0, func(p *Params) { p.Models[2].Bandwidth, p.Bandwidth = 3, 9 }},
 		{"broadcast", 7, 0, func(p *Params) { p.Broadcast = true }},
 		{"units", 5, 0, func(p *Params) { p.InputNorm, p.LabelLow, p.LabelHigh = 4, -1, 3 }},

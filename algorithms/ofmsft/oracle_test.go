@@ -151,7 +151,11 @@ func (o *oracle) learn(rows [][]float64, labels []float64) []float64 {
 		for _, k := range o.stored[i] {
 			loss := make([]float64, 1)
 			o.networks[k].NewWorkspace().Losses(x, []float64{y}, 1, loss)
-			o.z[i][k] *= math.Exp(-o.p.Rate * loss[0] / o.q[i][k])
+			rate := o.p.Rate
+			if own, ok := o.p.Rates[strconv.Itoa(i+1)]; ok {
+				rate = own
+			}
+			o.z[i][k] *= math.Exp(-rate * loss[0] / o.q[i][k])
 		}
 		o.rows[i], o.labels[i] = append(o.rows[i], x), append(o.labels[i], y)
 	}

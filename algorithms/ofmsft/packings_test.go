@@ -76,7 +76,7 @@ func TestModelsAreStoredAsOftenAsTheirProbabilities(t *testing.T) {
 	p, _ := small(t, 7, 0, 1, nil)
 	packings, err := p.Packings("")
 	mustDo(t, err)
-	c := NewClient(p, packings, [32]byte{3})
+	c := NewClient(p, "1", packings, [32]byte{3})
 	for k := range 7 {
 		c.weights.Lower(k, rand.New(rand.NewPCG(1, uint64(k))).Float64()*3)
 	}

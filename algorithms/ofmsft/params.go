@@ -46,13 +46,15 @@ type Params struct {
 
 	Rounds          int     `toml:"rounds,omitzero"`            // T, default 200
 	RoundsPerUpload int     `toml:"rounds_per_upload,omitzero"` // n, rows of a communication round, default 1
-	Rate            float64 `toml:"rate,omitzero"`              // eta of the weights, default 10/sqrt(T)
+	Rate            float64 `toml:"rate,omitzero"`              // eta_i of every client's weights, default 10/sqrt(T)
 	Step            float64 `toml:"step,omitzero"`              // eta_f of the networks, default 0.001/sqrt(T)
 	Update          string  `toml:"update,omitempty"`           // UpdateEquation11 (default) or UpdateNone
 	MaxImportance   float64 `toml:"max_importance,omitzero"`    // caps 1/q_k in a step; default 0: no cap
 	WarmUp          int     `toml:"warm_up,omitzero"`           // rounds before the first step, default 0
 	Window          int     `toml:"window,omitzero"`            // newest samples of a step, default 1
 	Clip            float64 `toml:"clip,omitzero"`              // the largest magnitude of an element of a step, default 1
+
+	Rates map[string]float64 `toml:"rates,omitempty"` // eta_i of some clients, by name
 
 	InputNorm float64 `toml:"input_norm,omitzero"` // inputs are divided by it, default 1
 	LabelLow  float64 `toml:"label_low,omitzero"`  // the range of labels, which becomes 0 to 1; default 0 to 1;
@@ -104,10 +106,12 @@ func (p Params) ownBudgets() []string {
 
 // BudgetOf returns the budget of a client.
 func (p Params) BudgetOf(client string) float64 {
-	if b, ok := p.Budgets[client]; ok {
-		return b
-	}
-	return p.Budget
+	return parameters.ValueOf(client, p.Budgets, p.Budget)
+}
+
+// RateOf returns eta_i of a client.
+func (p Params) RateOf(client string) float64 {
+	return parameters.ValueOf(client, p.Rates, p.Rate)
 }
 
 // need returns the bandwidth that a client asks for which stores some networks. In a broadcast it is

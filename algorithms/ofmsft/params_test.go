@@ -68,6 +68,15 @@ func TestDefaultBandwidths(t *testing.T) {
 	}
 }
 
+// TestRatesByName: who has none of its own has the others'.
+func TestRatesByName(t *testing.T) {
+	p, err := ParseParams([]byte(jobText("rate = 0.5", "rates = { bob = 0.1 }")), parties())
+	mustDo(t, err)
+	if p.RateOf("ann") != 0.5 || p.RateOf("bob") != 0.1 {
+		t.Errorf("rates %v and %v", p.RateOf("ann"), p.RateOf("bob"))
+	}
+}
+
 // TestRoundsAreCut has rounds that are no multiple of rounds_per_upload.
 func TestRoundsAreCut(t *testing.T) {
 	p, err := ParseParams([]byte(jobText("rounds = 10", "rounds_per_upload = 4", "warm_up = 4")), parties())
@@ -105,6 +114,11 @@ func TestBadParameters(t *testing.T) {
 		{jobText("max_importance = -2.0"), "max_importance is -2, want a positive number, or 0 for no cap"},
 		{jobText("max_importance = nan"), "max_importance is NaN"},
 		{jobText("rate = 0"), "rate is 0, want a positive number"},
+		{jobText("rates = { eve = 0.3 }"), `rates names "eve", which is not among the job's clients`},
+		{jobText("rates = { hub = 0.3 }"), `rates names "hub", which is not among the job's clients`},
+		{jobText("rates = { ann = 0.3, bob = 0 }"), `rates of "bob" is 0, want a positive number`},
+		{jobText("rates = { cem = inf, bob = nan }"), `rates of "bob" is NaN, want a positive number`},
+		{jobText("rates = 3"), `rates: want a table, got an integer`},
 		{jobText("step = inf"), "step is +Inf, want a positive number"},
 		{jobText("clip = 1e9"), "clip is 1e+09, want at most 16777216"},
 		{jobText("input_norm = -1"), "input_norm is -1, want a positive number"},

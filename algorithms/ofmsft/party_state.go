@@ -109,7 +109,7 @@ func (p *ClientPart) resume() (*attendance, error) {
 	if data != nil {
 		return a, a.read(packings, data)
 	}
-	a.client = NewClient(p.Params, packings, seedOr(p.seed))
+	a.client = NewClient(p.Params, p.Name, packings, seedOr(p.seed))
 	return a, a.save()
 }
 

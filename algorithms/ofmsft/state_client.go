@@ -23,6 +23,7 @@ type clientState struct {
 	Loss    float64   `cbor:"6,keyasint"`
 	Rows    []float32 `cbor:"7,keyasint"` // of the window, [rows][inputs], scaled
 	Labels  []float64 `cbor:"8,keyasint"` // of the window, [rows], scaled
+	Name    string    `cbor:"9,keyasint,omitempty"`
 }
 
 // State returns the client's state as versioned bytes with a checksum. A draw under way is not part of
@@ -39,7 +40,7 @@ func (c *Client) State() ([]byte, error) {
 	}
 	return checkpoint.Seal(clientDomain, &clientState{
 		Version: stateVersion, Job: c.job, Weights: c.weights.log, Source: source,
-		Rounds: c.rounds, Loss: c.loss, Rows: c.window.x, Labels: c.window.y,
+		Rounds: c.rounds, Loss: c.loss, Rows: c.window.x, Labels: c.window.y, Name: c.name,
 	})
 }
 
@@ -57,7 +58,7 @@ func RestoreClient(p Params, packings *Packings, state []byte) (*Client, error) 
 	if err := s.validate(p); err != nil {
 		return nil, err
 	}
-	c := NewClient(p, packings, [32]byte{})
+	c := NewClient(p, s.Name, packings, [32]byte{})
 	c.source = new(rand.ChaCha8)
 	if err := c.source.UnmarshalBinary(s.Source); err != nil {
 		return nil, fmt.Errorf("state: the source of draws: %w", err)

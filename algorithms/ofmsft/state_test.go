@@ -178,7 +178,7 @@ func TestStateBytesDoNotChange(t *testing.T) {
 	}{
 		// map of 8; 1: 1; 2: 32 bytes; 3: half -0.5, half 0; 4: 2 bytes; 5: 7; 6: half 1.5; 7: half
 		// 0.25; 8: half 1
-		{clientDomain, &clientState{1, job, []float64{-0.5, 0}, []byte{8, 9}, 7, 1.5, []float32{0.25}, []float64{1}},
+		{clientDomain, &clientState{1, job, []float64{-0.5, 0}, []byte{8, 9}, 7, 1.5, []float32{0.25}, []float64{1}, ""},
 			"a8010102" + hash + "0382f9b800f900000442080905" + "07" + "06f93e00" + "0781f93400" + "0881f93c00"},
 		// map of 4; 1: 1; 2: 32 bytes; 3: 1 byte; 4: a model of no steps, one of two steps with one
 		// parameter, 1

@@ -20,10 +20,11 @@ func (p Params) Validate(parties []string) error {
 	if err := parameters.Roles(p.Server, p.Label, parties); err != nil {
 		return err
 	}
-	for _, name := range p.ownBudgets() {
-		if name == p.Server || !slices.Contains(parties, name) {
-			return fmt.Errorf("budgets names %q, which is not among the job's clients", name)
-		}
+	if err := parameters.OfClients("budgets", p.Budgets, parties, p.Server); err != nil {
+		return err
+	}
+	if err := parameters.OfClients("rates", p.Rates, parties, p.Server); err != nil {
+		return err
 	}
 	return p.ValidateNumbers()
 }
@@ -65,6 +66,9 @@ func (p Params) validateSizes() error {
 // validateReals checks the real numbers.
 func (p Params) validateReals() error {
 	if err := parameters.Check(p.positives(), nil); err != nil {
+		return err
+	}
+	if err := parameters.EachOf("rates", p.Rates, parameters.Positive); err != nil {
 		return err
 	}
 	if p.Clip > maxClip {

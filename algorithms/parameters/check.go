@@ -2,6 +2,7 @@ package parameters
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -57,6 +58,36 @@ func Roles(server, label string, parties []string) error {
 		return fmt.Errorf("label is missing, want the name of the label's column at the clients")
 	}
 	return nil
+}
+
+// EachOf checks the values that some clients have instead of all clients' common one, by name. The error is of the
+// first name, in their order, whose value breaks the rule.
+func EachOf(key string, values map[string]float64, rule func(name string, value float64) error) error {
+	for _, client := range slices.Sorted(maps.Keys(values)) {
+		if err := rule(fmt.Sprintf("%s of %q", key, client), values[client]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OfClients refuses values by name that name somebody else than the job's clients: its parties without the
+// servers.
+func OfClients(key string, values map[string]float64, parties []string, servers ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if slices.Contains(servers, name) || !slices.Contains(parties, name) {
+			return fmt.Errorf("%s names %q, which is not among the job's clients", key, name)
+		}
+	}
+	return nil
+}
+
+// ValueOf returns a client's own value, or the one that all others have.
+func ValueOf(client string, own map[string]float64, others float64) float64 {
+	if v, ok := own[client]; ok {
+		return v
+	}
+	return others
 }
 
 // LabelRange refuses a range of labels, label_low to label_high, that is empty or not finite.

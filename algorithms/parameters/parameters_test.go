@@ -106,3 +106,16 @@ func TestRangesOfLabels(t *testing.T) {
 		wantError(t, LabelRangeWritten(c.low, c.high, c.written), c.want)
 	}
 }
+
+// TestValuesByName: an error is of the first name that breaks the rule, and names are those of clients.
+func TestValuesByName(t *testing.T) {
+	own := map[string]float64{"north": 2, "south": -1, "west": 0}
+	wantError(t, EachOf("steps", own, Positive), `steps of "south" is -1, want a positive number`)
+	wantError(t, EachOf("steps", map[string]float64{"north": 2}, Positive), "<nil>")
+	wantError(t, OfClients("steps", own, []string{"hub", "north", "south"}, "hub"), `steps names "west", which is not among the job's clients`)
+	wantError(t, OfClients("steps", own, []string{"north", "south", "west"}, "north", "south"), `steps names "north", which is not among the job's clients`)
+	wantError(t, OfClients("steps", own, []string{"north", "south", "west"}), "<nil>")
+	if ValueOf("north", own, 7) != 2 || ValueOf("west", own, 7) != 0 || ValueOf("east", own, 7) != 7 {
+		t.Errorf("values %v, %v and %v", ValueOf("north", own, 7), ValueOf("west", own, 7), ValueOf("east", own, 7))
+	}
+}

@@ -19,7 +19,7 @@ func BenchmarkRound(b *testing.B) {
 func benchmarkRound(b *testing.B, p Params) {
 	d := newDictionary(b, p, 14)
 	s := newStream(rand.New(rand.NewPCG(3, 4)), 512, 14)
-	c, server, sum := NewClient(d, [32]byte{1}), NewServer(d), make([]float64, p.Words())
+	c, server, sum := NewClient(d, "c", [32]byte{1}), NewServer(d), make([]float64, p.Words())
 	b.ReportAllocs()
 	for b.Loop() {
 		r := c.Rounds() % 512
@@ -39,7 +39,7 @@ func BenchmarkOracleRound(b *testing.B) {
 	s := newStream(rand.New(rand.NewPCG(3, 4)), 512, 14)
 	n := 0
 	for b.Loop() {
-		o.client(0, o.theta, s.rows[n%512], s.labels[n%512], 0.5)
+		o.client(0, o.theta, s.rows[n%512], s.labels[n%512], 0.5, nil)
 		n++
 	}
 }

@@ -12,6 +12,9 @@ const maxLoss = 1e100
 // uploaded. It is for one goroutine and allocates nothing from round to round.
 type Client struct {
 	dictionary *Dictionary
+	name       string // for what it has of its own among the parameters
+	weightStep float64
+	explore    float64
 	features   *Features
 	weights    *weights
 	source     *rand.ChaCha8
@@ -27,23 +30,42 @@ type Client struct {
 	update  []float64 // [N][2D], since the last upload
 	touched []bool    // [N], kernels with something in update
 	waiting int       // rounds since the last upload
+	upload  int       // that they are for, from 0, where there is a common bin; -1: none was begun
+	moved   []int     // kernels of that upload
 }
 
-// NewClient starts a client with equal weights. The seed makes its draws of bins; it is secret,
-// fresh for each client and job.
-func NewClient(d *Dictionary, seed [32]byte) *Client {
-	return newClient(d, seed, d.NewFeatures(), make([]float64, d.params.Words()))
+// NewClient starts a client with equal weights. Its name is that of Params.WeightSteps and Explores. The
+// seed makes its draws of bins; it is secret, fresh for each client and job.
+func NewClient(d *Dictionary, name string, seed [32]byte) *Client {
+	return newClient(d, name, seed, d.NewFeatures(), make([]float64, d.params.Words()))
 }
 
 // newClient is NewClient with room that clients may share when each finishes its round, upload
 // included, before the next begins.
-func newClient(d *Dictionary, seed [32]byte, f *Features, update []float64) *Client {
+func newClient(d *Dictionary, name string, seed [32]byte, f *Features, update []float64) *Client {
 	n := d.params.Kernels()
-	return &Client{
-		dictionary: d, features: f, weights: newWeights(n), source: rand.NewChaCha8(seed), regret: NewRegret(n),
+	c := &Client{
+		dictionary: d, name: name, weightStep: d.params.WeightStepOf(name), explore: d.params.ExploreOf(name), features: f, weights: newWeights(n), source: rand.NewChaCha8(seed), regret: NewRegret(n),
 		scores: make([]float64, n), penalties: make([]float64, n), losses: make([]float64, n),
-		update: update, touched: make([]bool, n),
+		update: update, touched: make([]bool, n), upload: -1,
 	}
+	if !d.params.CommonBin {
+		c.moved = d.params.Moved(0)
+	}
+	return c
+}
+
+// Begin says which upload, from 0, the next rows are for: it chooses the common bin, where a job has one. It
+// must come before the first row of each upload, and all clients of an upload must be told the same.
+func (c *Client) Begin(upload int) error {
+	if !c.dictionary.params.CommonBin || upload == c.upload {
+		return nil
+	}
+	if c.waiting > 0 {
+		return fmt.Errorf("upload %d begins, but the update of %d rounds awaits upload %d", upload+1, c.waiting, c.upload+1)
+	}
+	c.upload, c.moved = upload, c.dictionary.params.Moved(upload)
+	return nil
 }
 
 // Predict returns the prediction for x, [columns] in its own units, in the label's units, with the
@@ -68,7 +90,7 @@ func (c *Client) Predict(theta, x []float64) (float64, error) {
 }
 
 // Learn takes the label of the row that was predicted last, in its own units: it updates the weights
-// and adds the row's update of one drawn bin to the next upload. After an error nothing is learned, and
+// and adds the row's update of one drawn bin, or of the upload's common one, to the next upload. After an error nothing is learned, and
 // another label may be given.
 func (c *Client) Learn(y float64) error {
 	p := &c.dictionary.params
@@ -78,6 +100,9 @@ func (c *Client) Learn(y float64) error {
 	if c.waiting == p.RoundsPerUpload {
 		return fmt.Errorf("row %d: the update of %d rounds awaits its upload", c.rounds+1, c.waiting)
 	}
+	if p.CommonBin && c.upload < 0 {
+		return fmt.Errorf("row %d: no upload was begun for it", c.rounds+1)
+	}
 	label, err := p.ScaleLabel(c.rounds+1, y)
 	if err != nil {
 		return err
@@ -85,8 +110,11 @@ func (c *Client) Learn(y float64) error {
 	if err := c.lose(label); err != nil {
 		return err
 	}
-	c.weights.learn(c.losses, p.WeightStep)
-	bin, probability := c.weights.draw(uniform(c.source), p.Chosen, p.Explore)
+	c.weights.learn(c.losses, c.weightStep)
+	bin, probability := c.moved, 1/float64(p.Bins())
+	if !p.CommonBin {
+		bin, probability = c.weights.draw(uniform(c.source), p.Chosen, c.explore)
+	}
 	for _, i := range bin {
 		c.descend(i, 2*(c.scores[i]-label), probability)
 	}

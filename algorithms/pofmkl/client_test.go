@@ -33,7 +33,7 @@ func TestUpdatesOfAnyJobAreInBoundsAndOfOneBinARound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, server := NewClient(d, [32]byte{1}), NewServer(d)
+		c, server := NewClient(d, "c", [32]byte{1}), NewServer(d)
 		s := newStream(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)), 24, 3)
 		for r := range s.rows {
 			before := slices.Clone(c.Shares())
@@ -53,7 +53,7 @@ func TestUpdatesOfAnyJobAreInBoundsAndOfOneBinARound(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkUpdate(t, p, touched, sum)
-			if err := server.Apply(sum, 1); err != nil {
+			if err := server.Apply(0, sum, 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -81,7 +81,7 @@ func checkUpdate(t *rapid.T, p Params, touched []int, sum []float64) {
 func TestSumBoundIsReached(t *testing.T) {
 	p := Params{Seed: "bound", Bandwidths: []float64{1e12}, Features: 1, Step: 0.5, Clip: 2, RoundsPerUpload: 3}.WithDefaults()
 	d := newDictionary(t, p, 1)
-	c, sum := NewClient(d, [32]byte{}), make([]float64, 2)
+	c, sum := NewClient(d, "c", [32]byte{}), make([]float64, 2)
 	theta := []float64{0, 2} // predicts about 2; the gradient for the label 0 has norm 4
 	for range 3 {
 		_, err := c.Round(theta, []float64{0}, 0)
@@ -168,7 +168,7 @@ func TestLabelDoesNotChangeItsPrediction(t *testing.T) {
 	}
 	var predictions []float64
 	for _, y := range []float64{0, 1} {
-		c := NewClient(d, [32]byte{3})
+		c := NewClient(d, "c", [32]byte{3})
 		v, err := c.Round(theta, []float64{0.1, 0.2}, y)
 		mustDo(t, err)
 		predictions = append(predictions, v)
@@ -181,7 +181,7 @@ func TestLabelDoesNotChangeItsPrediction(t *testing.T) {
 // TestAnUploadIsAwaited refuses to learn on when an update is due, and forgets what was uploaded.
 func TestAnUploadIsAwaited(t *testing.T) {
 	d := newDictionary(t, small(), 2)
-	c, theta, sum := NewClient(d, [32]byte{}), make([]float64, 30), make([]float64, 30)
+	c, theta, sum := NewClient(d, "c", [32]byte{}), make([]float64, 30), make([]float64, 30)
 	_, err := c.Round(theta, []float64{0, 0}, 1)
 	mustDo(t, err)
 	_, err = c.Round(theta, []float64{0, 0}, 1)
@@ -198,7 +198,7 @@ func TestAnUploadIsAwaited(t *testing.T) {
 // TestARoundAllocatesNothing counts allocations of rounds with uploads.
 func TestARoundAllocatesNothing(t *testing.T) {
 	d := newDictionary(t, small(), 2)
-	c, server, sum, x := NewClient(d, [32]byte{}), NewServer(d), make([]float64, 30), []float64{0.1, 0.2}
+	c, server, sum, x := NewClient(d, "c", [32]byte{}), NewServer(d), make([]float64, 30), []float64{0.1, 0.2}
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := c.Round(server.Theta(), x, 0.5); err != nil {
 			t.Fatal(err)
@@ -218,6 +218,6 @@ func TestDivergedThetaIsNamed(t *testing.T) {
 	for i := range theta {
 		theta[i] = 1e200
 	}
-	_, err := NewClient(d, [32]byte{}).Round(theta, []float64{0, 0}, 1)
+	_, err := NewClient(d, "c", [32]byte{}).Round(theta, []float64{0, 0}, 1)
 	wantError(t, err, "row 1: the loss of kernel 1 is +Inf: theta has diverged, want a smaller step")
 }

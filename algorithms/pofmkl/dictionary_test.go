@@ -78,7 +78,7 @@ func TestBadRows(t *testing.T) {
 	p := small()
 	p.InputNorm, p.Label, p.LabelLow, p.LabelHigh = 2, "NO2", 10, 20
 	d := newDictionary(t, p, 3)
-	c, theta := NewClient(d, [32]byte{}), make([]float64, d.params.Words())
+	c, theta := NewClient(d, "c", [32]byte{}), make([]float64, d.params.Words())
 	if _, err := c.Round(theta, []float64{1, 2, 3}, 12); err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,10 @@
 package pofmkl
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"sort"
 	"testing"
@@ -65,9 +67,40 @@ func (o *oracle) z(i int, x []float64) []float64 {
 	return z
 }
 
-// client is what client k does with one row; u is its draw. It returns the prediction and
-// theta_i - theta_ik for every kernel.
-func (o *oracle) client(k int, theta [][]float64, x []float64, y, u float64) (float64, [][]float64) {
+// binOf is the common bin of an upload: kernels in the order of their words, and the word after these says which
+// of the bins.
+func (o *oracle) binOf(upload int) []int {
+	var number [8]byte
+	binary.BigEndian.PutUint64(number[:], uint64(upload))
+	seed := o.p.PublicSeed()
+	words := rand.NewChaCha8(keys.HashOf("hanse pofmkl common bin v1", seed[:], number[:]))
+	place := map[int]uint64{}
+	var order []int
+	for i := range o.p.Bandwidths {
+		place[i] = words.Uint64()
+		order = append(order, i)
+	}
+	sort.Slice(order, func(a, b int) bool { return place[order[a]] < place[order[b]] })
+	var bins [][]int
+	for len(order) > o.p.Chosen {
+		bins, order = append(bins, order[:o.p.Chosen]), order[o.p.Chosen:]
+	}
+	bins = append(bins, order)
+	at := new(big.Int).SetUint64(words.Uint64()) // the word as a part of 1, times the number of bins
+	at.Mul(at, big.NewInt(int64(len(bins)))).Rsh(at, 64)
+	return bins[at.Int64()]
+}
+
+// client is what client k does with one row; u is its draw, and common the upload's bin, nil when it draws its
+// own. It returns the prediction and theta_i - theta_ik for every kernel.
+func (o *oracle) client(k int, theta [][]float64, x []float64, y, u float64, common []int) (float64, [][]float64) {
+	step, explore := o.p.WeightStep, o.p.Explore
+	if own, ok := o.p.WeightSteps[fmt.Sprint(k+1)]; ok {
+		step = own
+	}
+	if own, ok := o.p.Explores[fmt.Sprint(k+1)]; ok {
+		explore = own
+	}
 	n := len(o.p.Bandwidths)
 	var total, prediction, blended float64
 	f, norm2, loss := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -84,7 +117,7 @@ func (o *oracle) client(k int, theta [][]float64, x []float64, y, u float64) (fl
 	}
 	for i := range n {
 		loss[i] = (f[i]-y)*(f[i]-y) + o.p.Lambda*norm2[i]
-		o.w[k][i] *= math.Exp(-o.p.WeightStep * loss[i])
+		o.w[k][i] *= math.Exp(-step * loss[i])
 		o.lossesI[k][i] += loss[i]
 	}
 	o.lossOf[k] += (prediction-y)*(prediction-y) + o.p.Lambda*blended
@@ -114,7 +147,10 @@ func (o *oracle) client(k int, theta [][]float64, x []float64, y, u float64) (fl
 		for _, i := range bin {
 			mass += o.w[k][i]
 		}
-		q := (1-o.p.Explore)*mass/all + o.p.Explore/float64(len(bins))
+		q := (1-explore)*mass/all + explore/float64(len(bins))
+		if common != nil {
+			j, bin, q = len(bins)-1, common, 1/float64(len(bins))
+		}
 		reached += q
 		if u >= reached && j < len(bins)-1 {
 			continue
@@ -152,6 +188,16 @@ func TestRoundsEqualTheOracle(t *testing.T) {
 		{"clipped and regularised", func(p *Params) { p.Clip, p.Lambda = 0.2, 0.3 }},
 		{"steep weights", func(p *Params) { p.WeightStep = 3 }},
 		{"two rounds an upload", func(p *Params) { p.RoundsPerUpload = 2 }},
+		{"weights' steps of some clients", func(p *Params) { p.WeightSteps = map[string]float64{"1": 2, "4": 0.01} }},
+		{"exploration of some clients", func(p *Params) { p.Explores = map[string]float64{"2": 1, "3": 0.1} }},
+		{"a common bin", func(p *Params) { p.CommonBin, p.Explore = true, 1 }},
+		{"a common bin of one kernel", func(p *Params) { p.CommonBin, p.Explore, p.Chosen = true, 1, 1 }},
+		{"a common bin of all kernels", func(p *Params) { p.CommonBin, p.Explore, p.Chosen = true, 1, 5 }},
+		{"a common bin for three rounds", func(p *Params) { p.CommonBin, p.Explore, p.RoundsPerUpload = true, 1, 3 }},
+		{"a common bin, regularised and clipped", func(p *Params) { p.CommonBin, p.Explore, p.Lambda, p.Clip = true, 1, 0.3, 0.2 }},
+		{"a common bin and weights' steps", func(p *Params) {
+			p.CommonBin, p.Explore, p.WeightSteps = true, 1, map[string]float64{"1": 2, "4": 0.01}
+		}},
 		{"the paper's dictionary", func(p *Params) { p.Bandwidths, p.Features, p.Chosen = Dictionary51(), 10, 25 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,7 +234,11 @@ func compareWithOracle(t *testing.T, p Params) {
 		mustDo(t, f.Round(rows, labels, got))
 		for k := range clients {
 			u := float64(draws[k].Uint64()>>11) / (1 << 53)
-			want, difference := o.client(k, o.theta, rows[k], labels[k], u)
+			var common []int
+			if p.CommonBin {
+				common = o.binOf(r / p.RoundsPerUpload)
+			}
+			want, difference := o.client(k, o.theta, rows[k], labels[k], u, common)
 			near(t, fmt.Sprintf("round %d, client %d: prediction", r+1, k+1), got[k], want, tolerance)
 			for i := range difference {
 				for j, v := range difference[i] {

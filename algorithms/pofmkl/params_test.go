@@ -35,6 +35,17 @@ func TestBadParameters(t *testing.T) {
 		{roles + "explore = 1.5\n", "explore is 1.5, want a number above 0 and at most 1"},
 		{roles + "explore = nan\n", "explore is NaN, want a number above 0 and at most 1"},
 		{roles + "explore = 1e-12\n", "an update's elements may reach 9.12e+11, want at most 16777216: lower step, clip or rounds_per_upload, or raise explore or chosen"},
+		{roles + "explores = { north = 0.5, south = 0 }\n", `explores of "south" is 0, want a number above 0 and at most 1`},
+		{roles + "explores = { hub = 0.5 }\n", `explores names "hub", which is not among the job's clients`},
+		{roles + "explores = { west = 0.5 }\n", `explores names "west", which is not among the job's clients`},
+		{roles + "explores = { north = 1e-12 }\n", "an update's elements may reach 9.12e+11, want at most 16777216: lower step, clip or rounds_per_upload, or raise explore or chosen"},
+		{roles + "weight_steps = { west = 0.5 }\n", `weight_steps names "west", which is not among the job's clients`},
+		{roles + "weight_steps = { hub = 0.5 }\n", `weight_steps names "hub", which is not among the job's clients`},
+		{roles + "weight_steps = { south = nan, north = -1 }\n", `weight_steps of "north" is -1, want a positive number`},
+		{roles + "weight_steps = [0.5]\n", `weight_steps: want a table, got a list`},
+		{roles + "common_bin = 1\n", `common_bin: want true or false, got an integer`},
+		{roles + "common_bin = true\nexplore = 0.5\n", "common_bin draws all bins with equal probability, which leaves nothing to explore: leave out explore and explores, or common_bin"},
+		{roles + "common_bin = true\nexplores = { north = 0.5 }\n", "common_bin draws all bins with equal probability, which leaves nothing to explore: leave out explore and explores, or common_bin"},
 		{roles + "step = 0\n", "step is 0, want a positive number"},
 		{roles + "step = -1\n", "step is -1, want a positive number"},
 		{roles + "step = inf\n", "step is +Inf, want a positive number"},
@@ -87,6 +98,35 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestValuesByName: who has none of its own has the others'. The bound on updates is that of the client that explores
+// least.
+func TestValuesByName(t *testing.T) {
+	p, err := ParseParams([]byte("server = \"hub\"\nlabel = \"y\"\nexplore = 0.8\nweight_step = 0.5\n"+
+		"weight_steps = { south = 0.1 }\nexplores = { north = 0.2 }\n"), parties())
+	mustDo(t, err)
+	if p.WeightStepOf("north") != 0.5 || p.WeightStepOf("south") != 0.1 || p.ExploreOf("north") != 0.2 || p.ExploreOf("south") != 0.8 {
+		t.Errorf("north has %v and %v, south %v and %v", p.WeightStepOf("north"), p.ExploreOf("north"), p.WeightStepOf("south"), p.ExploreOf("south"))
+	}
+	all := p
+	all.Explore, all.Explores = 0.2, nil
+	if p.SumBound() != all.SumBound() {
+		t.Errorf("the bound is %v, want %v", p.SumBound(), all.SumBound())
+	}
+}
+
+// TestStepsOfCommonBins are the paper's where these are small enough.
+func TestStepsOfCommonBins(t *testing.T) {
+	for chosen, want := range map[int]float64{1: 0.5 / 51, 10: 0.5 / 6 / 2, 51: 1 / math.Sqrt(500)} {
+		p := Params{CommonBin: true, Chosen: chosen}
+		if chosen == 10 {
+			p.RoundsPerUpload = 2
+		}
+		if got := p.WithDefaults().Step; math.Abs(got-want) > 1e-15 {
+			t.Errorf("chosen %d: step %v, want %v", chosen, got, want)
+		}
+	}
+}
+
 // TestDictionary51IsThePapers checks the ends, the middle and the step.
 func TestDictionary51IsThePapers(t *testing.T) {
 	s := Dictionary51()
@@ -99,6 +139,7 @@ func TestDictionary51IsThePapers(t *testing.T) {
 func FuzzParseParams(f *testing.F) {
 	f.Add("server = \"hub\"\nlabel = \"y\"\nfeatures = 12\nexplore = 0.5\n")
 	f.Add("server = \"hub\"\nlabel = \"y\"\nbandwidths = [1, 2, 3]\nchosen = 2\nrounds_per_upload = 5\nlabel_low = -3")
+	f.Add("server = \"hub\"\nlabel = \"y\"\ncommon_bin = true\nweight_steps = { north = 0.2 }\n")
 	f.Add("explore = -inf\nstep = 0x10\n[server]")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ParseParams([]byte(text), parties())

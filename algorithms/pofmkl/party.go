@@ -18,8 +18,15 @@ func (p Params) roundsOf(t int) int {
 	return federated.RoundsOf(t, p.Rounds, p.RoundsPerUpload)
 }
 
-// UpdateSum says how the uploads of up to so many clients are added: 2ND reals of magnitude at most
-// SumBound, as fine as fits.
+// UpdateSum says how the longest uploads, of up to so many clients, are added: UploadWords reals of magnitude at
+// most SumBound, as fine as fits.
 func UpdateSum(p Params, clients int) federated.Sum {
-	return federated.Finest(KindUpdates, p.Words(), p.SumBound(), clients)
+	return federated.Finest(KindUpdates, p.UploadWords(), p.SumBound(), clients)
+}
+
+// updateSum is UpdateSum for the t-th upload, t from 0.
+func updateSum(p Params, t, clients int) federated.Sum {
+	s := UpdateSum(p, clients)
+	s.N = p.uploadWords(len(p.Moved(t)))
+	return s
 }

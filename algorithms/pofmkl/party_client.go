@@ -38,7 +38,6 @@ type attendance struct {
 	client  *Client
 	row     int     // the last one learned
 	squared float64 // summed squared errors of the predictions, in the label's units
-	sum     federated.Sum
 	upload  []float64
 	theta   []float64 // the one heard last
 	round   int       // the newest in this session, -1 before the first
@@ -90,10 +89,9 @@ func (a *attendance) attend(ctx context.Context) error {
 
 // resume starts the part, or takes it up where the vault has it.
 func (p *ClientPart) resume() (*attendance, error) {
-	words := p.Dictionary.params.Words()
 	a := &attendance{
-		ClientPart: p, sum: UpdateSum(p.Dictionary.params, p.Clients),
-		upload: make([]float64, words), theta: make([]float64, words), round: -1,
+		ClientPart: p, round: -1,
+		upload: make([]float64, p.Dictionary.params.UploadWords()), theta: make([]float64, p.Dictionary.params.Words()),
 	}
 	if a.Columns == nil {
 		a.Columns = p.Dictionary.columns
@@ -118,7 +116,7 @@ func (a *attendance) start() error {
 	if a.seed != nil {
 		seed = *a.seed
 	}
-	a.client = NewClient(a.Dictionary, seed)
+	a.client = NewClient(a.Dictionary, a.Name, seed)
 	if a.Weights == nil {
 		return nil
 	}
@@ -134,12 +132,17 @@ func (a *attendance) take(ctx context.Context, round int, theta []float64) error
 	if err := a.check(round, theta); err != nil {
 		return err
 	}
+	if err := a.client.Begin(round); err != nil {
+		return err
+	}
 	copy(a.theta, theta) // the server may change its own
 	if err := a.learnRows(ctx, a.theta, a.Dictionary.params.roundsOf(round)); err != nil {
 		return err
 	}
-	clear(a.upload)
-	if err := a.client.Upload(a.upload); err != nil {
+	sum := updateSum(a.Dictionary.params, round, a.Clients)
+	upload := a.upload[:sum.N]
+	clear(upload)
+	if err := a.client.Upload(upload); err != nil {
 		return err
 	}
 	if err := a.save(); err != nil {
@@ -150,7 +153,7 @@ func (a *attendance) take(ctx context.Context, round int, theta []float64) error
 			return err
 		}
 	}
-	if _, err := a.Network.Sum(ctx, a.sum, a.upload); err != nil {
+	if _, err := a.Network.Sum(ctx, sum, upload); err != nil {
 		return fmt.Errorf("sum of updates after row %d: %w", a.row, err)
 	}
 	a.report()

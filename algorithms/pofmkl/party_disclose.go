@@ -12,7 +12,9 @@ import (
 func Disclose(p Params, privacy string, clients []string) federated.Disclosure {
 	uploads, words := int64(p.Uploads()), int64(p.Words())
 	d := federated.Disclosure{
-		Sums: []federated.Summed{{Server: p.Server, Clients: len(clients), Sum: UpdateSum(p, len(clients)), Times: uploads, Words: uploads * words}},
+		Sums: []federated.Summed{{
+			Server: p.Server, Clients: len(clients), Sum: UpdateSum(p, len(clients)), Times: uploads, Words: uploads * int64(p.UploadWords()),
+		}},
 		Told: []federated.Told{{Server: p.Server, Kind: KindModel, Times: uploads, Bytes: uploads * words * federated.ValueBytes}},
 	}
 	d.Openings = append(d.Openings, p.openUpdates(privacy, len(clients)))
@@ -27,11 +29,19 @@ func Disclose(p Params, privacy string, clients []string) federated.Disclosure {
 
 // openUpdates says what the server learns of the clients' updates.
 func (p Params) openUpdates(privacy string, clients int) federated.Opening {
-	uploads, words := int64(p.Uploads()), int64(p.Words())
-	o := federated.Opening{To: p.Server, Kind: KindUpdates, Count: uploads * words}
-	if privacy == federated.Published {
+	o := federated.Opening{To: p.Server, Kind: KindUpdates, Count: int64(p.Uploads()) * int64(p.UploadWords())}
+	bin := "the kernels it drew"
+	if p.CommonBin {
+		bin = "the kernels that the job's seed drew for all, which tell nothing of what suits it"
+	}
+	switch {
+	case privacy == federated.Published:
 		o.Count *= int64(clients)
-		o.Meaning = fmt.Sprintf("every client's update of every round, with the kernels it drew: of few rows, from which their inputs and labels can be computed, and rounds_per_upload is %d", p.RoundsPerUpload)
+		o.Meaning = fmt.Sprintf("every client's update of every round, with %s: of few rows, from which their inputs and labels can be computed, and rounds_per_upload is %d", bin, p.RoundsPerUpload)
+		return o
+	case p.CommonBin:
+		o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round, of at most %d of %d kernels, which the job's seed draws for all: a kernel's part is a sum over all of the %d clients that take part in the round",
+			p.Chosen, p.Kernels(), clients)
 		return o
 	}
 	o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round; a client moves at most %d of %d kernels, so that a kernel's part is a sum over about %.3g of %d clients, and may be one client's, without its name, where that is few",

@@ -15,7 +15,7 @@ import (
 func TestUpdateSumsFitAndAreAsFineAsTheyCan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, clients := drawParams(t), rapid.IntRange(1, 1<<16).Draw(t, "clients")
-		if got, want := UpdateSum(p, clients), federated.Finest(KindUpdates, p.Words(), p.SumBound(), clients); got != want || !got.Fits(clients) {
+		if got, want := UpdateSum(p, clients), federated.Finest(KindUpdates, p.UploadWords(), p.SumBound(), clients); got != want || !got.Fits(clients) {
 			t.Fatalf("the sum is %+v, want %+v, which fits", got, want)
 		}
 	})
@@ -44,6 +44,19 @@ func TestDisclosure(t *testing.T) {
 	d = Disclose(p, federated.Published, []string{"a", "b", "c"})
 	if o := d.Openings[0]; o.Count != 3*uploads*words || !strings.HasPrefix(o.Meaning, "every client's update of every round, with the kernels it drew") {
 		t.Errorf("published, the server learns %+v", o)
+	}
+	p.CommonBin, p.Chosen = true, 5
+	d = Disclose(p, "he", []string{"a", "b", "c"})
+	if s := d.Sums[0]; s.Sum.N != 1000 || s.Words != uploads*1000 || d.Told[0].Bytes != uploads*words*8 {
+		t.Errorf("with a common bin of 5 kernels, clients add %+v", s)
+	}
+	if o := d.Openings[0]; o.Count != uploads*1000 || o.Meaning != "the sum of the clients' updates, once a round, of at most 5 of 51 kernels, "+
+		"which the job's seed draws for all: a kernel's part is a sum over all of the 3 clients that take part in the round" {
+		t.Errorf("with a common bin, the server learns %+v", o)
+	}
+	d = Disclose(p, federated.Published, []string{"a", "b", "c"})
+	if o := d.Openings[0]; o.Count != 3*uploads*1000 || !strings.Contains(o.Meaning, "which tell nothing of what suits it") {
+		t.Errorf("published with a common bin, the server learns %+v", o)
 	}
 	for _, o := range d.Openings {
 		if len(o.Meaning) > 500 {

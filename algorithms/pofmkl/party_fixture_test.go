@@ -129,7 +129,7 @@ type loop struct {
 func newLoop(l *league) *loop {
 	o := &loop{league: l, server: NewServer(l.dictionary), row: make([]int, len(l.streams))}
 	for k := range l.streams {
-		o.clients = append(o.clients, NewClient(l.dictionary, clientSeed(secret, k)))
+		o.clients = append(o.clients, NewClient(l.dictionary, fmt.Sprintf("c%d", k+1), clientSeed(secret, k)))
 		o.predictions = append(o.predictions, make(map[int]float64))
 	}
 	return o
@@ -138,11 +138,12 @@ func newLoop(l *league) *loop {
 // upload does the t-th upload; away says who takes no part, lost whose vector is not counted.
 func (o *loop) upload(t int, away, lost func(k int) bool) {
 	o.t.Helper()
-	sum := make([]float64, o.dictionary.params.Words())
+	sum := make([]float64, updateSum(o.dictionary.params, t, len(o.clients)).N)
 	for k, c := range o.clients {
 		if away(k) {
 			continue
 		}
+		mustDo(o.t, c.Begin(t))
 		for range o.dictionary.params.roundsOf(t) {
 			if i := o.row[k]; i < len(o.streams[k].rows) {
 				y, err := c.Round(o.server.Theta(), o.streams[k].rows[i], o.streams[k].labels[i])
@@ -157,7 +158,7 @@ func (o *loop) upload(t int, away, lost func(k int) bool) {
 		}
 		mustDo(o.t, c.Upload(into))
 	}
-	mustDo(o.t, o.server.Apply(sum, len(o.clients)))
+	mustDo(o.t, o.server.Apply(t, sum, len(o.clients)))
 }
 
 // nobody is away or lost.

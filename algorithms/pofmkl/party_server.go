@@ -29,7 +29,6 @@ type ServerPart struct {
 type serving struct {
 	*ServerPart
 	server *Server
-	sum    federated.Sum
 	round  int // uploads so far, those that did not open included
 }
 
@@ -58,7 +57,7 @@ func Serve(ctx context.Context, p *ServerPart) error {
 
 // resume starts the part, or takes it up where the vault has it.
 func (p *ServerPart) resume() (*serving, error) {
-	s := &serving{ServerPart: p, server: NewServer(p.Dictionary), sum: UpdateSum(p.Dictionary.params, p.Network.Clients())}
+	s := &serving{ServerPart: p, server: NewServer(p.Dictionary)}
 	data, err := p.Vault.Load(serverSlot)
 	if err != nil || data == nil {
 		return s, err
@@ -78,14 +77,14 @@ func (s *serving) hold(ctx context.Context) error {
 			return fmt.Errorf("tell client %d the model: %w", k+1, err)
 		}
 	}
-	total, err := s.Network.Sum(ctx, s.sum, present)
+	total, err := s.Network.Sum(ctx, updateSum(s.Dictionary.params, s.round, s.Network.Clients()), present)
 	if err != nil {
 		return fmt.Errorf("sum of updates: %w", err)
 	}
 	clients := 0
 	if total != nil {
 		clients = len(total.Clients)
-		if err := s.server.Apply(total.Values, s.Network.Clients()); err != nil {
+		if err := s.server.Apply(s.round, total.Values, s.Network.Clients()); err != nil {
 			return fmt.Errorf("sum of updates: %w", err)
 		}
 	}

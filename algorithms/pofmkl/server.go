@@ -20,29 +20,34 @@ func (s *Server) Theta() []float64 { return s.theta }
 // Applied returns how many sums were applied.
 func (s *Server) Applied() int { return s.applied }
 
-// Apply moves theta by the sum of the clients' uploads, equation 10: theta_i less a K-th part of it.
+// Apply moves theta by the sum of the clients' uploads of a number, from 0, which has the kernels that Params.Moved
+// lists, [kernels][2D]. It is equation 10: theta_i less a K-th part of the sum.
 //
 // K is the number of clients in the job, not of those whose upload arrived. A client that is away
 // counts like one that drew other kernels: it adds nothing, as in the paper. Dividing by the survivors
 // would let three clients of 560 move theta as far as all of them, with the noise of three draws;
 // and clients that come and go would count for more than those that stay. The price: while half the
 // clients are away, theta moves half as fast.
-func (s *Server) Apply(sum []float64, clients int) error {
+func (s *Server) Apply(upload int, sum []float64, clients int) error {
 	if clients < 1 {
 		return fmt.Errorf("sum %d: it is of %d clients, want at least 1", s.applied+1, clients)
 	}
-	if err := s.checkSum(sum, clients); err != nil {
+	p := &s.dictionary.params
+	moved := p.Moved(upload)
+	if err := s.checkSum(sum, p.uploadWords(len(moved)), clients); err != nil {
 		return err
 	}
-	addScaled(s.theta, -1/float64(clients), sum)
+	for at, i := range moved {
+		addScaled(part(s.theta, i, p.Features), -1/float64(clients), part(sum, at, p.Features))
+	}
 	s.applied++
 	return nil
 }
 
-// checkSum refuses a sum that no K clients make.
-func (s *Server) checkSum(sum []float64, clients int) error {
-	if len(sum) != len(s.theta) {
-		return fmt.Errorf("sum %d has %d words, want %d", s.applied+1, len(sum), len(s.theta))
+// checkSum refuses a sum that no K clients make, or of other words.
+func (s *Server) checkSum(sum []float64, words, clients int) error {
+	if len(sum) != words {
+		return fmt.Errorf("sum %d has %d words, want %d", s.applied+1, len(sum), words)
 	}
 	limit := s.dictionary.params.SumBound() * float64(clients)
 	for i, v := range sum {

@@ -11,7 +11,7 @@ func TestServerDividesByTheJobsClients(t *testing.T) {
 	d := newDictionary(t, small(), 2)
 	s, sum := NewServer(d), make([]float64, 30)
 	sum[7] = 0.5
-	mustDo(t, s.Apply(sum, 4))
+	mustDo(t, s.Apply(0, sum, 4))
 	if s.Theta()[7] != -0.125 || s.Applied() != 1 {
 		t.Errorf("theta is %v after %d sums", s.Theta()[7], s.Applied())
 	}
@@ -22,12 +22,12 @@ func TestBadSums(t *testing.T) {
 	d := newDictionary(t, small(), 2)
 	s := NewServer(d)
 	sum := make([]float64, 30)
-	wantError(t, s.Apply(sum, 0), "sum 1: it is of 0 clients, want at least 1")
-	wantError(t, s.Apply(sum[:29], 2), "sum 1 has 29 words, want 30")
+	wantError(t, s.Apply(0, sum, 0), "sum 1: it is of 0 clients, want at least 1")
+	wantError(t, s.Apply(0, sum[:29], 2), "sum 1 has 29 words, want 30")
 	sum[0], sum[3] = 1, math.NaN()
-	wantError(t, s.Apply(sum, 2), "sum 1: element 4 is NaN, want a number of magnitude at most 4")
+	wantError(t, s.Apply(0, sum, 2), "sum 1: element 4 is NaN, want a number of magnitude at most 4")
 	sum[3] = 1e9
-	wantError(t, s.Apply(sum, 2), "sum 1: element 4 is 1e+09, want a number of magnitude at most 4")
+	wantError(t, s.Apply(0, sum, 2), "sum 1: element 4 is 1e+09, want a number of magnitude at most 4")
 	if s.Theta()[0] != 0 || s.Applied() != 0 {
 		t.Error("a refused sum was applied")
 	}

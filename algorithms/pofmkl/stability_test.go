@@ -18,6 +18,9 @@ func TestStepBounds(t *testing.T) {
 		{Params{Chosen: 51, Lambda: 1}, 1, 0.5},
 		{Params{Chosen: 51, Explore: 0.5}, 1, 0.5},
 		{Params{Chosen: 51, RoundsPerUpload: 10}, 5, 1 / (0.2 + 9.8)},
+		{Params{Chosen: 51, Explores: map[string]float64{"1": 0.5, "4": 0.25}}, 4, 1 / ((2+4+1+1)/16.0 + 0.75)},
+		{Params{Chosen: 10, CommonBin: true}, 4, 1 / 6.0},
+		{Params{Chosen: 10, CommonBin: true, RoundsPerUpload: 5, Lambda: 1}, 560, 1 / 60.0},
 	} {
 		if got := c.p.WithDefaults().StepBound(c.clients); math.Abs(got/c.want-1) > 1e-12 {
 			t.Errorf("%+v of %d clients: %v, want %v", c.p, c.clients, got, c.want)
@@ -30,6 +33,11 @@ func TestStepsThatAreWarnedOf(t *testing.T) {
 	p.Step = 0.31
 	want := "step is 0.31, want one below 0.308: with 3 bins, explore 0.5, 4 clients and rounds_per_upload 2 the error of wide kernels grows from round to round"
 	if got := p.StepWarning(4); got != want {
+		t.Errorf("the warning is %q, want %q", got, want)
+	}
+	common := Params{Chosen: 25, CommonBin: true, RoundsPerUpload: 2, Step: 0.31}.WithDefaults()
+	want = "step is 0.31, want one below 0.167: with a common bin, one of 3, and rounds_per_upload 2 the error of wide kernels grows from round to round"
+	if got := common.StepWarning(4); got != want {
 		t.Errorf("the warning is %q, want %q", got, want)
 	}
 	p.Step = 0.3
@@ -46,8 +54,11 @@ func TestStepsThatAreWarnedOf(t *testing.T) {
 // TestTheStepBoundIsCloseToTheTruth: with wide kernels theta comes to rest a little below it and runs away
 // above.
 func TestTheStepBoundIsCloseToTheTruth(t *testing.T) {
-	for _, c := range []struct{ clients, perUpload int }{{1, 1}, {4, 1}, {8, 10}} {
-		p := Params{Seed: "bound", Bandwidths: []float64{100, 150, 200}, Features: 20, Rounds: 3000, RoundsPerUpload: c.perUpload, WeightStep: 0.05, Clip: 1e6}.WithDefaults()
+	for _, c := range []struct {
+		clients, perUpload int
+		common             bool
+	}{{1, 1, false}, {4, 1, false}, {8, 10, false}, {4, 1, true}, {4, 3, true}} {
+		p := Params{CommonBin: c.common, Seed: "bound", Bandwidths: []float64{100, 150, 200}, Features: 20, Rounds: 3000, RoundsPerUpload: c.perUpload, WeightStep: 0.05, Clip: 1e6}.WithDefaults()
 		bound := p.StepBound(c.clients)
 		if p.Step = 0.8 * bound; lateLoss(t, p, c.clients) > 0.1 {
 			t.Errorf("%+v: step %v, below the bound %v, and the kernels' loss is %v", c, p.Step, bound, lateLoss(t, p, c.clients))

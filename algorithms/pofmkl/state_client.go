@@ -26,6 +26,8 @@ type clientState struct {
 	Update     []float64 `cbor:"8,keyasint,omitempty"` // when rounds wait for their upload
 	Loss       float64   `cbor:"9,keyasint"`
 	Kernels    []float64 `cbor:"10,keyasint"` // summed losses
+	Name       string    `cbor:"11,keyasint,omitempty"`
+	Upload     int       `cbor:"12,keyasint,omitempty"` // that was begun last, from 1, where there is a common bin
 }
 
 // State returns the client's state as versioned bytes with a checksum. A prediction that awaits its label
@@ -38,7 +40,7 @@ func (c *Client) State() ([]byte, error) {
 	s := clientState{
 		Version: stateVersion, Job: c.dictionary.fingerprint, Bandwidths: c.dictionary.params.Bandwidths,
 		Weights: c.weights.log, Source: source, Rounds: c.rounds, Waiting: c.waiting,
-		Loss: c.regret.loss, Kernels: c.regret.kernels,
+		Loss: c.regret.loss, Kernels: c.regret.kernels, Name: c.name, Upload: c.upload + 1,
 	}
 	if c.waiting > 0 {
 		s.Update = c.update
@@ -59,7 +61,7 @@ func RestoreClient(d *Dictionary, state []byte) (*Client, error) {
 	if err := s.validate(d.params); err != nil {
 		return nil, err
 	}
-	c := NewClient(d, [32]byte{})
+	c := NewClient(d, s.Name, [32]byte{})
 	c.source = new(rand.ChaCha8)
 	if err := c.source.UnmarshalBinary(s.Source); err != nil {
 		return nil, fmt.Errorf("state: the source of bins: %w", err)
@@ -69,18 +71,25 @@ func RestoreClient(d *Dictionary, state []byte) (*Client, error) {
 	c.rounds, c.waiting = s.Rounds, s.Waiting
 	c.regret.loss = s.Loss
 	copy(c.regret.kernels, s.Kernels)
+	if s.Upload > 0 {
+		c.upload, c.moved = s.Upload-1, d.params.Moved(s.Upload-1)
+	}
 	if c.waiting > 0 {
-		c.keep(s.Update)
+		return c, c.keep(s.Update)
 	}
 	return c, nil
 }
 
 // keep takes over an update that waits for its upload.
-func (c *Client) keep(update []float64) {
+func (c *Client) keep(update []float64) error {
 	copy(c.update, update)
 	for i := range c.touched {
 		c.touched[i] = slices.ContainsFunc(part(update, i, c.dictionary.params.Features), func(v float64) bool { return v != 0 })
+		if c.touched[i] && !slices.Contains(c.moved, i) {
+			return fmt.Errorf("state: the update moves kernel %d, which is not in the bin of upload %d", i+1, c.upload+1)
+		}
 	}
+	return nil
 }
 
 // readClient decodes a state.
@@ -102,6 +111,9 @@ func (s *clientState) validate(p Params) error {
 	}
 	if s.Rounds < 0 || s.Waiting < 0 || s.Waiting > p.RoundsPerUpload || s.Waiting > s.Rounds || !finite(s.Loss) {
 		return fmt.Errorf("state: %d rounds, %d of them not uploaded, loss %v: want at most %d not uploaded and finite numbers", s.Rounds, s.Waiting, s.Loss, p.RoundsPerUpload)
+	}
+	if s.Upload < 0 || s.Upload > p.Uploads() || s.Upload > 0 && !p.CommonBin || s.Upload == 0 && p.CommonBin && s.Rounds > 0 {
+		return fmt.Errorf("state: upload %d was begun after %d rounds, want 1 to %d with a common bin and else 0", s.Upload, s.Rounds, p.Uploads())
 	}
 	if s.Waiting == 0 {
 		return checkpoint.CheckVector("the update", s.Update, 0)

@@ -61,7 +61,7 @@ func restoreAll(t *testing.T, d *Dictionary, f *Federation) {
 func trained(t testing.TB, p Params, rounds int) (*Dictionary, *Client) {
 	t.Helper()
 	d := newDictionary(t, p, 2)
-	c, theta := NewClient(d, [32]byte{4}), make([]float64, d.params.Words())
+	c, theta := NewClient(d, "c", [32]byte{4}), make([]float64, d.params.Words())
 	for i := range theta {
 		theta[i] = 0.01 * float64(i)
 	}
@@ -83,7 +83,7 @@ func TestWarmStartTakesWeightsAlone(t *testing.T) {
 	mustDo(t, err)
 	p := small()
 	p.Seed, p.Features, p.Chosen, p.WeightsFrom = "later", 5, 1, "earlier"
-	c := NewClient(newDictionary(t, p, 4), [32]byte{})
+	c := NewClient(newDictionary(t, p, 4), "c", [32]byte{})
 	mustDo(t, c.WarmStart(state))
 	if !slices.Equal(c.Shares(), before.Shares()) || !slices.Equal(c.weights.order, before.weights.order) || c.Rounds() != 0 || c.regret.Loss() != 0 {
 		t.Errorf("weights %v, want %v; %d rounds", c.Shares(), before.Shares(), c.Rounds())
@@ -92,7 +92,7 @@ func TestWarmStartTakesWeightsAlone(t *testing.T) {
 	mustDo(t, err)
 	wantError(t, c.WarmStart(state), "weights of an earlier job came after 1 rounds, want none")
 	p.Bandwidths = []float64{1, 2}
-	other := NewClient(newDictionary(t, p, 4), [32]byte{})
+	other := NewClient(newDictionary(t, p, 4), "c", [32]byte{})
 	wantError(t, other.WarmStart(state), "weights of an earlier job: its 5 kernels have other bandwidths than this job's 2")
 	wantError(t, other.WarmStart(nil), "weights of an earlier job: state of 0 bytes, want at least 32")
 }

@@ -49,8 +49,8 @@ func addScaled(dst []float64, a float64, v []float64) {
 // Due reports whether rounds_per_upload rounds have been learned since the last upload.
 func (c *Client) Due() bool { return c.waiting == c.dictionary.params.RoundsPerUpload }
 
-// Touched appends the kernels, from 0, that the next upload moves to dst, in ascending order. The published mode
-// sends their parts alone; in a masked sum nobody learns which they are.
+// Touched appends the kernels, from 0, that the next upload moves to dst, in ascending order. In a masked sum
+// nobody learns which they are, unless they are the common bin.
 func (c *Client) Touched(dst []int) []int {
 	for i, t := range c.touched {
 		if t {
@@ -60,18 +60,19 @@ func (c *Client) Touched(dst []int) []int {
 	return dst
 }
 
-// Upload adds to sum, [2ND], what this client tells the server of the rounds since its last upload,
-// and forgets it. theta must have stayed the same over these rounds; there may be fewer than
-// rounds_per_upload at a stream's end. No element's magnitude exceeds Params.SumBound.
+// Upload adds to sum, [2ND] or the common bin's kernels alone, [kernels][2D], what this client tells
+// the server of the rounds since its last upload, and forgets it. theta must have stayed the same over
+// these rounds; there may be fewer than rounds_per_upload at a stream's end. No element's magnitude
+// exceeds Params.SumBound.
 func (c *Client) Upload(sum []float64) error {
 	p := &c.dictionary.params
-	if len(sum) != p.Words() {
-		return fmt.Errorf("the sum has %d words, want %d", len(sum), p.Words())
+	if want := p.uploadWords(len(c.moved)); len(sum) != want {
+		return fmt.Errorf("the sum has %d words, want %d", len(sum), want)
 	}
-	for i, t := range c.touched {
-		if t {
+	for at, i := range c.moved {
+		if c.touched[i] {
 			update := part(c.update, i, p.Features)
-			addScaled(part(sum, i, p.Features), 1, update)
+			addScaled(part(sum, at, p.Features), 1, update)
 			clear(update)
 			c.touched[i] = false
 		}

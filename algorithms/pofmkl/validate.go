@@ -17,7 +17,13 @@ func (p Params) Validate(parties []string) error {
 	if err := p.ValidateNumbers(); err != nil {
 		return err
 	}
-	return parameters.Roles(p.Server, p.Label, parties)
+	if err := parameters.Roles(p.Server, p.Label, parties); err != nil {
+		return err
+	}
+	if err := parameters.OfClients("weight_steps", p.WeightSteps, parties, p.Server); err != nil {
+		return err
+	}
+	return parameters.OfClients("explores", p.Explores, parties, p.Server)
 }
 
 // ValidateNumbers is Validate without the parties and columns, for use in one process.
@@ -83,17 +89,31 @@ func (p Params) validateReals() error {
 	if err := parameters.Check(p.positives(), nil); err != nil {
 		return err
 	}
+	if err := parameters.EachOf("weight_steps", p.WeightSteps, parameters.Positive); err != nil {
+		return err
+	}
 	if !(p.Lambda >= 0) || math.IsInf(p.Lambda, 0) {
 		return fmt.Errorf("lambda is %v, want 0 or a positive number", p.Lambda)
 	}
 	return parameters.LabelRange(p.LabelLow, p.LabelHigh)
 }
 
-// validateExplore checks xi. 0 is out: a bin's probability would have no lower bound, and an update
-// no upper one.
+// validateExplore checks xi, all clients' and some clients' own.
 func (p Params) validateExplore() error {
-	if !(p.Explore > 0 && p.Explore <= 1) {
-		return fmt.Errorf("explore is %v, want a number above 0 and at most 1", p.Explore)
+	if err := checkExplore("explore", p.Explore); err != nil {
+		return err
+	}
+	if p.CommonBin && (p.Explore != 1 || len(p.Explores) > 0) {
+		return fmt.Errorf("common_bin draws all bins with equal probability, which leaves nothing to explore: leave out explore and explores, or common_bin")
+	}
+	return parameters.EachOf("explores", p.Explores, checkExplore)
+}
+
+// checkExplore checks xi. 0 is out: a bin's probability would have no lower bound, and an update no
+// upper one.
+func checkExplore(name string, xi float64) error {
+	if !(xi > 0 && xi <= 1) {
+		return fmt.Errorf("%s is %v, want a number above 0 and at most 1", name, xi)
 	}
 	return nil
 }
@@ -124,7 +144,7 @@ func (p Params) validateWritten(written func(...string) bool) error {
 		return err
 	}
 	if written("explore") {
-		if err := p.validateExplore(); err != nil {
+		if err := checkExplore("explore", p.Explore); err != nil {
 			return err
 		}
 	}

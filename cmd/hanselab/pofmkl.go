@@ -27,7 +27,8 @@ func pofmklCommand() *cli.Command {
 clear: every algorithm, with several draws of the random features, and the processor time
 of a client. Its POF-MKL rows are
 out of reach of its Algorithm 2; they come out if the clients' weights are carried over
-from one draw to the next, and both are shown.
+from one draw to the next, and both are shown. So is what a common bin of kernels for all
+clients of a round costs and saves.
 
    hanselab pofmkl --set air --data ../shared/data --draws 20 --plot docs
    hanselab pofmkl --set naval --data ../shared/data --draws 2 --json`,
@@ -37,6 +38,7 @@ from one draw to the next, and both are shown.
 			&cli.IntFlag{Name: "draws", Value: pofmklDraws, Usage: "`N` draws of the random features"},
 			&cli.IntFlag{Name: "xi-draws", Value: 3, Usage: "`N` draws of the study of xi; 0 leaves it out"},
 			&cli.Float64Flag{Name: "cpu", Value: 0.5, Usage: "time each row for `S` processor seconds at least; 0 leaves it out"},
+			&cli.IntFlag{Name: "bin-draws", Value: 3, Usage: "`N` draws of the study of common bins; 0 leaves it out"},
 			&cli.IntFlag{Name: "rounds", Value: pofmklRounds, Usage: "`T` rounds, at most 500"},
 			&cli.StringFlag{Name: "plot", Usage: "draw pofmkl-SET.svg and .png in this `FOLDER`"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
@@ -57,6 +59,7 @@ type pofmklReport struct {
 	Bound    float64     `json:"theorem_1_bound"` // of a client's regret
 	Rows     []pofmklRow `json:"rows"`
 	Explored []pofmklRow `json:"xi"`
+	Common   []pofmklRow `json:"common_bins"` // in pairs: Algorithm 2 and a common bin
 }
 
 // pofmklRow is one algorithm with its sizes, over all draws.
@@ -65,6 +68,8 @@ type pofmklRow struct {
 	Chosen    int     `json:"m,omitempty"`
 	Features  int     `json:"d,omitempty"`
 	Explore   float64 `json:"explore,omitempty"`
+	Common    bool    `json:"common_bin,omitempty"`
+	Step      float64 `json:"step,omitempty"` // where it is not the default
 	Carried   bool    `json:"weights_carried_over"`
 
 	Mean      float64       `json:"mse_mean"`
@@ -76,7 +81,7 @@ type pofmklRow struct {
 	Regret      *measured     `json:"regret,omitempty"` // over clients, mean over draws
 	PaperRegret *pofmklFigure `json:"paper_regret,omitempty"`
 
-	Words     int `json:"words_masked,omitempty"`    // 2ND, of one client and round
+	Words     int `json:"words_masked,omitempty"`    // 2ND, or 2MD with a common bin, of one client and round
 	OpenWords int `json:"words_published,omitempty"` // 2MD
 
 	// RunSeconds is the processor time of one client over all rounds, the server's part shared out, alone in this
@@ -97,6 +102,7 @@ type pofmklFigure struct {
 // runPOFMKL repeats the experiments on one set.
 func runPOFMKL(c *cli.Context) error {
 	rounds, draws, explored, cpu := c.Int("rounds"), c.Int("draws"), c.Int("xi-draws"), c.Float64("cpu")
+	common := c.Int("bin-draws")
 	switch {
 	case rounds < 1 || rounds > pofmklRounds:
 		return fmt.Errorf("--rounds is %d, want 1 to %d", rounds, pofmklRounds)
@@ -106,6 +112,8 @@ func runPOFMKL(c *cli.Context) error {
 		return fmt.Errorf("--xi-draws is %d, want at least 0", explored)
 	case !(cpu >= 0 && cpu <= 3600):
 		return fmt.Errorf("--cpu is %v, want 0 to 3600 seconds", cpu)
+	case common < 0:
+		return fmt.Errorf("--bin-draws is %d, want at least 0", common)
 	}
 	set, err := readPOFMKLSet(c.String("set"), c.String("data"))
 	if err != nil {
@@ -118,9 +126,11 @@ func runPOFMKL(c *cli.Context) error {
 		Bound: theoremOne(p, rounds),
 	}
 	lab := pofmklLab{set: set, rounds: rounds, log: c.App.ErrWriter, workers: runtime.GOMAXPROCS(0)}
-	if report.Rows, report.Explored, err = lab.measure(c.Context, draws, explored); err != nil {
+	groups, err := lab.measure(c.Context, pofmklPlans(set.name, draws), explorePlans(explored), commonPlans(common, rounds))
+	if err != nil {
 		return err
 	}
+	report.Rows, report.Explored, report.Common = groups[0], groups[1], groups[2]
 	if cpu > 0 {
 		if err := lab.timeRows(c.Context, report.Rows, cpu); err != nil {
 			return err
@@ -155,9 +165,15 @@ func (r *pofmklReport) print(w io.Writer, asJSON bool) error {
 			return err
 		}
 	}
-	if len(r.Explored) == 0 {
+	if len(r.Explored) > 0 {
+		fmt.Fprintf(w, "\nPOF-MKL with other exploration rates\n\n")
+		if err := pofmklExploreTable(r.Explored).write(w); err != nil {
+			return err
+		}
+	}
+	if len(r.Common) == 0 {
 		return nil
 	}
-	fmt.Fprintf(w, "\nPOF-MKL with other exploration rates\n\n")
-	return pofmklExploreTable(r.Explored).write(w)
+	fmt.Fprintf(w, "\nPOF-MKL with one bin of kernels for all clients of a round\n\n")
+	return pofmklCommonTable(r.Common).write(w)
 }

@@ -129,6 +129,28 @@ func explorePlans(draws int) []pofmklPlan {
 	return plans
 }
 
+// commonPlans lists the study of common bins: sizes and, for each, Algorithm 2 and the common bin with its default step.
+// Where that is not Algorithm 2's, the latter is measured with it too.
+func commonPlans(draws, rounds int) []pofmklPlan {
+	if draws == 0 {
+		return nil
+	}
+	var plans []pofmklPlan
+	for _, size := range [][2]int{{1, 100}, {5, 20}, {10, 20}, {25, 20}} {
+		own := pofmklRow{Algorithm: pofMKL, Chosen: size[0], Features: size[1], Explore: 1, Words: 2 * 51 * size[1]}
+		common := own
+		common.Common, common.Words = true, 2*size[0]*size[1]
+		p := pofmkl.Params{Chosen: size[0], Features: size[1], Rounds: rounds, CommonBin: true}.WithDefaults()
+		plans = append(plans, pofmklPlan{own, draws})
+		if p.Step < (pofmkl.Params{Rounds: rounds}).WithDefaults().Step {
+			common.Step, own.Step = p.Step, p.Step
+			plans = append(plans, pofmklPlan{own, draws})
+		}
+		plans = append(plans, pofmklPlan{common, draws})
+	}
+	return plans
+}
+
 // name tells a row from the others.
 func (r *pofmklRow) name() string {
 	s := r.Algorithm
@@ -137,6 +159,12 @@ func (r *pofmklRow) name() string {
 	}
 	if r.Explore > 0 && r.Explore < 1 {
 		s += fmt.Sprintf(" xi=%g", r.Explore)
+	}
+	if r.Step > 0 {
+		s += fmt.Sprintf(" step=%.3g", r.Step)
+	}
+	if r.Common {
+		s += ", common bin"
 	}
 	if r.Carried {
 		s += ", weights carried over"
@@ -149,7 +177,7 @@ func (p pofmklPlan) start(set *pofmklSet, rounds, draw int) (learner, error) {
 	seed := sha256.Sum256(fmt.Appendf(nil, "%s draw %d", set.name, draw+1))
 	params := pofmkl.Params{
 		Label: "target", Seed: fmt.Sprintf("%s %d", set.name, draw+1), Rounds: rounds,
-		Features: p.row.Features, Chosen: p.row.Chosen, Explore: p.row.Explore,
+		Features: p.row.Features, Chosen: p.row.Chosen, Explore: p.row.Explore, CommonBin: p.row.Common, Step: p.row.Step,
 	}
 	clients := len(set.rows)
 	if p.row.Algorithm == perFedAvg {

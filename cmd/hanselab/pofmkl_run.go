@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,25 +92,22 @@ func (r *pofmklRun) count(with regretful, clients int) {
 	r.regrets = append(r.regrets, sum/float64(clients))
 }
 
-// measure runs all algorithms, and the study of xi, and sums them up.
-func (l *pofmklLab) measure(ctx context.Context, draws, explored int) (rows, xi []pofmklRow, err error) {
-	plans := pofmklPlans(l.set.name, draws)
-	first := len(plans)
-	plans = append(plans, explorePlans(explored)...)
-	runs, err := l.runAll(ctx, plans)
+// measure runs groups of plans, all beside one another, and sums them up, a row for each plan.
+func (l *pofmklLab) measure(ctx context.Context, groups ...[]pofmklPlan) ([][]pofmklRow, error) {
+	runs, err := l.runAll(ctx, slices.Concat(groups...))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for i, plan := range plans {
-		row := plan.row
-		row.sumUp(runs[i], l.rounds)
-		if i < first {
-			rows = append(rows, row)
-		} else {
-			xi = append(xi, row)
+	rows := make([][]pofmklRow, len(groups))
+	for g, plans := range groups {
+		for i, plan := range plans {
+			row := plan.row
+			row.sumUp(runs[i], l.rounds)
+			rows[g] = append(rows[g], row)
 		}
+		runs = runs[len(plans):]
 	}
-	return rows, xi, nil
+	return rows, nil
 }
 
 // timeRows measures the processor time of every row's algorithm, one after the other with nothing beside: the first

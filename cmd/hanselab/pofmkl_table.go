@@ -56,6 +56,23 @@ func pofmklExploreTable(rows []pofmklRow) *table {
 	return t
 }
 
+// pofmklCommonTable lays out the study of common bins.
+func pofmklCommonTable(rows []pofmklRow) *table {
+	t := newTable("bin", "M", "D", "step", "error", "regret", "words masked")
+	for _, r := range rows {
+		bin, step := "own", "default"
+		if r.Common {
+			bin = "common"
+		}
+		if r.Step > 0 {
+			step = fmt.Sprintf("%.3g", r.Step)
+		}
+		t.add(bin, size(r.Chosen), size(r.Features), step, fmt.Sprintf("%.2f ± %.2f", r.Mean, r.Deviation),
+			fmt.Sprintf("%.2f ± %.2f", r.Regret.Mean, r.Regret.Deviation), size(r.Words))
+	}
+	return t
+}
+
 // label names a row's algorithm and variant.
 func (r *pofmklRow) label() string {
 	switch {

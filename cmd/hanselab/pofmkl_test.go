@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,11 +52,14 @@ func TestPOFMKLReportsAllRows(t *testing.T) {
 	dir := t.TempDir()
 	writeNaval(t, dir, 23*pofmklRounds)
 	var r pofmklReport
-	lab(t, &r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "2", "--xi-draws", "1", "--rounds", "4", "--cpu", "0.001", "--plot", dir, "--json")
-	if len(r.Rows) != 11 || len(r.Explored) != 12 || r.Clients != 23 || r.Columns != 15 || r.Rounds != 4 || r.Draws != 2 {
+	lab(t, &r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "2", "--xi-draws", "1", "--bin-draws", "1", "--rounds", "4", "--cpu", "0.001", "--plot", dir, "--json")
+	if len(r.Rows) != 11 || len(r.Explored) != 12 || len(r.Common) != 12 || r.Clients != 23 || r.Columns != 15 || r.Rounds != 4 || r.Draws != 2 {
 		t.Fatalf("%d rows, %d with other xi, %d clients, %d columns, %d rounds, %d draws", len(r.Rows), len(r.Explored), r.Clients, r.Columns, r.Rounds, r.Draws)
 	}
-	for _, row := range append(r.Rows, r.Explored...) {
+	if own, common := r.Common[0], r.Common[2]; own.Common || !common.Common || own.Words != 10200 || common.Words != 200 || common.Step != 0.5/51 {
+		t.Errorf("of common bins: %+v and %+v", own, common)
+	}
+	for _, row := range slices.Concat(r.Rows, r.Explored, r.Common) {
 		if !(row.Mean > 0 && row.Mean < 1000) || row.Verdict != "none expected" {
 			t.Errorf("%s: error %v, verdict %q", row.name(), row.Mean, row.Verdict)
 		}
@@ -87,7 +91,7 @@ func TestPOFMKLRunsAreRepeatable(t *testing.T) {
 	writeNaval(t, dir, 23*pofmklRounds)
 	var a, b pofmklReport
 	for _, r := range []*pofmklReport{&a, &b} {
-		lab(t, r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "1", "--xi-draws", "0", "--rounds", "3", "--cpu", "0", "--json")
+		lab(t, r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "1", "--xi-draws", "0", "--bin-draws", "0", "--rounds", "3", "--cpu", "0", "--json")
 	}
 	for i := range a.Rows {
 		if a.Rows[i].Mean != b.Rows[i].Mean {
@@ -112,6 +116,7 @@ func TestWrongPOFMKLCommandLines(t *testing.T) {
 		{[]string{"--set", "naval", "--draws", "0"}, "--draws is 0, want at least 1"},
 		{[]string{"--set", "naval", "--xi-draws", "-1"}, "--xi-draws is -1, want at least 0"},
 		{[]string{"--set", "naval", "--cpu", "-1"}, "--cpu is -1, want 0 to 3600 seconds"},
+		{[]string{"--set", "naval", "--bin-draws", "-1"}, "--bin-draws is -1, want at least 0"},
 		{[]string{"--set", "air"}, "PRSA_Data_Aotizhongxin.csv.gz: no such file"},
 	} {
 		var out, said bytes.Buffer

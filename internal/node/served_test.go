@@ -5,9 +5,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/pofmkl"
 )
 
 // streams gives every party but the servers, the first ones, a stream of rows: y is a smooth function
@@ -200,4 +203,75 @@ func TestJobsOverClientsAreRefusedWithAReason(t *testing.T) {
 			t.Errorf("error %v, want %q in it", full, c.want)
 		}
 	}
+}
+
+// TestCommonBinsEqualOneProcess: with a common bin nothing in a job is drawn in secret, so that its predictions are those
+// of one process, in which every client has its own step of the weights too.
+func TestCommonBinsEqualOneProcess(t *testing.T) {
+	const parameters = "label = \"y\"\nseed = \"s\"\nrounds = 40\nfeatures = 10\nbandwidths = [0.1, 0.3, 1.0, 3.0, 10.0]\nchosen = 2\ncommon_bin = true\n" +
+		"rounds_per_upload = 3\nstep = 0.05\nweight_step = 0.3\nweight_steps = { telco = 2.0 }"
+	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"", "privacy = \"masked\"\naggregation = \"he\"", "privacy = \"masked\"\ntopology = \"tree\""} {
+		t.Run(head, func(t *testing.T) {
+			l := newLeague(t, 5, 0)
+			l.streams(1, 60)
+			l.startAll()
+			_, h, err := l.propose(l.servedJob("pofmkl", 1, head, parameters))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, _ := l.nodes[0].job(h)
+			params, err := pofmklParams(s.contract.Job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			params.WeightSteps = map[string]float64{"2": params.WeightStepOf("telco")} // where clients have numbers
+			d, err := pofmkl.NewDictionary(params, numbered(s.contract))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := pofmkl.NewFederation(d, 4, [32]byte{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for round := range 40 {
+				var rows [][]float64
+				var labels []float64
+				want := make([]float64, 4)
+				for i := 1; i < 5; i++ {
+					row := l.numbers(i, "train.csv")[round]
+					rows, labels = append(rows, row[:2]), append(labels, row[2])
+				}
+				if err := f.Round(rows, labels, want); err != nil {
+					t.Fatal(err)
+				}
+				for i := 1; i < 5; i++ {
+					got := l.numbers(i, "node/jobs/"+h.String()+"/"+predictionsFile)[round]
+					if got[0] != float64(round+1) || math.Abs(got[1]-want[i-1]) > 1e-9 {
+						t.Fatalf("%s, round %d: the prediction is %v, want %v", l.names[i], round+1, got, want[i-1])
+					}
+				}
+			}
+		})
+	}
+}
+
+// numbers reads a table of a party without its first line.
+func (l *league) numbers(i int, name string) (rows [][]float64) {
+	l.t.Helper()
+	text, err := os.ReadFile(l.dirs[i] + "/" + name)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+		var row []float64
+		for _, cell := range strings.Split(line, ",") {
+			v, err := strconv.ParseFloat(cell, 64)
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			row = append(row, v)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
