@@ -53,6 +53,7 @@ few more.
 
    hanse demo --algorithm pofmkl
    hanse demo --algorithm pofmkl --clients 40 --rounds 500 --dir parks
+   hanse demo --algorithm pofmkl --common-bin
    hanse demo --algorithm gfml --servers 4 --clients 5 --json
    hanse demo --algorithm gfml --servers 2 --aggregation he --rounds 50
    hanse demo --algorithm ofmsft --budget 3 --dir houses

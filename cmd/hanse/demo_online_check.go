@@ -29,6 +29,7 @@ func allOwnFlags() []ownFlags {
 		{[]string{algorithmFDSKL, algorithmPOFMKL, algorithmGFML}, []string{"features"}},
 		{[]string{algorithmGFML}, []string{"diffusion", "entries"}},
 		{[]string{algorithmFDSKL, algorithmOFMSFT}, []string{"label"}},
+		{[]string{algorithmPOFMKL}, []string{"common-bin"}},
 		{[]string{algorithmOFMSFT}, append([]string{"budget"}, selectionFlagNames()...)},
 	}
 }

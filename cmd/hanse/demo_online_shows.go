@@ -9,16 +9,16 @@ import (
 // The algorithms that the demo shows.
 const (
 	algorithmFDSKL  = "fdskl"
-	algorithmPOFMKL = "pofmkl"
-	algorithmGFML   = "gfml"
-	algorithmOFMSFT = "ofmsft"
+	algorithmPOFMKL = online.AlgorithmPOFMKL
+	algorithmGFML   = online.AlgorithmGFML
+	algorithmOFMSFT = online.AlgorithmOFMSFT
 )
 
 // show is how the demo shows an algorithm over clients' streams.
 type show struct {
 	servers, clients int    // when the flags do not say; clients of each server
 	rival            string // what regret is counted against
-	exact            bool   // the job comes to the same numbers as one process
+	exact            bool   // the job comes to the same numbers as one process: clients draw nothing in secret
 	make             func(d *onlineDemo, o online.Options) error
 }
 
@@ -35,8 +35,8 @@ func shows() map[string]show {
 func (s show) options(c *cli.Context) (online.Options, error) {
 	o := online.Options{
 		Servers: c.Int("servers"), Clients: c.Int("clients"), Rounds: c.Int("iterations"), Features: c.Int("features"),
-		Entries: c.Int("entries"),
-		Budget:  c.Float64("budget"), Seed: c.Uint64("seed"), Diffusion: c.String("diffusion"),
+		Entries: c.Int("entries"), Common: c.Bool("common-bin"),
+		Budget: c.Float64("budget"), Seed: c.Uint64("seed"), Diffusion: c.String("diffusion"),
 	}
 	if o.Servers == 0 {
 		o.Servers = s.servers
@@ -55,6 +55,7 @@ func (d *onlineDemo) makeParks(o online.Options) error {
 	if err != nil {
 		return err
 	}
+	d.show.exact = o.Common
 	d.learning, d.federation = t, t.Federation
 	return nil
 }

@@ -30,9 +30,20 @@ gives the same split.
    hanse split --people 2000 --names north,east,south,west -o trial
 
 writes trial/bank/train.csv, trial/bank/test.csv, trial/insurer/train.csv and so on.
-CSV (with a header and an id column) and LIBSVM are read, also gzipped.`,
+CSV (with a header and an id column) and LIBSVM are read, also gzipped. For jobs over
+clients' streams
+
+   hanse split --algorithm pofmkl --clients 5 --rounds 400 -o trial
+   hanse split --algorithm gfml --servers 3 --clients 3 -o trial
+
+generates the streams of hanse demo, trial/park-01/train.csv and so on; test.csv has the
+rows that come after.`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "people", Usage: "without a table: generate the demo's credit data set of `N` people, for four parties"},
+			&cli.StringFlag{Name: "algorithm", Usage: "without a table: generate the demo's streams of an `ALGORITHM` over clients: pofmkl, gfml or ofmsft"},
+			&cli.IntFlag{Name: "clients", Value: splitClients, Usage: "`N` clients of each server, with --algorithm"},
+			&cli.IntFlag{Name: "servers", Value: 1, Usage: "`N` servers, with --algorithm gfml"},
+			&cli.IntFlag{Name: "rounds", Value: splitRounds, Usage: "`N` rows of each client, those to test with among them, with --algorithm"},
 			&cli.IntFlag{Name: "parties", Usage: "how many parties there are, `N` (default: as many as names, or 4)"},
 			&cli.StringSliceFlag{Name: "names", Usage: "the parties' `NAMES`, with commas between (default: party1, party2, …; with --people bank, insurer, telco, retailer)"},
 			&cli.StringFlag{Name: "label", Usage: "the label `COLUMN`, which goes to the first party (default: label, where there is one)"},
@@ -55,6 +66,7 @@ type share struct {
 	Train   int      `json:"rows_train"`
 	Test    int      `json:"rows_test"`
 	Folder  string   `json:"folder"`
+	Server  string   `json:"server,omitempty"` // of a client with a stream
 }
 
 // splitReport is what split says in JSON.
@@ -70,6 +82,14 @@ type splitReport struct {
 func runSplit(c *cli.Context) error {
 	if c.IsSet("people") {
 		return splitCredit(c)
+	}
+	if c.IsSet("algorithm") {
+		return splitStreams(c)
+	}
+	for _, name := range []string{"clients", "servers", "rounds"} {
+		if c.IsSet(name) {
+			return usagef("--%s is for the streams of an --algorithm over clients; say which, or leave it out", name)
+		}
 	}
 	path, err := oneArgument(c, "table", "TABLE")
 	if err != nil {
@@ -93,7 +113,7 @@ func runSplit(c *cli.Context) error {
 	}
 	r := splitReport{Table: path, Label: label, Seed: c.Uint64("seed"), Constant: constantColumns(t)}
 	for i, name := range names {
-		s := share{name, columns[i], len(train), len(test), filepath.Join(c.String("out"), name)}
+		s := share{name, columns[i], len(train), len(test), filepath.Join(c.String("out"), name), ""}
 		if err := writeShare(t, s, train, test); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ type Options struct {
 	Rounds   int
 	Features int
 	Entries  int     // of the models, that a client of GFML shares; 0: all
+	Common   bool    // POF-MKL: one bin of kernels for all clients of a round
 	Budget   float64 // of a client, for networks
 	Seed     uint64
 
@@ -65,6 +66,42 @@ func runRounds(f *Federation, rounds int, names []string, round func(rows [][]fl
 		}
 	}
 	return o, nil
+}
+
+// The algorithms whose trials there are, as jobs name them.
+const (
+	AlgorithmPOFMKL = "pofmkl"
+	AlgorithmGFML   = "gfml"
+	AlgorithmOFMSFT = "ofmsft"
+)
+
+// NewStreams draws the streams of an algorithm's trial, Options.Rounds rows for each client, and no more of the
+// trial than these.
+func NewStreams(algorithm string, o Options) (*Federation, error) {
+	switch algorithm {
+	case AlgorithmPOFMKL:
+		return newParkStreams(o), nil
+	case AlgorithmGFML:
+		return newSensorStreams(o), nil
+	case AlgorithmOFMSFT:
+		return newHouseStreams(o), nil
+	}
+	return nil, fmt.Errorf("algorithm is %q, want %q, %q or %q", algorithm, AlgorithmPOFMKL, AlgorithmGFML, AlgorithmOFMSFT)
+}
+
+// newParkStreams are those of POF-MKL's trial.
+func newParkStreams(o Options) *Federation {
+	return newFederation(o, "park", func(draw *rand.Rand, _ int) *Stream { return parkStream(draw, o.Rounds) })
+}
+
+// newSensorStreams are those of O-GFML's. Servers two by two have one function.
+func newSensorStreams(o Options) *Federation {
+	return newFederation(o, "sensor", func(draw *rand.Rand, server int) *Stream { return sensorStream(draw, server/2, o.Rounds) })
+}
+
+// newHouseStreams are those of OFMS-FT's.
+func newHouseStreams(o Options) *Federation {
+	return newFederation(o, "house", func(draw *rand.Rand, _ int) *Stream { return houseStream(draw, o.Rounds) })
 }
 
 // newFederation names servers and clients and draws the clients' streams.

@@ -2,7 +2,6 @@ package online
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
@@ -41,7 +40,7 @@ func newHouses(o Options, networks []*nn.Network) (*Selection, error) {
 	if o.Budget == 0 {
 		o.Budget = houseBudget
 	}
-	f := newFederation(o, "house", func(draw *rand.Rand, _ int) *Stream { return houseStream(draw, o.Rounds) })
+	f := newHouseStreams(o)
 	p := ofmsft.Params{Label: houseLabel, Rate: houseRate, Step: houseStep, Window: houseWindow, MaxImportance: houseCap}
 	return newSelection(o, f, p, towns(), networks)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
 )
@@ -37,8 +36,12 @@ func NewParks(o Options) (*Parks, error) {
 		Label: parkLabel, Seed: fmt.Sprint(o.Seed), Features: o.Features, Rounds: o.Rounds, Chosen: parkChosen, Step: parkStep, WeightStep: parkStep,
 		InputNorm: math.Sqrt(float64(len(parkColumns()))),
 	}
+	if o.Common { // a kernel rests for rounds and then moves by the importance's multiple of the step
+		p.CommonBin = true
+		p.Step = p.WithDefaults().StepBound(o.Clients) / 2
+	}
 	t := &Parks{seed: o.Seed}
-	t.Federation = newFederation(o, "park", func(draw *rand.Rand, _ int) *Stream { return parkStream(draw, o.Rounds) })
+	t.Federation = newParkStreams(o)
 	p.Server = t.Servers[0]
 	t.params = p.WithDefaults()
 	return t, t.params.Validate(t.Parties())
@@ -50,10 +53,14 @@ func (t *Parks) Rounds() int { return t.params.Rounds }
 // Parameters returns what the job says to the algorithm beside who takes part.
 func (t *Parks) Parameters() map[string]any {
 	p := t.params
-	return map[string]any{
+	parameters := map[string]any{
 		"label": p.Label, "seed": p.Seed, "features": p.Features, "rounds": p.Rounds, "chosen": p.Chosen,
 		"step": p.Step, "weight_step": p.WeightStep, "input_norm": p.InputNorm,
 	}
+	if p.CommonBin {
+		parameters["common_bin"] = true
+	}
+	return parameters
 }
 
 // PaperBytes returns what the paper counts for a client and a round, in bytes: all parameters down, those
@@ -63,13 +70,14 @@ func (t *Parks) PaperBytes() (down, up float64) {
 }
 
 // Together runs the job in one process, in the open. Its draws of kernels are its own, so that it comes
-// close to a job of the same streams but not to the same numbers.
+// close to a job of the same streams but not to the same numbers, unless the job's seed draws them for all.
 func (t *Parks) Together() (*Outcome, error) { return t.learn(t.params, t.AllClients()) }
 
-// Alone runs every client by itself. Nothing has to be sent, so that it learns all kernels from every row.
+// Alone runs every client by itself. Nothing has to be sent, so that it learns all kernels from every row, by
+// steps as large as bins of its own allow.
 func (t *Parks) Alone() (*Outcome, error) {
 	p, all := t.params, newOutcome()
-	p.Chosen = p.Kernels()
+	p.Chosen, p.CommonBin, p.Step = p.Kernels(), false, parkStep
 	for _, name := range t.AllClients() {
 		o, err := t.learn(p, []string{name})
 		if err != nil {

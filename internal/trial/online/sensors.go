@@ -2,7 +2,6 @@ package online
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/hanse-project/hanse/algorithms/gfml"
 )
@@ -29,7 +28,7 @@ func NewSensors(o Options) (*Sensors, error) {
 		o.Features = sensorFeatures
 	}
 	t := new(Sensors)
-	t.Federation = newFederation(o, "sensor", func(draw *rand.Rand, server int) *Stream { return sensorStream(draw, server/2, o.Rounds) })
+	t.Federation = newSensorStreams(o)
 	p := gfml.DefaultParams()
 	p.Columns, p.Label, p.Seed = sensorColumns(), sensorLabel, fmt.Sprint(o.Seed)
 	p.Features, p.Iterations, p.Participants = o.Features, o.Rounds, min(sensorParticipants, o.Clients)

@@ -16,6 +16,11 @@ type Stream struct {
 	Labels  []float64   // [row]
 }
 
+// Rows returns the stream from one row to before another, both from 0. They share the numbers.
+func (s *Stream) Rows(from, to int) *Stream {
+	return &Stream{Columns: s.Columns, Label: s.Label, Inputs: s.Inputs[from:to], Labels: s.Labels[from:to]}
+}
+
 // Write writes the stream as a CSV file from which the same numbers are read, to the last bit.
 func (s *Stream) Write(path string) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
