@@ -170,8 +170,15 @@ func printReport(c *cli.Context, client *node.Client, r *node.Report) error {
 	}
 	fmt.Fprintf(w, "seconds\t%.2f\n", r.Seconds)
 	fmt.Fprintf(w, "rounds\t%d\n", roundsOf(r))
-	if r.Online != nil {
-		fmt.Fprintf(w, "clients\t%d in the last total\n", r.Online.Clients)
+	switch o := r.Online; {
+	case o == nil:
+	case o.MeanSquaredError == nil: // a server
+		fmt.Fprintf(w, "clients\t%d in the last total\n", o.Clients)
+	default:
+		fmt.Fprintf(w, "mean squared error\t%.4f, of the predictions made on the way\n", *o.MeanSquaredError)
+		if o.Regret != nil {
+			fmt.Fprintf(w, "regret\t%.2f\n", *o.Regret)
+		}
 	}
 	fmt.Fprintf(w, "sent\t%s\n", node.Size(r.BytesOut))
 	fmt.Fprintf(w, "received\t%s\n", node.Size(r.BytesIn))

@@ -1,0 +1,111 @@
+// Package walk runs the pages of the examples as a reader would, who pastes their commands into a shell.
+package walk
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/trial"
+)
+
+// fenced finds a page's blocks of code and their languages.
+var fenced = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+
+// named finds the ports that a page names.
+var named = regexp.MustCompile(`/tcp/(\d+)`)
+
+// Page pastes every sh block of the test's README.md, in order, into one shell that stands in a copy of the test's folder,
+// and returns what they print. Each command must succeed. They run as they stand on the page, but for the ports, which
+// others may be using.
+//
+// What blocks without a language show must have been printed, line by line, whatever the blanks in it; "..." stands
+// for any words of a line and, alone on one, for lines.
+func Page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands, shown strings.Builder
+	for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {
+		switch block[1] {
+		case "sh":
+			commands.WriteString(block[2])
+		case "":
+			shown.WriteString(block[2])
+		}
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	out := shell(t, dir, withFreePorts(t, commands.String()))
+	printed := strings.Join(strings.Fields(out), " ")
+	for line := range strings.Lines(shown.String()) {
+		if line = strings.Join(strings.Fields(line), " "); line == "" || line == "..." {
+			continue
+		}
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(line), `\.\.\.`, `.{1,200}?`)
+		if !regexp.MustCompile(pattern).MatchString(printed) {
+			t.Errorf("the page shows the line %q, which no command printed", line)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the commands printed\n%s", out)
+	}
+	return out
+}
+
+// withFreePorts puts free ports in the place of those that commands name.
+func withFreePorts(t *testing.T, commands string) string {
+	t.Helper()
+	ports := named.FindAllString(commands, -1)
+	free, err := trial.FreePorts(len(ports))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, port := range ports {
+		commands = strings.Replace(commands, port+"\n", fmt.Sprintf("/tcp/%d\n", free[i]), 1)
+	}
+	return commands
+}
+
+// shell runs commands in a folder with the program in its path, and ends what they leave running.
+func shell(t *testing.T, dir, commands string) string {
+	t.Helper()
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "hanse"), "github.com/hanse-project/hanse/cmd/hanse").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", "set -eum\ntrap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n"+commands)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the walk ended with %v\n%s\n%s", err, out, logs(dir))
+	}
+	return string(out)
+}
+
+// logs returns what the nodes said.
+func logs(dir string) string {
+	var b strings.Builder
+	paths, _ := filepath.Glob(filepath.Join(dir, "league", "*", "node.log"))
+	for _, path := range paths {
+		text, _ := os.ReadFile(path)
+		b.WriteString(path + "\n" + string(text))
+	}
+	return b.String()
+}
