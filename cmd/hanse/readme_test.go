@@ -20,7 +20,10 @@ import (
 )
 
 // documents are the pages whose commands must exist.
-var documents = []string{"README.md", "examples/credit/README.md", "docs/model-format.md", "docs/performance.md", "docs/policy.md"}
+var documents = []string{
+	"README.md", "examples/credit/README.md", "examples/pofmkl/README.md", "examples/gfml/README.md", "examples/ofmsft/README.md",
+	"docs/model-format.md", "docs/performance.md", "docs/policy.md",
+}
 
 // flagWord finds the long flags of a command line.
 var flagWord = regexp.MustCompile(`--([a-z][a-z-]*)`)
