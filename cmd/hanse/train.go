@@ -81,6 +81,10 @@ client has a model of its own for hanse predict, and hanse model export writes i
    label = "output"
    rounds = 500               # of a row each
    seed = "parks 2026"
+   # common_bin = true        # all clients of a round move the same kernels: short updates
+   # weight_steps = { isle-park = 0.2 }   # a client's own value; the others have weight_step
+
+examples/pofmkl, gfml and ofmsft of the sources list every parameter.
 
 A proposal to which not all consent ends by itself after seven days, or at the time that
 its file names: expires = "72h", or expires = "2026-12-24T18:00:00Z". hanse cancel ends a

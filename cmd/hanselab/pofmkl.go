@@ -59,7 +59,7 @@ type pofmklReport struct {
 	Bound    float64     `json:"theorem_1_bound"` // of a client's regret
 	Rows     []pofmklRow `json:"rows"`
 	Explored []pofmklRow `json:"xi"`
-	Common   []pofmklRow `json:"common_bins"` // in pairs: Algorithm 2 and a common bin
+	Common   []pofmklRow `json:"common_bins"` // in pairs: Algorithm 2, a common bin
 }
 
 // pofmklRow is one algorithm with its sizes, over all draws.
@@ -69,7 +69,7 @@ type pofmklRow struct {
 	Features  int     `json:"d,omitempty"`
 	Explore   float64 `json:"explore,omitempty"`
 	Common    bool    `json:"common_bin,omitempty"`
-	Step      float64 `json:"step,omitempty"` // where it is not the default
+	Step      float64 `json:"step,omitempty"` // 0: the default
 	Carried   bool    `json:"weights_carried_over"`
 
 	Mean      float64       `json:"mse_mean"`
@@ -126,7 +126,7 @@ func runPOFMKL(c *cli.Context) error {
 		Bound: theoremOne(p, rounds),
 	}
 	lab := pofmklLab{set: set, rounds: rounds, log: c.App.ErrWriter, workers: runtime.GOMAXPROCS(0)}
-	groups, err := lab.measure(c.Context, pofmklPlans(set.name, draws), explorePlans(explored), commonPlans(common, rounds))
+	groups, err := lab.measure(c.Context, pofmklPlans(set.name, draws), explorePlans(explored), commonPlans(common, rounds, len(set.rows)))
 	if err != nil {
 		return err
 	}

@@ -129,24 +129,27 @@ func explorePlans(draws int) []pofmklPlan {
 	return plans
 }
 
-// commonPlans lists the study of common bins: sizes and, for each, Algorithm 2 and the common bin with its default step.
-// Where that is not Algorithm 2's, the latter is measured with it too.
-func commonPlans(draws, rounds int) []pofmklPlan {
+// ofBound is what part of the largest step that is said to be stable the study of common bins tries, beside the defaults.
+const ofBound = 0.9
+
+// commonPlans lists the study of common bins: for each size Algorithm 2 and the common bin with their default steps, and
+// then with nearly the largest that each bears.
+func commonPlans(draws, rounds, clients int) []pofmklPlan {
 	if draws == 0 {
 		return nil
 	}
 	var plans []pofmklPlan
 	for _, size := range [][2]int{{1, 100}, {5, 20}, {10, 20}, {25, 20}} {
-		own := pofmklRow{Algorithm: pofMKL, Chosen: size[0], Features: size[1], Explore: 1, Words: 2 * 51 * size[1]}
-		common := own
-		common.Common, common.Words = true, 2*size[0]*size[1]
-		p := pofmkl.Params{Chosen: size[0], Features: size[1], Rounds: rounds, CommonBin: true}.WithDefaults()
-		plans = append(plans, pofmklPlan{own, draws})
-		if p.Step < (pofmkl.Params{Rounds: rounds}).WithDefaults().Step {
-			common.Step, own.Step = p.Step, p.Step
-			plans = append(plans, pofmklPlan{own, draws})
+		for _, large := range []bool{false, true} {
+			for _, common := range []bool{false, true} {
+				p := pofmkl.Params{Chosen: size[0], Features: size[1], Rounds: rounds, CommonBin: common}.WithDefaults()
+				row := pofmklRow{Algorithm: pofMKL, Chosen: p.Chosen, Features: p.Features, Explore: 1, Common: common, Step: p.Step, Words: p.UploadWords()}
+				if large {
+					row.Step = ofBound * p.StepBound(clients)
+				}
+				plans = append(plans, pofmklPlan{row, draws})
+			}
 		}
-		plans = append(plans, pofmklPlan{common, draws})
 	}
 	return plans
 }

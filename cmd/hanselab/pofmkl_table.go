@@ -60,14 +60,11 @@ func pofmklExploreTable(rows []pofmklRow) *table {
 func pofmklCommonTable(rows []pofmklRow) *table {
 	t := newTable("bin", "M", "D", "step", "error", "regret", "words masked")
 	for _, r := range rows {
-		bin, step := "own", "default"
+		bin := "own"
 		if r.Common {
 			bin = "common"
 		}
-		if r.Step > 0 {
-			step = fmt.Sprintf("%.3g", r.Step)
-		}
-		t.add(bin, size(r.Chosen), size(r.Features), step, fmt.Sprintf("%.2f ± %.2f", r.Mean, r.Deviation),
+		t.add(bin, size(r.Chosen), size(r.Features), fmt.Sprintf("%.3g", r.Step), fmt.Sprintf("%.2f ± %.2f", r.Mean, r.Deviation),
 			fmt.Sprintf("%.2f ± %.2f", r.Regret.Mean, r.Regret.Deviation), size(r.Words))
 	}
 	return t

@@ -53,10 +53,10 @@ func TestPOFMKLReportsAllRows(t *testing.T) {
 	writeNaval(t, dir, 23*pofmklRounds)
 	var r pofmklReport
 	lab(t, &r, "pofmkl", "--set", "naval", "--data", dir, "--draws", "2", "--xi-draws", "1", "--bin-draws", "1", "--rounds", "4", "--cpu", "0.001", "--plot", dir, "--json")
-	if len(r.Rows) != 11 || len(r.Explored) != 12 || len(r.Common) != 12 || r.Clients != 23 || r.Columns != 15 || r.Rounds != 4 || r.Draws != 2 {
+	if len(r.Rows) != 11 || len(r.Explored) != 12 || len(r.Common) != 16 || r.Clients != 23 || r.Columns != 15 || r.Rounds != 4 || r.Draws != 2 {
 		t.Fatalf("%d rows, %d with other xi, %d clients, %d columns, %d rounds, %d draws", len(r.Rows), len(r.Explored), r.Clients, r.Columns, r.Rounds, r.Draws)
 	}
-	if own, common := r.Common[0], r.Common[2]; own.Common || !common.Common || own.Words != 10200 || common.Words != 200 || common.Step != 0.5/51 {
+	if own, common := r.Common[0], r.Common[1]; own.Common || !common.Common || own.Words != 10200 || common.Words != 200 || common.Step != 0.5/51 {
 		t.Errorf("of common bins: %+v and %+v", own, common)
 	}
 	for _, row := range slices.Concat(r.Rows, r.Explored, r.Common) {

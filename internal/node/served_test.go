@@ -110,6 +110,7 @@ func TestAClientMayLeaveAndReturn(t *testing.T) {
 		rounds                int
 	}{
 		{"pofmkl", strings.Replace(smallPOFMKL, "rounds = 40", "rounds = 1000", 1), 1000},
+		{"pofmkl", strings.Replace(smallPOFMKL, "rounds = 40", "rounds = 1000\ncommon_bin = true", 1), 1000},
 		{"ofmsft", strings.Replace(smallOFMSFT, "rounds = 30", "rounds = 300", 1), 300},
 	} {
 		t.Run(c.algorithm, func(t *testing.T) {
