@@ -27,11 +27,13 @@ type binned struct {
 func newBinned(t testing.TB, n int, mode string) *binned {
 	t.Helper()
 	job := &protocol.Job{
-		Format: "hanse-job-v1", Name: "test", Algorithm: "pofmkl", Task: protocol.TaskTrain, Table: "stream", Topology: "star", Privacy: "masked",
+		Format: "hanse-job-v1", Name: "test", Algorithm: "pofmkl", Task: protocol.TaskTrain, Table: "stream",
+		Topology: "star", Privacy: "masked",
 		Parameters: map[string]any{"common_bin": true},
 	}
 	c := &binned{choosers: &choosers{cohorts: &cohorts{
-		league: newLeague(t, n+1), spec: cohort.Spec{Backend: cohort.Masked, Topology: protocol.Star, MinContributors: 3, Patience: 20 * time.Second},
+		league: newLeague(t, n+1),
+		spec:   cohort.Spec{Backend: cohort.Masked, Topology: protocol.Star, MinContributors: 3, Patience: 20 * time.Second},
 	}}}
 	switch mode {
 	case "published":
@@ -43,7 +45,10 @@ func newBinned(t testing.TB, n int, mode string) *binned {
 	}
 	c.play = c
 	job.Parties, job.Servers = c.names, c.names[:1]
-	c.agreed = pofmkl.Params{Server: "p0", Label: "y", Seed: "s", Bandwidths: []float64{0.1, 1, 10, 100, 1000}, Features: 3, Chosen: 2, CommonBin: true, Rounds: 12, LabelHigh: 2}.WithDefaults()
+	c.agreed = pofmkl.Params{
+		Server: "p0", Label: "y", Seed: "s", Bandwidths: []float64{0.1, 1, 10, 100, 1000}, Features: 3, Chosen: 2,
+		CommonBin: true, Rounds: 12, LabelHigh: 2,
+	}.WithDefaults()
 	c.played = c.agreed
 	facts := []protocol.Facts{{Name: "p0", ID: c.members[0].ID, Role: "server"}}
 	for _, m := range c.members[1:] {
@@ -79,7 +84,8 @@ func (c *binned) dictionary() *pofmkl.Dictionary {
 // serve implements player.
 func (c *binned) serve(ctx context.Context, s *cohort.Server) error {
 	n := &tellingServer{choosingServer{server: s, contract: c.contract}}
-	if err := pofmkl.Serve(ctx, &pofmkl.ServerPart{Dictionary: c.dictionary(), Network: n, Vault: c.vaults[0]}); err != nil {
+	part := &pofmkl.ServerPart{Dictionary: c.dictionary(), Network: n, Vault: c.vaults[0]}
+	if err := pofmkl.Serve(ctx, part); err != nil {
 		return err
 	}
 	for _, i := range s.Present() {
@@ -101,8 +107,9 @@ func (c *binned) visit(ctx context.Context, client *cohort.Client, i int) error 
 		x, y = append(x, []float64{a, b}), append(y, a+b)
 	}
 	part := &pofmkl.ClientPart{
-		Name: c.names[i], Dictionary: c.dictionary(), Clients: len(c.names) - 1, Network: &hearingClient{choosingClient{client}},
-		Rows: fedmemory.NewRows(x, y), Vault: c.vaults[i],
+		Name: c.names[i], Dictionary: c.dictionary(), Clients: len(c.names) - 1,
+		Network: &hearingClient{choosingClient{client}},
+		Rows:    fedmemory.NewRows(x, y), Vault: c.vaults[i],
 	}
 	if err := pofmkl.Attend(ctx, part); err != nil {
 		return err
@@ -139,7 +146,8 @@ func (n *hearingClient) Hear(ctx context.Context, kind string, limit int) (int, 
 // TestCommonBinsAreDisclosed in every mode but the published one, which leaks: the verdict no longer says that a
 // part of a total may be one client's.
 func TestCommonBinsAreDisclosed(t *testing.T) {
-	for mode, want := range map[string]Verdict{"masked": Disclosed, "tree": Disclosed, "he": Disclosed, "published": Leak} {
+	modes := map[string]Verdict{"masked": Disclosed, "tree": Disclosed, "he": Disclosed, "published": Leak}
+	for mode, want := range modes {
 		t.Run(mode, func(t *testing.T) {
 			c := newBinned(t, 5, mode)
 			must(t, c.federate())

@@ -45,7 +45,8 @@ type Client struct {
 func NewClient(p Params, name string, packings *Packings, seed [32]byte) *Client {
 	k := len(p.Models)
 	return &Client{
-		params: p, name: name, rate: p.RateOf(name), packings: packings, weights: NewWeights(k), source: rand.NewChaCha8(seed),
+		params: p, name: name, rate: p.RateOf(name), packings: packings,
+		weights: NewWeights(k), source: rand.NewChaCha8(seed),
 		window: NewWindow(p.Inputs, p.windowRows()), x: make([]float32, p.Inputs), losses: make([]float64, 0, k),
 	}
 }

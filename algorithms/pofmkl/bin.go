@@ -39,8 +39,8 @@ func (p Params) Moved(upload int) []int {
 	if !p.CommonBin {
 		return moved
 	}
-	seed := p.PublicSeed()
-	stream := rand.NewChaCha8(keys.HashOf("hanse pofmkl common bin v1", seed[:], binary.BigEndian.AppendUint64(nil, uint64(upload))))
+	seed, number := p.PublicSeed(), binary.BigEndian.AppendUint64(nil, uint64(upload))
+	stream := rand.NewChaCha8(keys.HashOf("hanse pofmkl common bin v1", seed[:], number))
 	place := make([]uint64, len(moved))
 	for i := range place {
 		place[i] = stream.Uint64()

@@ -45,7 +45,8 @@ func NewClient(d *Dictionary, name string, seed [32]byte) *Client {
 func newClient(d *Dictionary, name string, seed [32]byte, f *Features, update []float64) *Client {
 	n := d.params.Kernels()
 	c := &Client{
-		dictionary: d, name: name, weightStep: d.params.WeightStepOf(name), explore: d.params.ExploreOf(name), features: f, weights: newWeights(n), source: rand.NewChaCha8(seed), regret: NewRegret(n),
+		dictionary: d, name: name, weightStep: d.params.WeightStepOf(name), explore: d.params.ExploreOf(name),
+		features: f, weights: newWeights(n), source: rand.NewChaCha8(seed), regret: NewRegret(n),
 		scores: make([]float64, n), penalties: make([]float64, n), losses: make([]float64, n),
 		update: update, touched: make([]bool, n), upload: -1,
 	}
@@ -62,7 +63,8 @@ func (c *Client) Begin(upload int) error {
 		return nil
 	}
 	if c.waiting > 0 {
-		return fmt.Errorf("upload %d begins, but the update of %d rounds awaits upload %d", upload+1, c.waiting, c.upload+1)
+		return fmt.Errorf("upload %d begins, but the update of %d rounds awaits upload %d",
+			upload+1, c.waiting, c.upload+1)
 	}
 	c.upload, c.moved = upload, c.dictionary.params.Moved(upload)
 	return nil
@@ -90,8 +92,8 @@ func (c *Client) Predict(theta, x []float64) (float64, error) {
 }
 
 // Learn takes the label of the row that was predicted last, in its own units: it updates the weights
-// and adds the row's update of one drawn bin, or of the upload's common one, to the next upload. After an error nothing is learned, and
-// another label may be given.
+// and adds the row's update of one drawn bin, or of the upload's common one, to the next upload. After
+// an error nothing is learned, and another label may be given.
 func (c *Client) Learn(y float64) error {
 	p := &c.dictionary.params
 	if c.theta == nil {

@@ -29,12 +29,12 @@ type Params struct {
 	Features   int       `toml:"features,omitzero"`    // D for each kernel, default 100
 	Chosen     int       `toml:"chosen,omitzero"`      // M, the kernels in a bin, default 1
 	Explore    float64   `toml:"explore,omitzero"`     // xi in (0, 1] of every client, default 1
-	CommonBin  bool      `toml:"common_bin,omitempty"` // all clients of an upload move one bin of kernels, drawn from the seed: see Moved
+	CommonBin  bool      `toml:"common_bin,omitempty"` // all clients of an upload move one bin, see Moved
 	Lambda     float64   `toml:"lambda,omitzero"`      // of lambda |theta_i|^2, default 0
 
 	Rounds          int     `toml:"rounds,omitzero"`            // T, default 500
 	RoundsPerUpload int     `toml:"rounds_per_upload,omitzero"` // default 1
-	Step            float64 `toml:"step,omitzero"`              // eta of theta, default 1/sqrt(T), with a common bin half of StepBound at most
+	Step            float64 `toml:"step,omitzero"`              // eta of theta, default: see defaultStep
 	WeightStep      float64 `toml:"weight_step,omitzero"`       // eta_k of every client's weights, default 1/sqrt(T)
 	Clip            float64 `toml:"clip,omitzero"`              // the largest norm of a kernel's gradient, default 4
 	WeightsFrom     string  `toml:"weights_from,omitempty"`     // an earlier job whose weights clients start from; default: equal weights

@@ -13,7 +13,8 @@ func Disclose(p Params, privacy string, clients []string) federated.Disclosure {
 	uploads, words := int64(p.Uploads()), int64(p.Words())
 	d := federated.Disclosure{
 		Sums: []federated.Summed{{
-			Server: p.Server, Clients: len(clients), Sum: UpdateSum(p, len(clients)), Times: uploads, Words: uploads * int64(p.UploadWords()),
+			Server: p.Server, Clients: len(clients), Sum: UpdateSum(p, len(clients)),
+			Times: uploads, Words: uploads * int64(p.UploadWords()),
 		}},
 		Told: []federated.Told{{Server: p.Server, Kind: KindModel, Times: uploads, Bytes: uploads * words * federated.ValueBytes}},
 	}
@@ -37,10 +38,12 @@ func (p Params) openUpdates(privacy string, clients int) federated.Opening {
 	switch {
 	case privacy == federated.Published:
 		o.Count *= int64(clients)
-		o.Meaning = fmt.Sprintf("every client's update of every round, with %s: of few rows, from which their inputs and labels can be computed, and rounds_per_upload is %d", bin, p.RoundsPerUpload)
+		o.Meaning = fmt.Sprintf("every client's update of every round, with %s: of few rows, from which their "+
+			"inputs and labels can be computed, and rounds_per_upload is %d", bin, p.RoundsPerUpload)
 		return o
 	case p.CommonBin:
-		o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round, of at most %d of %d kernels, which the job's seed draws for all: a kernel's part is a sum over all of the %d clients that take part in the round",
+		o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round, of at most %d of %d kernels, which the "+
+			"job's seed draws for all: a kernel's part is a sum over all of the %d clients that take part in the round",
 			p.Chosen, p.Kernels(), clients)
 		return o
 	}

@@ -12,7 +12,9 @@ import (
 //	1 / ((1 + lambda) (m/(xi K) + n - 1/K))    with draws of the clients' own
 //	1 / ((1 + lambda) m n)                     with a common bin
 //
-// of m bins and n rounds_per_upload, and 1/xi the mean over clients. A round adds to theta_i less its optimum, e, the sum over K n rows of
+// of m bins and n rounds_per_upload, and 1/xi the mean over clients.
+//
+// A round adds to theta_i less its optimum, e, the sum over K n rows of
 // -eta/(p K) g where their bin was drawn, with g = 2 z z^T e + noise, E g = 2 R e, |z_i| = 1, p >= xi/m.
 // So E|e|^2 changes by
 //
@@ -43,8 +45,8 @@ func (p Params) StepWarning(clients int) string {
 		return ""
 	}
 	if p.CommonBin {
-		return fmt.Sprintf("step is %.3g, want one below %.3g: with a common bin, one of %d, and rounds_per_upload %d the error of wide kernels grows from round to round",
-			p.Step, bound, p.Bins(), p.RoundsPerUpload)
+		return fmt.Sprintf("step is %.3g, want one below %.3g: with a common bin, one of %d, and rounds_per_upload %d "+
+			"the error of wide kernels grows from round to round", p.Step, bound, p.Bins(), p.RoundsPerUpload)
 	}
 	return fmt.Sprintf("step is %.3g, want one below %.3g: with %d bins, explore %v, %d clients and rounds_per_upload %d the error of wide kernels grows from round to round",
 		p.Step, bound, p.Bins(), p.Explore, clients, p.RoundsPerUpload)

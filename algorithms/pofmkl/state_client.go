@@ -86,7 +86,8 @@ func (c *Client) keep(update []float64) error {
 	for i := range c.touched {
 		c.touched[i] = slices.ContainsFunc(part(update, i, c.dictionary.params.Features), func(v float64) bool { return v != 0 })
 		if c.touched[i] && !slices.Contains(c.moved, i) {
-			return fmt.Errorf("state: the update moves kernel %d, which is not in the bin of upload %d", i+1, c.upload+1)
+			return fmt.Errorf("state: the update moves kernel %d, which is not in the bin of upload %d",
+				i+1, c.upload+1)
 		}
 	}
 	return nil
@@ -112,8 +113,10 @@ func (s *clientState) validate(p Params) error {
 	if s.Rounds < 0 || s.Waiting < 0 || s.Waiting > p.RoundsPerUpload || s.Waiting > s.Rounds || !finite(s.Loss) {
 		return fmt.Errorf("state: %d rounds, %d of them not uploaded, loss %v: want at most %d not uploaded and finite numbers", s.Rounds, s.Waiting, s.Loss, p.RoundsPerUpload)
 	}
-	if s.Upload < 0 || s.Upload > p.Uploads() || s.Upload > 0 && !p.CommonBin || s.Upload == 0 && p.CommonBin && s.Rounds > 0 {
-		return fmt.Errorf("state: upload %d was begun after %d rounds, want 1 to %d with a common bin and else 0", s.Upload, s.Rounds, p.Uploads())
+	begun := p.CommonBin && s.Rounds > 0
+	if s.Upload < 0 || s.Upload > p.Uploads() || s.Upload > 0 && !p.CommonBin || s.Upload == 0 && begun {
+		return fmt.Errorf("state: upload %d was begun after %d rounds, want 1 to %d with a common bin and else 0",
+			s.Upload, s.Rounds, p.Uploads())
 	}
 	if s.Waiting == 0 {
 		return checkpoint.CheckVector("the update", s.Update, 0)

@@ -104,7 +104,8 @@ func (p Params) validateExplore() error {
 		return err
 	}
 	if p.CommonBin && (p.Explore != 1 || len(p.Explores) > 0) {
-		return fmt.Errorf("common_bin draws all bins with equal probability, which leaves nothing to explore: leave out explore and explores, or common_bin")
+		return fmt.Errorf("common_bin draws all bins with equal probability, which leaves nothing to explore: " +
+			"leave out explore and explores, or common_bin")
 	}
 	return parameters.EachOf("explores", p.Explores, checkExplore)
 }

@@ -13,7 +13,8 @@ func demoFlags() []cli.Flag {
 		&cli.StringFlag{Name: "algorithm", Value: algorithmFDSKL, Usage: "fdskl, over columns of the same people; pofmkl, gfml or ofmsft, over many clients' streams"},
 		&cli.IntFlag{Name: "clients", Usage: "`N` clients of each server of pofmkl, gfml and ofmsft", DefaultText: "12, 5, 12"},
 		&cli.IntFlag{Name: "servers", Usage: "`N` servers of gfml", DefaultText: "4"},
-		&cli.BoolFlag{Name: "common-bin", Usage: "all clients of a round of pofmkl move one bin of kernels, drawn from the seed, and their updates are those kernels alone"},
+		&cli.BoolFlag{Name: "common-bin", Usage: "all clients of a round of pofmkl move one bin of kernels, drawn from the seed, " +
+			"and their updates are of those alone"},
 		&cli.Float64Flag{Name: "budget", Usage: "networks of this cost `B`, the largest at 1 each, are at a client of ofmsft at a time", DefaultText: "4"},
 		&cli.StringSliceFlag{Name: "data", Usage: "CSV or LIBSVM `FILE`, also gzipped; several are stacked (default: generated)"},
 		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` in --data (default: label, target, class or y, else the last) or --streams"},

@@ -21,7 +21,8 @@ import (
 
 // documents are the pages whose commands must exist.
 var documents = []string{
-	"README.md", "examples/credit/README.md", "examples/pofmkl/README.md", "examples/gfml/README.md", "examples/ofmsft/README.md",
+	"README.md", "examples/credit/README.md", "examples/pofmkl/README.md", "examples/gfml/README.md",
+	"examples/ofmsft/README.md",
 	"docs/model-format.md", "docs/performance.md", "docs/policy.md",
 }
 

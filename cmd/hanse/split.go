@@ -40,10 +40,12 @@ generates the streams of hanse demo, trial/park-01/train.csv and so on; test.csv
 rows that come after.`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "people", Usage: "without a table: generate the demo's credit data set of `N` people, for four parties"},
-			&cli.StringFlag{Name: "algorithm", Usage: "without a table: generate the demo's streams of an `ALGORITHM` over clients: pofmkl, gfml or ofmsft"},
+			&cli.StringFlag{Name: "algorithm", Usage: "without a table: generate the demo's streams of an `ALGORITHM` over " +
+				"clients: pofmkl, gfml or ofmsft"},
 			&cli.IntFlag{Name: "clients", Value: splitClients, Usage: "`N` clients of each server, with --algorithm"},
 			&cli.IntFlag{Name: "servers", Value: 1, Usage: "`N` servers, with --algorithm gfml"},
-			&cli.IntFlag{Name: "rounds", Value: splitRounds, Usage: "`N` rows of each client, those to test with among them, with --algorithm"},
+			&cli.IntFlag{Name: "rounds", Value: splitRounds, Usage: "`N` rows of each client, those to test with among them, " +
+				"with --algorithm"},
 			&cli.IntFlag{Name: "parties", Usage: "how many parties there are, `N` (default: as many as names, or 4)"},
 			&cli.StringSliceFlag{Name: "names", Usage: "the parties' `NAMES`, with commas between (default: party1, party2, …; with --people bank, insurer, telco, retailer)"},
 			&cli.StringFlag{Name: "label", Usage: "the label `COLUMN`, which goes to the first party (default: label, where there is one)"},

@@ -45,7 +45,8 @@ func splitCredit(c *cli.Context) error {
 			return err
 		}
 		r.Constant = append(r.Constant, constantColumns(whole)...)
-		r.Parties = append(r.Parties, share{name, whole.Names(), toTrain, toTest, filepath.Join(c.String("out"), name), ""})
+		folder := filepath.Join(c.String("out"), name)
+		r.Parties = append(r.Parties, share{name, whole.Names(), toTrain, toTest, folder, ""})
 	}
 	return printSplit(c, r)
 }

@@ -32,7 +32,8 @@ func splitStreams(c *cli.Context) error {
 	}
 	rounds, seed := c.Int("rounds"), c.Uint64("seed")
 	train := rounds - int(math.Round(c.Float64("test")*float64(rounds)))
-	f, err := online.NewStreams(c.String("algorithm"), online.Options{Servers: c.Int("servers"), Clients: c.Int("clients"), Rounds: rounds, Seed: seed})
+	o := online.Options{Servers: c.Int("servers"), Clients: c.Int("clients"), Rounds: rounds, Seed: seed}
+	f, err := online.NewStreams(c.String("algorithm"), o)
 	if err != nil {
 		return usagef("--%v", err)
 	}
@@ -59,7 +60,8 @@ func splitStreams(c *cli.Context) error {
 	t := newTable(c.App.Writer)
 	t.row("client", "of", "inputs", "label", "rows to learn", "to test", "folder")
 	for _, s := range r.Parties {
-		t.row(s.Party, s.Server, strconv.Itoa(len(s.Columns)), r.Label, strconv.Itoa(s.Train), strconv.Itoa(s.Test), s.Folder)
+		inputs := strconv.Itoa(len(s.Columns))
+		t.row(s.Party, s.Server, inputs, r.Label, strconv.Itoa(s.Train), strconv.Itoa(s.Test), s.Folder)
 	}
 	return t.flush()
 }
@@ -86,7 +88,8 @@ func checkSplitStreams(c *cli.Context) error {
 	}
 	for _, name := range []string{"label", "id", "categorical", "missing", "names", "parties"} {
 		if c.IsSet(name) {
-			return usagef("--%s says how a table is read or dealt out, and --algorithm reads none; give a table, or leave it out", name)
+			return usagef("--%s says how a table is read or dealt out, and --algorithm reads none; "+
+				"give a table, or leave it out", name)
 		}
 	}
 	return nil

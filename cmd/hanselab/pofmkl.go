@@ -126,7 +126,8 @@ func runPOFMKL(c *cli.Context) error {
 		Bound: theoremOne(p, rounds),
 	}
 	lab := pofmklLab{set: set, rounds: rounds, log: c.App.ErrWriter, workers: runtime.GOMAXPROCS(0)}
-	groups, err := lab.measure(c.Context, pofmklPlans(set.name, draws), explorePlans(explored), commonPlans(common, rounds, len(set.rows)))
+	bins := commonPlans(common, rounds, len(set.rows))
+	groups, err := lab.measure(c.Context, pofmklPlans(set.name, draws), explorePlans(explored), bins)
 	if err != nil {
 		return err
 	}

@@ -129,11 +129,12 @@ func explorePlans(draws int) []pofmklPlan {
 	return plans
 }
 
-// ofBound is what part of the largest step that is said to be stable the study of common bins tries, beside the defaults.
+// ofBound is what part of the largest step that is said to be stable the study of common bins tries, beside the
+// defaults.
 const ofBound = 0.9
 
-// commonPlans lists the study of common bins: for each size Algorithm 2 and the common bin with their default steps, and
-// then with nearly the largest that each bears.
+// commonPlans lists the study of common bins: for each size Algorithm 2 and the common bin with their default steps,
+// and then with nearly the largest that each bears.
 func commonPlans(draws, rounds, clients int) []pofmklPlan {
 	if draws == 0 {
 		return nil
@@ -143,7 +144,10 @@ func commonPlans(draws, rounds, clients int) []pofmklPlan {
 		for _, large := range []bool{false, true} {
 			for _, common := range []bool{false, true} {
 				p := pofmkl.Params{Chosen: size[0], Features: size[1], Rounds: rounds, CommonBin: common}.WithDefaults()
-				row := pofmklRow{Algorithm: pofMKL, Chosen: p.Chosen, Features: p.Features, Explore: 1, Common: common, Step: p.Step, Words: p.UploadWords()}
+				row := pofmklRow{
+					Algorithm: pofMKL, Chosen: p.Chosen, Features: p.Features, Explore: 1,
+					Common: common, Step: p.Step, Words: p.UploadWords(),
+				}
 				if large {
 					row.Step = ofBound * p.StepBound(clients)
 				}
@@ -180,7 +184,8 @@ func (p pofmklPlan) start(set *pofmklSet, rounds, draw int) (learner, error) {
 	seed := sha256.Sum256(fmt.Appendf(nil, "%s draw %d", set.name, draw+1))
 	params := pofmkl.Params{
 		Label: "target", Seed: fmt.Sprintf("%s %d", set.name, draw+1), Rounds: rounds,
-		Features: p.row.Features, Chosen: p.row.Chosen, Explore: p.row.Explore, CommonBin: p.row.Common, Step: p.row.Step,
+		Features: p.row.Features, Chosen: p.row.Chosen, Explore: p.row.Explore,
+		CommonBin: p.row.Common, Step: p.row.Step,
 	}
 	clients := len(set.rows)
 	if p.row.Algorithm == perFedAvg {

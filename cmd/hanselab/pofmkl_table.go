@@ -64,7 +64,8 @@ func pofmklCommonTable(rows []pofmklRow) *table {
 		if r.Common {
 			bin = "common"
 		}
-		t.add(bin, size(r.Chosen), size(r.Features), fmt.Sprintf("%.3g", r.Step), fmt.Sprintf("%.2f ± %.2f", r.Mean, r.Deviation),
+		t.add(bin, size(r.Chosen), size(r.Features), fmt.Sprintf("%.3g", r.Step),
+			fmt.Sprintf("%.2f ± %.2f", r.Mean, r.Deviation),
 			fmt.Sprintf("%.2f ± %.2f", r.Regret.Mean, r.Regret.Deviation), size(r.Words))
 	}
 	return t

@@ -35,9 +35,9 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestNetworksAreTheDemos: the files in networks are what hanse demo --algorithm ofmsft trains, one for each of ten towns
-// on that town's past; the houses are of none of them. On other processors than the one that they were made on the last
-// digits differ.
+// TestNetworksAreTheDemos: the files in networks are what hanse demo --algorithm ofmsft trains, one for each of ten
+// towns on that town's past; the houses are of none of them. On other processors than the one that they were made on
+// the last digits differ.
 func TestNetworksAreTheDemos(t *testing.T) {
 	trial, err := online.NewHouses(online.Options{Servers: 1, Clients: 1, Rounds: 1, Seed: 1})
 	if err != nil {

@@ -22,9 +22,9 @@ var fenced = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 // named finds the ports that a page names.
 var named = regexp.MustCompile(`/tcp/(\d+)`)
 
-// Page pastes every sh block of the test's README.md, in order, into one shell that stands in a copy of the test's folder,
-// and returns what they print. Each command must succeed. They run as they stand on the page, but for the ports, which
-// others may be using.
+// Page pastes every sh block of the test's README.md, in order, into one shell that stands in a copy of the test's
+// folder, and returns what they print. Each command must succeed. They run as they stand on the page, but for the
+// ports, which others may be using.
 //
 // What blocks without a language show must have been printed, line by line, whatever the blanks in it; "..." stands
 // for any words of a line and, alone on one, for lines.
@@ -85,12 +85,14 @@ func withFreePorts(t *testing.T, commands string) string {
 func shell(t *testing.T, dir, commands string) string {
 	t.Helper()
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "hanse"), "github.com/hanse-project/hanse/cmd/hanse").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "hanse"), "github.com/hanse-project/hanse/cmd/hanse")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-c", "set -eum\ntrap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n"+commands)
+	script := "set -eum\ntrap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n" + commands
+	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir = dir

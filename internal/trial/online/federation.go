@@ -86,7 +86,8 @@ func NewStreams(algorithm string, o Options) (*Federation, error) {
 	case AlgorithmOFMSFT:
 		return newHouseStreams(o), nil
 	}
-	return nil, fmt.Errorf("algorithm is %q, want %q, %q or %q", algorithm, AlgorithmPOFMKL, AlgorithmGFML, AlgorithmOFMSFT)
+	return nil, fmt.Errorf("algorithm is %q, want %q, %q or %q",
+		algorithm, AlgorithmPOFMKL, AlgorithmGFML, AlgorithmOFMSFT)
 }
 
 // newParkStreams are those of POF-MKL's trial.
@@ -96,7 +97,9 @@ func newParkStreams(o Options) *Federation {
 
 // newSensorStreams are those of O-GFML's. Servers two by two have one function.
 func newSensorStreams(o Options) *Federation {
-	return newFederation(o, "sensor", func(draw *rand.Rand, server int) *Stream { return sensorStream(draw, server/2, o.Rounds) })
+	return newFederation(o, "sensor", func(draw *rand.Rand, server int) *Stream {
+		return sensorStream(draw, server/2, o.Rounds)
+	})
 }
 
 // newHouseStreams are those of OFMS-FT's.
