@@ -16,6 +16,7 @@ type Federation struct {
 	Server  *Server
 	Traffic Traffic
 	Clipped int // elements of steps that were cut to Params.Clip
+	Groups  int // the most groups that the clients were packed into so far, alpha of the paper
 
 	params  Params
 	runners [][]*Runner  // [workers][K]
@@ -107,6 +108,9 @@ func (f *Federation) draw() error {
 	for i, c := range f.Clients {
 		s := c.Draw()
 		f.needs[i] = s.Need
+		if f.regret != nil {
+			copy(f.regret.shares[i], c.Shares())
+		}
 		f.Traffic.download(f.params, s)
 	}
 	f.alpha, f.group = 0, nil
@@ -115,6 +119,7 @@ func (f *Federation) draw() error {
 	}
 	var err error
 	f.alpha, f.group, err = f.Server.Group(f.needs)
+	f.Groups = max(f.Groups, f.alpha)
 	return err
 }
 

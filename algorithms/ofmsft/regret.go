@@ -11,6 +11,8 @@ import (
 // losses of all networks on all rows.
 type regrets struct {
 	given  [][]*Runner // [workers][K], the networks as they were at first
+	shares [][]float64 // [N][K], what the clients drew the round's networks by
+	drawn  []float64   // [N], summed losses that were to be expected before the draws
 	tuned  [][]float64 // [N][K], summed losses of the networks as they were in each round
 	first  [][]float64 // [N][K], summed losses of the networks as they were at first
 	x      []float32   // [N][inputs], the round's rows
@@ -30,7 +32,7 @@ func (f *Federation) CountRegrets(networks []*nn.Network) error {
 		return err
 	}
 	n, k := len(f.Clients), len(networks)
-	r := &regrets{tuned: matrix(n, k), first: matrix(n, k), losses: matrix(k, n), before: matrix(k, n)}
+	r := &regrets{shares: matrix(n, k), drawn: make([]float64, n), tuned: matrix(n, k), first: matrix(n, k), losses: matrix(k, n), before: matrix(k, n)}
 	for range f.runners {
 		r.given = append(r.given, NewRunners(networks))
 	}
@@ -69,6 +71,7 @@ func (f *Federation) countRegret() error {
 	})
 	for i := range f.Clients {
 		for k := range r.losses {
+			r.drawn[i] += r.shares[i][k] * r.losses[k][i]
 			r.tuned[i][k] += r.losses[k][i]
 			r.first[i][k] += r.before[k][i]
 		}
@@ -85,6 +88,29 @@ func (f *Federation) Regret(i int) float64 {
 		return 0
 	}
 	return f.Clients[i].loss - slices.Min(f.regret.tuned[i])
+}
+
+// ExpectedRegret is Regret with the losses that were to be expected of each draw, given all rounds before it: the
+// paper's equation 1, and 46a where a draw is for several rows.
+func (f *Federation) ExpectedRegret(i int) float64 {
+	if f.regret == nil {
+		return 0
+	}
+	return f.regret.drawn[i] - slices.Min(f.regret.tuned[i])
+}
+
+// TunedLoss returns the first term of equation 3, the server's regret in fine-tuning network k, from 0: the losses
+// of the network on all rows so far, as it was in each round, summed over rounds, mean over clients. It is 0 unless
+// CountRegrets was called.
+func (f *Federation) TunedLoss(k int) float64 {
+	if f.regret == nil {
+		return 0
+	}
+	sum := 0.0
+	for _, losses := range f.regret.tuned {
+		sum += losses[k]
+	}
+	return sum / float64(len(f.Clients))
 }
 
 // RegretAtFirst is Regret with the networks as they were before any fine-tuning. It may be negative:

@@ -31,6 +31,7 @@ contract declares, or gains anything in a sealed one, which has the square loss.
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Required: true, Usage: "`FOLDER` with the data sets"},
 			&cli.StringSliceFlag{Name: "sets", Value: cli.NewStringSlice("a9a", "phishing", "defaultcredit", "ijcnn1", "w8a"), Usage: "`SETS` to audit"},
+			rowsFlag(),
 			&cli.IntFlag{Name: "published-features", Value: 256, Usage: "`D` random features of published runs, which send a float64 where masked ones send two bytes"},
 			&cli.IntFlag{Name: "sealed-features", Value: 512, Usage: "`D` random features of sealed runs, which send 32 bytes where masked ones send two; 0 leaves them out"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output, every audit's whole report in it"},
@@ -62,15 +63,15 @@ type auditRun struct {
 
 // runAudit audits all chosen sets.
 func runAudit(c *cli.Context) (err error) {
-	sets, err := chooseSets(c.StringSlice("sets"), c.String("data"))
-	if err != nil {
-		return err
-	}
 	if c.Int("published-features") < 1 {
 		return fmt.Errorf("--published-features is %d, want at least 1", c.Int("published-features"))
 	}
 	if c.Int("sealed-features") < 0 {
 		return fmt.Errorf("--sealed-features is %d, want 0 or more", c.Int("sealed-features"))
+	}
+	sets, err := chooseSets(c.StringSlice("sets"), c.String("data"))
+	if err != nil {
+		return err
 	}
 	features := map[string]int{fdskl.Published: c.Int("published-features"), fdskl.Sealed: c.Int("sealed-features")}
 	dir, remove, err := workDir()
@@ -84,6 +85,9 @@ func runAudit(c *cli.Context) (err error) {
 	}
 	report := auditReport{Machine: machine(), Parties: benchmarkParties}
 	for i := range sets {
+		if err := sets[i].prepare(dir, c.Int("rows")); err != nil {
+			return fmt.Errorf("%s: %w", sets[i].name, err)
+		}
 		runs, err := auditSet(c.Context, p, &sets[i], features, c.App.ErrWriter)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sets[i].name, err)

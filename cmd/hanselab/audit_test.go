@@ -151,15 +151,16 @@ func TestExitCodesOfBadVerdictsAreResults(t *testing.T) {
 }
 
 func TestWrongAuditCommandLines(t *testing.T) {
-	empty := t.TempDir()
+	dir := t.TempDir()
+	writeTinySet(t, filepath.Join(dir, "phishing.gz"))
 	for args, want := range map[string]string{
-		"--sets a9a,adult":         `there is no set "adult"; there are a9a, defaultcredit, phishing, w8a, ijcnn1`,
-		"--published-features 0":   "--published-features is 0, want at least 1",
-		"--sealed-features -1":     "--sealed-features is -1, want 0 or more",
-		"--hanse " + empty + "/no": "a9a: hanse demo --data",
+		"--sets a9a,adult":                       `there is no set "adult"; there are a9a, defaultcredit, phishing, w8a, ijcnn1`,
+		"--published-features 0":                 "--published-features is 0, want at least 1",
+		"--sealed-features -1":                   "--sealed-features is -1, want 0 or more",
+		"--sets phishing --hanse " + dir + "/no": "phishing: hanse demo --data",
 	} {
 		var out, said bytes.Buffer
-		code := run(t.Context(), append([]string{"hanselab", "audit", "--data", empty}, strings.Fields(args)...), nil, &out, &said)
+		code := run(t.Context(), append([]string{"hanselab", "audit", "--data", dir}, strings.Fields(args)...), nil, &out, &said)
 		if code != 1 || !strings.HasPrefix(said.String(), "hanselab: "+want) || out.Len() > 0 {
 			t.Errorf("audit %s: code %d, says %q, want %q", args, code, said.String(), want)
 		}

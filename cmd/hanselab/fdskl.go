@@ -22,13 +22,15 @@ func fdsklCommand() *cli.Command {
 		Usage: "time, error, bytes and memory of FDSKL on real data sets, four parties, masked sums",
 		Description: `For each set and seed: hanse demo with the set's settings, which trains over TLS
 between four processes and then the same algorithm in one process in the clear; with
---svm also LIBSVM on the same rows. Needs the data sets' files in one folder.
+--svm also LIBSVM on the same rows. Needs the data sets' files in one folder; hanselab sets lists them.
 
    hanselab fdskl --data ../shared/data --svm
-   hanselab fdskl --data ../shared/data --sets a9a,phishing --seeds 1`,
+   hanselab fdskl --data ../shared/data --sets a9a,phishing --seeds 1
+   hanselab fdskl --data ../shared/data --sets gisette,cod-rna,real-sim --rows 10000`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Required: true, Usage: "`FOLDER` with the data sets"},
 			&cli.StringSliceFlag{Name: "sets", Value: cli.NewStringSlice(setNames()...), Usage: "`SETS` to measure"},
+			rowsFlag(),
 			&cli.IntFlag{Name: "seeds", Value: 3, Usage: "`N` splits of each set, with the seeds 1 to N"},
 			&cli.BoolFlag{Name: "svm", Usage: "compare with svm-train (RBF, C = 10)"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
@@ -49,12 +51,12 @@ type fdsklReport struct {
 
 // runFDSKL measures all chosen sets.
 func runFDSKL(c *cli.Context) (err error) {
+	if c.Int("seeds") < 1 {
+		return fmt.Errorf("--seeds is %d, want at least 1", c.Int("seeds"))
+	}
 	sets, err := chooseSets(c.StringSlice("sets"), c.String("data"))
 	if err != nil {
 		return err
-	}
-	if c.Int("seeds") < 1 {
-		return fmt.Errorf("--seeds is %d, want at least 1", c.Int("seeds"))
 	}
 	if c.Bool("svm") {
 		if err := checkSVM(); err != nil {
@@ -72,6 +74,9 @@ func runFDSKL(c *cli.Context) (err error) {
 		return err
 	}
 	for i := range sets {
+		if err := sets[i].prepare(dir, c.Int("rows")); err != nil {
+			return fmt.Errorf("%s: %w", sets[i].name, err)
+		}
 		r, err := lab.measure(c.Context, &sets[i], report.Seeds)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sets[i].name, err)

@@ -38,6 +38,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 work takes without privacy. Ratios are of figures from the same run: they stand
 firmer than seconds. docs/performance.md collects them.
 
+   hanselab sets --data ../shared/data
    hanselab fdskl --data ../shared/data --svm
    hanselab growth --plot docs
    hanselab sealed --data ../shared/data
@@ -51,7 +52,11 @@ firmer than seconds. docs/performance.md collects them.
 		Writer:         out,
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands:       []*cli.Command{fdsklCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sealedCommand(), gfmlCommand(), gfmlMeanCommand(), gfmlTrafficCommand(), pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(), sumCommand(), chaosCommand(), linkWorkerCommand(), sumWorkerCommand()},
+		Commands: []*cli.Command{
+			fdsklCommand(), setsCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sealedCommand(),
+			gfmlCommand(), gfmlMeanCommand(), gfmlTrafficCommand(), pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(),
+			sumCommand(), chaosCommand(), linkWorkerCommand(), sumWorkerCommand(),
+		},
 	}
 }
 

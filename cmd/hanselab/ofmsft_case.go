@@ -4,6 +4,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/algorithms/ofmsft/baseline"
@@ -28,13 +32,35 @@ type ofmsftCase struct {
 	algorithm, update string
 	budget            float64
 	step              float64 // 0: the paper's
+	small             float64 // the share of clients that have smallBudget in its place
+	perUpload         int     // rounds of a communication round; 0: the command's
+}
+
+// smallBudget is the smaller of the budgets that table 2 mixes.
+const smallBudget = 3
+
+// has reports whether client i, from 0, has the small budget. Those that do are spread over all clients, and so
+// over both sites.
+func (c ofmsftCase) has(i int) bool {
+	return int(float64(i+1)*c.small+1e-9) > int(float64(i)*c.small+1e-9)
+}
+
+// budgetText tells the budgets.
+func (c ofmsftCase) budgetText() string {
+	if c.small == 0 {
+		return fmt.Sprintf("%g", c.budget)
+	}
+	return fmt.Sprintf("%.0f %% %d, else %g", 100*c.small, smallBudget, c.budget)
 }
 
 // name tells a case from the others.
 func (c ofmsftCase) name() string {
-	s := fmt.Sprintf("%s B=%g %s", c.algorithm, c.budget, c.update)
+	s := fmt.Sprintf("%s B=%s %s", c.algorithm, c.budgetText(), c.update)
 	if c.step > 0 {
 		s += fmt.Sprintf(" step %g", c.step)
+	}
+	if c.perUpload > 0 {
+		s += fmt.Sprintf(" n=%d", c.perUpload)
 	}
 	return s
 }
@@ -73,6 +99,61 @@ func ofmsftCases(budgets []float64, updates []string, baselines float64) []ofmsf
 	return cases
 }
 
+// onlyCases keeps the cases of the named algorithms; no names keep all.
+func onlyCases(cases []ofmsftCase, names []string) ([]ofmsftCase, error) {
+	if len(names) == 0 {
+		return cases, nil
+	}
+	known := []string{ofmsFT, ofmsMAB, nonFedOMS, rmsFT, bFedOMFT, fedOMD, perFedAvg}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("--only names %q, want some of %s", name, strings.Join(known, ", "))
+		}
+	}
+	kept := slices.DeleteFunc(cases, func(c ofmsftCase) bool { return !slices.Contains(names, c.algorithm) })
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("--only %s leaves nothing to run with these updates and budgets", strings.Join(names, ","))
+	}
+	return kept, nil
+}
+
+// timedCases lists the rows of the paper's table 5, in its order. Networks are fine-tuned in place, as theirs.
+func timedCases(c *cli.Context) ([]ofmsftCase, error) {
+	for _, name := range []string{"budget", "update", "baselines", "scan", "step"} {
+		if c.IsSet(name) {
+			return nil, fmt.Errorf("--times has the cases of table 5, want it without --%s", name)
+		}
+	}
+	return onlyCases([]ofmsftCase{
+		{algorithm: ofmsMAB, update: ofmsft.UpdateNone, budget: tableOne},
+		{algorithm: nonFedOMS, update: ofmsft.UpdateNone, budget: tableOne},
+		{algorithm: fedOMD, update: updateOwn, budget: tableOne},
+		{algorithm: perFedAvg, update: updateOwn, budget: tableOne},
+		{algorithm: ofmsFT, update: ofmsft.UpdateInPlace, budget: tableOne},
+		{algorithm: ofmsFT, update: ofmsft.UpdateInPlace, budget: 2},
+	}, c.StringSlice("only"))
+}
+
+// mixedCases lists table 2: 60, 50 and 40 % of the clients with a budget of 3, all others with 5.
+func mixedCases(c *cli.Context) ([]ofmsftCase, error) {
+	for _, name := range []string{"budget", "baselines", "scan", "times", "only"} {
+		if c.IsSet(name) {
+			return nil, fmt.Errorf("--mixed has the cases of table 2, want it without --%s", name)
+		}
+	}
+	updates := tunings()
+	if u := c.String("update"); u != "" {
+		updates = []string{u}
+	}
+	var cases []ofmsftCase
+	for _, update := range updates {
+		for _, share := range []float64{0.6, 0.5, 0.4} {
+			cases = append(cases, ofmsftCase{algorithm: ofmsFT, update: update, budget: tableOne, small: share})
+		}
+	}
+	return cases, nil
+}
+
 // tunings lists what can become of the networks.
 func tunings() []string {
 	return []string{ofmsft.UpdateEquation11, ofmsft.UpdateInPlace, ofmsft.UpdateNone}
@@ -92,20 +173,33 @@ func (s ofmsftSelector) Loss(client int) float64 { return s.Clients[client].Loss
 
 // world returns what a case runs in: without fine-tuning the frozen world is the same.
 func (l *ofmsftLab) world(c ofmsftCase) *ofmsftWorld {
-	if c.update == ofmsft.UpdateNone {
+	if c.update == ofmsft.UpdateNone && !l.options.times {
 		return l.frozen
 	}
 	return &l.set.live
 }
 
-// params returns the job of a case.
-func (l *ofmsftLab) params(c ofmsftCase) (ofmsft.Params, error) {
-	w, clients := l.world(c), len(l.set.labels)
+// params returns the job of a case in a world.
+func (l *ofmsftLab) params(c ofmsftCase, w *ofmsftWorld) (ofmsft.Params, error) {
+	clients := len(l.set.labels)
 	p := ofmsft.Params{
-		Label: "label", Budget: c.budget, Rounds: l.options.rounds, RoundsPerUpload: l.options.perUpload, Update: c.update,
-		Bandwidth: max(l.options.bandwidth*c.budget*float64(clients), c.budget), Step: c.step,
+		Label: "label", Budget: c.budget, Rounds: l.options.rounds, RoundsPerUpload: l.options.perUpload, Update: c.update, Step: c.step,
 		MaxImportance: l.options.maxImportance, WarmUp: l.options.warmUp, Window: l.options.window,
 		InputNorm: w.norm, LabelLow: l.set.low, LabelHigh: l.set.high,
+	}
+	budgets := 0.0
+	for i := range clients {
+		if c.has(i) {
+			if p.Budgets == nil {
+				p.Budgets = make(map[string]float64)
+			}
+			p.Budgets[strconv.Itoa(i+1)] = smallBudget
+		}
+		budgets += p.BudgetOf(strconv.Itoa(i + 1))
+	}
+	p.Bandwidth = max(l.options.bandwidth*budgets, c.budget)
+	if c.perUpload > 0 {
+		p.RoundsPerUpload = c.perUpload
 	}
 	if c.update == updateOwn {
 		p.Update = ofmsft.UpdateEquation11 // any that tunes: the algorithm has its own
@@ -124,7 +218,7 @@ func (l *ofmsftLab) params(c ofmsftCase) (ofmsft.Params, error) {
 
 // start makes a case's federation. All cases have the same seeds.
 func (l *ofmsftLab) start(c ofmsftCase, seed int) (selector, error) {
-	p, err := l.params(c)
+	p, err := l.params(c, l.world(c))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +239,7 @@ func (l *ofmsftLab) start(c ofmsftCase, seed int) (selector, error) {
 		return baseline.NewPerFedAvg(p, networks, clients, draws)
 	}
 	f, err := ofmsft.NewFederation(p, networks, clients, draws)
-	if err == nil && c.update != ofmsft.UpdateNone && l.options.regret {
+	if err == nil && l.options.regret {
 		err = f.CountRegrets(networks)
 	}
 	return ofmsftSelector{f}, err

@@ -4,15 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/internal/lab/sets"
 )
 
-// The sets of the OFMS-FT paper whose networks are published and whose data are free.
+// The sets of the OFMS-FT paper. The networks of the first two are published.
 const (
 	setAir   = "air"
 	setMNIST = "mnist"
+	setCIFAR = "cifar10"
+	setWEC   = "wec"
 )
 
 // ofmsftRounds is T of the paper: every client has so many rows.
@@ -37,31 +42,75 @@ type ofmsftWorld struct {
 	norm     float64       // that inputs are divided by
 }
 
-// readOFMSFTSet reads one of the paper's sets from the data folder, dealt to all clients.
-func readOFMSFTSet(name, dir string) (*ofmsftSet, error) {
-	switch name {
-	case setAir:
-		return readAirStream(dir)
-	case setMNIST:
-		return readMNISTStream(dir)
-	case "cifar-10", "wec":
-		return nil, fmt.Errorf("the set %q of the paper is not in the data folder; there are air, mnist", name)
+// readOFMSFTSet reads one of the paper's sets from the data folder, dealt to all clients, with the networks in
+// models; "" stands for the set's folder below ofmsft-models.
+func readOFMSFTSet(name, dir, models string) (*ofmsftSet, error) {
+	readers := map[string]func([]string) (*ofmsftSet, error){
+		setAir: readAirStream, setWEC: readWECStream, setMNIST: readMNISTStream, setCIFAR: readCIFARStream,
 	}
-	return nil, fmt.Errorf("there is no set %q; there are air, mnist", name)
+	if readers[name] == nil {
+		return nil, fmt.Errorf("there is no set %q; there are air, wec, mnist, cifar10", name)
+	}
+	known, err := sets.Named(name)
+	if err != nil {
+		return nil, err
+	}
+	known.Files = known.Files[:min(2, len(known.Files))] // two of four sites
+	files, err := known.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readers[name](files)
+	if err != nil {
+		return nil, err
+	}
+	if models != "" {
+		return s, s.readNetworks(models)
+	}
+	return s, s.readNetworks(filepath.Join(dir, "ofmsft-models", name))
 }
 
+// siteClients is how many clients each of two sites has.
+const siteClients = 50
+
 // readAirStream reads the air set: NO2 from 14 inputs, 200 consecutive rows of one of two sites to each client.
-func readAirStream(dir string) (*ofmsftSet, error) {
-	const siteClients = 50
+func readAirStream(files []string) (*ofmsftSet, error) {
 	s := &ofmsftSet{name: setAir, bandwidth: 0.5, window: 51}
 	var all []example
-	for _, site := range []string{"Aotizhongxin", "Changping"} {
-		rows, err := readSiteFile(dir, site, siteClients*ofmsftRounds)
+	for _, file := range files { // Aotizhongxin, Changping
+		rows, err := readSiteFile(file, siteClients*ofmsftRounds)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, rows...)
 	}
+	s.dealRows(all)
+	for site := 1; site <= 2; site++ {
+		for _, number := range []int{11, 12, 13, 14, 15, 21, 22, 23, 24, 25} {
+			s.names = append(s.names, fmt.Sprintf("ff_air_%d_d%d", number, site))
+		}
+	}
+	return s, nil
+}
+
+// readWECStream reads the wec set: total power from 48 inputs, 200 consecutive rows of Adelaide or Perth to each
+// client. The networks are not published, see readNetworks.
+func readWECStream(files []string) (*ofmsftSet, error) {
+	s := &ofmsftSet{name: setWEC, bandwidth: 0.5, window: 51}
+	var all []example
+	for _, file := range files {
+		t, err := sets.WEC(file, siteClients*ofmsftRounds)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, examples(t)...)
+	}
+	s.dealRows(all)
+	return s, nil
+}
+
+// dealRows gives consecutive rows to each client, and finds the scales of inputs and labels.
+func (s *ofmsftSet) dealRows(all []example) {
 	s.live.norm, s.low, s.high = extent(all)
 	for first := 0; first < len(all); first += ofmsftRounds {
 		var rows [][]float64
@@ -71,18 +120,24 @@ func readAirStream(dir string) (*ofmsftSet, error) {
 		}
 		s.live.rows, s.labels = append(s.live.rows, rows), append(s.labels, labels)
 	}
-	for site := 1; site <= 2; site++ {
-		for _, number := range []int{11, 12, 13, 14, 15, 21, 22, 23, 24, 25} {
-			s.names = append(s.names, fmt.Sprintf("ff_air_%d_d%d", number, site))
-		}
-	}
-	return s, s.readNetworks(dir)
 }
 
-// readNetworks reads the networks that the set names.
-func (s *ofmsftSet) readNetworks(dir string) error {
+// Limits of a folder of networks.
+const (
+	leastNetworks = 2
+	mostNetworks  = 100
+)
+
+// readNetworks reads the networks that the set names, or, where it names none, all that a folder holds, in the
+// order of their names.
+func (s *ofmsftSet) readNetworks(folder string) error {
+	if len(s.names) == 0 || s.named(folder) == 0 {
+		if err := s.listNetworks(folder); err != nil {
+			return err
+		}
+	}
 	for _, name := range s.names {
-		path := filepath.Join(dir, "ofmsft-models", s.name, name+nn.FileSuffix)
+		path := filepath.Join(folder, name+nn.FileSuffix)
 		n, err := nn.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing, want the paper's networks: %w", path, err)
@@ -93,7 +148,37 @@ func (s *ofmsftSet) readNetworks(dir string) error {
 		if want := len(s.live.rows[0][0]); n.Inputs() != want {
 			return fmt.Errorf("%s: the network has %d inputs, want %d", path, n.Inputs(), want)
 		}
+		if want := max(s.classes, 1); n.Outputs() != want {
+			return fmt.Errorf("%s: the network has %d outputs, want %d", path, n.Outputs(), want)
+		}
 		s.live.networks = append(s.live.networks, n)
+	}
+	return nil
+}
+
+// named counts the files of the networks that the set names.
+func (s *ofmsftSet) named(folder string) (count int) {
+	for _, name := range s.names {
+		if _, err := os.Stat(filepath.Join(folder, name+nn.FileSuffix)); err == nil {
+			count++
+		}
+	}
+	return count
+}
+
+// listNetworks names the networks that a folder holds.
+func (s *ofmsftSet) listNetworks(folder string) error {
+	paths, err := filepath.Glob(filepath.Join(folder, "*"+nn.FileSuffix))
+	if err != nil {
+		return err
+	}
+	if len(paths) < leastNetworks || len(paths) > mostNetworks {
+		return fmt.Errorf("%s has %d networks, want %d to %d pre-trained ones of the set %q as *%s, or --models with their folder: "+
+			"those of air and mnist are published, those of cifar10 and wec are not", folder, len(paths), leastNetworks, mostNetworks, s.name, nn.FileSuffix)
+	}
+	s.names = nil
+	for _, path := range paths {
+		s.names = append(s.names, strings.TrimSuffix(filepath.Base(path), nn.FileSuffix))
 	}
 	return nil
 }

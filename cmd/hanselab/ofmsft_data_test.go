@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/internal/lab/sets"
 )
 
 // writeNetworks writes small networks in the place of the paper's; every second one is larger.
@@ -66,7 +67,7 @@ func idx(magic uint32, dimensions []uint32, data []byte) string {
 func mnistLabels() []byte {
 	var labels []byte
 	left := []int{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}
-	for len(labels) < mnistImages {
+	for len(labels) < testImages {
 		for c := range left {
 			if left[c] > 0 {
 				labels, left[c] = append(labels, byte(c)), left[c]-1
@@ -80,14 +81,14 @@ func mnistLabels() []byte {
 func writeMNISTStream(t *testing.T, dir string) {
 	t.Helper()
 	labels := mnistLabels()
-	pixels := make([]byte, mnistImages*mnistPixels)
+	pixels := make([]byte, testImages*(28*28))
 	for i, c := range labels {
-		pixels[i*mnistPixels+28*int(c)+i%28] = 200
+		pixels[i*(28*28)+28*int(c)+i%28] = 200
 	}
-	writeGzip(t, filepath.Join(dir, "mnist", "t10k-images-idx3-ubyte.gz"), idx(idxImages, []uint32{mnistImages, 28, 28}, pixels))
-	writeGzip(t, filepath.Join(dir, "mnist", "t10k-labels-idx1-ubyte.gz"), idx(idxLabels, []uint32{mnistImages}, labels))
+	writeGzip(t, filepath.Join(dir, "mnist", "t10k-images-idx3-ubyte.gz"), idx(sets.IDXImages, []uint32{testImages, 28, 28}, pixels))
+	writeGzip(t, filepath.Join(dir, "mnist", "t10k-labels-idx1-ubyte.gz"), idx(sets.IDXLabels, []uint32{testImages}, labels))
 	var names []string
-	for digit := range mnistClasses {
+	for digit := range imageClasses {
 		names = append(names, fmt.Sprintf("vgg_1_%d_mnist", digit), fmt.Sprintf("vgg_2_%d_mnist", digit))
 	}
 	writeNetworks(t, dir, setMNIST, names, []int{28, 28, 1}, nn.Layer{Kind: nn.Dense, Units: 10, Activation: nn.Softmax})
@@ -96,17 +97,18 @@ func writeMNISTStream(t *testing.T, dir string) {
 // TestImagesAreDealtAsThePaperSays counts classes and clients.
 func TestImagesAreDealtAsThePaperSays(t *testing.T) {
 	labels := mnistLabels()
-	dealt, err := dealImages(labels)
+	deal := imageDeal{133, 5}
+	dealt, err := deal.among(labels)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []int
 	for i, own := range dealt {
-		counts := make([]int, mnistClasses)
+		counts := make([]int, imageClasses)
 		for _, at := range own {
 			counts[labels[at]]++
 		}
-		if len(own) != ofmsftRounds || counts[i/5] < mnistOwn || slices.Min(counts) < mnistOther {
+		if len(own) != ofmsftRounds || counts[i/5] < 133 || slices.Min(counts) < 5 {
 			t.Errorf("client %d has %d images, of the classes %v", i+1, len(own), counts)
 		}
 		all = append(all, own...)
@@ -117,32 +119,12 @@ func TestImagesAreDealtAsThePaperSays(t *testing.T) {
 			t.Fatalf("image %d was dealt in place of %d", at, i)
 		}
 	}
-	if _, err := dealImages(make([]byte, mnistImages)); err == nil || err.Error() != "class 1 has 0 images, want at least 890" {
+	if _, err := deal.among(make([]byte, testImages)); err == nil || err.Error() != "class 1 has 0 images, want at least 890" {
 		t.Errorf("error %v", err)
 	}
 	labels[3] = 10
-	if _, err := dealImages(labels); err == nil || err.Error() != "image 4 is of class 10, want 0 to 9" {
+	if _, err := deal.among(labels); err == nil || err.Error() != "image 4 is of class 10, want 0 to 9" {
 		t.Errorf("error %v", err)
-	}
-}
-
-// TestIDXFilesAreChecked has files that are not what they should be.
-func TestIDXFilesAreChecked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file.gz")
-	for _, c := range []struct{ text, want string }{
-		{idx(7, []uint32{2}, []byte{1, 2}), "word 1 of the header is 7, want 2049"},
-		{idx(idxLabels, []uint32{3}, []byte{1, 2, 3}), "word 2 of the header is 3, want 2"},
-		{idx(idxLabels, []uint32{2}, []byte{1}), "it has 1 bytes of data, want 2"},
-		{"\x00\x00", "the header: unexpected EOF"},
-	} {
-		writeGzip(t, path, c.text)
-		if _, err := readIDX(path, idxLabels, 2); err == nil || err.Error() != path+": "+c.want {
-			t.Errorf("error %v, want %q", err, c.want)
-		}
-	}
-	writeGzip(t, path, idx(idxLabels, []uint32{2}, []byte{4, 2}))
-	if data, err := readIDX(path, idxLabels, 2); err != nil || !slices.Equal(data, []byte{4, 2}) {
-		t.Errorf("data %v, error %v", data, err)
 	}
 }
 
@@ -162,14 +144,14 @@ func ofmsftData(t *testing.T) string {
 // TestTheRealSetsAreDealt checks sizes and scales.
 func TestTheRealSetsAreDealt(t *testing.T) {
 	dir := ofmsftData(t)
-	air, err := readOFMSFTSet(setAir, dir)
+	air, err := readOFMSFTSet(setAir, dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(air.live.norm-10052.2) > 0.1 || air.low != 2 || air.high != 228 || len(air.labels) != 100 || len(air.labels[99]) != 200 {
 		t.Errorf("norm %v, labels from %v to %v, %d clients", air.live.norm, air.low, air.high, len(air.labels))
 	}
-	mnist, err := readOFMSFTSet(setMNIST, dir)
+	mnist, err := readOFMSFTSet(setMNIST, dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

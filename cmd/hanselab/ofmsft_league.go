@@ -65,7 +65,7 @@ func runOFMSFTLeague(c *cli.Context) (err error) {
 	if err := checkOFMSFTLeague(c); err != nil {
 		return err
 	}
-	set, err := readOFMSFTSet(c.String("set"), c.String("data"))
+	set, err := readOFMSFTSet(c.String("set"), c.String("data"), c.String("models"))
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func leagueDir(dir string) (string, func() error, error) {
 // league runs a case in one process and among real ones.
 func (l *ofmsftLab) league(ctx context.Context, c ofmsftCase, path, dir string) (*ofmsftLeague, error) {
 	begun := time.Now()
-	p, err := l.params(c)
+	p, err := l.params(c, l.world(c))
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func TestALeagueIsBesideItsJobInOneProcess(t *testing.T) {
 // checkLeagueFiles compares the files of a league of four clients with the set.
 func checkLeagueFiles(t *testing.T, data, dir string) {
 	t.Helper()
-	set, err := readOFMSFTSet(setAir, data)
+	set, err := readOFMSFTSet(setAir, data, "")
 	if err != nil {
 		t.Fatal(err)
 	}

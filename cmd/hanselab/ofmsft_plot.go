@@ -22,6 +22,9 @@ func drawOFMSFT(folder string, r *ofmsftReport) error {
 		}
 		return save(folder, "ofmsft-"+r.Set+"-steps", [][]*plot.Plot{{d}}, 6*vg.Inch, 4*vg.Inch)
 	}
+	if r.Hindsight > 0 {
+		return drawBounds(folder, r)
+	}
 	scores, err := ofmsftScorePlot(r)
 	if err != nil {
 		return err
@@ -77,7 +80,7 @@ func ofmsftScorePlot(r *ofmsftReport) (*plot.Plot, error) {
 	}
 	span := high - low
 	d.Y.Min, d.Y.Max = low-0.1*span, high+0.9*span // the legend stands above
-	if r.Set == setMNIST {
+	if r.accuracy() {
 		d.Y.Min, d.Y.Max, d.Legend.Top = low-0.8*span, high+0.1*span, false
 	}
 	return d, addCurves(d, curves, first)

@@ -12,6 +12,8 @@ type ofmsftRow struct {
 	Budget    float64 `json:"budget"`
 	Update    string  `json:"update"`
 	Step      float64 `json:"step,omitempty"`
+	Small     float64 `json:"share_with_budget_3,omitempty"`
+	PerUpload int     `json:"rounds_per_upload,omitempty"` // 0: the report's
 
 	Mean      float64       `json:"mean"`
 	Spread    float64       `json:"sd_over_clients"` // mean over seeds
@@ -23,19 +25,22 @@ type ofmsftRow struct {
 	Regret *measured `json:"regret,omitempty"`          // of a client, over seeds, against the networks as they were in each round
 	First  *measured `json:"regret_at_first,omitempty"` // against the networks as they were before any fine-tuning
 
-	Uploaded   float64 `json:"uploaded_bytes,omitempty"` // of a run, by the paper's model
-	Downloaded float64 `json:"downloaded_bytes,omitempty"`
-	Clipped    int     `json:"clipped,omitempty"`  // elements of steps, all runs
-	Diverged   string  `json:"diverged,omitempty"` // how the first run that did ended
-	Seconds    float64 `json:"seconds"`            // of a run, beside others
+	Uploaded   float64      `json:"uploaded_bytes,omitempty"` // of a run, by the paper's model
+	Downloaded float64      `json:"downloaded_bytes,omitempty"`
+	Clipped    int          `json:"clipped,omitempty"`  // elements of steps, all runs
+	Diverged   string       `json:"diverged,omitempty"` // how the first run that did ended
+	Seconds    float64      `json:"seconds"`            // of a run, beside others
+	Timed      *timed       `json:"table_5,omitempty"`
+	Bound      *ofmsftBound `json:"bounds,omitempty"`
 
+	of                ofmsftCase
 	scores, scoreSD   []float64 // [T], of the score so far, over seeds
 	regrets, regretSD []float64 // [T], as Regret; nil if not counted
 }
 
 // row sums up a case's runs.
 func (l *ofmsftLab) row(c ofmsftCase, runs []*ofmsftRun) ofmsftRow {
-	r := ofmsftRow{Algorithm: c.algorithm, Budget: c.budget, Update: c.update, Step: c.step}
+	r := ofmsftRow{Algorithm: c.algorithm, Budget: c.budget, Update: c.update, Step: c.step, Small: c.small, PerUpload: c.perUpload, of: c}
 	if l.options.paper {
 		r.Paper, r.Spec = publishedOFMSFT(l.set.name, c)
 	}
@@ -50,6 +55,10 @@ func (l *ofmsftLab) row(c ofmsftCase, runs []*ofmsftRun) ofmsftRow {
 	}
 	if r.Diverged != "" {
 		return r
+	}
+	if l.options.times {
+		cpu := mean(each(runs, func(run *ofmsftRun) float64 { return run.cpu }))
+		r.Timed = &timed{Ours: cpu / float64(len(l.set.labels)), Paper: paperSeconds(l.set.name, c)}
 	}
 	total := spread(each(runs, func(run *ofmsftRun) float64 { return mean(run.clients) }))
 	r.Mean, r.Deviation = total.Mean, total.Deviation
@@ -67,6 +76,12 @@ func (l *ofmsftLab) row(c ofmsftCase, runs []*ofmsftRun) ofmsftRow {
 		r.regrets, r.regretSD = alongRounds(tuned)
 	}
 	return r
+}
+
+// timed is a row of the paper's table 5, in seconds of a client over all rounds.
+type timed struct {
+	Ours  float64 `json:"processor_seconds"`
+	Paper float64 `json:"paper_seconds"`
 }
 
 // overAll returns the standard deviation of all clients, with n, as the paper's code has it.

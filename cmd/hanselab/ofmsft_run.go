@@ -16,6 +16,8 @@ type ofmsftOptions struct {
 	rounds, perUpload, window, warmUp, seeds int
 	maxImportance, bandwidth                 float64
 	regret                                   bool // of fine-tuned networks, which costs the losses of all of them
+	hindsight                                int  // epochs; above 0, regrets are held against the theorems' bounds
+	times                                    bool // one run after another, none in the frozen world
 	paper                                    bool // the set-up is the paper's
 }
 
@@ -44,7 +46,7 @@ func (l *ofmsftLab) prepare(ctx context.Context) (err error) {
 	if l.frozen, err = l.set.freeze(ctx, l.workers, l.say); err != nil {
 		return err
 	}
-	p, err := l.params(ofmsftCase{algorithm: ofmsFT, update: ofmsft.UpdateNone, budget: float64(len(l.set.names))})
+	p, err := l.params(ofmsftCase{algorithm: ofmsFT, update: ofmsft.UpdateNone, budget: float64(len(l.set.names))}, l.frozen)
 	if err != nil {
 		return err
 	}
@@ -79,17 +81,21 @@ type ofmsftRun struct {
 	regrets []float64 // [T], mean over clients, against the networks as they were in each round; nil if not counted
 	first   []float64 // [T], mean over clients, against the networks as they were at first
 
+	expected []float64   // [T], mean over clients, equation 1; nil if not counted
+	tuned    [][]float64 // [T][K], first term of equation 3; nil if not counted
+	groups   int         // the most of a round, alpha
+
 	uploaded, downloaded float64 // bytes by the paper's model; OFMS-FT alone
 	clipped              int
-	diverged             string // how the run ended early
-	seconds              float64
+	diverged             string  // how the run ended early
+	seconds, cpu         float64 // cpu is the whole process's: it means something if runs do not overlap
 }
 
 // follow runs a federation over all rounds.
 func (l *ofmsftLab) follow(ctx context.Context, c ofmsftCase, with selector) (*ofmsftRun, error) {
 	w, n := l.world(c), len(l.set.labels)
 	rows, labels, predictions := make([][]float64, n), make([]float64, n), make([]float64, n)
-	run, start := &ofmsftRun{clients: make([]float64, n)}, time.Now()
+	run, start, cpu := &ofmsftRun{clients: make([]float64, n)}, time.Now(), processCPU()
 	for t := range l.options.rounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -106,17 +112,18 @@ func (l *ofmsftLab) follow(ctx context.Context, c ofmsftCase, with selector) (*o
 		}
 		run.add(l, with, t, labels, predictions)
 	}
-	run.seconds = time.Since(start).Seconds()
+	run.seconds, run.cpu = time.Since(start).Seconds(), processCPU()-cpu
 	if f, ok := with.(ofmsftSelector); ok {
 		unit := 4 * float64(l.set.largest()) // bytes
 		run.clipped, run.uploaded, run.downloaded = f.Clipped, unit*f.Traffic.Uploaded, unit*f.Traffic.Downloaded
+		run.groups = f.Groups
 	}
 	return run, nil
 }
 
 // add takes in round t, from 0.
 func (r *ofmsftRun) add(l *ofmsftLab, with selector, t int, labels, predictions []float64) {
-	n, score, first, tuned := float64(len(labels)), 0.0, 0.0, 0.0
+	n, score, first, tuned, expected := float64(len(labels)), 0.0, 0.0, 0.0, 0.0
 	f, own := with.(ofmsftSelector)
 	for i, y := range predictions {
 		s := l.set.score(y, labels[i])
@@ -125,13 +132,21 @@ func (r *ofmsftRun) add(l *ofmsftLab, with selector, t int, labels, predictions 
 		first += (with.Loss(i) - l.best[i][t]) / n
 		if own {
 			tuned += f.Regret(i) / n
+			expected += f.ExpectedRegret(i) / n
 		}
 	}
 	r.rounds = append(r.rounds, score)
 	r.scores = append(r.scores, mean(r.clients))
 	r.first = append(r.first, first)
 	if own && l.options.regret {
-		r.regrets = append(r.regrets, tuned)
+		r.regrets, r.expected = append(r.regrets, tuned), append(r.expected, expected)
+	}
+	if own && l.options.hindsight > 0 {
+		losses := make([]float64, len(l.set.names))
+		for k := range losses {
+			losses[k] = f.TunedLoss(k)
+		}
+		r.tuned = append(r.tuned, losses)
 	}
 }
 
@@ -166,5 +181,5 @@ func (l *ofmsftLab) report(c ofmsftCase, seed int, r *ofmsftRun, of int) {
 	l.completed++
 	done := l.completed
 	l.logLock.Unlock()
-	l.say("%d of %d: %s, seed %d: %s, %.1f s", done, of, c.name(), seed, end, r.seconds)
+	l.say("%d of %d: %s, seed %d: %s, %.1f s, %.1f s of a processor", done, of, c.name(), seed, end, r.seconds, r.cpu)
 }

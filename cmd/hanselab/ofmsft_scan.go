@@ -47,7 +47,7 @@ func bestStep(rows []ofmsftRow, largest bool) *ofmsftRow {
 // are clipped, nothing need become infinite.
 func (r *ofmsftReport) harm(row, none ofmsftRow) string {
 	perfect, sign := 0.0, 1.0
-	if r.Set == setMNIST {
+	if r.accuracy() {
 		perfect, sign = 100, -1
 	}
 	switch before, after := sign*(none.Late-perfect), sign*(row.Late-perfect); {

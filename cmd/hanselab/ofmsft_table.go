@@ -6,7 +6,7 @@ import "fmt"
 func ofmsftTable(rows []ofmsftRow) *table {
 	t := newTable("algorithm", "B", "update", "ours", "earlier runs", "off by", "paper", "off by", "s a run")
 	for _, r := range rows {
-		t.add(r.Algorithm, fmt.Sprintf("%g", r.Budget), r.updateText(), r.text(), r.Spec.clients(), r.Spec.offBy(r.Mean), r.Paper.clients(), r.Paper.offBy(r.Mean), fmt.Sprintf("%.1f", r.Seconds))
+		t.add(r.Algorithm, r.of.budgetText(), r.updateText(), r.text(), r.Spec.clients(), r.Spec.offBy(r.Mean), r.Paper.clients(), r.Paper.offBy(r.Mean), fmt.Sprintf("%.1f", r.Seconds))
 	}
 	return t
 }
@@ -22,7 +22,26 @@ func ofmsftRegretTable(rows []ofmsftRow) *table {
 		if r.Downloaded > 0 {
 			up, down = fmt.Sprintf("%.0f", r.Uploaded/1e6), fmt.Sprintf("%.0f", r.Downloaded/1e6)
 		}
-		t.add(r.Algorithm, fmt.Sprintf("%g", r.Budget), r.updateText(), tuned, r.First.short(), up, down)
+		t.add(r.Algorithm, r.of.budgetText(), r.updateText(), tuned, r.First.short(), up, down)
+	}
+	return t
+}
+
+// ofmsftTimesTable lays out table 5. The last two columns are against OFMS-FT at budget 5.
+func ofmsftTimesTable(rows []ofmsftRow) *table {
+	t := newTable("algorithm", "B", "ours, s", "paper, s", "ours, ratio", "paper, ratio")
+	var unit *timed
+	for _, r := range rows {
+		if r.Algorithm == ofmsFT && r.Budget == tableOne {
+			unit = r.Timed
+		}
+	}
+	for _, r := range rows {
+		ours, paper := "", ""
+		if unit != nil {
+			ours, paper = fmt.Sprintf("%.3f", r.Timed.Ours/unit.Ours), fmt.Sprintf("%.3f", r.Timed.Paper/unit.Paper)
+		}
+		t.add(r.Algorithm, r.of.budgetText(), fmt.Sprintf("%.3f", r.Timed.Ours), fmt.Sprintf("%.2f", r.Timed.Paper), ours, paper)
 	}
 	return t
 }

@@ -106,7 +106,7 @@ func TestFrozenNetworksAreTheNetworks(t *testing.T) {
 	writeMNISTStream(t, dir)
 	writeAirStream(t, dir)
 	for _, name := range []string{setAir, setMNIST} {
-		set, err := readOFMSFTSet(name, dir)
+		set, err := readOFMSFTSet(name, dir, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,10 +178,10 @@ func TestWrongOFMSFTCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--set", "wec"}, `the set "wec" of the paper is not in the data folder; there are air, mnist`},
-		{[]string{"--set", "naval"}, `there is no set "naval"; there are air, mnist`},
-		{[]string{"--set", "air"}, "PRSA_Data_Aotizhongxin.csv.gz: no such file"},
-		{[]string{"--set", "mnist"}, "t10k-images-idx3-ubyte.gz: no such file"},
+		{[]string{"--set", "wec"}, `the set "wec" is not here: ` + filepath.Join(dir, "wec") + " has no Adelaide_Data.csv, plain, .gz or .bz2; get it from: UCI"},
+		{[]string{"--set", "naval"}, `there is no set "naval"; there are air, wec, mnist, cifar10`},
+		{[]string{"--set", "air"}, `the set "air" is not here: ` + filepath.Join(dir, "air") + " has no PRSA_Data_Aotizhongxin.csv"},
+		{[]string{"--set", "mnist"}, `the set "mnist" is not here: ` + filepath.Join(dir, "mnist") + " has no t10k-images-idx3-ubyte"},
 		{[]string{"--set", "air", "--update", "all"}, `--update is "all", want equation-11, in-place, none or own`},
 		{[]string{"--set", "air", "--update", "own"}, "--update own is for baselines, want --baselines with it"},
 		{[]string{"--set", "air", "--rounds", "201"}, "--rounds is 201, want 1 to 200"},

@@ -102,7 +102,7 @@ func decades(lo, hi float64) []float64 {
 
 // shortNumber writes 65536 as 64k, for sizes that are powers of two.
 func shortNumber(v float64) string {
-	if v >= 1024 && math.Mod(v, 1024) == 0 {
+	if v >= 1024 && v < 1<<30 && math.Mod(v, 1024) == 0 { // not 1e10
 		return fmt.Sprintf("%.0fk", v/1024)
 	}
 	return fmt.Sprintf("%.4g", v)

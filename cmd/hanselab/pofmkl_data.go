@@ -2,18 +2,17 @@ package main
 
 import (
 	"bufio"
-	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/lab/sets"
 )
 
 // pofmklSet is a data set dealt to clients: inputs divided by the largest norm of a row of the whole set,
@@ -33,29 +32,33 @@ type example struct {
 
 // readPOFMKLSet reads one of the paper's sets from the data folder.
 func readPOFMKLSet(name, dir string) (*pofmklSet, error) {
-	switch name {
-	case "air":
-		return readAir(dir)
-	case "naval":
-		return readNaval(dir)
-	case "uji", "wec":
-		return nil, fmt.Errorf("the set %q of the paper is not in the data folder; there are air, naval", name)
+	readers := map[string]func([]string) (*pofmklSet, error){"air": readAir, "naval": readNaval, "uji": readUJI, "wec": readWEC}
+	if readers[name] == nil {
+		return nil, fmt.Errorf("there is no set %q; there are air, naval, uji, wec", name)
 	}
-	return nil, fmt.Errorf("there is no set %q; there are air, naval", name)
+	known, err := sets.Named(name)
+	if err != nil {
+		return nil, err
+	}
+	files, err := known.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	return readers[name](files)
 }
 
 // readNaval reads the naval propulsion set: the lever position from the fifteen columns after it, in
 // file order, 500 consecutive rows to a client.
-func readNaval(dir string) (*pofmklSet, error) {
+func readNaval(files []string) (*pofmklSet, error) {
 	const clients, inputs = 23, 15
-	path := filepath.Join(dir, "naval.txt.gz")
+	path := files[0]
 	var all []example
-	err := withGzip(path, func(r io.Reader) error {
+	err := sets.Read(path, func(r io.Reader) error {
 		lines := bufio.NewScanner(r)
 		for lines.Scan() && len(all) < clients*pofmklRounds {
 			e, err := navalRow(strings.Fields(lines.Text()), inputs)
 			if err != nil {
-				return fmt.Errorf("%s: row %d: %w", path, len(all)+1, err)
+				return fmt.Errorf("row %d: %w", len(all)+1, err)
 			}
 			all = append(all, e)
 		}
@@ -103,55 +106,100 @@ func airInputs() []string {
 	return []string{"month", "day", "hour", "PM2.5", "PM10", "SO2", "CO", "O3", "TEMP", "PRES", "DEWP", "RAIN", "wd", "WSPM"}
 }
 
-// Sizes of the air set: the clients of each site, and the rows they have of it and of each other site.
+// Sizes of the sets of sites: the clients of each site, and the rows they have of it and of each other site.
 const (
 	airSiteClients = 60
-	airOwn         = 350
-	airOther       = 50
-	airRows        = 30000 // of a site
+	wecSiteClients = 140
+	siteOwn        = 350
+	siteOther      = 50
 )
 
-// airSeed seeds the order of rows within each client.
-const airSeed = 2022
+// siteSeed seeds the order of rows within each client.
+const siteSeed = 2022
 
 // readAir reads the air set: NO2 from 14 inputs, four sites.
-func readAir(dir string) (*pofmklSet, error) {
-	sites := []string{"Aotizhongxin", "Changping", "Dingling", "Dongsi"}
-	all := make([]example, 0, len(sites)*airRows)
-	for _, site := range sites {
-		rows, err := readSiteFile(dir, site, airRows)
+func readAir(files []string) (*pofmklSet, error) {
+	var all [][]example
+	for _, file := range files {
+		rows, err := readSiteFile(file, airSiteClients*(siteOwn+3*siteOther))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, rows...)
+		all = append(all, rows)
 	}
-	scaleExamples(all)
 	s := &pofmklSet{name: "air", columns: airInputs()}
-	next := []int{0, airRows, 2 * airRows, 3 * airRows}
-	rng := rand.New(rand.NewPCG(airSeed, 0))
-	for k := range len(sites) * airSiteClients {
+	s.dealSites(all, airSiteClients)
+	return s, nil
+}
+
+// readWEC reads the wec set: total power from 48 inputs, four sites.
+func readWEC(files []string) (*pofmklSet, error) {
+	s := &pofmklSet{name: "wec"}
+	var all [][]example
+	for _, file := range files {
+		t, err := sets.WEC(file, wecSiteClients*(siteOwn+3*siteOther))
+		if err != nil {
+			return nil, err
+		}
+		s.columns, all = t.Columns, append(all, examples(t))
+	}
+	s.dealSites(all, wecSiteClients)
+	return s, nil
+}
+
+// readUJI reads the uji set: the latitude from 520 access points, in file order, 500 consecutive rows to a client.
+func readUJI(files []string) (*pofmklSet, error) {
+	const clients = 42
+	t, err := sets.UJI(files, clients*pofmklRounds)
+	if err != nil {
+		return nil, err
+	}
+	all := examples(t)
+	scaleExamples(all)
+	s := &pofmklSet{name: "uji", columns: t.Columns}
+	for k := range clients {
+		s.deal(all[k*pofmklRounds : (k+1)*pofmklRounds])
+	}
+	return s, nil
+}
+
+// examples turns a table's rows into examples.
+func examples(t *sets.Table) []example {
+	all := make([]example, len(t.Rows))
+	for i, row := range t.Rows {
+		all[i] = example{row, t.Target[i]}
+	}
+	return all
+}
+
+// dealSites scales the sites' rows and gives each site's clients the next 350 of its rows and the next 50 of each
+// other site, shuffled.
+func (s *pofmklSet) dealSites(sites [][]example, clients int) {
+	scaleExamples(sites...)
+	next := make([]int, len(sites))
+	rng := rand.New(rand.NewPCG(siteSeed, 0))
+	for k := range len(sites) * clients {
 		var own []example
-		for site := range sites {
-			n := airOther
-			if site == k/airSiteClients {
-				n = airOwn
+		for site, rows := range sites {
+			n := siteOther
+			if site == k/clients {
+				n = siteOwn
 			}
-			own = append(own, all[next[site]:next[site]+n]...)
+			own = append(own, rows[next[site]:next[site]+n]...)
 			next[site] += n
 		}
 		rng.Shuffle(len(own), func(a, b int) { own[a], own[b] = own[b], own[a] })
 		s.deal(own)
 	}
-	return s, nil
 }
 
 // readSiteFile reads the first rows of a site.
-func readSiteFile(dir, site string, count int) (rows []example, err error) {
-	path := filepath.Join(dir, "air", "PRSA_Data_"+site+".csv.gz")
-	if err := withGzip(path, func(r io.Reader) (err error) { rows, err = readSite(r, count); return err }); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return rows, nil
+func readSiteFile(path string, count int) (rows []example, err error) {
+	err = sets.Read(path, func(r io.Reader) (err error) {
+		rows, err = readSite(r, count)
+		return err
+	})
+	return rows, err
 }
 
 // readSite reads the first rows without missing values, which are in the order of time.
@@ -226,26 +274,30 @@ func parseFinite(s string) (float64, error) {
 	return v, nil
 }
 
-// scaleExamples divides inputs by the largest norm and moves targets to 0 to 1.
-func scaleExamples(all []example) {
-	norm, low, high := extent(all)
-	for i := range all {
-		for c := range all[i].inputs {
-			all[i].inputs[c] /= norm
+// scaleExamples divides inputs by the largest norm of all groups and moves targets to 0 to 1.
+func scaleExamples(groups ...[]example) {
+	norm, low, high := extent(groups...)
+	for _, group := range groups {
+		for i := range group {
+			for c := range group[i].inputs {
+				group[i].inputs[c] /= norm
+			}
+			group[i].target = (group[i].target - low) / (high - low)
 		}
-		all[i].target = (all[i].target - low) / (high - low)
 	}
 }
 
 // extent returns the largest norm of the inputs and the range of the targets.
-func extent(all []example) (norm, low, high float64) {
+func extent(groups ...[]example) (norm, low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
-	for _, e := range all {
-		sum := 0.0
-		for _, v := range e.inputs {
-			sum += v * v
+	for _, group := range groups {
+		for _, e := range group {
+			sum := 0.0
+			for _, v := range e.inputs {
+				sum += v * v
+			}
+			norm, low, high = max(norm, math.Sqrt(sum)), min(low, e.target), max(high, e.target)
 		}
-		norm, low, high = max(norm, math.Sqrt(sum)), min(low, e.target), max(high, e.target)
 	}
 	return norm, low, high
 }
@@ -258,18 +310,4 @@ func (s *pofmklSet) deal(rows []example) {
 		inputs, labels = append(inputs, e.inputs), append(labels, e.target)
 	}
 	s.rows, s.labels = append(s.rows, inputs), append(s.labels, labels)
-}
-
-// withGzip reads a compressed file.
-func withGzip(path string, read func(io.Reader) error) (err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return read(z)
 }

@@ -109,15 +109,15 @@ func TestWrongPOFMKLCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--set", "uji"}, `the set "uji" of the paper is not in the data folder; there are air, naval`},
-		{[]string{"--set", "mnist"}, `there is no set "mnist"; there are air, naval`},
+		{[]string{"--set", "uji"}, `the set "uji" is not here: ` + filepath.Join(dir, "uji") + " has no trainingData.csv, plain, .gz or .bz2; get it from: UCI Machine Learning Repository, UJIIndoorLoc"},
+		{[]string{"--set", "mnist"}, `there is no set "mnist"; there are air, naval, uji, wec`},
 		{[]string{"--set", "naval"}, short + " has 30 rows, want 11500"},
 		{[]string{"--set", "naval", "--rounds", "501"}, "--rounds is 501, want 1 to 500"},
 		{[]string{"--set", "naval", "--draws", "0"}, "--draws is 0, want at least 1"},
 		{[]string{"--set", "naval", "--xi-draws", "-1"}, "--xi-draws is -1, want at least 0"},
 		{[]string{"--set", "naval", "--cpu", "-1"}, "--cpu is -1, want 0 to 3600 seconds"},
 		{[]string{"--set", "naval", "--bin-draws", "-1"}, "--bin-draws is -1, want at least 0"},
-		{[]string{"--set", "air"}, "PRSA_Data_Aotizhongxin.csv.gz: no such file"},
+		{[]string{"--set", "air"}, `the set "air" is not here: ` + filepath.Join(dir, "air") + " has no PRSA_Data_Aotizhongxin.csv"},
 	} {
 		var out, said bytes.Buffer
 		code := run(t.Context(), append([]string{"hanselab", "pofmkl", "--data", dir}, c.args...), nil, &out, &said)
@@ -165,9 +165,9 @@ func writeSite(t *testing.T, dir, site string, complete int) {
 func TestAirIsDealtAsTheSpecificationSays(t *testing.T) {
 	dir := t.TempDir()
 	for _, site := range []string{"Aotizhongxin", "Changping", "Dingling", "Dongsi"} {
-		writeSite(t, dir, site, airRows)
+		writeSite(t, dir, site, 30000)
 	}
-	s, err := readAir(dir)
+	s, err := readPOFMKLSet("air", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestSitesRefuseBadCells(t *testing.T) {
 		{airHead + strings.Replace(row, "300", "many", 1), `line 2: column "CO": the value is "many", want a finite number`},
 		{strings.Replace(airHead, "TEMP", "T", 1) + row, `there is no column "TEMP"`},
 	} {
-		if _, err := readSite(strings.NewReader(c.text), airRows); err == nil || err.Error() != c.want {
+		if _, err := readSite(strings.NewReader(c.text), 30000); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}

@@ -38,6 +38,7 @@ busy machine the processor time is the firmer figure.
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Required: true, Usage: "`FOLDER` with the data sets"},
 			&cli.StringFlag{Name: "set", Value: "a9a", Usage: "`SET` to train on"},
+			rowsFlag(),
 			&cli.IntFlag{Name: "features", Usage: "`D` random features", DefaultText: "the set's"},
 			&cli.IntFlag{Name: "repeat", Value: 7, Usage: "`N` rounds of the three, after one that does not count"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
@@ -74,14 +75,14 @@ type recordWay struct {
 
 // runRecord measures one set.
 func runRecord(c *cli.Context) (err error) {
+	if c.Int("repeat") < 1 || c.Int("features") < 0 {
+		return fmt.Errorf("--repeat is %d and --features %d, want at least 1, and none or a positive number", c.Int("repeat"), c.Int("features"))
+	}
 	sets, err := chooseSets([]string{c.String("set")}, c.String("data"))
 	if err != nil {
 		return err
 	}
 	set := &sets[0]
-	if c.Int("repeat") < 1 || c.Int("features") < 0 {
-		return fmt.Errorf("--repeat is %d and --features %d, want at least 1, and none or a positive number", c.Int("repeat"), c.Int("features"))
-	}
 	if n := c.Int("features"); n > 0 {
 		set.features = n
 	}
@@ -90,6 +91,9 @@ func runRecord(c *cli.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
+	if err := set.prepare(dir, c.Int("rows")); err != nil {
+		return fmt.Errorf("%s: %w", set.name, err)
+	}
 	report := recordReport{Machine: machine(), Set: set.name, Features: set.features, Parties: benchmarkParties, Repeat: c.Int("repeat")}
 	league, err := openRecordLeague(c.Context, set, dir)
 	if err != nil {

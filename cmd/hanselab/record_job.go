@@ -7,7 +7,6 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -25,7 +24,7 @@ type recordJob struct {
 
 // readRecordData reads a set and deals its columns.
 func readRecordData(s *benchmarkSet) (*trial.Data, error) {
-	return trial.Files(s.files, dataset.Options{Label: s.label, Missing: "refuse"}, benchmarkParties, 1)
+	return trial.Files(s.files, s.options(), benchmarkParties, 1)
 }
 
 // newRecordJob prepares every party's table and writes a contract for each way to record.

@@ -169,7 +169,7 @@ func TestWrongRecordCommandLines(t *testing.T) {
 		{"--set adult", `there is no set "adult"; there are a9a, defaultcredit, phishing, w8a, ijcnn1`},
 		{"--repeat 0", "--repeat is 0 and --features 0, want at least 1, and none or a positive number"},
 		{"--features -3", "--repeat is 7 and --features -3, want at least 1, and none or a positive number"},
-		{"--set w8a", "w8a.gz"},
+		{"--set w8a", `the set "w8a" is not here`},
 	} {
 		var out, said bytes.Buffer
 		code := run(t.Context(), append([]string{"hanselab", "record", "--data", empty}, strings.Fields(c.args)...), nil, &out, &said)

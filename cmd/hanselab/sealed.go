@@ -31,6 +31,7 @@ out of each node and into it, and --delay one way.
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Required: true, Usage: "`FOLDER` with the data sets"},
 			&cli.StringSliceFlag{Name: "sets", Value: cli.NewStringSlice("a9a", "defaultcredit", "phishing"), Usage: "`SETS` to measure"},
+			rowsFlag(),
 			&cli.IntSliceFlag{Name: "features", Value: cli.NewIntSlice(512, 1024), Usage: "numbers `D` of random features"},
 			&cli.IntSliceFlag{Name: "ring", Value: cli.NewIntSlice(64, 48), Usage: "`BITS` of a shared feature on the wire"},
 			&cli.StringFlag{Name: "loss", Value: kernel.Square.String(), Usage: "square, logistic or smooth-hinge"},
@@ -77,6 +78,9 @@ func runSealed(c *cli.Context) (err error) {
 		return err
 	}
 	for _, of := range cases {
+		if err := of.set.prepare(dir, c.Int("rows")); err != nil {
+			return fmt.Errorf("%s: %w", of.set.name, err)
+		}
 		r, err := lab.measure(c.Context, of)
 		if err != nil {
 			return fmt.Errorf("%s, %d features, ring %d: %w", of.set.name, of.features, of.ring, err)

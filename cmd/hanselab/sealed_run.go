@@ -10,7 +10,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/trial"
 )
 
@@ -78,7 +77,7 @@ type sealedLab struct {
 
 // measure measures one case.
 func (l *sealedLab) measure(ctx context.Context, c sealedCase) (*sealedRun, error) {
-	data, err := trial.Files(c.set.files, dataset.Options{Label: c.set.label, Missing: "refuse"}, benchmarkParties, c.seed)
+	data, err := trial.Files(c.set.files, c.set.options(), benchmarkParties, c.seed)
 	if err != nil {
 		return nil, err
 	}

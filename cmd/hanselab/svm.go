@@ -66,7 +66,7 @@ func runSVM(ctx context.Context, s *benchmarkSet, parties int, seed uint64, dir 
 
 // writeSVMFiles writes the training and test rows and returns the test labels.
 func writeSVMFiles(s *benchmarkSet, parties int, seed uint64, train, test string) ([]float64, error) {
-	data, err := trial.Files(s.files, dataset.Options{Label: s.label}, parties, seed)
+	data, err := trial.Files(s.files, s.options(), parties, seed)
 	if err != nil {
 		return nil, err
 	}
