@@ -79,8 +79,13 @@ func publishedSeconds(set string) []float64 {
 // pofmklPlans lists the rows of the tables, POF-MKL's once more with carried weights.
 func pofmklPlans(set string, draws int) []pofmklPlan {
 	published := publishedAir()
-	if set == "naval" {
+	switch set {
+	case "naval":
 		published = publishedNaval()
+	case "uji":
+		published = publishedUJI()
+	case "wec":
+		published = publishedWEC()
 	}
 	var plans, carried []pofmklPlan
 	for _, p := range published {

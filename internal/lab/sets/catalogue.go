@@ -46,7 +46,7 @@ func All() []Set {
 			uci + ", Default of Credit Card Clients, its sheet saved as CSV"},
 		{"givemecredit", "givemecredit", one("cs-training.csv"), 150000, 10, "2 classes", []string{FDSKL},
 			"Kaggle, competition GiveMeSomeCredit"},
-		{"naval", "", one("naval.txt"), 11500, 15, "lever position", []string{POFMKL},
+		{"naval", "", one("naval.txt"), 11500, 15, "lever", []string{POFMKL},
 			uci + ", Condition Based Maintenance of Naval Propulsion Plants, data.txt under this name"},
 		{"uji", "uji", [][]string{{"trainingData.csv"}, {"validationData.csv"}}, 21000, UJIColumns, "latitude",
 			[]string{POFMKL}, uci + ", UJIIndoorLoc"},
@@ -110,11 +110,11 @@ func (s Set) Find(data string) ([]string, error) {
 
 // find returns where a file is that has several names.
 func (s Set) find(data string, names []string) (string, error) {
-	folders := []string{data}
-	if s.Folder != "" {
-		folders = []string{filepath.Join(data, s.Folder), data}
-	}
+	folders := []string{filepath.Join(data, s.Folder), data}
 	for _, folder := range folders {
+		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+			continue // a file of the set's name
+		}
 		for _, name := range names {
 			for _, packed := range []string{"", ".gz", ".bz2"} {
 				path := filepath.Join(folder, name+packed)

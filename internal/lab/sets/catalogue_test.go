@@ -60,6 +60,13 @@ func TestFilesAreFoundPackedOrNot(t *testing.T) {
 	}
 	wantError(t, err, `the set "gisette" is not here: `+filepath.Join(data, "gisette")+
 		" has no gisette_scale or gisette, plain, .gz or .bz2; get it from: LIBSVM's data page")
+	want := put(t, data, "gisette", "") // nor is the set's file its folder
+	if got, err := s.Find(data); err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("found %v, %v, want %s", got, err, want)
+	}
+	if err := os.Remove(want); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Mkdir(filepath.Join(data, "gisette"), 0o755); err != nil { // the set's folder is no file of that name
 		t.Fatal(err)
 	}
