@@ -19,7 +19,7 @@ import (
 
 // boundCases lists what is held against theorems 1 and 3: three budgets, and rounds of 5 and 20 rows.
 func boundCases(c *cli.Context) ([]ofmsftCase, error) {
-	for _, name := range []string{"budget", "baselines", "scan", "times", "mixed", "only", "rounds-per-upload"} {
+	for _, name := range []string{"budget", "baselines", "scan", "only", "rounds-per-upload"} {
 		if c.IsSet(name) {
 			return nil, fmt.Errorf("--bounds has its own cases, want it without --%s", name)
 		}

@@ -119,7 +119,7 @@ func onlyCases(cases []ofmsftCase, names []string) ([]ofmsftCase, error) {
 
 // timedCases lists the rows of the paper's table 5, in its order. Networks are fine-tuned in place, as theirs.
 func timedCases(c *cli.Context) ([]ofmsftCase, error) {
-	for _, name := range []string{"budget", "update", "baselines", "scan", "step"} {
+	for _, name := range []string{"budget", "update", "baselines", "scan", "step", "mixed", "bounds"} {
 		if c.IsSet(name) {
 			return nil, fmt.Errorf("--times has the cases of table 5, want it without --%s", name)
 		}
@@ -136,13 +136,15 @@ func timedCases(c *cli.Context) ([]ofmsftCase, error) {
 
 // mixedCases lists table 2: 60, 50 and 40 % of the clients with a budget of 3, all others with 5.
 func mixedCases(c *cli.Context) ([]ofmsftCase, error) {
-	for _, name := range []string{"budget", "baselines", "scan", "times", "only"} {
+	for _, name := range []string{"budget", "baselines", "scan", "only", "bounds"} {
 		if c.IsSet(name) {
 			return nil, fmt.Errorf("--mixed has the cases of table 2, want it without --%s", name)
 		}
 	}
 	updates := tunings()
-	if u := c.String("update"); u != "" {
+	if u := c.String("update"); u == updateOwn {
+		return nil, fmt.Errorf("--update %s is for baselines, and --mixed has none", updateOwn)
+	} else if u != "" {
 		updates = []string{u}
 	}
 	var cases []ofmsftCase

@@ -41,7 +41,7 @@ func ofmsftTimesTable(rows []ofmsftRow) *table {
 		if unit != nil {
 			ours, paper = fmt.Sprintf("%.3f", r.Timed.Ours/unit.Ours), fmt.Sprintf("%.3f", r.Timed.Paper/unit.Paper)
 		}
-		t.add(r.Algorithm, r.of.budgetText(), fmt.Sprintf("%.3f", r.Timed.Ours), fmt.Sprintf("%.2f", r.Timed.Paper), ours, paper)
+		t.add(r.Algorithm, r.of.budgetText(), fmt.Sprintf("%.4f", r.Timed.Ours), fmt.Sprintf("%.2f", r.Timed.Paper), ours, paper)
 	}
 	return t
 }
