@@ -13,7 +13,9 @@ import (
 func TestRegretsAreEquations1And3(t *testing.T) {
 	const clients = 4
 	for _, perUpload := range []int{1, 3} {
-		p, networks := small(t, 6, 0, clients, func(p *Params) { p.RoundsPerUpload, p.Budgets = perUpload, map[string]float64{"2": 4} })
+		p, networks := small(t, 6, 0, clients, func(p *Params) {
+			p.RoundsPerUpload, p.Budgets = perUpload, map[string]float64{"2": 4}
+		})
 		seed := [32]byte{9}
 		f, err := NewFederation(p, networks, clients, seed)
 		mustDo(t, err)

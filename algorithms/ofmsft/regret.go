@@ -32,7 +32,8 @@ func (f *Federation) CountRegrets(networks []*nn.Network) error {
 		return err
 	}
 	n, k := len(f.Clients), len(networks)
-	r := &regrets{shares: matrix(n, k), drawn: make([]float64, n), tuned: matrix(n, k), first: matrix(n, k), losses: matrix(k, n), before: matrix(k, n)}
+	r := &regrets{shares: matrix(n, k), drawn: make([]float64, n), tuned: matrix(n, k), first: matrix(n, k),
+		losses: matrix(k, n), before: matrix(k, n)}
 	for range f.runners {
 		r.given = append(r.given, NewRunners(networks))
 	}

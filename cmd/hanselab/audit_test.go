@@ -160,7 +160,8 @@ func TestWrongAuditCommandLines(t *testing.T) {
 		"--sets phishing --hanse " + dir + "/no": "phishing: hanse demo --data",
 	} {
 		var out, said bytes.Buffer
-		code := run(t.Context(), append([]string{"hanselab", "audit", "--data", dir}, strings.Fields(args)...), nil, &out, &said)
+		code := run(t.Context(), append([]string{"hanselab", "audit", "--data", dir}, strings.Fields(args)...), nil, &out,
+			&said)
 		if code != 1 || !strings.HasPrefix(said.String(), "hanselab: "+want) || out.Len() > 0 {
 			t.Errorf("audit %s: code %d, says %q, want %q", args, code, said.String(), want)
 		}

@@ -135,8 +135,10 @@ func TestLink(t *testing.T) {
 func TestWrongCommandLines(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct{ args, want string }{
-		{"fdskl --data " + empty + " --sets a9a,adult", `there is no set "adult"; there are a9a, defaultcredit, phishing, w8a, ijcnn1, gisette, cod-rna, real-sim, epsilon, givemecredit`},
-		{"fdskl --data " + empty + " --sets epsilon", `the set "epsilon" is not here: ` + empty + "/epsilon has no epsilon_normalized or epsilon, plain, .gz or .bz2; " +
+		{"fdskl --data " + empty + " --sets a9a,adult",
+			`there is no set "adult"; there are a9a, defaultcredit, phishing, w8a, ijcnn1, gisette, cod-rna, real-sim, epsilon, givemecredit`},
+		{"fdskl --data " + empty + " --sets epsilon", `the set "epsilon" is not here: ` + empty +
+			"/epsilon has no epsilon_normalized or epsilon, plain, .gz or .bz2; " +
 			"get it from: LIBSVM's data page, binary classification"},
 		{"fdskl --data " + empty + " --seeds 0", "--seeds is 0, want at least 1"},
 		{"growth --repeat 0", "--repeat is 0, want at least 1"},

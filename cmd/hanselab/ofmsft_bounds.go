@@ -28,7 +28,8 @@ func boundCases(c *cli.Context) ([]ofmsftCase, error) {
 	if u := c.String("update"); u != "" && u != updateOwn && u != ofmsft.UpdateNone {
 		update = u
 	} else if u != "" {
-		return nil, fmt.Errorf("--update is %q with --bounds, want %s or %s", u, ofmsft.UpdateEquation11, ofmsft.UpdateInPlace)
+		return nil, fmt.Errorf("--update is %q with --bounds, want %s or %s", u, ofmsft.UpdateEquation11,
+			ofmsft.UpdateInPlace)
 	}
 	if n := c.Int("hindsight"); n < 1 {
 		return nil, fmt.Errorf("--hindsight is %d, want at least 1", n)
@@ -73,7 +74,8 @@ func (l *ofmsftLab) findRivals(ctx context.Context, epochs int) (*rivals, error)
 	norms, gradients, moves := make([]float64, k), make([]float64, k), make([]float64, k)
 	err := share(ctx, l.workers, k, func(ctx context.Context, i int) error {
 		given := s.live.networks[i]
-		best, loss, err := hindsight.Fit(ctx, given, rows, hindsight.Options{Epochs: epochs, Batch: 32, Step: 0.02, Seed: uint64(i)})
+		best, loss, err := hindsight.Fit(ctx, given, rows, hindsight.Options{Epochs: epochs, Batch: 32, Step: 0.02,
+			Seed: uint64(i)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.names[i], err)
 		}
@@ -186,7 +188,8 @@ func (r *ofmsftReport) printBounds(w io.Writer) error {
 		b := row.Bound
 		t.add(fmt.Sprintf("%g", row.Budget), fmt.Sprint(row.PerUpload), fmt.Sprintf("%g", b.Clusters), fmt.Sprint(b.Groups),
 			fmt.Sprintf("%.2f", b.Regret.Mean), fmt.Sprintf("%.0f", b.RegretBound), fmt.Sprintf("%.2f", b.Server.Mean),
-			fmt.Sprintf("%.2f to %.2f", b.ServerLeast, b.ServerMost), fmt.Sprintf("%.2g", b.ServerBound), fmt.Sprintf("%.2g", b.StartBound))
+			fmt.Sprintf("%.2f to %.2f", b.ServerLeast, b.ServerMost),
+			fmt.Sprintf("%.2g", b.ServerBound), fmt.Sprintf("%.2g", b.StartBound))
 	}
 	return t.write(w)
 }
@@ -208,7 +211,8 @@ func drawBounds(folder string, r *ofmsftReport) error {
 			}
 			xy := positiveOnly(regrets)
 			if len(xy) == 0 {
-				return fmt.Errorf("no regret is above 0 with B = %g and n = %d: there is nothing to draw", row.Budget, row.PerUpload)
+				return fmt.Errorf("no regret is above 0 with B = %g and n = %d: there is nothing to draw", row.Budget,
+					row.PerUpload)
 			}
 			name := fmt.Sprintf("B = %g, n = %d", row.Budget, row.PerUpload)
 			if err := addSeries(d, name, xy, tint(i), false); err != nil {

@@ -22,7 +22,8 @@ func TestRegretsStandBelowTheBounds(t *testing.T) {
 	if len(r.Rows) != 5 || r.Hindsight != 3 || !(r.Radius > 0 && r.Gradient > 0) {
 		t.Fatalf("%d rows, %d epochs, R = %v, G = %v", len(r.Rows), r.Hindsight, r.Radius, r.Gradient)
 	}
-	sizes := map[float64]float64{2: 19, 5: 5, 10: 3} // mu: 19 others of cost 1 or less beside one; costs here are 1 and below
+	sizes := map[float64]float64{2: 19, 5: 5,
+		10: 3} // mu: 19 others of cost 1 or less beside one; costs here are 1 and below
 	for _, row := range r.Rows {
 		b := row.Bound
 		if b.Clusters > sizes[row.Budget] || b.Clusters < 1 || b.Groups < 1 {
@@ -32,7 +33,8 @@ func TestRegretsStandBelowTheBounds(t *testing.T) {
 		if want := math.Log(20)/eta + eta*b.Clusters*float64(row.PerUpload)*40; math.Abs(b.RegretBound-want) > 1e-9*want {
 			t.Errorf("B = %g, n = %d: bound %v, want %v", row.Budget, row.PerUpload, b.RegretBound, want)
 		}
-		if b.Regret.Mean > b.RegretBound || b.Server.Mean > b.ServerBound || b.ServerLeast > b.Server.Mean || b.ServerMost < b.Server.Mean {
+		if b.Regret.Mean > b.RegretBound || b.Server.Mean > b.ServerBound || b.ServerLeast > b.Server.Mean ||
+			b.ServerMost < b.Server.Mean {
 			t.Errorf("B = %g, n = %d: %+v", row.Budget, row.PerUpload, b)
 		}
 	}
@@ -97,10 +99,12 @@ func TestServerRegretIsThatOfEquation3(t *testing.T) {
 func TestTables2And5(t *testing.T) {
 	dir := t.TempDir()
 	writeAirStream(t, dir)
-	small := []string{"ofmsft", "--set", "air", "--data", dir, "--seeds", "1", "--clients", "10", "--rounds", "8", "--warm-up", "2", "--window", "3"}
+	small := []string{"ofmsft", "--set", "air", "--data", dir, "--seeds", "1", "--clients", "10", "--rounds", "8",
+		"--warm-up", "2", "--window", "3"}
 	var mixed ofmsftReport
 	lab(t, &mixed, append(append([]string{}, small...), "--mixed", "--json")...)
-	if len(mixed.Rows) != 9 || mixed.Rows[0].Small != 0.6 || mixed.Rows[8].Small != 0.4 || mixed.Rows[8].Update != ofmsft.UpdateNone {
+	if len(mixed.Rows) != 9 || mixed.Rows[0].Small != 0.6 || mixed.Rows[8].Small != 0.4 ||
+		mixed.Rows[8].Update != ofmsft.UpdateNone {
 		t.Errorf("rows %+v", mixed.Rows)
 	}
 	var out, said bytes.Buffer
@@ -108,7 +112,8 @@ func TestTables2And5(t *testing.T) {
 	if code := run(t.Context(), args, nil, &out, &said); code != 0 {
 		t.Fatalf("exit code %d: %s", code, said.String())
 	}
-	for _, want := range []string{"| algorithm |   B | ours, s | paper, s |", "| MAB       |   5 |", " |     8.89 |", "| OFMS-FT   |   2 |", " |    27.78 |", " 0.500 |"} {
+	for _, want := range []string{"| algorithm |   B | ours, s | paper, s |", "| MAB       |   5 |", " |     8.89 |",
+		"| OFMS-FT   |   2 |", " |    27.78 |", " 0.500 |"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table has no %q:\n%s", want, out.String())
 		}
@@ -131,7 +136,8 @@ func TestSmallBudgetsAreSpread(t *testing.T) {
 			}
 		}
 	}
-	if f, _ := publishedOFMSFT(setWEC, ofmsftCase{algorithm: ofmsFT, update: ofmsft.UpdateNone, budget: 5, small: 0.4}); f.clients() != "7.32 (1.54)" {
+	if f, _ := publishedOFMSFT(setWEC, ofmsftCase{algorithm: ofmsFT, update: ofmsft.UpdateNone, budget: 5,
+		small: 0.4}); f.clients() != "7.32 (1.54)" {
 		t.Errorf("table 2 has %s", f.clients())
 	}
 }

@@ -85,8 +85,10 @@ func writeMNISTStream(t *testing.T, dir string) {
 	for i, c := range labels {
 		pixels[i*(28*28)+28*int(c)+i%28] = 200
 	}
-	writeGzip(t, filepath.Join(dir, "mnist", "t10k-images-idx3-ubyte.gz"), idx(sets.IDXImages, []uint32{testImages, 28, 28}, pixels))
-	writeGzip(t, filepath.Join(dir, "mnist", "t10k-labels-idx1-ubyte.gz"), idx(sets.IDXLabels, []uint32{testImages}, labels))
+	writeGzip(t, filepath.Join(dir, "mnist", "t10k-images-idx3-ubyte.gz"),
+		idx(sets.IDXImages, []uint32{testImages, 28, 28}, pixels))
+	writeGzip(t, filepath.Join(dir, "mnist", "t10k-labels-idx1-ubyte.gz"),
+		idx(sets.IDXLabels, []uint32{testImages}, labels))
 	var names []string
 	for digit := range imageClasses {
 		names = append(names, fmt.Sprintf("vgg_1_%d_mnist", digit), fmt.Sprintf("vgg_2_%d_mnist", digit))
@@ -119,7 +121,8 @@ func TestImagesAreDealtAsThePaperSays(t *testing.T) {
 			t.Fatalf("image %d was dealt in place of %d", at, i)
 		}
 	}
-	if _, err := deal.among(make([]byte, testImages)); err == nil || err.Error() != "class 1 has 0 images, want at least 890" {
+	if _, err := deal.among(make([]byte, testImages)); err == nil ||
+		err.Error() != "class 1 has 0 images, want at least 890" {
 		t.Errorf("error %v", err)
 	}
 	labels[3] = 10

@@ -22,7 +22,8 @@ type imageDeal struct{ own, other int }
 // imageSeed seeds the order of images within each client.
 const imageSeed = 2024
 
-// readMNISTStream reads the test images and deals them. Pixels become 0 to 1. Neither the paper nor the networks say so, but on a sample
+// readMNISTStream reads the test images and deals them. Pixels become 0 to 1. Neither the paper nor the networks say
+// so, but on a sample
 // like that which each network was trained on its loss is least there, and 30 times larger with pixels from 0 to 255.
 func readMNISTStream(files []string) (*ofmsftSet, error) {
 	s := &ofmsftSet{name: setMNIST, bandwidth: 1.1, window: 50, live: ofmsftWorld{norm: 255}}

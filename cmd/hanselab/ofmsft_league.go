@@ -102,7 +102,8 @@ func checkOFMSFTLeague(c *cli.Context) error {
 	if s := c.String("set"); s != setAir {
 		return fmt.Errorf("--league is of air, not of %s", s)
 	}
-	for _, name := range []string{"update", "baselines", "seeds", "rounds-per-upload", "scan", "steps", "plot", "only", "mixed", "bounds", "times"} {
+	for _, name := range []string{"update", "baselines", "seeds", "rounds-per-upload", "scan", "steps", "plot", "only",
+		"mixed", "bounds", "times"} {
 		if c.IsSet(name) {
 			return fmt.Errorf("--league goes without --%s", name)
 		}

@@ -6,7 +6,8 @@ import (
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
 )
 
-// publishedOFMSFT returns what the paper's Tables 1 to 4 say of a case, with the deviation over clients, and what earlier runs came to;
+// publishedOFMSFT returns what the paper's Tables 1 to 4 say of a case, with the deviation over clients, and what
+// earlier runs came to;
 // nil for what is not known. The paper does not tell updates apart.
 func publishedOFMSFT(set string, c ofmsftCase) (paper, spec *pofmklFigure) {
 	if c.step > 0 || c.perUpload > 0 {

@@ -40,7 +40,8 @@ type ofmsftRow struct {
 
 // row sums up a case's runs.
 func (l *ofmsftLab) row(c ofmsftCase, runs []*ofmsftRun) ofmsftRow {
-	r := ofmsftRow{Algorithm: c.algorithm, Budget: c.budget, Update: c.update, Step: c.step, Small: c.small, PerUpload: c.perUpload, of: c}
+	r := ofmsftRow{Algorithm: c.algorithm, Budget: c.budget, Update: c.update, Step: c.step, Small: c.small,
+		PerUpload: c.perUpload, of: c}
 	if l.options.paper {
 		r.Paper, r.Spec = publishedOFMSFT(l.set.name, c)
 	}

@@ -46,7 +46,8 @@ func (l *ofmsftLab) prepare(ctx context.Context) (err error) {
 	if l.frozen, err = l.set.freeze(ctx, l.workers, l.say); err != nil {
 		return err
 	}
-	p, err := l.params(ofmsftCase{algorithm: ofmsFT, update: ofmsft.UpdateNone, budget: float64(len(l.set.names))}, l.frozen)
+	p, err := l.params(ofmsftCase{algorithm: ofmsFT, update: ofmsft.UpdateNone, budget: float64(len(l.set.names))},
+		l.frozen)
 	if err != nil {
 		return err
 	}

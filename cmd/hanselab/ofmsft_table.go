@@ -6,7 +6,8 @@ import "fmt"
 func ofmsftTable(rows []ofmsftRow) *table {
 	t := newTable("algorithm", "B", "update", "ours", "earlier runs", "off by", "paper", "off by", "s a run")
 	for _, r := range rows {
-		t.add(r.Algorithm, r.of.budgetText(), r.updateText(), r.text(), r.Spec.clients(), r.Spec.offBy(r.Mean), r.Paper.clients(), r.Paper.offBy(r.Mean), fmt.Sprintf("%.1f", r.Seconds))
+		t.add(r.Algorithm, r.of.budgetText(), r.updateText(), r.text(), r.Spec.clients(), r.Spec.offBy(r.Mean),
+			r.Paper.clients(), r.Paper.offBy(r.Mean), fmt.Sprintf("%.1f", r.Seconds))
 	}
 	return t
 }
@@ -41,7 +42,8 @@ func ofmsftTimesTable(rows []ofmsftRow) *table {
 		if unit != nil {
 			ours, paper = fmt.Sprintf("%.3f", r.Timed.Ours/unit.Ours), fmt.Sprintf("%.3f", r.Timed.Paper/unit.Paper)
 		}
-		t.add(r.Algorithm, r.of.budgetText(), fmt.Sprintf("%.4f", r.Timed.Ours), fmt.Sprintf("%.2f", r.Timed.Paper), ours, paper)
+		t.add(r.Algorithm, r.of.budgetText(), fmt.Sprintf("%.4f", r.Timed.Ours), fmt.Sprintf("%.2f", r.Timed.Paper), ours,
+			paper)
 	}
 	return t
 }

@@ -178,10 +178,13 @@ func TestWrongOFMSFTCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--set", "wec"}, `the set "wec" is not here: ` + filepath.Join(dir, "wec") + " has no Adelaide_Data.csv, plain, .gz or .bz2; get it from: UCI"},
+		{[]string{"--set", "wec"}, `the set "wec" is not here: ` + filepath.Join(dir, "wec") +
+			" has no Adelaide_Data.csv, plain, .gz or .bz2; get it from: UCI"},
 		{[]string{"--set", "naval"}, `there is no set "naval"; there are air, wec, mnist, cifar10`},
-		{[]string{"--set", "air"}, `the set "air" is not here: ` + filepath.Join(dir, "air") + " has no PRSA_Data_Aotizhongxin.csv"},
-		{[]string{"--set", "mnist"}, `the set "mnist" is not here: ` + filepath.Join(dir, "mnist") + " has no t10k-images-idx3-ubyte"},
+		{[]string{"--set", "air"}, `the set "air" is not here: ` + filepath.Join(dir, "air") +
+			" has no PRSA_Data_Aotizhongxin.csv"},
+		{[]string{"--set", "mnist"}, `the set "mnist" is not here: ` + filepath.Join(dir, "mnist") +
+			" has no t10k-images-idx3-ubyte"},
 		{[]string{"--set", "air", "--update", "all"}, `--update is "all", want equation-11, in-place, none or own`},
 		{[]string{"--set", "air", "--update", "own"}, "--update own is for baselines, want --baselines with it"},
 		{[]string{"--set", "air", "--rounds", "201"}, "--rounds is 201, want 1 to 200"},
@@ -193,12 +196,15 @@ func TestWrongOFMSFTCommandLines(t *testing.T) {
 		{[]string{"--set", "air", "--baselines", "--rounds-per-upload", "2"}, "--rounds-per-upload is 2 with --baselines, which know 1 alone"},
 		{[]string{"--set", "air", "--bounds", "--budget", "2"}, "--bounds has its own cases, want it without --budget"},
 		{[]string{"--set", "air", "--bounds", "--hindsight", "0"}, "--hindsight is 0, want at least 1"},
-		{[]string{"--set", "air", "--bounds", "--update", "none"}, `--update is "none" with --bounds, want equation-11 or in-place`},
+		{[]string{"--set", "air", "--bounds", "--update", "none"},
+			`--update is "none" with --bounds, want equation-11 or in-place`},
 		{[]string{"--set", "air", "--mixed", "--times"}, "--times has the cases of table 5, want it without --mixed"},
 		{[]string{"--set", "air", "--mixed", "--budget", "2"}, "--mixed has the cases of table 2, want it without --budget"},
-		{[]string{"--set", "air", "--times", "--update", "none"}, "--times has the cases of table 5, want it without --update"},
+		{[]string{"--set", "air", "--times", "--update", "none"},
+			"--times has the cases of table 5, want it without --update"},
 		{[]string{"--set", "air", "--only", "FedAvg"}, `--only names "FedAvg", want some of OFMS-FT, MAB`},
-		{[]string{"--set", "air", "--update", "none", "--only", "MAB"}, "--only MAB leaves nothing to run with these updates and budgets"},
+		{[]string{"--set", "air", "--update", "none", "--only", "MAB"},
+			"--only MAB leaves nothing to run with these updates and budgets"},
 		{[]string{"--set", "air", "--scan", "--step", "1"}, "--scan goes with --steps, and without --step, --update and --baselines"},
 		{[]string{"--set", "air", "--scan", "--steps", "-1"}, "--steps has -1, want positive numbers"},
 	} {

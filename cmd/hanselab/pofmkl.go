@@ -33,7 +33,8 @@ clients of a round costs and saves.
    hanselab pofmkl --set air --data ../shared/data --draws 20 --plot docs
    hanselab pofmkl --set naval --data ../shared/data --draws 2 --json`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "set", Required: true, Usage: "the `SET` to learn: air, naval, uji or wec; hanselab sets tells which are there"},
+			&cli.StringFlag{Name: "set", Required: true,
+				Usage: "the `SET` to learn: air, naval, uji or wec; hanselab sets tells which are there"},
 			&cli.StringFlag{Name: "data", Required: true, Usage: "`FOLDER` with the data sets"},
 			&cli.IntFlag{Name: "draws", Value: pofmklDraws, Usage: "`N` draws of the random features"},
 			&cli.IntFlag{Name: "xi-draws", Value: 3, Usage: "`N` draws of the study of xi; 0 leaves it out"},

@@ -32,7 +32,8 @@ type example struct {
 
 // readPOFMKLSet reads one of the paper's sets from the data folder.
 func readPOFMKLSet(name, dir string) (*pofmklSet, error) {
-	readers := map[string]func([]string) (*pofmklSet, error){"air": readAir, "naval": readNaval, "uji": readUJI, "wec": readWEC}
+	readers := map[string]func([]string) (*pofmklSet, error){"air": readAir, "naval": readNaval, "uji": readUJI,
+		"wec": readWEC}
 	if readers[name] == nil {
 		return nil, fmt.Errorf("there is no set %q; there are air, naval, uji, wec", name)
 	}

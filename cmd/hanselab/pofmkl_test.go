@@ -109,7 +109,8 @@ func TestWrongPOFMKLCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--set", "uji"}, `the set "uji" is not here: ` + filepath.Join(dir, "uji") + " has no trainingData.csv, plain, .gz or .bz2; get it from: UCI Machine Learning Repository, UJIIndoorLoc"},
+		{[]string{"--set", "uji"}, `the set "uji" is not here: ` + filepath.Join(dir, "uji") +
+			" has no trainingData.csv, plain, .gz or .bz2; get it from: UCI Machine Learning Repository, UJIIndoorLoc"},
 		{[]string{"--set", "mnist"}, `there is no set "mnist"; there are air, naval, uji, wec`},
 		{[]string{"--set", "naval"}, short + " has 30 rows, want 11500"},
 		{[]string{"--set", "naval", "--rounds", "501"}, "--rounds is 501, want 1 to 500"},
@@ -117,7 +118,8 @@ func TestWrongPOFMKLCommandLines(t *testing.T) {
 		{[]string{"--set", "naval", "--xi-draws", "-1"}, "--xi-draws is -1, want at least 0"},
 		{[]string{"--set", "naval", "--cpu", "-1"}, "--cpu is -1, want 0 to 3600 seconds"},
 		{[]string{"--set", "naval", "--bin-draws", "-1"}, "--bin-draws is -1, want at least 0"},
-		{[]string{"--set", "air"}, `the set "air" is not here: ` + filepath.Join(dir, "air") + " has no PRSA_Data_Aotizhongxin.csv"},
+		{[]string{"--set", "air"}, `the set "air" is not here: ` + filepath.Join(dir, "air") +
+			" has no PRSA_Data_Aotizhongxin.csv"},
 	} {
 		var out, said bytes.Buffer
 		code := run(t.Context(), append([]string{"hanselab", "pofmkl", "--data", dir}, c.args...), nil, &out, &said)

@@ -76,7 +76,8 @@ type recordWay struct {
 // runRecord measures one set.
 func runRecord(c *cli.Context) (err error) {
 	if c.Int("repeat") < 1 || c.Int("features") < 0 {
-		return fmt.Errorf("--repeat is %d and --features %d, want at least 1, and none or a positive number", c.Int("repeat"), c.Int("features"))
+		return fmt.Errorf("--repeat is %d and --features %d, want at least 1, and none or a positive number",
+			c.Int("repeat"), c.Int("features"))
 	}
 	sets, err := chooseSets([]string{c.String("set")}, c.String("data"))
 	if err != nil {

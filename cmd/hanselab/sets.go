@@ -39,8 +39,10 @@ const tableCells = 1 << 28
 // takes when it is told nothing, exp(-|x-x'|^2 / columns).
 func benchmarkSets() []benchmarkSet {
 	return []benchmarkSet{
-		{name: "a9a", loss: "square", features: 1024, sigma: 5.657, lambda: 1e-6, scale: "minmax", gamma: 1 / 31.36, limit: 0.152},
-		{name: "defaultcredit", label: "default.payment.next.month", loss: "square", features: 1024, sigma: 2.790, lambda: 1e-6, scale: "rank", limit: 0.187},
+		{name: "a9a", loss: "square", features: 1024, sigma: 5.657, lambda: 1e-6, scale: "minmax", gamma: 1 / 31.36,
+			limit: 0.152},
+		{name: "defaultcredit", label: "default.payment.next.month", loss: "square", features: 1024, sigma: 2.790,
+			lambda: 1e-6, scale: "rank", limit: 0.187},
 		{name: "phishing", loss: "smooth-hinge", features: 2048, sigma: 4.643, lambda: 1e-8, scale: "minmax", limit: 0.034},
 		{name: "w8a", loss: "smooth-hinge", features: 2048, sigma: 9, lambda: 1e-9, scale: "minmax", limit: 0.0135},
 		{name: "ijcnn1", loss: "smooth-hinge", features: 2048, sigma: 0.376, lambda: 1e-6, scale: "minmax", limit: 0.0175},
@@ -48,7 +50,8 @@ func benchmarkSets() []benchmarkSet {
 		{name: "cod-rna", guest: true, loss: "square", features: 1024, sigma: 2, lambda: 1e-6, scale: "minmax"},
 		{name: "real-sim", guest: true, loss: "square", features: 1024, sigma: 102.4, lambda: 1e-6, scale: "minmax"},
 		{name: "epsilon", guest: true, loss: "square", features: 1024, sigma: 31.62, lambda: 1e-6, scale: "minmax"},
-		{name: "givemecredit", guest: true, label: sets.CreditLabel, missing: "median", loss: "square", features: 1024, sigma: 2.236, lambda: 1e-6, scale: "rank"},
+		{name: "givemecredit", guest: true, label: sets.CreditLabel, missing: "median", loss: "square", features: 1024,
+			sigma: 2.236, lambda: 1e-6, scale: "rank"},
 	}
 }
 

@@ -32,13 +32,15 @@ func writeUJI(t *testing.T, dir string, training, validation int) {
 	for i := range 520 {
 		head = append(head, fmt.Sprintf("WAP%03d", i+1))
 	}
-	head = append(head, "LONGITUDE", "LATITUDE", "FLOOR", "BUILDINGID", "SPACEID", "RELATIVEPOSITION", "USERID", "PHONEID", "TIMESTAMP")
+	head = append(head, "LONGITUDE", "LATITUDE", "FLOOR", "BUILDINGID", "SPACEID", "RELATIVEPOSITION", "USERID",
+		"PHONEID", "TIMESTAMP")
 	next := 0
 	for name, rows := range map[string]int{"trainingData.csv": training, "validationData.csv": validation} {
 		var b strings.Builder
 		b.WriteString(strings.Join(head, ",") + "\n")
 		for range rows {
-			fmt.Fprintf(&b, "%d,%d,%s-7600.1,%d.25,0,1,106,2,2,23,1371713733\n", -next%90, -next%70, strings.Repeat("100,", 518), 4864000+next%90)
+			fmt.Fprintf(&b, "%d,%d,%s-7600.1,%d.25,0,1,106,2,2,23,1371713733\n", -next%90, -next%70,
+				strings.Repeat("100,", 518), 4864000+next%90)
 			next++
 		}
 		writeText(t, filepath.Join(dir, "uji", name), b.String())
@@ -66,14 +68,16 @@ func TestUJIAndWECAreLearned(t *testing.T) {
 	writeUJI(t, dir, 19937, 1111)
 	var r pofmklReport
 	lab(t, &r, "pofmkl", "--set", "uji", "--data", dir, "--draws", "1", "--xi-draws", "0", "--rounds", "1", "--json")
-	if len(r.Rows) != 11 || r.Clients != 42 || r.Columns != 520 || r.Rows[5].Paper.Value != 33.02 || r.Rows[5].PaperRegret.Value != 13.23 || r.Rows[5].Spec != nil {
+	if len(r.Rows) != 11 || r.Clients != 42 || r.Columns != 520 || r.Rows[5].Paper.Value != 33.02 ||
+		r.Rows[5].PaperRegret.Value != 13.23 || r.Rows[5].Spec != nil {
 		t.Errorf("%d rows, %d clients, %d columns, the sixth is %+v", len(r.Rows), r.Clients, r.Columns, r.Rows[5])
 	}
 	if p := pofmklPlans("wec", 1)[4]; p.row.Algorithm != emKOFL || p.row.Paper.Value != 20.14 {
 		t.Errorf("WEC's fifth row is %+v", p.row)
 	}
 	writeWEC(t, dir, 400, sets.WECSites()...)
-	if _, err := readPOFMKLSet("wec", dir); err == nil || !strings.Contains(err.Error(), "Adelaide_Data.csv: there are 399 rows, want 70000") {
+	if _, err := readPOFMKLSet("wec", dir); err == nil || !strings.Contains(err.Error(),
+		"Adelaide_Data.csv: there are 399 rows, want 70000") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -112,15 +116,18 @@ func TestWECAndCIFARWantNetworks(t *testing.T) {
 	dir := t.TempDir()
 	writeWEC(t, dir, 10001, "Adelaide", "Perth")
 	_, err := readOFMSFTSet(setWEC, dir, "")
-	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "ofmsft-models", "wec")+` has 0 networks, want 2 to 100 pre-trained ones of the set "wec" as *.safetensors, or --models`) {
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "ofmsft-models",
+		"wec")+` has 0 networks, want 2 to 100 pre-trained ones of the set "wec" as *.safetensors, or --models`) {
 		t.Errorf("error %v", err)
 	}
-	writeNetworks(t, dir, setWEC, []string{"b", "a", "c"}, []int{48}, nn.Layer{Kind: nn.Dense, Units: 1, Activation: nn.Linear})
+	writeNetworks(t, dir, setWEC, []string{"b", "a", "c"}, []int{48},
+		nn.Layer{Kind: nn.Dense, Units: 1, Activation: nn.Linear})
 	set, err := readOFMSFTSet(setWEC, dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(set.names, []string{"a", "b", "c"}) || len(set.labels) != 100 || set.low != 1300000.25 || set.high != 1301996.25 {
+	if !slices.Equal(set.names, []string{"a", "b", "c"}) || len(set.labels) != 100 || set.low != 1300000.25 ||
+		set.high != 1301996.25 {
 		t.Errorf("networks %v, %d clients, labels from %v to %v", set.names, len(set.labels), set.low, set.high)
 	}
 	var cifar bytes.Buffer
@@ -129,10 +136,12 @@ func TestWECAndCIFARWantNetworks(t *testing.T) {
 		cifar.Write(bytes.Repeat([]byte{byte(i)}, 3072))
 	}
 	writeText(t, filepath.Join(dir, "cifar10", "test_batch.bin"), cifar.String())
-	if _, err := readOFMSFTSet(setCIFAR, dir, filepath.Join(dir, "ofmsft-models", "wec")); err == nil || !strings.Contains(err.Error(), "the network has 48 inputs, want 3072") {
+	if _, err := readOFMSFTSet(setCIFAR, dir, filepath.Join(dir, "ofmsft-models", "wec")); err == nil ||
+		!strings.Contains(err.Error(), "the network has 48 inputs, want 3072") {
 		t.Errorf("error %v", err)
 	}
-	writeNetworks(t, dir, "mine", []string{"x", "y"}, []int{32, 32, 3}, nn.Layer{Kind: nn.Dense, Units: 10, Activation: nn.Softmax})
+	writeNetworks(t, dir, "mine", []string{"x", "y"}, []int{32, 32, 3},
+		nn.Layer{Kind: nn.Dense, Units: 10, Activation: nn.Softmax})
 	var r ofmsftReport
 	lab(t, &r, "ofmsft", "--set", "cifar10", "--data", dir, "--models", filepath.Join(dir, "ofmsft-models", "mine"),
 		"--update", "none", "--budget", "2", "--seeds", "1", "--rounds", "5", "--clients", "10", "--json")
@@ -145,10 +154,11 @@ func TestWECAndCIFARWantNetworks(t *testing.T) {
 func TestFilesAreCutToSize(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	writeText(t, filepath.Join(dir, "cod-rna"), "+1 1:0.5 8:2\n-1 2:1\n+1 3:1\n")
-	writeText(t, filepath.Join(dir, "givemecredit", "cs-training.csv"), `"",SeriousDlqin2yrs,RevolvingUtilizationOfUnsecuredLines,age,`+
-		"NumberOfTime30-59DaysPastDueNotWorse,DebtRatio,MonthlyIncome,NumberOfOpenCreditLinesAndLoans,NumberOfTimes90DaysLate,"+
-		"NumberRealEstateLoansOrLines,NumberOfTime60-89DaysPastDueNotWorse,NumberOfDependents\n"+
-		"1,1,0.7,45,2,0.8,9120,13,0,6,0,2\n2,0,0.9,40,0,0.1,NA,4,0,0,0,NA\n3,0,0.6,38,1,0.08,3042,2,1,0,0,0\n")
+	writeText(t, filepath.Join(dir, "givemecredit", "cs-training.csv"),
+		`"",SeriousDlqin2yrs,RevolvingUtilizationOfUnsecuredLines,age,`+
+			"NumberOfTime30-59DaysPastDueNotWorse,DebtRatio,MonthlyIncome,NumberOfOpenCreditLinesAndLoans,NumberOfTimes90DaysLate,"+
+			"NumberRealEstateLoansOrLines,NumberOfTime60-89DaysPastDueNotWorse,NumberOfDependents\n"+
+			"1,1,0.7,45,2,0.8,9120,13,0,6,0,2\n2,0,0.9,40,0,0.1,NA,4,0,0,0,NA\n3,0,0.6,38,1,0.08,3042,2,1,0,0,0\n")
 	chosen, err := chooseSets([]string{"cod-rna", "givemecredit"}, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -174,12 +184,14 @@ func TestFilesAreCutToSize(t *testing.T) {
 			t.Errorf("%s has %d rows, want 2", chosen[i].name, table.Rows())
 		}
 	}
-	if flags := strings.Join(chosen[1].flags(4, 1), " "); !strings.Contains(flags, "--missing median") || !strings.Contains(flags, "--label SeriousDlqin2yrs") {
+	if flags := strings.Join(chosen[1].flags(4, 1), " "); !strings.Contains(flags, "--missing median") ||
+		!strings.Contains(flags, "--label SeriousDlqin2yrs") {
 		t.Errorf("flags are %s", flags)
 	}
 	writeText(t, filepath.Join(dir, "cod-rna"), "+1 9:1\n")
 	chosen[0].files, chosen[0].ready = whole, false
-	if err := chosen[0].prepare(work, 2); err == nil || err.Error() != whole[0]+": line 1: index 9 comes after 0, want indices that increase up to 8" {
+	if err := chosen[0].prepare(work, 2); err == nil ||
+		err.Error() != whole[0]+": line 1: index 9 comes after 0, want indices that increase up to 8" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -68,7 +68,8 @@ func setTable(sets []setReport) *table {
 	t := newTable("set", "rows", "D", "loss", "test error", "limit", "clear error", "train s", "clear s", "private/clear", "MB sent", "peak MB", "svm-train s", "its CPU s", "svm error", "speed-up")
 	for _, s := range sets {
 		cells := []string{
-			s.Set, fmt.Sprint(s.Rows), fmt.Sprint(s.Features), s.Loss, s.Error.text(), unknown(s.ErrorLimit > 0, "%.4f", s.ErrorLimit), s.ClearError.text(),
+			s.Set, fmt.Sprint(s.Rows), fmt.Sprint(s.Features), s.Loss, s.Error.text(), unknown(s.ErrorLimit > 0, "%.4f",
+				s.ErrorLimit), s.ClearError.text(),
 			fmt.Sprintf("%.2f", s.Seconds), fmt.Sprintf("%.2f", s.ClearSeconds), fmt.Sprintf("%.2f", s.Ratio),
 			fmt.Sprintf("%.1f", float64(s.PassiveBytes)/1e6), unknown(s.PeakBytes > 0, "%.0f", float64(s.PeakBytes)/1e6),
 		}

@@ -82,7 +82,8 @@ func TestStepsThatDivergeAreUndone(t *testing.T) {
 	if err != nil || loss != start || !slices.Equal(best.Parameters(), n.Parameters()) {
 		t.Errorf("loss %v, %v, want %v as before", loss, err, start)
 	}
-	if _, loss, err = Fit(context.Background(), n, rows, Options{Epochs: 60, Batch: 10, Step: 1e6}); err != nil || !(loss < start/2) {
+	if _, loss, err = Fit(context.Background(), n, rows, Options{Epochs: 60, Batch: 10, Step: 1e6}); err != nil ||
+		!(loss < start/2) {
 		t.Errorf("loss %v, %v, want less than half of %v once the step is small", loss, err, start)
 	}
 }

@@ -67,7 +67,8 @@ func TestIDXIsTheOneAskedFor(t *testing.T) {
 		{whole, IDXLabels, []uint32{4}, "word 2 of the header is 3, want 4"},
 		{whole[:10], IDXLabels, []uint32{3}, "it has 2 bytes of data, want 3"},
 		{whole[:6], IDXLabels, []uint32{3}, "the header: unexpected EOF"},
-		{idx(IDXImages, []uint32{1 << 31, 1 << 31}), IDXImages, []uint32{1 << 31, 1 << 31}, "bytes and more are asked for, want at most 47040000"},
+		{idx(IDXImages, []uint32{1 << 31, 1 << 31}), IDXImages, []uint32{1 << 31, 1 << 31},
+			"bytes and more are asked for, want at most 47040000"},
 	} {
 		_, err := decodeIDX(bytes.NewReader(c.text), c.magic, c.shape...)
 		wantError(t, err, c.want)
@@ -86,7 +87,8 @@ func FuzzCIFAR10(f *testing.F) {
 			}
 			return
 		}
-		if len(classes) != images || len(pixels) != images*CIFARColumns || len(content) < images*cifarRecord || slices.Max(classes) > 9 {
+		if len(classes) != images || len(pixels) != images*CIFARColumns || len(content) < images*cifarRecord ||
+			slices.Max(classes) > 9 {
 			t.Fatalf("%d images of %d bytes from %d", len(classes), len(pixels), len(content))
 		}
 	})

@@ -34,7 +34,8 @@ func wantError(t *testing.T, err error, want string) {
 func TestEverySetIsWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range All() {
-		if seen[s.Name] || len(s.Files) == 0 || s.Rows < 1 || s.Columns < 1 || s.Task == "" || len(s.Papers) == 0 || s.Source == "" {
+		if seen[s.Name] || len(s.Files) == 0 || s.Rows < 1 || s.Columns < 1 || s.Task == "" || len(s.Papers) == 0 ||
+			s.Source == "" {
 			t.Errorf("set %+v lacks something or is there twice", s)
 		}
 		seen[s.Name] = true

@@ -2,6 +2,7 @@ package sets
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -41,7 +42,7 @@ func copyLIBSVM(w io.Writer, r io.Reader, rows, columns int) (written int, err e
 		return written, err
 	}
 	if written == 0 {
-		return 0, fmt.Errorf("there are no rows, want LIBSVM text: label index:value ...")
+		return 0, errors.New("there are no rows, want LIBSVM text: a label and index:value pairs")
 	}
 	return written, out.Flush()
 }

@@ -26,7 +26,8 @@ func TestLIBSVMRowsAreCopied(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if _, err := CopyLIBSVM(&out, put(t, t.TempDir(), "cod-rna.bz2", string(packed)), 99, 3); err != nil || out.String() != text {
+	if _, err := CopyLIBSVM(&out, put(t, t.TempDir(), "cod-rna.bz2", string(packed)), 99, 3); err != nil ||
+		out.String() != text {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
@@ -56,7 +57,8 @@ const creditHead = `"","SeriousDlqin2yrs","RevolvingUtilizationOfUnsecuredLines"
 
 // TestCreditRowsAreMadeATable: the first column gets a name, NA becomes empty.
 func TestCreditRowsAreMadeATable(t *testing.T) {
-	path := put(t, t.TempDir(), "cs-training.csv", creditHead+"1,1,0.766126609,45,2,0.802982129,9120,13,0,6,0,2\n8,0,0.754463648,39,0,0.209940017,NA,8,0,0,0,NA\n9,0,1,2,3,4,5,6,7,8,9,10\n")
+	path := put(t, t.TempDir(), "cs-training.csv",
+		creditHead+"1,1,0.766126609,45,2,0.802982129,9120,13,0,6,0,2\n8,0,0.754463648,39,0,0.209940017,NA,8,0,0,0,NA\n9,0,1,2,3,4,5,6,7,8,9,10\n")
 	var out bytes.Buffer
 	n, err := CopyCredit(&out, path, 2)
 	if err != nil {
@@ -75,7 +77,8 @@ func TestBadCreditRowsAreNamed(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{creditHead, "there are no rows"},
 		{"a,b\n1,2\n", `line 1: the head is "a,b", want a row number and SeriousDlqin2yrs`},
-		{creditHead + "1,NA,1,2,3,4,5,6,7,8,9,10\n", `line 2: column SeriousDlqin2yrs: it holds "NA", want 0 or 1: is this the training file?`},
+		{creditHead + "1,NA,1,2,3,4,5,6,7,8,9,10\n",
+			`line 2: column SeriousDlqin2yrs: it holds "NA", want 0 or 1: is this the training file?`},
 		{creditHead + "1,1,1,2,3,4,x,6,7,8,9,10\n", `line 2: column MonthlyIncome: it holds "x", want a finite number or NA`},
 		{creditHead + "one,1,1,2,3,4,5,6,7,8,9,10\n", `line 2: the row number is "one", want a whole number from 1`},
 		{creditHead + "1,1,1\n", "line 2: it has 3 cells, want 12"},
@@ -98,7 +101,8 @@ func FuzzCopyLIBSVM(f *testing.F) {
 		if n < 1 || n > rows || bytes.Count(out.Bytes(), []byte("\n")) != n {
 			t.Fatalf("%d rows of at most %d", n, rows)
 		}
-		if _, err := copyLIBSVM(&again, bytes.NewReader(out.Bytes()), rows, columns); err != nil || !bytes.Equal(out.Bytes(), again.Bytes()) {
+		if _, err := copyLIBSVM(&again, bytes.NewReader(out.Bytes()), rows, columns); err != nil ||
+			!bytes.Equal(out.Bytes(), again.Bytes()) {
 			t.Fatalf("a copy's copy is another: %v", err)
 		}
 	})

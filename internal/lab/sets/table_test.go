@@ -15,7 +15,8 @@ func ujiHead() string {
 	for i := range 520 {
 		names = append(names, fmt.Sprintf("WAP%03d", i+1))
 	}
-	return strings.Join(append(names, "LONGITUDE", "LATITUDE", "FLOOR", "BUILDINGID", "SPACEID", "RELATIVEPOSITION", "USERID", "PHONEID", "TIMESTAMP"), ",")
+	return strings.Join(append(names, "LONGITUDE", "LATITUDE", "FLOOR", "BUILDINGID", "SPACEID", "RELATIVEPOSITION",
+		"USERID", "PHONEID", "TIMESTAMP"), ",")
 }
 
 // ujiRow is a line of UJIIndoorLoc: one access point hears -97, all others nothing.
@@ -31,13 +32,16 @@ func ujiRow(point int, latitude string) string {
 // TestUJIFilesFollowEachOther has the rows of the training file and then those of the validation file.
 func TestUJIFilesFollowEachOther(t *testing.T) {
 	dir := t.TempDir()
-	training := put(t, dir, "trainingData.csv", ujiHead()+"\n"+ujiRow(0, "4864920.7782")+"\n"+ujiRow(519, "4864934.2321")+"\n")
-	validation := put(t, dir, "validationData.csv", ujiHead()+"\r\n"+ujiRow(7, "4864890")+"\r\n"+ujiRow(8, "4864891")+"\r\n")
+	training := put(t, dir, "trainingData.csv", ujiHead()+"\n"+ujiRow(0, "4864920.7782")+"\n"+ujiRow(519,
+		"4864934.2321")+"\n")
+	validation := put(t, dir, "validationData.csv", ujiHead()+"\r\n"+ujiRow(7, "4864890")+"\r\n"+ujiRow(8,
+		"4864891")+"\r\n")
 	got, err := UJI([]string{training, validation}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(got.Target, []float64{4864920.7782, 4864934.2321, 4864890}) || len(got.Columns) != 520 || got.Columns[519] != "WAP520" {
+	if !slices.Equal(got.Target, []float64{4864920.7782, 4864934.2321, 4864890}) || len(got.Columns) != 520 ||
+		got.Columns[519] != "WAP520" {
 		t.Errorf("targets %v, %d columns", got.Target, len(got.Columns))
 	}
 	for i, heard := range []int{0, 519, 7} {
@@ -92,7 +96,8 @@ func TestWECLeavesTheFirstLineOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(got.Target, []float64{1.5e6, 1.25e6}) || got.Rows[0][0] != 2 || got.Rows[1][47] != 50 || len(got.Rows[0]) != 48 {
+	if !slices.Equal(got.Target, []float64{1.5e6, 1.25e6}) || got.Rows[0][0] != 2 || got.Rows[1][47] != 50 ||
+		len(got.Rows[0]) != 48 {
 		t.Errorf("targets %v, rows %v", got.Target, got.Rows)
 	}
 	if got.Columns[0] != "X1" || got.Columns[16] != "Y1" || got.Columns[47] != "P16" {
