@@ -124,6 +124,7 @@ type ofmsftBound struct {
 
 	regrets, server      []float64 // [T]
 	regretMax, serverMax []float64 // [T], the bounds
+	startMax             []float64 // [T], StartBound by rounds
 }
 
 // bound sums a case's runs up against the theorems.
@@ -140,8 +141,9 @@ func (l *ofmsftLab) bound(c ofmsftCase, runs []*ofmsftRun, r *rivals) (*ofmsftBo
 			return nil, err
 		}
 		packings = append(packings, own)
-		b.Clusters += float64(own.MostClusters()) / n
+		b.Clusters += float64(own.MostClusters())
 	}
+	b.Clusters /= n
 	for _, run := range runs {
 		b.Groups = max(b.Groups, run.groups)
 	}
@@ -152,6 +154,7 @@ func (l *ofmsftLab) bound(c ofmsftCase, runs []*ofmsftRun, r *rivals) (*ofmsftBo
 		}
 		b.regretMax = append(b.regretMax, bound)
 		b.serverMax = append(b.serverMax, p.TuningBound(packings, b.Groups, r.radius, r.gradient, t+1))
+		b.startMax = append(b.startMax, p.TuningBound(packings, b.Groups, r.moved, r.gradient, t+1))
 	}
 	b.regrets, _ = alongRounds(each2(runs, func(run *ofmsftRun) []float64 { return run.expected }))
 	b.Regret = *atEnd(each2(runs, func(run *ofmsftRun) []float64 { return run.expected }))
@@ -174,7 +177,7 @@ func (l *ofmsftLab) bound(c ofmsftCase, runs []*ofmsftRun, r *rivals) (*ofmsftBo
 		b.ServerLeast, b.ServerMost = min(b.ServerLeast, regret), max(b.ServerMost, regret)
 	}
 	b.RegretBound, b.ServerBound = b.regretMax[rounds-1], b.serverMax[rounds-1]
-	b.StartBound = p.TuningBound(packings, b.Groups, r.moved, r.gradient, rounds)
+	b.StartBound = b.startMax[rounds-1]
 	return b, nil
 }
 
@@ -182,7 +185,7 @@ func (l *ofmsftLab) bound(c ofmsftCase, runs []*ofmsftRun, r *rivals) (*ofmsftBo
 func (r *ofmsftReport) printBounds(w io.Writer) error {
 	fmt.Fprintf(w, "\nregret of a client (equation 1) and of the server in fine-tuning a network (equation 3),\n"+
 		"beside theorems 1 (n = 1) and 3; R = %.0f and G = %.1f are what was seen, %d epochs of hindsight;\n"+
-		"the last bound has the distance from the networks' start, %.2f, in place of R\n\n", r.Radius, r.Gradient, r.Hindsight, r.Moved)
+		"the last bound has the distance from the networks' start, %.2g, in place of R\n\n", r.Radius, r.Gradient, r.Hindsight, r.Moved)
 	t := newTable("B", "n", "mu", "alpha", "client", "bound", "server, mean", "least to most", "bound", "from start")
 	for _, row := range r.Rows {
 		b := row.Bound
@@ -195,10 +198,10 @@ func (r *ofmsftReport) printBounds(w io.Writer) error {
 }
 
 // drawBounds draws the clients' regret on the left and the server's on the right, each below its bound, which is
-// dashed. The legends stand between regrets and bounds, which are far apart.
+// dashed; dotted is that from the networks' start. The legends stand between regrets and bounds, which are far apart.
 func drawBounds(folder string, r *ofmsftReport) error {
 	left := newPlot(fmt.Sprintf("%s: mean regret of a client; dashed: the bound", r.Set), "rounds", "regret, equation 1")
-	right := newPlot("of the server in fine-tuning, mean of the networks", "rounds", "regret, equation 3")
+	right := newPlot("of the server in fine-tuning a network; dotted: from its start", "rounds", "regret, equation 3")
 	for side, d := range []*plot.Plot{left, right} {
 		addGrid(d)
 		styleLegend(d)
@@ -218,16 +221,26 @@ func drawBounds(folder string, r *ofmsftReport) error {
 			if err := addSeries(d, name, xy, tint(i), false); err != nil {
 				return err
 			}
-			bound, err := plotter.NewLine(series(bounds))
-			if err != nil {
-				return fmt.Errorf("%s, bound: %w", name, err)
+			dashed := [][]float64{bounds}
+			if side == 1 {
+				dashed = append(dashed, row.Bound.startMax)
 			}
-			bound.Color, bound.Width, bound.Dashes = tint(i), vg.Points(1.4), []vg.Length{vg.Points(4), vg.Points(2.5)}
-			d.Add(bound)
+			for which, values := range dashed {
+				bound, err := plotter.NewLine(series(values))
+				if err != nil {
+					return fmt.Errorf("%s, bound: %w", name, err)
+				}
+				bound.Color, bound.Width = tint(i), vg.Points(1.4)
+				bound.Dashes = [][]vg.Length{{vg.Points(4), vg.Points(2.5)}, {vg.Points(1.3), vg.Points(2)}}[which]
+				d.Add(bound)
+			}
 			low, high = min(low, xy[len(xy)-1].Y), max(high, bounds[len(bounds)-1])
 		}
 		d.Y.Min, d.Y.Max = low/30, high*3
 		d.Legend.Top, d.Legend.YOffs = false, 1.1*vg.Inch
+		if side == 1 {
+			d.Legend.YOffs = 1.6 * vg.Inch
+		}
 	}
 	return save(folder, "ofmsft-"+r.Set+"-bounds", [][]*plot.Plot{{left, right}}, 11*vg.Inch, 4.6*vg.Inch)
 }
