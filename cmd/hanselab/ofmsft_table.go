@@ -53,12 +53,16 @@ func (r *ofmsftRow) text() string {
 	return fmt.Sprintf("%.2f ± %.2f (%.2f)", r.Mean, r.Deviation, r.Spread)
 }
 
-// updateText names the update, and a step that is not the paper's.
+// updateText names the update, a step that is not the paper's, and how many rounds there are between uploads.
 func (r *ofmsftRow) updateText() string {
+	text := r.Update
 	if r.Step > 0 {
-		return fmt.Sprintf("%s, step %g", r.Update, r.Step)
+		text += fmt.Sprintf(", step %g", r.Step)
 	}
-	return r.Update
+	if r.PerUpload > 1 {
+		text += fmt.Sprintf(", n %d", r.PerUpload)
+	}
+	return text
 }
 
 // clients renders a published figure with its deviation over clients, nothing if there is none.
