@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/lab/rivals"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -59,8 +60,8 @@ func runFDSKL(c *cli.Context) (err error) {
 		return err
 	}
 	if c.Bool("svm") {
-		if err := checkSVM(); err != nil {
-			return err
+		if err := rivals.CheckLIBSVM(); err != nil {
+			return fmt.Errorf("--svm: %w", err)
 		}
 	}
 	dir, remove, err := workDir()
@@ -102,7 +103,7 @@ type fdsklLab struct {
 // measure runs a set once for each seed.
 func (l *fdsklLab) measure(ctx context.Context, s *benchmarkSet, seeds int) (setReport, error) {
 	var runs []*demoRun
-	var svms []svmRun
+	var svms []rivals.LIBSVMRun
 	for seed := uint64(1); seed <= uint64(seeds); seed++ {
 		r, err := l.program.demo(ctx, append(s.flags(benchmarkParties, seed), "--record", protocol.RecordDigests)...)
 		if err != nil {

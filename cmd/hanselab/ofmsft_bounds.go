@@ -46,8 +46,8 @@ func boundCases(c *cli.Context) ([]ofmsftCase, error) {
 	return cases, nil
 }
 
-// rivals are the best networks in hindsight, and what the bounds know of all networks.
-type rivals struct {
+// comparators are the best networks in hindsight, and what the bounds know of all networks.
+type comparators struct {
 	losses   [][]float64 // [K][T], summed over the rounds so far, mean over clients
 	radius   float64     // R, the largest square norm of parameters
 	moved    float64     // the largest square distance from where a network starts to its rival
@@ -58,7 +58,7 @@ type rivals struct {
 const gradientStride = 50
 
 // findRivals trains every network on all rows.
-func (l *ofmsftLab) findRivals(ctx context.Context, epochs int) (*rivals, error) {
+func (l *ofmsftLab) findRivals(ctx context.Context, epochs int) (*comparators, error) {
 	s, n, k := l.set, len(l.set.labels), len(l.set.names)
 	var rows hindsight.Rows
 	for i, own := range s.live.rows {
@@ -70,7 +70,7 @@ func (l *ofmsftLab) findRivals(ctx context.Context, epochs int) (*rivals, error)
 			rows.Y = append(rows.Y, y)
 		}
 	}
-	r := &rivals{losses: make([][]float64, k)}
+	r := &comparators{losses: make([][]float64, k)}
 	norms, gradients, moves := make([]float64, k), make([]float64, k), make([]float64, k)
 	err := share(ctx, l.workers, k, func(ctx context.Context, i int) error {
 		given := s.live.networks[i]
@@ -128,7 +128,7 @@ type ofmsftBound struct {
 }
 
 // bound sums a case's runs up against the theorems.
-func (l *ofmsftLab) bound(c ofmsftCase, runs []*ofmsftRun, r *rivals) (*ofmsftBound, error) {
+func (l *ofmsftLab) bound(c ofmsftCase, runs []*ofmsftRun, r *comparators) (*ofmsftBound, error) {
 	p, err := l.params(c, l.world(c))
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/hanse-project/hanse/internal/lab/rivals"
 )
 
 // measured is the mean and the standard deviation of one figure over the seeds.
@@ -38,7 +40,7 @@ type svmSide struct {
 }
 
 // summarise reduces the runs of a set, one for each seed. Ratios are medians of the runs' ratios.
-func summarise(s *benchmarkSet, runs []*demoRun, svms []svmRun) setReport {
+func summarise(s *benchmarkSet, runs []*demoRun, svms []rivals.LIBSVMRun) setReport {
 	r := setReport{Set: s.name, Rows: runs[0].RowsTrain, Features: s.features, Loss: s.loss, ErrorLimit: s.limit}
 	r.Error = spread(each(runs, func(d *demoRun) float64 { return d.TestError }))
 	r.ClearError = spread(each(runs, func(d *demoRun) float64 { return d.ClearError }))
@@ -55,9 +57,9 @@ func summarise(s *benchmarkSet, runs []*demoRun, svms []svmRun) setReport {
 		ups[i] = v.CPUSeconds / runs[i].TrainSeconds
 	}
 	r.SVM = &svmSide{
-		Seconds:    median(each(svms, func(v svmRun) float64 { return v.Seconds })),
-		CPUSeconds: median(each(svms, func(v svmRun) float64 { return v.CPUSeconds })),
-		Error:      spread(each(svms, func(v svmRun) float64 { return v.Error })),
+		Seconds:    median(each(svms, func(v rivals.LIBSVMRun) float64 { return v.Seconds })),
+		CPUSeconds: median(each(svms, func(v rivals.LIBSVMRun) float64 { return v.CPUSeconds })),
+		Error:      spread(each(svms, func(v rivals.LIBSVMRun) float64 { return v.Error })),
 		SpeedUp:    median(ups),
 	}
 	return r

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/lab/rivals"
 )
 
 // wantSets is the table of sets as it is written.
@@ -22,7 +24,7 @@ func TestSetTable(t *testing.T) {
 	short := run(30, 0.02, 0.5, 1, 2e5, 0)
 	short.ClearError = 0.03
 	sets := []setReport{
-		summarise(full, []*demoRun{run(300, 0.14, 2, 1, 75e6, 200e6), run(300, 0.16, 3, 1.5, 75e6, 227e6)}, []svmRun{{Seconds: 40, CPUSeconds: 32, Error: 0.16}, {Seconds: 50, CPUSeconds: 48, Error: 0.16}}),
+		summarise(full, []*demoRun{run(300, 0.14, 2, 1, 75e6, 200e6), run(300, 0.16, 3, 1.5, 75e6, 227e6)}, []rivals.LIBSVMRun{{Seconds: 40, CPUSeconds: 32, Error: 0.16}, {Seconds: 50, CPUSeconds: 48, Error: 0.16}}),
 		summarise(bare, []*demoRun{short}, nil),
 	}
 	var b strings.Builder
