@@ -103,6 +103,7 @@ func (r *run) attend(ctx context.Context, mesh protocol.Mesh, t task) (*Report, 
 	if err := r.open(ctx, mesh); err != nil {
 		return nil, err
 	}
+	r.forewarn()
 	report, err := r.part(ctx, t)
 	if err == nil {
 		err = r.session.Finish(ctx) // or else somebody has not stored its part, or has not signed what passed

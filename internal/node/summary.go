@@ -19,11 +19,11 @@ func Summary(c *protocol.Contract, party string) string {
 	writeSubject(&b, j)
 	if len(j.Servers) > 0 {
 		writeServed(&b, c)
-		for _, w := range Warnings(c) {
-			fmt.Fprintf(&b, "\nwarning:\n%s", wrapped("  ", w))
-		}
 	} else {
 		writeParties(&b, c)
+	}
+	for _, w := range Warnings(c) {
+		fmt.Fprintf(&b, "\nwarning:\n%s", wrapped("  ", w))
 	}
 	writeEgress(&b, c, party)
 	writeOpenings(&b, c)

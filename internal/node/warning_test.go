@@ -74,6 +74,41 @@ func TestALearningRateIsWarnedOfBeforeTheFirstRound(t *testing.T) {
 	}
 }
 
+// TestAStepBeyondTheoremFourIsWarnedOf at every party of a job over features, before it begins, and in what a person
+// reads before consent; the program's own schedule has no step.
+func TestAStepBeyondTheoremFourIsWarnedOf(t *testing.T) {
+	const schedule = "schedule = \"doubly-stochastic\"\niterations = 3\nbatch = 8\nblock_features = 2\nsigma = 1.0\nlambda = 0.1\n"
+	beyond := `step is 0.5, FDSKL's Theorem 4 wants one below 0.00429: with lambda 0.1 it does not promise scores right to within 1; compare with another step, or with schedule = "fixed"`
+	for parameters, want := range map[string][]string{
+		schedule + "step = 0.5":   {beyond},
+		schedule + "step = 0.004": nil,
+		"features = 8":            nil,
+	} {
+		l, w := newLeague(t, 3, 60), &warned{}
+		w.listen(l)
+		l.startAll()
+		text := l.job("train", "privacy = \"masked\"", activeBank+parameters)
+		contract, err := l.nodes[0].Prepare(t.Context(), text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(Summary(contract, l.names[1]), "Theorem 4"); got != (want != nil) {
+			t.Errorf("%s: the summary warns: %v", parameters, got)
+		}
+		if _, _, err := l.propose(text); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range l.names {
+			if !slices.Equal(w.before[name], want) {
+				t.Errorf("%s: %s is warned %q, want %q", parameters, name, w.before[name], want)
+			}
+		}
+		if w.after > 0 {
+			t.Errorf("%s: %d warnings after the start", parameters, w.after)
+		}
+	}
+}
+
 func TestAPOFMKLStepIsWarnedOf(t *testing.T) {
 	want := "step is 0.8, want one below 0.667: with 3 bins, explore 1, 4 clients and rounds_per_upload 1 the error of wide kernels grows from round to round"
 	l, w := newLeague(t, 5, 0), &warned{}

@@ -3,17 +3,34 @@ package node
 import (
 	"fmt"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// Warnings says what is doubtful in a job over clients by public numbers alone, a sentence each, for whoever is to
-// consent to it.
+// Warnings says what is doubtful in a job by public numbers alone, a sentence each, for whoever is to consent to it.
 func Warnings(c *protocol.Contract) []string {
 	switch c.Job.Algorithm {
+	case "fdskl":
+		return fdsklWarnings(c.Job)
 	case "gfml":
 		return gfmlWarnings(c.Job)
 	case "pofmkl":
 		return pofmklWarnings(c.Job)
+	}
+	return nil
+}
+
+// fdsklWarnings holds the step of the paper's schedule against its Theorem 4.
+func fdsklWarnings(job *protocol.Job) []string {
+	if job.Task != protocol.TaskTrain {
+		return nil
+	}
+	params, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	if err != nil {
+		return nil // it is no contract
+	}
+	if w := params.StepWarning(); w != "" {
+		return []string{w}
 	}
 	return nil
 }
