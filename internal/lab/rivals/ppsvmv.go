@@ -48,7 +48,7 @@ func PPSVMV(ctx context.Context, parts []*Rows, sigma float64, limit int64, sum 
 		}
 		addends := make([][]float64, len(parts))
 		for p, part := range parts {
-			addends[p] = innerProducts(part, lo, hi)
+			addends[p] = InnerProducts(part, lo, hi, nil)
 		}
 		total, err := sum(ctx, addends)
 		if err != nil {
@@ -62,12 +62,18 @@ func PPSVMV(ctx context.Context, parts []*Rows, sigma float64, limit int64, sum 
 	return k, nil
 }
 
-// innerProducts returns x_i . x_j of the rows i from lo to hi-1 with the rows j up to i.
-func innerProducts(r *Rows, lo, hi int) []float64 {
+// InnerProducts returns x_i . x_j of the rows i from lo to hi-1 with the rows j up to i, by the columns that are owned;
+// nil: all are.
+func InnerProducts(r *Rows, lo, hi int, owned func(column int) bool) []float64 {
 	var out []float64
 	x := make([]float64, r.Columns)
 	for i := lo; i < hi; i++ {
-		r.scatter(i, x)
+		columns, values := r.At(i)
+		for k, c := range columns {
+			if owned == nil || owned(int(c)) {
+				x[c] = values[k]
+			}
+		}
 		for j := range i + 1 {
 			out = append(out, r.Dot(j, x))
 		}

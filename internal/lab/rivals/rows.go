@@ -1,6 +1,12 @@
 package rivals
 
-import "github.com/hanse-project/hanse/algorithms/kernel"
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/kernel"
+)
 
 // Rows is a table of numbers by rows, of which only what is not 0 is kept.
 type Rows struct {
@@ -89,4 +95,26 @@ func Errors(scores, labels []float64) float64 {
 		}
 	}
 	return float64(wrong) / float64(len(labels))
+}
+
+// medianPairs is how many pairs of rows MedianDistance looks at.
+const medianPairs = 1000
+
+// MedianDistance returns the median distance of pairs of rows drawn by a seed, a usual width of a kernel; 1 if most
+// rows are equal.
+func MedianDistance(r *Rows, seed uint64) float64 {
+	rng := rand.New(rand.NewPCG(seed, 0x6d656469616e)) // "median"
+	squares := make([]float64, medianPairs)
+	x := make([]float64, r.Columns)
+	for k := range squares {
+		i, j := rng.IntN(r.Len()), rng.IntN(r.Len())
+		r.scatter(i, x)
+		squares[k] = square(r, i) + square(r, j) - 2*r.Dot(j, x)
+		clear(x)
+	}
+	slices.Sort(squares)
+	if squares[medianPairs/2] <= 0 {
+		return 1
+	}
+	return math.Sqrt(squares[medianPairs/2])
 }

@@ -1,0 +1,201 @@
+package fdsklpaper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/lab/rivals"
+	"github.com/hanse-project/hanse/internal/vertical"
+)
+
+// Lab says how large the experiments are.
+type Lab struct {
+	Iterations int   // T of FDSKL's own schedule and of DSG
+	Batch      int   // B rows an iteration
+	Block      int   // r features an iteration; T r of them in the end
+	Rows       int   // at most so many of a set
+	Memory     int64 // bytes that PP-SVMV's kernel matrix may take
+	Trees      int   // of the boosted trees
+
+	SVM  bool           // LIBSVM is installed
+	CPU  func() float64 // processor seconds of this process
+	Log  io.Writer      // progress
+	Work string         // folder for files
+}
+
+// svmCost is C of the support vector machines.
+const svmCost = 10
+
+// ownLoss is the loss of FDSKL's own schedule and of DSG: its slope is bounded, as Theorem 4 wants it.
+const ownLoss = kernel.SmoothHinge
+
+// Point is a training of some length: processor seconds of all parties' work, and the error on the test rows.
+type Point struct {
+	Size       int     `json:"size"` // iterations, features or rows, whichever grows
+	CPUSeconds float64 `json:"cpu_seconds"`
+	Error      float64 `json:"test_error"`
+}
+
+// timed returns the processor seconds that work takes.
+func (l *Lab) timed(work func() error) (float64, error) {
+	start := l.CPU()
+	err := work()
+	return l.CPU() - start, err
+}
+
+// pooled trains by this program, all parties' columns in one process.
+func (l *Lab) pooled(ctx context.Context, r *rows, p fdskl.Params) (at Point, err error) {
+	dir, err := os.MkdirTemp(l.Work, "train-")
+	if err != nil {
+		return Point{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	pooled := vertical.NewPooled(p, r.data.Train, r.owners)
+	at.Size = p.Features
+	if at.CPUSeconds, err = l.timed(func() error { _, err := pooled.Train(ctx, dir, 1); return err }); err != nil {
+		return Point{}, err
+	}
+	scores, err := pooled.Score(ctx, r.data.Test, 1)
+	at.Error = rivals.Errors(scores, r.split.TestLabels)
+	return at, err
+}
+
+// fixed trains by this program's own schedule with D features.
+func (l *Lab) fixed(ctx context.Context, r *rows, features int, seed uint64) (Point, error) {
+	p := r.set.params(r.data.Label, seed)
+	p.Features, p.Sigma = features, r.sigma
+	return l.pooled(ctx, r, p)
+}
+
+// own trains by FDSKL's own schedule with a constant step.
+func (l *Lab) own(ctx context.Context, r *rows, iterations int, step float64, seed uint64) (Point, error) {
+	at, err := l.pooled(ctx, r, l.ownParams(r, iterations, step, seed))
+	at.Size = iterations
+	return at, err
+}
+
+// ownParams are the parameters of FDSKL's own schedule.
+func (l *Lab) ownParams(r *rows, iterations int, step float64, seed uint64) fdskl.Params {
+	return fdskl.Params{
+		Label: r.data.Label, Schedule: fdskl.DoublyStochastic, Loss: ownLoss.String(), Sigma: r.sigma, Lambda: r.set.Lambda, Scale: r.set.Scale,
+		Constant: "drop", Seed: fmt.Sprint(seed), Iterations: iterations, Batch: l.Batch, BlockFeatures: l.Block, Step: step,
+	}.WithDefaults()
+}
+
+// dsg begins a run of DSG on rows.
+func (l *Lab) dsg(r *rows, train *rivals.Rows, labels []float64, step func(int) float64, seed uint64) *descent {
+	rng := rand.New(rand.NewPCG(seed, 0x647367)) // "dsg"
+	d := &descent{lab: l, DSG: rivals.DSG{
+		Loss: ownLoss, Lambda: r.set.Lambda, Step: step, Block: l.Block,
+		Pick: func(int) []int {
+			batch := make([]int, l.Batch)
+			for b := range batch {
+				batch[b] = rng.IntN(train.Len())
+			}
+			return batch
+		},
+		Draw: drawGaussian(rng, r.sigma),
+	}}
+	d.Start(train, labels)
+	return d
+}
+
+// drawGaussian draws the features of a Gaussian kernel.
+func drawGaussian(rng *rand.Rand, sigma float64) func(first, n int, omega [][]float64) []float64 {
+	return func(_, n int, omega [][]float64) []float64 {
+		phases := make([]float64, n)
+		for i := range phases {
+			phases[i] = 2 * math.Pi * rng.Float64()
+		}
+		for c := range omega {
+			for range n {
+				omega[c] = append(omega[c], rng.NormFloat64()/sigma)
+			}
+		}
+		return phases
+	}
+}
+
+// descent is a run of DSG with its time so far.
+type descent struct {
+	rivals.DSG
+	lab     *Lab
+	done    int
+	seconds float64
+}
+
+// to goes on to so many iterations.
+func (d *descent) to(ctx context.Context, iterations int) error {
+	seconds, err := d.lab.timed(func() error {
+		for ; d.done < iterations; d.done++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			d.Iterate(d.done)
+		}
+		return nil
+	})
+	d.seconds += seconds
+	return err
+}
+
+// Steps are what was chosen for a set on held-back training rows.
+type Steps struct {
+	Constant float64 `json:"constant"`
+	Gamma    float64 `json:"gamma"` // gamma/(1 + t/turn)
+	Turn     float64 `json:"turn"`
+}
+
+// tune chooses steps by the error on a fifth of the training rows, at half the iterations.
+func (l *Lab) tune(ctx context.Context, r *rows, seed uint64) (Steps, error) {
+	order := rand.New(rand.NewPCG(seed, 0x74756e65)).Perm(r.train.Len()) // "tune"
+	fifth := len(order) / 5
+	pick := func(places []int) (*rivals.Rows, []float64) {
+		labels := make([]float64, len(places))
+		for i, j := range places {
+			labels[i] = r.split.TrainLabels[j]
+		}
+		return r.train.Select(places), labels
+	}
+	held, heldLabels := pick(order[:fifth])
+	train, labels := pick(order[fifth:])
+	half := max(1, l.Iterations/2)
+	try := func(step func(int) float64) (float64, error) {
+		d := l.dsg(r, train, labels, step, seed)
+		err := d.to(ctx, half)
+		return rivals.Errors(d.Scores(held), heldLabels), err
+	}
+	var s Steps
+	best := math.Inf(1)
+	for _, gamma := range []float64{0.3, 1, 3, 10, 30} {
+		e, err := try(rivals.Constant(gamma))
+		if err != nil {
+			return s, err
+		}
+		if e < best {
+			s.Constant, best = gamma, e
+		}
+	}
+	best = math.Inf(1)
+	turn := float64(l.Iterations) / 16
+	for _, gamma := range []float64{1, 3, 10, 30} {
+		e, err := try(rivals.Diminishing(gamma, turn))
+		if err != nil {
+			return s, err
+		}
+		if e < best {
+			s.Gamma, s.Turn, best = gamma, turn, e
+		}
+	}
+	return s, nil
+}
+
+// say tells the person at the terminal how far the experiments are.
+func (l *Lab) say(format string, args ...any) { fmt.Fprintf(l.Log, format+"\n", args...) }
