@@ -40,6 +40,7 @@ firmer than seconds. docs/performance.md collects them.
 
    hanselab sets --data ../shared/data
    hanselab fdskl --data ../shared/data --svm
+   hanselab fdskl-paper --data ../shared/data --quick
    hanselab growth --plot docs
    hanselab sealed --data ../shared/data
    hanselab link
@@ -53,7 +54,8 @@ firmer than seconds. docs/performance.md collects them.
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{
-			fdsklCommand(), setsCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(), sealedCommand(),
+			fdsklCommand(), fdsklPaperCommand(), setsCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(),
+			sealedCommand(),
 			gfmlCommand(), gfmlMeanCommand(), gfmlTrafficCommand(), pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(),
 			sumCommand(), chaosCommand(), linkWorkerCommand(), sumWorkerCommand(),
 		},

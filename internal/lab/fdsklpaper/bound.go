@@ -51,8 +51,11 @@ func (l *Lab) Theorem4(ctx context.Context, s Set, count, runs, iterations int) 
 		return nil, err
 	}
 	b := &Bounds{Set: s.Name, Rows: few.train.Len(), Runs: runs}
-	for _, setting := range []struct{ lambda, gamma float64 }{{1, 0.01}, {0.1, 0.01}, {0.01, 0.1}} {
-		run, err := few.besideBound(ctx, setting.lambda, setting.gamma, runs, iterations)
+	for _, setting := range []struct {
+		lambda, gamma float64
+		longer        int // small steps need more of them
+	}{{1, 0.0001, 8}, {0.1, 0.01, 1}, {0.01, 0.1, 1}} {
+		run, err := few.besideBound(ctx, setting.lambda, setting.gamma, runs, setting.longer*iterations)
 		if err != nil {
 			return nil, fmt.Errorf("theorem 4 at lambda %v: %w", setting.lambda, err)
 		}

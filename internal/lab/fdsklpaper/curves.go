@@ -24,17 +24,13 @@ type Figure3 struct {
 }
 
 // Figure3 trains every kernel method for longer and longer, or on more and more rows, with one split.
-func (l *Lab) Figure3(ctx context.Context, s Set) (*Figure3, error) {
+func (l *Lab) Figure3(ctx context.Context, s Set, steps Steps) (*Figure3, error) {
 	const seed = 1
 	r, err := s.read(l.Rows, seed)
 	if err != nil {
 		return nil, err
 	}
-	f := &Figure3{Set: s.Name, Rows: r.train.Len(), Sigma: r.sigma}
-	if f.Steps, err = l.tune(ctx, r, seed); err != nil {
-		return nil, err
-	}
-	l.say("%s: steps %.3g, and %.3g/(1 + t/%.3g)", s.Name, f.Steps.Constant, f.Steps.Gamma, f.Steps.Turn)
+	f := &Figure3{Set: s.Name, Rows: r.train.Len(), Sigma: r.sigma, Steps: steps}
 	own, err := series(halves(l.Iterations, 6), func(n int) (Point, error) { return l.own(ctx, r, n, f.Steps.Constant, seed) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", NameOwn, err)

@@ -31,7 +31,7 @@ type Trial struct {
 type Figure6 struct {
 	Set    string  `json:"set"`
 	Rows   int     `json:"rows_train"`
-	Steps  Steps   `json:"steps"` // chosen on the first split
+	Steps  Steps   `json:"steps"`
 	Trials []Trial `json:"trials"`
 }
 
@@ -42,21 +42,15 @@ const (
 )
 
 // Figure6 trains every method on splits of a set, three quarters of the rows to train on.
-func (l *Lab) Figure6(ctx context.Context, s Set, splits int) (*Figure6, error) {
-	f := &Figure6{Set: s.Name}
+func (l *Lab) Figure6(ctx context.Context, s Set, steps Steps, splits int) (*Figure6, error) {
+	f := &Figure6{Set: s.Name, Steps: steps}
 	for seed := uint64(1); seed <= uint64(splits); seed++ {
 		r, err := s.read(l.Rows, seed)
 		if err != nil {
 			return nil, err
 		}
-		if seed == 1 {
-			f.Rows = r.train.Len()
-			if f.Steps, err = l.tune(ctx, r, seed); err != nil {
-				return nil, err
-			}
-			l.say("%s: steps %.3g, and %.3g/(1 + t/%.3g)", s.Name, f.Steps.Constant, f.Steps.Gamma, f.Steps.Turn)
-		}
-		for k, m := range l.methods(ctx, r, f.Steps, seed) {
+		f.Rows = r.train.Len()
+		for k, m := range l.methods(ctx, r, steps, seed) {
 			if len(f.Trials) == k {
 				f.Trials = append(f.Trials, Trial{Method: m.name, Missing: m.missing})
 			}

@@ -59,7 +59,11 @@ func small(t *testing.T) *Lab {
 // TestFigures3And6 on rows that a kernel parts and a line does not: everybody learns but FD-SVRG.
 func TestFigures3And6(t *testing.T) {
 	s, l := ring(t, 600), small(t)
-	f, err := l.Figure6(t.Context(), s, 2)
+	steps, err := l.Tune(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := l.Figure6(t.Context(), s, steps, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +85,7 @@ func TestFigures3And6(t *testing.T) {
 			t.Errorf("%s: test errors %v", trial.Method, trial.Errors)
 		}
 	}
-	curves, err := l.Figure3(t.Context(), s)
+	curves, err := l.Figure3(t.Context(), s, steps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +310,7 @@ func TestTable4(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := small(t).Figure3(ctx, ring(t, 200)); err == nil {
+	if _, err := small(t).Tune(ctx, ring(t, 200)); err == nil {
 		t.Error("it went on")
 	}
 }
