@@ -59,19 +59,21 @@ func (t Theorem) features() float64 {
 }
 
 // StepWarning says that step is beyond the cap of Theorem 4 for scores that are right to within 1, the distance from
-// the border of two classes to a label; or nothing. It does not stop a job: the theorem is careful, and steps that learn
-// something in a job's iterations are beyond its cap where lambda is small.
+// the border of two classes to a label; or nothing. It does not stop a job: the theorem is careful, and steps that
+// learn something in a job's iterations are beyond its cap where lambda is small.
 func (p Params) StepWarning() string {
 	if p.Schedule != DoublyStochastic {
 		return ""
 	}
 	if p.Loss == kernel.Square.String() {
-		return "schedule is doubly-stochastic with the square loss, whose slope has no bound: FDSKL's Theorem 4 promises nothing of it at any step; loss = \"smooth-hinge\" or schedule = \"fixed\" is safer"
+		return "schedule is doubly-stochastic with the square loss, whose slope has no bound: FDSKL's Theorem 4 promises " +
+			"nothing of it at any step; loss = \"smooth-hinge\" or schedule = \"fixed\" is safer"
 	}
 	limit := p.Theorem().Cap(1)
 	if p.Step < limit {
 		return ""
 	}
-	return fmt.Sprintf("step is %.3g, FDSKL's Theorem 4 wants one below %.3g: with lambda %.3g it does not promise scores right to within 1; compare with another step, or with schedule = \"fixed\"",
+	return fmt.Sprintf("step is %.3g, FDSKL's Theorem 4 wants one below %.3g: with lambda %.3g it does not promise "+
+		"scores right to within 1; compare with another step, or with schedule = \"fixed\"",
 		p.Step, limit, p.Lambda)
 }

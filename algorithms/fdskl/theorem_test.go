@@ -6,7 +6,8 @@ import (
 )
 
 // TestTheoremFour holds the formulas against the paper's recursion: e_(t+1) <= (1 - 2 gamma lambda) e_t + 4 kappa M^2
-// gamma^2 + 2 sqrt(kappa) gamma C sqrt(e_t) (equation 13), C^2 = M^2 (sqrt(kappa) + sqrt(phi))^2 gamma/lambda (Lemma 3).
+// gamma^2 + 2 sqrt(kappa) gamma C sqrt(e_t) (equation 13), with C^2 = M^2 (sqrt(kappa) + sqrt(phi))^2 gamma/lambda
+// (Lemma 3).
 func TestTheoremFour(t *testing.T) {
 	for _, lambda := range []float64{1e-3, 0.1, 1} {
 		for _, gamma := range []float64{1e-4, 0.01, 0.3} {
@@ -21,7 +22,8 @@ func TestTheoremFour(t *testing.T) {
 			start := 3 * th.Rest()
 			for e, n := start, 0; n < 500; n++ {
 				if bound := th.Bound(n, start); !(2*c2+2*e <= bound*(1+1e-12)) {
-					t.Fatalf("lambda %v, step %v, iteration %d: bound %v is below the recursion's %v", lambda, gamma, n, bound, 2*c2+2*e)
+					t.Fatalf("lambda %v, step %v, iteration %d: bound %v is below the recursion's %v", lambda, gamma, n, bound,
+						2*c2+2*e)
 				}
 				e = next(e)
 			}
@@ -38,11 +40,13 @@ func TestTheoremFour(t *testing.T) {
 
 func TestStepWarning(t *testing.T) {
 	p := Params{Schedule: DoublyStochastic, Loss: "logistic", Lambda: 0.1, Step: 0.01}
-	want := `step is 0.01, FDSKL's Theorem 4 wants one below 0.00429: with lambda 0.1 it does not promise scores right to within 1; compare with another step, or with schedule = "fixed"`
+	want := `step is 0.01, FDSKL's Theorem 4 wants one below 0.00429: with lambda 0.1 it does not promise scores right ` +
+		`to within 1; compare with another step, or with schedule = "fixed"`
 	if got := p.StepWarning(); got != want {
 		t.Errorf("the warning is %q, want %q", got, want)
 	}
-	for _, quiet := range []Params{{Schedule: DoublyStochastic, Loss: "logistic", Lambda: 0.1, Step: 0.004}, {Schedule: Fixed, Loss: "square", Step: 9}} {
+	for _, quiet := range []Params{{Schedule: DoublyStochastic, Loss: "logistic", Lambda: 0.1, Step: 0.004},
+		{Schedule: Fixed, Loss: "square", Step: 9}} {
 		if got := quiet.StepWarning(); got != "" {
 			t.Errorf("schedule %s, step %v: warned %q", quiet.Schedule, quiet.Step, got)
 		}

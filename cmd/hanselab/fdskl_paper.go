@@ -54,8 +54,10 @@ All of it takes an hour or two on one quiet core; --quick some minutes.
    hanselab fdskl-paper --reports one.json,two.json --plot docs`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Usage: "`FOLDER` with the data sets"},
-			&cli.StringSliceFlag{Name: "reports", Usage: "measure nothing: print and draw what runs with --json wrote to these `FILES`"},
-			&cli.StringSliceFlag{Name: "sets", Usage: "`SETS` to measure", DefaultText: "those of the paper's ten that are there"},
+			&cli.StringSliceFlag{Name: "reports", Usage: "measure nothing: print and draw what runs with --json wrote to " +
+				"these `FILES`"},
+			&cli.StringSliceFlag{Name: "sets", Usage: "`SETS` to measure",
+				DefaultText: "those of the paper's ten that are there"},
 			&cli.StringSliceFlag{Name: "figures", Value: cli.NewStringSlice(paperParts()...), Usage: "`PARTS` to repeat"},
 			&cli.IntFlag{Name: "splits", Value: 10, Usage: "`N` splits of each set in figure 6"},
 			&cli.IntFlag{Name: "iterations", Value: 512, Usage: "`T` of FDSKL's own schedule and of DSG"},
@@ -138,7 +140,8 @@ func readPaperReports(files []string) (*fdsklPaperReport, error) {
 			continue
 		}
 		if r.Iterations != all.Iterations || r.Batch != all.Batch || r.Block != all.Block {
-			return nil, fmt.Errorf("%s was made with %d iterations of %d rows and %d features, %s with %d, %d and %d: such figures do not stand side by side",
+			return nil, fmt.Errorf("%s was made with %d iterations of %d rows and %d features, %s with %d, %d and %d: such "+
+				"figures do not stand side by side",
 				path, r.Iterations, r.Batch, r.Block, files[0], all.Iterations, all.Batch, all.Block)
 		}
 		all.Figure3, all.Figure5 = append(all.Figure3, r.Figure3...), append(all.Figure5, r.Figure5...)
@@ -173,12 +176,14 @@ func measurePaper(c *cli.Context) (_ *fdsklPaperReport, err error) {
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	lab := &fdsklpaper.Lab{
-		Iterations: c.Int("iterations"), Batch: c.Int("batch"), Block: c.Int("block"), Rows: c.Int("rows"), Memory: int64(c.Int("memory")) << 20,
-		Trees: 200, CPU: processCPU, Log: c.App.ErrWriter, Work: dir,
+		Iterations: c.Int("iterations"), Batch: c.Int("batch"), Block: c.Int("block"), Rows: c.Int("rows"),
+		Memory: int64(c.Int("memory")) << 20, Trees: 200, CPU: processCPU, Log: c.App.ErrWriter, Work: dir,
 	}
-	sizes := paperSizes{splits: c.Int("splits"), growth: []int{1000, 2000, 4000, 8000, 16_000}, shapeRows: 1000, nodes: []int{4, 8, 16}, repeat: 3, boundRuns: 20, boundLength: 2048}
+	sizes := paperSizes{splits: c.Int("splits"), growth: []int{1000, 2000, 4000, 8000, 16_000}, shapeRows: 1000,
+		nodes: []int{4, 8, 16}, repeat: 3, boundRuns: 20, boundLength: 2048}
 	if c.Bool("quick") {
-		sizes = paperSizes{splits: min(2, sizes.splits), growth: []int{500, 1000}, shapeRows: 200, nodes: []int{4, 8}, repeat: 1, boundRuns: 5, boundLength: 256}
+		sizes = paperSizes{splits: min(2, sizes.splits), growth: []int{500, 1000}, shapeRows: 200, nodes: []int{4, 8},
+			repeat: 1, boundRuns: 5, boundLength: 256}
 		lab.Iterations, lab.Rows, lab.Trees = min(64, lab.Iterations), min(4000, lab.Rows), 50
 	}
 	if err := rivals.CheckLIBSVM(); err != nil {
@@ -186,12 +191,15 @@ func measurePaper(c *cli.Context) (_ *fdsklPaperReport, err error) {
 	} else {
 		lab.SVM = true
 	}
-	report := &fdsklPaperReport{Machine: machine(), Iterations: lab.Iterations, Batch: lab.Batch, Block: lab.Block, Absent: absent, Published: fdsklpaper.PublishedSets()}
+	report := &fdsklPaperReport{Machine: machine(), Iterations: lab.Iterations, Batch: lab.Batch, Block: lab.Block,
+		Absent: absent, Published: fdsklpaper.PublishedSets()}
 	return report, report.measure(c.Context, lab, sets, c.StringSlice("figures"), sizes)
 }
 
 // measure repeats the chosen parts on the sets.
-func (r *fdsklPaperReport) measure(ctx context.Context, lab *fdsklpaper.Lab, sets []fdsklpaper.Set, parts []string, sizes paperSizes) error {
+func (r *fdsklPaperReport) measure(
+	ctx context.Context, lab *fdsklpaper.Lab, sets []fdsklpaper.Set, parts []string, sizes paperSizes,
+) error {
 	has := func(part string) bool { return slices.Contains(parts, part) }
 	var err error
 	if has(paperFigure4) {
@@ -213,7 +221,9 @@ func (r *fdsklPaperReport) measure(ctx context.Context, lab *fdsklpaper.Lab, set
 }
 
 // measureSet repeats the parts that each set has. All use the steps that the set was tuned to.
-func (r *fdsklPaperReport) measureSet(ctx context.Context, lab *fdsklpaper.Lab, s fdsklpaper.Set, has func(string) bool, sizes paperSizes) error {
+func (r *fdsklPaperReport) measureSet(
+	ctx context.Context, lab *fdsklpaper.Lab, s fdsklpaper.Set, has func(string) bool, sizes paperSizes,
+) error {
 	if !has(paperFigure3) && !has(paperFigure5) && !has(paperFigure6) && !has(paperTable4) {
 		return nil
 	}
@@ -272,7 +282,8 @@ func choosePaperSets(names []string, folder string) (sets []fdsklpaper.Set, abse
 		}
 	}
 	if len(sets) == 0 {
-		return nil, nil, fmt.Errorf("none of the paper's sets is in %s: want a file such as phishing.gz, in LIBSVM format", folder)
+		return nil, nil, fmt.Errorf("none of the paper's sets is in %s: want a file such as phishing.gz, in LIBSVM format",
+			folder)
 	}
 	return sets, absent, nil
 }
@@ -293,12 +304,14 @@ func findPaperSet(name, folder string) (fdsklpaper.Set, bool) {
 			return fdsklpaper.Set{}, false
 		}
 	}
-	return fdsklpaper.Set{Name: s.name, Files: s.files, Label: s.label, Scale: s.scale, Loss: s.loss, D: s.features, Sigma: s.sigma, Lambda: s.lambda, Gamma: s.gamma}, true
+	return fdsklpaper.Set{Name: s.name, Files: s.files, Label: s.label, Scale: s.scale, Loss: s.loss, D: s.features,
+		Sigma: s.sigma, Lambda: s.lambda, Gamma: s.gamma}, true
 }
 
 // print prints the report for people.
 func (r *fdsklPaperReport) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s\nFDSKL and DSG: %d iterations of %d rows and %d features; times are processor seconds of all parties but where they are by the clock\n", r.Machine, r.Iterations, r.Batch, r.Block)
+	fmt.Fprintf(w, "%s\nFDSKL and DSG: %d iterations of %d rows and %d features; times are processor seconds of all "+
+		"parties but where they are by the clock\n", r.Machine, r.Iterations, r.Batch, r.Block)
 	if len(r.Absent) > 0 {
 		fmt.Fprintf(w, "not in the folder: %s\n", strings.Join(r.Absent, ", "))
 	}

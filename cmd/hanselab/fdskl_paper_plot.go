@@ -18,7 +18,8 @@ import (
 // drawFDSKLPaper draws what was measured: fdskl-errors (figure 3), fdskl-shapes (4), fdskl-rows (5), fdskl-splits (6)
 // and fdskl-bound.
 func drawFDSKLPaper(folder string, r *fdsklPaperReport) error {
-	if err := drawPanels(folder, "fdskl-errors", 3.2, r.Figure3, errorsPanel, fdsklpaper.NameOwn, fdsklpaper.NameConstant, fdsklpaper.NameDiminishing,
+	if err := drawPanels(folder, "fdskl-errors", 3.2, r.Figure3, errorsPanel, fdsklpaper.NameOwn,
+		fdsklpaper.NameConstant, fdsklpaper.NameDiminishing,
 		fdsklpaper.NameFixed, fdsklpaper.NameLIBSVM, fdsklpaper.NamePPSVMV); err != nil {
 		return err
 	}
@@ -27,7 +28,8 @@ func drawFDSKLPaper(folder string, r *fdsklPaperReport) error {
 			return err
 		}
 	}
-	if err := drawPanels(folder, "fdskl-rows", 3.2, r.Figure5, rowsPanel, fdsklpaper.NameOwn, fdsklpaper.NameFixed, fdsklpaper.NamePPSVMV); err != nil {
+	if err := drawPanels(folder, "fdskl-rows", 3.2, r.Figure5, rowsPanel, fdsklpaper.NameOwn, fdsklpaper.NameFixed,
+		fdsklpaper.NamePPSVMV); err != nil {
 		return err
 	}
 	if err := drawPanels(folder, "fdskl-splits", 2.6, r.Figure6, splitsPanel); err != nil {
@@ -41,7 +43,9 @@ func drawFDSKLPaper(folder string, r *fdsklPaperReport) error {
 
 // drawPanels draws a panel of each figure, at most three in a row; without figures it draws nothing. When methods are
 // given, a last panel names them.
-func drawPanels[T any](folder, name string, height float64, figures []T, panel func(T) (*plot.Plot, error), methods ...string) error {
+func drawPanels[T any](
+	folder, name string, height float64, figures []T, panel func(T) (*plot.Plot, error), methods ...string,
+) error {
 	if len(figures) == 0 {
 		return nil
 	}
@@ -76,7 +80,8 @@ func namesPanel(methods []string) (*plot.Plot, error) {
 	p.HideAxes()
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 	for i, name := range methods {
-		if err := addText(p, 0, 1, name, methodColor(name), text.XLeft, vg.Point{X: vg.Points(40), Y: -vg.Points(40 + 15*float64(i))}); err != nil {
+		corner := vg.Point{X: vg.Points(40), Y: -vg.Points(40 + 15*float64(i))}
+		if err := addText(p, 0, 1, name, methodColor(name), text.XLeft, corner); err != nil {
 			return nil, err
 		}
 	}
@@ -153,7 +158,7 @@ func shapesPanel(s fdsklpaper.Shape) (*plot.Plot, error) {
 
 // rowsPanel draws a set of Figure 5.
 func rowsPanel(g *fdsklpaper.Growth) (*plot.Plot, error) {
-	p := newPlot(g.Set, "training rows", "CPU seconds of all parties")
+	p := newPlot(g.Set+", CPU seconds", "training rows", "") // a logarithmic axis with a long label gets too much room
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = tens{}, tens{}
 	addGrid(p)
@@ -216,7 +221,7 @@ func splitsPanel(f *fdsklpaper.Figure6) (*plot.Plot, error) {
 
 // boundPanel draws one setting of Theorem 4.
 func boundPanel(r fdsklpaper.BoundRun) (*plot.Plot, error) {
-	p := newPlot(fmt.Sprintf("lambda %v, step %v", r.Lambda, r.Gamma), "iterations", "mean (f_t - f*)^2")
+	p := newPlot(fmt.Sprintf("mean (f_t - f*)^2, lambda %v, step %v", r.Lambda, r.Gamma), "iterations", "")
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = tens{}, tens{}
 	addGrid(p)

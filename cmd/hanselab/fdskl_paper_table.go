@@ -70,7 +70,8 @@ func figure4Section(f *fdsklpaper.Figure4) paperSection {
 		}
 	}
 	return paperSection{
-		title: fmt.Sprintf("Figure 4: sum of a linear kernel matrix, %d rows of %s, %.1f MB a node, medians of %d", f.Rows, f.Set, float64(f.Bytes)/1e6, f.Repeat),
+		title: fmt.Sprintf("Figure 4: sum of a linear kernel matrix, %d rows of %s, %.1f MB a node, medians of %d", f.Rows,
+			f.Set, float64(f.Bytes)/1e6, f.Repeat),
 		table: t, notes: []string{"lines are simulated in memory: a line of each node's own, and 5 ms under way"},
 	}
 }
@@ -79,15 +80,18 @@ func figure4Section(f *fdsklpaper.Figure4) paperSection {
 func figure5Section(g *fdsklpaper.Growth) paperSection {
 	t := newTable(g.Set, g.Curves[0].Method, g.Curves[1].Method, g.Curves[2].Method, "products", "sums", "SVM")
 	for i, at := range g.Curves[0].Points {
-		cells := []string{fmt.Sprint(at.Size), seconds(at.CPUSeconds), seconds(g.Curves[1].Points[i].CPUSeconds), "", "", "", ""}
+		cells := []string{fmt.Sprint(at.Size), seconds(at.CPUSeconds), seconds(g.Curves[1].Points[i].CPUSeconds), "", "",
+			"", ""}
 		if i < len(g.Kernel) {
 			k := g.Kernel[i]
-			cells = append(cells[:3], seconds(g.Curves[2].Points[i].CPUSeconds), seconds(k.Products), seconds(k.Sums), seconds(k.SVM))
+			cells = append(cells[:3], seconds(g.Curves[2].Points[i].CPUSeconds), seconds(k.Products), seconds(k.Sums),
+				seconds(k.SVM))
 		}
 		t.add(cells...)
 	}
 	s := paperSection{title: "Figure 5: time against rows", table: t}
-	s.notes = append(s.notes, fmt.Sprintf("%s holds a matrix of 4 bytes a pair of rows: %d MB are enough for %d rows", fdsklpaper.NamePPSVMV, g.Limit>>20, g.Most))
+	s.notes = append(s.notes, fmt.Sprintf("%s holds a matrix of 4 bytes a pair of rows: %d MB are enough for %d rows",
+		fdsklpaper.NamePPSVMV, g.Limit>>20, g.Most))
 	if g.Refused != "" {
 		s.notes = append(s.notes, g.Refused)
 	}
@@ -112,9 +116,11 @@ func figure6Section(figures []*fdsklpaper.Figure6) paperSection {
 		}
 		t.add(cells...)
 	}
-	s := paperSection{title: fmt.Sprintf("Figure 6: errors over %d splits of 3:1", len(figures[0].Trials[0].Errors)), table: t}
+	s := paperSection{title: fmt.Sprintf("Figure 6: errors over %d splits of 3:1", len(figures[0].Trials[0].Errors)),
+		table: t}
 	for _, f := range figures {
-		s.notes = append(s.notes, fmt.Sprintf("%s: %d training rows, steps %.3g and %.3g/(1 + t/%.3g)", f.Set, f.Rows, f.Steps.Constant, f.Steps.Gamma, f.Steps.Turn))
+		s.notes = append(s.notes, fmt.Sprintf("%s: %d training rows, steps %.3g and %.3g/(1 + t/%.3g)", f.Set, f.Rows,
+			f.Steps.Constant, f.Steps.Gamma, f.Steps.Turn))
 		for _, trial := range f.Trials {
 			if trial.Missing != "" {
 				s.notes = append(s.notes, fmt.Sprintf("%s: without %s: %s", f.Set, trial.Method, trial.Missing))
@@ -128,11 +134,13 @@ func figure6Section(figures []*fdsklpaper.Figure6) paperSection {
 func table4Section(all []*fdsklpaper.Table4) paperSection {
 	t := newTable("set", "FDSKL s", "CPU s", "fixed s", "CPU s", "trees CPU s", "paper: FDSKL min", "SecureBoost min")
 	for _, r := range all {
-		t.add(r.Set, seconds(r.Own.Seconds), seconds(r.Own.CPUSeconds), seconds(r.Fixed.Seconds), seconds(r.Fixed.CPUSeconds), seconds(r.Trees.CPUSeconds),
+		t.add(r.Set, seconds(r.Own.Seconds), seconds(r.Own.CPUSeconds), seconds(r.Fixed.Seconds),
+			seconds(r.Fixed.CPUSeconds), seconds(r.Trees.CPUSeconds),
 			r.Paper.FDSKL, r.Paper.SecureBoost)
 	}
 	return paperSection{
-		title: "Table 4: time to train, four parties over TLS on one machine; boosted trees in one place, in the clear", table: t,
+		title: "Table 4: time to train, four parties over TLS on one machine; boosted trees in one place, in the " +
+			"clear", table: t,
 		notes: []string{"the last two columns are the paper's own, on 24 cores"},
 	}
 }
@@ -142,7 +150,8 @@ func boundSection(b *fdsklpaper.Bounds) paperSection {
 	t := newTable("lambda", "step", "cap", "iterations", "f = 0", "measured", "bound")
 	for _, r := range b.All {
 		last := r.Points[len(r.Points)-1]
-		t.add(fmt.Sprint(r.Lambda), fmt.Sprint(r.Gamma), fmt.Sprintf("%.2g", r.Cap), fmt.Sprint(last.Iterations), fmt.Sprintf("%.2g", r.Zero), fmt.Sprintf("%.2g", last.Measured), fmt.Sprintf("%.2g", last.Bound))
+		t.add(fmt.Sprint(r.Lambda), fmt.Sprint(r.Gamma), fmt.Sprintf("%.2g", r.Cap), fmt.Sprint(last.Iterations),
+			fmt.Sprintf("%.2g", r.Zero), fmt.Sprintf("%.2g", last.Measured), fmt.Sprintf("%.2g", last.Bound))
 	}
 	return paperSection{
 		title: fmt.Sprintf("Theorem 4: mean (f_t - f*)^2, logistic, %d rows of %s, %d runs", b.Rows, b.Set, b.Runs), table: t,

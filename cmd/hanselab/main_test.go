@@ -141,6 +141,13 @@ func TestWrongCommandLines(t *testing.T) {
 			"/epsilon has no epsilon_normalized or epsilon, plain, .gz or .bz2; " +
 			"get it from: LIBSVM's data page, binary classification"},
 		{"fdskl --data " + empty + " --seeds 0", "--seeds is 0, want at least 1"},
+		{"fdskl-paper", "--data FOLDER is missing, with the data sets in it; or --reports FILES, of earlier runs"},
+		{"fdskl-paper --data " + empty,
+			"none of the paper's sets is in " + empty + ": want a file such as phishing.gz, in LIBSVM format"},
+		{"fdskl-paper --data " + empty + " --sets a9a",
+			`set "a9a" is not in ` + empty + ": want a file such as a9a.gz, in LIBSVM format"},
+		{"fdskl-paper --data " + empty + " --figures 2", `--figures has "2", want some of 3, 4, 5, 6, table4, bound`},
+		{"fdskl-paper --data " + empty + " --memory 0", "--memory is 0, want at least 1"},
 		{"growth --repeat 0", "--repeat is 0, want at least 1"},
 		{"growth --hanse hanse --rows 5", "--rows is [5], want two positive sizes or more that ascend"},
 		{"growth --hanse hanse --features 64,32", "--features is [64 32], want two positive sizes or more that ascend"},
@@ -152,5 +159,51 @@ func TestWrongCommandLines(t *testing.T) {
 		if code != 1 || said.String() != "hanselab: "+c.want+"\n" {
 			t.Errorf("hanselab %s: code %d, says %q, want %q", c.args, code, said.String(), c.want)
 		}
+	}
+}
+
+// TestFDSKLPaper repeats all parts on a tiny set under the name of a real one, and joins the report with itself.
+func TestFDSKLPaper(t *testing.T) {
+	dir := t.TempDir()
+	writeSet(t, filepath.Join(dir, "phishing.gz"), 400)
+	writeSet(t, filepath.Join(dir, "cod-rna.gz"), 200) // a set without settings of its own
+	var r fdsklPaperReport
+	lab(t, &r, "fdskl-paper", "--data", dir, "--quick", "--iterations", "16", "--splits", "1", "--json")
+	if len(r.Figure3) != 2 || len(r.Figure5) != 2 || len(r.Figure6) != 2 || len(r.Table4) != 2 ||
+		r.Figure4 == nil || r.Bound == nil {
+		t.Fatalf("got %+v", r)
+	}
+	if r.Figure3[0].Set != "phishing" || r.Figure3[1].Set != "cod-rna" || len(r.Absent) != 8 ||
+		r.Table4[0].Paper.SecureBoost != "10" {
+		t.Errorf("sets %s and %s, absent %v", r.Figure3[0].Set, r.Figure3[1].Set, r.Absent)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "report.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	again := []string{"hanselab", "fdskl-paper", "--reports", path + "," + path, "--plot", dir}
+	if code := run(t.Context(), again, nil, &out, &said); code != 0 {
+		t.Fatal(said.String())
+	}
+	for _, want := range []string{
+		"Figure 3: error against time, 300 training rows", "Figure 4: sum of a linear kernel matrix",
+		"Figure 5: time against rows",
+		"Figure 6: errors over 1 splits of 3:1", "Table 4: time to train", "Theorem 4: mean (f_t - f*)^2",
+		"not in the folder: gisette, a9a,",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	if n := strings.Count(out.String(), "Figure 3"); n != 4 {
+		t.Errorf("%d tables of figure 3 in two reports, want 4", n)
+	}
+	for _, name := range []string{"fdskl-errors", "fdskl-shapes", "fdskl-rows"} {
+		checkFigure(t, dir, name)
 	}
 }

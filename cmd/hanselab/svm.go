@@ -18,7 +18,8 @@ func runSVM(ctx context.Context, s *benchmarkSet, parties int, seed uint64, dir 
 	if err != nil {
 		return rivals.LIBSVMRun{}, err
 	}
-	p, err := vertical.PrepareSplit(data.Train, data.Test, fdskl.Params{Label: data.Label, Scale: s.scale, Constant: "drop"}.WithDefaults())
+	scaled := fdskl.Params{Label: data.Label, Scale: s.scale, Constant: "drop"}.WithDefaults()
+	p, err := vertical.PrepareSplit(data.Train, data.Test, scaled)
 	if err != nil {
 		return rivals.LIBSVMRun{}, err
 	}

@@ -61,7 +61,8 @@ func (l *Lab) Theorem4(ctx context.Context, s Set, count, runs, iterations int) 
 		}
 		b.All = append(b.All, *run)
 		last := run.Points[len(run.Points)-1]
-		l.say("theorem 4, lambda %v, step %v: %.3g after %d iterations, bound %.3g; f = 0 is off by %.3g", run.Lambda, run.Gamma, last.Measured, last.Iterations, last.Bound, run.Zero)
+		l.say("theorem 4, lambda %v, step %v: %.3g after %d iterations, bound %.3g; f = 0 is off by %.3g", run.Lambda,
+			run.Gamma, last.Measured, last.Iterations, last.Bound, run.Zero)
 	}
 	return b, nil
 }
@@ -74,7 +75,8 @@ func (r *rows) besideBound(ctx context.Context, lambda, gamma float64, runs, ite
 		return nil, err
 	}
 	theorem := fdskl.Params{Loss: kernel.Logistic.String(), Lambda: lambda, Step: gamma}.Theorem()
-	run := &BoundRun{Lambda: lambda, Gamma: gamma, Cap: theorem.Cap(1), Start: norm, Zero: floats.Dot(best, best) / float64(len(best))}
+	zero := floats.Dot(best, best) / float64(len(best))
+	run := &BoundRun{Lambda: lambda, Gamma: gamma, Cap: theorem.Cap(1), Start: norm, Zero: zero}
 	moments := halves(iterations, 10)
 	for _, t := range moments {
 		run.Points = append(run.Points, BoundPoint{Iterations: t, Bound: theorem.Bound(t, norm)})
@@ -104,7 +106,9 @@ func (r *rows) besideBound(ctx context.Context, lambda, gamma float64, runs, ite
 
 // minimum finds f* of the logistic loss: f = sum_j beta_j K(x_j, .) is in the span of the rows. It returns f* at the
 // rows and |f*|^2.
-func minimum(ctx context.Context, train *rivals.Rows, labels []float64, sigma, lambda float64) (best []float64, norm float64, err error) {
+func minimum(
+	ctx context.Context, train *rivals.Rows, labels []float64, sigma, lambda float64,
+) (best []float64, norm float64, err error) {
 	inTheOpen := func(_ context.Context, addends [][]float64) ([]float64, error) { return addends[0], nil }
 	k, err := rivals.PPSVMV(ctx, []*rivals.Rows{train}, sigma, math.MaxInt64, inTheOpen)
 	if err != nil {
@@ -131,7 +135,8 @@ func minimum(ctx context.Context, train *rivals.Rows, labels []float64, sigma, l
 		copy(gradient, apply(slope))
 		return value
 	})
-	state, _, err := lbfgs.Minimise(ctx, objective, make([]float64, n), nil, lbfgs.Settings{Iterations: 1000, Gradient: 1e-8, Decrease: 1e-14}, nil)
+	settings := lbfgs.Settings{Iterations: 1000, Gradient: 1e-8, Decrease: 1e-14}
+	state, _, err := lbfgs.Minimise(ctx, objective, make([]float64, n), nil, settings, nil)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -31,7 +31,9 @@ func (l *Lab) Figure3(ctx context.Context, s Set, steps Steps) (*Figure3, error)
 		return nil, err
 	}
 	f := &Figure3{Set: s.Name, Rows: r.train.Len(), Sigma: r.sigma, Steps: steps}
-	own, err := series(halves(l.Iterations, 6), func(n int) (Point, error) { return l.own(ctx, r, n, f.Steps.Constant, seed) })
+	own, err := series(halves(l.Iterations, 6), func(n int) (Point, error) {
+		return l.own(ctx, r, n, f.Steps.Constant, seed)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", NameOwn, err)
 	}
@@ -44,7 +46,10 @@ func (l *Lab) Figure3(ctx context.Context, s Set, steps Steps) (*Figure3, error)
 	for _, way := range []struct {
 		name string
 		step func(int) float64
-	}{{NameConstant, rivals.Constant(f.Steps.Constant)}, {NameDiminishing, rivals.Diminishing(f.Steps.Gamma, f.Steps.Turn)}} {
+	}{
+		{NameConstant, rivals.Constant(f.Steps.Constant)},
+		{NameDiminishing, rivals.Diminishing(f.Steps.Gamma, f.Steps.Turn)},
+	} {
 		points, err := l.descentCurve(ctx, r, way.step, seed)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", way.name, err)
@@ -77,12 +82,13 @@ func (l *Lab) addMachines(ctx context.Context, f *Figure3, r *rows) error {
 		}
 		f.add(l, NameLIBSVM, points)
 	}
-	for len(sizes) > 0 && rivals.MatrixBytes(sizes[len(sizes)-1]) > l.Memory {
-		f.Missing = fmt.Sprintf("%s on %d rows would hold a matrix of %.1f GB", NamePPSVMV, sizes[len(sizes)-1], float64(rivals.MatrixBytes(sizes[len(sizes)-1]))/1e9)
-		sizes = sizes[:len(sizes)-1]
-	}
-	if len(sizes) == 0 {
-		return nil
+	for rivals.MatrixBytes(sizes[len(sizes)-1]) > l.Memory {
+		most := sizes[len(sizes)-1]
+		f.Missing = fmt.Sprintf("%s on %d rows would hold a matrix of %.1f GB", NamePPSVMV, most,
+			float64(rivals.MatrixBytes(most))/1e9)
+		if sizes = sizes[:len(sizes)-1]; len(sizes) == 0 {
+			return nil
+		}
 	}
 	points, err := series(sizes, func(n int) (Point, error) {
 		few, err := r.head(n, 1)

@@ -61,7 +61,8 @@ func (l *Lab) Figure6(ctx context.Context, s Set, steps Steps, splits int) (*Fig
 			if err != nil {
 				return nil, fmt.Errorf("%s, split %d: %w", m.name, seed, err)
 			}
-			f.Trials[k].Errors, f.Trials[k].Seconds = append(f.Trials[k].Errors, at.Error), append(f.Trials[k].Seconds, at.CPUSeconds)
+			trial := &f.Trials[k]
+			trial.Errors, trial.Seconds = append(trial.Errors, at.Error), append(trial.Seconds, at.CPUSeconds)
 			l.say("%s, split %d, %s: error %.4f, %.2f CPU s", s.Name, seed, m.name, at.Error, at.CPUSeconds)
 		}
 	}

@@ -81,7 +81,9 @@ func (l *Lab) federation(ctx context.Context, r *rows, p fdskl.Params) (run Fede
 }
 
 // trainParty is one party's part of a training.
-func trainParty(ctx context.Context, n *network, s *protocol.Session, r *rows, p fdskl.Params, i int, dir string) (*fdskl.Model, fdskl.Network, error) {
+func trainParty(
+	ctx context.Context, n *network, s *protocol.Session, r *rows, p fdskl.Params, i int, dir string,
+) (*fdskl.Model, fdskl.Network, error) {
 	prepared, err := vertical.PrepareTraining(r.data.Train[i], p, i == 0)
 	if err != nil {
 		return nil, nil, err
@@ -97,8 +99,10 @@ func trainParty(ctx context.Context, n *network, s *protocol.Session, r *rows, p
 	}
 	net := maskedNetwork{s, sums}
 	m, err := fdskl.Train(ctx, &fdskl.Party{
-		Self: i, Names: r.data.Names, Params: p, Privacy: fdskl.Masked, Rows: prepared.Rows.Rows, Labels: prepared.Labels, Network: net, Vault: v, Workers: 1,
-		Parts: []fdskl.Part{{Owner: n.parties[i].ID, Normaliser: prepared.Normaliser, Rows: prepared.Rows, Phase: fdskl.NewPhaseSeed()}},
+		Self: i, Names: r.data.Names, Params: p, Privacy: fdskl.Masked, Rows: prepared.Rows.Rows,
+		Labels: prepared.Labels, Network: net, Vault: v, Workers: 1,
+		Parts: []fdskl.Part{{Owner: n.parties[i].ID, Normaliser: prepared.Normaliser, Rows: prepared.Rows,
+			Phase: fdskl.NewPhaseSeed()}},
 	})
 	if err != nil {
 		return nil, nil, err

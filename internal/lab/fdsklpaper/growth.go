@@ -24,7 +24,8 @@ func (l *Lab) Figure5(ctx context.Context, s Set, sizes []int, step float64) (*G
 	if err != nil {
 		return nil, err
 	}
-	g := &Growth{Set: s.Name, Limit: l.Memory, Curves: []Curve{{Method: NameOwn}, {Method: NameFixed}, {Method: NamePPSVMV}}}
+	curves := []Curve{{Method: NameOwn}, {Method: NameFixed}, {Method: NamePPSVMV}}
+	g := &Growth{Set: s.Name, Limit: l.Memory, Curves: curves}
 	for g.Most = 1; rivals.MatrixBytes(g.Most+1) <= l.Memory; g.Most++ {
 	}
 	var fit []int

@@ -84,8 +84,9 @@ func (l *Lab) own(ctx context.Context, r *rows, iterations int, step float64, se
 // ownParams are the parameters of FDSKL's own schedule.
 func (l *Lab) ownParams(r *rows, iterations int, step float64, seed uint64) fdskl.Params {
 	return fdskl.Params{
-		Label: r.data.Label, Schedule: fdskl.DoublyStochastic, Loss: ownLoss.String(), Sigma: r.sigma, Lambda: r.set.Lambda, Scale: r.set.Scale,
-		Constant: "drop", Seed: fmt.Sprint(seed), Iterations: iterations, Batch: l.Batch, BlockFeatures: l.Block, Step: step,
+		Label: r.data.Label, Schedule: fdskl.DoublyStochastic, Loss: ownLoss.String(), Sigma: r.sigma,
+		Lambda: r.set.Lambda, Scale: r.set.Scale, Constant: "drop", Seed: fmt.Sprint(seed),
+		Iterations: iterations, Batch: l.Batch, BlockFeatures: l.Block, Step: step,
 	}.WithDefaults()
 }
 

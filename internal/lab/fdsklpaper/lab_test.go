@@ -45,14 +45,16 @@ func ring(t *testing.T, count int) Set {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Set{Name: "ring", Files: []string{path}, Scale: "minmax", Loss: "smooth-hinge", D: 256, Sigma: 0.7, Lambda: 1e-5}
+	return Set{Name: "ring", Files: []string{path}, Scale: "minmax", Loss: "smooth-hinge", D: 256, Sigma: 0.7,
+		Lambda: 1e-5}
 }
 
 // small is a lab whose experiments take moments.
 func small(t *testing.T) *Lab {
 	t.Helper()
 	ticks := 0.0
-	return &Lab{Iterations: 256, Batch: 32, Block: 8, Rows: 1000, Memory: 4 << 20, Trees: 60, SVM: rivals.CheckLIBSVM() == nil,
+	return &Lab{Iterations: 256, Batch: 32, Block: 8, Rows: 1000, Memory: 4 << 20, Trees: 60,
+		SVM: rivals.CheckLIBSVM() == nil,
 		CPU: func() float64 { ticks++; return ticks }, Log: io.Discard, Work: t.TempDir()}
 }
 
@@ -111,7 +113,8 @@ func TestFigure5StopsAtTheMemory(t *testing.T) {
 			sizes[k] = append(sizes[k], at.Size)
 		}
 	}
-	if !slices.Equal(sizes[0], []int{100, 300, 450}) || !slices.Equal(sizes[1], sizes[0]) || !slices.Equal(sizes[2], []int{100, 300}) {
+	if all := []int{100, 300, 450}; !slices.Equal(sizes[0], all) || !slices.Equal(sizes[1], all) ||
+		!slices.Equal(sizes[2], all[:2]) {
 		t.Errorf("rows %v", sizes)
 	}
 	if g.Most != 300 || g.Refused != "the kernel matrix of 450 rows would take 0.0 GB" || len(g.Kernel) != 2 {
@@ -159,9 +162,9 @@ func TestMaskedSumsAreTheSums(t *testing.T) {
 	}
 }
 
-// TestShapesOnLines holds the times of Figure 4 on fake time, where nothing but the lines takes any. Vectors that travel
-// whole: a star takes a vector's time for each of the others, a ring too, a tree for each of its rounds. In short
-// frames a ring takes little more than one vector's time.
+// TestShapesOnLines holds the times of Figure 4 on fake time, where nothing but the lines takes any. Vectors that
+// travel whole: a star takes a vector's time for each of the others, a ring too, a tree for each of its rounds. In
+// short frames a ring takes little more than one vector's time.
 func TestShapesOnLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const words, q, speed = 1 << 14, 8, 1 << 20 // a vector takes an eighth of a second
@@ -217,29 +220,31 @@ func TestFigure4(t *testing.T) {
 		t.Fatalf("got %+v", f)
 	}
 	for _, s := range f.Shapes {
-		if !slices.Equal(s.Nodes, []int{3, 5}) || len(s.Tree) != 2 || len(s.Star) != 2 || len(s.Ring) != 2 || !(s.Tree[0] > 0) {
+		if !slices.Equal(s.Nodes, []int{3, 5}) || len(s.Tree) != 2 || len(s.Star) != 2 || len(s.Ring) != 2 ||
+			!(s.Tree[0] > 0) {
 			t.Errorf("got %+v", s)
 		}
 	}
 	l := small(t)
 	l.Rows = 2000
-	want := "figure 4: the products of 1024 rows take 4198400 bytes, want at most 4194304, one frame: use at most 1023 rows"
+	want := "figure 4: the products of 1024 rows take 4198400 bytes, want at most 4194304, one frame: use at most 1023 " +
+		"rows"
 	if _, err := l.Figure4(t.Context(), ring(t, 2000), 1024, []int{4}, 1); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
-// TestTheTheoremHolds: no mean over runs is above Theorem 4's bound, and where the step is small for its lambda the runs
-// come closer than f = 0 is.
+// TestTheTheoremHolds: no mean over runs is above Theorem 4's bound.
 func TestTheTheoremHolds(t *testing.T) {
-	b, err := small(t).Theorem4(t.Context(), ring(t, 100), 60, 10, 512)
+	b, err := small(t).Theorem4(t.Context(), ring(t, 100), 60, 5, 128)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, run := range b.All {
 		for _, at := range run.Points {
 			if !(at.Measured > 0 && at.Measured <= at.Bound) {
-				t.Errorf("lambda %v, step %v, %d iterations: %v, and the bound is %v", run.Lambda, run.Gamma, at.Iterations, at.Measured, at.Bound)
+				t.Errorf("lambda %v, step %v, %d iterations: %v, and the bound is %v", run.Lambda, run.Gamma, at.Iterations,
+					at.Measured, at.Bound)
 			}
 		}
 	}
@@ -258,7 +263,8 @@ func TestMinimum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := rivals.PPSVMV(t.Context(), []*rivals.Rows{r.train}, 0.7, 1<<20, func(_ context.Context, a [][]float64) ([]float64, error) { return a[0], nil })
+	only := func(_ context.Context, addends [][]float64) ([]float64, error) { return addends[0], nil }
+	k, err := rivals.PPSVMV(t.Context(), []*rivals.Rows{r.train}, 0.7, 1<<20, only)
 	if err != nil {
 		t.Fatal(err)
 	}

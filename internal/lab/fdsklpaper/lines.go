@@ -10,8 +10,8 @@ import (
 )
 
 // Wire is what joins parties that are on machines of their own: each has one line, of so many bytes a second in either
-// direction at once, on which what it sends and receives waits its turn; and every frame is under way for Delay besides.
-// The zero Wire is as fast as memory.
+// direction at once, on which what it sends and receives waits its turn; and every frame is under way for Delay
+// besides. The zero Wire is as fast as memory.
 type Wire struct {
 	BytesPerSecond float64
 	Delay          time.Duration
@@ -30,7 +30,8 @@ type lines struct {
 
 // newLines makes idle lines.
 func newLines(w Wire, ids []keys.ID) *lines {
-	l := &lines{wire: w, out: make(map[keys.ID]time.Time), in: make(map[keys.ID]time.Time), due: make(map[[2]keys.ID][]time.Time)}
+	l := &lines{wire: w, out: make(map[keys.ID]time.Time), in: make(map[keys.ID]time.Time),
+		due: make(map[[2]keys.ID][]time.Time)}
 	for _, id := range ids {
 		l.out[id], l.in[id] = time.Time{}, time.Time{}
 	}

@@ -118,7 +118,8 @@ func (n *network) sessions(ctx context.Context, chunk int) ([]*protocol.Session,
 			return err
 		}
 		sessions[i], err = protocol.NewSession(ctx, meshes[i], protocol.SessionConfig{
-			Contract: keys.HashOf("hanselab fdskl-paper", room[:]), Number: 1, Parties: n.parties, Key: n.private[i], Chunk: chunk,
+			Contract: keys.HashOf("hanselab fdskl-paper", room[:]), Number: 1, Parties: n.parties,
+			Key: n.private[i], Chunk: chunk,
 		})
 		return err
 	})

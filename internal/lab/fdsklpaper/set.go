@@ -129,7 +129,8 @@ func (r *rows) head(n int, seed uint64) (*rows, error) {
 // params are those of a training of this program.
 func (s Set) params(label string, seed uint64) fdskl.Params {
 	return fdskl.Params{
-		Label: label, Loss: s.Loss, Features: s.D, Sigma: s.Sigma, Lambda: s.Lambda, Scale: s.Scale, Constant: "drop", Seed: fmt.Sprint(seed),
+		Label: label, Loss: s.Loss, Features: s.D, Sigma: s.Sigma, Lambda: s.Lambda, Scale: s.Scale, Constant: "drop",
+		Seed: fmt.Sprint(seed),
 	}.WithDefaults()
 }
 

@@ -54,7 +54,8 @@ func (l *Lab) Figure4(ctx context.Context, s Set, count int, nodes []int, repeat
 	f := &Figure4{Set: s.Name, Rows: count, Bytes: 8 * words, Repeat: repeat}
 	whole := 8 * words
 	if whole > 4<<20 {
-		return nil, fmt.Errorf("figure 4: the products of %d rows take %d bytes, want at most %d, one frame: use at most 1023 rows", count, whole, 4<<20)
+		return nil, fmt.Errorf("figure 4: the products of %d rows take %d bytes, want at most %d, one frame: use at most "+
+			"1023 rows", count, whole, 4<<20)
 	}
 	wire := Wire{BytesPerSecond: lineSpeed, Delay: lineDelay}
 	memory := func(ctx context.Context, q int) (*network, error) { return openMemory(ctx, q, wire) }
@@ -78,7 +79,9 @@ func (l *Lab) Figure4(ctx context.Context, s Set, count int, nodes []int, repeat
 				return nil, fmt.Errorf("figure 4: %s, %d nodes: %w", shape.Name, q, err)
 			}
 			shape.Nodes = append(shape.Nodes, q)
-			shape.Tree, shape.Star, shape.Ring = append(shape.Tree, seconds[0]), append(shape.Star, seconds[1]), append(shape.Ring, seconds[2])
+			for k, times := range []*[]float64{&shape.Tree, &shape.Star, &shape.Ring} {
+				*times = append(*times, seconds[k])
+			}
 			l.say("%s, %d nodes: tree %.3f s, star %.3f s, ring %.3f s", shape.Name, q, seconds[0], seconds[1], seconds[2])
 		}
 		f.Shapes = append(f.Shapes, shape.Shape)
@@ -122,7 +125,9 @@ func (n *network) shapes(ctx context.Context, addends [][]float64, s Shape, repe
 }
 
 // sum times one sum in a session of its own, from when all have begun to when the root has the total.
-func (n *network) sum(ctx context.Context, addends [][]float64, want []float64, s Shape, t protocol.Topology) (seconds float64, err error) {
+func (n *network) sum(
+	ctx context.Context, addends [][]float64, want []float64, s Shape, t protocol.Topology,
+) (seconds float64, err error) {
 	sessions, end, err := n.sessions(ctx, s.Chunk)
 	if err != nil {
 		return 0, err

@@ -31,13 +31,14 @@ func (l *Lab) ppsvmv(ctx context.Context, r *rows) (at Point, times KernelTimes,
 	}
 	sigma := gammaWidth(r.svmGamma())
 	at.Size = r.train.Len()
+	sum := func(ctx context.Context, addends [][]float64) (total []float64, err error) {
+		seconds, err := l.timed(func() error { total, err = network.masked(ctx, addends); return err })
+		times.Sums += seconds
+		return total, err
+	}
 	var k *rivals.KernelMatrix
 	both, err := l.timed(func() error {
-		k, err = rivals.PPSVMV(ctx, columns, sigma, l.Memory, func(ctx context.Context, addends [][]float64) (total []float64, err error) {
-			seconds, err := l.timed(func() error { total, err = network.masked(ctx, addends); return err })
-			times.Sums += seconds
-			return total, err
-		})
+		k, err = rivals.PPSVMV(ctx, columns, sigma, l.Memory, sum)
 		return err
 	})
 	if err != nil {

@@ -37,7 +37,9 @@ func (l *Lab) Table4(ctx context.Context, s Set, step float64) (*Table4, error) 
 	if t.Trees, err = l.boosted(r); err != nil {
 		return nil, err
 	}
-	l.say("%s, four parties over TLS: %s %.1f s (%.1f CPU s), error %.4f; %s %.1f s (%.1f CPU s), error %.4f; trees in one place %.1f CPU s", s.Name,
-		NameOwn, t.Own.Seconds, t.Own.CPUSeconds, t.Own.Error, NameFixed, t.Fixed.Seconds, t.Fixed.CPUSeconds, t.Fixed.Error, t.Trees.CPUSeconds)
+	l.say("%s, four parties over TLS: %s %.1f s (%.1f CPU s), error %.4f; %s %.1f s (%.1f CPU s), error %.4f; trees in "+
+		"one place %.1f CPU s", s.Name,
+		NameOwn, t.Own.Seconds, t.Own.CPUSeconds, t.Own.Error,
+		NameFixed, t.Fixed.Seconds, t.Fixed.CPUSeconds, t.Fixed.Error, t.Trees.CPUSeconds)
 	return t, nil
 }

@@ -73,7 +73,8 @@ func TestHistogramsFindTheBestSplit(t *testing.T) {
 		}
 		root := b.trees[0][0]
 		if root.column != column || column >= 0 && (root.threshold <= threshold || root.threshold >= threshold+1) {
-			t.Fatalf("seed %d: the split is column %d at %v, the best is column %d between %v and %v", seed, root.column, root.threshold, column, threshold, threshold+1)
+			t.Fatalf("seed %d: the split is column %d at %v, the best is column %d between %v and %v", seed, root.column,
+				root.threshold, column, threshold, threshold+1)
 		}
 		if column < 0 {
 			continue

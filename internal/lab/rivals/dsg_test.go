@@ -18,20 +18,23 @@ func TestDSGIsFDSKLWithoutParties(t *testing.T) {
 	for _, loss := range []kernel.Loss{kernel.Square, kernel.Logistic, kernel.SmoothHinge} {
 		t.Run(loss.String(), func(t *testing.T) {
 			parts, labels := world(150, 1)
-			p := fdskl.Params{Active: []string{"pooled"}, Label: "y", Schedule: fdskl.DoublyStochastic, Loss: loss.String(), Sigma: 1.5,
+			p := fdskl.Params{Active: []string{"pooled"}, Label: "y", Schedule: fdskl.DoublyStochastic, Loss: loss.String(),
+				Sigma:  1.5,
 				Lambda: 1e-3, Seed: "s", Batch: 8, BlockFeatures: 4, Iterations: 60, Step: 0.4}.WithDefaults()
 			v, err := vault.Open(t.TempDir(), vault.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer v.Close()
-			party := &fdskl.Party{Names: p.Active, Params: p, Privacy: fdskl.Masked, Rows: len(labels), Labels: &fdskl.Labels{Values: labels}, Network: fdskl.Solo{}, Vault: v}
+			party := &fdskl.Party{Names: p.Active, Params: p, Privacy: fdskl.Masked, Rows: len(labels),
+				Labels: &fdskl.Labels{Values: labels}, Network: fdskl.Solo{}, Vault: v}
 			for i, m := range parts {
 				normaliser := &kernel.Normaliser{}
 				for _, name := range m.Dense {
 					normaliser.Columns = append(normaliser.Columns, kernel.Scale{Column: name, Scaling: "minmax", Divisor: 1})
 				}
-				party.Parts = append(party.Parts, fdskl.Part{Owner: keys.ID{byte(i + 1)}, Normaliser: normaliser, Rows: m, Phase: fdskl.PhaseSeed{byte(i + 7)}})
+				party.Parts = append(party.Parts, fdskl.Part{Owner: keys.ID{byte(i + 1)}, Normaliser: normaliser, Rows: m,
+					Phase: fdskl.PhaseSeed{byte(i + 7)}})
 			}
 			model, err := fdskl.Train(t.Context(), party)
 			if err != nil {

@@ -26,7 +26,8 @@ func TestFDSVRGReachesTheMinimum(t *testing.T) {
 		}
 		return value
 	})
-	best, _, err := lbfgs.Minimise(t.Context(), objective, make([]float64, all.Columns), nil, lbfgs.Settings{Gradient: 1e-10, Decrease: 1e-300}, nil)
+	best, _, err := lbfgs.Minimise(t.Context(), objective, make([]float64, all.Columns), nil,
+		lbfgs.Settings{Gradient: 1e-10, Decrease: 1e-300}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package rivals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,13 +41,19 @@ func CheckLIBSVM() error {
 // Run trains and tests on rows whose columns stand in parts, with labels -1 and +1. The time is that of svm-train with
 // its file reading; nothing else counts. svm-train has one thread, so that its processor time is what it would take on
 // an idle machine.
-func (l LIBSVM) Run(ctx context.Context, train []*kernel.Matrix, labels []float64, test []*kernel.Matrix, held []float64) (LIBSVMRun, error) {
+func (l LIBSVM) Run(
+	ctx context.Context, train []*kernel.Matrix, labels []float64, test []*kernel.Matrix, held []float64,
+) (LIBSVMRun, error) {
 	path := func(name string) string { return filepath.Join(l.Dir, name) }
-	if err := errors.Join(writeLIBSVMFile(path("train.svm"), train, labels), writeLIBSVMFile(path("test.svm"), test, held)); err != nil {
+	if err := writeLIBSVMFile(path("train.svm"), train, labels); err != nil {
+		return LIBSVMRun{}, err
+	}
+	if err := writeLIBSVMFile(path("test.svm"), test, held); err != nil {
 		return LIBSVMRun{}, err
 	}
 	start := time.Now()
-	cpu, err := command(ctx, "svm-train", "-q", "-t", "2", "-c", fmt.Sprint(l.Cost), "-g", fmt.Sprint(l.Gamma), path("train.svm"), path("svm.model"))
+	cpu, err := command(ctx, "svm-train", "-q", "-t", "2", "-c", fmt.Sprint(l.Cost), "-g", fmt.Sprint(l.Gamma),
+		path("train.svm"), path("svm.model"))
 	if err != nil {
 		return LIBSVMRun{}, err
 	}

@@ -27,17 +27,19 @@ func (k *KernelMatrix) Row(i int) []float32 { return k.values[i*k.n : (i+1)*k.n]
 // sumWords is about how many entries of the matrix are summed at a time.
 const sumWords = 1 << 20
 
+// Sum adds the parties' vectors, which all have the same length.
+type Sum func(ctx context.Context, addends [][]float64) (total []float64, err error)
+
 // PPSVMV computes the Gaussian kernel matrix of rows whose columns several parties hold (Yu, Vaidya and Jiang,
 // "Privacy-preserving SVM classification on vertically partitioned data", PAKDD 2006): each party has the inner
 // products of its own columns, a secure sum opens their totals x_i . x_j to the one with the labels, and the kernel
 // follows from |x_i - x_j|^2 = x_i.x_i + x_j.x_j - 2 x_i.x_j. Every party's addends are n (n+1)/2 numbers, and
 // whoever trains holds n^2: beyond limit bytes it is refused.
-//
-// sum adds the parties' vectors: the way of a product's sum comes from outside.
-func PPSVMV(ctx context.Context, parts []*Rows, sigma float64, limit int64, sum func(ctx context.Context, addends [][]float64) ([]float64, error)) (*KernelMatrix, error) {
+func PPSVMV(ctx context.Context, parts []*Rows, sigma float64, limit int64, sum Sum) (*KernelMatrix, error) {
 	n := parts[0].Len()
 	if need := MatrixBytes(n); need > limit {
-		return nil, fmt.Errorf("PP-SVMV: the kernel matrix of %d rows takes %d bytes, and %d are allowed: use fewer rows or allow more memory", n, need, limit)
+		return nil, fmt.Errorf("PP-SVMV: the kernel matrix of %d rows takes %d bytes, and %d are allowed: use fewer rows "+
+			"or allow more memory", n, need, limit)
 	}
 	k := &KernelMatrix{n: n, values: make([]float32, n*n)}
 	squares := make([]float64, n)

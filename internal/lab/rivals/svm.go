@@ -40,7 +40,8 @@ func TrainSVM(ctx context.Context, k *KernelMatrix, labels []float64, cost, tole
 		}
 		s.move(k, labels, gradient, cost, i, j)
 	}
-	return nil, fmt.Errorf("support vector machine: after %d steps a pair still violates the optimality conditions by %.2g, want %.2g", most, s.Maximal, tolerance)
+	return nil, fmt.Errorf("support vector machine: after %d steps a pair still violates the optimality conditions by "+
+		"%.2g, want %.2g", most, s.Maximal, tolerance)
 }
 
 // raises and lowers say whether y_i alpha_i may grow, or shrink.

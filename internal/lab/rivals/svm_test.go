@@ -46,7 +46,8 @@ func TestPPSVMVErrors(t *testing.T) {
 	parts, _ := world(70, 2)
 	broken := errors.New("broken")
 	failing := func(context.Context, [][]float64) ([]float64, error) { return nil, broken }
-	want := "PP-SVMV: the kernel matrix of 70 rows takes 19600 bytes, and 19599 are allowed: use fewer rows or allow more memory"
+	want := "PP-SVMV: the kernel matrix of 70 rows takes 19600 bytes, and 19599 are allowed: use fewer rows or allow " +
+		"more memory"
 	if _, err := PPSVMV(t.Context(), each(parts), 1, 19599, failing); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -55,8 +56,8 @@ func TestPPSVMVErrors(t *testing.T) {
 	}
 }
 
-// TestSVMIsOptimal checks the conditions of Karush, Kuhn and Tucker of the dual problem, from the coefficients alone, and
-// that the bias and the margins agree with them.
+// TestSVMIsOptimal checks the conditions of Karush, Kuhn and Tucker of the dual problem, from the coefficients alone,
+// and that the bias and the margins agree with them.
 func TestSVMIsOptimal(t *testing.T) {
 	const cost, sigma = 2, 1.3
 	parts, labels := world(160, 3)
@@ -94,7 +95,8 @@ func TestSVMIsOptimal(t *testing.T) {
 		}
 	}
 	if math.Abs(balance) > 1e-9 || bounded == 0 || free == 0 {
-		t.Errorf("sum of y alpha is %v, %d coefficients at the bound and %d free: want 0 and some of both", balance, bounded, free)
+		t.Errorf("sum of y alpha is %v, %d coefficients at the bound and %d free: want 0 and some of both", balance,
+			bounded, free)
 	}
 	all := Stack(parts...)
 	scores := s.Scores(all, labels, all, sigma)
