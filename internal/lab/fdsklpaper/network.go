@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/simnet"
 	"github.com/hanse-project/hanse/internal/trial"
@@ -60,6 +61,12 @@ func openMemory(_ context.Context, q int, wire Wire) (*network, error) {
 	return n, nil
 }
 
+// Hosts that share a machine with other programs may not get a turn for seconds: these are patient.
+const (
+	heartbeat = 10 * time.Second
+	silence   = time.Minute
+)
+
 // openTLS makes parties with the program's own links: TLS 1.3 over TCP, on this machine.
 func openTLS(ctx context.Context, q int, dir string) (_ *network, err error) {
 	if dir, err = os.MkdirTemp(dir, "tls-"); err != nil {
@@ -83,7 +90,7 @@ func openTLS(ctx context.Context, q int, dir string) (_ *network, err error) {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	for i, k := range league.Keys {
-		host, err := peer.New(peer.Config{Key: k, Charter: league.Charter})
+		host, err := peer.New(peer.Config{Key: k, Charter: league.Charter, Heartbeat: heartbeat, Silence: silence})
 		if err != nil {
 			return nil, errors.Join(err, n.close())
 		}
