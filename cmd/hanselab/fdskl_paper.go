@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -59,6 +60,7 @@ All of it takes an hour or two on one quiet core; --quick some minutes.
 			&cli.StringSliceFlag{Name: "sets", Usage: "`SETS` to measure",
 				DefaultText: "those of the paper's ten that are there"},
 			&cli.StringSliceFlag{Name: "figures", Value: cli.NewStringSlice(paperParts()...), Usage: "`PARTS` to repeat"},
+			&cli.Float64Flag{Name: "sigma", Usage: "kernel width `SIGMA` of all methods", DefaultText: "the set's own"},
 			&cli.IntFlag{Name: "splits", Value: 10, Usage: "`N` splits of each set in figure 6"},
 			&cli.IntFlag{Name: "iterations", Value: 512, Usage: "`T` of FDSKL's own schedule and of DSG"},
 			&cli.IntFlag{Name: "batch", Value: 64, Usage: "`B` rows an iteration"},
@@ -169,6 +171,14 @@ func measurePaper(c *cli.Context) (_ *fdsklPaperReport, err error) {
 	sets, absent, err := choosePaperSets(c.StringSlice("sets"), c.String("data"))
 	if err != nil {
 		return nil, err
+	}
+	if sigma := c.Float64("sigma"); c.IsSet("sigma") {
+		if !(sigma > 0) || math.IsInf(sigma, 0) {
+			return nil, fmt.Errorf("--sigma is %v, want a positive number", sigma)
+		}
+		for i := range sets {
+			sets[i].Sigma, sets[i].Gamma = sigma, 0
+		}
 	}
 	dir, remove, err := workDir()
 	if err != nil {
