@@ -67,7 +67,7 @@ func (p Params) StepWarning() string {
 	}
 	if p.Loss == kernel.Square.String() {
 		return "schedule is doubly-stochastic with the square loss, whose slope has no bound: FDSKL's Theorem 4 promises " +
-			"nothing of it at any step; loss = \"smooth-hinge\" or schedule = \"fixed\" is safer"
+			"nothing of it at any step; schedule = \"fixed\" needs none"
 	}
 	limit := p.Theorem().Cap(1)
 	if p.Step < limit {

@@ -51,8 +51,10 @@ func TestStepWarning(t *testing.T) {
 			t.Errorf("schedule %s, step %v: warned %q", quiet.Schedule, quiet.Step, got)
 		}
 	}
-	p.Loss = "square"
-	if p.StepWarning() == "" {
-		t.Error("the square loss is not warned of")
+	p.Loss, p.Step = "square", 1e-9
+	want = `schedule is doubly-stochastic with the square loss, whose slope has no bound: FDSKL's Theorem 4 promises ` +
+		`nothing of it at any step; schedule = "fixed" needs none`
+	if got := p.StepWarning(); got != want {
+		t.Errorf("the warning is %q, want %q", got, want)
 	}
 }

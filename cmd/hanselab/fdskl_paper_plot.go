@@ -152,8 +152,14 @@ func shapesPanel(s fdsklpaper.Shape) (*plot.Plot, error) {
 		}
 	}
 	p.X.Min, p.X.Max = sizes[0]/1.1, sizes[len(sizes)-1]*1.1
-	p.Y.Min, p.Y.Max = least/1.5, most*max(2.2, math.Pow(most/least, 0.4))
-	return p, addLegend(p, len(names), func(i int) (string, color.Color) { return names[i], curveColor(i) })
+	p.Y.Min, p.Y.Max = least/1.5, most*1.5
+	for i, name := range names { // where the curves are low
+		corner := vg.Point{X: vg.Points(5), Y: -vg.Points(8 + 12*float64(i))}
+		if err := addText(p, p.X.Min, p.Y.Max, name, curveColor(i), text.XLeft, corner); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }
 
 // rowsPanel draws a set of Figure 5.
@@ -242,8 +248,14 @@ func boundPanel(r fdsklpaper.BoundRun) (*plot.Plot, error) {
 			return nil, err
 		}
 	}
-	p.Y.Min, p.Y.Max = least/1.5, most*max(4, math.Pow(most/least, 0.35))
-	return p, addLegend(p, len(names), func(i int) (string, color.Color) { return names[i], colors[i] })
+	p.Y.Min, p.Y.Max = least/1.5, most*max(4, math.Pow(most/least, 0.4))
+	for i, name := range names {
+		corner := vg.Point{X: -vg.Points(5), Y: -vg.Points(8 + 12*float64(i))}
+		if err := addText(p, p.X.Max, p.Y.Max, name, colors[i], text.XRight, corner); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }
 
 // tens ticks a logarithmic axis like powers, but with powers of ten alone from one and a half decades on: panels are
@@ -271,17 +283,5 @@ func addTrace(p *plot.Plot, xy plotter.XYs, c color.Color, width float64) error 
 	line.Color, line.Width = c, vg.Points(width)
 	dots.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(2.2), Shape: draw.CircleGlyph{}}
 	p.Add(line, dots)
-	return nil
-}
-
-// addLegend names the curves in the upper right corner.
-func addLegend(p *plot.Plot, n int, name func(i int) (string, color.Color)) error {
-	for i := range n {
-		label, c := name(i)
-		corner := vg.Point{X: -vg.Points(5), Y: -vg.Points(8 + 12*float64(i))}
-		if err := addText(p, p.X.Max, p.Y.Max, label, c, text.XRight, corner); err != nil {
-			return err
-		}
-	}
 	return nil
 }

@@ -146,7 +146,7 @@ func TestFigure5StopsAtTheMemory(t *testing.T) {
 
 // TestMaskedSumsAreTheSums of the parties' vectors.
 func TestMaskedSumsAreTheSums(t *testing.T) {
-	n, err := openMemory(t.Context(), 3, Wire{})
+	n, err := openMemory(3, Wire{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestMaskedSumsAreTheSums(t *testing.T) {
 func TestShapesOnLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const words, q, speed = 1 << 14, 8, 1 << 20 // a vector takes an eighth of a second
-		n, err := openMemory(t.Context(), q, Wire{BytesPerSecond: speed})
+		n, err := openMemory(q, Wire{BytesPerSecond: speed})
 		if err != nil {
 			t.Fatal(err)
 		}

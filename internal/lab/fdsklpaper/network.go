@@ -38,7 +38,7 @@ func (n *network) ids() []keys.ID {
 }
 
 // openMemory makes parties with links in memory, whose lines have the speed and delay given.
-func openMemory(_ context.Context, q int, wire Wire) (*network, error) {
+func openMemory(q int, wire Wire) (*network, error) {
 	n := &network{}
 	for i := range q {
 		k, err := keys.GenerateKey()

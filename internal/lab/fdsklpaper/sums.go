@@ -58,7 +58,7 @@ func (l *Lab) Figure4(ctx context.Context, s Set, count int, nodes []int, repeat
 			"1023 rows", count, whole, 4<<20)
 	}
 	wire := Wire{BytesPerSecond: lineSpeed, Delay: lineDelay}
-	memory := func(ctx context.Context, q int) (*network, error) { return openMemory(ctx, q, wire) }
+	memory := func(_ context.Context, q int) (*network, error) { return openMemory(q, wire) }
 	tls := func(ctx context.Context, q int) (*network, error) { return openTLS(ctx, q, l.Work) }
 	for _, shape := range []struct {
 		Shape

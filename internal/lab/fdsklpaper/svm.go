@@ -20,7 +20,7 @@ type KernelTimes struct {
 // ppsvmv trains PP-SVMV: every party's inner products, their sum under this program's masks, and a support vector
 // machine on the kernel matrix. Test rows are scored with all columns in one place: the sums would give the same.
 func (l *Lab) ppsvmv(ctx context.Context, r *rows) (at Point, times KernelTimes, err error) {
-	network, err := openMemory(ctx, parties, Wire{})
+	network, err := openMemory(parties, Wire{})
 	if err != nil {
 		return Point{}, times, err
 	}
