@@ -60,6 +60,8 @@ All of it takes an hour or two on one quiet core; --quick some minutes.
 			&cli.StringSliceFlag{Name: "sets", Usage: "`SETS` to measure",
 				DefaultText: "those of the paper's ten that are there"},
 			&cli.StringSliceFlag{Name: "figures", Value: cli.NewStringSlice(paperParts()...), Usage: "`PARTS` to repeat"},
+			&cli.StringSliceFlag{Name: "methods", Usage: "`METHODS` of figures 3 and 6, by their names there",
+				DefaultText: "all"},
 			&cli.Float64Flag{Name: "sigma", Usage: "kernel width `SIGMA` of all methods", DefaultText: "the set's own"},
 			&cli.IntFlag{Name: "splits", Value: 10, Usage: "`N` splits of each set in figure 6"},
 			&cli.IntFlag{Name: "iterations", Value: 512, Usage: "`T` of FDSKL's own schedule and of DSG"},
@@ -160,9 +162,11 @@ func measurePaper(c *cli.Context) (_ *fdsklPaperReport, err error) {
 			return nil, fmt.Errorf("--%s is %d, want at least 1", name, c.Int(name))
 		}
 	}
-	for _, name := range c.StringSlice("figures") {
-		if !slices.Contains(paperParts(), name) {
-			return nil, fmt.Errorf("--figures has %q, want some of %s", name, strings.Join(paperParts(), ", "))
+	for flag, known := range map[string][]string{"figures": paperParts(), "methods": fdsklpaper.Methods()} {
+		for _, name := range c.StringSlice(flag) {
+			if !slices.Contains(known, name) {
+				return nil, fmt.Errorf("--%s has %q, want some of %s", flag, name, strings.Join(known, ", "))
+			}
 		}
 	}
 	if c.String("data") == "" {
@@ -187,7 +191,8 @@ func measurePaper(c *cli.Context) (_ *fdsklPaperReport, err error) {
 	defer func() { err = errors.Join(err, remove()) }()
 	lab := &fdsklpaper.Lab{
 		Iterations: c.Int("iterations"), Batch: c.Int("batch"), Block: c.Int("block"), Rows: c.Int("rows"),
-		Memory: int64(c.Int("memory")) << 20, Trees: 200, CPU: processCPU, Log: c.App.ErrWriter, Work: dir,
+		Memory: int64(c.Int("memory")) << 20, Trees: 200, Only: c.StringSlice("methods"), CPU: processCPU,
+		Log: c.App.ErrWriter, Work: dir,
 	}
 	sizes := paperSizes{splits: c.Int("splits"), growth: []int{1000, 2000, 4000, 8000, 16_000}, shapeRows: 1000,
 		nodes: []int{4, 8, 16}, repeat: 3, boundRuns: 20, boundLength: 2048}
@@ -249,7 +254,7 @@ func (r *fdsklPaperReport) measureSet(
 		r.Figure3 = append(r.Figure3, f)
 	}
 	if has(paperFigure5) {
-		g, err := lab.Figure5(ctx, s, sizes.growth, steps.Constant)
+		g, err := lab.Figure5(ctx, s, sizes.growth, steps)
 		if err != nil {
 			return err
 		}
@@ -263,7 +268,7 @@ func (r *fdsklPaperReport) measureSet(
 		r.Figure6 = append(r.Figure6, f)
 	}
 	if has(paperTable4) {
-		t, err := lab.Table4(ctx, s, steps.Constant)
+		t, err := lab.Table4(ctx, s, steps)
 		if err != nil {
 			return err
 		}

@@ -120,10 +120,11 @@ func figure6Section(figures []*fdsklpaper.Figure6) paperSection {
 	s := paperSection{title: fmt.Sprintf("Figure 6: errors over %d splits of 3:1", len(figures[0].Trials[0].Errors)),
 		table: t}
 	for _, f := range figures {
-		s.notes = append(s.notes, fmt.Sprintf("%s: %d training rows, steps %.3g and %.3g/(1 + t/%.3g)", f.Set, f.Rows,
+		s.notes = append(s.notes, fmt.Sprintf("%s: %d training rows, width %v, steps %.3g and %.3g/(1 + t/%.3g)", f.Set,
+			f.Rows, f.Steps.Width,
 			f.Steps.Constant, f.Steps.Gamma, f.Steps.Turn))
 		for _, trial := range f.Trials {
-			if trial.Missing != "" {
+			if trial.Missing != "" && len(trial.Errors) == 0 {
 				s.notes = append(s.notes, fmt.Sprintf("%s: without %s: %s", f.Set, trial.Method, trial.Missing))
 			}
 		}
@@ -141,7 +142,9 @@ func table4Section(all []*fdsklpaper.Table4) paperSection {
 	}
 	return paperSection{
 		title: "Table 4: time to train, four parties over TLS on one machine; trees in one place", table: t,
-		notes: []string{"s: by the clock; CPU, trees: processor seconds; the last two: minutes that the paper prints, on 24 cores"},
+		notes: []string{
+			"s: by the clock; CPU, trees: processor seconds", "the last two columns: minutes that the paper prints, on 24 cores",
+		},
 	}
 }
 

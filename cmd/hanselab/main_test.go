@@ -147,6 +147,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{"fdskl-paper --data " + empty + " --sets a9a",
 			`set "a9a" is not in ` + empty + ": want a file such as a9a.gz, in LIBSVM format"},
 		{"fdskl-paper --data " + empty + " --figures 2", `--figures has "2", want some of 3, 4, 5, 6, table4, bound`},
+		{"fdskl-paper --data " + empty + " --methods SVM", `--methods has "SVM", want some of FDSKL, our fixed, ` +
+			"DSG constant, DSG diminishing, LIBSVM, PP-SVMV, FD-SVRG, boosted trees"},
 		{"fdskl-paper --data " + empty + " --memory 0", "--memory is 0, want at least 1"},
 		{"growth --repeat 0", "--repeat is 0, want at least 1"},
 		{"growth --hanse hanse --rows 5", "--rows is [5], want two positive sizes or more that ascend"},

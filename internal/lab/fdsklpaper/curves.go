@@ -31,26 +31,27 @@ func (l *Lab) Figure3(ctx context.Context, s Set, steps Steps) (*Figure3, error)
 		return nil, err
 	}
 	f := &Figure3{Set: s.Name, Rows: r.train.Len(), Sigma: r.sigma, Steps: steps}
-	own, err := series(halves(l.Iterations, 6), func(n int) (Point, error) {
-		return l.own(ctx, r, n, f.Steps.Constant, seed)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", NameOwn, err)
-	}
-	f.add(l, NameOwn, own)
-	fixed, err := series(halves(s.D, 5), func(n int) (Point, error) { return l.fixed(ctx, r, n, seed) })
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", NameFixed, err)
-	}
-	f.add(l, NameFixed, fixed)
 	for _, way := range []struct {
-		name string
-		step func(int) float64
+		name   string
+		points func() ([]Point, error)
 	}{
-		{NameConstant, rivals.Constant(f.Steps.Constant)},
-		{NameDiminishing, rivals.Diminishing(f.Steps.Gamma, f.Steps.Turn)},
+		{NameOwn, func() ([]Point, error) {
+			return series(halves(l.Iterations, 6), func(n int) (Point, error) { return l.own(ctx, r, n, steps, seed) })
+		}},
+		{NameFixed, func() ([]Point, error) {
+			return series(halves(s.D, 5), func(n int) (Point, error) { return l.fixed(ctx, r, n, seed) })
+		}},
+		{NameConstant, func() ([]Point, error) {
+			return l.descentCurve(ctx, r, rivals.Constant(steps.Constant), steps.Width, seed)
+		}},
+		{NameDiminishing, func() ([]Point, error) {
+			return l.descentCurve(ctx, r, rivals.Diminishing(steps.Gamma, steps.Turn), steps.Width, seed)
+		}},
 	} {
-		points, err := l.descentCurve(ctx, r, way.step, seed)
+		if !l.asked(way.name) {
+			continue
+		}
+		points, err := way.points()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", way.name, err)
 		}
@@ -69,7 +70,7 @@ func (f *Figure3) add(l *Lab, method string, points []Point) {
 // addMachines adds the support vector machines, on a sixteenth, a quarter and all of the rows.
 func (l *Lab) addMachines(ctx context.Context, f *Figure3, r *rows) error {
 	sizes := []int{f.Rows / 16, f.Rows / 4, f.Rows}
-	if l.SVM {
+	if l.SVM && l.asked(NameLIBSVM) {
 		points, err := series(sizes, func(n int) (Point, error) {
 			few, err := r.head(n, 1)
 			if err != nil {
@@ -81,6 +82,9 @@ func (l *Lab) addMachines(ctx context.Context, f *Figure3, r *rows) error {
 			return err
 		}
 		f.add(l, NameLIBSVM, points)
+	}
+	if !l.asked(NamePPSVMV) {
+		return nil
 	}
 	for rivals.MatrixBytes(sizes[len(sizes)-1]) > l.Memory {
 		most := sizes[len(sizes)-1]
@@ -106,8 +110,10 @@ func (l *Lab) addMachines(ctx context.Context, f *Figure3, r *rows) error {
 }
 
 // descentCurve runs DSG once and looks at it now and then.
-func (l *Lab) descentCurve(ctx context.Context, r *rows, step func(int) float64, seed uint64) ([]Point, error) {
-	d := l.dsg(r, r.train, r.split.TrainLabels, step, seed)
+func (l *Lab) descentCurve(
+	ctx context.Context, r *rows, step func(int) float64, width float64, seed uint64,
+) ([]Point, error) {
+	d := l.dsg(r, r.train, r.split.TrainLabels, step, width*r.sigma, seed)
 	return series(halves(l.Iterations, 6), func(n int) (Point, error) {
 		err := d.to(ctx, n)
 		return Point{n, d.seconds, rivals.Errors(d.Scores(r.test), r.split.TestLabels)}, err

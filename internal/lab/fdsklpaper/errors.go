@@ -10,14 +10,19 @@ import (
 // The methods, as tables and diagrams name them.
 const (
 	NameOwn         = "FDSKL"
-	NameFixed       = "ours, fixed"
-	NameConstant    = "DSG, constant"
-	NameDiminishing = "DSG, diminishing"
+	NameFixed       = "our fixed"
+	NameConstant    = "DSG constant"
+	NameDiminishing = "DSG diminishing"
 	NameLIBSVM      = "LIBSVM"
 	NamePPSVMV      = "PP-SVMV"
 	NameLinear      = "FD-SVRG"
 	NameTrees       = "boosted trees"
 )
+
+// Methods lists all methods.
+func Methods() []string {
+	return []string{NameOwn, NameFixed, NameConstant, NameDiminishing, NameLIBSVM, NamePPSVMV, NameLinear, NameTrees}
+}
 
 // Trial is one method on several splits of a set.
 type Trial struct {
@@ -80,13 +85,13 @@ type method struct {
 func (l *Lab) methods(ctx context.Context, r *rows, steps Steps, seed uint64) []method {
 	descend := func(step func(int) float64) func() (Point, error) {
 		return func() (Point, error) {
-			d := l.dsg(r, r.train, r.split.TrainLabels, step, seed)
+			d := l.dsg(r, r.train, r.split.TrainLabels, step, steps.Width*r.sigma, seed)
 			err := d.to(ctx, l.Iterations)
 			return Point{l.Iterations, d.seconds, rivals.Errors(d.Scores(r.test), r.split.TestLabels)}, err
 		}
 	}
 	list := []method{
-		{name: NameOwn, train: func() (Point, error) { return l.own(ctx, r, l.Iterations, steps.Constant, seed) }},
+		{name: NameOwn, train: func() (Point, error) { return l.own(ctx, r, l.Iterations, steps, seed) }},
 		{name: NameFixed, train: func() (Point, error) { return l.fixed(ctx, r, r.set.D, seed) }},
 		{name: NameDiminishing, train: descend(rivals.Diminishing(steps.Gamma, steps.Turn))},
 		{name: NameLIBSVM, train: func() (Point, error) { return l.libsvm(ctx, r) }},
@@ -99,6 +104,11 @@ func (l *Lab) methods(ctx context.Context, r *rows, steps Steps, seed uint64) []
 	}
 	if need := rivals.MatrixBytes(r.train.Len()); need > l.Memory {
 		list[4].missing = fmt.Sprintf("its matrix takes %.1f GB", float64(need)/1e9)
+	}
+	for i, m := range list {
+		if !l.asked(m.name) {
+			list[i].missing = "not asked for"
+		}
 	}
 	return list
 }

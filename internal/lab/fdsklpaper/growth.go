@@ -18,7 +18,7 @@ type Growth struct {
 }
 
 // Figure5 trains on the first rows of a set, as many as listed and all in the end.
-func (l *Lab) Figure5(ctx context.Context, s Set, sizes []int, step float64) (*Growth, error) {
+func (l *Lab) Figure5(ctx context.Context, s Set, sizes []int, steps Steps) (*Growth, error) {
 	const seed = 1
 	all, err := s.read(l.Rows, seed)
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *Lab) Figure5(ctx context.Context, s Set, sizes []int, step float64) (*G
 			return nil, err
 		}
 		for k, train := range []func() (Point, error){
-			func() (Point, error) { return l.own(ctx, r, l.Iterations, step, seed) },
+			func() (Point, error) { return l.own(ctx, r, l.Iterations, steps, seed) },
 			func() (Point, error) { return l.fixed(ctx, r, s.D, seed) },
 			func() (Point, error) {
 				if n > g.Most {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -24,6 +25,7 @@ type Lab struct {
 	Memory     int64 // bytes that PP-SVMV's kernel matrix may take
 	Trees      int   // of the boosted trees
 
+	Only []string       // methods of Figures 3 and 6; none: all
 	SVM  bool           // LIBSVM is installed
 	CPU  func() float64 // processor seconds of this process
 	Log  io.Writer      // progress
@@ -75,23 +77,25 @@ func (l *Lab) fixed(ctx context.Context, r *rows, features int, seed uint64) (Po
 }
 
 // own trains by FDSKL's own schedule with a constant step.
-func (l *Lab) own(ctx context.Context, r *rows, iterations int, step float64, seed uint64) (Point, error) {
-	at, err := l.pooled(ctx, r, l.ownParams(r, iterations, step, seed))
+func (l *Lab) own(ctx context.Context, r *rows, iterations int, s Steps, seed uint64) (Point, error) {
+	at, err := l.pooled(ctx, r, l.ownParams(r, iterations, s, seed))
 	at.Size = iterations
 	return at, err
 }
 
 // ownParams are the parameters of FDSKL's own schedule.
-func (l *Lab) ownParams(r *rows, iterations int, step float64, seed uint64) fdskl.Params {
+func (l *Lab) ownParams(r *rows, iterations int, s Steps, seed uint64) fdskl.Params {
 	return fdskl.Params{
-		Label: r.data.Label, Schedule: fdskl.DoublyStochastic, Loss: ownLoss.String(), Sigma: r.sigma,
+		Label: r.data.Label, Schedule: fdskl.DoublyStochastic, Loss: ownLoss.String(), Sigma: s.Width * r.sigma,
 		Lambda: r.set.Lambda, Scale: r.set.Scale, Constant: "drop", Seed: fmt.Sprint(seed),
-		Iterations: iterations, Batch: l.Batch, BlockFeatures: l.Block, Step: step,
+		Iterations: iterations, Batch: l.Batch, BlockFeatures: l.Block, Step: s.Constant,
 	}.WithDefaults()
 }
 
-// dsg begins a run of DSG on rows.
-func (l *Lab) dsg(r *rows, train *rivals.Rows, labels []float64, step func(int) float64, seed uint64) *descent {
+// dsg begins a run of DSG on rows with a kernel of the given width.
+func (l *Lab) dsg(
+	r *rows, train *rivals.Rows, labels []float64, step func(int) float64, sigma float64, seed uint64,
+) *descent {
 	rng := rand.New(rand.NewPCG(seed, 0x647367)) // "dsg"
 	d := &descent{lab: l, DSG: rivals.DSG{
 		Loss: ownLoss, Lambda: r.set.Lambda, Step: step, Block: l.Block,
@@ -102,7 +106,7 @@ func (l *Lab) dsg(r *rows, train *rivals.Rows, labels []float64, step func(int) 
 			}
 			return batch
 		},
-		Draw: drawGaussian(rng, r.sigma),
+		Draw: drawGaussian(rng, sigma),
 	}}
 	d.Start(train, labels)
 	return d
@@ -147,14 +151,17 @@ func (d *descent) to(ctx context.Context, iterations int) error {
 	return err
 }
 
-// Steps are what was chosen for a set on held-back training rows.
+// Steps are what was chosen for FDSKL's own schedule and for DSG on held-back training rows of a set.
 type Steps struct {
+	Width    float64 `json:"width"` // of the kernel, in units of the set's
 	Constant float64 `json:"constant"`
 	Gamma    float64 `json:"gamma"` // gamma/(1 + t/turn)
 	Turn     float64 `json:"turn"`
 }
 
-// Tune chooses the steps of a set by the error on a fifth of the first split's training rows, at half the iterations.
+// Tune chooses steps and width of a set by the error on a fifth of the first split's training rows, at half the
+// iterations: features that come one by one may want a wider kernel than those that are solved for together. DSG with a
+// constant step stands for FDSKL, which it equals; the width is for both steps.
 func (l *Lab) Tune(ctx context.Context, set Set) (Steps, error) {
 	const seed = 1
 	r, err := set.read(l.Rows, seed)
@@ -172,37 +179,39 @@ func (l *Lab) Tune(ctx context.Context, set Set) (Steps, error) {
 	}
 	held, heldLabels := pick(order[:fifth])
 	train, labels := pick(order[fifth:])
-	half := max(1, l.Iterations/2)
-	try := func(step func(int) float64) (float64, error) {
-		d := l.dsg(r, train, labels, step, seed)
-		err := d.to(ctx, half)
+	try := func(step func(int) float64, width float64) (float64, error) {
+		d := l.dsg(r, train, labels, step, width*r.sigma, seed)
+		err := d.to(ctx, max(1, l.Iterations/2))
 		return rivals.Errors(d.Scores(held), heldLabels), err
 	}
-	var s Steps
-	best := math.Inf(1)
-	for _, gamma := range []float64{0.3, 1, 3, 10, 30} {
-		e, err := try(rivals.Constant(gamma))
-		if err != nil {
-			return s, err
-		}
-		if e < best {
-			s.Constant, best = gamma, e
+	s, best := Steps{Turn: float64(l.Iterations) / 16}, math.Inf(1)
+	for _, width := range []float64{1, 2} {
+		for _, gamma := range []float64{1, 3, 10} {
+			e, err := try(rivals.Constant(gamma), width)
+			if err != nil {
+				return s, err
+			}
+			if e < best {
+				s.Constant, s.Width, best = gamma, width, e
+			}
 		}
 	}
 	best = math.Inf(1)
-	turn := float64(l.Iterations) / 16
-	for _, gamma := range []float64{1, 3, 10, 30} {
-		e, err := try(rivals.Diminishing(gamma, turn))
+	for _, gamma := range []float64{3, 10, 30} {
+		e, err := try(rivals.Diminishing(gamma, s.Turn), s.Width)
 		if err != nil {
 			return s, err
 		}
 		if e < best {
-			s.Gamma, s.Turn, best = gamma, turn, e
+			s.Gamma, best = gamma, e
 		}
 	}
-	l.say("%s: steps %.3g, and %.3g/(1 + t/%.3g)", set.Name, s.Constant, s.Gamma, s.Turn)
+	l.say("%s: width %v, steps %.3g and %.3g/(1 + t/%.3g)", set.Name, s.Width, s.Constant, s.Gamma, s.Turn)
 	return s, nil
 }
+
+// asked reports whether a method is to be trained in Figures 3 and 6.
+func (l *Lab) asked(method string) bool { return len(l.Only) == 0 || slices.Contains(l.Only, method) }
 
 // say tells the person at the terminal how far the experiments are.
 func (l *Lab) say(format string, args ...any) { fmt.Fprintf(l.Log, format+"\n", args...) }

@@ -103,7 +103,7 @@ func TestFigures3And6(t *testing.T) {
 func TestFigure5StopsAtTheMemory(t *testing.T) {
 	s, l := ring(t, 600), small(t)
 	l.Memory = rivals.MatrixBytes(300)
-	g, err := l.Figure5(t.Context(), s, []int{100, 300, 5000}, 1)
+	g, err := l.Figure5(t.Context(), s, []int{100, 300, 5000}, Steps{Width: 1, Constant: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestMinimum(t *testing.T) {
 // TestTable4: four parties over TLS learn what one process does.
 func TestTable4(t *testing.T) {
 	s, l := ring(t, 600), small(t)
-	table, err := l.Table4(t.Context(), s, 10)
+	table, err := l.Table4(t.Context(), s, Steps{Width: 1, Constant: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

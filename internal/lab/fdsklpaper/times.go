@@ -14,7 +14,7 @@ type Table4 struct {
 }
 
 // Table4 trains once by each way.
-func (l *Lab) Table4(ctx context.Context, s Set, step float64) (*Table4, error) {
+func (l *Lab) Table4(ctx context.Context, s Set, steps Steps) (*Table4, error) {
 	const seed = 1
 	r, err := s.read(l.Rows, seed)
 	if err != nil {
@@ -26,7 +26,7 @@ func (l *Lab) Table4(ctx context.Context, s Set, step float64) (*Table4, error) 
 			t.Paper = p
 		}
 	}
-	if t.Own, err = l.federation(ctx, r, l.ownParams(r, l.Iterations, step, seed)); err != nil {
+	if t.Own, err = l.federation(ctx, r, l.ownParams(r, l.Iterations, steps, seed)); err != nil {
 		return nil, err
 	}
 	fixed := r.set.params(r.data.Label, seed)
