@@ -123,7 +123,7 @@ func errorsPanel(f *fdsklpaper.Figure3) (*plot.Plot, error) {
 			return nil, err
 		}
 	}
-	most = min(most, 4*least+0.05) // the first iterations would flatten the rest
+	most = min(most, least+0.1) // the first iterations would flatten the rest
 	p.Y.Min, p.Y.Max = least-0.05*(most-least), most
 	p.X.Max *= 1.2
 	return p, nil
@@ -265,6 +265,11 @@ type tens struct{}
 // Ticks implements plot.Ticker.
 func (tens) Ticks(lo, hi float64) []plot.Tick {
 	ticks := powers(nil).Ticks(lo, hi)
+	for i, t := range ticks {
+		if t.Value >= 1e4 && t.Value < 1e6 {
+			ticks[i].Label = fmt.Sprintf("%gk", t.Value/1000)
+		}
+	}
 	if hi/lo < 30 {
 		return ticks
 	}

@@ -117,12 +117,14 @@ func figure6Section(figures []*fdsklpaper.Figure6) paperSection {
 		}
 		t.add(cells...)
 	}
-	s := paperSection{title: fmt.Sprintf("Figure 6: errors over %d splits of 3:1", len(figures[0].Trials[0].Errors)),
-		table: t}
+	splits := 0
+	for _, trial := range figures[0].Trials {
+		splits = max(splits, len(trial.Errors))
+	}
+	s := paperSection{title: fmt.Sprintf("Figure 6: errors over %d splits of 3:1", splits), table: t}
 	for _, f := range figures {
 		s.notes = append(s.notes, fmt.Sprintf("%s: %d training rows, width %v, steps %.3g and %.3g/(1 + t/%.3g)", f.Set,
-			f.Rows, f.Steps.Width,
-			f.Steps.Constant, f.Steps.Gamma, f.Steps.Turn))
+			f.Rows, f.Steps.Width, f.Steps.Constant, f.Steps.Gamma, f.Steps.Turn))
 		for _, trial := range f.Trials {
 			if trial.Missing != "" && len(trial.Errors) == 0 {
 				s.notes = append(s.notes, fmt.Sprintf("%s: without %s: %s", f.Set, trial.Method, trial.Missing))
