@@ -69,7 +69,7 @@ All of it takes an hour or two on one quiet core; --quick some minutes.
 			&cli.IntFlag{Name: "block", Value: 32, Usage: "`R` new features an iteration"},
 			&cli.IntFlag{Name: "rows", Value: 50_000, Usage: "at most `N` rows of a set, drawn by the seed"},
 			&cli.IntFlag{Name: "memory", Value: 512, Usage: "at most `MB` for PP-SVMV's kernel matrix"},
-			&cli.BoolFlag{Name: "quick", Usage: "2 splits, 64 iterations, at most 4000 rows of a set: to see that it runs"},
+			&cli.BoolFlag{Name: "quick", Usage: "2 splits, 64 iterations, 512 features, at most 4000 rows: to see that it runs"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output"},
 			&cli.StringFlag{Name: "plot", Usage: "draw fdskl-errors, fdskl-shapes and more, SVG and PNG, in this `FOLDER`"},
 		},
@@ -200,6 +200,9 @@ func measurePaper(c *cli.Context) (_ *fdsklPaperReport, err error) {
 		sizes = paperSizes{splits: min(2, sizes.splits), growth: []int{500, 1000}, shapeRows: 200, nodes: []int{4, 8},
 			repeat: 1, boundRuns: 5, boundLength: 256}
 		lab.Iterations, lab.Rows, lab.Trees = min(64, lab.Iterations), min(4000, lab.Rows), 50
+		for i := range sets {
+			sets[i].D = min(512, sets[i].D)
+		}
 	}
 	if err := rivals.CheckLIBSVM(); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "without LIBSVM: %v\n", err)

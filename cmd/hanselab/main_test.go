@@ -167,7 +167,7 @@ func TestWrongCommandLines(t *testing.T) {
 // TestFDSKLPaper repeats all parts on a tiny set under the name of a real one, and joins the report with itself.
 func TestFDSKLPaper(t *testing.T) {
 	dir := t.TempDir()
-	writeSet(t, filepath.Join(dir, "phishing.gz"), 400)
+	writeSet(t, filepath.Join(dir, "phishing.gz"), 200)
 	writeSet(t, filepath.Join(dir, "cod-rna.gz"), 200) // a set without settings of its own
 	var r fdsklPaperReport
 	lab(t, &r, "fdskl-paper", "--data", dir, "--quick", "--iterations", "16", "--splits", "1", "--json")
@@ -193,7 +193,7 @@ func TestFDSKLPaper(t *testing.T) {
 		t.Fatal(said.String())
 	}
 	for _, want := range []string{
-		"Figure 3: error against time, 300 training rows", "Figure 4: sum of a linear kernel matrix",
+		"Figure 3: error against time, 150 training rows", "Figure 4: sum of a linear kernel matrix",
 		"Figure 5: time against rows",
 		"Figure 6: errors over 1 splits of 3:1", "Table 4: time to train", "Theorem 4: mean (f_t - f*)^2",
 		"not in the folder: gisette, a9a,",
