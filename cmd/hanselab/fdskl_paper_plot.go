@@ -41,7 +41,7 @@ func drawFDSKLPaper(folder string, r *fdsklPaperReport) error {
 	return drawPanels(folder, "fdskl-bound", 3, r.Bound.All, boundPanel)
 }
 
-// drawPanels draws a panel of each figure, at most three in a row; without figures it draws nothing. When methods are
+// drawPanels draws a panel of each figure, two or three in a row; without figures it draws nothing. When methods are
 // given, a last panel names them.
 func drawPanels[T any](
 	folder, name string, height float64, figures []T, panel func(T) (*plot.Plot, error), methods ...string,
@@ -65,6 +65,9 @@ func drawPanels[T any](
 		all = append(all, p)
 	}
 	wide := min(3, len(all))
+	if len(all) == 4 {
+		wide = 2
+	}
 	for len(all)%wide > 0 {
 		empty := plot.New()
 		empty.HideAxes()
