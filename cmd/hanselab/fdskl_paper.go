@@ -46,7 +46,7 @@ over TLS. bound: Theorem 4 beside runs. Times are processor seconds of all parti
 
 Sets of the paper that are not in the folder are named and left out; a file such as
 cod-rna.gz, in LIBSVM format, is taken when it is there. LIBSVM's line needs svm-train.
-All of it takes an hour or two on one quiet core; --quick some minutes.
+All of it takes an hour or two on one quiet core; --quick a minute or two.
 
    hanselab fdskl-paper --data ../shared/data --quick
    hanselab fdskl-paper --data ../shared/data --splits 3 --plot docs
