@@ -202,6 +202,8 @@ const (
 	streamKnown
 	streamFeatures
 	streamPermutation
+	streamStarts
+	streamGuess
 )
 
 // newRand returns the generator of one kind of choice.
