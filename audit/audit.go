@@ -23,6 +23,9 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 	if err := checkColumns(&a.in); err != nil {
 		return nil, err
 	}
+	if err := checkStreams(&a.in); err != nil {
+		return nil, err
+	}
 	a.checkCharter()
 	a.consented()
 	a.parameters(a.in.MinContributors)
@@ -147,8 +150,7 @@ type assault struct {
 // attack runs all attacks on every transcript that verifies.
 func (a *auditor) attack(ctx context.Context) error {
 	if len(a.in.Contract.Job.Servers) > 0 {
-		a.spare()
-		return a.presences(ctx)
+		return a.attackClients(ctx)
 	}
 	a.sampled()
 	done := make(map[int]bool)

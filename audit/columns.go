@@ -24,17 +24,24 @@ const checkConsented = "tables"
 func (a *auditor) consented() {
 	confirmed := 0
 	var others []string
-	for i, c := range a.in.Columns {
-		if c == nil {
-			continue
-		}
-		name := a.in.Contract.Parties[i].Name
-		a.report.Tables = append(a.report.Tables, Table{Party: name, SHA256: hexOf(c.Table), Confirmed: c.Confirmed})
-		if c.Confirmed {
+	given := func(party int, sum keys.Hash, sure bool) {
+		name := a.in.Contract.Parties[party].Name
+		a.report.Tables = append(a.report.Tables, Table{Party: name, SHA256: hexOf(sum), Confirmed: sure})
+		if sure {
 			confirmed++
-			continue
+			return
 		}
 		others = append(others, name)
+	}
+	for i, c := range a.in.Columns {
+		if c != nil {
+			given(i, c.Table, c.Confirmed)
+		}
+	}
+	for i, s := range a.in.Streams {
+		if s != nil {
+			given(i, s.Table, s.Confirmed)
+		}
 	}
 	check := Check{Name: checkConsented, Verdict: Passed}
 	switch {
@@ -44,7 +51,7 @@ func (a *auditor) consented() {
 		check.Verdict = Skipped
 		check.Detail = fmt.Sprintf("nobody confirmed that these are the tables of the job: %s; attacks that were tried "+
 			"with others find nothing. It takes the folders of these parties' nodes, with their records of consent",
-			listed(others))
+			several(others))
 	default:
 		check.Detail = fmt.Sprintf("the SHA-256 of %s given is the one that its party's own record of consent names",
 			counted(uint64(confirmed), "table"))

@@ -31,6 +31,8 @@ type Input struct {
 	// Columns are the parties' own columns, by party, as far as the auditor has them: attacks that
 	// aim at them are scored, and attacks by others need their names. Nil where unknown.
 	Columns []*Columns
+	// Streams are the clients' own rows in a job over clients, by party, as far as the auditor has them; nil where unknown.
+	Streams []*Stream
 	Rows    int // most rows that an attack works on; 0 means 4,096, and less leaves the audit partial
 	Workers int // goroutines; 0 means all cores
 }

@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"fmt"
-
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -34,11 +32,4 @@ func (a *auditor) followsServed() Verdict {
 		return Leak
 	}
 	return Disclosed
-}
-
-// spare says why no attack is tried on a job over clients.
-func (a *auditor) spare() {
-	job := a.in.Contract.Job
-	reason := fmt.Sprintf("this audit knows no attack on sums over clients, as this %s job of %s has them", job.Task, job.Algorithm)
-	a.report.Attacks = append(a.report.Attacks, notApplicable("every party", reason))
 }

@@ -152,16 +152,24 @@ type vocabulary struct{ view, words, differences, should, fault string }
 
 // vocabulary returns the words for the job's sums.
 func (f *follower) vocabulary() vocabulary {
-	if f.encrypted != nil {
+	if f.in.Contract.Job.Aggregation == protocol.AggregateHE {
 		return vocabulary{
 			view: "ciphertexts", words: "words of ciphertexts and decryption shares", differences: "and their differences",
 			should: "encrypted", fault: "some of them are not encrypted, or the randomness repeats",
 		}
 	}
 	return vocabulary{
-		view: "masked words", words: "masked words", differences: "their differences from row to row and from feature to feature",
+		view: "masked words", words: "masked words", differences: f.differences(),
 		should: "masked", fault: "some of them are not masked, or masks repeat",
 	}
+}
+
+// differences names the differences of masked words that are tested.
+func (f *follower) differences() string {
+	if len(f.in.Contract.Job.Servers) > 0 {
+		return "and their differences"
+	}
+	return "their differences from row to row and from feature to feature"
 }
 
 // direction says which way words went.

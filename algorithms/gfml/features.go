@@ -37,6 +37,19 @@ func (p *Plan) Features() *Features {
 	return f
 }
 
+// Angles returns what the angle of every feature is made of, [features][columns], and its phase, in turns. All parties
+// know them.
+func (f *Features) Angles() (frequencies [][]float64, phase []float64) {
+	for i, b := range f.phases {
+		var list []float64
+		for c := range f.omega {
+			list = append(list, f.omega[c][i]/(2*math.Pi))
+		}
+		frequencies, phase = append(frequencies, list), append(phase, b/(2*math.Pi))
+	}
+	return frequencies, phase
+}
+
 // Map writes z(x) = sqrt(2/D) cos(Omega x + b) to z, of D numbers. An x of the wrong length, or with
 // an input that is not finite or absurdly large, is an error, and z is then undefined.
 func (f *Features) Map(z, x []float64) error {

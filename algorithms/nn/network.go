@@ -44,6 +44,9 @@ func (n *Network) Inputs() int { return n.stages[0].in.size() }
 // Outputs returns the number of outputs for one row.
 func (n *Network) Outputs() int { return n.stages[len(n.stages)-1].Units }
 
+// Layers returns the layers, in their order.
+func (n *Network) Layers() []Layer { return slices.Clone(n.layers) }
+
 // Size returns the number of parameters.
 func (n *Network) Size() int { return n.size }
 

@@ -107,7 +107,7 @@ func (p Params) openUpdates(privacy string, clients int) federated.Opening {
 		o.Meaning = fmt.Sprintf("every client's step of every network that it fine-tunes: gradients over %d rows or fewer, from which inputs and labels can be computed", p.Window+p.RoundsPerUpload-1)
 		return o
 	}
-	o.Meaning = "the sum of the steps of those in a round's group who store a network, for each network that enough of them store"
+	o.Meaning = "the sum of the steps of those in a round's group who store a network, for each network that enough of them store; a unit of a network that only one client's row makes active shows that row, without its client's name"
 	return o
 }
 

@@ -108,3 +108,17 @@ func (d *Dictionary) Params() Params { return d.params }
 
 // Columns returns the names of the input columns, in the order that rows have.
 func (d *Dictionary) Columns() []string { return slices.Clone(d.columns) }
+
+// Frequencies returns the frequencies of kernel i, [features][columns], in turns a unit of an input that is divided by
+// InputNorm. All parties know them.
+func (d *Dictionary) Frequencies(i int) [][]float64 {
+	var list [][]float64
+	for j := range d.params.Features {
+		var f []float64
+		for c := range d.columns {
+			f = append(f, d.frequencies[(i*d.params.Features+j)*d.width+c]/arcs)
+		}
+		list = append(list, f)
+	}
+	return list
+}

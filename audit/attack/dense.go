@@ -11,6 +11,9 @@ const sameRatio = 1e-3
 // faint is the smallest bias gradient, relative to the largest, whose ratio is looked at: below it is rounding.
 const faint = 1e-4
 
+// leastRatios is how many numbers must come out twice for a proof.
+const leastRatios = 4
+
 // DenseGradient is the gradient of a dense first layer, of one row or summed over several.
 type DenseGradient struct {
 	Kernel []float64 // [inputs][units]
@@ -21,8 +24,8 @@ type DenseGradient struct {
 // times that of its bias, so that their ratio is the row. Of several rows it is a mean of those that make the unit
 // active, weighted by their errors: the row itself where one alone does.
 //
-// The units that tell the same are one candidate; the first is what most units tell. A candidate is proved when at least two units
-// tell it and none another: then the gradient is of one row. It returns none where the gradient is zero.
+// The units that tell the same are one candidate; the first is what most units tell. A candidate is proved when several units tell it and
+// none another: then the gradient is of one row, or of rows that no unit tells apart. It returns none where the gradient is zero.
 func Dense(g DenseGradient) ([]Rebuilt, error) {
 	units := len(g.Bias)
 	if units == 0 || len(g.Kernel)%units != 0 || len(g.Kernel) == 0 {
@@ -58,7 +61,7 @@ func Dense(g DenseGradient) ([]Rebuilt, error) {
 		}
 	}
 	if len(list) == 1 {
-		list[0].Proved = tells[0] > 1
+		list[0].Proved = (tells[0]-1)*inputs >= leastRatios
 	}
 	return list, nil
 }

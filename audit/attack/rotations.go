@@ -12,6 +12,12 @@ import (
 // mostTurnEquations is how many equations a row is rebuilt from: more prove nothing more.
 const mostTurnEquations = 256
 
+// How many signs of c are tried, and how many kernels by themselves.
+const (
+	mostSigns = 3
+	mostAlone = 4
+)
+
 // unevenness is how far, relative to its size, the length of one pair of sine and cosine may be from that of the
 // others where all are of one row.
 const unevenness = 1e-5
@@ -58,20 +64,17 @@ func Rotations(ctx context.Context, pairs []Pairs) (*Rebuilt, error) {
 		return -compareDown(mat.Norm(pairs[a].Design, 2)/math.Sqrt(float64(len(pairs[a].Sine))),
 			mat.Norm(pairs[b].Design, 2)/math.Sqrt(float64(len(pairs[b].Sine))))
 	})
-	unknowns := pairs[0].Design.RawMatrix().Cols
-	used, equations := 0, 0
-	for used < len(order) && equations < min(4*(unknowns+margin), mostTurnEquations) {
-		equations += len(pairs[order[used]].Sine)
-		used++
-	}
 	r := &Rebuilt{Scales: make([]float64, len(pairs))}
-	for flipped := range 2 { // the sign of the first is a guess, which those of the others follow
-		x, proved, err := turnsOf(ctx, pairs, order[:used], sizes, flipped == 1)
-		if err != nil {
-			return nil, err
-		}
-		if r.Row == nil || proved {
-			r.Row, r.Proved = x, proved && single
+	for _, chosen := range groups(pairs, order) {
+		proved := false
+		for signs := 0; signs < 1<<min(len(chosen), mostSigns) && !proved; signs++ {
+			x, ok, err := turnsOf(ctx, pairs, chosen, sizes, signs)
+			if err != nil {
+				return nil, err
+			}
+			if proved = ok; r.Row == nil || proved {
+				r.Row, r.Proved = x, proved && single
+			}
 		}
 		if proved {
 			break
@@ -81,6 +84,33 @@ func Rotations(ctx context.Context, pairs []Pairs) (*Rebuilt, error) {
 		r.Scales[k] = pairs[k].scale(r.Row)
 	}
 	return r, nil
+}
+
+// groups lists which pairs a row is rebuilt from, one group after the other until one does: the first few that are enough,
+// each that is enough by itself, and all, as far as they are of use.
+func groups(pairs []Pairs, order []int) [][]int {
+	enough := pairs[0].Design.RawMatrix().Cols + margin
+	var list [][]int
+	first, equations := 0, 0
+	for first < len(order) && equations < enough {
+		equations += len(pairs[order[first]].Sine)
+		first++
+	}
+	list = append(list, order[:first])
+	for i, k := range order[:min(len(order), mostAlone)] {
+		if len(pairs[k].Sine) >= enough && (i > 0 || first > 1) {
+			list = append(list, []int{k})
+		}
+	}
+	all := first
+	for all < len(order) && equations < mostTurnEquations {
+		equations += len(pairs[order[all]].Sine)
+		all++
+	}
+	if all > first {
+		list = append(list, order[:all])
+	}
+	return list
 }
 
 // checkPairs checks shapes.
@@ -130,18 +160,19 @@ func (p *Pairs) scale(row []float64) float64 {
 	return c
 }
 
-// turnsOf solves for the row whose angles some pairs are, with the sign of c that makes angles small, or the other one.
-func turnsOf(ctx context.Context, pairs []Pairs, chosen []int, sizes []float64, flipped bool) (row []float64, proved bool, err error) {
+// turnsOf solves for the row whose angles some pairs are. The sign of c is the one that makes angles small, or where a bit of signs is set
+// the other one.
+func turnsOf(ctx context.Context, pairs []Pairs, chosen []int, sizes []float64, signs int) (row []float64, proved bool, err error) {
 	equations := 0
 	for _, k := range chosen {
 		equations += len(pairs[k].Sine)
 	}
 	design := mat.NewDense(equations, pairs[0].Design.RawMatrix().Cols, nil)
 	values, noise, at := make([]float64, equations), 0.0, 0
-	for _, k := range chosen {
+	for n, k := range chosen {
 		p := &pairs[k]
 		sign := 1.0
-		if meanOf(p.Cosine) < 0 != flipped {
+		if meanOf(p.Cosine) < 0 != (signs>>n&1 == 1) {
 			sign = -1
 		}
 		for i := range p.Sine {
@@ -173,4 +204,10 @@ func turnsOf(ctx context.Context, pairs []Pairs, chosen []int, sizes []float64, 
 		row[i] = c.found.At(1, i) - c.found.At(0, i)
 	}
 	return row, c.redundant() && c.solved[0] && c.solved[1], nil
+}
+
+// One reports whether the pairs may be of one row: all are as long as the others.
+func (p *Pairs) One() bool {
+	c, even := p.size()
+	return c > 0 && even
 }

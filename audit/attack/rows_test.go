@@ -104,7 +104,7 @@ func TestRotationsOfMaskedWordsAreChance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trials = append(trials, Trial{Rebuilt: [][]float64{r.Row}, Proved: r.Proved, Label: math.NaN(), Truth: [][]float64{truth}})
+		trials = append(trials, Trial{Rebuilt: [][]float64{r.Row}, Proved: r.Proved, Truth: [][]float64{truth}})
 	}
 	s := ScoreRows(trials, ranges, 1)
 	if s.Proved != 0 || s.Share != 0 || s.RMS < 0.7*s.ControlRMS {
@@ -251,7 +251,7 @@ func TestDifferencesOfTotalsAreAnUpdateWhereNothingMoves(t *testing.T) {
 			if moves {
 				with, without = vectors(), vectors()
 			}
-			p := TotalPair{Client: k, Difference: make([]float64, numbers), Update: [][]float64{with[k]}}
+			p := TotalPair{Client: k, Difference: make([]float64, numbers), Update: with[k], Block: numbers}
 			for i := range clients {
 				for j := range numbers {
 					p.Difference[j] += with[i][j]

@@ -7,10 +7,11 @@ import (
 // Trial is one vector that an attack was tried on: what it has rebuilt, and the rows that are really in the vector.
 type Trial struct {
 	Rebuilt [][]float64 // rows that were rebuilt, the likeliest first; empty: none
-	Label   float64     // that was rebuilt with the first; NaN: none
+	Guessed []float64   // the label that was rebuilt with each, NaN for none; nil: none at all
 	Proved  bool        // the attacker knows that the first is right
 	Truth   [][]float64 // the rows in the vector
 	Labels  []float64   // of Truth
+	Group   int         // trials of one group share what was rebuilt: they are no guess of each other
 }
 
 // Ranges says how far columns and labels reach, which an attacker knows: what is beyond is cut to it.
@@ -49,15 +50,19 @@ func ScoreRows(trials []Trial, r Ranges, seed uint64) *RowScore {
 	order := newRand(seed, streamGuess).Perm(n)
 	other := make([]int, n)
 	for i, k := range order { // a cycle: nobody is its own guess
-		other[k] = order[(i+1)%n]
+		next := 1
+		for next < n-1 && scored[order[(i+next)%n]].Group == scored[k].Group {
+			next++
+		}
+		other[k] = order[(i+next)%n]
 	}
 	squares, guessed, labelHits, labelGuesses, hits, luck := 0.0, 0.0, 0, 0, 0, 0
 	for k, t := range scored {
 		if t.Proved {
 			s.Proved += 1 / float64(n)
 		}
-		hit, square, cells := r.nearest(&t, scored[k].Truth)
-		lucky, guess, _ := r.nearest(&t, scored[other[k]].Truth)
+		hit, square, cells, at := r.nearest(&t, t.Truth)
+		lucky, guess, _, _ := r.nearest(&t, scored[other[k]].Truth)
 		squares, guessed = squares+square, guessed+guess
 		if hit {
 			hits++
@@ -68,12 +73,12 @@ func ScoreRows(trials []Trial, r Ranges, seed uint64) *RowScore {
 		if cells != nil && len(s.Sample) < 400 {
 			s.Sample = append(s.Sample, cells[k%len(cells)])
 		}
-		if !math.IsNaN(t.Label) && len(t.Labels) > 0 && r.LabelHigh > r.LabelLow {
+		if at < len(t.Guessed) && !math.IsNaN(t.Guessed[at]) && len(t.Labels) > 0 && r.LabelHigh > r.LabelLow {
 			s.Labelled++
-			if r.labelled(t.Label, t.Labels) {
+			if r.labelled(t.Guessed[at], t.Labels) {
 				labelHits++
 			}
-			if r.labelled(t.Label, scored[other[k]].Labels) {
+			if r.labelled(t.Guessed[at], scored[other[k]].Labels) {
 				labelGuesses++
 			}
 		}
@@ -87,8 +92,8 @@ func ScoreRows(trials []Trial, r Ranges, seed uint64) *RowScore {
 }
 
 // nearest compares what was rebuilt with some rows: whether one came out, the mean squared error of the nearest pair,
-// and its cells, true and found. Where nothing was rebuilt the middle of the ranges stands in for it.
-func (r *Ranges) nearest(t *Trial, truth [][]float64) (hit bool, square float64, cells [][2]float64) {
+// its cells, true and found, and which of the rebuilt rows it is. Where nothing was rebuilt the middle of the ranges stands in for it.
+func (r *Ranges) nearest(t *Trial, truth [][]float64) (hit bool, square float64, cells [][2]float64, at int) {
 	square = math.Inf(1)
 	rebuilt := t.Rebuilt
 	if len(rebuilt) == 0 {
@@ -98,7 +103,7 @@ func (r *Ranges) nearest(t *Trial, truth [][]float64) (hit bool, square float64,
 		}
 		rebuilt = [][]float64{middle}
 	}
-	for _, found := range rebuilt {
+	for k, found := range rebuilt {
 		for _, row := range truth {
 			worst, total, varying := 0.0, 0.0, 0
 			var pair [][2]float64
@@ -116,15 +121,15 @@ func (r *Ranges) nearest(t *Trial, truth [][]float64) (hit bool, square float64,
 				pair = append(pair, [2]float64{(v - r.Low[i]) / width, (f - r.Low[i]) / width})
 			}
 			if varying > 0 && total/float64(varying) < square {
-				square, cells = total/float64(varying), pair
+				square, cells, at = total/float64(varying), pair, k
 			}
 			hit = hit || varying > 0 && worst <= 0.01
 		}
 	}
 	if math.IsInf(square, 1) {
-		return false, 0, nil
+		return false, 0, nil, 0
 	}
-	return hit && len(t.Rebuilt) > 0, square, cells
+	return hit && len(t.Rebuilt) > 0, square, cells, at
 }
 
 // labelled reports whether a label is within 1 % of the range of one of some.

@@ -10,9 +10,10 @@ import (
 type TotalPair struct {
 	Client     int
 	Difference []float64 // the total with the client's vector, less the one without
-	// Update spans what the client's own vector in the former is a multiple of, or a sum of multiples: vectors orthogonal to each other.
-	// Nil when it is not known.
-	Update [][]float64
+	// Update is what the client's own vector in the former is made of: each block of so many numbers by some factor
+	// of its own. Nil when it is not known.
+	Update []float64
+	Block  int
 }
 
 // PairResult is what differences of totals tell of one client's vector.
@@ -52,19 +53,14 @@ func Differences(pairs []TotalPair, seed uint64) (*PairResult, error) {
 	r := &PairResult{Pairs: n}
 	for i, k := range order {
 		p, other := &pairs[k], &pairs[order[(i+1)%n]]
-		for _, u := range slices.Concat(p.Update, other.Update) {
-			if len(u) != len(p.Difference) {
-				return nil, fmt.Errorf("totals: an update of %d numbers for a total of %d", len(u), len(p.Difference))
-			}
+		if len(p.Update) != len(p.Difference) || p.Block < 1 || len(p.Update)%p.Block != 0 {
+			return nil, fmt.Errorf("totals: an update of %d numbers in blocks of %d for a total of %d", len(p.Update), p.Block, len(p.Difference))
 		}
-		own[k], guessed[k] = explainedBy(p.Difference, p.Update), explainedBy(p.Difference, other.Update)
-		alone := make([]float64, len(p.Difference)) // what is left of totals of vectors that do not move
-		for _, u := range p.Update {
-			for j, v := range u {
-				alone[j] += v
-			}
+		own[k] = explainedBy(p.Difference, p.Update, p.Block)
+		if len(other.Update) == len(p.Difference) {
+			guessed[k] = explainedBy(p.Difference, other.Update, other.Block)
 		}
-		still[k] = explainedBy(alone, p.Update)
+		still[k] = explainedBy(p.Update, p.Update, p.Block) // what is left of totals of vectors that do not move
 		if own[k] > 0.9 && guessed[k] < 0.5 {
 			r.Exposed++
 		}
@@ -73,12 +69,14 @@ func Differences(pairs []TotalPair, seed uint64) (*PairResult, error) {
 	return r, nil
 }
 
-// explainedBy returns the share of a vector's square that vectors orthogonal to each other span.
-func explainedBy(v []float64, by [][]float64) float64 {
+// explainedBy returns the share of a vector's square that the blocks of another explain, each by a factor of its own.
+func explainedBy(v, by []float64, block int) float64 {
 	total, in := dot(v, v), 0.0
-	for _, u := range by {
+	for at := 0; at < len(by); at += block {
+		u := by[at : at+block]
 		if own := dot(u, u); own > 0 {
-			in += dot(v, u) * dot(v, u) / own
+			both := dot(u, v[at:at+block])
+			in += both * both / own
 		}
 	}
 	if total == 0 {

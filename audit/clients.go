@@ -1,0 +1,443 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hanse-project/hanse/audit/attack"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// The attacks on jobs over clients.
+const (
+	attackRows       = "rows from updates"
+	attackChoices    = "choices"
+	attackTotals     = "successive totals"
+	attackMembership = "membership"
+)
+
+// The views of a server on what its clients send it.
+const (
+	viewUpdates  = "clients' updates"
+	viewMasked   = "clients' masked updates"
+	viewCiphers  = "clients' encrypted updates"
+	viewTotals   = "totals"
+	viewModels   = "models"
+	viewAnswered = "clients' choices"
+)
+
+// Limits of the attacks on jobs over clients.
+const (
+	totalsLag   = 8       // totals that one is compared with
+	mostPairs   = 256     // differences of totals that are kept
+	mostNumbers = 1 << 25 // in them
+	mostPresent = 2048    // rows of each kind whose membership is asked
+	learnedFew  = 8       // rows that the control of membership learns by heart
+	leastTold   = 20      // rows of each kind, for membership
+	stillShare  = 1e-3    // how far, relative to itself, a total moves that stands still
+)
+
+// Stream is one client's rows, in the order and the units in which it learns them.
+type Stream struct {
+	Inputs [][]float64
+	Labels []float64
+	// Table is the SHA-256 of the file that they were read from.
+	Table keys.Hash
+	// Confirmed says that the party's own record of its consent to the job names that file.
+	Confirmed bool
+}
+
+// checkStreams wants rows of one width with labels, of clients alone.
+func checkStreams(in *Input) error {
+	if in.Streams == nil {
+		return nil
+	}
+	if len(in.Streams) != len(in.Contract.Parties) {
+		return fmt.Errorf("audit: streams of %d parties, the contract has %d", len(in.Streams), len(in.Contract.Parties))
+	}
+	for i, s := range in.Streams {
+		if s == nil {
+			continue
+		}
+		p := &in.Contract.Parties[i]
+		if len(s.Inputs) != len(s.Labels) || len(s.Inputs) == 0 {
+			return fmt.Errorf("audit: stream of %s: %d rows and %d labels, want as many, one or more", p.Name, len(s.Inputs), len(s.Labels))
+		}
+		for j, x := range s.Inputs {
+			if len(x) != p.Columns {
+				return fmt.Errorf("audit: stream of %s: row %d has %d inputs, the contract says %d", p.Name, j+1, len(x), p.Columns)
+			}
+			for _, v := range append(slices.Clone(x), s.Labels[j]) {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					return fmt.Errorf("audit: stream of %s: row %d has %v in it, want finite numbers", p.Name, j+1, v)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// attackClients runs the attacks on jobs over clients, on every transcript that verifies.
+func (a *auditor) attackClients(ctx context.Context) error {
+	if err := a.presences(ctx); err != nil {
+		return err
+	}
+	done, modelled := make(map[int]bool), make(map[int]bool)
+	order := slices.Clone(a.exams)
+	slices.SortStableFunc(order, func(x, y *examination) int {
+		return serverFirst(a.in.Contract, x.self) - serverFirst(a.in.Contract, y.self)
+	})
+	for _, e := range order {
+		if e.self < 0 || e.stopped || done[e.self] {
+			a.report.NotLookedAt = append(a.report.NotLookedAt, fmt.Sprintf(
+				"What is in the transcript %s: no attack was tried on it, since it is not whole or was read before.", e.source.Path))
+			continue
+		}
+		done[e.self] = true
+		server := a.in.Contract.Job.ServerOf(e.self)
+		list, err := a.attackOneOf(ctx, e, !modelled[server])
+		if err != nil {
+			return fmt.Errorf("transcript %s: %w", e.source.Path, err)
+		}
+		modelled[server] = true // what one has heard of the models the others of its server have too
+		a.report.Attacks = append(a.report.Attacks, list...)
+	}
+	return nil
+}
+
+// serverFirst is 0 for servers.
+func serverFirst(c *protocol.Contract, party int) int {
+	if party >= 0 && c.Job.ServerOf(party) == party {
+		return 0
+	}
+	return 1
+}
+
+// attackOneOf runs the attacks on one transcript; models says that what follows from the models is to be tried too.
+func (a *auditor) attackOneOf(ctx context.Context, e *examination, models bool) ([]Attack, error) {
+	g := newGathering(&a.in, e.source, e.self)
+	v := newVictims(g)
+	g.done = v.take
+	if err := g.read(ctx); err != nil {
+		return nil, err
+	}
+	server := g.party == g.server
+	if g.kept+g.lost == 0 && (g.missed > 0 || !e.transcript.Kept) {
+		reason := errNotKept.Error()
+		if e.transcript.Kept {
+			reason = absentPayloads(g.name()).Detail
+		}
+		if !server && !models {
+			return nil, nil
+		}
+		return []Attack{{Name: attackRows, Party: g.name(), View: "all views", Verdict: Skipped, Detail: "not tried, nor any other: " + reason}}, nil
+	}
+	var list []Attack
+	if server {
+		list = append(list, v.fromUpdates(ctx)...)
+		list = append(list, v.fromTotals(ctx)...)
+		list = append(list, v.choices()...)
+		list = append(list, v.successive()...)
+	}
+	if models {
+		list = append(list, v.membership())
+	}
+	if u, ok := g.uniformity(); ok && (server || models) { // what a client sent is what its server has
+		reuse := g.reuse
+		if a.in.Contract.Job.Aggregation == protocol.AggregateHE {
+			reuse = g.repeatedPolynomials
+		}
+		r, err := reuse(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, u, r)
+	}
+	if g.missed+g.lost > 0 {
+		list = append(list, Attack{Name: attackRows, Party: g.name(), View: "all views", Verdict: Skipped,
+			Detail: "not tried on all that was seen: " + g.unfollowed()})
+	}
+	return list, ctx.Err()
+}
+
+// victims collects what the attacks on a server's clients have found.
+type victims struct {
+	*gathering
+	ranges  attack.Ranges
+	ranged  bool
+	most    int            // vectors that are attacked
+	vectors []attack.Trial // of single clients
+	totals  []attack.Trial // by total and client: the rows of whoever is in it
+	opened  int            // totals that were attacked
+	alone   int            // rows that a total has told, proved
+	proved  int            // vectors whose row proves itself
+	first   string         // the first of them
+	tried   int            // vectors
+	plain   []attack.Trial // the control: the same rows without masks
+	bare    error          // why there is none
+
+	seen  map[int][]float64 // by client: how often each model was taken or moved
+	suits map[int][]float64 // by client: less the losses of each
+	lost  bool              // of some row it is not known which models suit it
+
+	last   []keptTotal
+	pairs  []attack.TotalPair
+	still  []float64 // how far totals of the same members moved, relative to themselves
+	single int       // pairs that differ by one client
+}
+
+// keptTotal is a total with what was known when it opened.
+type keptTotal struct {
+	kind    int // totals of one model are compared with each other
+	moved   []float64
+	members []int
+	updates map[int][]float64 // by member, where its rows are known
+	block   int
+}
+
+// newVictims has found nothing.
+func newVictims(g *gathering) *victims {
+	v := &victims{gathering: g, most: g.in.Rows, seen: make(map[int][]float64), suits: make(map[int][]float64)}
+	if v.most <= 0 {
+		v.most = defaultRows
+	}
+	for _, s := range g.in.Streams {
+		if s != nil {
+			v.reach(s)
+		}
+	}
+	return v
+}
+
+// reach widens the ranges by a stream.
+func (v *victims) reach(s *Stream) {
+	r := &v.ranges
+	for j, x := range s.Inputs {
+		if !v.ranged {
+			v.ranged = true
+			r.Low, r.High, r.LabelLow, r.LabelHigh = slices.Clone(x), slices.Clone(x), s.Labels[j], s.Labels[j]
+		}
+		for i, w := range x {
+			r.Low[i], r.High[i] = min(r.Low[i], w), max(r.High[i], w)
+		}
+		r.LabelLow, r.LabelHigh = min(r.LabelLow, s.Labels[j]), max(r.LabelHigh, s.Labels[j])
+	}
+}
+
+// rowsOf returns the rows and labels that a client's vector in the sum under way is of; none where they are not known.
+func (v *victims) rowsOf(client int) (x [][]float64, y []float64) {
+	if v.in.Streams == nil || v.in.Streams[client] == nil {
+		return nil, nil
+	}
+	s := v.in.Streams[client]
+	from, to := v.lens.learned(client)
+	from, to = min(max(from, 0), len(s.Inputs)), min(to, len(s.Inputs))
+	return s.Inputs[from:to], s.Labels[from:to]
+}
+
+// take attacks a sum that has ended.
+func (v *victims) take(ctx context.Context, s *gathered) error {
+	for _, c := range v.clients {
+		if words := s.vectors[c]; words != nil {
+			if err := v.attackVector(ctx, s, c, words); err != nil {
+				return err
+			}
+		}
+		if s.vectors[c] != nil || slices.Contains(s.members, c) {
+			v.suit(c)
+		}
+	}
+	if s.total == nil || len(s.members) == 0 {
+		return nil
+	}
+	total := s.decode(s.total)
+	if total == nil {
+		return nil
+	}
+	if isProtected(v.class) && len(v.totals) < v.most {
+		if err := v.attackTotal(ctx, s, total); err != nil {
+			return err
+		}
+	}
+	v.compare(s, total)
+	return nil
+}
+
+// attackVector attacks one client's vector as if nothing protected it, and the rows in it without masks, for control.
+func (v *victims) attackVector(ctx context.Context, s *gathered, client int, words []byte) error {
+	values := s.decode(words)
+	if values == nil {
+		return nil
+	}
+	if models := v.lens.models(); models > 0 {
+		if v.seen[client] == nil {
+			v.seen[client] = make([]float64, models)
+		}
+		for _, k := range v.lens.seen(client, values) {
+			v.seen[client][k]++
+		}
+	}
+	if len(v.vectors) >= v.most {
+		return nil
+	}
+	rows, err := v.lens.rebuild(ctx, s, client, values)
+	if err != nil {
+		return err
+	}
+	x, y := v.rowsOf(client)
+	t := trialOf(rows, x, y)
+	t.Group = v.tried
+	v.tried++
+	if t.Proved {
+		if v.proved++; v.first == "" {
+			v.first = fmt.Sprintf("%s in sum %d of session %d", v.in.Contract.Parties[client].Name, s.number, s.session)
+		}
+	}
+	v.vectors = append(v.vectors, t)
+	if !isProtected(v.class) || len(x) == 0 || len(v.plain) >= 256 {
+		return nil
+	}
+	bare, block := v.lens.update(x[len(x)-1], y[len(y)-1])
+	if bare == nil {
+		return nil
+	}
+	at := len(v.plain) % (len(bare) / block) // a client moves a part of the model
+	for i := range bare {
+		if bare[i] *= -0.05; i/block != at {
+			bare[i] = 0
+		}
+	}
+	for i, w := range v.lens.moved(&gathered{members: []int{client}}, make([]float64, len(bare))) {
+		bare[i] -= w
+	}
+	rows, err = v.lens.rebuild(ctx, s, client, bare)
+	if err == nil {
+		t := trialOf(rows, x[len(x)-1:], y[len(y)-1:])
+		t.Group = len(v.plain)
+		v.plain = append(v.plain, t)
+	}
+	return err
+}
+
+// trialOf puts together what was rebuilt and what is true.
+func trialOf(rows []rebuiltRow, x [][]float64, y []float64) attack.Trial {
+	t := attack.Trial{Truth: x, Labels: y}
+	for _, r := range rows {
+		t.Rebuilt, t.Guessed = append(t.Rebuilt, r.x), append(t.Guessed, r.y)
+		t.Proved = t.Proved || r.proved
+	}
+	return t
+}
+
+// attackTotal looks for rows in a total: those of clients that alone move a part of it.
+func (v *victims) attackTotal(ctx context.Context, s *gathered, total []float64) error {
+	rows, err := v.lens.rebuild(ctx, s, -1, total)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.proved {
+			v.alone++
+		}
+	}
+	v.opened++
+	for _, c := range s.members {
+		x, y := v.rowsOf(c)
+		for j := range x {
+			t := trialOf(rows, x[j:j+1], y[j:j+1])
+			t.Group = v.opened
+			v.totals = append(v.totals, t)
+		}
+	}
+	return nil
+}
+
+// suit adds to what suits a client by the rows that it has just learned.
+func (v *victims) suit(client int) {
+	models := v.lens.models()
+	if models == 0 {
+		return
+	}
+	x, y := v.rowsOf(client)
+	if len(x) == 0 {
+		return
+	}
+	losses := make([]float64, models)
+	for j := range x {
+		if !v.lens.suits(losses, x[j], y[j]) {
+			v.lost = true
+			return
+		}
+	}
+	if v.suits[client] == nil {
+		v.suits[client] = make([]float64, models)
+	}
+	for k, l := range losses {
+		v.suits[client][k] -= l
+	}
+}
+
+// compare holds a total against those before it.
+func (v *victims) compare(s *gathered, total []float64) {
+	now := keptTotal{members: s.members, moved: v.lens.moved(s, total), updates: make(map[int][]float64), kind: len(total)}
+	if l, ok := v.lens.(*ofmsftLens); ok {
+		now.kind = l.model
+	}
+	for _, c := range s.members {
+		if x, y := v.rowsOf(c); len(x) == 1 {
+			now.updates[c], now.block = v.lens.update(x[0], y[0])
+		}
+	}
+	for i := len(v.last) - 1; i >= 0; i-- {
+		before := &v.last[i]
+		if before.kind != now.kind || len(before.moved) != len(now.moved) {
+			continue
+		}
+		if slices.Equal(before.members, now.members) {
+			apart, size := 0.0, 0.0
+			for j, w := range now.moved {
+				apart, size = apart+(w-before.moved[j])*(w-before.moved[j]), size+w*w
+			}
+			if size > 0 {
+				v.still = append(v.still, math.Sqrt(apart/size))
+			}
+			continue
+		}
+		client, second, ok := attack.Members(before.members, now.members)
+		if !ok {
+			continue
+		}
+		v.single++
+		if len(v.pairs) >= mostPairs || len(v.pairs)*len(total) > mostNumbers {
+			continue
+		}
+		with, without := before, &now
+		if second {
+			with, without = &now, before
+		}
+		p := attack.TotalPair{Client: client, Update: with.updates[client], Block: with.block, Difference: slices.Clone(with.moved)}
+		for j, w := range without.moved {
+			p.Difference[j] -= w
+		}
+		v.pairs = append(v.pairs, p)
+	}
+	v.last = append(v.last, now)
+	if len(v.last) > totalsLag {
+		v.last = slices.Delete(v.last, 0, 1)
+	}
+}
+
+// sighted says why an attack on vectors means nothing, if it does.
+func (v *victims) sighted() error {
+	switch {
+	case v.blindTo != nil:
+		return v.blindTo
+	case v.lens == nil:
+		return errors.New("the job's parameters are not known")
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package audit
+
+import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/internal/simfed"
+)
+
+// streams draws clients' rows: a label that follows from the inputs, and rows that look like each other.
+func streams(clients, rows, columns int) []simfed.Stream {
+	rng := rand.New(rand.NewPCG(11, uint64(columns)))
+	var list []simfed.Stream
+	for range clients {
+		var s simfed.Stream
+		for range rows {
+			x := make([]float64, columns)
+			y := 0.5
+			for i := range x {
+				x[i] = rng.Float64() - 0.5
+				y += 0.3 * math.Sin(2*x[i]) / float64(columns)
+			}
+			s.X, s.Y = append(s.X, x), append(s.Y, min(max(y+0.1*rng.NormFloat64(), 0), 1))
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// theJobs are a small job of each algorithm over clients.
+func theJobs(t testing.TB) map[string]simfed.Job {
+	rng := rand.New(rand.NewPCG(1, 9))
+	var networks []*nn.Network
+	for k := range 3 {
+		n, err := nn.New([]int{4}, []nn.Layer{{Kind: nn.Dense, Units: 6 + k, Activation: nn.ReLU}, {Kind: nn.Dense, Units: 1, Activation: nn.Linear}}, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		networks = append(networks, n)
+	}
+	return map[string]simfed.Job{
+		"pofmkl": {Algorithm: "pofmkl", Streams: streams(6, 60, 5), Parameters: map[string]any{
+			"label": "y", "seed": "s", "features": 20, "bandwidths": []any{0.1, 1.0, 10.0}, "chosen": 3, "rounds": 25,
+		}},
+		"gfml": {Algorithm: "gfml", Streams: streams(6, 60, 4), Parameters: map[string]any{
+			"edges": []any{}, "clusters": []any{[]any{simfed.Server}}, "columns": []any{"x1", "x2", "x3", "x4"}, "label": "y", "seed": "s",
+			"features": 40, "iterations": 25, "participants": 4,
+		}},
+		"ofmsft": {Algorithm: "ofmsft", Streams: streams(6, 60, 4), Networks: networks, Parameters: map[string]any{
+			"label": "y", "budget": 3.0, "bandwidth": 100.0, "rounds": 25, "rate": 0.3, "step": 0.05,
+		}},
+	}
+}
+
+// simulated runs a job and returns what an audit with all transcripts and streams reads.
+func simulated(t testing.TB, j simfed.Job) (*Input, *simfed.Run) {
+	t.Helper()
+	j.Folder = t.TempDir()
+	run, err := simfed.Start(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &Input{Contract: run.Contract, Charter: run.Charter, Streams: make([]*Stream, len(run.Parties))}
+	for i := range run.Parties {
+		p := &run.Parties[i]
+		in.Sources = append(in.Sources, Source{Path: p.Path, Open: p.Open, Payload: p.Store.Get})
+		if i > 0 {
+			in.Streams[i] = &Stream{Inputs: j.Streams[i-1].X, Labels: j.Streams[i-1].Y, Confirmed: true}
+		}
+	}
+	return in, run
+}
+
+// viewAttack returns the attack of a name on a server's view.
+func viewAttack(t testing.TB, r *Report, name, view string) *Attack {
+	t.Helper()
+	at := slices.IndexFunc(r.Attacks, func(a Attack) bool { return a.Name == name && a.View == view })
+	if at < 0 {
+		t.Fatalf("there is no attack %q on %q: %+v", name, view, r.Attacks)
+	}
+	return &r.Attacks[at]
+}
+
+// TestRowsFollowFromUpdatesThatNothingProtects, and from protected ones no better than by a guess, of every algorithm.
+func TestRowsFollowFromUpdatesThatNothingProtects(t *testing.T) {
+	for name, j := range theJobs(t) {
+		for protection, view := range map[string]string{simfed.Published: viewUpdates, simfed.Masked: viewMasked, simfed.HE: viewCiphers} {
+			t.Run(name+" "+protection, func(t *testing.T) {
+				t.Parallel()
+				j := j
+				if j.Protection = protection; protection == simfed.HE { // encryption takes its time
+					j.Parameters = maps.Clone(j.Parameters)
+					for _, rounds := range []string{"rounds", "iterations"} {
+						if j.Parameters[rounds] != nil {
+							j.Parameters[rounds] = 5
+						}
+					}
+				}
+				in, run := simulated(t, j)
+				for _, p := range run.Parties {
+					if p.Err != nil {
+						t.Fatalf("%s: %v", p.Name, p.Err)
+					}
+				}
+				r, err := Run(t.Context(), in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Log(r.Verdict, r.Exit, r.Summary)
+				for _, a := range r.Attacks {
+					t.Logf("%s, %s, %s: %s: %s", a.Name, a.Party, a.View, a.Verdict, a.Detail)
+				}
+				a := viewAttack(t, r, attackRows, view)
+				if protection == simfed.Published {
+					if r.Verdict != Leak || a.Verdict != Leak || *a.RecoveredShare < 0.9 || *a.RMS > 0.1 {
+						t.Errorf("%s %+v", r.Verdict, a)
+					}
+					return
+				}
+				if r.Verdict != Disclosed || a.Verdict != Clean || *a.RecoveredShare > 0.02 || *a.ControlShare < 0.9 {
+					t.Errorf("%s %+v", r.Verdict, a)
+				}
+				if r.Exit != ExitClean {
+					t.Errorf("exit %d: %q", r.Exit, r.NotLookedAt)
+				}
+			})
+		}
+	}
+}
+
+// TestAClientThatForgetsItsMasksIsFound by its rows and by its words, in every algorithm.
+func TestAClientThatForgetsItsMasksIsFound(t *testing.T) {
+	for name, j := range theJobs(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j.Protection, j.Naked = simfed.Masked, 2
+			in, run := simulated(t, j)
+			t.Log(run.Parties[0].Err)
+			r, err := Run(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Verdict != Leak || r.Exit != ExitLeak {
+				t.Errorf("%s: %s", r.Verdict, r.Summary)
+			}
+			t.Log(r.Summary)
+			a := viewAttack(t, r, attackRows, viewMasked)
+			if a.Verdict != Leak || !strings.Contains(a.Detail, "explains its vector to the last digits, the first of client-02 in sum ") {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
