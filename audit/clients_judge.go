@@ -46,7 +46,10 @@ func (v *victims) score(a *Attack, trials []attack.Trial) *attack.RowScore {
 		return nil
 	}
 	a.Whose, a.Rows, a.UnknownColumns = "the clients", r.Vectors, len(v.ranges.Low)
-	a.RecoveredShare, a.RMS, a.ControlRMS = &r.Share, &r.RMS, &r.ControlRMS
+	a.RecoveredShare, a.RMS, a.ControlRMS, a.GuessShare = &r.Share, &r.RMS, &r.ControlRMS, &r.ControlShare
+	if r.Labelled > 0 {
+		a.Labels = &r.LabelShare
+	}
 	if len(r.Sample) > 0 {
 		a.Plot = &Plot{Kind: "scatter", Title: fmt.Sprintf("values rebuilt by %s from %s", a.Party, a.View),
 			X: "true value, as a share of its column's range", Y: "rebuilt value", Points: r.Sample}

@@ -179,21 +179,23 @@ type Learned struct {
 
 // Attack is one attack that was really run, or the reason why not.
 type Attack struct {
-	Name           string   `json:"name"`            // "difference", "uniformity", "mask reuse", "ciphertext reuse", "known rows", "label leakage", "membership"
+	Name           string   `json:"name"`            // "difference", "uniformity", "mask reuse", "ciphertext reuse", "known rows", "label leakage", "membership"; over clients "rows from updates", "choices", "successive totals"
 	Party          string   `json:"party"`           // whose view it uses
 	View           string   `json:"view"`            // "active party", "tree parent", ...
 	Whose          string   `json:"whose,omitempty"` // whose columns it aims at, where it was run
 	Rows           int      `json:"rows"`
 	UnknownColumns int      `json:"unknown_columns"`
 	Equations      int      `json:"equations"`
-	Rank           int      `json:"rank"`            // of the equations, where they were solved
-	RecoveredShare *float64 `json:"recovered_share"` // of rows, every column within 1 % of its range; null when it does not apply
-	RMS            *float64 `json:"rms"`             // error of the recovered differences, in units of the columns' ranges
-	ControlRMS     *float64 `json:"control_rms"`     // the same attack where there is nothing to find
-	ControlShare   *float64 `json:"control_share"`   // the same attack where there is everything to find: recovered share
-	Statistic      *float64 `json:"statistic"`       // of attacks that test: the smallest p-value, correlation or R^2
-	Verdict        Verdict  `json:"verdict"`         // clean, disclosed, leak, skipped or not applicable
-	Detail         string   `json:"detail"`          // one or two sentences for people
+	Rank           int      `json:"rank"`                       // of the equations, where they were solved
+	RecoveredShare *float64 `json:"recovered_share"`            // of rows, every column within 1 % of its range; null when it does not apply
+	RMS            *float64 `json:"rms"`                        // error of the recovered differences, in units of the columns' ranges
+	ControlRMS     *float64 `json:"control_rms"`                // the same attack where there is nothing to find
+	ControlShare   *float64 `json:"control_share"`              // the same attack where there is everything to find: recovered share
+	GuessShare     *float64 `json:"guess_share,omitempty"`      // recovered share of a guess, in jobs over clients
+	Labels         *float64 `json:"labels_recovered,omitempty"` // share of labels within 1 % of their range, in jobs over clients
+	Statistic      *float64 `json:"statistic"`                  // of attacks that test: the smallest p-value, correlation or R^2
+	Verdict        Verdict  `json:"verdict"`                    // clean, disclosed, leak, skipped or not applicable
+	Detail         string   `json:"detail"`                     // one or two sentences for people
 	Columns        []Column `json:"columns,omitempty"`
 	Plot           *Plot    `json:"plot,omitempty"`
 }

@@ -65,9 +65,13 @@ func Rotations(ctx context.Context, pairs []Pairs) (*Rebuilt, error) {
 			mat.Norm(pairs[b].Design, 2)/math.Sqrt(float64(len(pairs[b].Sine))))
 	})
 	r := &Rebuilt{Scales: make([]float64, len(pairs))}
-	for _, chosen := range groups(pairs, order) {
+	tried := groups(pairs, order)
+	if !single { // nothing can be proved: one guess is as good as many
+		tried = tried[:1]
+	}
+	for _, chosen := range tried {
 		proved := false
-		for signs := 0; signs < 1<<min(len(chosen), mostSigns) && !proved; signs++ {
+		for signs := 0; signs < 1<<min(len(chosen), mostSigns) && !proved && (single || signs == 0); signs++ {
 			x, ok, err := turnsOf(ctx, pairs, chosen, sizes, signs)
 			if err != nil {
 				return nil, err

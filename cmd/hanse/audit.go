@@ -49,6 +49,11 @@ Those that aim at a party's columns need that party's table:
 
    hanse audit credit --dir bank-node --data bank=bank.csv --data telco=telco.csv
 
+In jobs over clients these are the clients' streams; rows beyond those that were learned
+show whether the models tell who was:
+
+   hanse audit parks --dir server-node --data park-01=park-01.csv --data park-02=park-02.csv
+
 Each table is to be read as its party's node reads it; what is said without a party
 holds for all tables that have such a column:
 
@@ -59,7 +64,7 @@ holds for all tables that have such a column:
 			&cli.StringFlag{Name: "key", DefaultText: "the one that the node was started with",
 				Usage: "sign the report with this key `FILE`"},
 			passphraseFileFlag(),
-			&cli.StringSliceFlag{Name: "data", Usage: "a party's table, trained on or scored: `PARTY=FILE`, to score attacks against"},
+			&cli.StringSliceFlag{Name: "data", Usage: "a party's table, trained on or scored, or a client's stream: `PARTY=FILE`, to score attacks against"},
 			&cli.StringFlag{Name: "contract", Usage: "the counter-signed contract `FILE`", DefaultText: "contract.toml beside the transcript"},
 			&cli.StringFlag{Name: "charter", Usage: "the charter `FILE` that the job was agreed under"},
 			&cli.StringFlag{Name: "report", Usage: "write the report as one HTML `FILE`, for people and browsers"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -155,6 +157,9 @@ func readContract(path string) (*protocol.Contract, error) {
 
 // readColumns reads the parties' tables, each PARTY=FILE, as their nodes do; how says how a party's file is read.
 func readColumns(in *audit.Input, data []string, how func(party int, path string) (dataset.Options, error)) error {
+	if len(in.Contract.Job.Servers) > 0 {
+		return readStreams(in, data)
+	}
 	in.Columns = make([]*audit.Columns, len(in.Contract.Parties))
 	parts := modelParts(in)
 	for _, v := range data {
@@ -177,6 +182,75 @@ func readColumns(in *audit.Input, data []string, how func(party int, path string
 		}
 	}
 	return nil
+}
+
+// readStreams reads clients' streams, each PARTY=FILE, as their nodes do.
+func readStreams(in *audit.Input, data []string) error {
+	if len(data) > 0 {
+		in.Streams = make([]*audit.Stream, len(in.Contract.Parties))
+	}
+	job := in.Contract.Job
+	for _, v := range data {
+		name, path, ok := strings.Cut(v, "=")
+		i := job.Index(name)
+		if !ok || i < 0 || job.Serves(i) {
+			return usagef("--data %s: want CLIENT=FILE with one of the job's clients", v)
+		}
+		label, ok := job.Parameters["label"].(string)
+		if !ok {
+			return fmt.Errorf("the contract of job %q does not name the label's column, so that %s cannot be read", job.Name, path)
+		}
+		s, err := readStream(path, label, texts(job.Parameters["columns"]))
+		if err != nil {
+			return err
+		}
+		agreed, confirmed := consentedTable(in, i)
+		if s.Confirmed = confirmed && agreed == s.Table; confirmed && !s.Confirmed {
+			return fmt.Errorf("%s is not the stream that %s brought to the job: its SHA-256 begins with %s, and that party consented to %s; "+
+				"give that party's stream of the job", path, name, s.Table.Short(), agreed.Short())
+		}
+		in.Streams[i] = s
+	}
+	return nil
+}
+
+// readStream reads a client's stream to its end.
+func readStream(path, label string, columns []string) (_ *audit.Stream, err error) {
+	sum, err := fileDigest(path)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stream.Open(path, label, columns)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	s := new(audit.Stream)
+	if err := s.Table.UnmarshalText([]byte(sum)); err != nil {
+		return nil, err
+	}
+	for {
+		row, err := rows.Next(context.Background())
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.Inputs, s.Labels = append(s.Inputs, row.Inputs), append(s.Labels, row.Label)
+	}
+}
+
+// texts returns a list of texts in a job's parameters, nil when there is none.
+func texts(v any) []string {
+	list, _ := v.([]string)
+	all, _ := v.([]any)
+	for _, one := range all {
+		if text, ok := one.(string); ok {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // modelParts finds the parts of a prediction's model that lie in the nodes' folders beside the

@@ -109,7 +109,7 @@ func runDemo(c *cli.Context) (err error) {
 	if err := d.audit(c.Context, dir); err != nil {
 		return err
 	}
-	return errors.Join(d.print(dir), demoVerdict(d.c, d.result.Audit))
+	return errors.Join(d.print(dir), demoVerdict(d.c.String("record"), d.result.Audit))
 }
 
 // demoDir returns the folder to work in, and what to call at the end.

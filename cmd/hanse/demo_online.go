@@ -65,7 +65,7 @@ func runOnlineDemo(c *cli.Context) (err error) {
 	if err := d.audit(c.Context, dir); err != nil {
 		return err
 	}
-	return errors.Join(d.print(dir), demoVerdict(d.c, d.result.Audit))
+	return errors.Join(d.print(dir), demoVerdict(onlineRecord(d.c), d.result.Audit))
 }
 
 // prepare makes streams, key files and the charter.

@@ -16,6 +16,7 @@ import (
 	"github.com/hanse-project/hanse/audit/report"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial/online"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // onlineResult is what the demo of an algorithm over clients' streams found, as --json prints it. Mean
@@ -141,10 +142,29 @@ func (r *onlineResult) compare(d *onlineDemo, together, alone *online.Outcome) e
 
 // audit audits the job with the transcripts of all parties.
 func (d *onlineDemo) audit(ctx context.Context, dir string) error {
-	d.tell.step("audit", "every transcript against the contract and the others")
+	text := "every transcript against the contract and the others"
+	full := onlineRecord(d.c) == protocol.RecordFull
+	if full {
+		text += ", and real attacks on what was recorded"
+	}
+	d.tell.step("audit", text)
 	in, err := leagueAudit(d.league, d.learning.Parties(), d.contract)
 	if err != nil {
 		return err
+	}
+	if full {
+		var streams []string
+		for _, name := range d.federation.AllClients() {
+			streams = append(streams, fmt.Sprintf("%s=%s", name, d.league.Path(name, "train.csv")))
+		}
+		if err := readStreams(in, streams); err != nil {
+			return err
+		}
+		for _, s := range in.Streams {
+			if s != nil {
+				s.Confirmed = true // the demo wrote them
+			}
+		}
 	}
 	d.result.Audit, err = auditDemo(ctx, d.c, in, dir)
 	return err
