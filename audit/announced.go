@@ -11,7 +11,8 @@ import (
 func (a *auditor) announced() string {
 	const clause = ", as the contract had announced"
 	if len(a.report.Federations) > 0 {
-		return "Totals over clients opened" + clause + ": " + a.federations() + "."
+		text := "Totals over clients opened" + clause + ": " + a.federations() + "."
+		return text + more(a.gains(Disclosed, func(string) bool { return true }))
 	}
 	list := a.readable()
 	for _, c := range a.report.Checks {

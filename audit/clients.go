@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -241,6 +240,12 @@ func (v *victims) rowsOf(client int) (x [][]float64, y []float64) {
 
 // take attacks a sum that has ended.
 func (v *victims) take(ctx context.Context, s *gathered) error {
+	if v.sighted() != nil {
+		if total := s.decode(s.total); total != nil {
+			v.compare(s, total)
+		}
+		return nil
+	}
 	for _, c := range v.clients {
 		if words := s.vectors[c]; words != nil {
 			if err := v.attackVector(ctx, s, c, words); err != nil {
@@ -383,11 +388,18 @@ func (v *victims) suit(client int) {
 
 // compare holds a total against those before it.
 func (v *victims) compare(s *gathered, total []float64) {
-	now := keptTotal{members: s.members, moved: v.lens.moved(s, total), updates: make(map[int][]float64), kind: len(total)}
+	now := keptTotal{members: s.members, moved: total, updates: make(map[int][]float64), kind: len(total)}
 	if l, ok := v.lens.(*ofmsftLens); ok {
 		now.kind = l.model
 	}
+	known := v.sighted() == nil
+	if known {
+		now.moved = v.lens.moved(s, total)
+	}
 	for _, c := range s.members {
+		if !known {
+			break
+		}
 		if x, y := v.rowsOf(c); len(x) == 1 {
 			now.updates[c], now.block = v.lens.update(x[0], y[0])
 		}
@@ -419,7 +431,7 @@ func (v *victims) compare(s *gathered, total []float64) {
 		if second {
 			with, without = &now, before
 		}
-		p := attack.TotalPair{Client: client, Update: with.updates[client], Block: with.block, Difference: slices.Clone(with.moved)}
+		p := attack.TotalPair{Client: client, Update: with.updates[client], Block: with.block, Difference: slices.Clone(with.moved), Total: with.moved}
 		for j, w := range without.moved {
 			p.Difference[j] -= w
 		}
@@ -429,15 +441,4 @@ func (v *victims) compare(s *gathered, total []float64) {
 	if len(v.last) > totalsLag {
 		v.last = slices.Delete(v.last, 0, 1)
 	}
-}
-
-// sighted says why an attack on vectors means nothing, if it does.
-func (v *victims) sighted() error {
-	switch {
-	case v.blindTo != nil:
-		return v.blindTo
-	case v.lens == nil:
-		return errors.New("the job's parameters are not known")
-	}
-	return nil
 }

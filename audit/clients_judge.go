@@ -241,9 +241,6 @@ func (v *victims) announcedChoices() Verdict {
 // successive judges what totals tell whose members differ by one client.
 func (v *victims) successive() []Attack {
 	a, ok := v.start(attackTotals, viewTotals)
-	if !ok {
-		return []Attack{a}
-	}
 	a.Rows = v.single
 	still := slices.Clone(v.still)
 	slices.Sort(still)
@@ -253,6 +250,9 @@ func (v *victims) successive() []Attack {
 		if v.single == 0 {
 			a.Verdict, a.Detail = Clean, "totals of the same clients do not move from one sum to the next, but no two differ by one client"
 		}
+		return []Attack{a}
+	}
+	if !ok {
 		return []Attack{a}
 	}
 	r, err := attack.Differences(v.pairs, 1)
@@ -267,12 +267,12 @@ func (v *victims) successive() []Attack {
 		a.Verdict, a.Detail = NotApplicable, "there is none to try: of no two pairs of totals that differ by one client is its update, of one row, known"
 	default:
 		a.Statistic, a.Rows = &r.R2, r.Pairs
-		text := fmt.Sprintf("the client's own update explains %.2f of it, that of another as much as %.2f; where vectors do not move from sum to sum %.2f", r.R2, r.Guess, r.Still)
+		text := fmt.Sprintf("the client's own update explains %.2f of it, and %.2f of the total that it is in; another's %.2f; where vectors do not move from sum to sum its own explains %.2f", r.R2, r.Total, r.Guess, r.Still)
 		a.Verdict = Clean
-		a.Detail = fmt.Sprintf("the difference of two totals that differ by one client is mostly how the others moved, of %s: %s", counted(uint64(r.Pairs), "pair"), text)
-		if r.R2 > r.Guess+knownGain || float64(r.Exposed) > gainShare*float64(r.Pairs) && r.Exposed > 1 {
+		a.Detail = fmt.Sprintf("the difference of two totals that differ by one client is mostly how the others moved, in %s: %s", counted(uint64(r.Pairs), "pair"), text)
+		if r.R2 > max(r.Guess, r.Total)+knownGain || float64(r.Exposed) > gainShare*float64(r.Pairs) && r.Exposed > 1 {
 			a.Verdict = Leak
-			a.Detail = fmt.Sprintf("the difference of two totals that differ by one client tells that client's update, of %s: %s; %d are that update but for a tenth", counted(uint64(r.Pairs), "pair"), text, r.Exposed)
+			a.Detail = fmt.Sprintf("the difference of two totals that differ by one client tells that client's update, in %s: %s; %d are that update but for a tenth", counted(uint64(r.Pairs), "pair"), text, r.Exposed)
 		}
 	}
 	return []Attack{a}

@@ -262,6 +262,17 @@ func (g *gathering) test(rec *transcript.Record, words []byte) {
 	_ = g.words.add(&r, words, 1) // fails for word sizes that these are not
 }
 
+// sighted says why an attack on vectors means nothing, if it does.
+func (g *gathering) sighted() error {
+	switch {
+	case g.blindTo != nil:
+		return g.blindTo
+	case g.lens == nil:
+		return errors.New("the job's parameters are not known")
+	}
+	return nil
+}
+
 // begin begins a sum.
 func (g *gathering) begin(rec *transcript.Record) {
 	g.sum, g.told = &gathered{session: rec.Session, number: rec.Operation, vectors: make(map[int][]byte)}, make(map[int]bool)
@@ -279,10 +290,14 @@ func (g *gathering) end(ctx context.Context) error {
 			s.members = append(s.members, c)
 		}
 	}
-	if g.lens == nil || g.blindTo != nil || g.done == nil {
+	if g.done == nil {
 		return nil
 	}
-	fixed, n := g.lens.words()
+	var fixed secagg.Fixed
+	n := len(s.total) / 8
+	if g.sighted() == nil {
+		fixed, n = g.lens.words()
+	}
 	s.decode = func(words []byte) []float64 {
 		if n == 0 || len(words) < 8*n {
 			return nil

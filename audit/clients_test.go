@@ -10,6 +10,8 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/internal/simfed"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
 // streams draws clients' rows: a label that follows from the inputs, and rows that look like each other.
@@ -154,5 +156,91 @@ func TestAClientThatForgetsItsMasksIsFound(t *testing.T) {
 				t.Errorf("%+v", a)
 			}
 		})
+	}
+}
+
+// TestTotalsOfFewClientsTellRows where a kernel is one client's alone, as the contract says, and not where all move all kernels.
+func TestTotalsOfFewClientsTellRows(t *testing.T) {
+	for chosen, want := range map[int]Verdict{1: Disclosed, 8: Clean} {
+		j := theJobs(t)["pofmkl"]
+		j.Protection = simfed.Masked
+		j.Streams = j.Streams[:4]
+		j.Parameters["bandwidths"], j.Parameters["chosen"] = []any{0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0}, chosen
+		in, _ := simulated(t, j)
+		r, err := Run(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := viewAttack(t, r, attackRows, viewTotals)
+		if a.Verdict != want || r.Verdict != Disclosed || r.Exit != ExitClean || (want == Disclosed) != (*a.RecoveredShare > 0.3) || *a.GuessShare > 0.02 {
+			t.Errorf("%d chosen: %+v, share %v, guess %v; %s", chosen, a, *a.RecoveredShare, *a.GuessShare, r.Summary)
+		}
+		if want == Disclosed && !strings.Contains(r.Summary, "Server rebuilt rows from totals, without the names of their clients: ") {
+			t.Errorf("the summary is %q", r.Summary)
+		}
+	}
+}
+
+// TestChoicesTellWhatSuitsAClient as the contract of a masked job announces, and nothing where all networks go to all.
+func TestChoicesTellWhatSuitsAClient(t *testing.T) {
+	for _, broadcast := range []bool{false, true} {
+		j := theJobs(t)["ofmsft"]
+		j.Protection = simfed.Masked
+		j.Parameters["budget"], j.Parameters["rate"], j.Parameters["step"], j.Parameters["rounds"] = 2.0, 2.0, 1e-6, 30
+		j.Streams = streams(12, 40, 4)
+		for k, n := range j.Networks { // each network says one number, and each client has labels that one of them says
+			clear(n.Parameters())
+			n.Parameters()[n.Size()-1] = 0.2 + 0.3*float32(k)
+		}
+		for i := range j.Streams {
+			for r := range j.Streams[i].Y {
+				j.Streams[i].Y[r] = 0.2 + 0.3*float64(i%len(j.Networks))
+			}
+		}
+		if broadcast {
+			j.Parameters["broadcast"] = true
+		}
+		in, run := simulated(t, j)
+		if err := run.Parties[0].Err; err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := viewAttack(t, r, attackChoices, viewAnswered)
+		t.Log(a.Detail)
+		if want := map[bool]Verdict{false: Disclosed, true: Clean}[broadcast]; a.Verdict != want {
+			t.Errorf("broadcast %v: %+v", broadcast, a)
+		}
+	}
+}
+
+// TestTotalsThatDoNotMoveGiveTheOneAway who leaves: the control of the attack on successive totals. Where all take new steps there is
+// nothing to tell.
+func TestTotalsThatDoNotMoveGiveTheOneAway(t *testing.T) {
+	c := newCohorts(t, 5, 3, cohort.Masked, protocol.Star)
+	c.keep()
+	c.leaves = map[int]leaving{4: {3, "updates"}}
+	c.federate()
+	r, err := Run(t.Context(), &Input{Contract: c.contract, Sources: c.sources()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := viewAttack(t, r, attackTotals, viewTotals); a.Verdict != Leak || r.Verdict != Leak || !strings.Contains(a.Detail, "that client's vector: 2 such pairs have opened") {
+		t.Errorf("%s: %+v", r.Verdict, a)
+	}
+	for name, j := range theJobs(t) {
+		j.Protection, j.Leaves = simfed.Masked, map[int]uint64{2: 8, 3: 14, 5: 20}
+		in, _ := simulated(t, j)
+		r, err := Run(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := viewAttack(t, r, attackTotals, viewTotals)
+		t.Log(name, a.Detail)
+		if a.Verdict != Clean || a.Rows < 2 {
+			t.Errorf("%s: %+v", name, a)
+		}
 	}
 }

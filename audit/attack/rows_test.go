@@ -251,10 +251,11 @@ func TestDifferencesOfTotalsAreAnUpdateWhereNothingMoves(t *testing.T) {
 			if moves {
 				with, without = vectors(), vectors()
 			}
-			p := TotalPair{Client: k, Difference: make([]float64, numbers), Update: with[k], Block: numbers}
+			p := TotalPair{Client: k, Difference: make([]float64, numbers), Total: make([]float64, numbers), Update: with[k], Block: numbers}
 			for i := range clients {
 				for j := range numbers {
 					p.Difference[j] += with[i][j]
+					p.Total[j] += with[i][j]
 					if i != k {
 						p.Difference[j] -= without[i][j]
 					}

@@ -10,6 +10,7 @@ import (
 type TotalPair struct {
 	Client     int
 	Difference []float64 // the total with the client's vector, less the one without
+	Total      []float64 // the one with it
 	// Update is what the client's own vector in the former is made of: each block of so many numbers by some factor
 	// of its own. Nil when it is not known.
 	Update []float64
@@ -20,9 +21,10 @@ type TotalPair struct {
 type PairResult struct {
 	Pairs   int
 	R2      float64 // median share of a difference that the client's own update explains
-	Guess   float64 // the same with the update of another pair's client
+	Total   float64 // the same of the total with the client's vector: what that tells without the other
+	Guess   float64 // of a difference, with the update of another pair's client
 	Still   float64 // the same where nobody's vector moves from one total to the next: must be 1
-	Exposed int     // pairs of which it explains more than nine tenths, and a guess not half
+	Exposed int     // pairs of which it explains more than nine tenths, and of the total and by a guess not half
 }
 
 // Members says by which client the members of two totals differ, where that is one, and whether it is in the second.
@@ -49,23 +51,24 @@ func Differences(pairs []TotalPair, seed uint64) (*PairResult, error) {
 		return nil, nil
 	}
 	order := newRand(seed, streamGuess).Perm(n)
-	own, guessed, still := make([]float64, n), make([]float64, n), make([]float64, n)
+	own, whole, guessed, still := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	r := &PairResult{Pairs: n}
 	for i, k := range order {
 		p, other := &pairs[k], &pairs[order[(i+1)%n]]
-		if len(p.Update) != len(p.Difference) || p.Block < 1 || len(p.Update)%p.Block != 0 {
+		if len(p.Update) != len(p.Difference) || len(p.Total) != len(p.Difference) || p.Block < 1 || len(p.Update)%p.Block != 0 {
 			return nil, fmt.Errorf("totals: an update of %d numbers in blocks of %d for a total of %d", len(p.Update), p.Block, len(p.Difference))
 		}
 		own[k] = explainedBy(p.Difference, p.Update, p.Block)
+		whole[k] = explainedBy(p.Total, p.Update, p.Block)
 		if len(other.Update) == len(p.Difference) {
 			guessed[k] = explainedBy(p.Difference, other.Update, other.Block)
 		}
 		still[k] = explainedBy(p.Update, p.Update, p.Block) // what is left of totals of vectors that do not move
-		if own[k] > 0.9 && guessed[k] < 0.5 {
+		if own[k] > 0.9 && max(guessed[k], whole[k]) < 0.5 {
 			r.Exposed++
 		}
 	}
-	r.R2, r.Guess, r.Still = median(own), median(guessed), median(still)
+	r.R2, r.Total, r.Guess, r.Still = median(own), median(whole), median(guessed), median(still)
 	return r, nil
 }
 

@@ -47,6 +47,7 @@ var may = map[string][]string{
 	"internal/consent":      {"keys", "protocol"},
 	"internal/node":         {"keys", "protocol", "secagg", "algorithms", "internal/consent", "internal/dataset", "internal/durable", "internal/inbox", "internal/message", "internal/owner", "internal/recorder", "internal/reference", "internal/shelf", "internal/stream", "internal/textfile", "internal/vault", "internal/vertical"},
 	"internal/trial":        {"keys", "algorithms", "internal"},
+	"internal/simfed":       {"keys", "protocol", "secagg", "algorithms", "internal/inbox", "internal/recorder", "internal/simnet"},
 	"internal/chaos":        {"keys", "protocol", "algorithms", "internal"},
 	"internal/lab/regret":   {},
 	"internal/lab":          {"keys", "protocol", "secagg", "algorithms", "peer", "internal"},
