@@ -36,6 +36,7 @@ const (
 	mostNumbers = 1 << 25 // in them
 	mostPresent = 2048    // rows of each kind whose membership is asked
 	learnedFew  = 8       // rows that the control of membership learns by heart
+	leastPairs  = 8       // of totals, so that what they tell is no chance
 	leastTold   = 20      // rows of each kind, for membership
 	stillShare  = 1e-3    // how far, relative to itself, a total moves that stands still
 )

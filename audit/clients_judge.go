@@ -265,12 +265,14 @@ func (v *victims) successive() []Attack {
 		a.Detail = needsStreams
 	case r == nil:
 		a.Verdict, a.Detail = NotApplicable, "there is none to try: of no two pairs of totals that differ by one client is its update, of one row, known"
+	case r.Pairs < leastPairs:
+		a.Verdict, a.Detail = NotApplicable, fmt.Sprintf("there is none to try: %s of totals that differ by one client, whose update is known, are too few to tell it from chance", counted(uint64(r.Pairs), "pair"))
 	default:
 		a.Statistic, a.Rows = &r.R2, r.Pairs
 		text := fmt.Sprintf("the client's own update explains %.2f of it, and %.2f of the total that it is in; another's %.2f; where vectors do not move from sum to sum its own explains %.2f", r.R2, r.Total, r.Guess, r.Still)
 		a.Verdict = Clean
 		a.Detail = fmt.Sprintf("the difference of two totals that differ by one client is mostly how the others moved, in %s: %s", counted(uint64(r.Pairs), "pair"), text)
-		if r.R2 > max(r.Guess, r.Total)+knownGain || float64(r.Exposed) > gainShare*float64(r.Pairs) && r.Exposed > 1 {
+		if r.Gains(knownGain) {
 			a.Verdict = Leak
 			a.Detail = fmt.Sprintf("the difference of two totals that differ by one client tells that client's update, in %s: %s; %d are that update but for a tenth", counted(uint64(r.Pairs), "pair"), text, r.Exposed)
 		}

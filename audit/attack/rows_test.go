@@ -264,7 +264,7 @@ func TestDifferencesOfTotalsAreAnUpdateWhereNothingMoves(t *testing.T) {
 			pairs = append(pairs, p)
 		}
 		r, err := Differences(pairs, 1)
-		if err != nil || r.Still < 0.999 || r.Guess > 0.2 || !moves && (r.R2 < 0.999 || r.Exposed != clients) || moves && (r.R2 > 0.2 || r.Exposed > 0) {
+		if err != nil || r.Still < 0.999 || r.Guess > 0.2 || r.Gains(0.1) == moves || !moves && (r.R2 < 0.999 || r.Exposed != clients) || moves && (r.R2 > 0.2 || r.Exposed > 0) {
 			t.Errorf("moves %v: %+v, %v", moves, r, err)
 		}
 	}

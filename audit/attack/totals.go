@@ -19,13 +19,23 @@ type TotalPair struct {
 
 // PairResult is what differences of totals tell of one client's vector.
 type PairResult struct {
-	Pairs   int
-	R2      float64 // median share of a difference that the client's own update explains
-	Total   float64 // the same of the total with the client's vector: what that tells without the other
-	Guess   float64 // of a difference, with the update of another pair's client
-	Still   float64 // the same where nobody's vector moves from one total to the next: must be 1
-	Exposed int     // pairs of which it explains more than nine tenths, and of the total and by a guess not half
+	Pairs       int
+	R2          float64 // median share of a difference that the client's own update explains
+	Total       float64 // the same of the total with the client's vector: what that tells without the other
+	Guess       float64 // of a difference, with the update of another pair's client
+	Still       float64 // the same where nobody's vector moves from one total to the next: must be 1
+	Exposed     int     // pairs of which it explains more than nine tenths, and of the total and by a guess not half
+	gain, error float64 // mean of the former less the larger of the next two, and its standard error
 }
+
+// Gains reports whether differences tell more of a client's update than the total that it is in, and than another's update, by
+// more than a share: on average, and by no chance.
+func (r *PairResult) Gains(share float64) bool {
+	return r.gain > share && r.gain > surelyMore*r.error || r.Exposed > 1 && 100*r.Exposed > r.Pairs
+}
+
+// surelyMore is how many standard errors no chance comes to.
+const surelyMore = 5
 
 // Members says by which client the members of two totals differ, where that is one, and whether it is in the second.
 func Members(a, b []int) (client int, second, ok bool) {
@@ -68,6 +78,14 @@ func Differences(pairs []TotalPair, seed uint64) (*PairResult, error) {
 			r.Exposed++
 		}
 	}
+	for k := range own {
+		r.gain += (own[k] - max(whole[k], guessed[k])) / float64(n)
+	}
+	for k := range own {
+		d := own[k] - max(whole[k], guessed[k]) - r.gain
+		r.error += d * d / float64(n*(n-1))
+	}
+	r.error = math.Sqrt(r.error)
 	r.R2, r.Total, r.Guess, r.Still = median(own), median(whole), median(guessed), median(still)
 	return r, nil
 }

@@ -104,7 +104,7 @@ func (j *clientsJob) run(ctx context.Context, protection string) (_ *clientsRun,
 	rounds := j.rounds[protection]
 	job.Protection, job.Folder, job.Parameters[j.counter] = protection, dir, rounds
 	if protection == simfed.Masked { // totals that differ by one client
-		job.Leaves = map[int]uint64{2: uint64(rounds) / 3, 5: uint64(rounds) / 2, 8: uint64(2*rounds) / 3}
+		job.Leaves = map[int]uint64{2: uint64(rounds) / 3, 5: uint64(2*rounds) / 3}
 	}
 	begun := time.Now()
 	run, err := simfed.Start(ctx, job)
@@ -169,7 +169,7 @@ func airOFMSFT(data string, window int, broadcast bool) (simfed.Job, error) {
 
 // sensorsGFML is streams as those of the demo of GFML, twice as long as the job, with one server.
 func sensorsGFML(rounds, entries int) (simfed.Job, error) {
-	const clients = 8
+	const clients = 10
 	sensors, err := online.NewSensors(online.Options{Servers: 1, Clients: clients, Rounds: 2 * rounds, Seed: 1})
 	if err != nil {
 		return simfed.Job{}, err
