@@ -178,16 +178,16 @@ type victims struct {
 	first   string         // the first of them
 	tried   int            // vectors
 	plain   []attack.Trial // the control: the same rows without masks
-	bare    error          // why there is none
+	single  []attack.Trial // the same, as totals of one client
 
 	seen  map[int][]float64 // by client: how often each model was taken or moved
 	suits map[int][]float64 // by client: less the losses of each
-	lost  bool              // of some row it is not known which models suit it
+	known map[int][]float64 // the same by the rows that were rebuilt
 
-	last   []keptTotal
-	pairs  []attack.TotalPair
-	still  []float64 // how far totals of the same members moved, relative to themselves
-	single int       // pairs that differ by one client
+	last  []keptTotal
+	pairs []attack.TotalPair
+	still []float64 // how far totals of the same members moved, relative to themselves
+	apart int       // pairs that differ by one client
 }
 
 // keptTotal is a total with what was known when it opened.
@@ -201,7 +201,7 @@ type keptTotal struct {
 
 // newVictims has found nothing.
 func newVictims(g *gathering) *victims {
-	v := &victims{gathering: g, most: g.in.Rows, seen: make(map[int][]float64), suits: make(map[int][]float64)}
+	v := &victims{gathering: g, most: g.in.Rows, seen: make(map[int][]float64), suits: make(map[int][]float64), known: make(map[int][]float64)}
 	if v.most <= 0 {
 		v.most = defaultRows
 	}
@@ -304,6 +304,12 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 		}
 	}
 	v.vectors = append(v.vectors, t)
+	for _, r := range rows { // who has a row and its label knows what suits it
+		losses := make([]float64, v.lens.models())
+		if r.proved && !math.IsNaN(r.y) && len(losses) > 0 && v.lens.suits(losses, r.x, min(max(r.y, v.ranges.LabelLow), v.ranges.LabelHigh)) {
+			lower(v.known, client, losses)
+		}
+	}
 	if !isProtected(v.class) || len(x) == 0 || len(v.plain) >= 256 {
 		return nil
 	}
@@ -311,22 +317,26 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 	if bare == nil {
 		return nil
 	}
-	at := len(v.plain) % (len(bare) / block) // a client moves a part of the model
+	blocks := len(bare) / block
+	at := len(v.plain) % blocks // a client moves a part of the model
 	for i := range bare {
-		if bare[i] *= -0.05; i/block != at {
+		if bare[i] *= -0.05; (i/block-at+blocks)%blocks >= v.lens.moves() {
 			bare[i] = 0
 		}
 	}
 	for i, w := range v.lens.moved(&gathered{members: []int{client}}, make([]float64, len(bare))) {
 		bare[i] -= w
 	}
-	rows, err = v.lens.rebuild(ctx, s, client, bare)
-	if err == nil {
+	for c, to := range map[int]*[]attack.Trial{client: &v.plain, -1: &v.single} {
+		rows, err := v.lens.rebuild(ctx, &gathered{members: []int{client}}, c, bare)
+		if err != nil {
+			return err
+		}
 		t := trialOf(rows, x[len(x)-1:], y[len(y)-1:])
-		t.Group = len(v.plain)
-		v.plain = append(v.plain, t)
+		t.Group = len(*to)
+		*to = append(*to, t)
 	}
-	return err
+	return nil
 }
 
 // trialOf puts together what was rebuilt and what is true.
@@ -375,15 +385,19 @@ func (v *victims) suit(client int) {
 	losses := make([]float64, models)
 	for j := range x {
 		if !v.lens.suits(losses, x[j], y[j]) {
-			v.lost = true
-			return
+			return // not all networks have gone over a link yet
 		}
 	}
-	if v.suits[client] == nil {
-		v.suits[client] = make([]float64, models)
+	lower(v.suits, client, losses)
+}
+
+// lower takes losses off what suits a client.
+func lower(of map[int][]float64, client int, losses []float64) {
+	if of[client] == nil {
+		of[client] = make([]float64, len(losses))
 	}
 	for k, l := range losses {
-		v.suits[client][k] -= l
+		of[client][k] -= l
 	}
 }
 
@@ -424,7 +438,7 @@ func (v *victims) compare(s *gathered, total []float64) {
 		if !ok {
 			continue
 		}
-		v.single++
+		v.apart++
 		if len(v.pairs) >= mostPairs || len(v.pairs)*len(total) > mostNumbers {
 			continue
 		}

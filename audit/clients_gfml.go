@@ -193,6 +193,9 @@ func (l *gfmlLens) update(x []float64, _ float64) ([]float64, int) {
 	return v, len(v)
 }
 
+// moves implements lens.
+func (l *gfmlLens) moves() int { return 1 }
+
 // moved implements lens: what the members were sent is no news.
 func (l *gfmlLens) moved(s *gathered, total []float64) []float64 {
 	out := slices.Clone(total)

@@ -112,24 +112,24 @@ func (v *victims) fromUpdates(context.Context) []Attack {
 		a.Verdict = Clean
 		a.Detail = "no row was rebuilt though nothing protects the updates, which this attack does not know how to take apart: " + figures(r)
 	default:
-		v.judgeProtected(&a, r)
+		v.judgeProtected(&a, r, v.plain)
 	}
 	return []Attack{a}
 }
 
-// judgeProtected says that nothing was rebuilt, and shows that without protection it would have been.
-func (v *victims) judgeProtected(a *Attack, r *attack.RowScore) {
-	control := attack.ScoreRows(v.plain, v.ranges, 1)
+// judgeProtected says that nothing was rebuilt, and shows that of single clients' vectors without protection it would have been.
+func (v *victims) judgeProtected(a *Attack, r *attack.RowScore, plain []attack.Trial) {
+	control := attack.ScoreRows(plain, v.ranges, 1)
 	if control == nil {
 		a.Detail = "proves nothing: there are too few rows for a control"
 		return
 	}
 	a.ControlShare = &control.Share
 	a.Verdict = Clean
-	a.Detail = fmt.Sprintf("nothing was rebuilt of single clients' rows: %s; the same attack on the same rows without protection rebuilds %.1f %%", figures(r), 100*control.Share)
+	a.Detail = fmt.Sprintf("nothing was rebuilt of single clients' rows: %s; the same attack on the same rows, each alone and without protection, rebuilds %.1f %%", figures(r), 100*control.Share)
 	if control.Share < controlShare {
 		a.Verdict = Skipped
-		a.Detail = fmt.Sprintf("proves nothing: not even without protection would it rebuild more than %.1f %% of the rows", 100*control.Share)
+		a.Detail = fmt.Sprintf("proves nothing: not even of rows alone and without protection would it rebuild more than %.1f %%", 100*control.Share)
 	}
 }
 
@@ -165,19 +165,9 @@ func (v *victims) fromTotals(context.Context) []Attack {
 		a.Detail = fmt.Sprintf("%s rebuilt rows from totals, without the names of their clients: %s", a.Party, figures(r))
 		a.Detail += "; a part of a total that one client alone has moved is that client's update"
 	default:
-		a.Verdict = Clean
-		a.Detail = "no row was rebuilt from totals: " + figures(r)
-		v.judgeControlled(&a)
+		v.judgeProtected(&a, r, v.single)
 	}
 	return []Attack{a}
-}
-
-// judgeControlled adds the control of the attack on single vectors, which is that on totals of one client's.
-func (v *victims) judgeControlled(a *Attack) {
-	if control := attack.ScoreRows(v.plain, v.ranges, 1); control != nil {
-		a.ControlShare = &control.Share
-		a.Detail += fmt.Sprintf("; of a total of one client's rows alone %.1f %%", 100*control.Share)
-	}
 }
 
 // tellsAlone reports whether the contract says that a part of a total may be one client's.
@@ -193,9 +183,14 @@ func (v *victims) choices() []Attack {
 	}
 	models := v.lens.models()
 	var c attack.Choices
+	by := "clients' choices, as far as they are seen,"
+	seen := v.seen
+	if len(v.known) > 1 && 2*len(v.known) > len(v.suits) {
+		seen, by = v.known, "the rows that it rebuilt"
+	}
 	for _, client := range v.clients {
-		if v.seen[client] != nil && v.suits[client] != nil {
-			c.Seen, c.Suits = append(c.Seen, v.seen[client]), append(c.Suits, v.suits[client])
+		if seen[client] != nil && v.suits[client] != nil {
+			c.Seen, c.Suits = append(c.Seen, seen[client]), append(c.Suits, v.suits[client])
 		}
 	}
 	switch {
@@ -205,7 +200,7 @@ func (v *victims) choices() []Attack {
 	case v.in.Streams == nil:
 		a.Detail = needsStreams
 		return []Attack{a}
-	case len(c.Seen) < 2 || v.lost:
+	case len(c.Seen) < 2:
 		a.Detail = "not tried: of fewer than two clients both choices and what suits them are known"
 		return []Attack{a}
 	}
@@ -215,12 +210,15 @@ func (v *victims) choices() []Attack {
 		return []Attack{a}
 	}
 	a.Rows, a.Statistic = r.Clients, &r.Rank
-	text := fmt.Sprintf("the model taken most is the best one of %.0f %% of %d clients, by the choices of the others of %.0f %%; the order of all goes with it by a rank correlation of %.2f, of the others' %.2f",
+	text := fmt.Sprintf("the model that comes first is the best one of %.0f %% of %d clients, by what is seen of the others of %.0f %%; the order of all goes with the true one by a rank correlation of %.2f, of the others' %.2f",
 		100*r.Best, r.Clients, 100*r.Guess, r.Rank, r.Likely)
-	a.Verdict, a.Detail = Clean, "what is seen of clients' choices says nothing of which of "+fmt.Sprint(models)+" models suits whom: "+text
+	a.Verdict, a.Detail = Clean, fmt.Sprintf("%s tell nothing of single clients, beyond what is the same for all, of which of %d models suits whom: %s", by, models, text)
+	if len(v.known) > 0 {
+		a.View = v.updatesView()
+	}
 	if min(r.P, r.RankP) < choiceChance && (r.Best > r.Guess || r.Rank > r.Likely) {
 		a.Verdict = v.announcedChoices()
-		a.Detail = fmt.Sprintf("which models suit whom follows in part from what %s sees of its clients' choices: %s", a.Party, text)
+		a.Detail = fmt.Sprintf("which models suit whom follows at %s from %s: %s", a.Party, by, text)
 	}
 	return []Attack{a}
 }
@@ -241,13 +239,13 @@ func (v *victims) announcedChoices() Verdict {
 // successive judges what totals tell whose members differ by one client.
 func (v *victims) successive() []Attack {
 	a, ok := v.start(attackTotals, viewTotals)
-	a.Rows = v.single
+	a.Rows = v.apart
 	still := slices.Clone(v.still)
 	slices.Sort(still)
 	if len(still) > 0 && still[len(still)/2] < stillShare {
 		a.Verdict = Leak
-		a.Detail = fmt.Sprintf("totals of the same clients do not move from one sum to the next, so that the difference of two that differ by one client is that client's vector: %s have opened", counted(uint64(v.single), "such pair"))
-		if v.single == 0 {
+		a.Detail = fmt.Sprintf("totals of the same clients do not move from one sum to the next, so that the difference of two that differ by one client is that client's vector: %s have opened", counted(uint64(v.apart), "such pair"))
+		if v.apart == 0 {
 			a.Verdict, a.Detail = Clean, "totals of the same clients do not move from one sum to the next, but no two differ by one client"
 		}
 		return []Attack{a}
@@ -259,7 +257,7 @@ func (v *victims) successive() []Attack {
 	switch {
 	case err != nil:
 		a.Detail = "not tried: " + err.Error()
-	case v.single == 0:
+	case v.apart == 0:
 		a.Verdict, a.Detail = NotApplicable, "there is none to try: no two totals differ by one client"
 	case r == nil && v.in.Streams == nil:
 		a.Detail = needsStreams

@@ -267,6 +267,9 @@ func (l *ofmsftLens) update(x []float64, y float64) ([]float64, int) {
 	return v, len(v)
 }
 
+// moves implements lens.
+func (l *ofmsftLens) moves() int { return 1 }
+
 // moved implements lens.
 func (l *ofmsftLens) moved(_ *gathered, total []float64) []float64 { return total }
 

@@ -248,6 +248,9 @@ func (l *pofmklLens) update(x []float64, _ float64) ([]float64, int) {
 	return v, 2 * l.params.Features
 }
 
+// moves implements lens.
+func (l *pofmklLens) moves() int { return l.params.Chosen }
+
 // moved implements lens.
 func (l *pofmklLens) moved(_ *gathered, total []float64) []float64 { return total }
 

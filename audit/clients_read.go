@@ -41,6 +41,8 @@ type lens interface {
 	// update returns what the vector of a row is made of in the sum under way, by blocks of so many numbers, each up
 	// to a factor of its own; nil when it is not known.
 	update(x []float64, y float64) (v []float64, block int)
+	// moves returns how many of these blocks one vector has.
+	moves() int
 	// moved returns a total less what the server knows to be in it.
 	moved(s *gathered, total []float64) []float64
 	// models returns what there is to choose from, and their names in words; 0: there is no choice.

@@ -186,7 +186,7 @@ func TestChoicesTellWhatSuitsAClient(t *testing.T) {
 	for _, broadcast := range []bool{false, true} {
 		j := theJobs(t)["ofmsft"]
 		j.Protection = simfed.Masked
-		j.Parameters["budget"], j.Parameters["rate"], j.Parameters["step"], j.Parameters["rounds"] = 2.0, 2.0, 1e-6, 30
+		j.Parameters["budget"], j.Parameters["rate"], j.Parameters["step"], j.Parameters["rounds"] = 2.0, 2.0, 1e-6, 20
 		j.Streams = streams(12, 40, 4)
 		for k, n := range j.Networks { // each network says one number, and each client has labels that one of them says
 			clear(n.Parameters())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/simfed"
 	"github.com/hanse-project/hanse/internal/trial/online"
@@ -53,6 +54,11 @@ func auditClients(c *cli.Context) error {
 				return fmt.Errorf("%s, %s: %w", j.name, protection, err)
 			}
 			fmt.Fprintf(c.App.ErrWriter, "%s %s: %s in %.0f s and %.0f s, %s\n", j.name, protection, run.Report.Verdict, run.RunSeconds, run.Report.Seconds, run.Report.Summary)
+			for _, a := range run.Report.Attacks {
+				if a.Party == simfed.Server {
+					fmt.Fprintf(c.App.ErrWriter, "    %s, %s: %s: %s\n", a.Name, a.View, a.Verdict, a.Detail)
+				}
+			}
 			r.Runs = append(r.Runs, *run)
 		}
 	}
@@ -64,7 +70,7 @@ func auditClients(c *cli.Context) error {
 
 // clientsJobs lists the jobs, each with so many rounds, and fewer of encrypted ones, which take their time.
 func clientsJobs(data string, rounds int) []clientsJob {
-	all := map[string]int{simfed.Published: rounds, simfed.Masked: rounds, simfed.HE: max(rounds/20, 3)}
+	all := map[string]int{simfed.Published: rounds, simfed.Masked: rounds, simfed.HE: max(rounds/10, 3)}
 	some := map[string]int{simfed.Published: rounds, simfed.Masked: rounds}
 	masked := map[string]int{simfed.Masked: rounds / 2}
 	pofmkl := func(clients, chosen, features int) func() (simfed.Job, error) {
@@ -131,7 +137,7 @@ func (j *clientsJob) run(ctx context.Context, protection string) (_ *clientsRun,
 	return out, nil
 }
 
-// airPOFMKL is the air set dealt to clients of POF-MKL, the first of each site in turn.
+// airPOFMKL is the air set dealt to clients of POF-MKL, drawn evenly over all sites.
 func airPOFMKL(data string, clients, chosen, features int) (simfed.Job, error) {
 	set, err := readPOFMKLSet("air", data)
 	if err != nil {
@@ -145,20 +151,25 @@ func airPOFMKL(data string, clients, chosen, features int) (simfed.Job, error) {
 	return j, nil
 }
 
-// airOFMSFT is the air set dealt to clients of OFMS-FT, with the networks of the first site and of the second.
+// airOFMSFT is the air set dealt to clients of OFMS-FT, with some networks of the first site and of the second: they go over the links anew
+// whenever they have moved.
 func airOFMSFT(data string, window int, broadcast bool) (simfed.Job, error) {
-	const clients, budget = 12, 5.0
+	const clients, budget, networks = 10, 3.0, 8
 	set, err := readOFMSFTSet(setAir, data, "")
 	if err != nil {
 		return simfed.Job{}, err
 	}
-	j := simfed.Job{Algorithm: "ofmsft", Networks: set.live.networks, Parameters: map[string]any{
+	var some []*nn.Network
+	for k := range networks {
+		some = append(some, set.live.networks[k*len(set.live.networks)/networks])
+	}
+	j := simfed.Job{Algorithm: "ofmsft", Networks: some, Parameters: map[string]any{
 		"label": airLabel, "budget": budget, "bandwidth": budget * 2 * clients, "input_norm": set.live.norm, "label_low": set.low, "label_high": set.high,
 		"max_importance": 20.0, "window": window,
 	}}
 	if broadcast {
 		j.Parameters["broadcast"] = true
-		j.Parameters["bandwidth"] = float64(len(set.live.networks) * clients * 2)
+		j.Parameters["bandwidth"] = float64(networks * clients * 2)
 	}
 	for k := range clients {
 		at := k * len(set.labels) / clients
