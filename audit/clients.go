@@ -65,7 +65,8 @@ func checkStreams(in *Input) error {
 		}
 		p := &in.Contract.Parties[i]
 		if len(s.Inputs) != len(s.Labels) || len(s.Inputs) == 0 {
-			return fmt.Errorf("audit: stream of %s: %d rows and %d labels, want as many, one or more", p.Name, len(s.Inputs), len(s.Labels))
+			return fmt.Errorf("audit: stream of %s: %d rows and %d labels, want as many, one or more", p.Name, len(s.Inputs),
+				len(s.Labels))
 		}
 		for j, x := range s.Inputs {
 			if len(x) != p.Columns {
@@ -94,7 +95,8 @@ func (a *auditor) attackClients(ctx context.Context) error {
 	for _, e := range order {
 		if e.self < 0 || e.stopped || done[e.self] {
 			a.report.NotLookedAt = append(a.report.NotLookedAt, fmt.Sprintf(
-				"What is in the transcript %s: no attack was tried on it, since it is not whole or was read before.", e.source.Path))
+				"What is in the transcript %s: no attack was tried on it, since it is not whole or was read before.",
+				e.source.Path))
 			continue
 		}
 		done[e.self] = true
@@ -134,7 +136,8 @@ func (a *auditor) attackOneOf(ctx context.Context, e *examination, models bool) 
 		if !server && !models {
 			return nil, nil
 		}
-		return []Attack{{Name: attackRows, Party: g.name(), View: "all views", Verdict: Skipped, Detail: "not tried, nor any other: " + reason}}, nil
+		return []Attack{{Name: attackRows, Party: g.name(), View: "all views", Verdict: Skipped,
+			Detail: "not tried, nor any other: " + reason}}, nil
 	}
 	var list []Attack
 	if server {
@@ -201,7 +204,8 @@ type keptTotal struct {
 
 // newVictims has found nothing.
 func newVictims(g *gathering) *victims {
-	v := &victims{gathering: g, most: g.in.Rows, seen: make(map[int][]float64), suits: make(map[int][]float64), known: make(map[int][]float64)}
+	v := &victims{gathering: g, most: g.in.Rows, seen: make(map[int][]float64), suits: make(map[int][]float64),
+		known: make(map[int][]float64)}
 	if v.most <= 0 {
 		v.most = defaultRows
 	}
@@ -306,7 +310,8 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 	v.vectors = append(v.vectors, t)
 	for _, r := range rows { // who has a row and its label knows what suits it
 		losses := make([]float64, v.lens.models())
-		if r.proved && !math.IsNaN(r.y) && len(losses) > 0 && v.lens.suits(losses, r.x, min(max(r.y, v.ranges.LabelLow), v.ranges.LabelHigh)) {
+		if r.proved && !math.IsNaN(r.y) && len(losses) > 0 && v.lens.suits(losses, r.x, min(max(r.y, v.ranges.LabelLow),
+			v.ranges.LabelHigh)) {
 			lower(v.known, client, losses)
 		}
 	}
@@ -446,7 +451,8 @@ func (v *victims) compare(s *gathered, total []float64) {
 		if second {
 			with, without = &now, before
 		}
-		p := attack.TotalPair{Client: client, Update: with.updates[client], Block: with.block, Difference: slices.Clone(with.moved), Total: with.moved}
+		p := attack.TotalPair{Client: client, Update: with.updates[client], Block: with.block,
+			Difference: slices.Clone(with.moved), Total: with.moved}
 		for j, w := range without.moved {
 			p.Difference[j] -= w
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/hanse-project/hanse/secagg"
 )
 
-// gfmlLens knows the uploads of GFML: what the server sent and one step mu eps z of one row, where z is cosines. An entry
-// that the server has not just sent holds the steps of all rows since it last knew it.
+// gfmlLens knows the uploads of GFML: what the server sent and one step mu eps z of one row, where z is cosines. An
+// entry that the server has not just sent holds the steps of all rows since it last knew it.
 type gfmlLens struct {
 	plan     *gfml.Plan
 	job      *protocol.Job

@@ -69,13 +69,14 @@ func luckier(r *attack.RowScore) bool {
 	return above(r.Share, r.ControlShare, r.Vectors) || above(r.LabelShare, r.LabelControl, r.Labelled)
 }
 
-// beyondLuck is the chance below which as many rows do not come out by luck: by the binomial distribution, with the share of a guess
-// and one row more.
+// beyondLuck is the chance below which as many rows do not come out by luck: by the binomial distribution, with the
+// share of a guess and one row more.
 const beyondLuck = 1e-6
 
 // figures says how well rows and labels were rebuilt.
 func figures(r *attack.RowScore) string {
-	text := fmt.Sprintf("%.1f %% of %d rows, with an error of %.1g of the columns' ranges where a guess has %.2g and rebuilds %.1f %%",
+	text := fmt.Sprintf("%.1f %% of %d rows, with an error of %.1g of the columns' ranges where a guess has %.2g and "+
+		"rebuilds %.1f %%",
 		100*r.Share, r.Vectors, r.RMS, r.ControlRMS, 100*r.ControlShare)
 	if r.Labelled > 0 {
 		text += fmt.Sprintf(", and %.1f %% of %d labels, a guess %.1f %%", 100*r.LabelShare, r.Labelled, 100*r.LabelControl)
@@ -97,7 +98,8 @@ func (v *victims) fromUpdates(context.Context) []Attack {
 	switch {
 	case v.proved > 0 && (r == nil || !luckier(r)):
 		a.Verdict, a.Rows = Leak, v.tried
-		a.Detail = fmt.Sprintf("%s rebuilt single clients' rows from %s: the row in %d of %d vectors explains its vector to the last digits, the first of %s",
+		a.Detail = fmt.Sprintf("%s rebuilt single clients' rows from %s: the row in %d of %d vectors explains its vector "+
+			"to the last digits, the first of %s",
 			a.Party, a.View, v.proved, v.tried, v.first)
 	case r == nil:
 		a.Detail = needsStreams
@@ -110,14 +112,16 @@ func (v *victims) fromUpdates(context.Context) []Attack {
 		a.Detail += "; a row counts when every column is within 1 % of its range"
 	case !isProtected(v.class):
 		a.Verdict = Clean
-		a.Detail = "no row was rebuilt though nothing protects the updates, which this attack does not know how to take apart: " + figures(r)
+		a.Detail = "no row was rebuilt though nothing protects the updates, which this attack does not know how to take " +
+			"apart: " + figures(r)
 	default:
 		v.judgeProtected(&a, r, v.plain)
 	}
 	return []Attack{a}
 }
 
-// judgeProtected says that nothing was rebuilt, and shows that of single clients' vectors without protection it would have been.
+// judgeProtected says that nothing was rebuilt, and shows that of single clients' vectors without protection it would
+// have been.
 func (v *victims) judgeProtected(a *Attack, r *attack.RowScore, plain []attack.Trial) {
 	control := attack.ScoreRows(plain, v.ranges, 1)
 	if control == nil {
@@ -126,10 +130,12 @@ func (v *victims) judgeProtected(a *Attack, r *attack.RowScore, plain []attack.T
 	}
 	a.ControlShare = &control.Share
 	a.Verdict = Clean
-	a.Detail = fmt.Sprintf("nothing was rebuilt of single clients' rows: %s; the same attack on the same rows, each alone and without protection, rebuilds %.1f %%", figures(r), 100*control.Share)
+	a.Detail = fmt.Sprintf("nothing was rebuilt of single clients' rows: %s; the same attack on the same rows, each "+
+		"alone and without protection, rebuilds %.1f %%", figures(r), 100*control.Share)
 	if control.Share < controlShare {
 		a.Verdict = Skipped
-		a.Detail = fmt.Sprintf("proves nothing: not even of rows alone and without protection would it rebuild more than %.1f %%", 100*control.Share)
+		a.Detail = fmt.Sprintf("proves nothing: not even of rows alone and without protection would it rebuild more than "+
+			"%.1f %%", 100*control.Share)
 	}
 }
 
@@ -157,7 +163,8 @@ func (v *victims) fromTotals(context.Context) []Attack {
 	switch {
 	case r == nil && v.alone > 0:
 		a.Verdict = announced
-		a.Detail = fmt.Sprintf("%s rebuilt %s from totals, of parts that one client alone had moved", a.Party, counted(uint64(v.alone), "row"))
+		a.Detail = fmt.Sprintf("%s rebuilt %s from totals, of parts that one client alone had moved", a.Party,
+			counted(uint64(v.alone), "row"))
 	case r == nil:
 		a.Detail = needsStreams
 	case luckier(r):
@@ -210,9 +217,11 @@ func (v *victims) choices() []Attack {
 		return []Attack{a}
 	}
 	a.Rows, a.Statistic = r.Clients, &r.Rank
-	text := fmt.Sprintf("the model that comes first is the best one of %.0f %% of %d clients, by what is seen of the others of %.0f %%; the order of all goes with the true one by a rank correlation of %.2f, of the others' %.2f",
+	text := fmt.Sprintf("the model that comes first is the best one of %.0f %% of %d clients, by what is seen of the "+
+		"others of %.0f %%; the order of all goes with the true one by a rank correlation of %.2f, of the others' %.2f",
 		100*r.Best, r.Clients, 100*r.Guess, r.Rank, r.Likely)
-	a.Verdict, a.Detail = Clean, fmt.Sprintf("%s tell nothing of single clients, beyond what is the same for all, of which of %d models suits whom: %s", by, models, text)
+	a.Verdict, a.Detail = Clean, fmt.Sprintf("%s tell nothing of single clients, beyond what is the same for all, of "+
+		"which of %d models suits whom: %s", by, models, text)
 	if len(v.known) > 0 {
 		a.View = v.updatesView()
 	}
@@ -223,7 +232,8 @@ func (v *victims) choices() []Attack {
 	return []Attack{a}
 }
 
-// choiceChance is the chance that no choice that says nothing comes to: the least that a thousand shuffles show, but for one.
+// choiceChance is the chance that no choice that says nothing comes to: the least that a thousand shuffles show, but
+// for one.
 const choiceChance = 0.003
 
 // announcedChoices judges that choices tell something: the contract opens them, or not.
@@ -244,9 +254,11 @@ func (v *victims) successive() []Attack {
 	slices.Sort(still)
 	if len(still) > 0 && still[len(still)/2] < stillShare {
 		a.Verdict = Leak
-		a.Detail = fmt.Sprintf("totals of the same clients do not move from one sum to the next, so that the difference of two that differ by one client is that client's vector: %s have opened", counted(uint64(v.apart), "such pair"))
+		a.Detail = fmt.Sprintf("totals of the same clients do not move from one sum to the next, so that the difference "+
+			"of two that differ by one client is that client's vector: %s have opened", counted(uint64(v.apart), "such pair"))
 		if v.apart == 0 {
-			a.Verdict, a.Detail = Clean, "totals of the same clients do not move from one sum to the next, but no two differ by one client"
+			a.Verdict, a.Detail = Clean, "totals of the same clients do not move from one sum to the next, but no two differ "+
+				"by one client"
 		}
 		return []Attack{a}
 	}
@@ -262,17 +274,22 @@ func (v *victims) successive() []Attack {
 	case r == nil && v.in.Streams == nil:
 		a.Detail = needsStreams
 	case r == nil:
-		a.Verdict, a.Detail = NotApplicable, "there is none to try: of no two pairs of totals that differ by one client is its update, of one row, known"
+		a.Verdict, a.Detail = NotApplicable, "there is none to try: of no two pairs of totals that differ by one client "+
+			"is its update, of one row, known"
 	case r.Pairs < leastPairs:
-		a.Verdict, a.Detail = NotApplicable, fmt.Sprintf("there is none to try: %s of totals that differ by one client, whose update is known, are too few to tell it from chance", counted(uint64(r.Pairs), "pair"))
+		a.Verdict, a.Detail = NotApplicable, fmt.Sprintf("there is none to try: %s of totals that differ by one client, "+
+			"whose update is known, are too few to tell it from chance", counted(uint64(r.Pairs), "pair"))
 	default:
 		a.Statistic, a.Rows = &r.R2, r.Pairs
-		text := fmt.Sprintf("the client's own update explains %.2f of it, and %.2f of the total that it is in; another's %.2f; where vectors do not move from sum to sum its own explains %.2f", r.R2, r.Total, r.Guess, r.Still)
+		text := fmt.Sprintf("the client's own update explains %.2f of it, and %.2f of the total that it is in; another's "+
+			"%.2f; where vectors do not move from sum to sum its own explains %.2f", r.R2, r.Total, r.Guess, r.Still)
 		a.Verdict = Clean
-		a.Detail = fmt.Sprintf("the difference of two totals that differ by one client is mostly how the others moved, in %s: %s", counted(uint64(r.Pairs), "pair"), text)
+		a.Detail = fmt.Sprintf("the difference of two totals that differ by one client is mostly how the others moved, in "+
+			"%s: %s", counted(uint64(r.Pairs), "pair"), text)
 		if r.Gains(knownGain) {
 			a.Verdict = Leak
-			a.Detail = fmt.Sprintf("the difference of two totals that differ by one client tells that client's update, in %s: %s; %d are that update but for a tenth", counted(uint64(r.Pairs), "pair"), text, r.Exposed)
+			a.Detail = fmt.Sprintf("the difference of two totals that differ by one client tells that client's update, in "+
+				"%s: %s; %d are that update but for a tenth", counted(uint64(r.Pairs), "pair"), text, r.Exposed)
 		}
 	}
 	return []Attack{a}
@@ -306,13 +323,15 @@ func (v *victims) membership() Attack {
 		return a
 	}
 	a.Rows, a.Statistic = r.Members+r.Others, &r.Loss.Value
-	text := fmt.Sprintf("of a learned row and another the loss tells them apart in %.1f %% of cases (%.1f to %.1f, chance 50), that of a model that has learned none in %.1f; of a model that has learned %d rows by heart in %.0f",
+	text := fmt.Sprintf("of a learned row and another the loss tells them apart in %.1f %% of cases (%.1f to %.1f, "+
+		"chance 50), that of a model that has learned none in %.1f; of a model that has learned %d rows by heart in %.0f",
 		100*r.Loss.Value, 100*r.Loss.Low, 100*r.Loss.High, 100*r.Drift.Value, len(m.Members.Features), 100*r.Control.Value)
 	switch {
 	case r.Control.Value < 0.9:
 		a.Detail = "proves nothing: not even a model that was made to fit a few rows is told: " + text
 	case r.Loss.Low > 0.5 && r.Loss.Low > r.Drift.High:
-		a.Verdict, a.Detail = Disclosed, fmt.Sprintf("the models that %s hears tell which rows were learned: %s", a.Party, text)
+		a.Verdict, a.Detail = Disclosed, fmt.Sprintf("the models that %s hears tell which rows were learned: %s", a.Party,
+			text)
 	default:
 		a.Verdict, a.Detail = Clean, "the models do not tell which rows were learned: "+text
 	}

@@ -18,12 +18,13 @@ import (
 // mostNetworks is how many versions of networks are kept.
 const mostNetworks = 1 << 12
 
-// ofmsftLens knows the steps of OFMS-FT: eta_f alpha/q times the gradient of a network, over a client's newest rows. Of a
-// dense first layer the ratio of the gradients of a unit's kernel and its bias is the row.
+// ofmsftLens knows the steps of OFMS-FT: eta_f alpha/q times the gradient of a network, over a client's newest rows.
+// Of a dense first layer the ratio of the gradients of a unit's kernel and its bias is the row.
 //
-// The label follows from the gradient of the last layer: of classes, it alone is negative there. Of numbers it is the network's output less
-// half the gradient over eta_f alpha/q, where q follows from the client's weights, which begin equal and go on by the losses at the rows
-// that were rebuilt: as long as the server rebuilds every row it knows them too.
+// The label follows from the gradient of the last layer: of classes, it alone is negative there. Of numbers it is the
+// network's output less half the gradient over eta_f alpha/q, where q follows from the client's weights, which begin
+// equal and go on by the losses at the rows that were rebuilt: as long as the server rebuilds every row it knows them
+// too.
 type ofmsftLens struct {
 	params   ofmsft.Params
 	job      *protocol.Job
@@ -54,8 +55,9 @@ func newOFMSFTLens(p ofmsft.Params, job *protocol.Job) *ofmsftLens {
 	k := len(p.Models)
 	return &ofmsftLens{
 		params: p, job: job, packings: make(map[int]*ofmsft.Packings), versions: make(map[keys.Hash]*ofmsft.Runner),
-		first: make([]*ofmsft.Runner, k), now: make([]*ofmsft.Runner, k), hashes: make([]keys.Hash, k), clients: make(map[int]*ofmsftClient),
-		x: make([]float32, p.Inputs),
+		first: make([]*ofmsft.Runner, k), now: make([]*ofmsft.Runner, k), hashes: make([]keys.Hash, k),
+		clients: make(map[int]*ofmsftClient),
+		x:       make([]float32, p.Inputs),
 	}
 }
 
@@ -95,7 +97,8 @@ func (l *ofmsftLens) told(client int, kind string, round int, body []byte) error
 				return fmt.Errorf("network %q: %w", l.params.Models[k].Name, err)
 			}
 			if n.Size() != l.params.Models[k].Size || n.Inputs() != l.params.Inputs {
-				return fmt.Errorf("network %q has %d parameters and %d inputs, want %d and %d", l.params.Models[k].Name, n.Size(), n.Inputs(), l.params.Models[k].Size, l.params.Inputs)
+				return fmt.Errorf("network %q has %d parameters and %d inputs, want %d and %d", l.params.Models[k].Name,
+					n.Size(), n.Inputs(), l.params.Models[k].Size, l.params.Inputs)
 			}
 			l.versions[n.Hash()] = ofmsft.NewRunner(n)
 		}
@@ -196,7 +199,7 @@ func (l *ofmsftLens) learned(client int) (from, to int) {
 func (l *ofmsftLens) taken(client int) int { return l.of(client).taken }
 
 // rebuild implements lens.
-func (l *ofmsftLens) rebuild(_ context.Context, _ *gathered, client int, v []float64) ([]rebuiltRow, error) {
+func (l *ofmsftLens) rebuild(_ context.Context, s *gathered, client int, v []float64) ([]rebuiltRow, error) {
 	n := l.now[l.model]
 	if n == nil {
 		return nil, nil
@@ -219,7 +222,7 @@ func (l *ofmsftLens) rebuild(_ context.Context, _ *gathered, client int, v []flo
 		}
 		if i == 0 && client >= 0 && single {
 			row.y = l.label(client, n, row.x, v)
-			if c := l.of(client); f.Proved && !math.IsNaN(row.y) {
+			if c := l.of(client); f.Proved && !math.IsNaN(row.y) && s.vectors != nil { // no control
 				c.row = &row
 			}
 		}
@@ -318,7 +321,8 @@ func (l *ofmsftLens) loss(last bool, x []float64, y float64) (float64, bool) {
 	return sum / float64(max(n, 1)), n > 0
 }
 
-// tangent implements lens: the derivatives of the smallest network's loss, by which one step of so much would lower it by one.
+// tangent implements lens: the derivatives of the smallest network's loss, by which one step of so much would lower
+// it by one.
 func (l *ofmsftLens) tangent(x []float64, y float64) ([]float64, float64) {
 	smallest := -1
 	for k, n := range l.now {

@@ -68,8 +68,8 @@ func newLens(in *Input, server int) (lens, error) {
 	return nil, fmt.Errorf("attacks on clients' vectors do not know %q", job.Algorithm)
 }
 
-// pofmklLens knows the updates of POF-MKL: eta/p (2 (theta^T z - y) z + 2 lambda theta) on the kernels of a bin, where z is
-// the sines and cosines of one row.
+// pofmklLens knows the updates of POF-MKL: eta/p (2 (theta^T z - y) z + 2 lambda theta) on the kernels of a bin,
+// where z is the sines and cosines of one row.
 type pofmklLens struct {
 	params     pofmkl.Params
 	dictionary *pofmkl.Dictionary
@@ -78,7 +78,6 @@ type pofmklLens struct {
 	clients    int
 	round      int
 	theta      []float64
-	started    bool // a row was learned with a theta other than zero
 	rows       map[int]int
 	latest     map[int]int // the round that a client was told of last
 	scores     []float64
@@ -118,7 +117,8 @@ func (l *pofmklLens) told(client int, kind string, round int, body []byte) error
 		return nil
 	}
 	if len(body) != 8*len(l.theta) || round < 0 || round >= l.params.Uploads() {
-		return fmt.Errorf("a theta of %d bytes in round %d, want %d in one of %d", len(body), round+1, 8*len(l.theta), l.params.Uploads())
+		return fmt.Errorf("a theta of %d bytes in round %d, want %d in one of %d", len(body), round+1, 8*len(l.theta),
+			l.params.Uploads())
 	}
 	l.round = round
 	for i := range l.theta {
@@ -151,22 +151,24 @@ func (l *pofmklLens) taken(client int) int { return l.rows[client] }
 func (l *pofmklLens) block(v []float64, k int) (attack.Pairs, bool) {
 	d := l.params.Features
 	b := v[2*d*k : 2*d*(k+1)]
-	p := attack.Pairs{Design: l.design[k], Sine: b[:d], Cosine: b[d:], Noise: math.Ldexp(1, -pofmkl.UpdateSum(l.params, l.clients).Bits)}
+	p := attack.Pairs{Design: l.design[k], Sine: b[:d], Cosine: b[d:], Noise: math.Ldexp(1, -pofmkl.UpdateSum(l.params,
+		l.clients).Bits)}
 	if l.params.Lambda > 0 && l.params.Explore == 1 {
 		own := make([]float64, 2*d)
 		copy(own, b)
 		floats.AddScaled(own, -2*l.params.Lambda*l.params.Step*float64(l.params.Bins()), l.theta[2*d*k:2*d*(k+1)])
 		p.Sine, p.Cosine = own[:d], own[d:]
 	}
-	for i, s := range b {
-		if math.Abs(s) > p.Noise && i >= 0 {
+	for _, s := range b {
+		if math.Abs(s) > p.Noise {
 			return p, true
 		}
 	}
 	return p, false
 }
 
-// rebuild implements lens: a client's kernels are of one row, unless it uploads several; those of a total each by themselves.
+// rebuild implements lens: a client's kernels are of one row, unless it uploads several; those of a total each by
+// themselves.
 func (l *pofmklLens) rebuild(ctx context.Context, _ *gathered, client int, v []float64) ([]rebuiltRow, error) {
 	var all []attack.Pairs
 	var kernels []int
@@ -188,23 +190,36 @@ func (l *pofmklLens) rebuild(ctx context.Context, _ *gathered, client int, v []f
 		}
 	}
 	var list []rebuiltRow
+	var ones []attack.Pairs // that are of one row each; of one and the same where a total is one client's
+	var of []int
 	for i, p := range all {
-		if !p.One() {
-			continue
+		if p.One() {
+			ones, of = append(ones, p), append(of, kernels[i])
 		}
+	}
+	if enough := l.design[0].RawMatrix().Cols; client < 0 && len(ones) > 0 && l.params.Features < 2*enough {
+		r, err := attack.Rotations(ctx, ones)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && r.Proved {
+			return []rebuiltRow{{r.Row, l.label(r, of), true}}, nil
+		}
+	}
+	for i, p := range ones {
 		r, err := attack.Rotations(ctx, []attack.Pairs{p})
 		if err != nil {
 			return nil, err
 		}
 		if r != nil && r.Proved {
-			list = append(list, rebuiltRow{r.Row, l.label(r, kernels[i:i+1]), true})
+			list = append(list, rebuiltRow{r.Row, l.label(r, of[i:i+1]), true})
 		}
 	}
 	return list, nil
 }
 
-// label returns the label of a row that was rebuilt: a kernel's part is 2 (theta^T z - y) eta/p. Where all bins are drawn alike p is
-// known; else two kernels of one bin tell both.
+// label returns the label of a row that was rebuilt: a kernel's part is 2 (theta^T z - y) eta/p. Where all bins are
+// drawn alike p is known; else two kernels of one bin tell both.
 func (l *pofmklLens) label(r *attack.Rebuilt, kernels []int) float64 {
 	if l.features.Set(1, r.Row) != nil {
 		return math.NaN()

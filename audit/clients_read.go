@@ -13,7 +13,8 @@ import (
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
-// gathered is a sum over clients as its server's transcript shows it, from the beginning of the one to that of the next.
+// gathered is a sum over clients as its server's transcript shows it, from the beginning of the one to that of the
+// next.
 type gathered struct {
 	session uint32
 	number  uint64
@@ -51,7 +52,8 @@ type lens interface {
 	seen(client int, v []float64) []int
 	// suits adds to the losses of the models at a row; false when the models are not known.
 	suits(losses []float64, x []float64, y float64) bool
-	// first and last are the model before any row and as it is now: its loss at a row, and for the control what it is linear in and misses.
+	// first and last are the model before any row and as it is now: its loss at a row, and for the control what it is
+	// linear in and misses.
 	loss(last bool, x []float64, y float64) (float64, bool)
 	tangent(x []float64, y float64) (features []float64, miss float64)
 }
@@ -98,11 +100,13 @@ func newGathering(in *Input, s *Source, party int) *gathering {
 	server := c.Job.ServerOf(party)
 	g := &gathering{
 		follower: &follower{in: in, source: s, party: party, words: newWordTests(), clock: newClock(0)},
-		server:   server, clients: c.Job.ClientsOf(server), front: setSize(len(c.Parties)), kinds: make(map[string]bool), parts: make(map[sumPart][]byte),
+		server:   server, clients: c.Job.ClientsOf(server), front: setSize(len(c.Parties)), kinds: make(map[string]bool),
+		parts: make(map[sumPart][]byte),
 	}
 	for i := range c.Operations {
 		o := &c.Operations[i]
-		if o.Collective == protocol.CollectiveUpload && !ofCohort(o.Kind) && o.Class != protocol.ClassControl.String() && o.Class != protocol.ClassOpening.String() {
+		if o.Collective == protocol.CollectiveUpload && !ofCohort(o.Kind) && o.Class != protocol.ClassControl.String() &&
+			o.Class != protocol.ClassOpening.String() {
 			g.kinds[o.Kind] = true
 			g.class = c.ClassOf(o.Kind)
 		}
@@ -186,7 +190,8 @@ func (g *gathering) take(ctx context.Context, rec *transcript.Record) error {
 	return nil
 }
 
-// matters reports whether a frame is of those that the attacks look at. What a server tells comes to its clients, of whom this may be one.
+// matters reports whether a frame is of those that the attacks look at. What a server tells comes to its clients, of
+// whom this may be one.
 func (g *gathering) matters(rec *transcript.Record) bool {
 	sent, server := rec.Type == transcript.TypeSent, g.party == g.server
 	switch {
@@ -277,7 +282,8 @@ func (g *gathering) sighted() error {
 
 // begin begins a sum.
 func (g *gathering) begin(rec *transcript.Record) {
-	g.sum, g.told = &gathered{session: rec.Session, number: rec.Operation, vectors: make(map[int][]byte)}, make(map[int]bool)
+	g.sum, g.told = &gathered{session: rec.Session, number: rec.Operation, vectors: make(map[int][]byte)},
+		make(map[int]bool)
 }
 
 // end ends the sum under way.

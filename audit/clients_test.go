@@ -39,7 +39,8 @@ func theJobs(t testing.TB) map[string]simfed.Job {
 	rng := rand.New(rand.NewPCG(1, 9))
 	var networks []*nn.Network
 	for k := range 3 {
-		n, err := nn.New([]int{4}, []nn.Layer{{Kind: nn.Dense, Units: 6 + k, Activation: nn.ReLU}, {Kind: nn.Dense, Units: 1, Activation: nn.Linear}}, rng)
+		n, err := nn.New([]int{4}, []nn.Layer{{Kind: nn.Dense, Units: 6 + k, Activation: nn.ReLU}, {Kind: nn.Dense,
+			Units: 1, Activation: nn.Linear}}, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +51,8 @@ func theJobs(t testing.TB) map[string]simfed.Job {
 			"label": "y", "seed": "s", "features": 20, "bandwidths": []any{0.1, 1.0, 10.0}, "chosen": 3, "rounds": 25,
 		}},
 		"gfml": {Algorithm: "gfml", Streams: streams(6, 60, 4), Parameters: map[string]any{
-			"edges": []any{}, "clusters": []any{[]any{simfed.Server}}, "columns": []any{"x1", "x2", "x3", "x4"}, "label": "y", "seed": "s",
+			"edges": []any{}, "clusters": []any{[]any{simfed.Server}}, "columns": []any{"x1", "x2", "x3", "x4"},
+			"label": "y", "seed": "s",
 			"features": 40, "iterations": 25, "participants": 4,
 		}},
 		"ofmsft": {Algorithm: "ofmsft", Streams: streams(6, 60, 4), Networks: networks, Parameters: map[string]any{
@@ -91,7 +93,8 @@ func viewAttack(t testing.TB, r *Report, name, view string) *Attack {
 // TestRowsFollowFromUpdatesThatNothingProtects, and from protected ones no better than by a guess, of every algorithm.
 func TestRowsFollowFromUpdatesThatNothingProtects(t *testing.T) {
 	for name, j := range theJobs(t) {
-		for protection, view := range map[string]string{simfed.Published: viewUpdates, simfed.Masked: viewMasked, simfed.HE: viewCiphers} {
+		for protection, view := range map[string]string{simfed.Published: viewUpdates, simfed.Masked: viewMasked,
+			simfed.HE: viewCiphers} {
 			t.Run(name+" "+protection, func(t *testing.T) {
 				t.Parallel()
 				j := j
@@ -152,14 +155,16 @@ func TestAClientThatForgetsItsMasksIsFound(t *testing.T) {
 			}
 			t.Log(r.Summary)
 			a := viewAttack(t, r, attackRows, viewMasked)
-			if a.Verdict != Leak || !strings.Contains(a.Detail, "explains its vector to the last digits, the first of client-02 in sum ") {
+			if a.Verdict != Leak || !strings.Contains(a.Detail, "explains its vector to the last digits, the first of "+
+				"client-02 in sum ") {
 				t.Errorf("%+v", a)
 			}
 		})
 	}
 }
 
-// TestTotalsOfFewClientsTellRows where a kernel is one client's alone, as the contract says, and not where all move all kernels.
+// TestTotalsOfFewClientsTellRows where a kernel is one client's alone, as the contract says, and not where all move
+// all kernels.
 func TestTotalsOfFewClientsTellRows(t *testing.T) {
 	for chosen, want := range map[int]Verdict{1: Disclosed, 8: Clean} {
 		j := theJobs(t)["pofmkl"]
@@ -172,10 +177,12 @@ func TestTotalsOfFewClientsTellRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := viewAttack(t, r, attackRows, viewTotals)
-		if a.Verdict != want || r.Verdict != Disclosed || r.Exit != ExitClean || (want == Disclosed) != (*a.RecoveredShare > 0.3) || *a.GuessShare > 0.02 {
+		if a.Verdict != want || r.Verdict != Disclosed || r.Exit != ExitClean ||
+			(want == Disclosed) != (*a.RecoveredShare > 0.3) || *a.GuessShare > 0.02 {
 			t.Errorf("%d chosen: %+v, share %v, guess %v; %s", chosen, a, *a.RecoveredShare, *a.GuessShare, r.Summary)
 		}
-		if want == Disclosed && !strings.Contains(r.Summary, "Server rebuilt rows from totals, without the names of their clients: ") {
+		if want == Disclosed && !strings.Contains(r.Summary, "Server rebuilt rows from totals, without the names of their "+
+			"clients: ") {
 			t.Errorf("the summary is %q", r.Summary)
 		}
 	}
@@ -216,8 +223,8 @@ func TestChoicesTellWhatSuitsAClient(t *testing.T) {
 	}
 }
 
-// TestTotalsThatDoNotMoveGiveTheOneAway who leaves: the control of the attack on successive totals. Where all take new steps there is
-// nothing to tell.
+// TestTotalsThatDoNotMoveGiveTheOneAway who leaves: the control of the attack on successive totals. Where all take
+// new steps there is nothing to tell.
 func TestTotalsThatDoNotMoveGiveTheOneAway(t *testing.T) {
 	c := newCohorts(t, 5, 3, cohort.Masked, protocol.Star)
 	c.keep()
@@ -227,7 +234,8 @@ func TestTotalsThatDoNotMoveGiveTheOneAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := viewAttack(t, r, attackTotals, viewTotals); a.Verdict != Leak || r.Verdict != Leak || !strings.Contains(a.Detail, "that client's vector: 2 such pairs have opened") {
+	if a := viewAttack(t, r, attackTotals, viewTotals); a.Verdict != Leak || r.Verdict != Leak ||
+		!strings.Contains(a.Detail, "that client's vector: 2 such pairs have opened") {
 		t.Errorf("%s: %+v", r.Verdict, a)
 	}
 	for name, j := range theJobs(t) {

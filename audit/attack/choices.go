@@ -29,11 +29,13 @@ type ChoiceResult struct {
 func (c *Choices) Infer() (*ChoiceResult, error) {
 	n := len(c.Seen)
 	if n < 2 || len(c.Suits) != n {
-		return nil, fmt.Errorf("choices: %d clients, of %d of whom it is known what suits them: want two or more, and as many", n, len(c.Suits))
+		return nil, fmt.Errorf("choices: %d clients, of %d of whom it is known what suits them: want two or more, and as "+
+			"many", n, len(c.Suits))
 	}
 	for i := range n {
 		if m := len(c.Seen[0]); m < 2 || len(c.Seen[i]) != m || len(c.Suits[i]) != m {
-			return nil, fmt.Errorf("choices: client %d has %d models seen and %d that suit it, want %d of both, two or more", i, len(c.Seen[i]), len(c.Suits[i]), m)
+			return nil, fmt.Errorf("choices: client %d has %d models seen and %d that suit it, want %d of both, two or more",
+				i, len(c.Seen[i]), len(c.Suits[i]), m)
 		}
 		if k := max(notFinite(c.Seen[i]), notFinite(c.Suits[i])); k >= 0 {
 			return nil, fmt.Errorf("choices: what is known of client %d and model %d is no finite number", i, k)

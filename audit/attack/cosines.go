@@ -30,7 +30,8 @@ type Waves struct {
 
 // Cosines rebuilds the row that a vector of cosines is of, by Gauss-Newton steps on row and c from places drawn at
 // random; the first place is the row of zeros. A row that explains the vector to its rounding proves itself when
-// there are more elements than unknowns. It returns an error when shapes do not go together, and nil for a vector of zeros.
+// there are more elements than unknowns. It returns an error when shapes do not go together, and nil for a vector of
+// zeros.
 func Cosines(ctx context.Context, w Waves) (*Rebuilt, error) {
 	if err := w.check(); err != nil {
 		return nil, err
@@ -74,7 +75,8 @@ func (w *Waves) check() error {
 		return err
 	}
 	if n, _ := w.Design.Dims(); len(w.Value) != n || len(w.Phase) != n {
-		return fmt.Errorf("rows from updates: %d values and %d phases of %d angles, want one each", len(w.Value), len(w.Phase), n)
+		return fmt.Errorf("rows from updates: %d values and %d phases of %d angles, want one each", len(w.Value),
+			len(w.Phase), n)
 	}
 	if i := max(notFinite(w.Value), notFinite(w.Phase)); i >= 0 {
 		return fmt.Errorf("rows from updates: value %d or its phase is no finite number", i)
@@ -94,7 +96,8 @@ type waveSolver struct {
 // newWaveSolver makes it.
 func newWaveSolver(w *Waves) *waveSolver {
 	n, columns := w.Design.Dims()
-	return &waveSolver{Waves: w, columns: columns, cosines: make([]float64, n), jacobian: mat.NewDense(n, columns+1, nil), residual: mat.NewVecDense(n, nil)}
+	return &waveSolver{Waves: w, columns: columns, cosines: make([]float64, n), jacobian: mat.NewDense(n, columns+1,
+		nil), residual: mat.NewVecDense(n, nil)}
 }
 
 // descend goes on from a row, which it changes, and returns c and the length of what is left of the vector.

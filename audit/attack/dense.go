@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// sameRatio is how far, relative to the size of a row, two units may be apart that tell of one row: gradients are float32.
+// sameRatio is how far, relative to the size of a row, two units may be apart that tell of one row: gradients are
+// float32.
 const sameRatio = 1e-3
 
 // faint is the smallest bias gradient, relative to the largest, whose ratio is looked at: below it is rounding.
@@ -24,12 +25,14 @@ type DenseGradient struct {
 // times that of its bias, so that their ratio is the row. Of several rows it is a mean of those that make the unit
 // active, weighted by their errors: the row itself where one alone does.
 //
-// The units that tell the same are one candidate; the first is what most units tell. A candidate is proved when several units tell it and
-// none another: then the gradient is of one row, or of rows that no unit tells apart. It returns none where the gradient is zero.
+// The units that tell the same are one candidate; the first is what most units tell. A candidate is proved when
+// several units tell it and none another: then the gradient is of one row, or of rows that no unit tells apart. It
+// returns none where the gradient is zero.
 func Dense(g DenseGradient) ([]Rebuilt, error) {
 	units := len(g.Bias)
 	if units == 0 || len(g.Kernel)%units != 0 || len(g.Kernel) == 0 {
-		return nil, fmt.Errorf("rows from updates: a gradient of %d kernel elements and %d biases is no dense layer's", len(g.Kernel), units)
+		return nil, fmt.Errorf("rows from updates: a gradient of %d kernel elements and %d biases is no dense layer's",
+			len(g.Kernel), units)
 	}
 	if i := max(notFinite(g.Kernel), notFinite(g.Bias)); i >= 0 {
 		return nil, fmt.Errorf("rows from updates: element %d of a gradient is no finite number", i)

@@ -15,8 +15,8 @@ type Membership struct {
 type Learned struct {
 	Before []float64 // losses by a model that knows none of the rows
 	After  []float64 // losses by the model that has learned the members
-	// Features are, of some of the rows, what the model is linear in, or its derivatives by its parameters, and Errors what it misses
-	// by: for the control.
+	// Features are, of some of the rows, what the model is linear in, or its derivatives by its parameters, and Errors
+	// what it misses by: for the control.
 	Features [][]float64
 	Errors   []float64
 }
@@ -33,7 +33,8 @@ type MembershipResult struct {
 func (m *Membership) Infer() (*MembershipResult, error) {
 	for _, l := range []*Learned{&m.Members, &m.Others} {
 		if len(l.Before) != len(l.After) || len(l.Features) != len(l.Errors) || len(l.After) < 2 {
-			return nil, fmt.Errorf("membership: %d and %d losses, %d rows of features and %d errors: want as many, of two rows or more",
+			return nil, fmt.Errorf("membership: %d and %d losses, %d rows of features and %d errors: want as many, of two "+
+				"rows or more",
 				len(l.Before), len(l.After), len(l.Features), len(l.Errors))
 		}
 		if i := max(notFinite(l.Before), notFinite(l.After), notFinite(l.Errors)); i >= 0 {

@@ -39,8 +39,8 @@ type Rebuilt struct {
 }
 
 // Rotations rebuilds the row that some pairs are of. A gradient of a model on random features is such a vector, once
-// for each kernel. The length of a pair is c, so that all are as long; its direction is the angle but for whole turns and
-// the sign of c, and angles are linear in the row. Kernels with small frequencies come first: their angles wrap
+// for each kernel. The length of a pair is c, so that all are as long; its direction is the angle but for whole turns
+// and the sign of c, and angles are linear in the row. Kernels with small frequencies come first: their angles wrap
 // least. Where pairs are of more than one row they are of different lengths, which the attacker sees.
 //
 // It returns an error when shapes do not go together, and nil when there is nothing in the pairs.
@@ -90,8 +90,8 @@ func Rotations(ctx context.Context, pairs []Pairs) (*Rebuilt, error) {
 	return r, nil
 }
 
-// groups lists which pairs a row is rebuilt from, one group after the other until one does: the first few that are enough,
-// each that is enough by itself, and all, as far as they are of use.
+// groups lists which pairs a row is rebuilt from, one group after the other until one does: the first few that are
+// enough, each that is enough by itself, and all, as far as they are of use.
 func groups(pairs []Pairs, order []int) [][]int {
 	enough := pairs[0].Design.RawMatrix().Cols + margin
 	var list [][]int
@@ -128,7 +128,8 @@ func checkPairs(pairs []Pairs) error {
 		}
 		angles, columns := p.Design.Dims()
 		if _, first := pairs[0].Design.Dims(); len(p.Sine) != angles || len(p.Cosine) != angles || columns != first {
-			return fmt.Errorf("rows from updates: pairs %d are %d sines and %d cosines of %d angles of %d columns, want as many of each, of %d columns",
+			return fmt.Errorf("rows from updates: pairs %d are %d sines and %d cosines of %d angles of %d columns, want as "+
+				"many of each, of %d columns",
 				k, len(p.Sine), len(p.Cosine), angles, columns, first)
 		}
 		if err := finiteDesign(p.Design); err != nil {
@@ -164,9 +165,10 @@ func (p *Pairs) scale(row []float64) float64 {
 	return c
 }
 
-// turnsOf solves for the row whose angles some pairs are. The sign of c is the one that makes angles small, or where a bit of signs is set
-// the other one.
-func turnsOf(ctx context.Context, pairs []Pairs, chosen []int, sizes []float64, signs int) (row []float64, proved bool, err error) {
+// turnsOf solves for the row whose angles some pairs are. The sign of c is the one that makes angles small, or where
+// a bit of signs is set the other one.
+func turnsOf(ctx context.Context, pairs []Pairs, chosen []int, sizes []float64, signs int) (row []float64,
+	proved bool, err error) {
 	equations := 0
 	for _, k := range chosen {
 		equations += len(pairs[k].Sine)

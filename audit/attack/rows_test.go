@@ -61,7 +61,8 @@ func TestRotationsRebuildTheRowOfAnUpdate(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !r.Proved || apart(r.Row, row) > 1e-8 || math.Abs(r.Scales[0]/c-1) > 1e-8 {
-				t.Errorf("deviation %v, c %v: proved %v, off by %g, scale %v", deviation, c, r.Proved, apart(r.Row, row), r.Scales[0])
+				t.Errorf("deviation %v, c %v: proved %v, off by %g, scale %v", deviation, c, r.Proved, apart(r.Row, row),
+					r.Scales[0])
 			}
 			two := pairsOf(design, row, c)
 			two.add(drawRow(rng, 14, 0.07), c/2)
@@ -110,10 +111,12 @@ func TestRotationsOfMaskedWordsAreChance(t *testing.T) {
 	if s.Proved != 0 || s.Share != 0 || s.RMS < 0.7*s.ControlRMS {
 		t.Errorf("%+v: want nothing rebuilt, and the error of a guess", s)
 	}
-	if _, err := Rotations(t.Context(), []Pairs{{Design: mat.NewDense(2, 2, nil), Sine: []float64{1}, Cosine: []float64{1, 2}}}); err == nil {
+	if _, err := Rotations(t.Context(), []Pairs{{Design: mat.NewDense(2, 2, nil), Sine: []float64{1},
+		Cosine: []float64{1, 2}}}); err == nil {
 		t.Error("pairs of another length were taken")
 	}
-	if _, err := Rotations(t.Context(), []Pairs{{Design: mat.NewDense(1, 1, nil), Sine: []float64{math.NaN()}, Cosine: []float64{1}}}); err == nil {
+	if _, err := Rotations(t.Context(), []Pairs{{Design: mat.NewDense(1, 1, nil), Sine: []float64{math.NaN()},
+		Cosine: []float64{1}}}); err == nil {
 		t.Error("a pair that is no number was taken")
 	}
 }
@@ -158,7 +161,8 @@ func TestCosinesRebuildTheRowOfAStep(t *testing.T) {
 		} else if r.Proved {
 			t.Errorf("row %v proved, it is %v", r.Row, row)
 		}
-		three, err := Cosines(t.Context(), wavesOf(rng, 60, 4, [][]float64{row, drawRow(rng, 4, 1), drawRow(rng, 4, 1)}, []float64{0.2, -0.1, 0.15}))
+		three, err := Cosines(t.Context(), wavesOf(rng, 60, 4, [][]float64{row, drawRow(rng, 4, 1), drawRow(rng, 4, 1)},
+			[]float64{0.2, -0.1, 0.15}))
 		if err != nil || three.Proved {
 			t.Errorf("three rows: %+v, %v", three, err)
 		}
@@ -168,8 +172,8 @@ func TestCosinesRebuildTheRowOfAStep(t *testing.T) {
 	}
 }
 
-// TestDenseRebuildsTheRowOfAGradient of one row, of which the ratio is the same at all units; of several that a unit is active for
-// alone; and none of a mean.
+// TestDenseRebuildsTheRowOfAGradient of one row, of which the ratio is the same at all units; of several that a unit
+// is active for alone; and none of a mean.
 func TestDenseRebuildsTheRowOfAGradient(t *testing.T) {
 	gradient := func(rows [][]float64, slopes [][]float64) DenseGradient { // slopes: [row][unit]
 		units := len(slopes[0])
@@ -251,7 +255,8 @@ func TestDifferencesOfTotalsAreAnUpdateWhereNothingMoves(t *testing.T) {
 			if moves {
 				with, without = vectors(), vectors()
 			}
-			p := TotalPair{Client: k, Difference: make([]float64, numbers), Total: make([]float64, numbers), Update: with[k], Block: numbers}
+			p := TotalPair{Client: k, Difference: make([]float64, numbers), Total: make([]float64, numbers), Update: with[k],
+				Block: numbers}
 			for i := range clients {
 				for j := range numbers {
 					p.Difference[j] += with[i][j]
@@ -264,7 +269,8 @@ func TestDifferencesOfTotalsAreAnUpdateWhereNothingMoves(t *testing.T) {
 			pairs = append(pairs, p)
 		}
 		r, err := Differences(pairs, 1)
-		if err != nil || r.Still < 0.999 || r.Guess > 0.2 || r.Gains(0.1) == moves || !moves && (r.R2 < 0.999 || r.Exposed != clients) || moves && (r.R2 > 0.2 || r.Exposed > 0) {
+		if err != nil || r.Still < 0.999 || r.Guess > 0.2 || r.Gains(0.1) == moves || !moves && (r.R2 < 0.999 ||
+			r.Exposed != clients) || moves && (r.R2 > 0.2 || r.Exposed > 0) {
 			t.Errorf("moves %v: %+v, %v", moves, r, err)
 		}
 	}

@@ -92,7 +92,8 @@ func ScoreRows(trials []Trial, r Ranges, seed uint64) *RowScore {
 }
 
 // nearest compares what was rebuilt with some rows: whether one came out, the mean squared error of the nearest pair,
-// its cells, true and found, and which of the rebuilt rows it is. Where nothing was rebuilt the middle of the ranges stands in for it.
+// its cells, true and found, and which of the rebuilt rows it is. Where nothing was rebuilt the middle of the ranges
+// stands in for it.
 func (r *Ranges) nearest(t *Trial, truth [][]float64) (hit bool, square float64, cells [][2]float64, at int) {
 	square = math.Inf(1)
 	rebuilt := t.Rebuilt

@@ -28,8 +28,8 @@ type PairResult struct {
 	gain, error float64 // mean of the former less the larger of the next two, and its standard error
 }
 
-// Gains reports whether differences tell more of a client's update than the total that it is in, and than another's update, by
-// more than a share: on average, and by no chance.
+// Gains reports whether differences tell more of a client's update than the total that it is in, and than another's
+// update, by more than a share: on average, and by no chance.
 func (r *PairResult) Gains(share float64) bool {
 	return r.gain > share && r.gain > surelyMore*r.error || r.Exposed > 1 && 100*r.Exposed > r.Pairs
 }
@@ -55,7 +55,10 @@ func Members(a, b []int) (client int, second, ok bool) {
 // Differences scores differences of totals against the true updates of the clients that they differ by. Pairs without
 // a known update do not count; it returns nil when there are fewer than two others, and an error of a wrong shape.
 func Differences(pairs []TotalPair, seed uint64) (*PairResult, error) {
-	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p TotalPair) bool { return len(p.Update) == 0 || norm(p.Difference) == 0 })
+	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p TotalPair) bool {
+		return len(p.Update) == 0 ||
+			norm(p.Difference) == 0
+	})
 	n := len(pairs)
 	if n < 2 {
 		return nil, nil
@@ -65,8 +68,10 @@ func Differences(pairs []TotalPair, seed uint64) (*PairResult, error) {
 	r := &PairResult{Pairs: n}
 	for i, k := range order {
 		p, other := &pairs[k], &pairs[order[(i+1)%n]]
-		if len(p.Update) != len(p.Difference) || len(p.Total) != len(p.Difference) || p.Block < 1 || len(p.Update)%p.Block != 0 {
-			return nil, fmt.Errorf("totals: an update of %d numbers in blocks of %d for a total of %d", len(p.Update), p.Block, len(p.Difference))
+		if len(p.Update) != len(p.Difference) || len(p.Total) != len(p.Difference) || p.Block < 1 ||
+			len(p.Update)%p.Block != 0 {
+			return nil, fmt.Errorf("totals: an update of %d numbers in blocks of %d for a total of %d", len(p.Update),
+				p.Block, len(p.Difference))
 		}
 		own[k] = explainedBy(p.Difference, p.Update, p.Block)
 		whole[k] = explainedBy(p.Total, p.Update, p.Block)

@@ -53,7 +53,8 @@ func auditClients(c *cli.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", j.name, protection, err)
 			}
-			fmt.Fprintf(c.App.ErrWriter, "%s %s: %s in %.0f s and %.0f s, %s\n", j.name, protection, run.Report.Verdict, run.RunSeconds, run.Report.Seconds, run.Report.Summary)
+			fmt.Fprintf(c.App.ErrWriter, "%s %s: %s in %.0f s and %.0f s, %s\n", j.name, protection, run.Report.Verdict,
+				run.RunSeconds, run.Report.Seconds, run.Report.Summary)
 			for _, a := range run.Report.Attacks {
 				if a.Party == simfed.Server {
 					fmt.Fprintf(c.App.ErrWriter, "    %s, %s: %s: %s\n", a.Name, a.View, a.Verdict, a.Detail)
@@ -120,7 +121,8 @@ func (j *clientsJob) run(ctx context.Context, protection string) (_ *clientsRun,
 	if err := run.Parties[0].Err; err != nil {
 		return nil, err
 	}
-	out := &clientsRun{Job: j.name, Protection: protection, Clients: len(job.Streams), Rounds: rounds, RunSeconds: time.Since(begun).Seconds()}
+	out := &clientsRun{Job: j.name, Protection: protection, Clients: len(job.Streams), Rounds: rounds,
+		RunSeconds: time.Since(begun).Seconds()}
 	in := &audit.Input{Contract: run.Contract, Charter: run.Charter, Streams: make([]*audit.Stream, len(run.Parties))}
 	for i := range run.Parties {
 		p := &run.Parties[i]
@@ -143,7 +145,8 @@ func airPOFMKL(data string, clients, chosen, features int) (simfed.Job, error) {
 	if err != nil {
 		return simfed.Job{}, err
 	}
-	j := simfed.Job{Algorithm: "pofmkl", Parameters: map[string]any{"label": "NO2", "seed": "audit", "features": features, "chosen": chosen}}
+	j := simfed.Job{Algorithm: "pofmkl", Parameters: map[string]any{"label": "NO2", "seed": "audit",
+		"features": features, "chosen": chosen}}
 	for k := range clients {
 		at := k * len(set.rows) / clients
 		j.Streams = append(j.Streams, simfed.Stream{X: set.rows[at], Y: set.labels[at]})
@@ -151,8 +154,8 @@ func airPOFMKL(data string, clients, chosen, features int) (simfed.Job, error) {
 	return j, nil
 }
 
-// airOFMSFT is the air set dealt to clients of OFMS-FT, with some networks of the first site and of the second: they go over the links anew
-// whenever they have moved.
+// airOFMSFT is the air set dealt to clients of OFMS-FT, with some networks of the first site and of the second: they
+// go over the links anew whenever they have moved.
 func airOFMSFT(data string, window int, broadcast bool) (simfed.Job, error) {
 	const clients, budget, networks = 10, 3.0, 8
 	set, err := readOFMSFTSet(setAir, data, "")
@@ -164,7 +167,8 @@ func airOFMSFT(data string, window int, broadcast bool) (simfed.Job, error) {
 		some = append(some, set.live.networks[k*len(set.live.networks)/networks])
 	}
 	j := simfed.Job{Algorithm: "ofmsft", Networks: some, Parameters: map[string]any{
-		"label": airLabel, "budget": budget, "bandwidth": budget * 2 * clients, "input_norm": set.live.norm, "label_low": set.low, "label_high": set.high,
+		"label": airLabel, "budget": budget, "bandwidth": budget * 2 * clients, "input_norm": set.live.norm,
+		"label_low": set.low, "label_high": set.high,
 		"max_importance": 20.0, "window": window,
 	}}
 	if broadcast {
@@ -186,7 +190,8 @@ func sensorsGFML(rounds, entries int) (simfed.Job, error) {
 		return simfed.Job{}, err
 	}
 	j := simfed.Job{Algorithm: "gfml", Parameters: map[string]any{
-		"edges": []any{}, "clusters": []any{[]any{simfed.Server}}, "seed": "audit", "features": 200, "participants": 4, "entries": entries,
+		"edges": []any{}, "clusters": []any{[]any{simfed.Server}}, "seed": "audit", "features": 200, "participants": 4,
+		"entries": entries,
 	}}
 	for _, name := range sensors.AllClients() {
 		s := sensors.Streams[name]
@@ -200,7 +205,8 @@ func sensorsGFML(rounds, entries int) (simfed.Job, error) {
 	return j, nil
 }
 
-// judge names the first job without protection of which no row was rebuilt, and the first protected one of which single clients' were.
+// judge names the first job without protection of which no row was rebuilt, and the first protected one of which
+// single clients' were.
 func (r *clientsReport) judge() error {
 	for _, run := range r.Runs {
 		want := audit.Disclosed
@@ -208,7 +214,8 @@ func (r *clientsReport) judge() error {
 			want = audit.Leak
 		}
 		if run.Report.Verdict != want {
-			return fmt.Errorf("%s, %s: the audit's verdict is %s, want %s: %s", run.Job, run.Protection, run.Report.Verdict, want, run.Report.Summary)
+			return fmt.Errorf("%s, %s: the audit's verdict is %s, want %s: %s", run.Job, run.Protection, run.Report.Verdict,
+				want, run.Report.Summary)
 		}
 	}
 	return nil
@@ -219,8 +226,10 @@ func (r *clientsReport) print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(r)
 	}
-	fmt.Fprintf(w, "%s\nthe audit has all transcripts, payloads and streams\n\nrows from updates: shares in %%, errors in units of the columns' ranges\n\n", r.Machine)
-	rows := newTable("job", "protection", "view", "verdict", "rows", "rebuilt", "guess", "labels", "error", "of a guess", "unprotected")
+	fmt.Fprintf(w, "%s\nthe audit has all transcripts, payloads and streams\n\nrows from updates: shares in %%, errors "+
+		"in units of the columns' ranges\n\n", r.Machine)
+	rows := newTable("job", "protection", "view", "verdict", "rows", "rebuilt", "guess", "labels", "error",
+		"of a guess", "unprotected")
 	others := newTable("job", "protection", "attack", "verdict", "of", "figure")
 	for _, run := range r.Runs {
 		for _, a := range run.Report.Attacks {
@@ -228,7 +237,8 @@ func (r *clientsReport) print(w io.Writer, asJSON bool) error {
 				continue
 			}
 			if a.RecoveredShare != nil {
-				rows.add(run.Job, run.Protection, a.View, string(a.Verdict), fmt.Sprint(a.Rows), percent(a.RecoveredShare), percent(a.GuessShare), percent(a.Labels),
+				rows.add(run.Job, run.Protection, a.View, string(a.Verdict), fmt.Sprint(a.Rows), percent(a.RecoveredShare),
+					percent(a.GuessShare), percent(a.Labels),
 					figure("%.1g", a.RMS), figure("%.2g", a.ControlRMS), percent(a.ControlShare))
 				continue
 			}
@@ -244,7 +254,8 @@ func (r *clientsReport) print(w io.Writer, asJSON bool) error {
 	}
 	for _, run := range r.Runs {
 		for _, a := range run.Report.Attacks {
-			if a.Party == simfed.Server && a.Statistic != nil && (a.Name == "choices" || a.Name == "successive totals" || a.Name == "membership") {
+			if a.Party == simfed.Server && a.Statistic != nil && (a.Name == "choices" || a.Name == "successive totals" ||
+				a.Name == "membership") {
 				fmt.Fprintf(w, "\n%s, %s, %s: %s", run.Job, run.Protection, a.Name, a.Detail)
 			}
 		}

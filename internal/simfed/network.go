@@ -78,9 +78,11 @@ func (n *serverNetwork) Send(ctx context.Context, client int, kind string, round
 }
 
 // Ask implements federated.Inquirer.
-func (n *serverNetwork) Ask(ctx context.Context, round int, clients []int, q federated.Question) (map[int][]byte, error) {
+func (n *serverNetwork) Ask(ctx context.Context, round int, clients []int, q federated.Question) (map[int][]byte,
+	error) {
 	answers, _, err := n.server.Ask(ctx, parties(clients), cohort.Question{
-		Kind: q.Kind, Class: protocol.ClassOpening, Payload: withRound(round, q.Payload), Answer: q.Answer, Reply: protocol.ClassOpening, Limit: q.Limit,
+		Kind: q.Kind, Class: protocol.ClassOpening, Payload: withRound(round, q.Payload), Answer: q.Answer,
+		Reply: protocol.ClassOpening, Limit: q.Limit,
 		Check: func(party int, answer []byte) error { return q.Check(party-1, answer) },
 	})
 	all := make(map[int][]byte)
@@ -148,7 +150,8 @@ func (n *clientNetwork) Await(ctx context.Context, awaited string, limit int) (f
 	if err != nil {
 		return federated.Letter{}, err
 	}
-	return federated.Letter{Kind: h.Kind, Round: int(binary.BigEndian.Uint32(h.Payload)), Payload: h.Payload[roundSize:]}, nil
+	return federated.Letter{Kind: h.Kind, Round: int(binary.BigEndian.Uint32(h.Payload)),
+		Payload: h.Payload[roundSize:]}, nil
 }
 
 // Answer implements federated.Respondent.

@@ -131,10 +131,12 @@ func (f *federation) agree() error {
 	f.run = new(Run)
 	least := 3
 	job := &protocol.Job{
-		Format: "hanse-job-v1", Name: "attacked", Algorithm: f.Algorithm, Task: protocol.TaskTrain, Table: "stream", Topology: protocol.Star.String(),
-		Privacy: Masked, Parties: f.names, Servers: f.names[:1], Parameters: f.Parameters, Record: protocol.RecordFull,
+		Format: "hanse-job-v1", Name: "attacked", Algorithm: f.Algorithm, Task: protocol.TaskTrain, Table: "stream",
+		Topology: protocol.Star.String(),
+		Privacy:  Masked, Parties: f.names, Servers: f.names[:1], Parameters: f.Parameters, Record: protocol.RecordFull,
 	}
-	f.spec = cohort.Spec{Backend: cohort.Masked, Topology: protocol.Star, Patience: f.Patience, Picks: f.Algorithm != "pofmkl"}
+	f.spec = cohort.Spec{Backend: cohort.Masked, Topology: protocol.Star, Patience: f.Patience,
+		Picks: f.Algorithm != "pofmkl"}
 	if f.spec.Patience == 0 {
 		f.spec.Patience = 20 * time.Second
 	}
@@ -168,7 +170,8 @@ func (f *federation) agree() error {
 	if err != nil {
 		return err
 	}
-	if f.run.Contract, err = protocol.NewContract(job, facts, openings, protocol.SessionOperations(len(facts), operations)); err != nil {
+	if f.run.Contract, err = protocol.NewContract(job, facts, openings, protocol.SessionOperations(len(facts),
+		operations)); err != nil {
 		return err
 	}
 	for i, k := range f.keys {
@@ -177,7 +180,8 @@ func (f *federation) agree() error {
 		if err != nil {
 			return err
 		}
-		f.run.Parties = append(f.run.Parties, Party{Name: f.names[i], Path: filepath.Join(f.Folder, f.names[i]+".transcript"), Store: store})
+		f.run.Parties = append(f.run.Parties, Party{Name: f.names[i], Path: filepath.Join(f.Folder,
+			f.names[i]+".transcript"), Store: store})
 	}
 	return nil
 }
@@ -185,7 +189,8 @@ func (f *federation) agree() error {
 // charter makes one that allows everything.
 func (f *federation) charter() error {
 	c := keys.Charter{Name: "simulated", Version: 1, Created: time.Unix(1_700_000_000, 0).UTC(),
-		Rules: keys.Rules{MinPrivacy: keys.PrivacyPublished, MinContributors: 2, Transports: []string{"tcp"}, Discovery: []string{"addresses"}}}
+		Rules: keys.Rules{MinPrivacy: keys.PrivacyPublished, MinContributors: 2, Transports: []string{"tcp"},
+			Discovery: []string{"addresses"}}}
 	for _, m := range f.members {
 		c.Members = append(c.Members, keys.Member{Name: m.Name, ID: m.ID})
 	}
@@ -213,14 +218,16 @@ func (f *federation) operations() ([]protocol.Operation, error) {
 	}
 	d := &f.parts.disclosure
 	for _, t := range d.Told {
-		add(false, protocol.Operation{Kind: t.Kind, Class: protocol.ClassOpening.String(), Count: t.Times, Bytes: t.Bytes + roundSize*t.Times})
+		add(false, protocol.Operation{Kind: t.Kind, Class: protocol.ClassOpening.String(), Count: t.Times,
+			Bytes: t.Bytes + roundSize*t.Times})
 	}
 	for _, a := range d.Answers {
 		add(true, protocol.Operation{Kind: a.Kind, Class: protocol.ClassOpening.String(), Count: a.Times, Bytes: a.Bytes})
 	}
 	add(false, protocol.Operation{Kind: kindFinished, Class: protocol.ClassControl.String(), Count: 1})
 	for _, s := range d.Sums {
-		flows, err := f.spec.Flows(len(f.names), s.Clients, cohort.Vector{Kind: s.Sum.Kind, Words: s.Sum.N, Bits: 64}, s.Times)
+		flows, err := f.spec.Flows(len(f.names), s.Clients, cohort.Vector{Kind: s.Sum.Kind, Words: s.Sum.N, Bits: 64},
+			s.Times)
 		if err != nil {
 			return nil, err
 		}
@@ -394,7 +401,8 @@ func (f *federation) linked(ctx context.Context, i int, r protocol.Recorder) err
 	if err != nil {
 		return err
 	}
-	odd := &deviant{Mesh: mesh, Recorder: r, kind: f.parts.disclosure.Sums[0].Sum.Kind, leaves: f.Leaves[i], front: (len(f.names) + 7) / 8}
+	odd := &deviant{Mesh: mesh, Recorder: r, kind: f.parts.disclosure.Sums[0].Sum.Kind, leaves: f.Leaves[i],
+		front: (len(f.names) + 7) / 8}
 	if odd.naked = i > 0 && f.Naked == i; odd.naked || odd.leaves > 0 {
 		mesh, r = odd, odd
 	}
@@ -434,8 +442,8 @@ func (f *federation) linked(ctx context.Context, i int, r protocol.Recorder) err
 	return err
 }
 
-// deviant is the network and the transcript of a client that leaves, or that sends its vectors without their masks and says so in its
-// transcript.
+// deviant is the network and the transcript of a client that leaves, or that sends its vectors without their masks
+// and says so in its transcript.
 type deviant struct {
 	protocol.Mesh
 	protocol.Recorder
