@@ -27,7 +27,7 @@ func TestSensorsAreAudited(t *testing.T) {
 	if err := r.print(&text, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"clients' updates", "clients' masked updates", "| leak ", "| 100.0 ", "membership"} {
+	for _, want := range []string{"clients' updates", "clients' masked updates", " leak |", " 100.0 |", "membership"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the tables lack %q:\n%s", want, &text)
 		}
@@ -36,5 +36,4 @@ func TestSensorsAreAudited(t *testing.T) {
 	if err := r.judge(); err == nil || !strings.Contains(err.Error(), "gfml, masked: the audit's verdict is leak, want disclosed") {
 		t.Errorf("error %v", err)
 	}
-	failed(t, "--rounds is 3, want at least 20", "audit", "--data", "nowhere", "--clients", "--rounds", "3")
 }

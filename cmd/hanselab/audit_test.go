@@ -158,6 +158,7 @@ func TestWrongAuditCommandLines(t *testing.T) {
 		"--published-features 0":                 "--published-features is 0, want at least 1",
 		"--sealed-features -1":                   "--sealed-features is -1, want 0 or more",
 		"--sets phishing --hanse " + dir + "/no": "phishing: hanse demo --data",
+		"--clients --rounds 3":                   "--rounds is 3, want at least 20",
 	} {
 		var out, said bytes.Buffer
 		code := run(t.Context(), append([]string{"hanselab", "audit", "--data", dir}, strings.Fields(args)...), nil, &out,
