@@ -167,9 +167,12 @@ func (v *victims) fromTotals(context.Context) []Attack {
 			counted(uint64(v.alone), "row"))
 	case r == nil:
 		a.Detail = needsStreams
-	case luckier(r):
+	case luckier(r) || v.alone > 0:
 		a.Verdict = announced
 		a.Detail = fmt.Sprintf("%s rebuilt rows from totals, without the names of their clients: %s", a.Party, figures(r))
+		if v.alone > 0 {
+			a.Detail += fmt.Sprintf("; %s explain their part of a total to the last digits", counted(uint64(v.alone), "row"))
+		}
 		a.Detail += "; a part of a total that one client alone has moved is that client's update"
 	default:
 		v.judgeProtected(&a, r, v.single)
