@@ -40,6 +40,7 @@ sensors as the demo has them, each published, masked and encrypted, in one proce
 			&cli.IntFlag{Name: "published-features", Value: 256, Usage: "`D` random features of published runs, which send a float64 where masked ones send two bytes"},
 			&cli.IntFlag{Name: "sealed-features", Value: 512, Usage: "`D` random features of sealed runs, which send 32 bytes where masked ones send two; 0 leaves them out"},
 			&cli.BoolFlag{Name: "clients", Usage: "audit jobs over clients' streams"},
+			&cli.StringFlag{Name: "jobs", Usage: "of jobs over clients those alone whose names begin with `WORD`, such as ofmsft"},
 			&cli.IntFlag{Name: "rounds", Value: 100, Usage: "`N` rounds of jobs over clients; a tenth where they are encrypted"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on standard output, every audit's whole report in it"},
 			programFlag(),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -45,6 +46,9 @@ type clientsJob struct {
 func auditClients(c *cli.Context) error {
 	r := clientsReport{Machine: machine()}
 	for _, j := range clientsJobs(c.String("data"), c.Int("rounds")) {
+		if !strings.HasPrefix(j.name, c.String("jobs")) {
+			continue
+		}
 		for _, protection := range []string{simfed.Published, simfed.Masked, simfed.HE} {
 			if j.rounds[protection] == 0 {
 				continue
