@@ -121,6 +121,9 @@ func serverFirst(c *protocol.Contract, party int) int {
 
 // attackOneOf runs the attacks on one transcript; models says that what follows from the models is to be tried too.
 func (a *auditor) attackOneOf(ctx context.Context, e *examination, models bool) ([]Attack, error) {
+	if a.in.Contract.Job.ServerOf(e.self) != e.self && !models { // what a client sent and heard is what its server has
+		return nil, nil
+	}
 	g := newGathering(&a.in, e.source, e.self)
 	v := newVictims(g)
 	g.done = v.take
@@ -132,9 +135,6 @@ func (a *auditor) attackOneOf(ctx context.Context, e *examination, models bool) 
 		reason := errNotKept.Error()
 		if e.transcript.Kept {
 			reason = absentPayloads(g.name()).Detail
-		}
-		if !server && !models {
-			return nil, nil
 		}
 		return []Attack{{Name: attackRows, Party: g.name(), View: "all views", Verdict: Skipped,
 			Detail: "not tried, nor any other: " + reason}}, nil
@@ -149,7 +149,7 @@ func (a *auditor) attackOneOf(ctx context.Context, e *examination, models bool) 
 	if models {
 		list = append(list, v.membership())
 	}
-	if u, ok := g.uniformity(); ok && (server || models) { // what a client sent is what its server has
+	if u, ok := g.uniformity(); ok {
 		reuse := g.reuse
 		if a.in.Contract.Job.Aggregation == protocol.AggregateHE {
 			reuse = g.repeatedPolynomials

@@ -15,9 +15,6 @@ import (
 	"github.com/hanse-project/hanse/secagg"
 )
 
-// mostNetworks is how many versions of networks are kept.
-const mostNetworks = 1 << 12
-
 // ofmsftLens knows the steps of OFMS-FT: eta_f alpha/q times the gradient of a network, over a client's newest rows.
 // Of a dense first layer the ratio of the gradients of a unit's kernel and its bias is the row.
 //
@@ -29,8 +26,8 @@ type ofmsftLens struct {
 	params   ofmsft.Params
 	job      *protocol.Job
 	packings map[int]*ofmsft.Packings
-	versions map[keys.Hash]*ofmsft.Runner
-	first    []*ofmsft.Runner // by network: as it is at first, nil when it never went over a link
+	versions map[keys.Hash]*ofmsft.Runner // those of the round, and as they are at first
+	first    []*ofmsft.Runner             // by network: as it is at first, nil when it never went over a link
 	now      []*ofmsft.Runner
 	hashes   []keys.Hash // of the round
 	round    int
@@ -82,7 +79,11 @@ func (l *ofmsftLens) told(client int, kind string, round int, body []byte) error
 		}
 		l.follow(client, c)
 		for k := range l.hashes {
-			l.hashes[k] = keys.Hash(body[k*len(keys.Hash{}):])
+			h := keys.Hash(body[k*len(keys.Hash{}):])
+			if old := l.hashes[k]; old != h && old != l.params.Models[k].Hash {
+				delete(l.versions, old)
+			}
+			l.hashes[k] = h
 			l.know(k)
 		}
 		c.stored, c.alpha, c.row, c.round = nil, 0, nil, round
@@ -91,7 +92,7 @@ func (l *ofmsftLens) told(client int, kind string, round int, body []byte) error
 			return fmt.Errorf("a network of %d bytes has no number", len(body))
 		}
 		k := int(binary.BigEndian.Uint16(body))
-		if l.versions[l.hashes[k]] == nil && len(l.versions) < mostNetworks {
+		if l.versions[l.hashes[k]] == nil {
 			n, err := nn.Parse(body[2:])
 			if err != nil {
 				return fmt.Errorf("network %q: %w", l.params.Models[k].Name, err)
@@ -100,7 +101,9 @@ func (l *ofmsftLens) told(client int, kind string, round int, body []byte) error
 				return fmt.Errorf("network %q has %d parameters and %d inputs, want %d and %d", l.params.Models[k].Name,
 					n.Size(), n.Inputs(), l.params.Models[k].Size, l.params.Inputs)
 			}
-			l.versions[n.Hash()] = ofmsft.NewRunner(n)
+			if n.Hash() == l.hashes[k] {
+				l.versions[n.Hash()] = ofmsft.NewRunner(n)
+			}
 		}
 		l.know(k)
 	case ofmsft.KindTurn:

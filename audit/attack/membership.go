@@ -55,19 +55,25 @@ func (m *Membership) memorised() Interval {
 	if rows == 0 || len(m.Others.Features) == 0 {
 		return Interval{0.5, 0, 1}
 	}
-	columns := len(m.Members.Features[0])
-	x := mat.NewDense(rows, columns, nil)
+	gram, weights := mat.NewDense(rows, rows, nil), new(mat.VecDense)
 	for i, f := range m.Members.Features {
-		x.SetRow(i, f)
+		for k, g := range m.Members.Features {
+			gram.Set(i, k, dot(f, g))
+		}
 	}
-	var by mat.VecDense
-	if err := by.SolveVec(x, mat.NewVecDense(rows, m.Members.Errors)); err != nil && by.IsEmpty() {
+	if err := weights.SolveVec(gram, mat.NewVecDense(rows, m.Members.Errors)); err != nil && weights.IsEmpty() {
 		return Interval{0.5, 0, 1}
+	}
+	by := make([]float64, len(m.Members.Features[0]))
+	for i, f := range m.Members.Features {
+		for k, v := range f {
+			by[k] += weights.AtVec(i) * v
+		}
 	}
 	left := func(l *Learned) []float64 {
 		out := make([]float64, len(l.Errors))
 		for i, e := range l.Errors {
-			d := e - dot(l.Features[i], by.RawVector().Data)
+			d := e - dot(l.Features[i], by)
 			out[i] = -d * d
 		}
 		return out
