@@ -77,6 +77,7 @@ type pofmklLens struct {
 	design     []*mat.Dense // by kernel, in turns a unit of an input in its own units
 	clients    int
 	round      int
+	inVector   []int // the kernels that the vectors of the round may move, ascending
 	theta      []float64
 	rows       map[int]int
 	latest     map[int]int // the round that a client was told of last
@@ -98,7 +99,7 @@ func newPOFMKLLens(p pofmkl.Params, columns, clients int) (*pofmklLens, error) {
 	}
 	l := &pofmklLens{
 		params: p, dictionary: d, features: d.NewFeatures(), clients: clients, theta: make([]float64, p.Words()),
-		rows: make(map[int]int), latest: make(map[int]int), scores: make([]float64, p.Kernels()),
+		rows: make(map[int]int), latest: make(map[int]int), scores: make([]float64, p.Kernels()), inVector: p.Moved(0),
 	}
 	for k := range p.Kernels() {
 		m := mat.NewDense(p.Features, columns, nil)
@@ -120,7 +121,9 @@ func (l *pofmklLens) told(client int, kind string, round int, body []byte) error
 		return fmt.Errorf("a theta of %d bytes in round %d, want %d in one of %d", len(body), round+1, 8*len(l.theta),
 			l.params.Uploads())
 	}
-	l.round = round
+	if round != l.round {
+		l.round, l.inVector = round, l.params.Moved(round)
+	}
 	for i := range l.theta {
 		l.theta[i] = math.Float64frombits(binary.LittleEndian.Uint64(body[8*i:]))
 	}
@@ -135,8 +138,24 @@ func (l *pofmklLens) said(int, string, []byte) error { return nil }
 // words implements lens.
 func (l *pofmklLens) words() (secagg.Fixed, int) {
 	s := pofmkl.UpdateSum(l.params, l.clients)
-	return secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, s.N
+	return secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, 2 * l.params.Features * len(l.inVector)
 }
+
+// whole puts a vector's kernels into their places among all, where it has those of a common bin alone.
+func (l *pofmklLens) whole(v []float64) []float64 {
+	block := 2 * l.params.Features
+	if len(v) == l.params.Words() {
+		return v
+	}
+	all := make([]float64, l.params.Words())
+	for i, k := range l.inVector {
+		copy(all[block*k:block*(k+1)], v[block*i:])
+	}
+	return all
+}
+
+// alike reports whether all clients draw all bins with one probability, which all then know.
+func (l *pofmklLens) alike() bool { return l.params.Explore == 1 && len(l.params.Explores) == 0 }
 
 // learned implements lens.
 func (l *pofmklLens) learned(client int) (from, to int) {
@@ -153,7 +172,7 @@ func (l *pofmklLens) block(v []float64, k int) (attack.Pairs, bool) {
 	b := v[2*d*k : 2*d*(k+1)]
 	p := attack.Pairs{Design: l.design[k], Sine: b[:d], Cosine: b[d:], Noise: math.Ldexp(1, -pofmkl.UpdateSum(l.params,
 		l.clients).Bits)}
-	if l.params.Lambda > 0 && l.params.Explore == 1 {
+	if l.params.Lambda > 0 && l.alike() {
 		own := make([]float64, 2*d)
 		copy(own, b)
 		floats.AddScaled(own, -2*l.params.Lambda*l.params.Step*float64(l.params.Bins()), l.theta[2*d*k:2*d*(k+1)])
@@ -170,6 +189,7 @@ func (l *pofmklLens) block(v []float64, k int) (attack.Pairs, bool) {
 // rebuild implements lens: a client's kernels are of one row, unless it uploads several; those of a total each by
 // themselves.
 func (l *pofmklLens) rebuild(ctx context.Context, _ *gathered, client int, v []float64) ([]rebuiltRow, error) {
+	v = l.whole(v)
 	var all []attack.Pairs
 	var kernels []int
 	for k := range l.design {
@@ -229,7 +249,7 @@ func (l *pofmklLens) label(r *attack.Rebuilt, kernels []int) float64 {
 	unit := math.Sqrt(float64(p.Features)) / (2 * p.Step)
 	y := math.NaN()
 	switch {
-	case p.Explore == 1:
+	case l.alike():
 		y = 0
 		for i, k := range kernels {
 			y += (l.scores[k] - r.Scales[i]*unit/float64(p.Bins())) / float64(len(kernels))
@@ -267,13 +287,16 @@ func (l *pofmklLens) update(x []float64, _ float64) ([]float64, int) {
 func (l *pofmklLens) moves() int { return l.params.Chosen }
 
 // moved implements lens.
-func (l *pofmklLens) moved(_ *gathered, total []float64) []float64 { return total }
+func (l *pofmklLens) moved(_ *gathered, total []float64) []float64 { return l.whole(total) }
 
 // models implements lens.
 func (l *pofmklLens) models() int { return l.params.Kernels() }
 
-// seen implements lens: the kernels that a vector moves.
+// seen implements lens: the kernels that a vector moves. Those of a common bin are no choice of the client.
 func (l *pofmklLens) seen(_ int, v []float64) []int {
+	if l.params.CommonBin {
+		return nil
+	}
 	list := []int{}
 	for k := range l.design {
 		if _, ok := l.block(v, k); ok {

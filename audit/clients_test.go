@@ -252,3 +252,38 @@ func TestTotalsThatDoNotMoveGiveTheOneAway(t *testing.T) {
 		}
 	}
 }
+
+// TestCommonBinsAreAttackedToo: their vectors hold some kernels alone, the last bin's fewer than the others', and no
+// choice of a client. What a total holds is of all clients.
+func TestCommonBinsAreAttackedToo(t *testing.T) {
+	for _, protection := range []string{simfed.Published, simfed.Masked} {
+		j := theJobs(t)["pofmkl"]
+		j.Protection, j.Parameters = protection, maps.Clone(j.Parameters)
+		j.Parameters["common_bin"], j.Parameters["chosen"] = true, 2
+		in, run := simulated(t, j)
+		for _, p := range run.Parties {
+			if p.Err != nil {
+				t.Fatalf("%s: %v", p.Name, p.Err)
+			}
+		}
+		r, err := Run(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range r.Attacks {
+			if a.Name == attackChoices && a.View == viewUpdates && a.Verdict == Leak {
+				t.Errorf("%s: the bin of all is told as a client's choice: %s", protection, a.Detail)
+			}
+		}
+		if protection == simfed.Published {
+			if a := viewAttack(t, r, attackRows, viewUpdates); a.Verdict != Leak || *a.RecoveredShare < 0.5 {
+				t.Errorf("published: %+v", a)
+			}
+			continue
+		}
+		masked, totals := viewAttack(t, r, attackRows, viewMasked), viewAttack(t, r, attackRows, viewTotals)
+		if r.Verdict != Disclosed || masked.Verdict != Clean || totals.Verdict != Clean {
+			t.Errorf("masked: %s, %+v, %+v", r.Verdict, masked, totals)
+		}
+	}
+}
