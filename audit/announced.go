@@ -43,13 +43,26 @@ func more(list []string) string {
 	return text
 }
 
-// federations says what the servers whose transcripts were read have summed.
+// federations says what the servers whose transcripts were read have summed, once for those that did the same.
 func (a *auditor) federations() string {
-	var list []string
+	var done []string
+	by := make(map[string][]string) // what was done: the servers
 	for i := range a.report.Federations {
-		list = append(list, a.report.Federations[i].sentence())
+		f := &a.report.Federations[i]
+		if by[f.deeds()] == nil {
+			done = append(done, f.deeds())
+		}
+		by[f.deeds()] = append(by[f.deeds()], f.Server)
 	}
-	return strings.Join(list, "; ")
+	for i, deeds := range done {
+		names := by[deeds]
+		if last := len(names) - 1; last > 0 {
+			done[i] = fmt.Sprintf("%s and %s each %s", strings.Join(names[:last], ", "), names[last], deeds)
+		} else {
+			done[i] = names[0] + " " + deeds
+		}
+	}
+	return strings.Join(done, "; ")
 }
 
 // readable says who can read what: from the rows that an attack rebuilt, from what an attack foretold, and from what

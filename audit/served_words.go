@@ -43,8 +43,11 @@ func (x *examiner) openingsPassed() Check {
 }
 
 // sentence says in words what a server's sums were.
-func (f *Federation) sentence() string {
-	text := fmt.Sprintf("%s began %s over %s; %d opened", f.Server, counted(f.Sums, "sum"), counted(uint64(f.Clients), "client"), f.Opened)
+func (f *Federation) sentence() string { return f.Server + " " + f.deeds() }
+
+// deeds is sentence without the server's name.
+func (f *Federation) deeds() string {
+	text := fmt.Sprintf("began %s over %s; %d opened", counted(f.Sums, "sum"), counted(uint64(f.Clients), "client"), f.Opened)
 	if f.Opened > 0 {
 		text += fmt.Sprintf(", with %d contributors at least and %d in the median, %s", f.Fewest, f.Median, f.Counted)
 	}
