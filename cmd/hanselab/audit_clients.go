@@ -67,6 +67,9 @@ func auditClients(c *cli.Context) error {
 			r.Runs = append(r.Runs, *run)
 		}
 	}
+	if len(r.Runs) == 0 {
+		return fmt.Errorf("--jobs is %q: no job's name begins so; try pofmkl, gfml or ofmsft", c.String("jobs"))
+	}
 	if err := r.print(c.App.Writer, c.Bool("json")); err != nil {
 		return err
 	}
@@ -87,8 +90,16 @@ func clientsJobs(data string, rounds int) []clientsJob {
 	gfml := func(entries int) func() (simfed.Job, error) {
 		return func() (simfed.Job, error) { return sensorsGFML(rounds, entries) }
 	}
+	common := func() (simfed.Job, error) {
+		job, err := airPOFMKL(data, 12, 1, 100)
+		if err == nil {
+			job.Parameters["common_bin"] = true
+		}
+		return job, err
+	}
 	return []clientsJob{
 		{"pofmkl M=1, 12 clients", pofmkl(12, 1, 100), all, "rounds"},
+		{"pofmkl M=1, common bin", common, some, "rounds"},
 		{"pofmkl M=25, 12 clients", pofmkl(12, 25, 20), some, "rounds"},
 		{"pofmkl M=51, 12 clients", pofmkl(12, 51, 9), some, "rounds"},
 		{"pofmkl M=1, 60 clients", pofmkl(60, 1, 100), masked, "rounds"},
