@@ -15,7 +15,7 @@ import (
 )
 
 // gfmlOnThree is a job of three servers that are all neighbours, two of them in one cluster.
-const gfmlOnThree = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 30\nparticipants = 3\n" +
+const gfmlOnThree = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 12\nparticipants = 3\n" +
 	"edges = [[\"bank\", \"insurer\"], [\"insurer\", \"telco\"], [\"bank\", \"telco\"]]\n" +
 	"clusters = [[\"bank\", \"insurer\"], [\"telco\"]]\n"
 
@@ -58,7 +58,7 @@ func TestServersDiffuseUnderMasks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Online == nil || r.Online.Rounds != 30 {
+			if r.Online == nil || r.Online.Rounds != 12 {
 				t.Errorf("report %+v", r.Online)
 			}
 			got := l.predicted(h, 3)
@@ -98,14 +98,14 @@ func TestAServerThatLeavesIsDoneWithoutUnderMasks(t *testing.T) {
 		<-mid
 		l.stops[1]()
 	})
-	parameters := strings.Replace(gfmlOnFour, "iterations = 30", "iterations = 200", 1)
+	parameters := strings.Replace(gfmlOnFour, "iterations = 12", "iterations = 80", 1)
 	r, h, err := l.propose(l.servedJob("gfml", 4, "privacy = \"masked\"", parameters))
 	stopping.Wait()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Online.Rounds != 200 || r.Online.Clients != 3 {
-		t.Errorf("report %+v, want 200 rounds and all three clients in the last total", r.Online)
+	if r.Online.Rounds != 80 || r.Online.Clients != 3 {
+		t.Errorf("report %+v, want 80 rounds and all three clients in the last total", r.Online)
 	}
 	if s, ok := l.nodes[1].job(h); !ok || s.status() == StateDone {
 		t.Error("the other server was done before it was stopped")
@@ -116,13 +116,13 @@ func TestAServerThatLeavesIsDoneWithoutUnderMasks(t *testing.T) {
 			opened += o.Count
 		}
 	}
-	if most := int64(200 * 20); opened < most-5*20 || opened > most {
+	if most := int64(80 * 20); opened < most-5*20 || opened > most {
 		t.Errorf("%d numbers of its neighbourhood opened, want about %d: sums go on with those who are left", opened, most)
 	}
 }
 
 // gfmlOnFour is a job of four servers that are all neighbours, two by two in a cluster.
-const gfmlOnFour = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 30\nparticipants = 3\n" +
+const gfmlOnFour = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 12\nparticipants = 3\n" +
 	"edges = [[\"bank\", \"insurer\"], [\"insurer\", \"telco\"], [\"telco\", \"retailer\"], [\"bank\", \"retailer\"], " +
 	"[\"bank\", \"telco\"], [\"insurer\", \"retailer\"]]\n" +
 	"clusters = [[\"bank\", \"insurer\"], [\"telco\", \"retailer\"]]\n"
