@@ -59,7 +59,7 @@ func TestWrongPOFMKLRegretCommandLines(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--set naval --rounds 0", "--rounds is 0, want 1 to 500"},
 		{"--set naval --norms 1,-1", "--norms is [1 -1], want positive numbers"},
-		{"--set naval", "naval.txt.gz: no such file"},
+		{"--set naval", "the set \"naval\" is not here"},
 	} {
 		var out, said bytes.Buffer
 		code := run(t.Context(), strings.Fields("hanselab pofmkl-regret --data "+dir+" "+c.args), nil, &out, &said)
