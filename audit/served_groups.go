@@ -29,7 +29,8 @@ func (s *served) layGroups(c *protocol.Contract) error {
 		g := &served{
 			names: s.names, job: c.Job, self: s.self, rules: s.rules, found: s.found, least: federated.LeastMixed, star: s.star,
 			root: o.Root, place: make(map[*rule]int), answers: make(map[*rule]uint64), vectors: make(map[*rule]*vectorKind),
-			links: make([]servedLink, len(c.Parties)), tally: newServedTally(len(c.Parties)), kin: make([]relation, len(c.Parties)),
+			links: make([]servedLink, len(c.Parties)), tally: newServedTally(len(c.Parties)),
+			kin: make([]relation, len(c.Parties)),
 			sum: newServedSum(len(c.Parties)),
 		}
 		plan := protocol.PlanAmong(topology, len(c.Parties), root, members)
@@ -65,7 +66,8 @@ func (s *served) within(r *transcript.Record, rule *rule) {
 	number, operation := protocol.GroupOf(r.Operation)
 	g := s.groups[number]
 	if g == nil {
-		s.found.fail(checkOperations, "record %d: %s is of group %d of the servers, of which this party is not", r.Number, r.Kind, number)
+		s.found.fail(checkOperations, "record %d: %s is of group %d of the servers, of which this party is not", r.Number,
+			r.Kind, number)
 		return
 	}
 	own := *r

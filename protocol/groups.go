@@ -44,7 +44,10 @@ type arrivals interface {
 
 // NewGroups takes over what comes from some parties, whose frames are all among the arrivals.
 func (l *Links) NewGroups(from arrivals) *Groups {
-	g := &Groups{links: l, arrivals: from, index: make(map[keys.ID]int), queues: make(map[uint16][]Arrival), gone: make([]error, l.Parties())}
+	g := &Groups{
+		links: l, arrivals: from, index: make(map[keys.ID]int), queues: make(map[uint16][]Arrival),
+		gone: make([]error, l.Parties()),
+	}
 	for i := range l.Parties() {
 		g.index[l.Party(i).ID] = i
 	}
@@ -158,7 +161,8 @@ func (g *Groups) enqueue(m Message) error {
 		}
 	}
 	if ahead == maxAhead || bytes > maxAheadBytes {
-		return g.links.Deviation(m, "it sends ahead of its turn: %d messages of group %d were not asked for yet", ahead, m.Group)
+		return g.links.Deviation(m, "it sends ahead of its turn: %d messages of group %d were not asked for yet",
+			ahead, m.Group)
 	}
 	g.queues[m.Group] = append(queue, Arrival{From: id, Message: &m})
 	return nil

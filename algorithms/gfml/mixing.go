@@ -107,7 +107,8 @@ func (p *Plan) checkDiffusion(privacy string) error {
 		return nil
 	}
 	if privacy == federated.Published {
-		return fmt.Errorf("diffusion is %q with privacy %q, which has no masks; want %q", DiffusionMasked, privacy, DiffusionPlain)
+		return fmt.Errorf("diffusion is %q with privacy %q, which has no masks; want %q", DiffusionMasked, privacy,
+			DiffusionPlain)
 	}
 	s := p.lonely()
 	if s < 0 {
@@ -117,7 +118,8 @@ func (p *Plan) checkDiffusion(privacy string) error {
 	if one := p.Neighbourhood(s); len(one) == 1 {
 		beside = fmt.Sprintf("only the model of %q", p.graph.names[one[0]])
 	}
-	return fmt.Errorf("diffusion is %q, and server %q combines its model with %s: a sum would hide nothing; want more edges, or diffusion %q",
+	return fmt.Errorf("diffusion is %q, and server %q combines its model with %s: a sum would hide nothing; "+
+		"want more edges, or diffusion %q",
 		DiffusionMasked, p.graph.names[s], beside, DiffusionPlain)
 }
 
@@ -143,7 +145,8 @@ func (p *Plan) Turns() []int {
 
 // MixSum says how the vectors of a server's neighbourhood are added: with as many digits as uploads.
 func (p *Plan) MixSum(server int) federated.Sum {
-	s := federated.Finest(KindDiffusion, p.params.Features, p.params.Bound*boundSlack, max(1, len(p.Neighbourhood(server))))
+	s := federated.Finest(KindDiffusion, p.params.Features, p.params.Bound*boundSlack,
+		max(1, len(p.Neighbourhood(server))))
 	s.Bits = min(s.Bits, maxDigits)
 	return s
 }
@@ -202,7 +205,8 @@ func (s *Server) checkMixture(m *federated.Mixture) error {
 		return fmt.Errorf("server %q: a total of servers %v of %v, want some of %v", s.name(), m.From, m.There, neighbours)
 	}
 	if len(m.Values) != len(s.w) {
-		return fmt.Errorf("server %q: the total of its neighbourhood has %d numbers, want %d", s.name(), len(m.Values), len(s.w))
+		return fmt.Errorf("server %q: the total of its neighbourhood has %d numbers, want %d", s.name(), len(m.Values),
+			len(s.w))
 	}
 	for i, x := range m.Values {
 		if !s.plan.within(x, 1) {

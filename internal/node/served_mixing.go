@@ -14,8 +14,8 @@ import (
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
-// mixing is a server's part in the masked sums of a session's servers. Each sum is that of a group: a cohort of its own,
-// with one server that learns the totals and its neighbourhood as clients.
+// mixing is a server's part in the masked sums of a session's servers. Each sum is that of a group: a cohort of its
+// own, with one server that learns the totals and its neighbourhood as clients.
 type mixing struct {
 	network *serverNetwork
 	told    string // the kind of what the server of a group tells before a sum
@@ -103,7 +103,8 @@ func membersOf(job *protocol.Job, m *federated.Mixed) []int {
 func (m *mixing) close() { m.box.Close() }
 
 // Mix implements federated.Mixing.
-func (m *mixing) Mix(ctx context.Context, s federated.Sum, round int, from []int, adders func([]int) []int) (*federated.Mixture, error) {
+func (m *mixing) Mix(ctx context.Context, s federated.Sum, round int, from []int,
+	adders func(there []int) []int) (*federated.Mixture, error) {
 	if err := m.network.proceed(round); err != nil {
 		return nil, err
 	}
@@ -160,9 +161,10 @@ func (m *mixing) tell(ctx context.Context, s *cohort.Server, servers []int, payl
 	return nil
 }
 
-// Contribute implements federated.Mixing. A server that is silent for as long as a round of a sum takes is left out this
-// time, one whose link is broken for the rest of the session.
-func (m *mixing) Contribute(ctx context.Context, s federated.Sum, round, at int, vector func([]int) ([]float64, error)) error {
+// Contribute implements federated.Mixing. A server that is silent for as long as a round of a sum takes is left out
+// this time, one whose link is broken for the rest of the session.
+func (m *mixing) Contribute(ctx context.Context, s federated.Sum, round, at int,
+	vector func(there []int) ([]float64, error)) error {
 	if err := m.network.proceed(round); err != nil {
 		return err
 	}
@@ -211,7 +213,8 @@ func (m *mixing) awaitTold(ctx context.Context, g *mixingGroup, round int) ([]in
 }
 
 // add adds this server's vector to a sum, if it has one.
-func (m *mixing) add(ctx context.Context, g *mixingGroup, s federated.Sum, there []int, vector func([]int) ([]float64, error)) error {
+func (m *mixing) add(ctx context.Context, g *mixingGroup, s federated.Sum, there []int,
+	vector func(there []int) ([]float64, error)) error {
 	v, err := vector(there)
 	if err != nil || v == nil {
 		return err
