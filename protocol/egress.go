@@ -126,19 +126,23 @@ func (c *Contract) served(o *Operation, from int) ([]int, error) {
 			}
 		}
 		return others, nil
-	}
-	members := o.Members(c.Job)
-	switch {
 	case o.Collective == CollectiveDownload && from == root:
-		return members, nil
-	case o.Collective == CollectiveDownload || !slices.Contains(members, from):
+		return o.Members(c.Job), nil
+	case o.Collective == CollectiveDownload || from == root:
+		return nil, nil
+	case len(o.Among) == 0 && c.Job.ServerOf(from) != root:
+		return nil, nil
+	case len(o.Among) > 0 && !slices.Contains(o.Among, c.Job.Parties[from]):
 		return nil, nil
 	}
 	topology, err := ParseTopology(c.Job.Topology)
 	if err != nil {
 		return nil, err
 	}
-	if above := PlanAmong(topology, len(c.Parties), root, members).Parent[from]; above != root {
+	if topology == Star {
+		return []int{root}, nil
+	}
+	if above := PlanAmong(topology, len(c.Parties), root, o.Members(c.Job)).Parent[from]; above != root {
 		return []int{root, above}, nil
 	}
 	return []int{root}, nil

@@ -137,11 +137,19 @@ func (g *Groups) sort(ctx context.Context) error {
 	if a.Frame != nil && !errors.As(a.Err, &broken) {
 		return a.Err // this party's own failure
 	}
-	g.gone[from] = a.Err
-	for group := range g.queues {
-		g.queues[group] = append(g.queues[group], Arrival{From: a.From, Err: a.Err})
-	}
+	g.lose(from, a.Err)
 	return nil
+}
+
+// lose ends a party's part in all groups.
+func (g *Groups) lose(party int, err error) {
+	if g.gone[party] != nil {
+		return
+	}
+	g.gone[party] = err
+	for group := range g.queues {
+		g.queues[group] = append(g.queues[group], Arrival{From: g.links.Party(party).ID, Err: err})
+	}
 }
 
 // enqueue keeps a message for whoever of its group asks next.

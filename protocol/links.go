@@ -129,6 +129,9 @@ func (l *Links) send(ctx context.Context, to int, m Message) error {
 	if s.failed != nil {
 		return s.failed
 	}
+	if l.groups != nil && l.groups.gone[to] != nil {
+		return &StepError{Peer: s.Name(to), Operation: m.Operation, Kind: m.Kind, Err: l.groups.gone[to]}
+	}
 	l.unsynced[to] = true
 	h := header{class: m.Class, encoding: l.encodings[m.Kind], kind: m.Kind, operation: inGroup(l.group, m.Operation), size: m.Size, chunk: m.Chunk}
 	if err := s.stamp(to, &h, m.Payload); err != nil {
@@ -137,6 +140,9 @@ func (l *Links) send(ctx context.Context, to int, m Message) error {
 	s.await(to, m.Kind)
 	err := s.mesh.Send(ctx, s.config.Parties[to].ID, s.outgoing, m.Payload)
 	s.await(-1, "")
+	if err != nil && l.groups != nil { // its number is spent: nothing that follows would be in order
+		l.groups.lose(to, err)
+	}
 	if err != nil {
 		return &StepError{Peer: s.Name(to), Operation: m.Operation, Kind: m.Kind, Err: err}
 	}

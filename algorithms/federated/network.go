@@ -47,6 +47,9 @@ type Neighbourhood interface {
 // Mixing is a server's view of sums of servers' vectors, each of which opens at one of them and hides the others'.
 // All servers take part in such sums in the same order.
 type Mixing interface {
+	// Begin tells the other servers with which round this one begins, before its first sum of a session: one that has
+	// come back may be ahead of them.
+	Begin(ctx context.Context, round int) error
 	// Mix adds vectors of other servers here, after it has told those of the list that are there who they are.
 	// adders says which of these have a vector to add. It returns nil when they are too few, or too few stay.
 	Mix(ctx context.Context, s Sum, round int, from []int, adders func(there []int) []int) (*Mixture, error)

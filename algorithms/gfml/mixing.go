@@ -2,7 +2,6 @@ package gfml
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -33,8 +32,17 @@ func (p *Plan) weightsAt(server int, there func(server int) bool) []float64 {
 			all[c.server] -= c.value * eta * w.value
 		}
 	}
+	for r, w := range all {
+		if w < leastWeight {
+			all[r] = 0
+		}
+	}
 	return all
 }
+
+// leastWeight is the least weight of a server in another's model. What is below it is the rounding of weights that
+// cancel, or a vector so small that it would hide nobody's: it is left out.
+const leastWeight = 1e-9
 
 // Neighbourhood lists the other servers whose psi' may be in a server's w_p, in ascending order: its neighbours, and
 // those of its neighbours in its cluster.
@@ -65,16 +73,30 @@ func (p *Plan) Adders(at int, there []int) []int {
 	return list
 }
 
-// LargestShare returns how much of a total at a server is one other server's vector at worst, as a part of the
-// weights in it: of the heaviest and the lightest, if all others have left.
+// LargestShare returns how much of a total at a server can be one other server's vector, as a part of the weights in
+// it: of the heaviest and the lightest, when all others have left. A server that lies about who is there, to all alike
+// or to each otherwise, makes one heavier than it should be: that counts too.
 func (p *Plan) LargestShare(at int) float64 {
-	weights := p.weightsAt(at, func(int) bool { return true })
-	least, most := math.Inf(1), 0.0
-	for _, r := range p.Adders(at, p.Neighbourhood(at)) {
-		least, most = min(least, weights[r]), max(most, weights[r])
+	neighbours := p.Neighbourhood(at)
+	full := p.weightsAt(at, func(int) bool { return true })
+	heaviest := func(r int) float64 {
+		alone := p.weightsAt(at, func(s int) bool { return s == r })[r]
+		own := p.weightsAt(at, func(s int) bool { return s == r || p.graph.cluster[s] == p.graph.cluster[at] })[r]
+		return max(full[r], alone, own)
 	}
-	return most / (most + least)
+	share := 0.0
+	for _, x := range neighbours {
+		for _, y := range neighbours {
+			if x != y && full[x] > 0 && full[y] > 0 {
+				share = max(share, heaviest(x)/(heaviest(x)+full[y]))
+			}
+		}
+	}
+	return share
 }
+
+// mostShare is the largest share with which a sum still counts as one that hides its addends.
+const mostShare = 0.99
 
 // Diffusion returns how servers combine their models in a privacy mode: as the job says or, where it says nothing,
 // "masked" if each of them has at least two others in its neighbourhood.
@@ -94,7 +116,7 @@ func (p *Plan) Diffusion(privacy string) string {
 // lonely returns a server whose neighbourhood is too small for a sum that hides its vectors, -1 when there is none.
 func (p *Plan) lonely() int {
 	for s := range p.Servers() {
-		if p.Adders(s, p.Neighbourhood(s)) == nil {
+		if p.Adders(s, p.Neighbourhood(s)) == nil || p.LargestShare(s) > mostShare {
 			return s
 		}
 	}
@@ -115,8 +137,11 @@ func (p *Plan) checkDiffusion(privacy string) error {
 		return nil
 	}
 	beside := "no other server's model"
-	if one := p.Neighbourhood(s); len(one) == 1 {
-		beside = fmt.Sprintf("only the model of %q", p.graph.names[one[0]])
+	switch list := p.Neighbourhood(s); {
+	case len(list) == 1:
+		beside = fmt.Sprintf("only the model of %q", p.graph.names[list[0]])
+	case len(list) > 1:
+		beside = "others' that can be one server's alone, but for a hundredth"
 	}
 	return fmt.Errorf("diffusion is %q, and server %q combines its model with %s: a sum would hide nothing; "+
 		"want more edges, or diffusion %q",
@@ -163,39 +188,43 @@ func (s *Server) Contribution(at int, there []int, psi []float64) []float64 {
 }
 
 // Mix is steps 4 and 5 from a total: it sets w_p from this server's psi' and the sum of the contributions of the
-// servers from, of those that were told to take part. The weights of those that were lost on the way are shared out
-// among all others, in proportion; without a total w_p is psi'.
-func (s *Server) Mix(psi []float64, m *federated.Mixture) error {
+// servers From, of the adders among those There. The weights of adders that were lost on the way are shared out among
+// all others, in proportion. Without a total, or with one that makes numbers beyond the bound, w_p is psi', and Mix
+// reports why: a neighbour has deviated, nobody can tell which.
+func (s *Server) Mix(psi []float64, m *federated.Mixture) (refused string, err error) {
 	if len(psi) != len(s.w) {
-		return fmt.Errorf("server %q: its vector has %d numbers, want %d", s.name(), len(psi), len(s.w))
+		return "", fmt.Errorf("server %q: its vector has %d numbers, want %d", s.name(), len(psi), len(s.w))
 	}
 	w := slices.Clone(psi)
 	if m == nil {
 		s.w = w
-		return nil
+		return "", nil
 	}
 	if err := s.checkMixture(m); err != nil {
-		return err
+		return "", err
 	}
 	weights := s.plan.weightsAt(s.server, func(r int) bool { return slices.Contains(m.There, r) })
 	floats.Scale(weights[s.server], w)
 	floats.Add(w, m.Values)
-	if adders := s.plan.Adders(s.server, m.There); len(m.From) < len(adders) {
+	if len(m.From) < len(s.plan.Adders(s.server, m.There)) {
 		sum := weights[s.server]
 		for _, r := range m.From {
 			sum += weights[r]
 		}
-		if sum == 0 {
-			copy(w, psi)
-		} else {
-			floats.Scale(1/sum, w)
-		}
+		floats.Scale(1/sum, w)
 	}
 	s.w = w
-	return nil
+	for i, x := range w {
+		if !s.plan.within(x, 1) {
+			s.w = slices.Clone(psi)
+			return fmt.Sprintf("the sum of the models around %q is not used: number %d of the model would be %v, more than %v: "+
+				"one of its neighbours, or more, sent what it must not", s.name(), i, x, s.plan.params.Bound), nil
+		}
+	}
+	return "", nil
 }
 
-// checkMixture refuses a total of the wrong length, of servers that have no place in it, or beyond the bound.
+// checkMixture refuses a total of the wrong length, or of servers that have no place in it.
 func (s *Server) checkMixture(m *federated.Mixture) error {
 	neighbours := s.plan.Neighbourhood(s.server)
 	within := func(list, of []int) bool {
@@ -207,12 +236,6 @@ func (s *Server) checkMixture(m *federated.Mixture) error {
 	if len(m.Values) != len(s.w) {
 		return fmt.Errorf("server %q: the total of its neighbourhood has %d numbers, want %d", s.name(), len(m.Values),
 			len(s.w))
-	}
-	for i, x := range m.Values {
-		if !s.plan.within(x, 1) {
-			return fmt.Errorf("server %q: number %d in the total of its neighbourhood is %v, want a magnitude of at most %v",
-				s.name(), i, x, s.plan.params.Bound)
-		}
 	}
 	return nil
 }

@@ -71,8 +71,8 @@ func (d *discloser) mixed(s int) {
 	}
 	d.Mixed = append(d.Mixed, m)
 	d.open(name, KindDiffusion, d.iterations*d.numbers, fmt.Sprintf(
-		"the weighted sum of the models of %d other servers, once an iteration, and no single one; if all but two leave, at "+
-			"most %.0f %% of it is one server's model",
+		"the weighted sum of the models of %d other servers, once an iteration, and no single one; if all but two leave, up to "+
+			"%.0f %% of it is one server's model",
 		len(neighbours), math.Ceil(100*p.LargestShare(s))))
 }
 

@@ -28,8 +28,9 @@ type ServerPart struct {
 	Vault      federated.Vault
 	// CheckpointEvery is after how many iterations the state is saved; 0: 10.
 	CheckpointEvery int
-	// Report is called after every iteration; it may be nil.
+	// Report is called after every iteration, Warn with a sentence for people; both may be nil.
 	Report func(federated.Progress)
+	Warn   func(string)
 }
 
 // serving is a server's part under way.
@@ -52,6 +53,11 @@ func Serve(ctx context.Context, p *ServerPart) error {
 	s, err := p.resume()
 	if err != nil {
 		return err // names the server
+	}
+	if p.Plan.Diffusion(p.Privacy) == DiffusionMasked {
+		if err := p.Mixing.Begin(ctx, s.next); err != nil {
+			return fmt.Errorf("server %q: %w", s.server.name(), err)
+		}
 	}
 	for s.next < p.Plan.params.Iterations {
 		if err := s.iterate(ctx); err != nil {
@@ -206,7 +212,11 @@ func (s *serving) mix(ctx context.Context, psi []float64) error {
 			return fmt.Errorf("sum of the models around %q: %w", s.Plan.graph.names[at], err)
 		}
 	}
-	return s.server.Mix(psi, own)
+	refused, err := s.server.Mix(psi, own)
+	if refused != "" && s.Warn != nil {
+		s.Warn(fmt.Sprintf("iteration %d: %s", s.next, refused))
+	}
+	return err
 }
 
 // exchange sends neighbours a vector and returns theirs.

@@ -71,7 +71,7 @@ func (t *gfmlTask) serve(ctx context.Context, r *run, n *serverNetwork) (*Report
 	n.servers = t.job.Servers
 	part := &gfml.ServerPart{
 		Plan: t.plan, Server: slices.Index(t.job.Servers, t.node.name()), Privacy: modeOf(t.job), Least: t.least(),
-		Network: n, Neighbours: n, Vault: r.state.vault, Report: r.federated,
+		Network: n, Neighbours: n, Vault: r.state.vault, Report: r.federated, Warn: r.warn,
 	}
 	if mixed := t.plan.Disclose(modeOf(t.job)).Mixed; len(mixed) > 0 {
 		m, err := n.newMixing(ctx, t.job, mixed)

@@ -102,6 +102,19 @@ func membersOf(job *protocol.Job, m *federated.Mixed) []int {
 // close ends what newMixing began, also where that failed.
 func (m *mixing) close() { m.box.Close() }
 
+// Begin implements federated.Mixing.
+func (m *mixing) Begin(ctx context.Context, round int) error {
+	g := m.groups[m.network.place(m.network.links.Self())]
+	if round == 0 {
+		return nil
+	}
+	var present []int
+	for _, party := range g.server.Present() {
+		present = append(present, m.network.place(party))
+	}
+	return m.tell(ctx, g.server, present, encodeThere(round-1, nil))
+}
+
 // Mix implements federated.Mixing.
 func (m *mixing) Mix(ctx context.Context, s federated.Sum, round int, from []int,
 	adders func(there []int) []int) (*federated.Mixture, error) {
@@ -110,9 +123,17 @@ func (m *mixing) Mix(ctx context.Context, s federated.Sum, round int, from []int
 	}
 	g := m.groups[m.network.place(m.network.links.Self())]
 	var there []int
-	g.server.Recall()
+	if err := g.server.Recall(ctx); err != nil {
+		return nil, err
+	}
 	for _, party := range g.server.Present() {
-		there = append(there, m.network.place(party))
+		at := m.network.place(party)
+		if err := m.hearTold(ctx, &m.groups[at], round); err != nil {
+			return nil, err
+		}
+		if m.groups[at].round <= round+1 { // a server that came back may be rounds ahead, and waits for none
+			there = append(there, at)
+		}
 	}
 	slices.Sort(there)
 	adding := adders(there)
@@ -193,23 +214,50 @@ func (m *mixing) awaitTold(ctx context.Context, g *mixingGroup, round int) ([]in
 	ctx, cancel := context.WithTimeout(ctx, toldTime)
 	defer cancel()
 	for g.round <= round {
-		heard, err := g.client.Hear(ctx, m.told, roundSize+2*len(m.groups))
-		if err != nil {
+		if err := m.hear(ctx, g); err != nil {
 			return nil, err
 		}
-		told, there, err := decodeThere(heard.Payload, len(m.groups))
-		if err == nil && told < g.round-1 {
-			err = fmt.Errorf("round %d after round %d", told, g.round-1)
-		}
-		if err != nil {
-			return nil, g.links.Deviation(protocol.Message{From: g.client.Server(), Kind: heard.Kind}, "%v", err)
-		}
-		g.round, g.there = told+1, there
 	}
 	if g.round > round+1 {
 		return nil, nil
 	}
 	return g.there, nil
+}
+
+// hear waits for the server of a group to tell who is there in a round, whichever.
+func (m *mixing) hear(ctx context.Context, g *mixingGroup) error {
+	heard, err := g.client.Hear(ctx, m.told, roundSize+2*len(m.groups))
+	if err != nil {
+		return err
+	}
+	told, there, err := decodeThere(heard.Payload, len(m.groups))
+	if err == nil && told < g.round-1 {
+		err = fmt.Errorf("round %d after round %d", told, g.round-1)
+	}
+	if err != nil {
+		return g.links.Deviation(protocol.Message{From: g.client.Server(), Kind: heard.Kind}, "%v", err)
+	}
+	g.round, g.there = told+1, there
+	return nil
+}
+
+// hearTold takes in what the server of a group has told, up to a round. It does not wait.
+func (m *mixing) hearTold(ctx context.Context, g *mixingGroup, round int) error {
+	come, cancel := context.WithCancel(ctx)
+	cancel()
+	for g.client != nil && !g.gone && g.round <= round {
+		err := m.hear(come, g)
+		switch {
+		case err == nil:
+		case ctx.Err() == nil && errors.Is(err, context.Canceled):
+			return nil
+		case isLost(ctx, err):
+			g.gone = true
+		default:
+			return err
+		}
+	}
+	return nil
 }
 
 // add adds this server's vector to a sum, if it has one.

@@ -126,3 +126,38 @@ const gfmlOnFour = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatu
 	"edges = [[\"bank\", \"insurer\"], [\"insurer\", \"telco\"], [\"telco\", \"retailer\"], [\"bank\", \"retailer\"], " +
 	"[\"bank\", \"telco\"], [\"insurer\", \"retailer\"]]\n" +
 	"clusters = [[\"bank\", \"insurer\"], [\"telco\", \"retailer\"]]\n"
+
+// TestAServerThatRestartsComesBackIntoTheSums: it goes on some iterations ahead of the others, whose sums it passes over,
+// with the keys in them that they send once. The others do not wait for it meanwhile.
+func TestAServerThatRestartsComesBackIntoTheSums(t *testing.T) { restartsAServer(t, "masked") }
+
+// restartsAServer stops and starts one of four servers in the middle of a job.
+func restartsAServer(t *testing.T, aggregation string) {
+	t.Helper()
+	l := newLeague(t, 16, 0)
+	l.streams(4, 400)
+	mid := make(chan struct{})
+	reached := sync.OnceFunc(func() { close(mid) })
+	l.told[1] = func(e Event) {
+		if e.Kind == EventProgress && e.Done >= 12 {
+			reached()
+		}
+	}
+	l.startAll()
+	var moving sync.WaitGroup
+	moving.Go(func() {
+		<-mid
+		l.stops[1]()
+		l.start(1)
+	})
+	parameters := strings.Replace(gfmlOnFour, "iterations = 12", "iterations = 60", 1)
+	head := fmt.Sprintf("privacy = \"masked\"\naggregation = %q", aggregation)
+	r, _, err := l.propose(l.servedJob("gfml", 4, head, parameters))
+	moving.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Online.Rounds != 60 || r.Sessions < 2 {
+		t.Errorf("%d rounds in %d sessions, want 60 in two or more", r.Online.Rounds, r.Sessions)
+	}
+}

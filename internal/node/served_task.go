@@ -127,7 +127,7 @@ func mixedOperations(job *protocol.Job, m *federated.Mixed, parties int) ([]prot
 	}
 	list := []protocol.Operation{{
 		Kind: m.Told, Collective: protocol.CollectiveDownload, Root: m.Server, Class: protocol.ClassControl.String(),
-		Encoding: protocol.Bytes.String(), Count: 2 * m.Times, Bytes: m.Times * int64(len(encodeThere(0, members))+roundSize),
+		Encoding: protocol.Bytes.String(), Count: 2*m.Times + 1, Bytes: m.Times*int64(len(encodeThere(0, members))+roundSize) + roundSize,
 	}}
 	for _, f := range flows {
 		list = append(list, operationOf(f, m.Server, m.Sum, m.Times))

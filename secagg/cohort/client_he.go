@@ -33,16 +33,21 @@ func (c *Client) prepare(ctx context.Context, m protocol.Message) (bool, error) 
 	if m.Operation <= c.last {
 		return true, c.links.Deviation(m, "it is of sum %d after sum %d: each has one turn", m.Operation, c.last)
 	}
-	if c.keys.scheme == nil {
-		var err error
-		if c.keys.scheme, err = he.NewScheme(); err != nil {
-			return true, err
-		}
+	if err := c.needScheme(); err != nil {
+		return true, err
 	}
 	if m.Kind == KindHolders {
 		return true, c.holdKey(ctx, m)
 	}
 	return true, c.takeKey(m)
+}
+
+// needScheme makes the encryption scheme, which takes its time, when it is first needed.
+func (c *Client) needScheme() (err error) {
+	if c.keys.scheme == nil {
+		c.keys.scheme, err = he.NewScheme()
+	}
+	return err
 }
 
 // holdKey makes a new collective key with the other holders. The key before is forgotten.

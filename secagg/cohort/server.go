@@ -59,13 +59,29 @@ func NewServer(ctx context.Context, links *protocol.Links, arrivals Arrivals, cl
 // when they were last asked.
 func (s *Server) Present() []int { return s.present.members() }
 
-// Recall counts clients that were silent as there again, those of them whose links are not lost.
-func (s *Server) Recall() {
+// Recall takes in what has come since the last sum, such as the keys of clients that were late, and counts clients
+// that were silent as there again, those of them whose links are not lost. It does not wait.
+func (s *Server) Recall(ctx context.Context) error {
+	come, cancel := context.WithCancel(ctx)
+	cancel()
+	g := &gathering{
+		Server: s, kind: KindKey, waiting: newSet(s.links.Parties()), late: newSet(s.links.Parties(), s.spec.Clients...),
+	}
+	for {
+		a, err := s.arrivals.Next(come)
+		if err != nil {
+			break
+		}
+		if err := g.arrive(a, nil); err != nil {
+			return err
+		}
+	}
 	for i := range s.keys {
 		if s.lost[i] == nil {
 			s.present.add(i)
 		}
 	}
+	return ctx.Err()
 }
 
 // Least is the fewest clients that a sum opens with.

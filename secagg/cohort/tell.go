@@ -2,6 +2,7 @@ package cohort
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -41,8 +42,8 @@ func (c *Client) Hear(ctx context.Context, awaited string, limit int) (*Heard, e
 		}
 		switch {
 		case ofSums(m.Kind):
-			if m.Operation > c.last { // a sum that it has no vector for: the server goes on without it
-				c.last = m.Operation - 1
+			if err := c.passOver(m); err != nil {
+				return nil, err
 			}
 			continue
 		case h != nil && m.Kind != h.Kind:
@@ -64,6 +65,44 @@ func (c *Client) Hear(ctx context.Context, awaited string, limit int) (*Heard, e
 			return h, nil
 		}
 	}
+}
+
+// passOver takes from a message of a sum that this client has no vector for what later sums need: keys, which the
+// server sends once. The server goes on without it.
+func (c *Client) passOver(m protocol.Message) error {
+	if m.Operation > c.last {
+		c.last = m.Operation - 1
+	}
+	var list []clientKey
+	switch {
+	case m.Kind == KindBegin:
+		b, err := parseBegin(m.Payload, c.links.Parties())
+		if err != nil {
+			return c.links.Deviation(m, "%v", err)
+		}
+		list = b.keys
+	case m.Kind == KindHolders && c.spec.Backend == HE:
+		var err error
+		if size := setSize(c.links.Parties()); len(m.Payload) < size {
+			err = fmt.Errorf("it has %d bytes and ends early", len(m.Payload))
+		} else {
+			list, err = parseKeys(m.Payload[size:], c.links.Parties())
+		}
+		if err != nil {
+			return c.links.Deviation(m, "%v", err)
+		}
+	case m.Kind == KindHEKey && c.spec.Backend == HE:
+		if err := c.needScheme(); err != nil {
+			return err
+		}
+		return c.takeKey(m)
+	}
+	for _, k := range list {
+		if err := c.learn(m, k); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ReceiveLong waits for the next message of party from, in chunks and of at most limit bytes. It returns
@@ -107,7 +146,7 @@ func (c *Client) hearLong(ctx context.Context, operation uint64, kind string, si
 		if err != nil {
 			return nil, m, err
 		}
-		if m.Operation > operation {
+		if m.Operation > operation || !ofSums(m.Kind) {
 			c.links.Return(m)
 			return nil, m, ErrLeftOut
 		}
