@@ -288,7 +288,8 @@ func TestMinimum(t *testing.T) {
 	}
 }
 
-// TestTable4: four parties over TLS learn what one process does.
+// TestTable4: four parties over TLS learn what one process does, as well as their features' phases, which are drawn anew,
+// let them on 150 test rows. A guess errs on half of them.
 func TestTable4(t *testing.T) {
 	s, l := ring(t, 600), small(t)
 	table, err := l.Table4(t.Context(), s, Steps{Width: 1, Constant: 10})
@@ -303,7 +304,7 @@ func TestTable4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(table.Fixed.Error-fixed.Error) > 0.05 || !(table.Own.Error < 0.35) || !(table.Trees.Error < 0.3) {
+	if !(table.Fixed.Error < 0.25) || !(fixed.Error < 0.25) || !(table.Own.Error < 0.35) || !(table.Trees.Error < 0.3) {
 		t.Errorf("got %+v; one process has %v", table, fixed.Error)
 	}
 	// Each of the 450 rows has 256 angles of 2 bytes, and each party but the first sends them once.
