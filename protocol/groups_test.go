@@ -159,3 +159,22 @@ func TestAPartyThatIsGoneIsGoneInAllGroups(t *testing.T) {
 		t.Errorf("the server of group 1 hears %+v, error %v", a, err)
 	}
 }
+
+// TestAFailedSendEndsAPartysPartInAllGroups: its number is spent, so that whatever followed would come out of order, and
+// an honest party would be blamed for it.
+func TestAFailedSendEndsAPartysPartInAllGroups(t *testing.T) {
+	g := newGrouped(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := protocol.Message{Kind: "x", Class: protocol.ClassControl, Operation: 1}
+	if err := g.others[1][1].Send(ended, 0, m); err == nil {
+		t.Fatal("a send whose time is over has succeeded")
+	}
+	if err := g.others[1][2].Send(t.Context(), 0, m); err == nil || errors.Is(err, protocol.ErrDeviation) {
+		t.Errorf("a send in another group gives error %v, want that the link is given up", err)
+	}
+	g.send(t, 2, 1, "y", 1)
+	if m, err := g.own[1].Receive(t.Context(), 2, "y", nil); err != nil || m.Kind != "y" {
+		t.Errorf("the other party's message is %+v, error %v", m, err)
+	}
+}
