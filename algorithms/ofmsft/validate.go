@@ -68,7 +68,10 @@ func (p Params) validateReals() error {
 	if err := parameters.Check(p.positives(), nil); err != nil {
 		return err
 	}
-	if err := parameters.EachOf("rates", p.Rates, parameters.Positive); err != nil {
+	if err := parameters.EachOf("rates", p.Rates, parameters.Step); err != nil {
+		return err
+	}
+	if err := parameters.Step("rate", p.Rate); err != nil {
 		return err
 	}
 	if p.Clip > maxClip {

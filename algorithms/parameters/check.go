@@ -46,6 +46,17 @@ func Positive(name string, value float64) error {
 	return nil
 }
 
+// maxStep is the largest step of weights in log space: a larger one decides at the first loss.
+const maxStep = 1e6
+
+// Step refuses a step of weights in log space that is not positive, or so large that sums of losses overflow.
+func Step(name string, value float64) error {
+	if !(value > 0 && value <= maxStep) {
+		return fmt.Errorf("%s is %v, want a positive number of at most %g", name, value, float64(maxStep))
+	}
+	return nil
+}
+
 // Roles refuses a job of a server and clients that has not both, or no name of the label's column.
 func Roles(server, label string, parties []string) error {
 	if !slices.Contains(parties, server) {

@@ -42,6 +42,7 @@ func TestBadParameters(t *testing.T) {
 		{roles + "weight_steps = { west = 0.5 }\n", `weight_steps names "west", which is not among the job's clients`},
 		{roles + "weight_steps = { hub = 0.5 }\n", `weight_steps names "hub", which is not among the job's clients`},
 		{roles + "weight_steps = { south = nan, north = -1 }\n", `weight_steps of "north" is -1, want a positive number`},
+		{roles + "weight_steps = { south = 1e308 }\n", `weight_steps of "south" is 1e+308, want a positive number of at most 1e+06`},
 		{roles + "weight_steps = [0.5]\n", `weight_steps: want a table, got a list`},
 		{roles + "common_bin = 1\n", `common_bin: want true or false, got an integer`},
 		{roles + "common_bin = true\nexplore = 0.5\n", "common_bin draws all bins with equal probability, which leaves nothing to explore: leave out explore and explores, or common_bin"},

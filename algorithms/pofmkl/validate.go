@@ -89,7 +89,10 @@ func (p Params) validateReals() error {
 	if err := parameters.Check(p.positives(), nil); err != nil {
 		return err
 	}
-	if err := parameters.EachOf("weight_steps", p.WeightSteps, parameters.Positive); err != nil {
+	if err := parameters.EachOf("weight_steps", p.WeightSteps, parameters.Step); err != nil {
+		return err
+	}
+	if err := parameters.Step("weight_step", p.WeightStep); err != nil {
 		return err
 	}
 	if !(p.Lambda >= 0) || math.IsInf(p.Lambda, 0) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,6 +63,11 @@ func predictOwn(c *cli.Context, client *node.Client, job *node.JobInfo) error {
 	path, err := ownRows(c, client)
 	if err != nil {
 		return err
+	}
+	if rows, err := os.Stat(path); err == nil && c.IsSet("out") {
+		if out, err := os.Stat(c.String("out")); err == nil && os.SameFile(rows, out) {
+			return usagef("--out is %s, the file with the rows: predictions would take their place; name another", c.String("out"))
+		}
 	}
 	p := m.Portable()
 	report := newOwnReport(p)

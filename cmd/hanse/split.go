@@ -82,6 +82,9 @@ type splitReport struct {
 
 // runSplit cuts a table.
 func runSplit(c *cli.Context) error {
+	if c.IsSet("people") && c.IsSet("algorithm") {
+		return usagef("--people is for columns of the same people and --algorithm for clients' streams: give one of them")
+	}
 	if c.IsSet("people") {
 		return splitCredit(c)
 	}

@@ -120,10 +120,13 @@ func (m *OwnModel) Portable() *portable.Model {
 	p.Role = portable.RoleClient
 	const all = "%s's own: no other party has them, and something of the labels can be told from them"
 	p.Private = fmt.Sprintf("the kernels' weights are "+all, m.Party)
-	switch m.Contract.Job.Algorithm {
-	case algorithmGFML:
+	switch {
+	case m.Contract.Job.Algorithm == algorithmGFML && m.Contract.Job.Privacy == "published":
+		p.Private = fmt.Sprintf("the numbers in theta are %s's own: its server saw what they were at its last upload, since the "+
+			"job was published, and something of the labels can be told from them", m.Party)
+	case m.Contract.Job.Algorithm == algorithmGFML:
 		p.Private = fmt.Sprintf("the numbers in theta are "+all, m.Party)
-	case algorithmOFMSFT:
+	case m.Contract.Job.Algorithm == algorithmOFMSFT:
 		p.Private = fmt.Sprintf("the networks' weights and shares are "+all, m.Party)
 	}
 	return p

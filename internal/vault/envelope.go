@@ -86,17 +86,24 @@ func clip(head []byte) string { return strings.ToValidUTF8(string(head[:min(len(
 // ReadFile returns the state in the envelope at path, whose owner and name, the file's, must be right. A damaged one is
 // a *DamagedError.
 func ReadFile(path string, owner keys.Hash) ([]byte, error) {
+	info, err := os.Stat(path) // before it is opened: a pipe would wait for somebody to write
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &DamagedError{path, "it is no file"}
+	}
+	if info.Size() > MaxState {
+		return nil, &DamagedError{path, fmt.Sprintf("it has more than %d bytes", MaxState)}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, MaxState+1))
+	b, err := io.ReadAll(io.LimitReader(f, MaxState))
 	if err != nil {
 		return nil, err
-	}
-	if len(b) > MaxState {
-		return nil, &DamagedError{path, fmt.Sprintf("it has more than %d bytes", MaxState)}
 	}
 	data, why := open(owner, filepath.Base(path), b)
 	if why != "" {

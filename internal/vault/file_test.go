@@ -1,0 +1,32 @@
+package vault
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// TestWhatIsNoFileIsDamaged, and is not waited for or read: a folder, and a file longer than any state.
+func TestWhatIsNoFileIsDamaged(t *testing.T) {
+	dir := t.TempDir()
+	folder, long := filepath.Join(dir, "folder"), filepath.Join(dir, "long")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(MaxState+1), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{folder, long} {
+		var damaged *DamagedError
+		if _, err := ReadFile(path, keys.Hash{}); !errors.As(err, &damaged) {
+			t.Errorf("%s: error is %v, want that it is damaged", filepath.Base(path), err)
+		}
+	}
+}
