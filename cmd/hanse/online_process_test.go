@@ -93,7 +93,7 @@ func (h *harbour) propose() string {
 // TestSIGKILLOfAClient kills a client in the middle of a job: the job goes on without it. Started again
 // with the same command, it comes back into the next session, and has every row's prediction once.
 func TestSIGKILLOfAClient(t *testing.T) {
-	h := newHarbour(t, online.Options{Servers: 1, Clients: 5, Rounds: 700, Seed: 1})
+	h := newHarbour(t, online.Options{Servers: 1, Clients: 5, Rounds: 2000, Seed: 1})
 	contract, victim := h.propose(), "park-03"
 	mid, without, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 1)
 	go func() {
@@ -131,7 +131,7 @@ func TestSIGKILLOfAClient(t *testing.T) {
 	if code := run(t.Context(), predict, &out, &says); code != 0 {
 		t.Fatalf("hanse predict ended with %d: %s", code, says.String())
 	}
-	if strings.Contains(says.String(), "it has seen") || strings.Count(out.String(), "\n") < 700 {
+	if strings.Contains(says.String(), "it has seen") || strings.Count(out.String(), "\n") < 2000 {
 		t.Errorf("%d lines of predictions, and %q", strings.Count(out.String(), "\n"), says.String())
 	}
 }
