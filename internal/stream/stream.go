@@ -85,9 +85,13 @@ func open(path string, b Bare, bare bool) (_ *Stream, err error) {
 	r := csv.NewReader(source)
 	r.ReuseRecord, r.TrimLeadingSpace = false, true
 	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s is empty: want a line with the columns' names, and rows below it", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: header: %w", path, err)
 	}
+	header[0] = strings.TrimPrefix(header[0], "\ufeff") // a byte order mark, which spreadsheets write
 	if err := s.lay(header, b.Label, b.Columns); err != nil {
 		return nil, err
 	}

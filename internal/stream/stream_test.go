@@ -74,7 +74,7 @@ func TestNamedColumnsAndGzip(t *testing.T) {
 
 func TestBadStreamsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                  "header: EOF",
+		"":                  "is empty: want a line with the columns' names, and rows below it",
 		"a,b\n1,2\n":        `there is no column "y" for the label; it has a, b`,
 		"a,a,y\n1,2,3\n":    `column "a" stands twice in the header`,
 		"a,y\n1,2\nx,3\n":   `row 2, column a: "x", want a finite number`,
@@ -249,5 +249,20 @@ func TestRowsNeedNoLabels(t *testing.T) {
 		if _, err := OpenBare(path, c.bare); err == nil || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
+	}
+}
+
+// TestAByteOrderMarkIsNoPartOfAName: spreadsheets write one.
+func TestAByteOrderMarkIsNoPartOfAName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(path, []byte("\ufeffx,y\n1,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, "y", []string{"x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
