@@ -46,7 +46,10 @@ const leastWeight = 1e-9
 
 // Neighbourhood lists the other servers whose psi' may be in a server's w_p, in ascending order: its neighbours, and
 // those of its neighbours in its cluster.
-func (p *Plan) Neighbourhood(server int) []int {
+func (p *Plan) Neighbourhood(server int) []int { return p.around[server] }
+
+// neighbourhood finds a server's Neighbourhood.
+func (p *Plan) neighbourhood(server int) []int {
 	in := make([]bool, p.Servers())
 	for _, c := range p.rules[server].own {
 		in[c.server] = true
@@ -86,9 +89,10 @@ func (p *Plan) LargestShare(at int) float64 {
 	}
 	share := 0.0
 	for _, x := range neighbours {
+		heavy := heaviest(x)
 		for _, y := range neighbours {
 			if x != y && full[x] > 0 && full[y] > 0 {
-				share = max(share, heaviest(x)/(heaviest(x)+full[y]))
+				share = max(share, heavy/(heavy+full[y]))
 			}
 		}
 	}
@@ -113,8 +117,8 @@ func (p *Plan) Diffusion(privacy string) string {
 	return DiffusionMasked
 }
 
-// lonely returns a server whose neighbourhood is too small for a sum that hides its vectors, -1 when there is none.
-func (p *Plan) lonely() int {
+// findLonely returns a server whose neighbourhood is too small for a sum that hides its vectors, -1 when there is none.
+func (p *Plan) findLonely() int {
 	for s := range p.Servers() {
 		if p.Adders(s, p.Neighbourhood(s)) == nil || p.LargestShare(s) > mostShare {
 			return s
@@ -150,8 +154,11 @@ func (p *Plan) checkDiffusion(privacy string) error {
 
 // Turns lists all servers in the order in which their neighbourhoods sum. Sums that share no server may run at the
 // same time: servers of one turn of a greedy colouring stand next to each other.
-func (p *Plan) Turns() []int {
-	busy := func(s int) []int { return append(p.Neighbourhood(s), s) }
+func (p *Plan) Turns() []int { return p.turns() }
+
+// findTurns finds Turns.
+func (p *Plan) findTurns() []int {
+	busy := func(s int) []int { return append(slices.Clone(p.Neighbourhood(s)), s) }
 	var turns [][]int // the servers of each turn
 	for s := range p.Servers() {
 		own := busy(s)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
@@ -21,6 +22,11 @@ type Plan struct {
 	graph   *graph
 	rules   []rules
 	starts  [][]int // [server][client]: the first entry selected at n = 0
+	around  [][]int // [server]: see Neighbourhood
+
+	// What every iteration asks for and few plans need, found once.
+	turns  func() []int
+	lonely func() int
 }
 
 // NewPlan validates parameters for a job among the named parties and derives the rest. Entries and
@@ -44,6 +50,10 @@ func NewPlan(params Params, parties []string) (*Plan, error) {
 	for _, s := range params.Servers {
 		p.clients = append(p.clients, params.Clients[s])
 	}
+	for s := range params.Servers {
+		p.around = append(p.around, p.neighbourhood(s))
+	}
+	p.turns, p.lonely = sync.OnceValue(p.findTurns), sync.OnceValue(p.findLonely)
 	p.drawStarts()
 	return p, nil
 }

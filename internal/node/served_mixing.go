@@ -51,7 +51,8 @@ func (n *serverNetwork) newMixing(ctx context.Context, job *protocol.Job, all []
 	}
 	m := &mixing{network: n, box: inbox.New(n.mesh, ids), groups: make([]mixingGroup, len(all))}
 	groups := n.links.NewGroups(m.box)
-	own := -1
+	var own *mixingGroup
+	var ownSpec cohort.Spec
 	for at := range all {
 		root, members := job.Index(all[at].Server), membersOf(job, &all[at])
 		m.told = all[at].Told
@@ -67,7 +68,7 @@ func (n *serverNetwork) newMixing(ctx context.Context, job *protocol.Job, all []
 			return m, err
 		}
 		if root == n.links.Self() {
-			own = at
+			own, ownSpec = g, spec
 			continue
 		}
 		if g.client, err = cohort.NewClient(ctx, g.links, spec); err != nil && !isLost(ctx, err) {
@@ -75,17 +76,12 @@ func (n *serverNetwork) newMixing(ctx context.Context, job *protocol.Job, all []
 		}
 		g.gone = err != nil
 	}
-	if own < 0 {
+	if own == nil {
 		return m, nil
 	}
-	members := membersOf(job, &all[own])
-	spec, err := mixingSpec(job, n.links.Self(), members)
-	if err != nil {
-		return m, err
-	}
-	present := slices.DeleteFunc(slices.Clone(members), func(i int) bool { return !slices.Contains(there, i) })
-	g := &m.groups[own]
-	g.server, err = cohort.NewServer(ctx, g.links, groups.Arrivals(job.Group(n.links.Self())), present, spec)
+	present := slices.DeleteFunc(slices.Clone(ownSpec.Clients), func(i int) bool { return !slices.Contains(there, i) })
+	var err error
+	own.server, err = cohort.NewServer(ctx, own.links, groups.Arrivals(job.Group(ownSpec.Server)), present, ownSpec)
 	return m, err
 }
 
