@@ -5,24 +5,80 @@
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 20s
 
-.PHONY: build test test-long bench chaos lint fuzz demo
+.PHONY: build release reproduce test test-long test-share test-plain test-times bench chaos lint fuzz demo
+
+# What a build is made of: docs/install.md says who can come to the same bytes. VERSION and COMMIT are for a source
+# archive, whose history is elsewhere.
+PLATFORMS = linux/amd64 linux/arm64
+VERSION = $(shell git describe --tags --exact-match 2>/dev/null)
+COMMIT = $(shell git rev-parse HEAD 2>/dev/null)$(if $(shell git status --porcelain 2>/dev/null),+)
+STAMP = github.com/hanse-project/hanse/internal/build
+BUILD = CGO_ENABLED=0 GOFLAGS= go build -trimpath -buildvcs=false -tags urfave_cli_no_docs,testify_yaml_fail \
+	-ldflags '-s -w -buildid= -X $(STAMP).release=$(VERSION) -X $(STAMP).commit=$(COMMIT)'
 
 build:
-	go build -trimpath -ldflags "-s -w" -o dist/hanse ./cmd/hanse
-	go build -trimpath -ldflags "-s -w" -o dist/hanselab ./cmd/hanselab
+	$(BUILD) -o dist/hanse ./cmd/hanse
+	$(BUILD) -o dist/hanselab ./cmd/hanselab
 
-# The second line is what the race detector would make too slow.
+# release puts a static program for each of PLATFORMS into dist/release, with the modules that it was built of
+# (*.modules) and the checksums of all.
+release:
+	@rm -rf dist/release && mkdir -p dist/release
+	@set -e; for p in $(PLATFORMS); do \
+		name=hanse-$(or $(VERSION),devel)-$$(echo $$p | tr / -); echo $$name; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(BUILD) -o dist/release/$$name ./cmd/hanse; \
+		(cd dist/release && go version -m $$name > $$name.modules); \
+	done
+	cd dist/release && sha256sum hanse-* > SHA256SUMS
+
+# reproduce builds the last commit in two folders, each from nothing but the downloaded modules, and compares the bytes.
+reproduce:
+	.ci/reproduce "$(firstword $(PLATFORMS))"
+
+# RACE compiles for the race detector, but for arithmetic that starts no goroutine: docs/testing.md says why it may.
+RACE = -race \
+	-gcflags='github.com/tuneinsight/lattigo/v5/...=-race=false' \
+	-gcflags='gonum.org/v1/gonum/...=-race=false' \
+	-gcflags='golang.org/x/crypto/...=-race=false' \
+	-gcflags='crypto/internal/fips140/...=-race=false' \
+	-gcflags='math/big=-race=false'
+
+# A program compiled for the race detector waits a second at its end for goroutines that are still running.
+export GORACE = atexit_sleep_ms=0
+
+# PLAIN are packages of measurements and of walks through whole programs: the packages that they are made of are tested
+# under the race detector by themselves, and these again by test-long.
+PLAIN = cmd/hanselab|internal/lab|internal/golden|examples
+
+# The last two lines are what the race detector would make too slow.
 test:
-	go test -race -timeout 30m ./...
+	go test $(RACE) -timeout 30m $$(go list ./... | grep -vE '/($(PLAIN))(/|$$)')
+	go test -timeout 20m $$(go list ./... | grep -E '/($(PLAIN))(/|$$)')
 	go test -timeout 10m -run '^TestLarge' ./audit
 
 # test-long adds the tests that take long: real data sets, and every way to kill a federation.
 test-long:
-	go test -race -tags long -timeout 60m ./...
+	go test $(RACE) -tags long -timeout 60m ./...
+
+# test-share runs a few of the long tests, others every day.
+test-share:
+	.ci/share
+
+# test-plain tests what has vector instructions without them, as on other processors.
+test-plain:
+	GODEBUG=cpu.avx2=off go test ./secagg/ring ./secagg/rss ./algorithms/kernel
+
+# test-times runs make test's packages and says how many seconds of the processor each took: user, system, by the clock.
+test-times:
+	@mkdir -p dist && rm -f dist/times
+	TIMES=$(CURDIR)/dist/times go test $(RACE) -count=1 -timeout 30m -exec $(CURDIR)/.ci/timed ./...
+	@sort -k2 -n -r dist/times
 
 # bench measures; nothing depends on its figures. docs/performance.md says what they were.
 bench:
 	go test -run '^$$' -bench . -benchtime 1s ./...
+	go run ./cmd/hanselab align --rows 50000
+	go run ./cmd/hanselab forecast --data ../shared/data
 	go run ./cmd/hanselab link
 	go run ./cmd/hanselab fdskl --data ../shared/data --svm
 	go run ./cmd/hanselab record --data ../shared/data
@@ -36,6 +92,7 @@ chaos:
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
+	go vet -race -tags long ./...
 	go run $(STATICCHECK) ./...
 
 # fuzz runs every fuzz target for FUZZTIME.

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // announced says in plain words what can be rebuilt or is unprotected, of what the contract had announced.
@@ -12,11 +16,11 @@ func (a *auditor) announced() string {
 	const clause = ", as the contract had announced"
 	if len(a.report.Federations) > 0 {
 		text := "Totals over clients opened" + clause + ": " + a.federations() + "."
-		return text + more(a.gains(Disclosed, func(string) bool { return true }))
+		return text + more(a.gains(finding.Disclosed, func(string) bool { return true }))
 	}
 	list := a.readable()
 	for _, c := range a.report.Checks {
-		if c.Verdict == Disclosed {
+		if c.Verdict == finding.Disclosed {
 			list = append(list, c.Name+": "+c.Detail)
 		}
 	}
@@ -31,7 +35,6 @@ func (a *auditor) announced() string {
 	return capital(sentences(list[0], nil)) + more(list[1:])
 }
 
-// more adds sentences.
 func more(list []string) string {
 	text := ""
 	for _, s := range list[:min(3, len(list))] {
@@ -49,10 +52,10 @@ func (a *auditor) federations() string {
 	by := make(map[string][]string) // what was done: the servers
 	for i := range a.report.Federations {
 		f := &a.report.Federations[i]
-		if by[f.deeds()] == nil {
-			done = append(done, f.deeds())
+		if by[f.Deeds()] == nil {
+			done = append(done, f.Deeds())
 		}
-		by[f.deeds()] = append(by[f.deeds()], f.Server)
+		by[f.Deeds()] = append(by[f.Deeds()], f.Server)
 	}
 	for i, deeds := range done {
 		names := by[deeds]
@@ -70,33 +73,33 @@ func (a *auditor) federations() string {
 func (a *auditor) readable() []string {
 	var list []string
 	told := make(map[string]bool)
-	tell := func(party, text string) {
+	add := func(party, text string) {
 		if !told[party] {
 			told[party] = true
 			list = append(list, text)
 		}
 	}
 	for _, t := range a.report.Attacks {
-		if t.Verdict == Disclosed && t.Name == "difference" {
+		if t.Verdict == finding.Disclosed && t.Name == "difference" {
 			text := fmt.Sprintf("%s can read the others' rows", t.Party)
 			if t.RecoveredShare != nil {
 				text += fmt.Sprintf(": the attack rebuilt %.1f %% of %d rows of %s", 100**t.RecoveredShare, t.Rows, t.Whose)
 			}
-			tell(t.Party, text)
+			add(t.Party, text)
 		}
 	}
 	for _, t := range a.report.Attacks {
-		if t.Verdict == Disclosed {
-			tell(t.Party, fmt.Sprintf("who sees what %s sees and knows some rows can foretell the others", t.Party))
+		if t.Verdict == finding.Disclosed {
+			add(t.Party, fmt.Sprintf("who sees what %s sees and knows some rows can foretell the others", t.Party))
 		}
 	}
 	for _, l := range a.report.Ledger {
 		switch {
-		case l.Verdict != Disclosed:
-		case l.Kind == learnedAngles && l.Features > 0:
-			tell(l.Party, fmt.Sprintf("%s can compute the others' rows from the angles that open to it", l.Party))
-		case l.Kind == learnedScores && l.BitsPerRow > 0:
-			tell(l.Party, fmt.Sprintf("%s learns so many bits of each row that values in the others' columns may follow",
+		case l.Verdict != finding.Disclosed:
+		case l.Kind == evidence.OpeningAngles && l.Features > 0:
+			add(l.Party, fmt.Sprintf("%s can compute the others' rows from the angles that open to it", l.Party))
+		case l.Kind == evidence.OpeningScores && l.BitsPerRow > 0:
+			add(l.Party, fmt.Sprintf("%s learns so many bits of each row that values in the others' columns may follow",
 				l.Party))
 		}
 	}
@@ -109,7 +112,7 @@ func (a *auditor) learned(told map[string]bool) []string {
 	var order []string
 	who := make(map[string][]string)
 	for _, l := range a.report.Ledger {
-		if l.Verdict != Disclosed || told[l.Party] || l.Kind == learnedAngles {
+		if l.Verdict != finding.Disclosed || told[l.Party] || l.Kind == evidence.OpeningAngles {
 			continue
 		}
 		if who[l.Plain] == nil {
@@ -128,90 +131,99 @@ func (a *auditor) learned(told map[string]bool) []string {
 	return list
 }
 
-// wording is how a report calls the values of one kind of opening.
-type wording struct {
+// phrase is how a report calls the values of one kind of opening.
+type phrase struct {
 	one, many string // what one is called, and what several are
 	plain     string // what they are, and what follows from them
 }
 
-// wordingOf says in the words of somebody who knows nothing of the method what values of a kind are, and what follows
+// phraseOf says in the words of somebody who knows nothing of the method what values of a kind are, and what follows
 // from them. It is the one table of such words; of a kind that it lacks the kind's name and the contract's own words,
 // meaning, are taken.
-func wordingOf(job *protocol.Job, kind, meaning string) wording {
-	clear := job.Privacy == published
+func phraseOf(job *contract.Job, kind, meaning string) phrase {
+	clear := job.Privacy == keys.PrivacyPublished
 	switch kind {
-	case learnedAngles:
-		return wording{"angle", "angles",
+	case evidence.OpeningAngles:
+		return phrase{"angle", "angles",
 			"numbers that each mix all columns of one row; from enough of them one computes how " +
 				"any two rows differ in every column of the others"}
-	case learnedPartial:
-		return wording{"partial angle", "partial angles",
+	case evidence.OpeningPartialAngles:
+		return phrase{"partial angle", "partial angles",
 			"such mixtures of some parties' columns alone, under masks that repeat: " +
 				"how any two rows differ follows exactly"}
-	case learnedScores:
-		if job.Task == protocol.TaskPredict {
-			return wording{"score", "scores",
+	case evidence.OpeningScores:
+		if job.Task == contract.TaskPredict {
+			return phrase{"score", "scores",
 				"the model's results for the rows asked about, which the job is for"}
 		}
-		return wording{"score", "scores", "what the model, while it learns, says of rows that it learns from"}
-	case learnedDerivatives:
-		return wording{"error of a row", "errors of rows",
+		return phrase{"score", "scores", "what the model, while it learns, says of rows that it learns from"}
+	case evidence.OpeningDerivatives:
+		return phrase{"error of a row", "errors of rows",
 			"how far the model is off at each row while it learns; the label of the row follows"}
 	case "distances":
-		return wording{"distance", "distances",
+		return phrase{"distance", "distances",
 			"one number over all rows: how far apart two rows are on average"}
 	case "width":
-		return wording{"width", "widths", "one number: how finely the model tells rows apart"}
+		return phrase{"width", "widths", "one number: how finely the model tells rows apart"}
 	case "bound":
-		return wording{"measure of likeness", "measures of likeness",
+		return phrase{"measure of likeness", "measures of likeness",
 			"one number over all rows: how alike the rows are on the whole"}
-	case learnedReach:
-		return wording{"order of magnitude", "orders of magnitude",
+	case evidence.OpeningReach:
+		return phrase{"order of magnitude", "orders of magnitude",
 			"how large the measure of how alike all rows are is, to the nearest power of two"}
-	case learnedCheck:
-		return wording{"number that checks the steps", "numbers that check the steps",
+	case "validation":
+		return phrase{"error of a candidate", "errors of candidates",
+			"one number over the rows kept out: how well the model does with one strength of smoothing"}
+	case evidence.OpeningLambda:
+		return phrase{"choice of a candidate", "choices of candidates", "which strength of smoothing is taken"}
+	case evidence.OpeningCheck:
+		return phrase{"number that checks the steps", "numbers that check the steps",
 			"whether the model was computed as agreed; when it was, they are rounding and tell nothing of rows"}
 	case "products":
-		return wording{"total", "totals", "totals over all rows that the arithmetic needs at each step"}
+		return phrase{"total", "totals", "totals over all rows that the arithmetic needs at each step"}
 	case "labelled":
-		return wording{"mark of a row", "marks of rows", "which rows each label holder has a label for"}
+		return phrase{"mark of a row", "marks of rows", "which rows each label holder has a label for"}
 	case "class names":
-		return wording{"class name", "class names", "what the two classes of the label are called"}
+		return phrase{"class name", "class names", "what the two classes of the label are called"}
 	case "target moments":
-		return wording{"number on the label", "numbers on the label",
+		return phrase{"number on the label", "numbers on the label",
 			"the mean and the spread of the label over all rows"}
-	case protocol.KindRowset:
-		return wording{"comparison of row ids", "comparisons of row ids",
+	case psi.OpensSize:
+		return phrase{"number of common rows", "numbers of common rows", meaning}
+	case psi.OpensRows:
+		return phrase{"common row", "common rows", meaning}
+	case contract.KindRowset:
+		return phrase{"comparison of row ids", "comparisons of row ids",
 			"whether the other parties' tables hold the same row ids, yes or no"}
 	case "updates", "uploads":
 		if clear {
-			return wording{"number of an update", "numbers of updates",
+			return phrase{"number of an update", "numbers of updates",
 				"what each single client's rows made of the model, round by round: the rows can be computed from it"}
 		}
 		meaning := "sums over clients of what their rows made of the model, round by round"
 		if common, _ := job.Parameters["common_bin"].(bool); !common {
 			meaning += "; of a part that few clients work on, one client's alone, without its name"
 		}
-		return wording{"number of a sum", "numbers of sums", meaning}
+		return phrase{"number of a sum", "numbers of sums", meaning}
 	case "model":
-		return wording{"part of the model", "parts of the model",
+		return phrase{"part of the model", "parts of the model",
 			"the model as all clients' rows have made it so far"}
 	case "diffusion":
-		return wording{"number of a neighbourhood's sum", "numbers of a neighbourhood's sums",
+		return phrase{"number of a neighbourhood's sum", "numbers of a neighbourhood's sums",
 			"weighted sums of several other servers' models, and no single one"}
 	case "psi", "psi-prime":
-		return wording{"number of a neighbour's model", "numbers of neighbours' models",
+		return phrase{"number of a neighbour's model", "numbers of neighbours' models",
 			"the models of neighbouring servers, as their clients' rows have made them so far"}
 	case "choice":
-		return wording{"choice", "choices", "which networks each single client stores, under the client's name"}
+		return phrase{"choice", "choices", "which networks each single client stores, under the client's name"}
 	case "round":
-		return wording{"list of fingerprints", "lists of fingerprints",
+		return phrase{"list of fingerprints", "lists of fingerprints",
 			"fingerprints of all networks in each round, which tell the networks that changed"}
 	case "turn":
-		return wording{"word on its turn", "words on its turn",
+		return phrase{"word on its turn", "words on its turn",
 			"whether the client is in a round's group, and how many groups there are"}
 	case "step":
-		return wording{"list of others", "lists of others", "which other clients are in a round's group"}
+		return phrase{"list of others", "lists of others", "which other clients are in a round's group"}
 	}
-	return wording{"value of the kind " + kind, "values of the kind " + kind, meaning}
+	return phrase{"value of the kind " + kind, "values of the kind " + kind, meaning}
 }

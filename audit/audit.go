@@ -4,33 +4,66 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
+
+	"github.com/hanse-project/hanse/audit/conform"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/audit/views"
+	"github.com/hanse-project/hanse/audit/views/aligned"
+	"github.com/hanse-project/hanse/audit/views/payload"
+	"github.com/hanse-project/hanse/audit/views/updates"
+	"github.com/hanse-project/hanse/internal/parallel"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // Run audits the transcripts of one job. An error says that something could not be read, or that the
 // inputs do not go together; whatever is wrong with a transcript is in the report.
-func Run(ctx context.Context, in *Input) (*Report, error) {
+func Run(ctx context.Context, in *evidence.Input) (*finding.Report, error) {
 	switch {
 	case in.Contract == nil:
 		return nil, errors.New("audit: no contract was given")
 	case len(in.Sources) == 0:
 		return nil, errors.New("audit: no transcript was given")
 	}
-	a := &auditor{in: *in, report: &Report{Job: describe(in)}}
+	a := &auditor{in: *in, report: &finding.Report{Job: describe(in)}}
 	if a.in.Columns == nil {
-		a.in.Columns = make([]*Columns, len(in.Contract.Parties))
+		a.in.Columns = make([]*evidence.Columns, len(in.Contract.Parties))
 	}
-	if err := checkColumns(&a.in); err != nil {
+	if err := evidence.CheckColumns(&a.in); err != nil {
 		return nil, err
 	}
-	if err := checkStreams(&a.in); err != nil {
+	if err := evidence.CheckStreams(&a.in); err != nil {
 		return nil, err
 	}
 	a.checkCharter()
 	a.consented()
+	a.approvals()
 	a.parameters(a.in.MinContributors)
-	if err := a.examine(ctx); err != nil {
-		return nil, err
+	// Reads every transcript by itself and against the others.
+	for i := range a.in.Sources {
+		a.in.Begin("reading transcripts", a.in.Sources[i].Path)
+		e, err := conform.Examine(ctx, &a.in, &a.in.Sources[i])
+		if err != nil {
+			return nil, err
+		}
+		a.exams = append(a.exams, e)
+		a.report.Transcripts = append(a.report.Transcripts, e.Transcript)
+		a.report.Checks = append(a.report.Checks, e.Checks...)
+		a.report.Egress = append(a.report.Egress, e.Egress...)
+		if e.Federation != nil {
+			a.report.Federations = append(a.report.Federations, *e.Federation)
+		}
+		if e.Self >= 0 {
+			a.report.Job.Parties[e.Self].Audited = true
+		}
+	}
+	a.alone()
+	if len(a.exams) > 1 {
+		a.in.Begin("comparing transcripts with each other", "")
+		a.report.Checks = append(a.report.Checks, conform.Cross(ctx, &a.in, a.exams)...)
 	}
 	if err := a.attack(ctx); err != nil {
 		return nil, err
@@ -41,40 +74,42 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 	return a.report, nil
 }
 
-// auditor collects a report.
 type auditor struct {
-	in     Input
-	report *Report
-	exams  []*examination
+	in     evidence.Input
+	report *finding.Report
+	exams  []*conform.Examination
 }
 
 // describe says what the contract is about.
-func describe(in *Input) Job {
+func describe(in *evidence.Input) finding.Job {
 	c := in.Contract
-	j := Job{
-		Name: c.Job.Name, Algorithm: c.Job.Algorithm, Task: c.Job.Task, Privacy: c.Job.Privacy, Aggregation: c.Job.Aggregation, Topology: c.Job.Topology,
-		Contract: c.Hash().String(), Charter: c.Job.Charter, Rows: jobRows(c), Servers: c.Job.Servers,
+	j := finding.Job{
+		Name: c.Job.Name, Algorithm: c.Job.Algorithm, Task: c.Job.Task, Privacy: c.Job.Privacy,
+		Aggregation: c.Job.Aggregation, Topology: c.Job.Topology,
+		Contract: c.Hash().String(), Charter: c.Job.Charter, Rows: evidence.JobRows(c), Servers: c.Job.Servers,
 	}
-	three, shared := trioOf(in)
+	for _, f := range c.Job.Purpose.Fields() {
+		if f.Text != "" {
+			j.Purpose = append(j.Purpose, finding.Stated{Field: f.Name, Text: f.Text})
+		}
+	}
+	three, shared := evidence.TrioOf(in)
 	for i, p := range c.Parties {
-		party := Party{Name: p.Name, ID: p.ID.String(), Role: p.Role, Columns: p.Columns}
+		party := finding.Party{Name: p.Name, ID: p.ID.String(), Role: p.Role, Columns: p.Columns}
 		if shared {
-			party.Share = three.share(i)
+			party.Share = three.Share(i)
 		}
 		j.Parties = append(j.Parties, party)
 	}
 	return j
 }
 
-// checkCharter is the name of the check of the contract's parties against the charter.
-const checkCharter = "charter"
-
 // checkCharter holds the contract against the charter.
 func (a *auditor) checkCharter() {
-	check := Check{Name: checkCharter, Verdict: Passed}
+	check := finding.Check{Name: finding.CheckCharter, Verdict: finding.Passed}
 	defer func() { a.report.Checks = append(a.report.Checks, check) }()
 	if a.in.Charter == nil {
-		check.Verdict = Skipped
+		check.Verdict = finding.Skipped
 		check.Detail = "no charter was given: that the parties' keys are those of the members was not checked"
 		if a.in.NoCharter != "" {
 			check.Detail = a.in.NoCharter
@@ -86,7 +121,8 @@ func (a *auditor) checkCharter() {
 	}
 	a.in.MinContributors = max(a.in.MinContributors, a.in.Charter.Rules.MinContributors)
 	if got, want := a.in.Contract.Job.Charter, a.in.Charter.Digest().String(); got != want {
-		check.Verdict, check.Detail = Failed, fmt.Sprintf("the job was agreed under the charter with digest %.8s, this one has %.8s", got, want)
+		check.Verdict, check.Detail = finding.Failed,
+			fmt.Sprintf("the job was agreed under the charter with digest %.8s, this one has %.8s", got, want)
 		return
 	}
 	members, err := a.in.Contract.Job.Members(&a.in.Charter.Charter)
@@ -96,54 +132,31 @@ func (a *auditor) checkCharter() {
 		}
 	}
 	if err != nil {
-		check.Verdict, check.Detail = Failed, err.Error()
+		check.Verdict, check.Detail = finding.Failed, err.Error()
 		return
 	}
-	check.Detail = fmt.Sprintf("the contract's parties are members of %q, version %d, with the keys it names", a.in.Charter.Name, a.in.Charter.Version)
-}
-
-// examine reads every transcript by itself and against the others.
-func (a *auditor) examine(ctx context.Context) error {
-	for i := range a.in.Sources {
-		e, err := examine(ctx, &a.in, &a.in.Sources[i])
-		if err != nil {
-			return err
-		}
-		a.exams = append(a.exams, e)
-		a.report.Transcripts = append(a.report.Transcripts, e.transcript)
-		a.report.Checks = append(a.report.Checks, e.checks...)
-		a.report.Egress = append(a.report.Egress, e.egress...)
-		if e.federation != nil {
-			a.report.Federations = append(a.report.Federations, *e.federation)
-		}
-		if e.self >= 0 {
-			a.report.Job.Parties[e.self].Audited = true
-		}
-	}
-	a.alone()
-	if len(a.exams) > 1 {
-		a.report.Checks = append(a.report.Checks, crossExamine(ctx, &a.in, a.exams)...)
-	}
-	return nil
+	check.Detail = fmt.Sprintf("the contract's parties are members of %q, version %d, with the keys it names",
+		a.in.Charter.Name, a.in.Charter.Version)
 }
 
 // alone says what the transcript of one party never proves by itself.
 func (a *auditor) alone() {
-	if len(a.exams) != 1 || a.exams[0].self < 0 {
+	if len(a.exams) != 1 || a.exams[0].Self < 0 {
 		return
 	}
 	a.report.Unchecked = append(a.report.Unchecked,
 		fmt.Sprintf("That nothing came after what the transcript of %s holds: "+
-			"one transcript alone never proves that there is no later session. The others' would show it.", a.exams[0].transcript.Party))
+			"one transcript alone never proves that there is no later session. The others' would show it.",
+			a.exams[0].Transcript.Party))
 }
 
 // atOnce is how many parties' views are attacked at the same time: each may take some hundred megabytes.
 const atOnce = 2
 
-// assault is what attacks on one party's transcript came to.
-type assault struct {
-	attacks []Attack
-	checks  []Check
+// attacked is what the attacks on one party's transcript came to.
+type attacked struct {
+	attacks []finding.Attack
+	checks  []finding.Check
 	err     error
 }
 
@@ -152,25 +165,27 @@ func (a *auditor) attack(ctx context.Context) error {
 	if len(a.in.Contract.Job.Servers) > 0 {
 		return a.attackClients(ctx)
 	}
-	a.sampled()
-	done := make(map[int]bool)
-	results := make([]assault, len(a.exams))
-	var running sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for i, e := range a.exams {
-		if e.self < 0 || e.stopped || done[e.self] {
-			a.report.NotLookedAt = append(a.report.NotLookedAt, fmt.Sprintf(
-				"What is in the transcript %s: no attack was tried on it, since it is not whole or was read before.", e.source.Path))
-			continue
-		}
-		done[e.self] = true
-		slots <- struct{}{}
-		running.Go(func() {
-			results[i] = a.attackOn(ctx, e)
-			<-slots
-		})
+	if a.in.Contract.Job.Task == contract.TaskAlign {
+		return a.attackAlignment(ctx)
 	}
-	running.Wait()
+	total, most := evidence.JobRows(a.in.Contract), a.in.Rows
+	if usual := min(total, evidence.DefaultRows); 0 < most && most < usual {
+		a.report.Checks = append(a.report.Checks,
+			finding.Check{Name: finding.CheckRows, Verdict: finding.Skipped, Detail: fmt.Sprintf("attacks were to work on "+
+				"%d of %d rows, and they work on %d unless told otherwise: with so few they may find nothing", most, total, usual)})
+	}
+	done := make(map[int]bool)
+	var todo []*conform.Examination
+	for _, e := range a.exams {
+		if a.attackable(e, done) {
+			todo = append(todo, e)
+		}
+	}
+	results := make([]attacked, len(todo))
+	parallel.All(atOnce, len(todo), func(i int) {
+		r, e := &results[i], todo[i]
+		r.attacks, r.checks, r.err = views.Attack(ctx, &a.in, e.Source, e.Self, e.Transcript.Kept)
+	})
 	for _, r := range results {
 		if r.err != nil {
 			return r.err
@@ -178,87 +193,130 @@ func (a *auditor) attack(ctx context.Context) error {
 		a.report.Attacks = append(a.report.Attacks, r.attacks...)
 		a.report.Checks = append(a.report.Checks, r.checks...)
 	}
-	a.report.Attacks = append(a.report.Attacks, membership(a.in.Contract))
+	a.report.Attacks = append(a.report.Attacks, views.Membership(a.in.Contract))
 	return nil
 }
 
-// attackOn runs all attacks on one party's transcript.
-func (a *auditor) attackOn(ctx context.Context, e *examination) assault {
-	f, err := follow(ctx, &a.in, e.source, e.self)
-	if err != nil {
-		return assault{err: fmt.Errorf("transcript %s: %w", e.source.Path, err)}
-	}
-	if f.kept+f.lost+f.missed == 0 && f.unfollowed() == "" {
-		return assault{attacks: []Attack{notApplicable(f.name(), "nothing that an attack looks at came to this party or left it")}}
-	}
-	if f.kept+f.lost == 0 {
-		if e.transcript.Kept {
-			c := absentPayloads(f.name())
-			return assault{attacks: []Attack{notTried(f.name(), c.Detail)}, checks: []Check{c}}
-		}
-		return assault{attacks: []Attack{notTried(f.name(), errNotKept.Error())}}
-	}
-	list, err := f.attacks(ctx)
-	if err != nil {
-		return assault{err: err}
-	}
-	if reason := f.unfollowed(); reason != "" {
-		list = append(list, Attack{Name: "difference", Party: f.name(), View: "angles", Verdict: Skipped, Detail: "not tried on all that was seen: " + reason})
-	}
-	checks := []Check{f.payloads()}
-	if f.compared {
-		checks = append(checks, f.tables())
-	}
-	return assault{attacks: list, checks: checks}
-}
-
-// notTried is what stands in place of all attacks on a party's transcript.
-func notTried(party, reason string) Attack {
-	return Attack{Name: "difference", Party: party, View: "all views", Verdict: Skipped, Detail: "not tried, nor any other: " + reason}
-}
-
-// notApplicable is what stands in place of all attacks where there is nothing to attack.
-func notApplicable(party, reason string) Attack {
-	return Attack{Name: "difference", Party: party, View: "all views", Verdict: NotApplicable,
-		Detail: "there is none to try, nor any other: " + reason}
-}
-
-// attacks runs all attacks on what a party saw.
-func (f *follower) attacks(ctx context.Context) ([]Attack, error) {
-	var list []Attack
-	try := func(a Attack, err error) error {
-		if err != nil && ctx.Err() == nil {
-			a.Verdict, a.Detail = Skipped, "not tried: "+err.Error()
-		}
-		list = append(list, a)
-		return ctx.Err()
-	}
-	for _, s := range f.sights() {
-		if len(s.system) == 0 {
+// attackAlignment tries guessed ids on every transcript of an alignment that verifies.
+func (a *auditor) attackAlignment(ctx context.Context) error {
+	done := make(map[int]bool)
+	for _, e := range a.exams {
+		if !a.attackable(e, done) {
 			continue
 		}
-		if err := errors.Join(try(f.difference(ctx, s)), try(f.knownRows(ctx, s))); err != nil {
-			return nil, err
+		a.in.Begin("attacking what "+a.in.Contract.Parties[e.Self].Name+" saw", "guessed ids")
+		attacks, checks, err := aligned.Attack(ctx, &a.in, e.Source, e.Self, e.Transcript.Kept)
+		if err != nil {
+			return fmt.Errorf("transcript %s: %w", e.Source.Path, err)
+		}
+		a.report.Attacks = append(a.report.Attacks, attacks...)
+		a.report.Checks = append(a.report.Checks, checks...)
+	}
+	a.committed()
+	return nil
+}
+
+// committed holds the ids of tables against what their parties committed to in the contract. Without a party's key
+// nobody can tell.
+func (a *auditor) committed() {
+	for i, p := range a.in.Contract.Parties {
+		if p.Commitment == "" {
+			continue
+		}
+		if i >= len(a.in.IDs) || a.in.IDs[i] == nil || a.in.IDs[i].Commitment == "" {
+			a.report.Unchecked = append(a.report.Unchecked, fmt.Sprintf("Whether the rows of %s are those that it committed to "+
+				"in the contract: that takes its table and its key (--data and --key), which only it has.", p.Name))
+			continue
+		}
+		check := finding.Check{Name: finding.CheckCommitment, Party: p.Name, Verdict: finding.Passed,
+			Detail: "the ids of its table are those that it committed to in the contract"}
+		if a.in.IDs[i].Commitment != p.Commitment {
+			check.Verdict = finding.Failed
+			check.Detail = "the ids of the table given are not those that it committed to in the contract: it aligned other rows"
+		}
+		a.report.Checks = append(a.report.Checks, check)
+	}
+}
+
+// attackable reports whether a transcript can be attacked: it is of the job and whole, and no other of its party came
+// before. The report says of any other that nothing was tried on it.
+func (a *auditor) attackable(e *conform.Examination, done map[int]bool) bool {
+	if e.Self < 0 || e.Stopped || done[e.Self] {
+		a.report.NotLookedAt = append(a.report.NotLookedAt, fmt.Sprintf(
+			"What is in the transcript %s: no attack was tried on it, since it is not whole or was read before.", e.Source.Path))
+		return false
+	}
+	done[e.Self] = true
+	return true
+}
+
+// attackClients runs the attacks on jobs over clients, on every transcript that verifies: first on those of servers.
+func (a *auditor) attackClients(ctx context.Context) error {
+	for _, e := range a.exams {
+		if e.Self < 0 || e.Stopped || !e.Transcript.Kept {
+			continue
+		}
+		if e.Source.Payload == nil {
+			a.report.Checks = append(a.report.Checks, payload.AbsentPayloads(e.Transcript.Party))
+			continue
+		}
+		f := payload.NewReader(&a.in, e.Source, e.Self)
+		if err := f.Present(ctx, e.Verified); err != nil {
+			return err
+		}
+		a.report.Checks = append(a.report.Checks, f.Check())
+	}
+	job := a.in.Contract.Job
+	isServer := func(e *conform.Examination) bool { return e.Self >= 0 && job.ServerOf(e.Self) == e.Self }
+	order := slices.Clone(a.exams)
+	slices.SortStableFunc(order, func(x, y *conform.Examination) int {
+		switch {
+		case isServer(x) == isServer(y):
+			return 0
+		case isServer(x):
+			return -1
+		}
+		return 1
+	})
+	done, modelled := make(map[int]bool), make(map[int]bool)
+	for _, e := range order {
+		if !a.attackable(e, done) {
+			continue
+		}
+		server := job.ServerOf(e.Self)
+		if e.Self != server && modelled[server] {
+			continue // what a client sent and heard is what its server has
+		}
+		a.in.Begin("attacking what "+a.in.Contract.Parties[e.Self].Name+" saw", "")
+		list, err := updates.Attack(ctx, &a.in, e.Source, e.Self, e.Transcript.Kept, !modelled[server])
+		if err != nil {
+			return fmt.Errorf("transcript %s: %w", e.Source.Path, err)
+		}
+		modelled[server] = true // what one has heard of the models the others of its server have too
+		a.report.Attacks = append(a.report.Attacks, list...)
+	}
+	return nil
+}
+
+// affiliations checks that the charter declares no two of a sealed job's three affiliated.
+func affiliations(in *evidence.Input, charter *keys.SignedCharter) (finding.Check, bool) {
+	c := in.Contract
+	three, ok := evidence.TrioOf(in)
+	if !ok {
+		return finding.Check{}, false
+	}
+	check := finding.Check{Name: finding.CheckAffiliations, Verdict: finding.Passed,
+		Detail: "no two of label holder, keeper and helper are affiliated in the charter; that they do " +
+			"not collude all the same is trusted"}
+	for r := range three {
+		for s := range r {
+			a, b := c.Parties[three[s]].Name, c.Parties[three[r]].Name
+			if charter.Affiliated(a, b) {
+				check.Verdict = finding.Failed
+				check.Detail = fmt.Sprintf("%s and %s, %s and %s of the job, are affiliated in the charter: together "+
+					"they can rebuild every column, the labels and the model", a, b, rss.Role(s), rss.Role(r))
+			}
 		}
 	}
-	for _, s := range f.cosines() {
-		if err := try(f.knownCosines(ctx, s)); err != nil {
-			return nil, err
-		}
-	}
-	if a, ok := f.uniformity(); ok {
-		reuse := f.reuse
-		if f.encrypted != nil {
-			reuse = f.repeatedPolynomials
-		}
-		if err := errors.Join(try(a, nil), try(reuse(ctx))); err != nil {
-			return nil, err
-		}
-	}
-	if f.in.Contract.Parties[f.party].Role == "passive" {
-		if err := try(f.labelLeakage(ctx)); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return check, true
 }

@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestShufflersTablesAreNotClean: a shuffler hands the auditor the tables of a sealed job in another order, so that no
@@ -20,10 +21,10 @@ func TestShufflersTablesAreNotClean(t *testing.T) {
 	must(t, f.learn(-1, 0, nil))
 	in := f.input()
 	r := f.audited(in)
-	if r.Verdict != Clean || r.Exit != ExitClean {
+	if r.Verdict != finding.Clean || r.Exit != ExitClean {
 		t.Errorf("the job's own tables: %s, exit code %d: %q", r.Verdict, r.Exit, r.NotLookedAt)
 	}
-	wantCheck(t, r.Checks, checkConsented, Passed, "the SHA-256 of 4 tables given is the one that")
+	wantCheck(t, r.Checks, finding.CheckConsented, finding.Passed, "the SHA-256 of 4 tables given is the one that")
 
 	in = f.input()
 	for i, c := range f.columns[1:] {
@@ -32,30 +33,30 @@ func TestShufflersTablesAreNotClean(t *testing.T) {
 		in.Columns[i+1] = &shuffled
 	}
 	r = f.audited(in)
-	if r.Verdict != Partial || r.Exit != ExitPartial {
+	if r.Verdict != finding.Partial || r.Exit != ExitPartial {
 		t.Errorf("the shuffler's tables: %s, exit code %d: %s", r.Verdict, r.Exit, r.Summary)
 	}
 	const want = "nobody confirmed that these are the tables of the job: p1, p2 and p3;"
-	wantCheck(t, r.Checks, checkConsented, Skipped, want)
+	wantCheck(t, r.Checks, finding.CheckConsented, finding.Skipped, want)
 	if !slices.ContainsFunc(r.NotLookedAt, func(s string) bool { return strings.Contains(s, want) }) {
 		t.Errorf("not looked at: %q", r.NotLookedAt)
 	}
 	hash := keys.Hash{1}.String()
-	if len(r.Tables) != 4 || !r.Tables[0].Confirmed || r.Tables[1] != (Table{Party: "p1", SHA256: hash}) {
+	if len(r.Tables) != 4 || !r.Tables[0].Confirmed || r.Tables[1] != (finding.Table{Party: "p1", SHA256: hash}) {
 		t.Errorf("the report names the tables %+v", r.Tables)
 	}
 }
 
 // TestRowsLeftOutAreSaid: whoever tells the attacks to work on few rows gets no clean audit of a job.
 func TestRowsLeftOutAreSaid(t *testing.T) {
-	f := newFederation(t, 120, 1, fdskl.Masked, protocol.Star, schedules()["fixed"])
+	f := newFederation(t, 120, 1, fdskl.Masked, contract.Star, schedules()["fixed"])
 	must(t, f.learn(-1, 0, nil))
 	for rows, want := range map[int]bool{0: false, 1: true, 119: true, 120: false, 5000: false} {
 		in := f.input()
 		in.Rows = rows
 		r := f.audited(in)
-		check := slices.IndexFunc(r.Checks, func(c Check) bool { return c.Name == checkRows })
-		if said := check >= 0; said != want || said && (r.Exit != ExitPartial || r.Checks[check].Verdict != Skipped) {
+		check := slices.IndexFunc(r.Checks, func(c finding.Check) bool { return c.Name == finding.CheckRows })
+		if said := check >= 0; said != want || said && (r.Exit != ExitPartial || r.Checks[check].Verdict != finding.Skipped) {
 			t.Errorf("%d of 120 rows: said %v, exit code %d, want it said %v", rows, said, r.Exit, want)
 		}
 	}

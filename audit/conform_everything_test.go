@@ -6,18 +6,21 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 )
 
 // everything is a job that does all that a session can, from and to every party.
-func everything(l *league) []protocol.Operation {
+func everything(l *testNetwork) []contract.Operation {
 	q := int64(len(l.names))
-	operations := []protocol.Operation{
-		{Kind: "tell", Stage: 1, Collective: "broadcast", Root: protocol.Anyone, Class: "opening", Encoding: "bytes", Count: q, Bytes: 16 * q},
+	operations := []contract.Operation{
+		{Kind: "tell", Stage: 1, Collective: "broadcast", Root: contract.Anyone, Class: "opening", Encoding: "bytes",
+			Count: q, Bytes: 16 * q},
 		{Kind: "swap", Stage: 2, Collective: "exchange", Class: "control", Encoding: "bytes", Count: 1, Bytes: 16},
 	}
 	for _, root := range l.names {
-		sum := protocol.Operation{Kind: "plain", Stage: 3, Collective: "sum", Root: root, Class: "published", Encoding: "float64", Count: 1, Bytes: 16}
+		sum := contract.Operation{Kind: "plain", Stage: 3, Collective: "sum", Root: root, Class: "published",
+			Encoding: "float64", Count: 1, Bytes: 16}
 		operations = append(operations, sum)
 		if q >= secagg.MinParties {
 			sum.Kind, sum.Class, sum.Encoding = "masked", "masked", "fixed64"
@@ -26,8 +29,9 @@ func everything(l *league) []protocol.Operation {
 		for _, excluded := range l.names {
 			for tree, kind := range []string{"first", "second"} {
 				if excluded != root {
-					operations = append(operations, protocol.Operation{Kind: kind, Stage: 3, Collective: "sum", Root: root, Tree: int64(tree) + 1, Excluded: excluded,
-						Class: "published", Encoding: "float64", Count: 1, Bytes: 16})
+					operations = append(operations,
+						contract.Operation{Kind: kind, Stage: 3, Collective: "sum", Root: root, Tree: int64(tree) + 1, Excluded: excluded,
+							Class: "published", Encoding: "float64", Count: 1, Bytes: 16})
 				}
 			}
 		}
@@ -36,7 +40,7 @@ func everything(l *league) []protocol.Operation {
 }
 
 // do runs everything as party i.
-func (l *league) do(ctx context.Context, s *protocol.Session) error {
+func (l *testNetwork) do(ctx context.Context, s *protocol.Session) error {
 	if _, err := s.Exchange(ctx, "swap", make([]byte, s.Self()%16), 16); err != nil {
 		return err
 	}
@@ -49,8 +53,9 @@ func (l *league) do(ctx context.Context, s *protocol.Session) error {
 }
 
 // sums runs all sums to one root.
-func (l *league) sums(ctx context.Context, s *protocol.Session, root int) error {
-	if err := secagg.SumPublished(ctx, s, "plain", protocol.PlanFor(l.topology, len(l.names), root), make([]float64, 2)); err != nil {
+func (l *testNetwork) sums(ctx context.Context, s *protocol.Session, root int) error {
+	if err := secagg.SumPublished(ctx, s, "plain", contract.PlanFor(l.topology, len(l.names), root),
+		make([]float64, 2)); err != nil {
 		return err
 	}
 	if len(l.names) >= secagg.MinParties {
@@ -66,11 +71,11 @@ func (l *league) sums(ctx context.Context, s *protocol.Session, root int) error 
 		if excluded == root {
 			continue
 		}
-		t1, t2, err := protocol.PublishedTrees(len(l.names), root, excluded)
+		t1, t2, err := contract.PublishedTrees(len(l.names), root, excluded)
 		if err != nil {
 			return err
 		}
-		for kind, plan := range []protocol.Plan{t1, t2} {
+		for kind, plan := range []contract.Plan{t1, t2} {
 			if err := secagg.SumPublished(ctx, s, []string{"first", "second"}[kind], plan, make([]float64, 2)); err != nil {
 				return err
 			}
@@ -81,15 +86,15 @@ func (l *league) sums(ctx context.Context, s *protocol.Session, root int) error 
 
 func TestEverythingThatASessionDoesConforms(t *testing.T) {
 	for _, q := range []int{2, 3, 4, 5, 7, 8} {
-		for _, topology := range []protocol.Topology{protocol.Tree, protocol.Star, protocol.Ring} {
+		for _, topology := range []contract.Topology{contract.Tree, contract.Star, contract.Ring} {
 			t.Run(fmt.Sprintf("%d parties, %s", q, topology), func(t *testing.T) {
 				t.Parallel()
-				l := newLeague(t, q)
+				l := newTestNetwork(t, q)
 				l.topology = topology
-				l.agree(protocol.Job{Privacy: "masked"}, 1, nil, everything(l))
+				l.agree(contract.Job{Privacy: "masked"}, 1, nil, everything(l))
 				must(t, l.run(func(ctx context.Context, i int, s *protocol.Session) error {
 					for root := range l.names {
-						if _, err := s.Broadcast(ctx, "tell", protocol.ClassOpening, root, []byte("a value"), 16); err != nil {
+						if _, err := s.Broadcast(ctx, "tell", contract.ClassOpening, root, []byte("a value"), 16); err != nil {
 							return err
 						}
 					}

@@ -1,12 +1,14 @@
 package audit
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/audit/conform"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -29,23 +31,25 @@ func TestTranscriptsThatDoNotFitAreFound(t *testing.T) {
 		{"other digest, received", 0, l.deviate(0, alter(of(received, "angles", 1), 0, flip)), 1, "p0 recorded other bytes"},
 		{"all recorded anew with other bytes", 0, l.forge(0, both(alter(of(received, "angles", 1), 7, flip), unsigned())), 1,
 			"session 1, p1 -> p0, frame 12 (operation 6, angles): p0 recorded other bytes"},
-		{"frame that only one has", 1, l.deviate(1, insert(sealOf(transcript.SealDone), lastWords)), 0,
+		{"frame that only one has", 1, l.deviate(1, insert(sealOf(transcript.SignedDone), lastWords)), 0,
 			"session 1, p1 -> p0, frame 17 (operation 8, abort): only p1 has it (record 64), though p0 says that it has the whole session"},
-		{"end missing", 1, l.forge(1, both(unsigned(), drop(operationOf(protocol.KindDone)))), 0,
+		{"end missing", 1, l.forge(1, both(unsigned(), drop(operationOf(contract.KindDone)))), 0,
 			"(operation 8, done): p1 cannot show 2 frames from there on that p0 has (record "},
-		{"the same", 1, l.forge(1, both(unsigned(), drop(operationOf(protocol.KindDone)))), 0,
+		{"the same", 1, l.forge(1, both(unsigned(), drop(operationOf(contract.KindDone)))), 0,
 			"and that it has signed: its transcript has lost them, or they were taken out"},
 		{"operation that only one has", 2, l.deviate(2, drop(operationOf("scores"))), 3, "session 1, p3 -> p2, frame 13 (operation 7, scores): p2 recorded it as of operation 8, done"},
 		{"another size", 1, l.deviate(1, alter(of(sent, "angles", 0), 1, func(r *transcript.Record) { r.Size += 2 })), 0,
 			"p0 recorded chunk 1 with 1048576 bytes of 2621440, it was sent as chunk 1 with 1048576 bytes of 2621442"},
 		{"another class", 1, l.deviate(1, alter(of(sent, "angles", 0), 1, func(r *transcript.Record) { r.Class = 3 })), 0,
 			"p0 recorded it as masked turns16, it was sent as published turns16"},
-		{"last session missing", 1, l.forge(1, drop(func(r *transcript.Record) bool { return r.Session == 2 })), 0, "session 2, p"},
-		{"the same last session missing", 1, l.forge(1, drop(func(r *transcript.Record) bool { return r.Session == 2 })), 0, "frame 0 (operation 1, session-key): p1 cannot show "},
+		{"last session missing", 1, l.forge(1, drop(func(r *transcript.Record) bool { return r.Session == 2 })),
+			0, "session 2, p"},
+		{"the same last session missing", 1, l.forge(1, drop(func(r *transcript.Record) bool { return r.Session == 2 })),
+			0, "frame 0 (operation 1, session-key): p1 cannot show "},
 	} {
 		t.Run(d.name, func(t *testing.T) {
 			for _, swapped := range []bool{false, true} {
-				both := []Source{source("forged", d.text), l.source(d.other)}
+				both := []evidence.Source{source("forged", d.text), l.source(d.other)}
 				if swapped {
 					slices.Reverse(both)
 				}
@@ -63,22 +67,19 @@ func TestTranscriptsThatDoNotFitAreFound(t *testing.T) {
 // so that a forger's differs where neither side has one.
 func TestDigestsThatWereNotKeptAreNotTakenForEqual(t *testing.T) {
 	l := newSums(t)
-	examined := func(s Source) *examination {
-		x := newExaminer(&Input{Contract: l.contract}, &s)
-		x.mostLinks = 2
-		file, err := s.Open()
-		if err == nil {
-			err = errors.Join(x.run(t.Context(), file), file.Close())
-		}
+	examined := func(s evidence.Source) *conform.Examination {
+		x, err := conform.ExamineKeeping(t.Context(), &evidence.Input{Contract: l.contract}, &s, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return x.out
+		return x
 	}
-	compared := func(own Source) []Check {
-		return crossExamine(t.Context(), &Input{Contract: l.contract}, []*examination{examined(own), examined(l.source(0))})
+	compared := func(own evidence.Source) []finding.Check {
+		return conform.Cross(t.Context(), &evidence.Input{Contract: l.contract},
+			[]*conform.Examination{examined(own), examined(l.source(0))})
 	}
-	wantCheck(t, compared(l.source(1)), checkCross, Passed, "frames of p1 and p0 are the same in both transcripts")
+	wantCheck(t, compared(l.source(1)), finding.CheckCross, finding.Passed,
+		"frames of p1 and p0 are the same in both transcripts")
 	if strings.HasPrefix(compared(l.source(1))[0].Detail, "0 frames") {
 		t.Error("nothing was compared")
 	}
@@ -87,16 +88,17 @@ func TestDigestsThatWereNotKeptAreNotTakenForEqual(t *testing.T) {
 		flip(&all[at])
 		return all
 	}
-	wantCheck(t, compared(source("forged", l.deviate(1, late))), checkCross, Failed, "p0 recorded other bytes")
+	wantCheck(t, compared(source("forged", l.deviate(1, late))), finding.CheckCross, finding.Failed,
+		"p0 recorded other bytes")
 	less := drop(func(r *transcript.Record) bool { return r.Session == 2 })
-	wantCheck(t, compared(source("forged", l.forge(1, less))), checkCross, Skipped, "p1 has no session 2")
+	wantCheck(t, compared(source("forged", l.forge(1, less))), finding.CheckCross, finding.Skipped, "p1 has no session 2")
 }
 
 // lastWords is a frame that leaves the session.
 func lastWords(all []transcript.Record, _ int) []transcript.Record {
-	at := slices.IndexFunc(all, func(r transcript.Record) bool { return of(sent, protocol.KindDone, 0)(&r) })
+	at := slices.IndexFunc(all, func(r transcript.Record) bool { return of(sent, contract.KindDone, 0)(&r) })
 	r := all[at]
-	r.Kind = protocol.KindAbort
+	r.Kind = contract.KindAbort
 	return []transcript.Record{r}
 }
 
@@ -119,7 +121,8 @@ func TestEveryRecordLeftOutDoubledOrSwappedIsFound(t *testing.T) {
 			} {
 				sources := l.sources()
 				sources[party] = source("forged", l.deviate(party, change))
-				if all, cross := l.examined(sources...); !slices.ContainsFunc(checksOf(all, cross), func(c Check) bool { return c.Verdict != Passed }) {
+				if all, cross := l.examined(sources...); !slices.ContainsFunc(checksOf(all, cross),
+					func(c finding.Check) bool { return c.Verdict != finding.Passed }) {
 					t.Errorf("p%d: record %d (%s, %s) %s: nobody sees it", party, n, r.Type, r.Kind, what)
 				}
 			}
@@ -130,6 +133,7 @@ func TestEveryRecordLeftOutDoubledOrSwappedIsFound(t *testing.T) {
 func TestTranscriptsThatCannotBeComparedAreNamed(t *testing.T) {
 	l, other := newSums(t), newSums(t)
 	_, cross := l.examined(l.source(0), l.source(0), other.source(1))
-	wantCheck(t, cross, checkCross, Failed, "there are two transcripts of p0: "+l.path(0)+" and "+l.path(0))
-	wantCheck(t, cross, checkCross, Failed, other.path(1)+" is no transcript of the job and was not compared with the others")
+	wantCheck(t, cross, finding.CheckCross, finding.Failed,
+		"there are two transcripts of p0: "+l.path(0)+" and "+l.path(0))
+	wantCheck(t, cross, finding.CheckCross, finding.Failed, other.path(1)+" is no transcript of the job and was not compared with the others")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -20,15 +21,17 @@ type edit func(all []transcript.Record) []transcript.Record
 
 // forge returns party i's transcript as the party itself can change it: chain, numbers and seals are
 // right, but it has no other party's signature.
-func (l *league) forge(i int, change edit) []byte { return l.rewrite(i, change, true, nobody) }
+func (l *testNetwork) forge(i int, change edit) []byte { return l.rewrite(i, change, true, nobody) }
 
 // collude returns party i's transcript as it can change it with others who sign for it what it likes.
-func (l *league) collude(i int, change edit, others ...int) []byte {
+func (l *testNetwork) collude(i int, change edit, others ...int) []byte {
 	return l.rewrite(i, change, true, func(peer int) bool { return slices.Contains(others, peer) })
 }
 
 // rewriteStated is forge, but what the party has stated of its transcript stays as it was.
-func (l *league) rewriteStated(i int, change edit) []byte { return l.rewrite(i, change, false, nobody) }
+func (l *testNetwork) rewriteStated(i int, change edit) []byte {
+	return l.rewrite(i, change, false, nobody)
+}
 
 // nobody and everybody are who signs for a party what it likes.
 func nobody(int) bool    { return false }
@@ -36,10 +39,11 @@ func everybody(int) bool { return true }
 
 // deviate returns party i's transcript as a run leaves it in which the other parties went along: their
 // countersignatures are right too.
-func (l *league) deviate(i int, change edit) []byte { return l.rewrite(i, change, true, everybody) }
+func (l *testNetwork) deviate(i int, change edit) []byte {
+	return l.rewrite(i, change, true, everybody)
+}
 
-// rewrite writes a changed transcript.
-func (l *league) rewrite(i int, change edit, stated bool, signs func(peer int) bool) []byte {
+func (l *testNetwork) rewrite(i int, change edit, stated bool, signs func(peer int) bool) []byte {
 	l.t.Helper()
 	config := l.config(i)
 	links, err := transcript.NewLinks(config.Contract, i, config.IDs)
@@ -54,7 +58,7 @@ func (l *league) rewrite(i int, change edit, stated bool, signs func(peer int) b
 	for n, r := range change(l.records(i)) {
 		time = max(time, r.Time)
 		r.Number, r.Time = uint64(n), time
-		if r.Kind != protocol.KindStates || r.Type != transcript.TypeSent {
+		if r.Kind != contract.KindStates || r.Type != transcript.TypeSent {
 			own = keys.Hash{}
 		}
 		l.resign(&r, links, i, chain, signs)
@@ -78,11 +82,11 @@ func restate(r *transcript.Record, links *transcript.Links, self int, own keys.H
 		return own
 	}
 	switch past := links.Past(); {
-	case r.Kind == protocol.KindPast && r.Bytes == protocol.PastLinkSize:
+	case r.Kind == contract.KindPast && r.Bytes == contract.PastLinkSize:
 		*(*keys.Hash)(r.Proof[:]) = sha256.Sum256(past.EncodeFor(r.Peer))
-	case r.Kind == protocol.KindPast:
+	case r.Kind == contract.KindPast:
 		*(*keys.Hash)(r.Proof[:]) = sha256.Sum256(past.Encode(self))
-	case r.Kind == protocol.KindStates:
+	case r.Kind == contract.KindStates:
 		if own.IsZero() {
 			own = sha256.Sum256(protocol.EncodeStates(links.States(), self))
 		}
@@ -95,27 +99,28 @@ func restate(r *transcript.Record, links *transcript.Links, self int, own keys.H
 const signatureAt = 56
 
 // resign makes a record's number on its link and its signature right.
-func (l *league) resign(r *transcript.Record, links *transcript.Links, self int, chain keys.Hash, signs func(peer int) bool) {
+func (l *testNetwork) resign(
+	r *transcript.Record, links *transcript.Links, self int, chain keys.Hash, signs func(peer int) bool,
+) {
 	to, from := links.Counts(r.Peer)
 	switch {
 	case r.Type == transcript.TypeSent:
 		r.Sequence = to
 	case r.Type == transcript.TypeReceived:
 		r.Sequence = from
-	case r.Type == transcript.TypeSeal:
+	case r.Type == transcript.TypeSignature:
 		var block [transcript.BlockSize]byte
 		r.Encode(&block)
 		contract := l.contract.Hash()
-		digest := keys.HashOf(transcript.DomainSeal, contract[:], chain[:], block[:signatureAt])
-		copy(r.Proof[:], l.keys[self].Sign(transcript.DomainSeal, digest[:]))
+		digest := keys.HashOf(transcript.DomainSignature, contract[:], chain[:], block[:signatureAt])
+		copy(r.Proof[:], l.keys[self].Sign(transcript.DomainSignature, digest[:]))
 	case r.Type == transcript.TypeCountersigned && signs(r.Peer):
 		digest, _ := links.Agreed(r.Peer)
 		copy(r.Proof[:], l.keys[r.Peer].Sign(protocol.DomainLink, digest[:]))
 	}
 }
 
-// records reads party i's transcript.
-func (l *league) records(i int) []transcript.Record {
+func (l *testNetwork) records(i int) []transcript.Record {
 	l.t.Helper()
 	reader, err := transcript.NewReader(bytes.NewReader(l.text(i)))
 	if err != nil {
@@ -135,7 +140,6 @@ func (l *league) records(i int) []transcript.Record {
 	}
 }
 
-// match selects records.
 type match func(r *transcript.Record) bool
 
 // of selects records by what happened, of which kind, and with whom.
@@ -148,7 +152,6 @@ func (m match) chunk(n uint32) match {
 	return func(r *transcript.Record) bool { return m(r) && r.Chunk == n }
 }
 
-// drop leaves records out.
 func drop(m match) edit {
 	return func(all []transcript.Record) []transcript.Record {
 		return slices.DeleteFunc(all, func(r transcript.Record) bool { return m(&r) })
@@ -194,15 +197,14 @@ func repeat(m match) edit {
 
 // operationOf selects all records of an operation of a kind.
 func operationOf(kind string) match {
-	return func(r *transcript.Record) bool { return r.Kind == kind && r.Type != transcript.TypeSeal }
+	return func(r *transcript.Record) bool { return r.Kind == kind && r.Type != transcript.TypeSignature }
 }
 
 // sealOf selects the seals with a reason.
 func sealOf(why string) match {
-	return func(r *transcript.Record) bool { return r.Type == transcript.TypeSeal && r.Kind == why }
+	return func(r *transcript.Record) bool { return r.Type == transcript.TypeSignature && r.Kind == why }
 }
 
-// both does two edits.
 func both(a, b edit) edit {
 	return func(all []transcript.Record) []transcript.Record { return b(a(all)) }
 }
@@ -210,7 +212,7 @@ func both(a, b edit) edit {
 // roundAfter selects the records of the rounds of countersignatures after an operation.
 func roundAfter(after uint64) match {
 	return func(r *transcript.Record) bool {
-		return (r.Kind == protocol.KindStates || r.Kind == protocol.KindCountersign) && r.Operation == after
+		return (r.Kind == contract.KindStates || r.Kind == contract.KindCountersign) && r.Operation == after
 	}
 }
 
@@ -219,43 +221,46 @@ func lastRounds(r *transcript.Record) bool { return r.Operation > 1 && roundAfte
 
 // unsigned leaves out all that only other parties can sign but when a session begins, and the claim that it ended well.
 func unsigned() edit {
-	return both(both(drop(lastRounds), drop(sealOf(transcript.SealCheckpoint))),
-		alter(sealOf(transcript.SealDone), -1, func(r *transcript.Record) { r.Kind = transcript.SealBroken }))
+	return both(both(drop(lastRounds), drop(sealOf(transcript.SignedCheckpoint))),
+		alter(sealOf(transcript.SignedDone), -1, func(r *transcript.Record) { r.Kind = transcript.SignedBroken }))
 }
 
-// newSums is a league of four parties that have run two sessions of a small job by hand: a broadcast,
+// newSums is a test network of four parties that have run two sessions of a small job by hand: a broadcast,
 // three sums of three chunks that open to p0, and a sum that opens to p1.
-func newSums(t testing.TB) *league {
+func newSums(t testing.TB) *testNetwork {
 	t.Helper()
-	l := newLeague(t, 4)
+	l := newTestNetwork(t, 4)
 	const words = 5 << 18 // 2.5 chunks
-	l.agree(protocol.Job{Privacy: "masked"}, 1, nil, []protocol.Operation{
-		{Kind: "hello", Stage: 1, Collective: "broadcast", Root: protocol.Anyone, Class: "opening", Encoding: "bytes", Count: 2, Bytes: 200},
-		{Kind: "angles", Stage: 2, Collective: "sum", Root: "p0", Class: "masked", Encoding: "turns16", Count: 3, Bytes: 3 * 2 * words},
+	l.agree(contract.Job{Privacy: "masked"}, 1, nil, []contract.Operation{
+		{Kind: "hello", Stage: 1, Collective: "broadcast", Root: contract.Anyone, Class: "opening",
+			Encoding: "bytes", Count: 2, Bytes: 200},
+		{Kind: "angles", Stage: 2, Collective: "sum", Root: "p0", Class: "masked", Encoding: "turns16",
+			Count: 3, Bytes: 3 * 2 * words},
 		{Kind: "scores", Stage: 3, Collective: "sum", Root: "p1", Class: "masked", Encoding: "fixed64", Count: 1, Bytes: 800},
 	})
 	for range 2 {
 		must(t, l.run(func(ctx context.Context, _ int, s *protocol.Session) error {
 			for root := range 2 {
-				if _, err := s.Broadcast(ctx, "hello", protocol.ClassOpening, root, []byte("good morning"), 100); err != nil {
+				if _, err := s.Broadcast(ctx, "hello", contract.ClassOpening, root, []byte("good morning"), 100); err != nil {
 					return err
 				}
 			}
 			for range 3 {
-				if err := s.Reduce(ctx, noise("angles", protocol.Turns16, 0, 2*words)); err != nil {
+				if err := s.Reduce(ctx, noise("angles", contract.Turns16, 0, 2*words)); err != nil {
 					return err
 				}
 			}
-			return s.Reduce(ctx, noise("scores", protocol.Fixed64, 1, 800))
+			return s.Reduce(ctx, noise("scores", contract.Fixed64, 1, 800))
 		}))
 	}
 	return l
 }
 
 // noise is a sum of four vectors that begin at random, as masked ones are, but cost nothing.
-func noise(kind string, encoding protocol.Encoding, root, size int) protocol.Reduction {
+func noise(kind string, encoding contract.Encoding, root, size int) protocol.Reduction {
 	return protocol.Reduction{
-		Kind: kind, Class: protocol.ClassMasked, Encoding: encoding, Plan: protocol.PlanFor(protocol.Tree, 4, root), Size: size,
+		Kind: kind, Class: contract.ClassMasked, Encoding: encoding,
+		Plan: contract.PlanFor(contract.Tree, 4, root), Size: size,
 		Load: func(_ int, chunk []byte) error {
 			_, err := rand.Read(chunk[:32])
 			return err

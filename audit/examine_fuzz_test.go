@@ -7,7 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/audit/conform"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
@@ -19,21 +22,21 @@ func FuzzExamine(f *testing.F) {
 }
 
 // FuzzExamineEncrypted does as FuzzExamine with the transcripts of encrypted sums.
-func FuzzExamineEncrypted(f *testing.F) { fuzzExamine(f, newSealed(f, nil)) }
+func FuzzExamineEncrypted(f *testing.F) { fuzzExamine(f, newEncryptedSums(f, nil)) }
 
 // FuzzExamineDirect does as FuzzExamine with the transcripts of direct messages and padded sums.
 func FuzzExamineDirect(f *testing.F) { fuzzExamine(f, newDirects(f, false)) }
 
 // FuzzExamineServed is the same of a job over clients.
 func FuzzExamineServed(f *testing.F) {
-	c := newCohorts(f, 3, 2, cohort.Masked, protocol.Tree)
+	c := newCohorts(f, 3, 2, cohort.Masked, contract.Tree)
 	must(f, c.federate())
-	fuzzExamine(f, c.league)
+	fuzzExamine(f, c.testNetwork)
 }
 
-// fuzzExamine changes the transcripts of a league.
-func fuzzExamine(f *testing.F, l *league) {
-	in := &Input{Contract: l.contract}
+// fuzzExamine changes the transcripts of a test network.
+func fuzzExamine(f *testing.F, l *testNetwork) {
+	in := &evidence.Input{Contract: l.contract}
 	texts := [][]byte{l.text(0), l.deviate(0, unsigned()), l.text(2)}
 	f.Add(uint8(0), true, []byte{1, 0, 0, 2, 5, 7, 1, 9, 3, 40, 0, 99, 200, 1})
 	f.Add(uint8(1), true, []byte{0, 4, 0, 4, 0, 9, 11, 3})
@@ -56,10 +59,12 @@ func fuzzExamine(f *testing.F, l *league) {
 			rechain(text)
 		}
 		forged, other := source("forged", text), source("p1", texts[2])
-		all := []*examination{mustExamine(t, in, &forged), mustExamine(t, in, &other)}
-		cross := crossExamine(t.Context(), in, all)
+		all := []*conform.Examination{mustExamine(t, in, &forged), mustExamine(t, in, &other)}
+		cross := conform.Cross(t.Context(), in, all)
 		original := texts[int(which)%len(texts)]
-		found := func(c Check) bool { return c.Verdict == Failed || c.Verdict == Skipped && all[0].transcript.Cut }
+		found := func(c finding.Check) bool {
+			return c.Verdict == finding.Failed || c.Verdict == finding.Skipped && all[0].Transcript.Cut
+		}
 		changed := !chained && len(text) == len(original) && !bytes.Equal(text, original)
 		if changed && !slices.ContainsFunc(checksOf(all, cross), found) {
 			t.Error("a changed transcript passes")
@@ -68,9 +73,9 @@ func fuzzExamine(f *testing.F, l *league) {
 }
 
 // mustExamine wants no error: everything is in memory.
-func mustExamine(t testing.TB, in *Input, s *Source) *examination {
+func mustExamine(t testing.TB, in *evidence.Input, s *evidence.Source) *conform.Examination {
 	t.Helper()
-	e, err := examine(t.Context(), in, s)
+	e, err := conform.Examine(t.Context(), in, s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,46 +14,48 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/audit/conform"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // examined examines transcripts and compares them.
-func (l *league) examined(sources ...Source) ([]*examination, []Check) {
+func (l *testNetwork) examined(sources ...evidence.Source) ([]*conform.Examination, []finding.Check) {
 	l.t.Helper()
-	in := &Input{Contract: l.contract, Sources: sources}
-	var all []*examination
+	in := &evidence.Input{Contract: l.contract, Sources: sources}
+	var all []*conform.Examination
 	for i := range sources {
-		e, err := examine(l.t.Context(), in, &sources[i])
+		e, err := conform.Examine(l.t.Context(), in, &sources[i])
 		if err != nil {
 			l.t.Fatal(err)
 		}
 		all = append(all, e)
 	}
-	return all, crossExamine(l.t.Context(), in, all)
+	return all, conform.Cross(l.t.Context(), in, all)
 }
 
-// checksOf lists all checks.
-func checksOf(all []*examination, cross []Check) []Check {
-	var checks []Check
+func checksOf(all []*conform.Examination, cross []finding.Check) []finding.Check {
+	var checks []finding.Check
 	for _, e := range all {
-		checks = append(checks, e.checks...)
+		checks = append(checks, e.Checks...)
 	}
 	return append(checks, cross...)
 }
 
 // wantPassed wants all checks to have passed.
-func wantPassed(t testing.TB, checks []Check) {
+func wantPassed(t testing.TB, checks []finding.Check) {
 	t.Helper()
 	for _, c := range checks {
-		if c.Verdict != Passed {
+		if c.Verdict != finding.Passed {
 			t.Errorf("%s: %s %s: %s", c.Party, c.Name, c.Verdict, c.Detail)
 		}
 	}
 }
 
 // wantCheck wants one check with a verdict and a text in its detail.
-func wantCheck(t testing.TB, checks []Check, name string, v Verdict, part string) {
+func wantCheck(t testing.TB, checks []finding.Check, name string, v finding.Verdict, part string) {
 	t.Helper()
 	for _, c := range checks {
 		if c.Name == name && c.Verdict == v && strings.Contains(c.Detail, part) {
@@ -69,7 +71,7 @@ func wantCheck(t testing.TB, checks []Check, name string, v Verdict, part string
 // trainings are small jobs of all kinds.
 func trainings() map[string]fdskl.Params {
 	return map[string]fdskl.Params{
-		"fixed":             {Features: 24, Iterations: 23},
+		"fixed":             {Features: 48, Iterations: 23},
 		"doubly stochastic": {Schedule: fdskl.DoublyStochastic, Iterations: 50, Batch: 4, BlockFeatures: 3},
 	}
 }
@@ -78,7 +80,7 @@ func TestHonestTrainingsPassAllChecks(t *testing.T) {
 	for name, p := range trainings() {
 		for _, privacy := range []string{fdskl.Masked, fdskl.Published} {
 			for _, active := range []int{1, 2} {
-				for _, topology := range []protocol.Topology{protocol.Tree, protocol.Ring, protocol.Star} {
+				for _, topology := range []contract.Topology{contract.Tree, contract.Ring, contract.Star} {
 					t.Run(fmt.Sprintf("%s, %s, %d active, %s", name, privacy, active, topology), func(t *testing.T) {
 						t.Parallel()
 						tr := newTraining(t, 4, active, privacy, topology, p)
@@ -94,25 +96,27 @@ func TestHonestTrainingsPassAllChecks(t *testing.T) {
 }
 
 // wantCounts holds what was counted against the contract.
-func wantCounts(t testing.TB, tr *training, all []*examination) {
+func wantCounts(t testing.TB, tr *training, all []*conform.Examination) {
 	t.Helper()
 	for i, e := range all {
-		s := e.transcript
-		if s.Party != tr.names[i] || s.Sessions != 1 || s.Cut || s.Countersigned < 0.5 || s.First == "" || s.Last == "" || s.BytesSent == 0 || s.BytesReceived == 0 {
+		s := e.Transcript
+		if s.Party != tr.names[i] || s.Sessions != 1 || s.Cut || s.Countersigned < 0.5 || s.First == "" ||
+			s.Last == "" || s.BytesSent == 0 || s.BytesReceived == 0 {
 			t.Errorf("%+v", s)
 		}
-		for _, line := range e.egress {
+		for _, line := range e.Egress {
 			if line.Frames > line.BudgetFrames || line.Bytes > line.BudgetBytes || line.From != tr.names[i] {
 				t.Errorf("%+v", line)
 			}
 		}
-		for _, l := range e.learned {
-			if tr.privacy == fdskl.Masked && l.Words > 0 && l.Contributors != 4 || l.MostWords != l.Words || l.MostTold != l.Told {
+		for _, l := range e.Learned {
+			if tr.privacy == fdskl.Masked && l.Words > 0 && l.Contributors != 4 ||
+				l.MostWords != l.Words || l.MostTold != l.Told {
 				t.Errorf("%s: %+v", s.Party, l)
 			}
 		}
 	}
-	if len(all[0].learned) == 0 {
+	if len(all[0].Learned) == 0 {
 		t.Error("the active party learned nothing")
 	}
 }
@@ -124,7 +128,7 @@ func TestInterruptedAndResumedTrainingsPassAllChecks(t *testing.T) {
 			for _, privacy := range []string{fdskl.Masked, fdskl.Published} {
 				t.Run(fmt.Sprintf("%s, %s, %v", name, privacy, failure), func(t *testing.T) {
 					t.Parallel()
-					tr := newTraining(t, 4, 2, privacy, protocol.Tree, p)
+					tr := newTraining(t, 4, 2, privacy, contract.Tree, p)
 					for _, l := range []struct{ who, at int }{{1, 1}, {0, 9}, {2, 6}, {3, 12}, {1, 30}} {
 						tr.train(l.who, l.at, failure)
 					}
@@ -133,8 +137,8 @@ func TestInterruptedAndResumedTrainingsPassAllChecks(t *testing.T) {
 					must(t, tr.train(-1, 0, nil))
 					all, cross = tr.examined(tr.sources()...)
 					wantPassed(t, checksOf(all, cross))
-					if all[1].transcript.Sessions != 6 {
-						t.Errorf("%+v", all[1].transcript)
+					if all[1].Transcript.Sessions != 6 {
+						t.Errorf("%+v", all[1].Transcript)
 					}
 				})
 			}
@@ -143,14 +147,15 @@ func TestInterruptedAndResumedTrainingsPassAllChecks(t *testing.T) {
 }
 
 // wantUnfinished wants all checks to have passed but that so many transcripts come to an end of the job.
-func wantUnfinished(t testing.TB, checks []Check, transcripts int) {
+func wantUnfinished(t testing.TB, checks []finding.Check, transcripts int) {
 	t.Helper()
 	for _, c := range checks {
-		if c.Name == checkComplete && c.Verdict == Skipped && strings.Contains(c.Detail, "the job was under way, or what came later was cut off") {
+		if c.Name == finding.CheckComplete && c.Verdict == finding.Skipped && strings.Contains(c.Detail,
+			"the job was under way, or what came later was cut off") {
 			transcripts--
 			continue
 		}
-		wantPassed(t, []Check{c})
+		wantPassed(t, []finding.Check{c})
 	}
 	if transcripts != 0 {
 		t.Errorf("%d transcripts more than came to no end", -transcripts)
@@ -159,16 +164,16 @@ func wantUnfinished(t testing.TB, checks []Check, transcripts int) {
 
 // A transcript that is cut anywhere is never clean by itself. Beside another party's it lacks what it has signed.
 func TestTranscriptThatIsCutNeverPasses(t *testing.T) {
-	tr := newTraining(t, 4, 1, fdskl.Masked, protocol.Tree, trainings()["fixed"])
+	tr := newTraining(t, 4, 1, fdskl.Masked, contract.Tree, trainings()["fixed"])
 	must(t, tr.train(-1, 0, nil))
 	text := tr.text(2)
 	const size = transcript.BlockSize
 	half := len(text) / 2 / size
 	for _, n := range []int{len(text) - 100, len(text) - size, half * size, size, size + 1} {
 		all, _ := tr.examined(source("p2", text[:n]))
-		wantUnfinished(t, all[0].checks, 1)
-		if !all[0].transcript.Cut {
-			t.Errorf("cut at %d: %+v", n, all[0].transcript)
+		wantUnfinished(t, all[0].Checks, 1)
+		if !all[0].Transcript.Cut {
+			t.Errorf("cut at %d: %+v", n, all[0].Transcript)
 		}
 	}
 	zeros := func(at, count int) []byte { return append(bytes.Clone(text[:at]), make([]byte, count)...) }
@@ -176,17 +181,17 @@ func TestTranscriptThatIsCutNeverPasses(t *testing.T) {
 		zeros(len(text), 5000), zeros(half*size, 5000), zeros(half*size, size), zeros(half*size+96, 5000),
 	} {
 		all, _ := tr.examined(source("p2", text))
-		wantUnfinished(t, all[0].checks, 1)
-		if !all[0].transcript.Cut {
-			t.Errorf("%d bytes, zeros at the end: %+v", len(text), all[0].transcript)
+		wantUnfinished(t, all[0].Checks, 1)
+		if !all[0].Transcript.Cut {
+			t.Errorf("%d bytes, zeros at the end: %+v", len(text), all[0].Transcript)
 		}
 	}
 	all, _ := tr.examined(source("p2", append(zeros(len(text), 5000), 1)))
-	wantCheck(t, all[0].checks, checkChain, Failed, "the chain is broken: record 0 stands here")
+	wantCheck(t, all[0].Checks, finding.CheckChain, finding.Failed, "the chain is broken: record 0 stands here")
 	all, cross := tr.examined(tr.source(0), source("p2", text[:half*size+5]))
-	wantCheck(t, all[1].checks, checkComplete, Skipped,
+	wantCheck(t, all[1].Checks, finding.CheckComplete, finding.Skipped,
 		fmt.Sprintf("it ends inside record %d, as a killed process or a power cut leaves it; the job was under way", half-1))
-	wantCheck(t, cross, checkCross, Failed, "p2 cannot show ")
+	wantCheck(t, cross, finding.CheckCross, finding.Failed, "p2 cannot show ")
 }
 
 // TestATranscriptThatGrowsIsAuditedAsItWasExamined appends to a transcript between the passes: the hash in the report,
@@ -196,7 +201,7 @@ func TestATranscriptThatGrowsIsAuditedAsItWasExamined(t *testing.T) {
 	whole := l.text(0)
 	first := whole[:len(whole)/2/transcript.BlockSize*transcript.BlockSize+70] // inside a record
 	opened := 0
-	s := Source{Path: "growing", Open: func() (io.ReadCloser, error) {
+	s := evidence.Source{Path: "growing", Open: func() (io.ReadCloser, error) {
 		if opened++; opened == 1 {
 			return io.NopCloser(bytes.NewReader(first)), nil
 		}
@@ -204,10 +209,10 @@ func TestATranscriptThatGrowsIsAuditedAsItWasExamined(t *testing.T) {
 	}}
 	all, _ := l.examined(s)
 	sum := sha256.Sum256(first)
-	if got, want := all[0].transcript.SHA256, hex.EncodeToString(sum[:]); got != want {
+	if got, want := all[0].Transcript.SHA256, hex.EncodeToString(sum[:]); got != want {
 		t.Errorf("the hash is %s, want that of what was examined, %s", got, want)
 	}
-	file, err := all[0].source.Open()
+	file, err := all[0].Source.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,15 +223,15 @@ func TestATranscriptThatGrowsIsAuditedAsItWasExamined(t *testing.T) {
 	broken[len(broken)/2] ^= 1
 	all, _ = l.examined(source("broken", broken))
 	sum = sha256.Sum256(broken)
-	if got, want := all[0].transcript.SHA256, hex.EncodeToString(sum[:]); got != want {
+	if got, want := all[0].Transcript.SHA256, hex.EncodeToString(sum[:]); got != want {
 		t.Errorf("of a transcript that does not verify the hash is %s, want %s", got, want)
 	}
 }
 
 func TestTranscriptThatCannotBeReadIsAnError(t *testing.T) {
-	tr := newTraining(t, 4, 1, fdskl.Masked, protocol.Tree, trainings()["fixed"])
+	tr := newTraining(t, 4, 1, fdskl.Masked, contract.Tree, trainings()["fixed"])
 	s := tr.source(0)
-	_, err := examine(t.Context(), &Input{Contract: tr.contract}, &s)
+	_, err := conform.Examine(t.Context(), &evidence.Input{Contract: tr.contract}, &s)
 	if !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "transcript "+s.Path) {
 		t.Error(err)
 	}
@@ -243,19 +248,22 @@ func TestTranscriptsOfAnotherKindAreFound(t *testing.T) {
 		check  string
 		detail string
 	}{
-		{"empty", nil, checkChain, "the file is empty, want a transcript"},
-		{"no transcript", []byte(strings.Repeat("x", 500)), checkChain, "it is not a transcript"},
-		{"another job", other.text(0), checkContract, "it is of the job with contract " + other.contract.Hash().Short() + ", not " + l.contract.Hash().Short()},
-		{"another party's, renamed", withHeader(renamed, text), checkContract, "it is the transcript of p1, party 2 of the contract, but says that it is party 3"},
-		{"of nobody", withHeader(stranger, text), checkContract, "who is no party of the contract"},
-		{"changed", changed(text, 5), checkChain, "record 5: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; it verifies up to there: 5 records"},
-		{"frame changed by the party itself", l.forge(0, alter(of(received, "angles", 1), 1, flip)), checkCountersignatures, "the countersignature is not that of"},
-		{"frame left out", l.forge(0, drop(of(received, "angles", 1).chunk(1))), checkCountersignatures, "the countersignature is not that of"},
-		{"number", l.renumbered(), checkSequence, "frame 7 was received where frame 6 was next"},
+		{"empty", nil, finding.CheckChain, "the file is empty, want a transcript"},
+		{"no transcript", []byte(strings.Repeat("x", 500)), finding.CheckChain, "it is not a transcript"},
+		{"another job", other.text(0), finding.CheckContract,
+			"it is of the job with contract " + other.contract.Hash().Short() + ", not " + l.contract.Hash().Short()},
+		{"another party's, renamed", withHeader(renamed, text), finding.CheckContract, "it is the transcript of p1, party 2 of the contract, but says that it is party 3"},
+		{"of nobody", withHeader(stranger, text), finding.CheckContract, "who is no party of the contract"},
+		{"changed", changed(text, 5), finding.CheckChain, "record 5: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; it verifies up to there: 5 records"},
+		{"frame changed by the party itself", l.forge(0, alter(of(received, "angles", 1), 1, flip)),
+			finding.CheckCountersignatures, "the countersignature is not that of"},
+		{"frame left out", l.forge(0, drop(of(received, "angles", 1).chunk(1))), finding.CheckCountersignatures,
+			"the countersignature is not that of"},
+		{"number", l.renumbered(), finding.CheckSequence, "frame 7 was received where frame 6 was next"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all, _ := l.examined(source(c.name, c.text))
-			wantCheck(t, all[0].checks, c.check, Failed, c.detail)
+			wantCheck(t, all[0].Checks, c.check, finding.Failed, c.detail)
 		})
 	}
 }
@@ -266,7 +274,7 @@ func TestTranscriptsOfOtherVersionsAccuseNobody(t *testing.T) {
 	for _, version := range []byte{1, 2, 9} {
 		text := slices.Clone(l.text(0))
 		text[17] = version
-		r, err := Run(t.Context(), &Input{Contract: l.contract, Sources: []Source{source("other", text)}})
+		r, err := Run(t.Context(), &evidence.Input{Contract: l.contract, Sources: []evidence.Source{source("other", text)}})
 		want := fmt.Sprintf("transcript other: it cannot be read: it is a transcript of version %d, this program reads "+
 			"version 3", version)
 		if err == nil || err.Error() != want {
@@ -290,7 +298,7 @@ func changed(text []byte, record int) []byte {
 }
 
 // renumbered leaves a frame out, with the numbers of those behind it as they were.
-func (l *league) renumbered() []byte {
+func (l *testNetwork) renumbered() []byte {
 	text := l.forge(0, drop(func(*transcript.Record) bool { return false }))
 	reader, _ := transcript.NewReader(bytes.NewReader(text))
 	chain, out, count := reader.Header().Hash(), slices.Clone(text[:transcript.BlockSize]), uint64(0)
@@ -310,35 +318,35 @@ func (l *league) renumbered() []byte {
 
 func TestContractThatIsNotCompleteIsFound(t *testing.T) {
 	l := newSums(t)
-	c, err := protocol.NewContract(l.contract.Job, l.contract.Parties, l.contract.Openings, l.contract.Operations)
+	c, err := contract.NewContract(l.contract.Job, l.contract.Parties, l.contract.Openings, l.contract.Operations)
 	if err != nil || c.Hash() != l.contract.Hash() {
 		t.Fatal("another contract")
 	}
 	c.Sign(l.keys[0])
 	l.contract = c
 	all, _ := l.examined(l.source(0))
-	wantCheck(t, all[0].checks, checkContract, Failed, `the contract of job "test" is not in force: p1, p2, p3 must still sign it`)
+	wantCheck(t, all[0].Checks, finding.CheckContract, finding.Failed, `the contract of job "test" is not in force: p1, p2, p3 must still sign it`)
 }
 
 func TestSessionKeysAreComparedWithoutTheirSignatures(t *testing.T) {
 	l := newSums(t)
 	s := l.source(0)
-	text := l.deviate(0, alter(of(received, protocol.KindSessionKey, 2), -1, func(r *transcript.Record) { r.Kept = true }))
+	text := l.deviate(0, alter(of(received, contract.KindSessionKey, 2), -1, func(r *transcript.Record) { r.Kept = true }))
 	kept := source("kept", text)
 	kept.Payload = func([32]byte) ([]byte, error) { return make([]byte, 96), nil }
 	all, _ := l.examined(s, kept)
-	wantPassed(t, all[0].checks)
-	wantCheck(t, all[1].checks, checkSessions, Failed, "the session key received from p2 in session 2 is that of record 5")
+	wantPassed(t, all[0].Checks)
+	wantCheck(t, all[1].Checks, finding.CheckSessions, finding.Failed, "the session key received from p2 in session 2 is that of record 5")
 }
 
 func TestCharterMayAskForMoreContributors(t *testing.T) {
 	l := newSums(t)
 	s := l.source(0)
-	e, err := examine(t.Context(), &Input{Contract: l.contract, MinContributors: 5}, &s)
+	e, err := conform.Examine(t.Context(), &evidence.Input{Contract: l.contract, MinContributors: 5}, &s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantCheck(t, e.checks, checkContributors, Leak, "opened with the vectors of 4 of 4 parties in it, at least 5 are wanted")
+	wantCheck(t, e.Checks, finding.CheckContributors, finding.Leak, "opened with the vectors of 4 of 4 parties in it, at least 5 are wanted")
 }
 
 func TestReadingStopsWithItsContext(t *testing.T) {
@@ -346,21 +354,21 @@ func TestReadingStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := l.source(0)
-	if _, err := examine(ctx, &Input{Contract: l.contract}, &s); !errors.Is(err, context.Canceled) {
+	if _, err := conform.Examine(ctx, &evidence.Input{Contract: l.contract}, &s); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
 func TestTranscriptsWithPayloadsPassAllChecks(t *testing.T) {
-	tr := newTraining(t, 4, 2, fdskl.Masked, protocol.Tree, trainings()["fixed"])
+	tr := newTraining(t, 4, 2, fdskl.Masked, contract.Tree, trainings()["fixed"])
 	tr.keep()
 	for range 2 {
 		must(t, tr.train(-1, 0, nil))
 	}
 	all, cross := tr.examined(tr.sources()...)
 	wantPassed(t, checksOf(all, cross))
-	if !all[3].transcript.Kept {
-		t.Errorf("%+v", all[3].transcript)
+	if !all[3].Transcript.Kept {
+		t.Errorf("%+v", all[3].Transcript)
 	}
 }
 
@@ -378,8 +386,10 @@ func (f faultyFile) Read(p []byte) (int, error) {
 func TestDisksThatFailAreErrors(t *testing.T) {
 	l := newSums(t)
 	for _, text := range [][]byte{l.text(0), l.text(0)[:400]} {
-		s := Source{Path: "x", Open: func() (io.ReadCloser, error) { return faultyFile{inMemory{bytes.NewReader(text)}}, nil }}
-		if _, err := examine(t.Context(), &Input{Contract: l.contract}, &s); err == nil || err.Error() != "transcript x: the disk is gone" {
+		s := evidence.Source{Path: "x",
+			Open: func() (io.ReadCloser, error) { return faultyFile{inMemory{bytes.NewReader(text)}}, nil }}
+		if _, err := conform.Examine(t.Context(), &evidence.Input{Contract: l.contract},
+			&s); err == nil || err.Error() != "transcript x: the disk is gone" {
 			t.Error(err)
 		}
 	}
@@ -388,13 +398,13 @@ func TestDisksThatFailAreErrors(t *testing.T) {
 func TestTranscriptThatChangesWhileItIsRead(t *testing.T) {
 	l := newSums(t)
 	again, opened := l.deviate(0, repeat(of(received, "angles", 1))), 0
-	s := Source{Path: "x", Open: func() (io.ReadCloser, error) {
+	s := evidence.Source{Path: "x", Open: func() (io.ReadCloser, error) {
 		if opened++; opened > 1 {
 			return inMemory{bytes.NewReader(again[:500])}, nil
 		}
 		return inMemory{bytes.NewReader(again)}, nil
 	}}
-	_, err := examine(t.Context(), &Input{Contract: l.contract}, &s)
+	_, err := conform.Examine(t.Context(), &evidence.Input{Contract: l.contract}, &s)
 	if err == nil || !strings.HasPrefix(err.Error(), "transcript x: it changed while it was read: ") {
 		t.Error(err)
 	}

@@ -16,12 +16,13 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 )
 
-// training is a small training that a league does.
+// training is a small training that a test network does.
 type training struct {
-	*league
+	*testNetwork
 	params  fdskl.Params
 	privacy string
 	parts   []fdskl.Part
@@ -35,9 +36,9 @@ type training struct {
 const trainingRows = 40
 
 // newTraining agrees on a training of q parties, the first of which are active.
-func newTraining(t testing.TB, q, active int, privacy string, topology protocol.Topology, p fdskl.Params) *training {
+func newTraining(t testing.TB, q, active int, privacy string, topology contract.Topology, p fdskl.Params) *training {
 	t.Helper()
-	tr := &training{league: newLeague(t, q), privacy: privacy}
+	tr := &training{testNetwork: newTestNetwork(t, q), privacy: privacy}
 	tr.topology = topology
 	p.Active, p.Label, p.Seed = tr.names[:active], "y", "seed"
 	tr.params = p.WithDefaults()
@@ -49,11 +50,14 @@ func newTraining(t testing.TB, q, active int, privacy string, topology protocol.
 		tr.vaults = append(tr.vaults, newVault())
 		columns = append(columns, 3)
 	}
-	tr.labels = &fdskl.Labels{Classes: [2]string{"good", "bad"}}
+	tr.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}
 	for _, s := range signal {
 		tr.labels.Values = append(tr.labels.Values, math.Copysign(1, s))
 	}
-	d := fdskl.DiscloseTraining(tr.params, privacy, tr.names, columns, trainingRows)
+	d, err := fdskl.DiscloseTraining(tr.params, privacy, tr.names, columns, trainingRows)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tr.declare(d, active)
 	return tr
 }
@@ -61,20 +65,13 @@ func newTraining(t testing.TB, q, active int, privacy string, topology protocol.
 // declare makes the contract of a disclosure.
 func (tr *training) declare(d fdskl.Disclosure, active int) {
 	tr.t.Helper()
-	var openings []protocol.Opening
-	for _, o := range d.Openings {
-		openings = append(openings, protocol.Opening(o))
-	}
-	var operations []protocol.Operation
-	for _, o := range d.Operations {
-		operations = append(operations, protocol.Operation(o))
-	}
 	var text bytes.Buffer
-	job := protocol.Job{Privacy: tr.privacy}
-	if err := errors.Join(toml.NewEncoder(&text).Encode(tr.params), toml.Unmarshal(text.Bytes(), &job.Parameters)); err != nil {
+	job := contract.Job{Privacy: tr.privacy}
+	if err := errors.Join(toml.NewEncoder(&text).Encode(tr.params),
+		toml.Unmarshal(text.Bytes(), &job.Parameters)); err != nil {
 		tr.t.Fatal(err)
 	}
-	tr.agree(job, active, openings, operations)
+	tr.agree(job, active, d.Openings, d.Operations)
 }
 
 // part draws a party's columns and adds them to the signal.
@@ -96,7 +93,8 @@ func (tr *training) part(i int, rng *rand.Rand, signal []float64) fdskl.Part {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
-	return fdskl.Part{Owner: tr.members[i].ID, Normaliser: n, Rows: rows, Phase: fdskl.PhaseSeed(keys.HashOf("test phase", []byte(tr.names[i])))}
+	return fdskl.Part{Owner: tr.members[i].ID, Normaliser: n, Rows: rows,
+		Phase: fdskl.PhaseSeed(keys.HashOf("test phase", []byte(tr.names[i])))}
 }
 
 // train runs a session in which party `who` fails at its operation number at with failure; at 0 nobody
@@ -113,7 +111,8 @@ func (tr *training) train(who, at int, failure error) []error {
 				return err
 			}
 		}
-		p := &fdskl.Party{Self: i, Names: tr.names, Params: tr.params, Privacy: tr.privacy, Parts: []fdskl.Part{tr.parts[i]}, Rows: trainingRows,
+		p := &fdskl.Party{Self: i, Names: tr.names, Params: tr.params, Privacy: tr.privacy,
+			Parts: []fdskl.Part{tr.parts[i]}, Rows: trainingRows,
 			Network: n, Vault: tr.vaults[i], Workers: 1}
 		if slices.Contains(tr.params.Active, tr.names[i]) {
 			p.Labels = tr.labels
@@ -126,8 +125,8 @@ func (tr *training) train(who, at int, failure error) []error {
 // network is a session as FDSKL sees it; it may fail at one operation.
 type network struct {
 	session  *protocol.Session
-	topology protocol.Topology
-	contract *protocol.Contract
+	topology contract.Topology
+	contract *contract.Contract
 	masked   sums // nil in the published mode
 	at       int
 	count    int
@@ -164,7 +163,7 @@ func (n *network) SumReals(ctx context.Context, kind string, root int, v []float
 		return err
 	}
 	if n.masked == nil {
-		return secagg.SumPublished(ctx, n.session, kind, protocol.PlanFor(n.topology, n.session.Parties(), root), v)
+		return secagg.SumPublished(ctx, n.session, kind, contract.PlanFor(n.topology, n.session.Parties(), root), v)
 	}
 	return n.masked.SumFixed(ctx, kind, root, secagg.Fixed{Bits: realBits, Bound: fdskl.RealBound}, v)
 }
@@ -173,7 +172,7 @@ func (n *network) SumTree(ctx context.Context, kind string, tree, root, excluded
 	if err := n.step(); err != nil {
 		return err
 	}
-	t1, t2, err := protocol.PublishedTrees(n.session.Parties(), root, excluded)
+	t1, t2, err := contract.PublishedTrees(n.session.Parties(), root, excluded)
 	if err != nil {
 		return err
 	}
@@ -198,7 +197,6 @@ type memory struct {
 	logs   map[string][][]byte
 }
 
-// newVault returns an empty vault.
 func newVault() *memory {
 	return &memory{states: make(map[string][]byte), logs: make(map[string][][]byte)}
 }

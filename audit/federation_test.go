@@ -8,11 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/internal/jobs/columns"
+
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 	"github.com/hanse-project/hanse/secagg/he"
 )
@@ -21,17 +24,19 @@ import (
 type federation struct {
 	*training
 	rows     int
-	columns  []*Columns
+	columns  []*evidence.Columns
 	sabotage masks // of the sums of angles; nil: honest ones
 
 	encrypted bool // its sums, which are masked otherwise
 }
 
 // newFederation agrees on a training over so many rows; payloads are kept.
-func newFederation(t testing.TB, rows, active int, privacy string, topology protocol.Topology, p fdskl.Params) *federation {
+func newFederation(
+	t testing.TB, rows, active int, privacy string, topology contract.Topology, p fdskl.Params,
+) *federation {
 	t.Helper()
 	const q = 4
-	f := &federation{training: &training{league: newLeague(t, q), privacy: privacy}, rows: rows}
+	f := &federation{training: &training{testNetwork: newTestNetwork(t, q), privacy: privacy}, rows: rows}
 	f.topology = topology
 	p.Active, p.Label, p.Seed = f.names[:active], "y", "seed"
 	f.params = p.WithDefaults()
@@ -41,12 +46,12 @@ func newFederation(t testing.TB, rows, active int, privacy string, topology prot
 		f.parts = append(f.parts, f.part(i, rng, signal))
 		f.vaults = append(f.vaults, newVault())
 	}
-	f.labels = &fdskl.Labels{Classes: [2]string{"good", "bad"}}
+	f.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}
 	for _, s := range signal {
 		f.labels.Values = append(f.labels.Values, math.Copysign(1, s))
 	}
 	for i := range q {
-		c := NewColumns(f.parts[i].Rows)
+		c := evidence.NewColumns(f.parts[i].Rows)
 		c.Confirmed = true
 		if i < active {
 			c.Labels = f.labels.Values
@@ -61,7 +66,7 @@ func newFederation(t testing.TB, rows, active int, privacy string, topology prot
 // sign makes the contract that all sign.
 func (f *federation) sign(active int) {
 	f.t.Helper()
-	job := protocol.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: protocol.TaskTrain, Table: "train",
+	job := contract.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: contract.TaskTrain, Table: "train",
 		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String(),
 		Charter: f.charter.Digest().String()}
 	var text strings.Builder
@@ -71,23 +76,19 @@ func (f *federation) sign(active int) {
 	if err := toml.Unmarshal([]byte(text.String()), &job.Parameters); err != nil {
 		f.t.Fatal(err)
 	}
-	d := fdskl.DiscloseTraining(f.params, f.privacy, f.names, []int{3, 3, 3, 3}, f.rows)
-	var openings []protocol.Opening
-	for _, o := range d.Openings {
-		openings = append(openings, protocol.Opening(o))
+	d, err := fdskl.DiscloseTraining(f.params, f.privacy, f.names, []int{3, 3, 3, 3}, f.rows)
+	if err != nil {
+		f.t.Fatal(err)
 	}
-	var operations []protocol.Operation
-	for _, o := range d.Operations {
-		operations = append(operations, protocol.Operation(o))
-	}
-	var err error
+	operations := d.Operations
 	if f.encrypted {
-		job.Aggregation = protocol.AggregateHE
-		if operations, err = node.Encrypted(operations, f.names); err != nil {
+		job.Aggregation = contract.AggregateHE
+		if operations, err = columns.Encrypted(operations, f.names); err != nil {
 			f.t.Fatal(err)
 		}
 	}
-	if f.contract, err = protocol.NewContract(&job, f.facts(active), openings, protocol.SessionOperations(len(f.members), operations)); err != nil {
+	if f.contract, err = contract.NewContract(&job, f.facts(active), d.Openings,
+		contract.SessionOperations(len(f.members), operations)); err != nil {
 		f.t.Fatal(err)
 	}
 	for _, k := range f.keys {
@@ -96,14 +97,14 @@ func (f *federation) sign(active int) {
 }
 
 // facts are what the parties say of their tables.
-func (f *federation) facts(active int) []protocol.Facts {
-	var facts []protocol.Facts
+func (f *federation) facts(active int) []contract.Facts {
+	var facts []contract.Facts
 	for i, m := range f.members {
 		role := "passive"
 		if i < active {
 			role = "active"
 		}
-		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: role, Rows: f.rows, Columns: 3})
+		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: role, Rows: f.rows, Columns: 3})
 	}
 	return facts
 }
@@ -111,7 +112,8 @@ func (f *federation) facts(active int) []protocol.Facts {
 // learn runs a session in which party who fails at its operation number at; at 0 nobody does.
 func (f *federation) learn(who, at int, failure error) []error {
 	return f.run(func(ctx context.Context, i int, s *protocol.Session) error {
-		n := &saboteur{network: network{session: s, topology: f.topology, contract: f.contract, sameTree: f.sameTree}, masks: f.sabotage}
+		n := &faultyNetwork{network: network{session: s, topology: f.topology, contract: f.contract, sameTree: f.sameTree},
+			masks: f.sabotage}
 		if i == who {
 			n.at, n.failure = at, failure
 		}
@@ -121,7 +123,8 @@ func (f *federation) learn(who, at int, failure error) []error {
 				return err
 			}
 		}
-		p := &fdskl.Party{Self: i, Names: f.names, Params: f.params, Privacy: f.privacy, Parts: []fdskl.Part{f.parts[i]}, Rows: f.rows,
+		p := &fdskl.Party{Self: i, Names: f.names, Params: f.params, Privacy: f.privacy,
+			Parts: []fdskl.Part{f.parts[i]}, Rows: f.rows,
 			Network: n, Vault: f.vaults[i], Workers: 1}
 		if slices.Contains(f.params.Active, f.names[i]) {
 			p.Labels = f.labels
@@ -140,6 +143,7 @@ func (f *federation) sums(ctx context.Context, i int, s *protocol.Session) (sums
 }
 
 // input is what an auditor has who knows everything.
-func (f *federation) input() *Input {
-	return &Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(), Columns: slices.Clone(f.columns), Workers: 1}
+func (f *federation) input() *evidence.Input {
+	return &evidence.Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(),
+		Columns: slices.Clone(f.columns), Workers: 1}
 }

@@ -5,34 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/algorithms/ofmsft"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/audit/views"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// Kinds of openings from which something about other parties' rows or labels follows.
-const (
-	learnedAngles      = "angles"
-	learnedPartial     = "partial angles"
-	learnedDerivatives = "derivatives"
-	learnedScores      = "scores"
-	learnedReach       = "reach"      // one number that all are told
-	learnedCheck       = sealed.Check // whether the steps of a sealed training were taken
-)
-
-// sources are the operations that a kind of opening comes from, where it is not one of its own name.
-func sources(kind string) []string {
-	switch kind {
-	case learnedAngles:
-		return []string{"angles", "published-angles"}
-	case learnedPartial:
-		return []string{"published-angles"}
-	case "products":
-		return []string{"products-total", "objective-total"}
-	case "class names", "target moments":
-		return []string{"target"}
-	}
-	return []string{kind}
-}
 
 // ledger lists for every party what it learned by design, and what follows from it.
 func (a *auditor) ledger() {
@@ -41,20 +20,21 @@ func (a *auditor) ledger() {
 			if o.To != p.Name {
 				continue
 			}
-			l := Learned{Party: p.Name, Kind: o.Kind, Declared: o.Count, Meaning: o.Meaning, Unread: true, Verdict: a.follows(o.Kind)}
-			w := wordingOf(a.in.Contract.Job, o.Kind, o.Meaning)
+			l := finding.Learned{Party: p.Name, Kind: o.Kind, Declared: o.Count, Meaning: o.Meaning, Unread: true,
+				Verdict: a.follows(o.Kind)}
+			w := phraseOf(a.in.Contract.Job, o.Kind, o.Meaning)
 			l.One, l.Many, l.Plain = w.one, w.many, w.plain
 			a.count(&l, i)
 			if !l.Unread && l.Count == 0 && a.whole(i) {
-				l.Verdict = Clean // allowed, and not used
+				l.Verdict = finding.Clean // allowed, and not used
 			}
 			switch {
 			case len(a.in.Contract.Job.Servers) > 0:
 			case a.isSealed():
 				a.bits(&l, i)
-			case o.Kind == learnedAngles:
+			case o.Kind == evidence.OpeningAngles:
 				a.equations(&l, i)
-			case o.Kind == learnedScores || o.Kind == learnedDerivatives:
+			case o.Kind == evidence.OpeningScores || o.Kind == evidence.OpeningDerivatives:
 				a.evaluations(&l)
 			}
 			l.Plain += strings.TrimPrefix(l.Meaning, o.Meaning) // what was found out about the number of values
@@ -67,51 +47,54 @@ func (a *auditor) ledger() {
 // another as much may have opened as the contract allows.
 func (a *auditor) whole(party int) bool {
 	for _, e := range a.exams {
-		if e.self != party {
+		if e.Self != party {
 			continue
 		}
-		return !slices.ContainsFunc(e.checks, func(c Check) bool {
-			return (c.Name == checkComplete || c.Name == checkSessions) && c.Verdict != Passed
+		return !slices.ContainsFunc(e.Checks, func(c finding.Check) bool {
+			return (c.Name == finding.CheckComplete || c.Name == finding.CheckSessions) && c.Verdict != finding.Passed
 		})
 	}
 	return false
 }
 
 // follows judges a kind of opening.
-func (a *auditor) follows(kind string) Verdict {
+func (a *auditor) follows(kind string) finding.Verdict {
 	if len(a.in.Contract.Job.Servers) > 0 {
-		return a.followsServed()
+		if a.in.Contract.Job.Privacy == keys.PrivacyPublished {
+			return finding.Leak
+		}
+		return finding.Disclosed
 	}
 	switch kind {
-	case learnedPartial:
-		return Leak
-	case learnedAngles, learnedDerivatives:
-		if a.in.Contract.Job.Privacy == published {
-			return Leak
+	case evidence.OpeningPartialAngles:
+		return finding.Leak
+	case evidence.OpeningAngles, evidence.OpeningDerivatives:
+		if a.in.Contract.Job.Privacy == keys.PrivacyPublished {
+			return finding.Leak
 		}
-		return Disclosed
+		return finding.Disclosed
 	}
-	return Clean
+	return finding.Clean
 }
 
 // count fills in what the party's transcript says of an opening.
-func (a *auditor) count(l *Learned, party int) {
+func (a *auditor) count(l *finding.Learned, party int) {
 	for _, e := range a.exams {
-		if e.self != party {
+		if e.Self != party {
 			continue
 		}
 		l.Unread = false
-		for _, seen := range e.learned {
-			if !slices.Contains(sources(l.Kind), seen.Kind) {
+		for _, seen := range e.Learned {
+			if !slices.Contains(evidence.SourcesOf(l.Kind), seen.Kind) {
 				continue
 			}
 			switch {
-			case e.served && inMessages(a.in.Contract.Job, l.Kind):
+			case e.Served && inMessages(a.in.Contract.Job, l.Kind):
 				l.Count += seen.Messages
-			case e.served:
-				l.Count += seen.servedValues(len(a.in.Contract.Parties))
+			case e.Served:
+				l.Count += seen.ServedValues(len(a.in.Contract.Parties))
 			default:
-				l.Count += seen.values(l.Kind)
+				l.Count += seen.Values(l.Kind)
 			}
 			if seen.Contributors > 0 && (l.Contributors == 0 || seen.Contributors < l.Contributors) {
 				l.Contributors = seen.Contributors
@@ -121,28 +104,9 @@ func (a *auditor) count(l *Learned, party int) {
 	}
 }
 
-// values returns how many values of a kind of opening were recorded.
-func (l *learning) values(kind string) int64 {
-	switch kind {
-	case "class names", "target moments":
-		return 2 * l.Told
-	case learnedReach:
-		return l.Told
-	case protocol.KindRowset:
-		return l.MostTold // a later session tells the same again
-	case "products":
-		return l.ToldBytes / 8
-	case "labelled":
-		return 8 * l.ToldBytes
-	case learnedPartial:
-		return l.Partial
-	}
-	return l.Words
-}
-
 // equations says how many equations the angles of a row are, for how many unknown columns, and
 // their rank: that of the attack where it was run, else that of random frequencies.
-func (a *auditor) equations(l *Learned, party int) {
+func (a *auditor) equations(l *finding.Learned, party int) {
 	l.Features = int(l.Declared) / max(a.report.Job.Rows, 1)
 	for i, p := range a.in.Contract.Parties {
 		if i == party {
@@ -156,7 +120,7 @@ func (a *auditor) equations(l *Learned, party int) {
 	}
 	l.Rank = min(l.Features, l.UnknownColumns)
 	for _, t := range a.report.Attacks {
-		if t.Name == "difference" && t.Party == l.Party && t.View == viewActive && t.Rank > 0 {
+		if t.Name == "difference" && t.Party == l.Party && t.View == views.ViewActive && t.Rank > 0 {
 			l.Rank = t.Rank
 		}
 	}
@@ -164,8 +128,8 @@ func (a *auditor) equations(l *Learned, party int) {
 
 // evaluations says how often the model was evaluated at each row, at most, against how many features it
 // has: that many equations in its cosines a party may have of a row.
-func (a *auditor) evaluations(l *Learned) {
-	params, _, err := a.in.params()
+func (a *auditor) evaluations(l *finding.Learned) {
+	params, _, err := a.in.Params()
 	if err != nil {
 		return
 	}
@@ -175,5 +139,12 @@ func (a *auditor) evaluations(l *Learned) {
 	}
 	rows := int64(max(a.report.Job.Rows, 1))
 	l.Features = params.Features
-	l.Meaning = fmt.Sprintf("%s; at most %d values a row, against %d features", l.Meaning, (n+rows-1)/rows, params.Features)
+	l.Meaning = fmt.Sprintf("%s; at most %d values a row, against %d features", l.Meaning,
+		(n+rows-1)/rows, params.Features)
+}
+
+// inMessages reports whether contracts of a job count openings of a kind by messages, and not by the numbers in
+// them: choices, networks and what goes with them are messages of many numbers, or of none.
+func inMessages(j *contract.Job, kind string) bool {
+	return j.Algorithm == contract.OFMSFT && kind != ofmsft.KindUpdates
 }

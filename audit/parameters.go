@@ -5,11 +5,10 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// checkParameters is the name of the check that the job's own words take no protection away.
-const checkParameters = "parameters"
 
 // Parameters of jobs that take a protection away, by their names in job texts.
 const (
@@ -26,12 +25,13 @@ const usualThreshold = 2.0 / 3
 // finding, though every party has signed it. least is the smallest number of contributors that the charter allows.
 func (a *auditor) parameters(least int) {
 	job := a.in.Contract.Job
-	add := func(v Verdict, format string, args ...any) {
+	add := func(v finding.Verdict, format string, args ...any) {
 		detail := fmt.Sprintf(format, args...)
-		a.report.Checks = append(a.report.Checks, Check{Name: checkParameters, Verdict: v, Detail: detail})
+		a.report.Checks = append(a.report.Checks, finding.Check{Name: finding.CheckParameters, Verdict: v, Detail: detail})
 	}
-	if job.Privacy == published {
-		add(Leak, "privacy = %q runs the protocol as it was published, which protects nothing that is sent", published)
+	if job.Privacy == keys.PrivacyPublished {
+		add(finding.Leak, "privacy = %q runs the protocol as it was published, which protects nothing that is sent",
+			keys.PrivacyPublished)
 	}
 	var weak []string
 	if job.Threshold > 0 && job.Threshold <= usualThreshold {
@@ -52,20 +52,20 @@ func (a *auditor) parameters(least int) {
 			"repeated scores of a row are sharper than one", paramScoresPerRow, n, n))
 	}
 	for _, text := range weak {
-		add(Disclosed, "%s", text)
+		add(finding.Disclosed, "%s", text)
 	}
-	if len(weak) > 0 || job.Privacy == published {
+	if len(weak) > 0 || job.Privacy == keys.PrivacyPublished {
 		return
 	}
 	detail := "no parameter of the job takes away a protection that it would have had without it"
 	if n := job.MinContributors; n > 0 && n < least {
 		detail += fmt.Sprintf("; min_contributors = %d is less than the charter's %d, which holds", n, least)
 	}
-	add(Passed, "%s", detail)
+	add(finding.Passed, "%s", detail)
 }
 
 // wholeNumber reads a parameter of a job that is a whole number.
-func wholeNumber(job *protocol.Job, name string) (int64, bool) {
+func wholeNumber(job *contract.Job, name string) (int64, bool) {
 	n, ok := job.Parameters[name].(int64)
 	return n, ok
 }

@@ -7,19 +7,22 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/audit/views"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // planted runs a federation with such masks and audits it.
-func planted(t *testing.T, topology protocol.Topology, active int, p fdskl.Params, m masks) *Report {
+func planted(t *testing.T, topology contract.Topology, active int, p fdskl.Params, m masks) *finding.Report {
 	t.Helper()
 	f := newFederation(t, 200, active, fdskl.Masked, topology, p)
 	f.sabotage = m
 	must(t, f.learn(-1, 0, nil))
 	r := f.audited(f.input())
 	for _, c := range r.Checks {
-		if c.Verdict == Failed {
+		if c.Verdict == finding.Failed {
 			t.Errorf("check %s of %s: %s", c.Name, c.Party, c.Detail)
 		}
 	}
@@ -27,12 +30,12 @@ func planted(t *testing.T, topology protocol.Topology, active int, p fdskl.Param
 }
 
 // wantLeak wants the verdict leak, by that attack on the party's masked words.
-func wantLeak(t *testing.T, r *Report, name, party, part string) *Attack {
+func wantLeak(t *testing.T, r *finding.Report, name, party, part string) *finding.Attack {
 	t.Helper()
-	if r.Verdict != Leak {
+	if r.Verdict != finding.Leak {
 		t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 	}
-	return wantAttack(t, r, name, party, "masked words", Leak, part)
+	return wantAttack(t, r, name, party, "masked words", finding.Leak, part)
 }
 
 // many is a training of many small sums.
@@ -43,28 +46,28 @@ func many(iterations int) fdskl.Params {
 func TestFreshMasksOfATestAreClean(t *testing.T) {
 	t.Parallel()
 	for _, p := range []fdskl.Params{schedules()["fixed"], many(40)} {
-		wantNoneOf(t, planted(t, protocol.Star, 1, p, fresh))
+		wantNoneOf(t, planted(t, contract.Star, 1, p, fresh))
 	}
 }
 
 func TestUnmaskedChunkIsFoundByUniformity(t *testing.T) {
 	t.Parallel()
-	r := planted(t, protocol.Star, 1, schedules()["fixed"], bare)
+	r := planted(t, contract.Star, 1, schedules()["fixed"], bare)
 	wantLeak(t, r, "uniformity", "p0", "the words of angles, received from p1, that should be masked are not uniform")
 	wantLeak(t, r, "uniformity", "p1", "some of them are not masked, or masks repeat")
-	wantAttack(t, r, "uniformity", "p2", "masked words", Clean, "")
+	wantAttack(t, r, "uniformity", "p2", "masked words", finding.Clean, "")
 }
 
 func TestUnmaskedVectorIsRebuilt(t *testing.T) {
 	t.Parallel()
-	r := planted(t, protocol.Star, 1, schedules()["fixed"], naked)
+	r := planted(t, contract.Star, 1, schedules()["fixed"], naked)
 	wantLeak(t, r, "uniformity", "p0", "are not masked")
-	wantAttack(t, r, "difference", "p0", viewParent, Leak, "of p1")
+	wantAttack(t, r, "difference", "p0", views.ViewParent, finding.Leak, "of p1")
 }
 
 func TestMasksOfTwoSumsAreFoundByReuse(t *testing.T) {
 	t.Parallel()
-	r := planted(t, protocol.Star, 1, many(40), reused)
+	r := planted(t, contract.Star, 1, many(200), reused)
 	for _, party := range []string{"p0", "p1"} {
 		wantLeak(t, r, "mask reuse", party, "mask reused: payloads (session 1, operation ")
 	}
@@ -72,7 +75,7 @@ func TestMasksOfTwoSumsAreFoundByReuse(t *testing.T) {
 
 func TestMasksOfSixteenBitsAreFoundByReuse(t *testing.T) {
 	t.Parallel()
-	f := newFederation(t, 100, 2, fdskl.Masked, protocol.Star, many(600))
+	f := newFederation(t, 100, 2, fdskl.Masked, contract.Star, many(600))
 	f.sabotage = narrow
 	must(t, f.learn(-1, 0, nil))
 	in := f.input()
@@ -90,24 +93,25 @@ func TestMasksOfSixteenBitsAreFoundByReuse(t *testing.T) {
 
 func TestMasksThatComeAgainInAPayloadAreFoundByReuse(t *testing.T) {
 	t.Parallel()
-	r := planted(t, protocol.Star, 1, schedules()["fixed"], periodic)
+	r := planted(t, contract.Star, 1, schedules()["fixed"], periodic)
 	wantLeak(t, r, "mask reuse", "p0", "repeats its masks after ")
-	if !regexp.MustCompile(`after (75|300|600|900) words`).MatchString(attackOf(r, "mask reuse", "p0", "masked words").Detail) {
+	if !regexp.MustCompile(`after (75|300|600|900) words`).MatchString(attackOf(r, "mask reuse", "p0",
+		"masked words").Detail) {
 		t.Error("another lag than the period's")
 	}
 }
 
 func TestGroupOfOneIsFoundByContributors(t *testing.T) {
 	t.Parallel()
-	f := newFederation(t, 100, 1, fdskl.Masked, protocol.Tree, schedules()["fixed"])
+	f := newFederation(t, 100, 1, fdskl.Masked, contract.Tree, schedules()["fixed"])
 	must(t, f.learn(-1, 0, nil))
 	in := f.input()
-	children := protocol.PlanFor(protocol.Tree, 4, 0).Children[0]
-	in.Sources = []Source{source("forged", f.deviate(0, drop(of(received, "angles", children[len(children)-1]))))}
+	children := contract.PlanFor(contract.Tree, 4, 0).Children[0]
+	in.Sources = []evidence.Source{source("forged", f.deviate(0, drop(of(received, "angles", children[len(children)-1]))))}
 	in.Sources[0].Payload = f.stores[0].Get
 	r := f.audited(in)
-	wantCheck(t, r.Checks, checkContributors, Leak, "of 4 parties in it, at least 3 are wanted")
-	if r.Verdict != Leak {
+	wantCheck(t, r.Checks, finding.CheckContributors, finding.Leak, "of 4 parties in it, at least 3 are wanted")
+	if r.Verdict != finding.Leak {
 		t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 	}
 }
@@ -115,15 +119,15 @@ func TestGroupOfOneIsFoundByContributors(t *testing.T) {
 func TestOneTreeForBothSumsIsFoundByTrees(t *testing.T) {
 	t.Parallel()
 	for _, same := range []bool{false, true} {
-		f := newFederation(t, 100, 1, fdskl.Published, protocol.Tree, schedules()["fixed"])
+		f := newFederation(t, 100, 1, fdskl.Published, contract.Tree, schedules()["fixed"])
 		f.sameTree, f.unbudgeted = same, true
 		must(t, f.learn(-1, 0, nil))
 		r := f.audited(f.input())
 		if same {
-			wantCheck(t, r.Checks, checkTrees, Leak, "T1 = T2: operation ")
+			wantCheck(t, r.Checks, finding.CheckTrees, finding.Leak, "T1 = T2: operation ")
 			continue
 		}
-		wantCheck(t, r.Checks, checkTrees, Passed, "totally different")
+		wantCheck(t, r.Checks, finding.CheckTrees, finding.Passed, "totally different")
 	}
 }
 
@@ -156,16 +160,17 @@ func (f *federation) slow(all []transcript.Record) []transcript.Record {
 
 func TestLabelsInTheTimingAreFoundByLabelLeakage(t *testing.T) {
 	t.Parallel()
-	f := newFederation(t, 200, 1, fdskl.Masked, protocol.Star, fdskl.Params{Schedule: fdskl.DoublyStochastic, Iterations: 300, Batch: 4, BlockFeatures: 4, Sigma: 1})
+	f := newFederation(t, 200, 1, fdskl.Masked, contract.Star,
+		fdskl.Params{Schedule: fdskl.DoublyStochastic, Iterations: 300, Batch: 4, BlockFeatures: 4, Sigma: 1})
 	must(t, f.learn(-1, 0, nil))
 	in := f.input()
 	in.Sources = in.Sources[3:]
-	wantAttack(t, f.audited(in), "label leakage", "p3", "passive party", Clean, "correlation 0.")
-	in.Sources = []Source{source("forged", f.deviate(3, f.slow))}
+	wantAttack(t, f.audited(in), "label leakage", "p3", "passive party", finding.Clean, "correlation 0.")
+	in.Sources = []evidence.Source{source("forged", f.deviate(3, f.slow))}
 	in.Sources[0].Payload = f.stores[3].Get
 	r := f.audited(in)
-	wantAttack(t, r, "label leakage", "p3", "passive party", Leak, "the time that the row's sums took goes with the labels: correlation 0.")
-	if r.Verdict != Leak {
+	wantAttack(t, r, "label leakage", "p3", "passive party", finding.Leak, "the time that the row's sums took goes with the labels: correlation 0.")
+	if r.Verdict != finding.Leak {
 		t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 	}
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// viewedNetwork is one party's Network.
 type viewedNetwork struct {
 	*viewed
 	self int
@@ -91,9 +91,9 @@ func (n *viewedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	if n.self == viewedOutside {
 		return rss.New(rss.Outside, n, nil, 1), nil
 	}
-	var with [rss.Roles]rss.Deriver
+	var with [rss.Roles]rss.Derive
 	for peer := range with {
-		with[peer] = viewedSecret(fmt.Sprint(min(peer, n.self), max(peer, n.self)))
+		with[peer] = viewedSecret(fmt.Sprint(min(peer, n.self), max(peer, n.self))).derive
 	}
 	pads := rss.NewPads(rss.Role(n.self), with, func() keys.Hash { return keys.Hash{} })
 	return rss.New(rss.Role(n.self), n, &viewedPads{pads, n}, 1), nil
@@ -119,7 +119,9 @@ func (n *viewedNetwork) Pass(_ context.Context, kind string, from, to rss.Role, 
 }
 
 // Show implements rss.Wire.
-func (n *viewedNetwork) Show(ctx context.Context, kind string, from, to rss.Role, bits, count int, words []uint64) error {
+func (n *viewedNetwork) Show(
+	ctx context.Context, kind string, from, to rss.Role, bits, count int, words []uint64,
+) error {
 	return n.Pass(ctx, kind, from, to, bits, count, words)
 }
 
@@ -134,6 +136,16 @@ func (n *viewedNetwork) Vouch(ctx context.Context, kind string, from, to rss.Rol
 		digest[i] = byte(w)
 	}
 	return err
+}
+
+// Keys implements rss.Wire: these jobs have angles.
+func (n *viewedNetwork) Keys(context.Context, string, int) (rss.Source, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// Give implements rss.Wire: these jobs have angles.
+func (n *viewedNetwork) Give(context.Context, string, int, rss.Role, int, int, []uint64) error {
+	return errors.ErrUnsupported
 }
 
 // viewedPads notes the pads that a coalition has.
@@ -152,7 +164,7 @@ func (p *viewedPads) Pad(unknown rss.Role, at rss.Place, use rss.Use) (rss.Pad, 
 	defer p.mu.Unlock()
 	switch {
 	case p.self == viewedKeeper && use == rss.FirstFree+77:
-		words := make([]uint64, p.rows*p.params.Features/4) // one block
+		words := make([]uint64, p.rows*p.params.Angles()/4) // one block
 		pad.Words(words, 0)
 		for _, w := range words {
 			p.rotation = append(p.rotation, uint16(w), uint16(w>>16), uint16(w>>32), uint16(w>>48))
@@ -167,8 +179,8 @@ func (p *viewedPads) Pad(unknown rss.Role, at rss.Place, use rss.Use) (rss.Pad, 
 // viewedSecret is a secret of two parties for tests.
 type viewedSecret string
 
-// Derive implements rss.Deriver.
-func (s viewedSecret) Derive(label string, n int) ([]byte, error) {
+// derive is an rss.Derive.
+func (s viewedSecret) derive(label string, n int) ([]byte, error) {
 	key := keys.HashOf(label, []byte(s))
 	return key[:n], nil
 }

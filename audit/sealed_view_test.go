@@ -13,7 +13,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit/attack"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // The parties of the sealed training below: the three, and one outside.
@@ -40,10 +40,10 @@ type viewed struct {
 	cover    []uint64            // the helper's pad that covers them
 }
 
-// newViewed trains once.
 func newViewed(t testing.TB, rows int) *viewed {
 	t.Helper()
-	v := &viewed{federation: newFederation(t, rows, 1, fdskl.Masked, protocol.Tree, fdskl.Params{Features: 64, Iterations: 10, Loss: "square", Sigma: 1})}
+	v := &viewed{federation: newFederation(t, rows, 1, fdskl.Masked, contract.Tree,
+		fdskl.Params{Features: 64, Iterations: 10, Loss: "square", Sigma: 1})}
 	v.params.Keeper, v.params.Helper = v.names[viewedKeeper], v.names[viewedHelper]
 	v.params = sealed.WithDefaults(v.params)
 	for i := range v.queues {
@@ -61,10 +61,10 @@ func newViewed(t testing.TB, rows int) *viewed {
 	return v
 }
 
-// train is one party's training.
 func (v *viewed) train(ctx context.Context, i int) error {
-	p := &sealed.Party{Party: &fdskl.Party{Self: i, Names: v.names, Params: v.params, Privacy: fdskl.Sealed, Parts: []fdskl.Part{v.parts[i]},
-		Rows: v.rows, Vault: newVault(), Workers: 1}, Network: &viewedNetwork{v, i}, Session: 1, Owner: v.members[i].ID}
+	p := &sealed.Party{Party: &fdskl.Party{Self: i, Names: v.names, Params: v.params, Privacy: fdskl.Sealed,
+		Parts: []fdskl.Part{v.parts[i]},
+		Rows:  v.rows, Vault: newVault(), Workers: 1}, Network: &viewedNetwork{v, i}, Session: 1, Owner: v.members[i].ID}
 	if i == viewedLabel {
 		p.Labels = v.labels
 	}
@@ -75,7 +75,7 @@ func (v *viewed) train(ctx context.Context, i int) error {
 // aim is the difference attack on turns of all angles by a coalition, who take off their own addends.
 func (v *viewed) aim(t testing.TB, turn func(at int) uint16, coalition ...int) *attack.Recovery {
 	t.Helper()
-	d := v.params.Features
+	d := v.params.Angles()
 	var parts []fdskl.Part
 	var columns [][]float64
 	for i, p := range v.parts {
@@ -93,36 +93,37 @@ func (v *viewed) aim(t testing.TB, turn func(at int) uint16, coalition ...int) *
 	for c, draws := range columns {
 		design.SetCol(c, draws)
 	}
-	r, err := attack.Difference(t.Context(), attack.System{Design: design, Rows: v.rows, Wrapped: true, Noise: 1.0 / 65536, Row: func(j int, values []float64) {
-		for e := range values {
-			w := turn(j*d + e)
-			for _, i := range coalition {
-				w -= v.own[i][j*d+e]
+	r, err := attack.Difference(t.Context(),
+		attack.System{Design: design, Rows: v.rows, Wrapped: true, Noise: 1.0 / 65536, Row: func(j int, values []float64) {
+			for e := range values {
+				w := turn(j*d + e)
+				for _, i := range coalition {
+					w -= v.own[i][j*d+e]
+				}
+				values[e] = float64(w) / 65536
 			}
-			values[e] = float64(w) / 65536
-		}
-	}}, attack.Options{Truth: func(j int, x []float64) {
-		clear(x)
-		at := 0
-		for _, p := range parts {
-			p.Rows.EachInRow(j, func(c int, value float64) { x[at+c] = value })
-			at += len(p.Rows.Dense) + len(p.Rows.Binary)
-		}
-	}})
+		}}, attack.Options{Truth: func(j int, x []float64) {
+			clear(x)
+			at := 0
+			for _, p := range parts {
+				p.Rows.EachInRow(j, func(c int, value float64) { x[at+c] = value })
+				at += len(p.Rows.Dense) + len(p.Rows.Binary)
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// TestOneOfTheThreeRebuildsNothingAndTwoRebuildAll runs the difference attack on the padded angles and on words of features,
-// as each of the three has them, and with the label holder's and the keeper's knowledge together.
+// TestOneOfTheThreeRebuildsNothingAndTwoRebuildAll runs the difference attack on the padded angles and on words of
+// features, as each of the three has them, and with the label holder's and the keeper's knowledge together.
 func TestOneOfTheThreeRebuildsNothingAndTwoRebuildAll(t *testing.T) {
 	t.Parallel()
 	v := newViewed(t, 400)
 	padded := func(at int) uint16 { return v.angles[at] }
 	word := func(i int) func(at int) uint16 {
-		return func(at int) uint16 { return uint16(v.features[i][at] >> 48) }
+		return func(at int) uint16 { return uint16(v.features[i][2*at] >> (v.params.Ring - 16)) } // of the cosine
 	}
 	for _, c := range []struct {
 		name      string
@@ -134,25 +135,26 @@ func TestOneOfTheThreeRebuildsNothingAndTwoRebuildAll(t *testing.T) {
 		{"the label holder and one outside", padded, []int{viewedLabel, viewedOutside}, false},
 		{"the keeper", word(viewedKeeper), []int{viewedKeeper}, false},
 		{"the helper", word(viewedHelper), []int{viewedHelper}, false},
-		{"the label holder and the keeper", func(at int) uint16 { return v.angles[at] - v.rotation[at] }, []int{viewedLabel, viewedKeeper}, true},
+		{"the label holder and the keeper", func(at int) uint16 { return v.angles[at] - v.rotation[at] },
+			[]int{viewedLabel, viewedKeeper}, true},
 	} {
 		r := v.aim(t, c.turn, c.coalition...)
 		switch {
 		case c.all && (r.RecoveredShare < 1 || r.RMS > 1e-3):
 			t.Errorf("%s rebuilt %.1f %% with an error of %.2g, want all", c.name, 100*r.RecoveredShare, r.RMS)
 		case !c.all && (r.Solved > 0 || r.RecoveredShare > 0 || r.RMS < 0.8*r.ControlRMS):
-			t.Errorf("%s rebuilt %.1f %% with an error of %.2g, a guess has %.2g", c.name, 100*r.RecoveredShare, r.RMS, r.ControlRMS)
+			t.Errorf("%s rebuilt %.1f %% with an error of %.2g, a guess has %.2g", c.name,
+				100*r.RecoveredShare, r.RMS, r.ControlRMS)
 		}
 	}
 }
 
-// TestReceivedWordsExplainNoColumns fits what each of the three received, and the angles without their pad, to the others'
-// columns on a fifth of the rows.
+// TestReceivedWordsExplainNoColumns fits what each of the three received, and the angles without their pad, to the
+// others' columns on a fifth of the rows.
 func TestReceivedWordsExplainNoColumns(t *testing.T) {
 	t.Parallel()
 	v := newViewed(t, 1000)
-	d := v.params.Features
-	fit := func(who int, turn func(at int) uint16) *attack.KnownRowsResult {
+	fit := func(who, d int, turn func(at int) uint16) *attack.KnownRowsResult {
 		other := (who + 1) % viewedAll
 		r, err := attack.KnownRows(t.Context(), attack.Coalition{Rows: v.rows, Width: d, Angles: true, Columns: 3, Known: 0.5,
 			Row: func(j int, values []float64) {
@@ -169,29 +171,34 @@ func TestReceivedWordsExplainNoColumns(t *testing.T) {
 		}
 		return r
 	}
+	word := func(i int) func(at int) uint16 {
+		return func(at int) uint16 { return uint16(v.features[i][at] >> (v.params.Ring - 16)) }
+	}
 	for name, r := range map[string]*attack.KnownRowsResult{
-		"label holder": fit(viewedLabel, func(at int) uint16 { return v.angles[at] }),
-		"keeper":       fit(viewedKeeper, func(at int) uint16 { return uint16(v.features[viewedKeeper][at] >> 48) }),
-		"helper":       fit(viewedHelper, func(at int) uint16 { return uint16(v.features[viewedHelper][at] >> 48) }),
+		"label holder": fit(viewedLabel, v.params.Angles(), func(at int) uint16 { return v.angles[at] }),
+		"keeper":       fit(viewedKeeper, v.params.Features, word(viewedKeeper)),
+		"helper":       fit(viewedHelper, v.params.Features, word(viewedHelper)),
 	} {
 		if r.Best > 0.05 || r.Best > r.Control+0.05 {
 			t.Errorf("the %s's words explain %.2f of a column, shuffled rows %.2f", name, r.Best, r.Control)
 		}
 	}
-	if r := fit(viewedLabel, func(at int) uint16 { return v.angles[at] - v.rotation[at] }); r.Best < 0.5 {
+	bare := func(at int) uint16 { return v.angles[at] - v.rotation[at] }
+	if r := fit(viewedLabel, v.params.Angles(), bare); r.Best < 0.5 {
 		t.Errorf("angles without their pad explain %.2f of a column, want more", r.Best)
 	}
 }
 
-// TestReceivedWordsTellNoLabels correlates the words of labels that the keeper received with the labels, alone and
+// TestReceivedWordsDiscloseNoLabels correlates the words of labels that the keeper received with the labels, alone and
 // with the helper's pad.
-func TestReceivedWordsTellNoLabels(t *testing.T) {
+func TestReceivedWordsDiscloseNoLabels(t *testing.T) {
 	t.Parallel()
 	v := newViewed(t, 400)
 	leak := func(word func(j int) uint64) attack.LabelSignal {
 		signal := make([]float64, v.rows)
 		for j := range signal {
-			signal[j] = float64(int64(word(j)))
+			unused := 64 - v.params.Ring
+			signal[j] = float64(int64(word(j)<<unused) >> unused)
 		}
 		r, err := attack.Labels(t.Context(), map[string][]float64{"word": signal}, v.labels.Values, 1)
 		if err != nil {

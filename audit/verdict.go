@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // The exit codes of commands that end with an audit. 2 is a wrong command line, in all commands.
@@ -24,25 +28,49 @@ type found struct {
 
 // ladder chooses the verdict and the exit code. The worst comes first; what was announced does not hide what was not
 // looked at, nor the other way round: the word says the one, the exit code the other.
-func ladder(f found) (Verdict, int) {
+func ladder(f found) (finding.Verdict, int) {
 	switch {
 	case f.leak:
-		return Leak, ExitLeak
+		return finding.Leak, ExitLeak
 	case f.broken:
-		return Unverifiable, ExitUnverifiable
+		return finding.Unverifiable, ExitUnverifiable
 	case f.disclosed && f.unseen:
-		return Disclosed, ExitPartial
+		return finding.Disclosed, ExitPartial
 	case f.disclosed:
-		return Disclosed, ExitClean
+		return finding.Disclosed, ExitClean
 	case f.unseen:
-		return Partial, ExitPartial
+		return finding.Partial, ExitPartial
 	}
-	return Clean, ExitClean
+	return finding.Clean, ExitClean
 }
 
 // conclude settles the verdict and says it in a few sentences.
 func (a *auditor) conclude() {
-	a.gaps()
+	// Lists what could have been looked at and was not: each makes a clean audit partial.
+	r := a.report
+	if unread := a.unread(); len(unread) > 0 {
+		r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf("The transcripts of %s were not given: of what "+
+			"they saw, only the others' transcripts and signatures speak.", several(unread)))
+	}
+	for _, t := range r.Transcripts {
+		told := func(c finding.Check) bool {
+			return c.Party == t.Party && c.Name == finding.CheckComplete && c.Verdict != finding.Passed
+		}
+		if t.Cut && !slices.ContainsFunc(r.Checks, told) {
+			r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf("The end of %s's transcript: it has no last "+
+				"signature, as while the job is under way, or after a crash.", t.Party))
+		}
+	}
+	for _, c := range r.Checks {
+		if c.Verdict == finding.Skipped {
+			r.NotLookedAt = append(r.NotLookedAt, capital(strings.TrimPrefix(c.Party+", ", ", ")+c.Name+": "+c.Detail)+".")
+		}
+	}
+	for _, t := range r.Attacks {
+		if t.Verdict == finding.Skipped {
+			r.NotLookedAt = append(r.NotLookedAt, t.Sentence())
+		}
+	}
 	f := a.found()
 	a.report.Verdict, a.report.Exit = ladder(f)
 	a.report.Summary = a.summary(f)
@@ -52,13 +80,13 @@ func (a *auditor) conclude() {
 func (a *auditor) found() found {
 	r := a.report
 	f := found{unseen: len(r.NotLookedAt) > 0}
-	note := func(v Verdict) {
+	note := func(v finding.Verdict) {
 		switch v {
-		case Leak:
+		case finding.Leak:
 			f.leak = true
-		case Failed, Unverifiable:
+		case finding.Failed, finding.Unverifiable:
 			f.broken = true
-		case Disclosed:
+		case finding.Disclosed:
 			f.disclosed = true
 		}
 	}
@@ -69,7 +97,7 @@ func (a *auditor) found() found {
 		note(t.Verdict)
 	}
 	for _, l := range r.Ledger {
-		if l.Kind != learnedAngles || l.Features > 0 {
+		if l.Kind != evidence.OpeningAngles || l.Features > 0 {
 			note(l.Verdict)
 		}
 	}
@@ -80,24 +108,24 @@ func (a *auditor) found() found {
 func (a *auditor) summary(f found) string {
 	text := ""
 	switch a.report.Verdict {
-	case Leak:
-		text = sentences("What the contract does not announce was given away", a.reasons(Leak))
+	case finding.Leak:
+		text = sentences("What the contract does not announce was given away", a.reasons(finding.Leak))
 		if f.broken {
 			const besides = "The transcripts are, besides, not what an honest run of the contract leaves"
-			text += " " + sentences(besides, a.reasons(Failed))
+			text += " " + sentences(besides, a.reasons(finding.Failed))
 		}
-	case Unverifiable:
-		text = sentences("The transcripts are not what an honest run of the contract leaves", a.reasons(Failed))
-	case Disclosed:
+	case finding.Unverifiable:
+		text = sentences("The transcripts are not what an honest run of the contract leaves", a.reasons(finding.Failed))
+	case finding.Disclosed:
 		text = a.announced() + a.rest()
 		if a.isSealed() {
 			text += a.collusion()
 		}
-	case Partial:
+	case finding.Partial:
 		return fmt.Sprintf("Nothing was found in what was looked at; that leaves out %s. %s passed.",
-			a.unseen(), counted(uint64(a.passed()), "check")) + a.rest() + a.collusion()
+			a.unseen(), wording.Count(a.passed(), "check")) + a.rest() + a.collusion()
 	default:
-		text = fmt.Sprintf("No attack gained anything, and %s passed.", counted(uint64(a.passed()), "check")) +
+		text = fmt.Sprintf("No attack gained anything, and %s passed.", wording.Count(a.passed(), "check")) +
 			a.rest() + a.collusion()
 	}
 	if f.unseen {
@@ -108,7 +136,7 @@ func (a *auditor) summary(f found) string {
 
 // reasons lists the details behind a verdict: rows rebuilt first, other attacks where there are none,
 // then checks, then what follows from openings.
-func (a *auditor) reasons(v Verdict) []string {
+func (a *auditor) reasons(v finding.Verdict) []string {
 	list := a.gains(v, func(name string) bool { return name == "difference" })
 	if len(list) == 0 {
 		list = a.gains(v, func(string) bool { return true })
@@ -129,7 +157,7 @@ func (a *auditor) reasons(v Verdict) []string {
 }
 
 // gains lists what attacks of some names with a verdict found, in short.
-func (a *auditor) gains(v Verdict, wanted func(name string) bool) []string {
+func (a *auditor) gains(v finding.Verdict, wanted func(name string) bool) []string {
 	var list []string
 	for _, t := range a.report.Attacks {
 		if t.Verdict == v && wanted(t.Name) {
@@ -157,7 +185,7 @@ func sentences(opening string, reasons []string) string {
 func (a *auditor) passed() int {
 	n := 0
 	for _, c := range a.report.Checks {
-		if c.Verdict == Passed {
+		if c.Verdict == finding.Passed {
 			n++
 		}
 	}
@@ -168,50 +196,18 @@ func (a *auditor) passed() int {
 func (a *auditor) rest() string {
 	clean, gained := 0, false
 	for _, t := range a.report.Attacks {
-		if t.Verdict == Clean {
+		if t.Verdict == finding.Clean {
 			clean++
 		}
-		gained = gained || t.Verdict == Disclosed
+		gained = gained || t.Verdict == finding.Disclosed
 	}
 	switch {
 	case clean == 0:
 		return ""
 	case gained:
-		return " " + counted(uint64(clean), "other attack") + " found nothing."
+		return " " + wording.Count(clean, "other attack") + " found nothing."
 	}
-	return " " + counted(uint64(clean), "attack") + " found nothing."
-}
-
-// gaps lists what could have been looked at and was not: each makes a clean audit partial.
-func (a *auditor) gaps() {
-	r := a.report
-	if unread := a.unread(); len(unread) > 0 {
-		r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf(
-			"The transcripts of %s were not given: of what they saw, only the others' transcripts and signatures speak.",
-			several(unread)))
-	}
-	for _, t := range r.Transcripts {
-		told := func(c Check) bool { return c.Party == t.Party && c.Name == checkComplete && c.Verdict != Passed }
-		if t.Cut && !slices.ContainsFunc(r.Checks, told) {
-			r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf(
-				"The end of %s's transcript: it has no last signature, as while the job is under way, or after a crash.", t.Party))
-		}
-	}
-	for _, c := range r.Checks {
-		if c.Verdict == Skipped {
-			r.NotLookedAt = append(r.NotLookedAt, capital(strings.TrimPrefix(c.Party+", ", ", ")+c.Name+": "+c.Detail)+".")
-		}
-	}
-	for _, t := range r.Attacks {
-		if t.Verdict == Skipped {
-			r.NotLookedAt = append(r.NotLookedAt, t.sentence())
-		}
-	}
-}
-
-// sentence says why an attack was not tried.
-func (t *Attack) sentence() string {
-	return fmt.Sprintf("The attack %s on %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail)
+	return " " + wording.Count(clean, "attack") + " found nothing."
 }
 
 // unread names the parties whose transcripts were not given.
@@ -234,29 +230,29 @@ func (a *auditor) unseen() string {
 	}
 	attacks, others := 0, len(r.NotLookedAt)-len(parts)
 	for _, c := range r.Checks {
-		if c.Name == checkCharter && c.Verdict == Skipped {
+		if c.Name == finding.CheckCharter && c.Verdict == finding.Skipped {
 			parts, others = append(parts, "the charter"), others-1
 		}
 	}
 	for _, t := range r.Attacks {
-		if t.Verdict == Skipped {
+		if t.Verdict == finding.Skipped {
 			attacks++
 		}
 	}
 	if attacks > 0 {
-		parts, others = append(parts, counted(uint64(attacks), "attack")+" not tried"), others-attacks
+		parts, others = append(parts, wording.Count(attacks, "attack")+" not tried"), others-attacks
 	}
 	if others > 0 {
-		parts = append(parts, counted(uint64(others), "other thing"))
+		parts = append(parts, wording.Count(others, "other thing"))
 	}
-	return listed(parts)
+	return wording.List(parts, "and")
 }
 
 // several lists names, and of many says how many more there are.
 func several(names []string) string {
 	const most = 8
 	if len(names) <= most {
-		return listed(names)
+		return wording.List(names, "and")
 	}
 	return fmt.Sprintf("%s and %d others", strings.Join(names[:most-1], ", "), len(names)-most+1)
 }
@@ -273,8 +269,8 @@ func capital(s string) string {
 func (a *auditor) limits() {
 	r := a.report
 	for _, t := range r.Attacks {
-		if t.Verdict == NotApplicable {
-			r.Unchecked = append(r.Unchecked, t.sentence())
+		if t.Verdict == finding.NotApplicable {
+			r.Unchecked = append(r.Unchecked, t.Sentence())
 		}
 	}
 	a.sharesUnchecked()

@@ -4,20 +4,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/audit/attack"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // judged concludes an audit with these findings.
-func judged(checks []Verdict, attacks []Verdict, ledger ...Learned) *Report {
-	a := &auditor{report: &Report{Ledger: ledger}}
+func judged(checks []finding.Verdict, attacks []finding.Verdict, ledger ...finding.Learned) *finding.Report {
+	a := &auditor{report: &finding.Report{Ledger: ledger}}
 	for _, v := range checks {
-		a.report.Checks = append(a.report.Checks, Check{Name: "check", Party: "p0", Verdict: v, Detail: "check " + string(v)})
+		a.report.Checks = append(a.report.Checks,
+			finding.Check{Name: "check", Party: "p0", Verdict: v, Detail: "check " + string(v)})
 	}
 	for _, v := range attacks {
 		share := 1.0
-		a.report.Attacks = append(a.report.Attacks, Attack{Name: "difference", Party: "p0", Verdict: v, Whose: "p1 and p2", Rows: 60,
-			RecoveredShare: &share, Detail: "attack " + string(v) + "; more"})
+		a.report.Attacks = append(a.report.Attacks,
+			finding.Attack{Name: "difference", Party: "p0", Verdict: v, Whose: "p1 and p2", Rows: 60,
+				RecoveredShare: &share, Detail: "attack " + string(v) + "; more"})
 	}
 	a.conclude()
 	return a.report
@@ -27,25 +31,25 @@ func judged(checks []Verdict, attacks []Verdict, ledger ...Learned) *Report {
 func TestLadder(t *testing.T) {
 	rows := []struct {
 		leak, broken, disclosed, unseen bool
-		verdict                         Verdict
+		verdict                         finding.Verdict
 		exit                            int
 	}{
-		{false, false, false, false, Clean, 0},
-		{false, false, false, true, Partial, 4},
-		{false, false, true, false, Disclosed, 0},
-		{false, false, true, true, Disclosed, 4},
-		{false, true, false, false, Unverifiable, 1},
-		{false, true, false, true, Unverifiable, 1},
-		{false, true, true, false, Unverifiable, 1},
-		{false, true, true, true, Unverifiable, 1},
-		{true, false, false, false, Leak, 3},
-		{true, false, false, true, Leak, 3},
-		{true, false, true, false, Leak, 3},
-		{true, false, true, true, Leak, 3},
-		{true, true, false, false, Leak, 3},
-		{true, true, false, true, Leak, 3},
-		{true, true, true, false, Leak, 3},
-		{true, true, true, true, Leak, 3},
+		{false, false, false, false, finding.Clean, 0},
+		{false, false, false, true, finding.Partial, 4},
+		{false, false, true, false, finding.Disclosed, 0},
+		{false, false, true, true, finding.Disclosed, 4},
+		{false, true, false, false, finding.Unverifiable, 1},
+		{false, true, false, true, finding.Unverifiable, 1},
+		{false, true, true, false, finding.Unverifiable, 1},
+		{false, true, true, true, finding.Unverifiable, 1},
+		{true, false, false, false, finding.Leak, 3},
+		{true, false, false, true, finding.Leak, 3},
+		{true, false, true, false, finding.Leak, 3},
+		{true, false, true, true, finding.Leak, 3},
+		{true, true, false, false, finding.Leak, 3},
+		{true, true, false, true, finding.Leak, 3},
+		{true, true, true, false, finding.Leak, 3},
+		{true, true, true, true, finding.Leak, 3},
 	}
 	seen := make(map[found]bool)
 	for _, c := range rows {
@@ -64,23 +68,26 @@ func TestLadder(t *testing.T) {
 // of an audit in which all else is well.
 func TestEveryOutcomeHasItsRung(t *testing.T) {
 	for _, c := range []struct {
-		outcome, want Verdict
+		outcome, want finding.Verdict
 		exit          int
 	}{
-		{Passed, Clean, 0}, {Clean, Clean, 0}, {NotApplicable, Clean, 0}, {Skipped, Partial, 4}, {Disclosed, Disclosed, 0},
-		{Failed, Unverifiable, 1}, {Unverifiable, Unverifiable, 1}, {Leak, Leak, 3},
+		{finding.Passed, finding.Clean, 0}, {finding.Clean, finding.Clean, 0}, {finding.NotApplicable, finding.Clean, 0},
+		{finding.Skipped, finding.Partial, 4}, {finding.Disclosed, finding.Disclosed, 0},
+		{finding.Failed, finding.Unverifiable, 1}, {finding.Unverifiable, finding.Unverifiable, 1},
+		{finding.Leak, finding.Leak, 3},
 	} {
-		check, attack := judged([]Verdict{Passed, c.outcome}, nil), judged(nil, []Verdict{Clean, c.outcome})
-		for what, r := range map[string]*Report{"check": check, "attack": attack} {
+		check, attack := judged([]finding.Verdict{finding.Passed, c.outcome}, nil), judged(nil,
+			[]finding.Verdict{finding.Clean, c.outcome})
+		for what, r := range map[string]*finding.Report{"check": check, "attack": attack} {
 			if r.Verdict != c.want || r.Exit != c.exit {
 				t.Errorf("a %s that is %q makes the audit %s with exit code %d, want %s and %d", what, c.outcome, r.Verdict, r.Exit, c.want, c.exit)
 			}
-			if listed := len(r.NotLookedAt) > 0; listed != (c.outcome == Skipped) {
+			if listed := len(r.NotLookedAt) > 0; listed != (c.outcome == finding.Skipped) {
 				t.Errorf("a %s that is %q: not looked at are %q", what, c.outcome, r.NotLookedAt)
 			}
 		}
-		if c.outcome != Skipped {
-			opening := judged(nil, nil, Learned{Party: "p0", Kind: learnedScores, Verdict: c.outcome})
+		if c.outcome != finding.Skipped {
+			opening := judged(nil, nil, finding.Learned{Party: "p0", Kind: evidence.OpeningScores, Verdict: c.outcome})
 			if opening.Verdict != c.want {
 				t.Errorf("an opening that is %q makes the audit %s, want %s", c.outcome, opening.Verdict, c.want)
 			}
@@ -89,27 +96,32 @@ func TestEveryOutcomeHasItsRung(t *testing.T) {
 }
 
 func TestSummariesSayWhy(t *testing.T) {
-	angles := Learned{Party: "p0", Kind: learnedAngles, Declared: 12, Features: 3, Verdict: Disclosed}
-	derivatives := Learned{Party: "p0", Kind: learnedDerivatives, Plain: "how far off", Verdict: Disclosed}
+	angles := finding.Learned{Party: "p0", Kind: evidence.OpeningAngles, Declared: 12, Features: 3,
+		Verdict: finding.Disclosed}
+	derivatives := finding.Learned{Party: "p0", Kind: evidence.OpeningDerivatives, Plain: "how far off",
+		Verdict: finding.Disclosed}
 	for _, c := range []struct {
 		name    string
-		r       *Report
+		r       *finding.Report
 		summary string
 	}{
 		{"nothing", judged(nil, nil), "No attack gained anything, and 0 checks passed."},
-		{"all well", judged([]Verdict{Passed}, []Verdict{Clean}), "No attack gained anything, and 1 check passed. 1 attack found nothing."},
-		{"not all seen", judged([]Verdict{Passed, Skipped}, []Verdict{Clean, Skipped}),
+		{"all well", judged([]finding.Verdict{finding.Passed}, []finding.Verdict{finding.Clean}), "No attack gained anything, and 1 check passed. 1 attack found nothing."},
+		{"not all seen", judged([]finding.Verdict{finding.Passed, finding.Skipped},
+			[]finding.Verdict{finding.Clean, finding.Skipped}),
 			"Nothing was found in what was looked at; that leaves out 1 attack not tried and 1 other thing. 1 check passed. 1 attack found nothing."},
-		{"a check failed", judged([]Verdict{Passed, Failed}, []Verdict{Disclosed}), "The transcripts are not what an honest run of the contract leaves: p0, check: check failed."},
-		{"a check leaks", judged([]Verdict{Leak, Failed}, nil),
+		{"a check failed", judged([]finding.Verdict{finding.Passed, finding.Failed}, []finding.Verdict{finding.Disclosed}), "The transcripts are not what an honest run of the contract leaves: p0, check: check failed."},
+		{"a check leaks", judged([]finding.Verdict{finding.Leak, finding.Failed}, nil),
 			"What the contract does not announce was given away: p0, check: check leak. The transcripts are, besides, not what an honest run of the contract leaves: p0, check: check failed."},
-		{"an attack leaks", judged([]Verdict{Failed, Leak, Leak}, []Verdict{Disclosed, Leak, Leak}), "attack leak; attack leak; p0, check: check leak; and 1 more."},
-		{"rows announced", judged([]Verdict{Passed}, []Verdict{Clean, Disclosed}),
+		{"an attack leaks", judged([]finding.Verdict{finding.Failed, finding.Leak, finding.Leak}, []finding.Verdict{finding.Disclosed, finding.Leak, finding.Leak}), "attack leak; attack leak; p0, check: check leak; and 1 more."},
+		{"rows announced", judged([]finding.Verdict{finding.Passed}, []finding.Verdict{finding.Clean, finding.Disclosed}),
 			"P0 can read the others' rows, as the contract had announced: the attack rebuilt 100.0 % of 60 rows of p1 and p2. 1 other attack found nothing."},
-		{"angles announced", judged([]Verdict{Passed}, nil, angles), "P0 can compute the others' rows from the angles that open to it, as the contract had announced."},
-		{"other openings announced", judged([]Verdict{Passed}, nil, derivatives), "P0 learns how far off, as the contract had announced."},
-		{"a parameter announced", judged([]Verdict{Disclosed}, nil), "Check, as the contract had announced: check disclosed."},
-		{"announced and not all seen", judged([]Verdict{Skipped}, nil, angles),
+		{"angles announced", judged([]finding.Verdict{finding.Passed}, nil, angles), "P0 can compute the others' rows from the angles that open to it, as the contract had announced."},
+		{"other openings announced", judged([]finding.Verdict{finding.Passed}, nil, derivatives),
+			"P0 learns how far off, as the contract had announced."},
+		{"a parameter announced", judged([]finding.Verdict{finding.Disclosed}, nil),
+			"Check, as the contract had announced: check disclosed."},
+		{"announced and not all seen", judged([]finding.Verdict{finding.Skipped}, nil, angles),
 			"P0 can compute the others' rows from the angles that open to it, as the contract had announced. Not looked at: 1 other thing."},
 	} {
 		if !strings.Contains(c.r.Summary, c.summary) {
@@ -119,13 +131,15 @@ func TestSummariesSayWhy(t *testing.T) {
 }
 
 func TestWhatWasNotLookedAtIsListed(t *testing.T) {
-	a := &auditor{report: &Report{
-		Job: Job{Parties: []Party{{Name: "a", Audited: true}, {Name: "b"}, {Name: "c"}, {Name: "d"}}},
-		Checks: []Check{{Name: checkCharter, Verdict: Skipped, Detail: "none was given"}, {Name: "seals", Verdict: Passed},
-			{Name: checkComplete, Party: "a", Verdict: Passed}},
-		Transcripts: []Transcript{{Party: "a", Cut: true}},
-		Attacks: []Attack{{Name: "difference", Party: "a", View: "angles", Verdict: Skipped, Detail: "not tried"}, {Verdict: Clean},
-			{Name: "label leakage", Party: "a", View: "passive party", Verdict: NotApplicable, Detail: "no labels"}},
+	a := &auditor{report: &finding.Report{
+		Job: finding.Job{Parties: []finding.Party{{Name: "a", Audited: true}, {Name: "b"}, {Name: "c"}, {Name: "d"}}},
+		Checks: []finding.Check{{Name: finding.CheckCharter, Verdict: finding.Skipped, Detail: "none was given"},
+			{Name: "seals", Verdict: finding.Passed},
+			{Name: finding.CheckComplete, Party: "a", Verdict: finding.Passed}},
+		Transcripts: []finding.Transcript{{Party: "a", Cut: true}},
+		Attacks: []finding.Attack{{Name: "difference", Party: "a", View: "angles", Verdict: finding.Skipped,
+			Detail: "not tried"}, {Verdict: finding.Clean},
+			{Name: "label leakage", Party: "a", View: "passive party", Verdict: finding.NotApplicable, Detail: "no labels"}},
 	}}
 	a.limits()
 	a.conclude()
@@ -148,41 +162,30 @@ func TestWhatWasNotLookedAtIsListed(t *testing.T) {
 func TestParametersThatTakeProtectionAway(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		job  protocol.Job
-		want Verdict
+		job  contract.Job
+		want finding.Verdict
 		part string
 	}{
-		{"nothing said", protocol.Job{Privacy: "sealed"}, Passed, "no parameter"},
-		{"published", protocol.Job{Privacy: published}, Leak, `privacy = "published"`},
-		{"low threshold", protocol.Job{Privacy: "masked", Threshold: 0.51}, Disclosed, "threshold = 0.51"},
-		{"high threshold", protocol.Job{Privacy: "masked", Threshold: 0.8}, Passed, "no parameter"},
-		{"a wide range", protocol.Job{Privacy: "sealed", Parameters: map[string]any{"score_range": int64(64)}}, Disclosed, "score_range = 64 opens more bits"},
-		{"wide scores", protocol.Job{Privacy: "sealed", Parameters: map[string]any{"score_bits": int64(16)}}, Disclosed, "score_bits = 16 opens 16 bits"},
-		{"usual scores", protocol.Job{Privacy: "sealed", Parameters: map[string]any{"score_bits": int64(6)}}, Passed, "no parameter"},
-		{"repeated scores", protocol.Job{Privacy: "sealed", Parameters: map[string]any{"scores_per_row": int64(300)}}, Disclosed, "scored 300 times"},
-		{"fewer contributors than the charter has", protocol.Job{Privacy: "masked", MinContributors: 3}, Passed, "less than the charter's 5, which holds"},
+		{"nothing said", contract.Job{Privacy: "sealed"}, finding.Passed, "no parameter"},
+		{"published", contract.Job{Privacy: keys.PrivacyPublished}, finding.Leak, `privacy = "published"`},
+		{"low threshold", contract.Job{Privacy: "masked", Threshold: 0.51}, finding.Disclosed, "threshold = 0.51"},
+		{"high threshold", contract.Job{Privacy: "masked", Threshold: 0.8}, finding.Passed, "no parameter"},
+		{"a wide range", contract.Job{Privacy: "sealed", Parameters: map[string]any{"score_range": int64(64)}},
+			finding.Disclosed, "score_range = 64 opens more bits"},
+		{"wide scores", contract.Job{Privacy: "sealed", Parameters: map[string]any{"score_bits": int64(16)}},
+			finding.Disclosed, "score_bits = 16 opens 16 bits"},
+		{"usual scores", contract.Job{Privacy: "sealed", Parameters: map[string]any{"score_bits": int64(6)}},
+			finding.Passed, "no parameter"},
+		{"repeated scores", contract.Job{Privacy: "sealed", Parameters: map[string]any{"scores_per_row": int64(300)}},
+			finding.Disclosed, "scored 300 times"},
+		{"fewer contributors than the charter has", contract.Job{Privacy: "masked", MinContributors: 3}, finding.Passed,
+			"less than the charter's 5, which holds"},
 	} {
-		a := &auditor{in: Input{Contract: &protocol.Contract{Job: &c.job}}, report: new(Report)}
+		a := &auditor{in: evidence.Input{Contract: &contract.Contract{Job: &c.job}}, report: new(finding.Report)}
 		a.parameters(5)
-		if got := a.report.Checks; len(got) != 1 || got[0].Name != checkParameters || got[0].Verdict != c.want || !strings.Contains(got[0].Detail, c.part) {
+		if got := a.report.Checks; len(got) != 1 || got[0].Name != finding.CheckParameters || got[0].Verdict != c.want ||
+			!strings.Contains(got[0].Detail, c.part) {
 			t.Errorf("%s: %+v, want %s with %q", c.name, got, c.want, c.part)
-		}
-	}
-}
-
-// TestAFewLuckyRowsAreNoGain: of a single column a guess comes within 1 % of the range now and then.
-func TestAFewLuckyRowsAreNoGain(t *testing.T) {
-	for _, c := range []struct {
-		share, control, solved float64
-		rows                   int
-		want                   bool
-	}{
-		{0.03, 0, 0, 100, false}, {0.3, 0, 0, 100, true}, {1, 0, 0, 60, true}, {0.012, 0, 0, 4096, true}, {0.009, 0, 0, 4096, false},
-		{0.33, 0.3, 0, 400, false}, {0, 0, 0.02, 100, true}, {0, 0, 0, 2, false},
-	} {
-		r := &attack.Recovery{RecoveredShare: c.share, ControlShare: c.control, Solved: c.solved, Rows: c.rows}
-		if gained(r) != c.want {
-			t.Errorf("%+v: gained is %v", c, !c.want)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // MaxAddresses is the largest number of addresses of one member.
@@ -23,7 +25,7 @@ const addressShape = "want /ip4/…, /ip6/…, /dns/…, /dns4/… or /dns6/… 
 // so that two equal addresses are equal texts.
 func CheckAddress(s string) error {
 	if err := checkAddress(s); err != nil {
-		return fmt.Errorf("malformed address %q: %w", clipAt(s, 80), err)
+		return fmt.Errorf("malformed address %q: %w", wording.ClipAt(s, 80), err)
 	}
 	return nil
 }
@@ -45,56 +47,46 @@ func checkAddress(s string) error {
 	if err := checkHost(part[1], part[2]); err != nil {
 		return err
 	}
-	return checkPort(part[4])
+	port, err := strconv.ParseUint(part[4], 10, 16)
+	if err != nil || port == 0 || strconv.FormatUint(port, 10) != part[4] {
+		return fmt.Errorf("port %q is not a number from 1 to 65535", wording.ClipAt(part[4], 16))
+	}
+	return nil
 }
 
-// checkHost checks a host against the protocol that stands before it.
+// checkHost checks a host against the protocol that stands before it: the canonical text of an IP
+// address that can be dialled, or a host name of RFC 1123 in lower case and without a final dot.
 func checkHost(protocol, host string) error {
 	switch protocol {
 	case "ip4", "ip6":
-		return checkIP(protocol, host)
+		ip, err := netip.ParseAddr(host)
+		if err != nil || ip.Zone() != "" || ip.Is4() != (protocol == "ip4") {
+			return fmt.Errorf("%q is not an %s address", wording.ClipAt(host, 48), protocol)
+		}
+		if ip.String() != host {
+			return fmt.Errorf("write %q as %q", host, ip)
+		}
+		if ip.Is4In6() {
+			return fmt.Errorf("write %q as /ip4/%s", host, ip.Unmap())
+		}
+		if ip.IsUnspecified() || ip.IsMulticast() {
+			return fmt.Errorf("%s is no address that others can dial", host)
+		}
+		return nil
 	case "dns", "dns4", "dns6":
-		return checkDNSName(host)
+		const most, mostLabel = 253, 63
+		ok := len(host) <= most
+		for label := range strings.SplitSeq(host, ".") {
+			ok = ok && len(label) >= 1 && len(label) <= mostLabel && !strings.HasPrefix(label, "-") &&
+				!strings.HasSuffix(label, "-")
+		}
+		for _, r := range host {
+			ok = ok && ('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.')
+		}
+		if !ok {
+			return fmt.Errorf("%q is not a host name in lower case", wording.ClipAt(host, 48))
+		}
+		return nil
 	}
 	return errors.New(addressShape)
-}
-
-// checkIP accepts the canonical text of an address that can be dialled.
-func checkIP(protocol, host string) error {
-	ip, err := netip.ParseAddr(host)
-	if err != nil || ip.Zone() != "" || ip.Is4() != (protocol == "ip4") {
-		return fmt.Errorf("%q is not an %s address", clipAt(host, 48), protocol)
-	}
-	if ip.String() != host {
-		return fmt.Errorf("write %q as %q", host, ip)
-	}
-	if ip.IsUnspecified() || ip.IsMulticast() {
-		return fmt.Errorf("%s is no address that others can dial", host)
-	}
-	return nil
-}
-
-// checkDNSName accepts a host name of RFC 1123 in lower case and without a final dot.
-func checkDNSName(host string) error {
-	const most, mostLabel = 253, 63
-	ok := len(host) <= most
-	for label := range strings.SplitSeq(host, ".") {
-		ok = ok && len(label) >= 1 && len(label) <= mostLabel && !strings.HasPrefix(label, "-") && !strings.HasSuffix(label, "-")
-	}
-	for _, r := range host {
-		ok = ok && ('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.')
-	}
-	if !ok {
-		return fmt.Errorf("%q is not a host name in lower case", clipAt(host, 48))
-	}
-	return nil
-}
-
-// checkPort accepts 1 to 65535 in decimal without leading zeros.
-func checkPort(s string) error {
-	n, err := strconv.ParseUint(s, 10, 16)
-	if err != nil || n == 0 || strconv.FormatUint(n, 10) != s {
-		return fmt.Errorf("port %q is not a number from 1 to 65535", clipAt(s, 16))
-	}
-	return nil
 }

@@ -3,6 +3,8 @@ package keys
 import (
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 func TestCheckAddressAccepts(t *testing.T) {
@@ -45,20 +47,23 @@ func TestCheckAddressErrors(t *testing.T) {
 		{"/ip6/2001:db8:0::7/tcp/4001", `write "2001:db8:0::7" as "2001:db8::7"`},
 		{"/ip4/0.0.0.0/tcp/4001", "0.0.0.0 is no address that others can dial"},
 		{"/ip6/::/tcp/4001", ":: is no address that others can dial"},
+		{"/ip6/::ffff:0.0.0.0/tcp/4001", `write "::ffff:0.0.0.0" as /ip4/0.0.0.0`},
+		{"/ip6/::ffff:192.0.2.7/tcp/4001", `write "::ffff:192.0.2.7" as /ip4/192.0.2.7`},
 		{"/ip4/224.0.0.1/tcp/4001", "224.0.0.1 is no address that others can dial"},
 		{"/dns4/Bank.example/tcp/4001", `"Bank.example" is not a host name in lower case`},
 		{"/dns4/bank.example./tcp/4001", `"bank.example." is not a host name in lower case`},
 		{"/dns4//tcp/4001", `"" is not a host name in lower case`},
 		{"/dns4/-bank/tcp/4001", `"-bank" is not a host name in lower case`},
 		{"/dns4/bank_1/tcp/4001", `"bank_1" is not a host name in lower case`},
-		{"/dns4/" + strings.Repeat("a", 64) + "/tcp/1", `"` + strings.Repeat("a", 48) + `…" is not a host name in lower case`},
+		{"/dns4/" + strings.Repeat("a", 64) + "/tcp/1",
+			`"` + strings.Repeat("a", 48) + `…" is not a host name in lower case`},
 		{"/ip4/10.0.0.7/tcp/0", `port "0" is not a number from 1 to 65535`},
 		{"/ip4/10.0.0.7/tcp/65536", `port "65536" is not a number from 1 to 65535`},
 		{"/ip4/10.0.0.7/tcp/04001", `port "04001" is not a number from 1 to 65535`},
 		{"/ip4/10.0.0.7/tcp/+1", `port "+1" is not a number from 1 to 65535`},
 		{"/ip4/10.0.0.7/tcp/", `port "" is not a number from 1 to 65535`},
 	} {
-		wantError(t, CheckAddress(c.in), `malformed address "`+clipAt(c.in, 80)+`": `+c.why)
+		wantError(t, CheckAddress(c.in), `malformed address "`+wording.ClipAt(c.in, 80)+`": `+c.why)
 	}
 	long := "/dns4/" + strings.Repeat("a.", 150) + "a/tcp/1"
 	wantError(t, CheckAddress(long), `malformed address "`+long[:80]+`…": it has 313 bytes, at most 300 are allowed`)

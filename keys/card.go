@@ -12,12 +12,14 @@ type Card struct {
 	Name      string   // see CheckName
 	ID        ID       // its public key
 	Addresses []string // where it can be dialled; see CheckAddress
+	Relay     bool     // it relays for members that cannot reach each other
 }
 
 // cardText is the body of a card.
 //
-// Evolution: a key is never renamed and never changes its meaning. Readers refuse keys they do
-// not know, so that a new key needs the format "hanse-card-v2" and a domain of its own.
+// Evolution: a key is never renamed and never changes its meaning. A key may be added when its absence says what cards
+// said before it, as that of relay does. Readers refuse keys they do not know; anything else needs the format
+// "hanse-card-v2" and a domain of its own.
 type cardText struct {
 	Format string `toml:"format"`
 	memberText

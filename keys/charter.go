@@ -30,6 +30,12 @@ type Charter struct {
 	// Affiliations are groups of members that belong together, by name: each at least two different
 	// members. See Affiliated.
 	Affiliations [][]string
+
+	// Identifiers say what identifies a row: at most MaxIdentifiers, in the order of their names.
+	Identifiers []Identifier
+
+	// Relay bounds what members that relay carry for others.
+	Relay RelayLimits
 }
 
 // Revoked is a key that was a member's and is no longer good. The name may belong to a member
@@ -85,5 +91,6 @@ func (c Charter) clone() Charter {
 	c.Revoked = slices.Clone(c.Revoked)
 	c.Roles = cloneRoles(c.Roles)
 	c.Affiliations = cloneAffiliations(c.Affiliations)
+	c.Identifiers = cloneIdentifiers(c.Identifiers)
 	return c
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Affiliated reports whether the charter declares the members with two names affiliated: some group has
@@ -14,7 +16,7 @@ func (c *Charter) Affiliated(a, b string) bool {
 	})
 }
 
-// checkAffiliations holds the groups against the members.
+// checkAffiliations holds the groups against the members: each names at least two of them, once.
 func (c *Charter) checkAffiliations() error {
 	if n := len(c.Affiliations); n > MaxMembers {
 		return fmt.Errorf("affiliated has %d groups, at most %d are allowed", n, MaxMembers)
@@ -24,27 +26,19 @@ func (c *Charter) checkAffiliations() error {
 		names[m.Name] = true
 	}
 	for i, group := range c.Affiliations {
-		if err := checkGroup(group, names); err != nil {
-			return fmt.Errorf("affiliated group %d: %w", i+1, err)
+		seen := make(map[string]bool, len(group))
+		for _, name := range group {
+			if !names[name] {
+				return fmt.Errorf("affiliated group %d: there is no member %q", i+1, wording.ClipAt(name, MaxName))
+			}
+			if seen[name] {
+				return fmt.Errorf("affiliated group %d: %s is named twice", i+1, name)
+			}
+			seen[name] = true
 		}
-	}
-	return nil
-}
-
-// checkGroup accepts at least two different members.
-func checkGroup(group []string, members map[string]bool) error {
-	seen := make(map[string]bool)
-	for _, name := range group {
-		if !members[name] {
-			return fmt.Errorf("there is no member %q", clipAt(name, MaxName))
+		if len(group) < 2 {
+			return fmt.Errorf("affiliated group %d: it names %d, want at least 2 members", i+1, len(group))
 		}
-		if seen[name] {
-			return fmt.Errorf("%s is named twice", name)
-		}
-		seen[name] = true
-	}
-	if len(group) < 2 {
-		return fmt.Errorf("it names %d, want at least 2 members", len(group))
 	}
 	return nil
 }
@@ -67,28 +61,6 @@ func (c *Charter) renameAffiliated(old, name string) {
 			group[i] = name
 		}
 	}
-}
-
-// dropAffiliated takes a member of a draft out of the groups; a group of one is none.
-func (c *Charter) dropAffiliated(name string) {
-	var kept [][]string
-	for _, group := range c.Affiliations {
-		rest := slices.DeleteFunc(slices.Clone(group), func(n string) bool { return n == name })
-		if len(rest) >= 2 {
-			kept = append(kept, rest)
-		}
-	}
-	c.Affiliations = kept
-}
-
-// writeAffiliations renders the groups, if there are any.
-func (c *Charter) writeAffiliations(p *page) {
-	if len(c.Affiliations) == 0 {
-		return
-	}
-	p.comment("Groups of members that belong together: where parties of a job must be independent of",
-		"each other, two of one group are refused.")
-	p.groups("affiliated", c.Affiliations)
 }
 
 // groupsIn writes the groups for a line of changes.

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kin is league() with the bank and the insurer in one group.
+// kin is threeMembers() with the bank and the insurer in one group.
 func kin() Charter {
-	c := league()
+	c := threeMembers()
 	c.Affiliations = [][]string{{"bank", "insurer"}}
 	return c
 }
@@ -31,10 +31,10 @@ func TestCharterTextWithAffiliations(t *testing.T) {
 
 // No groups and an empty list of them are the charter that it was before there were any.
 func TestEmptyAffiliationsAreNone(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	c.Affiliations = [][]string{}
 	s := mustCharter(t, c)
-	if s.Affiliations != nil || s.Digest() != mustCharter(t, league()).Digest() {
+	if s.Affiliations != nil || s.Digest() != mustCharter(t, threeMembers()).Digest() {
 		t.Errorf("affiliations are %v", s.Affiliations)
 	}
 	body := strings.Replace(string(s.Body), "[rules]", "affiliated = []\n[rules]", 1)
@@ -48,7 +48,7 @@ func TestEmptyAffiliationsAreNone(t *testing.T) {
 }
 
 func TestAffiliated(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	c.Members = append(c.Members, memberNamed("lab"))
 	c.Affiliations = [][]string{{"insurer", "bank"}, {"bank", "lab"}}
 	s := mustCharter(t, c)
@@ -69,7 +69,7 @@ func TestAffiliated(t *testing.T) {
 func TestAffiliatedIsMembershipOfOneGroup(t *testing.T) {
 	names := []string{"bank", "insurer", "telco"}
 	rapid.Check(t, func(rt *rapid.T) {
-		c := league()
+		c := threeMembers()
 		for range rapid.IntRange(0, 4).Draw(rt, "groups") {
 			group := rapid.Permutation(names).Draw(rt, "group")
 			c.Affiliations = append(c.Affiliations, group[:rapid.IntRange(2, 3).Draw(rt, "size")])
@@ -109,7 +109,7 @@ func TestAffiliationsAreRefused(t *testing.T) {
 		{[][]string{{"bank", "\x1b[2J"}}, `charter "credit": affiliated group 1: there is no member "\x1b[2J"`},
 		{make([][]string, MaxMembers+1), `charter "credit": affiliated has 4097 groups, at most 4096 are allowed`},
 	} {
-		c := league()
+		c := threeMembers()
 		c.Rules = c.Rules.withDefaults()
 		c.Affiliations = r.groups
 		_, err := NewCharter(c)
@@ -123,14 +123,14 @@ func TestAffiliationsAreRefused(t *testing.T) {
 }
 
 func TestAffiliationsInForeignTexts(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	c.Rules = c.Rules.withDefaults()
 	body := string(c.body())
 	for _, r := range []struct{ line, want string }{
 		{`affiliated = "bank"`, `charter: line 12: affiliated: want a list, got a string`},
 		{`affiliated = ["bank", "telco"]`, `charter: line 12: affiliated: want a list, got a string`},
 		{`affiliated = [[1, 2]]`, `charter: line 12: affiliated: want a string, got an integer`},
-		{`affiliates = [["bank", "telco"]]`, `charter: line 12: unknown key "affiliates"`},
+		{`affiliates = [["bank", "telco"]]`, `charter: line 12: unknown key "affiliates"; did you mean "affiliated"?`},
 		{`affiliated = [["bank", "\u001b[2J"]]`, `charter "credit": affiliated group 1: there is no member "\x1b[2J"`},
 	} {
 		_, err := ParseCharter(resigned(charterDomain, strings.Replace(body, "[rules]", r.line+"\n[rules]", 1)))
@@ -155,7 +155,8 @@ func TestAffiliationsInTheNextVersion(t *testing.T) {
 			"affiliated: bank and insurer, telco and bank and insurer -> bank and assurance, telco and bank and assurance"},
 		{func(c *Charter) error { return c.Revoke("insurer", "left") }, [][]string{{"telco", "bank"}},
 			"affiliated: bank and insurer, telco and bank and insurer -> telco and bank"},
-		{func(c *Charter) error { c.Affiliations[0][1] = "telco"; return nil }, [][]string{{"bank", "telco"}, {"telco", "bank", "insurer"}},
+		{func(c *Charter) error { c.Affiliations[0][1] = "telco"; return nil },
+			[][]string{{"bank", "telco"}, {"telco", "bank", "insurer"}},
 			"affiliated: bank and insurer, telco and bank and insurer -> bank and telco, telco and bank and insurer"},
 		{func(c *Charter) error { c.Affiliations = nil; return nil }, nil,
 			"affiliated: bank and insurer, telco and bank and insurer -> none"},
@@ -166,7 +167,8 @@ func TestAffiliationsInTheNextVersion(t *testing.T) {
 		}
 		next := later(t, draft)
 		if fmt.Sprint(next.Affiliations) != fmt.Sprint(v.want) || !slices.Contains(next.Changes(first), v.line) {
-			t.Errorf("groups are %v, changes\n%s\nwant %v and\n%s", next.Affiliations, strings.Join(next.Changes(first), "\n"), v.want, v.line)
+			t.Errorf("groups are %v, changes\n%s\nwant %v and\n%s", next.Affiliations, strings.Join(next.Changes(first), "\n"),
+				v.want, v.line)
 		}
 		if !reflect.DeepEqual(first.Affiliations, c.Affiliations) {
 			t.Fatalf("a draft changed the groups of the version it was made from to %v", first.Affiliations)

@@ -8,7 +8,7 @@ import (
 // BenchmarkParseCharter reads charters signed by all their members.
 func BenchmarkParseCharter(b *testing.B) {
 	for _, members := range []int{3, 100, 1000} {
-		c := league()
+		c := threeMembers()
 		c.Members = nil
 		var names []string
 		for i := range members {

@@ -4,19 +4,23 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Follows returns an error unless s is the next version of parent: the same name, the version
 // one higher and the parent's digest. It says nothing about signatures: a node replaces its
-// charter only by one that is complete, and that its own organisation has signed.
+// charter only by one that is complete, and so signed by its own organisation, unless enough others revoke a member.
 func (s *SignedCharter) Follows(parent *SignedCharter) error {
 	switch {
 	case s.Name != parent.Name:
 		return fmt.Errorf("charter %q does not follow %q: the names differ", s.Name, parent.Name)
 	case s.Version != parent.Version+1:
-		return fmt.Errorf("charter %q: version %d does not follow version %d: want version %d", s.Name, s.Version, parent.Version, parent.Version+1)
+		return fmt.Errorf("charter %q: version %d does not follow version %d: want version %d", s.Name, s.Version,
+			parent.Version, parent.Version+1)
 	case s.Parent != parent.Digest():
-		return fmt.Errorf("charter %q: version %d follows a version %d with the hash %s, not this one with the hash %s", s.Name, s.Version, parent.Version, s.Parent.Short(), parent.Digest().Short())
+		return fmt.Errorf("charter %q: version %d follows a version %d with the hash %s, not this one with the hash %s",
+			s.Name, s.Version, parent.Version, s.Parent.Short(), parent.Digest().Short())
 	}
 	return nil
 }
@@ -66,14 +70,22 @@ func (c *Charter) Admit(card Card) {
 func (c *Charter) Revoke(name, reason string) error {
 	i := slices.IndexFunc(c.Members, func(m Member) bool { return m.Name == name })
 	if i < 0 {
-		return fmt.Errorf("charter %q: there is no member %q to revoke", c.Name, clipAt(name, MaxName))
+		return fmt.Errorf("charter %q: there is no member %q to revoke", c.Name, wording.ClipAt(name, MaxName))
 	}
 	r := Revoked{Name: name, ID: c.Members[i].ID, Reason: reason}
 	if err := r.check(); err != nil {
 		return fmt.Errorf("charter %q: %w", c.Name, err)
 	}
 	delete(c.Roles, r.ID)
-	c.dropAffiliated(name)
+	// Takes a member of a draft out of the groups; a group of one is none.
+	var kept [][]string
+	for _, group := range c.Affiliations {
+		rest := slices.DeleteFunc(slices.Clone(group), func(n string) bool { return n == name })
+		if len(rest) >= 2 {
+			kept = append(kept, rest)
+		}
+	}
+	c.Affiliations = kept
 	c.Members = slices.Delete(c.Members, i, i+1)
 	c.Revoked = append(c.Revoked, r)
 	return nil

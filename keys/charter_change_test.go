@@ -17,7 +17,7 @@ func later(t *testing.T, draft Charter) *SignedCharter {
 }
 
 func TestNextVersions(t *testing.T) {
-	first := mustCharter(t, league())
+	first := mustCharter(t, threeMembers())
 	lab := memberNamed("lab", "/ip4/10.0.0.8/tcp/4001")
 	second := later(t, first.WithMember(Card(lab)))
 	draft, err := second.WithoutMember("telco", "left the league")
@@ -33,35 +33,36 @@ func TestNextVersions(t *testing.T) {
 	if second.Version != 2 || second.Parent != first.Digest() || !reflect.DeepEqual(second.Members[3], lab) {
 		t.Errorf("version 2 is %+v", second.Charter)
 	}
-	if _, still := third.MemberNamed("telco"); still || len(third.Members) != 3 || third.Revoked[0] != (Revoked{"telco", keyNamed("telco").ID(), "left the league"}) {
+	if _, still := third.MemberNamed("telco"); still || len(third.Members) != 3 ||
+		third.Revoked[0] != (Revoked{"telco", keyNamed("telco").ID(), "left the league"}) {
 		t.Errorf("version 3 is %+v", third.Charter)
 	}
-	if !reflect.DeepEqual(first.Charter, mustCharter(t, league()).Charter) {
+	if !reflect.DeepEqual(first.Charter, mustCharter(t, threeMembers()).Charter) {
 		t.Error("a draft changed the version it was made from")
 	}
 }
 
 // A member whose addresses change sends a new card.
 func TestAdmitRenewsACard(t *testing.T) {
-	c := mustCharter(t, league()).WithMember(Card(memberNamed("telco", "/ip4/10.0.0.9/tcp/4001")))
+	c := mustCharter(t, threeMembers()).WithMember(Card(memberNamed("telco", "/ip4/10.0.0.9/tcp/4001")))
 	if len(c.Members) != 3 || !reflect.DeepEqual(c.Members[2], memberNamed("telco", "/ip4/10.0.0.9/tcp/4001")) {
 		t.Errorf("the members are %+v", c.Members)
 	}
 }
 
 func TestDraftNeedsATime(t *testing.T) {
-	_, err := NewCharter(mustCharter(t, league()).Next())
+	_, err := NewCharter(mustCharter(t, threeMembers()).Next())
 	wantError(t, err, `charter "credit": created is missing`)
 }
 
 func TestFollowsErrors(t *testing.T) {
-	first := mustCharter(t, league())
-	other := league()
+	first := mustCharter(t, threeMembers())
+	other := threeMembers()
 	other.Rules.MinContributors = 2
 	twin := mustCharter(t, other)
 	second := later(t, first.Next())
 	third := later(t, second.Next())
-	renamed := league()
+	renamed := threeMembers()
 	renamed.Name = "loans"
 	for _, c := range []struct {
 		child, parent *SignedCharter
@@ -78,7 +79,7 @@ func TestFollowsErrors(t *testing.T) {
 }
 
 func TestWithoutMemberErrors(t *testing.T) {
-	s := mustCharter(t, league())
+	s := mustCharter(t, threeMembers())
 	_, err := s.WithoutMember("lab", "closed")
 	wantError(t, err, `charter "credit": there is no member "lab" to revoke`)
 	_, err = s.WithoutMember("telco", "")
@@ -87,7 +88,7 @@ func TestWithoutMemberErrors(t *testing.T) {
 
 // Who lost a key is revoked and admitted with a new one; the name stays.
 func TestNewKeyForAMember(t *testing.T) {
-	s := mustCharter(t, league())
+	s := mustCharter(t, threeMembers())
 	draft := s.WithMember(Card{Name: "telco", ID: keyNamed("telco again").ID()})
 	draft.Created = noon
 	_, err := NewCharter(draft)
@@ -105,15 +106,17 @@ func TestNewKeyForAMember(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	first := mustCharter(t, league())
+	first := mustCharter(t, threeMembers())
 	bank, insurer, telco := keyNamed("bank").ID(), keyNamed("insurer").ID(), keyNamed("telco").ID()
 	for _, c := range []struct {
 		change func(*Charter)
 		want   []string
 	}{
 		{func(c *Charter) {}, nil},
-		{func(c *Charter) { c.Admit(Card(memberNamed("lab"))) }, []string{"adds lab (" + keyNamed("lab").ID().String() + ")"}},
-		{func(c *Charter) { c.Revoke("telco", "lost its key") }, []string{"revokes telco (" + telco.String() + "): lost its key"}},
+		{func(c *Charter) { c.Admit(Card(memberNamed("lab"))) },
+			[]string{"adds lab (" + keyNamed("lab").ID().String() + ")"}},
+		{func(c *Charter) { c.Revoke("telco", "lost its key") },
+			[]string{"revokes telco (" + telco.String() + "): lost its key"}},
 		{func(c *Charter) { c.Members = c.Members[:2] }, []string{"removes telco (" + telco.String() + ")"}},
 		{func(c *Charter) { c.Members[2].Name = "carrier" }, []string{"renames " + telco.String() + ": telco -> carrier"}},
 		{func(c *Charter) { c.Members[1].Addresses = nil; c.Members[2].Addresses = []string{"/dns/t/tcp/1"} }, []string{
@@ -121,7 +124,7 @@ func TestDiff(t *testing.T) {
 			"addresses of telco: none -> /dns/t/tcp/1",
 		}},
 		{func(c *Charter) {
-			c.Rules = Rules{PrivacySealed, 2, []string{"tcp", "quic"}, []string{"dht"}}
+			c.Rules = Rules{PrivacySealed, 2, []string{"tcp", "quic"}, []string{"dht"}, 0, 0}
 		}, []string{
 			"min_privacy: masked -> sealed",
 			"min_contributors: 3 -> 2",
@@ -143,7 +146,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDiffOfRevocations(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	lab, mill := keyNamed("lab").ID(), keyNamed("mill").ID()
 	c.Revoked = []Revoked{{"lab", lab, "closed"}, {"mill", mill, "lost"}}
 	first := mustCharter(t, c)
@@ -160,7 +163,7 @@ func TestDiffOfRevocations(t *testing.T) {
 
 // The largest charter there may be is read and checked, and a larger one is refused by its size.
 func TestLargestCharter(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	c.Members = nil
 	for i := range MaxMembers {
 		m := Member{Name: fmt.Sprintf("client-%d", i)}
@@ -182,7 +185,8 @@ func TestLargestCharter(t *testing.T) {
 	wantError(t, back.Complete(), want)
 	for i := range c.Members {
 		for j := range c.Members[i].Addresses {
-			c.Members[i].Addresses[j] = strings.Replace(c.Members[i].Addresses[j], "client", strings.Repeat("a", 60)+"."+strings.Repeat("b", 60)+"."+strings.Repeat("c", 60), 1)
+			c.Members[i].Addresses[j] = strings.Replace(c.Members[i].Addresses[j], "client",
+				strings.Repeat("a", 60)+"."+strings.Repeat("b", 60)+"."+strings.Repeat("c", 60), 1)
 		}
 	}
 	_, err = NewCharter(c)

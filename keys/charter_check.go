@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"errors"
 	"fmt"
 	"unicode"
 	"unicode/utf8"
@@ -15,7 +14,8 @@ func (c *Charter) check() error {
 	if err := CheckName(c.Name); err != nil {
 		return fmt.Errorf("charter: %w", err)
 	}
-	for _, rule := range []func() error{c.checkVersion, c.Rules.check, c.checkMembers, c.checkRoles, c.checkAffiliations, c.checkAddresses, c.checkRevoked} {
+	for _, rule := range []func() error{c.checkVersion, c.Rules.check, c.checkMembers, c.checkRoles, c.checkAffiliations,
+		c.checkIdentifiers, c.checkAddresses, c.checkRelays, c.checkRevoked} {
 		if err := rule(); err != nil {
 			return fmt.Errorf("charter %q: %w", c.Name, err)
 		}
@@ -96,39 +96,23 @@ func (c *Charter) checkRevoked() error {
 	return nil
 }
 
-// check holds one entry against the rules that concern it alone.
+// check holds one entry against the rules that concern it alone. Weak keys are accepted: to revoke
+// one is right. The reason is one printable line.
 func (r Revoked) check() error {
 	if err := CheckName(r.Name); err != nil {
 		return err
 	}
-	if err := checkRevokedID(r.ID); err != nil {
-		return fmt.Errorf("%s: %w", r.Name, err)
+	switch {
+	case r.ID.IsZero():
+		return fmt.Errorf("%s: the id is missing", r.Name)
+	case r.Reason == "":
+		return fmt.Errorf("%s: the reason is missing: say why the key is revoked", r.Name)
+	case len(r.Reason) > maxReason:
+		return fmt.Errorf("%s: the reason has %d bytes, at most %d are allowed", r.Name, len(r.Reason), maxReason)
 	}
-	if err := checkReason(r.Reason); err != nil {
-		return fmt.Errorf("%s: %w", r.Name, err)
-	}
-	return nil
-}
-
-// checkRevokedID accepts weak keys too: to revoke one is right.
-func checkRevokedID(id ID) error {
-	if id.IsZero() {
-		return errors.New("the id is missing")
-	}
-	return nil
-}
-
-// checkReason accepts one printable line.
-func checkReason(s string) error {
-	if s == "" {
-		return errors.New("the reason is missing: say why the key is revoked")
-	}
-	if len(s) > maxReason {
-		return fmt.Errorf("the reason has %d bytes, at most %d are allowed", len(s), maxReason)
-	}
-	for _, r := range s {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return fmt.Errorf("the reason %q has the character U+%04X, which cannot be seen", s, r)
+	for _, c := range r.Reason {
+		if c == utf8.RuneError || !unicode.IsPrint(c) {
+			return fmt.Errorf("%s: the reason %q has the character U+%04X, which cannot be seen", r.Name, r.Reason, c)
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // The roles of members in jobs over clients.
@@ -29,7 +31,7 @@ func (c *Charter) MayServe() []Member {
 func (c *Charter) SetRoles(name string, roles ...string) error {
 	m, ok := c.MemberNamed(name)
 	if !ok {
-		return fmt.Errorf("charter %q: there is no member %q to give a role", c.Name, clipAt(name, MaxName))
+		return fmt.Errorf("charter %q: there is no member %q to give a role", c.Name, wording.ClipAt(name, MaxName))
 	}
 	if err := checkRoles(roles); err != nil {
 		return fmt.Errorf("charter %q: %s: %w", c.Name, name, err)
@@ -85,7 +87,8 @@ func cloneRoles(roles map[ID][]string) map[ID][]string {
 }
 
 // Changes says in lines for people what s changes in its parent: what Diff says, the roles that
-// are given and taken, and who is affiliated. A key that takes the place of another under the same name is compared with it.
+// are given and taken, who is affiliated, and what identifies a row. A key that takes the place of
+// another under the same name is compared with it.
 func (s *SignedCharter) Changes(parent *SignedCharter) []string {
 	d := difference{Diff(parent, s)}
 	for _, m := range s.Members {
@@ -98,6 +101,7 @@ func (s *SignedCharter) Changes(parent *SignedCharter) []string {
 		}
 	}
 	d.changed("affiliated", groupsIn(parent.Affiliations), groupsIn(s.Affiliations))
+	d.changedIdentifiers(&parent.Charter, &s.Charter)
 	return d.lines
 }
 

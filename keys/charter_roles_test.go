@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// fleet is league() with roles: the bank serves, the insurer may do both, the telco is a client.
+// fleet is threeMembers() with roles: the bank serves, the insurer may do both, the telco is a client.
 func fleet() Charter {
-	c := league()
+	c := threeMembers()
 	c.Roles = map[ID][]string{
 		c.Members[0].ID: {RoleServer},
 		c.Members[1].ID: {RoleServer, RoleClient},
@@ -52,10 +52,10 @@ func TestCharterWithoutRolesIsAsBefore(t *testing.T) {
 
 // No list and an empty one say the same: any role.
 func TestEmptyRolesAreAnyRole(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	c.Roles = map[ID][]string{c.Members[0].ID: {}, c.Members[1].ID: nil}
 	s := mustCharter(t, c)
-	if s.Roles != nil || s.Digest() != mustCharter(t, league()).Digest() {
+	if s.Roles != nil || s.Digest() != mustCharter(t, threeMembers()).Digest() {
 		t.Errorf("roles are %v", s.Roles)
 	}
 	body := strings.Replace(string(s.Body), `name = "telco"`, "name = \"telco\"\nroles = []", 1)
@@ -70,7 +70,7 @@ func TestEmptyRolesAreAnyRole(t *testing.T) {
 
 func TestAllows(t *testing.T) {
 	s := mustCharter(t, fleet())
-	plain := mustCharter(t, league())
+	plain := mustCharter(t, threeMembers())
 	for name, want := range map[string][2]bool{"bank": {true, false}, "insurer": {true, true}, "telco": {false, true}} {
 		id := keyNamed(name).ID()
 		if got := [2]bool{s.Allows(id, RoleServer), s.Allows(id, RoleClient)}; got != want {
@@ -98,7 +98,7 @@ func TestRolesAreRefused(t *testing.T) {
 		{[]string{""}, `charter "credit": member 2: insurer: roles has "", want some of server, client`},
 		{[]string{"client", "client"}, `charter "credit": member 2: insurer: roles has "client" twice`},
 	} {
-		c := league()
+		c := threeMembers()
 		c.Rules = c.Rules.withDefaults()
 		c.Roles = map[ID][]string{c.Members[1].ID: r.roles}
 		_, err := NewCharter(c)
@@ -106,20 +106,20 @@ func TestRolesAreRefused(t *testing.T) {
 		_, err = ParseCharter(NewDocument(charterDomain, c.body()).Text())
 		wantError(t, err, r.want)
 	}
-	c := league()
+	c := threeMembers()
 	c.Roles = map[ID][]string{keyNamed("lab").ID(): {RoleClient}}
 	_, err := NewCharter(c)
 	wantError(t, err, `charter "credit": `+keyNamed("lab").ID().Short()+` has roles and is no member`)
 }
 
 func TestRolesInForeignTexts(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	c.Rules = c.Rules.withDefaults()
 	body := string(c.body())
 	for _, r := range []struct{ line, want string }{
 		{`roles = "client"`, `charter: line 39: member.roles: want a list, got a string`},
 		{`roles = [1]`, `charter: line 39: member.roles: want a string, got an integer`},
-		{`role = ["client"]`, `charter: line 39: unknown key "member.role"`},
+		{`role = ["client"]`, `charter: line 39: unknown key "member.role"; did you mean "roles"?`},
 		{`roles = ["\u001b[2J"]`, `charter "credit": member 3: telco: roles has "\x1b[2J", want some of server, client`},
 	} {
 		text := strings.Replace(body, `name = "telco"`, "name = \"telco\"\n"+r.line, 1)
@@ -136,7 +136,7 @@ func TestCardsHaveNoRoles(t *testing.T) {
 }
 
 func TestSetRoles(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	for _, roles := range [][]string{{RoleClient}, {RoleServer, RoleClient}, nil} {
 		if err := c.SetRoles("telco", roles...); err != nil {
 			t.Fatal(err)
@@ -185,8 +185,10 @@ func TestChangesOfRoles(t *testing.T) {
 			c.Admit(Card(memberNamed("lab")))
 			return c.SetRoles("lab", RoleClient)
 		}, []string{"adds lab (" + keyNamed("lab").ID().String() + ")", "roles of lab: any -> client"}},
-		{func(c *Charter) error { c.Admit(Card(memberNamed("lab"))); return nil }, []string{"adds lab (" + keyNamed("lab").ID().String() + ")"}},
-		{func(c *Charter) error { return c.Revoke("telco", "lost") }, []string{"revokes telco (" + keyNamed("telco").ID().String() + "): lost"}},
+		{func(c *Charter) error { c.Admit(Card(memberNamed("lab"))); return nil },
+			[]string{"adds lab (" + keyNamed("lab").ID().String() + ")"}},
+		{func(c *Charter) error { return c.Revoke("telco", "lost") },
+			[]string{"revokes telco (" + keyNamed("telco").ID().String() + "): lost"}},
 		{func(c *Charter) error {
 			err := c.Revoke("telco", "lost")
 			c.Admit(Card{Name: "telco", ID: keyNamed("telco again").ID()})

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // SignedCharter is a charter together with the very bytes its members sign. Its fields are to be
@@ -13,6 +14,8 @@ import (
 type SignedCharter struct {
 	Charter
 	*Document
+
+	parent *SignedCharter // by which fewer signatures are enough; see After
 }
 
 // NewCharter checks a charter, fills in the defaults of its rules and renders the text to be
@@ -26,9 +29,10 @@ func NewCharter(c Charter) (*SignedCharter, error) {
 	}
 	d := NewDocument(charterDomain, c.body())
 	if n := len(d.Text()) + len(c.Members)*signatureLine; n > MaxDocument {
-		return nil, fmt.Errorf("charter %q: %d bytes with all signatures, at most %d are allowed: give fewer addresses", c.Name, n, MaxDocument)
+		return nil, fmt.Errorf("charter %q: %d bytes with all signatures, at most %d are allowed: give fewer addresses",
+			c.Name, n, MaxDocument)
 	}
-	return &SignedCharter{c, d}, nil
+	return &SignedCharter{Charter: c, Document: d}, nil
 }
 
 // ParseCharter reads a charter. Its structure and every signature present are good when it
@@ -46,22 +50,18 @@ func ParseCharter(text []byte) (*SignedCharter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &SignedCharter{c, d}
-	if err := s.verifyMembers(); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// verifyMembers verifies every signature, once it is clear that all are of members.
-func (s *SignedCharter) verifyMembers() error {
+	s := &SignedCharter{Charter: c, Document: d}
+	// Every signature is verified, once it is clear that all are of members.
 	members := membersByID(&s.Charter)
 	for _, id := range slices.SortedFunc(maps.Keys(s.Signatures), ID.Compare) {
 		if _, ok := members[id]; !ok {
-			return s.stranger(id)
+			return nil, s.stranger(id)
 		}
 	}
-	return s.verify(func(id ID) string { return members[id].Name })
+	if err := s.verify(func(id ID) string { return members[id].Name }); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Digest names the charter: it goes into every greeting between nodes, so that two nodes with
@@ -85,19 +85,35 @@ func (s *SignedCharter) AddSignature(id ID, sig []byte) error {
 	return s.Document.AddSignature(id, sig)
 }
 
-// Complete returns an *UnsignedError unless every member has signed.
+// Complete returns an *UnsignedError unless every member has signed or, of a version that revokes one, as many as the
+// version before asks for; see After.
 func (s *SignedCharter) Complete() error {
 	missing := s.Missing(s.IDs())
-	if len(missing) == 0 {
+	if len(missing) == 0 || s.enough() {
 		return nil
 	}
-	e := &UnsignedError{Charter: s.Name}
+	e := &UnsignedError{Charter: s.Name, lacking: s.lacking()}
 	for _, m := range s.Members {
 		if !s.SignedBy(m.ID) {
 			e.Members = append(e.Members, m.Name)
 		}
 	}
 	return e
+}
+
+// InForce is a charter that all have signed who must: its members or, of a revocation, enough of them. Only
+// SignedCharter.InForce makes one; the zero value proves nothing.
+type InForce struct{ charter *SignedCharter }
+
+// Charter returns the charter with all its signatures, nil of the zero value. It must not be changed.
+func (f InForce) Charter() *SignedCharter { return f.charter }
+
+// InForce checks that all have signed who must; the error is Complete's.
+func (s *SignedCharter) InForce() (InForce, error) {
+	if err := s.Complete(); err != nil {
+		return InForce{}, err
+	}
+	return InForce{s}, nil
 }
 
 // checkSigner refuses signatures of strangers.
@@ -117,6 +133,8 @@ func (s *SignedCharter) stranger(id ID) error {
 type UnsignedError struct {
 	Charter string
 	Members []string // names, in the order of the charter
+
+	lacking string // of a revocation: how many signatures are enough
 }
 
 // Error implements error.
@@ -125,18 +143,11 @@ func (e *UnsignedError) Error() string {
 	if len(e.Members) == 1 {
 		verb = "has"
 	}
-	return fmt.Sprintf("charter %q is not in force: %s %s not signed it", e.Charter, enumerate(e.Members), verb)
-}
-
-// enumerate joins names as in a sentence, at most five of them.
-func enumerate(names []string) string {
-	const most = 5
+	const most = 5 // names in a sentence
+	names := e.Members
 	if len(names) > most+1 {
 		names = append(names[:most:most], fmt.Sprintf("%d others", len(names)-most))
 	}
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return fmt.Sprintf("charter %q is not in force: %s %s not signed it%s", e.Charter, wording.List(names, "and"), verb,
+		e.lacking)
 }

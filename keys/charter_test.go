@@ -14,7 +14,7 @@ import (
 )
 
 func TestCharterText(t *testing.T) {
-	s := mustCharter(t, league(), "bank", "insurer", "telco")
+	s := mustCharter(t, threeMembers(), "bank", "insurer", "telco")
 	golden(t, "charter.txt", s.Text())
 	if err := s.Complete(); err != nil {
 		t.Error(err)
@@ -24,17 +24,17 @@ func TestCharterText(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.Created = noon.Add(time.Hour)
-	second.Admit(Card(Member{"telco", keyNamed("telco again").ID(), []string{"/ip4/10.0.0.9/tcp/4001"}}))
+	second.Admit(Card(Member{"telco", keyNamed("telco again").ID(), []string{"/ip4/10.0.0.9/tcp/4001"}, false}))
 	golden(t, "charter-2.txt", mustCharter(t, second, "bank").Text())
 }
 
 // Equal charters give equal bytes, whatever shares memory with whatever.
 func TestNewCharterIsDeterministic(t *testing.T) {
-	a, b := mustCharter(t, league()), mustCharter(t, league())
+	a, b := mustCharter(t, threeMembers()), mustCharter(t, threeMembers())
 	if !bytes.Equal(a.Text(), b.Text()) || a.Digest() != b.Digest() {
 		t.Error("the texts differ")
 	}
-	c := league()
+	c := threeMembers()
 	s := mustCharter(t, c)
 	c.Members[0].Addresses[0] = "changed"
 	c.Members[1].Name = "changed"
@@ -44,10 +44,11 @@ func TestNewCharterIsDeterministic(t *testing.T) {
 }
 
 func TestNewCharterFillsInDefaults(t *testing.T) {
-	c := league()
+	c := threeMembers()
+	c.Rules = Rules{}
 	c.Created = noon.Add(999 * time.Millisecond).In(time.FixedZone("", 3600))
 	s := mustCharter(t, c)
-	want := Rules{PrivacyMasked, 3, []string{"tcp"}, []string{"addresses", "mdns"}}
+	want := Rules{PrivacyMasked, 3, []string{"tcp"}, []string{"addresses"}, 0, 0}
 	if !reflect.DeepEqual(s.Rules, want) || !reflect.DeepEqual(s.Created, noon) {
 		t.Errorf("got %+v, %v", s.Rules, s.Created)
 	}
@@ -73,7 +74,7 @@ func TestParseCharterKeepsForeignBytes(t *testing.T) {
 }
 
 func TestLookups(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	c.Revoked = []Revoked{{"lab", keyNamed("lab").ID(), "closed"}}
 	if m, ok := c.Member(keyNamed("telco").ID()); !ok || m.Name != "telco" {
 		t.Error("Member does not find telco")
@@ -112,7 +113,7 @@ func TestAllowsPrivacy(t *testing.T) {
 }
 
 func TestComplete(t *testing.T) {
-	s := mustCharter(t, league())
+	s := mustCharter(t, threeMembers())
 	for _, c := range []struct{ signer, want string }{
 		{"insurer", `charter "credit" is not in force: bank and telco have not signed it`},
 		{"bank", `charter "credit" is not in force: telco has not signed it`},
@@ -122,7 +123,7 @@ func TestComplete(t *testing.T) {
 		}
 		wantError(t, s.Complete(), c.want)
 	}
-	wantError(t, mustCharter(t, league()).Complete(), `charter "credit" is not in force: bank, insurer and telco have not signed it`)
+	wantError(t, mustCharter(t, threeMembers()).Complete(), `charter "credit" is not in force: bank, insurer and telco have not signed it`)
 	var unsigned *UnsignedError
 	if !errors.As(s.Complete(), &unsigned) || !slices.Equal(unsigned.Members, []string{"telco"}) {
 		t.Errorf("got %+v", unsigned)
@@ -136,7 +137,7 @@ func TestUnsignedErrorStaysOneLine(t *testing.T) {
 		7: "a, b, c, d, e and 2 others have",
 		8: "a, b, c, d, e and 3 others have",
 	} {
-		e := &UnsignedError{"credit", names[:n]}
+		e := &UnsignedError{Charter: "credit", Members: names[:n]}
 		wantError(t, e, `charter "credit" is not in force: `+want+` not signed it`)
 	}
 	if strings.Join(names, " ") != "a b c d e f g h" {
@@ -145,7 +146,7 @@ func TestUnsignedErrorStaysOneLine(t *testing.T) {
 }
 
 func TestStrangersCannotSignACharter(t *testing.T) {
-	s := mustCharter(t, league())
+	s := mustCharter(t, threeMembers())
 	k := keyNamed("stranger")
 	want := `charter "credit": ` + k.ID().Short() + ` is not a member, so its signature has no place here`
 	wantError(t, s.Sign(k), want)
@@ -160,7 +161,7 @@ func TestStrangersCannotSignACharter(t *testing.T) {
 // No text that differs from a complete charter in one byte or line is a complete charter, unless
 // only the order of the signatures differs.
 func TestCharterTampering(t *testing.T) {
-	c := league()
+	c := threeMembers()
 	c.Members = []Member{memberNamed("bank"), memberNamed("telco")}
 	s := mustCharter(t, c, "bank", "telco")
 	refused := 0
@@ -188,8 +189,10 @@ func drawCharter(t *rapid.T) Charter {
 		Rules: Rules{
 			MinPrivacy:      rapid.SampledFrom(Privacies()).Draw(t, "privacy"),
 			MinContributors: rapid.IntRange(2, MaxMembers).Draw(t, "contributors"),
-			Transports:      rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"tcp", "quic"}), 1, 2, rapid.ID).Draw(t, "transports"),
-			Discovery:       rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"addresses", "mdns", "dht"}), 1, 3, rapid.ID).Draw(t, "discovery"),
+			Transports: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"tcp", "quic"}), 1, 2, rapid.ID).Draw(t,
+				"transports"),
+			Discovery: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"addresses", "mdns", "dht"}), 1, 3,
+				rapid.ID).Draw(t, "discovery"),
 		},
 	}
 	if c.Version > 1 {
@@ -203,7 +206,8 @@ func drawCharter(t *rapid.T) Charter {
 			m.Addresses = append(m.Addresses, fmt.Sprintf("/ip4/10.0.0.7/tcp/%d", port))
 		}
 		c.Members = append(c.Members, m)
-		if roles := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{RoleServer, RoleClient}), 0, 2, rapid.ID).Draw(t, "roles"); len(roles) > 0 {
+		if roles := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{RoleServer, RoleClient}), 0, 2, rapid.ID).Draw(t,
+			"roles"); len(roles) > 0 {
 			if err := c.SetRoles(m.Name, roles...); err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +229,8 @@ func TestCharterRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range rapid.SliceOfNDistinct(rapid.SampledFrom(c.Members), 0, len(c.Members), func(m Member) string { return m.Name }).Draw(t, "signers") {
+		for _, m := range rapid.SliceOfNDistinct(rapid.SampledFrom(c.Members), 0, len(c.Members),
+			func(m Member) string { return m.Name }).Draw(t, "signers") {
 			if err := s.Sign(keyNamed(m.Name)); err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +247,7 @@ func TestCharterRoundTrip(t *testing.T) {
 
 // Whatever body is read as a charter is rendered and read the same.
 func FuzzCharterBody(f *testing.F) {
-	c := league()
+	c := threeMembers()
 	c.Revoked = []Revoked{{"lab", keyNamed("lab").ID(), `"closed" \o/`}}
 	s := mustCharter(f, c)
 	f.Add(string(s.Body))

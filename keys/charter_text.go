@@ -8,21 +8,23 @@ import (
 // charterText is the body of a charter.
 //
 // Evolution: a key is never renamed and never changes its meaning. A key may be added when its
-// absence says what charters said before it, as that of roles and of affiliated does; it is written where
-// it says something, so that charters without it keep their bytes. Readers refuse keys they do not
+// absence says what charters said before it, as that of roles, of affiliated, of ids and of relay does; it is written
+// where it says something, so that charters without it keep their bytes. Readers refuse keys they do not
 // know: an older program stops at such a charter and does not pass over a rule of it. Anything else
 // needs the format "hanse-charter-v2" and a domain of its own. A body is never rendered anew:
 // others signed these very bytes.
 type charterText struct {
-	Format  string              `toml:"format"`
-	Name    string              `toml:"name"`
-	Version int                 `toml:"version"`
-	Parent  string              `toml:"parent"`
-	Created string              `toml:"created"`
-	Groups  [][]string          `toml:"affiliated"` // absent or empty: none
-	Rules   rulesText           `toml:"rules"`
-	Member  []charterMemberText `toml:"member"`
-	Revoked []revokedText       `toml:"revoked"`
+	Format  string                    `toml:"format"`
+	Name    string                    `toml:"name"`
+	Version int                       `toml:"version"`
+	Parent  string                    `toml:"parent"`
+	Created string                    `toml:"created"`
+	Groups  [][]string                `toml:"affiliated"` // absent or empty: none
+	Rules   rulesText                 `toml:"rules"`
+	IDs     map[string]identifierText `toml:"ids"`   // absent or empty: none
+	Relay   relayText                 `toml:"relay"` // absent or zeros: no limits
+	Member  []charterMemberText       `toml:"member"`
+	Revoked []revokedText             `toml:"revoked"`
 }
 
 // charterMemberText is a member as its card says, and what the charter adds to that. Its evolution
@@ -44,7 +46,8 @@ func (t charterText) parse() (Charter, error) {
 	if err := CheckName(t.Name); err != nil {
 		return Charter{}, fmt.Errorf("charter: %w", err)
 	}
-	c := Charter{Name: t.Name, Version: t.Version, Rules: t.Rules.parse(), Affiliations: cloneAffiliations(t.Groups)}
+	c := Charter{Name: t.Name, Version: t.Version, Rules: t.Rules.parse(), Affiliations: cloneAffiliations(t.Groups),
+		Identifiers: parseIdentifiers(t.IDs), Relay: RelayLimits(t.Relay)}
 	for _, read := range []func(*Charter) error{t.readVersion, t.readMembers, t.readRevoked} {
 		if err := read(&c); err != nil {
 			return Charter{}, fmt.Errorf("charter %q: %w", t.Name, err)
@@ -117,17 +120,6 @@ func (c *Charter) body() []byte {
 		"it is in force when all have signed. The signatures cover every byte, comments and",
 		"empty lines included: to change anything, make a new version and sign that.")
 	p.gap()
-	c.writeHead(&p)
-	p.gap()
-	c.Rules.write(&p)
-	p.gap()
-	c.writeMembers(&p)
-	c.writeRevoked(&p)
-	return p.bytes()
-}
-
-// writeHead renders what stands above the rules.
-func (c *Charter) writeHead(p *page) {
 	p.text("format", charterFormat)
 	p.text("name", c.Name)
 	p.number("version", c.Version)
@@ -136,11 +128,22 @@ func (c *Charter) writeHead(p *page) {
 		p.text("parent", c.Parent.String())
 	}
 	p.text("created", stamp(c.Created))
-	c.writeAffiliations(p)
-}
-
-// writeMembers renders a table for each member, with an empty line behind it.
-func (c *Charter) writeMembers(p *page) {
+	if len(c.Affiliations) > 0 {
+		p.comment("Groups of members that belong together: where parties of a job must be independent of",
+			"each other, two of one group are refused.")
+		// Adds lists of short strings, on a line each.
+		groups := c.Affiliations
+		fmt.Fprintf(&p.b, "%s = [\n", "affiliated")
+		for _, group := range groups {
+			fmt.Fprintf(&p.b, "  %s,\n", inLine(group))
+		}
+		p.b.WriteString("]\n")
+	}
+	p.gap()
+	c.Rules.write(&p)
+	p.gap()
+	writeIdentifiers(&p, c.Identifiers)
+	c.Relay.write(&p)
 	p.comment("The members. The id is the public key of a member's node; the addresses are where it",
 		"listens. A member without addresses dials the others.")
 	if len(c.Roles) > 0 {
@@ -149,20 +152,15 @@ func (c *Charter) writeMembers(p *page) {
 	}
 	for _, m := range c.Members {
 		p.table("[[member]]")
-		m.write(p)
+		m.write(&p)
 		if roles := c.Roles[m.ID]; len(roles) > 0 {
 			p.words("roles", roles)
 		}
 		p.gap()
 	}
-}
-
-// writeRevoked renders a table for each revoked key.
-func (c *Charter) writeRevoked(p *page) {
-	if len(c.Revoked) == 0 {
-		return
+	if len(c.Revoked) > 0 {
+		p.comment("Keys that are refused from this version on.")
 	}
-	p.comment("Keys that are refused from this version on.")
 	for _, r := range c.Revoked {
 		p.table("[[revoked]]")
 		p.text("name", r.Name)
@@ -170,4 +168,5 @@ func (c *Charter) writeRevoked(p *page) {
 		p.text("reason", r.Reason)
 		p.gap()
 	}
+	return p.bytes()
 }

@@ -10,10 +10,47 @@ import (
 // charters but for version and time give no line.
 func Diff(parent, child *SignedCharter) []string {
 	var d difference
-	d.arrivals(&parent.Charter, &child.Charter)
-	d.departures(&parent.Charter, &child.Charter)
-	d.revocations(&parent.Charter, &child.Charter)
-	d.rules(parent.Rules, child.Rules)
+	before, after := membersByID(&parent.Charter), membersByID(&child.Charter)
+	for _, m := range child.Members {
+		old, stays := before[m.ID]
+		if !stays {
+			d.add("adds %s (%s)", m.Name, m.ID)
+			continue
+		}
+		d.changed("renames "+m.ID.String(), old.Name, m.Name)
+		d.changed("addresses of "+m.Name, words(old.Addresses), words(m.Addresses))
+		d.changed("relays: "+m.Name, fmt.Sprint(old.Relay), fmt.Sprint(m.Relay))
+	}
+	revokedBefore, revoked := revokedByID(&parent.Charter), revokedByID(&child.Charter)
+	for _, m := range parent.Members {
+		_, stays := after[m.ID]
+		_, isRevoked := revoked[m.ID]
+		if !stays && !isRevoked {
+			d.add("removes %s (%s)", m.Name, m.ID)
+		}
+	}
+	for _, r := range child.Revoked {
+		old, was := revokedBefore[r.ID]
+		switch {
+		case !was:
+			d.add("revokes %s (%s): %s", r.Name, r.ID, r.Reason)
+		case old != r:
+			d.add("says of the revoked key %s: %s, %s -> %s, %s", r.ID, old.Name, old.Reason, r.Name, r.Reason)
+		}
+	}
+	for _, r := range parent.Revoked {
+		if _, still := revoked[r.ID]; !still {
+			d.add("no longer revokes %s (%s)", r.Name, r.ID)
+		}
+	}
+	old, rules := parent.Rules, child.Rules
+	d.changed("min_privacy", old.MinPrivacy, rules.MinPrivacy)
+	d.changed("min_contributors", fmt.Sprint(old.MinContributors), fmt.Sprint(rules.MinContributors))
+	d.changed("transports", words(old.Transports), words(rules.Transports))
+	d.changed("discovery", words(old.Discovery), words(rules.Discovery))
+	d.changed("min_rows", fmt.Sprint(old.MinRows), fmt.Sprint(rules.MinRows))
+	d.changed("limits of relays", parent.Relay.String(), child.Relay.String())
+	d.changed("revoke_by", fmt.Sprint(old.RevokeBy), fmt.Sprint(rules.RevokeBy))
 	return d.lines
 }
 
@@ -30,59 +67,6 @@ func (d *difference) changed(what, old, new string) {
 	if old != new {
 		d.add("%s: %s -> %s", what, old, new)
 	}
-}
-
-// arrivals reports new members and changes of those that stay.
-func (d *difference) arrivals(parent, child *Charter) {
-	before := membersByID(parent)
-	for _, m := range child.Members {
-		old, stays := before[m.ID]
-		if !stays {
-			d.add("adds %s (%s)", m.Name, m.ID)
-			continue
-		}
-		d.changed("renames "+m.ID.String(), old.Name, m.Name)
-		d.changed("addresses of "+m.Name, words(old.Addresses), words(m.Addresses))
-	}
-}
-
-// departures reports members that leave without being revoked.
-func (d *difference) departures(parent, child *Charter) {
-	after, revoked := membersByID(child), revokedByID(child)
-	for _, m := range parent.Members {
-		_, stays := after[m.ID]
-		_, isRevoked := revoked[m.ID]
-		if !stays && !isRevoked {
-			d.add("removes %s (%s)", m.Name, m.ID)
-		}
-	}
-}
-
-// revocations reports keys newly revoked, given another reason, and no longer revoked.
-func (d *difference) revocations(parent, child *Charter) {
-	before, after := revokedByID(parent), revokedByID(child)
-	for _, r := range child.Revoked {
-		old, was := before[r.ID]
-		switch {
-		case !was:
-			d.add("revokes %s (%s): %s", r.Name, r.ID, r.Reason)
-		case old != r:
-			d.add("says of the revoked key %s: %s, %s -> %s, %s", r.ID, old.Name, old.Reason, r.Name, r.Reason)
-		}
-	}
-	for _, r := range parent.Revoked {
-		if _, still := after[r.ID]; !still {
-			d.add("no longer revokes %s (%s)", r.Name, r.ID)
-		}
-	}
-}
-
-// rules reports changed rules.
-func (d *difference) rules(old, new Rules) {
-	d.changed("min_privacy", old.MinPrivacy, new.MinPrivacy)
-	d.changed("min_contributors", fmt.Sprint(old.MinContributors), fmt.Sprint(new.MinContributors))
-	d.changed("transports", words(old.Transports), words(new.Transports))
-	d.changed("discovery", words(old.Discovery), words(new.Discovery))
 }
 
 // words joins a list for a line; an empty one is "none".

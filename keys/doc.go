@@ -1,11 +1,12 @@
 // Package keys holds what a member is known by and what the members have agreed on:
 // identities, key files, public cards, invitations and the charter. It parses, signs and
-// verifies; it opens no connection and imports nothing else of this module.
+// verifies; it opens no connection, and imports of this module only
+// how files are made durable and text is worded.
 //
 // A member makes a key with GenerateKey and keeps it with CreateKeyFile. Its ID is the public
 // key. It tells others its Card. Somebody collects the cards into a Charter and NewCharter turns
 // it into a text; each member reads the text with ParseCharter, signs it, and sends it on. The
-// charter is in force when Complete returns nil. A change is a new version that names the one
+// charter is in force when InForce says so. A change is a new version that names the one
 // before by its digest: WithMember, WithoutMember, Diff, Follows.
 //
 // All of these are a Document: TOML that people read, with signatures below. What is signed are

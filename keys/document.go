@@ -104,7 +104,8 @@ func (d *Document) verify(who func(ID) string) error {
 
 // misfit is the error for a signature that does not verify.
 func (d *Document) misfit(who string) error {
-	return fmt.Errorf("%s: the signature of %s does not fit the text above it: one of the two was changed, or it was made for another text", kindOf(d.Domain), who)
+	return fmt.Errorf("%s: the signature of %s does not fit the text above it: one of the two was changed, or it was "+
+		"made for another text", kindOf(d.Domain), who)
 }
 
 // kindOf gets the word "charter" out of the domain "hanse charter v1".

@@ -37,7 +37,8 @@ func TestSignaturesDoNotChangeTheHash(t *testing.T) {
 	if d.Hash() != before {
 		t.Error("the hash changed")
 	}
-	if before == NewDocument("hanse job v1", d.Body).Hash() || before == NewDocument(testDomain, []byte("a = 2\n")).Hash() {
+	if before == NewDocument("hanse job v1", d.Body).Hash() ||
+		before == NewDocument(testDomain, []byte("a = 2\n")).Hash() {
 		t.Error("domain and body do not count")
 	}
 }
@@ -59,13 +60,17 @@ func TestParseDocumentErrors(t *testing.T) {
 	mark := strings.TrimSpace(separator)
 	misfit := "note: the signature of " + bank.Short() + " does not fit the text above it: one of the two was changed, or it was made for another text"
 	for _, c := range []struct{ text, want string }{
-		{"", `note: the line "` + mark + `" stands there 0 times, want once`},
-		{"a = 1\n", `note: the line "` + mark + `" stands there 0 times, want once`},
+		{"", `note: the file is empty`},
+		{"a = 1\n", `note: the line "` + mark + `", with which signatures begin, is not there: is it the right file?`},
+		{"format = \"hanse-job-v1\"\n", `note: this is a job (format "hanse-job-v1"), not a note`},
 		{signed + signed, `note: the line "` + mark + `" stands there 2 times, want once`},
-		{separator + signaturesHeader, `note: the line "` + mark + `" must follow the text, and "[signatures]" must follow it`},
-		{"a = 1 " + separator + signaturesHeader, `note: the line "` + mark + `" must follow the text, and "[signatures]" must follow it`},
+		{separator + signaturesHeader,
+			`note: the line "` + mark + `" must follow the text, and "[signatures]" must follow it`},
+		{"a = 1 " + separator + signaturesHeader,
+			`note: the line "` + mark + `" must follow the text, and "[signatures]" must follow it`},
 		{"a = 1\n" + separator, `note: the line "` + mark + `" must follow the text, and "[signatures]" must follow it`},
-		{"a = 1\n" + separator + "\n" + signaturesHeader, `note: the line "` + mark + `" must follow the text, and "[signatures]" must follow it`},
+		{"a = 1\n" + separator + "\n" + signaturesHeader,
+			`note: the line "` + mark + `" must follow the text, and "[signatures]" must follow it`},
 		{strings.Replace(signed, "b = 2", "b = 3", 1), misfit},
 		{strings.Replace(signed, "b = 2", "b = 2 ", 1), misfit},
 		{head + line + line, "note: line 6: a second signature of " + bank.Short()},
@@ -74,15 +79,18 @@ func TestParseDocumentErrors(t *testing.T) {
 		{signed + "# thanks\n", `note: line 6: malformed signature: want "hanse-id1…" = "base64" and nothing else`},
 		{signed + "[more]\n", `note: line 6: malformed signature: want "hanse-id1…" = "base64" and nothing else`},
 		{head + " " + line, `note: line 5: malformed signature: want "hanse-id1…" = "base64" and nothing else`},
-		{head + strings.Replace(line, "id1", "id2", 1), `note: line 5: malformed member id "hanse-id2` + bank.String()[9:24] + `…": it must start with "hanse-id1"`},
-		{head + strings.Replace(line, `==`, `=`, 1), "note: line 5: malformed signature of " + bank.Short() + ": want 64 bytes in base64"},
-		{head + `"` + bank.String() + "\" = \"\"\n", "note: line 5: malformed signature of " + bank.Short() + ": want 64 bytes in base64"},
+		{head + strings.Replace(line, "id1", "id2",
+			1), `note: line 5: malformed member id "hanse-id2` + bank.String()[9:24] + `…": it must start with "hanse-id1"`},
+		{head + strings.Replace(line, `==`, `=`, 1),
+			"note: line 5: malformed signature of " + bank.Short() + ": want 64 bytes in base64"},
+		{head + `"` + bank.String() + "\" = \"\"\n",
+			"note: line 5: malformed signature of " + bank.Short() + ": want 64 bytes in base64"},
 		{strings.ReplaceAll(signed, "\n", "\r\n"), "note: line 1: a Windows line end, which changes the signed bytes: ask for the file again, as an attachment"},
 		{strings.Replace(signed, "1", "\xff", 1), "note: line 1: byte 0xff is not UTF-8"},
 		{strings.Replace(signed, "2", "2 # \u202e", 1), "note: line 2: character U+202E cannot be seen, so it has no place in a text that people sign"},
 		{strings.Replace(signed, "2", "2 # \u200b", 1), "note: line 2: character U+200B cannot be seen, so it has no place in a text that people sign"},
 		{strings.Replace(signed, "2", "2 \x00", 1), "note: line 2: character U+0000 cannot be seen, so it has no place in a text that people sign"},
-		{"\ufeff" + signed, "note: line 1: character U+FEFF cannot be seen, so it has no place in a text that people sign"},
+		{"\ufeff" + signed, "note: line 1: a byte order mark, as editors of Windows write, which changes the signed bytes: ask for the file again, as an attachment"},
 		{strings.Repeat("#", MaxDocument) + "\n", "note: 4194305 bytes, at most 4194304 are allowed"},
 		{head + strings.Repeat("\n", maxSignatures+1), "note: 4097 signatures, at most 4096 are allowed"},
 	} {
@@ -153,7 +161,8 @@ func TestDocumentRoundTrip(t *testing.T) {
 }
 
 func TestKindOf(t *testing.T) {
-	for domain, want := range map[string]string{"hanse charter v1": "charter", "hanse model part v12": "model part", "x": "x", "": ""} {
+	for domain, want := range map[string]string{"hanse charter v1": "charter", "hanse model part v12": "model part",
+		"x": "x", "": ""} {
 		if got := kindOf(domain); got != want {
 			t.Errorf("kindOf(%q) = %q, want %q", domain, got, want)
 		}
@@ -164,7 +173,8 @@ func TestParseStampErrors(t *testing.T) {
 	const rule = ` want UTC and whole seconds, as in "2006-01-02T15:04:05Z"`
 	_, err := parseStamp("created", "")
 	wantError(t, err, "created is missing")
-	for _, s := range []string{"yesterday", "2026-11-20", "2026-11-20T12:00:00", "2026-11-20T12:00:00+01:00", "2026-11-20T12:00:00.5Z", "2026-02-30T12:00:00Z", "2026-11-20t12:00:00z"} {
+	for _, s := range []string{"yesterday", "2026-11-20", "2026-11-20T12:00:00", "2026-11-20T12:00:00+01:00",
+		"2026-11-20T12:00:00.5Z", "2026-02-30T12:00:00Z", "2026-11-20t12:00:00z"} {
 		_, err := parseStamp("created", s)
 		wantError(t, err, `malformed created "`+s+`":`+rule)
 	}

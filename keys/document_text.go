@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // separator stands between body and signatures, and nowhere else; it never changes.
@@ -56,6 +58,9 @@ func splitDocument(domain string, text []byte) (*Document, error) {
 		return nil, fmt.Errorf("%s: line %d: %w", kind, line, err)
 	}
 	body, rest, err := cutBody(text)
+	if other := CheckKind(text, "hanse-"+kind+"-v1"); err != nil && other != nil {
+		err = other
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
@@ -70,12 +75,19 @@ func splitDocument(domain string, text []byte) (*Document, error) {
 // cutBody divides a text into the body and the lines of signatures.
 func cutBody(text []byte) (body []byte, signatures string, err error) {
 	mark := strings.TrimSuffix(separator, "\n")
-	if n := bytes.Count(text, []byte(mark)); n != 1 {
+	n := bytes.Count(text, []byte(mark))
+	switch {
+	case len(text) == 0:
+		return nil, "", errors.New("the file is empty")
+	case n == 0:
+		return nil, "", fmt.Errorf("the line %q, with which signatures begin, is not there: is it the right file?", mark)
+	case n > 1:
 		return nil, "", fmt.Errorf("the line %q stands there %d times, want once", mark, n)
 	}
 	at := bytes.Index(text, []byte("\n"+separator+signaturesHeader))
 	if at < 0 {
-		return nil, "", fmt.Errorf("the line %q must follow the text, and %q must follow it", mark, strings.TrimSpace(signaturesHeader))
+		return nil, "", fmt.Errorf("the line %q must follow the text, and %q must follow it", mark,
+			strings.TrimSpace(signaturesHeader))
 	}
 	body = text[:at+1]
 	return body, string(text[at+1+len(separator)+len(signaturesHeader):]), nil
@@ -129,25 +141,15 @@ func decodeBody(kind, want string, body []byte, v any, format *string) error {
 	err := DecodeStrict(kind, body, v)
 	got := *format
 	if err != nil {
-		got = formatLine(body)
+		// What the line `format = "…"` says: the rest of another version's text need not mean
+		// anything here.
+		got = FormatOf(body)
+	}
+	if err := checkKind(got, want); err != nil {
+		return fmt.Errorf("%s: %w", kind, err)
 	}
 	if got != want && (err == nil || got != "") {
-		return fmt.Errorf("%s: format %q, but this program reads %q", kind, clipAt(got, 40), want)
+		return fmt.Errorf("%s: format %q, but this program reads %q", kind, wording.ClipAt(got, 40), want)
 	}
 	return err
-}
-
-// formatLine returns what the line `format = "…"` says. It looks at lines only, since the rest of
-// another version's text need not mean anything here.
-func formatLine(body []byte) string {
-	for line := range strings.Lines(string(body)) {
-		if rest, ok := strings.CutPrefix(line, `format = "`); ok {
-			name, _, _ := strings.Cut(rest, `"`)
-			return name
-		}
-		if strings.HasPrefix(line, "[") {
-			break
-		}
-	}
-	return ""
 }

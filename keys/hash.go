@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Hash is a SHA-256 digest that names a charter, a contract or a data set.
@@ -36,10 +38,10 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (h *Hash) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(h) {
-		return fmt.Errorf("malformed hash %q: want %d hexadecimal digits", clip(string(text)), 2*len(h))
+		return fmt.Errorf("malformed hash %q: want %d hexadecimal digits", wording.ClipAt(string(text), 24), 2*len(h))
 	}
 	if _, err := hex.Decode(h[:], text); err != nil {
-		return fmt.Errorf("malformed hash %q: %v", clip(string(text)), err)
+		return fmt.Errorf("malformed hash %q: %v", wording.ClipAt(string(text), 24), err)
 	}
 	return nil
 }

@@ -27,10 +27,11 @@ func memberNamed(name string, addresses ...string) Member {
 // noon is when the tests' charters are made.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// league is a charter of three that breaks no rule.
-func league() Charter {
+// threeMembers is a charter of three that breaks no rule.
+func threeMembers() Charter {
 	return Charter{
 		Name: "credit", Version: 1, Created: noon,
+		Rules: Rules{Discovery: []string{"addresses", "mdns"}},
 		Members: []Member{
 			memberNamed("bank", "/ip4/10.0.0.7/tcp/4001", "/dns4/bank.example/udp/4001/quic-v1"),
 			memberNamed("insurer", "/ip6/2001:db8::7/tcp/4001"),

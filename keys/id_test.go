@@ -39,7 +39,8 @@ func TestParseIDErrors(t *testing.T) {
 		{good[:66] + "1", `malformed member id "` + good[:24] + `…": want 58 characters of base32 after the prefix`},
 		{strings.ToUpper(good), `malformed member id "` + strings.ToUpper(good)[:24] + `…": it must start with "hanse-id1"`},
 		{flipped, `malformed member id "` + flipped[:24] + `…": the checksum does not fit, so a character is mistyped`},
-		{good[:30] + "\n" + good[30:], `malformed member id "` + good[:24] + `…": want 58 characters of base32 after the prefix`},
+		{good[:30] + "\n" + good[30:],
+			`malformed member id "` + good[:24] + `…": want 58 characters of base32 after the prefix`},
 	} {
 		_, err := ParseID(c.in)
 		wantError(t, err, c.want)

@@ -42,7 +42,8 @@ func (i Invitation) Sign(k *PrivateKey) (*Document, error) {
 		return nil, fmt.Errorf("invitation: %w", err)
 	}
 	if k.ID() != i.Inviter {
-		return nil, fmt.Errorf("invitation: the inviter %s is not the owner of the key, %s", i.Inviter.Short(), k.ID().Short())
+		return nil, fmt.Errorf("invitation: the inviter %s is not the owner of the key, %s", i.Inviter.Short(),
+			k.ID().Short())
 	}
 	d := NewDocument(invitationDomain, i.body())
 	d.Sign(k)
@@ -71,7 +72,8 @@ func ParseInvitation(text []byte, now time.Time) (Invitation, *Document, error) 
 		return Invitation{}, nil, err
 	}
 	if !now.Before(i.Expires) {
-		return Invitation{}, nil, fmt.Errorf("invitation: expired since %s, and the clock here says %s: ask %s for a new one, or set the clock if it is wrong",
+		return Invitation{}, nil, fmt.Errorf("invitation: expired at %s, and the clock here says %s: ask %s for a new "+
+			"one, or set the clock if it is wrong",
 			stamp(i.Expires), stamp(now), i.Inviter.Short())
 	}
 	return i, d, nil

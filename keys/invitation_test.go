@@ -45,7 +45,7 @@ func TestInvitationExpires(t *testing.T) {
 		t.Error(err)
 	}
 	_, _, err = ParseInvitation(d.Text(), i.Expires)
-	wantError(t, err, "invitation: expired since 2026-11-23T12:00:00Z, and the clock here says 2026-11-23T12:00:00Z: ask "+
+	wantError(t, err, "invitation: expired at 2026-11-23T12:00:00Z, and the clock here says 2026-11-23T12:00:00Z: ask "+
 		i.Inviter.Short()+" for a new one, or set the clock if it is wrong")
 }
 
@@ -57,10 +57,13 @@ func TestInvitationSignErrors(t *testing.T) {
 	}{
 		{func(i *Invitation) { i.Charter = "" }, "invitation: charter: the name is missing"},
 		{func(i *Invitation) { i.Inviter = ID{} }, "invitation: inviter: the id is missing"},
-		{func(i *Invitation) { i.Inviter = ID{1} }, "invitation: inviter: id " + ID{1}.String() + " is a weak key, which anybody can sign for"},
-		{func(i *Invitation) { i.Inviter = telco.ID(); i.Card.ID = bank.ID() }, "invitation: the inviter " + telco.ID().Short() + " is not the owner of the key, " + bank.ID().Short()},
+		{func(i *Invitation) { i.Inviter = ID{1} },
+			"invitation: inviter: id " + ID{1}.String() + " is a weak key, which anybody can sign for"},
+		{func(i *Invitation) { i.Inviter = telco.ID(); i.Card.ID = bank.ID() },
+			"invitation: the inviter " + telco.ID().Short() + " is not the owner of the key, " + bank.ID().Short()},
 		{func(i *Invitation) { i.Card.ID = bank.ID() }, "invitation: telco invites itself"},
-		{func(i *Invitation) { i.Card.Addresses = []string{"x"} }, `invitation: card: telco: malformed address "x": ` + addressShape},
+		{func(i *Invitation) { i.Card.Addresses = []string{"x"} },
+			`invitation: card: telco: malformed address "x": ` + addressShape},
 		{func(i *Invitation) { i.Proposal = Hash{} }, "invitation: the proposal is missing"},
 		{func(i *Invitation) { i.Expires = time.Time{} }, "invitation: expires is missing"},
 		{func(i *Invitation) { i.Expires = noon.Add(1) }, "invitation: expires 2026-11-20T12:00:00.000000001Z is not in whole seconds of a year up to 9999"},
@@ -90,14 +93,17 @@ func TestParseInvitationErrors(t *testing.T) {
 	}{
 		{resigned(invitationDomain, body), "invitation: the inviter, " + bank.Short() + ", has not signed it"},
 		{resigned(invitationDomain, body, "telco"), "invitation: the inviter, " + bank.Short() + ", has not signed it"},
-		{resigned(invitationDomain, body, "bank", "telco"), "invitation: 2 signatures, want that of the inviter, " + bank.Short() + ", only"},
+		{resigned(invitationDomain, body, "bank", "telco"),
+			"invitation: 2 signatures, want that of the inviter, " + bank.Short() + ", only"},
 		{resigned(cardDomain, body, "bank"), "invitation: the signature of the inviter, " + bank.Short() + ", does not fit the text above it: one of the two was changed, or it was made for another text"},
 		{swap("invitation-v1", "invitation-v7"), `invitation: format "hanse-invitation-v7", but this program reads "hanse-invitation-v1"`},
-		{swap(`inviter = "hanse`, `inviter = "tanse`), `invitation: inviter: malformed member id "tanse-id1` + bank.String()[9:24] + `…": it must start with "hanse-id1"`},
+		{swap(`inviter = "hanse`, `inviter = "tanse`),
+			`invitation: inviter: malformed member id "tanse-id1` + bank.String()[9:24] + `…": it must start with "hanse-id1"`},
 		{swap(i.Proposal.String(), "00"), `invitation: proposal: malformed hash "00": want 64 hexadecimal digits`},
-		{swap(i.Proposal.String(), strings.ToUpper(i.Proposal.String())), "invitation: proposal: write the hash in lower case"},
+		{swap(i.Proposal.String(), strings.ToUpper(i.Proposal.String())),
+			"invitation: proposal: write the hash in lower case"},
 		{swap("2026-11-23T12:00:00Z", "soon"), `invitation: malformed expires "soon": want UTC and whole seconds, as in "2006-01-02T15:04:05Z"`},
-		{swap("[card]", "[crad]"), `invitation: line 14: unknown key "crad"`},
+		{swap("[card]", "[crad]"), `invitation: line 14: unknown key "crad"; did you mean "card"?`},
 		{swap(`id = "`+i.Card.ID.String()+`"`, ""), "invitation: card: the id is missing"},
 	} {
 		got, doc, err := ParseInvitation(c.text, noon)

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/hanse-project/hanse/internal/durable"
 )
 
 // maxKeyFile is the largest key file, in bytes.
@@ -38,7 +41,7 @@ func createKeyFile(path, name string, k *PrivateKey, passphrase []byte, work int
 	}
 	t := keyText{Created: stamp(time.Now()), Name: name, ID: k.ID().String(), Secret: []byte(k.secretText() + "\n")}
 	if len(passphrase) > 0 {
-		sealed, err := seal(t.Secret, passphrase, work)
+		sealed, err := encrypt(t.Secret, passphrase, work)
 		if err != nil {
 			return fmt.Errorf("key file %q: %w", path, err)
 		}
@@ -50,7 +53,8 @@ func createKeyFile(path, name string, k *PrivateKey, passphrase []byte, work int
 	defer clear(t.Secret)
 	err := writeNew(path, text)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("key file %q: %w, and a key file is never overwritten: choose another name or move it away", path, fs.ErrExist)
+		return fmt.Errorf("key file %q: %w, and a key file is never overwritten: choose another name or move it away", path,
+			fs.ErrExist)
 	}
 	if err != nil {
 		return fmt.Errorf("key file %q: %w", path, bare(err))
@@ -68,25 +72,12 @@ func writeNew(path string, text []byte) error {
 	_, err = f.Write(text)
 	err = cmp.Or(err, f.Sync(), f.Close())
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = durable.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		os.Remove(path) // the first error is the one to tell
 	}
 	return err
-}
-
-// syncDir makes a new name in a directory durable. Windows cannot open a directory for that and
-// needs no such step.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(d.Sync(), d.Close())
 }
 
 // LoadKeyFile reads a key file. ask may be nil for files without a passphrase. A passphrase that
@@ -123,12 +114,22 @@ func readKeyFile(path string) ([]byte, error) {
 	if info.IsDir() {
 		return nil, errors.New("it is a directory")
 	}
-	if err := CheckSecret(path, info); err != nil {
-		return nil, err
-	}
+	open := CheckSecret(path, info)
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
 		return nil, bare(err)
+	}
+	for _, other := range []string{"card", "charter"} {
+		if bytes.Contains(text, []byte("\nformat = \"hanse-"+other+"-v")) {
+			return nil, fmt.Errorf("this is a %s, which is public: give the key file, which \"hanse keys new\" made", other)
+		}
+	}
+	if open != nil {
+		if _, err := parseKeyText(text); err != nil {
+			open = err // no key that somebody could have read
+		}
+		clear(text)
+		return nil, open
 	}
 	if len(text) > maxKeyFile {
 		return nil, fmt.Errorf("more than %d bytes: this is no key file", maxKeyFile)

@@ -41,7 +41,7 @@ func TestForeignBlocks(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{block(t, goldenSecret, other.Recipient()), "the key is not encrypted with a passphrase"},
 		{block(t, "hello", passphrase), `malformed secret key: it must start with "HANSE-SECRET-KEY-1"`},
-		{block(t, strings.Repeat("a", maxSealed+1), passphrase), "the encrypted text has more than 1024 bytes: this is no key"},
+		{block(t, strings.Repeat("a", maxEncrypted+1), passphrase), "the encrypted text has more than 1024 bytes: this is no key"},
 	} {
 		path := written(t, c.text)
 		_, err := LoadKeyFile(path, answer("x"))
@@ -55,7 +55,8 @@ func TestForeignBlocks(t *testing.T) {
 
 // A file may ask for no more work than maxScryptWork: the refusal comes before the work.
 func TestKeyFileWithTooMuchWork(t *testing.T) {
-	header := "age-encryption.org/v1\n-> scrypt " + strings.Repeat("A", 22) + " 30\n" + strings.Repeat("A", 43) + "\n--- " + strings.Repeat("A", 43) + "\n" + strings.Repeat("x", 40)
+	header := "age-encryption.org/v1\n-> scrypt " + strings.Repeat("A", 22) + " 30\n" + strings.Repeat("A",
+		43) + "\n--- " + strings.Repeat("A", 43) + "\n" + strings.Repeat("x", 40)
 	var b bytes.Buffer
 	a := armor.NewWriter(&b)
 	if _, err := a.Write([]byte(header)); err != nil {
@@ -71,7 +72,7 @@ func TestKeyFileWithTooMuchWork(t *testing.T) {
 
 // A changed key file never gives another key.
 func TestKeyFileTampering(t *testing.T) {
-	sealed, err := seal([]byte(goldenSecret+"\n"), []byte("x"), quick)
+	sealed, err := encrypt([]byte(goldenSecret+"\n"), []byte("x"), quick)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,8 @@ func FuzzParseKeyText(f *testing.F) {
 			return
 		}
 		back, err := parseKeyText(kt.render())
-		if err != nil || back.Name != kt.Name || back.ID != kt.ID || back.Created != kt.Created || !bytes.Equal(back.Secret, kt.Secret) {
+		if err != nil || back.Name != kt.Name || back.ID != kt.ID || back.Created != kt.Created ||
+			!bytes.Equal(back.Secret, kt.Secret) {
 			t.Fatalf("%q gives %+v, rendered it gives %+v, %v", text, kt, back, err)
 		}
 	})

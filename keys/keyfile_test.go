@@ -161,7 +161,7 @@ func TestKeyFileOpenToOthers(t *testing.T) {
 }
 
 func TestLoadKeyFileErrors(t *testing.T) {
-	sealed, err := seal([]byte(goldenSecret+"\n"), []byte("correct horse"), quick)
+	sealed, err := encrypt([]byte(goldenSecret+"\n"), []byte("correct horse"), quick)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,9 @@ func TestLoadKeyFileErrors(t *testing.T) {
 		{goldenSecret[:60], nil, "malformed secret key: want 58 characters of base32 after the prefix"},
 		{goldenSecret[:60] + "A" + goldenSecret[61:], nil, "malformed secret key: the checksum does not fit, so a character is mistyped"},
 		{"# name: the bank\n" + goldenSecret, nil, `line 1: malformed name "the bank": want 1 to 32 characters of a-z, 0-9 and "-", the first a letter`},
-		{"# public id: " + keyNamed("telco").ID().String() + "\n" + goldenSecret, nil, "the comment says " + keyNamed("telco").ID().String()[:24] + "…, but the key is that of " + goldenID[:17] + ": two files were mixed up"},
+		{"# public id: " + keyNamed("telco").ID().String() + "\n" + goldenSecret, nil,
+			"the comment says " + keyNamed("telco").ID().String()[:24] +
+				"…, but the key is that of " + goldenID[:17] + ": two files were mixed up"},
 		{strings.Repeat("#\n", maxKeyFile), nil, "more than 16384 bytes: this is no key file"},
 		{locked, nil, "it needs a passphrase, and there is nobody to ask"},
 		{locked, func() ([]byte, error) { return nil, gone }, "passphrase: no terminal"},

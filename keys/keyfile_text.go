@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"filippo.io/age/armor"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // keyText is a key file:
@@ -41,8 +42,8 @@ func (t keyText) render() []byte {
 	return b.Bytes()
 }
 
-// sealed reports whether the key is encrypted.
-func (t keyText) sealed() bool { return bytes.HasPrefix(t.Secret, []byte(armor.Header)) }
+// encrypted reports whether the key is encrypted.
+func (t keyText) encrypted() bool { return bytes.HasPrefix(t.Secret, []byte(armor.Header)) }
 
 // parseKeyText reads a file with exactly one key. The error names the line and quotes nothing.
 func parseKeyText(text []byte) (keyText, error) {
@@ -58,14 +59,26 @@ func parseKeyText(text []byte) (keyText, error) {
 			inside = string(l) != armor.Footer
 		case len(l) == 0:
 		case l[0] == '#':
-			if err := t.comment(string(l)); err != nil {
-				return keyText{}, fmt.Errorf("line %d: %w", line, err)
+			switch key, value, _ := strings.Cut(strings.TrimPrefix(string(l), "# "), ": "); key {
+			case "created":
+				t.Created = value
+			case "public id":
+				t.ID = value
+			case "name":
+				t.Name = value
+				if err := CheckName(value); err != nil {
+					return keyText{}, fmt.Errorf("line %d: %w", line, err)
+				}
 			}
+		case t.Secret != nil:
+			return keyText{}, fmt.Errorf("line %d: a second key: a key file holds one", line)
+		case bytes.HasPrefix(l, []byte(idPrefix)):
+			return keyText{}, fmt.Errorf("line %d: a public id, not a secret key", line)
+		case string(l) != armor.Header && !bytes.HasPrefix(l, []byte(secretPrefix)):
+			return keyText{}, fmt.Errorf("line %d: neither a comment nor a key", line)
 		default:
-			if err := t.begin(l); err != nil {
-				return keyText{}, fmt.Errorf("line %d: %w", line, err)
-			}
-			inside = t.sealed()
+			t.Secret = append(bytes.Clone(l), '\n')
+			inside = t.encrypted()
 		}
 	}
 	if inside {
@@ -77,42 +90,18 @@ func parseKeyText(text []byte) (keyText, error) {
 	return t, nil
 }
 
-// begin takes the first line of a key.
-func (t *keyText) begin(line []byte) error {
-	if t.Secret != nil {
-		return errors.New("a second key: a key file holds one")
-	}
-	if bytes.HasPrefix(line, []byte(idPrefix)) {
-		return errors.New("a public id, not a secret key")
-	}
-	if string(line) != armor.Header && !bytes.HasPrefix(line, []byte(secretPrefix)) {
-		return errors.New("neither a comment nor a key")
-	}
-	t.Secret = append(bytes.Clone(line), '\n')
-	return nil
-}
-
-// comment takes what the known comments say.
-func (t *keyText) comment(line string) error {
-	key, value, _ := strings.Cut(strings.TrimPrefix(line, "# "), ": ")
-	switch key {
-	case "created":
-		t.Created = value
-	case "public id":
-		t.ID = value
-	case "name":
-		t.Name = value
-		return CheckName(value)
-	}
-	return nil
-}
-
 // open decrypts the key if need be and holds it against the comments.
 func (t keyText) open(ask PassphraseFunc) (*PrivateKey, error) {
 	secret := t.Secret
-	if t.sealed() {
-		var err error
-		if secret, err = t.unlock(ask); err != nil {
+	if t.encrypted() {
+		if ask == nil {
+			return nil, errors.New("it needs a passphrase, and there is nobody to ask")
+		}
+		passphrase, err := ask()
+		if err != nil {
+			return nil, fmt.Errorf("passphrase: %w", err)
+		}
+		if secret, err = decrypt(t.Secret, passphrase); err != nil {
 			return nil, err
 		}
 		defer clear(secret)
@@ -122,19 +111,9 @@ func (t keyText) open(ask PassphraseFunc) (*PrivateKey, error) {
 		return nil, err
 	}
 	if id := key.ID().String(); t.ID != "" && t.ID != id {
-		return nil, fmt.Errorf("the comment says %s, but the key is that of %s: two files were mixed up", clip(t.ID), key.ID().Short())
+		return nil, fmt.Errorf("the comment says %s, but the key is that of %s: two files were mixed up",
+			wording.ClipAt(t.ID, 24),
+			key.ID().Short())
 	}
 	return key, nil
-}
-
-// unlock asks for the passphrase and decrypts.
-func (t keyText) unlock(ask PassphraseFunc) ([]byte, error) {
-	if ask == nil {
-		return nil, errors.New("it needs a passphrase, and there is nobody to ask")
-	}
-	passphrase, err := ask()
-	if err != nil {
-		return nil, fmt.Errorf("passphrase: %w", err)
-	}
-	return unseal(t.Secret, passphrase)
 }

@@ -10,16 +10,19 @@ type Member struct {
 	Name      string   // see CheckName
 	ID        ID       // its public key
 	Addresses []string // where it can be dialled, at most MaxAddresses; none when it only dials out; see CheckAddress
+	Relay     bool     // it relays for members that cannot reach each other, within Charter.Relay
 }
 
 // memberText is a member, or a card, as it stands in a file.
 //
 // Evolution: a key is never renamed and never changes its meaning. A reader refuses keys it does
-// not know, so a new key needs a new format name in the text that holds the member.
+// not know. A new key's absence must say what texts said before it, as that of relay does; else it needs a new format
+// name in the text that holds the member.
 type memberText struct {
 	Name      string   `toml:"name"`
 	ID        string   `toml:"id"`
 	Addresses []string `toml:"addresses"`
+	Relay     bool     `toml:"relay"`
 }
 
 // parse reads the id; check must follow.
@@ -31,7 +34,7 @@ func (t memberText) parse() (Member, error) {
 	if err != nil {
 		return Member{}, err
 	}
-	return Member{Name: t.Name, ID: id, Addresses: copied(t.Addresses)}, nil
+	return Member{Name: t.Name, ID: id, Addresses: copied(t.Addresses), Relay: t.Relay}, nil
 }
 
 // copied shares no memory with list; an empty list is nil, so that equal members are deeply equal.
@@ -47,6 +50,9 @@ func (m Member) check() error {
 	}
 	if err := checkAddresses(m.Addresses); err != nil {
 		return fmt.Errorf("%s: %w", m.Name, err)
+	}
+	if m.Relay && len(m.Addresses) == 0 {
+		return fmt.Errorf("%s: it relays and has no address: a relay is a member that others can dial", m.Name)
 	}
 	return nil
 }
@@ -85,4 +91,7 @@ func (m Member) write(p *page) {
 	p.text("name", m.Name)
 	p.text("id", m.ID.String())
 	p.list("addresses", m.Addresses)
+	if m.Relay {
+		p.flag("relay")
+	}
 }

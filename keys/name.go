@@ -1,6 +1,10 @@
 package keys
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/internal/wording"
+)
 
 // MaxName is the longest name of a member or a charter, in bytes.
 const MaxName = 32
@@ -17,7 +21,8 @@ func CheckName(s string) error {
 		ok = ok && ('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-')
 	}
 	if !ok {
-		return fmt.Errorf("malformed name %q: want 1 to %d characters of a-z, 0-9 and \"-\", the first a letter", clipAt(s, 2*MaxName), MaxName)
+		return fmt.Errorf("malformed name %q: want 1 to %d characters of a-z, 0-9 and \"-\", the first a letter",
+			wording.ClipAt(s, 2*MaxName), MaxName)
 	}
 	return nil
 }

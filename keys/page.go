@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // page builds the readable TOML of a document. Equal calls give equal bytes.
@@ -27,6 +29,9 @@ func (p *page) table(header string) { p.b.WriteString(header + "\n") }
 // text adds a string.
 func (p *page) text(key, value string) { fmt.Fprintf(&p.b, "%s = %s\n", key, quote(value)) }
 
+// flag adds a key that is true.
+func (p *page) flag(key string) { fmt.Fprintf(&p.b, "%s = true\n", key) }
+
 // number adds an integer.
 func (p *page) number(key string, value int) { fmt.Fprintf(&p.b, "%s = %d\n", key, value) }
 
@@ -47,15 +52,6 @@ func (p *page) list(key string, values []string) {
 // words adds short strings on one line.
 func (p *page) words(key string, values []string) {
 	fmt.Fprintf(&p.b, "%s = %s\n", key, inLine(values))
-}
-
-// groups adds lists of short strings, on a line each.
-func (p *page) groups(key string, groups [][]string) {
-	fmt.Fprintf(&p.b, "%s = [\n", key)
-	for _, group := range groups {
-		fmt.Fprintf(&p.b, "  %s,\n", inLine(group))
-	}
-	p.b.WriteString("]\n")
 }
 
 // inLine writes short strings as a list in one line.
@@ -86,7 +82,11 @@ func checkPrintable(text []byte) (line int, err error) {
 		case r == '\n':
 			line++
 		case r == '\r':
-			return line, fmt.Errorf("a Windows line end, which changes the signed bytes: ask for the file again, as an attachment")
+			return line, fmt.Errorf("a Windows line end, which changes the signed bytes: ask for the file again, as an " +
+				"attachment")
+		case r == '\ufeff' && i == 0:
+			return line, fmt.Errorf("a byte order mark, as editors of Windows write, which changes the signed bytes: ask for " +
+				"the file again, as an attachment")
 		case r == utf8.RuneError && size == 1:
 			return line, fmt.Errorf("byte 0x%02x is not UTF-8", text[i])
 		case r != '\t' && !unicode.IsPrint(r):
@@ -110,7 +110,8 @@ func parseStamp(key, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(stampLayout, s)
 	if err != nil || stamp(t) != s {
-		return time.Time{}, fmt.Errorf("malformed %s %q: want UTC and whole seconds, as in %q", key, clipAt(s, 40), stampLayout)
+		return time.Time{}, fmt.Errorf("malformed %s %q: want UTC and whole seconds, as in %q", key, wording.ClipAt(s, 40),
+			stampLayout)
 	}
 	return t, nil
 }

@@ -21,12 +21,12 @@ const (
 	scryptWork = 18
 	// maxScryptWork bounds what reading a file may cost: 1 GiB and a few seconds.
 	maxScryptWork = 20
-	// maxSealed is the longest text in an encrypted block, in bytes.
-	maxSealed = 1 << 10
+	// maxEncrypted is the longest text in an encrypted block, in bytes.
+	maxEncrypted = 1 << 10
 )
 
-// seal encrypts text with a passphrase, in armour.
-func seal(text, passphrase []byte, work int) ([]byte, error) {
+// encrypt encrypts text with a passphrase, in armour.
+func encrypt(text, passphrase []byte, work int) ([]byte, error) {
 	recipient, err := age.NewScryptRecipient(string(passphrase))
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func seal(text, passphrase []byte, work int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// unseal undoes seal.
-func unseal(block, passphrase []byte) ([]byte, error) {
+// decrypt undoes seal.
+func decrypt(block, passphrase []byte) ([]byte, error) {
 	if len(passphrase) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", ErrPassphrase)
 	}
@@ -62,26 +62,22 @@ func unseal(block, passphrase []byte) ([]byte, error) {
 	identity.SetMaxWorkFactor(maxScryptWork)
 	r, err := age.Decrypt(armor.NewReader(bytes.NewReader(block)), identity)
 	if err != nil {
-		return nil, unsealError(err)
+		// A wrong passphrase is told from a damaged block and from one for another kind of key.
+		if none, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
+			if slices.Equal(none.StanzaTypes, []string{"scrypt"}) {
+				return nil, ErrPassphrase
+			}
+			return nil, errors.New("the key is not encrypted with a passphrase")
+		}
+		detail := strings.TrimPrefix(err.Error(), "failed to read header: ")
+		return nil, fmt.Errorf("the encrypted key is damaged: %s", strings.TrimPrefix(detail, "parsing age header: "))
 	}
-	text, err := io.ReadAll(io.LimitReader(r, maxSealed+1))
+	text, err := io.ReadAll(io.LimitReader(r, maxEncrypted+1))
 	if err != nil {
 		return nil, fmt.Errorf("the encrypted key is damaged: %w", err)
 	}
-	if len(text) > maxSealed {
-		return nil, fmt.Errorf("the encrypted text has more than %d bytes: this is no key", maxSealed)
+	if len(text) > maxEncrypted {
+		return nil, fmt.Errorf("the encrypted text has more than %d bytes: this is no key", maxEncrypted)
 	}
 	return text, nil
-}
-
-// unsealError tells a wrong passphrase from a damaged block and one for another kind of key.
-func unsealError(err error) error {
-	if none := (*age.NoIdentityMatchError)(nil); errors.As(err, &none) {
-		if slices.Equal(none.StanzaTypes, []string{"scrypt"}) {
-			return ErrPassphrase
-		}
-		return errors.New("the key is not encrypted with a passphrase")
-	}
-	detail := strings.TrimPrefix(err.Error(), "failed to read header: ")
-	return fmt.Errorf("the encrypted key is damaged: %s", strings.TrimPrefix(detail, "parsing age header: "))
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
+	"strings"
 )
 
 // PrivateKey is a member's secret identity. It has no exported fields, prints as its ID only
@@ -32,6 +33,11 @@ func (k *PrivateKey) String() string { return "private key of " + k.ID().Short()
 // Ed25519 returns the key for the transport's TLS handshake. The caller must not keep or log it.
 func (k *PrivateKey) Ed25519() ed25519.PrivateKey { return bytes.Clone(k.key) }
 
+// Secret is what only this key gives: the same for the same domain and data.
+func (k *PrivateKey) Secret(domain string, data []byte) Hash {
+	return HashOf(domain, k.Sign(domain, data))
+}
+
 // Sign signs message under domain. Two domains never sign the same bytes: both are length-prefixed.
 func (k *PrivateKey) Sign(domain string, message []byte) []byte {
 	return ed25519.Sign(k.key, signedBytes(domain, message))
@@ -43,4 +49,31 @@ func signedBytes(domain string, message []byte) []byte {
 	writePart(b.Write, []byte(domain))
 	writePart(b.Write, message)
 	return b.Bytes()
+}
+
+// secretPrefix starts the text form of every secret key; it never changes. Secrets are in upper
+// case and public ids in lower case, so that one is not sent for the other.
+const secretPrefix = "HANSE-SECRET-KEY-1"
+
+// secretText returns the line that a key file keeps: the prefix and the 32-byte Ed25519 seed
+// with a checksum in upper-case base32.
+func (k *PrivateKey) secretText() string {
+	return secretPrefix + strings.ToUpper(text32.EncodeToString(withCheck(secretPrefix, k.key.Seed())))
+}
+
+// parseSecret undoes secretText. The error quotes nothing of s.
+func parseSecret(s string) (*PrivateKey, error) {
+	body, ok := strings.CutPrefix(s, secretPrefix)
+	if ok && body != strings.ToUpper(body) {
+		return nil, fmt.Errorf("malformed secret key: it must be in upper case")
+	}
+	if ok {
+		s = secretPrefix + strings.ToLower(body)
+	}
+	seed, fault := decodeChecked(secretPrefix, s, ed25519.SeedSize)
+	if fault != "" {
+		return nil, fmt.Errorf("malformed secret key: %s", fault)
+	}
+	defer clear(seed)
+	return &PrivateKey{key: ed25519.NewKeyFromSeed(seed)}, nil
 }

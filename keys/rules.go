@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // The privacy modes, from the weakest to the strongest; what each opens to whom is part of a
@@ -17,13 +19,18 @@ const (
 // Privacies lists the modes from the weakest to the strongest.
 func Privacies() []string { return []string{PrivacyPublished, PrivacyMasked, PrivacySealed} }
 
+// maxMinRows is the largest MinRows.
+const maxMinRows = 1<<31 - 1
+
 // Rules are what the members agreed on for every job under a charter. The zero value of a field
 // stands for its default.
 type Rules struct {
 	MinPrivacy      string   // the weakest mode a job may use; default masked
 	MinContributors int      // below it a sum is not opened, 2 to MaxMembers; default 3
 	Transports      []string // "tcp", "quic", in order of preference; default tcp
-	Discovery       []string // "addresses", "mdns", "dht": how members may look for each other; default addresses, mdns
+	Discovery       []string // "addresses", "mdns", "dht": how members may look for each other; default addresses
+	MinRows         int      // fewest common rows that an alignment may open; default 0: none said
+	RevokeBy        int      // how many members can revoke another, see Charter.Quorum; default 0: all others
 }
 
 // rulesText is the table of rules in a charter. A pointer tells a missing key, which stands for
@@ -37,6 +44,8 @@ type rulesText struct {
 	MinContributors *int      `toml:"min_contributors"`
 	Transports      *[]string `toml:"transports"`
 	Discovery       *[]string `toml:"discovery"`
+	MinRows         *int      `toml:"min_rows"`
+	RevokeBy        *int      `toml:"revoke_by"`
 }
 
 // AllowsPrivacy reports whether a job may use the given mode: it is known and at least as strong
@@ -59,7 +68,7 @@ func (r Rules) withDefaults() Rules {
 		r.Transports = []string{"tcp"}
 	}
 	if r.Discovery == nil {
-		r.Discovery = []string{"addresses", "mdns"}
+		r.Discovery = []string{"addresses"}
 	}
 	return r
 }
@@ -71,6 +80,8 @@ func (t rulesText) parse() Rules {
 	setIf(&r.MinContributors, t.MinContributors)
 	setIf(&r.Transports, t.Transports)
 	setIf(&r.Discovery, t.Discovery)
+	setIf(&r.MinRows, t.MinRows)
+	setIf(&r.RevokeBy, t.RevokeBy)
 	return r
 }
 
@@ -84,10 +95,18 @@ func setIf[T any](to, given *T) {
 // check holds each rule against the values it may have.
 func (r Rules) check() error {
 	if !slices.Contains(Privacies(), r.MinPrivacy) {
-		return fmt.Errorf("min_privacy is %q, want one of %s", clipAt(r.MinPrivacy, 40), strings.Join(Privacies(), ", "))
+		return fmt.Errorf("min_privacy is %q, want one of %s", wording.ClipAt(r.MinPrivacy, 40),
+			strings.Join(Privacies(), ", "))
 	}
 	if r.MinContributors < 2 || r.MinContributors > MaxMembers {
-		return fmt.Errorf("min_contributors is %d, want 2 to %d: a sum of one is that member's own value", r.MinContributors, MaxMembers)
+		return fmt.Errorf("min_contributors is %d, want 2 to %d: a sum of one is that member's own value", r.MinContributors,
+			MaxMembers)
+	}
+	if r.MinRows < 0 || r.MinRows > maxMinRows {
+		return fmt.Errorf("min_rows is %d, want 0 to %d", r.MinRows, maxMinRows)
+	}
+	if r.RevokeBy != 0 && (r.RevokeBy < 2 || r.RevokeBy > MaxMembers) {
+		return fmt.Errorf("revoke_by is %d, want 2 to %d, or none: one member revokes nobody", r.RevokeBy, MaxMembers)
 	}
 	if err := checkChoice("transports", r.Transports, "tcp", "quic"); err != nil {
 		return err
@@ -102,7 +121,7 @@ func checkChoice(key string, got []string, values ...string) error {
 	}
 	for i, v := range got {
 		if !slices.Contains(values, v) {
-			return fmt.Errorf("%s has %q, want some of %s", key, clipAt(v, 40), strings.Join(values, ", "))
+			return fmt.Errorf("%s has %q, want some of %s", key, wording.ClipAt(v, 40), strings.Join(values, ", "))
 		}
 		if slices.Contains(got[:i], v) {
 			return fmt.Errorf("%s has %q twice", key, v)
@@ -120,6 +139,15 @@ func (r Rules) write(p *page) {
 	p.number("min_contributors", r.MinContributors)
 	p.comment("How nodes may connect: \"tcp\", \"quic\". Always TLS 1.3, always to members only.")
 	p.words("transports", r.Transports)
-	p.comment("How nodes may look for each other: \"addresses\" below, \"mdns\" on the local network, \"dht\" among members.")
+	p.comment("How nodes may look for each other: \"addresses\" below, \"mdns\" on the local network, \"dht\" among " +
+		"members.")
 	p.words("discovery", r.Discovery)
+	if r.MinRows > 0 {
+		p.comment("An alignment over fewer common rows than this opens nothing.")
+		p.number("min_rows", r.MinRows)
+	}
+	if r.RevokeBy > 0 {
+		p.comment("So many members, and more than half of all, can revoke another, and do nothing else without the rest.")
+		p.number("revoke_by", r.RevokeBy)
+	}
 }

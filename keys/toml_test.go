@@ -29,13 +29,13 @@ type sample struct {
 func TestDecodeStrictErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"count = 1\ncolor = 2\n", `job: line 2: unknown key "color"`},
-		{"[rules]\n", `job: line 1: unknown key "rules"`},
-		{"[[rule]]\nname = \"a\"\n\n[[rule]]\n# hm\nnmae = \"b\"\n[[rule]]\nname = \"c\"\n", `job: line 6: unknown key "rule.nmae"`},
+		{"[rules]\n", `job: line 1: unknown key "rules"; did you mean "rule"?`},
+		{"[[rule]]\nname = \"a\"\n\n[[rule]]\n# hm\nnmae = \"b\"\n[[rule]]\nname = \"c\"\n", `job: line 6: unknown key "rule.nmae"; did you mean "name"?`},
 		{"[[rule]]\nname = \"a\"\n[[rule]]\nname = 3\n[[rule]]\nname = \"c\"\n", `job: line 4: rule.name: want a string, got an integer`},
-		{"rule = [{name = \"a\"},\n  {nmae = \"b\"}]\n", `job: line 1: unknown key "rule.nmae"`},
+		{"rule = [{name = \"a\"},\n  {nmae = \"b\"}]\n", `job: line 1: unknown key "rule.nmae"; did you mean "name"?`},
 		{"Name = \"a\"\n", `job: line 1: key "Name" must be in lower case`},
 		{"name = \"a\"\nNAME = \"b\"\n", `job: line 2: key "NAME" must be in lower case`},
-		{"name = \"a\"\nname = \"b\"\n", `job: line 2: name: Key 'name' has already been defined`},
+		{"name = \"a\"\nname = \"b\"\n", `job: line 2: name: it stands there twice`},
 		{"count = \"3\"\n", `job: line 1: count: want an integer, got a string`},
 		{"count = 3.5\n", `job: line 1: count: want an integer, got a number`},
 		{"count = true\n", `job: line 1: count: want an integer, got true or false`},
@@ -84,7 +84,8 @@ func TestDecodeStrict(t *testing.T) {
 	if err := DecodeStrict("job", []byte(text), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Name != `a # " [b]` || v.Count != 7 || v.List[0] != "x" || v.ID != keyNamed("bank").ID() || v.Extra["a"] != "1" || v.Rate != 2 || v.Rule[0].Name != "r" {
+	if v.Name != `a # " [b]` || v.Count != 7 || v.List[0] != "x" || v.ID != keyNamed("bank").ID() || v.Extra["a"] != "1" ||
+		v.Rate != 2 || v.Rule[0].Name != "r" {
 		t.Errorf("read %+v", v)
 	}
 }

@@ -91,7 +91,8 @@ func TestStranger(t *testing.T) {
 	wantStranger(t, victim, outsider.ID(), fmt.Sprintf(
 		"it is neither a member of charter \"credit\" version 1 (%s) nor invited", ours.Digest().Short()))
 	if !slices.ContainsFunc(log.all(), func(s string) bool {
-		return strings.HasPrefix(s, "WARN refused a connection from=/ip4/127.0.0.1/tcp/") && strings.Contains(s, outsider.ID().String())
+		return strings.HasPrefix(s, "WARN refused a connection from=/ip4/127.0.0.1/tcp/") &&
+			strings.Contains(s, outsider.ID().String())
 	}) {
 		t.Errorf("the refusal is not in the log: %q", log.all())
 	}
@@ -115,7 +116,8 @@ func TestWrongKey(t *testing.T) {
 
 // versions starts two hosts under different charters; the second knows the first's address and
 // should have the lower id, so that it dials at once.
-func versions(t *testing.T, k1 *keys.PrivateKey, c1 *keys.SignedCharter, k2 *keys.PrivateKey, c2 *keys.SignedCharter) (h1, h2 *Host) {
+func versions(t *testing.T, k1 *keys.PrivateKey, c1 *keys.SignedCharter, k2 *keys.PrivateKey,
+	c2 *keys.SignedCharter) (h1, h2 *Host) {
 	t.Helper()
 	h1 = start(t, config(k1, c1))
 	h2, err := New(config(k2, c2))
@@ -164,6 +166,38 @@ func TestRevoked(t *testing.T) {
 	reason := fmt.Sprintf("bank was revoked, as charter \"credit\" version 2 (%s) says: left the league", after.Digest().Short())
 	wantRefused(t, bank, telco.Self(), "telco refused the connection: bank was revoked, as version 2 of its charter says")
 	wantStranger(t, telco, bank.Self(), "refused the connection: "+reason)
+}
+
+// TestRevokedByAQuorum: the host of a member that was away and has not signed refuses the revoked key all the same.
+func TestRevokedByAQuorum(t *testing.T) {
+	ks := newKeys(t, 6)
+	first := draft(ks)
+	first.Rules.RevokeBy = 4
+	before := signed(t, first, ks)
+	next, err := before.WithoutMember("bank", "its key was stolen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.Created = before.Created
+	after, err := keys.NewCharter(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range ks[1:5] {
+		if err := after.Sign(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := after.InForce(); err == nil {
+		t.Fatal("a version that not all have signed is in force without the one before")
+	}
+	if !after.After(before) {
+		t.Fatal("a revocation is none")
+	}
+	absent, bank := versions(t, ks[5], after, ks[0], before)
+	wantRefused(t, bank, absent.Self(), "member-5 refused the connection: bank was revoked, as version 2 of its charter says")
+	wantStranger(t, absent, bank.Self(), fmt.Sprintf("refused the connection: bank was revoked, as charter \"credit\" "+
+		"version 2 (%s) says: its key was stolen", after.Digest().Short()))
 }
 
 // TestOnlyTLS offers other handshakes to a host, which knows none of them.
@@ -225,7 +259,7 @@ func TestNoStreamBeforeHello(t *testing.T) {
 		l, helloErr := greeting{
 			target: target{name: "bank", id: host.Self()},
 			self:   test.key.ID(),
-			mine:   hello{version: wireVersion, charter: stanceOf(test.charter), name: "x"},
+			mine:   hello{version: WireVersion, charter: stanceOf(test.charter), name: "x"},
 			weigh:  func(hello) verdict { return verdict{level: levelFull} },
 			heard:  new(tally),
 			now:    time.Now,
@@ -280,7 +314,7 @@ func TestTwins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := whoIs(within(t), bank.cfg.Key, a); err != nil {
+	if _, err := whoIs(within(t), bank.cfg.Key, a, nil); err != nil {
 		t.Fatal(err)
 	}
 	wantStranger(t, bank, bank.Self(), "it has this node's own key: only one node may run with it")

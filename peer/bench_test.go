@@ -16,7 +16,7 @@ const benchFrame = 1 << 20
 // BenchmarkMesh sends frames of 1 MiB from one host to another over loopback.
 func BenchmarkMesh(b *testing.B) {
 	hosts := federation(b, 2)
-	meshes := openAll(b, protocol.Room{1}, hosts...)
+	meshes := openAll(b, protocol.SessionID{1}, hosts...)
 	ctx := b.Context()
 	frame := make([]byte, benchFrame)
 	b.SetBytes(benchFrame)
@@ -88,7 +88,7 @@ func BenchmarkBareStream(b *testing.B) {
 // BenchmarkRoundTrip sends a small frame there and back.
 func BenchmarkRoundTrip(b *testing.B) {
 	hosts := federation(b, 2)
-	meshes := openAll(b, protocol.Room{1}, hosts...)
+	meshes := openAll(b, protocol.SessionID{1}, hosts...)
 	ctx := b.Context()
 	frame := make([]byte, 64)
 	go func() {
@@ -149,7 +149,7 @@ func BenchmarkConnect(b *testing.B) {
 		dialled := time.Now()
 		l, err := greeting{
 			target: target{name: m.info.Name, id: high.Self()},
-			mine:   low.hello(low.judge),
+			mine:   low.hello(low.judge, conn),
 			weigh:  func(hello) verdict { return verdict{level: levelFull} },
 			heard:  low.meter.of(m.peer),
 			now:    time.Now,

@@ -3,10 +3,8 @@ package peer
 import (
 	"fmt"
 
-	"github.com/libp2p/go-libp2p/core/network"
-
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // newJudge prepares a charter for the questions of admission.
@@ -26,78 +24,70 @@ func (h *Host) SetCharter(c *keys.SignedCharter) error {
 		return err
 	}
 	if _, ok := c.Member(h.self); !ok {
-		return fmt.Errorf("charter %q version %d leaves this node's key %s out: it ends its membership, so close the host instead",
+		return fmt.Errorf("charter %q version %d leaves this node's key %s out: it ends its membership, so close the host "+
+			"instead",
 			c.Name, c.Version, h.self)
 	}
 	h.mu.Lock()
 	now := h.judge.stance
 	if c.Name != now.name || uint32(c.Version) <= now.version {
 		h.mu.Unlock()
-		return fmt.Errorf("charter %q version %d cannot follow %s: want the same name and a later version", c.Name, c.Version, now)
+		return fmt.Errorf("charter %q version %d cannot follow %s: want the same name and a later version", c.Name, c.Version,
+			now)
 	}
 	h.judge = newJudge(h.self, c, h.cfg.Invited)
+	close(h.charterChanged)
+	h.charterChanged = make(chan struct{})
 	h.mu.Unlock()
-	h.part(h.setMembers())
-	h.spreadCharter()
-	return nil
-}
+	h.dismissFormer(h.setMembers())
 
-// part disconnects those whom the charter in force gives another place than they had.
-func (h *Host) part(former []*link) {
+	// The links that stay are weighed again, and their members told of the version now in force.
 	h.mu.Lock()
-	j := h.judge
-	former = append(former, h.outgrown()...)
-	h.mu.Unlock()
-	for _, l := range former {
-		reason, told := j.partingWord(l)
-		h.spawn(func() { l.leave(reason, told) })
-	}
-}
-
-// outgrown returns the links of newcomers who have become members, or been revoked, since they
-// were let in. Those who came as invitees stay, to finish what they came for. Host.mu is held.
-func (h *Host) outgrown() (links []*link) {
-	for _, a := range h.admissions {
-		l := a.link
-		if l == nil || level(l.level.Load()) != levelJoin {
-			continue
-		}
-		_, member := h.judge.charter.Member(l.peer)
-		_, revoked := h.judge.charter.RevokedID(l.peer)
-		if revoked || member && l.theirs.role == roleMember {
-			links = append(links, l)
-		}
-	}
-	return links
-}
-
-// partingWord says why a link ends under a new charter, to this side and to the other.
-func (j judge) partingWord(l *link) (reason string, told protocol.Fault) {
-	if r, ok := j.charter.RevokedID(l.peer); ok {
-		return fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason), j.word(protocol.CodeRevoked, r.Name)
-	}
-	if m, ok := j.charter.Member(l.peer); ok {
-		return fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance),
-			j.word(protocol.CodeAnew, m.Name)
-	}
-	return fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance), j.word(protocol.CodeRemoved, l.name)
-}
-
-// spreadCharter weighs all links again and tells the members of the version now in force.
-func (h *Host) spreadCharter() {
-	h.mu.Lock()
-	news := encodeCharter(h.judge.stance)
+	news := h.judge.stance.encode()
 	var links []*link
 	for _, m := range h.members {
 		if m.link != nil {
 			links = append(links, m.link)
 			h.weighLink(m, m.link, m.link.theirs.charter)
 		}
-		h.ring(m)
+		h.notify(m)
 	}
 	h.mu.Unlock()
 	for _, l := range links {
 		h.spawn(func() { l.send(kindCharter, news, newsPatience) })
+	}
+	return nil
+}
+
+// dismissFormer disconnects those whom the charter in force gives another place than they had:
+// former members, and newcomers who have become members, or been revoked, since they were let in.
+// Those who came as invitees stay, to finish what they came for.
+func (h *Host) dismissFormer(former []*link) {
+	h.mu.Lock()
+	j := h.judge
+	for _, a := range h.admissions {
+		l := a.link
+		if l == nil || level(l.level.Load()) != levelJoin {
+			continue
+		}
+		_, member := j.charter.Member(l.peer)
+		_, revoked := j.charter.RevokedID(l.peer)
+		if revoked || member && l.theirs.role == roleMember {
+			former = append(former, l)
+		}
+	}
+	h.mu.Unlock()
+	for _, l := range former {
+		reason := fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance)
+		told := j.word(fault.CodeRemoved, l.name)
+		if r, ok := j.charter.RevokedID(l.peer); ok {
+			reason = fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
+			told = j.word(fault.CodeRevoked, r.Name)
+		} else if m, ok := j.charter.Member(l.peer); ok {
+			reason = fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance)
+			told = j.word(fault.CodeAnew, m.Name)
+		}
+		h.spawn(func() { l.leave(reason, told) })
 	}
 }
 
@@ -111,42 +101,76 @@ func (h *Host) charterOf(l *link, s stance) {
 	}
 	l.theirs.charter = s
 	exclusion := h.weighLink(m, l, s)
-	h.ring(m)
+	h.notify(m)
 	h.mu.Unlock()
 	if exclusion != "" {
 		l.end(exclusion)
 	}
 }
 
-// skew says what restricts a link between two versions of the charter.
-func (j judge) skew(name string, theirs stance) string {
-	return fmt.Sprintf("%s is on version %d of the charter and %s on version %d: no data until both have the same",
-		name, theirs.version, j.self, j.stance.version)
+// judge holds what a hello is weighed against.
+type judge struct {
+	self    string // own name in the charter
+	charter *keys.SignedCharter
+	stance  stance // of charter
+	invited func(keys.ID) bool
 }
 
-// nameOf returns what the charter in force calls an identity.
-func (h *Host) nameOf(id keys.ID) string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return nameIn(h.judge.charter, id)
+func (j judge) invites(id keys.ID) bool {
+	return j.invited != nil && j.invited(id)
 }
 
-// noteRefusal keeps why an inbound connection was refused, on either side's account.
-func (h *Host) noteRefusal(c network.Conn, err error) {
-	id, idErr := memberID(c.RemotePeer())
-	if idErr != nil || err == errDuplicate {
-		return
+// weigh answers a hello from a caller whose key TLS has proved.
+func (j judge) weigh(from keys.ID, h hello) verdict {
+	if h.version != WireVersion {
+		return refused(fault.Fault{Code: fault.CodeProgram, Numbers: []int64{int64(h.version), WireVersion}},
+			"%s speaks wire version %d and %s version %d: the older one must be updated",
+			nameIn(j.charter, from), h.version, j.self, WireVersion)
 	}
-	h.mu.Lock()
-	m := h.members[id]
-	name := nameIn(h.judge.charter, id)
-	h.mu.Unlock()
-	if ended(err) || timedOut(err) {
-		err = fmt.Errorf("%s broke the connection off during the hello", name)
+	if r, ok := j.charter.RevokedID(from); ok {
+		return refused(j.word(fault.CodeRevoked, r.Name), "%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
 	}
-	if m != nil {
-		h.noteTrouble(m, err)
-		return
+	_, member := j.charter.Member(from)
+	switch {
+	case member && h.role == roleMember:
+		return j.compare(from, h)
+	case member || j.invites(from):
+		return verdict{level: levelJoin}
+	default:
+		return refused(fault.Fault{Code: fault.CodeMember},
+			"%s is neither a member of %s nor invited to it: ask a member for an invitation", from, j.stance)
 	}
-	h.refuseStranger(c.RemotePeer(), c.RemoteMultiaddr(), err.Error())
+}
+
+// compare weighs a member's charter against the one in force here. A member on another version
+// of the same charter is let in, to bring the charters together and for nothing else.
+func (j judge) compare(from keys.ID, h hello) verdict {
+	mine, theirs := j.stance, h.charter
+	switch {
+	case theirs == mine:
+		return verdict{level: levelFull}
+	case theirs.name == mine.name && theirs.version != mine.version:
+		return verdict{level: levelCharter}
+	default:
+		return refused(j.word(fault.CodeApart, mine.name),
+			"%s stands under %s and %s under %s: one of them has the wrong charter file",
+			nameIn(j.charter, from), theirs, j.self, mine)
+	}
+}
+
+// word is a fault about a name under the charter in force here.
+func (j judge) word(code fault.Code, name string) fault.Fault {
+	return fault.Fault{Code: code, Names: []string{name}, Numbers: []int64{int64(j.stance.version)}}
+}
+
+// nameIn returns what the charter calls an identity, or the short form of its key. The name in a
+// hello is the caller's own claim and would let it pose as another in the log.
+func nameIn(c *keys.SignedCharter, id keys.ID) string {
+	if m, ok := c.Member(id); ok {
+		return m.Name
+	}
+	if r, ok := c.RevokedID(id); ok {
+		return r.Name
+	}
+	return id.Short()
 }

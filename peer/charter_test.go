@@ -49,8 +49,9 @@ func TestSkew(t *testing.T) {
 	well := func(s PeerStatus) bool { return s.Connected && s.Trouble == "" }
 	until(t, bank, insurer.Self(), "free", well)
 	until(t, insurer, bank.Self(), "free", well)
-	openAll(t, protocol.Room{1}, bank, insurer)
-	if names := []string{bank.Status()[0].Name, bank.Status()[1].Name}; !slices.Equal(names, []string{"insurer", "retailer"}) {
+	openAll(t, protocol.SessionID{1}, bank, insurer)
+	if names := []string{bank.Status()[0].Name, bank.Status()[1].Name}; !slices.Equal(names,
+		[]string{"insurer", "retailer"}) {
 		t.Errorf("the members are %q now", names)
 	}
 }
@@ -60,7 +61,7 @@ func TestSetCharterDisconnects(t *testing.T) {
 	hosts := federation(t, 3)
 	bank, insurer, retailer := hosts[0], hosts[1], hosts[2]
 	meetAll(t, hosts...)
-	meshes := openAll(t, protocol.Room{1}, bank, insurer)
+	meshes := openAll(t, protocol.SessionID{1}, bank, insurer)
 	now := bank.cfg.Charter
 	next, err := now.WithoutMember("retailer", "sold to a rival")
 	if err != nil {
@@ -140,5 +141,5 @@ func TestNewcomerBecomesMember(t *testing.T) {
 	well := func(s PeerStatus) bool { return s.Connected && s.Trouble == "" }
 	until(t, newcomer, host.Self(), "at one", well)
 	until(t, host, newcomer.Self(), "at one", well)
-	openAll(t, protocol.Room{1}, newcomer, host)
+	openAll(t, protocol.SessionID{1}, newcomer, host)
 }

@@ -28,7 +28,8 @@ const clockEnd = 253402300799999
 
 // What wrong clocks do, and how a person sees which one it is.
 const (
-	clockHarm  = "invitations and proposals expire too early or too late, and the times in charters, transcripts and logs do not agree"
+	clockHarm = "invitations and proposals expire too early or too late, and the times in charters, transcripts and " +
+		"logs do not agree"
 	clockCheck = "timedatectl status shows the time and whether it is kept"
 )
 
@@ -160,22 +161,16 @@ func clockPlace(ahead time.Duration) string {
 // spell writes a difference of clocks in its two largest units.
 func spell(d time.Duration) string {
 	const day = 24 * time.Hour
-	d = d.Round(time.Second)
-	switch {
-	case d >= clockMost:
+	if d = d.Round(time.Second); d >= clockMost {
 		return "100 years or more"
-	case d >= day:
-		return spellUnits(d/day, "d", d%day/time.Hour, "h")
-	case d >= time.Hour:
-		return spellUnits(d/time.Hour, "h", d%time.Hour/time.Minute, "m")
-	default:
-		return spellUnits(d/time.Minute, "m", d%time.Minute/time.Second, "s")
 	}
-}
-
-// spellUnits writes two numbers with their units, the second one unless it is 0.
-func spellUnits(large time.Duration, unit string, small time.Duration, lesser string) string {
-	if small == 0 {
+	large, unit, small, lesser := d/time.Minute, "m", d%time.Minute/time.Second, "s"
+	if d >= day {
+		large, unit, small, lesser = d/day, "d", d%day/time.Hour, "h"
+	} else if d >= time.Hour {
+		large, unit, small, lesser = d/time.Hour, "h", d%time.Hour/time.Minute, "m"
+	}
+	if small == 0 { // the second unit is left out
 		return fmt.Sprintf("%d%s", large, unit)
 	}
 	return fmt.Sprintf("%d%s %d%s", large, unit, small, lesser)
@@ -225,7 +220,7 @@ func (h *Host) noteClock(l *link) {
 	fresh := view.wrong() != h.clockWrong
 	h.clockWrong = view.wrong()
 	if m := h.members[l.peer]; m != nil && m.link == l {
-		h.ring(m)
+		h.notify(m)
 	}
 	h.mu.Unlock()
 	ahead, said := l.clock.get()

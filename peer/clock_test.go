@@ -179,7 +179,7 @@ func TestClockOfANewcomer(t *testing.T) {
 	cfg.Invited = func(id keys.ID) bool { return id == guest.ID() }
 	cfg.Now, cfg.Log = shifted(-5*day-time.Hour), newLog(log)
 	h := start(t, cfg)
-	j, err := DialJoin(within(t), guest, at(t, h))
+	j, err := DialJoin(within(t), guest, at(t, h), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

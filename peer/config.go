@@ -10,6 +10,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/discovery"
 )
 
 // The ways to find members that Config.Discovery may name.
@@ -26,13 +27,15 @@ type Config struct {
 
 	// Listen holds the multiaddrs to listen on, /ip4/…/tcp/… for example. If it is empty, the
 	// host listens on all interfaces at the ports that the charter gives this member; a member
-	// without addresses there only dials out.
+	// without addresses there only dials out. A loopback address is listened on as it stands.
 	Listen []string
 	// QUIC adds QUIC to TCP: each TCP port is listened on as a UDP port too, and QUIC
 	// addresses of others are dialled where TCP leads nowhere. QUIC connects in fewer round
 	// trips, moves bulk data several times slower, and takes in 512 KiB of a session before
 	// it is read where TCP takes in a whole frame.
 	QUIC bool
+	// Proxy makes this host's TCP connections to others; nil: it makes them itself. QUIC passes no proxy.
+	Proxy *Proxy
 	// Discovery names the ways to find members; nil means those that the charter names.
 	Discovery []string
 	// Neighbours are the members that the host keeps links with: it dials them again and again
@@ -51,6 +54,10 @@ type Config struct {
 	// it waits for, it measures by a clock that nobody sets. nil: time.Now.
 	Now func() time.Time
 
+	// Program is the version of the program, which members are told so that people see who is behind; empty: they are
+	// not. At most 64 bytes of it are said.
+	Program string
+
 	Log *slog.Logger // nil: no log
 
 	Heartbeat time.Duration // between heartbeats; default 1 s
@@ -68,7 +75,8 @@ func (c Config) complete() (Config, error) {
 	self := c.Key.ID()
 	mine, ok := c.Charter.Member(self)
 	if !ok {
-		return c, fmt.Errorf("the key %s is no member's in charter %q version %d: check that key file and charter belong together",
+		return c, fmt.Errorf("the key %s is no member's in charter %q version %d: check that key file and charter belong "+
+			"together",
 			self, c.Charter.Name, c.Charter.Version)
 	}
 	if c.Log == nil {
@@ -78,20 +86,19 @@ func (c Config) complete() (Config, error) {
 		c.Now = time.Now
 	}
 	if c.Discovery == nil {
-		c.Discovery = defaultDiscovery(c.Charter.Rules)
+		c.Discovery = c.Charter.Rules.Discovery
 	}
 	if len(c.Listen) == 0 {
 		c.Listen = listenEverywhere(mine.Addresses, c.QUIC)
 	}
-	return c.completeTimes()
-}
-
-// completeTimes checks the rest of the fields.
-func (c Config) completeTimes() (Config, error) {
 	known := []string{DiscoverAddresses, DiscoverMDNS, DiscoverDHT}
 	for _, way := range c.Discovery {
 		if !slices.Contains(known, way) {
 			return c, fmt.Errorf("unknown way of discovery %q: want some of %q", way, known)
+		}
+		if way == DiscoverMDNS && !slices.Contains(c.Charter.Rules.Discovery, way) {
+			return c, fmt.Errorf("mDNS tells the local network that this node is there, and charter %q does not say so: "+
+				"leave it out, or make a version of the charter with \"mdns\" under discovery", c.Charter.Name)
 		}
 	}
 	if c.Heartbeat == 0 {
@@ -101,7 +108,8 @@ func (c Config) completeTimes() (Config, error) {
 		c.Silence = 4 * time.Second
 	}
 	if c.Heartbeat < 0 || c.Silence < 2*c.Heartbeat {
-		return c, fmt.Errorf("a silence of %v with a heartbeat every %v: want at least two heartbeats", c.Silence, c.Heartbeat)
+		return c, fmt.Errorf("a silence of %v with a heartbeat every %v: want at least two heartbeats", c.Silence,
+			c.Heartbeat)
 	}
 	return c, nil
 }
@@ -121,16 +129,9 @@ func (c Config) neighbourhood() func(keys.ID) bool {
 // discovers reports whether a way of discovery is switched on.
 func (c Config) discovers(way string) bool { return slices.Contains(c.Discovery, way) }
 
-func defaultDiscovery(r keys.Rules) []string {
-	if len(r.Discovery) > 0 {
-		return r.Discovery
-	}
-	return []string{DiscoverAddresses, DiscoverMDNS}
-}
-
 // listenEverywhere rewrites a member's public addresses to the ones it listens on: the port
 // stays, and the host part becomes all interfaces, since behind NAT or in a container the
-// public address belongs to no interface of this machine.
+// public address belongs to no interface of this machine. A loopback address is what it says.
 func listenEverywhere(public []string, quic bool) []string {
 	var out []string
 	for _, text := range public {
@@ -145,6 +146,12 @@ func listenEverywhere(public []string, quic bool) []string {
 		everywhere := "/ip4/0.0.0.0"
 		if code := host.Protocol().Code; code == multiaddr.P_IP6 || code == multiaddr.P_DNS6 {
 			everywhere = "/ip6/::"
+		}
+		if discovery.ReachOf(a) == discovery.OnMachine {
+			everywhere = "/ip4/127.0.0.1"
+			if code := host.Protocol().Code; code == multiaddr.P_IP4 || code == multiaddr.P_IP6 {
+				everywhere = host.String()
+			}
 		}
 		if at := everywhere + port.String(); !slices.Contains(out, at) {
 			out = append(out, at)

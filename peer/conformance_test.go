@@ -3,7 +3,7 @@ package peer
 import (
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet/conformance"
+	"github.com/hanse-project/hanse/internal/testnet/conformance"
 	"github.com/hanse-project/hanse/protocol"
 )
 

@@ -63,7 +63,7 @@ func TestCrowd(t *testing.T) {
 func newCrowd(t *testing.T, n int) *crowd {
 	c := &crowd{T: t, before: measure(t)}
 	ks := newKeys(t, n+1)
-	at := n / 2 // so that it dials one half of the links' lanes and answers the other
+	at := n / 2 // so that it dials one half of the session streams and answers the other
 	var charter *keys.SignedCharter
 	c.step("sign", func() {
 		d := draft(ks)
@@ -127,23 +127,26 @@ func (c *crowd) idle(ctx context.Context) {
 	if os.Getenv(crowdVariable) == "" {
 		return
 	}
-	sleep(ctx, 5*time.Second)
+	select {
+	case <-time.After(5 * time.Second):
+	case <-ctx.Done():
+	}
 }
 
-// gather has the server gather the clients, who open the room.
+// gather has the server gather the clients, who open the session.
 func (c *crowd) gather(ctx context.Context) (protocol.Mesh, []protocol.Mesh) {
 	theirs := make([]protocol.Mesh, len(c.clients))
 	var opening sync.WaitGroup
 	for i, h := range c.clients {
 		opening.Go(func() {
-			m, err := h.Open(ctx, protocol.Room{1}, []keys.ID{c.server.Self()})
+			m, err := h.Open(ctx, protocol.SessionID{1}, []keys.ID{c.server.Self()})
 			if err != nil {
 				c.Errorf("client %d: %v", i, err)
 			}
 			theirs[i] = m
 		})
 	}
-	mesh, absent, err := c.server.Gather(ctx, protocol.Room{1}, c.ids)
+	mesh, absent, err := c.server.Gather(ctx, protocol.SessionID{1}, c.ids)
 	opening.Wait()
 	if err != nil || len(absent) > 0 || c.Failed() {
 		c.Fatalf("gathered without %v: %v", absent, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -17,6 +18,8 @@ const (
 	// headStart is how long the higher id leaves the dialling to the lower one, after the
 	// start and after a loss, so that the two seldom dial each other at once.
 	headStart = time.Second
+	// patientFailures is after how many attempts the higher id calls through a relay too.
+	patientFailures = 3
 )
 
 // backoff counts the attempts that failed in a row.
@@ -42,7 +45,7 @@ func (h *Host) keep(ctx context.Context, m *member) {
 				continue
 			}
 		}
-		l, err := h.dial(ctx, m, failures > 0)
+		l, err := h.dial(ctx, m, failures)
 		if err == nil {
 			h.tend(l)
 			if time.Since(l.since) > longestPause {
@@ -76,11 +79,14 @@ func (h *Host) awaitAbsence(ctx context.Context, m *member) bool {
 }
 
 // pause waits, and returns true at once when a link appears. It ends early when there is a new
-// address to try.
+// address to try, though not before the shortest pause: whoever tells new ones all the time makes nobody dial all the
+// time.
 func (h *Host) pause(ctx context.Context, m *member, d time.Duration) (linked bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	news := h.book.news(m.info.ID)
+	found, early := h.addresses.News(m.info.ID), time.NewTimer(min(d, shortestPause))
+	defer early.Stop()
+	var news <-chan struct{}
 	for {
 		h.mu.Lock()
 		linked, changed := m.link != nil, m.changed
@@ -90,6 +96,8 @@ func (h *Host) pause(ctx context.Context, m *member, d time.Duration) (linked bo
 		}
 		select {
 		case <-changed:
+		case <-early.C:
+			news = found
 		case <-news:
 			return false
 		case <-timer.C:
@@ -100,34 +108,55 @@ func (h *Host) pause(ctx context.Context, m *member, d time.Duration) (linked bo
 	}
 }
 
-// dial makes one attempt to connect to a member and to install the link. search asks the other
-// members for addresses first.
-func (h *Host) dial(ctx context.Context, m *member, search bool) (*link, error) {
+// dial makes one attempt to connect to a member, says hello and installs the link. After a failure it
+// asks the other members for addresses first.
+func (h *Host) dial(ctx context.Context, m *member, failures backoff) (*link, error) {
 	id := m.info.ID
-	if f := h.finder.Load(); f != nil && search {
-		h.introduceAll(f)
-		h.book.found(id, f.find(ctx, m.peer))
+	if d := h.dht.Load(); d != nil && failures > 0 {
+		// Asks the other members for a member's addresses. Before, it introduces those to the table whose
+		// introduction came to nothing.
+		h.mu.Lock()
+		var links []*link
+		for _, other := range h.members {
+			if l := other.link; l != nil && l.theirs.dht && !d.Has(other.peer) {
+				links = append(links, l)
+			}
+		}
+		h.mu.Unlock()
+		for _, l := range links {
+			d.Introduce(l.conn, h.tellable(l.theirs.addresses))
+		}
+		h.addresses.SetTold(m.info.ID, d.Find(ctx, m.peer))
 	}
 	who := target{name: m.info.Name, id: id}
+	if h.cfg.discovers(DiscoverAddresses) {
+		who.listed = m.info.Addresses
+	}
 	// The swarm waits by itself after a failure, and longer than we want to.
 	h.node.swarm.Backoff().Clear(m.peer)
 	h.node.host.Peerstore().ClearAddrs(m.peer)
-	h.node.host.Peerstore().AddAddrs(m.peer, h.book.candidates(id), peerstore.PermanentAddrTTL)
-	conn, err := h.node.swarm.DialPeer(ctx, m.peer)
+	ways := h.addresses.Candidates(id)
+	if h.lower(id) || failures >= patientFailures {
+		ways = slices.Concat(ways, h.circuits(id))
+	}
+	h.node.host.Peerstore().AddAddrs(m.peer, ways, peerstore.PermanentAddrTTL)
+	direct, release := h.awaitsDirect(m.peer)
+	defer release()
+	conn, err := h.node.swarm.DialPeer(network.WithAllowLimitedConn(ctx, "hanse"), m.peer)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, who.explainDial(err)
-	case conn.Stat().Direction == network.DirInbound:
+	}
+	if relayed(conn) && conn.Stat().Direction == network.DirOutbound {
+		conn = h.awaitPunch(ctx, m, conn, direct)
+	}
+	h.mu.Lock()
+	if h.comesIn(conn) {
+		h.mu.Unlock()
 		return nil, errIncoming
 	}
-	return h.greet(ctx, m, who, conn)
-}
-
-// greet says hello on a connection just dialled and installs the link.
-func (h *Host) greet(ctx context.Context, m *member, who target, conn network.Conn) (*link, error) {
-	h.mu.Lock()
 	j := h.judge
 	m.dialling = true
 	h.mu.Unlock()
@@ -139,19 +168,20 @@ func (h *Host) greet(ctx context.Context, m *member, who target, conn network.Co
 	l, err := greeting{
 		target: who,
 		self:   h.self,
-		mine:   h.hello(j),
-		weigh:  func(theirs hello) verdict { return j.weigh(who.id, theirs) },
+		mine:   h.hello(j, conn),
+		weigh:  func(theirs hello) verdict { return j.weigh(id, theirs) },
 		heard:  h.meter.of(m.peer),
 		now:    h.cfg.Now,
 	}.exchange(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
+	l.source = h.addresses.Source(id, conn.RemoteMultiaddr())
 	if !h.install(l) {
 		conn.Close()
 		return nil, errDuplicate
 	}
-	if err := h.book.worked(who.id, conn.RemoteMultiaddr()); err != nil {
+	if err := h.addresses.Worked(id, conn.RemoteMultiaddr()); err != nil {
 		h.log.Warn("a learned address is not kept", "member", who.name, "reason", err)
 	}
 	return l, nil
@@ -159,16 +189,14 @@ func (h *Host) greet(ctx context.Context, m *member, who target, conn network.Co
 
 // tend runs a link until it ends. It is not called before Run.
 func (h *Host) tend(l *link) {
-	h.welcome(l)
-	l.run(h.life, pulse{beat: h.cfg.Heartbeat, silence: h.cfg.Silence},
-		observer{charter: h.charterOf, left: h.rooms.left, clock: h.noteClock})
-	h.remove(l)
-	h.log.Info("disconnected", "member", l.name, "reason", l.lost().Reason)
-}
-
-// welcome does what a new link makes possible.
-func (h *Host) welcome(l *link) {
-	h.log.Info("connected", "member", l.name, "address", l.conn.RemoteMultiaddr().String())
+	if id, ok := relayOf(l.conn); ok {
+		h.mu.Lock()
+		relay := nameIn(h.judge.charter, id)
+		h.mu.Unlock()
+		h.log.Info("connected", "member", l.name, "relay", relay)
+	} else {
+		h.log.Info("connected", "member", l.name, "address", l.conn.RemoteMultiaddr().String())
+	}
 	if _, differs := l.clock.get(); differs != 0 {
 		h.noteClock(l)
 	}
@@ -176,15 +204,31 @@ func (h *Host) welcome(l *link) {
 	now := h.judge.stance
 	h.mu.Unlock()
 	if now != l.told {
-		l.send(kindCharter, encodeCharter(now), newsPatience)
+		l.send(kindCharter, now.encode(), newsPatience)
 	}
-	if !l.may(levelCharter) {
-		return
+	if l.may(levelCharter) {
+		if h.cfg.Program != "" {
+			l.send(kindProgram, encodeProgram(h.cfg.Program), newsPatience)
+		}
+		h.addresses.SetOwn(l.peer, l.theirs.addresses, reachOver(l.conn))
+		if d := h.dht.Load(); d != nil && l.theirs.dht {
+			d.Introduce(l.conn, h.tellable(l.theirs.addresses))
+		}
 	}
-	h.book.told(l.peer, l.theirs.addresses, l.conn.RemoteMultiaddr())
-	if f := h.finder.Load(); f != nil && l.theirs.dht {
-		f.introduce(l)
-	}
+	h.spawn(func() {
+		if !relayed(l.conn) {
+			l.send(kindSeen, encodeSeen(l.conn.RemoteMultiaddr().String()), newsPatience)
+		}
+		if !l.dialled || relayed(l.conn) { // otherwise the peer says first at which address it sees this host
+			h.sendWhereabouts(l)
+		}
+		h.holdPlace(h.life, l)
+	})
+	l.run(h.life, pulse{beat: h.cfg.Heartbeat, silence: h.cfg.Silence},
+		observer{charter: h.charterOf, left: h.sessions.Left, clock: h.noteClock, program: h.programSaid,
+			seen: h.receiveSeen, where: h.receiveWhereabouts})
+	h.remove(l)
+	h.log.Info("disconnected", "member", l.name, "reason", l.Lost().Reason)
 }
 
 // noteTrouble keeps why a member cannot be reached, for Status, for calls that wait for the first
@@ -193,35 +237,22 @@ func (h *Host) noteTrouble(m *member, err error) {
 	if errors.Is(err, errDuplicate) || errors.Is(err, errIncoming) || errors.Is(err, context.Canceled) {
 		return
 	}
-	if h.keepTrouble(m, err) {
-		h.log.Warn("not connected", "member", m.info.Name, "reason", err.Error())
-	}
-}
-
-// keepTrouble reports whether the trouble is new.
-func (h *Host) keepTrouble(m *member, err error) bool {
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	m.attempts = nil
+	if failed, ok := errors.AsType[*dialError](err); ok {
+		m.attempts = failed.attempts
+	}
 	last := &m.trouble
 	if _, ok := errors.AsType[*refusal](err); ok {
 		last = &m.refused
 	}
-	if m.link != nil || *last == err.Error() && m.tried {
-		return false
+	news := m.link == nil && (*last != err.Error() || !m.tried)
+	if news {
+		*last, m.tried = err.Error(), true
+		h.notify(m)
 	}
-	*last, m.tried = err.Error(), true
-	h.ring(m)
-	return true
-}
-
-// sleep waits and reports whether it did to the end, ctx being the other way out.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+	h.mu.Unlock()
+	if news {
+		h.log.Warn("not connected", "member", m.info.Name, "reason", err.Error())
 	}
 }

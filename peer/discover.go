@@ -1,23 +1,41 @@
 package peer
 
 import (
-	"encoding/hex"
-	"time"
+	"context"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
-	"github.com/multiformats/go-multiaddr"
+	libproto "github.com/libp2p/go-libp2p/core/protocol"
 
-	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/discovery"
 )
 
-// meetingName derives a name under which the members of a charter find each other and others
-// learn nothing but that a group exists. It comes from the charter's name alone, so that
-// members on different versions still meet, to bring their versions together. Two charters of
-// one name meet in vain: the hello tells them apart.
-func meetingName(domain, charter string) string {
-	h := keys.HashOf(domain, []byte(charter))
-	return hex.EncodeToString(h[:8])
+// startDHT starts the table that only members keep. It reaches them over links, and makes none.
+func (h *Host) startDHT() {
+	linkTo := func(p libpeer.ID) *link {
+		id, err := memberID(p)
+		if err != nil {
+			return nil
+		}
+		l, _, _, _ := h.lookup(id, levelCharter)
+		return l
+	}
+	d, err := discovery.StartDHT(h.node.host, h.cfg.Charter.Name, discovery.Links{
+		Member: h.mayDial,
+		Linked: func(p libpeer.ID) bool { return linkTo(p) != nil },
+		Open: func(ctx context.Context, p libpeer.ID, proto libproto.ID) (network.Stream, error) {
+			l := linkTo(p)
+			if l == nil {
+				return nil, discovery.ErrNotLinked
+			}
+			return openNegotiated(ctx, l.conn, proto, nil)
+		},
+	})
+	if err != nil {
+		h.log.Warn("the DHT is not available", "reason", err)
+		return
+	}
+	h.dht.Store(d)
 }
 
 // heardOf takes the addresses of a member that discovery has come up with; nobody vouches for
@@ -31,24 +49,6 @@ func (h *Host) heardOf(info libpeer.AddrInfo) {
 	_, ok := h.members[id]
 	h.mu.Unlock()
 	if ok {
-		h.book.found(id, info.Addrs)
+		h.addresses.Found(id, info.Addrs)
 	}
-}
-
-// preferTCP ranks a member's addresses for dialling: QUIC ones wait for a head start of TCP,
-// which is the faster one once connected.
-func preferTCP(addresses []multiaddr.Multiaddr) []network.AddrDelay {
-	const quicDelay = 500 * time.Millisecond
-	out := make([]network.AddrDelay, len(addresses))
-	tcp := false
-	for _, a := range addresses {
-		tcp = tcp || !isUDP(a)
-	}
-	for i, a := range addresses {
-		out[i].Addr = a
-		if tcp && isUDP(a) {
-			out[i].Delay = quicDelay
-		}
-	}
-	return out
 }

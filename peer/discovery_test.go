@@ -11,7 +11,7 @@ import (
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
-	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/discovery"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -36,7 +36,43 @@ func TestDHT(t *testing.T) {
 		run(t, h)
 	}
 	meetAll(t, hosts...)
-	openAll(t, protocol.Room{1}, hosts...)
+	openAll(t, protocol.SessionID{1}, hosts...)
+}
+
+// TestTableKeepsToItself has a member ask another, in the DHT, where a third is that the other one only dials: what is
+// known there is for that machine, and the third has told nobody.
+func TestTableKeepsToItself(t *testing.T) {
+	ks := newKeys(t, 4)
+	c := signed(t, draft(ks), ks)
+	hosts := make([]*Host, 3)
+	for i := range hosts {
+		cfg := config(ks[i], c)
+		cfg.Discovery = []string{DiscoverDHT}
+		h, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts[i] = h
+	}
+	asks, hub := hosts[0], hosts[2]
+	introduce(t, asks, hub)
+	introduce(t, hosts[1], hub)
+	absent := ks[3].ID()
+	point(t, hub, absent, "/ip4/127.0.0.1/tcp/1")
+	for _, h := range hosts {
+		run(t, h)
+	}
+	meetAll(t, hosts...) // by way of the table
+	until(t, hub, absent, "dialled", troubled)
+	p, err := peerID(absent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, answer := range asks.dht.Load().Find(within(t), p) {
+		if len(answer) > 0 {
+			t.Errorf("the table tells where a member was dialled: %v", answer)
+		}
+	}
 }
 
 // TestMDNS has two members find each other on the local network.
@@ -50,11 +86,13 @@ func TestMDNS(t *testing.T) {
 		t.Skip("no interface of this machine is up and has multicast")
 	}
 	ks := newKeys(t, 2)
-	c := signed(t, draft(ks), ks)
+	d := draft(ks)
+	d.Rules.Discovery = []string{DiscoverMDNS}
+	c := signed(t, d, ks)
 	var hosts []*Host
 	for _, k := range ks {
 		cfg := config(k, c)
-		cfg.Discovery = []string{DiscoverMDNS}
+		cfg.Discovery = nil
 		cfg.Listen = []string{"/ip4/0.0.0.0/tcp/0"}
 		hosts = append(hosts, start(t, cfg))
 	}
@@ -74,23 +112,13 @@ func TestHeardOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mdnsListener{h.heardOf}.HandlePeerFound(libpeer.AddrInfo{ID: p, Addrs: []multiaddr.Multiaddr{a}})
+		h.heardOf(libpeer.AddrInfo{ID: p, Addrs: []multiaddr.Multiaddr{a}})
 	}
-	if got := h.book.candidates(ks[1].ID()); len(got) != 1 || !got[0].Equal(a) {
+	if got := h.addresses.Candidates(ks[1].ID()); len(got) != 1 || !got[0].Equal(a) {
 		t.Errorf("the member may be at %v, want %v", got, a)
 	}
-	if got := h.book.candidates(ks[2].ID()); len(got) != 0 {
+	if got := h.addresses.Candidates(ks[2].ID()); len(got) != 0 {
 		t.Errorf("a stranger may be at %v", got)
-	}
-}
-
-// TestMeetingNames are equal for all versions of a charter, and tell nothing of it.
-func TestMeetingNames(t *testing.T) {
-	if got, want := mdnsService("credit"), "_hanse-e7816d62abc1a89d._udp"; got != want {
-		t.Errorf("mDNS service %q, want %q", got, want)
-	}
-	if got, want := string(dhtPrefix("credit")), "/hanse/921e1fc548fb2b1e"; got != want {
-		t.Errorf("DHT prefix %q, want %q", got, want)
 	}
 }
 
@@ -116,7 +144,7 @@ func TestQUIC(t *testing.T) {
 	if s := statusOf(t, low, high.Self()); !strings.HasSuffix(s.Address, "/quic-v1") {
 		t.Errorf("connected to %s, want QUIC", s.Address)
 	}
-	meshes := openAll(t, protocol.Room{1}, low, high)
+	meshes := openAll(t, protocol.SessionID{1}, low, high)
 	ctx, want := within(t), []byte("over QUIC")
 	if err := meshes[0].Send(ctx, high.Self(), want); err != nil {
 		t.Fatal(err)
@@ -154,7 +182,7 @@ func TestLearned(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, stateName))
+	text, err := os.ReadFile(filepath.Join(dir, discovery.PeersFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +199,7 @@ func TestLearned(t *testing.T) {
 func TestDamagedState(t *testing.T) {
 	ks := newKeys(t, 2)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, stateName), []byte("[[peer]]\ncolour = 3\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, discovery.PeersFile), []byte("[[peer]]\ncolour = 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	log := new(lines)
@@ -183,51 +211,9 @@ func TestDamagedState(t *testing.T) {
 	}) {
 		t.Errorf("no warning in %q", log.all())
 	}
-	cfg.StateDir = filepath.Join(dir, stateName, "below a file")
+	cfg.StateDir = filepath.Join(dir, discovery.PeersFile, "below a file")
 	if h, err := New(cfg); err == nil || !strings.HasPrefix(err.Error(), "the folder for learned addresses: ") {
 		t.Errorf("a folder that cannot be made: %v, %v", h, err)
-	}
-}
-
-// TestBook orders and filters addresses.
-func TestBook(t *testing.T) {
-	id := newKeys(t, 1)[0].ID()
-	addr := func(s string) multiaddr.Multiaddr {
-		a, err := multiaddr.NewMultiaddr(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
-	b := &book{entries: make(map[keys.ID]*entry)}
-	b.charter(id, []string{"/dns4/bank.example/tcp/4001", "/ip4/192.0.2.7/udp/4001/quic-v1", "/ip4/0.0.0.0/tcp/4001", "nonsense"})
-	news := b.news(id)
-	b.found(id, []multiaddr.Multiaddr{addr("/ip4/10.0.0.1/tcp/1"), addr("/ip4/10.0.0.1/tcp/1/ws"), addr("/ip4/10.0.0.2/tcp/2")})
-	<-news
-	news = b.news(id)
-	b.found(id, []multiaddr.Multiaddr{addr("/ip4/10.0.0.1/tcp/1")})
-	select {
-	case <-news:
-		t.Error("a known address is news")
-	default:
-	}
-	b.told(id, []string{"/ip4/127.0.0.1/tcp/3", "/ip4/10.0.0.3/tcp/3"}, addr("/ip4/10.0.0.3/tcp/50000"))
-	if err := b.worked(id, addr("/ip4/10.0.0.2/tcp/2")); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, a := range b.candidates(id) {
-		got = append(got, a.String())
-	}
-	want := []string{"/dns4/bank.example/tcp/4001", "/ip4/10.0.0.2/tcp/2", "/ip4/10.0.0.3/tcp/3", "/ip4/10.0.0.1/tcp/1"}
-	if !slices.Equal(got, want) {
-		t.Errorf("candidates %q, want %q", got, want)
-	}
-	for i := range 3 * addressesKept {
-		b.found(id, []multiaddr.Multiaddr{addr("/ip4/10.1.0.1/tcp/" + string(rune('1'+i%9)) + string(rune('1'+i/9)))})
-	}
-	if n := len(b.of(id).found); n != addressesKept {
-		t.Errorf("%d found addresses are kept, want %d", n, addressesKept)
 	}
 }
 

@@ -1,8 +1,18 @@
-// Package peer connects a member's node to the other members' nodes over libp2p. It is the only
-// package that imports libp2p, and implements protocol.Transport: jobs see rooms, frames and
-// calls, and errors that name who is gone and why.
+// Package peer connects a member's node to the other members' nodes over libp2p. A Host implements
+// protocol.Transport: jobs see sessions, frames and calls, and errors that name who is gone and
+// why. Nothing but this package and peer/discovery imports libp2p.
 //
 // # Shape
+//
+//	jobs, control           sessions, frames, calls: protocol.Transport
+//	 │
+//	peer                    Host: libp2p put together; who gets in; links and their heartbeats; calls;
+//	 │                      what people see of members, strangers and clocks
+//	 ├─ peer/discovery      where members may be: the address book, mDNS, the DHT
+//	 └─ peer/session        who meets whom in a session, and its streams of frames; knows no libp2p
+//
+// The two below do not know the Host, nor each other. Discovery writes addresses into a book, which
+// the Host reads when it dials. Sessions see links by the few things that they need of them.
 //
 // A Host listens and keeps one link to every other member that can be reached, or, where a server
 // has many clients, to its Config.Neighbours and those who are named or come. A link is a
@@ -13,8 +23,9 @@
 //	 │  TCP, TLS 1.3 with both keys, yamux   (or QUIC)        │
 //	 ├────────────────────────────────────────────────────────┤
 //	 │  /hanse/hello/1    one: hello, heartbeats, goodbye     │  lives as long as the link
-//	 │  /hanse/session/1  one for each open room: frames      │  opened by the lower id
+//	 │  /hanse/session/1  one for each open session: frames   │  opened by the lower id
 //	 │  /hanse/call/1     one for each call                   │  opened by the caller
+//	 │  /libp2p/circuit/…  places and circuits, at members that relay
 //	 │  /hanse/…/kad/1.0.0  searches in the DHT, if it is on  │
 //	 └────────────────────────────────────────────────────────┘
 //
@@ -54,7 +65,7 @@
 //	dialler → acceptor   hello
 //	acceptor → dialler   hello, verdict
 //	dialler → acceptor   verdict            the link stands if both accept
-//	both ways            ping, pong, charter, left; bye at the end
+//	both ways            ping, pong, charter, program, seen, where, left; bye at the end
 //
 //	1 hello    u16 wire version (3)
 //	           u8 role: 0 member, 1 invitee
@@ -68,21 +79,25 @@
 //	3 ping     u64 nanoseconds since the link began
 //	4 pong     u64 repeated from the ping, u64 the sender's time of day as in the hello
 //	5 charter  32 bytes digest, u32 version, text name: a new version is in force here
-//	6 left     32 bytes room: the sender has closed its end of this session
+//	6 left     32 bytes session id: the sender has closed its end of this session
 //	7 bye      text fault (512): the sender ends the link; the receiver closes the connection
+//	8 program  text version of the sender's program (64): said to members when the link begins, and shown alone
+//	9 seen     text (256): the multiaddr at which the sender, who was dialled, sees the receiver, which tells it
+//	           whereabouts after that; a dialler's is not of interest
+//	10 where    a member's addresses of one reach, signed by it: libp2p's envelope of a peer record
 //
 // A ping goes out every second. When no byte has come on any stream for 4 s the peer counts as
 // gone and the connection is closed, so that whoever waits for it hears at once.
 //
 // Session stream. The lower id opens it and asks again until it is let in.
 //
-//	opener → acceptor    32 bytes room
-//	acceptor → opener    u8: 1 in, 2 this room was used before, 3 too many of yours wait here,
+//	opener → acceptor    32 bytes session id
+//	acceptor → opener    u8: 1 in, 2 this session was used before, 3 too many of yours wait here,
 //	                     4 the charters differ
 //	opener → acceptor    u8 1, which shows that the answer has arrived
 //	both ways            frames: u32 length (0 to protocol.MaxFrame), bytes
 //
-// A stream whose room is not open on the acceptor's side yet waits there, for 30 s and with at
+// A stream whose session is not open on the acceptor's side yet waits there, for 30 s and with at
 // most 15 others of the same peer. The end of the stream is the end of the session; "left"
 // on the control stream tells a peer that only sends.
 //
@@ -106,14 +121,28 @@
 // # Finding members
 //
 // What may be a member's address comes, in this order, from the charter, from earlier runs
-// (peers.toml in Config.StateDir), from the member's own hello, and from mDNS and a DHT that only
-// members serve. All are hints: TLS shows whether the member is there. The mDNS service and
+// (peers.toml in Config.StateDir), from the member's own hello, from what it has signed and others
+// pass on (whereabouts.go), and from mDNS and a DHT that only members serve. All are hints: TLS
+// shows whether the member is there. An address is told and dialled only in the network in which
+// it means the member (discovery.Reach). The mDNS service and
 // the DHT's protocol are named by a hash of the charter's name, so that members on different
 // versions of the charter find each other, and outsiders learn only that a group exists.
+//
+// # Relays
+//
+// Two members that cannot dial each other meet through a member that relays by the charter. The
+// circuit is a stream of each of them with the relay; on it stand TLS, yamux and the hello, as on
+// TCP. Before the hello the two try to reach each other directly (punch.go). See docs/network.md.
+//
+// # Times
+//
+// TCP has 10 s, which is time for three lost packets; TLS, the hello, and every other step of a handshake have
+// session.AnswerTime each, on both sides.
 //
 // # Limits
 //
 // Every length is checked before anything is allocated for it. Connections, streams and the
 // memory for unread data are bounded per member and for the host, sized by the charter's number
-// of members; see limits.go.
+// of members; see limits.go. Who has not shown to be a member has less, and takes no place of what
+// this host dials.
 package peer

@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/libp2p/go-libp2p/core/network"
-	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/sec"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/multiformats/go-multiaddr"
@@ -39,54 +38,46 @@ func ended(err error) bool {
 
 // target is a member about to be dialled, as error sentences name it.
 type target struct {
-	name string
-	id   keys.ID
+	name   string
+	id     keys.ID
+	listed []string // the addresses that the charter has of it
 }
 
 // explainDial turns libp2p's account of a failed dial, one line per address, into a sentence.
 func (t target) explainDial(err error) error {
 	var dial *swarm.DialError
+	errors.As(err, &dial)
+	none := errors.Is(err, swarm.ErrNoAddresses) ||
+		errors.Is(err, swarm.ErrNoGoodAddresses) && (dial == nil || len(dial.DialErrors) == 0)
 	switch {
-	case errors.Is(err, swarm.ErrNoAddresses):
+	case none && len(t.listed) > 0:
+		return fmt.Errorf("no address is known that leads to %s from here: %s is good on its own machine, or in its own "+
+			"network, alone", t.name, strings.Join(t.listed, ", "))
+	case none:
 		return fmt.Errorf("no address is known for %s: the charter lists none, and discovery has found none", t.name)
-	case !errors.As(err, &dial) || len(dial.DialErrors) == 0:
+	case dial == nil || len(dial.DialErrors) == 0:
 		return fmt.Errorf("cannot dial %s: %s", t.name, explainCause(err))
 	}
 	var clauses []string
+	var attempts []Attempt
 	for _, attempt := range dial.DialErrors {
-		clauses = append(clauses, t.explainAttempt(attempt))
+		clause := fmt.Sprintf("%s: %s", attempt.Address, explainCause(attempt.Cause))
+		at := Attempt{Address: attempt.Address.String(), Cause: causeOf(attempt.Cause), Text: explainCause(attempt.Cause)}
+		if _, err := attempt.Address.ValueForProtocol(multiaddr.P_CIRCUIT); err == nil {
+			at.Text = explainRelay(attempt.Cause)
+			clause = "through a relay: " + at.Text
+		}
+		if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](attempt.Cause); ok {
+			who := "somebody whose key is not Ed25519"
+			if id, err := memberID(wrong.Actual); err == nil {
+				who, at.Found = id.String(), id
+			}
+			clause = fmt.Sprintf("expected %s (%s) at %s, found %s: the address or the key in the charter is wrong",
+				t.name, t.id, attempt.Address, who)
+		}
+		clauses, attempts = append(clauses, clause), append(attempts, at)
 	}
-	return fmt.Errorf("cannot reach %s: %s", t.name, strings.Join(clauses, "; "))
-}
-
-// explainAttempt says what happened at one address.
-func (t target) explainAttempt(attempt swarm.TransportError) string {
-	if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](attempt.Cause); ok {
-		return t.explainMismatch(attempt.Address, wrong.Actual)
-	}
-	return fmt.Sprintf("%s: %s", attempt.Address, explainCause(attempt.Cause))
-}
-
-// explainMismatch says that somebody else answers where the member was expected.
-func (t target) explainMismatch(at multiaddr.Multiaddr, found libpeer.ID) string {
-	who := "somebody whose key is not Ed25519"
-	if id, err := memberID(found); err == nil {
-		who = id.String()
-	}
-	return fmt.Sprintf("expected %s (%s) at %s, found %s: the address or the key in the charter is wrong",
-		t.name, t.id, at, who)
-}
-
-// explainCut says what a connection means that ends right after its handshake: TLS has shown
-// our key by then, and hosts cut strangers at that point.
-// An invitation expires by the clock at the other end, which is not known here.
-func (t target) explainCut(self keys.ID, wants role) error {
-	expired := ""
-	if wants == roleInvitee {
-		expired = ", or the invitation for it has expired by the clock there"
-	}
-	return &refusal{fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s%s; ask a member for an invitation",
-		t.name, self, expired)}
+	return &dialError{fmt.Sprintf("cannot reach %s: %s", t.name, strings.Join(clauses, "; ")), attempts}
 }
 
 // errorDated is what crypto/x509 says of a certificate whose dates do not fit the clock here, and
@@ -103,7 +94,8 @@ func refusesCertificate(err error) bool { return strings.Contains(err.Error(), e
 
 // explainCertificate says what it means when a certificate that is valid at all times is refused.
 func (t target) explainCertificate() error {
-	return &refusal{fmt.Sprintf("%s refused this node's TLS certificate: its clock may be far off, or its program another "+
+	return &refusal{fmt.Sprintf("%s refused this node's TLS certificate: its clock may be far off, or its program "+
+		"another "+
 		"version: compare the clocks of both machines (%s) and the versions of hanse on them", t.name, clockCheck)}
 }
 
@@ -116,7 +108,11 @@ func explainCause(err error) string {
 			"differ, and the program there is older than this one: set the clock that is wrong (%s), and update that program",
 			clockCheck)
 	case refusesCertificate(err):
-		return "it refused this machine's TLS certificate: compare the clocks of both machines and the versions of hanse on them"
+		return "it refused this machine's TLS certificate: compare the clocks of both machines and the versions of hanse " +
+			"on them"
+	case errors.Is(err, swarm.ErrDialToSelf), errors.Is(err, swarm.ErrGaterDisallowedConnection):
+		return "it leads to this machine, to none, or into a network that this machine is not in: the name, or the " +
+			"address, means another one where the member is"
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the name %s cannot be resolved", dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -142,7 +138,8 @@ func timedOut(err error) bool {
 func explainListen(at multiaddr.Multiaddr, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("cannot listen on %s: the port is in use, perhaps by another hanse node on this machine: stop it or choose another port", at)
+		return fmt.Errorf("cannot listen on %s: the port is in use, perhaps by another hanse node on this machine: stop "+
+			"it or choose another port", at)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("cannot listen on %s: no interface of this machine has that address", at)
 	case errors.Is(err, syscall.EACCES):

@@ -79,7 +79,7 @@ func TestDatedCertificate(t *testing.T) {
 		point(t, h, ks[1].ID(), address)
 		run(t, h)
 		wantTrouble(t, h, ks[1].ID(), fmt.Sprintf("cannot reach insurer: %s: %s", address, cause))
-		_, err = DialJoin(within(t), ks[0], address)
+		_, err = DialJoin(within(t), ks[0], address, nil)
 		if want := fmt.Sprintf("cannot learn who answers at %s: %s", address, cause); err == nil || err.Error() != want {
 			t.Errorf("a newcomer reads %v, want %s", err, want)
 		}

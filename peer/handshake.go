@@ -9,6 +9,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/session"
 )
 
 // greeting is the dialler's side of a hello.
@@ -31,9 +32,9 @@ func (r *refusal) Error() string { return r.text }
 // exchange says hello on a fresh connection and returns the link once both sides have accepted,
 // with the level that this side grants. After an error the connection is closed.
 func (g greeting) exchange(ctx context.Context, conn network.Conn) (*link, error) {
-	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	ctx, cancel := context.WithTimeout(ctx, session.AnswerTime)
 	defer cancel()
-	l, err := g.talk(ctx, conn)
+	l, err := g.converse(ctx, conn)
 	if err == nil {
 		return l, nil
 	}
@@ -41,14 +42,21 @@ func (g greeting) exchange(ctx context.Context, conn network.Conn) (*link, error
 	case refusesCertificate(err):
 		err = g.explainCertificate()
 	case ended(err):
-		err = g.explainCut(g.self, g.mine.role)
+		// TLS has shown our key by now, and hosts cut strangers at this point. An invitation
+		// expires by the clock at the other end, which is not known here.
+		expired := ""
+		if g.mine.role == roleInvitee {
+			expired = ", or the invitation for it has expired by the clock there"
+		}
+		err = &refusal{fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s%s; "+
+			"ask a member for an invitation", g.name, g.self, expired)}
 	}
 	conn.Close()
 	return nil, err
 }
 
-// talk sends the hello, hears the answer and the verdict, and answers with its own.
-func (g greeting) talk(ctx context.Context, conn network.Conn) (*link, error) {
+// converse sends the hello, reads the other side's hello and its verdict, and answers with its own.
+func (g greeting) converse(ctx context.Context, conn network.Conn) (*link, error) {
 	var first buffer
 	writeControl(&first, kindHello, g.mine.encode())
 	s, err := openStream(ctx, conn, protoHello, first)
@@ -56,8 +64,8 @@ func (g greeting) talk(ctx context.Context, conn network.Conn) (*link, error) {
 		return nil, err
 	}
 	asked := time.Now()
-	release := onDone(ctx, s.SetDeadline)
-	theirs, v, err := g.hear(s)
+	release := session.InterruptIO(ctx, s.SetDeadline)
+	theirs, v, err := g.receive(s)
 	rtt, heard := time.Since(asked), g.now()
 	if release() {
 		return nil, fmt.Errorf("%s did not answer the hello: %w", g.name, ctx.Err())
@@ -65,8 +73,19 @@ func (g greeting) talk(ctx context.Context, conn network.Conn) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.settle(s, theirs, v); err != nil {
+	switch v.code {
+	case verdictDuplicate:
+		return nil, errDuplicate
+	case verdictRefused:
+		return nil, &refusal{fmt.Sprintf("%s refused the connection: %s", g.name, v.told)}
+	}
+	mine := g.weigh(theirs)
+	if _, err := writeControl(s, kindVerdict, mine.encode()); err != nil {
 		return nil, err
+	}
+	if mine.code != verdictAccepted {
+		awaitEnd(s)
+		return nil, &refusal{fmt.Sprintf("refused the connection to %s: %s", g.name, mine.reason)}
 	}
 	l := newLink(g.id, g.name, s, g.heard, g.now)
 	l.theirs, l.told = theirs, g.mine.charter
@@ -75,46 +94,25 @@ func (g greeting) talk(ctx context.Context, conn network.Conn) (*link, error) {
 	return l, nil
 }
 
-// hear reads the other side's hello and its verdict on ours.
-func (g greeting) hear(s network.Stream) (hello, verdict, error) {
+// receive reads the other side's hello and its verdict on ours.
+func (g greeting) receive(s network.Stream) (theirs hello, v verdict, err error) {
 	if err := readProtocol(s, protoHello); err != nil {
-		return hello{}, verdict{}, err
+		return theirs, v, err
 	}
 	body, err := expectControl(s, kindHello)
 	if err != nil {
-		return hello{}, verdict{}, err
+		return theirs, v, err
 	}
-	theirs, err := decodeHello(body)
-	if err != nil {
-		return hello{}, verdict{}, fmt.Errorf("%s sent a malformed hello: %w", g.name, err)
+	if theirs, err = decodeHello(body); err != nil {
+		return theirs, v, fmt.Errorf("%s sent a malformed hello: %w", g.name, err)
 	}
 	if body, err = expectControl(s, kindVerdict); err != nil {
-		return hello{}, verdict{}, err
+		return theirs, v, err
 	}
-	v, err := decodeVerdict(body)
-	if err != nil {
-		return hello{}, verdict{}, fmt.Errorf("%s sent a malformed verdict: %w", g.name, err)
+	if v, err = decodeVerdict(body); err != nil {
+		return theirs, v, fmt.Errorf("%s sent a malformed verdict: %w", g.name, err)
 	}
 	return theirs, v, nil
-}
-
-// settle brings the two verdicts together: nil if both sides accept.
-func (g greeting) settle(s network.Stream, theirs hello, v verdict) error {
-	switch v.code {
-	case verdictDuplicate:
-		return errDuplicate
-	case verdictRefused:
-		return &refusal{fmt.Sprintf("%s refused the connection: %s", g.name, v.told)}
-	}
-	mine := g.weigh(theirs)
-	if _, err := writeControl(s, kindVerdict, mine.encode()); err != nil {
-		return err
-	}
-	if mine.code == verdictAccepted {
-		return nil
-	}
-	awaitEnd(s)
-	return &refusal{fmt.Sprintf("refused the connection to %s: %s", g.name, mine.reason)}
 }
 
 // awaitEnd gives the other side a moment to read what was sent last and to close the stream.
@@ -128,29 +126,47 @@ func awaitEnd(s network.Stream) {
 
 // answer is the acceptor's side of a hello. It runs as long as the link does.
 func (h *Host) answer(s network.Stream) {
-	conn := s.Conn()
-	l, err := h.receive(s)
-	if err != nil {
-		h.mu.Lock()
-		h.decide(conn, nil)
-		h.mu.Unlock()
-		conn.Close()
-		h.noteRefusal(conn, err)
+	l, err := h.accept(s)
+	if err == nil {
+		h.tend(l)
 		return
 	}
-	h.tend(l)
+	conn := s.Conn()
+	id, noMember := memberID(conn.RemotePeer())
+	h.mu.Lock()
+	h.decide(conn, nil)
+	m, name := h.members[id], nameIn(h.judge.charter, id)
+	h.mu.Unlock()
+	conn.Close()
+	if noMember != nil || err == errDuplicate {
+		return
+	}
+	if ended(err) || timedOut(err) {
+		err = fmt.Errorf("%s broke the connection off during the hello", name)
+	}
+	if m != nil {
+		h.noteTrouble(m, err)
+	} else {
+		h.refuseStranger(conn.RemotePeer(), conn.RemoteMultiaddr(), err.Error())
+	}
 }
 
-// receive hears a hello, answers it, and hears whether the dialler accepts as well.
-func (h *Host) receive(s network.Stream) (*link, error) {
-	if s.Conn().Stat().Direction != network.DirInbound {
+// accept reads a hello, answers it with this side's hello and verdict, and reads whether the
+// dialler accepts as well. Then it opens the connection to the streams that its level allows. An
+// error is the reason of a refusal.
+func (h *Host) accept(s network.Stream) (*link, error) {
+	conn := s.Conn()
+	h.mu.Lock()
+	comes := h.comesIn(conn)
+	h.mu.Unlock()
+	if !comes {
 		return nil, errors.New("sent a hello on a connection that it did not dial")
 	}
-	from, err := memberID(s.Conn().RemotePeer())
+	from, err := memberID(conn.RemotePeer())
 	if err != nil {
 		return nil, err
 	}
-	s.SetDeadline(time.Now().Add(helloTimeout))
+	s.SetDeadline(time.Now().Add(session.AnswerTime))
 	defer s.SetDeadline(time.Time{})
 	body, err := expectControl(s, kindHello)
 	if err != nil {
@@ -161,88 +177,67 @@ func (h *Host) receive(s network.Stream) (*link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sent a malformed hello: %w", err)
 	}
+
 	h.mu.Lock()
 	j := h.judge
 	h.mu.Unlock()
-	v, err := h.reply(s, j, from, theirs)
-	if err != nil {
-		return nil, err
-	}
-	asked := time.Now()
-	l, err := h.conclude(s, nameIn(j.charter, from), from)
-	if err != nil {
-		return nil, err
-	}
-	rtt := time.Since(asked)
-	l.rtt.Store(int64(rtt))
-	l.clock.set(clockAhead(theirs.clock, heard, rtt))
-	l.theirs, l.told = theirs, j.stance
-	return l, h.admit(l, v.level)
-}
-
-// reply sends this side's hello and verdict. An error is the reason of a refusal.
-func (h *Host) reply(s network.Stream, j judge, from keys.ID, theirs hello) (verdict, error) {
 	v := j.weigh(from, theirs)
 	if v.level >= levelCharter {
 		v = h.weighRival(from, theirs.instance, v)
 	}
-	mine := h.hello(j)
+	mine := h.hello(j, conn)
 	if v.code != verdictAccepted {
 		mine.addresses = nil // no business of somebody who is refused
 	}
-	var b buffer
-	writeControl(&b, kindHello, mine.encode())
-	writeControl(&b, kindVerdict, v.encode())
-	if _, err := s.Write(b); err != nil {
-		return v, err
+	var reply buffer
+	writeControl(&reply, kindHello, mine.encode())
+	writeControl(&reply, kindVerdict, v.encode())
+	if _, err := s.Write(reply); err != nil {
+		return nil, err
 	}
 	switch v.code {
 	case verdictAccepted:
-		return v, nil
 	case verdictDuplicate:
 		awaitEnd(s)
-		return v, errDuplicate
+		return nil, errDuplicate
 	default:
 		awaitEnd(s)
-		return v, &refusal{"refused the connection: " + v.reason}
+		return nil, &refusal{"refused the connection: " + v.reason}
 	}
-}
 
-// conclude waits for the dialler's verdict and makes the link if it accepts.
-func (h *Host) conclude(s network.Stream, name string, from keys.ID) (*link, error) {
-	body, err := expectControl(s, kindVerdict)
-	if err != nil {
+	asked := time.Now()
+	if body, err = expectControl(s, kindVerdict); err != nil {
 		return nil, err
 	}
-	v, err := decodeVerdict(body)
+	theirVerdict, err := decodeVerdict(body)
 	if err != nil {
 		return nil, fmt.Errorf("sent a malformed verdict: %w", err)
 	}
-	if v.code != verdictAccepted {
-		return nil, &refusal{"the other side refused the connection: " + v.told.String()}
+	if theirVerdict.code != verdictAccepted {
+		return nil, &refusal{"the other side refused the connection: " + theirVerdict.told.String()}
 	}
-	return newLink(from, name, s, h.meter.of(s.Conn().RemotePeer()), h.cfg.Now), nil
-}
-
-// admit opens an accepted connection to the streams that its level allows.
-func (h *Host) admit(l *link, granted level) error {
-	if granted != levelJoin {
+	rtt := time.Since(asked)
+	l := newLink(from, nameIn(j.charter, from), s, h.meter.of(conn.RemotePeer()), h.cfg.Now)
+	l.rtt.Store(int64(rtt))
+	l.clock.set(clockAhead(theirs.clock, heard, rtt))
+	l.theirs, l.told, l.dialled = theirs, j.stance, false
+	if v.level != levelJoin {
 		if !h.install(l) {
-			return errDuplicate
+			return nil, errDuplicate
 		}
-		return nil
+		return l, nil
 	}
 	l.level.Store(uint32(levelJoin))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.decide(l.conn, l)
-	return nil
+	h.decide(conn, l)
+	return l, nil
 }
 
-// hello returns what this side says of itself.
-func (h *Host) hello(j judge) hello {
+// hello returns what this side says of itself over a connection.
+func (h *Host) hello(j judge, over network.Conn) hello {
 	mine := hello{
-		version:  wireVersion,
+		version:  WireVersion,
 		role:     roleMember,
 		dht:      h.cfg.discovers(DiscoverDHT),
 		instance: h.instance,
@@ -250,7 +245,7 @@ func (h *Host) hello(j judge) hello {
 		charter:  j.stance,
 		name:     j.self,
 	}
-	for _, a := range h.node.host.Addrs() {
+	for _, a := range h.announced(reachOver(over)) {
 		if len(mine.addresses) < maxAddresses && len(a.String()) <= maxAddress {
 			mine.addresses = append(mine.addresses, a.String())
 		}

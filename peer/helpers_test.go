@@ -16,7 +16,7 @@ import (
 )
 
 // patience bounds what a test waits for; nothing depends on how long it takes.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -153,7 +153,7 @@ func point(t testing.TB, h *Host, id keys.ID, addresses ...string) {
 		}
 		list = append(list, a)
 	}
-	h.book.found(id, list)
+	h.addresses.Found(id, list)
 }
 
 // federation starts n hosts that know each other's addresses.
@@ -186,8 +186,8 @@ func federation(t testing.TB, n int, change ...func(*Config)) []*Host {
 	return hosts
 }
 
-// openAll has all hosts open a room with each other.
-func openAll(t testing.TB, room protocol.Room, hosts ...*Host) []protocol.Mesh {
+// openAll has all hosts open a session with each other.
+func openAll(t testing.TB, session protocol.SessionID, hosts ...*Host) []protocol.Mesh {
 	t.Helper()
 	ctx := within(t)
 	meshes := make([]protocol.Mesh, len(hosts))
@@ -200,7 +200,7 @@ func openAll(t testing.TB, room protocol.Room, hosts ...*Host) []protocol.Mesh {
 					peers = append(peers, other.Self())
 				}
 			}
-			m, err := h.Open(ctx, room, peers)
+			m, err := h.Open(ctx, session, peers)
 			if err != nil {
 				t.Error(err)
 				return

@@ -7,15 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/discovery"
+	"github.com/hanse-project/hanse/peer/session"
 	"github.com/hanse-project/hanse/protocol"
+	golog "github.com/ipfs/go-log/v2"
+	"github.com/libp2p/go-libp2p/gologshim"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
+	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 )
 
 // Host is a member's end of the network: it listens, keeps a link to every neighbour that can be
@@ -25,16 +33,20 @@ type Host struct {
 	cfg       Config
 	self      keys.ID
 	lower     func(keys.ID) bool // does this side dial first?
-	keeps     func(keys.ID) bool // is a link kept from the start?
+	keeps     func(keys.ID) bool // is a link kept from the start? under mu, or before the host is shared
 	log       *slog.Logger
 	instance  uint64
 	node      *node
 	meter     *meter
-	book      *book
-	rooms     *rooms
-	finder    atomic.Pointer[dhtFinder] // nil without a DHT
+	addresses *discovery.AddressBook
+	sessions  *session.Transport
+	dht       atomic.Pointer[discovery.DHT] // nil without one
 	handler   atomic.Pointer[protocol.Handler]
 	strangers strangerLog
+
+	punching    *holepunch.Service // nil where it is not tried
+	relay       *relay.Relay       // nil while this host does not relay; setRelay alone uses it
+	relayLimits keys.RelayLimits
 
 	life    context.Context // ends with Run or Close
 	endLife context.CancelFunc
@@ -42,13 +54,17 @@ type Host struct {
 	stopped chan struct{}  // closed when nothing is left running
 	serving sync.WaitGroup // stream handlers and other work outside Run's own goroutines
 
-	mu         sync.Mutex
-	state      hostState
-	judge      judge
-	members    map[keys.ID]*member
-	admissions map[network.Conn]*admission
-	changed    chan struct{} // closed and replaced at each change of presence
-	clockWrong bool          // it was said that this node's clock is likely wrong
+	mu             sync.Mutex
+	state          hostState
+	judge          judge
+	members        map[keys.ID]*member
+	admissions     map[network.Conn]*admission
+	whereabouts    map[whereaboutsKey]*knownWhereabouts // the latest, this node\'s own among them
+	changed        chan struct{}                        // closed and replaced at each change of presence
+	punched        map[libpeer.ID]time.Time             // when this host last dialled a member that says hello then
+	directs        map[libpeer.ID]chan network.Conn     // who waits for a direct connection to a member
+	charterChanged chan struct{}                        // closed and replaced when another charter comes into force
+	clockWrong     bool                                 // it was said that this node's clock is likely wrong
 }
 
 // hostState is how far a Host has come.
@@ -60,7 +76,7 @@ const (
 	stateClosed
 )
 
-var _ protocol.Gatherer = (*Host)(nil)
+var _ protocol.Transport = (*Host)(nil)
 
 // New makes a host and listens. Nobody is dialled, and callers wait, until Run; a Host that is
 // not run must be closed. An address that cannot be listened on is an error which says why.
@@ -69,17 +85,52 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	hush(cfg.Log)
-	h := newHost(cfg)
-	if h.book, err = newBook(cfg, h.log); err != nil {
+	gologshim.SetDefaultHandler(quiet{cfg.Log.Handler()})
+	golog.SetAllLoggers(golog.LevelFatal)
+	self := cfg.Key.ID()
+	var instance [8]byte
+	rand.Read(instance[:])
+	h := &Host{
+		cfg:        cfg,
+		self:       self,
+		lower:      func(other keys.ID) bool { return self.Compare(other) < 0 },
+		log:        cfg.Log,
+		instance:   binary.BigEndian.Uint64(instance[:]),
+		meter:      newMeter(),
+		started:    make(chan struct{}),
+		stopped:    make(chan struct{}),
+		judge:      newJudge(self, cfg.Charter, cfg.Invited),
+		members:    make(map[keys.ID]*member),
+		admissions: make(map[network.Conn]*admission),
+		changed:    make(chan struct{}),
+
+		punched:        make(map[libpeer.ID]time.Time),
+		directs:        make(map[libpeer.ID]chan network.Conn),
+		whereabouts:    make(map[whereaboutsKey]*knownWhereabouts),
+		charterChanged: make(chan struct{}),
+	}
+	near := cfg.neighbourhood()
+	h.keeps = func(id keys.ID) bool { // relays too: through them the neighbours call
+		m, ok := h.judge.charter.Member(id)
+		return ok && (m.Relay || near(id))
+	}
+	h.life, h.endLife = context.WithCancel(context.Background())
+	h.sessions = session.NewTransport(h.life, self, sessionNetwork{h})
+	around := discovery.Surroundings{Machine: cfg.onMachine(), Own: func() []multiaddr.Multiaddr {
+		return h.node.addresses()
+	}}
+	if h.addresses, err = discovery.OpenAddressBook(cfg.StateDir, cfg.QUIC, around, h.keeps, h.log); err != nil {
 		return nil, err
 	}
 	h.node, err = newNode(nodeParts{
 		key:     cfg.Key,
-		gater:   gater{dials: h.mayDial, receives: h.mayCall},
+		gater:   gater{dials: h.mayDial, receives: h.mayCall, reaches: h.mayReach},
 		meter:   h.meter,
 		members: len(cfg.Charter.Members),
 		quic:    cfg.QUIC,
+		proxy:   cfg.Proxy,
+		onePort: slices.ContainsFunc(cfg.Charter.Relays(), func(m keys.Member) bool { return m.ID != self }),
+		open:    h.openDirect,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the network: %w", err)
@@ -92,30 +143,6 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-func newHost(cfg Config) *Host {
-	self := cfg.Key.ID()
-	var instance [8]byte
-	rand.Read(instance[:])
-	h := &Host{
-		cfg:        cfg,
-		self:       self,
-		lower:      func(other keys.ID) bool { return self.Compare(other) < 0 },
-		keeps:      cfg.neighbourhood(),
-		log:        cfg.Log,
-		instance:   binary.BigEndian.Uint64(instance[:]),
-		meter:      newMeter(),
-		rooms:      newRooms(),
-		started:    make(chan struct{}),
-		stopped:    make(chan struct{}),
-		judge:      newJudge(self, cfg.Charter, cfg.Invited),
-		members:    make(map[keys.ID]*member),
-		admissions: make(map[network.Conn]*admission),
-		changed:    make(chan struct{}),
-	}
-	h.life, h.endLife = context.WithCancel(context.Background())
-	return h
-}
-
 // Self returns the id of the member whose host this is.
 func (h *Host) Self() keys.ID { return h.self }
 
@@ -123,77 +150,34 @@ func (h *Host) Self() keys.ID { return h.self }
 // dial. An address that stands for all interfaces is given once per interface.
 func (h *Host) Addresses() []string {
 	var out []string
-	for _, a := range h.node.host.Addrs() {
+	for _, a := range h.node.addresses() {
 		out = append(out, fmt.Sprintf("%s/p2p/%s", a, h.node.id))
 	}
 	return out
 }
 
-// listen opens the configured addresses. libp2p would be content with one of them.
+// listen opens the configured addresses and, with QUIC, the UDP port beside each TCP one. libp2p
+// would be content with one of them.
 func (h *Host) listen() error {
 	for _, text := range h.cfg.Listen {
 		a, err := multiaddr.NewMultiaddr(text)
 		if err != nil {
 			return fmt.Errorf("cannot listen on %q: it is no multiaddr: want the like of /ip4/0.0.0.0/tcp/4001", text)
 		}
-		if err := h.node.swarm.AddListenAddr(a); err != nil {
-			return explainListen(a, err)
+		all := []multiaddr.Multiaddr{a}
+		if host, port := multiaddr.SplitFirst(a); h.cfg.QUIC && !isUDP(a) && host != nil && len(port) > 0 {
+			beside, err := multiaddr.NewMultiaddr(fmt.Sprintf("%s/udp/%s/quic-v1", host, port[0].Value()))
+			if err == nil { // otherwise it has not the shape /ip/tcp, and no port to share
+				all = append(all, beside)
+			}
 		}
-		if err := h.listenUDP(a); err != nil {
-			return err
+		for _, a := range all {
+			if err := h.node.swarm.AddListenAddr(a); err != nil {
+				return explainListen(a, err)
+			}
 		}
 	}
 	return nil
-}
-
-// listenUDP opens the UDP port beside a TCP one, if QUIC is on.
-func (h *Host) listenUDP(beside multiaddr.Multiaddr) error {
-	if !h.cfg.QUIC || isUDP(beside) {
-		return nil
-	}
-	host, port := multiaddr.SplitFirst(beside)
-	if host == nil || len(port) == 0 {
-		return nil
-	}
-	a, err := multiaddr.NewMultiaddr(fmt.Sprintf("%s/udp/%s/quic-v1", host, port[0].Value()))
-	if err != nil {
-		return nil // not the shape /ip/tcp: then there is no port to share
-	}
-	if err := h.node.swarm.AddListenAddr(a); err != nil {
-		return explainListen(a, err)
-	}
-	return nil
-}
-
-// mayDial is the gater's question before a dial.
-func (h *Host) mayDial(p libpeer.ID) bool {
-	id, err := memberID(p)
-	if err != nil {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, ok := h.judge.charter.Member(id)
-	return ok
-}
-
-// mayCall is the gater's question after the handshake of an inbound connection.
-func (h *Host) mayCall(p libpeer.ID, from multiaddr.Multiaddr) bool {
-	id, err := memberID(p)
-	h.mu.Lock()
-	j := h.judge
-	h.mu.Unlock()
-	reason := fmt.Sprintf("it is neither a member of %s nor invited", j.stance)
-	switch {
-	case err != nil:
-		reason = err.Error()
-	case id == h.self:
-		reason = "it has this node's own key: only one node may run with it"
-	case j.meets(id):
-		return true
-	}
-	h.refuseStranger(p, from, reason)
-	return false
 }
 
 // Close ends the host: connections close, Run returns, and pending calls fail. It returns when
@@ -226,10 +210,101 @@ func (h *Host) leave() { h.serving.Done() }
 
 // spawn runs work that shutDown waits for, unless the host is closing.
 func (h *Host) spawn(work func()) {
-	if h.enter() {
-		go func() {
-			defer h.leave()
-			work()
-		}()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.spawnHeld(work)
+}
+
+// spawnHeld is spawn where Host.mu is held.
+func (h *Host) spawnHeld(work func()) {
+	if h.life.Err() == nil {
+		h.serving.Go(work)
 	}
+}
+
+// Run keeps a link to every neighbour until ctx ends or Close is called: it dials, lets others in,
+// finds addresses and listens for heartbeats. Everything it starts has ended when it returns,
+// and the host cannot be used again. It returns an error only if it runs
+// already.
+func (h *Host) Run(ctx context.Context) error {
+	h.mu.Lock()
+	before := h.state
+	h.state = max(before, stateRunning)
+	h.mu.Unlock()
+	switch before {
+	case stateRunning:
+		return errors.New("a host runs only once")
+	case stateClosed:
+		return nil
+	}
+	if h.cfg.discovers(DiscoverDHT) {
+		h.startDHT() // before the first link, which is introduced to it
+	}
+	close(h.started)
+
+	stop := context.AfterFunc(ctx, h.endLife)
+	defer stop()
+	var tasks sync.WaitGroup
+	if h.cfg.discovers(DiscoverMDNS) {
+		tasks.Go(func() {
+			near := announcing{h.node.host, func() []multiaddr.Multiaddr {
+				return h.announced(min(h.localReach(), discovery.InNetwork))
+			}}
+			discovery.RunMDNS(h.life, near, h.cfg.Charter.Name, h.heardOf, h.log)
+		})
+	}
+	// A keeper for every member that a link is kept with, and one for each that a new charter, a
+	// session or a call brings.
+	for h.life.Err() == nil {
+		h.setRelay()
+		h.mu.Lock()
+		for _, m := range h.members {
+			if m.kept && m.dismiss == nil {
+				ctx, dismiss := context.WithCancel(h.life)
+				m.dismiss = dismiss
+				tasks.Go(func() { h.keep(ctx, m) })
+			}
+		}
+		changed := h.changed
+		h.mu.Unlock()
+		select {
+		case <-changed:
+		case <-h.life.Done():
+		}
+	}
+	tasks.Wait()
+	return h.shutDown()
+}
+
+// shutDown closes what is open and waits for all that still runs.
+func (h *Host) shutDown() error {
+	defer close(h.stopped)
+	// Nobody can enter after this: the lock orders enter's look at life against the wait.
+	h.mu.Lock()
+	h.state = stateClosed
+	h.mu.Unlock()
+	h.serving.Wait()
+	h.mu.Lock()
+	punching := h.punching
+	h.mu.Unlock()
+	if punching != nil {
+		punching.Close()
+	}
+	if h.relay != nil {
+		h.relay.Close()
+	}
+	if d := h.dht.Load(); d != nil {
+		d.Close()
+	}
+	err := h.node.Close()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.admissions {
+		a.limit.Stop()
+	}
+	for _, m := range h.members {
+		h.notify(m)
+	}
+	h.notifyAny()
+	return err
 }

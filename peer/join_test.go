@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // inviting starts a member that invites one key, and answers with who asked.
@@ -18,7 +18,7 @@ func inviting(t *testing.T, ks []*keys.PrivateKey, guest keys.ID) *Host {
 	cfg := config(ks[0], signed(t, draft(ks), ks))
 	cfg.Invited = func(id keys.ID) bool { return id == guest }
 	h := start(t, cfg)
-	h.Handle(func(_ context.Context, from keys.ID, method string, request []byte) ([]byte, *protocol.Fault) {
+	h.Handle(func(_ context.Context, from keys.ID, method string, request []byte) ([]byte, *fault.Fault) {
 		return fmt.Appendf(nil, "%s %s %s", from, method, request), nil
 	})
 	return h
@@ -31,7 +31,7 @@ func TestJoin(t *testing.T) {
 	h := inviting(t, ks[:2], guest.ID())
 	for _, address := range []string{at(t, h), h.Addresses()[0]} {
 		ctx := within(t)
-		j, err := DialJoin(ctx, guest, address)
+		j, err := DialJoin(ctx, guest, address, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestJoin(t *testing.T) {
 		}
 		_, err = j.Call(ctx, "job/propose", nil)
 		remote, ok := errors.AsType[*protocol.RemoteError](err)
-		if !ok || remote.Fault.Code != protocol.CodeInvitee {
+		if !ok || remote.Fault.Code != fault.CodeInvitee {
 			t.Errorf("another method gives %v, want that an invitee may not", err)
 		}
 		// Nor is there a way around calls.
@@ -54,7 +54,7 @@ func TestJoin(t *testing.T) {
 		}
 		if err := readProtocol(s, protoSession); err == nil {
 			var answer [1]byte
-			if _, err := s.Read(answer[:]); err == nil && answer[0] == roomIn {
+			if _, err := s.Read(answer[:]); err == nil && answer[0] == 1 { // in, as doc.go says
 				t.Error("a newcomer opened a session")
 			}
 		}
@@ -71,12 +71,7 @@ func TestJoin(t *testing.T) {
 func TestJoinRefused(t *testing.T) {
 	ks := newKeys(t, 3)
 	h := inviting(t, ks[:2], keys.ID{})
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	empty := fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", gone.Addr().(*net.TCPAddr).Port)
-	gone.Close()
+	empty := fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", freePort(t))
 	_, identity, _ := strings.Cut(h.Addresses()[0], "/p2p/")
 	cutText := fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s, or the invitation for it has expired by the clock there; ask a member for an invitation", h.Self().Short(), ks[2].ID())
 	for _, test := range []struct{ address, want string }{
@@ -87,7 +82,7 @@ func TestJoinRefused(t *testing.T) {
 		{"bank.example:4001", `"bank.example:4001" is no multiaddr: want the like of /ip4/192.0.2.7/tcp/4001`},
 		{"/ip4/127.0.0.1/udp/1/quic-v1", "cannot learn who answers at /ip4/127.0.0.1/udp/1/quic-v1: a QUIC address must name the member: add /p2p/ and its identity"},
 	} {
-		j, err := DialJoin(within(t), ks[2], test.address)
+		j, err := DialJoin(within(t), ks[2], test.address, nil)
 		if err == nil {
 			j.Close()
 		}
@@ -98,7 +93,7 @@ func TestJoinRefused(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, address := range []string{at(t, h), h.Addresses()[0]} {
-		if _, err := DialJoin(ended, ks[2], address); err == nil {
+		if _, err := DialJoin(ended, ks[2], address, nil); err == nil {
 			t.Error("an ended context connects")
 		}
 	}

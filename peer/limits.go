@@ -1,12 +1,16 @@
 package peer
 
 import (
+	"net"
 	"net/netip"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
+	libyamux "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/x/rate"
+	"github.com/libp2p/go-yamux/v5"
 
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -18,6 +22,15 @@ const (
 	streamsPerPeer = 256
 	memoryPerPeer  = 256 << 20
 )
+
+// Limits of who is no member, or has not said hello yet.
+const (
+	streamsBefore = 64
+	memoryBefore  = 64 << 20
+)
+
+// strangersAtOnce is how many connections may be on their way to saying who is there, besides the members' own.
+const strangersAtOnce = 64
 
 // Limits for the whole host. They bound what peers can make it buffer by sending what nobody
 // reads; nothing of it is taken beforehand.
@@ -45,60 +58,120 @@ func firstWindow(members int) int {
 // made for a public network: they admit 64 connections per GiB of memory and eight per address,
 // which a federation of hundreds, or one site behind a single address, exceeds at once.
 func newLimits(members int) (network.ResourceManager, error) {
-	conns := connsPerPeer*members + 64
+	// What has not said who it is, or what it wants, yet: all members at once after a restart, and room for as many
+	// strangers. Those take no place of what this host dials: whoever fills the port cannot cut it off.
+	in, out := 2*members+strangersAtOnce, 2*members+32
+	conns := connsPerPeer * members
 	all := rcmgr.ResourceLimits{
-		Conns:         rcmgr.LimitVal(conns),
-		ConnsInbound:  rcmgr.LimitVal(conns),
-		ConnsOutbound: rcmgr.LimitVal(conns),
-		FD:            rcmgr.LimitVal(conns + 64),
+		Conns:         rcmgr.LimitVal(conns + in + out),
+		ConnsInbound:  rcmgr.LimitVal(conns + in),
+		ConnsOutbound: rcmgr.LimitVal(conns + out),
+		FD:            rcmgr.LimitVal(conns + in + out),
 		Streams:       rcmgr.LimitVal(128*members + 1024),
 		Memory:        rcmgr.LimitVal64(memoryFor(members)),
 	}
-	// What has not said who it is, or what it wants, yet: all members at once after a restart,
-	// and room for as many strangers.
 	transient := rcmgr.ResourceLimits{
-		Conns:   rcmgr.LimitVal(2*members + 64),
-		FD:      rcmgr.LimitVal(2*members + 64),
-		Streams: rcmgr.LimitVal(8*members + 256),
-		Memory:  rcmgr.LimitVal64(memoryFor(members) / 2),
+		Conns:         rcmgr.LimitVal(in + out),
+		ConnsInbound:  rcmgr.LimitVal(in),
+		ConnsOutbound: rcmgr.LimitVal(out),
+		FD:            rcmgr.LimitVal(in + out),
+		Streams:       rcmgr.LimitVal(8*members + 256),
+		Memory:        rcmgr.LimitVal64(memoryFor(members) / 2),
 	}
 	each := rcmgr.ResourceLimits{
 		Conns:           connsPerPeer,
-		Streams:         2 * streamsPerPeer,
-		StreamsInbound:  streamsPerPeer,
-		StreamsOutbound: streamsPerPeer,
-		Memory:          memoryPerPeer,
+		Streams:         2 * streamsBefore,
+		StreamsInbound:  streamsBefore,
+		StreamsOutbound: streamsBefore,
+		Memory:          memoryBefore,
 	}
 	limits := rcmgr.PartialLimitConfig{System: all, Transient: transient, PeerDefault: each}
+	// Connections from or to one address, behind which all members may sit. There is no rate for
+	// all addresses together: strangers could use it up.
 	perAddress := 2*members + 32
+	perSecond := rate.Limit{RPS: float64(members + 10), Burst: 4*members + 64}
 	return rcmgr.NewResourceManager(
 		rcmgr.NewFixedLimiter(limits.Build(rcmgr.InfiniteLimits)),
 		rcmgr.WithMetricsDisabled(),
 		rcmgr.WithLimitPerSubnet(
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 32, ConnCount: perAddress}},
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 64, ConnCount: perAddress}}),
-		rcmgr.WithConnRateLimiters(newRateLimiter(members)))
+		rcmgr.WithConnRateLimiters(&rate.Limiter{
+			NetworkPrefixLimits: []rate.PrefixLimit{
+				{Prefix: netip.MustParsePrefix("127.0.0.0/8")},
+				{Prefix: netip.MustParsePrefix("::1/128")},
+			},
+			SubnetRateLimiter: rate.SubnetLimiter{
+				IPv4SubnetLimits: []rate.SubnetLimit{{PrefixLength: 32, Limit: perSecond}},
+				IPv6SubnetLimits: []rate.SubnetLimit{{PrefixLength: 64, Limit: perSecond}},
+				GracePeriod:      time.Minute,
+			},
+		}))
 }
 
-// newRateLimiter bounds the connections per second from or to one address, behind which all
-// members may sit. There is no bound for all addresses together: strangers could use it up.
-func newRateLimiter(members int) *rate.Limiter {
-	each := rate.Limit{RPS: float64(members + 10), Burst: 4*members + 64}
-	return &rate.Limiter{
-		NetworkPrefixLimits: []rate.PrefixLimit{
-			{Prefix: netip.MustParsePrefix("127.0.0.0/8")},
-			{Prefix: netip.MustParsePrefix("::1/128")},
-		},
-		SubnetRateLimiter: rate.SubnetLimiter{
-			IPv4SubnetLimits: []rate.SubnetLimit{{PrefixLength: 32, Limit: each}},
-			IPv6SubnetLimits: []rate.SubnetLimit{{PrefixLength: 64, Limit: each}},
-			GracePeriod:      time.Minute,
-		},
-	}
+// admit gives an identity the streams and the memory of a member.
+func admit(limits network.ResourceManager, p libpeer.ID) error {
+	return limits.ViewPeer(p, func(s network.PeerScope) error {
+		if scope, ok := s.(rcmgr.ResourceScopeLimiter); ok {
+			scope.SetLimit(&rcmgr.BaseLimit{
+				Conns: connsPerPeer, ConnsInbound: connsPerPeer, ConnsOutbound: connsPerPeer, FD: connsPerPeer,
+				Streams: 2 * streamsPerPeer, StreamsInbound: streamsPerPeer, StreamsOutbound: streamsPerPeer,
+				Memory: memoryPerPeer,
+			})
+		}
+		return nil
+	})
 }
 
 // memoryFor is the most that unread data may take in all, in bytes.
 func memoryFor(members int) int64 {
 	wanted := min(max(int64(members)*memoryPerPeer, memoryLeast), memoryMost)
 	return max(wanted, int64(members)*windowShare*windowLeast)
+}
+
+// muxer is yamux with a first window of our own: the usual 256 KiB would hold a sender up in the
+// middle of a frame until the other side reads. It implements network.Multiplexer.
+type muxer struct {
+	config *yamux.Config
+}
+
+func newMuxer(members int) muxer {
+	config := *libyamux.DefaultTransport.Config()
+	config.InitialStreamWindowSize = uint32(firstWindow(members))
+	config.MaxStreamWindowSize = windowMost
+	return muxer{&config}
+}
+
+// NewConn puts yamux on a secured connection.
+func (m muxer) NewConn(c net.Conn, server bool, scope network.PeerScope) (network.MuxedConn, error) {
+	memory := func() (yamux.MemoryManager, error) {
+		span, err := scope.BeginSpan()
+		return &windowSpan{ResourceScopeSpan: span, first: int(m.config.InitialStreamWindowSize)}, err
+	}
+	if scope == nil {
+		memory = nil
+	}
+	side := yamux.Client
+	if server {
+		side = yamux.Server
+	}
+	session, err := side(c, m.config, memory)
+	if err != nil {
+		return nil, err
+	}
+	return libyamux.NewMuxedConn(session), nil
+}
+
+// windowSpan accounts for one stream's window. yamux reserves its standard window at the start
+// whatever is configured, so the first reservation is raised to the window that is granted.
+type windowSpan struct {
+	network.ResourceScopeSpan
+	first int
+}
+
+// ReserveMemory implements yamux.MemoryManager.
+func (w *windowSpan) ReserveMemory(size int, priority uint8) error {
+	size = max(size, w.first)
+	w.first = 0
+	return w.ResourceScopeSpan.ReserveMemory(size, priority)
 }

@@ -49,7 +49,7 @@ func TestLimits(t *testing.T) {
 		if window < windowLeast || window > windowFirst || window > windowMost {
 			t.Fatalf("a first window of %d bytes", window)
 		}
-		if members <= 63 && window < protocol.MaxFrame+frameHead {
+		if members <= 63 && window < protocol.MaxFrame+4 {
 			t.Errorf("with %d members a frame does not fit into %d bytes", members, window)
 		}
 		if all := memoryFor(members); all < int64(members)*windowShare*int64(window)/2 || all < memoryLeast {

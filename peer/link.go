@@ -10,25 +10,33 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/multiformats/go-multiaddr"
+	"golang.org/x/time/rate"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // link is a connection whose hello both sides have accepted, with its control stream.
 type link struct {
-	peer    keys.ID
-	name    string // what the charter calls the peer
-	conn    network.Conn
-	control network.Stream
-	dialled bool   // by this side
-	theirs  hello  // its charter is the one at the time of the hello
-	told    stance // what this side's hello said
-	since   time.Time
-	heard   *tally
-	calls   chan struct{}    // a place for each call of the peer in progress
-	now     func() time.Time // the time of day here
-	clock   clockWatch
+	peer     keys.ID
+	name     string // what the charter calls the peer
+	conn     network.Conn
+	control  network.Stream
+	dialled  bool   // by this side
+	source   string // how the address was found: one of discovery's, or SourceDialled
+	theirs   hello  // its charter is the one at the time of the hello
+	told     stance // what this side's hello said
+	since    time.Time
+	heard    *tally
+	calls    chan struct{}    // a place for each call of the peer in progress
+	joinPace *rate.Limiter    // of a newcomer's calls
+	now      func() time.Time // the time of day here
+	clock    clockWatch
+	program  atomic.Pointer[string]  // the version of the peer's program, by its own word; nil before it has said
+	seen     multiaddr.Multiaddr     // where the peer sees this side; nil before it says so; Host.mu guards it
+	owed     map[whereaboutsKey]bool // what the peer is to be told yet; nil while nobody does; Host.mu guards it
 
 	level atomic.Uint32 // a level; follows the two sides' charters
 	rtt   atomic.Int64  // of the last heartbeat, in nanoseconds
@@ -50,22 +58,27 @@ type pulse struct {
 // observer is told what the peer says on the control stream.
 type observer struct {
 	charter func(*link, stance)
-	left    func(*link, protocol.Room)
+	left    func(keys.ID, protocol.SessionID)
 	clock   func(*link) // there is news of its clock
+	program func()      // it has said which version its program is
+	seen    func(*link, string)
+	where   func(*link, []byte)
 }
 
 func newLink(id keys.ID, name string, s network.Stream, heard *tally, now func() time.Time) *link {
 	l := &link{
-		peer:    id,
-		name:    name,
-		conn:    s.Conn(),
-		control: s,
-		dialled: s.Conn().Stat().Direction == network.DirOutbound,
-		since:   time.Now(),
-		heard:   heard,
-		calls:   make(chan struct{}, maxCalls),
-		now:     now,
-		over:    make(chan struct{}),
+		peer:     id,
+		name:     name,
+		conn:     s.Conn(),
+		control:  s,
+		dialled:  s.Conn().Stat().Direction == network.DirOutbound,
+		source:   SourceDialled,
+		since:    time.Now(),
+		heard:    heard,
+		calls:    make(chan struct{}, maxCalls),
+		joinPace: rate.NewLimiter(joinRate, 2*joinRate),
+		now:      now,
+		over:     make(chan struct{}),
 	}
 	l.gone = protocol.GoneError{Peer: id}
 	return l
@@ -106,8 +119,8 @@ func (l *link) blame(reason string) {
 	}
 }
 
-// lost returns why the link is over, or nil while it is not.
-func (l *link) lost() *protocol.GoneError {
+// Lost returns why the link is over, or nil while it is not.
+func (l *link) Lost() *protocol.GoneError {
 	select {
 	case <-l.over:
 		return &l.gone
@@ -145,7 +158,7 @@ func (l *link) beat(ctx context.Context, p pulse) {
 		case <-l.over:
 			return
 		case <-ctx.Done():
-			l.leave("this node shut down", protocol.Fault{Code: protocol.CodeStopped})
+			l.leave("this node shut down", fault.Fault{Code: fault.CodeStopped})
 			return
 		case <-ticker.C:
 			l.send(kindPing, encodeBeat(uint64(time.Since(l.since))), p.beat)
@@ -162,7 +175,7 @@ func (l *link) beat(ctx context.Context, p pulse) {
 
 // leave tells the peer why the link ends and lets it close the connection: it has then read
 // all that was sent before. If it does not, the connection is closed here.
-func (l *link) leave(reason string, told protocol.Fault) {
+func (l *link) leave(reason string, told fault.Fault) {
 	l.blame(reason)
 	l.send(kindBye, encodeBye(told), byePatience)
 	wait := time.NewTimer(partTimeout)
@@ -192,12 +205,32 @@ func (l *link) send(kind uint8, body []byte, patience time.Duration) {
 	}
 }
 
+// A peer's control messages are read at this pace, and no faster. A member has a few each second to send; many at once
+// when a link begins, of where the others are, and when many sessions end.
+const (
+	controlRate  = 500 // a second
+	controlBurst = 4096
+)
+
 // listen handles the peer's control messages until the stream ends, and returns why it did.
 func (l *link) listen(o observer) string {
+	pace := rate.NewLimiter(controlRate, controlBurst)
 	for {
 		kind, body, err := readControl(l.control)
-		if err != nil {
-			return l.explainEnd(err)
+		switch {
+		case err == nil:
+			if wait := pace.Reserve().Delay(); wait > 0 {
+				select {
+				case <-time.After(wait):
+				case <-l.over:
+				}
+			}
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return "connection closed"
+		case ended(err):
+			return "connection reset"
+		default:
+			return explainCause(err)
 		}
 		bye, err := l.handle(o, kind, body)
 		if err != nil {
@@ -209,8 +242,11 @@ func (l *link) listen(o observer) string {
 	}
 }
 
-// handle acts on one message; a bye is the reason that ends the link.
+// handle acts on one message; a bye is the reason that ends the link. What a newcomer says besides is of no interest.
 func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err error) {
+	if !l.may(levelCharter) && kind != kindPing && kind != kindPong && kind != kindBye {
+		return "", nil
+	}
 	switch kind {
 	case kindPing:
 		var beat uint64
@@ -218,51 +254,46 @@ func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err erro
 			l.send(kindPong, encodePong(beat, clockMillis(l.now())), partTimeout)
 		}
 	case kindPong:
-		err = l.measure(o, body)
+		var sent, clock uint64
+		if sent, clock, err = decodePong(body); err != nil {
+			break
+		}
+		// The clocks are compared anew: a person may set one of them while the link lives.
+		rtt := time.Since(l.since) - time.Duration(sent)
+		if rtt > 0 && rtt < time.Hour {
+			l.rtt.Store(int64(rtt))
+		}
+		if rtt > 0 && rtt <= clockRoundTrip && l.clock.set(clockAhead(clock, l.now(), rtt)) {
+			o.clock(l)
+		}
 	case kindCharter:
 		var s stance
 		if s, err = decodeCharter(body); err == nil {
 			o.charter(l, s)
 		}
 	case kindLeft:
-		var room protocol.Room
-		if room, err = decodeLeft(body); err == nil {
-			o.left(l, room)
+		var id protocol.SessionID
+		if id, err = decodeLeft(body); err == nil {
+			o.left(l.peer, id)
 		}
+	case kindProgram:
+		var version string
+		if version, err = decodeProgram(body); err == nil {
+			l.program.Store(&version)
+			o.program()
+		}
+	case kindSeen:
+		var address string
+		if address, err = decodeSeen(body); err == nil {
+			o.seen(l, address)
+		}
+	case kindWhereabouts:
+		o.where(l, body)
 	case kindBye:
-		var told *protocol.Fault
+		var told *fault.Fault
 		if told, err = decodeBye(body); err == nil {
 			bye = told.String()
 		}
 	}
 	return bye, err
-}
-
-// measure takes the round trip from a pong, which repeats when its ping was sent, and compares
-// the clocks anew: a person may set one of them while the link lives.
-func (l *link) measure(o observer, body []byte) error {
-	sent, clock, err := decodePong(body)
-	if err != nil {
-		return err
-	}
-	rtt := time.Since(l.since) - time.Duration(sent)
-	if rtt > 0 && rtt < time.Hour {
-		l.rtt.Store(int64(rtt))
-	}
-	if rtt > 0 && rtt <= clockRoundTrip && l.clock.set(clockAhead(clock, l.now(), rtt)) {
-		o.clock(l)
-	}
-	return nil
-}
-
-// explainEnd says in a clause why the control stream ended.
-func (l *link) explainEnd(err error) string {
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "connection closed"
-	case ended(err):
-		return "connection reset"
-	default:
-		return explainCause(err)
-	}
 }

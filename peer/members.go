@@ -3,11 +3,15 @@ package peer
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"time"
 
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/session"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // member is what a host knows of one other member that it keeps a link with, or that has
@@ -15,27 +19,38 @@ import (
 type member struct {
 	info     keys.Member
 	peer     libpeer.ID
-	kept     bool               // a link is to be kept; the others are forgotten with their link
-	link     *link              // nil while there is none
-	dialling bool               // this side's hello is on its way
-	tried    bool               // the first attempt to connect has ended
-	trouble  string             // why there is no link, or why it is restricted
-	refused  string             // why the last connection was refused, by either side
-	changed  chan struct{}      // closed and replaced at each change of the above
-	dismiss  context.CancelFunc // ends the goroutine that keeps the link
+	kept     bool      // a link is to be kept; the others are forgotten with their link
+	link     *link     // nil while there is none
+	dialling bool      // this side's hello is on its way
+	tried    bool      // the first attempt to connect has ended
+	trouble  string    // why there is no link, or why it is restricted
+	refused  string    // why the last connection was refused, by either side
+	lost     time.Time // when the last link ended; zero before
+	attempts []Attempt // of the latest dial, if it failed
+	// unpunched is when hole punching was last in vain
+	unpunched time.Time
+	changed   chan struct{}      // closed and replaced at each change of the above
+	dismiss   context.CancelFunc // ends the goroutine that keeps the link
 }
 
-// ring wakes those who wait for a change of the member, or of any. Host.mu is held.
-func (h *Host) ring(m *member) {
+// notify wakes those who wait for a change of the member, or of any. Host.mu is held.
+func (h *Host) notify(m *member) {
 	close(m.changed)
 	m.changed = make(chan struct{})
-	h.ringHost()
+	h.notifyAny()
 }
 
-// ringHost wakes those who wait for a change of any kind. Host.mu is held.
-func (h *Host) ringHost() {
+// notifyAny wakes those who wait for a change of any kind. Host.mu is held.
+func (h *Host) notifyAny() {
 	close(h.changed)
 	h.changed = make(chan struct{})
+}
+
+// programSaid wakes those who watch members: one has said which version its program is.
+func (h *Host) programSaid() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notifyAny()
 }
 
 // setMembers brings the members in line with the charter in force and returns the links of
@@ -44,6 +59,11 @@ func (h *Host) setMembers() (former []*link) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	charter := h.judge.charter
+	for key := range h.whereabouts {
+		if _, still := charter.Member(key.id); !still {
+			delete(h.whereabouts, key)
+		}
+	}
 	for id, m := range h.members {
 		if _, still := charter.Member(id); still {
 			continue
@@ -55,7 +75,7 @@ func (h *Host) setMembers() (former []*link) {
 		if m.link != nil {
 			former = append(former, m.link)
 		}
-		h.ring(m)
+		h.notify(m)
 	}
 	for _, info := range charter.Members {
 		if h.members[info.ID] != nil || h.keeps(info.ID) {
@@ -78,12 +98,12 @@ func (h *Host) setMember(info keys.Member) *member {
 			h.log.Error("a member cannot be connected to", "member", info.Name, "reason", err)
 			return nil
 		}
-		m = &member{peer: p, kept: h.keeps(info.ID), changed: make(chan struct{})}
+		m = &member{peer: p, changed: make(chan struct{})}
 		h.members[info.ID] = m
 	}
-	m.info = info
+	m.info, m.kept = info, m.kept || h.keeps(info.ID)
 	if h.cfg.discovers(DiscoverAddresses) {
-		h.book.charter(info.ID, info.Addresses)
+		h.addresses.SetCharter(info.ID, info.Addresses)
 	}
 	return m
 }
@@ -111,7 +131,7 @@ func (h *Host) want(id keys.ID) error {
 	}
 	if !m.kept {
 		m.kept = true
-		h.ring(m)
+		h.notify(m)
 	}
 	return nil
 }
@@ -145,7 +165,7 @@ func (h *Host) weighRival(from keys.ID, instance uint64, v verdict) verdict {
 		return duplicate
 	case m.link.theirs.instance != instance && m.link.quietFor() < 2*h.cfg.Heartbeat:
 		// A node that was started again has lost its links, and this one lives.
-		return refused(protocol.Fault{Code: protocol.CodeTwin, Names: []string{m.info.Name}},
+		return refused(fault.Fault{Code: fault.CodeTwin, Names: []string{m.info.Name}},
 			"another node with the key of %s is connected from %s: only one may run",
 			m.info.Name, m.link.conn.RemoteMultiaddr())
 	default:
@@ -155,27 +175,26 @@ func (h *Host) weighRival(from keys.ID, instance uint64, v verdict) verdict {
 
 // install makes a link the member's link, unless another one is to be kept.
 func (h *Host) install(l *link) bool {
-	old, ok := h.swap(l)
+	h.mu.Lock()
+	m := h.visitor(l.peer)
+	if m == nil || m.link != nil && !h.supersedes(l, m.link) {
+		h.mu.Unlock()
+		return false
+	}
+	if err := admit(h.node.limits, m.peer); err != nil {
+		h.log.Warn("a member has no more streams than a stranger", "member", l.name, "reason", err)
+	}
+	old := m.link
+	m.link, m.tried, m.refused = l, true, ""
+	h.meter.of(m.peer).links.Add(1)
+	h.weighLink(m, l, l.theirs.charter)
+	h.decide(l.conn, l)
+	h.notify(m)
+	h.mu.Unlock()
 	if old != nil {
 		old.end("replaced by a newer connection")
 	}
-	return ok
-}
-
-// swap is install up to the end of the link that is replaced, which it returns.
-func (h *Host) swap(l *link) (old *link, ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	m := h.visitor(l.peer)
-	if m == nil || m.link != nil && !h.supersedes(l, m.link) {
-		return nil, false
-	}
-	old = m.link
-	m.link, m.tried, m.refused = l, true, ""
-	h.weighLink(m, l, l.theirs.charter)
-	h.decide(l.conn, l)
-	h.ring(m)
-	return old, true
+	return true
 }
 
 // remove takes a link that has ended off its member.
@@ -186,13 +205,13 @@ func (h *Host) remove(l *link) {
 	if m == nil || m.link != l {
 		return
 	}
-	m.link = nil
-	m.trouble = l.lost().Reason
+	m.link, m.lost = nil, time.Now()
+	m.trouble = l.Lost().Reason
 	if !m.kept {
 		delete(h.members, l.peer)
-		h.book.forget(l.peer)
+		h.addresses.Forget(l.peer)
 	}
-	h.ring(m)
+	h.notify(m)
 }
 
 // weighLink sets what a link may be used for from the charters of its two sides. It returns
@@ -202,7 +221,9 @@ func (h *Host) weighLink(m *member, l *link, theirs stance) (exclusion string) {
 	l.level.Store(uint32(v.level))
 	m.trouble = v.reason
 	if v.level == levelCharter {
-		m.trouble = h.judge.skew(l.name, theirs)
+		m.trouble = fmt.Sprintf(
+			"%s is on version %d of the charter and %s on version %d: no data until both have the same",
+			l.name, theirs.version, h.judge.self, h.judge.stance.version)
 	}
 	return v.reason
 }
@@ -242,7 +263,7 @@ func (h *Host) awaitLink(ctx context.Context, id keys.ID, need level) (*link, er
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-h.life.Done():
-			return nil, errClosed
+			return nil, session.ErrClosed
 		}
 	}
 }

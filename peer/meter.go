@@ -11,7 +11,8 @@ import (
 )
 
 // Traffic counts the bytes of all streams with one peer since the host was made: sessions,
-// calls, heartbeats and discovery, without what TLS and TCP add.
+// calls, heartbeats and discovery, without what TLS and TCP add. What a relay carries counts at the
+// two ends, for each other, and not at the relay.
 type Traffic struct {
 	In, Out int64
 }
@@ -27,6 +28,7 @@ type meter struct {
 type tally struct {
 	in, out atomic.Int64
 	heard   atomic.Int64 // nanoseconds since meterStart; zero before the first byte
+	links   atomic.Int64 // made with the peer
 }
 
 // meterStart is what times are counted from, so that nobody seems silent, or heard in the
@@ -62,16 +64,20 @@ func (t *tally) lastHeard() time.Time {
 }
 
 // LogSentMessageStream counts bytes that a stream has taken.
-func (m *meter) LogSentMessageStream(n int64, _ protocol.ID, p libpeer.ID) {
-	m.of(p).out.Add(n)
+func (m *meter) LogSentMessageStream(n int64, proto protocol.ID, p libpeer.ID) {
+	if proto != protoHop && proto != protoStop { // a circuit's bytes are counted as between its two ends
+		m.of(p).out.Add(n)
+	}
 }
 
 // LogRecvMessageStream counts bytes read from a stream. Whoever sends data is alive, even while
 // its heartbeats queue behind that data on a slow line.
-func (m *meter) LogRecvMessageStream(n int64, _ protocol.ID, p libpeer.ID) {
+func (m *meter) LogRecvMessageStream(n int64, proto protocol.ID, p libpeer.ID) {
 	if n > 0 {
 		t := m.of(p)
-		t.in.Add(n)
+		if proto != protoHop && proto != protoStop {
+			t.in.Add(n)
+		}
 		t.heard.Store(int64(time.Since(meterStart)))
 	}
 }

@@ -40,8 +40,13 @@ func TestOnlyNeighboursCostAnything(t *testing.T) {
 		if got := h.Status(); len(got) != 1 || got[0].ID != server.Self() {
 			t.Errorf("a client knows of %d members, want the server alone: %+v", len(got), got)
 		}
-		if got := len(h.book.entries); got != 1 {
-			t.Errorf("a client keeps addresses of %d members, want 1", got)
+		for i, other := range clients {
+			if h.addresses.Knows(other.Self()) {
+				t.Errorf("a client keeps addresses of client %d, who is no neighbour", i)
+			}
+		}
+		if !h.addresses.Knows(server.Self()) {
+			t.Error("a client keeps no address of the server")
 		}
 		if got := h.Addresses(); len(got) > 0 {
 			t.Errorf("a client without an address listens on %v", got)
@@ -61,9 +66,7 @@ func TestAVisitorIsForgottenWithItsLink(t *testing.T) {
 	if got := len(server.Status()); got != 1 {
 		t.Errorf("%d members are known after one of two has left, want 1", got)
 	}
-	server.book.mu.Lock()
-	defer server.book.mu.Unlock()
-	if server.book.entries[clients[0].Self()] != nil {
+	if server.addresses.Knows(clients[0].Self()) {
 		t.Error("the addresses of the member that left are still kept")
 	}
 }
@@ -85,7 +88,7 @@ func TestAMemberThatIsNamedIsDialled(t *testing.T) {
 	if _, err := low.Call(within(t), high.Self(), "hello", nil); err != nil {
 		t.Errorf("a call of a member that is not near: %v", err)
 	}
-	openAll(t, protocol.Room{1}, low, high)
+	openAll(t, protocol.SessionID{1}, low, high)
 	_, err := low.Call(within(t), newKeys(t, 1)[0].ID(), "hello", nil)
 	if _, ok := errors.AsType[*protocol.GoneError](err); !ok {
 		t.Errorf("a call of somebody who is no member: %v, want a *GoneError", err)

@@ -1,18 +1,25 @@
 package peer
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/crypto/pb"
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	libproto "github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/core/sec"
-	"github.com/libp2p/go-libp2p/p2p/host/blank"
+	"github.com/libp2p/go-libp2p/core/transport"
+	blankhost "github.com/libp2p/go-libp2p/p2p/host/blank"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
@@ -22,24 +29,26 @@ import (
 	libquic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"github.com/multiformats/go-multiaddr"
 	"github.com/quic-go/quic-go"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/session"
 )
-
-// dialTimeout limits a dial. It is the same to an address on this machine, where a whole
-// federation may run on a few processors.
-const dialTimeout = 10 * time.Second
 
 // node is the part of libp2p that Hanse uses: TCP and, if asked for, QUIC; TLS 1.3; yamux. It is
 // put together by hand because the ready-made host also brings a second handshake, plaintext
 // for tests, WebRTC, a relay, address probing and an identify protocol that tells any caller
 // about us; what is not here cannot be attacked, and need not be configured away.
 type node struct {
-	id    libpeer.ID
-	swarm *swarm.Swarm
-	host  *blankhost.BlankHost
-	close []io.Closer // in the order of construction; closed in reverse
+	id     libpeer.ID
+	swarm  *swarm.Swarm
+	host   *blankhost.BlankHost
+	tcp    *sockets
+	limits network.ResourceManager
+	// outgoing dials TCP; nil: from any port
+	outgoing *outgoing
+	close    []io.Closer // in the order of construction; closed in reverse
 }
 
 // nodeParts says what differs between a member's host and a newcomer's.
@@ -49,6 +58,10 @@ type nodeParts struct {
 	meter   metrics.Reporter
 	members int
 	quic    bool
+	proxy   *Proxy // nil: none
+	onePort bool   // dial from one port, as hole punching needs it; not through a proxy
+	// open opens a stream over a direct link, to a relay or to its client; nil for nodes that no relay serves.
+	open func(context.Context, libpeer.ID, libproto.ID) (network.Stream, error)
 }
 
 // newNode assembles a node that listens nowhere yet. After an error nothing is left running.
@@ -70,28 +83,16 @@ func newNode(p nodeParts) (_ *node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	n.limits = limits
 	n.close = append(n.close, limits)
-	if err := n.addSwarm(key, limits, p); err != nil {
-		return nil, err
-	}
-	if err := n.addTCP(key, limits, p); err != nil {
-		return nil, err
-	}
-	if p.quic {
-		return n, n.addQUIC(key, limits, p.gater)
-	}
-	return n, nil
-}
-
-// addSwarm makes what keeps connections, and the host that gives streams their protocol.
-func (n *node) addSwarm(key crypto.PrivKey, limits network.ResourceManager, p nodeParts) error {
+	// Makes what keeps connections, and the host that gives streams their protocol.
 	store, err := pstoremem.NewPeerstore()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n.close = append(n.close, store)
 	if err := errors.Join(store.AddPrivKey(n.id, key), store.AddPubKey(n.id, key.GetPublic())); err != nil {
-		return err
+		return nil, err
 	}
 	bus := eventbus.NewBus()
 	n.swarm, err = swarm.NewSwarm(n.id, store, bus,
@@ -99,39 +100,69 @@ func (n *node) addSwarm(key crypto.PrivKey, limits network.ResourceManager, p no
 		swarm.WithResourceManager(limits),
 		swarm.WithMetrics(p.meter),
 		swarm.WithDialTimeout(dialTimeout),
-		swarm.WithDialTimeoutLocal(dialTimeout),
+		swarm.WithDialTimeoutLocal(dialTimeout), // a whole federation may run on a few processors
 		swarm.WithUDPBlackHoleSuccessCounter(nil),
 		swarm.WithIPv6BlackHoleSuccessCounter(nil),
 		swarm.WithDialRanker(preferTCP))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n.host = blankhost.NewBlankHost(n.swarm, blankhost.WithEventBus(bus))
 	if n.host == nil {
 		n.close = append(n.close, n.swarm)
-		return errors.New("libp2p refused to make a host of this key")
+		return nil, errors.New("libp2p refused to make a host of this key")
 	}
 	n.close = append(n.close, n.host)
-	return nil
-}
-
-// addTCP adds TCP with TLS 1.3 and yamux, and nothing to fall back to. Ports are not shared
-// (SO_REUSEPORT): two nodes on one port would each get half of the connections, silently.
-func (n *node) addTCP(key crypto.PrivKey, limits network.ResourceManager, p nodeParts) error {
+	// Adds TCP with TLS 1.3 and yamux, and nothing to fall back to. Ports are not shared (SO_REUSEPORT): two nodes
+	// on one port would each get half of the connections, silently.
 	muxers := []upgrader.StreamMuxer{{ID: yamux.ID, Muxer: newMuxer(p.members)}}
 	security, err := newSecurity(key, muxers)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	up, err := upgrader.New([]sec.SecureTransport{security}, muxers, nil, limits, p.gater)
+	n.tcp = security.sockets
+	up, err := upgrader.New([]sec.SecureTransport{security}, muxers, nil, limits, p.gater,
+		upgrader.WithAcceptTimeout(session.AnswerTime))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	transport, err := tcp.NewTCPTransport(up, limits, nil, tcp.DisableReuseport())
+	options := []tcp.Option{tcp.DisableReuseport(), tcp.WithConnectionTimeout(connectTimeout)}
+	if p.onePort && p.proxy == nil {
+		if n.outgoing, err = newOutgoing(); err != nil {
+			return nil, err
+		}
+		options = append(options, tcp.WithDialerForAddr(func(multiaddr.Multiaddr) (tcp.ContextDialer, error) {
+			return n.outgoing, nil
+		}))
+	}
+	plain, err := tcp.NewTCPTransport(up, limits, nil, options...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return n.swarm.AddTransport(transport)
+	var dials transport.Transport = plain
+	if p.proxy != nil {
+		dials = &proxied{plain, p.proxy, up, limits}
+	}
+	if err := n.swarm.AddTransport(dials); err != nil {
+		return nil, err
+	}
+	if p.open != nil {
+		if err := n.addCircuits(up, p.open); err != nil {
+			return nil, err
+		}
+	}
+	if p.quic {
+		return n, n.addQUIC(key, limits, p.gater)
+	}
+	return n, nil
+}
+
+// addresses lists what the node listens on, an address for all interfaces as one of each.
+func (n *node) addresses() []multiaddr.Multiaddr {
+	return slices.DeleteFunc(n.host.Addrs(), func(a multiaddr.Multiaddr) bool {
+		_, err := a.ValueForProtocol(multiaddr.P_CIRCUIT) // no address without a relay's before it
+		return err == nil
+	})
 }
 
 // addQUIC adds QUIC, which has TLS 1.3 and streams of its own. The two keys only protect
@@ -151,12 +182,12 @@ func (n *node) addQUIC(key crypto.PrivKey, limits network.ResourceManager, g con
 	if err != nil {
 		return err
 	}
-	transport, err := libquic.NewTransport(key, sockets, nil, g, limits,
+	udp, err := libquic.NewTransport(key, sockets, nil, g, limits,
 		libquic.WithTLSIdentityOption(libtls.WithCertTemplate(template)))
 	if err != nil {
 		return err
 	}
-	return n.swarm.AddTransport(transport)
+	return n.swarm.AddTransport(udp)
 }
 
 // Close ends all connections and waits for libp2p's goroutines.
@@ -167,4 +198,80 @@ func (n *node) Close() error {
 	}
 	n.close = nil
 	return errors.Join(errs...)
+}
+
+// preferTCP ranks a member's addresses for dialling: QUIC ones wait for a head start of TCP,
+// which is the faster one once connected, and relays for one of what leads there directly.
+func preferTCP(addresses []multiaddr.Multiaddr) []network.AddrDelay {
+	const quicDelay, relayDelay = 500 * time.Millisecond, time.Second
+	out := make([]network.AddrDelay, len(addresses))
+	tcp := slices.ContainsFunc(addresses, func(a multiaddr.Multiaddr) bool { return !isUDP(a) })
+	circuit := func(a multiaddr.Multiaddr) bool {
+		_, err := a.ValueForProtocol(multiaddr.P_CIRCUIT)
+		return err == nil
+	}
+	direct := slices.ContainsFunc(addresses, func(a multiaddr.Multiaddr) bool { return !circuit(a) })
+	for i, a := range addresses {
+		out[i].Addr = a
+		switch {
+		case direct && circuit(a):
+			out[i].Delay = relayDelay
+		case tcp && isUDP(a):
+			out[i].Delay = quicDelay
+		}
+	}
+	return out
+}
+
+// quiet passes libp2p's own log lines on at debug level: what matters in them reaches the
+// user as a sentence of ours.
+type quiet struct {
+	to slog.Handler
+}
+
+// Enabled implements slog.Handler.
+func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {
+	return q.to.Enabled(ctx, slog.LevelDebug)
+}
+
+// Handle implements slog.Handler.
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = slog.LevelDebug
+	return q.to.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.to.WithAttrs(attrs)} }
+
+// WithGroup implements slog.Handler.
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.to.WithGroup(name)} }
+
+// errKeyType refuses libp2p identities that no member can have: members have Ed25519 keys.
+var errKeyType = errors.New("the key is not an Ed25519 key")
+
+// peerID returns the libp2p name of a member: the identity multihash of its public key.
+func peerID(id keys.ID) (libpeer.ID, error) {
+	public, err := crypto.UnmarshalEd25519PublicKey(id[:])
+	if err != nil {
+		return "", fmt.Errorf("%s is no public key: %w", id.Short(), err)
+	}
+	return libpeer.IDFromPublicKey(public)
+}
+
+// memberID undoes peerID. An identity with another kind of key is an error.
+func memberID(p libpeer.ID) (keys.ID, error) {
+	public, err := p.ExtractPublicKey()
+	if err != nil {
+		return keys.ID{}, errKeyType
+	}
+	raw, err := public.Raw()
+	if err != nil || public.Type() != pb.KeyType_Ed25519 || len(raw) != keys.IDSize {
+		return keys.ID{}, errKeyType
+	}
+	return keys.ID(raw), nil
+}
+
+// secretKey hands the member's key to libp2p for its TLS handshakes.
+func secretKey(k *keys.PrivateKey) (crypto.PrivKey, error) {
+	return crypto.UnmarshalEd25519PrivateKey(k.Ed25519())
 }

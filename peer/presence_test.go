@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/session"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -42,14 +44,14 @@ func throughProxy(t *testing.T, change ...func(*Config)) (low, high *Host, p *pr
 
 // TestSilence holds the bytes back between two hosts: no connection breaks, but both notice.
 func TestSilence(t *testing.T) {
-	const silence = 500 * time.Millisecond
+	const silence = 2 * time.Second
 	low, high, p := throughProxy(t, func(c *Config) { c.Heartbeat, c.Silence = silence/10, silence })
-	meshes := openAll(t, protocol.Room{1}, low, high)
+	meshes := openAll(t, protocol.SessionID{1}, low, high)
 	p.stick(true)
 	ctx := within(t)
 	_, err := meshes[0].Receive(ctx, high.Self(), nil)
 	gone, ok := errors.AsType[*protocol.GoneError](err)
-	if !ok || gone.Peer != high.Self() || gone.Reason != "no heartbeat for 500ms" || gone.Silent < silence {
+	if !ok || gone.Peer != high.Self() || gone.Reason != "no heartbeat for 2s" || gone.Silent < silence {
 		t.Errorf("receive from a silent peer: %v (%+v)", err, gone)
 	}
 	if err := meshes[1].Send(ctx, low.Self(), []byte("x")); err == nil {
@@ -85,26 +87,31 @@ func TestBusyIsNotSilent(t *testing.T) {
 // comes back.
 func TestReset(t *testing.T) {
 	low, high, p := throughProxy(t)
-	meshes := openAll(t, protocol.Room{1}, low, high)
+	meshes := openAll(t, protocol.SessionID{1}, low, high)
 	before := statusOf(t, low, high.Self())
 	p.reset()
 	_, err := meshes[0].Receive(within(t), high.Self(), nil)
 	if gone, ok := errors.AsType[*protocol.GoneError](err); !ok || gone.Reason == "" {
 		t.Errorf("receive after a reset: %v", err)
 	}
-	until(t, low, high.Self(), "connected anew", func(s PeerStatus) bool { return s.Connected && s.Since.After(before.Since) })
-	openAll(t, protocol.Room{2}, low, high)
+	until(t, low, high.Self(), "connected anew",
+		func(s PeerStatus) bool { return s.Connected && s.Since.After(before.Since) })
+	openAll(t, protocol.SessionID{2}, low, high)
 }
 
-// freePort returns a TCP port of the loopback interface that is free for now.
-func freePort(t *testing.T) int {
+// freePort returns a TCP port of the loopback interface that is free for now, below those that systems hand out for
+// outgoing connections, which come and go at any moment.
+func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := 10_000 + rand.IntN(10_000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 // TestRestart closes a host and starts it again on its port, which the charter names.
@@ -130,7 +137,7 @@ func TestRestart(t *testing.T) {
 	}
 	second := high()
 	meetAll(t, low, second)
-	openAll(t, protocol.Room{1}, low, second)
+	openAll(t, protocol.SessionID{1}, low, second)
 }
 
 // TestPortInUse starts two hosts on one port.
@@ -163,7 +170,8 @@ func TestStatus(t *testing.T) {
 	for i, h := range hosts {
 		other := hosts[1-i]
 		s := statusOf(t, h, other.Self())
-		if s.Name != nameAt(1-i) || !strings.HasPrefix(s.Address, "/ip4/127.0.0.1/tcp/") || s.RTT <= 0 || s.RTT > patience || s.Trouble != "" || s.Refused != "" || time.Since(s.Heard) > patience {
+		if s.Name != nameAt(1-i) || !strings.HasPrefix(s.Address, "/ip4/127.0.0.1/tcp/") || s.RTT <= 0 || s.RTT > patience ||
+			s.Trouble != "" || s.Refused != "" || time.Since(s.Heard) > patience {
 			t.Errorf("status %+v", s)
 		}
 		if traffic := h.Traffic()[other.Self()]; traffic.In < 100 || traffic.Out < 100 {
@@ -196,7 +204,7 @@ func TestRunEnds(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Errorf("close after run: %v", err)
 	}
-	if _, err := h.Open(t.Context(), protocol.Room{1}, []keys.ID{ks[1].ID()}); !errors.Is(err, errClosed) {
+	if _, err := h.Open(t.Context(), protocol.SessionID{1}, []keys.ID{ks[1].ID()}); !errors.Is(err, session.ErrClosed) {
 		t.Errorf("open after close: %v", err)
 	}
 	if _, err := h.Call(t.Context(), ks[1].ID(), "x", nil); err == nil {
@@ -226,6 +234,7 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) { c.Key = ks[2] }, fmt.Sprintf("the key %s is no member's in charter \"credit\" version 1: check that key file and charter belong together", ks[2].ID())},
 		{func(c *Config) { c.Charter = signed(t, d, ks[:1]) }, "charter \"credit\" is not in force: insurer has not signed it"},
 		{func(c *Config) { c.Discovery = []string{"gossip"} }, `unknown way of discovery "gossip": want some of ["addresses" "mdns" "dht"]`},
+		{func(c *Config) { c.Discovery = []string{DiscoverMDNS} }, `mDNS tells the local network that this node is there, and charter "credit" does not say so: leave it out, or make a version of the charter with "mdns" under discovery`},
 		{func(c *Config) { c.Silence = testBeat }, "a silence of 1s with a heartbeat every 1s: want at least two heartbeats"},
 	} {
 		cfg := config(ks[0], c)
@@ -242,7 +251,8 @@ func TestConfig(t *testing.T) {
 
 // TestListenEverywhere rewrites what a charter lists.
 func TestListenEverywhere(t *testing.T) {
-	public := []string{"/ip4/192.0.2.7/tcp/4001", "/dns4/bank.example/tcp/4001", "/ip6/2001:db8::7/tcp/4001", "/dns4/bank.example/udp/4001/quic-v1"}
+	public := []string{"/ip4/192.0.2.7/tcp/4001", "/dns4/bank.example/tcp/4001", "/ip6/2001:db8::7/tcp/4001",
+		"/dns4/bank.example/udp/4001/quic-v1"}
 	for quic, want := range map[bool]string{
 		false: "[/ip4/0.0.0.0/tcp/4001 /ip6/::/tcp/4001]",
 		true:  "[/ip4/0.0.0.0/tcp/4001 /ip6/::/tcp/4001 /ip4/0.0.0.0/udp/4001/quic-v1]",
@@ -250,6 +260,11 @@ func TestListenEverywhere(t *testing.T) {
 		if got := fmt.Sprint(listenEverywhere(public, quic)); got != want {
 			t.Errorf("QUIC %v: %s, want %s", quic, got, want)
 		}
+	}
+	local := []string{"/ip4/127.0.0.1/tcp/4001", "/ip6/::1/tcp/4001", "/dns4/localhost/tcp/4002", "/ip4/10.0.0.7/tcp/4003"}
+	want := "[/ip4/127.0.0.1/tcp/4001 /ip6/::1/tcp/4001 /ip4/127.0.0.1/tcp/4002 /ip4/0.0.0.0/tcp/4003]"
+	if got := fmt.Sprint(listenEverywhere(local, false)); got != want {
+		t.Errorf("loopback: %s, want %s", got, want)
 	}
 }
 

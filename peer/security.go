@@ -2,9 +2,15 @@ package peer
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
+	"math/big"
 	"net"
+	"slices"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/network"
@@ -22,6 +28,7 @@ type security struct {
 	self     libpeer.ID
 	identity *libtls.Identity
 	muxers   []string // offered along with the handshake
+	sockets  *sockets // of the connections that live
 }
 
 var _ sec.SecureTransport = (*security)(nil)
@@ -40,7 +47,7 @@ func newSecurity(key crypto.PrivKey, muxers []upgrader.StreamMuxer) (*security, 
 	if err != nil {
 		return nil, err
 	}
-	s := &security{self: self, identity: identity}
+	s := &security{self: self, identity: identity, sockets: new(sockets)}
 	for _, m := range muxers {
 		s.muxers = append(s.muxers, string(m.ID))
 	}
@@ -61,23 +68,18 @@ func (s *security) SecureOutbound(ctx context.Context, insecure net.Conn, p libp
 	return s.handshake(ctx, insecure, p, tls.Client)
 }
 
-// handshake makes a connection secure, or closes it.
+// handshake makes a connection secure and says who is at the other end, or closes it.
 func (s *security) handshake(
 	ctx context.Context, insecure net.Conn, p libpeer.ID, side func(net.Conn, *tls.Config) *tls.Conn,
-) (sec.SecureConn, error) {
+) (_ sec.SecureConn, err error) {
+	defer func() {
+		if err != nil {
+			insecure.Close()
+		}
+	}()
 	config, proved := s.identity.ConfigForPeer(p)
 	config.NextProtos = append(s.muxers[:len(s.muxers):len(s.muxers)], config.NextProtos...)
 	conn := side(insecure, config)
-	c, err := s.finish(ctx, conn, proved)
-	if err != nil {
-		insecure.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-// finish runs a handshake and says who is at the other end.
-func (s *security) finish(ctx context.Context, conn *tls.Conn, proved <-chan crypto.PubKey) (*secureConn, error) {
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
@@ -93,11 +95,10 @@ func (s *security) finish(ctx context.Context, conn *tls.Conn, proved <-chan cry
 	if err != nil {
 		return nil, err
 	}
-	c := &secureConn{Conn: conn, local: s.self, remote: remote, key: key}
-	for _, m := range s.muxers {
-		if m == conn.ConnectionState().NegotiatedProtocol {
-			c.state = network.ConnectionState{StreamMultiplexer: libproto.ID(m), UsedEarlyMuxerNegotiation: true}
-		}
+	c := &secureConn{Conn: conn, local: s.self, remote: remote, key: key, sockets: s.sockets}
+	s.sockets.add(insecure)
+	if m := conn.ConnectionState().NegotiatedProtocol; slices.Contains(s.muxers, m) {
+		c.state = network.ConnectionState{StreamMultiplexer: libproto.ID(m), UsedEarlyMuxerNegotiation: true}
 	}
 	return c, nil
 }
@@ -108,6 +109,13 @@ type secureConn struct {
 	local, remote libpeer.ID
 	key           crypto.PubKey // the remote's
 	state         network.ConnectionState
+	sockets       *sockets
+}
+
+// Close implements net.Conn.
+func (c *secureConn) Close() error {
+	c.sockets.remove(c)
+	return c.Conn.Close()
 }
 
 // LocalPeer implements sec.SecureConn.
@@ -121,3 +129,25 @@ func (c *secureConn) RemotePublicKey() crypto.PubKey { return c.key }
 
 // ConnState implements sec.SecureConn.
 func (c *secureConn) ConnState() network.ConnectionState { return c.state }
+
+// newCertificate returns the template of a node's TLS certificate. It is valid at all times, so
+// that a node whose clock is wrong is let in and told so, rather than cut without a word. Its
+// dates prove nothing: what names the node is the signature of its long-lived key on the
+// certificate's own key, which is drawn when the node starts and dies with it.
+func newCertificate() (*x509.Certificate, error) {
+	limit := big.NewInt(1 << 62)
+	serial, err := rand.Int(rand.Reader, limit)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := rand.Int(rand.Reader, limit)
+	if err != nil {
+		return nil, err
+	}
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{SerialNumber: subject.String()}, // RFC 5280 wants an issuer with a name
+		NotBefore:    time.Unix(0, 0).UTC(),
+		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // what RFC 5280 gives for "never"
+	}, nil
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hanse-project/hanse/peer/session"
 	"github.com/libp2p/go-libp2p/core/network"
 	libproto "github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/multiformats/go-multistream"
@@ -18,17 +19,17 @@ const (
 	protoSession libproto.ID = "/hanse/session/1"
 )
 
-// Time limits that keep a half-open exchange from staying.
+// Time limits of connecting. TLS, the hello, and a stream's first byte to its protocol have session.AnswerTime each.
 const (
-	helloTimeout  = 10 * time.Second // from the connection to the verdict
-	streamTimeout = 10 * time.Second // from a stream's first byte to its protocol
-	partTimeout   = time.Second      // for the other side to hear why we leave
+	connectTimeout = 10 * time.Second                    // for TCP, which asks at once and after 1, 3 and 7 s
+	dialTimeout    = connectTimeout + session.AnswerTime // to TLS, of one address
+	partTimeout    = time.Second                         // for the other side to hear why we leave
 )
 
 // openStream opens a stream and sends its protocol's name together with the first bytes, so that
 // asking and answering take one round trip. readProtocol must run before anything is read.
 func openStream(ctx context.Context, conn network.Conn, proto libproto.ID, first []byte) (network.Stream, error) {
-	s, err := conn.NewStream(ctx)
+	s, err := conn.NewStream(network.WithAllowLimitedConn(ctx, "hanse"))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func openStream(ctx context.Context, conn network.Conn, proto libproto.ID, first
 	b := make([]byte, 0, len(multistream.ProtocolID)+len(proto)+2*(binary.MaxVarintLen16+1)+len(first))
 	b = appendToken(b, multistream.ProtocolID)
 	b = appendToken(b, string(proto))
-	release := onDone(ctx, s.SetWriteDeadline)
+	release := session.InterruptIO(ctx, s.SetWriteDeadline)
 	_, err = s.Write(append(b, first...))
 	if release() {
 		err = ctx.Err()
@@ -71,24 +72,20 @@ func readProtocol(s network.Stream, proto libproto.ID) error {
 	return nil
 }
 
-// onDone makes the end of ctx interrupt I/O that keeps to the deadline set by setDeadline. The
-// function it returns must be called after the I/O: it reports whether ctx ended it, and clears
-// the deadline then, so that the stream can go on if no byte was lost.
-func onDone(ctx context.Context, setDeadline func(time.Time) error) (release func() bool) {
-	if ctx.Done() == nil {
-		return func() bool { return false }
+// openNegotiated opens a stream and waits until the other side has taken its protocol.
+func openNegotiated(ctx context.Context, conn network.Conn, proto libproto.ID, first []byte) (network.Stream, error) {
+	s, err := openStream(ctx, conn, proto, first)
+	if err != nil {
+		return nil, err
 	}
-	fired := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		setDeadline(time.Unix(1, 0))
-		close(fired)
-	})
-	return func() bool {
-		if stop() {
-			return false
-		}
-		<-fired
-		setDeadline(time.Time{})
-		return true
+	release := session.InterruptIO(ctx, s.SetReadDeadline)
+	err = readProtocol(s, proto)
+	if release() && err == nil {
+		err = ctx.Err()
 	}
+	if err != nil {
+		s.Reset()
+		return nil, err
+	}
+	return s, nil
 }

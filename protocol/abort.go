@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // Limits of the search for a peer's last words.
@@ -14,21 +17,21 @@ const (
 
 // AbortError is inside the error of a party whose peer left the session and said why. It is the
 // peer's word, not a finding of this node.
-type AbortError struct{ Fault *Fault }
+type AbortError struct{ Fault *fault.Fault }
 
 // Error implements error.
 func (e *AbortError) Error() string { return "left the session: " + e.Fault.String() }
 
 // Abort tells every other party why this one leaves the session, as far as the links still carry
 // it, so that all can name who is gone. The session is of no use afterwards.
-func (s *Session) Abort(ctx context.Context, reason *Fault) {
+func (s *Session) Abort(ctx context.Context, reason *fault.Fault) {
 	text := reason.Encode()
 	for i, p := range s.config.Parties {
 		if i == s.self {
 			continue
 		}
 		h := header{
-			class: ClassControl, kind: KindAbort, contract: s.config.Contract, session: s.config.Number,
+			class: contract.ClassControl, kind: contract.KindAbort, contract: s.config.Contract, session: s.config.Number,
 			sequence: s.sent[i], operation: s.operation, size: uint64(len(text)),
 		}
 		if s.permit(&h, i, text) != nil {
@@ -41,10 +44,11 @@ func (s *Session) Abort(ctx context.Context, reason *Fault) {
 // blame tells every other party of a deviation with which a session ends before it is the caller's.
 func (s *Session) blame(ctx context.Context, err error) {
 	var step *StepError
-	if !errors.Is(err, ErrDeviation) || !errors.As(err, &step) {
+	if !errors.Is(err, contract.ErrDeviation) || !errors.As(err, &step) {
 		return
 	}
-	f := &Fault{Code: CodeDeviation, Names: []string{step.Peer, step.Kind}, Numbers: []int64{int64(step.Operation)}}
+	f := &fault.Fault{Code: fault.CodeDeviation, Names: []string{step.Peer, step.Kind},
+		Numbers: []int64{int64(step.Operation)}}
 	if step.Other != "" {
 		f.Names = append(f.Names, step.Other)
 	}
@@ -68,8 +72,8 @@ func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
 		if malformed != nil {
 			return err
 		}
-		if h.kind == KindAbort && h.contract == s.config.Contract && h.session == s.config.Number {
-			return &AbortError{DecodeFault(payload)}
+		if h.kind == contract.KindAbort && h.contract == s.config.Contract && h.session == s.config.Number {
+			return &AbortError{fault.DecodeFault(payload)}
 		}
 	}
 	return err

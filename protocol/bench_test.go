@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // BenchmarkSession measures what a small operation costs over a network in memory: headers, checks
@@ -15,7 +15,7 @@ func BenchmarkSession(b *testing.B) {
 		for _, operation := range []string{"reduce", "broadcast", "exchange"} {
 			b.Run(fmt.Sprintf("%s/%d_parties", operation, q), func(b *testing.B) {
 				l := numbered(b, q, 0)
-				plan := protocol.PlanFor(protocol.Tree, q, 0)
+				plan := contract.PlanFor(contract.Tree, q, 0)
 				payload := make([]byte, 8)
 				b.ReportAllocs()
 				b.ResetTimer()
@@ -28,7 +28,7 @@ func BenchmarkSession(b *testing.B) {
 							err = s.Reduce(b.Context(), r.Reduction)
 							r.stored = r.stored[:0]
 						case "broadcast":
-							_, err = s.Broadcast(b.Context(), "width", protocol.ClassControl, 0, payload, 8)
+							_, err = s.Broadcast(b.Context(), "width", contract.ClassControl, 0, payload, 8)
 						case "exchange":
 							_, err = s.Exchange(b.Context(), "width", payload, 8)
 						}
@@ -51,7 +51,7 @@ func BenchmarkNewSession(b *testing.B) {
 			for i := range names {
 				names[i] = fmt.Sprintf("p%d", i)
 			}
-			l := newLeague(b, names...)
+			l := newTestNetwork(b, names...)
 			for b.Loop() {
 				b.StopTimer()
 				for _, id := range l.ids {

@@ -3,6 +3,8 @@ package protocol
 import (
 	"context"
 	"fmt"
+
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // anySize stands in a wanted header for a payload whose length only the sender knows.
@@ -11,13 +13,15 @@ const anySize = ^uint64(0)
 // Broadcast sends root's data to every party and returns it everywhere. limit is the most bytes
 // a receiver accepts; it is at most one frame. The data travel down the reversed tree T0, and those who pass them on
 // can change them: see Confirm.
-func (s *Session) Broadcast(ctx context.Context, kind string, class Class, root int, data []byte, limit int) ([]byte, error) {
+func (s *Session) Broadcast(
+	ctx context.Context, kind string, class contract.Class, root int, data []byte, limit int,
+) ([]byte, error) {
 	operation, err := s.next(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h := header{class: class, kind: kind, operation: operation, size: anySize}
-	plan := PlanFor(Tree, s.Parties(), root)
+	plan := contract.PlanFor(contract.Tree, s.Parties(), root)
 	if s.self == root {
 		if err := checkOwn(&h, data, limit); err != nil {
 			return nil, err
@@ -46,7 +50,8 @@ func (s *Session) Exchange(ctx context.Context, kind string, data []byte, limit 
 	if err != nil {
 		return nil, err
 	}
-	return s.exchange(ctx, header{class: ClassControl, kind: kind, operation: operation, size: uint64(len(data))}, data, limit)
+	return s.exchange(ctx, header{class: contract.ClassControl, kind: kind, operation: operation, size: uint64(len(data))},
+		data, limit)
 }
 
 // exchange is Exchange under a given header.
@@ -63,23 +68,10 @@ func (s *Session) exchange(ctx context.Context, h header, data []byte, limit int
 		}
 	}
 	h.size = anySize
-	return s.collect(ctx, h, data, limit)
-}
-
-// checkOwn refuses to send what every receiver would refuse.
-func checkOwn(h *header, data []byte, limit int) error {
-	if len(data) > limit {
-		return fmt.Errorf("operation %d (%s): %d bytes to send, at most %d are allowed", h.operation, h.kind, len(data), limit)
-	}
-	return nil
-}
-
-// collect receives one payload from every other party; own stands for this party's.
-func (s *Session) collect(ctx context.Context, h header, own []byte, limit int) ([][]byte, error) {
 	all := make([][]byte, s.Parties())
 	for i := range all {
 		if i == s.self {
-			all[i] = own
+			all[i] = data
 			continue
 		}
 		received, err := s.receiveWhole(ctx, i, h, limit)
@@ -89,6 +81,15 @@ func (s *Session) collect(ctx context.Context, h header, own []byte, limit int) 
 		all[i] = received
 	}
 	return all, nil
+}
+
+// checkOwn refuses to send what every receiver would refuse.
+func checkOwn(h *header, data []byte, limit int) error {
+	if len(data) > limit {
+		return fmt.Errorf("operation %d (%s): %d bytes to send, at most %d are allowed", h.operation,
+			h.kind, len(data), limit)
+	}
+	return nil
 }
 
 // receiveWhole receives a payload of at most limit bytes that fits one frame.
@@ -106,9 +107,9 @@ func (s *Session) receiveWhole(ctx context.Context, from int, h header, limit in
 // Reduction describes one sum along a plan.
 type Reduction struct {
 	Kind     string
-	Class    Class
-	Encoding Encoding
-	Plan     Plan
+	Class    contract.Class
+	Encoding contract.Encoding
+	Plan     contract.Plan
 	Size     int // bytes of the vector, the same at every party of the plan
 	// Sealed says that the total is a ciphertext, or under a pad that the root lacks: it learns
 	// nothing from it, so that no opening is recorded. A padded total is on the record as masked words; what
@@ -163,7 +164,7 @@ func (s *Session) reduceChunk(ctx context.Context, r *Reduction, h header, offse
 	if r.Plan.Root != s.self {
 		return s.send(ctx, r.Plan.Parent[s.self], h, chunk)
 	}
-	if r.Sealed && r.Class != ClassMasked { // of a ciphertext all that came is on the record
+	if r.Sealed && r.Class != contract.ClassMasked { // of a ciphertext all that came is on the record
 		return r.Store(offset, chunk)
 	}
 	h.padded = r.Sealed
@@ -175,8 +176,8 @@ func (s *Session) reduceChunk(ctx context.Context, r *Reduction, h header, offse
 
 // Opened records what this party, the root of the operation before, learned when it opened a total
 // that came to it as a ciphertext: the given chunk of a vector of size bytes.
-func (s *Session) Opened(kind string, encoding Encoding, size, chunk int, payload []byte) error {
-	if err := checkKind(kind); err != nil {
+func (s *Session) Opened(kind string, encoding contract.Encoding, size, chunk int, payload []byte) error {
+	if err := contract.CheckKind(kind); err != nil {
 		return err
 	}
 	return s.record(EventOpened, s.self, &header{

@@ -7,19 +7,13 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// CountersignEvery is after how many operations the parties sign each other's links. Verifying a
-// signature takes as long as a hundred records; so many operations make it a tenth of an audit.
-const CountersignEvery = 1024
-
-// signatureSize is the length of an Ed25519 signature, in bytes.
-const signatureSize = 64
 
 // Finish ends a session well: it returns when every party has said that it is done and was told the same as this one
 // in all broadcasts, and the ends of every link have signed what went over it.
 func (s *Session) Finish(ctx context.Context) error {
-	if err := s.compare(ctx, KindDone); err != nil {
+	if err := s.compare(ctx, contract.KindDone); err != nil {
 		return err
 	}
 	return s.countersign(ctx)
@@ -33,14 +27,15 @@ func (s *Session) countersign(ctx context.Context) error {
 	if s.config.Recorder == nil {
 		return nil
 	}
-	if err := s.stateLinks(ctx); err != nil {
+	if err := s.exchangeStates(ctx); err != nil {
 		return err
 	}
 	digests, err := s.digests()
 	if err != nil {
 		return err
 	}
-	h := header{class: ClassControl, kind: KindCountersign, operation: s.operation, size: signatureSize}
+	h := header{class: contract.ClassControl, kind: contract.KindCountersign, operation: s.operation,
+		size: contract.SignatureSize}
 	if err := s.sign(ctx, h, digests); err != nil {
 		return err
 	}
@@ -88,7 +83,7 @@ func (s *Session) sign(ctx context.Context, h header, digests []keys.Hash) error
 
 // takeSignature checks and records another party's signature on the link to it.
 func (s *Session) takeSignature(ctx context.Context, i int, h header, digest keys.Hash) error {
-	signature, err := s.receiveWhole(ctx, i, h, signatureSize)
+	signature, err := s.receiveWhole(ctx, i, h, contract.SignatureSize)
 	if err != nil {
 		return err
 	}
@@ -99,18 +94,12 @@ func (s *Session) takeSignature(ctx context.Context, i int, h header, digest key
 	return s.record(EventCountersigned, i, &h, signature)
 }
 
-// KindAsk is the kind of the messages by which the receiver of an opening asks for it.
-const KindAsk = "ask"
-
-// AskSize is the bytes of such a message: the opening's number, the count of its numbers, and its kind, padded.
-const AskSize = 8 + 8 + MaxKind
-
 // EncodeAsk returns what a receiver says when it asks for an opening.
 func EncodeAsk(kind string, count, number int) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(number))
 	b = binary.BigEndian.AppendUint64(b, uint64(count))
 	b = append(b, kind...)
-	return append(b, make([]byte, AskSize-len(b))...)
+	return append(b, make([]byte, contract.AskSize-len(b))...)
 }
 
 // Ask has the receiver of an opening, a party by index, tell all others that it asks for count numbers of a kind, as
@@ -121,7 +110,7 @@ func (s *Session) Ask(ctx context.Context, receiver int, kind string, count, num
 	if s.config.Recorder == nil {
 		return nil
 	}
-	if err := checkKind(kind); err != nil {
+	if err := contract.CheckKind(kind); err != nil {
 		return err
 	}
 	if receiver < 0 || receiver >= s.Parties() || count < 0 || number < 0 {
@@ -129,8 +118,9 @@ func (s *Session) Ask(ctx context.Context, receiver int, kind string, count, num
 			kind, receiver, count, number, s.Parties())
 	}
 	own := EncodeAsk(kind, count, number)
-	h := header{class: ClassControl, kind: KindAsk, operation: s.operation, size: AskSize}
-	signing := header{class: ClassControl, kind: KindCountersign, operation: s.operation, size: signatureSize}
+	h := header{class: contract.ClassControl, kind: contract.KindAsk, operation: s.operation, size: contract.AskSize}
+	signing := header{class: contract.ClassControl, kind: contract.KindCountersign, operation: s.operation,
+		size: contract.SignatureSize}
 	if s.self != receiver {
 		return s.takeAsk(ctx, receiver, h, signing, own)
 	}
@@ -151,7 +141,7 @@ func (s *Session) Ask(ctx context.Context, receiver int, kind string, count, num
 
 // takeAsk waits for what the receiver of an opening asks, which must be what is due, and keeps its signature.
 func (s *Session) takeAsk(ctx context.Context, receiver int, h, signing header, due []byte) error {
-	asked, err := s.receiveWhole(ctx, receiver, h, AskSize)
+	asked, err := s.receiveWhole(ctx, receiver, h, contract.AskSize)
 	if err != nil {
 		return err
 	}
@@ -172,7 +162,7 @@ func (s *Session) takeAsk(ctx context.Context, receiver int, h, signing header, 
 // session.
 func (s *Session) permit(h *header, to int, payload []byte) error {
 	if s.config.Budget != nil {
-		if err := s.config.Budget.spend(h, to, len(payload)); err != nil {
+		if err := s.config.Budget.Spend(h.kind, h.class, h.encoding, to, len(payload)); err != nil {
 			s.failed = err
 			return err
 		}
@@ -193,7 +183,7 @@ func (s *Session) record(event Event, peer int, h *header, payload []byte) error
 		e.Sequence = 0
 	}
 	if event == EventOpened && !h.padded {
-		e.Class = ClassOpening
+		e.Class = contract.ClassOpening
 	}
 	if err := s.config.Recorder.Record(e, payload); err != nil {
 		s.failed = err

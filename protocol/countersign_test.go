@@ -7,12 +7,13 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // notebook is a Recorder in memory.
 type notebook struct {
 	self    keys.ID
-	parties []protocol.Party
+	parties []contract.Party
 	entries []protocol.Entry
 	sums    []keys.Hash
 	links   map[[2]keys.ID]protocol.Passed // from, to
@@ -55,7 +56,8 @@ func (n *notebook) Link(peer int) (keys.Hash, error) {
 func (n *notebook) States() ([]protocol.LinkState, error) {
 	var states []protocol.LinkState
 	for _, p := range n.parties {
-		states = append(states, protocol.LinkState{Session: 1, Sent: n.links[[2]keys.ID{n.self, p.ID}], Received: n.links[[2]keys.ID{p.ID, n.self}]})
+		states = append(states, protocol.LinkState{Session: 1, Sent: n.links[[2]keys.ID{n.self, p.ID}],
+			Received: n.links[[2]keys.ID{p.ID, n.self}]})
 	}
 	return states, n.failing
 }
@@ -84,35 +86,36 @@ func (n *notebook) count(event protocol.Event, kind string) int {
 	return c
 }
 
-// recorded is a league of q parties that keep notebooks, with a session open.
-func recorded(t *testing.T, q int) (*league, []*notebook) {
+// recorded is a test network of q parties that keep notebooks, with a session open.
+func recorded(t *testing.T, q int) (*testNetwork, []*notebook) {
 	t.Helper()
 	names := []string{"bank", "insurer", "shop", "telco"}[:q]
-	l := newLeague(t, names...)
-	var books []*notebook
+	l := newTestNetwork(t, names...)
+	var notebooks []*notebook
 	for i := range l.ids {
 		n := &notebook{self: l.ids[i], parties: l.parties, links: make(map[[2]keys.ID]protocol.Passed)}
-		books, l.recorders = append(books, n), append(l.recorders, n)
+		notebooks, l.recorders = append(notebooks, n), append(l.recorders, n)
 	}
 	if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
 		t.Fatal(err)
 	}
-	return l, books
+	return l, notebooks
 }
 
 // TestLinksAreCountersigned: when a session begins, every 1,024 operations and at the end, both ends of every link.
 func TestLinksAreCountersigned(t *testing.T) {
-	const sums = 2*protocol.CountersignEvery + 2
-	l, books := recorded(t, 3)
+	const sums = 2*contract.CountersignEvery + 2
+	l, notebooks := recorded(t, 3)
 	l.must(t, func(i int) error {
 		for range sums { // the first operation of the session is the exchange of keys
-			if err := l.sessions[i].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Tree, 3, 1), 20, 1).Reduction); err != nil {
+			if err := l.sessions[i].Reduce(t.Context(),
+				newReduction(contract.PlanFor(contract.Tree, 3, 1), 20, 1).Reduction); err != nil {
 				return err
 			}
 		}
 		return l.sessions[i].Finish(t.Context())
 	})
-	for i, b := range books {
+	for i, b := range notebooks {
 		if n := b.count(protocol.EventCountersigned, "countersign"); n != 4*2 {
 			t.Errorf("party %d has %d countersignatures, want 8", i, n)
 		}
@@ -120,11 +123,11 @@ func TestLinksAreCountersigned(t *testing.T) {
 			t.Errorf("party %d recorded %d openings, want none", i, got)
 		}
 	}
-	if n := books[1].count(protocol.EventOpened, "angles"); n != sums*3 { // 160 bytes in chunks of 64
+	if n := notebooks[1].count(protocol.EventOpened, "angles"); n != sums*3 { // 160 bytes in chunks of 64
 		t.Errorf("the root recorded %d opened chunks, want %d", n, sums*3)
 	}
-	for _, e := range books[1].entries {
-		if e.Event == protocol.EventOpened && (e.Class != protocol.ClassOpening || e.Peer != 1 || e.Size != 160) {
+	for _, e := range notebooks[1].entries {
+		if e.Event == protocol.EventOpened && (e.Class != contract.ClassOpening || e.Peer != 1 || e.Size != 160) {
 			t.Fatalf("an opening is recorded as %+v", e)
 		}
 	}
@@ -133,28 +136,29 @@ func TestLinksAreCountersigned(t *testing.T) {
 // TestWhoRecordsOtherwiseIsNamed: a party whose record of a link is not the other end's cannot
 // countersign it.
 func TestWhoRecordsOtherwiseIsNamed(t *testing.T) {
-	l, books := recorded(t, 3)
+	l, notebooks := recorded(t, 3)
 	errs := l.each(func(i int) error {
-		books[i].lie = i == 2
-		if err := l.sessions[i].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Star, 3, 0), 4, 1).Reduction); err != nil {
+		notebooks[i].lie = i == 2
+		if err := l.sessions[i].Reduce(t.Context(),
+			newReduction(contract.PlanFor(contract.Star, 3, 0), 4, 1).Reduction); err != nil {
 			return err
 		}
 		return l.sessions[i].Finish(t.Context())
 	})
 	want := "operation 3 (states): shop or bank: the two have not recorded the same of the link between them: " +
 		"what one sent is not what the other received"
-	if !errors.Is(errs[0], protocol.ErrDeviation) || errs[0].Error() != want {
+	if !errors.Is(errs[0], contract.ErrDeviation) || errs[0].Error() != want {
 		t.Errorf("the root's error is %v\nwant %s", errs[0], want)
 	}
 }
 
 // TestNothingUnrecordedIsSent: a frame whose record fails stays at home.
 func TestNothingUnrecordedIsSent(t *testing.T) {
-	l, books := recorded(t, 3)
+	l, notebooks := recorded(t, 3)
 	before, _ := l.net.Sent(l.ids[1], l.ids[0])
-	books[1].failing = errors.New("the disk is full")
-	err := l.sessions[1].Reduce(t.Context(), newReduction(protocol.PlanFor(protocol.Star, 3, 0), 4, 1).Reduction)
-	if !errors.Is(err, books[1].failing) {
+	notebooks[1].failing = errors.New("the disk is full")
+	err := l.sessions[1].Reduce(t.Context(), newReduction(contract.PlanFor(contract.Star, 3, 0), 4, 1).Reduction)
+	if !errors.Is(err, notebooks[1].failing) {
 		t.Errorf("error is %v", err)
 	}
 	if after, _ := l.net.Sent(l.ids[1], l.ids[0]); after != before {
@@ -162,28 +166,20 @@ func TestNothingUnrecordedIsSent(t *testing.T) {
 	}
 }
 
-// budgeted is a league of three parties held to a contract of two sums of angles to the bank, along a
+// budgeted is a test network of three parties held to a contract of two sums of angles to the bank, along a
 // star, and then one of scores.
-func budgeted(t *testing.T) *league {
+func budgeted(t *testing.T) *testNetwork {
 	t.Helper()
-	l := newLeague(t, "bank", "insurer", "shop")
-	d := newDraft(t, l)
-	d.job.Topology = "star"
-	d.operations = protocol.SessionOperations(3, []protocol.Operation{
-		{Kind: "angles", Stage: 1, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 2, Bytes: 64},
-		{Kind: "scores", Stage: 2, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 1, Bytes: 64},
-	})
-	c, err := d.contract()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range l.ids {
-		b, err := protocol.NewBudget(c, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.budgets = append(l.budgets, b)
-	}
+	l := newTestNetwork(t, "bank", "insurer", "shop")
+	l.holdTo(t, contract.Star,
+		contract.Operation{
+			Kind: "angles", Stage: 1, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 2,
+			Bytes: 64,
+		},
+		contract.Operation{
+			Kind: "scores", Stage: 2, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 1,
+			Bytes: 64,
+		})
 	if err := errors.Join(l.open(t.Context(), 1, 0)...); err != nil {
 		t.Fatal(err)
 	}
@@ -192,16 +188,16 @@ func budgeted(t *testing.T) *league {
 
 // TestABudgetIsKept: what the contract does not list is not sent, and the error says what.
 func TestABudgetIsKept(t *testing.T) {
-	star := protocol.PlanFor(protocol.Star, 3, 0)
-	sum := func(kind string, plan protocol.Plan, words int) protocol.Reduction {
+	star := contract.PlanFor(contract.Star, 3, 0)
+	sum := func(kind string, plan contract.Plan, words int) protocol.Reduction {
 		r := newReduction(plan, words, 1).Reduction
-		r.Kind, r.Encoding = kind, protocol.Fixed64
+		r.Kind, r.Encoding = kind, contract.Fixed64
 		return r
 	}
 	other := sum("angles", star, 4)
-	other.Class = protocol.ClassPublished
+	other.Class = contract.ClassPublished
 	turns := sum("angles", star, 4)
-	turns.Encoding = protocol.Turns16
+	turns.Encoding = contract.Turns16
 	for _, c := range []struct {
 		what string
 		sums []protocol.Reduction
@@ -209,10 +205,11 @@ func TestABudgetIsKept(t *testing.T) {
 	}{
 		{"within", []protocol.Reduction{sum("angles", star, 4), sum("angles", star, 4)}, ""},
 		{"a kind too many", []protocol.Reduction{sum("ages", star, 4)}, "ages to bank not sent: the contract lists no such message of this party"},
-		{"a way round", []protocol.Reduction{sum("angles", protocol.NewPlan(protocol.Ring, []int{0, 2, 1}), 4)}, "angles to shop not sent: the contract has this party send angles to others, not there"},
+		{"a way round", []protocol.Reduction{sum("angles", contract.NewPlan(contract.Ring, []int{0, 2, 1}), 4)}, "angles to shop not sent: the contract has this party send angles to others, not there"},
 		{"in the clear", []protocol.Reduction{other}, "angles to bank not sent: it is published fixed64, the contract says masked fixed64"},
 		{"other words", []protocol.Reduction{turns}, "angles to bank not sent: it is masked turns16, the contract says masked fixed64"},
-		{"too often", []protocol.Reduction{sum("angles", star, 1), sum("angles", star, 1), sum("angles", star, 1)}, "angles to bank not sent: it would be frame 3 of 2 agreed"},
+		{"too often", []protocol.Reduction{sum("angles", star, 1), sum("angles", star, 1), sum("angles", star, 1)},
+			"angles to bank not sent: it would be frame 3 of 2 agreed"},
 		{"too much", []protocol.Reduction{sum("angles", star, 4), sum("angles", star, 5)}, "angles to bank not sent: it would make 72 bytes of 64 agreed"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -228,11 +225,12 @@ func TestABudgetIsKept(t *testing.T) {
 				}
 				return nil
 			})
-			var refused *protocol.BudgetError
+			var refused *contract.BudgetError
 			switch {
 			case c.want == "" && errs[1] != nil:
 				t.Errorf("error is %v", errs[1])
-			case c.want != "" && (!errors.As(errs[1], &refused) || !errors.Is(errs[1], protocol.ErrDeviation) || errs[1].Error() != c.want):
+			case c.want != "" && (!errors.As(errs[1], &refused) || !errors.Is(errs[1], contract.ErrDeviation) ||
+				errs[1].Error() != c.want):
 				t.Errorf("error is %v\nwant     %s", errs[1], c.want)
 			}
 		})
@@ -245,8 +243,8 @@ func TestStagesAreKept(t *testing.T) {
 	l := budgeted(t)
 	errs := l.each(func(i int) error {
 		for _, kind := range []string{"scores", "angles"} {
-			r := newReduction(protocol.PlanFor(protocol.Star, 3, 0), 4, 1).Reduction
-			r.Kind, r.Encoding = kind, protocol.Fixed64
+			r := newReduction(contract.PlanFor(contract.Star, 3, 0), 4, 1).Reduction
+			r.Kind, r.Encoding = kind, contract.Fixed64
 			if err := l.sessions[i].Reduce(t.Context(), r); err != nil {
 				return err
 			}
@@ -256,7 +254,7 @@ func TestStagesAreKept(t *testing.T) {
 	if want := "angles to bank not sent: its stage of the job is over"; errs[1] == nil || errs[1].Error() != want {
 		t.Errorf("error is %v\nwant     %s", errs[1], want)
 	}
-	spent := make(map[string]protocol.Egress)
+	spent := make(map[string]contract.Egress)
 	for _, e := range l.budgets[1].Lines() {
 		if e.To == 0 {
 			spent[e.Kind] = e
@@ -272,10 +270,10 @@ func TestStagesAreKept(t *testing.T) {
 
 // TestWhoAsksForAnOpeningHasSigned: all others keep the signature of the receiver, and only its.
 func TestWhoAsksForAnOpeningHasSigned(t *testing.T) {
-	l, books := recorded(t, 3)
-	before := books[0].count(protocol.EventCountersigned, "countersign")
+	l, notebooks := recorded(t, 3)
+	before := notebooks[0].count(protocol.EventCountersigned, "countersign")
 	l.must(t, func(i int) error { return l.sessions[i].Ask(t.Context(), 2, "scores", 40, 7) })
-	for i, b := range books {
+	for i, b := range notebooks {
 		want := before
 		if i != 2 {
 			want++
@@ -304,7 +302,7 @@ func TestWhoAsksForAnotherOpeningIsNamed(t *testing.T) {
 		})
 		for i, err := range errs[:2] {
 			want := "operation 1 (ask): shop: it asks for another opening than is due"
-			if !errors.Is(err, protocol.ErrDeviation) || err.Error() != want {
+			if !errors.Is(err, contract.ErrDeviation) || err.Error() != want {
 				t.Errorf("%s: party %d: %v, want %s", what, i, err, want)
 			}
 		}

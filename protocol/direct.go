@@ -3,13 +3,15 @@ package protocol
 import (
 	"context"
 	"fmt"
+
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Direct describes one vector that goes from one party to another, and that no third party sees.
 type Direct struct {
 	Kind     string
-	Class    Class
-	Encoding Encoding
+	Class    contract.Class
+	Encoding contract.Encoding
 	From, To int // parties by index
 	// Size is the bytes of the vector, the same at both ends. Of a vector of none no frame goes.
 	Size int
@@ -26,7 +28,8 @@ type Direct struct {
 // that failed is to be used.
 func (s *Session) Pass(ctx context.Context, d Direct) error {
 	if q := s.Parties(); d.From < 0 || d.From >= q || d.To < 0 || d.To >= q || d.From == d.To || d.Size < 0 {
-		return fmt.Errorf("%s: %d bytes from party %d to party %d, want 0 or more between two different parties of 0 to %d", d.Kind, d.Size, d.From, d.To, q-1)
+		return fmt.Errorf("%s: %d bytes from party %d to party %d, want 0 or more between two different parties of 0 to %d",
+			d.Kind, d.Size, d.From, d.To, q-1)
 	}
 	operation, err := s.next(ctx)
 	if err != nil {

@@ -5,11 +5,8 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// ErrDeviation is inside every error that says a peer did not follow the protocol.
-// The job stops: retrying cannot help.
-var ErrDeviation = errors.New("deviation from the protocol")
 
 // StepError says which peer failed in which step of a session, and why.
 type StepError struct {
@@ -40,7 +37,7 @@ func deviation(format string, args ...any) error {
 type deviationError struct{ reason string }
 
 func (e *deviationError) Error() string { return e.reason }
-func (e *deviationError) Unwrap() error { return ErrDeviation }
+func (e *deviationError) Unwrap() error { return contract.ErrDeviation }
 
 // gone returns the peer that err says is gone, if it says so.
 func gone(err error) (keys.ID, bool) {

@@ -5,71 +5,17 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // FrameVersion is the first byte of every session frame.
 const FrameVersion = 1
 
-// MaxKind is the longest message kind, in bytes.
-const MaxKind = 24
-
 // headerSize is the length of a frame's fixed part; the kind follows it, then the payload.
 const headerSize = 68
 
-// Class says how a frame's payload is protected, and so what its receiver can learn from it.
-type Class uint8
-
-// The classes of a frame. The numbers are on the wire and never change.
-const (
-	ClassControl   Class = 1 // keys, row numbers, resume points: nothing about anybody's data
-	ClassMasked    Class = 2 // words under one-time masks: uniform to whoever lacks a mask
-	ClassPublished Class = 3 // values in the clear, for the published protocol only
-	ClassOpening   Class = 4 // a value its receiver learns by design
-	ClassHE        Class = 5 // ciphertexts, or shares of a decryption: uniform to whoever lacks a share of the key
-)
-
-// String returns the class's name as contracts and transcripts write it.
-func (c Class) String() string {
-	switch c {
-	case ClassControl:
-		return "control"
-	case ClassMasked:
-		return "masked"
-	case ClassPublished:
-		return "published"
-	case ClassOpening:
-		return "opening"
-	case ClassHE:
-		return "he"
-	}
-	return fmt.Sprintf("class %d", uint8(c))
-}
-
-// Known reports whether frames and transcripts may have the class.
-func (c Class) Known() bool { return ClassControl <= c && c <= ClassHE }
-
-// parseClass reads a class's name.
-func parseClass(s string) (Class, error) {
-	for c := ClassControl; c <= ClassHE; c++ {
-		if s == c.String() {
-			return c, nil
-		}
-	}
-	return 0, fmt.Errorf("class is %q, want \"control\", \"masked\", \"published\", \"opening\" or \"he\"", s)
-}
-
-// checkKind refuses what cannot be a message kind. Kinds stand in errors and reports, so nothing
-// in them ever needs quoting.
-func checkKind(kind string) error {
-	ok := 1 <= len(kind) && len(kind) <= MaxKind
-	for _, r := range kind {
-		ok = ok && ('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == ' ')
-	}
-	if !ok {
-		return fmt.Errorf("kind is %q, want 1 to %d characters of a-z, 0-9, \"-\" and space", kind[:min(len(kind), 2*MaxKind)], MaxKind)
-	}
-	return nil
-}
+// HeaderSize is how many bytes of a frame with a message of a kind come before its payload.
+func HeaderSize(kind string) int { return headerSize + len(kind) }
 
 // header precedes the payload of every session frame. Everything in it is known to an honest
 // receiver beforehand, so that the receiver compares it with what it expects and trusts none of it.
@@ -89,7 +35,7 @@ func checkKind(kind string) error {
 //	    36   32  contract hash
 //	    68    k  kind
 type header struct {
-	class     Class
+	class     contract.Class
 	session   uint32
 	sequence  uint64
 	operation uint64
@@ -98,8 +44,8 @@ type header struct {
 	contract  keys.Hash
 	kind      string
 
-	encoding Encoding // not on the wire: both ends know it from the kind
-	padded   bool     // not on the wire: a total that opens nothing, since its root lacks a pad
+	encoding contract.Encoding // not on the wire: both ends know it from the kind
+	padded   bool              // not on the wire: a total that opens nothing, since its root lacks a pad
 }
 
 // appendTo appends the encoded header to b.
@@ -123,17 +69,17 @@ func parseHeader(frame []byte) (header, []byte, error) {
 		return header{}, nil, fmt.Errorf("frame version %d, this node speaks %d", frame[0], FrameVersion)
 	}
 	n := int(frame[2])
-	if n > MaxKind || len(frame) < headerSize+n || frame[3] != 0 {
+	if n > contract.MaxKind || len(frame) < headerSize+n || frame[3] != 0 {
 		return header{}, nil, fmt.Errorf("malformed frame header")
 	}
-	if err := checkKind(string(frame[headerSize : headerSize+n])); err != nil {
+	if err := contract.CheckKind(string(frame[headerSize : headerSize+n])); err != nil {
 		return header{}, nil, fmt.Errorf("malformed frame header: %w", err)
 	}
-	if c := Class(frame[1]); !c.Known() {
+	if c := contract.Class(frame[1]); !c.Known() {
 		return header{}, nil, fmt.Errorf("malformed frame header: there is no %s", c)
 	}
 	h := header{
-		class:     Class(frame[1]),
+		class:     contract.Class(frame[1]),
 		session:   binary.BigEndian.Uint32(frame[4:]),
 		sequence:  binary.BigEndian.Uint64(frame[8:]),
 		operation: binary.BigEndian.Uint64(frame[16:]),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // goldenFrame is a whole frame, byte by byte.
@@ -25,7 +26,8 @@ const goldenFrame = "" +
 	"cafe" // payload
 
 func goldenHeader() header {
-	h := header{class: ClassMasked, session: 3, sequence: 5, operation: 7, size: 2 << 20, chunk: 1, kind: "angles"}
+	h := header{class: contract.ClassMasked, session: 3, sequence: 5, operation: 7, size: 2 << 20,
+		chunk: 1, kind: "angles"}
 	for i := range h.contract {
 		h.contract[i] = byte(i)
 	}
@@ -63,7 +65,8 @@ func TestMalformedHeaders(t *testing.T) {
 		{func(f []byte) []byte { f[0] = 2; return f }, "frame version 2, this node speaks 1"},
 		{func(f []byte) []byte { f[1] = 0; return f }, "malformed frame header: there is no class 0"},
 		{func(f []byte) []byte { f[1] = 6; return f }, "malformed frame header: there is no class 6"},
-		{func(f []byte) []byte { f[2] = MaxKind + 1; return append(f, make([]byte, 64)...) }, "malformed frame header"},
+		{func(f []byte) []byte { f[2] = contract.MaxKind + 1; return append(f, make([]byte, 64)...) },
+			"malformed frame header"},
 		{func(f []byte) []byte { f[2] = 0; return f }, `malformed frame header: kind is "", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{func(f []byte) []byte { f[3] = 1; return f }, "malformed frame header"},
 		{func(f []byte) []byte { f[68] = 0x1b; return f }, `malformed frame header: kind is "\x1bngles", want 1 to 24 characters of a-z, 0-9, "-" and space`},
@@ -81,7 +84,7 @@ func FuzzParseHeader(f *testing.F) {
 	f.Add(golden(f)[:headerSize])
 	f.Add([]byte{FrameVersion})
 	long := goldenHeader()
-	long.kind = strings.Repeat("k", MaxKind)
+	long.kind = strings.Repeat("k", contract.MaxKind)
 	f.Add(long.appendTo(nil))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		h, payload, err := parseHeader(frame)
@@ -111,7 +114,7 @@ func TestHeadersDiffer(t *testing.T) {
 		{func(h *header) { h.sequence = 6 }, "frame 6 came, want frame 5: one is missing or out of order"},
 		{func(h *header) { h.operation = 8 }, "it belongs to operation 8 (angles)"},
 		{func(h *header) { h.kind = "scores" }, "it belongs to operation 7 (scores)"},
-		{func(h *header) { h.class = ClassPublished }, "its class is published, want masked"},
+		{func(h *header) { h.class = contract.ClassPublished }, "its class is published, want masked"},
 		{func(h *header) { h.chunk = 0 }, "it is chunk 0, want chunk 1"},
 		{func(h *header) { h.size = 8 }, "its vector has 8 bytes, want 2097152"},
 	} {
@@ -124,12 +127,12 @@ func TestHeadersDiffer(t *testing.T) {
 }
 
 func TestClassNames(t *testing.T) {
-	for c := ClassControl; c <= ClassOpening; c++ {
-		if got, err := parseClass(c.String()); err != nil || got != c {
+	for c := contract.ClassControl; c <= contract.ClassOpening; c++ {
+		if got, err := contract.ParseClass(c.String()); err != nil || got != c {
 			t.Errorf("%v reads as %v, error %v", c, got, err)
 		}
 	}
-	if _, err := parseClass("class 6"); err == nil {
+	if _, err := contract.ParseClass("class 6"); err == nil {
 		t.Error("there is a class 6")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // groupShift is where in an operation's number on the wire the number of its group stands.
@@ -127,7 +128,7 @@ func (g *Groups) sort(ctx context.Context) error {
 	if a.Err == nil {
 		m, a.Err = g.links.accept(from, a.Frame)
 	}
-	if a.Err == nil && m.Kind != KindPast {
+	if a.Err == nil && m.Kind != contract.KindPast {
 		a.Err = g.enqueue(m)
 	}
 	if a.Err == nil {

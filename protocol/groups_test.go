@@ -10,29 +10,31 @@ import (
 	"github.com/hanse-project/hanse/internal/inbox"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // grouped is party 0 of three with groups 1 and 2 over its links, and what the two others send with: their links
 // within group 1, group 2 and a group 3 that party 0 is not in, and without a group.
 type grouped struct {
-	*league
+	*testNetwork
 	groups *protocol.Groups
 	own    [3]*protocol.Links    // by group
 	others [3][4]*protocol.Links // by party and group
 }
 
-// newGrouped opens a room for three.
+// newGrouped opens a session for three.
 func newGrouped(t *testing.T) *grouped {
 	t.Helper()
-	g := &grouped{league: newLeague(t, "bank", "shop", "port")}
+	g := &grouped{testNetwork: newTestNetwork(t, "bank", "shop", "port")}
 	g.meshes = make([]protocol.Mesh, 3)
 	base := make([]*protocol.Links, 3)
 	g.must(t, func(i int) (err error) {
 		peers := append(append([]keys.ID(nil), g.ids[:i]...), g.ids[i+1:]...)
-		if g.meshes[i], err = g.net.Transport(g.ids[i]).Open(t.Context(), protocol.Room{1}, peers); err != nil {
+		if g.meshes[i], err = g.net.Transport(g.ids[i]).Open(t.Context(), protocol.SessionID{1}, peers); err != nil {
 			return err
 		}
-		base[i], err = protocol.NewLinks(g.meshes[i], protocol.SessionConfig{Contract: g.contract, Number: 1, Parties: g.parties, Key: g.keys[i]}, nil)
+		base[i], err = protocol.NewLinks(g.meshes[i],
+			protocol.SessionConfig{Contract: g.contract, Number: 1, Parties: g.parties, Key: g.keys[i]}, nil)
 		return err
 	})
 	box := inbox.New(g.meshes[0], g.ids[1:])
@@ -52,7 +54,8 @@ func newGrouped(t *testing.T) *grouped {
 	}
 	for i := 1; i < 3; i++ {
 		groups := base[i].NewGroups(nil) // they only send
-		g.others[i] = [4]*protocol.Links{base[i], within(base[i], groups, 1), within(base[i], groups, 2), within(base[i], groups, 3)}
+		g.others[i] = [4]*protocol.Links{base[i], within(base[i], groups, 1), within(base[i], groups, 2),
+			within(base[i], groups, 3)}
 	}
 	return g
 }
@@ -60,7 +63,7 @@ func newGrouped(t *testing.T) *grouped {
 // send has a party send a message in a group.
 func (g *grouped) send(t *testing.T, from, group int, kind string, operation uint64) {
 	t.Helper()
-	m := protocol.Message{Kind: kind, Class: protocol.ClassControl, Operation: operation}
+	m := protocol.Message{Kind: kind, Class: contract.ClassControl, Operation: operation}
 	if err := g.others[from][group].Send(t.Context(), 0, m); err != nil {
 		t.Fatal(err)
 	}
@@ -101,12 +104,13 @@ func TestDeviationsInGroups(t *testing.T) {
 		send func(g *grouped)
 		want string
 	}{
-		"group of others": {func(g *grouped) { g.send(t, 1, 3, "x", 1) }, "it is of group 3 of the servers, of which this one is not"},
-		"no group":        {func(g *grouped) { g.send(t, 1, 0, "x", 1) }, "it is of no group of the servers, and all messages between these are"},
+		"group of others": {func(g *grouped) { g.send(t, 1, 3, "x", 1) },
+			"it is of group 3 of the servers, of which this one is not"},
+		"no group": {func(g *grouped) { g.send(t, 1, 0, "x", 1) }, "it is of no group of the servers, and all messages between these are"},
 		"flood": {func(g *grouped) {
 			var sending sync.WaitGroup
 			sending.Go(func() {
-				m := protocol.Message{Kind: "x", Class: protocol.ClassControl}
+				m := protocol.Message{Kind: "x", Class: contract.ClassControl}
 				for g.others[1][2].Send(t.Context(), 0, m) == nil { // nobody takes all of it
 				}
 			})
@@ -122,7 +126,7 @@ func TestDeviationsInGroups(t *testing.T) {
 				for group == 2 && err == nil { // what came before it deviated
 					_, err = g.own[group].Receive(t.Context(), 1, "y", nil)
 				}
-				if !errors.Is(err, protocol.ErrDeviation) || !strings.Contains(err.Error(), c.want) {
+				if !errors.Is(err, contract.ErrDeviation) || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("group %d: error is %v, want %s", group, err, c.want)
 				}
 			}
@@ -136,12 +140,12 @@ func TestDeviationsInGroups(t *testing.T) {
 // TestMessagesOfGroupsHaveNoPlaceElsewhere: a party that is in no group refuses them.
 func TestMessagesOfGroupsHaveNoPlaceElsewhere(t *testing.T) {
 	g := newGrouped(t)
-	m := protocol.Message{Kind: "x", Class: protocol.ClassControl, Operation: 1}
+	m := protocol.Message{Kind: "x", Class: contract.ClassControl, Operation: 1}
 	if err := g.others[1][1].Send(t.Context(), 2, m); err != nil {
 		t.Fatal(err)
 	}
 	_, err := g.others[2][0].Receive(t.Context(), 1, "x", nil)
-	if !errors.Is(err, protocol.ErrDeviation) || !strings.Contains(err.Error(), "it is of group 1 of the servers, in which it has no place here") {
+	if !errors.Is(err, contract.ErrDeviation) || !strings.Contains(err.Error(), "it is of group 1 of the servers, in which it has no place here") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -151,7 +155,7 @@ func TestAPartyThatIsGoneIsGoneInAllGroups(t *testing.T) {
 	g := newGrouped(t)
 	g.meshes[1].Close()
 	for _, group := range []int{2, 1} {
-		if _, err := g.own[group].Receive(t.Context(), 1, "x", nil); err == nil || errors.Is(err, protocol.ErrDeviation) {
+		if _, err := g.own[group].Receive(t.Context(), 1, "x", nil); err == nil || errors.Is(err, contract.ErrDeviation) {
 			t.Errorf("group %d: error is %v, want that the link is broken", group, err)
 		}
 	}
@@ -160,17 +164,17 @@ func TestAPartyThatIsGoneIsGoneInAllGroups(t *testing.T) {
 	}
 }
 
-// TestAFailedSendEndsAPartysPartInAllGroups: its number is spent, so that whatever followed would come out of order, and
-// an honest party would be blamed for it.
+// TestAFailedSendEndsAPartysPartInAllGroups: its number is spent, so that whatever followed would come out of order,
+// and an honest party would be blamed for it.
 func TestAFailedSendEndsAPartysPartInAllGroups(t *testing.T) {
 	g := newGrouped(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := protocol.Message{Kind: "x", Class: protocol.ClassControl, Operation: 1}
+	m := protocol.Message{Kind: "x", Class: contract.ClassControl, Operation: 1}
 	if err := g.others[1][1].Send(ended, 0, m); err == nil {
 		t.Fatal("a send whose time is over has succeeded")
 	}
-	if err := g.others[1][2].Send(t.Context(), 0, m); err == nil || errors.Is(err, protocol.ErrDeviation) {
+	if err := g.others[1][2].Send(t.Context(), 0, m); err == nil || errors.Is(err, contract.ErrDeviation) {
 		t.Errorf("a send in another group gives error %v, want that the link is given up", err)
 	}
 	g.send(t, 2, 1, "y", 1)

@@ -5,14 +5,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // oneWay is how long a frame is under way on fake time, where nothing else takes any.
 const oneWay = 100 * time.Millisecond
 
 // inFakeTime opens a session of q parties and then makes the network slow.
-func inFakeTime(t *testing.T, q int, f func(t *testing.T, l *league)) {
+func inFakeTime(t *testing.T, q int, f func(t *testing.T, l *testNetwork)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := numbered(t, q, 64)
 		l.net.Delay(oneWay)
@@ -21,7 +21,7 @@ func inFakeTime(t *testing.T, q int, f func(t *testing.T, l *league)) {
 }
 
 // took runs part at every party and returns when the last was done.
-func took(t *testing.T, l *league, part func(i int) error) time.Duration {
+func took(t *testing.T, l *testNetwork, part func(i int) error) time.Duration {
 	t.Helper()
 	start := time.Now()
 	l.must(t, part)
@@ -33,10 +33,10 @@ func took(t *testing.T, l *league, part func(i int) error) time.Duration {
 // way.
 func TestReduceTakesItsDepth(t *testing.T) {
 	for _, q := range []int{2, 3, 4, 7, 8, 9} {
-		for _, topology := range topologies {
+		for _, topology := range []contract.Topology{contract.Tree, contract.Star, contract.Ring} {
 			for _, root := range []int{0, q - 1} {
-				inFakeTime(t, q, func(t *testing.T, l *league) {
-					plan := protocol.PlanFor(topology, q, root)
+				inFakeTime(t, q, func(t *testing.T, l *testNetwork) {
+					plan := contract.PlanFor(topology, q, root)
 					want := time.Duration(plan.Depth()) * oneWay
 					for _, chunks := range []int{1, 40} {
 						got := took(t, l, func(i int) error {
@@ -56,10 +56,10 @@ func TestReduceTakesItsDepth(t *testing.T) {
 func TestBroadcastTakesItsDepth(t *testing.T) {
 	for _, q := range []int{2, 3, 4, 7, 8, 9} {
 		for _, root := range []int{0, q - 1} {
-			inFakeTime(t, q, func(t *testing.T, l *league) {
-				want := time.Duration(protocol.PlanFor(protocol.Tree, q, root).Depth()) * oneWay
+			inFakeTime(t, q, func(t *testing.T, l *testNetwork) {
+				want := time.Duration(contract.PlanFor(contract.Tree, q, root).Depth()) * oneWay
 				got := took(t, l, func(i int) error {
-					_, err := l.sessions[i].Broadcast(t.Context(), "width", protocol.ClassControl, root, []byte("w"), 8)
+					_, err := l.sessions[i].Broadcast(t.Context(), "width", contract.ClassControl, root, []byte("w"), 8)
 					return err
 				})
 				if got != want {
@@ -72,7 +72,7 @@ func TestBroadcastTakesItsDepth(t *testing.T) {
 
 // TestExchangesTakeOneHop: everybody sends to everybody at once.
 func TestExchangesTakeOneHop(t *testing.T) {
-	inFakeTime(t, 5, func(t *testing.T, l *league) {
+	inFakeTime(t, 5, func(t *testing.T, l *testNetwork) {
 		got := took(t, l, func(i int) error {
 			_, err := l.sessions[i].Exchange(t.Context(), "done", nil, 0)
 			return err

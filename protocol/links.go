@@ -5,11 +5,9 @@ import (
 	"crypto/ecdh"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
-
-// SessionKeySize is the length of a party's signed session key, in bytes: an X25519 public key and
-// an Ed25519 signature.
-const SessionKeySize = 32 + signatureSize
 
 // Links is one party's end of one execution of a contract between a server and clients that may come and go: messages
 // over links that fail one by one, each numbered, permitted and recorded as a Session's frames
@@ -17,25 +15,25 @@ const SessionKeySize = 32 + signatureSize
 // the contract, the session and the order of the link; whether it is the message that is due is
 // for the caller to say. It is not safe for concurrent use.
 type Links struct {
-	session   *Session
-	encodings map[string]Encoding
-	group     uint16  // of the parties, which these links are within; see Groups
-	groups    *Groups // from which messages within a group come
-	ephemeral *ecdh.PrivateKey
-	key       []byte
-	pairs     []*PairSecret
-	returned  *Message
-	told      []bool // by party: it has this party's past
-	heard     []bool // and this party has its
-	unsynced  []bool // frames of its link may not be on the disk
-	kept      bool   // what the sessions before have left is on the disk
+	session      *Session
+	encodings    map[string]contract.Encoding
+	group        uint16  // of the parties, which these links are within; see Groups
+	groups       *Groups // from which messages within a group come
+	ephemeral    *ecdh.PrivateKey
+	key          []byte
+	pairs        []*PairSecret
+	returned     *Message
+	pastSent     []bool // by party: it has this party's past
+	pastReceived []bool // and this party has its
+	unsynced     []bool // frames of its link may not be on the disk
+	kept         bool   // what the sessions before have left is on the disk
 }
 
 // Message is one message over Links.
 type Message struct {
 	From      int // who sent it; the own index in what this party sends
 	Kind      string
-	Class     Class
+	Class     contract.Class
 	Group     uint16 // of the parties within which it passes; 0: it is between a server and a client, or two servers
 	Operation uint64 // the sum it belongs to, numbered by the server from 1, below 2^48
 	Size      uint64 // bytes of the whole vector that the payload is a chunk of
@@ -53,14 +51,14 @@ type Arrival struct {
 
 // NewLinks starts over a mesh. encodings says what the payloads of kinds are that are not
 // Bytes. The session key that KeyMessage returns is drawn here.
-func NewLinks(mesh Mesh, config SessionConfig, encodings map[string]Encoding) (*Links, error) {
+func NewLinks(mesh Mesh, config SessionConfig, encodings map[string]contract.Encoding) (*Links, error) {
 	s, err := newSession(mesh, config)
 	if err != nil {
 		return nil, err
 	}
 	q := len(config.Parties)
 	l := &Links{session: s, encodings: encodings, pairs: make([]*PairSecret, q),
-		told: make([]bool, q), heard: make([]bool, q), unsynced: make([]bool, q)}
+		pastSent: make([]bool, q), pastReceived: make([]bool, q), unsynced: make([]bool, q)}
 	if l.ephemeral, l.key, err = s.newKey(0); err != nil {
 		return nil, err
 	}
@@ -77,7 +75,7 @@ func (l *Links) Parties() int { return l.session.Parties() }
 func (l *Links) Name(i int) string { return l.session.Name(i) }
 
 // Party returns party i.
-func (l *Links) Party(i int) Party { return l.session.config.Parties[i] }
+func (l *Links) Party(i int) contract.Party { return l.session.config.Parties[i] }
 
 // Chunk returns the most bytes of a payload.
 func (l *Links) Chunk() int { return l.session.config.Chunk }
@@ -99,8 +97,8 @@ func (l *Links) KeyMessage() []byte { return l.key }
 // secret shared with it. A key that party i did not sign for this contract and session is a
 // deviation.
 func (l *Links) Agree(i int, message []byte) error {
-	if len(message) != SessionKeySize {
-		return deviation("session key of %d bytes, want %d", len(message), SessionKeySize)
+	if len(message) != contract.SessionKeySize {
+		return deviation("session key of %d bytes, want %d", len(message), contract.SessionKeySize)
 	}
 	secret, err := l.session.derivePair(i, l.group, l.ephemeral, message)
 	if err != nil {
@@ -117,7 +115,7 @@ func (l *Links) Pair(i int) *PairSecret { return l.pairs[i] }
 // error is a *StepError when the link is at fault, which this party then leaves alone; anything else is this party's
 // own failure.
 func (l *Links) Send(ctx context.Context, to int, m Message) error {
-	if err := l.tellPast(ctx, to); err != nil {
+	if err := l.sendPast(ctx, to); err != nil {
 		return err
 	}
 	return l.send(ctx, to, m)
@@ -133,7 +131,8 @@ func (l *Links) send(ctx context.Context, to int, m Message) error {
 		return &StepError{Peer: s.Name(to), Operation: m.Operation, Kind: m.Kind, Err: l.groups.gone[to]}
 	}
 	l.unsynced[to] = true
-	h := header{class: m.Class, encoding: l.encodings[m.Kind], kind: m.Kind, operation: inGroup(l.group, m.Operation), size: m.Size, chunk: m.Chunk}
+	h := header{class: m.Class, encoding: l.encodings[m.Kind], kind: m.Kind, operation: inGroup(l.group, m.Operation),
+		size: m.Size, chunk: m.Chunk}
 	if err := s.stamp(to, &h, m.Payload); err != nil {
 		return err
 	}
@@ -169,7 +168,7 @@ func (l *Links) Receive(ctx context.Context, from int, awaited string, buf []byt
 		if err != nil {
 			return Message{}, &StepError{Peer: s.Name(from), Kind: awaited, Err: err}
 		}
-		if m, err := l.Accept(from, frame); err != nil || m.Kind != KindPast {
+		if m, err := l.Accept(from, frame); err != nil || m.Kind != contract.KindPast {
 			return m, err
 		}
 	}
@@ -208,8 +207,8 @@ func (l *Links) accept(from int, frame []byte) (Message, error) {
 	if d := h.differs(&want); d != "" {
 		return blame(deviation("frame %d refused: %s", h.sequence, d))
 	}
-	if h.kind == KindAbort {
-		return blame(&AbortError{DecodeFault(payload)})
+	if h.kind == contract.KindAbort {
+		return blame(&AbortError{fault.DecodeFault(payload)})
 	}
 	s.received[from]++
 	l.unsynced[from] = true
@@ -219,7 +218,7 @@ func (l *Links) accept(from int, frame []byte) (Message, error) {
 	}
 	m := Message{From: from, Kind: h.kind, Class: h.class, Size: h.size, Chunk: h.chunk, Payload: payload}
 	m.Group, m.Operation = GroupOf(h.operation)
-	return m, l.hearPast(m)
+	return m, l.receivePast(m)
 }
 
 // Traffic returns the bytes sent to and received from party i.
@@ -231,13 +230,14 @@ func (l *Links) Deviation(m Message, format string, args ...any) error {
 }
 
 // Opened records what this party learned when the sum with the given number opened.
-func (l *Links) Opened(operation uint64, kind string, encoding Encoding, payload []byte) error {
-	if err := checkKind(kind); err != nil {
+func (l *Links) Opened(operation uint64, kind string, encoding contract.Encoding, payload []byte) error {
+	if err := contract.CheckKind(kind); err != nil {
 		return err
 	}
 	s := l.session
 	for offset, n := 0, uint32(0); offset < len(payload); offset, n = offset+s.config.Chunk, n+1 {
-		h := header{encoding: encoding, kind: kind, operation: inGroup(l.group, operation), size: uint64(len(payload)), chunk: n}
+		h := header{encoding: encoding, kind: kind, operation: inGroup(l.group, operation),
+			size: uint64(len(payload)), chunk: n}
 		if err := s.record(EventOpened, s.self, &h, payload[offset:min(offset+s.config.Chunk, len(payload))]); err != nil {
 			return err
 		}
@@ -270,12 +270,13 @@ func (l *Links) CheckLink(m Message, digest keys.Hash) error {
 	if l.session.config.Recorder == nil || l.Party(m.From).ID.Verify(DomainLink, digest[:], m.Payload) {
 		return nil
 	}
-	return l.Deviation(m, "its signature is on another record of this link than ours: what one of us sent is not what the other received")
+	return l.Deviation(m, "its signature is on another record of this link than ours: what one of us "+
+		"sent is not what the other received")
 }
 
 // Countersigned records party i's signature on the link, after each end has sent its own.
 func (l *Links) Countersigned(m Message) error {
 	return l.session.record(EventCountersigned, m.From, &header{
-		class: ClassControl, kind: KindCountersign, operation: m.Operation, size: m.Size,
+		class: contract.ClassControl, kind: contract.KindCountersign, operation: m.Operation, size: m.Size,
 	}, m.Payload)
 }

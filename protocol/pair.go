@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // domainSessionKey separates the signature on an ephemeral key from every other signature.
@@ -38,7 +39,7 @@ func (s *Session) agree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.Exchange(ctx, KindSessionKey, message, len(message))
+	all, err := s.Exchange(ctx, contract.KindSessionKey, message, len(message))
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (s *Session) agree(ctx context.Context) error {
 			continue
 		}
 		if s.pairs[i], err = s.derivePair(i, 0, ephemeral, m); err != nil {
-			return s.fail(i, &header{kind: KindSessionKey, operation: s.operation}, err)
+			return s.fail(i, &header{kind: contract.KindSessionKey, operation: s.operation}, err)
 		}
 	}
 	return nil
@@ -60,7 +61,8 @@ func (s *Session) newKey(group uint16) (ephemeral *ecdh.PrivateKey, message []by
 		return nil, nil, fmt.Errorf("session key: %w", err)
 	}
 	public := ephemeral.PublicKey().Bytes()
-	return ephemeral, append(bytes.Clone(public), s.config.Key.Sign(domainSessionKey, s.signedKey(s.self, group, public))...), nil
+	return ephemeral, append(bytes.Clone(public),
+		s.config.Key.Sign(domainSessionKey, s.signedKey(s.self, group, public))...), nil
 }
 
 // derivePair checks party i's message (public key, signature) and computes the shared secret:
@@ -89,7 +91,8 @@ func (s *Session) derivePair(i int, group uint16, own *ecdh.PrivateKey, message 
 		lower, higher, lowerKey, higherKey = higher, lower, higherKey, lowerKey
 	}
 	salt := s.bound(group, "hanse pair salt v1")
-	info := keys.HashOf("hanse pair v1", s.config.Parties[lower].ID[:], s.config.Parties[higher].ID[:], lowerKey, higherKey)
+	info := keys.HashOf("hanse pair v1", s.config.Parties[lower].ID[:],
+		s.config.Parties[higher].ID[:], lowerKey, higherKey)
 	secret, err := hkdf.Key(sha256.New, shared, salt[:], string(info[:]), 32)
 	if err != nil {
 		return nil, fmt.Errorf("pair secret: %w", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // pairSide is one party of a pair at the moment when it gets the other's session key.
@@ -32,7 +33,7 @@ func newPair(t *testing.T) (a, b pairSide) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Parties = append(config.Parties, Party{Name: []string{"bank", "shop"}[i], ID: identity.ID()})
+		config.Parties = append(config.Parties, contract.Party{Name: []string{"bank", "shop"}[i], ID: identity.ID()})
 		sides[i] = pairSide{&Session{self: i}, ephemeral}
 		sides[i].config.Key = identity
 	}
@@ -68,7 +69,8 @@ func TestPairSecretByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	salt := keys.HashOf("hanse pair salt v1", a.config.Contract[:], []byte{0, 0, 0, 2})
-	info := keys.HashOf("hanse pair v1", lowID[:], highID[:], low.ephemeral.PublicKey().Bytes(), high.ephemeral.PublicKey().Bytes())
+	info := keys.HashOf("hanse pair v1", lowID[:], highID[:], low.ephemeral.PublicKey().Bytes(),
+		high.ephemeral.PublicKey().Bytes())
 	want, err := hkdf.Key(sha256.New, shared, salt[:], string(info[:]), 32)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +120,7 @@ func TestSessionKeysRefused(t *testing.T) {
 		if secret != nil || err == nil || err.Error() != c.want {
 			t.Errorf("a message of %d bytes: error is %v, want %s", len(c.message), err, c.want)
 		}
-		if !errors.Is(err, ErrDeviation) {
+		if !errors.Is(err, contract.ErrDeviation) {
 			t.Errorf("%v is no deviation", err)
 		}
 	}
@@ -140,7 +142,7 @@ func TestGroupsHaveKeysOfTheirOwn(t *testing.T) {
 			t.Errorf("groups %d and %d have the same secret", other, group)
 		}
 		seen[string(secret.secret)] = group
-		if _, err := a.derivePair(1, group+1, a.ephemeral, signed); !errors.Is(err, ErrDeviation) {
+		if _, err := a.derivePair(1, group+1, a.ephemeral, signed); !errors.Is(err, contract.ErrDeviation) {
 			t.Errorf("a key of group %d in group %d gives error %v, want a deviation", group, group+1, err)
 		}
 	}

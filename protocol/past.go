@@ -6,16 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
-)
-
-// The kinds of what parties say of their transcripts.
-const (
-	// KindPast is the kind of the statements with which a session begins: what a party's transcript holds of the
-	// sessions before.
-	KindPast = "past"
-	// KindStates is the kind of the statements before each round of countersignatures: the states of all links of a
-	// party.
-	KindStates = "states"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Passed is what went over a link in one direction and one session.
@@ -48,22 +39,6 @@ type Former struct {
 	Signed     [2]uint64 // frames sent and received, under the peer's latest signature of the session
 	After      bool      // the peer has signed the link in a later session, before the one under way
 }
-
-// Lengths in bytes of what a statement says.
-const (
-	passedSize = 8 + 32
-	stateSize  = 4 + 2*passedSize
-	beginSize  = 4 + 4 + 32
-)
-
-// PastSize returns the bytes of a statement of the past in a job of so many parties whose sessions have all of them.
-func PastSize(parties int) int { return beginSize + stateSize*(parties-1) }
-
-// PastLinkSize is the bytes of a statement of the past in a job over clients: each peer is told of its own link.
-const PastLinkSize = beginSize + stateSize
-
-// StatesSize returns the bytes of a statement of the states of all links.
-func StatesSize(parties int) int { return 2 * passedSize * (parties - 1) }
 
 // Encode returns the statement to all other parties. Numbers are big endian: sessions, last, transcript, and for each
 // other party the state of the link.
@@ -114,27 +89,28 @@ func EncodeStates(states []LinkState, self int) []byte {
 // decodePassed reads what appendPassed wrote.
 func (l *LinkState) decodePassed(b []byte) {
 	for _, p := range []*Passed{&l.Sent, &l.Received} {
-		p.Frames, p.Chain = binary.BigEndian.Uint64(b), keys.Hash(b[8:passedSize])
-		b = b[passedSize:]
+		p.Frames, p.Chain = binary.BigEndian.Uint64(b), keys.Hash(b[8:contract.PassedSize])
+		b = b[contract.PassedSize:]
 	}
 }
 
 // decodePast reads what a party says of its past before session number: of the links to so many parties, without its
 // own.
 func decodePast(b []byte, number uint32, links int) (Past, error) {
-	if len(b) != beginSize+stateSize*links {
-		return Past{}, fmt.Errorf("a past of %d bytes, want %d", len(b), beginSize+stateSize*links)
+	if len(b) != contract.BeginSize+contract.StateSize*links {
+		return Past{}, fmt.Errorf("a past of %d bytes, want %d", len(b), contract.BeginSize+contract.StateSize*links)
 	}
 	p := Past{
-		Sessions: binary.BigEndian.Uint32(b), Last: binary.BigEndian.Uint32(b[4:]), Transcript: keys.Hash(b[8:beginSize]),
-		Links: make([]LinkState, links),
+		Sessions: binary.BigEndian.Uint32(b), Last: binary.BigEndian.Uint32(b[4:]),
+		Transcript: keys.Hash(b[8:contract.BeginSize]),
+		Links:      make([]LinkState, links),
 	}
 	if p.Last >= number || p.Sessions > p.Last || (p.Sessions == 0) != (p.Last == 0) {
 		return Past{}, fmt.Errorf("%d sessions before session %d, the latest of number %d: that cannot be",
 			p.Sessions, number, p.Last)
 	}
 	for i := range p.Links {
-		l, at := &p.Links[i], b[beginSize+stateSize*i:]
+		l, at := &p.Links[i], b[contract.BeginSize+contract.StateSize*i:]
 		l.Session = binary.BigEndian.Uint32(at)
 		l.decodePassed(at[4:])
 		if l.Session > p.Last || l.Session == 0 && *l != (LinkState{}) {
@@ -147,12 +123,12 @@ func decodePast(b []byte, number uint32, links int) (Past, error) {
 
 // decodeStates reads what a party says of its links to so many parties.
 func decodeStates(b []byte, links int) ([]LinkState, error) {
-	if len(b) != 2*passedSize*links {
-		return nil, fmt.Errorf("states of %d bytes, want %d", len(b), 2*passedSize*links)
+	if len(b) != 2*contract.PassedSize*links {
+		return nil, fmt.Errorf("states of %d bytes, want %d", len(b), 2*contract.PassedSize*links)
 	}
 	states := make([]LinkState, links)
 	for i := range states {
-		states[i].decodePassed(b[2*passedSize*i:])
+		states[i].decodePassed(b[2*contract.PassedSize*i:])
 	}
 	return states, nil
 }
@@ -176,14 +152,14 @@ func (l *LinkState) forks(other *LinkState) bool {
 	return l.Session == other.Session && (differ(&l.Sent, &other.Received) || differ(&l.Received, &other.Sent))
 }
 
-// statePast tells the other parties what this one's transcript holds, and hears it of them. What one of two lacks is no
+// exchangePast exchanges with the other parties what the transcripts hold. What one of two lacks is no
 // deviation: it was on its way when a process was killed. That it has other frames, or lacks what it has signed, is.
-func (s *Session) statePast(ctx context.Context) error {
+func (s *Session) exchangePast(ctx context.Context) error {
 	own, err := s.config.Recorder.Past()
 	if err != nil {
 		return err
 	}
-	h := header{class: ClassControl, kind: KindPast, operation: s.operation}
+	h := header{class: contract.ClassControl, kind: contract.KindPast, operation: s.operation}
 	pasts := make([][]LinkState, s.Parties())
 	pasts[s.self] = make([]LinkState, 0, s.Parties()-1)
 	for i, l := range own.Links {
@@ -280,14 +256,14 @@ func judgePast(r Recorder, peer int, own, theirs *LinkState) (string, error) {
 	return "", nil
 }
 
-// stateLinks tells the other parties the states of all links of this one, and hears it of them. All stand between the
+// exchangeStates exchanges with the other parties the states of all links. All stand between the
 // same two operations, so that both ends of every link have the same of it.
-func (s *Session) stateLinks(ctx context.Context) error {
+func (s *Session) exchangeStates(ctx context.Context) error {
 	states, err := s.config.Recorder.States()
 	if err != nil {
 		return err
 	}
-	h := header{class: ClassControl, kind: KindStates, operation: s.operation}
+	h := header{class: contract.ClassControl, kind: contract.KindStates, operation: s.operation}
 	own := EncodeStates(states, s.self)
 	all, err := s.stated(ctx, h, own)
 	if err != nil {
@@ -309,14 +285,14 @@ func (s *Session) stateLinks(ctx context.Context) error {
 	return s.compareOthers(&h, decoded, differ, why)
 }
 
-// tellPast tells a peer of a job over clients what this party's transcript holds of the sessions before, once and
+// sendPast sends a peer of a job over clients what this party's transcript holds of the sessions before, once and
 // before anything else.
-func (l *Links) tellPast(ctx context.Context, to int) error {
+func (l *Links) sendPast(ctx context.Context, to int) error {
 	r := l.session.config.Recorder
-	if r == nil || l.told[to] {
+	if r == nil || l.pastSent[to] {
 		return nil
 	}
-	l.told[to] = true
+	l.pastSent[to] = true
 	own, err := r.Past()
 	if err != nil {
 		return err
@@ -330,27 +306,28 @@ func (l *Links) tellPast(ctx context.Context, to int) error {
 	b := own.EncodeFor(to)
 	link := *l
 	link.group = 0 // it is said of the link, not of a group
-	return link.send(ctx, to, Message{Kind: KindPast, Class: ClassControl, Size: uint64(len(b)), Payload: b})
+	return link.send(ctx, to, Message{Kind: contract.KindPast, Class: contract.ClassControl,
+		Size: uint64(len(b)), Payload: b})
 }
 
-// hearPast wants the first message of a peer to be its past, and holds it against the own transcript.
-func (l *Links) hearPast(m Message) error {
+// receivePast wants the first message of a peer to be its past, and holds it against the own transcript.
+func (l *Links) receivePast(m Message) error {
 	c := &l.session.config
 	switch {
 	case c.Recorder == nil:
 		return nil
-	case l.heard[m.From] != (m.Kind == KindPast):
-		l.heard[m.From] = true
-	case l.heard[m.From]:
+	case l.pastReceived[m.From] != (m.Kind == contract.KindPast):
+		l.pastReceived[m.From] = true
+	case l.pastReceived[m.From]:
 		return l.Deviation(m, "what its transcript holds of the sessions before came again")
 	default:
 		return l.Deviation(m, "it came before what its transcript holds of the sessions before")
 	}
-	if m.Kind != KindPast {
+	if m.Kind != contract.KindPast {
 		return nil
 	}
 	p, err := decodePast(m.Payload, c.Number, 1)
-	if err == nil && m.Class != ClassControl {
+	if err == nil && m.Class != contract.ClassControl {
 		err = fmt.Errorf("a message of class %s", m.Class)
 	}
 	if err != nil {

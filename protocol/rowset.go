@@ -8,10 +8,8 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// KindRowset is the kind of the messages in which two parties compare their row ids.
-const KindRowset = "rowset"
 
 // domainRowset separates codes of row ids from all other hashes, and is the label of their keys.
 const domainRowset = "hanse row set v1"
@@ -25,7 +23,7 @@ func (s *Session) CompareRows(ctx context.Context, rows keys.Hash, holders []int
 	if err != nil || !slices.Contains(holders, s.self) {
 		return nil, err
 	}
-	h := header{class: ClassOpening, kind: KindRowset, operation: operation, size: sha256.Size}
+	h := header{class: contract.ClassOpening, kind: contract.KindRowset, operation: operation, size: sha256.Size}
 	for _, i := range holders {
 		if i == s.self {
 			continue
@@ -69,7 +67,7 @@ func (s *Session) rowCode(from, to int, rows keys.Hash) ([]byte, error) {
 	}
 	key, err := s.pairs[peer].Derive(domainRowset, sha256.Size)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", KindRowset, err)
+		return nil, fmt.Errorf("%s: %w", contract.KindRowset, err)
 	}
 	text := keys.HashOf(domainRowset, s.config.Contract[:], number(s.config.Number),
 		s.config.Parties[from].ID[:], s.config.Parties[to].ID[:], rows[:])

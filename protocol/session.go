@@ -9,25 +9,18 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
-
-// DefaultChunk is the payload of one frame of a reduce, in bytes.
-const DefaultChunk = 1 << 20
-
-// Party is a member inside a session.
-type Party struct {
-	Name string
-	ID   keys.ID
-}
 
 // SessionConfig is what the parties of a session agreed on before it starts.
 type SessionConfig struct {
 	Contract keys.Hash
 	Number   uint32           // 1 for the first run of a contract, one more for each resumption
-	Parties  []Party          // in the contract's order; indices everywhere are into this list
+	Parties  []contract.Party // in the contract's order; indices everywhere are into this list
 	Key      *keys.PrivateKey // this party's identity
 	Chunk    int              // bytes; a multiple of 8; 0 means DefaultChunk
-	Budget   *Budget          // what this party may send; nil: anything
+	Budget   *contract.Budget // what this party may send; nil: anything
 	Recorder Recorder         // keeps the transcript; all parties of a session have one, or none
 }
 
@@ -73,7 +66,7 @@ func NewSession(ctx context.Context, mesh Mesh, config SessionConfig) (*Session,
 	if config.Recorder == nil {
 		return s, nil
 	}
-	err = s.statePast(ctx)
+	err = s.exchangePast(ctx)
 	if err == nil {
 		err = s.countersign(ctx)
 	}
@@ -87,12 +80,13 @@ func NewSession(ctx context.Context, mesh Mesh, config SessionConfig) (*Session,
 // newSession is a session before its parties have agreed on secrets.
 func newSession(mesh Mesh, config SessionConfig) (*Session, error) {
 	if config.Chunk == 0 {
-		config.Chunk = DefaultChunk
+		config.Chunk = contract.DefaultChunk
 	}
-	if config.Chunk%8 != 0 || config.Chunk < 8 || config.Chunk > MaxFrame-headerSize-MaxKind {
-		return nil, fmt.Errorf("chunk of %d bytes: want a multiple of 8 up to %d", config.Chunk, MaxFrame-headerSize-MaxKind)
+	if config.Chunk%8 != 0 || config.Chunk < 8 || config.Chunk > MaxFrame-headerSize-contract.MaxKind {
+		return nil, fmt.Errorf("chunk of %d bytes: want a multiple of 8 up to %d", config.Chunk,
+			MaxFrame-headerSize-contract.MaxKind)
 	}
-	self := slices.IndexFunc(config.Parties, func(p Party) bool { return p.ID == config.Key.ID() })
+	self := slices.IndexFunc(config.Parties, func(p contract.Party) bool { return p.ID == config.Key.ID() })
 	if self < 0 {
 		return nil, fmt.Errorf("contract %s does not name this node", config.Contract.Short())
 	}
@@ -135,7 +129,7 @@ func (s *Session) Traffic(i int) (sent, received int64) {
 // next begins an operation: its number is the same at all parties. Now and then they countersign
 // first.
 func (s *Session) next(ctx context.Context) (uint64, error) {
-	if s.operation > 0 && s.operation%CountersignEvery == 0 {
+	if s.operation > 0 && s.operation%contract.CountersignEvery == 0 {
 		if err := s.countersign(ctx); err != nil {
 			return 0, err
 		}
@@ -164,7 +158,7 @@ func (s *Session) send(ctx context.Context, to int, h header, payload []byte) er
 // stamp makes a frame this session's next one to party to, once it is permitted and recorded, and
 // leaves its header in s.outgoing.
 func (s *Session) stamp(to int, h *header, payload []byte) error {
-	if err := checkKind(h.kind); err != nil {
+	if err := contract.CheckKind(h.kind); err != nil {
 		return err
 	}
 	h.contract, h.session, h.sequence = s.config.Contract, s.config.Number, s.sent[to]
@@ -193,8 +187,8 @@ func (s *Session) receive(ctx context.Context, from int, want header, buf []byte
 	if err != nil {
 		return nil, frame, s.fail(from, &want, deviation("%v", err))
 	}
-	if h.kind == KindAbort && h.contract == want.contract && h.session == want.session {
-		return nil, frame, s.fail(from, &want, &AbortError{DecodeFault(payload)})
+	if h.kind == contract.KindAbort && h.contract == want.contract && h.session == want.session {
+		return nil, frame, s.fail(from, &want, &AbortError{fault.DecodeFault(payload)})
 	}
 	if want.size == anySize {
 		want.size = uint64(len(payload))

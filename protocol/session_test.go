@@ -12,10 +12,11 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // derived is what party i makes of its secret with party j.
-func (l *league) derived(t *testing.T, i, j int) []byte {
+func (l *testNetwork) derived(t *testing.T, i, j int) []byte {
 	t.Helper()
 	b, err := l.sessions[i].Pair(j).Derive("test", 32)
 	if err != nil {
@@ -27,10 +28,10 @@ func (l *league) derived(t *testing.T, i, j int) []byte {
 // TestPairSecretsAreFresh: the two of a pair share a secret, no other pair has it, and a second
 // session has others, whether its number is the next or, after a crash, the same again.
 func TestPairSecretsAreFresh(t *testing.T) {
-	l := newLeague(t, "bank", "insurer", "shop")
+	l := newTestNetwork(t, "bank", "insurer", "shop")
 	seen := make(map[string]bool)
 	for run, number := range []uint32{1, 2, 2} {
-		if run == 2 { // the room is taken: the parties begin anew
+		if run == 2 { // the session was opened before: the parties begin anew
 			for _, id := range l.ids {
 				l.net.Restart(id)
 			}
@@ -55,7 +56,7 @@ func TestPairSecretsAreFresh(t *testing.T) {
 }
 
 func TestNewSessionRefuses(t *testing.T) {
-	l := newLeague(t, "bank", "shop")
+	l := newTestNetwork(t, "bank", "shop")
 	stranger, err := keys.GenerateKey()
 	if err != nil {
 		t.Fatal(err)
@@ -64,10 +65,14 @@ func TestNewSessionRefuses(t *testing.T) {
 		config protocol.SessionConfig
 		want   string
 	}{
-		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: 12}, "chunk of 12 bytes: want a multiple of 8 up to 4198308"},
-		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: -8}, "chunk of -8 bytes: want a multiple of 8 up to 4198308"},
-		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: 8 << 20}, "chunk of 8388608 bytes: want a multiple of 8 up to 4198308"},
-		{protocol.SessionConfig{Parties: l.parties, Key: stranger, Contract: l.contract}, "contract " + l.contract.Short() + " does not name this node"},
+		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: 12},
+			"chunk of 12 bytes: want a multiple of 8 up to 4198308"},
+		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: -8},
+			"chunk of -8 bytes: want a multiple of 8 up to 4198308"},
+		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: 8 << 20},
+			"chunk of 8388608 bytes: want a multiple of 8 up to 4198308"},
+		{protocol.SessionConfig{Parties: l.parties, Key: stranger, Contract: l.contract},
+			"contract " + l.contract.Short() + " does not name this node"},
 	} {
 		if _, err := protocol.NewSession(t.Context(), nil, c.config); err == nil || err.Error() != c.want {
 			t.Errorf("error is %v, want %s", err, c.want)
@@ -80,7 +85,7 @@ func TestOwnMistakesAreNotSent(t *testing.T) {
 	l := numbered(t, 2, 64)
 	s := l.sessions[0]
 	before, _ := l.net.Sent(l.ids[0], l.ids[1])
-	_, broadcast := s.Broadcast(t.Context(), "width", protocol.ClassControl, 0, make([]byte, 9), 8)
+	_, broadcast := s.Broadcast(t.Context(), "width", contract.ClassControl, 0, make([]byte, 9), 8)
 	_, exchange := s.Exchange(t.Context(), "done", make([]byte, 1), 0)
 	_, kind := s.Exchange(t.Context(), "Done!", nil, 0)
 	for i, c := range []struct {
@@ -104,7 +109,7 @@ func TestOwnMistakesAreNotSent(t *testing.T) {
 func TestTooMuchIsRefused(t *testing.T) {
 	l := numbered(t, 2, 64)
 	errs := l.each(func(i int) error {
-		_, err := l.sessions[i].Broadcast(t.Context(), "width", protocol.ClassControl, 0, make([]byte, 9), 9-i)
+		_, err := l.sessions[i].Broadcast(t.Context(), "width", contract.ClassControl, 0, make([]byte, 9), 9-i)
 		return err
 	})
 	wantStep(t, errs[1], "operation 2 (width): p0: payload of 9 bytes, at most 8 are allowed", "p0")
@@ -124,7 +129,7 @@ func TestCollectives(t *testing.T) {
 // checkCollectives broadcasts from root and exchanges.
 func checkCollectives(ctx context.Context, s *protocol.Session, root int, own func(i, root int) []byte) error {
 	const limit = 20
-	told, err := s.Broadcast(ctx, "told", protocol.ClassControl, root, own(s.Self(), root), limit)
+	told, err := s.Broadcast(ctx, "told", contract.ClassControl, root, own(s.Self(), root), limit)
 	if err != nil || !bytes.Equal(told, own(root, root)) {
 		return fmt.Errorf("broadcast gives %q, error %w", told, err)
 	}
@@ -145,7 +150,8 @@ func TestReduceOverPartOfTheParties(t *testing.T) {
 	l := numbered(t, 4, 64)
 	sums := make([]*reduction, 4)
 	l.must(t, func(i int) error {
-		for _, plan := range []protocol.Plan{protocol.NewPlan(protocol.Tree, []int{3, 0, 1}), protocol.PlanFor(protocol.Tree, 4, 2)} {
+		for _, plan := range []contract.Plan{contract.NewPlan(contract.Tree, []int{3, 0, 1}),
+			contract.PlanFor(contract.Tree, 4, 2)} {
 			sums[i] = newReduction(plan, 9, 1<<i)
 			if err := l.sessions[i].Reduce(t.Context(), sums[i].Reduction); err != nil {
 				return err
@@ -164,7 +170,7 @@ func TestReduceOverPartOfTheParties(t *testing.T) {
 // TestAnOwnErrorStopsTheSum: what Load or Store returns names the operation.
 func TestAnOwnErrorStopsTheSum(t *testing.T) {
 	l := numbered(t, 2, 64)
-	r := newReduction(protocol.PlanFor(protocol.Tree, 2, 0), 1, 1)
+	r := newReduction(contract.PlanFor(contract.Tree, 2, 0), 1, 1)
 	reason := errors.New("no data")
 	r.Load = func(int, []byte) error { return reason }
 	err := l.sessions[1].Reduce(t.Context(), r.Reduction)
@@ -177,12 +183,12 @@ func TestAnOwnErrorStopsTheSum(t *testing.T) {
 func TestReducesOfAnyLength(t *testing.T) {
 	l := numbered(t, 5, 64)
 	rapid.Check(t, func(rt *rapid.T) {
-		topology := rapid.SampledFrom(topologies).Draw(rt, "topology")
+		topology := rapid.SampledFrom([]contract.Topology{contract.Tree, contract.Star, contract.Ring}).Draw(rt, "topology")
 		root := rapid.IntRange(0, 4).Draw(rt, "root")
 		n := rapid.IntRange(0, 50).Draw(rt, "words")
 		sums := make([]*reduction, 5)
 		l.must(t, func(i int) error {
-			sums[i] = newReduction(protocol.PlanFor(topology, 5, root), n, 1<<i)
+			sums[i] = newReduction(contract.PlanFor(topology, 5, root), n, 1<<i)
 			return l.sessions[i].Reduce(t.Context(), sums[i].Reduction)
 		})
 		for i, r := range sums {

@@ -6,16 +6,11 @@ import (
 	"encoding/binary"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// KindShared is the kind of the exchanges in which the parties compare what was broadcast.
-const KindShared = "shared"
 
 // domainShared separates digests of what was broadcast from all other hashes.
 const domainShared = "hanse shared values v1"
-
-// sharedSize is the length of such a digest, in bytes.
-const sharedSize = 32
 
 // A broadcast goes through the tree without a signature: a party that passes it on can change it, and its root can
 // say one thing here and another there. So every party keeps a digest of all that was broadcast, in order. Confirm
@@ -33,11 +28,11 @@ func (s *Session) absorb(operation uint64, kind string, data []byte) {
 
 // Confirm returns once every other party has been told the same as this one in all broadcasts of the session. It is
 // called before the first message that depends on what was told.
-func (s *Session) Confirm(ctx context.Context) error { return s.compare(ctx, KindShared) }
+func (s *Session) Confirm(ctx context.Context) error { return s.compare(ctx, contract.KindShared) }
 
 // compare exchanges the digests of what was broadcast.
 func (s *Session) compare(ctx context.Context, kind string) error {
-	all, err := s.Exchange(ctx, kind, s.shared[:], sharedSize)
+	all, err := s.Exchange(ctx, kind, s.shared[:], contract.SharedSize)
 	if err != nil {
 		return err
 	}

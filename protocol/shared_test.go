@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // flip changes the first byte of a payload.
@@ -23,7 +24,7 @@ func flip(payload []byte) []byte {
 // relayOf returns a party that passes on what a root broadcasts, and one to which it does.
 func relayOf(t testing.TB, q, root int) (relay, below int) {
 	t.Helper()
-	plan := protocol.PlanFor(protocol.Tree, q, root)
+	plan := contract.PlanFor(contract.Tree, q, root)
 	for i, children := range plan.Children {
 		if i != root && len(children) > 0 {
 			return i, children[0]
@@ -38,12 +39,12 @@ func relayOf(t testing.TB, q, root int) (relay, below int) {
 func TestWhoWasToldOtherValuesStops(t *testing.T) {
 	const q, root = 7, 2
 	relay, below := relayOf(t, q, root)
-	for name, attacker := range map[string]func(l *league) (hook func(simnet.Frame) []simnet.Frame, victim int){
-		"forger": func(l *league) (func(simnet.Frame) []simnet.Frame, int) {
-			return simnet.Forger{Party: l.ids[relay], Kind: "width", Change: flip}.Deviate, below
+	for name, attacker := range map[string]func(l *testNetwork) (hook func(testnet.Frame) []testnet.Frame, victim int){
+		"forger": func(l *testNetwork) (func(testnet.Frame) []testnet.Frame, int) {
+			return testnet.Forger{Party: l.ids[relay], Kind: "width", Change: flip}.Deviate, below
 		},
-		"equivocator": func(l *league) (func(simnet.Frame) []simnet.Frame, int) {
-			return simnet.Equivocator{Root: l.ids[root], Victim: l.ids[relay], Kind: "width", Change: flip}.Deviate, relay
+		"equivocator": func(l *testNetwork) (func(testnet.Frame) []testnet.Frame, int) {
+			return testnet.Equivocator{Root: l.ids[root], Victim: l.ids[relay], Kind: "width", Change: flip}.Deviate, relay
 		},
 	} {
 		for _, confirmed := range []bool{true, false} {
@@ -53,7 +54,7 @@ func TestWhoWasToldOtherValuesStops(t *testing.T) {
 				l.net.OnFrame(hook)
 				var told [q][]byte
 				errs := l.each(func(i int) (err error) {
-					if told[i], err = l.sessions[i].Broadcast(t.Context(), "width", protocol.ClassControl, root, []byte("4 wide"),
+					if told[i], err = l.sessions[i].Broadcast(t.Context(), "width", contract.ClassControl, root, []byte("4 wide"),
 						8); err != nil {
 						return err
 					}
@@ -76,7 +77,7 @@ func TestWhoWasToldOtherValuesStops(t *testing.T) {
 					return
 				}
 				var step *protocol.StepError
-				if !errors.As(errs[victim], &step) || step.Kind != protocol.KindShared || !errors.Is(step, protocol.ErrDeviation) ||
+				if !errors.As(errs[victim], &step) || step.Kind != contract.KindShared || !errors.Is(step, contract.ErrDeviation) ||
 					!strings.Contains(step.Error(), "it was told other values than this party in the broadcasts up to here") {
 					t.Errorf("the victim's error is %v", errs[victim])
 				}
@@ -95,15 +96,15 @@ func TestASessionEndsOnlyWhenAllWereToldTheSame(t *testing.T) {
 	const q = 4
 	relay, below := relayOf(t, q, 0)
 	l := numbered(t, q, 64)
-	l.net.OnFrame(simnet.Forger{Party: l.ids[relay], Kind: "products-total", Change: flip}.Deviate)
+	l.net.OnFrame(testnet.Forger{Party: l.ids[relay], Kind: "products-total", Change: flip}.Deviate)
 	errs := l.each(func(i int) error {
-		if _, err := l.sessions[i].Broadcast(t.Context(), "products-total", protocol.ClassOpening, 0, []byte("12345678"),
+		if _, err := l.sessions[i].Broadcast(t.Context(), "products-total", contract.ClassOpening, 0, []byte("12345678"),
 			8); err != nil {
 			return err
 		}
 		return l.sessions[i].Finish(t.Context())
 	})
-	if !errors.Is(errs[below], protocol.ErrDeviation) || !strings.Contains(errs[below].Error(), "(done)") {
+	if !errors.Is(errs[below], contract.ErrDeviation) || !strings.Contains(errs[below].Error(), "(done)") {
 		t.Errorf("error is %v", errs[below])
 	}
 }
@@ -118,7 +119,7 @@ func TestTheDigestIsOfAllThatWasBroadcast(t *testing.T) {
 		l := numbered(t, 3, 64)
 		l.must(t, func(i int) error {
 			for _, v := range told {
-				if _, err := l.sessions[i].Broadcast(t.Context(), v[0], protocol.ClassControl, 1, []byte(v[1]), 8); err != nil {
+				if _, err := l.sessions[i].Broadcast(t.Context(), v[0], contract.ClassControl, 1, []byte(v[1]), 8); err != nil {
 					return err
 				}
 			}
@@ -137,7 +138,7 @@ func TestTheDigestIsOfAllThatWasBroadcast(t *testing.T) {
 }
 
 // compareRows compares rows in a session of four parties, of which the last is without data.
-func compareRows(t *testing.T, l *league, rows ...string) [][]int {
+func compareRows(t *testing.T, l *testNetwork, rows ...string) [][]int {
 	t.Helper()
 	differ := make([][]int, 4)
 	l.must(t, func(i int) (err error) {
@@ -162,15 +163,15 @@ func TestRowsAreCompared(t *testing.T) {
 	}
 }
 
-// TestCodesOfRowsTellNobodyElseAnything: the guesser has every frame of the others, its own keys and the right list,
+// TestCodesOfRowsDiscloseNothingToOthers: the guesser has every frame of the others, its own keys and the right list,
 // and finds no code that it can make again. A code is another one in each direction, pair and session, and the party
 // without data gets none.
-func TestCodesOfRowsTellNobodyElseAnything(t *testing.T) {
+func TestCodesOfRowsDiscloseNothingToOthers(t *testing.T) {
 	const guesser = 2
 	seen := make(map[string]bool)
 	for range 2 {
 		l := numbered(t, 4, 64)
-		var taps []*simnet.Tap
+		var taps []*testnet.Tap
 		for _, id := range l.ids {
 			taps = append(taps, l.net.Tap(id))
 		}
@@ -189,7 +190,7 @@ func TestCodesOfRowsTellNobodyElseAnything(t *testing.T) {
 		codes := 0
 		for i, tap := range taps {
 			for _, f := range tap.Frames() {
-				if f.Kind() != protocol.KindRowset || f.To != l.ids[i] {
+				if f.Kind() != contract.KindRowset || f.To != l.ids[i] {
 					continue
 				}
 				codes++
@@ -224,7 +225,7 @@ func TestCodesOfRowsTellNobodyElseAnything(t *testing.T) {
 }
 
 // rowCode makes a code by hand.
-func rowCode(l *league, key []byte, from, to int, rows keys.Hash) []byte {
+func rowCode(l *testNetwork, key []byte, from, to int, rows keys.Hash) []byte {
 	text := keys.HashOf("hanse row set v1", l.contract[:], []byte{0, 0, 0, 1}, l.ids[from][:], l.ids[to][:], rows[:])
 	code := hmac.New(sha256.New, key)
 	code.Write(text[:])

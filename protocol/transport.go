@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // MaxFrame is the largest frame a Mesh carries, in bytes. A longer one announced by a peer ends
@@ -15,17 +16,21 @@ const MaxFrame = 4<<20 + 4096
 // MaxCall is the largest request or response of a Call, in bytes.
 const MaxCall = 8 << 20
 
-// Room names one session to the transport: the parties that ask for the same room meet.
-type Room [32]byte
+// SessionID names one session to the transport: the parties that ask for the same session meet.
+type SessionID [32]byte
 
 // Transport brings links between members into being. All methods may be called concurrently.
 type Transport interface {
 	// Self returns the id of the member that owns this end.
 	Self() keys.ID
-	// Open joins a room and returns when there is a link to each of the peers, who must open
-	// the same room, or when ctx ends; the error then names the peers that did not come.
-	// A room is opened at most once.
-	Open(ctx context.Context, room Room, peers []keys.ID) (Mesh, error)
+	// Open joins a session and returns when there is a link to each of the peers, who must open
+	// the same session, or when ctx ends; the error then names the peers that did not come.
+	// A session is opened at most once.
+	Open(ctx context.Context, session SessionID, peers []keys.ID) (Mesh, error)
+	// Gather is Open that does without the peers who have not come when ctx ends, or who cannot
+	// come; it returns the mesh of those who came, and names the absent with the reason. Send to
+	// and Receive from an absent peer give a *GoneError. With nobody there it is an error.
+	Gather(ctx context.Context, session SessionID, peers []keys.ID) (Mesh, map[keys.ID]error, error)
 	// Call sends one control request to a member and returns its response.
 	// A handler's fault comes back as a *RemoteError; an absent member as a *GoneError.
 	Call(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error)
@@ -33,18 +38,9 @@ type Transport interface {
 	Handle(h Handler)
 }
 
-// Gatherer is a Transport that can start a session without everybody.
-type Gatherer interface {
-	Transport
-	// Gather is Open that does without the peers who have not come when ctx ends, or who cannot
-	// come; it returns the mesh of those who came, and names the absent with the reason. Send to
-	// and Receive from an absent peer give a *GoneError. With nobody there it is an error.
-	Gather(ctx context.Context, room Room, peers []keys.ID) (Mesh, map[keys.ID]error, error)
-}
-
 // Handler answers a control request. from is authenticated by the transport. What is wrong goes back as a fault: no
 // error does.
-type Handler func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *Fault)
+type Handler func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *fault.Fault)
 
 // Mesh is one session's links: frames to and from each peer, authenticated, in order, each at
 // most once. Send and Receive for different peers may run concurrently, and a Send may run
@@ -79,7 +75,7 @@ func (e *GoneError) Error() string {
 type RemoteError struct {
 	Peer   keys.ID
 	Method string
-	Fault  *Fault
+	Fault  *fault.Fault
 }
 
 // Error implements error.

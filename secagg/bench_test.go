@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // benchmarkBytes is the length of the vectors that benchmarks mask and add: one chunk.
-const benchmarkBytes = protocol.DefaultChunk
+const benchmarkBytes = contract.DefaultChunk
 
 // BenchmarkMask measures one pair's masks: making the key stream and adding it, on one core. The
 // key stream alone is measured in the same run; of-keystream is the ratio of the two speeds.
@@ -85,8 +85,8 @@ func BenchmarkRingAdd(b *testing.B) {
 func BenchmarkReduce(b *testing.B) {
 	for _, q := range []int{3, 4, 8} {
 		b.Run(fmt.Sprintf("%d_parties", q), func(b *testing.B) {
-			l := newLeague(b, q, 0)
-			masked, bare := l.masked(b, protocol.Tree), l.masked(b, protocol.Tree)
+			l := newTestNetwork(b, q, 0)
+			masked, bare := l.masked(b, contract.Tree), l.masked(b, contract.Tree)
 			for _, m := range bare {
 				m.masks.pairs = nil
 			}
@@ -107,7 +107,7 @@ func BenchmarkReduce(b *testing.B) {
 	}
 }
 
-func sumOnce(b *testing.B, l *league, m []*Masked, vectors [][]uint16) time.Duration {
+func sumOnce(b *testing.B, l *testNetwork, m []*Masked, vectors [][]uint16) time.Duration {
 	start := time.Now()
 	l.must(b, func(i int) error { return m[i].SumTurns(context.Background(), "angles", 0, vectors[i]) })
 	return time.Since(start)

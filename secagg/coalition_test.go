@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // The model is a sum of one word of two bits by up to four parties, written down a second time,
@@ -21,13 +21,13 @@ type model struct {
 }
 
 // modelParents are the trees of four parties: the place in the order to which each place sends.
-var modelParents = map[protocol.Topology][]int{
-	protocol.Tree: {-1, 0, 0, 2},
-	protocol.Star: {-1, 0, 0, 0},
-	protocol.Ring: {-1, 0, 1, 2},
+var modelParents = map[contract.Topology][]int{
+	contract.Tree: {-1, 0, 0, 2},
+	contract.Star: {-1, 0, 0, 0},
+	contract.Ring: {-1, 0, 1, 2},
 }
 
-func newModel(q, root int, topology protocol.Topology) model {
+func newModel(q, root int, topology contract.Topology) model {
 	m := model{q: q, root: root, order: []int{root}, parents: modelParents[topology][:q], rootMasks: true}
 	for i := range q {
 		if i != root {
@@ -204,7 +204,7 @@ func TestCoalitionsWithTheRootLearnTheTotal(t *testing.T) {
 // TestTheRootMustMask is the control. With three parties and a root that does not mask, the inner
 // node knows the only pad of its child and strips it.
 func TestTheRootMustMask(t *testing.T) {
-	m := newModel(3, 0, protocol.Ring) // 2 sends to 1, 1 to the root 0
+	m := newModel(3, 0, contract.Ring) // 2 sends to 1, 1 to the root 0
 	const inner = 1 << 1
 	if leak := m.leak(inner, same); leak != "" {
 		t.Errorf("the inner node tells %s apart although the root masks", leak)
@@ -219,13 +219,13 @@ func TestTheRootMustMask(t *testing.T) {
 func TestModelIsTheProtocol(t *testing.T) {
 	for _, topology := range topologies {
 		for root := range 4 {
-			l := newLeague(t, 4, 0)
+			l := newTestNetwork(t, 4, 0)
 			checkModel(t, l, newModel(4, root, topology), l.masked(t, topology))
 		}
 	}
 }
 
-func checkModel(t *testing.T, l *league, m model, parties []*Masked) {
+func checkModel(t *testing.T, l *testNetwork, m model, parties []*Masked) {
 	t.Helper()
 	byID := slices.Clone(l.ids) // the model's pads go by index, the protocol's by id
 	slices.SortFunc(byID, keys.ID.Compare)
@@ -264,7 +264,7 @@ func checkModel(t *testing.T, l *league, m model, parties []*Masked) {
 }
 
 // firstWord returns the first mask word that two parties are about to share.
-func firstWord(t *testing.T, l *league, i, j int) uint64 {
+func firstWord(t *testing.T, l *testNetwork, i, j int) uint64 {
 	t.Helper()
 	s := l.sessions[i]
 	told := s.Shared()

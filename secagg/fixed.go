@@ -21,17 +21,20 @@ type RangeError struct {
 
 // Error implements error.
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("%s: element %d is %v, want a finite number of magnitude at most %g", e.Vector, e.Element, e.Value, e.Bound)
+	return fmt.Sprintf("%s: element %d is %v, want a finite number of magnitude at most %g", e.Vector,
+		e.Element, e.Value, e.Bound)
 }
 
 // Check refuses an encoding whose total of addends could wrap: Bound 2^Bits addends < 2^63, with
 // the bound rounded as its addends are. The product rounds towards refusal, never away from it.
 func (f Fixed) Check(vector string, addends int) error {
 	if f.Bits < 0 || f.Bits > 62 || !(f.Bound > 0) || math.IsInf(f.Bound, 0) {
-		return fmt.Errorf("%s: encoding with %d bits and bound %g: want 0 to 62 bits and a positive bound", vector, f.Bits, f.Bound)
+		return fmt.Errorf("%s: encoding with %d bits and bound %g: want 0 to 62 bits and a positive bound",
+			vector, f.Bits, f.Bound)
 	}
 	if f.most()*float64(addends) >= 1<<63 {
-		return fmt.Errorf("%s: %d addends of up to %g with %d bits after the point overflow 64 bits", vector, addends, f.Bound, f.Bits)
+		return fmt.Errorf("%s: %d addends of up to %g with %d bits after the point overflow 64 bits", vector,
+			addends, f.Bound, f.Bits)
 	}
 	return nil
 }

@@ -8,12 +8,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 func TestFixedSum(t *testing.T) {
-	l := newLeague(t, 4, 0)
-	m := l.masked(t, protocol.Tree)
+	l := newTestNetwork(t, 4, 0)
+	m := l.masked(t, contract.Tree)
 	vectors := make([][]float64, 4)
 	l.must(t, func(i int) error {
 		vectors[i] = []float64{0.5 * float64(i), -3.25, 1e-9}
@@ -31,8 +31,8 @@ func TestFixedSum(t *testing.T) {
 // TestFixedSumsOfAnything: the total is that of the rounded addends, to the last bit, as long as
 // it has no more digits than a float64.
 func TestFixedSumsOfAnything(t *testing.T) {
-	l := newLeague(t, 3, testChunk)
-	m := l.masked(t, protocol.Tree)
+	l := newTestNetwork(t, 3, testChunk)
+	m := l.masked(t, contract.Tree)
 	rapid.Check(t, func(rt *rapid.T) {
 		f := Fixed{Bits: rapid.IntRange(0, 30).Draw(rt, "bits"), Bound: 1 << 20}
 		n := rapid.IntRange(0, 20).Draw(rt, "length")
@@ -55,8 +55,8 @@ func TestFixedSumsOfAnything(t *testing.T) {
 // TestWhatDoesNotFitIsNotSent: a vector with a number that is not finite, or too large, is refused
 // by element before a frame leaves, and the session stays in step with the other parties'.
 func TestWhatDoesNotFitIsNotSent(t *testing.T) {
-	l := newLeague(t, 3, 0)
-	m := l.masked(t, protocol.Ring)
+	l := newTestNetwork(t, 3, 0)
+	m := l.masked(t, contract.Ring)
 	f := Fixed{Bits: 20, Bound: 8}
 	for _, c := range []struct {
 		bad  float64
@@ -114,8 +114,8 @@ func TestFixedCheck(t *testing.T) {
 
 // TestLargestTotalsDoNotWrap sums the largest addends that an encoding allows, of either sign.
 func TestLargestTotalsDoNotWrap(t *testing.T) {
-	l := newLeague(t, 3, 0)
-	m := l.masked(t, protocol.Tree)
+	l := newTestNetwork(t, 3, 0)
+	m := l.masked(t, contract.Tree)
 	f := Fixed{Bits: 41, Bound: 1 << 20}
 	for _, v := range []float64{f.Bound, -f.Bound} {
 		vectors := [3][]float64{{v}, {v}, {v}}
@@ -128,12 +128,12 @@ func TestLargestTotalsDoNotWrap(t *testing.T) {
 
 // TestPublishedSum: sums in the clear are of float64, and a total that is not finite is refused.
 func TestPublishedSum(t *testing.T) {
-	l := newLeague(t, 3, testChunk)
+	l := newTestNetwork(t, 3, testChunk)
 	sum := func(bad float64) ([][]float64, []error) {
 		v := make([][]float64, 3)
 		return v, l.each(func(i int) error {
 			v[i] = []float64{float64(i), 0.25, 0, bad}
-			return SumPublished(t.Context(), l.sessions[i], "values", protocol.PlanFor(protocol.Tree, 3, 0), v[i])
+			return SumPublished(t.Context(), l.sessions[i], "values", contract.PlanFor(contract.Tree, 3, 0), v[i])
 		})
 	}
 	v, errs := sum(1)

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
 	"github.com/hanse-project/hanse/internal/stat"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// hidingLimit is the p-value below which a view counts as not hidden. Keys are fresh in every run:
-// one run in a few ten thousand fails by chance.
-const hidingLimit = 1e-6
+// hidingLimit is the p-value below which a view counts as not hidden. Keys are fresh in every run,
+// and a run asks hundreds of times: less than one in a billion fails by chance.
+const hidingLimit = 1e-12
 
 // TestViewsHideTheInputs is property 2 of secure sums. Three sums run in one session: of nothing
 // but zeros, of vectors that count to a thousand over and over, and of zeros again.
@@ -22,7 +22,7 @@ func TestViewsHideTheInputs(t *testing.T) {
 	for _, ring := range rings {
 		for topology, parties := range watched {
 			t.Run(fmt.Sprintf("%v, %v", ring, topology), func(t *testing.T) {
-				l := newLeague(t, 4, 0)
+				l := newTestNetwork(t, 4, 0)
 				views := watch(t, l, ring, l.masked(t, topology), parties)
 				for i, party := range parties {
 					for _, leak := range leaks(ring, views[i]) {
@@ -35,9 +35,9 @@ func TestViewsHideTheInputs(t *testing.T) {
 }
 
 // watch runs the three sums and returns what each of some parties received in each.
-func watch(t *testing.T, l *league, ring Ring, m []*Masked, parties []int) [][3][]byte {
+func watch(t *testing.T, l *testNetwork, ring Ring, m []*Masked, parties []int) [][3][]byte {
 	t.Helper()
-	var taps []*simnet.Tap
+	var taps []*testnet.Tap
 	for _, p := range parties {
 		taps = append(taps, l.net.Tap(l.ids[p]))
 	}
@@ -59,7 +59,7 @@ func watch(t *testing.T, l *league, ring Ring, m []*Masked, parties []int) [][3]
 }
 
 // viewOf joins the payloads of each of three sums.
-func viewOf(t *testing.T, tap *simnet.Tap) (view [3][]byte) {
+func viewOf(t *testing.T, tap *testnet.Tap) (view [3][]byte) {
 	t.Helper()
 	frames := sumFrames(tap)
 	for _, f := range frames {
@@ -80,7 +80,8 @@ func leaks(ring Ring, view [3][]byte) []string {
 	difference := bytes.Clone(view[2])
 	ring.Sub(difference, view[0])
 	zeros, counting := countPairs(view[0]), countPairs(view[1])
-	for name, c := range map[string][]int64{"zeros": zeros, "counting": counting, "difference of two sums": countPairs(difference)} {
+	for name, c := range map[string][]int64{"zeros": zeros, "counting": counting,
+		"difference of two sums": countPairs(difference)} {
 		check(name+": bytes are uneven", stat.ChiSquareUniform(bytesIn(c)))
 		check(name+": 16-bit words are uneven", stat.ChiSquareUniform(c))
 	}
@@ -111,8 +112,8 @@ func bytesIn(pairs []int64) []int64 {
 // TestUnmaskedSumsLeak is the control: without masks the same tests fail, all of them.
 func TestUnmaskedSumsLeak(t *testing.T) {
 	for _, ring := range rings {
-		l := newLeague(t, 4, 0)
-		m := l.masked(t, protocol.Ring)
+		l := newTestNetwork(t, 4, 0)
+		m := l.masked(t, contract.Ring)
 		for _, party := range m {
 			party.masks.pairs = nil
 		}
@@ -142,14 +143,14 @@ func TestRepeatedMasksLeak(t *testing.T) {
 
 // TestPublishedSumsLeak: what a sum in the clear carries fails the same tests.
 func TestPublishedSumsLeak(t *testing.T) {
-	l := newLeague(t, 4, 0)
+	l := newTestNetwork(t, 4, 0)
 	tap := l.net.Tap(l.ids[2])
 	l.must(t, func(i int) error {
 		v := make([]float64, hidingWords(Fixed64))
 		for j := range v {
 			v[j] = float64(j) / 3
 		}
-		return SumPublished(t.Context(), l.sessions[i], "angles", protocol.PlanFor(protocol.Ring, 4, 0), v)
+		return SumPublished(t.Context(), l.sessions[i], "angles", contract.PlanFor(contract.Ring, 4, 0), v)
 	})
 	counts := countPairs(viewOf(t, tap)[0])
 	for what, p := range map[string]float64{

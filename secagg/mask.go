@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // maskBlock is how many bytes of key stream are made at a time: the key stream, the zeros it is made
@@ -91,11 +92,11 @@ func (s *Masks) Include(key []byte, subtract bool) error {
 	return nil
 }
 
-// Apply adds the next masks to vector. Of a vector in parts each but the last is whole words, and in a packed ring whole
-// groups of eight.
+// Apply adds the next masks to vector. Of a vector in parts each but the last is whole words, and in a packed ring
+// whole groups of eight.
 func (s *Masks) Apply(vector []byte) {
 	for len(vector) > 0 {
-		n := min(s.ring.block(maskBlock), len(vector))
+		n := min(contract.Encoding(s.ring).Chunk(maskBlock), len(vector))
 		for i, stream := range s.streams {
 			stream.XORKeyStream(s.key[:n], s.zero[:n])
 			if s.subtract[i] {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // keyStream is AES-256 in counter mode from block zero, a block at a time.
@@ -126,8 +126,8 @@ func text(err error) string {
 // TestTwoMaskedShareNoMask makes two Masked on one session, as a careless caller would: were each
 // to count its own sums, both would begin with the same masks.
 func TestTwoMaskedShareNoMask(t *testing.T) {
-	l := newLeague(t, 3, 0)
-	first, second := l.masked(t, protocol.Ring), l.masked(t, protocol.Ring)
+	l := newTestNetwork(t, 3, 0)
+	first, second := l.masked(t, contract.Ring), l.masked(t, contract.Ring)
 	tap := l.net.Tap(l.ids[1])
 	for _, m := range [][]*Masked{first, second} {
 		l.must(t, func(i int) error { return m[i].SumWords(t.Context(), "scores", 0, make([]uint64, 4)) })

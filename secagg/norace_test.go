@@ -2,11 +2,11 @@
 
 package secagg
 
-import "github.com/hanse-project/hanse/protocol"
+import "github.com/hanse-project/hanse/protocol/contract"
 
 // watched lists the parties other than the root 0 that receive vectors when four parties sum. A
 // star has none.
-var watched = map[protocol.Topology][]int{protocol.Tree: {2}, protocol.Ring: {1, 2}}
+var watched = map[contract.Topology][]int{contract.Tree: {2}, contract.Ring: {1, 2}}
 
 // modelRoots is how many parties of the model are the root in turn.
 const modelRoots = 4

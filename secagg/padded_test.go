@@ -11,9 +11,9 @@ import (
 // TestPaddedSumsLackOnlyThePad: less the pad that one of the parties added, what the root has is the
 // total of the rest; the others' vectors stay as they were.
 func TestPaddedSumsLackOnlyThePad(t *testing.T) {
-	leagues := []*league{newLeague(t, 3, testChunk), newLeague(t, 5, testChunk)}
+	testNetworks := []*testNetwork{newTestNetwork(t, 3, testChunk), newTestNetwork(t, 5, testChunk)}
 	rapid.Check(t, func(rt *rapid.T) {
-		l := rapid.SampledFrom(leagues).Draw(rt, "parties")
+		l := rapid.SampledFrom(testNetworks).Draw(rt, "parties")
 		q := len(l.ids)
 		m := l.masked(t, rapid.SampledFrom(topologies).Draw(rt, "topology"))
 		root := rapid.IntRange(0, q-1).Draw(rt, "root")
@@ -45,7 +45,7 @@ func TestPaddedSumsLackOnlyThePad(t *testing.T) {
 
 // TestPaddedSumsTakeTheirMasksOnce: like every sum, a padded one draws the masks of its own number.
 func TestPaddedSumsTakeTheirMasksOnce(t *testing.T) {
-	l := newLeague(t, 3, testChunk)
+	l := newTestNetwork(t, 3, testChunk)
 	m := l.masked(t, topologies[0])
 	for range 2 {
 		l.must(t, func(i int) error { return m[i].SumPadded(t.Context(), "angles", 0, make([]uint16, 3)) })

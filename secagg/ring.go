@@ -3,7 +3,7 @@ package secagg
 import (
 	"encoding/binary"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Ring is a ring Z_{2^k} of words in little-endian bytes; the number is that of the encoding.
@@ -16,11 +16,11 @@ const (
 	Fixed64                 // Z_{2^64}: fixed-point numbers, two's complement
 )
 
-// Packed is Z_{2^bits} in words without room between them; see protocol.Packed.
-func Packed(bits int) Ring { return Ring(protocol.Packed(bits)) }
+// Packed is Z_{2^bits} in words without room between them; see contract.Packed.
+func Packed(bits int) Ring { return Ring(contract.Packed(bits)) }
 
 // packed reports whether words are no whole bytes.
-func (r Ring) packed() bool { return protocol.Encoding(r).IsPacked() }
+func (r Ring) packed() bool { return contract.Encoding(r).IsPacked() }
 
 // String returns the ring's name as contracts and transcripts write it.
 func (r Ring) String() string {
@@ -32,14 +32,11 @@ func (r Ring) String() string {
 	case Fixed64:
 		return "fixed64"
 	}
-	return protocol.Encoding(r).String()
+	return contract.Encoding(r).String()
 }
 
 // WordSize returns the bytes of one word, of a ring whose words are whole bytes.
 func (r Ring) WordSize() int { return 1 << r }
-
-// block returns how many bytes of at most so many are whole groups of words that fill bytes.
-func (r Ring) block(most int) int { return protocol.Encoding(r).Chunk(most) }
 
 // Add adds src to dst word by word, wrapping. Both have the same length, a multiple of WordSize.
 func (r Ring) Add(dst, src []byte) {
@@ -84,7 +81,7 @@ const packedWords = 512
 
 // combine replaces packed words of dst by what f makes of them and of those of src.
 func (r Ring) combine(dst, src []byte, f func(a, b uint64) uint64) {
-	e := protocol.Encoding(r)
+	e := contract.Encoding(r)
 	var a, b [packedWords]uint64
 	for len(dst) > 0 {
 		size := min(len(dst), e.Size(packedWords))

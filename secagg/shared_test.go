@@ -3,8 +3,8 @@ package secagg
 import (
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestAForgedBroadcastOpensNoise: a forger in the tree gives its subtree other row numbers, so that the vectors added
@@ -12,7 +12,7 @@ import (
 // and so is what is left when the forger and the root put together all that they have.
 func TestAForgedBroadcastOpensNoise(t *testing.T) {
 	const q, n, root = 5, 4096, 0
-	plan := protocol.PlanFor(protocol.Tree, q, root)
+	plan := contract.PlanFor(contract.Tree, q, root)
 	relay := -1
 	for i, children := range plan.Children {
 		if i != root && len(children) > 0 {
@@ -20,17 +20,17 @@ func TestAForgedBroadcastOpensNoise(t *testing.T) {
 		}
 	}
 	for _, forged := range []bool{false, true} {
-		l := newLeague(t, q, 0)
+		l := newTestNetwork(t, q, 0)
 		if forged {
-			l.net.OnFrame(simnet.Forger{Party: l.ids[relay], Kind: "batch", Change: func(p []byte) []byte {
+			l.net.OnFrame(testnet.Forger{Party: l.ids[relay], Kind: "batch", Change: func(p []byte) []byte {
 				p[0]++
 				return p
 			}}.Deviate)
 		}
-		m := l.masked(t, protocol.Tree)
+		m := l.masked(t, contract.Tree)
 		totals := make([][]uint16, q)
 		l.must(t, func(i int) error {
-			rows, err := l.sessions[i].Broadcast(t.Context(), "batch", protocol.ClassOpening, root, []byte{7, 0, 0, 0}, 8)
+			rows, err := l.sessions[i].Broadcast(t.Context(), "batch", contract.ClassOpening, root, []byte{7, 0, 0, 0}, 8)
 			if err != nil {
 				return err
 			}

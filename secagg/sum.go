@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // MinParties is the smallest number of parties among whom a masked sum hides anything: with two,
@@ -16,18 +17,19 @@ const MinParties = 3
 // Masked runs secure sums in a session. All parties call the same sums in the same order.
 type Masked struct {
 	session  *protocol.Session
-	topology protocol.Topology
+	topology contract.Topology
 	masks    *masker
 }
 
 // NewMasked prepares masked sums over a session along the given topology. Fewer than MinParties
 // parties are refused.
-func NewMasked(session *protocol.Session, ids []keys.ID, topology protocol.Topology) (*Masked, error) {
+func NewMasked(session *protocol.Session, ids []keys.ID, topology contract.Topology) (*Masked, error) {
 	if len(ids) != session.Parties() {
 		return nil, fmt.Errorf("masked sums: %d ids for %d parties", len(ids), session.Parties())
 	}
 	if len(ids) < MinParties {
-		return nil, fmt.Errorf("masked sums need at least %d parties, this session has %d: the root of a sum of two knows the other's addend", MinParties, len(ids))
+		return nil, fmt.Errorf("masked sums need at least %d parties, this session has %d: the root of "+
+			"a sum of two knows the other's addend", MinParties, len(ids))
 	}
 	return &Masked{session: session, topology: topology, masks: newMasker(session.Self(), ids, session.Pair)}, nil
 }
@@ -100,7 +102,7 @@ func (m *Masked) SumWords(ctx context.Context, kind string, root int, v []uint64
 // no more than bits bits of each total come to the root, whatever the others made of theirs. At the root v becomes the
 // total, from 0 to 2^bits - 1.
 func (m *Masked) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
-	e := protocol.Packed(bits)
+	e := contract.Packed(bits)
 	return m.sum(ctx, kind, root, Packed(bits), len(v),
 		func(first int, chunk []byte) { e.Pack(chunk, v[first:first+int(e.Count(int64(len(chunk))))]) },
 		func(first int, chunk []byte) { e.Unpack(v[first:first+int(e.Count(int64(len(chunk))))], chunk) })
@@ -127,7 +129,9 @@ func (m *Masked) SumFixed(ctx context.Context, kind string, root int, f Fixed, v
 }
 
 // sum runs one masked sum of n words; see reduction.
-func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte)) error {
+func (m *Masked) sum(
+	ctx context.Context, kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte),
+) error {
 	r, err := m.reduction(kind, root, ring, n, load, store)
 	if err != nil {
 		return err
@@ -137,19 +141,21 @@ func (m *Masked) sum(ctx context.Context, kind string, root int, ring Ring, n in
 
 // reduction prepares one masked sum of n words, which must be the session's next operation; load
 // and store move words between the caller's vector, from index first on, and a chunk of the wire.
-func (m *Masked) reduction(kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte)) (protocol.Reduction, error) {
+func (m *Masked) reduction(
+	kind string, root int, ring Ring, n int, load, store func(first int, chunk []byte),
+) (protocol.Reduction, error) {
 	// Reduce takes the session's next number. The session never gives it out again, whoever sums.
 	masks, err := m.masks.draw(m.session.Operations()+1, m.session.Shared(), ring)
 	if err != nil {
 		return protocol.Reduction{}, err
 	}
-	encoding := protocol.Encoding(ring) // the numbers are the same
+	encoding := contract.Encoding(ring) // the numbers are the same
 	first := func(offset int) int { return int(encoding.Count(int64(offset))) }
 	return protocol.Reduction{
 		Kind:     kind,
-		Class:    protocol.ClassMasked,
+		Class:    contract.ClassMasked,
 		Encoding: encoding,
-		Plan:     protocol.PlanFor(m.topology, m.session.Parties(), root),
+		Plan:     contract.PlanFor(m.topology, m.session.Parties(), root),
 		Size:     encoding.Size(n),
 		Load: func(offset int, chunk []byte) error {
 			load(first(offset), chunk)

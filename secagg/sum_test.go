@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // testChunk is the chunk of sums that are to have many, in bytes.
@@ -16,7 +16,7 @@ const testChunk = 64
 
 // lengths are those at which chunking could go wrong, in words.
 func lengths(r Ring) []int {
-	e := protocol.Encoding(r)
+	e := contract.Encoding(r)
 	c := int(e.Count(int64(e.Chunk(testChunk))))
 	return []int{c + 1, c, c - 1, 3*c + 5, 1, 0}
 }
@@ -26,7 +26,7 @@ func lengths(r Ring) []int {
 func TestMaskedSumsAreExact(t *testing.T) {
 	for q := MinParties; q <= 9; q++ {
 		t.Run(fmt.Sprintf("%d parties", q), func(t *testing.T) {
-			l := newLeague(t, q, testChunk)
+			l := newTestNetwork(t, q, testChunk)
 			rng := mrand.New(mrand.NewPCG(uint64(q), 1))
 			for _, topology := range topologies {
 				m := l.masked(t, topology)
@@ -59,7 +59,7 @@ func randomVectors(rng *mrand.Rand, q, n int) [][]uint64 {
 }
 
 // checkSum sums the parties' vectors, cut to the ring's words, and compares with the plain total.
-func checkSum(t testing.TB, l *league, m []*Masked, ring Ring, root int, vectors [][]uint64) {
+func checkSum(t testing.TB, l *testNetwork, m []*Masked, ring Ring, root int, vectors [][]uint64) {
 	t.Helper()
 	want := make([]uint64, len(vectors[0]))
 	got := make([][]uint64, len(vectors))
@@ -82,9 +82,10 @@ func checkSum(t testing.TB, l *league, m []*Masked, ring Ring, root int, vectors
 
 // TestMaskedSumsOfAnything lets rapid look for vectors that are not added exactly.
 func TestMaskedSumsOfAnything(t *testing.T) {
-	leagues := []*league{newLeague(t, 3, testChunk), newLeague(t, 4, testChunk), newLeague(t, 5, testChunk)}
+	testNetworks := []*testNetwork{newTestNetwork(t, 3, testChunk), newTestNetwork(t, 4, testChunk),
+		newTestNetwork(t, 5, testChunk)}
 	rapid.Check(t, func(rt *rapid.T) {
-		l := rapid.SampledFrom(leagues).Draw(rt, "parties")
+		l := rapid.SampledFrom(testNetworks).Draw(rt, "parties")
 		q := len(l.ids)
 		ring := rapid.SampledFrom(rings).Draw(rt, "ring")
 		m := l.masked(t, rapid.SampledFrom(topologies).Draw(rt, "topology"))
@@ -98,10 +99,10 @@ func TestMaskedSumsOfAnything(t *testing.T) {
 }
 
 func TestNewMaskedRefuses(t *testing.T) {
-	l := newLeague(t, 2, 0)
-	_, err := NewMasked(l.sessions[0], l.ids, protocol.Tree)
+	l := newTestNetwork(t, 2, 0)
+	_, err := NewMasked(l.sessions[0], l.ids, contract.Tree)
 	wantError(t, err, "masked sums need at least 3 parties, this session has 2: the root of a sum of two knows the other's addend")
-	_, err = NewMasked(l.sessions[0], append(l.ids, l.ids[0]), protocol.Tree)
+	_, err = NewMasked(l.sessions[0], append(l.ids, l.ids[0]), contract.Tree)
 	wantError(t, err, "masked sums: 3 ids for 2 parties")
 }
 
@@ -116,7 +117,7 @@ func TestRingLanes(t *testing.T) {
 	rng := mrand.New(mrand.NewPCG(1, 2))
 	for _, r := range rings {
 		for words := range 80 {
-			a, b := make([]byte, protocol.Encoding(r).Size(words)), make([]byte, protocol.Encoding(r).Size(words))
+			a, b := make([]byte, contract.Encoding(r).Size(words)), make([]byte, contract.Encoding(r).Size(words))
 			for i := range a {
 				a[i], b[i] = byte(rng.Uint32()), byte(rng.Uint32())
 			}
@@ -131,7 +132,7 @@ func checkLanes(t testing.TB, r Ring, a, b []byte) {
 	sum, diff := slices.Clone(a), slices.Clone(a)
 	r.Add(sum, b)
 	r.Sub(diff, b)
-	for w := range int(protocol.Encoding(r).Count(int64(len(a)))) {
+	for w := range int(contract.Encoding(r).Count(int64(len(a)))) {
 		x, y := word(r, a, w), word(r, b, w)
 		if word(r, sum, w) != (x+y)&modulus(r) || word(r, diff, w) != (x-y)&modulus(r) {
 			t.Fatalf("%v word %d of %d bytes: %x and %x give %x and %x", r, w, len(a), x, y, word(r, sum, w), word(r, diff, w))
@@ -145,7 +146,7 @@ func FuzzRings(f *testing.F) {
 	f.Add(make([]byte, 200), make([]byte, 200))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		for _, r := range rings {
-			e := protocol.Encoding(r)
+			e := contract.Encoding(r)
 			n := e.Size(int(e.Count(int64(min(len(a), len(b))))))
 			checkLanes(t, r, a[:n], b[:n])
 		}

@@ -2,8 +2,8 @@ package checkpoint
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -35,7 +35,7 @@ func CheckVector(name string, v []float64, want int) error {
 // CheckFinite refuses numbers of a state that are not finite.
 func CheckFinite[F float32 | float64](name string, v []F) error {
 	for i, x := range v {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+		if f := float64(x); !parameters.IsFinite(f) {
 			return fmt.Errorf("state: number %d of %s is %v, want a finite number", i+1, name, x)
 		}
 	}

@@ -36,7 +36,8 @@ func Decode(data []byte, state any, most Limits) error {
 	if len(data) > most.Bytes {
 		return fmt.Errorf("%d bytes, want at most %d", len(data), most.Bytes)
 	}
-	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, MaxArrayElements: most.Elements, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
+	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, MaxArrayElements: most.Elements,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
 	if err != nil {
 		return err
 	}

@@ -138,11 +138,15 @@ func TestOtherBytesOfAStateAreRefused(t *testing.T) {
 func TestChecks(t *testing.T) {
 	wantError(t, CheckVersion(2, 1), "state: version is 2, this program reads version 1")
 	a, b := keys.HashOf("a"), keys.HashOf("b")
-	wantError(t, CheckJob(a, b, "parameters"), fmt.Sprintf("state: it belongs to a job with other parameters, %s, want %s", a.Short(), b.Short()))
+	wantError(t, CheckJob(a, b, "parameters"),
+		fmt.Sprintf("state: it belongs to a job with other parameters, %s, want %s", a.Short(), b.Short()))
 	wantError(t, CheckVector("theta", []float64{1, 2}, 3), "state: theta has 2 numbers, want 3")
-	wantError(t, CheckVector("theta", []float64{1, math.NaN()}, 2), "state: number 2 of theta is NaN, want a finite number")
-	wantError(t, CheckFinite("rows", []float32{float32(math.Inf(-1))}), "state: number 1 of rows is -Inf, want a finite number")
-	for _, err := range []error{CheckVersion(1, 1), CheckJob(a, a, "parameters"), CheckVector("theta", nil, 0), CheckFinite("rows", []float32{1, 2})} {
+	wantError(t, CheckVector("theta", []float64{1, math.NaN()}, 2),
+		"state: number 2 of theta is NaN, want a finite number")
+	wantError(t, CheckFinite("rows", []float32{float32(math.Inf(-1))}),
+		"state: number 1 of rows is -Inf, want a finite number")
+	for _, err := range []error{CheckVersion(1, 1), CheckJob(a, a, "parameters"), CheckVector("theta", nil, 0),
+		CheckFinite("rows", []float32{1, 2})} {
 		if err != nil {
 			t.Error(err)
 		}

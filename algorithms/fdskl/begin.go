@@ -51,14 +51,18 @@ func BeginScoring(m *Model, self int, parts []*Model, workers int) (*Beginning, 
 	return &Beginning{t, o}, err
 }
 
-// Targets returns the active party's labels as the solver sees them, nil elsewhere.
-func (b *Beginning) Targets() []float64 { return b.trainer.target.values }
+// Targets returns the active party's labels as the solver of the k-th function sees them, nil elsewhere. They are there
+// until it is called again.
+func (b *Beginning) Targets(k int) []float64 {
+	b.trainer.target.against(k)
+	return b.trainer.target.values
+}
 
 // Matrices returns the rows of this party's parts.
 func (b *Beginning) Matrices() []*kernel.Matrix { return b.trainer.matrices() }
 
 // Turns returns this party's addends of the angles of rows [lo, hi) of the matrices, row-major
-// [hi-lo][features], its phases included.
+// [hi-lo][angles], its phases included.
 func (b *Beginning) Turns(rows []*kernel.Matrix, lo, hi int) ([]uint16, error) {
 	return b.opener.turns(&b.opener.shares[0], rows, lo, hi)
 }

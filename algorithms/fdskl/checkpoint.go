@@ -24,11 +24,23 @@ func slotName(kind string, n int) string { return fmt.Sprintf("%s-%d", kind, n%s
 // Files lists what a training keeps in its vault until it is done. Each of them can be lost: what it held is computed
 // again, and is the same.
 func Files() []string {
-	list := []string{anglesFile, widthFile}
+	list := []string{anglesFile, widthFile, lambdaFile}
 	for n := range slots {
-		list = append(list, slotName("solver", n), slotName("iteration", n))
+		list = append(list, slotName("iteration", n))
+		for k := range MaxClasses {
+			list = append(list, slotName(solverFile(k), n))
+		}
 	}
 	return list
+}
+
+// solverFile names the solver's checkpoints of a class; the first one's are those of two classes and of a regression,
+// too.
+func solverFile(class int) string {
+	if class == 0 {
+		return "solver"
+	}
+	return fmt.Sprintf("solver-%d", class)
 }
 
 // The files of a training beside its slots.
@@ -100,7 +112,7 @@ func (t *trainer) smallest(ctx context.Context, have, limit int) (int, error) {
 	from := limit
 	for _, i := range t.actives {
 		v := []float64{float64(have)}
-		if err := broadcastReals(ctx, t.Network, "resume-point", i, v); err != nil {
+		if err := broadcastReals(ctx, t.Network, KindResumePoint, i, v); err != nil {
 			return 0, err
 		}
 		points, err := t.resumePoints(i, v, limit)

@@ -19,13 +19,6 @@ func (c *coefficients) shrink(factor float64) {
 	c.decay = 1
 }
 
-// add appends new coefficients.
-func (c *coefficients) add(alpha []float64) {
-	for _, a := range alpha {
-		c.scaled = append(c.scaled, a/c.decay)
-	}
-}
-
 // values returns the coefficients themselves.
 func (c *coefficients) values() []float64 {
 	out := make([]float64, len(c.scaled))

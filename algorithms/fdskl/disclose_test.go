@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // openings counts what each party learned.
@@ -24,6 +24,16 @@ func (f *fixture) columnsOf() []int {
 		n = append(n, len(c))
 	}
 	return n
+}
+
+// disclose is what the fixture's training opens and does.
+func (f *fixture) disclose(t testing.TB) Disclosure {
+	t.Helper()
+	d, err := DiscloseTraining(f.params, f.privacy, f.names, f.columnsOf(), f.rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // exact are the kinds of openings whose number is known before the training.
@@ -70,8 +80,8 @@ func TestTrainingKeepsToItsDisclosure(t *testing.T) {
 					t.Parallel()
 					f := newFixture(t, 4, 40, active, p)
 					f.privacy = privacy
-					d := DiscloseTraining(f.params, privacy, f.names, f.columnsOf(), f.rows)
-					for _, topology := range []protocol.Topology{protocol.Tree, protocol.Ring} {
+					d := f.disclose(t)
+					for _, topology := range []contract.Topology{contract.Tree, contract.Ring} {
 						links, learned := f.federation(t), make(openings, len(f.names))
 						links.topology = topology
 						links.declare(t, d, active)
@@ -93,14 +103,15 @@ func TestTrainingKeepsToItsDisclosure(t *testing.T) {
 // where every row is picked again and again, and where hardly any is picked twice.
 func TestStochasticAnglesAreBoundedClosely(t *testing.T) {
 	for _, c := range []struct{ rows, batch int }{{10, 8}, {2000, 2}} {
-		f := newFixture(t, 3, c.rows, 1, Params{Schedule: DoublyStochastic, Sigma: 1, Iterations: 20, Batch: c.batch, BlockFeatures: 3})
+		f := newFixture(t, 3, c.rows, 1, Params{Schedule: DoublyStochastic, Sigma: 1, Iterations: 20, Batch: c.batch,
+			BlockFeatures: 3})
 		learned := make(openings, 1)
 		p := f.pooled()
 		p.Opened = learned.opened(0)
 		if _, err := Train(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
-		d := DiscloseTraining(f.params, Masked, f.names, f.columnsOf(), f.rows)
+		d := f.disclose(t)
 		for _, o := range d.Openings {
 			if n := learned[0]["angles"]; o.Kind == "angles" && (n > o.Count || n < o.Count*9/10) {
 				t.Errorf("%d rows: %d angles opened, %d declared", c.rows, n, o.Count)

@@ -9,8 +9,8 @@
 //
 // Two schedules: doubly-stochastic is the paper's Algorithm 1 in blocks; fixed draws all features
 // first, opens each angle once and solves for alpha with the best solver of the loss.
-// Two privacy modes here (package sealed is the third): masked adds angles as turns in Z_{2^16} under one-time masks; published is the
-// paper's Algorithm 3 to the letter, kept for reproduction because it leaks (see the threat model).
+// Two privacy modes here (package sealed is the third): masked adds angles as turns in Z_{2^16} under one-time masks;
+// published is the paper's Algorithm 3 to the letter, kept for reproduction because it leaks (see the threat model).
 // How far rounding to turns can move a model is derived in stochastic_angles.go.
 //
 // Everything here is one party's straight-line part. It reaches the others through Network alone.

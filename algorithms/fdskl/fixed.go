@@ -12,6 +12,10 @@ import (
 // fixed runs the schedule "fixed": all features are drawn up front, every angle is opened exactly
 // once, in blocks of rows, and the coefficients are solved for.
 func (t *trainer) fixed(ctx context.Context) (*Model, error) {
+	var err error
+	if t.heldOut, err = t.Params.HeldOut(t.Rows); err != nil {
+		return nil, err
+	}
 	o, err := t.newOpener()
 	if err != nil {
 		return nil, err
@@ -20,14 +24,34 @@ func (t *trainer) fixed(ctx context.Context) (*Model, error) {
 	if err := o.openAll(ctx, held); err != nil {
 		return nil, err
 	}
-	return t.solve(ctx, held)
+
+	// Finds the coefficients from the opened angles. With one active party that is local work:
+	// normal equations for the square loss, L-BFGS for the others. With several, all parties run
+	// L-BFGS together: each holds its own coefficients and gradient, and only inner products, scores
+	// and derivatives are summed.
+	m := t.model()
+	if t.rank >= 0 {
+		m.Held = []Run{t.share(t.rank).features()}
+	}
+	switch {
+	case len(t.actives) > 1:
+		return m, t.descend(ctx, m, &joint{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))})
+	case t.rank < 0:
+		return m, nil
+	case t.loss == kernel.Square:
+		return m, t.ridge(m, held)
+	}
+	return m, t.solveLocal(ctx, m, held)
 }
 
 // angles are what an active party holds: the opened turns of all rows for its share of features.
 type angles struct {
 	turns []uint16 // row-major [rows][count]
-	count int
+	count int      // angles of a row
 }
+
+// features returns how many features a row has: cosine and sine of each angle, one behind the other.
+func (a *angles) features() int { return 2 * a.count }
 
 // row returns the turns of row j.
 func (a *angles) row(j int) []uint16 { return a.turns[j*a.count : (j+1)*a.count] }
@@ -37,33 +61,83 @@ func (t *trainer) newAngles() *angles {
 	if t.rank < 0 {
 		return &angles{}
 	}
-	_, count := t.share(t.rank)
+	count := t.share(t.rank).Count
 	return &angles{turns: make([]uint16, t.Rows*count), count: count}
 }
 
 // blockRows is how many rows one block of angles has.
-func (t *trainer) blockRows() int { return blockRows(t.Rows, t.blockBytes, t.Params.Features) }
+func (t *trainer) blockRows() int { return blockRows(t.Rows, t.blockBytes, t.Params.Angles()) }
 
 // blockRows is how many of so many rows one block of angles of about the given size has.
-func blockRows(rows, bytes, features int) int {
-	return max(1, min(rows, bytes/(2*features)))
+func blockRows(rows, bytes, angles int) int {
+	return max(1, min(rows, bytes/(2*angles)))
 }
 
 // openAll opens every block of rows that no earlier session opened.
 func (o *opener) openAll(ctx context.Context, held *angles) error {
 	size := o.blockRows()
 	blocks := (o.Rows + size - 1) / size
-	from, err := o.resumeAngles(ctx, held, size)
+
+	// Blocks opened in earlier sessions are loaded. The first one to open is the smallest count among the active
+	// parties, who tell each other.
+	have := 0
+	if o.rank >= 0 {
+		var err error
+		if have, err = o.loadAngles(held, size, -1); err != nil {
+			return err
+		}
+	}
+	from, err := o.smallest(ctx, have, (o.Rows+size-1)/size)
 	if err != nil {
 		return err
 	}
-	rows := o.matrices()
-	for b := from; b < blocks; b++ {
-		lo, hi := b*size, min((b+1)*size, o.Rows)
-		if err := o.openBlock(ctx, rows, held, lo, hi); err != nil {
+	if o.rank >= 0 && have > from {
+		if _, err := o.loadAngles(held, size, from); err != nil {
 			return err
 		}
+	}
+	rows := o.matrices()
+	block := func(b int) error {
+		lo, hi := b*size, min((b+1)*size, o.Rows)
+		for k := range o.actives {
+			block, err := o.openAngles(ctx, k, rows, lo, hi)
+			if err != nil {
+				return err
+			}
+			if o.rank != k {
+				continue
+			}
+			copy(held.turns[lo*held.count:], block)
+			o.opened(KindAngles, len(block))
+			if err := o.Vault.Append(anglesFile, encodeTurns(block)); err != nil {
+				return err
+			}
+		}
 		o.report("angles", hi, o.Rows, math.NaN())
+		return nil
+	}
+	whole := o.Rows / size
+	if err := o.loop(from, whole, 1, block); err != nil {
+		return err
+	}
+	return o.loop(max(from, whole), blocks, 1, block)
+}
+
+// loop runs body from one number up to another. In a dry run numbers that differ by a multiple of period are the same,
+// and one of them counts for all.
+func (t *trainer) loop(from, to, period int, body func(n int) error) error {
+	for n := from; n < to; n++ {
+		turn := func() error { return body(n) }
+		switch {
+		case t.counter == nil:
+			if err := turn(); err != nil {
+				return err
+			}
+		case n < from+period:
+			if err := t.counter.Times((to-n+period-1)/period, turn); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -75,47 +149,6 @@ func (t *trainer) matrices() []*kernel.Matrix {
 		rows = append(rows, p.Rows)
 	}
 	return rows
-}
-
-// openBlock opens rows [lo, hi) to every active party, each its share of the features.
-func (o *opener) openBlock(ctx context.Context, rows []*kernel.Matrix, held *angles, lo, hi int) error {
-	for k := range o.actives {
-		block, err := o.open(ctx, k, rows, lo, hi)
-		if err != nil {
-			return err
-		}
-		if o.rank != k {
-			continue
-		}
-		copy(held.turns[lo*held.count:], block)
-		o.opened("angles", len(block))
-		if err := o.Vault.Append(anglesFile, encodeTurns(block)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// resumeAngles loads the blocks opened in earlier sessions and returns the first block to open:
-// the smallest count among the active parties, who tell each other.
-func (t *trainer) resumeAngles(ctx context.Context, held *angles, size int) (int, error) {
-	have := 0
-	if t.rank >= 0 {
-		var err error
-		if have, err = t.loadAngles(held, size, -1); err != nil {
-			return 0, err
-		}
-	}
-	from, err := t.smallest(ctx, have, (t.Rows+size-1)/size)
-	if err != nil {
-		return 0, err
-	}
-	if t.rank >= 0 && have > from {
-		if _, err := t.loadAngles(held, size, from); err != nil {
-			return 0, err
-		}
-	}
-	return from, nil
 }
 
 // loadAngles reads up to most blocks from the vault and returns how many there are.

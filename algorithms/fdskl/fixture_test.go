@@ -49,7 +49,7 @@ func newFixture(t testing.TB, q, rows, active int, p Params) *fixture {
 	for i := range q {
 		f.labels = append(f.labels, nil)
 		if i < active {
-			f.labels[i] = testLabels(f.params.Target, signal)
+			f.labels[i] = testLabels(f.params, signal)
 		}
 	}
 	return f
@@ -65,7 +65,8 @@ func testColumns(rng *rand.Rand, rows int, signal []float64) []kernel.Column {
 	}
 	number[0], flag[0], flag[1] = 5, 0, 1
 	copy(codes, []int32{0, 1, 2})
-	return []kernel.Column{{Name: "number", Values: number}, {Name: "flag", Values: flag}, {Name: "code", Codes: codes, Levels: []string{"a", "b", "c"}}}
+	return []kernel.Column{{Name: "number", Values: number}, {Name: "flag", Values: flag},
+		{Name: "code", Codes: codes, Levels: []string{"a", "b", "c"}}}
 }
 
 // newPart normalises a party's columns; owner and phase follow from its name.
@@ -79,19 +80,31 @@ func newPart(t testing.TB, name string, columns []kernel.Column) Part {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Part{Owner: keys.ID(keys.HashOf("test owner", []byte(name))), Normaliser: n, Rows: rows, Phase: PhaseSeed(keys.HashOf("test phase", []byte(name)))}
+	return Part{Owner: keys.ID(keys.HashOf("test owner", []byte(name))), Normaliser: n, Rows: rows,
+		Phase: PhaseSeed(keys.HashOf("test phase", []byte(name)))}
 }
 
 // testLabels makes labels from the signal.
-func testLabels(target string, signal []float64) *Labels {
+func testLabels(p Params, signal []float64) *Labels {
 	l := &Labels{Values: make([]float64, len(signal))}
-	if target == Regression {
+	if p.Scores() > 1 { // classes of about the same size, of what lies between which bounds
+		order := slices.Sorted(slices.Values(signal))
+		for k := range p.Classes {
+			l.Classes = append(l.Classes, fmt.Sprintf("class %d", k))
+		}
+		for j, s := range signal {
+			at, _ := slices.BinarySearch(order, s)
+			l.Values[j] = float64(at * p.Classes / len(signal))
+		}
+		return l
+	}
+	if p.Target == Regression {
 		for j, s := range signal {
 			l.Values[j] = 100 + 7*s
 		}
 		return l
 	}
-	l.Classes = [2]string{"good", "bad"}
+	l.Classes = []string{"good", "bad"}
 	for j, s := range signal {
 		l.Values[j] = math.Copysign(1, s)
 	}

@@ -10,9 +10,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 )
 
@@ -23,34 +24,31 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type federation struct {
 	names    []string
 	privacy  string
-	topology protocol.Topology
-	net      *simnet.Network
+	topology contract.Topology
+	net      *testnet.Network
 	keys     []*keys.PrivateKey
-	members  []protocol.Party
+	members  []contract.Party
 	session  uint32
-	contract *protocol.Contract // nil: parties may send anything
+	contract *contract.Contract // nil: parties may send anything
 	recorder protocol.Recorder  // of party 0; nil: none
 }
 
 // declare holds the sessions from now on to a disclosure: a party that would send more fails.
 func (f *federation) declare(t testing.TB, d Disclosure, active int) {
 	t.Helper()
-	job := protocol.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: protocol.TaskTrain, Table: "train",
+	job := contract.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: contract.TaskTrain, Table: "train",
 		Parties: f.names, Privacy: f.privacy, Topology: f.topology.String()}
-	var facts []protocol.Facts
+	var facts []contract.Facts
 	for i, m := range f.members {
 		role := "passive"
 		if i < active {
 			role = "active"
 		}
-		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: role})
-	}
-	var operations []protocol.Operation
-	for _, o := range d.Operations {
-		operations = append(operations, protocol.Operation(o))
+		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: role})
 	}
 	var err error
-	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(len(facts), operations)); err != nil {
+	if f.contract, err = contract.NewContract(&job, facts, nil,
+		contract.SessionOperations(len(facts), d.Operations)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -66,10 +64,10 @@ func newFederation(t testing.TB, names []string, privacy string) *federation {
 			t.Fatal(err)
 		}
 		f.keys = append(f.keys, k)
-		f.members = append(f.members, protocol.Party{Name: name, ID: k.ID()})
+		f.members = append(f.members, contract.Party{Name: name, ID: k.ID()})
 		ids = append(ids, k.ID())
 	}
-	f.net = simnet.New(ids)
+	f.net = testnet.New(ids)
 	t.Cleanup(f.net.Close)
 	return f
 }
@@ -95,8 +93,8 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 			peers = append(peers, m.ID)
 		}
 	}
-	room := protocol.Room(keys.HashOf("fdskl test room", binary.BigEndian.AppendUint32(nil, f.session)))
-	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, room, peers)
+	session := protocol.SessionID(keys.HashOf("fdskl test room", binary.BigEndian.AppendUint32(nil, f.session)))
+	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, session, peers)
 	if err != nil {
 		return err
 	}
@@ -106,7 +104,7 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 	}
 	if f.contract != nil {
 		config.Chunk = 0 // budgets count default chunks
-		if config.Budget, err = protocol.NewBudget(f.contract, i); err != nil {
+		if config.Budget, err = contract.NewBudget(f.contract, i); err != nil {
 			return err
 		}
 	}
@@ -148,9 +146,9 @@ func (f *federation) network(s *protocol.Session) (Network, error) {
 // sessionNetwork is a Network over a session; masked is nil in the published mode.
 type sessionNetwork struct {
 	session  *protocol.Session
-	topology protocol.Topology
+	topology contract.Topology
 	masked   *secagg.Masked
-	contract *protocol.Contract
+	contract *contract.Contract
 }
 
 func (n *sessionNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
@@ -165,7 +163,7 @@ const realBits = 36
 
 func (n *sessionNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
 	if n.masked == nil {
-		return secagg.SumPublished(ctx, n.session, kind, protocol.PlanFor(n.topology, n.session.Parties(), root), v)
+		return secagg.SumPublished(ctx, n.session, kind, contract.PlanFor(n.topology, n.session.Parties(), root), v)
 	}
 	return n.masked.SumFixed(ctx, kind, root, secagg.Fixed{Bits: realBits, Bound: RealBound}, v)
 }
@@ -174,7 +172,7 @@ func (n *sessionNetwork) SumTree(ctx context.Context, kind string, tree, root, e
 	if n.masked != nil {
 		return errors.New("a masked job has no unprotected sums")
 	}
-	t1, t2, err := protocol.PublishedTrees(n.session.Parties(), root, excluded)
+	t1, t2, err := contract.PublishedTrees(n.session.Parties(), root, excluded)
 	if err != nil {
 		return err
 	}
@@ -185,7 +183,7 @@ func (n *sessionNetwork) SumTree(ctx context.Context, kind string, tree, root, e
 }
 
 func (n *sessionNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	class := protocol.ClassControl
+	class := contract.ClassControl
 	if n.contract != nil {
 		class = n.contract.ClassOf(kind)
 	}
@@ -223,10 +221,14 @@ func (n *failingNetwork) SumReals(ctx context.Context, kind string, root int, v 
 }
 
 func (n *failingNetwork) SumTree(ctx context.Context, kind string, tree, root, excluded int, v []float64) error {
-	return errors.Join(n.step(), n.unlessCut(func() error { return n.Network.SumTree(ctx, kind, tree, root, excluded, v) }))
+	return errors.Join(n.step(), n.unlessCut(func() error {
+		return n.Network.SumTree(ctx, kind, tree, root, excluded,
+			v)
+	}))
 }
 
-func (n *failingNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) (out []byte, err error) {
+func (n *failingNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) (out []byte,
+	err error) {
 	err = errors.Join(n.step(), n.unlessCut(func() (err error) {
 		out, err = n.Network.Broadcast(ctx, kind, root, data, limit)
 		return err

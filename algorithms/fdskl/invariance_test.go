@@ -8,20 +8,25 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // jobs are one job for each way to train, at their smallest.
 func jobs() map[string]Params {
 	return map[string]Params{
-		"fixed, square":                {Loss: "square", Features: 30, Lambda: 1e-4, Seed: "s", Iterations: 15},
-		"fixed, logistic":              {Loss: "logistic", Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15, Kernel: "matern52"},
-		"fixed, smooth hinge":          {Loss: "smooth-hinge", Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15, Sigma: 1, Kernel: "laplace"},
-		"fixed, regression":            {Target: Regression, Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15},
-		"doubly stochastic, logistic":  {Schedule: DoublyStochastic, Iterations: 12, Batch: 8, BlockFeatures: 4, Seed: "s"},
-		"doubly stochastic, hinge":     {Schedule: DoublyStochastic, Loss: "smooth-hinge", Iterations: 12, Batch: 8, BlockFeatures: 4, Seed: "s"},
-		"doubly stochastic, square":    {Schedule: DoublyStochastic, Target: Regression, Iterations: 12, Batch: 8, BlockFeatures: 4, Step: 0.3, Seed: "s"},
-		"doubly stochastic, few rows":  {Schedule: DoublyStochastic, Iterations: 7, Batch: 1000, BlockFeatures: 3, Step: 0.3, Seed: "s"},
+		"fixed, square": {Loss: "square", Features: 30, Lambda: 1e-4, Seed: "s", Iterations: 15},
+		"fixed, logistic": {Loss: "logistic", Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15,
+			Kernel: "matern52"},
+		"fixed, smooth hinge": {Loss: "smooth-hinge", Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15,
+			Sigma: 1, Kernel: "laplace"},
+		"fixed, regression":           {Target: Regression, Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15},
+		"doubly stochastic, logistic": {Schedule: DoublyStochastic, Iterations: 12, Batch: 8, BlockFeatures: 4, Seed: "s"},
+		"doubly stochastic, hinge": {Schedule: DoublyStochastic, Loss: "smooth-hinge", Iterations: 12, Batch: 8,
+			BlockFeatures: 4, Seed: "s"},
+		"doubly stochastic, square": {Schedule: DoublyStochastic, Target: Regression, Iterations: 12, Batch: 8,
+			BlockFeatures: 4, Step: 0.3, Seed: "s"},
+		"doubly stochastic, few rows": {Schedule: DoublyStochastic, Iterations: 7, Batch: 1000, BlockFeatures: 3,
+			Step: 0.3, Seed: "s"},
 		"doubly stochastic, few turns": {Schedule: DoublyStochastic, Iterations: 2, Batch: 5, BlockFeatures: 3, Seed: "s"},
 	}
 }
@@ -39,7 +44,7 @@ func TestSameModelHoweverArranged(t *testing.T) {
 					g := f.permuted(order)
 					g.workers = 1 + 4*n
 					links := g.federation(t)
-					links.topology = []protocol.Topology{protocol.Ring, protocol.Star}[n]
+					links.topology = []contract.Topology{contract.Ring, contract.Star}[n]
 					compareParts(t, want, g.trainIn(t, links))
 				}
 			})
@@ -82,7 +87,8 @@ func TestPooledIsTheSameModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(joint.Alpha, pooled.Alpha) || joint.Intercept != pooled.Intercept || joint.Sigma != pooled.Sigma ||
-				joint.Objective != pooled.Objective || joint.Iterations != pooled.Iterations || joint.Mean != pooled.Mean || joint.Scale != pooled.Scale {
+				joint.Objective != pooled.Objective || joint.Iterations != pooled.Iterations || joint.Mean != pooled.Mean ||
+				joint.Scale != pooled.Scale {
 				t.Errorf("the federation has sigma %v, intercept %v, alpha %v...\npooled they are %v, %v, %v...",
 					joint.Sigma, joint.Intercept, joint.Alpha[:3], pooled.Sigma, pooled.Intercept, pooled.Alpha[:3])
 			}
@@ -121,8 +127,10 @@ func TestMedianOfEqualRows(t *testing.T) {
 	flags := make([]float64, 400)
 	flags[0] = 1
 	part := newPart(t, "p", []kernel.Column{{Name: "rare", Values: flags}})
-	f := &fixture{params: Params{Active: []string{"p"}, Label: "y", Loss: "square", Features: 2, Seed: "s"}.WithDefaults(), rows: 400, workers: 1}
-	f.parts, f.labels = []Part{part}, []*Labels{testLabels(Classification, append([]float64{-1}, make([]float64, 399)...))}
+	f := &fixture{params: Params{Active: []string{"p"}, Label: "y", Loss: "square", Features: 2,
+		Seed: "s"}.WithDefaults(), rows: 400, workers: 1}
+	f.parts = []Part{part}
+	f.labels = []*Labels{testLabels(f.params, append([]float64{-1}, make([]float64, 399)...))}
 	m, err := Train(context.Background(), f.pooled())
 	if err != nil || m.Sigma != 1 {
 		t.Errorf("sigma is %v, error %v", m.Sigma, err)

@@ -18,12 +18,7 @@ type joint struct {
 	*trainer
 	held  *angles
 	root  float64
-	owner []int // [row]: position among the actives of the party whose label counts
-}
-
-// newJoint prepares the objective over opened angles.
-func (t *trainer) newJoint(held *angles) *joint {
-	return &joint{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))}
+	owned [][]int // [active]: the rows whose label is its own that counts
 }
 
 // size returns the number of this party's variables: its coefficients, and at the leader the
@@ -33,19 +28,16 @@ func (o *joint) size() int {
 	case -1:
 		return 0
 	case 0:
-		return o.held.count + 1
+		return o.held.features() + 1
 	}
-	return o.held.count
+	return o.held.features()
 }
 
 // agree settles whose label counts for each row: the first active party's that has one.
 func (o *joint) agree(ctx context.Context) error {
-	o.owner = make([]int, o.Rows)
-	for j := range o.owner {
-		o.owner[j] = -1
-	}
+	owner := make([]int, o.Rows) // position among the actives, from 1 on
 	for k := len(o.actives) - 1; k >= 0; k-- {
-		data, err := o.Network.Broadcast(ctx, "labelled", o.actives[k], o.labelled(k), (o.Rows+7)/8)
+		data, err := o.Network.Broadcast(ctx, KindLabelled, o.actives[k], o.labelled(k), (o.Rows+7)/8)
 		if err != nil {
 			return err
 		}
@@ -53,19 +45,22 @@ func (o *joint) agree(ctx context.Context) error {
 			return fmt.Errorf("labelled: %s sent %d bytes for %d rows", o.Names[o.actives[k]], len(data), o.Rows)
 		}
 		if o.rank != k {
-			o.opened("labelled", o.Rows)
+			o.opened(KindLabelled, o.Rows)
 		}
-		for j := range o.owner {
+		for j := range owner {
 			if data[j/8]>>(j%8)&1 == 1 {
-				o.owner[j] = k
+				owner[j] = k + 1
 			}
 		}
 	}
 	missing := 0
-	for _, k := range o.owner {
-		if k < 0 {
+	o.owned = make([][]int, len(o.actives))
+	for j, k := range owner {
+		if k == 0 {
 			missing++
+			continue
 		}
+		o.owned[k-1] = append(o.owned[k-1], j)
 	}
 	if missing > 0 {
 		return fmt.Errorf("%d of %d rows have no label at any active party", missing, o.Rows)
@@ -99,12 +94,28 @@ func (o *joint) Evaluate(ctx context.Context, x, grad []float64) (float64, error
 	}
 	clear(grad)
 	if o.rank >= 0 {
-		o.gradient(x, derivatives, grad)
-		value += o.Params.Lambda / 2 * floats.Dot(x[:o.held.count], x[:o.held.count])
+		n := o.held.features()
+		parts := make([][]float64, shards)
+		eachShard(o.Rows, o.Workers, func(s, lo, hi int) {
+			parts[s] = make([]float64, n)
+			phi := make([]float64, n)
+			for j := lo; j < hi; j++ {
+				o.cosine.Pairs64(phi, o.held.row(j))
+				floats.AddScaled(parts[s], derivatives[j]/(o.root*float64(o.Rows)), phi)
+			}
+		})
+		for _, p := range parts {
+			floats.Add(grad[:n], p)
+		}
+		floats.AddScaled(grad[:n], float64(o.Params.Lambda), x[:n])
+		if o.rank == 0 {
+			grad[n] = floats.Sum(derivatives) / float64(o.Rows)
+		}
+		value += float64(o.Params.Lambda) / 2 * floats.Dot(x[:n], x[:n])
 	}
 	total := []float64{value}
-	err = o.sumScalars(ctx, "objective", total)
-	o.opened("products", 1)
+	err = o.sumScalars(ctx, KindObjective, total)
+	o.opened(KindProducts, 1)
 	return total[0], err
 }
 
@@ -112,28 +123,28 @@ func (o *joint) Evaluate(ctx context.Context, x, grad []float64) (float64, error
 func (o *joint) scores(ctx context.Context, x []float64) ([]float64, error) {
 	own := make([]float64, o.Rows)
 	if o.rank >= 0 {
-		w := x[:o.held.count]
+		n := o.held.features()
 		eachRow(o.Rows, o.Workers, func(lo, hi int) {
 			for j := lo; j < hi; j++ {
-				own[j] = o.cosine.Dot(o.held.row(j), w) / o.root
+				own[j] = o.cosine.DotPairs(o.held.row(j), x[:n]) / o.root
 				if o.rank == 0 {
-					own[j] += x[o.held.count]
+					own[j] += x[n]
 				}
 			}
 		})
 	}
 	scores := make([]float64, o.Rows)
 	for k, active := range o.actives {
-		rows := o.rowsOf(k)
+		rows := o.owned[k]
 		part := make([]float64, len(rows))
 		for i, j := range rows {
 			part[i] = own[j]
 		}
-		if err := o.Network.SumReals(ctx, "scores", active, part); err != nil {
+		if err := o.Network.SumReals(ctx, KindScores, active, part); err != nil {
 			return nil, err
 		}
 		if o.rank == k {
-			o.opened("scores", len(part))
+			o.opened(KindScores, len(part))
 		}
 		for i, j := range rows {
 			scores[j] = part[i]
@@ -142,23 +153,12 @@ func (o *joint) scores(ctx context.Context, x []float64) ([]float64, error) {
 	return scores, nil
 }
 
-// rowsOf returns the rows whose labels the k-th active party owns.
-func (o *joint) rowsOf(k int) []int {
-	var rows []int
-	for j, owner := range o.owner {
-		if owner == k {
-			rows = append(rows, j)
-		}
-	}
-	return rows
-}
-
 // derivatives computes L' on the rows this party owns and opens the derivatives of all rows to
 // every active party; the loss returned is that of the own rows, as a part of the mean.
 func (o *joint) derivatives(ctx context.Context, scores []float64) (loss float64, all []float64, err error) {
 	own := make([]float64, o.Rows)
 	if o.rank >= 0 {
-		for _, j := range o.rowsOf(o.rank) {
+		for _, j := range o.owned[o.rank] {
 			y := o.target.values[j]
 			loss += o.loss.Value(scores[j], y) / float64(o.Rows)
 			own[j] = o.loss.Derivative(scores[j], y)
@@ -166,49 +166,47 @@ func (o *joint) derivatives(ctx context.Context, scores []float64) (loss float64
 	}
 	for k, active := range o.actives {
 		v := append([]float64(nil), own...)
-		if err := o.Network.SumReals(ctx, "derivatives", active, v); err != nil {
+		if err := o.Network.SumReals(ctx, KindDerivatives, active, v); err != nil {
 			return 0, nil, err
 		}
 		if o.rank == k {
 			all = v
-			o.opened("derivatives", len(v))
+			o.opened(KindDerivatives, len(v))
 		}
 	}
 	return loss, all, nil
 }
 
-// gradient writes the gradient of this party's coefficients.
-func (o *joint) gradient(x, derivatives, grad []float64) {
-	n := o.held.count
-	parts := make([][]float64, shards)
-	eachShard(o.Rows, o.Workers, func(s, lo, hi int) {
-		parts[s] = make([]float64, n)
-		phi := make([]float64, n)
-		for j := lo; j < hi; j++ {
-			o.cosine.Features64(phi, o.held.row(j))
-			floats.AddScaled(parts[s], derivatives[j]/(o.root*float64(o.Rows)), phi)
-		}
-	})
-	for _, p := range parts {
-		floats.Add(grad[:n], p)
-	}
-	floats.AddScaled(grad[:n], o.Params.Lambda, x[:n])
-	if o.rank == 0 {
-		grad[n] = floats.Sum(derivatives) / float64(o.Rows)
-	}
-}
-
 // Dots sums the parties' inner products and tells all.
 func (o *joint) Dots(ctx context.Context, pairs []lbfgs.Pair) ([]float64, error) {
 	out := dots(pairs)
-	err := o.sumScalars(ctx, "products", out)
-	o.opened("products", len(out))
+	err := o.sumScalars(ctx, KindProducts, out)
+	o.opened(KindProducts, len(out))
 	return out, err
 }
 
 // sumScalars adds the parties' scalars at the leader, who tells all.
 func (o *joint) sumScalars(ctx context.Context, kind string, v []float64) error {
-	if err := sumScalars(ctx, o.Network, kind, o.Self, o.leader(), v); err != nil {
+	// Adds the parties' scalars and tells every party the totals: a secure sum to the
+	// root and a broadcast from it.
+	n := o.Network
+	self := o.Self
+	root := o.leader()
+	digits := make([]float64, wideDigits*len(v))
+	for i, x := range v {
+		if err := splitWide(digits[i*wideDigits:], x); err != nil {
+			return err
+		}
+	}
+	if err := n.SumReals(ctx, kind, root, digits); err != nil {
+		return err
+	}
+	if self == root {
+		for i := range v {
+			v[i] = joinWide(digits[i*wideDigits : (i+1)*wideDigits])
+		}
+	}
+	if err := broadcastReals(ctx, n, kind+total, root, v); err != nil {
 		return err
 	}
 	return o.confirmClear(ctx)
@@ -219,10 +217,11 @@ func (o *joint) coefficients(x []float64) (alpha []float64, intercept float64) {
 	if o.rank < 0 {
 		return nil, 0
 	}
-	alpha = append(alpha, x[:o.held.count]...)
+	n := o.held.features()
+	alpha = append(alpha, x[:n]...)
 	floats.Scale(1/o.root, alpha)
 	if o.rank == 0 {
-		intercept = x[o.held.count]
+		intercept = x[n]
 	}
 	return alpha, intercept
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Angle names one angle of a job: omega_i . x_j + b_i for row j and feature i.
-type Angle struct{ Row, Feature int }
+// Angle names one angle of a job: omega_i . x_j + b_i for row j and frequency i.
+type Angle struct{ Row, Frequency int }
 
 // AngleSum is one sum of angles.
 type AngleSum struct {
@@ -27,19 +27,20 @@ type Layout struct {
 	rows    int
 	batch   int // rows of one sum of the fixed schedule
 
-	turn      int       // position of the active party whose angles open next
-	next      []int     // fixed, by active: the next row
-	group     int       // published: the next party whose phase may remain
-	resume    []float64 // iterations or blocks that all active parties told so far have; nil before the first
-	iteration int       // growing: iterations begun
-	picked    []int     // growing: the rows of the batch; prediction: the row asked for
-	features  []int     // growing, by active: how many belong to it so far
-	opened    [][]int   // growing, by active and row: how many of them are open
+	turn      int           // position of the active party whose angles open next
+	next      []int         // fixed, by active: the next row
+	group     int           // published: the next party whose phase may remain
+	remains   map[int][]int // published: see remainingPhases, by root
+	resume    []float64     // iterations or blocks that all active parties told so far have; nil before the first
+	iteration int           // growing: iterations begun
+	picked    []int         // growing: the rows of the batch; prediction: the row asked for
+	features  []int         // growing, by active: how many belong to it so far
+	opened    [][]int       // growing, by active and row: how many of them are open
 }
 
 // NewLayout starts the layout of a session of a training.
 func NewLayout(p Params, privacy string, names []string, rows int) *Layout {
-	l := NewScoreLayout(p, privacy, names, rows, blockRows(rows, blockBytes, p.Features))
+	l := NewScoreLayout(p, privacy, names, rows, blockRows(rows, blockBytes, p.Angles()))
 	if p.Schedule == DoublyStochastic {
 		l.features = make([]int, len(l.actives))
 		for range l.actives {
@@ -51,7 +52,8 @@ func NewLayout(p Params, privacy string, names []string, rows int) *Layout {
 
 // NewScoreLayout starts the layout of a session of a prediction that scores batch rows at a time.
 func NewScoreLayout(p Params, privacy string, names []string, rows, batch int) *Layout {
-	l := &Layout{params: p, privacy: privacy, names: names, rows: rows, batch: batch, next: make([]int, len(p.Active))}
+	l := &Layout{params: p, privacy: privacy, names: names, rows: rows, batch: batch, next: make([]int, len(p.Active)),
+		remains: make(map[int][]int)}
 	for _, a := range p.Active {
 		l.actives = append(l.actives, slices.Index(names, a))
 	}
@@ -61,15 +63,24 @@ func NewScoreLayout(p Params, privacy string, names []string, rows, batch int) *
 // Broadcast takes in what a party told all.
 func (l *Layout) Broadcast(kind string, payload []byte) error {
 	switch kind {
-	case "resume-point":
+	case KindResumePoint:
 		return l.resumeAt(payload)
-	case "batch":
+	case KindBatch:
 		if err := l.pick(payload, l.params.Batch, binary.LittleEndian); err != nil {
 			return err
 		}
 		l.turn = 0
-		return l.grow()
-	case "request": // its number, then the row's
+		for _, j := range l.picked {
+			if j >= l.rows {
+				return fmt.Errorf("a batch with row %d of %d", j, l.rows)
+			}
+		}
+		if l.opened == nil {
+			return fmt.Errorf("a batch in a job whose features do not grow")
+		}
+		l.addBlock()
+		return nil
+	case KindRequest: // its number, then the row's
 		if len(payload) != 8 {
 			return fmt.Errorf("a request of %d bytes, want 8", len(payload))
 		}
@@ -120,20 +131,6 @@ func (l *Layout) resumeAt(payload []byte) error {
 	for range int(slices.Max(append([]float64{0}, l.resume...))) {
 		l.addBlock()
 	}
-	return nil
-}
-
-// grow begins an iteration of the growing schedule.
-func (l *Layout) grow() error {
-	for _, j := range l.picked {
-		if j >= l.rows {
-			return fmt.Errorf("a batch with row %d of %d", j, l.rows)
-		}
-	}
-	if l.opened == nil {
-		return fmt.Errorf("a batch in a job whose features do not grow")
-	}
-	l.addBlock()
 	return nil
 }
 
@@ -196,7 +193,7 @@ func (l *Layout) pending(k int) []Angle {
 	if l.opened != nil {
 		for _, j := range l.picked {
 			for f := l.opened[k][j]; f < l.features[k]; f++ {
-				list = append(list, Angle{Row: j, Feature: l.global(k, f)})
+				list = append(list, Angle{Row: j, Frequency: l.global(k, f)})
 			}
 		}
 		return list
@@ -210,7 +207,7 @@ func (l *Layout) pending(k int) []Angle {
 	for _, j := range rows {
 		for _, r := range runsOf(l.params, k) {
 			for i := range r.Count {
-				list = append(list, Angle{Row: j, Feature: r.First + i})
+				list = append(list, Angle{Row: j, Frequency: r.First + i})
 			}
 		}
 	}
@@ -226,10 +223,14 @@ func (l *Layout) global(k, f int) int {
 // nextGroup keeps the angles whose remaining phase is the next party's that has any, and says whether
 // no later party has.
 func (l *Layout) nextGroup(s *AngleSum) (last bool) {
-	e := newExcluder(l.params.Seed, len(l.names), s.Root)
+	remains, ok := l.remains[s.Root]
+	if !ok {
+		remains = remainingPhases(l.params, len(l.names), s.Root)
+		l.remains[s.Root] = remains
+	}
 	groups := make([][]Angle, len(l.names))
 	for _, a := range s.Angles {
-		p := e.of(a.Feature)
+		p := remains[a.Frequency]
 		groups[p] = append(groups[p], a)
 	}
 	s.Angles, last = nil, true

@@ -117,12 +117,12 @@ func TestLayoutFindsEveryAngle(t *testing.T) {
 // checkAngles compares differences of angles between rows, from which the phases drop out.
 func checkAngles(t *testing.T, f *fixture, angles map[Angle]float64) {
 	t.Helper()
-	first := make(map[int]Angle) // by feature: the first angle met
+	first := make(map[int]Angle) // by frequency: the first angle met
 	compared := 0
 	for a, got := range angles {
-		ref, ok := first[a.Feature]
+		ref, ok := first[a.Frequency]
 		if !ok {
-			first[a.Feature] = a
+			first[a.Frequency] = a
 			continue
 		}
 		if compared++; compared > 200 { // whichever come first: a map has no order
@@ -138,7 +138,7 @@ func checkAngles(t *testing.T, f *fixture, angles map[Angle]float64) {
 	}
 }
 
-// angle computes omega . x of one row and feature over all parties, in turns.
+// angle computes omega . x of one row and frequency over all parties, in turns.
 func (f *fixture) angle(t *testing.T, a Angle) float64 {
 	t.Helper()
 	tr, err := newTrainer(f.party(0, Solo{}, newVault()))
@@ -148,7 +148,7 @@ func (f *fixture) angle(t *testing.T, a Angle) float64 {
 	var sum float64
 	for _, part := range f.parts {
 		w := newOmega(tr.kernel, f.params.PublicSeed(), part)
-		w.extend(a.Feature, 1)
+		w.extend(a.Frequency, 1)
 		out := make([]float64, 1)
 		w.addTo(out, 0, part.Rows, a.Row)
 		sum += out[0]

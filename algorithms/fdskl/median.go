@@ -27,7 +27,7 @@ func (t *trainer) width(ctx context.Context) error {
 		return err
 	}
 	sigma := []float64{known}
-	if err := broadcastReals(ctx, t.Network, "width-known", t.leader(), sigma); err != nil {
+	if err := broadcastReals(ctx, t.Network, KindWidthKnown, t.leader(), sigma); err != nil {
 		return err
 	}
 	if err := t.Network.Confirm(ctx); err != nil { // it decides what all do next
@@ -37,7 +37,7 @@ func (t *trainer) width(ctx context.Context) error {
 		if sigma[0], err = t.medianDistance(ctx); err != nil {
 			return err
 		}
-		if err := broadcastReals(ctx, t.Network, "width", t.leader(), sigma); err != nil {
+		if err := broadcastReals(ctx, t.Network, KindWidth, t.leader(), sigma); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func (t *trainer) width(ctx context.Context) error {
 	if err := t.kernel.Validate(); err != nil {
 		return fmt.Errorf("%s's width: %w", t.Names[t.leader()], err)
 	}
-	return t.saveWidth()
+	return t.Vault.Save(widthFile, binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.kernel.Sigma)))
 }
 
 // medianDistance returns the median distance of the sampled pairs at the leader, 0 elsewhere.
@@ -57,39 +57,35 @@ func (t *trainer) medianDistance(ctx context.Context) (float64, error) {
 		}
 	}
 	if t.Privacy == Sealed {
-		return t.meanDistance(ctx, squares)
+		// The root of the mean of the sampled squares takes the median's place: it is a little more, and opens one
+		// number instead of one for each pair. The leader alone learns it.
+		var sum float64
+		for _, s := range squares {
+			sum += s
+		}
+		mean := []float64{sum / medianPairs}
+		if err := t.Network.SumReals(ctx, KindDistances, t.leader(), mean); err != nil || t.Self != t.leader() {
+			return 0, err
+		}
+		t.opened(KindDistances, 1)
+		if mean[0] <= 0 {
+			return 1, nil // all rows are equal: any width serves
+		}
+		return math.Sqrt(mean[0]), nil
 	}
-	if err := t.Network.SumReals(ctx, "distances", t.leader(), squares); err != nil {
+	if err := t.Network.SumReals(ctx, KindDistances, t.leader(), squares); err != nil {
 		return 0, err
 	}
 	if t.Self != t.leader() {
 		return 0, nil
 	}
-	t.opened("distances", medianPairs)
+	t.opened(KindDistances, medianPairs)
 	slices.Sort(squares)
 	median := math.Sqrt(squares[medianPairs/2])
 	if median == 0 {
 		return 1, nil // most rows are equal: any width serves
 	}
 	return median, nil
-}
-
-// meanDistance returns the root of the mean of the sampled squares at the leader, 0 elsewhere. It is a little
-// more than their median's root and opens one number instead of one for each pair.
-func (t *trainer) meanDistance(ctx context.Context, squares []float64) (float64, error) {
-	var sum float64
-	for _, s := range squares {
-		sum += s
-	}
-	mean := []float64{sum / medianPairs}
-	if err := t.Network.SumReals(ctx, "distances", t.leader(), mean); err != nil || t.Self != t.leader() {
-		return 0, err
-	}
-	t.opened("distances", 1)
-	if mean[0] <= 0 {
-		return 1, nil // all rows are equal: any width serves
-	}
-	return math.Sqrt(mean[0]), nil
 }
 
 // squaredDistance returns |x_i - x_j|^2 over the columns of a matrix.
@@ -132,9 +128,4 @@ func (t *trainer) savedWidth() (float64, error) {
 		return 0, err
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(data)), nil
-}
-
-// saveWidth keeps the agreed width.
-func (t *trainer) saveWidth() error {
-	return t.Vault.Save(widthFile, binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.kernel.Sigma)))
 }

@@ -2,6 +2,7 @@ package fdskl
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 
@@ -12,16 +13,19 @@ import (
 )
 
 // modelVersion is the version of a model part's encoding.
-const modelVersion = 1
+const modelVersion = 2
 
 // maxModel is the largest model part that is read, in bytes.
 const maxModel = 1 << 30
 
-// Run is a run of consecutive features.
+// Run is a run of consecutive features, or of angles.
 type Run struct {
 	First int `cbor:"1,keyasint"`
 	Count int `cbor:"2,keyasint"`
 }
+
+// features returns the run of the features of a run of the fixed schedule's angles.
+func (r Run) features() Run { return Run{First: 2 * r.First, Count: 2 * r.Count} }
 
 // Model is one party's part of a trained model. No party's part predicts alone, and none holds
 // anything of another's data: passive parts have phases and a normaliser, active parts also the
@@ -42,24 +46,79 @@ type Model struct {
 	Normaliser *kernel.Normaliser `cbor:"9,keyasint"`
 	Columns    []string           `cbor:"10,keyasint"` // the table's feature columns, in order
 	Held       []Run              `cbor:"11,keyasint,omitempty"`
-	Alpha      []float64          `cbor:"12,keyasint,omitempty"` // of sqrt(2) cos, for the features in Held
+	Alpha      []float64          `cbor:"12,keyasint,omitempty"` // of the features in Held; see Params.Angles
 	Intercept  float64            `cbor:"13,keyasint"`           // at the leader, 0 elsewhere
 	Mean       float64            `cbor:"14,keyasint"`           // regression: score * Scale + Mean
 	Scale      float64            `cbor:"15,keyasint"`
-	Classes    [2]string          `cbor:"16,keyasint"`
+	Classes    []string           `cbor:"16,keyasint"` // their names; two empty ones of a regression
 	Objective  float64            `cbor:"17,keyasint"` // at the leader
 	TrainError float64            `cbor:"18,keyasint"` // at the leader: share of wrong labels, or RMSE
 	Iterations int                `cbor:"19,keyasint"`
-	Fills      map[string]float64 `cbor:"20,keyasint,omitempty"` // what empty cells of the training table were given
-	Shares     *Shares            `cbor:"21,keyasint,omitempty"` // sealed: at the three that hold shares
+	// 20 was what empty cells of the training table were given, which the normaliser knows.
+	Shares  *Shares  `cbor:"21,keyasint,omitempty"` // sealed: at the three that hold shares
+	Reading *Reading `cbor:"26,keyasint,omitempty"` // how the training table was read; nil: as any is
+
+	// Against holds the functions of three or more classes, in the order of Classes, each of which tells its own from all
+	// others: where it is, Alpha and Intercept are not. Nothing at a passive party; of a sealed model intercepts alone.
+	Against []Coefficients `cbor:"30,keyasint,omitempty"`
+	Points  *Points        `cbor:"31,keyasint,omitempty"` // glm: what opened to the party of the scorecard
+	ZScores *ZScores       `cbor:"33,keyasint,omitempty"` // glm: and how sure that is
+
+	Lambda float64 `cbor:"22,keyasint,omitempty"` // what "auto" chose, where that is known
 }
 
-// Shares is what one of three parties holds of a sealed model: two of the three components of the
-// coefficients of cos, modulo 2^64, and of the offset behind them.
+// Reading is how a party's table was read, as its owner chose: new rows and an audit are to read as the training did.
+// Zero fields were not chosen.
+type Reading struct {
+	ID          string            `cbor:"1,keyasint,omitempty"`  // the id column
+	Categorical []string          `cbor:"2,keyasint,omitempty"`  // columns that hold codes or texts
+	Missing     string            `cbor:"3,keyasint,omitempty"`  // what missing cells became
+	NA          []string          `cbor:"4,keyasint,omitempty"`  // what stands for a missing cell beside the empty one
+	NAChosen    bool              `cbor:"5,keyasint,omitempty"`  // NA was chosen, be it that nothing else does
+	Columns     []string          `cbor:"6,keyasint,omitempty"`  // the only columns that jobs may use
+	Ignore      []string          `cbor:"7,keyasint,omitempty"`  // columns that jobs may not use
+	Levels      string            `cbor:"8,keyasint,omitempty"`  // what becomes of levels that training never saw
+	Dates       string            `cbor:"9,keyasint,omitempty"`  // how dates are read that could be read in two ways
+	DateOrders  map[string]string `cbor:"10,keyasint,omitempty"` // which columns were dates, and how they were read
+}
+
+// Coefficients are a party's part of one function: f = Alpha . phi + Intercept, over the features in Held: phi is
+// sqrt(2) cos and sqrt(2) sin of each angle, or sqrt(2) cos alone where features grow.
+type Coefficients struct {
+	Alpha     []float64 `cbor:"1,keyasint"`
+	Intercept float64   `cbor:"2,keyasint"` // at the leader, 0 elsewhere
+}
+
+// Functions returns an active party's part of the functions whose values are a row's scores, Params.Scores of them.
+func (m *Model) Functions() []Coefficients {
+	if len(m.Against) > 0 {
+		return m.Against
+	}
+	return []Coefficients{{m.Alpha, m.Intercept}}
+}
+
+// Holds reports whether the party holds coefficients.
+func (m *Model) Holds() bool { return len(m.Functions()[0].Alpha) > 0 }
+
+// Shares is what one of three parties holds of a sealed model: two of the three components of the coefficients of cos
+// and sin, modulo 2^64, function after function, and behind them of the functions' offsets.
 type Shares struct {
 	X []uint64 `cbor:"1,keyasint"`
 	Y []uint64 `cbor:"2,keyasint"`
 }
+
+// setFunctions is the reverse of Functions.
+func (m *Model) setFunctions(functions []Coefficients) {
+	if m.Params.Scores() == 1 {
+		m.Alpha, m.Intercept = functions[0].Alpha, functions[0].Intercept
+		return
+	}
+	m.Against = functions
+}
+
+// Regulariser returns the lambda that the model was trained with: the job's, or the one that was chosen; 0 where this
+// party does not know it.
+func (m *Model) Regulariser() float64 { return cmp.Or(m.Lambda, float64(m.Params.Lambda)) }
 
 // Encode returns the model part's bytes: deterministic CBOR (RFC 8949, section 4.2.1).
 func (m *Model) Encode() ([]byte, error) {
@@ -76,7 +135,8 @@ func DecodeModel(data []byte) (*Model, error) {
 	if len(data) > maxModel {
 		return nil, fmt.Errorf("model part of %d bytes, at most %d are read", len(data), maxModel)
 	}
-	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, MaxArrayElements: 1 << 27, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
+	mode, err := cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, MaxArrayElements: 1 << 27,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField}.DecMode()
 	if err != nil {
 		return nil, err
 	}

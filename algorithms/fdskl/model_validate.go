@@ -2,6 +2,7 @@ package fdskl
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/parameters"
@@ -21,10 +22,59 @@ func (m *Model) validate() error {
 	if err := m.validateNormaliser(); err != nil {
 		return err
 	}
-	if err := m.target().validate(m.Params.Target); err != nil {
+	if err := m.validatePoints(); err != nil {
 		return err
 	}
-	return m.validateCoefficients()
+	if err := m.target().validate(m.Params); err != nil {
+		return err
+	}
+	// Checks the numbers that make scores.
+	if err := parameters.Positive("sigma", m.Sigma); err != nil {
+		return err
+	}
+	if !(m.Lambda >= 0) || math.IsInf(m.Lambda, 0) {
+		return fmt.Errorf("lambda is %v, want a positive number, or none", m.Lambda)
+	}
+	count, next := 0, 0
+	for _, r := range m.Held {
+		if r.First < next || r.Count < 1 || r.Count > m.Params.Features-r.First {
+			return fmt.Errorf("%d features from number %d on, of %d, are out of range or order", r.Count,
+				r.First, m.Params.Features)
+		}
+		count, next = count+r.Count, r.First+r.Count
+	}
+	if err := m.validateFunctions(count); err != nil {
+		return err
+	}
+	want := m.Params.Scores() * (m.Params.Features + 1)
+	if m.Shares != nil && (len(m.Shares.X) != want || len(m.Shares.Y) != want) {
+		return fmt.Errorf("components of %d and %d words, want %d", len(m.Shares.X), len(m.Shares.Y), want)
+	}
+	return nil
+}
+
+// validateFunctions checks the coefficients of a party that holds those of so many features.
+func (m *Model) validateFunctions(features int) error {
+	switch want := m.Params.Scores(); {
+	case want == 1 && len(m.Against) > 0, len(m.Against) > 0 && len(m.Against) != want:
+		return fmt.Errorf("functions of %d classes, the job has %d", len(m.Against), m.Params.ClassCount())
+	case want > 1 && (len(m.Alpha) > 0 || m.Intercept != 0):
+		return fmt.Errorf("one function for %d classes, want %d", want, want)
+	}
+	for _, f := range m.Functions() {
+		if len(f.Alpha) != features {
+			return fmt.Errorf("%d coefficients for %d features", len(f.Alpha), features)
+		}
+		if !parameters.IsFinite(f.Intercept) {
+			return fmt.Errorf("intercept is %v, want a finite number", f.Intercept)
+		}
+		for i, a := range f.Alpha {
+			if !parameters.IsFinite(a) {
+				return fmt.Errorf("coefficient %d is %v, want a finite number", i+1, a)
+			}
+		}
+	}
+	return nil
 }
 
 // validateNormaliser checks how columns are normalised; a sealed model's part has none where there are no
@@ -42,33 +92,4 @@ func (m *Model) validateNormaliser() error {
 // target returns what the model knows of the target.
 func (m *Model) target() description {
 	return description{Mean: m.Mean, Scale: m.Scale, Classes: m.Classes}
-}
-
-// validateCoefficients checks the numbers that make scores.
-func (m *Model) validateCoefficients() error {
-	if err := parameters.Positive("sigma", m.Sigma); err != nil {
-		return err
-	}
-	if !finite(m.Intercept) {
-		return fmt.Errorf("intercept is %v, want a finite number", m.Intercept)
-	}
-	count, next := 0, 0
-	for _, r := range m.Held {
-		if r.First < next || r.Count < 1 || r.Count > m.Params.Features-r.First {
-			return fmt.Errorf("%d features from number %d on, of %d, are out of range or order", r.Count, r.First, m.Params.Features)
-		}
-		count, next = count+r.Count, r.First+r.Count
-	}
-	if count != len(m.Alpha) {
-		return fmt.Errorf("%d coefficients for %d features", len(m.Alpha), count)
-	}
-	for i, a := range m.Alpha {
-		if !finite(a) {
-			return fmt.Errorf("coefficient %d is %v, want a finite number", i+1, a)
-		}
-	}
-	if want := m.Params.Features + 1; m.Shares != nil && (len(m.Shares.X) != want || len(m.Shares.Y) != want) {
-		return fmt.Errorf("components of %d and %d words, want %d", len(m.Shares.X), len(m.Shares.Y), want)
-	}
-	return nil
 }

@@ -3,13 +3,13 @@ package fdskl
 import (
 	"context"
 	"math"
-	"sync"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
+	"github.com/hanse-project/hanse/internal/parallel"
 )
 
 // shards is into how many runs of rows a pass over the angles is cut. The number is fixed, so that
@@ -20,28 +20,77 @@ const shards = 16
 //
 //	1/N sum_j L(f_j, y_j) + lambda/2 |w|^2,  f_j = w . phi_j / sqrt(D) + intercept,
 //
-// over x = (w, intercept), where phi = sqrt(2) cos and alpha = w / sqrt(D): |w| is |f|.
+// over x = (w, intercept), where phi is sqrt(2) cos and sin and alpha = w / sqrt(D): |w| is |f|.
 type local struct {
 	*trainer
-	held *angles
-	root float64 // sqrt(D)
+	held   *angles
+	root   float64 // sqrt(D)
+	lambda float64
+	rows   []int // that count; nil: all
 }
 
-// newLocal prepares the objective over opened angles.
-func (t *trainer) newLocal(held *angles) *local {
-	return &local{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))}
+// newLocal prepares the objective over opened angles of some rows, nil for all.
+func (t *trainer) newLocal(held *angles, lambda float64, rows []int) *local {
+	return &local{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features)), lambda: lambda, rows: rows}
+}
+
+// solveLocal minimises the objective with the regulariser that the job names, or chooses.
+func (t *trainer) solveLocal(ctx context.Context, m *Model, held *angles) error {
+	lambda, err := t.choose(m, func() (solver, error) {
+		var rest []int
+		for j, out := range t.heldOut {
+			if !out {
+				rest = append(rest, j)
+			}
+		}
+		starts := make([][]float64, t.Params.Scores()) // each candidate starts where the one before, which is larger, ended
+		return func(lambda float64) (functions []Coefficients, err error) {
+			o := t.newLocal(held, lambda, rest)
+			for k := range starts {
+				t.target.against(k)
+				if starts[k] == nil {
+					starts[k] = make([]float64, o.size())
+				}
+				state, err := t.minimise(ctx, o, starts[k], nil, nil)
+				if err != nil {
+					return nil, err
+				}
+				starts[k] = state.Alpha
+				var f Coefficients
+				f.Alpha, f.Intercept = o.coefficients(state.Alpha)
+				functions = append(functions, f)
+			}
+			return functions, nil
+		}, nil
+	}, held)
+	if err != nil {
+		return err
+	}
+	o := t.newLocal(held, lambda, nil)
+	if t.Params.Scores() == 1 {
+		return t.descend(ctx, m, o)
+	}
+	return t.descendEach(ctx, m, o)
+}
+
+// count is how many rows count.
+func (o *local) count() int {
+	if o.rows == nil {
+		return o.Rows
+	}
+	return len(o.rows)
 }
 
 // size returns the number of variables.
-func (o *local) size() int { return o.held.count + 1 }
+func (o *local) size() int { return o.held.features() + 1 }
 
 // Evaluate returns the objective at x and writes its gradient: one pass over the angles.
 func (o *local) Evaluate(_ context.Context, x, grad []float64) (float64, error) {
-	n := o.held.count
+	n := o.held.features()
 	w, intercept := x[:n], x[n]
 	grads := make([][]float64, shards)
 	losses := make([]float64, shards)
-	eachShard(o.Rows, o.Workers, func(s, lo, hi int) {
+	eachShard(o.count(), o.Workers, func(s, lo, hi int) {
 		grads[s] = make([]float64, n+1)
 		losses[s] = o.pass(lo, hi, w, intercept, grads[s])
 	})
@@ -51,8 +100,8 @@ func (o *local) Evaluate(_ context.Context, x, grad []float64) (float64, error) 
 		value += losses[s]
 		floats.Add(grad, grads[s])
 	}
-	floats.AddScaled(grad[:n], o.Params.Lambda, w)
-	return value + o.Params.Lambda/2*floats.Dot(w, w), nil
+	floats.AddScaled(grad[:n], o.lambda, w)
+	return value + o.lambda/2*floats.Dot(w, w), nil
 }
 
 // passRows is the number of rows that a pass looks up at once: gonum's matrix-vector kernels work
@@ -61,18 +110,25 @@ const passRows = 4
 
 // pass adds rows [lo, hi) to the gradient and returns their part of the mean loss.
 func (o *local) pass(lo, hi int, w []float64, intercept float64, grad []float64) (loss float64) {
-	n := o.held.count
+	n := o.held.features()
 	phi := make([]float64, passRows*n)
 	var scores, slopes [passRows]float64
+	var place [passRows]int
 	for ; lo < hi; lo += passRows {
 		rows := min(passRows, hi-lo)
-		o.cosine.Features64(phi[:rows*n], o.held.turns[lo*n:(lo+rows)*n])
+		for r := range rows {
+			place[r] = lo + r
+			if o.rows != nil {
+				place[r] = o.rows[lo+r]
+			}
+			o.cosine.Pairs64(phi[r*n:(r+1)*n], o.held.row(place[r]))
+		}
 		block := blas64.General{Rows: rows, Cols: n, Stride: n, Data: phi}
 		blas64.Gemv(blas.NoTrans, 1/o.root, block, vector(w), 0, vector(scores[:rows]))
 		for r, f := range scores[:rows] {
-			y := o.target.values[lo+r]
-			loss += o.loss.Value(f+intercept, y) / float64(o.Rows)
-			g := o.loss.Derivative(f+intercept, y) / float64(o.Rows)
+			y := o.target.values[place[r]]
+			loss += o.loss.Value(f+intercept, y) / float64(o.count())
+			g := o.loss.Derivative(f+intercept, y) / float64(o.count())
 			slopes[r] = g
 			grad[n] += g
 		}
@@ -91,9 +147,10 @@ func (o *local) Dots(_ context.Context, pairs []lbfgs.Pair) ([]float64, error) {
 
 // coefficients turns the solution into alpha and intercept.
 func (o *local) coefficients(x []float64) (alpha []float64, intercept float64) {
-	alpha = append(alpha, x[:o.held.count]...)
+	n := o.held.features()
+	alpha = append(alpha, x[:n]...)
 	floats.Scale(1/o.root, alpha)
-	return alpha, x[o.held.count]
+	return alpha, x[n]
 }
 
 // dots returns the inner product of each pair.
@@ -108,20 +165,7 @@ func dots(pairs []lbfgs.Pair) []float64 {
 // eachShard calls f for each of the fixed shards of n rows, on up to workers goroutines, and
 // returns when all are done.
 func eachShard(n, workers int, f func(shard, lo, hi int)) {
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(workers, shards) {
-		wg.Go(func() {
-			for s := range next {
-				f(s, n*s/shards, n*(s+1)/shards)
-			}
-		})
-	}
-	for s := range shards {
-		next <- s
-	}
-	close(next)
-	wg.Wait()
+	parallel.All(workers, shards, func(s int) { f(s, n*s/shards, n*(s+1)/shards) })
 }
 
 // eachRow calls f for the shards of n rows.

@@ -30,7 +30,7 @@ func BenchmarkPass(b *testing.B) {
 func benchObjective(rows, features, workers int) *local {
 	p := Params{Features: features}.WithDefaults()
 	t := &trainer{Party: &Party{Params: p, Rows: rows, Workers: workers}, cosine: kernel.NewTable(), loss: kernel.Logistic}
-	held := &angles{turns: make([]uint16, rows*features), count: features}
+	held := &angles{turns: make([]uint16, rows*p.Angles()), count: p.Angles()}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range held.turns {
 		held.turns[i] = uint16(rng.Uint32())
@@ -39,5 +39,5 @@ func benchObjective(rows, features, workers int) *local {
 	for j := range t.target.values {
 		t.target.values[j] = float64(2*rng.IntN(2) - 1)
 	}
-	return t.newLocal(held)
+	return t.newLocal(held, 1e-6, nil)
 }

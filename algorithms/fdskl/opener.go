@@ -21,7 +21,7 @@ type openerShare struct {
 	maps   [][]*kernel.Map // masked: [part][run]
 	omegas []*omega        // published: [part]
 	phases []uint16        // masked: the sum of this party's parts' phases
-	ids    []int           // published: the feature at each position
+	ids    []int           // published: the frequency at each position
 }
 
 // newOpener draws the frequencies of every active party's features for this party's columns.
@@ -42,15 +42,14 @@ func (t *trainer) newOpener() (*opener, error) {
 	return o, nil
 }
 
-// runs returns the features of the k-th active party, the same at every party: one contiguous
+// runs returns the angles of the k-th active party's features, the same at every party: one contiguous
 // share under the fixed schedule, every len(actives)-th block under the paper's.
 func (t *trainer) runs(k int) []Run { return runsOf(t.Params, k) }
 
-// runsOf returns the features of the k-th active party of a job.
+// runsOf returns the angles of the k-th active party's features.
 func runsOf(p Params, k int) []Run {
 	if p.Schedule == Fixed {
-		first, count := share(p.Features, len(p.Active), k)
-		return []Run{{First: first, Count: count}}
+		return []Run{share(p.Angles(), len(p.Active), k)}
 	}
 	var runs []Run
 	for n := k; n < p.Iterations; n += len(p.Active) {
@@ -99,22 +98,46 @@ func (t *trainer) drawPublished(s *openerShare) {
 	}
 }
 
-// open opens the angles of rows [lo, hi) of this party's parts to the k-th active party, row-major
-// [hi-lo][features of k]. Elsewhere the result means nothing.
-func (o *opener) open(ctx context.Context, k int, rows []*kernel.Matrix, lo, hi int) ([]uint16, error) {
+// openAngles opens the angles of rows [lo, hi) of this party's parts to the k-th active party, row-major
+// [hi-lo][angles of k]. Elsewhere the result means nothing.
+func (o *opener) openAngles(ctx context.Context, k int, rows []*kernel.Matrix, lo, hi int) ([]uint16, error) {
 	if o.Privacy == Published {
-		return o.openPublished(ctx, k, rows, lo, hi)
+		// Opens a block by Algorithm 3 and rounds it to turns.
+		s := &o.shares[k]
+		angles := make([]float64, (hi-lo)*s.count)
+		ids := make([]int, 0, len(angles))
+		for j := lo; j < hi; j++ {
+			row := angles[(j-lo)*s.count : (j-lo+1)*s.count]
+			for p, x := range rows {
+				s.omegas[p].addTo(row, 0, x, j)
+			}
+			ids = append(ids, s.ids...)
+		}
+		for i := range angles {
+			angles[i] *= 2 * math.Pi
+		}
+		if err := o.openRadians(ctx, o.actives[k], ids, angles); err != nil {
+			return nil, err
+		}
+		turns := make([]uint16, len(angles))
+		for i, a := range angles {
+			turns[i] = toTurns(a / (2 * math.Pi))
+		}
+		return turns, nil
 	}
 	block, err := o.turns(&o.shares[k], rows, lo, hi)
 	if err != nil {
 		return nil, err
 	}
-	return block, o.Network.SumTurns(ctx, "angles", o.actives[k], block)
+	return block, o.Network.SumTurns(ctx, KindAngles, o.actives[k], block)
 }
 
 // turns returns this party's addends of a block of angles.
 func (o *opener) turns(s *openerShare, rows []*kernel.Matrix, lo, hi int) ([]uint16, error) {
 	block := make([]uint16, (hi-lo)*s.count)
+	if len(rows) == 0 {
+		return block, nil // who has no part has no phase
+	}
 	for p, x := range rows {
 		if err := o.addPart(s, p, x, lo, hi, block); err != nil {
 			return nil, err
@@ -157,29 +180,4 @@ func addTurns(a, b []uint16) {
 	for i := range a {
 		a[i] += b[i]
 	}
-}
-
-// openPublished opens a block by Algorithm 3 and rounds it to turns.
-func (o *opener) openPublished(ctx context.Context, k int, rows []*kernel.Matrix, lo, hi int) ([]uint16, error) {
-	s := &o.shares[k]
-	angles := make([]float64, (hi-lo)*s.count)
-	ids := make([]int, 0, len(angles))
-	for j := lo; j < hi; j++ {
-		row := angles[(j-lo)*s.count : (j-lo+1)*s.count]
-		for p, x := range rows {
-			s.omegas[p].addTo(row, 0, x, j)
-		}
-		ids = append(ids, s.ids...)
-	}
-	for i := range angles {
-		angles[i] *= 2 * math.Pi
-	}
-	if err := o.openRadians(ctx, o.actives[k], ids, angles); err != nil {
-		return nil, err
-	}
-	turns := make([]uint16, len(angles))
-	for i, a := range angles {
-		turns[i] = toTurns(a / (2 * math.Pi))
-	}
-	return turns, nil
 }

@@ -83,8 +83,19 @@ func (o *oracle) phaseAt(i, root int) float64 {
 // owner returns the active party, which is its own number here, that feature i belongs to.
 func (o *oracle) owner(i int) int { return i / o.f.params.BlockFeatures % len(o.f.params.Active) }
 
-// phi is feature i of row j.
-func (o *oracle) phi(i, j int) float64 {
+// phi is feature i of row j where features grow.
+func (o *oracle) phi(i, j int) float64 { return math.Sqrt2 * math.Cos(o.angle(i, j)) }
+
+// pair is feature i of row j of the fixed schedule: two have one frequency.
+func (o *oracle) pair(i, j int) float64 {
+	if i%2 == 1 {
+		return math.Sqrt2 * math.Sin(o.angle(i/2, j))
+	}
+	return math.Sqrt2 * math.Cos(o.angle(i/2, j))
+}
+
+// angle is that of frequency i and row j.
+func (o *oracle) angle(i, j int) float64 {
 	angle, c := 0.0, 0
 	for _, rows := range o.rows {
 		for _, x := range rows[j] {
@@ -92,7 +103,7 @@ func (o *oracle) phi(i, j int) float64 {
 			c++
 		}
 	}
-	return math.Sqrt2 * math.Cos(2*math.Pi*angle+o.phase[i])
+	return 2*math.Pi*angle + o.phase[i]
 }
 
 // score is f(x_j) with the features so far.
@@ -135,7 +146,7 @@ func (o *oracle) run() {
 			}
 		}
 		for i := range o.alpha {
-			o.alpha[i] *= 1 - p.Step*p.Lambda
+			o.alpha[i] *= 1 - p.Step*float64(p.Lambda)
 		}
 		o.alpha = append(o.alpha, fresh...)
 	}
@@ -180,7 +191,8 @@ func (o *oracle) compare(t *testing.T, models []*Model) float64 {
 
 // stochasticJob is a job of the paper's schedule.
 func stochasticJob(loss string, batch, block, iterations int, step float64) Params {
-	p := Params{Schedule: DoublyStochastic, Loss: loss, Sigma: 1.5, Lambda: 1e-3, Seed: "oracle", Batch: batch, BlockFeatures: block, Iterations: iterations, Step: step}
+	p := Params{Schedule: DoublyStochastic, Loss: loss, Sigma: 1.5, Lambda: 1e-3, Seed: "oracle", Batch: batch,
+		BlockFeatures: block, Iterations: iterations, Step: step}
 	if loss == "square" {
 		p.Target = Classification
 	}

@@ -2,6 +2,7 @@ package fdskl
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
@@ -17,9 +18,9 @@ const (
 // The privacy modes. This package runs the first two; what they share with the third, which package
 // sealed runs, begins with Begin.
 const (
-	Published = "published"
-	Masked    = "masked"
-	Sealed    = "sealed"
+	Published = keys.PrivacyPublished
+	Masked    = keys.PrivacyMasked
+	Sealed    = keys.PrivacySealed
 )
 
 // The targets.
@@ -33,7 +34,9 @@ const (
 	maxFeatures   = 1 << 20
 	maxIterations = 1 << 20
 	maxBatch      = 1 << 16
-	blockBytes    = 1 << 20 // a block of angles is about this large
+	// MaxClasses is the most classes of a target.
+	MaxClasses = kernel.MaxSides
+	blockBytes = 1 << 20 // a block of angles is about this large
 )
 
 // Params is what a job says to this algorithm: its [parameters] table. Zero values stand for the
@@ -43,43 +46,66 @@ type Params struct {
 	Label    string   `toml:"label"`             // the label's column at the active parties
 	Target   string   `toml:"target"`            // "classification" (default) or "regression"
 	Schedule string   `toml:"schedule"`          // "fixed" (default) or "doubly-stochastic"
-	Loss     string   `toml:"loss"`              // "logistic" (default for classification), "square", "smooth-hinge"
+	Loss     string   `toml:"loss"`              // "logistic" (default of two classes), "square" (else), "smooth-hinge"
 	Kernel   string   `toml:"kernel"`            // "gaussian" (default), "laplace", "matern32", "matern52"
 	Sigma    float64  `toml:"sigma,omitzero"`    // kernel width; 0: median heuristic
-	Features int      `toml:"features,omitzero"` // D, default 1024; doubly-stochastic: iterations x block_features
-	Lambda   float64  `toml:"lambda,omitzero"`   // regulariser of (lambda/2)|f|^2, default 1e-6
+	Features int      `toml:"features,omitzero"` // D, even, default 1024; doubly-stochastic: iterations x block_features
+	Lambda   Lambda   `toml:"lambda,omitzero"`   // regulariser of (lambda/2)|f|^2; 0: "auto", see Candidates
 	Seed     string   `toml:"seed"`              // any text; public
-	Scale    string   `toml:"scale"`             // "minmax" (default), "standard", "rank"
-	Constant string   `toml:"constant"`          // what a column without variation gets: "refuse" (default) or "drop"
+	Scale    string   `toml:"scale"`             // "auto" (default), "minmax", "standard", "rank"
+	Constant string   `toml:"constant"`          // what a column without variation gets: "drop" (default) or "refuse"
 
-	Iterations    int     `toml:"iterations,omitzero"`     // fixed: cap of the solver, default 300; doubly-stochastic: T, default 200
+	// fixed: cap of the solver, default 300; doubly-stochastic: T, default 200
+	Iterations    int     `toml:"iterations,omitzero"`
 	Batch         int     `toml:"batch,omitzero"`          // B rows an iteration, default 64 (doubly-stochastic)
 	BlockFeatures int     `toml:"block_features,omitzero"` // r features an iteration, default 16 (doubly-stochastic)
 	Step          float64 `toml:"step,omitzero"`           // gamma, default 1 (doubly-stochastic)
 
-	Keeper    string `toml:"keeper,omitempty" cbor:",omitempty"`    // sealed: the second of the three that hold shares; the first is the active party
-	Helper    string `toml:"helper,omitempty" cbor:",omitempty"`    // sealed: the third; it may have no data
-	Outer     int    `toml:"outer,omitzero" cbor:",omitempty"`      // sealed, losses but square: E, default 5; each step but the first opens a score of every row
-	Ring      int    `toml:"ring,omitzero" cbor:",omitempty"`       // sealed: bits of a shared feature on the wire, 64 (default) or 48
-	ScoreBits int    `toml:"score_bits,omitzero" cbor:",omitempty"` // sealed: bits behind the point of an opened prediction, default 6
+	// Classes is how many classes the target has: 0 stands for two, and for none of a regression. Of three or more each
+	// is told from all others by a function of its own, over the same features.
+	Classes int `toml:"classes,omitzero" cbor:",omitempty"`
+
+	// sealed: the second of the three that hold shares; the first is the active party
+	Keeper string `toml:"keeper,omitempty" cbor:",omitempty"`
+	Helper string `toml:"helper,omitempty" cbor:",omitempty"` // sealed: the third; it may have no data
+	// sealed, losses but square: E, default 5; each step but the first opens a score of every row
+	Outer int `toml:"outer,omitzero" cbor:",omitempty"`
+	// sealed: bits of a shared feature on the wire, 32, 48 or 64; the default is 32 where its rounding does not count
+	Ring int `toml:"ring,omitzero" cbor:",omitempty"`
+	// sealed: bits behind the point of an opened prediction, default 6
+	ScoreBits int `toml:"score_bits,omitzero" cbor:",omitempty"`
 	// ScoreRange is, in sealed jobs, the magnitude below which a score must stay, in deviations of the target: what opens
 	// has no bits for more, and a larger one comes out as another. A power of two, 16 by default.
-	ScoreRange int    `toml:"score_range,omitzero" cbor:",omitempty"`
-	Bound      string `toml:"bound,omitempty" cbor:",omitempty"` // sealed: "frobenius" (default), one number opens, or "public", none does
+	ScoreRange int `toml:"score_range,omitzero" cbor:",omitempty"`
+	// sealed: "frobenius" (default), one number opens, or "public", none does
+	Bound string `toml:"bound,omitempty" cbor:",omitempty"`
+
+	BinParams
 }
 
 // WithDefaults returns p with every unset field at its default.
 func (p Params) WithDefaults() Params {
+	if p.Classes == 2 {
+		p.Classes = 0
+	}
+	if p.Binned() {
+		return p.binDefaults()
+	}
 	p.Target = cmp.Or(p.Target, Classification)
 	p.Schedule = cmp.Or(p.Schedule, Fixed)
 	p.Kernel = cmp.Or(p.Kernel, "gaussian")
-	p.Scale = cmp.Or(p.Scale, "minmax")
-	p.Constant = cmp.Or(p.Constant, "refuse")
-	if p.Target == Regression {
+	p.Scale = cmp.Or(p.Scale, "auto")
+	p.Constant = cmp.Or(p.Constant, "drop")
+	if p.Target == Regression || p.Scores() > 1 {
 		p.Loss = cmp.Or(p.Loss, "square")
 	}
 	p.Loss = cmp.Or(p.Loss, "logistic")
-	p.Lambda = cmp.Or(p.Lambda, 1e-6)
+	if p.Classes == 2 {
+		p.Classes = 0
+	}
+	if p.Schedule == DoublyStochastic || len(p.Active) > 1 {
+		p.Lambda = cmp.Or(p.Lambda, DefaultLambda)
+	}
 	if p.Schedule == DoublyStochastic {
 		p.Batch = cmp.Or(p.Batch, 64)
 		p.BlockFeatures = cmp.Or(p.BlockFeatures, 16)
@@ -94,6 +120,34 @@ func (p Params) WithDefaults() Params {
 	p.Features = cmp.Or(p.Features, 1024)
 	p.Iterations = cmp.Or(p.Iterations, 300)
 	return p
+}
+
+// Angles returns how many angles a row has: one for every two features of the schedule "fixed", which are its cosine
+// and its sine, and one for each of "doubly-stochastic", whose features are cosines.
+func (p Params) Angles() int {
+	if p.Schedule == DoublyStochastic {
+		return p.Features
+	}
+	return p.Features / 2
+}
+
+// Scores returns how many scores a row has: one for each of three or more classes, else one.
+func (p Params) Scores() int { return max(1, p.Classes) }
+
+// ClassCount returns how many classes the target has, 0 for a regression.
+func (p Params) ClassCount() int {
+	if p.Target == Regression {
+		return 0
+	}
+	return max(2, p.Classes)
+}
+
+// TargetKind says in words what the label is taken for.
+func (p Params) TargetKind() string {
+	if p.Target == Regression {
+		return "numbers"
+	}
+	return fmt.Sprintf("%d classes", p.ClassCount())
 }
 
 // PublicSeed returns the seed of the job's random features.

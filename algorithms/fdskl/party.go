@@ -21,8 +21,10 @@ type Part struct {
 
 // Labels is what an active party knows of the target.
 type Labels struct {
-	Values  []float64 // per row: -1 or +1, or a real number; NaN where the party has no label
-	Classes [2]string // names of -1 and +1; empty for a regression
+	// Values are, per row, -1 or +1 of two classes, of three or more the class's place in Classes, or a real number; NaN
+	// where the party has no label.
+	Values  []float64
+	Classes []string // names of the classes, of two those of -1 and +1; none for a regression
 }
 
 // Vault keeps what a killed party needs; package vault implements it on a disk.
@@ -58,8 +60,12 @@ type Party struct {
 	// Report is called with the party's progress, Opened with what it learned; both may be nil.
 	Report func(Progress)
 	Opened func(kind string, count int64)
+	// Scored is called with the finished model's scores of the training rows, as the solver sees them, where one party
+	// alone has the labels and the fixed schedule's angles: it has these scores anyway. It may be nil.
+	Scored func(scores []float64)
 
-	blockBytes int // about the size of a block of angles; tests make it small
+	blockBytes int      // about the size of a block of angles; tests make it small
+	counter    *counter // counts what this party sends, instead of sending it; nil but in a dry run
 }
 
 // trainer is a Party with what training derives from it.
@@ -71,7 +77,10 @@ type trainer struct {
 	actives []int // indices of the active parties
 	rank    int   // this party's position among the actives, -1 for a passive one
 	target  target
-	radians []float64 // published: the sum of the parts' phases, once asked for
+	class   int           // of three or more, which one the solver is at
+	heldOut []bool        // the rows that choose the regulariser; nil: the job names it
+	radians []float64     // published: the sum of the parts' phases, once asked for
+	remains map[int][]int // published: see remainingPhases, by root, once asked for
 }
 
 // newTrainer checks a party's inputs against the job.
@@ -92,7 +101,7 @@ func newTrainer(p *Party) (*trainer, error) {
 // newRole settles what training and scoring share: the kernel, the active parties and this party's
 // place among them.
 func newRole(p *Party, sigma float64) (*trainer, error) {
-	t := &trainer{Party: p, cosine: kernel.NewTable(), rank: -1}
+	t := &trainer{Party: p, cosine: kernel.NewTable(), rank: -1, remains: make(map[int][]int)}
 	if t.Workers == 0 {
 		t.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -119,45 +128,48 @@ func (t *trainer) check() error {
 		}
 	}
 	if t.rank >= 0 {
-		return t.checkLabels()
-	}
-	return nil
-}
-
-// checkLabels refuses labels that cannot be learned from.
-func (t *trainer) checkLabels() error {
-	self := t.Names[t.Self]
-	if t.Labels == nil || len(t.Labels.Values) != t.Rows {
-		return fmt.Errorf("%s is active and has no labels for its %d rows", self, t.Rows)
-	}
-	missing := 0
-	for j, y := range t.Labels.Values {
-		switch {
-		case math.IsNaN(y):
-			missing++
-		case math.IsInf(y, 0) || t.Params.Target != Regression && y != 1 && y != -1:
-			return fmt.Errorf("%s: the label of row %d is %v, want -1 or 1 for classes and a finite number for a regression", self, j+1, y)
+		// The labels must be ones that can be learned from.
+		self := t.Names[t.Self]
+		if t.Labels == nil || len(t.Labels.Values) != t.Rows {
+			return fmt.Errorf("%s is active and has no labels for its %d rows", self, t.Rows)
 		}
-	}
-	switch {
-	case missing == t.Rows:
-		return fmt.Errorf("%s is active and has no label for any row", self)
-	case missing > 0 && len(t.actives) == 1:
-		return fmt.Errorf("%s has no label for %d of %d rows, and no other party is active", self, missing, t.Rows)
+		missing := 0
+		for j, y := range t.Labels.Values {
+			switch {
+			case math.IsNaN(y):
+				missing++
+			case t.Params.Scores() > 1:
+				if n := len(t.Labels.Classes); y != math.Trunc(y) || y < 0 || y >= float64(n) {
+					return fmt.Errorf("%s: the label of row %d is class number %v, want a whole number from 0 below %d", self, j+1,
+						y, n)
+				}
+			case math.IsInf(y, 0) || t.Params.Target != Regression && y != 1 && y != -1:
+				return fmt.Errorf("%s: the label of row %d is %v, want -1 or 1 for classes and a finite number "+
+					"for a regression", self, j+1, y)
+			}
+		}
+		switch {
+		case missing == t.Rows:
+			return fmt.Errorf("%s is active and has no label for any row", self)
+		case missing > 0 && len(t.actives) == 1:
+			return fmt.Errorf("%s has no label for %d of %d rows, and no other party is active", self, missing, t.Rows)
+		case len(t.Labels.Classes) != t.Params.ClassCount():
+			return fmt.Errorf("%s has labels of %d classes, the job says %d", self, len(t.Labels.Classes),
+				t.Params.ClassCount())
+		}
+		return nil
 	}
 	return nil
 }
 
-// share returns the features [first, first+count) whose coefficients belong to the k-th active
-// party under the fixed schedule: equal contiguous shares.
-func (t *trainer) share(k int) (first, count int) {
-	return share(t.Params.Features, len(t.actives), k)
-}
+// share returns the angles whose features' coefficients belong to the k-th active party under the fixed schedule: equal
+// contiguous shares.
+func (t *trainer) share(k int) Run { return share(t.Params.Angles(), len(t.actives), k) }
 
-// share cuts n features into equal contiguous parts and returns the k-th.
-func share(n, parts, k int) (first, count int) {
-	first = n * k / parts
-	return first, n*(k+1)/parts - first
+// share cuts n angles into equal contiguous parts and returns the k-th.
+func share(n, parts, k int) Run {
+	first := n * k / parts
+	return Run{First: first, Count: n*(k+1)/parts - first}
 }
 
 // leader is the first active party: it roots what one party must root.

@@ -32,75 +32,125 @@ type Scoring struct {
 // NewScorer prepares a joint prediction with this party's part of the model.
 func NewScorer(s Scoring) (*Scorer, error) {
 	m := s.Models[0]
-	p := &Party{Self: s.Self, Names: m.Names, Params: m.Params, Privacy: m.Privacy, Network: s.Network, Workers: s.Workers, Opened: s.Opened}
+	p := &Party{Self: s.Self, Names: m.Names, Params: m.Params, Privacy: m.Privacy, Network: s.Network,
+		Workers: s.Workers, Opened: s.Opened}
 	t, err := newRole(p, m.Sigma)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range s.Models {
+		if part.Normaliser == nil {
+			continue // a dry run: nobody's part
+		}
 		t.Parts = append(t.Parts, Part{Owner: part.Owner, Normaliser: part.Normaliser, Phase: part.Phase})
 	}
 	o, err := t.newOpener()
 	if err != nil {
 		return nil, err
 	}
-	if t.rank >= 0 && len(m.Alpha) != o.shares[t.rank].count {
-		return nil, fmt.Errorf("the model part of %s has %d coefficients, its features are %d", m.Names[s.Self], len(m.Alpha), o.shares[t.rank].count)
+	if t.rank >= 0 {
+		functions := m.Functions()
+		if len(functions) != m.Params.Scores() {
+			return nil, fmt.Errorf("the model part of %s has %d functions, want %d", m.Names[s.Self], len(functions),
+				m.Params.Scores())
+		}
+		features := o.shares[t.rank].count * m.Params.Features / m.Params.Angles()
+		for _, f := range functions {
+			if len(f.Alpha) != features {
+				return nil, fmt.Errorf("the model part of %s has %d coefficients, its features are %d", m.Names[s.Self],
+					len(f.Alpha), features)
+			}
+		}
 	}
 	return &Scorer{opener: o, model: m, receiver: s.Receiver}, nil
 }
 
-// Score returns f of the rows at the receiver, and nil elsewhere; see Model.Unit. rows holds this
-// party's parts of the same rows, in the same order everywhere.
+// Score returns the scores of the rows at the receiver, row-major [rows][Params.Scores], and nil elsewhere; see
+// Model.Unit and Model.Class. rows holds this party's parts of the same rows, in the same order everywhere.
 func (s *Scorer) Score(ctx context.Context, rows []*kernel.Matrix) ([]float64, error) {
-	n := rows[0].Rows
-	f := make([]float64, n)
+	return s.score(ctx, rows[0].Rows, rows)
+}
+
+// score is Score of n rows.
+func (s *Scorer) score(ctx context.Context, n int, rows []*kernel.Matrix) ([]float64, error) {
+	each := s.Params.Scores()
+	f := make([]float64, n*each)
 	for k := range s.actives {
-		if err := s.scoreShare(ctx, k, rows, f); err != nil {
+		if err := s.scoreShare(ctx, k, rows, n, f); err != nil {
 			return nil, err
 		}
 	}
 	if s.rank == 0 {
-		for j := range f {
-			f[j] += s.model.Intercept
+		for i, function := range s.model.Functions() {
+			for j := range n {
+				f[j*each+i] += function.Intercept
+			}
 		}
 	}
 	if len(s.actives) > 1 || s.receiver != s.leader() {
-		if err := s.Network.SumReals(ctx, "scores", s.receiver, f); err != nil {
+		if err := s.Network.SumReals(ctx, KindScores, s.receiver, f); err != nil {
 			return nil, err
 		}
 	}
 	if s.Self != s.receiver {
 		return nil, nil
 	}
-	s.opened("scores", n)
+	s.opened(KindScores, len(f))
 	return f, nil
 }
 
-// scoreShare opens the angles of the k-th active party's features to it; that party adds its part
-// of the score to f.
-func (s *Scorer) scoreShare(ctx context.Context, k int, rows []*kernel.Matrix, f []float64) error {
-	block, err := s.open(ctx, k, rows, 0, len(f))
+// scoreShare opens the angles of n rows for the k-th active party's features to it; that party adds its part
+// of the scores to f.
+func (s *Scorer) scoreShare(ctx context.Context, k int, rows []*kernel.Matrix, n int, f []float64) error {
+	block, err := s.openAngles(ctx, k, rows, 0, n)
 	if err != nil || s.rank != k {
 		return err
 	}
-	s.opened("angles", len(block))
-	n := len(s.model.Alpha)
-	for j := range f {
-		f[j] += s.cosine.Dot(block[j*n:(j+1)*n], s.model.Alpha)
+	s.opened(KindAngles, len(block))
+	functions, count := s.model.Functions(), s.shares[k].count
+	dot := s.cosine.DotPairs
+	if s.Params.Schedule == DoublyStochastic {
+		dot = s.cosine.Dot
+	}
+	for j := range n {
+		for i, function := range functions {
+			f[j*len(functions)+i] += dot(block[j*count:(j+1)*count], function.Alpha)
+		}
 	}
 	return nil
 }
 
-// Calibrated returns the probability of the second class for a score of a logistic model.
+// Class returns the place in Model.Classes of the class that a row's scores say: of two the second where the one score
+// is above 0, of more the first with the largest score.
+func Class(scores []float64) int {
+	if len(scores) == 1 {
+		if scores[0] > 0 {
+			return 1
+		}
+		return 0
+	}
+	best := 0
+	for k, f := range scores {
+		if f > scores[best] {
+			best = k
+		}
+	}
+	return best
+}
+
+// Calibrated returns the probability of a class for its score of a logistic model: of two, of the second.
 func Calibrated(score float64) float64 { return kernel.Sigmoid(score) }
 
 // Unit returns a score in the target's own units.
 func (m *Model) Unit(score float64) float64 { return score*m.Scale + m.Mean }
 
-// TestError returns the share of scores on the wrong side of zero, or for a regression the root
-// mean square error in the target's own units. Rows without a label (NaN) do not count.
+// TestError returns the share of rows whose scores say another class than their label, or for a regression the root
+// mean square error in the target's own units. scores is row-major [len(labels)][Params.Scores], labels are as Labels
+// has them. Rows without a label (NaN) do not count.
 func TestError(scores, labels []float64, m *Model) float64 {
+	if each := m.Params.Scores(); each > 1 {
+		return wrongClasses(scores, labels, each)
+	}
 	var n, wrong float64
 	for j, y := range labels {
 		switch {
@@ -115,6 +165,21 @@ func TestError(scores, labels []float64, m *Model) float64 {
 	}
 	if m.Params.Target == Regression {
 		return math.Sqrt(wrong / n)
+	}
+	return wrong / n
+}
+
+// wrongClasses returns the share of rows whose largest score, of each class one, is not that of their label's class.
+func wrongClasses(scores, labels []float64, classes int) float64 {
+	var n, wrong float64
+	for j, y := range labels {
+		if math.IsNaN(y) {
+			continue
+		}
+		n++
+		if float64(Class(scores[j*classes:(j+1)*classes])) != y {
+			wrong++
+		}
 	}
 	return wrong / n
 }

@@ -29,12 +29,14 @@ func (f *fixture) newRows(t *testing.T, n int) []*kernel.Matrix {
 }
 
 // predict scores rows together and returns the receiver's scores, and what all learned.
-func (f *fixture) predict(t *testing.T, links *federation, models []*Model, rows []*kernel.Matrix, receiver int) ([]float64, openings) {
+func (f *fixture) predict(t *testing.T, links *federation, models []*Model, rows []*kernel.Matrix,
+	receiver int) ([]float64, openings) {
 	t.Helper()
 	var scores []float64
 	learned := make(openings, len(f.names))
 	must(t, links.run(func(ctx context.Context, i int, n Network) error {
-		s, err := NewScorer(Scoring{Self: i, Receiver: receiver, Models: models[i : i+1], Network: n, Workers: 2, Opened: learned.opened(i)})
+		s, err := NewScorer(Scoring{Self: i, Receiver: receiver, Models: models[i : i+1], Network: n, Workers: 2,
+			Opened: learned.opened(i)})
 		if err != nil {
 			return err
 		}
@@ -64,7 +66,11 @@ func TestJointPredictionIsThePooledOne(t *testing.T) {
 					models, rows := f.trainIn(t, links), f.newRows(t, 19)
 					want := exactScores(f, models, rows)
 					for _, receiver := range []int{0, len(f.names) - 1} { // the leader and a passive party
-						d := DisclosePrediction(f.params, privacy, f.names, f.columnsOf(), rows[0].Rows, 1, f.names[receiver])
+						d, err := DisclosePrediction(f.params, privacy, f.names, f.columnsOf(), rows[0].Rows, rows[0].Rows,
+							f.names[receiver])
+						if err != nil {
+							t.Fatal(err)
+						}
 						links.declare(t, d, active)
 						got, learned := f.predict(t, links, models, rows, receiver)
 						checkOpenings(t, f, d, learned, func(kind string) bool { return kind == "angles" || kind == "scores" })
@@ -117,11 +123,18 @@ func exactScores(f *fixture, models []*Model, rows []*kernel.Matrix) []float64 {
 	return scores
 }
 
-// addFeature adds alpha phi_i of all rows to scores; the feature belongs to party k.
+// addFeature adds alpha phi_i of all rows to scores; the feature belongs to party k. Two of the fixed schedule are
+// cosine and sine of one angle.
 func (o *oracle) addFeature(scores []float64, i, k int, alpha float64) {
 	kind, _ := kernel.ParseKind(o.f.params.Kernel)
 	draw := kernel.Kernel{Kind: kind, Sigma: o.f.params.Sigma}
-	angles := make([]float64, len(scores))
+	angles, phi := make([]float64, len(scores)), math.Cos
+	if o.f.params.Schedule == Fixed {
+		if i%2 == 1 {
+			phi = math.Sin
+		}
+		i /= 2
+	}
 	for p, part := range o.f.parts {
 		dense, binary := part.Normaliser.Names()
 		for c, name := range append(dense, binary...) {
@@ -133,7 +146,7 @@ func (o *oracle) addFeature(scores []float64, i, k int, alpha float64) {
 		}
 	}
 	for j, a := range angles {
-		scores[j] += alpha * math.Sqrt2 * math.Cos(2*math.Pi*a+o.phaseAt(i, k))
+		scores[j] += alpha * math.Sqrt2 * phi(2*math.Pi*a+o.phaseAt(i, k))
 	}
 }
 

@@ -36,22 +36,23 @@ func TestMaskedEqualsCentralised(t *testing.T) {
 		{"smooth-hinge", 3, 1, 1, 1, 0.02}, {"smooth-hinge", 5, 2, 4, 2, 0.03},
 		{"square", 3, 1, 1, 1, 0.01}, {"square", 4, 4, 3, 5, 0.02},
 	} {
-		t.Run(fmt.Sprintf("%s, %d parties, %d active, B=%d, r=%d", c.loss, c.q, c.active, c.batch, c.block), func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, c.q, 40, c.active, stochasticJob(c.loss, c.batch, c.block, 80, c.step))
-			o := newOracle(f)
-			o.run()
-			largest := 0.0
-			for _, a := range o.alpha {
-				largest = max(largest, math.Abs(a))
-			}
-			bound := coefficientBound(o)
-			d := o.compare(t, f.train(t))
-			t.Logf("differ by %.2g, at most %.2g, of %.2g", d, bound, largest)
-			if !(d <= bound) || !(bound < largest/4) {
-				t.Errorf("coefficients, of up to %g, differ by %g, want at most %g", largest, d, bound)
-			}
-		})
+		t.Run(fmt.Sprintf("%s, %d parties, %d active, B=%d, r=%d", c.loss, c.q, c.active, c.batch, c.block),
+			func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, c.q, 40, c.active, stochasticJob(c.loss, c.batch, c.block, 80, c.step))
+				o := newOracle(f)
+				o.run()
+				largest := 0.0
+				for _, a := range o.alpha {
+					largest = max(largest, math.Abs(a))
+				}
+				bound := coefficientBound(o)
+				d := o.compare(t, f.train(t))
+				t.Logf("differ by %.2g, at most %.2g, of %.2g", d, bound, largest)
+				if !(d <= bound) || !(bound < largest/4) {
+					t.Errorf("coefficients, of up to %g, differ by %g, want at most %g", largest, d, bound)
+				}
+			})
 	}
 }
 
@@ -59,10 +60,10 @@ func TestMaskedEqualsCentralised(t *testing.T) {
 // 2^-16 (n/2 + 1) turns for each party, which sets n binary cells.
 func TestMaskedAngles(t *testing.T) {
 	const q = 5
-	f := newFixture(t, q, 50, 1, Params{Sigma: 0.5, Features: 33, Seed: "angles"})
+	f := newFixture(t, q, 50, 1, Params{Sigma: 0.5, Features: 34, Seed: "angles"})
 	f.params.BlockFeatures = 1 // for the oracle alone
 	o := newOracle(f)
-	turns := make([]uint16, f.rows*f.params.Features)
+	turns := make([]uint16, f.rows*f.params.Angles())
 	must(t, f.federation(t).run(func(ctx context.Context, i int, n Network) error {
 		tr, err := newTrainer(f.party(i, n, newVault()))
 		if err != nil {
@@ -72,7 +73,7 @@ func TestMaskedAngles(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		block, err := op.open(ctx, 0, tr.matrices(), 0, f.rows)
+		block, err := op.openAngles(ctx, 0, tr.matrices(), 0, f.rows)
 		if i == 0 {
 			copy(turns, block)
 		}
@@ -82,9 +83,9 @@ func TestMaskedAngles(t *testing.T) {
 	cosine := kernel.NewTable()
 	phi := make([]float64, f.params.Features)
 	for j := range f.rows {
-		cosine.Features64(phi, turns[j*len(phi):(j+1)*len(phi)])
+		cosine.Pairs64(phi, turns[j*len(phi)/2:(j+1)*len(phi)/2])
 		for i := range phi {
-			if d := math.Abs(phi[i] - o.phi(i, j)); !(d <= bound) {
+			if d := math.Abs(phi[i] - o.pair(i, j)); !(d <= bound) {
 				t.Fatalf("feature %d of row %d is off by %g, want at most %g", i, j, d, bound)
 			}
 		}

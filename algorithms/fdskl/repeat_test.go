@@ -85,8 +85,9 @@ func (f *fixture) repeated(t *testing.T, who, at int) (*addends, []*Model) {
 // processors.
 func TestWhatOpensAgainIsTheSameNumber(t *testing.T) {
 	for name, p := range map[string]Params{
-		"fixed":             {Loss: "logistic", Features: 24, Lambda: 1e-6, Seed: "s", Iterations: 9},
-		"doubly stochastic": {Schedule: DoublyStochastic, Loss: "logistic", Iterations: 60, Batch: 2, BlockFeatures: 2, Step: 0.3, Seed: "s"},
+		"fixed": {Loss: "logistic", Features: 24, Lambda: 1e-6, Seed: "s", Iterations: 9},
+		"doubly stochastic": {Schedule: DoublyStochastic, Loss: "logistic", Iterations: 60, Batch: 2, BlockFeatures: 2,
+			Step: 0.3, Seed: "s"},
 	} {
 		for _, privacy := range []string{Masked, Published} {
 			for _, active := range []int{1, 2} {

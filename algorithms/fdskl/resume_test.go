@@ -82,8 +82,11 @@ func resumptionJobs() map[string]Params {
 	all := make(map[string]Params)
 	for _, loss := range []string{"square", "logistic", "smooth-hinge"} {
 		all["fixed, "+loss] = Params{Loss: loss, Features: 24, Lambda: 1e-6, Seed: "s", Iterations: 23}
-		all["doubly stochastic, "+loss] = Params{Schedule: DoublyStochastic, Loss: loss, Iterations: 102, Batch: 2, BlockFeatures: 2, Step: 0.3, Seed: "s"}
+		all["doubly stochastic, "+loss] = Params{Schedule: DoublyStochastic, Loss: loss, Iterations: 102, Batch: 2,
+			BlockFeatures: 2, Step: 0.3, Seed: "s"}
 	}
+	all["fixed, auto square"] = Params{Loss: "square", Features: 24, Seed: "s", Iterations: 23}
+	all["fixed, auto logistic"] = Params{Loss: "logistic", Features: 24, Seed: "s", Iterations: 23}
 	return all
 }
 
@@ -94,7 +97,8 @@ func TestResume(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		for _, privacy := range []string{Masked, Published} {
 			for _, active := range []int{1, 2} {
-				if !thorough && jobs[name].Loss != "logistic" && (privacy == Published || active == 1 && jobs[name].Schedule != "") {
+				if !thorough && jobs[name].Loss != "logistic" && (privacy == Published || active == 1 &&
+					jobs[name].Schedule != "") {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, %s, %d active", name, privacy, active), func(t *testing.T) {
@@ -130,6 +134,7 @@ func testResume(t *testing.T, r *resumption) {
 		for k := 1 + i; k <= operations[i]; k += max(1, operations[i]/operationsTried) {
 			r.check(t, life{party: i, operation: k})
 		}
-		r.check(t, life{party: i, write: v.writes}, life{party: other, operation: operations[i] / 2}, life{party: i, operation: 2})
+		r.check(t, life{party: i, write: v.writes}, life{party: other, operation: operations[i] / 2},
+			life{party: i, operation: 2})
 	}
 }

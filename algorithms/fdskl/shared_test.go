@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // lie changes a broadcast's payload so that it still reads well.
@@ -32,7 +32,7 @@ func lie(kind string) func(payload []byte) []byte {
 
 // relayOf returns an inner node of the tree of q parties under a root, and a party below it.
 func relayOf(q, root int) (relay, below int) {
-	plan := protocol.PlanFor(protocol.Tree, q, root)
+	plan := contract.PlanFor(contract.Tree, q, root)
 	for i, children := range plan.Children {
 		if i != root && len(children) > 0 {
 			return i, children[0]
@@ -75,14 +75,14 @@ func TestForgedBroadcastsStopATraining(t *testing.T) {
 				}
 				links := f.federation(t)
 				relay, victim := relayOf(q, root)
-				hook := simnet.Forger{Party: links.members[relay].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
+				hook := testnet.Forger{Party: links.members[relay].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
 				if attack == "equivocator" {
 					victim = relay
-					hook = simnet.Equivocator{Root: links.members[root].ID, Victim: links.members[victim].ID, Kind: c.kind,
+					hook = testnet.Equivocator{Root: links.members[root].ID, Victim: links.members[victim].ID, Kind: c.kind,
 						Change: lie(c.kind)}.Deviate
 				}
 				links.net.OnFrame(hook)
-				var taps []*simnet.Tap
+				var taps []*testnet.Tap
 				for _, m := range links.members {
 					taps = append(taps, links.net.Tap(m.ID))
 				}
@@ -91,7 +91,7 @@ func TestForgedBroadcastsStopATraining(t *testing.T) {
 					return err
 				})
 				if !slices.ContainsFunc(errs, func(err error) bool {
-					return errors.Is(err, protocol.ErrDeviation) && strings.Contains(err.Error(),
+					return errors.Is(err, contract.ErrDeviation) && strings.Contains(err.Error(),
 						"it was told other values than this party")
 				}) && c.depends != nil {
 					t.Errorf("nobody says that other values were told: %v", errs)

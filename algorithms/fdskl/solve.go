@@ -1,73 +1,112 @@
 package fdskl
 
 import (
-	"context"
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
-// solve finds the coefficients from the opened angles. With one active party that is local work:
-// normal equations for the square loss, L-BFGS for the others. With several, all parties run
-// L-BFGS together: each holds its own coefficients and gradient, and only inner products, scores
-// and derivatives are summed.
-func (t *trainer) solve(ctx context.Context, held *angles) (*Model, error) {
-	m := t.model()
-	if t.rank >= 0 {
-		first, count := t.share(t.rank)
-		m.Held = []Run{{First: first, Count: count}}
-	}
-	switch {
-	case len(t.actives) > 1:
-		return m, t.descend(ctx, m, t.newJoint(held))
-	case t.rank < 0:
-		return m, nil
-	case t.loss == kernel.Square:
-		return m, t.ridge(m, held)
-	}
-	return m, t.descend(ctx, m, t.newLocal(held))
-}
-
-// ridge solves the square loss in closed form: with features phi = sqrt(2) cos and f = alpha . phi
+// ridge solves the square loss in closed form: with features phi, sqrt(2) cos and sin, and f = alpha . phi
 // + intercept, (G/N + lambda D/2 I) alpha = h/N, where G and h are of centred features and
 // targets. |f|^2 is D |alpha|^2 in expectation over the features, which gives the factor D; the
 // loss has no 1/2, which gives the 1/2.
 func (t *trainer) ridge(m *Model, held *angles) error {
-	gram, err := kernel.NewGram(t.cosine, held.count)
+	sides := t.Params.Scores()
+	gram, err := kernel.NewGramOf(t.cosine, held.features(), sides)
 	if err != nil {
 		return err
 	}
 	size := t.blockRows()
+	rights := make([]float64, t.Rows*sides) // row-major
+	for k := range sides {
+		t.target.against(k)
+		for j, y := range t.target.values {
+			rights[j*sides+k] = y
+		}
+	}
 	for lo := 0; lo < t.Rows; lo += size {
 		hi := min(lo+size, t.Rows)
-		if err := gram.Add(held.turns[lo*held.count:hi*held.count], t.target.values[lo:hi], t.Workers); err != nil {
+		if err := gram.Add(held.turns[lo*held.count:hi*held.count], rights[lo*sides:hi*sides], t.Workers); err != nil {
 			return err
 		}
 		t.report("normal equations", hi, t.Rows, math.NaN())
 	}
-	ridge, err := gram.Solve(t.Params.Lambda*float64(t.Params.Features)/2, t.Workers)
+	lambda, err := t.choose(m, func() (solver, error) { return t.ridgeWithout(gram, rights, held) }, held)
 	if err != nil {
 		return err
 	}
-	m.Alpha, m.Intercept = ridge.Alpha, ridge.Intercept
-	m.Objective, m.TrainError = t.judge(held, m)
+	functions, err := t.solveEach(gram, lambda)
+	if err != nil {
+		return err
+	}
+	m.setFunctions(functions)
+	m.Objective, m.TrainError = t.judge(held, m, lambda)
 	return nil
 }
 
-// judge returns the objective and the training error of a finished local model.
-func (t *trainer) judge(held *angles, m *Model) (objective, trainError float64) {
-	scores := make([]float64, t.Rows)
+// solveEach solves the equations of each right side.
+func (t *trainer) solveEach(gram *kernel.Gram, lambda float64) ([]Coefficients, error) {
+	each, err := gram.SolveEach(lambda*float64(t.Params.Features)/2, t.Workers)
+	if err != nil {
+		return nil, err
+	}
+	var functions []Coefficients
+	for _, ridge := range each {
+		functions = append(functions, Coefficients{ridge.Alpha, ridge.Intercept})
+	}
+	return functions, nil
+}
+
+// ridgeWithout solves the same equations, of which rights are the right sides, without the rows that are kept out.
+func (t *trainer) ridgeWithout(whole *kernel.Gram, rights []float64, held *angles) (solver, error) {
+	sides := t.Params.Scores()
+	out, err := kernel.NewGramOf(t.cosine, held.features(), sides)
+	if err != nil {
+		return nil, err
+	}
+	for j, kept := range t.heldOut {
+		if kept {
+			if err := out.Add(held.row(j), rights[j*sides:(j+1)*sides], t.Workers); err != nil {
+				return nil, err
+			}
+		}
+	}
+	rest := whole.Without(out, t.Workers)
+	return func(lambda float64) ([]Coefficients, error) { return t.solveEach(rest, lambda) }, nil
+}
+
+// judge returns the objective, of several functions the sum of theirs, and the training error of a finished local
+// model.
+func (t *trainer) judge(held *angles, m *Model, lambda float64) (objective, trainError float64) {
+	functions := m.Functions()
+	scores := make([]float64, t.Rows*len(functions))
 	eachRow(t.Rows, t.Workers, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
-			scores[j] = t.cosine.Dot(held.row(j), m.Alpha) + m.Intercept
+			for k, f := range functions {
+				scores[j*len(functions)+k] = t.cosine.DotPairs(held.row(j), f.Alpha) + f.Intercept
+			}
 		}
 	})
-	var norm float64
-	for _, a := range m.Alpha {
-		norm += a * a
+	if t.Scored != nil {
+		t.Scored(scores)
 	}
-	loss, trainError := t.lossOf(scores)
-	return loss + t.Params.Lambda/2*float64(t.Params.Features)*norm, trainError
+	for k, f := range functions {
+		t.target.against(k)
+		own := make([]float64, t.Rows)
+		for j := range own {
+			own[j] = scores[j*len(functions)+k]
+		}
+		var norm, loss float64
+		for _, a := range f.Alpha {
+			norm += a * a
+		}
+		loss, trainError = t.lossOf(own)
+		objective += loss + lambda/2*float64(t.Params.Features)*norm
+	}
+	if t.target.places != nil {
+		trainError = wrongClasses(scores, t.target.places, len(functions))
+	}
+	return objective, trainError
 }
 
 // lossOf returns the mean loss of scores over the labelled rows and the share of wrong labels, or

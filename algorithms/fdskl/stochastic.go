@@ -29,27 +29,6 @@ type stochastic struct {
 
 // doublyStochastic runs the schedule "doubly-stochastic".
 func (t *trainer) doublyStochastic(ctx context.Context) (*Model, error) {
-	s := t.newStochastic()
-	from, err := s.resume(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for n := from; n < t.Params.Iterations; n++ {
-		if err := s.iterate(ctx, n); err != nil {
-			return nil, fmt.Errorf("iteration %d: %w", n+1, err)
-		}
-		if (n+1)%stochasticCheckpoint == 0 || n+1 == t.Params.Iterations {
-			if err := s.save(n + 1); err != nil {
-				return nil, err
-			}
-		}
-		t.report("iterations", n+1, t.Params.Iterations, s.running)
-	}
-	return s.model(), nil
-}
-
-// newStochastic prepares an empty state.
-func (t *trainer) newStochastic() *stochastic {
 	s := &stochastic{trainer: t, coeffs: coefficients{decay: 1}, running: math.NaN(), cosines: allCosines(t.cosine),
 		features: make([]int, len(t.actives)), held: make([]angleRow, t.Rows)}
 	for range t.actives {
@@ -60,7 +39,26 @@ func (t *trainer) newStochastic() *stochastic {
 		s.omegas = append(s.omegas, parts)
 		s.opened = append(s.opened, make([]int, t.Rows))
 	}
-	return s
+	from, err := s.resume(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = t.loop(from, t.Params.Iterations, len(t.actives), func(n int) error {
+		if err := s.iterate(ctx, n); err != nil {
+			return fmt.Errorf("iteration %d: %w", n+1, err)
+		}
+		if (n+1)%stochasticCheckpoint == 0 || n+1 == t.Params.Iterations {
+			if err := s.save(n + 1); err != nil {
+				return err
+			}
+		}
+		t.report("iterations", n+1, t.Params.Iterations, s.running)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.model(), nil
 }
 
 // iterate is one iteration: the leader picks a batch, every active party gets the angles it lacks,
@@ -104,7 +102,7 @@ func (s *stochastic) pickBatch(ctx context.Context, n, lead int) ([]int, error) 
 			data = binary.LittleEndian.AppendUint32(data, uint32(j))
 		}
 	}
-	data, err := s.Network.Broadcast(ctx, "batch", s.actives[lead], data, 4*s.Params.Batch)
+	data, err := s.Network.Broadcast(ctx, KindBatch, s.actives[lead], data, 4*min(s.Params.Batch, s.Rows))
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +157,12 @@ func (s *stochastic) scores(ctx context.Context, lead int, batch []int) ([]float
 		}
 	}
 	if len(s.actives) > 1 { // who holds all coefficients needs nobody's part
-		if err := s.Network.SumReals(ctx, "scores", s.actives[lead], f); err != nil {
+		if err := s.Network.SumReals(ctx, KindScores, s.actives[lead], f); err != nil {
 			return nil, err
 		}
 	}
 	if s.rank == lead {
-		s.trainer.opened("scores", len(f))
+		s.trainer.opened(KindScores, len(f))
 	}
 	return f, nil
 }
@@ -173,7 +171,7 @@ func (s *stochastic) scores(ctx context.Context, lead int, batch []int) ([]float
 // (step 6).
 func (s *stochastic) update(lead int, batch []int, scores []float64) {
 	gamma, r := s.Params.Step, s.Params.BlockFeatures
-	s.coeffs.shrink(1 - gamma*s.Params.Lambda)
+	s.coeffs.shrink(1 - gamma*float64(s.Params.Lambda))
 	if s.rank != lead {
 		return
 	}
@@ -188,12 +186,10 @@ func (s *stochastic) update(lead int, batch []int, scores []float64) {
 			alpha[i] -= gamma / float64(r) * g * s.held[j].phi(s.cosines, first+i)
 		}
 	}
-	s.coeffs.add(alpha)
-	s.follow(loss)
-}
-
-// follow keeps a running mean of the batch loss for people to watch.
-func (s *stochastic) follow(loss float64) {
+	c := &s.coeffs
+	for _, a := range alpha {
+		c.scaled = append(c.scaled, a/c.decay)
+	}
 	if math.IsNaN(s.running) {
 		s.running = loss
 	}

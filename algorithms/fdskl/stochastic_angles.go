@@ -35,7 +35,21 @@ import (
 // openBatch opens to the k-th active party the angles of the batch that it does not hold yet
 // (step 3), all in one sum: rows differ in how many features they lack, so the vector is ragged.
 func (s *stochastic) openBatch(ctx context.Context, k int, batch []int) error {
-	ids := s.lacking(k, batch)
+	if s.counter != nil && s.features[k] > 0 {
+		s.counter.bound(k)
+	}
+	if s.counter != nil {
+		return nil
+	}
+
+	// Lists the features of the batch's angles that the k-th active party does not hold, row by
+	// row.
+	var ids []int
+	for _, j := range batch {
+		for f := s.opened[k][j]; f < s.features[k]; f++ {
+			ids = append(ids, s.global(k, f))
+		}
+	}
 	if len(ids) == 0 {
 		return nil
 	}
@@ -52,7 +66,7 @@ func (s *stochastic) openBatch(ctx context.Context, k int, batch []int) error {
 		var row angleRow
 		row, total = total.cut(n)
 		s.held[j] = s.held[j].append(row)
-		s.trainer.opened("angles", n)
+		s.trainer.opened(KindAngles, n)
 	}
 	return nil
 }
@@ -61,18 +75,6 @@ func (s *stochastic) openBatch(ctx context.Context, k int, batch []int) error {
 func (s *stochastic) global(k, f int) int {
 	r := s.Params.BlockFeatures
 	return (f/r*len(s.actives)+k)*r + f%r
-}
-
-// lacking lists the features of the batch's angles that the k-th active party does not hold, row by
-// row.
-func (s *stochastic) lacking(k int, batch []int) []int {
-	var ids []int
-	for _, j := range batch {
-		for f := s.opened[k][j]; f < s.features[k]; f++ {
-			ids = append(ids, s.global(k, f))
-		}
-	}
-	return ids
 }
 
 // openAngles opens the lacking angles of a batch to the k-th active party by the job's privacy
@@ -87,13 +89,19 @@ func (s *stochastic) openAngles(ctx context.Context, k int, batch, ids []int) (a
 		return angleRow{radians: radians}, s.openRadians(ctx, s.actives[k], ids, radians)
 	}
 	turns := s.maskedTurns(k, batch, ids)
-	return angleRow{turns: turns}, s.Network.SumTurns(ctx, "angles", s.actives[k], turns)
+	return angleRow{turns: turns}, s.Network.SumTurns(ctx, KindAngles, s.actives[k], turns)
 }
 
 // maskedTurns returns this party's addends of the lacking angles. Each part is rounded by itself, so
 // that the total is the same whoever owns how many parts: turns add exactly.
 func (s *stochastic) maskedTurns(k int, batch, ids []int) []uint16 {
-	phases := s.ownTurns()
+	if s.phases == nil {
+		s.phases = make([]uint16, s.Params.Features)
+		for _, part := range s.Parts {
+			addTurns(s.phases, part.Phase.Turns(0, len(s.phases)))
+		}
+	}
+	phases := s.phases
 	turns := make([]uint16, len(ids))
 	for i, id := range ids {
 		turns[i] = phases[id]
@@ -117,15 +125,4 @@ func (s *stochastic) addAngles(angles []float64, k, part int, batch []int) {
 		s.omegas[k][part].addTo(angles[:n], from, s.Parts[part].Rows, j)
 		angles = angles[n:]
 	}
-}
-
-// ownTurns returns the sum of this party's parts' phases for all features.
-func (s *stochastic) ownTurns() []uint16 {
-	if s.phases == nil {
-		s.phases = make([]uint16, s.Params.Features)
-		for _, part := range s.Parts {
-			addTurns(s.phases, part.Phase.Turns(0, len(s.phases)))
-		}
-	}
-	return s.phases
 }

@@ -24,7 +24,8 @@ func (s *stochastic) save(iteration int) error {
 	if s.rank < 0 {
 		return nil
 	}
-	data, err := cbor.Marshal(stochasticState{Iteration: iteration, Scaled: s.coeffs.scaled, Decay: s.coeffs.decay, Running: s.running})
+	data, err := cbor.Marshal(stochasticState{Iteration: iteration, Scaled: s.coeffs.scaled, Decay: s.coeffs.decay,
+		Running: s.running})
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,8 @@ func (s *stochastic) resume(ctx context.Context) (int, error) {
 // checkResumed refuses a checkpoint that is not of this job.
 func (s *stochastic) checkResumed(from int) error {
 	if s.rank >= 0 && len(s.coeffs.scaled) != s.features[s.rank] {
-		return fmt.Errorf("the checkpoint of iteration %d has %d coefficients, want %d", from, len(s.coeffs.scaled), s.features[s.rank])
+		return fmt.Errorf("the checkpoint of iteration %d has %d coefficients, want %d", from, len(s.coeffs.scaled),
+			s.features[s.rank])
 	}
 	return nil
 }

@@ -4,28 +4,44 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/fxamacker/cbor/v2"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // targetLimit is the most bytes in which the leader describes the target.
-const targetLimit = 1024
+func (p Params) targetLimit() int { return 512 * max(2, p.ClassCount()) }
 
-// target maps labels to what the solver sees. Classes are -1 and +1; the numbers of a regression
-// are standardised by the mean and deviation of the leader's labels, which all parties use: two
-// that standardised by their own would learn different functions.
+// target maps labels to what the solver sees. Two classes are -1 and +1; of three or more one is +1 and
+// all others are -1, one class after the other. The numbers of a regression are standardised by the mean
+// and deviation of the leader's labels, which all parties use: two that standardised by their own would
+// learn different functions.
 type target struct {
 	description
 	values []float64 // at an active party; NaN where it has no label
+	places []float64 // of three or more classes: each row's place among them
+}
+
+// against has the solver tell the k-th of three or more classes from all others. Two classes and a
+// regression stay what they are.
+func (t *target) against(k int) {
+	for j, place := range t.places {
+		t.values[j] = -1
+		if place == float64(k) {
+			t.values[j] = 1
+		}
+	}
 }
 
 // description is what the leader tells all parties of the target, so that each can write the
 // model's scores as labels or in the target's own units.
 type description struct {
-	Mean    float64   `cbor:"1,keyasint"` // 0 for classes
-	Scale   float64   `cbor:"2,keyasint"` // 1 for classes
-	Classes [2]string `cbor:"3,keyasint"` // names of -1 and +1; empty for a regression
+	Mean    float64  `cbor:"1,keyasint"` // 0 for classes
+	Scale   float64  `cbor:"2,keyasint"` // 1 for classes
+	Classes []string `cbor:"3,keyasint"` // their names, of two those of -1 and +1; two empty ones for a regression
 }
 
 // agreeOnTarget learns the leader's description of the target and prepares this party's labels.
@@ -34,28 +50,31 @@ func (t *trainer) agreeOnTarget(ctx context.Context) error {
 	var data []byte
 	if t.Self == t.leader() {
 		var err error
-		if data, err = describe(t.Params.Target, t.Labels).encode(); err != nil {
+		if data, err = describe(t.Params.Target, t.Labels).encode(t.Params.targetLimit()); err != nil {
 			return err
 		}
 	}
-	data, err := t.Network.Broadcast(ctx, "target", t.leader(), data, targetLimit)
+	data, err := t.Network.Broadcast(ctx, KindTarget, t.leader(), data, t.Params.targetLimit())
 	if err != nil {
 		return err
 	}
-	if t.target.description, err = decodeDescription(data, t.Params.Target); err != nil {
+	if t.target.description, err = decodeDescription(data, t.Params); err != nil {
 		return fmt.Errorf("%s's description of the target: %w", t.Names[t.leader()], err)
 	}
 	if t.Self != t.leader() {
-		t.opened(t.Params.targetKind(), 2)
+		t.opened(t.Params.targetKind(), t.Params.targetCount())
 	}
 	if t.rank < 0 {
 		return nil
 	}
-	if t.Labels.Classes != t.target.Classes {
-		return fmt.Errorf("the classes of label %q are %q and %q at %s, but %q and %q at %s",
-			t.Params.Label, t.Labels.Classes[0], t.Labels.Classes[1], t.Names[t.Self], t.target.Classes[0], t.target.Classes[1], t.Names[t.leader()])
+	if t.Params.Target != Regression && !slices.Equal(t.Labels.Classes, t.target.Classes) {
+		return fmt.Errorf("the classes of label %q are %q at %s, but %q at %s", t.Params.Label, t.Labels.Classes,
+			t.Names[t.Self], t.target.Classes, t.Names[t.leader()])
 	}
 	t.target.values = t.target.standardised(t.Labels.Values)
+	if t.Params.Scores() > 1 {
+		t.target.places = t.Labels.Values
+	}
 	return nil
 }
 
@@ -71,7 +90,7 @@ func describe(kind string, l *Labels) description {
 			sum += y
 		}
 	}
-	d := description{Mean: sum / n, Scale: 1}
+	d := description{Mean: sum / n, Scale: 1, Classes: make([]string, 2)}
 	for _, y := range l.Values {
 		if !math.IsNaN(y) {
 			squares += (y - d.Mean) * (y - d.Mean)
@@ -92,40 +111,47 @@ func (d description) standardised(labels []float64) []float64 {
 	return values
 }
 
-// encode returns the description's bytes.
-func (d description) encode() ([]byte, error) {
+// encode returns the description's bytes, at most so many.
+func (d description) encode(limit int) ([]byte, error) {
 	data, err := cbor.Marshal(d)
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > targetLimit {
-		return nil, fmt.Errorf("the names of the classes take %d bytes together, at most about %d fit: shorten the label's values", len(d.Classes[0])+len(d.Classes[1]), targetLimit-32)
+	if len(data) > limit {
+		return nil, fmt.Errorf("the names of the classes take %d bytes together, at most about %d fit: shorten the "+
+			"label's values", len(strings.Join(d.Classes, "")), limit-32-2*len(d.Classes))
 	}
 	return data, nil
 }
 
 // decodeDescription reads another party's description of a target.
-func decodeDescription(data []byte, kind string) (description, error) {
+func decodeDescription(data []byte, p Params) (description, error) {
 	var d description
 	if err := cbor.Unmarshal(data, &d); err != nil {
 		return description{}, err
 	}
-	return d, d.validate(kind)
+	return d, d.validate(p)
 }
 
 // validate checks a description that came from another party or a disk.
-func (d description) validate(kind string) error {
+func (d description) validate(p Params) error {
+	classes := p.ClassCount()
 	switch {
-	case !finite(d.Mean):
+	case !parameters.IsFinite(d.Mean):
 		return fmt.Errorf("mean is %v, want a finite number", d.Mean)
-	case !finite(d.Scale) || !(d.Scale > 0):
+	case !parameters.IsFinite(d.Scale) || !(d.Scale > 0):
 		return fmt.Errorf("scale is %v, want a positive number", d.Scale)
-	case kind != Regression && (d.Mean != 0 || d.Scale != 1):
+	case classes > 0 && (d.Mean != 0 || d.Scale != 1):
 		return fmt.Errorf("mean %v and scale %v of classes, want 0 and 1", d.Mean, d.Scale)
-	case kind == Regression && d.Classes != [2]string{}:
-		return fmt.Errorf("classes %q and %q of a regression target, want none", d.Classes[0], d.Classes[1])
+	case classes > 0 && len(d.Classes) != classes:
+		return fmt.Errorf("names of %d classes, want %d", len(d.Classes), classes)
+	case classes == 0 && !slices.Equal(d.Classes, make([]string, 2)):
+		return fmt.Errorf("classes %q of a regression target, want none", d.Classes)
 	}
-	for _, name := range d.Classes {
+	for i, name := range d.Classes {
+		if classes > 0 && slices.Contains(d.Classes[:i], name) {
+			return fmt.Errorf("two classes are called %q", name)
+		}
 		for _, r := range name {
 			if unicode.IsControl(r) {
 				return fmt.Errorf("the class %q holds a control character", name)
@@ -135,8 +161,8 @@ func (d description) validate(kind string) error {
 	return nil
 }
 
-// finite reports whether x is neither NaN nor infinite.
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// targetCount is how many values every party learns of the target.
+func (p Params) targetCount() int { return max(2, p.ClassCount()) }
 
 // targetKind names what every party learns of the target.
 func (p Params) targetKind() string {

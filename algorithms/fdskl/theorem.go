@@ -21,7 +21,7 @@ type Theorem struct {
 
 // Theorem returns the theorem's numbers of a job with the doubly stochastic schedule.
 func (p Params) Theorem() Theorem {
-	t := Theorem{M: 1, Kappa: 1, Phi: 2, Lambda: p.Lambda, Gamma: p.Step}
+	t := Theorem{M: 1, Kappa: 1, Phi: 2, Lambda: float64(p.Lambda), Gamma: p.Step}
 	if p.Loss == kernel.Square.String() {
 		t.M = math.Inf(1)
 	}

@@ -11,7 +11,7 @@ import (
 func TestTheoremFour(t *testing.T) {
 	for _, lambda := range []float64{1e-3, 0.1, 1} {
 		for _, gamma := range []float64{1e-4, 0.01, 0.3} {
-			th := Params{Loss: "logistic", Lambda: lambda, Step: gamma}.Theorem()
+			th := Params{Loss: "logistic", Lambda: Lambda(lambda), Step: gamma}.Theorem()
 			c2 := math.Pow(1+math.Sqrt2, 2) * gamma / lambda
 			next := func(e float64) float64 {
 				return (1-2*gamma*lambda)*e + 4*gamma*gamma + 2*gamma*math.Sqrt(c2)*math.Sqrt(e)

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // Inner products of an optimiser span many magnitudes: 1e-13 near the optimum is as telling as 10
@@ -42,29 +44,6 @@ func joinWide(digits []float64) float64 {
 	return v
 }
 
-// total ends the kind of the broadcast that follows a sum of scalars.
-const total = "-total"
-
-// sumScalars adds the parties' scalars and tells every party the totals: a secure sum to the
-// root and a broadcast from it.
-func sumScalars(ctx context.Context, n Network, kind string, self, root int, v []float64) error {
-	digits := make([]float64, wideDigits*len(v))
-	for i, x := range v {
-		if err := splitWide(digits[i*wideDigits:], x); err != nil {
-			return err
-		}
-	}
-	if err := n.SumReals(ctx, kind, root, digits); err != nil {
-		return err
-	}
-	if self == root {
-		for i := range v {
-			v[i] = joinWide(digits[i*wideDigits : (i+1)*wideDigits])
-		}
-	}
-	return broadcastReals(ctx, n, kind+total, root, v)
-}
-
 // broadcastReals tells every party the root's numbers, which must be finite.
 func broadcastReals(ctx context.Context, n Network, kind string, root int, v []float64) error {
 	data := make([]byte, 0, 8*len(v))
@@ -80,7 +59,7 @@ func broadcastReals(ctx context.Context, n Network, kind string, root int, v []f
 	}
 	for i := range v {
 		x := math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+		if !parameters.IsFinite(x) {
 			return fmt.Errorf("%s: number %d is %v", kind, i, x)
 		}
 		v[i] = x

@@ -1,19 +1,16 @@
 package federated
 
+import (
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
 // Published is the privacy mode, as jobs name it, in which servers see every client's vectors, as in
 // the papers. In all others they learn totals alone.
-const Published = "published"
+const Published = keys.PrivacyPublished
 
 // ValueBytes is the size of a number that is told or exchanged.
 const ValueBytes = 8
-
-// Opening is a kind of value that a party learns by design, with how many.
-type Opening struct {
-	To      string
-	Kind    string
-	Count   int64
-	Meaning string
-}
 
 // Summed is a kind of vector that the clients of a server add for it.
 type Summed struct {
@@ -59,7 +56,7 @@ type Answered struct {
 
 // Disclosure is what a job opens to whom and what its parties send, from public numbers alone.
 type Disclosure struct {
-	Openings []Opening
+	Openings []contract.Opening
 	Sums     []Summed
 	Told     []Told
 	Answers  []Answered

@@ -27,9 +27,9 @@ type Server interface {
 	Clients() int
 	// Present lists the clients that are there, ascending.
 	Present() []int
-	// Tell sends a client the values of a round, none to say only that the round is on. A client that
-	// is lost is no error. The values may change as soon as Tell returns.
-	Tell(ctx context.Context, client int, kind string, round int, values []float64) error
+	// SendValues sends a client the values of a round, none to say only that the round is on. A client that
+	// is lost is no error. The values may change as soon as SendValues returns.
+	SendValues(ctx context.Context, client int, kind string, round int, values []float64) error
 	// Sum adds the vectors of those of the clients that are there. With too few of them the total is
 	// nil: nothing was opened, and the round goes on without it. The parts do not wait for clients to
 	// come back: it is for Sum, or Present, to hold a round up while too few are there.
@@ -71,10 +71,10 @@ const LeastMixed = 2
 
 // Client is a client's view of its server.
 type Client interface {
-	// Hear waits for what the server tells next: values of the kind, or nil when it told of a round
+	// ReceiveValues waits for what the server tells next: values of the kind, or nil when it told of a round
 	// without any, whatever the kind it told that as. limit is the most values. At the job's end the
 	// error is io.EOF.
-	Hear(ctx context.Context, kind string, limit int) (round int, values []float64, err error)
+	ReceiveValues(ctx context.Context, kind string, limit int) (round int, values []float64, err error)
 	// Sum adds the client's vector to the round's sum; included is false when the server went on
 	// without it.
 	Sum(ctx context.Context, s Sum, v []float64) (included bool, err error)
@@ -98,8 +98,8 @@ type Inquirer interface {
 	Send(ctx context.Context, client int, kind string, round int, payload []byte) error
 }
 
-// Letter is what a server sent a client: a question, a payload, or values in bytes.
-type Letter struct {
+// Message is what a server sent a client: a question, a payload, or values in bytes.
+type Message struct {
 	Kind    string
 	Round   int
 	Payload []byte
@@ -109,7 +109,7 @@ type Letter struct {
 type Respondent interface {
 	// Await waits for the next message of the server, of at most limit bytes; awaited says for what, should
 	// somebody ask. At the job's end the error is io.EOF.
-	Await(ctx context.Context, awaited string, limit int) (Letter, error)
+	Await(ctx context.Context, awaited string, limit int) (Message, error)
 	// Answer answers the question that came last.
 	Answer(ctx context.Context, kind string, payload []byte) error
 }

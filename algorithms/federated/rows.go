@@ -36,7 +36,7 @@ func LearnRows(ctx context.Context, rows Rows, after, n int, l Learner) (ended b
 		if err != nil {
 			return false, fmt.Errorf("inputs after row %d: %w", after, err)
 		}
-		if err := l.take(ctx, rows, row, x); err != nil {
+		if err := l.learnRow(ctx, rows, row, x); err != nil {
 			return false, err
 		}
 		after = row
@@ -44,8 +44,8 @@ func LearnRows(ctx context.Context, rows Rows, after, n int, l Learner) (ended b
 	return false, nil
 }
 
-// take takes in one row.
-func (l Learner) take(ctx context.Context, rows Rows, row int, x []float64) error {
+// learnRow takes in one row.
+func (l Learner) learnRow(ctx context.Context, rows Rows, row int, x []float64) error {
 	prediction, err := l.Predict(x)
 	if err != nil {
 		return fmt.Errorf("predict: %w", err)

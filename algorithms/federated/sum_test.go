@@ -23,7 +23,8 @@ func TestSumsFitAndAreAsFineAsTheyCan(t *testing.T) {
 		}
 		finer := s
 		finer.Bits++
-		if err := (secagg.Fixed{Bits: finer.Bits, Bound: bound}).Check(s.Kind, clients); s.Bits < 62 && (err == nil || finer.Fits(clients)) {
+		if err := (secagg.Fixed{Bits: finer.Bits, Bound: bound}).Check(s.Kind, clients); s.Bits < 62 &&
+			(err == nil || finer.Fits(clients)) {
 			t.Fatalf("%d bits after the point, though one more would do", s.Bits)
 		}
 	})

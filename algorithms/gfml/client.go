@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -40,7 +41,7 @@ func (c *Client) Predict(z []float64) (float64, error) {
 // model said before: w <- w + mu z (y - w^T z). A chosen client calls it after Receive; a client
 // without a new row does not call it. A *DivergenceError ends the training.
 func (c *Client) Learn(n int, z []float64, y float64) (predicted float64, err error) {
-	if math.IsNaN(y) || math.IsInf(y, 0) {
+	if !parameters.IsFinite(y) {
 		return 0, fmt.Errorf("%s, iteration %d: the target is %v, want a finite number", c.name(), n, y)
 	}
 	if predicted, err = c.Predict(z); err != nil {
@@ -65,7 +66,8 @@ func (c *Client) Receive(n int, entries []float64) error {
 	}
 	for i, v := range entries {
 		if !c.plan.within(v, 1) {
-			return fmt.Errorf("%s, iteration %d: entry %d of what the server sent is %v, want a magnitude of at most %v", c.name(), n, i, v, c.plan.params.Bound)
+			return fmt.Errorf("%s, iteration %d: entry %d of what the server sent is %v, want a magnitude of at most %v",
+				c.name(), n, i, v, c.plan.params.Bound)
 		}
 	}
 	c.plan.eachRun(c.server, c.client, n, func(lo, hi int) {

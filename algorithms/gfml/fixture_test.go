@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// league returns the parameters of a small federation, two clusters of two and three servers, and
+// testNetwork returns the parameters of a small federation, two clusters of two and three servers, and
 // the names of its parties.
-func league() (Params, []string) {
+func testNetwork() (Params, []string) {
 	p := DefaultParams()
 	p.Servers = []string{"a", "b", "c", "d", "e"}
 	p.Edges = [][]string{{"a", "b"}, {"c", "d"}, {"e", "d"}, {"b", "c"}, {"a", "e"}, {"b", "e"}}
@@ -35,7 +35,7 @@ func withClients(p Params, clients int) (Params, []string) {
 // plan derives the plan of parameters that a change was made to.
 func plan(t testing.TB, change func(*Params)) *Plan {
 	t.Helper()
-	params, parties := league()
+	params, parties := testNetwork()
 	change(&params)
 	p, err := NewPlan(params, parties)
 	if err != nil {

@@ -25,61 +25,46 @@ func newGraph(p *Params) (*graph, error) {
 	for i, name := range p.Servers {
 		place[name] = i
 	}
-	if err := g.addEdges(p.Edges, place); err != nil {
-		return nil, err
-	}
-	if err := g.addClusters(p.Clusters, place); err != nil {
-		return nil, err
-	}
-	return g, g.connected()
-}
-
-// addEdges reads the edges, which hold in both directions.
-func (g *graph) addEdges(edges [][]string, place map[string]int) error {
-	for i, e := range edges {
+	for i, e := range p.Edges {
 		if len(e) != 2 {
-			return fmt.Errorf("edge %d names %d servers, want 2", i+1, len(e))
+			return nil, fmt.Errorf("edge %d names %d servers, want 2", i+1, len(e))
 		}
 		a, err := find(place, e[0], fmt.Sprintf("edge %s - %s", e[0], e[1]))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b, err := find(place, e[1], fmt.Sprintf("edge %s - %s", e[0], e[1]))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if a == b {
-			return fmt.Errorf("edge %s - %s joins a server to itself", e[0], e[1])
+			return nil, fmt.Errorf("edge %s - %s joins a server to itself", e[0], e[1])
 		}
 		if g.near[a][b] {
-			return fmt.Errorf("edge %s - %s is there twice, want it once, for both directions", e[0], e[1])
+			return nil, fmt.Errorf("edge %s - %s is there twice, want it once, for both directions", e[0], e[1])
 		}
 		g.near[a][b], g.near[b][a] = true, true
 	}
-	return nil
-}
-
-// addClusters puts each server into its cluster.
-func (g *graph) addClusters(clusters [][]string, place map[string]int) error {
-	for q, members := range clusters {
+	// Puts each server into its cluster.
+	for q, members := range p.Clusters {
 		if len(members) == 0 {
-			return fmt.Errorf("cluster %d is empty, want at least one server", q+1)
+			return nil, fmt.Errorf("cluster %d is empty, want at least one server", q+1)
 		}
 		for _, name := range members {
 			s, err := find(place, name, fmt.Sprintf("cluster %d", q+1))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if was := g.cluster[s]; was >= 0 {
-				return fmt.Errorf("server %q is in cluster %d and in cluster %d, want one", name, was+1, q+1)
+				return nil, fmt.Errorf("server %q is in cluster %d and in cluster %d, want one", name, was+1, q+1)
 			}
 			g.cluster[s] = q
 		}
 	}
 	if s := slices.Index(g.cluster, -1); s >= 0 {
-		return fmt.Errorf("server %q is in no cluster, want one", g.names[s])
+		return nil, fmt.Errorf("server %q is in no cluster, want one", g.names[s])
 	}
-	return nil
+	return g, g.connected()
 }
 
 // find returns the place of a server that something names.

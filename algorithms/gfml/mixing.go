@@ -177,7 +177,7 @@ func (p *Plan) findTurns() []int {
 
 // MixSum says how the vectors of a server's neighbourhood are added: with as many digits as uploads.
 func (p *Plan) MixSum(server int) federated.Sum {
-	s := federated.Finest(KindDiffusion, p.params.Features, p.params.Bound*boundSlack,
+	s := federated.Finest(KindDiffusion, p.params.Features, p.params.Bound*boundTolerance,
 		max(1, len(p.Neighbourhood(server))))
 	s.Bits = min(s.Bits, maxDigits)
 	return s
@@ -207,8 +207,19 @@ func (s *Server) Mix(psi []float64, m *federated.Mixture) (refused string, err e
 		s.w = w
 		return "", nil
 	}
-	if err := s.checkMixture(m); err != nil {
-		return "", err
+
+	// Refuses a total of the wrong length, or of servers that have no place in it.
+	neighbours := s.plan.Neighbourhood(s.server)
+	within := func(list, of []int) bool {
+		return slices.IsSorted(list) && !slices.ContainsFunc(list, func(r int) bool { return !slices.Contains(of, r) })
+	}
+	if !within(m.There, neighbours) || !within(m.From, s.plan.Adders(s.server, m.There)) {
+		return "", fmt.Errorf("server %q: a total of servers %v of %v, want some of %v", s.name(), m.From, m.There,
+			neighbours)
+	}
+	if len(m.Values) != len(s.w) {
+		return "", fmt.Errorf("server %q: the total of its neighbourhood has %d numbers, want %d", s.name(), len(m.Values),
+			len(s.w))
 	}
 	weights := s.plan.weightsAt(s.server, func(r int) bool { return slices.Contains(m.There, r) })
 	floats.Scale(weights[s.server], w)
@@ -229,20 +240,4 @@ func (s *Server) Mix(psi []float64, m *federated.Mixture) (refused string, err e
 		}
 	}
 	return "", nil
-}
-
-// checkMixture refuses a total of the wrong length, or of servers that have no place in it.
-func (s *Server) checkMixture(m *federated.Mixture) error {
-	neighbours := s.plan.Neighbourhood(s.server)
-	within := func(list, of []int) bool {
-		return slices.IsSorted(list) && !slices.ContainsFunc(list, func(r int) bool { return !slices.Contains(of, r) })
-	}
-	if !within(m.There, neighbours) || !within(m.From, s.plan.Adders(s.server, m.There)) {
-		return fmt.Errorf("server %q: a total of servers %v of %v, want some of %v", s.name(), m.From, m.There, neighbours)
-	}
-	if len(m.Values) != len(s.w) {
-		return fmt.Errorf("server %q: the total of its neighbourhood has %d numbers, want %d", s.name(), len(m.Values),
-			len(s.w))
-	}
-	return nil
 }

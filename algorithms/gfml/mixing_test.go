@@ -11,11 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // drawPlan draws a connected graph of servers, their clusters and eta.
 func drawPlan(t *rapid.T) *Plan {
-	params, _ := league()
+	params, _ := testNetwork()
 	n := rapid.IntRange(1, 7).Draw(t, "servers")
 	params.Servers, params.Edges, params.Clusters = nil, nil, nil
 	for s := range n {
@@ -46,7 +47,8 @@ func drawPlan(t *rapid.T) *Plan {
 	return p
 }
 
-// TestMixtureIsSteps4And5: one weighted sum at a server is what its two exchanges with neighbours give, whoever is gone.
+// TestMixtureIsSteps4And5: one weighted sum at a server is what its two exchanges with neighbours give, whoever is
+// gone.
 func TestMixtureIsSteps4And5(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)
@@ -125,8 +127,8 @@ func TestLostContributionsAreSharedOut(t *testing.T) {
 	}
 }
 
-// TestNoSumOpensOneServersVector, whatever a server says of who is there: at least two others add to it with a weight, or
-// nobody does. A neighbour whose psi is all that of others has no weight, and a vector of zeros that hides nothing.
+// TestNoSumOpensOneServersVector, whatever a server says of who is there: at least two others add to it with a weight,
+// or nobody does. A neighbour whose psi is all that of others has no weight, and a vector of zeros that hides nothing.
 func TestNoSumOpensOneServersVector(t *testing.T) {
 	graphs := []*Plan{plan(t, func(p *Params) { p.Eta = 1 }), cancelling(t)}
 	for _, p := range graphs {
@@ -137,7 +139,7 @@ func TestNoSumOpensOneServersVector(t *testing.T) {
 // cancelling is a plan whose weights cancel up to their rounding.
 func cancelling(t *testing.T) *Plan {
 	t.Helper()
-	params, _ := league()
+	params, _ := testNetwork()
 	params.Servers, params.Eta = []string{"a", "b", "c", "d", "e", "f"}, 1
 	params.Edges = nil
 	for _, e := range strings.Fields("ab ac bc ad bd cd be ce de af bf cf ef") {
@@ -192,7 +194,7 @@ func TestTurnsOfSums(t *testing.T) {
 			}
 		}
 	})
-	params, _ := league()
+	params, _ := testNetwork()
 	params.Servers, params.Edges, params.Clusters = nil, nil, nil
 	for s := range 40 {
 		params.Servers = append(params.Servers, fmt.Sprintf("s%02d", s))
@@ -212,11 +214,13 @@ func TestTurnsOfSums(t *testing.T) {
 // TestDiffusionByDefault is masked where every sum hides something.
 func TestDiffusionByDefault(t *testing.T) {
 	line := func(p *Params) {
-		p.Servers, p.Edges, p.Clusters = []string{"a", "b", "c"}, [][]string{{"a", "b"}, {"b", "c"}}, [][]string{{"a", "b", "c"}}
-		p.Clients = map[string][]string{"a": p.Clients["a"], "b": p.Clients["b"], "c": append(append(p.Clients["c"], p.Clients["d"]...), p.Clients["e"]...)}
+		p.Servers, p.Edges, p.Clusters = []string{"a", "b", "c"}, [][]string{{"a", "b"},
+			{"b", "c"}}, [][]string{{"a", "b", "c"}}
+		p.Clients = map[string][]string{"a": p.Clients["a"], "b": p.Clients["b"],
+			"c": append(append(p.Clients["c"], p.Clients["d"]...), p.Clients["e"]...)}
 	}
 	alone := func() *Plan {
-		params, _ := league()
+		params, _ := testNetwork()
 		line(&params)
 		params, parties := withClients(params, 5)
 		p, err := NewPlan(params, parties)
@@ -227,7 +231,8 @@ func TestDiffusionByDefault(t *testing.T) {
 		t.Errorf("on a line of three diffusion is %q, want %q: its ends have one neighbour each", got, DiffusionPlain)
 	}
 	p := plan(t, func(*Params) {})
-	for privacy, want := range map[string]string{"masked": DiffusionMasked, "he": DiffusionMasked, federated.Published: DiffusionPlain} {
+	for privacy, want := range map[string]string{"masked": DiffusionMasked, "he": DiffusionMasked,
+		federated.Published: DiffusionPlain} {
 		if got := p.Diffusion(privacy); got != want {
 			t.Errorf("privacy %q diffuses %q, want %q", privacy, got, want)
 		}
@@ -242,7 +247,7 @@ func TestDiffusionByDefault(t *testing.T) {
 		`a sum would hide nothing; want more edges, or diffusion "plain"`)
 	masked := plan(t, func(p *Params) { p.Diffusion = DiffusionMasked })
 	wantError(t, masked.CheckPrivacy(federated.Published, 3), `diffusion is "masked" with privacy "published", which has no masks; want "plain"`)
-	params, parties := league()
+	params, parties := testNetwork()
 	params.Diffusion = "none"
 	_, err := NewPlan(params, parties)
 	wantError(t, err, `diffusion is "none", want "masked" or "plain"`)
@@ -256,17 +261,18 @@ func TestDisclosureOfMaskedDiffusion(t *testing.T) {
 	}
 	want := federated.Mixed{
 		Server: "a", From: []string{"b", "c", "e"}, Times: 400, Told: KindNeighbours,
-		Sum: federated.Sum{Kind: KindDiffusion, N: 12, Bits: 40, Bound: 1024 * boundSlack},
+		Sum: federated.Sum{Kind: KindDiffusion, N: 12, Bits: 40, Bound: 1024 * boundTolerance},
 	}
 	if got := d.Mixed[0]; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("a sums %+v, want %+v", got, want)
 	}
-	opening := federated.Opening{To: "a", Kind: KindDiffusion, Count: 400 * 12,
-		Meaning: "the weighted sum of the models of 3 other servers, once an iteration, and no single one; if all but two leave, up to 96 % of it is one server's model"}
+	opening := contract.Opening{To: "a", Kind: KindDiffusion, Count: 400 * 12,
+		Meaning: "the weighted sum of the models of 3 other servers, once an iteration, and no single one; if all but " +
+			"two leave, up to 96 % of it is one server's model"}
 	if !slices.Contains(d.Openings, opening) {
 		t.Errorf("openings are %+v, want %+v among them", d.Openings, opening)
 	}
-	if slices.ContainsFunc(d.Openings, func(o federated.Opening) bool { return strings.HasPrefix(o.Kind, "psi") }) {
+	if slices.ContainsFunc(d.Openings, func(o contract.Opening) bool { return strings.HasPrefix(o.Kind, "psi") }) {
 		t.Errorf("a server's model opens: %+v", d.Openings)
 	}
 }
@@ -290,8 +296,8 @@ func TestWeightsThatHideNothingAreRefused(t *testing.T) {
 		`one server's alone, but for a hundredth: a sum would hide nothing; want more edges, or diffusion "plain"`)
 }
 
-// TestAMixtureBeyondTheBoundIsNotUsed: a neighbour that sends the largest numbers it may cannot make this server's model
-// one that its clients refuse.
+// TestAMixtureBeyondTheBoundIsNotUsed: a neighbour that sends the largest numbers it may cannot make this server's
+// model one that its clients refuse.
 func TestAMixtureBeyondTheBoundIsNotUsed(t *testing.T) {
 	p := plan(t, func(*Params) {})
 	s, err := p.NewServer(0)

@@ -2,12 +2,14 @@ package gfml
 
 import (
 	"fmt"
-	"math"
+
+	"github.com/hanse-project/hanse/protocol/contract"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/algorithms/portable"
 )
 
@@ -48,7 +50,7 @@ func (p *Plan) decodeModel(data []byte, server, client int) (*Model, error) {
 }
 
 // keepModel saves a client's model, if it has taken part in an iteration of this session.
-func (a *attendance) keepModel() error {
+func (a *clientRun) keepModel() error {
 	if !a.heard {
 		return nil
 	}
@@ -63,7 +65,7 @@ func (a *attendance) keepModel() error {
 }
 
 // keepModel saves the server's model.
-func (s *serving) keepModel() error {
+func (s *serverRun) keepModel() error {
 	data, err := s.server.Save(s.next)
 	if err == nil {
 		err = s.Vault.Save(federated.ModelSlot, data)
@@ -86,7 +88,7 @@ func (m *Model) Predict(row int, x []float64) (federated.Prediction, error) {
 		return federated.Prediction{}, fmt.Errorf("row %d: %w", row, err)
 	}
 	v := floats.Dot(m.w, m.z)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !parameters.IsFinite(v) {
 		return federated.Prediction{}, fmt.Errorf("row %d: the prediction is %v: the model has diverged", row, v)
 	}
 	return federated.Number(v), nil
@@ -105,7 +107,7 @@ func (m *Model) Portable() *portable.Model {
 		}
 	}
 	return &portable.Model{
-		Algorithm: "gfml", Round: m.iteration, Rounds: p.Iterations, Kernels: k,
+		Algorithm: contract.GFML, Round: m.iteration, Rounds: p.Iterations, Kernels: k,
 		Inputs: portable.Inputs{Count: len(p.Columns), Columns: p.Columns, DivideBy: 1},
 		Label:  portable.Label{Column: p.Label, Low: 0, High: 1},
 	}

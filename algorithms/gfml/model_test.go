@@ -22,8 +22,8 @@ func written(m *portable.Model, x []float64) float64 {
 	return sum
 }
 
-// TestAClientKeepsWhatItPredictsWith after a whole job: the model predicts as the client's own weights do in one process,
-// and as what it exports says. The servers keep theirs.
+// TestAClientKeepsWhatItPredictsWith after a whole job: the model predicts as the client's own weights do in one
+// process, and as what it exports says. The servers keep theirs.
 func TestAClientKeepsWhatItPredictsWith(t *testing.T) {
 	p := plan(t, func(p *Params) { p.Iterations, p.Entries = 40, 4 })
 	w := newWorld(t, p, 60)
@@ -74,12 +74,21 @@ func TestModelsOfOthersAreRefused(t *testing.T) {
 		decode func() (*Model, error)
 		want   string
 	}{
-		"another client's": {func() (*Model, error) { return p.DecodeModel(1, 2, w.clients[1][3][federated.ModelSlot]) }, "it is of server 1, client 3, want server 1, client 2"},
-		"a server's":       {func() (*Model, error) { return p.DecodeModel(1, 2, w.servers[1][federated.ModelSlot]) }, "it is of server 1, client -1"},
-		"a client's":       {func() (*Model, error) { return p.DecodeServerModel(1, w.clients[1][3][federated.ModelSlot]) }, "want server 1, client -1"},
-		"another job's":    {func() (*Model, error) { return other.DecodeModel(1, 2, w.clients[1][2][federated.ModelSlot]) }, "a job with other parameters"},
-		"no such place":    {func() (*Model, error) { return p.DecodeModel(9, 2, nil) }, "server 9 is out of range"},
-		"a cut file":       {func() (*Model, error) { return p.DecodeModel(1, 2, w.clients[1][2][federated.ModelSlot][:50]) }, "model: "},
+		"another client's": {func() (*Model, error) { return p.DecodeModel(1, 2, w.clients[1][3][federated.ModelSlot]) },
+			"it is of server 1, client 3, want server 1, client 2"},
+		"a server's": {func() (*Model, error) { return p.DecodeModel(1, 2, w.servers[1][federated.ModelSlot]) },
+			"it is of server 1, client -1"},
+		"a client's": {func() (*Model, error) { return p.DecodeServerModel(1, w.clients[1][3][federated.ModelSlot]) },
+			"want server 1, client -1"},
+		"another job's": {func() (*Model, error) {
+			return other.DecodeModel(1, 2,
+				w.clients[1][2][federated.ModelSlot])
+		}, "a job with other parameters"},
+		"no such place": {func() (*Model, error) { return p.DecodeModel(9, 2, nil) }, "server 9 is out of range"},
+		"a cut file": {func() (*Model, error) {
+			return p.DecodeModel(1, 2,
+				w.clients[1][2][federated.ModelSlot][:50])
+		}, "model: "},
 	} {
 		t.Run(what, func(t *testing.T) {
 			if _, err := c.decode(); err == nil || !strings.Contains(err.Error(), c.want) {

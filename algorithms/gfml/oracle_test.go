@@ -148,7 +148,8 @@ func (o *oracle) compare(t testing.TB, n int, f *Federation) {
 	for s := range o.w {
 		wantNear(t, fmt.Sprintf("iteration %d: w of server %d", n, s), f.Servers[s].Model(), o.w[s], 1e-12)
 		for k := range o.wk[s] {
-			wantNear(t, fmt.Sprintf("iteration %d: w of client %d of server %d", n, k, s), f.Clients[s][k].Model(), o.wk[s][k], 1e-12)
+			wantNear(t, fmt.Sprintf("iteration %d: w of client %d of server %d", n, k, s), f.Clients[s][k].Model(), o.wk[s][k],
+				1e-12)
 		}
 	}
 }

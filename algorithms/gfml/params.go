@@ -51,9 +51,10 @@ type Params struct {
 	Participants int     `toml:"participants"`     // clients a server chooses in an iteration [m], default 4
 	Eta          float64 `toml:"eta"`              // weight of other clusters' models, 0 to 1, default 0.1
 	Entries      int     `toml:"entries,omitzero"` // entries shared with a client [M]; default: all, which is O-GFML
-	Shift        int     `toml:"shift,omitzero"`   // how far the shared entries move each iteration [tau]; default: Entries
-	Selection    string  `toml:"selection"`        // "coordinated" (default) or "uncoordinated"
-	Bound        float64 `toml:"bound"`            // largest magnitude of an uploaded weight, from 1 on, default 1024
+	// how far the shared entries move each iteration [tau]; default: Entries
+	Shift     int     `toml:"shift,omitzero"`
+	Selection string  `toml:"selection"` // "coordinated" (default) or "uncoordinated"
+	Bound     float64 `toml:"bound"`     // largest magnitude of an uploaded weight, from 1 on, default 1024
 
 	// Diffusion is "masked" or "plain"; default: masked where no server has fewer than two others to sum, see
 	// Plan.Diffusion.

@@ -45,7 +45,8 @@ func TestParametersThatAJobMayNotHave(t *testing.T) {
 		{roles + "participants = 0\n", `participants is 0, want 1 to 4, the number of clients of "a"`},
 		{roles + "entries = 201\n", "entries is 201, want 1 to 200"},
 		{roles + "entries = 4\nshift = 201\n", "shift is 201, want 1 to 200"},
-		{roles + "entries = 4\nshift = 50\n", "shift is 50: with 200 features and 4 entries at a time some entries are never shared, want a greatest common divisor of shift and features of at most 4, not 50"},
+		{roles + "entries = 4\nshift = 50\n", "shift is 50: with 200 features and 4 entries at a time some entries are " +
+			"never shared, want a greatest common divisor of shift and features of at most 4, not 50"},
 		{roles + "selection = \"random\"\n", `selection is "random", want "coordinated" or "uncoordinated"`},
 		{swap(`["a", "b"]`, `[]`), "the number of servers is 0, want 1 to 1024"},
 		{swap(`["a", "b"]`, `["a", "a"]`), `party "a" is a server and a server, want one role for each party`},
@@ -124,7 +125,7 @@ func TestParametersReadAlready(t *testing.T) {
 
 // TestTheGraphNamesWhoIsCutOff: all servers that no edge reaches are named.
 func TestTheGraphNamesWhoIsCutOff(t *testing.T) {
-	p, parties := league()
+	p, parties := testNetwork()
 	p.Edges = [][]string{{"a", "b"}, {"c", "d"}}
 	_, err := NewPlan(p, parties)
 	wantError(t, err, "the graph is not connected: no edges lead from a to c, d, e")

@@ -45,12 +45,15 @@ func (p *Plan) CheckPrivacy(privacy string, least int) error {
 		return nil
 	}
 	if p.params.Participants < least {
-		return fmt.Errorf("participants is %d: no total would ever open, want at least %d, the fewest clients in one", p.params.Participants, least)
+		return fmt.Errorf("participants is %d: no total would ever open, want at least %d, the fewest clients in one",
+			p.params.Participants, least)
 	}
 	for s, starts := range p.starts {
 		if p.params.Entries < p.params.Features && slices.Min(starts) != slices.Max(starts) {
-			return fmt.Errorf("selection is %q with %d of %d entries: selections are public, so that the totals of server %q would show single clients' weights however they are masked; want selection %q, all %d entries, or privacy %q",
-				p.params.Selection, p.params.Entries, p.params.Features, p.graph.names[s], Coordinated, p.params.Features, federated.Published)
+			return fmt.Errorf("selection is %q with %d of %d entries: selections are public, so that the totals of server "+
+				"%q would show single clients' weights however they are masked; want selection %q, all %d entries, or privacy %q",
+				p.params.Selection, p.params.Entries, p.params.Features, p.graph.names[s], Coordinated,
+				p.params.Features, federated.Published)
 		}
 	}
 	return nil

@@ -36,8 +36,8 @@ type ClientPart struct {
 	Warn   func(string)
 }
 
-// attendance is a client's part under way.
-type attendance struct {
+// clientRun is a client's part under way.
+type clientRun struct {
 	*ClientPart
 	client   *Client
 	features *Features
@@ -52,7 +52,7 @@ type attendance struct {
 	heard    bool // an iteration in this session
 }
 
-// Attend runs a client's part until its server says that the job is over. In every iteration it takes one
+// RunClient runs a client's part until its server says that the job is over. In every iteration it takes one
 // step with its next row: chosen, with what the server sent, and adds its own entries to the sum after
 // it; else alone.
 //
@@ -64,7 +64,7 @@ type attendance struct {
 //
 // A client whose stream has ended stays, and when chosen uploads what it has. Its model is kept as federated.Keeps says
 // and when the part ends, for whatever reason.
-func Attend(ctx context.Context, p *ClientPart) error {
+func RunClient(ctx context.Context, p *ClientPart) error {
 	a, err := p.resume()
 	if err != nil {
 		return err // names the client
@@ -72,17 +72,17 @@ func Attend(ctx context.Context, p *ClientPart) error {
 	if err := a.foresee(); err != nil {
 		return err
 	}
-	err = a.attend(ctx)
+	err = a.runClient(ctx)
 	if kept := a.keepModel(); err == nil {
 		err = kept
 	}
 	return err
 }
 
-// attend takes iterations until the server says that the job is over.
-func (a *attendance) attend(ctx context.Context) error {
+// runClient takes iterations until the server says that the job is over.
+func (a *clientRun) runClient(ctx context.Context) error {
 	for {
-		n, entries, err := a.Network.Hear(ctx, KindModel, a.Plan.params.Entries)
+		n, entries, err := a.Network.ReceiveValues(ctx, KindModel, a.Plan.params.Entries)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -100,7 +100,7 @@ func (a *attendance) attend(ctx context.Context) error {
 }
 
 // resume starts the part, or takes it up where the vault has it.
-func (p *ClientPart) resume() (*attendance, error) {
+func (p *ClientPart) resume() (*clientRun, error) {
 	client, err := p.Plan.NewClient(p.Server, p.Client)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,8 @@ func (p *ClientPart) resume() (*attendance, error) {
 	if err := p.Plan.CheckPrivacy(p.Privacy, p.Least); err != nil {
 		return nil, fmt.Errorf("%s: %w", client.name(), err)
 	}
-	a := &attendance{ClientPart: p, client: client, features: p.Plan.Features(), z: make([]float64, p.Plan.params.Features)}
+	a := &clientRun{ClientPart: p, client: client, features: p.Plan.Features(),
+		z: make([]float64, p.Plan.params.Features)}
 	data, err := p.Vault.Load(clientSlot)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", client.name(), err)
@@ -120,12 +121,14 @@ func (p *ClientPart) resume() (*attendance, error) {
 }
 
 // iterate does one iteration.
-func (a *attendance) iterate(ctx context.Context, n int, entries []float64) error {
+func (a *clientRun) iterate(ctx context.Context, n int, entries []float64) error {
 	if n < a.next || n >= a.Plan.params.Iterations {
-		return fmt.Errorf("%s: the server announces iteration %d, want one from %d to %d", a.client.name(), n, a.next, a.Plan.params.Iterations-1)
+		return fmt.Errorf("%s: the server announces iteration %d, want one from %d to %d", a.client.name(), n, a.next,
+			a.Plan.params.Iterations-1)
 	}
 	if !a.heard && a.next > 0 && n > a.next && a.Warn != nil {
-		a.Warn(fmt.Sprintf("iterations %d to %d passed without %s: it, or its server, was away", a.next+1, n, a.client.name()))
+		a.Warn(fmt.Sprintf("iterations %d to %d passed without %s: it, or its server, was away", a.next+1, n,
+			a.client.name()))
 	}
 	a.next, a.heard = n+1, true
 	chosen := slices.Contains(a.Plan.Chosen(a.Server, n), a.Client)
@@ -143,16 +146,29 @@ func (a *attendance) iterate(ctx context.Context, n int, entries []float64) erro
 		}
 	}
 	if chosen {
-		if err := a.contribute(ctx, n); err != nil {
+		// Saves the state and adds the upload of an iteration to the sum.
+		upload, err := a.client.Upload(n)
+		if err != nil {
 			return err
 		}
+		if err := a.save(); err != nil {
+			return fmt.Errorf("%s, iteration %d: checkpoint after row %d: %w", a.client.name(), n, a.row, err)
+		}
+		if _, err := a.Network.Sum(ctx, a.Plan.sumOf(len(upload)), upload); err != nil {
+			return fmt.Errorf("%s, iteration %d: sum of uploads after row %d: %w", a.client.name(), n, a.row, err)
+		}
 	}
-	a.report()
+	if a.Report != nil {
+		a.Report(federated.Progress{
+			Round: a.next, Rounds: a.Plan.params.Iterations,
+			Loss: a.squared / float64(a.learned), Regret: math.NaN(),
+		})
+	}
 	return nil
 }
 
 // learnNext takes the step of an iteration with the next row, if there is one.
-func (a *attendance) learnNext(ctx context.Context, n int) error {
+func (a *clientRun) learnNext(ctx context.Context, n int) error {
 	if a.ended {
 		return nil
 	}
@@ -168,7 +184,7 @@ func (a *attendance) learnNext(ctx context.Context, n int) error {
 }
 
 // learn predicts one row, waits for its label and learns it.
-func (a *attendance) learn(ctx context.Context, n, row int, x []float64) error {
+func (a *clientRun) learn(ctx context.Context, n, row int, x []float64) error {
 	at := func(step string, err error) error {
 		return fmt.Errorf("%s, iteration %d: row %d: %s: %w", a.client.name(), n, row, step, err)
 	}
@@ -191,26 +207,7 @@ func (a *attendance) learn(ctx context.Context, n, row int, x []float64) error {
 	}
 	a.row, a.learned = row, a.learned+1
 	a.squared += (prediction - y) * (prediction - y)
-	return a.sample()
-}
-
-// contribute saves the state and adds the upload of an iteration to the sum.
-func (a *attendance) contribute(ctx context.Context, n int) error {
-	upload, err := a.client.Upload(n)
-	if err != nil {
-		return err
-	}
-	if err := a.save(); err != nil {
-		return fmt.Errorf("%s, iteration %d: checkpoint after row %d: %w", a.client.name(), n, a.row, err)
-	}
-	if _, err := a.Network.Sum(ctx, a.Plan.sumOf(len(upload)), upload); err != nil {
-		return fmt.Errorf("%s, iteration %d: sum of uploads after row %d: %w", a.client.name(), n, a.row, err)
-	}
-	return nil
-}
-
-// sample keeps the features of the newest row until there are enough to judge the learning rate.
-func (a *attendance) sample() error {
+	// Keeps the features of the newest row until there are enough to judge the learning rate.
 	if a.judged {
 		return nil
 	}
@@ -223,7 +220,7 @@ func (a *attendance) sample() error {
 
 // foresee holds the learning rate against the rows that are there already, in the first session of the
 // job. A row that cannot be read is left to its turn, and so are those after it.
-func (a *attendance) foresee() error {
+func (a *clientRun) foresee() error {
 	if a.learned > 0 {
 		a.judged = a.judged || len(a.Ahead) > 0
 		return nil
@@ -238,7 +235,7 @@ func (a *attendance) foresee() error {
 }
 
 // judge holds the learning rate against the samples; by says what they are, for their number.
-func (a *attendance) judge(by string) error {
+func (a *clientRun) judge(by string) error {
 	samples := a.samples
 	a.samples = nil
 	if a.judged || len(samples) == 0 {
@@ -255,14 +252,4 @@ func (a *attendance) judge(by string) error {
 		}
 	}
 	return nil
-}
-
-// report tells the progress, if anybody listens.
-func (a *attendance) report() {
-	if a.Report != nil {
-		a.Report(federated.Progress{
-			Round: a.next, Rounds: a.Plan.params.Iterations,
-			Loss: a.squared / float64(a.learned), Regret: math.NaN(),
-		})
-	}
 }

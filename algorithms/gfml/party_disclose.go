@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Disclose tells what a job opens to whom and what its parties send, in a privacy mode as jobs name
@@ -56,9 +57,9 @@ func (d *discloser) server(s int) {
 	if p.Diffusion(d.privacy) == DiffusionMasked {
 		return
 	}
-	d.open(name, KindPsiPrime, d.iterations*d.numbers*int64(len(p.OtherNeighbours(s))),
+	d.learns(name, KindPsiPrime, d.iterations*d.numbers*int64(len(p.OtherNeighbours(s))),
 		"the models of neighbouring servers in other clusters, once an iteration, with what their chosen clients just added")
-	d.open(name, KindPsi, d.iterations*d.numbers*int64(len(p.OwnNeighbours(s))),
+	d.learns(name, KindPsi, d.iterations*d.numbers*int64(len(p.OwnNeighbours(s))),
 		"the models of neighbouring servers in its cluster, once an iteration, after they took in those of other clusters")
 }
 
@@ -70,8 +71,9 @@ func (d *discloser) mixed(s int) {
 		m.From = append(m.From, p.graph.names[r])
 	}
 	d.Mixed = append(d.Mixed, m)
-	d.open(name, KindDiffusion, d.iterations*d.numbers, fmt.Sprintf(
-		"the weighted sum of the models of %d other servers, once an iteration, and no single one; if all but two leave, up to "+
+	d.learns(name, KindDiffusion, d.iterations*d.numbers, fmt.Sprintf(
+		"the weighted sum of the models of %d other servers, once an iteration, and no single one; if all but two leave, "+
+			"up to "+
 			"%.0f %% of it is one server's model",
 		len(neighbours), math.Ceil(100*p.LargestShare(s))))
 }
@@ -81,12 +83,14 @@ func (d *discloser) mixed(s int) {
 func (d *discloser) uploads(s int, name string, count int64) {
 	p := d.plan.params
 	if d.privacy == federated.Published {
-		d.open(name, KindUploads, count*int64(p.Participants),
-			fmt.Sprintf("%d of %d weights of the model of every chosen client, once an iteration: how they change from one row to the next tells the row's features and its error", p.Entries, p.Features))
+		d.learns(name, KindUploads, count*int64(p.Participants),
+			fmt.Sprintf("%d of %d weights of the model of every chosen client, once an iteration: how they change from one "+
+				"row to the next tells the row's features and its error", p.Entries, p.Features))
 		return
 	}
-	d.open(name, KindUploads, count,
-		fmt.Sprintf("the sum of %d of %d weights over the chosen clients' models, once an iteration; a client is among the %d chosen of %d in turn", p.Entries, p.Features, p.Participants, d.plan.Clients(s)))
+	d.learns(name, KindUploads, count,
+		fmt.Sprintf("the sum of %d of %d weights over the chosen clients' models, once an iteration; a client is among "+
+			"the %d chosen of %d in turn", p.Entries, p.Features, p.Participants, d.plan.Clients(s)))
 }
 
 // clients lists what the clients of a server are told.
@@ -97,7 +101,8 @@ func (d *discloser) clients(s int) {
 		federated.Told{Server: name, Kind: KindModel, Times: d.iterations, Bytes: numbers * federated.ValueBytes},
 		federated.Told{Server: name, Kind: KindIteration, Times: d.iterations})
 	for _, c := range d.plan.clients[s] {
-		d.open(c, KindModel, numbers, fmt.Sprintf("%d of %d weights of its server's model, in the iterations in which it is chosen, at most", p.Entries, p.Features))
+		d.learns(c, KindModel, numbers, fmt.Sprintf("%d of %d weights of its server's model, in the iterations in which it "+
+			"is chosen, at most", p.Entries, p.Features))
 	}
 }
 
@@ -116,9 +121,9 @@ func (d *discloser) between(kind string, neighbours func(server int) []int) {
 	}
 }
 
-// open adds values to what a party learns.
-func (d *discloser) open(to, kind string, count int64, meaning string) {
+// learns adds values to what a party learns.
+func (d *discloser) learns(to, kind string, count int64, meaning string) {
 	if count > 0 {
-		d.Openings = append(d.Openings, federated.Opening{To: to, Kind: kind, Count: count, Meaning: meaning})
+		d.Openings = append(d.Openings, contract.Opening{To: to, Kind: kind, Count: count, Meaning: meaning})
 	}
 }

@@ -57,14 +57,15 @@ type serverSession struct {
 	server int
 }
 
-// attend has a client attend, with its stream from the first row on.
-func (s *serverSession) attend(ctx context.Context, k int) {
+// runClient has a client attend, with its stream from the first row on.
+func (s *serverSession) runClient(ctx context.Context, k int) {
 	w := s.world
 	rows := memory.RowsAfter(w.rows[s.server][k], w.x[s.server][k], w.y[s.server][k])
 	w.rows[s.server][k] = rows
-	s.Attend(ctx, k, func(ctx context.Context, c *memory.Client) error {
-		return Attend(ctx, &ClientPart{
-			Plan: w.plan, Server: s.server, Client: k, Privacy: w.privacy, Least: 2, Network: c, Rows: rows, Vault: w.clients[s.server][k],
+	s.RunClient(ctx, k, func(ctx context.Context, c *memory.Client) error {
+		return RunClient(ctx, &ClientPart{
+			Plan: w.plan, Server: s.server, Client: k, Privacy: w.privacy, Least: 2, Network: c, Rows: rows,
+			Vault:  w.clients[s.server][k],
 			Report: func(p federated.Progress) { w.seen[s.server][k] = p },
 		})
 	})
@@ -78,7 +79,7 @@ func (w *world) serve(ctx context.Context, server int) error {
 		s.Lost = func(round, client int) bool { return w.lost(round, server, client) }
 	}
 	for k := range n {
-		s.attend(w.t.Context(), k)
+		s.runClient(w.t.Context(), k)
 	}
 	neighbour := w.links.Join(server)
 	err := Serve(ctx, &ServerPart{

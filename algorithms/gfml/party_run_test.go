@@ -96,7 +96,7 @@ func TestAClientThatReturnsGoesOnFromItsNewestUpload(t *testing.T) {
 			if err := s.Ended(k); !errors.Is(err, context.Canceled) {
 				t.Errorf("client %d ended with %v, want that it was cancelled", k, err)
 			}
-			s.attend(t.Context(), k)
+			s.runClient(t.Context(), k)
 		}
 	}
 	w.run(nil)
@@ -228,7 +228,8 @@ func TestPrivacyThatIsNotKeptIsRefused(t *testing.T) {
 		{uncoordinated(11), federated.Published, 3, ""},
 		{uncoordinated(12), "masked", 3, ""},
 		{plan(t, func(p *Params) { p.Entries = 1 }), "masked", 3, ""},
-		{plan(t, func(p *Params) {}), "masked", 4, "participants is 3: no total would ever open, want at least 4, the fewest clients in one"},
+		{plan(t, func(p *Params) {}), "masked", 4, "participants is 3: no total would ever open, want at least 4, the " +
+			"fewest clients in one"},
 		{plan(t, func(p *Params) {}), federated.Published, 4, ""},
 	} {
 		err := c.plan.CheckPrivacy(c.privacy, c.least)
@@ -239,7 +240,7 @@ func TestPrivacyThatIsNotKeptIsRefused(t *testing.T) {
 	p := uncoordinated(11)
 	err := Serve(t.Context(), &ServerPart{Plan: p, Server: 1, Least: 3})
 	wantError(t, err, `server "b": `+exposed)
-	err = Attend(t.Context(), &ClientPart{Plan: p, Server: 1, Client: 2, Least: 3})
+	err = RunClient(t.Context(), &ClientPart{Plan: p, Server: 1, Client: 2, Least: 3})
 	wantError(t, err, `client "b3" of server "b": `+exposed)
 }
 

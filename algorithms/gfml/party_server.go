@@ -33,8 +33,8 @@ type ServerPart struct {
 	Warn   func(string)
 }
 
-// serving is a server's part under way.
-type serving struct {
+// serverRun is a server's part under way.
+type serverRun struct {
 	*ServerPart
 	server   *Server
 	next     int // iteration
@@ -75,7 +75,7 @@ func Serve(ctx context.Context, p *ServerPart) error {
 }
 
 // resume starts the part, or takes it up where the vault has it.
-func (p *ServerPart) resume() (*serving, error) {
+func (p *ServerPart) resume() (*serverRun, error) {
 	server, err := p.Plan.NewServer(p.Server)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (p *ServerPart) resume() (*serving, error) {
 	if err := p.Plan.CheckPrivacy(p.Privacy, p.Least); err != nil {
 		return nil, fmt.Errorf("server %q: %w", server.name(), err)
 	}
-	s := &serving{ServerPart: p, server: server}
+	s := &serverRun{ServerPart: p, server: server}
 	data, err := p.Vault.Load(serverSlot)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", server.name(), err)
@@ -96,14 +96,14 @@ func (p *ServerPart) resume() (*serving, error) {
 }
 
 // iterate does one iteration.
-func (s *serving) iterate(ctx context.Context) error {
+func (s *serverRun) iterate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := s.checkpoint(); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	chosen, err := s.tell(ctx)
+	chosen, err := s.sendChosen(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,12 +119,17 @@ func (s *serving) iterate(ctx context.Context) error {
 		return err
 	}
 	s.next++
-	s.report(clients)
+	if s.Report != nil {
+		s.Report(federated.Progress{
+			Round: s.next, Rounds: s.Plan.params.Iterations,
+			Loss: math.NaN(), Regret: math.NaN(), Clients: clients,
+		})
+	}
 	return nil
 }
 
 // checkpoint saves the state when its turn has come, before the iteration is announced.
-func (s *serving) checkpoint() error {
+func (s *serverRun) checkpoint() error {
 	if s.next < s.reserved {
 		return nil
 	}
@@ -137,7 +142,7 @@ func (s *serving) checkpoint() error {
 }
 
 // save keeps the model in the vault, and the iteration to go on with.
-func (s *serving) save(next int) error {
+func (s *serverRun) save(next int) error {
 	data, err := s.server.Save(next)
 	if err != nil {
 		return err
@@ -145,8 +150,8 @@ func (s *serving) save(next int) error {
 	return s.Vault.Save(serverSlot, data)
 }
 
-// tell tells the clients that are there of the iteration, and returns those of them that are chosen.
-func (s *serving) tell(ctx context.Context) (chosen []int, err error) {
+// sendChosen tells the clients that are there of the iteration, and returns those of them that are chosen.
+func (s *serverRun) sendChosen(ctx context.Context) (chosen []int, err error) {
 	all := s.Plan.Chosen(s.Server, s.next)
 	for _, k := range s.Network.Present() {
 		kind, entries := KindIteration, []float64(nil)
@@ -156,7 +161,7 @@ func (s *serving) tell(ctx context.Context) (chosen []int, err error) {
 				return nil, err
 			}
 		}
-		if err := s.Network.Tell(ctx, k, kind, s.next, entries); err != nil {
+		if err := s.Network.SendValues(ctx, k, kind, s.next, entries); err != nil {
 			return nil, fmt.Errorf("tell %s: %w", s.Plan.clientName(s.Server, k), err)
 		}
 	}
@@ -164,7 +169,7 @@ func (s *serving) tell(ctx context.Context) (chosen []int, err error) {
 }
 
 // collect adds the chosen clients' uploads and returns whose are in the total, and psi'.
-func (s *serving) collect(ctx context.Context, chosen []int) (clients int, psi []float64, err error) {
+func (s *serverRun) collect(ctx context.Context, chosen []int) (clients int, psi []float64, err error) {
 	total, err := s.Network.Sum(ctx, s.Plan.UploadSum(s.Server, s.next), chosen)
 	if err != nil {
 		return 0, nil, fmt.Errorf("sum of uploads: %w", err)
@@ -177,7 +182,7 @@ func (s *serving) collect(ctx context.Context, chosen []int) (clients int, psi [
 }
 
 // combine makes the new model of this server's psi' and what its neighbours have.
-func (s *serving) combine(ctx context.Context, psi []float64) error {
+func (s *serverRun) combine(ctx context.Context, psi []float64) error {
 	others, err := s.exchange(ctx, KindPsiPrime, s.Plan.OtherNeighbours(s.Server), psi)
 	if err != nil {
 		return err
@@ -194,7 +199,7 @@ func (s *serving) combine(ctx context.Context, psi []float64) error {
 
 // mix makes the new model of this server's psi' and the sum of its neighbourhood's, and takes part in the sums of the
 // neighbourhoods that it is in, in the order that all servers keep.
-func (s *serving) mix(ctx context.Context, psi []float64) error {
+func (s *serverRun) mix(ctx context.Context, psi []float64) error {
 	var own *federated.Mixture
 	for _, at := range s.Plan.Turns() {
 		neighbours, sum := s.Plan.Neighbourhood(at), s.Plan.MixSum(at)
@@ -220,7 +225,7 @@ func (s *serving) mix(ctx context.Context, psi []float64) error {
 }
 
 // exchange sends neighbours a vector and returns theirs.
-func (s *serving) exchange(ctx context.Context, kind string, with []int, v []float64) (map[int][]float64, error) {
+func (s *serverRun) exchange(ctx context.Context, kind string, with []int, v []float64) (map[int][]float64, error) {
 	if len(with) == 0 {
 		return nil, nil
 	}
@@ -229,14 +234,4 @@ func (s *serving) exchange(ctx context.Context, kind string, with []int, v []flo
 		return nil, fmt.Errorf("exchange %s with neighbours: %w", kind, err)
 	}
 	return theirs, nil
-}
-
-// report tells the progress, if anybody listens.
-func (s *serving) report(clients int) {
-	if s.Report != nil {
-		s.Report(federated.Progress{
-			Round: s.next, Rounds: s.Plan.params.Iterations,
-			Loss: math.NaN(), Regret: math.NaN(), Clients: clients,
-		})
-	}
 }

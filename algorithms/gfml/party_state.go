@@ -22,7 +22,7 @@ type attendanceState struct {
 const maxAttendance = 64
 
 // save keeps the state in the vault.
-func (a *attendance) save() error {
+func (a *clientRun) save() error {
 	client, err := a.client.Save(a.next)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (a *attendance) save() error {
 }
 
 // read takes the part up where it was saved.
-func (a *attendance) read(data []byte) error {
+func (a *clientRun) read(data []byte) error {
 	s, err := decodeAttendance(data, a.Plan.params.Features)
 	if err != nil {
 		return fmt.Errorf("%s: saved state: %w", a.client.name(), err)

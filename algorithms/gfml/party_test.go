@@ -30,7 +30,8 @@ func TestAClientRefuses(t *testing.T) {
 	_, err = c.Learn(3, z, math.NaN())
 	wantError(t, err, who+", iteration 3: the target is NaN, want a finite number")
 	wantError(t, c.Receive(0, z[:2]), who+": what the server sent is a vector of 2 numbers, want 3")
-	wantError(t, c.Receive(0, []float64{0, math.Inf(1), 0}), who+", iteration 0: entry 1 of what the server sent is +Inf, want a magnitude of at most 4")
+	wantError(t, c.Receive(0, []float64{0, math.Inf(1), 0}), who+", iteration 0: entry 1 of what the server sent is "+
+		"+Inf, want a magnitude of at most 4")
 	wantError(t, c.Receive(-1, z[:3]), who+": iteration -1 is out of range, want 0 to 399")
 	_, err = c.Upload(400)
 	wantError(t, err, who+": iteration 400 is out of range, want 0 to 399")

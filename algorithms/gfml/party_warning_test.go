@@ -31,7 +31,7 @@ func TestAStepThatIsTooLargeIsWarnedOf(t *testing.T) {
 			}
 		}
 		var warnings []string
-		must(t, Attend(t.Context(), &ClientPart{
+		must(t, RunClient(t.Context(), &ClientPart{
 			Plan: p, Privacy: "masked", Least: 3, Vault: memory.Vault{},
 			Network: &memory.ToldClient{Rounds: iterations, End: io.EOF},
 			Rows:    memory.NewRows(x, make([]float64, c.rows)), // learning zeros diverges nowhere
@@ -69,10 +69,12 @@ func TestAStepIsHeldAgainstRowsOnFile(t *testing.T) {
 	} {
 		var warnings []string
 		p := &ClientPart{
-			Plan: plan(t, func(p *Params) { p.Step = c.step }), Privacy: "masked", Least: 3, Vault: memory.Vault{}, Ahead: c.ahead,
-			Network: &memory.ToldClient{End: io.EOF}, Rows: &memory.FaultyRows{InputsErr: errLost}, Warn: func(s string) { warnings = append(warnings, s) },
+			Plan: plan(t,
+				func(p *Params) { p.Step = c.step }), Privacy: "masked", Least: 3, Vault: memory.Vault{}, Ahead: c.ahead,
+			Network: &memory.ToldClient{End: io.EOF}, Rows: &memory.FaultyRows{InputsErr: errLost},
+			Warn: func(s string) { warnings = append(warnings, s) },
 		}
-		must(t, Attend(t.Context(), p))
+		must(t, RunClient(t.Context(), p))
 		if c.want == "" && len(warnings) == 0 {
 			continue
 		}
@@ -98,7 +100,7 @@ func TestAStepIsJudgedOnce(t *testing.T) {
 				iterations, chosen = append(iterations, n), chosen-1
 			}
 		}
-		must(t, Attend(t.Context(), &ClientPart{
+		must(t, RunClient(t.Context(), &ClientPart{
 			Plan: p, Privacy: "masked", Least: 3, Vault: vault, Ahead: x,
 			Network: &memory.ToldClient{Rounds: iterations, Values: make([]float64, p.params.Entries), End: io.EOF},
 			Rows:    rows, Warn: func(s string) { warnings++ },

@@ -54,13 +54,6 @@ func NewPlan(params Params, parties []string) (*Plan, error) {
 		p.around = append(p.around, p.neighbourhood(s))
 	}
 	p.turns, p.lonely = sync.OnceValue(p.findTurns), sync.OnceValue(p.findLonely)
-	p.drawStarts()
-	return p, nil
-}
-
-// drawStarts says where each client's selection starts: at 0, or, uncoordinated, at a public random
-// place.
-func (p *Plan) drawStarts() {
 	p.starts = make([][]int, len(p.clients))
 	for s := range p.starts {
 		p.starts[s] = make([]int, len(p.clients[s]))
@@ -72,6 +65,7 @@ func (p *Plan) drawStarts() {
 			p.starts[s][k] = draw.below(p.params.Features)
 		}
 	}
+	return p, nil
 }
 
 // Params returns the validated parameters, defaults filled in.
@@ -99,11 +93,10 @@ func (p *Plan) OwnNeighbours(server int) []int {
 // counts as one that dropped out.
 func (p *Plan) Chosen(server, n int) []int {
 	draw := newStream("hanse gfml choice v1", p.seed[:], number(server), number(n))
-	return choose(draw, p.Clients(server), p.params.Participants)
-}
 
-// choose draws m of k numbers, in ascending order (Floyd's algorithm: Bentley and Floyd 1987).
-func choose(draw *stream, k, m int) []int {
+	// Draws m of k numbers, in ascending order (Floyd's algorithm: Bentley and Floyd 1987).
+	k := p.Clients(server)
+	m := p.params.Participants
 	list := make([]int, 0, m)
 	for j := k - m; j < k; j++ {
 		t := draw.below(j + 1)
@@ -196,12 +189,12 @@ func (p *Plan) Encoding() (bits int, bound float64) {
 // maxDigits is how many binary digits after the point a sum has at most.
 const maxDigits = 40
 
-// boundSlack is what the rounding of fixed-point words and of means may add to the bound.
-const boundSlack = 1 + 1e-6
+// boundTolerance is what the rounding of fixed-point words and of means may add to the bound.
+const boundTolerance = 1 + 1e-6
 
 // within reports whether a number that another party computed is within the bound of so many addends.
 func (p *Plan) within(v float64, addends int) bool {
-	return math.Abs(v) <= p.params.Bound*float64(addends)*boundSlack // false for NaN
+	return math.Abs(v) <= p.params.Bound*float64(addends)*boundTolerance // false for NaN
 }
 
 // checkPlace refuses a server and client that the plan does not have.
@@ -210,7 +203,8 @@ func (p *Plan) checkPlace(server, client int) error {
 		return fmt.Errorf("server %d is out of range, want 0 to %d", server, len(p.clients)-1)
 	}
 	if client < 0 || client >= len(p.clients[server]) {
-		return fmt.Errorf("client %d of server %q is out of range, want 0 to %d", client, p.graph.names[server], len(p.clients[server])-1)
+		return fmt.Errorf("client %d of server %q is out of range, want 0 to %d", client, p.graph.names[server],
+			len(p.clients[server])-1)
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// sumSlack is how far a sum of weights may be from 1: decimals are not exact.
-const sumSlack = 1e-9
+// sumTolerance is how far a sum of weights may be from 1: decimals are not exact.
+const sumTolerance = 1e-9
 
 // weight is what one server's vector counts.
 type weight struct {
@@ -61,7 +61,8 @@ func (g *graph) checkShape(name string, m [][]float64) error {
 	}
 	for i, row := range m {
 		if len(row) != len(g.names) {
-			return fmt.Errorf("%s, row of %q, has %d numbers, want %d, one for each server", name, g.names[i], len(row), len(g.names))
+			return fmt.Errorf("%s, row of %q, has %d numbers, want %d, one for each server", name, g.names[i], len(row),
+				len(g.names))
 		}
 	}
 	return nil
@@ -78,13 +79,14 @@ func (g *graph) weigh(what, where string, values []float64, allowed []int) ([]we
 		}
 		if !slices.Contains(allowed, r) {
 			if v != 0 {
-				return nil, fmt.Errorf("%s: the weight of %q is %v, want 0, as it is no neighbour in %s", what, g.names[r], v, where)
+				return nil, fmt.Errorf("%s: the weight of %q is %v, want 0, as it is no neighbour in %s", what, g.names[r], v,
+					where)
 			}
 			continue
 		}
 		list, sum = append(list, weight{r, v}), sum+v
 	}
-	if len(allowed) > 0 && math.Abs(sum-1) > sumSlack {
+	if len(allowed) > 0 && math.Abs(sum-1) > sumTolerance {
 		return nil, fmt.Errorf("%s: the sum is %v, want 1", what, sum)
 	}
 	return list, nil

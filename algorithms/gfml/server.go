@@ -53,15 +53,32 @@ func (s *Server) Share(n, client int) ([]float64, error) {
 // w_p; the average is over the survivors. Without survivors there is no total, and psi' is w_p.
 func (s *Server) Fill(n int, total []float64, survivors []int) ([]float64, error) {
 	layout := s.plan.Layout(s.server, n)
-	if err := s.checkSurvivors(n, survivors); err != nil {
-		return nil, err
+
+	// Refuses clients that were not chosen, or are named twice or out of order.
+	if n < 0 || n >= s.plan.params.Iterations {
+		return nil, fmt.Errorf("server %q: iteration %d is out of range, want 0 to %d", s.name(), n,
+			s.plan.params.Iterations-1)
+	}
+	chosen := s.plan.Chosen(s.server, n)
+	for i, k := range survivors {
+		if err := s.plan.checkPlace(s.server, k); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(chosen, k) {
+			return nil, fmt.Errorf("server %q, iteration %d: the total holds an upload of %q, which is not chosen", s.name(),
+				n, s.plan.clients[s.server][k])
+		}
+		if i > 0 && survivors[i-1] >= k {
+			return nil, fmt.Errorf("server %q, iteration %d: the survivors are not in ascending order", s.name(), n)
+		}
 	}
 	psi := slices.Clone(s.w)
 	if len(survivors) == 0 {
 		return psi, nil
 	}
 	if len(total) != len(layout) {
-		return nil, fmt.Errorf("server %q, iteration %d: the total has %d entries, want %d", s.name(), n, len(total), len(layout))
+		return nil, fmt.Errorf("server %q, iteration %d: the total has %d entries, want %d", s.name(), n, len(total),
+			len(layout))
 	}
 	all, counts := float64(len(survivors)), s.plan.counts(s.server, n, survivors)
 	for i, e := range layout {
@@ -70,31 +87,12 @@ func (s *Server) Fill(n int, total []float64, survivors []int) ([]float64, error
 		}
 		if !s.plan.within(total[i], counts[e]) {
 			most := s.plan.params.Bound * float64(counts[e])
-			return nil, fmt.Errorf("server %q, iteration %d: entry %d of the total of %d clients is %v, want a magnitude of at most %v", s.name(), n, e, counts[e], total[i], most)
+			return nil, fmt.Errorf("server %q, iteration %d: entry %d of the total of %d clients is %v, want a magnitude of "+
+				"at most %v", s.name(), n, e, counts[e], total[i], most)
 		}
 		psi[e] = (total[i] + (all-float64(counts[e]))*s.w[e]) / all
 	}
 	return psi, nil
-}
-
-// checkSurvivors refuses clients that were not chosen, or are named twice or out of order.
-func (s *Server) checkSurvivors(n int, survivors []int) error {
-	if n < 0 || n >= s.plan.params.Iterations {
-		return fmt.Errorf("server %q: iteration %d is out of range, want 0 to %d", s.name(), n, s.plan.params.Iterations-1)
-	}
-	chosen := s.plan.Chosen(s.server, n)
-	for i, k := range survivors {
-		if err := s.plan.checkPlace(s.server, k); err != nil {
-			return err
-		}
-		if !slices.Contains(chosen, k) {
-			return fmt.Errorf("server %q, iteration %d: the total holds an upload of %q, which is not chosen", s.name(), n, s.plan.clients[s.server][k])
-		}
-		if i > 0 && survivors[i-1] >= k {
-			return fmt.Errorf("server %q, iteration %d: the survivors are not in ascending order", s.name(), n)
-		}
-	}
-	return nil
 }
 
 // Cooperate is step 4: from this server's psi' and those of its neighbours in other clusters it
@@ -151,27 +149,24 @@ func (s *Server) checkVectors(list []weight, psi []float64, theirs map[int][]flo
 			continue
 		}
 		expected++
-		if err := s.checkVector(w.server, v); err != nil {
-			return err
+
+		// Refuses a neighbour's vector of the wrong length, or with numbers beyond the bound: steps
+		// 3 to 5 take weighted means of uploads and models, all within it.
+		server := w.server
+		from := s.plan.graph.names[server]
+		if len(v) != len(s.w) {
+			return fmt.Errorf("server %q: the vector of %q has %d numbers, want %d", s.name(), from, len(v), len(s.w))
+		}
+		for i, x := range v {
+			if !s.plan.within(x, 1) {
+				return fmt.Errorf("server %q: number %d in the vector of %q is %v, want a magnitude of at most %v", s.name(), i,
+					from, x, s.plan.params.Bound)
+			}
 		}
 	}
 	if expected != len(theirs) {
-		return fmt.Errorf("server %q has %d vectors of servers that are no such neighbours of it", s.name(), len(theirs)-expected)
-	}
-	return nil
-}
-
-// checkVector refuses a neighbour's vector of the wrong length, or with numbers beyond the bound: steps
-// 3 to 5 take weighted means of uploads and models, all within it.
-func (s *Server) checkVector(server int, v []float64) error {
-	from := s.plan.graph.names[server]
-	if len(v) != len(s.w) {
-		return fmt.Errorf("server %q: the vector of %q has %d numbers, want %d", s.name(), from, len(v), len(s.w))
-	}
-	for i, x := range v {
-		if !s.plan.within(x, 1) {
-			return fmt.Errorf("server %q: number %d in the vector of %q is %v, want a magnitude of at most %v", s.name(), i, from, x, s.plan.params.Bound)
-		}
+		return fmt.Errorf("server %q has %d vectors of servers that are no such neighbours of it", s.name(),
+			len(theirs)-expected)
 	}
 	return nil
 }

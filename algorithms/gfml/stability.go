@@ -27,7 +27,8 @@ type Warning struct {
 
 // String says the rule, the estimate and the bound.
 func (w Warning) String() string {
-	return fmt.Sprintf("step is %v, want a learning rate below %.3g: %s is about %.3g", w.Step, w.Bound, w.Rule, w.Estimate)
+	return fmt.Sprintf("step is %v, want a learning rate below %.3g: %s is about %.3g", w.Step, w.Bound, w.Rule,
+		w.Estimate)
 }
 
 // meanSquareRule is the rule of the mean square.
@@ -98,7 +99,8 @@ func largestEigenvalue(samples [][]float64) (float64, error) {
 	}
 	var svd mat.SVD
 	if !svd.Factorize(m, mat.SVDNone) {
-		return 0, fmt.Errorf("the largest eigenvalue of %d samples of %d features was not found", len(samples), len(samples[0]))
+		return 0, fmt.Errorf("the largest eigenvalue of %d samples of %d features was not found", len(samples),
+			len(samples[0]))
 	}
 	s := svd.Values(nil)[0]
 	return s * s / float64(len(samples)), nil

@@ -90,9 +90,9 @@ func TestTheLargestEigenvalueIsFound(t *testing.T) {
 	}
 }
 
-// TestPublicNumbersTellTheMeanSquare: |z|^2 is about 1 whatever the rows are, and equation 19 bites no
+// TestPublicNumbersDiscloseTheMeanSquare: |z|^2 is about 1 whatever the rows are, and equation 19 bites no
 // earlier.
-func TestPublicNumbersTellTheMeanSquare(t *testing.T) {
+func TestPublicNumbersDiscloseTheMeanSquare(t *testing.T) {
 	list := samples(t, plan(t, func(p *Params) { p.Features = 400 }), 300)
 	if square := meanSquare(list); math.Abs(square-1) > 0.1 {
 		t.Errorf("mean square %v, want about 1", square)
@@ -136,7 +136,8 @@ func TestDivergenceStops(t *testing.T) {
 			err = f.Step(n, st.round(n))
 		}
 		out := (*DivergenceError)(nil)
-		if !errors.As(err, &out) || out.Iteration != n-1 || out.Step != 4 || !strings.Contains(out.What, "has risen to") && !strings.Contains(out.What, "beyond the bound") {
+		if !errors.As(err, &out) || out.Iteration != n-1 || out.Step != 4 || !strings.Contains(out.What, "has risen to") &&
+			!strings.Contains(out.What, "beyond the bound") {
 			t.Errorf("%d entries: after %d iterations error %v", entries, n, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -32,7 +33,8 @@ const serverItself = -1
 // Save returns the client's state between two iterations as bytes; next is the iteration to go on
 // with.
 func (c *Client) Save(next int) ([]byte, error) {
-	return encodeState(&state{Params: c.plan.digest, Server: c.server, Client: c.client, Iteration: next, Model: c.w, Watch: c.watch})
+	return encodeState(&state{Params: c.plan.digest, Server: c.server, Client: c.client, Iteration: next, Model: c.w,
+		Watch: c.watch})
 }
 
 // Save returns the server's state between two iterations as bytes; next is the iteration to go on
@@ -73,39 +75,43 @@ func encodeState(st *state) ([]byte, error) {
 // encodeState gives.
 func (p *Plan) decodeState(data []byte, server, client int) (*state, error) {
 	st := new(state)
-	if err := checkpoint.Decode(data, st, checkpoint.Limits{Bytes: maxState(p.params.Features), Elements: maxFeatures}); err != nil {
+	if err := checkpoint.Decode(data, st, checkpoint.Limits{Bytes: maxState(p.params.Features),
+		Elements: maxFeatures}); err != nil {
 		return nil, err
 	}
-	if err := p.checkState(st, server, client); err != nil {
-		return nil, err
+	// Refuses a state of another version, job or place, and numbers out of range.
+	switch {
+	case st.Version != stateVersion:
+		return nil, fmt.Errorf("version is %d, want %d", st.Version, stateVersion)
+	case st.Params != p.digest:
+		return nil, fmt.Errorf("it is of a job with other parameters, %s, want %s", st.Params.Short(), p.digest.Short())
+	case st.Server != server || st.Client != client:
+		return nil, fmt.Errorf("it is of server %d, client %d, want server %d, client %d", st.Server,
+			st.Client, server, client)
+	case st.Iteration < 0 || st.Iteration > p.params.Iterations:
+		return nil, fmt.Errorf("its iteration is %d, want 0 to %d", st.Iteration, p.params.Iterations)
+	case len(st.Model) != p.params.Features:
+		return nil, fmt.Errorf("its model has %d weights, want %d", len(st.Model), p.params.Features)
+	}
+	for i, v := range st.Model {
+		if !parameters.IsFinite(v) {
+			return nil, fmt.Errorf("weight %d is %v, want a finite number", i, v)
+		}
+	}
+	if client == serverItself && st.Watch != (watch{}) {
+		return nil, fmt.Errorf("it holds a client's watch, want none at a server")
+	}
+	if st.Watch.Rows < 0 || st.Watch.Rows >= watchRows || st.Watch.Rises < 0 {
+		return nil, fmt.Errorf("the watch has counts %d and %d, want 0 to %d and none below 0", st.Watch.Rows, st.Watch.Rises,
+			watchRows-1)
+	}
+	for _, v := range []float64{st.Watch.Errors, st.Watch.Power, st.Watch.Last} {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("the watch holds %v, want numbers from 0 on", v)
+		}
 	}
 	return st, checkpoint.CheckEncoding(data, st)
 }
 
 // maxState is how many bytes the state of a model of so many features has at most.
 func maxState(features int) int { return 9*features + 512 }
-
-// checkState refuses a state of another version, job or place, and numbers out of range.
-func (p *Plan) checkState(st *state, server, client int) error {
-	switch {
-	case st.Version != stateVersion:
-		return fmt.Errorf("version is %d, want %d", st.Version, stateVersion)
-	case st.Params != p.digest:
-		return fmt.Errorf("it is of a job with other parameters, %s, want %s", st.Params.Short(), p.digest.Short())
-	case st.Server != server || st.Client != client:
-		return fmt.Errorf("it is of server %d, client %d, want server %d, client %d", st.Server, st.Client, server, client)
-	case st.Iteration < 0 || st.Iteration > p.params.Iterations:
-		return fmt.Errorf("its iteration is %d, want 0 to %d", st.Iteration, p.params.Iterations)
-	case len(st.Model) != p.params.Features:
-		return fmt.Errorf("its model has %d weights, want %d", len(st.Model), p.params.Features)
-	}
-	for i, v := range st.Model {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("weight %d is %v, want a finite number", i, v)
-		}
-	}
-	if client == serverItself && st.Watch != (watch{}) {
-		return fmt.Errorf("it holds a client's watch, want none at a server")
-	}
-	return st.Watch.validate()
-}

@@ -55,8 +55,10 @@ func TestStatesOfOthersAreRefused(t *testing.T) {
 		change func(*state)
 		want   string
 	}{
-		{func(st *state) { st.Params = other.digest }, fmt.Sprintf("it is of a job with other parameters, %s, want %s", other.digest.Short(), p.digest.Short())},
-		{func(st *state) { st.Client = serverItself }, fmt.Sprintf("it is of server 0, client -1, want server 0, client %d", c.client)},
+		{func(st *state) { st.Params = other.digest }, fmt.Sprintf("it is of a job with other parameters, %s, want %s",
+			other.digest.Short(), p.digest.Short())},
+		{func(st *state) { st.Client = serverItself }, fmt.Sprintf("it is of server 0, client -1, want server 0, client %d",
+			c.client)},
 		{func(st *state) { st.Iteration = 401 }, "its iteration is 401, want 0 to 400"},
 		{func(st *state) { st.Iteration = -1 }, "its iteration is -1, want 0 to 400"},
 		{func(st *state) { st.Model = st.Model[1:] }, "its model has 11 weights, want 12"},

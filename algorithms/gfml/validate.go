@@ -21,8 +21,22 @@ func (p Params) Validate(parties []string) error {
 	if err := p.validateNumbers(); err != nil {
 		return err
 	}
-	if err := p.validateSharing(); err != nil {
+
+	// Checks which entries are shared. They move by Shift modulo Features, and so start
+	// at every multiple of the greatest common divisor: runs that are shorter leave gaps for ever.
+	if err := parameters.InRange("entries", p.Entries, p.Features); err != nil {
 		return err
+	}
+	if err := parameters.InRange("shift", p.Shift, p.Features); err != nil {
+		return err
+	}
+	if g := divisor(p.Shift, p.Features); g > p.Entries {
+		return fmt.Errorf("shift is %d: with %d features and %d entries at a time some entries are never shared, want a "+
+			"greatest common divisor of shift and features of at most %d, not %d",
+			p.Shift, p.Features, p.Entries, p.Entries, g)
+	}
+	if p.Selection != Coordinated && p.Selection != Uncoordinated {
+		return fmt.Errorf("selection is %q, want %q or %q", p.Selection, Coordinated, Uncoordinated)
 	}
 	if p.Diffusion != "" && p.Diffusion != DiffusionMasked && p.Diffusion != DiffusionPlain {
 		return fmt.Errorf("diffusion is %q, want %q or %q", p.Diffusion, DiffusionMasked, DiffusionPlain)
@@ -54,7 +68,8 @@ func (p Params) validateRoles(parties []string) error {
 		}
 	}
 	for _, s := range p.Servers {
-		if err := parameters.InRange(fmt.Sprintf("the number of clients of %q", s), len(p.Clients[s]), maxClients); err != nil {
+		if err := parameters.InRange(fmt.Sprintf("the number of clients of %q", s), len(p.Clients[s]),
+			maxClients); err != nil {
 			return err
 		}
 		for _, c := range p.Clients[s] {
@@ -64,24 +79,17 @@ func (p Params) validateRoles(parties []string) error {
 		}
 	}
 	if len(p.Clients) > len(p.Servers) {
-		return p.strangeServer()
-	}
-	return compareParties(role, parties)
-}
-
-// strangeServer names a key of Clients that is no server.
-func (p Params) strangeServer() error {
-	var strange []string
-	for s := range p.Clients {
-		if !slices.Contains(p.Servers, s) {
-			strange = append(strange, s)
+		// Names a key of Clients that is no server.
+		var strange []string
+		for s := range p.Clients {
+			if !slices.Contains(p.Servers, s) {
+				strange = append(strange, s)
+			}
 		}
+		return fmt.Errorf("clients are listed for %q, which is not among the servers", slices.Min(strange))
 	}
-	return fmt.Errorf("clients are listed for %q, which is not among the servers", slices.Min(strange))
-}
 
-// compareParties checks that the parties with a role are those of the job.
-func compareParties(role map[string]string, parties []string) error {
+	// Checks that the parties with a role are those of the job.
 	known := make(map[string]bool, len(parties))
 	for _, name := range parties {
 		known[name] = true
@@ -150,25 +158,6 @@ func (p Params) validateNumbers() error {
 		if k := len(p.Clients[s]); p.Participants < 1 || p.Participants > k {
 			return fmt.Errorf("participants is %d, want 1 to %d, the number of clients of %q", p.Participants, k, s)
 		}
-	}
-	return nil
-}
-
-// validateSharing checks which entries are shared. They move by Shift modulo Features, and so start
-// at every multiple of the greatest common divisor: runs that are shorter leave gaps for ever.
-func (p Params) validateSharing() error {
-	if err := parameters.InRange("entries", p.Entries, p.Features); err != nil {
-		return err
-	}
-	if err := parameters.InRange("shift", p.Shift, p.Features); err != nil {
-		return err
-	}
-	if g := divisor(p.Shift, p.Features); g > p.Entries {
-		return fmt.Errorf("shift is %d: with %d features and %d entries at a time some entries are never shared, want a greatest common divisor of shift and features of at most %d, not %d",
-			p.Shift, p.Features, p.Entries, p.Entries, g)
-	}
-	if p.Selection != Coordinated && p.Selection != Uncoordinated {
-		return fmt.Errorf("selection is %q, want %q or %q", p.Selection, Coordinated, Uncoordinated)
 	}
 	return nil
 }

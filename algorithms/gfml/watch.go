@@ -2,7 +2,8 @@ package gfml
 
 import (
 	"fmt"
-	"math"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // A watch judges the squared error by windows of this many rows. It calls a model divergent whose
@@ -25,7 +26,8 @@ type DivergenceError struct {
 
 // Error implements error.
 func (e *DivergenceError) Error() string {
-	return fmt.Sprintf("%s, iteration %d: the model diverges: %s; step is %v, try a smaller one", e.Who, e.Iteration, e.What, e.Step)
+	return fmt.Sprintf("%s, iteration %d: the model diverges: %s; step is %v, try a smaller one", e.Who, e.Iteration,
+		e.What, e.Step)
 }
 
 // watch notices that a model diverges. The zero watch has seen nothing.
@@ -40,7 +42,7 @@ type watch struct {
 // observe takes the squared error of a row and the square of its target, and says what is wrong, or
 // nothing.
 func (w *watch) observe(squaredError, squaredTarget float64) string {
-	if math.IsNaN(squaredError) || math.IsInf(squaredError, 0) {
+	if !parameters.IsFinite(squaredError) {
 		return fmt.Sprintf("the squared error is %v", squaredError)
 	}
 	w.Rows, w.Errors, w.Power = w.Rows+1, w.Errors+squaredError, w.Power+squaredTarget
@@ -57,17 +59,4 @@ func (w *watch) observe(squaredError, squaredTarget float64) string {
 		return ""
 	}
 	return fmt.Sprintf("its mean squared error has risen to %.3g where the target's mean square is %.3g", mse, power)
-}
-
-// validate checks a watch that comes from a file.
-func (w *watch) validate() error {
-	if w.Rows < 0 || w.Rows >= watchRows || w.Rises < 0 {
-		return fmt.Errorf("the watch has counts %d and %d, want 0 to %d and none below 0", w.Rows, w.Rises, watchRows-1)
-	}
-	for _, v := range []float64{w.Errors, w.Power, w.Last} {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("the watch holds %v, want numbers from 0 on", v)
-		}
-	}
-	return nil
 }

@@ -19,7 +19,8 @@ func names(prefix string, n int) []string {
 // denseMatrix has random numbers in [0, 1).
 func denseMatrix(rows, columns int) *Matrix {
 	r := rand.New(rand.NewPCG(1, 2))
-	m := &Matrix{Rows: rows, Dense: names("d", columns), Values: make([]float64, rows*columns), Starts: make([]uint32, rows+1)}
+	m := &Matrix{Rows: rows, Dense: names("d", columns), Values: make([]float64, rows*columns),
+		Starts: make([]uint32, rows+1)}
 	for i := range m.Values {
 		m.Values[i] = r.Float64()
 	}
@@ -58,9 +59,18 @@ func benchmarkTurns(b *testing.B, x *Matrix, features, workers int) {
 func BenchmarkTurns(b *testing.B) {
 	for _, d := range []int{1024, 4096} {
 		for _, w := range []int{1, 2} {
-			b.Run(fmt.Sprintf("dense123/D%d/workers%d", d, w), func(b *testing.B) { benchmarkTurns(b, denseMatrix(4096, 123), d, w) })
-			b.Run(fmt.Sprintf("dense22/D%d/workers%d", d, w), func(b *testing.B) { benchmarkTurns(b, denseMatrix(4096, 22), d, w) })
-			b.Run(fmt.Sprintf("onehot14of123/D%d/workers%d", d, w), func(b *testing.B) { benchmarkTurns(b, oneHotMatrix(4096, 123, 14), d, w) })
+			b.Run(fmt.Sprintf("dense123/D%d/workers%d", d, w), func(b *testing.B) {
+				benchmarkTurns(b, denseMatrix(4096, 123),
+					d, w)
+			})
+			b.Run(fmt.Sprintf("dense22/D%d/workers%d", d, w), func(b *testing.B) {
+				benchmarkTurns(b, denseMatrix(4096, 22), d,
+					w)
+			})
+			b.Run(fmt.Sprintf("onehot14of123/D%d/workers%d", d, w), func(b *testing.B) {
+				benchmarkTurns(b,
+					oneHotMatrix(4096, 123, 14), d, w)
+			})
 		}
 	}
 }
@@ -125,7 +135,7 @@ func BenchmarkPasses(b *testing.B) {
 
 func BenchmarkGram(b *testing.B) {
 	t, rows, d := NewTable(), 4096, 1024
-	turns, labels := randomTurns(rows*d), make([]float64, rows)
+	turns, labels := randomTurns(rows*d/2), make([]float64, rows)
 	for _, w := range []int{1, 2} {
 		b.Run(fmt.Sprintf("Add/workers%d", w), func(b *testing.B) {
 			for b.Loop() {
@@ -140,7 +150,7 @@ func BenchmarkGram(b *testing.B) {
 	for _, d := range []int{1024, 2048, 4096} {
 		b.Run(fmt.Sprintf("Solve/D%d", d), func(b *testing.B) {
 			g, _ := NewGram(t, d)
-			if err := g.Add(randomTurns(256*d), make([]float64, 256), 2); err != nil {
+			if err := g.Add(randomTurns(256*d/2), make([]float64, 256), 2); err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {

@@ -28,12 +28,6 @@ type binaryMap struct {
 	totals  []pack // [tile]: all columns
 }
 
-// newBinaryMap allocates the table.
-func newBinaryMap(count, columns int) binaryMap {
-	tiles := (count + packAngles - 1) / packAngles
-	return binaryMap{count, columns, make([]pack, tiles*columns), make([]pack, tiles)}
-}
-
 // setColumn stores one column's frequencies, given in turns per unit.
 func (b *binaryMap) setColumn(c int, turns []float64) {
 	for i, v := range turns {
@@ -57,7 +51,14 @@ func (b *binaryMap) write(x *Matrix, lo, hi int, phases, out []uint16) {
 		}
 		return
 	}
-	lists := b.shortLists(x, lo, hi)
+	lists := make([]shortList, hi-lo)
+	for r := range lists {
+		set := x.Set[x.Starts[lo+r]:x.Starts[lo+r+1]]
+		lists[r].columns = set
+		if 2*len(set) > b.columns+1 {
+			lists[r] = shortList{complement(set, b.columns), true}
+		}
+	}
 	for tile := range b.totals {
 		first := tile * packAngles
 		n := min(packAngles, b.count-first)
@@ -76,19 +77,6 @@ func (b *binaryMap) write(x *Matrix, lo, hi int, phases, out []uint16) {
 type shortList struct {
 	columns []uint16
 	unset   bool
-}
-
-// shortLists returns each row's shorter list.
-func (b *binaryMap) shortLists(x *Matrix, lo, hi int) []shortList {
-	lists := make([]shortList, hi-lo)
-	for r := range lists {
-		set := x.Set[x.Starts[lo+r]:x.Starts[lo+r+1]]
-		lists[r].columns = set
-		if 2*len(set) > b.columns+1 {
-			lists[r] = shortList{complement(set, b.columns), true}
-		}
-	}
-	return lists
 }
 
 // complement returns the numbers below n that are not in set, which is ascending.

@@ -12,7 +12,7 @@ const (
 )
 
 // Column is one column of a party's table: numbers in Values, or categories in Codes, which
-// index Levels. Just one of Values and Codes is set.
+// index Levels. Just one of Values and Codes is set. A missing cell is NaN, or code -1.
 type Column struct {
 	Name   string
 	Values []float64
@@ -39,7 +39,15 @@ func (c *Column) Rows() int { return max(len(c.Values), len(c.Codes)) }
 // categorical reports whether the column holds categories.
 func (c *Column) categorical() bool { return c.Codes != nil }
 
-// Validate checks the column's shape and every cell: numbers are finite, codes name a level.
+// level returns the text of a code; "" is a missing cell's.
+func (c *Column) level(code int32) string {
+	if code < 0 {
+		return ""
+	}
+	return c.Levels[code]
+}
+
+// Validate checks the column's shape and every cell that is not missing: numbers are finite, codes name a level.
 func (c *Column) Validate() error {
 	switch {
 	case c.Name == "":
@@ -50,12 +58,12 @@ func (c *Column) Validate() error {
 		return fmt.Errorf("column %q has %d rows: at most %d fit", c.Name, c.Rows(), MaxRows)
 	}
 	for i, v := range c.Values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return &CellError{c.Name, i, fmt.Sprintf("the value is %v: give a finite number, or impute missing ones", v)}
+		if math.IsInf(v, 0) {
+			return &CellError{c.Name, i, fmt.Sprintf("the value is %v: give a finite number", v)}
 		}
 	}
 	for i, code := range c.Codes {
-		if code < 0 || int(code) >= len(c.Levels) {
+		if code < -1 || int(code) >= len(c.Levels) {
 			return &CellError{c.Name, i, fmt.Sprintf("code %d names none of the %d levels", code, len(c.Levels))}
 		}
 	}

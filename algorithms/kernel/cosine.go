@@ -5,10 +5,14 @@ import "math"
 // circle is the number of words in one turn: angles are uint16.
 const circle = 1 << 16
 
-// Table holds sqrt(2) cos(2 pi k / 65536) for every k. It is 256 KiB: build one and share it;
+// sine is what an angle loses so that its cosine is its sine: a quarter of a turn.
+const sine = circle / 4
+
+// Table holds sqrt(2) cos(2 pi k / 65536) for every k. It is 512 KiB: build one and share it;
 // it never changes.
 type Table struct {
-	cos [circle]float32
+	cos   [circle]float32
+	whole [circle][2]int16 // cosine and sine, without the factor, in units of 2^-wholeBits
 }
 
 // NewTable computes the table. Its symmetries hold to the bit (the entries of k and -k are
@@ -17,11 +21,17 @@ func NewTable() *Table {
 	const quarter = circle / 4
 	t := new(Table)
 	for k := range quarter {
-		v := float32(math.Sqrt2 * quarterCosine(k))
+		cosine := quarterCosine(k)
+		v, whole := float32(math.Sqrt2*cosine), int16(math.RoundToEven(cosine*(1<<wholeBits)))
 		t.cos[k] = v
 		t.cos[circle/2-k] = -v
 		t.cos[circle/2+k] = -v
 		t.cos[(circle-k)%circle] = v
+		for _, at := range [...]int{k, (circle - k) % circle} {
+			opposite := (at + circle/2) % circle
+			t.whole[at][0], t.whole[(at+sine)%circle][1] = whole, whole
+			t.whole[opposite][0], t.whole[(opposite+sine)%circle][1] = -whole, -whole
+		}
 	}
 	return t
 }
@@ -30,24 +40,21 @@ func NewTable() *Table {
 func quarterCosine(k int) float64 {
 	const eighth = circle / 8
 	if k <= eighth {
-		return smallCosine(angle(k))
+		// Returns cos x for |x| <= pi/4: the polynomial of k_cos.c in fdlibm.
+		x := angle(k)
+		z := mul(x, x)
+		r := -1.13596475577881948265e-11
+		for _, c := range [...]float64{2.08757232129817482790e-09, -2.75573143513906633035e-07,
+			2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02} {
+			r = mul(r, z) + c
+		}
+		return 1 - (0.5*z - mul(mul(z, z), r))
 	}
 	return smallSine(angle(2*eighth - k))
 }
 
 // angle returns 2 pi k / 65536.
 func angle(k int) float64 { return mul(float64(k), math.Pi/(circle/2)) }
-
-// smallCosine returns cos x for |x| <= pi/4: the polynomial of k_cos.c in fdlibm.
-func smallCosine(x float64) float64 {
-	z := mul(x, x)
-	r := -1.13596475577881948265e-11
-	for _, c := range [...]float64{2.08757232129817482790e-09, -2.75573143513906633035e-07,
-		2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02} {
-		r = mul(r, z) + c
-	}
-	return 1 - (0.5*z - mul(mul(z, z), r))
-}
 
 // smallSine returns sin x for |x| <= pi/4: the polynomial of k_sin.c in fdlibm.
 func smallSine(x float64) float64 {
@@ -76,6 +83,14 @@ func (t *Table) Features64(dst []float64, turns []uint16) {
 	}
 }
 
+// Pairs64 writes sqrt(2) cos and sqrt(2) sin of each angle, one behind the other: len(dst) is twice len(turns).
+func (t *Table) Pairs64(dst []float64, turns []uint16) {
+	dst = dst[:2*len(turns)]
+	for i, a := range turns {
+		dst[2*i], dst[2*i+1] = float64(t.cos[a]), float64(t.cos[a-sine])
+	}
+}
+
 // Cosine returns cos(2 pi turn / 65536), the same bits on every machine.
 func Cosine(turn uint16) float64 {
 	k := int(turn)
@@ -87,3 +102,6 @@ func Cosine(turn uint16) float64 {
 	}
 	return quarterCosine(k)
 }
+
+// Sine returns sin(2 pi turn / 65536), the same bits on every machine.
+func Sine(turn uint16) float64 { return Cosine(turn - sine) }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -39,5 +40,31 @@ func TestTableGolden(t *testing.T) {
 	}
 	if got, want := h.Sum64(), uint64(0x314a1d9b8cc12151); got != want {
 		t.Errorf("table hashes to %#x, want %#x", got, want)
+	}
+}
+
+// TestPairsAreCosineAndSine: of each angle the two that Features64 gives for it and for a quarter of a turn less, and
+// their inner product with coefficients.
+func TestPairsAreCosineAndSine(t *testing.T) {
+	table, turns := NewTable(), randomTurns(1<<12+1)
+	cos, less, pairs := make([]float64, len(turns)), slices.Clone(turns), make([]float64, 2*len(turns))
+	table.Features64(cos, turns)
+	for i := range less {
+		less[i] -= 1 << 14
+	}
+	sin := make([]float64, len(turns))
+	table.Features64(sin, less)
+	table.Pairs64(pairs, turns)
+	alpha, want := randomNumbers(1, len(pairs)), 0.0
+	for i, turn := range turns {
+		exact := math.Sqrt2 * math.Sin(2*math.Pi*float64(turn)/65536)
+		if pairs[2*i] != cos[i] || pairs[2*i+1] != sin[i] || math.Abs(sin[i]-exact) > 1e-7 ||
+			math.Abs(Sine(turn)*math.Sqrt2-exact) > 1e-15 {
+			t.Fatalf("turn %d has %v, want %v and %v", turn, pairs[2*i:2*i+2], cos[i], exact)
+		}
+		want += alpha[2*i]*cos[i] + alpha[2*i+1]*sin[i]
+	}
+	if got := table.DotPairs(turns, alpha); math.Abs(got-want) > 1e-9 {
+		t.Errorf("the inner product is %v, want %v", got, want)
 	}
 }

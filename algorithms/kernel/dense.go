@@ -37,13 +37,6 @@ func newDenseMap(count, columns int) denseMap {
 // pad rounds n up to a multiple of lane.
 func pad(n int) int { return (n + lane - 1) &^ (lane - 1) }
 
-// setColumn stores one column's frequencies, given in turns per unit.
-func (d *denseMap) setColumn(c int, turns []float64) {
-	for i, v := range turns {
-		d.w[i*d.width+c] = v * circle
-	}
-}
-
 // add adds the dense columns' angles of rows lo to hi-1 to out.
 func (d *denseMap) add(x *Matrix, lo, hi int, out []uint16) {
 	if d.columns == 0 {

@@ -18,7 +18,7 @@ func Example() {
 	}
 	labels := []float64{-1, 1, 1, -1}
 
-	joint := make([]uint16, len(labels)*features)
+	joint := make([]uint16, len(labels)*features/2)
 	for p := range columns {
 		own := columns[p : p+1]
 		scale, err := kernel.Fit(own, nil, kernel.FitOptions{Numeric: kernel.MinMax})
@@ -30,7 +30,7 @@ func Example() {
 			log.Fatal(err)
 		}
 		k := kernel.Kernel{Kind: kernel.Gaussian, Sigma: 0.5}
-		m, err := kernel.NewMap(k, kernel.Seed{1}, keys.ID{byte(p + 1)}, x.Dense, x.Binary, 0, features)
+		m, err := kernel.NewMap(k, kernel.Seed{1}, keys.ID{byte(p + 1)}, x.Dense, x.Binary, 0, features/2)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for r, y := range labels {
-		score := f.Intercept + table.Dot(joint[r*features:(r+1)*features], f.Alpha)
+		score := f.Intercept + table.DotPairs(joint[r*features/2:(r+1)*features/2], f.Alpha)
 		fmt.Printf("%+.0f %+.2f\n", y, score)
 	}
 	// Output:

@@ -39,9 +39,9 @@ func ridgeByQR(phi, y []float64, d int, lambda float64) []float64 {
 func TestRidgeMatchesLeastSquares(t *testing.T) {
 	table := NewTable()
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(2, 300).Draw(t, "rows"), rapid.IntRange(1, 40).Draw(t, "features")
+		n, d := rapid.IntRange(2, 300).Draw(t, "rows"), 2*rapid.IntRange(1, 20).Draw(t, "angles")
 		lambda := math.Pow(10, rapid.Float64Range(-4, 1).Draw(t, "log lambda"))
-		turns, y := randomTurns(n*d), randomNumbers(3, n)
+		turns, y := randomTurns(n*d/2), randomNumbers(3, n)
 		for i := range y {
 			y[i] += 5
 		}
@@ -57,7 +57,10 @@ func TestRidgeMatchesLeastSquares(t *testing.T) {
 			t.Fatal(err)
 		}
 		phi := make([]float64, n*d)
-		table.Features64(phi, turns)
+		for i, turn := range turns {
+			phi[2*i] = math.Sqrt2 * math.RoundToEven(2048*Cosine(turn)) / 2048
+			phi[2*i+1] = math.Sqrt2 * math.RoundToEven(2048*Sine(turn)) / 2048
+		}
 		want := ridgeByQR(phi, y, d, lambda)
 		for i, v := range append(slices.Clone(got.Alpha), got.Intercept) {
 			if math.Abs(v-want[i]) > 1e-8*(1+math.Abs(want[i])) {
@@ -72,10 +75,10 @@ func TestRidgeMatchesLeastSquares(t *testing.T) {
 func TestGramDoesNotDependOnBlocks(t *testing.T) {
 	table := NewTable()
 	rapid.Check(t, func(t *rapid.T) {
-		n, d := rapid.IntRange(2, 600).Draw(t, "rows"), rapid.IntRange(1, 80).Draw(t, "features")
+		n, d := rapid.IntRange(2, 600).Draw(t, "rows"), 2*rapid.IntRange(1, 40).Draw(t, "angles")
 		cuts := rapid.SliceOfN(rapid.IntRange(0, n), 0, 5).Draw(t, "cuts")
 		slices.Sort(cuts)
-		turns, y := randomTurns(n*d), randomNumbers(3, n)
+		turns, y := randomTurns(n*d/2), randomNumbers(3, n)
 		solve := func(cuts []int, workers int) []float64 {
 			g, err := NewGram(table, d)
 			if err != nil {
@@ -83,7 +86,7 @@ func TestGramDoesNotDependOnBlocks(t *testing.T) {
 			}
 			lo := 0
 			for _, hi := range append(cuts, n) {
-				if err := g.Add(turns[lo*d:hi*d], y[lo:hi], workers); err != nil {
+				if err := g.Add(turns[lo*d/2:hi*d/2], y[lo:hi], workers); err != nil {
 					t.Fatal(err)
 				}
 				if g.Rows() > 2 {
@@ -106,15 +109,16 @@ func TestGramDoesNotDependOnBlocks(t *testing.T) {
 }
 
 func TestGramRefuses(t *testing.T) {
-	g := mustGram(t, 3)
+	g := mustGram(t, 6)
 	_, none := NewGram(nil, 0)
+	_, odd := NewGram(nil, 7)
 	_, early := g.Solve(1, 1)
 	if err := g.Add(make([]uint16, 6), []float64{1, 2}, 1); err != nil {
 		t.Fatal(err)
 	}
 	_, lambda := g.Solve(0, 1)
 	wide := mustGram(t, 20)
-	if err := wide.Add(randomTurns(5*20), randomNumbers(1, 5), 1); err != nil {
+	if err := wide.Add(randomTurns(5*10), randomNumbers(1, 5), 1); err != nil {
 		t.Fatal(err)
 	}
 	_, singular := wide.Solve(1e-300, 1)
@@ -122,7 +126,8 @@ func TestGramRefuses(t *testing.T) {
 		err  error
 		want string
 	}{
-		{none, `0 features are out of range for the normal equations: want 1 to 16384`},
+		{none, `0 features are out of range for the normal equations: want an even number from 2 to 16384`},
+		{odd, `7 features are out of range for the normal equations: want an even number from 2 to 16384`},
 		{early, `0 rows are too few to fit anything: want at least two`},
 		{lambda, `lambda is 0: want a positive number`},
 		{singular, `the normal equations are not positive definite at lambda 1e-300: raise lambda`},
@@ -132,4 +137,47 @@ func TestGramRefuses(t *testing.T) {
 	for _, test := range tests {
 		wantError(t, test.err, test.want)
 	}
+}
+
+// TestRightSidesAreSolvedApart adds rows in pieces with several right sides: each has the bits that it has alone.
+func TestRightSidesAreSolvedApart(t *testing.T) {
+	table := NewTable()
+	rapid.Check(t, func(t *rapid.T) {
+		n, d := rapid.IntRange(2, 400).Draw(t, "rows"), 2*rapid.IntRange(1, 35).Draw(t, "angles")
+		sides, cut := rapid.IntRange(1, 7).Draw(t, "sides"), rapid.IntRange(0, n).Draw(t, "cut")
+		turns, labels := randomTurns(n*d/2), randomNumbers(3, n*sides)
+		all, err := NewGramOf(table, d, sides)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range [][2]int{{0, cut}, {cut, n}} {
+			if err := all.Add(turns[part[0]*d/2:part[1]*d/2], labels[part[0]*sides:part[1]*sides], 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := all.SolveEach(1e-3, 2)
+		if err != nil || len(got) != sides || all.Rows() != n {
+			t.Fatalf("%d solutions of %d rows: %v", len(got), all.Rows(), err)
+		}
+		for side, r := range got {
+			alone, err := NewGram(table, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := make([]float64, n)
+			for row := range own {
+				own[row] = labels[row*sides+side]
+			}
+			if err := alone.Add(turns, own, 1); err != nil {
+				t.Fatal(err)
+			}
+			want, err := alone.Solve(1e-3, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(r.Alpha, want.Alpha) || r.Intercept != want.Intercept {
+				t.Fatalf("right side %d of %d has other coefficients than alone", side+1, sides)
+			}
+		}
+	})
 }

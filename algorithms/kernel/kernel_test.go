@@ -30,7 +30,7 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{kind, `unknown kernel "rbf": it must be one of gaussian, laplace, matern32, matern52`},
 		{loss, `unknown loss "hinge": it must be one of square, logistic, smooth-hinge`},
-		{scaling, `unknown scaling "onehot": it must be one of minmax, standard, rank`},
+		{scaling, `unknown scaling "onehot": it must be one of auto, minmax, standard, rank`},
 		{Kernel{Kind: 9, Sigma: 1}.Validate(), `unknown kernel kind 9: it must be one of gaussian, laplace, matern32, matern52`},
 		{Kernel{Kind: Gaussian}.Validate(), `kernel width sigma is 0: it must lie in [1e-06, 1e+09]`},
 	}

@@ -33,7 +33,14 @@ func (l Loss) Value(f, y float64) float64 {
 	case Logistic:
 		return softplus(-y * f)
 	case SmoothHinge:
-		return smoothHinge(y * f)
+		z := y * f
+		switch {
+		case z <= 0:
+			return 0.5 - z
+		case z < 1:
+			return (1 - z) * (1 - z) / 2
+		}
+		return 0
 	}
 	return math.NaN()
 }
@@ -79,15 +86,4 @@ func Sigmoid(z float64) float64 {
 	}
 	e := math.Exp(z)
 	return e / (1 + e)
-}
-
-// smoothHinge returns the smooth hinge of the margin z.
-func smoothHinge(z float64) float64 {
-	switch {
-	case z <= 0:
-		return 0.5 - z
-	case z < 1:
-		return (1 - z) * (1 - z) / 2
-	}
-	return 0
 }

@@ -2,7 +2,8 @@ package kernel
 
 import (
 	"fmt"
-	"math"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // Matrix is a normalised table, ready for the feature map. Dense columns hold numbers; binary
@@ -49,27 +50,12 @@ func (m *Matrix) EachInRow(j int, f func(column int, value float64)) {
 
 // Validate checks all sizes and indices, and that every number is finite.
 func (m *Matrix) Validate() error {
-	if err := m.validateShape(); err != nil {
-		return err
-	}
-	if err := m.validateSets(); err != nil {
-		return err
-	}
-	for i, v := range m.Values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return &CellError{m.Dense[i%len(m.Dense)], i / len(m.Dense), fmt.Sprintf("the normalised value is %v", v)}
-		}
-	}
-	return m.validateStrays()
-}
-
-// validateShape checks the lengths of the slices.
-func (m *Matrix) validateShape() error {
 	switch {
 	case m.Rows < 0 || m.Rows > MaxRows:
 		return fmt.Errorf("the matrix has %d rows: want 0 to %d", m.Rows, MaxRows)
 	case len(m.Dense) > MaxColumns || len(m.Binary) > MaxColumns:
-		return fmt.Errorf("the matrix has %d dense and %d binary columns: at most %d of each fit", len(m.Dense), len(m.Binary), MaxColumns)
+		return fmt.Errorf("the matrix has %d dense and %d binary columns: at most %d of each fit", len(m.Dense),
+			len(m.Binary), MaxColumns)
 	case len(m.Values) != m.Rows*len(m.Dense):
 		return fmt.Errorf("the matrix has %d dense values: want %d rows of %d", len(m.Values), m.Rows, len(m.Dense))
 	case len(m.Starts) != m.Rows+1:
@@ -77,11 +63,9 @@ func (m *Matrix) validateShape() error {
 	case m.Starts[0] != 0 || int(m.Starts[m.Rows]) != len(m.Set):
 		return fmt.Errorf("the matrix's row starts do not span its %d set cells", len(m.Set))
 	}
-	return validateNames(m.Dense, m.Binary)
-}
-
-// validateSets checks that each row's set cells are ascending and in range.
-func (m *Matrix) validateSets() error {
+	if err := validateNames(m.Dense, m.Binary); err != nil {
+		return err
+	}
 	for r := range m.Rows {
 		lo, hi := m.Starts[r], m.Starts[r+1]
 		if lo > hi || int(hi) > len(m.Set) {
@@ -95,17 +79,20 @@ func (m *Matrix) validateSets() error {
 			last = int(c)
 		}
 	}
-	return nil
-}
+	for i, v := range m.Values {
+		if !parameters.IsFinite(v) {
+			return &CellError{m.Dense[i%len(m.Dense)], i / len(m.Dense), fmt.Sprintf("the normalised value is %v", v)}
+		}
+	}
 
-// validateStrays checks that stray cells are finite, in range and ordered by row.
-func (m *Matrix) validateStrays() error {
+	// Checks that stray cells are finite, in range and ordered by row.
 	last := uint32(0)
 	for _, s := range m.Strays {
 		switch {
 		case int(s.Row) >= m.Rows || int(s.Binary) >= len(m.Binary) || s.Row < last:
-			return fmt.Errorf("the matrix has a stray cell at row %d, binary column %d, out of range or order", s.Row+1, s.Binary)
-		case math.IsNaN(s.Value) || math.IsInf(s.Value, 0):
+			return fmt.Errorf("the matrix has a stray cell at row %d, binary column %d, out of range or order", s.Row+1,
+				s.Binary)
+		case !parameters.IsFinite(s.Value):
 			return &CellError{m.Binary[s.Binary], int(s.Row), fmt.Sprintf("the normalised value is %v", s.Value)}
 		}
 		last = s.Row

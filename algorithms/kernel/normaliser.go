@@ -3,26 +3,29 @@ package kernel
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // Scaling says how a column enters the design.
 type Scaling string
 
-// The scalings. A job chooses among the first three; the others follow from the column.
+// The scalings. A job chooses among the first four; the others follow from the column.
 const (
+	Auto     Scaling = "auto"     // log where a few outliers squeeze the rest, else minmax; never of a fitted Scale
 	MinMax   Scaling = "minmax"   // to [0, 1] by the training rows' range
 	Standard Scaling = "standard" // to mean 0 and deviation 1 on the training rows
 	Rank     Scaling = "rank"     // mid-rank among the training rows, in (0, 1)
+	Log      Scaling = "log"      // to [0, 1] by the range of asinh((x - median) / half the middle half's width)
 	OneHot   Scaling = "onehot"   // one binary column per level
 	Dropped  Scaling = "dropped"  // constant on the training rows, left out
 )
 
 // ParseScaling reads the name of a scaling for numeric columns.
 func ParseScaling(s string) (Scaling, error) {
-	names := []string{string(MinMax), string(Standard), string(Rank)}
+	names := []string{string(Auto), string(MinMax), string(Standard), string(Rank)}
 	_, err := parseName("scaling", names, s)
 	return Scaling(s), err
 }
@@ -37,12 +40,20 @@ type Normaliser struct {
 type Scale struct {
 	Column  string
 	Scaling Scaling
-	Shift   float64   // MinMax, Standard: x becomes (x - Shift) / Divisor
-	Divisor float64   // MinMax, Standard: positive
+	Shift   float64   // MinMax, Standard, Log: x becomes (x - Shift) / Divisor
+	Divisor float64   // MinMax, Standard, Log: positive
 	Binary  bool      // MinMax: the training rows hold two values only
 	Knots   []float64 // Rank: the distinct training values, ascending
 	Ranks   []float64 // Rank: their mid-ranks, ascending, in (0, 1)
-	Levels  []string  // OneHot: the levels that occur in the training rows; "" is the level of empty cells
+	Levels  []string  // OneHot: the levels that occur in the training rows; "" is the level of missing cells
+
+	Low  float64 `cbor:",omitempty"` // Log: asinh of the least (x - Shift) / Divisor of the training rows becomes 0
+	Span float64 `cbor:",omitempty"` // Log: and that of the largest, which lies so much above it, 1
+
+	Fill      *float64 `cbor:",omitempty"` // numbers: what a missing cell is given; nil where none may be missing
+	Indicator bool     `cbor:",omitempty"` // numbers: whether a cell is missing is a binary column of its own
+	Strict    bool     `cbor:",omitempty"` // OneHot: a level that training did not meet is an error, not all zeros
+	Bins      *Bins    `cbor:",omitempty"` // Binned
 }
 
 // maxKnots bounds the distinct values of a ranked column.
@@ -60,75 +71,81 @@ func (n *Normaliser) Validate() error {
 	}
 	dense, binary := n.Names()
 	if len(dense) > MaxColumns || len(binary) > MaxColumns {
-		return fmt.Errorf("the normaliser makes %d dense and %d binary columns: at most %d of each fit", len(dense), len(binary), MaxColumns)
+		return fmt.Errorf("the normaliser makes %d dense and %d binary columns: at most %d of each fit", len(dense),
+			len(binary), MaxColumns)
 	}
 	return validateNames(dense, binary)
 }
 
 // validate checks the fields that the scaling uses.
 func (s *Scale) validate() error {
+	switch {
+	case s.Fill != nil && (s.Scaling == OneHot || !parameters.IsFinite(*s.Fill)):
+		return fmt.Errorf("it gives %v to missing cells: want a finite number, in a column of numbers", *s.Fill)
+	case s.Indicator && s.Scaling == OneHot:
+		return fmt.Errorf("missing cells are a level and a column of their own: want one of them")
+	}
 	switch s.Scaling {
-	case MinMax, Standard:
-		return s.validateAffine()
+	case MinMax, Standard, Log:
+		if log := s.Scaling == Log; log && !(parameters.IsFinite(s.Low) && parameters.IsFinite(s.Span) && s.Span > 0) {
+			return fmt.Errorf("low %v and span %v must be finite, and the span positive", s.Low, s.Span)
+		}
+		if !parameters.IsFinite(s.Shift) || !parameters.IsFinite(s.Divisor) || s.Divisor <= 0 {
+			return fmt.Errorf("shift %v and divisor %v must be finite, and the divisor positive", s.Shift, s.Divisor)
+		}
+		if s.Binary && s.Scaling != MinMax {
+			return fmt.Errorf("only scaling %q makes binary columns", MinMax)
+		}
+		return nil
 	case Rank:
-		return s.validateRanks()
+
+		// Checks that knots and ranks are finite and strictly ascending.
+		if len(s.Knots) < 2 || len(s.Knots) > maxKnots || len(s.Ranks) != len(s.Knots) {
+			return fmt.Errorf("it has %d knots and %d ranks: want as many of each, from 2 to %d", len(s.Knots), len(s.Ranks),
+				maxKnots)
+		}
+		for i, k := range s.Knots {
+			r := s.Ranks[i]
+			if !parameters.IsFinite(k) || !(r > 0 && r < 1) {
+				return fmt.Errorf("knot %d is %v with rank %v: want a finite knot and a rank in (0, 1)", i+1, k, r)
+			}
+			if i > 0 && (k <= s.Knots[i-1] || r <= s.Ranks[i-1]) {
+				return fmt.Errorf("knot %d does not lie above the one before", i+1)
+			}
+		}
+		return nil
 	case OneHot:
 		if len(s.Levels) < 2 {
 			return fmt.Errorf("it has %d levels: want two or more", len(s.Levels))
 		}
-		return s.validateLevels()
+
+		// Refuses repeated levels. One of them may be empty: the level of empty cells.
+		seen := make(map[string]bool, len(s.Levels))
+		for _, level := range s.Levels {
+			if seen[level] {
+				return fmt.Errorf("level %.40q occurs twice", level)
+			}
+			seen[level] = true
+		}
+		return nil
+	case Binned:
+		return s.Bins.validate()
 	case Dropped:
 		return nil
 	}
 	return fmt.Errorf("unknown scaling %.40q", s.Scaling)
 }
 
-// validateLevels refuses repeated levels. One of them may be empty: the level of empty cells.
-func (s *Scale) validateLevels() error {
-	seen := make(map[string]bool, len(s.Levels))
-	for _, level := range s.Levels {
-		if seen[level] {
-			return fmt.Errorf("level %.40q occurs twice", level)
-		}
-		seen[level] = true
-	}
-	return nil
-}
-
-// validateAffine checks shift and divisor.
-func (s *Scale) validateAffine() error {
-	if !finite(s.Shift) || !finite(s.Divisor) || s.Divisor <= 0 {
-		return fmt.Errorf("shift %v and divisor %v must be finite, and the divisor positive", s.Shift, s.Divisor)
-	}
-	if s.Binary && s.Scaling != MinMax {
-		return fmt.Errorf("only scaling %q makes binary columns", MinMax)
-	}
-	return nil
-}
-
-// validateRanks checks that knots and ranks are finite and strictly ascending.
-func (s *Scale) validateRanks() error {
-	if len(s.Knots) < 2 || len(s.Knots) > maxKnots || len(s.Ranks) != len(s.Knots) {
-		return fmt.Errorf("it has %d knots and %d ranks: want as many of each, from 2 to %d", len(s.Knots), len(s.Ranks), maxKnots)
-	}
-	for i, k := range s.Knots {
-		r := s.Ranks[i]
-		if !finite(k) || !(r > 0 && r < 1) {
-			return fmt.Errorf("knot %d is %v with rank %v: want a finite knot and a rank in (0, 1)", i+1, k, r)
-		}
-		if i > 0 && (k <= s.Knots[i-1] || r <= s.Ranks[i-1]) {
-			return fmt.Errorf("knot %d does not lie above the one before", i+1)
-		}
-	}
-	return nil
-}
-
 // Names returns the design columns that Apply makes: "column" for numbers, "column=level" for
-// categories. Frequencies are drawn by these names.
+// categories, "column=" for whether a cell is missing. Frequencies are drawn by these names.
 func (n *Normaliser) Names() (dense, binary []string) {
 	for i := range n.Columns {
 		s := &n.Columns[i]
 		switch {
+		case s.Scaling == Binned:
+			for _, label := range s.Bins.Labels() {
+				binary = append(binary, s.Column+"="+label)
+			}
 		case s.Scaling == OneHot:
 			for _, level := range s.Levels {
 				binary = append(binary, s.Column+"="+level)
@@ -138,12 +155,62 @@ func (n *Normaliser) Names() (dense, binary []string) {
 		case s.Scaling != Dropped:
 			dense = append(dense, s.Column)
 		}
+		if s.Indicator {
+			binary = append(binary, s.Column+"=")
+		}
 	}
 	return dense, binary
 }
 
-// finite reports whether x is neither NaN nor infinite.
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// Unseen says of one column how many rows have a level that training did not meet.
+type Unseen struct {
+	Column string   `json:"column"`
+	Rows   int      `json:"rows"`
+	Levels []string `json:"levels"` // the first few of them; "" is a missing cell
+}
+
+// Unseen counts the rows of a table whose levels training did not meet, by column, of the columns that have any.
+func (n *Normaliser) Unseen(columns []Column) []Unseen {
+	const most = 3
+	var all []Unseen
+	for i := range n.Columns {
+		s := &n.Columns[i]
+		at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == s.Column })
+		if s.Scaling == Binned {
+			s = &Scale{Column: s.Column, Scaling: OneHot, Levels: slices.Concat(s.Bins.Levels...)}
+		}
+		if s.Scaling != OneHot || at < 0 || !columns[at].categorical() {
+			continue
+		}
+		c := &columns[at]
+		found := Unseen{Column: s.Column}
+		place := s.places(c)
+		for _, code := range c.Codes {
+			if place[code+1] >= 0 {
+				continue
+			}
+			found.Rows++
+			level := c.level(code)
+			if len(found.Levels) < most && !slices.Contains(found.Levels, level) {
+				found.Levels = append(found.Levels, level)
+			}
+		}
+		if found.Rows > 0 {
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+// places returns where among a scale's levels those of a column are, -1 for one that is not there: of code k at k+1, of
+// missing cells at 0.
+func (s *Scale) places(c *Column) []int32 {
+	places := []int32{int32(slices.Index(s.Levels, ""))}
+	for _, level := range c.Levels {
+		places = append(places, int32(slices.Index(s.Levels, level)))
+	}
+	return places
+}
 
 // unseen is the error text for a level that training did not meet.
 func unseen(level string, levels []string) string {
@@ -157,7 +224,7 @@ func unseen(level string, levels []string) string {
 		known += ", …"
 	}
 	if level == "" {
-		return fmt.Sprintf("the cell is empty, as none was in the training rows, which have %s: fill it", known)
+		return fmt.Sprintf("the cell is missing, as none was in the training rows, which have %s: fill it", known)
 	}
 	return fmt.Sprintf("level %.40q does not occur in the training rows, which have %s", level, known)
 }

@@ -54,6 +54,50 @@ func TestScalings(t *testing.T) {
 	}
 }
 
+// TestAutoTakesALogarithmOfOutliers chooses a scaling for each column: outliers squeeze counts, but neither grades nor
+// rare zeros and ones.
+func TestAutoTakesALogarithmOfOutliers(t *testing.T) {
+	even, counts, grades, rare := make([]float64, 400), make([]float64, 400), make([]float64, 400), make([]float64, 400)
+	for i := range even {
+		even[i], counts[i], grades[i] = float64(i), float64(i%60), 1
+		if i%100 == 0 {
+			counts[i], grades[i], rare[i] = float64(7000*(i/100)), float64(i/100+2), 1
+		}
+	}
+	columns := []Column{numbers("even", even...), numbers("counts", counts...), numbers("grades", grades...),
+		numbers("rare", rare...)}
+	n := mustFit(t, columns, nil, Auto)
+	for i, want := range []Scaling{MinMax, Log, MinMax, MinMax} {
+		if s := n.Columns[i]; s.Scaling != want || s.Binary != (s.Column == "rare") {
+			t.Errorf("%s is %s, binary %v, want %s", s.Column, s.Scaling, s.Binary, want)
+		}
+	}
+
+	// The definition, in a straight line: the median of the sorted values, and half of what lies between the quarters.
+	slices.Sort(counts)
+	median, half := counts[200], (counts[299]-counts[100])/2
+	log := func(v float64) float64 {
+		return math.Log((v-median)/half + math.Sqrt((v-median)*(v-median)/half/half+1))
+	}
+	low, high := log(counts[0]), log(counts[399])
+	later := []float64{0, 1, 100, 21000, 1e9}
+	m := mustApply(t, n, numbers("even", 0, 0, 0, 0, 0), numbers("counts", later...), numbers("grades", 1, 1, 1, 1, 1),
+		numbers("rare", 0, 0, 0, 0, 0))
+	for r, v := range later {
+		if got, want := m.Values[3*r+1], (log(v)-low)/(high-low); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v becomes %v, want %v", v, got, want)
+		}
+	}
+	mostly := make([]float64, 400)
+	for i := range 10 {
+		mostly[i] = float64(i * i)
+	}
+	n = mustFit(t, []Column{numbers("mostly", mostly...)}, nil, Auto)
+	if s := n.Columns[0]; s.Scaling != Log || s.Shift != 0 || s.Divisor != 1 {
+		t.Errorf("a column of which most is zero has scale %+v", s)
+	}
+}
+
 func TestTwoValuedColumnsAreBinary(t *testing.T) {
 	n := mustFit(t, []Column{numbers("late", 2, 5, 5, 2)}, nil, MinMax)
 	m := mustApply(t, n, numbers("late", 5, 2, 8, 3.5))
@@ -81,22 +125,100 @@ func TestCategoriesAreOneHot(t *testing.T) {
 	}
 }
 
-// TestEmptyCellsAreALevel fits a column of which some cells are empty: they are a category like the others.
-func TestEmptyCellsAreALevel(t *testing.T) {
-	job := Column{Name: "job", Codes: []int32{0, 2, 1}, Levels: []string{"", "clerk", "pilot"}}
-	n := mustFit(t, []Column{job}, nil, MinMax)
-	m := mustApply(t, n, Column{Name: "job", Codes: []int32{1, 0}, Levels: []string{"", "pilot"}})
+// TestMissingCellsAreALevel fits a column of which some cells are missing: they are a category like the others.
+func TestMissingCellsAreALevel(t *testing.T) {
+	job := Column{Name: "job", Codes: []int32{-1, 1, 0}, Levels: []string{"clerk", "pilot"}}
+	_, err := Fit([]Column{job}, nil, FitOptions{Numeric: MinMax})
+	wantError(t, err, `column "job", row 1: the cell is missing: fill it, or choose what missing cells become`)
+	o := FitOptions{Numeric: MinMax, Level: true}
+	n, err := Fit([]Column{job}, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mustApply(t, n, Column{Name: "job", Codes: []int32{0, -1}, Levels: []string{"pilot"}})
 	want := []string{"job=", "job=clerk", "job=pilot"}
 	if !slices.Equal(m.Binary, want) || !slices.Equal(m.Set, []uint16{2, 0}) {
 		t.Errorf("binary columns are %q, set %v", m.Binary, m.Set)
 	}
-	_, err := n.Apply([]Column{{Name: "job", Codes: []int32{0}, Levels: []string{"smith"}}})
+}
+
+// TestUnseenLevelsAreAllZeros scores rows with a level that training did not meet, and with a missing cell where it met
+// none: no column is set, and they are counted. In a strict column they are errors.
+func TestUnseenLevelsAreAllZeros(t *testing.T) {
+	job := Column{Name: "job", Codes: []int32{0, 1}, Levels: []string{"clerk", "pilot"}}
+	later := Column{Name: "job", Codes: []int32{1, -1, 0, 1}, Levels: []string{"pilot", "smith"}}
+	n := mustFit(t, []Column{job}, nil, MinMax)
+	m := mustApply(t, n, later)
+	if !slices.Equal(m.Starts, []uint32{0, 0, 0, 1, 1}) || !slices.Equal(m.Set, []uint16{1}) {
+		t.Errorf("set cells are %v %v", m.Starts, m.Set)
+	}
+	if got := n.Unseen([]Column{later}); len(got) != 1 || got[0].Column != "job" || got[0].Rows != 3 ||
+		!slices.Equal(got[0].Levels, []string{"smith", ""}) {
+		t.Errorf("unseen levels are %+v", got)
+	}
+	if got := n.Unseen([]Column{job}); got != nil {
+		t.Errorf("unseen levels of the training rows are %+v", got)
+	}
+	strict, err := Fit([]Column{job}, nil, FitOptions{Numeric: MinMax, Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = strict.Apply([]Column{later})
+	wantError(t, err, `column "job", row 1: level "smith" does not occur in the training rows, which have clerk, pilot`)
+	later.Codes[0] = -1
+	_, err = strict.Apply([]Column{later})
 	wantError(t, err,
-		`column "job", row 1: level "smith" does not occur in the training rows, which have (empty), clerk, pilot`)
-	full := mustFit(t, []Column{{Name: "job", Codes: []int32{0, 1}, Levels: []string{"clerk", "pilot"}}}, nil, MinMax)
-	_, err = full.Apply([]Column{{Name: "job", Codes: []int32{0}, Levels: []string{""}}})
+		`column "job", row 1: the cell is missing, as none was in the training rows, which have clerk, pilot: fill it`)
+}
+
+// TestMissingNumbers fits columns of which some cells are missing, on some rows: only those count.
+func TestMissingNumbers(t *testing.T) {
+	hole := math.NaN()
+	x := numbers("x", 10, hole, 20, 60, 1e6, hole)
+	rows := []int{0, 1, 2, 3}
+	for _, c := range []struct {
+		fill Fill
+		want float64
+	}{{Mean, 30}, {Median, 20}} {
+		n, err := Fit([]Column{x}, rows, FitOptions{Numeric: MinMax, Fill: c.fill, Indicate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := n.Columns[0]; *s.Fill != c.want || !s.Indicator || s.Shift != 10 || s.Divisor != 50 {
+			t.Errorf("%s: scale %+v, fill %v", c.fill, s, *s.Fill)
+		}
+		m := mustApply(t, n, numbers("x", hole, 10, hole))
+		if at := (c.want - 10) / 50; !slices.Equal(m.Values, []float64{at, 0, at}) ||
+			!slices.Equal(m.Binary, []string{"x="}) || !slices.Equal(m.Starts, []uint32{0, 1, 1, 2}) {
+			t.Errorf("%s: %v %v %v", c.fill, m.Values, m.Binary, m.Starts)
+		}
+	}
+
+	// Two values and holes, one value and holes, and no value at all.
+	columns := []Column{numbers("two", 0, hole, 1, 1), numbers("one", 5, hole, 5, 5),
+		numbers("none", hole, hole, hole, hole),
+		{Name: "text", Codes: []int32{-1, -1, -1, -1}}}
+	n, err := Fit(columns, nil, FitOptions{Numeric: MinMax, Fill: Median, Indicate: true, Level: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := mustApply(t, n, columns...); len(m.Dense) != 0 || !slices.Equal(m.Binary, []string{"two", "two=", "one="}) ||
+		!slices.Equal(m.Set, []uint16{0, 1, 2, 0, 0}) || len(m.Strays) != 0 {
+		t.Errorf("design is %v and %v: %v", m.Dense, m.Binary, m.Set)
+	}
+
+	// Where the training had none a fill is known all the same; where missing cells are refused they stay so.
+	whole := numbers("x", 1, 2, 9)
+	n, err = Fit([]Column{whole}, nil, FitOptions{Numeric: MinMax, Fill: Median, Indicate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := mustApply(t, n, numbers("x", hole)); m.Values[0] != 0.125 || len(m.Binary) != 0 {
+		t.Errorf("a hole where training had none is %v", m.Values)
+	}
+	_, err = mustFit(t, []Column{whole}, nil, MinMax).Apply([]Column{numbers("x", hole)})
 	wantError(t, err,
-		`column "job", row 1: the cell is empty, as none was in the training rows, which have clerk, pilot: fill it`)
+		`column "x", row 1: the cell is missing, and the training says nothing of what to put there: fill it`)
 }
 
 func TestFitIgnoresHeldOutRows(t *testing.T) {
@@ -115,7 +237,8 @@ func TestFitIgnoresHeldOutRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := one.Columns[0], two.Columns[0]
-		if a.Shift != b.Shift || a.Divisor != b.Divisor || !slices.Equal(a.Ranks, b.Ranks) || !slices.Equal(a.Knots, b.Knots) {
+		if a.Shift != b.Shift || a.Divisor != b.Divisor || !slices.Equal(a.Ranks, b.Ranks) ||
+			!slices.Equal(a.Knots, b.Knots) {
 			t.Fatalf("a held-out row changed %v to %v", a, b)
 		}
 	})
@@ -192,14 +315,16 @@ func TestFitRefuses(t *testing.T) {
 		{fit(nil, numbers("", 1, 2)), `a column has no name`},
 		{fit(nil, good, numbers("x", 1, 3)), `column "x" occurs twice`},
 		{fit(nil, good, numbers("y", 1)), `column "y" has 1 rows and column "x" has 2`},
-		{fit(nil, numbers("x", 1, math.NaN())), `column "x", row 2: the value is NaN: give a finite number, or impute missing ones`},
-		{fit(nil, numbers("x", math.Inf(-1), 1)), `column "x", row 1: the value is -Inf: give a finite number, or impute missing ones`},
+		{fit(nil, numbers("x", 1, math.NaN())), `column "x", row 2: the cell is missing: fill it, or choose what missing cells become`},
+		{fit(nil, numbers("x", math.Inf(-1), 1)), `column "x", row 1: the value is -Inf: give a finite number`},
 		{fit(nil, Column{Name: "x", Values: []float64{1}, Codes: []int32{0}}), `column "x" has both numbers and categories`},
-		{fit(nil, Column{Name: "x", Codes: []int32{0, 2}, Levels: []string{"a", "b"}}), `column "x", row 2: code 2 names none of the 2 levels`},
+		{fit(nil, Column{Name: "x", Codes: []int32{0, 2}, Levels: []string{"a", "b"}}),
+			`column "x", row 2: code 2 names none of the 2 levels`},
 		{fit([]int{}, good), `there are no training rows to normalise by`},
 		{fit([]int{0, 2}, good), `training row 3 does not exist: the table has 2 rows`},
 		{fit(nil, numbers("x", -1e308, 1e308)), `column "x" from -1e+308 to 1e+308 cannot be scaled: shift -1e+308 and divisor +Inf must be finite, and the divisor positive`},
-		{fit(nil, numbers("a=b", 1, 2, 3), Column{Name: "a", Codes: []int32{0, 1, 1}, Levels: []string{"b", "c"}}), `name "a=b" is empty or occurs twice`},
+		{fit(nil, numbers("a=b", 1, 2, 3), Column{Name: "a", Codes: []int32{0, 1, 1}, Levels: []string{"b", "c"}}),
+			`name "a=b" is empty or occurs twice`},
 	}
 	for _, test := range tests {
 		wantError(t, test.err, test.want)
@@ -209,7 +334,10 @@ func TestFitRefuses(t *testing.T) {
 func TestApplyRefuses(t *testing.T) {
 	job := Column{Name: "job", Codes: []int32{0, 1, 0}, Levels: []string{"clerk", "pilot"}}
 	age := numbers("age", 20, 30, 60)
-	n := mustFit(t, []Column{job, age}, nil, MinMax)
+	n, err := Fit([]Column{job, age}, nil, FitOptions{Numeric: MinMax, Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	apply := func(columns ...Column) error {
 		_, err := n.Apply(columns)
 		return err
@@ -238,14 +366,16 @@ func TestNormaliserValidateRefuses(t *testing.T) {
 		scale Scale
 		want  string
 	}{
-		{Scale{Column: "x", Scaling: "log"}, `normaliser, column "x": unknown scaling "log"`},
+		{Scale{Column: "x", Scaling: "auto"}, `normaliser, column "x": unknown scaling "auto"`},
+		{Scale{Column: "x", Scaling: Log, Divisor: 1}, `normaliser, column "x": low 0 and span 0 must be finite, and the span positive`},
 		{Scale{Column: "x", Scaling: MinMax}, `normaliser, column "x": shift 0 and divisor 0 must be finite, and the divisor positive`},
 		{Scale{Column: "x", Scaling: Standard, Shift: math.NaN(), Divisor: 1}, `normaliser, column "x": shift NaN and divisor 1 must be finite, and the divisor positive`},
 		{Scale{Column: "x", Scaling: Standard, Divisor: 1, Binary: true}, `normaliser, column "x": only scaling "minmax" makes binary columns`},
 		{Scale{Column: "x", Scaling: Rank, Knots: []float64{1, 2}}, `normaliser, column "x": it has 2 knots and 0 ranks: want as many of each, from 2 to 16777216`},
 		{Scale{Column: "x", Scaling: Rank, Knots: []float64{2, 1}, Ranks: []float64{0.2, 0.6}}, `normaliser, column "x": knot 2 does not lie above the one before`},
 		{Scale{Column: "x", Scaling: Rank, Knots: []float64{1, 2}, Ranks: []float64{0, 0.6}}, `normaliser, column "x": knot 1 is 1 with rank 0: want a finite knot and a rank in (0, 1)`},
-		{Scale{Column: "x", Scaling: OneHot, Levels: []string{"a"}}, `normaliser, column "x": it has 1 levels: want two or more`},
+		{Scale{Column: "x", Scaling: OneHot, Levels: []string{"a"}},
+			`normaliser, column "x": it has 1 levels: want two or more`},
 		{Scale{Column: "x", Scaling: OneHot, Levels: []string{"a", "a"}}, `normaliser, column "x": level "a" occurs twice`},
 	}
 	for _, test := range tests {

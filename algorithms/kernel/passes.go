@@ -1,6 +1,10 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/internal/parallel"
+)
 
 // passRows is the number of rows whose gradient terms are added in one go.
 const passRows = 4
@@ -29,6 +33,24 @@ func (t *Table) Dot(turns []uint16, alpha []float64) float64 {
 	return (a + b) + (c + d)
 }
 
+// DotPairs returns the sum over angles i of alpha_2i sqrt(2) cos and alpha_2i+1 sqrt(2) sin: alpha is twice as long as
+// turns. The order of summation is fixed.
+func (t *Table) DotPairs(turns []uint16, alpha []float64) float64 {
+	var a, b, c, d float64
+	for len(turns) >= 2 && len(alpha) >= 4 {
+		a += mul(float64(t.cos[turns[0]]), alpha[0])
+		b += mul(float64(t.cos[turns[0]-sine]), alpha[1])
+		c += mul(float64(t.cos[turns[1]]), alpha[2])
+		d += mul(float64(t.cos[turns[1]-sine]), alpha[3])
+		turns, alpha = turns[2:], alpha[4:]
+	}
+	if len(turns) > 0 {
+		a += mul(float64(t.cos[turns[0]]), alpha[0])
+		b += mul(float64(t.cos[turns[0]-sine]), alpha[1])
+	}
+	return (a + b) + (c + d)
+}
+
 // AddScaled adds c phi(turns_i) to each dst_i. Both have the same length.
 func (t *Table) AddScaled(dst []float64, c float64, turns []uint16) {
 	for len(turns) >= 4 && len(dst) >= 4 {
@@ -50,7 +72,7 @@ func (t *Table) Scores(dst []float64, turns []uint16, alpha []float64, workers i
 		return err
 	}
 	d := len(alpha)
-	spread(workers, (len(dst)+scoreRows-1)/scoreRows, func(b int) {
+	parallel.All(workers, (len(dst)+scoreRows-1)/scoreRows, func(b int) {
 		for r := b * scoreRows; r < min((b+1)*scoreRows, len(dst)); r++ {
 			dst[r] = t.Dot(turns[r*d:(r+1)*d], alpha)
 		}
@@ -64,22 +86,20 @@ func (t *Table) AddGradient(dst, c []float64, turns []uint16, workers int) error
 	if err := checkPass(turns, len(c), len(dst)); err != nil {
 		return err
 	}
-	spread(workers, (len(dst)+passColumns-1)/passColumns, func(b int) {
-		t.addColumns(dst, c, turns, b*passColumns, min((b+1)*passColumns, len(dst)))
+	parallel.All(workers, (len(dst)+passColumns-1)/passColumns, func(b int) {
+		lo := b * passColumns
+		hi := min((b+1)*passColumns, len(dst))
+		d, r := len(dst), 0
+		for ; r+passRows <= len(c); r += passRows {
+			base := turns[r*d:]
+			t.addFour(dst[lo:hi], (*[passRows]float64)(c[r:]), base[lo:hi], base[d+lo:d+hi], base[2*d+lo:2*d+hi],
+				base[3*d+lo:3*d+hi])
+		}
+		for ; r < len(c); r++ {
+			t.AddScaled(dst[lo:hi], c[r], turns[r*d+lo:r*d+hi])
+		}
 	})
 	return nil
-}
-
-// addColumns is AddGradient for the features lo to hi-1.
-func (t *Table) addColumns(dst, c []float64, turns []uint16, lo, hi int) {
-	d, r := len(dst), 0
-	for ; r+passRows <= len(c); r += passRows {
-		base := turns[r*d:]
-		t.addFour(dst[lo:hi], (*[passRows]float64)(c[r:]), base[lo:hi], base[d+lo:d+hi], base[2*d+lo:2*d+hi], base[3*d+lo:3*d+hi])
-	}
-	for ; r < len(c); r++ {
-		t.AddScaled(dst[lo:hi], c[r], turns[r*d+lo:r*d+hi])
-	}
 }
 
 // addFour adds four rows' terms to dst.

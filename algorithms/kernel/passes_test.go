@@ -73,6 +73,8 @@ func TestPassesDoNotDependOnWorkers(t *testing.T) {
 
 func TestPassesRefuse(t *testing.T) {
 	table := NewTable()
-	wantError(t, table.Scores(make([]float64, 2), make([]uint16, 5), make([]float64, 3), 1), `there are 5 angles for 2 rows of 3 features`)
-	wantError(t, table.AddGradient(make([]float64, 3), make([]float64, 2), make([]uint16, 5), 1), `there are 5 angles for 2 rows of 3 features`)
+	wantError(t, table.Scores(make([]float64, 2), make([]uint16, 5), make([]float64, 3), 1),
+		`there are 5 angles for 2 rows of 3 features`)
+	wantError(t, table.AddGradient(make([]float64, 3), make([]float64, 2), make([]uint16, 5), 1),
+		`there are 5 angles for 2 rows of 3 features`)
 }

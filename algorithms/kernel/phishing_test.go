@@ -92,17 +92,17 @@ func ridgeError(t testing.TB, columns []Column, labels []float64, k Kernel, lamb
 		t.Fatal(err)
 	}
 	x := mustApply(t, n, columns...)
-	m, err := NewMap(k, Seed{seed}, keys.ID{seed}, x.Dense, x.Binary, 0, d)
+	m, err := NewMap(k, Seed{seed}, keys.ID{seed}, x.Dense, x.Binary, 0, d/2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	turns := make([]uint16, x.Rows*d)
-	if err := m.Turns(x, 0, x.Rows, randomTurns(d), turns, 2); err != nil {
+	turns := make([]uint16, x.Rows*d/2)
+	if err := m.Turns(x, 0, x.Rows, randomTurns(d/2), turns, 2); err != nil {
 		t.Fatal(err)
 	}
 	table, g := NewTable(), mustGram(t, d)
 	for _, r := range train {
-		if err := g.Add(turns[r*d:(r+1)*d], labels[r:r+1], 2); err != nil {
+		if err := g.Add(turns[r*d/2:(r+1)*d/2], labels[r:r+1], 2); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func ridgeError(t testing.TB, columns []Column, labels []float64, k Kernel, lamb
 	}
 	wrong := 0.0
 	for _, r := range test {
-		if (table.Dot(turns[r*d:(r+1)*d], f.Alpha)+f.Intercept > 0) != (labels[r] > 0) {
+		if (table.DotPairs(turns[r*d/2:(r+1)*d/2], f.Alpha)+f.Intercept > 0) != (labels[r] > 0) {
 			wrong++
 		}
 	}

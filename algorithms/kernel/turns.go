@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/hanse-project/hanse/internal/parallel"
+
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -44,10 +46,12 @@ func NewMap(k Kernel, seed Seed, party keys.ID, dense, binary []string, first, c
 		return nil, err
 	}
 	if first < 0 || first > MaxFeatures || count < 1 || count > MaxFeatures {
-		return nil, fmt.Errorf("features %d to %d are out of range: want a count of at least 1 and numbers up to %d", first, first+count, MaxFeatures)
+		return nil, fmt.Errorf("features %d to %d are out of range: want a count of at least 1 and numbers up to %d", first,
+			first+count, MaxFeatures)
 	}
 	if len(dense) > MaxColumns || len(binary) > MaxColumns || (len(dense)+len(binary))*count > maxWeights {
-		return nil, fmt.Errorf("%d dense and %d binary columns with %d features are too many: at most %d columns of each kind fit, and %d frequencies", len(dense), len(binary), count, MaxColumns, maxWeights)
+		return nil, fmt.Errorf("%d dense and %d binary columns with %d features are too many: at most %d columns of each "+
+			"kind fit, and %d frequencies", len(dense), len(binary), count, MaxColumns, maxWeights)
 	}
 	if err := validateNames(dense, binary); err != nil {
 		return nil, err
@@ -68,9 +72,15 @@ func (m *Map) draw() {
 	}
 	m.dense = newDenseMap(m.count, len(m.names[0]))
 	for c, name := range m.names[0] {
-		m.dense.setColumn(c, draw(name))
+		turns := draw(name)
+		for i, v := range turns {
+			m.dense.w[i*m.dense.width+c] = v * circle
+		}
 	}
-	m.binary = newBinaryMap(m.count, len(m.names[1]))
+	count := m.count
+	columns := len(m.names[1])
+	tiles := (count + packAngles - 1) / packAngles
+	m.binary = binaryMap{count, columns, make([]pack, tiles*columns), make([]pack, tiles)}
 	for c, name := range m.names[1] {
 		m.binary.setColumn(c, draw(name))
 	}
@@ -83,23 +93,6 @@ func (m *Map) Features() int { return m.count }
 // plus the feature's phase. No phases (nil) means zero. x must have the map's columns; it is not
 // validated again. At most workers goroutines run at once.
 func (m *Map) Turns(x *Matrix, lo, hi int, phases, out []uint16, workers int) error {
-	if err := m.check(x, lo, hi, phases, out); err != nil {
-		return err
-	}
-	if phases == nil {
-		phases = make([]uint16, m.count)
-	}
-	blocks := (hi - lo + mapRows - 1) / mapRows
-	spread(workers, blocks, func(b int) {
-		from := lo + b*mapRows
-		to := min(from+mapRows, hi)
-		m.block(x, from, to, phases, out[(from-lo)*m.count:(to-lo)*m.count])
-	})
-	return nil
-}
-
-// check refuses arguments whose shapes do not fit the map.
-func (m *Map) check(x *Matrix, lo, hi int, phases, out []uint16) error {
 	switch {
 	case !slices.Equal(x.Dense, m.names[0]) || !slices.Equal(x.Binary, m.names[1]):
 		return fmt.Errorf("the matrix has other columns than the feature map")
@@ -110,6 +103,15 @@ func (m *Map) check(x *Matrix, lo, hi int, phases, out []uint16) error {
 	case len(out) != (hi-lo)*m.count:
 		return fmt.Errorf("the buffer holds %d angles: want %d rows of %d", len(out), hi-lo, m.count)
 	}
+	if phases == nil {
+		phases = make([]uint16, m.count)
+	}
+	blocks := (hi - lo + mapRows - 1) / mapRows
+	parallel.All(workers, blocks, func(b int) {
+		from := lo + b*mapRows
+		to := min(from+mapRows, hi)
+		m.block(x, from, to, phases, out[(from-lo)*m.count:(to-lo)*m.count])
+	})
 	return nil
 }
 

@@ -3,28 +3,9 @@ package nn
 import (
 	"fmt"
 	"slices"
-)
 
-// assemble makes a network of layers and tensors. Every shape is checked before memory is taken.
-func assemble(input []int, entries []entry, tensors map[string]*tensor, data []byte) (*Network, error) {
-	layers := make([]Layer, len(entries))
-	for i := range entries {
-		if err := entries[i].measure(tensors); err != nil {
-			return nil, fmt.Errorf("layer %d (%s): %w", i+1, entries[i].Kind.name(), err)
-		}
-		layers[i] = entries[i].Layer
-	}
-	p, err := newPlan(input, layers)
-	if err != nil {
-		return nil, err
-	}
-	claims, err := p.claimAll(entries, tensors)
-	if err != nil {
-		return nil, err
-	}
-	n := &Network{p, make([]float32, p.size)}
-	return n, n.load(claims, data)
-}
+	"github.com/hanse-project/hanse/internal/wording"
+)
 
 // measure takes the layer's units and size from its kernel.
 func (e *entry) measure(tensors map[string]*tensor) error {
@@ -33,7 +14,7 @@ func (e *entry) measure(tensors map[string]*tensor) error {
 	}
 	t, ok := tensors[e.kernel]
 	if !ok {
-		return fmt.Errorf("kernel %q is not in the file", clip(e.kernel))
+		return fmt.Errorf("kernel %q is not in the file", wording.Clip(e.kernel))
 	}
 	want := 2
 	if e.Kind == Conv2D {
@@ -41,7 +22,7 @@ func (e *entry) measure(tensors map[string]*tensor) error {
 		copy(e.Size[:], t.shape)
 	}
 	if len(t.shape) != want {
-		return fmt.Errorf("kernel %q has the shape %v: want %d dimensions", clip(e.kernel), t.shape, want)
+		return fmt.Errorf("kernel %q has the shape %v: want %d dimensions", wording.Clip(e.kernel), t.shape, want)
 	}
 	e.Units = t.shape[want-1]
 	return nil
@@ -84,10 +65,10 @@ func (p *plan) claimAll(entries []entry, tensors map[string]*tensor) (claims []c
 func take(tensors map[string]*tensor, part, name string, want []int, first int) (claim, error) {
 	t, ok := tensors[name]
 	if !ok {
-		return claim{}, fmt.Errorf("%s %q is not in the file, or is named twice", part, clip(name))
+		return claim{}, fmt.Errorf("%s %q is not in the file, or is named twice", part, wording.Clip(name))
 	}
 	if !slices.Equal(t.shape, want) {
-		return claim{}, fmt.Errorf("%s %q has the shape %v: want %v", part, clip(name), t.shape, want)
+		return claim{}, fmt.Errorf("%s %q has the shape %v: want %v", part, wording.Clip(name), t.shape, want)
 	}
 	delete(tensors, name)
 	return claim{t, part, first}, nil
@@ -105,7 +86,7 @@ func (s *stage) kernelShape() []int {
 func (n *Network) load(claims []claim, data []byte) error {
 	for _, c := range claims {
 		if err := c.read(n.parameters[c.first:][:c.values()], data); err != nil {
-			return fmt.Errorf("%s %q: %w", c.part, clip(c.name), err)
+			return fmt.Errorf("%s %q: %w", c.part, wording.Clip(c.name), err)
 		}
 	}
 	return nil
@@ -120,5 +101,5 @@ func checkUsed(tensors map[string]*tensor) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("tensor %q is used by no layer", clip(slices.Min(left)))
+	return fmt.Errorf("tensor %q is used by no layer", wording.Clip(slices.Min(left)))
 }

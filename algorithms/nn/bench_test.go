@@ -88,7 +88,8 @@ func BenchmarkConv(b *testing.B) {
 		})
 		p, d, u := s.positions(), s.depth(), s.Units
 		columns, kernel, flipped := matrix(normal(p*d), p, d), matrix(normal(d*u), d, u), matrix(normal(d*u), u, d)
-		slopes, sums, backs, out := matrix(slope, p, u), matrix(normal(d*u), u, d), matrix(normal(p*d), p, d), matrix(normal(p*u), p, u)
+		slopes, sums, backs, out := matrix(slope, p, u), matrix(normal(d*u), u, d), matrix(normal(p*d), p,
+			d), matrix(normal(p*u), p, u)
 		b.Run(fmt.Sprint("gonum", input), func(b *testing.B) {
 			for b.Loop() {
 				for range rows {

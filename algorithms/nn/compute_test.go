@@ -24,8 +24,9 @@ var architectures = map[string]struct {
 	"ConvDeep":         {[]int{4, 4, 16}, []Layer{conv(2, 3, 1, Same), conv(2, 1, 1, Valid), flatten, dense(1, Linear)}},
 	"PoolValid":        {[]int{7, 6, 2}, []Layer{conv(3, 2, 1, Valid), pool(2, 2, Valid), flatten, dense(1, Linear)}},
 	"PoolSame":         {[]int{6, 7, 2}, []Layer{conv(3, 2, 1, Valid), pool(2, 2, Same), flatten, dense(3, Softmax)}},
-	"PoolOverlapping":  {[]int{6, 6, 1}, []Layer{conv(2, 2, 1, Same), pool(3, 2, Same), pool(2, 1, Valid), flatten, dense(1, Linear)}},
-	"PoolFirst":        {[]int{6, 6, 2}, []Layer{pool(2, 2, Valid), conv(2, 2, 1, Valid), flatten, dense(1, Linear)}},
+	"PoolOverlapping": {[]int{6, 6, 1}, []Layer{conv(2, 2, 1, Same), pool(3, 2, Same), pool(2, 1, Valid), flatten,
+		dense(1, Linear)}},
+	"PoolFirst": {[]int{6, 6, 2}, []Layer{pool(2, 2, Valid), conv(2, 2, 1, Valid), flatten, dense(1, Linear)}},
 }
 
 func TestEveryLayerComputesWhatTheOracleDoes(t *testing.T) {
@@ -63,7 +64,8 @@ func drawNetwork(t *rapid.T) *Network {
 	small := rapid.IntRange(1, 3)
 	input, layers := []int{rapid.IntRange(1, 6).Draw(t, "input")}, []Layer{}
 	if rapid.Bool().Draw(t, "image") {
-		input = []int{rapid.IntRange(4, 7).Draw(t, "height"), rapid.IntRange(4, 7).Draw(t, "width"), small.Draw(t, "channels")}
+		input = []int{rapid.IntRange(4, 7).Draw(t, "height"), rapid.IntRange(4, 7).Draw(t, "width"),
+			small.Draw(t, "channels")}
 		for range rapid.IntRange(0, 3).Draw(t, "windows") {
 			l := Layer{
 				Kind: rapid.SampledFrom([]Kind{Conv2D, MaxPool2D}).Draw(t, "kind"), Padding: padding.Draw(t, "padding"),
@@ -71,7 +73,8 @@ func drawNetwork(t *rapid.T) *Network {
 				Stride: [2]int{small.Draw(t, "stride"), small.Draw(t, "stride")},
 			}
 			if l.Kind == Conv2D {
-				l.Units, l.Activation = small.Draw(t, "filters"), rapid.SampledFrom([]Activation{Linear, ReLU}).Draw(t, "activation")
+				l.Units, l.Activation = small.Draw(t, "filters"), rapid.SampledFrom([]Activation{Linear, ReLU}).Draw(t,
+					"activation")
 			}
 			layers = append(layers, l)
 		}

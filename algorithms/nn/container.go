@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Limits on a file.
@@ -66,7 +68,7 @@ func parseHeader(header []byte, size int) (metadata object, tensors map[string]*
 	if err != nil {
 		return nil, nil, fmt.Errorf("the header: %w", err)
 	}
-	raw, err := top.take(metadataKey)
+	raw, err := top.pop(metadataKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the header: %w", err)
 	}
@@ -77,7 +79,7 @@ func parseHeader(header []byte, size int) (metadata object, tensors map[string]*
 	for name, raw := range top {
 		t, err := parseTensor(name, raw)
 		if err != nil {
-			return nil, nil, fmt.Errorf("tensor %q: %w", clip(name), err)
+			return nil, nil, fmt.Errorf("tensor %q: %w", wording.Clip(name), err)
 		}
 		tensors[name] = t
 	}
@@ -95,7 +97,7 @@ func parseTensor(name string, raw []byte) (*tensor, error) {
 		return nil, err
 	}
 	if dtype != "F32" {
-		return nil, fmt.Errorf("dtype %q: want F32", clip(dtype))
+		return nil, fmt.Errorf("dtype %q: want F32", wording.Clip(dtype))
 	}
 	dimensions, err := o.integers("shape", 1, 2, 4)
 	if err != nil {
@@ -119,12 +121,20 @@ func checkCover(tensors map[string]*tensor, size int) error {
 		list = append(list, t)
 	}
 	slices.SortFunc(list, func(a, b *tensor) int {
-		return cmpPlaces(a, b)
+		// Orders tensors by place, and by name where an empty or overlapping one has the same.
+		if a.begin != b.begin {
+			return a.begin - b.begin
+		}
+		if a.end != b.end {
+			return a.end - b.end
+		}
+		return bytes.Compare([]byte(a.name), []byte(b.name))
 	})
 	end := 0
 	for _, t := range list {
 		if t.begin != end {
-			return fmt.Errorf("tensor %q starts at byte %d of the data: want %d, where the one before it ends", clip(t.name), t.begin, end)
+			return fmt.Errorf("tensor %q starts at byte %d of the data: want %d, where the one before it ends",
+				wording.Clip(t.name), t.begin, end)
 		}
 		end = t.end
 	}
@@ -135,17 +145,6 @@ func checkCover(tensors map[string]*tensor, size int) error {
 		return fmt.Errorf("%d bytes follow the last tensor", size-end)
 	}
 	return nil
-}
-
-// cmpPlaces orders tensors by place, and by name where an empty or overlapping one has the same.
-func cmpPlaces(a, b *tensor) int {
-	if a.begin != b.begin {
-		return a.begin - b.begin
-	}
-	if a.end != b.end {
-		return a.end - b.end
-	}
-	return bytes.Compare([]byte(a.name), []byte(b.name))
 }
 
 // read copies the tensor's values to dst, refusing one that is not finite.

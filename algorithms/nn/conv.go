@@ -9,15 +9,6 @@ func (s *stage) chunk() int {
 	return min(s.positions(), max(columnValues/s.depth(), 1), tileRows)
 }
 
-// growColumns makes the buffers of columns and lines large enough for s.
-func (w *Workspace) growColumns(s *stage) {
-	if s.Kind == Conv2D {
-		w.line = resize(w.line, max(len(w.line), s.in[1]*s.Size[1]*s.Units))
-		w.columns = resize(w.columns, max(len(w.columns), s.chunk()*s.depth()))
-		w.columnSlope = resize(w.columnSlope, len(w.columns))
-	}
-}
-
 // convBackward adds the derivatives by kernel and bias, and by the input where back is not nil.
 func (w *Workspace) convBackward(s *stage, in, slope, back []float32, rows int, grad []float32) {
 	flipped, sums := matrix(w.flipped[s.kernel:], s.Units, s.depth()), matrix(w.sums[s.kernel:], s.Units, s.depth())

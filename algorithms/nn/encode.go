@@ -61,7 +61,8 @@ func (n *Network) layersJSON() string {
 	for _, l := range n.layers {
 		fmt.Fprintf(&b, `,{"type":"%s"`, l.Kind)
 		if l.weighted() {
-			fmt.Fprintf(&b, `,"kernel":"%s","bias":"%s","activation":"%s"`, tensorName(number, "kernel"), tensorName(number, "bias"), l.Activation)
+			fmt.Fprintf(&b, `,"kernel":"%s","bias":"%s","activation":"%s"`, tensorName(number, "kernel"),
+				tensorName(number, "bias"), l.Activation)
 			number++
 		}
 		if l.Kind == MaxPool2D {

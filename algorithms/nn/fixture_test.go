@@ -10,7 +10,8 @@ func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 func dense(units int, a Activation) Layer { return Layer{Kind: Dense, Units: units, Activation: a} }
 
 func conv(units, size, stride int, p Padding) Layer {
-	return Layer{Kind: Conv2D, Units: units, Size: [2]int{size, size}, Stride: [2]int{stride, stride}, Padding: p, Activation: ReLU}
+	return Layer{Kind: Conv2D, Units: units, Size: [2]int{size, size}, Stride: [2]int{stride, stride}, Padding: p,
+		Activation: ReLU}
 }
 
 func pool(size, stride int, p Padding) Layer {

@@ -1,6 +1,10 @@
 package nn
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/hanse-project/hanse/internal/wording"
+)
 
 // Kind is a type of layer.
 type Kind string
@@ -19,7 +23,7 @@ func (k Kind) name() string {
 	case Dense, Conv2D, MaxPool2D, Flatten:
 		return string(k)
 	}
-	return strconv.Quote(clip(string(k)))
+	return strconv.Quote(wording.Clip(string(k)))
 }
 
 // Activation is the function that a dense or conv2d layer applies to its sums.

@@ -43,17 +43,6 @@ func class(y float64, count int) int {
 	return -1
 }
 
-// softmax replaces logits by probabilities.
-func softmax(logits []float32) {
-	top, sum := float64(highest(logits)), 0.0
-	for _, v := range logits {
-		sum += math.Exp(float64(v) - top)
-	}
-	for i, v := range logits {
-		logits[i] = float32(math.Exp(float64(v)-top) / sum)
-	}
-}
-
 // logSumExp returns log(sum exp v), without overflow.
 func logSumExp(logits []float32) float64 {
 	top, sum := float64(highest(logits)), 0.0

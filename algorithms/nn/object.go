@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // maxMembers bounds a JSON object: two tensors for each layer, and the metadata.
@@ -30,7 +32,7 @@ func parseObject(data []byte) (object, error) {
 		}
 		name, _ := key.(string)
 		if _, twice := o[name]; twice {
-			return nil, fmt.Errorf("key %q occurs twice", clip(name))
+			return nil, fmt.Errorf("key %q occurs twice", wording.Clip(name))
 		}
 		if len(o) == maxMembers {
 			return nil, fmt.Errorf("it has more than %d keys", maxMembers)
@@ -58,8 +60,8 @@ func jsonEnd(d *json.Decoder) error {
 // jsonError words what the decoder says.
 func jsonError(err error) error { return fmt.Errorf("malformed JSON: %.80q", err.Error()) }
 
-// take removes a member and returns it.
-func (o object) take(key string) (json.RawMessage, error) {
+// pop removes a member and returns it.
+func (o object) pop(key string) (json.RawMessage, error) {
 	value, ok := o[key]
 	if !ok {
 		return nil, fmt.Errorf("key %q is missing", key)
@@ -70,32 +72,32 @@ func (o object) take(key string) (json.RawMessage, error) {
 
 // text takes a member that is a string.
 func (o object) text(key string) (string, error) {
-	value, err := o.take(key)
+	value, err := o.pop(key)
 	if err != nil {
 		return "", err
 	}
 	var s *string
 	if err := json.Unmarshal(value, &s); err != nil || s == nil {
-		return "", fmt.Errorf("key %q is %q: want a string", key, clip(string(value)))
+		return "", fmt.Errorf("key %q is %q: want a string", key, wording.Clip(string(value)))
 	}
 	return *s, nil
 }
 
 // integers takes a member that is a list of whole numbers from 0, of one of these lengths.
 func (o object) integers(key string, lengths ...int) ([]int, error) {
-	value, err := o.take(key)
+	value, err := o.pop(key)
 	if err != nil {
 		return nil, err
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(value, &list); err != nil || !slices.Contains(lengths, len(list)) {
-		return nil, fmt.Errorf("key %q is %q: want a list of %v whole numbers", key, clip(string(value)), lengths)
+		return nil, fmt.Errorf("key %q is %q: want a list of %v whole numbers", key, wording.Clip(string(value)), lengths)
 	}
 	numbers := make([]int, len(list))
 	for i, raw := range list {
 		n, err := strconv.ParseUint(string(raw), 10, 31)
 		if err != nil {
-			return nil, fmt.Errorf("key %q holds %q: want a whole number from 0", key, clip(string(raw)))
+			return nil, fmt.Errorf("key %q holds %q: want a whole number from 0", key, wording.Clip(string(raw)))
 		}
 		numbers[i] = int(n)
 	}
@@ -118,5 +120,5 @@ func (o object) empty() error {
 	for key := range o {
 		left = append(left, key)
 	}
-	return fmt.Errorf("key %q is unknown", clip(slices.Min(left)))
+	return fmt.Errorf("key %q is unknown", wording.Clip(slices.Min(left)))
 }

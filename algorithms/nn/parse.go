@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // layout is the convention that kernels follow, as the metadata states it.
@@ -26,7 +28,25 @@ func Parse(data []byte) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(input, entries, tensors, body)
+
+	// Makes a network of layers and tensors. Every shape is checked before memory is taken.
+	layers := make([]Layer, len(entries))
+	for i := range entries {
+		if err := entries[i].measure(tensors); err != nil {
+			return nil, fmt.Errorf("layer %d (%s): %w", i+1, entries[i].Kind.name(), err)
+		}
+		layers[i] = entries[i].Layer
+	}
+	p, err := newPlan(input, layers)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := p.claimAll(entries, tensors)
+	if err != nil {
+		return nil, err
+	}
+	n := &Network{p, make([]float32, p.size)}
+	return n, n.load(claims, body)
 }
 
 // entry is a layer of the metadata, with the names of its tensors.
@@ -43,7 +63,7 @@ func parseMetadata(metadata object) (input []int, entries []entry, err error) {
 	}
 	if _, stated := metadata["layout"]; stated {
 		if s, err := metadata.text("layout"); err != nil || s != layout {
-			return nil, nil, fmt.Errorf("the metadata: layout %q is unknown: want %q", clip(s), layout)
+			return nil, nil, fmt.Errorf("the metadata: layout %q is unknown: want %q", wording.Clip(s), layout)
 		}
 	}
 	if err := metadata.empty(); err != nil {
@@ -54,7 +74,8 @@ func parseMetadata(metadata object) (input []int, entries []entry, err error) {
 		return nil, nil, errors.New("the metadata: layers is not a JSON list")
 	}
 	if len(list) < 2 || len(list) > MaxLayers+1 {
-		return nil, nil, fmt.Errorf("the metadata: layers has %d entries: want an input and 1 to %d layers", len(list), MaxLayers)
+		return nil, nil, fmt.Errorf("the metadata: layers has %d entries: want an input and 1 to %d layers", len(list),
+			MaxLayers)
 	}
 	if input, err = parseInput(list[0]); err != nil {
 		return nil, nil, fmt.Errorf("the first layer: %w", err)
@@ -74,7 +95,7 @@ func parseInput(raw []byte) ([]int, error) {
 		return nil, err
 	}
 	if kind != "input" {
-		return nil, fmt.Errorf("type %q: want input", clip(kind))
+		return nil, fmt.Errorf("type %q: want input", wording.Clip(kind))
 	}
 	input, err := o.integers("shape", 1, 3)
 	if err != nil {

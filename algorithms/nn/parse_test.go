@@ -88,9 +88,10 @@ func TestAFileThatIsNotWholeAndPlainIsRefused(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"empty":      {nil, "the file has 0 bytes: want 8 for the header's length"},
-		"too large":  {make([]byte, MaxFileBytes+1), "the file has 67108865 bytes: want at most 67108864"},
-		"header":     {[]byte("\xff\xff\xff\xff\xff\xff\xff\xff{}"), "the header has 18446744073709551615 bytes: want at most 1048576"},
+		"empty":     {nil, "the file has 0 bytes: want 8 for the header's length"},
+		"too large": {make([]byte, MaxFileBytes+1), "the file has 67108865 bytes: want at most 67108864"},
+		"header": {[]byte("\xff\xff\xff\xff\xff\xff\xff\xff{}"),
+			"the header has 18446744073709551615 bytes: want at most 1048576"},
 		"truncated":  {whole[:100], "the file is truncated: the header has 254 bytes, and 92 are left"},
 		"less data":  {whole[:len(whole)-1], "the file is truncated: the tensors have 12 bytes, and 11 are left"},
 		"more data":  {append(slices.Clone(whole), 0), "1 bytes follow the last tensor"},
@@ -134,7 +135,8 @@ func TestAHeaderThatSaysSomethingElseIsRefused(t *testing.T) {
 		{`[8,12]`, `[4,8]`, `tensor "b" starts at byte 4 of the data: want 8, where the one before it ends`},
 		{`[8,12]`, `[12,16]`, `tensor "b" starts at byte 12 of the data: want 8, where the one before it ends`},
 		{`{"__metadata__":{`, `{"__metadata__":{"x":"",`, `the metadata: key "x" is unknown`},
-		{`{"__metadata__":{`, `{"__metadata__":{"layout":"in,out",`, `the metadata: layout "in,out" is unknown: want "` + layout + `"`},
+		{`{"__metadata__":{`, `{"__metadata__":{"layout":"in,out",`,
+			`the metadata: layout "in,out" is unknown: want "` + layout + `"`},
 		{`__metadata__`, `metadata`, `the header: key "__metadata__" is missing`},
 		{`[{\"type\":\"input\",\"shape\":[2]},`, `[`, `the metadata: layers has 1 entries: want an input and 1 to 128 layers`},
 		{`\"type\":\"input\"`, `\"type\":\"in\"`, `the first layer: type "in": want input`},
@@ -161,20 +163,27 @@ func TestLayersThatDoNotFitAreRefused(t *testing.T) {
 		layers []Layer
 		want   string
 	}{
-		{[]int{2, 2}, []Layer{dense(1, Linear)}, "the input's shape [2 2] has 2 dimensions: want 1, or 3 for height, width, channels"},
-		{[]int{4096, 4096, 1}, []Layer{dense(1, Linear)}, "the input: the shape [4096 4096 1] has too many values: want at most 4194304"},
+		{[]int{2, 2}, []Layer{dense(1, Linear)}, "the input's shape [2 2] has 2 dimensions: want 1, or 3 for height, " +
+			"width, channels"},
+		{[]int{4096, 4096, 1}, []Layer{dense(1, Linear)}, "the input: the shape [4096 4096 1] has too many values: want " +
+			"at most 4194304"},
 		{[]int{2}, nil, "the network has 0 layers after its input: want 1 to 128"},
-		{[]int{4, 4, 1}, []Layer{dense(1, Linear)}, "layer 1 (dense): its input has the shape [4 4 1]: want a flat one, so a flatten before it"},
+		{[]int{4, 4, 1}, []Layer{dense(1, Linear)}, "layer 1 (dense): its input has the shape [4 4 1]: want a flat one, " +
+			"so a flatten before it"},
 		{[]int{4}, []Layer{conv(1, 2, 1, Valid)}, "layer 1 (conv2d): its input is flat: want height, width and channels"},
-		{[]int{4, 4, 1}, []Layer{conv(1, 5, 1, Valid)}, "layer 1 (conv2d): its window of [5 5] does not fit an input of [4 4 1]"},
-		{[]int{4, 4, 1}, []Layer{pool(2, 0, Valid)}, "layer 1 (maxpool2d): its window is [2 2] and its stride [0 0]: want 1 or more, and strides up to 4194304"},
+		{[]int{4, 4, 1}, []Layer{conv(1, 5, 1, Valid)}, "layer 1 (conv2d): its window of [5 5] does not fit an input of " +
+			"[4 4 1]"},
+		{[]int{4, 4, 1}, []Layer{pool(2, 0, Valid)}, "layer 1 (maxpool2d): its window is [2 2] and its stride [0 0]: " +
+			"want 1 or more, and strides up to 4194304"},
 		{[]int{4, 4, 1}, []Layer{pool(2, 2, "full")}, `layer 1 (maxpool2d): padding "full" is unknown: want valid or same`},
 		{[]int{4}, []Layer{dense(2, Softmax), dense(1, Linear)}, "layer 2 (dense): it follows a softmax, which must be last"},
 		{[]int{4}, []Layer{dense(2, Linear)}, "the last layer has 2 outputs and no softmax: want 1 output, or a softmax"},
 		{[]int{4, 4, 1}, []Layer{flatten}, "the last layer is flatten: want dense"},
 		{[]int{4}, []Layer{dense(0, Linear)}, "layer 1 (dense): it has 0 outputs: want 1 to 4194304"},
-		{[]int{1 << 20}, []Layer{dense(17, ReLU)}, "layer 1 (dense): its kernel has 1048576 times 17 values: want at most 16515072"},
-		{[]int{1000, 1000, 1}, []Layer{conv(1, 100, 1, Same)}, "layer 1 (conv2d): the network is too large here: want at most 16515072 parameters, and for one row 4194304 values and 1073741824 products"},
+		{[]int{1 << 20}, []Layer{dense(17, ReLU)}, "layer 1 (dense): its kernel has 1048576 times 17 values: want at " +
+			"most 16515072"},
+		{[]int{1000, 1000, 1}, []Layer{conv(1, 100, 1, Same)}, "layer 1 (conv2d): the network is too large here: want at " +
+			"most 16515072 parameters, and for one row 4194304 values and 1073741824 products"},
 	} {
 		if _, err := New(c.input, c.layers, source(1)); err == nil || err.Error() != c.want {
 			t.Errorf("the error is %v: want %s", err, c.want)

@@ -1,24 +1,5 @@
 package nn
 
-// poolForward writes the largest value of each window and channel.
-func poolForward(s *stage, in, out []float32, rows int) {
-	channels := s.in[2]
-	for row := range rows {
-		image := in[row*s.in.size():][:s.in.size()]
-		for p := range s.positions() {
-			top, started := out[(row*s.positions()+p)*channels:][:channels], false
-			eachPixel(s, p, func(place int) {
-				if values := image[place:][:channels]; started {
-					keepLarger(top, values)
-				} else {
-					copy(top, values)
-					started = true
-				}
-			})
-		}
-	}
-}
-
 // keepLarger replaces values of top by larger ones.
 func keepLarger(top, values []float32) {
 	values = values[:len(top)]

@@ -75,7 +75,8 @@ func TestThePapersDigitNetworksReadDigits(t *testing.T) {
 			right, missed := countRight(paperNetwork(t, name), x, y, i)
 			t.Logf("%s: %.3f right", name, float64(right)/rows)
 			if right < rows*65/100 || missed > 1 {
-				t.Errorf("%s reads %d of %d digits and misses %d of its own: want 0.65 or more, and at most 1", name, right, rows, missed)
+				t.Errorf("%s reads %d of %d digits and misses %d of its own: want 0.65 or more, and at most 1", name, right, rows,
+					missed)
 			}
 			sum += right
 		}
@@ -114,7 +115,8 @@ func TestThePapersAirNetworksAreReadAndWritten(t *testing.T) {
 		for site := 1; site <= 2; site++ {
 			n := paperNetwork(t, fmt.Sprintf("air/ff_air_%d_d%d.safetensors", model, site))
 			if n.Inputs() != 14 || n.Outputs() != 1 || n.Size() != 42001 || n.Loss() != SquaredError {
-				t.Errorf("model %d of site %d has %d inputs, %d outputs, %d parameters, %v", model, site, n.Inputs(), n.Outputs(), n.Size(), n.Loss())
+				t.Errorf("model %d of site %d has %d inputs, %d outputs, %d parameters, %v", model, site, n.Inputs(), n.Outputs(),
+					n.Size(), n.Loss())
 			}
 			again, err := Parse(n.Bytes())
 			if err != nil {

@@ -3,6 +3,8 @@ package nn
 import (
 	"errors"
 	"fmt"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Limits on a network, so that a hostile file cannot ask for memory or time without end. The
@@ -47,9 +49,14 @@ type plan struct {
 
 // newPlan checks an architecture and works out every layer's shapes.
 func newPlan(input []int, layers []Layer) (*plan, error) {
-	in, err := inputShape(input)
-	if err != nil {
-		return nil, err
+	if len(input) != 1 && len(input) != 3 {
+		return nil, fmt.Errorf("the input's shape %v has %d dimensions: want 1, or 3 for height, width, channels",
+			input[:min(len(input), 8)], len(input))
+	}
+	in := shape{1, 1, 1}
+	copy(in[3-len(input):], input)
+	if err := in.check(); err != nil {
+		return nil, fmt.Errorf("the input: %w", err)
 	}
 	if len(layers) == 0 || len(layers) > MaxLayers {
 		return nil, fmt.Errorf("the network has %d layers after its input: want 1 to %d", len(layers), MaxLayers)
@@ -62,19 +69,6 @@ func newPlan(input []int, layers []Layer) (*plan, error) {
 		}
 	}
 	return p, b.checkEnd()
-}
-
-// inputShape checks the shape of one row.
-func inputShape(input []int) (shape, error) {
-	if len(input) != 1 && len(input) != 3 {
-		return shape{}, fmt.Errorf("the input's shape %v has %d dimensions: want 1, or 3 for height, width, channels", clipped(input), len(input))
-	}
-	s := shape{1, 1, 1}
-	copy(s[3-len(input):], input)
-	if err := s.check(); err != nil {
-		return s, fmt.Errorf("the input: %w", err)
-	}
-	return s, nil
 }
 
 // check bounds the dimensions and their product.
@@ -122,7 +116,20 @@ func (b *planner) add(l Layer) error {
 // addStage appends a layer that computes.
 func (b *planner) addStage(l Layer) error {
 	s := stage{Layer: l, in: b.shape, kernel: b.size, bias: b.size}
-	if err := s.setOutput(); err != nil {
+	s.out = s.in
+	if s.weighted() {
+		s.out[2] = s.Units
+	}
+	if s.windowed() {
+		for d := range 2 {
+			if s.Size[d] > MaxValues || s.Padding == Valid && s.Size[d] > s.in[d] || s.Padding == Same && s.Size[d] > 2*s.in[d] {
+				// Twice the input is enough, and bounds the products below.
+				return fmt.Errorf("its window of %v does not fit an input of %v", s.Size, s.in)
+			}
+			s.out[d], s.pad[d] = windows(s.in[d], s.Size[d], s.Stride[d], s.Padding)
+		}
+	}
+	if err := s.out.check(); err != nil {
 		return err
 	}
 	each := s.in[2] // products for one output channel at one position
@@ -139,29 +146,12 @@ func (b *planner) addStage(l Layer) error {
 	}
 	b.values += s.out.size()
 	if b.size > MaxParameters || b.values > MaxValues || each > (MaxProducts-b.products)/s.positions() {
-		return fmt.Errorf("the network is too large here: want at most %d parameters, and for one row %d values and %d products", MaxParameters, MaxValues, MaxProducts)
+		return fmt.Errorf("the network is too large here: want at most %d parameters, and for one row %d values and %d "+
+			"products", MaxParameters, MaxValues, MaxProducts)
 	}
 	b.products += each * s.positions()
 	b.stages, b.shape, b.ended = append(b.stages, s), s.out, l.Activation == Softmax
 	return nil
-}
-
-// setOutput works out the output's shape and the padding.
-func (s *stage) setOutput() error {
-	s.out = s.in
-	if s.weighted() {
-		s.out[2] = s.Units
-	}
-	if s.windowed() {
-		for d := range 2 {
-			if s.Size[d] > MaxValues || s.Padding == Valid && s.Size[d] > s.in[d] || s.Padding == Same && s.Size[d] > 2*s.in[d] {
-				// Twice the input is enough, and bounds the products below.
-				return fmt.Errorf("its window of %v does not fit an input of %v", s.Size, s.in)
-			}
-			s.out[d], s.pad[d] = windows(s.in[d], s.Size[d], s.Stride[d], s.Padding)
-		}
-	}
-	return s.out.check()
 }
 
 // windows returns how many windows fit one dimension, and the padding before the first.
@@ -181,38 +171,26 @@ func (l Layer) check() error {
 		return errors.New("the type is unknown: want dense, conv2d, maxpool2d or flatten")
 	}
 	if l.weighted() {
-		if err := l.checkWeights(); err != nil {
-			return err
+		switch a := l.Activation; {
+		case a != Linear && a != ReLU && a != Softmax:
+			return fmt.Errorf("activation %q is unknown: want linear, relu or softmax", wording.Clip(string(a)))
+		case a == Softmax && l.Kind != Dense:
+			return errors.New("activation softmax is for a dense layer, the last one")
+		case l.Units < 1 || l.Units > MaxValues:
+			return fmt.Errorf("it has %d outputs: want 1 to %d", l.Units, MaxValues)
 		}
 	}
 	if l.windowed() {
-		return l.checkWindow()
-	}
-	return nil
-}
-
-// checkWeights checks what a dense or conv2d layer has.
-func (l Layer) checkWeights() error {
-	switch a := l.Activation; {
-	case a != Linear && a != ReLU && a != Softmax:
-		return fmt.Errorf("activation %q is unknown: want linear, relu or softmax", clip(string(a)))
-	case a == Softmax && l.Kind != Dense:
-		return errors.New("activation softmax is for a dense layer, the last one")
-	case l.Units < 1 || l.Units > MaxValues:
-		return fmt.Errorf("it has %d outputs: want 1 to %d", l.Units, MaxValues)
-	}
-	return nil
-}
-
-// checkWindow checks what a conv2d or maxpool2d layer has.
-func (l Layer) checkWindow() error {
-	if l.Padding != Valid && l.Padding != Same {
-		return fmt.Errorf("padding %q is unknown: want valid or same", clip(string(l.Padding)))
-	}
-	for d := range 2 {
-		if l.Size[d] < 1 || l.Stride[d] < 1 || l.Stride[d] > MaxValues {
-			return fmt.Errorf("its window is %v and its stride %v: want 1 or more, and strides up to %d", l.Size, l.Stride, MaxValues)
+		if l.Padding != Valid && l.Padding != Same {
+			return fmt.Errorf("padding %q is unknown: want valid or same", wording.Clip(string(l.Padding)))
 		}
+		for d := range 2 {
+			if l.Size[d] < 1 || l.Stride[d] < 1 || l.Stride[d] > MaxValues {
+				return fmt.Errorf("its window is %v and its stride %v: want 1 or more, and strides up to %d", l.Size, l.Stride,
+					MaxValues)
+			}
+		}
+		return nil
 	}
 	return nil
 }
@@ -230,14 +208,3 @@ func (b *planner) checkEnd() error {
 	}
 	return nil
 }
-
-// clip shortens text from a file for an error.
-func clip(s string) string {
-	if len(s) > 40 {
-		return s[:40] + "..."
-	}
-	return s
-}
-
-// clipped shortens a list from a file for an error.
-func clipped(list []int) []int { return list[:min(len(list), 8)] }

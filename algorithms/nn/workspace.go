@@ -1,6 +1,9 @@
 package nn
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A block is the rows that go through the network together: enough for the dense layers' products,
 // few enough that a block's values fit the second or third cache.
@@ -38,7 +41,13 @@ func (w *Workspace) Predict(x []float32, rows int) []float32 {
 	})
 	if w.net.Loss() == CrossEntropy {
 		for row := range slices.Chunk(w.predictions, outputs) {
-			softmax(row)
+			top, sum := float64(highest(row)), 0.0
+			for _, v := range row {
+				sum += math.Exp(float64(v) - top)
+			}
+			for i, v := range row {
+				row[i] = float32(math.Exp(float64(v)-top) / sum)
+			}
 		}
 	}
 	return w.predictions
@@ -120,7 +129,12 @@ func (w *Workspace) grow(rows int) {
 		w.values[i+1] = make([]float32, rows*w.net.stages[i].out.size())
 	}
 	for i := range w.net.stages {
-		w.growColumns(&w.net.stages[i])
+		s := &w.net.stages[i]
+		if s.Kind == Conv2D {
+			w.line = resize(w.line, max(len(w.line), s.in[1]*s.Size[1]*s.Units))
+			w.columns = resize(w.columns, max(len(w.columns), s.chunk()*s.depth()))
+			w.columnSlope = resize(w.columnSlope, len(w.columns))
+		}
 	}
 }
 
@@ -131,14 +145,33 @@ func (w *Workspace) forward(rows int) {
 		in, out := w.values[i], w.values[i+1][:rows*s.out.size()]
 		switch s.Kind {
 		case Dense:
-			w.denseForward(s, in, out, rows)
+			// out = in * W + bias, for a block of rows.
+			p := w.net.parameters
+			repeat(out, p[s.bias:][:s.Units])
+			addProduct(matrix(out, rows, s.Units), matrix(in, rows, s.depth()), matrix(p[s.kernel:], s.depth(), s.Units))
 		case Conv2D:
 			w.convForward(s, in, out, rows)
 		case MaxPool2D:
-			poolForward(s, in, out, rows)
+			channels := s.in[2]
+			for row := range rows {
+				image := in[row*s.in.size():][:s.in.size()]
+				for p := range s.positions() {
+					top, started := out[(row*s.positions()+p)*channels:][:channels], false
+					eachPixel(s, p, func(place int) {
+						if values := image[place:][:channels]; started {
+							keepLarger(top, values)
+						} else {
+							copy(top, values)
+							started = true
+						}
+					})
+				}
+			}
 		}
 		if s.Activation == ReLU {
-			rectify(out)
+			for i, v := range out {
+				out[i] = max(v, 0)
+			}
 		}
 	}
 }
@@ -178,7 +211,18 @@ func (w *Workspace) backward(rows int, grad []float32) {
 		}
 		switch s.Kind {
 		case Dense:
-			w.denseBackward(s, in, slope, back, rows, grad)
+
+			// Adds the derivatives by kernel and bias, and by the input where back is not nil.
+			slopes, inputs := matrix(slope, rows, s.Units), matrix(in, rows, s.depth())
+			addRows(grad[s.bias:][:s.Units], slopes.Data)
+			addLeftProduct(matrix(grad[s.kernel:], s.depth(), s.Units), inputs, slopes)
+			switch {
+			case back == nil:
+			case w.flips(s, rows):
+				addProduct(matrix(back, rows, s.depth()), slopes, matrix(w.flipped[s.kernel:], s.Units, s.depth()))
+			default:
+				addRightProduct(matrix(back, rows, s.depth()), slopes, matrix(w.net.parameters[s.kernel:], s.depth(), s.Units))
+			}
 		case Conv2D:
 			w.convBackward(s, in, slope, back, rows, grad)
 		case MaxPool2D:

@@ -73,11 +73,24 @@ func (c *Client) Draw() *Selection {
 // change, until Learn returns. It may be called again before Learn, for the same row.
 func (c *Client) Predict(models []*Runner, x []float64) (float64, error) {
 	c.models = nil
-	if err := c.checkTurn(); err != nil {
-		return 0, err
+
+	// Refuses a row that comes before the draw or after all rows of the communication round.
+	if !c.drawn {
+		return 0, fmt.Errorf("row %d: a row came before a draw", c.rounds+1)
 	}
-	if err := c.checkModels(models); err != nil {
-		return 0, err
+	if c.Due() {
+		return 0, fmt.Errorf("row %d: the %d rows of this draw have been learned, want a new draw", c.rounds+1, c.seen)
+	}
+
+	// Refuses networks that are not those stored, as far as their shapes tell.
+	if len(models) != len(c.selection.Stored) {
+		return 0, fmt.Errorf("row %d: there are %d networks, want %d, those that are stored", c.rounds+1, len(models),
+			len(c.selection.Stored))
+	}
+	for at, k := range c.selection.Stored {
+		if err := c.params.checkShape(k, models[at].network); err != nil {
+			return 0, fmt.Errorf("row %d: %w", c.rounds+1, err)
+		}
 	}
 	if err := c.params.ScaleRow(c.x, c.rounds+1, x); err != nil {
 		return 0, err
@@ -85,30 +98,6 @@ func (c *Client) Predict(models []*Runner, x []float64) (float64, error) {
 	c.models = models
 	outputs := c.models[c.position(c.selection.Model)].Outputs(c.x)
 	return c.params.Prediction(outputs), nil
-}
-
-// checkTurn refuses a row that comes before the draw or after all rows of the communication round.
-func (c *Client) checkTurn() error {
-	if !c.drawn {
-		return fmt.Errorf("row %d: a row came before a draw", c.rounds+1)
-	}
-	if c.Due() {
-		return fmt.Errorf("row %d: the %d rows of this draw have been learned, want a new draw", c.rounds+1, c.seen)
-	}
-	return nil
-}
-
-// checkModels refuses networks that are not those stored, as far as their shapes tell.
-func (c *Client) checkModels(models []*Runner) error {
-	if len(models) != len(c.selection.Stored) {
-		return fmt.Errorf("row %d: there are %d networks, want %d, those that are stored", c.rounds+1, len(models), len(c.selection.Stored))
-	}
-	for at, k := range c.selection.Stored {
-		if err := c.params.checkShape(k, models[at].network); err != nil {
-			return fmt.Errorf("row %d: %w", c.rounds+1, err)
-		}
-	}
-	return nil
 }
 
 // position returns where a network is in Stored, or -1.
@@ -136,25 +125,24 @@ func (c *Client) Learn(y float64) error {
 	for at, m := range c.models {
 		loss := m.Loss(c.x, label)
 		if !(loss <= maxLoss) { // also refuses NaN
-			return fmt.Errorf("row %d: the loss of model %q is %v: it has diverged, want a smaller step", c.rounds+1, c.params.Models[c.selection.Stored[at]].Name, loss)
+			return fmt.Errorf("row %d: the loss of model %q is %v: it has diverged, want a smaller step", c.rounds+1,
+				c.params.Models[c.selection.Stored[at]].Name, loss)
 		}
 		c.losses = append(c.losses, loss)
 	}
-	c.observe(c.losses)
-	c.window.Push(c.x, label)
-	c.models = nil
-	c.rounds++
-	c.seen++
-	return nil
-}
 
-// observe updates the weights by the losses of the stored networks, equations 5 and 8.
-func (c *Client) observe(losses []float64) {
+	// Updates the weights by the losses of the stored networks, equations 5 and 8.
+	losses := c.losses
 	for at, k := range c.selection.Stored {
 		c.weights.Lower(k, c.rate*losses[at]*c.selection.Importance[at])
 	}
 	c.weights.Refresh()
 	c.loss += losses[c.position(c.selection.Model)]
+	c.window.Push(c.x, label)
+	c.models = nil
+	c.rounds++
+	c.seen++
+	return nil
 }
 
 // Due reports whether all rows of the communication round have been learned.

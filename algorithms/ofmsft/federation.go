@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/internal/parallel"
 )
 
 // Federation runs a server and its clients in one process, in the open: for measuring, and as the mark
@@ -46,8 +47,20 @@ func newFederation(p Params, networks []*nn.Network, clients int, seed [32]byte,
 		return nil, err
 	}
 	f := &Federation{Server: server, params: p, needs: make([]float64, clients)}
-	if err := f.addClients(clients, seed); err != nil {
-		return nil, err
+
+	// Starts the clients; those with equal budgets share their packings.
+	known := map[float64]*Packings{}
+	for i := range clients {
+		name := strconv.Itoa(i + 1)
+		budget := f.params.BudgetOf(name)
+		if known[budget] == nil {
+			packings, err := NewPackings(f.params.Models, budget)
+			if err != nil {
+				return nil, fmt.Errorf("client %d: %w", i+1, err)
+			}
+			known[budget] = packings
+		}
+		f.Clients = append(f.Clients, NewClient(f.params, name, known[budget], derivedSeed(seed, i+1)))
 	}
 	f.stored, f.buffers = make([][]*Runner, workers), make([]tuneBuffer, workers)
 	for range workers {
@@ -56,31 +69,14 @@ func newFederation(p Params, networks []*nn.Network, clients int, seed [32]byte,
 	return f, nil
 }
 
-// addClients starts the clients; those with equal budgets share their packings.
-func (f *Federation) addClients(clients int, seed [32]byte) error {
-	known := map[float64]*Packings{}
-	for i := range clients {
-		name := strconv.Itoa(i + 1)
-		budget := f.params.BudgetOf(name)
-		if known[budget] == nil {
-			packings, err := NewPackings(f.params.Models, budget)
-			if err != nil {
-				return fmt.Errorf("client %d: %w", i+1, err)
-			}
-			known[budget] = packings
-		}
-		f.Clients = append(f.Clients, NewClient(f.params, name, known[budget], derivedSeed(seed, i+1)))
-	}
-	return nil
-}
-
 // Round has every client predict its row and learn its label, [N] each, and the group's clients
 // fine-tune when a communication round is over. It writes the predictions, [N]. After an error the
 // federation is of no further use.
 func (f *Federation) Round(rows [][]float64, labels, predictions []float64) error {
 	n := len(f.Clients)
 	if len(rows) != n || len(labels) != n || len(predictions) != n {
-		return fmt.Errorf("%d rows, %d labels and room for %d predictions, want %d, the number of clients", len(rows), len(labels), len(predictions), n)
+		return fmt.Errorf("%d rows, %d labels and room for %d predictions, want %d, the number of clients", len(rows),
+			len(labels), len(predictions), n)
 	}
 	if f.rounds == f.params.Rounds {
 		return fmt.Errorf("all %d rounds are over", f.rounds)
@@ -90,7 +86,21 @@ func (f *Federation) Round(rows [][]float64, labels, predictions []float64) erro
 			return err
 		}
 	}
-	if err := f.learn(rows, labels, predictions); err != nil {
+	if err := parallel.Each(len(f.runners), len(rows), func(worker, i int) error {
+		c := f.Clients[i]
+		f.stored[worker] = f.stored[worker][:0]
+		for _, k := range c.selection.Stored {
+			f.stored[worker] = append(f.stored[worker], f.runners[worker][k])
+		}
+		var err error
+		if predictions[i], err = c.Predict(f.stored[worker], rows[i]); err != nil {
+			return fmt.Errorf("client %d: %w", i+1, err)
+		}
+		if err := c.Learn(labels[i]); err != nil {
+			return fmt.Errorf("client %d: %w", i+1, err)
+		}
+		return nil
+	}); err != nil {
 		return err
 	}
 	if err := f.countRegret(); err != nil {
@@ -111,7 +121,9 @@ func (f *Federation) draw() error {
 		if f.regret != nil {
 			copy(f.regret.shares[i], c.Shares())
 		}
-		f.Traffic.download(f.params, s)
+		p := f.params
+		f.Traffic.Downloaded += s.Need
+		f.Traffic.DownloadedBytes += bytesOf(p, s)
 	}
 	f.alpha, f.group = 0, nil
 	if !f.params.Tunes(f.rounds / f.params.RoundsPerUpload) {
@@ -121,25 +133,6 @@ func (f *Federation) draw() error {
 	f.alpha, f.group, err = f.Server.Group(f.needs)
 	f.Groups = max(f.Groups, f.alpha)
 	return err
-}
-
-// learn has all clients predict and learn one row.
-func (f *Federation) learn(rows [][]float64, labels, predictions []float64) error {
-	return parallel(len(f.runners), len(rows), func(worker, i int) error {
-		c := f.Clients[i]
-		f.stored[worker] = f.stored[worker][:0]
-		for _, k := range c.selection.Stored {
-			f.stored[worker] = append(f.stored[worker], f.runners[worker][k])
-		}
-		var err error
-		if predictions[i], err = c.Predict(f.stored[worker], rows[i]); err != nil {
-			return fmt.Errorf("client %d: %w", i+1, err)
-		}
-		if err := c.Learn(labels[i]); err != nil {
-			return fmt.Errorf("client %d: %w", i+1, err)
-		}
-		return nil
-	})
 }
 
 // Rounds returns how many rounds were run.

@@ -27,7 +27,8 @@ func TestResultsDoNotDependOnGoroutines(t *testing.T) {
 			}
 			all[w] = f
 		}
-		if !slices.Equal(predictions[0], predictions[1]) || all[0].Traffic != all[1].Traffic || all[0].Clipped != all[1].Clipped || all[0].Clipped == 0 {
+		if !slices.Equal(predictions[0], predictions[1]) || all[0].Traffic != all[1].Traffic ||
+			all[0].Clipped != all[1].Clipped || all[0].Clipped == 0 {
 			t.Fatalf("%s: predictions, traffic or clipped elements differ", update)
 		}
 		for k := range networks {
@@ -150,11 +151,13 @@ func TestFederationsRefuseWrongInput(t *testing.T) {
 	f, err := NewFederation(p, networks, 2, [32]byte{})
 	mustDo(t, err)
 	row := []float64{0, 0, 0}
-	wantError(t, f.Round([][]float64{row}, []float64{0, 0}, []float64{0, 0}), "1 rows, 2 labels and room for 2 predictions, want 2, the number of clients")
+	wantError(t, f.Round([][]float64{row}, []float64{0, 0}, []float64{0, 0}),
+		"1 rows, 2 labels and room for 2 predictions, want 2, the number of clients")
 	wantError(t, f.Round([][]float64{row, row}, []float64{0, 2}, []float64{0, 0}), `client 2: row 1, label column "y": the label is 2, want a number from 0 to 1`)
 	f, err = NewFederation(p, networks, 2, [32]byte{})
 	mustDo(t, err)
-	wantError(t, f.Round([][]float64{row, {0, math.NaN(), 0}}, []float64{0, 0}, []float64{0, 0}), `client 2: row 1: value 2 is NaN`)
+	wantError(t, f.Round([][]float64{row, {0, math.NaN(), 0}}, []float64{0, 0}, []float64{0, 0}),
+		`client 2: row 1: value 2 is NaN`)
 	if f.Regret(0) != 0 || f.RegretAtFirst(1) != 0 {
 		t.Error("there are regrets that nobody counted")
 	}

@@ -48,7 +48,8 @@ func smallNetworks(t testing.TB, count, classes int) (names []string, networks [
 func small(t testing.TB, count, classes, clients int, edit func(*Params)) (Params, []*nn.Network) {
 	t.Helper()
 	names, networks := smallNetworks(t, count, classes)
-	p, err := Params{Label: "y", Seed: "small", Budget: 2.1, Rounds: 60, Rate: 0.3, Step: 0.05, Clip: 1e3}.WithNetworks(names, networks)
+	p, err := Params{Label: "y", Seed: "small", Budget: 2.1, Rounds: 60, Rate: 0.3, Step: 0.05,
+		Clip: 1e3}.WithNetworks(names, networks)
 	mustDo(t, err)
 	if edit != nil {
 		edit(&p)

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hanse-project/hanse/protocol/contract"
+
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/hedge"
 	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/algorithms/portable"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -33,8 +36,8 @@ type heldNetwork struct {
 	File  []byte `cbor:"2,keyasint"` // Network.Bytes
 }
 
-// Mixture is what a party ends with: the server all networks as they are tuned; a client its weights over all of them, and
-// those that it stored in the last round in which it learned, as they were then. It implements federated.Model.
+// Mixture is what a party ends with: the server all networks as they are tuned; a client its weights over all of them,
+// and those that it stored in the last round in which it learned, as they were then. It implements federated.Model.
 type Mixture struct {
 	params  Params
 	round   int
@@ -60,8 +63,19 @@ func DecodeMixture(p Params, server bool, data []byte) (*Mixture, error) {
 		return nil, fmt.Errorf("state: the model is of round %d, want 0 to %d", s.Round, p.Uploads())
 	}
 	m := &Mixture{params: p, round: s.Round, x: make([]float32, p.Inputs), outputs: make([]float64, p.Task().Outputs)}
-	if err := m.readNetworks(s.Networks); err != nil {
-		return nil, err
+	list := s.Networks
+	for _, h := range list {
+		if h.Index < 0 || h.Index >= len(m.params.Models) || len(m.held) > 0 && h.Index <= m.held[len(m.held)-1] {
+			return nil, fmt.Errorf("state: network %d is not one of %d, or out of order", h.Index+1, len(m.params.Models))
+		}
+		n, err := nn.Parse(h.File)
+		if err == nil {
+			err = m.params.checkShape(h.Index, n)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("state: model %q: %w", m.params.Models[h.Index].Name, err)
+		}
+		m.held, m.runners = append(m.held, h.Index), append(m.runners, NewRunner(n))
 	}
 	if server {
 		if len(s.Columns) > 0 || len(s.Weights) > 0 || len(m.held) != len(p.Models) {
@@ -89,24 +103,6 @@ func DecodeMixture(p Params, server bool, data []byte) (*Mixture, error) {
 	return m, nil
 }
 
-// readNetworks reads the networks that a model has: each at most once, in the job's order.
-func (m *Mixture) readNetworks(list []heldNetwork) error {
-	for _, h := range list {
-		if h.Index < 0 || h.Index >= len(m.params.Models) || len(m.held) > 0 && h.Index <= m.held[len(m.held)-1] {
-			return fmt.Errorf("state: network %d is not one of %d, or out of order", h.Index+1, len(m.params.Models))
-		}
-		n, err := nn.Parse(h.File)
-		if err == nil {
-			err = m.params.checkShape(h.Index, n)
-		}
-		if err != nil {
-			return fmt.Errorf("state: model %q: %w", m.params.Models[h.Index].Name, err)
-		}
-		m.held, m.runners = append(m.held, h.Index), append(m.runners, NewRunner(n))
-	}
-	return nil
-}
-
 // encodeMixture returns a model's bytes with the networks of the indexes held, in that order; columns and weights,
 // logarithms, are a client's.
 func encodeMixture(
@@ -127,7 +123,7 @@ func encodeMixture(
 }
 
 // keepModel saves a client's model: its weights, and the networks that it stores, if it has learned with them.
-func (a *attendance) keepModel() error {
+func (a *clientRun) keepModel() error {
 	q := a.question
 	if q == nil || !q.learned {
 		return nil
@@ -144,7 +140,7 @@ func (a *attendance) keepModel() error {
 }
 
 // keepModel saves the server's model.
-func (s *serving) keepModel() error {
+func (s *serverRun) keepModel() error {
 	all := make([]int, len(s.Params.Models))
 	for k := range all {
 		all[k] = k
@@ -182,7 +178,7 @@ func (m *Mixture) Predict(row int, x []float64) (federated.Prediction, error) {
 		}
 	}
 	for _, v := range m.outputs {
-		if !finite(v) {
+		if !parameters.IsFinite(v) {
 			return federated.Prediction{}, fmt.Errorf("row %d: an output is %v: a network has diverged", row, v)
 		}
 	}
@@ -197,7 +193,7 @@ func (m *Mixture) Predict(row int, x []float64) (federated.Prediction, error) {
 func (m *Mixture) Portable() *portable.Model {
 	p := &m.params
 	out := &portable.Model{
-		Algorithm: "ofmsft", Round: m.round, Rounds: p.Uploads(),
+		Algorithm: contract.OFMSFT, Round: m.round, Rounds: p.Uploads(),
 		Inputs: portable.Inputs{Count: p.Inputs, Columns: m.columns, DivideBy: p.InputNorm},
 		Label:  portable.Label{Column: p.Label, Low: p.LabelLow, High: p.LabelHigh, Classes: p.Classes},
 	}

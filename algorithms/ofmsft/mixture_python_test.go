@@ -15,8 +15,8 @@ import (
 	"github.com/hanse-project/hanse/algorithms/nn"
 )
 
-// TestOtherProgramsReadEveryLayer: a mixture of networks with every kind of layer, padding and stride is exported, read by
-// our own loader byte for byte, and predicted with by examples/read_model.py, which knows Python's standard library.
+// TestOtherProgramsReadEveryLayer: a mixture of networks with every kind of layer, padding and stride is exported, read
+// by our own loader byte for byte, and predicted with by examples/read_model.py, which knows Python's standard library.
 func TestOtherProgramsReadEveryLayer(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -26,7 +26,8 @@ func TestOtherProgramsReadEveryLayer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	last := nn.Layer{Kind: nn.Dense, Units: classes, Activation: nn.Softmax}
 	conv := func(units, size, stride int, p nn.Padding, a nn.Activation) nn.Layer {
-		return nn.Layer{Kind: nn.Conv2D, Units: units, Size: [2]int{size, size}, Stride: [2]int{stride, 1}, Padding: p, Activation: a}
+		return nn.Layer{Kind: nn.Conv2D, Units: units, Size: [2]int{size, size}, Stride: [2]int{stride, 1}, Padding: p,
+			Activation: a}
 	}
 	pool := func(stride int, p nn.Padding) nn.Layer {
 		return nn.Layer{Kind: nn.MaxPool2D, Size: [2]int{2, 3}, Stride: [2]int{stride, stride}, Padding: p}
@@ -53,7 +54,8 @@ func TestOtherProgramsReadEveryLayer(t *testing.T) {
 	for i := range columns {
 		columns[i] = fmt.Sprintf("pixel %d", i)
 	}
-	data, err := encodeMixture(p, 9, columns, []float64{-0.5, -1, 0}, []int{0, 1, 2}, func(k int) *nn.Network { return networks[k] })
+	data, err := encodeMixture(p, 9, columns, []float64{-0.5, -1, 0}, []int{0, 1, 2},
+		func(k int) *nn.Network { return networks[k] })
 	mustDo(t, err)
 	m, err := DecodeMixture(p, false, data)
 	mustDo(t, err)

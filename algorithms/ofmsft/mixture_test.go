@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -20,8 +21,8 @@ func TestAClientKeepsWhatItPredictsWith(t *testing.T) {
 			if classes > 0 {
 				p.LabelLow, p.LabelHigh = 0, 1
 			}
-			l := newLeague(t, p, networks, 60, 25, 60) // the second client's stream ends early
-			var announced [][]keys.Hash                // by the server's round
+			l := newTestNetwork(t, p, networks, 60, 25, 60) // the second client's stream ends early
+			var announced [][]keys.Hash                     // by the server's round
 			l.at = func(g federated.Progress) { announced = append(announced, l.hashes(t)) }
 			first := make([]keys.Hash, len(networks))
 			for k, n := range networks {
@@ -88,7 +89,7 @@ func TestAClientKeepsWhatItPredictsWith(t *testing.T) {
 }
 
 // hashes returns those of the networks in the server's vault.
-func (l *league) hashes(t *testing.T) []keys.Hash {
+func (l *testNetwork) hashes(t *testing.T) []keys.Hash {
 	t.Helper()
 	s := new(servingState)
 	mustDo(t, unseal(servingDomain, l.server[serverSlot], s))
@@ -102,7 +103,7 @@ func (l *league) hashes(t *testing.T) []keys.Hash {
 }
 
 // shares returns the weights in a client's vault.
-func (l *league) shares(t *testing.T, k int) []float64 {
+func (l *testNetwork) shares(t *testing.T, k int) []float64 {
 	t.Helper()
 	s := new(attendanceState)
 	mustDo(t, unseal(attendanceDomain, l.clients[k][clientSlot], s))
@@ -116,7 +117,7 @@ func (l *league) shares(t *testing.T, k int) []float64 {
 // TestTheMixtureLosesNoMoreThanDraws among the networks held, on average, as its comment says.
 func TestTheMixtureLosesNoMoreThanDraws(t *testing.T) {
 	p, networks := small(t, 5, 0, 3, nil)
-	l := newLeague(t, p, networks, 60, 60, 60)
+	l := newTestNetwork(t, p, networks, 60, 60, 60)
 	l.run()
 	m, err := DecodeMixture(l.params, false, l.clients[0][federated.ModelSlot])
 	mustDo(t, err)
@@ -139,7 +140,7 @@ func TestTheMixtureLosesNoMoreThanDraws(t *testing.T) {
 // TestMixturesOfOthersAreRefused: of another job, another role, another kind, and damaged.
 func TestMixturesOfOthersAreRefused(t *testing.T) {
 	p, networks := small(t, 5, 0, 3, nil)
-	l := newLeague(t, p, networks, 60, 60, 60)
+	l := newTestNetwork(t, p, networks, 60, 60, 60)
 	l.run()
 	data, server := l.clients[0][federated.ModelSlot], l.server[federated.ModelSlot]
 	other := l.params
@@ -195,7 +196,7 @@ func FuzzDecodeMixture(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p, err := m.Predict(1, []float64{0.1, 0.2, 0.3}); err == nil && !finite(p.Value) {
+		if p, err := m.Predict(1, []float64{0.1, 0.2, 0.3}); err == nil && !parameters.IsFinite(p.Value) {
 			t.Fatalf("the prediction is %v", p)
 		}
 		if _, err := m.Portable().Files(); err != nil {

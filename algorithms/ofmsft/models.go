@@ -76,31 +76,6 @@ func bandwidths(models []Model) float64 {
 	return sum
 }
 
-// checkModels checks a job's networks, their defaults filled in.
-func checkModels(models []Model) error {
-	if n := len(models); n < 1 || n > maxModels {
-		return fmt.Errorf("there are %d models, want 1 to %d", n, maxModels)
-	}
-	names, total := map[string]bool{}, 0
-	for k, m := range models {
-		if m.Name == "" || len(m.Name) > maxName {
-			return fmt.Errorf("model %d has a name of %d bytes, want 1 to %d", k+1, len(m.Name), maxName)
-		}
-		if names[m.Name] {
-			return fmt.Errorf("model %q occurs twice", m.Name)
-		}
-		names[m.Name] = true
-		if err := m.check(); err != nil {
-			return err
-		}
-		total += m.Size
-	}
-	if total > maxAllSizes {
-		return fmt.Errorf("the models have %d parameters together, want at most %d", total, maxAllSizes)
-	}
-	return nil
-}
-
 // check checks the numbers of one network.
 func (m Model) check() error {
 	if err := parameters.InRange(fmt.Sprintf("size of model %q", m.Name), m.Size, maxSize); err != nil {
@@ -134,7 +109,8 @@ func TaskOf(networks []*nn.Network) (Task, error) {
 	task := taskOf(networks[0])
 	for k, n := range networks {
 		if t := taskOf(n); t != task {
-			return Task{}, fmt.Errorf("model %d has %d inputs, %d outputs and the loss %v, want %d, %d and %v as model 1 has", k+1, t.Inputs, t.Outputs, t.Loss, task.Inputs, task.Outputs, task.Loss)
+			return Task{}, fmt.Errorf("model %d has %d inputs, %d outputs and the loss %v, want %d, %d and %v as model 1 has",
+				k+1, t.Inputs, t.Outputs, t.Loss, task.Inputs, task.Outputs, task.Loss)
 		}
 	}
 	if task.Loss == nn.SquaredError && task.Outputs != 1 {
@@ -158,7 +134,8 @@ func (p Params) checkShape(k int, n *nn.Network) error {
 		return fmt.Errorf("the network of model %q has %d parameters, want %d", m.Name, n.Size(), m.Size)
 	}
 	if got != want {
-		return fmt.Errorf("the network of model %q has %d inputs, %d outputs and the loss %v, want %d, %d and %v", m.Name, got.Inputs, got.Outputs, got.Loss, want.Inputs, want.Outputs, want.Loss)
+		return fmt.Errorf("the network of model %q has %d inputs, %d outputs and the loss %v, want %d, %d and %v", m.Name,
+			got.Inputs, got.Outputs, got.Loss, want.Inputs, want.Outputs, want.Loss)
 	}
 	return nil
 }

@@ -25,7 +25,10 @@ func TestRoundsEqualTheOracle(t *testing.T) {
 		{"in place", 7, 0, func(p *Params) { p.Update = UpdateInPlace }},
 		{"little bandwidth", 7, 0, func(p *Params) { p.Bandwidth = 2.2 }},
 		{"rounds of three rows", 7, 0, func(p *Params) { p.RoundsPerUpload, p.Rounds = 3, 50 }},
-		{"rounds of three rows, in place", 5, 0, func(p *Params) { p.RoundsPerUpload, p.Rounds, p.Update, p.Window = 3, 50, UpdateInPlace, 4 }},
+		{"rounds of three rows, in place", 5, 0, func(p *Params) {
+			p.RoundsPerUpload, p.Rounds, p.Update, p.Window = 3, 50,
+				UpdateInPlace, 4
+		}},
 		{"a window", 7, 0, func(p *Params) { p.Window, p.WarmUp = 5, 5 }},
 		{"capped", 7, 0, func(p *Params) { p.MaxImportance = 3 }},
 		{"clipped", 7, 0, func(p *Params) { p.Clip = 0.01 }},

@@ -31,7 +31,8 @@ type oracle struct {
 
 // newOracle starts one with the draws of a federation.
 func newOracle(p Params, networks []*nn.Network, clients int, seed [32]byte) *oracle {
-	o := &oracle{p: p, groups: rand.NewChaCha8(derivedSeed(seed, 0)), rows: make([][][]float32, clients), labels: make([][]float64, clients)}
+	o := &oracle{p: p, groups: rand.NewChaCha8(derivedSeed(seed, 0)), rows: make([][][]float32, clients),
+		labels: make([][]float64, clients)}
 	for _, n := range networks {
 		o.networks = append(o.networks, n.Clone())
 		var theta []float64
@@ -120,7 +121,8 @@ func (o *oracle) begin() {
 				need += o.p.Models[j].Bandwidth
 			}
 		}
-		o.chosen, o.stored, o.q, needs = append(o.chosen, chosen), append(o.stored, stored), append(o.q, q), append(needs, need)
+		o.chosen, o.stored, o.q, needs = append(o.chosen, chosen), append(o.stored, stored), append(o.q, q), append(needs,
+			need)
 	}
 	o.alpha, o.group = 0, nil
 	if o.p.Update != UpdateNone && o.round >= o.p.WarmUp {

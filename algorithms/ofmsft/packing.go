@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// slack is how far a capacity may be exceeded, relative to the budget or bandwidth that it comes from:
+// tolerance is how far a capacity may be exceeded, relative to the budget or bandwidth that it comes from:
 // 0.1 + 0.2 is more than 0.3 in binary.
-const slack = 1e-9
+const tolerance = 1e-9
 
 // FirstFitDecreasing packs items into clusters whose sizes add up to at most capacity: the largest
 // first, each into the first cluster that has room for it, or into a new one. Equal items go by index.

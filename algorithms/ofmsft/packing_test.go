@@ -67,7 +67,8 @@ func checkPacking(t interface{ Fatalf(string, ...any) }, sizes []int, capacity i
 		}
 	}
 	if m := fewest(sizes, capacity); len(all) != len(sizes) || float64(len(clusters)) > 11.0/9*float64(m)+2.0/3+1e-12 {
-		t.Fatalf("sizes %v, capacity %d: %d clusters of %d items, at least %d are needed", sizes, capacity, len(clusters), len(all), m)
+		t.Fatalf("sizes %v, capacity %d: %d clusters of %d items, at least %d are needed", sizes, capacity, len(clusters),
+			len(all), m)
 	}
 	want := pack(reals, -1, float64(capacity))
 	for _, c := range want {

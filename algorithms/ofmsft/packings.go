@@ -49,7 +49,7 @@ func costs(models []Model) []float64 {
 }
 
 // beside returns what a budget leaves beside a network of the given cost.
-func beside(cost, budget float64) float64 { return budget*(1+slack) - cost }
+func beside(cost, budget float64) float64 { return budget*(1+tolerance) - cost }
 
 // checkBudget refuses a budget that two networks exceed, and names the dearest two. One network needs room
 // for itself.
@@ -64,7 +64,8 @@ func checkBudget(models []Model, budget float64) error {
 	}
 	second := models[order[1]]
 	if !(second.Cost <= beside(first.Cost, budget)) || !(first.Cost <= beside(second.Cost, budget)) {
-		return fmt.Errorf("budget is %v, want at least %v, the costs of models %q and %q together", budget, first.Cost+second.Cost, first.Name, second.Name)
+		return fmt.Errorf("budget is %v, want at least %v, the costs of models %q and %q together", budget,
+			first.Cost+second.Cost, first.Name, second.Name)
 	}
 	return nil
 }

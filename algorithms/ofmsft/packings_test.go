@@ -62,7 +62,8 @@ func TestEveryDrawKeepsTheBudgetAndItsProbability(t *testing.T) {
 		}
 		for k, q := range stored {
 			if got := p.Probability(k, w.Shares()); math.Abs(got-q) > 1e-12 || math.Abs(estimate[k]-float64(k+1)) > 1e-9 {
-				t.Fatalf("model %d is stored with probability %v, want %v; the mean estimate of %d is %v", k+1, q, got, k+1, estimate[k])
+				t.Fatalf("model %d is stored with probability %v, want %v; the mean estimate of %d is %v", k+1, q, got, k+1,
+					estimate[k])
 			}
 		}
 		if math.Abs(p.LargestNeed()-need) > 1e-12 {
@@ -92,7 +93,8 @@ func TestModelsAreStoredAsOftenAsTheirProbabilities(t *testing.T) {
 		}
 	}
 	for k := range 7 {
-		for _, n := range []struct{ got, want float64 }{{counts[k], packings.Probability(k, c.Shares())}, {chosen[k], c.Shares()[k]}} {
+		for _, n := range []struct{ got, want float64 }{{counts[k], packings.Probability(k, c.Shares())},
+			{chosen[k], c.Shares()[k]}} {
 			if sd := math.Sqrt(draws * n.want * (1 - n.want)); math.Abs(n.got-draws*n.want) > 5*sd+1e-9 {
 				t.Errorf("model %d came %v times in %d, want %v", k+1, n.got, draws, draws*n.want)
 			}

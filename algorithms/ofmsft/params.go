@@ -36,13 +36,14 @@ type Params struct {
 	Label  string `toml:"label"`          // the label's column at the clients
 	Seed   string `toml:"seed,omitempty"` // any text; public
 
-	Inputs    int                `toml:"inputs"`              // columns of a row
-	Classes   int                `toml:"classes,omitzero"`    // that the networks tell apart; 0: they predict a number
-	Models    []Model            `toml:"models"`              // the networks, in the order of all vectors
-	Budget    float64            `toml:"budget"`              // B of every client, in units of the models' costs
-	Budgets   map[string]float64 `toml:"budgets,omitempty"`   // B of some clients, by name
-	Bandwidth float64            `toml:"bandwidth,omitzero"`  // E, for a group's steps; default: half of all budgets
-	Broadcast bool               `toml:"broadcast,omitempty"` // all networks go to all clients, so that choices stay their own
+	Inputs    int                `toml:"inputs"`             // columns of a row
+	Classes   int                `toml:"classes,omitzero"`   // that the networks tell apart; 0: they predict a number
+	Models    []Model            `toml:"models"`             // the networks, in the order of all vectors
+	Budget    float64            `toml:"budget"`             // B of every client, in units of the models' costs
+	Budgets   map[string]float64 `toml:"budgets,omitempty"`  // B of some clients, by name
+	Bandwidth float64            `toml:"bandwidth,omitzero"` // E, for a group's steps; default: half of all budgets
+	// all networks go to all clients, so that choices stay their own
+	Broadcast bool `toml:"broadcast,omitempty"`
 
 	Rounds          int     `toml:"rounds,omitzero"`            // T, default 200
 	RoundsPerUpload int     `toml:"rounds_per_upload,omitzero"` // n, rows of a communication round, default 1
@@ -169,7 +170,15 @@ func ParamsOf(table map[string]any, parties []string) (Params, error) {
 func ParseParams(text []byte, parties []string) (Params, error) {
 	return parameters.Parse(text, parameters.Steps[Params]{
 		Written: func(p Params, written func(...string) bool) error {
-			if err := p.validateWritten(written); err != nil {
+			// Checks the numbers that a job's text holds, before defaults take the place of
+			// those it does not.
+			if err := parameters.Check(p.sizes(), written); err != nil {
+				return err
+			}
+			if err := parameters.Check(p.positives(), written); err != nil {
+				return err
+			}
+			if err := parameters.LabelRangeWritten(p.LabelLow, p.LabelHigh, written); err != nil {
 				return err
 			}
 			return validateWrittenModels(text)

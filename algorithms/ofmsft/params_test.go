@@ -18,7 +18,8 @@ func parties() []string { return []string{"hub", "ann", "bob", "cem"} }
 func jobText(lines ...string) string {
 	text := "server = \"hub\"\nlabel = \"y\"\ninputs = 3\nbudget = 2\n" + strings.Join(lines, "\n") + "\n"
 	for k, size := range []int{50, 100, 80} {
-		text += fmt.Sprintf("[[models]]\nname = \"m%d\"\nsize = %d\nhash = %q\n", k+1, size, strings.Repeat(fmt.Sprintf("%02x", k+1), 32))
+		text += fmt.Sprintf("[[models]]\nname = \"m%d\"\nsize = %d\nhash = %q\n", k+1, size,
+			strings.Repeat(fmt.Sprintf("%02x", k+1), 32))
 	}
 	return text
 }
@@ -27,10 +28,13 @@ func jobText(lines ...string) string {
 func TestDefaultsAreThePapers(t *testing.T) {
 	p, err := ParseParams([]byte(jobText()), parties())
 	mustDo(t, err)
-	if p.Rounds != 200 || p.Rate != 10/math.Sqrt(200) || p.Step != 1e-3/math.Sqrt(200) || p.Bandwidth != 3 || p.Update != UpdateEquation11 || p.Clip != 1 || p.Window != 1 || p.RoundsPerUpload != 1 || p.MaxImportance != 0 || p.WarmUp != 0 {
+	if p.Rounds != 200 || p.Rate != 10/math.Sqrt(200) || p.Step != 1e-3/math.Sqrt(200) || p.Bandwidth != 3 ||
+		p.Update != UpdateEquation11 || p.Clip != 1 || p.Window != 1 || p.RoundsPerUpload != 1 || p.MaxImportance != 0 ||
+		p.WarmUp != 0 {
 		t.Errorf("parameters %+v", p)
 	}
-	if p.Models[0].Cost != 0.5 || p.Models[1].Cost != 1 || p.Models[2].Bandwidth != 0.8 || p.Words() != 230 || p.Uploads() != 200 {
+	if p.Models[0].Cost != 0.5 || p.Models[1].Cost != 1 || p.Models[2].Bandwidth != 0.8 || p.Words() != 230 ||
+		p.Uploads() != 200 {
 		t.Errorf("models %+v, %d words", p.Models, p.Words())
 	}
 	if again := p.WithDefaults(3); !reflect.DeepEqual(again, p) {
@@ -82,7 +86,8 @@ func TestRoundsAreCut(t *testing.T) {
 	p, err := ParseParams([]byte(jobText("rounds = 10", "rounds_per_upload = 4", "warm_up = 4")), parties())
 	mustDo(t, err)
 	if p.Uploads() != 3 || p.RoundsOf(0) != 4 || p.RoundsOf(2) != 2 || p.Tunes(0) || !p.Tunes(1) {
-		t.Errorf("%d uploads of %d and %d rounds; tunes %v, %v", p.Uploads(), p.RoundsOf(0), p.RoundsOf(2), p.Tunes(0), p.Tunes(1))
+		t.Errorf("%d uploads of %d and %d rounds; tunes %v, %v", p.Uploads(), p.RoundsOf(0), p.RoundsOf(2), p.Tunes(0),
+			p.Tunes(1))
 	}
 }
 
@@ -100,16 +105,19 @@ func TestBadParameters(t *testing.T) {
 		{jobText("budgets = { bob = 1.5 }"), `client "bob": budget is 1.5, want at least 1.8, the costs of models "m2" and "m3" together`},
 		{jobText("budgets = { eve = 3 }"), `budgets names "eve", which is not among the job's clients`},
 		{jobText("budgets = { hub = 3 }"), `budgets names "hub", which is not among the job's clients`},
-		{jobText("bandwidth = 1.7"), "bandwidth is 1.7, want at least 1.8, which the networks of one client with budget 2 may need"},
+		{jobText("bandwidth = 1.7"), "bandwidth is 1.7, want at least 1.8, which the networks of one client with budget " +
+			"2 may need"},
 		{jobText("bandwidth = 0"), "bandwidth is 0, want a positive number"},
-		{jobText("broadcast = true", "bandwidth = 2"), "bandwidth is 2, want at least 2.3, which the networks of one client with budget 2 may need"},
+		{jobText("broadcast = true", "bandwidth = 2"), "bandwidth is 2, want at least 2.3, which the networks of one " +
+			"client with budget 2 may need"},
 		{jobText("update = \"in-place\""), `update is "in-place", which is for one process, want "equation-11" or "none"`},
 		{jobText("update = \"mean\""), `update is "mean", want "equation-11" or "none"`},
 		{jobText("classes = 1"), "classes is 1, want 2 to 1048576, or 0 where the networks predict a number"},
 		{jobText("rounds = 0"), "rounds is 0, want 1 to 16777216"},
 		{jobText("rounds_per_upload = 5000"), "rounds_per_upload is 5000, want 1 to 4096"},
 		{jobText("window = -1"), "window is -1, want 1 to 4096"},
-		{strings.Replace(jobText("window = 4096"), "inputs = 3", "inputs = 1000000", 1), "which makes 4096 rows of 1000000 inputs, want at most 67108864 numbers"},
+		{strings.Replace(jobText("window = 4096"), "inputs = 3", "inputs = 1000000", 1),
+			"which makes 4096 rows of 1000000 inputs, want at most 67108864 numbers"},
 		{jobText("warm_up = -1"), "warm_up is -1, want 0 to 16777216"},
 		{jobText("max_importance = -2.0"), "max_importance is -2, want a positive number, or 0 for no cap"},
 		{jobText("max_importance = nan"), "max_importance is NaN"},
@@ -128,8 +136,10 @@ func TestBadParameters(t *testing.T) {
 		{jobText() + strings.Replace(model, "m4", "", 1), "model 4 has a name of 0 bytes, want 1 to 100"},
 		{jobText() + strings.Replace(model, "size = 3", "size = 0", 1), `size of model "m4" is 0, want 1 to 67108864`},
 		{jobText() + strings.Replace(model, "hash", "cost = 0\nhash", 1), "cost of model 4 is 0, want a positive number"},
-		{jobText() + strings.Replace(model, "hash", "bandwidth = 0.0\nhash", 1), "bandwidth of model 4 is 0, want a positive number"},
-		{jobText() + strings.Replace(model, "hash", "cost = nan\nhash", 1), `cost of model "m4" is NaN, want a positive number`},
+		{jobText() + strings.Replace(model, "hash", "bandwidth = 0.0\nhash", 1),
+			"bandwidth of model 4 is 0, want a positive number"},
+		{jobText() + strings.Replace(model, "hash", "cost = nan\nhash", 1),
+			`cost of model "m4" is NaN, want a positive number`},
 		{jobText() + strings.Replace(model, "aa", "", 32), "malformed hash"},
 		{jobText() + "[[models]]\nname = \"m4\"\nsize = 3\n", `model "m4" has no hash, want that of its network`},
 		{"server = \"hub\"\nlabel = \"y\"\ninputs = 3\nbudget = 2\n", "there are 0 models, want 1 to 1024"},

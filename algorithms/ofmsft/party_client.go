@@ -30,8 +30,8 @@ type ClientPart struct {
 	seed *[32]byte // of the draws; nil: from the operating system
 }
 
-// attendance is a client's part under way.
-type attendance struct {
+// clientRun is a client's part under way.
+type clientRun struct {
 	*ClientPart
 	client  *Client
 	row     int     // the last one learned
@@ -56,7 +56,7 @@ type question struct {
 	learned   bool   // the rows of the round
 }
 
-// Attend runs a client's part until the server says that the job is over. In every communication round it draws
+// RunClient runs a client's part until the server says that the job is over. In every communication round it draws
 // networks, gets those that it does not have, predicts and learns its next rows, and adds its steps if the server drew
 // its group.
 //
@@ -66,21 +66,25 @@ type question struct {
 //
 // The model is kept as federated.Keeps says, when the stream ends, and when the part ends, for whatever reason, in a
 // round whose rows are learned.
-func Attend(ctx context.Context, p *ClientPart) error {
+func RunClient(ctx context.Context, p *ClientPart) error {
 	a, err := p.resume()
 	if err != nil {
 		return fmt.Errorf("client %q: %w", p.Name, err)
 	}
-	err = a.attend(ctx)
+	err = a.runClient(ctx)
 	if kept := a.keepModel(); err == nil && kept != nil {
 		err = fmt.Errorf("client %q: %w", p.Name, kept)
 	}
 	return err
 }
 
-// attend takes messages until the server says that the job is over.
-func (a *attendance) attend(ctx context.Context) error {
-	limit := a.letterSize()
+// runClient takes messages until the server says that the job is over.
+func (a *clientRun) runClient(ctx context.Context) error {
+	// Returns the most bytes that a server's message has.
+	limit := hashSize * len(a.Params.Models)
+	for _, m := range a.Params.Models {
+		limit = max(limit, indexSize+m.fileSize())
+	}
 	for {
 		l, err := a.Network.Await(ctx, a.awaited(), limit)
 		if errors.Is(err, io.EOF) {
@@ -89,23 +93,14 @@ func (a *attendance) attend(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("client %q: wait for the server after row %d: %w", a.Name, a.row, err)
 		}
-		if err := a.take(ctx, l); err != nil {
+		if err := a.answerMessage(ctx, l); err != nil {
 			return fmt.Errorf("client %q, round %d (%s): %w", a.Name, l.Round+1, l.Kind, err)
 		}
 	}
 }
 
-// letterSize returns the most bytes that a server's message has.
-func (a *attendance) letterSize() int {
-	most := hashSize * len(a.Params.Models)
-	for _, m := range a.Params.Models {
-		most = max(most, indexSize+m.fileSize())
-	}
-	return most
-}
-
 // awaited names what comes next, should somebody ask.
-func (a *attendance) awaited() string {
+func (a *clientRun) awaited() string {
 	switch q := a.question; {
 	case q == nil || q.learned:
 		return KindRound
@@ -115,8 +110,8 @@ func (a *attendance) awaited() string {
 	return KindTurn
 }
 
-// take takes what the server sent.
-func (a *attendance) take(ctx context.Context, l federated.Letter) error {
+// answerMessage takes what the server sent.
+func (a *clientRun) answerMessage(ctx context.Context, l federated.Message) error {
 	if l.Kind == KindRound {
 		return a.choose(ctx, l)
 	}
@@ -129,16 +124,44 @@ func (a *attendance) take(ctx context.Context, l federated.Letter) error {
 	case KindTurn:
 		return a.learn(ctx, l.Payload)
 	case KindStep:
-		return a.tune(ctx, l.Payload)
+		payload := l.Payload
+
+		// Returns which network is to be tuned. A step leaves once: the difference of two sums of it among other
+		// clients would be somebody's own.
+		q := a.question
+		k, rest, err := indexIn(payload, len(q.hashes))
+		if err != nil {
+			return err
+		}
+		switch name := a.Params.Models[k].Name; {
+		case len(rest) > 0:
+			return fmt.Errorf("%d bytes follow the number of model %q, want none", len(rest), name)
+		case !q.learned || q.alpha == 0:
+			return fmt.Errorf("model %q is to be tuned by a client outside the group", name)
+		case a.client.position(k) < 0 && !a.Params.Broadcast:
+			return fmt.Errorf("model %q is to be tuned, which this client does not store", name)
+		case q.tuned[k]:
+			return fmt.Errorf("model %q is to be tuned again", name)
+		}
+		a.question.tuned[k] = true
+		step, err := a.stepOf(k)
+		if err != nil {
+			return err
+		}
+		if _, err := a.Network.Sum(ctx, StepSum(a.Params, k, a.Clients), step); err != nil {
+			return fmt.Errorf("sum of steps of model %q: %w", a.Params.Models[k].Name, err)
+		}
+		return nil
 	}
 	return errors.New("the job has no such message")
 }
 
 // choose answers a round's question with a draw.
-func (a *attendance) choose(ctx context.Context, l federated.Letter) error {
+func (a *clientRun) choose(ctx context.Context, l federated.Message) error {
 	models := len(a.Params.Models)
 	if len(l.Payload) != models*hashSize || l.Round < 0 || l.Round >= a.Params.Uploads() {
-		return fmt.Errorf("%d bytes of hashes in round %d, want %d in one of %d rounds", len(l.Payload), l.Round+1, models*hashSize, a.Params.Uploads())
+		return fmt.Errorf("%d bytes of hashes in round %d, want %d in one of %d rounds", len(l.Payload), l.Round+1,
+			models*hashSize, a.Params.Uploads())
 	}
 	if a.question != nil && l.Round <= a.question.round {
 		return fmt.Errorf("the round is out of turn, want one after round %d", a.question.round+1)
@@ -161,7 +184,7 @@ func (a *attendance) choose(ctx context.Context, l federated.Letter) error {
 
 // answer says what is stored and wanted; in a broadcast everything is stored, so that nothing shows what was
 // drawn.
-func (a *attendance) answer() *choice {
+func (a *clientRun) answer() *choice {
 	c := newChoice(len(a.Params.Models))
 	for _, k := range a.question.selection.Stored {
 		c.stored[k] = true
@@ -174,7 +197,7 @@ func (a *attendance) answer() *choice {
 }
 
 // learn predicts and learns the rows of the round.
-func (a *attendance) learn(ctx context.Context, payload []byte) error {
+func (a *clientRun) learn(ctx context.Context, payload []byte) error {
 	q := a.question
 	if len(payload) != alphaSize || q.learned || q.selection == nil {
 		return fmt.Errorf("a turn of %d bytes came again, or unasked", len(payload))
@@ -208,47 +231,9 @@ func (a *attendance) learn(ctx context.Context, payload []byte) error {
 	return nil
 }
 
-// tune adds this client's step of a network.
-func (a *attendance) tune(ctx context.Context, payload []byte) error {
-	k, err := a.tunable(payload)
-	if err != nil {
-		return err
-	}
-	a.question.tuned[k] = true
-	step, err := a.stepOf(k)
-	if err != nil {
-		return err
-	}
-	if _, err := a.Network.Sum(ctx, StepSum(a.Params, k, a.Clients), step); err != nil {
-		return fmt.Errorf("sum of steps of model %q: %w", a.Params.Models[k].Name, err)
-	}
-	return nil
-}
-
-// tunable returns which network is to be tuned. A step leaves once: the difference of two sums of it among other
-// clients would be somebody's own.
-func (a *attendance) tunable(payload []byte) (int, error) {
-	q := a.question
-	k, rest, err := indexIn(payload, len(q.hashes))
-	if err != nil {
-		return 0, err
-	}
-	switch name := a.Params.Models[k].Name; {
-	case len(rest) > 0:
-		return 0, fmt.Errorf("%d bytes follow the number of model %q, want none", len(rest), name)
-	case !q.learned || q.alpha == 0:
-		return 0, fmt.Errorf("model %q is to be tuned by a client outside the group", name)
-	case a.client.position(k) < 0 && !a.Params.Broadcast:
-		return 0, fmt.Errorf("model %q is to be tuned, which this client does not store", name)
-	case q.tuned[k]:
-		return 0, fmt.Errorf("model %q is to be tuned again", name)
-	}
-	return k, nil
-}
-
 // stepOf returns this client's step of a network, valid until the next. One that it does not store, as in a
 // broadcast, and one of a round without rows, are zeros.
-func (a *attendance) stepOf(k int) ([]float64, error) {
+func (a *clientRun) stepOf(k int) ([]float64, error) {
 	size := a.Params.Models[k].Size
 	if cap(a.step) < size {
 		a.step = make([]float64, size)

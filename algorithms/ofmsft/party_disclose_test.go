@@ -21,7 +21,8 @@ func TestStepSumsFitAndAreAsFineAsTheyCan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Params{Clip: rapid.Float64Range(1e-9, maxClip).Draw(t, "clip"), Models: []Model{{Size: 7}, {Size: 9}}}
 		clients := rapid.IntRange(1, maxClients).Draw(t, "clients")
-		if got, want := StepSum(p, 1, clients), federated.Finest(KindUpdates, 9, p.SumBound(), clients); got != want || !got.Fits(clients) {
+		if got, want := StepSum(p, 1, clients), federated.Finest(KindUpdates, 9, p.SumBound(), clients); got != want ||
+			!got.Fits(clients) {
 			t.Fatalf("the sum is %+v, want %+v, which fits", got, want)
 		}
 	})
@@ -40,8 +41,8 @@ type counts struct {
 	longest int
 }
 
-// tell counts a message to a client.
-func (c *counts) tell(kind string, client int, payload []byte) {
+// count counts a message to a client.
+func (c *counts) count(kind string, client int, payload []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.told[kind] == nil {
@@ -58,13 +59,13 @@ type countingHub struct {
 }
 
 func (h *countingHub) Send(ctx context.Context, client int, kind string, round int, payload []byte) error {
-	h.tell(kind, client, payload)
+	h.count(kind, client, payload)
 	return h.Hub.Send(ctx, client, kind, round, payload)
 }
 
 func (h *countingHub) Ask(ctx context.Context, round int, clients []int, q federated.Question) (map[int][]byte, error) {
 	for _, c := range clients {
-		h.tell(q.Kind, c, q.Payload)
+		h.count(q.Kind, c, q.Payload)
 	}
 	return h.Hub.Ask(ctx, round, clients, q)
 }
@@ -111,13 +112,15 @@ func count(ctx context.Context, p Params, networks []*nn.Network, clients, least
 	for k := range clients {
 		names = append(names, name(k))
 		x, y := drawRows(rand.New(rand.NewPCG(1, uint64(k))), p.Rounds-k, p.Classes) // some streams end early
-		part := &ClientPart{Name: name(k), Params: p, Clients: clients, Network: &countingClient{hub.Join(k), c, k}, Rows: memory.NewRows(x, y), Vault: memory.Vault{}}
+		part := &ClientPart{Name: name(k), Params: p, Clients: clients, Network: &countingClient{hub.Join(k), c, k},
+			Rows: memory.NewRows(x, y), Vault: memory.Vault{}}
 		if cached {
-			part.Cache = newShelf()
+			part.Cache = newCountingCache()
 		}
-		wait.Go(func() { errs[k] = Attend(ctx, part) })
+		wait.Go(func() { errs[k] = RunClient(ctx, part) })
 	}
-	err := Serve(ctx, &ServerPart{Params: p, Networks: networks, Names: names, Least: least, Network: &countingHub{hub, c}, Vault: memory.Vault{}})
+	err := Serve(ctx, &ServerPart{Params: p, Networks: networks, Names: names, Least: least,
+		Network: &countingHub{hub, c}, Vault: memory.Vault{}})
 	hub.End()
 	wait.Wait()
 	return c, errors.Join(append(errs, err)...)
@@ -129,17 +132,18 @@ func (n tally) within(times, size int64) bool { return n.times <= times && n.siz
 // drawJob draws a small job.
 func drawJob(t *rapid.T, outer testing.TB) (p Params, networks []*nn.Network, clients int) {
 	clients = rapid.IntRange(1, 4).Draw(t, "clients")
-	p, networks = small(outer, rapid.IntRange(1, 5).Draw(t, "models"), rapid.SampledFrom([]int{0, 3}).Draw(t, "classes"), clients, func(p *Params) {
-		p.Budget = rapid.Float64Range(2, 5).Draw(t, "budget")
-		p.Rounds = rapid.IntRange(4, 8).Draw(t, "rounds")
-		p.RoundsPerUpload = rapid.IntRange(1, 3).Draw(t, "rounds per upload")
-		p.WarmUp = rapid.IntRange(0, 3).Draw(t, "warm-up")
-		p.Broadcast = rapid.Bool().Draw(t, "broadcast")
-		p.Update = rapid.SampledFrom([]string{UpdateEquation11, UpdateEquation11, UpdateNone}).Draw(t, "update")
-		if rapid.Bool().Draw(t, "own budget") {
-			p.Budgets = map[string]float64{"1": rapid.Float64Range(2, 5).Draw(t, "its budget")}
-		}
-	})
+	p, networks = small(outer, rapid.IntRange(1, 5).Draw(t, "models"), rapid.SampledFrom([]int{0, 3}).Draw(t, "classes"),
+		clients, func(p *Params) {
+			p.Budget = rapid.Float64Range(2, 5).Draw(t, "budget")
+			p.Rounds = rapid.IntRange(4, 8).Draw(t, "rounds")
+			p.RoundsPerUpload = rapid.IntRange(1, 3).Draw(t, "rounds per upload")
+			p.WarmUp = rapid.IntRange(0, 3).Draw(t, "warm-up")
+			p.Broadcast = rapid.Bool().Draw(t, "broadcast")
+			p.Update = rapid.SampledFrom([]string{UpdateEquation11, UpdateEquation11, UpdateNone}).Draw(t, "update")
+			if rapid.Bool().Draw(t, "own budget") {
+				p.Budgets = map[string]float64{"1": rapid.Float64Range(2, 5).Draw(t, "its budget")}
+			}
+		})
 	p.Server = "hub"
 	return p, networks, clients
 }
@@ -149,7 +153,8 @@ func drawJob(t *rapid.T, outer testing.TB) (p Params, networks []*nn.Network, cl
 func TestNothingPassesBeyondTheDisclosure(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p, networks, clients := drawJob(r, t)
-		c, err := count(t.Context(), p, networks, clients, rapid.IntRange(1, 3).Draw(r, "least"), rapid.Bool().Draw(r, "cached"))
+		c, err := count(t.Context(), p, networks, clients, rapid.IntRange(1, 3).Draw(r, "least"),
+			rapid.Bool().Draw(r, "cached"))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -195,7 +200,8 @@ func (c *counts) check(d federated.Disclosure, clients int) error {
 	case answered > opens[[2]string{"hub", KindChoice}]:
 		return fmt.Errorf("the server heard %d choices, the disclosure has %d", answered, opens[[2]string{"hub", KindChoice}])
 	case c.opened > opens[[2]string{"hub", KindUpdates}]:
-		return fmt.Errorf("%d numbers opened to the server, the disclosure has %d", c.opened, opens[[2]string{"hub", KindUpdates}])
+		return fmt.Errorf("%d numbers opened to the server, the disclosure has %d", c.opened,
+			opens[[2]string{"hub", KindUpdates}])
 	case c.longest > 0 && c.longest > d.Sums[0].Sum.N:
 		return fmt.Errorf("a sum has %d numbers, the disclosure has %d", c.longest, d.Sums[0].Sum.N)
 	}
@@ -238,15 +244,19 @@ func TestDisclosuresSayWhoLearnsWhat(t *testing.T) {
 	}{
 		"masked": {p, "masked", 10, map[string]string{
 			"hub updates": "the sum of the steps of those in a round's group who store a network",
-			"hub choice":  "which networks each client stores in each round: drawn by its own weights, so that over 20 rounds they tell",
-			"a model":     "the server's networks that the client asks for",
-			"b step":      "which others in a round's group store a network that the client stores",
-			"a round":     "the hashes of all networks in every round",
-			"a turn":      "whether the client is in a round's group",
+			"hub choice": "which networks each client stores in each round: drawn by its own weights, so that over 20 " +
+				"rounds they tell",
+			"a model": "the server's networks that the client asks for",
+			"b step":  "which others in a round's group store a network that the client stores",
+			"a round": "the hashes of all networks in every round",
+			"a turn":  "whether the client is in a round's group",
 		}},
-		"published":        {p, federated.Published, 10, map[string]string{"hub updates": "every client's step of every network that it fine-tunes: gradients over 3 rows or fewer"}},
-		"broadcast":        {broadcast, "he", 10, map[string]string{"hub choice": "which networks a client says it lacks", "a step": "which others are in a round's group"}},
-		"nothing is tuned": {none, "masked", 3, map[string]string{"hub choice": "which networks each client stores", "b model": "the server's networks"}},
+		"published": {p, federated.Published, 10, map[string]string{"hub updates": "every client's step of every " +
+			"network that it fine-tunes: gradients over 3 rows or fewer"}},
+		"broadcast": {broadcast, "he", 10, map[string]string{"hub choice": "which networks a client says it lacks",
+			"a step": "which others are in a round's group"}},
+		"nothing is tuned": {none, "masked", 3, map[string]string{"hub choice": "which networks each client stores",
+			"b model": "the server's networks"}},
 	} {
 		d := Disclose(c.params, c.mode, []string{"a", "b"})
 		if len(d.Openings) != c.openings {

@@ -62,25 +62,31 @@ func TestErrorsOfAServersPart(t *testing.T) {
 		vault   memory.FaultyVault
 		want    string
 	}{
-		"no answers":    {network: askedServer{ask: errLost}, want: `server "hub", round 1: ask for choices: the link is lost`},
-		"not sent":      {network: askedServer{answer: all, send: errLost}, want: `server "hub", round 1: send client "a" model "m1": the link is lost`},
-		"no turn":       {network: askedServer{answer: all, send: errLost, kind: KindTurn}, want: `server "hub", round 1: give client "a" its turn: the link is lost`},
-		"no step":       {network: askedServer{answer: all, send: errLost, kind: KindStep}, want: `server "hub", round 1: steps of model "m1": the link is lost`},
-		"no sum":        {network: askedServer{answer: all, sum: errLost}, want: `server "hub", round 1: steps of model "m1": the link is lost`},
-		"short total":   {network: askedServer{answer: all, total: &federated.Total{}}, want: `server "hub", round 1: steps of model "m1": step 1 of model "m1" has 0 elements, want 11`},
-		"no vault":      {vault: memory.FaultyVault{LoadErr: errLost}, want: `server "hub": the link is lost`},
-		"not saved":     {network: askedServer{answer: []byte{0, 0}}, want: `server "hub", round 1: checkpoint: the link is lost`},
-		"damaged":       {vault: memory.FaultyVault{Vault: memory.Vault{serverSlot: make([]byte, 50)}}, want: `server "hub": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
-		"too many held": {vault: memory.FaultyVault{Vault: kept(11)}, want: `server "hub": state: 11 rounds were held, want 0 to 10`},
-		"too few held":  {vault: memory.FaultyVault{Vault: kept(-1)}, want: `server "hub": state: -1 rounds were held, want 0 to 10`},
+		"no answers": {network: askedServer{ask: errLost},
+			want: `server "hub", round 1: ask for choices: the link is lost`},
+		"not sent":    {network: askedServer{answer: all, send: errLost}, want: `server "hub", round 1: send client "a" model "m1": the link is lost`},
+		"no turn":     {network: askedServer{answer: all, send: errLost, kind: KindTurn}, want: `server "hub", round 1: give client "a" its turn: the link is lost`},
+		"no step":     {network: askedServer{answer: all, send: errLost, kind: KindStep}, want: `server "hub", round 1: steps of model "m1": the link is lost`},
+		"no sum":      {network: askedServer{answer: all, sum: errLost}, want: `server "hub", round 1: steps of model "m1": the link is lost`},
+		"short total": {network: askedServer{answer: all, total: &federated.Total{}}, want: `server "hub", round 1: steps of model "m1": step 1 of model "m1" has 0 elements, want 11`},
+		"no vault":    {vault: memory.FaultyVault{LoadErr: errLost}, want: `server "hub": the link is lost`},
+		"not saved": {network: askedServer{answer: []byte{0, 0}},
+			want: `server "hub", round 1: checkpoint: the link is lost`},
+		"damaged": {vault: memory.FaultyVault{Vault: memory.Vault{serverSlot: make([]byte, 50)}}, want: `server "hub": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
+		"too many held": {vault: memory.FaultyVault{Vault: kept(11)},
+			want: `server "hub": state: 11 rounds were held, want 0 to 10`},
+		"too few held": {vault: memory.FaultyVault{Vault: kept(-1)},
+			want: `server "hub": state: -1 rounds were held, want 0 to 10`},
 	} {
 		c.vault.SaveErr = errLost
-		err := Serve(t.Context(), &ServerPart{Params: w.params, Networks: w.networks, Names: []string{"a", "b", "c"}, Least: 1, Network: &c.network, Vault: &c.vault, seed: &secret})
+		err := Serve(t.Context(), &ServerPart{Params: w.params, Networks: w.networks, Names: []string{"a", "b", "c"},
+			Least: 1, Network: &c.network, Vault: &c.vault, seed: &secret})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: error is\n\t%v\nwant\n\t%s", name, err, c.want)
 		}
 	}
-	err = Serve(t.Context(), &ServerPart{Params: w.params, Networks: w.networks[1:], Network: &askedServer{}, Vault: memory.Vault{}})
+	err = Serve(t.Context(), &ServerPart{Params: w.params, Networks: w.networks[1:], Network: &askedServer{},
+		Vault: memory.Vault{}})
 	wantError(t, err, `server "hub": there are 2 networks, want 3, one for each model`)
 }
 
@@ -105,15 +111,17 @@ func TestChoicesThatClientsMustNotMakeAreRefused(t *testing.T) {
 		answer []byte
 		want   string
 	}{
-		"within its budget":     {costs, 0, []byte{3, 0}, ""},
-		"over its budget":       {costs, 0, []byte{7, 0}, "it stores models of cost 3, its budget is 2.1"},
-		"its own budget":        {costs, 1, []byte{7, 5}, ""},
-		"nothing":               {costs, 0, []byte{0, 0}, ""},
-		"no choice":             {nil, 0, []byte{0}, "a choice of 1 bytes, want 2"},
-		"over the bandwidth":    {func(p *Params) { p.Models[2].Bandwidth, p.Bandwidth = 5, 5.9 }, 1, []byte{7, 0}, "it stores models that need a bandwidth of 6.28571, the server has 5.9"},
-		"broadcast, all":        {func(p *Params) { p.Broadcast = true }, 0, []byte{7, 0}, ""},
-		"broadcast, nothing":    {func(p *Params) { p.Broadcast = true }, 0, []byte{0, 0}, ""},
-		"broadcast, its choice": {func(p *Params) { p.Broadcast = true }, 0, []byte{3, 1}, "it stores 2 of 3 models, want all: choices stay with the clients"},
+		"within its budget": {costs, 0, []byte{3, 0}, ""},
+		"over its budget":   {costs, 0, []byte{7, 0}, "it stores models of cost 3, its budget is 2.1"},
+		"its own budget":    {costs, 1, []byte{7, 5}, ""},
+		"nothing":           {costs, 0, []byte{0, 0}, ""},
+		"no choice":         {nil, 0, []byte{0}, "a choice of 1 bytes, want 2"},
+		"over the bandwidth": {func(p *Params) { p.Models[2].Bandwidth, p.Bandwidth = 5, 5.9 }, 1, []byte{7, 0},
+			"it stores models that need a bandwidth of 6.28571, the server has 5.9"},
+		"broadcast, all":     {func(p *Params) { p.Broadcast = true }, 0, []byte{7, 0}, ""},
+		"broadcast, nothing": {func(p *Params) { p.Broadcast = true }, 0, []byte{0, 0}, ""},
+		"broadcast, its choice": {func(p *Params) { p.Broadcast = true }, 0, []byte{3, 1},
+			"it stores 2 of 3 models, want all: choices stay with the clients"},
 	} {
 		p, networks := small(t, 3, 0, 3, nil)
 		named(c.edit)(&p)
@@ -130,8 +138,8 @@ func TestChoicesThatClientsMustNotMakeAreRefused(t *testing.T) {
 }
 
 // packed is a server's part as far as it checks choices.
-func (p *ServerPart) packed() (*serving, error) {
-	s := &serving{ServerPart: p}
+func (p *ServerPart) packed() (*serverRun, error) {
+	s := &serverRun{ServerPart: p}
 	for _, name := range p.Names {
 		packings, err := NewPackings(p.Params.Models, p.Params.BudgetOf(name))
 		if err != nil {
@@ -152,17 +160,18 @@ func (g greedy) Answer(ctx context.Context, kind string, payload []byte) error {
 // TestAClientOverItsBudgetHasNoFurtherPart, and the others go on without it.
 func TestAClientOverItsBudgetHasNoFurtherPart(t *testing.T) {
 	p, networks := small(t, 5, 0, 3, nil)
-	l := newLeague(t, p, networks, 60, 60)
+	l := newTestNetwork(t, p, networks, 60, 60)
 	l.clients, l.seen = append(l.clients, memory.Vault{}), append(l.seen, federated.Progress{})
 	var last federated.Progress
 	l.at = func(g federated.Progress) { last = g }
 	s := &session{l, memory.NewSession(3, 2)}
 	l.rows = make([]*memory.Rows, 3)
-	s.attend(t.Context(), 0)
-	s.attend(t.Context(), 1)
+	s.runClient(t.Context(), 0)
+	s.runClient(t.Context(), 1)
 	rows := fewRows()
-	s.Attend(t.Context(), 2, func(ctx context.Context, c *memory.Client) error {
-		return Attend(ctx, &ClientPart{Name: "3", Params: l.params, Clients: 3, Network: greedy{c}, Rows: rows, Vault: l.clients[2]})
+	s.RunClient(t.Context(), 2, func(ctx context.Context, c *memory.Client) error {
+		return RunClient(ctx, &ClientPart{Name: "3", Params: l.params, Clients: 3, Network: greedy{c}, Rows: rows,
+			Vault: l.clients[2]})
 	})
 	mustDo(t, s.serve(t.Context()))
 	mustDo(t, errors.Join(s.Ended(0), s.Ended(1), s.Ended(2)))

@@ -20,22 +20,22 @@ var errLost = errors.New("the link is lost")
 
 // told is a client's network that says what it was made with, and ends.
 type told struct {
-	letters     []federated.Letter
+	messages    []federated.Message
 	end         error // in the place of io.EOF
 	answer, sum error
 	answers     [][]byte
 	sums        []federated.Sum
 }
 
-func (n *told) Await(_ context.Context, _ string, limit int) (federated.Letter, error) {
-	if len(n.letters) == 0 {
+func (n *told) Await(_ context.Context, _ string, limit int) (federated.Message, error) {
+	if len(n.messages) == 0 {
 		if n.end == nil {
-			return federated.Letter{}, io.EOF
+			return federated.Message{}, io.EOF
 		}
-		return federated.Letter{}, n.end
+		return federated.Message{}, n.end
 	}
-	l := n.letters[0]
-	n.letters = n.letters[1:]
+	l := n.messages[0]
+	n.messages = n.messages[1:]
 	if len(l.Payload) > limit {
 		return l, errors.New("the message is longer than the client awaits")
 	}
@@ -70,23 +70,23 @@ func newTeller(t testing.TB, edit func(*Params)) *teller {
 }
 
 // round asks, with the networks' hashes.
-func (w *teller) round(r int) federated.Letter {
+func (w *teller) round(r int) federated.Message {
 	var manifest []byte
 	for _, n := range w.networks {
 		h := n.Hash()
 		manifest = append(manifest, h[:]...)
 	}
-	return federated.Letter{Kind: KindRound, Round: r, Payload: manifest}
+	return federated.Message{Kind: KindRound, Round: r, Payload: manifest}
 }
 
 // model sends network k.
-func (w *teller) model(r, k int) federated.Letter {
-	return federated.Letter{Kind: KindModel, Round: r, Payload: indexed(k, w.networks[k].Bytes())}
+func (w *teller) model(r, k int) federated.Message {
+	return federated.Message{Kind: KindModel, Round: r, Payload: indexed(k, w.networks[k].Bytes())}
 }
 
 // begun is a round as far as all networks have come.
-func (w *teller) begun(r int) []federated.Letter {
-	list := []federated.Letter{w.round(r)}
+func (w *teller) begun(r int) []federated.Message {
+	list := []federated.Message{w.round(r)}
 	for k := range w.networks {
 		list = append(list, w.model(r, k))
 	}
@@ -94,18 +94,19 @@ func (w *teller) begun(r int) []federated.Letter {
 }
 
 // turn gives the turn, in one of so many groups.
-func (w *teller) turn(r, alpha int) federated.Letter {
-	return federated.Letter{Kind: KindTurn, Round: r, Payload: binary.BigEndian.AppendUint32(nil, uint32(alpha))}
+func (w *teller) turn(r, alpha int) federated.Message {
+	return federated.Message{Kind: KindTurn, Round: r, Payload: binary.BigEndian.AppendUint32(nil, uint32(alpha))}
 }
 
 // step asks for a step of network k.
-func (w *teller) step(r, k int) federated.Letter {
-	return federated.Letter{Kind: KindStep, Round: r, Payload: indexed(k, nil)}
+func (w *teller) step(r, k int) federated.Message {
+	return federated.Message{Kind: KindStep, Round: r, Payload: indexed(k, nil)}
 }
 
-// attend runs a client's part.
-func (w *teller) attend(t testing.TB, network ClientNetwork, rows federated.Rows, vault federated.Vault) error {
-	return Attend(t.Context(), &ClientPart{Name: "c", Params: w.params, Clients: 3, Network: network, Rows: rows, Vault: vault, seed: &secret})
+// runClient runs a client's part.
+func (w *teller) runClient(t testing.TB, network ClientNetwork, rows federated.Rows, vault federated.Vault) error {
+	return RunClient(t.Context(), &ClientPart{Name: "c", Params: w.params, Clients: 3, Network: network, Rows: rows,
+		Vault: vault, seed: &secret})
 }
 
 // fewRows is a stream.
@@ -115,7 +116,7 @@ func fewRows() *memory.Rows {
 }
 
 // changed returns a message with other bytes.
-func changed(l federated.Letter, change func(b []byte) []byte) federated.Letter {
+func changed(l federated.Message, change func(b []byte) []byte) federated.Message {
 	l.Payload = change(bytes.Clone(l.Payload))
 	return l
 }
@@ -133,49 +134,65 @@ func TestBadMessagesOfAServerAreRefused(t *testing.T) {
 	cut := func(b []byte) []byte { return b[:len(b)-1] }
 	more := func(b []byte) []byte { return append(b, 0) }
 	for name, c := range map[string]struct {
-		letters []federated.Letter
-		want    string
+		messages []federated.Message
+		want     string
 	}{
-		"hashes cut":               {[]federated.Letter{changed(w.round(0), cut)}, `round 1 (round): 95 bytes of hashes in round 1, want 96 in one of 10 rounds`},
-		"hashes too many":          {[]federated.Letter{changed(w.round(0), more)}, `round 1 (round): 97 bytes of hashes in round 1, want 96 in one of 10 rounds`},
-		"round too late":           {[]federated.Letter{w.round(10)}, `round 11 (round): 96 bytes of hashes in round 11, want 96 in one of 10 rounds`},
-		"negative round":           {[]federated.Letter{w.round(-1)}, `round 0 (round): 96 bytes of hashes in round 0, want 96 in one of 10 rounds`},
-		"round again":              {[]federated.Letter{w.round(4), w.round(4)}, `round 5 (round): the round is out of turn, want one after round 5`},
-		"round before":             {[]federated.Letter{w.round(4), w.round(3)}, `round 4 (round): the round is out of turn, want one after round 5`},
-		"no such message":          {[]federated.Letter{w.round(0), {Kind: "gossip"}}, `round 1 (gossip): the job has no such message`},
-		"before any round":         {[]federated.Letter{w.model(0, 0)}, `round 1 (model): it came before its round`},
-		"of another round":         {[]federated.Letter{w.round(0), w.model(1, 0)}, `round 2 (model): it came before its round`},
-		"no number":                {[]federated.Letter{w.round(0), {Kind: KindModel, Payload: []byte{0}}}, `round 1 (model): 1 bytes, want a model's number`},
-		"no such model":            {[]federated.Letter{w.round(0), {Kind: KindModel, Payload: []byte{0, 3}}}, `round 1 (model): model 4 of 3`},
-		"empty model":              {[]federated.Letter{w.round(0), {Kind: KindModel, Payload: []byte{0, 1}}}, `round 1 (model): model "m2": `},
-		"model twice":              {[]federated.Letter{w.round(0), w.model(0, 1), w.model(0, 1)}, `round 1 (model): model "m2" was not wanted, or came before`},
-		"model unasked":            {append(append(w.begun(0), w.turn(0, 0)), w.round(1), w.model(1, 0)), `round 2 (model): model "m1" was not wanted, or came before`},
-		"model cut":                {[]federated.Letter{w.round(0), changed(w.model(0, 2), cut)}, `round 1 (model): model "m3": `},
-		"model with more":          {[]federated.Letter{w.round(0), changed(w.model(0, 2), more)}, `round 1 (model): model "m3": `},
-		"model of another hash":    {[]federated.Letter{w.round(0), other.model(0, 0)}, `round 1 (model): model "m1" has hash `},
-		"model of another shape":   {[]federated.Letter{w.round(0), swapped}, `round 1 (model): the network of model "m1" has 16 parameters, want 11`},
-		"model of no numbers":      {[]federated.Letter{broken.round(0), broken.model(0, 0)}, `round 1 (model): model "m1": `},
-		"turn before its models":   {append(w.begun(0)[:3], w.turn(0, 0)), `round 1 (turn): model "m3" has not come`},
-		"turn twice":               {append(w.begun(0), w.turn(0, 0), w.turn(0, 0)), `round 1 (turn): a turn of 4 bytes came again, or unasked`},
-		"turn too short":           {append(w.begun(0), changed(w.turn(0, 1), cut)), `round 1 (turn): a turn of 3 bytes came again, or unasked`},
-		"too many groups":          {append(w.begun(0), w.turn(0, maxClients+1)), `round 1 (turn): the server has 65537 groups, want at most 65536`},
-		"step before the turn":     {append(w.begun(0), w.step(0, 0)), `round 1 (step): model "m1" is to be tuned by a client outside the group`},
-		"step outside the group":   {append(w.begun(0), w.turn(0, 0), w.step(0, 0)), `round 1 (step): model "m1" is to be tuned by a client outside the group`},
-		"step of no model":         {append(w.begun(0), w.turn(0, 1), w.step(0, 3)), `round 1 (step): model 4 of 3`},
-		"step with more":           {append(w.begun(0), w.turn(0, 1), changed(w.step(0, 1), more)), `round 1 (step): 1 bytes follow the number of model "m2", want none`},
-		"step twice":               {append(w.begun(0), w.turn(0, 1), w.step(0, 1), w.step(0, 1)), `round 1 (step): model "m2" is to be tuned again`},
-		"turn when nothing stored": {append(append(append(w.begun(0), w.turn(0, 1)), turnsOf(w, 1, 5)...), w.round(6), w.turn(6, 0)), `round 7 (turn): a turn of 4 bytes came again, or unasked`},
+		"hashes cut":      {[]federated.Message{changed(w.round(0), cut)}, `round 1 (round): 95 bytes of hashes in round 1, want 96 in one of 10 rounds`},
+		"hashes too many": {[]federated.Message{changed(w.round(0), more)}, `round 1 (round): 97 bytes of hashes in round 1, want 96 in one of 10 rounds`},
+		"round too late":  {[]federated.Message{w.round(10)}, `round 11 (round): 96 bytes of hashes in round 11, want 96 in one of 10 rounds`},
+		"negative round":  {[]federated.Message{w.round(-1)}, `round 0 (round): 96 bytes of hashes in round 0, want 96 in one of 10 rounds`},
+		"round again":     {[]federated.Message{w.round(4), w.round(4)}, `round 5 (round): the round is out of turn, want one after round 5`},
+		"round before":    {[]federated.Message{w.round(4), w.round(3)}, `round 4 (round): the round is out of turn, want one after round 5`},
+		"no such message": {[]federated.Message{w.round(0), {Kind: "gossip"}},
+			`round 1 (gossip): the job has no such message`},
+		"before any round": {[]federated.Message{w.model(0, 0)}, `round 1 (model): it came before its round`},
+		"of another round": {[]federated.Message{w.round(0), w.model(1, 0)},
+			`round 2 (model): it came before its round`},
+		"no number": {[]federated.Message{w.round(0), {Kind: KindModel, Payload: []byte{0}}},
+			`round 1 (model): 1 bytes, want a model's number`},
+		"no such model": {[]federated.Message{w.round(0), {Kind: KindModel, Payload: []byte{0, 3}}},
+			`round 1 (model): model 4 of 3`},
+		"empty model": {[]federated.Message{w.round(0), {Kind: KindModel, Payload: []byte{0, 1}}},
+			`round 1 (model): model "m2": `},
+		"model twice": {[]federated.Message{w.round(0), w.model(0, 1), w.model(0, 1)},
+			`round 1 (model): model "m2" was not wanted, or came before`},
+		"model unasked": {append(append(w.begun(0), w.turn(0, 0)), w.round(1), w.model(1, 0)),
+			`round 2 (model): model "m1" was not wanted, or came before`},
+		"model cut": {[]federated.Message{w.round(0), changed(w.model(0, 2), cut)},
+			`round 1 (model): model "m3": `},
+		"model with more": {[]federated.Message{w.round(0), changed(w.model(0, 2), more)},
+			`round 1 (model): model "m3": `},
+		"model of another hash": {[]federated.Message{w.round(0), other.model(0, 0)},
+			`round 1 (model): model "m1" has hash `},
+		"model of another shape": {[]federated.Message{w.round(0), swapped}, `round 1 (model): the network of model "m1" has 16 parameters, want 11`},
+		"model of no numbers": {[]federated.Message{broken.round(0), broken.model(0, 0)},
+			`round 1 (model): model "m1": `},
+		"turn before its models": {append(w.begun(0)[:3], w.turn(0, 0)), `round 1 (turn): model "m3" has not come`},
+		"turn twice": {append(w.begun(0), w.turn(0, 0), w.turn(0, 0)),
+			`round 1 (turn): a turn of 4 bytes came again, or unasked`},
+		"turn too short": {append(w.begun(0), changed(w.turn(0, 1), cut)),
+			`round 1 (turn): a turn of 3 bytes came again, or unasked`},
+		"too many groups":        {append(w.begun(0), w.turn(0, maxClients+1)), `round 1 (turn): the server has 65537 groups, want at most 65536`},
+		"step before the turn":   {append(w.begun(0), w.step(0, 0)), `round 1 (step): model "m1" is to be tuned by a client outside the group`},
+		"step outside the group": {append(w.begun(0), w.turn(0, 0), w.step(0, 0)), `round 1 (step): model "m1" is to be tuned by a client outside the group`},
+		"step of no model":       {append(w.begun(0), w.turn(0, 1), w.step(0, 3)), `round 1 (step): model 4 of 3`},
+		"step with more":         {append(w.begun(0), w.turn(0, 1), changed(w.step(0, 1), more)), `round 1 (step): 1 bytes follow the number of model "m2", want none`},
+		"step twice": {append(w.begun(0), w.turn(0, 1), w.step(0, 1), w.step(0, 1)),
+			`round 1 (step): model "m2" is to be tuned again`},
+		"turn when nothing stored": {append(append(append(w.begun(0), w.turn(0, 1)), turnsOf(w, 1, 5)...),
+			w.round(6), w.turn(6, 0)), `round 7 (turn): a turn of 4 bytes came again, or unasked`},
 	} {
-		err := w.attend(t, &told{letters: c.letters}, fewRows(), memory.Vault{})
-		if want := `client "c", ` + c.want; err == nil || err.Error() != want && !(want[len(want)-1] == ' ' && len(err.Error()) > len(want) && err.Error()[:len(want)] == want) {
+		err := w.runClient(t, &told{messages: c.messages}, fewRows(), memory.Vault{})
+		if want := `client "c", ` + c.want; err == nil || err.Error() != want && !(want[len(want)-1] == ' ' &&
+			len(err.Error()) > len(want) && err.Error()[:len(want)] == want) {
 			t.Errorf("%s: error is\n\t%v\nwant\n\t%s", name, err, want)
 		}
 	}
 }
 
 // turnsOf are rounds from one to another in which nothing has changed.
-func turnsOf(w *teller, from, to int) []federated.Letter {
-	var list []federated.Letter
+func turnsOf(w *teller, from, to int) []federated.Message {
+	var list []federated.Message
 	for r := from; r <= to; r++ {
 		list = append(list, w.round(r), w.turn(r, 0))
 	}
@@ -186,23 +203,23 @@ func turnsOf(w *teller, from, to int) []federated.Letter {
 func TestNoStepLeavesThatTheClientDoesNotStore(t *testing.T) {
 	w := newTeller(t, func(p *Params) { p.Budget = 2.1 })
 	w.params.Models[0].Cost, w.params.Models[1].Cost, w.params.Models[2].Cost = 1, 1, 1
-	asked := &told{letters: []federated.Letter{w.round(0)}}
-	mustDo(t, w.attend(t, asked, fewRows(), memory.Vault{}))
+	asked := &told{messages: []federated.Message{w.round(0)}}
+	mustDo(t, w.runClient(t, asked, fewRows(), memory.Vault{}))
 	c, err := decodeChoice(asked.answers[0], 3)
 	mustDo(t, err)
-	letters := []federated.Letter{w.round(0)}
+	messages := []federated.Message{w.round(0)}
 	for _, k := range chosen(c.wanted) {
-		letters = append(letters, w.model(0, k))
+		messages = append(messages, w.model(0, k))
 	}
 	for k := range 3 {
 		if !c.stored[k] {
-			err := w.attend(t, &told{letters: append(letters, w.turn(0, 1), w.step(0, k))}, fewRows(), memory.Vault{})
+			err := w.runClient(t, &told{messages: append(messages, w.turn(0, 1), w.step(0, k))}, fewRows(), memory.Vault{})
 			wantError(t, err, "is to be tuned, which this client does not store")
-			err = w.attend(t, &told{letters: append(letters, w.model(0, k))}, fewRows(), memory.Vault{})
+			err = w.runClient(t, &told{messages: append(messages, w.model(0, k))}, fewRows(), memory.Vault{})
 			wantError(t, err, "was not wanted, or came before")
 		}
 	}
 	warming := newTeller(t, func(p *Params) { p.WarmUp = 2 })
-	err = warming.attend(t, &told{letters: append(warming.begun(0), warming.turn(0, 1))}, fewRows(), memory.Vault{})
+	err = warming.runClient(t, &told{messages: append(warming.begun(0), warming.turn(0, 1))}, fewRows(), memory.Vault{})
 	wantError(t, err, `round 1 (turn): the server has 1 groups in a round without fine-tuning, want 0`)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // learnRows predicts and learns up to n rows, fewer when the stream ends.
-func (a *attendance) learnRows(ctx context.Context, models []*Runner, n int) (err error) {
+func (a *clientRun) learnRows(ctx context.Context, models []*Runner, n int) (err error) {
 	a.ended, err = federated.LearnRows(ctx, a.Rows, a.row, n, federated.Learner{
 		Predict: func(x []float64) (float64, error) { return a.client.Predict(models, x) },
 		Learn:   a.learnRow,
@@ -17,7 +17,7 @@ func (a *attendance) learnRows(ctx context.Context, models []*Runner, n int) (er
 }
 
 // learnRow learns the row that was predicted last.
-func (a *attendance) learnRow(row int, prediction, y float64) error {
+func (a *clientRun) learnRow(row int, prediction, y float64) error {
 	if err := a.client.Learn(y); err != nil {
 		return err
 	}
@@ -31,11 +31,12 @@ func (a *attendance) learnRow(row int, prediction, y float64) error {
 
 // report tells the progress, if anybody listens. A client knows no regret: it sees the losses of the networks that
 // it stores alone.
-func (a *attendance) report() {
+func (a *clientRun) report() {
 	if a.Report == nil {
 		return
 	}
-	p := federated.Progress{Round: a.question.round + 1, Rounds: a.Params.Uploads(), Loss: math.NaN(), Accuracy: math.NaN(), Regret: math.NaN()}
+	p := federated.Progress{Round: a.question.round + 1, Rounds: a.Params.Uploads(), Loss: math.NaN(),
+		Accuracy: math.NaN(), Regret: math.NaN()}
 	switch n := float64(a.client.rounds); {
 	case a.Params.Classes > 0:
 		p.Accuracy = float64(a.right) / n

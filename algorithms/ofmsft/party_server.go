@@ -27,8 +27,8 @@ type ServerPart struct {
 	seed *[32]byte // of the draws of groups; nil: from the operating system
 }
 
-// serving is a server's part under way.
-type serving struct {
+// serverRun is a server's part under way.
+type serverRun struct {
 	*ServerPart
 	server   *Server
 	packings []*Packings // by client
@@ -47,7 +47,7 @@ func Serve(ctx context.Context, p *ServerPart) error {
 	}
 	for s.round < p.Params.Uploads() {
 		round := s.round + 1
-		if err := s.hold(ctx); err != nil {
+		if err := s.runRound(ctx); err != nil {
 			return fmt.Errorf("server %q, round %d: %w", p.Params.Server, round, err)
 		}
 	}
@@ -57,8 +57,8 @@ func Serve(ctx context.Context, p *ServerPart) error {
 	return nil
 }
 
-// hold holds one communication round.
-func (s *serving) hold(ctx context.Context) error {
+// runRound holds one communication round.
+func (s *serverRun) runRound(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -77,20 +77,36 @@ func (s *serving) hold(ctx context.Context) error {
 	}
 	s.clients = len(choices)
 	if s.Params.Tunes(s.round) {
-		if err := s.tune(ctx, choices, group); err != nil {
-			return err
+		for k := range s.Params.Models {
+			var with []int
+			for _, c := range group {
+				if choices[c].stored[k] {
+					with = append(with, c)
+				}
+			}
+			if len(with) < max(s.Least, 1) {
+				continue
+			}
+			if err := s.move(ctx, k, with); err != nil {
+				return fmt.Errorf("steps of model %q: %w", s.Params.Models[k].Name, err)
+			}
 		}
 	}
 	s.round++
 	if err := s.save(); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	s.report()
+	if s.Report != nil {
+		s.Report(federated.Progress{
+			Round: s.round, Rounds: s.Params.Uploads(), Loss: math.NaN(), Accuracy: math.NaN(),
+			Regret: math.NaN(), Clients: s.clients,
+		})
+	}
 	return nil
 }
 
 // ask asks the clients that are there for their choices. A client that chooses nothing has no more rows.
-func (s *serving) ask(ctx context.Context) (map[int]*choice, error) {
+func (s *serverRun) ask(ctx context.Context) (map[int]*choice, error) {
 	var manifest []byte
 	for k := range s.Params.Models {
 		h := s.server.Hash(k)
@@ -118,7 +134,7 @@ func (s *serving) ask(ctx context.Context) (map[int]*choice, error) {
 
 // checkChoice refuses a choice of more than a client's budget or the server's bandwidth, and in a broadcast one of
 // less than all.
-func (s *serving) checkChoice(client int, answer []byte) error {
+func (s *serverRun) checkChoice(client int, answer []byte) error {
 	c, err := decodeChoice(answer, len(s.Params.Models))
 	if err != nil {
 		return err
@@ -134,7 +150,7 @@ func (s *serving) checkChoice(client int, answer []byte) error {
 	for _, k := range stored {
 		cost += s.Params.Models[k].Cost
 	}
-	if cost > budget*(1+slack) { // sums of the same costs in another order
+	if cost > budget*(1+tolerance) { // sums of the same costs in another order
 		return fmt.Errorf("it stores models of cost %.6g, its budget is %.6g", cost, budget)
 	}
 	if need := s.packings[client].Need(stored); need > s.Params.groupCapacity() {
@@ -144,7 +160,7 @@ func (s *serving) checkChoice(client int, answer []byte) error {
 }
 
 // group draws who fine-tunes.
-func (s *serving) group(choices map[int]*choice) (alpha int, group []int, err error) {
+func (s *serverRun) group(choices map[int]*choice) (alpha int, group []int, err error) {
 	clients := chosenBy(choices)
 	if len(clients) == 0 || !s.Params.Tunes(s.round) {
 		return 0, nil, nil
@@ -189,7 +205,7 @@ func turnOf(client, alpha int, group []int) int {
 }
 
 // handOut sends a client what it wants, and its turn.
-func (s *serving) handOut(ctx context.Context, client int, c *choice, alpha int) error {
+func (s *serverRun) handOut(ctx context.Context, client int, c *choice, alpha int) error {
 	for _, k := range chosen(c.wanted) {
 		if err := s.Network.Send(ctx, client, KindModel, s.round, indexed(k, s.fileOf(k))); err != nil {
 			return fmt.Errorf("send client %q model %q: %w", s.Names[client], s.Params.Models[k].Name, err)
@@ -202,27 +218,8 @@ func (s *serving) handOut(ctx context.Context, client int, c *choice, alpha int)
 	return nil
 }
 
-// tune adds the steps of each network that enough of the group store.
-func (s *serving) tune(ctx context.Context, choices map[int]*choice, group []int) error {
-	for k := range s.Params.Models {
-		var with []int
-		for _, c := range group {
-			if choices[c].stored[k] {
-				with = append(with, c)
-			}
-		}
-		if len(with) < max(s.Least, 1) {
-			continue
-		}
-		if err := s.move(ctx, k, with); err != nil {
-			return fmt.Errorf("steps of model %q: %w", s.Params.Models[k].Name, err)
-		}
-	}
-	return nil
-}
-
 // move moves one network by the sum of some clients' steps.
-func (s *serving) move(ctx context.Context, k int, clients []int) error {
+func (s *serverRun) move(ctx context.Context, k int, clients []int) error {
 	for _, c := range clients {
 		if err := s.Network.Send(ctx, c, KindStep, s.round, indexed(k, nil)); err != nil {
 			return err
@@ -242,18 +239,9 @@ type file struct {
 }
 
 // fileOf returns a network's file.
-func (s *serving) fileOf(k int) []byte {
+func (s *serverRun) fileOf(k int) []byte {
 	if f := &s.files[k]; f.bytes == nil || f.version != s.server.Version(k) {
 		*f = file{s.server.Version(k), s.server.Network(k).Bytes()}
 	}
 	return s.files[k].bytes
-}
-
-// report tells the progress, if anybody listens.
-func (s *serving) report() {
-	if s.Report != nil {
-		s.Report(federated.Progress{
-			Round: s.round, Rounds: s.Params.Uploads(), Loss: math.NaN(), Accuracy: math.NaN(), Regret: math.NaN(), Clients: s.clients,
-		})
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -33,8 +34,8 @@ type servingState struct {
 }
 
 // resume starts the part, or takes it up where the vault has it.
-func (p *ServerPart) resume() (*serving, error) {
-	s := &serving{ServerPart: p, files: make([]file, len(p.Params.Models))}
+func (p *ServerPart) resume() (*serverRun, error) {
+	s := &serverRun{ServerPart: p, files: make([]file, len(p.Params.Models))}
 	for _, name := range p.Names {
 		packings, err := p.Params.Packings(name)
 		if err != nil {
@@ -54,7 +55,7 @@ func (p *ServerPart) resume() (*serving, error) {
 }
 
 // save keeps the state in the vault.
-func (s *serving) save() error {
+func (s *serverRun) save() error {
 	state, err := s.server.State()
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (s *serving) save() error {
 }
 
 // read takes the part up where it was saved.
-func (s *serving) read(data []byte) error {
+func (s *serverRun) read(data []byte) error {
 	kept := new(servingState)
 	if err := unseal(servingDomain, data, kept); err != nil {
 		return err
@@ -96,12 +97,12 @@ type attendanceState struct {
 }
 
 // resume starts the part, or takes it up where the vault has it.
-func (p *ClientPart) resume() (*attendance, error) {
+func (p *ClientPart) resume() (*clientRun, error) {
 	packings, err := p.Params.Packings(p.Name)
 	if err != nil {
 		return nil, err
 	}
-	a := &attendance{ClientPart: p, held: make(map[keys.Hash]*Runner)}
+	a := &clientRun{ClientPart: p, held: make(map[keys.Hash]*Runner)}
 	data, err := p.Vault.Load(clientSlot)
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (p *ClientPart) resume() (*attendance, error) {
 }
 
 // save keeps the state in the vault.
-func (a *attendance) save() error {
+func (a *clientRun) save() error {
 	state, err := a.client.State()
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (a *attendance) save() error {
 }
 
 // read takes the part up where it was saved.
-func (a *attendance) read(packings *Packings, data []byte) error {
+func (a *clientRun) read(packings *Packings, data []byte) error {
 	s := new(attendanceState)
 	if err := unseal(attendanceDomain, data, s); err != nil {
 		return err
@@ -139,8 +140,10 @@ func (a *attendance) read(packings *Packings, data []byte) error {
 	if a.client, err = RestoreClient(a.Params, packings, s.Client); err != nil {
 		return err
 	}
-	if s.Row < a.client.rounds || !(s.Squared >= 0) || !finite(s.Squared) || s.Right < 0 || s.Right > a.client.rounds {
-		return fmt.Errorf("state: row %d and %d right of %d, squared errors %v: want a row from there on, no more right, and a number from 0 on",
+	if s.Row < a.client.rounds || !(s.Squared >= 0) || !parameters.IsFinite(s.Squared) || s.Right < 0 ||
+		s.Right > a.client.rounds {
+		return fmt.Errorf("state: row %d and %d right of %d, squared errors %v: want a row from there on, no more right, "+
+			"and a number from 0 on",
 			s.Row, s.Right, a.client.rounds, s.Squared)
 	}
 	a.row, a.squared, a.right = s.Row, s.Squared, s.Right

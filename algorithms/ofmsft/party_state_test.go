@@ -15,7 +15,7 @@ func attended(t testing.TB) (*ClientPart, memory.Vault) {
 	t.Helper()
 	c, vault := trained(t, 5), memory.Vault{}
 	part := &ClientPart{Name: "c", Params: c.params, Clients: 2, Vault: vault, seed: &secret}
-	mustDo(t, (&attendance{ClientPart: part, client: c, row: 7, squared: 0.5, right: 2}).save())
+	mustDo(t, (&clientRun{ClientPart: part, client: c, row: 7, squared: 0.5, right: 2}).save())
 	return part, vault
 }
 
@@ -33,7 +33,8 @@ func TestForgedAttendancesAreRefused(t *testing.T) {
 		want string
 	}{
 		{func(s *attendanceState) { s.Version = 2 }, "version is 2, this program reads version 1"},
-		{func(s *attendanceState) { s.Row = 4 }, "state: row 4 and 2 right of 5, squared errors 0.5: want a row from there on, no more right, and a number from 0 on"},
+		{func(s *attendanceState) { s.Row = 4 }, "state: row 4 and 2 right of 5, squared errors 0.5: want a row from " +
+			"there on, no more right, and a number from 0 on"},
 		{func(s *attendanceState) { s.Right = 6 }, "6 right of 5"},
 		{func(s *attendanceState) { s.Right = -1 }, "-1 right of 5"},
 		{func(s *attendanceState) { s.Squared = -1 }, "squared errors -1"},

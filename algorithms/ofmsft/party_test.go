@@ -27,7 +27,7 @@ func TestPartsEqualTheFederation(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			p, networks := small(t, 5, c.classes, 4, c.edit)
-			l := newLeague(t, p, networks, p.Rounds, p.Rounds, p.Rounds, p.Rounds)
+			l := newTestNetwork(t, p, networks, p.Rounds, p.Rounds, p.Rounds, p.Rounds)
 			l.least = 1 // as the federation
 			l.run()
 			f, want := l.federation()
@@ -51,12 +51,12 @@ func TestPartsEqualTheFederation(t *testing.T) {
 // TestABroadcastIsTheSameJob, in which servers see that all clients store all networks.
 func TestABroadcastIsTheSameJob(t *testing.T) {
 	p, networks := small(t, 5, 0, 3, func(p *Params) { p.Bandwidth = 100 })
-	l := newLeague(t, p, networks, 60, 60, 60)
+	l := newTestNetwork(t, p, networks, 60, 60, 60)
 	l.least = 1
 	l.run()
 	want := l.rows
 	p.Broadcast = true
-	l = newLeague(t, p, networks, 60, 60, 60)
+	l = newTestNetwork(t, p, networks, 60, 60, 60)
 	l.least = 1
 	l.run()
 	for k := range want {
@@ -71,7 +71,7 @@ func TestABroadcastIsTheSameJob(t *testing.T) {
 // TestTooFewStepsDoNotOpen: networks stay as they are that fewer than the least fine-tune.
 func TestTooFewStepsDoNotOpen(t *testing.T) {
 	p, networks := small(t, 5, 0, 3, nil)
-	l := newLeague(t, p, networks, 60, 60, 60)
+	l := newTestNetwork(t, p, networks, 60, 60, 60)
 	l.least = 4
 	l.run()
 	s := new(servingState)
@@ -88,13 +88,13 @@ func TestTooFewStepsDoNotOpen(t *testing.T) {
 // TestNetworksTravelOnce to clients that keep them, when nothing changes them.
 func TestNetworksTravelOnce(t *testing.T) {
 	p, networks := small(t, 5, 0, 3, func(p *Params) { p.Update = UpdateNone })
-	l := newLeague(t, p, networks, 60, 60, 60)
+	l := newTestNetwork(t, p, networks, 60, 60, 60)
 	l.run()
-	for k, shelf := range l.shelves {
-		if len(shelf.puts) != len(networks) {
-			t.Errorf("client %d got %d networks, want %d", k+1, len(shelf.puts), len(networks))
+	for k, cache := range l.caches {
+		if len(cache.puts) != len(networks) {
+			t.Errorf("client %d got %d networks, want %d", k+1, len(cache.puts), len(networks))
 		}
-		for h, n := range shelf.puts {
+		for h, n := range cache.puts {
 			if n != 1 {
 				t.Errorf("client %d got network %s %d times", k+1, h.Short(), n)
 			}
@@ -105,7 +105,7 @@ func TestNetworksTravelOnce(t *testing.T) {
 // TestJobsGoOnAfterTheServersDeath, and a client that was away is back: all rows are predicted.
 func TestJobsGoOnAfterTheServersDeath(t *testing.T) {
 	p, networks := small(t, 5, 0, 3, func(p *Params) { p.RoundsPerUpload = 2 })
-	l := newLeague(t, p, networks, 60, 60, 60)
+	l := newTestNetwork(t, p, networks, 60, 60, 60)
 	broken := errors.New("the server dies")
 	ctx, die := context.WithCancelCause(t.Context())
 	l.at = func(g federated.Progress) {
@@ -135,18 +135,19 @@ func TestJobsGoOnAfterTheServersDeath(t *testing.T) {
 // TestStreamsThatEndLeaveTheOthers go on.
 func TestStreamsThatEndLeaveTheOthers(t *testing.T) {
 	p, networks := small(t, 5, 0, 3, nil)
-	l := newLeague(t, p, networks, 60, 20, 0)
+	l := newTestNetwork(t, p, networks, 60, 20, 0)
 	var last federated.Progress
 	l.at = func(g federated.Progress) { last = g }
 	l.run()
 	if len(l.rows[0].Predictions) != 60 || len(l.rows[1].Predictions) != 20 || len(l.rows[2].Predictions) != 0 {
-		t.Errorf("%d, %d and %d predictions", len(l.rows[0].Predictions), len(l.rows[1].Predictions), len(l.rows[2].Predictions))
+		t.Errorf("%d, %d and %d predictions", len(l.rows[0].Predictions), len(l.rows[1].Predictions),
+			len(l.rows[2].Predictions))
 	}
 	if last.Round != 60 || last.Clients != 1 {
 		t.Errorf("the server's last progress is %+v", last)
 	}
 }
 
-var _ federated.Cache = (*shelf)(nil)
+var _ federated.Cache = (*countingCache)(nil)
 var _ ServerNetwork = (*memory.Hub)(nil)
 var _ ClientNetwork = (*memory.Client)(nil)

@@ -90,7 +90,8 @@ func readSite(t testing.TB, packed []byte) (x [][]float64, y []float64) {
 	for _, line := range table[1:] {
 		var row []float64
 		complete := true
-		for _, name := range []string{"month", "day", "hour", "PM2.5", "PM10", "SO2", "CO", "O3", "TEMP", "PRES", "DEWP", "RAIN", "wd", "WSPM", "NO2"} {
+		for _, name := range []string{"month", "day", "hour", "PM2.5", "PM10", "SO2", "CO", "O3", "TEMP", "PRES", "DEWP",
+			"RAIN", "wd", "WSPM", "NO2"} {
 			text := line[at[name]]
 			complete = complete && text != "NA" && text != ""
 			if name == "wd" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/internal/parallel"
 )
 
 // regrets compares the clients' predictions with their best networks in hindsight, which takes the
@@ -61,7 +62,7 @@ func (f *Federation) countRegret() error {
 		x, y := c.window.Before(0, 1)
 		r.x, r.y = append(r.x, x...), append(r.y, y...)
 	}
-	err := parallel(len(f.runners), len(r.losses), func(worker, k int) error {
+	err := parallel.Each(len(f.runners), len(r.losses), func(worker, k int) error {
 		f.runners[worker][k].workspace.Losses(r.x, r.y, len(r.y), r.losses[k])
 		if f.Server.Version(k) == 0 {
 			copy(r.before[k], r.losses[k])

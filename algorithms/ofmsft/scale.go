@@ -3,6 +3,8 @@ package ofmsft
 import (
 	"fmt"
 	"math"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // ScaleRow writes x, in its own units, as a network's inputs to dst; row is its number, from 1, for errors.
@@ -12,7 +14,7 @@ func (p Params) ScaleRow(dst []float32, row int, x []float64) error {
 	}
 	for i, v := range x {
 		scaled := float32(v / p.InputNorm)
-		if !finite(float64(scaled)) {
+		if !parameters.IsFinite(float64(scaled)) {
 			return fmt.Errorf("row %d: value %d is %v, want a finite number", row, i+1, v)
 		}
 		dst[i] = scaled
@@ -25,12 +27,14 @@ func (p Params) ScaleRow(dst []float32, row int, x []float64) error {
 func (p Params) ScaleLabel(row int, y float64) (float64, error) {
 	if p.Classes > 0 {
 		if !p.isClass(y) {
-			return 0, fmt.Errorf("row %d, label column %q: the label is %v, want a class from 0 to %d", row, p.Label, y, p.Classes-1)
+			return 0, fmt.Errorf("row %d, label column %q: the label is %v, want a class from 0 to %d", row, p.Label, y,
+				p.Classes-1)
 		}
 		return y, nil
 	}
 	if !(y >= p.LabelLow && y <= p.LabelHigh) { // also refuses NaN
-		return 0, fmt.Errorf("row %d, label column %q: the label is %v, want a number from %v to %v", row, p.Label, y, p.LabelLow, p.LabelHigh)
+		return 0, fmt.Errorf("row %d, label column %q: the label is %v, want a number from %v to %v", row, p.Label, y,
+			p.LabelLow, p.LabelHigh)
 	}
 	return (y - p.LabelLow) / (p.LabelHigh - p.LabelLow), nil
 }

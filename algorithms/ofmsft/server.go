@@ -69,7 +69,8 @@ func (s *Server) Group(needs []float64) (alpha int, group []int, err error) {
 	}
 	for i, e := range needs {
 		if !(e > 0 && e <= s.params.groupCapacity()) {
-			return 0, nil, fmt.Errorf("client %d needs a bandwidth of %v, want a number above 0 and at most %v", i+1, e, s.params.Bandwidth)
+			return 0, nil, fmt.Errorf("client %d needs a bandwidth of %v, want a number above 0 and at most %v", i+1, e,
+				s.params.Bandwidth)
 		}
 	}
 	groups, err := FirstFitDecreasing(needs, s.params.groupCapacity())
@@ -87,7 +88,8 @@ func (s *Server) Group(needs []float64) (alpha int, group []int, err error) {
 // of these.
 func (s *Server) Apply(k int, sum []float64, clients int) error {
 	if clients < 1 || clients > maxClients {
-		return fmt.Errorf("step %d of model %q: it is of %d clients, want 1 to %d", s.tuned[k].version+1, s.params.Models[k].Name, clients, maxClients)
+		return fmt.Errorf("step %d of model %q: it is of %d clients, want 1 to %d", s.tuned[k].version+1,
+			s.params.Models[k].Name, clients, maxClients)
 	}
 	return s.move(k, sum, 1/float64(clients), s.params.SumBound()*float64(clients))
 }
@@ -95,8 +97,19 @@ func (s *Server) Apply(k int, sum []float64, clients int) error {
 // move subtracts a share of a step from a network. Steps of different networks may be taken at the same time.
 func (s *Server) move(k int, step []float64, share, limit float64) error {
 	t, parameters := &s.tuned[k], s.networks[k].Parameters()
-	if err := checkStep(s.params.Models[k].Name, t.version+1, step, len(parameters), limit); err != nil {
-		return err
+
+	// Refuses a step that no clients of the job make.
+	name := s.params.Models[k].Name
+	version := t.version + 1
+	want := len(parameters)
+	if len(step) != want {
+		return fmt.Errorf("step %d of model %q has %d elements, want %d", version, name, len(step), want)
+	}
+	for i, v := range step {
+		if !(v >= -limit && v <= limit) { // also refuses NaN
+			return fmt.Errorf("step %d of model %q: element %d is %v, want a number of magnitude at most %g", version, name,
+				i+1, v, limit)
+		}
 	}
 	if t.theta == nil {
 		t.theta = make([]float64, len(parameters))
@@ -110,18 +123,5 @@ func (s *Server) move(k int, step []float64, share, limit float64) error {
 	}
 	t.version++
 	t.hash = keys.Hash{}
-	return nil
-}
-
-// checkStep refuses a step that no clients of the job make.
-func checkStep(name string, version int, step []float64, want int, limit float64) error {
-	if len(step) != want {
-		return fmt.Errorf("step %d of model %q has %d elements, want %d", version, name, len(step), want)
-	}
-	for i, v := range step {
-		if !(v >= -limit && v <= limit) { // also refuses NaN
-			return fmt.Errorf("step %d of model %q: element %d is %v, want a number of magnitude at most %g", version, name, i+1, v, limit)
-		}
-	}
 	return nil
 }

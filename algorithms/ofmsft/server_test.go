@@ -23,7 +23,8 @@ func newSmallServer(t testing.TB, edit func(*Params)) *Server {
 // TestGroupsNeverExceedTheBandwidth draws needs and a bandwidth.
 func TestGroupsNeverExceedTheBandwidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &Server{params: Params{Bandwidth: rapid.Float64Range(1, 20).Draw(t, "bandwidth")}, source: rand.NewChaCha8([32]byte{1})}
+		s := &Server{params: Params{Bandwidth: rapid.Float64Range(1, 20).Draw(t, "bandwidth")},
+			source: rand.NewChaCha8([32]byte{1})}
 		needs := rapid.SliceOfN(rapid.Float64Range(0.01, s.params.Bandwidth), 1, 40).Draw(t, "needs")
 		alpha, group, err := s.Group(needs)
 		if err != nil {
@@ -33,7 +34,8 @@ func TestGroupsNeverExceedTheBandwidth(t *testing.T) {
 		for _, i := range group {
 			sum += needs[i]
 		}
-		if sum > s.params.Bandwidth*(1+2e-9) || len(group) == 0 || !slices.IsSorted(group) || alpha < 1 || alpha > len(needs) {
+		if sum > s.params.Bandwidth*(1+2e-9) || len(group) == 0 || !slices.IsSorted(group) || alpha < 1 ||
+			alpha > len(needs) {
 			t.Fatalf("group %v of %d needs %v of %v", group, alpha, sum, s.params.Bandwidth)
 		}
 	})
@@ -147,7 +149,8 @@ func TestOtherNetworksAreRefused(t *testing.T) {
 	_, err = NewServer(p, networks, [32]byte{})
 	wantError(t, err, `the network of model "m2" has 3 inputs, 4 outputs and the loss cross-entropy, want 3, 1 and squared error`)
 	_, err = Params{}.WithNetworks([]string{"a", "b", "c"}, networks)
-	wantError(t, err, "model 2 has 3 inputs, 4 outputs and the loss cross-entropy, want 3, 1 and squared error as model 1 has")
+	wantError(t, err, "model 2 has 3 inputs, 4 outputs and the loss cross-entropy, want 3, 1 and squared error as "+
+		"model 1 has")
 	_, err = Params{}.WithNetworks(nil, networks)
 	wantError(t, err, "there are 0 names for 3 networks")
 	p.Models[0].Hash = keys.Hash{}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -55,7 +56,27 @@ func RestoreClient(p Params, packings *Packings, state []byte) (*Client, error) 
 	if err := checkOrigin(s.Version, s.Job, p); err != nil {
 		return nil, err
 	}
-	if err := s.validate(p); err != nil {
+	// Checks a state against the job that it is for.
+	if len(s.Weights) != len(p.Models) {
+		return nil, fmt.Errorf("state: it has weights of %d models, want %d", len(s.Weights), len(p.Models))
+	}
+	if s.Rounds < 0 || !(s.Loss >= 0) || !parameters.IsFinite(s.Loss) {
+		return nil, fmt.Errorf("state: %d rounds and loss %v, want 0 or more of both", s.Rounds, s.Loss)
+	}
+	rows := min(s.Rounds, p.windowRows())
+	if len(s.Labels) != rows || len(s.Rows) != rows*p.Inputs {
+		return nil, fmt.Errorf("state: %d labels and %d inputs after %d rounds, want %d and %d", len(s.Labels), len(s.Rows),
+			s.Rounds, rows, rows*p.Inputs)
+	}
+	for _, y := range s.Labels {
+		if p.Classes == 0 && !(y >= 0 && y <= 1) || p.Classes > 0 && !p.isClass(y) {
+			return nil, fmt.Errorf("state: a label is %v, which is not one of the job's", y)
+		}
+	}
+	if err := checkpoint.CheckFinite("the rows", s.Rows); err != nil {
+		return nil, err
+	}
+	if err := checkpoint.CheckFinite("the weights", s.Weights); err != nil {
 		return nil, err
 	}
 	c := NewClient(p, s.Name, packings, [32]byte{})
@@ -68,27 +89,4 @@ func RestoreClient(p Params, packings *Packings, state []byte) (*Client, error) 
 	c.rounds, c.loss = s.Rounds, s.Loss
 	c.window.x, c.window.y = append(c.window.x, s.Rows...), append(c.window.y, s.Labels...)
 	return c, nil
-}
-
-// validate checks a state against the job that it is for.
-func (s *clientState) validate(p Params) error {
-	if len(s.Weights) != len(p.Models) {
-		return fmt.Errorf("state: it has weights of %d models, want %d", len(s.Weights), len(p.Models))
-	}
-	if s.Rounds < 0 || !(s.Loss >= 0) || !finite(s.Loss) {
-		return fmt.Errorf("state: %d rounds and loss %v, want 0 or more of both", s.Rounds, s.Loss)
-	}
-	rows := min(s.Rounds, p.windowRows())
-	if len(s.Labels) != rows || len(s.Rows) != rows*p.Inputs {
-		return fmt.Errorf("state: %d labels and %d inputs after %d rounds, want %d and %d", len(s.Labels), len(s.Rows), s.Rounds, rows, rows*p.Inputs)
-	}
-	for _, y := range s.Labels {
-		if p.Classes == 0 && !(y >= 0 && y <= 1) || p.Classes > 0 && !p.isClass(y) {
-			return fmt.Errorf("state: a label is %v, which is not one of the job's", y)
-		}
-	}
-	if err := checkpoint.CheckFinite("the rows", s.Rows); err != nil {
-		return err
-	}
-	return checkpoint.CheckFinite("the weights", s.Weights)
 }

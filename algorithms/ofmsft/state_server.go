@@ -88,7 +88,11 @@ func (s *Server) restore(k int, m modelState) error {
 	if m.Version == 0 {
 		return nil
 	}
-	theta := bytesToDoubles(m.Theta)
+	b := m.Theta
+	theta := make([]float64, len(b)/8)
+	for i := range theta {
+		theta[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
 	if err := checkpoint.CheckFinite(fmt.Sprintf("model %q", name), theta); err != nil {
 		return err
 	}
@@ -106,13 +110,4 @@ func doublesToBytes(v []float64) []byte {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 	}
 	return b
-}
-
-// bytesToDoubles reads what doublesToBytes wrote.
-func bytesToDoubles(b []byte) []float64 {
-	v := make([]float64, len(b)/8)
-	for i := range v {
-		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return v
 }

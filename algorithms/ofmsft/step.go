@@ -1,6 +1,10 @@
 package ofmsft
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
+)
 
 // Step writes what this client tells the server of network k, one of those stored, after the rows of a
 // communication round: theta_k - theta_ik = eta_f (alpha/q_k) grad, [Size], equations 9 and 10, where
@@ -11,8 +15,23 @@ import "fmt"
 // Step changes nothing in the client: several networks may be done at the same time.
 func (c *Client) Step(k int, model *Runner, alpha int, into []float64) (clipped int, err error) {
 	at := c.position(k)
-	if err := c.checkStep(k, at, model, alpha, into); err != nil {
-		return 0, err
+
+	// Refuses a step that the client has no part in.
+	if !c.drawn || at < 0 {
+		return 0, fmt.Errorf("round %d: model %d is not among those stored", c.rounds, k+1)
+	}
+	if c.seen == 0 {
+		return 0, fmt.Errorf("round %d: a step was asked for before any row of this draw was learned", c.rounds)
+	}
+	if err := c.params.checkShape(k, model.network); err != nil {
+		return 0, fmt.Errorf("round %d: %w", c.rounds, err)
+	}
+	if m := &c.params.Models[k]; len(into) != m.Size {
+		return 0, fmt.Errorf("round %d: the step of model %q has room for %d numbers, want %d", c.rounds, m.Name, len(into),
+			m.Size)
+	}
+	if alpha < 1 || alpha > maxClients {
+		return 0, fmt.Errorf("round %d: the server has %d groups, want 1 to %d", c.rounds, alpha, maxClients)
 	}
 	importance := c.selection.Importance[at]
 	if c.params.MaxImportance > 0 {
@@ -22,29 +41,13 @@ func (c *Client) Step(k int, model *Runner, alpha int, into []float64) (clipped 
 	clear(into)
 	for age := c.seen - 1; age >= 0; age-- {
 		x, y := c.window.Before(age, c.params.Window)
-		addScaled(into, c.params.Step*weight, model.Gradient(x, y))
+		a := c.params.Step * weight
+		v := model.Gradient(x, y)
+		for i, g := range v {
+			into[i] += a * float64(g)
+		}
 	}
 	return c.clip(k, into)
-}
-
-// checkStep refuses a step that the client has no part in.
-func (c *Client) checkStep(k, at int, model *Runner, alpha int, into []float64) error {
-	if !c.drawn || at < 0 {
-		return fmt.Errorf("round %d: model %d is not among those stored", c.rounds, k+1)
-	}
-	if c.seen == 0 {
-		return fmt.Errorf("round %d: a step was asked for before any row of this draw was learned", c.rounds)
-	}
-	if err := c.params.checkShape(k, model.network); err != nil {
-		return fmt.Errorf("round %d: %w", c.rounds, err)
-	}
-	if m := &c.params.Models[k]; len(into) != m.Size {
-		return fmt.Errorf("round %d: the step of model %q has room for %d numbers, want %d", c.rounds, m.Name, len(into), m.Size)
-	}
-	if alpha < 1 || alpha > maxClients {
-		return fmt.Errorf("round %d: the server has %d groups, want 1 to %d", c.rounds, alpha, maxClients)
-	}
-	return nil
 }
 
 // clip cuts the elements of a step and counts those it cut.
@@ -54,18 +57,12 @@ func (c *Client) clip(k int, step []float64) (clipped int, err error) {
 		if v >= -limit && v <= limit {
 			continue
 		}
-		if !finite(v) {
-			return 0, fmt.Errorf("round %d: element %d of the step of model %q is %v: it has diverged, want a smaller step", c.rounds, i+1, c.params.Models[k].Name, v)
+		if !parameters.IsFinite(v) {
+			return 0, fmt.Errorf("round %d: element %d of the step of model %q is %v: it has diverged, want a smaller step",
+				c.rounds, i+1, c.params.Models[k].Name, v)
 		}
 		step[i] = max(-limit, min(v, limit))
 		clipped++
 	}
 	return clipped, nil
-}
-
-// addScaled adds a v to dst.
-func addScaled(dst []float64, a float64, v []float32) {
-	for i, g := range v {
-		dst[i] += a * float64(g)
-	}
 }

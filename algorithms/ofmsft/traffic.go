@@ -12,18 +12,6 @@ type Traffic struct {
 	DownloadedBytes, UploadedBytes int64
 }
 
-// download counts what a client gets for a selection.
-func (t *Traffic) download(p Params, s *Selection) {
-	t.Downloaded += s.Need
-	t.DownloadedBytes += bytesOf(p, s)
-}
-
-// upload counts what a client of the group sends.
-func (t *Traffic) upload(p Params, s *Selection) {
-	t.Uploaded += s.Need
-	t.UploadedBytes += bytesOf(p, s)
-}
-
 // bytesOf returns the bytes of a selection's networks, of all if they are broadcast.
 func bytesOf(p Params, s *Selection) int64 {
 	if p.Broadcast {

@@ -1,20 +1,15 @@
 package ofmsft
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/internal/parallel"
+)
 
 // tuneBuffer is a worker's room for the steps of one network.
 type tuneBuffer struct {
 	step, sum []float64
 	clipped   int
-}
-
-// resize makes room for a network of so many parameters, and clears the sum.
-func (b *tuneBuffer) resize(size int) {
-	if cap(b.sum) < size {
-		b.step, b.sum = make([]float64, size), make([]float64, size)
-	}
-	b.step, b.sum = b.step[:size], b.sum[:size]
-	clear(b.sum)
 }
 
 // tune has the group's clients fine-tune. Each network is done by one worker, client by client.
@@ -23,15 +18,37 @@ func (f *Federation) tune() error {
 		return nil
 	}
 	for _, i := range f.group {
-		f.Traffic.upload(f.params, &f.Clients[i].selection)
+		p := f.params
+		s := &f.Clients[i].selection
+		f.Traffic.Uploaded += s.Need
+		f.Traffic.UploadedBytes += bytesOf(p, s)
 	}
-	err := parallel(len(f.runners), len(f.params.Models), func(worker, k int) error {
+	err := parallel.Each(len(f.runners), len(f.params.Models), func(worker, k int) error {
 		b := &f.buffers[worker]
-		b.resize(f.params.Models[k].Size)
+
+		// Makes room for a network of so many parameters, and clears the sum.
+		size := f.params.Models[k].Size
+		if cap(b.sum) < size {
+			b.step, b.sum = make([]float64, size), make([]float64, size)
+		}
+		b.step, b.sum = b.step[:size], b.sum[:size]
+		clear(b.sum)
 		if f.params.Update == UpdateInPlace {
 			return f.tuneInPlace(k, f.runners[worker][k], b)
 		}
-		return f.tuneBySum(k, f.runners[worker][k], b)
+		model := f.runners[worker][k]
+		any := false
+		err := f.eachStep(k, model, b, func() error {
+			any = true
+			for j, v := range b.step {
+				b.sum[j] += v
+			}
+			return nil
+		})
+		if err != nil || !any {
+			return err
+		}
+		return f.Server.Apply(k, b.sum, len(f.Clients))
 	})
 	for w := range f.buffers {
 		f.Clipped += f.buffers[w].clipped
@@ -58,22 +75,6 @@ func (f *Federation) eachStep(k int, model *Runner, b *tuneBuffer, visit func() 
 		}
 	}
 	return nil
-}
-
-// tuneBySum applies equation 11 to network k.
-func (f *Federation) tuneBySum(k int, model *Runner, b *tuneBuffer) error {
-	any := false
-	err := f.eachStep(k, model, b, func() error {
-		any = true
-		for j, v := range b.step {
-			b.sum[j] += v
-		}
-		return nil
-	})
-	if err != nil || !any {
-		return err
-	}
-	return f.Server.Apply(k, b.sum, len(f.Clients))
 }
 
 // tuneInPlace has the group's clients move network k one after another, each from where the one before

@@ -31,28 +31,33 @@ func (p Params) Validate(parties []string) error {
 
 // ValidateNumbers is Validate without the parties and columns, for use in one process.
 func (p Params) ValidateNumbers() error {
-	if err := checkModels(p.Models); err != nil {
-		return err
+	// Checks a job's networks, their defaults filled in.
+	if n := len(p.Models); n < 1 || n > maxModels {
+		return fmt.Errorf("there are %d models, want 1 to %d", n, maxModels)
 	}
-	if err := p.validateSizes(); err != nil {
-		return err
+	names, total := map[string]bool{}, 0
+	for k, m := range p.Models {
+		if m.Name == "" || len(m.Name) > maxName {
+			return fmt.Errorf("model %d has a name of %d bytes, want 1 to %d", k+1, len(m.Name), maxName)
+		}
+		if names[m.Name] {
+			return fmt.Errorf("model %q occurs twice", m.Name)
+		}
+		names[m.Name] = true
+		if err := m.check(); err != nil {
+			return err
+		}
+		total += m.Size
 	}
-	if err := p.validateReals(); err != nil {
-		return err
+	if total > maxAllSizes {
+		return fmt.Errorf("the models have %d parameters together, want at most %d", total, maxAllSizes)
 	}
-	if !slices.Contains([]string{UpdateEquation11, UpdateNone, UpdateInPlace}, p.Update) {
-		return fmt.Errorf("update is %q, want %q or %q", p.Update, UpdateEquation11, UpdateNone)
-	}
-	return p.validateBudgets()
-}
-
-// validateSizes checks the whole numbers.
-func (p Params) validateSizes() error {
 	if err := parameters.Check(p.sizes(), nil); err != nil {
 		return err
 	}
 	if n := p.windowRows(); n*p.Inputs > maxWindowNumbers {
-		return fmt.Errorf("window is %d and rounds_per_upload %d, which makes %d rows of %d inputs, want at most %d numbers", p.Window, p.RoundsPerUpload, n, p.Inputs, maxWindowNumbers)
+		return fmt.Errorf("window is %d and rounds_per_upload %d, which makes %d rows of %d inputs, want at most %d numbers",
+			p.Window, p.RoundsPerUpload, n, p.Inputs, maxWindowNumbers)
 	}
 	if p.Classes != 0 && (p.Classes < 2 || p.Classes > maxDimensions) {
 		return fmt.Errorf("classes is %d, want 2 to %d, or 0 where the networks predict a number", p.Classes, maxDimensions)
@@ -60,11 +65,6 @@ func (p Params) validateSizes() error {
 	if p.WarmUp < 0 || p.WarmUp > maxRounds {
 		return fmt.Errorf("warm_up is %d, want 0 to %d", p.WarmUp, maxRounds)
 	}
-	return nil
-}
-
-// validateReals checks the real numbers.
-func (p Params) validateReals() error {
 	if err := parameters.Check(p.positives(), nil); err != nil {
 		return err
 	}
@@ -80,12 +80,15 @@ func (p Params) validateReals() error {
 	if !(p.MaxImportance >= 0) || math.IsInf(p.MaxImportance, 0) {
 		return fmt.Errorf("max_importance is %v, want a positive number, or 0 for no cap", p.MaxImportance)
 	}
-	return parameters.LabelRange(p.LabelLow, p.LabelHigh)
-}
+	if err := parameters.LabelRange(p.LabelLow, p.LabelHigh); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{UpdateEquation11, UpdateNone, UpdateInPlace}, p.Update) {
+		return fmt.Errorf("update is %q, want %q or %q", p.Update, UpdateEquation11, UpdateNone)
+	}
 
-// validateBudgets checks that every client has room for any two networks, and the server's bandwidth
-// for any client.
-func (p Params) validateBudgets() error {
+	// Checks that every client has room for any two networks, and the server's bandwidth
+	// for any client.
 	checked := map[float64]bool{}
 	for _, name := range append([]string{""}, p.ownBudgets()...) {
 		budget := p.BudgetOf(name)
@@ -120,13 +123,14 @@ func (p Params) validateBudget(budget float64) error {
 		need = bandwidths(p.Models)
 	}
 	if !(need <= p.groupCapacity()) {
-		return fmt.Errorf("bandwidth is %v, want at least %v, which the networks of one client with budget %v may need", p.Bandwidth, need, budget)
+		return fmt.Errorf("bandwidth is %v, want at least %v, which the networks of one client with budget %v may need",
+			p.Bandwidth, need, budget)
 	}
 	return nil
 }
 
 // groupCapacity returns what a group's networks may take.
-func (p Params) groupCapacity() float64 { return p.Bandwidth * (1 + slack) }
+func (p Params) groupCapacity() float64 { return p.Bandwidth * (1 + tolerance) }
 
 // positives lists the parameters that must be positive.
 func (p Params) positives() []parameters.Rule {
@@ -149,6 +153,3 @@ func (p Params) sizes() []parameters.Rule {
 		parameters.Whole("window", p.Window, maxWindow),
 	}
 }
-
-// finite reports whether v is neither NaN nor infinite.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -4,21 +4,7 @@ import (
 	"fmt"
 
 	"github.com/BurntSushi/toml"
-
-	"github.com/hanse-project/hanse/algorithms/parameters"
 )
-
-// validateWritten checks the numbers that a job's text holds, before defaults take the place of
-// those it does not.
-func (p Params) validateWritten(written func(...string) bool) error {
-	if err := parameters.Check(p.sizes(), written); err != nil {
-		return err
-	}
-	if err := parameters.Check(p.positives(), written); err != nil {
-		return err
-	}
-	return parameters.LabelRangeWritten(p.LabelLow, p.LabelHigh, written)
-}
 
 // validateWrittenModels refuses costs and bandwidths of 0 that a job's text holds.
 func validateWrittenModels(text []byte) error {

@@ -7,6 +7,19 @@ import (
 	"slices"
 )
 
+// IsFinite reports whether a number is neither NaN nor infinite: what came from others or from a disk must be.
+func IsFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// AreFinite reports whether all numbers are finite.
+func AreFinite(v []float64) bool {
+	for _, x := range v {
+		if !IsFinite(x) {
+			return false
+		}
+	}
+	return true
+}
+
 // Rule is what a parameter must be, and whether it is.
 type Rule struct {
 	name   string
@@ -15,6 +28,14 @@ type Rule struct {
 
 // Whole is InRange as a rule.
 func Whole(name string, value, most int) Rule { return Rule{name, InRange(name, value, most)} }
+
+// Between is a rule for a whole number of at least one number and at most another.
+func Between(name string, value, least, most int) Rule {
+	if value >= least && value <= most {
+		return Rule{name: name}
+	}
+	return Rule{name, fmt.Errorf("%s is %d, want %d to %d", name, value, least, most)}
+}
 
 // Real is Positive as a rule.
 func Real(name string, value float64) Rule { return Rule{name, Positive(name, value)} }
@@ -103,7 +124,7 @@ func ValueOf(client string, own map[string]float64, others float64) float64 {
 
 // LabelRange refuses a range of labels, label_low to label_high, that is empty or not finite.
 func LabelRange(low, high float64) error {
-	if math.IsNaN(low) || math.IsInf(low, 0) {
+	if !IsFinite(low) {
 		return fmt.Errorf("label_low is %v, want a finite number", low)
 	}
 	if !(high > low) || math.IsInf(high-low, 0) {

@@ -100,7 +100,8 @@ func TestRangesOfLabels(t *testing.T) {
 		{-5, 0, low, "<nil>"},
 		{5, 0, low, "label_high is 0, want a finite number above label_low, which is 5"},
 		{math.NaN(), 1, low, "label_low is NaN, want a finite number"},
-		{-math.MaxFloat64, math.MaxFloat64, all, fmt.Sprintf("label_high is %v, want a finite number above label_low, which is %v", math.MaxFloat64, -math.MaxFloat64)},
+		{-math.MaxFloat64, math.MaxFloat64, all, fmt.Sprintf("label_high is %v, want a finite number above label_low, "+
+			"which is %v", math.MaxFloat64, -math.MaxFloat64)},
 		{1, 2, all, "<nil>"},
 	} {
 		wantError(t, LabelRangeWritten(c.low, c.high, c.written), c.want)
@@ -112,8 +113,10 @@ func TestValuesByName(t *testing.T) {
 	own := map[string]float64{"north": 2, "south": -1, "west": 0}
 	wantError(t, EachOf("steps", own, Positive), `steps of "south" is -1, want a positive number`)
 	wantError(t, EachOf("steps", map[string]float64{"north": 2}, Positive), "<nil>")
-	wantError(t, OfClients("steps", own, []string{"hub", "north", "south"}, "hub"), `steps names "west", which is not among the job's clients`)
-	wantError(t, OfClients("steps", own, []string{"north", "south", "west"}, "north", "south"), `steps names "north", which is not among the job's clients`)
+	wantError(t, OfClients("steps", own, []string{"hub", "north", "south"}, "hub"),
+		`steps names "west", which is not among the job's clients`)
+	wantError(t, OfClients("steps", own, []string{"north", "south", "west"}, "north", "south"),
+		`steps names "north", which is not among the job's clients`)
 	wantError(t, OfClients("steps", own, []string{"north", "south", "west"}), "<nil>")
 	if ValueOf("north", own, 7) != 2 || ValueOf("west", own, 7) != 0 || ValueOf("east", own, 7) != 7 {
 		t.Errorf("values %v, %v and %v", ValueOf("north", own, 7), ValueOf("west", own, 7), ValueOf("east", own, 7))

@@ -49,11 +49,13 @@ func keysIn(text []byte) (func(key ...string) bool, error) {
 }
 
 // Of parses a table that was read already, for a job among the named parties.
-func Of[P any](table map[string]any, parties []string, parse func(text []byte, parties []string) (P, error)) (P, error) {
+func Of[P any](table map[string]any, parties []string, parse func(text []byte, parties []string) (P, error)) (P,
+	error) {
 	var text bytes.Buffer
 	if err := toml.NewEncoder(&text).Encode(table); err != nil {
 		var none P
 		return none, err
 	}
-	return parse(text.Bytes(), parties)
+	p, err := parse(text.Bytes(), parties)
+	return p, keys.InTable(text.Bytes(), err)
 }

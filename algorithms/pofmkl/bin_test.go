@@ -108,14 +108,14 @@ func second(_ float64, err error) error { return err }
 // goes back to its checkpoint.
 func TestPartsWithCommonBinsEqualTheLoop(t *testing.T) {
 	t.Run("whole", func(t *testing.T) {
-		l := newLeague(t, common(), 50, 50, 50)
+		l := newTestNetwork(t, common(), 50, 50, 50)
 		l.run()
 		o := newLoop(l)
 		o.run()
 		o.compare()
 	})
 	t.Run("left out", func(t *testing.T) {
-		l := newLeague(t, common(), 50, 50, 20)
+		l := newTestNetwork(t, common(), 50, 50, 20)
 		lost := func(round, k int) bool { return k == 1 && round%4 == 2 }
 		l.lost = lost
 		l.run()
@@ -126,15 +126,15 @@ func TestPartsWithCommonBinsEqualTheLoop(t *testing.T) {
 		o.compare()
 	})
 	t.Run("returned", func(t *testing.T) {
-		whole := newLeague(t, common(), 50, 50, 50)
+		whole := newTestNetwork(t, common(), 50, 50, 50)
 		whole.run()
-		l := newLeague(t, common(), 50, 50, 50)
+		l := newTestNetwork(t, common(), 50, 50, 50)
 		s := l.open(t.Context())
 		l.at = func(p federated.Progress) {
 			if p.Round == 7 {
 				s.Stop(1)
 				s.Ended(1)
-				s.attend(t.Context(), 1)
+				s.runClient(t.Context(), 1)
 			}
 		}
 		mustDo(t, s.serve(t.Context()))
@@ -184,7 +184,8 @@ func TestStatesOfCommonBins(t *testing.T) {
 		edit func(*clientState)
 		want string
 	}{
-		{func(s *clientState) { s.Upload = 0 }, "upload 0 was begun after 1 rounds, want 1 to 25 with a common bin and else 0"},
+		{func(s *clientState) { s.Upload = 0 },
+			"upload 0 was begun after 1 rounds, want 1 to 25 with a common bin and else 0"},
 		{func(s *clientState) { s.Upload = 26 }, "upload 26 was begun after 1 rounds"},
 		{func(s *clientState) { s.Upload = 3 }, "the update moves kernel 3, which is not in the bin of upload 3"},
 	} {
@@ -206,7 +207,8 @@ func TestNothingOfAClientsChoiceIsInItsUpload(t *testing.T) {
 		common bool
 		alike  bool
 	}{{true, true}, {false, false}} {
-		p := Params{Seed: "choice", Features: 3, Chosen: 5, Explore: 0.05, WeightStep: 5, Step: 1e-3, Rounds: 40, CommonBin: c.common}
+		p := Params{Seed: "choice", Features: 3, Chosen: 5, Explore: 0.05, WeightStep: 5, Step: 1e-3, Rounds: 40,
+			CommonBin: c.common}
 		if c.common {
 			p.Explore = 0
 		}

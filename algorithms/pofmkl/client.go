@@ -3,6 +3,8 @@ package pofmkl
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // maxLoss is the largest loss that is learned from: weights and regrets stay finite for ever.
@@ -84,8 +86,9 @@ func (c *Client) Predict(theta, x []float64) (float64, error) {
 	}
 	c.features.Scores(c.scores, theta)
 	c.prediction = blend(c.weights.share, c.scores)
-	if !finite(c.prediction) {
-		return 0, fmt.Errorf("row %d: the prediction is %v: theta has diverged, want a smaller step", c.rounds+1, c.prediction)
+	if !parameters.IsFinite(c.prediction) {
+		return 0, fmt.Errorf("row %d: the prediction is %v: theta has diverged, want a smaller step", c.rounds+1,
+			c.prediction)
 	}
 	c.theta = theta
 	return p.unscale(c.prediction), nil
@@ -115,7 +118,7 @@ func (c *Client) Learn(y float64) error {
 	c.weights.learn(c.losses, c.weightStep)
 	bin, probability := c.moved, 1/float64(p.Bins())
 	if !p.CommonBin {
-		bin, probability = c.weights.draw(uniform(c.source), p.Chosen, c.explore)
+		bin, probability = c.weights.draw(float64(rand.Source(c.source).Uint64()>>11)*0x1p-53, p.Chosen, c.explore)
 	}
 	for _, i := range bin {
 		c.descend(i, 2*(c.scores[i]-label), probability)
@@ -126,16 +129,14 @@ func (c *Client) Learn(y float64) error {
 	return nil
 }
 
-// uniform returns a number in [0, 1): 53 bits of the source.
-func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }
-
 // lose computes every kernel's loss and counts the regret.
 func (c *Client) lose(label float64) error {
 	p := &c.dictionary.params
 	for i, s := range c.scores {
 		c.losses[i] = (s-label)*(s-label) + c.penalise(i)
 		if !(c.losses[i] <= maxLoss) { // also refuses NaN
-			return fmt.Errorf("row %d: the loss of kernel %d is %v: theta has diverged, want a smaller step", c.rounds+1, i+1, c.losses[i])
+			return fmt.Errorf("row %d: the loss of kernel %d is %v: theta has diverged, want a smaller step", c.rounds+1, i+1,
+				c.losses[i])
 		}
 	}
 	loss := (c.prediction - label) * (c.prediction - label)

@@ -42,7 +42,8 @@ func TestUpdatesOfAnyJobAreInBoundsAndOfOneBinARound(t *testing.T) {
 				t.Fatal(err)
 			}
 			if low, high := slices.Min(c.scores), slices.Max(c.scores); prediction < low-1e-12 || prediction > high+1e-12 {
-				t.Fatalf("the prediction %v is not between those of the kernels, %v and %v (weights %v)", prediction, low, high, before)
+				t.Fatalf("the prediction %v is not between those of the kernels, %v and %v (weights %v)", prediction, low, high,
+					before)
 			}
 			if !c.Due() {
 				continue
@@ -63,7 +64,8 @@ func TestUpdatesOfAnyJobAreInBoundsAndOfOneBinARound(t *testing.T) {
 // checkUpdate checks an upload's size and how many kernels it touches.
 func checkUpdate(t *rapid.T, p Params, touched []int, sum []float64) {
 	for i := range p.Kernels() {
-		if slices.ContainsFunc(part(sum, i, p.Features), func(v float64) bool { return v != 0 }) && !slices.Contains(touched, i) {
+		if slices.ContainsFunc(part(sum, i, p.Features), func(v float64) bool { return v != 0 }) &&
+			!slices.Contains(touched, i) {
 			t.Fatalf("kernel %d moves and is not among those touched, %v", i, touched)
 		}
 	}
@@ -79,7 +81,8 @@ func checkUpdate(t *rapid.T, p Params, touched []int, sum []float64) {
 
 // TestSumBoundIsReached needs no more than the bound: one feature, one kernel, a label far away.
 func TestSumBoundIsReached(t *testing.T) {
-	p := Params{Seed: "bound", Bandwidths: []float64{1e12}, Features: 1, Step: 0.5, Clip: 2, RoundsPerUpload: 3}.WithDefaults()
+	p := Params{Seed: "bound", Bandwidths: []float64{1e12}, Features: 1, Step: 0.5, Clip: 2,
+		RoundsPerUpload: 3}.WithDefaults()
 	d := newDictionary(t, p, 1)
 	c, sum := NewClient(d, "c", [32]byte{}), make([]float64, 2)
 	theta := []float64{0, 2} // predicts about 2; the gradient for the label 0 has norm 4

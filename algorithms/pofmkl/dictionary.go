@@ -45,12 +45,25 @@ func NewDictionary(p Params, columns []string) (*Dictionary, error) {
 	}
 	count, width := p.Kernels()*p.Features, (len(columns)+lane-1)&^(lane-1)
 	if count*width > maxFrequencies {
-		return nil, fmt.Errorf("%d columns with %d random features are too many: at most %d frequencies fit", len(columns), count, maxFrequencies)
+		return nil, fmt.Errorf("%d columns with %d random features are too many: at most %d frequencies fit", len(columns),
+			count, maxFrequencies)
 	}
 	p.Bandwidths = slices.Clone(p.Bandwidths)
-	d := &Dictionary{params: p, columns: slices.Clone(columns), width: width, circle: newCircle(1 / math.Sqrt(float64(p.Features)))}
+	d := &Dictionary{params: p, columns: slices.Clone(columns), width: width,
+		circle: newCircle(1 / math.Sqrt(float64(p.Features)))}
 	d.frequencies = make([]float64, count*width)
-	d.draw()
+	// Fills in the frequencies. Feature j of kernel i is number iD + j of the job's stream, so that kernels are
+	// independent of one another.
+	owner, seed, n := keys.ID(keys.HashOf("hanse pofmkl features v1")), d.params.PublicSeed(), d.params.Features
+	turns := make([]float64, n)
+	for i, b := range d.params.Bandwidths {
+		for c, name := range d.columns {
+			gaussian(b).Draw(seed, owner, name, i*n, n, turns)
+			for j, v := range turns {
+				d.frequencies[(i*n+j)*d.width+c] = v * arcs
+			}
+		}
+	}
 	var err error
 	d.fingerprint, err = fingerprint(p, columns)
 	return d, err
@@ -72,21 +85,6 @@ func checkColumns(columns []string) error {
 		seen[c] = true
 	}
 	return nil
-}
-
-// draw fills in the frequencies. Feature j of kernel i is number iD + j of the job's stream, so that
-// kernels are independent of one another.
-func (d *Dictionary) draw() {
-	owner, seed, n := keys.ID(keys.HashOf("hanse pofmkl features v1")), d.params.PublicSeed(), d.params.Features
-	turns := make([]float64, n)
-	for i, b := range d.params.Bandwidths {
-		for c, name := range d.columns {
-			gaussian(b).Draw(seed, owner, name, i*n, n, turns)
-			for j, v := range turns {
-				d.frequencies[(i*n+j)*d.width+c] = v * arcs
-			}
-		}
-	}
 }
 
 // fingerprint digests what a saved state must agree with: parameters and columns.

@@ -40,7 +40,8 @@ func TestDictionariesDependOnPublicNumbersAlone(t *testing.T) {
 			t.Fatal("the same parameters give other frequencies")
 		}
 	}
-	if d.fingerprint != same.fingerprint || d.fingerprint == newDictionary(t, other, 3).fingerprint || d.fingerprint == newDictionary(t, small(), 4).fingerprint {
+	if d.fingerprint != same.fingerprint || d.fingerprint == newDictionary(t, other, 3).fingerprint ||
+		d.fingerprint == newDictionary(t, small(), 4).fingerprint {
 		t.Error("fingerprints do not tell dictionaries apart")
 	}
 	seen := make(map[float64]bool)

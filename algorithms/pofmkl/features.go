@@ -23,7 +23,8 @@ type Features struct {
 // NewFeatures makes room for a row.
 func (d *Dictionary) NewFeatures() *Features {
 	count := d.params.Kernels() * d.params.Features
-	return &Features{dictionary: d, row: make([]float64, d.width), angles: make([]float64, count), z: make([]float64, 2*count)}
+	return &Features{dictionary: d, row: make([]float64, d.width), angles: make([]float64, count),
+		z: make([]float64, 2*count)}
 }
 
 // Set computes the features of x, [columns] in its own units; row is its number, from 1, for errors.
@@ -53,7 +54,8 @@ func (f *Features) scale(row int, x []float64) error {
 	for c, v := range x {
 		s := v / d.params.InputNorm
 		if !(math.Abs(s) <= maxInput) { // also refuses NaN
-			return fmt.Errorf("row %d, column %q: the value is %v, want a finite number of magnitude at most %g", row, d.columns[c], v, maxInput*d.params.InputNorm)
+			return fmt.Errorf("row %d, column %q: the value is %v, want a finite number of magnitude at most %g", row,
+				d.columns[c], v, maxInput*d.params.InputNorm)
 		}
 		f.row[c] = s
 	}

@@ -44,7 +44,8 @@ func clientSeed(seed [32]byte, i int) [32]byte {
 // uploads when they are due. It writes the predictions, [K].
 func (f *Federation) Round(rows [][]float64, labels, predictions []float64) error {
 	if len(rows) != len(f.Clients) || len(labels) != len(f.Clients) || len(predictions) != len(f.Clients) {
-		return fmt.Errorf("%d rows, %d labels and room for %d predictions, want %d, the number of clients", len(rows), len(labels), len(predictions), len(f.Clients))
+		return fmt.Errorf("%d rows, %d labels and room for %d predictions, want %d, the number of clients", len(rows),
+			len(labels), len(predictions), len(f.Clients))
 	}
 	p := &f.Server.dictionary.params
 	upload, due := f.rounds/p.RoundsPerUpload, false

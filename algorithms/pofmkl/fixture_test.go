@@ -50,7 +50,8 @@ func newDictionary(t testing.TB, p Params, columns int) *Dictionary {
 
 // small is a job with few kernels.
 func small() Params {
-	return Params{Seed: "small", Bandwidths: []float64{0.01, 0.1, 1, 10, 100}, Features: 3, Chosen: 2, Explore: 0.4, Rounds: 50}
+	return Params{Seed: "small", Bandwidths: []float64{0.01, 0.1, 1, 10, 100}, Features: 3, Chosen: 2, Explore: 0.4,
+		Rounds: 50}
 }
 
 // wantError checks an error's text.

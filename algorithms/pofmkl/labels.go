@@ -6,7 +6,8 @@ import "fmt"
 // for errors.
 func (p Params) ScaleLabel(row int, y float64) (float64, error) {
 	if !(y >= p.LabelLow && y <= p.LabelHigh) { // also refuses NaN
-		return 0, fmt.Errorf("row %d, label column %q: the label is %v, want a number from %v to %v", row, p.Label, y, p.LabelLow, p.LabelHigh)
+		return 0, fmt.Errorf("row %d, label column %q: the label is %v, want a number from %v to %v", row, p.Label, y,
+			p.LabelLow, p.LabelHigh)
 	}
 	return (y - p.LabelLow) / (p.LabelHigh - p.LabelLow), nil
 }

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/hanse-project/hanse/protocol/contract"
+
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/hedge"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/algorithms/portable"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -87,7 +90,7 @@ func encodeModel(d *Dictionary, round int, theta []float64, columns []string, we
 }
 
 // keepModel saves a client's model: the theta that it heard last, if it has heard one in this session, and its weights.
-func (a *attendance) keepModel() error {
+func (a *clientRun) keepModel() error {
 	if a.round < 0 {
 		return nil
 	}
@@ -102,7 +105,7 @@ func (a *attendance) keepModel() error {
 }
 
 // keepModel saves the server's model.
-func (s *serving) keepModel() error {
+func (s *serverRun) keepModel() error {
 	data, err := encodeModel(s.Dictionary, s.round, s.server.theta, nil, nil)
 	if err != nil {
 		return err
@@ -126,7 +129,7 @@ func (m *Model) Predict(row int, x []float64) (federated.Prediction, error) {
 	}
 	m.features.Scores(m.scores, m.theta)
 	v := blend(m.shares, m.scores)
-	if !finite(v) {
+	if !parameters.IsFinite(v) {
 		return federated.Prediction{}, fmt.Errorf("row %d: the prediction is %v: theta has diverged", row, v)
 	}
 	return federated.Number(m.dictionary.params.unscale(v)), nil
@@ -149,7 +152,7 @@ func (m *Model) Portable() *portable.Model {
 		}
 	}
 	return &portable.Model{
-		Algorithm: "pofmkl", Round: m.round, Rounds: p.Uploads(), Kernels: k,
+		Algorithm: contract.POFMKL, Round: m.round, Rounds: p.Uploads(), Kernels: k,
 		Inputs: portable.Inputs{Count: len(d.columns), Columns: m.columns, DivideBy: p.InputNorm},
 		Label:  portable.Label{Column: p.Label, Low: p.LabelLow, High: p.LabelHigh},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/algorithms/portable"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -30,12 +31,12 @@ func written(m *portable.Model, x []float64) float64 {
 	return m.Label.Low + sum*(m.Label.High-m.Label.Low)
 }
 
-// TestAClientKeepsWhatItPredictsWith after a whole job: the model predicts as the client's own part would with the theta
-// that it heard last, bit for bit, and as what it exports says; theta and weights are those of the loop.
+// TestAClientKeepsWhatItPredictsWith after a whole job: the model predicts as the client's own part would with the
+// theta that it heard last, bit for bit, and as what it exports says; theta and weights are those of the loop.
 func TestAClientKeepsWhatItPredictsWith(t *testing.T) {
 	p := several()
 	p.InputNorm, p.LabelLow, p.LabelHigh = 2, -1, 3
-	l := newLeague(t, p, 50, 20, 50)
+	l := newTestNetwork(t, p, 50, 20, 50)
 	l.run()
 	o := newLoop(l)
 	for r := range l.dictionary.params.Uploads() - 1 {
@@ -93,7 +94,7 @@ func mustState(t *testing.T, s *Server) []byte {
 
 // TestAKilledClientHasTheModelOfASixteenth: nothing is written at its end.
 func TestAKilledClientHasTheModelOfASixteenth(t *testing.T) {
-	l := newLeague(t, small(), 50, 50, 50)
+	l := newTestNetwork(t, small(), 50, 50, 50)
 	kept := make([]int, 0, 50)
 	l.at = func(p federated.Progress) {
 		if m, err := DecodeModel(l.dictionary, false, l.clients[0][federated.ModelSlot]); err == nil {
@@ -113,7 +114,7 @@ func TestAKilledClientHasTheModelOfASixteenth(t *testing.T) {
 
 // TestModelsOfOthersAreRefused: of another job, another role, another kind, and damaged.
 func TestModelsOfOthersAreRefused(t *testing.T) {
-	l := newLeague(t, small(), 50, 50, 50)
+	l := newTestNetwork(t, small(), 50, 50, 50)
 	l.run()
 	data, server := l.clients[0][federated.ModelSlot], l.server[federated.ModelSlot]
 	other := small()
@@ -142,12 +143,12 @@ func TestModelsOfOthersAreRefused(t *testing.T) {
 
 // TestAModelThatCannotBeKept ends a part with an error that went well but for that.
 func TestAModelThatCannotBeKept(t *testing.T) {
-	l := newLeague(t, small(), 3)
+	l := newTestNetwork(t, small(), 3)
 	l.rows = []*memory.Rows{memory.NewRows(l.streams[0].rows, l.streams[0].labels)}
 	theta := make([]float64, l.dictionary.params.Words())
 	part := l.part(0, &memory.ToldClient{Rounds: []int{0}, Values: theta, End: io.EOF})
 	part.Vault = &memory.FaultyVault{Saves: 2, SaveErr: fmt.Errorf("the disk is full")}
-	wantError(t, Attend(t.Context(), part), `client "c1": keep the model after row 1: the disk is full`)
+	wantError(t, RunClient(t.Context(), part), `client "c1": keep the model after row 1: the disk is full`)
 }
 
 // FuzzDecodeModel: whatever is read is finite and predicts or says why not.
@@ -175,7 +176,7 @@ func FuzzDecodeModel(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p, err := m.Predict(1, []float64{0.1, 0.2}); err == nil && !finite(p.Value) {
+		if p, err := m.Predict(1, []float64{0.1, 0.2}); err == nil && !parameters.IsFinite(p.Value) {
 			t.Fatalf("the prediction is %v", p)
 		}
 		if err := checkpoint.CheckFinite("frequencies", m.Portable().Kernels.Frequencies); err != nil {

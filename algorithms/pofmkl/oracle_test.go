@@ -34,7 +34,8 @@ func newOracle(p Params, columns, clients int) *oracle {
 		for j := range rho {
 			for c := range columns {
 				one := make([]float64, 1)
-				kernel.Kernel{Kind: kernel.Gaussian, Sigma: math.Sqrt(b)}.Draw(p.PublicSeed(), owner, fmt.Sprintf("x%d", c+1), i*p.Features+j, 1, one)
+				kernel.Kernel{Kind: kernel.Gaussian, Sigma: math.Sqrt(b)}.Draw(p.PublicSeed(), owner, fmt.Sprintf("x%d", c+1),
+					i*p.Features+j, 1, one)
 				rho[j] = append(rho[j], 2*math.Pi*one[0])
 			}
 		}
@@ -194,7 +195,10 @@ func TestRoundsEqualTheOracle(t *testing.T) {
 		{"a common bin of one kernel", func(p *Params) { p.CommonBin, p.Explore, p.Chosen = true, 1, 1 }},
 		{"a common bin of all kernels", func(p *Params) { p.CommonBin, p.Explore, p.Chosen = true, 1, 5 }},
 		{"a common bin for three rounds", func(p *Params) { p.CommonBin, p.Explore, p.RoundsPerUpload = true, 1, 3 }},
-		{"a common bin, regularised and clipped", func(p *Params) { p.CommonBin, p.Explore, p.Lambda, p.Clip = true, 1, 0.3, 0.2 }},
+		{"a common bin, regularised and clipped", func(p *Params) {
+			p.CommonBin, p.Explore, p.Lambda, p.Clip = true, 1, 0.3,
+				0.2
+		}},
 		{"a common bin and weights' steps", func(p *Params) {
 			p.CommonBin, p.Explore, p.WeightSteps = true, 1, map[string]float64{"1": 2, "4": 0.01}
 		}},
@@ -253,7 +257,8 @@ func compareWithOracle(t *testing.T, p Params) {
 			for j := range o.theta[i] {
 				o.theta[i][j] -= pending[i][j] / clients
 				pending[i][j] = 0
-				near(t, fmt.Sprintf("round %d: theta of kernel %d", r+1, i+1), f.Server.Theta()[i*2*p.Features+j], o.theta[i][j], tolerance)
+				near(t, fmt.Sprintf("round %d: theta of kernel %d", r+1, i+1), f.Server.Theta()[i*2*p.Features+j], o.theta[i][j],
+					tolerance)
 			}
 		}
 		if t.Failed() {

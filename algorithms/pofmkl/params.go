@@ -37,7 +37,8 @@ type Params struct {
 	Step            float64 `toml:"step,omitzero"`              // eta of theta, default: see defaultStep
 	WeightStep      float64 `toml:"weight_step,omitzero"`       // eta_k of every client's weights, default 1/sqrt(T)
 	Clip            float64 `toml:"clip,omitzero"`              // the largest norm of a kernel's gradient, default 4
-	WeightsFrom     string  `toml:"weights_from,omitempty"`     // an earlier job whose weights clients start from; default: equal weights
+	// an earlier job whose weights clients start from; default: equal weights
+	WeightsFrom string `toml:"weights_from,omitempty"`
 
 	WeightSteps map[string]float64 `toml:"weight_steps,omitempty"` // eta_k of some clients, by name
 	Explores    map[string]float64 `toml:"explores,omitempty"`     // xi of some clients, by name

@@ -21,7 +21,8 @@ func TestBadParameters(t *testing.T) {
 		{roles + "features = 1e3\n", `parameters: line 3: features: want an integer, got a number`},
 		{roles + "features = 0\n", "features is 0, want 1 to 65536"},
 		{roles + "features = -3\n", "features is -3, want 1 to 65536"},
-		{roles + "features = 65536\n", "features is 65536 with 51 kernels, which makes 6684672 words of theta, want at most 4194304"},
+		{roles + "features = 65536\n", "features is 65536 with 51 kernels, which makes 6684672 words of theta, want at " +
+			"most 4194304"},
 		{roles + "chosen = 0\n", "chosen is 0, want 1 to 4096"},
 		{roles + "chosen = -1\n", "chosen is -1, want 1 to 4096"},
 		{roles + "chosen = 52\n", "chosen is 52, want 1 to 51, the number of kernels"},
@@ -29,24 +30,30 @@ func TestBadParameters(t *testing.T) {
 		{roles + "bandwidths = []\n", "bandwidths has 0 numbers, want 1 to 4096"},
 		{roles + "bandwidths = [1, 0]\n", "bandwidth 2 is 0, want a positive number"},
 		{roles + "bandwidths = [nan]\n", "bandwidth 1 is NaN, want a positive number"},
-		{roles + "bandwidths = [1e-20]\n", "bandwidth 1 is 1e-20: kernel width sigma is 1e-10: it must lie in [1e-06, 1e+09]"},
+		{roles + "bandwidths = [1e-20]\n",
+			"bandwidth 1 is 1e-20: kernel width sigma is 1e-10: it must lie in [1e-06, 1e+09]"},
 		{roles + "explore = 0\n", "explore is 0, want a number above 0 and at most 1"},
 		{roles + "explore = -0.1\n", "explore is -0.1, want a number above 0 and at most 1"},
 		{roles + "explore = 1.5\n", "explore is 1.5, want a number above 0 and at most 1"},
 		{roles + "explore = nan\n", "explore is NaN, want a number above 0 and at most 1"},
-		{roles + "explore = 1e-12\n", "an update's elements may reach 9.12e+11, want at most 16777216: lower step, clip or rounds_per_upload, or raise explore or chosen"},
+		{roles + "explore = 1e-12\n", "an update's elements may reach 9.12e+11, want at most 16777216: lower step, clip " +
+			"or rounds_per_upload, or raise explore or chosen"},
 		{roles + "explores = { north = 0.5, south = 0 }\n", `explores of "south" is 0, want a number above 0 and at most 1`},
 		{roles + "explores = { hub = 0.5 }\n", `explores names "hub", which is not among the job's clients`},
 		{roles + "explores = { west = 0.5 }\n", `explores names "west", which is not among the job's clients`},
-		{roles + "explores = { north = 1e-12 }\n", "an update's elements may reach 9.12e+11, want at most 16777216: lower step, clip or rounds_per_upload, or raise explore or chosen"},
+		{roles + "explores = { north = 1e-12 }\n", "an update's elements may reach 9.12e+11, want at most 16777216: " +
+			"lower step, clip or rounds_per_upload, or raise explore or chosen"},
 		{roles + "weight_steps = { west = 0.5 }\n", `weight_steps names "west", which is not among the job's clients`},
 		{roles + "weight_steps = { hub = 0.5 }\n", `weight_steps names "hub", which is not among the job's clients`},
 		{roles + "weight_steps = { south = nan, north = -1 }\n", `weight_steps of "north" is -1, want a positive number`},
 		{roles + "weight_steps = { south = 1e308 }\n", `weight_steps of "south" is 1e+308, want a positive number of at most 1e+06`},
 		{roles + "weight_steps = [0.5]\n", `weight_steps: want a table, got a list`},
 		{roles + "common_bin = 1\n", `common_bin: want true or false, got an integer`},
-		{roles + "common_bin = true\nexplore = 0.5\n", "common_bin draws all bins with equal probability, which leaves nothing to explore: leave out explore and explores, or common_bin"},
-		{roles + "common_bin = true\nexplores = { north = 0.5 }\n", "common_bin draws all bins with equal probability, which leaves nothing to explore: leave out explore and explores, or common_bin"},
+		{roles + "common_bin = true\nexplore = 0.5\n", "common_bin draws all bins with equal probability, which leaves " +
+			"nothing to explore: leave out explore and explores, or common_bin"},
+		{roles + "common_bin = true\nexplores = { north = 0.5 }\n",
+			"common_bin draws all bins with equal probability, which leaves nothing to explore: leave out explore and " +
+				"explores, or common_bin"},
 		{roles + "step = 0\n", "step is 0, want a positive number"},
 		{roles + "step = -1\n", "step is -1, want a positive number"},
 		{roles + "step = inf\n", "step is +Inf, want a positive number"},
@@ -60,7 +67,8 @@ func TestBadParameters(t *testing.T) {
 		{roles + "label_low = 0\nlabel_high = 0\n", "label_high is 0, want a finite number above label_low, which is 0"},
 		{roles + "label_low = 3\n", "label_high is 0, want a finite number above label_low, which is 3"},
 		{roles + "label_low = nan\n", "label_low is NaN, want a finite number"},
-		{roles + "label_low = -1e308\nlabel_high = 1e308\n", "label_high is 1e+308, want a finite number above label_low, which is -1e+308"},
+		{roles + "label_low = -1e308\nlabel_high = 1e308\n", "label_high is 1e+308, want a finite number above " +
+			"label_low, which is -1e+308"},
 		{"server = \"hub\"\n", "label is missing, want the name of the label's column at the clients"},
 		{"label = \"y\"\n", `server is "", which is not among the job's parties`},
 		{"server = \"west\"\nlabel = \"y\"\n", `server is "west", which is not among the job's parties`},
@@ -79,7 +87,8 @@ func TestBadParameters(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	p, err := ParamsOf(map[string]any{"server": "hub", "label": "y", "rounds": 100}, parties())
 	mustDo(t, err)
-	want := Params{Server: "hub", Label: "y", Bandwidths: Dictionary51(), Features: 100, Chosen: 1, Explore: 1, Rounds: 100,
+	want := Params{Server: "hub", Label: "y", Bandwidths: Dictionary51(), Features: 100, Chosen: 1, Explore: 1,
+		Rounds:          100,
 		RoundsPerUpload: 1, Step: 0.1, WeightStep: 0.1, Clip: 4, InputNorm: 1, LabelHigh: 1}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("parameters\n%+v, want\n%+v", p, want)
@@ -105,8 +114,10 @@ func TestValuesByName(t *testing.T) {
 	p, err := ParseParams([]byte("server = \"hub\"\nlabel = \"y\"\nexplore = 0.8\nweight_step = 0.5\n"+
 		"weight_steps = { south = 0.1 }\nexplores = { north = 0.2 }\n"), parties())
 	mustDo(t, err)
-	if p.WeightStepOf("north") != 0.5 || p.WeightStepOf("south") != 0.1 || p.ExploreOf("north") != 0.2 || p.ExploreOf("south") != 0.8 {
-		t.Errorf("north has %v and %v, south %v and %v", p.WeightStepOf("north"), p.ExploreOf("north"), p.WeightStepOf("south"), p.ExploreOf("south"))
+	if p.WeightStepOf("north") != 0.5 || p.WeightStepOf("south") != 0.1 || p.ExploreOf("north") != 0.2 ||
+		p.ExploreOf("south") != 0.8 {
+		t.Errorf("north has %v and %v, south %v and %v", p.WeightStepOf("north"), p.ExploreOf("north"),
+			p.WeightStepOf("south"), p.ExploreOf("south"))
 	}
 	all := p
 	all.Explore, all.Explores = 0.2, nil

@@ -23,7 +23,7 @@ type ClientPart struct {
 	Vault      federated.Vault
 	// Columns are the names of the inputs, in the order that rows have, kept with the model; nil: the dictionary's.
 	Columns []string
-	// Weights is what the Attend of an earlier job kept in its vault as "client": the weights to start
+	// Weights is what the RunClient of an earlier job kept in its vault as "client": the weights to start
 	// from; nil: equal ones. A job that is resumed has its own.
 	Weights []byte
 	// Report is called after every upload; it may be nil.
@@ -32,8 +32,8 @@ type ClientPart struct {
 	seed *[32]byte // of the draws of bins; nil: from the operating system
 }
 
-// attendance is a client's part under way.
-type attendance struct {
+// clientRun is a client's part under way.
+type clientRun struct {
 	*ClientPart
 	client  *Client
 	row     int     // the last one learned
@@ -44,7 +44,7 @@ type attendance struct {
 	ended   bool      // the stream
 }
 
-// Attend runs a client's part until the server says that the job is over. In every round it predicts and
+// RunClient runs a client's part until the server says that the job is over. In every round it predicts and
 // learns its next rounds_per_upload rows with the server's theta, and adds its update to the sum.
 //
 // The state is saved when an update is complete and before it leaves, so that no row's update leaves
@@ -59,37 +59,37 @@ type attendance struct {
 // job should not have more rounds than its clients have rows.
 //
 // The model is kept as federated.Keeps says and when the part ends, for whatever reason.
-func Attend(ctx context.Context, p *ClientPart) error {
+func RunClient(ctx context.Context, p *ClientPart) error {
 	a, err := p.resume()
 	if err != nil {
 		return fmt.Errorf("client %q: %w", p.Name, err)
 	}
-	err = a.attend(ctx)
+	err = a.runClient(ctx)
 	if kept := a.keepModel(); err == nil && kept != nil {
 		err = fmt.Errorf("client %q: %w", p.Name, kept)
 	}
 	return err
 }
 
-// attend takes rounds until the server says that the job is over.
-func (a *attendance) attend(ctx context.Context) error {
+// runClient takes rounds until the server says that the job is over.
+func (a *clientRun) runClient(ctx context.Context) error {
 	for {
-		round, theta, err := a.Network.Hear(ctx, KindModel, a.Dictionary.params.Words())
+		round, theta, err := a.Network.ReceiveValues(ctx, KindModel, a.Dictionary.params.Words())
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("client %q: wait for the model after row %d: %w", a.Name, a.row, err)
 		}
-		if err := a.take(ctx, round, theta); err != nil {
+		if err := a.learnRound(ctx, round, theta); err != nil {
 			return fmt.Errorf("client %q, round %d: %w", a.Name, round+1, err)
 		}
 	}
 }
 
 // resume starts the part, or takes it up where the vault has it.
-func (p *ClientPart) resume() (*attendance, error) {
-	a := &attendance{
+func (p *ClientPart) resume() (*clientRun, error) {
+	a := &clientRun{
 		ClientPart: p, round: -1,
 		upload: make([]float64, p.Dictionary.params.UploadWords()), theta: make([]float64, p.Dictionary.params.Words()),
 	}
@@ -110,7 +110,7 @@ func (p *ClientPart) resume() (*attendance, error) {
 }
 
 // start makes a client that has learned nothing.
-func (a *attendance) start() error {
+func (a *clientRun) start() error {
 	var seed [32]byte
 	rand.Read(seed[:]) // never fails
 	if a.seed != nil {
@@ -127,11 +127,18 @@ func (a *attendance) start() error {
 	return a.client.WarmStart(earlier.Client)
 }
 
-// take does one round.
-func (a *attendance) take(ctx context.Context, round int, theta []float64) error {
-	if err := a.check(round, theta); err != nil {
-		return err
+// learnRound does one round.
+func (a *clientRun) learnRound(ctx context.Context, round int, theta []float64) error {
+	// Refuses a round that the job does not have or that does not follow, and a theta of another
+	// length.
+	p := a.Dictionary.params
+	if round <= a.round || round >= p.Uploads() {
+		return fmt.Errorf("the server's round is out of turn, want one from %d to %d", a.round+2, p.Uploads())
 	}
+	if len(theta) != p.Words() {
+		return fmt.Errorf("the model has %d numbers, want %d", len(theta), p.Words())
+	}
+	a.round = round
 	if err := a.client.Begin(round); err != nil {
 		return err
 	}
@@ -156,26 +163,17 @@ func (a *attendance) take(ctx context.Context, round int, theta []float64) error
 	if _, err := a.Network.Sum(ctx, sum, upload); err != nil {
 		return fmt.Errorf("sum of updates after row %d: %w", a.row, err)
 	}
-	a.report()
-	return nil
-}
-
-// check refuses a round that the job does not have or that does not follow, and a theta of another
-// length.
-func (a *attendance) check(round int, theta []float64) error {
-	p := a.Dictionary.params
-	if round <= a.round || round >= p.Uploads() {
-		return fmt.Errorf("the server's round is out of turn, want one from %d to %d", a.round+2, p.Uploads())
+	if a.Report != nil {
+		a.Report(federated.Progress{
+			Round: a.round + 1, Rounds: a.Dictionary.params.Uploads(),
+			Loss: a.squared / float64(a.client.Rounds()), Regret: a.client.Regret(),
+		})
 	}
-	if len(theta) != p.Words() {
-		return fmt.Errorf("the model has %d numbers, want %d", len(theta), p.Words())
-	}
-	a.round = round
 	return nil
 }
 
 // learnRows predicts and learns up to n rows, fewer when the stream ends.
-func (a *attendance) learnRows(ctx context.Context, theta []float64, n int) (err error) {
+func (a *clientRun) learnRows(ctx context.Context, theta []float64, n int) (err error) {
 	if a.ended {
 		return nil
 	}
@@ -187,21 +185,11 @@ func (a *attendance) learnRows(ctx context.Context, theta []float64, n int) (err
 }
 
 // learn learns the row that was predicted last.
-func (a *attendance) learn(row int, prediction, y float64) error {
+func (a *clientRun) learn(row int, prediction, y float64) error {
 	if err := a.client.Learn(y); err != nil {
 		return err
 	}
 	a.row = row
 	a.squared += (prediction - y) * (prediction - y)
 	return nil
-}
-
-// report tells the progress, if anybody listens.
-func (a *attendance) report() {
-	if a.Report != nil {
-		a.Report(federated.Progress{
-			Round: a.round + 1, Rounds: a.Dictionary.params.Uploads(),
-			Loss: a.squared / float64(a.client.Rounds()), Regret: a.client.Regret(),
-		})
-	}
 }

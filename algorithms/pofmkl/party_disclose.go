@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Disclose tells what a job opens to whom and what its parties send, in a privacy mode as jobs name
@@ -16,11 +17,12 @@ func Disclose(p Params, privacy string, clients []string) federated.Disclosure {
 			Server: p.Server, Clients: len(clients), Sum: UpdateSum(p, len(clients)),
 			Times: uploads, Words: uploads * int64(p.UploadWords()),
 		}},
-		Told: []federated.Told{{Server: p.Server, Kind: KindModel, Times: uploads, Bytes: uploads * words * federated.ValueBytes}},
+		Told: []federated.Told{{Server: p.Server, Kind: KindModel, Times: uploads,
+			Bytes: uploads * words * federated.ValueBytes}},
 	}
 	d.Openings = append(d.Openings, p.openUpdates(privacy, len(clients)))
 	for _, c := range clients {
-		d.Openings = append(d.Openings, federated.Opening{
+		d.Openings = append(d.Openings, contract.Opening{
 			To: c, Kind: KindModel, Count: uploads * words,
 			Meaning: "theta, the server's parameters of every kernel, once a round: what all clients' updates so far made of it",
 		})
@@ -29,8 +31,8 @@ func Disclose(p Params, privacy string, clients []string) federated.Disclosure {
 }
 
 // openUpdates says what the server learns of the clients' updates.
-func (p Params) openUpdates(privacy string, clients int) federated.Opening {
-	o := federated.Opening{To: p.Server, Kind: KindUpdates, Count: int64(p.Uploads()) * int64(p.UploadWords())}
+func (p Params) openUpdates(privacy string, clients int) contract.Opening {
+	o := contract.Opening{To: p.Server, Kind: KindUpdates, Count: int64(p.Uploads()) * int64(p.UploadWords())}
 	bin := "the kernels it drew"
 	if p.CommonBin {
 		bin = "the kernels that the job's seed drew for all, which tell nothing of what suits it"
@@ -47,7 +49,9 @@ func (p Params) openUpdates(privacy string, clients int) federated.Opening {
 			p.Chosen, p.Kernels(), clients)
 		return o
 	}
-	o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round; a client moves at most %d of %d kernels, so that a kernel's part is a sum over about %.3g of %d clients, and may be one client's, without its name, where that is few",
+	o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round; a client moves at most %d of %d kernels, "+
+		"so that a kernel's part is a sum over about %.3g of %d clients, and may be one client's, without its name, "+
+		"where that is few",
 		min(p.Chosen*p.RoundsPerUpload, p.Kernels()), p.Kernels(), p.contributors(clients), clients)
 	return o
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
 )
 
-// league is a server and clients whose parts run over memory, session after session.
-type league struct {
+// testNetwork is a server and clients whose parts run over memory, session after session.
+type testNetwork struct {
 	t          *testing.T
 	dictionary *Dictionary
 	streams    []stream
@@ -29,9 +29,10 @@ type league struct {
 	seen  []federated.Progress                               // the newest of each client
 }
 
-// newLeague makes clients with streams of the given lengths.
-func newLeague(t *testing.T, p Params, rows ...int) *league {
-	l := &league{t: t, dictionary: newDictionary(t, p, 3), server: memory.Vault{}, every: 5, least: 2, seen: make([]federated.Progress, len(rows))}
+// newTestNetwork makes clients with streams of the given lengths.
+func newTestNetwork(t *testing.T, p Params, rows ...int) *testNetwork {
+	l := &testNetwork{t: t, dictionary: newDictionary(t, p, 3), server: memory.Vault{}, every: 5, least: 2,
+		seen: make([]federated.Progress, len(rows))}
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, n := range rows {
 		l.streams = append(l.streams, newStream(rng, n, 3))
@@ -40,11 +41,11 @@ func newLeague(t *testing.T, p Params, rows ...int) *league {
 	return l
 }
 
-// secret is the seed of a league's clients.
+// secret is the seed of a test network's clients.
 var secret = sha256.Sum256([]byte("league"))
 
 // part returns a client's part in a session.
-func (l *league) part(k int, network federated.Client) *ClientPart {
+func (l *testNetwork) part(k int, network federated.Client) *ClientPart {
 	seed := clientSeed(secret, k)
 	var rows federated.Rows = l.rows[k]
 	if l.wrap != nil {
@@ -56,40 +57,41 @@ func (l *league) part(k int, network federated.Client) *ClientPart {
 	}
 }
 
-// session is one session of a league under way.
+// session is one session of a test network under way.
 type session struct {
-	*league
+	*testNetwork
 	*memory.Session
 }
 
 // open starts a session: all clients attend.
-func (l *league) open(ctx context.Context) *session {
+func (l *testNetwork) open(ctx context.Context) *session {
 	n := len(l.clients)
 	s := &session{l, memory.NewSession(n, l.least)}
 	s.Lost = l.lost
 	l.rows = make([]*memory.Rows, n)
 	for k := range n {
-		s.attend(ctx, k)
+		s.runClient(ctx, k)
 	}
 	return s
 }
 
-// attend has a client attend, with its stream from the first row on.
-func (s *session) attend(ctx context.Context, k int) {
+// runClient has a client attend, with its stream from the first row on.
+func (s *session) runClient(ctx context.Context, k int) {
 	s.rows[k] = memory.RowsAfter(s.rows[k], s.streams[k].rows, s.streams[k].labels)
-	s.Attend(ctx, k, func(ctx context.Context, c *memory.Client) error { return Attend(ctx, s.part(k, c)) })
+	s.RunClient(ctx, k, func(ctx context.Context, c *memory.Client) error { return RunClient(ctx, s.part(k, c)) })
 }
 
 // serve runs the server to its end and waits for the clients.
 func (s *session) serve(ctx context.Context) error {
-	err := Serve(ctx, &ServerPart{Dictionary: s.dictionary, Network: s.Hub, Vault: s.server, CheckpointEvery: s.every, Report: s.at})
+	err := Serve(ctx, &ServerPart{Dictionary: s.dictionary, Network: s.Hub, Vault: s.server, CheckpointEvery: s.every,
+		Report: s.at})
 	s.End()
 	s.Wait()
 	return err
 }
 
 // run runs one session in which nothing goes wrong.
-func (l *league) run() {
+func (l *testNetwork) run() {
 	l.t.Helper()
 	s := l.open(l.t.Context())
 	mustDo(l.t, s.serve(l.t.Context()))
@@ -99,7 +101,7 @@ func (l *league) run() {
 }
 
 // theta returns what the server's vault has.
-func (l *league) theta() []float64 {
+func (l *testNetwork) theta() []float64 {
 	l.t.Helper()
 	_, s, err := readServing(l.dictionary, l.server[serverSlot])
 	mustDo(l.t, err)
@@ -107,7 +109,7 @@ func (l *league) theta() []float64 {
 }
 
 // shares returns the weights in a client's vault.
-func (l *league) shares(k int) []float64 {
+func (l *testNetwork) shares(k int) []float64 {
 	l.t.Helper()
 	s, err := readAttendance(l.clients[k][clientSlot])
 	mustDo(l.t, err)
@@ -118,7 +120,7 @@ func (l *league) shares(k int) []float64 {
 
 // loop is the same job in one loop, in floats.
 type loop struct {
-	*league
+	*testNetwork
 	server      *Server
 	clients     []*Client
 	row         []int // rows learned
@@ -126,8 +128,8 @@ type loop struct {
 }
 
 // newLoop starts it.
-func newLoop(l *league) *loop {
-	o := &loop{league: l, server: NewServer(l.dictionary), row: make([]int, len(l.streams))}
+func newLoop(l *testNetwork) *loop {
+	o := &loop{testNetwork: l, server: NewServer(l.dictionary), row: make([]int, len(l.streams))}
 	for k := range l.streams {
 		o.clients = append(o.clients, NewClient(l.dictionary, fmt.Sprintf("c%d", k+1), clientSeed(secret, k)))
 		o.predictions = append(o.predictions, make(map[int]float64))
@@ -172,7 +174,7 @@ func (o *loop) run() {
 	}
 }
 
-// compare holds what a league did against the loop, within what fixed-point numbers and the order of
+// compare holds what a test network did against the loop, within what fixed-point numbers and the order of
 // float64 additions leave.
 func (o *loop) compare() {
 	o.t.Helper()

@@ -25,8 +25,8 @@ type ServerPart struct {
 	Report func(federated.Progress)
 }
 
-// serving is a server's part under way.
-type serving struct {
+// serverRun is a server's part under way.
+type serverRun struct {
 	*ServerPart
 	server *Server
 	round  int // uploads so far, those that did not open included
@@ -45,7 +45,7 @@ func Serve(ctx context.Context, p *ServerPart) error {
 	}
 	for s.round < p.Dictionary.params.Uploads() {
 		round := s.round + 1
-		if err := s.hold(ctx); err != nil {
+		if err := s.runRound(ctx); err != nil {
 			return fmt.Errorf("server %q, round %d: %w", p.Dictionary.params.Server, round, err)
 		}
 	}
@@ -56,8 +56,8 @@ func Serve(ctx context.Context, p *ServerPart) error {
 }
 
 // resume starts the part, or takes it up where the vault has it.
-func (p *ServerPart) resume() (*serving, error) {
-	s := &serving{ServerPart: p, server: NewServer(p.Dictionary)}
+func (p *ServerPart) resume() (*serverRun, error) {
+	s := &serverRun{ServerPart: p, server: NewServer(p.Dictionary)}
 	data, err := p.Vault.Load(serverSlot)
 	if err != nil || data == nil {
 		return s, err
@@ -66,14 +66,14 @@ func (p *ServerPart) resume() (*serving, error) {
 	return s, err
 }
 
-// hold holds one round.
-func (s *serving) hold(ctx context.Context) error {
+// runRound holds one round.
+func (s *serverRun) runRound(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	present := s.Network.Present()
 	for _, k := range present {
-		if err := s.Network.Tell(ctx, k, KindModel, s.round, s.server.Theta()); err != nil {
+		if err := s.Network.SendValues(ctx, k, KindModel, s.round, s.server.Theta()); err != nil {
 			return fmt.Errorf("tell client %d the model: %w", k+1, err)
 		}
 	}
@@ -92,12 +92,17 @@ func (s *serving) hold(ctx context.Context) error {
 	if err := s.checkpoint(); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	s.report(clients)
+	if s.Report != nil {
+		s.Report(federated.Progress{
+			Round: s.round, Rounds: s.Dictionary.params.Uploads(),
+			Loss: math.NaN(), Regret: math.NaN(), Clients: clients,
+		})
+	}
 	return nil
 }
 
 // checkpoint saves the state when its turn has come, and after the last round.
-func (s *serving) checkpoint() error {
+func (s *serverRun) checkpoint() error {
 	every := s.CheckpointEvery
 	if every == 0 {
 		every = defaultCheckpointEvery
@@ -110,14 +115,4 @@ func (s *serving) checkpoint() error {
 		return err
 	}
 	return s.Vault.Save(serverSlot, data)
-}
-
-// report tells the progress, if anybody listens.
-func (s *serving) report(clients int) {
-	if s.Report != nil {
-		s.Report(federated.Progress{
-			Round: s.round, Rounds: s.Dictionary.params.Uploads(),
-			Loss: math.NaN(), Regret: math.NaN(), Clients: clients,
-		})
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // The domains of the checksums of what the parts keep in their vaults.
@@ -59,7 +60,7 @@ type attendanceState struct {
 }
 
 // save keeps the state in the vault.
-func (a *attendance) save() error {
+func (a *clientRun) save() error {
 	state, err := a.client.State()
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func readAttendance(data []byte) (*attendanceState, error) {
 }
 
 // read takes the part up where it was saved.
-func (a *attendance) read(data []byte) error {
+func (a *clientRun) read(data []byte) error {
 	s, err := readAttendance(data)
 	if err != nil {
 		return err
@@ -92,8 +93,9 @@ func (a *attendance) read(data []byte) error {
 	if a.client, err = RestoreClient(a.Dictionary, s.Client); err != nil {
 		return err
 	}
-	if s.Row < a.client.rounds || !(s.Squared >= 0) || !finite(s.Squared) {
-		return fmt.Errorf("state: row %d after %d rounds, squared errors %v: want a row from there on and a number from 0 on", s.Row, a.client.rounds, s.Squared)
+	if s.Row < a.client.rounds || !(s.Squared >= 0) || !parameters.IsFinite(s.Squared) {
+		return fmt.Errorf("state: row %d after %d rounds, squared errors %v: want a row from there on and a number from 0 on",
+			s.Row, a.client.rounds, s.Squared)
 	}
 	a.row, a.squared = s.Row, s.Squared
 	return nil

@@ -19,7 +19,7 @@ func several() Params {
 }
 
 func TestPartsEqualTheFederation(t *testing.T) {
-	l := newLeague(t, small(), 50, 50, 50)
+	l := newTestNetwork(t, small(), 50, 50, 50)
 	l.run()
 	f, err := NewFederation(l.dictionary, 3, secret)
 	mustDo(t, err)
@@ -44,7 +44,7 @@ func TestPartsEqualTheFederation(t *testing.T) {
 }
 
 func TestSeveralRoundsToAnUpload(t *testing.T) {
-	l := newLeague(t, several(), 50, 50, 50)
+	l := newTestNetwork(t, several(), 50, 50, 50)
 	l.run()
 	o := newLoop(l)
 	o.run()
@@ -52,7 +52,7 @@ func TestSeveralRoundsToAnUpload(t *testing.T) {
 }
 
 func TestAClientThatIsLeftOutKeepsItsWeights(t *testing.T) {
-	l := newLeague(t, several(), 50, 50, 50)
+	l := newTestNetwork(t, several(), 50, 50, 50)
 	lost := func(round, k int) bool { return k == 1 && round%4 == 2 }
 	l.lost = lost
 	l.run()
@@ -64,7 +64,7 @@ func TestAClientThatIsLeftOutKeepsItsWeights(t *testing.T) {
 }
 
 func TestAClientWhoseStreamEndsAddsZeros(t *testing.T) {
-	l := newLeague(t, several(), 50, 10, 0)
+	l := newTestNetwork(t, several(), 50, 10, 0)
 	var clients []int
 	l.at = func(p federated.Progress) { clients = append(clients, p.Clients) }
 	l.run()
@@ -77,14 +77,15 @@ func TestAClientWhoseStreamEndsAddsZeros(t *testing.T) {
 }
 
 func TestATotalThatDoesNotOpenIsARound(t *testing.T) {
-	l := newLeague(t, small(), 50, 50)
+	l := newTestNetwork(t, small(), 50, 50)
 	l.least = 3
 	var seen []federated.Progress
 	l.at = func(p federated.Progress) { seen = append(seen, p) }
 	l.run()
 	nearAll(t, "theta", l.theta(), make([]float64, l.dictionary.params.Words()), 0)
 	last := seen[len(seen)-1]
-	if len(seen) != 50 || last.Round != 50 || last.Rounds != 50 || last.Clients != 0 || !math.IsNaN(last.Loss) || !math.IsNaN(last.Regret) {
+	if len(seen) != 50 || last.Round != 50 || last.Rounds != 50 || last.Clients != 0 || !math.IsNaN(last.Loss) ||
+		!math.IsNaN(last.Regret) {
 		t.Errorf("%d reports, the last %+v, want 50 rounds without a client", len(seen), last)
 	}
 	if l.seen[1].Round != 50 || len(l.rows[1].Predictions) != 50 {
@@ -94,10 +95,10 @@ func TestATotalThatDoesNotOpenIsARound(t *testing.T) {
 
 // TestAClientThatReturnsBetweenRoundsLosesNothing: the run is the uninterrupted one, bit for bit.
 func TestAClientThatReturnsBetweenRoundsLosesNothing(t *testing.T) {
-	whole := newLeague(t, several(), 50, 50, 50)
+	whole := newTestNetwork(t, several(), 50, 50, 50)
 	whole.run()
 
-	l := newLeague(t, several(), 50, 50, 50)
+	l := newTestNetwork(t, several(), 50, 50, 50)
 	s := l.open(t.Context())
 	l.at = func(p federated.Progress) {
 		if p.Round != 4 && p.Round != 9 {
@@ -107,7 +108,7 @@ func TestAClientThatReturnsBetweenRoundsLosesNothing(t *testing.T) {
 		if err := s.Ended(1); !errors.Is(err, context.Canceled) && err != nil {
 			t.Errorf("the client ended with %v, want that it was cancelled", err)
 		}
-		s.attend(t.Context(), 1)
+		s.runClient(t.Context(), 1)
 	}
 	mustDo(t, s.serve(t.Context()))
 	nearAll(t, "theta", l.theta(), whole.theta(), 0)
@@ -141,7 +142,7 @@ func (k *killer) Label(ctx context.Context) (float64, error) {
 // TestAClientThatIsKilledAmidRowsLearnsThemAgain: it misses the upload, and goes on with the first row
 // that was not uploaded.
 func TestAClientThatIsKilledAmidRowsLearnsThemAgain(t *testing.T) {
-	l := newLeague(t, several(), 50, 50, 50)
+	l := newTestNetwork(t, several(), 50, 50, 50)
 	first := true
 	var s *session
 	l.wrap = func(k int, rows *memory.Rows) federated.Rows {
@@ -161,7 +162,7 @@ func TestAClientThatIsKilledAmidRowsLearnsThemAgain(t *testing.T) {
 			if p.Clients != 2 {
 				t.Errorf("a total of %d clients, want 2", p.Clients)
 			}
-			s.attend(t.Context(), 1)
+			s.runClient(t.Context(), 1)
 		}
 	}
 	mustDo(t, s.serve(t.Context()))
@@ -174,7 +175,7 @@ func TestAClientThatIsKilledAmidRowsLearnsThemAgain(t *testing.T) {
 
 // TestAServerThatIsKilledGoesOnFromItsCheckpoint, with an older theta and the clients' next rows.
 func TestAServerThatIsKilledGoesOnFromItsCheckpoint(t *testing.T) {
-	l := newLeague(t, small(), 60, 60, 60)
+	l := newTestNetwork(t, small(), 60, 60, 60)
 	ctx, kill := context.WithCancel(t.Context())
 	l.at = func(p federated.Progress) {
 		if p.Round == 13 {
@@ -216,7 +217,7 @@ func TestAServerThatIsKilledGoesOnFromItsCheckpoint(t *testing.T) {
 }
 
 func TestAFinishedServerHasNothingToDo(t *testing.T) {
-	l := newLeague(t, small(), 50, 50)
+	l := newTestNetwork(t, small(), 50, 50)
 	l.run()
 	theta := l.theta()
 	l.at = func(federated.Progress) { t.Error("a round after the last") }
@@ -229,7 +230,7 @@ func TestAFinishedServerHasNothingToDo(t *testing.T) {
 func TestAClientReportsHowWellItPredicts(t *testing.T) {
 	p := several()
 	p.LabelLow, p.LabelHigh = -5, 15
-	l := newLeague(t, p, 50, 50)
+	l := newTestNetwork(t, p, 50, 50)
 	l.run()
 	sum := 0.0
 	for i, y := range l.streams[0].labels {
@@ -244,32 +245,32 @@ func TestAClientReportsHowWellItPredicts(t *testing.T) {
 
 // TestWeightsOfAnEarlierJob: a client starts from what its vault of that job has.
 func TestWeightsOfAnEarlierJob(t *testing.T) {
-	earlier := newLeague(t, small(), 50, 50)
+	earlier := newTestNetwork(t, small(), 50, 50)
 	earlier.run()
 	p := small()
 	p.Seed = "later"
-	l := newLeague(t, p, 50, 50)
+	l := newTestNetwork(t, p, 50, 50)
 	l.rows = []*memory.Rows{memory.NewRows(nil, nil), memory.NewRows(nil, nil)}
 	hub := memory.NewHub(2, 2)
 	part := l.part(1, hub.Join(1))
 	part.Weights = earlier.clients[1][clientSlot]
 	hub.End()
-	mustDo(t, Attend(t.Context(), part))
+	mustDo(t, RunClient(t.Context(), part))
 	nearAll(t, "weights", l.shares(1), earlier.shares(1), 0)
 	part.Vault, part.Weights = memory.Vault{}, earlier.clients[1][clientSlot][:40]
-	wantError(t, Attend(t.Context(), part), `client "c2": weights of an earlier job: state: its checksum is not the one of its bytes`)
+	wantError(t, RunClient(t.Context(), part), `client "c2": weights of an earlier job: state: its checksum is not the one of its bytes`)
 }
 
 // TestSeedsAreFresh: clients without a seed draw one.
 func TestSeedsAreFresh(t *testing.T) {
-	l := newLeague(t, small(), 0, 0)
+	l := newTestNetwork(t, small(), 0, 0)
 	l.rows = []*memory.Rows{memory.NewRows(nil, nil), memory.NewRows(nil, nil)}
 	hub := memory.NewHub(2, 2)
 	hub.End()
 	for k := range 2 {
 		part := l.part(k, hub.Join(k))
 		part.seed = nil
-		mustDo(t, Attend(t.Context(), part))
+		mustDo(t, RunClient(t.Context(), part))
 	}
 	if slices.Equal(l.clients[0][clientSlot], l.clients[1][clientSlot]) {
 		t.Error("two clients have the same seed")

@@ -34,18 +34,9 @@ func (s *Server) Apply(upload int, sum []float64, clients int) error {
 	}
 	p := &s.dictionary.params
 	moved := p.Moved(upload)
-	if err := s.checkSum(sum, p.uploadWords(len(moved)), clients); err != nil {
-		return err
-	}
-	for at, i := range moved {
-		addScaled(part(s.theta, i, p.Features), -1/float64(clients), part(sum, at, p.Features))
-	}
-	s.applied++
-	return nil
-}
 
-// checkSum refuses a sum that no K clients make, or of other words.
-func (s *Server) checkSum(sum []float64, words, clients int) error {
+	// Refuses a sum that no K clients make, or of other words.
+	words := p.uploadWords(len(moved))
 	if len(sum) != words {
 		return fmt.Errorf("sum %d has %d words, want %d", s.applied+1, len(sum), words)
 	}
@@ -55,5 +46,9 @@ func (s *Server) checkSum(sum []float64, words, clients int) error {
 			return fmt.Errorf("sum %d: element %d is %v, want a number of magnitude at most %g", s.applied+1, i+1, v, limit)
 		}
 	}
+	for at, i := range moved {
+		addScaled(part(s.theta, i, p.Features), -1/float64(clients), part(sum, at, p.Features))
+	}
+	s.applied++
 	return nil
 }

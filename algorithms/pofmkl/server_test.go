@@ -41,14 +41,16 @@ func TestFederationsRefuseWrongSizes(t *testing.T) {
 	f, err := NewFederation(d, 2, [32]byte{})
 	mustDo(t, err)
 	row := []float64{0, 0}
-	wantError(t, f.Round([][]float64{row}, []float64{0, 0}, []float64{0, 0}), "1 rows, 2 labels and room for 2 predictions, want 2, the number of clients")
+	wantError(t, f.Round([][]float64{row}, []float64{0, 0}, []float64{0, 0}),
+		"1 rows, 2 labels and room for 2 predictions, want 2, the number of clients")
 	wantError(t, f.Round([][]float64{row, row}, []float64{0, 2}, []float64{0, 0}), `client 2: row 1, label column "": the label is 2, want a number from 0 to 1`)
 }
 
 // TestErrorsFallAndRegretsAreSubLinear learns a stream of 400 rounds.
 func TestErrorsFallAndRegretsAreSubLinear(t *testing.T) {
 	const clients, rounds = 6, 400
-	f, err := NewFederation(newDictionary(t, Params{Seed: "course", Features: 20, Rounds: rounds}, 4), clients, [32]byte{9})
+	f, err := NewFederation(newDictionary(t, Params{Seed: "course", Features: 20, Rounds: rounds}, 4), clients,
+		[32]byte{9})
 	mustDo(t, err)
 	rng := rand.New(rand.NewPCG(2, 3))
 	var streams []stream

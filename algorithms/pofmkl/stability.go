@@ -48,6 +48,7 @@ func (p Params) StepWarning(clients int) string {
 		return fmt.Sprintf("step is %.3g, want one below %.3g: with a common bin, one of %d, and rounds_per_upload %d "+
 			"the error of wide kernels grows from round to round", p.Step, bound, p.Bins(), p.RoundsPerUpload)
 	}
-	return fmt.Sprintf("step is %.3g, want one below %.3g: with %d bins, explore %v, %d clients and rounds_per_upload %d the error of wide kernels grows from round to round",
+	return fmt.Sprintf("step is %.3g, want one below %.3g: with %d bins, explore %v, %d clients and rounds_per_upload "+
+		"%d the error of wide kernels grows from round to round",
 		p.Step, bound, p.Bins(), p.Explore, clients, p.RoundsPerUpload)
 }

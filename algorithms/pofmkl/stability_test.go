@@ -31,12 +31,14 @@ func TestStepBounds(t *testing.T) {
 func TestStepsThatAreWarnedOf(t *testing.T) {
 	p := Params{Chosen: 25, Explore: 0.5, RoundsPerUpload: 2}.WithDefaults()
 	p.Step = 0.31
-	want := "step is 0.31, want one below 0.308: with 3 bins, explore 0.5, 4 clients and rounds_per_upload 2 the error of wide kernels grows from round to round"
+	want := "step is 0.31, want one below 0.308: with 3 bins, explore 0.5, 4 clients and rounds_per_upload 2 the " +
+		"error of wide kernels grows from round to round"
 	if got := p.StepWarning(4); got != want {
 		t.Errorf("the warning is %q, want %q", got, want)
 	}
 	common := Params{Chosen: 25, CommonBin: true, RoundsPerUpload: 2, Step: 0.31}.WithDefaults()
-	want = "step is 0.31, want one below 0.167: with a common bin, one of 3, and rounds_per_upload 2 the error of wide kernels grows from round to round"
+	want = "step is 0.31, want one below 0.167: with a common bin, one of 3, and rounds_per_upload 2 the error of " +
+		"wide kernels grows from round to round"
 	if got := common.StepWarning(4); got != want {
 		t.Errorf("the warning is %q, want %q", got, want)
 	}
@@ -58,13 +60,16 @@ func TestTheStepBoundIsCloseToTheTruth(t *testing.T) {
 		clients, perUpload int
 		common             bool
 	}{{1, 1, false}, {4, 1, false}, {8, 10, false}, {4, 1, true}, {4, 3, true}} {
-		p := Params{CommonBin: c.common, Seed: "bound", Bandwidths: []float64{100, 150, 200}, Features: 20, Rounds: 3000, RoundsPerUpload: c.perUpload, WeightStep: 0.05, Clip: 1e6}.WithDefaults()
+		p := Params{CommonBin: c.common, Seed: "bound", Bandwidths: []float64{100, 150, 200}, Features: 20, Rounds: 3000,
+			RoundsPerUpload: c.perUpload, WeightStep: 0.05, Clip: 1e6}.WithDefaults()
 		bound := p.StepBound(c.clients)
 		if p.Step = 0.8 * bound; lateLoss(t, p, c.clients) > 0.1 {
-			t.Errorf("%+v: step %v, below the bound %v, and the kernels' loss is %v", c, p.Step, bound, lateLoss(t, p, c.clients))
+			t.Errorf("%+v: step %v, below the bound %v, and the kernels' loss is %v", c, p.Step, bound,
+				lateLoss(t, p, c.clients))
 		}
 		if p.Step = 1.3 * bound; lateLoss(t, p, c.clients) < 10 {
-			t.Errorf("%+v: step %v, above the bound %v, and the kernels' loss is %v", c, p.Step, bound, lateLoss(t, p, c.clients))
+			t.Errorf("%+v: step %v, above the bound %v, and the kernels' loss is %v", c, p.Step, bound,
+				lateLoss(t, p, c.clients))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -84,7 +85,8 @@ func RestoreClient(d *Dictionary, state []byte) (*Client, error) {
 func (c *Client) keep(update []float64) error {
 	copy(c.update, update)
 	for i := range c.touched {
-		c.touched[i] = slices.ContainsFunc(part(update, i, c.dictionary.params.Features), func(v float64) bool { return v != 0 })
+		c.touched[i] = slices.ContainsFunc(part(update, i, c.dictionary.params.Features),
+			func(v float64) bool { return v != 0 })
 		if c.touched[i] && !slices.Contains(c.moved, i) {
 			return fmt.Errorf("state: the update moves kernel %d, which is not in the bin of upload %d",
 				i+1, c.upload+1)
@@ -110,8 +112,10 @@ func (s *clientState) validate(p Params) error {
 	if err := checkpoint.CheckVector("the kernels' losses", s.Kernels, p.Kernels()); err != nil {
 		return err
 	}
-	if s.Rounds < 0 || s.Waiting < 0 || s.Waiting > p.RoundsPerUpload || s.Waiting > s.Rounds || !finite(s.Loss) {
-		return fmt.Errorf("state: %d rounds, %d of them not uploaded, loss %v: want at most %d not uploaded and finite numbers", s.Rounds, s.Waiting, s.Loss, p.RoundsPerUpload)
+	if s.Rounds < 0 || s.Waiting < 0 || s.Waiting > p.RoundsPerUpload || s.Waiting > s.Rounds ||
+		!parameters.IsFinite(s.Loss) {
+		return fmt.Errorf("state: %d rounds, %d of them not uploaded, loss %v: want at most %d not uploaded "+
+			"and finite numbers", s.Rounds, s.Waiting, s.Loss, p.RoundsPerUpload)
 	}
 	begun := p.CommonBin && s.Rounds > 0
 	if s.Upload < 0 || s.Upload > p.Uploads() || s.Upload > 0 && !p.CommonBin || s.Upload == 0 && begun {
@@ -148,7 +152,8 @@ func (c *Client) WarmStart(state []byte) error {
 		return fmt.Errorf("weights of an earlier job: version is %d, this program reads version %d", s.Version, stateVersion)
 	}
 	if !slices.Equal(s.Bandwidths, c.dictionary.params.Bandwidths) {
-		return fmt.Errorf("weights of an earlier job: its %d kernels have other bandwidths than this job's %d", len(s.Bandwidths), c.dictionary.params.Kernels())
+		return fmt.Errorf("weights of an earlier job: its %d kernels have other bandwidths than this job's %d",
+			len(s.Bandwidths), c.dictionary.params.Kernels())
 	}
 	if err := checkpoint.CheckVector("weights", s.Weights, c.dictionary.params.Kernels()); err != nil {
 		return fmt.Errorf("weights of an earlier job: %w", err)

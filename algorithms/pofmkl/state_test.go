@@ -37,7 +37,8 @@ func TestRestoredFederationGoesOnBitForBit(t *testing.T) {
 	}
 	for k, c := range broken.Clients {
 		if c.Regret() != whole.Clients[k].Regret() || c.Rounds() != rounds {
-			t.Errorf("client %d: regret %v after %d rounds, want %v after %d", k+1, c.Regret(), c.Rounds(), whole.Clients[k].Regret(), rounds)
+			t.Errorf("client %d: regret %v after %d rounds, want %v after %d", k+1, c.Regret(), c.Rounds(),
+				whole.Clients[k].Regret(), rounds)
 		}
 	}
 }
@@ -85,7 +86,8 @@ func TestWarmStartTakesWeightsAlone(t *testing.T) {
 	p.Seed, p.Features, p.Chosen, p.WeightsFrom = "later", 5, 1, "earlier"
 	c := NewClient(newDictionary(t, p, 4), "c", [32]byte{})
 	mustDo(t, c.WarmStart(state))
-	if !slices.Equal(c.Shares(), before.Shares()) || !slices.Equal(c.weights.order, before.weights.order) || c.Rounds() != 0 || c.regret.Loss() != 0 {
+	if !slices.Equal(c.Shares(), before.Shares()) || !slices.Equal(c.weights.order, before.weights.order) ||
+		c.Rounds() != 0 || c.regret.Loss() != 0 {
 		t.Errorf("weights %v, want %v; %d rounds", c.Shares(), before.Shares(), c.Rounds())
 	}
 	_, err = c.Round(make([]float64, c.dictionary.params.Words()), []float64{0, 0, 0, 0}, 0.5)
@@ -93,7 +95,8 @@ func TestWarmStartTakesWeightsAlone(t *testing.T) {
 	wantError(t, c.WarmStart(state), "weights of an earlier job came after 1 rounds, want none")
 	p.Bandwidths = []float64{1, 2}
 	other := NewClient(newDictionary(t, p, 4), "c", [32]byte{})
-	wantError(t, other.WarmStart(state), "weights of an earlier job: its 5 kernels have other bandwidths than this job's 2")
+	wantError(t, other.WarmStart(state),
+		"weights of an earlier job: its 5 kernels have other bandwidths than this job's 2")
 	wantError(t, other.WarmStart(nil), "weights of an earlier job: state of 0 bytes, want at least 32")
 }
 
@@ -170,7 +173,8 @@ func TestForgedStatesAreRefused(t *testing.T) {
 
 // TestStateBytesDoNotChange holds the encoding of a small server.
 func TestStateBytesDoNotChange(t *testing.T) {
-	body, err := checkpoint.Seal(serverDomain, &serverState{Version: 1, Job: keys.Hash{1, 2}, Theta: []float64{0.5, -2, 0.1}, Applied: 3})
+	body, err := checkpoint.Seal(serverDomain, &serverState{Version: 1, Job: keys.Hash{1, 2},
+		Theta: []float64{0.5, -2, 0.1}, Applied: 3})
 	mustDo(t, err)
 	// map of 4; 1: 1; 2: 32 bytes; 3: half 0.5, half -2, double 0.1; 4: 3; checksum
 	const want = "a4010102582001020000000000000000000000000000000000000000000000000000000000000383f93800f9c000fb3fb999999999999a0403"

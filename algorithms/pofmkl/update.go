@@ -19,20 +19,16 @@ func (c *Client) descend(i int, slope, probability float64) {
 		return
 	}
 	theta := part(c.theta, i, p.Features)
-	norm := gradientNorm(slope, z, 2*p.Lambda, theta)
+	b := 2 * p.Lambda
+	sum := 0.0
+	for j, v := range z {
+		g := slope*v + b*theta[j]
+		sum += g * g
+	}
+	norm := math.Sqrt(sum)
 	step *= min(1, p.Clip/norm)
 	addScaled(update, step*slope, z)
 	addScaled(update, step*2*p.Lambda, theta)
-}
-
-// gradientNorm returns |a z + b theta|.
-func gradientNorm(a float64, z []float64, b float64, theta []float64) float64 {
-	sum := 0.0
-	for j, v := range z {
-		g := a*v + b*theta[j]
-		sum += g * g
-	}
-	return math.Sqrt(sum)
 }
 
 // squaredNorm returns |v|^2.

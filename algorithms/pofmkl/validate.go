@@ -28,23 +28,6 @@ func (p Params) Validate(parties []string) error {
 
 // ValidateNumbers is Validate without the parties and columns, for use in one process.
 func (p Params) ValidateNumbers() error {
-	if err := p.validateBandwidths(); err != nil {
-		return err
-	}
-	if err := p.validateSizes(); err != nil {
-		return err
-	}
-	if err := p.validateReals(); err != nil {
-		return err
-	}
-	if b := p.SumBound(); !(b <= maxBound) {
-		return fmt.Errorf("an update's elements may reach %.3g, want at most %d: lower step, clip or rounds_per_upload, or raise explore or chosen", b, maxBound)
-	}
-	return nil
-}
-
-// validateBandwidths checks the dictionary.
-func (p Params) validateBandwidths() error {
 	if n := p.Kernels(); n < 1 || n > maxKernels {
 		return fmt.Errorf("bandwidths has %d numbers, want 1 to %d", n, maxKernels)
 	}
@@ -56,6 +39,29 @@ func (p Params) validateBandwidths() error {
 			return fmt.Errorf("bandwidth %d is %v: %w", i+1, b, err)
 		}
 	}
+	if err := parameters.InRange("features", p.Features, maxFeatures); err != nil {
+		return err
+	}
+	if p.Words() > maxWords {
+		return fmt.Errorf("features is %d with %d kernels, which makes %d words of theta, want at most %d", p.Features,
+			p.Kernels(), p.Words(), maxWords)
+	}
+	if p.Chosen < 1 || p.Chosen > p.Kernels() {
+		return fmt.Errorf("chosen is %d, want 1 to %d, the number of kernels", p.Chosen, p.Kernels())
+	}
+	if err := parameters.InRange("rounds", p.Rounds, maxRounds); err != nil {
+		return err
+	}
+	if err := parameters.InRange("rounds_per_upload", p.RoundsPerUpload, maxPerUpload); err != nil {
+		return err
+	}
+	if err := p.validateReals(); err != nil {
+		return err
+	}
+	if b := p.SumBound(); !(b <= maxBound) {
+		return fmt.Errorf("an update's elements may reach %.3g, want at most %d: lower step, clip or rounds_per_upload, "+
+			"or raise explore or chosen", b, maxBound)
+	}
 	return nil
 }
 
@@ -64,26 +70,16 @@ func gaussian(bandwidth float64) kernel.Kernel {
 	return kernel.Kernel{Kind: kernel.Gaussian, Sigma: math.Sqrt(bandwidth)}
 }
 
-// validateSizes checks the whole numbers.
-func (p Params) validateSizes() error {
-	if err := parameters.InRange("features", p.Features, maxFeatures); err != nil {
-		return err
-	}
-	if p.Words() > maxWords {
-		return fmt.Errorf("features is %d with %d kernels, which makes %d words of theta, want at most %d", p.Features, p.Kernels(), p.Words(), maxWords)
-	}
-	if p.Chosen < 1 || p.Chosen > p.Kernels() {
-		return fmt.Errorf("chosen is %d, want 1 to %d, the number of kernels", p.Chosen, p.Kernels())
-	}
-	if err := parameters.InRange("rounds", p.Rounds, maxRounds); err != nil {
-		return err
-	}
-	return parameters.InRange("rounds_per_upload", p.RoundsPerUpload, maxPerUpload)
-}
-
 // validateReals checks the real numbers.
 func (p Params) validateReals() error {
-	if err := p.validateExplore(); err != nil {
+	if err := checkExplore("explore", p.Explore); err != nil {
+		return err
+	}
+	if p.CommonBin && (p.Explore != 1 || len(p.Explores) > 0) {
+		return fmt.Errorf("common_bin draws all bins with equal probability, which leaves nothing to explore: " +
+			"leave out explore and explores, or common_bin")
+	}
+	if err := parameters.EachOf("explores", p.Explores, checkExplore); err != nil {
 		return err
 	}
 	if err := parameters.Check(p.positives(), nil); err != nil {
@@ -99,18 +95,6 @@ func (p Params) validateReals() error {
 		return fmt.Errorf("lambda is %v, want 0 or a positive number", p.Lambda)
 	}
 	return parameters.LabelRange(p.LabelLow, p.LabelHigh)
-}
-
-// validateExplore checks xi, all clients' and some clients' own.
-func (p Params) validateExplore() error {
-	if err := checkExplore("explore", p.Explore); err != nil {
-		return err
-	}
-	if p.CommonBin && (p.Explore != 1 || len(p.Explores) > 0) {
-		return fmt.Errorf("common_bin draws all bins with equal probability, which leaves nothing to explore: " +
-			"leave out explore and explores, or common_bin")
-	}
-	return parameters.EachOf("explores", p.Explores, checkExplore)
 }
 
 // checkExplore checks xi. 0 is out: a bin's probability would have no lower bound, and an update no
@@ -140,7 +124,8 @@ func (p Params) validateWritten(written func(...string) bool) error {
 	}
 	if err := parameters.Check([]parameters.Rule{
 		parameters.Whole("features", p.Features, maxFeatures), parameters.Whole("chosen", p.Chosen, maxKernels),
-		parameters.Whole("rounds", p.Rounds, maxRounds), parameters.Whole("rounds_per_upload", p.RoundsPerUpload, maxPerUpload),
+		parameters.Whole("rounds", p.Rounds, maxRounds), parameters.Whole("rounds_per_upload", p.RoundsPerUpload,
+			maxPerUpload),
 	}, written); err != nil {
 		return err
 	}
@@ -154,6 +139,3 @@ func (p Params) validateWritten(written func(...string) bool) error {
 	}
 	return parameters.LabelRangeWritten(p.LabelLow, p.LabelHigh, written)
 }
-
-// finite reports whether v is neither NaN nor infinite.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

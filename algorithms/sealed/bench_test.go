@@ -12,18 +12,18 @@ import (
 func BenchmarkTrain(b *testing.B) {
 	f := newFixture(b, 3, 8192, fdskl.Params{Features: 1024, Iterations: 50, Sigma: 2})
 	f.block, f.save = 0, 0
-	league := newFederation(b, f.names)
+	testNetwork := newFederation(b, f.names)
 	d, err := f.disclose()
 	if err != nil {
 		b.Fatal(err)
 	}
-	league.declare(b, d)
+	testNetwork.declare(b, d)
 	for b.Loop() {
 		for i := range f.vaults {
 			f.vaults[i] = newVault()
 		}
-		if err := first(league.run(func(ctx context.Context, i int, n Network) error {
-			_, err := Train(ctx, f.party(i, n, league.session))
+		if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) error {
+			_, err := Train(ctx, f.party(i, n, testNetwork.session))
 			return err
 		})); err != nil {
 			b.Fatal(err)

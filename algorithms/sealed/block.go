@@ -14,11 +14,11 @@ type block struct {
 	angles []uint16 // A0, at the label holder
 	sent   []uint64 // keeper and helper: their message of features
 	came   []uint64 // and the other's
-	rooms  [][]uint64
+	spaces [][]uint64
 }
 
-// room returns room for n words of a block, with anything in it.
-func (c *columns) room(b *block, n int) []uint64 {
+// space returns room for n words of a block, with anything in it.
+func (c *columns) space(b *block, n int) []uint64 {
 	best := -1
 	for i, w := range c.spare {
 		if cap(w) >= n && (best < 0 || cap(w) < cap(c.spare[best])) {
@@ -31,18 +31,24 @@ func (c *columns) room(b *block, n int) []uint64 {
 		c.spare = slices.Delete(c.spare, best, best+1)
 	}
 	w = slices.Grow(w[:0], n)[:n]
-	b.rooms = append(b.rooms, w)
+	b.spaces = append(b.spaces, w)
 	return w
 }
 
-// release takes back the room of a block that is done.
+// release implements source: it takes back the room of a block.
 func (c *columns) release(b *block) {
-	c.spare = append(c.spare, b.rooms...)
-	b.rooms = nil
+	c.spare = append(c.spare, b.spaces...)
+	b.spaces = nil
 }
+
+// done implements source.
+func (c *columns) done() { c.spare = nil }
 
 // early returns the one of keeper and helper that knows its part without a message.
 func (b *block) early() rss.Role { return rss.Keeper + rss.Helper - b.late }
+
+// angles is how many angles a block has, of two features each.
+func (c *columns) angles(b *block) int { return c.words(b) / 2 }
 
 // words is how many features a block has.
 func (c *columns) words(b *block) int { return (b.hi - b.lo) * c.features }
@@ -52,5 +58,5 @@ func (c *columns) component(b *block) []uint64 {
 	if c.keeps {
 		return make([]uint64, c.words(b))
 	}
-	return c.room(b, c.words(b))
+	return c.space(b, c.words(b))
 }

@@ -6,7 +6,6 @@ import (
 	crand "crypto/rand"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 
 	"github.com/hanse-project/hanse/keys"
@@ -20,9 +19,10 @@ import (
 //
 //	chi (s beta - beta_s),   chi (s' beta - beta_s'),
 //
-// of which an honest training leaves rounding alone, open to all three. A party that adds e to the coefficients, and
-// whatever it likes to the other runs and to the check's own messages, passes a vector chi only if s chi e lies within
-// the limit of a number that it must choose without knowing s; see docs/sealed.md for the bound.
+// of which an honest training leaves rounding alone, open to all three. Of three or more classes each has runs, vectors
+// and numbers of its own, under the same s and s'. A party that adds e to the coefficients, and whatever it likes to
+// the other runs and to the check's own messages, passes a vector chi only if s chi e lies within the limit of a number
+// that it must choose without knowing s; see docs/sealed.md for the bound.
 const (
 	runs = 3 // of the steps: for the right side, and for two secret multiples of it
 
@@ -65,7 +65,7 @@ func (t *trainer) drawMultiples() (rss.Share, error) {
 	return s, nil
 }
 
-// multiplied returns a right side and its secret multiples, [runs, D], scale gs + extra.
+// multiplied returns right sides and their secret multiples, [runs, sides, D], scale gs + extra.
 func (t *trainer) multiplied(ctx context.Context, s *system, right rss.Share) (rss.Share, error) {
 	var terms []uint64
 	if t.role != rss.Outside {
@@ -73,7 +73,7 @@ func (t *trainer) multiplied(ctx context.Context, s *system, right rss.Share) (r
 			terms = append(terms, t.three.Times(right, s.multiples.Slice(i, i+1))...)
 		}
 	}
-	shift := rss.Shift{Count: (runs - 1) * t.features, Bits: s.multiple - s.extra()}
+	shift := rss.Shift{Count: (runs - 1) * t.sides * t.features, Bits: s.multiple - s.extra()}
 	more, err := t.truncate(ctx, kindMultiples, 1, wordBits, terms, shift)
 	if err != nil || t.role == rss.Outside {
 		return rss.Share{}, err
@@ -84,55 +84,25 @@ func (t *trainer) multiplied(ctx context.Context, s *system, right rss.Share) (r
 	return rss.Share{X: append(all.X, more.X...), Y: append(all.Y, more.Y...)}, nil
 }
 
-// check returns when the steps were taken as agreed: by everybody, or with an error that bounds what was added.
-func (t *trainer) check(ctx context.Context, s *solution) error {
-	coin, err := t.coin(ctx)
-	if err != nil {
-		return err
-	}
-	const n = (runs - 1) * checkVectors
-	words, err := t.openings.fix(ctx, t.checks, 1, 2*n, func() ([]uint64, error) {
-		shift := rss.Shift{Count: n, Bits: s.multiple + coefBits - checkPoint}
-		y, err := t.truncate(ctx, kindCheck, t.Params.Iterations+1, wordBits, t.checkTerms(s, coin), shift)
-		return append(y.X, y.Y...), err
-	})
-	if err != nil {
-		return err
-	}
-	var v rss.Share
-	if t.role != rss.Outside {
-		v = rss.Share{X: words[:n], Y: words[n:]}
-	}
-	numbers, err := t.three.Reveal(ctx, kindCheck, checkWidth, n, v, t.threeNames())
-	if err != nil || t.role == rss.Outside {
-		return err
-	}
-	t.told(kindCheck, n)
-	for i, x := range numbers {
-		if x < -s.limit || x > s.limit {
-			return &rss.DeviationError{Party: t.oneOfThree(), Kind: kindCheck, Reason: fmt.Sprintf(
-				"number %d of %d is %v, and of an honest training it is at most %v: one of them has taken other steps than agreed, "+
-					"and the model is not kept", i+1, n, math.Ldexp(float64(x), -checkPoint), math.Ldexp(float64(s.limit), -checkPoint))}
-		}
-	}
-	return nil
-}
+// checkNumbers is how many numbers check the steps.
+func (t *trainer) checkNumbers() int { return (runs - 1) * t.sides * checkVectors }
 
-// checkTerms returns the terms of chi (s beta - beta_s) for both multiples and all vectors of signs.
+// checkTerms returns the terms of chi (s beta - beta_s) for both multiples, all functions and all vectors of signs.
 func (t *trainer) checkTerms(s *solution, coin keys.Hash) []uint64 {
 	if t.role == rss.Outside {
 		return nil
 	}
 	scale := uint64(1) << s.multiple
-	signs := newSigns(coin)
+	signs := &signs{source: rand.NewChaCha8(coin)}
 	sums := rss.Zero(t.role, runs)
 	one := make([][]uint64, runs-1)
-	for range checkVectors {
+	for i := range t.sides * checkVectors {
 		clear(sums.X)
 		clear(sums.Y)
 		signs.next(t.features + 1)
 		for r := range runs {
-			beta, offset := s.beta.Slice(r*t.features, (r+1)*t.features), s.offsets.Slice(r, r+1)
+			at := r*t.sides + i/checkVectors
+			beta, offset := s.beta.Slice(at*t.features, (at+1)*t.features), s.offsets.Slice(at, at+1)
 			sums.X[r] = signs.sum(beta.X, offset.X[0])
 			sums.Y[r] = signs.sum(beta.Y, offset.Y[0])
 		}
@@ -154,9 +124,6 @@ type signs struct {
 	source *rand.ChaCha8
 	minus  []bool
 }
-
-// newSigns starts the vectors of a coin.
-func newSigns(coin keys.Hash) *signs { return &signs{source: rand.NewChaCha8(coin)} }
 
 // next draws a vector of n signs.
 func (s *signs) next(n int) {
@@ -214,7 +181,7 @@ func (t *trainer) coin(ctx context.Context) (keys.Hash, error) {
 	for r, i := range t.parties {
 		commitment := commitmentTo(rss.Role(r), parts[r])
 		if t.role != rss.Outside && !bytes.Equal(commitment[:], kept[(1+r)*partSize:(2+r)*partSize]) {
-			return keys.Hash{}, &rss.DeviationError{Party: t.Names[i], Kind: kindCoin,
+			return keys.Hash{}, &rss.DeviationError{Parties: []string{t.Names[i]}, Kind: kindCoin,
 				Reason: "it tells another part of the coin than the one that it committed to"}
 		}
 	}
@@ -254,7 +221,7 @@ func (t *trainer) commit(ctx context.Context) ([]uint64, error) {
 	for r, i := range t.parties {
 		if sizes[r] != partSize {
 			reason := fmt.Sprintf("%d bytes, want %d", sizes[r], partSize)
-			return nil, &rss.DeviationError{Party: t.Names[i], Kind: kindCommitment, Reason: reason}
+			return nil, &rss.DeviationError{Parties: []string{t.Names[i]}, Kind: kindCommitment, Reason: reason}
 		}
 	}
 	return wordsOf(kept), nil
@@ -273,8 +240,8 @@ func (t *trainer) threeNames() (names [rss.Roles]string) {
 	return names
 }
 
-// oneOfThree names whom a failed check leaves open.
-func (t *trainer) oneOfThree() string {
-	n := t.threeNames()
-	return fmt.Sprintf("%s, %s or %s", n[0], n[1], n[2])
+// oneOfThree says that a failed check leaves open which of the three deviates.
+func (t *trainer) oneOfThree(kind, reason string) error {
+	names := t.threeNames()
+	return &rss.DeviationError{Parties: names[:], Kind: kind, Reason: reason}
 }

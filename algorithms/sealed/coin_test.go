@@ -8,27 +8,31 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// flipper is a party that wants another coin once it knows one: it stops when all parts have come, changes its own state,
-// and takes part in the next session.
+// flipper is a party that wants another coin once it knows one: it stops when all parts have come, changes its own
+// state, and takes part in the next session.
 type flipper struct {
 	files  []string                 // prefixes of what it removes from its vault
 	change func(v *vaultInMemory)   // what it writes there
-	tells  func(part []byte) []byte // the part that it tells instead; nil: its own
+	says   func(part []byte) []byte // the part that it tells instead; nil: its own
 	refuse string                   // what another party's error says; empty: it gets the same coin
 }
 
 // flippers are ways to ask for another coin.
 func flippers() map[string]flipper {
 	return map[string]flipper{
-		"starts again":             {},
-		"tells another part":       {tells: func(part []byte) []byte { part[0] ^= 1; return part }, refuse: "another part of the coin than the one that it committed to"},
-		"tells less":               {tells: func(part []byte) []byte { return part[:7] }, refuse: "another part of the coin than the one that it committed to"},
-		"forgets the coin":         {files: []string{FilePrefix + "left-" + kindCoin, FilePrefix + "opening-" + kindCoin}, refuse: "it has left, and is not computed anew"},
-		"forgets what it was for":  {files: []string{FilePrefix + stageSolved.String()}, refuse: "another one would not be checked"},
+		"starts again": {},
+		"tells another part": {says: func(part []byte) []byte { part[0] ^= 1; return part },
+			refuse: "another part of the coin than the one that it committed to"},
+		"tells less": {says: func(part []byte) []byte { return part[:7] },
+			refuse: "another part of the coin than the one that it committed to"},
+		"forgets the coin": {files: []string{FilePrefix + "left-" + kindCoin, FilePrefix + "opening-" + kindCoin},
+			refuse: "it has left, and is not computed anew"},
+		"forgets what it was for": {files: []string{FilePrefix + stageSolved.String()},
+			refuse: "another one would not be checked"},
 		"forgets all":              {files: []string{FilePrefix}, refuse: "it has left, and is not computed anew"},
 		"forgets all but the coin": {files: []string{FilePrefix + "s"}, refuse: "another one would not be checked"},
 		"goes on from other numbers": {change: func(v *vaultInMemory) {
@@ -43,14 +47,14 @@ type coins struct {
 	Network
 	self  int
 	stop  bool
-	tells func(part []byte) []byte
+	says  func(part []byte) []byte
 	parts *[]string
 }
 
 // Broadcast implements Network.
 func (n *coins) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	if kind == kindCoin && root == n.self && n.tells != nil {
-		data = n.tells(slices.Clone(data))
+	if kind == kindCoin && root == n.self && n.says != nil {
+		data = n.says(slices.Clone(data))
 	}
 	got, err := n.Network.Broadcast(ctx, kind, root, data, limit)
 	if err != nil || kind != kindCoin {
@@ -70,22 +74,22 @@ func TestTheCoinIsDrawnOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1, Lambda: 1e-2})
-			league := f.league(t)
+			testNetwork := f.testNetwork(t)
 			var seen [2][]string // by session
 			var errs []error
 			for session := range seen {
-				league.wrap = func(i int, n *sessionNetwork) Network {
+				testNetwork.wrap = func(i int, n *sessionNetwork) Network {
 					if i != 0 {
 						return n
 					}
 					w := &coins{Network: n, self: i, stop: session == 0, parts: &seen[session]}
 					if session == 1 {
-						w.tells = c.tells
+						w.says = c.says
 					}
 					return w
 				}
-				errs = league.run(func(ctx context.Context, i int, n Network) error {
-					_, err := Train(ctx, f.party(i, n, league.session))
+				errs = testNetwork.run(func(ctx context.Context, i int, n Network) error {
+					_, err := Train(ctx, f.party(i, n, testNetwork.session))
 					return err
 				})
 				if session == 0 {
@@ -104,7 +108,7 @@ func TestTheCoinIsDrawnOnce(t *testing.T) {
 				}
 				return
 			}
-			if err := errs[1]; !errors.Is(err, protocol.ErrDeviation) || !strings.Contains(err.Error(), c.refuse) {
+			if err := errs[1]; !errors.Is(err, contract.ErrDeviation) || !strings.Contains(err.Error(), c.refuse) {
 				t.Errorf("the keeper's error is %v, want a deviation: %s", err, c.refuse)
 			}
 		})

@@ -14,7 +14,7 @@ var errOpen = errors.New("a sealed job opens no angles")
 // The kinds of the messages that make shares of features.
 const (
 	kindAngles  = "angles"   // every party's masked turns, to the label holder
-	kindFactors = "factors"  // cos and sin of the padded angle, to the keeper or the helper
+	kindFactors = "factors"  // cos and sin of the padded angles, to the keeper or the helper
 	kindReshare = "features" // between the keeper and the helper
 )
 
@@ -27,6 +27,12 @@ const (
 	useRotation = rss.FirstFree + 77 // r
 )
 
+// In jobs with features of 32 bits the factors are words of 48, and of their products modulo 2^48 the low 16 bits are
+// dropped: p + h = x modulo 2^48 with p uniform, and floor(p / 2^16) + floor(h / 2^16) + 1 is floor(x / 2^16) or one
+// more, modulo 2^32, with mean (x + g) / 2^16, where 2^16 is a multiple of g and g divides p: x is rounded by a dither
+// that nobody chooses. What wraps modulo 2^48 wraps modulo 2^32 as well. The 1 is the helper's.
+const factorRing = 48
+
 // wordsPerTurns is how many turns one word of a pad gives.
 const wordsPerTurns = 4
 
@@ -38,30 +44,48 @@ const (
 	behindHalves = 1 // by which the second is behind them
 )
 
-// columns makes shares of features, block by block.
+// source makes shares of features, block by block: *columns of cosines, *bins of bins.
+type source interface {
+	// each makes shares of rows [lo, hi), size at a time, and hands them to take in order. z is of the block's rows,
+	// row-major, modulo 2^k, and take's until it returns. One take runs at a time, while the messages of the next blocks
+	// go on: it must send none.
+	each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error) error
+	keep(b *block, z rss.Share) *kept // called by take: what brings z back
+	again(k *kept) rss.Share          // z, until release
+	release(b *block)
+	done() // no block is under way, and none will be soon
+}
+
+// kept is a block whose features stay. Of cosines components 1 and 2 are key streams, and component 0 is in memory at
+// the keeper and the helper; of bins both components are in memory.
+type kept struct {
+	*block
+	zero  []uint64
+	whole rss.Share
+}
+
+// columns makes shares of cosines and sines, block by block: of each angle the two, one behind the other.
 type columns struct {
 	*scales
-	seats
+	roles
 	network Network
 	three   *rss.Party
 	table   *turnTable
 	turns   func(lo, hi int) ([]uint16, error) // this party's addends of rows
 	keeps   bool                               // component 0 of every block stays with take
-	spare   [][]uint64                         // room of blocks that are done
+	spare   [][]uint64                         // space of blocks that are done
 }
 
 // newColumns prepares for a session. Outside the three nobody looks up a turn.
-func newColumns(s *scales, at seats, n Network, three *rss.Party) *columns {
-	c := &columns{scales: s, seats: at, network: n, three: three}
+func newColumns(s *scales, at roles, n Network, three *rss.Party) *columns {
+	c := &columns{scales: s, roles: at, network: n, three: three}
 	if at.role != rss.Outside {
 		c.table = newTurnTable(s.s1)
 	}
 	return c
 }
 
-// each makes shares of rows [lo, hi), size at a time, and hands them to take in order. z is of the block's
-// rows, row-major, modulo 2^k, and take's until it returns; component 0 for good if columns keep it. One take runs at a time, while the messages of the next blocks go on: it
-// must send none.
+// each implements source; component 0 is take's for good if columns keep it.
 func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error) error {
 	var blocks []*block
 	for at := lo; at < hi; at += size {
@@ -115,8 +139,19 @@ func (c *columns) advance(ctx context.Context, blocks []*block, i int) error {
 
 // sum adds the parties' turns, and at the keeper r, so that the label holder learns the padded angle A0.
 func (c *columns) sum(ctx context.Context, b *block) error {
-	if err := c.draw(b); err != nil {
-		return err
+	b.pads = make(map[rss.Use]rss.Pad)
+	step := c.three.Begin(fmt.Sprintf("features|%d|%d|%d|%d|%v", c.k, c.features, b.lo, b.hi, b.late))
+	for _, d := range []struct {
+		use     rss.Use
+		unknown rss.Role
+	}{
+		{useRotation, rss.LabelHolder}, {useFirst, b.late}, {useSecond, b.late}, {useOne, rss.Keeper}, {useTwo, rss.Helper},
+	} {
+		pad, err := step.Pad(d.unknown, d.use)
+		if err != nil {
+			return err
+		}
+		b.pads[d.use] = pad
 	}
 	turns, err := c.turns(b.lo, b.hi)
 	if err != nil {
@@ -136,25 +171,6 @@ func (c *columns) sum(ctx context.Context, b *block) error {
 	}
 	if c.role == rss.LabelHolder {
 		b.angles = turns
-	}
-	return nil
-}
-
-// draw draws a block's pads.
-func (c *columns) draw(b *block) error {
-	b.pads = make(map[rss.Use]rss.Pad)
-	step := c.three.Begin(fmt.Sprintf("features|%d|%d|%d|%d|%v", c.k, c.features, b.lo, b.hi, b.late))
-	for _, d := range []struct {
-		use     rss.Use
-		unknown rss.Role
-	}{
-		{useRotation, rss.LabelHolder}, {useFirst, b.late}, {useSecond, b.late}, {useOne, rss.Keeper}, {useTwo, rss.Helper},
-	} {
-		pad, err := step.Pad(d.unknown, d.use)
-		if err != nil {
-			return err
-		}
-		b.pads[d.use] = pad
 	}
 	return nil
 }
@@ -181,7 +197,7 @@ func rotation(b *block, turns []uint16, at int) {
 
 // pad returns n words of one of a block's pads.
 func (c *columns) pad(b *block, use rss.Use, n int) []uint64 {
-	w := c.room(b, n)
+	w := c.space(b, n)
 	b.pads[use].Words(w, 0)
 	return w
 }
@@ -191,10 +207,10 @@ func (c *columns) passEarly(ctx context.Context, b *block) error {
 	if c.role == b.early() {
 		var cos, sin [pieceWords]uint64
 		b.sent = c.component(b)
-		pieces(len(b.sent), func(lo, hi int) {
+		pieces(c.angles(b), func(lo, hi int) {
 			b.pads[useFirst].Words(cos[:hi-lo], lo)
 			b.pads[useSecond].Words(sin[:hi-lo], lo)
-			c.half(b, b.sent[lo:hi], cos[:hi-lo], sin[:hi-lo], lo)
+			c.half(b, b.sent[2*lo:2*hi], cos[:hi-lo], sin[:hi-lo], lo)
 		})
 	}
 	return c.passHalf(ctx, b, b.early())
@@ -202,21 +218,21 @@ func (c *columns) passEarly(ctx context.Context, b *block) error {
 
 // passFactors sends cos A0 and sin A0, less the early one's parts of them.
 func (c *columns) passFactors(ctx context.Context, b *block) error {
-	n := c.words(b)
+	n := c.angles(b)
 	var words []uint64
 	switch c.role {
 	case rss.LabelHolder:
 		words = c.factors(b)
 		b.angles = nil
 	case b.late:
-		words = c.room(b, 2*n)
+		words = c.space(b, 2*n)
 	}
-	if err := c.three.Pass(ctx, kindFactors, rss.LabelHolder, b.late, c.k, 2*n, words); err != nil {
+	if err := c.three.Pass(ctx, kindFactors, rss.LabelHolder, b.late, max(c.k, factorRing), 2*n, words); err != nil {
 		return err
 	}
 	if c.role == b.late {
 		b.sent = c.component(b)
-		pieces(n, func(lo, hi int) { c.half(b, b.sent[lo:hi], words[lo:hi], words[n+lo:n+hi], lo) })
+		pieces(n, func(lo, hi int) { c.half(b, b.sent[2*lo:2*hi], words[lo:hi], words[n+lo:n+hi], lo) })
 	}
 	return nil
 }
@@ -224,7 +240,7 @@ func (c *columns) passFactors(ctx context.Context, b *block) error {
 // factors returns cos A0, then sin A0, less the early one's parts.
 func (c *columns) factors(b *block) []uint64 {
 	n := len(b.angles)
-	words := c.room(b, 2*n)
+	words := c.space(b, 2*n)
 	var first, second [pieceWords]uint64
 	pieces(n, func(lo, hi int) {
 		b.pads[useFirst].Words(first[:hi-lo], lo)
@@ -240,29 +256,50 @@ func (c *columns) factors(b *block) []uint64 {
 // passLate sends the late one's part of the features.
 func (c *columns) passLate(ctx context.Context, b *block) error { return c.passHalf(ctx, b, b.late) }
 
-// half writes a piece, words from at on, of what one of keeper and helper tells the other: its part of cos(A0 - r),
-// less its component of the features, which is a pad.
+// half writes a piece, from angle at on, of what one of keeper and helper tells the other: its part of cos(A0 - r) and
+// sin(A0 - r), less its component of the features, which is a pad.
 func (c *columns) half(b *block, half, cos, sin []uint64, at int) {
 	own := useTwo
 	if c.role == rss.Helper {
 		own = useOne
 	}
-	var component [pieceWords]uint64
+	var component [2 * pieceWords]uint64
 	var turns [pieceWords]uint16
-	b.pads[own].Words(component[:len(half)], at)
-	rotation(b, turns[:len(half)], at)
-	for i, r := range turns[:len(half)] {
+	b.pads[own].Words(component[:len(half)], 2*at)
+	rotation(b, turns[:len(cos)], at)
+	for i, r := range turns[:len(cos)] {
 		cosR, sinR := c.table.at(r)
-		half[i] = cos[i]*cosR + sin[i]*sinR - component[i]
+		half[2*i] = cos[i]*cosR + sin[i]*sinR
+		half[2*i+1] = sin[i]*cosR - cos[i]*sinR
+	}
+	if c.k == ringSmall {
+		drop(c.role, half)
+	}
+	for i, w := range component[:len(half)] {
+		half[i] -= w
 	}
 }
+
+// drop writes one party's part of dithered features over its part of products modulo 2^48.
+func drop(r rss.Role, words []uint64) {
+	var one uint64
+	if r == rss.Helper {
+		one = 1
+	}
+	for i, w := range words {
+		words[i] = upper(w, factorRing, ringSmall) + one
+	}
+}
+
+// upper returns the upper bits of a word modulo 2^from: as many as to says.
+func upper(word uint64, from, to int) uint64 { return word << (64 - from) >> (64 - to) }
 
 // passHalf carries one of the two messages of features.
 func (c *columns) passHalf(ctx context.Context, b *block, from rss.Role) error {
 	n, words := c.words(b), b.sent
 	to := rss.Keeper + rss.Helper - from
 	if c.role == to {
-		b.came = c.room(b, n)
+		b.came = c.space(b, n)
 		words = b.came
 	}
 	return c.three.Pass(ctx, kindReshare, from, to, c.k, n, words)
@@ -278,13 +315,26 @@ func (c *columns) share(b *block) rss.Share {
 			b.sent[i] += w
 		}
 	}
-	return c.again(b, b.sent)
+	return c.again(&kept{block: b, zero: b.sent})
 }
 
-// again is a block's share, given component 0, where there is one.
-func (c *columns) again(b *block, zero []uint64) rss.Share {
+// keep implements source.
+func (c *columns) keep(b *block, z rss.Share) *kept {
+	k := &kept{block: b}
+	switch c.role {
+	case rss.Keeper:
+		k.zero = z.Y
+	case rss.Helper:
+		k.zero = z.X
+	}
+	return k
+}
+
+// again implements source.
+func (c *columns) again(k *kept) rss.Share {
+	b := k.block
 	n := c.words(b)
-	components := [rss.Roles][]uint64{zero, nil, nil}
+	components := [rss.Roles][]uint64{k.zero, nil, nil}
 	if c.role != rss.Keeper {
 		components[1] = c.pad(b, useOne, n)
 	}

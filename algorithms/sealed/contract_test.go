@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // ledger is what a job may send, by kind, way and ends, in bytes: written out anew from the protocol's description.
@@ -25,12 +25,12 @@ func (l *ledger) add(line string, bits, n int) { l.bytes[line] += (int64(n)*int6
 
 // direct adds a message between two of A, K and H.
 func (l *ledger) direct(kind string, from, to byte, bits, n int) {
-	l.add(fmt.Sprintf("%s: %s to %s", kind, l.seat(from), l.seat(to)), bits, n)
+	l.add(fmt.Sprintf("%s: %s to %s", kind, l.party(from), l.party(to)), bits, n)
 }
 
-// seat is the party of a letter.
-func (l *ledger) seat(letter byte) string {
-	return map[byte]string{'A': l.params.Active[0], 'K': l.params.Keeper, 'H': l.params.Helper}[letter]
+// party is the party of a letter.
+func (l *ledger) party(role byte) string {
+	return map[byte]string{'A': l.params.Active[0], 'K': l.params.Keeper, 'H': l.params.Helper}[role]
 }
 
 // truncate adds a truncation of n values: in every other turn, the first and the last change places.
@@ -49,13 +49,14 @@ func (l *ledger) truncate(kind string, turn, ring, n int) {
 // columns adds the making of shares of features.
 func (l *ledger) columns(rows, block int) {
 	d, k := l.params.Features, l.params.Ring
+	factor := max(k, 48)
 	for at, odd := 0, false; at < rows; at, odd = at+block, !odd {
 		n := min(block, rows-at) * d
-		l.add("angles: to "+l.seat('A'), 16, n)
-		if odd {
-			l.direct("factors", 'A', 'K', k, 2*n)
+		l.add("angles: to "+l.party('A'), 16, n/2)
+		if odd { // cosine and sine of each angle, from which each of the two computes its parts of two features
+			l.direct("factors", 'A', 'K', factor, n)
 		} else {
-			l.direct("factors", 'A', 'H', k, 2*n)
+			l.direct("factors", 'A', 'H', factor, n)
 		}
 		l.direct("features", 'K', 'H', k, n)
 		l.direct("features", 'H', 'K', k, n)
@@ -68,65 +69,124 @@ const everybody = "shared: each to each"
 // training adds a training without its beginning.
 func (l *ledger) training() {
 	p, d, k := l.params, l.params.Features, l.params.Ring
+	each := max(1, p.Classes) // functions: one for each of three or more classes
 	l.add(everybody, 8, 32)
 	l.check()
 	if p.Bound != "public" {
 		l.add(everybody, 8, 2*32) // ready, and reach
-		l.ask(l.seat('A'), 1)
+		l.ask(l.party('A'), 1)
 	}
 	if p.Outer > 1 {
-		l.ask(l.seat('A'), p.Outer-1)
+		l.ask(l.party('A'), p.Outer-1)
 		l.add(everybody, 8, 32*(p.Outer-1))
 	}
-	for _, letter := range []byte("AKH") {
-		l.add("resume-point: from "+l.seat(letter), 8, 72)
+	parts, auto := 1, p.Lambda == 0
+	if auto { // two Gram matrices, labels, six systems of a function in each step, and six numbers that open
+		const candidates = 6
+		parts = 2
+		l.add(everybody, 8, 2*32) // ready, and choice
+		l.ask(l.party('A'), 1)
+		for i := range p.Iterations {
+			l.truncate("trial step", i, 64, 2*candidates*each*d)
+		}
+		l.truncate("trial coefficients", p.Iterations, 64, candidates*each*d)
+		l.truncate("trial errors", p.Iterations+1, 64, candidates*each*d)
+		l.truncate("validation", p.Iterations, 64, candidates)
+		l.add("validation: to "+l.party('A'), 10, candidates)
+		l.add("lambda: from "+l.party('A'), 8, 1)
+	}
+	for _, role := range []byte("AKH") {
+		if auto {
+			l.add("ready: from "+l.party(role), 8, 9)
+			l.add("held: from "+l.party(role), 8, 12)
+		}
+		l.add("resume-point: from "+l.party(role), 8, 72)
 		kinds := 2 // the coin and the check
-		l.add("ready: from "+l.seat(letter), 8, 2*9)
+		l.add("ready: from "+l.party(role), 8, 2*9)
 		if p.Bound != "public" {
 			kinds++
-			l.add("ready: from "+l.seat(letter), 8, 9)
+			l.add("ready: from "+l.party(role), 8, 9)
 		}
 		if p.Outer > 1 {
 			kinds++
-			l.add("ready: from "+l.seat(letter), 8, 9*(p.Outer-1))
+			l.add("ready: from "+l.party(role), 8, 9*(p.Outer-1))
 		}
-		l.add("held: from "+l.seat(letter), 8, 12*kinds)
+		l.add("held: from "+l.party(role), 8, 12*kinds)
 	}
-	if p.Loss == "square" {
-		l.direct("labels", 'A', 'K', k, l.rows)
+	if p.Loss == "square" || auto {
+		l.direct("labels", 'A', 'K', k, each*l.rows)
 	}
 	l.columns(l.rows, l.block)
-	if p.Bound != "public" {
-		l.truncate("means", 0, k, d)
+	sums := k
+	if k == 32 {
+		l.lifted(parts, each, auto)
+		sums = 64
 	}
-	l.truncate("gram", 1, k, d*(d+1)/2)
-	if p.Loss == "square" {
-		l.truncate("sides", 0, k, d)
+	if p.Bound != "public" {
+		l.truncate("means", 0, sums, d)
+	}
+	l.truncate("gram", 1, sums, parts*d*(d+1)/2)
+	if p.Loss == "square" || auto {
+		l.truncate("sides", 0, sums, parts*each*d)
 	}
 	if p.Bound != "public" {
 		l.truncate("bound", 1, 64, 1)
-		l.add("bound: to "+l.seat('A'), 23, 1)
-		l.add("reach: from "+l.seat('A'), 8, 1)
+		l.add("bound: to "+l.party('A'), 23, 1)
+		l.add("reach: from "+l.party('A'), 8, 1)
 	}
 	for e := range max(1, p.Outer) {
 		l.step(e)
-		l.truncate("multiples", 1, 64, 2*d)
+		l.truncate("multiples", 1, 64, 2*each*d)
 		for i := range p.Iterations {
-			l.truncate("step", i, 64, 2*3*d)
+			l.truncate("step", i, 64, 2*3*each*d)
 		}
-		l.truncate("coefficients", p.Iterations, 64, 3*d)
+		l.truncate("coefficients", p.Iterations, 64, 3*each*d)
 	}
-	l.truncate("offset", p.Iterations, k, 3)
+	l.truncate("offset", p.Iterations, sums, 3*each)
+}
+
+// lifted adds what lifts sums in words of 32 bits: windows here are of whole blocks, so that without rows kept out
+// there is one for every so many rows. With such rows each of the two parts has windows of its own.
+func (l *ledger) lifted(parts, each int, labels bool) {
+	d := l.params.Features
+	out, _ := l.params.HeldOut(l.rows)
+	cuts := make(map[int]int) // by row: how many parts' windows end there
+	sums := 0
+	for part := range parts {
+		n, last := 0, 0
+		for lo := 0; lo < l.rows; lo += l.block {
+			more := 0
+			for j := lo; j < min(lo+l.block, l.rows); j++ {
+				if parts == 1 || out[j] == (part == 1) {
+					more++
+				}
+			}
+			if n > 0 && n+more > l.window {
+				cuts[lo]++
+				last, n = last+1, 0
+			}
+			n += more
+		}
+		cuts[l.rows]++
+		sums += d
+		if l.params.Loss == "square" || labels {
+			sums += (last + 1) * each * (d + 1)
+		}
+	}
+	for i, row := range slices.Sorted(maps.Keys(cuts)) {
+		l.truncate("windows", i, 32, cuts[row]*d*(d+1)/2)
+	}
+	l.truncate("sums", 0, 32, sums)
 }
 
 // check adds the coin, and the numbers of 20 bits that tell whether the steps were taken.
 func (l *ledger) check() {
-	const n = 2 * 20
+	n := 2 * 20 * max(1, l.params.Classes)
 	l.truncate("check", l.params.Iterations+1, 64, n)
 	l.add(everybody, 8, 4*32) // the coin's commitments, the coin, and twice ready
 	for i, to := range []byte("AKH") {
-		l.add("coin commitment: from "+l.seat(to), 8, 32)
-		l.add("coin: from "+l.seat(to), 8, 32)
+		l.add("coin commitment: from "+l.party(to), 8, 32)
+		l.add("coin: from "+l.party(to), 8, 32)
 		l.direct("check", "AKH"[(i+1)%3], to, 20, n)
 		l.direct("check vouched", "AKH"[(i+2)%3], to, 8, 32)
 	}
@@ -144,23 +204,33 @@ func (l *ledger) ask(receiver string, openings int) {
 // step adds what an outer step sends before its iterations.
 func (l *ledger) step(e int) {
 	if e > 0 {
-		l.truncate("offset", l.params.Iterations, l.params.Ring, 1)
+		sums := l.params.Ring
+		if sums == 32 {
+			sums = 64
+		}
+		l.truncate("offset", l.params.Iterations, sums, 1)
 		l.truncate("scores", l.params.Iterations+1, l.params.Ring, l.rows)
-		l.add("scores: to "+l.seat('A'), 9, l.rows)
+		l.add("scores: to "+l.party('A'), 9, l.rows)
 	}
 	if l.params.Outer > 0 {
 		l.direct("derivatives", 'A', 'K', l.params.Ring, l.rows)
-		l.truncate("gradient", 1, l.params.Ring, l.params.Features)
+		sums := l.params.Ring
+		if sums == 32 { // derivatives are lifted window by window
+			l.truncate("sums", e, 32, (l.rows+l.window-1)/l.window*l.params.Features)
+			sums = 64
+		}
+		l.truncate("gradient", 1, sums, l.params.Features)
 	}
 }
 
 // lines are the operations of a disclosure in the ledger's words.
-func lines(operations []fdskl.Operation) map[string]int64 {
+func lines(operations []contract.Operation) map[string]int64 {
 	all := make(map[string]int64)
 	for _, o := range operations {
-		name := map[string]string{bySum: o.Kind + ": to " + o.Root, byBroadcast: o.Kind + ": from " + o.Root,
-			byMessage:  o.Kind + ": " + o.Root + " to " + o.To,
-			byExchange: everybody}
+		name := map[string]string{contract.CollectiveSum: o.Kind + ": to " + o.Root,
+			contract.CollectiveBroadcast: o.Kind + ": from " + o.Root,
+			contract.CollectiveDirect:    o.Kind + ": " + o.Root + " to " + o.To,
+			contract.CollectiveExchange:  everybody}
 		all[name[o.Collective]] += o.Bytes
 	}
 	return all
@@ -169,11 +239,30 @@ func lines(operations []fdskl.Operation) map[string]int64 {
 // contracted are jobs whose budgets are counted.
 func contracted(t testing.TB) map[string]*fixture {
 	jobs := map[string]*fixture{
-		"square, a shorter block": newFixture(t, 3, 53, fdskl.Params{Features: 7, Iterations: 5, Sigma: 1}),
-		"one row in the last":     newFixture(t, 4, 33, fdskl.Params{Features: 8, Iterations: 3, Ring: 48, Keeper: "p3", Helper: "p1", Sigma: 1}),
-		"a public bound":          newFixture(t, 5, 48, fdskl.Params{Features: 5, Iterations: 4, Bound: "public", Sigma: 1}),
-		"logistic":                newFixture(t, 4, 40, fdskl.Params{Features: 9, Iterations: 3, Loss: "logistic", Outer: 3, Lambda: 1e-3, Sigma: 1}),
-		"compact smooth hinge":    newFixture(t, 3, 17, fdskl.Params{Features: 4, Iterations: 2, Loss: "smooth-hinge", Outer: 1, Ring: 48, Lambda: 1e-3, Sigma: 1}),
+		"square, a shorter block": newFixture(t, 3, 53, fdskl.Params{Features: 8, Iterations: 5, Sigma: 1}),
+		"one row in the last": newFixture(t, 4, 33, fdskl.Params{Features: 8, Iterations: 3, Ring: 48, Keeper: "p3",
+			Helper: "p1", Sigma: 1}),
+		"a public bound":      newFixture(t, 5, 48, fdskl.Params{Features: 6, Iterations: 4, Bound: "public", Sigma: 1}),
+		"a lambda of its own": newFixture(t, 3, 37, fdskl.Params{Features: 8, Iterations: 5, Sigma: 1, Lambda: 1e-3}),
+		"logistic, auto": newFixture(t, 4, 40, fdskl.Params{Features: 10, Iterations: 3, Loss: "logistic", Outer: 3,
+			Sigma: 1}),
+		"logistic": newFixture(t, 4, 40, fdskl.Params{Features: 10, Iterations: 3, Loss: "logistic", Outer: 3,
+			Lambda: 1e-3, Sigma: 1}),
+		"four classes, a lambda of its own": newFixture(t, 4, 40, fdskl.Params{Features: 6, Iterations: 3, Classes: 4,
+			Lambda: 1e-3, Sigma: 1}),
+		"three classes, compact": newFixture(t, 3, 53, fdskl.Params{Features: 6, Iterations: 4, Classes: 3, Ring: 48,
+			Sigma: 1}),
+		"compact smooth hinge": newFixture(t, 3, 17, fdskl.Params{Features: 4, Iterations: 2, Loss: "smooth-hinge",
+			Outer: 1, Ring: 48, Lambda: 1e-3, Sigma: 1}),
+	}
+	for name, p := range map[string]fdskl.Params{
+		"small":                {Features: 8, Iterations: 3, Ring: 32, Lambda: 1e-3, Sigma: 1},
+		"small, auto":          {Features: 8, Iterations: 3, Ring: 32, Sigma: 1},
+		"small, three classes": {Features: 8, Iterations: 3, Ring: 32, Classes: 3, Sigma: 1, Bound: "public"},
+		"small, logistic":      {Features: 8, Iterations: 3, Ring: 32, Loss: "logistic", Outer: 3, Lambda: 1e-3, Sigma: 1},
+	} {
+		jobs[name] = newFixture(t, 4, 53, p)
+		jobs[name].block, jobs[name].window = 8, 16
 	}
 	return jobs
 }
@@ -186,7 +275,10 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			begun, _ := fdskl.DiscloseBeginning(f.params, fdskl.Sealed, f.names)
+			begun, _, err := fdskl.DiscloseBeginning(f.params, fdskl.Sealed, f.names)
+			if err != nil {
+				t.Fatal(err)
+			}
 			want := &ledger{fixture: f, bytes: make(map[string]int64)}
 			want.training()
 			maps.Copy(want.bytes, lines(begun.Operations))
@@ -200,17 +292,17 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 				for i, lo := 0, 0; lo < f.rows; i, lo = i+1, lo+batch { // each batch is one block
 					n := min(batch, f.rows-lo)
 					want.columns(n, n)
-					want.truncate("prediction", i, f.params.Ring, n)
-					want.add("scores: to p1", 11, n)
+					want.truncate("prediction", i, f.params.Ring, n*max(1, f.params.Classes))
+					want.add("scores: to p1", 11, n*max(1, f.params.Classes))
 					want.ask("p1", 1)
 					want.add(everybody, 8, 32)
-					for _, letter := range []byte("AKH") {
-						want.add("ready: from "+want.seat(letter), 8, 9)
+					for _, role := range []byte("AKH") {
+						want.add("ready: from "+want.party(role), 8, 9)
 					}
 				}
 				want.add(everybody, 8, 32)
-				for _, letter := range []byte("AKH") {
-					want.add("held: from "+want.seat(letter), 8, 12)
+				for _, role := range []byte("AKH") {
+					want.add("held: from "+want.party(role), 8, 12)
 				}
 				compareLines(t, lines(d.Operations), want.bytes)
 			}
@@ -235,8 +327,9 @@ func compareLines(t *testing.T, got, want map[string]int64) {
 
 // upTo are the kinds whose budgets are limits, not what honest parties send.
 func upTo(kind string) bool {
-	return slices.Contains([]string{kindResume, "target", protocol.KindPast, protocol.KindStates, protocol.KindCountersign, protocol.KindAsk,
-		protocol.KindAbort}, kind)
+	return slices.Contains([]string{kindResume, "target", contract.KindPast, contract.KindStates,
+		contract.KindCountersign, contract.KindAsk,
+		contract.KindAbort}, kind)
 }
 
 // TestARunSpendsExactlyItsBudget trains and predicts: every link carries every byte of every kind of data that
@@ -245,11 +338,11 @@ func TestARunSpendsExactlyItsBudget(t *testing.T) {
 	for name, f := range contracted(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			league := newFederation(t, f.names)
+			testNetwork := newFederation(t, f.names)
 			learned := newTally()
 			f.opened = learned.add
-			models := f.train(t, league)
-			spentAll(t, league)
+			models := f.train(t, testNetwork)
+			spentAll(t, testNetwork)
 			d, err := f.disclose()
 			if err != nil {
 				t.Fatal(err)
@@ -257,19 +350,20 @@ func TestARunSpendsExactlyItsBudget(t *testing.T) {
 			if got, want := learned.String(), listed(d.Openings); got != want {
 				t.Errorf("opened were\n\t%s\nwant\n\t%s", got, want)
 			}
-			f.predict(t, league, models, 1)
-			spentAll(t, league)
+			f.predict(t, testNetwork, models, 1)
+			spentAll(t, testNetwork)
 		})
 	}
 }
 
 // spentAll checks the budgets of the last session.
-func spentAll(t *testing.T, league *federation) {
+func spentAll(t *testing.T, testNetwork *federation) {
 	t.Helper()
-	for i, b := range league.budgets {
+	for i, b := range testNetwork.budgets {
 		for _, e := range b.Lines() {
 			if !upTo(e.Kind) && e.Bytes != e.MaxBytes {
-				t.Errorf("%s to %s: %s has %d bytes of %d", league.names[i], league.names[e.To], e.Kind, e.Bytes, e.MaxBytes)
+				t.Errorf("%s to %s: %s has %d bytes of %d", testNetwork.names[i], testNetwork.names[e.To],
+					e.Kind, e.Bytes, e.MaxBytes)
 			}
 		}
 	}
@@ -303,7 +397,7 @@ func (c *tally) String() string {
 }
 
 // listed writes a contract's openings in a tally's words.
-func listed(list []fdskl.Opening) string {
+func listed(list []contract.Opening) string {
 	c := newTally()
 	for _, o := range list {
 		c.add(o.To, o.Kind, o.Count)
@@ -337,17 +431,17 @@ func TestMoreThanIsAgreedIsNotSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			league := newFederation(t, f.names)
-			league.declare(t, d)
+			testNetwork := newFederation(t, f.names)
+			testNetwork.declare(t, d)
 			f.forget()
-			err = errors.Join(league.run(func(ctx context.Context, i int, n Network) error {
+			err = errors.Join(testNetwork.run(func(ctx context.Context, i int, n Network) error {
 				p := f.party(i, n, 1)
 				if _, err := Train(ctx, p); err != nil {
 					return err
 				}
 				return c.more(ctx, p)
 			})...)
-			var refused *protocol.BudgetError
+			var refused *contract.BudgetError
 			if !errors.As(err, &refused) || refused.Error() != c.want {
 				t.Errorf("error is %v\nwant %s", err, c.want)
 			}

@@ -26,13 +26,13 @@ func TestRepeatingIsCounting(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.columns.turns = c.turns(f.params.Features)
+				s.angles.turns = c.turns(f.params.Angles())
 				for i, lo := 0, 0; lo < rows; i, lo = i+1, lo+batch {
 					if _, err := s.score(context.Background(), i+1, min(batch, rows-lo), nil); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if a, b := fmt.Sprintf("%+v", got.Operations), fmt.Sprintf("%+v", c.list); a != b {
+				if a, b := fmt.Sprintf("%+v", got.Operations), fmt.Sprintf("%+v", c.Operations); a != b {
 					t.Fatalf("%s %d rows by %d:\n%s\n%s", name, rows, batch, a, b)
 				}
 			}

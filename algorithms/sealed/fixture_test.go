@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -23,6 +24,7 @@ type fixture struct {
 	idle    []int          // parties without data
 	block   int
 	save    int
+	window  int                                   // rows of a window where sums are lifted; 0: as many as fit
 	vaults  []*vaultInMemory                      // of a training
 	scoring []*vaultInMemory                      // and of a prediction
 	coin    string                                // seeds the parts of the coin; empty: secure ones
@@ -41,6 +43,7 @@ func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle .
 	t.Helper()
 	f := &fixture{rows: rows, idle: idle, block: 16, save: 2}
 	rng := rand.New(rand.NewPCG(seed<<32|uint64(q), uint64(rows)))
+	p.PartyBins, p.PartyColumns = nil, nil
 	signal := make([]float64, rows)
 	for i := range q {
 		name := fmt.Sprintf("p%d", i)
@@ -48,17 +51,28 @@ func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle .
 		f.vaults, f.scoring = append(f.vaults, newVault()), append(f.scoring, newVault())
 		var parts []fdskl.Part
 		if !slices.Contains(idle, i) {
-			parts = append(parts, newPart(t, name, rng, signal))
+			parts = append(parts, newPart(t, name, rng, signal, p))
 		}
 		f.parts = append(f.parts, parts)
+		if p.Binned() {
+			bins, columns := 0, 0
+			for _, part := range parts {
+				bins, columns = bins+len(part.Rows.Binary), columns+len(part.Normaliser.Columns)
+			}
+			p.PartyBins, p.PartyColumns = append(p.PartyBins, bins), append(p.PartyColumns, columns)
+		}
 	}
 	p.Active, p.Label = []string{"p0"}, "y"
+	if p.Binned() {
+		p.Lambda = p.LambdaOf(rows)
+	}
 	if p.Keeper == "" {
 		p.Keeper, p.Helper = "p1", "p2"
 	}
 	if p.Loss == "" {
 		p.Loss = "square"
 	}
+	p.Ring = cmp.Or(p.Ring, ringDefault) // the others are asked for
 	f.params = WithDefaults(p.WithDefaults())
 	if err := f.params.Validate(f.names); err != nil {
 		t.Fatal(err)
@@ -66,14 +80,23 @@ func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle .
 	if err := Validate(f.params, f.names); err != nil {
 		t.Fatal(err)
 	}
-	f.labels = &fdskl.Labels{Classes: [2]string{"no", "yes"}}
+	f.labels = &fdskl.Labels{Classes: []string{"no", "yes"}}
+	if n := p.Scores(); n > 1 {
+		f.labels.Classes = nil
+		for k := range n {
+			f.labels.Classes = append(f.labels.Classes, fmt.Sprint("class ", k))
+		}
+	}
 	if p.Target == fdskl.Regression {
-		f.labels.Classes = [2]string{}
+		f.labels.Classes = nil
 	}
 	for _, s := range signal {
 		y := math.Copysign(1, s)
-		if p.Target == fdskl.Regression {
+		switch {
+		case p.Target == fdskl.Regression:
 			y = 3*s + 7
+		case p.Scores() > 1: // classes that alternate along the signal, so that none is at its end alone
+			y = math.Mod(math.Floor(1.5*(s+40)), float64(p.Scores()))
 		}
 		f.labels.Values = append(f.labels.Values, y)
 	}
@@ -81,7 +104,7 @@ func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle .
 }
 
 // newPart draws a party's columns, adds what they say of the label to signal, and normalises them.
-func newPart(t testing.TB, name string, rng *rand.Rand, signal []float64) fdskl.Part {
+func newPart(t testing.TB, name string, rng *rand.Rand, signal []float64, p fdskl.Params) fdskl.Part {
 	t.Helper()
 	columns := make([]kernel.Column, 3)
 	for c := range columns {
@@ -91,7 +114,9 @@ func newPart(t testing.TB, name string, rng *rand.Rand, signal []float64) fdskl.
 			signal[j] += math.Sin(2*columns[c].Values[j]) + 0.1*rng.NormFloat64()
 		}
 	}
-	n, err := kernel.Fit(columns, nil, kernel.FitOptions{Numeric: kernel.MinMax})
+	options := kernel.FitOptions{Numeric: kernel.MinMax}
+	p.FitBins(&options)
+	n, err := kernel.Fit(columns, nil, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +124,8 @@ func newPart(t testing.TB, name string, rng *rand.Rand, signal []float64) fdskl.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fdskl.Part{Owner: ownerOf(name), Normaliser: n, Rows: rows, Phase: fdskl.PhaseSeed(keys.HashOf("test phase", []byte(fmt.Sprint(name, rng.Uint64()))))}
+	return fdskl.Part{Owner: ownerOf(name), Normaliser: n, Rows: rows,
+		Phase: fdskl.PhaseSeed(keys.HashOf("test phase", []byte(fmt.Sprint(name, rng.Uint64()))))}
 }
 
 // ownerOf is the id of a party.
@@ -109,12 +135,20 @@ func ownerOf(name string) keys.ID { return keys.ID(keys.HashOf("test owner", []b
 func (f *fixture) party(i int, n Network, session uint32) *Party {
 	p := &Party{
 		Party: &fdskl.Party{
-			Self: i, Names: f.names, Params: f.params, Privacy: fdskl.Sealed, Parts: f.parts[i], Rows: f.rows, Vault: f.vaults[i], Workers: 2,
+			Self: i, Names: f.names, Params: f.params, Privacy: fdskl.Sealed, Parts: f.parts[i], Rows: f.rows,
+			Vault: f.vaults[i], Workers: 2,
 		},
 		Network: n, Session: session, Owner: ownerOf(f.names[i]), BlockRows: f.block, SaveEvery: f.save,
+		WindowRows: f.window,
 	}
 	if i == 0 {
 		p.Labels = f.labels
+	}
+	if f.params.Binned() {
+		p.Parts = nil
+		if len(f.parts[i]) > 0 {
+			p.Bins = &f.parts[i][0]
+		}
 	}
 	if f.coin != "" {
 		p.Random = rand.NewChaCha8(keys.HashOf("test coin", []byte(f.coin), []byte{byte(i)}))
@@ -126,16 +160,16 @@ func (f *fixture) party(i int, n Network, session uint32) *Party {
 }
 
 // train trains in a fresh federation and returns all model parts.
-func (f *fixture) train(t testing.TB, league *federation) []*fdskl.Model {
+func (f *fixture) train(t testing.TB, testNetwork *federation) []*fdskl.Model {
 	t.Helper()
 	d, err := f.disclose()
 	if err != nil {
 		t.Fatal(err)
 	}
-	league.declare(t, d)
+	testNetwork.declare(t, d)
 	models := make([]*fdskl.Model, len(f.names))
-	if err := first(league.run(func(ctx context.Context, i int, n Network) (err error) {
-		models[i], err = Train(ctx, f.party(i, n, league.session))
+	if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) (err error) {
+		models[i], err = Train(ctx, f.party(i, n, testNetwork.session))
 		return err
 	})); err != nil {
 		t.Fatal(err)
@@ -145,21 +179,21 @@ func (f *fixture) train(t testing.TB, league *federation) []*fdskl.Model {
 
 // disclose is the job's disclosure, for blocks of the fixture's size.
 func (f *fixture) disclose() (fdskl.Disclosure, error) {
-	return discloseTraining(f.params, f.names, f.rows, f.block)
+	return discloseTraining(f.params, f.names, f.rows, f.block, f.window)
 }
 
 // predict scores the training rows jointly.
-func (f *fixture) predict(t testing.TB, league *federation, models []*fdskl.Model, receiver int) []float64 {
+func (f *fixture) predict(t testing.TB, testNetwork *federation, models []*fdskl.Model, receiver int) []float64 {
 	t.Helper()
 	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[receiver])
 	if err != nil {
 		t.Fatal(err)
 	}
-	league.declare(t, d)
+	testNetwork.declare(t, d)
 	f.forgetScoring()
 	var scores []float64
-	if err := first(league.run(func(ctx context.Context, i int, n Network) error {
-		got, err := f.score(ctx, i, n, league.session, models[i], receiver)
+	if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		got, err := f.score(ctx, i, n, testNetwork.session, models[i], receiver)
 		if i == receiver {
 			scores = got
 		}

@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -24,22 +25,36 @@ const (
 
 // sums are what the rows add up to, as terms and shares of one party: all that a square loss keeps of them.
 type sums struct {
-	next    int       // rows that are in
+	next   int    // rows that are in
+	lifted int    // cuts that are behind
+	parts  []part // of the rows; a second one of those kept out of the first solution
+}
+
+// part is what some rows add up to.
+type part struct {
 	squares []uint64  // of the features i <= j, row after row of the upper triangle; see rss.Party.AddSquares
 	columns rss.Share // of the features, [D]
-	sides   []uint64  // term: of features times labels, [D]
+	sides   []uint64  // term: of features times labels, [windows, sides, D]
+	labels  rss.Share // of the labels, [windows, sides]
+
+	ends   []int     // of the windows of labels
+	window []uint32  // where sums are lifted: squares of the window of rows under way
+	gram   rss.Share // and shares of those of the windows before, at the scale of rows, row after row
 }
 
 // system is a shared system of equations (G + lambda) beta = h, with what is public of it.
 type system struct {
-	gram  rss.Share // [D, D], scale gs, lambda on the diagonal
-	sides rss.Share // h and its multiples, [runs, D], scale gs + extra; the square loss
+	gram  rss.Share // G, [D, D], scale gs
+	sides rss.Share // h and its multiples, [runs, sides, D], scale gs + extra; the square loss
+
+	held       rss.Share // the part of G of the rows kept out, [D, D], scale gs; where there are any
+	labelSides rss.Share // h of all rows and of those kept out, [2, sides, D], scale gs; the same
 
 	precision
-	multiples rss.Share // the secret factors of the second and the third run
-	means     rss.Share // of the features, [D], scale sz
-	reach     float64   // L, at least the largest eigenvalue of G
-	mean      float64   // of the labels, at the label holder
+	multiples  rss.Share // the secret factors of the second and the third run
+	means      rss.Share // of the features, [D], scale sz
+	reach      float64   // L, at least the largest eigenvalue of G
+	labelMeans []float64 // of the labels, [sides], at the label holder
 
 	session uint32 // that made it
 }
@@ -50,47 +65,79 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 	if err != nil || s != nil && t.loss == kernel.Square {
 		return s, err
 	}
-	acc, labels, mean, err := t.prepare(ctx, from)
+	acc, labels, means, err := t.prepare(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	err = t.columns.each(ctx, acc.next, t.Rows, t.BlockRows, func(b *block, z rss.Share) error {
+	take := func(b *block, z rss.Share) error {
 		t.keep(b, z)
 		if s == nil {
-			t.take(acc, b, z, labels)
+			t.addBlock(acc, b, z, labels)
 		}
 		acc.next = b.hi
 		t.report("columns", b.hi, t.Rows)
-		return t.saveSums(acc, s != nil)
-	})
-	t.columns.spare = nil
-	if err != nil || s != nil {
-		return s, err
+
+		// Keeps the sums of a square loss now and then; other losses need the rows themselves again.
+		done := s != nil
+		block, every := (acc.next+t.BlockRows-1)/t.BlockRows, cmp.Or(t.SaveEvery, saveBlocks)
+		if t.role == rss.Outside || done || t.loss != kernel.Square || block%every != 0 || acc.next == t.Rows {
+			return nil
+		}
+		return t.saveSums(block/every, acc)
+	}
+	for i, c := range t.cuts() {
+		if c.row <= acc.next && acc.lifted > i {
+			continue
+		}
+		if err = t.columns.each(ctx, acc.next, c.row, t.BlockRows, take); err != nil {
+			return nil, err
+		}
+		if t.lifts() && s == nil {
+			if err = t.liftSquares(ctx, i, c, acc); err != nil {
+				return nil, err
+			}
+		}
+		acc.lifted++
+	}
+	t.columns.done()
+	if s != nil {
+		return s, nil
 	}
 	if s, err = t.finish(ctx, acc); err != nil {
 		return nil, err
 	}
-	s.mean = mean
+	s.labelMeans = means
 	return s, t.saveSystem(s)
 }
 
 // triangle is how many entries the upper triangle of a matrix has.
 func triangle(d int) int { return d * (d + 1) / 2 }
 
-// prepare starts the sums, from a checkpoint if there is one, and shares the labels of a square loss.
-func (t *trainer) prepare(ctx context.Context, from point) (acc *sums, labels rss.Share, mean float64, err error) {
+// prepare starts the sums, from a checkpoint if there is one, and shares the labels of a square loss, [sides, N].
+func (t *trainer) prepare(ctx context.Context, from point) (acc *sums, labels rss.Share, means []float64, err error) {
 	if acc, err = t.savedSums(from); err != nil {
-		return nil, labels, 0, err
+		return nil, labels, nil, err
 	}
-	if t.loss != kernel.Square {
-		return acc, labels, 0, nil
+	if !t.sharesLabels() {
+		return acc, labels, nil, nil
 	}
 	var words []uint64
 	if t.role == rss.LabelHolder {
-		mean, words = centred(t.begun.Targets(), t.sy)
+		for k := range t.sides {
+			mean, of := t.labels(t.begun.Targets(k))
+			means, words = append(means, mean), append(words, of...)
+		}
 	}
-	labels, err = t.three.Input(ctx, kindLabels, t.k, t.Rows, words)
-	return acc, labels, mean, err
+	labels, err = t.three.Input(ctx, kindLabels, t.k, t.sides*t.Rows, words)
+	return acc, labels, means, err
+}
+
+// labels returns the mean of values, and what is left of them as words for rows, which add up to exactly 0.
+func (t *trainer) labels(values []float64) (mean float64, words []uint64) {
+	if !t.lifts() {
+		return centred(values, t.sy)
+	}
+	return diffused(values, t.sy)
 }
 
 // centred returns the mean of values, and what is left of them at a scale, as words that add up to
@@ -117,16 +164,74 @@ func centred(values []float64, scale int) (mean float64, words []uint64) {
 	return mean, words
 }
 
-// take adds a block to the sums.
-func (t *trainer) take(acc *sums, b *block, z, labels rss.Share) {
+// addBlock adds a block to the sums, with the labels of all rows.
+func (t *trainer) addBlock(acc *sums, b *block, z, labels rss.Share) {
 	if t.role == rss.Outside {
 		return
 	}
-	t.three.AddSquares(acc.squares, z, t.features)
-	acc.columns.AddColumns(z)
-	if t.loss == kernel.Square {
-		t.three.MulVecT(acc.sides, z, labels.Slice(b.lo, b.hi))
+	of := make([]rss.Share, labels.Len()/t.Rows) // the block's labels of each side, where they are shared
+	for k := range of {
+		of[k] = labels.Slice(k*t.Rows+b.lo, k*t.Rows+b.hi)
 	}
+	if t.heldOut == nil {
+		t.addRows(&acc.parts[0], b.lo, z, of)
+		return
+	}
+	for i, kept := range []bool{false, true} {
+		var rows []int
+		for j := b.lo; j < b.hi; j++ {
+			if t.heldOut[j] == kept {
+				rows = append(rows, j-b.lo)
+			}
+		}
+		some := make([]rss.Share, len(of))
+		for k := range some {
+			some[k] = picked(of[k], rows, 1)
+		}
+		t.addRows(&acc.parts[i], b.lo, picked(z, rows, t.features), some)
+	}
+}
+
+// picked returns some rows of a matrix with so many columns.
+func picked(m rss.Share, rows []int, columns int) (some rss.Share) {
+	for _, j := range rows {
+		row := m.Slice(j*columns, (j+1)*columns)
+		some.X, some.Y = append(some.X, row.X...), append(some.Y, row.Y...)
+	}
+	return some
+}
+
+// addRows adds rows of the block from row lo on to a part of the sums, with their labels of each side.
+func (t *trainer) addRows(p *part, lo int, z rss.Share, labels []rss.Share) {
+	if z.Len() == 0 {
+		return
+	}
+	if t.lifts() {
+		t.three.AddSquares32(p.window, z, t.features)
+	} else {
+		t.three.AddSquares(p.squares, z, t.features)
+	}
+	p.columns.AddColumns(z)
+	for k, of := range labels {
+		at := windowOf(p.ends, lo)*t.sides + k
+		t.three.MulVecT(p.sides[at*t.features:(at+1)*t.features], z, of)
+		p.labels.Slice(at, at+1).AddColumns(of)
+	}
+}
+
+// centredSides returns the terms of sum_r (z - m)_i y over a part's rows. All labels add up to 0, but not a part's.
+func (t *trainer) centredSides(p *part, m rss.Share) []uint64 {
+	if t.heldOut == nil || t.role == rss.Outside {
+		return p.sides
+	}
+	var out []uint64
+	for k := range t.sides {
+		out = append(out, t.three.Times(m, p.labels.Slice(k, k+1))...)
+	}
+	for i, w := range p.sides {
+		out[i] = w - out[i]
+	}
+	return out
 }
 
 // finish makes the system of the sums: the means, the centred Gram matrix, the right side, and a bound on
@@ -134,18 +239,39 @@ func (t *trainer) take(acc *sums, b *block, z, labels rss.Share) {
 func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 	s := new(system)
 	var err error
+	if t.lifts() {
+		if err = t.liftSums(ctx, acc); err != nil {
+			return nil, err
+		}
+	}
 	if s.means, err = t.means(ctx, acc); err != nil {
 		return nil, err
 	}
-	d := t.features
-	upper, err := t.truncate(ctx, kindGram, 1, t.k, t.centre(acc, s.means), rss.Shift{Count: triangle(d), Bits: 1 + 2*t.sz + t.p - gramBits})
+	d, parts, all := t.features, t.parts(), t.sides*t.features
+	var squares, products []uint64
+	for i := range acc.parts {
+		squares = append(squares, t.centre(&acc.parts[i], t.rowsOf(i), s.means)...)
+		products = append(products, t.centredSides(&acc.parts[i], s.means)...)
+	}
+	upper, err := t.truncate(ctx, kindGram, 1, t.sums.k, squares,
+		rss.Shift{Count: parts * triangle(d), Bits: 1 + 2*t.sums.sz + t.p - gramBits})
 	if err != nil {
 		return nil, err
 	}
-	s.gram = mirrored(upper, d)
-	if t.loss == kernel.Square {
-		if s.sides, err = t.truncate(ctx, kindSides, 0, t.k, acc.sides, rss.Shift{Count: d, Bits: t.sz + t.sy + t.p - gramBits}); err != nil {
+	s.gram = mirrored(upper.Slice(0, triangle(d)), d)
+	if t.sharesLabels() {
+		if s.sides, err = t.truncate(ctx, kindSides, 0, t.sums.k, products,
+			rss.Shift{Count: parts * all, Bits: t.sums.sz + t.sums.sy + t.p - gramBits}); err != nil {
 			return nil, err
+		}
+	}
+	if t.heldOut != nil { // the two add up to the whole
+		s.held, s.labelSides = mirrored(upper.Slice(triangle(d), 2*triangle(d)), d), s.sides
+		s.gram.Add(s.held)
+		s.labelSides.Slice(0, all).Add(s.labelSides.Slice(all, 2*all))
+		s.sides = rss.Share{}
+		if t.loss == kernel.Square {
+			s.sides = s.labelSides.Slice(0, all)
 		}
 	}
 	if s.reach, err = t.bound(ctx, s.gram); err != nil {
@@ -160,12 +286,23 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 			return nil, err
 		}
 	}
-	if t.role != rss.Outside {
-		for i := range d {
-			s.gram.AddPublic(t.role, i*d+i, uint64(math.Round(math.Ldexp(t.lambda/t.kappa, gramBits))))
-		}
-	}
 	return s, nil
+}
+
+// parts is how many parts the rows have.
+func (t *trainer) parts() int {
+	if t.heldOut != nil {
+		return 2
+	}
+	return 1
+}
+
+// rowsOf is how many rows a part has.
+func (t *trainer) rowsOf(part int) int {
+	if part == 1 {
+		return t.heldOutRows()
+	}
+	return t.Rows - t.heldOutRows()
 }
 
 // means shares the features' means, zeros when the bound is public: then the Gram matrix is not centred.
@@ -174,25 +311,33 @@ func (t *trainer) means(ctx context.Context, acc *sums) (rss.Share, error) {
 	if t.Params.Bound == boundPublic {
 		return rss.Zero(t.role, d), nil
 	}
-	e := min(36, t.k-4-t.sz)
+	e := t.meanBits()
 	var term []uint64
 	if t.role != rss.Outside {
 		term = make([]uint64, d)
-		acc.columns.AddTo(term, uint64(math.Round(math.Ldexp(1, e)/float64(t.Rows))))
+		for i := range acc.parts {
+			acc.parts[i].columns.AddTo(term, uint64(math.Round(math.Ldexp(1, e)/float64(t.Rows))))
+		}
 	}
-	return t.truncate(ctx, kindMeans, 0, t.k, term, rss.Shift{Count: d, Bits: e})
+	return t.truncate(ctx, kindMeans, 0, t.sums.k, term, rss.Shift{Count: d, Bits: e})
 }
 
-// centre returns the terms of 2 sum_r (z - m)_i (z - m)_j for i <= j, row by row of the upper triangle. It is
-// positive semidefinite however the means are rounded.
-func (t *trainer) centre(acc *sums, m rss.Share) []uint64 {
+// meanBits is how many bits behind the point the inverse of a number of rows has that sums of features are divided by.
+func (s *scales) meanBits() int { return min(36, s.sums.k-4-s.sums.sz) }
+
+// centre returns the terms of 2 sum_r (z - m)_i (z - m)_j for i <= j, row by row of the upper triangle, over a part's
+// rows. It is positive semidefinite however the means are rounded, and of whatever rows they are.
+func (t *trainer) centre(acc *part, rows int, m rss.Share) []uint64 {
 	if t.role == rss.Outside {
 		return nil
 	}
-	d, n := t.features, uint64(t.Rows)
+	d, n := t.features, uint64(rows)
 	s := acc.columns
 	out := make([]uint64, 0, triangle(d))
-	twice := t.three.TwiceGram(acc.squares)
+	twice := acc.squares // of lifted sums these are the terms
+	if !t.lifts() {
+		twice = t.three.TwiceGram(acc.squares)
+	}
 	both, rest := make([]uint64, d), make([]uint64, d)
 	for j := range d { // of m, and of s - N m
 		both[j] = m.X[j] + m.Y[j]
@@ -225,31 +370,36 @@ func mirrored(upper rss.Share, d int) rss.Share {
 	return full
 }
 
-// boundSlack is the share of the square of the norm, as a power of two, by which the matrices of two sessions may
+// boundTolerance is the share of the square of the norm, as a power of two, by which the matrices of two sessions may
 // differ.
-const boundSlack = 10
-
-// rareTrace is the deviation of the trace, in units of 1/sqrt(D), of probability 2^-20.
-const rareTrace = 5.3
+const boundTolerance = 10
 
 // boundPublic is the parameter that asks for a bound without an opening.
 const boundPublic = "public"
 
-// publicReach is a bound of the spectrum that nothing opens for.
-func (s *scales) publicReach() float64 {
-	return min(2, 1+rareTrace/math.Sqrt(float64(s.features))) * s.s0
+// publicReach is a bound of the spectrum that nothing opens for: the trace, and what rounding adds. Of bins it is at
+// most s0; of cosines and sines it is s0, since the squares of the two of an angle add up to 1, but for the rounding of
+// the four factors that they are made of.
+func (t *trainer) publicReach() float64 {
+	norm := 1.0 // of the two features of an angle
+	if !t.Params.Binned() {
+		norm = math.Pow(1+math.Sqrt2/2*math.Ldexp(1, -t.s1), 2)
+	}
+	if t.lifts() {
+		norm += math.Sqrt2 * math.Ldexp(1, -t.sz) // they are rounded by a dither
+	}
+	return norm*norm*t.s0 + math.Ldexp(float64(t.features), 1-gramBits)
 }
 
 // bound returns a power of the root of two that is at least the Gram matrix's largest eigenvalue: of its
-// Frobenius norm, whose square opens to the label holder, who tells all the exponent. A public bound is the trace's:
-// 1 and the mean of D numbers from -1 to 1 that the secret phases make independent with mean 0, so that it passes
-// 1 + t with a probability of at most exp(-D t^2 / 2) (Hoeffding), and 2 never.
+// Frobenius norm, whose square opens to the label holder, who tells all the exponent. A public bound is the trace's.
 func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if t.Params.Bound == boundPublic {
 		return t.publicReach(), nil
 	}
-	opened, err := t.openings.open(ctx, t.bounds, 1, 1, func() (rss.Share, error) {
-		return t.truncate(ctx, kindBound, 1, wordBits, t.three.Dot(gram, gram), rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})
+	opened, err := t.openings.openVector(ctx, t.bounds, 1, 1, func() (rss.Share, error) {
+		return t.truncate(ctx, kindBound, 1, wordBits, t.three.Dot(gram, gram),
+			rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})
 	})
 	if err != nil {
 		return 0, err
@@ -258,7 +408,7 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if t.role == rss.LabelHolder {
 		t.told(kindBound, 1)
 		v := min(max(opened[0]+1, 1), 4<<boundBits) // it was rounded
-		v += v >> boundSlack                        // it may be of the shares of an earlier session, rounded in another way
+		v += v >> boundTolerance                    // it may be of the shares of an earlier session, rounded in another way
 		exponent[0] = min(byte(math.Ceil(math.Log2(float64(v)))), boundBits+2)
 	}
 	if exponent, err = t.Network.Broadcast(ctx, kindReach, t.parties[rss.LabelHolder], exponent, 1); err != nil {
@@ -268,7 +418,8 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 		return 0, err
 	}
 	if len(exponent) != 1 || exponent[0] > boundBits+2 {
-		return 0, fmt.Errorf("%s: %s sent %v, want one byte up to %d", kindReach, t.Names[t.parties[rss.LabelHolder]], exponent, boundBits+2)
+		return 0, fmt.Errorf("%s: %s sent %v, want one byte up to %d", kindReach, t.Names[t.parties[rss.LabelHolder]],
+			exponent, boundBits+2)
 	}
 	if t.role != rss.LabelHolder {
 		t.told(kindReach, 1)

@@ -13,9 +13,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -27,12 +28,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // that they send is held to a contract.
 type federation struct {
 	names    []string
-	net      *simnet.Network
+	net      *testnet.Network
 	keys     []*keys.PrivateKey
-	members  []protocol.Party
+	members  []contract.Party
 	session  uint32
-	contract *protocol.Contract
-	budgets  []*protocol.Budget // of the last session
+	contract *contract.Contract
+	budgets  []*contract.Budget // of the last session
 	wrap     func(i int, n *sessionNetwork) Network
 	mesh     func(i int, m protocol.Mesh) protocol.Mesh
 }
@@ -48,10 +49,10 @@ func newFederation(t testing.TB, names []string) *federation {
 			t.Fatal(err)
 		}
 		f.keys = append(f.keys, k)
-		f.members = append(f.members, protocol.Party{Name: name, ID: k.ID()})
+		f.members = append(f.members, contract.Party{Name: name, ID: k.ID()})
 		ids = append(ids, k.ID())
 	}
-	f.net = simnet.New(ids)
+	f.net = testnet.New(ids)
 	t.Cleanup(f.net.Close)
 	return f
 }
@@ -59,18 +60,15 @@ func newFederation(t testing.TB, names []string) *federation {
 // declare holds the sessions from now on to a disclosure: a party that would send more fails.
 func (f *federation) declare(t testing.TB, d fdskl.Disclosure) {
 	t.Helper()
-	job := protocol.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: protocol.TaskTrain, Table: "train",
-		Parties: f.names, Privacy: fdskl.Sealed, Topology: protocol.Tree.String()}
-	var facts []protocol.Facts
+	job := contract.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: contract.TaskTrain, Table: "train",
+		Parties: f.names, Privacy: fdskl.Sealed, Topology: contract.Tree.String()}
+	var facts []contract.Facts
 	for _, m := range f.members {
-		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: "passive"})
-	}
-	var operations []protocol.Operation
-	for _, o := range d.Operations {
-		operations = append(operations, protocol.Operation(o))
+		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: "passive"})
 	}
 	var err error
-	if f.contract, err = protocol.NewContract(&job, facts, nil, protocol.SessionOperations(len(facts), operations)); err != nil {
+	if f.contract, err = contract.NewContract(&job, facts, nil,
+		contract.SessionOperations(len(facts), d.Operations)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -79,7 +77,7 @@ func (f *federation) declare(t testing.TB, d fdskl.Disclosure) {
 func (f *federation) run(part func(ctx context.Context, i int, n Network) error) []error {
 	f.session++
 	errs := make([]error, len(f.names))
-	f.budgets = make([]*protocol.Budget, len(f.names))
+	f.budgets = make([]*contract.Budget, len(f.names))
 	var wg sync.WaitGroup
 	for i := range f.names {
 		wg.Go(func() { errs[i] = f.runParty(i, part) })
@@ -97,8 +95,8 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 			peers = append(peers, m.ID)
 		}
 	}
-	room := protocol.Room(keys.HashOf("sealed test room", binary.BigEndian.AppendUint32(nil, f.session)))
-	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, room, peers)
+	session := protocol.SessionID(keys.HashOf("sealed test room", binary.BigEndian.AppendUint32(nil, f.session)))
+	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, session, peers)
 	if err != nil {
 		return err
 	}
@@ -107,7 +105,7 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 		mesh = f.mesh(i, mesh)
 	}
 	config := protocol.SessionConfig{Contract: f.contract.Hash(), Number: f.session, Parties: f.members, Key: f.keys[i]}
-	if f.budgets[i], err = protocol.NewBudget(f.contract, i); err != nil {
+	if f.budgets[i], err = contract.NewBudget(f.contract, i); err != nil {
 		return err
 	}
 	config.Budget = f.budgets[i]
@@ -120,7 +118,7 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 	for _, m := range f.members {
 		ids = append(ids, m.ID)
 	}
-	if n.masked, err = secagg.NewMasked(s, ids, protocol.Tree); err != nil {
+	if n.masked, err = secagg.NewMasked(s, ids, contract.Tree); err != nil {
 		return err
 	}
 	var seen Network = n
@@ -136,7 +134,7 @@ func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Net
 // sessionNetwork is a Network over a session.
 type sessionNetwork struct {
 	*protocol.Session
-	contract *protocol.Contract
+	contract *contract.Contract
 	masked   *secagg.Masked
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -35,7 +35,8 @@ const (
 
 // step counts a frame.
 func (m *mortal) step(frame []byte) error {
-	if len(frame) < headSize || len(m.only) > 0 && !slices.Contains(m.only, string(frame[headSize:headSize+int(frame[kindLength])])) {
+	if len(frame) < headSize || len(m.only) > 0 && !slices.Contains(m.only,
+		string(frame[headSize:headSize+int(frame[kindLength])])) {
 		return nil
 	}
 	m.mu.Lock()
@@ -70,11 +71,11 @@ func (m *mortal) Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte,
 type life struct{ party, frame, write int }
 
 // live runs one session of a training and returns the model parts and how many frames each party had.
-func (f *fixture) live(t testing.TB, league *federation, l life) ([]*fdskl.Model, []int, error) {
+func (f *fixture) live(t testing.TB, testNetwork *federation, l life) ([]*fdskl.Model, []int, error) {
 	t.Helper()
 	models := make([]*fdskl.Model, len(f.names))
-	frames, err := league.live(l, f.vaults, nil, func(ctx context.Context, i int, n Network) (err error) {
-		models[i], err = Train(ctx, f.party(i, n, league.session))
+	frames, err := testNetwork.live(l, f.vaults, nil, func(ctx context.Context, i int, n Network) (err error) {
+		models[i], err = Train(ctx, f.party(i, n, testNetwork.session))
 		return err
 	})
 	return models, frames, err
@@ -82,7 +83,8 @@ func (f *fixture) live(t testing.TB, league *federation, l life) ([]*fdskl.Model
 
 // live runs one session in which a party may die, and returns how many frames each had. only are the kinds of frames
 // that count; none: all.
-func (f *federation) live(l life, vaults []*vaultInMemory, only []string, part func(ctx context.Context, i int, n Network) error) ([]int, error) {
+func (f *federation) live(l life, vaults []*vaultInMemory, only []string,
+	part func(ctx context.Context, i int, n Network) error) ([]int, error) {
 	meshes := make([]*mortal, len(f.names))
 	f.mesh = func(i int, m protocol.Mesh) protocol.Mesh {
 		meshes[i] = &mortal{Mesh: m, only: only, left: -1, end: func() { m.Close() }}
@@ -116,7 +118,7 @@ func (f *federation) live(l life, vaults []*vaultInMemory, only []string, part f
 // ended returns the error that ended a session: one that is not a party's absence, if there is any.
 func ended(errs []error) error {
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, errKilled) && !errors.Is(err, simnet.ErrKilled) && !gone(err) {
+		if err != nil && !errors.Is(err, errKilled) && !errors.Is(err, testnet.ErrKilled) && !gone(err) {
 			return fmt.Errorf("party %d: %w", i, err)
 		}
 	}

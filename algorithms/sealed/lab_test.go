@@ -116,8 +116,8 @@ func (p *place) put(ctx context.Context, to int, m any) error {
 	}
 }
 
-// hear shows a message to who listens.
-func (p *place) hear(m message) error {
+// receive shows a message to who listens.
+func (p *place) receive(m message) error {
 	if p.heard == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (p *place) sum(ctx context.Context, m message, root int) error {
 	for j := range m.words {
 		m.words[j] &= ^uint64(0) >> (64 - m.bits)
 	}
-	return p.hear(m)
+	return p.receive(m)
 }
 
 // SumPadded implements Network.
@@ -189,7 +189,7 @@ func (p *place) Broadcast(ctx context.Context, kind string, root int, data []byt
 	for _, b := range got.([]byte) {
 		m.words = append(m.words, uint64(b))
 	}
-	return got.([]byte), p.hear(m)
+	return got.([]byte), p.receive(m)
 }
 
 // Confirm implements Network: nobody in a lab changes a broadcast.
@@ -242,7 +242,41 @@ func (w *labWire) pass(ctx context.Context, by way, kind string, from, to rss.Ro
 		if copied := copy(words, got.([]uint64)); copied != n {
 			return fmt.Errorf("%s: %d words came, want %d", kind, copied, n)
 		}
-		return w.hear(message{way: by, kind: kind, role: from, bits: bits, words: words})
+		return w.receive(message{way: by, kind: kind, role: from, bits: bits, words: words})
+	}
+	return nil
+}
+
+// outsideRole names a party outside the three on tapes.
+func outsideRole(party int) rss.Role { return rss.Outside - 1 - rss.Role(party) }
+
+// Keys implements rss.Wire: the tape's pads are everybody's who may have them.
+func (w *labWire) Keys(_ context.Context, _ string, from int) (rss.Source, error) {
+	role := rss.Role(slices.Index(w.parties[:], w.self))
+	if role == rss.Outside && w.self != from {
+		return nil, nil
+	}
+	if role == rss.Outside {
+		role = outsideRole(from)
+	}
+	return w.source(role, w.session), nil
+}
+
+// Give implements rss.Wire.
+func (w *labWire) Give(ctx context.Context, kind string, from int, to rss.Role, bits, n int, words []uint64) error {
+	receiver := w.parties[to]
+	switch w.self {
+	case from:
+		return w.put(ctx, receiver, slices.Clone(words))
+	case receiver:
+		got, err := w.take(ctx, from)
+		if err != nil {
+			return err
+		}
+		if copied := copy(words, got.([]uint64)); copied != n {
+			return fmt.Errorf("%s: %d words came, want %d", kind, copied, n)
+		}
+		return w.receive(message{way: wayDirect, kind: kind, role: outsideRole(from), bits: bits, words: words})
 	}
 	return nil
 }

@@ -13,11 +13,13 @@ import (
 
 // The kinds of the messages whose words a Layout knows.
 const (
-	Angles   = kindAngles  // sums: a word for each feature of each row
+	ZScores  = kindZScores // sums: a word for each bin that a party learns the z-score of
+	Angles   = kindAngles  // sums: a word for each angle of each row
 	Held     = kindHeld    // broadcasts: which openings each of the three holds, when a session begins
 	Bound    = kindBound   // sums: the square of the Gram matrix's norm
 	Coin     = kindCoin    // broadcasts: what each of the three adds to the coin that checks the steps
 	Check    = kindCheck   // direct: a component of the numbers that check the steps
+	Resume   = kindResume  // broadcasts: where each of the three can go on, nothing when a job begins
 	Ready    = kindReady   // broadcasts: that one of the three holds the words of the opening that is next
 	Factors  = kindFactors // direct: the cosines of all, then the sines of all
 	Features = kindReshare // direct: a word for each feature of each row
@@ -26,7 +28,7 @@ const (
 // Layout tells which rows the words of a recorded message are of. It follows one session's messages in
 // their order, from the job's parameters and what was broadcast, as every party can.
 type Layout struct {
-	seats
+	roles
 	params fdskl.Params
 	rows   int
 	batch  int // rows of one prediction; 0: a training
@@ -36,6 +38,7 @@ type Layout struct {
 	heard  int             // how many of them have
 	fixed  int             // the openings up to this number come without features
 	next   int             // the first row that is not in the queues
+	ends   []int           // of a training: see windows
 	queues map[passage][][]int
 }
 
@@ -52,16 +55,59 @@ func NewLayout(p fdskl.Params, names []string, rows int) *Layout {
 
 // NewScoreLayout starts the layout of a session of a prediction that scores batch rows at a time.
 func NewScoreLayout(p fdskl.Params, names []string, rows, batch int) *Layout {
-	return &Layout{seats: seatsOf(p, names, -1), params: p, rows: rows, batch: batch, queues: make(map[passage][][]int)}
+	return &Layout{roles: rolesOf(p, names, -1), params: p, rows: rows, batch: batch, queues: make(map[passage][][]int)}
 }
 
 // Broadcast takes in what a party told all.
 func (l *Layout) Broadcast(kind string, payload []byte) error {
 	switch {
 	case kind == kindResume && l.batch == 0:
-		return l.resumeAt(payload)
+		// Takes in where one of the three can go on.
+		theirs, err := decodePoints(payload)
+		if err != nil {
+			return fmt.Errorf("%s: %w", kindResume, err)
+		}
+		if l.resume == 0 {
+			l.common = theirs
+		}
+		l.resume++
+		l.common = slices.DeleteFunc(l.common, func(p point) bool { return !slices.Contains(theirs, p) })
+		if l.resume < rss.Roles {
+			return nil
+		}
+		solved := slices.ContainsFunc(l.common, func(p point) bool { return p.stage == stageSolved })
+		if l.params.Loss != kernel.Square.String() && !solved {
+			return nil
+		}
+		for _, p := range l.common {
+			if p.stage > stageSums {
+				l.next = l.rows
+				return nil
+			}
+			l.next = max(l.next, p.number)
+		}
+		return nil
 	case kind == kindHeld && l.batch > 0:
-		return l.holds(payload)
+		// Takes in which openings one of the three holds: those that are fixed come from the disks.
+		if len(payload) != heldSize || l.heard == rss.Roles {
+			return fmt.Errorf("%s of %d bytes, want %d from each of the three", kindHeld, len(payload), heldSize)
+		}
+		var err error
+		if l.held[l.heard], err = decodeHeld(payload, math.MaxInt32); err != nil {
+			return fmt.Errorf("%s: %w", kindHeld, err)
+		}
+		if l.heard++; l.heard < rss.Roles {
+			return nil
+		}
+		fixed, c := agreement(l.held)
+		if c != nil {
+			return fmt.Errorf("%s: opening %d has left at one of the three and is not held by another", kindHeld, c.number)
+		}
+		l.fixed = fixed
+		if l.batch > 1 {
+			l.next = int(min(int64(fixed)*int64(l.batch), int64(l.rows)))
+		}
+		return nil
 	case kind == "request" && l.batch == 1:
 		if len(payload) != 8 {
 			return fmt.Errorf("a request of %d bytes, want 8", len(payload))
@@ -75,69 +121,13 @@ func (l *Layout) Broadcast(kind string, payload []byte) error {
 	return nil
 }
 
-// holds takes in which openings one of the three holds: those that are fixed come from the disks.
-func (l *Layout) holds(payload []byte) error {
-	if len(payload) != heldSize || l.heard == rss.Roles {
-		return fmt.Errorf("%s of %d bytes, want %d from each of the three", kindHeld, len(payload), heldSize)
-	}
-	var err error
-	if l.held[l.heard], err = decodeHeld(payload, math.MaxInt32); err != nil {
-		return fmt.Errorf("%s: %w", kindHeld, err)
-	}
-	if l.heard++; l.heard < rss.Roles {
-		return nil
-	}
-	fixed, c := agreement(l.held)
-	if c != nil {
-		return fmt.Errorf("%s: opening %d has left at one of the three and is not held by another", kindHeld, c.number)
-	}
-	l.fixed = fixed
-	if l.batch > 1 {
-		l.next = int(min(int64(fixed)*int64(l.batch), int64(l.rows)))
-	}
-	return nil
-}
-
-// resumeAt takes in where one of the three can go on.
-func (l *Layout) resumeAt(payload []byte) error {
-	theirs, err := decodePoints(payload)
-	if err != nil {
-		return fmt.Errorf("%s: %w", kindResume, err)
-	}
-	if l.resume == 0 {
-		l.common = theirs
-	}
-	l.resume++
-	l.common = slices.DeleteFunc(l.common, func(p point) bool {
-		return !slices.Contains(theirs, p)
-	})
-	if l.resume < rss.Roles {
-		return nil
-	}
-	solved := slices.ContainsFunc(l.common, func(p point) bool { return p.stage == stageSolved })
-	if l.params.Loss != kernel.Square.String() && !solved {
-		return nil // other losses share the features anew
-	}
-	for _, p := range l.common {
-		if p.stage > stageSums { // for another loss only the solved one counts, which is among them
-			l.next = l.rows
-			return nil
-		}
-		l.next = max(l.next, p.number)
-	}
-	return nil
-}
-
 // Rows returns the rows that the words of the next message of a kind are of, and moves on. from and to are the ends of
 // a direct message, by the job's parties; sums have none.
 func (l *Layout) Rows(kind string, from, to, words int) ([]int, error) {
-	each := l.params.Features
+	each := l.params.Features // of the factors, two for each angle
 	key := passage{kind, from, to}
-	switch kind {
-	case kindAngles:
-		key = passage{kind, -1, -1}
-	case kindFactors:
-		each *= 2
+	if kind == kindAngles {
+		key, each = passage{kind, -1, -1}, l.params.Angles()
 	}
 	if len(l.queues[key]) == 0 {
 		l.more()
@@ -159,6 +149,8 @@ func (l *Layout) more() {
 	lo, hi := l.next, l.rows
 	if l.batch > 0 {
 		hi = min(lo+l.batch, l.rows)
+	} else if ends := l.windows(); len(ends) > 0 {
+		hi = ends[min(windowOf(ends, lo), len(ends)-1)]
 	}
 	l.next = hi
 	var rows []int
@@ -166,6 +158,26 @@ func (l *Layout) more() {
 		rows = append(rows, j)
 	}
 	l.enqueue(rows)
+}
+
+// windows lists where the blocks under way come to their end in a training, so that sums are lifted.
+func (l *Layout) windows() []int {
+	if l.ends != nil {
+		return l.ends
+	}
+	s, err := scalesOf(l.params, l.rows)
+	if err != nil {
+		return nil
+	}
+	t := &trainer{Party: &Party{Party: &fdskl.Party{Params: l.params, Rows: l.rows}, BlockRows: blockRowsOf(l.params)},
+		scales: s}
+	if t.heldOut, err = l.params.HeldOut(l.rows); err != nil {
+		return nil
+	}
+	for _, c := range t.cuts() {
+		l.ends = append(l.ends, c.row)
+	}
+	return l.ends
 }
 
 // enqueue lists the messages of rows, block by block, in the order of columns.each.
@@ -188,7 +200,10 @@ func (l *Layout) enqueue(rows []int) {
 	}
 	for i := -aheadAngles; i < len(blocks); i++ {
 		add(i+aheadAngles, kindAngles, nil)
-		add(i+aheadHalves, kindReshare, func(late rss.Role) (from, to rss.Role) { return rss.Keeper + rss.Helper - late, late })
+		add(i+aheadHalves, kindReshare, func(late rss.Role) (from, to rss.Role) {
+			return rss.Keeper + rss.Helper - late,
+				late
+		})
 		add(i, kindFactors, func(late rss.Role) (from, to rss.Role) { return rss.LabelHolder, late })
 		add(i, kindReshare, func(late rss.Role) (from, to rss.Role) { return late, rss.Keeper + rss.Helper - late })
 	}
@@ -196,7 +211,7 @@ func (l *Layout) enqueue(rows []int) {
 
 // blocks cuts rows into blocks, and returns the number of the first, by which keeper and helper take turns.
 func (l *Layout) blocks(rows []int) (blocks [][]int, first int) {
-	size := blockRows(l.params.Features)
+	size := blockRowsOf(l.params)
 	if l.batch == 0 && len(rows) > 0 {
 		first = rows[0] / size
 	}
@@ -209,8 +224,11 @@ func (l *Layout) blocks(rows []int) (blocks [][]int, first int) {
 
 // FeatureBits is how many bits behind the point a shared feature has.
 func FeatureBits(p fdskl.Params) int {
-	if p.Ring == ringCompact {
+	switch p.Ring {
+	case ringCompact:
 		return 14
+	case ringSmall:
+		return smallBits
 	}
 	return 20
 }
@@ -232,6 +250,14 @@ func OpeningBits(p fdskl.Params, kind string, training bool) int {
 		return scoreWidth(p, p.ScoreBits)
 	case kind == kindCheck:
 		return checkWidth
+	case kind == kindPoints:
+		return pointsWidth
+	case kind == kindZScores:
+		return zWidth
+	case kind == kindValidation:
+		return validationWidth
+	case kind == kindChoice:
+		return choiceBits
 	case kind == "distances":
 		return fdskl.SealedWidth
 	}

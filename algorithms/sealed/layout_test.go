@@ -59,9 +59,18 @@ func (w *sequencedWire) Vouch(context.Context, string, rss.Role, rss.Role, *keys
 	return nil
 }
 
+// Keys implements rss.Wire: who has bins has no layout.
+func (w *sequencedWire) Keys(context.Context, string, int) (rss.Source, error) { return nil, nil }
+
+// Give implements rss.Wire.
+func (w *sequencedWire) Give(context.Context, string, int, rss.Role, int, int, []uint64) error {
+	return nil
+}
+
 // layoutParams are small, but for the features.
 func layoutParams() (fdskl.Params, []string) {
-	p := fdskl.Params{Active: []string{"p0"}, Label: "y", Keeper: "p3", Helper: "p1", Loss: "square", Features: 256, Iterations: 2}
+	p := fdskl.Params{Active: []string{"p0"}, Label: "y", Keeper: "p3", Helper: "p1", Loss: "square", Features: 256,
+		Iterations: 2, Lambda: 1e-6}
 	return WithDefaults(p.WithDefaults()), []string{"p0", "p1", "p2", "p3"}
 }
 
@@ -75,8 +84,8 @@ func TestLayoutFollowsTheMessagesOfATraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr.columns.turns = s.turns(p.Features)
-		if _, _, _, err := tr.train(t.Context()); err != nil {
+		tr.angles.turns = s.turns(p.Angles())
+		if _, err := tr.train(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		wantLayout(t, NewLayout(p, names, rows), s.list, rows)
@@ -87,11 +96,12 @@ func TestLayoutFollowsTheMessagesOfATraining(t *testing.T) {
 func TestLayoutFollowsTheMessagesOfAPrediction(t *testing.T) {
 	p, names := layoutParams()
 	s := &sequence{counter: &counter{names: names, stage: func(string) int64 { return 1 }}}
-	scorer, err := NewScorer(t.Context(), Scoring{Self: -1, Model: &fdskl.Model{Names: names, Params: p, Privacy: fdskl.Sealed, Sigma: 1}, Network: s, Openings: 4})
+	scorer, err := NewScorer(t.Context(), Scoring{Self: -1, Model: &fdskl.Model{Names: names, Params: p,
+		Privacy: fdskl.Sealed, Sigma: 1}, Network: s, Openings: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scorer.columns.turns = s.turns(p.Features)
+	scorer.angles.turns = s.turns(p.Angles())
 	n := blockRows(p.Features)
 	rows, batch := 4*n-148, n+n/3
 	for lo := 0; lo < rows; lo += batch {
@@ -130,7 +140,7 @@ func wantLayout(t *testing.T, l *Layout, list []sequenced, rows int) {
 			t.Fatalf("%d rows: row %d did not come from the keeper and from the helper", rows, j)
 		}
 	}
-	if _, err := l.Rows(Angles, -1, -1, 256); err == nil || !strings.Contains(err.Error(), "where all rows had theirs") {
+	if _, err := l.Rows(Angles, -1, -1, 128); err == nil || !strings.Contains(err.Error(), "where all rows had theirs") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -148,8 +158,10 @@ func TestLayoutGoesOnWhereTheThreeAgree(t *testing.T) {
 		{"square", [rss.Roles][]point{}, 0},
 		{"square", [rss.Roles][]point{{sums(n), sums(2 * n)}, {sums(2 * n), sums(n)}, {sums(n)}}, n},
 		{"square", [rss.Roles][]point{{sums(n)}, {sums(n)}, {{stage: stageSums, session: 2, number: n}}}, 0},
-		{"square", [rss.Roles][]point{{{stage: stageSystem, session: 1}}, {{stage: stageSystem, session: 1}}, {{stage: stageSystem, session: 1}}}, -1},
-		{"logistic", [rss.Roles][]point{{{stage: stageOuter, session: 1, number: 2}}, {{stage: stageOuter, session: 1, number: 2}}, {{stage: stageOuter, session: 1, number: 2}}}, 0},
+		{"square", [rss.Roles][]point{{{stage: stageSystem, session: 1}}, {{stage: stageSystem, session: 1}},
+			{{stage: stageSystem, session: 1}}}, -1},
+		{"logistic", [rss.Roles][]point{{{stage: stageOuter, session: 1, number: 2}},
+			{{stage: stageOuter, session: 1, number: 2}}, {{stage: stageOuter, session: 1, number: 2}}}, 0},
 	} {
 		p.Loss = c.loss
 		l := NewLayout(p, names, 2*n+76)
@@ -162,7 +174,7 @@ func TestLayoutGoesOnWhereTheThreeAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rows, err := l.Rows(Angles, -1, -1, n*p.Features)
+		rows, err := l.Rows(Angles, -1, -1, blockRowsOf(p)*p.Angles())
 		if c.first < 0 {
 			if err == nil {
 				t.Errorf("rows from %d after the system is made", rows[0])
@@ -191,7 +203,7 @@ func TestLayoutLeavesOutWhatIsFixed(t *testing.T) {
 	if err := say(l, two, held{left: 1, origin: 1, next: 1}, two); err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := l.Rows(Angles, -1, -1, 30*256); err != nil || rows[0] != 60 {
+	if rows, err := l.Rows(Angles, -1, -1, 30*128); err != nil || rows[0] != 60 {
 		t.Errorf("rows are %v, error %v, want them from 60", rows, err)
 	}
 	one := NewScoreLayout(p, names, 100, 1)
@@ -202,7 +214,7 @@ func TestLayoutLeavesOutWhatIsFixed(t *testing.T) {
 		if err := one.Broadcast("request", []byte{0, 0, 0, number, 0, 0, 0, 7}); err != nil {
 			t.Fatal(err)
 		}
-		if rows, err := one.Rows(Angles, -1, -1, 256); (err == nil) != (number == 3) {
+		if rows, err := one.Rows(Angles, -1, -1, 128); (err == nil) != (number == 3) {
 			t.Errorf("request %d: rows are %v, error %v", number, rows, err)
 		}
 	}
@@ -224,10 +236,11 @@ func TestLayoutLeavesOutWhatIsFixed(t *testing.T) {
 func TestLayoutSaysWhatDoesNotFit(t *testing.T) {
 	p, names := layoutParams()
 	l := NewLayout(p, names, 100)
-	if err := l.Broadcast("resume-point", make([]byte, 8)); err == nil || !strings.Contains(err.Error(), "resume-point: 8 bytes, want 9 for each") {
+	if err := l.Broadcast("resume-point", make([]byte, 8)); err == nil ||
+		!strings.Contains(err.Error(), "resume-point: 8 bytes, want 9 for each") {
 		t.Errorf("error is %v", err)
 	}
-	if _, err := l.Rows(Factors, 0, 1, 100*256); err == nil || err.Error() != `a message "factors" of 25600 words, want 51200 for 100 rows` {
+	if _, err := l.Rows(Factors, 0, 1, 100*128); err == nil || err.Error() != `a message "factors" of 12800 words, want 25600 for 100 rows` {
 		t.Errorf("error is %v", err)
 	}
 	one := NewScoreLayout(p, names, 5, 1)
@@ -237,22 +250,23 @@ func TestLayoutSaysWhatDoesNotFit(t *testing.T) {
 	if err := one.Broadcast("request", []byte{0, 0, 0, 1, 0, 0, 0, 9}); err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := one.Rows(Angles, -1, -1, 256); err != nil || len(rows) != 1 || rows[0] != 9 {
+	if rows, err := one.Rows(Angles, -1, -1, 128); err != nil || len(rows) != 1 || rows[0] != 9 {
 		t.Errorf("rows are %v, error %v, want row 9", rows, err)
 	}
-	if _, err := one.Rows(Angles, -1, -1, 256); err == nil {
+	if _, err := one.Rows(Angles, -1, -1, 128); err == nil {
 		t.Error("a row came without a request")
 	}
 }
 
 // FuzzLayout takes any broadcasts without failing otherwise than by an error.
 func FuzzLayout(f *testing.F) {
-	f.Add([]byte{1, 0, 0, 0, 1, 0, 0, 2, 0}, 512*256)
+	f.Add([]byte{1, 0, 0, 0, 1, 0, 0, 2, 0}, 512*128)
 	f.Fuzz(func(t *testing.T, payload []byte, words int) {
 		p, names := layoutParams()
 		for _, l := range []*Layout{NewLayout(p, names, 1000), NewScoreLayout(p, names, 1000, 1)} {
 			for range 3 {
-				if l.Broadcast("resume-point", payload) != nil || l.Broadcast("request", payload) != nil || l.Broadcast(Held, payload) != nil {
+				if l.Broadcast("resume-point", payload) != nil || l.Broadcast("request", payload) != nil ||
+					l.Broadcast(Held, payload) != nil {
 					return
 				}
 			}

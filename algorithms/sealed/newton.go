@@ -3,6 +3,7 @@ package sealed
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -14,26 +15,11 @@ const (
 	kindGradient    = "gradient"
 )
 
-// kept is a block whose features stay: components 1 and 2 are key streams, component 0 is in memory at the
-// keeper and the helper.
-type kept struct {
-	*block
-	zero []uint64
-}
-
 // keep keeps a block of a loss that needs the rows again.
 func (t *trainer) keep(b *block, z rss.Share) {
-	if t.Params.Outer == 0 || t.role == rss.Outside {
-		return
+	if t.Params.Outer > 0 && t.role != rss.Outside {
+		t.blocks = append(t.blocks, t.columns.keep(b, z))
 	}
-	k := &kept{block: b}
-	switch t.role {
-	case rss.Keeper:
-		k.zero = z.Y
-	case rss.Helper:
-		k.zero = z.X
-	}
-	t.blocks = append(t.blocks, k)
 }
 
 // outer is where the outer steps of a loss stand.
@@ -47,21 +33,21 @@ type outer struct {
 // newton takes the outer steps of a loss whose second derivative is at most kappa: each solves the system
 // with the fixed Gram matrix for the gradient, which is a safe Newton step. All but the first open a
 // score of every row to the label holder.
-func (t *trainer) newton(ctx context.Context, s *system, from point) (rss.Share, float64, error) {
+func (t *trainer) newton(ctx context.Context, s *system, from point) (*outer, error) {
 	o := &outer{beta: rss.Zero(t.role, runs*t.features), scores: make([]float64, t.Rows)}
 	if err := t.resumeOuter(o, from); err != nil {
-		return rss.Share{}, 0, err
+		return nil, err
 	}
 	for o.step < t.Params.Outer {
 		if err := t.openScores(ctx, o, s); err != nil {
-			return rss.Share{}, 0, err
+			return nil, err
 		}
 		right, err := t.gradient(ctx, o)
 		if err != nil {
-			return rss.Share{}, 0, err
+			return nil, err
 		}
 		if right, err = t.multiplied(ctx, s, right); err != nil {
-			return rss.Share{}, 0, err
+			return nil, err
 		}
 		d := t.newDescent(s, right)
 		change, err := d.run(ctx, func() error {
@@ -69,15 +55,18 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (rss.Share,
 			return nil
 		})
 		if err != nil {
-			return rss.Share{}, 0, err
+			return nil, err
 		}
 		o.beta.Add(change)
 		o.step++
+		if t.z != nil && o.step == t.Params.Outer {
+			break // z-scores want the scores, which a checkpoint does not have; the solution is kept soon
+		}
 		if err := t.saveOuter(o, s.session); err != nil {
-			return rss.Share{}, 0, err
+			return nil, err
 		}
 	}
-	return o.beta, o.intercept, nil
+	return o, nil
 }
 
 // openScores opens the scores of all rows to the label holder, rounded to trainBits behind the point. What
@@ -86,14 +75,14 @@ func (t *trainer) openScores(ctx context.Context, o *outer, s *system) error {
 	if o.step == 0 {
 		return nil
 	}
-	opened, err := t.openings.open(ctx, t.scores, o.step, t.Rows, func() (rss.Share, error) {
+	opened, err := t.openings.openVector(ctx, t.scores, o.step, t.Rows, func() (rss.Share, error) {
 		beta := o.beta.Slice(0, t.features)
 		offset, err := t.offsets(ctx, 1, beta, s)
 		if err != nil {
 			return rss.Share{}, err
 		}
-		shift := rss.Shift{Count: t.Rows, Bits: t.sz + coefBits - trainBits}
-		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(beta, offset), shift)
+		shift := rss.Shift{Count: t.Rows, Bits: t.sz + t.bs - trainBits}
+		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(t.scoring(beta), offset), shift)
 	})
 	if err != nil || t.role != rss.LabelHolder {
 		return err
@@ -105,6 +94,18 @@ func (t *trainer) openScores(ctx context.Context, o *outer, s *system) error {
 	return nil
 }
 
+// scoring returns coefficients at their scale in scores. Their last form has no finer bits, in no share: the steps'
+// check has seen all that scores are made of, and no message comes between. They are right modulo 2^58 at least, which
+// is more than the words of scores have.
+func (s *scales) scoring(beta rss.Share) rss.Share {
+	coarse := rss.Share{X: slices.Clone(beta.X), Y: slices.Clone(beta.Y)}
+	for i := range coarse.X {
+		coarse.X[i] >>= coefBits - s.bs
+		coarse.Y[i] >>= coefBits - s.bs
+	}
+	return coarse
+}
+
 // scoreTerms returns the terms of the scores of all rows, scale sz+bs.
 func (t *trainer) scoreTerms(beta, offset rss.Share) []uint64 {
 	if t.role == rss.Outside {
@@ -112,17 +113,18 @@ func (t *trainer) scoreTerms(beta, offset rss.Share) []uint64 {
 	}
 	out := make([]uint64, t.Rows)
 	for _, b := range t.blocks {
-		scoreRows(t.three, out[b.lo:b.hi], t.columns.again(b.block, b.zero), beta, offset, t.sz)
+		scoreRows(t.three, out[b.lo:b.hi], t.columns.again(b), beta, offset, t.sz+t.bs-coefBits)
 		t.columns.release(b.block)
 	}
 	return out
 }
 
-// scoreRows writes the terms of the scores of rows with the given features.
-func scoreRows(three *rss.Party, out []uint64, z, beta, offset rss.Share, sz int) {
+// scoreRows writes the terms of the scores of rows with the given features; they have finer bits more behind the point
+// than the offset.
+func scoreRows(three *rss.Party, out []uint64, z, beta, offset rss.Share, finer int) {
 	three.MulVec(out, z, beta)
 	for j := range out {
-		out[j] += offset.X[0] << sz
+		out[j] += offset.X[0] << finer
 	}
 }
 
@@ -137,34 +139,54 @@ func (t *trainer) gradient(ctx context.Context, o *outer) (rss.Share, error) {
 	if err != nil {
 		return rss.Share{}, err
 	}
-	return t.truncate(ctx, kindGradient, 1, t.k, t.gradientTerms(o, g), rss.Shift{Count: t.features, Bits: t.sz + t.sy + t.p - gramBits})
+	terms, err := t.gradientTerms(ctx, o, g)
+	if err != nil {
+		return rss.Share{}, err
+	}
+	return t.truncate(ctx, kindGradient, 1, t.sums.k, terms,
+		rss.Shift{Count: t.features, Bits: t.sums.sz + t.sums.sy + t.p - gramBits})
 }
 
 // derivatives returns the loss derivatives of all rows less their mean, over kappa, and moves the intercept by
 // their mean.
 func (t *trainer) derivatives(o *outer) []uint64 {
 	g := make([]float64, t.Rows)
-	for j, y := range t.begun.Targets() {
+	for j, y := range t.begun.Targets(0) {
 		g[j] = t.loss.Derivative(o.scores[j]+o.intercept, y) / t.kappa
 	}
-	mean, words := centred(g, t.sy)
+	mean, words := t.labels(g)
 	o.intercept -= mean
 	return words
 }
 
-// gradientTerms returns the terms of -(Z^T g + lambda beta), scale sz+sy+p.
-func (t *trainer) gradientTerms(o *outer, g rss.Share) []uint64 {
+// gradientTerms returns the terms of -(Z^T g + lambda beta), at the scale of a feature times a label and p.
+func (t *trainer) gradientTerms(ctx context.Context, o *outer, g rss.Share) ([]uint64, error) {
+	ends := t.ending(derivativeRows(t.kappa), nil)
+	var out []uint64
+	if t.role != rss.Outside {
+		out = make([]uint64, len(ends)*t.features)
+		for _, b := range t.blocks {
+			at := windowOf(ends, b.lo) * t.features
+			t.three.MulVecT(out[at:at+t.features], t.columns.again(b), g.Slice(b.lo, b.hi))
+			t.columns.release(b.block)
+		}
+	}
+	if t.lifts() {
+		lifted, err := t.lift(ctx, kindSums, o.step, len(ends)*t.features, out)
+		if err != nil || t.role == rss.Outside {
+			return nil, err
+		}
+		clear(out[:t.features])
+		folded(lifted, t.features).AddTo(out[:t.features], 1<<(t.sums.sz+t.sums.sy-t.sz-t.sy))
+	}
 	if t.role == rss.Outside {
-		return nil
+		return nil, nil
 	}
-	out := make([]uint64, t.features)
-	for _, b := range t.blocks {
-		t.three.MulVecT(out, t.columns.again(b.block, b.zero), g.Slice(b.lo, b.hi))
-		t.columns.release(b.block)
-	}
-	o.beta.Slice(0, t.features).AddTo(out, uint64(math.Round(math.Ldexp(t.lambda/t.kappa, t.sz+t.sy+t.p-coefBits))))
+	out = out[:t.features]
+	o.beta.Slice(0, t.features).AddTo(out,
+		uint64(math.Round(math.Ldexp(t.lambda/t.kappa, t.sums.sz+t.sums.sy+t.p-coefBits))))
 	for i := range out {
 		out[i] = -out[i]
 	}
-	return out
+	return out, nil
 }

@@ -52,10 +52,13 @@ const nobody = -1
 
 // The codes of the series.
 const (
-	codeBound  = 1
-	codeScores = 2
-	codeCoin   = 3
-	codeCheck  = 4
+	codeBound      = 1
+	codeScores     = 2
+	codeCoin       = 3
+	codeCheck      = 4
+	codeValidation = 5
+	codePoints     = 6
+	codeZScores    = 7
 )
 
 // held is what one of the three has of a series.
@@ -83,7 +86,8 @@ func decodeHeld(b []byte, most int) (held, error) {
 	word := func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }
 	h := held{left: word(0), origin: word(1), next: word(2)}
 	if int64(h.left) > int64(most) || (h.left == 0) != (h.origin == 0) {
-		return held{}, fmt.Errorf("%d openings have left, the last of session %d; the contract has %d", h.left, h.origin, most)
+		return held{}, fmt.Errorf("%d openings have left, the last of session %d; the contract has %d", h.left, h.origin,
+			most)
 	}
 	return h, nil
 }
@@ -123,7 +127,7 @@ func agreement(all [rss.Roles]held) (fixed int, c *conflict) {
 
 // openings is one party's part in the openings of a job, over all its sessions.
 type openings struct {
-	seats
+	roles
 	names   []string
 	session uint32
 	vault   Vault // at the three
@@ -164,13 +168,13 @@ func (o *openings) agree(ctx context.Context) error {
 		data := told[r]
 		if len(data) != heldSize*len(o.list) {
 			reason := fmt.Sprintf("%d bytes, want %d", len(data), heldSize*len(o.list))
-			return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: reason}
+			return &rss.DeviationError{Parties: []string{o.names[i]}, Kind: kindHeld, Reason: reason}
 		}
 		for k, s := range o.list {
 			var err error
 			if all[k][r], err = decodeHeld(data[heldSize*k:], s.most); err != nil {
 				reason := fmt.Sprintf("of %s, %v", s.kind, err)
-				return &rss.DeviationError{Party: o.names[i], Kind: kindHeld, Reason: reason}
+				return &rss.DeviationError{Parties: []string{o.names[i]}, Kind: kindHeld, Reason: reason}
 			}
 		}
 	}
@@ -192,23 +196,24 @@ func (o *openings) contradiction(s *series, c *conflict, all [rss.Roles]held) er
 	what := fmt.Sprintf("opening %d of %s, of session %d", c.number, s.kind, c.origin)
 	switch {
 	case o.role != rss.Outside && !all[o.role].has(c.number, c.origin):
-		e.Party = leaves
+		e.Parties = []string{leaves}
 		e.Reason = what + " is said to have left, and this party never was ready for it, unless its own state was lost; " +
 			"it is not computed anew"
 	case o.role != rss.Outside && all[o.role].left == c.number:
-		e.Party = lacks
+		e.Parties = []string{lacks}
 		e.Reason = what + " is not held, for which it was ready: it has left, and is not computed anew"
 	default:
-		e.Party = leaves + " and " + lacks
-		e.Reason = fmt.Sprintf("%s has left at %s, and %s does not hold it: one of the two is wrong, and it is not computed anew",
+		e.Parties = []string{leaves, lacks}
+		e.Reason = fmt.Sprintf("%s has left at %s, and %s does not hold it: one of the two is wrong, and it is not "+
+			"computed anew",
 			what, leaves, lacks)
 	}
 	return e
 }
 
-// open opens a number of a series to its root: n words, of which compute shares what is not fixed yet. It returns the
-// vector, which at root holds the totals modulo 2^bits, in two's complement.
-func (o *openings) open(
+// openVector opens a number of a series to its root: n words, of which compute shares what is not fixed yet. It
+// returns the vector, which at root holds the totals modulo 2^bits, in two's complement.
+func (o *openings) openVector(
 	ctx context.Context, s *series, number, n int, compute func() (rss.Share, error),
 ) ([]int64, error) {
 	words, err := o.fix(ctx, s, number, n, func() ([]uint64, error) {
@@ -234,7 +239,8 @@ func (o *openings) fix(
 	ctx context.Context, s *series, number, n int, compute func() ([]uint64, error),
 ) ([]uint64, error) {
 	if number < 1 || number > s.most {
-		return nil, fmt.Errorf("opening %d of %s is refused: the contract lists %d, over all sessions", number, s.kind, s.most)
+		return nil, fmt.Errorf("opening %d of %s is refused: the contract lists %d, over all sessions", number, s.kind,
+			s.most)
 	}
 	if number > s.fixed+1 || s.slots > 0 && number < s.fixed {
 		return nil, fmt.Errorf("opening %d of %s is refused: %d have opened, and each opens once", number, s.kind, s.fixed)
@@ -243,8 +249,25 @@ func (o *openings) fix(
 	if err != nil {
 		return nil, err
 	}
-	if err := o.ready(ctx, s, r); err != nil {
+	// Tells all that this party's words are saved, and hears it of the other two: they must mean the same opening,
+	// of the same session.
+	own := readyFor(s.code, r.number, r.origin)
+	var told [rss.Roles][]byte
+	for at, i := range o.parties {
+		var err error
+		if told[at], err = o.network.Broadcast(ctx, kindReady, i, own, readySize); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.network.Confirm(ctx); err != nil {
 		return nil, err
+	}
+	for at, i := range o.parties {
+		data := told[at]
+		if o.role != rss.Outside && !bytes.Equal(data, own) {
+			reason := fmt.Sprintf("%x where opening %d of %s, of session %d, is due (%x)", data, r.number, s.kind, r.origin, own)
+			return nil, &rss.DeviationError{Parties: []string{o.names[i]}, Kind: kindReady, Reason: reason}
+		}
 	}
 	if s.root != nobody {
 		if err := o.network.Ask(ctx, s.root, s.kind, n, number); err != nil {
@@ -283,37 +306,14 @@ func (o *openings) words(s *series, number, n int, compute func() ([]uint64, err
 	if o.role == rss.Outside {
 		return r, nil
 	}
-	return r, o.save(s, r)
-}
-
-// ready tells all that this party's words are saved, and hears it of the other two: they must mean the same
-// opening, of the same session.
-func (o *openings) ready(ctx context.Context, s *series, r *record) error {
-	own := readyFor(s.code, r.number, r.origin)
-	var told [rss.Roles][]byte
-	for at, i := range o.parties {
-		var err error
-		if told[at], err = o.network.Broadcast(ctx, kindReady, i, own, readySize); err != nil {
-			return err
-		}
-	}
-	if err := o.network.Confirm(ctx); err != nil {
-		return err
-	}
-	for at, i := range o.parties {
-		data := told[at]
-		if o.role != rss.Outside && !bytes.Equal(data, own) {
-			reason := fmt.Sprintf("%x where opening %d of %s, of session %d, is due (%x)", data, r.number, s.kind, r.origin, own)
-			return &rss.DeviationError{Party: o.names[i], Kind: kindReady, Reason: reason}
-		}
-	}
-	return nil
+	return r, o.write(s, s.file(int(r.number)), r, bytesOf(r.words))
 }
 
 // OpeningKinds lists the kinds of what opens in sealed jobs under words that the three hold, by the code that names
 // them in messages.
 func OpeningKinds() map[string]byte {
-	return map[string]byte{kindBound: codeBound, kindScores: codeScores, kindCoin: codeCoin, kindCheck: codeCheck}
+	return map[string]byte{kindBound: codeBound, kindScores: codeScores, kindCoin: codeCoin, kindCheck: codeCheck,
+		kindValidation: codeValidation, kindPoints: codePoints, kindZScores: codeZScores}
 }
 
 // ReadyHash is the SHA-256 of what the three say before an opening: its number, and the session that computed it.

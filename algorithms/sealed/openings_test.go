@@ -13,7 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -114,13 +114,13 @@ func (w *witness) want(t testing.TB, what string, bounds, scores int) {
 // task is a job with openings that is interrupted.
 type task struct {
 	*fixture
-	league *federation
-	vaults func() []*vaultInMemory
-	forget func()
-	part   func(ctx context.Context, i int, n Network) error
-	models []*fdskl.Model // of a prediction
-	bounds int
-	scores int
+	testNetwork *federation
+	vaults      func() []*vaultInMemory
+	forget      func()
+	part        func(ctx context.Context, i int, n Network) error
+	models      []*fdskl.Model // of a prediction
+	bounds      int
+	scores      int
 }
 
 // openingKinds are the kinds of frames around an opening.
@@ -137,11 +137,14 @@ func tasks(t testing.TB) map[string]*task {
 	t.Helper()
 	all := make(map[string]*task)
 	for _, name := range []string{"training", "prediction", "requests", "prediction to the label holder"} {
-		f := newFixture(t, 4, 21, fdskl.Params{Features: 3, Iterations: 2, Sigma: 1, Lambda: 1e-2, Loss: "logistic", Outer: 3})
+		f := newFixture(t, 4, 21, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Loss: "logistic",
+			Outer: 3})
 		f.block = 8
-		k := &task{fixture: f, league: f.league(t), vaults: func() []*vaultInMemory { return f.vaults }, forget: f.forget, bounds: 1, scores: f.params.Outer - 1}
+		k := &task{fixture: f, testNetwork: f.testNetwork(t),
+			vaults: func() []*vaultInMemory { return f.vaults }, forget: f.forget,
+			bounds: 1, scores: f.params.Outer - 1}
 		k.part = func(ctx context.Context, i int, n Network) error {
-			_, err := Train(ctx, f.party(i, n, k.league.session))
+			_, err := Train(ctx, f.party(i, n, k.testNetwork.session))
 			return err
 		}
 		if name != "training" {
@@ -155,7 +158,7 @@ func tasks(t testing.TB) map[string]*task {
 // predicts makes a task a prediction with the model that its training gives.
 func (k *task) predicts(t testing.TB, name string) {
 	t.Helper()
-	models, _, err := k.live(t, k.league, life{party: nobody})
+	models, _, err := k.live(t, k.testNetwork, life{party: nobody})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +170,7 @@ func (k *task) predicts(t testing.TB, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.league.declare(t, d)
+	k.testNetwork.declare(t, d)
 	k.models, k.bounds, k.scores = models, 0, blocks
 	k.vaults, k.forget = func() []*vaultInMemory { return k.scoring }, k.forgetScoring
 	k.part = func(ctx context.Context, i int, n Network) error {
@@ -178,7 +181,8 @@ func (k *task) predicts(t testing.TB, name string) {
 // scoreBlocks is a party's part of a session of a prediction: all blocks, or, where they are asked for one by one,
 // those from the last fixed one on.
 func (k *task) scoreBlocks(ctx context.Context, i int, n Network, m *fdskl.Model, receiver int, singly bool) error {
-	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: k.scoring[i], Session: k.league.session,
+	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: k.scoring[i],
+		Session:  k.testNetwork.session,
 		Openings: blocks, Singly: singly, Workers: 1})
 	if err != nil {
 		return err
@@ -209,9 +213,9 @@ func (k *task) interrupted(t testing.TB, lives ...life) *witness {
 	t.Helper()
 	k.forget()
 	w := newWitness()
-	k.league.wrap = w.wrap
+	k.testNetwork.wrap = w.wrap
 	for _, l := range append(lives, life{party: nobody}) {
-		_, err := k.league.live(l, k.vaults(), openingKinds(), k.part)
+		_, err := k.testNetwork.live(l, k.vaults(), openingKinds(), k.part)
 		if err != nil && (err != errKilled || l.party == nobody) {
 			t.Fatalf("%+v: %v", lives, err)
 		}
@@ -232,7 +236,7 @@ func TestKilledOpeningsLeaveOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k.forget()
-			frames, err := k.league.live(life{party: nobody}, k.vaults(), openingKinds(), k.part)
+			frames, err := k.testNetwork.live(life{party: nobody}, k.vaults(), openingKinds(), k.part)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,9 +253,11 @@ func TestKilledOpeningsLeaveOnce(t *testing.T) {
 				for at := 1; at <= frames[i]; at += every {
 					again += k.interrupted(t, life{party: i, frame: at}, life{party: next, frame: 1 + at/2}).repeated(1)
 				}
-				for at := 1; at <= writes[i]; at++ { // the even ones are stored; those of the next session are odd where these are even
+				// the even ones are stored; those of the next session are odd where these are even
+				for at := 1; at <= writes[i]; at++ {
 					again += k.interrupted(t, life{party: i, write: at}, life{party: i, write: at + 1}).repeated(1)
-					again += k.interrupted(t, life{party: i, write: at}, life{party: next, write: 2}, life{party: i, frame: 5}).repeated(1)
+					again += k.interrupted(t, life{party: i, write: at}, life{party: next, write: 2},
+						life{party: i, frame: 5}).repeated(1)
 				}
 			}
 			if again == 0 {
@@ -267,22 +273,22 @@ func TestKilledOpeningsLeaveOnce(t *testing.T) {
 type repeater struct {
 	party  int
 	files  []string                 // prefixes of what it removes from its vault
-	tells  func(list []byte) []byte // what it says it holds; nil: what it holds
+	says   func(list []byte) []byte // what it says it holds; nil: what it holds
 	refuse string                   // what another party's error says; empty: it gets what it had
 	namer  int                      // who that other party is
 }
 
-// tell is a Network of a party that says what it likes of what it holds.
-type tell struct {
+// lyingHolder is a Network of a party that says what it likes of what it holds.
+type lyingHolder struct {
 	Network
-	self  int
-	tells func(list []byte) []byte
+	self int
+	says func(list []byte) []byte
 }
 
 // Broadcast implements Network.
-func (n *tell) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+func (n *lyingHolder) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	if kind == kindHeld && root == n.self {
-		data = n.tells(slices.Clone(data))
+		data = n.says(slices.Clone(data))
 	}
 	return n.Network.Broadcast(ctx, kind, root, data, limit)
 }
@@ -301,15 +307,19 @@ func repeaters() map[string]repeater {
 	}
 	lacks := "is not held, for which it was ready: it has left, and is not computed anew"
 	return map[string]repeater{
-		"forgets its openings":             {files: []string{FilePrefix + "left-", FilePrefix + "opening-"}, refuse: lacks, namer: 1},
-		"forgets everything":               {files: []string{FilePrefix}, refuse: lacks, namer: 2},
-		"forgets its checkpoints":          {files: []string{FilePrefix + "system", FilePrefix + "outer"}},
-		"forgets that it has left":         {files: []string{FilePrefix + "left-" + kindScores}},
-		"says that it holds nothing":       {tells: entry(held{}), refuse: lacks, namer: 1},
-		"says that it was another session": {tells: entry(held{left: 1, origin: 77}), refuse: "unless its own state was lost; it is not computed anew", namer: 1},
-		"says that more have left":         {tells: entry(held{left: 2, origin: 1}), refuse: "and this party never was ready for it", namer: 2},
-		"says more than there are":         {tells: entry(held{left: 9, origin: 1}), refuse: "of scores, 9 openings have left, the last of session 1; the contract has", namer: 2},
-		"says too little":                  {tells: func([]byte) []byte { return nil }, refuse: "0 bytes, want", namer: 1},
+		"forgets its openings": {files: []string{FilePrefix + "left-", FilePrefix + "opening-"}, refuse: lacks,
+			namer: 1},
+		"forgets everything":         {files: []string{FilePrefix}, refuse: lacks, namer: 2},
+		"forgets its checkpoints":    {files: []string{FilePrefix + "system", FilePrefix + "outer"}},
+		"forgets that it has left":   {files: []string{FilePrefix + "left-" + kindScores}},
+		"says that it holds nothing": {says: entry(held{}), refuse: lacks, namer: 1},
+		"says that it was another session": {says: entry(held{left: 1, origin: 77}),
+			refuse: "unless its own state was lost; it is not computed anew", namer: 1},
+		"says that more have left": {says: entry(held{left: 2, origin: 1}),
+			refuse: "and this party never was ready for it", namer: 2},
+		"says more than there are": {says: entry(held{left: 9, origin: 1}),
+			refuse: "of scores, 9 openings have left, the last of session 1; the contract has", namer: 2},
+		"says too little": {says: func([]byte) []byte { return nil }, refuse: "0 bytes, want", namer: 1},
 	}
 }
 
@@ -322,19 +332,19 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 				k := tasks(t)[name]
 				k.forget()
 				w := newWitness()
-				k.league.wrap = w.wrap
+				k.testNetwork.wrap = w.wrap
 				if err := k.stopAfterScores(r.party); err != errKilled {
 					t.Fatal(err)
 				}
 				k.vaults()[r.party].forget(r.files...)
-				k.league.wrap = func(i int, n *sessionNetwork) Network {
+				k.testNetwork.wrap = func(i int, n *sessionNetwork) Network {
 					seen := w.wrap(i, n)
-					if i == r.party && r.tells != nil {
-						return &tell{Network: seen, self: i, tells: r.tells}
+					if i == r.party && r.says != nil {
+						return &lyingHolder{Network: seen, self: i, says: r.says}
 					}
 					return seen
 				}
-				errs := k.league.run(k.part)
+				errs := k.testNetwork.run(k.part)
 				for _, fault := range w.faults {
 					t.Error(fault)
 				}
@@ -349,7 +359,8 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 				}
 				err := errs[r.namer]
 				var d *rss.DeviationError
-				if !errors.As(err, &d) || d.Party != "p0" || !errors.Is(err, protocol.ErrDeviation) || !strings.Contains(err.Error(), r.refuse) {
+				if !errors.As(err, &d) || !slices.Equal(d.Parties, []string{"p0"}) || !errors.Is(err, contract.ErrDeviation) ||
+					!strings.Contains(err.Error(), r.refuse) {
 					t.Errorf("p%d's error is %v, want a deviation of p0: %s", r.namer, err, r.refuse)
 				}
 				if n := w.times["scores 1 of party 1"] + w.times["scores 1 of party 2"]; n != 2 {
@@ -362,15 +373,15 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 
 // stopAfterScores runs a session that a party leaves when the first scores have come to it.
 func (k *task) stopAfterScores(party int) error {
-	wrap := k.league.wrap
-	k.league.wrap = func(i int, n *sessionNetwork) Network {
+	wrap := k.testNetwork.wrap
+	k.testNetwork.wrap = func(i int, n *sessionNetwork) Network {
 		seen := wrap(i, n)
 		if i == party {
 			return &sated{seen}
 		}
 		return seen
 	}
-	return ended(k.league.run(k.part))
+	return ended(k.testNetwork.run(k.part))
 }
 
 // sated is a Network that ends once scores have come.
@@ -390,7 +401,7 @@ func (n *sated) SumPacked(ctx context.Context, kind string, root, bits int, v []
 func TestSendersCountOverAllSessions(t *testing.T) {
 	k := tasks(t)["requests"]
 	k.forget()
-	if err := first(k.league.run(k.part)); err != nil {
+	if err := first(k.testNetwork.run(k.part)); err != nil {
 		t.Fatal(err)
 	}
 	models := k.models
@@ -404,9 +415,10 @@ func TestSendersCountOverAllSessions(t *testing.T) {
 		{blocks, ""},
 	} {
 		w := newWitness()
-		k.league.wrap = w.wrap
-		errs := k.league.run(func(ctx context.Context, i int, n Network) error {
-			s, err := NewScorer(ctx, Scoring{Self: i, Receiver: 3, Model: models[i], Network: n, Vault: k.scoring[i], Session: k.league.session,
+		k.testNetwork.wrap = w.wrap
+		errs := k.testNetwork.run(func(ctx context.Context, i int, n Network) error {
+			s, err := NewScorer(ctx, Scoring{Self: i, Receiver: 3, Model: models[i], Network: n, Vault: k.scoring[i],
+				Session:  k.testNetwork.session,
 				Openings: blocks, Singly: true, Workers: 1})
 			if err == nil {
 				_, err = s.Score(ctx, c.number, k.rows/blocks, nil, nil)
@@ -445,9 +457,12 @@ func TestAgreementOnOpenings(t *testing.T) {
 		{"and wait for the next", [rss.Roles]held{both, both, first}, 1, nil},
 		{"and all wait for the next", [rss.Roles]held{both, both, both}, 2, nil},
 		{"and one has marked the next", [rss.Roles]held{both, second, both}, 2, nil},
-		{"one has marked it, another lacks it", [rss.Roles]held{waits, first, none}, 0, &conflict{1, 3, rss.Keeper, rss.Helper}},
-		{"another has words of another session", [rss.Roles]held{{next: 2}, first, waits}, 0, &conflict{1, 3, rss.Keeper, rss.LabelHolder}},
-		{"two have marked other words", [rss.Roles]held{first, first, {left: 1, origin: 2}}, 0, &conflict{1, 3, rss.LabelHolder, rss.Helper}},
+		{"one has marked it, another lacks it", [rss.Roles]held{waits, first, none}, 0,
+			&conflict{1, 3, rss.Keeper, rss.Helper}},
+		{"another has words of another session", [rss.Roles]held{{next: 2}, first, waits}, 0,
+			&conflict{1, 3, rss.Keeper, rss.LabelHolder}},
+		{"two have marked other words", [rss.Roles]held{first, first, {left: 1, origin: 2}}, 0,
+			&conflict{1, 3, rss.LabelHolder, rss.Helper}},
 		{"one is two behind", [rss.Roles]held{second, second, waits}, 0, &conflict{2, 4, rss.LabelHolder, rss.Helper}},
 	} {
 		fixed, got := agreement(c.all)
@@ -463,24 +478,27 @@ func TestDamagedRecordsAreNamed(t *testing.T) {
 		change func(files map[string][]byte)
 		want   string
 	}{
-		"no CBOR":   {func(f map[string][]byte) { f["sealed-left-scores"] = []byte{1} }, "sealed-left-scores: "},
-		"a version": {func(f map[string][]byte) { f["sealed-left-scores"] = []byte("\xa4\x01\x02\x02\x02\x03\x01\x04\x01") }, "version is 2, this program reads version 1"},
-		"a number":  {func(f map[string][]byte) { f["sealed-left-scores"] = []byte("\xa4\x01\x01\x02\x02\x03\x09\x04\x01") }, "sealed-left-scores: opening 9 of session 1 is none of this job"},
+		"no CBOR": {func(f map[string][]byte) { f["sealed-left-scores"] = []byte{1} }, "sealed-left-scores: "},
+		"a version": {func(f map[string][]byte) { f["sealed-left-scores"] = []byte("\xa4\x01\x02\x02\x02\x03\x01\x04\x01") },
+			"version is 2, this program reads version 1"},
+		"a number": {func(f map[string][]byte) { f["sealed-left-scores"] = []byte("\xa4\x01\x01\x02\x02\x03\x09\x04\x01") }, "sealed-left-scores: opening 9 of session 1 is none of this job"},
 		"a session": {func(f map[string][]byte) {
 			f["sealed-left-scores"] = []byte("\xa4\x01\x01\x02\x02\x03\x01\x04\x18\x63")
 		}, "opening 1 of session 99 is none of this job"},
-		"the other's": {func(f map[string][]byte) { f["sealed-left-scores"] = f["sealed-left-bound"] }, "is none of this job"},
-		"lost words":  {func(f map[string][]byte) { delete(f, "sealed-opening-scores-1") }, "opening 1 of scores has left, and its 21 words are not on this node's disk"},
+		"the other's": {func(f map[string][]byte) { f["sealed-left-scores"] = f["sealed-left-bound"] },
+			"is none of this job"},
+		"lost words": {func(f map[string][]byte) { delete(f, "sealed-opening-scores-1") },
+			"opening 1 of scores has left, and its 21 words are not on this node's disk"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			k := tasks(t)["training"]
 			k.forget()
-			k.league.wrap = newWitness().wrap
+			k.testNetwork.wrap = newWitness().wrap
 			if err := k.stopAfterScores(0); err != errKilled {
 				t.Fatal(err)
 			}
 			c.change(k.fixture.vaults[1].files)
-			if errs := k.league.run(k.part); errs[1] == nil || !strings.Contains(errs[1].Error(), c.want) {
+			if errs := k.testNetwork.run(k.part); errs[1] == nil || !strings.Contains(errs[1].Error(), c.want) {
 				t.Errorf("error is %v, want %s", errs[1], c.want)
 			}
 		})
@@ -491,8 +509,8 @@ func TestDamagedRecordsAreNamed(t *testing.T) {
 func TestFilesHaveOnePrefix(t *testing.T) {
 	for name, k := range tasks(t) {
 		k.forget()
-		k.league.wrap = nil
-		if err := first(k.league.run(k.part)); err != nil {
+		k.testNetwork.wrap = nil
+		if err := first(k.testNetwork.run(k.part)); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range k.vaults() {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // wantError compares an error's whole text.
@@ -24,7 +24,8 @@ func wantError(t testing.TB, err error, want string) {
 
 // sound are valid parameters.
 func sound() fdskl.Params {
-	p := fdskl.Params{Active: []string{"p0"}, Label: "y", Loss: "square", Features: 64, Iterations: 10, Keeper: "p1", Helper: "p2"}
+	p := fdskl.Params{Active: []string{"p0"}, Label: "y", Loss: "square", Features: 64, Iterations: 10, Keeper: "p1",
+		Helper: "p2", Ring: 64}
 	return WithDefaults(p.WithDefaults())
 }
 
@@ -37,13 +38,19 @@ func TestJobsThatAreNoneAreRefused(t *testing.T) {
 		{func(p *fdskl.Params) {}, "<nil>"},
 		{func(p *fdskl.Params) { p.Schedule = fdskl.DoublyStochastic }, `schedule is "doubly-stochastic": a sealed job wants "fixed", or privacy "masked" for the other`},
 		{func(p *fdskl.Params) { p.Active = []string{"p0", "p1"} }, `active names 2 parties: a sealed job wants one, or privacy "masked" for several`},
-		{func(p *fdskl.Params) { p.Features = 1 }, "features is 1, want 2 to 4096 in a sealed job, which shares a matrix with their square"},
-		{func(p *fdskl.Params) { p.Features = 4097 }, "features is 4097, want 2 to 4096 in a sealed job, which shares a matrix with their square"},
-		{func(p *fdskl.Params) { p.Ring = 56 }, "ring is 56, want 64 or 48"},
+		{func(p *fdskl.Params) { p.Features = 1 }, "features is 1, want 2 to 4096 in a sealed job, which shares a matrix " +
+			"with their square"},
+		{func(p *fdskl.Params) { p.Features = 4097 }, "features is 4097, want 2 to 4096 in a sealed job, which shares a " +
+			"matrix with their square"},
+		{func(p *fdskl.Params) { p.Ring = 56 }, "ring is 56, want 32, 48 or 64"},
+		{func(p *fdskl.Params) { p.Ring, p.ScoreRange = 32, 256 }, "score_range is 256, want at most 128 with ring = 32"},
+		{func(p *fdskl.Params) { p.Ring, p.ScoreRange = 32, 128 }, "<nil>"},
+		{func(p *fdskl.Params) { p.Ring, p.Bins = 32, 10 }, "ring is 32, want 48 or 64 in a job with bins"},
 		{func(p *fdskl.Params) { p.ScoreBits = 17 }, "score_bits is 17, want 1 to 16"},
 		{func(p *fdskl.Params) { p.ScoreBits = -1 }, "score_bits is -1, want 1 to 16"},
 		{func(p *fdskl.Params) { p.Bound = "none" }, `bound is "none", want "frobenius" or "public"`},
-		{func(p *fdskl.Params) { p.Outer = 1 }, "outer is 1, want none for the square loss, which opens no scores of training rows"},
+		{func(p *fdskl.Params) { p.Outer = 1 }, "outer is 1, want none for the square loss, which opens no scores of " +
+			"training rows"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 65 }, "outer is 65, want 1 to 64"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 0 }, "outer is 0, want 1 to 64"},
 		{func(p *fdskl.Params) { p.Keeper = "p2" }, `keeper and helper are both "p2": the three that hold shares are three`},
@@ -70,7 +77,10 @@ func TestSumsThatCouldWrapAreRefused(t *testing.T) {
 		{1, func(p *fdskl.Params) {}, "1 rows: sealed jobs with ring = 64 take 2 to 1048576"},
 		{1<<20 + 1, func(p *fdskl.Params) {}, "1048577 rows: sealed jobs with ring = 64 take 2 to 1048576"},
 		{100_001, func(p *fdskl.Params) { p.Ring = 48 }, "100001 rows: sealed jobs with ring = 48 take 2 to 100000"},
-		{1 << 20, func(p *fdskl.Params) { p.Features, p.Lambda = 4096, 1 }, "1048576 rows, 4096 features, lambda 0.5: lambda times coefficients could need 63.0 bits, ring = 64 has 62"},
+		{1 << 20, func(p *fdskl.Params) { p.Features, p.Lambda = 4096, 1 },
+			"1048576 rows, 4096 features, lambda 0.5: lambda times coefficients could need 63.0 bits, ring = 64 has 62"},
+		{1 << 20, func(p *fdskl.Params) { p.Ring = 32 }, "<nil>"},
+		{5, func(p *fdskl.Params) { p.Ring, p.Features, p.Lambda = 32, 2, 1 }, "<nil>"},
 		{100, func(p *fdskl.Params) { p.Loss = "cubic" }, `unknown loss "cubic": it must be one of square, logistic, smooth-hinge`},
 	} {
 		p := sound()
@@ -99,17 +109,17 @@ func TestCentredWordsAddUpToZero(t *testing.T) {
 	})
 }
 
-// TestASizeThatLiesIsNamed: the keeper and the helper, whose blocks have another size, are named by who hears of it. The
-// label holder is the first to hear of any.
+// TestASizeThatLiesIsNamed: the keeper and the helper, whose blocks have another size, are named by who hears of it.
+// The label holder is the first to hear of any.
 func TestASizeThatLiesIsNamed(t *testing.T) {
 	f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1})
 	for who, name := range f.names {
 		if who == 0 {
 			continue
 		}
-		league := f.league(t)
+		testNetwork := f.testNetwork(t)
 		f.forget()
-		errs := league.run(func(ctx context.Context, i int, n Network) error {
+		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
 			p := f.party(i, n, 1)
 			if i == who {
 				p.BlockRows = 3
@@ -119,10 +129,32 @@ func TestASizeThatLiesIsNamed(t *testing.T) {
 		})
 		named := false
 		for i, err := range errs {
-			named = named || i != who && errors.Is(err, protocol.ErrDeviation) && strings.Contains(err.Error(), name)
+			named = named || i != who && errors.Is(err, contract.ErrDeviation) && strings.Contains(err.Error(), name)
 		}
 		if !named {
 			t.Errorf("nobody names %s: %v", name, errs)
+		}
+	}
+}
+
+// TestTheRingFollowsFromTheRegulariser where the job names none.
+func TestTheRingFollowsFromTheRegulariser(t *testing.T) {
+	for _, c := range []struct {
+		spoil func(p *fdskl.Params)
+		want  int
+	}{
+		{func(p *fdskl.Params) { p.Lambda = 0 }, 64}, // "auto"
+		{func(p *fdskl.Params) { p.Lambda = 2e-8 }, 32},
+		{func(p *fdskl.Params) { p.Lambda = 1.9e-8 }, 64}, // 4 x 2/1,024 x 2^-16/6 = 1.99e-8
+		{func(p *fdskl.Params) { p.ScoreRange = 256 }, 64},
+		{func(p *fdskl.Params) { p.Bins = 10 }, 64},
+		{func(p *fdskl.Params) { p.Lambda, p.Ring = 1e-9, 32 }, 32},
+	} {
+		p := sound()
+		p.Features, p.Lambda, p.Ring = 1024, 1e-6, 0
+		c.spoil(&p)
+		if got := WithDefaults(p).Ring; got != c.want {
+			t.Errorf("%d features, lambda %v: ring %d, want %d", p.Features, p.Lambda, got, c.want)
 		}
 	}
 }

@@ -32,25 +32,29 @@ type Party struct {
 	Network      Network
 	Session      uint32 // which execution of the contract this is
 	Owner        keys.ID
-	BlockRows    int // rows of a block; 0: chosen by the features
-	SaveEvery    int // blocks, and steps, between two checkpoints; 0: 8, and 32
+	Bins         *fdskl.Part // where features are bins: this party's, in place of the Parts of a kernel; nil without data
+	BlockRows    int         // rows of a block; 0: chosen by the features
+	SaveEvery    int         // blocks, and steps, between two checkpoints; 0: 8, and 32
 
 	// Random is where the party's part of the coin comes from; nil: the system's secure source.
 	Random io.Reader
+
+	// WindowRows is the most rows of a window of sums, for tests; 0: as many as fit.
+	WindowRows int
 
 	// Saved is called whenever the party has written a checkpoint; it may be nil.
 	Saved func(point string)
 }
 
-// seats are the parties of the three roles, and this party's role among them.
-type seats struct {
+// roles are the parties of the three roles, and this party's role among them.
+type roles struct {
 	parties [rss.Roles]int
 	role    rss.Role
 }
 
-// seatsOf finds a job's roles.
-func seatsOf(p fdskl.Params, names []string, self int) seats {
-	s := seats{role: rss.Outside}
+// rolesOf finds a job's roles.
+func rolesOf(p fdskl.Params, names []string, self int) roles {
+	s := roles{role: rss.Outside}
 	for i, name := range names {
 		for r, holder := range [rss.Roles]string{p.Active[0], p.Keeper, p.Helper} {
 			if name == holder {

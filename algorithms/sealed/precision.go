@@ -1,7 +1,6 @@
 package sealed
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -51,19 +50,8 @@ func (t *trainer) precisionOf(reach float64) precision {
 	return best
 }
 
-// checkable refuses a job in which the rounding of honest steps could hide a lie: it is held against the widest spectrum
-// there is.
-func (t *trainer) checkable() error {
-	if l := t.precisionOf(2 * t.s0).limit; l > mostLimit {
-		return fmt.Errorf("%d steps with lambda %g: the rounding of honest steps could reach %.2g, and a check with room for it "+
-			"would find too little; propose fewer iterations, fewer outer steps or a larger lambda",
-			t.Params.Iterations, t.Params.Lambda, math.Ldexp(float64(l), -checkPoint))
-	}
-	return nil
-}
-
-// fits reports whether the factors of the residual, the largest of which is below 2^steepest, have the bits that they need
-// beside a right side whose norm is below 2^size.
+// fits reports whether the factors of the residual, the largest of which is below 2^steepest, have the bits that they
+// need beside a right side whose norm is below 2^size.
 func (p precision) fits(size, steepest int) bool {
 	return p.factor(size)-steepest >= 1 && p.factor(size) >= leastFactor
 }
@@ -72,21 +60,21 @@ func (p precision) fits(size, steepest int) bool {
 func (p precision) factor(size int) int { return topBits - 1 - gramBits - p.step - size }
 
 // factorBits is how many bits behind the point the factor of the residual has in the next step.
-func (c *chebyshev) factorBits(p precision, size int) int {
+func (p precision) factorBits(c *chebyshev, size int) int {
 	_, of := math.Frexp(c.tau)
 	return min(20, p.factor(size)-of)
 }
 
-// overSteps goes over all steps. noise is the standard deviation of what rounding adds to a coefficient, in units of its
-// last bit, in the direction in which it lasts longest: that of the smallest eigenvalue. A step is
+// overSteps goes over all steps. noise is the standard deviation of what rounding adds to a coefficient, in units of
+// its last bit, in the direction in which it lasts longest: that of the smallest eigenvalue. A step is
 //
 //	d = omega d - tau lambda e + rounding,   e = e + d,
 //
 // and two values are rounded in it, each with a variance of at most 1/4. The largest tau is below 2^steepest.
 func (t *trainer) overSteps(reach float64) (noise float64, steepest int) {
-	c := newChebyshev(t.ends(reach))
+	c := newChebyshev(t.ends(t.least, reach))
 	_, steepest = math.Frexp(c.tau)
-	least := t.lambda / t.kappa
+	least := t.least / t.kappa
 	var ee, ed, dd float64 // variances and covariance of e and d
 	for step := range t.Params.Iterations {
 		if step > 0 {
@@ -107,28 +95,33 @@ func (t *trainer) overSteps(reach float64) (noise float64, steepest int) {
 func (t *trainer) limitFor(p precision, noise float64) int64 {
 	each := math.Ldexp(noise, -p.step) + math.Ldexp(math.Sqrt(float64(max(1, t.Params.Outer))), -coefBits-1)
 	top := math.Ldexp(1, multipleBits+2-p.multiple)
-	total := each * math.Sqrt(float64(t.features+1)*(1+float64(top*top)))
+	coarse := 0.0 // what a secret multiple is compared with may have fewer bits, those of scores
+	if t.bs < coefBits {
+		coarse = float64(top*math.Sqrt(float64(max(1, t.Params.Outer)))) * math.Ldexp(1, -t.bs-1)
+	}
+	total := math.Sqrt(float64(t.features+1) * (float64(each*each)*(1+float64(top*top)) + float64(coarse*coarse)))
 	return max(checkLimit, int64(math.Ceil(math.Ldexp(rareNoise*total, checkPoint)))+1)
 }
 
 // Step is what a step multiplies by: the last direction, and the residual.
 type Step struct{ Direction, Residual float64 }
 
-// Steps returns the factors of all steps of a training whose spectrum ends at reach, as they are taken, rounded to the
-// bits that they have: whoever takes them in floating point takes the same steps.
-func Steps(p fdskl.Params, rows int, reach float64) ([]Step, error) {
+// Steps returns the factors of all steps of a training with a regulariser whose spectrum ends at reach, as they are
+// taken, rounded to the bits that they have: whoever takes them in floating point takes the same steps. p tells what
+// the bits depend on: the job's regulariser, or that it chooses one.
+func Steps(p fdskl.Params, rows int, lambda, reach float64) ([]Step, error) {
 	s, err := scalesOf(p, rows)
 	if err != nil {
 		return nil, err
 	}
 	t := &trainer{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s}
-	bits, c := t.precisionOf(reach), newChebyshev(t.ends(reach))
+	bits, c := t.precisionOf(reach), newChebyshev(t.ends(s.scaled(lambda), reach))
 	var list []Step
 	for step := range p.Iterations {
 		if step > 0 {
 			c.next()
 		}
-		point := c.factorBits(bits, t.rightSize(reach)+bits.size())
+		point := bits.factorBits(&c, t.rightSize(reach)+bits.size())
 		list = append(list, Step{
 			Direction: math.Ldexp(float64(directionFactor(c.omega)), -omegaBits),
 			Residual:  math.Ldexp(float64(residualFactor(c.tau, point)), -point),
@@ -140,6 +133,6 @@ func Steps(p fdskl.Params, rows int, reach float64) ([]Step, error) {
 // directionFactor is the factor of the last direction as a word.
 func directionFactor(omega float64) uint64 { return uint64(math.Round(math.Ldexp(omega, omegaBits))) }
 
-// residualFactor is that of the residual with so many bits behind the point. It is rounded down: a larger one could pass
-// the end of the spectrum.
+// residualFactor is that of the residual with so many bits behind the point. It is rounded down: a larger one could
+// pass the end of the spectrum.
 func residualFactor(tau float64, bits int) uint64 { return uint64(math.Ldexp(tau, bits)) }

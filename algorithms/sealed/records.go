@@ -101,11 +101,6 @@ func (o *openings) read(s *series, file string) (*record, error) {
 	return &record{number: d.Number, origin: d.Origin, words: wordsOf(d.Words)}, nil
 }
 
-// save writes the words of an opening.
-func (o *openings) save(s *series, r *record) error {
-	return o.write(s, s.file(int(r.number)), r, bytesOf(r.words))
-}
-
 // leave marks an opening as leaving, before any of its words does.
 func (o *openings) leave(s *series, r *record) error {
 	if o.role == rss.Outside || r.number <= s.own.left {

@@ -21,34 +21,35 @@ const (
 
 // replay shows that what one party receives tells it nothing of the others' inputs.
 //
-// A first run with inputs I1 takes its pads from a tape and writes down every word that the subject receives. Then the others'
-// inputs become I2, and the tape of the one key that the subject lacks is solved for, so that the subject receives the
-// same words again: where a message comes out as w + e and is wanted as w, e is taken off the one word of the
-// tape that covers it. The subject is handed w meanwhile, so that its own part never changes. A changed word may change
-// later messages, so this is repeated until nothing differs; it ends since each message's own pad word enters it
+// A first run with inputs I1 takes its pads from a tape and writes down every word that the subject receives. Then the
+// others' inputs become I2, and the tape of the one key that the subject lacks is solved for, so that the subject
+// receives the same words again: where a message comes out as w + e and is wanted as w, e is taken off the one word of
+// the tape that covers it. The subject is handed w meanwhile, so that its own part never changes. A changed word may
+// change later messages, so this is repeated until nothing differs; it ends since each message's own pad word enters it
 // plainly, and the messages and pads have an order in which every message depends on its own and earlier pads alone.
-// In the last run the tapes stay as they are, nothing is handed over, and all must be the same by itself: the words received,
-// the subject's model part, and every byte of its checkpoints.
+// In the last run the tapes stay as they are, nothing is handed over, and all must be the same by itself: the words
+// received, the subject's model part, and every byte of its checkpoints.
 //
 // This is why it proves something. Every pad of that key covers exactly one message to the subject, as long as itself;
 // that is counted. With the view fixed, each pad word is then determined by what is sent under it and by earlier words:
-// for each of the two inputs exactly one tape gives the view, but for bits that no message has. As all tapes are equally
-// likely (that key streams are uniform is what AES-128-CTR is trusted with), every view is as likely with I1 as with I2.
-// The tapes of the other two keys are the subject's own and stay.
+// for each of the two inputs exactly one tape gives the view, but for bits that no message has. As all tapes are
+// equally likely (that key streams are uniform is what AES-128-CTR is trusted with), every view is as likely with I1 as
+// with I2. The tapes of the other two keys are the subject's own and stay.
 //
 // Openings are the exception, and what each job opens is listed: there the subject is given what opened in
 // the first run, as whoever shows that messages tell no more than openings must give it. The one opening of which all
-// learn the order of magnitude, the bound, is the first run's for whoever the subject is.
+// learn the order of magnitude, the bound, is the first run's for whoever the subject is, and so is the one
+// by which the label holder chooses a regulariser.
 type replay struct {
 	role     rss.Role
 	subject  int // the party of the role
 	tape     *tape
-	log      []message       // what the subject received in the first run
-	openings []string        // the kinds of openings in it
-	bound    []uint64        // that opened in it, to whomever
-	at       int             // how much of it came in this run
-	covered  map[padName]int // words that a pad has covered in this run
-	messages map[rss.Use]int // that pads of a use have covered in this run
+	log      []message           // what the subject received in the first run
+	openings []string            // the kinds of openings in it
+	public   map[string][]uint64 // what opened in it, to whomever, and that others are told of, by kind
+	at       int                 // how much of it came in this run
+	covered  map[padName]int     // words that a pad has covered in this run
+	messages map[rss.Use]int     // that pads of a use have covered in this run
 	patches  []patch
 	sweeps   int
 	run      func(heard func(int, *message) error, second bool) (string, error)
@@ -69,8 +70,8 @@ func (r *replay) begin() {
 
 // record writes down a message of the first run.
 func (r *replay) record(i int, m *message) error {
-	if m.kind == kindBound && m.way == wayOpening {
-		r.bound = slices.Clone(m.words)
+	if m.way == wayOpening && (m.kind == kindBound || m.kind == kindValidation) {
+		r.public[m.kind] = slices.Clone(m.words)
 	}
 	if i != r.subject {
 		return nil
@@ -86,8 +87,8 @@ func (r *replay) record(i int, m *message) error {
 // solve compares a message with the first run's, notes what is to change on the tape, and hands over the first
 // run's words.
 func (r *replay) solve(i int, m *message) error {
-	if m.kind == kindBound && m.way == wayOpening {
-		copy(m.words, r.bound)
+	if m.way == wayOpening {
+		copy(m.words, r.public[m.kind])
 	}
 	if i != r.subject {
 		return nil
@@ -114,8 +115,8 @@ func (r *replay) solve(i int, m *message) error {
 
 // verify holds a message against the first run's; only what opens is handed over.
 func (r *replay) verify(i int, m *message) error {
-	if m.kind == kindBound && m.way == wayOpening {
-		copy(m.words, r.bound)
+	if m.way == wayOpening {
+		copy(m.words, r.public[m.kind])
 	}
 	if i != r.subject {
 		return nil
@@ -196,7 +197,8 @@ func (r *replay) halves(m *message, a, b rss.Use) ([]cover, error) {
 func (r *replay) claim(from rss.Role, use rss.Use, lo, hi int, negative bool) (cover, error) {
 	name, ok := r.pending(from, use)
 	if !ok {
-		return cover{}, fmt.Errorf("the %s has read no pad %d that the %s lacks and that covers nothing else", from, use, r.role)
+		return cover{}, fmt.Errorf("the %s has read no pad %d that the %s lacks and that covers nothing else", from, use,
+			r.role)
 	}
 	r.covered[name] = hi - lo
 	r.messages[use]++
@@ -251,7 +253,8 @@ func (r *replay) done() error {
 			continue
 		}
 		if read := r.tape.reel(name).read; name.unknown == r.role && read != words {
-			return fmt.Errorf("pad %d of step %d, which the %s lacks, was read for %d words and covers %d", name.use, name.step, r.role, read, words)
+			return fmt.Errorf("pad %d of step %d, which the %s lacks, was read for %d words and covers %d", name.use,
+				name.step, r.role, read, words)
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ const maxSweeps = 200
 // blank is a use whose pads are left out, or 0.
 func replayed(t testing.TB, names []string, role rss.Role, subject int, blank rss.Use, run job) (*replay, error) {
 	t.Helper()
-	r := &replay{role: role, subject: subject, tape: newTape("first")}
+	r := &replay{role: role, subject: subject, tape: newTape("first"), public: make(map[string][]uint64)}
 	r.tape.blank = blank
 	r.run = func(heard func(int, *message) error, second bool) (string, error) {
 		r.begin()
@@ -67,5 +67,5 @@ func (r *replay) settle() error {
 	return fmt.Errorf("after %d sweeps %d words still differ", r.sweeps, len(r.patches))
 }
 
-// roles lists the three.
-func roles() []rss.Role { return []rss.Role{rss.LabelHolder, rss.Keeper, rss.Helper} }
+// roleOrder lists the three.
+func roleOrder() []rss.Role { return []rss.Role{rss.LabelHolder, rss.Keeper, rss.Helper} }

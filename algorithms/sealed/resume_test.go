@@ -20,11 +20,30 @@ type resumable struct {
 // resumables are the jobs that are killed.
 func resumables(t testing.TB) map[string]resumable {
 	t.Helper()
-	square := newFixture(t, 4, 21, fdskl.Params{Features: 3, Iterations: 4, Sigma: 1, Lambda: 1e-2})
-	logistic := newFixture(t, 3, 21, fdskl.Params{Features: 3, Iterations: 3, Sigma: 1, Lambda: 1e-2, Loss: "logistic", Outer: 3})
+	square := newFixture(t, 4, 21, fdskl.Params{Features: 4, Iterations: 4, Sigma: 1, Lambda: 1e-2})
+	logistic := newFixture(t, 3, 21, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1, Lambda: 1e-2, Loss: "logistic",
+		Outer: 3})
+	card := newFixture(t, 4, 21, fdskl.Params{Iterations: 3, Lambda: 1e-2, Loss: "logistic", Outer: 2,
+		BinParams: fdskl.BinParams{Bins: 2, MinCell: 2, Points: fdskl.ToOwners, ZScores: fdskl.ToOwners}})
+	bins := newFixture(t, 4, 21, fdskl.Params{Iterations: 4, Lambda: 1e-2,
+		BinParams: fdskl.BinParams{Bins: 2, MinCell: 2, ZScores: "p3"}})
+	auto := newFixture(t, 3, 21, fdskl.Params{Features: 6, Iterations: 2, Sigma: 2})
+	classes := newFixture(t, 3, 21, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Classes: 3})
+	small := newFixture(t, 4, 21, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Ring: 32})
+	smaller := newFixture(t, 3, 21, fdskl.Params{Features: 6, Iterations: 2, Sigma: 2, Ring: 32})
+	smallest := newFixture(t, 3, 21, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Ring: 32,
+		Loss: "logistic", Outer: 2})
+	small.block, small.save, small.window = 4, 1, 8
+	smaller.block, smaller.save, smaller.window = 4, 1, 8
+	smallest.block, smallest.window = 4, 8
+	classes.block, classes.save = 8, 1
 	square.block, square.save = 8, 1
-	logistic.block = 8
-	return map[string]resumable{"square": {square, 5e-3}, "logistic": {logistic, 5e-2}}
+	bins.block, bins.save = 8, 1
+	auto.block, auto.save = 8, 1
+	logistic.block, card.block = 8, 8
+	return map[string]resumable{"square": {square, 5e-3}, "logistic": {logistic, 5e-2}, "scorecard": {card, 5e-2},
+		"bins": {bins, 5e-3}, "auto": {auto, 5e-3}, "classes": {classes, 5e-3}, "small": {small, 3e-2},
+		"small, auto": {smaller, 3e-2}, "small, logistic": {smallest, 8e-2}}
 }
 
 // TestKilledTrainingsEndAlike kills each party at its frames and its writes, two of them in turn, starts again on what
@@ -34,8 +53,8 @@ func TestKilledTrainingsEndAlike(t *testing.T) {
 	for name, f := range resumables(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			league := f.league(t)
-			models, frames, err := f.live(t, league, life{party: nobody})
+			testNetwork := f.testNetwork(t)
+			models, frames, err := f.live(t, testNetwork, life{party: nobody})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +63,7 @@ func TestKilledTrainingsEndAlike(t *testing.T) {
 			for _, v := range f.vaults {
 				writes = append(writes, v.writes)
 			}
-			try := func(lives ...life) { worst = max(worst, rms(f.killed(t, league, lives...), want)) }
+			try := func(lives ...life) { worst = max(worst, rms(f.killed(t, testNetwork, lives...), want)) }
 			every := 11
 			if thorough {
 				every = 1
@@ -66,26 +85,26 @@ func TestKilledTrainingsEndAlike(t *testing.T) {
 	}
 }
 
-// league is a federation that holds the job's parties to its contract.
-func (f *fixture) league(t testing.TB) *federation {
+// testNetwork is a federation that holds the job's parties to its contract.
+func (f *fixture) testNetwork(t testing.TB) *federation {
 	t.Helper()
-	league := newFederation(t, f.names)
+	testNetwork := newFederation(t, f.names)
 	d, err := f.disclose()
 	if err != nil {
 		t.Fatal(err)
 	}
-	league.declare(t, d)
-	return league
+	testNetwork.declare(t, d)
+	return testNetwork
 }
 
 // killed trains with the given deaths, one a session, and then to the end; it returns the scores.
-func (f *fixture) killed(t *testing.T, league *federation, lives ...life) []float64 {
+func (f *fixture) killed(t *testing.T, testNetwork *federation, lives ...life) []float64 {
 	t.Helper()
 	f.forget()
 	w := newWitness()
-	league.wrap = w.wrap
+	testNetwork.wrap = w.wrap
 	for _, l := range append(lives, life{party: nobody}) {
-		models, _, err := f.live(t, league, l)
+		models, _, err := f.live(t, testNetwork, l)
 		if err == nil {
 			w.want(t, fmt.Sprintf("%+v", lives), 1, f.params.Outer-1)
 			f.solved(t, models)
@@ -101,21 +120,22 @@ func (f *fixture) killed(t *testing.T, league *federation, lives ...life) []floa
 // TestAStepThatIsDoneIsNotDoneAgain kills the helper at its last frame: the next session sums no angles.
 func TestAStepThatIsDoneIsNotDoneAgain(t *testing.T) {
 	f := resumables(t)["square"]
-	league := f.league(t)
-	_, frames, err := f.live(t, league, life{party: nobody})
+	testNetwork := f.testNetwork(t)
+	_, frames, err := f.live(t, testNetwork, life{party: nobody})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.forget()
-	if _, _, err := f.live(t, league, life{party: 2, frame: frames[2] - 3}); err != errKilled {
+	if _, _, err := f.live(t, testNetwork, life{party: 2, frame: frames[2] - 3}); err != errKilled {
 		t.Fatal(err)
 	}
-	if _, _, err := f.live(t, league, life{party: nobody}); err != nil {
+	if _, _, err := f.live(t, testNetwork, life{party: nobody}); err != nil {
 		t.Fatal(err)
 	}
-	for i, b := range league.budgets {
+	for i, b := range testNetwork.budgets {
 		for _, e := range b.Lines() {
-			if again := e.Kind == kindAngles || e.Kind == kindFactors || e.Kind == kindReshare || e.Kind == kindGram+rss.SuffixIn; again && e.Bytes > 0 {
+			if again := e.Kind == kindAngles || e.Kind == kindFactors || e.Kind == kindReshare ||
+				e.Kind == kindGram+rss.SuffixIn; again && e.Bytes > 0 {
 				t.Errorf("%s sent %d bytes of %s again", f.names[i], e.Bytes, e.Kind)
 			}
 		}
@@ -127,8 +147,8 @@ func TestAStepThatIsDoneIsNotDoneAgain(t *testing.T) {
 func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
 	for name, f := range resumables(t) {
 		t.Run(name, func(t *testing.T) {
-			league := f.league(t)
-			models, _, err := f.live(t, league, life{party: nobody})
+			testNetwork := f.testNetwork(t)
+			models, _, err := f.live(t, testNetwork, life{party: nobody})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,14 +156,14 @@ func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
 			var mixed []*vaultInMemory
 			for i := range f.names {
 				f.forget()
-				if _, _, err := f.live(t, league, life{party: nobody}); err != nil {
+				if _, _, err := f.live(t, testNetwork, life{party: nobody}); err != nil {
 					t.Fatal(err)
 				}
 				f.vaults[i].forget(FilePrefix+"opening-", FilePrefix+"left-")
 				mixed = append(mixed, f.vaults[i])
 			}
 			copy(f.vaults, mixed)
-			if models, _, err = f.live(t, league, life{party: nobody}); err != nil {
+			if models, _, err = f.live(t, testNetwork, life{party: nobody}); err != nil {
 				t.Fatal(err)
 			}
 			if d := rms(f.clear(t, models), want); !(d <= f.within) {
@@ -157,12 +177,12 @@ func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
 // from the system.
 func TestStepsOfAnotherSystemAreLeft(t *testing.T) {
 	f := resumables(t)["square"]
-	league := f.league(t)
+	testNetwork := f.testNetwork(t)
 	var old []*vaultInMemory
 	for range 2 {
 		old = slices.Clone(f.vaults)
 		f.forget()
-		if _, _, err := f.live(t, league, life{party: nobody}); err != nil {
+		if _, _, err := f.live(t, testNetwork, life{party: nobody}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,25 +191,25 @@ func TestStepsOfAnotherSystemAreLeft(t *testing.T) {
 			v.files[stageSteps.file(place)] = old[i].files[stageSteps.file(place)]
 		}
 	}
-	models, _, err := f.live(t, league, life{party: nobody})
+	models, _, err := f.live(t, testNetwork, life{party: nobody})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.solved(t, models)
 }
 
-// TestScoresDependNeitherOnBlocksNorOnSeats: of any blocks, and with keeper and helper the other way
+// TestScoresDependNeitherOnBlocksNorOnRoles: of any blocks, and with keeper and helper the other way
 // round, the same scores come.
-func TestScoresDependNeitherOnBlocksNorOnSeats(t *testing.T) {
+func TestScoresDependNeitherOnBlocksNorOnRoles(t *testing.T) {
 	for name, f := range resumables(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var want []float64
-			for _, seats := range [][2]string{{"p1", "p2"}, {"p2", "p1"}} {
+			for _, roles := range [][2]string{{"p1", "p2"}, {"p2", "p1"}} {
 				for _, rows := range []int{1, 7, f.rows, f.rows + 5} {
-					f.params.Keeper, f.params.Helper, f.block = seats[0], seats[1], rows
+					f.params.Keeper, f.params.Helper, f.block = roles[0], roles[1], rows
 					f.forget()
-					models, _, err := f.live(t, f.league(t), life{party: nobody})
+					models, _, err := f.live(t, f.testNetwork(t), life{party: nobody})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -198,7 +218,7 @@ func TestScoresDependNeitherOnBlocksNorOnSeats(t *testing.T) {
 						want = got
 					}
 					if d := rms(got, want); !(d <= f.within) {
-						t.Errorf("keeper %s, blocks of %d: scores differ by %.2g, want at most %.2g", seats[0], rows, d, f.within)
+						t.Errorf("keeper %s, blocks of %d: scores differ by %.2g, want at most %.2g", roles[0], rows, d, f.within)
 					}
 				}
 			}

@@ -8,16 +8,26 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// descent is a Chebyshev iteration on a shared system: T steps that open nothing, since their factors
-// follow from the ends of the spectrum alone (Golub, Varga 1961).
+// descent is a Chebyshev iteration on systems of equations that share a matrix: T steps that open nothing, since their
+// factors follow from the ends of the spectrum alone (Golub, Varga 1961). All systems take a step in the same messages.
 type descent struct {
 	*trainer
-	system *system
-	right  rss.Share // the right sides of all runs, [runs, D], scale gs + extra
-	size   int       // its norm is below 2^size
+	precision
+	kind, rounded string    // of the messages of a step, and of the last form
+	gram          rss.Share // [D, D], scale gs
+	right         rss.Share // of all systems, [n, D], scale gs + extra
+	size          int       // the norm of each is below 2^size
+	lines         []line    // one for each system
+	scored        int       // the solutions of the first so many are what scores are made of
+	step          int
+	beta          rss.Share // of all systems, [n, D], at the scale of the steps
+	direction     rss.Share
+}
+
+// line is what is public of one system.
+type line struct {
+	diagonal uint64 // what is added to the matrix's, scale gs
 	chebyshev
-	step            int
-	beta, direction rss.Share // of all runs, [runs, D], at the scale of the steps
 }
 
 // chebyshev is the public part of an iteration: the factors of its next step. Every party computes the same
@@ -44,12 +54,16 @@ func (c *chebyshev) next() {
 	c.rho = rho
 }
 
-// ends returns the ends of the spectrum that T steps aim at.
-func (t *trainer) ends(reach float64) (lo, hi float64) {
-	shift := t.lambda / t.kappa
+// ends returns the ends of the spectrum that T steps aim at, of a matrix whose largest eigenvalue is reach.
+func (t *trainer) ends(lambda, reach float64) (lo, hi float64) {
+	shift := lambda / t.kappa
 	low := spread / float64(t.Params.Iterations)
-	least := 16 * math.Sqrt(float64(t.features)) * math.Ldexp(1, -gramBits) // the rounding of G
-	return max(shift+float64(reach*float64(low*low)), least), reach + shift
+	return max(shift+float64(reach*float64(low*low)), t.rounding()), reach + shift
+}
+
+// rounding is an eigenvalue that the rounding of G alone does not reach.
+func (s *scales) rounding() float64 {
+	return 16 * math.Sqrt(float64(s.features)) * math.Ldexp(1, -gramBits)
 }
 
 // ridge solves for the coefficients of the square loss.
@@ -58,21 +72,39 @@ func (t *trainer) ridge(ctx context.Context, s *system, from point) (rss.Share, 
 	if err := d.resume(from); err != nil {
 		return rss.Share{}, err
 	}
-	return d.run(ctx, d.saveSteps)
+	return d.run(ctx, func() error { return d.saveSteps(s.session) })
 }
 
-// newDescent prepares T steps of all runs from zero.
+// newDescent prepares T steps of all runs from zero, with the job's regulariser.
 func (t *trainer) newDescent(s *system, right rss.Share) *descent {
-	return &descent{
-		trainer: t, system: s, right: right, size: t.rightSize(s.reach) + s.size(),
-		chebyshev: newChebyshev(t.ends(s.reach)),
-		beta:      rss.Zero(t.role, runs*t.features), direction: rss.Zero(t.role, runs*t.features),
+	d := &descent{
+		trainer: t, precision: s.precision, kind: kindProduct, rounded: kindRounded, gram: s.gram, right: right,
+		size: t.rightSize(s.reach) + s.size(),
+	}
+	d.add(runs*t.sides, t.lambda, s.reach)
+	d.scored = t.sides
+	return d
+}
+
+// add adds n systems with the same on the diagonal, from zero.
+func (d *descent) add(n int, lambda, reach float64) {
+	l := line{uint64(math.Round(math.Ldexp(lambda/d.kappa, gramBits))), newChebyshev(d.ends(lambda, reach))}
+	for range n {
+		d.lines = append(d.lines, l)
+	}
+	d.beta, d.direction = rss.Zero(d.role, len(d.lines)*d.features), rss.Zero(d.role, len(d.lines)*d.features)
+}
+
+// next moves all systems on to the factors of the following step.
+func (d *descent) next() {
+	for i := range d.lines {
+		d.lines[i].next()
 	}
 }
 
 // rightSize is such that the right side's norm is below 2^rightSize, for labels with deviation 1.
 func (t *trainer) rightSize(reach float64) int {
-	_, size := math.Frexp(t.s0 * math.Sqrt(2*reach/(float64(t.features)*t.s0))) // s0 |2/(N D) Z^T y| for |y|^2 <= N
+	_, size := math.Frexp(t.s0 * math.Sqrt(2*reach/(float64(t.weight)*t.s0))) // s0 |2/(N W) Z^T y| for |y|^2 <= N
 	return size + t.newtonSize()
 }
 
@@ -84,64 +116,84 @@ func (t *trainer) newtonSize() int {
 	return int(math.Ceil(math.Log2(1/t.kappa))) + 1
 }
 
-// run takes the steps that are left and returns the solution in its last form; after hears of each.
+// run takes the steps that are left and returns the solutions in their last form; after hears of each.
 func (d *descent) run(ctx context.Context, after func() error) (rss.Share, error) {
+	n := len(d.lines) * d.features
 	for d.step < d.Params.Iterations {
-		if err := d.advance(ctx); err != nil {
+		// Takes one step: direction = tau (right - (G + lambda) beta) + omega direction, beta += direction.
+		if d.step > 0 {
+			d.next()
+		}
+		var shifts []rss.Shift
+		for i := range d.lines {
+			bits := d.factorBits(&d.lines[i].chebyshev, d.size)
+			if d.role == rss.Outside {
+				bits = max(bits, 1) // it does not know the reach after a resumption, and sends nothing
+			}
+			if bits < 1 {
+				return rss.Share{}, fmt.Errorf("step %d: a factor of %v leaves no bit of its own, lambda is too "+
+					"small for %d steps", d.step+1, d.lines[i].tau, d.Params.Iterations)
+			}
+			if last := len(shifts) - 1; last >= 0 && shifts[last].Bits == gramBits+bits {
+				shifts[last].Count += d.features
+				continue
+			}
+			shifts = append(shifts, rss.Shift{Count: d.features, Bits: gramBits + bits})
+		}
+		next, err := d.truncate(ctx, d.kind, d.step, wordBits, d.terms(), append(shifts,
+			rss.Shift{Count: n, Bits: omegaBits})...)
+		if err != nil {
 			return rss.Share{}, err
 		}
+		d.direction = next.Slice(0, n)
+		d.direction.Add(next.Slice(n, 2*n))
+		d.beta.Add(d.direction)
 		d.step++
 		if err := after(); err != nil {
 			return rss.Share{}, err
 		}
 	}
-	finer := max(d.system.step, coefBits+1) // all send the same, whatever the scale of the steps
+	finer := max(d.precision.step, coefBits+1) // all send the same, whatever the scale of the steps
 	var terms []uint64
 	if d.role != rss.Outside {
-		terms = make([]uint64, runs*d.features)
-		d.beta.AddTo(terms, 1<<(finer-d.system.step))
+		terms = make([]uint64, n)
+		d.beta.AddTo(terms, 1<<(finer-d.precision.step))
 	}
-	shift := rss.Shift{Count: runs * d.features, Bits: finer - coefBits}
-	return d.truncate(ctx, kindRounded, d.Params.Iterations, wordBits, terms, shift)
+	shifts, dropped := []rss.Shift{{Count: n, Bits: finer - coefBits}}, coefBits-d.bs
+	if dropped > 0 && d.scored > 0 {
+		shifts[0].Count -= d.scored * d.features
+		shifts = append([]rss.Shift{{Count: d.scored * d.features, Bits: finer - d.bs}}, shifts...)
+	}
+	beta, err := d.truncate(ctx, d.rounded, d.Params.Iterations, wordBits, terms, shifts...)
+	if err != nil || d.role == rss.Outside {
+		return beta, err
+	}
+	for i := range d.scored * d.features {
+		beta.X[i] <<= dropped
+		beta.Y[i] <<= dropped
+	}
+	return beta, nil
 }
 
-// advance takes one step: direction = tau (right - G beta) + omega direction, beta += direction.
-func (d *descent) advance(ctx context.Context) error {
-	if d.step > 0 {
-		d.next()
-	}
-	bits := d.factorBits(d.system.precision, d.size)
-	if d.role == rss.Outside {
-		bits = max(bits, 1) // it does not know the reach after a resumption, and sends nothing
-	}
-	if bits < 1 {
-		return fmt.Errorf("step %d: a factor of %v leaves no bit of its own, lambda is too small for %d steps", d.step+1, d.tau, d.Params.Iterations)
-	}
-	n := runs * d.features
-	next, err := d.truncate(ctx, kindProduct, d.step, wordBits, d.terms(bits), rss.Shift{Count: n, Bits: gramBits + bits}, rss.Shift{Count: n, Bits: omegaBits})
-	if err != nil {
-		return err
-	}
-	d.direction = next.Slice(0, n)
-	d.direction.Add(next.Slice(n, 2*n))
-	d.beta.Add(d.direction)
-	return nil
-}
-
-// terms returns the terms of tau (right - G beta), with so many bits behind the point more than Gram matrix and
-// coefficients have, and of omega direction.
-func (d *descent) terms(bits int) []uint64 {
+// terms returns the terms of tau (right - (G + lambda) beta), with so many bits behind the point more than Gram matrix
+// and coefficients have as the factor has, and of omega direction.
+func (d *descent) terms() []uint64 {
 	if d.role == rss.Outside {
 		return nil
 	}
-	n := runs * d.features
+	n := len(d.lines) * d.features
 	out := make([]uint64, 2*n)
-	d.three.MulVecs(out[:n], d.system.gram, d.beta, runs)
-	tau := residualFactor(d.tau, bits)
-	finer := d.system.step - d.system.extra()
-	for i := range n {
-		out[i] = tau * (d.right.X[i]<<finer - out[i])
+	d.three.MulVecs(out[:n], d.gram, d.beta, len(d.lines))
+	finer := d.precision.step - d.extra()
+	for k := range d.lines {
+		l := &d.lines[k]
+		lo, hi := k*d.features, (k+1)*d.features
+		d.beta.Slice(lo, hi).AddTo(out[lo:hi], l.diagonal)
+		tau := residualFactor(l.tau, d.factorBits(&l.chebyshev, d.size))
+		for i := lo; i < hi; i++ {
+			out[i] = tau * (d.right.X[i]<<finer - out[i])
+		}
+		d.direction.Slice(lo, hi).AddTo(out[n+lo:n+hi], directionFactor(l.omega))
 	}
-	d.direction.AddTo(out[n:], directionFactor(d.omega))
 	return out
 }

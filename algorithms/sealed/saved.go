@@ -8,39 +8,91 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// saveSums keeps the sums of a square loss now and then; other losses need the rows themselves again.
-func (t *trainer) saveSums(acc *sums, done bool) error {
-	block, every := (acc.next+t.BlockRows-1)/t.BlockRows, cmp.Or(t.SaveEvery, saveBlocks)
-	if t.role == rss.Outside || done || t.loss != kernel.Square || block%every != 0 || acc.next == t.Rows {
-		return nil
-	}
-	return t.save(block/every, state{Stage: stageSums, Number: acc.next}, acc.squares, acc.columns.X, acc.columns.Y, acc.sides)
-}
-
 // savedSums returns the sums at a point, or empty ones.
 func (t *trainer) savedSums(from point) (*sums, error) {
 	d := t.features
 	if t.role == rss.Outside {
 		if from.stage == stageSums {
-			return &sums{next: from.number}, nil
+			return &sums{next: from.number, lifted: t.liftedAt(from.number)}, nil
 		}
 		return &sums{}, nil
 	}
+	acc := new(sums)
 	if from.stage != stageSums {
-		return &sums{squares: make([]uint64, triangle(d)), columns: rss.Zero(t.role, d), sides: make([]uint64, d)}, nil
+		for range t.parts() {
+			acc.parts = append(acc.parts, part{})
+			p := &acc.parts[len(acc.parts)-1]
+			p.ends = t.ending(labelRows(t.Params), t.inPart(len(acc.parts)-1))
+			p.columns = rss.Zero(t.role, d)
+			p.sides, p.labels = make([]uint64, len(p.ends)*t.sides*d), rss.Zero(t.role, len(p.ends)*t.sides)
+			if t.lifts() {
+				p.window, p.gram = make([]uint32, triangle(d)), rss.Zero(t.role, triangle(d))
+			} else {
+				p.squares = make([]uint64, triangle(d))
+			}
+		}
+		return acc, nil
 	}
 	s, err := t.find(from)
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.words(triangle(d), d, d, d)
+	var lengths []int
+	gram := 0
+	if t.lifts() {
+		gram = triangle(d)
+	}
+	for i := range t.parts() {
+		n := t.sides * len(t.ending(labelRows(t.Params), t.inPart(i)))
+		lengths = append(lengths, triangle(d), d, d, n*d, n, n, gram, gram)
+	}
+	w, err := s.words(lengths...)
 	if err != nil {
 		return nil, err
 	}
 	if s.Number > t.Rows {
 		return nil, fmt.Errorf("checkpoint of %d rows, the job has %d", s.Number, t.Rows)
 	}
-	return &sums{next: s.Number, squares: w[0], columns: rss.Share{X: w[1], Y: w[2]}, sides: w[3]}, nil
+	acc.next = s.Number
+	acc.lifted = t.liftedAt(acc.next)
+	for ; len(w) > 0; w = w[8:] {
+		p := part{squares: w[0], columns: rss.Share{X: w[1], Y: w[2]}, sides: w[3], labels: rss.Share{X: w[4], Y: w[5]}}
+		p.ends = t.ending(labelRows(t.Params), t.inPart(len(acc.parts)))
+		if t.lifts() {
+			p.gram, p.squares = rss.Share{X: w[6], Y: w[7]}, nil
+			for _, word := range w[0] {
+				p.window = append(p.window, uint32(word))
+			}
+		}
+		acc.parts = append(acc.parts, p)
+	}
+	return acc, nil
+}
+
+// liftedAt is how many cuts are behind when so many rows are in, and a checkpoint of them is written: one at their end
+// is not.
+func (t *trainer) liftedAt(rows int) int {
+	n := 0
+	for _, c := range t.cuts() {
+		if c.row < rows {
+			n++
+		}
+	}
+	return n
+}
+
+// saveSums keeps the sums.
+func (t *trainer) saveSums(place int, acc *sums) error {
+	var words [][]uint64
+	for i := range acc.parts {
+		p := &acc.parts[i]
+		squares := p.squares
+		for _, w := range p.window {
+			squares = append(squares, uint64(w))
+		}
+		words = append(words, squares, p.columns.X, p.columns.Y, p.sides, p.labels.X, p.labels.Y, p.gram.X, p.gram.Y)
+	}
+	return t.save(place, state{Stage: stageSums, Number: acc.next}, words...)
 }
 
 // saveSystem keeps the system. Outside the three there is nothing to keep.
@@ -53,8 +105,11 @@ func (t *trainer) saveSystem(s *system) error {
 	if sides.X == nil {
 		sides = rss.Zero(t.role, 0)
 	}
-	return t.save(0, state{Stage: stageSystem, Mean: s.mean, Reach: s.reach}, s.gram.X, s.gram.Y, s.means.X, s.means.Y, sides.X, sides.Y,
-		s.multiples.X, s.multiples.Y)
+	words := [][]uint64{s.gram.X, s.gram.Y, s.means.X, s.means.Y, sides.X, sides.Y, s.multiples.X, s.multiples.Y}
+	if t.heldOut != nil {
+		words = append(words, s.held.X, s.held.Y, s.labelSides.X, s.labelSides.Y)
+	}
+	return t.save(0, state{Stage: stageSystem, Intercepts: s.labelMeans, Reach: s.reach}, words...)
 }
 
 // savedSystem returns the system at or before a point, nil when it is still to be made.
@@ -72,28 +127,41 @@ func (t *trainer) savedSystem(from point) (*system, error) {
 	if s == nil {
 		return nil, fmt.Errorf("the checkpoint of the system is gone")
 	}
-	sides := runs * t.features
-	if t.loss != kernel.Square {
-		sides = 0
+	each, sides := t.sides*t.features, 0
+	if t.loss == kernel.Square {
+		sides = runs * each
 	}
-	list, err := s.shares(t.features*t.features, t.features, sides, runs-1)
+	lengths := []int{t.features * t.features, t.features, sides, runs - 1}
+	if t.heldOut != nil {
+		lengths = append(lengths, t.features*t.features, 2*each)
+	}
+	list, err := s.shares(lengths...)
 	if err != nil {
 		return nil, err
 	}
-	return &system{
+	found := &system{
 		gram: list[0], means: list[1], sides: list[2], multiples: list[3], reach: s.Reach, precision: t.precisionOf(s.Reach),
-		mean: s.Mean, session: s.Session,
-	}, nil
+		session: s.Session,
+	}
+	if t.sharesLabels() {
+		if found.labelMeans, err = t.intercepts(s); err != nil {
+			return nil, err
+		}
+	}
+	if t.heldOut != nil {
+		found.held, found.labelSides = list[4], list[5]
+	}
+	return found, nil
 }
 
 // saveSteps keeps an iteration of a square loss now and then.
-func (d *descent) saveSteps() error {
+func (d *descent) saveSteps(rests uint32) error {
 	d.report("steps", d.step, d.Params.Iterations)
 	every := cmp.Or(d.SaveEvery, saveSteps)
 	if d.role == rss.Outside || d.step%every != 0 {
 		return nil
 	}
-	return d.save(d.step/every, state{Stage: stageSteps, Number: d.step, Rests: d.system.session},
+	return d.save(d.step/every, state{Stage: stageSteps, Number: d.step, Rests: rests},
 		d.beta.X, d.beta.Y, d.direction.X, d.direction.Y)
 }
 
@@ -117,7 +185,7 @@ func (d *descent) resume(from point) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.shares(runs*d.features, runs*d.features)
+	list, err := s.shares(len(d.lines)*d.features, len(d.lines)*d.features)
 	if err != nil {
 		return err
 	}
@@ -130,38 +198,17 @@ func (t *trainer) saveSolution(s *solution) error {
 	if t.role == rss.Outside {
 		return nil
 	}
-	return t.save(0, state{Stage: stageSolved, Intercept: s.intercept, Reach: s.reach},
-		s.beta.X, s.beta.Y, s.offsets.X, s.offsets.Y, s.multiples.X, s.multiples.Y)
-}
-
-// savedSolution returns the solution that is kept.
-func (t *trainer) savedSolution() (*solution, error) {
-	if t.role == rss.Outside {
-		return &solution{reach: 1, precision: t.precisionOf(1)}, nil
+	words := [][]uint64{s.beta.X, s.beta.Y, s.offsets.X, s.offsets.Y, s.multiples.X, s.multiples.Y}
+	if t.z != nil {
+		words = append(words, s.roots.X, s.roots.Y)
 	}
-	s, err := t.load(stageSolved.file(0))
-	if err != nil {
-		return nil, err
-	}
-	if s == nil {
-		return nil, t.lostSolution()
-	}
-	list, err := s.shares(runs*t.features, runs, runs-1)
-	if err != nil {
-		return nil, err
-	}
-	return &solution{
-		beta: list[0], offsets: list[1], multiples: list[2], intercept: s.Intercept, reach: s.Reach, precision: t.precisionOf(s.Reach),
-	}, nil
+	return t.save(0, state{Stage: stageSolved, Intercepts: s.intercepts, Reach: s.reach}, words...)
 }
 
 // lostSolution says that the steps can not be checked any more.
 func (t *trainer) lostSolution() error {
-	return &rss.DeviationError{
-		Party: t.oneOfThree(), Kind: kindCoin,
-		Reason: "the coin that checks the steps has been told, and the solution that it was drawn for is gone at one of them: " +
-			"another one would not be checked; propose the job anew",
-	}
+	return t.oneOfThree(kindCoin, "the coin that checks the steps has been told, and the solution that it was drawn "+
+		"for is gone at one of them: another one would not be checked; propose the job anew")
 }
 
 // saveOuter keeps an outer step.
@@ -169,7 +216,8 @@ func (t *trainer) saveOuter(o *outer, rests uint32) error {
 	if t.role == rss.Outside {
 		return nil
 	}
-	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests, Intercept: o.intercept}, o.beta.X, o.beta.Y)
+	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests, Intercepts: []float64{o.intercept}},
+		o.beta.X, o.beta.Y)
 }
 
 // resumeOuter takes the outer step at a point.
@@ -189,6 +237,11 @@ func (t *trainer) resumeOuter(o *outer, from point) error {
 	if err != nil {
 		return err
 	}
-	o.beta, o.intercept = list[0], s.Intercept
+	o.beta = list[0]
+	if intercepts, err := t.intercepts(s); err != nil {
+		return err
+	} else if intercepts != nil {
+		o.intercept = intercepts[0]
+	}
 	return nil
 }

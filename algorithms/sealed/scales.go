@@ -13,6 +13,7 @@ import (
 const (
 	ringDefault = 64
 	ringCompact = 48
+	ringSmall   = 32
 )
 
 // Scales and limits that both profiles have.
@@ -39,12 +40,102 @@ type scales struct {
 	s1       int     // bits of one trigonometric factor
 	sz       int     // of a feature
 	sy       int     // of labels and loss derivatives
+	sums     wide    // of what the rows add up to
+	bs       int     // of the coefficients in scores
 	rows     int     // N
 	features int     // D
-	p        int     // log2 N' + log2 D' - 1
-	s0       float64 // N D / (N' D'), in (1/4, 1]
-	lambda   float64 // lambda s0, of (lambda/2)|w|^2 with features sqrt(2/D) cos and, for the square loss, its half
+	weight   int     // W: D for cosines, twice the columns for bins; see below
+	sides    int     // functions that are learned, on one matrix: one for each of three or more classes, else one
+	p        int     // log2 N' + log2 W' - 1
+	s0       float64 // N W / (N' W'), in (1/4, 1]
+	lambda   float64 // lambda s0, of (lambda/2)|w|^2 with features sqrt(2/W) z and, for the square loss, its half
+	least    float64 // the smallest that it can be: that of the smallest candidate of a job that chooses
+	square   bool    // whether the loss is the square
 	kappa    float64 // bounds the loss's second derivative; 1 for the square loss
+}
+
+// wide are the ring and the scales of what the rows add up to. They are those of rows, but where the rows' ring is too
+// small for sums over all rows: there sums of a window of rows are lifted to 64 bits, as they are, and get the scales
+// of that ring.
+type wide struct{ k, sz, sy int }
+
+// lifts reports whether sums over rows are lifted.
+func (s *scales) lifts() bool { return s.k != s.sums.k }
+
+// Features and labels in words of 32 bits have 8 bits behind the point: no feature is larger than smallFeature, and
+// twice a sum of products stays below 2^smallSum in so many rows.
+const (
+	smallBits    = 8
+	smallFeature = 1<<smallBits + 1
+	smallSum     = 30
+	smallScore   = 16 // bits behind the point of coefficients in scores
+	gramRows     = (1<<smallSum - 1) / (2 * smallFeature * smallFeature)
+)
+
+// rowsTimes is how many rows' products with numbers, of which none is larger than most, add up in words of 32 bits.
+func rowsTimes(most int) int { return (1<<smallSum - 1) / (2 * smallFeature * (most << smallBits)) }
+
+// labelRows is that of the label, less its mean: of classes it is 2 at most, of a number the label holder refuses a job
+// where it passes score_range.
+func labelRows(p fdskl.Params) int {
+	if p.Target == fdskl.Regression {
+		return rowsTimes(p.ScoreRange + 1)
+	}
+	return rowsTimes(2)
+}
+
+// derivativeRows is that of the derivatives over kappa, less their mean: those of the losses that have any are at most
+// 1.
+func derivativeRows(kappa float64) int { return rowsTimes(int(math.Ceil(2 / kappa))) }
+
+// blockRowsOf is how many rows a block of a job has.
+func blockRowsOf(p fdskl.Params) int {
+	rows := blockRows(p.Features)
+	if p.Ring != ringSmall {
+		return rows
+	}
+	rows = min(rows, gramRows, labelRows(p))
+	if loss, err := kernel.ParseLoss(p.Loss); err == nil && loss != kernel.Square {
+		rows = min(rows, derivativeRows(loss.Curvature()))
+	}
+	return rows
+}
+
+// windowEnds cuts a job's rows, block by block, so that a part of them has no more than most in each window, or one
+// block: it returns where windows end, the last at the end of the rows. in tells whether a row is of the part, nil that
+// all are.
+func windowEnds(rows, block, most int, in func(row int) bool) (ends []int) {
+	count := 0
+	for lo := 0; lo < rows; lo += block {
+		n := 0
+		for j := lo; j < min(lo+block, rows); j++ {
+			if in == nil || in(j) {
+				n++
+			}
+		}
+		if count > 0 && count+n > most {
+			ends, count = append(ends, lo), 0
+		}
+		count += n
+	}
+	return append(ends, rows)
+}
+
+// A row's features z are D cosines and sines, whose squares add up to D/2, or bins, of which at most C are 1 and the
+// others 0, where C is the number of columns of all parties. With W = D or W = 2 C the features sqrt(2/W) z of a row
+// have norm 1 or less. So the trace of the Gram matrix and the coefficients w = sqrt(W/2) beta have bounds that depend
+// on neither, and all ranges below hold for both. A bin is exact at any scale, a cosine may pass 1 by its rounding.
+
+// weightOf is W.
+func weightOf(p fdskl.Params) int {
+	if !p.Binned() {
+		return p.Features
+	}
+	n := 0
+	for _, columns := range p.PartyColumns {
+		n += 2 * columns
+	}
+	return n
 }
 
 // scalesOf derives the scales of a job over so many rows, and refuses one whose numbers could wrap.
@@ -53,7 +144,8 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scales{k: p.Ring, s1: 10, sy: 16, rows: rows, features: p.Features, kappa: loss.Curvature()}
+	s := &scales{k: p.Ring, s1: 10, sy: 16, bs: coefBits, rows: rows, features: p.Features, weight: weightOf(p),
+		sides: p.Scores(), kappa: loss.Curvature()}
 	most := 1 << 20
 	if p.Ring == ringCompact {
 		s.s1, s.sy, most = 7, 14, 100_000
@@ -61,48 +153,77 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 			s.sy = 13
 		}
 	}
-	lambda := p.Lambda
-	if loss == kernel.Square { // its loss has no 1/2
-		s.kappa, lambda = 1, lambda/2
+	if loss == kernel.Square {
+		s.kappa = 1
 	}
+	s.square = loss == kernel.Square
 	if rows < 2 || rows > most {
 		return nil, fmt.Errorf("%d rows: sealed jobs with ring = %d take 2 to %d", rows, p.Ring, most)
 	}
 	s.sz = 2 * s.s1
-	n, d := bits.Len(uint(rows-1)), bits.Len(uint(p.Features-1))
-	s.p = n + d - 1
-	s.s0 = float64(rows) * float64(p.Features) / math.Ldexp(1, n+d)
-	s.lambda = lambda * s.s0
+	s.sums = wide{s.k, s.sz, s.sy}
+	if p.Ring == ringSmall {
+		s.s1, s.sz, s.sy, s.bs = 12, smallBits, smallBits, smallScore
+		s.sums.k = wordBits
+	}
+	n, w := bits.Len(uint(rows-1)), bits.Len(uint(s.weight-1))
+	s.p = n + w - 1
+	s.s0 = float64(rows) * float64(s.weight) / math.Ldexp(1, n+w)
+	lambda := float64(p.Lambda)
+	if lambda == 0 {
+		all := fdskl.Candidates()
+		lambda = all[len(all)-1]
+	}
+	s.lambda = s.scaled(lambda)
+	s.least = s.lambda
 	return s, s.check()
+}
+
+// scaled returns a regulariser as it is added to the diagonal, times kappa: the square loss has no 1/2.
+func (s *scales) scaled(lambda float64) float64 {
+	if s.square {
+		lambda /= 2
+	}
+	return lambda * s.s0
 }
 
 // check holds every sum against the range of its truncation, by public numbers alone.
 func (s *scales) check() error {
 	n := math.Log2(float64(s.rows))
-	room := float64(s.k - 2)
+	space, sums := float64(s.k-2), float64(s.sums.k-2)
 	for _, c := range []struct {
-		what       string
-		bits, room float64
+		what        string
+		bits, space float64
 	}{
-		{"the Gram matrix", 1 + n + float64(2*s.sz), room},
-		{"features times labels", float64(s.sz+s.sy) + n + 1 - math.Log2(s.kappa), room},
-		{"scores", float64(s.sz + coefBits + largest), room},
+		{"the Gram matrix", 1 + n + float64(2*s.sums.sz), sums},
+		{"features times labels", float64(s.sums.sz+s.sums.sy) + n + 1 - math.Log2(s.kappa), sums},
+		{"scores", float64(s.sz + s.bs + s.scoreSize()), space},
 		{"Gram matrix times coefficients", coefBits + gramBits + largest, topBits},
-		{"lambda times coefficients", math.Log2(s.lambda/s.kappa*s.reach()) + float64(s.sz+s.sy+s.p) + 1, room},
+		{"lambda times coefficients", math.Log2(s.lambda/s.kappa*s.reach()) + float64(s.sums.sz+s.sums.sy+s.p) + 1, sums},
 	} {
-		if c.bits > c.room {
-			return fmt.Errorf("%d rows, %d features, lambda %v: %s could need %.1f bits, ring = %d has %.0f", s.rows, s.features, s.lambda/s.s0, c.what, c.bits, s.k, c.room)
+		if c.bits > c.space {
+			return fmt.Errorf("%d rows, %d features, lambda %v: %s could need %.1f bits, ring = %d has %.0f", s.rows,
+				s.features, s.lambda/s.s0, c.what, c.bits, s.k, c.space)
 		}
 	}
 	return nil
 }
 
+// scoreSize is how many bits before the point scores may have on their way. In words of 32 bits a larger score comes
+// out as another, off by a multiple of 2^8, of which the bits that open tell nothing: see Validate.
+func (s *scales) scoreSize() int {
+	if s.lifts() {
+		return smallSum - smallBits - smallScore
+	}
+	return largest
+}
+
 // scoreWidth is how many bits of a score open that has so many behind the point.
 func scoreWidth(p fdskl.Params, point int) int { return point + bits.Len(uint(p.ScoreRange)) }
 
-// reach bounds the coefficients: 2 sqrt(2/D) over the root of what is added to the diagonal, and by range 2^7.
+// reach bounds the coefficients: 2 sqrt(2/W) over the root of what is added to the diagonal, and by range 2^7.
 func (s *scales) reach() float64 {
-	return min(128, 2*math.Sqrt(2/float64(s.features))/math.Sqrt(s.lambda/s.kappa))
+	return min(128, 2*math.Sqrt(2/float64(s.weight))/math.Sqrt(s.lambda/s.kappa))
 }
 
 // turnTable holds cos and sin of all turns at scale s1: every party that multiplies by one of its entries

@@ -35,21 +35,26 @@ type Scoring struct {
 	// Asked tells which of an opening's rows are asked for, the same in all sessions and at all parties: of the others
 	// every party leaves out what it would add, and they open to 0. nil, itself or what it returns: all are.
 	Asked func(number int) []bool
-	// Book keeps that the rows asked for are scored, on this party's disk, and refuses rows that were scored as often as
+	// Record keeps that the rows asked for are scored, on this party's disk, and refuses rows that were scored as often as
 	// they may be. It is called in every session before any word of an opening leaves this party; it may be nil.
-	Book func(number int) error
+	Record func(number int) error
 }
 
 // Scorer is one party's part of a joint prediction.
 type Scorer struct {
 	*scales
 	Scoring
-	columns      *columns
-	begun        *fdskl.Beginning
-	openings     openings
-	scores       *series
-	beta, offset rss.Share
-	dither       dither // nil where this party adds none
+	at       roles
+	three    *rss.Party
+	columns  source
+	angles   *columns // columns, where they are of cosines
+	bins     *bins    // where they are of bins
+	begun    *fdskl.Beginning
+	openings openings
+	scores   *series
+	beta     rss.Share // [sides, D]
+	offsets  rss.Share // [sides]
+	dither   dither    // nil where this party adds none
 }
 
 // NewScorer prepares a session of a joint prediction with this party's part of the model. The three tell all which
@@ -61,36 +66,67 @@ func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
 	if out.scales, err = scalesOf(m.Params, 2); err != nil {
 		return nil, err
 	}
-	seats := seatsOf(m.Params, m.Names, s.Self)
-	if (seats.role != rss.Outside) != (m.Shares != nil) {
-		return nil, fmt.Errorf("the model part of %s has shares: %t, want them at %s, %s and %s alone", m.Names[s.Self], m.Shares != nil, m.Params.Active[0], m.Params.Keeper, m.Params.Helper)
+	roles := rolesOf(m.Params, m.Names, s.Self)
+	out.at = roles
+	if (roles.role != rss.Outside) != (m.Shares != nil) {
+		return nil, fmt.Errorf("the model part of %s has shares: %t, want them at %s, %s and %s alone", m.Names[s.Self],
+			m.Shares != nil, m.Params.Active[0], m.Params.Keeper, m.Params.Helper)
 	}
-	three, err := s.Network.Three(seats.parties)
-	if err != nil {
+	if out.three, err = s.Network.Three(roles.parties); err != nil {
 		return nil, err
 	}
-	out.columns = newColumns(out.scales, seats, s.Network, three)
+	if m.Params.Binned() {
+		out.bins = newBins(out.scales, roles, m.Params, s.Self, out.three)
+		out.columns = out.bins
+	} else {
+		out.angles = newColumns(out.scales, roles, s.Network, out.three)
+		out.columns = out.angles
+	}
+	if n := len(m.Functions()); roles.role == rss.LabelHolder && n != out.sides {
+		return nil, fmt.Errorf("the model part of %s has %d intercepts, want %d", m.Names[s.Self], n, out.sides)
+	}
 	if m.Shares != nil {
 		all := rss.Share{X: m.Shares.X, Y: m.Shares.Y}
-		out.beta, out.offset = all.Slice(0, out.features), all.Slice(out.features, out.features+1)
+		n := out.sides * out.features
+		out.beta, out.offsets = all.Slice(0, n), all.Slice(n, n+out.sides)
 	}
-	if dithers(seats.role, s.Self == s.Receiver) {
-		out.dither = newDither(m)
+	if dithers(roles.role, s.Self == s.Receiver) {
+		// Takes the key from a secret of this party's model part, which no other party has.
+		key := keys.HashOf("hanse score dither v2", m.Contract[:], m.Phase[:])
+		block, err := aes.NewCipher(key[:])
+		if err != nil {
+			panic("aes refuses a 32-byte key: " + err.Error())
+		}
+		several := out.sides > 1
+		out.dither = func(id string, side int) uint64 {
+			h := keys.HashOf("hanse dithered row v1", []byte(id))
+			if several {
+				h = keys.HashOf("hanse dithered score v1", []byte(id), []byte{byte(side)})
+			}
+			var out [aes.BlockSize]byte
+			block.Encrypt(out[:], h[:aes.BlockSize])
+			return binary.LittleEndian.Uint64(out[:])
+		}
 	}
 	parts := []*fdskl.Model{m}
-	if m.Normaliser == nil {
+	if m.Normaliser == nil || m.Params.Binned() {
 		parts = nil
 	}
 	if out.begun, err = fdskl.BeginScoring(m, s.Self, parts, s.Workers); err != nil {
 		return nil, err
 	}
-	out.openings = openings{seats: seats, names: m.Names, session: s.Session, vault: s.Vault, network: s.Network}
+	out.openings = openings{roles: roles, names: m.Names, session: s.Session, vault: s.Vault, network: s.Network}
 	bits := scoreWidth(m.Params, m.Params.ScoreBits)
-	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings, bits: bits, root: s.Receiver})
+	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings, bits: bits,
+		root: s.Receiver})
 	if s.Singly {
 		out.scores.slots = slots
 	}
-	return out, out.openings.agree(ctx)
+	if err := out.openings.agree(ctx); err != nil {
+		return nil, err
+	}
+	out.beta = out.scoring(out.beta)
+	return out, nil
 }
 
 // Fixed returns up to which number the openings are fixed: asked for again they open as they did, and no
@@ -108,47 +144,61 @@ func dithers(role rss.Role, receives bool) bool {
 	return (role == rss.LabelHolder || role == rss.Keeper) && !receives
 }
 
-// Score returns f of the rows at the receiver, rounded to the job's bits behind the point, and nil elsewhere; see
-// fdskl.Model.Unit. number is the opening's, from 1 on; the same rows have the same in all sessions. matrices hold this
-// party's parts of n rows, in the same order everywhere, and ids name them where this party has them.
+// Score returns f of the rows at the receiver, row-major [rows][Params.Scores], rounded to the job's bits behind the
+// point, and nil elsewhere; see fdskl.Model.Unit. number is the opening's, from 1 on; the same rows have the same in
+// all sessions. matrices hold this party's parts of n rows, in the same order everywhere, and ids name them where this
+// party has them.
 func (s *Scorer) Score(ctx context.Context, number, n int, matrices []*kernel.Matrix, ids []string) ([]float64, error) {
-	s.columns.turns = func(lo, hi int) ([]uint16, error) { return s.begun.Turns(matrices, lo, hi) }
+	if s.bins == nil {
+		s.angles.turns = func(lo, hi int) ([]uint16, error) { return s.begun.Turns(matrices, lo, hi) }
+	} else if len(matrices) > 0 {
+		s.bins.matrix = matrices[0]
+	}
 	return s.score(ctx, number, n, ids)
 }
 
 // score is Score once it is known where turns come from.
 func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]float64, error) {
-	if s.Book != nil && number <= s.scores.fixed { // computed in an earlier session, in which this party may have died
-		if err := s.Book(number); err != nil {
+	if s.Record != nil && number <= s.scores.fixed { // computed in an earlier session, in which this party may have died
+		if err := s.Record(number); err != nil {
 			return nil, err
 		}
 	}
-	opened, err := s.openings.open(ctx, s.scores, number, n, func() (rss.Share, error) {
+	words := n * s.sides
+	opened, err := s.openings.openVector(ctx, s.scores, number, words, func() (rss.Share, error) {
 		return s.shares(ctx, number, n, ids)
 	})
 	if err != nil || s.Self != s.Receiver {
 		return nil, err
 	}
 	if s.Opened != nil {
-		s.Opened(kindScores, int64(n-s.blanks(number)))
+		s.Opened(kindScores, int64(words-s.sides*s.blanks(number)))
 	}
-	f := make([]float64, n)
+	f := make([]float64, words)
 	for j, w := range opened {
 		f[j] = math.Ldexp(float64(w), -s.Model.Params.ScoreBits)
 	}
 	return f, nil
 }
 
-// shares shares the rounded scores of n rows. Who begins the truncation follows from the opening's number, not from
-// what this session did before: see trainer.truncate.
+// shares shares the rounded scores of n rows, [n, sides]. Who begins the truncation follows from the opening's number,
+// not from what this session did before: see trainer.truncate.
 func (s *Scorer) shares(ctx context.Context, number, n int, ids []string) (rss.Share, error) {
 	var terms []uint64
-	if s.columns.role != rss.Outside {
-		terms = make([]uint64, n)
+	if s.at.role != rss.Outside {
+		terms = make([]uint64, n*s.sides)
 	}
-	err := s.columns.each(ctx, 0, n, blockRows(s.features), func(b *block, z rss.Share) error {
-		if s.columns.role != rss.Outside {
-			scoreRows(s.columns.three, terms[b.lo:b.hi], z, s.beta, s.offset, s.sz)
+	err := s.columns.each(ctx, 0, n, blockRowsOf(s.Model.Params), func(b *block, z rss.Share) error {
+		for k := range s.sides {
+			if s.at.role == rss.Outside {
+				break
+			}
+			of := make([]uint64, b.hi-b.lo)
+			scoreRows(s.three, of, z, s.beta.Slice(k*s.features, (k+1)*s.features), s.offsets.Slice(k, k+1),
+				s.sz+s.bs-coefBits)
+			for j, term := range of {
+				terms[(b.lo+j)*s.sides+k] = term
+			}
 		}
 		return nil
 	})
@@ -162,12 +212,13 @@ func (s *Scorer) shares(ctx context.Context, number, n int, ids []string) (rss.S
 	if number%2 == 0 {
 		order = order.Next()
 	}
-	y, err := s.columns.three.Truncate(ctx, kindPrediction, s.k, terms, order, rss.Shift{Count: n, Bits: s.shift()})
+	y, err := s.three.Truncate(ctx, kindPrediction, s.k, terms, order,
+		rss.Shift{Count: n * s.sides, Bits: s.shift()})
 	if err != nil {
 		return y, err
 	}
-	if s.Book != nil {
-		if err := s.Book(number); err != nil {
+	if s.Record != nil {
+		if err := s.Record(number); err != nil {
 			return rss.Share{}, err
 		}
 	}
@@ -184,7 +235,8 @@ func (s *Scorer) leaveOut(number int, y rss.Share) {
 	}
 	for j, asked := range s.Asked(number) {
 		if !asked {
-			y.X[j], y.Y[j] = 0, 0
+			clear(y.X[j*s.sides : (j+1)*s.sides])
+			clear(y.Y[j*s.sides : (j+1)*s.sides])
 		}
 	}
 }
@@ -203,31 +255,32 @@ func (s *Scorer) blanks(number int) int {
 	return n
 }
 
-// finish adds to the terms what one party alone knows: the label holder's intercept, and its own dither.
+// finish adds to the terms what one party alone knows: the label holder's intercepts, and its own dithers.
 func (s *Scorer) finish(terms []uint64, ids []string) error {
-	if s.columns.role == rss.LabelHolder {
-		intercept := uint64(int64(math.Round(math.Ldexp(s.Model.Intercept, s.sz+coefBits))))
-		for j := range terms {
-			terms[j] += intercept
+	if s.at.role == rss.LabelHolder {
+		functions := s.Model.Functions()
+		for i := range terms {
+			terms[i] += uint64(int64(math.Round(math.Ldexp(functions[i%s.sides].Intercept, s.sz+s.bs))))
 		}
 	}
 	if s.dither == nil {
 		return nil
 	}
-	if len(ids) != len(terms) {
-		return fmt.Errorf("%d row ids for %d rows", len(ids), len(terms))
+	if len(ids)*s.sides != len(terms) {
+		return fmt.Errorf("%d row ids for %d rows", len(ids), len(terms)/s.sides)
 	}
 	half := uint64(1) << (s.shift() - 1)
-	for j, id := range ids {
-		terms[j] += s.dither(id)&(2*half-1) - half
+	for i := range terms {
+		terms[i] += s.dither(ids[i/s.sides], i%s.sides)&(2*half-1) - half
 	}
 	return nil
 }
 
 // shift is by how many bits a score is rounded.
-func (s *Scorer) shift() int { return s.sz + coefBits - s.Model.Params.ScoreBits }
+func (s *Scorer) shift() int { return s.sz + s.bs - s.Model.Params.ScoreBits }
 
-// dither gives for every row, by its id at this party, a number of 64 bits that is always the same. What is added of it
+// dither gives for every row, by its id at this party, and each of its scores a number of 64 bits that is always the
+// same. What is added of it
 // before rounding is uniform in what is rounded away, and zero on the mean.
 //
 // Shares of a session are rounded in their own way, which moves a score by some 2^-12 before the dithers come to it;
@@ -235,19 +288,8 @@ func (s *Scorer) shift() int { return s.sz + coefBits - s.Model.Params.ScoreBits
 // row would then tell the score as finely as their number. With a dither d that a coalition does not know, all of them
 // together tell at most the score plus d: as d does not change, and is uniform over a unit of the rounding, the score
 // stays uniform over that unit, given what opens. Beside the d of one party that of another is a constant.
-type dither func(id string) uint64
-
-// newDither takes the key from a secret of this party's model part, which no other party has.
-func newDither(m *fdskl.Model) dither {
-	key := keys.HashOf("hanse score dither v2", m.Contract[:], m.Phase[:])
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		panic("aes refuses a 32-byte key: " + err.Error())
-	}
-	return func(id string) uint64 {
-		h := keys.HashOf("hanse dithered row v1", []byte(id))
-		var out [aes.BlockSize]byte
-		block.Encrypt(out[:], h[:aes.BlockSize])
-		return binary.LittleEndian.Uint64(out[:])
-	}
-}
+//
+// The functions of K classes, three or more, add up to a constant, and so do a row's scores. What opens of all of
+// them tells the sum of their dithers, and leaves each score off by 0.29 sqrt(1 - 1/K) of a unit, root mean square,
+// where one alone leaves 0.29.
+type dither func(id string, side int) uint64

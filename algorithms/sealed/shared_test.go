@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/simnet"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -38,7 +38,7 @@ func lie(kind string) func(payload []byte) []byte {
 // The party stops before anything leaves it that depends on what it was told.
 func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 	const q = 6
-	plan := protocol.PlanFor(protocol.Tree, q, 0)
+	plan := contract.PlanFor(contract.Tree, q, 0)
 	below := slices.IndexFunc(plan.Parent, func(parent int) bool { return parent > 0 }) // has its broadcasts from a relay
 	told := plan.Children[0][0]                                                         // has them from the root
 	if told == below {
@@ -67,14 +67,14 @@ func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 				}
 				links.declare(t, d)
 				victim := below
-				hook := simnet.Forger{Party: links.members[plan.Parent[below]].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
+				hook := testnet.Forger{Party: links.members[plan.Parent[below]].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
 				if attack == "equivocator" {
 					victim = told
-					hook = simnet.Equivocator{Root: links.members[0].ID, Victim: links.members[victim].ID, Kind: c.kind,
+					hook = testnet.Equivocator{Root: links.members[0].ID, Victim: links.members[victim].ID, Kind: c.kind,
 						Change: lie(c.kind)}.Deviate
 				}
 				links.net.OnFrame(hook)
-				var taps []*simnet.Tap
+				var taps []*testnet.Tap
 				for _, m := range links.members {
 					taps = append(taps, links.net.Tap(m.ID))
 				}
@@ -84,7 +84,7 @@ func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 				})
 				var deviates *rss.DeviationError
 				if errs[victim] == nil || !slices.ContainsFunc(errs, func(err error) bool {
-					return errors.Is(err, protocol.ErrDeviation) || errors.As(err, &deviates)
+					return errors.Is(err, contract.ErrDeviation) || errors.As(err, &deviates)
 				}) {
 					t.Errorf("the errors are %v", errs)
 				}

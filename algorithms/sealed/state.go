@@ -3,14 +3,15 @@ package sealed
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // stateVersion is the version of all states of this package.
-const stateVersion = 2
+const stateVersion = 3
 
 // maxState is the largest state that is read, in bytes.
 const maxState = 1 << 30
@@ -21,15 +22,14 @@ const maxState = 1 << 30
 // Evolution: fields are added with new numbers and a zero value that keeps the old meaning; a changed
 // meaning is a new version.
 type state struct {
-	Version   int      `cbor:"1,keyasint"`
-	Stage     stage    `cbor:"2,keyasint"`
-	Session   uint32   `cbor:"3,keyasint"` // that wrote it
-	Number    int      `cbor:"4,keyasint"` // rows, or steps
-	Rests     uint32   `cbor:"5,keyasint"` // steps: the session that wrote the system they are of
-	Mean      float64  `cbor:"6,keyasint"`
-	Intercept float64  `cbor:"7,keyasint"`
-	Reach     float64  `cbor:"8,keyasint"`
-	Words     [][]byte `cbor:"9,keyasint"` // little-endian
+	Version    int       `cbor:"1,keyasint"`
+	Stage      stage     `cbor:"2,keyasint"`
+	Session    uint32    `cbor:"3,keyasint"` // that wrote it
+	Number     int       `cbor:"4,keyasint"` // rows, or steps
+	Rests      uint32    `cbor:"5,keyasint"` // steps: the session that wrote the system they are of
+	Intercepts []float64 `cbor:"7,keyasint"` // at the label holder; of a system the means of its labels
+	Reach      float64   `cbor:"8,keyasint"`
+	Words      [][]byte  `cbor:"9,keyasint"` // little-endian
 }
 
 // stage says what a state is of.
@@ -105,14 +105,24 @@ func (t *trainer) load(file string) (*state, error) {
 	if err := checkpoint.CheckVersion(s.Version, stateVersion); err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", file, err)
 	}
-	if s.Stage < stageSums || s.Stage > stageSolved || s.Number < 0 || !finite(s.Mean) || !finite(s.Intercept) || !finite(s.Reach) {
+	infinite := func(x float64) bool { return !parameters.IsFinite(x) }
+	if s.Stage < stageSums || s.Stage > stageSolved || s.Number < 0 || infinite(s.Reach) ||
+		slices.ContainsFunc(s.Intercepts, infinite) {
 		return nil, fmt.Errorf("checkpoint %s: its numbers are out of range", file)
 	}
 	return s, nil
 }
 
-// finite reports whether x is neither NaN nor infinite.
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// intercepts returns those of a state: at the label holder one for each function, nil elsewhere.
+func (t *trainer) intercepts(s *state) ([]float64, error) {
+	if t.role != rss.LabelHolder {
+		return nil, nil
+	}
+	if len(s.Intercepts) != t.sides {
+		return nil, fmt.Errorf("checkpoint of %s %d: %d intercepts, want %d", s.Stage, s.Number, len(s.Intercepts), t.sides)
+	}
+	return s.Intercepts, nil
+}
 
 // words returns the vectors of a state, which must have the given lengths.
 func (s *state) words(lengths ...int) ([][]uint64, error) {
@@ -122,7 +132,8 @@ func (s *state) words(lengths ...int) ([][]uint64, error) {
 	list := make([][]uint64, len(lengths))
 	for i, b := range s.Words {
 		if len(b) != 8*lengths[i] {
-			return nil, fmt.Errorf("checkpoint of %s %d: vector %d has %d bytes, want %d", s.Stage, s.Number, i+1, len(b), 8*lengths[i])
+			return nil, fmt.Errorf("checkpoint of %s %d: vector %d has %d bytes, want %d", s.Stage, s.Number, i+1, len(b),
+				8*lengths[i])
 		}
 		list[i] = wordsOf(b)
 	}

@@ -62,7 +62,8 @@ func FuzzPoints(f *testing.F) {
 
 // FuzzState: a checkpoint of any bytes is read or refused, and its vectors have the lengths asked for.
 func FuzzState(f *testing.F) {
-	good, err := checkpoint.Encode(&state{Version: stateVersion, Stage: stageSteps, Number: 2, Words: [][]byte{make([]byte, 16), make([]byte, 16)}})
+	good, err := checkpoint.Encode(&state{Version: stateVersion, Stage: stageSteps, Number: 2,
+		Words: [][]byte{make([]byte, 16), make([]byte, 16)}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -92,8 +93,7 @@ func TestSpoiltCheckpointsAreRefused(t *testing.T) {
 		{func(s *state) { s.Version = 1 }, "checkpoint x: "},
 		{func(s *state) { s.Stage = 9 }, "checkpoint x: its numbers are out of range"},
 		{func(s *state) { s.Number = -1 }, "checkpoint x: its numbers are out of range"},
-		{func(s *state) { s.Mean = math.NaN() }, "checkpoint x: its numbers are out of range"},
-		{func(s *state) { s.Intercept = math.Inf(1) }, "checkpoint x: its numbers are out of range"},
+		{func(s *state) { s.Intercepts = []float64{0, math.Inf(1)} }, "checkpoint x: its numbers are out of range"},
 		{func(s *state) { s.Reach = math.NaN() }, "checkpoint x: its numbers are out of range"},
 		{func(s *state) { s.Words = s.Words[:1] }, "checkpoint of steps 2: 1 vectors, want 2"},
 		{func(s *state) { s.Words[1] = make([]byte, 15) }, "checkpoint of steps 2: vector 2 has 15 bytes, want 16"},
@@ -120,9 +120,9 @@ func TestSpoiltCheckpointsAreRefused(t *testing.T) {
 // TestASpoiltFileStopsTheJob: nobody goes on from bytes that are no checkpoint, and the owner is told which file it is.
 func TestASpoiltFileStopsTheJob(t *testing.T) {
 	f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1})
-	league := f.league(t)
+	testNetwork := f.testNetwork(t)
 	f.vaults[1].files[stageSystem.file(0)] = []byte("spoilt")
-	errs := league.run(func(ctx context.Context, i int, n Network) error {
+	errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
 		_, err := Train(ctx, f.party(i, n, 1))
 		return err
 	})

@@ -76,9 +76,9 @@ func (f *fixture) received(t *testing.T, blank rss.Use) [rss.Roles]histogram {
 	t.Helper()
 	var seen [rss.Roles]histogram
 	l := newLab(f.names, func(r rss.Role, _ int) rss.Source {
-		var with [rss.Roles]rss.Deriver
+		var with [rss.Roles]rss.Derive
 		for peer := range rss.Roles {
-			with[peer] = pairSecret(fmt.Sprint(min(peer, int(r)), max(peer, int(r))))
+			with[peer] = pairSecret(fmt.Sprint(min(peer, int(r)), max(peer, int(r)))).derive
 		}
 		return without{rss.NewPads(r, with, func() keys.Hash { return keys.Hash{} }), blank}
 	})
@@ -103,16 +103,17 @@ const leastP = 1e-6
 
 // TestWordsOnTheWireLookUniform counts the bytes of all that each of the three receives in a training.
 func TestWordsOnTheWireLookUniform(t *testing.T) {
-	rows, least := 4000, 250_000
+	rows, least := 6400, 250_000
 	if thorough {
-		rows, least = 16_000, 1_000_000
+		rows, least = 26_000, 1_000_000
 	}
-	for _, ring := range []int{ringDefault, ringCompact} {
-		f := newFixture(t, 4, rows, fdskl.Params{Features: 65, Iterations: 20, Sigma: 1, Ring: ring})
+	for _, ring := range []int{ringDefault, ringCompact, ringSmall} {
+		f := newFixture(t, 4, rows, fdskl.Params{Features: 66, Iterations: 20, Sigma: 1, Ring: ring})
 		f.block = 100
 		for r, seen := range f.received(t, 0) {
 			if p := seen.least(); p < leastP || seen.words < least {
-				t.Errorf("ring %d, the %s: %d words, want %d or more, with p = %.2g, want %v or more", ring, rss.Role(r), seen.words, least, p, leastP)
+				t.Errorf("ring %d, the %s: %d words, want %d or more, with p = %.2g, want %v or more", ring, rss.Role(r),
+					seen.words, least, p, leastP)
 			}
 		}
 	}
@@ -120,8 +121,9 @@ func TestWordsOnTheWireLookUniform(t *testing.T) {
 
 // TestWordsWithoutTheirPadsDoNotLookUniform is the control: the test before would find what is missing.
 func TestWordsWithoutTheirPadsDoNotLookUniform(t *testing.T) {
-	f := newFixture(t, 4, 600, fdskl.Params{Features: 33, Iterations: 5, Sigma: 1})
-	for use, hides := range map[rss.Use][]rss.Role{useRotation: {rss.LabelHolder}, useTwo: {rss.Helper}, useOne: {rss.Keeper}, padM0: {rss.LabelHolder, rss.Helper}} {
+	f := newFixture(t, 4, 600, fdskl.Params{Features: 34, Iterations: 5, Sigma: 1})
+	for use, hides := range map[rss.Use][]rss.Role{useRotation: {rss.LabelHolder}, useTwo: {rss.Helper},
+		useOne: {rss.Keeper}, padM0: {rss.LabelHolder, rss.Helper}} {
 		for r, seen := range f.received(t, use) {
 			if role := rss.Role(r); slices.Contains(hides, role) && seen.least() >= leastP {
 				t.Errorf("without pad %d the words of the %s look uniform", use, role)
@@ -133,8 +135,8 @@ func TestWordsWithoutTheirPadsDoNotLookUniform(t *testing.T) {
 // pairSecret is a secret of two parties for tests.
 type pairSecret string
 
-// Derive implements rss.Deriver.
-func (s pairSecret) Derive(label string, n int) ([]byte, error) {
+// derive is an rss.Derive.
+func (s pairSecret) derive(label string, n int) ([]byte, error) {
 	key := keys.HashOf(label, []byte(s))
 	return key[:n], nil
 }

@@ -75,7 +75,8 @@ func (p *playback) Pad(unknown rss.Role, at rss.Place, use rss.Use) (rss.Pad, er
 	step := at.Number
 	name := padName{p.session, unknown, use, step}
 	if unknown == p.role || p.given[name] {
-		return nil, fmt.Errorf("the %s asks for pad %d of step %d, which the %s lacks, again or not at its place", p.role, use, step, unknown)
+		return nil, fmt.Errorf("the %s asks for pad %d of step %d, which the %s lacks, again or not at its place", p.role,
+			use, step, unknown)
 	}
 	p.given[name] = true
 	p.mu.Lock()

@@ -15,16 +15,27 @@ import (
 type trainer struct {
 	*Party
 	*scales
-	seats
-	begun   *fdskl.Beginning // nil where only messages are counted
-	columns *columns
-	three   *rss.Party
-	loss    kernel.Loss
-	blocks  []*kept // losses but the square: the features of all rows
+	roles
+	begun      *fdskl.Beginning // nil where only messages are counted
+	columns    source
+	angles     *columns  // columns, where they are of cosines
+	bins       *bins     // where they are of bins
+	heldOut    []bool    // the rows that choose the regulariser; nil: the job names it
+	candidates []float64 // of the regulariser; the same
+	chosen     float64   // of them; the same
+	three      *rss.Party
+	loss       kernel.Loss
+	blocks     []*kept // losses but the square: the features of all rows
 
 	openings       openings
 	bounds, scores *series // of the Gram matrix's norm, and of scores of training rows
+	losses         *series // of the candidates of the regulariser
 	coins, checks  *series // of the check of the steps
+	cards          *series // of points of a scorecard; nil where none open
+	card           *fdskl.Points
+	z              *zscores // what is public of z-scores; nil where none open
+	zcards         *series  // of z-scores
+	tested         *fdskl.ZScores
 }
 
 // Train runs one party's part of a training and returns its part of the model. All parties call it at the
@@ -41,25 +52,44 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 		return nil, err
 	}
 	t.begun = begun
-	if err := t.checkTargets(begun.Targets()); err != nil {
-		return nil, err
+	for k := range t.sides {
+		if err := t.checkTargets(begun.Targets(k)); err != nil {
+			return nil, err
+		}
 	}
-	t.columns.turns = func(lo, hi int) ([]uint16, error) { return begun.Turns(begun.Matrices(), lo, hi) }
-	beta, offset, intercept, err := t.train(ctx)
+	if t.bins != nil {
+		if p.Bins != nil {
+			t.bins.matrix = p.Bins.Rows
+		}
+	} else {
+		t.angles.turns = func(lo, hi int) ([]uint16, error) { return begun.Turns(begun.Matrices(), lo, hi) }
+	}
+	s, err := t.train(ctx)
 	if err != nil {
 		return nil, err
 	}
 	m := begun.Model()
 	m.Owner = p.Owner
-	m.Intercept = intercept
+	if p.Bins != nil {
+		m.Phase, m.Normaliser = p.Bins.Phase, p.Bins.Normaliser // the phase seed is the key of the dithers alone
+	}
+	m.Points, m.ZScores, m.Lambda = t.card, t.tested, t.chosen
+	if t.role == rss.LabelHolder && t.sides == 1 {
+		m.Intercept = s.intercepts[0]
+	} else if t.role == rss.LabelHolder {
+		for _, intercept := range s.intercepts {
+			m.Against = append(m.Against, fdskl.Coefficients{Intercept: intercept})
+		}
+	}
 	if t.role != rss.Outside {
-		m.Shares = &fdskl.Shares{X: append(beta.X, offset.X...), Y: append(beta.Y, offset.Y...)}
+		beta, offsets := s.beta.Slice(0, t.sides*t.features), s.offsets.Slice(0, t.sides)
+		m.Shares = &fdskl.Shares{X: append(beta.X, offsets.X...), Y: append(beta.Y, offsets.Y...)}
 	}
 	return m, nil
 }
 
-// checkTargets refuses targets that a score could not come near to, at the label holder, who alone has any: what opens has
-// no bits for them.
+// checkTargets refuses targets that a score could not come near to, at the label holder, who alone has any: what opens
+// has no bits for them.
 func (t *trainer) checkTargets(targets []float64) error {
 	most := 0.0
 	for _, y := range targets {
@@ -68,7 +98,8 @@ func (t *trainer) checkTargets(targets []float64) error {
 	if most < float64(t.Params.ScoreRange) {
 		return nil
 	}
-	return fmt.Errorf("the label has a value %.0f deviations from its mean, and scores of this job end at %d: propose it with "+
+	return fmt.Errorf("the label has a value %.0f deviations from its mean, and scores of this job end at %d: propose "+
+		"it with "+
 		"score_range = %d, or clip the label", most, t.Params.ScoreRange, 1<<bits.Len(uint(most)))
 }
 
@@ -78,32 +109,60 @@ func newTrainer(p *Party) (*trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{Party: p, scales: s, seats: seatsOf(p.Params, p.Names, p.Self)}
+	t := &trainer{Party: p, scales: s, roles: rolesOf(p.Params, p.Names, p.Self)}
 	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
 		return nil, err
 	}
-	if err := t.checkable(); err != nil {
+	if t.candidates, err = candidatesOf(p.Params, p.Rows); err != nil {
 		return nil, err
+	}
+	if t.heldOut, err = p.Params.HeldOut(p.Rows); err != nil {
+		return nil, err
+	}
+	if l := t.precisionOf(2 * t.s0).limit; l > mostLimit {
+		return nil, fmt.Errorf("%d steps with lambda %g: the rounding of honest steps could reach %.2g, and a check with "+
+			"room for it would find too little; propose fewer iterations, fewer outer steps or a larger lambda",
+			t.Params.Iterations, t.least/t.scaled(1), math.Ldexp(float64(l), -checkPoint))
 	}
 	if t.three, err = p.Network.Three(t.parties); err != nil {
 		return nil, err
 	}
-	t.columns = newColumns(s, t.seats, p.Network, t.three)
-	t.columns.keeps = p.Params.Outer > 0
-	if t.BlockRows == 0 {
-		t.BlockRows = blockRows(p.Params.Features)
+	if p.Params.Binned() {
+		t.bins = newBins(s, t.roles, p.Params, p.Self, t.three)
+		t.columns = t.bins
+	} else {
+		t.angles = newColumns(s, t.roles, p.Network, t.three)
+		t.angles.keeps = p.Params.Outer > 0
+		t.columns = t.angles
 	}
-	t.openings = openings{seats: t.seats, names: p.Names, session: p.Session, vault: p.Vault, network: p.Network}
+	if t.BlockRows == 0 {
+		t.BlockRows = blockRowsOf(p.Params)
+	}
+	t.openings = openings{roles: t.roles, names: p.Names, session: p.Session, vault: p.Vault, network: p.Network}
 	holder := t.parties[rss.LabelHolder]
 	if p.Params.Bound != boundPublic {
 		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: boundWidth, root: holder})
 	}
 	if p.Params.Outer > 1 {
 		bits := scoreWidth(p.Params, trainBits)
-		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1, bits: bits, root: holder})
+		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1, bits: bits,
+			root: holder})
+	}
+	if t.heldOut != nil {
+		t.losses = t.openings.add(series{kind: kindValidation, code: codeValidation, most: 1, bits: validationWidth,
+			root: holder})
 	}
 	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1, root: nobody})
 	t.checks = t.openings.add(series{kind: kindCheck, code: codeCheck, most: 1, root: nobody})
+	if t.z, err = zscoresOf(p.Params, s); err != nil {
+		return nil, err
+	}
+	if n := len(cardsOf(p.Params.Points, true, p.Params, p.Names)); n > 0 {
+		t.cards = t.openings.add(series{kind: kindPoints, code: codePoints, most: n, bits: pointsWidth, root: nobody})
+	}
+	if n := len(cardsOf(p.Params.ZScores, false, p.Params, p.Names)); n > 0 {
+		t.zcards = t.openings.add(series{kind: kindZScores, code: codeZScores, most: n, bits: zWidth, root: nobody})
+	}
 	return t, nil
 }
 
@@ -113,32 +172,66 @@ const blockBytes = 4 << 20
 // blockRows is how many rows a block has.
 func blockRows(features int) int { return max(1, blockBytes/8/features) }
 
-// train returns shares of the coefficients and of the offset, and at the label holder its intercept.
-func (t *trainer) train(ctx context.Context) (beta, offset rss.Share, intercept float64, err error) {
+// train returns the solution, checked.
+func (t *trainer) train(ctx context.Context) (*solution, error) {
 	from, err := t.resume(ctx)
 	if err != nil {
-		return beta, offset, 0, err
+		return nil, err
 	}
 	if err := t.openings.agree(ctx); err != nil { // which compares the resume points, too
-		return beta, offset, 0, err
+		return nil, err
 	}
 	s, err := t.solve(ctx, from)
 	if err != nil {
-		return beta, offset, 0, err
+		return nil, err
 	}
-	if err := t.check(ctx, s); err != nil {
-		return beta, offset, 0, err
+	coin, err := t.coin(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return s.beta.Slice(0, t.features), s.offsets.Slice(0, 1), s.intercept, nil
+	n := t.checkNumbers()
+	words, err := t.openings.fix(ctx, t.checks, 1, 2*n, func() ([]uint64, error) {
+		shift := rss.Shift{Count: n, Bits: s.multiple + coefBits - checkPoint}
+		y, err := t.truncate(ctx, kindCheck, t.Params.Iterations+1, wordBits, t.checkTerms(s, coin), shift)
+		return append(y.X, y.Y...), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var v rss.Share
+	if t.role != rss.Outside {
+		v = rss.Share{X: words[:n], Y: words[n:]}
+	}
+	numbers, err := t.three.Reveal(ctx, kindCheck, checkWidth, n, v, t.threeNames())
+	if err != nil {
+		return nil, err
+	}
+	if t.role != rss.Outside {
+		t.told(kindCheck, n)
+	}
+	for i, x := range numbers {
+		if x < -s.limit || x > s.limit {
+			return nil, t.oneOfThree(kindCheck, fmt.Sprintf(
+				"number %d of %d is %v, and of an honest training it is at most %v: one of them has taken other steps "+
+					"than agreed, and the model is not kept", i+1, n, math.Ldexp(float64(x), -checkPoint),
+				math.Ldexp(float64(s.limit), -checkPoint)))
+		}
+	}
+	if t.card, err = t.openPoints(ctx, s); err != nil {
+		return nil, err
+	}
+	t.tested, err = t.openZScores(ctx, s)
+	return s, err
 }
 
 // solution is what all runs of the steps come to, in its last form.
 type solution struct {
-	beta      rss.Share // [runs, D], scale bs
-	offsets   rss.Share // [runs], scale bs
-	intercept float64   // at the label holder
-	multiples rss.Share // see system
-	reach     float64
+	beta       rss.Share // [runs, sides, D], scale bs
+	offsets    rss.Share // [runs, sides], scale bs
+	intercepts []float64 // [sides], at the label holder
+	multiples  rss.Share // see system
+	roots      rss.Share // [D], see zscores; where z-scores open
+	reach      float64
 	precision
 }
 
@@ -146,7 +239,35 @@ type solution struct {
 // can leave.
 func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	if from.stage == stageSolved {
-		return t.savedSolution()
+		if err := t.choose(ctx, nil); err != nil {
+			return nil, err
+		}
+		if t.role == rss.Outside {
+			return &solution{reach: 1, precision: t.precisionOf(1)}, nil
+		}
+		s, err := t.load(stageSolved.file(0))
+		if err != nil {
+			return nil, err
+		}
+		if s == nil {
+			return nil, t.lostSolution()
+		}
+		lengths := []int{runs * t.sides * t.features, runs * t.sides, runs - 1}
+		if t.z != nil {
+			lengths = append(lengths, t.features)
+		}
+		list, err := s.shares(lengths...)
+		if err != nil {
+			return nil, err
+		}
+		found := &solution{
+			beta: list[0], offsets: list[1], multiples: list[2], reach: s.Reach, precision: t.precisionOf(s.Reach),
+		}
+		if t.z != nil {
+			found.roots = list[3]
+		}
+		found.intercepts, err = t.intercepts(s)
+		return found, err
 	}
 	if t.coins.fixed > 0 {
 		return nil, t.lostSolution()
@@ -155,35 +276,46 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &solution{intercept: system.mean, multiples: system.multiples, reach: system.reach, precision: system.precision}
+	if err := t.choose(ctx, system); err != nil {
+		return nil, err
+	}
+	s := &solution{intercepts: system.labelMeans, multiples: system.multiples, reach: system.reach,
+		precision: system.precision}
+	var last *outer
 	if t.loss == kernel.Square {
 		s.beta, err = t.ridge(ctx, system, from)
-	} else {
-		s.beta, s.intercept, err = t.newton(ctx, system, from)
+	} else if last, err = t.newton(ctx, system, from); err == nil {
+		s.beta, s.intercepts = last.beta, []float64{last.intercept}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if s.offsets, err = t.offsets(ctx, runs, s.beta, system); err != nil {
+	if s.offsets, err = t.offsets(ctx, runs*t.sides, s.beta, system); err != nil {
 		return nil, err
+	}
+	if t.z != nil {
+		if s.roots, err = t.inverseRoots(ctx, s, system, last); err != nil {
+			return nil, err
+		}
 	}
 	return s, t.saveSolution(s)
 }
 
-// offsets shares -<beta, m> of the first n runs, at the coefficients' scale: the features are not centred, the Gram
+// offsets shares -<beta, m> of n vectors of coefficients, at their scale: the features are not centred, the Gram
 // matrix is.
 func (t *trainer) offsets(ctx context.Context, n int, beta rss.Share, s *system) (rss.Share, error) {
 	var terms []uint64
 	for lo := 0; lo < beta.Len(); lo += t.features {
 		terms = append(terms, -t.three.Dot(beta.Slice(lo, lo+t.features), s.means)[0])
 	}
-	return t.truncate(ctx, kindOffset, t.Params.Iterations, t.k, terms, rss.Shift{Count: n, Bits: t.sz})
+	return t.truncate(ctx, kindOffset, t.Params.Iterations, t.sums.k, terms, rss.Shift{Count: n, Bits: t.sums.sz})
 }
 
 // truncate is a truncation of the job; see rss.Party.Truncate. Even and odd turns have the orders of which one
 // can begin while another ends. A truncation's turn follows from its place in the job, not from what this session did
 // before: a job that goes on from a checkpoint sends what the contract says, in the same direction.
-func (t *trainer) truncate(ctx context.Context, kind string, turn, ring int, term []uint64, shifts ...rss.Shift) (rss.Share, error) {
+func (t *trainer) truncate(ctx context.Context, kind string, turn, ring int, term []uint64,
+	shifts ...rss.Shift) (rss.Share, error) {
 	order := rss.FirstOrder()
 	if turn%2 == 1 {
 		order = order.Next()

@@ -9,11 +9,12 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// TestATruncationsMessagesTellNothing replays truncations in all six orders and both rings, one after the
-// other, with other terms at the others; and then of their sums, so that shares which came of one truncation enter the next.
-func TestATruncationsMessagesTellNothing(t *testing.T) {
-	for _, bits := range []int{ringDefault, ringCompact} {
-		for _, role := range roles() {
+// TestATruncationsMessagesDiscloseNothing replays truncations in all six orders and all rings, one after the
+// other, with other terms at the others; and then of their sums, so that shares which came of one truncation enter the
+// next.
+func TestATruncationsMessagesDiscloseNothing(t *testing.T) {
+	for _, bits := range []int{ringDefault, ringCompact, ringSmall} {
+		for _, role := range roleOrder() {
 			t.Run(fmt.Sprintf("%d bits, the %s", bits, role), func(t *testing.T) {
 				t.Parallel()
 				names := []string{"p0", "p1", "p2"}
@@ -61,7 +62,8 @@ func truncateAll(ctx context.Context, three *rss.Party, bits int, rng *rand.Rand
 			for i := range term {
 				term[i] += three.Dot(last.Slice(i, i+1), last.Slice(i, i+1))[0]
 			}
-			if last, err = three.Truncate(ctx, "test", bits, term, order, rss.Shift{Count: 1, Bits: 1}, rss.Shift{Count: 2, Bits: bits - 20}); err != nil {
+			if last, err = three.Truncate(ctx, "test", bits, term, order, rss.Shift{Count: 1, Bits: 1},
+				rss.Shift{Count: 2, Bits: bits - 20}); err != nil {
 				return nil, err
 			}
 			all = append(all, last)

@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,34 +17,64 @@ import (
 // viewed are jobs whose views are replayed: as small as they can be with blocks of both orders, a shorter last one, a
 // party outside, and steps of all kinds.
 func viewed() map[string]fdskl.Params {
-	p := fdskl.Params{Features: 5, Iterations: 3, Sigma: 1, Lambda: 1e-3}
+	p := fdskl.Params{Features: 6, Iterations: 3, Sigma: 1, Lambda: 1e-3}
 	with := func(change func(p *fdskl.Params)) fdskl.Params {
 		q := p
 		change(&q)
 		return q
 	}
 	return map[string]fdskl.Params{
-		"square":         p,
-		"compact":        with(func(p *fdskl.Params) { p.Ring = 48 }),
-		"a public bound": with(func(p *fdskl.Params) { p.Bound = boundPublic }),
-		"logistic":       with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", 2, 2, 1e-2 }),
-		"swapped":        with(func(p *fdskl.Params) { p.Keeper, p.Helper = "p3", "p1" }),
+		"square":          p,
+		"auto":            with(func(p *fdskl.Params) { p.Lambda = 0 }),
+		"auto, logistic":  with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", 2, 2, 0 }),
+		"classes":         with(func(p *fdskl.Params) { p.Classes = 3 }),
+		"classes, auto":   with(func(p *fdskl.Params) { p.Classes, p.Lambda, p.Iterations = 3, 0, 2 }),
+		"compact":         with(func(p *fdskl.Params) { p.Ring = 48 }),
+		"small":           with(func(p *fdskl.Params) { p.Ring = 32 }),
+		"small, auto":     with(func(p *fdskl.Params) { p.Ring, p.Lambda, p.Classes, p.Iterations = 32, 0, 3, 2 }),
+		"small, logistic": with(func(p *fdskl.Params) { p.Ring, p.Loss, p.Outer, p.Iterations = 32, "logistic", 2, 2 }),
+		"a public bound":  with(func(p *fdskl.Params) { p.Bound = boundPublic }),
+		"logistic":        with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", 2, 2, 1e-2 }),
+		"bins":            binned(fdskl.Params{Iterations: 3, Lambda: 1e-2}),
+		"bins, logistic":  binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 1e-2}),
+		"points, owners":  carded("owners"),
+		"points, one":     carded("p1"),
+		"z-scores":        tested("logistic", 2, fdskl.ToOwners),
+		"z, square":       tested("", 0, "p0"),
+		"swapped":         with(func(p *fdskl.Params) { p.Keeper, p.Helper = "p3", "p1" }),
 	}
 }
 
-// TestAPartysMessagesTellNothing: whatever the others' rows and labels are, each of the three may receive
+// carded are parameters of a job that opens points.
+func carded(to string) fdskl.Params {
+	p := binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 1e-2})
+	p.Points = to
+	return p
+}
+
+// tested are parameters of a job that opens z-scores.
+func tested(loss string, outer int, to string) fdskl.Params {
+	p := binned(fdskl.Params{Loss: loss, Outer: outer, Iterations: 2, Lambda: 1e-2})
+	p.ZScores = to
+	return p
+}
+
+// TestAPartysMessagesDiscloseNothing: whatever the others' rows and labels are, each of the three may receive
 // the same words in a whole training and a prediction; see replay.
-func TestAPartysMessagesTellNothing(t *testing.T) {
+func TestAPartysMessagesDiscloseNothing(t *testing.T) {
 	for name, p := range viewed() {
-		for _, role := range roles() {
-			if !thorough && name != "square" && (name != "logistic" || role == rss.Helper) {
+		for _, role := range roleOrder() {
+			always := slices.Contains([]string{"square", "auto", "classes", "small, auto", "bins", "points, owners"}, name) ||
+				name == "z-scores" && role == rss.LabelHolder
+			if !thorough && !always && (name != "logistic" || role == rss.Helper) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, the %s", name, role), func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, 4, 40, p)
+				f.window = 20
 				f.coin = "the same in both runs"
-				subject := seatsOf(f.params, f.names, 0).parties[role]
+				subject := rolesOf(f.params, f.names, 0).parties[role]
 				other := f.disguised(t, subject)
 				receiver := 3 // of the scores
 				if role == rss.LabelHolder {
@@ -74,11 +105,20 @@ func (f *fixture) opens(role rss.Role, self, receiver int) []string {
 		if f.params.Bound != boundPublic {
 			list = append(list, kindBound)
 		}
+		if f.params.Lambda == 0 {
+			list = append(list, kindValidation)
+		}
 		for range f.params.Outer - 1 {
 			list = append(list, kindScores)
 		}
 	}
 	list = append(list, kindCheck) // a component, from one of its holders
+	if f.params.Points == "owners" || f.params.Points == f.names[self] {
+		list = append(list, kindPoints)
+	}
+	if f.params.ZScores == fdskl.ToOwners || f.params.ZScores == f.names[self] {
+		list = append(list, kindZScores)
+	}
 	if self == receiver {
 		list = append(list, kindScores)
 	}
@@ -90,7 +130,7 @@ func (f *fixture) opens(role rss.Role, self, receiver int) []string {
 func (f *fixture) disguised(t testing.TB, subject int) *fixture {
 	t.Helper()
 	g := newFixtureOf(t, 2, len(f.names), f.rows, f.params, f.idle...)
-	g.block, g.save, g.coin = f.block, f.save, f.coin
+	g.block, g.save, g.window, g.coin = f.block, f.save, f.window, f.coin
 	g.parts[subject] = f.parts[subject]
 	if subject == 0 {
 		g.labels = f.labels
@@ -141,8 +181,10 @@ func (f *fixture) forgetScoring() {
 }
 
 // score is a party's part of a prediction of the training rows.
-func (f *fixture) score(ctx context.Context, i int, n Network, session uint32, m *fdskl.Model, receiver int) ([]float64, error) {
-	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: f.scoring[i], Session: session, Openings: 1, Workers: 2})
+func (f *fixture) score(ctx context.Context, i int, n Network, session uint32, m *fdskl.Model,
+	receiver int) ([]float64, error) {
+	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: f.scoring[i],
+		Session: session, Openings: 1, Workers: 2})
 	if err != nil {
 		return nil, err
 	}
@@ -165,27 +207,33 @@ func TestAMissingPadIsFound(t *testing.T) {
 		name string
 		use  rss.Use
 		from []rss.Role
+		job  string // empty: square
 	}{
-		{"r", useRotation, []rss.Role{label}},
-		{"a part of cos", useFirst, []rss.Role{keeper, helper}},
-		{"a part of sin", useSecond, []rss.Role{keeper, helper}},
-		{"Z_1", useOne, []rss.Role{keeper}},
-		{"Z_2", useTwo, []rss.Role{helper}},
-		{"labels", padInput, []rss.Role{keeper}},
-		{"rho", padRho, []rss.Role{label, helper}},
-		{"v", padV, []rss.Role{label, helper}},
-		{"t_1", padT, []rss.Role{keeper}},
-		{"m_1", padM, []rss.Role{keeper}},
-		{"n_1", padN, []rss.Role{keeper}},
-		{"m_0", padM0, []rss.Role{label, helper}},
+		{"r", useRotation, []rss.Role{label}, ""},
+		{"a part of cos", useFirst, []rss.Role{keeper, helper}, ""},
+		{"a part of sin", useSecond, []rss.Role{keeper, helper}, ""},
+		{"Z_1", useOne, []rss.Role{keeper}, ""},
+		{"Z_2", useTwo, []rss.Role{helper}, ""},
+		{"a part of cos, small", useFirst, []rss.Role{keeper, helper}, "small"},
+		{"Z_1, small", useOne, []rss.Role{keeper}, "small"},
+		{"Z_2, small", useTwo, []rss.Role{helper}, "small"},
+		{"labels", padInput, []rss.Role{keeper}, ""},
+		{"labels of three classes", padInput, []rss.Role{keeper}, "classes"},
+		{"rho", padRho, []rss.Role{label, helper}, ""},
+		{"v", padV, []rss.Role{label, helper}, ""},
+		{"t_1", padT, []rss.Role{keeper}, ""},
+		{"m_1", padM, []rss.Role{keeper}, ""},
+		{"n_1", padN, []rss.Role{keeper}, ""},
+		{"m_0", padM0, []rss.Role{label, helper}, ""},
+		{"bins", padInput, []rss.Role{label, keeper, helper}, "bins"},
 	} {
-		for _, role := range roles() {
+		for _, role := range roleOrder() {
 			if !thorough && !slices.Contains(c.from, role) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, the %s", c.name, role), func(t *testing.T) {
 				t.Parallel()
-				f := newFixture(t, 4, 40, viewed()["square"])
+				f := newFixture(t, 4, 40, viewed()[cmp.Or(c.job, "square")])
 				f.coin = "the same in both runs"
 				other := f.disguised(t, int(role))
 				_, err := replayed(t, f.names, role, int(role), c.use, func(l *lab, second bool) (string, error) {

@@ -3,8 +3,9 @@ package attack
 import (
 	"context"
 	"math"
-	"sync"
+	"slices"
 
+	"github.com/hanse-project/hanse/internal/parallel"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -21,28 +22,13 @@ const widest = 0.22
 func (c *chase) attempt(ctx context.Context, prior *basis, rows []int, guess func(j int) []float64) ([]int, error) {
 	batches := (len(rows) + batchRows - 1) / batchRows
 	solved := make([][]int, batches)
-	queue := make(chan int)
-	var group sync.WaitGroup
-	for range min(c.view.workers, batches) {
-		group.Go(func() {
-			for k := range queue {
-				solved[k] = c.attemptBatch(prior, rows[k*batchRows:min((k+1)*batchRows, len(rows))], guess)
-			}
-		})
-	}
-	for k := range batches {
-		if ctx.Err() != nil {
-			break
+	err := parallel.Each(c.view.workers, batches, func(_, k int) error {
+		if ctx.Err() == nil {
+			solved[k] = c.attemptBatch(prior, rows[k*batchRows:min((k+1)*batchRows, len(rows))], guess)
 		}
-		queue <- k
-	}
-	close(queue)
-	group.Wait()
-	var all []int
-	for _, s := range solved {
-		all = append(all, s...)
-	}
-	return all, ctx.Err()
+		return ctx.Err()
+	})
+	return slices.Concat(solved...), err
 }
 
 // attemptBatch is attempt for one batch.

@@ -160,7 +160,9 @@ func (c *chase) sweep(ctx context.Context, prior *basis, rows []int, guess func(
 			return total, err
 		}
 		if prior == c.calmBasis {
-			c.note(now)
+			for _, j := range now {
+				c.tried[j] = c.near.ref[j]
+			}
 		}
 		if err := c.mark(ctx, solved); err != nil {
 			return total, err
@@ -172,13 +174,6 @@ func (c *chase) sweep(ctx context.Context, prior *basis, rows []int, guess func(
 		}
 	}
 	return total, nil
-}
-
-// note keeps from which solved row each row was tried.
-func (c *chase) note(rows []int) {
-	for _, j := range rows {
-		c.tried[j] = c.near.ref[j]
-	}
 }
 
 // mark notes that rows are solved.

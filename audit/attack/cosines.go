@@ -33,8 +33,18 @@ type Waves struct {
 // there are more elements than unknowns. It returns an error when shapes do not go together, and nil for a vector of
 // zeros.
 func Cosines(ctx context.Context, w Waves) (*Rebuilt, error) {
-	if err := w.check(); err != nil {
+	if w.Design == nil {
+		return nil, fmt.Errorf("rows from updates: there is no design")
+	}
+	if err := finiteDesign(w.Design); err != nil {
 		return nil, err
+	}
+	if n, _ := w.Design.Dims(); len(w.Value) != n || len(w.Phase) != n {
+		return nil, fmt.Errorf("rows from updates: %d values and %d phases of %d angles, want one each", len(w.Value),
+			len(w.Phase), n)
+	}
+	if i := max(notFinite(w.Value), notFinite(w.Phase)); i >= 0 {
+		return nil, fmt.Errorf("rows from updates: value %d or its phase is no finite number", i)
 	}
 	length := mat.Norm(mat.NewVecDense(len(w.Value), w.Value), 2)
 	if length <= 2*w.Noise*math.Sqrt(float64(len(w.Value))) {
@@ -66,24 +76,6 @@ func Cosines(ctx context.Context, w Waves) (*Rebuilt, error) {
 	return best, nil
 }
 
-// check checks shapes and values.
-func (w *Waves) check() error {
-	if w.Design == nil {
-		return fmt.Errorf("rows from updates: there is no design")
-	}
-	if err := finiteDesign(w.Design); err != nil {
-		return err
-	}
-	if n, _ := w.Design.Dims(); len(w.Value) != n || len(w.Phase) != n {
-		return fmt.Errorf("rows from updates: %d values and %d phases of %d angles, want one each", len(w.Value),
-			len(w.Phase), n)
-	}
-	if i := max(notFinite(w.Value), notFinite(w.Phase)); i >= 0 {
-		return fmt.Errorf("rows from updates: value %d or its phase is no finite number", i)
-	}
-	return nil
-}
-
 // waveSolver has the room for the steps.
 type waveSolver struct {
 	*Waves
@@ -93,7 +85,6 @@ type waveSolver struct {
 	residual *mat.VecDense
 }
 
-// newWaveSolver makes it.
 func newWaveSolver(w *Waves) *waveSolver {
 	n, columns := w.Design.Dims()
 	return &waveSolver{Waves: w, columns: columns, cosines: make([]float64, n), jacobian: mat.NewDense(n, columns+1,
@@ -109,7 +100,18 @@ func (s *waveSolver) descend(row []float64) (c, left float64) {
 		if left == 0 || step == cosineSteps/2 && left > nearFit*mat.Norm(mat.NewVecDense(len(s.Value), s.Value), 2) {
 			return c, left
 		}
-		s.derive(row, c)
+		// Fills in residual and jacobian at a row.
+		var angles mat.VecDense
+		angles.MulVec(s.Design, mat.NewVecDense(len(row), slices.Clone(row)))
+		for i, v := range s.Value {
+			sin, cos := math.Sincos(2 * math.Pi * (angles.AtVec(i) + s.Phase[i]))
+			s.residual.SetVec(i, v-c*cos)
+			to := s.jacobian.RawRowView(i)
+			for k, a := range s.Design.RawRowView(i) {
+				to[k] = -c * 2 * math.Pi * a * sin
+			}
+			to[s.columns] = cos
+		}
 		var normal mat.SymDense
 		normal.SymOuterK(1, s.jacobian.T())
 		var right mat.VecDense
@@ -164,19 +166,4 @@ func (s *waveSolver) fit(row []float64) (c, left float64) {
 		left += d * d
 	}
 	return c, math.Sqrt(left)
-}
-
-// derive fills in residual and jacobian at a row.
-func (s *waveSolver) derive(row []float64, c float64) {
-	var angles mat.VecDense
-	angles.MulVec(s.Design, mat.NewVecDense(len(row), slices.Clone(row)))
-	for i, v := range s.Value {
-		sin, cos := math.Sincos(2 * math.Pi * (angles.AtVec(i) + s.Phase[i]))
-		s.residual.SetVec(i, v-c*cos)
-		to := s.jacobian.RawRowView(i)
-		for k, a := range s.Design.RawRowView(i) {
-			to[k] = -c * 2 * math.Pi * a * sin
-		}
-		to[s.columns] = cos
-	}
 }

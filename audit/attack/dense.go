@@ -42,7 +42,7 @@ func Dense(g DenseGradient) ([]Rebuilt, error) {
 		largest = max(largest, math.Abs(b))
 	}
 	var list []Rebuilt
-	var tells []int
+	var votes []int
 	for u, b := range g.Bias {
 		if b == 0 || math.Abs(b) < faint*largest {
 			continue
@@ -56,15 +56,15 @@ func Dense(g DenseGradient) ([]Rebuilt, error) {
 			at++
 		}
 		if at == len(list) {
-			list, tells = append(list, Rebuilt{Row: row, Scales: []float64{b}}), append(tells, 0)
+			list, votes = append(list, Rebuilt{Row: row, Scales: []float64{b}}), append(votes, 0)
 		}
-		tells[at]++
-		for ; at > 0 && tells[at] > tells[at-1]; at-- {
-			list[at], list[at-1], tells[at], tells[at-1] = list[at-1], list[at], tells[at-1], tells[at]
+		votes[at]++
+		for ; at > 0 && votes[at] > votes[at-1]; at-- {
+			list[at], list[at-1], votes[at], votes[at-1] = list[at-1], list[at], votes[at-1], votes[at]
 		}
 	}
 	if len(list) == 1 {
-		list[0].Proved = (tells[0]-1)*inputs >= leastRatios
+		list[0].Proved = (votes[0]-1)*inputs >= leastRatios
 	}
 	return list, nil
 }

@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -13,14 +14,17 @@ type Recovery struct {
 	Rows      int // rows attacked, the reference row included
 	Reference int // the row of the system that differences are taken to
 	Unknowns  int
-	Equations int     // used
-	Available int     // in the system
-	Rank      int     // of the design used
-	Proved    bool    // there are so many equations that a solution proves itself; false: Solved is 0 and what was found is the solution of smallest norm
-	Solved    float64 // share of the rows whose solution explains the values to their noise
-	Rounds    int
+	Equations int // used
+	Available int // in the system
+	Rank      int // of the design used
+	// there are so many equations that a solution proves itself; false: Solved is 0 and what was found is the solution of
+	// smallest norm
+	Proved bool
+	Solved float64 // share of the rows whose solution explains the values to their noise
+	Rounds int
 
-	RecoveredShare float64        // with truth: share of the rows, every column within 1 % of its range; the reference row does not count
+	// with truth: share of the rows, every column within 1 % of its range; the reference row does not count
+	RecoveredShare float64
 	RMS            float64        // with truth: over all cells, in units of the columns' ranges
 	ControlRMS     float64        // with truth: the same against the truth of shuffled rows, what a guess gives
 	ControlShare   float64        // with truth: share recovered against the truth of shuffled rows
@@ -39,7 +43,24 @@ type ColumnResult struct {
 // contain it, and are linear in the differences of the columns, up to whole turns when the view is
 // wrapped. It returns an error when the system has a wrong shape, a value is not finite, or ctx ends.
 func Difference(ctx context.Context, s System, o Options) (*Recovery, error) {
-	if err := s.validate(); err != nil {
+	// Checks the shape of a system.
+	if s.Design == nil {
+		return nil, fmt.Errorf("difference attack: there is no design")
+	}
+	equations, unknowns := s.Design.Dims()
+	switch {
+	case equations > maxEquations:
+		return nil, fmt.Errorf("difference attack: %d equations, want at most %d", equations, maxEquations)
+	case unknowns > maxUnknowns:
+		return nil, fmt.Errorf("difference attack: %d unknown columns, want at most %d", unknowns, maxUnknowns)
+	case s.Rows < 2:
+		return nil, fmt.Errorf("difference attack: %d rows, want at least 2", s.Rows)
+	case s.Row == nil:
+		return nil, fmt.Errorf("difference attack: there is no access to the values")
+	case !(s.Noise >= 0 && s.Noise <= maxNoise):
+		return nil, fmt.Errorf("difference attack: noise is %v turns, want 0 to %v", s.Noise, maxNoise)
+	}
+	if err := finiteDesign(s.Design); err != nil {
 		return nil, err
 	}
 	v, err := newView(ctx, s, o)
@@ -55,7 +76,13 @@ func Difference(ctx context.Context, s System, o Options) (*Recovery, error) {
 	}
 	r := c.report(s)
 	if o.Truth != nil {
-		r.score(c, o)
+		// Compares what was found with the truth.
+		truth := c.truth(o.Truth)
+		ranges := spans(truth)
+		r.RecoveredShare, r.RMS, r.Columns = compareRows(c.found, truth, ranges, c.root, nil)
+		shuffled := newRand(o.Seed, streamShuffle).Perm(len(c.view.rows))
+		r.ControlShare, r.ControlRMS, _ = compareRows(c.found, truth, ranges, c.root, shuffled)
+		r.Sample = sampleCells(c.found, truth, ranges, o.Seed)
 	}
 	return r, nil
 }
@@ -71,16 +98,6 @@ func (c *chase) report(s System) *Recovery {
 	solved := len(c.solved) - len(c.open())
 	r.Solved = float64(max(solved-1, 0)) / float64(len(c.solved)-1)
 	return r
-}
-
-// score compares what was found with the truth.
-func (r *Recovery) score(c *chase, o Options) {
-	truth := c.truth(o.Truth)
-	ranges := spans(truth)
-	r.RecoveredShare, r.RMS, r.Columns = compareRows(c.found, truth, ranges, c.root, nil)
-	shuffled := newRand(o.Seed, streamShuffle).Perm(len(c.view.rows))
-	r.ControlShare, r.ControlRMS, _ = compareRows(c.found, truth, ranges, c.root, shuffled)
-	r.Sample = sampleCells(c.found, truth, ranges, o.Seed)
 }
 
 // truth reads the real columns of the rows attacked, less those of the root.

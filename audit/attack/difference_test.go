@@ -51,10 +51,12 @@ func TestWrappedAnglesAreSolved(t *testing.T) {
 		r := attackOn(t, p, Options{})
 		t.Logf("%d columns, sigma %v: %.3f wrapped, RMS %.1e", tc.columns, tc.sigma, p.share, r.RMS)
 		if p.share < tc.shareLo || p.share > tc.shareHi {
-			t.Errorf("%d columns, sigma %v: a share %v wraps, want %v to %v", tc.columns, tc.sigma, p.share, tc.shareLo, tc.shareHi)
+			t.Errorf("%d columns, sigma %v: a share %v wraps, want %v to %v", tc.columns, tc.sigma,
+				p.share, tc.shareLo, tc.shareHi)
 		}
 		if r.Solved != 1 || r.RecoveredShare != 1 || r.RMS > 2e-4 {
-			t.Errorf("%d columns, sigma %v: solved %v, recovered %v, RMS %v", tc.columns, tc.sigma, r.Solved, r.RecoveredShare, r.RMS)
+			t.Errorf("%d columns, sigma %v: solved %v, recovered %v, RMS %v", tc.columns, tc.sigma,
+				r.Solved, r.RecoveredShare, r.RMS)
 		}
 	}
 }
@@ -64,7 +66,8 @@ func TestWrappedAnglesAreSolved(t *testing.T) {
 func TestHeavyTailedDesignsAreSolved(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	design := gaussian(rng, 256, 40, 1)
-	design.Apply(func(_, _ int, _ float64) float64 { return math.Tan(math.Pi*(rng.Float64()-0.5)) / (2 * math.Pi * 10) }, design)
+	design.Apply(func(_, _ int, _ float64) float64 { return math.Tan(math.Pi*(rng.Float64()-0.5)) / (2 * math.Pi * 10) },
+		design)
 	r := attackOn(t, plant(rng, design, mixed(rng, 400, 40), false), Options{})
 	if r.RecoveredShare != 1 {
 		t.Errorf("solved %v, recovered %v, RMS %v", r.Solved, r.RecoveredShare, r.RMS)
@@ -110,7 +113,8 @@ func TestWhatIsSolvedIsTrue(t *testing.T) {
 func TestWorkersDoNotChangeTheResult(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	p := plant(rng, gaussian(rng, 128, 40, 1.2), mixed(rng, 500, 40), false)
-	one, four := attackOn(t, p, Options{Workers: 1, MaxRows: 300, Seed: 9}), attackOn(t, p, Options{Workers: 4, MaxRows: 300, Seed: 9})
+	one, four := attackOn(t, p, Options{Workers: 1, MaxRows: 300, Seed: 9}), attackOn(t, p,
+		Options{Workers: 4, MaxRows: 300, Seed: 9})
 	if !reflect.DeepEqual(one, four) {
 		t.Errorf("one worker: %+v\nfour: %+v", one, four)
 	}

@@ -20,7 +20,6 @@ type planted struct {
 	share   float64 // of the differences to row 0 that wrap
 }
 
-// truth is for Options.Truth.
 func (p *planted) truth(j int, x []float64) { copy(x, p.columns.RawRowView(j)) }
 
 // mixed makes columns as people have them: groups of one-hot columns of unequal sizes and skewed
@@ -76,7 +75,8 @@ func plant(rng *rand.Rand, design, columns *mat.Dense, exact bool) *planted {
 		}
 	}
 	p.share = float64(wrapped) / float64((rows-1)*equations)
-	p.System = System{Design: design, Rows: rows, Wrapped: !exact, Row: func(j int, dst []float64) { copy(dst, values.RawRowView(j)) }}
+	p.System = System{Design: design, Rows: rows, Wrapped: !exact,
+		Row: func(j int, dst []float64) { copy(dst, values.RawRowView(j)) }}
 	if !exact {
 		p.Noise = 1.0 / 65536
 	}

@@ -16,9 +16,6 @@ const (
 	maxKnownFeatures = 512
 )
 
-// ridges are the penalties tried, as shares of the mean variance of a feature.
-func ridges() []float64 { return []float64{1e-4, 1e-2, 1, 100, 1e4} }
-
 // Coalition is a view of all rows, and the other parties' columns of some of them.
 type Coalition struct {
 	Rows    int
@@ -33,10 +30,11 @@ type Coalition struct {
 
 // KnownRowsResult is how well the rows that are not known were predicted.
 type KnownRowsResult struct {
-	Known     int // rows the regression was fitted on
-	Tested    int // rows it was scored on
-	Features  int
-	R2        []float64 // of each column on the rows tested; negative when a guess of the mean is better, 0 of a column that is constant there
+	Known    int // rows the regression was fitted on
+	Tested   int // rows it was scored on
+	Features int
+	// of each column on the rows tested; negative when a guess of the mean is better, 0 of a column that is constant there
+	R2        []float64
 	Best      float64   // largest R2
 	BestAt    int       // column of it
 	Mean      float64   // mean R2 of the columns that vary
@@ -48,8 +46,17 @@ type KnownRowsResult struct {
 // that predicts a quarter of them best from the others, and scores them on other rows. It uses at
 // most 4,096 rows and 512 features, drawn from all. An error names the shape or value that is wrong.
 func KnownRows(ctx context.Context, c Coalition) (*KnownRowsResult, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
+	switch known := c.share(); {
+	case c.Rows < 20:
+		return nil, fmt.Errorf("known rows: %d rows, want at least 20", c.Rows)
+	case c.Width < 1 || c.Width > maxEquations:
+		return nil, fmt.Errorf("known rows: %d values a row, want 1 to %d", c.Width, maxEquations)
+	case c.Columns < 1 || c.Columns > maxUnknowns:
+		return nil, fmt.Errorf("known rows: %d columns, want 1 to %d", c.Columns, maxUnknowns)
+	case c.Row == nil || c.Truth == nil:
+		return nil, fmt.Errorf("known rows: there is no access to the view or to the columns")
+	case !(known >= 0.1 && known <= 0.9):
+		return nil, fmt.Errorf("known rows: share known is %v, want 0.1 to 0.9", known)
 	}
 	rows := newRand(c.Seed, streamKnown).Perm(c.Rows)[:min(c.Rows, maxKnownRows)]
 	x, err := c.features(ctx, rows)
@@ -69,7 +76,22 @@ func KnownRows(ctx context.Context, c Coalition) (*KnownRowsResult, error) {
 	if r.ControlR2, err = predict(ctx, shuffled, truth, known); err != nil {
 		return nil, err
 	}
-	r.summarise(truth)
+	var varying []float64
+	r.Best, r.Control = math.Inf(-1), math.Inf(-1)
+	for i, v := range r.R2 {
+		if constantFrom(truth, i, r.Known) {
+			continue
+		}
+		varying = append(varying, v)
+		r.Control = max(r.Control, r.ControlR2[i])
+		if v > r.Best {
+			r.Best, r.BestAt = v, i
+		}
+	}
+	r.Mean = meanOf(varying)
+	if len(varying) == 0 {
+		r.Best, r.Control = 0, 0
+	}
 	return r, nil
 }
 
@@ -79,23 +101,6 @@ func (c *Coalition) share() float64 {
 		return DefaultKnown
 	}
 	return c.Known
-}
-
-// validate checks the shape.
-func (c *Coalition) validate() error {
-	switch known := c.share(); {
-	case c.Rows < 20:
-		return fmt.Errorf("known rows: %d rows, want at least 20", c.Rows)
-	case c.Width < 1 || c.Width > maxEquations:
-		return fmt.Errorf("known rows: %d values a row, want 1 to %d", c.Width, maxEquations)
-	case c.Columns < 1 || c.Columns > maxUnknowns:
-		return fmt.Errorf("known rows: %d columns, want 1 to %d", c.Columns, maxUnknowns)
-	case c.Row == nil || c.Truth == nil:
-		return fmt.Errorf("known rows: there is no access to the view or to the columns")
-	case !(known >= 0.1 && known <= 0.9):
-		return fmt.Errorf("known rows: share known is %v, want 0.1 to 0.9", known)
-	}
-	return nil
 }
 
 // features reads the rows and returns what the regression uses of them.
@@ -154,11 +159,12 @@ func standardise(x *mat.Dense) {
 func predict(ctx context.Context, x, truth *mat.Dense, known int) ([]float64, error) {
 	fitted := known - known/4
 	best, bestMean := 0.0, math.Inf(-1)
-	for _, penalty := range ridges() {
+	for _, penalty := range []float64{1e-4, 1e-2, 1, 100, 1e4} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		r2, err := ridge(part(x, 0, fitted), part(truth, 0, fitted), part(x, fitted, known), part(truth, fitted, known), penalty)
+		r2, err := ridge(part(x, 0, fitted), part(truth, 0, fitted), part(x, fitted, known),
+			part(truth, fitted, known), penalty)
 		if err != nil {
 			return nil, err
 		}
@@ -239,26 +245,6 @@ func meanOf(list []float64) float64 {
 		sum += v
 	}
 	return sum / float64(max(1, len(list)))
-}
-
-// summarise finds best and mean.
-func (r *KnownRowsResult) summarise(truth *mat.Dense) {
-	var varying []float64
-	r.Best, r.Control = math.Inf(-1), math.Inf(-1)
-	for i, v := range r.R2 {
-		if constantFrom(truth, i, r.Known) {
-			continue
-		}
-		varying = append(varying, v)
-		r.Control = max(r.Control, r.ControlR2[i])
-		if v > r.Best {
-			r.Best, r.BestAt = v, i
-		}
-	}
-	r.Mean = meanOf(varying)
-	if len(varying) == 0 {
-		r.Best, r.Control = 0, 0
-	}
 }
 
 // constantFrom reports whether a column has one value in all rows from one on.

@@ -33,8 +33,21 @@ type LabelResult struct {
 // Labels correlates signals, one value a row, with the labels, and with shuffled labels. It uses at
 // most 20,000 rows. An error names the signal that has a wrong length or is not finite.
 func Labels(ctx context.Context, signals map[string][]float64, labels []float64, seed uint64) (*LabelResult, error) {
-	if err := checkSignals(signals, labels); err != nil {
-		return nil, err
+	if len(labels) < 8 {
+		return nil, fmt.Errorf("label leakage: %d labels, want at least 8", len(labels))
+	}
+	if i := notFinite(labels); i >= 0 {
+		return nil, fmt.Errorf("label leakage: label %d is %v, want a finite number", i, labels[i])
+	}
+	for _, name := range slices.Sorted(maps.Keys(signals)) {
+		s := signals[name]
+		if len(s) != len(labels) {
+			return nil, fmt.Errorf("label leakage: signal %s has %d values, want one for each of %d labels",
+				name, len(s), len(labels))
+		}
+		if i := notFinite(s); i >= 0 {
+			return nil, fmt.Errorf("label leakage: value %d of signal %s is %v, want a finite number", i, name, s[i])
+		}
 	}
 	rows := drawn(len(labels), maxLabelRows, seed)
 	truth := newVariable(at(labels, rows))
@@ -48,31 +61,34 @@ func Labels(ctx context.Context, signals map[string][]float64, labels []float64,
 		variables = append(variables, v)
 		result.Signals = append(result.Signals, describe(name, v, truth))
 	}
-	if err := result.permute(ctx, variables, truth, seed); err != nil {
-		return nil, err
+	rng := newRand(seed, streamPermutation)
+	above := make([]int, len(variables))
+	values, ranks := slices.Clone(truth.unit), slices.Clone(truth.ranked)
+	for range permutations {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rng.Shuffle(len(values), func(i, j int) {
+			values[i], values[j] = values[j], values[i]
+			ranks[i], ranks[j] = ranks[j], ranks[i]
+		})
+		largest := 0.0
+		for _, v := range variables {
+			largest = max(largest, math.Abs(dot(v.unit, values)), math.Abs(dot(v.ranked, ranks)))
+		}
+		for k := range result.Signals {
+			if largest >= result.Signals[k].strength() {
+				above[k]++
+			}
+		}
+	}
+	for k := range result.Signals {
+		s := &result.Signals[k]
+		s.P = float64(1+above[k]) / (1 + permutations)
+		s.Tail = corrected(twoSided(s.strength()*math.Sqrt(float64(result.Rows-1))), 2*len(variables))
 	}
 	slices.SortStableFunc(result.Signals, func(a, b LabelSignal) int { return compareDown(a.strength(), b.strength()) })
 	return result, nil
-}
-
-// checkSignals checks lengths and values.
-func checkSignals(signals map[string][]float64, labels []float64) error {
-	if len(labels) < 8 {
-		return fmt.Errorf("label leakage: %d labels, want at least 8", len(labels))
-	}
-	if i := notFinite(labels); i >= 0 {
-		return fmt.Errorf("label leakage: label %d is %v, want a finite number", i, labels[i])
-	}
-	for _, name := range slices.Sorted(maps.Keys(signals)) {
-		s := signals[name]
-		if len(s) != len(labels) {
-			return fmt.Errorf("label leakage: signal %s has %d values, want one for each of %d labels", name, len(s), len(labels))
-		}
-		if i := notFinite(s); i >= 0 {
-			return fmt.Errorf("label leakage: value %d of signal %s is %v, want a finite number", i, name, s[i])
-		}
-	}
-	return nil
 }
 
 // notFinite returns the first index of a value that is no finite number, -1 when there is none.
@@ -159,7 +175,6 @@ func unit(values []float64) []float64 {
 	return out
 }
 
-// dot returns the inner product.
 func dot(a, b []float64) float64 {
 	b = b[:len(a)]
 	sum := 0.0
@@ -191,36 +206,4 @@ func auc(v, truth *variable) float64 {
 	return (sum - high*(high+1)/2) / (high * (float64(len(truth.values)) - high))
 }
 
-// strength is the larger correlation.
 func (s *LabelSignal) strength() float64 { return max(math.Abs(s.Pearson), math.Abs(s.Rank)) }
-
-// permute sets the p-values.
-func (r *LabelResult) permute(ctx context.Context, variables []*variable, truth *variable, seed uint64) error {
-	rng := newRand(seed, streamPermutation)
-	above := make([]int, len(variables))
-	values, ranks := slices.Clone(truth.unit), slices.Clone(truth.ranked)
-	for range permutations {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		rng.Shuffle(len(values), func(i, j int) {
-			values[i], values[j] = values[j], values[i]
-			ranks[i], ranks[j] = ranks[j], ranks[i]
-		})
-		largest := 0.0
-		for _, v := range variables {
-			largest = max(largest, math.Abs(dot(v.unit, values)), math.Abs(dot(v.ranked, ranks)))
-		}
-		for k := range r.Signals {
-			if largest >= r.Signals[k].strength() {
-				above[k]++
-			}
-		}
-	}
-	for k := range r.Signals {
-		s := &r.Signals[k]
-		s.P = float64(1+above[k]) / (1 + permutations)
-		s.Tail = corrected(twoSided(s.strength()*math.Sqrt(float64(r.Rows-1))), 2*len(variables))
-	}
-	return nil
-}

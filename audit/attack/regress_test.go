@@ -18,7 +18,8 @@ func coalition(p *planted) Coalition {
 
 func TestKnownRowsPredictTheRestFromAngles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	r, err := KnownRows(context.Background(), coalition(plant(rng, gaussian(rng, 300, 20, 5), mixed(rng, 1000, 20), false)))
+	r, err := KnownRows(context.Background(),
+		coalition(plant(rng, gaussian(rng, 300, 20, 5), mixed(rng, 1000, 20), false)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,8 @@ func TestMalformedCoalitionsAreRefused(t *testing.T) {
 		{func(c *Coalition) { c.Columns = 0 }, "known rows: 0 columns, want 1 to 16384"},
 		{func(c *Coalition) { c.Truth = nil }, "known rows: there is no access to the view or to the columns"},
 		{func(c *Coalition) { c.Known = 1 }, "known rows: share known is 1, want 0.1 to 0.9"},
-		{func(c *Coalition) { c.Row = func(_ int, v []float64) { v[2] = math.Inf(-1) } }, "known rows: value 2 of row 0 is -Inf, want a finite number"},
+		{func(c *Coalition) { c.Row = func(_ int, v []float64) { v[2] = math.Inf(-1) } },
+			"known rows: value 2 of row 0 is -Inf, want a finite number"},
 	} {
 		c := coalition(p)
 		tc.spoil(&c)

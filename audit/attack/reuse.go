@@ -8,7 +8,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
+
+	"github.com/hanse-project/hanse/internal/parallel"
 )
 
 // The limits of the search for masks that were used twice.
@@ -46,12 +47,15 @@ type Pair struct {
 
 // ReuseResult is what was found of masks used twice.
 type ReuseResult struct {
-	Samples     int
-	Compared    int64   // pairs
-	All         bool    // all pairs of equal word size and enough words were compared; false: a random choice of them, and those that begin alike
-	Found       int64   // pairs that share a mask
-	Pairs       []Pair  // the worst 1,000 of them, worst first
-	EntropyBits float64 // of the masks, as far as collisions tell: estimated when Found is not 0, and else at least so many
+	Samples  int
+	Compared int64 // pairs
+	// all pairs of equal word size and enough words were compared; false: a random choice of them, and those that begin
+	// alike
+	All   bool
+	Found int64  // pairs that share a mask
+	Pairs []Pair // the worst 1,000 of them, worst first
+	// of the masks, as far as collisions tell: estimated when Found is not 0, and else at least so many
+	EntropyBits float64
 }
 
 // ReuseOptions says how much to compare.
@@ -74,7 +78,8 @@ func Reuse(ctx context.Context, samples []Sample, o ReuseOptions) (*ReuseResult,
 	r := &reuse{samples: samples}
 	for i, s := range samples {
 		if s.Word != 2 && s.Word != 4 && s.Word != 8 || len(s.Data)%s.Word != 0 {
-			return nil, fmt.Errorf("mask reuse: sample %d (%s) has %d bytes in words of %d, want whole words of 2, 4 or 8", i, s.ID, len(s.Data), s.Word)
+			return nil, fmt.Errorf("mask reuse: sample %d (%s) has %d bytes in words of %d, want whole words of 2, 4 or 8",
+				i, s.ID, len(s.Data), s.Word)
 		}
 		r.tops = append(r.tops, firstBytes(s))
 	}
@@ -85,7 +90,8 @@ func Reuse(ctx context.Context, samples []Sample, o ReuseOptions) (*ReuseResult,
 	if err != nil {
 		return nil, err
 	}
-	result := &ReuseResult{Samples: len(samples), Compared: int64(len(pairs)), All: all, EntropyBits: EntropyBits(int64(len(pairs)), int64(len(found)))}
+	result := &ReuseResult{Samples: len(samples), Compared: int64(len(pairs)), All: all,
+		EntropyBits: EntropyBits(int64(len(pairs)), int64(len(found)))}
 	if !all {
 		twins, err := r.search(ctx, r.twins(), workers)
 		if err != nil {
@@ -129,7 +135,6 @@ func (r *reuse) pairs(limit int, seed uint64) ([][2]int32, bool) {
 	return r.choice(limit, seed), false
 }
 
-// choice draws distinct pairs.
 func (r *reuse) choice(limit int, seed uint64) [][2]int32 {
 	rng := newRand(seed, streamPairs)
 	drawn := make([][2]int32, 0, limit)
@@ -143,7 +148,6 @@ func (r *reuse) choice(limit int, seed uint64) [][2]int32 {
 	return slices.Compact(drawn)
 }
 
-// comparePairs orders pairs.
 func comparePairs(a, b [2]int32) int {
 	return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
 }
@@ -152,25 +156,20 @@ func comparePairs(a, b [2]int32) int {
 func (r *reuse) search(ctx context.Context, pairs [][2]int32, workers int) ([]Pair, error) {
 	share := (len(pairs) + workers - 1) / workers
 	found := make([][]Pair, workers)
-	var group sync.WaitGroup
-	for w := range workers {
-		part := pairs[min(w*share, len(pairs)):min((w+1)*share, len(pairs))]
-		group.Go(func() {
-			for k, p := range part {
-				if k%4096 == 0 && ctx.Err() != nil {
-					return
-				}
-				if hit, ok := r.test(int(p[0]), int(p[1])); ok {
-					found[w] = append(found[w], hit)
-				}
+	err := parallel.Each(workers, workers, func(_, w int) error {
+		for k, p := range pairs[min(w*share, len(pairs)):min((w+1)*share, len(pairs))] {
+			if k%4096 == 0 && ctx.Err() != nil {
+				return ctx.Err()
 			}
-		})
-	}
-	group.Wait()
-	return slices.Concat(found...), ctx.Err()
+			if hit, ok := r.test(int(p[0]), int(p[1])); ok {
+				found[w] = append(found[w], hit)
+			}
+		}
+		return nil
+	})
+	return slices.Concat(found...), err
 }
 
-// test compares two samples.
 func (r *reuse) test(i, j int) (Pair, bool) {
 	hit := Pair{A: r.samples[i].ID, B: r.samples[j].ID, I: i, J: j}
 	a, b := r.samples[i].Data, r.samples[j].Data
@@ -192,7 +191,10 @@ func (r *reuse) test(i, j int) (Pair, bool) {
 	return hit, hit.P < reuseLimit
 }
 
-// relate counts the first four bits of the wrapped differences and sums of two lists.
+// relate counts the first four bits of the wrapped differences and sums of two lists. It only reads them, very many
+// times after they were made: the race detector need not follow each byte.
+//
+//go:norace
 func relate(a, b []uint8) (differences, sums [reuseBins]int64) {
 	b = b[:len(a)]
 	for i, x := range a {
@@ -204,6 +206,8 @@ func relate(a, b []uint8) (differences, sums [reuseBins]int64) {
 
 // chiSquareIf is chiSquareUniform for counts of n numbers that may be uneven enough to report, and
 // 1 for others, of which there are very many.
+//
+//go:norace
 func chiSquareIf(counts []int64, n int) (float64, bool) {
 	squares := int64(0)
 	for _, c := range counts {
@@ -249,4 +253,65 @@ func EntropyBits(pairs, colliding int64) float64 {
 		return 0
 	}
 	return math.Log2(float64(pairs) / float64(max(colliding, 1)))
+}
+
+// DefaultLags is how far a payload is compared with itself; maxPeriods of what is found is returned.
+const (
+	DefaultLags = 4096
+	maxPeriods  = 16
+)
+
+// Period is a distance, in words, at which a payload repeats.
+type Period struct {
+	Lag   int
+	P     float64 // probability of this at any of the distances compared, if every mask is fresh
+	Equal float64 // share of the words that are equal at this distance
+}
+
+// Periods compares a payload with itself at every distance up to lags words, 0 for DefaultLags, and
+// returns those at which masks cancel, worst first: a key stream that repeats inside a payload.
+// Multiples of a period show too, and other distances by chance, for a stream with a short period
+// has few different words; the period itself comes first. It looks at the first 16,384 words.
+func Periods(ctx context.Context, s Sample, lags int) ([]Period, error) {
+	if s.Word != 2 && s.Word != 4 && s.Word != 8 || len(s.Data)%s.Word != 0 {
+		return nil, fmt.Errorf("period: sample %s has %d bytes in words of %d, want whole words of 2, 4 or 8",
+			s.ID, len(s.Data), s.Word)
+	}
+	tops := firstBytes(s)
+	longest := min(orDefault(lags, DefaultLags), len(tops)-leastWords)
+	var found []Period
+	for lag := 1; lag <= longest; lag++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n := len(tops) - lag
+		differences, _ := relate(tops[lag:], tops[:n])
+		p, _ := chiSquareIf(differences[:], n)
+		if p = corrected(p, longest); p < reuseLimit {
+			found = append(found, Period{Lag: lag, P: p, Equal: equalWords(s, lag, n)})
+		}
+	}
+	slices.SortStableFunc(found, worsePeriod)
+	return found[:min(len(found), maxPeriods)], nil
+}
+
+// worsePeriod orders periods: those at which most words are equal, then by p-value; sorting keeps
+// the shorter of two that are even.
+func worsePeriod(a, b Period) int {
+	if equalA, equalB := a.Equal > 0.5, b.Equal > 0.5; equalA != equalB {
+		return compareDown(a.Equal, b.Equal)
+	}
+	return cmp.Compare(a.P, b.P)
+}
+
+// equalWords returns the share of the first n words that are equal to those lag places on.
+func equalWords(s Sample, lag, n int) float64 {
+	equal := 0
+	for i := range n {
+		a, b := s.Data[i*s.Word:][:s.Word], s.Data[(i+lag)*s.Word:][:s.Word]
+		if string(a) == string(b) {
+			equal++
+		}
+	}
+	return float64(equal) / float64(n)
 }

@@ -45,8 +45,26 @@ type Rebuilt struct {
 //
 // It returns an error when shapes do not go together, and nil when there is nothing in the pairs.
 func Rotations(ctx context.Context, pairs []Pairs) (*Rebuilt, error) {
-	if err := checkPairs(pairs); err != nil {
-		return nil, err
+	if len(pairs) == 0 {
+		return nil, fmt.Errorf("rows from updates: there are no pairs")
+	}
+	for k, p := range pairs {
+		if p.Design == nil {
+			return nil, fmt.Errorf("rows from updates: pairs %d have no design", k)
+		}
+		angles, columns := p.Design.Dims()
+		if _, first := pairs[0].Design.Dims(); len(p.Sine) != angles || len(p.Cosine) != angles || columns != first {
+			return nil, fmt.Errorf("rows from updates: pairs %d are %d sines and %d cosines of %d angles "+
+				"of %d columns, want as "+
+				"many of each, of %d columns",
+				k, len(p.Sine), len(p.Cosine), angles, columns, first)
+		}
+		if err := finiteDesign(p.Design); err != nil {
+			return nil, err
+		}
+		if i := max(notFinite(p.Sine), notFinite(p.Cosine)); i >= 0 {
+			return nil, fmt.Errorf("rows from updates: pair %d of pairs %d is no finite number", i, k)
+		}
 	}
 	order, single := make([]int, len(pairs)), true
 	sizes := make([]float64, len(pairs))
@@ -115,31 +133,6 @@ func groups(pairs []Pairs, order []int) [][]int {
 		list = append(list, order[:all])
 	}
 	return list
-}
-
-// checkPairs checks shapes.
-func checkPairs(pairs []Pairs) error {
-	if len(pairs) == 0 {
-		return fmt.Errorf("rows from updates: there are no pairs")
-	}
-	for k, p := range pairs {
-		if p.Design == nil {
-			return fmt.Errorf("rows from updates: pairs %d have no design", k)
-		}
-		angles, columns := p.Design.Dims()
-		if _, first := pairs[0].Design.Dims(); len(p.Sine) != angles || len(p.Cosine) != angles || columns != first {
-			return fmt.Errorf("rows from updates: pairs %d are %d sines and %d cosines of %d angles of %d columns, want as "+
-				"many of each, of %d columns",
-				k, len(p.Sine), len(p.Cosine), angles, columns, first)
-		}
-		if err := finiteDesign(p.Design); err != nil {
-			return err
-		}
-		if i := max(notFinite(p.Sine), notFinite(p.Cosine)); i >= 0 {
-			return fmt.Errorf("rows from updates: pair %d of pairs %d is no finite number", i, k)
-		}
-	}
-	return nil
 }
 
 // size returns the magnitude of c, and whether all pairs are as long as those of one row are.

@@ -24,7 +24,6 @@ func pairsOf(design *mat.Dense, row []float64, c float64) Pairs {
 	return p
 }
 
-// add adds another row's.
 func (p *Pairs) add(row []float64, c float64) {
 	angles, _ := p.Design.Dims()
 	if p.Sine == nil {
@@ -39,7 +38,6 @@ func (p *Pairs) add(row []float64, c float64) {
 	}
 }
 
-// drawRow draws a row.
 func drawRow(rng *rand.Rand, n int, size float64) []float64 {
 	row := make([]float64, n)
 	for i := range row {

@@ -142,3 +142,14 @@ func (r *Ranges) labelled(found float64, truth []float64) bool {
 	}
 	return false
 }
+
+// What counts as a gain of an attack.
+const (
+	// GainShare is the share of rows from which on an attack has gained something.
+	GainShare = 0.01
+	// ControlShare is the share of rows that the same attack must rebuild without protection, for its failure to mean
+	// something.
+	ControlShare = 0.5
+	// KnownGain is how much more of a column's variance than by chance an attack must explain to have gained something.
+	KnownGain = 0.1
+)

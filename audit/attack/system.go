@@ -27,7 +27,8 @@ const margin = 8
 // System is a view of linear equations in unknown columns: Values of row j are
 // sum over c of Design[i, c] x_j[c] + s_i for each equation i, where the shift s_i is the same in all rows.
 type System struct {
-	Design  *mat.Dense                    // equations by unknown columns, in turns a unit of the column; known to the attacker
+	// equations by unknown columns, in turns a unit of the column; known to the attacker
+	Design  *mat.Dense
 	Rows    int                           // rows of the view
 	Row     func(j int, values []float64) // writes the values of row j, one an equation, in turns
 	Wrapped bool                          // values are known modulo 1 only
@@ -36,33 +37,13 @@ type System struct {
 
 // Options says how hard to attack and against what to score.
 type Options struct {
-	MaxRows      int                        // rows attacked, drawn from all; 0 means DefaultRows
-	MaxEquations int                        // equations used, those with the smallest coefficients; 0 means DefaultEquations
+	MaxRows int // rows attacked, drawn from all; 0 means DefaultRows
+	// equations used, those with the smallest coefficients; 0 means DefaultEquations
+	MaxEquations int
 	Workers      int                        // goroutines; 0 means GOMAXPROCS. gonum's products use GOMAXPROCS besides
 	Seed         uint64                     // of every random choice
 	Truth        func(j int, x []float64)   // writes the real unknown columns of row j; nil when the auditor has none
 	Progress     func(solved, attacked int) // called after each round of the attack; nil for none
-}
-
-// validate checks the shape of a system.
-func (s *System) validate() error {
-	if s.Design == nil {
-		return fmt.Errorf("difference attack: there is no design")
-	}
-	equations, unknowns := s.Design.Dims()
-	switch {
-	case equations > maxEquations:
-		return fmt.Errorf("difference attack: %d equations, want at most %d", equations, maxEquations)
-	case unknowns > maxUnknowns:
-		return fmt.Errorf("difference attack: %d unknown columns, want at most %d", unknowns, maxUnknowns)
-	case s.Rows < 2:
-		return fmt.Errorf("difference attack: %d rows, want at least 2", s.Rows)
-	case s.Row == nil:
-		return fmt.Errorf("difference attack: there is no access to the values")
-	case !(s.Noise >= 0 && s.Noise <= maxNoise):
-		return fmt.Errorf("difference attack: noise is %v turns, want 0 to %v", s.Noise, maxNoise)
-	}
-	return finiteDesign(s.Design)
 }
 
 // finiteDesign refuses a coefficient that is no number.
@@ -71,7 +52,8 @@ func finiteDesign(a *mat.Dense) error {
 	for i := range equations {
 		for c, v := range a.RawRowView(i) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("difference attack: coefficient of equation %d and column %d is %v, want a finite number", i, c, v)
+				return fmt.Errorf("difference attack: coefficient of equation %d and column %d is %v, want a finite number",
+					i, c, v)
 			}
 		}
 	}
@@ -106,26 +88,20 @@ func newView(ctx context.Context, s System, o Options) (*view, error) {
 			return nil, ctx.Err()
 		}
 		s.Row(j, row)
-		if err := v.keep(k, row, equations); err != nil {
-			return nil, err
+		// Stores the values of one row.
+		dst := v.values.RawRowView(k)
+		for e, i := range equations {
+			if math.IsNaN(row[i]) || math.IsInf(row[i], 0) {
+				return nil, fmt.Errorf("difference attack: value of row %d and equation %d is %v, want a finite number",
+					v.rows[k], i, row[i])
+			}
+			dst[e] = row[i]
+			if v.wrapped {
+				dst[e] = wrap(row[i])
+			}
 		}
 	}
 	return v, nil
-}
-
-// keep stores the values of one row.
-func (v *view) keep(k int, row []float64, equations []int) error {
-	dst := v.values.RawRowView(k)
-	for e, i := range equations {
-		if math.IsNaN(row[i]) || math.IsInf(row[i], 0) {
-			return fmt.Errorf("difference attack: value of row %d and equation %d is %v, want a finite number", v.rows[k], i, row[i])
-		}
-		dst[e] = row[i]
-		if v.wrapped {
-			dst[e] = wrap(row[i])
-		}
-	}
-	return nil
 }
 
 // wrap returns the number in [-1/2, 1/2] that differs from x by whole turns.
@@ -208,3 +184,65 @@ const (
 
 // newRand returns the generator of one kind of choice.
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
+// rankLimit is the smallest singular value, relative to the largest, that counts.
+const rankLimit = 1e-10
+
+// basis is a thin singular value decomposition: design = u diag(s) v'.
+type basis struct {
+	u *mat.Dense // equations by rank
+	s []float64  // descending
+	v *mat.Dense // unknowns by rank
+}
+
+// newBasis decomposes a design and leaves out what has no rank.
+func newBasis(a *mat.Dense) (*basis, error) {
+	var svd mat.SVD
+	if !svd.Factorize(a, mat.SVDThin) {
+		return nil, fmt.Errorf("difference attack: the singular values of the design were not found")
+	}
+	s := svd.Values(nil)
+	rank := 0
+	for rank < len(s) && s[rank] > rankLimit*s[0] {
+		rank++
+	}
+	if rank == 0 {
+		return nil, fmt.Errorf("difference attack: all coefficients are 0")
+	}
+	var u, v mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	return &basis{u: columns(&u, rank), s: s[:rank], v: columns(&v, rank)}, nil
+}
+
+// columns copies the first n columns of a matrix.
+func columns(a *mat.Dense, n int) *mat.Dense {
+	rows, _ := a.Dims()
+	return mat.DenseCopyOf(a.Slice(0, rows, 0, n))
+}
+
+// rank returns the number of singular values that count.
+func (b *basis) rank() int { return len(b.s) }
+
+// solve returns the least squares solutions of smallest norm, rows by unknowns, for unwrapped
+// values, rows by equations.
+func (b *basis) solve(z *mat.Dense) *mat.Dense {
+	var t, d mat.Dense
+	t.Mul(z, b.u)
+	rows, _ := t.Dims()
+	for j := range rows {
+		for k, s := range b.s {
+			t.RawRowView(j)[k] /= s
+		}
+	}
+	d.Mul(&t, b.v.T())
+	return &d
+}
+
+// fit returns the part of values, rows by equations, that some solution explains.
+func (b *basis) fit(z *mat.Dense) *mat.Dense {
+	var t, f mat.Dense
+	t.Mul(z, b.u)
+	f.Mul(&t, b.u.T())
+	return &f
+}

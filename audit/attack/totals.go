@@ -57,7 +57,7 @@ func Members(a, b []int) (client int, second, ok bool) {
 func Differences(pairs []TotalPair, seed uint64) (*PairResult, error) {
 	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p TotalPair) bool {
 		return len(p.Update) == 0 ||
-			norm(p.Difference) == 0
+			math.Sqrt(dot(p.Difference, p.Difference)) == 0
 	})
 	n := len(pairs)
 	if n < 2 {
@@ -110,9 +110,6 @@ func explainedBy(v, by []float64, block int) float64 {
 	}
 	return in / total
 }
-
-// norm returns the length of a vector.
-func norm(v []float64) float64 { return math.Sqrt(dot(v, v)) }
 
 // median returns the middle value, 0 of none.
 func median(list []float64) float64 {

@@ -4,6 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/hanse-project/hanse/internal/raced"
 )
 
 // histogramBins are the bins of UniformityResult.Histogram.
@@ -40,8 +44,9 @@ type TestResult struct {
 
 // UniformityResult is what the tests said.
 type UniformityResult struct {
-	Words     int64
-	P         float64              // smallest p-value of the tests, times their number (Bonferroni); 1 when none could be run
+	Words int64
+	// smallest p-value of the tests, times their number (Bonferroni); 1 when none could be run
+	P         float64
 	Test      string               // which test gave it
 	Tests     []TestResult         // those that could be run: fewer than five words a bin tell nothing
 	Histogram [histogramBins]int64 // of the first six bits
@@ -68,6 +73,7 @@ func (u *Uniformity) Add(payload []byte) error {
 	if len(payload)%u.word != 0 {
 		return fmt.Errorf("uniformity: a payload has %d bytes, want a multiple of %d", len(payload), u.word)
 	}
+	raced.Read(payload) // the loops below do not say so of each word
 	u.tops = firstBits(u.tops[:0], payload, u.word)
 	u.words += int64(len(u.tops))
 	u.top.addHigh(u.tops)
@@ -81,7 +87,8 @@ func (u *Uniformity) Add(payload []byte) error {
 // Merge takes in what another has counted, with words and stride of the same sizes.
 func (u *Uniformity) Merge(other *Uniformity) error {
 	if u.word != other.word || u.stride != other.stride {
-		return fmt.Errorf("uniformity: words of %d bytes and stride %d, want %d and %d", other.word, other.stride, u.word, u.stride)
+		return fmt.Errorf("uniformity: words of %d bytes and stride %d, want %d and %d", other.word,
+			other.stride, u.word, u.stride)
 	}
 	u.words += other.words
 	u.top.merge(&other.top)
@@ -104,6 +111,8 @@ func (b *bins) merge(other *bins) {
 }
 
 // firstBits appends the first 16 bits of each word.
+//
+//go:norace
 func firstBits(dst []uint16, payload []byte, word int) []uint16 {
 	for at := word - 2; at+1 < len(payload); at += word {
 		dst = append(dst, binary.LittleEndian.Uint16(payload[at:]))
@@ -111,7 +120,7 @@ func firstBits(dst []uint16, payload []byte, word int) []uint16 {
 	return dst
 }
 
-// addHigh counts the first bytes.
+//go:norace
 func (b *bins) addHigh(tops []uint16) {
 	for ; len(tops) >= 4; tops = tops[4:] {
 		b[0][tops[0]>>8]++
@@ -124,7 +133,7 @@ func (b *bins) addHigh(tops []uint16) {
 	}
 }
 
-// addLow counts the last bytes.
+//go:norace
 func (b *bins) addLow(payload []byte, word int) {
 	for ; len(payload) >= 4*word; payload = payload[4*word:] {
 		b[0][payload[0]]++
@@ -137,7 +146,6 @@ func (b *bins) addLow(payload []byte, word int) {
 	}
 }
 
-// counts adds up the tables.
 func (b *bins) counts() []int64 {
 	out := make([]int64, 256)
 	for _, table := range b {
@@ -160,6 +168,8 @@ func (l *lag) add(tops []uint16) {
 
 // addPairs counts the first bytes of the wrapped differences of two lists, and returns the sum of
 // the products, each number x as 2x - 65535, so that its mean is 0.
+//
+//go:norace
 func (b *bins) addPairs(from, to []uint16) int64 {
 	to = to[:len(from)]
 	var sum0, sum1 int64
@@ -191,7 +201,12 @@ func (u *Uniformity) Result() UniformityResult {
 		r.chiSquare("differences of "+l.name, l.differences.counts(), l.pairs)
 		r.correlation("correlation of "+l.name, l)
 	}
-	r.pick()
+	for i, t := range r.Tests {
+		if i == 0 || t.P < r.P {
+			r.P, r.Test = t.P, t.Name
+		}
+	}
+	r.P = corrected(r.P, max(1, len(r.Tests)))
 	return r
 }
 
@@ -212,12 +227,64 @@ func (r *UniformityResult) correlation(name string, l *lag) {
 	r.Tests = append(r.Tests, TestResult{Name: name, P: twoSided(z), Count: l.pairs})
 }
 
-// pick finds the test with the smallest p-value.
-func (r *UniformityResult) pick() {
-	for i, t := range r.Tests {
-		if i == 0 || t.P < r.P {
-			r.P, r.Test = t.P, t.Name
-		}
+// surely is the exponent beyond which the second best turn does not count.
+const surely = 36
+
+// unfold returns mean and variance of a normal variable with the given mean and variance, once it
+// is known to be value plus a whole number of turns.
+func unfold(value, mean, variance float64) (float64, float64) {
+	offset := wrap(value - mean)
+	near := math.Abs(offset)
+	if (1-2*near)/(2*variance) > surely {
+		return mean + offset, 0
 	}
-	r.P = corrected(r.P, max(1, len(r.Tests)))
+	m, v := turns(near, variance)
+	return mean + math.Copysign(m, offset), v
 }
+
+// turns returns mean and variance over the numbers near + k, k = -3 .. 3, weighted by a normal
+// density around 0, for near in [0, 1/2].
+func turns(near, variance float64) (float64, float64) {
+	q := math.Exp(-1 / (2 * variance)) // of one turn
+	a := math.Exp(-(1 - 2*near) / (2 * variance))
+	b := a * math.Exp(-2*near/variance)
+	weights := [7]float64{a * a * a * q * q * q * q * q * q, a * a * q * q, a, 1, b, b * b * q * q,
+		b * b * b * q * q * q * q * q * q}
+	var total, first, second float64
+	for k, w := range weights {
+		x := near + float64(k-3)
+		total += w
+		first += w * x
+		second += w * x * x
+	}
+	mean := first / total
+	return mean, max(second/total-mean*mean, 0)
+}
+
+// perBin is the least expected count of a bin for which a chi-square test is run.
+const perBin = 5
+
+// chiSquareUniform returns the probability of counts as uneven as these, or more so, under a
+// uniform distribution over the bins. It reports false when there are fewer than five a bin.
+func chiSquareUniform(counts []int64) (float64, bool) {
+	total := int64(0)
+	for _, c := range counts {
+		total += c
+	}
+	expected := float64(total) / float64(len(counts))
+	if expected < perBin {
+		return 1, false
+	}
+	x := 0.0
+	for _, c := range counts {
+		d := float64(c) - expected
+		x += d * d / expected
+	}
+	return mathext.GammaIncRegComp(float64(len(counts)-1)/2, x/2), true
+}
+
+// twoSided returns the probability of a standard normal variable at least this far from 0.
+func twoSided(z float64) float64 { return math.Erfc(math.Abs(z) / math.Sqrt2) }
+
+// corrected is a p-value that is the smallest of some number of tests (Bonferroni).
+func corrected(p float64, tests int) float64 { return min(1, p*float64(tests)) }

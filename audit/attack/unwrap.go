@@ -50,7 +50,19 @@ func (b *basis) unwrap(y *mat.Dense, spread []float64) (*mat.Dense, []bool) {
 	u := newUnwrapper(b, y, spread)
 	for pass := 1; pass <= maxPasses && len(u.state) > 0; pass++ {
 		u.listen()
-		u.conclude()
+		// Puts what was heard through the linear system; mean is what it says beyond that.
+		var t mat.Dense
+		t.Mul(u.heard, u.basis.u)
+		for j := range u.state {
+			u.weigh(&u.state[j], t.RawRowView(j))
+		}
+		u.fit = new(mat.Dense)
+		u.fit.Mul(&t, u.basis.u.T())
+		for j := range u.state {
+			if s := &u.state[j]; !s.done {
+				s.expect(u.mean.RawRowView(j), u.fit.RawRowView(j), u.heard.RawRowView(j))
+			}
+		}
 		if pass%review == 0 || pass == maxPasses {
 			u.release(pass == maxPasses)
 		}
@@ -114,22 +126,6 @@ func (u *unwrapper) listen() {
 	}
 }
 
-// conclude puts what was heard through the linear system; mean is what it says beyond that.
-func (u *unwrapper) conclude() {
-	var t mat.Dense
-	t.Mul(u.heard, u.basis.u)
-	for j := range u.state {
-		u.weigh(&u.state[j], t.RawRowView(j))
-	}
-	u.fit = new(mat.Dense)
-	u.fit.Mul(&t, u.basis.u.T())
-	for j := range u.state {
-		if s := &u.state[j]; !s.done {
-			s.expect(u.mean.RawRowView(j), u.fit.RawRowView(j), u.heard.RawRowView(j))
-		}
-	}
-}
-
 // weigh shrinks the coordinates of one row by how far each was heard, and sets the precision of
 // what the system says beyond what was heard.
 func (u *unwrapper) weigh(b *belief, coordinates []float64) {
@@ -151,4 +147,62 @@ func (b *belief) expect(mean, fit, heard []float64) {
 		mean[i] = inertia*mean[i] + (1-inertia)*m
 	}
 	b.prior = math.Pow(b.prior, inertia) * math.Pow(b.next, 1-inertia)
+}
+
+// maxRewraps is how often least squares and unwrapping take turns.
+const maxRewraps = 20
+
+// settle solves by least squares, unwraps the values by the solution, and again, until no value
+// moves by a turn. It changes z, rows by equations, and reports per row whether what remains
+// unexplained is at the level of noise.
+func (b *basis) settle(z *mat.Dense, wrapped bool, limit float64) []bool {
+	rows, _ := z.Dims()
+	solved := make([]bool, rows)
+	for range maxRewraps {
+		f := b.fit(z)
+		moved := false
+		for j := range rows {
+			if !solved[j] && wrapped && move(z.RawRowView(j), f.RawRowView(j)) {
+				moved = true
+				continue
+			}
+			solved[j] = distance(z.RawRowView(j), f.RawRowView(j)) <= limit
+		}
+		if !moved {
+			break
+		}
+	}
+	return solved
+}
+
+// move adds whole turns to each value, so that it is within half a turn of its fit. It reports
+// whether any value changed.
+func move(z, fit []float64) bool {
+	moved := false
+	for i, f := range fit {
+		if k := math.RoundToEven(f - z[i]); k != 0 {
+			z[i] += k
+			moved = true
+		}
+	}
+	return moved
+}
+
+// distance is the root mean square of differences.
+func distance(a, b []float64) float64 {
+	sum := 0.0
+	for i, x := range a {
+		sum += (x - b[i]) * (x - b[i])
+	}
+	return math.Sqrt(sum / float64(len(a)))
+}
+
+// near returns y plus the whole turns that bring it next to a fit.
+func near(y, fit *mat.Dense) *mat.Dense {
+	z := mat.DenseCopyOf(y)
+	rows, _ := z.Dims()
+	for j := range rows {
+		move(z.RawRowView(j), fit.RawRowView(j))
+	}
+	return z
 }

@@ -45,7 +45,6 @@ func near0(rng *rand.Rand) func(int) uint16 {
 	return func(int) uint16 { return uint16(rng.IntN(1<<14) - 1<<13) }
 }
 
-// uniformityOf tests payloads.
 func uniformityOf(t testing.TB, word, stride int, payloads ...[]byte) UniformityResult {
 	t.Helper()
 	u, err := NewUniformity(word, stride)
@@ -83,7 +82,8 @@ func TestPlantedPatternsAreNamed(t *testing.T) {
 	}{
 		{"an unmasked chunk", "first byte", [][]byte{masked(1, 1<<18), addWords(zeros, 0, near0(rng))}},
 		{"a low byte without mask", "last byte", [][]byte{lowByte(masked(2, 1<<16))}},
-		{"a shift that is the same in every row", "differences of rows", [][]byte{addWords(bytes.Repeat(shift, 100), 1, near0(rng))}},
+		{"a shift that is the same in every row", "differences of rows",
+			[][]byte{addWords(bytes.Repeat(shift, 100), 1, near0(rng))}},
 		{"words that repeat", "neighbours", [][]byte{twice(masked(4, 1<<15))}},
 		{"one word only", "differences of neighbours", [][]byte{addWords(zeros, 0, constant)}},
 	} {
@@ -114,7 +114,7 @@ func twice(words []byte) []byte {
 	return out
 }
 
-func TestFewWordsTellNothing(t *testing.T) {
+func TestFewWordsDiscloseNothing(t *testing.T) {
 	r := uniformityOf(t, 2, 8, make([]byte, 2*1279))
 	if r.P != 1 || r.Test != "" || len(r.Tests) != 0 || r.Words != 1279 || r.Histogram[0] != 1279 {
 		t.Errorf("got %+v", r)
@@ -184,7 +184,6 @@ func TestMalformedWordsAreRefused(t *testing.T) {
 	}
 }
 
-// reuseOf searches samples.
 func reuseOf(t testing.TB, samples []Sample, o ReuseOptions) *ReuseResult {
 	t.Helper()
 	r, err := Reuse(context.Background(), samples, o)
@@ -264,7 +263,8 @@ func TestPeriodsAreFound(t *testing.T) {
 		t.Errorf("got %v, %v", found, err)
 	}
 	for seed := range uint64(3) {
-		if found, err := Periods(context.Background(), Sample{Word: 4, Data: masked(seed, 1<<15)}, 2000); err != nil || len(found) != 0 {
+		if found, err := Periods(context.Background(), Sample{Word: 4, Data: masked(seed, 1<<15)},
+			2000); err != nil || len(found) != 0 {
 			t.Errorf("fresh words: got %v, %v", found, err)
 		}
 	}
@@ -292,7 +292,6 @@ func TestMergedCountsAreThoseOfOneTest(t *testing.T) {
 	}
 }
 
-// mustUniformity starts tests of words.
 func mustUniformity(t rapid.TB, word, stride int) *Uniformity {
 	u, err := NewUniformity(word, stride)
 	if err != nil {

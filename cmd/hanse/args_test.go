@@ -32,7 +32,8 @@ func TestSortArguments(t *testing.T) {
 		{"a -y -- -o b", "-y", "a -o b", true},
 	} {
 		flags, arguments, mixed := sortArguments(known, strings.Fields(c.given))
-		if !slices.Equal(flags, strings.Fields(c.flags)) || !slices.Equal(arguments, strings.Fields(c.arguments)) || mixed != c.mixed {
+		if !slices.Equal(flags, strings.Fields(c.flags)) || !slices.Equal(arguments,
+			strings.Fields(c.arguments)) || mixed != c.mixed {
 			t.Errorf("%q: %q, %q, %v", c.given, flags, arguments, mixed)
 		}
 	}

@@ -13,26 +13,29 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/charterfile"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // attacker is the bank, whose program is another one: it has a key file and a link like any member, and asks what it
 // likes.
 type attacker struct {
-	w       *town
+	w       *testNetwork
 	host    *peer.Host
 	charter *keys.SignedCharter
-	job     *protocol.Job
+	job     *contract.Job
 	text    []byte
 	leave   func() // ends the attacker's node
 }
 
 // newAttacker starts the other members' nodes and the attacker in the bank's place.
 func newAttacker(t *testing.T) *attacker {
-	w := newTown(t, 300)
+	w := newColumns(t, 300)
 	for _, name := range w.Names[1:] {
 		w.start(name)
 	}
@@ -40,7 +43,7 @@ func newAttacker(t *testing.T) *attacker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	charter, err := readCompleteCharter(w.CharterFile())
+	charter, err := charterfile.ReadInForce(w.CharterFile())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +62,8 @@ func newAttacker(t *testing.T) *attacker {
 	})
 	a.leave = sync.OnceFunc(func() { cancel(); running.Wait() })
 	t.Cleanup(a.leave)
-	a.job = &protocol.Job{
-		Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names,
+	a.job = &contract.Job{
+		Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: contract.TaskTrain, Parties: w.Names,
 		Privacy: "masked", Topology: "tree",
 		Table: "train", Charter: charter.Digest().String(), Proposer: "bank", Nonce: strings.Repeat("a", 32),
 		Expires:    time.Now().Add(time.Hour).UTC().Truncate(time.Second).Format(time.RFC3339),
@@ -73,7 +76,7 @@ func newAttacker(t *testing.T) *attacker {
 }
 
 // ask asks a member's node over TLS until its link is there.
-func (a *attacker) ask(name, method string, request, response any) *protocol.Fault {
+func (a *attacker) ask(name, method string, request, response any) *fault.Fault {
 	a.w.t.Helper()
 	data, err := cbor.Marshal(request)
 	if err != nil {
@@ -109,9 +112,9 @@ func (a *attacker) ask(name, method string, request, response any) *protocol.Fau
 }
 
 // describe asks a member for its facts.
-func (a *attacker) describe(name string, text []byte) (facts protocol.Facts, fault *protocol.Fault) {
-	fault = a.ask(name, "job/describe", map[int]string{1: string(text)}, &facts)
-	return facts, fault
+func (a *attacker) describe(name string, text []byte) (facts contract.Facts, refusal *fault.Fault) {
+	refusal = a.ask(name, "job/describe", map[int]string{1: string(text)}, &facts)
+	return facts, refusal
 }
 
 // readsUnder is what the owner of a node reads with hanse jobs --ref.
@@ -129,16 +132,16 @@ func (a *attacker) readsUnder(name, ref string) string {
 // a stuffer. Each fails, its victims' owners read what it did, and an honest job runs afterwards.
 func TestAttackersOverTLS(t *testing.T) {
 	a := newAttacker(t)
-	var facts []protocol.Facts
+	var facts []contract.Facts
 	own, _ := a.charter.MemberNamed("bank")
 	for _, name := range a.w.Names {
 		if name == "bank" {
-			facts = append(facts, protocol.Facts{Name: name, ID: own.ID, Role: "active"})
+			facts = append(facts, contract.Facts{Name: name, ID: own.ID, Role: "active"})
 			continue
 		}
-		f, fault := a.describe(name, a.text)
-		if fault != nil {
-			t.Fatalf("%s: %s", name, fault)
+		f, refusal := a.describe(name, a.text)
+		if refusal != nil {
+			t.Fatalf("%s: %s", name, refusal)
 		}
 		facts = append(facts, f)
 	}
@@ -148,18 +151,18 @@ func TestAttackersOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := append([]protocol.Facts(nil), facts...)
+	forged := append([]contract.Facts(nil), facts...)
 	forged[a.job.Index("telco")].ID = stranger.ID()
-	contract, err := protocol.NewContract(a.job, forged, nil, protocol.SessionOperations(len(facts), nil))
+	contract, err := contract.NewContract(a.job, forged, nil, contract.SessionOperations(len(facts), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var consent map[int]any
-	fault := a.ask("insurer", "job/consent", map[int]string{1: string(contract.Document.Text())}, &consent)
-	if fault == nil || fault.Code != protocol.CodeCharter || len(fault.Names) != 1 || fault.Names[0] != "telco" {
-		t.Fatalf("the insurer answers the impostor by %v, %v", consent, fault)
+	refusal := a.ask("insurer", "job/consent", map[int]string{1: string(contract.Document.Text())}, &consent)
+	if refusal == nil || refusal.Code != fault.CodeCharter || len(refusal.Names) != 1 || refusal.Names[0] != "telco" {
+		t.Fatalf("the insurer answers the impostor by %v, %v", consent, refusal)
 	}
-	if said := a.readsUnder("insurer", fault.Ref); !strings.Contains(said,
+	if said := a.readsUnder("insurer", refusal.Ref); !strings.Contains(said,
 		"names the key "+stranger.ID().Short()+" for telco") {
 		t.Errorf("the insurer's owner reads %q", said)
 	}
@@ -172,11 +175,11 @@ func TestAttackersOverTLS(t *testing.T) {
 	if err := os.WriteFile(path, append(good, "canary-id,canary-cell\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, fault = a.describe("retailer", a.text); fault == nil || fault.Code != protocol.CodeTable ||
-		len(fault.Names)+len(fault.Numbers) > 0 {
-		t.Fatalf("the retailer answers the describer by %v", fault)
+	if _, refusal = a.describe("retailer", a.text); refusal == nil || refusal.Code != fault.CodeTable ||
+		len(refusal.Names)+len(refusal.Numbers) > 0 {
+		t.Fatalf("the retailer answers the describer by %v", refusal)
 	}
-	if said := a.readsUnder("retailer", fault.Ref); !strings.Contains(said, "train.csv") {
+	if said := a.readsUnder("retailer", refusal.Ref); !strings.Contains(said, "train.csv") {
 		t.Errorf("the retailer's owner reads %q", said)
 	}
 	if err := os.WriteFile(path, good, 0o600); err != nil {
@@ -187,18 +190,18 @@ func TestAttackersOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, fault = a.describe("retailer", text); fault == nil || fault.Code != protocol.CodeLabel {
-		t.Fatalf("the retailer answers a question for its labels by %v", fault)
+	if _, refusal = a.describe("retailer", text); refusal == nil || refusal.Code != fault.CodeLabel {
+		t.Fatalf("the retailer answers a question for its labels by %v", refusal)
 	}
 
-	codes := make(map[protocol.Code]int)
+	codes := make(map[fault.Code]int)
 	for i := range 400 {
-		if _, fault := a.describe("telco", []byte(strings.Replace(string(a.text), strings.Repeat("a", 32),
-			fmt.Sprintf("%032x", i), 1))); fault != nil {
-			codes[fault.Code]++
+		if _, refusal := a.describe("telco", []byte(strings.Replace(string(a.text), strings.Repeat("a", 32),
+			fmt.Sprintf("%032x", i), 1))); refusal != nil {
+			codes[refusal.Code]++
 		}
 	}
-	if codes[protocol.CodeBusy] < 100 || len(codes) != 1 {
+	if codes[fault.CodeBusy] < 100 || len(codes) != 1 {
 		t.Errorf("the telco answers the stuffer by %v", codes)
 	}
 	if log := a.w.log("telco"); !strings.Contains(log, "asks too much") || !strings.Contains(log, "bank") {
@@ -213,7 +216,7 @@ func TestAttackersOverTLS(t *testing.T) {
 	a.leave()
 	a.w.start("bank") // an honest one
 	report, err := a.w.client("bank").Launch(t.Context(), a.w.prepare(fdskl.Params{Features: 32}, "masked", ""),
-		func(node.Event) {})
+		func(jobs.Event) {})
 	if err != nil || report == nil {
 		t.Errorf("an honest job: %v, %v", report, err)
 	}

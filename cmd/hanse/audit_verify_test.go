@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/audit"
-	"github.com/hanse-project/hanse/audit/report"
+	"github.com/hanse-project/hanse/audit/render"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -82,16 +82,17 @@ func (f *formerly) write(text []byte, path ...string) string {
 }
 
 // job makes the contract of a job under a version of the charter, in the folder.
-func (f *formerly) job(version int, parties ...string) *protocol.Contract {
+func (f *formerly) job(version int, parties ...string) *contract.Contract {
 	f.t.Helper()
-	job := protocol.Job{Format: "hanse-job-v1", Name: "credit", Algorithm: "fdskl", Task: protocol.TaskTrain,
-		Table: "train", Privacy: "masked", Parties: parties, Topology: "tree", Charter: f.charters[version-1].Digest().String()}
-	var facts []protocol.Facts
+	job := contract.Job{Format: "hanse-job-v1", Name: "credit", Algorithm: "fdskl", Task: contract.TaskTrain,
+		Table: "train", Privacy: "masked", Parties: parties, Topology: "tree",
+		Charter: f.charters[version-1].Digest().String()}
+	var facts []contract.Facts
 	roles := []string{"active", "passive", "passive"}
 	for i, name := range parties {
-		facts = append(facts, protocol.Facts{Name: name, ID: f.keys[name].ID(), Role: roles[i], Rows: 40, Columns: 3})
+		facts = append(facts, contract.Facts{Name: name, ID: f.keys[name].ID(), Role: roles[i], Rows: 40, Columns: 3})
 	}
-	c, err := protocol.NewContract(&job, facts, nil, protocol.SessionOperations(len(parties), nil))
+	c, err := contract.NewContract(&job, facts, nil, contract.SessionOperations(len(parties), nil))
 	f.must(err)
 	for _, name := range parties {
 		c.Sign(f.keys[name])
@@ -101,14 +102,14 @@ func (f *formerly) job(version int, parties ...string) *protocol.Contract {
 }
 
 // transcript writes the header of a party's transcript of a job.
-func (f *formerly) transcript(c *protocol.Contract, party int, path ...string) string {
+func (f *formerly) transcript(c *contract.Contract, party int, path ...string) string {
 	var block [transcript.BlockSize]byte
 	transcript.Header{Self: party, Contract: c.Hash(), Party: c.Parties[party].ID}.Encode(&block)
 	return f.write(block[:], path...)
 }
 
 // report writes a report that ex signs about a job, with one file as the transcript of each of the parties.
-func (f *formerly) report(c *protocol.Contract, change func(*audit.Report), files map[string]string) string {
+func (f *formerly) report(c *contract.Contract, change func(*audit.Report), files map[string]string) string {
 	f.t.Helper()
 	r := &audit.Report{Verdict: audit.Clean}
 	r.Job.Name, r.Job.Contract, r.Job.Charter = c.Job.Name, c.Hash().String(), c.Job.Charter
@@ -125,9 +126,9 @@ func (f *formerly) report(c *protocol.Contract, change func(*audit.Report), file
 	if change != nil {
 		change(r)
 	}
-	f.must(report.Sign(r, f.keys["ex"]))
+	f.must(render.Sign(r, f.keys["ex"]))
 	var text bytes.Buffer
-	f.must(report.JSON(&text, r))
+	f.must(render.JSON(&text, r))
 	return f.write(text.Bytes(), "audit.json")
 }
 
@@ -151,7 +152,7 @@ func TestExMemberSignsReports(t *testing.T) {
 	oldCharter := func(r *audit.Report) { r.Job.Charter = f.charters[0].Digest().String() }
 	for _, c := range []struct {
 		name     string
-		contract *protocol.Contract
+		contract *contract.Contract
 		change   func(*audit.Report)
 		files    map[string]string
 		given    []string

@@ -3,22 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"time"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/dataset"
-	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/credit"
+	"github.com/hanse-project/hanse/internal/demo"
+	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/trial"
-	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// demoPeople is how many people the generated credit data set has.
-const demoPeople = 20_000
 
 // demoCommand shows the whole path on one machine.
 func demoCommand() *cli.Command {
@@ -26,9 +21,11 @@ func demoCommand() *cli.Command {
 		Name:  "demo",
 		Usage: "four organisations, four processes, one model: the whole path on this machine",
 		Description: `Generates a credit data set (20,000 people; a bank with the label, an insurer, a
-telco, a retailer), makes key files and a charter, starts a node process for each,
-trains over TLS, scores the held-out quarter, compares, and audits its own transcripts:
-what left each machine, who learned what, and what real attacks rebuild from it.
+telco, a retailer; each lacks another tenth of them, and has an order of its own), makes
+key files and a charter, starts a node process for each, finds the 12,000 people whom all
+have, trains on three quarters of them over TLS, scores the others, compares, and audits
+its own transcripts: what left each machine, who learned what, and what real attacks
+rebuild from it.
 
    hanse demo
    hanse demo --data applicants.csv --label default --parties 5
@@ -43,6 +40,13 @@ doubly-stochastic choose the mode masked, which alone has them:
    hanse demo --privacy masked
    hanse demo --aggregation he --people 2000
    hanse demo --privacy published --i-know-this-leaks
+
+A scorecard of bins in place of a kernel is sealed too, moves a twentieth of the bytes a
+row, and its points can be read:
+
+   hanse demo --algorithm glm
+   hanse demo --algorithm glm --points bank --dir card
+   hanse scorecard demo --dir card/bank/node
 
 Or clients learn together from streams that never leave them, row by row: wind and sun
 parks foretell their output (pofmkl, one server), sensors at servers on a ring learn
@@ -61,208 +65,124 @@ few more.
 
 With --dir the folders, logs, model parts and the audit's report stay to be looked at.
 A leak gives exit code 3; with --record digests not all attacks can be tried, and the exit code is 4.`,
-		Flags:  demoFlags(),
-		Action: runDemo,
-	}
-}
-
-// demo is one run of the demo.
-type demo struct {
-	c      *cli.Context
-	tell   *narrator
-	data   *trial.Data
-	params fdskl.Params
-	league *trial.League
-	nodes  *processes
-	begun  time.Time
-	result demoResult
-
-	contract string // of the training
-}
-
-// runDemo runs the demo from data to comparison.
-func runDemo(c *cli.Context) (err error) {
-	if err := checkAlgorithm(c); err != nil {
-		return err
-	}
-	if c.String("algorithm") != algorithmFDSKL {
-		return runOnlineDemo(c)
-	}
-	if err := checkDemo(c); err != nil {
-		return err
-	}
-	d := &demo{c: c, tell: newNarrator(c.App.ErrWriter), begun: time.Now()}
-	dir, remove, err := demoDir(c.String("dir"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
-	if err := d.prepare(dir); err != nil {
-		return err
-	}
-	if err := d.federate(c.Context); err != nil {
-		return err
-	}
-	if err := d.compare(c.Context); err != nil {
-		return err
-	}
-	if err := d.audit(c.Context, dir); err != nil {
-		return err
-	}
-	return errors.Join(d.print(dir), demoVerdict(d.c.String("record"), d.result.Audit))
-}
-
-// demoDir returns the folder to work in, and what to call at the end.
-func demoDir(dir string) (string, func() error, error) {
-	if dir != "" {
-		return dir, func() error { return nil }, os.MkdirAll(dir, 0o700)
-	}
-	dir, err := os.MkdirTemp("", "hanse-demo-")
-	return dir, func() error { return os.RemoveAll(dir) }, err
-}
-
-// prepare makes data, key files and the charter.
-func (d *demo) prepare(dir string) (err error) {
-	if err := d.makeData(); err != nil {
-		return err
-	}
-	if d.params, err = d.makeParams(); err != nil {
-		return err
-	}
-	d.tell.data(d.data)
-	d.tell.privacy(d)
-	if err := d.data.Write(dir); err != nil {
-		return err
-	}
-	if d.league, err = trial.Found(dir, d.data.Names, privacyOf(d.c)); err != nil {
-		return err
-	}
-	d.tell.league(d.league)
-	return nil
-}
-
-// makeData generates or reads the data.
-func (d *demo) makeData() (err error) {
-	seed := d.c.Uint64("seed")
-	if paths := d.c.StringSlice("data"); len(paths) > 0 {
-		o := dataset.Options{ID: d.c.String("id"), Label: d.c.String("label"), Categorical: d.c.StringSlice("categorical"), Missing: d.c.String("missing")}
-		d.data, err = trial.Files(paths, o, d.c.Int("parties"), seed)
-		return err
-	}
-	d.data = trial.Credit(d.c.Int("people"), seed)
-	return nil
-}
-
-// federate starts the nodes, trains and predicts.
-func (d *demo) federate(ctx context.Context) (err error) {
-	if d.nodes, err = startNodes(ctx, d.league, d.data, d.c.Int("workers")); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.nodes.stop()) }()
-	d.tell.nodes(d.nodes, "one process each")
-	job := protocol.Job{
-		Format: "hanse-job-v1", Name: "demo", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: d.data.Names,
-		Privacy: privacyOf(d.c), Aggregation: aggregation(d.c), Topology: d.c.String("topology"), Table: "train", Record: d.c.String("record"),
-	}
-	text, err := jobText(&job, d.params)
-	if err != nil {
-		return err
-	}
-	report, err := d.run(ctx, "training", text)
-	if err != nil {
-		return err
-	}
-	d.result.addTraining(report)
-	d.contract = report.Contract
-	if err := d.collect(ctx, report.Contract); err != nil {
-		return err
-	}
-	return d.predict(ctx, job, report.Contract)
-}
-
-// predict scores the test rows for the first party and compares with the labels.
-func (d *demo) predict(ctx context.Context, job protocol.Job, model string) error {
-	job.Name, job.Task, job.Table, job.Model, job.OpenTo, job.Parameters = "demo-scores", protocol.TaskPredict, "test", model, d.data.Names[0], nil
-	text, err := job.Text()
-	if err != nil {
-		return err
-	}
-	report, err := d.run(ctx, "prediction", text)
-	if err != nil {
-		return err
-	}
-	d.result.PredictSeconds = report.Seconds
-	d.result.TestError, err = d.data.ScoresError(report.Scores, d.params.Target)
-	return err
-}
-
-// run proposes one job at the first party's node and follows it.
-func (d *demo) run(ctx context.Context, what string, text []byte) (*node.Report, error) {
-	client, err := node.NewClient(d.league.Path(d.data.Names[0], "node"))
-	if err != nil {
-		return nil, err
-	}
-	screen := d.tell.begin(what)
-	defer screen.end()
-	contract, summary, err := client.Prepare(ctx, text, screen.show)
-	if err != nil {
-		return nil, d.nodes.explain(err)
-	}
-	d.tell.summary(summary)
-	report, err := client.Launch(ctx, contract, screen.show)
-	if err != nil {
-		return nil, d.nodes.explain(err)
-	}
-	d.tell.done(what, report, screen)
-	return report, nil
-}
-
-// collect asks every node for its own report of the training.
-func (d *demo) collect(ctx context.Context, contract string) error {
-	for _, name := range d.data.Names {
-		client, err := node.NewClient(d.league.Path(name, "node"))
-		if err != nil {
+		Flags: demoFlags(),
+		Action: func(c *cli.Context) error {
+			o := demoOptions(c)
+			ctx, gone := context.WithCancelCause(c.Context)
+			defer gone(nil)
+			o.Out, o.Err = terminal.Watched(o.Out, gone), terminal.Watched(o.Err, gone)
+			err := demo.Run(ctx, o)
+			if cause := context.Cause(ctx); errors.Is(cause, syscall.EPIPE) {
+				return cause
+			}
 			return err
-		}
-		report, err := client.Report(ctx, contract)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		d.result.addParty(report)
+		},
 	}
-	return nil
 }
 
-// compare computes the baselines.
-func (d *demo) compare(ctx context.Context) (err error) {
-	d.result.describe(d)
-	if d.result.MajorityError, err = d.data.Guess(d.params.Target); err != nil {
-		return err
+// demoFlags lists the demo's flags.
+func demoFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "algorithm", Value: contract.FDSKL, Usage: "fdskl or glm (a scorecard), over columns of " +
+			"the same people; pofmkl, gfml or ofmsft, over many clients' streams"},
+		&cli.IntFlag{Name: "bins", Usage: "about `N` bins of each column of numbers in glm", DefaultText: "10"},
+		&cli.IntFlag{Name: "min-cell", Usage: "a bin of glm has `N` rows at least", DefaultText: "20"},
+		&cli.StringFlag{Name: "points", Usage: "`WHO` learns the points of glm's bins: owners (each those of its own), " +
+			"or a party, all", DefaultText: "nobody"},
+		&cli.StringFlag{Name: "z-scores", Usage: "`WHO` learns how sure the points are; the same"},
+		&cli.IntFlag{Name: "clients", Usage: "`N` clients of each server of pofmkl, gfml and ofmsft",
+			DefaultText: "12, 5, 12"},
+		&cli.IntFlag{Name: "servers", Usage: "`N` servers of gfml", DefaultText: "4"},
+		&cli.BoolFlag{Name: "common-bin", Usage: "all clients of a round of pofmkl move one bin of kernels, drawn from " +
+			"the seed, " +
+			"and their updates are of those alone"},
+		&cli.Float64Flag{Name: "budget", Usage: "networks of this cost `B`, the largest at 1 each, are at a client of " +
+			"ofmsft at a time", DefaultText: "4"},
+		&cli.StringSliceFlag{Name: "data", Usage: "CSV or LIBSVM `FILE`, also gzipped; several are stacked (default: " +
+			"generated)"},
+		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` in --data (default: label, target, class or y, else " +
+			"the last) or --streams"},
+		&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of --data", DefaultText: "the one called id"},
+		&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` of --data that holds codes though it looks like numbers"},
+		missingFlag("what becomes of missing cells of --data"),
+		&cli.IntFlag{Name: "people", Value: demo.People, Usage: "`N` people to generate, of whom each party has a part",
+			Action: atLeast("people", 2, credit.MaxPeople)},
+		&cli.Float64Flag{Name: "overlap", Value: trial.Overlap, Usage: "the `SHARE` of the people whom all parties have; " +
+			"each of the others is lacked by one party; at 1 all tables are of the same people, and none is aligned"},
+		&cli.IntFlag{Name: "parties", Value: 4, Usage: "`N` parties that share the columns of --data"},
+		&cli.StringFlag{Name: "privacy", Usage: "sealed, masked or published; over streams masked or published",
+			DefaultText: "sealed; masked over streams"},
+		&cli.StringFlag{Name: "aggregation", Value: contract.AggregateMasked,
+			Usage: "what protects the sums of masked jobs: masked (one-time masks) or he (homomorphic encryption, some 50 " +
+				"times the traffic)"},
+		&cli.BoolFlag{Name: "i-know-this-leaks", Usage: "run --privacy published, which shows the other parties' rows to " +
+			"the tree's inner nodes"},
+		&cli.StringFlag{Name: "schedule", Value: fdskl.Fixed, Usage: "fixed or doubly-stochastic (the paper's)"},
+		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge ; logistic and smooth-hinge open scores of " +
+			"training rows in sealed jobs (default: logistic for two classes in masked jobs, else square)"},
+		&cli.StringFlag{Name: "target", Usage: "classification or regression (default: texts, two values and codes are " +
+			"classes, other numbers a regression)"},
+		&cli.StringFlag{Name: "kernel", Value: "gaussian", Usage: "gaussian, laplace, matern32 or matern52"},
+		&cli.Float64Flag{Name: "sigma", Usage: "kernel width `SIGMA`", DefaultText: "the median heuristic"},
+		&cli.Float64Flag{Name: "lambda", Usage: "regulariser `LAMBDA`", DefaultText: "auto"},
+		&cli.StringFlag{Name: "scale", Value: "auto", Usage: "of numbers: auto (minmax, and a logarithm where a few " +
+			"outliers squeeze the rest), minmax, standard or rank"},
+		&cli.IntFlag{Name: "features", Usage: "`D` random features, of each kernel in pofmkl", DefaultText: "1024, 10, 200"},
+		&cli.IntFlag{Name: "entries", Usage: "`M` entries of a model that a client of gfml shares", DefaultText: "all"},
+		&cli.IntFlag{Name: "iterations", Aliases: []string{"rounds"}, Usage: "`N` solver iterations, at most in masked " +
+			"jobs, or T of the doubly stochastic schedule; rounds of the others", DefaultText: "300, 200; 300"},
+		&cli.StringFlag{Name: "topology", Value: "tree", Usage: "along which sums travel: tree, star or ring",
+			DefaultText: "tree; star over streams"},
+		&cli.StringFlag{Name: "diffusion", Usage: "how gfml's servers combine their models: masked (sums of their " +
+			"neighbourhoods) or plain (each sees its neighbours')", DefaultText: "masked from 3 servers on"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "public `SEED` of split and features"},
+		&cli.StringFlag{Name: "dir", Usage: "work in this `FOLDER` and keep it (default: a temporary one, removed)"},
+		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines of each node", DefaultText: "all cores",
+			Action: atLeast("workers", 0, 0)},
+		&cli.BoolFlag{Name: "quick", Usage: "skip the baselines"},
+		&cli.BoolFlag{Name: "verbose", Usage: "show each contract whole, all figures, and what each party learned"},
+		&cli.StringFlag{Name: "record", Value: contract.RecordFull, Usage: "what transcripts keep: full, or digests, on " +
+			"which few attacks can be tried", DefaultText: "full; digests over streams"},
+		jsonFlag(),
+
+		// Of OFMS-FT alone, as the budget is.
+		&cli.StringFlag{Name: "streams", Usage: "`FOLDER` of CSV files, the stream of a client of ofmsft each (default: " +
+			"generated)"},
+		&cli.StringFlag{Name: "networks", Usage: "`FOLDER` of safetensors files, the networks of ofmsft's server for " +
+			"--streams"},
+		&cli.StringFlag{Name: "label-range", Usage: "`LOW:HIGH` of the labels in --streams (default: as the files have " +
+			"them)"},
+		&cli.Float64Flag{Name: "input-norm", Usage: "the inputs in --streams are divided by this `NUMBER`", DefaultText: "1"},
+		&cli.Float64Flag{Name: "step", Usage: "`ETA` of a network's step in ofmsft",
+			DefaultText: "0.05; of --streams 0.001 N/sqrt(T) for N clients"},
+		&cli.IntFlag{Name: "window", Usage: "a step of ofmsft is over a client's `N` newest rows",
+			DefaultText: "12; of --streams 1"},
+		&cli.IntFlag{Name: "warm-up", Usage: "`N` rounds of ofmsft before the first step"},
+		&cli.Float64Flag{Name: "max-importance", Usage: "`CAP` of what a step of ofmsft counts for a network that is " +
+			"seldom stored", DefaultText: "3; of --streams 20"},
+		&cli.Float64Flag{Name: "bandwidth", Usage: "`E` of ofmsft's server, in units of the budget: whose steps it does " +
+			"not hold waits for another round", DefaultText: "room for all clients"},
 	}
-	d.tell.step("comparison", "the same algorithm in one process, in the clear")
-	var owners []keys.ID
-	for _, k := range d.league.Keys {
-		owners = append(owners, k.ID())
+}
+
+// demoOptions takes the flags over.
+func demoOptions(c *cli.Context) *demo.Options {
+	return &demo.Options{
+		Algorithm: c.String("algorithm"), Privacy: c.String("privacy"), Aggregation: c.String("aggregation"),
+		Published: c.Bool("i-know-this-leaks"), Topology: c.String("topology"), Record: c.String("record"),
+		Features: c.Int("features"), Iterations: c.Int("iterations"), Seed: c.Uint64("seed"), Dir: c.String("dir"),
+		Workers: c.Int("workers"), Quick: c.Bool("quick"), Verbose: c.Bool("verbose"), JSON: c.Bool("json"),
+		Label: c.String("label"),
+		Data:  c.StringSlice("data"), ID: c.String("id"), Missing: c.String("missing"),
+		Categorical: c.StringSlice("categorical"), People: c.Int("people"), Parties: c.Int("parties"),
+		Bins: c.Int("bins"), MinCell: c.Int("min-cell"), Points: c.String("points"), ZScores: c.String("z-scores"),
+		Overlap:  c.Float64("overlap"),
+		Schedule: c.String("schedule"), Loss: c.String("loss"), Target: c.String("target"), Kernel: c.String("kernel"),
+		Scale: c.String("scale"), Sigma: c.Float64("sigma"), Lambda: c.Float64("lambda"), Clients: c.Int("clients"),
+		Servers: c.Int("servers"), CommonBin: c.Bool("common-bin"), Entries: c.Int("entries"),
+		Diffusion: c.String("diffusion"), Budget: c.Float64("budget"), Streams: c.String("streams"),
+		Networks: c.String("networks"), LabelRange: c.String("label-range"), Step: c.Float64("step"),
+		InputNorm: c.Float64("input-norm"), MaxImportance: c.Float64("max-importance"), Bandwidth: c.Float64("bandwidth"),
+		Window: c.Int("window"), WarmUp: c.Int("warm-up"), Given: c.IsSet, Out: c.App.Writer, Err: c.App.ErrWriter,
 	}
-	clear, err := d.data.Pooled(ctx, d.params, owners, d.c.Int("workers"))
-	if err != nil {
-		return err
-	}
-	d.result.ClearError, d.result.ClearSeconds = clear.Error, clear.Seconds
-	if d.c.Bool("quick") {
-		return nil
-	}
-	for i := range d.data.Names {
-		b, err := d.data.Alone(ctx, d.params, i, owners[i], d.c.Int("workers"))
-		if err != nil {
-			return err
-		}
-		d.result.Baselines = append(d.result.Baselines, b)
-	}
-	linear, err := d.data.Linear(d.params)
-	if err != nil {
-		return err
-	}
-	d.result.Baselines = append(d.result.Baselines, linear, clear)
-	return nil
 }

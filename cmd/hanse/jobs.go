@@ -3,19 +3,24 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // jobsCommand lists the node's jobs.
 func jobsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "jobs",
-		Usage: "list this node's jobs",
+		Usage: "list this node's jobs: how far they are, whom they wait for, what comes next",
 		Description: `   hanse jobs --dir bank-node
+   hanse jobs --dir bank-node --json
    hanse jobs --dir bank-node --show credit   # what it opens and what leaves this machine
    hanse jobs --dir telco-node --ref 7f3a2c   # what another member was told a code of
 
@@ -24,6 +29,7 @@ full text, which may have cells and paths, stays here: --ref prints it.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "show", Usage: "show one `JOB` whole, by its name or the first digits of its contract's hash"},
 			&cli.StringFlag{Name: "ref", Usage: "print the full text of the fault that others were told under this `REFERENCE`"},
+			&cli.BoolFlag{Name: "removed", Usage: "list the jobs that were removed, of which contract and transcript stay"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON array on standard output"},
 			dirFlag(),
 		},
@@ -35,11 +41,33 @@ full text, which may have cells and paths, stays here: --ref prints it.`,
 			if c.IsSet("ref") {
 				return showFaults(c, client, c.String("ref"))
 			}
-			jobs, err := client.Jobs(c.Context)
+			list := client.Jobs
+			if c.Bool("removed") {
+				list = client.Removed
+			}
+			jobs, err := list(c.Context)
 			if err != nil {
 				return err
 			}
-			return listJobs(c, jobs)
+			switch show := c.String("show"); {
+			case c.Bool("json"):
+				return terminal.JSON(c.App.Writer, jobs)
+			case show != "":
+				return showJob(c, jobs, show)
+			}
+			dir := ""
+			if c.IsSet("dir") {
+				dir = c.String("dir")
+			}
+			if err := jobview.List(terminal.Painted(c.App.Writer), jobs, time.Now(), dir); err != nil {
+				return err
+			}
+			disk, err := client.Disk(c.Context)
+			if err == nil && disk.Low() {
+				terminal.Sentence(c.App.Writer, "", disk.String()+": at its end no job begins or goes on; hanse remove JOB "+
+					"makes room")
+			}
+			return err
 		},
 	}
 }
@@ -51,7 +79,7 @@ func showFaults(c *cli.Context, client *node.Client, ref string) error {
 		return err
 	}
 	if c.Bool("json") {
-		return printJSON(c, found)
+		return terminal.JSON(c.App.Writer, found)
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("nothing is kept under %q in %s: a reference is six digits of 0-9 and a-f, "+
@@ -61,48 +89,6 @@ func showFaults(c *cli.Context, client *node.Client, ref string) error {
 		fmt.Fprintln(c.App.Writer, e)
 	}
 	return nil
-}
-
-// listJobs prints jobs as a table, one whole, or as JSON.
-func listJobs(c *cli.Context, jobs []node.JobInfo) error {
-	if c.Bool("json") {
-		return printJSON(c, jobs)
-	}
-	if show := c.String("show"); show != "" {
-		return showJob(c, jobs, show)
-	}
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "contract\tjob\ttask\tproposer\tstate")
-	for _, j := range jobs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.Contract[:8], j.Name, j.Task, j.Proposer, j.State)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for i, line := range strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n") {
-		fmt.Fprintln(c.App.Writer, line)
-		if i > 0 {
-			fmt.Fprint(c.App.Writer, reasonLines(jobs[i-1]))
-		}
-	}
-	return nil
-}
-
-// reasonLines says below a job who consented, why it stands as it does, and until when a proposal waits.
-func reasonLines(j node.JobInfo) string {
-	reason := j.Reason
-	if j.State == node.StateProposed && reason == "" {
-		reason = fmt.Sprintf("hanse approve %s consents; it expires %s", j.Name, j.Expires)
-	}
-	text := ""
-	if j.Consent != nil {
-		text = node.Wrapped(80, "          ", "consented to by "+j.Consent.String())
-	}
-	if reason == "" {
-		return text
-	}
-	return text + node.Wrapped(80, "          ", printable(reason))
 }
 
 // showJob prints what the jobs of a name, or whose contract's hash begins so, open and send.
@@ -115,134 +101,93 @@ func showJob(c *cli.Context, jobs []node.JobInfo, show string) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("the node in %s has no job %q; hanse jobs --dir %s lists them", c.String("dir"), show, c.String("dir"))
+		return fmt.Errorf("the node in %s has no job %q; hanse jobs --dir %s lists them%s", c.String("dir"), show,
+			c.String("dir"), wording.DidYouMean(show, jobview.Names(jobs)))
 	}
 	return nil
 }
 
-// approveCommand is a person's consent.
-func approveCommand() *cli.Command {
+// resultCommand hands out what a finished job left at this node.
+func resultCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "approve",
-		Usage:     "look at a proposed job and consent to it, or refuse it",
+		Name:      "result",
+		Usage:     "print what a finished job gave this node: its report, or a prediction's scores",
 		ArgsUsage: "JOB",
-		Description: `Shows what the job computes, what would leave this machine and who would learn what,
-and asks. A program that has shown it to a person elsewhere names what was shown:
+		Description: `A job goes on when the command that proposed it has ended, and ends also for a member
+whose node was away. Its result waits here:
 
-   hanse approve credit --dir telco-node
-   hanse approve credit --dir telco-node --yes --contract 3f9a1c2d
-   hanse approve 3f9a1c2d --dir telco-node --refuse --reason "not before the audit"`,
+   hanse result credit --dir telco-node
+   hanse result credit-scores --dir bank-node --out scores.csv
+   hanse result credit --dir bank-node --wait    # until it is done
+
+Scores are held against what this node signed for when the job was done. The exit code
+is 0 for a job that is done, 1 for one that is under way or has ended another way.`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "yes", Usage: "consent without a question; needs --contract"},
-			&cli.StringFlag{Name: "contract", Usage: "consent to the contract whose hash begins with these `DIGITS`, at " +
-				"least 8, and to no other"},
-			&cli.BoolFlag{Name: "refuse", Usage: "refuse the job"},
-			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the other parties are told"},
+			&cli.BoolFlag{Name: "wait", Usage: "wait until the job has ended"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write scores to this `FILE` (default: standard " +
+				"output)"},
+			jsonFlag(),
 			dirFlag(),
 		},
-		Action: anyOrder(approve),
+		Action: anyOrder(func(c *cli.Context) error {
+			client, which, err := aboutJob(c)
+			if err != nil {
+				return err
+			}
+			ask := client.Result
+			if c.Bool("wait") {
+				ask = client.Report
+			}
+			report, err := ask(c.Context, which)
+			if err != nil {
+				return err
+			}
+			return printReport(c, client, report)
+		}),
 	}
 }
 
-// leastDigits is how many digits of a contract's hash stand for it in a consent.
-const leastDigits = 8
+// oneJob returns what the command line names a job by.
+func oneJob(c *cli.Context) (string, error) {
+	if c.NArg() != 1 {
+		return "", usage.Errorf("give one job's name or the first digits of its contract: %s JOB; hanse jobs lists them",
+			commandLine(c))
+	}
+	return c.Args().First(), nil
+}
 
-// approve shows a job, asks, and tells the node what was decided.
-func approve(c *cli.Context) error {
-	shown := strings.ToLower(c.String("contract"))
-	switch {
-	case c.NArg() != 1:
-		return usagef("give one job's name or the first digits of its contract: hanse approve JOB; hanse jobs lists them")
-	case c.Bool("yes") && c.Bool("refuse"):
-		return usagef("--yes consents and --refuse refuses: give one of them")
-	case c.Bool("yes") && shown == "":
-		return usagef("--yes consents to what was shown before, and needs its contract: hanse jobs --show %s --dir %s "+
-			"shows it, then type --yes --contract and its first %d digits",
-			c.Args().First(), c.String("dir"), leastDigits)
-	case shown != "" && len(shown) < leastDigits:
-		return usagef("--contract has %d digits, want at least %d: fewer can be those of another contract",
-			len(shown), leastDigits)
+// aboutJob returns what the command line names a job by, and the way to its node.
+func aboutJob(c *cli.Context) (*node.Client, string, error) {
+	which, err := oneJob(c)
+	if err != nil {
+		return nil, "", err
 	}
 	client, err := node.NewClient(c.String("dir"))
-	if err != nil {
-		return err
-	}
-	jobs, err := client.Jobs(c.Context)
-	if err != nil {
-		return err
-	}
-	j, err := proposed(jobs, c.Args().First(), shown)
-	if err != nil {
-		return err
-	}
-	if c.Bool("refuse") {
-		if err := client.Refuse(c.Context, j.Contract, c.String("reason")); err != nil {
-			return err
-		}
-		fmt.Fprintf(c.App.Writer, "%s refuses %s, contract %s\n", j.Self, j.Name, j.Contract)
-		return nil
-	}
-	if !c.Bool("yes") {
-		fmt.Fprintln(c.App.Writer, j.Summary)
-		if err := askConsent(c, j); err != nil {
-			return err
-		}
-	}
-	if err := client.Approve(c.Context, j.Contract, j.Contract); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.App.Writer, "%s consents to %s, contract %s\n", j.Self, j.Name, j.Contract)
-	return nil
+	return client, which, err
 }
 
-// proposed finds the one job that a person decides on, by its name or the first digits of its contract; shown is the
-// first digits of the contract that the person saw, empty before that.
-func proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
-	var named, fitting []*node.JobInfo
-	for i := range jobs {
-		j := &jobs[i]
-		if j.Name != which && (len(which) < 4 || !strings.HasPrefix(j.Contract, which)) {
-			continue
-		}
-		named = append(named, j)
-		if j.State == node.StateProposed && strings.HasPrefix(j.Contract, shown) {
-			fitting = append(fitting, j)
-		}
-	}
-	switch {
-	case len(named) == 0:
-		return nil, fmt.Errorf("this node has no job %q; hanse jobs lists them", which)
-	case len(fitting) == 1:
-		return fitting[0], nil
-	case len(fitting) > 1:
-		return nil, fmt.Errorf("%q fits %d jobs that wait; give the first digits of the contract, "+
-			"hanse jobs lists them", which, len(fitting))
-	}
-	for _, j := range named {
-		if j.State == node.StateProposed {
-			return nil, fmt.Errorf("the job %q that waits here has contract %.8s, not %.8s: "+
-				"look at it with hanse jobs --show %s, then type the digits that stand there",
-				which, j.Contract, shown, which)
-		}
-	}
-	j := named[len(named)-1]
-	return nil, fmt.Errorf("job %q is %s, not waiting for consent", j.Name, j.State)
-}
+// cancelCommand ends a job.
+func cancelCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "cancel",
+		Usage:     "end a job that is not done yet, at all its parties",
+		ArgsUsage: "JOB",
+		Description: `Withdraws a proposal of this member's, refuses one of another's, or stops a job that has
+begun; nobody can start it again. Members who are away hear of it when they are back. What
+was opened before stays with whom it opened to.
 
-// askConsent asks for one line on standard input. No answer is no consent.
-func askConsent(c *cli.Context, j *node.JobInfo) error {
-	fmt.Fprintf(c.App.ErrWriter, "does %s consent to %s, contract %.8s? [y/N] ", j.Self, j.Name, j.Contract)
-	answer, err := await(c.Context, func() ([]byte, error) { return readLine(c.App.Reader) })
-	if _, asked := terminal(c); !asked {
-		fmt.Fprintln(c.App.ErrWriter)
+   hanse cancel credit --dir bank-node --reason "another table is coming"`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "reason", Value: "its owner ended it", Usage: "`TEXT` that the other members are told, at " +
+				"most 200 bytes"},
+			dirFlag(),
+		},
+		Action: anyOrder(func(c *cli.Context) error {
+			client, which, err := aboutJob(c)
+			if err != nil {
+				return err
+			}
+			return client.Cancel(c.Context, which, c.String("reason"))
+		}),
 	}
-	if err != nil {
-		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(string(answer))) {
-	case "y", "yes":
-		return nil
-	}
-	return fmt.Errorf("the answer was not yes: %s has not consented to %s, which still waits; hanse approve %s "+
-		"--refuse refuses it", j.Self, j.Name, j.Name)
 }

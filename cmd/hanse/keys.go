@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,12 +11,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/charterfile"
+	"github.com/hanse-project/hanse/internal/passphrase"
+	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 )
-
-// maxCard is the longest card that is read, in bytes; a full one has less than 4 KiB.
-const maxCard = 64 << 10
 
 // keysCommand makes and shows key files and cards.
 func keysCommand() *cli.Command {
@@ -36,14 +39,16 @@ member. What others need is the card, which is public and made along with it.
 // needSubcommand answers a command that does nothing by itself.
 func needSubcommand(c *cli.Context) error {
 	if c.Args().Present() {
-		return usagef("there is no command %q; see hanse %s --help", c.Command.Name+" "+c.Args().First(), c.Command.Name)
+		return usage.Errorf("there is no command %q; see hanse %s --help%s", c.Command.Name+" "+c.Args().First(),
+			c.Command.Name, wording.DidYouMean(c.Args().First(), commandNames(c.Command.Subcommands)))
 	}
 	return cli.ShowSubcommandHelp(c)
 }
 
 // addressFlag names where a node can be dialled.
 func addressFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "address", Usage: "`ADDRESS` where others can dial the node, such as /dns4/bank.example/tcp/4001; give it again for more, none if the node only dials out"}
+	return &cli.StringSliceFlag{Name: "address", Usage: "`ADDRESS` where others can dial the node, such as " +
+		"/dns4/bank.example/tcp/4001; give it again for more, none if the node only dials out"}
 }
 
 // jsonFlag asks for one JSON object.
@@ -64,62 +69,62 @@ card to FILE.card beside it. Neither file may exist.
    hanse keys new telco.key --name telco --passphrase
 
 The name is at most 32 characters of a-z, 0-9 and "-". The addresses are where the
-other members dial this one; they can be changed later (hanse keys card).`,
+other members dial this one; they can be changed later (hanse keys card). A member
+that only dials out needs none. One that all can dial may relay for members that
+cannot reach each other, behind NAT for example:
+
+   hanse keys new cloud.key --name cloud --address /ip4/203.0.113.7/tcp/4001 --relay`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "the member's `NAME`"},
-			addressFlag(),
-			&cli.BoolFlag{Name: "passphrase", Usage: "encrypt the key with a passphrase ($" + passphraseEnv + ", or asked for twice)", DisableDefaultText: true},
+			addressFlag(), relayFlag(),
+			&cli.BoolFlag{Name: "passphrase",
+				Usage:              "encrypt the key with a passphrase ($" + passphrase.Variable + ", or asked for twice)",
+				DisableDefaultText: true},
 			passphraseFileFlag(),
 			jsonFlag(),
 		},
-		Action: anyOrder(keysNew),
-	}
-}
-
-// keysNew makes a key file and its card.
-func keysNew(c *cli.Context) error {
-	path, err := oneArgument(c, "key file", "FILE.key")
-	if err != nil {
-		return err
-	}
-	key, err := keys.GenerateKey()
-	if err != nil {
-		return err
-	}
-	card := keys.Card{Name: c.String("name"), ID: key.ID(), Addresses: c.StringSlice("address")}
-	if card.Name == "" {
-		return usagef("give the member's name with --name NAME")
-	}
-	doc, err := card.Sign(key)
-	if err != nil {
-		return err
-	}
-	cardPath := cardBeside(path)
-	if _, err := os.Lstat(cardPath); err == nil {
-		return fmt.Errorf("%s: %w, and the card of another key is not overwritten: choose another name or move it away", cardPath, fs.ErrExist)
-	}
-	encrypted, err := storeKey(c, path, card.Name, key)
-	if err != nil {
-		return err
-	}
-	if err := textfile.Create(cardPath, doc.Text()); err != nil {
-		return fmt.Errorf("%w; the key file is good: hanse keys card %s writes its card", err, path)
-	}
-	return printNewKey(c, card, path, cardPath, encrypted)
-}
-
-// storeKey writes the key file and says whether it is encrypted.
-func storeKey(c *cli.Context, path, name string, key *keys.PrivateKey) (encrypted bool, err error) {
-	var secret []byte
-	if c.Bool("passphrase") || c.IsSet("passphrase-file") {
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // ask for nothing in vain
-			if secret, err = newPassphrase(c, path); err != nil {
-				return false, fmt.Errorf("key file %q: passphrase: %w", path, err)
+		Action: anyOrder(func(c *cli.Context) error {
+			path, err := oneArgument(c, "key file", "FILE.key")
+			if err != nil {
+				return err
 			}
-		}
+			key, err := keys.GenerateKey()
+			if err != nil {
+				return err
+			}
+			card := keys.Card{Name: c.String("name"), ID: key.ID(), Addresses: c.StringSlice("address"),
+				Relay: c.Bool("relay")}
+			if card.Name == "" {
+				return usage.Errorf("give the member's name with --name NAME")
+			}
+			doc, err := card.Sign(key)
+			if err != nil {
+				return err
+			}
+			cardPath := cardBeside(path)
+			if _, err := os.Lstat(cardPath); err == nil {
+				return fmt.Errorf("%s: %w, and the card of another key is not overwritten: choose another name or move it away",
+					cardPath, fs.ErrExist)
+			}
+			var secret []byte
+			if c.Bool("passphrase") || c.IsSet("passphrase-file") {
+				if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // ask for nothing in vain
+					if secret, err = passphraseSource(c).New(c.Context, path); err != nil {
+						return fmt.Errorf("key file %q: passphrase: %w", path, err)
+					}
+				}
+			}
+			encrypted := len(secret) > 0
+			defer clear(secret)
+			if err := keys.CreateKeyFile(path, card.Name, key, secret); err != nil {
+				return err
+			}
+			if err := textfile.Create(cardPath, doc.Text()); err != nil {
+				return fmt.Errorf("%w; the key file is good: hanse keys card %s writes its card", err, path)
+			}
+			return printNewKey(c, card, path, cardPath, encrypted)
+		}),
 	}
-	defer clear(secret)
-	return len(secret) > 0, keys.CreateKeyFile(path, name, key, secret)
 }
 
 // newKeyReport is what keys new says in JSON.
@@ -129,23 +134,26 @@ type newKeyReport struct {
 	KeyFile   string   `json:"key_file"`
 	CardFile  string   `json:"card_file"`
 	Addresses []string `json:"addresses"`
+	Relay     bool     `json:"relay,omitempty"`
 	Encrypted bool     `json:"encrypted"`
 }
 
 // printNewKey says what was made and what to do with it.
 func printNewKey(c *cli.Context, card keys.Card, path, cardPath string, encrypted bool) error {
 	if c.Bool("json") {
-		return printJSON(c, newKeyReport{card.Name, card.ID.String(), path, cardPath, list(card.Addresses), encrypted})
+		return terminal.JSON(c.App.Writer, newKeyReport{card.Name, card.ID.String(), path, cardPath,
+			append([]string{}, card.Addresses...), card.Relay, encrypted})
 	}
-	t := newTable(c.App.Writer)
-	t.row("key file", path, "secret: keep it, and keep a copy")
-	t.row("card", cardPath, "public: send it to the other members")
-	t.row("id", card.ID.String())
-	if err := t.flush(); err != nil {
+	t := wording.NewTable(c.App.Writer, "")
+	t.Row("key file", path, "secret: keep it, and keep a copy")
+	t.Row("card", cardPath, "public: send it to the other members")
+	t.Row("id", card.ID.String())
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	if !encrypted {
-		fmt.Fprintf(c.App.ErrWriter, "the key is not encrypted: whoever reads %s is %s; --passphrase encrypts a new one\n", path, card.Name)
+		fmt.Fprintf(c.App.ErrWriter, "the key is not encrypted: whoever reads %s is %s; --passphrase encrypts a new one\n",
+			path, card.Name)
 	}
 	return nil
 }
@@ -162,35 +170,34 @@ A charter keeps the addresses it was signed with; a member puts the new card in 
 hanse charter change --add bank.card.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "the member's `NAME` (default: the one in the key file)"},
-			addressFlag(),
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the card to this `FILE` (default: beside the key file)"},
+			addressFlag(), relayFlag(),
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the card to this `FILE` (default: beside the " +
+				"key file)"},
 			passphraseFileFlag(),
 		},
-		Action: anyOrder(keysCard),
+		Action: anyOrder(func(c *cli.Context) error {
+			path, err := oneArgument(c, "key file", "FILE.key")
+			if err != nil {
+				return err
+			}
+			k, err := loadKey(c, path)
+			if err != nil {
+				return err
+			}
+			card := keys.Card{Name: cmp.Or(c.String("name"), k.Name), ID: k.Key.ID(), Addresses: c.StringSlice("address"),
+				Relay: c.Bool("relay")}
+			doc, err := card.Sign(k.Key)
+			if err != nil {
+				return err
+			}
+			out := cmp.Or(c.String("out"), cardBeside(path))
+			if err := textfile.Replace(out, doc.Text()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.App.Writer, out)
+			return err
+		}),
 	}
-}
-
-// keysCard writes the card of a key.
-func keysCard(c *cli.Context) error {
-	path, err := oneArgument(c, "key file", "FILE.key")
-	if err != nil {
-		return err
-	}
-	k, err := loadKey(c, path)
-	if err != nil {
-		return err
-	}
-	card := keys.Card{Name: firstOf(c.String("name"), k.Name), ID: k.Key.ID(), Addresses: c.StringSlice("address")}
-	doc, err := card.Sign(k.Key)
-	if err != nil {
-		return err
-	}
-	out := firstOf(c.String("out"), cardBeside(path))
-	if err := textfile.Replace(out, doc.Text()); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.App.Writer, out)
-	return err
 }
 
 // keysShowCommand shows a key file or a card.
@@ -204,8 +211,30 @@ func keysShowCommand() *cli.Command {
 
 Compare the id of a card with its owner over another channel, a telephone for
 example, before it goes into a charter. No secret is ever printed.`,
-		Flags:  []cli.Flag{passphraseFileFlag(), jsonFlag()},
-		Action: anyOrder(keysShow),
+		Flags: []cli.Flag{passphraseFileFlag(), jsonFlag()},
+		Action: anyOrder(func(c *cli.Context) error {
+			path, err := oneArgument(c, "key file or card", "FILE")
+			if err != nil {
+				return err
+			}
+			who, err := identify(c, path)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return terminal.JSON(c.App.Writer, who)
+			}
+			t := wording.NewTable(c.App.Writer, "")
+			t.Row("name", cmp.Or(who.Name, "none"))
+			t.Row("id", who.ID)
+			if who.Kind == "card" {
+				t.Row("addresses", cmp.Or(strings.Join(who.Addresses, ", "), "none: it only dials out"))
+				if who.Relay {
+					t.Row("relay", "it relays for members that cannot reach each other")
+				}
+			}
+			return t.Flush()
+		}),
 	}
 }
 
@@ -215,33 +244,12 @@ type identity struct {
 	Name      string   `json:"name"`
 	ID        string   `json:"id"`
 	Addresses []string `json:"addresses,omitempty"`
-}
-
-// keysShow shows a key file or a card.
-func keysShow(c *cli.Context) error {
-	path, err := oneArgument(c, "key file or card", "FILE")
-	if err != nil {
-		return err
-	}
-	who, err := identify(c, path)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		return printJSON(c, who)
-	}
-	t := newTable(c.App.Writer)
-	t.row("name", firstOf(who.Name, "none"))
-	t.row("id", who.ID)
-	if who.Kind == "card" {
-		t.row("addresses", firstOf(strings.Join(who.Addresses, ", "), "none: it only dials out"))
-	}
-	return t.flush()
+	Relay     bool     `json:"relay,omitempty"`
 }
 
 // identify reads a file of either kind.
 func identify(c *cli.Context, path string) (identity, error) {
-	text, err := textfile.Read(path, maxCard)
+	text, err := textfile.Read(path, charterfile.MaxCard)
 	if err != nil {
 		return identity{}, err
 	}
@@ -251,7 +259,8 @@ func identify(c *cli.Context, path string) (identity, error) {
 		if err != nil {
 			return identity{}, fmt.Errorf("%s: %w", path, err)
 		}
-		return identity{Kind: "card", Name: card.Name, ID: card.ID.String(), Addresses: card.Addresses}, nil
+		return identity{Kind: "card", Name: card.Name, ID: card.ID.String(), Addresses: card.Addresses,
+			Relay: card.Relay}, nil
 	}
 	k, err := loadKey(c, path)
 	if err != nil {
@@ -262,3 +271,33 @@ func identify(c *cli.Context, path string) (identity, error) {
 
 // cardBeside returns where the card of a key file stands.
 func cardBeside(path string) string { return strings.TrimSuffix(path, ".key") + ".card" }
+
+// keyFlag names the member's key file.
+func keyFlag() cli.Flag {
+	return &cli.StringFlag{Name: "key", Usage: "this member's key `FILE`"}
+}
+
+// passphraseFileFlag lets a program give the passphrase of a key file.
+func passphraseFileFlag() cli.Flag {
+	return &cli.StringFlag{Name: "passphrase-file",
+		Usage: "`FILE` whose first line is the key's passphrase (default: $" + passphrase.Variable + ", or ask)"}
+}
+
+// loadKey reads a member's key file.
+func loadKey(c *cli.Context, path string) (*keys.KeyFile, error) {
+	if path == "" {
+		return nil, usage.Errorf("give the key file with --key FILE; hanse keys new makes one")
+	}
+	return keys.LoadKeyFile(path, func() ([]byte, error) { return passphraseSource(c).Old(c.Context, path) })
+}
+
+// passphraseSource is where the passphrase of a key file comes from.
+func passphraseSource(c *cli.Context) passphrase.Source {
+	return passphrase.Source{File: c.String("passphrase-file"), Person: person(c)}
+}
+
+// relayFlag says that the member relays.
+func relayFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "relay", Usage: "relay for members that cannot reach each other (docs/network.md)",
+		DisableDefaultText: true}
+}

@@ -8,12 +8,19 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/auditing"
+	"github.com/hanse-project/hanse/internal/build"
+	"github.com/hanse-project/hanse/internal/statusview"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Exit codes.
@@ -24,16 +31,8 @@ const (
 	exitUnseen = audit.ExitPartial // an audit, or its verification, could not look at everything
 )
 
-// usageError is a mistake on the command line.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// usagef makes a usageError.
-func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
-
 func main() {
+	signal.Ignore(syscall.SIGPIPE) // when a reader has gone, as head does, writing fails, and what is to be tidied up is
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
 	stop()
@@ -43,20 +42,26 @@ func main() {
 // run is the whole program: results go to out, progress and errors to errOut.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	err := newApp(out, errOut).RunContext(ctx, args)
-	var usage *usageError
-	var verdict *verdictError
+	var mistake *usage.Error
+	var verdict *auditing.VerdictError
+	var problem *statusview.ProblemError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage):
+	case errors.As(err, &mistake):
 		printError(errOut, err)
 		return exitUsage
 	case errors.As(err, &verdict):
 		printError(errOut, err)
-		return verdict.code()
-	case errors.Is(err, errUnseen):
+		return verdict.Report.Exit
+	case errors.As(err, &problem):
+		printError(errOut, err)
+		return problem.Code
+	case errors.Is(err, auditing.ErrUnseen):
 		printError(errOut, err)
 		return exitUnseen
+	case errors.Is(err, syscall.EPIPE):
+		return exitFailed
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(errOut, "hanse: interrupted")
 		return exitFailed
@@ -72,7 +77,7 @@ func printError(errOut io.Writer, err error) {
 		if i == 0 {
 			text = "hanse: " + text
 		}
-		fmt.Fprintln(errOut, printable(text))
+		fmt.Fprintln(terminal.Painted(errOut), terminal.Printable(text))
 	}
 }
 
@@ -107,46 +112,75 @@ Try it: four organisations, four processes, one model, in under a minute.
    hanse demo
 
 Then walk the same path by hand: examples/credit shows every command.`,
-		HideVersion:     true,
-		Writer:          out,
-		ErrWriter:       errOut,
-		ExitErrHandler:  func(*cli.Context, error) {},
-		OnUsageError:    onUsageError,
-		CommandNotFound: nil,
+		Version:              build.Version(),
+		EnableBashCompletion: true,
+		Writer:               out,
+		ErrWriter:            errOut,
+		ExitErrHandler:       func(*cli.Context, error) {},
+		OnUsageError:         onUsageError,
+		CommandNotFound:      nil,
 		Commands: []*cli.Command{
 			demoCommand(), demoClientsCommand(), keysCommand(), charterCommand(), joinCommand(), splitCommand(),
-			nodeCommand(), trainCommand(), predictCommand(), modelCommand(), jobsCommand(), approveCommand(), policyCommand(),
-			cancelCommand(), resultCommand(),
+			tableCommand(), nodeCommand(), idsCommand(), alignCommand(), rehearseCommand(), trainCommand(), predictCommand(),
+			scorecardCommand(),
+			contributionsCommand(),
+			modelCommand(),
+			statusCommand(),
+			doctorCommand(),
+			pageCommand(),
+			jobsCommand(),
+			approveCommand(),
+			refuseCommand(),
+			policyCommand(),
+			cancelCommand(),
+			resultCommand(),
 			auditCommand(),
+			removeCommand(),
+			versionCommand(), completionCommand(), helpCommand(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return usagef("there is no command %q; hanse help lists them", c.Args().First())
+				return usage.Errorf("there is no command %q; hanse help lists them%s", c.Args().First(),
+					wording.DidYouMean(c.Args().First(), commandNames(c.App.Commands)))
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
 	for _, c := range app.Commands {
 		setUsageErrors(c)
+		setCompletion(c)
 	}
 	return app
 }
 
-// onUsageError marks mistakes that the flag parser finds.
-func onUsageError(c *cli.Context, err error, _ bool) error {
-	return usagef("%v; see %s --help", err, commandLine(c))
+// commandNames lists commands by their names.
+func commandNames(commands []*cli.Command) []string {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Names()...)
+	}
+	return names
 }
 
-// setUsageErrors does so for a command and all below it, and makes a missing flag such a mistake too:
-// the library would print the whole help.
+// setUsageErrors has a command and all below it answer wrong command lines in this program's words: flags that are
+// wrong, flags that are missing, for which the library would print the whole help, and arguments where none belong.
 func setUsageErrors(c *cli.Command) {
 	c.OnUsageError = onUsageError
+	switch {
+	case len(c.Subcommands) > 0:
+		c.Subcommands = append(c.Subcommands, helpCommand())
+		if c.Action == nil {
+			c.Action = needSubcommand
+		}
+	case c.ArgsUsage == "":
+		c.Action = noArguments(c.Action)
+	}
 	if required := takeRequired(c.Flags); len(required) > 0 {
 		action := c.Action
 		c.Action = anyOrder(func(ctx *cli.Context) error {
 			for _, name := range required {
 				if !ctx.IsSet(name) {
-					return usagef("--%s is missing; see %s --help", name, commandLine(ctx))
+					return usage.Errorf("--%s is missing; see %s --help", name, commandLine(ctx))
 				}
 			}
 			return action(ctx)
@@ -173,4 +207,93 @@ func takeRequired(flags []cli.Flag) []string {
 		}
 	}
 	return names
+}
+
+// anyOrder lets flags stand behind arguments too: hanse charter sign charter.toml --key bank.key.
+// The flag parser stops at the first argument; if that leaves flags behind, the command runs again
+// with all flags in front. A flag that is Required must still come first.
+func anyOrder(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		parent := c.Lineage()[1]
+		given := parent.Args().Slice() // the command's name and all that follows
+		flags, arguments, mixed := sortArguments(c.Command.Flags, given[1:])
+		if !mixed {
+			return action(c)
+		}
+		if last := given[len(given)-1]; flags[len(flags)-1] == last && wantsValue(c.Command.Flags, last) &&
+			!slices.Contains(given, "--") {
+			return onUsageError(c, errors.New(wantsArgument+last), false)
+		}
+		command := *c.Command
+		command.Action = action
+		again := cli.NewContext(c.App, nil, parent)
+		again.Command = &command
+		return command.Run(again, slices.Concat(given[:1], flags, []string{"--"}, arguments)...)
+	}
+}
+
+// sortArguments tells flags, with their values, from arguments, and reports whether a flag stands
+// behind an argument. All that follows "--" is arguments.
+func sortArguments(known []cli.Flag, given []string) (flags, arguments []string, mixed bool) {
+	for i := 0; i < len(given); i++ {
+		word := given[i]
+		switch {
+		case word == "--":
+			return flags, append(arguments, given[i+1:]...), mixed
+		case len(word) < 2 || word[0] != '-':
+			arguments = append(arguments, word)
+			continue
+		}
+		mixed = mixed || len(arguments) > 0
+		flags = append(flags, word)
+		if wantsValue(known, word) && i+1 < len(given) {
+			i++
+			flags = append(flags, given[i])
+		}
+	}
+	return flags, arguments, mixed
+}
+
+// wantsValue reports whether the value of a flag is the word behind it.
+func wantsValue(known []cli.Flag, word string) bool {
+	name := strings.TrimLeft(word, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range known {
+		if d, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) {
+			return d.TakesValue()
+		}
+	}
+	return false
+}
+
+// oneArgument returns the only argument of a command; what and its sample go into the error.
+func oneArgument(c *cli.Context, what, sample string) (string, error) {
+	if c.NArg() != 1 {
+		return "", usage.Errorf("give one %s: %s %s", what, commandLine(c), sample)
+	}
+	return c.Args().First(), nil
+}
+
+// commandLine is the command as a person types it: hanse charter sign.
+func commandLine(c *cli.Context) string {
+	var words []string
+	for _, up := range c.Lineage() {
+		if up.Command != nil && up.Command.Name != "" {
+			words = append([]string{up.Command.Name}, words...)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// person is who sits before the terminal.
+func person(c *cli.Context) terminal.Person {
+	return terminal.Person{In: c.App.Reader, Out: c.App.ErrWriter}
+}
+
+// dirFlag names the node's folder; all commands that talk to a node have it.
+func dirFlag() cli.Flag {
+	return &cli.StringFlag{Name: "dir", Value: "hanse-node", Usage: "the node's own `FOLDER`: jobs, checkpoints, model " +
+		"parts, socket"}
 }

@@ -1,32 +1,26 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/build"
+	"github.com/hanse-project/hanse/internal/charterfile"
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/daemon"
 	"github.com/hanse-project/hanse/internal/dataset"
-	"github.com/hanse-project/hanse/internal/enrol"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/node"
-	"github.com/hanse-project/hanse/internal/owner"
-	"github.com/hanse-project/hanse/internal/reference"
+	"github.com/hanse-project/hanse/internal/source"
 	"github.com/hanse-project/hanse/internal/stream"
-	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/peer"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/usage"
 )
-
-// dirFlag names the node's folder; all commands that talk to a node have it.
-func dirFlag() cli.Flag {
-	return &cli.StringFlag{Name: "dir", Value: "hanse-node", Usage: "the node's own `FOLDER`: jobs, checkpoints, model parts, socket"}
-}
 
 // nodeCommand runs a member's node.
 func nodeCommand() *cli.Command {
@@ -51,6 +45,26 @@ A policy that trusts one partner with sealed trainings of up to 100,000 rows:
    # aggregation = ["masked", "he"]   # of masked ones: how the sums may be protected
    max_rows = 100000
 
+What is said of all tables, as --id here, holds for those that say nothing themselves.
+A table says its own behind a question mark, or in a file beside it, train.csv.toml, with
+the same keys: id, categorical, missing, na, columns, ignore, levels, dates.
+
+   hanse node --key bank.key --charter charter.toml --id customer \
+       --data 'train=bank/train.csv?categorical=region,product&ignore=name' \
+       --data 'test=bank/test.csv?id=applicant'
+
+docs/tables.md has every rule; hanse table check shows what a table comes to.
+
+A table may lie in Parquet files or a database, or be what a command writes. Passwords
+stay in PGPASSWORD, in the file of PGPASSFILE or in a service of PGSERVICE:
+
+   --data train=warehouse/customers.parquet
+   --data 'train=postgres://hanse@db.example/bank?query=SELECT * FROM people'
+   --data 'train=sqlite:bank.db?query=SELECT id, age, income FROM customers'
+   --data 'train=exec:duckdb -csv -c "SELECT * FROM t" bank.duckdb'
+
+docs/sources.md says what each does, and what becomes of dates and missing values.
+
 A member that other members' sealed jobs name as their helper needs no table:
 
    hanse node --key telco.key --charter charter.toml --policy policy.toml --dir telco-node
@@ -65,227 +79,214 @@ those who may be servers, and needs no --neighbour. Where sums go over trees or 
 clients need each other too: links come up as jobs need them, and --neighbour names
 those to keep from the start, in place of the servers.
 
+Behind a firewall that lets only a proxy out, the node dials through it; --proxy names
+it, or HTTPS_PROXY, and NO_PROXY what is dialled without. Two members that nobody can
+dial meet through one that relays, which its card says (hanse keys card --relay):
+
+   hanse node --key bank.key --charter charter.toml --data bank.csv \
+       --proxy http://proxy.bank.example:3128
+
+docs/network.md says who dials whom, and what a relay learns.
+
 Without a policy every job waits for hanse approve. docs/policy.md has all keys;
-hanse policy check says what a policy does.`,
+hanse policy check says what a policy does.
+
+Programs watch it: --metrics serves Prometheus' /metrics, /healthz and /readyz, and
+--log-format json writes a log for them. docs/operations.md has both.
+
+   hanse node --key bank.key --charter charter.toml --data bank.csv --dir bank-node \
+       --metrics 127.0.0.1:9464 --log-format json`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "key", Required: true, Usage: "this member's key `FILE`"},
 			&cli.StringFlag{Name: "passphrase-file", Usage: "`FILE` that holds the key's passphrase"},
 			&cli.StringFlag{Name: "charter", Required: true, Usage: "the signed charter `FILE`"},
-			&cli.StringSliceFlag{Name: "data", Usage: "a table: `[NAME=]FILE`, CSV or LIBSVM, also gzipped; the name is \"train\" when left out; - is standard input, for a client's stream"},
-			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of CSV files", DefaultText: "the one called id"},
-			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers"},
-			&cli.StringFlag{Name: "missing", Usage: "what an empty cell becomes, `HOW`: refuse, mean or median (numbers), level (texts and codes), or both as mean,level", Value: "refuse"},
+			&cli.GenericFlag{Name: "data", Value: new(words), Usage: "a table: `[NAME=]SOURCE[?KEY=VALUE&...]`, a file (CSV " +
+				"or LIBSVM, also gzipped; Parquet), a folder of Parquet files, postgres://, sqlite: or exec:; the name is " +
+				"\"train\" when left out; - is standard input, for a client's stream"},
+			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of tables that say none", DefaultText: "the one called id"},
+			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers, in " +
+				"tables that list none and have it"},
+			missingFlag("what becomes of missing cells"),
 			&cli.StringFlag{Name: "policy", Usage: "`FILE` of rules for consent without asking"},
-			&cli.StringSliceFlag{Name: "listen", Usage: "listen on this `ADDRESS` (default: the charter's ports on all interfaces)"},
-			&cli.StringSliceFlag{Name: "neighbour", Usage: "keep links with this `MEMBER` and others so named, not with all; who calls is answered all the same", DefaultText: "all members; the servers, for a client alone"},
-			&cli.StringSliceFlag{Name: "discovery", Usage: "find members by these `WAYS`: addresses, mdns, dht (default: the charter's)"},
-			silenceFlag(),
+			&cli.StringSliceFlag{Name: "listen", Usage: "listen on this `ADDRESS` (default: the charter's ports on all " +
+				"interfaces)"},
+			&cli.StringSliceFlag{Name: "neighbour", Usage: "keep links with this `MEMBER` and others so named, not with all; " +
+				"who calls is answered all the same", DefaultText: "all members; the servers, for a client alone"},
+			&cli.StringSliceFlag{Name: "discovery", Usage: "find members by these `WAYS`: addresses, mdns, dht (default: the " +
+				"charter's)"},
+			silenceFlag(), proxyFlag(),
 			&cli.BoolFlag{Name: "quic", Usage: "speak QUIC besides TCP"},
-			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores"},
-			&cli.Int64Flag{Name: "record-limit", Value: node.DefaultRecordLimit >> 20, Usage: "keep at most `MIB` of payloads of a job that records them"},
+			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores",
+				Action: atLeast("workers", 0, 0)},
+			&cli.Int64Flag{Name: "record-limit", Value: node.DefaultRecordLimit >> 20,
+				Usage: "keep at most `MIB` of payloads of a job that records them"},
+			&cli.StringFlag{Name: "quota", Usage: "the node's folder may come to this `SIZE`, such as 50GB (default: the " +
+				"policy's disk_quota, or no bound)"},
+			&cli.StringFlag{Name: "metrics", Usage: "serve /metrics (Prometheus), /healthz and /readyz at this " +
+				"`ADDRESS`, such as 127.0.0.1:9464", DefaultText: "none"},
+			&cli.StringFlag{Name: "page", Usage: "have the page listen on this loopback `ADDRESS` or socket from the start, " +
+				"such as 127.0.0.1:8085", DefaultText: "nowhere until hanse page asks"},
 			&cli.StringFlag{Name: "log", Value: "info", Usage: "`LEVEL` of the log on standard error: debug, info, warn"},
+			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "the log as `FORMAT`: text, or json for programs that " +
+				"gather logs"},
 			dirFlag(),
 		},
-		Action: runNode,
+		Action: func(c *cli.Context) error {
+			log, err := terminal.NewLog(c.App.ErrWriter, c.String("log"), c.String("log-format"))
+			if err != nil {
+				return err
+			}
+			tables, err := tableSpecs(c)
+			if err != nil {
+				return err
+			}
+			key, err := loadKey(c, c.String("key"))
+			if err != nil {
+				return err
+			}
+			charter, err := charterfile.ReadInForce(c.String("charter"))
+			if err != nil {
+				return err
+			}
+			config := daemon.Config{
+				Key: key.Key, KeyFile: c.String("key"), Charter: charter, CharterFile: c.String("charter"), Dir: c.String("dir"),
+				Tables: tables, Listen: c.StringSlice("listen"), QUIC: c.Bool("quic"), Discovery: c.StringSlice("discovery"),
+				Neighbours: c.StringSlice("neighbour"), Silence: c.Duration("silence"), Workers: c.Int("workers"),
+				RecordLimit: c.Int64("record-limit") << 20, Log: log, Version: build.Version(),
+				Metrics: c.String("metrics"),
+			}
+			if size := c.String("quota"); size != "" {
+				if config.Quota, err = consent.ParseSize(size); err != nil {
+					return usage.Errorf("--quota: %v", err)
+				}
+			}
+			if config.Proxy, err = proxyOf(c); err != nil {
+				return err
+			}
+			config.Page = c.String("page")
+			if path := c.String("policy"); path != "" {
+				if config.Policy, err = consent.Read(path, &charter.Charter); err != nil {
+					return err
+				}
+			}
+			d, err := daemon.New(config)
+			if err != nil {
+				return err
+			}
+			return d.Run(c.Context)
+		},
 	}
 }
 
 // silenceFlag is how long a member may be silent.
 func silenceFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "silence", Value: 4 * time.Second, Usage: "a member that is silent for `DURATION` is gone; heartbeats come four times as often. Longer where hundreds of nodes share a machine"}
+	return &cli.DurationFlag{Name: "silence", Value: 4 * time.Second, Usage: "a member that is silent for `DURATION` " +
+		"is gone; heartbeats come four times as often. Longer where hundreds of nodes share a machine"}
 }
 
-// runNode assembles and runs a node until it is interrupted.
-func runNode(c *cli.Context) error {
-	log, err := newLog(c.App.ErrWriter, c.String("log"))
-	if err != nil {
-		return err
-	}
-	tables, err := tableSpecs(c)
-	if err != nil {
-		return err
-	}
-	key, err := loadKey(c, c.String("key"))
-	if err != nil {
-		return err
-	}
-	charter, err := readCompleteCharter(c.String("charter"))
-	if err != nil {
-		return err
-	}
-	n := nodeConfig{
-		key: key.Key, keyFile: c.String("key"), charter: charter, charterFile: c.String("charter"), dir: c.String("dir"), tables: tables,
-		listen: c.StringSlice("listen"), quic: c.Bool("quic"), discovery: c.StringSlice("discovery"),
-		workers: c.Int("workers"), recordLimit: c.Int64("record-limit") << 20, silence: c.Duration("silence"),
-	}
-	if err := n.chooseNeighbours(c.StringSlice("neighbour")); err != nil {
-		return err
-	}
-	if path := c.String("policy"); path != "" {
-		if n.policy, err = consent.Read(path, &charter.Charter); err != nil {
-			return err
-		}
-	}
-	d, err := newDaemon(n, log)
-	if err != nil {
-		return err
-	}
-	return d.run(c.Context)
+// missingFlag says how missing cells are treated.
+func missingFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "missing", DefaultText: "level", Usage: usage + ", `HOW`: level (numbers get the " +
+		"median and a column that says so, texts a level), mean or median (numbers), both with levels of texts as " +
+		"mean,level, or refuse"}
 }
 
-// membersNamed finds members by their names; of no names nothing comes, which stands for all.
-func membersNamed(charter *keys.SignedCharter, names []string) ([]keys.ID, error) {
-	var ids []keys.ID
-	for _, name := range names {
-		m, ok := charter.MemberNamed(name)
-		if !ok {
-			return nil, usagef("--neighbour %s: charter %q has no such member", name, charter.Name)
-		}
-		ids = append(ids, m.ID)
-	}
-	return ids, nil
-}
-
-// nodeConfig is what a member's node is started with.
-type nodeConfig struct {
-	key         *keys.PrivateKey
-	keyFile     string
-	charter     *keys.SignedCharter
-	charterFile string
-	dir         string
-	tables      map[string]node.TableSpec
-	policy      *consent.Policy // nil asks about everything
-	listen      []string
-	quic        bool
-	discovery   []string
-	neighbours  []keys.ID // nil: all members
-	silence     time.Duration
-	servers     []keys.ID // the neighbours that the charter gives, nil for others
-	workers     int
-	recordLimit int64 // bytes
-}
-
-// chooseNeighbours sets the members that are named, or, when none is, those that the charter gives.
-func (n *nodeConfig) chooseNeighbours(names []string) (err error) {
-	if n.neighbours, err = membersNamed(n.charter, names); err != nil || n.neighbours != nil {
-		return err
-	}
-	n.servers = serversFor(n.key.ID(), n.charter)
-	n.neighbours = n.servers
-	return nil
-}
-
-// daemon is a node with its network.
-type daemon struct {
-	log     *slog.Logger
-	self    keys.ID
-	dir     string
-	servers []keys.ID // the neighbours that the charter gave at the start, nil for others
-	host    *peer.Host
-	node    *node.Node
-	enrol   *enrol.Enrolment
-}
-
-// newDaemon opens the network and builds the node on it.
-func newDaemon(c nodeConfig, log *slog.Logger) (*daemon, error) {
-	if err := owner.Folder(c.dir); err != nil {
-		return nil, err
-	}
-	references := reference.Open(c.dir)
-	d := &daemon{log: log, self: c.key.ID(), dir: c.dir, servers: c.servers}
-	var err error
-	d.host, err = peer.New(peer.Config{
-		Key: c.key, Charter: c.charter, Listen: c.listen, QUIC: c.quic, Discovery: c.discovery, Neighbours: c.neighbours,
-		Heartbeat: c.silence / 4, Silence: c.silence,
-		StateDir: c.dir, Invited: func(id keys.ID) bool { return d.enrol != nil && d.enrol.Invited(id) }, Log: log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	d.enrol, err = enrol.New(enrol.Config{
-		Key: c.key, Charter: c.charter, CharterFile: c.charterFile, Dir: c.dir, Call: d.host.Call, Near: c.neighbours,
-		Changed: d.changed, Log: log, References: references,
-	})
-	if err != nil {
-		return nil, err
-	}
-	d.node, err = node.New(node.Config{
-		Key: c.key, KeyFile: c.keyFile, Charter: c.charter, Transport: d.host, Tables: c.tables, Policy: c.policy, Dir: c.dir, Workers: c.workers,
-		RecordLimit: c.recordLimit, Log: log, Told: d.told, Extra: d.enrol.Handle, References: references,
-	})
-	if err != nil {
-		return nil, err
-	}
-	m, _ := c.charter.Member(c.key.ID())
-	log.Info("node is up", "member", m.Name, "charter", c.charter.Name, "version", c.charter.Version, "listening", strings.Join(d.host.Addresses(), " "))
-	return d, nil
-}
-
-// run runs all parts until the owner ends it, which is no error, or one of them fails.
-func (d *daemon) run(owner context.Context) error {
-	ctx, cancel := context.WithCancelCause(owner)
-	defer cancel(nil)
-	var parts sync.WaitGroup
-	for _, part := range []func(context.Context) error{d.host.Run, d.node.Run, d.node.ServeSocket, d.enrol.Run} {
-		parts.Go(func() {
-			if err := part(ctx); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	parts.Wait()
-	d.log.Info("node is down")
-	if owner.Err() != nil {
-		return nil
-	}
-	return context.Cause(ctx)
-}
-
-// changed takes a new charter into use.
-func (d *daemon) changed(charter *keys.SignedCharter) {
-	if err := d.host.SetCharter(charter); err != nil {
-		d.log.Error("the new charter is not in use", "error", err)
-		return
-	}
-	d.node.SetCharter(charter)
-	d.log.Info("charter changed", "version", charter.Version)
-	if d.servers != nil && !slices.Equal(d.servers, serversFor(d.self, charter)) {
-		d.log.Warn("the charter's servers are others now: start this node again to keep links with them alone")
-	}
-}
-
-// told logs a job's events; progress goes to the person who proposed alone.
-func (d *daemon) told(e node.Event) {
-	switch e.Kind {
-	case node.EventProgress:
-		d.log.Debug("progress", "job", e.Job[:8], "step", e.Step, "done", e.Done, "total", e.Total)
-	case node.EventSummary:
-		d.log.Info("a job is proposed; hanse jobs shows it, hanse approve consents", "job", e.Job[:8])
-		for line := range strings.Lines(e.Text) {
-			d.log.Info(strings.TrimRight(line, "\n"))
-		}
-	default:
-		d.log.Info(e.Text, "job", e.Job[:8])
-	}
-}
-
-// tableSpecs reads the --data flags.
-func tableSpecs(c *cli.Context) (map[string]node.TableSpec, error) {
-	specs := make(map[string]node.TableSpec)
-	for _, v := range c.StringSlice("data") {
-		name, path, ok := strings.Cut(v, "=")
-		if !ok {
-			name, path = "train", v
+// tableSpecs reads the --data flags. What flags say of all tables holds for those that say nothing themselves.
+func tableSpecs(c *cli.Context) (map[string]jobs.TableSpec, error) {
+	specs := make(map[string]jobs.TableSpec)
+	found := make(map[string]bool) // of the categorical columns, those that a table has
+	for _, v := range *c.Generic("data").(*words) {
+		name, location, ok := strings.Cut(v, "=")
+		if !ok || strings.ContainsAny(name, ":/?") { // the = is one of the location
+			name, location = "train", v
 		}
 		if _, ok := specs[name]; ok {
-			return nil, usagef("--data gives table %q twice", name)
+			return nil, usage.Errorf("--data gives table %q twice", name)
 		}
-		if _, err := os.Stat(path); err != nil && path != stream.Stdin {
-			return nil, fmt.Errorf("--data %s: %w", v, err)
+		place, o, err := dataset.Locate(location, dataset.Options{ID: c.String("id"), Missing: c.String("missing")})
+		if err != nil {
+			return nil, fmt.Errorf("--data %s: %w", name, err)
 		}
-		specs[name] = node.TableSpec{Path: path, Options: dataset.Options{
-			ID: c.String("id"), Categorical: c.StringSlice("categorical"), Missing: c.String("missing"),
-		}}
+		if place != stream.Stdin {
+			at, err := source.Parse(place)
+			if err != nil {
+				return nil, fmt.Errorf("--data %s: %w", name, err)
+			}
+			if err := at.Check(); err != nil {
+				return nil, fmt.Errorf("--data %s=%v: %w", name, at, err)
+			}
+		}
+		if all := c.StringSlice("categorical"); len(all) > 0 && o.Categorical == nil && place != stream.Stdin {
+			names, err := dataset.Header(place)
+			if err != nil {
+				return nil, fmt.Errorf("--data %s: %w", name, err)
+			}
+			for _, column := range all {
+				if slices.Contains(names, column) {
+					o.Categorical, found[column] = append(o.Categorical, column), true
+				}
+			}
+		}
+		specs[name] = jobs.TableSpec{Path: place, Options: o}
+	}
+	for _, column := range c.StringSlice("categorical") {
+		if !found[column] {
+			return nil, usage.Errorf("--categorical %s: no table that is given with --data and lists no categorical columns "+
+				"has that column", column)
+		}
 	}
 	return specs, nil
+}
+
+// demoClientsCommand runs several members' nodes in one process, each with its own folder, key and port,
+// as they lie in a demo's folder.
+func demoClientsCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "demo-clients",
+		Hidden:    true,
+		Usage:     "run the nodes of several clients of a demo in one process",
+		ArgsUsage: "MEMBER...",
+		Description: "What hanse demo starts for its clients:\n\n   hanse demo-clients --network demo --server server " +
+			"park-01 park-02",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "network", Required: true, Usage: "the demo's `FOLDER`"},
+			&cli.StringFlag{Name: "server", Required: true, Usage: "the `MEMBER` that they keep links with"},
+			silenceFlag(),
+			&cli.IntFlag{Name: "workers", Value: 1, Usage: "`N` goroutines of each node"},
+		},
+		Action: func(c *cli.Context) error {
+			log, err := terminal.NewLog(c.App.ErrWriter, "info", "text")
+			if err != nil {
+				return err
+			}
+			l := &localnet.Network{Dir: c.String("network")}
+			charter, err := charterfile.ReadInForce(l.CharterFile())
+			if err != nil {
+				return err
+			}
+			var nodes []*daemon.Daemon
+			for _, name := range c.Args().Slice() {
+				key, err := loadKey(c, l.Path(name, name+".key"))
+				if err != nil {
+					return err
+				}
+				policy, err := consent.Read(l.Path(name, "policy.toml"), &charter.Charter)
+				if err != nil {
+					return err
+				}
+				d, err := daemon.New(daemon.Config{
+					Key: key.Key, KeyFile: l.Path(name, name+".key"), Charter: charter, CharterFile: l.CharterFile(),
+					Dir: l.Path(name, "node"), Neighbours: []string{c.String("server")}, Policy: policy,
+					Tables:  map[string]jobs.TableSpec{"train": {Path: l.Path(name, "train.csv")}},
+					Workers: c.Int("workers"), RecordLimit: node.DefaultRecordLimit, Silence: c.Duration("silence"),
+					Log: log.With("at", name),
+				})
+				if err != nil {
+					return err
+				}
+				nodes = append(nodes, d)
+			}
+			return daemon.RunAll(c.Context, nodes)
+		},
+	}
 }

@@ -3,38 +3,38 @@ package main
 import (
 	"bytes"
 	"context"
-	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/node"
-	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/internal/demo"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/trial/online"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// harbour is a league of real processes over clients' streams, one process each.
-type harbour struct {
-	*town
-	parks *online.Parks
+// clientNetwork is a federation of real processes over clients' streams, one process each.
+type clientNetwork struct {
+	*testNetwork
+	trial *online.Parks
 }
 
-// newHarbour starts a server and clients of POF-MKL.
-func newHarbour(t *testing.T, o online.Options) *harbour {
+// newClientNetwork starts a server and clients of POF-MKL.
+func newClientNetwork(t *testing.T, o online.Options) *clientNetwork {
 	t.Helper()
 	parks, err := online.NewParks(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	league, err := trial.Found(t.TempDir(), parks.Parties(), "masked")
-	if err != nil {
-		t.Fatal(err)
+	h := &clientNetwork{testNetwork: newNetwork(t, t.TempDir(), parks.Parties()), trial: parks}
+	server := parks.Servers[0]
+	h.args = func(name string) []string {
+		if name == server {
+			return demo.ServerArgs(h.Network, parks.Federation, 0, 1)
+		}
+		return demo.ClientArgs(h.Network, server, 4*time.Second, []string{name})
 	}
-	h := &harbour{town: &town{League: league, t: t, program: program(t), nodes: make(map[string]*exec.Cmd)}, parks: parks}
-	t.Cleanup(h.stopAll)
 	for name, stream := range parks.Streams {
 		if err := stream.Write(h.Path(name, "train.csv")); err != nil {
 			t.Fatal(err)
@@ -44,46 +44,24 @@ func newHarbour(t *testing.T, o online.Options) *harbour {
 		}
 	}
 	for _, name := range parks.Parties() {
-		h.launch(name)
+		h.start(name)
 	}
 	return h
 }
 
-// launch starts a party's process and waits until it answers its owner.
-func (h *harbour) launch(name string) {
-	h.t.Helper()
-	args := clientArgs(h.League, h.parks.Servers[0], "4s", []string{name})
-	if name == h.parks.Servers[0] {
-		args = serverArgs(h.League, h.parks.Federation, 0, 1)
-	}
-	log, err := os.OpenFile(h.Path(name, "node.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer log.Close()
-	cmd := exec.Command(h.program, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
-	h.nodes[name] = cmd
-	if err := awaitNode(h.t.Context(), h.Path(name, "node"), startTime(1)); err != nil {
-		h.t.Fatalf("%s: %v\n%s", name, err, h.log(name))
-	}
-}
-
 // propose prepares the job at the server and returns its contract.
-func (h *harbour) propose() string {
+func (h *clientNetwork) propose() string {
 	h.t.Helper()
-	job := protocol.Job{
-		Format: "hanse-job-v1", Name: "trial", Algorithm: "pofmkl", Task: protocol.TaskTrain, Parties: h.parks.Parties(), Servers: h.parks.Servers,
-		Privacy: "masked", Topology: protocol.Star.String(), Parameters: h.parks.Parameters(),
+	job := contract.Job{
+		Format: "hanse-job-v1", Name: "trial", Algorithm: "pofmkl", Task: contract.TaskTrain, Parties: h.trial.Parties(),
+		Servers: h.trial.Servers,
+		Privacy: "masked", Topology: contract.Star.String(), Parameters: h.trial.Parameters(),
 	}
 	text, err := job.Text()
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	contract, _, err := h.client(h.parks.Servers[0]).Prepare(h.t.Context(), text, func(node.Event) {})
+	contract, _, err := h.client(h.trial.Servers[0]).Prepare(h.t.Context(), text, func(jobs.Event) {})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -93,13 +71,13 @@ func (h *harbour) propose() string {
 // TestSIGKILLOfAClient kills a client in the middle of a job: the job goes on without it. Started again
 // with the same command, it comes back into the next session, and has every row's prediction once.
 func TestSIGKILLOfAClient(t *testing.T) {
-	h := newHarbour(t, online.Options{Servers: 1, Clients: 5, Rounds: 2000, Seed: 1})
+	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: 2000, Seed: 1})
 	contract, victim := h.propose(), "park-03"
 	mid, without, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 1)
 	go func() {
-		_, err := h.client("server").Launch(t.Context(), contract, func(e node.Event) {
+		_, err := h.client("server").Launch(t.Context(), contract, func(e jobs.Event) {
 			switch {
-			case e.Kind == node.EventProgress && e.Done >= 50:
+			case e.Kind == jobs.EventProgress && e.Done >= 50:
 				signalOnce(mid)
 			case strings.Contains(e.Text, "goes on without "+victim):
 				signalOnce(without)
@@ -118,7 +96,7 @@ func TestSIGKILLOfAClient(t *testing.T) {
 	await(mid, "its client could be killed")
 	h.kill(victim, syscall.SIGKILL)
 	await(without, "it went on without its client")
-	h.launch(victim)
+	h.start(victim)
 	if err := <-ended; err != nil {
 		t.Fatalf("%v\n%s", err, h.log("server"))
 	}
@@ -139,13 +117,13 @@ func TestSIGKILLOfAClient(t *testing.T) {
 // TestSIGKILLOfAServer kills the server in the middle of a job: started again with the same command, it
 // goes on from its last checkpoint with the clients that wait for it.
 func TestSIGKILLOfAServer(t *testing.T) {
-	h := newHarbour(t, online.Options{Servers: 1, Clients: 5, Rounds: 300, Seed: 1})
+	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: 300, Seed: 1})
 	contract := h.propose()
 	mid, ended := make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		h.client("server").Launch(t.Context(), contract, func(e node.Event) {
-			if e.Kind == node.EventProgress && e.Done >= 50 {
+		h.client("server").Launch(t.Context(), contract, func(e jobs.Event) {
+			if e.Kind == jobs.EventProgress && e.Done >= 50 {
 				signalOnce(mid)
 			}
 		})
@@ -157,7 +135,7 @@ func TestSIGKILLOfAServer(t *testing.T) {
 	}
 	h.kill("server", syscall.SIGKILL)
 	<-ended
-	h.launch("server")
+	h.start("server")
 	h.checkAll(contract, "")
 }
 
@@ -170,30 +148,31 @@ func signalOnce(c chan struct{}) {
 }
 
 // checkAll checks what every party says of a job during which a client was gone for a while.
-func (h *harbour) checkAll(contract, victim string) {
+func (h *clientNetwork) checkAll(contract, victim string) {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	defer cancel()
-	for _, name := range h.parks.Parties() {
+	for _, name := range h.trial.Parties() {
 		r, err := h.client(name).Report(ctx, contract)
 		if err != nil {
 			h.t.Fatalf("%s: %v\n%s", name, err, h.log(name))
 		}
-		if r.Sessions < 2 || r.Online == nil || r.Online.Rounds != h.parks.Rounds() {
-			h.t.Errorf("%s: %d sessions, report %+v, want 2 sessions or more and %d rounds", name, r.Sessions, r.Online, h.parks.Rounds())
+		if r.Sessions < 2 || r.Online == nil || r.Online.Rounds != h.trial.Rounds() {
+			h.t.Errorf("%s: %d sessions, report %+v, want 2 sessions or more and %d rounds", name, r.Sessions, r.Online,
+				h.trial.Rounds())
 		}
 		if name == "server" && r.Online.Clients != 5 {
 			h.t.Errorf("the last total is of %d clients, want 5", r.Online.Clients)
 		}
 	}
-	for _, name := range h.parks.AllClients() {
-		predictions, err := readPredictions(h.jobFile(name, contract, predictionsFile))
+	for _, name := range h.trial.AllClients() {
+		predictions, err := demo.ReadPredictions(h.jobFile(name, contract, demo.PredictionsFile))
 		if err != nil {
 			h.t.Error(err)
 		}
 		n := len(predictions)
-		if name != victim && n != h.parks.Rounds() || n < 50 || n > h.parks.Rounds() {
-			h.t.Errorf("%s has %d predictions of %d rows", name, n, h.parks.Rounds())
+		if name != victim && n != h.trial.Rounds() || n < 50 || n > h.trial.Rounds() {
+			h.t.Errorf("%s has %d predictions of %d rows", name, n, h.trial.Rounds())
 		}
 	}
 }

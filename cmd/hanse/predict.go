@@ -1,15 +1,28 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/jobs"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/figures"
+	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/ownmodel"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/usage"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // trainingUsage says how a training is named on a command line.
@@ -36,6 +49,18 @@ the model was trained in.
 
    hanse predict --model credit --table test --dir bank-node --out scores.csv
 
+Where this node's table has the label's column too, or --labels names a file that has it,
+figures over these rows are printed: error, AUC and more with 95 % intervals, against
+guessing and against a model of the label holder's own columns. They open nothing. With
+--report they are a page with ROC, calibration and the distribution of scores:
+
+   hanse predict --model credit --table test --out scores.csv --report scores.html
+
+The column "class" goes by the model's threshold (hanse model threshold), "probability" is
+there once this node had scores with labels, or where the loss is logistic.
+Of three or more classes it is the one with the largest score, which "score" is; columns
+"score CLASS" have every class's.
+
 With --serve it reads ids from standard input, one a line, and answers each at once,
 until the input ends:
 
@@ -50,13 +75,21 @@ rows once more:
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Required: true, Usage: trainingUsage},
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
-			&cli.StringFlag{Name: "data", Usage: "with a client's own model: rows of this CSV `FILE`, no table's; - is standard input"},
-			&cli.StringFlag{Name: "id", Usage: "with a client's own model: call rows by this `COLUMN` (default: by their number)"},
+			&cli.StringFlag{Name: "data", Usage: "with a client's own model: rows of this CSV `FILE`, no table's; - is " +
+				"standard input"},
+			&cli.StringFlag{Name: "id", Usage: "with a client's own model: call rows by this `COLUMN` (default: by their " +
+				"number)"},
+			&cli.StringFlag{Name: "rows", Usage: "score the rows of this `ALIGNMENT` (see hanse align); others come back as " +
+				"\"no match\""},
 			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
 			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
-			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: score a row up to `N` times, over all jobs (default: once)"},
+			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: score a row up to `N` times, over all jobs " +
+				"(default: once)"},
 			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard output)"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard " +
+				"output)"},
+			labelsFlag(),
+			pageFlag(),
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
 			jsonFlag(),
 			dirFlag(),
@@ -67,11 +100,7 @@ rows once more:
 
 // predict builds a predict job for a trained model and proposes it.
 func predict(c *cli.Context) error {
-	client, err := node.NewClient(c.String("dir"))
-	if err != nil {
-		return err
-	}
-	model, running, err := training(c, client, c.String("model"))
+	client, model, running, err := training(c, c.String("model"))
 	if err != nil {
 		return err
 	}
@@ -81,9 +110,11 @@ func predict(c *cli.Context) error {
 	if err := inParts(c, model, running); err != nil {
 		return err
 	}
-	job := protocol.Job{
-		Format: "hanse-job-v1", Name: model.Name + "-scores", Algorithm: "fdskl", Task: protocol.TaskPredict, Parties: model.Parties,
-		Privacy: model.Privacy, Topology: model.Topology, Table: c.String("table"), Model: model.Contract, OpenTo: c.String("open-to"),
+	job := contract.Job{
+		Format: "hanse-job-v1", Name: model.Name + "-scores", Algorithm: model.Algorithm, Task: contract.TaskPredict,
+		Parties: model.Parties,
+		Privacy: model.Privacy, Topology: model.Topology, Table: c.String("table"), Model: model.Contract,
+		OpenTo: c.String("open-to"), Rows: c.String("rows"),
 	}
 	if job.OpenTo == "" {
 		job.OpenTo = model.Self
@@ -92,7 +123,7 @@ func predict(c *cli.Context) error {
 		job.Name, job.Requests = model.Name+"-live", c.Int("requests")
 	}
 	job.ScoresPerRow = c.Int("scores-per-row")
-	if !c.Bool("serve") && job.OpenTo == model.Self {
+	if !c.Bool("serve") && job.OpenTo == model.Self && job.Rows == "" {
 		if done, err := knownScores(c, client, &job); done || err != nil {
 			return err
 		}
@@ -109,7 +140,7 @@ func predict(c *cli.Context) error {
 
 // knownScores delivers the scores of a table's rows from the node's own file, if it has all of them, and reports
 // whether it did.
-func knownScores(c *cli.Context, client *node.Client, job *protocol.Job) (bool, error) {
+func knownScores(c *cli.Context, client *node.Client, job *contract.Job) (bool, error) {
 	if job.Privacy != keys.PrivacySealed {
 		return false, nil
 	}
@@ -121,11 +152,20 @@ func knownScores(c *cli.Context, client *node.Client, job *protocol.Job) (bool, 
 	fmt.Fprintf(c.App.ErrWriter, "all %d rows were scored before with this model: these are the scores that this node "+
 		"keeps, and no party was asked\n", rows)
 	if c.String("out") != "" || !c.Bool("json") {
-		if err := writeOut(c, data); err != nil || !c.Bool("json") {
+		if err := writeOut(c, data); err != nil {
 			return true, err
 		}
 	}
-	return true, printJSON(c, &node.Report{Job: job.Name, Party: job.OpenTo, Rows: rows, Known: int64(rows)})
+	var found *figures.Report
+	if c.String("labels") == "" {
+		// A table without labels has no figures, which is no fault.
+		found, _ = figuresOf(c, client, job.Model, "", data)
+	}
+	if found, err = showScored(c, client, job.Model, found, data); err != nil || !c.Bool("json") {
+		return true, err
+	}
+	return true, terminal.JSON(c.App.Writer, &jobs.Report{Job: job.Name, Party: job.OpenTo, Rows: rows,
+		Known: int64(rows), Model: job.Model, Figures: found})
 }
 
 // inParts refuses what cannot be done with a model in parts.
@@ -133,7 +173,8 @@ func inParts(c *cli.Context, model *node.JobInfo, running bool) error {
 	dir := c.String("dir")
 	for _, name := range []string{"data", "id"} {
 		if c.IsSet(name) {
-			return usagef("--%s is for a client's own model; %s of %s is in parts: all its parties score a table of theirs, "+
+			return usage.Errorf("--%s is for a client's own model; %s of %s is in parts: all its parties score a table of "+
+				"theirs, "+
 				"see --table", name, model.Name, model.Algorithm)
 		}
 	}
@@ -141,50 +182,141 @@ func inParts(c *cli.Context, model *node.JobInfo, running bool) error {
 		return fmt.Errorf("no node runs in %s, and a part of a model predicts nothing alone: start it with "+
 			"hanse node --dir %s", dir, dir)
 	}
-	if model.State != node.StateDone {
+	if model.State != node.StateDone && model.State != node.StateRunning { // its end may be on its way: the node knows
 		return fmt.Errorf("training %s is %s, not done", model.Contract[:8], model.State)
 	}
 	return nil
 }
 
-// training finds a training by its name or the start of its contract's hash, and reports whether a node runs. Of
-// several those count that are done, if there are any.
-func training(c *cli.Context, client *node.Client, prefix string) (job *node.JobInfo, running bool, err error) {
+// training finds a training at the node in --dir, and reports whether the node runs.
+func training(c *cli.Context, which string) (client *node.Client, job *node.JobInfo, running bool, err error) {
+	if client, err = node.NewClient(c.String("dir")); err != nil {
+		return nil, nil, false, err
+	}
 	jobs, running, err := client.Trainings(c.Context)
-	if err != nil {
-		return nil, running, err
+	if err == nil {
+		job, err = jobview.Training(jobs, running, which, c.String("dir"))
 	}
-	var found, done []node.JobInfo
-	for _, j := range jobs {
-		if j.Name == prefix || len(prefix) >= 4 && strings.HasPrefix(j.Contract, prefix) {
-			found = append(found, j)
-			if j.State == node.StateDone {
-				done = append(done, j)
-			}
-		}
-	}
-	if len(done) > 0 {
-		found = done
-	}
-	switch len(found) {
-	case 0:
-		names := "hanse jobs --dir " + c.String("dir") + " lists them"
-		if !running {
-			names = "it has " + trainingNames(jobs)
-		}
-		return nil, running, fmt.Errorf("the node in %s has no training %q; %s", c.String("dir"), prefix, names)
-	case 1:
-		return &found[0], running, nil
-	}
-	return nil, running, fmt.Errorf("%q fits %d trainings; give the first digits of the contract's hash, hanse jobs lists them",
-		prefix, len(found))
+	return client, job, running, err
 }
 
-// trainingNames lists trainings for people.
-func trainingNames(jobs []node.JobInfo) string {
-	var names []string
-	for _, j := range jobs {
-		names = append(names, fmt.Sprintf("%s (%.8s, %s)", j.Name, j.Contract, j.State))
+// namedTraining finds the training that the command's one argument names, which its help calls JOB or MODEL.
+func namedTraining(c *cli.Context, argument string) (client *node.Client, job *node.JobInfo, running bool, err error) {
+	which, err := oneArgument(c, "training's name or the first digits of its contract", argument+"; hanse jobs lists them")
+	if err != nil {
+		return nil, nil, false, err
 	}
-	return firstOf(strings.Join(names, ", "), "none")
+	return training(c, which)
+}
+
+// predictOwn predicts rows with what a job over clients left at this client. Nobody else takes part.
+func predictOwn(c *cli.Context, client *node.Client, job *node.JobInfo) error {
+	for _, name := range []string{"serve", "requests", "scores-per-row", "open-to", "rows", "labels", "report"} {
+		if c.IsSet(name) {
+			return usage.Errorf("--%s is for models in parts, which parties use together; %s of %s is %s's own, and nothing "+
+				"of it leaves this machine", name, job.Name, job.Algorithm, job.Self)
+		}
+	}
+	if slices.Contains(job.Servers, job.Self) {
+		return fmt.Errorf("%s is a server of job %q: rows and labels are its clients', and they predict; hanse model "+
+			"export --job %s --out FOLDER --dir %s writes what the server has", job.Self, job.Name, job.Name, c.String("dir"))
+	}
+	m, err := node.ReadOwnModel(c.String("dir"), job)
+	if err != nil {
+		return err
+	}
+	path, err := ownRows(c, client)
+	if err != nil {
+		return err
+	}
+	if rows, err := os.Stat(path); err == nil && c.IsSet("out") {
+		if out, err := os.Stat(c.String("out")); err == nil && os.SameFile(rows, out) {
+			return usage.Errorf("--out is %s, the file with the rows: predictions would take their place; name another",
+				c.String("out"))
+		}
+	}
+	data, report, err := ownmodel.Predict(c.Context, m, path, c.String("id"))
+	if err != nil {
+		return err
+	}
+	if c.String("out") != "" || !c.Bool("json") {
+		if err := writeOut(c, data); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") {
+		return terminal.JSON(c.App.Writer, report)
+	}
+	report.Print(c.App.ErrWriter)
+	return nil
+}
+
+// ownRows returns the file with the rows to predict.
+func ownRows(c *cli.Context, client *node.Client) (string, error) {
+	if path := c.String("data"); path != "" {
+		if c.IsSet("table") {
+			return "", usage.Errorf("--data names a file and --table one of the node's tables: give one of them")
+		}
+		return path, nil
+	}
+	path, err := client.TablePath(c.Context, c.String("table"))
+	if node.NoNode(err) {
+		return "", fmt.Errorf("no node runs in %s, and only a node knows its tables: name a file with --data FILE",
+			c.String("dir"))
+	}
+	return path, err
+}
+
+// serveScores agrees on a serving prediction and answers ids from standard input until it ends.
+func serveScores(c *cli.Context, client *node.Client, text []byte) error {
+	screen := terminal.NewScreen(c.App.ErrWriter)
+	contract, err := agreeOn(c, client, screen, text)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.Context)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := client.Launch(ctx, contract, screen.Show)
+		ended <- err
+		cancel() // no more answers come
+	}()
+	err = answerIDs(ctx, c, client, contract)
+	if err == nil {
+		_, err = client.Score(ctx, contract, "")
+	}
+	if err != nil {
+		cancel()
+	}
+	if e := <-ended; e != nil && !errors.Is(e, context.Canceled) {
+		return e
+	}
+	return err
+}
+
+// answerIDs prints one line for each id. An id that is not in the table is reported and passed over.
+func answerIDs(ctx context.Context, c *cli.Context, client *node.Client, contract string) error {
+	w := csv.NewWriter(c.App.Writer)
+	lines := bufio.NewScanner(c.App.Reader)
+	for lines.Scan() {
+		id := strings.TrimSpace(lines.Text())
+		if id == "" {
+			continue
+		}
+		row, err := client.Score(ctx, contract, id)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			printError(c.App.ErrWriter, err)
+			continue
+		}
+		w.Write(row)
+		w.Flush()
+		if err := w.Error(); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }

@@ -16,33 +16,44 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// town is a league of real node processes.
-type town struct {
-	*trial.League
+// testNetwork is a federation of real node processes.
+type testNetwork struct {
+	*localnet.Network
 	t       *testing.T
 	data    *trial.Data
 	program string
-	nodes   map[string]*exec.Cmd
+	args    func(name string) []string // of a member's process
+	nodes   map[string]*localnet.Process
 }
 
-// newTown writes data, key files and a charter; the nodes are not started.
-func newTown(t *testing.T, people int) *town {
+// newColumns writes data, key files and a charter; the nodes are not started.
+func newColumns(t *testing.T, people int) *testNetwork {
 	t.Helper()
 	dir := t.TempDir()
 	d := trial.Credit(people, 1)
 	if err := d.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	league, err := trial.Found(dir, d.Names, "masked")
+	w := newNetwork(t, dir, d.Names)
+	w.data, w.args = d, func(name string) []string { return w.NodeArgs(name, 1) }
+	return w
+}
+
+// newNetwork founds a federation in a folder; nodes that are started end with the test.
+func newNetwork(t *testing.T, dir string, names []string) *testNetwork {
+	t.Helper()
+	l, err := localnet.Found(dir, names, "masked")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &town{League: league, t: t, data: d, program: program(t), nodes: make(map[string]*exec.Cmd)}
+	w := &testNetwork{Network: l, t: t, program: program(t), nodes: make(map[string]*localnet.Process)}
 	t.Cleanup(w.stopAll)
 	return w
 }
@@ -69,36 +80,27 @@ func program(t *testing.T) string {
 	return path
 }
 
-// start starts a member's node and waits until it answers its owner.
-func (w *town) start(name string) {
+// start starts a member's process and waits until its node answers its owner.
+func (w *testNetwork) start(name string) {
 	w.t.Helper()
-	log, err := os.OpenFile(w.Path(name, "node.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	p, err := localnet.Start(localnet.Launch{Name: name, Program: w.program, Args: w.args(name), Log: w.Log(name)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer log.Close()
-	cmd := exec.Command(w.program, w.NodeArgs(name, 1)...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.nodes[name] = cmd
-	if err := awaitNode(w.t.Context(), w.Path(name, "node"), startTime(1)); err != nil {
+	w.nodes[name] = p
+	if err := localnet.Await(w.t.Context(), w.Path(name, "node"), localnet.StartTime(1)); err != nil {
 		w.t.Fatalf("%s: %v\n%s", name, err, w.log(name))
 	}
 }
 
 // kill ends a node with a signal and waits for its end.
-func (w *town) kill(name string, signal syscall.Signal) error {
-	cmd := w.nodes[name]
+func (w *testNetwork) kill(name string, signal syscall.Signal) error {
+	p := w.nodes[name]
 	delete(w.nodes, name)
-	if err := cmd.Process.Signal(signal); err != nil {
-		return err
-	}
-	return cmd.Wait()
+	return p.End(signal, time.Minute)
 }
 
-func (w *town) stopAll() {
+func (w *testNetwork) stopAll() {
 	for name := range w.nodes {
 		if err := w.kill(name, syscall.SIGTERM); err != nil {
 			w.t.Errorf("%s's node ended with %v\n%s", name, err, w.log(name))
@@ -106,15 +108,15 @@ func (w *town) stopAll() {
 	}
 }
 
-func (w *town) log(name string) string {
-	text, err := os.ReadFile(w.Path(name, "node.log"))
+func (w *testNetwork) log(name string) string {
+	text, err := os.ReadFile(w.Log(name))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return string(text)
 }
 
-func (w *town) client(name string) *node.Client {
+func (w *testNetwork) client(name string) *node.Client {
 	client, err := node.NewClient(w.Path(name, "node"))
 	if err != nil {
 		w.t.Fatal(err)
@@ -123,15 +125,19 @@ func (w *town) client(name string) *node.Client {
 }
 
 // prepare proposes a training at the bank and returns its contract.
-func (w *town) prepare(p fdskl.Params, privacy, record string) string {
+func (w *testNetwork) prepare(p fdskl.Params, privacy, record string) string {
 	w.t.Helper()
 	p.Active, p.Label = []string{"bank"}, w.data.Label
-	job := protocol.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: w.Names, Privacy: privacy, Record: record}
-	text, err := jobText(&job, p.WithDefaults())
+	job := contract.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: contract.TaskTrain,
+		Parties: w.Names, Privacy: privacy, Record: record}
+	if err := job.SetParameters(p.WithDefaults()); err != nil {
+		w.t.Fatal(err)
+	}
+	text, err := job.Text()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	contract, _, err := w.client("bank").Prepare(w.t.Context(), text, func(node.Event) {})
+	contract, _, err := w.client("bank").Prepare(w.t.Context(), text, func(jobs.Event) {})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -139,7 +145,7 @@ func (w *town) prepare(p fdskl.Params, privacy, record string) string {
 }
 
 // models returns every member's model part.
-func (w *town) models(contract string) map[string][]byte {
+func (w *testNetwork) models(contract string) map[string][]byte {
 	w.t.Helper()
 	all := make(map[string][]byte)
 	for _, name := range w.Names {
@@ -155,30 +161,30 @@ func (w *town) models(contract string) map[string][]byte {
 	return all
 }
 
-func (w *town) jobFile(name, contract, file string) string {
+func (w *testNetwork) jobFile(name, contract, file string) string {
 	return w.Path(name, filepath.Join("node", "jobs", contract, file))
 }
 
 // TestSIGKILL kills a party mid-sum. The others name it and pause; started again with the same
 // command, it ends in the model that the same contract gives without a kill, bit for bit.
 func TestSIGKILL(t *testing.T) {
-	for victim, record := range map[string]string{"telco": protocol.RecordFull, "bank": protocol.RecordDigests} {
+	for victim, record := range map[string]string{"telco": contract.RecordFull, "bank": contract.RecordDigests} {
 		t.Run(victim, func(t *testing.T) { testSIGKILL(t, victim, record) })
 	}
 }
 
 func testSIGKILL(t *testing.T, victim, record string) {
-	w := newTown(t, 3500)
+	w := newColumns(t, 3500)
 	for _, name := range w.Names {
 		w.start(name)
 	}
-	contract := w.prepare(fdskl.Params{Loss: "square", Features: 2048, Lambda: 1e-4}, fdskl.Masked, record)
+	contract := w.prepare(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, record)
 	mid := make(chan struct{}, 1)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.client("bank").Launch(t.Context(), contract, func(e node.Event) {
-			if e.Kind == node.EventProgress && e.Step == "angles" && e.Done < e.Total {
+		w.client("bank").Launch(t.Context(), contract, func(e jobs.Event) {
+			if e.Kind == jobs.EventProgress && e.Step == "angles" && e.Done < e.Total {
 				select {
 				case mid <- struct{}{}:
 				default:
@@ -207,11 +213,11 @@ func testSIGKILL(t *testing.T, victim, record string) {
 
 // audit runs hanse audit over all members' transcripts of a job: every check passes over the killed
 // session and the next, and the angles are rebuilt as announced.
-func (w *town) audit(contract, record string) {
+func (w *testNetwork) audit(job, record string) {
 	w.t.Helper()
 	args := []string{"audit", "--json", "--rows", "500", "--charter", w.CharterFile()}
 	for _, name := range w.Names {
-		args = append(args, filepath.Dir(w.jobFile(name, contract, "transcript")), "--data", name+"="+w.Path(name, "train.csv"))
+		args = append(args, filepath.Dir(w.jobFile(name, job, "transcript")), "--data", name+"="+w.Path(name, "train.csv"))
 	}
 	out, err := exec.Command(w.program, args...).Output()
 	var exit *exec.ExitError
@@ -232,19 +238,19 @@ func (w *town) audit(contract, record string) {
 			w.t.Errorf("%s's transcript has %d sessions", f.Party, f.Sessions)
 		}
 	}
-	if record == protocol.RecordFull && (len(r.NotLookedAt) != 1 || !strings.HasPrefix(r.NotLookedAt[0], "Rows: ")) {
+	if record == contract.RecordFull && (len(r.NotLookedAt) != 1 || !strings.HasPrefix(r.NotLookedAt[0], "Rows: ")) {
 		w.t.Errorf("not looked at: %q, want the rows that were left out alone", r.NotLookedAt)
 	}
 	rebuilt := r.Attacks[0].RecoveredShare
-	if r.Verdict != audit.Disclosed || record == protocol.RecordFull && (rebuilt == nil || *rebuilt < 0.99) {
+	if r.Verdict != audit.Disclosed || record == contract.RecordFull && (rebuilt == nil || *rebuilt < 0.99) {
 		w.t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 	}
 }
 
 // awaitLog returns when a member's log has a line with all the words.
-func awaitLog(t *testing.T, w *town, name string, words ...string) {
+func awaitLog(t *testing.T, w *testNetwork, name string, words ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		for line := range strings.Lines(w.log(name)) {
@@ -268,11 +274,11 @@ func awaitLog(t *testing.T, w *town, name string, words ...string) {
 
 // runAgain puts a finished job back to before its first session, keeping contract and phases, and
 // starts all nodes again.
-func (w *town) runAgain(contract string) {
+func (w *testNetwork) runAgain(contract string) {
 	w.t.Helper()
 	w.stopAll()
 	for _, name := range w.Names {
-		if err := node.RunAgain(filepath.Dir(w.jobFile(name, contract, node.ModelFile))); err != nil {
+		if err := node.RunAgain(filepath.Dir(w.jobFile(name, contract, jobs.ModelFile))); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -283,7 +289,7 @@ func (w *town) runAgain(contract string) {
 
 // TestCancelAndResult ends a proposal and hands out what a finished job left, by the commands of the owners.
 func TestCancelAndResult(t *testing.T) {
-	w := newTown(t, 300)
+	w := newColumns(t, 300)
 	for _, name := range w.Names {
 		w.start(name)
 	}
@@ -297,20 +303,22 @@ func TestCancelAndResult(t *testing.T) {
 		return string(out), cmd.ProcessState.ExitCode()
 	}
 	w.prepare(fdskl.Params{Features: 16}, fdskl.Masked, "")
-	if out, code := hanse("bank", "result", "trial"); code != exitFailed || !strings.Contains(out, `job "trial" is proposed`) {
+	if out, code := hanse("bank", "result", "trial"); code != exitFailed || !strings.Contains(out,
+		`job "trial" is proposed`) {
 		t.Errorf("the result of a proposal: %d, %s", code, out)
 	}
 	if out, code := hanse("bank", "cancel", "trial", "--reason", "another table"); code != 0 {
 		t.Errorf("cancel: %d, %s", code, out)
 	}
-	if out, _ := hanse("bank", "jobs"); !strings.Contains(out, "cancelled\n          another table\n") {
+	if out, _ := hanse("bank", "jobs"); !strings.Contains(out, "cancelled\n    another table\n") {
 		t.Errorf("the job is listed as\n%s", out)
 	}
-	if out, code := hanse("bank", "cancel", "trial"); code != exitFailed || !strings.Contains(out, "nothing is left to cancel") {
+	if out, code := hanse("bank", "cancel", "trial"); code != exitFailed || !strings.Contains(out,
+		"nothing is left to cancel") {
 		t.Errorf("cancelled twice: %d, %s", code, out)
 	}
 	contract := w.prepare(fdskl.Params{Features: 16}, fdskl.Masked, "")
-	if _, err := w.client("bank").Launch(t.Context(), contract, func(node.Event) {}); err != nil {
+	if _, err := w.client("bank").Launch(t.Context(), contract, func(jobs.Event) {}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range w.Names {
@@ -318,7 +326,8 @@ func TestCancelAndResult(t *testing.T) {
 			t.Errorf("%s's result: %d, %s", name, code, out)
 		}
 	}
-	if out, code := hanse("telco", "cancel", contract[:8]); code != exitFailed || !strings.Contains(out, "is done already") {
+	if out, code := hanse("telco", "cancel", contract[:8]); code != exitFailed || !strings.Contains(out,
+		"is done already") {
 		t.Errorf("a job that is done is cancelled: %d, %s", code, out)
 	}
 }
@@ -326,12 +335,13 @@ func TestCancelAndResult(t *testing.T) {
 // TestMemberThatNeverComes leaves one node out: the proposer says who is awaited, and an interrupt
 // ends it cleanly.
 func TestMemberThatNeverComes(t *testing.T) {
-	w := newTown(t, 200)
+	w := newColumns(t, 200)
 	for _, name := range w.Names[:3] {
 		w.start(name)
 	}
 	job := w.Path("bank", "job.toml")
-	text := fmt.Sprintf("format = \"hanse-job-v1\"\nname = \"j\"\nalgorithm = \"fdskl\"\ntask = \"train\"\nparties = [\"bank\", \"insurer\", \"telco\", \"retailer\"]\n[parameters]\nactive = [\"bank\"]\nlabel = %q\n", w.data.Label)
+	text := fmt.Sprintf("format = \"hanse-job-v1\"\nname = \"j\"\nalgorithm = \"fdskl\"\ntask = \"train\"\nparties = "+
+		"[\"bank\", \"insurer\", \"telco\", \"retailer\"]\n[parameters]\nactive = [\"bank\"]\nlabel = %q\n", w.data.Label)
 	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +365,8 @@ func TestMemberThatNeverComes(t *testing.T) {
 	cmd.Process.Signal(os.Interrupt)
 	rest := new(bytes.Buffer)
 	rest.ReadFrom(stderr)
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(rest.String(), "hanse: interrupted") {
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(rest.String(),
+		"hanse: interrupted") {
 		t.Errorf("interrupted train ended with %v and said %q", err, rest)
 	}
 	for _, name := range w.Names[:3] {
@@ -367,7 +378,7 @@ func TestMemberThatNeverComes(t *testing.T) {
 
 // TestPortInUse starts a node twice.
 func TestPortInUse(t *testing.T) {
-	w := newTown(t, 100)
+	w := newColumns(t, 100)
 	w.start("bank")
 	args := append(w.NodeArgs("bank", 1), "--dir", filepath.Join(t.TempDir(), "node"))
 	out, err := exec.Command(w.program, args...).CombinedOutput()

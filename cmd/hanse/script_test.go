@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/internal/localnet"
 )
 
 // TestMain lets the test binary be the program, under the name hanse.
@@ -31,6 +32,8 @@ const ports = 5
 //	exits CODE PROGRAM ARGS…   runs a program that must end with that status
 //	await NAME PATTERN         waits for a file and sets $NAME to its path
 //	awaittext PATTERN TEXT     waits for a file that contains a text
+//	awaitout REGEXP PROGRAM …  runs a program until what it prints fits, as stdout compares it
+//	fill BYTES FILE            writes a file of zeros
 //	apart MOST ONE OTHER       compares CSV files: equal but for numbers, which are at most so far apart
 //
 // $READER is the program that reads exported models without this one.
@@ -41,20 +44,23 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "await": awaitFile, "awaittext": awaitText, "apart": apart,
+			"exits": exits, "await": awaitFile, "awaittext": awaitText, "awaitout": awaitOut,
+			"apart": apart, "fill": fill,
 		},
 	})
 }
 
 // setPorts gives a scenario free ports.
 func setPorts(env *testscript.Env) error {
-	free, err := trial.FreePorts(ports)
+	free, err := localnet.FreePorts(ports)
 	if err != nil {
 		return err
 	}
-	for i, port := range free {
+	env.Defer(free.Close)
+	for i, port := range free.Numbers {
 		env.Setenv("PORT"+strconv.Itoa(i+1), strconv.Itoa(port))
 	}
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // of programs compiled for the race detector, which would wait a second
 	reader, err := filepath.Abs(filepath.Join("..", "..", "examples", "read_model.py"))
 	env.Setenv("READER", reader)
 	return err
@@ -85,6 +91,16 @@ func apart(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 	}
+}
+
+// fill writes a file of so many zeros.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fill BYTES FILE")
+	}
+	bytes, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), make([]byte, bytes), 0o600))
 }
 
 // exits runs a program and compares its exit status.
@@ -137,11 +153,23 @@ func awaitText(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// awaitOut runs a program until it ends well and prints what fits: a node knows a job a moment after its file is there.
+func awaitOut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: awaitout REGEXP PROGRAM ARGS…")
+	}
+	want, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	until(ts, strings.Join(args[1:], " ")+" to print "+args[0], func() bool {
+		return ts.Exec(args[1], args[2:]...) == nil && want.MatchString(ts.ReadFile("stdout"))
+	})
+}
+
 // until polls: the processes of a scenario tell nobody when they have done something.
 func until(ts *testscript.TestScript, what string, done func() bool) {
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			ts.Fatalf("waited 30 s for %s", what)
+			ts.Fatalf("waited two minutes for %s", what)
 		}
 	}
 }

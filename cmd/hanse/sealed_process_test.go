@@ -9,24 +9,25 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/node"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestSIGKILLOfASealedTraining kills the keeper while rows become shares, and the helper while steps are taken.
 // Started again with the same commands they go on under fresh keys, and the model's scores agree, but for what the
 // roundings of steps taken anew make of them, with those of the same contract run without a kill.
 func TestSIGKILLOfASealedTraining(t *testing.T) {
-	w := newTown(t, 2800)
+	w := newColumns(t, 2800)
 	for _, name := range w.Names {
 		w.start(name)
 	}
-	contract := w.prepare(fdskl.Params{Loss: "square", Features: 256, Lambda: 1e-4, Iterations: 400}, fdskl.Sealed, protocol.RecordDigests)
+	contract := w.prepare(fdskl.Params{Loss: "square", Features: 256, Lambda: 1e-4, Iterations: 400}, fdskl.Sealed,
+		contract.RecordDigests)
 	mid := map[string]chan struct{}{"columns": make(chan struct{}, 1), "steps": make(chan struct{}, 1)}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := w.client("bank").Launch(t.Context(), contract, func(e node.Event) {
-			if e.Kind != node.EventProgress || e.Done == e.Total || e.Step == "steps" && e.Done < 40 {
+		_, err := w.client("bank").Launch(t.Context(), contract, func(e jobs.Event) {
+			if e.Kind != jobs.EventProgress || e.Done == e.Total || e.Step == "steps" && e.Done < 40 {
 				return
 			}
 			select {
@@ -65,21 +66,21 @@ func TestSIGKILLOfASealedTraining(t *testing.T) {
 }
 
 // scores predicts the test rows at the bank with a sealed model, by row id.
-func (w *town) scores(contract string) map[string]float64 {
+func (w *testNetwork) scores(trained string) map[string]float64 {
 	w.t.Helper()
-	job := protocol.Job{
-		Format: "hanse-job-v1", Name: "scores", Algorithm: "fdskl", Task: protocol.TaskPredict, Parties: w.Names,
-		Privacy: fdskl.Sealed, Table: "test", Model: contract, OpenTo: "bank",
+	job := contract.Job{
+		Format: "hanse-job-v1", Name: "scores", Algorithm: "fdskl", Task: contract.TaskPredict, Parties: w.Names,
+		Privacy: fdskl.Sealed, Table: "test", Model: trained, OpenTo: "bank",
 	}
 	text, err := job.Text()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	predicted, _, err := w.client("bank").Prepare(w.t.Context(), text, func(node.Event) {})
+	predicted, _, err := w.client("bank").Prepare(w.t.Context(), text, func(jobs.Event) {})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	report, err := w.client("bank").Launch(w.t.Context(), predicted, func(node.Event) {})
+	report, err := w.client("bank").Launch(w.t.Context(), predicted, func(jobs.Event) {})
 	if err != nil {
 		w.t.Fatal(err)
 	}

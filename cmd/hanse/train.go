@@ -1,21 +1,25 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"text/tabwriter"
 
-	"github.com/BurntSushi/toml"
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/demo"
 	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // trainCommand proposes a training and follows it.
@@ -43,8 +47,11 @@ A job file:
    [parameters]
    active = ["bank"]          # who holds the labels
    label = "default"          # the label's column there
-   features = 1024            # at most 4096
-   lambda = 1e-6
+   # target = "regression"    # a number; default: texts, two values and codes such as 1 to 4
+   # classes = 4              # are classes, which the label holder's node counts, up to 64
+   features = 1024            # even, at most 4096
+   # lambda = 1e-4            # default: "auto", one of six from 0.1 to 1e-6, by a fifth of
+                              # the rows that are kept out of a first solution
    iterations = 300           # steps of the solver
    seed = "credit 2026"
    # loss = "logistic"        # or "smooth-hinge": opens scores of the training rows to
@@ -53,7 +60,8 @@ A job file:
    # keeper = "insurer"       # these two and the label holder hold the shares; default:
    # helper = "telco"         # the first parties that may. The helper needs no data
    # score_bits = 6           # bits behind the point of a prediction
-   # ring = 48                # a fifth less traffic, rounder features; default: 64
+   # ring = 32                # bits of a shared feature, half the traffic; default
+                              # where lambda is given and loses nothing, else 64
 
 Sealed jobs want three parties or more: any member of the charter can be the third, as
 helper. Any two of label holder, keeper and helper together could rebuild everything:
@@ -64,7 +72,28 @@ choose three that would not, and say in the charter who belongs together. In the
 
 the angles of all rows open to the label holder, who can rebuild the others' columns from
 them. It costs four parties a sixth of the traffic, and has loss = "logistic" as its
-default, several label holders and schedule = "doubly-stochastic".
+default for two classes and as a choice for more, several label holders, and schedule =
+"doubly-stochastic".
+
+A scorecard is sealed, too: each party cuts its own columns into bins and shares them, and
+nobody sees a bin of a row. It moves a twentieth of the bytes a row, and its points can be
+read ("hanse scorecard"); docs/glm.md lists all its parameters:
+
+   algorithm = "glm"
+
+   [parameters]
+   active = ["bank"]
+   label = "default"
+   # bins = 10                # of a column of numbers, about, at their quantiles
+   # min_cell = 20            # smaller bins are merged before anything is shared
+   # loss = "logistic"        # the default; opens scores of the training rows to the label
+   # outer = 4                # holder, outer - 1 of each. "square" opens none
+   # lambda = 1e-5            # default: 0.2 over the number of rows
+   # iterations = 100         # steps of the solver, in each outer step
+   # points = "owners"        # who learns points: each owner of its own bins, or a party's
+                              # name, of all; default: nobody
+   # z_scores = "owners"      # who learns how sure they are; the same
+   # edges = { age = [25, 35, 50] }   # of the proposer's own columns; the name is told to all
 
 A job over clients' streams is proposed by a server; each client's node keeps its
 predictions, made row by row, in predictions.csv in the job's folder. When it is done each
@@ -86,6 +115,15 @@ client has a model of its own for hanse predict, and hanse model export writes i
 
 examples/pofmkl, gfml and ofmsft of the sources list every parameter.
 
+What a job is for stands in its contract, which all parties read and sign, and in the
+audit's report; a policy can want it (docs/consent.md):
+
+   [purpose]
+   text = "whether a loan will be repaid, for the bank's decisions on new loans"
+   legal_basis = "GDPR Art. 6(1)(f)"
+   retention = "the model for two years, transcripts for ten"
+   contact = "privacy@bank.example"
+
 A proposal to which not all consent ends by itself after seven days, or at the time that
 its file names: expires = "72h", or expires = "2026-12-24T18:00:00Z". hanse cancel ends a
 job at any time. The command ends with 0 when the job is done at all its parties.`,
@@ -96,9 +134,9 @@ job at any time. The command ends with 0 when the job is done at all its parties
 		},
 		Action: anyOrder(func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return usagef("give one job file: hanse train JOB.toml; see hanse train --help")
+				return usage.Errorf("give one job file: hanse train JOB.toml; see hanse train --help")
 			}
-			text, err := os.ReadFile(c.Args().First())
+			text, err := textfile.Read(c.Args().First(), node.MaxJob)
 			if err != nil {
 				return err
 			}
@@ -113,23 +151,33 @@ func propose(c *cli.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
-	screen := newScreen(c.App.ErrWriter)
-	defer screen.end()
+	screen := terminal.NewScreen(c.App.ErrWriter)
+	defer screen.End()
 	contract, err := agreeOn(c, client, screen, text)
 	if err != nil {
 		return err
 	}
-	report, err := client.Launch(c.Context, contract, screen.show)
-	screen.end()
+	report, err := client.Launch(c.Context, contract, screen.Show)
+	screen.End()
+	if c.Context.Err() != nil {
+		dir := c.String("dir")
+		return errors.Join( // each on a line of its own
+			errors.New("interrupted: this command has ended, and the job goes on at the nodes"),
+			fmt.Errorf("    hanse result %.8s --wait --dir %s   waits for its result", contract, dir),
+			fmt.Errorf("    hanse cancel %.8s --dir %s          ends it, at all its parties", contract, dir))
+	}
 	if err != nil {
 		return err
 	}
 	return printReport(c, client, report)
 }
 
+// errNotAgreed is that the person who was asked did not consent.
+var errNotAgreed = errors.New("not agreed: nothing was sent but the proposal's questions")
+
 // agreeOn prepares a job, shows its summary and asks the owner; it returns the contract's hash.
-func agreeOn(c *cli.Context, client *node.Client, screen *screen, text []byte) (string, error) {
-	contract, summary, err := client.Prepare(c.Context, text, screen.show)
+func agreeOn(c *cli.Context, client *node.Client, screen *terminal.Screen, text []byte) (string, error) {
+	contract, summary, err := client.Prepare(c.Context, text, screen.Show)
 	if err != nil {
 		return "", err
 	}
@@ -137,19 +185,26 @@ func agreeOn(c *cli.Context, client *node.Client, screen *screen, text []byte) (
 	if c.Bool("yes") {
 		return contract, nil
 	}
-	yes, err := agree(c, "consent and run it?")
+	yes, err := person(c).Agree(c.Context, "consent and run it?")
 	if err == nil && yes {
 		return contract, nil
 	}
-	if err == nil {
-		err = errors.New("not agreed: nothing was sent but the proposal's questions")
+	switch {
+	case errors.Is(err, terminal.ErrNobody):
+		err = fmt.Errorf("%w: add --yes to consent without a question", err)
+	case err == nil:
+		err = errNotAgreed
 	}
-	return "", errors.Join(err,
-		client.Refuse(context.WithoutCancel(c.Context), contract, "the proposer decided against it"))
+	against := node.Decision{Reason: "the proposer decided against it"}
+	if e := against.Contract.UnmarshalText([]byte(contract)); e != nil {
+		return "", errors.Join(err, e)
+	}
+	_, e := client.Decide(context.WithoutCancel(c.Context), against)
+	return "", errors.Join(err, e)
 }
 
 // printReport prints what the proposer's node says of a finished job.
-func printReport(c *cli.Context, client *node.Client, r *node.Report) error {
+func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
 	if r.Missed != "" {
 		fmt.Fprintf(c.App.ErrWriter, "%s; what it had until then is here\n", r.Missed)
 	}
@@ -157,76 +212,33 @@ func printReport(c *cli.Context, client *node.Client, r *node.Report) error {
 		fmt.Fprintf(c.App.ErrWriter, "done; %s will hear of it when back\n", strings.Join(r.Away, ", "))
 	}
 	if r.Known > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "%d of %d rows were scored before: their scores are those that this node keeps\n", r.Known, r.Rows)
+		fmt.Fprintf(c.App.ErrWriter, "%d of %d rows were scored before: their scores are those that this node keeps\n",
+			r.Known, r.Rows)
+	}
+	for _, text := range jobview.Unseen(r) {
+		fmt.Fprintln(c.App.ErrWriter, terminal.Printable(text))
 	}
 	if r.Scores != "" && (c.String("out") != "" || !c.Bool("json")) {
-		if err := deliverScores(c, client, r.Contract); err != nil || !c.Bool("json") {
+		scores, err := client.Scores(c.Context, r.Contract)
+		if err != nil {
+			return err
+		}
+		defer scores.Close()
+		data, err := io.ReadAll(scores)
+		if err == nil {
+			err = writeOut(c, data)
+		}
+		if err == nil {
+			r.Figures, err = showScored(c, client, r.Model, r.Figures, data)
+		}
+		if err != nil || !c.Bool("json") {
 			return err
 		}
 	}
 	if c.Bool("json") {
-		return printJSON(c, r)
+		return terminal.JSON(c.App.Writer, r)
 	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "contract\t%s\n", r.Contract)
-	if r.Online == nil {
-		fmt.Fprintf(w, "rows\t%d\n", r.Rows)
-	}
-	fmt.Fprintf(w, "seconds\t%.2f\n", r.Seconds)
-	fmt.Fprintf(w, "rounds\t%d\n", roundsOf(r))
-	switch o := r.Online; {
-	case o == nil:
-	case o.MeanSquaredError == nil: // a server
-		fmt.Fprintf(w, "clients\t%d in the last total\n", o.Clients)
-	default:
-		fmt.Fprintf(w, "mean squared error\t%.4f, of the predictions made on the way\n", *o.MeanSquaredError)
-		if o.Regret != nil {
-			fmt.Fprintf(w, "regret\t%.2f\n", *o.Regret)
-		}
-	}
-	fmt.Fprintf(w, "sent\t%s\n", node.Size(r.BytesOut))
-	fmt.Fprintf(w, "received\t%s\n", node.Size(r.BytesIn))
-	if r.Trained != nil && r.Trained.TrainError != nil {
-		fmt.Fprintf(w, "training error\t%.4f\n", *r.Trained.TrainError)
-	}
-	for _, o := range r.Openings {
-		fmt.Fprintf(w, "%s learned\t%d %s\n", o.Party, o.Count, o.Kind)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.App.Writer, "\nwhat left %s's machine in the last session, against the contract\n", r.Party)
-	node.WriteEgress(c.App.Writer, r.Egress, true)
-	fmt.Fprintf(w, "\naudit it with\thanse audit %s --dir %s\n", r.Contract[:8], c.String("dir"))
-	if r.Online != nil {
-		fmt.Fprintf(w, "see its model with\thanse model show %s --dir %s\n", r.Contract[:8], c.String("dir"))
-	}
-	if r.Trained != nil {
-		fmt.Fprintf(w, "score new rows with\thanse predict --model %s --table test --dir %s\n", r.Contract[:8], c.String("dir"))
-	}
-	return w.Flush()
-}
-
-// roundsOf is how many rounds a job had.
-func roundsOf(r *node.Report) uint64 {
-	if r.Online != nil {
-		return uint64(r.Online.Rounds)
-	}
-	return r.Rounds
-}
-
-// deliverScores copies the scores to where the owner wants them.
-func deliverScores(c *cli.Context, client *node.Client, contract string) error {
-	scores, err := client.Scores(c.Context, contract)
-	if err != nil {
-		return err
-	}
-	defer scores.Close()
-	data, err := io.ReadAll(scores)
-	if err != nil {
-		return err
-	}
-	return writeOut(c, data)
+	return jobview.Report(c.App.Writer, r, c.String("dir"))
 }
 
 // writeOut writes scores to where the owner wants them.
@@ -238,19 +250,21 @@ func writeOut(c *cli.Context, data []byte) error {
 	}
 	err := durable.WriteFile(out, data)
 	if err == nil {
-		fmt.Fprintf(c.App.ErrWriter, "wrote %s (%s)\n", out, node.Size(int64(len(data))))
+		fmt.Fprintf(c.App.ErrWriter, "wrote %s (%s)\n", out, wording.Size(int64(len(data))))
 	}
 	return err
 }
 
-// jobText renders a training job.
-func jobText(j *protocol.Job, parameters any) ([]byte, error) {
-	var b bytes.Buffer
-	if err := toml.NewEncoder(&b).Encode(parameters); err != nil {
-		return nil, err
+// maskedHint adds to a refusal of a sealed training what would take it, when that is masks.
+func maskedHint(text []byte, refusal error) error {
+	job, err := contract.ParseJob(text)
+	if err != nil || job.Algorithm != contract.FDSKL || job.Task != contract.TaskTrain || job.Privacy != fdskl.Sealed {
+		return refusal
 	}
-	if _, err := toml.Decode(b.String(), &j.Parameters); err != nil {
-		return nil, err
+	p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	if err != nil || demo.WantsMasks(p, job.Aggregation) == "" || len(job.Parties) < 3 {
+		return refusal
 	}
-	return j.Text()
+	return errors.Join(refusal, errors.New(
+		`hint: privacy = "masked" in the job file allows it, and opens every angle to the label holder`))
 }

@@ -16,12 +16,12 @@ func TestMasksAreHintedAtWhereTheyHelp(t *testing.T) {
 		hint                            bool
 	}{
 		{"schedule", `"a", "b", "c"`, "", `schedule = "doubly-stochastic"`, true},
-		{"width", `"a", "b", "c"`, "", `features = 4097`, true},
+		{"width", `"a", "b", "c"`, "", `features = 4098`, true},
 		{"widest", `"a", "b", "c"`, "", `features = 4096`, false},
 		{"nothing", `"a", "b", "c"`, "", ``, false},
 		{"encryption", `"a", "b", "c"`, "aggregation = \"he\"\n", ``, true},
-		{"two parties", `"a", "b"`, "", `features = 4097`, false},
-		{"masked already", `"a", "b", "c"`, "privacy = \"masked\"\n", `features = 4097`, false},
+		{"two parties", `"a", "b"`, "", `features = 4098`, false},
+		{"masked already", `"a", "b", "c"`, "privacy = \"masked\"\n", `features = 4098`, false},
 	} {
 		text := []byte(jobHead + "algorithm = \"fdskl\"\ntask = \"train\"\nparties = [" + c.parties + "]\n" + c.more +
 			"[parameters]\nactive = [\"a\"]\nlabel = \"y\"\n" + c.parameters + "\n")

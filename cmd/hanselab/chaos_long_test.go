@@ -6,19 +6,21 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/chaos"
+	"github.com/hanse-project/hanse/internal/lab"
+	"github.com/hanse-project/hanse/internal/lab/perf"
 )
 
 // TestChaosLong carries out three trials of each kind. What a kill leaves of a training must be right; of what other
 // faults leave nothing may be silently wrong.
 func TestChaosLong(t *testing.T) {
 	dir := t.TempDir()
-	p, err := findProgram(t.Context(), "", dir)
+	p, err := lab.FindProgram(t.Context(), "", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	firm := map[string]bool{"control": true, "kill-sealed": true, "kill-masked": true, "kill-published": true}
 	report, err := chaos.Run(t.Context(), chaos.Options{
-		Program: p.path, Trials: 3, Seed: 1, Dir: dir, Limit: chaosLimit, Tell: func(line string) { t.Log(line) },
+		Program: p.Path, Trials: 3, Seed: 1, Dir: dir, Limit: perf.ChaosLimit, Progress: func(line string) { t.Log(line) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,17 +7,18 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/chaos"
+	"github.com/hanse-project/hanse/internal/lab"
 )
 
 // TestChaos kills a node of a masked training, once.
 func TestChaos(t *testing.T) {
 	dir := t.TempDir()
-	p, err := findProgram(t.Context(), "", dir)
+	p, err := lab.FindProgram(t.Context(), "", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r chaos.Report
-	lab(t, &r, "chaos", "--hanse", p.path, "--kinds", "kill-masked", "--trials", "1", "--seed", "2",
+	hanselab(t, &r, "chaos", "--hanse", p.Path, "--kinds", "kill-masked", "--trials", "1", "--seed", "2",
 		"--dir", filepath.Join(dir, "kept"), "--json")
 	if len(r.Trials) != 1 || r.Trials[0].Verdict != chaos.Right || !strings.Contains(r.Trials[0].Fault, "killed") {
 		t.Errorf("got %+v", r)

@@ -6,15 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/lab/papers/gfml"
 )
 
-// TestGFMLMeanIsPredicted: with independent rows the prediction is close from the first iterations on, and runs are the
-// same each time.
+// TestGFMLMeanIsPredicted: with independent rows the prediction is close from the first iterations on, and runs are
+// the same each time.
 func TestGFMLMeanIsPredicted(t *testing.T) {
 	folder := t.TempDir()
-	var r, again gfmlMeanReport
-	lab(t, &r, "gfml-mean", "--runs", "2", "--iterations", "20", "--samples", "60", "--plot", folder, "--json")
-	lab(t, &again, "gfml-mean", "--runs", "2", "--iterations", "20", "--samples", "60", "--json")
+	var r, again gfml.MeanReport
+	hanselab(t, &r, "gfml-mean", "--runs", "2", "--iterations", "20", "--samples", "60", "--plot", folder, "--json")
+	hanselab(t, &again, "gfml-mean", "--runs", "2", "--iterations", "20", "--samples", "60", "--json")
 	if len(r.Curves) != 4 || r.Curves[0].Name != "O-GFML" {
 		t.Fatalf("the curves are %+v", r.Curves)
 	}
@@ -22,7 +24,7 @@ func TestGFMLMeanIsPredicted(t *testing.T) {
 		if len(c.Runs) != 2 || c.Runs[1] != again.Curves[i].Runs[1] || c.Exact[1] != again.Curves[i].Exact[1] {
 			t.Errorf("%s: %v, again %v", c.Name, c, again.Curves[i])
 		}
-		if g := gap(c.Exact, c.Fresh); g > 1 {
+		if g := gfml.Gap(c.Exact, c.Fresh); g > 1 {
 			t.Errorf("%s: the prediction is off by %.2f dB", c.Name, g)
 		}
 		if c.Model[1] > c.Runs[1] {
@@ -34,7 +36,7 @@ func TestGFMLMeanIsPredicted(t *testing.T) {
 		t.Errorf("the figure does not say what it shows (%v)", err)
 	}
 	var said strings.Builder
-	if err := r.print(&said); err != nil || !strings.Contains(said.String(), "at most, the prediction is off") {
+	if err := r.Print(&said); err != nil || !strings.Contains(said.String(), "at most, the prediction is off") {
 		t.Errorf("error %v, the report is\n%s", err, said.String())
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/lab/papers/gfml"
 )
 
-// TestGFMLTrafficIsMeasured between real processes: a fifth of the entries is a fifth of the paper's count, and more on
-// the wire, where servers send each other the same.
+// TestGFMLTrafficIsMeasured between real processes: a fifth of the entries is a fifth of the paper's count, and more
+// on the wire, where servers send each other the same.
 func TestGFMLTrafficIsMeasured(t *testing.T) {
-	var r gfmlTrafficReport
-	lab(t, &r, "gfml-traffic", "--servers", "2", "--clients", "3", "--rounds", "4", "--features", "50", "--entries", "10",
+	var r gfml.TrafficReport
+	hanselab(t, &r, "gfml-traffic", "--servers", "2", "--clients", "3", "--rounds", "4", "--features", "50",
+		"--entries", "10",
 		"--json")
 	if len(r.Rows) != 2 {
 		t.Fatalf("got %+v", r)
@@ -26,7 +29,7 @@ func TestGFMLTrafficIsMeasured(t *testing.T) {
 		t.Errorf("servers send each other %v and %v bytes, want at least %v", whole.Between, part.Between, least)
 	}
 	var text strings.Builder
-	if err := r.print(&text); err != nil || !strings.Contains(text.String(), "| 10 ") {
+	if err := r.Print(&text); err != nil || !strings.Contains(text.String(), "| 10 ") {
 		t.Errorf("error %v, the report is\n%s", err, text.String())
 	}
 }

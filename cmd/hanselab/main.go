@@ -43,6 +43,7 @@ firmer than seconds. docs/performance.md collects them.
    hanselab fdskl-paper --data ../shared/data --quick
    hanselab growth --plot docs
    hanselab sealed --data ../shared/data
+   hanselab align
    hanselab link
    hanselab sum --clients 1000 --words 10000
    hanselab record --data ../shared/data
@@ -54,15 +55,12 @@ firmer than seconds. docs/performance.md collects them.
 		ErrWriter:      errOut,
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{
-			fdsklCommand(), fdsklPaperCommand(), setsCommand(), growthCommand(), linkCommand(), recordCommand(), auditCommand(),
-			sealedCommand(),
-			gfmlCommand(), gfmlMeanCommand(), gfmlTrafficCommand(), pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(),
-			sumCommand(), chaosCommand(), linkWorkerCommand(), sumWorkerCommand(),
+			fdsklCommand(), fdsklPaperCommand(), setsCommand(), growthCommand(), linkCommand(), recordCommand(),
+			auditCommand(), sealedCommand(), lambdaCommand(),
+			alignCommand(),
+			forecastCommand(), gfmlCommand(), gfmlMeanCommand(), gfmlTrafficCommand(),
+			pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(), sumCommand(), chaosCommand(), linkWorkerCommand(),
+			sumWorkerCommand(),
 		},
 	}
-}
-
-// programFlag chooses the program to measure.
-func programFlag() cli.Flag {
-	return &cli.StringFlag{Name: "hanse", Usage: "measure the `PROGRAM` at this path (default: build it)"}
 }

@@ -2,28 +2,31 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"fmt"
 	"image/png"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/lab"
+	"github.com/hanse-project/hanse/internal/lab/labtest"
+	"github.com/hanse-project/hanse/internal/lab/papers/fdskl"
+	"github.com/hanse-project/hanse/internal/lab/perf"
+	"github.com/hanse-project/hanse/internal/lab/perf/sum"
 )
 
 // TestMain lets the test binary stand for hanselab where it starts itself as a worker.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == linkWorkerName || os.Args[1] == sumWorkerName) {
+	if len(os.Args) > 1 && (os.Args[1] == perf.LinkWorkerName || os.Args[1] == sum.WorkerName) {
 		os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
 
-// lab runs hanselab, which must succeed, and decodes what it prints.
-func lab(t *testing.T, result any, args ...string) {
+// hanselab runs hanselab, which must succeed, and decodes what it prints.
+func hanselab(t *testing.T, result any, args ...string) {
 	t.Helper()
 	var out, said bytes.Buffer
 	if code := run(t.Context(), append([]string{"hanselab"}, args...), nil, &out, &said); code != 0 {
@@ -31,36 +34,6 @@ func lab(t *testing.T, result any, args ...string) {
 	}
 	if err := json.Unmarshal(out.Bytes(), result); err != nil {
 		t.Fatalf("%v in %s", err, out.String())
-	}
-}
-
-// writeTinySet writes a set in LIBSVM format, gzipped, in the place of a real one.
-func writeTinySet(t *testing.T, path string) {
-	t.Helper()
-	writeSet(t, path, 120)
-}
-
-// writeSet writes a set of so many rows.
-func writeSet(t *testing.T, path string, rows int) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(1, 2))
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	for range rows {
-		x, label := make([]any, 6), 0
-		for i := range x {
-			x[i] = rng.IntN(2)
-		}
-		if x[0] == x[1] {
-			label = 1
-		}
-		fmt.Fprintf(w, "%d 1:%d 2:%d 3:%d 4:%d 5:%d 6:%d\n", append([]any{label}, x...)...)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -83,14 +56,15 @@ func checkFigure(t *testing.T, folder, name string) {
 
 func TestFDSKLAndGrowth(t *testing.T) {
 	dir := t.TempDir()
-	p, err := findProgram(t.Context(), "", dir)
+	p, err := lab.FindProgram(t.Context(), "", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Run("fdskl", func(t *testing.T) {
-		writeTinySet(t, filepath.Join(dir, "phishing.gz"))
-		var r fdsklReport
-		lab(t, &r, "fdskl", "--data", dir, "--sets", "phishing", "--seeds", "2", "--hanse", p.path, "--plot", dir, "--json")
+		labtest.WriteTinySet(t, filepath.Join(dir, "phishing.gz"))
+		var r fdskl.TimesReport
+		hanselab(t, &r, "fdskl", "--data", dir, "--sets", "phishing", "--seeds", "2", "--hanse", p.Path, "--plot",
+			dir, "--json")
 		if len(r.Sets) != 1 {
 			t.Fatalf("%d sets, want 1", len(r.Sets))
 		}
@@ -98,15 +72,16 @@ func TestFDSKLAndGrowth(t *testing.T) {
 		if s.Rows != 90 || s.Features != 2048 || s.SVM != nil || s.Error.Mean > 0.2 {
 			t.Errorf("got %+v", s)
 		}
-		if least := int64(90 * 2048 * 2); s.PassiveBytes < least || s.Seconds <= 0 || s.Ratio <= 0 {
+		if least := int64(90 * 1024 * 2); s.PassiveBytes < least || s.Seconds <= 0 || s.Ratio <= 0 {
 			t.Errorf("got %+v, want at least %d bytes sent and positive times", s, least)
 		}
 		checkFigure(t, dir, "fdskl")
 	})
 	t.Run("growth", func(t *testing.T) {
-		var r growthReport
-		lab(t, &r, "growth", "--rows", "60,120", "--features", "16,32", "--parties", "3,4", "--iterations", "2,4", "--base-rows", "60",
-			"--base-features", "16", "--schedule-rows", "60", "--repeat", "1", "--hanse", p.path, "--plot", dir, "--json")
+		var r fdskl.GrowthReport
+		hanselab(t, &r, "growth", "--rows", "60,120", "--features", "16,32", "--parties", "3,4", "--iterations",
+			"2,4", "--base-rows", "60",
+			"--base-features", "16", "--schedule-rows", "60", "--repeat", "1", "--hanse", p.Path, "--plot", dir, "--json")
 		if len(r.Panels) != 4 {
 			t.Fatalf("%d panels, want 4", len(r.Panels))
 		}
@@ -120,8 +95,8 @@ func TestFDSKLAndGrowth(t *testing.T) {
 }
 
 func TestLink(t *testing.T) {
-	var r linkReport
-	lab(t, &r, "link", "--bytes", "3000000", "--repeat", "1", "--json")
+	var r perf.LinkReport
+	hanselab(t, &r, "link", "--bytes", "3000000", "--repeat", "1", "--json")
 	if len(r.Shapes) != 3 {
 		t.Fatalf("%d shapes, want 3", len(r.Shapes))
 	}
@@ -167,10 +142,10 @@ func TestWrongCommandLines(t *testing.T) {
 // TestFDSKLPaper repeats all parts on a tiny set under the name of a real one, and joins the report with itself.
 func TestFDSKLPaper(t *testing.T) {
 	dir := t.TempDir()
-	writeSet(t, filepath.Join(dir, "phishing.gz"), 200)
-	writeSet(t, filepath.Join(dir, "cod-rna.gz"), 200) // a set without settings of its own
-	var r fdsklPaperReport
-	lab(t, &r, "fdskl-paper", "--data", dir, "--quick", "--iterations", "16", "--splits", "1", "--json")
+	labtest.WriteSet(t, filepath.Join(dir, "phishing.gz"), 200)
+	labtest.WriteSet(t, filepath.Join(dir, "cod-rna.gz"), 200) // a set without settings of its own
+	var r fdskl.PaperReport
+	hanselab(t, &r, "fdskl-paper", "--data", dir, "--quick", "--iterations", "16", "--splits", "1", "--json")
 	if len(r.Figure3) != 2 || len(r.Figure5) != 2 || len(r.Figure6) != 2 || len(r.Table4) != 2 ||
 		r.Figure4 == nil || r.Bound == nil {
 		t.Fatalf("got %+v", r)

@@ -7,18 +7,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/lab/labtest"
+	"github.com/hanse-project/hanse/internal/lab/papers/pofmkl"
 )
 
 // TestPOFMKLRegretIsOfTheSameRun: loss and regret of equation 11 are those of the row of Table 1, and the best
 // function's loss falls with the length that its coefficients may have.
 func TestPOFMKLRegretIsOfTheSameRun(t *testing.T) {
 	dir := t.TempDir()
-	writeNaval(t, dir, 23*pofmklRounds)
-	var table pofmklReport
-	lab(t, &table, "pofmkl", "--set", "naval", "--data", dir, "--draws", "1", "--xi-draws", "0", "--rounds", "6", "--cpu",
+	labtest.WriteNaval(t, dir, 23*pofmkl.Rounds)
+	var table pofmkl.Report
+	hanselab(t, &table, "pofmkl", "--set", "naval", "--data", dir, "--draws", "1", "--xi-draws", "0", "--rounds",
+		"6", "--cpu",
 		"0", "--json")
-	var r pofmklRegretReport
-	lab(t, &r, "pofmkl-regret", "--set", "naval", "--data", dir, "--rounds", "6", "--features", "9", "--chosen", "51",
+	var r pofmkl.RegretReport
+	hanselab(t, &r, "pofmkl-regret", "--set", "naval", "--data", dir, "--rounds", "6", "--features", "9",
+		"--chosen", "51",
 		"--personal", "--plot", dir, "--json")
 	row, last := table.Rows[7], r.Points[len(r.Points)-1]
 	if row.Chosen != 51 || len(r.Points) != 4 || last.Round != 6 {
@@ -48,7 +53,7 @@ func TestPOFMKLRegretIsOfTheSameRun(t *testing.T) {
 		t.Errorf("the figure does not say what it shows (%v)", err)
 	}
 	var said strings.Builder
-	if err := r.print(&said); err != nil || !strings.Contains(said.String(), "its own function, C = 0.5: loss ") {
+	if err := r.Print(&said); err != nil || !strings.Contains(said.String(), "its own function, C = 0.5: loss ") {
 		t.Errorf("error %v, the report is\n%s", err, said.String())
 	}
 }

@@ -11,7 +11,8 @@ import (
 // TestWalk runs every command of the page.
 func TestWalk(t *testing.T) {
 	out := walk.Page(t)
-	for _, want := range []string{"bank learned", "id,score,default\n", "credit-scores", "done", "CLEAN: "} {
+	for _, want := range []string{"bank learned", "common to all  900\n", "id,score,class,probability\n",
+		"\n150\n", "credit-scores", "done", "CLEAN: "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the walk did not print %q:\n%s", want, out)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/internal/localnet"
 )
 
 // fenced finds a page's blocks of code and their languages.
@@ -47,7 +47,7 @@ func Page(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "league")); err != nil { // of a reader who works in the folder itself
+	if err := os.RemoveAll(filepath.Join(dir, "members")); err != nil { // of a reader who works in the folder itself
 		t.Fatal(err)
 	}
 	out := shell(t, dir, withFreePorts(t, commands.String()))
@@ -71,12 +71,13 @@ func Page(t *testing.T) string {
 func withFreePorts(t *testing.T, commands string) string {
 	t.Helper()
 	ports := named.FindAllString(commands, -1)
-	free, err := trial.FreePorts(len(ports))
+	free, err := localnet.FreePorts(len(ports))
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(free.Close)
 	for i, port := range ports {
-		commands = strings.Replace(commands, port+"\n", fmt.Sprintf("/tcp/%d\n", free[i]), 1)
+		commands = strings.Replace(commands, port+"\n", fmt.Sprintf("/tcp/%d\n", free.Numbers[i]), 1)
 	}
 	return commands
 }
@@ -89,7 +90,7 @@ func shell(t *testing.T, dir, commands string) string {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	script := "set -eum\ntrap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n" + commands
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
@@ -107,7 +108,7 @@ func shell(t *testing.T, dir, commands string) string {
 // logs returns what the nodes said.
 func logs(dir string) string {
 	var b strings.Builder
-	paths, _ := filepath.Glob(filepath.Join(dir, "league", "*", "node.log"))
+	paths, _ := filepath.Glob(filepath.Join(dir, "members", "*", "node.log"))
 	for _, path := range paths {
 		text, _ := os.ReadFile(path)
 		b.WriteString(path + "\n" + string(text))

@@ -77,8 +77,9 @@ func (p *approver) decide(ctx context.Context, name string, j *node.JobInfo, see
 		return
 	}
 	p.approved[key] = true // it may be taken though its answer is lost
-	if client, err := p.a.fed.client(name); err == nil {
-		client.Approve(ctx, j.Contract, j.Contract)
+	d := node.Decision{Yes: true}
+	if client, err := p.a.fed.client(name); err == nil && d.Contract.UnmarshalText([]byte(j.Contract)) == nil {
+		client.Decide(ctx, d)
 	}
 }
 

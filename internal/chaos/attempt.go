@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -26,7 +28,7 @@ type attempt struct {
 	fault  string // what was done to the victim
 	fed    *federation
 
-	command  *command
+	command  *localnet.Process
 	killed   bool            // the proposer's node was
 	after    bool            // the job under test is a prediction, and its training is done before
 	contract string          // of the training that is done before, for a prediction
@@ -120,7 +122,35 @@ func (a *attempt) run(ctx context.Context, dir string) (_ Result, err error) {
 	}
 	r.Verdict, r.What = judge(got)
 	if r.Verdict != Right {
-		if err := a.testify(dir, &got, &r); err != nil {
+		// A trial that did not come right leaves a report in its folder.
+		f, err := os.Create(filepath.Join(dir, "verdict.txt"))
+		if err != nil {
+			return r, err
+		}
+		fmt.Fprintf(f, "%s  seed %d  %s\nvictim   %s\nmoment   %s\n", r.Kind, r.Seed, r.Job, r.Victim, r.Moment)
+		fmt.Fprintf(f, "fault    %s\nverdict  %s: %s\n", r.Fault, r.Verdict, r.What)
+		if got.limit != "" {
+			fmt.Fprintf(f, "waiting  %s\n", got.limit)
+		}
+		if a.command != nil {
+			code := "has not ended"
+			if a.command.Over() {
+				code = fmt.Sprintf("ended with %d", a.command.Code())
+			}
+			fmt.Fprintf(f, "command  %s; its last lines:\n%s\n", code, a.command.Tail(12))
+		}
+		fmt.Fprintln(f, "\njobs")
+		for _, j := range got.jobs {
+			fmt.Fprintf(f, "  %-10s %-12s %.8s %s: %s\n", j.party, j.name, j.contract, stateName(j.state), reasonOr(j.reason))
+		}
+		for _, name := range a.scene.job.Parties {
+			fmt.Fprintf(f, "\nlog of %s\n%s\n", name, localnet.Tail(a.fed.Log(name), 25))
+		}
+		if got.limit != "" {
+			fmt.Fprintln(f, "\nthe logs end with what each node was doing when it was given up")
+			a.fed.dump()
+		}
+		if err := f.Close(); err != nil {
 			return r, err
 		}
 	}
@@ -146,8 +176,8 @@ func (a *attempt) close() error {
 	for _, undo := range a.finish {
 		undo()
 	}
-	if a.command != nil && !a.command.over() {
-		a.command.kill()
+	if a.command != nil && !a.command.Over() {
+		a.command.Kill()
 	}
 	a.fed.close()
 	if a.relays != nil {
@@ -165,7 +195,25 @@ func (a *attempt) disturb(ctx context.Context) error {
 		return err
 	}
 	if a.after {
-		if err := a.train(ctx); err != nil {
+		// Runs the training before a prediction, without a fault.
+		c, err := a.fed.propose("training")
+		if err != nil {
+			return err
+		}
+		if err := c.Wait(ctx); err != nil {
+			return err
+		}
+		if c.Code() != 0 {
+			return fmt.Errorf("the training before the fault ended with %d: %s", c.Code(), lastWords(c))
+		}
+		a.contract = contractOf(c)
+		if err := a.awaitDone(ctx, a.contract); err != nil {
+			return err
+		}
+		if a.before, err = a.fed.resultOf(ctx, a.contract); err != nil {
+			return err
+		}
+		if err := a.rest(ctx); err != nil {
 			return err
 		}
 	}
@@ -198,28 +246,6 @@ func (a *attempt) disturb(ctx context.Context) error {
 
 // handChanges is how many changes of files there are at a party until it has consented, about.
 const handChanges = 6
-
-// train runs the training before a prediction, without a fault.
-func (a *attempt) train(ctx context.Context) error {
-	c, err := a.fed.propose("training")
-	if err != nil {
-		return err
-	}
-	if err := c.wait(ctx); err != nil {
-		return err
-	}
-	if c.code() != 0 {
-		return fmt.Errorf("the training before the fault ended with %d: %s", c.code(), c.lastWords())
-	}
-	a.contract = c.contractOf()
-	if err := a.awaitDone(ctx, a.contract); err != nil {
-		return err
-	}
-	if a.before, err = a.fed.resultOf(ctx, a.contract); err != nil {
-		return err
-	}
-	return a.rest(ctx)
-}
 
 // rest waits until all jobs so far have ended, and remembers them.
 func (a *attempt) rest(ctx context.Context) error {
@@ -293,7 +319,7 @@ func (a *attempt) await(ctx context.Context) error {
 			a.when.told = fmt.Sprintf("%.2f s after the beginning, of usually %.2f s", at.Seconds(), length.Seconds())
 			return nil
 		}
-		if a.command.over() {
+		if a.command.Over() {
 			a.when.told = "at the end of the job"
 			return nil
 		}
@@ -304,7 +330,7 @@ func (a *attempt) await(ctx context.Context) error {
 
 // kill ends the victim's node as a power cut would end it.
 func (a *attempt) kill() {
-	a.fed.nodes[a.victim].kill()
+	a.fed.nodes[a.victim].Kill()
 	a.killed = a.killed || a.victim == a.scene.proposer()
 }
 
@@ -331,11 +357,11 @@ func (a *attempt) settle(ctx context.Context, got *account) error {
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case a.command.over() && got.open() == nil && len(absent) == 0:
+		case a.command.Over() && got.open() == nil && len(absent) == 0:
 			if contract := a.done(got.jobs); contract != "" {
 				return a.look(ctx, got, contract)
 			}
-			if !a.killed || a.command.code() == 0 || again {
+			if !a.killed || a.command.Code() == 0 || again {
 				return nil
 			}
 			again = true // nothing had begun: whoever proposed does so again
@@ -368,20 +394,16 @@ func (a *attempt) remedied(got *account) bool {
 
 // done returns the contract of the job under test that is done everywhere.
 func (a *attempt) done(jobs []standing) string {
+	tested := a.scene.job.Name
+	if a.after {
+		tested += "-scores"
+	}
 	for _, j := range jobs {
-		if !a.earlier[j.contract] && j.name == a.testedName() && doneEverywhere(jobs, a.scene.job.Parties, j.contract) {
+		if !a.earlier[j.contract] && j.name == tested && doneEverywhere(jobs, a.scene.job.Parties, j.contract) {
 			return j.contract
 		}
 	}
 	return ""
-}
-
-// testedName is the name of the job under test.
-func (a *attempt) testedName() string {
-	if a.after {
-		return a.scene.job.Name + "-scores"
-	}
-	return a.scene.job.Name
 }
 
 // doneEverywhere reports whether all parties have a job and call it done.
@@ -400,11 +422,11 @@ func (a *attempt) heard(got *account) {
 	if a.command == nil {
 		return
 	}
-	if got.running = !a.command.over(); got.running {
-		got.said = a.command.lastWords()
+	if got.running = !a.command.Over(); got.running {
+		got.said = lastWords(a.command)
 		return
 	}
-	got.code, got.said, got.excused = a.command.code(), a.command.lastWords(), a.killed
+	got.code, got.said, got.excused = a.command.Code(), lastWords(a.command), a.killed
 }
 
 // look compares the result of a job that is done with the right one.
@@ -441,20 +463,11 @@ func (a *attempt) outcome(ctx context.Context, contract string) (*result, error)
 		return a.fed.resultOf(ctx, contract)
 	}
 	path := a.fed.scoresFile("command")
-	if a.command.code() != 0 { // the scores are at the node, where its owner finds them
+	if a.command.Code() != 0 { // the scores are at the node, where its owner finds them
 		path = filepath.Join(a.fed.dir(a.scene.proposer()), "jobs", contract, "scores.csv")
 	}
 	r := &result{scores: make(map[string][]float64), errors: make(map[string]float64)}
 	return r, a.fed.readScores(path, "test", r)
-}
-
-// predictionSlack is how far two predictions with one model may be apart: sealed scores have six bits behind the point,
-// and their last one is rounded at random.
-func predictionSlack(s *scene) float64 {
-	if s.job.Privacy == sceneSealed {
-		return 1.0 / 32
-	}
-	return 1e-6
 }
 
 // samePrediction says how scores differ from those of another prediction with the same model.
@@ -463,42 +476,14 @@ func samePrediction(now, before *result, s *scene) string {
 	if len(a) != len(b) {
 		return fmt.Sprintf("%d scores, %d before the fault", len(a), len(b))
 	}
+	most := 1e-6
+	if s.job.Privacy == sceneSealed { // six bits behind the point, the last of them rounded at random
+		most = 1.0 / 32
+	}
 	for i := range a {
-		if d := a[i] - b[i]; !(d <= predictionSlack(s) && -d <= predictionSlack(s)) {
+		if !(math.Abs(a[i]-b[i]) <= most) {
 			return fmt.Sprintf("row %d has the score %v, before the fault %v", i+1, a[i], b[i])
 		}
 	}
 	return ""
-}
-
-// testify writes what is known into the trial's folder.
-func (a *attempt) testify(dir string, got *account, r *Result) error {
-	f, err := os.Create(filepath.Join(dir, "verdict.txt"))
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(f, "%s  seed %d  %s\nvictim   %s\nmoment   %s\n", r.Kind, r.Seed, r.Job, r.Victim, r.Moment)
-	fmt.Fprintf(f, "fault    %s\nverdict  %s: %s\n", r.Fault, r.Verdict, r.What)
-	if got.limit != "" {
-		fmt.Fprintf(f, "waiting  %s\n", got.limit)
-	}
-	if a.command != nil {
-		code := "has not ended"
-		if a.command.over() {
-			code = fmt.Sprintf("ended with %d", a.command.code())
-		}
-		fmt.Fprintf(f, "command  %s; its last lines:\n%s\n", code, tail(a.command.errOut, 12))
-	}
-	fmt.Fprintln(f, "\njobs")
-	for _, j := range got.jobs {
-		fmt.Fprintf(f, "  %-10s %-12s %.8s %s: %s\n", j.party, j.name, j.contract, stateName(j.state), reasonOr(j.reason))
-	}
-	for _, name := range a.scene.job.Parties {
-		fmt.Fprintf(f, "\nlog of %s\n%s\n", name, tail(a.fed.log(name), 25))
-	}
-	if got.limit != "" {
-		fmt.Fprintln(f, "\nthe logs end with what each node was doing when it was given up")
-		a.fed.dump()
-	}
-	return f.Close()
 }

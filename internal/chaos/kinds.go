@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -149,10 +150,10 @@ func stopAWhile(ctx context.Context, a *attempt) error {
 	d := a.drawWhile(stopLeast, stopMost)
 	a.fault = fmt.Sprintf("stopped for %.1f s", d.Seconds())
 	p := a.fed.nodes[a.victim]
-	if err := suspend(p.cmd.Process); err != nil {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	resume := func() { proceed(p.cmd.Process) }
+	resume := func() { p.Signal(syscall.SIGCONT) }
 	a.finish = append(a.finish, resume)
 	defer resume()
 	return pause(ctx, d)
@@ -224,7 +225,7 @@ func fill(path string) (int64, error) {
 		written, err := f.Write(make([]byte, size))
 		n += int64(written)
 		if err != nil {
-			if size /= 2; !isFull(err) {
+			if size /= 2; !errors.Is(err, syscall.ENOSPC) {
 				return n, err
 			}
 		}
@@ -234,7 +235,7 @@ func fill(path string) (int64, error) {
 
 // limitAWhile lets the victim's process open hardly any more files, and then as many as before.
 func limitAWhile(ctx context.Context, a *attempt) error {
-	pid := a.fed.nodes[a.victim].cmd.Process.Pid
+	pid := a.fed.nodes[a.victim].Pid()
 	open, err := openFiles(pid)
 	if err != nil {
 		return err
@@ -275,8 +276,8 @@ func rot(ctx context.Context, a *attempt) error {
 	if err != nil {
 		return err
 	}
-	a.fault = fmt.Sprintf("%s: %s", shortened(name), said)
-	log, err := os.Stat(a.fed.log(a.victim))
+	a.fault = fmt.Sprintf("%s: %s", longHash.ReplaceAllString(name, "$1"), said)
+	log, err := os.Stat(a.fed.Log(a.victim))
 	if err != nil {
 		return err
 	}
@@ -284,10 +285,7 @@ func rot(ctx context.Context, a *attempt) error {
 	return a.fed.start(ctx, a.victim)
 }
 
-// shortened leaves eight digits of each contract's hash in a path.
-func shortened(path string) string { return longHash.ReplaceAllString(path, "$1") }
-
-// longHash finds a contract's hash.
+// longHash finds a contract's hash; eight of its digits are left in texts.
 var longHash = regexp.MustCompile(`([0-9a-f]{8})[0-9a-f]{56}`)
 
 // copyEvery is how often copies of a victim's files are taken.

@@ -14,14 +14,14 @@ import (
 
 // Options are what a run is asked for.
 type Options struct {
-	Program string            // the hanse program to disturb; empty: it is built
-	Kinds   []string          // names of kinds; none: all
-	Trials  int               // of each kind
-	Seed    uint64            // of the first trial of each kind; each further one has the next
-	Dir     string            // where trials work, each in a folder of its own
-	Keep    bool              // keep all these folders, not those of failures alone
-	Limit   time.Duration     // of one trial
-	Tell    func(line string) // hears how far the run has come; it may be nil
+	Program  string            // the hanse program to disturb; empty: it is built
+	Kinds    []string          // names of kinds; none: all
+	Trials   int               // of each kind
+	Seed     uint64            // of the first trial of each kind; each further one has the next
+	Dir      string            // where trials work, each in a folder of its own
+	Keep     bool              // keep all these folders, not those of failures alone
+	Limit    time.Duration     // of one trial
+	Progress func(line string) // hears how far the run has come; it may be nil
 }
 
 // Result is what one trial came to.
@@ -62,13 +62,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Tell == nil {
-		o.Tell = func(string) {}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
 	}
 	l := &lab{Options: o, program: o.Program, scenes: make(map[string]*scene), usuals: make(map[string]*usual)}
 	if l.program == "" {
 		l.program = filepath.Join(o.Dir, "hanse")
-		o.Tell("building " + Package)
+		o.Progress("building " + Package)
 		if err := Build(ctx, l.program); err != nil {
 			return nil, err
 		}
@@ -76,30 +76,22 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	report := &Report{Seed: o.Seed}
 	for _, k := range list {
 		report.Kinds = append(report.Kinds, k.name)
-		if err := l.runKind(ctx, k, report); err != nil {
-			return report, err
+		var unable error
+		if k.unable != nil {
+			unable = k.unable(ctx, l)
+		}
+		for i := range l.Trials {
+			r := Result{Kind: k.name, Seed: l.Seed + uint64(i), Verdict: Skipped}
+			if unable != nil {
+				r.What = unable.Error()
+			} else if err := l.try(ctx, k, &r); err != nil {
+				return report, fmt.Errorf("%s, seed %d: %w", k.name, l.Seed+uint64(i), err)
+			}
+			report.Trials = append(report.Trials, r)
+			l.Progress(fmt.Sprintf("%-14s seed %-4d %-8s %5.1f s  %s", r.Kind, r.Seed, r.Verdict, r.Seconds, r.story()))
 		}
 	}
 	return report, nil
-}
-
-// runKind carries the trials of one kind out.
-func (l *lab) runKind(ctx context.Context, k *kind, report *Report) error {
-	var unable error
-	if k.unable != nil {
-		unable = k.unable(ctx, l)
-	}
-	for i := range l.Trials {
-		r := Result{Kind: k.name, Seed: l.Seed + uint64(i), Verdict: Skipped}
-		if unable != nil {
-			r.What = unable.Error()
-		} else if err := l.try(ctx, k, &r); err != nil {
-			return fmt.Errorf("%s, seed %d: %w", k.name, l.Seed+uint64(i), err)
-		}
-		report.Trials = append(report.Trials, r)
-		l.Tell(fmt.Sprintf("%-14s seed %-4d %-8s %5.1f s  %s", r.Kind, r.Seed, r.Verdict, r.Seconds, r.story()))
-	}
-	return nil
 }
 
 // try carries one trial out in a folder, which is kept when it failed.
@@ -145,7 +137,7 @@ func (l *lab) usual(ctx context.Context, s *scene) (_ *usual, err error) {
 	if u, ok := l.usuals[s.name]; ok {
 		return u, nil
 	}
-	l.Tell("a run without a fault: " + s.name)
+	l.Progress("a run without a fault: " + s.name)
 	dir, err := os.MkdirTemp(l.Dir, "usual-"+s.name+"-")
 	if err != nil {
 		return nil, err
@@ -162,7 +154,7 @@ func (l *lab) usual(ctx context.Context, s *scene) (_ *usual, err error) {
 	if err := f.measure(ctx, u); err != nil {
 		return nil, fmt.Errorf("%s without a fault: %w", s.name, err)
 	}
-	l.Tell(fmt.Sprintf("%s: %.1f s, prediction %.1f s", s.name, u.length.Seconds(), u.prediction.Seconds()))
+	l.Progress(fmt.Sprintf("%s: %.1f s, prediction %.1f s", s.name, u.length.Seconds(), u.prediction.Seconds()))
 	l.usuals[s.name] = u
 	return u, nil
 }
@@ -185,7 +177,7 @@ func (f *federation) measure(ctx context.Context, u *usual) error {
 	began := time.Now()
 	c, err := f.propose("command")
 	if err == nil {
-		err = c.wait(ctx)
+		err = c.Wait(ctx)
 	}
 	u.length = time.Since(began)
 	stop()
@@ -196,11 +188,11 @@ func (f *federation) measure(ctx context.Context, u *usual) error {
 	if err != nil {
 		return err
 	}
-	if c.code() != 0 {
-		return fmt.Errorf("the command ended with %d: %s", c.code(), c.lastWords())
+	if c.Code() != 0 {
+		return fmt.Errorf("the command ended with %d: %s", c.Code(), lastWords(c))
 	}
 	began = time.Now()
-	if u.result, err = f.resultOf(ctx, c.contractOf()); err != nil {
+	if u.result, err = f.resultOf(ctx, contractOf(c)); err != nil {
 		return err
 	}
 	u.prediction = time.Since(began) / 2 // it predicts two tables

@@ -9,12 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/internal/localnet"
 )
 
 // relays stand at the addresses that the charter gives, and carry connections on to where the nodes listen.
 type relays struct {
 	listeners []net.Listener
+	ports     *localnet.Ports // where the nodes listen
 
 	mu    sync.Mutex
 	links map[*relayed]bool
@@ -38,11 +39,12 @@ func newRelays() *relays {
 
 // relayAll puts relays before all nodes of a trial.
 func relayAll(_ context.Context, a *attempt) error {
-	ports, err := trial.FreePorts(len(a.fed.Names))
+	ports, err := localnet.FreePorts(len(a.fed.Names))
 	if err != nil {
 		return err
 	}
 	r := newRelays()
+	r.ports = ports
 	a.relays = r
 	for i, name := range a.fed.Names {
 		m, _ := a.fed.Charter.MemberNamed(name)
@@ -52,8 +54,8 @@ func relayAll(_ context.Context, a *attempt) error {
 			return err
 		}
 		r.listeners = append(r.listeners, l)
-		a.fed.listen[name] = fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", ports[i])
-		go r.accept(l, i, fmt.Sprintf("127.0.0.1:%d", ports[i]))
+		a.fed.listen[name] = fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", ports.Numbers[i])
+		go r.accept(l, i, fmt.Sprintf("127.0.0.1:%d", ports.Numbers[i]))
 	}
 	return nil
 }
@@ -161,6 +163,9 @@ func (r *relays) close() {
 	r.heal()
 	for _, l := range r.listeners {
 		l.Close()
+	}
+	if r.ports != nil {
+		r.ports.Close()
 	}
 }
 

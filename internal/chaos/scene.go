@@ -17,10 +17,12 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/internal/trial/online"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // The jobs that trials disturb.
@@ -28,14 +30,14 @@ const (
 	sceneSealed    = fdskl.Sealed
 	sceneMasked    = fdskl.Masked
 	scenePublished = fdskl.Published
-	scenePOFMKL    = "pofmkl"
-	sceneGFML      = "gfml"
+	scenePOFMKL    = contract.POFMKL
+	sceneGFML      = contract.GFML
 )
 
 // scene is a job with its parties and data. The data is the same in every trial.
 type scene struct {
 	name      string
-	job       protocol.Job
+	job       contract.Job
 	tolerance float64 // of scores, as a share of their root mean square; of errors of clients, as a share of the error
 
 	data   *trial.Data        // of a job over columns
@@ -77,9 +79,9 @@ func newScene(name string) (*scene, error) {
 func columnScene(privacy string, people int, p fdskl.Params, tolerance float64) (*scene, error) {
 	s := &scene{name: privacy, tolerance: tolerance, data: trial.Credit(people, 1)}
 	p.Active, p.Label, p.Seed = s.data.Names[:1], s.data.Label, "1"
-	s.job = protocol.Job{
-		Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: protocol.TaskTrain, Parties: s.data.Names,
-		Privacy: privacy, Table: "train", Record: protocol.RecordFull,
+	s.job = contract.Job{
+		Format: "hanse-job-v1", Name: "trial", Algorithm: contract.FDSKL, Task: contract.TaskTrain, Parties: s.data.Names,
+		Privacy: privacy, Table: "train", Record: contract.RecordFull,
 	}
 	var text bytes.Buffer
 	if err := toml.NewEncoder(&text).Encode(p.WithDefaults()); err != nil {
@@ -91,10 +93,10 @@ func columnScene(privacy string, people int, p fdskl.Params, tolerance float64) 
 
 // clientScene is a learning from clients' streams.
 func clientScene(algorithm string, f *online.Federation, parameters map[string]any, tolerance float64) *scene {
-	return &scene{name: algorithm, tolerance: tolerance, online: f, job: protocol.Job{
-		Format: "hanse-job-v1", Name: "trial", Algorithm: algorithm, Task: protocol.TaskTrain, Parties: f.Parties(),
-		Servers: f.Servers, Privacy: fdskl.Masked, Topology: protocol.Star.String(), Table: "train",
-		Record: protocol.RecordDigests, Parameters: parameters,
+	return &scene{name: algorithm, tolerance: tolerance, online: f, job: contract.Job{
+		Format: "hanse-job-v1", Name: "trial", Algorithm: algorithm, Task: contract.TaskTrain, Parties: f.Parties(),
+		Servers: f.Servers, Privacy: fdskl.Masked, Topology: contract.Star.String(), Table: "train",
+		Record: contract.RecordDigests, Parameters: parameters,
 	}}
 }
 
@@ -110,57 +112,41 @@ func (s *scene) found(dir, program string) (*federation, error) {
 	if s.job.Privacy == fdskl.Published {
 		least = fdskl.Published
 	}
-	l, err := trial.Found(dir, s.job.Parties, least)
+	l, err := localnet.Found(dir, s.job.Parties, least)
 	if err != nil {
 		return nil, err
 	}
 	if s.data != nil {
 		err = s.data.Write(dir)
 	}
-	for name, stream := range s.streams() {
-		err = errors.Join(err, stream.Write(l.Path(name, "train.csv")), l.Offer(name, "train", stream.Label))
+	if s.online != nil {
+		for name, stream := range s.online.Streams {
+			err = errors.Join(err, stream.Write(l.Path(name, "train.csv")), l.Offer(name, "train", stream.Label))
+		}
 	}
 	text, failed := s.job.Text()
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
 	f := &federation{
-		League: l, scene: s, program: program, listen: make(map[string]string), special: make(map[string]launch),
-		nodes: make(map[string]*process), clients: make(map[string]*node.Client),
+		Network: l, scene: s, program: program, listen: make(map[string]string), special: make(map[string]launch),
+		nodes: make(map[string]*localnet.Process), clients: make(map[string]*node.Client),
 	}
 	return f, os.WriteFile(filepath.Join(dir, jobFile), text, 0o600)
 }
 
-// streams are the clients' streams.
-func (s *scene) streams() map[string]*online.Stream {
-	if s.online == nil {
-		return nil
-	}
-	return s.online.Streams
-}
-
 // args is the command line of a member's node behind the program's name.
 func (s *scene) args(f *federation, name string) []string {
-	args := []string{"node", "--key", f.Path(name, name+".key"), "--charter", f.CharterFile()}
-	args = append(args, "--dir", f.dir(name), "--workers", "1")
-	if !f.byHand {
-		args = append(args, "--policy", f.Path(name, "policy.toml"))
+	n := localnet.Node{Workers: 1, ByHand: f.byHand}
+	switch {
+	case s.online == nil:
+		n.Tables = []string{"train=train.csv", "test=test.csv"}
+	case s.job.Serves(s.job.Index(name)):
+		n.Neighbours = s.linksOf(name)
+	default:
+		n.Tables, n.Neighbours = []string{"train=train.csv"}, s.linksOf(name)
 	}
-	if s.online == nil {
-		return append(args, "--data", "train="+f.Path(name, "train.csv"), "--data", "test="+f.Path(name, "test.csv"))
-	}
-	return append(args, s.neighbours(f, name)...)
-}
-
-// neighbours are a node's further flags in a job over clients.
-func (s *scene) neighbours(f *federation, name string) (args []string) {
-	if !s.job.Serves(s.job.Index(name)) {
-		args = append(args, "--data", "train="+f.Path(name, "train.csv"))
-	}
-	for _, other := range s.linksOf(name) {
-		args = append(args, "--neighbour", other)
-	}
-	return args
+	return f.Args(name, n)
 }
 
 // linksOf lists the members that a node keeps links with: all, or in a job over clients a client its server, and a
@@ -177,12 +163,12 @@ func (s *scene) linksOf(name string) (others []string) {
 }
 
 // propose runs the command that proposes the job.
-func (f *federation) propose(name string) (*command, error) {
+func (f *federation) propose(name string) (*localnet.Process, error) {
 	return f.run(name, "train", "--yes", "--json", "--dir", f.dir(f.scene.proposer()), filepath.Join(f.Dir, jobFile))
 }
 
 // predict runs the command that scores a table for the proposer with a trained model.
-func (f *federation) predict(name, contract, table string, more ...string) (*command, error) {
+func (f *federation) predict(name, contract, table string, more ...string) (*localnet.Process, error) {
 	return f.run(name, append([]string{"predict", "--yes", "--dir", f.dir(f.scene.proposer()), "--model", contract,
 		"--table", table, "--out", f.scoresFile(name)}, more...)...)
 }
@@ -208,7 +194,18 @@ func (f *federation) resultOf(ctx context.Context, contract string) (*result, er
 	}
 	r := &result{scores: make(map[string][]float64), errors: make(map[string]float64)}
 	for _, table := range []string{"test", "train"} {
-		if err := f.score(ctx, contract, table, r); err != nil {
+		c, err := f.predict("scores-"+table, contract, table)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.Wait(ctx); err != nil {
+			said := fmt.Sprintf("predict did not end within %s; it said: %s", resultPatience, lastWords(c))
+			return nil, &refusedError{said}
+		}
+		if c.Code() != 0 {
+			return nil, &refusedError{"predict: " + lastWords(c)}
+		}
+		if err := f.readScores(f.scoresFile("scores-"+table), table, r); err != nil {
 			return nil, err
 		}
 	}
@@ -220,21 +217,6 @@ func (f *federation) resultOf(ctx context.Context, contract string) (*result, er
 
 // resultPatience bounds the wait for the result of a job that is done.
 const resultPatience = 40 * time.Second
-
-// score scores a table with a trained model.
-func (f *federation) score(ctx context.Context, contract, table string, r *result) error {
-	c, err := f.predict("scores-"+table, contract, table)
-	if err != nil {
-		return err
-	}
-	if err := c.wait(ctx); err != nil {
-		return &refusedError{fmt.Sprintf("predict did not end within %s; it said: %s", resultPatience, c.lastWords())}
-	}
-	if c.code() != 0 {
-		return &refusedError{"predict: " + c.lastWords()}
-	}
-	return f.readScores(f.scoresFile("scores-"+table), table, r)
-}
 
 // readScores reads a scores file and compares it with the labels.
 func (f *federation) readScores(path, table string, r *result) error {
@@ -258,7 +240,7 @@ func (f *federation) readScores(path, table string, r *result) error {
 }
 
 // report returns a member's report of a done job.
-func (f *federation) report(ctx context.Context, name, contract string) (*node.Report, error) {
+func (f *federation) report(ctx context.Context, name, contract string) (*jobs.Report, error) {
 	client, err := f.client(name)
 	if err != nil {
 		return nil, err
@@ -304,8 +286,8 @@ type brokenError struct{ what string }
 
 func (e *brokenError) Error() string { return e.what }
 
-// errorSlack is how far a training error may be from what the model's own predictions give.
-const errorSlack = 0.004
+// errorTolerance is how far a training error may be from what the model's own predictions give.
+const errorTolerance = 0.004
 
 // serverLoses is how many iterations a killed server of gfml loses at most, and with it its clients as many rows: the
 // documents say so, and the clients' logs say which.
@@ -337,7 +319,7 @@ func (s *scene) differs(got, want *result, victim string) (what string, off floa
 			return fmt.Sprintf("scores of table %s are %.2f of their size away from those without a fault", name, off), off
 		}
 	}
-	if reported, ok := got.errors["reported"]; ok && math.Abs(reported-got.errors["train"]) > errorSlack {
+	if reported, ok := got.errors["reported"]; ok && math.Abs(reported-got.errors["train"]) > errorTolerance {
 		return fmt.Sprintf("the training says its error is %.4f, the model's predictions of its rows have %.4f",
 			reported, got.errors["train"]), off
 	}
@@ -358,9 +340,9 @@ func distance(scores, right []float64) float64 {
 }
 
 // contractOf reads the contract from what a command printed as JSON, "" when it printed none.
-func (c *command) contractOf() string {
-	var r node.Report
-	text, _ := os.ReadFile(c.out)
+func contractOf(c *localnet.Process) string {
+	var r jobs.Report
+	text, _ := os.ReadFile(c.Out)
 	if json.Unmarshal(text, &r) != nil {
 		return ""
 	}

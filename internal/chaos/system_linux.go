@@ -2,20 +2,12 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// suspend stops a process until proceed.
-func suspend(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
-
-// proceed lets a stopped process go on.
-func proceed(p *os.Process) { p.Signal(syscall.SIGCONT) }
 
 // unableToStop says why processes cannot be stopped here.
 func unableToStop(context.Context, *lab) error { return nil }
@@ -43,9 +35,6 @@ func unableToMount(_ context.Context, l *lab) error {
 	}
 	return unmount(dir)
 }
-
-// isFull reports whether an error says that a disk is full.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
 
 // openFiles counts the files that a process has open.
 func openFiles(pid int) (int, error) {

@@ -5,14 +5,15 @@ package chaos
 import (
 	"context"
 	"errors"
-	"os"
+
+	"github.com/hanse-project/hanse/internal/localnet"
 )
 
 // errElsewhere is why some kinds are skipped.
 var errElsewhere = errors.New("this kind of trial runs on Linux alone")
 
-func suspend(*os.Process) error                 { return errElsewhere }
-func proceed(*os.Process)                       {}
+func suspend(*localnet.Process) error           { return errElsewhere }
+func proceed(*localnet.Process)                 {}
 func mountMemory(string, int) error             { return errElsewhere }
 func unmount(string) error                      { return errElsewhere }
 func isFull(error) bool                         { return false }

@@ -17,10 +17,20 @@ func (p *Policy) Mistakes(charter *keys.Charter) []error {
 	add := func(where, what string) {
 		found = append(found, fmt.Errorf("policy %s: %s: %s", p.File(), where, what))
 	}
+	for _, what := range p.keepingMistakes() {
+		add("disk", what)
+	}
 	for _, n := range p.rules() {
 		for _, what := range n.mistakes(charter) {
 			add(n.name, what)
 		}
+	}
+	for _, what := range append(p.purposeMistakes(), p.approvalMistakes()...) {
+		add("its head", what)
+	}
+	if p.MinCell < 0 {
+		found = append(found, fmt.Errorf("policy %s: min_cell is %d, want a number of rows, or no such line", p.File(),
+			p.MinCell))
 	}
 	for i := range p.Tables {
 		where := fmt.Sprintf("table %d", i+1)

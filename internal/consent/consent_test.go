@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // noon is a Wednesday in Berlin.
@@ -32,20 +32,20 @@ var four = charterOf("bank", "insurer", "telco", "retailer")
 // credit is a training that the bank proposes, as the insurer judges it.
 func credit() *Case {
 	return &Case{
-		Contract: &protocol.Contract{
-			Job: &protocol.Job{
+		Contract: &contract.Contract{
+			Job: &contract.Job{
 				Name: "credit", Algorithm: "fdskl", Task: "train", Privacy: "sealed", Table: "train", Proposer: "bank",
 				Parties: []string{"bank", "insurer", "telco"}, Parameters: map[string]any{"label": "default"},
 			},
-			Parties: []protocol.Facts{
+			Parties: []contract.Facts{
 				{Name: "bank", Role: "active", Rows: 300}, {Name: "insurer", Role: "passive", Rows: 300},
 				{Name: "telco", Role: "helper"},
 			},
-			Openings: []protocol.Opening{{To: "bank", Kind: "bound", Count: 1}, {To: "insurer", Kind: "class names", Count: 2}},
-			Operations: []protocol.Operation{{
-				Kind: "step", Collective: protocol.CollectiveDirect, Root: "insurer", To: "bank",
-				Class:    protocol.ClassMasked.String(),
-				Encoding: protocol.Bytes.String(), Count: 1, Bytes: 5000,
+			Openings: []contract.Opening{{To: "bank", Kind: "bound", Count: 1}, {To: "insurer", Kind: "class names", Count: 2}},
+			Operations: []contract.Operation{{
+				Kind: "step", Collective: contract.CollectiveDirect, Root: "insurer", To: "bank",
+				Class:    contract.ClassMasked.String(),
+				Encoding: contract.Bytes.String(), Count: 1, Bytes: 5000,
 			}},
 		},
 		Self: "insurer", Role: RoleKeeper, Charter: four, Now: noon,
@@ -57,7 +57,7 @@ func scoring(requests int) *Case {
 	c := credit()
 	j := c.Contract.Job
 	j.Task, j.Model, j.OpenTo, j.Requests, j.Parameters = "predict", "m1", "bank", requests, nil
-	c.Contract.Openings = []protocol.Opening{{To: "bank", Kind: "scores", Count: int64(max(300, requests))}}
+	c.Contract.Openings = []contract.Opening{{To: "bank", Kind: "scores", Count: int64(max(300, requests))}}
 	return c
 }
 
@@ -95,9 +95,9 @@ func TestEveryKey(t *testing.T) {
 		{"proposers", `["bank"]`, `["telco"]`, `["bnak"]`,
 			`proposers has "bnak"; known are bank, insurer, telco and retailer: write one of these`, credit(), "bank"},
 		{"algorithms", `["gfml", "fdskl"]`, `["gfml"]`, `["fdslk"]`,
-			`algorithms has "fdslk"; known are fdskl, gfml, ofmsft and pofmkl: write one of these`, credit(), "fdskl"},
+			`algorithms has "fdslk"; known are fdskl, gfml, glm, ofmsft, pofmkl and psi: write one of these`, credit(), "fdskl"},
 		{"tasks", `["train"]`, `["predict"]`, `["learn"]`,
-			`tasks has "learn"; known are train and predict: write one of these`, credit(), "train"},
+			`tasks has "learn"; known are train, predict and align: write one of these`, credit(), "train"},
 		{"privacy", `["sealed"]`, `["masked"]`, `["seald"]`,
 			`privacy has "seald"; known are published, masked and sealed: write one of these`, credit(), "sealed"},
 		{"aggregation", `["masked"]`, `["he"]`, `["aes"]`,
@@ -304,7 +304,8 @@ func TestBoundsOver30Days(t *testing.T) {
 	}
 }
 
-// TestScoresPerRowAddUp by model, over all predictions, but for sealed ones: of these the parties count what was scored.
+// TestScoresPerRowAddUp by model, over all predictions, but for sealed ones: of these the parties count what was
+// scored.
 func TestScoresPerRowAddUp(t *testing.T) {
 	p := parsed(t, "[[accept]]\nscores_per_row = 3")
 	c, other := masked(scoring(2)), scoring(50).Contract

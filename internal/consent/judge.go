@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Case is a job that a policy judges, with all else that the judgement depends on.
 type Case struct {
-	Contract  *protocol.Contract
+	Contract  *contract.Contract
 	Self      string        // the party that judges
 	Role      string        // its role in the job, one of the Role constants
 	Charter   *keys.Charter // in force; nil: members are not looked up
@@ -24,12 +24,12 @@ type Case struct {
 
 // Past is a job that was consented to, and as of when it counts: now while it goes on, else its end.
 type Past struct {
-	Contract *protocol.Contract
+	Contract *contract.Contract
 	At       time.Time
 }
 
 // job is the case's job.
-func (c *Case) job() *protocol.Job { return c.Contract.Job }
+func (c *Case) job() *contract.Job { return c.Contract.Job }
 
 // fewestRows and mostRows bound the rows of a job, so that nobody gets around a rule. Jobs over clients do not say how
 // many they have: it may be none, and any number. A prediction of single rows has at most as many as it answers, where
@@ -79,7 +79,7 @@ func (c *Case) scoresPerRow() int64 {
 	}
 	sum := scoresOf(c.job())
 	for _, past := range c.Consented {
-		if j := past.Contract.Job; j.Task == protocol.TaskPredict && j.Model == c.job().Model {
+		if j := past.Contract.Job; j.Task == contract.TaskPredict && j.Model == c.job().Model {
 			sum = plus(sum, scoresOf(j))
 		}
 	}
@@ -87,7 +87,7 @@ func (c *Case) scoresPerRow() int64 {
 }
 
 // scoresOf returns how often a prediction may score one row.
-func scoresOf(j *protocol.Job) int64 { return int64(max(1, j.Requests)) }
+func scoresOf(j *contract.Job) int64 { return int64(max(1, j.Requests)) }
 
 // Verdict is what a policy says of a job.
 type Verdict string

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // key is one key of a rule: how it is checked, judged and said.
@@ -35,11 +36,11 @@ var ruleKeys = []key{
 	oneOf("privacy", "its privacy is", func(r *Rule) []string { return r.Privacy }, words(privacies),
 		func(c *Case) (string, bool) { return c.job().Privacy, true }),
 	oneOf("aggregation", "its sums are protected by", func(r *Rule) []string { return r.Aggregation }, words(aggregations),
-		func(c *Case) (string, bool) { return cmp.Or(c.job().Aggregation, protocol.AggregateMasked), true }),
+		func(c *Case) (string, bool) { return cmp.Or(c.job().Aggregation, contract.AggregateMasked), true }),
 	oneOf("tables", "its table is", func(r *Rule) []string { return r.Tables }, nil,
 		func(c *Case) (string, bool) { return c.job().Table, true }),
 	oneOf("label_columns", "a training's label column is", func(r *Rule) []string { return r.LabelColumns }, nil,
-		func(c *Case) (string, bool) { return LabelOf(c.job()), c.job().Task == protocol.TaskTrain }),
+		func(c *Case) (string, bool) { return LabelOf(c.job()), c.job().Task == contract.TaskTrain }),
 	oneOf("roles", "this node's role in it is", func(r *Rule) []string { return r.Roles }, words(roles),
 		func(c *Case) (string, bool) { return c.Role, true }),
 	{
@@ -56,9 +57,13 @@ var ruleKeys = []key{
 		words: func(r *Rule) string { return "its other parties are all among " + list(r.Parties) },
 	},
 	oneOf("open_to", "a prediction's scores open to", func(r *Rule) []string { return r.OpenTo }, members,
-		func(c *Case) (string, bool) { return c.job().OpenTo, c.job().Task == protocol.TaskPredict }),
+		func(c *Case) (string, bool) { return c.job().OpenTo, c.job().Task == contract.TaskPredict }),
 	bound("min_rows", "it has at least %d rows", func(r *Rule) *int64 { return r.MinRows }, false,
 		func(c *Case) (int64, bool) {
+			if c.job().Task == contract.TaskAlign { // of the common ones, fewer than which do not open
+				p, err := psi.ParamsOf(c.job())
+				return int64(p.MinRows), err == nil
+			}
 			if c.refusing {
 				return c.mostRows(), true
 			}
@@ -79,7 +84,7 @@ var ruleKeys = []key{
 	bound("scores_per_row", "a prediction scores no row more than %d times, together with all predictions of its "+
 		"model so far",
 		func(r *Rule) *int64 { return r.ScoresPerRow }, true,
-		func(c *Case) (int64, bool) { return c.scoresPerRow(), c.job().Task == protocol.TaskPredict }),
+		func(c *Case) (int64, bool) { return c.scoresPerRow(), c.job().Task == contract.TaskPredict }),
 	{
 		name: "hours", set: func(r *Rule) bool { return r.Hours != nil },
 		mistakes: func(r *Rule, _ *keys.Charter) []string {
@@ -205,7 +210,7 @@ func bound(name, says string, get func(*Rule) *int64, largest bool, value func(*
 }
 
 // LabelOf returns the label column that a job's parameters name, empty when they name none.
-func LabelOf(j *protocol.Job) string {
+func LabelOf(j *contract.Job) string {
 	label, _ := j.Parameters["label"].(string)
 	return strings.ToValidUTF8(label, "")
 }

@@ -42,3 +42,12 @@ func (p *Policy) Offers(table, label, asker string) error {
 	}
 	return nil
 }
+
+// Cells refuses to cut columns into bins of fewer rows than the policy wants; nil accepts what all jobs may ask for.
+func (p *Policy) Cells(minCell int64) error {
+	if p == nil || minCell >= p.MinCell {
+		return nil
+	}
+	return fmt.Errorf("min_cell is %d, and the policy wants at least %d: bins of fewer rows tell of these rows", minCell,
+		p.MinCell)
+}

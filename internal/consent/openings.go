@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Span is how far back the bounds over several jobs look.
@@ -26,7 +26,7 @@ var openings = key{
 	fits: func(r *Rule, c *Case) (bool, string, string) {
 		for i := range c.Contract.Openings {
 			o := &c.Contract.Openings[i]
-			if o.Kind == protocol.KindRowset { // in every job over columns, and no number of anybody's
+			if o.Kind == contract.KindRowset { // in every job over columns, and no number of anybody's
 				continue
 			}
 			if !slices.ContainsFunc(r.Openings, func(b Opening) bool { return b.covers(o) }) {
@@ -53,7 +53,7 @@ var openings = key{
 }
 
 // covers reports whether the bound is about an opening of a contract.
-func (b *Opening) covers(o *protocol.Opening) bool {
+func (b *Opening) covers(o *contract.Opening) bool {
 	return b.Kind == o.Kind && (b.To == nil || slices.Contains(b.To, o.To))
 }
 
@@ -93,7 +93,7 @@ func (b *Opening) mistakes(charter *keys.Charter) []string {
 }
 
 // measure adds up what a contract opens that the bound is about.
-func (b *Opening) measure(c *protocol.Contract, inBits bool) int64 {
+func (b *Opening) measure(c *contract.Contract, inBits bool) int64 {
 	var sum int64
 	for i := range c.Openings {
 		o := &c.Openings[i]
@@ -140,7 +140,7 @@ func (b *Opening) fits(c *Case) (ok bool, job, want string) {
 
 // named is a contract whose openings name their receivers as the charter in force does: a member that was renamed has
 // the key that it had.
-func named(c *protocol.Contract, charter *keys.Charter) *protocol.Contract {
+func named(c *contract.Contract, charter *keys.Charter) *contract.Contract {
 	if charter == nil {
 		return c
 	}

@@ -3,8 +3,8 @@ package consent
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
 
+	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -17,6 +17,18 @@ type Policy struct {
 	Accept []Rule  `toml:"accept"`
 	Refuse []Rule  `toml:"refuse"` // looked at first
 	Tables []Table `toml:"table"`
+	// fields of a job's [purpose] that must say something, or the node refuses the job, whoever proposes it
+	Purpose []string `toml:"purpose"`
+	// how many of Approvers must approve what no rule decides on; nil: whoever commands the node consents alone
+	Approvals *int64     `toml:"approvals"`
+	Approvers []Approver `toml:"approver"`
+
+	KeepPayloads string `toml:"keep_payloads"` // of transcripts, after a job's end; empty: until they are removed
+	DiskQuota    string `toml:"disk_quota"`    // of the node's folder; empty: no bound
+
+	// MinCell is the smallest min_cell of another member's scorecard that this node cuts its columns by; 0: that of all
+	// jobs.
+	MinCell int64 `toml:"min_cell"`
 
 	file   string
 	digest keys.Hash
@@ -71,15 +83,18 @@ func Read(path string, charter *keys.Charter) (*Policy, error) {
 
 // Load reads a policy file. Check must follow.
 func Load(path string) (*Policy, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, keys.MaxDocument)
 	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
+		return nil, fmt.Errorf("policy %w", err)
 	}
 	return Parse(path, text)
 }
 
 // Parse reads the text of a policy file; file names it in errors. Check must follow.
 func Parse(file string, text []byte) (*Policy, error) {
+	if err := keys.CheckKind(text, Format); err != nil {
+		return nil, fmt.Errorf("policy %s: %w", file, err)
+	}
 	p := &Policy{}
 	if err := keys.DecodeStrict("policy "+file, text, p); err != nil {
 		return nil, err

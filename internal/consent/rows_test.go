@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestRequestsAvoidNoRefusal: a rule that refuses small tables by max_rows = 99 refuses a prediction on one row that
@@ -25,7 +25,7 @@ func TestJobsOverClientsHaveAnyNumberOfRows(t *testing.T) {
 	p := parsed(t, "[[accept]]\nproposers = [\"bank\"]\nmax_rows = 100")
 	c := credit()
 	c.Contract.Job.Servers, c.Contract.Job.Algorithm, c.Contract.Job.Privacy = []string{"bank"}, "gfml", "published"
-	c.Contract.Parties = []protocol.Facts{{Name: "bank", Role: "server"}, {Name: "insurer", Role: "client"},
+	c.Contract.Parties = []contract.Facts{{Name: "bank", Role: "server"}, {Name: "insurer", Role: "client"},
 		{Name: "telco", Role: "client"}}
 	c.Role = RoleClient
 	if got := p.Judge(c); got.Verdict == Accept {

@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // The words that jobs and contracts use. Tests hold them against the packages that own them.
 var (
-	algorithms   = []string{"fdskl", "gfml", "ofmsft", "pofmkl"}
-	tasks        = []string{protocol.TaskTrain, protocol.TaskPredict}
+	algorithms   = append(contract.Algorithms(), contract.PSI)
+	tasks        = contract.Tasks()
 	privacies    = keys.Privacies()
-	aggregations = []string{protocol.AggregateMasked, protocol.AggregateHE}
+	aggregations = []string{contract.AggregateMasked, contract.AggregateHE}
 )
 
 // The roles that a node may take in a job. A party of a sealed job that holds shares has the role that it holds them
@@ -37,11 +38,14 @@ const wordBits = 64
 var kinds = map[string]int64{
 	"angles": 16, "partial angles": 16,
 	"class names": 8 * 512,
-	"bound":       wordBits, "check": wordBits, "choice": wordBits, "derivatives": wordBits, "diffusion": wordBits, "distances": wordBits, "labelled": wordBits,
-	"model": wordBits, "products": wordBits, "psi": wordBits, "psi-prime": wordBits, "reach": wordBits,
+	"bound":       wordBits, "check": wordBits, "choice": wordBits, "derivatives": wordBits, "diffusion": wordBits,
+	"distances": wordBits, "labelled": wordBits, "lambda": wordBits, "validation": wordBits,
+	"model": wordBits, "points": wordBits, "products": wordBits, "psi": wordBits, "psi-prime": wordBits, "reach": wordBits,
 	"round": wordBits, "scores": wordBits, "step": wordBits, "target moments": wordBits, "turn": wordBits,
 	"updates": wordBits, "uploads": wordBits,
-	protocol.KindRowset: 1, // yes or no
+	contract.KindRowset: 1, // yes or no
+	"z-scores":          wordBits,
+	psi.OpensSize:       wordBits, psi.OpensRows: 1,
 }
 
 // Kinds lists the kinds of openings in order.
@@ -54,10 +58,10 @@ func Kinds() []string {
 	return names
 }
 
-// bitsOf is how many bits an opening of a contract tells at most: those of its values, of which packed words have as many
-// as their encoding says, or, where the messages that carry
-// them are longer, as of whole models, those of the messages.
-func bitsOf(c *protocol.Contract, o *protocol.Opening) int64 {
+// bitsOf is how many bits an opening of a contract tells at most: those of its values, of which packed words have as
+// many as their encoding says, or, where the messages that carry them are longer, as of whole models, those of the
+// messages.
+func bitsOf(c *contract.Contract, o *contract.Opening) int64 {
 	width, ok := kinds[o.Kind]
 	if !ok {
 		return math.MaxInt64
@@ -68,11 +72,11 @@ func bitsOf(c *protocol.Contract, o *protocol.Opening) int64 {
 		if m.Kind != o.Kind {
 			continue
 		}
-		if e, err := protocol.ParseEncoding(m.Encoding); err == nil && e.IsPacked() {
+		if e, err := contract.ParseEncoding(m.Encoding); err == nil && e.IsPacked() {
 			width = min(width, int64(e.Bits())) // no more of a value leaves its senders
 			continue
 		}
-		if m.Class == protocol.ClassOpening.String() {
+		if m.Class == contract.ClassOpening.String() {
 			carried = plus(carried, times(8, m.Bytes))
 		}
 	}

@@ -11,6 +11,9 @@ type Line struct {
 // Words says rule by rule what a policy does.
 func (p *Policy) Words() []Line {
 	var lines []Line
+	if p != nil && p.Purpose != nil {
+		lines = append(lines, Line{0, "every job whose [purpose] does not say " + join(p.Purpose, "and") + " is refused"})
+	}
 	for _, n := range p.rules() {
 		does := "refuses"
 		if n.accept {
@@ -23,10 +26,20 @@ func (p *Policy) Words() []Line {
 			}
 		}
 	}
-	lines = append(lines, Line{0, "any other job waits for hanse approve"})
+	if n := p.ApprovalsWanted(); n > 0 {
+		lines = append(lines, Line{0, fmt.Sprintf("any other job waits for %d of %s, who each approve it with a key of "+
+			"their own: hanse approve --as NAME", n, p.ApproverNames())})
+	} else {
+		lines = append(lines, Line{0, "any other job waits for hanse approve"})
+	}
+	if p.MinCell > 0 {
+		lines = append(lines, Line{0, fmt.Sprintf("another member's scorecard has bins of at least %d rows, or is refused",
+			p.MinCell)})
+	}
 	for i := range p.Tables {
 		lines = append(lines, p.Tables[i].words())
 	}
+	lines = append(lines, p.keepingWords()...)
 	if len(p.Tables) == 0 {
 		return append(lines, Line{0, "members may ask about every table of the node, and for no label column"})
 	}

@@ -20,20 +20,34 @@ type Part struct {
 	Table *dataset.Table // its Path is the name with ".csv"
 }
 
+// MaxPeople is how many people a command may ask for: their tables are some 3 GB in memory.
+const MaxPeople = 10_000_000
+
 // Generate returns the tables of the bank, which has the label, the insurer, the telco and the
 // retailer, in this order. All hold the same people, P000001 and on, each in an order of its own.
 // The result depends on the arguments only, and the first of many people are the same as when
 // there are fewer. It panics when people is negative.
 func Generate(people int, seed uint64) []Part {
-	firms := parties()
+	firms := []party{
+		{"bank", bank()},
+		{"insurer", insurer()},
+		{"telco", telco()},
+		{"retailer", retailer()},
+	}
 	tables := make([]*dataset.Table, len(firms))
 	for i, f := range firms {
 		tables[i] = emptyTable(f, people)
 	}
 	label := make([]float64, people)
 	for i := range people {
-		p := newPerson(seed, i)
-		if p.defaults() {
+		// Returns the i-th person of a seed, the same however many others there are.
+		p := &person{draw: rand.New(rand.NewPCG(seed, golden*uint64(i+1)))}
+		p.wealth = p.draw.NormFloat64()
+		p.care = p.mix(0.2, p.wealth)
+		p.roots = p.mix(0.25, p.care)
+		p.strain = p.mix(-0.25, p.wealth)
+		p.appetite = p.mix(0.25, p.wealth)
+		if p.risk()+noise*p.draw.NormFloat64() > threshold {
 			label[i] = 1
 		}
 		for f, firm := range firms {
@@ -43,11 +57,8 @@ func Generate(people int, seed uint64) []Part {
 		}
 	}
 	tables[0].Columns = append(tables[0].Columns, dataset.Column{Name: Label, Values: label})
-	return shuffled(firms, tables, seed)
-}
 
-// shuffled gives each firm's rows an order of their own.
-func shuffled(firms []party, tables []*dataset.Table, seed uint64) []Part {
+	// Gives each firm's rows an order of their own.
 	parts := make([]Part, len(firms))
 	for i, f := range firms {
 		draw := rand.New(rand.NewPCG(seed, orderStream+uint64(i)))

@@ -19,23 +19,16 @@ type party struct {
 // well, yet two of them correlate by 0.7 or so at most.
 const loading = 0.8
 
-// parties returns the four firms; the bank, the first, also has the label.
-func parties() []party {
-	return []party{
-		{"bank", bank()},
-		{"insurer", insurer()},
-		{"telco", telco()},
-		{"retailer", retailer()},
-	}
-}
-
 // bank shows strain, and how much comes in.
 func bank() []feature {
 	return []feature{
 		{name: "income", of: func(p *person) float64 { return nearest(10, amount(2400, 0.35, p.mix(0.8, p.wealth))) }},
 		{name: "balance", of: func(p *person) float64 { return nearest(1, amount(1800, 0.6, p.mix(loading, -p.strain))) }},
 		{name: "utilisation", of: func(p *person) float64 { return share(0.4, 1.1, p.mix(0.9, p.strain)) }},
-		{name: "loan_amount", of: func(p *person) float64 { return nearest(100, amount(9000, 0.5, p.mix(loading, p.strain))) }},
+		{name: "loan_amount", of: func(p *person) float64 {
+			return nearest(100,
+				amount(9000, 0.5, p.mix(loading, p.strain)))
+		}},
 		{name: "instalment_share", of: func(p *person) float64 { return share(0.25, 0.7, p.mix(loading, p.strain)) }},
 		{name: "months_on_book", of: func(p *person) float64 { return between(1, 240, p.mix(0.4, -p.strain)) }},
 		{name: "late_payments", of: func(p *person) float64 { return p.count(1.1*math.Exp(0.6*p.strain), 12) }},

@@ -25,17 +25,6 @@ type person struct {
 // golden spreads consecutive numbers over the generator's state.
 const golden = 0x9e3779b97f4a7c15
 
-// newPerson returns the i-th person of a seed, the same however many others there are.
-func newPerson(seed uint64, i int) *person {
-	p := &person{draw: rand.New(rand.NewPCG(seed, golden*uint64(i+1)))}
-	p.wealth = p.draw.NormFloat64()
-	p.care = p.mix(0.2, p.wealth)
-	p.roots = p.mix(0.25, p.care)
-	p.strain = p.mix(-0.25, p.wealth)
-	p.appetite = p.mix(0.25, p.wealth)
-	return p
-}
-
 // mix returns a standard normal number with the given correlation to a trait.
 func (p *person) mix(correlation, trait float64) float64 {
 	return correlation*trait + math.Sqrt(1-correlation*correlation)*p.draw.NormFloat64()

@@ -9,11 +9,6 @@ const (
 	noise = 0.35
 )
 
-// defaults draws whether the person defaults.
-func (p *person) defaults() bool {
-	return p.risk()+noise*p.draw.NormFloat64() > threshold
-}
-
 // risk is smooth in the traits, and most of it lies between firms. Each trait alone tells a
 // little. Strain weighs on settled people and is relief to movers, and a careful life goes with
 // little shopping: those who break one of these patterns are the ones to worry about, which is

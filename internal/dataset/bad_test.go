@@ -29,28 +29,31 @@ func TestBadCSV(t *testing.T) {
 		{"no id", "age,paid\n1,2\n", Options{}, `no column is called "id"; say which of "age", "paid" it is`},
 		{"two ids", "customer_id,branch_id\n1,2\n", Options{}, `columns "customer_id" and "branch_id" could both be the id; say which`},
 		{"named id absent", "id,age\n1,2\n", Options{ID: "nr"}, `no id column "nr"; the columns are "id", "age"`},
-		{"label absent", "id,age\n1,2\n", Options{Label: "default"}, `no label column "default"; the columns are "id", "age"`},
+		{"label absent", "id,age\n1,2\n", Options{Label: "default"},
+			`no label column "default"; the columns are "id", "age"`},
 		{"categorical absent", "id,age\n1,2\n", Options{Categorical: []string{"region"}}, `no categorical column "region"; the columns are "id", "age"`},
-		{"ignored absent", "id,age\n1,2\n", Options{Ignore: []string{"name"}}, `no ignored column "name"; the columns are "id", "age"`},
+		{"ignored absent", "id,age\n1,2\n", Options{Ignore: []string{"name"}},
+			`no ignored column "name"; the columns are "id", "age"`},
 		{"id as label", "id,age\n1,2\n", Options{Label: "id"}, `column "id" is the id; it cannot be the label, categorical or ignored as well`},
-		{"label ignored", "id,y\n1,2\n", Options{Label: "y", Ignore: []string{"y"}}, `column "y" is both the label and to be ignored`},
+		{"label ignored", "id,y\n1,2\n", Options{Label: "y", Ignore: []string{"y"}},
+			`column "y" is both the label and to be ignored`},
 		{"unknown imputation", "id,y\n1,2\n", Options{Missing: "zero"}, `unknown way "zero" to treat missing values; want refuse, mean, median, level, or mean,level or median,level`},
 		{"ragged, short", "id,age,x\na,1,2\nb,1\n", Options{}, `row 2 (line 3) has 2 cells; the header has 3`},
 		{"ragged, long", "id\na,1\n", Options{}, `row 1 (line 2) has 2 cells; the header has 1`},
-		{"mix", "id,age\na,34\n\nb,abc\n", Options{}, `row 2 (line 4), column "age": "abc" is not a number; mend the cell, or list the column as categorical`},
-		{"mix, text first", "id,age\na,NA\nb,34\n", Options{}, `row 2 (line 3), column "age": "34" is a number, but row 1 (line 2) has "NA"; mend one of them, or list the column as categorical`},
-		{"decimal comma", "id,x\na,1\nb,\"3,5\"\n", Options{}, `row 2 (line 3), column "x": "3,5" is not a number; mend the cell, or list the column as categorical`},
-		{"hexadecimal", "id,x\na,1\nb,0x10\n", Options{}, `row 2 (line 3), column "x": "0x10" is not a number; mend the cell, or list the column as categorical`},
-		{"NaN", "id,age\na,34\nb,NaN\n", Options{}, `row 2 (line 3), column "age": "NaN" is not a finite number; leave the cell empty if the value is missing`},
+		{"mix", "id,age\na,34\n\nb,abc\n", Options{}, `row 2 (line 4), column "age": "abc" is not a number; mend the cell, list the column as categorical, or give the text in na if it says that the value is missing`},
+		{"mix, text first", "id,age\na,none\nb,34\n", Options{}, `row 2 (line 3), column "age": "34" is a number, but row 1 (line 2) has "none"; mend one of them, list the column as categorical, or give the text in na if it says that the value is missing`},
+		{"decimal comma", "id,x\na,1\nb,\"3,5\"\n", Options{}, `row 2 (line 3), column "x": "3,5" is not a number; write it with a decimal point`},
+		{"hexadecimal", "id,x\na,1\nb,0x10\n", Options{}, `row 2 (line 3), column "x": "0x10" is not a number; mend the cell, list the column as categorical, or give the text in na if it says that the value is missing`},
+		{"NaN", "id,age\na,34\nb,NaN\n", Options{NA: []string{}}, `row 2 (line 3), column "age": "NaN" is not a finite number; leave the cell empty if the value is missing`},
 		{"infinity", "id,age\na,-inf\n", Options{}, `row 1 (line 2), column "age": "-inf" is not a finite number; leave the cell empty if the value is missing`},
-		{"NaN label", "id,y\na,nan\n", Options{Label: "y"}, `row 1 (line 2), column "y": "nan" is not a finite number; leave the cell empty if the value is missing`},
+		{"NaN label", "id,y\na,nan\n", Options{Label: "y", NA: []string{}}, `row 1 (line 2), column "y": "nan" is not a finite number; leave the cell empty if the value is missing`},
 		{"too large", "id,age\na,1e400\n", Options{}, `row 1 (line 2), column "age": "1e400" is beyond ±1e100`},
-		{"empty number", "id,age\na,1\nb, \nc,\n", Options{}, `row 2 (line 3), column "age": the cell is empty; fill it, or choose "mean" or "median" for missing values`},
-		{"empty text", "id,r\na,\nb,north\n", Options{Missing: "mean"}, `row 1 (line 2), column "r": the cell is empty; fill it, or choose "mean,level" for missing values`},
-		{"empty text, refused", "id,r\na,\nb,north\n", Options{}, `row 1 (line 2), column "r": the cell is empty; fill it, or choose "level" for missing values`},
-		{"empty number among levels", "id,age\na,1\nb, \nc,\n", Options{Missing: "level"}, `row 2 (line 3), column "age": the cell is empty; fill it, or choose "mean,level" or "median,level" for missing values`},
-		{"a column that is wanted and not there", "id,age\na,1\n", Options{Only: []string{"rate"}}, `no column "rate"; the columns are "id", "age"`},
-		{"empty column", "id,age\na,\nb,\n", Options{Missing: "mean,level"}, `column "age" is empty in every row; fill it, or ignore the column`},
+		{"missing number", "id,age\na,1\nb, \nc,\n", Options{Missing: "refuse"}, `row 2 (line 3), column "age": the cell is missing; fill it, or choose "level", "mean" or "median" for missing values`},
+		{"missing text", "id,r\na,\nb,north\n", Options{Missing: "mean"}, `row 1 (line 2), column "r": the cell is missing; fill it, or choose "level", "mean,level" or "median,level" for missing values`},
+		{"unknown way with levels", "id,y\n1,2\n", Options{Levels: "guess"}, `unknown way "guess" to treat levels that training never saw; want other or error`},
+		{"unknown dates", "id,y\n1,2\n", Options{Dates: "ymd"}, `unknown way "ymd" to read dates; want dmy, mdy or text`},
+		{"a column that is wanted and not there", "id,age\na,1\n", Options{Only: []string{"rate"}},
+			`no column "rate"; the columns are "id", "age"`},
 		{"empty id", "id,age\na,1\n,2\n", Options{}, `row 2 (line 3), column "id": the id is empty`},
 		{"id not UTF-8", "id,age\na\xff,1\n", Options{}, `row 1 (line 2), column "id": the id "a\xff" is not valid UTF-8`},
 		{"text with a control character", "id,r\na,x\x00y\n", Options{}, `row 1 (line 2), column "r": "x\x00y" holds a control character`},
@@ -121,12 +124,14 @@ func TestLimits(t *testing.T) {
 		{"levels", "id,a\nx,p\ny,q\nz,r\n", asCSV, small, Options{}, `row 3 (line 4), column "a": there are more than 2 different texts; ignore the column, or group its values`},
 		{"cells", "id,a,b\nx,1,2\ny,1,2\nz,1,2\n", asCSV, wide(func(l *limits) { l.cells = 4 }), Options{}, `row 3 (line 4): the table is too large: the limit is 4 cells`},
 		{"LIBSVM rows", "1 1:1\n1 1:1\n1 1:1\n1 1:1\n", asLIBSVM, small, Options{}, `there are more than 3 rows, the limit`},
-		{"LIBSVM columns", "1 4:1\n", asLIBSVM, small, Options{}, `row 1 (line 1): index 4 is beyond the limit of 3 features`},
+		{"LIBSVM columns", "1 4:1\n", asLIBSVM, small, Options{},
+			`row 1 (line 1): index 4 is beyond the limit of 3 features`},
 		{"LIBSVM cells", "1 1:1\n1 3:1\n", asLIBSVM, small, Options{}, `row 2 (line 2): the table is too large: 4 columns up to here, and the limit is 6 cells`},
 		{"open quote without end", "id,a\nx,1\ny,\"" + strings.Repeat("z", 3*bufferSize), asCSV, small, Options{}, `the row after row 1 is too long; does a quote lack its partner?`},
 		{"LIBSVM line", "1 1:1\n1 1:" + strings.Repeat("0", 3*bufferSize), asLIBSVM, small, Options{}, `the row after row 1 is too long; does a quote lack its partner?`},
-		{"blank lines without end", "id,a\n" + strings.Repeat("\n", 3*bufferSize), asCSV, small, Options{}, `the row after row 0 is too long; does a quote lack its partner?`},
-		{"text", "id,a\n" + strings.Repeat("x,1\n", bufferSize), asCSV, wide(func(l *limits) { l.text = bufferSize }), Options{}, `the text is too long: the limit is reached after row 16382`},
+		{"blank lines without end", "id,a\n" + strings.Repeat("\n", 3*bufferSize), asCSV, small, Options{}, `the header or the first row is too long; does a quote lack its partner?`},
+		{"text", "id,a\n" + strings.Repeat("x,1\n", bufferSize), asCSV, wide(func(l *limits) { l.text = bufferSize }),
+			Options{}, `the text is too long: the limit is reached after row 16382`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := parse(strings.NewReader(tc.content), tc.as, tc.o, tc.lim)
@@ -161,7 +166,7 @@ func TestDamagedGzip(t *testing.T) {
 func TestReadNamesThePath(t *testing.T) {
 	path := writeFile(t, "insurer.csv", []byte("id,age\na,34\nb,abc\n"))
 	_, err := Read(path, Options{})
-	wantError(t, err, path+`: row 2 (line 3), column "age": "abc" is not a number; mend the cell, or list the column as categorical`)
+	wantError(t, err, path+`: row 2 (line 3), column "age": "abc" is not a number; mend the cell, list the column as categorical, or give the text in na if it says that the value is missing`)
 
 	absent := filepath.Join(t.TempDir(), "gone.csv")
 	_, err = Read(absent, Options{})
@@ -172,5 +177,5 @@ func TestReadNamesThePath(t *testing.T) {
 
 	dir := t.TempDir()
 	_, err = Read(dir, Options{})
-	wantError(t, err, dir+": this is a folder; name a file")
+	wantError(t, err, dir+": this is a folder without Parquet files; name a file, or a folder of *.parquet")
 }

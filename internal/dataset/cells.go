@@ -13,25 +13,27 @@ import (
 type cells struct {
 	name      string
 	maxLevels int
+	na        map[string]bool // what stands for a missing cell, beside the empty one
 
 	texts []string // the different ones, in order of appearance
 	first []place  // where each appears first
 	code  map[string]int32
-	codes []int32 // of each row, indices into texts; -1: empty. nil once there are too many
+	codes []int32 // of each row, indices into texts; -1: missing. nil once there are too many
+	dates dates   // how all texts so far can be read as dates
 
 	// Once there are too many different texts.
 	over   bool
 	listed *cellError // what is wrong with it as categories
 	is     Kind       // what it is when it is not listed as categorical
 	bad    *cellError // the first cell that does not fit that
-	values []float64  // NaN: empty or no number; nil where it begins with a text
+	order  string     // how its dates are read; "": they are none
+	values []float64  // NaN: missing or no number; nil where it begins with a text
 
 	holes     int
 	firstHole place
 
-	numbers *[]float64         // as numbers, once somebody has asked
-	levels  *Column            // as categories, once somebody has asked
-	means   map[string]float64 // what empty cells become, by the way to treat them
+	numbers map[string][]float64 // as numbers, once somebody has asked, by the order of dates
+	levels  *Column              // as categories, once somebody has asked
 }
 
 // cellError is what is wrong with a cell.
@@ -40,14 +42,9 @@ type cellError struct {
 	err error
 }
 
-// newCells starts the column of that name.
-func newCells(name string, maxLevels int) *cells {
-	return &cells{name: name, maxLevels: maxLevels, code: make(map[string]int32)}
-}
-
 // add takes the next row's cell, which has no blanks around it.
 func (c *cells) add(cell string, at place) {
-	if cell == "" {
+	if cell == "" || c.na[cell] {
 		if c.holes == 0 {
 			c.firstHole = at
 		}
@@ -64,19 +61,56 @@ func (c *cells) add(cell string, at place) {
 			cell = strings.Clone(cell)
 			code := int32(len(c.texts))
 			c.code[cell] = code
+			c.dates.add(cell)
 			c.texts, c.first, c.codes = append(c.texts, cell), append(c.first, at), append(c.codes, code)
 			return
 		}
-		c.overflowAt(cell, at)
-	}
-	v, class := parseNumber(cell)
-	if class != isNumber {
-		v = math.NaN()
-		if c.bad == nil { // of one that begins with a text it is not
-			c.bad = c.notNumber(cell, class, at)
+
+		// Goes over from texts to numbers, at the cell that is one text too many. A column that begins with a text
+		// is of no use any more, and no row of it is kept.
+		c.order = c.dates.order()
+		c.is, c.bad = c.kind(use{order: c.order})
+		c.listed = c.levelError(false)
+		if c.is == Categorical && c.bad == nil {
+			c.bad = c.oneTooMany(cell, at, true)
 		}
+		if c.listed == nil {
+			c.listed = c.oneTooMany(cell, at, false)
+		}
+		if c.is == Numeric {
+			c.values = c.parsed(c.order)
+		}
+		c.over, c.texts, c.first, c.codes, c.code = true, nil, nil, nil, nil
+	}
+	v, err := c.number(cell, c.order, at)
+	if err != nil && c.bad == nil { // of one that begins with a text it is not
+		c.bad = err
 	}
 	c.put(0, v)
+}
+
+// number reads a cell as a number, or as a date where an order is given; NaN is not one.
+func (c *cells) number(cell, order string, at place) (float64, *cellError) {
+	if order != "" {
+		v, ok := parseDate(cell, order)
+		if !ok {
+			return math.NaN(), c.wrong(at, "%s is not a date as the others are; mend the cell, or list the column as "+
+				"categorical", quote(cell))
+		}
+		return v, nil
+	}
+	v, class := parseNumber(cell)
+	switch {
+	case class == isNumber:
+		return v, nil
+	case class == isText:
+		if hasDecimalComma(cell) {
+			return math.NaN(), c.wrong(at, "%s is not a number; write it with a decimal point", quote(cell))
+		}
+		return math.NaN(), c.wrong(at, "%s is not a number; mend the cell, list the column as categorical, or give the "+
+			"text in na if it says that the value is missing", quote(cell))
+	}
+	return math.NaN(), c.wrong(at, "%s %s", quote(cell), class.why())
 }
 
 // put appends a row.
@@ -89,23 +123,6 @@ func (c *cells) put(code int32, v float64) {
 	}
 }
 
-// overflowAt goes over from texts to numbers, at the cell that is one text too many. A column that begins with a text
-// is of no use any more, and no row of it is kept.
-func (c *cells) overflowAt(cell string, at place) {
-	c.is, c.bad = c.kind(false)
-	c.listed = c.levelError(false)
-	if c.is == Categorical && c.bad == nil {
-		c.bad = c.oneTooMany(cell, at, true)
-	}
-	if c.listed == nil {
-		c.listed = c.oneTooMany(cell, at, false)
-	}
-	if c.is == Numeric {
-		c.values = c.parsed()
-	}
-	c.over, c.texts, c.first, c.codes, c.code = true, nil, nil, nil, nil
-}
-
 // oneTooMany says of the cell that is one text too many what is wrong with it.
 func (c *cells) oneTooMany(cell string, at place, unlisted bool) *cellError {
 	if err := c.levelErrorOf(cell, at, unlisted); err != nil {
@@ -114,14 +131,11 @@ func (c *cells) oneTooMany(cell string, at place, unlisted bool) *cellError {
 	return c.wrong(at, "there are more than %d different texts; ignore the column, or group its values", c.maxLevels)
 }
 
-// parsed returns the codes' numbers: NaN where a cell is empty or no number.
-func (c *cells) parsed() []float64 {
+// parsed returns the codes' numbers, or days: NaN where a cell is missing or neither.
+func (c *cells) parsed(order string) []float64 {
 	of := make([]float64, len(c.texts))
 	for i, text := range c.texts {
-		v, class := parseNumber(text)
-		if of[i] = v; class != isNumber {
-			of[i] = math.NaN()
-		}
+		of[i], _ = c.number(text, order, c.first[i])
 	}
 	values := make([]float64, len(c.codes))
 	for i, code := range c.codes {
@@ -133,41 +147,38 @@ func (c *cells) parsed() []float64 {
 	return values
 }
 
-// numberError finds the first text that is no number.
-func (c *cells) numberError() *cellError {
+// numberError finds the first text that is no number, or no date.
+func (c *cells) numberError(order string) *cellError {
 	for i, text := range c.texts {
-		if _, class := parseNumber(text); class != isNumber {
-			return c.notNumber(text, class, c.first[i])
+		if _, err := c.number(text, order, c.first[i]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// notNumber says of a cell in a numeric column that it is no number.
-func (c *cells) notNumber(cell string, class class, at place) *cellError {
-	if class == isText {
-		return c.wrong(at, "%s is not a number; mend the cell, or list the column as categorical", quote(cell))
-	}
-	return c.wrong(at, "%s %s", quote(cell), class.why())
-}
-
-// kind returns what the column is, listed as categorical or not, and the first cell that does not fit. A column that is
-// not listed is what its first cell that is not empty is.
-func (c *cells) kind(listed bool) (Kind, *cellError) {
+// kind returns what the column is for a use, and the first cell that does not fit. A column that is not listed is what
+// its first cell that is not missing is, and numbers where all are dates.
+func (c *cells) kind(u use) (Kind, *cellError) {
 	switch {
-	case listed && c.over:
+	case u.listed && c.over:
 		return Categorical, c.listed
-	case listed:
+	case u.listed:
 		return Categorical, c.levelError(false)
+	case c.over && u.order != c.order && len(c.values) > 0:
+		return Numeric, c.wrong(place{1, 2}, "the cells are %s, and those of the training were %s", inWords(c.order),
+			inWords(u.order))
 	case c.over:
 		return c.is, c.bad
 	case len(c.texts) == 0:
 		return Numeric, nil
+	case u.order != "":
+		return Numeric, c.numberError(u.order)
 	}
 	if _, class := parseNumber(c.texts[0]); class == isText {
 		return Categorical, c.levelError(true)
 	}
-	return Numeric, c.numberError()
+	return Numeric, c.numberError("")
 }
 
 // levelError finds the first text that cannot stand in a categorical column; in one that is not listed as such numbers
@@ -187,8 +198,8 @@ func (c *cells) levelErrorOf(text string, at place, unlisted bool) *cellError {
 		switch _, class := parseNumber(text); class {
 		case isText:
 		case isNumber:
-			return c.wrong(at, "%s is a number, but %v has %s; mend one of them, or list the column as categorical",
-				quote(text), c.first[0], quote(c.texts[0]))
+			return c.wrong(at, "%s is a number, but %v has %s; mend one of them, list the column as categorical, or give "+
+				"the text in na if it says that the value is missing", quote(text), c.first[0], quote(c.texts[0]))
 		default:
 			return c.wrong(at, "%s %s", quote(text), class.why())
 		}
@@ -199,115 +210,43 @@ func (c *cells) levelErrorOf(text string, at place, unlisted bool) *cellError {
 	return nil
 }
 
-// sort brings the rows into the order of their ids.
-func (c *cells) sort(order []int) {
-	c.code = nil
-	if c.values != nil {
-		c.values = gather(c.values, order)
-	} else if !c.over {
-		c.codes = gather(c.codes, order)
-	}
-}
-
-// asNumbers returns the rows as numbers, NaN where they are empty. Whoever asks shares them.
-func (c *cells) asNumbers() []float64 {
+// asNumbers returns the rows as numbers or days, NaN where they are missing. Whoever asks shares them.
+func (c *cells) asNumbers(order string) []float64 {
 	if c.over {
 		return c.values
 	}
-	if c.numbers == nil {
-		values := c.parsed()
-		c.numbers = &values
+	values, known := c.numbers[order]
+	if !known {
+		if c.numbers == nil {
+			c.numbers = make(map[string][]float64)
+		}
+		values = c.parsed(order)
+		c.numbers[order] = values
 	}
-	return *c.numbers
+	return values
 }
 
-// asLevels returns the rows as categories, -1 where they are empty. Whoever asks shares them.
-func (c *cells) asLevels() Column {
+// column returns the column for a use, of a table with so many rows.
+func (c *cells) column(u use, rows int) (Column, error) {
+	kind, _ := c.kind(u)
+	accepted, choices := u.missing.levels, `"level", "mean,level" or "median,level"`
+	if kind == Numeric {
+		accepted, choices = u.missing.numbers, `"level", "mean" or "median"`
+	}
+	if c.holes > 0 && c.holes < rows && !accepted && !u.label {
+		return Column{}, c.wrong(c.firstHole, "the cell is missing; fill it, or choose %s for missing values", choices).err
+	}
+	if kind == Numeric {
+		return Column{Name: c.name, Kind: Numeric, Values: c.asNumbers(u.order)}, nil
+	}
 	if c.levels == nil {
 		column := Column{Name: c.name, Kind: Categorical, Codes: slices.Clone(c.codes), Levels: c.texts}
 		column.sortLevels()
 		c.levels = &column
 	}
-	return *c.levels
-}
-
-// column returns the column for a use, and what its empty cells were given. rows is how many there are.
-func (c *cells) column(u use, rows int) (column Column, fill *float64, err error) {
-	if c.holes == rows && !c.mayBeEmpty(u) {
-		return Column{}, nil, fmt.Errorf("column %s is empty in every row; fill it, or ignore the column", quote(c.name))
-	}
-	kind, _ := c.kind(u.listed)
-	if kind == Numeric {
-		return c.numeric(u)
-	}
-	column = c.asLevels()
-	if c.holes == 0 || u.label {
-		return column, nil, nil
-	}
-	if !u.missing.levels {
-		return Column{}, nil, c.wrong(c.firstHole, "the cell is empty; fill it, or choose %q for missing values",
-			u.missing.withLevels()).err
-	}
-	column.Codes = slices.Clone(column.Codes)
-	column.fillLevel()
-	column.sortLevels()
-	return column, nil, nil
-}
-
-// mayBeEmpty reports whether a column without any cell makes sense: labels that others hold, or
-// a row or two to predict on, when what to put there does not depend on the column itself.
-func (c *cells) mayBeEmpty(u use) bool {
-	if u.listed {
-		return u.label || u.missing.levels
-	}
-	_, given := u.fills[c.name]
-	return u.label || given
-}
-
-// numeric returns a column of numbers. Empty cells of one that is not the label are filled, in a copy.
-func (c *cells) numeric(u use) (Column, *float64, error) {
-	column := Column{Name: c.name, Kind: Numeric, Values: c.asNumbers()}
-	if u.label {
-		return column, nil, nil
-	}
-	fill, given := u.fills[c.name]
-	switch {
-	case given:
-	case u.missing.numbers != nil:
-		fill = c.meanBy(u.missing)
-	case c.holes > 0:
-		return Column{}, nil, c.wrong(c.firstHole, "the cell is empty; fill it, or choose %s for missing values",
-			u.missing.withNumbers()).err
-	default:
-		return column, nil, nil
-	}
-	if c.holes > 0 {
-		column.Values = slices.Clone(column.Values)
-		for i, v := range column.Values {
-			if math.IsNaN(v) {
-				column.Values[i] = fill
-			}
-		}
-	}
-	return column, &fill, nil
-}
-
-// meanBy returns what a way to treat missing values puts into the column's empty cells. It is computed once.
-func (c *cells) meanBy(m missing) float64 {
-	way, _, _ := strings.Cut(m.way, ",")
-	if v, known := c.means[way]; known {
-		return v
-	}
-	if c.means == nil {
-		c.means = make(map[string]float64)
-	}
-	c.means[way] = m.numbers(present(c.asNumbers()))
-	return c.means[way]
-}
-
-// present returns a copy of the values that are not NaN.
-func present(values []float64) []float64 {
-	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	column := *c.levels
+	column.Listed = u.listed
+	return column, nil
 }
 
 // wrong is an error about one cell.
@@ -319,6 +258,21 @@ func (c *cells) wrong(at place, format string, args ...any) *cellError {
 type use struct {
 	listed  bool // it is listed as categorical
 	label   bool
+	order   string // how its cells are read as dates; "": they are none
 	missing missing
-	fills   map[string]float64
+}
+
+// useOf says what a column is for as the options say.
+func (c *cells) useOf(o *Options, m missing) use {
+	u := use{listed: slices.Contains(o.Categorical, c.name), label: c.name == o.Label, missing: m}
+	switch {
+	case u.listed || u.label:
+	case o.DateOrders != nil:
+		u.order = o.DateOrders[c.name]
+	case c.over:
+		u.order = c.order
+	default:
+		u.order = c.dates.order()
+	}
+	return u
 }

@@ -1,25 +1,33 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/source"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
-// csvFile is a CSV file while it is read.
+// csvFile is a CSV file, or another table of cells, while it is read.
 type csvFile struct {
 	*parser
 	src     *text
 	rows    *csv.Reader
+	typed   *source.Source // in the place of text
+	content *digest
 	head    *header
 	ids     []string
-	lines   []int32  // line of text of each row
-	columns []*cells // by column of the file; nil where it is the id or not read
-	kept    int      // columns that are not nil
-	twice   error    // an id that occurs twice
+	lines   []int32    // line of text of each row
+	columns []*cells   // by column of the file; nil where it is the id or not read
+	marks   [][]string // by column, the cells of those that identify rows
+	kept    int        // columns that are not nil
+	twice   error      // an id that occurs twice
 }
 
 // errEmptyFile is the error for a file without even a header.
@@ -35,8 +43,11 @@ func newCSV(p *parser, src *text) *csvFile {
 
 // readHeader reads the first line and begins each column that is kept.
 func (f *csvFile) readHeader() error {
-	line, err := f.next()
-	if err == io.EOF {
+	var line []string
+	var err error
+	if f.typed != nil {
+		line = f.typed.Columns
+	} else if line, err = f.next(); err == io.EOF {
 		return errEmptyFile
 	}
 	if err != nil {
@@ -45,12 +56,18 @@ func (f *csvFile) readHeader() error {
 	if f.head, err = f.newHeader(line); err != nil {
 		return err
 	}
-	f.columns = make([]*cells, len(f.head.names))
+	f.content = newDigest(f.head.names, f.head.id)
+	f.columns, f.marks = make([]*cells, len(f.head.names)), make([][]string, len(f.head.names))
 	for i, name := range f.head.names {
+		if i != f.head.id && slices.Contains(f.opts.Identify, name) && !slices.Contains(f.opts.Ignore, name) {
+			f.marks[i] = []string{}
+			f.kept++
+		}
 		if i == f.head.id || !f.opts.wants(name) {
 			continue
 		}
-		f.columns[i] = newCells(name, f.lim.levels)
+		f.columns[i] = &cells{name: name, maxLevels: f.lim.levels, na: f.na, code: make(map[string]int32),
+			dates: dates{want: f.opts.Dates}}
 		f.kept++
 	}
 	return nil
@@ -66,9 +83,52 @@ func (f *csvFile) readRows() error {
 		if err != nil {
 			return err
 		}
-		if err := f.addRow(cells); err != nil {
-			return err
+		if f.opts.First > 0 && len(f.ids) == f.opts.First {
+			break
 		}
+		// Takes one row apart.
+		at := place{row: len(f.ids) + 1}
+		if f.typed == nil {
+			at.line, _ = f.rows.FieldPos(0)
+		}
+		if at.row > f.lim.rows {
+			return fmt.Errorf("there are more than %d rows, the limit", f.lim.rows)
+		}
+		if at.row*f.kept > f.lim.cells {
+			return fmt.Errorf("%v: the table is too large: the limit is %d cells", at, f.lim.cells)
+		}
+		if len(cells) != len(f.head.names) {
+			return fmt.Errorf("%v has %s; the header has %d", at, wording.Count(len(cells), "cell"), len(f.head.names))
+		}
+		for i, c := range cells {
+			if len(c) > f.lim.cell {
+				return fmt.Errorf("%v, column %s: the cell has %d bytes; the limit is %d", at, quote(f.head.names[i]), len(c),
+					f.lim.cell)
+			}
+		}
+		for i, c := range cells {
+			if column := f.columns[i]; column != nil {
+				column.add(strings.TrimSpace(c), at)
+			}
+			if f.marks[i] != nil {
+				f.marks[i] = append(f.marks[i], strings.Clone(strings.TrimSpace(c)))
+			}
+		}
+		f.lines = append(f.lines, int32(cmp.Or(at.line, at.row)))
+		if f.head.id < 0 {
+			f.content.add(strconv.Itoa(at.row), cells)
+			f.ids = append(f.ids, fmt.Sprintf("line %d", cmp.Or(at.line, at.row)))
+			continue
+		}
+		id := strings.TrimSpace(cells[f.head.id])
+		if id == "" {
+			return &IDError{fmt.Errorf("%v, column %s: the id is empty", at, quote(f.head.names[f.head.id]))}
+		}
+		if why := checkText(id); why != "" {
+			return fmt.Errorf("%v, column %s: the id %s %s", at, quote(f.head.names[f.head.id]), quote(id), why)
+		}
+		f.content.add(id, cells)
+		f.ids = append(f.ids, strings.Clone(id))
 	}
 	if len(f.ids) == 0 {
 		return errNoRows
@@ -78,6 +138,9 @@ func (f *csvFile) readRows() error {
 
 // next returns the cells of the next line that is not blank; they are valid until the next call.
 func (f *csvFile) next() ([]string, error) {
+	if f.typed != nil {
+		return f.typed.Next()
+	}
 	f.src.slacken()
 	cells, err := f.rows.Read()
 	if err == nil || err == io.EOF {
@@ -94,65 +157,45 @@ func (f *csvFile) next() ([]string, error) {
 	return nil, explain(err, len(f.ids))
 }
 
-// addRow takes one row apart.
-func (f *csvFile) addRow(cells []string) error {
-	line, _ := f.rows.FieldPos(0)
-	at := place{row: len(f.ids) + 1, line: line}
-	if err := f.checkRow(cells, at); err != nil {
-		return err
-	}
-	for i, c := range cells {
-		if column := f.columns[i]; column != nil {
-			column.add(strings.TrimSpace(c), at)
-		}
-	}
-	return f.addID(strings.TrimSpace(cells[f.head.id]), at)
-}
-
-// checkRow checks a row's shape and the limits.
-func (f *csvFile) checkRow(cells []string, at place) error {
-	if at.row > f.lim.rows {
-		return fmt.Errorf("there are more than %d rows, the limit", f.lim.rows)
-	}
-	if at.row*f.kept > f.lim.cells {
-		return fmt.Errorf("%v: the table is too large: the limit is %d cells", at, f.lim.cells)
-	}
-	if len(cells) != len(f.head.names) {
-		return fmt.Errorf("%v has %s; the header has %d", at, plural(len(cells), "cell"), len(f.head.names))
-	}
-	for i, c := range cells {
-		if len(c) > f.lim.cell {
-			return fmt.Errorf("%v, column %s: the cell has %d bytes; the limit is %d", at, quote(f.head.names[i]), len(c), f.lim.cell)
-		}
-	}
-	return nil
-}
-
-// addID keeps a row's id and line.
-func (f *csvFile) addID(id string, at place) error {
-	if id == "" {
-		return fmt.Errorf("%v, column %s: the id is empty", at, quote(f.head.names[f.head.id]))
-	}
-	if why := checkText(id); why != "" {
-		return fmt.Errorf("%v, column %s: the id %s %s", at, quote(f.head.names[f.head.id]), quote(id), why)
-	}
-	f.ids = append(f.ids, strings.Clone(id))
-	f.lines = append(f.lines, int32(at.line))
-	return nil
-}
-
-// sort brings the rows into the order of their ids.
+// sort brings the rows into the order of their ids; those that are called by their lines are in it.
 func (f *csvFile) sort() {
-	order, err := sortedRows(f.ids, func(i int) string { return place{i + 1, int(f.lines[i])}.String() })
-	if f.twice, f.lines = err, nil; err != nil {
+	if f.head.id < 0 {
+		return
+	}
+	order, err := sortedRows(f.ids, func(i int) string { return f.place(i).String() })
+	if f.twice = err; err != nil {
+		f.lines = nil
 		return
 	}
 	f.ids = gather(f.ids, order)
-	for _, c := range f.columns {
-		if c != nil {
-			c.sort(order)
+	if len(f.opts.Identify) == 0 {
+		f.lines = nil // nobody asks for them
+	} else {
+		f.lines = gather(f.lines, order)
+	}
+	for i, mark := range f.marks {
+		if mark != nil {
+			f.marks[i] = gather(mark, order)
 		}
 	}
+	for _, c := range f.columns {
+		if c != nil {
+			c.code = nil
+			if c.values != nil {
+				c.values = gather(c.values, order)
+			} else if !c.over {
+				c.codes = gather(c.codes, order)
+			}
+		}
+	}
+}
+
+// place is where row i stands, before the rows are sorted.
+func (f *csvFile) place(i int) place {
+	if f.typed != nil {
+		return place{row: i + 1}
+	}
+	return place{i + 1, int(f.lines[i])}
 }
 
 // table makes the table that the options describe. Of several errors the one that stands first in the file counts;
@@ -167,8 +210,8 @@ func (f *csvFile) table(o *Options, m missing, broken error) (*Table, error) {
 		if c == nil || !o.wants(c.name) {
 			continue
 		}
-		uses[i] = use{listed: slices.Contains(o.Categorical, c.name), label: c.name == o.Label, missing: m, fills: o.Fill}
-		if _, err := c.kind(uses[i].listed); err != nil && (worst == nil || err.at.row < worst.at.row) {
+		uses[i] = c.useOf(o, m)
+		if _, err := c.kind(uses[i]); err != nil && (worst == nil || err.at.row < worst.at.row) {
 			worst = err
 		}
 	}
@@ -180,36 +223,25 @@ func (f *csvFile) table(o *Options, m missing, broken error) (*Table, error) {
 	case f.twice != nil:
 		return nil, f.twice
 	}
-	t := &Table{IDName: f.head.names[f.head.id], IDs: f.ids}
+	t := &Table{IDName: "line", IDs: f.ids, Missing: o.Missing, Levels: o.Levels}
+	if f.head.id >= 0 {
+		t.IDName = f.head.names[f.head.id]
+	}
 	for i, c := range f.columns {
 		if c == nil || !o.wants(c.name) {
 			continue
 		}
-		column, fill, err := c.column(uses[i], len(f.ids))
+		column, err := c.column(uses[i], len(f.ids))
 		if err != nil {
 			return nil, err
 		}
 		t.Columns = append(t.Columns, column)
-		t.keepFill(c.name, fill)
+		if order := uses[i].order; order != "" {
+			if t.DateOrders == nil {
+				t.DateOrders = make(map[string]string)
+			}
+			t.DateOrders[c.name] = order
+		}
 	}
 	return t, nil
-}
-
-// keepFill notes what empty cells of a column are given.
-func (t *Table) keepFill(name string, fill *float64) {
-	if fill == nil {
-		return
-	}
-	if t.Fills == nil {
-		t.Fills = make(map[string]float64)
-	}
-	t.Fills[name] = *fill
-}
-
-// plural writes a count with its noun: "1 cell", "5 cells".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,13 +1,10 @@
 package dataset
 
 import (
-	"crypto/sha256"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/hanse-project/hanse/keys"
 )
 
 const insurer = `id,age,region,premium
@@ -29,9 +26,6 @@ func TestCSVIsSortedAndTyped(t *testing.T) {
 	if !reflect.DeepEqual(table.Columns, want) {
 		t.Errorf("columns\n got  %+v\n want %+v", table.Columns, want)
 	}
-	if table.Sum != keys.Hash(sha256.Sum256([]byte(insurer))) {
-		t.Error("the sum is not the SHA-256 of the file")
-	}
 }
 
 func TestSpellingsOfTheSameCSV(t *testing.T) {
@@ -48,10 +42,6 @@ func TestSpellingsOfTheSameCSV(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := mustRead(t, content, byContent, Options{})
-			if got.Sum != keys.Hash(sha256.Sum256([]byte(content))) {
-				t.Error("the sum is not the SHA-256 of the file as it lies on disk")
-			}
-			got.Sum = want.Sum
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v", got)
 			}
@@ -60,7 +50,7 @@ func TestSpellingsOfTheSameCSV(t *testing.T) {
 }
 
 func TestListedColumnIsCategoricalThoughItLooksNumeric(t *testing.T) {
-	table := mustRead(t, "id,code\na,10\nb,9\nc,nan\n", asCSV, Options{Categorical: []string{"code"}})
+	table := mustRead(t, "id,code\na,10\nb,9\nc,nan\n", asCSV, Options{Categorical: []string{"code"}, NA: []string{}})
 	c := mustColumn(t, table, "code")
 	if !reflect.DeepEqual(c.Levels, []string{"10", "9", "nan"}) || !reflect.DeepEqual(c.Codes, []int32{0, 1, 2}) {
 		t.Errorf("column %+v", c)
@@ -116,12 +106,12 @@ func TestLabelCellsMayBeEmpty(t *testing.T) {
 }
 
 func TestLeadingHolesAreCaughtUpWith(t *testing.T) {
-	table := mustRead(t, "id,n,c\na,,\nb,,x\nc,5,\n", asCSV, Options{Missing: "mean,level"})
-	if v := mustColumn(t, table, "n").Values; !reflect.DeepEqual(v, []float64{5, 5, 5}) {
+	table := mustRead(t, "id,n,c\na,,\nb,,x\nc,5,\n", asCSV, Options{})
+	if v := mustColumn(t, table, "n").Values; !math.IsNaN(v[0]) || !math.IsNaN(v[1]) || v[2] != 5 {
 		t.Errorf("n %v", v)
 	}
 	c := mustColumn(t, table, "c")
-	if !reflect.DeepEqual(c.Codes, []int32{0, 1, 0}) || !reflect.DeepEqual(c.Levels, []string{"", "x"}) {
+	if !reflect.DeepEqual(c.Codes, []int32{-1, 0, -1}) || !reflect.DeepEqual(c.Levels, []string{"x"}) {
 		t.Errorf("c %+v", c)
 	}
 }

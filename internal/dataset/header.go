@@ -11,8 +11,11 @@ import (
 // header is the first line of a CSV file.
 type header struct {
 	names []string
-	id    int // index of the id column
+	id    int // index of the id column; -1: rows are called by their lines
 }
+
+// IndexName is what a first column without a name is called, as pandas and R write the numbers of rows.
+const IndexName = "index"
 
 // newHeader checks the cells of the first line and finds the columns that the options name.
 func (p *parser) newHeader(cells []string) (*header, error) {
@@ -22,15 +25,25 @@ func (p *parser) newHeader(cells []string) (*header, error) {
 	h := &header{names: make([]string, len(cells))}
 	for i, c := range cells {
 		h.names[i] = strings.Clone(strings.TrimSpace(c))
+		if i == 0 && h.names[0] == "" && (p.opts.ID == IndexName || slices.Contains(p.opts.Ignore, IndexName)) {
+			h.names[0] = IndexName
+		}
 		if err := p.checkName(i, h.names[i]); err != nil {
 			return nil, err
 		}
 	}
-	if err := h.checkAll(); err != nil {
-		return nil, err
+	if len(h.names) == 1 && strings.ContainsAny(h.names[0], ";\t|") {
+		return nil, fmt.Errorf("line 1 is one column, %s; columns must be separated by commas", quote(h.names[0]))
+	}
+	first := make(map[string]int, len(h.names))
+	for i, name := range h.names {
+		if j, twice := first[name]; twice {
+			return nil, fmt.Errorf("line 1: columns %d and %d are both called %s", j+1, i+1, quote(name))
+		}
+		first[name] = i
 	}
 	var err error
-	if h.id, err = h.findID(p.opts.ID); err != nil {
+	if h.id, err = h.findID(&p.opts); err != nil {
 		return nil, err
 	}
 	return h, h.checkOptions(&p.opts)
@@ -38,6 +51,10 @@ func (p *parser) newHeader(cells []string) (*header, error) {
 
 // checkName checks the name of column i.
 func (p *parser) checkName(i int, name string) error {
+	if name == "" && i == 0 {
+		return fmt.Errorf("line 1: column 1 has no name, as where pandas or R wrote the rows' index; take it as the id "+
+			"column with --id %s, or leave it out with ignore = [%q] in the table's options", IndexName, IndexName)
+	}
 	if name == "" {
 		return fmt.Errorf("line 1: column %d has no name", i+1)
 	}
@@ -53,23 +70,10 @@ func (p *parser) checkName(i int, name string) error {
 	return nil
 }
 
-// checkAll checks the names against each other.
-func (h *header) checkAll() error {
-	if len(h.names) == 1 && strings.ContainsAny(h.names[0], ";\t|") {
-		return fmt.Errorf("line 1 is one column, %s; columns must be separated by commas", quote(h.names[0]))
-	}
-	first := make(map[string]int, len(h.names))
-	for i, name := range h.names {
-		if j, twice := first[name]; twice {
-			return fmt.Errorf("line 1: columns %d and %d are both called %s", j+1, i+1, quote(name))
-		}
-		first[name] = i
-	}
-	return nil
-}
-
-// findID returns the index of the id column; see Options.ID.
-func (h *header) findID(want string) (int, error) {
+// findID returns the index of the id column; see Options.ID. A file without one, whose rows other columns identify, has
+// -1.
+func (h *header) findID(o *Options) (int, error) {
+	want := o.ID
 	if want != "" {
 		if i := slices.Index(h.names, want); i >= 0 {
 			return i, nil
@@ -82,11 +86,24 @@ func (h *header) findID(want string) (int, error) {
 		case 1:
 			return found[0], nil
 		default:
-			return 0, fmt.Errorf("columns %s and %s could both be the id; say which", quote(h.names[found[0]]), quote(h.names[found[1]]))
+			return 0, &IDError{fmt.Errorf("columns %s and %s could both be the id; say which", quote(h.names[found[0]]),
+				quote(h.names[found[1]]))}
 		}
 	}
-	return 0, fmt.Errorf("no column is called \"id\"; say which of %s it is", listNames(h.names))
+	for _, name := range o.Identify {
+		if slices.Contains(h.names, name) {
+			return -1, nil
+		}
+	}
+	return 0, &IDError{fmt.Errorf("no column is called \"id\"; say which of %s it is", listNames(h.names))}
 }
+
+// IDError is the error of a table whose ids are none: no column was found, a row has none, or two have the same. A
+// stream of rows may be such a table.
+type IDError struct{ error }
+
+// Unwrap returns the error's text as an error.
+func (e *IDError) Unwrap() error { return e.error }
 
 // matching returns the columns whose names satisfy is.
 func (h *header) matching(is func(string) bool) []int {
@@ -104,7 +121,7 @@ func (h *header) checkOptions(o *Options) error {
 	if o.Label != "" && !slices.Contains(h.names, o.Label) {
 		return h.absent("label", o.Label)
 	}
-	for _, name := range o.Only {
+	for _, name := range slices.Concat(o.Only, o.Columns) {
 		if !slices.Contains(h.names, name) {
 			return fmt.Errorf("no column %s; the columns are %s", quote(name), listNames(h.names))
 		}
@@ -118,6 +135,9 @@ func (h *header) checkOptions(o *Options) error {
 		if !slices.Contains(h.names, name) {
 			return h.absent("ignored", name)
 		}
+	}
+	if h.id < 0 {
+		return nil
 	}
 	id := h.names[h.id]
 	if id == o.Label || slices.Contains(o.Categorical, id) || slices.Contains(o.Ignore, id) {

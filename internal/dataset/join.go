@@ -17,13 +17,14 @@ const joinDomain = "hanse/dataset/join/v1"
 // LIBSVM rows are renumbered as if the files had been one, and a feature that a part lacks is
 // zero there. CSV parts must have the same column names and kinds, in any order, and no id in
 // common. The result is sorted by id; its Sum is derived from the parts', its Path lists theirs
-// with " + " between, and it has no Fills, as each part may have been filled differently.
+// with " + " between.
 func Join(parts ...*Table) (*Table, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("join: there is no table to join")
 	}
 	first := parts[0]
-	t := &Table{IDName: first.IDName, numbered: first.numbered}
+	t := &Table{IDName: first.IDName, numbered: first.numbered, Missing: first.Missing, Levels: first.Levels,
+		DateOrders: first.DateOrders}
 	var paths []string
 	var sums [][]byte
 	for _, p := range parts {
@@ -101,7 +102,8 @@ func (t *Table) alignedWith(first *Table) (*Table, error) {
 
 // stackColumn appends the rows of the i-th column of all parts, over the union of their levels.
 func stackColumn(i int, parts []*Table) Column {
-	out := Column{Name: parts[0].Columns[i].Name, Kind: parts[0].Columns[i].Kind}
+	first := parts[0].Columns[i]
+	out := Column{Name: first.Name, Kind: first.Kind, Listed: first.Listed}
 	for _, p := range parts {
 		out.Levels = append(out.Levels, p.Columns[i].Levels...)
 	}
@@ -146,23 +148,19 @@ func widen(parts []*Table) []*Table {
 	indices = slices.Compact(indices)
 	wide := make([]*Table, len(parts))
 	for i, p := range parts {
-		wide[i] = p.widened(indices)
+		// Returns the table with a column for each index, the label not made up where it is absent.
+		out := *p
+		out.Columns = nil
+		at := p.positions()
+		for _, index := range indices {
+			name := featureName(index)
+			if i, there := at[name]; there {
+				out.Columns = append(out.Columns, p.Columns[i])
+			} else if index > 0 {
+				out.Columns = append(out.Columns, Column{Name: name, Values: make([]float64, p.Rows())})
+			}
+		}
+		wide[i] = &out
 	}
 	return wide
-}
-
-// widened returns the table with a column for each index, the label not made up where it is absent.
-func (t *Table) widened(indices []int) *Table {
-	out := *t
-	out.Columns = nil
-	at := t.positions()
-	for _, index := range indices {
-		name := featureName(index)
-		if i, there := at[name]; there {
-			out.Columns = append(out.Columns, t.Columns[i])
-		} else if index > 0 {
-			out.Columns = append(out.Columns, Column{Name: name, Values: make([]float64, t.Rows())})
-		}
-	}
-	return &out
 }

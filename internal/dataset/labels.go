@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,18 +11,21 @@ import (
 type LabelKind int
 
 const (
-	// Classification wants exactly two different labels.
+	// Classification wants two different labels or more, up to MaxClasses.
 	Classification LabelKind = iota
 	// Regression wants numbers.
 	Regression
 )
 
+// MaxClasses is the most different labels of a classification.
+const MaxClasses = 64
+
 // Labels are what a model is to learn, one for each row of the table.
 type Labels struct {
 	Kind    LabelKind
-	Values  []float64 // -1 or +1, or the real value; 0 where Present is false
+	Values  []float64 // of two classes -1 or +1, of more the place in Classes, or the real value; 0 where Present is false
 	Present []bool    // whether the row is labelled here
-	Classes [2]string // classification: the labels that became -1 and +1
+	Classes []string  // classification: the different labels; of two those that became -1 and +1
 }
 
 // Count returns the number of labelled rows.
@@ -35,15 +39,27 @@ func (l *Labels) Count() int {
 	return n
 }
 
-// Labels reads the label column of that name. For classification the labelled rows must have
-// exactly two different values; the larger number, or the later text byte by byte, becomes +1.
-// For regression they must be numbers that are not all equal. Empty cells are rows not labelled here.
+// Labels reads the label column of that name. For classification the labelled rows must have two
+// different values or more: numbers are in order of size, texts byte by byte, and of two the later
+// becomes +1. For regression they must be numbers that are not all equal. Empty cells are rows not
+// labelled here.
 func (t *Table) Labels(name string, kind LabelKind) (*Labels, error) {
+	return t.labels(name, kind, nil)
+}
+
+// LabelsOf reads the label column of that name, of rows that a model is tried on, as one of these classes. The error
+// names a label that is none of them.
+func (t *Table) LabelsOf(name string, classes []string) (*Labels, error) {
+	return t.labels(name, Classification, classes)
+}
+
+// labels is Labels, or with classes LabelsOf.
+func (t *Table) labels(name string, kind LabelKind, classes []string) (*Labels, error) {
 	c, err := t.Column(name)
 	if err != nil {
 		return nil, err
 	}
-	l := &Labels{Kind: kind, Values: make([]float64, t.Rows()), Present: c.present()}
+	l := &Labels{Kind: kind, Values: make([]float64, t.Rows()), Present: c.present(), Classes: classes}
 	if l.Count() == 0 {
 		return nil, t.errorf("label column %s is empty: no row is labelled here", quote(name))
 	}
@@ -82,36 +98,87 @@ func (c *Column) rank(row int) float64 {
 	return c.Values[row]
 }
 
-// classify maps the smaller of two labels to -1 and the larger to +1. ids are for the error.
+// classify finds the classes, unless they are given, and maps each row's label to its own. ids are for errors.
 func (l *Labels) classify(c *Column, ids []string) error {
-	var seen []int // the first row of each label
-	for row, there := range l.Present {
-		if !there || slices.ContainsFunc(seen, func(r int) bool { return c.rank(r) == c.rank(row) }) {
-			continue
-		}
-		if seen = append(seen, row); len(seen) == 3 {
-			return fmt.Errorf("has more than two labels: %s, %s and, at id %s, %s; classification wants two",
-				quote(c.cell(seen[0])), quote(c.cell(seen[1])), quote(ids[row]), quote(c.cell(row)))
-		}
-	}
-	if len(seen) == 1 {
-		return c.constant(seen[0])
-	}
-	low, high := seen[0], seen[1]
-	if c.rank(low) > c.rank(high) {
-		low, high = high, low
-	}
-	l.Classes = [2]string{c.cell(low), c.cell(high)}
-	for row, there := range l.Present {
+	if l.Classes == nil {
+		seen := c.distinct(l.Present, MaxClasses+1)
 		switch {
-		case !there:
-		case c.rank(row) == c.rank(low):
-			l.Values[row] = -1
+		case len(seen) == 1:
+			return c.constant(seen[0])
+		case len(seen) > MaxClasses:
+			return fmt.Errorf("has more than %d different labels, at id %s %s: want at most as many classes, or numbers and "+
+				"target = \"regression\"", MaxClasses, quote(ids[seen[MaxClasses]]), quote(c.cell(seen[MaxClasses])))
+		}
+		slices.SortFunc(seen, func(a, b int) int { return cmp.Compare(c.rank(a), c.rank(b)) })
+		for _, row := range seen {
+			l.Classes = append(l.Classes, c.cell(row))
+		}
+	}
+	places, stray := c.places(l.Present, l.Classes)
+	if stray >= 0 {
+		return fmt.Errorf("has %s at id %s, which is none of the classes %s", quote(c.cell(stray)), quote(ids[stray]),
+			listNames(l.Classes))
+	}
+	for row, k := range places {
+		switch {
+		case k < 0:
+		case len(l.Classes) == 2:
+			l.Values[row] = float64(2*k - 1)
 		default:
-			l.Values[row] = 1
+			l.Values[row] = float64(k)
 		}
 	}
 	return nil
+}
+
+// Classed tells of which of some classes each row of a label column is, -1 where its cell is empty. Classes are called
+// as Labels calls them; another label is an error that names its row.
+func (t *Table) Classed(name string, classes []string) ([]int, error) {
+	c, err := t.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	of, stray := c.places(c.present(), classes)
+	if stray >= 0 {
+		return nil, t.errorf("row with id %s: the label is %s, and the model knows %q", quote(t.IDs[stray]),
+			quote(c.cell(stray)), classes)
+	}
+	return of, nil
+}
+
+// places returns the number of each row's class, -1 of rows that are not in. stray is the first row whose cell is none
+// of the classes, -1 where there is none.
+func (c *Column) places(in []bool, classes []string) (of []int, stray int) {
+	numbers := make(map[string]int, len(classes))
+	for k, name := range classes {
+		numbers[name] = k
+	}
+	of = make([]int, len(in))
+	for row, is := range in {
+		if of[row] = -1; !is {
+			continue
+		}
+		k, ok := numbers[c.cell(row)]
+		if !ok {
+			return nil, row
+		}
+		of[row] = k
+	}
+	return of, -1
+}
+
+// distinct returns the first row of each different cell among the rows that are in, and stops at so many.
+func (c *Column) distinct(in []bool, most int) (first []int) {
+	seen := make(map[float64]bool)
+	for row, is := range in {
+		if is && !seen[c.rank(row)] {
+			seen[c.rank(row)] = true
+			if first = append(first, row); len(first) == most {
+				break
+			}
+		}
+	}
+	return first
 }
 
 // regress copies the numbers.

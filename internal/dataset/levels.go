@@ -2,17 +2,6 @@ package dataset
 
 import "slices"
 
-// fillLevel gives the empty cells of a categorical column the level "".
-func (c *Column) fillLevel() {
-	missing := int32(len(c.Levels))
-	c.Levels = append(slices.Clone(c.Levels), "")
-	for i, code := range c.Codes {
-		if code < 0 {
-			c.Codes[i] = missing
-		}
-	}
-}
-
 // sortLevels sorts the levels and renumbers the codes.
 func (c *Column) sortLevels() {
 	c.recode(slices.Sorted(slices.Values(c.Levels)))

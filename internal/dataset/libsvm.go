@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // svmLabel is the name of the label column of a LIBSVM table; features are called f1, f2, …
@@ -23,19 +25,6 @@ type svmFile struct {
 	width  int       // highest index so far
 }
 
-// checkSVMOptions refuses options that only make sense for CSV.
-func checkSVMOptions(o *Options) error {
-	switch {
-	case o.ID != "":
-		return fmt.Errorf("a LIBSVM file has no id column %s; its ids are the row numbers", quote(o.ID))
-	case o.Label != "" && o.Label != svmLabel:
-		return fmt.Errorf("a LIBSVM file has no label column %s; its label column is called %q", quote(o.Label), svmLabel)
-	case len(o.Categorical) > 0:
-		return fmt.Errorf("a LIBSVM file has numbers only; column %s cannot be categorical", quote(o.Categorical[0]))
-	}
-	return nil
-}
-
 // readRows reads the lines until the file ends; blank ones do not count as rows.
 func (f *svmFile) readRows(src *text) error {
 	lines := bufio.NewScanner(src)
@@ -47,9 +36,34 @@ func (f *svmFile) readRows(src *text) error {
 		if line == "" {
 			continue
 		}
-		if err := f.addRow(line, at); err != nil {
-			return err
+		if f.opts.First > 0 && at.row > f.opts.First {
+			break
 		}
+		// Takes one line apart.
+		if at.row > f.lim.rows {
+			return fmt.Errorf("there are more than %d rows, the limit", f.lim.rows)
+		}
+		word, rest := nextWord(line)
+		label, c := parseNumber(word)
+		if c != isNumber {
+			return fmt.Errorf("%v, column %q: %s %s", at, svmLabel, quote(word), c.why())
+		}
+		last := 0
+		for rest != "" {
+			word, rest = nextWord(rest)
+			index, err := f.addEntry(word, last, at)
+			if err != nil {
+				return err
+			}
+			last = index
+		}
+		f.width = max(f.width, last)
+		if at.row*(f.width+1) > f.lim.cells {
+			return fmt.Errorf("%v: the table is too large: %d columns up to here, and the limit is %d cells", at, f.width+1,
+				f.lim.cells)
+		}
+		f.labels = append(f.labels, label)
+		f.ends = append(f.ends, len(f.index))
 		at.row++
 	}
 	if err := lines.Err(); err != nil {
@@ -61,34 +75,6 @@ func (f *svmFile) readRows(src *text) error {
 	if f.width == 0 {
 		return errors.New("no row has a feature of the form index:value")
 	}
-	return nil
-}
-
-// addRow takes one line apart.
-func (f *svmFile) addRow(line string, at place) error {
-	if at.row > f.lim.rows {
-		return fmt.Errorf("there are more than %d rows, the limit", f.lim.rows)
-	}
-	word, rest := nextWord(line)
-	label, c := parseNumber(word)
-	if c != isNumber {
-		return fmt.Errorf("%v, column %q: %s %s", at, svmLabel, quote(word), c.why())
-	}
-	last := 0
-	for rest != "" {
-		word, rest = nextWord(rest)
-		index, err := f.addEntry(word, last, at)
-		if err != nil {
-			return err
-		}
-		last = index
-	}
-	f.width = max(f.width, last)
-	if at.row*(f.width+1) > f.lim.cells {
-		return fmt.Errorf("%v: the table is too large: %d columns up to here, and the limit is %d cells", at, f.width+1, f.lim.cells)
-	}
-	f.labels = append(f.labels, label)
-	f.ends = append(f.ends, len(f.index))
 	return nil
 }
 
@@ -128,9 +114,35 @@ func nextWord(line string) (word, rest string) {
 	return line[:end], strings.TrimLeft(line[end:], " \t")
 }
 
+// digest returns the digest of the table that finish makes.
+func (f *svmFile) digest() keys.Hash {
+	names := make([]string, f.width+1)
+	for i := range names {
+		names[i] = featureName(i)
+	}
+	d := newDigest(append(names, "id"), f.width+1)
+	values := make([]float64, f.width+1)
+	from := 0
+	for row, label := range f.labels {
+		values[0] = label
+		for e := from; e < f.ends[row]; e++ {
+			values[f.index[e]] = f.value[e]
+		}
+		d.addNumbers(strconv.Itoa(row+1), values)
+		for ; from < f.ends[row]; from++ {
+			values[f.index[from]] = 0
+		}
+	}
+	return d.sum()
+}
+
 // finish spreads the entries over dense columns with the rows sorted by id.
 func (f *svmFile) finish() (*Table, error) {
-	ids := rowNumbers(len(f.labels))
+	n := len(f.labels)
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = strconv.Itoa(i + 1)
+	}
 	order, err := sortedRows(ids, func(i int) string { return "row " + ids[i] })
 	if err != nil {
 		return nil, err
@@ -172,13 +184,4 @@ func featureName(index int) string {
 func featureIndex(name string) int {
 	index, _ := strconv.Atoi(strings.TrimPrefix(name, "f"))
 	return index // the label is no number, hence 0
-}
-
-// rowNumbers returns "1" to "n".
-func rowNumbers(n int) []string {
-	ids := make([]string, n)
-	for i := range ids {
-		ids[i] = strconv.Itoa(i + 1)
-	}
-	return ids
 }

@@ -1,8 +1,8 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -21,39 +21,58 @@ type Options struct {
 	// Ignore lists columns that are not read at all; each must be there, lest a typing error lets
 	// a column in.
 	Ignore []string
+	// Identify lists columns that say whose a row is, as phone numbers do: they are kept as texts for Reading.Texts, and
+	// never are columns of a Table. One that the file does not have is no mistake.
+	Identify []string
 	// Only lists the columns that are read, besides the label; nil reads all. Each must be there. Cells of other
 	// columns are not looked at: new rows may have no label yet.
 	Only []string
-	// Missing says what becomes of empty cells: "refuse" (the default, also ""), "mean" or "median"
-	// over the column for numbers, "level" for a level "" of its own in categorical columns.
-	// "mean,level" and "median,level" do both.
+	// Columns lists the only columns of the owner's that jobs may use; nil: all. The id column need not be among them, nor
+	// the label. Each must be there.
+	Columns []string
+	// Missing says what becomes of missing cells in a training, which fits it on its own rows: "level" (the default, also
+	// "") makes them a level of their own, beside which numbers are given the column's median; "mean" or "median" are
+	// for numbers alone; "mean,level" and "median,level" have levels of categorical columns besides, and no trace in
+	// columns of numbers; "refuse" refuses them.
 	Missing string
-	// Fill gives values for empty cells by numeric column and goes before Missing. It holds a
-	// training table's Fills when new rows are read for prediction. Other names are ignored.
-	Fill map[string]float64
+	// NA lists the texts that stand for a missing cell besides the empty one; nil: DefaultNA.
+	NA []string
+	// Levels says what becomes of a level at prediction that training never saw: "other" (the default, also "") is none
+	// of the known, "error" refuses it.
+	Levels string
+	// Dates says how dates are read that could be day/month/year or month/day/year: "dmy" or "mdy". By default ("") a
+	// column of them is one of dates where its cells can be read in one way alone; "text" leaves all dates as texts.
+	Dates string
+	// DateOrders names the columns of dates and how each is read, in place of finding out; nil finds out. It holds a
+	// training table's DateOrders when new rows are read for prediction.
+	DateOrders map[string]string
+	// First reads so many data rows and no more; 0 reads all. A table of a prefix is for looking at, not for a job.
+	First int
 	// MaxRows lowers the limit on data rows, 2^24. A longer file is refused.
 	MaxRows int
 }
 
-// WithLevels returns the way to treat missing values that is like another, and also makes the empty cells of
-// categorical columns a level. A way that there is not comes back as it is, to be refused when a file is read.
-func WithLevels(way string) string {
-	switch way {
-	case "", "refuse":
-		return "level"
-	case "mean", "median":
-		return way + ",level"
+// DefaultNA lists what pandas, R, SQL dumps and people write where a cell is missing.
+func DefaultNA() []string {
+	return []string{
+		"NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NaT", "null", "NULL", "Null",
+		"None", "?", ".", "\\N", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
 	}
-	return way
 }
 
-// Imputes reports whether Missing puts something into empty cells.
-func (o *Options) Imputes() bool { return o.Missing != "" && o.Missing != "refuse" }
+// Ways to treat missing cells, and levels at prediction that training never saw.
+const (
+	Refuse      = "refuse"
+	Level       = "level"
+	OtherLevel  = "other"
+	StrictLevel = "error"
+)
 
 // validate checks what can be checked without the file, and returns the parsed Missing.
 func (o *Options) validate(lim *limits) (missing, error) {
 	if o.MaxRows < 0 || o.MaxRows > lim.rows {
-		return missing{}, fmt.Errorf("the row limit is %d; it must be between 1 and %d, or 0 for the default", o.MaxRows, lim.rows)
+		return missing{}, fmt.Errorf("the row limit is %d; it must be between 1 and %d, or 0 for the default", o.MaxRows,
+			lim.rows)
 	}
 	if o.MaxRows > 0 {
 		lim.rows = o.MaxRows
@@ -61,71 +80,65 @@ func (o *Options) validate(lim *limits) (missing, error) {
 	if o.Label != "" && slices.Contains(o.Ignore, o.Label) {
 		return missing{}, fmt.Errorf("column %s is both the label and to be ignored", quote(o.Label))
 	}
-	for name, v := range o.Fill {
-		if math.IsNaN(v) || math.Abs(v) > maxMagnitude {
-			return missing{}, fmt.Errorf("column %s: the value %v for empty cells is not a number up to 1e100", quote(name), v)
-		}
+	if o.Label != "" && slices.Contains(o.Identify, o.Label) {
+		return missing{}, fmt.Errorf("column %s is the label, and the charter's ids are made of it: it cannot be both",
+			quote(o.Label))
 	}
-	return parseMissing(o.Missing)
+	if o.First < 0 {
+		return missing{}, fmt.Errorf("the first %d rows are asked for; want 1 or more, or 0 for all", o.First)
+	}
+	if o.Levels != "" && o.Levels != OtherLevel && o.Levels != StrictLevel {
+		return missing{}, fmt.Errorf("unknown way %s to treat levels that training never saw; want other or error",
+			quote(o.Levels))
+	}
+	if err := checkDates(o); err != nil {
+		return missing{}, err
+	}
+
+	// Reads "refuse", or one of "mean" and "median", or "level", or one of each kind.
+	s := cmp.Or(o.Missing, Level)
+	switch s {
+	case Refuse:
+		return missing{way: s}, nil
+	case Level:
+		return missing{way: s, numbers: true, levels: true}, nil
+	}
+	way, rest, both := strings.Cut(s, ",")
+	if way != "mean" && way != "median" || both && rest != Level {
+		return missing{}, fmt.Errorf("unknown way %s to treat missing values; want refuse, mean, median, level, or "+
+			"mean,level or median,level", quote(s))
+	}
+	return missing{way: s, numbers: true, levels: both}, nil
 }
 
 // wants reports whether a column is to be read.
 func (o *Options) wants(name string) bool {
-	return !slices.Contains(o.Ignore, name) && (o.Only == nil || name == o.Label || slices.Contains(o.Only, name))
+	return !slices.Contains(o.Ignore, name) && !slices.Contains(o.Identify, name) &&
+		(name == o.Label || (o.Columns == nil || slices.Contains(o.Columns, name)) &&
+			(o.Only == nil || slices.Contains(o.Only, name)))
 }
 
-// missing is a parsed Options.Missing.
+// ForLoading returns those of the options that a Reading depends on: what a file holds, not what becomes of it.
+func (o *Options) ForLoading() Options {
+	return Options{ID: o.ID, Ignore: o.Ignore, Identify: o.Identify, NA: o.NA, Dates: o.Dates, First: o.First,
+		MaxRows: o.MaxRows}
+}
+
+// missingWords returns what stands for a missing cell, beside the empty one.
+func (o *Options) missingWords() map[string]bool {
+	words := o.NA
+	if words == nil {
+		words = DefaultNA()
+	}
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[strings.TrimSpace(w)] = true
+	}
+	return set
+}
+
+// missing is a parsed Options.Missing: of which columns missing cells are accepted.
 type missing struct {
-	way     string                          // the option
-	numbers func(present []float64) float64 // nil: refuse
-	levels  bool
-}
-
-// withLevels names what also accepts the empty cells of categorical columns.
-func (m missing) withLevels() string { return WithLevels(m.way) }
-
-// withNumbers names what also accepts the empty cells of numeric columns.
-func (m missing) withNumbers() string {
-	if m.levels {
-		return `"mean,level" or "median,level"`
-	}
-	return `"mean" or "median"`
-}
-
-// parseMissing reads "refuse", or one of "mean" and "median", or "level", or one of each kind.
-func parseMissing(s string) (missing, error) {
-	switch s {
-	case "", "refuse":
-		return missing{}, nil
-	case "level":
-		return missing{way: s, levels: true}, nil
-	}
-	way, rest, both := strings.Cut(s, ",")
-	m := missing{way: s, levels: both}
-	switch way {
-	case "mean":
-		m.numbers = mean
-	case "median":
-		m.numbers = median
-	}
-	if m.numbers == nil || both && rest != "level" {
-		return missing{}, fmt.Errorf("unknown way %s to treat missing values; want refuse, mean, median, level, or mean,level or median,level", quote(s))
-	}
-	return m, nil
-}
-
-// mean returns the arithmetic mean of one or more values.
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
-// median returns the middle value, or the mean of the two in the middle; it sorts values.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
+	way             string
+	numbers, levels bool
 }

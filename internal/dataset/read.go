@@ -1,90 +1,76 @@
 package dataset
 
 import (
-	"crypto/sha256"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/internal/source"
 )
 
-// Read reads a CSV or LIBSVM file, plain or gzipped, and returns its rows sorted by id.
-// A name that ends in .csv, .libsvm or .svm (and .gz) settles the format; else the first line does.
-// The error names the path as given and, where there is one, the row, line, column and cell.
-func Read(path string, o Options) (*Table, error) {
-	t, err := readFile(path, o)
+// Read reads a table from a file or another location of package source and returns its rows sorted by id.
+// Of text, a name that ends in .csv, .libsvm or .svm (and .gz) settles the format; else the first line does.
+// The error names the location and, where there is one, the row, line, column and cell.
+func Read(location string, o Options) (*Table, error) {
+	r, err := load(context.Background(), location, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, named(location, err)
 	}
-	return t, nil
+	return r.Table(o)
 }
 
-// readFile is Read with errors that do not name the path.
-func readFile(path string, o Options) (*Table, error) {
-	r, err := load(path, o)
+// Header returns the names of a table's columns, the id's among them; none of a LIBSVM file.
+func Header(location string) (names []string, err error) {
+	defer func() {
+		if err != nil {
+			names, err = nil, named(location, err)
+		}
+	}()
+	l, err := source.Parse(location)
 	if err != nil {
 		return nil, err
 	}
-	return r.table(o)
-}
-
-// Header returns the names in the first line of a CSV file, the id's among them; none of a LIBSVM file.
-func Header(path string) (names []string, err error) {
-	defer func() {
+	s, err := source.Open(context.Background(), l, source.StandardLimits())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	cells := s.Columns
+	if s.Text != nil {
+		lim := standardLimits()
+		src, err := newText(s.Text, &lim)
 		if err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
+			return nil, explain(err, 0)
 		}
-	}()
-	f, err := openRegular(path)
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	defer f.Close()
-	lim := standardLimits()
-	src, err := newText(f, &lim)
-	if err != nil {
-		return nil, explain(err, 0)
-	}
-	if as := formatOf(path); as == asLIBSVM || as == byContent && src.sniff() == asLIBSVM {
-		return nil, nil
-	}
-	cells, err := newCSV(&parser{lim: lim}, src).next()
-	if err == io.EOF {
-		return nil, errEmptyFile
+		if as := formatOf(l.Name()); as == asLIBSVM || as == byContent && src.sniff() == asLIBSVM {
+			return nil, nil
+		}
+		if cells, err = newCSV(&parser{lim: lim}, src).next(); err == io.EOF {
+			return nil, errEmptyFile
+		} else if err != nil {
+			return nil, err
+		}
 	}
 	for _, c := range cells {
 		names = append(names, strings.Clone(strings.TrimSpace(c)))
 	}
-	return names, err
+	if len(names) > 0 && names[0] == "" {
+		names[0] = IndexName
+	}
+	return names, nil
 }
 
-// withoutPath returns what an error says of a file, less the file's name.
-func withoutPath(err error) error {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		return pe.Err
+// named puts the location in front of an error: as messages show it, without what may be secret in it.
+func named(location string, err error) error {
+	l, bad := source.Parse(location)
+	if bad != nil {
+		return bad
 	}
-	return err
-}
-
-// openRegular opens a file that can be read again later: no folder, no pipe.
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, errors.New("this is a folder; name a file")
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("this is not a regular file; a job must be able to read it again")
-	}
-	return os.Open(path)
+	return fmt.Errorf("%v: %w", l, err)
 }
 
 // format is how a file is laid out.
@@ -110,6 +96,7 @@ func formatOf(path string) format {
 // parser carries what the reading of one file needs.
 type parser struct {
 	opts Options
+	na   map[string]bool // what stands for a missing cell, beside the empty one
 	lim  limits
 }
 
@@ -118,51 +105,64 @@ func parse(r io.Reader, as format, o Options, lim limits) (*Table, error) {
 	if _, err := o.validate(&lim); err != nil {
 		return nil, err
 	}
-	reading, err := parseReading(r, as, o, lim)
+	reading, err := parseReading(&source.Source{Text: r}, as, o, lim)
 	if err != nil {
 		return nil, err
 	}
 	return reading.table(o)
 }
 
-// parseReading reads one whole file from r. Of the options it looks at those that say what is read at all.
-func parseReading(r io.Reader, as format, o Options, lim limits) (*Reading, error) {
+// parseReading reads one whole table. Of the options it looks at those that say what is read at all.
+func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading, error) {
 	if _, err := o.validate(&lim); err != nil {
 		return nil, err
 	}
-	digest := sha256.New()
-	src, err := newText(io.TeeReader(r, digest), &lim)
-	if err != nil {
-		return nil, explain(err, 0)
-	}
-	p := &parser{opts: o, lim: lim}
-	if as == byContent {
-		as = src.sniff()
-	}
+	p := &parser{opts: o, na: o.missingWords(), lim: lim}
 	reading := &Reading{lim: lim}
-	if as == asLIBSVM {
-		reading.svm = &svmFile{parser: p}
-		reading.broken = reading.svm.readRows(src)
+	if s.Text == nil {
+		reading.csv = &csvFile{parser: p, typed: s}
 	} else {
-		reading.csv = newCSV(p, src)
-		if err := reading.csv.readHeader(); err != nil {
-			return nil, err
+		src, err := newText(s.Text, &lim)
+		if err != nil {
+			return nil, explain(err, 0)
 		}
-		reading.broken = reading.csv.readRows()
-		reading.csv.sort()
+		if as == byContent {
+			as = src.sniff()
+		}
+		if as == asLIBSVM {
+			reading.svm = &svmFile{parser: p}
+			if reading.broken = reading.svm.readRows(src); reading.broken == nil {
+				reading.Sum = reading.svm.digest()
+			}
+			return reading, nil
+		}
+		reading.csv = newCSV(p, src)
 	}
-	reading.Sum = keys.Hash(digest.Sum(nil))
+	if err := reading.csv.readHeader(); err != nil {
+		return nil, err
+	}
+	reading.broken = reading.csv.readRows()
+	reading.csv.sort()
+	if reading.broken == nil {
+		reading.Sum = reading.csv.content.sum()
+	}
+	reading.csv.content = nil
 	return reading, nil
 }
 
 // place is where a row stands in its file.
 type place struct {
 	row  int // data row, counted from 1
-	line int // line of text, counted from 1
+	line int // line of text, counted from 1; 0 where the table is no text
 }
 
 // String returns "row 17 (line 18)".
-func (at place) String() string { return fmt.Sprintf("row %d (line %d)", at.row, at.line) }
+func (at place) String() string {
+	if at.line == 0 {
+		return fmt.Sprintf("row %d", at.row)
+	}
+	return fmt.Sprintf("row %d (line %d)", at.row, at.line)
+}
 
 // sortedRows returns the rows' order by id. An id that occurs twice is refused; at says where row i is.
 func sortedRows(ids []string, at func(i int) string) ([]int, error) {
@@ -173,7 +173,8 @@ func sortedRows(ids []string, at func(i int) string) ([]int, error) {
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
 	for i := 1; i < len(order); i++ {
 		if a, b := order[i-1], order[i]; ids[a] == ids[b] {
-			return nil, fmt.Errorf("%s and %s have the same id %s; a table has one row for each id", at(a), at(b), quote(ids[a]))
+			return nil, &IDError{fmt.Errorf("%s and %s have the same id %s; a table has one row for each id", at(a), at(b),
+				quote(ids[a]))}
 		}
 	}
 	return order, nil

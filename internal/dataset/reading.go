@@ -1,9 +1,12 @@
 package dataset
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/hanse-project/hanse/internal/source"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -11,8 +14,8 @@ import (
 // filled: whatever is asked for, a Reading keeps no more than each column once as numbers and once as categories. Its
 // methods may not be called concurrently.
 type Reading struct {
-	Path string    // the file it was read from
-	Sum  keys.Hash // SHA-256 of the file's bytes as they were read
+	Path string    // the file it was read from, or what messages call another source
+	Sum  keys.Hash // digest of its content, the same from every source; zero where the table is broken
 
 	lim    limits
 	broken error // the file's shape is wrong from some row on
@@ -21,28 +24,42 @@ type Reading struct {
 	all    *Table // of a LIBSVM file
 }
 
-// Load reads a file for all readings that name the same ID, Ignore and MaxRows; the other options are not looked at.
-func Load(path string, o Options) (*Reading, error) {
-	r, err := load(path, Options{ID: o.ID, Ignore: o.Ignore, MaxRows: o.MaxRows})
+// Load reads a table for all readings that are as ForLoading; the other options are not looked at. The Sum
+// depends on none but ID.
+func Load(ctx context.Context, location string, o Options) (*Reading, error) {
+	r, err := load(ctx, location, o.ForLoading())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, named(location, err)
 	}
 	return r, nil
 }
 
-// load opens and parses a file, with errors that do not name it.
-func load(path string, o Options) (*Reading, error) {
-	f, err := openRegular(path)
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	defer f.Close()
-	r, err := parseReading(f, formatOf(path), o, standardLimits())
+// load opens and parses a table, with errors that do not name it.
+func load(ctx context.Context, location string, o Options) (r *Reading, err error) {
+	l, err := source.Parse(location)
 	if err != nil {
 		return nil, err
 	}
-	r.Path = path
+	s, err := source.Open(ctx, l, source.StandardLimits())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	r, err = parseReading(s, formatOf(l.Name()), o, standardLimits())
+	if err != nil {
+		return nil, err
+	}
+	r.Path = l.String()
 	return r, nil
+}
+
+// Has reports whether the file has a column of that name, its id column left out.
+func (r *Reading) Has(name string) bool {
+	if r.csv == nil {
+		return name == svmLabel
+	}
+	at := slices.Index(r.csv.head.names, name)
+	return at >= 0 && at != r.csv.head.id
 }
 
 // Table returns what Read returns for the file and these options.
@@ -52,6 +69,39 @@ func (r *Reading) Table(o Options) (*Table, error) {
 		return nil, fmt.Errorf("%s: %w", r.Path, err)
 	}
 	return t, nil
+}
+
+// Texts returns the cells of columns that were read as Identify, or of the id column, as they stand in the file less
+// blanks around them: by column and then by row, in the order of a Table's rows. lines are those of the file. It
+// changes nothing: it may be called while other methods are.
+func (r *Reading) Texts(names ...string) (columns [][]string, lines []int, err error) {
+	if r.csv == nil {
+		return nil, nil, fmt.Errorf("%s: a LIBSVM file has no texts; its rows are called by their numbers", r.Path)
+	}
+	f := r.csv
+	switch {
+	case r.broken != nil:
+		return nil, nil, fmt.Errorf("%s: %w", r.Path, r.broken)
+	case f.twice != nil:
+		return nil, nil, fmt.Errorf("%s: %w", r.Path, f.twice)
+	}
+	for _, name := range names {
+		at := slices.Index(f.head.names, name)
+		switch {
+		case at < 0:
+			return nil, nil, fmt.Errorf("%s: no column %s; the columns are %s", r.Path, quote(name), listNames(f.head.names))
+		case at == f.head.id:
+			columns = append(columns, f.ids)
+		case f.marks[at] == nil:
+			return nil, nil, fmt.Errorf("%s: column %s was not read as one that identifies rows", r.Path, quote(name))
+		default:
+			columns = append(columns, f.marks[at])
+		}
+	}
+	for _, line := range f.lines {
+		lines = append(lines, int(line))
+	}
+	return columns, lines, nil
 }
 
 // table is Table with errors that do not name the file.
@@ -76,8 +126,14 @@ func (r *Reading) table(o Options) (*Table, error) {
 
 // svmTable is table for a LIBSVM file.
 func (r *Reading) svmTable(o *Options) (*Table, error) {
-	if err := checkSVMOptions(o); err != nil {
-		return nil, err
+	switch {
+	case o.ID != "":
+		return nil, fmt.Errorf("a LIBSVM file has no id column %s; its ids are the row numbers", quote(o.ID))
+	case o.Label != "" && o.Label != svmLabel:
+		return nil, fmt.Errorf("a LIBSVM file has no label column %s; its label column is called %q", quote(o.Label),
+			svmLabel)
+	case len(o.Categorical) > 0:
+		return nil, fmt.Errorf("a LIBSVM file has numbers only; column %s cannot be categorical", quote(o.Categorical[0]))
 	}
 	if r.broken != nil {
 		return nil, r.broken
@@ -96,12 +152,13 @@ func (r *Reading) svmTable(o *Options) (*Table, error) {
 			return nil, fmt.Errorf("no column %s to ignore; a LIBSVM file has label and f1 to f%d", quote(name), r.svm.width)
 		}
 	}
-	for _, name := range o.Only {
+	for _, name := range slices.Concat(o.Only, o.Columns) {
 		if _, there := at[name]; !there {
 			return nil, fmt.Errorf("no column %s; a LIBSVM file has label and f1 to f%d", quote(name), r.svm.width)
 		}
 	}
 	t := *r.all
+	t.Missing, t.Levels = o.Missing, o.Levels
 	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !o.wants(c.Name) })
 	return &t, nil
 }

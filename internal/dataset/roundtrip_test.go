@@ -84,7 +84,7 @@ var awkward = rapid.StringMatching(`[a-zß€#"',;0-9.+-]([a-zß€"', ;0-9.+-]{
 
 // optionsFor returns the options that read a written table as it was.
 func optionsFor(table *Table) Options {
-	o := Options{ID: table.IDName, Missing: "level"}
+	o := Options{ID: table.IDName, NA: []string{}}
 	for _, c := range table.Columns {
 		if c.Kind == Categorical {
 			o.Categorical = append(o.Categorical, c.Name)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // The second words of the generators, so that rows and columns of one seed are unrelated.
@@ -24,7 +26,7 @@ func SplitColumns(t *Table, label string, parties int, seed uint64) ([][]string,
 	features := t.Without(label).Names()
 	if parties < 1 || parties > len(features) {
 		return nil, t.errorf("%d parties cannot share %s; want between 1 and as many parties as features",
-			parties, plural(len(features), "feature column"))
+			parties, wording.Count(len(features), "feature column"))
 	}
 	deal := rand.New(rand.NewPCG(seed, columnStream)).Perm(len(features))
 	hands := make([][]int, parties)

@@ -34,20 +34,24 @@ func (k Kind) String() string {
 type Column struct {
 	Name   string
 	Kind   Kind
-	Values []float64 // numeric: one per row; NaN where a label column is empty, never elsewhere
-	Codes  []int32   // categorical: index into Levels, one per row; -1 where a label column is empty
-	Levels []string  // categorical: the texts that occur in the file, sorted byte by byte; "" is a missing cell's level
+	Values []float64 // numeric: one per row; NaN where the cell is missing
+	Codes  []int32   // categorical: index into Levels, one per row; -1 where the cell is missing
+	Levels []string  // categorical: the texts that occur in the file, sorted byte by byte
+	Listed bool      // categorical because the options say so
 }
 
 // Table is a set of rows with unique ids. Methods that return a Table share the column data with
 // the old one, so that column data is not to be changed in place.
 type Table struct {
-	Path    string             // the file it was read from, or another name for messages
-	IDName  string             // header of the id column; "id" for LIBSVM
-	IDs     []string           // one per row; Read sorts them
-	Columns []Column           // in the file's order, the id column left out
-	Fills   map[string]float64 // what an empty cell of a numeric column is given, when an imputation was asked for
-	Sum     keys.Hash          // SHA-256 of the file's bytes as they were read
+	Path    string    // the file it was read from, or another name for messages
+	IDName  string    // header of the id column; "id" for LIBSVM
+	IDs     []string  // one per row; Read sorts them
+	Columns []Column  // in the file's order, the id column left out
+	Sum     keys.Hash // digest of the content, as Reading.Sum
+
+	Missing    string            // what becomes of missing cells, as Options.Missing
+	Levels     string            // what becomes of levels that training never saw, as Options.Levels
+	DateOrders map[string]string // which columns of numbers are days since 1970-01-01, by how their cells were read
 
 	numbered bool // ids are row numbers and absent columns are zeros: LIBSVM
 }
@@ -73,6 +77,9 @@ func (t *Table) Column(name string) (*Column, error) {
 	}
 	return nil, t.absent(name)
 }
+
+// Numbered reports whether the rows' ids are their numbers in the file, as those of a LIBSVM file are.
+func (t *Table) Numbered() bool { return t.numbered }
 
 // absent is the error for a column that is not there.
 func (t *Table) absent(name string) error {
@@ -147,12 +154,13 @@ func (t *Table) IDDigest() keys.Hash {
 	return keys.HashOf(idDomain, parts...)
 }
 
-// Verify checks that the file is still the one a job was agreed on, by its Sum.
+// Verify checks that the table is still the one a job was agreed on, by its Sum.
 func (t *Table) Verify(agreed keys.Hash) error {
 	if t.Sum == agreed {
 		return nil
 	}
-	return t.errorf("the file has changed: its SHA-256 starts with %s, the agreed one with %s", t.Sum.Short(), agreed.Short())
+	return t.errorf("the table has changed: its digest starts with %s, the agreed one's with %s", t.Sum.Short(),
+		agreed.Short())
 }
 
 // errorf is fmt.Errorf with the name of the table in front.

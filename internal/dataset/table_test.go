@@ -76,7 +76,8 @@ func TestVerify(t *testing.T) {
 	}
 	other := mustRead(t, strings.Replace(insurer, "40", "41", 1), asCSV, Options{})
 	wantError(t, table.Verify(other.Sum),
-		"insurer.csv: the file has changed: its SHA-256 starts with "+table.Sum.Short()+", the agreed one with "+other.Sum.Short())
+		"insurer.csv: the table has changed: its digest starts with "+table.Sum.Short()+", the agreed one's with "+
+			other.Sum.Short())
 }
 
 func TestQuoteClips(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // bufferSize is how much is read ahead of the parser, in bytes.
@@ -21,14 +23,14 @@ var (
 	errLongText   = errors.New("text too long")
 )
 
-// text is a file's content, decompressed and without its byte order mark. It is on a leash: a
+// text is a file's content, decompressed and without its byte order mark. Its length is limited: a
 // parser that has not finished a row after limits.record bytes gets an error, so that a quote
 // without its partner or a gzip bomb does not fill the memory.
 type text struct {
 	*bufio.Reader
 	from io.Reader
 	lim  *limits
-	left int   // bytes until the leash is taut
+	left int   // bytes until the limit of a row
 	all  int64 // bytes until the file is too long
 }
 
@@ -44,24 +46,47 @@ func newText(r io.Reader, lim *limits) (*text, error) {
 		t.from = gz
 	}
 	t.slacken()
-	t.Reader = bufio.NewReaderSize(leash{t}, bufferSize)
+	t.Reader = bufio.NewReaderSize(boundedReader{t}, bufferSize)
 	return t, t.skipMark()
 }
 
-// skipMark skips a UTF-8 byte order mark, and refuses UTF-16 and an empty file.
+// headSize is how much of a file is looked at to tell what it is, in bytes.
+const headSize = 4096
+
+// foreign are the first bytes of files that are no tables as text, and what to do with one.
+var foreign = []struct{ begins, is string }{
+	{"PK\x03\x04", "a zip archive, as Excel's .xlsx is; save the sheet as CSV in UTF-8"},
+	{"\xd0\xcf\x11\xe0", "one of an old Excel (.xls); save the sheet as CSV in UTF-8"},
+	{"SQLite format 3\x00", "a SQLite database; give it as sqlite:FILE?query=SELECT …"},
+	{"\x28\xb5\x2f\xfd", "compressed by zstd; unpack it, or give it as exec:zstdcat FILE"},
+	{"\xfd7zXZ", "compressed by xz; unpack it, or give it as exec:xzcat FILE"},
+	{"BZh", "compressed by bzip2; unpack it, or give it as exec:bzcat FILE"},
+	{"\xff\xfe", "UTF-16; save it as UTF-8"},
+	{"\xfe\xff", "UTF-16; save it as UTF-8"},
+}
+
+// skipMark skips a UTF-8 byte order mark, and refuses an empty file and what is no table.
 func (t *text) skipMark() error {
-	head, err := t.Peek(3)
+	head, err := t.Peek(headSize)
 	if len(head) == 0 {
 		if err == io.EOF {
 			return errors.New("the file is empty")
 		}
 		return err
 	}
-	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
-		return errors.New("the file is UTF-16; save it as UTF-8")
+	for _, f := range foreign {
+		if bytes.HasPrefix(head, []byte(f.begins)) {
+			return fmt.Errorf("the file is %s", f.is)
+		}
 	}
-	if bytes.Equal(head, []byte{0xef, 0xbb, 0xbf}) {
-		t.Discard(len(head))
+	if bytes.IndexByte(head, 0) >= 0 && !utf8.Valid(head) {
+		return errors.New("the file is not text; want CSV or LIBSVM, also gzipped, or Parquet")
+	}
+	if err := keys.CheckKind(head, "hanse-table-v1"); err != nil {
+		return err
+	}
+	if mark := []byte("\ufeff"); bytes.HasPrefix(head, mark) {
+		t.Discard(len(mark))
 	}
 	return nil
 }
@@ -69,11 +94,11 @@ func (t *text) skipMark() error {
 // slacken gives the parser a whole row's length again.
 func (t *text) slacken() { t.left = t.lim.record + bufferSize }
 
-// leash is the bounded reader below a text's buffer.
-type leash struct{ t *text }
+// boundedReader is the bounded reader below a text's buffer.
+type boundedReader struct{ t *text }
 
 // Read implements io.Reader.
-func (l leash) Read(p []byte) (int, error) {
+func (l boundedReader) Read(p []byte) (int, error) {
 	t := l.t
 	if t.left <= 0 {
 		return 0, errLongRecord
@@ -111,6 +136,9 @@ func explain(err error, rows int) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, errLongRecord):
+		if rows == 0 {
+			return errors.New("the header or the first row is too long; does a quote lack its partner?")
+		}
 		return fmt.Errorf("the row after row %d is too long; does a quote lack its partner?", rows)
 	case errors.Is(err, errLongText):
 		return fmt.Errorf("the text is too long: the limit is reached after row %d", rows)

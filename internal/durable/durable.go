@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -38,8 +39,12 @@ func WriteFile(path string, data []byte) (err error) {
 	return SyncDir(dir)
 }
 
-// SyncDir makes what was created, renamed or removed in a folder safe against a power cut.
+// SyncDir makes what was created, renamed or removed in a folder safe against a power cut. Windows
+// cannot open a folder for that and needs no such step.
 func SyncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

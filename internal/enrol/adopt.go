@@ -34,52 +34,52 @@ func (e *Enrolment) adopt() {
 func (e *Enrolment) adoptNext() *keys.SignedCharter {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := e.completeProposal()
+	var p *proposal
+	for _, open := range e.proposals {
+		if open.charter.Complete() == nil {
+			p = open
+			break
+		}
+	}
 	if p == nil {
 		return nil
 	}
 	if err := e.replaceCharterFile(p.charter); err != nil {
-		e.warnOnce(e.config.CharterFile, fmt.Errorf("charter version %d is complete but not in force, its file cannot be written: %w", p.charter.Version, err))
+		e.warnOnce(e.config.CharterFile,
+			fmt.Errorf("charter version %d is complete but not in force, its file cannot be written: %w", p.charter.Version,
+				err))
 		return nil
 	}
 	e.config.Log.Info(fmt.Sprintf("charter version %d is in force: %s", p.charter.Version, e.changes(p)))
 	e.charter, e.settled = p.charter, p
-	e.dropProposals()
-	e.forget()
-	return snapshot(p.charter)
-}
-
-// completeProposal returns one that all have signed, nil if there is none. e.mu is held.
-func (e *Enrolment) completeProposal() *proposal {
-	for _, p := range e.proposals {
-		if p.complete() {
-			return p
-		}
-	}
-	return nil
-}
-
-// dropProposals removes what cannot come into force any more, and the file of what has. e.mu is
-// held.
-func (e *Enrolment) dropProposals() {
+	// What cannot come into force any more goes, and the file of what has.
 	for h, p := range e.proposals {
 		if p != e.settled {
-			e.config.Log.Info(fmt.Sprintf("the proposal %s is dropped: another version %d is in force", filepath.Base(p.path), p.charter.Version))
+			e.config.Log.Info(fmt.Sprintf("the proposal %s is dropped: another version %d is in force", filepath.Base(p.path),
+				p.charter.Version))
 		}
 		if p.path != "" {
 			os.Remove(p.path) // one that stays is left alone as no longer following
 		}
 		delete(e.proposals, h)
 	}
+	clear(e.seen) // all files are read anew
+	return snapshot(p.charter)
 }
 
 // replaceCharterFile keeps the charter in force under another name and writes the new one in its
 // place. e.mu is held.
 func (e *Enrolment) replaceCharterFile(c *keys.SignedCharter) error {
-	kept := e.keptFile(fmt.Sprintf("v%d", e.charter.Version))
+	kept := keptFile(e.config.CharterFile, fmt.Sprintf("v%d", e.charter.Version))
 	err := textfile.Create(kept, e.charter.Text())
 	if errors.Is(err, fs.ErrExist) {
-		err = e.keepBeside(kept)
+		// It may be the very charter, or something of the owner's that is not to be written over.
+		there, unreadable := readCharter(kept)
+		if err = nil; unreadable != nil || there.Digest() != e.charter.Digest() {
+			err = textfile.Replace(keptFile(e.config.CharterFile,
+				fmt.Sprintf("v%d-%s", e.charter.Version, e.charter.Digest().Short())),
+				e.charter.Text())
+		}
 	}
 	if err != nil {
 		return err
@@ -87,20 +87,10 @@ func (e *Enrolment) replaceCharterFile(c *keys.SignedCharter) error {
 	return textfile.Replace(e.config.CharterFile, c.Text())
 }
 
-// keepBeside keeps the charter in force where a file of that name exists: it may be the very
-// charter, or something of the owner's that is not to be written over. e.mu is held.
-func (e *Enrolment) keepBeside(path string) error {
-	there, err := readCharter(path)
-	if err == nil && there.Digest() == e.charter.Digest() {
-		return nil
-	}
-	return textfile.Replace(e.keptFile(fmt.Sprintf("v%d-%s", e.charter.Version, e.charter.Digest().Short())), e.charter.Text())
-}
-
 // keptFile is where a version stands that is in force no longer.
-func (e *Enrolment) keptFile(version string) string {
-	ext := filepath.Ext(e.config.CharterFile)
-	return strings.TrimSuffix(e.config.CharterFile, ext) + "-" + version + ext
+func keptFile(charterFile, version string) string {
+	ext := filepath.Ext(charterFile)
+	return strings.TrimSuffix(charterFile, ext) + "-" + version + ext
 }
 
 // version returns the version of a number that is or was in force here, nil if there is none. e.mu
@@ -112,7 +102,7 @@ func (e *Enrolment) version(n int) *keys.SignedCharter {
 	if n < 1 || n > e.charter.Version {
 		return nil
 	}
-	c, err := readCharter(e.keptFile(fmt.Sprintf("v%d", n)))
+	c, err := readCharter(keptFile(e.config.CharterFile, fmt.Sprintf("v%d", n)))
 	if err != nil || c.Name != e.charter.Name || c.Version != n {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // pollEvery is the time between two questions of a newcomer that waits.
@@ -17,6 +18,7 @@ const pollEvery = 2 * time.Second
 // Wait is a newcomer's wait for the others' signatures.
 type Wait struct {
 	Dial    func(ctx context.Context) (Conn, error) // the inviter's node
+	Last    func(ctx context.Context, conn Conn)    // is given the connection when all have signed; may be nil
 	Missing func(names []string)                    // hears who has yet to sign, at each change
 	Trouble func(error)                             // hears, once in a row, that the inviter's node gives no answer
 }
@@ -27,21 +29,31 @@ func (w Wait) Until(ctx context.Context, conn Conn, o *Offer) (*keys.SignedChart
 	told, troubled := []string(nil), false
 	for {
 		c, err := w.poll(ctx, &conn, o)
-		if ctx.Err() != nil || final(err) {
-			return nil, errors.Join(cause(ctx, err), closeConn(conn))
+		if ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), closeConn(conn))
+		}
+		if _, hopeless := errors.AsType[*finalError](err); hopeless {
+			return nil, errors.Join(err, closeConn(conn))
 		}
 		switch {
 		case err != nil && !troubled:
 			w.Trouble(err)
 		case err == nil && c.Complete() == nil:
+			if w.Last != nil {
+				w.Last(ctx, conn)
+			}
 			return c, closeConn(conn)
 		case err == nil && !slices.Equal(missingNames(c), told):
 			told = missingNames(c)
 			w.Missing(told)
 		}
 		troubled = err != nil
-		if err := pause(ctx, pollEvery); err != nil {
-			return nil, errors.Join(err, closeConn(conn))
+		next := time.NewTimer(pollEvery)
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			next.Stop()
+			return nil, errors.Join(ctx.Err(), closeConn(conn))
 		}
 	}
 }
@@ -61,7 +73,7 @@ func (w Wait) poll(ctx context.Context, conn *Conn, o *Offer) (*keys.SignedChart
 	}
 	var reply charterReply
 	err := call(ctx, *conn, methodJoinCharter, charterRequest{o.Proposal.Digest().String()}, &reply)
-	if remote := (*protocol.RemoteError)(nil); errors.As(err, &remote) && remote.Fault.Code == protocol.CodeOutdated {
+	if remote := (*protocol.RemoteError)(nil); errors.As(err, &remote) && remote.Fault.Code == fault.CodeOutdated {
 		return nil, &finalError{fmt.Errorf("%s: %s", o.Inviter.Name, remote.Fault)}
 	}
 	if err != nil {
@@ -85,36 +97,10 @@ type finalError struct{ error }
 // Unwrap returns what is wrong.
 func (e *finalError) Unwrap() error { return e.error }
 
-// final reports whether asking again cannot help.
-func final(err error) bool {
-	var f *finalError
-	return errors.As(err, &f)
-}
-
-// cause prefers the end of ctx to what it brought about.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
-}
-
 // closeConn closes a connection, if there is one.
 func closeConn(c Conn) error {
 	if c == nil {
 		return nil
 	}
 	return c.Close()
-}
-
-// pause waits, or returns the error of ctx when that ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -19,6 +19,7 @@
 //	join/fetch         nothing -> invitation, proposal and its parent     newcomer to inviter
 //	join/sign          hash, signature -> nothing
 //	join/charter       hash -> the proposal with the signatures so far
+//	join/kept          nothing -> nothing; the newcomer has the charter with all signatures
 //	charter/propose    text -> nothing                                    member to member
 //	charter/signature  hash, signatures -> whether the proposal is known
 //	charter/fetch      version -> the text of that version, if it was in force here
@@ -27,6 +28,9 @@
 // takes part in one version at a time: the owner's signature counts on the first proposal of a
 // version that it was put on, and is kept back from all others. As long as one member of both is
 // honest, two proposals of one version cannot both come into force.
+//
+// A first version has no nodes under a charter to carry it. Founding is its maker's side: the members that it names
+// call as newcomers do, with the same methods, and nobody else is answered.
 //
 // The package knows no network. It is a protocol.Handler and makes calls by Config.Call.
 package enrol

@@ -35,7 +35,7 @@ type Config struct {
 	Changed func(*keys.SignedCharter)
 	Log     *slog.Logger // nil: no log
 	// References keeps the full text of what others are told a code of; nil: a book of its own in Dir.
-	References *reference.Book
+	References *reference.Log
 }
 
 // Enrolment is a member's part in changes of the charter. Its methods may be called concurrently.
@@ -55,7 +55,7 @@ type Enrolment struct {
 
 // member is what this node knows of another member's node.
 type member struct {
-	busy  bool      // a courier is under way
+	busy  bool      // it is being told or asked something
 	asked time.Time // for a newer version
 }
 
@@ -106,8 +106,8 @@ func (e *Enrolment) Run(ctx context.Context) error {
 	}
 }
 
-// rouse makes Run take another turn now.
-func (e *Enrolment) rouse() {
+// notify makes Run take another turn now.
+func (e *Enrolment) notify() {
 	select {
 	case e.wake <- struct{}{}:
 	default:

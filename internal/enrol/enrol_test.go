@@ -7,13 +7,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // TestMain fails when a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // wantRemote checks that the other node answered by a code, and compares what its owner reads under the reference.
-func wantRemote(t testing.TB, callee *node, err error, code protocol.Code, want string) {
+func wantRemote(t testing.TB, callee *node, err error, code fault.Code, want string) {
 	t.Helper()
 	var remote *protocol.RemoteError
 	if !errors.As(err, &remote) {

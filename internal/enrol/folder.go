@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/textfile"
@@ -26,7 +25,8 @@ func proposalFile(c *keys.SignedCharter) string {
 // it to the others, and returns the file. Signatures are added to one that is there already.
 func Propose(dir string, c *keys.SignedCharter) (string, error) {
 	if len(c.Signatures) == 0 {
-		return "", fmt.Errorf("charter %q: nobody has signed version %d: sign it first, with hanse charter sign", c.Name, c.Version)
+		return "", fmt.Errorf("charter %q: nobody has signed version %d: sign it first, with hanse charter sign", c.Name,
+			c.Version)
 	}
 	folder := filepath.Join(dir, proposalsDir)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -58,6 +58,36 @@ func readCharter(path string) (*keys.SignedCharter, error) {
 	return c, nil
 }
 
+// ReadInForce reads the charter in a file, which is in force: all its members have signed it or, where it revokes one,
+// as many as the version before asks for. That version is then kept beside it, as a node leaves it there, and is in
+// force by the same rule.
+func ReadInForce(path string) (*keys.SignedCharter, error) {
+	c, err := readCharter(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := prove(path, c); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// prove shows that a version is in force, by those that stand beside the charter's file.
+func prove(charterFile string, c *keys.SignedCharter) error {
+	unsigned := c.Complete()
+	if unsigned == nil || c.Version == 1 || len(c.Revoked) == 0 {
+		return unsigned
+	}
+	version := fmt.Sprintf("v%d", c.Version-1)
+	for _, name := range []string{version, version + "-" + c.Parent.Short()} {
+		parent, err := readCharter(keptFile(charterFile, name))
+		if err == nil && parent.Digest() == c.Parent && prove(charterFile, parent) == nil && c.After(parent) {
+			return c.Complete()
+		}
+	}
+	return unsigned
+}
+
 // readProposals takes over what has changed in the folder: proposals put there, signed, or deleted
 // by the owner. e.mu is held.
 func (e *Enrolment) readProposals() {
@@ -69,7 +99,8 @@ func (e *Enrolment) readProposals() {
 	}
 	found := make(map[string]bool)
 	for _, entry := range entries {
-		if path := filepath.Join(folder, entry.Name()); isProposalName(entry.Name()) {
+		if name := entry.Name(); strings.HasSuffix(name, ".toml") && !strings.HasPrefix(name, ".") { // whole files
+			path := filepath.Join(folder, name)
 			found[path] = true
 			e.readProposal(path)
 		}
@@ -78,14 +109,9 @@ func (e *Enrolment) readProposals() {
 		if p.path != "" && !found[p.path] {
 			e.config.Log.Info(fmt.Sprintf("%s is gone: the proposal is withdrawn here", p.path))
 			delete(e.proposals, h)
-			e.forget() // there may be a second copy
+			clear(e.seen) // there may be a second copy
 		}
 	}
-}
-
-// isProposalName leaves out files that are being written.
-func isProposalName(name string) bool {
-	return strings.HasSuffix(name, ".toml") && !strings.HasPrefix(name, ".")
 }
 
 // readProposal takes over one file, if it is not as it was. e.mu is held.
@@ -116,6 +142,7 @@ func (e *Enrolment) takeFile(path string, c *keys.SignedCharter) error {
 	if c.Digest() == e.charter.Digest() {
 		return os.Remove(path) // in force: the node died before it could, or a copy came late
 	}
+	c.After(e.charter)
 	p := e.proposals[c.Digest()]
 	fresh := p == nil
 	if fresh {
@@ -143,8 +170,13 @@ func (e *Enrolment) save(p *proposal) error {
 		return nil
 	}
 	err := UpdateFile(p.path, func(text []byte) ([]byte, error) {
-		if e.seen[p.path] != string(text) {
-			e.adoptSignatures(p, text)
+		if e.seen[p.path] == string(text) {
+			return p.charter.Text(), nil
+		}
+		if c, err := keys.ParseCharter(text); err == nil && c.Digest() == p.charter.Digest() {
+			if news, err := e.accept(p, e.holdBack(p, c.Signatures)); err == nil && len(news) > 0 {
+				e.report(p, news)
+			}
 		}
 		return p.charter.Text(), nil
 	})
@@ -152,18 +184,6 @@ func (e *Enrolment) save(p *proposal) error {
 		e.seen[p.path] = string(p.charter.Text())
 	}
 	return err
-}
-
-// adoptSignatures adds the signatures in a file's text, if it is a copy of the proposal. e.mu is
-// held.
-func (e *Enrolment) adoptSignatures(p *proposal, text []byte) {
-	c, err := keys.ParseCharter(text)
-	if err != nil || c.Digest() != p.charter.Digest() {
-		return
-	}
-	if news, err := e.accept(p, e.holdBack(p, c.Signatures)); err == nil && len(news) > 0 {
-		e.report(p, news)
-	}
 }
 
 // readCharterFile takes over a complete next version that the owner has put in the place of the
@@ -199,6 +219,7 @@ func (e *Enrolment) install(c *keys.SignedCharter) error {
 	if err := e.mayOpen(c); err != nil {
 		return err
 	}
+	c.After(e.charter)
 	if err := c.Complete(); err != nil {
 		return err
 	}
@@ -218,12 +239,11 @@ func (e *Enrolment) warnOnce(path string, err error) {
 	}
 }
 
-// forget makes all files be read anew. e.mu is held.
-func (e *Enrolment) forget() { clear(e.seen) }
-
-// others lists the members whom this node calls, in the order of the charter. e.mu is held.
-func (e *Enrolment) others() []keys.Member {
-	return slices.DeleteFunc(slices.Clone(e.charter.Members), func(m keys.Member) bool {
-		return m.ID == e.self || e.config.Near != nil && !slices.Contains(e.config.Near, m.ID)
-	})
+// UpdateFile changes the file of a charter that its owner and the owner's node both add signatures
+// to; change gets nil when there is no such file, and may be called again. Of two who change a file
+// at once by UpdateFile neither writes over what the other has put there. Where the file system
+// knows no locks, the moment between the last look at the file and its renaming is left to chance.
+func UpdateFile(path string, change func(text []byte) ([]byte, error)) error {
+	defer lockFolder(filepath.Dir(path))()
+	return textfile.Update(path, keys.MaxDocument, change)
 }

@@ -7,26 +7,27 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/message"
+	"github.com/hanse-project/hanse/internal/control"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // Limits of what the other members can make a node keep.
 const (
 	maxBrought   = 4  // open proposals from one member's node
 	maxProposals = 64 // in all
+	maxProof     = 64 // versions that show that one is in force: each revokes a member
 )
 
 // Handle answers the other members' nodes and newcomers; it is a protocol.Handler. What is wrong goes back as a code:
 // the full text stays in this node's book of faults.
-func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, request []byte) ([]byte, *protocol.Fault) {
+func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, request []byte) ([]byte, *fault.Fault) {
 	response, err := e.answer(from, method, request)
 	if err == nil {
 		return response, nil
 	}
-	told := &protocol.Fault{Code: protocol.CodeRequest}
+	told := &fault.Fault{Code: fault.CodeRequest}
 	var refused *refusal
 	if errors.As(err, &refused) {
 		told.Code, told.Numbers = refused.code, refused.numbers
@@ -46,7 +47,7 @@ func (e *Enrolment) Handle(_ context.Context, from keys.ID, method string, reque
 
 // refusal is an error with the code that the caller is told.
 type refusal struct {
-	code    protocol.Code
+	code    fault.Code
 	numbers []int64
 	err     error
 }
@@ -55,7 +56,7 @@ func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
 // refuse gives an error its code, unless it has one.
-func refuse(code protocol.Code, err error) error {
+func refuse(code fault.Code, err error) error {
 	var refused *refusal
 	if err == nil || errors.As(err, &refused) {
 		return err
@@ -64,7 +65,7 @@ func refuse(code protocol.Code, err error) error {
 }
 
 // refusef makes an error with its code.
-func refusef(code protocol.Code, format string, args ...any) error {
+func refusef(code fault.Code, format string, args ...any) error {
 	return &refusal{code: code, err: fmt.Errorf(format, args...)}
 }
 
@@ -72,25 +73,27 @@ func refusef(code protocol.Code, format string, args ...any) error {
 func (e *Enrolment) answer(from keys.ID, method string, request []byte) ([]byte, error) {
 	switch method {
 	case methodJoinFetch:
-		return message.Answer(request, func(nothing) (offerReply, error) { return e.serveOffer(from) })
+		return control.Answer(request, func(nothing) (offerReply, error) { return e.serveOffer(from) })
 	case methodJoinSign:
-		return message.Answer(request, func(r signRequest) (nothing, error) { return nothing{}, e.serveSign(from, r) })
+		return control.Answer(request, func(r signRequest) (nothing, error) { return nothing{}, e.serveSign(from, r) })
 	case methodJoinCharter:
-		return message.Answer(request, func(r charterRequest) (charterReply, error) { return e.serveCharter(from, r) })
+		return control.Answer(request, func(r charterRequest) (charterReply, error) { return e.serveCharter(from, r) })
+	case methodJoinKept: // of a first version, by who asks again when it is long in force
+		return control.Answer(request, func(nothing) (nothing, error) { return nothing{}, nil })
 	case methodPropose:
-		return message.Answer(request, func(r textMessage) (nothing, error) { return nothing{}, e.servePropose(from, r) })
+		return control.Answer(request, func(r textMessage) (nothing, error) { return nothing{}, e.servePropose(from, r) })
 	case methodSignature:
-		return message.Answer(request, func(r signaturesRequest) (knownReply, error) { return e.serveSignatures(from, r) })
+		return control.Answer(request, func(r signaturesRequest) (knownReply, error) { return e.serveSignatures(from, r) })
 	case methodFetch:
-		return message.Answer(request, func(r versionRequest) (textMessage, error) { return e.serveVersion(from, r) })
+		return control.Answer(request, func(r versionRequest) (textMessage, error) { return e.serveVersion(from, r) })
 	}
-	return nil, refusef(protocol.CodeMethod, "this node has no method %q", method)
+	return nil, refusef(fault.CodeMethod, "this node has no method %q", method)
 }
 
 // isMember returns an error unless the caller is a member. e.mu is held.
 func (e *Enrolment) isMember(from keys.ID) error {
 	if _, ok := e.charter.Member(from); !ok {
-		return refusef(protocol.CodeMember, "%s is not a member of charter %q, version %d",
+		return refusef(fault.CodeMember, "%s is not a member of charter %q, version %d",
 			from.Short(), e.charter.Name, e.charter.Version)
 	}
 	return nil
@@ -112,7 +115,11 @@ func (e *Enrolment) serveOffer(from keys.ID) (offerReply, error) {
 	if err != nil {
 		return offerReply{}, err
 	}
-	return offerReply{Invitation: string(text), Proposal: string(p.charter.Text()), Parent: string(e.charter.Text())}, nil
+	reply := offerReply{Invitation: string(text), Proposal: string(p.charter.Text()), Parent: string(e.charter.Text())}
+	for c := e.charter.Before(); c != nil && len(reply.Proof) < maxProof; c = c.Before() {
+		reply.Proof = append(reply.Proof, string(c.Text()))
+	}
+	return reply, nil
 }
 
 // invitedTo returns the open proposal of an invitation, which the owner may have made just now.
@@ -124,7 +131,7 @@ func (e *Enrolment) invitedTo(i keys.Invitation) (*proposal, error) {
 	if p := e.proposals[i.Proposal]; p != nil {
 		return p, nil
 	}
-	return nil, refusef(protocol.CodeOutdated, "the charter that %s is invited to, with the hash %s, is no longer "+
+	return nil, refusef(fault.CodeOutdated, "the charter that %s is invited to, with the hash %s, is no longer "+
 		"proposed: ask %s for a new invitation",
 		i.Card.Name, i.Proposal.Short(), e.name(e.self))
 }
@@ -145,7 +152,7 @@ func (e *Enrolment) serveSign(from keys.ID, r signRequest) error {
 		return err
 	}
 	if r.Proposal != i.Proposal.String() {
-		return refusef(protocol.CodeOutdated, "the signature is for another charter than the one that %s is invited to, "+
+		return refusef(fault.CodeOutdated, "the signature is for another charter than the one that %s is invited to, "+
 			"with the hash %s",
 			i.Card.Name, i.Proposal.Short())
 	}
@@ -168,7 +175,7 @@ func (e *Enrolment) serveCharter(from keys.ID, r charterRequest) (charterReply, 
 		return charterReply{}, err
 	}
 	if h != i.Proposal {
-		return charterReply{}, refusef(protocol.CodeOutdated, "%s is now invited to another charter, with the hash %s",
+		return charterReply{}, refusef(fault.CodeOutdated, "%s is now invited to another charter, with the hash %s",
 			i.Card.Name, i.Proposal.Short())
 	}
 	p, err := e.invitedTo(i)
@@ -182,7 +189,7 @@ func (e *Enrolment) serveCharter(from keys.ID, r charterRequest) (charterReply, 
 func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
 	c, err := keys.ParseCharter([]byte(r.Text)) // before the lock: it may take a while
 	if err != nil {
-		return refuse(protocol.CodeSignature, err)
+		return refuse(fault.CodeSignature, err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -192,6 +199,7 @@ func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
 	if c.Digest() == e.charter.Digest() {
 		return nil
 	}
+	c.After(e.charter)
 	p := e.proposals[c.Digest()]
 	if p == nil {
 		return e.openFrom(from, c)
@@ -199,17 +207,26 @@ func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
 	if err := e.merge(p, e.counting(p, c)); err != nil {
 		return err
 	}
-	p.tell(from, signers(c))
+	p.noteSent(from, signers(c))
 	return nil
 }
 
-// openFrom opens a proposal of another member; without its file it is not kept. e.mu is held.
+// openFrom opens a proposal of another member, of whom only so many are kept; without its file it
+// is not kept. e.mu is held.
 func (e *Enrolment) openFrom(from keys.ID, c *keys.SignedCharter) error {
 	if err := e.mayOpen(c); err != nil {
-		return refuse(protocol.CodeOutdated, err)
+		return refuse(fault.CodeOutdated, err)
 	}
-	if err := e.mayBring(from); err != nil {
-		return err
+	brought := 0
+	for _, p := range e.proposals {
+		if p.from == from {
+			brought++
+		}
+	}
+	if brought >= maxBrought || len(e.proposals) >= maxProposals {
+		return &refusal{fault.CodeLimit, []int64{maxBrought},
+			fmt.Errorf("no more proposals are taken: %d are open from %s, at most %d, and %d in all, at most %d",
+				brought, e.name(from), maxBrought, len(e.proposals), maxProposals)}
 	}
 	p := e.open(c, filepath.Join(e.config.Dir, proposalsDir, proposalFile(c)), from)
 	_, err := e.accept(p, e.counting(p, c))
@@ -220,24 +237,8 @@ func (e *Enrolment) openFrom(from keys.ID, c *keys.SignedCharter) error {
 		delete(e.proposals, c.Digest())
 		return err
 	}
-	p.tell(from, signers(c))
+	p.noteSent(from, signers(c))
 	e.announce(p)
-	return nil
-}
-
-// mayBring bounds what another member can make this node keep. e.mu is held.
-func (e *Enrolment) mayBring(from keys.ID) error {
-	brought := 0
-	for _, p := range e.proposals {
-		if p.from == from {
-			brought++
-		}
-	}
-	if brought >= maxBrought || len(e.proposals) >= maxProposals {
-		return &refusal{protocol.CodeLimit, []int64{maxBrought},
-			fmt.Errorf("no more proposals are taken: %d are open from %s, at most %d, and %d in all, at most %d",
-				brought, e.name(from), maxBrought, len(e.proposals), maxProposals)}
-	}
 	return nil
 }
 
@@ -254,7 +255,7 @@ func (e *Enrolment) counting(p *proposal, c *keys.SignedCharter) map[keys.ID][]b
 func (e *Enrolment) merge(p *proposal, signatures map[keys.ID][]byte) error {
 	news, err := e.accept(p, signatures)
 	if err != nil {
-		return refuse(protocol.CodeSignature, err)
+		return refuse(fault.CodeSignature, err)
 	}
 	if len(news) > 0 {
 		e.report(p, news)
@@ -292,7 +293,7 @@ func (e *Enrolment) serveSignatures(from keys.ID, r signaturesRequest) (knownRep
 		return knownReply{}, err
 	}
 	for id := range signatures {
-		p.tell(from, []keys.ID{id})
+		p.noteSent(from, []keys.ID{id})
 	}
 	return knownReply{Known: true}, nil
 }

@@ -10,16 +10,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/keys"
 )
 
-// league is a federation in fake time: a folder, a key and a node for each name. The guests have a
+// testNetwork is a federation in fake time: a folder, a key and a node for each name. The guests have a
 // key and a place in the network, but no node.
-type league struct {
+type testNetwork struct {
 	t     *testing.T
-	net   *simnet.Network
+	net   *testnet.Network
 	keys  map[string]*keys.PrivateKey
 	nodes map[string]*node
 	first *keys.SignedCharter
@@ -31,7 +31,7 @@ type league struct {
 type node struct {
 	*Enrolment
 	dir   string
-	log   *logBook
+	log   *logBuffer
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 
@@ -40,15 +40,15 @@ type node struct {
 	called  map[keys.ID]bool // whom it has called
 }
 
-// newLeague makes members that have signed version 1 and whose nodes run until the test ends.
-func newLeague(t *testing.T, members []string, guests ...string) *league {
-	l := &league{t: t, keys: make(map[string]*keys.PrivateKey), nodes: make(map[string]*node), names: members}
+// newTestNetwork makes members that have signed version 1 and whose nodes run until the test ends.
+func newTestNetwork(t *testing.T, members []string, guests ...string) *testNetwork {
+	l := &testNetwork{t: t, keys: make(map[string]*keys.PrivateKey), nodes: make(map[string]*node), names: members}
 	var ids []keys.ID
 	for _, name := range append(slices.Clone(members), guests...) {
 		l.keys[name] = must(keys.GenerateKey())(t)
 		ids = append(ids, l.keys[name].ID())
 	}
-	l.net = simnet.New(ids)
+	l.net = testnet.New(ids)
 	l.first = l.charter(members...)
 	for _, name := range members {
 		dir := t.TempDir()
@@ -77,12 +77,12 @@ func must[T any](v T, err error) func(t testing.TB) T {
 }
 
 // card is the card of a name.
-func (l *league) card(name string) keys.Card {
+func (l *testNetwork) card(name string) keys.Card {
 	return keys.Card{Name: name, ID: l.keys[name].ID(), Addresses: []string{"/dns4/" + name + ".example/tcp/4001"}}
 }
 
 // charter makes a version 1 that its members have signed.
-func (l *league) charter(members ...string) *keys.SignedCharter {
+func (l *testNetwork) charter(members ...string) *keys.SignedCharter {
 	draft := keys.Charter{Name: "credit", Version: 1, Created: time.Now()}
 	for _, name := range members {
 		draft.Admit(l.card(name))
@@ -93,7 +93,7 @@ func (l *league) charter(members ...string) *keys.SignedCharter {
 }
 
 // sign adds the signatures of some.
-func (l *league) sign(c *keys.SignedCharter, names ...string) {
+func (l *testNetwork) sign(c *keys.SignedCharter, names ...string) {
 	l.t.Helper()
 	for _, name := range names {
 		if err := c.Sign(l.keys[name]); err != nil {
@@ -103,7 +103,7 @@ func (l *league) sign(c *keys.SignedCharter, names ...string) {
 }
 
 // write writes a charter's file as it stands.
-func (l *league) write(path string, c *keys.SignedCharter) {
+func (l *testNetwork) write(path string, c *keys.SignedCharter) {
 	l.t.Helper()
 	if err := textfile.Replace(path, c.Text()); err != nil {
 		l.t.Fatal(err)
@@ -111,16 +111,17 @@ func (l *league) write(path string, c *keys.SignedCharter) {
 }
 
 // start starts a member's node on its folder.
-func (l *league) start(name, dir string) {
+func (l *testNetwork) start(name, dir string) {
 	l.t.Helper()
-	n := &node{dir: dir, log: new(logBook), called: make(map[keys.ID]bool)}
+	n := &node{dir: dir, log: new(logBuffer), called: make(map[keys.ID]bool)}
 	id := l.keys[name].ID()
 	transport := l.net.Transport(id)
 	ctx, stop := context.WithCancel(context.Background())
 	var err error
 	n.Enrolment, err = New(Config{
-		Key: l.keys[name], Charter: must(readCharter(filepath.Join(dir, "charter.toml")))(l.t), CharterFile: filepath.Join(dir, "charter.toml"),
-		Dir: dir, Call: n.calling(transport.Call), Near: l.near[name], Changed: n.note, Log: slog.New(n.log),
+		Key: l.keys[name], Charter: must(ReadInForce(filepath.Join(dir, "charter.toml")))(l.t),
+		CharterFile: filepath.Join(dir, "charter.toml"),
+		Dir:         dir, Call: n.calling(transport.Call), Near: l.near[name], Changed: n.note, Log: slog.New(n.log),
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -136,7 +137,8 @@ func (l *league) start(name, dir string) {
 }
 
 // calling notes whom the node calls.
-func (n *node) calling(call func(context.Context, keys.ID, string, []byte) ([]byte, error)) func(context.Context, keys.ID, string, []byte) ([]byte, error) {
+func (n *node) calling(call func(context.Context, keys.ID, string, []byte) ([]byte, error)) func(context.Context,
+	keys.ID, string, []byte) ([]byte, error) {
 	return func(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error) {
 		n.mu.Lock()
 		n.called[to] = true
@@ -146,14 +148,14 @@ func (n *node) calling(call func(context.Context, keys.ID, string, []byte) ([]by
 }
 
 // kill ends a member's node; start it again with restart.
-func (l *league) kill(name string) {
+func (l *testNetwork) kill(name string) {
 	l.net.Kill(l.keys[name].ID())
 	l.nodes[name].stop()
 	l.nodes[name].ended.Wait()
 }
 
 // restart starts a killed node.
-func (l *league) restart(name string) {
+func (l *testNetwork) restart(name string) {
 	l.net.Restart(l.keys[name].ID())
 	l.start(name, l.nodes[name].dir)
 }
@@ -184,7 +186,7 @@ func (n *node) proposalFiles(t testing.TB) []string {
 }
 
 // signOnDisk is what hanse charter sign does, on the only proposal of a node.
-func (l *league) signOnDisk(name string) {
+func (l *testNetwork) signOnDisk(name string) {
 	l.t.Helper()
 	files := l.nodes[name].proposalFiles(l.t)
 	if len(files) != 1 {
@@ -204,7 +206,7 @@ func (l *league) signOnDisk(name string) {
 }
 
 // invite lets a member invite guests for ten minutes.
-func (l *league) invite(inviter string, guests ...string) *Issued {
+func (l *testNetwork) invite(inviter string, guests ...string) *Issued {
 	l.t.Helper()
 	g := Guests{Key: l.keys[inviter], Charter: l.inForce(inviter), Expires: time.Now().Add(10 * time.Minute)}
 	for _, name := range guests {
@@ -214,13 +216,13 @@ func (l *league) invite(inviter string, guests ...string) *Issued {
 }
 
 // inForce is the charter in a member's charter file.
-func (l *league) inForce(name string) *keys.SignedCharter {
+func (l *testNetwork) inForce(name string) *keys.SignedCharter {
 	l.t.Helper()
 	return must(readCharter(filepath.Join(l.nodes[name].dir, "charter.toml")))(l.t)
 }
 
 // wantVersion checks what is in force at some members.
-func (l *league) wantVersion(version int, names ...string) {
+func (l *testNetwork) wantVersion(version int, names ...string) {
 	l.t.Helper()
 	for _, name := range names {
 		c := l.inForce(name)
@@ -234,19 +236,19 @@ func (l *league) wantVersion(version int, names ...string) {
 }
 
 // newcomer is a guest who knows its inviter.
-func (l *league) newcomer(name, inviter string) *Newcomer {
+func (l *testNetwork) newcomer(name, inviter string) *Newcomer {
 	card := l.card(name)
 	return &Newcomer{Key: l.keys[name], Card: &card, Inviter: l.keys[inviter].ID()}
 }
 
 // conn is a newcomer's connection in the simulated network.
 type conn struct {
-	transport *simnet.Transport
+	transport *testnet.Transport
 	peer      keys.ID
 }
 
 // dial connects a guest to a member's node.
-func (l *league) dial(guest, member string) Conn {
+func (l *testNetwork) dial(guest, member string) Conn {
 	return &conn{l.net.Transport(l.keys[guest].ID()), l.keys[member].ID()}
 }
 
@@ -262,7 +264,7 @@ func (c *conn) Call(ctx context.Context, method string, request []byte) ([]byte,
 func (c *conn) Close() error { return nil }
 
 // join lets a guest fetch and sign.
-func (l *league) join(guest, inviter string) *Offer {
+func (l *testNetwork) join(guest, inviter string) *Offer {
 	l.t.Helper()
 	n, c := l.newcomer(guest, inviter), l.dial(guest, inviter)
 	o := must(n.Fetch(l.t.Context(), c))(l.t)

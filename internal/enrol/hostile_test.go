@@ -9,7 +9,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	"github.com/hanse-project/hanse/internal/message"
+	"github.com/hanse-project/hanse/internal/control"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -35,7 +35,7 @@ func (l *liar) Call(ctx context.Context, method string, request []byte) ([]byte,
 		return data, err
 	}
 	var reply offerReply
-	if err := message.Decode(data, &reply); err != nil {
+	if err := control.Decode(data, &reply); err != nil {
 		return nil, err
 	}
 	l.change(&reply)
@@ -52,14 +52,15 @@ type lie struct {
 
 // forgery makes invitations and proposals that go beyond what Invite makes.
 type forgery struct {
-	*league
+	*testNetwork
 	issued *Issued
 }
 
 // invitation is the text of an invitation for telco that is changed before it is signed.
 func (f forgery) invitation(signer string, change func(*keys.Invitation)) string {
-	i := keys.Invitation{Charter: "credit", Inviter: f.keys[signer].ID(), Card: f.card("telco"), Proposal: f.issued.Proposal.Digest(),
-		Expires: time.Now().Add(time.Hour), Address: []string{"/ip4/10.0.0.7/tcp/4001"}}
+	i := keys.Invitation{Charter: "credit", Inviter: f.keys[signer].ID(), Card: f.card("telco"),
+		Proposal: f.issued.Proposal.Digest(),
+		Expires:  time.Now().Add(time.Hour), Address: []string{"/ip4/10.0.0.7/tcp/4001"}}
 	change(&i)
 	return string(must(i.Sign(f.keys[signer]))(f.t).Text())
 }
@@ -90,7 +91,8 @@ func (f forgery) charterLies() []lie {
 			fmt.Sprintf(`charter "credit", version 1, does not have the key %s as a member`, telco.Short())},
 		{"unsigned by the inviter", func(r *offerReply) {
 			c := f.proposal("bank", func(*keys.Charter) {})
-			r.Proposal, r.Invitation = string(c.Text()), f.invitation("insurer", func(i *keys.Invitation) { i.Proposal = c.Digest() })
+			r.Proposal, r.Invitation = string(c.Text()), f.invitation("insurer",
+				func(i *keys.Invitation) { i.Proposal = c.Digest() })
 		}, insurer, `charter "credit", version 2: insurer, who invites to it, has not signed it`},
 		{"parent incomplete", func(r *offerReply) {
 			c := must(keys.ParseCharter([]byte(r.Parent)))(f.t)
@@ -103,7 +105,8 @@ func (f forgery) charterLies() []lie {
 
 // invitationLies are those about the invitation.
 func (f forgery) invitationLies() []lie {
-	bank, insurer, telco, retailer, stranger := f.keys["bank"].ID(), f.keys["insurer"].ID(), f.keys["telco"].ID(), f.keys["retailer"].ID(), f.keys["stranger"].ID()
+	bank, insurer, telco := f.keys["bank"].ID(), f.keys["insurer"].ID(), f.keys["telco"].ID()
+	retailer, stranger := f.keys["retailer"].ID(), f.keys["stranger"].ID()
 	return []lie{
 		{"expired", func(r *offerReply) {
 			r.Invitation = f.invitation("insurer", func(i *keys.Invitation) { i.Expires = time.Now() })
@@ -114,14 +117,16 @@ func (f forgery) invitationLies() []lie {
 		{"for other addresses", func(r *offerReply) {
 			r.Invitation = f.invitation("insurer", func(i *keys.Invitation) { i.Card.Addresses = nil })
 		}, insurer, "invitation: it is for telco at [], but the proposed charter has telco at [/dns4/telco.example/tcp/4001]"},
-		{"from another member", func(r *offerReply) { r.Invitation = f.invitation("bank", func(*keys.Invitation) {}) }, insurer,
+		{"from another member", func(r *offerReply) { r.Invitation = f.invitation("bank", func(*keys.Invitation) {}) },
+			insurer,
 			fmt.Sprintf("invitation: it is from %s, but insurer answers", bank.Short())},
 		{"to another charter", func(r *offerReply) {
 			r.Invitation = f.invitation("insurer", func(i *keys.Invitation) { i.Proposal = f.first.Digest() })
 		}, insurer, fmt.Sprintf(`invitation: it is to charter "credit" with the hash %s, but insurer hands out "credit" with the hash %s`, f.first.Digest().Short(), f.issued.Proposal.Digest().Short())},
 		{"a stranger passes it on", func(*offerReply) {}, stranger,
 			fmt.Sprintf(`invitation: %s is not a member of charter "credit", version 1, and only members invite`, stranger.Short())},
-		{"another member passes it on", func(*offerReply) {}, bank, fmt.Sprintf("invitation: it is from %s, but bank answers", insurer.Short())},
+		{"another member passes it on", func(*offerReply) {}, bank,
+			fmt.Sprintf("invitation: it is from %s, but bank answers", insurer.Short())},
 		{"no invitation", func(r *offerReply) { r.Invitation = "" }, insurer, ""},
 	}
 }
@@ -129,7 +134,7 @@ func (f forgery) invitationLies() []lie {
 // A newcomer refuses every offer whose parts do not fit together, or which is not meant for it.
 func TestFetchRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco", "retailer", "stranger")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco", "retailer", "stranger")
 		f := forgery{l, l.invite("insurer", "telco")}
 		for _, c := range append(f.charterLies(), f.invitationLies()...) {
 			n := l.newcomer("telco", "insurer")
@@ -143,7 +148,8 @@ func TestFetchRefuses(t *testing.T) {
 			}
 		}
 		stranger := l.keys["stranger"].ID()
-		_, err := l.newcomer("telco", "insurer").Fetch(t.Context(), &liar{l.dial("telco", "insurer"), func(*offerReply) {}, stranger})
+		_, err := l.newcomer("telco", "insurer").Fetch(t.Context(),
+			&liar{l.dial("telco", "insurer"), func(*offerReply) {}, stranger})
 		wantError(t, err, fmt.Sprintf("%s answers instead of the inviter, %s: the address is wrong, or somebody is in between", stranger, l.keys["insurer"].ID()))
 	})
 }
@@ -151,7 +157,7 @@ func TestFetchRefuses(t *testing.T) {
 // Who is no member, and who is not invited, gets nothing; a member gets no more than its due.
 func TestHandleRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco", "stranger")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco", "stranger")
 		issued := l.invite("insurer", "telco")
 		h, sig := issued.Proposal.Digest().String(), make([]byte, 64)
 		stranger := l.keys["stranger"].ID()
@@ -163,8 +169,10 @@ func TestHandleRefuses(t *testing.T) {
 			{"stranger", methodJoinFetch, nothing{}, "there is no invitation for " + stranger.Short()},
 			{"stranger", methodJoinSign, signRequest{h, sig}, "there is no invitation for " + stranger.Short()},
 			{"stranger", methodJoinCharter, charterRequest{h}, "there is no invitation for " + stranger.Short()},
-			{"stranger", methodFetch, versionRequest{1}, fmt.Sprintf(`%s is not a member of charter "credit", version 1`, stranger.Short())},
-			{"telco", methodPropose, textMessage{string(issued.Proposal.Text())}, fmt.Sprintf(`%s is not a member of charter "credit", version 1`, l.keys["telco"].ID().Short())},
+			{"stranger", methodFetch, versionRequest{1}, fmt.Sprintf(`%s is not a member of charter "credit", version 1`,
+				stranger.Short())},
+			{"telco", methodPropose, textMessage{string(issued.Proposal.Text())},
+				fmt.Sprintf(`%s is not a member of charter "credit", version 1`, l.keys["telco"].ID().Short())},
 			{"telco", methodJoinSign, signRequest{h, sig}, fmt.Sprintf(`charter: the signature of %s does not fit the text above it: one of the two was changed, or it was made for another text`, l.keys["telco"].ID().Short())},
 			{"telco", methodJoinSign, signRequest{l.first.Digest().String(), sig}, fmt.Sprintf("the signature is for another charter than the one that telco is invited to, with the hash %s", issued.Proposal.Digest().Short())},
 			{"telco", methodJoinCharter, charterRequest{"x"}, "*"},
@@ -196,7 +204,7 @@ func TestHandleRefuses(t *testing.T) {
 // A member can open a few proposals at another's node, and no more.
 func TestFloodOfProposals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"})
+		l := newTestNetwork(t, []string{"bank", "insurer"})
 		for i := range maxBrought + 1 {
 			draft := l.first.Next()
 			draft.Created = time.Now()
@@ -223,11 +231,12 @@ func TestFloodOfProposals(t *testing.T) {
 
 // Whatever a member's node sends, the answer is an answer or an error, and the charter stays.
 func FuzzHandle(f *testing.F) {
-	l := &league{keys: make(map[string]*keys.PrivateKey)}
+	l := &testNetwork{keys: make(map[string]*keys.PrivateKey)}
 	for _, name := range []string{"bank", "insurer"} {
 		l.keys[name] = must(keys.GenerateKey())(f)
 	}
-	draft := keys.Charter{Name: "credit", Version: 1, Created: time.Now(), Members: []keys.Member{keys.Member(l.card("bank")), keys.Member(l.card("insurer"))}}
+	draft := keys.Charter{Name: "credit", Version: 1, Created: time.Now(),
+		Members: []keys.Member{keys.Member(l.card("bank")), keys.Member(l.card("insurer"))}}
 	c := must(keys.NewCharter(draft))(f)
 	for _, k := range l.keys {
 		if err := c.Sign(k); err != nil {
@@ -235,11 +244,14 @@ func FuzzHandle(f *testing.F) {
 		}
 	}
 	methods := []string{methodJoinFetch, methodJoinSign, methodJoinCharter, methodPropose, methodSignature, methodFetch}
-	for i, m := range []any{nothing{}, signRequest{c.Digest().String(), make([]byte, 64)}, charterRequest{c.Digest().String()},
-		textMessage{string(c.Text())}, signaturesRequest{c.Digest().String(), []signature{{l.keys["bank"].ID().String(), make([]byte, 64)}}}, versionRequest{1}} {
+	for i, m := range []any{nothing{}, signRequest{c.Digest().String(), make([]byte, 64)},
+		charterRequest{c.Digest().String()},
+		textMessage{string(c.Text())}, signaturesRequest{c.Digest().String(),
+			[]signature{{l.keys["bank"].ID().String(), make([]byte, 64)}}}, versionRequest{1}} {
 		f.Add(uint8(i), must(cbor.Marshal(m))(f))
 	}
-	e := must(New(Config{Key: l.keys["bank"], Charter: c, CharterFile: f.TempDir() + "/charter.toml", Dir: f.TempDir()}))(f)
+	e := must(New(Config{Key: l.keys["bank"], Charter: c, CharterFile: f.TempDir() + "/charter.toml",
+		Dir: f.TempDir()}))(f)
 	f.Fuzz(func(t *testing.T, method uint8, request []byte) {
 		response, told := e.Handle(t.Context(), l.keys["insurer"].ID(), methods[int(method)%len(methods)], request)
 		if told == nil && len(response) == 0 || told != nil && told.Check() != nil {
@@ -254,7 +266,7 @@ func FuzzHandle(f *testing.F) {
 // Whatever the inviter's node sends, there is no offer without good signatures.
 func FuzzFetch(f *testing.F) {
 	n := &Newcomer{Key: must(keys.GenerateKey())(f)}
-	f.Add(must(cbor.Marshal(offerReply{"a", "b", "c"}))(f))
+	f.Add(must(cbor.Marshal(offerReply{"a", "b", "c", []string{"d"}}))(f))
 	f.Add(must(cbor.Marshal(nothing{}))(f))
 	f.Fuzz(func(t *testing.T, reply []byte) {
 		if o, err := n.Fetch(t.Context(), echo(reply)); err == nil {

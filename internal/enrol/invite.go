@@ -7,11 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // Where invitations stand in a node's folder.
@@ -73,7 +74,8 @@ func (g Guests) check() (keys.Member, error) {
 	}
 	inviter, ok := g.Charter.Member(g.Key.ID())
 	if !ok {
-		return keys.Member{}, fmt.Errorf("charter %q: the key %s is not that of a member, and only members invite", g.Charter.Name, g.Key.ID().Short())
+		return keys.Member{}, fmt.Errorf("charter %q: the key %s is not that of a member, and only members invite",
+			g.Charter.Name, g.Key.ID().Short())
 	}
 	if len(g.Cards) == 0 {
 		return keys.Member{}, errors.New("nobody is invited: give the newcomer's card")
@@ -83,11 +85,23 @@ func (g Guests) check() (keys.Member, error) {
 			return keys.Member{}, fmt.Errorf("charter %q: %s is a member already", g.Charter.Name, m.Name)
 		}
 		if r, ok := g.Charter.RevokedID(card.ID); ok {
-			return keys.Member{}, fmt.Errorf("charter %q: the key of %s was revoked: %s; the newcomer needs a new one", g.Charter.Name, card.Name, r.Reason)
+			return keys.Member{}, fmt.Errorf("charter %q: the key of %s was revoked: %s; the newcomer needs a new one",
+				g.Charter.Name, card.Name, r.Reason)
 		}
 	}
 	if len(g.Addresses) == 0 && len(inviter.Addresses) == 0 {
-		return keys.Member{}, fmt.Errorf("charter %q gives no address of %s: say where its node can be dialled", g.Charter.Name, inviter.Name)
+		var others []string
+		for _, m := range g.Charter.Members {
+			if len(m.Addresses) > 0 {
+				others = append(others, m.Name)
+			}
+		}
+		instead := ""
+		if len(others) > 0 {
+			instead = ", or have a member invite that can be: " + strings.Join(others, ", ")
+		}
+		return keys.Member{}, fmt.Errorf("charter %q gives no address of %s, and newcomers do not come through relays: say "+
+			"where its node can be dialled%s", g.Charter.Name, inviter.Name, instead)
 	}
 	return inviter, nil
 }
@@ -116,7 +130,8 @@ func (g Guests) propose(dir string) (*keys.SignedCharter, error) {
 		return c, c.Sign(g.Key)
 	}
 	if len(c.Changes(before)) > 0 {
-		return nil, fmt.Errorf("charter %q: another version %d carries this member's signature, %s: let it come into force first, or delete it; several newcomers can be invited at once",
+		return nil, fmt.Errorf("charter %q: another version %d carries this member's signature, %s: let it come into "+
+			"force first, or delete it; several newcomers can be invited at once",
 			c.Name, c.Version, path)
 	}
 	return before, nil
@@ -178,25 +193,25 @@ func (e *Enrolment) Invited(id keys.ID) bool {
 // invitation returns the invitation of an id and its text. e.mu is held.
 func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
 	if r, ok := e.charter.RevokedID(id); ok {
-		return keys.Invitation{}, nil, refusef(protocol.CodeInvitation, "the key of %s was revoked: %s", r.Name, r.Reason)
+		return keys.Invitation{}, nil, refusef(fault.CodeInvitation, "the key of %s was revoked: %s", r.Name, r.Reason)
 	}
 	text, err := textfile.Read(filepath.Join(guestDir(e.config.Dir, id), invitationFile), maxInvitation)
 	if err != nil {
-		return keys.Invitation{}, nil, refusef(protocol.CodeInvitation, "there is no invitation for %s", id.Short())
+		return keys.Invitation{}, nil, refusef(fault.CodeInvitation, "there is no invitation for %s", id.Short())
 	}
 	i, _, err := keys.ParseInvitation(text, time.Time{}) // expiry is weighed below
 	switch {
 	case err != nil:
-		return keys.Invitation{}, nil, refuse(protocol.CodeInvitation, err)
+		return keys.Invitation{}, nil, refuse(fault.CodeInvitation, err)
 	case i.Card.ID != id || i.Inviter != e.self || i.Charter != e.charter.Name:
-		return keys.Invitation{}, nil, refusef(protocol.CodeInvitation, "there is no invitation for %s", id.Short())
+		return keys.Invitation{}, nil, refusef(fault.CodeInvitation, "there is no invitation for %s", id.Short())
 	case time.Now().Before(i.Expires):
 		return i, text, nil
 	}
 	if p := e.find(i.Proposal); p != nil && p.charter.SignedBy(id) {
 		return i, text, nil
 	}
-	return keys.Invitation{}, nil, refusef(protocol.CodeInvitation,
+	return keys.Invitation{}, nil, refusef(fault.CodeInvitation,
 		"the invitation for %s expired at %s: ask %s for a new one", i.Card.Name, i.Expires.Format(time.RFC3339),
 		e.name(e.self))
 }

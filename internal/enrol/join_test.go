@@ -15,13 +15,13 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // A newcomer joins: the whole way, from the invitation to the charter in force everywhere.
 func TestJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer", "retailer"}, "telco")
+		l := newTestNetwork(t, []string{"bank", "insurer", "retailer"}, "telco")
 		issued := l.invite("insurer", "telco")
 		settle()
 		for _, name := range []string{"bank", "retailer"} {
@@ -30,7 +30,8 @@ func TestJoin(t *testing.T) {
 				l.keys["telco"].ID(), file, file))
 		}
 		o := l.join("telco", "insurer")
-		if o.Inviter.Name != "insurer" || o.InForce() || o.Proposal.Digest() != issued.Proposal.Digest() || o.Parent.Digest() != l.first.Digest() {
+		if o.Inviter.Name != "insurer" || o.InForce() || o.Proposal.Digest() != issued.Proposal.Digest() ||
+			o.Parent.Digest() != l.first.Digest() {
 			t.Errorf("the offer is %+v", o)
 		}
 		settle()
@@ -60,7 +61,7 @@ func TestJoin(t *testing.T) {
 }
 
 // wantSettled checks what is left in a member's folder once version 2 is in force.
-func (l *league) wantSettled(name string) {
+func (l *testNetwork) wantSettled(name string) {
 	l.t.Helper()
 	n := l.nodes[name]
 	if kept := must(readCharter(filepath.Join(n.dir, "charter-v1.toml")))(l.t); kept.Digest() != l.first.Digest() {
@@ -77,7 +78,7 @@ func (l *league) wantSettled(name string) {
 // Two are invited at once; both sign, and there is one new version.
 func TestJoinTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco", "retailer")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco", "retailer")
 		l.invite("bank", "telco", "retailer")
 		settle()
 		l.join("telco", "bank")
@@ -92,7 +93,7 @@ func TestJoinTogether(t *testing.T) {
 // One member does not sign: nothing comes into force, the newcomer leaves and comes back.
 func TestMemberRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer", "retailer"}, "telco")
+		l := newTestNetwork(t, []string{"bank", "insurer", "retailer"}, "telco")
 		l.invite("insurer", "telco")
 		o := l.join("telco", "insurer")
 		settle()
@@ -123,7 +124,7 @@ func TestMemberRefuses(t *testing.T) {
 // The inviter's node dies while the newcomer waits; it is dialled again.
 func TestInviterRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco")
 		l.invite("insurer", "telco")
 		o := l.join("telco", "insurer")
 		settle()
@@ -147,7 +148,7 @@ func TestInviterRestarts(t *testing.T) {
 // An invitation is good for one card, until it expires.
 func TestInvited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco", "retailer")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco", "retailer")
 		insurer, telco, retailer := l.nodes["insurer"], l.keys["telco"].ID(), l.keys["retailer"].ID()
 		if insurer.Invited(telco) {
 			t.Error("invited before the invitation")
@@ -158,25 +159,27 @@ func TestInvited(t *testing.T) {
 		}
 		// An invitation that is copied into another's folder is no invitation.
 		other := guestDir(insurer.dir, retailer)
-		if err := errors.Join(os.MkdirAll(other, 0o700), os.Link(filepath.Join(issued.Folders[0], invitationFile), filepath.Join(other, invitationFile))); err != nil {
+		if err := errors.Join(os.MkdirAll(other, 0o700), os.Link(filepath.Join(issued.Folders[0], invitationFile),
+			filepath.Join(other, invitationFile))); err != nil {
 			t.Fatal(err)
 		}
 		if insurer.Invited(retailer) {
 			t.Error("a copied invitation lets another in")
 		}
 		_, err := l.newcomer("retailer", "insurer").Fetch(t.Context(), l.dial("retailer", "insurer"))
-		wantRemote(t, l.nodes["insurer"], err, protocol.CodeInvitation, "there is no invitation for "+retailer.Short())
+		wantRemote(t, l.nodes["insurer"], err, fault.CodeInvitation, "there is no invitation for "+retailer.Short())
 
 		time.Sleep(10*time.Minute + time.Second)
 		if insurer.Invited(telco) {
 			t.Error("invited after the expiry")
 		}
 		_, err = l.newcomer("telco", "insurer").Fetch(t.Context(), l.dial("telco", "insurer"))
-		wantRemote(t, l.nodes["insurer"], err, protocol.CodeInvitation,
+		wantRemote(t, l.nodes["insurer"], err, fault.CodeInvitation,
 			"the invitation for telco expired at 2000-01-01T00:10:00Z: ask insurer for a new one")
 
 		// Inviting again renews it: the proposal is the same.
-		if again := l.invite("insurer", "telco"); again.Proposal.Digest() != issued.Proposal.Digest() || !insurer.Invited(telco) {
+		if again := l.invite("insurer", "telco"); again.Proposal.Digest() != issued.Proposal.Digest() ||
+			!insurer.Invited(telco) {
 			t.Error("the invitation is not renewed")
 		}
 	})
@@ -185,7 +188,7 @@ func TestInvited(t *testing.T) {
 // Another version comes into force before the newcomer signs.
 func TestInvitationOutdated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco")
 		issued := l.invite("insurer", "telco")
 		settle()
 		rival := l.next("bank", "insurer")
@@ -193,7 +196,7 @@ func TestInvitationOutdated(t *testing.T) {
 		settle()
 		l.wantVersion(2, "bank", "insurer")
 		_, err := l.newcomer("telco", "insurer").Fetch(t.Context(), l.dial("telco", "insurer"))
-		wantRemote(t, l.nodes["insurer"], err, protocol.CodeOutdated,
+		wantRemote(t, l.nodes["insurer"], err, fault.CodeOutdated,
 			fmt.Sprintf("the charter that telco is invited to, with the hash %s, is no longer proposed: "+
 				"ask insurer for a new invitation", issued.Proposal.Digest().Short()))
 	})
@@ -202,7 +205,7 @@ func TestInvitationOutdated(t *testing.T) {
 // A newcomer that waits hears that its charter will not come into force.
 func TestWaitOutdated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco")
 		l.invite("insurer", "telco")
 		o := l.join("telco", "insurer")
 		l.write(filepath.Join(l.nodes["insurer"].dir, "charter.toml"), l.next("bank", "insurer"))
@@ -217,7 +220,7 @@ func TestWaitOutdated(t *testing.T) {
 // A node that hands out something else than was signed is not believed.
 func TestWaitLiedTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco")
 		l.invite("insurer", "telco")
 		o := l.join("telco", "insurer")
 		other := must(cbor.Marshal(charterReply{Text: string(l.first.Text())}))(t)
@@ -229,7 +232,7 @@ func TestWaitLiedTo(t *testing.T) {
 }
 
 // next makes a version 2 with other rules, signed by some.
-func (l *league) next(signers ...string) *keys.SignedCharter {
+func (l *testNetwork) next(signers ...string) *keys.SignedCharter {
 	l.t.Helper()
 	draft := l.first.Next()
 	draft.Created = time.Now()
@@ -242,9 +245,10 @@ func (l *league) next(signers ...string) *keys.SignedCharter {
 // Invite refuses what cannot lead to a new member.
 func TestInviteErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco", "retailer")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco", "retailer")
 		good := func() Guests {
-			return Guests{Key: l.keys["bank"], Charter: l.first, Cards: []keys.Card{l.card("telco")}, Expires: time.Now().Add(time.Hour)}
+			return Guests{Key: l.keys["bank"], Charter: l.first, Cards: []keys.Card{l.card("telco")},
+				Expires: time.Now().Add(time.Hour)}
 		}
 		dir := t.TempDir()
 		for _, c := range []struct {

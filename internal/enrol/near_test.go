@@ -11,7 +11,7 @@ import (
 // Members who call the bank alone come to a new version together, and call nobody else.
 func TestNearAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer", "telco"})
+		l := newTestNetwork(t, []string{"bank", "insurer", "telco"})
 		bank := l.keys["bank"].ID()
 		l.near = map[string][]keys.ID{"insurer": {bank}, "telco": {bank}}
 		for name := range l.near {
@@ -39,7 +39,7 @@ func TestNearAlone(t *testing.T) {
 // A member's node that is only just starting has not refused what it was told: it is told again.
 func TestToldWhileStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer", "telco"})
+		l := newTestNetwork(t, []string{"bank", "insurer", "telco"})
 		l.kill("telco")
 		l.net.Restart(l.keys["telco"].ID()) // without a handler yet
 		l.propose("bank", l.next("bank"))
@@ -55,9 +55,10 @@ func TestToldWhileStarting(t *testing.T) {
 // Who is invited as a client is a client in the charter, and whoever signs it reads that.
 func TestInviteWithRoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeague(t, []string{"bank", "insurer"}, "telco")
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco")
 		telco := l.keys["telco"].ID()
-		g := Guests{Key: l.keys["bank"], Charter: l.first, Cards: []keys.Card{l.card("telco")}, Roles: map[string][]string{"telco": {keys.RoleClient}}, Expires: l.first.Created.AddDate(1, 0, 0)}
+		g := Guests{Key: l.keys["bank"], Charter: l.first, Cards: []keys.Card{l.card("telco")},
+			Roles: map[string][]string{"telco": {keys.RoleClient}}, Expires: l.first.Created.AddDate(1, 0, 0)}
 		issued := must(Invite(l.nodes["bank"].dir, g))(t)
 		if got := issued.Proposal.Roles[telco]; !slices.Equal(got, []string{keys.RoleClient}) {
 			t.Errorf("the telco is invited as %v", got)

@@ -12,7 +12,7 @@ func TestAnyOrder(t *testing.T) {
 	for seed := range uint64(12) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
-			l := newLeague(t, []string{"bank", "insurer", "retailer", "telco"})
+			l := newTestNetwork(t, []string{"bank", "insurer", "retailer", "telco"})
 			c := l.next(l.names[r.IntN(4)])
 			from := l.names[r.IntN(4)]
 			l.propose(from, c)

@@ -21,19 +21,14 @@ type proposal struct {
 
 // newProposal begins to carry a version, with no signature yet.
 func newProposal(c *keys.SignedCharter, path string, from keys.ID) *proposal {
-	bare := *c.Document
-	bare.Signatures = make(map[keys.ID][]byte)
 	return &proposal{
-		charter: &keys.SignedCharter{Charter: c.Charter, Document: &bare}, path: path, from: from,
+		charter: c.Unsigned(), path: path, from: from,
 		told: make(map[keys.ID]map[keys.ID]bool), refused: make(map[keys.ID]time.Time),
 	}
 }
 
-// complete reports whether all have signed.
-func (p *proposal) complete() bool { return p.charter.Complete() == nil }
-
-// tell notes that a member's node has the text and the signatures of some.
-func (p *proposal) tell(to keys.ID, signers []keys.ID) {
+// noteSent notes that a member's node has the text and the signatures of some.
+func (p *proposal) noteSent(to keys.ID, signers []keys.ID) {
 	if p.told[to] == nil {
 		p.told[to] = make(map[keys.ID]bool)
 	}
@@ -77,10 +72,12 @@ func (e *Enrolment) mayOpen(c *keys.SignedCharter) error {
 		return fmt.Errorf("%w; version %d is in force here", err, e.charter.Version)
 	}
 	if _, ok := c.Member(e.self); !ok {
-		return fmt.Errorf("charter %q: %s is not a member in version %d: its node takes no part in it", c.Name, e.name(e.self), c.Version)
+		return fmt.Errorf("charter %q: %s is not a member in version %d: its node takes no part in it", c.Name,
+			e.name(e.self), c.Version)
 	}
 	if !slices.ContainsFunc(e.charter.Members, func(m keys.Member) bool { return c.SignedBy(m.ID) }) {
-		return fmt.Errorf("charter %q: no member has signed version %d with the hash %s: whoever proposes it signs first", c.Name, c.Version, c.Digest().Short())
+		return fmt.Errorf("charter %q: no member has signed version %d with the hash %s: whoever proposes it signs first",
+			c.Name, c.Version, c.Digest().Short())
 	}
 	return nil
 }
@@ -89,7 +86,7 @@ func (e *Enrolment) mayOpen(c *keys.SignedCharter) error {
 func (e *Enrolment) open(c *keys.SignedCharter, path string, from keys.ID) *proposal {
 	p := newProposal(c, path, from)
 	e.proposals[c.Digest()] = p
-	e.rouse()
+	e.notify()
 	return p
 }
 
@@ -108,7 +105,7 @@ func (e *Enrolment) accept(p *proposal, signatures map[keys.ID][]byte) (news []k
 		news = append(news, id)
 	}
 	if len(news) > 0 {
-		e.rouse()
+		e.notify()
 	}
 	return news, nil
 }
@@ -123,7 +120,8 @@ func (e *Enrolment) holdBack(p *proposal, signatures map[keys.ID][]byte) map[key
 		if other == p || !other.charter.SignedBy(e.self) {
 			continue
 		}
-		e.config.Log.Warn(fmt.Sprintf("your signature on %s is held back: you have signed another version %d, %s, and two of them cannot both come into force; delete that file first if the others have given it up",
+		e.config.Log.Warn(fmt.Sprintf("your signature on %s is held back: you have signed another version %d, %s, and two "+
+			"of them cannot both come into force; delete that file first if the others have given it up",
 			p.path, p.charter.Version, other.path))
 		signatures = maps.Clone(signatures)
 		delete(signatures, e.self)
@@ -145,7 +143,8 @@ func (e *Enrolment) announce(p *proposal) {
 			break
 		}
 	}
-	e.config.Log.Info(fmt.Sprintf("%s proposes charter version %d: %s; see it with: hanse charter show %s; sign it with: hanse charter sign --key FILE.key %s",
+	e.config.Log.Info(fmt.Sprintf("%s proposes charter version %d: %s; see it with: hanse charter show %s; sign it "+
+		"with: hanse charter sign --key FILE.key %s",
 		e.name(who), p.charter.Version, e.changes(p), p.path, p.path))
 }
 
@@ -159,8 +158,12 @@ func (e *Enrolment) report(p *proposal, news []keys.ID) {
 	waits := "all have"
 	if missing := missingNames(p.charter); len(missing) > 0 {
 		waits = "missing: " + strings.Join(missing, ", ")
+		if p.charter.Complete() == nil {
+			waits = "they are enough to revoke a member, without " + strings.Join(missing, ", ")
+		}
 	}
-	e.config.Log.Info(fmt.Sprintf("charter version %d is signed by %s; %s", p.charter.Version, strings.Join(names, ", "), waits))
+	e.config.Log.Info(fmt.Sprintf("charter version %d is signed by %s; %s", p.charter.Version, strings.Join(names, ", "),
+		waits))
 }
 
 // missingNames lists those who have not signed, in the order of the charter.

@@ -9,6 +9,7 @@ const (
 	methodJoinFetch   = "join/fetch"
 	methodJoinSign    = "join/sign"
 	methodJoinCharter = "join/charter"
+	methodJoinKept    = "join/kept"
 	methodPropose     = "charter/propose"
 	methodSignature   = "charter/signature"
 	methodFetch       = "charter/fetch"
@@ -25,6 +26,9 @@ type offerReply struct {
 	Invitation string `cbor:"1,keyasint,omitempty"` // none when the charter is in force already
 	Proposal   string `cbor:"2,keyasint"`
 	Parent     string `cbor:"3,keyasint,omitempty"` // none when the charter is in force already
+	// Proof is how a parent that not all have signed came into force: the versions before it, the latest first, back to
+	// one that all have signed.
+	Proof []string `cbor:"4,keyasint,omitempty"`
 }
 
 // signRequest brings a newcomer's signature.

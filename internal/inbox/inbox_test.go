@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/internal/inbox"
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -21,9 +21,9 @@ import (
 // TestMain fails when a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// star is a server, the first of the members, and its clients in one room.
+// star is a server, the first of the members, and its clients in one session.
 type star struct {
-	*simnet.Network
+	*testnet.Network
 	ids     []keys.ID // of the clients
 	server  protocol.Mesh
 	clients []protocol.Mesh
@@ -36,16 +36,16 @@ func newStar(t testing.TB, n int) *star {
 	for i := range ids {
 		ids[i] = keys.ID(keys.HashOf("inbox test member", []byte{byte(i), byte(i >> 8)}))
 	}
-	s := &star{Network: simnet.New(ids), ids: ids[1:], hub: ids[0]}
+	s := &star{Network: testnet.New(ids), ids: ids[1:], hub: ids[0]}
 	t.Cleanup(s.Close)
 	opened := make(chan error, 1)
 	go func() (err error) {
 		defer func() { opened <- err }()
-		s.server, err = s.Transport(s.hub).Open(t.Context(), protocol.Room{1}, s.ids)
+		s.server, err = s.Transport(s.hub).Open(t.Context(), protocol.SessionID{1}, s.ids)
 		return err
 	}()
 	for _, id := range s.ids {
-		m, err := s.Transport(id).Open(t.Context(), protocol.Room{1}, []keys.ID{s.hub})
+		m, err := s.Transport(id).Open(t.Context(), protocol.SessionID{1}, []keys.ID{s.hub})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,5 +236,6 @@ func check(t *testing.T, s *star, b *inbox.Inbox, sizes [][]int, total int, rele
 // content is a client's frame of 8 bytes and more.
 func content(client, number, size int) []byte {
 	head := binary.BigEndian.AppendUint32(nil, uint32(client))
-	return append(binary.BigEndian.AppendUint32(head, uint32(number)), bytes.Repeat([]byte{byte(client + number)}, size)...)
+	return append(binary.BigEndian.AppendUint32(head, uint32(number)),
+		bytes.Repeat([]byte{byte(client + number)}, size)...)
 }

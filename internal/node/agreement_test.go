@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 )
 
 // refused proposes a training and wants it refused with exactly this error.
-func refused(t *testing.T, l *league, head, parameters, want string) {
+func refused(t *testing.T, l *testNetwork, head, parameters, want string) {
 	t.Helper()
 	_, _, err := l.propose(l.job("train", head, parameters))
 	if err == nil || strings.ReplaceAll(err.Error(), l.dirs[0], "BANK") != want {
@@ -21,14 +22,17 @@ func refused(t *testing.T, l *league, head, parameters, want string) {
 }
 
 func TestBadJobsAreRefused(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.startAll()
 	for _, c := range []struct{ name, head, parameters, want string }{
-		{"unknown field", "", activeBank + "featurs = 3", `job "trial": parameters: line 2: unknown key "featurs"`},
+		{"unknown field", "", activeBank + "featurs = 3",
+			`job "trial": parameters: line 12: unknown key "featurs"; did you mean "features"?`},
 		{"no features", "", activeBank + "features = 0", `job "trial": features is 0, want 1 to 1048576`},
 		{"10^9 features", "", activeBank + "features = 1000000000", `job "trial": features is 1000000000, want 1 to 1048576`},
-		{"unknown table", "table = \"trian\"", activeBank, `this node has no table "trian"; it has "test", "train": start it with --data trian=FILE`},
-		{"stranger", "", "active = [\"smith\"]\nlabel = \"y\"", `job "trial": active party "smith" is not among the job's parties`},
+		{"unknown table", "table = " +
+			"\"trian\"", activeBank, `this node has no table "trian"; it has "test", "train": start it with --data trian=FILE`},
+		{"stranger", "", "active = [\"smith\"]\nlabel = " +
+			"\"y\"", `job "trial": active party "smith" is not among the job's parties`},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, l, c.head, c.parameters, c.want) })
 	}
@@ -43,23 +47,26 @@ func TestBadTablesAreRefused(t *testing.T) {
 	}{
 		{"label missing", 0, func(s string) string { return strings.Replace(s, ",y\n", ",z\n", 1) }, `"y"`},
 		{"label constant", 0, func(s string) string { return strings.ReplaceAll(s, ",1\n", ",0\n") }, `label column "y"`},
-		{"three classes", 0, func(s string) string { return strings.Replace(s, ",1\n", ",2\n", 1) }, `label column "y"`},
-		{"text in a number", 1, func(s string) string { return strings.Replace(s, "r00007,", "r00007,x", 1) }, "row 8 (line 9)"},
-		{"empty cell", 2, func(s string) string { return s[:strings.LastIndex(s, ",")+1] + "\n" }, "row 50 (line 51)"},
-		{"not a number", 2, func(s string) string { return s[:strings.LastIndex(s, ",")+1] + "NaN\n" }, "NaN"},
+		{"text in a number", 1, func(s string) string { return strings.Replace(s, "r00007,", "r00007,x", 1) },
+			"row 8 (line 9)"},
+		{"missing cell", 2, func(s string) string { return s[:strings.LastIndex(s, ",")+1] + "\n" }, "row 50 (line 51)"},
+		{"not a number", 2, func(s string) string { return s[:strings.LastIndex(s, ",")+1] + "Inf\n" }, "Inf"},
 		{"duplicate id", 3, func(s string) string { return strings.Replace(s, "r00007", "r00006", 1) }, "r00006"},
 		{"empty file", 3, func(string) string { return "" }, "empty"},
 		{"constant column", 1, func(s string) string { return constantColumn(s) }, `"a"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLeague(t, 4, 50)
+			l := newTestNetwork(t, 4, 50)
 			text, err := os.ReadFile(l.tablePath(c.party, "train"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.writeTable(c.party, "train", c.edit(string(text)))
 			l.startAll()
-			_, _, err = l.propose(l.job("train", "", activeBank))
+			spec := l.nodes[c.party].tables.Specs["train"]
+			spec.Options.Missing = "refuse"
+			l.nodes[c.party].tables.Specs["train"] = spec
+			_, _, err = l.propose(l.job("train", "", activeBank+"constant = \"refuse\"\n"))
 			if err == nil {
 				t.Fatal("the table was taken")
 			}
@@ -88,7 +95,7 @@ func constantColumn(text string) string {
 }
 
 func TestDifferentRowsAreCounted(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	for party, lines := range map[int]int{1: 48, 2: 49} { // header and 47, header and 48
 		text, err := os.ReadFile(l.tablePath(party, "train"))
 		if err != nil {
@@ -97,13 +104,13 @@ func TestDifferentRowsAreCounted(t *testing.T) {
 		l.writeTable(party, "train", strings.Join(strings.SplitAfter(string(text), "\n")[:lines], ""))
 	}
 	l.startAll()
-	refused(t, l, "", activeBank, "bank has 50 rows and insurer has 47: every party must hold the same ids; "+
-		"cut the tables to the ids that all have, and propose the job anew")
+	refused(t, l, "", activeBank, "bank has 50 rows and insurer has 47, and not all are common: "+
+		"find those that are with hanse align --name common, and propose the job anew with rows = \"common\"")
 }
 
 // TestDataThatChangedAfterConsentPausesTheJob until the old table is back, as the message says.
 func TestDataThatChangedAfterConsentPausesTheJob(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -116,14 +123,14 @@ func TestDataThatChangedAfterConsentPausesTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed, named := false, false
-	l.told[2] = func(e Event) {
+	l.watch(2, func(e jobs.Event) {
 		if strings.HasPrefix(e.Text, "paused: ") && strings.Contains(e.Text, "train.csv changed after consent") &&
-			strings.HasSuffix(e.Text, "put the old file back and the job goes on, or end it with hanse cancel trial") {
+			strings.HasSuffix(e.Text, "put the old table back and the job goes on, or end it with hanse cancel trial") {
 			named = true
 			l.writeTable(2, "train", string(agreed))
 		}
-	}
-	_, err = l.nodes[0].Launch(ctx, c.Hash(), func(e Event) {
+	})
+	_, err = l.nodes[0].Launch(ctx, c.Hash(), func(e jobs.Event) {
 		if e.Text == "retailer consents" && !changed { // the last one
 			changed = true
 			l.writeTable(2, "train", string(agreed)+"r99999,1.0\n")
@@ -135,7 +142,7 @@ func TestDataThatChangedAfterConsentPausesTheJob(t *testing.T) {
 }
 
 func TestConsentByHand(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.policy = nil
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
@@ -153,12 +160,13 @@ func TestConsentByHand(t *testing.T) {
 }
 
 // decideAt decides at party i as soon as the job is there.
-func (l *league) decideAt(h keys.Hash, i int, yes bool) {
+func (l *testNetwork) decideAt(h keys.Hash, i int, yes bool) {
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		for l.nodes[i].Decide(h, yes, "not before the audit") != nil {
-			if pause(ctx, time.Millisecond) != nil {
+		for {
+			_, err := l.nodes[i].Decide(Decision{Contract: h, Yes: yes, Reason: "not before the audit"})
+			if err == nil || pause(ctx, time.Millisecond) != nil {
 				return
 			}
 		}
@@ -166,7 +174,7 @@ func (l *league) decideAt(h keys.Hash, i int, yes bool) {
 }
 
 func TestPolicy(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.policy = &consent.Policy{
 		Format: consent.Format, Accept: []consent.Rule{{Privacy: []string{"masked"}, MaxRows: new(int64(100))}},
 		Refuse: []consent.Rule{{Tables: []string{"test"}}},

@@ -11,20 +11,23 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // TestExplainAfterLeaving: the owner of a node whose key has left the charter asks why a job waits.
 func TestExplainAfterLeaving(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\nmax_bytes = 1\n")
 	l.startAll()
 	c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
 	smaller := *l.charter
 	smaller.Members = append(append([]keys.Member{}, smaller.Members[:1]...), smaller.Members[2:]...)
-	l.nodes[1].SetCharter(&smaller)
+	l.nodes[1].SetCharter(inForce(t, &smaller))
 	defer func() {
 		if p := recover(); p != nil {
 			t.Errorf("the node panics: %v", p)
@@ -37,21 +40,22 @@ func TestExplainAfterLeaving(t *testing.T) {
 
 // TestNobodyFillsTheLog: of refused calls so many are told in full, and the others counted.
 func TestNobodyFillsTheLog(t *testing.T) {
-	s, book := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables})
+	s, logged := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables})
 	for i := range 1500 {
-		s.ask(methodConsent, consentRequest{Contract: fmt.Sprint("garbage ", i, strings.Repeat("x", 3000))}, new(consentResponse))
+		s.ask(methodConsent, consentRequest{Contract: fmt.Sprint("garbage ", i, strings.Repeat("x", 3000))},
+			new(consentResponse))
 	}
-	lines := strings.Count(book.String(), "another member was told of a fault by its code alone")
+	lines := strings.Count(logged.String(), "another member was told of a fault by its code alone")
 	if lines > 200 {
-		t.Errorf("%d lines of %d bytes in the log for 1,500 calls that cost the member nothing", lines, len(book.String()))
+		t.Errorf("%d lines of %d bytes in the log for 1,500 calls that cost the member nothing", lines, len(logged.String()))
 	}
 }
 
-// TestConsentsAreNotHoarded: a bound over 30 days. The attacker has jobs consented to every 31 days and starts none, to run
-// all of them on one day: those that have not ended count as of now.
+// TestConsentsAreNotHoarded: a bound over 30 days. The attacker has jobs consented to every 31 days and starts none,
+// to run all of them on one day: those that have not ended count as of now.
 func TestConsentsAreNotHoarded(t *testing.T) {
-	const angles = 50 * 32
-	l := newLeague(t, 4, 50)
+	const angles = 50 * 16
+	l := newTestNetwork(t, 4, 50)
 	l.policy = rulesOf(t, fmt.Sprintf(boundedRules, angles))
 	var later atomic.Int64
 	l.now = func() time.Time { return time.Now().AddDate(0, 0, int(later.Load())) }
@@ -79,16 +83,16 @@ func TestConsentsAreNotHoarded(t *testing.T) {
 // TestTwoEndsOfOneMember: a member tells each of two others another end of its own. Once they have told each other they
 // stand by one.
 func TestTwoEndsOfOneMember(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n")
 	l.startAll()
 	c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1, 2, 3)
-	lies := []protocol.Ending{
-		{By: "retailer", Outcome: protocol.OutcomeCancelled, Reason: "one"},
-		{By: "retailer", Outcome: protocol.OutcomeFailed, Fault: &protocol.Fault{Code: codeDisk}},
+	lies := []contract.Ending{
+		{By: "retailer", Outcome: contract.OutcomeCancelled, Reason: "one"},
+		{By: "retailer", Outcome: contract.OutcomeFailed, Fault: &fault.Fault{Code: fault.CodeDisk}},
 	}
 	for i, lie := range lies {
-		e, err := protocol.NewEnding(c, lie)
+		e, err := contract.NewEnding(c, lie)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,8 +104,8 @@ func TestTwoEndsOfOneMember(t *testing.T) {
 	one, _ := l.nodes[1].job(c.Hash())
 	two, _ := l.nodes[2].job(c.Hash())
 	for range 5 {
-		l.nodes[1].tellEnding(t.Context(), one)
-		l.nodes[2].tellEnding(t.Context(), two)
+		l.nodes[1].sendEnding(t.Context(), one)
+		l.nodes[2].sendEnding(t.Context(), two)
 	}
 	if a, b := one.ended(), two.ended(); a.Hash() != b.Hash() {
 		t.Errorf("the job is %s at the insurer and %s at the telco", a.Outcome, b.Outcome)
@@ -111,7 +115,7 @@ func TestTwoEndsOfOneMember(t *testing.T) {
 // TestDoneAgainstTheOwnersWord: in a job over clients the proposer alone signs that it is done. It says so of a session
 // that never was, after a client's owner has cancelled the job; and again and again, of later sessions. None counts.
 func TestDoneAgainstTheOwnersWord(t *testing.T) {
-	l := newLeague(t, 5, 0)
+	l := newTestNetwork(t, 5, 0)
 	l.streams(1, 60)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL), nil)
@@ -128,8 +132,8 @@ func TestDoneAgainstTheOwnersWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := func(session uint32) error {
-		e, err := protocol.NewEnding(c, protocol.Ending{
-			Outcome: protocol.OutcomeDone, Session: session, Parts: []protocol.PartDigest{{Party: "bank"}},
+		e, err := contract.NewEnding(c, contract.Ending{
+			Outcome: contract.OutcomeDone, Session: session, Parts: []contract.PartDigest{{Party: "bank"}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -143,7 +147,8 @@ func TestDoneAgainstTheOwnersWord(t *testing.T) {
 	}
 	s, _ := l.nodes[1].job(c.Hash())
 	if s.status() == StateDone {
-		t.Errorf("the insurer's owner cancelled a job that never had a session (%d here); it is %s now: %q", s.snapshot().Session, s.status(), s.snapshot().Reason)
+		t.Errorf("the insurer's owner cancelled a job that never had a session (%d here); it is %s now: %q",
+			s.snapshot().Session, s.status(), s.snapshot().Reason)
 	}
 	changed := 0
 	for i := range uint32(50) {
@@ -157,19 +162,20 @@ func TestDoneAgainstTheOwnersWord(t *testing.T) {
 	}
 }
 
-// TestWhoNeverFinishesIsNamed: a member goes through every session and says that it has stored no part. The proposer's owner
-// is told because of whom another session follows.
+// TestWhoNeverFinishesIsNamed: a member goes through every session and says that it has stored no part. The
+// proposer's owner is told because of whom another session follows.
 func TestWhoNeverFinishesIsNamed(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	named := make(chan string, 100)
-	l.told[0] = func(e Event) {
+	l.watch(0, func(e jobs.Event) {
 		if strings.Contains(e.Text, "another session follows") {
 			named <- e.Text
 		}
-	}
+	})
 	l.startAll()
 	evil := l.nodes[3]
-	evil.config.Transport.Handle(func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *protocol.Fault) {
+	evil.config.Transport.Handle(func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte,
+		*fault.Fault) {
 		if method == methodPart {
 			data, _ := cbor.Marshal(partResponse{})
 			return data, nil
@@ -195,10 +201,10 @@ func TestWhoNeverFinishesIsNamed(t *testing.T) {
 	}
 }
 
-// TestTwoJobsOfOneName: a member proposes a job under the name of another that waits. The owner consents to the one that
-// was shown, by its contract.
+// TestTwoJobsOfOneName: a member proposes a job under the name of another that waits. The owner consents to the one
+// that was shown, by its contract.
 func TestTwoJobsOfOneName(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.policy = &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables}
 	l.startAll()
 	var honest keys.Hash
@@ -207,7 +213,8 @@ func TestTwoJobsOfOneName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.nodes[1].serveConsent(l.keys[from].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil {
+		if _, err := l.nodes[1].serveConsent(l.keys[from].ID(),
+			consentRequest{Contract: string(c.Document.Text())}); err != nil {
 			t.Fatal(err)
 		}
 		honest = c.Hash()
@@ -222,7 +229,7 @@ func TestTwoJobsOfOneName(t *testing.T) {
 		if j.Contract != honest.String() {
 			continue
 		}
-		if err := client.Approve(t.Context(), j.Contract, j.Contract); err != nil {
+		if _, err := client.Decide(t.Context(), Decision{Contract: honest, Yes: true}); err != nil {
 			t.Errorf("the owner cannot consent to the honest job: %v", err)
 		}
 	}
@@ -230,26 +237,27 @@ func TestTwoJobsOfOneName(t *testing.T) {
 
 // TestARenamedMemberKeepsItsResults: what a job left belongs to the key.
 func TestARenamedMemberKeepsItsResults(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.startAll()
 	_, model, err := l.propose(l.job("train", "", activeBank+"features = 32"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, scored, err := l.propose(l.job("predict", fmt.Sprintf("model = %q\nopen_to = \"bank\"\ntable = \"test\"", model), ""))
+	_, scored, err := l.propose(l.job("predict", fmt.Sprintf("model = %q\nopen_to = \"bank\"\ntable = \"test\"", model),
+		""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	renamed := *l.charter
 	renamed.Members = append([]keys.Member{}, renamed.Members...)
 	renamed.Members[0].Name = "kreditbank"
-	l.nodes[0].SetCharter(&renamed)
+	l.nodes[0].SetCharter(inForce(t, &renamed))
 	s, _ := l.nodes[0].job(scored)
 	if _, err := l.nodes[0].scores(s); err != nil {
 		t.Errorf("scores that are on the disk: %v", err)
 	}
 	m, _ := l.nodes[0].job(model)
-	if err := l.nodes[0].checkPart(m, ModelFile); err != nil {
+	if err := l.nodes[0].checkPart(m, jobs.ModelFile); err != nil {
 		t.Errorf("a model part that is whole: %v", err)
 	}
 }
@@ -257,7 +265,7 @@ func TestARenamedMemberKeepsItsResults(t *testing.T) {
 // TestThePersonIsShownTheTable: a member proposes a training on another table than was talked about. The summary says
 // which.
 func TestThePersonIsShownTheTable(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.startAll()
 	shown := make(map[string]string)
 	for name, c := range map[string]struct{ head, parameters string }{
@@ -267,7 +275,7 @@ func TestThePersonIsShownTheTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.ReplaceAll(Summary(contract, "insurer"), contract.Hash().Short(), "HASH")
+		text := strings.ReplaceAll(summary.Of(contract, "insurer"), contract.Hash().Short(), "HASH")
 		for other, said := range shown {
 			if said == text {
 				t.Errorf("a job on %s and one on %s are shown by the same words", name, other)

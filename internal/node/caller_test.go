@@ -21,7 +21,7 @@ func says(u owner.User, err error) reader {
 }
 
 // serveSocketOf runs a node's socket until the test ends, and waits until it is there.
-func (l *league) serveSocketOf(i int) {
+func (l *testNetwork) serveSocketOf(i int) {
 	l.t.Helper()
 	n := l.nodes[i]
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,7 +50,7 @@ func (l *league) serveSocketOf(i int) {
 // TestCommandsOfOtherUsers: another user of the machine who got hold of the socket commands nothing, and one who stands
 // where the node should is told nothing.
 func TestCommandsOfOtherUsers(t *testing.T) {
-	l := newLeague(t, 3, 10)
+	l := newTestNetwork(t, 3, 10)
 	l.start(0)
 	var system atomic.Pointer[reader]
 	l.nodes[0].peer = func(conn net.Conn) (owner.User, error) { return (*system.Load())(conn) }
@@ -88,7 +88,7 @@ func TestCommandsOfOtherUsers(t *testing.T) {
 
 // TestCallerReachesTheHandlers: who sent a command is in its context, by what the system says.
 func TestCallerReachesTheHandlers(t *testing.T) {
-	l := newLeague(t, 3, 10)
+	l := newTestNetwork(t, 3, 10)
 	l.start(0)
 	n, self := l.nodes[0], owner.Self()
 	n.peer = says(self, nil)
@@ -123,7 +123,7 @@ func TestSquatterAtTheSocket(t *testing.T) {
 	defer os.RemoveAll(temporary)
 	t.Setenv("TMPDIR", temporary)
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	l := newLeague(t, 3, 10)
+	l := newTestNetwork(t, 3, 10)
 	l.dirs[0] = filepath.Join(l.dirs[0], strings.Repeat("long-", 20))
 	if err := os.MkdirAll(l.dirs[0], 0o700); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestSquatterAtTheSocket(t *testing.T) {
 
 // TestFolderOpenToOthers: a node does not start on it.
 func TestFolderOpenToOthers(t *testing.T) {
-	l := newLeague(t, 3, 10)
+	l := newTestNetwork(t, 3, 10)
 	dir := filepath.Join(l.dirs[0], "node")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestFolderOpenToOthers(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := New(Config{Key: l.keys[0], Charter: l.charter, Transport: l.transport(0), Dir: dir})
+	_, err := New(Config{Key: l.keys[0], Charter: inForce(t, l.charter), Transport: l.transport(0), Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), `run "chmod 700 `+dir+`"`) {
 		t.Errorf("error %v, want the command that mends it", err)
 	}

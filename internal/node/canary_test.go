@@ -12,23 +12,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // canary stands in every cell that holds text, every id, every column's name and every path of the victim.
 const canary = "canary"
 
-// overheard is all that leaves the nodes of a league.
+// overheard is all that leaves the nodes of a test network.
 type overheard struct {
 	t  testing.TB
 	mu sync.Mutex
 	n  int // messages
 }
 
-// hear looks at one message.
-func (o *overheard) hear(what string, data []byte) {
+// record looks at one message.
+func (o *overheard) record(what string, data []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.n++
@@ -39,39 +42,39 @@ func (o *overheard) hear(what string, data []byte) {
 
 // tapped is a transport whose every message is overheard before it leaves.
 type tapped struct {
-	*simnet.Transport
+	*testnet.Transport
 	heard *overheard
 }
 
 // Call implements protocol.Transport.
 func (t *tapped) Call(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error) {
-	t.heard.hear(method, append([]byte(method+" "), request...))
+	t.heard.record(method, append([]byte(method+" "), request...))
 	return t.Transport.Call(ctx, to, method, request)
 }
 
 // Handle implements protocol.Transport.
 func (t *tapped) Handle(h protocol.Handler) {
-	t.Transport.Handle(func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *protocol.Fault) {
+	t.Transport.Handle(func(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *fault.Fault) {
 		response, fault := h(ctx, from, method, request)
-		t.heard.hear("the answer to "+method, response)
+		t.heard.record("the answer to "+method, response)
 		if fault != nil {
-			t.heard.hear("the fault of "+method, fault.Encode())
-			t.heard.hear("the fault of "+method, []byte(strings.Join(fault.Names, " ")))
+			t.heard.record("the fault of "+method, fault.Encode())
+			t.heard.record("the fault of "+method, []byte(strings.Join(fault.Names, " ")))
 		}
 		return response, fault
 	})
 }
 
 // Open implements protocol.Transport.
-func (t *tapped) Open(ctx context.Context, room protocol.Room, peers []keys.ID) (protocol.Mesh, error) {
-	m, err := t.Transport.Open(ctx, room, peers)
+func (t *tapped) Open(ctx context.Context, session protocol.SessionID, peers []keys.ID) (protocol.Mesh, error) {
+	m, err := t.Transport.Open(ctx, session, peers)
 	return &tappedMesh{m, t.heard}, err
 }
 
-// Gather implements protocol.Gatherer.
-func (t *tapped) Gather(ctx context.Context, room protocol.Room,
+// Gather implements protocol.Transport.
+func (t *tapped) Gather(ctx context.Context, session protocol.SessionID,
 	peers []keys.ID) (protocol.Mesh, map[keys.ID]error, error) {
-	m, absent, err := t.Transport.Gather(ctx, room, peers)
+	m, absent, err := t.Transport.Gather(ctx, session, peers)
 	return &tappedMesh{m, t.heard}, absent, err
 }
 
@@ -83,16 +86,16 @@ type tappedMesh struct {
 
 // Send implements protocol.Mesh.
 func (m *tappedMesh) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
-	m.heard.hear("a frame", bytes.Join(parts, nil))
+	m.heard.record("a frame", bytes.Join(parts, nil))
 	return m.Mesh.Send(ctx, to, parts...)
 }
 
-// caged makes a league whose every node is overheard and whose second member has a canary in all that is its own: the
-// folder of its tables, their ids, columns and cells.
-func caged(t *testing.T, q, rows int) (*league, *overheard) {
-	l := newLeague(t, q, rows)
+// caged makes a test network whose every node is overheard and whose second member has a canary in all that is its
+// own: the folder of its tables, their ids, columns and cells.
+func caged(t *testing.T, q, rows int) (*testNetwork, *overheard) {
+	l := newTestNetwork(t, q, rows)
 	o := &overheard{t: t}
-	l.wrap = func(i int, transport *simnet.Transport) protocol.Transport { return &tapped{transport, o} }
+	l.wrap = func(i int, transport *testnet.Transport) protocol.Transport { return &tapped{transport, o} }
 	l.dirs[1] = filepath.Join(l.dirs[1], canary+"-folder")
 	if err := os.Mkdir(l.dirs[1], 0o700); err != nil {
 		t.Fatal(err)
@@ -106,7 +109,7 @@ func caged(t *testing.T, q, rows int) (*league, *overheard) {
 }
 
 // cageTable is a table of a member: at the second one a column of numbers, and one of words.
-func (l *league) cageTable(i, rows int) string {
+func (l *testNetwork) cageTable(i, rows int) string {
 	rng := rand.New(rand.NewPCG(5, uint64(i)))
 	var b strings.Builder
 	b.WriteString([]string{"id,a,y\n", "id," + canary + "-number," + canary + "-word\n", "id,a\n"}[min(i, 2)])
@@ -130,7 +133,7 @@ var spoilings = []struct {
 }{
 	{"a word among the numbers", func(s string) string { return replaceCell(s, 7, 1, canary+" 17") }},
 	{"an empty cell", func(s string) string { return replaceCell(s, 5, 1, "") }},
-	{"not a number", func(s string) string { return replaceCell(s, 3, 1, "NaN") }},
+	{"not a number", func(s string) string { return replaceCell(s, 3, 1, "Inf") }},
 	{"an id twice", func(s string) string { return replaceCell(s, 4, 0, canary+"00002") }},
 	{"an id too many", func(s string) string { return s + canary + "99999,1.5," + canary + "-1\n" }},
 	{"another id", func(s string) string { return replaceCell(s, 4, 0, canary+"77777") }},
@@ -143,6 +146,12 @@ var spoilings = []struct {
 	{"a constant column", func(s string) string {
 		for r := range strings.Count(s, "\n") - 1 {
 			s = replaceCell(s, r+1, 1, "1.25")
+		}
+		return s
+	}},
+	{"another word in every row", func(s string) string {
+		for r := range strings.Count(s, "\n") - 1 {
+			s = replaceCell(s, r+1, 2, fmt.Sprintf("%s-word-%d", canary, r))
 		}
 		return s
 	}},
@@ -167,8 +176,8 @@ var cagedModes = map[string]string{
 }
 
 // cagedTraining renders a training in a mode.
-func (l *league) cagedTraining(head string) []byte {
-	parameters := activeBank + "features = 16\nsigma = 1.0"
+func (l *testNetwork) cagedTraining(head string) []byte {
+	parameters := activeBank + "features = 16\nsigma = 1.0\nconstant = \"refuse\""
 	if strings.Contains(head, "sealed") {
 		parameters += "\niterations = 4\nlambda = 1e-2"
 	}
@@ -179,6 +188,8 @@ func (l *league) cagedTraining(head string) []byte {
 func TestNoCellLeavesBeforeConsent(t *testing.T) {
 	l, o := caged(t, 4, 30)
 	l.startAll()
+	l.nodes[1].tables.Specs["train"] = jobs.TableSpec{Path: l.tablePath(1, "train"),
+		Options: dataset.Options{Missing: "refuse"}}
 	for mode, head := range cagedModes {
 		for _, s := range spoilings {
 			l.writeTable(1, "train", s.spoil(l.cageTable(1, 30)))
@@ -251,9 +262,9 @@ func TestNoCellOfAStreamLeaves(t *testing.T) {
 		"ofmsft": {1, "privacy = \"masked\"", smallOFMSFT},
 	} {
 		t.Run(algorithm, func(t *testing.T) {
-			l := newLeague(t, 6, 0)
+			l := newTestNetwork(t, 6, 0)
 			o := &overheard{t: t}
-			l.wrap = func(_ int, transport *simnet.Transport) protocol.Transport { return &tapped{transport, o} }
+			l.wrap = func(_ int, transport *testnet.Transport) protocol.Transport { return &tapped{transport, o} }
 			for i := c.servers; i < len(l.names); i++ {
 				l.dirs[i] = filepath.Join(l.dirs[i], canary+"-folder")
 				if err := os.Mkdir(l.dirs[i], 0o700); err != nil {
@@ -291,7 +302,7 @@ func TestNoCellOfAStreamLeaves(t *testing.T) {
 }
 
 // end cancels a job at the first node that has it.
-func (l *league) end(h keys.Hash) {
+func (l *testNetwork) end(h keys.Hash) {
 	for _, n := range l.nodes {
 		if s, ok := n.job(h); ok && s.ended() == nil {
 			n.Cancel(h, "over")

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // underCharter checks a contract against the charter in force here: each party's name stands for the key that the
 // charter gives it, the job keeps the charter's rules, and no two who hold shares are affiliated. A contract that was
 // right under an earlier version may be wrong now: a key was revoked, or a rule became stricter. So every step that
 // acts on a contract asks first: before it is kept, signed and started, and before each session.
-func (n *Node) underCharter(c *protocol.Contract) error {
+func (n *Node) underCharter(c *contract.Contract) error {
 	charter := n.currentCharter()
 	members, err := c.Job.Members(&charter.Charter)
 	if err != nil {
@@ -33,33 +34,37 @@ func (n *Node) underCharter(c *protocol.Contract) error {
 			"is %s",
 			c.Job.Name, given.Short(), m.Name, m.Name, charter.Name, charter.Version, m.ID.Short())
 	}
-	if c.Job.Privacy == fdskl.Sealed && c.Job.Task == protocol.TaskTrain { // a prediction's roles are in the model part
-		_, err := n.newSealing(c.Job)
-		return orElse(codeCharter, err)
+	kind, err := n.kindOf(c.Job)
+	if err == nil {
+		err = kind.Stands(c.Job)
 	}
-	return nil
+	return faults.OrElse(fault.CodeCharter, err)
 }
 
 // outside is the fault of a contract that does not stand under the charter in force. It names the party for whose sake,
 // unless party is empty.
 func (n *Node) outside(party, format string, args ...any) error {
-	f := &faultError{code: codeCharter, err: fmt.Errorf(format, args...),
-		numbers: []int64{int64(n.currentCharter().Version)}}
+	f := &faults.Error{Code: fault.CodeCharter, Err: fmt.Errorf(format, args...),
+		Numbers: []int64{int64(n.currentCharter().Version)}}
 	if party != "" {
-		f.names = []string{party}
+		f.Names = []string{party}
 	}
 	return f
 }
 
 // SetCharter takes a new version of the charter into use. Contracts that do not stand under it go no further.
-func (n *Node) SetCharter(c *keys.SignedCharter) {
+func (n *Node) SetCharter(f keys.InForce) {
+	c := f.Charter()
 	n.mu.Lock()
 	n.charter = c
 	n.mu.Unlock()
 	if err := keepCharter(n.config.Dir, c); err != nil {
 		n.config.Log.Warn("the charter is not kept for audits: give it to hanse audit with --charter", "error", err)
 	}
-	n.warnOfStrangers(c)
+	for _, err := range n.config.Policy.Mistakes(&c.Charter) {
+		n.config.Log.Warn("the policy does not fit the new charter: rules that accept do nothing while they name who "+
+			"is no member", "error", err)
+	}
 }
 
 // currentCharter returns the charter in force.
@@ -68,6 +73,9 @@ func (n *Node) currentCharter() *keys.SignedCharter {
 	defer n.mu.Unlock()
 	return n.charter
 }
+
+// Charter returns the charter that is in force here.
+func (n *Node) Charter() *keys.SignedCharter { return n.currentCharter() }
 
 // name returns this member's name in the charter, or, once its key has left it, the last that it had.
 func (n *Node) name() string {
@@ -80,7 +88,7 @@ func (n *Node) name() string {
 }
 
 // nameIn returns this member's name in a contract, whatever a later charter calls it.
-func (n *Node) nameIn(c *protocol.Contract) string {
+func (n *Node) nameIn(c *contract.Contract) string {
 	i := partyWith(c, n.config.Key.ID())
 	if i < 0 {
 		i = max(0, c.Job.Index(n.name())) // of an earlier key of this member: to be shown, and for nothing else
@@ -89,11 +97,11 @@ func (n *Node) nameIn(c *protocol.Contract) string {
 }
 
 // isOurs reports whether a contract names this node's key. A folder may hold jobs of an earlier key.
-func (n *Node) isOurs(c *protocol.Contract) bool { return partyWith(c, n.config.Key.ID()) >= 0 }
+func (n *Node) isOurs(c *contract.Contract) bool { return partyWith(c, n.config.Key.ID()) >= 0 }
 
 // partyWith finds a key among a contract's parties, -1 when it is none's.
-func partyWith(c *protocol.Contract, id keys.ID) int {
-	return slices.IndexFunc(c.Parties, func(f protocol.Facts) bool { return f.ID == id })
+func partyWith(c *contract.Contract, id keys.ID) int {
+	return slices.IndexFunc(c.Parties, func(f contract.Facts) bool { return f.ID == id })
 }
 
 // memberName names a member for messages.

@@ -1,19 +1,22 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Client commands a running node through its socket.
@@ -44,24 +47,67 @@ func (c *Client) Jobs(ctx context.Context) ([]JobInfo, error) {
 	return jobs, json.NewDecoder(body).Decode(&jobs)
 }
 
+// Removed lists the jobs of which the owner has removed what they left.
+func (c *Client) Removed(ctx context.Context) ([]JobInfo, error) {
+	body, err := c.do(ctx, http.MethodGet, "/removed", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var jobs []JobInfo
+	return jobs, json.NewDecoder(body).Decode(&jobs)
+}
+
+// Disk returns what the node's folder holds, against its quota.
+func (c *Client) Disk(ctx context.Context) (*Disk, error) {
+	body, err := c.do(ctx, http.MethodGet, "/disk", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var d Disk
+	return &d, json.NewDecoder(body).Decode(&d)
+}
+
+// PlanRemoval says what would go and what would stay of a job; job is its name or the start of its contract's hash.
+func (c *Client) PlanRemoval(ctx context.Context, job string) (*Removal, error) {
+	return c.removal(ctx, http.MethodGet, "/removal?"+url.Values{"job": {job}}.Encode())
+}
+
+// Remove removes what goes of a job; contract is its whole hash, as PlanRemoval gave it.
+func (c *Client) Remove(ctx context.Context, contract string) (*Removal, error) {
+	return c.removal(ctx, http.MethodPost, "/remove?"+url.Values{"contract": {contract}}.Encode())
+}
+
+// removal asks about a removal.
+func (c *Client) removal(ctx context.Context, method, path string) (*Removal, error) {
+	body, err := c.do(ctx, method, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var r Removal
+	return &r, json.NewDecoder(body).Decode(&r)
+}
+
 // Report returns the node's report of a job, once it is done.
-func (c *Client) Report(ctx context.Context, job string) (*Report, error) {
+func (c *Client) Report(ctx context.Context, job string) (*jobs.Report, error) {
 	return c.report(ctx, job, true)
 }
 
 // Result returns the node's report of a job that is done; of another the error says how it stands.
-func (c *Client) Result(ctx context.Context, job string) (*Report, error) {
+func (c *Client) Result(ctx context.Context, job string) (*jobs.Report, error) {
 	return c.report(ctx, job, false)
 }
 
 // report asks for a report, and waits for it where wait says so.
-func (c *Client) report(ctx context.Context, job string, wait bool) (*Report, error) {
+func (c *Client) report(ctx context.Context, job string, wait bool) (*jobs.Report, error) {
 	body, err := c.do(ctx, http.MethodGet, "/report?"+url.Values{"job": {job}, "wait": {fmt.Sprint(wait)}}.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	var r Report
+	var r jobs.Report
 	return &r, json.NewDecoder(body).Decode(&r)
 }
 
@@ -89,8 +135,8 @@ func (c *Client) Scores(ctx context.Context, job string) (io.ReadCloser, error) 
 	return c.do(ctx, http.MethodGet, "/scores?"+url.Values{"job": {job}}.Encode(), nil)
 }
 
-// Known returns the scores of all rows of a table with the model of a training's contract, as CSV, where all have opened
-// to the node before, so many times; nothing where one has not.
+// Known returns the scores of all rows of a table with the model of a training's contract, as CSV, where all have
+// opened to the node before, so many times; nothing where one has not.
 func (c *Client) Known(ctx context.Context, contract, table string, times int) ([]byte, error) {
 	q := url.Values{"model": {contract}, "table": {table}, "times": {fmt.Sprint(times)}}
 	body, err := c.do(ctx, http.MethodGet, "/known?"+q.Encode(), nil)
@@ -110,12 +156,14 @@ func (c *Client) Cancel(ctx context.Context, job, reason string) error {
 	return body.Close()
 }
 
-// Prepare proposes a job text and returns its contract hash and summary; hear gets what happens
+// Prepare proposes a job text and returns its contract hash and summary; listen gets what happens
 // until then.
-func (c *Client) Prepare(ctx context.Context, text []byte, hear func(Event)) (contract, summary string, err error) {
-	err = c.stream(ctx, "/prepare", strings.NewReader(string(text)), func(e Event) bool {
-		if e.Kind != EventSummary {
-			hear(e)
+func (c *Client) Prepare(
+	ctx context.Context, text []byte, listen func(jobs.Event),
+) (contract, summary string, err error) {
+	err = c.stream(ctx, "/prepare", strings.NewReader(string(text)), func(e jobs.Event) bool {
+		if e.Kind != jobs.EventSummary {
+			listen(e)
 			return false
 		}
 		contract, summary = e.Job, e.Text
@@ -124,35 +172,31 @@ func (c *Client) Prepare(ctx context.Context, text []byte, hear func(Event)) (co
 	return contract, summary, err
 }
 
-// Launch runs a prepared job to its end and returns the report; hear gets its events.
-func (c *Client) Launch(ctx context.Context, contract string, hear func(Event)) (report *Report, err error) {
-	err = c.stream(ctx, "/launch?"+url.Values{"job": {contract}}.Encode(), nil, func(e Event) bool {
-		hear(e)
+// Launch runs a prepared job to its end and returns the report; listen gets its events.
+func (c *Client) Launch(
+	ctx context.Context, contract string, listen func(jobs.Event),
+) (report *jobs.Report, err error) {
+	err = c.stream(ctx, "/launch?"+url.Values{"job": {contract}}.Encode(), nil, func(e jobs.Event) bool {
+		listen(e)
 		report = e.Report
-		return e.Kind == EventDone
+		return e.Kind == jobs.EventDone
 	})
 	return report, err
 }
 
-// Approve consents to a proposed job, in the name of who runs this program; contract is the whole hash of the contract
-// that was shown, and the node refuses when the job of that name has another one by now.
-func (c *Client) Approve(ctx context.Context, job, contract string) error {
-	return c.decide(ctx, url.Values{"job": {job}, "contract": {contract}, "yes": {"true"}})
-}
-
-// Refuse refuses a proposed job; job is its name or the start of its contract's hash, and reason what the other parties
-// are told.
-func (c *Client) Refuse(ctx context.Context, job, reason string) error {
-	return c.decide(ctx, url.Values{"job": {job}, "yes": {"false"}, "reason": {reason}})
-}
-
-// decide posts a decision.
-func (c *Client) decide(ctx context.Context, q url.Values) error {
-	body, err := c.do(ctx, http.MethodPost, "/decide?"+q.Encode(), nil)
+// Decide consents to a proposed job or refuses it, in the name of who runs this program.
+func (c *Client) Decide(ctx context.Context, d Decision) (Decided, error) {
+	var decided Decided
+	text, err := json.Marshal(d)
 	if err != nil {
-		return err
+		return decided, err
 	}
-	return body.Close()
+	body, err := c.do(ctx, http.MethodPost, "/decide", bytes.NewReader(text))
+	if err != nil {
+		return decided, err
+	}
+	defer body.Close()
+	return decided, json.NewDecoder(body).Decode(&decided)
 }
 
 // Explain says what the node's policy makes of a job.
@@ -177,9 +221,9 @@ func (c *Client) Score(ctx context.Context, contract, id string) (row []string, 
 	return row, json.NewDecoder(body).Decode(&row)
 }
 
-// stream posts a request and hears its events until hear says that the last one has come. An
+// stream posts a request and hears its events until listen says that the last one has come. An
 // error event that nothing follows is the error.
-func (c *Client) stream(ctx context.Context, path string, body io.Reader, hear func(Event) bool) error {
+func (c *Client) stream(ctx context.Context, path string, body io.Reader, listen func(jobs.Event) bool) error {
 	answer, err := c.do(ctx, http.MethodPost, path, body)
 	if err != nil {
 		return err
@@ -188,18 +232,18 @@ func (c *Client) stream(ctx context.Context, path string, body io.Reader, hear f
 	events := json.NewDecoder(answer)
 	failure := fmt.Errorf("the node in %s was stopped; a job that had begun goes on when it is started again", c.dir)
 	for {
-		var e Event
+		var e jobs.Event
 		if err := events.Decode(&e); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			return failure
 		}
-		if e.Kind == EventError {
+		if e.Kind == jobs.EventError {
 			failure = errors.New(e.Text)
 			continue
 		}
-		if hear(e) {
+		if listen(e) {
 			return nil
 		}
 	}
@@ -218,6 +262,10 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (i
 			return nil, stranger
 		}
 		var op *net.OpError
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, fmt.Errorf("you may not open the node's folder %s: be the user whose node it is, as sudo -u USER does",
+				c.dir)
+		}
 		if errors.As(err, &op) && op.Op == "dial" {
 			return nil, fmt.Errorf("%w in %s: start one with hanse node --dir %s", errNoNode, c.dir, c.dir)
 		}
@@ -225,8 +273,32 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (i
 	}
 	if response.StatusCode != http.StatusOK {
 		defer response.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(response.Body, maxText))
-		return nil, errors.New(protocol.Plain(string(text), maxText))
+		text, _ := io.ReadAll(io.LimitReader(response.Body, jobs.MaxText))
+		return nil, errors.New(wording.Line(string(text), jobs.MaxText))
 	}
 	return response.Body, nil
+}
+
+// Status returns the node as it is now.
+func (c *Client) Status(ctx context.Context) (*Status, error) {
+	body, err := c.do(ctx, http.MethodGet, "/status", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var s Status
+	return &s, json.NewDecoder(body).Decode(&s)
+}
+
+// IsAbsent reports whether an error of a command says that no node runs there.
+func IsAbsent(err error) bool { return errors.Is(err, errNoNode) }
+
+// Doctor has the node look for what keeps it, or the ways to these members, from working, and decodes its report.
+func (c *Client) Doctor(ctx context.Context, members []string, report any) error {
+	body, err := c.do(ctx, http.MethodGet, "/doctor?"+url.Values{"member": members}.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return json.NewDecoder(body).Decode(report)
 }

@@ -11,15 +11,18 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/audit"
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// withholder is a member that lets a link break in place of its signature on what passed there, at the end of a session:
-// all parties have stored their parts then.
+// withholder is a member that lets a link break in place of its signature on what passed there, at the end of a
+// session: all parties have stored their parts then.
 type withholder struct {
-	l        *league
+	l        *testNetwork
 	from, to int // to -1: all others
 	times    int // in how many sessions, -1: in all
 
@@ -30,30 +33,30 @@ type withholder struct {
 }
 
 // withhold makes a member a withholder of signatures for another.
-func (l *league) withhold(from, to, times int) *withholder {
+func (l *testNetwork) withhold(from, to, times int) *withholder {
 	w := &withholder{l: l, from: from, to: to, times: times}
 	l.net.OnFrame(w.frame)
 	return w
 }
 
 // frame is the network's hook.
-func (w *withholder) frame(f simnet.Frame) []simnet.Frame {
+func (w *withholder) frame(f testnet.Frame) []testnet.Frame {
 	const kindLength, kind = 2, 68 // where a frame's header has them
 	name := string(f.Data[kind : kind+int(f.Data[kindLength])])
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch name {
-	case protocol.KindSessionKey:
+	case contract.KindSessionKey:
 		w.over = false
-	case protocol.KindDone:
+	case contract.KindDone:
 		w.over = true
 	}
 	if w.shown > 0 {
 		w.after = append(w.after, name)
 	}
-	due := w.over && name == protocol.KindCountersign && (w.times < 0 || w.shown < w.times)
+	due := w.over && name == contract.KindCountersign && (w.times < 0 || w.shown < w.times)
 	if !due || f.From != w.l.keys[w.from].ID() || w.to >= 0 && f.To != w.l.keys[w.to].ID() {
-		return []simnet.Frame{f}
+		return []testnet.Frame{f}
 	}
 	w.shown++
 	for i, k := range w.l.keys {
@@ -70,11 +73,11 @@ func (w *withholder) wantOnlyAnEnd(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.shown == 0 || !slices.Contains(w.after, protocol.KindDone) {
+	if w.shown == 0 || !slices.Contains(w.after, contract.KindDone) {
 		t.Errorf("%d signatures were withheld, and %d frames came after", w.shown, len(w.after))
 	}
-	ends := []string{protocol.KindSessionKey, protocol.KindPast, protocol.KindStates, protocol.KindCountersign,
-		protocol.KindDone, protocol.KindAbort}
+	ends := []string{contract.KindSessionKey, contract.KindPast, contract.KindStates, contract.KindCountersign,
+		contract.KindDone, contract.KindAbort}
 	for _, kind := range w.after {
 		if !slices.Contains(ends, kind) {
 			t.Errorf("%q passes after all parts were stored", kind)
@@ -84,7 +87,7 @@ func (w *withholder) wantOnlyAnEnd(t *testing.T) {
 }
 
 // wantWhole wants every transcript of a job to be whole, and all that it says to fit together.
-func (l *league) wantWhole(h keys.Hash) {
+func (l *testNetwork) wantWhole(h keys.Hash) {
 	l.t.Helper()
 	r := l.audit(h)
 	complete := 0
@@ -107,7 +110,7 @@ func TestWithholder(t *testing.T) {
 	for mode, head := range cagedModes {
 		for times := 1; times <= 2; times++ {
 			t.Run(fmt.Sprint(mode, " ", times), func(t *testing.T) {
-				l := newLeague(t, 4, 60)
+				l := newTestNetwork(t, 4, 60)
 				l.startAll()
 				w := l.withhold(1, 2, times)
 				report, h, err := l.propose(l.cagedTraining(head + "\nrecord = \"full\""))
@@ -147,15 +150,15 @@ func TestWithholder(t *testing.T) {
 // TestWithholderForEver: with a member that never signs the last of a session for another no job is done, and the one
 // that lacks the signature does not say that it is.
 func TestWithholderForEver(t *testing.T) {
-	l := newLeague(t, 4, 60)
+	l := newTestNetwork(t, 4, 60)
 	l.startAll()
 	l.withhold(1, 2, -1)
 	closing := make(chan struct{}, 100)
-	l.told[2] = func(e Event) {
+	l.watch(2, func(e jobs.Event) {
 		if strings.Contains(e.Text, "session 3 starts") {
 			closing <- struct{}{}
 		}
-	}
+	})
 	c, err := l.nodes[0].Prepare(t.Context(), l.cagedTraining("privacy = \"masked\""), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -183,16 +186,16 @@ func TestWithholderForEver(t *testing.T) {
 		}
 	}
 	s, _ := l.nodes[2].job(c.Hash())
-	parts := make([]protocol.PartDigest, 4)
+	parts := make([]contract.PartDigest, 4)
 	for i, name := range l.names {
 		parts[i].Party = name
 	}
 	for session := range uint32(3) {
-		e, err := protocol.NewEnding(c, protocol.Ending{Outcome: protocol.OutcomeDone, Session: session + 1, Parts: parts})
+		e, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeDone, Session: session + 1, Parts: parts})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.nodes[2].signEnding(s, e); !withCode(codeUnsigned)(err) {
+		if _, err := l.nodes[2].signEnding(s, e); !faults.WithCode(fault.CodeUnsigned)(err) {
 			t.Errorf("asked to sign that session %d ended well, it says %v", session+1, err)
 		}
 	}
@@ -202,10 +205,10 @@ func TestWithholderForEver(t *testing.T) {
 	}
 }
 
-// TestWithholderCutsItsTranscript: a member withholds its last signature until the job cannot be done without it, and then
-// cuts its transcript. The others can show what it has signed.
+// TestWithholderCutsItsTranscript: a member withholds its last signature until the job cannot be done without it, and
+// then cuts its transcript. The others can show what it has signed.
 func TestWithholderCutsItsTranscript(t *testing.T) {
-	l := newLeague(t, 4, 60)
+	l := newTestNetwork(t, 4, 60)
 	l.startAll()
 	l.withhold(1, -1, 1)
 	_, h, err := l.propose(l.cagedTraining("privacy = \"masked\""))
@@ -233,7 +236,7 @@ func TestWithholderCutsItsTranscript(t *testing.T) {
 // TestWithholderOfAServedRow: the owner has ended a prediction row by row when the last signature does not come. Nobody
 // waits for rows again.
 func TestWithholderOfAServedRow(t *testing.T) {
-	l := newLeague(t, 4, 40)
+	l := newTestNetwork(t, 4, 40)
 	model := l.sealedModel()
 	ctx := minute(t)
 	h := l.prepare(ctx, model, "sealed", "bank", "requests = 5")
@@ -263,7 +266,7 @@ func TestKilledAtTheLastSignatures(t *testing.T) {
 		for frame := 1; frame <= 12; frame += 2 { // three kinds, each way to two others
 			t.Run(fmt.Sprintf("party %d at frame %d", victim, frame), func(t *testing.T) {
 				t.Parallel()
-				l := newLeague(t, 3, 60)
+				l := newTestNetwork(t, 3, 60)
 				l.startAll()
 				ctx := minute(t)
 				c, err := l.nodes[0].Prepare(ctx, l.job("train", "record = \"full\"", smallCrash), nil)
@@ -276,7 +279,7 @@ func TestKilledAtTheLastSignatures(t *testing.T) {
 				l.restart(victim, c.Hash(), nil)
 				l.wantWhole(c.Hash())
 				for i := range l.nodes {
-					if _, err := os.Stat(l.jobFile(i, c.Hash(), ModelFile)); err != nil {
+					if _, err := os.Stat(l.jobFile(i, c.Hash(), jobs.ModelFile)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -286,13 +289,13 @@ func TestKilledAtTheLastSignatures(t *testing.T) {
 }
 
 // killAtTheEnd is killAtFrame for the frames from the first "done" on.
-func (l *league) killAtTheEnd(victim, n int) <-chan struct{} {
+func (l *testNetwork) killAtTheEnd(victim, n int) <-chan struct{} {
 	const kindLength, kind = 2, 68 // where a frame's header has them
 	killed := make(chan struct{})
 	id := l.keys[victim].ID()
 	count, over := 0, false
-	l.net.OnFrame(func(f simnet.Frame) []simnet.Frame {
-		over = over || string(f.Data[kind:kind+int(f.Data[kindLength])]) == protocol.KindDone
+	l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
+		over = over || string(f.Data[kind:kind+int(f.Data[kindLength])]) == contract.KindDone
 		if over && (f.From == id || f.To == id) {
 			if count++; count == n {
 				l.net.Kill(id)
@@ -300,7 +303,7 @@ func (l *league) killAtTheEnd(victim, n int) <-chan struct{} {
 				return nil
 			}
 		}
-		return []simnet.Frame{f}
+		return []testnet.Frame{f}
 	})
 	return killed
 }

@@ -5,14 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // coordinate brings a job that this node has consented to, to its end: it collects the others' signatures, runs
 // sessions until one ends well, and has the end signed by all. What it had reached before a crash it takes up.
-func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
+func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error) {
 	driving, cancel := context.WithCancel(ctx)
 	defer cancel()
 	n.work.Go(func() { // whoever waits for a party that is away need not, once the job has ended
@@ -28,10 +35,24 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 		err := n.attempt(driving, s)
 		switch {
 		case s.ended() != nil:
-			return n.outcome(ctx, s)
+			// All parties are told first, those who are there.
+			telling, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(n.ctx, cancel)()
+			away := n.sendEnding(telling, s)
+			if err := s.endedError(); err != nil {
+				return nil, err
+			}
+			report, err := s.loadReport()
+			if err != nil || report == nil {
+				return nil, errors.Join(fmt.Errorf("job %q is done, and this node's report of it cannot be read",
+					s.contract.Job.Name), err)
+			}
+			report.Away = away
+			return report, nil
 		case ctx.Err() != nil:
 			return nil, errors.Join(ctx.Err(), s.show(StatePaused, "this node was stopped"))
-		case err != nil && permanent(err):
+		case err != nil && faults.Permanent(err):
 			if gaveUp := n.giveUp(s, err); s.ended() != nil {
 				return nil, gaveUp
 			} else { // its end cannot be stored yet
@@ -48,22 +69,51 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*Report, error) {
 
 // attempt takes a job as far as it goes in one session.
 func (n *Node) attempt(ctx context.Context, s *jobState) error {
-	if err := n.underCharter(s.contract); err != nil {
+	c := s.contract
+	if err := n.underCharter(c); err != nil {
 		return err
 	}
-	if !s.isInForce() {
+	f, agreed := s.proof()
+	if !agreed {
 		if err := n.collectConsent(ctx, s); err != nil || s.ended() != nil {
 			return err
+		}
+		if f, agreed = s.proof(); !agreed {
+			return faults.Errorf(fault.CodeUnsigned, "the contract of job %q is not in force", c.Job.Name)
 		}
 	}
 	if done, err := n.settleAll(ctx, s); done || err != nil {
 		return err
 	}
-	number, closes, err := n.start(ctx, s)
+
+	// The next session starts at all parties or, of a job over clients, at those who are there. It is on this disk before
+	// anybody is told of it: no number is told twice.
+	await := n.awaitAll
+	if c.Job.OverClients() {
+		await = n.awaitEnough
+	}
+	coming, err := await(ctx, s)
 	if err != nil || s.ended() != nil {
 		return err
 	}
-	if err := n.lead(ctx, s, number, closes); err != nil {
+	if err := s.openSession(coming.number, n.config.Now()); err != nil {
+		return err
+	}
+	request := startRequest{Contract: string(f.Contract().Text()), Number: coming.number, Closes: coming.closes}
+	if err := n.sendStart(ctx, s, request, coming.parties); err != nil || s.ended() != nil {
+		return err
+	}
+
+	session, active, _ := n.enterSession(ctx, s)
+	if s.ended() == nil { // it may have, in the moment before
+		n.notify(c.Hash(), jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("session %d starts", coming.number)})
+		_, err = n.session(session, s, f, coming.number, coming.closes)
+		if ending := s.awaited(); ending != nil { // another party had all sign
+			err = n.adopt(s, ending)
+		}
+	}
+	n.leaveSession(s, active)
+	if err != nil {
 		return err
 	}
 	done, err := n.settleAll(ctx, s)
@@ -72,9 +122,16 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 		if name := s.behind.Load(); name != nil {
 			who = *name + " says that it has not"
 		}
-		err = faultf(codeClients, "%s finished session %d: another session follows", who, number)
+		err = faults.Errorf(fault.CodeClients, "%s finished session %d: another session follows", who, coming.number)
 	}
 	return err
+}
+
+// coming is a session that is to start.
+type coming struct {
+	number  uint32
+	closes  uint32 // of a closing session: the session whose parts all keep; else 0
+	parties []int  // who is there
 }
 
 // settleAll is settle at the coordinator, which waits first until no other party is in the last session any more.
@@ -84,7 +141,7 @@ func (n *Node) settleAll(ctx context.Context, s *jobState) (bool, error) {
 		return n.settle(ctx, s)
 	}
 	await := n.awaitOthers
-	if len(s.contract.Job.Servers) > 0 {
+	if s.contract.Job.OverClients() {
 		await = n.awaitServers
 	}
 	if left, err := await(ctx, s, finished); left || err != nil {
@@ -109,9 +166,9 @@ func (n *Node) awaitOthers(ctx context.Context, s *jobState, number uint32) (lef
 				on = false
 				continue
 			}
-			if time.Since(told) >= 5*waitReport {
+			if time.Since(told) >= 5*jobs.WaitReport {
 				told = time.Now()
-				n.tell(c.Hash(), Event{Kind: EventWaiting,
+				n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: []string{p.Name}, Since: since,
 					Text: fmt.Sprintf("waiting for %s to end session %d%s", p.Name, number, lasting(since))})
 			}
 			if err := pause(ctx, wait); err != nil {
@@ -141,7 +198,8 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 				if time.Since(since) < cmp.Or(n.config.AwayTime, awayTime) {
 					behind = append(behind, p.Name+", who is away")
 				} else {
-					n.tell(c.Hash(), Event{Kind: EventWarning, Text: fmt.Sprintf("%s stays away: the job ends without the rest of its part", p.Name)})
+					n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWarning, Text: fmt.Sprintf("%s stays away: the job ends without "+
+						"the rest of its part", p.Name)})
 				}
 			case placeLeft:
 				return true, nil
@@ -150,9 +208,10 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 		if len(behind) == 0 {
 			return false, nil
 		}
-		if time.Since(told) >= 5*waitReport {
+		if time.Since(told) >= 5*jobs.WaitReport {
 			told = time.Now()
-			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for %s to end its part%s", list(behind), lasting(since))})
+			n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since,
+				Text: fmt.Sprintf("waiting for %s to end its part%s", strings.Join(behind, ", "), lasting(since))})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return false, err
@@ -174,7 +233,7 @@ const (
 )
 
 // placeIn asks another party where it stands in a session.
-func (n *Node) placeIn(ctx context.Context, s *jobState, p protocol.Party, number uint32) place {
+func (n *Node) placeIn(ctx context.Context, s *jobState, p contract.Party, number uint32) place {
 	var r standing
 	err := n.atParty(ctx, s, p, methodStanding, standingRequest{s.contract.Hash()}, &r, nil)
 	switch {
@@ -188,69 +247,118 @@ func (n *Node) placeIn(ctx context.Context, s *jobState, p protocol.Party, numbe
 	return placeLeft
 }
 
-// outcome is what the coordinator's owner hears of a job that has ended. All parties are told first, those who are
-// there.
-func (n *Node) outcome(ctx context.Context, s *jobState) (*Report, error) {
-	telling, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(n.ctx, cancel)()
-	away := n.tellEnding(telling, s)
-	if err := s.endedError(); err != nil {
-		return nil, err
-	}
-	report, err := s.loadReport()
-	if err != nil || report == nil {
-		return nil, errors.Join(fmt.Errorf("job %q is done, and this node's report of it cannot be read", s.contract.Job.Name), err)
-	}
-	report.Away = away
-	return report, nil
-}
-
-// start starts the next session at all parties, or, of a job over clients, at those who are there. closes is 0 but of a
-// closing session.
-func (n *Node) start(ctx context.Context, s *jobState) (number, closes uint32, err error) {
-	if len(s.contract.Job.Servers) > 0 {
-		number, err = n.startServed(ctx, s)
-		return number, 0, err
-	}
-	number, closes, err = n.gather(ctx, s)
-	if err != nil || s.ended() != nil {
-		return 0, 0, err
-	}
-	return number, closes, n.startAll(ctx, s, number, closes)
-}
-
-// gather waits until every party is there and returns the number of the next session. Where all keep their parts of one
-// session, which broke before all had signed what passed, the next is a closing one: nothing is computed in it, and
-// nothing opens. closes is the session of the parts then, else 0.
-func (n *Node) gather(ctx context.Context, s *jobState) (number, closes uint32, err error) {
-	number, closes = s.snapshot().Session, s.snapshot().Stored
-	for _, p := range n.othersOf(s.contract) {
+// awaitAll waits until every party is there. Where all keep their parts of one session, which broke before all had
+// signed what passed, the next is a closing one: nothing is computed in it, and nothing opens.
+func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err error) {
+	record := s.snapshot()
+	next.number, next.closes = record.Session, record.Stored
+	for i, p := range s.contract.Members() {
+		next.parties = append(next.parties, i)
+		if p.ID == n.config.Key.ID() {
+			continue
+		}
 		var r consentResponse
 		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(s.text())}, &r, n.teller(s)); err != nil {
-			return 0, 0, err
+			return next, err
 		}
 		switch {
 		case r.Ending != nil:
-			return 0, 0, n.adoptText(s, r.Ending)
+			return next, n.adoptText(s, r.Ending)
 		case r.Signature == nil:
-			return 0, 0, faultf(codeUnsigned, "%s lost its record of who had consented: a person there runs hanse approve %s", p.Name, s.contract.Job.Name)
+			return next, faults.Errorf(fault.CodeUnsigned, "%s lost its record of who had consented: a person there runs "+
+				"hanse approve %s", p.Name, s.contract.Job.Name)
 		}
-		number = max(number, claimed(s.snapshot().Session, r.Session))
-		if r.Stored != closes {
-			closes = 0
+		next.number = max(next.number, claimed(s.snapshot().Session, r.Session))
+		if r.Stored != next.closes {
+			next.closes = 0
 		}
 	}
-	return number + 1, closes, nil
+	next.number++
+	return next, nil
 }
 
-// startAll tells every party to open session number. This one has it on its disk first: no number is told twice.
-func (n *Node) startAll(ctx context.Context, s *jobState, number, closes uint32) error {
-	if err := s.openSession(number, n.config.Now()); err != nil {
-		return err
+// awaitEnough waits, in a job over clients, for the other servers, and until every server could have enough clients.
+func (n *Node) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
+	for since := time.Now(); ; {
+		next := n.whoIsThere(ctx, s)
+		if s.ended() != nil {
+			return next, nil
+		}
+		missing := n.tooFew(s.contract, next.parties)
+		if missing == "" {
+			return next, nil
+		}
+		n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since, Text: missing})
+		if err := pause(ctx, jobs.WaitReport); err != nil {
+			return next, err
+		}
 	}
-	request := startRequest{Contract: string(s.text()), Number: number, Closes: closes}
-	for _, p := range n.othersOf(s.contract) {
+}
+
+// whoIsThere asks all parties of a job over clients whether they are there and stand by the contract.
+func (n *Node) whoIsThere(ctx context.Context, s *jobState) (next coming) {
+	answers := make([]*consentResponse, len(s.contract.Parties))
+	n.eachOther(s.contract, func(i int) {
+		r, err := n.askOnce(ctx, s, i)
+		switch {
+		case err == nil && r.Ending != nil:
+			err = n.adoptText(s, r.Ending)
+		case err == nil && r.Signature != nil:
+			answers[i] = &r
+		}
+		if err != nil {
+			n.config.Log.Debug("a party does not answer for a job", "party", s.contract.Parties[i].Name, "error", err)
+		}
+	})
+	next.number = s.snapshot().Session
+	for i, r := range answers {
+		if r != nil {
+			next.number = max(next.number, claimed(s.snapshot().Session, r.Session))
+		}
+		if r != nil || s.contract.Parties[i].ID == n.config.Key.ID() {
+			next.parties = append(next.parties, i)
+		}
+	}
+	next.number++
+	return next
+}
+
+// tooFew says who is missing for a session over clients, or nothing.
+func (n *Node) tooFew(c *contract.Contract, there []int) string {
+	count := make(map[int]int)
+	for _, i := range there {
+		count[c.Job.ServerOf(i)]++
+	}
+	least := c.Job.Contributors(n.currentCharter().Rules)
+	if c.Job.Privacy == keys.PrivacyPublished { // nothing is protected, and a sum of two is as good as any
+		least = 2
+	}
+	for i, p := range c.Parties {
+		if c.Job.Serves(i) && count[i] < least+1 {
+			return fmt.Sprintf("waiting for clients of %s: %d are there, want at least %d", p.Name, max(0, count[i]-1), least)
+		}
+	}
+	return ""
+}
+
+// sendStart tells parties to open a session. Over columns every one must, and is waited for; over clients one that has
+// gone meanwhile is left out.
+func (n *Node) sendStart(ctx context.Context, s *jobState, request startRequest, there []int) error {
+	c := s.contract
+	if c.Job.OverClients() {
+		n.eachOther(c, func(i int) {
+			if !slices.Contains(there, i) {
+				return
+			}
+			calling, cancel := context.WithTimeout(ctx, askTime)
+			defer cancel()
+			if err := n.call(calling, c.Members()[i], methodStart, request, new(startResponse)); err != nil {
+				n.config.Log.Debug("a party does not start a session", "party", c.Parties[i].Name, "error", err)
+			}
+		})
+		return nil
+	}
+	for _, p := range n.othersOf(c) {
 		var r startResponse
 		if err := n.ask(ctx, p, methodStart, request, &r, n.teller(s)); err != nil {
 			return err
@@ -262,17 +370,33 @@ func (n *Node) startAll(ctx context.Context, s *jobState, number, closes uint32)
 	return nil
 }
 
-// lead runs a session at the coordinator.
-func (n *Node) lead(ctx context.Context, s *jobState, number, closes uint32) error {
-	ctx, active, _ := n.enterSession(ctx, s)
-	defer n.leaveSession(s, active)
-	if s.ended() != nil { // in the moment before
-		return nil
+// askTime bounds one question to a party that may be gone.
+const askTime = 10 * time.Second
+
+// askOnce asks a party for its consent to a contract in force, once. With a signature it is there, and stands by it.
+func (n *Node) askOnce(ctx context.Context, s *jobState, party int) (consentResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	var r consentResponse
+	return r, n.call(ctx, s.contract.Members()[party], methodConsent, consentRequest{Contract: string(s.text())}, &r)
+}
+
+// atOnce is how many parties are called at the same time.
+const atOnce = 16
+
+// eachOther runs f for every party but this one, several at a time, and returns when all are done.
+func (n *Node) eachOther(c *contract.Contract, f func(i int)) {
+	var calls sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i, p := range c.Parties {
+		if p.ID == n.config.Key.ID() {
+			continue
+		}
+		slots <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
 	}
-	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
-	_, err := n.session(ctx, s, number, closes)
-	if ending := s.awaited(); ending != nil { // another party had all sign
-		return n.adopt(s, ending)
-	}
-	return err
+	calls.Wait()
 }

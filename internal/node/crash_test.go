@@ -8,6 +8,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hanse-project/hanse/internal/alignment"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/keys"
 )
 
 // errKilled is what the writes of a killed process come to.
@@ -44,19 +48,23 @@ type crashCase struct {
 	victim int
 	byHand bool // every party consents by hand
 	sealed bool
-	text   string // parameters of the training
+	align  bool   // an alignment, not a training
+	text   string // parameters of the job
 }
 
 // run runs the job with a kill at a write, starts the victim again, and wants the job done at all, or unknown to all
 // but the proposer. It returns how many writes the victim made.
 func (c crashCase) run(t *testing.T, at int, stored bool) int {
 	t.Helper()
-	l := newLeague(t, 3, 60)
+	l := newTestNetwork(t, 3, 60)
 	if c.byHand {
 		l.policy = nil
 	}
 	k := &crash{at: at, stored: stored, killed: make(chan struct{})}
 	l.faults[c.victim] = k.fault
+	if c.align {
+		customers{40, 3}.write(l, same)
+	}
 	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -64,9 +72,13 @@ func (c crashCase) run(t *testing.T, at int, stored bool) int {
 	if c.sealed {
 		head = "privacy = \"sealed\""
 	}
+	text := l.job("train", head, c.text)
+	if c.align {
+		text = l.align("customers", "train", c.text)
+	}
 	ended := make(chan error, 1)
 	go func() {
-		contract, err := l.nodes[0].Prepare(l.lives[0], l.job("train", head, c.text), nil)
+		contract, err := l.nodes[0].Prepare(l.lives[0], text, nil)
 		if err == nil {
 			_, err = l.nodes[0].Launch(l.lives[0], contract.Hash(), nil)
 		}
@@ -104,14 +116,14 @@ func (c crashCase) run(t *testing.T, at int, stored bool) int {
 }
 
 // consentOf consents at a party to whatever is proposed there, once; with dies its node may be killed meanwhile.
-func (l *league) consentOf(ctx context.Context, i int, dies bool) {
+func (l *testNetwork) consentOf(ctx context.Context, i int, dies bool) {
 	n := l.nodes[i]
 	for pause(ctx, time.Millisecond) == nil {
 		for _, s := range n.openJobs() {
 			if s.status() != StateProposed {
 				return
 			}
-			if err := n.Decide(s.contract.Hash(), true, ""); err == nil || dies {
+			if _, err := n.Decide(Decision{Contract: s.contract.Hash(), Yes: true}); err == nil || dies {
 				return
 			}
 		}
@@ -119,7 +131,7 @@ func (l *league) consentOf(ctx context.Context, i int, dies bool) {
 }
 
 // mustNotSignUnasked checks that a node that has just started signs nothing that it has no record of consent for.
-func (l *league) mustNotSignUnasked(c crashCase) {
+func (l *testNetwork) mustNotSignUnasked(c crashCase) {
 	l.t.Helper()
 	for _, s := range l.nodes[c.victim].openJobs() {
 		r := s.snapshot()
@@ -135,10 +147,10 @@ func (l *league) mustNotSignUnasked(c crashCase) {
 
 // wantOneEnd waits until the job is done at all. Where the proposer died before it had consented itself, nobody knows
 // of the job but it, and it can be cancelled.
-func (l *league) wantOneEnd(ctx context.Context, c crashCase) {
+func (l *testNetwork) wantOneEnd(ctx context.Context, c crashCase) {
 	l.t.Helper()
-	jobs := l.nodes[0].Jobs()
-	if c.victim == 0 && (len(jobs) == 0 || jobs[0].State == StateProposed || jobs[0].State == StateCancelled) {
+	known := l.nodes[0].Jobs()
+	if c.victim == 0 && (len(known) == 0 || known[0].State == StateProposed || known[0].State == StateCancelled) {
 		for i := 1; i < len(l.names); i++ {
 			if len(l.nodes[i].Jobs()) > 0 {
 				l.t.Errorf("%s knows a job to which its proposer has not consented", l.names[i])
@@ -151,24 +163,51 @@ func (l *league) wantOneEnd(ctx context.Context, c crashCase) {
 	}
 	for i, n := range l.nodes {
 		for {
-			jobs := n.Jobs()
-			if len(jobs) == 1 && jobs[0].State == StateDone {
+			known := n.Jobs()
+			if len(known) == 1 && known[0].State == StateDone {
 				break
 			}
 			if pause(ctx, 5*time.Millisecond) != nil {
-				l.t.Fatalf("%s stands at %+v", l.names[i], jobs)
+				l.t.Fatalf("%s stands at %+v", l.names[i], known)
 			}
 		}
 	}
 	for i, n := range l.nodes {
 		for h, s := range n.jobs {
-			if _, err := n.modelOf(h.String()); err != nil {
+			if c.align {
+				l.wantAlignment(i, h)
+			} else if _, err := n.columns.Model(h.String()); err != nil {
 				l.t.Errorf("%s: %v", l.names[i], err)
 			}
 			if e := s.ended(); e.Hash() != l.nodes[0].jobs[h].ended().Hash() {
 				l.t.Errorf("%s and %s stand by different ends", l.names[i], l.names[0])
 			}
 		}
+	}
+}
+
+// wantAlignment wants a party's alignment to be that of the first, and to have the 28 people whom all of the 40 have.
+func (l *testNetwork) wantAlignment(i int, h keys.Hash) {
+	l.t.Helper()
+	var all []*alignment.Alignment
+	for _, at := range []int{0, i} {
+		folder, ok := l.nodes[at].columns.Folder(h)
+		if !ok {
+			l.t.Fatalf("%s has no folder of the job", l.names[at])
+		}
+		data, err := folder.Load(jobs.AlignmentFile)
+		if err != nil {
+			l.t.Fatalf("%s: %v", l.names[at], err)
+		}
+		a, err := alignment.Decode(data)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	if a, b := all[0], all[1]; a.Digest != b.Digest || a.Rows() != 28 || b.Rows() != 28 {
+		l.t.Errorf("%s has %d rows of digest %s, %s %d of %s", l.names[0], a.Rows(), a.Digest, l.names[i], b.Rows(),
+			b.Digest)
 	}
 }
 
@@ -204,4 +243,15 @@ func TestKillsAtWritesOfAPartner(t *testing.T) {
 
 func TestKillsAtWritesOfAPartnerWhoConsentsByHand(t *testing.T) {
 	killEverywhere(t, crashCase{victim: 1, byHand: true, text: smallCrash}, crashStep)
+}
+
+// helperAlignment has the third party count.
+const helperAlignment = "mode = \"helper\"\nhelper = \"telco\""
+
+// TestKillsAtWritesOfAnAlignment kills asker, keeper and the third party at writes, among which are the digests of all
+// that came: the alignment is the same at all in the end.
+func TestKillsAtWritesOfAnAlignment(t *testing.T) {
+	for victim, text := range []string{helperAlignment, "", helperAlignment} {
+		killEverywhere(t, crashCase{victim: victim, align: true, text: text}, crashStep)
+	}
 }

@@ -12,9 +12,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/clients"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // The control methods about a job's end.
@@ -72,24 +77,24 @@ type endingResponse struct {
 func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 	var data []byte
 	var err error
-	if job := s.contract.Job; job.Task == protocol.TaskPredict {
+	if job := s.contract.Job; job.Task == contract.TaskPredict {
 		if job.OpenTo != n.nameIn(s.contract) || job.Requests > 0 {
 			return keys.Hash{}, nil
 		}
-		if data, err = os.ReadFile(s.vault.Path(ScoresFile)); errors.Is(err, fs.ErrNotExist) {
-			err = &vault.DamagedError{Path: s.vault.Path(ScoresFile), Why: "it was written there and is gone"}
+		if data, err = os.ReadFile(s.vault.Path(jobs.ScoresFile)); errors.Is(err, fs.ErrNotExist) {
+			err = &vault.DamagedError{Path: s.vault.Path(jobs.ScoresFile), Why: "it was written there and is gone"}
 		}
-	} else if len(job.Servers) == 0 {
+	} else if !job.OverClients() {
 		if s.ended() == nil {
-			data, err = s.vault.Load(modelDraft(s.snapshot().Finished))
+			data, err = s.vault.Load(jobs.ModelDraft(s.snapshot().Finished))
 		}
 		if err == nil && data == nil {
-			data, err = s.vault.Load(ModelFile)
+			data, err = s.vault.Load(jobs.PartFile(s.contract.Job))
 		}
 		if err == nil && data == nil {
-			err = &vault.DamagedError{Path: s.vault.Path(ModelFile), Why: "it is not there"}
+			err = &vault.DamagedError{Path: s.vault.Path(jobs.PartFile(s.contract.Job)), Why: "it is not there"}
 		}
-	} else if data, err = s.vault.Load(serverFile); data == nil && err == nil {
+	} else if data, err = s.vault.Load(clients.ServerFile); data == nil && err == nil {
 		return keys.Hash{}, nil // a client
 	}
 	if err != nil {
@@ -104,27 +109,26 @@ func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 // they differ.
 func (n *Node) checkPart(s *jobState, file string) error {
 	ending := s.ended()
-	if ending == nil && s.awaited() != nil { // in the moment before it is stored
-		return faultf(codeBusy, "job %q is ending at this node", s.contract.Job.Name)
-	}
-	if ending == nil || ending.Outcome != protocol.OutcomeDone {
-		return faultf(codeUnsigned, "job %q is not done at this node yet", s.contract.Job.Name)
+	if ending == nil || ending.Outcome != contract.OutcomeDone {
+		return faults.Errorf(fault.CodeUnsigned, "job %q is not done at this node yet: hanse result %s --wait waits for it",
+			s.contract.Job.Name, s.contract.Job.Name)
 	}
 	digest, err := n.partDigest(s)
 	if err != nil {
 		return err
 	}
 	if digest != ending.Part(n.nameIn(s.contract)) {
-		return &vault.DamagedError{Path: s.vault.Path(file), Why: "it is not the one that all parties signed for when the job was done; put a copy of that back, or run the job anew"}
+		return &vault.DamagedError{Path: s.vault.Path(file), Why: "it is not the one that all parties signed for when the " +
+			"job was done; put a copy of that back, or run the job anew"}
 	}
 	return nil
 }
 
 // conclude ends a job by this party's word, in which the outcome and why stand: nothing but done stands against it. All
 // are told.
-func (n *Node) conclude(s *jobState, word protocol.Ending) error {
-	word.By, word.Reason = n.nameIn(s.contract), protocol.PlainReason(word.Reason)
-	e, err := protocol.NewEnding(s.contract, word)
+func (n *Node) conclude(s *jobState, word contract.Ending) error {
+	word.By, word.Reason = n.nameIn(s.contract), contract.PlainReason(word.Reason)
+	e, err := contract.NewEnding(s.contract, word)
 	if err != nil {
 		return err
 	}
@@ -132,25 +136,33 @@ func (n *Node) conclude(s *jobState, word protocol.Ending) error {
 	if err := n.adopt(s, e); err != nil {
 		return err
 	}
-	n.work.Go(func() { n.tellEnding(n.ctx, s) })
+	n.work.Go(func() { n.sendEnding(n.ctx, s) })
 	return nil
 }
 
 // abandoned is the end of a proposal that its proposer's node could not keep, and that nobody else knows of.
-func abandoned() protocol.Ending {
-	return protocol.Ending{Outcome: protocol.OutcomeCancelled, Fault: &protocol.Fault{Code: protocol.CodeAbandoned}}
+func abandoned() contract.Ending {
+	return contract.Ending{Outcome: contract.OutcomeCancelled, Fault: &fault.Fault{Code: fault.CodeAbandoned}}
 }
 
 // adopt stores an ending, unless one stands that beats it, and ends the job here. It is final: no session starts any
 // more.
-func (n *Node) adopt(s *jobState, e *protocol.Ending) error {
+func (n *Node) adopt(s *jobState, e *contract.Ending) error {
 	if err := e.InForce(s.contract); err != nil {
 		return err
 	}
-	before, done := s.ended(), e.Outcome == protocol.OutcomeDone
+	before, done, job := s.ended(), e.Outcome == contract.OutcomeDone, s.contract.Job
 	report, err := s.loadReport()
 	if report == nil || err != nil {
-		if report = n.lateReport(s); done {
+		// This party was away when the job ended, and has no part of it, or not the last.
+		report = &jobs.Report{
+			Job: job.Name, Contract: s.contract.Hash().String(), Party: n.nameIn(s.contract), Sessions: s.snapshot().Session,
+			Rows: s.contract.Rows(), Missed: "the job ended while this node was away",
+		}
+		if job.OverClients() {
+			report.Online = &jobs.Online{Rounds: clients.Predicted(s.vault)}
+		}
+		if done {
 			if err := s.saveReport(report); err != nil {
 				return err
 			}
@@ -162,46 +174,48 @@ func (n *Node) adopt(s *jobState, e *protocol.Ending) error {
 	if before != nil && s.telling.CompareAndSwap(false, true) { // others may stand by the one that is beaten
 		n.work.Go(func() {
 			defer s.telling.Store(false)
-			n.tellEnding(n.ctx, s)
+			n.sendEnding(n.ctx, s)
 		})
 	}
 	s.end()
 	if !done {
-		n.cancelSession(s)
+		n.mu.Lock()
+		if active := n.sessions[s.contract.Hash()]; active != nil {
+			active.cancel()
+		}
+		n.mu.Unlock()
 	}
-	if err := s.clean(); err != nil {
-		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name, "error", err)
+	if err := columns.Clean(s.vault); err != nil {
+		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name,
+			"error", err)
 	}
 	h := s.contract.Hash()
 	if !done {
-		n.tell(h, Event{Kind: EventError, Text: endingText(s.contract, e)})
-		n.justEnded(s)
+		n.notify(h, jobs.Event{Kind: jobs.EventError, Text: endingText(s.contract, e)})
+		if err := n.forgetOldest(job.Proposer); err != nil {
+			n.config.Log.Error("an old job's folder could not be removed", "error", err)
+		}
 		return nil
 	}
-	n.tell(h, Event{Kind: EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})
+	n.notify(h, jobs.Event{Kind: jobs.EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})
 	return nil
 }
 
-// lateReport is the report of a party that was away when its job ended.
-func (n *Node) lateReport(s *jobState) *Report {
-	job := s.contract.Job
-	r := &Report{Job: job.Name, Contract: s.contract.Hash().String(), Party: n.nameIn(s.contract), Sessions: s.snapshot().Session, Rows: rows(s.contract)}
-	r.Missed = "the job ended while this node was away"
-	if len(job.Servers) > 0 {
-		predicted := 0
-		s.vault.Records(predictionsLog, -1, func([]byte) error { predicted++; return nil }) // one that is damaged has fewer
-		r.Online = &Online{Rounds: predicted}
-	}
-	return r
-}
-
 // storeEnding keeps an ending that beats the one that stands.
-func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
+func (n *Node) storeEnding(s *jobState, e *contract.Ending) error {
 	self := n.nameIn(s.contract)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending != nil && (!e.Beats(s.ending) || s.alike(e) || s.neverBegan(e, self)) {
-		return nil
+	if s.ending != nil {
+		// No party makes others store one end after another: what differs only in what the same party says of why, or, in a
+		// job over clients, in the session that its proposer alone names. And the proposer of a job over clients, who alone
+		// signs that it is done, says nothing of one that this party's owner ended before it had a session here.
+		over, done := s.contract.Job.OverClients(), e.Outcome == contract.OutcomeDone
+		alike := s.ending.Outcome == e.Outcome && (done && over || !done && s.ending.By == e.By)
+		neverBegan := done && over && s.ending.By == self && s.record.Session == 0
+		if !e.Beats(s.ending) || alike || neverBegan {
+			return nil
+		}
 	}
 	if err := s.vault.Save(endingFile, e.Text()); err != nil {
 		return err
@@ -217,33 +231,18 @@ func (n *Node) storeEnding(s *jobState, e *protocol.Ending) error {
 		close(s.final)
 	}
 	if err != nil { // what is not in order yet comes into order when the node starts again
-		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name, "error", err)
+		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name,
+			"error", err)
 	}
 	return nil
 }
 
-// alike reports whether an ending differs from the one that stands only in what the same party says of why or, in a job
-// over clients, in the session that its proposer alone names. Such an ending is not stored: no party makes others store
-// one end after another. s.mu is held.
-func (s *jobState) alike(e *protocol.Ending) bool {
-	if e.Outcome == protocol.OutcomeDone {
-		return s.ending.Outcome == e.Outcome && len(s.contract.Job.Servers) > 0
-	}
-	return s.ending.Outcome == e.Outcome && s.ending.By == e.By
-}
-
-// neverBegan reports whether the proposer of a job over clients, who alone signs that it is done, says so of a job that
-// this party's owner ended before it had a session here. s.mu is held.
-func (s *jobState) neverBegan(e *protocol.Ending, self string) bool {
-	return len(s.contract.Job.Servers) > 0 && e.Outcome == protocol.OutcomeDone && s.ending.By == self && s.record.Session == 0
-}
-
 // reasonOfEnding says for a list of jobs why one ended; cause is the full text where this node's own fault ended it.
-func reasonOfEnding(c *protocol.Contract, e *protocol.Ending, self, cause string) string {
+func reasonOfEnding(c *contract.Contract, e *contract.Ending, self, cause string) string {
 	switch {
-	case e.Outcome == protocol.OutcomeDone:
+	case e.Outcome == contract.OutcomeDone:
 		return ""
-	case e.Outcome == protocol.OutcomeExpired:
+	case e.Outcome == contract.OutcomeExpired:
 		return fmt.Sprintf("not all had consented by %s, as %s says", c.Job.Expires, e.By)
 	case e.By == self:
 		return cmp.Or(cause, e.Why())
@@ -252,14 +251,15 @@ func reasonOfEnding(c *protocol.Contract, e *protocol.Ending, self, cause string
 }
 
 // endingText says of an ending that is not done what happened.
-func endingText(c *protocol.Contract, e *protocol.Ending) string {
+func endingText(c *contract.Contract, e *contract.Ending) string {
 	switch e.Outcome {
-	case protocol.OutcomeRefused:
+	case contract.OutcomeRefused:
 		return fmt.Sprintf("%s: refuses job %q: %s", e.By, c.Job.Name, e.Why())
-	case protocol.OutcomeCancelled:
+	case contract.OutcomeCancelled:
 		return fmt.Sprintf("%s cancelled job %q: %s", e.By, c.Job.Name, e.Why())
-	case protocol.OutcomeExpired:
-		return fmt.Sprintf("job %q expired, as %s says: not all had consented by %s; propose it anew", c.Job.Name, e.By, c.Job.Expires)
+	case contract.OutcomeExpired:
+		return fmt.Sprintf("job %q expired, as %s says: not all had consented by %s; propose it anew", c.Job.Name, e.By,
+			c.Job.Expires)
 	}
 	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Why())
 }
@@ -267,23 +267,23 @@ func endingText(c *protocol.Contract, e *protocol.Ending) string {
 // endedError says that a job has ended another way than done, nil when it has not.
 func (s *jobState) endedError() error {
 	e := s.ended()
-	if e == nil || e.Outcome == protocol.OutcomeDone {
+	if e == nil || e.Outcome == contract.OutcomeDone {
 		return nil
 	}
-	return faultf(codeEnded, "%s", endingText(s.contract, e))
+	return faults.Errorf(fault.CodeEnded, "%s", endingText(s.contract, e))
 }
 
 // adoptText is adopt for an ending that came from another party.
 func (n *Node) adoptText(s *jobState, text []byte) error {
-	e, err := protocol.ParseEnding(s.contract, text)
+	e, err := contract.ParseEnding(s.contract, text)
 	if err != nil {
 		return err
 	}
 	return n.adopt(s, e)
 }
 
-// tellEnding tells every other party how a job ended, those who are there. Whoever is away asks when it is back.
-func (n *Node) tellEnding(ctx context.Context, s *jobState) (away []string) {
+// sendEnding tells every other party how a job ended, those who are there. Whoever is away asks when it is back.
+func (n *Node) sendEnding(ctx context.Context, s *jobState) (away []string) {
 	request := endingRequest{Contract: s.contract.Hash(), Ending: s.ended().Text()}
 	missed := make([]bool, len(s.contract.Parties))
 	n.eachOther(s.contract, func(i int) {
@@ -294,8 +294,8 @@ func (n *Node) tellEnding(ctx context.Context, s *jobState) (away []string) {
 		if err == nil {
 			err = n.adoptText(s, r.Ending)
 		}
-		var unknown *faultError
-		if missed[i] = err != nil && !(errors.As(err, &unknown) && unknown.code == codeUnknown); missed[i] {
+		var unknown *faults.Error
+		if missed[i] = err != nil && !(errors.As(err, &unknown) && unknown.Code == fault.CodeUnknown); missed[i] {
 			n.config.Log.Debug("a party could not be told how a job ended", "party", s.contract.Parties[i].Name, "error", err)
 		}
 	})
@@ -318,16 +318,17 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, e.Outcome)
 	}
 	if e := s.awaited(); e != nil {
-		return errors.Join(fmt.Errorf("job %q is done already at all its parties: nothing is left to cancel", s.contract.Job.Name), n.adopt(s, e))
+		return errors.Join(fmt.Errorf("job %q is done already at all its parties: nothing is left to cancel",
+			s.contract.Job.Name), n.adopt(s, e))
 	}
 	if state := s.status(); state.Final() {
 		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, state)
 	}
-	outcome := protocol.OutcomeCancelled
+	outcome := contract.OutcomeCancelled
 	if s.status() == StateProposed && s.contract.Job.Proposer != n.nameIn(s.contract) {
-		outcome = protocol.OutcomeRefused
+		outcome = contract.OutcomeRefused
 	}
-	return n.conclude(s, protocol.Ending{Outcome: outcome, Reason: reason})
+	return n.conclude(s, contract.Ending{Outcome: outcome, Reason: reason})
 }
 
 // jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not
@@ -335,7 +336,7 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 func (n *Node) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {
 	s, ok := n.job(h)
 	if !ok {
-		return nil, faultf(codeUnknown, "has no job with contract %s", h.Short())
+		return nil, faults.Errorf(fault.CodeUnknown, "has no job with contract %s", h.Short())
 	}
 	return s, n.concerns(s, from)
 }
@@ -356,7 +357,8 @@ func (n *Node) serveStanding(from keys.ID, r standingRequest) (standing, error) 
 	}
 	on := n.inSession(s) // before the record: a session that ends in between is finished, not left
 	record := s.snapshot()
-	answer := standing{State: string(record.State), Session: record.Session, Ending: endingOf(s), Finished: record.Finished, On: on}
+	answer := standing{State: string(record.State), Session: record.Session, Ending: endingOf(s),
+		Finished: record.Finished, On: on}
 	if why := s.whyPaused(); why != nil {
 		answer.Why = why.Encode()
 	}
@@ -384,10 +386,10 @@ func (n *Node) storedPart(s *jobState) (session uint32, digest keys.Hash, err er
 		return 0, digest, nil
 	}
 	digest, err = n.partDigest(s)
-	if !isDamage(err) {
+	if !faults.IsDamage(err) {
 		return record.Finished, digest, err
 	}
-	if err := s.vault.SetAside(modelDraft(record.Finished), err); err != nil {
+	if err := s.vault.SetAside(jobs.ModelDraft(record.Finished), err); err != nil {
 		return 0, keys.Hash{}, err
 	}
 	return 0, keys.Hash{}, s.update(func(r *statusRecord) { r.Stored, r.Finished = 0, 0 })
@@ -399,7 +401,7 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 	if err != nil {
 		return signResponse{}, err
 	}
-	e, err := protocol.ParseEnding(s.contract, r.Ending)
+	e, err := contract.ParseEnding(s.contract, r.Ending)
 	if err != nil {
 		return signResponse{}, err
 	}
@@ -411,31 +413,33 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 }
 
 // signEnding signs an ending that says that a job is done. Over columns, this party's transcript of the session has the
-// countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a session is on its disk first: it
+// countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a
+// session is on its disk first: it
 // signs one ending of each, and none once the job has ended.
-func (n *Node) signEnding(s *jobState, e *protocol.Ending) ([]byte, error) {
+func (n *Node) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
 	name := s.contract.Job.Name
-	if e.Outcome != protocol.OutcomeDone {
-		return nil, faultf(codeRequest, "an ending that is %s is signed by whoever ends the job", e.Outcome)
+	if e.Outcome != contract.OutcomeDone {
+		return nil, faults.Errorf(fault.CodeRequest, "an ending that is %s is signed by whoever ends the job", e.Outcome)
 	}
 	if record := s.snapshot(); record.Consent == nil || record.Finished == 0 || record.Finished != e.Session {
-		return nil, faultf(codeUnsigned, "the end is of session %d, the last that ended well here is %d", e.Session, record.Finished)
+		return nil, faults.Errorf(fault.CodeUnsigned, "the end is of session %d, the last that ended well here is %d",
+			e.Session, record.Finished)
 	}
 	digest, err := n.partDigest(s)
 	if err != nil {
 		return nil, err
 	}
 	if e.Part(n.nameIn(s.contract)) != digest {
-		return nil, faultf(codeUnsigned, "the end names another part of this party's than the one it keeps")
+		return nil, faults.Errorf(fault.CodeUnsigned, "the end names another part of this party's than the one it keeps")
 	}
 	err = s.tryUpdate(func(r *statusRecord) error {
 		switch {
 		case s.ending != nil || r.State.Final():
-			return faultf(codeEnded, "job %q is %s", name, r.State)
+			return faults.Errorf(fault.CodeEnded, "job %q is %s", name, r.State)
 		case r.Finished != e.Session:
-			return faultf(codeUnsigned, "another session of job %q has begun", name)
+			return faults.Errorf(fault.CodeUnsigned, "another session of job %q has begun", name)
 		case r.SignedSession == e.Session && r.Signed != e.Hash():
-			return faultf(codeUnsigned, "this party has signed another end of session %d", e.Session)
+			return faults.Errorf(fault.CodeUnsigned, "this party has signed another end of session %d", e.Session)
 		}
 		r.SignedSession, r.Signed = e.Session, e.Hash()
 		return nil
@@ -452,26 +456,21 @@ func (n *Node) serveEnd(from keys.ID, r endingRequest) (endingResponse, error) {
 	if err != nil {
 		return endingResponse{}, err
 	}
-	e, err := protocol.ParseEnding(s.contract, r.Ending)
+	e, err := contract.ParseEnding(s.contract, r.Ending)
 	if err != nil {
 		return endingResponse{}, err
 	}
-	if e.Outcome == protocol.OutcomeDone && n.inSession(s) && e.InForce(s.contract) == nil {
-		s.await(e)
+	if e.Outcome == contract.OutcomeDone && n.inSession(s) && e.InForce(s.contract) == nil {
+		s.mu.Lock()
+		s.pending = e // for when this party's session ends
+		s.mu.Unlock()
+		s.end()
 		return endingResponse{Ending: r.Ending}, nil
 	}
 	if err := n.adopt(s, e); err != nil {
 		return endingResponse{}, err
 	}
 	return endingResponse{Ending: endingOf(s)}, nil
-}
-
-// await keeps the word that all others are done for when this party's session ends, and ends its wait for rows.
-func (s *jobState) await(e *protocol.Ending) {
-	s.mu.Lock()
-	s.pending = e
-	s.mu.Unlock()
-	s.end()
 }
 
 // settle ends a job that every party has finished: each commits to its part, all sign one ending, all are told. It
@@ -487,7 +486,7 @@ func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
 		return false, err
 	}
 	s.behind.Store(nil)
-	e := protocol.Ending{Outcome: protocol.OutcomeDone, Session: session}
+	e := contract.Ending{Outcome: contract.OutcomeDone, Session: session}
 	for _, p := range c.Enders() {
 		var r partResponse
 		if err := n.atParty(ctx, s, p, methodPart, standingRequest{c.Hash()}, &r, func() (err error) {
@@ -504,9 +503,9 @@ func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
 			s.behind.Store(&p.Name)
 			return false, nil
 		}
-		e.Parts = append(e.Parts, protocol.PartDigest{Party: p.Name, Digest: r.Digest})
+		e.Parts = append(e.Parts, contract.PartDigest{Party: p.Name, Digest: r.Digest})
 	}
-	ending, err := protocol.NewEnding(c, e)
+	ending, err := contract.NewEnding(c, e)
 	if err != nil {
 		return false, err
 	}
@@ -523,14 +522,15 @@ func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
 			return true, n.adoptText(s, r.Ending)
 		}
 		if err := ending.AddSignature(p.ID, r.Signature); err != nil {
-			return false, faultf(codeDeviation, "%s: %v", p.Name, err)
+			return false, faults.Errorf(fault.CodeDeviation, "%s: %v", p.Name, err)
 		}
 	}
 	return true, n.adopt(s, ending)
 }
 
 // atParty asks a party once, or does what it would do when it is this one.
-func (n *Node) atParty(ctx context.Context, s *jobState, p protocol.Party, method string, request, response any, own func() error) error {
+func (n *Node) atParty(ctx context.Context, s *jobState, p contract.Party, method string, request, response any,
+	own func() error) error {
 	if p.ID == n.config.Key.ID() {
 		return own()
 	}
@@ -545,13 +545,15 @@ const (
 	askAgain  = 15 * time.Second
 )
 
-// tend looks after the jobs that nobody else drives: proposals that expire, and jobs whose coordinator died or which
-// ended while this node was away. It runs until ctx ends.
+// tend looks after the disk, and the jobs that nobody else drives: proposals that expire, and jobs whose coordinator
+// died or which ended while this node was away. It runs until ctx ends.
 func (n *Node) tend(ctx context.Context, every time.Duration) {
 	var looking sync.WaitGroup
 	defer looking.Wait()
 	slots := make(chan struct{}, atOnce)
+	var disk rounds
 	for wait := time.Duration(0); pause(ctx, wait) == nil; wait = every {
+		disk.keep(n)
 		for _, s := range n.openJobs() {
 			if !s.looking.CompareAndSwap(false, true) {
 				continue
@@ -580,13 +582,19 @@ func (n *Node) openJobs() []*jobState {
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
 	record, job := s.snapshot(), s.contract.Job
 	if !n.isOurs(s.contract) {
-		return s.remark("it was agreed to under another key of this member's, which this node does not have: nothing more comes of it here")
+		return s.remark("it was agreed to under another key of this member's, which this node does not have: nothing more " +
+			"comes of it here")
 	}
 	if s.abandoned.Load() && record.Consent == nil {
 		return n.conclude(s, abandoned())
 	}
-	if n.mayExpire(s, record) && n.expired(s) {
-		return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeExpired})
+	// Its own proposal that not all have signed has an end, and another's that nobody here has consented to; where
+	// somebody has, only the proposer knows whether all have.
+	_, agreed := s.proof()
+	mayExpire := !record.State.Final() && !record.Damaged && !agreed &&
+		(job.Proposer == n.nameIn(s.contract) || record.Consent == nil)
+	if mayExpire && n.expired(s) {
+		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired})
 	}
 	if n.inSession(s) {
 		return nil
@@ -594,24 +602,49 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 	if err := n.underCharter(s.contract); err != nil { // also where its proposer is no member any longer
 		return n.giveUp(s, err)
 	}
-	if job.Proposer == n.nameIn(s.contract) && !record.State.Final() || !s.mayAsk(every) {
+	if job.Proposer == n.nameIn(s.contract) && !record.State.Final() {
 		return nil
 	}
-	if record.Finished > 0 && len(job.Servers) == 0 {
+	s.mu.Lock() // the longer it has stood still, the rarer are the questions
+	early := time.Since(s.asked) < s.gap
+	if !early {
+		s.asked, s.gap = time.Now(), min(max(2*s.gap, every), askAgain)
+	}
+	s.mu.Unlock()
+	if early {
+		return nil
+	}
+	if record.Finished > 0 && !job.OverClients() {
 		if done, err := n.settle(ctx, s); done || err == nil {
 			return err
 		}
 	}
-	return n.askStanding(ctx, s)
-}
-
-// mayExpire reports whether a job is one that this node may call expired: its own proposal that not all have signed, or
-// another's that nobody here has consented to. Where somebody has, only the proposer knows whether all have.
-func (n *Node) mayExpire(s *jobState, r statusRecord) bool {
-	if r.State.Final() || r.Damaged || s.isInForce() {
-		return false
+	// Asks the proposer how a job stands, and, if it is away, the others, and takes the ending of any that has one.
+	c := s.contract
+	parties := n.othersOf(c)
+	slices.SortStableFunc(parties, func(a, b contract.Party) int { return rank(c, a) - rank(c, b) })
+	var last error
+	for i, p := range parties {
+		if rank(c, p) == clientsLast && (c.Job.Proposer != n.nameIn(c) || i >= clientsAsked) {
+			break
+		}
+		var r standing
+		if last = n.atParty(ctx, s, p, methodStanding, standingRequest{c.Hash()}, &r, nil); last != nil {
+			if faults.WithCode(fault.CodeUnknown)(last) && p.Name == c.Job.Proposer {
+				return s.remark(fmt.Sprintf("%s, who proposed it, has no such job any more; end it with hanse cancel %s",
+					p.Name, c.Job.Name))
+			}
+			continue
+		}
+		if r.Ending != nil {
+			return n.adoptText(s, r.Ending)
+		}
+		if r.Why != nil && s.status() == StatePaused {
+			return s.remark(fmt.Sprintf("%s says: %s; it goes on when that is mended, or end it with hanse cancel %s",
+				p.Name, fault.DecodeFault(r.Why), c.Job.Name))
+		}
 	}
-	return s.contract.Job.Proposer == n.nameIn(s.contract) || r.Consent == nil
+	return last
 }
 
 // clockComparer is a transport that knows how far another member's clock is ahead of this node's.
@@ -641,45 +674,6 @@ func (n *Node) expired(s *jobState) bool {
 	return now.Add(ahead).After(at)
 }
 
-// mayAsk spaces the questions about a job: the longer it has stood still, the rarer they are.
-func (s *jobState) mayAsk(every time.Duration) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if time.Since(s.asked) < s.gap {
-		return false
-	}
-	s.asked, s.gap = time.Now(), min(max(2*s.gap, every), askAgain)
-	return true
-}
-
-// askStanding asks the proposer how a job stands, and, if it is away, the others, and takes the ending of any that has
-// one.
-func (n *Node) askStanding(ctx context.Context, s *jobState) error {
-	c := s.contract
-	parties := n.othersOf(c)
-	slices.SortStableFunc(parties, func(a, b protocol.Party) int { return rank(c, a) - rank(c, b) })
-	var last error
-	for i, p := range parties {
-		if rank(c, p) == clientsLast && (c.Job.Proposer != n.nameIn(c) || i >= clientsAsked) {
-			break
-		}
-		var r standing
-		if last = n.atParty(ctx, s, p, methodStanding, standingRequest{c.Hash()}, &r, nil); last != nil {
-			if withCode(codeUnknown)(last) && p.Name == c.Job.Proposer {
-				return s.remark(fmt.Sprintf("%s, who proposed it, has no such job any more; end it with hanse cancel %s", p.Name, c.Job.Name))
-			}
-			continue
-		}
-		if r.Ending != nil {
-			return n.adoptText(s, r.Ending)
-		}
-		if r.Why != nil && s.status() == StatePaused {
-			return s.remark(fmt.Sprintf("%s says: %s; it goes on when that is mended, or end it with hanse cancel %s", p.Name, protocol.DecodeFault(r.Why), c.Job.Name))
-		}
-	}
-	return last
-}
-
 // clientsAsked is how many parties the proposer of a job over clients asks for an end that was damaged on its disk.
 const clientsAsked = 8
 
@@ -687,12 +681,12 @@ const clientsAsked = 8
 const clientsLast = 2
 
 // rank orders the parties by how well they know how a job stands.
-func rank(c *protocol.Contract, p protocol.Party) int {
+func rank(c *contract.Contract, p contract.Party) int {
 	i := c.Job.Index(p.Name)
 	switch {
 	case p.Name == c.Job.Proposer:
 		return 0
-	case len(c.Job.Servers) > 0 && !c.Job.Serves(i):
+	case c.Job.OverClients() && !c.Job.Serves(i):
 		return clientsLast
 	}
 	return 1

@@ -10,13 +10,15 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // awaitState returns when the job is in a state at party i.
-func (l *league) awaitState(ctx context.Context, i int, h keys.Hash, want State) statusRecord {
+func (l *testNetwork) awaitState(ctx context.Context, i int, h keys.Hash, want State) statusRecord {
 	l.t.Helper()
 	for {
 		s, ok := l.nodes[i].job(h)
@@ -44,7 +46,7 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 	for by, name := range []string{"bank", "insurer", "telco"} {
 		t.Run(name+", while consent is awaited", func(t *testing.T) {
 			ctx := minute(t)
-			l := newLeague(t, 3, 50)
+			l := newTestNetwork(t, 3, 50)
 			l.policy = nil
 			l.startAll()
 			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
@@ -57,7 +59,7 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 				launched <- err
 			}()
 			l.awaitState(ctx, 1, c.Hash(), StateProposed) // the others hear of it one after the other
-			if err := l.nodes[1].Decide(c.Hash(), true, ""); err != nil && by != 1 {
+			if _, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true}); err != nil && by != 1 {
 				t.Fatal(err)
 			}
 			l.awaitState(ctx, 2, c.Hash(), StateProposed)
@@ -74,25 +76,27 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 					t.Errorf("%s: the reason is %q", l.names[i], r.Reason)
 				}
 			}
-			if err := <-launched; err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "another table") {
+			if err := <-launched; err == nil || !strings.Contains(err.Error(), name) ||
+				!strings.Contains(err.Error(), "another table") {
 				t.Errorf("the proposer's owner is told %v", err)
 			}
 			l.wantFinal(c.Hash())
 		})
 		t.Run(name+", while a session is on", func(t *testing.T) {
 			ctx := minute(t)
-			l := newLeague(t, 3, 400)
+			l := newTestNetwork(t, 3, 400)
 			on := make(chan struct{}, 100)
-			l.told[0] = func(e Event) {
-				if e.Kind == EventProgress {
+			l.watch(0, func(e jobs.Event) {
+				if e.Kind == jobs.EventProgress {
 					select {
 					case on <- struct{}{}:
 					default:
 					}
 				}
-			}
+			})
 			l.startAll()
-			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"logistic\"\nfeatures = 4096\niterations = 200"), nil)
+			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"logistic\"\nfeatures = "+
+				"4096\niterations = 200"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +122,7 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 
 // wantFinal checks that an ended job cannot be started, approved or cancelled, and stands by one end everywhere, also
 // after a restart.
-func (l *league) wantFinal(h keys.Hash) {
+func (l *testNetwork) wantFinal(h keys.Hash) {
 	l.t.Helper()
 	s, _ := l.nodes[0].job(h)
 	for i := range l.nodes {
@@ -126,10 +130,11 @@ func (l *league) wantFinal(h keys.Hash) {
 		if other.ended().Hash() != s.ended().Hash() {
 			l.t.Errorf("%s stands by another end than %s", l.names[i], l.names[0])
 		}
-		if err := l.nodes[i].begin(other, 100, 0); err == nil {
+		f, _ := other.proof()
+		if err := l.nodes[i].begin(other, f, 100, 0); err == nil {
 			l.t.Errorf("%s opens a session of a job that has ended", l.names[i])
 		}
-		if err := l.nodes[i].Decide(h, true, ""); err == nil {
+		if _, err := l.nodes[i].Decide(Decision{Contract: h, Yes: true}); err == nil {
 			l.t.Errorf("%s consents to a job that has ended", l.names[i])
 		}
 		if err := l.nodes[i].Cancel(h, ""); err == nil || !strings.HasSuffix(err.Error(), "nothing is left to cancel") {
@@ -139,15 +144,16 @@ func (l *league) wantFinal(h keys.Hash) {
 	before := s.snapshot()
 	l.stops[0]()
 	l.start(0)
-	if s, ok := l.nodes[0].job(h); !ok || s.status() != before.State || s.snapshot().Reason != before.Reason || s.ended() == nil {
+	if s, ok := l.nodes[0].job(h); !ok || s.status() != before.State || s.snapshot().Reason != before.Reason ||
+		s.ended() == nil {
 		l.t.Errorf("after a restart the job stands at %+v, before at %+v", s.snapshot(), before)
 	}
 }
 
-// TestAMemberThatWasAwayHearsOfTheEnd, also from another than whoever ended the job.
-func TestAMemberThatWasAwayHearsOfTheEnd(t *testing.T) {
+// TestAMemberThatWasAwayLearnsOfTheEnd, also from another than whoever ended the job.
+func TestAMemberThatWasAwayLearnsOfTheEnd(t *testing.T) {
 	ctx := minute(t)
-	l := newLeague(t, 3, 50)
+	l := newTestNetwork(t, 3, 50)
 	l.policy = nil
 	l.startAll()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
@@ -174,7 +180,7 @@ func TestAMemberThatWasAwayHearsOfTheEnd(t *testing.T) {
 // TestProposalsExpire at whoever has them, and are gone for the proposer too.
 func TestProposalsExpire(t *testing.T) {
 	ctx := minute(t)
-	l := newLeague(t, 3, 50)
+	l := newTestNetwork(t, 3, 50)
 	l.policy = nil
 	now := time.Now()
 	l.now = func() time.Time { return now }
@@ -189,7 +195,7 @@ func TestProposalsExpire(t *testing.T) {
 		launched <- err
 	}()
 	l.awaitState(ctx, 1, c.Hash(), StateProposed)
-	if err := l.nodes[1].Decide(c.Hash(), true, ""); err != nil {
+	if _, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true}); err != nil {
 		t.Fatal(err)
 	}
 	l.awaitState(ctx, 2, c.Hash(), StateProposed)
@@ -213,7 +219,7 @@ func TestProposalsExpire(t *testing.T) {
 // is computed anew.
 func TestDoneIsDone(t *testing.T) {
 	ctx := minute(t)
-	l := newLeague(t, 3, 60)
+	l := newTestNetwork(t, 3, 60)
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
 	if err != nil {
@@ -225,7 +231,7 @@ func TestDoneIsDone(t *testing.T) {
 	l.stops[0]()
 	l.forgetEnd(0, h)
 	var opened []string
-	l.told[0] = func(e Event) { opened = append(opened, e.Text) }
+	l.watch(0, func(e jobs.Event) { opened = append(opened, e.Text) })
 	l.start(0)
 	l.awaitState(ctx, 0, h, StateDone)
 	l.stops[0]()
@@ -240,7 +246,7 @@ func TestDoneIsDone(t *testing.T) {
 		}
 	}
 	l.start(0)
-	if _, err := l.nodes[0].modelOf(h.String()); err != nil {
+	if _, err := l.nodes[0].columns.Model(h.String()); err != nil {
 		t.Errorf("the coordinator's part of the model: %v", err)
 	}
 	// A coordinator that insists is told so by every party.
@@ -254,23 +260,23 @@ func TestDoneIsDone(t *testing.T) {
 }
 
 // forgetEnd puts a party's disk back to the moment before it stored the end of a job.
-func (l *league) forgetEnd(i int, h keys.Hash) {
+func (l *testNetwork) forgetEnd(i int, h keys.Hash) {
 	l.t.Helper()
 	v, err := vault.Open(filepath.Dir(l.jobFile(i, h, statusFile)), vault.Options{Owner: h})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	defer v.Close()
-	model, err := v.Load(ModelFile)
+	model, err := v.Load(jobs.ModelFile)
 	if err == nil {
-		err = v.Save(modelDraft(1), model)
+		err = v.Save(jobs.ModelDraft(1), model)
 	}
 	status, e := v.Load(statusFile)
 	if err != nil || e != nil {
 		l.t.Fatal(err, e)
 	}
 	status = []byte(strings.Replace(string(status), `state = "done"`, `state = "running"`, 1))
-	for _, err := range []error{v.Save(statusFile, status), v.Remove(endingFile), v.Remove(ModelFile)} {
+	for _, err := range []error{v.Save(statusFile, status), v.Remove(endingFile), v.Remove(jobs.ModelFile)} {
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -280,7 +286,7 @@ func (l *league) forgetEnd(i int, h keys.Hash) {
 // TestNobodyEndsAJobInAnothersName: a party that changes its own node's code can end a job in its own name only.
 func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 	ctx := minute(t)
-	l := newLeague(t, 3, 50)
+	l := newTestNetwork(t, 3, 50)
 	l.policy = nil
 	l.startAll()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
@@ -289,18 +295,18 @@ func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 	}
 	go l.nodes[0].Launch(ctx, c.Hash(), nil)
 	l.awaitState(ctx, 2, c.Hash(), StateProposed)
-	forged := func(e protocol.Ending) []byte {
-		made, err := protocol.NewEnding(c, e)
+	forged := func(e contract.Ending) []byte {
+		made, err := contract.NewEnding(c, e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		made.Sign(l.keys[1])
 		return made.Text()
 	}
-	parts := []protocol.PartDigest{{Party: "bank"}, {Party: "insurer"}, {Party: "telco"}}
+	parts := []contract.PartDigest{{Party: "bank"}, {Party: "insurer"}, {Party: "telco"}}
 	for _, text := range [][]byte{
-		forged(protocol.Ending{Outcome: protocol.OutcomeCancelled, By: "bank"}),
-		forged(protocol.Ending{Outcome: protocol.OutcomeDone, Session: 1, Parts: parts}),
+		forged(contract.Ending{Outcome: contract.OutcomeCancelled, By: "bank"}),
+		forged(contract.Ending{Outcome: contract.OutcomeDone, Session: 1, Parts: parts}),
 	} {
 		_, err := l.nodes[2].serveEnd(l.keys[1].ID(), endingRequest{Contract: c.Hash(), Ending: text})
 		if err == nil || !strings.Contains(err.Error(), "is not in force") {
@@ -311,7 +317,8 @@ func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 		t.Error("the job ended by a forged word")
 	}
 	// Nor does the telco sign that a job is done that it has not run.
-	_, err = l.nodes[2].serveSign(l.keys[1].ID(), endingRequest{Contract: c.Hash(), Ending: forged(protocol.Ending{Outcome: protocol.OutcomeDone, Session: 1, Parts: parts})})
+	_, err = l.nodes[2].serveSign(l.keys[1].ID(), endingRequest{Contract: c.Hash(),
+		Ending: forged(contract.Ending{Outcome: contract.OutcomeDone, Session: 1, Parts: parts})})
 	if err == nil {
 		t.Error("the telco signs the end of a job that it has not run")
 	}
@@ -320,7 +327,8 @@ func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.nodes[2].serveStanding(stranger.ID(), standingRequest{c.Hash()}); err == nil || err.Error() != "has no job with contract "+c.Hash().Short() {
+	if _, err := l.nodes[2].serveStanding(stranger.ID(), standingRequest{c.Hash()}); err == nil ||
+		err.Error() != "has no job with contract "+c.Hash().Short() {
 		t.Errorf("a stranger is told %v", err)
 	}
 }
@@ -336,7 +344,7 @@ func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := minute(t)
-			l := newLeague(t, 3, 50)
+			l := newTestNetwork(t, 3, 50)
 			l.policy = nil
 			l.startAll()
 			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
@@ -361,7 +369,8 @@ func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
 			if !ok || s.status() != StateProposed || !strings.Contains(s.snapshot().Reason, "damaged") {
 				t.Fatalf("the job stands at %+v", s.snapshot())
 			}
-			for _, request := range []any{consentRequest{Contract: string(s.text())}, startRequest{Contract: string(s.text()), Number: 1}} {
+			for _, request := range []any{consentRequest{Contract: string(s.text())},
+				startRequest{Contract: string(s.text()), Number: 1}} {
 				method := methodConsent
 				if _, ok := request.(startRequest); ok {
 					method = methodStart
@@ -380,7 +389,7 @@ func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
 				}
 			}
 			for i := 1; i < 3; i++ {
-				if err := l.nodes[i].Decide(h, true, ""); err != nil {
+				if _, err := l.nodes[i].Decide(Decision{Contract: h, Yes: true}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -405,25 +414,27 @@ func flipBit(path string, at int64) error {
 // TestADamagedModelPartIsNamedBeforeARowIsScored, whoever has it.
 func TestADamagedModelPartIsNamedBeforeARowIsScored(t *testing.T) {
 	ctx := minute(t)
-	l := newLeague(t, 3, 60)
+	l := newTestNetwork(t, 3, 60)
 	l.startAll()
-	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\niterations = 8\nlambda = 0.1"))
+	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"",
+		"active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\niterations = 8\nlambda = 0.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.awaitDone(ctx, h)
-	_, earlier, err := l.propose(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\niterations = 8\nlambda = 0.1"))
+	_, earlier, err := l.propose(l.job("train", "privacy = \"sealed\"",
+		"active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\niterations = 8\nlambda = 0.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	head := "privacy = \"sealed\"\ntable = \"test\"\nopen_to = \"bank\"\nmodel = \"" + h.String() + "\""
 	for i, name := range l.names {
-		path := l.jobFile(i, h, ModelFile)
+		path := l.jobFile(i, h, jobs.ModelFile)
 		right, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := vault.ReadFile(l.jobFile(i, earlier, ModelFile), earlier)
+		other, err := vault.ReadFile(l.jobFile(i, earlier, jobs.ModelFile), earlier)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -431,14 +442,16 @@ func TestADamagedModelPartIsNamedBeforeARowIsScored(t *testing.T) {
 			"a flipped bit": func() []byte { b := append([]byte{}, right...); b[len(b)/2] ^= 4; return b }(),
 			"empty":         {},
 			// A part that is whole, in an envelope that fits: only what all signed for tells it from the right one.
-			"another training's": vault.Envelope(h, ModelFile, other),
+			"another training's": vault.Envelope(h, jobs.ModelFile, other),
 		} {
 			if err := os.WriteFile(path, bytes, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			_, _, err := l.propose(l.job("predict", head, ""))
-			if err == nil || !strings.Contains(err.Error(), "damaged") || i == 0 && !strings.Contains(err.Error(), ModelFile) ||
-				i > 0 && (!strings.HasPrefix(err.Error(), name+": one of its files is damaged (") || !strings.Contains(l.underReference(i, err), ModelFile)) {
+			if err == nil || !strings.Contains(err.Error(), "damaged") || i == 0 &&
+				!strings.Contains(err.Error(), jobs.ModelFile) ||
+				i > 0 && (!strings.HasPrefix(err.Error(), name+": one of its files is damaged (") ||
+					!strings.Contains(l.underReference(i, err), jobs.ModelFile)) {
 				t.Errorf("%s at %s: the prediction ends with %v", what, name, err)
 			}
 		}
@@ -464,7 +477,7 @@ func (c comparingTransport) ClockDifference(keys.ID) (time.Duration, bool) { ret
 // TestAWrongClockEndsNobodysProposals: a proposal is over when its proposer's clock says so, too.
 func TestAWrongClockEndsNobodysProposals(t *testing.T) {
 	ctx := minute(t)
-	l := newLeague(t, 3, 20)
+	l := newTestNetwork(t, 3, 20)
 	l.policy = nil
 	l.startAll()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "expires = \"72h\"", activeBank+"features = 16"), nil)
@@ -504,7 +517,7 @@ func TestAPartThatIsDamagedBeforeAllSignIsMadeAnew(t *testing.T) {
 	for party, name := range []string{"bank", "insurer", "telco"} {
 		t.Run(name, func(t *testing.T) {
 			ctx := minute(t)
-			l := newLeague(t, 3, 60)
+			l := newTestNetwork(t, 3, 60)
 			l.startAll()
 			_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
 			if err != nil {
@@ -517,7 +530,7 @@ func TestAPartThatIsDamagedBeforeAllSignIsMadeAnew(t *testing.T) {
 				l.stops[i]()
 				l.forgetEnd(i, h)
 			}
-			if err := flipBit(l.jobFile(party, h, modelDraft(1)), 200); err != nil {
+			if err := flipBit(l.jobFile(party, h, jobs.ModelDraft(1)), 200); err != nil {
 				t.Fatal(err)
 			}
 			for i := range l.nodes {

@@ -86,11 +86,16 @@ func keepCharter(dir string, c *keys.SignedCharter) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
+	if before := c.Before(); before != nil { // without it this one proves nothing
+		if err := keepCharter(dir, before); err != nil {
+			return err
+		}
+	}
 	return keep(filepath.Join(folder, c.Digest().String()+charterSuffix), c.Text())
 }
 
-// KeptCharter returns the charter of a digest from a node's folder, nil when it is not there. All its members have
-// signed it.
+// KeptCharter returns the charter of a digest from a node's folder, nil when it is not there. It was in force: all have
+// signed it who must.
 func KeptCharter(dir, digest string) (*keys.SignedCharter, error) {
 	var h keys.Hash
 	if err := h.UnmarshalText([]byte(digest)); err != nil {
@@ -105,8 +110,12 @@ func KeptCharter(dir, digest string) (*keys.SignedCharter, error) {
 		return nil, err
 	}
 	c, err := keys.ParseCharter(text)
+	if err == nil && c.Complete() != nil && c.Version > 1 { // enough may have revoked a member
+		parent, _ := KeptCharter(dir, c.Parent.String())
+		c.After(parent)
+	}
 	if err == nil {
-		err = c.Complete()
+		_, err = c.InForce()
 	}
 	if err == nil && c.Digest() != h {
 		err = fmt.Errorf("its digest is %s", c.Digest().Short())

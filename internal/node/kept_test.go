@@ -16,8 +16,9 @@ import (
 func chartered(t *testing.T, versions int) []*keys.SignedCharter {
 	t.Helper()
 	var ids []*keys.PrivateKey
-	c := keys.Charter{Name: "kept", Version: 1, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Rules: keys.Rules{MinPrivacy: keys.PrivacyMasked, MinContributors: 2,
-		Transports: []string{"tcp"}, Discovery: []string{"addresses"}}}
+	c := keys.Charter{Name: "kept", Version: 1, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Rules: keys.Rules{MinPrivacy: keys.PrivacyMasked, MinContributors: 2,
+			Transports: []string{"tcp"}, Discovery: []string{"addresses"}}}
 	for _, name := range []string{"bank", "telco"} {
 		k, err := keys.GenerateKey()
 		if err != nil {
@@ -130,14 +131,14 @@ func TestAFolderSaysWhoseItIs(t *testing.T) {
 
 // TestNodesKeepTheCharterOfTheirJobs, those before and after a change of it.
 func TestNodesKeepTheCharterOfTheirJobs(t *testing.T) {
-	l := newLeague(t, 2, 20)
+	l := newTestNetwork(t, 2, 20)
 	l.start(0)
 	dir := l.nodes[0].config.Dir
 	if c, err := KeptCharter(dir, l.charter.Digest().String()); err != nil || c == nil {
 		t.Fatalf("at the start: %v, %v", c, err)
 	}
 	next := chartered(t, 1)[0]
-	l.nodes[0].SetCharter(next)
+	l.nodes[0].SetCharter(inForce(t, next))
 	for _, want := range []*keys.SignedCharter{l.charter, next} {
 		if c, err := KeptCharter(dir, want.Digest().String()); err != nil || c == nil {
 			t.Errorf("charter %q: %v, %v", want.Name, c, err)

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// TestADamagedRecordForgetsNoOpenings: after a session the record is damaged, the owner consents again as it is told to, and
-// the job is cancelled before its next session. What had opened counts.
+// TestADamagedRecordForgetsNoOpenings: after a session the record is damaged, the owner consents again as it is told
+// to, and the job is cancelled before its next session. What had opened counts.
 func TestADamagedRecordForgetsNoOpenings(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.policy = nil
 	l.startAll()
 	c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
-	if err := l.nodes[1].Decide(c.Hash(), true, ""); err != nil {
+	if _, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true}); err != nil {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[1].job(c.Hash())
@@ -30,7 +30,7 @@ func TestADamagedRecordForgetsNoOpenings(t *testing.T) {
 	if _, ok := l.nodes[1].opensAt(s); !ok {
 		t.Error("damaged, it does not count")
 	}
-	if err := l.nodes[1].Decide(c.Hash(), true, ""); err != nil {
+	if _, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.nodes[1].Cancel(c.Hash(), "no"); err != nil {

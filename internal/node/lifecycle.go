@@ -7,27 +7,36 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vault"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // begin ends an older session of the job, if one is still on, and starts a new one: a closing one, where closes is the
 // session whose parts all keep.
-func (n *Node) begin(s *jobState, number, closes uint32) error {
+func (n *Node) begin(s *jobState, f contract.InForce, number, closes uint32) error {
 	c := s.contract
-	if stored := s.snapshot().Stored; closes > 0 && (closes != stored || len(c.Job.Servers) > 0) {
-		return faultf(codeUnsigned, "job %q is to close on the parts of session %d, this party keeps that of session %d",
+	if stored := s.snapshot().Stored; closes > 0 && (closes != stored || c.Job.OverClients()) {
+		return faults.Errorf(fault.CodeUnsigned, "job %q is to close on the parts of session %d, this party keeps that of "+
+			"session %d",
 			c.Job.Name, closes, stored)
 	}
 	if err := s.openSession(number, n.config.Now()); err != nil {
 		return err
 	}
-	n.replaceSession(s, func(ctx context.Context) {
+	ctx, active, old := n.enterSession(n.ctx, s)
+	n.work.Go(func() {
+		defer n.leaveSession(s, active)
+		if old != nil {
+			n.endSession(ctx, s, old)
+		}
 		if s.ended() != nil { // in the moment between
 			return
 		}
-		n.tell(c.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("session %d starts", number)})
-		n.follow(ctx, s, number, closes)
+		n.notify(c.Hash(), jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("session %d starts", number)})
+		n.follow(ctx, s, f, number, closes)
 	})
 	return nil
 }
@@ -38,29 +47,19 @@ func (s *jobState) openSession(number uint32, now time.Time) error {
 	return s.tryUpdate(func(r *statusRecord) error {
 		switch {
 		case r.State.Final():
-			return faultf(codeEnded, "job %q is %s", name, r.State)
+			return faults.Errorf(fault.CodeEnded, "job %q is %s", name, r.State)
 		case r.Consent == nil || r.State == StateProposed:
-			return faultf(codeUnsigned, "nobody has consented to job %q here", name)
+			return faults.Errorf(fault.CodeUnsigned, "nobody has consented to job %q here", name)
 		case !r.Consent.plausible(number, now):
-			return faultf(codeDeviation, "job %q: session %d is asked for, the last one was %d", name, number, r.Session)
+			return faults.Errorf(fault.CodeDeviation, "job %q: session %d is asked for, the last one was %d", name, number,
+				r.Session)
 		case number <= r.Session:
-			return faultf(codeLink, "job %q: session %d was opened before, a session is opened once", name, r.Session)
+			return faults.Errorf(fault.CodeLink, "job %q: session %d was opened before, a session is opened once", name,
+				r.Session)
 		}
 		r.State, r.Reason, r.Session = StateRunning, "", number
 		s.why = nil
 		return nil
-	})
-}
-
-// replaceSession ends the job's running session, waits for it and starts another.
-func (n *Node) replaceSession(s *jobState, body func(ctx context.Context)) {
-	ctx, active, old := n.enterSession(n.ctx, s)
-	n.work.Go(func() {
-		defer n.leaveSession(s, active)
-		if old != nil {
-			n.endSession(ctx, s, old)
-		}
-		body(ctx)
 	})
 }
 
@@ -71,7 +70,7 @@ func (n *Node) endSession(ctx context.Context, s *jobState, old *activeSession) 
 		old.cancel()
 		<-old.done
 	}()
-	if len(s.contract.Job.Servers) == 0 {
+	if !s.contract.Job.OverClients() {
 		return
 	}
 	n.mu.Lock()
@@ -86,15 +85,6 @@ func (n *Node) endSession(ctx context.Context, s *jobState, old *activeSession) 
 	case <-old.done:
 	case <-patience.C:
 	case <-ctx.Done():
-	}
-}
-
-// pausable notes how the job's session, a server's, is ended in good order.
-func (n *Node) pausable(s *jobState, pausing func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if active := n.sessions[s.contract.Hash()]; active != nil {
-		active.pause = pausing
 	}
 }
 
@@ -129,28 +119,19 @@ func (n *Node) inSession(s *jobState) bool {
 	return n.sessions[s.contract.Hash()] != nil
 }
 
-// cancelSession ends the job's session, if one is on.
-func (n *Node) cancelSession(s *jobState) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if active := n.sessions[s.contract.Hash()]; active != nil {
-		active.cancel()
-	}
-}
-
 // follow runs a session at a party that does not coordinate the job. What comes after a part that is stored, the
 // signatures under the job's end, the coordinator asks for; if it dies before, this node does (see look).
-func (n *Node) follow(ctx context.Context, s *jobState, number, closes uint32) {
-	report, err := n.session(ctx, s, number, closes)
+func (n *Node) follow(ctx context.Context, s *jobState, f contract.InForce, number, closes uint32) {
+	report, err := n.session(ctx, s, f, number, closes)
 	ending := s.awaited()
 	switch {
-	case ending != nil && (report != nil || len(s.contract.Job.Servers) > 0): // told when the link was gone
+	case ending != nil && (report != nil || s.contract.Job.OverClients()): // told when the link was gone
 		err = n.adopt(s, ending)
 	case s.ended() != nil || s.snapshot().Session != number: // another session has taken its place
 		return
 	case err == nil:
 		err = s.show(StateRunning, "this party's part is stored; the end that all sign is awaited")
-	case permanent(err):
+	case faults.Permanent(err):
 		err = n.giveUp(s, err)
 	default:
 		n.paused(s, err)
@@ -163,43 +144,40 @@ func (n *Node) follow(ctx context.Context, s *jobState, number, closes uint32) {
 
 // session runs one session. A report says that this party's part of the job is stored and, of a job over columns, that
 // all have countersigned the session, and its transcript is sealed; over clients, whatever became of its last words.
-func (n *Node) session(ctx context.Context, s *jobState, number, closes uint32) (*Report, error) {
-	report, err := n.execute(ctx, s, number, closes)
-	if report == nil || err != nil && permanent(err) {
+func (n *Node) session(ctx context.Context, s *jobState, f contract.InForce, number,
+	closes uint32) (*jobs.Report, error) {
+	report, err := n.execute(ctx, s, f, number, closes)
+	if report == nil || err != nil && faults.Permanent(err) {
 		return nil, err
 	}
-	if err == nil || s.isOver() && len(s.contract.Job.Servers) > 0 { // of clients the end was told by a call when the link was gone
-		err = s.sessionFinished(number, report)
+	// of clients the end was told by a call when the link was gone
+	if err == nil || s.isOver() && s.contract.Job.OverClients() {
+		// From now on this party signs that it is done.
+		if err = s.saveReport(report); err == nil {
+			err = s.update(func(r *statusRecord) { r.Finished = number })
+		}
 	}
 	return report, err
 }
 
-// partStored records that this party has stored its part of the job in a session, with its report. It does not sign yet
-// that it is done.
-func (s *jobState) partStored(number uint32, report *Report) error {
-	if err := s.saveReport(report); err != nil {
-		return err
-	}
-	return s.update(func(r *statusRecord) { r.Stored = number })
-}
-
-// sessionFinished records that a session has ended well here: from now on this party signs that it is done.
-func (s *jobState) sessionFinished(number uint32, report *Report) error {
-	if err := s.saveReport(report); err != nil {
-		return err
-	}
-	return s.update(func(r *statusRecord) { r.Finished = number })
-}
-
 // keepPart makes the part of an earlier session that of a closing one, and returns its report. Where either is damaged
 // nothing is stored: another session makes them anew.
-func (s *jobState) keepPart(from, to uint32) (*Report, error) {
+func (s *jobState) keepPart(from, to uint32) (*jobs.Report, error) {
 	report, err := s.loadReport()
 	if err == nil && report == nil {
 		err = &vault.DamagedError{Path: s.vault.Path(reportFile), Why: "it is not there"}
 	}
-	if err == nil && s.contract.Job.Task != protocol.TaskPredict {
-		err = s.copyModel(from, to)
+	if err == nil && s.contract.Job.Task != contract.TaskPredict {
+		var data []byte
+		draft := jobs.ModelDraft(from)
+		if data, err = s.vault.Load(draft); err == nil && data == nil {
+			err = &vault.DamagedError{Path: s.vault.Path(draft), Why: "it is not there"}
+		}
+		if err == nil {
+			err = s.vault.Save(jobs.ModelDraft(to), data)
+		} else if faults.IsDamage(err) {
+			err = errors.Join(err, s.vault.SetAside(draft, err))
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.update(func(r *statusRecord) { r.Stored = 0 }))
@@ -209,7 +187,7 @@ func (s *jobState) keepPart(from, to uint32) (*Report, error) {
 }
 
 // awaited returns the ending that waited for the session's end.
-func (s *jobState) awaited() *protocol.Ending {
+func (s *jobState) awaited() *contract.Ending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pending
@@ -218,14 +196,16 @@ func (s *jobState) awaited() *protocol.Ending {
 // paused shows why a session ended, when another may do better.
 func (n *Node) paused(s *jobState, err error) {
 	text := err.Error()
-	if isDamage(err) && !strings.Contains(text, "hanse cancel") {
-		text += fmt.Sprintf("; put a copy of it back and the job goes on, or end the job with hanse cancel %s", s.contract.Job.Name)
+	if faults.IsDamage(err) && !strings.Contains(text, "hanse cancel") {
+		text += fmt.Sprintf("; put a copy of it back and the job goes on, or end the job with hanse cancel %s",
+			s.contract.Job.Name)
 	}
 	n.ail(s, err)
 	if e := s.show(StatePaused, text); e != nil {
-		n.config.Log.Error("a job's state could not be stored; it is shown all the same", "job", s.contract.Job.Name, "error", e)
+		n.config.Log.Error("a job's state could not be stored; it is shown all the same", "job", s.contract.Job.Name,
+			"error", e)
 	}
-	n.tell(s.contract.Hash(), Event{Kind: EventState, Text: fmt.Sprintf("%s: %s", StatePaused, text)})
+	n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("%s: %s", StatePaused, text)})
 }
 
 // giveUp ends a job that cannot come right, at all its parties, and returns why.
@@ -238,7 +218,7 @@ func (n *Node) giveUp(s *jobState, reason error) error {
 	s.mu.Lock()
 	s.cause = reason.Error()
 	s.mu.Unlock()
-	return errors.Join(reason, n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeFailed, Fault: told}))
+	return errors.Join(reason, n.conclude(s, contract.Ending{Outcome: contract.OutcomeFailed, Fault: told}))
 }
 
 // How long a party with a fault of its own does not come to another session: a while, and longer each time.
@@ -250,10 +230,10 @@ const (
 // ail notes why a session ended: what the others are told who ask how the job stands, nothing where it is nobody's
 // fault; and, of a fault of this node's own, for how long it comes to no other session.
 func (n *Node) ail(s *jobState, err error) {
-	var f *faultError
-	own := isOwn(err)
-	var told *protocol.Fault
-	if own || errors.As(err, &f) && f.remote {
+	var f *faults.Error
+	own := faults.IsOwn(err)
+	var told *fault.Fault
+	if own || errors.As(err, &f) && f.Remote {
 		told = n.toldOnce(s, err)
 	}
 	s.mu.Lock()
@@ -261,13 +241,13 @@ func (n *Node) ail(s *jobState, err error) {
 	s.why, s.ailment = told, nil
 	if own {
 		s.ailFor = min(max(2*s.ailFor, ailLeast), ailMost)
-		s.ailment, s.ailed = &faultError{code: told.Code, err: err, said: told}, time.Now()
+		s.ailment, s.ailed = &faults.Error{Code: told.Code, Err: err, Said: told}, time.Now()
 	}
 }
 
-// toldOnce makes of an error of a job what all its parties are told of it. The same one, which every session meets until
-// it is mended, keeps its reference.
-func (n *Node) toldOnce(s *jobState, err error) *protocol.Fault {
+// toldOnce makes of an error of a job what all its parties are told of it. The same one, which every session meets
+// until it is mended, keeps its reference.
+func (n *Node) toldOnce(s *jobState, err error) *fault.Fault {
 	text := err.Error()
 	s.mu.Lock()
 	told := s.told[text]
@@ -279,7 +259,7 @@ func (n *Node) toldOnce(s *jobState, err error) *protocol.Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.told == nil || len(s.told) >= maxTold {
-		s.told = make(map[string]*protocol.Fault)
+		s.told = make(map[string]*fault.Fault)
 	}
 	s.told[text] = told
 	return told
@@ -289,7 +269,7 @@ func (n *Node) toldOnce(s *jobState, err error) *protocol.Fault {
 const maxTold = 8
 
 // whyPaused returns what the others are told of why the job stands still, nil where it is nobody's fault.
-func (s *jobState) whyPaused() *protocol.Fault {
+func (s *jobState) whyPaused() *fault.Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // How many jobs of others a node keeps that nobody here has consented to.
@@ -18,9 +20,9 @@ const (
 	maxEndedEach     = 64 // jobs of one proposer that ended before consent; the oldest go
 )
 
-// roomFor refuses another proposal of a member whose earlier ones wait for a decision here. Its node waits and asks
+// spaceFor refuses another proposal of a member whose earlier ones wait for a decision here. Its node waits and asks
 // again.
-func (n *Node) roomFor(proposer string) error {
+func (n *Node) spaceFor(proposer string) error {
 	all, its := 0, 0
 	for _, s := range n.openJobs() {
 		if s.contract.Job.Proposer == n.nameIn(s.contract) || s.status() != StateProposed {
@@ -33,11 +35,11 @@ func (n *Node) roomFor(proposer string) error {
 	}
 	switch {
 	case its >= maxUndecidedEach:
-		return &faultError{code: codeLimit, numbers: []int64{maxUndecidedEach}, err: fmt.Errorf(
+		return &faults.Error{Code: fault.CodeLimit, Numbers: []int64{maxUndecidedEach}, Err: fmt.Errorf(
 			"%d proposals of %s wait for a decision here, the most that may: "+
 				"it takes another when one is decided", its, proposer)}
 	case all >= maxUndecided:
-		return &faultError{code: codeLimit, numbers: []int64{maxUndecided}, err: fmt.Errorf(
+		return &faults.Error{Code: fault.CodeLimit, Numbers: []int64{maxUndecided}, Err: fmt.Errorf(
 			"%d proposals wait for a decision here, the most that may: "+
 				"it takes another when one is decided", all)}
 	}
@@ -66,36 +68,20 @@ func (n *Node) forgetOldest(proposer string) error {
 	slices.SortFunc(its, func(a, b *jobState) int { return a.endedAt().Compare(b.endedAt()) })
 	var errs []error
 	for _, s := range its[:max(0, len(its)-maxEndedEach)] {
-		errs = append(errs, n.forget(s))
+		h := s.contract.Hash()
+		folder := n.jobFolder(h)
+		old := folder + ".old" + durable.Suffix // a crash leaves the folder whole, or under a name that is swept up
+		if err := os.Rename(folder, old); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		n.mu.Lock()
+		delete(n.jobs, h)
+		n.mu.Unlock()
+		n.waits.forget(h.String())
+		errs = append(errs, durable.SyncDir(filepath.Dir(folder)), s.vault.Close(), os.RemoveAll(old))
 	}
 	return errors.Join(errs...)
-}
-
-// forgetAll is forgetOldest for all proposers, when the node starts.
-func (n *Node) forgetAll() {
-	proposers := make(map[string]bool)
-	for _, s := range n.jobs {
-		proposers[s.contract.Job.Proposer] = true
-	}
-	for p := range proposers {
-		if err := n.forgetOldest(p); err != nil {
-			n.config.Log.Error("an old job's folder could not be removed", "error", err)
-		}
-	}
-}
-
-// forget removes a job and its folder. A crash leaves the folder whole, or under a name that is swept up at the start.
-func (n *Node) forget(s *jobState) error {
-	h := s.contract.Hash()
-	folder := n.jobFolder(h)
-	old := folder + ".old" + durable.Suffix
-	if err := os.Rename(folder, old); err != nil {
-		return err
-	}
-	n.mu.Lock()
-	delete(n.jobs, h)
-	n.mu.Unlock()
-	return errors.Join(durable.SyncDir(filepath.Dir(folder)), s.vault.Close(), os.RemoveAll(old))
 }
 
 // endedAt is when a job's end was stored here, as its file says.
@@ -123,14 +109,4 @@ func claimed(own, other uint32) uint32 { return min(other, own+claimAhead) }
 // plausible reports whether a job can have come to a session since this party consented to it.
 func (c *Consent) plausible(number uint32, now time.Time) bool {
 	return float64(number) <= sessionsFree+sessionRate*max(0, now.Sub(c.At).Seconds())
-}
-
-// justEnded keeps those of a proposer's jobs that ended before consent few: one has just ended.
-func (n *Node) justEnded(s *jobState) {
-	if !n.forgettable(s) {
-		return
-	}
-	if err := n.forgetOldest(s.contract.Job.Proposer); err != nil {
-		n.config.Log.Error("an old job's folder could not be removed", "error", err)
-	}
 }

@@ -15,23 +15,26 @@ import (
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// logBook is a log that a test reads.
-type logBook struct {
+// logBuffer is a log that a test reads.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (b *logBook) Write(p []byte) (int, error) {
+func (b *logBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(p)
 }
 
-func (b *logBook) String() string {
+func (b *logBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
@@ -42,18 +45,18 @@ const smallJob = activeBank + "features = 8\nlambda = 1e-3\nsigma = 1.0\nloss = 
 
 // stuffer is a member that asks as often and as much as it can.
 type stuffer struct {
-	l      *league
+	l      *testNetwork
 	node   *Node
-	victim protocol.Party
-	codes  map[code]int // what it was answered
+	victim contract.Party
+	codes  map[fault.Code]int // what it was answered
 }
 
 // ask sends one call and counts the answer.
 func (s *stuffer) ask(method string, request, response any) error {
 	err := s.node.call(s.l.t.Context(), s.victim, method, request, response)
-	var said *faultError
+	var said *faults.Error
 	if errors.As(err, &said) {
-		s.codes[said.code]++
+		s.codes[said.Code]++
 	}
 	return err
 }
@@ -68,7 +71,7 @@ func (s *stuffer) contracts(n int) []string {
 	for i := range n {
 		job := *c.Job
 		job.Nonce = fmt.Sprintf("%016x", i)
-		another, err := protocol.NewContract(&job, c.Parties, c.Openings, c.Operations)
+		another, err := contract.NewContract(&job, c.Parties, c.Openings, c.Operations)
 		if err != nil {
 			s.l.t.Fatal(err)
 		}
@@ -78,7 +81,7 @@ func (s *stuffer) contracts(n int) []string {
 }
 
 // folders counts the folders of a node's jobs.
-func (l *league) folders(i int) int {
+func (l *testNetwork) folders(i int) int {
 	entries, err := os.ReadDir(filepath.Join(l.nodes[i].config.Dir, jobsDir))
 	if err != nil {
 		l.t.Fatal(err)
@@ -86,33 +89,33 @@ func (l *league) folders(i int) int {
 	return len(entries)
 }
 
-// newStuffer starts a league of which the third member stuffs the second; no time passes there.
-func newStuffer(t *testing.T, policy *consent.Policy) (*stuffer, *logBook) {
-	l := newLeague(t, 3, 40)
-	book, now := new(logBook), time.Now()
-	l.policy, l.log, l.now = policy, slog.New(slog.NewTextHandler(book, nil)), func() time.Time { return now }
+// newStuffer starts a test network of which the third member stuffs the second; no time passes there.
+func newStuffer(t *testing.T, policy *consent.Policy) (*stuffer, *logBuffer) {
+	l := newTestNetwork(t, 3, 40)
+	logged, now := new(logBuffer), time.Now()
+	l.policy, l.log, l.now = policy, slog.New(slog.NewTextHandler(logged, nil)), func() time.Time { return now }
 	l.startAll()
-	return l.stuffer(), book
+	return l.stuffer(), logged
 }
 
 // stuffer is the third member, who stuffs the second.
-func (l *league) stuffer() *stuffer {
-	victim := protocol.Party{Name: "insurer", ID: l.keys[1].ID()}
-	return &stuffer{l: l, node: l.nodes[2], victim: victim, codes: make(map[code]int)}
+func (l *testNetwork) stuffer() *stuffer {
+	victim := contract.Party{Name: "insurer", ID: l.keys[1].ID()}
+	return &stuffer{l: l, node: l.nodes[2], victim: victim, codes: make(map[fault.Code]int)}
 }
 
 // TestStuffer: a member floods another with every call there is. What the other keeps stays small, its log names the
 // member, and an honest job runs.
 func TestStuffer(t *testing.T) {
-	s, book := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables,
+	s, logged := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables,
 		Accept: []consent.Rule{{Proposers: []string{"bank"}}}})
 	l := s.l
 	texts := s.contracts(300)
 	for _, text := range texts {
 		s.ask(methodConsent, consentRequest{Contract: text}, new(consentResponse))
 	}
-	if s.codes[codeLimit] == 0 || s.codes[codeBusy] == 0 {
-		t.Errorf("300 proposals were answered by %v, want some %s and then %s", s.codes, codeLimit, codeBusy)
+	if s.codes[fault.CodeLimit] == 0 || s.codes[fault.CodeBusy] == 0 {
+		t.Errorf("300 proposals were answered by %v, want some %s and then %s", s.codes, fault.CodeLimit, fault.CodeBusy)
 	}
 	if n := l.folders(1); n > maxUndecidedEach || len(l.nodes[1].Jobs()) > maxUndecidedEach {
 		t.Errorf("%d jobs of one member wait for a decision, want at most %d", n, maxUndecidedEach)
@@ -120,10 +123,10 @@ func TestStuffer(t *testing.T) {
 	clear(s.codes)
 	job := l.job("train", "", strings.Repeat("#", 1000))
 	for range 200 {
-		s.ask(methodDescribe, describeRequest{Job: string(job)}, new(protocol.Facts))
+		s.ask(methodDescribe, describeRequest{Job: string(job)}, new(description))
 	}
-	if s.codes[codeBusy] != 200 {
-		t.Errorf("after all its proposals 200 descriptions were answered by %v, want %s", s.codes, codeBusy)
+	if s.codes[fault.CodeBusy] != 200 {
+		t.Errorf("after all its proposals 200 descriptions were answered by %v, want %s", s.codes, fault.CodeBusy)
 	}
 	long := bytes.Repeat([]byte("x\x1b[2J"), 1<<18)
 	for range 20 {
@@ -134,16 +137,16 @@ func TestStuffer(t *testing.T) {
 	for i := range 3000 {
 		s.ask(methodStanding, standingRequest{Contract: keys.HashOf("none", fmt.Append(nil, i))}, new(standing))
 	}
-	if s.codes[codeBusy] == 0 || s.codes[codeUnknown] == 0 {
+	if s.codes[fault.CodeBusy] == 0 || s.codes[fault.CodeUnknown] == 0 {
 		t.Errorf("3,000 questions about no job were answered by %v", s.codes)
 	}
 	if n := l.nodes[1]; len(n.rates.members) > len(l.names)+1 || len(n.jobs) > maxUndecidedEach {
 		t.Errorf("%d members are counted, %d jobs kept", len(n.rates.members), len(n.jobs))
 	}
-	if !strings.Contains(book.String(), "asks too much") || !strings.Contains(book.String(), "member=telco") {
-		t.Errorf("the log does not name the stuffer:\n%.2000s", book)
+	if !strings.Contains(logged.String(), "asks too much") || !strings.Contains(logged.String(), "member=telco") {
+		t.Errorf("the log does not name the stuffer:\n%.2000s", logged)
 	}
-	if n := strings.Count(book.String(), "asks too much"); n > 2 {
+	if n := strings.Count(logged.String(), "asks too much"); n > 2 {
 		t.Errorf("the log says it %d times in one minute", n)
 	}
 	if _, _, err := l.propose(l.job("train", "privacy = \"masked\"", smallJob)); err != nil {
@@ -166,7 +169,7 @@ func TestRefusedProposalsAreForgotten(t *testing.T) {
 	for _, text := range texts {
 		s.ask(methodConsent, consentRequest{Contract: text}, new(consentResponse))
 	}
-	if s.codes[codeBusy] > 0 {
+	if s.codes[fault.CodeBusy] > 0 {
 		t.Fatalf("the flood was answered by %v, want each proposal refused by the policy", s.codes)
 	}
 	check := func(when string) {
@@ -175,8 +178,8 @@ func TestRefusedProposalsAreForgotten(t *testing.T) {
 		if got := l.folders(1); got != maxEndedEach+1 {
 			t.Errorf("%s %d folders of jobs are kept, want %d", when, got, maxEndedEach+1)
 		}
-		newest, _, _ := keys.NameOf(protocol.DomainContract, []byte(texts[len(texts)-1]))
-		oldest, _, _ := keys.NameOf(protocol.DomainContract, []byte(texts[0]))
+		newest, _, _ := keys.NameOf(contract.DomainContract, []byte(texts[len(texts)-1]))
+		oldest, _, _ := keys.NameOf(contract.DomainContract, []byte(texts[0]))
 		for h, want := range map[keys.Hash]bool{kept: true, newest: true, oldest: false} {
 			if _, there := n.job(h); there != want {
 				t.Errorf("%s job %s is there: %v, want %v", when, h.Short(), there, want)
@@ -196,18 +199,18 @@ func TestRefusedProposalsAreForgotten(t *testing.T) {
 // TestCrowdedProposerWaits: a proposal to a member with many undecided ones waits and says so, and goes on when one of
 // them is decided.
 func TestCrowdedProposerWaits(t *testing.T) {
-	l := newLeague(t, 3, 40)
+	l := newTestNetwork(t, 3, 40)
 	l.policy = &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables,
 		Accept: []consent.Rule{{Tables: []string{"train"}}}}
 	said := make(chan string, 100)
-	l.told[0] = func(e Event) {
-		if e.Kind == EventWaiting && strings.Contains(e.Text, "takes no more") {
+	l.watch(0, func(e jobs.Event) {
+		if e.Kind == jobs.EventWaiting && strings.Contains(e.Text, "takes no more") {
 			select {
 			case said <- e.Text:
 			default:
 			}
 		}
-	}
+	})
 	l.startAll()
 	text := l.job("train", "privacy = \"masked\"\ntable = \"test\"", smallJob)
 	var hashes []keys.Hash
@@ -232,7 +235,7 @@ func TestCrowdedProposerWaits(t *testing.T) {
 	}
 	for _, h := range hashes {
 		if s, ok := l.nodes[1].job(h); ok && s.status() == StateProposed {
-			if err := l.nodes[1].Decide(h, false, "no"); err != nil {
+			if _, err := l.nodes[1].Decide(Decision{Contract: h, Reason: "no"}); err != nil {
 				t.Fatal(err)
 			}
 			break

@@ -6,39 +6,37 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/forecast"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
-	"github.com/hanse-project/hanse/internal/shelf"
-	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
-)
-
-// Errors that no honest peer causes.
-var (
-	errUnprotected = errors.New("an unprotected sum in a masked job")
-	errNoTurns     = errors.New("a sum of turns in a published job")
 )
 
 // Config is what a node is made of.
 type Config struct {
 	Key       *keys.PrivateKey
-	KeyFile   string              // where Key was read, noted in Dir for hanse audit; may be empty
-	Charter   *keys.SignedCharter // in force
+	KeyFile   string // where Key was read, noted in Dir for hanse audit; may be empty
+	Charter   keys.InForce
 	Transport protocol.Transport
-	Tables    map[string]TableSpec
+	Tables    map[string]jobs.TableSpec
 	Policy    *consent.Policy // nil asks about everything
 	Dir       string          // the node's own folder
 	Workers   int             // goroutines for arithmetic; 0 means all cores
 	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means
 	// DefaultRecordLimit.
 	RecordLimit int64
-	Log         *slog.Logger
+	// Quota is the most bytes that Dir may come to; 0 means the policy's, or no bound.
+	Quota int64
+	Log   *slog.Logger
 	// References keeps the full text of faults that others are told a code of; nil: a book of its own in Dir.
-	References *reference.Book
+	References *reference.Log
 	// ReturnEvery is how often a server looks for clients that have come back; 0 means 3 s.
 	ReturnEvery time.Duration
 	// AwayTime is how long the end of a job over clients waits for a server that is away; 0 means a minute.
@@ -50,17 +48,30 @@ type Config struct {
 	// DiskFault is for tests: see vault.Options.Fault.
 	DiskFault func(path string) (stored bool, err error)
 	// Told hears every event of every job; it may be nil.
-	Told func(Event)
+	Told func(jobs.Event)
 	// Extra answers control methods that are not about jobs, such as "charter/…"; it may be nil.
 	Extra protocol.Handler
+	// Network says how the network stands, for Status; it may be nil.
+	Network func() Network
+	Version string // of the program, for Status
+	Pages   Pages  // nil: this node has no page
+	// Speeds are those of this machine, for forecasts; nil: there are no seconds in them.
+	Speeds func() (*forecast.Speeds, error)
+	// Lines are what the lines to other members carry, for the same; nil: nobody knows.
+	Lines *forecast.Lines
+	// Doctor looks for what keeps the node, or the ways to these members, from working; its report is for JSON.
+	Doctor func(ctx context.Context, members []string) (any, error)
 }
 
 // Node is one member's daemon.
 type Node struct {
 	config  Config
-	tables  *tables
+	tables  *jobs.Tables
 	started time.Time
 	peer    reader // who sends a command
+	columns *columns.Jobs
+	disk    *folder
+	kinds   map[string]jobs.Kind // by algorithm
 
 	resumed    []*jobState  // what this node coordinated when it was stopped; of later jobs Launch takes care
 	answering  sync.RWMutex // held for reading by whoever answers a call
@@ -68,18 +79,18 @@ type Node struct {
 	forgetting sync.Mutex   // held by whoever removes old jobs
 	rates      *rates       // what the other members may ask
 	judging    sync.Mutex   // one consent is given at a time
+	traffic    traffic
+	waits      waits
+	began      atomic.Int64 // sessions since the node started
 
 	mu       sync.Mutex // a jobState's is never held while this one is taken
 	charter  *keys.SignedCharter
 	lastName string // of this member in a charter
 	jobs     map[keys.Hash]*jobState
 	sessions map[keys.Hash]*activeSession
-	hearers  map[keys.Hash]func(Event)
-	refusals map[keys.ID]int             // to speak of tables, by who asked
-	requests map[keys.Hash]*requestQueue // of predictions that answer single rows
-	input    *stream.Stream              // standard input, once a job has asked for it
-	shelf    *shelf.Shelf                // of networks that travelled, once a job has asked for it
-	ctx      context.Context             // ends with Run; sessions hang from it
+	hearers  map[keys.Hash]func(jobs.Event)
+	refusals map[keys.ID]int // to speak of tables, by who asked
+	ctx      context.Context // ends with Run; sessions hang from it
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -103,23 +114,35 @@ func New(c Config) (*Node, error) {
 	if c.References == nil {
 		c.References = reference.Open(c.Dir)
 	}
-	n := &Node{
-		config: c, tables: newTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter,
-		jobs: make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
-		hearers: make(map[keys.Hash]func(Event)), requests: make(map[keys.Hash]*requestQueue),
-		refusals: make(map[keys.ID]int),
+	if c.Charter.Charter() == nil {
+		return nil, errors.New("a node needs a charter in force")
 	}
-	if err := c.Policy.Check(&c.Charter.Charter); err != nil {
+	n := &Node{
+		config: c, tables: jobs.NewTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter.Charter(),
+		jobs: make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
+		hearers:  make(map[keys.Hash]func(jobs.Event)),
+		refusals: make(map[keys.ID]int),
+		disk:     &folder{dir: c.Dir, quota: cmp.Or(c.Quota, c.Policy.Quota()), log: c.Log},
+	}
+	n.register()
+	if err := c.Policy.Check(&c.Charter.Charter().Charter); err != nil {
 		return nil, err
 	}
-	n.rates = newRates(c.Now, n.tellRefused)
+	if err := checkApprovers(c.Policy, c); err != nil {
+		return nil, err
+	}
+	n.rates = newRates(c.Now, func(from keys.ID, refused int) {
+		c.Log.Warn("a member asks too much of this node, and its calls are refused for a while",
+			"member", n.memberName(from), "refused", refused)
+	})
 	if err := owner.Folder(c.Dir); err != nil {
 		return nil, err
 	}
 	if err := alone(c.Dir); err != nil { // before anything there changes
 		return nil, err
 	}
-	if err := errors.Join(keepIdentity(c.Dir, c.Key.ID(), c.KeyFile), keepCharter(c.Dir, c.Charter)); err != nil {
+	if err := errors.Join(keepIdentity(c.Dir, c.Key.ID(), c.KeyFile),
+		keepCharter(c.Dir, c.Charter.Charter())); err != nil {
 		return nil, err
 	}
 	if err := n.loadJobs(); err != nil {
@@ -131,6 +154,7 @@ func New(c Config) (*Node, error) {
 		}
 	}
 	n.ctx, n.stop = context.WithCancel(context.Background())
+	n.tables.Life = n.ctx
 	c.Transport.Handle(n.handle)
 	return n, nil
 }
@@ -146,7 +170,7 @@ func (n *Node) Run(ctx context.Context) error {
 		switch {
 		case r.Consent != nil:
 			n.drive(ctx, s)
-		case !r.Damaged: // nobody else knows of it
+		case !r.Damaged && r.Pending == nil: // nobody else knows of it
 			if err := n.conclude(s, abandoned()); err != nil {
 				n.config.Log.Error("a proposal could not be withdrawn", "job", s.contract.Job.Name, "error", err)
 			}
@@ -181,29 +205,33 @@ func (n *Node) keep(s *jobState) {
 	n.jobs[s.contract.Hash()] = s
 }
 
-// tell passes an event on to whoever listens: the node's own log, and the person who proposed.
-func (n *Node) tell(h keys.Hash, e Event) {
+// notify passes an event on to whoever listens: the node's own log, and the person who proposed.
+func (n *Node) notify(h keys.Hash, e jobs.Event) {
 	e.Time = time.Now()
 	e.Job = h.String()
-	e.clean()
+	e.Clean()
+	n.waits.note(e)
+	n.mu.Lock()
+	listen, s := n.hearers[h], n.jobs[h]
+	n.mu.Unlock()
+	if s != nil {
+		s.watched.keep(e)
+	}
 	if n.config.Told != nil {
 		n.config.Told(e)
 	}
-	n.mu.Lock()
-	hear := n.hearers[h]
-	n.mu.Unlock()
-	if hear != nil {
-		hear(e)
+	if listen != nil {
+		listen(e)
 	}
 }
 
-// hear sets who hears a job's events; nil ends it. hear may be called from several goroutines.
-func (n *Node) hear(h keys.Hash, hear func(Event)) {
+// listen sets who hears a job's events; nil ends it. listen may be called from several goroutines.
+func (n *Node) listen(h keys.Hash, listen func(jobs.Event)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if hear == nil {
+	if listen == nil {
 		delete(n.hearers, h)
 		return
 	}
-	n.hearers[h] = hear
+	n.hearers[h] = listen
 }

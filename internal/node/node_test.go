@@ -15,10 +15,14 @@ func TestTrainAndPredict(t *testing.T) {
 		limit                  float64
 	}{
 		{"square", "", "loss = \"square\"\nfeatures = 256\nlambda = 1e-4", 0.3},
-		{"logistic with a given width, along a ring", "topology = \"ring\"", "features = 128\nsigma = 1.5\nscale = \"standard\"", 0.35},
-		{"smooth hinge, Matern, along a star", "topology = \"star\"", "loss = \"smooth-hinge\"\nkernel = \"matern52\"\nfeatures = 128", 0.35},
-		{"doubly stochastic", "", "schedule = \"doubly-stochastic\"\niterations = 60\nbatch = 32\nblock_features = 8\nstep = 2.0\nsigma = 1.0\nscale = \"standard\"", 0.46},
-		{"published", "privacy = \"published\"", "loss = \"square\"\nfeatures = 128\nsigma = 1.5\nscale = \"standard\"\nlambda = 1e-3", 0.4},
+		{"logistic with a given width, along a ring", "topology = \"ring\"",
+			"features = 128\nsigma = 1.5\nscale = \"standard\"", 0.35},
+		{"smooth hinge, Matern, along a star", "topology = \"star\"",
+			"loss = \"smooth-hinge\"\nkernel = \"matern52\"\nfeatures = 128", 0.35},
+		{"doubly stochastic", "", "schedule = \"doubly-stochastic\"\niterations = 60\nbatch = 32\nblock_features = " +
+			"8\nstep = 2.0\nsigma = 1.0\nscale = \"standard\"", 0.46},
+		{"published", "privacy = \"published\"", "loss = \"square\"\nfeatures = 128\nsigma = 1.5\nscale = " +
+			"\"standard\"\nlambda = 1e-3", 0.4},
 	} {
 		t.Run(c.name, func(t *testing.T) { testTrainAndPredict(t, c.head, c.parameters, c.limit) })
 	}
@@ -26,7 +30,7 @@ func TestTrainAndPredict(t *testing.T) {
 
 // testTrainAndPredict trains on one table and scores another; the scores must beat guessing.
 func testTrainAndPredict(t *testing.T, head, parameters string, limit float64) {
-	l := newLeague(t, 4, 600)
+	l := newTestNetwork(t, 4, 600)
 	l.startAll()
 	report, h, err := l.propose(l.job("train", head, activeBank+parameters))
 	if err != nil {

@@ -11,16 +11,17 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit"
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 )
 
 // sealedModel trains a small sealed model and returns its contract.
-func (l *league) sealedModel() keys.Hash {
+func (l *testNetwork) sealedModel() keys.Hash {
 	l.t.Helper()
 	l.startAll()
-	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"", activeBank+"features = 16\niterations = 4\nlambda = 1e-2\nsigma = 1.0"))
+	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"",
+		activeBank+"features = 16\niterations = 4\nlambda = 1e-2\nsigma = 1.0"))
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -28,9 +29,10 @@ func (l *league) sealedModel() keys.Hash {
 }
 
 // prepare agrees on a prediction.
-func (l *league) prepare(ctx context.Context, model keys.Hash, privacy, openTo, more string) keys.Hash {
+func (l *testNetwork) prepare(ctx context.Context, model keys.Hash, privacy, openTo, more string) keys.Hash {
 	l.t.Helper()
-	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = %q\nprivacy = %q\nrecord = \"full\"\n%s", model, openTo, privacy, more)
+	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = %q\nprivacy = %q\nrecord = \"full\"\n%s", model, openTo,
+		privacy, more)
 	c, err := l.nodes[0].Prepare(ctx, l.job("predict", head, ""), nil)
 	if err != nil {
 		l.t.Fatal(err)
@@ -39,7 +41,7 @@ func (l *league) prepare(ctx context.Context, model keys.Hash, privacy, openTo, 
 }
 
 // restart stops a node as a crash does and starts it again; meanwhile may change its folder of a job.
-func (l *league) restart(i int, h keys.Hash, meanwhile func(dir string)) {
+func (l *testNetwork) restart(i int, h keys.Hash, meanwhile func(dir string)) {
 	l.stops[i]()
 	l.net.Kill(l.keys[i].ID())
 	if meanwhile != nil {
@@ -49,12 +51,12 @@ func (l *league) restart(i int, h keys.Hash, meanwhile func(dir string)) {
 }
 
 // killAtReady is killAtFrame for the frames by which parties say that they are ready, and those of scores.
-func (l *league) killAtReady(victim, n int) <-chan struct{} {
+func (l *testNetwork) killAtReady(victim, n int) <-chan struct{} {
 	const kindLength, kind = 2, 68 // where a frame's header has them
 	killed := make(chan struct{})
 	id := l.keys[victim].ID()
 	count := 0
-	l.net.OnFrame(func(f simnet.Frame) []simnet.Frame {
+	l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
 		name := string(f.Data[kind : kind+int(f.Data[kindLength])])
 		if (f.From == id || f.To == id) && (name == sealed.Ready || name == "scores") {
 			if count++; count == n {
@@ -63,15 +65,15 @@ func (l *league) killAtReady(victim, n int) <-chan struct{} {
 				return nil
 			}
 		}
-		return []simnet.Frame{f}
+		return []testnet.Frame{f}
 	})
 	return killed
 }
 
 // awaitKill returns when a party was killed.
-func (l *league) awaitKill(ctx context.Context, killed <-chan struct{}) {
+func (l *testNetwork) awaitKill(ctx context.Context, killed <-chan struct{}) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	select {
 	case <-killed:
@@ -84,7 +86,7 @@ func (l *league) awaitKill(ctx context.Context, killed <-chan struct{}) {
 // TestKilledPredictionsOpenOnce kills parties in a prediction of two batches: what had opened comes again as it was,
 // and an audit that has every payload finds nothing, with each score counted once.
 func TestKilledPredictionsOpenOnce(t *testing.T) {
-	l := newLeague(t, 4, 1100)
+	l := newTestNetwork(t, 4, 1100)
 	model := l.sealedModel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -111,9 +113,9 @@ func TestKilledPredictionsOpenOnce(t *testing.T) {
 	}
 }
 
-// wantScores audits a prediction: nothing is found, and so many scores opened, each counted once. Of few rows no attack by
-// regression is tried, and the verdict is partial.
-func (l *league) wantScores(h keys.Hash, verdict audit.Verdict, want int64) {
+// wantScores audits a prediction: nothing is found, and so many scores opened, each counted once. Of few rows no
+// attack by regression is tried, and the verdict is partial.
+func (l *testNetwork) wantScores(h keys.Hash, verdict audit.Verdict, want int64) {
 	l.t.Helper()
 	for _, g := range l.wantVerdict(h, verdict).Ledger {
 		if g.Kind == "scores" && g.Count != want {
@@ -123,11 +125,11 @@ func (l *league) wantScores(h keys.Hash, verdict audit.Verdict, want int64) {
 }
 
 // wantNoRecords wants nothing about openings to be left of a job that is done.
-func (l *league) wantNoRecords(h keys.Hash) {
+func (l *testNetwork) wantNoRecords(h keys.Hash) {
 	l.t.Helper()
 	for i, name := range l.names {
 		dir := filepath.Join(l.dirs[i], "node", "jobs", h.String())
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for {
 			left, err := filepath.Glob(filepath.Join(dir, "sealed-*"))
 			more, e := filepath.Glob(filepath.Join(dir, "requests*"))
@@ -148,7 +150,7 @@ func (l *league) wantNoRecords(h keys.Hash) {
 
 // TestRequestsGoOnWhereTheyWere: a receiver that is killed asks for no answered row again, and its numbers go on.
 func TestRequestsGoOnWhereTheyWere(t *testing.T) {
-	l := newLeague(t, 4, 40)
+	l := newTestNetwork(t, 4, 40)
 	model := l.sealedModel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -183,7 +185,7 @@ func TestRequestsGoOnWhereTheyWere(t *testing.T) {
 // TestCutRequestsAreAnsweredOnce kills parties in the middle of a request: asked again, the receiver gets what it would
 // have got, and no number more is spent.
 func TestCutRequestsAreAnsweredOnce(t *testing.T) {
-	l := newLeague(t, 4, 40)
+	l := newTestNetwork(t, 4, 40)
 	model := l.sealedModel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -209,8 +211,8 @@ func TestCutRequestsAreAnsweredOnce(t *testing.T) {
 }
 
 // asked reports whether the first node has booked a request of a job.
-func (l *league) asked(h keys.Hash) bool {
-	_, err := os.Stat(filepath.Join(l.dirs[0], "node", "jobs", h.String(), requestsFile))
+func (l *testNetwork) asked(h keys.Hash) bool {
+	_, err := os.Stat(filepath.Join(l.dirs[0], "node", "jobs", h.String(), "requests"))
 	s, _ := l.nodes[0].job(h)
 	return err == nil || s.status() == StateDone
 }
@@ -226,22 +228,23 @@ type asker struct {
 // TestReceiversGetNoMoreThanTheContractLists by starting sessions again: the senders count.
 func TestReceiversGetNoMoreThanTheContractLists(t *testing.T) {
 	for _, c := range []asker{
-		{"it forgets its requests", "sealed", []string{requestsFile, answersFile},
+		{"it forgets its requests", "sealed", []string{"requests", "answers"},
 			"request of bank: number 1 asks for row 2, and asked for row 1 before: a number is one row's"},
-		{"it forgets everything", "sealed", []string{requestsFile, answersFile, sealed.FilePrefix},
+		{"it forgets everything", "sealed", []string{"requests", "answers", sealed.FilePrefix},
 			"held of bank: opening 1 of scores"},
-		{"of a masked model", "masked", []string{requestsFile, answersFile},
+		{"of a masked model", "masked", []string{"requests", "answers"},
 			"request of bank: number 1 asks for row 2, and asked for row 1 before: a number is one row's"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLeague(t, 4, 40)
+			l := newTestNetwork(t, 4, 40)
 			var model keys.Hash
 			if c.privacy == "sealed" {
 				model = l.sealedModel()
 			} else {
 				l.startAll()
 				var err error
-				if _, model, err = l.propose(l.job("train", "privacy = \"masked\"", activeBank+"loss = \"square\"\nfeatures = 16")); err != nil {
+				if _, model, err = l.propose(l.job("train", "privacy = \"masked\"",
+					activeBank+"loss = \"square\"\nfeatures = 16")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -263,7 +266,7 @@ func TestReceiversGetNoMoreThanTheContractLists(t *testing.T) {
 					}
 				}
 			})
-			asking, stop := context.WithTimeout(ctx, 20*time.Second)
+			asking, stop := context.WithTimeout(ctx, time.Minute)
 			defer stop()
 			answered := make(chan error, 1)
 			go func() {
@@ -280,76 +283,19 @@ func TestReceiversGetNoMoreThanTheContractLists(t *testing.T) {
 }
 
 // awaitReason returns when a job has failed at a party for a reason.
-func (l *league) awaitReason(ctx context.Context, i int, h keys.Hash, want string) {
+func (l *testNetwork) awaitReason(ctx context.Context, i int, h keys.Hash, want string) {
 	l.t.Helper()
 	for {
 		s, _ := l.nodes[i].job(h)
 		r := s.snapshot()
 		accused := strings.HasPrefix(r.Reason, "bank: ") || // the forgetful one may say first that the others are wrong
-			strings.Contains(r.Reason, ": bank did not follow the protocol") // or another party that it did
+			strings.Contains(r.Reason, ": bank did not follow the protocol") || // or another party that it did
+			strings.Contains(r.Reason, " or bank did not follow the protocol") // or one that cannot tell which of two
 		if (strings.Contains(r.Reason, want) || accused) && r.State == StateFailed {
 			return
 		}
 		if pause(ctx, 5*time.Millisecond) != nil {
 			l.t.Fatalf("%s: %+v, want it to have failed: %s", l.names[i], r, want)
-		}
-	}
-}
-
-// TestRequestsAreBookedInOrder lists what a party takes from a receiver.
-func TestRequestsAreBookedInOrder(t *testing.T) {
-	l := newLeague(t, 3, 20)
-	l.startAll()
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", activeBank+"features = 8"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, _ := l.nodes[0].job(c.Hash())
-	job := *c.Job
-	job.OpenTo, job.Requests = "telco", 3
-	open := func() *requestBook {
-		t.Helper()
-		b, err := (&prediction{job: &job}).openRequests(s.vault)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	b := open()
-	for _, step := range []struct {
-		request rowRequest
-		want    string
-	}{
-		{rowRequest{0, 0}, "request of telco: it is number 0 after number 0"},
-		{rowRequest{2, 0}, "request of telco: it is number 2 after number 0"},
-		{rowRequest{1, 7}, "<nil>"},
-		{rowRequest{1, 7}, "<nil>"},
-		{rowRequest{1, 8}, "request of telco: number 1 asks for row 8, and asked for row 7 before: a number is one row's"},
-		{rowRequest{2, 7}, "<nil>"},
-		{rowRequest{1, 7}, "request of telco: it is number 1 after number 2"},
-		{rowRequest{3, 0}, "<nil>"},
-		{rowRequest{4, 1}, "request of telco: it is number 4, the contract has 3, over all sessions"},
-	} {
-		if err := b.take(step.request); fmt.Sprint(err) != step.want {
-			t.Errorf("%+v: %v, want %s", step.request, err, step.want)
-		}
-		b = open() // what was booked is on the disk
-	}
-	if last, cut := b.cutOff(); !cut || last != (rowRequest{3, 0}) {
-		t.Errorf("cut off is %+v, %v", last, cut)
-	}
-	if err := b.answer(0.25); err != nil {
-		t.Fatal(err)
-	}
-	if b = open(); b.answers[0] != 0.25 || b.answered != 3 {
-		t.Errorf("answers are %v, the last of number %d", b.answers, b.answered)
-	}
-	for file, data := range map[string][]byte{requestsFile: {1, 2}} {
-		if err := s.vault.Save(file, data); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := (&prediction{job: &job}).openRequests(s.vault); err == nil || !strings.Contains(err.Error(), "requests has 2 bytes, want 8") {
-			t.Errorf("error is %v", err)
 		}
 	}
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/algorithms/portable"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // written is what an exported model predicts, by the formulas of docs/model-format.md and nothing else; networks are
@@ -68,11 +69,11 @@ var servedKinds = map[string]struct {
 	"ofmsft": {1, smallOFMSFT},
 }
 
-// ownLeague runs a small job over clients to its end.
-func ownLeague(t *testing.T, algorithm string) (*league, keys.Hash) {
+// ownTestNetwork runs a small job over clients to its end.
+func ownTestNetwork(t *testing.T, algorithm string) (*testNetwork, keys.Hash) {
 	t.Helper()
 	kind := servedKinds[algorithm]
-	l := newLeague(t, 6, 0)
+	l := newTestNetwork(t, 6, 0)
 	l.streams(kind.servers, 60)
 	if algorithm == "ofmsft" {
 		l.networks(4)
@@ -86,10 +87,10 @@ func ownLeague(t *testing.T, algorithm string) (*league, keys.Hash) {
 }
 
 // folder returns a party's folder of jobs' node.
-func (l *league) folder(i int) string { return filepath.Join(l.dirs[i], "node") }
+func (l *testNetwork) folder(i int) string { return filepath.Join(l.dirs[i], "node") }
 
 // ownJob returns what a party's folder says of a job.
-func (l *league) ownJob(i int, h keys.Hash) *JobInfo {
+func (l *testNetwork) ownJob(i int, h keys.Hash) *JobInfo {
 	l.t.Helper()
 	all, err := readJobs(l.folder(i))
 	if err != nil {
@@ -109,7 +110,7 @@ func (l *league) ownJob(i int, h keys.Hash) *JobInfo {
 func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 	for algorithm, kind := range servedKinds {
 		t.Run(algorithm, func(t *testing.T) {
-			l, h := ownLeague(t, algorithm)
+			l, h := ownTestNetwork(t, algorithm)
 			rng := rand.New(rand.NewPCG(5, 6))
 			for i := range l.names {
 				s, _ := l.nodes[i].job(h)
@@ -120,7 +121,8 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 				}
 				p := m.Portable()
 				if m.Server != (i < kind.servers) || m.Round() != p.Rounds || m.Party != l.names[i] || p.Contract != h.String() {
-					t.Errorf("%s: server %t, round %d of %d, of %s in %s", l.names[i], m.Server, m.Round(), p.Rounds, m.Party, p.Contract)
+					t.Errorf("%s: server %t, round %d of %d, of %s in %s", l.names[i], m.Server, m.Round(), p.Rounds, m.Party,
+						p.Contract)
 				}
 				if m.Server {
 					if p.Private != "" || p.Role != portable.RoleServer {
@@ -170,7 +172,7 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 
 // TestADamagedModelIsNamed, whatever became of its file; nothing is predicted with it.
 func TestADamagedModelIsNamed(t *testing.T) {
-	l, h := ownLeague(t, "pofmkl")
+	l, h := ownTestNetwork(t, "pofmkl")
 	info := l.ownJob(1, h)
 	path := filepath.Join(l.folder(1), jobsDir, h.String(), federated.ModelSlot)
 	whole, err := os.ReadFile(path)
@@ -185,11 +187,12 @@ func TestADamagedModelIsNamed(t *testing.T) {
 		file []byte // nil: removed
 		want string
 	}{
-		"gone":          {nil, `job "online" left no model at this node`},
-		"cut short":     {whole[:100], "is damaged: it "},
-		"the server's":  {server, "state: weights has 0 numbers, want 3"},
-		"of another":    {vault.Envelope(keys.Hash{1}, federated.ModelSlot, []byte("x")), "it belongs to contract"},
-		"something":     {vault.Envelope(h, federated.ModelSlot, []byte("something of another program's, and longer")), "its checksum is not the one of its bytes"},
+		"gone":         {nil, `job "online" left no model at this node`},
+		"cut short":    {whole[:100], "is damaged: it "},
+		"the server's": {server, "state: weights has 0 numbers, want 3"},
+		"of another":   {vault.Envelope(keys.Hash{1}, federated.ModelSlot, []byte("x")), "it belongs to contract"},
+		"something": {vault.Envelope(h, federated.ModelSlot, []byte("something of another program's, and longer")),
+			"its checksum is not the one of its bytes"},
 		"of other kind": {vault.Envelope(h, "server", whole), `it is a "server", want a "model"`},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -225,17 +228,17 @@ func TestADamagedModelIsNamed(t *testing.T) {
 // TestOnlyJobsThatAreDoneHaveAModel: the folder of one that was cancelled has the model of its first rounds, and no
 // command gives it out.
 func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
-	l := newLeague(t, 5, 0)
+	l := newTestNetwork(t, 5, 0)
 	l.streams(1, 2000)
 	under := make(chan string, 1)
-	l.told[0] = func(e Event) {
-		if e.Kind == EventProgress && e.Done >= 200 {
+	l.watch(0, func(e jobs.Event) {
+		if e.Kind == jobs.EventProgress && e.Done >= 200 {
 			select {
 			case under <- e.Job:
 			default:
 			}
 		}
-	}
+	})
 	l.startAll()
 	ended := make(chan struct{})
 	var cancelling sync.WaitGroup
@@ -250,7 +253,8 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 			return
 		}
 		for i := range l.names {
-			want := fmt.Sprintf(`job "online" is running, not done: hanse result online --wait --dir %s waits for it`, l.folder(i))
+			want := fmt.Sprintf(`job "online" is running, not done: hanse result online --wait --dir %s waits for it`,
+				l.folder(i))
 			if _, err := ReadOwnModel(l.folder(i), l.ownJob(i, h)); err == nil || err.Error() != want {
 				t.Errorf("%s: error %v, want %q", l.names[i], err, want)
 			}
@@ -270,10 +274,11 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 		s, _ := l.nodes[i].job(h)
 		<-s.final
 		info := l.ownJob(i, h)
-		if info.State != State(protocol.OutcomeCancelled) {
+		if info.State != State(contract.OutcomeCancelled) {
 			t.Fatalf("%s has the job as %s", l.names[i], info.State)
 		}
-		if _, err := ReadOwnModel(l.folder(i), info); err == nil || !strings.Contains(err.Error(), `job "online" is cancelled`) ||
+		if _, err := ReadOwnModel(l.folder(i), info); err == nil ||
+			!strings.Contains(err.Error(), `job "online" is cancelled`) ||
 			!strings.Contains(err.Error(), "enough: no model came of it") {
 			t.Errorf("%s: error %v", l.names[i], err)
 		}
@@ -285,7 +290,7 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 
 // TestAFolderIsReadAndNothingMore: a command that finds no node running changes nothing in its folder.
 func TestAFolderIsReadAndNothingMore(t *testing.T) {
-	l, h := ownLeague(t, "gfml")
+	l, h := ownTestNetwork(t, "gfml")
 	s, _ := l.nodes[3].job(h)
 	<-s.final
 	l.stops[3]()

@@ -13,9 +13,15 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // Consent says who agreed to a job in this member's name. A node signs no contract without one on its disk.
@@ -26,6 +32,8 @@ type Consent struct {
 	Policy string    `toml:"policy,omitempty" json:"policy,omitempty"` // SHA-256 of the policy's file
 	Person string    `toml:"person,omitempty" json:"person,omitempty"` // the system's user whose command it was
 	Salt   string    `toml:"salt,omitempty" json:"salt,omitempty"`     // hides the rest in Digest
+	// texts of package consent: who approved, where the policy wants approvals
+	Approvals []string `toml:"approvals,omitempty" json:"approvals,omitempty"`
 }
 
 // ReadConsent returns the record of who consented to the job in a folder, which may be that of any node on this
@@ -56,7 +64,7 @@ const maxPerson = 64
 func (n *Node) salted(c Consent) *Consent {
 	var salt [16]byte
 	rand.Read(salt[:])
-	c.At, c.Salt, c.Person = n.config.Now().UTC().Round(0), hex.EncodeToString(salt[:]), protocol.Plain(c.Person,
+	c.At, c.Salt, c.Person = n.config.Now().UTC().Round(0), hex.EncodeToString(salt[:]), wording.Line(c.Person,
 		maxPerson)
 	return &c
 }
@@ -66,8 +74,12 @@ func (c *Consent) Digest(contract keys.Hash) keys.Hash {
 	if c == nil {
 		return keys.Hash{}
 	}
-	return keys.HashOf("hanse consent v1", contract[:], []byte(c.By), []byte(c.At.UTC().Format(time.RFC3339Nano)),
-		[]byte(c.Rule), []byte(c.Policy), []byte(c.Person), []byte(c.Salt))
+	parts := [][]byte{contract[:], []byte(c.By), []byte(c.At.UTC().Format(time.RFC3339Nano)), []byte(c.Rule),
+		[]byte(c.Policy), []byte(c.Person), []byte(c.Salt)}
+	for _, text := range c.Approvals {
+		parts = append(parts, []byte(text))
+	}
+	return keys.HashOf("hanse consent v1", parts...)
 }
 
 // String says who consented, and when.
@@ -84,6 +96,9 @@ func (c *Consent) String() string {
 	case c.Person != "":
 		who = fmt.Sprintf("the owner (user %s)", c.Person)
 	}
+	if n := len(c.Approvals); n > 0 {
+		who += ", with " + wording.Count(n, "approval")
+	}
 	return fmt.Sprintf("%s, %s", who, c.At.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
@@ -99,21 +114,19 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 		return s.consent(n.salted(Consent{By: byPolicy, Rule: judged.Rule, Policy: p.Digest().String()}), data)
 	case consent.Refuse:
 		n.config.Log.Info("the policy refuses a job", "job", s.contract.Job.Name, "rule", judged.Rule)
-		return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeRefused, Fault: &protocol.Fault{Code: codePolicy}})
+		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Fault: &fault.Fault{Code: fault.CodePolicy}})
 	}
-	if why := judged.Why(); p != nil && s.waitsFor(why) {
-		n.tell(s.contract.Hash(), Event{Kind: EventState, Text: why})
+	if why := judged.Why(); p != nil { // a person is told what it waits for, once
+		s.mu.Lock()
+		fresh := s.judged != why
+		s.judged = why
+		s.mu.Unlock()
+		if !fresh {
+			return nil
+		}
+		n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventState, Text: why})
 	}
 	return nil
-}
-
-// waitsFor notes why a proposal waits for a person, and reports whether that is new.
-func (s *jobState) waitsFor(why string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fresh := s.judged != why
-	s.judged = why
-	return fresh
 }
 
 // caseOf is what the policy is asked about a job: as of the moment of the consent or, before it, of now. The ledger is
@@ -138,7 +151,7 @@ func (n *Node) caseOf(s *jobState) *consent.Case {
 }
 
 // asOpened is a job's contract with as many scores as were asked for, where the receiver said that it had others.
-func asOpened(s *jobState) *protocol.Contract {
+func asOpened(s *jobState) *contract.Contract {
 	known := s.snapshot().Known
 	if known == 0 {
 		return s.contract
@@ -147,7 +160,7 @@ func asOpened(s *jobState) *protocol.Contract {
 	c.Openings = slices.Clone(c.Openings)
 	for i := range c.Openings {
 		if o := &c.Openings[i]; o.Kind == sealed.Scores {
-			o.Count -= known
+			o.Count -= known * (o.Count / int64(s.contract.Rows())) // of each row as many as the model has
 		}
 	}
 	return &c
@@ -179,14 +192,23 @@ func (n *Node) allJobs() []*jobState {
 }
 
 // roleIn is a party's role in a job, as policies name it.
-func roleIn(c *protocol.Contract, name string) string {
-	if c.Job.Privacy == fdskl.Sealed {
-		switch three := sharersOf(c); name {
-		case three.holder:
-			return consent.RoleActive
-		case three.keeper:
+func roleIn(c *contract.Contract, name string) string {
+	if c.Job.Task == contract.TaskAlign {
+		p, err := psi.ParamsOf(c.Job)
+		switch {
+		case err != nil: // no such job has become a contract
+		case name == p.Keeper:
 			return consent.RoleKeeper
-		case three.helper:
+		case name == p.Helper:
+			return consent.RoleHelper
+		}
+	} else if c.Job.Privacy == keys.PrivacySealed {
+		switch three := columns.SharersOf(c); name {
+		case three.Holder:
+			return consent.RoleActive
+		case three.Keeper:
+			return consent.RoleKeeper
+		case three.Helper:
 			return consent.RoleHelper
 		}
 	}
@@ -195,12 +217,24 @@ func roleIn(c *protocol.Contract, name string) string {
 
 // offered refuses to look at a table for another member's job that the owner does not offer to that member. The member
 // learns a code; what it asked for is in this node's log.
-func (n *Node) offered(from keys.ID, job *protocol.Job) error {
+func (n *Node) offered(from keys.ID, job *contract.Job) error {
 	if from == n.config.Key.ID() || slices.Contains(job.Servers, n.name()) { // its own word; a server reads no table
 		return nil
 	}
-	asker := n.memberName(from)
-	err := n.config.Policy.Offers(job.Table, n.labelAsked(job), asker)
+	label, asker := "", n.memberName(from) // the column that this node would read
+	if kind, err := n.kindOf(job); err == nil && job.Task == contract.TaskTrain {
+		label = kind.Label(job)
+	}
+	c := fault.CodeLabel
+	err := n.config.Policy.Offers(job.Table, label, asker)
+	if refusal := new(consent.NotOffered); errors.As(err, &refusal) && refusal.OfTable {
+		c = fault.CodeOffer
+	}
+	if err == nil && job.Algorithm == contract.GLM && job.Task == contract.TaskTrain {
+		if p, wrong := fdskl.ParamsOf(job.Parameters, job.Parties); wrong == nil { // else it is refused for that
+			c, err = fault.CodePolicy, n.config.Policy.Cells(int64(p.MinCell))
+		}
+	}
 	if err == nil {
 		return nil
 	}
@@ -208,25 +242,7 @@ func (n *Node) offered(from keys.ID, job *protocol.Job) error {
 	n.refusals[from]++
 	count := n.refusals[from]
 	n.mu.Unlock()
-	c := codeLabel
-	if refusal := new(consent.NotOffered); errors.As(err, &refusal) && refusal.OfTable {
-		c = codeOffer
-	}
-	return faultf(c, "%w; it is refusal %d of %s since this node started", err, count, asker)
-}
-
-// labelAsked is the label column that this node would read for a job, empty where it would read none.
-func (n *Node) labelAsked(job *protocol.Job) string {
-	if job.Task != protocol.TaskTrain {
-		return ""
-	}
-	if len(job.Servers) > 0 {
-		return consent.LabelOf(job)
-	}
-	if t, err := n.newTraining(job); err == nil && t.active() {
-		return t.params.Label
-	}
-	return ""
+	return faults.Errorf(c, "%w; it is refusal %d of %s since this node started", err, count, asker)
 }
 
 // Explanation says what the policy makes of a job, rule by rule.
@@ -256,12 +272,4 @@ func (n *Node) Explain(h keys.Hash) (*Explanation, error) {
 		e.Policy = p.Digest().String()
 	}
 	return e, nil
-}
-
-// warnOfStrangers logs what a new charter makes wrong in the policy.
-func (n *Node) warnOfStrangers(c *keys.SignedCharter) {
-	for _, err := range n.config.Policy.Mistakes(&c.Charter) {
-		n.config.Log.Warn("the policy does not fit the new charter: rules that accept do nothing while they name who "+
-			"is no member", "error", err)
-	}
 }

@@ -6,11 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // retryEvery is how often an absent or undecided party is asked again.
@@ -20,33 +24,14 @@ const retryEvery = 300 * time.Millisecond
 const retryMost = 10 * time.Second
 
 // Prepare turns a job text into a contract: it asks every party what it brings, checks that the
-// rows match, and lists what the job opens and sends. It waits for absent parties, telling hear
+// rows match, and lists what the job opens and sends. It waits for absent parties, telling listen
 // whom it waits for. The job then waits for Launch.
-func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*protocol.Contract, error) {
-	job, err := n.complete(text)
+func (n *Node) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)) (*contract.Contract, error) {
+	c, kind, err := n.draft(ctx, text, listen)
 	if err != nil {
-		return nil, err
+		return nil, keys.FindValue(err, text, "parameters")
 	}
-	t, err := n.newTask(job)
-	if err != nil {
-		return nil, err
-	}
-	all, err := n.describeAll(ctx, job, t, hear)
-	if err != nil {
-		return nil, err
-	}
-	if err := fit(job, all); err != nil {
-		return nil, err
-	}
-	openings, operations, err := t.disclose(all)
-	if err != nil {
-		return nil, err
-	}
-	c, err := protocol.NewContract(job, all, openings, operations)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := n.dataSum(job)
+	sum, err := kind.DataSum(c.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -58,114 +43,133 @@ func (n *Node) Prepare(ctx context.Context, text []byte, hear func(Event)) (*pro
 	return c, nil
 }
 
-// fit checks that what the parties bring belongs together: as many rows, or, over clients, the same
-// columns.
-func fit(job *protocol.Job, all []protocol.Facts) error {
-	if len(job.Servers) > 0 {
-		return sameColumns(all)
+// draft is Prepare up to the contract, of which nothing is kept anywhere.
+func (n *Node) draft(ctx context.Context, text []byte, listen func(jobs.Event)) (*contract.Contract, jobs.Kind, error) {
+	if err := n.disk.free(); err != nil {
+		return nil, nil, err
 	}
-	return aligned(all)
-}
-
-// sameColumns checks that all clients' streams have the same columns.
-func sameColumns(all []protocol.Facts) error {
-	var first *protocol.Facts
-	for i := range all {
-		f := &all[i]
-		switch {
-		case f.Role != roleClient:
-		case first == nil:
-			first = f
-		case f.Columns != first.Columns:
-			return fmt.Errorf("%s has %d input columns, %s has %d: all clients' streams need the same", f.Name, f.Columns, first.Name, first.Columns)
-		case f.Header != first.Header:
-			return fmt.Errorf("the input columns of %s have other names, or another order, than those of %s", f.Name, first.Name)
-		}
+	if err := n.awaitInputs(ctx, text, listen); err != nil {
+		return nil, nil, err
 	}
-	return nil
-}
-
-// dataSum returns the SHA-256 of the data file that a party consents to use; streams grow and have
-// none, and a sealed job's helper may have none.
-func (n *Node) dataSum(job *protocol.Job) (sum keys.Hash, err error) {
-	if len(job.Servers) > 0 || job.Privacy == fdskl.Sealed && !n.hasTable(job) {
-		return sum, nil
-	}
-	return fileSum(n.tables.specs[job.Table].Path)
-}
-
-// complete parses a job text and fills in what the proposer's node knows.
-func (n *Node) complete(text []byte) (*protocol.Job, error) {
-	job, err := protocol.ParseJob(text)
+	job, kind, err := n.complete(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	charter := n.currentCharter()
-	if err := charter.Complete(); err != nil {
-		return nil, err
-	}
-	if err := job.SetExpiry(n.config.Now()); err != nil {
-		return nil, err
-	}
-	var nonce [16]byte
-	rand.Read(nonce[:])
-	job.Charter, job.Proposer, job.Nonce = charter.Digest().String(), n.name(), hex.EncodeToString(nonce[:])
-	if job.Algorithm == algorithmOFMSFT {
-		if err := n.describeModels(job); err != nil {
-			return nil, err
-		}
-	}
-	if job.Algorithm == "fdskl" && job.Task == protocol.TaskTrain && job.Privacy == fdskl.Sealed {
-		if err := n.completeSealed(job); err != nil {
-			return nil, err
-		}
-	}
-	return job, n.mayPropose(n.config.Key.ID(), job)
-}
-
-// describeAll collects every party's facts in the job's order; the own table is read first.
-func (n *Node) describeAll(ctx context.Context, job *protocol.Job, t task, hear func(Event)) ([]protocol.Facts, error) {
-	own, err := t.facts()
+	// What all parties bring, in the job's order, and what their data say of what the job leaves open; the own table is
+	// read first.
+	settled, err := kind.Settle(job)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	text, err := job.Text()
+	if err := takeIn(kind, job, n.name(), settled, listen); err != nil {
+		return nil, nil, err
+	}
+	t, err := kind.Task(job)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	own, err := t.Facts()
+	if err != nil {
+		return nil, nil, err
+	}
+	described, err := job.Text()
+	if err != nil {
+		return nil, nil, err
 	}
 	parties, err := job.Members(&n.currentCharter().Charter)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all := make([]protocol.Facts, len(parties))
+	all := make([]contract.Facts, len(parties))
 	for i, p := range parties {
 		if p.Name == n.name() {
 			all[i] = own
 			continue
 		}
-		if err := n.ask(ctx, p, methodDescribe, describeRequest{Job: string(text)}, &all[i], hear); err != nil {
-			return nil, err
+		var r description
+		if err := n.ask(ctx, p, methodDescribe, describeRequest{Job: string(described)}, &r, listen); err != nil {
+			return nil, nil, err
 		}
-		if all[i].Name != p.Name || all[i].ID != p.ID {
-			return nil, fmt.Errorf("%s describes itself as %q", p.Name, all[i].Name)
+		if all[i] = r.Facts; all[i].Name != p.Name || all[i].ID != p.ID {
+			return nil, nil, fmt.Errorf("%s describes itself as %q", p.Name, all[i].Name)
+		}
+		if err := takeIn(kind, job, p.Name, r.Settled, listen); err != nil {
+			return nil, nil, err
 		}
 	}
-	return all, nil
+	if t, err = kind.Task(job); err != nil { // it may be more than it was
+		return nil, nil, err
+	}
+	if err := kind.Fit(job, all); err != nil {
+		return nil, nil, err
+	}
+	openings, operations, err := t.Disclose(all)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := contract.NewContract(job, all, openings, operations)
+	return c, kind, err
 }
 
-// ask calls a party until it is there and ready, telling hear whom it waits for. What it says of itself is an error
+// takeIn completes a job by what a party's data said of it, and tells listen.
+func takeIn(kind jobs.Kind, job *contract.Job, party string, s jobs.Settled, listen func(jobs.Event)) error {
+	text, err := kind.TakeIn(job, party, s)
+	if err == nil && text != "" && listen != nil {
+		listen(jobs.Event{Kind: jobs.EventState, Time: time.Now(), Text: text})
+	}
+	return err
+}
+
+// complete parses a job text and fills in what the proposer's node knows.
+func (n *Node) complete(text []byte) (*contract.Job, jobs.Kind, error) {
+	job, err := contract.ParseJob(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	charter := n.currentCharter()
+	if err := job.SetExpiry(n.config.Now()); err != nil {
+		return nil, nil, err
+	}
+	var nonce [16]byte
+	rand.Read(nonce[:])
+	job.Charter, job.Proposer, job.Nonce = charter.Digest().String(), n.name(), hex.EncodeToString(nonce[:])
+	kind, err := n.kindOf(job)
+	if err != nil {
+		return nil, nil, err
+	}
+	var trained keys.Hash // a prediction that states no purpose has that of its training
+	if job.Purpose == nil && trained.UnmarshalText([]byte(job.Model)) == nil {
+		if s, ok := n.job(trained); ok {
+			job.Purpose = s.contract.Job.Purpose
+		}
+	}
+	if err := kind.Complete(job); err != nil {
+		return nil, nil, err
+	}
+	return job, kind, n.mayPropose(n.config.Key.ID(), job)
+}
+
+// ask calls a party until it is there and ready, telling listen whom it waits for. What it says of itself is an error
 // that names it.
-func (n *Node) ask(ctx context.Context, p protocol.Party, method string, request, response any, hear func(Event)) error {
+func (n *Node) ask(ctx context.Context, p contract.Party, method string, request, response any,
+	listen func(jobs.Event)) error {
 	since, told := time.Now(), time.Time{}
 	for {
 		err := n.call(ctx, p, method, request, response)
-		var said *faultError
-		if err == nil || errors.As(err, &said) && !waits(said.code) {
+		var said *faults.Error
+		if err == nil || errors.As(err, &said) && !faults.Waits(said.Code) {
 			return err
 		}
-		if time.Since(told) >= waitReport && hear != nil {
+		if time.Since(told) >= jobs.WaitReport && listen != nil {
 			told = time.Now()
-			hear(Event{Kind: EventWaiting, Time: told, Text: fmt.Sprintf("waiting for %s%s: %s", p.Name, lasting(since), reasonOf(err))})
+			why := err.Error() // without its id, where it is absent
+			if gone := (*protocol.GoneError)(nil); errors.As(err, &gone) {
+				why = gone.Reason
+			} else if said != nil && said.Remote {
+				why = said.Said.String()
+			}
+			listen(jobs.Event{Kind: jobs.EventWaiting, Time: told, Who: []string{p.Name}, Since: since,
+				Text: fmt.Sprintf("waiting for %s%s: %s", p.Name, lasting(since), why)})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return fmt.Errorf("waiting for %s: %w", p.Name, err)
@@ -181,19 +185,6 @@ func lasting(since time.Time) string {
 	return ""
 }
 
-// reasonOf says why a party is absent, without its id.
-func reasonOf(err error) string {
-	var gone *protocol.GoneError
-	if errors.As(err, &gone) {
-		return gone.Reason
-	}
-	var said *faultError
-	if errors.As(err, &said) && said.remote {
-		return said.said.String()
-	}
-	return err.Error()
-}
-
 // pause waits, or returns early with the context's error.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
@@ -207,32 +198,37 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // Launch is the proposer's own consent: it collects the other parties' and runs the job to its
-// end, through pauses. hear gets the job's events.
-func (n *Node) Launch(ctx context.Context, h keys.Hash, hear func(Event)) (*Report, error) {
-	return n.launch(ctx, h, "", hear)
+// end, through pauses. listen gets the job's events.
+func (n *Node) Launch(ctx context.Context, h keys.Hash, listen func(jobs.Event)) (*jobs.Report, error) {
+	return n.launch(ctx, h, "", listen)
 }
 
 // launch is Launch by a person, whom the system knows by that name.
-func (n *Node) launch(ctx context.Context, h keys.Hash, person string, hear func(Event)) (*Report, error) {
+func (n *Node) launch(ctx context.Context, h keys.Hash, person string, listen func(jobs.Event)) (*jobs.Report, error) {
 	s, ok := n.job(h)
 	if !ok {
 		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	if err := n.consentHere(s, person); err != nil {
-		s.abandoned.Store(true) // nobody else knows of it: see look
-		return nil, err
-	}
 	n.work.Add(1) // Run waits for it
 	defer n.work.Done()
-	n.hear(h, hear)
-	defer n.hear(h, nil)
+	n.listen(h, listen)
+	defer n.listen(h, nil)
+	var err error
+	if n.config.Policy.ApprovalsWanted() > 0 {
+		err = n.awaitApprovals(ctx, s)
+	} else if _, err = n.consentHere(s, Decision{Contract: h, Yes: true, Person: person}); err != nil {
+		s.abandoned.Store(true) // nobody else knows of it: see look
+	}
+	if err != nil {
+		return nil, err
+	}
 	return n.coordinate(ctx, s)
 }
 
 // collectConsent asks every party for its signature until all have signed. It returns early when one says that the job
 // has ended.
 func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
-	c, err := protocol.ParseContract(s.text()) // what is shared stays as it is
+	c, err := contract.ParseContract(s.text()) // what is shared stays as it is
 	if err != nil {
 		return err
 	}
@@ -251,7 +247,8 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 				continue
 			}
 			var r consentResponse
-			if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(c.Document.Text())}, &r, n.teller(s)); err != nil {
+			if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(c.Document.Text())}, &r,
+				n.teller(s)); err != nil {
 				return err
 			}
 			if r.Ending != nil {
@@ -262,19 +259,26 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 				continue
 			}
 			if err := c.AddSignature(p.ID, r.Signature); err != nil {
-				return faultf(codeDeviation, "%s: %v", p.Name, err)
+				return faults.Errorf(fault.CodeDeviation, "%s: %v", p.Name, err)
 			}
-			n.tell(c.Hash(), Event{Kind: EventState, Text: p.Name + " consents"})
+			n.notify(c.Hash(), jobs.Event{Kind: jobs.EventState, Text: p.Name + " consents"})
 		}
+		s.watched.lacks(pending)
 		if len(pending) == 0 {
-			return s.putInForce(c)
+			f, err := c.InForce()
+			if err != nil {
+				return err
+			}
+			return s.putInForce(f)
 		}
-		if time.Since(told) >= 5*waitReport {
+		if time.Since(told) >= 5*jobs.WaitReport {
 			told = time.Now()
-			n.tell(c.Hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", list(pending), lasting(since), c.Job.Name)})
+			n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: pending, Since: since, Text: fmt.Sprintf("waiting for "+
+				"the consent of %s%s: a person there runs hanse approve %s", strings.Join(pending, ", "), lasting(since),
+				c.Job.Name)})
 		}
 		if at := c.Job.Expiry(); n.config.Now().After(at) {
-			return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeExpired})
+			return n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return err
@@ -283,13 +287,13 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 }
 
 // teller passes events on under a job.
-func (n *Node) teller(s *jobState) func(Event) {
-	return func(e Event) { n.tell(s.contract.Hash(), e) }
+func (n *Node) teller(s *jobState) func(jobs.Event) {
+	return func(e jobs.Event) { n.notify(s.contract.Hash(), e) }
 }
 
 // othersOf lists the parties but this node.
-func (n *Node) othersOf(c *protocol.Contract) []protocol.Party {
-	var others []protocol.Party
+func (n *Node) othersOf(c *contract.Contract) []contract.Party {
+	var others []contract.Party
 	for _, p := range c.Members() {
 		if p.ID != n.config.Key.ID() {
 			others = append(others, p)

@@ -6,7 +6,9 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // What a member may ask of a node. A call takes as many tokens as callCost says: the coordinator of hundreds of clients
@@ -125,7 +127,7 @@ func (r *rates) refuse(from keys.ID, m *memberRate, now time.Time) error {
 		r.told(from, m.refused)
 		m.refused, m.toldAt = 0, now
 	}
-	return faultf(codeBusy, "this node is asked too much by you at once: it answers again in a moment")
+	return faults.Errorf(fault.CodeBusy, "this node is asked too much by you at once: it answers again in a moment")
 }
 
 // countsFor is whom a call counts for: a member, or everybody who is none.
@@ -134,12 +136,6 @@ func (n *Node) countsFor(from keys.ID) keys.ID {
 		return from
 	}
 	return keys.ID{}
-}
-
-// tellRefused writes of refused calls to the log.
-func (n *Node) tellRefused(from keys.ID, refused int) {
-	n.config.Log.Warn("a member asks too much of this node, and its calls are refused for a while",
-		"member", n.memberName(from), "refused", refused)
 }
 
 // working runs what reads a table or verifies a contract for another member.

@@ -6,10 +6,13 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/internal/vault"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // DefaultRecordLimit is the most bytes of payloads that are kept of one job.
@@ -26,10 +29,13 @@ func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, err
 	c := s.contract
 	config := transcript.Config{Contract: c.Hash(), Self: c.Job.Index(n.nameIn(c)), Key: n.config.Key,
 		Consent: s.snapshot().Consent.Digest(c.Hash())}
+	if c.Job.Task == contract.TaskAlign {
+		config.Secret = psi.Secret
+	}
 	for _, p := range c.Parties {
 		config.IDs = append(config.IDs, p.ID)
 	}
-	if c.Job.Record == protocol.RecordFull {
+	if c.Job.Record == contract.RecordFull {
 		limit := n.config.RecordLimit
 		if limit == 0 {
 			limit = DefaultRecordLimit
@@ -50,7 +56,8 @@ func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, err
 	}
 	was := s.snapshot().Recorded
 	if size < was {
-		return nil, &vault.DamagedError{Path: path, Why: fmt.Sprintf("it had %d bytes when the last session ended, and has %d", was, size)}
+		return nil, &vault.DamagedError{Path: path, Why: fmt.Sprintf("it had %d bytes when the last session ended, and "+
+			"has %d", was, size)}
 	}
 	config.Synced = was
 	log, err := transcript.Open(path, config)
@@ -62,20 +69,8 @@ func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, err
 
 // damagedRecord is what an error of a transcript or its payloads means, but for what the system says.
 func damagedRecord(err error) error {
-	if isDiskFault(err) {
+	if faults.IsDiskFault(err) {
 		return err
 	}
-	return &faultError{code: codeDamaged, err: err}
-}
-
-// closeRecorder ends a session's transcript, and notes how long it is: it only grows.
-func (s *jobState) closeRecorder(r *recorder.Recorder, done bool) error {
-	if err := r.Close(done); err != nil {
-		return err
-	}
-	info, err := os.Stat(s.vault.Path(TranscriptFile))
-	if err != nil {
-		return err
-	}
-	return s.update(func(r *statusRecord) { r.Recorded = info.Size() })
+	return &faults.Error{Code: fault.CodeDamaged, Err: err}
 }

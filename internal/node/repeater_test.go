@@ -8,21 +8,23 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // repeater is a coordinator that runs a job again once it is done, to have new openings for one consent.
-type repeater struct{ l *league }
+type repeater struct{ l *testNetwork }
 
 // again asks every other party to begin another session of a job.
 func (a *repeater) again(h keys.Hash) {
 	a.l.t.Helper()
 	s, _ := a.l.nodes[0].job(h)
 	for i := 1; i < len(a.l.names); i++ {
-		p := protocol.Party{Name: a.l.names[i], ID: a.l.keys[i].ID()}
+		p := contract.Party{Name: a.l.names[i], ID: a.l.keys[i].ID()}
 		var started startResponse
-		err := a.l.nodes[0].call(minute(a.l.t), p, methodStart, startRequest{Contract: string(s.text()), Number: a.l.sessions(h) + 1}, &started)
+		err := a.l.nodes[0].call(minute(a.l.t), p, methodStart, startRequest{Contract: string(s.text()),
+			Number: a.l.sessions(h) + 1}, &started)
 		if err != nil || string(started.Ending) != string(s.ended().Text()) {
 			a.l.t.Errorf("%s answers a start of a job that is done by %v and %v", p.Name, started, err)
 		}
@@ -39,15 +41,16 @@ func (a *repeater) kept(h keys.Hash) string {
 	a.l.t.Helper()
 	sum := sha256.New()
 	for i := 1; i < len(a.l.names); i++ {
-		err := filepath.WalkDir(filepath.Dir(a.l.jobFile(i, h, statusFile)), func(path string, d os.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
+		err := filepath.WalkDir(filepath.Dir(a.l.jobFile(i, h, statusFile)),
+			func(path string, d os.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				data, err := os.ReadFile(path)
+				sum.Write([]byte(path))
+				sum.Write(data)
 				return err
-			}
-			data, err := os.ReadFile(path)
-			sum.Write([]byte(path))
-			sum.Write(data)
-			return err
-		})
+			})
 		if err != nil {
 			a.l.t.Fatal(err)
 		}
@@ -57,11 +60,11 @@ func (a *repeater) kept(h keys.Hash) string {
 
 // TestRepeater: done is done, for every algorithm, in trainings and predictions.
 func TestRepeater(t *testing.T) {
-	train := func(head string) func(l *league) []byte {
-		return func(l *league) []byte { return l.cagedTraining(head) }
+	train := func(head string) func(l *testNetwork) []byte {
+		return func(l *testNetwork) []byte { return l.cagedTraining(head) }
 	}
-	predict := func(head, more string) func(l *league) []byte {
-		return func(l *league) []byte {
+	predict := func(head, more string) func(l *testNetwork) []byte {
+		return func(l *testNetwork) []byte {
 			_, model, err := l.propose(l.cagedTraining(head))
 			if err != nil {
 				l.t.Fatal(err)
@@ -69,20 +72,21 @@ func TestRepeater(t *testing.T) {
 			return l.job("predict", head+"\ntable = \"test\"\nopen_to = \"bank\"\nmodel = \""+model.String()+"\""+more, "")
 		}
 	}
-	served := func(algorithm string, servers int, parameters string) func(l *league) []byte {
-		return func(l *league) []byte {
+	served := func(algorithm string, servers int, parameters string) func(l *testNetwork) []byte {
+		return func(l *testNetwork) []byte {
 			head := "privacy = \"masked\""
-			if algorithm == algorithmGFML {
+			if algorithm == contract.GFML {
 				head = "privacy = \"published\""
 			}
 			return l.servedJob(algorithm, servers, head, parameters)
 		}
 	}
-	for name, job := range map[string]func(l *league) []byte{
+	for name, job := range map[string]func(l *testNetwork) []byte{
 		"sealed": train(cagedModes["sealed"]), "masked": train(cagedModes["masked"]),
 		"encrypted": train(cagedModes["encrypted"]), "published": train(cagedModes["published"]),
 		"sealed prediction": predict(cagedModes["sealed"], ""), "masked prediction": predict(cagedModes["masked"], ""),
-		"pofmkl": served("pofmkl", 1, smallPOFMKL), "gfml": served("gfml", 2, gfmlOnTwo), "ofmsft": served("ofmsft", 1, smallOFMSFT),
+		"pofmkl": served("pofmkl", 1, smallPOFMKL), "gfml": served("gfml", 2, gfmlOnTwo), "ofmsft": served("ofmsft", 1,
+			smallOFMSFT),
 	} {
 		t.Run(name, func(t *testing.T) {
 			q, servers := 4, 0
@@ -92,7 +96,7 @@ func TestRepeater(t *testing.T) {
 			if name == "gfml" {
 				servers = 2
 			}
-			l := newLeague(t, q, 40)
+			l := newTestNetwork(t, q, 40)
 			if servers > 0 {
 				l.streams(servers, 60)
 			}
@@ -102,14 +106,14 @@ func TestRepeater(t *testing.T) {
 			var over atomic.Bool
 			ended := make(chan string, 100) // told once a party's folder is in order
 			for i := range l.told {
-				l.told[i] = func(e Event) {
-					if e.Kind == EventDone {
+				l.watch(i, func(e jobs.Event) {
+					if e.Kind == jobs.EventDone {
 						ended <- e.Job
 					}
-					if over.Load() && (strings.Contains(e.Text, "starts") || e.Kind == EventProgress) {
+					if over.Load() && (strings.Contains(e.Text, "starts") || e.Kind == jobs.EventProgress) {
 						t.Errorf("%s, once the job is done: %s %s", l.names[i], e.Text, e.Step)
 					}
-				}
+				})
 			}
 			l.startAll()
 			_, h, err := l.propose(job(l))

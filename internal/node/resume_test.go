@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -26,7 +27,8 @@ func TestKilledPartyResumes(t *testing.T) {
 		parameters string
 	}{
 		{"fixed", 14, "loss = \"logistic\"\nfeatures = 4096\niterations = 15"},
-		{"doubly stochastic", 120, "schedule = \"doubly-stochastic\"\niterations = 110\nbatch = 8\nblock_features = 4\nsigma = 1.0"},
+		{"doubly stochastic", 120, "schedule = \"doubly-stochastic\"\niterations = 110\nbatch = 8\nblock_features = " +
+			"4\nsigma = 1.0"},
 	} {
 		for victim := range 4 {
 			t.Run(fmt.Sprintf("%s, party %d", c.name, victim), func(t *testing.T) {
@@ -38,7 +40,7 @@ func TestKilledPartyResumes(t *testing.T) {
 
 // testKilled runs a job with one kill and then again from its first state without.
 func testKilled(t *testing.T, victim, frame int, parameters string) {
-	l := newLeague(t, 4, 400)
+	l := newTestNetwork(t, 4, 400)
 	l.startAll()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -65,7 +67,7 @@ func testKilled(t *testing.T, victim, frame int, parameters string) {
 
 // launchAndKill runs a job at the first node and kills a party at a frame; the party's node has ended
 // when it returns.
-func (l *league) launchAndKill(ctx context.Context, h keys.Hash, victim, frame int) {
+func (l *testNetwork) launchAndKill(ctx context.Context, h keys.Hash, victim, frame int) {
 	l.t.Helper()
 	killed := l.killAtFrame(victim, frame)
 	launched := make(chan error, 1)
@@ -88,11 +90,11 @@ func (l *league) launchAndKill(ctx context.Context, h keys.Hash, victim, frame i
 
 // killAtFrame kills a party's links when it has sent n frames of the next session; the channel
 // is closed then.
-func (l *league) killAtFrame(victim, n int) <-chan struct{} {
+func (l *testNetwork) killAtFrame(victim, n int) <-chan struct{} {
 	killed := make(chan struct{})
 	id := l.keys[victim].ID()
 	count := 0
-	l.net.OnFrame(func(f simnet.Frame) []simnet.Frame {
+	l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
 		if f.From == id || f.To == id {
 			if count++; count == n {
 				l.net.Kill(id)
@@ -100,13 +102,13 @@ func (l *league) killAtFrame(victim, n int) <-chan struct{} {
 				return nil
 			}
 		}
-		return []simnet.Frame{f}
+		return []testnet.Frame{f}
 	})
 	return killed
 }
 
 // awaitDone returns when the job is done at every party.
-func (l *league) awaitDone(ctx context.Context, h keys.Hash) {
+func (l *testNetwork) awaitDone(ctx context.Context, h keys.Hash) {
 	l.t.Helper()
 	for i := range l.nodes {
 		for {
@@ -122,10 +124,10 @@ func (l *league) awaitDone(ctx context.Context, h keys.Hash) {
 }
 
 // models returns every party's model part.
-func (l *league) models(h keys.Hash) [][]byte {
+func (l *testNetwork) models(h keys.Hash) [][]byte {
 	var all [][]byte
 	for i := range l.nodes {
-		data, err := os.ReadFile(filepath.Join(l.dirs[i], "node", "jobs", h.String(), ModelFile))
+		data, err := os.ReadFile(filepath.Join(l.dirs[i], "node", "jobs", h.String(), jobs.ModelFile))
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -135,14 +137,14 @@ func (l *league) models(h keys.Hash) [][]byte {
 }
 
 // sessions returns how many sessions the job took.
-func (l *league) sessions(h keys.Hash) uint32 {
+func (l *testNetwork) sessions(h keys.Hash) uint32 {
 	s, _ := l.nodes[0].job(h)
 	return s.snapshot().Session
 }
 
 // forget puts a finished job back to before its first session, keeping contract and phases, and
 // starts all nodes again.
-func (l *league) forget(h keys.Hash) {
+func (l *testNetwork) forget(h keys.Hash) {
 	l.net.OnFrame(nil)
 	for i := range l.nodes {
 		l.stops[i]()
@@ -157,16 +159,16 @@ func (l *league) forget(h keys.Hash) {
 }
 
 func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
-	l := newLeague(t, 4, 400)
+	l := newTestNetwork(t, 4, 400)
 	heard := make(chan string, 1)
-	l.told[1] = func(e Event) {
+	l.watch(1, func(e jobs.Event) {
 		if strings.HasPrefix(e.Text, "paused: ") {
 			select {
 			case heard <- e.Text:
 			default:
 			}
 		}
-	}
+	})
 	l.startAll()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -190,7 +192,7 @@ func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
 // TestFullDiskPausesAndGoesOn fills the disk at the active party's checkpoint: the job pauses, says
 // what to do, and goes on once there is space.
 func TestFullDiskPausesAndGoesOn(t *testing.T) {
-	l := newLeague(t, 4, 100)
+	l := newTestNetwork(t, 4, 100)
 	var full atomic.Bool
 	l.faults[0] = func(path string) (bool, error) {
 		if full.Load() && filepath.Base(path) == "angles" {
@@ -207,7 +209,7 @@ func TestFullDiskPausesAndGoesOn(t *testing.T) {
 	}
 	full.Store(true)
 	paused := false
-	report, err := l.nodes[0].Launch(ctx, contract.Hash(), func(e Event) {
+	report, err := l.nodes[0].Launch(ctx, contract.Hash(), func(e jobs.Event) {
 		if strings.Contains(e.Text, "no space left on device; free some space") {
 			paused = true
 			full.Store(false)

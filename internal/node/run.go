@@ -3,82 +3,150 @@ package node
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"fmt"
-	"math"
-	"runtime"
-	"sync"
+	"errors"
+	"os"
+	"slices"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/federated"
-	"github.com/hanse-project/hanse/internal/recorder"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// waitReport is after how long a blocked session says whom it waits for, and how often again.
-const waitReport = 2 * time.Second
+// Times of sessions.
+const (
+	openTime = 10 * time.Second // for the links of a session over columns, between members who are there
+	meetTime = 20 * time.Second // for those of a session over clients, of those who are there
+	// for a session to end in good order, once another one is to start: a round of a sum, and a bit
+	pauseTime  = 12 * time.Second
+	returnTime = 3 * time.Second // how often a server looks for clients that have come back
+)
 
-// openTime bounds how long the links of a session over features may take, between members who are there.
-const openTime = 10 * time.Second
-
-// leaveTime bounds how long a party tries to tell the others why it leaves a session.
-const leaveTime = time.Second
-
-// run is one session of a job at this node, as a task sees it.
-type run struct {
-	node     *Node
-	state    *jobState
-	recorder *recorder.Recorder
-	budget   *protocol.Budget
-	session  *protocol.Session
-	links    *protocol.Links // in jobs over clients, in place of a session
-	network  fdskl.Network
-	sealed   *SealedNetwork // in sealed jobs, in place of network
-	number   uint32
-	closes   uint32 // of a closing session: the session whose parts all keep; else 0
-	began    time.Time
-
-	mu     sync.Mutex
-	gone   []int // clients whose links broke
-	online federated.Progress
-	opens  []Opened
-	latest map[string]time.Time
-}
-
-// execute runs session number of a job to its end. Every party executes the same session at the
-// same time. The mesh and the transcript are closed when it returns.
-func (n *Node) execute(ctx context.Context, s *jobState, number, closes uint32) (*Report, error) {
-	if err := n.underCharter(s.contract); err != nil {
+// execute runs session number of a job to its end: at every party the same one at the same time or, of a job over
+// clients, at those who are there. closes is 0 but of a closing session.
+func (n *Node) execute(ctx context.Context, s *jobState, f contract.InForce, number,
+	closes uint32) (*jobs.Report, error) {
+	c := f.Contract()
+	if err := n.underCharter(c); err != nil {
 		return nil, err
 	}
 	if err := n.dataUnchanged(s); err != nil {
 		return nil, err
 	}
-	t, err := n.newTask(s.contract.Job)
+	t, err := n.newTask(c.Job)
 	if err != nil {
-		return nil, orElse(codeJob, err)
+		return nil, faults.OrElse(fault.CodeJob, err)
 	}
-	if served, ok := t.(servedTask); ok {
-		return n.executeServed(ctx, s, number, served)
-	}
-	meeting, cancel := context.WithTimeout(ctx, openTime) // a party that died after it had said that it comes does not come
-	mesh, err := n.config.Transport.Open(meeting, closingRoom(s.contract, number, closes), n.peersOf(s.contract))
-	cancel()
-	if err != nil {
-		return nil, &openError{err}
-	}
-	defer mesh.Close()
-	r := &run{node: n, state: s, number: number, closes: closes, began: time.Now(), latest: make(map[string]time.Time)}
-	if r.recorder, err = n.newRecorder(s, number); err != nil {
+	if err := n.disk.free(); err != nil {
 		return nil, err
 	}
-	report, err := r.attend(ctx, mesh, t)
-	if closed := s.closeRecorder(r.recorder, err == nil); err == nil {
+	mesh, there, err := n.meet(ctx, c, number, closes)
+	if err != nil {
+		return nil, err
+	}
+	defer mesh.Close()
+	record, self := s.snapshot(), n.nameIn(c)
+	budget, err := contract.NewBudget(c, c.Job.Index(self))
+	if err != nil {
+		return nil, err
+	}
+	recorder, err := n.newRecorder(s, number)
+	if err != nil {
+		return nil, err
+	}
+	meter, err := n.meterSession(s)
+	if err != nil {
+		return nil, errors.Join(err, recorder.Close(false))
+	}
+	counting := countingRecorder{recorder, func(e protocol.Entry, bytes int64) {
+		n.traffic.add(c.Parties[e.Peer].ID, e, bytes)
+		meter.add(e, bytes)
+	}}
+	session := jobs.NewSession(f, jobs.Ground{
+		Self: self, Closes: closes, Mesh: mesh, There: there, Vault: s.vault, Data: record.Data,
+		Stored: record.Stored, Over: s.over, Life: n.ctx, Daemon: &attendant{n, s, number, closes},
+		Config: protocol.SessionConfig{
+			Contract: c.Hash(), Number: number, Parties: c.Members(), Key: n.config.Key, Budget: budget,
+			Recorder: metered{counting, n.disk, c.Job.Record == contract.RecordFull},
+		},
+	})
+	if number == 1 {
+		for _, text := range summary.Warnings(c) {
+			session.Warn(text)
+		}
+	}
+	report, err := t.Run(ctx, session)
+
+	// The transcript only grows: how long it is is noted.
+	closed := recorder.Close(err == nil || errors.Is(err, federated.ErrPaused))
+	var info os.FileInfo
+	if closed == nil {
+		info, closed = os.Stat(s.vault.Path(TranscriptFile))
+	}
+	if closed == nil {
+		closed = s.update(func(r *statusRecord) { r.Recorded = info.Size() })
+	}
+	if err == nil {
 		err = closed
 	}
 	return report, err
+}
+
+// meet opens the links of a session: to all other parties, every one of whom must come, or, of a job over clients, to
+// those whom this party has to do with, and who are there.
+func (n *Node) meet(ctx context.Context, c *contract.Contract, number,
+	closes uint32) (protocol.Mesh, []keys.ID, error) {
+	id := jobs.SessionID(c, number, closes)
+	if !c.Job.OverClients() {
+		var peers []keys.ID
+		for _, p := range n.othersOf(c) {
+			peers = append(peers, p.ID)
+		}
+		ctx, cancel := context.WithTimeout(ctx, openTime) // a party that died after it had said that it comes does not come
+		defer cancel()
+		mesh, err := n.config.Transport.Open(ctx, id, peers)
+		if err != nil {
+			return nil, nil, &faults.OpenError{Err: err}
+		}
+		return mesh, peers, nil
+	}
+	peers, err := n.linksOf(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, meetTime)
+	defer cancel()
+	mesh, absent, err := n.config.Transport.Gather(ctx, id, peers)
+	if err != nil {
+		return nil, nil, &faults.OpenError{Err: err}
+	}
+	return mesh, slices.DeleteFunc(peers, func(id keys.ID) bool { _, gone := absent[id]; return gone }), nil
+}
+
+// linksOf lists to whom a party of a job over clients has links: its server or its clients, in a tree or ring those
+// above and below, and between servers.
+func (n *Node) linksOf(c *contract.Contract) ([]keys.ID, error) {
+	self := c.Job.Index(n.nameIn(c))
+	topology, err := contract.ParseTopology(c.Job.Topology)
+	if err != nil {
+		return nil, err
+	}
+	server := c.Job.ServerOf(self)
+	plan := contract.PlanAmong(topology, len(c.Parties), server, c.Job.ClientsOf(server))
+	var ids []keys.ID
+	for i, p := range c.Parties {
+		related := i == server || c.Job.ServerOf(i) == self || c.Job.Serves(i) && c.Job.Serves(self)
+		adjacent := !c.Job.Serves(self) && c.Job.ServerOf(i) == server && (plan.Parent[self] == i || plan.Parent[i] == self)
+		if i != self && (related || adjacent) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids, nil
 }
 
 // dataUnchanged refuses a table that is not the one consented to, before anything of it is read.
@@ -87,194 +155,76 @@ func (n *Node) dataUnchanged(s *jobState) error {
 	if agreed.IsZero() {
 		return nil
 	}
-	if !n.hasTable(job) {
-		return faultf(codeData, "this node has no table %q any more, which it consented to use; start it with --data %s=FILE and the job goes on, or end it with hanse cancel %s",
-			job.Table, job.Table, job.Name)
+	if !n.tables.Has(job.Table) {
+		return faults.Errorf(fault.CodeData, "this node has no table %q any more, which it consented to use; start it with "+
+			"--data %s=FILE and the job goes on, or end it with hanse cancel %s", job.Table, job.Table, job.Name)
 	}
-	sum, err := n.dataSum(job)
+	sum, path, err := n.tables.Now(job.Table)
 	if err != nil {
+		return faults.OrElse(fault.CodeData, err)
+	}
+	return jobs.Unchanged(job, agreed, path, sum)
+}
+
+// attendant is what the node does for a session. It implements jobs.Daemon.
+type attendant struct {
+	node           *Node
+	state          *jobState
+	number, closes uint32
+}
+
+// Notify implements jobs.Daemon.
+func (a *attendant) Notify(e jobs.Event) { a.node.notify(a.state.contract.Hash(), e) }
+
+// Fault implements jobs.Daemon.
+func (a *attendant) Fault(err error) *fault.Fault { return a.node.toldOnce(a.state, err) }
+
+// Store implements jobs.Daemon.
+func (a *attendant) Store(r *jobs.Report) error {
+	if err := a.state.saveReport(r); err != nil {
 		return err
 	}
-	return s.unchanged(n.tables.specs[job.Table].Path, sum)
+	return a.state.update(func(r *statusRecord) { r.Stored = a.number })
 }
 
-// attend is the party's part of a session, from the exchange of keys to the last countersignature.
-func (r *run) attend(ctx context.Context, mesh protocol.Mesh, t task) (*Report, error) {
-	if err := r.open(ctx, mesh); err != nil {
-		return nil, err
-	}
-	r.forewarn()
-	report, err := r.part(ctx, t)
-	if err == nil {
-		err = r.session.Finish(ctx) // or else somebody has not stored its part, or has not signed what passed
-	}
-	if err != nil {
-		r.leave(err)
-		return nil, err
-	}
-	if r.closes == 0 {
-		r.account(report)
-	}
-	return report, nil
+// Keep implements jobs.Daemon.
+func (a *attendant) Keep() (*jobs.Report, error) { return a.state.keepPart(a.closes, a.number) }
+
+// Known implements jobs.Daemon.
+func (a *attendant) Known() int64 { return a.state.snapshot().Known }
+
+// SetKnown implements jobs.Daemon.
+func (a *attendant) SetKnown(rows int64) error {
+	return a.state.update(func(r *statusRecord) { r.Known = rows })
 }
 
-// part makes this party's part of the job and stores it or, in a closing session, keeps the one that is stored.
-func (r *run) part(ctx context.Context, t task) (*Report, error) {
-	if r.closes > 0 {
-		return r.state.keepPart(r.closes, r.number)
+// Pausable implements jobs.Daemon.
+func (a *attendant) Pausable(pause func()) {
+	a.node.mu.Lock()
+	defer a.node.mu.Unlock()
+	if active := a.node.sessions[a.state.contract.Hash()]; active != nil {
+		active.pause = pause
 	}
-	report, err := r.task(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	r.account(report)
-	return report, r.state.partStored(r.number, report)
 }
 
-// account adds to a report what went over the links.
-func (r *run) account(report *Report) {
-	report.Rounds, report.BytesOut, report.BytesIn = r.session.Operations(), 0, 0
-	for i := range r.state.contract.Parties {
-		sent, received := r.session.Traffic(i)
-		report.BytesOut += sent
-		report.BytesIn += received
-	}
-	report.Egress = egressOf(r.state.contract, r.budget.Lines())
-}
-
-// leave tells the others why this party's session ends before its time.
-func (r *run) leave(reason error) {
-	ctx, cancel := context.WithTimeout(r.node.ctx, leaveTime)
-	defer cancel()
-	r.session.Abort(ctx, r.node.toldOnce(r.state, reason))
-}
-
-// open starts the session over the mesh.
-func (r *run) open(ctx context.Context, mesh protocol.Mesh) error {
-	c := r.state.contract
-	var err error
-	if r.budget, err = protocol.NewBudget(c, c.Job.Index(r.node.nameIn(c))); err != nil {
-		return err
-	}
-	r.session, err = protocol.NewSession(ctx, mesh, protocol.SessionConfig{
-		Contract: c.Hash(), Number: r.number, Parties: c.Members(), Key: r.node.config.Key, Budget: r.budget, Recorder: r.recorder,
-	})
-	if err != nil || r.closes > 0 {
-		return err
-	}
-	if isEncrypted(c.Job) {
-		r.network, err = NewEncryptedNetwork(ctx, r.session, c, r.number)
-		return err
-	}
-	if c.Job.Privacy == fdskl.Sealed {
-		r.sealed, err = NewSealedNetwork(r.session, c, cmp.Or(r.node.config.Workers, runtime.GOMAXPROCS(0)))
-		return err
-	}
-	r.network, err = NewNetwork(r.session, c, r.opened)
-	return err
-}
-
-// task runs the task while a watcher tells whom the session waits for.
-func (r *run) task(ctx context.Context, t task) (*Report, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() { r.watch(ctx) })
-	defer watch.Wait()
-	defer cancel()
-	return t.run(ctx, r)
-}
-
-// watch reports a session that is blocked on a peer.
-func (r *run) watch(ctx context.Context) {
-	tick := time.NewTicker(waitReport)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			w := r.session.Waiting()
-			if w.Peer != "" && w.Kind != kindRequest && time.Since(w.Since) >= waitReport {
-				r.node.tell(r.hash(), Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting for %s (%s) for %s", w.Peer, w.Kind, time.Since(w.Since).Round(time.Second))})
+// WatchReturns implements jobs.Daemon.
+func (a *attendant) WatchReturns(ctx context.Context, away func() []int, back func()) {
+	n, s, c := a.node, a.state, a.state.contract
+	for pause(ctx, cmp.Or(n.config.ReturnEvery, returnTime)) == nil {
+		for _, i := range away() {
+			if r, err := n.askOnce(ctx, s, i); err == nil && r.Signature != nil {
+				back()
+				return
+			}
+		}
+		if c.Job.Proposer != n.nameIn(c) {
+			continue
+		}
+		for i, p := range c.Members() {
+			if c.Job.Serves(i) && p.ID != n.config.Key.ID() && n.placeIn(ctx, s, p, a.number) == placeLeft {
+				back()
+				return
 			}
 		}
 	}
-}
-
-// hash returns the job's contract hash.
-func (r *run) hash() keys.Hash { return r.state.contract.Hash() }
-
-// progress passes an algorithm's progress on, at most ten times a second for each step and always
-// the last.
-func (r *run) progress(p fdskl.Progress) { r.step(p.Step, p.Done, p.Total, p.Metric) }
-
-// step tells how far a step has come.
-func (r *run) step(step string, done, total int, metric float64) {
-	r.mu.Lock()
-	now := time.Now()
-	skip := done < total && now.Sub(r.latest[step]) < 100*time.Millisecond
-	if !skip {
-		r.latest[step] = now
-	}
-	r.mu.Unlock()
-	if skip {
-		return
-	}
-	e := Event{Kind: EventProgress, Step: step, Done: int64(done), Total: int64(total)}
-	if !math.IsNaN(metric) && metric != 0 {
-		e.Metric = &metric
-	}
-	r.node.tell(r.hash(), e)
-}
-
-// opened counts what this party learned.
-func (r *run) opened(kind string, count int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range r.opens {
-		if r.opens[i].Kind == kind {
-			r.opens[i].Count += count
-			return
-		}
-	}
-	r.opens = append(r.opens, Opened{Party: r.node.nameIn(r.state.contract), Kind: kind, Count: count})
-}
-
-// report starts this party's report.
-func (r *run) report(rows int) *Report {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.state.contract
-	return &Report{
-		Job: c.Job.Name, Contract: r.hash().String(), Party: r.node.nameIn(c), Seconds: time.Since(r.began).Seconds(),
-		Sessions: r.number, Openings: r.opens, Rows: rows, Aggregation: c.Job.Aggregation,
-	}
-}
-
-// roomOf names a session to the transport.
-func roomOf(c *protocol.Contract, number uint32) protocol.Room {
-	h := c.Hash()
-	return protocol.Room(keys.HashOf("hanse room v1", h[:], binary.BigEndian.AppendUint32(nil, number)))
-}
-
-// closingRoom names a session to the transport; closes is 0 but in a closing session. Parties that keep the parts of
-// different sessions do not meet.
-func closingRoom(c *protocol.Contract, number, closes uint32) protocol.Room {
-	if closes == 0 {
-		return roomOf(c, number)
-	}
-	h := c.Hash()
-	sessions := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, number), closes)
-	return protocol.Room(keys.HashOf("hanse closing room v1", h[:], sessions))
-}
-
-// peersOf lists the other parties.
-func (n *Node) peersOf(c *protocol.Contract) []keys.ID {
-	var peers []keys.ID
-	for _, p := range c.Parties {
-		if p.ID != n.config.Key.ID() {
-			peers = append(peers, p.ID)
-		}
-	}
-	return peers
 }

@@ -19,10 +19,11 @@ func TestSealedTrainAndPredict(t *testing.T) {
 	}{
 		{"square", "features = 128\nlambda = 1e-4", "bank", 0, 0.3},
 		{"square, a helper without data", "features = 128\nlambda = 1e-4\nhelper = \"retailer\"\nring = 48", "telco", 3, 0.3},
-		{"logistic", "loss = \"logistic\"\nfeatures = 64\niterations = 60\nouter = 3\nsigma = 1.5\nscale = \"standard\"", "insurer", 0, 0.4},
+		{"logistic", "loss = \"logistic\"\nfeatures = 64\niterations = 60\nouter = 3\nsigma = 1.5\nscale = \"standard\"",
+			"insurer", 0, 0.4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLeague(t, 4, 400)
+			l := newTestNetwork(t, 4, 400)
 			if c.idle > 0 {
 				for _, name := range []string{"train", "test"} {
 					if err := os.Remove(l.tablePath(c.idle, name)); err != nil {
@@ -56,7 +57,7 @@ func TestSealedTrainAndPredict(t *testing.T) {
 
 // TestSealedJobsThatAreRefused are refused by text before anything is sent.
 func TestSealedJobsThatAreRefused(t *testing.T) {
-	l := newLeague(t, 4, 50)
+	l := newTestNetwork(t, 4, 50)
 	l.startAll()
 	for _, c := range []struct{ head, parameters, want string }{
 		{"", "keeper = \"bank\"", `keeper is "bank", who is the label holder`},
@@ -69,14 +70,16 @@ func TestSealedJobsThatAreRefused(t *testing.T) {
 			t.Errorf("error is %v, want one with %q", err, c.want)
 		}
 	}
-	two := strings.Replace(string(l.job("train", "privacy = \"sealed\"", activeBank)), `"bank", "insurer", "telco", "retailer"`, `"bank", "insurer"`, 1)
-	if _, _, err := l.propose([]byte(two)); err == nil || !strings.Contains(err.Error(), "name any third member of the charter") {
+	two := strings.Replace(string(l.job("train", "privacy = \"sealed\"", activeBank)),
+		`"bank", "insurer", "telco", "retailer"`, `"bank", "insurer"`, 1)
+	if _, _, err := l.propose([]byte(two)); err == nil || !strings.Contains(err.Error(),
+		"name any third member of the charter") {
 		t.Errorf("error is %v, want the hint to name a third member", err)
 	}
 }
 
 // wantVerdict audits a job from all parties' transcripts.
-func (l *league) wantVerdict(h keys.Hash, want audit.Verdict) *audit.Report {
+func (l *testNetwork) wantVerdict(h keys.Hash, want audit.Verdict) *audit.Report {
 	l.t.Helper()
 	r := l.audit(h)
 	if r.Verdict != want {

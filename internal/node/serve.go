@@ -8,9 +8,13 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	"github.com/hanse-project/hanse/internal/message"
+	"github.com/hanse-project/hanse/internal/control"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // The control methods about jobs. Requests and responses are CBOR.
@@ -20,12 +24,18 @@ const (
 	methodStart    = "job/start"    // contract text, session number -> nothing
 )
 
-// maxJob is the longest job text that is read, in bytes.
-const maxJob = 1 << 20
+// MaxJob is the longest job text that is read, in bytes.
+const MaxJob = 1 << 20
 
 // describeRequest asks what a party brings to a job.
 type describeRequest struct {
 	Job string `cbor:"1,keyasint"`
+}
+
+// description is what a party brings to a job, and what its data say of what the job leaves open.
+type description struct {
+	contract.Facts
+	Settled jobs.Settled `cbor:",omitzero"`
 }
 
 // consentRequest asks for a party's signature.
@@ -54,12 +64,12 @@ type startRequest struct {
 }
 
 // handle answers the other members.
-func (n *Node) handle(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *protocol.Fault) {
+func (n *Node) handle(ctx context.Context, from keys.ID, method string, request []byte) ([]byte, *fault.Fault) {
 	if n.config.Extra != nil && !strings.HasPrefix(method, "job/") {
 		return n.config.Extra(ctx, from, method, request)
 	}
 	if !n.answering.TryRLock() {
-		return nil, &protocol.Fault{Code: codeBusy}
+		return nil, &fault.Fault{Code: fault.CodeBusy}
 	}
 	defer n.answering.RUnlock()
 	var response []byte
@@ -71,8 +81,8 @@ func (n *Node) handle(ctx context.Context, from keys.ID, method string, request 
 	if err == nil {
 		response, err = n.serve(from, method, request)
 	}
-	if errors.Is(err, message.ErrMalformed) {
-		err = faultf(codeRequest, "%s: %w", method, err)
+	if errors.Is(err, control.ErrMalformed) {
+		err = faults.Errorf(fault.CodeRequest, "%s: %w", method, err)
 	}
 	if err != nil {
 		return nil, n.inWords(err, n.memberName(from), method)
@@ -84,27 +94,27 @@ func (n *Node) handle(ctx context.Context, from keys.ID, method string, request 
 func (n *Node) serve(from keys.ID, method string, request []byte) ([]byte, error) {
 	switch method {
 	case methodDescribe:
-		return message.Answer(request, func(r describeRequest) (protocol.Facts, error) {
-			return working(n, from, func() (protocol.Facts, error) { return n.serveDescribe(from, r) })
+		return control.Answer(request, func(r describeRequest) (description, error) {
+			return working(n, from, func() (description, error) { return n.serveDescribe(from, r) })
 		})
 	case methodConsent:
-		return message.Answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
+		return control.Answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
 	case methodStart:
-		return message.Answer(request, func(r startRequest) (startResponse, error) { return n.serveStart(from, r) })
+		return control.Answer(request, func(r startRequest) (startResponse, error) { return n.serveStart(from, r) })
 	case methodStanding:
-		return message.Answer(request, func(r standingRequest) (standing, error) { return n.serveStanding(from, r) })
+		return control.Answer(request, func(r standingRequest) (standing, error) { return n.serveStanding(from, r) })
 	case methodPart:
-		return message.Answer(request, func(r standingRequest) (partResponse, error) { return n.servePart(from, r) })
+		return control.Answer(request, func(r standingRequest) (partResponse, error) { return n.servePart(from, r) })
 	case methodSign:
-		return message.Answer(request, func(r endingRequest) (signResponse, error) { return n.serveSign(from, r) })
+		return control.Answer(request, func(r endingRequest) (signResponse, error) { return n.serveSign(from, r) })
 	case methodEnd:
-		return message.Answer(request, func(r endingRequest) (endingResponse, error) { return n.serveEnd(from, r) })
+		return control.Answer(request, func(r endingRequest) (endingResponse, error) { return n.serveEnd(from, r) })
 	}
-	return nil, faultf(codeMethod, "this node has no method %q", method)
+	return nil, faults.Errorf(fault.CodeMethod, "this node has no method %q", method)
 }
 
 // call asks a party once. What it says of itself is an error that names it and carries its code.
-func (n *Node) call(ctx context.Context, p protocol.Party, method string, request, response any) error {
+func (n *Node) call(ctx context.Context, p contract.Party, method string, request, response any) error {
 	data, err := cbor.Marshal(request)
 	if err != nil {
 		return err
@@ -112,73 +122,96 @@ func (n *Node) call(ctx context.Context, p protocol.Party, method string, reques
 	answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
 	var remote *protocol.RemoteError
 	if errors.As(err, &remote) {
-		return saidBy(p.Name, remote.Fault)
+		return faults.SaidBy(p.Name, remote.Fault)
 	}
 	if err != nil {
 		return err
 	}
-	if err := message.Decode(answer, response); err != nil {
-		return faultf(codeDeviation, "%s answers %s by a %v", p.Name, method, err)
+	if err := control.Decode(answer, response); err != nil {
+		return faults.Errorf(fault.CodeDeviation, "%s answers %s by a %v", p.Name, method, err)
 	}
 	return nil
 }
 
-// proposal parses a job that another member proposes and checks that it may.
-func (n *Node) proposal(from keys.ID, text string) (*protocol.Job, error) {
-	if len(text) > maxJob {
-		return nil, faultf(codeRequest, "job text of %d bytes, at most %d are read", len(text), maxJob)
-	}
-	job, err := protocol.ParseJob([]byte(text))
-	if err != nil {
-		return nil, orElse(codeJob, err)
-	}
-	return job, n.mayPropose(from, job)
-}
-
 // mayPropose checks a job against the charter and its proposer.
-func (n *Node) mayPropose(from keys.ID, job *protocol.Job) error {
+func (n *Node) mayPropose(from keys.ID, job *contract.Job) error {
 	charter := n.currentCharter()
 	if job.Charter != charter.Digest().String() {
 		return n.outside("", "job %q is for another charter than %q version %d", job.Name, charter.Name, charter.Version)
 	}
 	if m, ok := charter.Member(from); !ok || m.Name != job.Proposer {
-		return faultf(codeJob, "job %q says it comes from %q, it came from %s", job.Name, job.Proposer, n.memberName(from))
+		return faults.Errorf(fault.CodeJob, "job %q says it comes from %q, it came from %s", job.Name, job.Proposer,
+			n.memberName(from))
 	}
 	if job.Index(n.name()) < 0 || job.Index(job.Proposer) < 0 {
-		return faultf(codeJob, "job %q: its parties are %s; both %s and the proposer must be among them",
+		return faults.Errorf(fault.CodeJob, "job %q: its parties are %s; both %s and the proposer must be among them",
 			job.Name, strings.Join(job.Parties, ", "), n.name())
 	}
 	if err := job.CheckExpiry(n.config.Now()); err != nil {
-		return orElse(codeJob, err)
+		return faults.OrElse(fault.CodeJob, err)
+	}
+	if missing := n.config.Policy.Unstated(job); len(missing) > 0 {
+		return &faults.Error{Code: fault.CodePolicy, Names: missing[:min(len(missing), maxUnstated)],
+			Err: fmt.Errorf("job %q: [purpose] does not say %s, which the policy %s wants of every job: add it to the job file",
+				job.Name, strings.Join(missing, ", "), n.config.Policy.File())}
 	}
 	_, err := job.Members(&charter.Charter)
-	return orElse(codeCharter, err)
+	return faults.OrElse(fault.CodeCharter, err)
 }
 
+// maxUnstated is how many fields of a purpose a fault names.
+const maxUnstated = 3
+
 // serveDescribe says what this node brings to a job.
-func (n *Node) serveDescribe(from keys.ID, r describeRequest) (protocol.Facts, error) {
-	job, err := n.proposal(from, r.Job)
+func (n *Node) serveDescribe(from keys.ID, r describeRequest) (d description, err error) {
+	if len(r.Job) > MaxJob {
+		return d, faults.Errorf(fault.CodeRequest, "job text of %d bytes, at most %d are read", len(r.Job), MaxJob)
+	}
+	job, err := contract.ParseJob([]byte(r.Job))
 	if err != nil {
-		return protocol.Facts{}, err
+		return d, faults.OrElse(fault.CodeJob, err)
+	}
+	if err := n.mayPropose(from, job); err != nil {
+		return d, err
+	}
+	if err := n.disk.free(); err != nil {
+		return d, err
 	}
 	if err := n.offered(from, job); err != nil {
-		return protocol.Facts{}, err
+		return d, err
 	}
-	t, err := n.newTask(job)
+	if err := n.inputsFor(from, job); err != nil {
+		return d, err
+	}
+	kind, err := n.kindOf(job)
 	if err != nil {
-		return protocol.Facts{}, unknownModel(err)
+		return d, unknownModel(err)
 	}
-	facts, err := t.facts()
-	return facts, orElse(codeTable, err)
+	if _, err := kind.Task(job); err != nil { // before anything of the data is looked at
+		return d, unknownModel(err)
+	}
+	if d.Settled, err = kind.Settle(job); err != nil {
+		return d, faults.OrElse(fault.CodeTable, err)
+	}
+	var t jobs.Task
+	if _, err = kind.TakeIn(job, n.name(), d.Settled); err == nil {
+		t, err = kind.Task(job)
+	}
+	if err != nil { // the proposer's own node refuses what has come of the job, and can say why
+		d.Facts = contract.Facts{Name: n.name(), ID: n.config.Key.ID()}
+		return d, nil
+	}
+	d.Facts, err = t.Facts()
+	return d, faults.OrElse(fault.CodeTable, err)
 }
 
 // unknownModel is the fault of a job that this node cannot take part in. Who names another's training hears the same of
 // one that is not done as of one that is not there.
 func unknownModel(err error) error {
-	if withCode(codeUnsigned)(err) {
-		return &faultError{code: codeJob, err: err}
+	if faults.WithCode(fault.CodeUnsigned)(err) {
+		return &faults.Error{Code: fault.CodeJob, Err: err}
 	}
-	return orElse(codeJob, err)
+	return faults.OrElse(fault.CodeJob, err)
 }
 
 // serveConsent signs a contract that is what it claims to be, if the policy or a person says so.
@@ -202,16 +235,16 @@ func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, er
 // concerns refuses to speak of a job to who is no party of it.
 func (n *Node) concerns(s *jobState, from keys.ID) error {
 	if partyWith(s.contract, from) < 0 {
-		return faultf(codeUnknown, "has no job with contract %s", s.contract.Hash().Short())
+		return faults.Errorf(fault.CodeUnknown, "has no job with contract %s", s.contract.Hash().Short())
 	}
 	return nil
 }
 
 // considered verifies a contract that is not known here, and keeps it as a proposal.
 func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
-	c, err := protocol.ParseContract([]byte(r.Contract))
+	c, err := contract.ParseContract([]byte(r.Contract))
 	if err != nil {
-		return nil, orElse(codeContract, err)
+		return nil, faults.OrElse(fault.CodeContract, err)
 	}
 	if err := n.mayPropose(from, c.Job); err != nil {
 		return nil, err
@@ -219,7 +252,13 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	if err := n.offered(from, c.Job); err != nil {
 		return nil, err
 	}
-	if err := n.roomFor(c.Job.Proposer); err != nil {
+	if err := n.inputsFor(from, c.Job); err != nil {
+		return nil, err
+	}
+	if err := n.spaceFor(c.Job.Proposer); err != nil {
+		return nil, err
+	}
+	if err := n.disk.free(); err != nil {
 		return nil, err
 	}
 	data, err := n.verifyContract(c)
@@ -231,7 +270,7 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	if s, ok := n.job(c.Hash()); ok { // asked twice at once
 		return s, nil
 	}
-	if err := n.roomFor(c.Job.Proposer); err != nil {
+	if err := n.spaceFor(c.Job.Proposer); err != nil {
 		return nil, err
 	}
 	s, err := n.openJob(c, statusRecord{State: StateProposed, Data: data})
@@ -239,67 +278,77 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 		return nil, err
 	}
 	n.keep(s)
-	n.tell(c.Hash(), Event{Kind: EventSummary, Text: Summary(c, n.name())})
+	n.notify(c.Hash(), jobs.Event{Kind: jobs.EventSummary, Text: n.summaryOf(c)})
 	return s, nil
 }
 
 // known returns the job whose contract a text is, nil when there is none. Where all parties have signed it, the
 // contract is kept as the one in force. Signatures are verified once: of hundreds on a long text that takes a while.
 func (n *Node) known(from keys.ID, text string) (*jobState, error) {
-	name, signatures, err := keys.NameOf(protocol.DomainContract, []byte(text))
+	name, signatures, err := keys.NameOf(contract.DomainContract, []byte(text))
 	if err != nil {
-		return nil, orElse(codeContract, err)
+		return nil, faults.OrElse(fault.CodeContract, err)
 	}
 	s, ok := n.job(name)
-	if !ok || s.isInForce() || signatures < len(s.contract.Parties) {
+	if !ok || signatures < len(s.contract.Parties) {
+		return s, nil
+	}
+	if _, ok := s.proof(); ok {
 		return s, nil
 	}
 	return working(n, from, func() (*jobState, error) {
-		c, err := protocol.ParseContract([]byte(text))
+		var f contract.InForce
+		c, err := contract.ParseContract([]byte(text))
 		if err == nil {
-			err = c.Complete()
+			f, err = c.InForce()
 		}
 		if err != nil {
-			return nil, orElse(codeContract, err)
+			return nil, faults.OrElse(fault.CodeContract, err)
 		}
-		return s, s.putInForce(c)
+		return s, s.putInForce(f)
 	})
 }
 
 // verifyContract checks that a contract's parties are those of the charter, that its facts, openings and operations are
 // what this node computes itself, and returns the SHA-256 of the table that it is for.
-func (n *Node) verifyContract(c *protocol.Contract) (data keys.Hash, err error) {
+func (n *Node) verifyContract(c *contract.Contract) (data keys.Hash, err error) {
 	if err := n.underCharter(c); err != nil {
 		return data, err
 	}
-	t, err := n.newTask(c.Job)
+	kind, err := n.kindOf(c.Job)
 	if err != nil {
 		return data, unknownModel(err)
 	}
-	own, err := t.facts()
+	t, err := kind.Task(c.Job)
 	if err != nil {
-		return data, orElse(codeTable, err)
+		return data, unknownModel(err)
 	}
-	if got := c.Parties[c.Job.Index(n.name())]; got != own {
-		return data, faultf(codeContract, "the contract of job %q misstates this party: it says %+v, right is %+v",
+	own, err := t.Facts()
+	if err != nil {
+		return data, faults.OrElse(fault.CodeTable, err)
+	}
+	if got := c.Parties[c.Job.Index(n.name())]; !got.Equal(own) {
+		return data, faults.Errorf(fault.CodeContract, "the contract of job %q misstates this party: it says %+v, right "+
+			"is %+v",
 			c.Job.Name, got, own)
 	}
-	if err := fit(c.Job, c.Parties); err != nil {
-		return data, orElse(codeContract, err)
+	if err := kind.Fit(c.Job, c.Parties); err != nil {
+		return data, faults.OrElse(fault.CodeContract, err)
 	}
-	openings, operations, err := t.disclose(c.Parties)
+	openings, operations, err := t.Disclose(c.Parties)
 	if err != nil {
-		return data, orElse(codeContract, err)
+		return data, faults.OrElse(fault.CodeContract, err)
 	}
-	right, err := protocol.NewContract(c.Job, c.Parties, openings, operations)
+	right, err := contract.NewContract(c.Job, c.Parties, openings, operations)
 	if err != nil {
-		return data, orElse(codeContract, err)
+		return data, faults.OrElse(fault.CodeContract, err)
 	}
 	if right.Hash() != c.Hash() {
-		return data, faultf(codeContract, "the contract of job %q lists other openings or operations than the job implies",
+		return data, faults.Errorf(fault.CodeContract, "the contract of job %q lists other openings or operations than "+
+			"the job implies",
 			c.Job.Name)
 	}
-	return n.dataSum(c.Job)
+	return kind.DataSum(c.Job)
 }
 
 // decided answers a request for consent by the job's state. The policy decides on a proposal whenever it is asked
@@ -332,55 +381,18 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 // on the disk of who consented.
 func (n *Node) signContract(s *jobState) ([]byte, error) {
 	if r := s.snapshot(); r.Consent == nil || r.State == StateProposed {
-		return nil, faultf(codeUnsigned, "nobody has consented to job %q here", s.contract.Job.Name)
+		return nil, faults.Errorf(fault.CodeUnsigned, "nobody has consented to job %q here", s.contract.Job.Name)
 	}
 	if err := n.underCharter(s.contract); err != nil {
+		return nil, err
+	}
+	if err := n.checkApprovals(s); err != nil {
 		return nil, err
 	}
 	return n.config.Key.Sign(s.contract.Domain, s.contract.Body), nil
 }
 
-// Decide is a person's consent to a proposed job, or refusal of it. A job of this node's own whose record was damaged
-// goes on then.
-func (n *Node) Decide(h keys.Hash, yes bool, reason string) error {
-	return n.decide(h, yes, reason, "")
-}
-
-// decide is Decide by a person, whom the system knows by that name.
-func (n *Node) decide(h keys.Hash, yes bool, reason, person string) error {
-	s, ok := n.job(h)
-	if !ok {
-		return fmt.Errorf("this node has no job %s", h.Short())
-	}
-	if yes {
-		err := n.consentHere(s, person)
-		if err == nil && s.contract.Job.Proposer == n.nameIn(s.contract) {
-			n.drive(n.ctx, s)
-		}
-		return err
-	}
-	if state := s.status(); state != StateProposed {
-		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
-	}
-	return n.conclude(s, protocol.Ending{Outcome: protocol.OutcomeRefused, Reason: reason})
-}
-
-// consentHere records that this node's owner consents to a proposed job.
-func (n *Node) consentHere(s *jobState, person string) error {
-	n.judging.Lock()
-	defer n.judging.Unlock()
-	r := s.snapshot()
-	if r.State != StateProposed {
-		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
-	}
-	data, err := n.consentedData(s, r)
-	if err != nil {
-		return err
-	}
-	return s.consent(n.salted(Consent{By: byOwner, Person: person}), data)
-}
-
-// consentedData is the SHA-256 of the table that a consent to a proposed job is for. Where the record of it was
+// consentedData is the digest of the table that a consent to a proposed job is for. Where the record of it was
 // damaged, the whole contract is verified anew.
 func (n *Node) consentedData(s *jobState, r statusRecord) (keys.Hash, error) {
 	if !r.Damaged {
@@ -396,7 +408,7 @@ func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
 		return startResponse{}, err
 	}
 	if s == nil {
-		return startResponse{}, faultf(codeUnsigned, "has not consented to a job with this contract")
+		return startResponse{}, faults.Errorf(fault.CodeUnsigned, "has not consented to a job with this contract")
 	}
 	job := s.contract.Job
 	if err := n.concerns(s, from); err != nil {
@@ -405,15 +417,17 @@ func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
 	if text := endingOf(s); text != nil {
 		return startResponse{Ending: text}, nil
 	}
-	if !s.isInForce() {
-		return startResponse{}, faultf(codeUnsigned, "the contract of job %q is not in force: not all parties have signed it", job.Name)
+	f, ok := s.proof()
+	if !ok {
+		return startResponse{}, faults.Errorf(fault.CodeUnsigned, "the contract of job %q is not in force: not all "+
+			"parties have signed it", job.Name)
 	}
 	if m, ok := n.currentCharter().Member(from); !ok || m.Name != job.Proposer {
-		return startResponse{}, faultf(codeRequest, "job %q is started by its proposer %s, not by %s",
+		return startResponse{}, faults.Errorf(fault.CodeRequest, "job %q is started by its proposer %s, not by %s",
 			job.Name, job.Proposer, n.memberName(from))
 	}
 	if err := n.underCharter(s.contract); err != nil {
 		return startResponse{}, err
 	}
-	return startResponse{}, n.begin(s, r.Number, r.Closes)
+	return startResponse{}, n.begin(s, f, r.Number, r.Closes)
 }

@@ -11,20 +11,22 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/gfml"
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 )
 
 // gfmlOnThree is a job of three servers that are all neighbours, two of them in one cluster.
-const gfmlOnThree = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 12\nparticipants = 3\n" +
+const gfmlOnThree = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = " +
+	"12\nparticipants = 3\n" +
 	"edges = [[\"bank\", \"insurer\"], [\"insurer\", \"telco\"], [\"bank\", \"telco\"]]\n" +
 	"clusters = [[\"bank\", \"insurer\"], [\"telco\"]]\n"
 
 // predicted returns what the clients of a job predicted, row by row.
-func (l *league) predicted(h keys.Hash, servers int) []float64 {
+func (l *testNetwork) predicted(h keys.Hash, servers int) []float64 {
 	l.t.Helper()
 	var all []float64
 	for i := servers; i < len(l.names); i++ {
-		text, err := os.ReadFile(l.dirs[i] + "/node/jobs/" + h.String() + "/" + predictionsFile)
+		text, err := os.ReadFile(l.dirs[i] + "/node/jobs/" + h.String() + "/" + "predictions.csv")
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -50,8 +52,11 @@ func TestServersDiffuseUnderMasks(t *testing.T) {
 		{"privacy = \"masked\"\ntopology = \"ring\"", "diffusion = \"masked\"\n"},
 		{"privacy = \"masked\"\naggregation = \"he\"", ""},
 	} {
+		if strings.Contains(c.head, `"he"`) && !thorough {
+			continue // what is added is the same, and TestOFMSFTInEveryMode encrypts
+		}
 		t.Run(fmt.Sprintf("%s %s", c.head, c.parameters), func(t *testing.T) {
-			l := newLeague(t, 12, 0)
+			l := newTestNetwork(t, 12, 0)
 			l.streams(3, 60)
 			l.startAll()
 			r, h, err := l.propose(l.servedJob("gfml", 3, c.head, gfmlOnThree+c.parameters))
@@ -80,18 +85,18 @@ func TestServersDiffuseUnderMasks(t *testing.T) {
 	}
 }
 
-// TestAServerThatLeavesIsDoneWithoutUnderMasks: the others go on, and each of the sums that open afterwards has two of them
-// in it, or none opens.
+// TestAServerThatLeavesIsDoneWithoutUnderMasks: the others go on, and each of the sums that open afterwards has two
+// of them in it, or none opens.
 func TestAServerThatLeavesIsDoneWithoutUnderMasks(t *testing.T) {
-	l := newLeague(t, 16, 0)
+	l := newTestNetwork(t, 16, 0)
 	l.streams(4, 400)
 	mid := make(chan struct{})
 	reached := sync.OnceFunc(func() { close(mid) })
-	l.told[0] = func(e Event) {
-		if e.Kind == EventProgress && e.Done >= 20 {
+	l.watch(0, func(e jobs.Event) {
+		if e.Kind == jobs.EventProgress && e.Done >= 20 {
 			reached()
 		}
-	}
+	})
 	l.startAll()
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
@@ -122,27 +127,28 @@ func TestAServerThatLeavesIsDoneWithoutUnderMasks(t *testing.T) {
 }
 
 // gfmlOnFour is a job of four servers that are all neighbours, two by two in a cluster.
-const gfmlOnFour = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 12\nparticipants = 3\n" +
+const gfmlOnFour = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = " +
+	"12\nparticipants = 3\n" +
 	"edges = [[\"bank\", \"insurer\"], [\"insurer\", \"telco\"], [\"telco\", \"retailer\"], [\"bank\", \"retailer\"], " +
 	"[\"bank\", \"telco\"], [\"insurer\", \"retailer\"]]\n" +
 	"clusters = [[\"bank\", \"insurer\"], [\"telco\", \"retailer\"]]\n"
 
-// TestAServerThatRestartsComesBackIntoTheSums: it goes on some iterations ahead of the others, whose sums it passes over,
-// with the keys in them that they send once. The others do not wait for it meanwhile.
+// TestAServerThatRestartsComesBackIntoTheSums: it goes on some iterations ahead of the others, whose sums it passes
+// over, with the keys in them that they send once. The others do not wait for it meanwhile.
 func TestAServerThatRestartsComesBackIntoTheSums(t *testing.T) { restartsAServer(t, "masked") }
 
 // restartsAServer stops and starts one of four servers in the middle of a job.
 func restartsAServer(t *testing.T, aggregation string) {
 	t.Helper()
-	l := newLeague(t, 16, 0)
+	l := newTestNetwork(t, 16, 0)
 	l.streams(4, 400)
 	mid := make(chan struct{})
 	reached := sync.OnceFunc(func() { close(mid) })
-	l.told[1] = func(e Event) {
-		if e.Kind == EventProgress && e.Done >= 12 {
+	l.watch(1, func(e jobs.Event) {
+		if e.Kind == jobs.EventProgress && e.Done >= 12 {
 			reached()
 		}
-	}
+	})
 	l.startAll()
 	var moving sync.WaitGroup
 	moving.Go(func() {

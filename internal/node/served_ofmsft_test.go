@@ -13,7 +13,7 @@ import (
 )
 
 // networks gives the first party a folder of small networks of two inputs.
-func (l *league) networks(count int) {
+func (l *testNetwork) networks(count int) {
 	l.t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
 	dir := l.tablePath(0, "train")
@@ -21,7 +21,8 @@ func (l *league) networks(count int) {
 		l.t.Fatal(err)
 	}
 	for k := range count {
-		layers := []nn.Layer{{Kind: nn.Dense, Units: 3 + k%2, Activation: nn.ReLU}, {Kind: nn.Dense, Units: 1, Activation: nn.Linear}}
+		layers := []nn.Layer{{Kind: nn.Dense, Units: 3 + k%2, Activation: nn.ReLU},
+			{Kind: nn.Dense, Units: 1, Activation: nn.Linear}}
 		n, err := nn.New([]int{2}, layers, rng)
 		if err != nil {
 			l.t.Fatal(err)
@@ -35,27 +36,30 @@ func (l *league) networks(count int) {
 const smallOFMSFT = "label = \"y\"\nbudget = 2\nrounds = 30\nstep = 0.05\nlabel_high = 2"
 
 func TestOFMSFTInEveryMode(t *testing.T) {
-	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"", "privacy = \"masked\"\naggregation = \"he\""} {
+	for head, rounds := range map[string]int{
+		"privacy = \"masked\"": 30, "privacy = \"published\"": 30, "privacy = \"masked\"\naggregation = \"he\"": 6,
+	} {
 		t.Run(head, func(t *testing.T) {
-			l := newLeague(t, 6, 0)
+			l := newTestNetwork(t, 6, 0)
 			l.streams(1, 60)
 			l.networks(4)
 			l.startAll()
-			r, h, err := l.propose(l.servedJob("ofmsft", 1, head, smallOFMSFT))
+			parameters := strings.Replace(smallOFMSFT, "rounds = 30", fmt.Sprintf("rounds = %d", rounds), 1)
+			r, h, err := l.propose(l.servedJob("ofmsft", 1, head, parameters))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Online == nil || r.Online.Rounds != 30 || r.Online.Clients != 5 {
+			if r.Online == nil || r.Online.Rounds != rounds || r.Online.Clients != 5 {
 				t.Errorf("report %+v", r.Online)
 			}
-			l.wantPredictions(t, h.String(), 1, 30)
+			l.wantPredictions(t, h.String(), 1, rounds)
 		})
 	}
 }
 
 // TestOFMSFTWithoutFineTuning has no sums at all.
 func TestOFMSFTWithoutFineTuning(t *testing.T) {
-	l := newLeague(t, 5, 0)
+	l := newTestNetwork(t, 5, 0)
 	l.streams(1, 60)
 	l.networks(4)
 	l.startAll()
@@ -70,7 +74,7 @@ func TestOFMSFTWithoutFineTuning(t *testing.T) {
 }
 
 func TestOFMSFTRefusesWhatDoesNotFit(t *testing.T) {
-	l := newLeague(t, 5, 0)
+	l := newTestNetwork(t, 5, 0)
 	l.streams(1, 10)
 	l.networks(4)
 	l.startAll()
@@ -88,7 +92,8 @@ func TestOFMSFTRefusesWhatDoesNotFit(t *testing.T) {
 	for i := 1; i < len(l.names); i++ {
 		l.writeTable(i, "train", "u,v,w,y\n1,2,3,0.5\n")
 	}
-	if _, _, err := l.propose([]byte(job(smallOFMSFT))); err == nil || !strings.Contains(err.Error(), "insurer has 3 input columns, the models have 2 inputs") {
+	if _, _, err := l.propose([]byte(job(smallOFMSFT))); err == nil ||
+		!strings.Contains(err.Error(), "insurer has 3 input columns, the models have 2 inputs") {
 		t.Errorf("error %v, want the client and both numbers", err)
 	}
 	damaged := filepath.Join(l.tablePath(0, "train"), "m3.safetensors")
@@ -97,16 +102,5 @@ func TestOFMSFTRefusesWhatDoesNotFit(t *testing.T) {
 	}
 	if _, _, err := l.propose([]byte(job(smallOFMSFT))); err == nil || !strings.Contains(err.Error(), "m3.safetensors: ") {
 		t.Errorf("error %v, want the file's name", err)
-	}
-}
-
-// TestTheNodesOwnParametersWin over what a job's text says of them, and leave the job as it is.
-func TestTheNodesOwnParametersWin(t *testing.T) {
-	said := map[string]any{"server": "ship", "label": "y"}
-	if got := with(said, "server", "office"); got["server"] != "office" || got["label"] != "y" || said["server"] != "ship" {
-		t.Errorf("the parameters are %v of %v", got, said)
-	}
-	if got := with(nil, "server", "office"); got["server"] != "office" {
-		t.Errorf("the parameters are %v", got)
 	}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,11 +12,13 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // streams gives every party but the servers, the first ones, a stream of rows: y is a smooth function
 // of two inputs.
-func (l *league) streams(servers, rows int) {
+func (l *testNetwork) streams(servers, rows int) {
 	l.t.Helper()
 	for i := servers; i < len(l.names); i++ {
 		rng := rand.New(rand.NewPCG(11, uint64(i)))
@@ -30,18 +33,21 @@ func (l *league) streams(servers, rows int) {
 }
 
 // servedJob renders a job over clients whose servers are the first parties.
-func (l *league) servedJob(algorithm string, servers int, head, parameters string) []byte {
+func (l *testNetwork) servedJob(algorithm string, servers int, head, parameters string) []byte {
 	quoted := func(names []string) string { return `"` + strings.Join(names, `", "`) + `"` }
-	return fmt.Appendf(nil, "format = \"hanse-job-v1\"\nname = \"online\"\nalgorithm = %q\ntask = \"train\"\nparties = [%s]\nservers = [%s]\n%s\n[parameters]\n%s\n",
+	return fmt.Appendf(nil, "format = \"hanse-job-v1\"\nname = \"online\"\nalgorithm = %q\ntask = \"train\"\nparties = "+
+		"[%s]\nservers = [%s]\n%s\n[parameters]\n%s\n",
 		algorithm, quoted(l.names), quoted(l.names[:servers]), head, parameters)
 }
 
-const smallPOFMKL = "label = \"y\"\nseed = \"s\"\nrounds = 40\nfeatures = 10\nbandwidths = [0.1, 1.0, 10.0]\nstep = 0.3\nweight_step = 0.3"
+const smallPOFMKL = "label = \"y\"\nseed = \"s\"\nrounds = 40\nfeatures = 10\nbandwidths = [0.1, 1.0, 10.0]\nstep = " +
+	"0.3\nweight_step = 0.3"
 
 func TestPOFMKLInEveryMode(t *testing.T) {
-	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"", "privacy = \"masked\"\naggregation = \"he\"", "privacy = \"masked\"\ntopology = \"tree\""} {
+	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"",
+		"privacy = \"masked\"\naggregation = \"he\"", "privacy = \"masked\"\ntopology = \"tree\""} {
 		t.Run(head, func(t *testing.T) {
-			l := newLeague(t, 5, 0)
+			l := newTestNetwork(t, 5, 0)
 			l.streams(1, 60)
 			l.startAll()
 			r, h, err := l.propose(l.servedJob("pofmkl", 1, head, smallPOFMKL))
@@ -56,10 +62,11 @@ func TestPOFMKLInEveryMode(t *testing.T) {
 	}
 }
 
-const gfmlOnTwo = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = 30\nparticipants = 2\nedges = [[\"bank\", \"insurer\"]]\nclusters = [[\"bank\", \"insurer\"]]"
+const gfmlOnTwo = "columns = [\"u\", \"v\"]\nlabel = \"y\"\nseed = \"s\"\nfeatures = 20\niterations = " +
+	"30\nparticipants = 2\nedges = [[\"bank\", \"insurer\"]]\nclusters = [[\"bank\", \"insurer\"]]"
 
 func TestGFMLOnTwoServers(t *testing.T) {
-	l := newLeague(t, 6, 0)
+	l := newTestNetwork(t, 6, 0)
 	l.streams(2, 60)
 	l.startAll()
 	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"", gfmlOnTwo))
@@ -74,22 +81,23 @@ func TestGFMLOnTwoServers(t *testing.T) {
 
 // TestTheLossOfAServerLeavesItsNeighbourRunning to the job's end, with its own clients.
 func TestTheLossOfAServerLeavesItsNeighbourRunning(t *testing.T) {
-	l := newLeague(t, 6, 0)
+	l := newTestNetwork(t, 6, 0)
 	l.streams(2, 600)
 	mid := make(chan struct{})
 	reached := sync.OnceFunc(func() { close(mid) })
-	l.told[0] = func(e Event) {
-		if e.Kind == EventProgress && e.Done >= 20 {
+	l.watch(0, func(e jobs.Event) {
+		if e.Kind == jobs.EventProgress && e.Done >= 20 {
 			reached()
 		}
-	}
+	})
 	l.startAll()
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
 		<-mid
 		l.stops[1]()
 	})
-	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"", strings.Replace(gfmlOnTwo, "iterations = 30", "iterations = 500", 1)))
+	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"",
+		strings.Replace(gfmlOnTwo, "iterations = 30", "iterations = 500", 1)))
 	stopping.Wait()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +122,7 @@ func TestAClientMayLeaveAndReturn(t *testing.T) {
 		{"ofmsft", strings.Replace(smallOFMSFT, "rounds = 30", "rounds = 300", 1), 300},
 	} {
 		t.Run(c.algorithm, func(t *testing.T) {
-			l := newLeague(t, 6, 0)
+			l := newTestNetwork(t, 6, 0)
 			l.streams(1, 1200)
 			if c.algorithm == "ofmsft" {
 				l.networks(4)
@@ -125,19 +133,19 @@ func TestAClientMayLeaveAndReturn(t *testing.T) {
 }
 
 // leaveAndReturn has a client leave a job of so many rounds and return to it.
-func (l *league) leaveAndReturn(job []byte, rounds int) {
+func (l *testNetwork) leaveAndReturn(job []byte, rounds int) {
 	l.t.Helper()
 	const leaver = 3
 	leave, back := make(chan struct{}), make(chan struct{})
 	left, returned := sync.OnceFunc(func() { close(leave) }), sync.OnceFunc(func() { close(back) })
-	l.told[0] = func(e Event) {
-		if e.Kind == EventProgress && e.Done >= 20 {
+	l.watch(0, func(e jobs.Event) {
+		if e.Kind == jobs.EventProgress && e.Done >= 20 {
 			left()
 		}
-		if e.Kind == EventWaiting && strings.Contains(e.Text, "goes on without "+l.names[leaver]) {
+		if e.Kind == jobs.EventWaiting && strings.Contains(e.Text, "goes on without "+l.names[leaver]) {
 			returned()
 		}
-	}
+	})
 	l.startAll()
 	var moving sync.WaitGroup
 	moving.Go(func() {
@@ -154,7 +162,7 @@ func (l *league) leaveAndReturn(job []byte, rounds int) {
 	if r.Sessions < 2 || r.Online.Rounds != rounds {
 		l.t.Errorf("%d sessions and %d rounds, want a second session and %d", r.Sessions, r.Online.Rounds, rounds)
 	}
-	text, err := os.ReadFile(l.dirs[leaver] + "/node/jobs/" + h.String() + "/" + predictionsFile)
+	text, err := os.ReadFile(l.dirs[leaver] + "/node/jobs/" + h.String() + "/" + "predictions.csv")
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -166,10 +174,10 @@ func (l *league) leaveAndReturn(job []byte, rounds int) {
 }
 
 // wantPredictions checks that every client has one prediction for each of its first rows.
-func (l *league) wantPredictions(t *testing.T, job string, servers, rows int) {
+func (l *testNetwork) wantPredictions(t *testing.T, job string, servers, rows int) {
 	t.Helper()
 	for i := servers; i < len(l.names); i++ {
-		text, err := os.ReadFile(l.dirs[i] + "/node/jobs/" + job + "/" + predictionsFile)
+		text, err := os.ReadFile(l.dirs[i] + "/node/jobs/" + job + "/" + "predictions.csv")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,16 +189,18 @@ func (l *league) wantPredictions(t *testing.T, job string, servers, rows int) {
 }
 
 func TestJobsOverClientsAreRefusedWithAReason(t *testing.T) {
-	l := newLeague(t, 5, 0)
+	l := newTestNetwork(t, 5, 0)
 	l.streams(1, 5)
 	l.writeTable(3, "train", "u,v,w,y\n1,2,3,0.5\n")
 	l.startAll()
 	for _, c := range []struct{ job, want string }{
-		{string(l.servedJob("pofmkl", 1, "", smallPOFMKL)), "retailer has 3 input columns, insurer has 2: all clients' streams need the same"},
+		{string(l.servedJob("pofmkl", 1, "", smallPOFMKL)), "retailer has 3 input columns, insurer has 2: all clients' " +
+			"streams need the same"},
 		{string(l.servedJob("pofmkl", 2, "", smallPOFMKL)), `servers has 2 names, want the one party that holds the model`},
 		{string(l.servedJob("fdskl", 1, "", smallPOFMKL)), "fdskl has no servers"},
-		{string(l.servedJob("svm", 1, "", smallPOFMKL)), `algorithm is "svm", this version runs "fdskl", "pofmkl", "gfml" and "ofmsft"`},
-		{string(l.servedJob("pofmkl", 1, "", strings.Replace(smallPOFMKL, `"y"`, `"z"`, 1))), `there is no column "z" for the label`},
+		{string(l.servedJob("svm", 1, "", smallPOFMKL)), `algorithm is "svm", this version runs "fdskl", "gfml", "glm", "ofmsft", "pofmkl" and "psi"`},
+		{string(l.servedJob("pofmkl", 1, "", strings.Replace(smallPOFMKL, `"y"`, `"z"`, 1))),
+			`there is no column "z" for the label`},
 	} {
 		_, _, err := l.propose([]byte(c.job))
 		if err == nil {
@@ -206,14 +216,16 @@ func TestJobsOverClientsAreRefusedWithAReason(t *testing.T) {
 	}
 }
 
-// TestCommonBinsEqualOneProcess: with a common bin nothing in a job is drawn in secret, so that its predictions are those
-// of one process, in which every client has its own step of the weights too.
+// TestCommonBinsEqualOneProcess: with a common bin nothing in a job is drawn in secret, so that its predictions are
+// those of one process, in which every client has its own step of the weights too.
 func TestCommonBinsEqualOneProcess(t *testing.T) {
-	const parameters = "label = \"y\"\nseed = \"s\"\nrounds = 40\nfeatures = 10\nbandwidths = [0.1, 0.3, 1.0, 3.0, 10.0]\nchosen = 2\ncommon_bin = true\n" +
+	const parameters = "label = \"y\"\nseed = \"s\"\nrounds = 40\nfeatures = 10\nbandwidths = [0.1, 0.3, 1.0, 3.0, " +
+		"10.0]\nchosen = 2\ncommon_bin = true\n" +
 		"rounds_per_upload = 3\nstep = 0.05\nweight_step = 0.3\nweight_steps = { telco = 2.0 }"
-	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"", "privacy = \"masked\"\naggregation = \"he\"", "privacy = \"masked\"\ntopology = \"tree\""} {
+	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"",
+		"privacy = \"masked\"\naggregation = \"he\"", "privacy = \"masked\"\ntopology = \"tree\""} {
 		t.Run(head, func(t *testing.T) {
-			l := newLeague(t, 5, 0)
+			l := newTestNetwork(t, 5, 0)
 			l.streams(1, 60)
 			l.startAll()
 			_, h, err := l.propose(l.servedJob("pofmkl", 1, head, parameters))
@@ -221,12 +233,12 @@ func TestCommonBinsEqualOneProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, _ := l.nodes[0].job(h)
-			params, err := pofmklParams(s.contract.Job)
+			params, err := pofmkl.ParamsOf(withServer(s.contract.Job), s.contract.Job.Parties)
 			if err != nil {
 				t.Fatal(err)
 			}
 			params.WeightSteps = map[string]float64{"2": params.WeightStepOf("telco")} // where clients have numbers
-			d, err := pofmkl.NewDictionary(params, numbered(s.contract))
+			d, err := pofmkl.NewDictionary(params, []string{"x1", "x2"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,7 +258,7 @@ func TestCommonBinsEqualOneProcess(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i := 1; i < 5; i++ {
-					got := l.numbers(i, "node/jobs/"+h.String()+"/"+predictionsFile)[round]
+					got := l.numbers(i, "node/jobs/"+h.String()+"/"+"predictions.csv")[round]
 					if got[0] != float64(round+1) || math.Abs(got[1]-want[i-1]) > 1e-9 {
 						t.Fatalf("%s, round %d: the prediction is %v, want %v", l.names[i], round+1, got, want[i-1])
 					}
@@ -256,8 +268,15 @@ func TestCommonBinsEqualOneProcess(t *testing.T) {
 	}
 }
 
+// withServer returns a job's parameters with its one server, which its text does not repeat.
+func withServer(job *contract.Job) map[string]any {
+	all := maps.Clone(job.Parameters)
+	all["server"] = job.Servers[0]
+	return all
+}
+
 // numbers reads a table of a party without its first line.
-func (l *league) numbers(i int, name string) (rows [][]float64) {
+func (l *testNetwork) numbers(i int, name string) (rows [][]float64) {
 	l.t.Helper()
 	text, err := os.ReadFile(l.dirs[i] + "/" + name)
 	if err != nil {

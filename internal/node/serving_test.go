@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/jobs"
 )
 
 func TestServingPrediction(t *testing.T) {
-	l := newLeague(t, 4, 120)
+	l := newTestNetwork(t, 4, 120)
 	l.startAll()
 	_, model, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"))
 	if err != nil {
@@ -24,7 +25,7 @@ func TestServingPrediction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan *Report, 1)
+	served := make(chan *jobs.Report, 1)
 	go func() {
 		r, err := l.nodes[0].Launch(t.Context(), c.Hash(), nil)
 		if err != nil {
@@ -39,7 +40,8 @@ func TestServingPrediction(t *testing.T) {
 			t.Errorf("%s: row is %v (%v), the batch has %s", id, row, err, want[id])
 		}
 	}
-	if _, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), "smith"); err == nil || !strings.Contains(err.Error(), `no row with id "smith"`) {
+	if _, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), "smith"); err == nil ||
+		!strings.Contains(err.Error(), `no row with id "smith"`) {
 		t.Errorf("an unknown id gives %v", err)
 	}
 	if _, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), ""); err != nil {

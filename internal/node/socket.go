@@ -8,76 +8,21 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// JobInfo is a job as the owner sees it.
-type JobInfo struct {
-	Contract  string   `json:"contract"`
-	Name      string   `json:"name"`
-	Algorithm string   `json:"algorithm"`
-	Task      string   `json:"task"`
-	Proposer  string   `json:"proposer"`
-	Parties   []string `json:"parties"`
-	Servers   []string `json:"servers,omitempty"` // of a job over clients
-	Self      string   `json:"self"`              // this node's name
-	Privacy   string   `json:"privacy"`
-	Topology  string   `json:"topology"`
-	State     State    `json:"state"`
-	Reason    string   `json:"reason,omitempty"`
-	Expires   string   `json:"expires,omitempty"` // of a proposal
-	Consent   *Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
-	Sessions  uint32   `json:"sessions"`
-	Summary   string   `json:"summary"`
-}
-
-// infoOf says of a job what its contract says of it.
-func infoOf(c *protocol.Contract, self string) JobInfo {
-	j := c.Job
-	return JobInfo{
-		Contract: c.Hash().String(), Name: j.Name, Algorithm: j.Algorithm, Task: j.Task, Proposer: j.Proposer, Parties: j.Parties,
-		Servers: j.Servers, Self: self, Privacy: j.Privacy, Topology: j.Topology, Expires: j.Expires,
-	}
-}
-
-// sortInfos orders jobs by name and contract.
-func sortInfos(all []JobInfo) {
-	sort.Slice(all, func(i, k int) bool {
-		return all[i].Name < all[k].Name || all[i].Name == all[k].Name && all[i].Contract < all[k].Contract
-	})
-}
-
-// Jobs lists the node's jobs by name and contract.
-func (n *Node) Jobs() []JobInfo {
-	n.mu.Lock()
-	var all []*jobState
-	for _, s := range n.jobs {
-		all = append(all, s)
-	}
-	n.mu.Unlock()
-	infos := make([]JobInfo, 0, len(all))
-	for _, s := range all {
-		r, info := s.snapshot(), infoOf(s.contract, n.nameIn(s.contract))
-		info.State, info.Reason, info.Consent, info.Sessions = r.State, r.Reason, r.Consent, r.Session
-		info.Summary = Summary(s.contract, info.Self)
-		infos = append(infos, info)
-	}
-	sortInfos(infos)
-	return infos
-}
-
-// Which jobs a command is about, where several have one name.
-func anyJob(State) bool       { return true }
-func openJob(s State) bool    { return !s.Final() }
-func waiting(s State) bool    { return s == StateProposed }
-func doneOrOpen(s State) bool { return s == StateDone || !s.Final() }
+// waiting tells jobs that wait for consent.
+func waiting(s State) bool { return s == StateProposed }
 
 // find returns the one job of that name, or whose contract hash starts with these digits. Of several those count that
 // the command can be about, if there are any.
@@ -87,11 +32,19 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	n.mu.Unlock()
 	var whole keys.Hash
 	if whole.UnmarshalText([]byte(which)) == nil && all[whole] != nil { // whatever another's job is called
+		if all[whole].isRemoved() {
+			return keys.Hash{}, removedError(all[whole])
+		}
 		return whole, nil
 	}
 	var found, fitting []keys.Hash
+	var removed *jobState
 	for h, s := range all {
 		if s.contract.Job.Name == which || len(which) >= 4 && strings.HasPrefix(h.String(), which) {
+			if s.isRemoved() {
+				removed = s
+				continue
+			}
 			found = append(found, h)
 			if fits(s.status()) {
 				fitting = append(fitting, h)
@@ -103,11 +56,25 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	}
 	switch len(found) {
 	case 0:
-		return keys.Hash{}, fmt.Errorf("this node has no job %q; hanse jobs lists them", which)
+		if removed != nil {
+			return keys.Hash{}, removedError(removed)
+		}
+		var names []string
+		for _, s := range all {
+			names = append(names, s.contract.Job.Name)
+		}
+		return keys.Hash{}, fmt.Errorf("this node has no job %q; hanse jobs lists them%s", which,
+			wording.DidYouMean(which, slices.Sorted(slices.Values(names))))
 	case 1:
 		return found[0], nil
 	}
-	return keys.Hash{}, fmt.Errorf("%q fits %d jobs; give the first digits of the contract's hash, hanse jobs lists them", which, len(found))
+	var each []string
+	for _, h := range found {
+		each = append(each, fmt.Sprintf("%.8s (%s)", h, all[h].status()))
+	}
+	slices.Sort(each)
+	return keys.Hash{}, fmt.Errorf("there are %d jobs %q: give the first digits of the contract in its place, %s",
+		len(found), which, wording.List(each, "or"))
 }
 
 // ServeSocket answers the owner's commands on the node's socket until ctx ends. Commands of other users of this machine
@@ -126,23 +93,147 @@ func (n *Node) ServeSocket(ctx context.Context) error {
 	return nil
 }
 
-// routes maps the owner's commands.
+// routes maps the owner's commands. What is refused is refused with a sentence.
 func (n *Node) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /jobs", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(n.Jobs()) })
-	mux.HandleFunc("GET /faults", n.serveFaults)
-	mux.HandleFunc("GET /report", n.serveReport)
+	// A command answers with bytes as they are, with anything else as JSON, or with nothing.
+	handle := func(pattern string, answer func(r *http.Request, q url.Values) (any, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			v, err := answer(r, r.URL.Query())
+			data, raw := v.([]byte)
+			switch {
+			case err != nil:
+				http.Error(w, err.Error(), http.StatusConflict)
+			case raw:
+				w.Write(data)
+			case v != nil:
+				json.NewEncoder(w).Encode(v)
+			}
+		})
+	}
+	// Most are about a job, of those that the command can be about.
+	about := func(pattern string, fits func(State) bool, answer func(r *http.Request, q url.Values, h keys.Hash) (any,
+		error)) {
+		handle(pattern, func(r *http.Request, q url.Values) (any, error) {
+			h, err := n.find(q.Get("job"), fits)
+			if err != nil {
+				return nil, err
+			}
+			return answer(r, q, h)
+		})
+	}
+	anyJob := func(State) bool { return true }
+	open := func(s State) bool { return !s.Final() }
+	doneOrOpen := func(s State) bool { return s == StateDone || !s.Final() }
+
+	handle("GET /status", func(*http.Request, url.Values) (any, error) { return n.Status(), nil })
+	handle("GET /doctor", func(r *http.Request, q url.Values) (any, error) {
+		if n.config.Doctor == nil {
+			return nil, errors.New("this node has no doctor")
+		}
+		return n.config.Doctor(r.Context(), q["member"])
+	})
+	handle("GET /jobs", func(*http.Request, url.Values) (any, error) { return n.Jobs(), nil })
+	handle("GET /disk", func(*http.Request, url.Values) (any, error) { return n.Disk() })
+	handle("GET /removed", func(*http.Request, url.Values) (any, error) { return n.Removed(), nil })
+	// The full text of what other members were told a code of.
+	handle("GET /faults", func(_ *http.Request, q url.Values) (any,
+		error) {
+		return n.config.References.Find(q.Get("ref"))
+	})
+	handle("GET /table", func(_ *http.Request, q url.Values) (any, error) { return n.tables.PathOf(q.Get("name")) })
+	// The scores of a table's rows where all have opened here before, and nothing where one has not.
+	handle("GET /known", func(_ *http.Request, q url.Values) (any, error) {
+		times, err := strconv.Atoi(q.Get("times"))
+		if err != nil {
+			return nil, err
+		}
+		return n.columns.KnownScores(q.Get("model"), q.Get("table"), times)
+	})
+	// This party's report of a job that is done; where it is asked to wait, once it is.
+	about("GET /report", anyJob, func(r *http.Request, q url.Values, h keys.Hash) (any, error) {
+		s, _ := n.job(h)
+		if record := s.snapshot(); q.Get("wait") != "true" && s.ended() == nil {
+			return nil, fmt.Errorf("job %q is %s%s", s.contract.Job.Name, record.State, because(record.Reason))
+		}
+		select {
+		case <-s.final:
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+		if err := s.endedError(); err != nil {
+			return nil, err
+		}
+		data, err := s.vault.Load(reportFile)
+		if err == nil && data == nil {
+			err = fmt.Errorf("job %q is done, and ended while this node was away: it has no report of its own",
+				s.contract.Job.Name)
+		}
+		return data, err
+	})
+	about("GET /explain", open, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) { return n.Explain(h) })
+	about("POST /cancel", open, func(_ *http.Request, q url.Values, h keys.Hash) (any, error) {
+		return nil, n.Cancel(h, q.Get("reason"))
+	})
+	about("GET /removal", anyJob, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
+		return n.PlanRemoval(h)
+	})
+	handle("POST /remove", func(_ *http.Request, q url.Values) (any, error) {
+		var h keys.Hash // of what the person was shown
+		if err := h.UnmarshalText([]byte(q.Get("contract"))); err != nil {
+			return nil, err
+		}
+		return n.Remove(h)
+	})
+	// A person's decision. Consent is to the contract that the person was shown.
+	handle("POST /decide", func(r *http.Request, _ url.Values) (any, error) {
+		var d Decision
+		if err := json.NewDecoder(io.LimitReader(r.Body, maxDecision)).Decode(&d); err != nil {
+			return nil, fmt.Errorf("the decision cannot be read: %w", err)
+		}
+		d.Person = personOf(r)
+		return n.Decide(d)
+	})
+	// The note that hanse audit leaves.
+	handle("POST /audited", func(r *http.Request, _ url.Values) (any, error) {
+		var a Audited
+		if err := json.NewDecoder(io.LimitReader(r.Body, maxAudited)).Decode(&a); err != nil {
+			return nil, fmt.Errorf("the note of an audit cannot be read: %w", err)
+		}
+		return nil, n.NoteAudit(a, personOf(r))
+	})
+	// A row of a serving prediction; no id ends the prediction.
+	about("POST /score", open, func(r *http.Request, q url.Values, h keys.Hash) (any, error) {
+		return n.ScoreRow(r.Context(), h, q.Get("id"))
+	})
+	about("GET /scores", doneOrOpen, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
+		s, _ := n.job(h)
+		return n.scores(s)
+	})
+	handle("POST /figures", n.serveFigures)
+	handle("POST /threshold", n.serveThreshold)
+	handle("POST /page", func(r *http.Request, q url.Values) (any, error) {
+		if n.config.Pages == nil {
+			return nil, errors.New("this node has no page")
+		}
+		return n.config.Pages.OpenPage(q.Get("listen"), personOf(r))
+	})
+	handle("POST /page/close", func(*http.Request, url.Values) (any, error) {
+		if n.config.Pages == nil {
+			return nil, nil
+		}
+		return nil, n.config.Pages.ClosePage()
+	})
+	about("GET /draft", anyJob, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) { return n.DraftOf(h) })
+	handle("POST /rehearsal", func(r *http.Request, _ url.Values) (any, error) { return nil, n.keepRehearsal(r.Body) })
+	mux.HandleFunc("POST /draft", n.serveDraft)
 	mux.HandleFunc("POST /prepare", n.servePrepare)
 	mux.HandleFunc("POST /launch", n.serveLaunch)
-	mux.HandleFunc("POST /decide", n.serveDecide)
-	mux.HandleFunc("GET /explain", n.serveExplain)
-	mux.HandleFunc("POST /cancel", n.serveCancel)
-	mux.HandleFunc("POST /score", n.serveScore)
-	mux.HandleFunc("GET /scores", n.serveScores)
-	mux.HandleFunc("GET /known", n.serveKnown)
-	mux.HandleFunc("GET /table", n.serveTable)
 	return mux
 }
+
+// maxDecision is the longest text of a decision, in bytes.
+const maxDecision = 64 << 10
 
 // because is a reason behind a state.
 func because(reason string) string {
@@ -152,71 +243,30 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// serveFaults returns the full text of what other members were told a code of.
-func (n *Node) serveFaults(w http.ResponseWriter, r *http.Request) {
-	found, err := n.config.References.Find(r.URL.Query().Get("ref"))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	json.NewEncoder(w).Encode(found)
-}
-
-// serveReport returns this party's report of a job that is done; where it is asked to wait, once it is.
-func (n *Node) serveReport(w http.ResponseWriter, r *http.Request) {
-	h, err := n.find(r.URL.Query().Get("job"), anyJob)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
-	}
-	s, _ := n.job(h)
-	if record := s.snapshot(); r.URL.Query().Get("wait") != "true" && s.ended() == nil {
-		http.Error(w, fmt.Sprintf("job %q is %s%s", s.contract.Job.Name, record.State, because(record.Reason)), http.StatusConflict)
-		return
-	}
-	select {
-	case <-s.final:
-	case <-r.Context().Done():
-		return
-	}
-	if err := s.endedError(); err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
-	}
-	data, err := s.vault.Load(reportFile)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	if data == nil {
-		http.Error(w, fmt.Sprintf("job %q is done, and ended while this node was away: it has no report of its own", s.contract.Job.Name), http.StatusConflict)
-		return
-	}
-	w.Write(data)
-}
-
 // servePrepare streams the events of a Prepare; the last one is a summary or an error.
 func (n *Node) servePrepare(w http.ResponseWriter, r *http.Request) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJob))
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxJob))
 	out := newEventStream(w)
+	defer out.close()
 	if err != nil {
-		out.send(Event{Kind: EventError, Text: err.Error()})
+		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
 		return
 	}
 	c, err := n.Prepare(r.Context(), text, out.send)
 	if err != nil {
-		out.send(Event{Kind: EventError, Text: err.Error()})
+		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
 		return
 	}
-	out.send(Event{Kind: EventSummary, Job: c.Hash().String(), Text: Summary(c, n.name())})
+	out.send(jobs.Event{Kind: jobs.EventSummary, Job: c.Hash().String(), Text: n.summaryOf(c)})
 }
 
 // serveLaunch streams the events of a Launch. The job goes on when the caller leaves.
 func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
 	out := newEventStream(w)
+	defer out.close() // others may be about to tell it what they heard of the job
 	h, err := n.find(r.URL.Query().Get("job"), waiting)
 	if err != nil {
-		out.send(Event{Kind: EventError, Text: err.Error()})
+		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
 		return
 	}
 	ended := make(chan struct{})
@@ -224,113 +274,46 @@ func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
 	n.work.Go(func() {
 		defer close(ended)
 		if _, err := n.launch(n.ctx, h, person, out.send); err != nil {
-			out.send(Event{Kind: EventError, Job: h.String(), Text: err.Error()})
+			out.send(jobs.Event{Kind: jobs.EventError, Job: h.String(), Text: err.Error()})
 		}
 	})
 	select {
 	case <-ended:
 	case <-r.Context().Done():
-		out.close()
 	}
-}
-
-// serveDecide takes a person's decision. Consent is to the contract that the person was shown.
-func (n *Node) serveDecide(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	yes := q.Get("yes") == "true"
-	h, err := n.find(q.Get("job"), waiting)
-	if shown := q.Get("contract"); err == nil && yes && shown != h.String() {
-		err = fmt.Errorf("the job %q that waits here now has contract %s, not %.8q, which was shown: look at it "+
-			"again, and run hanse approve anew",
-			q.Get("job"), h.Short(), shown)
-	}
-	if err == nil {
-		err = n.decide(h, yes, q.Get("reason"), personOf(r))
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-	}
-}
-
-// serveExplain says what the policy makes of a job.
-func (n *Node) serveExplain(w http.ResponseWriter, r *http.Request) {
-	h, err := n.find(r.URL.Query().Get("job"), openJob)
-	var e *Explanation
-	if err == nil {
-		e, err = n.Explain(h)
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
-	}
-	json.NewEncoder(w).Encode(e)
-}
-
-// serveCancel ends a job by its owner's word.
-func (n *Node) serveCancel(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	h, err := n.find(q.Get("job"), openJob)
-	if err == nil {
-		err = n.Cancel(h, q.Get("reason"))
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-	}
-}
-
-// serveScores returns the scores of a prediction that is done, to whose owner they opened.
-func (n *Node) serveScores(w http.ResponseWriter, r *http.Request) {
-	h, err := n.find(r.URL.Query().Get("job"), doneOrOpen)
-	var data []byte
-	if err == nil {
-		s, _ := n.job(h)
-		data, err = n.scores(s)
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
-	}
-	w.Write(data)
-}
-
-// serveKnown returns the scores of a table's rows where all have opened here before, and nothing where one has not.
-func (n *Node) serveKnown(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	times, err := strconv.Atoi(q.Get("times"))
-	var data []byte
-	if err == nil {
-		data, err = n.KnownScores(q.Get("model"), q.Get("table"), times)
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
-	}
-	w.Write(data)
 }
 
 // scores reads the scores that opened here, which are those that this node signed for.
 func (n *Node) scores(s *jobState) ([]byte, error) {
-	if job := s.contract.Job; job.Task != protocol.TaskPredict || job.OpenTo != n.nameIn(s.contract) || job.Requests > 0 {
-		return nil, fmt.Errorf("job %q keeps no scores here: they are those of a prediction, at the party that they open to", job.Name)
+	if job := s.contract.Job; job.Task != contract.TaskPredict || job.OpenTo != n.nameIn(s.contract) || job.Requests > 0 {
+		return nil, fmt.Errorf("job %q keeps no scores here: they are those of a prediction, at the party that they open to",
+			job.Name)
 	}
-	if err := n.checkPart(s, ScoresFile); err != nil {
+	if err := n.checkPart(s, jobs.ScoresFile); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(s.vault.Path(ScoresFile))
+	return os.ReadFile(s.vault.Path(jobs.ScoresFile))
 }
 
-// serveScore answers one row of a serving prediction; no id ends the prediction.
-func (n *Node) serveScore(w http.ResponseWriter, r *http.Request) {
-	h, err := n.find(r.URL.Query().Get("job"), openJob)
-	var row []string
-	if err == nil {
-		row, err = n.ScoreRow(r.Context(), h, r.URL.Query().Get("id"))
+// ScoreRow asks a serving prediction for one row's score, as a scores file has it; no id ends the prediction. When
+// the job ends before, the error says how.
+func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, error) {
+	final := make(<-chan struct{})
+	s, ok := n.job(h)
+	if ok { // else it has yet to be proposed here
+		final = s.final
 	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(n.ctx, func() { cancel(errors.New("the node stops")) })()
+	row, ended, err := n.columns.ScoreRow(ctx, h, id, final)
+	if !ended {
+		return row, err
 	}
-	json.NewEncoder(w).Encode(row)
+	if err := s.endedError(); err != nil || id == "" { // that it ends is no error
+		return nil, err
+	}
+	return nil, fmt.Errorf("job %q was done before it came to row %q", s.contract.Job.Name, id)
 }
 
 // eventStream writes events as JSON lines.
@@ -346,8 +329,8 @@ func newEventStream(w http.ResponseWriter) *eventStream {
 }
 
 // send writes one event, unless the stream is closed.
-func (s *eventStream) send(e Event) {
-	e.clean()
+func (s *eventStream) send(e jobs.Event) {
+	e.Clean()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.encoder != nil && s.encoder.Encode(e) == nil {

@@ -16,11 +16,17 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/forecast"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // State is where a job stands at this node; the package comment draws the transitions.
@@ -32,12 +38,18 @@ const (
 	StateAgreed    State = "agreed"   // this node has signed
 	StateRunning   State = "running"  // a session is on
 	StatePaused    State = "paused"   // a session broke; the coordinator starts another
-	StateDone            = State(protocol.OutcomeDone)
-	StateCancelled       = State(protocol.OutcomeCancelled)
-	StateRefused         = State(protocol.OutcomeRefused)
-	StateFailed          = State(protocol.OutcomeFailed)
-	StateExpired         = State(protocol.OutcomeExpired)
+	StateDone            = State(contract.OutcomeDone)
+	StateCancelled       = State(contract.OutcomeCancelled)
+	StateRefused         = State(contract.OutcomeRefused)
+	StateFailed          = State(contract.OutcomeFailed)
+	StateExpired         = State(contract.OutcomeExpired)
 )
+
+// States lists all of them, in the order of a job's life.
+func States() []State {
+	return []State{StateProposed, StateAgreed, StateRunning, StatePaused, StateDone, StateCancelled, StateRefused,
+		StateFailed, StateExpired}
+}
 
 // Final reports whether nothing changes a job any more that is in this state.
 func (s State) Final() bool {
@@ -47,12 +59,9 @@ func (s State) Final() bool {
 // Names inside a job's folder. All but the three that people and hanse audit read are in envelopes (package vault).
 const (
 	ContractFile = "contract.toml" // a copy of contractFile for people, made anew when it is damaged
-	ScoresFile   = "scores.csv"    // of a prediction, at the party that the scores opened to
-	ModelFile    = "model.hanse"
 
 	contractFile = "contract"
 	statusFile   = "status"
-	phaseFile    = "phase"
 	reportFile   = "report"
 	endingFile   = "end"
 )
@@ -60,46 +69,45 @@ const (
 // jobsDir is where a node's folder has the folders of jobs, each named by its contract's hash.
 const jobsDir = "jobs"
 
-// rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints, and scores that the
-// other parties know as scored. What was said in an opening is none: it is not said anew.
-func rebuildable(name string) bool {
-	return name == knownScoresFile || slices.Contains(fdskl.Files(), name) || slices.Contains(sealed.Checkpoints(), name)
-}
-
 // jobState is one job at this node: its folder and what the folder says.
 type jobState struct {
 	vault    *vault.Vault
-	contract *protocol.Contract
+	contract *contract.Contract
 
+	agreed  chan struct{} // closed when this node's owner consents in this life of the node
 	over    chan struct{} // closed when the job is done elsewhere: no more rows are waited for
 	final   chan struct{} // closed when the job has ended here
 	endOnce sync.Once
 
+	watched watched   // has a lock of its own
+	audit   auditNote // too
+
 	mu        sync.Mutex
 	record    statusRecord
-	inForce   bool                       // the contract is kept with all signatures
-	ending    *protocol.Ending           // nil while the job has none
-	pending   *protocol.Ending           // done at all the others, told while a session is still on here
-	signed    []byte                     // the contract with all signatures, once it is in force
-	ailment   error                      // a fault of this node's own that ended the last session
-	cause     string                     // the fault by which this node ended the job, for its owner
-	told      map[string]*protocol.Fault // by the text of the error, what all were told of it
-	ailed     time.Time                  // when
-	why       *protocol.Fault            // what keeps the job from going on, as all may know it
-	judged    string                     // why the policy leaves it to a person
-	ailFor    time.Duration              // for how long this node comes to no other session
-	telling   atomic.Bool                // others are being told of another end than before
-	abandoned atomic.Bool                // its command could not consent to it
-	looking   atomic.Bool                // this node is looking after it
-	behind    atomic.Pointer[string]     // who had not stored its part when the end was to be signed
-	scored    scored                     // of a training: the rows scored with its model
-	asked     time.Time                  // when this node last asked how the job stands elsewhere
-	gap       time.Duration              // until it asks again
+	inForce   contract.InForce        // the contract with all signatures, once it is kept; else it proves nothing
+	ending    *contract.Ending        // nil while the job has none
+	pending   *contract.Ending        // done at all the others, told while a session is still on here
+	ailment   error                   // a fault of this node's own that ended the last session
+	cause     string                  // the fault by which this node ended the job, for its owner
+	told      map[string]*fault.Fault // by the text of the error, what all were told of it
+	ailed     time.Time               // when
+	why       *fault.Fault            // what keeps the job from going on, as all may know it
+	judged    string                  // why the policy leaves it to a person
+	ailFor    time.Duration           // for how long this node comes to no other session
+	telling   atomic.Bool             // others are being told of another end than before
+	abandoned atomic.Bool             // its command could not consent to it
+	looking   atomic.Bool             // this node is looking after it
+	launching bool                    // a command waits for approvals and will coordinate it; under Node.judging
+	behind    atomic.Pointer[string]  // who had not stored its part when the end was to be signed
+	asked     time.Time               // when this node last asked how the job stands elsewhere
+	gap       time.Duration           // until it asks again
+	forecast  *forecast.Forecast      // what was expected of it when it came; nil: nobody knew. It does not change
 }
 
 // newJobState is a job in a folder, before anything of it is read.
-func newJobState(v *vault.Vault, c *protocol.Contract) *jobState {
-	return &jobState{vault: v, contract: c, over: make(chan struct{}), final: make(chan struct{})}
+func newJobState(v *vault.Vault, c *contract.Contract) *jobState {
+	return &jobState{vault: v, contract: c, agreed: make(chan struct{}), over: make(chan struct{}),
+		final: make(chan struct{})}
 }
 
 // end notes that the job is done elsewhere: no more rows are waited for.
@@ -117,72 +125,85 @@ func (s *jobState) isOver() bool {
 
 // statusRecord is what is kept of a job beside its contract and its ending.
 type statusRecord struct {
-	State    State  `toml:"state"`
-	Reason   string `toml:"reason,omitempty"`
-	Session  uint32 `toml:"session"`           // the number of the last session
-	Stored   uint32 `toml:"stored,omitzero"`   // over columns: the last session that made this party's part, which it keeps
-	Finished uint32 `toml:"finished,omitzero"` // the last session that ended well here; over columns, countersigned by all and sealed
+	State   State  `toml:"state"`
+	Reason  string `toml:"reason,omitempty"`
+	Session uint32 `toml:"session"` // the number of the last session
+	// over columns: the last session that made this party's part, which it keeps
+	Stored uint32 `toml:"stored,omitzero"`
+	// the last session that ended well here; over columns, countersigned by all and sealed
+	Finished uint32 `toml:"finished,omitzero"`
 	Recorded int64  `toml:"recorded,omitzero"` // bytes of the transcript when the last session ended
 	// What this party has signed of the job's end: one ending of one session.
 	SignedSession uint32    `toml:"signed_session,omitzero"`
 	Signed        keys.Hash `toml:"signed"`
-	Ended         time.Time `toml:"ended,omitzero"`    // when the end was stored here
-	Known         int64     `toml:"known,omitzero"`    // of a sealed prediction: the rows whose scores its receiver had
-	Data          keys.Hash `toml:"data"`              // SHA-256 of the data file that was consented to
-	Renewed       bool      `toml:"renewed,omitzero"`  // a record before it was damaged: something may have opened then
-	Damaged       bool      `toml:"damaged,omitzero"`  // the record before was damaged: what the contract says is verified anew
-	Consent       *Consent  `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed
+	Made          time.Time `toml:"made,omitzero"`    // when the job came to this node
+	Ended         time.Time `toml:"ended,omitzero"`   // when the end was stored here
+	Removed       time.Time `toml:"removed,omitzero"` // when its owner removed what the job left
+	Known         int64     `toml:"known,omitzero"`   // of a sealed prediction: the rows whose scores its receiver had
+	Data          keys.Hash `toml:"data"`             // digest of the table that was consented to
+	Renewed       bool      `toml:"renewed,omitzero"` // a record before it was damaged: something may have opened then
+	// the record before was damaged: what the contract says is verified anew
+	Damaged bool     `toml:"damaged,omitzero"`
+	Consent *Consent `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed
+	// approvals that have come while more are wanted; nil: none
+	Pending *pending `toml:"pending,omitempty"`
+}
+
+// pending is approvals that are not enough yet.
+type pending struct {
+	Approvals []string `toml:"approvals"` // texts of package consent
 }
 
 // vaultOptions are those of the folder of a contract's job.
 func (n *Node) vaultOptions(contract keys.Hash) vault.Options {
 	return vault.Options{
-		Owner: contract, Rebuildable: rebuildable, Fault: n.config.DiskFault,
+		Owner: contract, Rebuildable: columns.Rebuildable, Fault: n.config.DiskFault,
 		Damaged: func(text string) {
 			n.config.Log.Warn("a damaged file is not used", "job", contract.Short(), "what", text)
-			n.tell(contract, Event{Kind: EventWarning, Text: text})
+			n.notify(contract, jobs.Event{Kind: jobs.EventWarning, Text: text})
 		},
 	}
 }
 
-// jobFolder is where a job is kept.
-func (n *Node) jobFolder(contract keys.Hash) string {
-	return filepath.Join(n.config.Dir, jobsDir, contract.String())
+// JobFolder is where the node with its own folder dir keeps a job.
+func JobFolder(dir string, contract keys.Hash) string {
+	return filepath.Join(dir, jobsDir, contract.String())
 }
 
+// jobFolder is where a job is kept.
+func (n *Node) jobFolder(contract keys.Hash) string { return JobFolder(n.config.Dir, contract) }
+
 // openJob makes the folder of a job. It is there as a whole or not at all: it is written under another name first.
-func (n *Node) openJob(c *protocol.Contract, record statusRecord) (*jobState, error) {
+func (n *Node) openJob(c *contract.Contract, record statusRecord) (*jobState, error) {
+	record.Made = n.config.Now().UTC().Round(0)
 	h := c.Hash()
 	folder := n.jobFolder(h)
 	draft := folder + durable.Suffix
+	expected := n.forecast(c)
 	if err := os.RemoveAll(draft); err != nil {
 		return nil, err
 	}
-	if err := n.writeJob(draft, c, record); err != nil {
+	v, err := vault.Open(draft, n.vaultOptions(h))
+	if err == nil {
+		s := newJobState(v, c)
+		s.record = record
+		err = errors.Join(s.keepContract(c), s.keepForecast(expected), s.update(func(*statusRecord) {}), v.Close())
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(draft))
 	}
-	v, err := vault.Adopt(draft, folder, n.vaultOptions(h))
+	v, err = vault.Adopt(draft, folder, n.vaultOptions(h))
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(draft))
 	}
 	s := newJobState(v, c)
-	s.record, s.inForce = record, c.Complete() == nil
+	s.record, s.forecast = record, expected
+	s.inForce, _ = c.InForce()
 	return s, nil
 }
 
-// writeJob writes what a job begins with into a folder.
-func (n *Node) writeJob(dir string, c *protocol.Contract, record statusRecord) error {
-	v, err := vault.Open(dir, n.vaultOptions(c.Hash()))
-	if err != nil {
-		return err
-	}
-	s := newJobState(v, c)
-	s.record = record
-	return errors.Join(s.keepContract(c), s.update(func(*statusRecord) {}), v.Close())
-}
-
 // keepContract stores the contract, and beside it the copy for people.
-func (s *jobState) keepContract(c *protocol.Contract) error {
+func (s *jobState) keepContract(c *contract.Contract) error {
 	text := c.Text()
 	if err := s.vault.Save(contractFile, text); err != nil {
 		return err
@@ -226,7 +247,15 @@ func (n *Node) loadJobs() error {
 		}
 		n.jobs[*h] = s
 	}
-	n.forgetAll()
+	proposers := make(map[string]bool)
+	for _, s := range n.jobs {
+		proposers[s.contract.Job.Proposer] = true
+	}
+	for p := range proposers {
+		if err := n.forgetOldest(p); err != nil {
+			n.config.Log.Error("an old job's folder could not be removed", "error", err)
+		}
+	}
 	return nil
 }
 
@@ -245,15 +274,29 @@ func (n *Node) loadJob(h keys.Hash) (*jobState, error) {
 	if err := s.loadContract(h); err != nil {
 		return nil, err
 	}
-	s.inForce = s.contract.Complete() == nil
+	s.inForce, _ = s.contract.InForce()
 	if err := s.loadEnding(); err != nil {
 		return nil, err
 	}
 	if err := s.loadStatus(); err != nil {
 		return nil, err
 	}
+	if err := s.loadForecast(); err != nil {
+		return nil, err
+	}
 	if err := s.promote(); err != nil {
 		n.config.Log.Error("a model part cannot be kept", "job", s.contract.Job.Name, "error", err)
+	}
+	if s.isRemoved() { // a crash may have come before all of it was
+		if err := v.Clear(whatStays...); err != nil {
+			n.config.Log.Error("what a removed job left could not be deleted", "job", s.contract.Job.Name, "error", err)
+		}
+	}
+	if s.ending != nil { // a crash may have come before what the job no longer needs was erased
+		if err := columns.Clean(v); err != nil {
+			n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name,
+				"error", err)
+		}
 	}
 	return s, nil
 }
@@ -271,7 +314,7 @@ func (s *jobState) loadContract(h keys.Hash) error {
 		return damage
 	}
 	for _, text := range [][]byte{kept, copied} {
-		c, err := protocol.ParseContract(text)
+		c, err := contract.ParseContract(text)
 		if err != nil || c.Hash() != h {
 			continue
 		}
@@ -281,18 +324,19 @@ func (s *jobState) loadContract(h keys.Hash) error {
 		}
 		return s.keepContract(c)
 	}
-	return &vault.DamagedError{Path: s.vault.Path(contractFile), Why: "neither it nor its copy " + ContractFile + " can be read"}
+	return &vault.DamagedError{Path: s.vault.Path(contractFile), Why: "neither it nor its copy " +
+		ContractFile + " can be read"}
 }
 
 // loadEnding reads how the job ended, if it has. One that is damaged is asked for again.
 func (s *jobState) loadEnding() error {
 	text, err := s.vault.Load(endingFile)
-	if err == nil && text == nil || err != nil && !isDamage(err) {
+	if err == nil && text == nil || err != nil && !faults.IsDamage(err) {
 		return err
 	}
-	var ending *protocol.Ending
+	var ending *contract.Ending
 	if err == nil {
-		ending, err = protocol.ParseEnding(s.contract, text)
+		ending, err = contract.ParseEnding(s.contract, text)
 	}
 	if err == nil {
 		err = ending.InForce(s.contract)
@@ -309,7 +353,7 @@ func (s *jobState) loadEnding() error {
 // loadStatus reads the status. Missing or damaged it is never consent.
 func (s *jobState) loadStatus() error {
 	text, err := s.vault.Load(statusFile)
-	if err != nil && !isDamage(err) {
+	if err != nil && !faults.IsDamage(err) {
 		return err
 	}
 	if err == nil && text != nil {
@@ -329,7 +373,8 @@ func (s *jobState) loadStatus() error {
 		return nil
 	}
 	s.record = statusRecord{State: StateProposed, Damaged: true, Reason: fmt.Sprintf(
-		"this node's record of it was damaged, and with it who had consented; consent again (hanse approve %s) or end it (hanse cancel %s)", s.contract.Job.Name, s.contract.Job.Name)}
+		"this node's record of it was damaged, and with it who had consented; consent again (hanse approve %s) or end it "+
+			"(hanse cancel %s)", s.contract.Job.Name, s.contract.Job.Name)}
 	if s.ending != nil {
 		s.record.State, s.record.Reason = State(s.ending.Outcome), s.ending.Why()
 	}
@@ -371,7 +416,7 @@ func (s *jobState) tryUpdate(change func(*statusRecord) error) error {
 
 // store is update for a caller who holds the lock.
 func (s *jobState) store(next statusRecord) error {
-	next.Reason = protocol.Plain(next.Reason, maxText)
+	next.Reason = wording.Line(next.Reason, jobs.MaxText)
 	text, err := toml.Marshal(next)
 	if err != nil {
 		return err
@@ -392,7 +437,7 @@ func (s *jobState) show(state State, reason string) error {
 		return nil
 	}
 	next := s.record
-	next.State, next.Reason = state, protocol.Plain(reason, maxText)
+	next.State, next.Reason = state, wording.Line(reason, jobs.MaxText)
 	if next == s.record {
 		return nil
 	}
@@ -420,101 +465,43 @@ func (s *jobState) consent(by *Consent, data keys.Hash) error {
 			return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
 		}
 		r.Renewed = r.Renewed || r.Damaged
-		r.State, r.Reason, r.Damaged, r.Data, r.Consent = StateAgreed, "", false, data, by
+		r.State, r.Reason, r.Damaged, r.Data, r.Consent, r.Pending = StateAgreed, "", false, data, by, nil
 		return nil
 	})
 }
 
 // ended returns how the job ended, nil when it has not.
-func (s *jobState) ended() *protocol.Ending {
+func (s *jobState) ended() *contract.Ending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ending
 }
 
-// putInForce stores the contract with its full set of signatures. The contract in memory stays as it is:
-// several calls may read it at once, and nothing here asks it who has signed.
-func (s *jobState) putInForce(c *protocol.Contract) error {
-	if err := s.keepContract(c); err != nil {
+// putInForce stores the contract with its full set of signatures. The contract in memory stays as it is: several calls
+// may read it at once.
+func (s *jobState) putInForce(f contract.InForce) error {
+	if err := s.keepContract(f.Contract()); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inForce, s.signed = true, c.Text()
+	s.inForce = f
 	return nil
 }
 
 // text returns the contract with the signatures that are known here.
 func (s *jobState) text() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.signed != nil {
-		return s.signed
+	if f, ok := s.proof(); ok {
+		return f.Contract().Text()
 	}
 	return s.contract.Text()
 }
 
-// isInForce reports whether the contract was kept with all parties' signatures.
-func (s *jobState) isInForce() bool {
+// proof returns the contract once it is kept with all parties' signatures.
+func (s *jobState) proof() (f contract.InForce, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.inForce
-}
-
-// unchanged refuses a data file that is not the one consented to.
-func (s *jobState) unchanged(path string, sum keys.Hash) error {
-	if agreed := s.snapshot().Data; agreed != sum {
-		return faultf(codeData, "%s changed after consent: its SHA-256 was %s and is %s; put the old file back and the job goes on, or end it with hanse cancel %s",
-			path, agreed.Short(), sum.Short(), s.contract.Job.Name)
-	}
-	return nil
-}
-
-// phase returns the party's secret phase seed for this job, drawn once and kept.
-func (s *jobState) phase() (fdskl.PhaseSeed, error) {
-	data, err := s.vault.Load(phaseFile)
-	if err != nil {
-		return fdskl.PhaseSeed{}, err
-	}
-	if data == nil {
-		seed := fdskl.NewPhaseSeed()
-		return seed, s.vault.Save(phaseFile, seed[:])
-	}
-	if len(data) != len(fdskl.PhaseSeed{}) {
-		return fdskl.PhaseSeed{}, fmt.Errorf("%s has %d bytes, want %d", s.vault.Path(phaseFile), len(data), len(fdskl.PhaseSeed{}))
-	}
-	return fdskl.PhaseSeed(data), nil
-}
-
-// modelDraft is where a session keeps its model part until the job is done. Shares of two sessions do not fit together,
-// and all sign for the parts of one.
-func modelDraft(session uint32) string { return fmt.Sprintf("%s%d", modelDrafts, session) }
-
-// modelDrafts begins the names of the drafts.
-const modelDrafts = "model-"
-
-// saveModel stores the model part of a session.
-func (s *jobState) saveModel(session uint32, m *fdskl.Model) error {
-	data, err := m.Encode()
-	if err != nil {
-		return err
-	}
-	return s.vault.Save(modelDraft(session), data)
-}
-
-// copyModel stores the model part of an earlier session as that of a closing one.
-func (s *jobState) copyModel(from, to uint32) error {
-	data, err := s.vault.Load(modelDraft(from))
-	if err == nil && data == nil {
-		err = &vault.DamagedError{Path: s.vault.Path(modelDraft(from)), Why: "it is not there"}
-	}
-	if isDamage(err) {
-		return errors.Join(err, s.vault.SetAside(modelDraft(from), err))
-	}
-	if err != nil {
-		return err
-	}
-	return s.vault.Save(modelDraft(to), data)
+	return s.inForce, s.inForce.Contract() != nil
 }
 
 // promote makes the model part of the session that all signed for the one that is kept, and drops those of others.
@@ -522,12 +509,12 @@ func (s *jobState) promote() error {
 	if s.ending == nil {
 		return nil
 	}
-	keep := modelDraft(s.record.SignedSession) // done may yet beat another ending, and this part was signed for
-	if s.ending.Outcome == protocol.OutcomeDone {
+	keep := jobs.ModelDraft(s.record.SignedSession) // done may yet beat another ending, and this part was signed for
+	if s.ending.Outcome == contract.OutcomeDone {
 		keep = ""
-		data, err := s.vault.Load(modelDraft(s.ending.Session))
+		data, err := s.vault.Load(jobs.ModelDraft(s.ending.Session))
 		if err == nil && data != nil {
-			err = s.vault.Save(ModelFile, data)
+			err = s.vault.Save(jobs.PartFile(s.contract.Job), data)
 		}
 		if err != nil {
 			return err
@@ -535,7 +522,7 @@ func (s *jobState) promote() error {
 	}
 	var errs []error
 	for _, name := range s.vault.Names() {
-		if strings.HasPrefix(name, modelDrafts) && name != keep {
+		if strings.HasPrefix(name, jobs.ModelDrafts) && name != keep {
 			errs = append(errs, s.vault.Remove(name))
 		}
 	}
@@ -543,7 +530,8 @@ func (s *jobState) promote() error {
 }
 
 // saveReport stores what this party says of the finished job.
-func (s *jobState) saveReport(r *Report) error {
+func (s *jobState) saveReport(r *jobs.Report) error {
+	s.compare(r)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -552,23 +540,13 @@ func (s *jobState) saveReport(r *Report) error {
 }
 
 // loadReport returns what saveReport stored, nil when there is none.
-func (s *jobState) loadReport() (*Report, error) {
+func (s *jobState) loadReport() (*jobs.Report, error) {
 	data, err := s.vault.Load(reportFile)
 	if err != nil || data == nil {
 		return nil, err
 	}
-	r := new(Report)
+	r := new(jobs.Report)
 	return r, json.Unmarshal(data, r)
-}
-
-// clean removes what a finished job no longer needs: opened angles, solver states, requests and their scores, and
-// shares.
-func (s *jobState) clean() error {
-	var errs []error
-	for _, name := range append(fdskl.Files(), requestsFile, answersFile) {
-		errs = append(errs, s.vault.Remove(name))
-	}
-	return errors.Join(append(errs, s.vault.RemoveAll(sealed.FilePrefix))...)
 }
 
 // RunAgain puts the folder of a finished job back to before its first session: contract, consent and phases stay, so
@@ -591,20 +569,37 @@ func RunAgain(folder string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{endingFile, ModelFile, reportFile, scoredRowsFile, knownScoresFile} {
+	for _, name := range []string{endingFile, jobs.ModelFile, jobs.AlignmentFile, reportFile, columns.ScoredRowsFile,
+		columns.KnownScoresFile, columns.DecisionFile, columns.AloneFile, auditedFile} {
 		err = errors.Join(err, v.Remove(name))
 	}
-	return errors.Join(err, s.clean(), s.update(func(r *statusRecord) { r.State, r.Reason, r.Stored, r.Finished = StateAgreed, "", 0, 0 }), v.Close())
+	return errors.Join(err, columns.Clean(s.vault), s.update(func(r *statusRecord) {
+		r.State, r.Reason, r.Stored, r.Finished = StateAgreed, "", 0, 0
+	}), v.Close())
 }
 
 // ReadModel returns the model part in a job's folder, which may be that of any node on this machine. The folder's
 // name says which contract it must be of.
 func ReadModel(folder string) (*fdskl.Model, error) {
-	data, err := readState(folder, ModelFile)
+	data, err := readState(folder, jobs.ModelFile)
 	if err != nil {
 		return nil, err
 	}
 	return fdskl.DecodeModel(data)
+}
+
+// ReadAlignment returns the common rows in an alignment job's folder, which may be that of any node on this machine.
+// The folder's name says which contract they must be of.
+func ReadAlignment(folder string) (*alignment.Alignment, error) {
+	data, err := readState(folder, jobs.AlignmentFile)
+	if err != nil {
+		return nil, err
+	}
+	a, err := alignment.Decode(data)
+	if err == nil && a.Contract.String() != filepath.Base(folder) {
+		return nil, fmt.Errorf("%s is of contract %s", filepath.Join(folder, jobs.AlignmentFile), a.Contract.Short())
+	}
+	return a, err
 }
 
 // ConsentedTable returns the SHA-256 of the table that the node of a job's folder consented to use, zero where
@@ -628,13 +623,4 @@ func readState(folder, name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is no job's folder: %w", folder, err)
 	}
 	return vault.ReadFile(filepath.Join(folder, name), h)
-}
-
-// loadModel reads the finished model part, nil when there is none.
-func (s *jobState) loadModel() (*fdskl.Model, error) {
-	data, err := s.vault.Load(ModelFile)
-	if err != nil || data == nil {
-		return nil, err
-	}
-	return fdskl.DecodeModel(data)
 }

@@ -9,15 +9,17 @@ import (
 )
 
 func TestSealedSummary(t *testing.T) {
-	l := newLeague(t, 4, 600)
+	l := newTestNetwork(t, 4, 600)
 	l.startAll()
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", activeBank+"features = 256\niterations = 100\nsigma = 1.0"), nil)
+	c, err := l.nodes[0].Prepare(t.Context(),
+		l.job("train", "privacy = \"sealed\"",
+			activeBank+"features = 256\nlambda = 1e-6\niterations = 100\nsigma = 1.0"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
-on table train, label y
-privacy sealed, sums along a tree, 600 rows
+on table train, label y: 2 classes
+privacy sealed, sums along a tree, 600 rows, features in words of 32 bits
 
 party     role          rows  columns  key
 bank      label holder  600   1        KEY
@@ -25,47 +27,71 @@ insurer   keeper        600   1        KEY
 telco     helper        600   1        KEY
 retailer  passive       600   1        KEY
 
-bank (label holder), insurer (keeper) and telco (helper) hold shares of whatever is computed.
-Any two of these three together could rebuild all columns, the labels and the model; each alone,
-together with any of the other parties, learns nothing but what is listed below.
+bank (label holder), insurer (keeper) and telco (helper) hold shares of whatever
+is computed. Any two of these three together could rebuild all columns, the
+labels and the model; each alone, together with any of the other parties, learns
+nothing but what is listed below.
 
-memory beside the table: about SIZE at each of bank, insurer and telco; the others a few megabytes
+memory beside the table: about SIZE at each of bank, insurer and telco; the
+others a few megabytes
 
 what leaves insurer's machine in one session, at most
-  message                    to                content         at most    protected how
-  rowset                     each other party  -               96 B       a key of the two: says whether ids are the same
-  angles                     bank              153600 turns16  307.2 kB   one-time pads: noise to whoever receives it
-  features                   telco             153600 fixed64  1228.8 kB  one-time pads: noise to whoever receives it
-  means (truncation)         bank, telco       512 words       4096 B     one-time pads: noise to whoever receives it
-  gram (truncation)          bank, telco       65792 words     526.3 kB   one-time pads: noise to whoever receives it
-  sides (truncation)         bank, telco       512 words       4096 B     one-time pads: noise to whoever receives it
-  bound (truncation)         bank, telco       2 words         16 B       one-time pads: noise to whoever receives it
-  bound                      bank              1 of 23 bits    3 B        one-time masks: noise to whoever receives it
-  multiples (truncation)     bank, telco       1024 words      8192 B     one-time pads: noise to whoever receives it
-  step (truncation)          bank, telco       153600 words    2457.6 kB  one-time pads: noise to whoever receives it
-  coefficients (truncation)  bank, telco       1536 words      12.3 kB    one-time pads: noise to whoever receives it
-  offset (truncation)        bank, telco       6 words         48 B       one-time pads: noise to whoever receives it
-  check (truncation)         bank, telco       80 words        640 B      one-time pads: noise to whoever receives it
-  check                      bank              40 of 20 bits   100 B      meant for its receiver: told by design
-  control                    all               -               5777 B     keys, signatures, counters: nothing of the data
-  control is session-key, past, resume-point, held, ready, coin commitment, coin, check vouched, shared, states, done, countersign, abort
+  message                    to                content        at most
+      protected how
+  rowset                     each other party  -              96 B
+      a key of the two: says whether ids are the same
+  angles                     bank              76800 turns16  153.6 kB
+      one-time pads: noise to whoever receives it
+  features                   telco             153600 ring32  614.4 kB
+      one-time pads: noise to whoever receives it
+  windows (truncation)       bank, telco       65792 words    394.8 kB
+      one-time pads: noise to whoever receives it
+  sums (truncation)          bank, telco       1026 words     6156 B
+      one-time pads: noise to whoever receives it
+  means (truncation)         bank, telco       512 words      4096 B
+      one-time pads: noise to whoever receives it
+  gram (truncation)          bank, telco       65792 words    526.3 kB
+      one-time pads: noise to whoever receives it
+  sides (truncation)         bank, telco       512 words      4096 B
+      one-time pads: noise to whoever receives it
+  bound (truncation)         bank, telco       2 words        16 B
+      one-time pads: noise to whoever receives it
+  bound                      bank              1 of 23 bits   3 B
+      one-time masks: noise to whoever receives it
+  multiples (truncation)     bank, telco       1024 words     8192 B
+      one-time pads: noise to whoever receives it
+  step (truncation)          bank, telco       153600 words   2457.6 kB
+      one-time pads: noise to whoever receives it
+  coefficients (truncation)  bank, telco       1536 words     12.3 kB
+      one-time pads: noise to whoever receives it
+  offset (truncation)        bank, telco       6 words        48 B
+      one-time pads: noise to whoever receives it
+  check (truncation)         bank, telco       80 words       640 B
+      one-time pads: noise to whoever receives it
+  check                      bank              40 of 20 bits  100 B
+      meant for its receiver: told by design
+  control                    all               -              5777 B
+      keys, signatures, counters: nothing of the data
+  control is session-key, past, resume-point, held, ready, coin commitment,
+    coin, check vouched, shared, states, done, countersign, abort
 
 who learns what
   bank: 1 bound
-      the square of the Gram matrix's norm, 20 bits behind the point: how alike the rows are on
-      the whole
+      the square of the Gram matrix's norm, 20 bits behind the point: how alike
+      the rows are on the whole
   bank, insurer, telco, each: 40 check
-      whether the steps of the solver were taken as agreed: numbers of 20 bits, of an honest
-      training rounding alone
+      whether the steps of the solver were taken as agreed: numbers of 20 bits,
+      of an honest training rounding alone
   bank, insurer, telco, retailer, each: 3 rowset
-      whether the row ids of each other party with data are the same as its own; a party that
-      guesses the whole list of another can test its guess
+      whether the row ids of each other party with data are the same as its own;
+      a party that guesses the whole list of another can test its guess
   insurer, telco, retailer, each: 2 class names
       the label's name for each class
   insurer, telco, retailer, each: 1 reach
       the order of magnitude of the norm of the Gram matrix
 
-every party keeps a signed transcript with a digest of each message, for hanse audit
+every party keeps a signed transcript with a digest of each message, for hanse
+audit
 `
 	got := memoryFigure.ReplaceAllString(keyShort.ReplaceAllString(summaryOf(t, c, "insurer"), "KEY"), "about SIZE at")
 	if got != want {
@@ -77,27 +103,29 @@ every party keeps a signed transcript with a digest of each message, for hanse a
 var memoryFigure = regexp.MustCompile(`about [0-9.]+ [kMG]?B at`)
 
 func TestSealedSummaryOfScoresOpened(t *testing.T) {
-	l := newLeague(t, 3, 200)
+	l := newTestNetwork(t, 3, 200)
 	l.startAll()
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", activeBank+"loss = \"logistic\"\nfeatures = 32"), nil)
+	c, err := l.nodes[0].Prepare(t.Context(),
+		l.job("train", "privacy = \"sealed\"", activeBank+"loss = \"logistic\"\nfeatures = 32"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := summaryOf(t, c, "bank")
 	for _, want := range []string{
-		"Any two of these three together could rebuild all columns, the labels and the model; each alone\nlearns nothing but what is listed below.",
+		"Any two of these three together could rebuild all columns, the labels and the model; each alone\nlearns nothing " +
+			"but what is listed below.",
 		"at each of bank, insurer and telco\n",
 		"  derivatives ", "  scores (truncation) ",
 		"bank: 800 scores\n      the score of every training row under 4 models that are not its own",
 	} {
-		if !strings.Contains(got, want) {
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("summary lacks %q:\n%s", want, got)
 		}
 	}
 }
 
 func TestSealedSummaryOfAHelperWithoutData(t *testing.T) {
-	l := newLeague(t, 4, 200)
+	l := newTestNetwork(t, 4, 200)
 	for _, name := range []string{"train", "test"} {
 		if err := os.Remove(l.tablePath(1, name)); err != nil {
 			t.Fatal(err)
@@ -105,14 +133,16 @@ func TestSealedSummaryOfAHelperWithoutData(t *testing.T) {
 	}
 	l.idle = 1
 	l.startAll()
-	report, h, err := l.propose(l.job("train", "privacy = \"sealed\"", activeBank+"features = 32\niterations = 20\nkeeper = \"retailer\"\nhelper = \"insurer\""))
+	report, h, err := l.propose(l.job("train", "privacy = \"sealed\"",
+		activeBank+"features = 32\niterations = 20\nkeeper = \"retailer\"\nhelper = \"insurer\""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if report.Trained == nil || report.Trained.Iterations != 20 || report.Trained.TrainError != nil {
 		t.Errorf("the label holder's report is %+v", report.Trained)
 	}
-	c, err := l.nodes[0].Prepare(t.Context(), l.job("predict", fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nprivacy = \"sealed\"\n", h), ""), nil)
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("predict", fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = "+
+		"\"bank\"\nprivacy = \"sealed\"\n", h), ""), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,33 +164,5 @@ func TestSealedSummaryOfAHelperWithoutData(t *testing.T) {
 	}
 	if strings.Contains(got, "memory") {
 		t.Errorf("summary of a prediction speaks of memory:\n%s", got)
-	}
-}
-
-func TestTruncationsAreFoldedInTablesAlone(t *testing.T) {
-	lines := []Egress{
-		{Kind: "gram in", To: "telco", Class: "masked", Encoding: "ring48", Shape: []int64{10}, MaxFrames: 1, MaxBytes: 60, Frames: 1, Bytes: 60, Padded: true},
-		{Kind: "scores", To: "telco", Class: "masked", Encoding: "fixed64", Shape: []int64{3}, MaxBytes: 24},
-		{Kind: "gram carry", To: "bank", Class: "masked", Encoding: "fixed64", Shape: []int64{10}, MaxFrames: 1, MaxBytes: 80, Frames: 1, Bytes: 80, Padded: true},
-		{Kind: "gram out", To: "bank, telco", Class: "masked", Encoding: "fixed64", Shape: []int64{20}, MaxFrames: 1, MaxBytes: 160, Padded: true},
-		{Kind: "step in", To: toAll, Class: "masked", Encoding: "fixed64", Shape: []int64{2, 4}, MaxBytes: 64, Padded: true},
-		{Kind: "step out", To: "bank", Class: "masked", Encoding: "fixed64", Shape: []int64{8}, MaxBytes: 64, Padded: true},
-		{Kind: "done", To: "bank", Class: "control", Encoding: "bytes"},
-		{Kind: "done", To: "telco", Class: "control", Encoding: "bytes"},
-	}
-	var out strings.Builder
-	WriteEgress(&out, lines, true)
-	want := `  message            to                content    at most  sent   protected how
-  gram (truncation)  bank, telco       40 words   300 B    140 B  one-time pads: noise to whoever receives it
-  scores             telco             3 fixed64  24 B     0 B    one-time masks: noise to whoever receives it
-  step (truncation)  each other party  16 words   128 B    0 B    one-time pads: noise to whoever receives it
-  control            all               -          0 B      0 B    keys, signatures, counters: nothing of the data
-  control is done
-`
-	if out.String() != want {
-		t.Errorf("table is\n%s\nwant\n%s", out.String(), want)
-	}
-	if lines[0].Kind != "gram in" || lines[0].MaxBytes != 60 || len(lines) != 8 {
-		t.Errorf("the lines themselves changed: %+v", lines)
 	}
 }

@@ -5,65 +5,69 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 func TestSummary(t *testing.T) {
-	l := newLeague(t, 4, 600)
+	l := newTestNetwork(t, 4, 600)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 256\nsigma = 1.0"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
-on table train, label y
+on table train, label y: 2 classes
 privacy masked, sums along a tree, 600 rows
 
-party     role     rows  columns  key
-bank      active   600   1        KEY
-insurer   passive  600   1        KEY
-telco     passive  600   1        KEY
-retailer  passive  600   1        KEY
+party     role          rows  columns  key
+bank      label holder  600   1        KEY
+insurer   passive       600   1        KEY
+telco     passive       600   1        KEY
+retailer  passive       600   1        KEY
 
-memory beside the table: bank 307.2 kB, the others a few megabytes
+lambda is chosen among six from 0.1 to 1e-06, by a fifth of the rows that are
+kept out of a first solution, at bank: nothing more opens for it
+
+memory beside the table: bank 153.6 kB, the others a few megabytes
 
 what leaves telco's machine in one session, at most
-  message  to                content            at most   protected how
-  rowset   each other party  -                  96 B      a key of the two: says whether ids are the same
-  target   retailer          -                  1024 B    meant for all: told by design
-  angles   bank              600 x 256 turns16  307.2 kB  one-time masks: noise to whoever receives it
-  control  all               -                  4404 B    keys, signatures, counters: nothing of the data
-  control is session-key, past, resume-point, shared, states, done, countersign, abort
+  message  to                content            at most
+      protected how
+  rowset   each other party  -                  96 B
+      a key of the two: says whether ids are the same
+  target   retailer          -                  1024 B
+      meant for all: told by design
+  angles   bank              600 x 128 turns16  153.6 kB
+      one-time masks: noise to whoever receives it
+  control  all               -                  4404 B
+      keys, signatures, counters: nothing of the data
+  control is session-key, past, resume-point, shared, states, done,
+    countersign, abort
 
 who learns what
-  bank: 153600 angles
-      about 256 angles a row against 3 columns of the other parties: enough to rebuild the
-      differences of all their rows, and with min-max scaling the rows themselves
+  bank: 76800 angles
+      about 128 angles a row against 3 columns of the other parties: enough to
+      rebuild the differences of all their rows, and with min-max scaling the
+      rows themselves
   bank, insurer, telco, retailer, each: 3 rowset
-      whether the row ids of each other party with data are the same as its own; a party that
-      guesses the whole list of another can test its guess
+      whether the row ids of each other party with data are the same as its own;
+      a party that guesses the whole list of another can test its guess
   insurer, telco, retailer, each: 2 class names
       the label's name for each class
 
-every party keeps a signed transcript with a digest of each message, for hanse audit
+every party keeps a signed transcript with a digest of each message, for hanse
+audit
 `
 	if got := keyShort.ReplaceAllString(summaryOf(t, c, "telco"), "KEY"); got != want {
 		t.Errorf("summary is\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestSizes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 9999: "9999 B", 10_000: "10.0 kB", 75_022_336: "75.0 MB", 12_345_678_901: "12.3 GB"} {
-		if got := Size(n); got != want {
-			t.Errorf("%d bytes are %q, want %q", n, got, want)
-		}
-	}
-}
-
 // summaryOf is a summary without its last line, which names a day.
-func summaryOf(t *testing.T, c *protocol.Contract, party string) string {
+func summaryOf(t *testing.T, c *contract.Contract, party string) string {
 	t.Helper()
-	text, day, ok := strings.Cut(Summary(c, party), "the proposal ends by itself on ")
+	text, day, ok := strings.Cut(summary.Of(c, party), "the proposal ends by itself on ")
 	if !ok || !strings.HasSuffix(day, " UTC unless all have consented\n") {
 		t.Errorf("the summary does not say until when it can be consented to: %q", day)
 	}

@@ -12,62 +12,59 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/jobs"
 )
 
-// ageAt reads the second row's age from a table.
-func ageAt(t *testing.T, table *dataset.Table, err error) float64 {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := table.Column("age")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.Values[1]
-}
-
-// TestTablesAreReadAsAsked reads one table in turn for a training, for two models and for a training again: each
-// fills the empty cell in its own way, and only what is asked for again in the same way comes from memory.
+// TestTablesAreReadAsAsked reads one table in turn for a training, for two models and for a training again: a dash is
+// a missing cell to one of the models and a category to the others, and only what is asked for again in the same way
+// comes from memory.
 func TestTablesAreReadAsAsked(t *testing.T) {
-	l := newLeague(t, 3, 1)
-	l.writeTable(0, "train", "id,age,y\na,10,0\nb,,1\nc,20,1\n")
-	spec := TableSpec{Path: l.tablePath(0, "train"), Options: dataset.Options{Missing: "mean"}}
-	tables := newTables(map[string]TableSpec{"train": spec})
-	one := &fdskl.Model{Columns: []string{"age"}, Fills: map[string]float64{"age": 7}}
-	two := &fdskl.Model{Columns: []string{"age"}, Fills: map[string]float64{"age": 8}}
+	l := newTestNetwork(t, 3, 1)
+	l.writeTable(0, "train", "id,job,y\na,clerk,0\nb,-,1\nc,pilot,1\n")
+	spec := jobs.TableSpec{Path: l.tablePath(0, "train")}
+	tables := jobs.NewTables(map[string]jobs.TableSpec{"train": spec})
+	one := &fdskl.Model{Columns: []string{"job"}}
+	two := &fdskl.Model{Columns: []string{"job"}, Reading: &fdskl.Reading{NA: []string{"-"}, NAChosen: true}}
 	for i, model := range []*fdskl.Model{nil, one, two, nil, one} {
 		var table *dataset.Table
 		var err error
-		want := 15.0
+		want := 3
 		if model != nil {
-			want = model.Fills["age"]
-			table, err = tables.loadFor("train", model)
+			table, err = tables.LoadFor("train", model, nil)
+			if model == two {
+				want = 2
+			}
 		} else {
-			table, err = tables.load("train", "")
+			table, err = tables.Load("train", "", nil)
 		}
-		if got := ageAt(t, table, err); got != want {
-			t.Errorf("reading %d: the empty cell became %v, want %v", i+1, got, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := table.Column("job"); err != nil || len(c.Levels) != want {
+			t.Errorf("reading %d: levels %q (%v), want %d", i+1, c.Levels, err, want)
 		}
 	}
-	first, err := tables.load("train", "y")
+	first, err := tables.Load("train", "y", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := tables.load("train", "y"); err != nil || again != first {
+	if again, err := tables.Load("train", "y", nil); err != nil || again != first {
 		t.Errorf("the same reading was made twice (%v)", err)
 	}
-	l.writeTable(0, "train", "id,age,y\na,10,0\nb,,1\nc,30,1\n")
-	table, err := tables.load("train", "y")
-	if got := ageAt(t, table, err); got != 20 {
-		t.Errorf("of another file the empty cell became %v, want 20", got)
+	l.writeTable(0, "train", "id,job,y\na,clerk,0\nb,-,1\nc,-,1\n")
+	table, err := tables.Load("train", "y", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := table.Column("job"); err != nil || len(c.Levels) != 2 {
+		t.Errorf("of another file the levels are %q (%v)", c.Levels, err)
 	}
 }
 
 // TestTrainingAfterScoring scores a table with a model and then trains on it: the rows' empty cells are filled by
 // that table and not by the earlier model. The table also has a category that is empty in places.
 func TestTrainingAfterScoring(t *testing.T) {
-	l := newLeague(t, 3, 60)
+	l := newTestNetwork(t, 3, 60)
 	for name, shift := range map[string]float64{"train": 0, "test": 100} {
 		var b strings.Builder
 		b.WriteString("id,age,job\n")
@@ -82,9 +79,9 @@ func TestTrainingAfterScoring(t *testing.T) {
 	}
 	l.startAll()
 	for _, name := range []string{"train", "test"} {
-		spec := l.nodes[1].tables.specs[name]
+		spec := l.nodes[1].tables.Specs[name]
 		spec.Options.Missing = "mean,level"
-		l.nodes[1].tables.specs[name] = spec
+		l.nodes[1].tables.Specs[name] = spec
 	}
 	parameters := activeBank + "features = 8\nlambda = 1e-4\nsigma = 1.0\nloss = \"square\""
 	_, first, err := l.propose(l.job("train", "privacy = \"masked\"", parameters))
@@ -100,12 +97,12 @@ func TestTrainingAfterScoring(t *testing.T) {
 		t.Fatal(err)
 	}
 	for contract, low := range map[string]float64{first.String(): 0, second.String(): 100} {
-		m, err := l.nodes[1].modelOf(contract)
+		m, err := l.nodes[1].columns.Model(contract)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fill := m.Fills["age"]; fill < low || fill > low+6 {
-			t.Errorf("empty ages were given %v, want the mean of the table's ages, from %v to %v", fill, low, low+6)
+		if fill := m.Normaliser.Columns[0].Fill; fill == nil || *fill < low || *fill > low+6 {
+			t.Errorf("missing ages were given %v, want the mean of the table's ages, from %v to %v", fill, low, low+6)
 		}
 		if s := m.Normaliser.Columns[1]; s.Scaling != kernel.OneHot || len(s.Levels) != 3 || s.Levels[0] != "" {
 			t.Errorf("column job became %+v, want three levels, one of them empty", s)
@@ -113,11 +110,11 @@ func TestTrainingAfterScoring(t *testing.T) {
 	}
 }
 
-// TestEveryColumnAskedFor: a member that asks for every column as the label, and for other fills each time, makes the
+// TestEveryColumnAskedFor: a member that asks for every column as the label, and for another model each time, makes the
 // node read the file once and keep no copies of it.
 func TestEveryColumnAskedFor(t *testing.T) {
 	const rows, columns = 12_000, 16
-	l := newLeague(t, 3, 1)
+	l := newTestNetwork(t, 3, 1)
 	rng := rand.New(rand.NewPCG(3, 5))
 	var b strings.Builder
 	b.WriteString("id")
@@ -135,25 +132,25 @@ func TestEveryColumnAskedFor(t *testing.T) {
 		}
 	}
 	l.writeTable(0, "train", b.String()+"\n")
-	spec := TableSpec{Path: l.tablePath(0, "train"), Options: dataset.Options{Missing: "mean"}}
-	tables := newTables(map[string]TableSpec{"train": spec})
+	spec := jobs.TableSpec{Path: l.tablePath(0, "train"), Options: dataset.Options{Missing: "mean"}}
+	tables := jobs.NewTables(map[string]jobs.TableSpec{"train": spec})
 	before := heap()
 	for c := range columns {
 		name := fmt.Sprintf("c%d", c)
-		labelled, err := tables.load("train", name)
+		labelled, err := tables.Load("train", name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if column, err := labelled.Column(name); err != nil || !slices.ContainsFunc(column.Values, math.IsNaN) {
 			t.Fatalf("the empty cells of the label %s were filled (%v)", name, err)
 		}
-		model := &fdskl.Model{Columns: []string{name}, Fills: map[string]float64{name: float64(c)}}
-		if _, err := tables.loadFor("train", model); err != nil {
+		model := &fdskl.Model{Columns: []string{name}}
+		if _, err := tables.LoadFor("train", model, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if tables.readings != 1 || len(tables.read) != 1 {
-		t.Errorf("the file was read %d times, and %d readings are kept, want 1", tables.readings, len(tables.read))
+	if tables.Readings != 1 || len(tables.Read) != 1 {
+		t.Errorf("the file was read %d times, and %d readings are kept, want 1", tables.Readings, len(tables.Read))
 	}
 	if kept, one := heap()-before, int64(rows*columns*8); kept > 3*one {
 		t.Errorf("%d bytes are kept after all these questions, the table has %d", kept, one)
@@ -172,7 +169,7 @@ func heap() int64 {
 // BenchmarkTwoLabels asks for a table of about 100 MB twice, as two jobs with different labels do.
 func BenchmarkTwoLabels(b *testing.B) {
 	const rows, columns = 200_000, 64
-	l := newLeague(b, 3, 1)
+	l := newTestNetwork(b, 3, 1)
 	rng := rand.New(rand.NewPCG(3, 5))
 	var text strings.Builder
 	text.WriteString("id")
@@ -186,11 +183,11 @@ func BenchmarkTwoLabels(b *testing.B) {
 		}
 	}
 	l.writeTable(0, "train", text.String()+"\n")
-	spec := TableSpec{Path: l.tablePath(0, "train")}
+	spec := jobs.TableSpec{Path: l.tablePath(0, "train")}
 	for b.Loop() {
-		tables := newTables(map[string]TableSpec{"train": spec})
+		tables := jobs.NewTables(map[string]jobs.TableSpec{"train": spec})
 		for _, label := range []string{"c0", "c1"} {
-			if _, err := tables.load("train", label); err != nil {
+			if _, err := tables.Load("train", label, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -11,9 +11,12 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // graffiti clears a terminal, rents its title, forges a line and turns the writing's direction.
@@ -49,27 +52,33 @@ func (s *seen) check(t *testing.T) {
 // TestVandalAnswers: a member puts escape sequences into every free field of its answers.
 func TestVandalAnswers(t *testing.T) {
 	long := graffiti + strings.Repeat("x", 1<<20)
-	for name, answer := range map[string]func(l *league) (any, *protocol.Fault){
-		"a fault": func(*league) (any, *protocol.Fault) {
-			return nil, &protocol.Fault{Code: codeRequest, Names: []string{long}}
+	for name, answer := range map[string]func(l *testNetwork) (any, *fault.Fault){
+		"a fault": func(*testNetwork) (any, *fault.Fault) {
+			return nil, &fault.Fault{Code: fault.CodeRequest, Names: []string{long}}
 		},
-		"a fault of no code": func(*league) (any, *protocol.Fault) { return nil, &protocol.Fault{Code: code(long), Ref: graffiti} },
-		"no answer at all":   func(*league) (any, *protocol.Fault) { return long, nil },
-		"another name":       func(*league) (any, *protocol.Fault) { return protocol.Facts{Name: long, Role: "passive"}, nil },
-		"a role of its own": func(l *league) (any, *protocol.Fault) {
-			return protocol.Facts{Name: "telco", ID: l.keys[2].ID(), Role: long, Rows: 10, Columns: 1}, nil
+		"a fault of no code": func(*testNetwork) (any, *fault.Fault) {
+			return nil,
+				&fault.Fault{Code: fault.Code(long), Ref: graffiti}
 		},
-		"a busy node's excuse": func(*league) (any, *protocol.Fault) {
-			return nil, &protocol.Fault{Code: codeBusy, Names: []string{graffiti}}
+		"no answer at all": func(*testNetwork) (any, *fault.Fault) { return long, nil },
+		"another name": func(*testNetwork) (any,
+			*fault.Fault) {
+			return contract.Facts{Name: long, Role: "passive"}, nil
+		},
+		"a role of its own": func(l *testNetwork) (any, *fault.Fault) {
+			return contract.Facts{Name: "telco", ID: l.keys[2].ID(), Role: long, Rows: 10, Columns: 1}, nil
+		},
+		"a busy node's excuse": func(*testNetwork) (any, *fault.Fault) {
+			return nil, &fault.Fault{Code: fault.CodeBusy, Names: []string{graffiti}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLeague(t, 3, 10)
+			l := newTestNetwork(t, 3, 10)
 			shown := new(seen)
-			l.told[0] = func(e Event) { shown.add(e.Text) }
+			l.watch(0, func(e jobs.Event) { shown.add(e.Text) })
 			l.start(0)
 			l.start(1)
-			l.transport(2).Handle(func(context.Context, keys.ID, string, []byte) ([]byte, *protocol.Fault) {
+			l.transport(2).Handle(func(context.Context, keys.ID, string, []byte) ([]byte, *fault.Fault) {
 				v, fault := answer(l)
 				if fault != nil {
 					return nil, fault
@@ -85,7 +94,7 @@ func TestVandalAnswers(t *testing.T) {
 			defer cancel()
 			client := newClient(l.nodes[0].config.Dir, owner.Peer)
 			job := l.job("train", "privacy = \"masked\"", smallJob)
-			_, _, err := client.Prepare(ctx, job, func(e Event) { shown.add(e.Text) })
+			_, _, err := client.Prepare(ctx, job, func(e jobs.Event) { shown.add(e.Text) })
 			if err == nil {
 				t.Fatal("a job was prepared")
 			}
@@ -98,14 +107,14 @@ func TestVandalAnswers(t *testing.T) {
 // TestVandalAsks: a member puts escape sequences into every free field of what it proposes and tells. Whatever of it is
 // kept, nothing of that reaches the owner's list, its summaries or events.
 func TestVandalAsks(t *testing.T) {
-	l := newLeague(t, 3, 40)
+	l := newTestNetwork(t, 3, 40)
 	l.policy = &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables}
 	shown := new(seen)
-	l.told[1] = func(e Event) { shown.add(e.Text) }
+	l.watch(1, func(e jobs.Event) { shown.add(e.Text) })
 	l.startAll()
 	s := l.stuffer()
 	good := s.contracts(2)
-	c, err := protocol.ParseContract([]byte(good[0]))
+	c, err := contract.ParseContract([]byte(good[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +125,7 @@ func TestVandalAsks(t *testing.T) {
 	for _, field := range fields {
 		line := "\n" + field + " = " + string(escaped) + "\n[parameters]"
 		job := strings.Replace(string(l.job("train", "", activeBank)), "\n[parameters]", line, 1)
-		shown.add(s.ask(methodDescribe, describeRequest{Job: job}, new(protocol.Facts)).Error())
+		shown.add(s.ask(methodDescribe, describeRequest{Job: job}, new(description)).Error())
 	}
 	text, err := c.Job.Text()
 	if err != nil {
@@ -132,7 +141,7 @@ func TestVandalAsks(t *testing.T) {
 		if job == string(text) {
 			t.Fatalf("no parameter %s in\n%s", parameter, job)
 		}
-		if err := s.ask(methodDescribe, describeRequest{Job: job}, new(protocol.Facts)); err != nil {
+		if err := s.ask(methodDescribe, describeRequest{Job: job}, new(description)); err != nil {
 			shown.add(err.Error())
 		}
 	}
@@ -154,7 +163,7 @@ func TestVandalAsks(t *testing.T) {
 	if _, ok := l.nodes[1].job(c.Hash()); ok {
 		t.Error("the contract that was spoilt is kept")
 	}
-	h, _, err := keys.NameOf(protocol.DomainContract, []byte(good[1]))
+	h, _, err := keys.NameOf(contract.DomainContract, []byte(good[1]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +171,8 @@ func TestVandalAsks(t *testing.T) {
 	if !ok {
 		t.Fatal("the honest contract is not kept")
 	}
-	cancelled := protocol.Ending{Outcome: protocol.OutcomeCancelled, By: "telco", Reason: "reasonreason"}
-	e, err := protocol.NewEnding(kept.contract, cancelled)
+	cancelled := contract.Ending{Outcome: contract.OutcomeCancelled, By: "telco", Reason: "reasonreason"}
+	e, err := contract.NewEnding(kept.contract, cancelled)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +184,7 @@ func TestVandalAsks(t *testing.T) {
 	if err := s.ask(methodEnd, endingRequest{Contract: h, Ending: []byte(spoilt)}, new(endingResponse)); err == nil {
 		t.Error("an ending with an escape sequence was taken")
 	}
-	l.nodes[1].paused(kept, faultf(codeLeft, "telco: %s%s", graffiti, strings.Repeat("x", 1<<20)))
+	l.nodes[1].paused(kept, faults.Errorf(fault.CodeLeft, "telco: %s%s", graffiti, strings.Repeat("x", 1<<20)))
 	for _, j := range l.nodes[1].Jobs() {
 		shown.add(j.Reason)
 		shown.add(strings.ReplaceAll(j.Summary, "\n", " "))

@@ -10,6 +10,8 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+
+	"github.com/hanse-project/hanse/internal/textfile"
 )
 
 // ErrUnknown says that the system does not tell who is at the other end of a socket.
@@ -34,7 +36,7 @@ func (u User) Name() string {
 
 // Folder makes a folder that its owner alone may open. One that is there already must be such: its path may be a link.
 func Folder(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := textfile.MakeFolder(path); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)

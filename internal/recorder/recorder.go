@@ -43,7 +43,8 @@ func New(log *transcript.Log, session uint32, parties int) (*Recorder, error) {
 	if err := log.Begin(session); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	r := &Recorder{log: log, peers: parties - 1, queue: make(chan queued, recordQueue), free: make(chan []byte, recordQueue)}
+	r := &Recorder{log: log, peers: parties - 1, queue: make(chan queued, recordQueue),
+		free: make(chan []byte, recordQueue)}
 	r.ended.Go(r.write)
 	return r, nil
 }
@@ -148,7 +149,7 @@ func (r *Recorder) keep(q queued) error {
 	if r.signed++; r.signed < r.peers {
 		return nil
 	}
-	return errors.Join(r.log.Seal(transcript.SealCheckpoint), r.log.Sync())
+	return errors.Join(r.log.Sign(transcript.SignedCheckpoint), r.log.Sync())
 }
 
 // failure returns the first error.
@@ -172,13 +173,13 @@ func (r *Recorder) fail(err error) {
 func (r *Recorder) Close(done bool) error {
 	close(r.queue)
 	r.ended.Wait()
-	why := transcript.SealBroken
+	why := transcript.SignedBroken
 	if done {
-		why = transcript.SealDone
+		why = transcript.SignedDone
 	}
 	err := r.failure()
 	if err == nil {
-		err = r.log.Seal(why)
+		err = r.log.Sign(why)
 	}
 	return errors.Join(err, r.log.Sync(), r.log.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -46,7 +47,8 @@ func open(t *testing.T) (*recorder.Recorder, string) {
 
 // sent is the n-th frame to party 1.
 func sent(n uint64) protocol.Entry {
-	return protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: protocol.ClassMasked, Kind: "angles", Session: 1, Sequence: n, Operation: n + 1, Size: 4}
+	return protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: contract.ClassMasked, Kind: "angles", Session: 1,
+		Sequence: n, Operation: n + 1, Size: 4}
 }
 
 // TestEverythingIsWritten: in order, with the payload as it was when it was recorded.
@@ -67,7 +69,8 @@ func TestEverythingIsWritten(t *testing.T) {
 	if err := r.Close(true); err != nil {
 		t.Fatal(err)
 	}
-	if n, last := read(t, path); n != frames+2 || last.Type != transcript.TypeSeal || last.Kind != transcript.SealDone {
+	if n, last := read(t, path); n != frames+2 || last.Type != transcript.TypeSignature ||
+		last.Kind != transcript.SignedDone {
 		t.Errorf("%d records, the last is %+v", n, last)
 	}
 }
@@ -110,7 +113,7 @@ func TestAFailureIsTold(t *testing.T) {
 	if end := r.Close(true); !errors.Is(end, err) {
 		t.Errorf("the end returns %v", end)
 	}
-	if _, last := read(t, path); last.Type == transcript.TypeSeal {
+	if _, last := read(t, path); last.Type == transcript.TypeSignature {
 		t.Error("what could not be recorded was sealed")
 	}
 }

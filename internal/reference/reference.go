@@ -20,7 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/hanse-project/hanse/internal/durable"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // The two files of a book: when the first is full it takes the place of the second.
@@ -50,8 +50,8 @@ type Entry struct {
 	Text string    `json:"text"` // what happened
 }
 
-// Book keeps the faults of a node in its folder. Its methods may be called concurrently.
-type Book struct {
+// Log keeps the faults of a node in its folder. Its methods may be called concurrently.
+type Log struct {
 	dir string
 
 	mu   sync.Mutex
@@ -62,11 +62,11 @@ type Book struct {
 }
 
 // Open prepares the book in a folder, which must exist. Nothing is written before the first entry.
-func Open(dir string) *Book { return &Book{dir: dir, told: make(map[string]*rate.Limiter)} }
+func Open(dir string) *Log { return &Log{dir: dir, told: make(map[string]*rate.Limiter)} }
 
 // Add keeps a fault and returns its reference. It never fails: what the disk does not take stays in memory. Of who is
 // told too many nothing is kept, and the reference is empty: no member fills the book.
-func (b *Book) Add(e Entry) (ref string) {
+func (b *Log) Add(e Entry) (ref string) {
 	if !b.mayAdd(e.To) {
 		return ""
 	}
@@ -94,7 +94,7 @@ func (b *Book) Add(e Entry) (ref string) {
 }
 
 // mayAdd reports whether another fault of whoever is told is kept.
-func (b *Book) mayAdd(to string) bool {
+func (b *Log) mayAdd(to string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.told[to] == nil && len(b.told) >= maxTold {
@@ -107,7 +107,7 @@ func (b *Book) mayAdd(to string) bool {
 }
 
 // write appends a line to the file. b.mu is held.
-func (b *Book) write(line []byte) error {
+func (b *Log) write(line []byte) error {
 	if b.file != nil && b.size+int64(len(line)) > maxFile {
 		full := b.file
 		b.file = nil
@@ -136,10 +136,10 @@ func (b *Book) write(line []byte) error {
 }
 
 // path is that of a file of the book.
-func (b *Book) path(name string) string { return filepath.Join(b.dir, name) }
+func (b *Log) path(name string) string { return filepath.Join(b.dir, name) }
 
 // Find returns what is kept under a reference, the oldest first. Of millions of faults two may have the same.
-func (b *Book) Find(ref string) ([]Entry, error) {
+func (b *Log) Find(ref string) ([]Entry, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var found []Entry
@@ -170,7 +170,7 @@ func entriesOf(data []byte, ref string) (found []Entry) {
 }
 
 // Close ends the book's use of its file.
-func (b *Book) Close() error {
+func (b *Log) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == nil {
@@ -183,7 +183,7 @@ func (b *Book) Close() error {
 
 // String renders an entry for its owner. Texts may hold what others sent: what does not print is shown as its code.
 func (e Entry) String() string {
-	clean := func(text string) string { return protocol.Plain(text, maxLine) }
+	clean := func(text string) string { return wording.Line(text, maxLine) }
 	return fmt.Sprintf("%s: %s was told %q about %s:\n%s", e.At.Local().Format(time.DateTime), clean(e.To), e.Code,
 		clean(e.On), clean(e.Text))
 }

@@ -74,8 +74,8 @@ func TestACutLineIsPassedOver(t *testing.T) {
 	}
 }
 
-// TestNobodyFillsTheBook: of one member's faults so many are kept at once, of others' too.
-func TestNobodyFillsTheBook(t *testing.T) {
+// TestNobodyFillsTheLog: of one member's faults so many are kept at once, of others' too.
+func TestNobodyFillsTheLog(t *testing.T) {
 	b := Open(t.TempDir())
 	defer b.Close()
 	kept := 0

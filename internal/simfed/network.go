@@ -11,7 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
@@ -63,8 +63,8 @@ func parties(clients []int) []int {
 	return list
 }
 
-// Tell implements federated.Server.
-func (n *serverNetwork) Tell(ctx context.Context, client int, kind string, round int, values []float64) error {
+// SendValues implements federated.Server.
+func (n *serverNetwork) SendValues(ctx context.Context, client int, kind string, round int, values []float64) error {
 	var payload []byte
 	for _, v := range values {
 		payload = binary.LittleEndian.AppendUint64(payload, math.Float64bits(v))
@@ -74,15 +74,15 @@ func (n *serverNetwork) Tell(ctx context.Context, client int, kind string, round
 
 // Send implements federated.Inquirer.
 func (n *serverNetwork) Send(ctx context.Context, client int, kind string, round int, payload []byte) error {
-	return n.server.Tell(ctx, client+1, kind, protocol.ClassOpening, withRound(round, payload))
+	return n.server.Notify(ctx, client+1, kind, contract.ClassOpening, withRound(round, payload))
 }
 
 // Ask implements federated.Inquirer.
 func (n *serverNetwork) Ask(ctx context.Context, round int, clients []int, q federated.Question) (map[int][]byte,
 	error) {
 	answers, _, err := n.server.Ask(ctx, parties(clients), cohort.Question{
-		Kind: q.Kind, Class: protocol.ClassOpening, Payload: withRound(round, q.Payload), Answer: q.Answer,
-		Reply: protocol.ClassOpening, Limit: q.Limit,
+		Kind: q.Kind, Class: contract.ClassOpening, Payload: withRound(round, q.Payload), Answer: q.Answer,
+		Reply: contract.ClassOpening, Limit: q.Limit,
 		Check: func(party int, answer []byte) error { return q.Check(party-1, answer) },
 	})
 	all := make(map[int][]byte)
@@ -117,9 +117,9 @@ type clientNetwork struct {
 	odd     *deviant
 }
 
-// hear waits for the server's next message.
-func (n *clientNetwork) hear(ctx context.Context, kind string, limit int) (*cohort.Heard, error) {
-	h, err := n.client.Hear(ctx, kind, roundSize+limit)
+// receive waits for the server's next message.
+func (n *clientNetwork) receive(ctx context.Context, kind string, limit int) (*cohort.Notice, error) {
+	h, err := n.client.ReceiveNotice(ctx, kind, roundSize+limit)
 	switch {
 	case err != nil:
 		return h, err
@@ -131,9 +131,9 @@ func (n *clientNetwork) hear(ctx context.Context, kind string, limit int) (*coho
 	return h, nil
 }
 
-// Hear implements federated.Client.
-func (n *clientNetwork) Hear(ctx context.Context, kind string, limit int) (int, []float64, error) {
-	h, err := n.hear(ctx, kind, 8*limit)
+// ReceiveValues implements federated.Client.
+func (n *clientNetwork) ReceiveValues(ctx context.Context, kind string, limit int) (int, []float64, error) {
+	h, err := n.receive(ctx, kind, 8*limit)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -145,18 +145,18 @@ func (n *clientNetwork) Hear(ctx context.Context, kind string, limit int) (int, 
 }
 
 // Await implements federated.Respondent.
-func (n *clientNetwork) Await(ctx context.Context, awaited string, limit int) (federated.Letter, error) {
-	h, err := n.hear(ctx, awaited, limit)
+func (n *clientNetwork) Await(ctx context.Context, awaited string, limit int) (federated.Message, error) {
+	h, err := n.receive(ctx, awaited, limit)
 	if err != nil {
-		return federated.Letter{}, err
+		return federated.Message{}, err
 	}
-	return federated.Letter{Kind: h.Kind, Round: int(binary.BigEndian.Uint32(h.Payload)),
+	return federated.Message{Kind: h.Kind, Round: int(binary.BigEndian.Uint32(h.Payload)),
 		Payload: h.Payload[roundSize:]}, nil
 }
 
 // Answer implements federated.Respondent.
 func (n *clientNetwork) Answer(ctx context.Context, kind string, payload []byte) error {
-	return n.client.Answer(ctx, kind, protocol.ClassOpening, payload)
+	return n.client.Answer(ctx, kind, contract.ClassOpening, payload)
 }
 
 // Sum implements federated.Client.

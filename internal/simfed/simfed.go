@@ -21,9 +21,10 @@ import (
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
 	"github.com/hanse-project/hanse/internal/inbox"
 	"github.com/hanse-project/hanse/internal/recorder"
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
@@ -62,7 +63,7 @@ type Stream struct {
 
 // Run is what a job left.
 type Run struct {
-	Contract *protocol.Contract
+	Contract *contract.Contract
 	Charter  *keys.SignedCharter
 	Parties  []Party // the server, then the clients in their order
 }
@@ -83,9 +84,9 @@ type federation struct {
 	*Job
 	names   []string
 	keys    []*keys.PrivateKey
-	members []protocol.Party
+	members []contract.Party
 	spec    cohort.Spec
-	net     *simnet.Network
+	net     *testnet.Network
 	run     *Run
 	parts   parts
 }
@@ -95,7 +96,7 @@ type parts struct {
 	disclosure federated.Disclosure
 	columns    int
 	serve      func(ctx context.Context, n *serverNetwork) error
-	attend     func(ctx context.Context, client int, n *clientNetwork) error
+	runClient  func(ctx context.Context, client int, n *clientNetwork) error
 }
 
 // Start runs a job to its end. Errors of single parties are in the run; an error says that the job could not begin.
@@ -111,16 +112,16 @@ func Start(ctx context.Context, j Job) (*Run, error) {
 			return nil, err
 		}
 		f.keys, ids = append(f.keys, k), append(ids, k.ID())
-		f.members = append(f.members, protocol.Party{Name: name, ID: k.ID()})
+		f.members = append(f.members, contract.Party{Name: name, ID: k.ID()})
 	}
-	f.net = simnet.New(ids)
+	f.net = testnet.New(ids)
 	defer f.net.Close()
 	if err := f.agree(); err != nil {
 		return nil, err
 	}
 	var running sync.WaitGroup
 	for i := range f.names {
-		running.Go(func() { f.run.Parties[i].Err = f.attend(ctx, i) })
+		running.Go(func() { f.run.Parties[i].Err = f.runClient(ctx, i) })
 	}
 	running.Wait()
 	return f.run, nil
@@ -130,13 +131,13 @@ func Start(ctx context.Context, j Job) (*Run, error) {
 func (f *federation) agree() error {
 	f.run = new(Run)
 	least := 3
-	job := &protocol.Job{
-		Format: "hanse-job-v1", Name: "attacked", Algorithm: f.Algorithm, Task: protocol.TaskTrain, Table: "stream",
-		Topology: protocol.Star.String(),
-		Privacy:  Masked, Parties: f.names, Servers: f.names[:1], Parameters: f.Parameters, Record: protocol.RecordFull,
+	job := &contract.Job{
+		Format: "hanse-job-v1", Name: "attacked", Algorithm: f.Algorithm, Task: contract.TaskTrain, Table: "stream",
+		Topology: contract.Star.String(),
+		Privacy:  Masked, Parties: f.names, Servers: f.names[:1], Parameters: f.Parameters, Record: contract.RecordFull,
 	}
-	f.spec = cohort.Spec{Backend: cohort.Masked, Topology: protocol.Star, Patience: f.Patience,
-		Picks: f.Algorithm != "pofmkl"}
+	f.spec = cohort.Spec{Backend: cohort.Masked, Topology: contract.Star, Patience: f.Patience,
+		Picks: f.Algorithm != contract.POFMKL}
 	if f.spec.Patience == 0 {
 		f.spec.Patience = 20 * time.Second
 	}
@@ -144,7 +145,7 @@ func (f *federation) agree() error {
 	case Published:
 		job.Privacy, f.spec.Backend, least = Published, cohort.Plain, 2
 	case HE:
-		job.Aggregation, f.spec.Backend = protocol.AggregateHE, cohort.HE
+		job.Aggregation, f.spec.Backend = contract.AggregateHE, cohort.HE
 	}
 	f.spec.MinContributors = least
 	for i := 1; i < len(f.names); i++ {
@@ -158,20 +159,16 @@ func (f *federation) agree() error {
 	if f.parts, err = f.partsOf(job); err != nil {
 		return err
 	}
-	facts := []protocol.Facts{{Name: Server, ID: f.members[0].ID, Role: "server", Columns: f.parts.columns}}
+	facts := []contract.Facts{{Name: Server, ID: f.members[0].ID, Role: "server", Columns: f.parts.columns}}
 	for _, m := range f.members[1:] {
-		facts = append(facts, protocol.Facts{Name: m.Name, ID: m.ID, Role: "client", Columns: f.parts.columns})
-	}
-	var openings []protocol.Opening
-	for _, o := range f.parts.disclosure.Openings {
-		openings = append(openings, protocol.Opening(o))
+		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: "client", Columns: f.parts.columns})
 	}
 	operations, err := f.operations()
 	if err != nil {
 		return err
 	}
-	if f.run.Contract, err = protocol.NewContract(job, facts, openings, protocol.SessionOperations(len(facts),
-		operations)); err != nil {
+	if f.run.Contract, err = contract.NewContract(job, facts, f.parts.disclosure.Openings,
+		contract.SessionOperations(len(facts), operations)); err != nil {
 		return err
 	}
 	for i, k := range f.keys {
@@ -180,8 +177,8 @@ func (f *federation) agree() error {
 		if err != nil {
 			return err
 		}
-		f.run.Parties = append(f.run.Parties, Party{Name: f.names[i], Path: filepath.Join(f.Folder,
-			f.names[i]+".transcript"), Store: store})
+		f.run.Parties = append(f.run.Parties,
+			Party{Name: f.names[i], Path: filepath.Join(f.Folder, f.names[i]+".transcript"), Store: store})
 	}
 	return nil
 }
@@ -207,24 +204,24 @@ func (f *federation) charter() error {
 }
 
 // operations lists what the parties send.
-func (f *federation) operations() ([]protocol.Operation, error) {
-	var list []protocol.Operation
-	add := func(up bool, o protocol.Operation) {
-		o.Root, o.Encoding, o.Collective = Server, protocol.Bytes.String(), protocol.CollectiveDownload
+func (f *federation) operations() ([]contract.Operation, error) {
+	var list []contract.Operation
+	add := func(up bool, o contract.Operation) {
+		o.Root, o.Encoding, o.Collective = Server, contract.Bytes.String(), contract.CollectiveDownload
 		if up {
-			o.Collective = protocol.CollectiveUpload
+			o.Collective = contract.CollectiveUpload
 		}
 		list = append(list, o)
 	}
 	d := &f.parts.disclosure
 	for _, t := range d.Told {
-		add(false, protocol.Operation{Kind: t.Kind, Class: protocol.ClassOpening.String(), Count: t.Times,
+		add(false, contract.Operation{Kind: t.Kind, Class: contract.ClassOpening.String(), Count: t.Times,
 			Bytes: t.Bytes + roundSize*t.Times})
 	}
 	for _, a := range d.Answers {
-		add(true, protocol.Operation{Kind: a.Kind, Class: protocol.ClassOpening.String(), Count: a.Times, Bytes: a.Bytes})
+		add(true, contract.Operation{Kind: a.Kind, Class: contract.ClassOpening.String(), Count: a.Times, Bytes: a.Bytes})
 	}
-	add(false, protocol.Operation{Kind: kindFinished, Class: protocol.ClassControl.String(), Count: 1})
+	add(false, contract.Operation{Kind: kindFinished, Class: contract.ClassControl.String(), Count: 1})
 	for _, s := range d.Sums {
 		flows, err := f.spec.Flows(len(f.names), s.Clients, cohort.Vector{Kind: s.Sum.Kind, Words: s.Sum.N, Bits: 64},
 			s.Times)
@@ -232,7 +229,7 @@ func (f *federation) operations() ([]protocol.Operation, error) {
 			return nil, err
 		}
 		for _, l := range flows {
-			o := protocol.Operation{Kind: l.Kind, Class: l.Class.String(), Count: l.Count, Bytes: l.Bytes}
+			o := contract.Operation{Kind: l.Kind, Class: l.Class.String(), Count: l.Count, Bytes: l.Bytes}
 			if l.Kind == s.Sum.Kind {
 				o.Shape = []int64{s.Times, int64(s.Sum.N)}
 			}
@@ -243,7 +240,7 @@ func (f *federation) operations() ([]protocol.Operation, error) {
 }
 
 // partsOf makes the algorithm's parts.
-func (f *federation) partsOf(job *protocol.Job) (parts, error) {
+func (f *federation) partsOf(job *contract.Job) (parts, error) {
 	clients := f.names[1:]
 	if len(clients) == 0 || len(f.Streams[0].X) == 0 {
 		return parts{}, errors.New("a job over clients without clients, or without rows")
@@ -251,11 +248,11 @@ func (f *federation) partsOf(job *protocol.Job) (parts, error) {
 	p := parts{columns: len(f.Streams[0].X[0])}
 	privacy := job.Privacy
 	switch f.Algorithm {
-	case "pofmkl":
+	case contract.POFMKL:
 		return p.pofmkl(f, job, privacy)
-	case "gfml":
+	case contract.GFML:
 		return p.gfml(f, job, privacy)
-	case "ofmsft":
+	case contract.OFMSFT:
 		return p.ofmsft(f, job, privacy)
 	}
 	return p, fmt.Errorf("there is no algorithm %q over clients", f.Algorithm)
@@ -273,7 +270,7 @@ func with(parameters map[string]any, more map[string]any) map[string]any {
 }
 
 // pofmkl makes the parts of POF-MKL.
-func (p parts) pofmkl(f *federation, job *protocol.Job, privacy string) (parts, error) {
+func (p parts) pofmkl(f *federation, job *contract.Job, privacy string) (parts, error) {
 	params, err := pofmkl.ParamsOf(with(job.Parameters, map[string]any{"server": Server}), f.names)
 	if err != nil {
 		return p, err
@@ -290,8 +287,8 @@ func (p parts) pofmkl(f *federation, job *protocol.Job, privacy string) (parts, 
 	p.serve = func(ctx context.Context, n *serverNetwork) error {
 		return pofmkl.Serve(ctx, &pofmkl.ServerPart{Dictionary: d, Network: n, Vault: vault{}})
 	}
-	p.attend = func(ctx context.Context, i int, n *clientNetwork) error {
-		return pofmkl.Attend(ctx, &pofmkl.ClientPart{
+	p.runClient = func(ctx context.Context, i int, n *clientNetwork) error {
+		return pofmkl.RunClient(ctx, &pofmkl.ClientPart{
 			Name: f.names[i], Dictionary: d, Clients: len(f.Streams), Network: n, Rows: f.rows(i), Vault: vault{},
 		})
 	}
@@ -299,7 +296,7 @@ func (p parts) pofmkl(f *federation, job *protocol.Job, privacy string) (parts, 
 }
 
 // gfml makes the parts of GFML, with one server.
-func (p parts) gfml(f *federation, job *protocol.Job, privacy string) (parts, error) {
+func (p parts) gfml(f *federation, job *contract.Job, privacy string) (parts, error) {
 	params, err := gfml.ParamsOf(with(job.Parameters, map[string]any{
 		"servers": f.names[:1], "clients": map[string][]string{Server: f.names[1:]},
 	}), f.names)
@@ -318,8 +315,8 @@ func (p parts) gfml(f *federation, job *protocol.Job, privacy string) (parts, er
 	p.serve = func(ctx context.Context, n *serverNetwork) error {
 		return gfml.Serve(ctx, &gfml.ServerPart{Plan: plan, Privacy: privacy, Least: least, Network: n, Vault: vault{}})
 	}
-	p.attend = func(ctx context.Context, i int, n *clientNetwork) error {
-		return gfml.Attend(ctx, &gfml.ClientPart{
+	p.runClient = func(ctx context.Context, i int, n *clientNetwork) error {
+		return gfml.RunClient(ctx, &gfml.ClientPart{
 			Plan: plan, Client: i - 1, Privacy: privacy, Least: least, Network: n, Rows: f.rows(i), Vault: vault{},
 		})
 	}
@@ -327,7 +324,7 @@ func (p parts) gfml(f *federation, job *protocol.Job, privacy string) (parts, er
 }
 
 // ofmsft makes the parts of OFMS-FT.
-func (p parts) ofmsft(f *federation, job *protocol.Job, privacy string) (parts, error) {
+func (p parts) ofmsft(f *federation, job *contract.Job, privacy string) (parts, error) {
 	var names []string
 	for k := range f.Networks {
 		names = append(names, fmt.Sprintf("m%02d", k+1))
@@ -354,16 +351,16 @@ func (p parts) ofmsft(f *federation, job *protocol.Job, privacy string) (parts, 
 			Params: params, Networks: f.Networks, Names: f.names[1:], Least: f.spec.MinContributors, Network: n, Vault: vault{},
 		})
 	}
-	p.attend = func(ctx context.Context, i int, n *clientNetwork) error {
-		return ofmsft.Attend(ctx, &ofmsft.ClientPart{
+	p.runClient = func(ctx context.Context, i int, n *clientNetwork) error {
+		return ofmsft.RunClient(ctx, &ofmsft.ClientPart{
 			Name: f.names[i], Params: params, Clients: len(f.Streams), Network: n, Rows: f.rows(i), Vault: vault{},
 		})
 	}
 	return p, nil
 }
 
-// attend is one party's session between its links and its end.
-func (f *federation) attend(ctx context.Context, i int) error {
+// runClient is one party's session between its links and its end.
+func (f *federation) runClient(ctx context.Context, i int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	party := &f.run.Parties[i]
@@ -392,12 +389,13 @@ func (f *federation) linked(ctx context.Context, i int, r protocol.Recorder) err
 			peers = append(peers, m.ID)
 		}
 	}
-	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, protocol.Room(keys.HashOf("hanse simulated room v1")), peers)
+	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx,
+		protocol.SessionID(keys.HashOf("hanse simulated room v1")), peers)
 	if err != nil {
 		return err
 	}
 	defer mesh.Close()
-	budget, err := protocol.NewBudget(f.run.Contract, i)
+	budget, err := contract.NewBudget(f.run.Contract, i)
 	if err != nil {
 		return err
 	}
@@ -418,7 +416,7 @@ func (f *federation) linked(ctx context.Context, i int, r protocol.Recorder) err
 			return err
 		}
 		n := &clientNetwork{client: client, clients: len(f.Streams), odd: odd}
-		if err := f.parts.attend(ctx, i, n); err != nil {
+		if err := f.parts.runClient(ctx, i, n); err != nil {
 			return err
 		}
 		return client.Finish(ctx)
@@ -434,7 +432,7 @@ func (f *federation) linked(ctx context.Context, i int, r protocol.Recorder) err
 		return err
 	}
 	for _, client := range s.Present() {
-		if err := s.Tell(ctx, client, kindFinished, protocol.ClassControl, nil); err != nil {
+		if err := s.Notify(ctx, client, kindFinished, contract.ClassControl, nil); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,8 @@ package stat
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // minExpected is the least mean count of a cell for which the statistic is close enough to its
@@ -19,13 +20,11 @@ func ChiSquareUniform(counts []int64) float64 {
 	if !ok || len(counts) < 2 || total < minExpected*float64(len(counts)) {
 		return math.NaN()
 	}
-	expected := total / float64(len(counts))
-	x := 0.0
-	for _, c := range counts {
-		d := float64(c) - expected
-		x += d * d / expected
+	observed, expected := make([]float64, len(counts)), make([]float64, len(counts))
+	for i, c := range counts {
+		observed[i], expected[i] = float64(c), total/float64(len(counts))
 	}
-	return upperTail(x, len(counts)-1)
+	return upperTail(stat.ChiSquare(observed, expected), len(counts)-1)
 }
 
 // ChiSquareSame returns the probability that two sets of counts as unlike as these, or more so,
@@ -66,8 +65,7 @@ func sum(counts []int64) (total float64, ok bool) {
 	return total, true
 }
 
-// upperTail returns the probability that a chi-square variable with the given degrees of freedom
-// exceeds x: the regularised upper incomplete gamma function Q(degrees/2, x/2).
+// upperTail returns the probability that a chi-square variable with the given degrees of freedom exceeds x.
 func upperTail(x float64, degrees int) float64 {
-	return mathext.GammaIncRegComp(float64(degrees)/2, x/2)
+	return distuv.ChiSquared{K: float64(degrees)}.Survival(x)
 }

@@ -42,7 +42,8 @@ func TestRowsComeInTheirOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []float64{float64(2 * i), float64(2*i - 1)}; r.Number != i || !slices.Equal(r.Inputs, want) || r.Label != float64(20*i) {
+		if want := []float64{float64(2 * i), float64(2*i - 1)}; r.Number != i || !slices.Equal(r.Inputs, want) ||
+			r.Label != float64(20*i) {
 			t.Errorf("row %+v, want number %d and inputs %v", r, i, want)
 		}
 	}
@@ -138,7 +139,8 @@ func TestRowsReadAheadKeepTheirTurn(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.Next(t.Context()); err == nil || !strings.HasSuffix(err.Error(), `row 1, column the label's: "x", want a finite number`) {
+	if _, err := s.Next(t.Context()); err == nil || !strings.HasSuffix(err.Error(),
+		`row 1, column the label's: "x", want a finite number`) {
 		t.Errorf("error %v, want that of the label", err)
 	}
 	if r, err := s.Next(t.Context()); err != nil || r.Number != 2 || r.Label != 20 {
@@ -148,7 +150,8 @@ func TestRowsReadAheadKeepTheirTurn(t *testing.T) {
 		t.Errorf("rows ahead %v, error %v", rows, err)
 	}
 	for _, want := range []string{"", `row 4, column a: "bad", want a finite number`, "", "EOF"} {
-		if _, err := s.Next(t.Context()); (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+		if _, err := s.Next(t.Context()); (err == nil) != (want == "") || err != nil &&
+			!strings.HasSuffix(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

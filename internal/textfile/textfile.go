@@ -11,18 +11,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/hanse-project/hanse/internal/durable"
 )
 
 // Read returns the contents of a file of at most limit bytes.
 func Read(path string, limit int) ([]byte, error) {
-	return ReadChecked(path, limit, anyFile)
+	return ReadChecked(path, limit, nil)
 }
 
-// anyFile is a check that all files pass.
-func anyFile(fs.FileInfo) error { return nil }
-
-// ReadChecked is Read for a file that must pass a check once it is open.
+// ReadChecked is Read for a file that must pass a check, unless that is nil, once it is open.
 func ReadChecked(path string, limit int, check func(fs.FileInfo) error) ([]byte, error) {
 	text, err := read(path, limit, check)
 	return text, named(path, err)
@@ -39,15 +37,17 @@ func read(path string, limit int, check func(fs.FileInfo) error) ([]byte, error)
 		return nil, err
 	} else if info.IsDir() {
 		return nil, errors.New("it is a directory")
-	} else if err := check(info); err != nil {
-		return nil, err
+	} else if check != nil {
+		if err := check(info); err != nil {
+			return nil, err
+		}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > limit {
-		return nil, fmt.Errorf("more than %d bytes", limit)
+		return nil, fmt.Errorf("it has more than %d bytes, which no such file has", limit)
 	}
 	return text, nil
 }
@@ -72,7 +72,7 @@ func Replace(path string, text []byte) error {
 // called again with it. Only the moment between the last look and the renaming is left to chance.
 func Update(path string, limit int, change func(text []byte) ([]byte, error)) error {
 	for {
-		before, err := read(path, limit, anyFile)
+		before, err := read(path, limit, nil)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return named(path, err)
 		}
@@ -81,7 +81,7 @@ func Update(path string, limit int, change func(text []byte) ([]byte, error)) er
 			return err
 		}
 		err = replace(path, after, func() error {
-			if now, err := read(path, limit, anyFile); err == nil && !bytes.Equal(now, before) {
+			if now, err := read(path, limit, nil); err == nil && !bytes.Equal(now, before) {
 				return errOvertaken
 			}
 			return nil
@@ -128,43 +128,36 @@ func fill(f *os.File, text []byte, settle func() error) error {
 		err = settle()
 	}
 	if err == nil {
-		return syncDir(filepath.Dir(f.Name()))
+		return durable.SyncDir(filepath.Dir(f.Name()))
 	}
 	os.Remove(f.Name()) // the first error is the one to tell
 	return err
 }
 
-// named adds the name of the file to an error.
+// MakeFolder makes a folder that its owner alone may open, and those above it. One that is there stays as it is.
+func MakeFolder(path string) error {
+	err := os.MkdirAll(path, 0o700)
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		if e.Path != path {
+			return fmt.Errorf("the folder %q cannot be made: %s: %w", path, e.Path, e.Err)
+		}
+		return fmt.Errorf("the folder %q cannot be made: %w", path, e.Err)
+	}
+	return err
+}
+
+// named adds the name of the file to an error, and drops the operation and the paths that the
+// operating system names.
 func named(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", path, bare(err))
-}
-
-// syncDir makes a new name in a folder durable. Windows cannot open a folder for that and needs
-// no such step.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// bare drops the operation and the paths of an operating system error.
-func bare(err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return fs.ErrExist
+		err = fs.ErrExist
+	} else if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		err = e.Err
 	}
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	if e, ok := errors.AsType[*os.LinkError](err); ok {
-		return e.Err
-	}
-	return err
+	return fmt.Errorf("%s: %w", path, err)
 }

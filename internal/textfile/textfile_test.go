@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 	if text, err := Read(path, 10); err != nil || string(text) != "0123456789" {
 		t.Errorf("got %q, %v", text, err)
 	}
-	wantError(t, second(Read(path, 9)), path+": more than 9 bytes")
+	wantError(t, second(Read(path, 9)), path+": it has more than 9 bytes, which no such file has")
 	wantError(t, second(Read(filepath.Dir(path), 9)), filepath.Dir(path)+": it is a directory")
 }
 
@@ -79,7 +79,7 @@ func TestUpdate(t *testing.T) {
 	if err := Update(path, 100, func([]byte) ([]byte, error) { return []byte("x"), refused }); err != refused {
 		t.Errorf("got %v", err)
 	}
-	wantError(t, Update(path, 1, add("c")), path+": more than 1 bytes")
+	wantError(t, Update(path, 1, add("c")), path+": it has more than 1 bytes, which no such file has")
 	wantText(t, path, "ab")
 	wantAlone(t, path)
 }

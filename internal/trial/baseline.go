@@ -2,10 +2,13 @@ package trial
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
 	"os"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -27,45 +30,54 @@ type Baseline struct {
 
 // Guess returns the test error of always answering the commonest training label, or for a
 // regression the training mean.
-func (d *Data) Guess(target string) (float64, error) {
-	p := fdskl.Params{Label: d.Label, Target: target}
-	train, err := d.labels(d.Train[0], p)
-	if err != nil {
-		return 0, err
-	}
-	test, err := d.labels(d.Test[0], p)
+func (d *Data) Guess(p fdskl.Params) (float64, error) {
+	train, test, err := d.labels(p)
 	if err != nil {
 		return 0, err
 	}
 	var mean float64
-	for _, y := range train {
-		mean += y / float64(len(train))
+	counts := make(map[float64]int)
+	common := train.Values[0]
+	for _, y := range train.Values {
+		mean += y / float64(len(train.Values))
+		if counts[y]++; counts[y] > counts[common] || counts[y] == counts[common] && y < common {
+			common = y
+		}
 	}
 	var wrong float64
-	for _, y := range test {
-		if target == fdskl.Regression {
+	for _, y := range test.Values {
+		if p.Target == fdskl.Regression {
 			wrong += (y - mean) * (y - mean)
-		} else if (y > 0) != (mean > 0) {
+		} else if y != common {
 			wrong++
 		}
 	}
-	if target == fdskl.Regression {
-		return math.Sqrt(wrong / float64(len(test))), nil
+	if p.Target == fdskl.Regression {
+		return math.Sqrt(wrong / float64(len(test.Values))), nil
 	}
-	return wrong / float64(len(test)), nil
+	return wrong / float64(len(test.Values)), nil
 }
 
-// labels reads a table's labels.
-func (d *Data) labels(t *dataset.Table, p fdskl.Params) ([]float64, error) {
-	kind := dataset.Classification
+// labels reads the labels of the rows to train on and to test on; the latter are of the former's classes.
+func (d *Data) labels(p fdskl.Params) (train, test *dataset.Labels, err error) {
 	if p.Target == fdskl.Regression {
-		kind = dataset.Regression
+		if train, err = d.Train[0].Labels(d.Label, dataset.Regression); err == nil {
+			test, err = d.Test[0].Labels(d.Label, dataset.Regression)
+		}
+	} else if train, err = d.Train[0].Labels(d.Label, dataset.Classification); err == nil {
+		test, err = d.Test[0].LabelsOf(d.Label, train.Classes)
 	}
-	l, err := t.Labels(d.Label, kind)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return l.Values, nil
+	for i, l := range []*dataset.Labels{train, test} {
+		if n := len(l.Present) - l.Count(); n > 0 {
+			return nil, nil, fmt.Errorf("label column %q is empty in %d of %d rows, the first with id %q: fill these cells or "+
+				"leave their rows out", d.Label, n, len(l.Present),
+				[]*dataset.Table{d.Train[0], d.Test[0]}[i].IDs[slices.Index(l.Present, false)])
+		}
+	}
+	return train, test, nil
 }
 
 // Pooled trains on all columns in one process, in the clear, with the job's parameters.
@@ -105,7 +117,11 @@ func (d *Data) withLabel(tables []*dataset.Table, party int) (*dataset.Table, er
 }
 
 // kernel trains and tests one kernel baseline.
-func (d *Data) kernel(ctx context.Context, name string, p fdskl.Params, train, test []*dataset.Table, owners []keys.ID, workers int) (_ Baseline, err error) {
+func (d *Data) kernel(ctx context.Context, name string, p fdskl.Params, train, test []*dataset.Table, owners []keys.ID,
+	workers int) (_ Baseline, err error) {
+	if p.Binned() {
+		return d.scorecard(name, p, train, test)
+	}
 	dir, err := os.MkdirTemp("", "hanse-baseline-")
 	if err != nil {
 		return Baseline{}, err
@@ -122,104 +138,171 @@ func (d *Data) kernel(ctx context.Context, name string, p fdskl.Params, train, t
 	if err != nil {
 		return Baseline{}, fmt.Errorf("%s: %w", name, err)
 	}
-	labels, err := d.labels(test[0], p)
+	_, labels, err := d.labels(p)
 	if err != nil {
 		return Baseline{}, err
 	}
-	b.Error = fdskl.TestError(scores, labels, m)
+	b.Error = fdskl.TestError(scores, labels.Values, m)
 	return b, nil
+}
+
+// scorecard trains and tests one scorecard.
+func (d *Data) scorecard(name string, p fdskl.Params, train, test []*dataset.Table) (Baseline, error) {
+	start := time.Now()
+	parts, rows, y, err := d.designs(p, train, test)
+	if err != nil {
+		return Baseline{}, err
+	}
+	loss, err := kernel.ParseLoss(p.Loss)
+	if err != nil {
+		return Baseline{}, err
+	}
+	columns := 0
+	for _, t := range train {
+		columns += len(t.Without(d.Label).Columns)
+	}
+	card, err := vertical.FitScorecard(parts, y, columns, float64(p.LambdaOf(len(y))), loss)
+	if err != nil {
+		return Baseline{}, fmt.Errorf("%s: %w", name, err)
+	}
+	b := Baseline{Name: name, Seconds: time.Since(start).Seconds()}
+	_, labels, err := d.labels(p)
+	if err != nil {
+		return Baseline{}, err
+	}
+	b.Error = fdskl.TestError(card.Score(rows), labels.Values, &fdskl.Model{Params: p, Scale: 1})
+	return b, nil
+}
+
+// designs normalises tables of training and test rows, the first of which has the label.
+func (d *Data) designs(p fdskl.Params, train, test []*dataset.Table) (parts, rows []*kernel.Matrix, y []float64,
+	err error) {
+	for i, t := range train {
+		prepared, err := vertical.PrepareTraining(t, p, i == 0)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if i == 0 {
+			y = prepared.Labels.Values
+		}
+		scored, err := vertical.PrepareScoring(test[i],
+			&fdskl.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		parts, rows = append(parts, prepared.Rows), append(rows, scored)
+	}
+	return parts, rows, y, nil
 }
 
 // Linear fits a ridge regression on all columns in the clear.
 func (d *Data) Linear(p fdskl.Params) (Baseline, error) {
 	start := time.Now()
-	var train, test []*kernel.Matrix
-	var y []float64
-	for i, t := range d.Train {
-		prepared, err := vertical.PrepareTraining(t, p, i == 0)
-		if err != nil {
-			return Baseline{}, err
-		}
-		if i == 0 {
-			y = prepared.Labels.Values
-		}
-		rows, err := vertical.PrepareScoring(d.Test[i], &fdskl.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser})
-		if err != nil {
-			return Baseline{}, err
-		}
-		train, test = append(train, prepared.Rows), append(test, rows)
-	}
-	l, err := vertical.FitLinear(train, y, linearLambda)
+	p.BinParams = fdskl.BinParams{} // its columns are numbers
+	train, test, y, err := d.designs(p, d.Train, d.Test)
 	if err != nil {
 		return Baseline{}, err
 	}
+	_, labels, err := d.labels(p)
+	if err != nil {
+		return Baseline{}, err
+	}
+	each := p.Scores()
+	rights := y
+	if each > 1 { // each class against the rest
+		rights = make([]float64, len(y)*each)
+		for j, class := range y {
+			for k := range each {
+				if rights[j*each+k] = -1; class == float64(k) {
+					rights[j*each+k] = 1
+				}
+			}
+		}
+	}
+	models, err := vertical.FitLinear(train, rights, each, linearLambda)
+	if err != nil {
+		return Baseline{}, err
+	}
+	scores := vertical.ScoreEach(models, test)
 	b := Baseline{Name: "linear on all columns", Seconds: time.Since(start).Seconds()}
-	labels, err := d.labels(d.Test[0], p)
-	if err != nil {
-		return Baseline{}, err
-	}
-	b.Error = fdskl.TestError(l.Score(test), labels, &fdskl.Model{Params: p, Scale: 1})
+	b.Error = fdskl.TestError(scores, labels.Values, &fdskl.Model{Params: p, Scale: 1})
 	return b, nil
 }
 
 // ScoresError compares a scores file's column with the test labels: the predicted label for
-// classes, the prediction for a regression. Rows are matched by id.
+// classes, the prediction for a regression. Rows are matched by id; every test row must have a score, and any other
+// row "no match" in its place.
 func (d *Data) ScoresError(path, target string) (float64, error) {
 	want, err := d.Test[0].Column(d.Label)
 	if err != nil {
 		return 0, err
 	}
-	column, o := d.Label, dataset.Options{ID: "id"}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	column := "class"
 	if target == fdskl.Regression {
 		column = "prediction"
-	} else if want.Kind == dataset.Categorical {
-		o.Categorical = []string{column} // 01 is not 1
 	}
-	t, err := dataset.Read(path, o)
-	if err != nil {
-		return 0, err
+	at := -1
+	if len(rows) > 0 {
+		at = slices.Index(rows[0], column)
 	}
-	got, err := t.Column(column)
-	if err != nil {
-		return 0, err
+	if at < 2 && target != fdskl.Regression || at < 1 {
+		return 0, fmt.Errorf("%s has no column %q", path, column)
 	}
-	at := make(map[string]int, len(d.Test[0].IDs))
+	left := make(map[string]int, len(d.Test[0].IDs)) // test rows without a score so far
 	for i, id := range d.Test[0].IDs {
-		at[id] = i
+		left[id] = i
 	}
-	if t.Rows() != len(at) {
-		return 0, fmt.Errorf("%s has %d rows, the test has %d", path, t.Rows(), len(at))
-	}
-	var wrong float64
-	for i, id := range t.IDs {
-		j, ok := at[id]
-		if !ok {
-			return 0, fmt.Errorf("%s: id %q is not a test row", path, id)
+	var sum float64
+	for _, row := range rows[1:] {
+		i, ok := left[row[0]]
+		if noMatch := row[1] == "no match"; noMatch == ok {
+			return 0, fmt.Errorf("%s: id %q has score %q, want one for every test row once, and \"no match\" for others",
+				path, row[0], row[1])
+		} else if noMatch {
+			continue
 		}
-		wrong += deviation(got, i, want, j, target)
+		delete(left, row[0])
+		wrong, err := deviation(row[at], want, i, target)
+		if err != nil {
+			return 0, fmt.Errorf("%s: id %q: %w", path, row[0], err)
+		}
+		sum += wrong
 	}
-	wrong /= float64(t.Rows())
+	if len(left) > 0 {
+		return 0, fmt.Errorf("%s lacks the scores of %d of %d test rows", path, len(left), d.Test[0].Rows())
+	}
+	sum /= float64(d.Test[0].Rows())
 	if target == fdskl.Regression {
-		return math.Sqrt(wrong), nil
+		return math.Sqrt(sum), nil
 	}
-	return wrong, nil
+	return sum, nil
 }
 
 // deviation is 0 or 1 for classes, the squared difference for numbers.
-func deviation(got *dataset.Column, i int, want *dataset.Column, j int, target string) float64 {
-	if target == fdskl.Regression {
-		return (got.Values[i] - want.Values[j]) * (got.Values[i] - want.Values[j])
+func deviation(got string, want *dataset.Column, i int, target string) (float64, error) {
+	if want.Kind == dataset.Categorical {
+		if got == want.Levels[want.Codes[i]] {
+			return 0, nil
+		}
+		return 1, nil
 	}
-	if cell(got, i) == cell(want, j) {
-		return 0
+	v, err := strconv.ParseFloat(got, 64)
+	switch off := v - want.Values[i]; {
+	case err != nil:
+		return 0, err
+	case target == fdskl.Regression:
+		return off * off, nil
+	case off == 0:
+		return 0, nil
 	}
-	return 1
-}
-
-// cell renders a cell for comparison.
-func cell(c *dataset.Column, i int) string {
-	if c.Kind == dataset.Categorical {
-		return c.Levels[c.Codes[i]]
-	}
-	return fmt.Sprint(c.Values[i])
+	return 1, nil
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/hanse-project/hanse/internal/credit"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/internal/vertical"
 )
 
 // TrainShare is the share of rows to train on; the others are for testing.
@@ -53,13 +55,14 @@ func Files(paths []string, o dataset.Options, parties int, seed uint64) (*Data, 
 	}
 	if o.Label == "" {
 		o.Label = labelOf(whole)
-		if o.Imputes() { // but not the labels
-			if whole, err = join(paths, o); err != nil {
-				return nil, err
-			}
+		if whole, err = join(paths, o); err != nil { // its cells may be missing
+			return nil, err
 		}
 	}
 	label := o.Label
+	if err := whole.Without(label).CheckLevels(); err != nil {
+		return nil, err
+	}
 	hands, err := dataset.SplitColumns(whole, label, parties, seed)
 	if err != nil {
 		return nil, err
@@ -91,11 +94,11 @@ func join(paths []string, o dataset.Options) (*dataset.Table, error) {
 }
 
 // Options says how a party's files, as Write writes them, are to be read so that the party's tables come back. It
-// leaves the label out, which a job names. Texts are listed besides codes, as a few rows of them may all be empty.
+// leaves the label out, which a job names. Texts are listed besides codes, as a few rows of them may all be missing.
 func (d *Data) Options(party int) dataset.Options {
-	o := dataset.Options{ID: d.read.ID, Missing: d.read.Missing}
+	o := dataset.Options{ID: d.read.ID, Missing: d.read.Missing, NA: d.read.NA, Levels: d.read.Levels}
 	for _, c := range d.Train[party].Columns {
-		if c.Kind == dataset.Categorical && !strings.Contains(c.Name, ",") { // flags are cut at commas
+		if c.Kind == dataset.Categorical {
 			o.Categorical = append(o.Categorical, c.Name)
 		}
 	}
@@ -132,31 +135,28 @@ func byID(t *dataset.Table) *dataset.Table {
 	return t.Select(order)
 }
 
-// Classes returns how many different labels the training rows have; at most 3 are counted.
-func (d *Data) Classes() int {
-	c, err := d.Train[0].Column(d.Label)
-	if err != nil {
-		return 0
-	}
-	seen := make(map[float64]bool)
-	for i := range d.Train[0].Rows() {
-		if c.Kind == dataset.Categorical {
-			seen[float64(c.Codes[i])] = true
-		} else {
-			seen[c.Values[i]] = true
-		}
-		if len(seen) == 3 {
-			break
-		}
-	}
-	return len(seen)
+// Target says what the training rows' labels are, classes or numbers, unless target says it, and how many classes there
+// are, 0 for numbers.
+func (d *Data) Target(target string) (string, int, error) {
+	return vertical.TargetOf(d.Train[0], d.Label, target)
 }
 
-// Write writes every party's train.csv and test.csv below dir.
+// Write writes every party's train.csv and test.csv below dir, and beside them how they are read.
 func (d *Data) Write(dir string) error {
 	for i, name := range d.Names {
+		options, err := d.Options(i).TOML()
+		if err != nil {
+			return err
+		}
 		for file, t := range map[string]*dataset.Table{"train.csv": d.Train[i], "test.csv": d.Test[i]} {
-			if err := writeTable(filepath.Join(dir, name, file), t); err != nil {
+			path := filepath.Join(dir, name, file)
+			if err := writeTable(path, t); err != nil {
+				return err
+			}
+			if len(options) == 0 {
+				continue
+			}
+			if err := os.WriteFile(path+".toml", options, 0o600); err != nil {
 				return err
 			}
 		}
@@ -166,7 +166,7 @@ func (d *Data) Write(dir string) error {
 
 // writeTable writes one CSV file.
 func writeTable(path string, t *dataset.Table) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := textfile.MakeFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

@@ -58,14 +58,16 @@ func open(owner keys.Hash, name string, b []byte) (data []byte, why string) {
 	case !ok || !strings.HasPrefix(string(head), "hanse-envelope-v"):
 		return nil, "it does not begin as what this program writes"
 	case string(head)+"\n" != magic:
-		return nil, fmt.Sprintf("it is in format %q, this program reads %q", clip(head), strings.TrimSpace(magic))
+		return nil, fmt.Sprintf("it is in format %q, this program reads %q",
+			strings.ToValidUTF8(string(head[:min(len(head), 32)]), "?"), strings.TrimSpace(magic))
 	case len(rest) < len(owner)+1 || len(rest) < len(owner)+1+int(rest[len(owner)])+lengthSize+len(keys.Hash{}):
 		return nil, fmt.Sprintf("it is cut short after %d bytes", len(b))
 	}
 	was := keys.Hash(rest[:len(owner)])
 	kind := string(rest[len(owner)+1:][:rest[len(owner)]])
 	rest = rest[len(owner)+1+len(kind):]
-	length, sum, data := binary.BigEndian.Uint64(rest), keys.Hash(rest[lengthSize:][:len(keys.Hash{})]), rest[lengthSize+len(keys.Hash{}):]
+	length, sum, data := binary.BigEndian.Uint64(rest), keys.Hash(rest[lengthSize:][:len(keys.Hash{})]),
+		rest[lengthSize+len(keys.Hash{}):]
 	want := checksum(was, kind, data)
 	switch {
 	case length != uint64(len(data)):
@@ -79,9 +81,6 @@ func open(owner keys.Hash, name string, b []byte) (data []byte, why string) {
 	}
 	return data, ""
 }
-
-// clip shortens and cleans a head for an error.
-func clip(head []byte) string { return strings.ToValidUTF8(string(head[:min(len(head), 32)]), "?") }
 
 // ReadFile returns the state in the envelope at path, whose owner and name, the file's, must be right. A damaged one is
 // a *DamagedError.
@@ -111,9 +110,6 @@ func ReadFile(path string, owner keys.Hash) ([]byte, error) {
 	}
 	return data, nil
 }
-
-// isEnvelope reports whether a file begins like an envelope.
-func isEnvelope(path string) bool { return begins(path, magic) }
 
 // begins reports whether a file begins with a text.
 func begins(path, text string) bool {

@@ -28,13 +28,15 @@ const (
 
 // lengthSum is the checksum of a record's length.
 func (v *Vault) lengthSum(name string, place int, length []byte) []byte {
-	h := keys.HashOf("hanse log length v1", v.options.Owner[:], []byte(name), binary.BigEndian.AppendUint64(nil, uint64(place)), length)
+	h := keys.HashOf("hanse log length v1", v.options.Owner[:], []byte(name),
+		binary.BigEndian.AppendUint64(nil, uint64(place)), length)
 	return h[:lengthHead-4]
 }
 
 // recordSum is the checksum of a record: it binds the log's owner, its name and the record's place in it.
 func (v *Vault) recordSum(name string, place int, record []byte) keys.Hash {
-	return keys.HashOf("hanse log record v1", v.options.Owner[:], []byte(name), binary.BigEndian.AppendUint64(nil, uint64(place)), record)
+	return keys.HashOf("hanse log record v1", v.options.Owner[:], []byte(name),
+		binary.BigEndian.AppendUint64(nil, uint64(place)), record)
 }
 
 // openLog is a log that is appended to.
@@ -235,6 +237,3 @@ func onlyZeros(r io.Reader) bool {
 		}
 	}
 }
-
-// isLog reports whether a file begins like a log.
-func isLog(path string) bool { return begins(path, logMagic) }

@@ -197,8 +197,9 @@ func (v *Vault) readIndex() error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if e.Type().IsRegular() && name != indexFile && !strings.HasSuffix(name, durable.Suffix) && !strings.HasSuffix(name, asideSuffix) {
-			if isEnvelope(v.Path(name)) || isLog(v.Path(name)) {
+		if e.Type().IsRegular() && name != indexFile && !strings.HasSuffix(name, durable.Suffix) &&
+			!strings.HasSuffix(name, asideSuffix) {
+			if begins(v.Path(name), magic) || begins(v.Path(name), logMagic) {
 				v.names = append(v.names, name)
 			}
 		}
@@ -252,7 +253,8 @@ type WriteError struct{ Err error }
 
 // Error says what a failed write means to the person who can mend it.
 func (e *WriteError) Error() string {
-	return fmt.Sprintf("checkpoint not written, the last one is intact: %v; free some space and the job goes on from there", e.Err)
+	return fmt.Sprintf("checkpoint not written, the last one is intact: %v; free some space and the job goes on from "+
+		"there", e.Err)
 }
 
 // Unwrap returns the system's error.

@@ -115,7 +115,8 @@ func TestCutLogs(t *testing.T) {
 // before the change, elsewhere the change is an error that names the file.
 func TestFlippedBits(t *testing.T) {
 	var told []string
-	rebuilt := freshWith(t, Options{Owner: owner, Rebuildable: func(string) bool { return true }, Damaged: func(s string) { told = append(told, s) }})
+	rebuilt := freshWith(t, Options{Owner: owner, Rebuildable: func(string) bool { return true },
+		Damaged: func(s string) { told = append(told, s) }})
 	strict := fresh(t)
 	for _, v := range []*Vault{rebuilt, strict} {
 		for _, r := range []string{"a record", "another"} {
@@ -177,7 +178,8 @@ func TestEveryByteOfAStateIsChecked(t *testing.T) {
 		}
 		var damaged *DamagedError
 		data, err := v.Load("state")
-		if !errors.As(err, &damaged) || data != nil || damaged.Path != v.Path("state") || !strings.Contains(damaged.Why, want) {
+		if !errors.As(err, &damaged) || data != nil || damaged.Path != v.Path("state") ||
+			!strings.Contains(damaged.Why, want) {
 			t.Errorf("%s: loaded %q and %v, want it damaged: %s", what, data, err, want)
 		}
 	}
@@ -205,7 +207,8 @@ func TestEveryByteOfAStateIsChecked(t *testing.T) {
 
 func TestDamagedStatesThatCanBeRebuiltAreSetAside(t *testing.T) {
 	var told []string
-	v := freshWith(t, Options{Owner: owner, Rebuildable: func(name string) bool { return name == "solver" }, Damaged: func(s string) { told = append(told, s) }})
+	v := freshWith(t, Options{Owner: owner, Rebuildable: func(name string) bool { return name == "solver" },
+		Damaged: func(s string) { told = append(told, s) }})
 	for _, name := range []string{"solver", "phase"} {
 		if err := v.Save(name, []byte("old")); err != nil {
 			t.Fatal(err)
@@ -217,7 +220,8 @@ func TestDamagedStatesThatCanBeRebuiltAreSetAside(t *testing.T) {
 	if data, err := v.Load("solver"); data != nil || err != nil {
 		t.Errorf("a damaged solver state gives %q and %v, want nothing", data, err)
 	}
-	want := v.Path("solver") + " is damaged: it does not begin as what this program writes; it was set aside as solver.damaged"
+	want := v.Path("solver") + " is damaged: it does not begin as what this program writes; it was set aside as " +
+		"solver.damaged"
 	if len(told) != 1 || told[0] != want {
 		t.Errorf("told %q, want %q", told, want)
 	}
@@ -250,7 +254,8 @@ func TestIndexOutlivesTheVault(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(v.Append("log", []byte("x")), v.Remove("c"), os.Remove(v.Path("a")), os.Remove(v.Path("log"))); err != nil {
+	if err := errors.Join(v.Append("log", []byte("x")), v.Remove("c"), os.Remove(v.Path("a")),
+		os.Remove(v.Path("log"))); err != nil {
 		t.Fatal(err)
 	}
 	v = reopen()
@@ -328,7 +333,8 @@ func TestFailedWrites(t *testing.T) {
 		failAt = writes + 1
 		err := v.Save("state", []byte("new"))
 		var failed *WriteError
-		if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOSPC) || !strings.HasSuffix(err.Error(), "no space left on device; free some space and the job goes on from there") {
+		if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOSPC) ||
+			!strings.HasSuffix(err.Error(), "no space left on device; free some space and the job goes on from there") {
 			t.Errorf("error is %v", err)
 		}
 		want := map[bool]string{false: "old", true: "new"}[stored]

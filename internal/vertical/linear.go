@@ -15,54 +15,82 @@ type Linear struct {
 	intercept float64
 }
 
-// FitLinear minimises mean (w . x + b - y)^2 + lambda |w|^2 over the parts' columns side by side.
-func FitLinear(parts []*kernel.Matrix, y []float64, lambda float64) (*Linear, error) {
-	x := stack(parts)
-	n, d := x.Dims()
-	means := make([]float64, d)
-	for j := range d {
-		means[j] = mat.Sum(x.ColView(j)) / float64(n)
-	}
-	x.Apply(func(_, j int, v float64) float64 { return v - means[j] }, x)
-	var meanY float64
-	for _, v := range y {
-		meanY += v / float64(n)
-	}
-	centred := mat.NewVecDense(n, nil)
-	for i, v := range y {
-		centred.SetVec(i, v-meanY)
-	}
-	var gram mat.SymDense
-	gram.SymOuterK(1/float64(n), x.T())
-	for j := range d {
-		gram.SetSym(j, j, gram.At(j, j)+lambda)
-	}
-	var h, w mat.VecDense
-	h.MulVec(x.T(), centred)
-	h.ScaleVec(1/float64(n), &h)
-	var factor mat.Cholesky
-	if !factor.Factorize(&gram) {
-		return nil, fmt.Errorf("the linear baseline's normal equations are singular at lambda %v", lambda)
-	}
-	if err := factor.SolveVecTo(&w, &h); err != nil {
-		return nil, err
-	}
-	l := &Linear{weights: w.RawVector().Data, intercept: meanY}
-	for j, m := range means {
-		l.intercept -= m * l.weights[j]
-	}
-	return l, nil
+// FitLinear minimises mean (w . x + b - y)^2 + lambda |w|^2 over the parts' columns side by side, for each of the
+// targets in y, row-major [rows][each].
+func FitLinear(parts []*kernel.Matrix, y []float64, each int, lambda float64) ([]*Linear, error) {
+	return newLinearEquations(parts, y, each).solve(lambda)
 }
 
-// Score returns w . x + b for each row.
-func (l *Linear) Score(parts []*kernel.Matrix) []float64 {
+// linearEquations are the normal equations of a linear regression, of centred columns and labels.
+type linearEquations struct {
+	gram   mat.SymDense // [columns][columns], over the number of rows
+	rights []mat.VecDense
+	means  []float64
+	labels []float64 // their means
+}
+
+// newLinearEquations adds up the rows of parts side by side. y is row-major [rows][each].
+func newLinearEquations(parts []*kernel.Matrix, y []float64, each int) *linearEquations {
+	e := &linearEquations{rights: make([]mat.VecDense, each), labels: make([]float64, each)}
+	x := stack(parts)
+	n, d := x.Dims()
+	e.means = make([]float64, d)
+	for j := range d {
+		e.means[j] = mat.Sum(x.ColView(j)) / float64(n)
+	}
+	x.Apply(func(_, j int, v float64) float64 { return v - e.means[j] }, x)
+	e.gram.SymOuterK(1/float64(n), x.T())
+	for k := range each {
+		for j := range n {
+			e.labels[k] += y[j*each+k] / float64(n)
+		}
+		centred := mat.NewVecDense(n, nil)
+		for j := range n {
+			centred.SetVec(j, y[j*each+k]-e.labels[k])
+		}
+		e.rights[k].MulVec(x.T(), centred)
+		e.rights[k].ScaleVec(1/float64(n), &e.rights[k])
+	}
+	return e
+}
+
+// solve solves the equations with a regulariser.
+func (e *linearEquations) solve(lambda float64) ([]*Linear, error) {
+	gram := mat.NewSymDense(len(e.means), nil)
+	gram.CopySym(&e.gram)
+	for j := range e.means {
+		gram.SetSym(j, j, gram.At(j, j)+lambda)
+	}
+	var factor mat.Cholesky
+	if !factor.Factorize(gram) {
+		return nil, fmt.Errorf("the linear baseline's normal equations are singular at lambda %v", lambda)
+	}
+	var solved []*Linear
+	for k := range e.rights {
+		var w mat.VecDense
+		if err := factor.SolveVecTo(&w, &e.rights[k]); err != nil {
+			return nil, err
+		}
+		l := &Linear{weights: w.RawVector().Data, intercept: e.labels[k]}
+		for j, m := range e.means {
+			l.intercept -= m * l.weights[j]
+		}
+		solved = append(solved, l)
+	}
+	return solved, nil
+}
+
+// ScoreEach returns w . x + b of each model for each row, row-major [rows][models].
+func ScoreEach(models []*Linear, parts []*kernel.Matrix) []float64 {
 	x := stack(parts)
 	n, _ := x.Dims()
-	var f mat.VecDense
-	f.MulVec(x, mat.NewVecDense(len(l.weights), l.weights))
-	scores := make([]float64, n)
-	for i := range scores {
-		scores[i] = f.AtVec(i) + l.intercept
+	scores := make([]float64, n*len(models))
+	for k, l := range models {
+		var f mat.VecDense
+		f.MulVec(x, mat.NewVecDense(len(l.weights), l.weights))
+		for i := range n {
+			scores[i*len(models)+k] = f.AtVec(i) + l.intercept
+		}
 	}
 	return scores
 }

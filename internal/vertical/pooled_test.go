@@ -86,13 +86,16 @@ func pick[E any](all []E, places []int) []E {
 
 // TestPrepareTrainingErrors name file, row and column.
 func TestPrepareTrainingErrors(t *testing.T) {
-	p := fdskl.Params{Active: []string{"a"}, Label: "y"}.WithDefaults()
+	p := fdskl.Params{Active: []string{"a"}, Label: "y", Constant: "refuse"}.WithDefaults()
 	for _, c := range []struct {
 		spoil func(t *dataset.Table)
 		want  string
 	}{
-		{func(t *dataset.Table) { t.Columns[1].Values[3] = math.NaN() }, `table-0.csv: label column "y" is empty in 1 of 9 rows, and no other party has labels`},
-		{func(t *dataset.Table) { t.Columns[0].Values[3] = math.NaN() }, `table-0.csv: row with id "0003", column "x0": the value is NaN: give a finite number, or impute missing ones`},
+		{func(t *dataset.Table) { t.Columns[1].Values[3] = math.NaN() },
+			`table-0.csv: label column "y" is empty in 1 of 9 rows, the first with id "0003", ` +
+				`and no other party has labels: fill these cells or leave their rows out`},
+		{func(t *dataset.Table) { t.Columns[0].Values[3], t.Missing = math.NaN(), "refuse" },
+			`table-0.csv: row with id "0003", column "x0": the cell is missing: fill it, or choose what missing cells become`},
 		{func(t *dataset.Table) { clear(t.Columns[0].Values) }, `table-0.csv: column "x0" is constant on the training rows: leave it out, or let the job drop constant columns`},
 	} {
 		table := tables(9, 1)[0]

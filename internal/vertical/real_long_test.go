@@ -63,7 +63,8 @@ func TestRealErrors(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, %s, %d", c.set, c.loss, c.features), func(t *testing.T) {
 			s := realSets()[c.set]
 			table := s.read(t)
-			p := fdskl.Params{Label: s.label, Loss: c.loss, Features: c.features, Sigma: c.sigma, Lambda: c.lambda, Scale: s.scale, Constant: "drop"}
+			p := fdskl.Params{Label: s.label, Loss: c.loss, Features: c.features, Sigma: c.sigma, Lambda: fdskl.Lambda(c.lambda),
+				Scale: s.scale, Constant: "drop"}
 			mean := 0.0
 			for seed := uint64(1); seed <= splits; seed++ {
 				p.Seed = fmt.Sprint(seed)
@@ -160,7 +161,8 @@ func testError(t *testing.T, table *dataset.Table, p fdskl.Params, seed uint64) 
 		t.Fatal(err)
 	}
 	e := fdskl.TestError(scores, labels.Values, m)
-	t.Logf("seed %d: test error %.4f, objective %.6g, %d iterations, %.1f CPU seconds", seed, e, m.Objective, m.Iterations, seconds)
+	t.Logf("seed %d: test error %.4f, objective %.6g, %d iterations, %.1f CPU seconds", seed, e, m.Objective,
+		m.Iterations, seconds)
 	return e
 }
 

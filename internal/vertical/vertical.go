@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Prepared is one party's table, ready for training.
@@ -36,8 +39,14 @@ func PrepareTraining(t *dataset.Table, p fdskl.Params, active bool) (*Prepared, 
 			return nil, err
 		}
 	}
+	if err := features.CheckLevels(); err != nil {
+		return nil, err
+	}
 	columns := KernelColumns(features)
-	options := kernel.FitOptions{Numeric: kernel.Scaling(p.Scale), DropConstant: p.Constant == "drop"}
+	options := fitOptions(t.Missing)
+	options.Numeric, options.DropConstant = kernel.Scaling(p.Scale), p.Constant == "drop"
+	options.Strict = t.Levels == dataset.StrictLevel
+	p.FitBins(&options)
 	if prepared.Normaliser, err = kernel.Fit(columns, nil, options); err != nil {
 		return nil, cellError(t, err)
 	}
@@ -47,20 +56,60 @@ func PrepareTraining(t *dataset.Table, p fdskl.Params, active bool) (*Prepared, 
 	return prepared, nil
 }
 
-// ScoringOptions says how a table of new rows is read for a part of a model: its columns alone, empty cells of
-// numbers as the training filled them, and categories as such even where all of a few rows look like numbers or
-// are empty. Empty cells of categories are a level if they were one in the training.
+// fitOptions says what becomes of missing cells as a table's owner chose; see dataset.Options.Missing.
+func fitOptions(way string) kernel.FitOptions {
+	switch way {
+	case "", dataset.Level:
+		return kernel.FitOptions{Fill: kernel.Median, Indicate: true, Level: true}
+	case dataset.Refuse:
+		return kernel.FitOptions{}
+	}
+	numbers, _, both := strings.Cut(way, ",")
+	return kernel.FitOptions{Fill: kernel.Fill(numbers), Level: both}
+}
+
+// ReadingOf returns how a table was read that a part of a model was trained on, nil where its owner chose nothing.
+func ReadingOf(t *dataset.Table, o dataset.Options) *fdskl.Reading {
+	r := &fdskl.Reading{ID: o.ID, Categorical: o.Categorical, Missing: o.Missing, NA: o.NA, NAChosen: o.NA != nil,
+		Columns: o.Columns, Ignore: o.Ignore, Levels: o.Levels, Dates: o.Dates, DateOrders: t.DateOrders}
+	if reflect.DeepEqual(*r, fdskl.Reading{}) {
+		return nil
+	}
+	return r
+}
+
+// TrainingOptions returns how the table was read that a part of a model was trained on.
+func TrainingOptions(r *fdskl.Reading) dataset.Options {
+	if r == nil {
+		return dataset.Options{}
+	}
+	o := dataset.Options{ID: r.ID, Categorical: r.Categorical, Missing: r.Missing, NA: r.NA, Columns: r.Columns,
+		Ignore: r.Ignore, Levels: r.Levels, Dates: r.Dates}
+	if r.NAChosen && o.NA == nil {
+		o.NA = []string{}
+	}
+	return o
+}
+
+// ScoringOptions says how a table of new rows is read for a part of a model: its columns alone, dates as the training
+// read them, and categories as such even where all of a few rows look like numbers or are missing. What its owner says
+// of the table's ids and of what stands for a missing cell holds; else the latter is as in the training.
 func ScoringOptions(o dataset.Options, m *fdskl.Model) dataset.Options {
-	o.Label, o.Fill, o.Only, o.Categorical = "", m.Fills, m.Columns, nil
+	trained := TrainingOptions(m.Reading)
+	o.Label, o.Only, o.Columns, o.Categorical = "", scoredColumns(m), nil, nil
+	if o.NA == nil {
+		o.NA = trained.NA
+	}
+	o.Missing, o.Levels, o.DateOrders = trained.Missing, trained.Levels, map[string]string{}
+	if m.Reading != nil && m.Reading.DateOrders != nil {
+		o.DateOrders = m.Reading.DateOrders
+	}
 	if m.Normaliser == nil {
 		return o
 	}
 	for _, s := range m.Normaliser.Columns {
-		if s.Scaling == kernel.OneHot {
+		if s.Scaling == kernel.OneHot || s.Scaling == kernel.Binned && len(s.Bins.Levels) > 0 {
 			o.Categorical = append(o.Categorical, s.Column)
-		}
-		if slices.Contains(s.Levels, "") {
-			o.Missing = dataset.WithLevels(o.Missing)
 		}
 	}
 	return o
@@ -68,7 +117,7 @@ func ScoringOptions(o dataset.Options, m *fdskl.Model) dataset.Options {
 
 // PrepareScoring normalises new rows as a model part was trained.
 func PrepareScoring(t *dataset.Table, m *fdskl.Model) (*kernel.Matrix, error) {
-	only, err := t.Only(m.Columns...)
+	only, err := t.Only(scoredColumns(m)...)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +128,24 @@ func PrepareScoring(t *dataset.Table, m *fdskl.Model) (*kernel.Matrix, error) {
 	return rows, nil
 }
 
+// scoredColumns lists the columns that a part of a model scores rows by: those that its training left out need not be
+// there.
+func scoredColumns(m *fdskl.Model) []string {
+	if m.Normaliser == nil {
+		return m.Columns
+	}
+	var names []string
+	for _, s := range m.Normaliser.Columns {
+		if s.Scaling != kernel.Dropped || s.Indicator {
+			names = append(names, s.Column)
+		}
+	}
+	if len(names) == 0 {
+		return m.Columns
+	}
+	return names
+}
+
 // KernelColumns views a table's columns as the kernel package wants them.
 func KernelColumns(t *dataset.Table) []kernel.Column {
 	columns := make([]kernel.Column, len(t.Columns))
@@ -86,6 +153,26 @@ func KernelColumns(t *dataset.Table) []kernel.Column {
 		columns[i] = kernel.Column{Name: c.Name, Values: c.Values, Codes: c.Codes, Levels: c.Levels}
 	}
 	return columns
+}
+
+// TargetOf says what a label holder's table makes of a job that leaves it open: whether the label is classes or
+// numbers, unless target says it, and how many classes there are, 0 for numbers.
+func TargetOf(t *dataset.Table, label, target string) (string, int, error) {
+	switch target {
+	case fdskl.Regression:
+		return target, 0, nil
+	case "":
+		kind, classes, err := t.TargetOf(label)
+		if kind == dataset.Regression {
+			return fdskl.Regression, 0, err
+		}
+		return fdskl.Classification, classes, err
+	}
+	l, err := t.Labels(label, dataset.Classification)
+	if err != nil {
+		return "", 0, err
+	}
+	return target, len(l.Classes), nil
 }
 
 // labels reads the label column by the job's target.
@@ -98,6 +185,11 @@ func labels(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 	if err != nil {
 		return nil, err
 	}
+	if want := p.ClassCount(); len(l.Classes) != want {
+		return nil, fmt.Errorf("%s: label column %q has %d different labels (%s), the job says %d classes: want classes = "+
+			"%d in its parameters, or target = %q for numbers", t.Path, p.Label, len(l.Classes),
+			wording.Line(strings.Join(l.Classes, ", "), wording.MaxWord), want, len(l.Classes), fdskl.Regression)
+	}
 	values := append([]float64(nil), l.Values...)
 	missing := 0
 	for j, present := range l.Present {
@@ -107,7 +199,9 @@ func labels(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 		}
 	}
 	if missing > 0 && len(p.Active) == 1 {
-		return nil, fmt.Errorf("%s: label column %q is empty in %d of %d rows, and no other party has labels", t.Path, p.Label, missing, t.Rows())
+		return nil, fmt.Errorf("%s: label column %q is empty in %d of %d rows, the first with id %q, and no other party has "+
+			"labels: fill these cells or leave their rows out", t.Path, p.Label, missing, t.Rows(),
+			t.IDs[slices.Index(l.Present, false)])
 	}
 	return &fdskl.Labels{Values: values, Classes: l.Classes}, nil
 }

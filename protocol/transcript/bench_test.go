@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // BenchmarkRecord measures what a frame costs the run that is recorded: hash of the payload, write of
@@ -17,12 +18,13 @@ func BenchmarkRecord(b *testing.B) {
 	for _, size := range []int{100, 1 << 20} {
 		for _, keep := range []bool{false, true} {
 			b.Run(fmt.Sprintf("payload=%d/kept=%v", size, keep), func(b *testing.B) {
-				l := newLeague(b, b.TempDir(), 2, "bench")
+				l := newTestNetwork(b, b.TempDir(), 2, "bench")
 				if keep {
 					l.stores[0] = mustOpenStore(b, filepath.Join(l.dir, "payloads"), 1<<62)
 				}
 				l.begin(1)
-				e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: protocol.ClassMasked, Encoding: protocol.Turns16, Kind: "angles", Session: 1}
+				e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: contract.ClassMasked, Encoding: contract.Turns16,
+					Kind: "angles", Session: 1}
 				payload := make([]byte, size)
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
@@ -41,9 +43,10 @@ func BenchmarkRecord(b *testing.B) {
 
 // BenchmarkRecordOpening measures what a chunk of a total costs its root where payloads are not kept.
 func BenchmarkRecordOpening(b *testing.B) {
-	l := newLeague(b, b.TempDir(), 2, "bench")
+	l := newTestNetwork(b, b.TempDir(), 2, "bench")
 	l.begin(1)
-	e := protocol.Entry{Event: protocol.EventOpened, Class: protocol.ClassOpening, Encoding: protocol.Turns16, Kind: "angles", Session: 1}
+	e := protocol.Entry{Event: protocol.EventOpened, Class: contract.ClassOpening, Encoding: contract.Turns16,
+		Kind: "angles", Session: 1}
 	payload := make([]byte, 1<<20)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -98,7 +101,7 @@ func pass(b *testing.B, text []byte, ids []keys.ID, check bool) (n int) {
 
 // BenchmarkCountersign measures a digest of a link and the check of a signature on it.
 func BenchmarkCountersign(b *testing.B) {
-	l := smallLeague(b, "bench")
+	l := smallTestNetwork(b, "bench")
 	digest, err := l.logs[0].Link(1)
 	l.must(err)
 	signature := keyNumber(0).Sign(protocol.DomainLink, digest[:])

@@ -11,7 +11,7 @@ import (
 
 // TestSmallTranscriptsAreGolden holds every byte of three transcripts, and what they say.
 func TestSmallTranscriptsAreGolden(t *testing.T) {
-	l := smallLeague(t, "golden")
+	l := smallTestNetwork(t, "golden")
 	golden(t, "small.transcript", l.text(0))
 	golden(t, "small.txt", listing(t, l.text(0)))
 	for i := range l.logs {
@@ -33,7 +33,8 @@ func listing(t *testing.T, text []byte) []byte {
 	var rec Record
 	for r.Next(&rec) == nil {
 		fmt.Fprintf(&b, "%3d session %d %-14s peer %d %-9s %-7s %-12q operation %d sequence %d chunk %d size %d bytes %d kept %v proof %x hash %s\n",
-			rec.Number, rec.Session, rec.Type, rec.Peer, rec.Class, rec.Encoding, rec.Kind, rec.Operation, rec.Sequence, rec.Chunk,
+			rec.Number, rec.Session, rec.Type, rec.Peer, rec.Class, rec.Encoding, rec.Kind,
+			rec.Operation, rec.Sequence, rec.Chunk,
 			rec.Size, rec.Bytes, rec.Kept, rec.Proof[:4], rec.Hash.Short())
 	}
 	return []byte(b.String())

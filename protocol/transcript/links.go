@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // The domains of hashes: of the starts of link chains, and of what all parties state of their links.
@@ -121,25 +122,20 @@ func (l *Links) Begin(session uint32) error {
 	if session <= l.session {
 		return fmt.Errorf("session %d begins after session %d, want a higher number", session, l.session)
 	}
-	l.begin(session, keys.Hash{})
+	l.beginSession(session, keys.Hash{})
 	return nil
 }
 
-// begin is Begin with the hash of the record that begins the session, after its number was checked.
-func (l *Links) begin(session uint32, transcript keys.Hash) {
-	l.settle()
-	l.past.Sessions, l.past.Last, l.past.Transcript = l.sessions, l.session, transcript
-	l.sessions, l.session = l.sessions+1, session
-	l.stated = stated{sums: make([]keys.Hash, len(l.ids))}
-}
-
-// settle notes the links of the session under way as the latest ones.
-func (l *Links) settle() {
-	for i := range l.links {
+// beginSession is Begin with the hash of the record that begins the session, after its number was checked.
+func (l *Links) beginSession(session uint32, transcript keys.Hash) {
+	for i := range l.links { // the links of the session under way are now the latest ones
 		if s := &l.links[i]; s.session == l.session && s.now.frames() > 0 {
 			l.past.Links[i] = s.now.state(s.session)
 		}
 	}
+	l.past.Sessions, l.past.Last, l.past.Transcript = l.sessions, l.session, transcript
+	l.sessions, l.session = l.sessions+1, session
+	l.stated = stated{sums: make([]keys.Hash, len(l.ids))}
 }
 
 // Past returns what the transcript held when the session under way began.
@@ -236,11 +232,7 @@ func (l *Links) check(r *Record) error {
 	if r.Session != l.session {
 		return fmt.Errorf("it is of session %d, but session %d is under way", r.Session, l.session)
 	}
-	return l.checkLink(r)
-}
-
-// checkLink says why a record cannot be the next of its link.
-func (l *Links) checkLink(r *Record) error {
+	// A record must be the next of its link.
 	if r.Type == TypeCountersigned && !l.state(r.Peer).whole() {
 		return errors.New("a countersignature without just before it one frame \"countersign\" each way")
 	}
@@ -251,7 +243,8 @@ func (l *Links) checkLink(r *Record) error {
 		return errors.New(why)
 	}
 	if want := l.state(r.Peer).now.count[direction(r.Type)]; r.Sequence != want {
-		return fmt.Errorf("frame %d was %s where frame %d was next: one is missing, doubled or of another link", r.Sequence, r.Type, want)
+		return fmt.Errorf("frame %d was %s where frame %d was next: one is missing, doubled or of another link",
+			r.Sequence, r.Type, want)
 	}
 	return nil
 }
@@ -259,20 +252,20 @@ func (l *Links) checkLink(r *Record) error {
 // checkStated says what is wrong with what the party states of itself: nothing, when it is what the records before say.
 // A record whose payload is not hashed yet is left alone.
 func (l *Links) checkStated(r *Record) string {
-	if r.Type != TypeSent || r.Class != protocol.ClassControl || r.Sum() == (keys.Hash{}) {
+	if r.Type != TypeSent || r.Class != contract.ClassControl || r.Sum() == (keys.Hash{}) {
 		return ""
 	}
 	switch r.Kind {
-	case protocol.KindPast:
+	case contract.KindPast:
 		want := keys.Hash(sha256.Sum256(l.past.Encode(l.self)))
-		if r.Bytes == protocol.PastLinkSize && len(l.ids) > 2 {
+		if r.Bytes == contract.PastLinkSize && len(l.ids) > 2 {
 			want = sha256.Sum256(l.past.EncodeFor(r.Peer))
 		}
 		if r.Sum() != want {
 			return "what the party has stated of the sessions before is not what the transcript has of them: " +
 				"records or sessions were taken out, put in or changed"
 		}
-	case protocol.KindStates:
+	case contract.KindStates:
 		want := l.stated.own
 		if !l.stated.begun {
 			want = sha256.Sum256(protocol.EncodeStates(l.States(), l.self))
@@ -285,9 +278,9 @@ func (l *Links) checkStated(r *Record) string {
 	return ""
 }
 
-// takeStated takes a statement of a party's links, its own or that of a peer.
-func (l *Links) takeStated(r *Record) {
-	if r.Kind != protocol.KindStates || r.Class != protocol.ClassControl {
+// addStated takes a statement of a party's links, its own or that of a peer.
+func (l *Links) addStated(r *Record) {
+	if r.Kind != contract.KindStates || r.Class != contract.ClassControl {
 		l.stated.begun = false
 		return
 	}
@@ -314,36 +307,29 @@ func (l *Links) takeStated(r *Record) {
 func (l *Links) apply(r *Record) {
 	switch r.Type {
 	case TypeSession:
-		l.begin(r.Session, r.Hash)
+		l.beginSession(r.Session, r.Hash)
 	case TypeCountersigned:
 		s := l.state(r.Peer)
 		s.round, s.signed, s.agreed = false, s.before.frames(), s.before
 	case TypeSent, TypeReceived:
-		l.takeStated(r)
-		l.pass(r)
+		l.addStated(r)
+		l.addFrame(r)
 	}
 }
 
-// pass takes a frame.
-func (l *Links) pass(r *Record) {
+// addFrame adds a frame to its link, and to the chain of its direction.
+func (l *Links) addFrame(r *Record) {
 	s := l.state(r.Peer)
-	round := r.Kind == protocol.KindCountersign && r.Class == protocol.ClassControl
+	round := r.Kind == contract.KindCountersign && r.Class == contract.ClassControl
 	if round && !s.round {
 		s.before = s.now
 	}
 	s.round = round
 	if !round {
-		s.asked = r.Type == TypeReceived && r.Kind == protocol.KindAsk && r.Class == protocol.ClassControl
+		s.asked = r.Type == TypeReceived && r.Kind == contract.KindAsk && r.Class == contract.ClassControl
 	}
-	d := direction(r.Type)
-	s.now.chain[d] = l.next(&s.now.chain[d], r)
-	s.now.count[d]++
-}
-
-// next returns the chain of a direction with one more frame.
-func (l *Links) next(chain *keys.Hash, r *Record) keys.Hash {
-	b := &l.frame
-	copy(b[:32], chain[:])
+	d, b := direction(r.Type), &l.frame
+	copy(b[:32], s.now.chain[d][:])
 	b[32], b[33] = byte(r.Class), byte(r.Encoding)
 	clear(b[34:58])
 	copy(b[34:58], r.Kind)
@@ -354,7 +340,8 @@ func (l *Links) next(chain *keys.Hash, r *Record) keys.Hash {
 	binary.BigEndian.PutUint32(b[86:], r.Chunk)
 	binary.BigEndian.PutUint64(b[90:], r.Bytes)
 	copy(b[98:], r.Proof[:32])
-	return sha256.Sum256(b[:])
+	s.now.chain[d] = sha256.Sum256(b[:])
+	s.now.count[d]++
 }
 
 // state returns a peer's link in the session under way.
@@ -362,16 +349,13 @@ func (l *Links) state(peer int) *link {
 	s := &l.links[peer]
 	if s.session != l.session {
 		*s = link{session: l.session}
-		s.now.chain[sent] = l.start(l.self, peer)
-		s.now.chain[received] = l.start(peer, l.self)
+		s.now.chain[sent] = l.startOf(l.session, l.self, peer)
+		s.now.chain[received] = l.startOf(l.session, peer, l.self)
 	}
 	return s
 }
 
-// start returns the chain of a direction before its first frame.
-func (l *Links) start(from, to int) keys.Hash { return l.startOf(l.session, from, to) }
-
-// startOf is start in any session.
+// startOf returns the chain of a direction before its first frame in a session.
 func (l *Links) startOf(session uint32, from, to int) keys.Hash {
 	return keys.HashOf(domainChain, l.contract[:], big32(session), l.ids[from][:], l.ids[to][:])
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // oracle is the definition of the link digest, over the list of all frames of a session.
@@ -23,7 +24,7 @@ type oracle struct {
 	payloads map[[2]int][][]byte
 }
 
-func newOracle(l *league) *oracle {
+func newOracle(l *testNetwork) *oracle {
 	return &oracle{l.contract, l.session, l.ids, make(map[[2]int][]protocol.Entry), make(map[[2]int][][]byte)}
 }
 
@@ -36,7 +37,8 @@ func (o *oracle) add(from, to int, e protocol.Entry, payload []byte) {
 // chain hashes the frames of a direction.
 func (o *oracle) chain(from, to int) []byte {
 	be := binary.BigEndian
-	start := keys.HashOf("hanse link chain v1", o.contract[:], be.AppendUint32(nil, o.session), o.ids[from][:], o.ids[to][:])
+	start := keys.HashOf("hanse link chain v1", o.contract[:], be.AppendUint32(nil, o.session),
+		o.ids[from][:], o.ids[to][:])
 	chain := start[:]
 	for i, e := range o.frames[[2]int{from, to}] {
 		payload := o.payloads[[2]int{from, to}][i]
@@ -64,7 +66,8 @@ func (o *oracle) digest(a, b int) keys.Hash {
 	n := func(from, to int) []byte {
 		return binary.BigEndian.AppendUint64(nil, uint64(len(o.frames[[2]int{from, to}])))
 	}
-	return keys.HashOf("hanse link v2", o.contract[:], binary.BigEndian.AppendUint32(nil, o.session), o.ids[a][:], o.ids[b][:],
+	return keys.HashOf("hanse link v2", o.contract[:], binary.BigEndian.AppendUint32(nil, o.session),
+		o.ids[a][:], o.ids[b][:],
 		n(a, b), o.chain(a, b), n(b, a), o.chain(b, a), make([]byte, 32)) // nobody has stated anything
 }
 
@@ -72,7 +75,7 @@ func (o *oracle) digest(a, b int) keys.Hash {
 func TestLinksAgreeWithTheirDefinition(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		l := newLeague(t, mustTemp(t, dir), rapid.IntRange(2, 4).Draw(t, "parties"), "links")
+		l := newTestNetwork(t, mustTemp(t, dir), rapid.IntRange(2, 4).Draw(t, "parties"), "links")
 		for session := range uint32(2) {
 			l.begin(3*session + 1)
 			o := newOracle(l)
@@ -91,27 +94,28 @@ func TestLinksAgreeWithTheirDefinition(t *testing.T) {
 	})
 }
 
-// drawFrame draws a frame between two of a league's parties.
-func drawFrame(t *rapid.T, l *league) (from, to int, e protocol.Entry, payload []byte) {
+// drawFrame draws a frame between two of a test network's parties.
+func drawFrame(t *rapid.T, l *testNetwork) (from, to int, e protocol.Entry, payload []byte) {
 	from = rapid.IntRange(0, len(l.ids)-1).Draw(t, "from")
 	to = (from + rapid.IntRange(1, len(l.ids)-1).Draw(t, "to")) % len(l.ids)
 	payload = rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "payload")
 	kind := rapid.SampledFrom([]string{"angles", "a", "countersign", "abcdefghijklmnopqrstuvwx"}).Draw(t, "kind")
-	class := protocol.Class(rapid.IntRange(1, 4).Draw(t, "class"))
+	class := contract.Class(rapid.IntRange(1, 4).Draw(t, "class"))
 	if kind == "countersign" { // control frames of the kind are those of rounds
-		class = max(class, protocol.ClassMasked)
+		class = max(class, contract.ClassMasked)
 	}
-	e = l.entry(from, to, class, protocol.Encoding(rapid.IntRange(0, 4).Draw(t, "encoding")), kind, payload)
-	e.Operation, e.Size, e.Chunk = rapid.Uint64().Draw(t, "operation"), rapid.Uint64().Draw(t, "size"), rapid.Uint32().Draw(t, "chunk")
+	e = l.entry(from, to, class, contract.Encoding(rapid.IntRange(0, 4).Draw(t, "encoding")), kind, payload)
+	e.Operation, e.Size, e.Chunk = rapid.Uint64().Draw(t, "operation"), rapid.Uint64().Draw(t, "size"),
+		rapid.Uint32().Draw(t, "chunk")
 	return from, to, e, payload
 }
 
-// TestWhateverLeaguesDoVerifies runs random sessions with rounds of countersignatures, seals and crashes:
+// TestWhateverNetworksDoVerifies runs random sessions with rounds of countersignatures, seals and crashes:
 // all transcripts verify, and count what passed.
-func TestWhateverLeaguesDoVerifies(t *testing.T) {
+func TestWhateverNetworksDoVerifies(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		l := newLeague(t, mustTemp(t, dir), rapid.IntRange(2, 4).Draw(t, "parties"), "leagues")
+		l := newTestNetwork(t, mustTemp(t, dir), rapid.IntRange(2, 4).Draw(t, "parties"), "leagues")
 		frames := make(map[[2]int]uint64)
 		for session := range rapid.Uint32Range(1, 3).Draw(t, "sessions") {
 			l.begin(session + 1)
@@ -137,13 +141,13 @@ func TestWhateverLeaguesDoVerifies(t *testing.T) {
 }
 
 // step does one of what parties do.
-func (l *league) step(t *rapid.T, frames map[[2]int]uint64) {
+func (l *testNetwork) step(t *rapid.T, frames map[[2]int]uint64) {
 	switch rapid.IntRange(0, 4).Draw(t, "step") {
 	case 0:
 		l.countersign()
 		l.pairs(func(i, j int) { frames[[2]int{i, j}]++ })
 	case 1:
-		l.seal(rapid.SampledFrom([]string{SealCheckpoint, SealDone, SealBroken}).Draw(t, "why"))
+		l.seal(rapid.SampledFrom([]string{SignedCheckpoint, SignedDone, SignedBroken}).Draw(t, "why"))
 	case 2:
 		l.open(rapid.IntRange(0, len(l.ids)-1).Draw(t, "root"), "total", []byte("total"))
 	default:

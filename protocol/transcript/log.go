@@ -12,8 +12,8 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// DomainSeal separates signatures on chains, and their digests, from all others.
-const DomainSeal = "hanse seal v1"
+// DomainSignature separates signatures on chains, and their digests, from all others.
+const DomainSignature = "hanse seal v1"
 
 // Config says whose transcript a Log writes.
 type Config struct {
@@ -21,10 +21,12 @@ type Config struct {
 	Self     int              // index of the party in the contract
 	IDs      []keys.ID        // all parties in the contract's order
 	Consent  keys.Hash        // binds a new transcript to a consent; one that is gone on with stays as it was begun
-	Key      *keys.PrivateKey // the party's own; seals are signed with it
+	Key      *keys.PrivateKey // the party's own, which it signs its chain with
 	Store    *Store           // nil: payloads are not kept
-	Synced   int64            // bytes of the file known to have been on the disk: a crash takes none of these
-	Now      func() time.Time // nil: time.Now
+	// Secret says of which kinds of messages payloads are never kept, only their digests; nil: of none.
+	Secret func(kind string) bool
+	Synced int64            // bytes of the file known to have been on the disk: a crash takes none of these
+	Now    func() time.Time // nil: time.Now
 }
 
 // Log appends to a transcript, one write of 160 bytes a record: what was recorded survives the death
@@ -72,44 +74,8 @@ func (l *Log) Begin(session uint32) error {
 // Record keeps an entry of the session under way. A frame that is not the next of its link is refused.
 // The payload of a countersignature is the peer's signature of 64 bytes.
 func (l *Log) Record(e protocol.Entry, payload []byte) error {
-	r, err := l.record(&e, payload)
-	if err != nil {
-		return err
-	}
-	if r.Type == TypeCountersigned {
-		copy(r.Proof[:], payload)
-	} else if err := l.take(&r, payload); err != nil {
-		return err
-	}
-	if err := l.append(&r); err != nil {
-		return err
-	}
-	l.links.apply(&r)
-	return nil
-}
-
-// take hashes a payload and puts it into the store, where it is kept. Nobody could compare the hash of
-// an opening with anything but the payload in the store, so that it is zero without.
-func (l *Log) take(r *Record, payload []byte) (err error) {
-	if !l.keeping && !r.Type.Frame() {
-		return nil
-	}
-	sum := keys.Hash(sha256.Sum256(payload))
-	if l.keeping {
-		if r.Kept, err = l.keep(sum, payload); err != nil {
-			return err
-		}
-	}
-	if r.Kept || r.Type.Frame() {
-		copy(r.Proof[:], sum[:])
-	}
-	return nil
-}
-
-// record makes the record of an entry, without hash, signature and time, and checks all else.
-func (l *Log) record(e *protocol.Entry, payload []byte) (Record, error) {
 	if err := l.ready(); err != nil {
-		return Record{}, err
+		return err
 	}
 	r := Record{
 		Type: Type(e.Event), Class: e.Class, Encoding: e.Encoding, Kind: e.Kind, Session: e.Session, Number: l.number,
@@ -123,22 +89,43 @@ func (l *Log) record(e *protocol.Entry, payload []byte) (Record, error) {
 		err = l.links.check(&r)
 	}
 	if err != nil {
-		return Record{}, l.named(fmt.Errorf("record %d, peer %d: %w", r.Number, r.Peer, err))
+		return l.named(fmt.Errorf("record %d, peer %d: %w", r.Number, r.Peer, err))
 	}
-	return r, nil
+	if r.Type == TypeCountersigned {
+		copy(r.Proof[:], payload)
+	} else if err := l.storePayload(&r, payload); err != nil {
+		return err
+	}
+	if err := l.append(&r); err != nil {
+		return err
+	}
+	l.links.apply(&r)
+	return nil
 }
 
-// keep puts a payload into the store. The first that finds no room is told of in a record.
-func (l *Log) keep(sum keys.Hash, payload []byte) (bool, error) {
-	kept, err := l.config.Store.Put(sum, payload)
-	if err != nil {
-		return false, l.fail(err)
+// storePayload hashes a payload and puts it into the store, where it is kept. Nobody could compare the hash of
+// an opening with anything but the payload in the store, so that it is zero without.
+func (l *Log) storePayload(r *Record, payload []byte) (err error) {
+	keeping := l.keeping && (l.config.Secret == nil || !l.config.Secret(r.Kind))
+	if !keeping && !r.Type.Frame() {
+		return nil
 	}
-	if kept {
-		return true, nil
+	sum := keys.Hash(sha256.Sum256(payload))
+	if keeping {
+		if r.Kept, err = l.config.Store.Put(sum, payload); err != nil {
+			return l.fail(err)
+		}
+		if !r.Kept { // the first that finds no room is told of in a record
+			l.keeping = false
+			if err := l.append(&Record{Type: TypeUnkept, Session: l.session, Peer: l.config.Self}); err != nil {
+				return err
+			}
+		}
 	}
-	l.keeping = false
-	return false, l.append(&Record{Type: TypeUnkept, Session: l.session, Peer: l.config.Self})
+	if r.Kept || r.Type.Frame() {
+		copy(r.Proof[:], sum[:])
+	}
+	return nil
 }
 
 // Link returns the digest of all frames exchanged with a peer in this session so far.
@@ -179,7 +166,8 @@ func (l *Log) Former(peer int, session uint32, sentFrames, receivedFrames uint64
 		return protocol.Former{}, l.named(err)
 	}
 	if !links.peer(peer) {
-		return protocol.Former{}, l.named(fmt.Errorf("there is no link to party %d among %d parties of which this is party %d",
+		return protocol.Former{}, l.named(fmt.Errorf("there is no link to party %d among %d parties "+
+			"of which this is party %d",
 			peer, len(l.config.IDs), l.config.Self))
 	}
 	if l.before == l.opened {
@@ -188,7 +176,7 @@ func (l *Log) Former(peer int, session uint32, sentFrames, receivedFrames uint64
 		}
 	}
 	f := newFormer(links, peer, session, sentFrames, receivedFrames)
-	if err := l.scan(links, int64(l.before+1)*BlockSize, f.take); err != nil {
+	if err := l.scan(links, int64(l.before+1)*BlockSize, f.add); err != nil {
 		return protocol.Former{}, l.named(err)
 	}
 	return f.Former, nil
@@ -206,8 +194,8 @@ type trail struct {
 	next    int
 }
 
-// take takes a record that the links have.
-func (t *trail) take(r *Record, links *Links) {
+// add takes a record that the links have.
+func (t *trail) add(r *Record, links *Links) {
 	if !r.Type.Frame() && r.Type != TypeCountersigned {
 		return
 	}
@@ -274,8 +262,8 @@ func newFormer(links *Links, peer int, session uint32, sentFrames, receivedFrame
 	return f
 }
 
-// take takes a record that the links have.
-func (f *former) take(r *Record) {
+// add takes a record that the links have.
+func (f *former) add(r *Record) {
 	if r.Peer != f.peer || !r.Type.Frame() && r.Type != TypeCountersigned {
 		return
 	}
@@ -294,25 +282,25 @@ func (f *former) take(r *Record) {
 	}
 }
 
-// Seal signs the transcript so far. why is SealCheckpoint, SealDone or SealBroken.
-func (l *Log) Seal(why string) error {
+// Sign signs the transcript so far. why is SignedCheckpoint, SignedDone or SignedBroken.
+func (l *Log) Sign(why string) error {
 	if l.failed != nil {
 		return l.failed
 	}
 	if l.session == 0 {
 		return l.named(errors.New("no session has begun"))
 	}
-	r := Record{Type: TypeSeal, Kind: why, Session: l.session, Peer: l.config.Self}
+	r := Record{Type: TypeSignature, Kind: why, Session: l.session, Peer: l.config.Self}
 	if err := r.checkFields(); err != nil {
 		return l.named(fmt.Errorf("record %d: %w", l.number, err))
 	}
 	return l.append(&r)
 }
 
-// sealDigest is what a seal signs: the chain before it, and all that the seal itself says. What stands
-// behind the signature is zero in every seal.
-func sealDigest(contract keys.Hash, chain keys.Hash, block *[BlockSize]byte) keys.Hash {
-	return keys.HashOf(DomainSeal, contract[:], chain[:], block[:signatureAt])
+// signatureDigest is what a signature record signs: the chain before it, and all that the record itself says. What
+// stands behind the signature is zero in all of them.
+func signatureDigest(contract keys.Hash, chain keys.Hash, block *[BlockSize]byte) keys.Hash {
+	return keys.HashOf(DomainSignature, contract[:], chain[:], block[:signatureAt])
 }
 
 // Sync makes everything recorded safe against a power cut. Payloads come first: a record that is on the disk and says
@@ -330,7 +318,7 @@ func (l *Log) Sync() error {
 	return nil
 }
 
-// Close closes the file. It neither seals nor syncs.
+// Close closes the file. It neither signs nor syncs.
 func (l *Log) Close() error {
 	if errors.Is(l.failed, os.ErrClosed) {
 		return nil
@@ -347,18 +335,15 @@ func (l *Log) ready() error {
 	return l.failed
 }
 
-// chain returns the hash of the last block.
-func (l *Log) chain() keys.Hash { return keys.Hash(l.buffer[:len(keys.Hash{})]) }
-
-// append gives a record its number, time and hash, and a seal its signature, and writes it.
+// append gives a record its number, time and hash, and signs it where it is a signature, and writes it.
 func (l *Log) append(r *Record) error {
 	r.Number = l.number
 	r.Time = max(l.time, l.config.Now().UnixNano())
 	block := (*[BlockSize]byte)(l.buffer[len(keys.Hash{}):])
 	r.Encode(block)
-	if r.Type == TypeSeal {
-		digest := sealDigest(l.config.Contract, l.chain(), block)
-		r.Proof = [ed25519.SignatureSize]byte(l.config.Key.Sign(DomainSeal, digest[:]))
+	if r.Type == TypeSignature {
+		digest := signatureDigest(l.config.Contract, keys.Hash(l.buffer[:len(keys.Hash{})]), block)
+		r.Proof = [ed25519.SignatureSize]byte(l.config.Key.Sign(DomainSignature, digest[:]))
 		copy(block[signatureAt:], r.Proof[:])
 	}
 	r.Hash = sha256.Sum256(l.buffer[:BlockSize]) // the hash of the block before stands before the block
@@ -373,7 +358,9 @@ func (l *Log) append(r *Record) error {
 
 // unwritten says what a failed write means to the person who can mend it.
 func (l *Log) unwritten(err error) error {
-	return fmt.Errorf("record %d was not written: %w; free some space and start the job again, the transcript goes on from there", l.number, bare(err))
+	return fmt.Errorf("record %d was not written: %w; free some space and start the job again, the "+
+		"transcript goes on from there",
+		l.number, bare(err))
 }
 
 // fail makes the log unusable.

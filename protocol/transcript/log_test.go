@@ -14,11 +14,12 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Any prefix of a transcript can be gone on with, and is a transcript then.
 func TestAnyPrefixCanBeGoneOnWith(t *testing.T) {
-	l := smallLeague(t, "prefix")
+	l := smallTestNetwork(t, "prefix")
 	text := l.text(0)
 	for size := 0; size <= len(text); size++ {
 		if size > BlockSize && size%BlockSize > 1 && size%BlockSize != 100 && size%BlockSize != BlockSize-1 {
@@ -30,14 +31,15 @@ func TestAnyPrefixCanBeGoneOnWith(t *testing.T) {
 		l.must(os.WriteFile(l.path(0), text[:size], 0o600))
 		l.reopen(0)
 		l.must(l.logs[0].Begin(9))
-		l.must(l.logs[0].Record(protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: 1, Kind: "session-key", Session: 9}, nil))
-		l.must(l.logs[0].Seal(SealBroken))
+		l.must(l.logs[0].Record(protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: 1, Kind: "session-key", Session: 9},
+			nil))
+		l.must(l.logs[0].Sign(SignedBroken))
 		whole := max(size/BlockSize, 1) * BlockSize
 		got := l.text(0)
 		if !bytes.Equal(got[:whole], text[:whole]) || len(got) != whole+3*BlockSize {
 			t.Fatalf("%d bytes, gone on with, are %d", size, len(got))
 		}
-		if s, err := verify(got, l.ids); err != nil || s.Seal != SealBroken {
+		if s, err := verify(got, l.ids); err != nil || s.LastSignature != SignedBroken {
 			t.Fatalf("%d bytes, gone on with: %+v, %v", size, s, err)
 		}
 	}
@@ -46,7 +48,7 @@ func TestAnyPrefixCanBeGoneOnWith(t *testing.T) {
 // TestZerosAtTheEndAreCutOff leaves zeros where records were not yet on the disk, from the bounds of sectors on, as a
 // power cut does: the transcript goes on behind its last whole record.
 func TestZerosAtTheEndAreCutOff(t *testing.T) {
-	l := smallLeague(t, "zeros")
+	l := smallTestNetwork(t, "zeros")
 	text := l.text(0)
 	for size := 0; size <= len(text); size += 32 {
 		if size > BlockSize && size < len(text)-4*BlockSize && size%512 != 0 {
@@ -67,8 +69,8 @@ func TestZerosAtTheEndAreCutOff(t *testing.T) {
 				t.Fatalf("%d bytes and %d zeros, gone on with, are %d bytes", size, zeros, len(got))
 			}
 			l.must(l.logs[0].Begin(9))
-			l.must(l.logs[0].Seal(SealBroken))
-			if s, err := verify(l.text(0), l.ids); err != nil || s.Seal != SealBroken {
+			l.must(l.logs[0].Sign(SignedBroken))
+			if s, err := verify(l.text(0), l.ids); err != nil || s.LastSignature != SignedBroken {
 				t.Fatalf("%d bytes and %d zeros, gone on with: %+v, %v", size, zeros, s, err)
 			}
 		}
@@ -77,7 +79,7 @@ func TestZerosAtTheEndAreCutOff(t *testing.T) {
 
 // TestZerosWhereRecordsWereSyncedAreRefused: no power cut takes what was on the disk.
 func TestZerosWhereRecordsWereSyncedAreRefused(t *testing.T) {
-	l := smallLeague(t, "synced")
+	l := smallTestNetwork(t, "synced")
 	text := l.text(0)
 	c := l.config(0)
 	c.Synced = int64(len(text)) - BlockSize
@@ -113,7 +115,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestZerosWithoutEndAreNotReadThrough has a hostile transcript go on with zeros, as a sparse file can.
 func TestZerosWithoutEndAreNotReadThrough(t *testing.T) {
-	l, zeros := smallLeague(t, "endless"), &endless{}
+	l, zeros := smallTestNetwork(t, "endless"), &endless{}
 	r, err := NewReader(io.MultiReader(bytes.NewReader(l.text(0)), zeros))
 	l.must(err)
 	var rec Record
@@ -128,7 +130,7 @@ func TestZerosWithoutEndAreNotReadThrough(t *testing.T) {
 
 // A transcript is its owner's only, and a second opening changes nothing.
 func TestOpenKeepsTheFileToItsOwner(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 2, "mode")
+	l := newTestNetwork(t, t.TempDir(), 2, "mode")
 	info, err := os.Stat(l.path(0))
 	l.must(err)
 	if info.Mode().Perm() != 0o600 || info.Size() != BlockSize {
@@ -143,18 +145,18 @@ func TestOpenKeepsTheFileToItsOwner(t *testing.T) {
 
 // Time never runs backwards in a transcript, whatever the clock does, also from one run to the next.
 func TestTimeNeverRunsBackwards(t *testing.T) {
-	l := smallLeague(t, "time")
+	l := smallTestNetwork(t, "time")
 	for _, now := range []time.Time{l.now.Add(-time.Hour), time.Unix(-5, 0), time.Unix(0, 0)} {
 		l.now = now
 		l.begin(l.session + 1)
-		l.seal(SealBroken)
+		l.seal(SignedBroken)
 	}
 	s, err := verify(l.text(0), l.ids)
 	l.must(err)
 	if s.Last.Sub(s.First) <= 0 || s.Sessions != 5 {
 		t.Errorf("summary %+v", s)
 	}
-	fresh := newLeague(t, t.TempDir(), 2, "time")
+	fresh := newTestNetwork(t, t.TempDir(), 2, "time")
 	fresh.now = time.Unix(-5, 0)
 	fresh.begin(1)
 	_, err = verify(fresh.text(0), fresh.ids)
@@ -162,7 +164,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 }
 
 func TestOpenRefusesWhatIsNotThisTranscript(t *testing.T) {
-	l, other := smallLeague(t, "open"), smallLeague(t, "another job")
+	l, other := smallTestNetwork(t, "open"), smallTestNetwork(t, "another job")
 	text := l.text(0)
 	with := func(at int, b string) []byte {
 		changed := bytes.Clone(text)
@@ -174,12 +176,14 @@ func TestOpenRefusesWhatIsNotThisTranscript(t *testing.T) {
 		text []byte
 		want string
 	}{
-		"another file":        {with(0, "H"), "it is not a transcript"},
-		"a later version":     {with(17, "\x02"), "it is a transcript of version 2, this program reads version 3"},
-		"a changed header":    {with(50, "x"), "the hash of its header does not fit: the header was changed"},
-		"a short file":        {[]byte("my notes"), "it has 8 bytes that do not begin this transcript: move it away"},
-		"another job":         {other.text(0), "it is of contract " + other.contract.Short() + ", want " + l.contract.Short()},
-		"another party":       {l.text(1), "it is that of party 1, " + l.ids[1].Short() + ", want party 0, " + l.ids[0].Short()},
+		"another file":     {with(0, "H"), "it is not a transcript"},
+		"a later version":  {with(17, "\x02"), "it is a transcript of version 2, this program reads version 3"},
+		"a changed header": {with(50, "x"), "the hash of its header does not fit: the header was changed"},
+		"a short file":     {[]byte("my notes"), "it has 8 bytes that do not begin this transcript: move it away"},
+		"another job": {other.text(0), "it is of contract " + other.contract.Short() +
+			", want " + l.contract.Short()},
+		"another party": {l.text(1), "it is that of party 1, " + l.ids[1].Short() +
+			", want party 0, " + l.ids[0].Short()},
 		"a changed end":       {with(last+100, "x"), "it is damaged: record 43: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
 		"a changed end but 1": {with(last-10, "x"), "it is damaged: record 42: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
 		"a changed middle":    {with(20*BlockSize+100, "x"), "it is damaged: record 19: the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript; put back a copy of the file"},
@@ -202,7 +206,7 @@ func TestOpenRefusesWhatIsNotThisTranscript(t *testing.T) {
 }
 
 func TestOpenRefusesConfigurationsThatDoNotFit(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 2, "config")
+	l := newTestNetwork(t, t.TempDir(), 2, "config")
 	c := l.config(0)
 	c.Key = keyNumber(1)
 	_, err := Open("x", c)
@@ -218,17 +222,17 @@ func TestOpenRefusesConfigurationsThatDoNotFit(t *testing.T) {
 }
 
 func TestLogRefusesWhatCannotBe(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 3, "refuse")
+	l := newTestNetwork(t, t.TempDir(), 3, "refuse")
 	log, at := l.logs[0], "transcript "+l.path(0)+": "
-	good := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: protocol.ClassControl, Kind: "x", Session: 5}
+	good := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: contract.ClassControl, Kind: "x", Session: 5}
 	wantError(t, log.Record(good, nil), at+"no session has begun since it was opened")
 	_, err := log.Link(1)
 	wantError(t, err, at+"no session has begun since it was opened")
-	wantError(t, log.Seal(SealDone), at+"no session has begun")
+	wantError(t, log.Sign(SignedDone), at+"no session has begun")
 	wantError(t, log.Begin(0), at+"session 0 begins after session 0, want a higher number")
 	l.must(log.Begin(5))
 	wantError(t, log.Begin(5), at+"session 5 begins after session 5, want a higher number")
-	wantError(t, log.Seal("because"), at+`record 1: a seal says "because", want "checkpoint", "done" or "broken"`)
+	wantError(t, log.Sign("because"), at+`record 1: a seal says "because", want "checkpoint", "done" or "broken"`)
 	_, err = log.Link(0)
 	wantError(t, err, at+"there is no link to party 0 among 3 parties of which this is party 0")
 	const noPeer = "there is no such peer among 3 parties of which this is party 0"
@@ -238,7 +242,8 @@ func TestLogRefusesWhatCannotBe(t *testing.T) {
 		want   string
 	}{
 		{func(e *protocol.Entry) { e.Event = 0 }, 0, "record 1, peer 1: its type is 0, want 1 to 7"},
-		{func(e *protocol.Entry) { *e = protocol.Entry{Event: 5, Session: 5} }, 0, "record 1, peer 0: event 5 is none of a session"},
+		{func(e *protocol.Entry) { *e = protocol.Entry{Event: 5, Session: 5} }, 0,
+			"record 1, peer 0: event 5 is none of a session"},
 		{func(e *protocol.Entry) { e.Class = 0 }, 0, "record 1, peer 1: its class is 0, want 1 to 5"},
 		{func(e *protocol.Entry) { e.Kind = "X" }, 0, `record 1, peer 1: its kind is "X", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{func(e *protocol.Entry) { e.Session = 4 }, 0, "record 1, peer 1: it is of session 4, but session 5 is under way"},
@@ -249,7 +254,7 @@ func TestLogRefusesWhatCannotBe(t *testing.T) {
 		{func(e *protocol.Entry) { e.Sequence = 1 }, 0, "record 1, peer 1: frame 1 was sent where frame 0 was next: one is missing, doubled or of another link"},
 		{func(e *protocol.Entry) { e.Event = protocol.EventCountersigned }, 63, "record 1, peer 1: a countersignature of 63 bytes in bytes, want 64 bytes that no store has"},
 		{func(e *protocol.Entry) { e.Event = protocol.EventCountersigned }, 64, `record 1, peer 1: a countersignature of kind "x", want "countersign"`},
-		{func(e *protocol.Entry) { e.Event, e.Kind = protocol.EventCountersigned, protocol.KindCountersign }, 64, `record 1, peer 1: a countersignature without just before it one frame "countersign" each way`},
+		{func(e *protocol.Entry) { e.Event, e.Kind = protocol.EventCountersigned, contract.KindCountersign }, 64, `record 1, peer 1: a countersignature without just before it one frame "countersign" each way`},
 		{func(*protocol.Entry) {}, protocol.MaxFrame + 1, "record 1, peer 1: its payload has 4198401 bytes, at most 4198400 are allowed"},
 	} {
 		e := good
@@ -264,7 +269,7 @@ func TestLogRefusesWhatCannotBe(t *testing.T) {
 
 // The hash of an opening is taken for the store that keeps it, and is zero where none does.
 func TestAnOpeningIsHashedForTheStoreOnly(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 2, "openings")
+	l := newTestNetwork(t, t.TempDir(), 2, "openings")
 	l.stores[0] = mustOpenStore(t, filepath.Join(l.dir, "payloads"), 10)
 	l.begin(1)
 	l.open(0, "angles", []byte("a total"))
@@ -272,7 +277,7 @@ func TestAnOpeningIsHashedForTheStoreOnly(t *testing.T) {
 	l.open(0, "angles", []byte("no room")) // payloads are no longer kept, and the opening itself
 	l.open(0, "angles", []byte("a total"))
 	l.open(1, "angles", []byte("a total"))
-	l.seal(SealDone)
+	l.seal(SignedDone)
 	var sums []keys.Hash
 	for i := range l.logs {
 		for _, b := range blocks(l.text(i))[1:] {
@@ -292,19 +297,19 @@ func TestAnOpeningIsHashedForTheStoreOnly(t *testing.T) {
 
 // After a write that failed the log says so for ever.
 func TestAFailedWriteEndsTheLog(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 2, "write")
+	l := newTestNetwork(t, t.TempDir(), 2, "write")
 	log := l.logs[0]
 	l.must(log.Begin(1))
 	l.must(log.file.Close())
 	var err error
 	log.file, err = os.Open(l.path(0)) // cannot be written to
 	l.must(err)
-	e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: protocol.ClassControl, Kind: "x", Session: 1}
+	e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: contract.ClassControl, Kind: "x", Session: 1}
 	first := log.Record(e, nil)
 	wantPart(t, "write", first, "transcript "+l.path(0)+": record 1 was not written: ")
 	wantPart(t, "write", first, "; free some space and start the job again, the transcript goes on from there")
 	_, link := log.Link(1)
-	for _, again := range []error{log.Record(e, nil), log.Begin(2), log.Seal(SealBroken), log.Sync(), link} {
+	for _, again := range []error{log.Record(e, nil), log.Begin(2), log.Sign(SignedBroken), log.Sync(), link} {
 		if again != first {
 			t.Errorf("error %v", again)
 		}
@@ -318,10 +323,10 @@ func TestAFailedWriteEndsTheLog(t *testing.T) {
 
 // Whoever kills the process loses nothing that was recorded.
 func TestEveryRecordIsInTheFileAtOnce(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 2, "at once")
+	l := newTestNetwork(t, t.TempDir(), 2, "at once")
 	l.begin(1)
 	for i := range 5 {
-		l.frame(0, 1, protocol.ClassMasked, protocol.Turns16, "angles", []byte("words"))
+		l.frame(0, 1, contract.ClassMasked, contract.Turns16, "angles", []byte("words"))
 		if n := len(l.text(1)); n != (i+3)*BlockSize {
 			t.Errorf("%d bytes after %d frames", n, i+1)
 		}
@@ -331,9 +336,9 @@ func TestEveryRecordIsInTheFileAtOnce(t *testing.T) {
 
 // Recording needs no memory of its own, so that it does not disturb the run it records.
 func TestRecordingAllocatesNothing(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 2, "allocations")
+	l := newTestNetwork(t, t.TempDir(), 2, "allocations")
 	l.begin(1)
-	e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: protocol.ClassMasked, Kind: "angles", Session: 1}
+	e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: contract.ClassMasked, Kind: "angles", Session: 1}
 	payload := make([]byte, 100)
 	if n := testing.AllocsPerRun(100, func() {
 		l.must(l.logs[0].Record(e, payload))

@@ -16,10 +16,17 @@ import (
 // zeros to the end of the file. A file that is not this job's and this party's, or that was changed, is left alone,
 // with an error.
 func Open(path string, c Config) (*Log, error) {
-	l, err := newLog(path, c)
+	links, err := NewLinks(c.Contract, c.Self, c.IDs)
+	if err == nil && (c.Key == nil || c.Key.ID() != c.IDs[c.Self]) {
+		err = fmt.Errorf("the key is not that of party %d, %s", c.Self, c.IDs[c.Self].Short())
+	}
 	if err != nil {
 		return nil, named("transcript", path, err)
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	l := &Log{config: c, path: path, links: links, trails: make([]trail, len(c.IDs))}
 	l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err == nil {
 		if err = l.resume(); err != nil {
@@ -30,21 +37,6 @@ func Open(path string, c Config) (*Log, error) {
 		return nil, named("transcript", path, err)
 	}
 	return l, nil
-}
-
-// newLog checks a configuration.
-func newLog(path string, c Config) (*Log, error) {
-	links, err := NewLinks(c.Contract, c.Self, c.IDs)
-	if err != nil {
-		return nil, err
-	}
-	if c.Key == nil || c.Key.ID() != c.IDs[c.Self] {
-		return nil, fmt.Errorf("the key is not that of party %d, %s", c.Self, c.IDs[c.Self].Short())
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return &Log{config: c, path: path, links: links, trails: make([]trail, len(c.IDs))}, nil
 }
 
 // resume finds out where the file ends and makes it end there.
@@ -58,18 +50,50 @@ func (l *Log) resume() error {
 	}
 	h := Header{Self: l.config.Self, Contract: l.config.Contract, Party: l.config.IDs[l.config.Self],
 		Consent: l.config.Consent}
-	none, err := l.headless(info.Size())
+	// Without a whole header the file was never created to the end.
+	var block [BlockSize]byte
+	if info.Size() < BlockSize {
+		return l.create(h, info.Size())
+	}
+	if _, err := l.file.ReadAt(block[:], 0); err != nil {
+		return err
+	}
+	if info.Size() == BlockSize && zero(block[hashAt:]) {
+		return l.create(h, info.Size())
+	}
+
+	// The header must be the one that this log would write, but for the consent: a transcript keeps the one that it was
+	// begun under.
+	got, err := DecodeHeader(&block)
 	if err != nil {
 		return err
 	}
-	if none {
-		return l.create(h, info.Size())
+	if got.Contract != h.Contract {
+		return fmt.Errorf("it is of contract %s, want %s", got.Contract.Short(), h.Contract.Short())
 	}
-	if err := l.checkHeader(h); err != nil {
+	h.Consent = got.Consent
+	if got != h {
+		return fmt.Errorf("it is that of party %d, %s, want party %d, %s",
+			got.Self, got.Party.Short(), h.Self, h.Party.Short())
+	}
+	copy(l.buffer[:], block[hashAt:])
+
+	// Number, chain, time, session and links come from all whole records.
+	var last Record
+	err = l.scan(l.links, info.Size(), func(r *Record) {
+		last = *r
+		l.opened++
+		if l.links.peer(r.Peer) {
+			l.trails[r.Peer].add(r, l.links)
+		}
+	})
+	if err != nil {
 		return err
 	}
-	if err := l.readAll(info.Size()); err != nil {
-		return err
+	l.before = l.opened
+	if l.opened > 0 {
+		l.number, l.time, l.session = last.Number+1, last.Time, last.Session
+		copy(l.buffer[:], last.Hash[:])
 	}
 	whole := int64(l.before+1) * BlockSize
 	if whole < l.config.Synced {
@@ -79,16 +103,6 @@ func (l *Log) resume() error {
 		return l.file.Truncate(whole)
 	}
 	return nil
-}
-
-// headless reports whether a file of size bytes has no whole header: it was never created to the end.
-func (l *Log) headless(size int64) (bool, error) {
-	var block [BlockSize]byte
-	if size != BlockSize {
-		return size < BlockSize, nil
-	}
-	_, err := l.file.ReadAt(block[:], 0)
-	return zero(block[hashAt:]), err
 }
 
 // create writes the header into a file that has size bytes of it, or zeros behind fewer, and makes the file durable.
@@ -109,50 +123,6 @@ func (l *Log) create(h Header, size int64) error {
 	}
 	copy(l.buffer[:], block[hashAt:])
 	return errors.Join(l.file.Sync(), syncDir(filepath.Dir(l.path)))
-}
-
-// checkHeader wants the header that this log would write, but for the consent: a transcript keeps the one that it was
-// begun under.
-func (l *Log) checkHeader(want Header) error {
-	var block [BlockSize]byte
-	if _, err := l.file.ReadAt(block[:], 0); err != nil {
-		return err
-	}
-	got, err := DecodeHeader(&block)
-	if err != nil {
-		return err
-	}
-	if got.Contract != want.Contract {
-		return fmt.Errorf("it is of contract %s, want %s", got.Contract.Short(), want.Contract.Short())
-	}
-	want.Consent = got.Consent
-	if got != want {
-		return fmt.Errorf("it is that of party %d, %s, want party %d, %s", got.Self, got.Party.Short(), want.Self, want.Party.Short())
-	}
-	copy(l.buffer[:], block[hashAt:])
-	return nil
-}
-
-// readAll takes number, chain, time, session and links from all whole records of a file of size bytes.
-func (l *Log) readAll(size int64) error {
-	var last Record
-	records := uint64(0)
-	err := l.scan(l.links, size, func(r *Record) {
-		last = *r
-		records++
-		if l.links.peer(r.Peer) {
-			l.trails[r.Peer].take(r, l.links)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	l.before, l.opened = records, records
-	if records > 0 {
-		l.number, l.time, l.session = last.Number+1, last.Time, last.Session
-		copy(l.buffer[:], last.Hash[:])
-	}
-	return nil
 }
 
 // scan reads the whole records of the first size bytes, adds them to links, and shows each.

@@ -12,9 +12,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // errKilled is how a party's process dies: it says nothing to anybody and seals nothing.
@@ -23,16 +25,16 @@ var errKilled = errors.New("killed")
 // errFull ends a session with a reason.
 var errFull = errors.New("the disk is full")
 
-// attending is a league whose parties run sessions as nodes do.
+// attending is a test network whose parties run sessions as nodes do.
 type attending struct {
-	*league
-	net *simnet.Network
+	*testNetwork
+	net *testnet.Network
 }
 
-// newAttending makes a league of three.
+// newAttending makes a test network of three.
 func newAttending(t testing.TB, dir, job string) *attending {
-	a := &attending{league: newLeague(t, dir, 3, job)}
-	a.net = simnet.New(a.ids)
+	a := &attending{testNetwork: newTestNetwork(t, dir, 3, job)}
+	a.net = testnet.New(a.ids)
 	t.Cleanup(a.net.Close)
 	return a
 }
@@ -40,32 +42,36 @@ func newAttending(t testing.TB, dir, job string) *attending {
 // sums is how many sums a session has.
 const sums = 3
 
-// attend runs a session at all parties and returns each one's error. wrap puts itself before a party's log; nil: the
+// runClient runs a session at all parties and returns each one's error. wrap puts itself before a party's log; nil: the
 // party dies before it begins the session.
-func (a *attending) attend(number uint32, wrap func(i int, log *Log) protocol.Recorder, end func(i int) error) []error {
+func (a *attending) runClient(
+	number uint32, wrap func(i int, log *Log) protocol.Recorder, end func(i int) error,
+) []error {
 	errs := make([]error, len(a.ids))
 	var wg sync.WaitGroup
 	for i := range a.ids {
 		a.net.Restart(a.ids[i])
 	}
 	for i := range a.ids {
-		wg.Go(func() { errs[i] = a.attendAs(number, i, wrap, end) })
+		wg.Go(func() { errs[i] = a.runClientAs(number, i, wrap, end) })
 	}
 	wg.Wait()
 	return errs
 }
 
-// attendAs is one party's session.
-func (a *attending) attendAs(number uint32, i int, wrap func(i int, log *Log) protocol.Recorder, end func(i int) error) error {
+// runClientAs is one party's session.
+func (a *attending) runClientAs(
+	number uint32, i int, wrap func(i int, log *Log) protocol.Recorder, end func(i int) error,
+) error {
 	ctx := context.Background()
 	peers := slices.DeleteFunc(slices.Clone(a.ids), func(id keys.ID) bool { return id == a.ids[i] })
-	mesh, err := a.net.Transport(a.ids[i]).Open(ctx, protocol.Room{byte(number)}, peers)
+	mesh, err := a.net.Transport(a.ids[i]).Open(ctx, protocol.SessionID{byte(number)}, peers)
 	if err != nil {
 		return err
 	}
 	defer mesh.Close()
 	c := a.config(i)
-	c.Now = nil // the league's clock is for one goroutine
+	c.Now = nil // the test network's clock is for one goroutine
 	log, err := Open(a.path(i), c)
 	if err != nil {
 		return err
@@ -81,20 +87,20 @@ func (a *attending) attendAs(number uint32, i int, wrap func(i int, log *Log) pr
 	err = a.session(ctx, mesh, number, i, recorder, end)
 	switch {
 	case err == nil:
-		return log.Seal(SealDone)
+		return log.Sign(SignedDone)
 	case errors.Is(err, errKilled):
 		return err
 	}
-	return errors.Join(err, log.Seal(SealBroken))
+	return errors.Join(err, log.Sign(SignedBroken))
 }
 
 // session is what a party does in a session.
 func (a *attending) session(
 	ctx context.Context, mesh protocol.Mesh, number uint32, i int, r protocol.Recorder, end func(i int) error,
 ) error {
-	var parties []protocol.Party
+	var parties []contract.Party
 	for j, id := range a.ids {
-		parties = append(parties, protocol.Party{Name: fmt.Sprint("p", j), ID: id})
+		parties = append(parties, contract.Party{Name: fmt.Sprint("p", j), ID: id})
 	}
 	s, err := protocol.NewSession(ctx, mesh, protocol.SessionConfig{
 		Contract: a.contract, Number: number, Parties: parties, Key: keyNumber(i), Recorder: r,
@@ -107,8 +113,10 @@ func (a *attending) session(
 			break
 		}
 		if err = s.Reduce(ctx, protocol.Reduction{
-			Kind: "angles", Class: protocol.ClassMasked, Encoding: protocol.Fixed64, Plan: protocol.PlanFor(protocol.Tree, 3, n%3), Size: 64,
-			Load: func(int, []byte) error { return nil }, Add: func(dst, src []byte) {}, Store: func(int, []byte) error { return nil },
+			Kind: "angles", Class: contract.ClassMasked, Encoding: contract.Fixed64,
+			Plan: contract.PlanFor(contract.Tree, 3, n%3), Size: 64,
+			Load: func(int, []byte) error { return nil }, Add: func(dst, src []byte) {},
+			Store: func(int, []byte) error { return nil },
 		}); err != nil {
 			break
 		}
@@ -120,7 +128,7 @@ func (a *attending) session(
 		err = s.Finish(ctx)
 	}
 	if err != nil && !errors.Is(err, errKilled) {
-		s.Abort(ctx, &protocol.Fault{Code: protocol.CodeDisk})
+		s.Abort(ctx, &fault.Fault{Code: fault.CodeDisk})
 	}
 	return err
 }
@@ -171,11 +179,11 @@ func TestAKilledPartyAccusesNobody(t *testing.T) {
 					return &mortal{Log: log, left: n, written: written}
 				}
 			}
-			if whole = errors.Join(a.attend(1, die(at%3, at), well)...) == nil; whole && at < 40 {
+			if whole = errors.Join(a.runClient(1, die(at%3, at), well)...) == nil; whole && at < 40 {
 				t.Fatalf("a session of %d records only", at)
 			}
-			a.attend(2, die((at+1)%3, (at+1)/2), well)
-			if err := errors.Join(a.attend(3, honest, well)...); err != nil {
+			a.runClient(2, die((at+1)%3, (at+1)/2), well)
+			if err := errors.Join(a.runClient(3, honest, well)...); err != nil {
 				t.Fatalf("killed at record %d, written %v: %v", at, written, err)
 			}
 			for i := range a.ids {
@@ -213,8 +221,9 @@ func without(log *Log, peer int, s protocol.LinkState, sent, received uint64) pr
 	return s
 }
 
-// TestWhoDeniesItsPastIsNamed has p2 say, when a third session begins, something else of the two before than its transcript
-// holds, as it must who took something out. The others stop before anything of the session leaves, and name it.
+// TestWhoDeniesItsPastIsNamed has p2 say, when a third session begins, something else of the two before than its
+// transcript holds, as it must who took something out. The others stop before anything of the session leaves, and
+// name it.
 func TestWhoDeniesItsPastIsNamed(t *testing.T) {
 	links := func(change func(log *Log, peer int, s *protocol.LinkState)) func(log *Log, p *protocol.Past) {
 		return func(log *Log, p *protocol.Past) {
@@ -257,14 +266,14 @@ func TestWhoDeniesItsPastIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAttending(t, t.TempDir(), "denied")
-			a.attend(1, honest, func(i int) error {
+			a.runClient(1, honest, func(i int) error {
 				if i == 1 {
 					return errFull
 				}
 				return nil
 			})
-			a.must(errors.Join(a.attend(2, honest, well)...))
-			errs := a.attend(3, func(i int, log *Log) protocol.Recorder {
+			a.must(errors.Join(a.runClient(2, honest, well)...))
+			errs := a.runClient(3, func(i int, log *Log) protocol.Recorder {
 				if i == 2 {
 					return &liar{log, c.lie}
 				}
@@ -273,9 +282,9 @@ func TestWhoDeniesItsPastIsNamed(t *testing.T) {
 			found := false
 			for i, err := range errs[:2] {
 				var step *protocol.StepError
-				named := errors.Is(err, protocol.ErrDeviation) && errors.As(err, &step) && step.Peer == "p2"
+				named := errors.Is(err, contract.ErrDeviation) && errors.As(err, &step) && step.Peer == "p2"
 				var left *protocol.AbortError
-				told := errors.As(err, &left) && left.Fault.Code == protocol.CodeDeviation && slices.Contains(left.Fault.Names, "p2")
+				told := errors.As(err, &left) && left.Fault.Code == fault.CodeDeviation && slices.Contains(left.Fault.Names, "p2")
 				if !named && !told {
 					t.Errorf("p%d: %v", i, err)
 				}
@@ -291,8 +300,8 @@ func TestWhoDeniesItsPastIsNamed(t *testing.T) {
 // TestFormerIsTheSameFromTheLatestFramesAndFromTheFile compares the two ways to answer.
 func TestFormerIsTheSameFromTheLatestFramesAndFromTheFile(t *testing.T) {
 	a := newAttending(t, t.TempDir(), "former")
-	a.must(errors.Join(a.attend(1, honest, well)...))
-	a.must(errors.Join(a.attend(4, honest, well)...))
+	a.must(errors.Join(a.runClient(1, honest, well)...))
+	a.must(errors.Join(a.runClient(4, honest, well)...))
 	log, err := Open(a.path(0), a.config(0))
 	a.must(err)
 	defer log.Close()
@@ -309,7 +318,7 @@ func TestFormerIsTheSameFromTheLatestFramesAndFromTheFile(t *testing.T) {
 				links, err := NewLinks(a.contract, 0, a.ids)
 				a.must(err)
 				f := newFormer(links, 1, session, sent, received)
-				a.must(log.scan(links, int64(log.before+1)*BlockSize, f.take))
+				a.must(log.scan(links, int64(log.before+1)*BlockSize, f.add))
 				if quick != f.Former {
 					t.Fatalf("session %d, frames %d and %d: %+v, from the file %+v", session, sent, received, quick, f.Former)
 				}
@@ -321,8 +330,8 @@ func TestFormerIsTheSameFromTheLatestFramesAndFromTheFile(t *testing.T) {
 	}
 }
 
-// TestAPowerCutAccusesNobody cuts records off the end of the transcript of a party that was killed: those that it has not
-// signed may be missing, at either end of a link, and no others.
+// TestAPowerCutAccusesNobody cuts records off the end of the transcript of a party that was killed: those that it has
+// not signed may be missing, at either end of a link, and no others.
 func TestAPowerCutAccusesNobody(t *testing.T) {
 	for name, c := range map[string]struct {
 		less  int // records of what it has signed last
@@ -334,7 +343,7 @@ func TestAPowerCutAccusesNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAttending(t, t.TempDir(), "power")
-			a.attend(1, func(i int, log *Log) protocol.Recorder {
+			a.runClient(1, func(i int, log *Log) protocol.Recorder {
 				if i == 1 {
 					return &mortal{Log: log, left: 32, written: true}
 				}
@@ -344,7 +353,8 @@ func TestAPowerCutAccusesNobody(t *testing.T) {
 			last := 0
 			for n := range text {
 				var r Record
-				if n > 0 && r.Decode((*[BlockSize]byte)(text[n])) == nil && r.Type == TypeSent && r.Kind == protocol.KindCountersign {
+				if n > 0 && r.Decode((*[BlockSize]byte)(text[n])) == nil && r.Type == TypeSent &&
+					r.Kind == contract.KindCountersign {
 					last = n
 				}
 			}
@@ -353,8 +363,8 @@ func TestAPowerCutAccusesNobody(t *testing.T) {
 			}
 			last -= 4 * c.less
 			a.must(os.WriteFile(a.path(1), append(bytes.Join(text[:last+1], nil), make([]byte, c.zeros)...), 0o600))
-			err := errors.Join(a.attend(2, honest, well)...)
-			if c.well && err != nil || !c.well && !errors.Is(err, protocol.ErrDeviation) {
+			err := errors.Join(a.runClient(2, honest, well)...)
+			if c.well && err != nil || !c.well && !errors.Is(err, contract.ErrDeviation) {
 				t.Errorf("the next session: %v", err)
 			}
 			if !c.well && !strings.Contains(err.Error(), "it has signed for ") {
@@ -388,7 +398,7 @@ func TestAPowerCutLeavesNoRecordOfALostPayload(t *testing.T) {
 	a.stores[1] = mustOpenStore(t, dir, 1<<20)
 	a.stores[1].packSize = 1000 // some packs
 	cut := &powered{path: a.path(1)}
-	a.attend(1, func(i int, log *Log) protocol.Recorder {
+	a.runClient(1, func(i int, log *Log) protocol.Recorder {
 		if i != 1 {
 			return log
 		}
@@ -407,7 +417,7 @@ func TestAPowerCutLeavesNoRecordOfALostPayload(t *testing.T) {
 		t.Errorf("%d payloads kept before the power was cut", kept)
 	}
 	a.stores[1] = mustOpenStore(t, dir, 1<<20)
-	a.must(errors.Join(a.attend(2, honest, well)...))
+	a.must(errors.Join(a.runClient(2, honest, well)...))
 	if after := a.payloadsOf(1, dir); after <= kept {
 		t.Errorf("%d payloads kept, %d before", after, kept)
 	}

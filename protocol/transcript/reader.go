@@ -33,29 +33,23 @@ type Reader struct {
 func NewReader(source io.Reader) (*Reader, error) {
 	r := &Reader{source: source, buffer: make([]byte, len(keys.Hash{})+blocksAtOnce*BlockSize), kinds: make(kinds)}
 	r.at, r.end = len(keys.Hash{}), len(keys.Hash{})
-	if err := r.fill(); err != nil {
-		return nil, r.headless(err)
+	err := r.fill()
+	start := string(r.buffer[r.at:r.end])
+	switch {
+	case err == io.EOF:
+		return nil, errors.New("the file is empty, want a transcript")
+	case err == ErrCut && (strings.HasPrefix(magic, start) || strings.HasPrefix(start, magic)):
+		return nil, fmt.Errorf("its header is not whole: %w", ErrCut)
+	case err == ErrCut:
+		return nil, errors.New("it is not a transcript")
+	case err != nil:
+		return nil, err
 	}
-	var err error
 	if r.header, err = DecodeHeader((*[BlockSize]byte)(r.buffer[r.at:])); err != nil {
 		return nil, err
 	}
 	r.at += BlockSize
 	return r, nil
-}
-
-// headless says why there is no header.
-func (r *Reader) headless(err error) error {
-	start := string(r.buffer[r.at:r.end])
-	switch {
-	case err == io.EOF:
-		return errors.New("the file is empty, want a transcript")
-	case err == ErrCut && (strings.HasPrefix(magic, start) || strings.HasPrefix(start, magic)):
-		return fmt.Errorf("its header is not whole: %w", ErrCut)
-	case err == ErrCut:
-		return errors.New("it is not a transcript")
-	}
-	return err
 }
 
 // Header returns whose transcript it is.
@@ -83,7 +77,21 @@ func (r *Reader) next(rec *Record) error {
 	if fault := r.check(block, rec); fault != "" {
 		broken := &ChainError{Record: r.number, Reason: fault}
 		if r.unwritten(block) {
-			return r.tail(broken)
+			// Reads what stands behind a block that was not written. It returns ErrCut when that is nothing but
+			// zeros, as a power cut can leave them where records were not yet on the disk, and otherwise what is
+			// wrong with the block.
+			rest, read := r.buffer[r.at+BlockSize:r.end], 0
+			for zero(rest) && read <= maxZeros {
+				n, err := r.source.Read(r.buffer)
+				rest, read = r.buffer[:n], read+n
+				switch {
+				case err == io.EOF && zero(rest):
+					return ErrCut
+				case err != nil && err != io.EOF:
+					return err
+				}
+			}
+			return error(broken)
 		}
 		return broken
 	}
@@ -96,7 +104,15 @@ func (r *Reader) next(rec *Record) error {
 func (r *Reader) check(block *[BlockSize]byte, rec *Record) string {
 	sum := sha256.Sum256(r.buffer[r.at-len(keys.Hash{}) : r.at+hashAt])
 	if sum != [sha256.Size]byte(block[hashAt:]) {
-		return r.misplaced(binary.BigEndian.Uint64(block[8:]))
+		number := binary.BigEndian.Uint64(block[8:]) // that the block gives itself
+		switch {
+		case number > r.number:
+			return fmt.Sprintf("the chain is broken: record %d stands here, so that one is missing or out of order", number)
+		case number < r.number:
+			return fmt.Sprintf("the chain is broken: record %d stands here, so that one is doubled or out of order", number)
+		}
+		return "the chain is broken: its hash does not follow from the record before it: it was changed, " +
+			"or is of another transcript"
 	}
 	if err := rec.decode(block, r.kinds); err != nil {
 		return err.Error()
@@ -110,17 +126,6 @@ func (r *Reader) check(block *[BlockSize]byte, rec *Record) string {
 	return ""
 }
 
-// misplaced explains a hash that does not follow, by the number that the block gives itself.
-func (r *Reader) misplaced(number uint64) string {
-	switch {
-	case number > r.number:
-		return fmt.Sprintf("the chain is broken: record %d stands here, so that one is missing or out of order", number)
-	case number < r.number:
-		return fmt.Sprintf("the chain is broken: record %d stands here, so that one is doubled or out of order", number)
-	}
-	return "the chain is broken: its hash does not follow from the record before it: it was changed, or is of another transcript"
-}
-
 // maxZeros is the most zeros at the end of a transcript that are taken for what a power cut leaves, in bytes: a
 // session syncs long before so many records.
 const maxZeros = 256 << 20
@@ -130,23 +135,6 @@ const maxZeros = 256 << 20
 // before it has the record's number.
 func (r *Reader) unwritten(block *[BlockSize]byte) bool {
 	return zero(block[hashAt:]) && (zero(block[:hashAt]) || binary.BigEndian.Uint64(block[8:]) == r.number)
-}
-
-// tail reads what stands behind a block that was not written. It returns ErrCut when that is nothing but zeros, as a
-// power cut can leave them where records were not yet on the disk, and otherwise what is wrong with the block.
-func (r *Reader) tail(broken error) error {
-	rest, read := r.buffer[r.at+BlockSize:r.end], 0
-	for zero(rest) && read <= maxZeros {
-		n, err := r.source.Read(r.buffer)
-		rest, read = r.buffer[:n], read+n
-		switch {
-		case err == io.EOF && zero(rest):
-			return ErrCut
-		case err != nil && err != io.EOF:
-			return err
-		}
-	}
-	return broken
 }
 
 // fill reads more blocks behind those not yet returned. It returns io.EOF when there is nothing more and

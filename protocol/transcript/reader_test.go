@@ -38,14 +38,14 @@ func TestReaderReadsTheSameFromSlowSources(t *testing.T) {
 
 // longTranscript has about so many records.
 func longTranscript(t testing.TB, records int) []byte {
-	l := newLeague(t, t.TempDir(), 2, "long")
+	l := newTestNetwork(t, t.TempDir(), 2, "long")
 	l.begin(1)
 	for i := range records / 2 {
 		l.frame(0, 1, 2, 1, fmt.Sprintf("kind %d", i%40), []byte("words"))
 		l.frame(1, 0, 2, 1, "angles", []byte("words"))
 	}
 	l.countersign()
-	l.seal(SealDone)
+	l.seal(SignedDone)
 	return l.text(0)
 }
 
@@ -70,7 +70,7 @@ func TestReaderReturnsTheSourcesError(t *testing.T) {
 	}
 }
 
-func TestReaderTellsCutHeadersFromOtherFiles(t *testing.T) {
+func TestReaderKnowsCutHeadersFromOtherFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                          "the file is empty, want a transcript",
 		"hanse":                     "its header is not whole: the transcript is cut short: it ends inside a record",
@@ -111,7 +111,7 @@ func TestReadingAllocatesNothingPerRecord(t *testing.T) {
 
 // FuzzReader: any bytes are read to an end, with bounded memory.
 func FuzzReader(f *testing.F) {
-	l := smallLeague(f, "fuzz")
+	l := smallTestNetwork(f, "fuzz")
 	ids := l.ids
 	text := l.text(0)
 	f.Add(text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Type says what a record tells. The first four are the events of a session.
@@ -20,13 +21,14 @@ const (
 	TypeOpened        = Type(protocol.EventOpened)
 	TypeCountersigned = Type(protocol.EventCountersigned)
 	TypeSession       = Type(5) // a session begins
-	TypeSeal          = Type(6) // the party signs the chain so far
+	TypeSignature     = Type(6) // the party signs the chain so far
 	TypeUnkept        = Type(7) // the store is full: payloads are not kept until the next session
 )
 
 // String returns what the type says of a record, as errors and reports write it.
 func (t Type) String() string {
-	names := [...]string{"type 0", "sent", "received", "opened", "countersigned", "session begins", "seal", "payloads no longer kept"}
+	names := [...]string{"type 0", "sent", "received", "opened", "countersigned", "session begins", "seal",
+		"payloads no longer kept"}
 	if int(t) < len(names) {
 		return names[t]
 	}
@@ -37,31 +39,31 @@ func (t Type) String() string {
 func (t Type) Frame() bool { return t == TypeSent || t == TypeReceived }
 
 // signed reports whether the record is of a signature and not of a payload.
-func (t Type) signed() bool { return t == TypeCountersigned || t == TypeSeal }
+func (t Type) signed() bool { return t == TypeCountersigned || t == TypeSignature }
 
 // Payload reports whether the record is of a payload, which a store can have.
 func (t Type) Payload() bool { return t.Frame() || t == TypeOpened }
 
-// The reasons of a seal, its Kind.
+// The reasons of a signature record, its Kind.
 const (
-	SealCheckpoint = "checkpoint" // after a round of countersignatures
-	SealDone       = "done"       // the session has ended as it should
-	SealBroken     = "broken"     // the session has ended before its end
+	SignedCheckpoint = "checkpoint" // after a round of countersignatures
+	SignedDone       = "done"       // the session has ended as it should
+	SignedBroken     = "broken"     // the session has ended before its end
 )
 
-// sealReason returns the reason of a seal by its number in transcripts, which never changes.
-func sealReason(number uint32) (why string, ok bool) {
-	reasons := [...]string{1: SealCheckpoint, 2: SealDone, 3: SealBroken}
+// signatureReason returns the reason of a signature record by its number in transcripts, which never changes.
+func signatureReason(number uint32) (why string, ok bool) {
+	reasons := [...]string{1: SignedCheckpoint, 2: SignedDone, 3: SignedBroken}
 	if number == 0 || number >= uint32(len(reasons)) {
 		return "", false
 	}
 	return reasons[number], true
 }
 
-// sealNumber returns the number of a reason, 0 when there is no such reason.
-func sealNumber(why string) uint32 {
+// signatureNumber returns the number of a reason, 0 when there is no such reason.
+func signatureNumber(why string) uint32 {
 	for n := uint32(1); ; n++ {
-		switch reason, ok := sealReason(n); {
+		switch reason, ok := signatureReason(n); {
 		case !ok:
 			return 0
 		case reason == why:
@@ -103,11 +105,12 @@ const (
 //	   121    7  zero
 //	   128   32  SHA-256(hash of the block before || bytes 0 to 127)
 type Record struct {
-	Type      Type
-	Class     protocol.Class    // 0 from TypeSession on
-	Encoding  protocol.Encoding // protocol.Bytes from TypeCountersigned on
-	Kind      string            // "countersign" in TypeCountersigned, a reason in TypeSeal, empty in TypeSession and TypeUnkept
-	Session   uint32            // from 1
+	Type     Type
+	Class    contract.Class    // 0 from TypeSession on
+	Encoding contract.Encoding // protocol.Bytes from TypeCountersigned on
+	// "countersign" in TypeCountersigned, a reason in TypeSignature, empty in TypeSession and TypeUnkept
+	Kind      string
+	Session   uint32 // from 1
 	Number    uint64
 	Time      int64 // Unix nanoseconds
 	Peer      int   // index of the other end; the party's own where there is none
@@ -125,7 +128,7 @@ type Record struct {
 // kept is zero.
 func (r *Record) Sum() keys.Hash { return keys.Hash(r.Proof[:len(keys.Hash{})]) }
 
-// Signature returns the signature of a seal or a countersignature. It shares memory with the record.
+// Signature returns the signature of a signature record or a countersignature. It shares memory with the record.
 func (r *Record) Signature() []byte { return r.Proof[:] }
 
 // Encode writes the record, its Hash included, into a block. The record must be one that Decode
@@ -148,8 +151,8 @@ func (r *Record) Encode(block *[BlockSize]byte) {
 		copy(block[kindAt:sumAt], r.Kind)
 		copy(block[sumAt:keptAt], r.Proof[:])
 	}
-	if r.Type == TypeSeal {
-		binary.BigEndian.PutUint32(block[28:], sealNumber(r.Kind))
+	if r.Type == TypeSignature {
+		binary.BigEndian.PutUint32(block[28:], signatureNumber(r.Kind))
 	}
 	if r.Kept {
 		block[keptAt] = 1
@@ -172,7 +175,7 @@ func (r *Record) decode(block *[BlockSize]byte, known kinds) error {
 	case !zero(block[keptAt+1 : hashAt]):
 		return errNotZero
 	}
-	r.Type, r.Class, r.Encoding = Type(block[0]), protocol.Class(block[1]), protocol.Encoding(block[2])
+	r.Type, r.Class, r.Encoding = Type(block[0]), contract.Class(block[1]), contract.Encoding(block[2])
 	r.Session = binary.BigEndian.Uint32(block[4:])
 	r.Number = binary.BigEndian.Uint64(block[8:])
 	r.Time = int64(binary.BigEndian.Uint64(block[16:]))
@@ -181,52 +184,43 @@ func (r *Record) decode(block *[BlockSize]byte, known kinds) error {
 	r.Sequence = binary.BigEndian.Uint64(block[40:])
 	r.Size = binary.BigEndian.Uint64(block[48:])
 	r.Kept, r.Hash = block[keptAt] == 1, keys.Hash(block[hashAt:])
-	var err error
 	if r.Type.signed() {
-		err = r.decodeSigned(block)
-	} else {
-		err = r.decodePayload(block, known)
+		// What is the same for all signatures is filled in.
+		if block[3] != 0 {
+			return errNotZero
+		}
+		r.Proof = [ed25519.SignatureSize]byte(block[signatureAt:keptAt])
+		r.Kind, r.Bytes = contract.KindCountersign, ed25519.SignatureSize
+		if r.Type == TypeSignature {
+			why, ok := signatureReason(r.Chunk)
+			if !ok {
+				return fmt.Errorf("the reason of a seal is %d, want 1 to 3", r.Chunk)
+			}
+			r.Kind, r.Chunk, r.Bytes = why, 0, 0
+		}
+		return r.check()
 	}
-	if err != nil {
-		return err
-	}
-	return r.check()
-}
-
-// decodePayload reads what records have that bear no signature.
-func (r *Record) decodePayload(block *[BlockSize]byte, known kinds) error {
 	n := int(block[3])
-	if n > protocol.MaxKind {
-		return fmt.Errorf("its kind has %d bytes, at most %d are allowed", n, protocol.MaxKind)
+	if n > contract.MaxKind {
+		return fmt.Errorf("its kind has %d bytes, at most %d are allowed", n, contract.MaxKind)
 	}
 	if !zero(block[kindAt+n : sumAt]) {
 		return errNotZero
 	}
 	if text := block[kindAt : kindAt+n]; r.Kind != string(text) { // most have the kind of the record before
-		r.Kind = known.text(text)
+		kind, met := known[string(text)]
+		if !met {
+			kind = string(text)
+			if known != nil && len(known) < maxKinds {
+				known[kind] = kind
+			}
+		}
+		r.Kind = kind
 	}
 	r.Bytes = binary.BigEndian.Uint64(block[56:])
 	r.Proof = [ed25519.SignatureSize]byte{}
 	copy(r.Proof[:], block[sumAt:keptAt])
-	return nil
-}
-
-// decodeSigned reads what a signature has, and fills in what is the same for all.
-func (r *Record) decodeSigned(block *[BlockSize]byte) error {
-	if block[3] != 0 {
-		return errNotZero
-	}
-	r.Proof = [ed25519.SignatureSize]byte(block[signatureAt:keptAt])
-	r.Kind, r.Bytes = protocol.KindCountersign, ed25519.SignatureSize
-	if r.Type == TypeCountersigned {
-		return nil
-	}
-	why, ok := sealReason(r.Chunk)
-	if !ok {
-		return fmt.Errorf("the reason of a seal is %d, want 1 to 3", r.Chunk)
-	}
-	r.Kind, r.Chunk, r.Bytes = why, 0, 0
-	return nil
+	return r.check()
 }
 
 // errNotZero refuses a second way to write the same record.
@@ -237,15 +231,3 @@ const maxKinds = 256
 
 // kinds are the kinds that a reader has met.
 type kinds map[string]string
-
-// text returns the bytes as a string.
-func (k kinds) text(b []byte) string {
-	if s, ok := k[string(b)]; ok {
-		return s
-	}
-	s := string(b)
-	if k != nil && len(k) < maxKinds {
-		k[s] = s
-	}
-	return s
-}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Every fault of a record has its message; the records are good ones with some bytes written over.
 func TestDecodeRefusesWhatNoLogWrites(t *testing.T) {
-	all := blocks(smallLeague(t, "records").text(0))
+	all := blocks(smallTestNetwork(t, "records").text(0))
 	begins, frame, opening, signature, seal := all[1], all[6], all[7], all[12], all[14]
 	for _, c := range []struct {
 		block []byte
@@ -22,7 +23,7 @@ func TestDecodeRefusesWhatNoLogWrites(t *testing.T) {
 		{frame, 0, "\xff", "its type is 255, want 1 to 7"},
 		{frame, 1, "\x00", "its class is 0, want 1 to 5"},
 		{frame, 1, "\x06", "its class is 6, want 1 to 5"},
-		{frame, 2, "\x07", "its encoding is 7, want 0 to 6, or 72 to 120"},
+		{frame, 2, "\x08", "its encoding is 8, want 0 to 7, or 72 to 120"},
 		{frame, 3, "\x19", "its kind has 25 bytes, at most 24 are allowed"},
 		{frame, 3, "\x07", `its kind is "angles\x00", want 1 to 24 characters of a-z, 0-9, "-" and space`},
 		{frame, 3, "\x05", "it has bytes that are not zero where version 3 has none"},
@@ -59,7 +60,8 @@ func TestDecodeRefusesWhatNoLogWrites(t *testing.T) {
 		{seal, 28, "\xff\x00\x00\x01", "the reason of a seal is 4278190081, want 1 to 3"},
 		{seal, 120, "\x01", `a record "seal" has fields of a frame, want zeros`},
 		{seal, 127, "\x01", "it has bytes that are not zero where version 3 has none"},
-		{append(bytes.Clone(begins[:56]), seal[56:]...), 0, "\x07", "it has bytes that are not zero where version 3 has none"},
+		{append(bytes.Clone(begins[:56]), seal[56:]...), 0, "\x07",
+			"it has bytes that are not zero where version 3 has none"},
 	} {
 		block := [BlockSize]byte(c.block)
 		copy(block[c.at:], c.bytes)
@@ -68,7 +70,8 @@ func TestDecodeRefusesWhatNoLogWrites(t *testing.T) {
 }
 
 func TestTypesHaveNames(t *testing.T) {
-	for typ, want := range map[Type]string{TypeSent: "sent", TypeUnkept: "payloads no longer kept", 0: "type 0", 8: "type 8"} {
+	for typ, want := range map[Type]string{TypeSent: "sent", TypeUnkept: "payloads no longer kept",
+		0: "type 0", 8: "type 8"} {
 		if got := typ.String(); got != want {
 			t.Errorf("type %d is %q, want %q", uint8(typ), got, want)
 		}
@@ -89,7 +92,7 @@ func TestKindsAreThoseOfFrames(t *testing.T) {
 
 // FuzzRecord: whatever decodes is encoded with the same bytes.
 func FuzzRecord(f *testing.F) {
-	for _, b := range blocks(smallLeague(f, "fuzz").text(0)) {
+	for _, b := range blocks(smallTestNetwork(f, "fuzz").text(0)) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -104,7 +107,7 @@ func FuzzRecord(f *testing.F) {
 		if r.Encode(&back); !bytes.Equal(back[:], b) {
 			t.Fatalf("%x is read as %+v, which is written as %x", b, r, back)
 		}
-		if r.Peer < 0 || r.Bytes > protocol.MaxFrame || len(r.Kind) > protocol.MaxKind {
+		if r.Peer < 0 || r.Bytes > protocol.MaxFrame || len(r.Kind) > contract.MaxKind {
 			t.Fatalf("%+v is accepted", r)
 		}
 	})
@@ -112,7 +115,7 @@ func FuzzRecord(f *testing.F) {
 
 // FuzzHeader: the same for headers.
 func FuzzHeader(f *testing.F) {
-	f.Add(blocks(smallLeague(f, "fuzz").text(0))[0])
+	f.Add(blocks(smallTestNetwork(f, "fuzz").text(0))[0])
 	var bound [BlockSize]byte
 	Header{Self: 1, Contract: keys.Hash{1}, Party: keys.ID{2}, Consent: keys.Hash{3}}.Encode(&bound)
 	f.Add(bound[:])

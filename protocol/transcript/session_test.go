@@ -8,22 +8,23 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestRealSessionsLeaveTranscriptsThatVerify runs two sessions among four parties over a network in
 // memory, long enough for some rounds of countersignatures.
 func TestRealSessionsLeaveTranscriptsThatVerify(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 4, "session")
-	net := simnet.New(l.ids)
+	l := newTestNetwork(t, t.TempDir(), 4, "session")
+	net := testnet.New(l.ids)
 	defer net.Close()
 	for number := range uint32(2) {
 		for i := range l.logs {
 			net.Restart(l.ids[i])
 			c := l.config(i)
-			c.Now = nil // the league's clock is for one goroutine
+			c.Now = nil // the test network's clock is for one goroutine
 			l.must(l.logs[i].Close())
 			var err error
 			l.logs[i], err = Open(l.path(i), c)
@@ -31,12 +32,12 @@ func TestRealSessionsLeaveTranscriptsThatVerify(t *testing.T) {
 			l.must(l.logs[i].Begin(number + 1))
 		}
 		runSession(t, l, net, number+1)
-		l.seal(SealDone)
+		l.seal(SignedDone)
 	}
 	for i := range l.logs {
 		s, err := verify(l.text(i), l.ids)
 		l.must(err)
-		if s.Seal != SealDone || s.Sessions != 2 {
+		if s.LastSignature != SignedDone || s.Sessions != 2 {
 			t.Errorf("party %d: %+v", i, s)
 		}
 		for j, p := range s.Peers {
@@ -49,7 +50,7 @@ func TestRealSessionsLeaveTranscriptsThatVerify(t *testing.T) {
 }
 
 // runSession runs some sums at all parties.
-func runSession(t *testing.T, l *league, net *simnet.Network, number uint32) {
+func runSession(t *testing.T, l *testNetwork, net *testnet.Network, number uint32) {
 	t.Helper()
 	errs := make([]error, len(l.ids))
 	var wg sync.WaitGroup
@@ -61,13 +62,13 @@ func runSession(t *testing.T, l *league, net *simnet.Network, number uint32) {
 }
 
 // runParty is one party's part.
-func runParty(ctx context.Context, l *league, net *simnet.Network, number uint32, self int) error {
-	var parties []protocol.Party
+func runParty(ctx context.Context, l *testNetwork, net *testnet.Network, number uint32, self int) error {
+	var parties []contract.Party
 	for i, id := range l.ids {
-		parties = append(parties, protocol.Party{Name: fmt.Sprint("p", i), ID: id})
+		parties = append(parties, contract.Party{Name: fmt.Sprint("p", i), ID: id})
 	}
 	peers := slices.DeleteFunc(slices.Clone(l.ids), func(id keys.ID) bool { return id == l.ids[self] })
-	mesh, err := net.Transport(l.ids[self]).Open(ctx, protocol.Room{byte(number)}, peers)
+	mesh, err := net.Transport(l.ids[self]).Open(ctx, protocol.SessionID{byte(number)}, peers)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,8 @@ func runParty(ctx context.Context, l *league, net *simnet.Network, number uint32
 	}
 	for n := range 150 {
 		err := s.Reduce(ctx, protocol.Reduction{
-			Kind: "angles", Class: protocol.ClassMasked, Encoding: protocol.Fixed64, Plan: protocol.PlanFor(protocol.Tree, len(l.ids), n%4), Size: 64,
+			Kind: "angles", Class: contract.ClassMasked, Encoding: contract.Fixed64,
+			Plan: contract.PlanFor(contract.Tree, len(l.ids), n%4), Size: 64,
 			Load:  func(int, []byte) error { return nil },
 			Add:   func(dst, src []byte) {},
 			Store: func(int, []byte) error { return nil },

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/hanse-project/hanse/keys"
@@ -122,8 +123,13 @@ func (s *Store) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.syncPack()
-	if err == nil {
-		err = s.syncNames()
+	if err == nil && s.last > 0 && !s.listed { // the names of the packs, and that of their folder in the one above
+		for _, dir := range []string{s.dir, filepath.Dir(s.dir)} {
+			if err = syncDir(dir); err != nil {
+				break
+			}
+		}
+		s.listed = err == nil
 	}
 	return named("payload store", s.dir, err)
 }

@@ -139,17 +139,12 @@ func (w *walk) tail(head []byte, otherwise error) error {
 			return otherwise
 		}
 		if err != nil {
-			return orTorn(err)
+			if err == io.EOF {
+				return errTorn
+			}
+			return err
 		}
 		at += int64(n)
 	}
 	return errTorn
-}
-
-// orTorn returns an error of reading, and errTorn when it is only that the file ends.
-func orTorn(err error) error {
-	if err == io.EOF {
-		return errTorn
-	}
-	return err
 }

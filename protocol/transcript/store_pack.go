@@ -80,43 +80,44 @@ func (s *Store) append(sum [32]byte, payload []byte) error {
 		return fmt.Errorf("it has %d bytes, want at most %d", len(payload), protocol.MaxFrame)
 	}
 	e := entry{size: uint32(len(payload)), sum: sum}
-	err := s.own(headSize + int64(e.size))
+	if err := s.openForWriting(headSize + int64(e.size)); err != nil {
+		return errors.Join(err, s.release())
+	}
+	info, err := s.file.Stat()
+	if err == nil && info.Size() != s.end { // another writer, whose entries this one would overwrite
+		err = fmt.Errorf("the pack has %d bytes: somebody else changes it", info.Size())
+	}
+	head := e.encode()
 	if err == nil {
-		err = s.write(e, payload)
+		_, err = s.file.WriteAt(head[:], s.end)
+	}
+	if err == nil {
+		_, err = s.file.WriteAt(payload, s.end+headSize)
 	}
 	if err != nil {
-		return errors.Join(err, s.release())
+		return errors.Join(inPack(s.last, s.end, err), s.release())
 	}
 	at := s.end
 	s.end += headSize + int64(e.size)
 	return s.add(e, at)
 }
 
-// own opens the pack that has room for an entry of size bytes, with its head.
-func (s *Store) own(size int64) error {
+// openForWriting opens the pack that has room for an entry of size bytes, with its head.
+func (s *Store) openForWriting(size int64) error {
 	if s.file == nil && s.last > 0 {
-		if err := s.reopen(); err != nil {
+		f, size, err := openPack(s.dir, s.last, os.O_WRONLY)
+		if err != nil {
 			return err
+		}
+		s.file = f
+		if size != s.end { // an incomplete entry at its end is cut off
+			if err := f.Truncate(s.end); err != nil {
+				return inPack(s.last, s.end, err)
+			}
 		}
 	}
 	if s.file == nil || s.end > 0 && s.end+size > s.packSize {
 		return s.create()
-	}
-	return nil
-}
-
-// reopen opens the last pack for writing and cuts off an incomplete entry at its end.
-func (s *Store) reopen() error {
-	f, size, err := openPack(s.dir, s.last, os.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	s.file = f
-	if size == s.end {
-		return nil
-	}
-	if err := f.Truncate(s.end); err != nil {
-		return inPack(s.last, s.end, err)
 	}
 	return nil
 }
@@ -161,40 +162,6 @@ func (s *Store) syncPack() error {
 		return inPack(s.last, s.end, err)
 	}
 	s.synced = s.end
-	return nil
-}
-
-// syncNames makes the names of the packs durable, and that of their folder in the one above.
-func (s *Store) syncNames() error {
-	if s.last == 0 || s.listed {
-		return nil
-	}
-	for _, dir := range []string{s.dir, filepath.Dir(s.dir)} {
-		if err := syncDir(dir); err != nil {
-			return bare(err)
-		}
-	}
-	s.listed = true
-	return nil
-}
-
-// write writes an entry where the last pack ends. A pack of another length has another writer, whose
-// entries it would overwrite.
-func (s *Store) write(e entry, payload []byte) error {
-	info, err := s.file.Stat()
-	if err == nil && info.Size() != s.end {
-		err = fmt.Errorf("the pack has %d bytes: somebody else changes it", info.Size())
-	}
-	head := e.encode()
-	if err == nil {
-		_, err = s.file.WriteAt(head[:], s.end)
-	}
-	if err == nil {
-		_, err = s.file.WriteAt(payload, s.end+headSize)
-	}
-	if err != nil {
-		return inPack(s.last, s.end, err)
-	}
 	return nil
 }
 

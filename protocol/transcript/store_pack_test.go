@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // packOf returns the bytes of a pack with some payloads.
@@ -136,18 +137,19 @@ func TestWhatIsNoPackIsRefusedByNameAndOffset(t *testing.T) {
 		pack []byte
 		want string
 	}{
-		"short":         {[]byte("hello"), "offset 0: this is not the head of a payload"},
-		"text":          {bytes.Repeat([]byte("hello "), 20), "offset 0: this is not the head of a payload"},
-		"later zeros":   {append(make([]byte, 5000), 1), "offset 0: this is not the head of a payload"},
-		"magic":         {patched(0, 'P'), "offset 48: this is not the head of a payload"},
-		"version":       {patched(3, 2), "offset 48: this is a payload of version 2, this program reads version 1"},
-		"checksum":      {patched(40, 0, 0, 0, 0), "offset 48: the head of this payload has the checksum 00000000, want "},
-		"hash":          {patched(8, 0, 0), "offset 48: the head of this payload has the checksum "},
-		"torn too late": {append(bytes.Clone(good), append(bytes.Clone(longer[len(good):][:headSize-1]), 1)...), "offset 48: the head of this payload has the checksum "},
-		"no bytes":      {resized(0), "offset 48: this payload has 0 bytes, want 1 to 4198400"},
-		"huge":          {resized(math.MaxUint32), "offset 48: this payload has 4294967295 bytes, want 1 to 4198400"},
-		"long by one":   {resized(protocol.MaxFrame + 1), "offset 48: this payload has 4198401 bytes, want 1 to 4198400"},
-		"short by one":  {append(resized(5), good...), "offset 97: this is not the head of a payload"},
+		"short":       {[]byte("hello"), "offset 0: this is not the head of a payload"},
+		"text":        {bytes.Repeat([]byte("hello "), 20), "offset 0: this is not the head of a payload"},
+		"later zeros": {append(make([]byte, 5000), 1), "offset 0: this is not the head of a payload"},
+		"magic":       {patched(0, 'P'), "offset 48: this is not the head of a payload"},
+		"version":     {patched(3, 2), "offset 48: this is a payload of version 2, this program reads version 1"},
+		"checksum":    {patched(40, 0, 0, 0, 0), "offset 48: the head of this payload has the checksum 00000000, want "},
+		"hash":        {patched(8, 0, 0), "offset 48: the head of this payload has the checksum "},
+		"torn too late": {append(bytes.Clone(good), append(bytes.Clone(longer[len(good):][:headSize-1]), 1)...),
+			"offset 48: the head of this payload has the checksum "},
+		"no bytes":     {resized(0), "offset 48: this payload has 0 bytes, want 1 to 4198400"},
+		"huge":         {resized(math.MaxUint32), "offset 48: this payload has 4294967295 bytes, want 1 to 4198400"},
+		"long by one":  {resized(protocol.MaxFrame + 1), "offset 48: this payload has 4198401 bytes, want 1 to 4198400"},
+		"short by one": {append(resized(5), good...), "offset 97: this is not the head of a payload"},
 	} {
 		dir, path := storeWith(t, t.TempDir(), c.pack)
 		_, err := OpenStore(dir, 1)
@@ -213,7 +215,8 @@ func TestPacksAreFilledInOrder(t *testing.T) {
 	for _, p := range []string{"12345", "67890", "x", "1234567890", strings.Repeat("long", 100), "y", "z"} {
 		mustPut(t, s, []byte(p))
 	}
-	for i, want := range [][]byte{packOf("12345", "67890"), packOf("x"), packOf("1234567890"), packOf(strings.Repeat("long", 100)), packOf("y", "z")} {
+	for i, want := range [][]byte{packOf("12345", "67890"), packOf("x"), packOf("1234567890"),
+		packOf(strings.Repeat("long", 100)), packOf("y", "z")} {
 		if got := mustRead(t, filepath.Join(s.dir, packName(i+1))); !bytes.Equal(got, want) {
 			t.Errorf("pack %d is %q, want %q", i+1, got, want)
 		}
@@ -321,12 +324,12 @@ func TestAStoreLeavesNoFilesOpen(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip(err)
 	}
-	l := newLeague(t, t.TempDir(), 2, "handles")
+	l := newTestNetwork(t, t.TempDir(), 2, "handles")
 	dir := filepath.Join(l.dir, "payloads")
 	l.stores[0] = mustOpenStore(t, dir, 100)
 	l.begin(1)
 	before := opened(t, dir)
-	l.frame(0, 1, protocol.ClassMasked, protocol.Bytes, "angles", []byte("words"))
+	l.frame(0, 1, contract.ClassMasked, contract.Bytes, "angles", []byte("words"))
 	during := opened(t, dir)
 	l.must(l.logs[0].Close())
 	for range 3 {

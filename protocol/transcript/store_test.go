@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // mustPut puts a payload and returns whether it was kept.
@@ -185,7 +186,8 @@ func TestAStoreHasSoManyPayloadsAndNoMore(t *testing.T) {
 	s := mustOpenStore(t, t.TempDir(), 100)
 	reader := mustOpenStore(t, s.dir, 0)
 	s.most, reader.most = 2, 1
-	if !mustPut(t, s, []byte("one")) || !mustPut(t, s, []byte("two")) || mustPut(t, s, []byte("three")) || mustPut(t, s, []byte("one")) {
+	if !mustPut(t, s, []byte("one")) || !mustPut(t, s, []byte("two")) || mustPut(t, s,
+		[]byte("three")) || mustPut(t, s, []byte("one")) {
 		t.Error("a store of two payloads keeps others")
 	}
 	_, err := reader.Get(sha256.Sum256([]byte("two")))
@@ -205,8 +207,8 @@ func TestStoreErrorsNameTheFolder(t *testing.T) {
 
 // A log whose store is full says so once a session and goes on.
 func TestALogGoesOnWithoutPayloadsWhenTheStoreIsFull(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 2, "store")
-	send := func(payload string) { l.frame(0, 1, protocol.ClassMasked, protocol.Bytes, "angles", []byte(payload)) }
+	l := newTestNetwork(t, t.TempDir(), 2, "store")
+	send := func(payload string) { l.frame(0, 1, contract.ClassMasked, contract.Bytes, "angles", []byte(payload)) }
 	l.stores[0] = mustOpenStore(t, filepath.Join(l.dir, "payloads"), 10)
 	l.begin(1)
 	send("12345")
@@ -236,17 +238,17 @@ func TestALogGoesOnWithoutPayloadsWhenTheStoreIsFull(t *testing.T) {
 
 // A store that cannot be written ends the log: what the owner asked to be kept would be missing.
 func TestAStoreThatFailsEndsTheLog(t *testing.T) {
-	l := newLeague(t, t.TempDir(), 2, "store")
+	l := newTestNetwork(t, t.TempDir(), 2, "store")
 	dir := filepath.Join(l.dir, "payloads")
 	l.stores[0] = mustOpenStore(t, dir, 10)
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l.begin(1)
-	e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: protocol.ClassControl, Kind: "x", Session: 1}
+	e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: contract.ClassControl, Kind: "x", Session: 1}
 	err := l.logs[0].Record(e, []byte("x"))
 	wantError(t, err, "transcript "+l.path(0)+": payload store "+dir+": payload 2d711642 was not kept: not a directory")
-	if again := l.logs[0].Seal(SealBroken); again != err {
+	if again := l.logs[0].Sign(SignedBroken); again != err {
 		t.Errorf("error %v", again)
 	}
 }

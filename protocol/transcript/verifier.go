@@ -23,21 +23,21 @@ type Tally struct {
 }
 
 // Summary is what a Verifier has counted. A transcript that was cut off at the end of a record has no
-// other mark of it than that Seal is not what it should be.
+// other mark of it than that LastSignature is not what it should be.
 type Summary struct {
-	Records  uint64
-	Sessions int
-	Openings Traffic   // what the party learned; Frames counts chunks
-	Peers    []Tally   // by index; the party's own is empty
-	Seal     string    // why it was sealed, when the last record is a seal; else empty
-	Sealed   uint64    // records up to and with the last seal
-	Kept     uint64    // frames and openings whose payloads were put into the store
-	First    time.Time // of the first record; zero when there is none
-	Last     time.Time
+	Records       uint64
+	Sessions      int
+	Openings      Traffic   // what the party learned; Frames counts chunks
+	Peers         []Tally   // by index; the party's own is empty
+	LastSignature string    // why the party signed, when the last record is a signature; else empty
+	Signed        uint64    // records up to and with the last signature
+	Kept          uint64    // frames and openings whose payloads were put into the store
+	First         time.Time // of the first record; zero when there is none
+	Last          time.Time
 }
 
 // Verifier checks what the transcript of one party proves beside the chain, which a Reader checks:
-// sessions and frames are numbered without gaps, seals bear the party's signature, and
+// sessions and frames are numbered without gaps, the party's signatures are on its chain, and
 // countersignatures those of its peers on what passed between them.
 type Verifier struct {
 	header  Header
@@ -60,7 +60,8 @@ func NewVerifier(h Header, ids []keys.ID) (*Verifier, error) {
 		return nil, fmt.Errorf("header: it is the transcript of %s as party %d, but that party is %s",
 			h.Party.Short(), h.Self, ids[h.Self].Short())
 	}
-	return &Verifier{header: h, ids: ids, links: links, chain: h.Hash(), summary: Summary{Peers: make([]Tally, len(ids))}}, nil
+	return &Verifier{header: h, ids: ids, links: links, chain: h.Hash(),
+		summary: Summary{Peers: make([]Tally, len(ids))}}, nil
 }
 
 // Add takes the next record of the transcript, as a Reader gives it. It returns a *RecordError when
@@ -74,7 +75,34 @@ func (v *Verifier) Add(r *Record) error {
 		v.failed = &RecordError{Record: r.Number, Peer: r.Peer, Reason: err.Error()}
 		return v.failed
 	}
-	v.count(r)
+	// Adds a record to the summary, before the links take it.
+	s := &v.summary
+	s.Records++
+	s.LastSignature = ""
+	s.Last = time.Unix(0, r.Time).UTC()
+	if s.Records == 1 {
+		s.First = s.Last
+	}
+	if r.Kept {
+		s.Kept++
+	}
+	switch r.Type {
+	case TypeSent:
+		s.Peers[r.Peer].Sent.add(r)
+	case TypeReceived:
+		s.Peers[r.Peer].Received.add(r)
+	case TypeOpened:
+		s.Openings.add(r)
+	case TypeCountersigned:
+		s.Peers[r.Peer].Countersigned += v.links.unsigned(r.Peer)
+	case TypeSession:
+		s.Sessions++
+		v.unkept = false
+	case TypeSignature:
+		s.LastSignature, s.Signed = r.Kind, s.Records
+	case TypeUnkept:
+		v.unkept = true
+	}
 	v.links.apply(r)
 	v.chain = r.Hash
 	return nil
@@ -100,68 +128,30 @@ func (v *Verifier) check(r *Record) error {
 	}
 	switch {
 	case r.Type == TypeCountersigned:
-		return v.checkCountersigned(r)
-	case r.Type == TypeSeal:
-		return v.checkSeal(r)
+		// Wants the peer's signature on the link as it was before the round.
+		digest, _ := v.links.Agreed(r.Peer)
+		if !v.ids[r.Peer].Verify(protocol.DomainLink, digest[:], r.Signature()) {
+			return fmt.Errorf("the countersignature is not that of %s on what passed between the two: "+
+				"the frames are not those that the peer saw, or the signature was changed", v.ids[r.Peer].Short())
+		}
+		return nil
+	case r.Type == TypeSignature:
+		// Wants the party's signature on the chain before the record, and on the record.
+		var block [BlockSize]byte
+		r.Encode(&block)
+		digest := signatureDigest(v.header.Contract, v.chain, &block)
+		if !v.header.Party.Verify(DomainSignature, digest[:], r.Signature()) {
+			return fmt.Errorf("the seal is not the signature of %s on it and the records before it: one of "+
+				"them or the signature was changed",
+				v.header.Party.Short())
+		}
+		return nil
 	case v.unkept && r.Kept:
 		return errors.New("its payload was kept, after a record that payloads are no longer kept in this session")
 	case v.unkept && r.Type == TypeUnkept:
 		return errors.New("payloads are no longer kept, for the second time in this session")
 	}
 	return nil
-}
-
-// checkCountersigned wants the peer's signature on the link as it was before the round.
-func (v *Verifier) checkCountersigned(r *Record) error {
-	digest, _ := v.links.Agreed(r.Peer)
-	if !v.ids[r.Peer].Verify(protocol.DomainLink, digest[:], r.Signature()) {
-		return fmt.Errorf("the countersignature is not that of %s on what passed between the two: the frames are not those that the peer saw, or the signature was changed",
-			v.ids[r.Peer].Short())
-	}
-	return nil
-}
-
-// checkSeal wants the party's signature on the chain before the seal, and on the seal.
-func (v *Verifier) checkSeal(r *Record) error {
-	var block [BlockSize]byte
-	r.Encode(&block)
-	digest := sealDigest(v.header.Contract, v.chain, &block)
-	if !v.header.Party.Verify(DomainSeal, digest[:], r.Signature()) {
-		return fmt.Errorf("the seal is not the signature of %s on it and the records before it: one of them or the signature was changed",
-			v.header.Party.Short())
-	}
-	return nil
-}
-
-// count adds a record to the summary, before the links take it.
-func (v *Verifier) count(r *Record) {
-	s := &v.summary
-	s.Records++
-	s.Seal = ""
-	s.Last = time.Unix(0, r.Time).UTC()
-	if s.Records == 1 {
-		s.First = s.Last
-	}
-	if r.Kept {
-		s.Kept++
-	}
-	switch r.Type {
-	case TypeSent:
-		s.Peers[r.Peer].Sent.add(r)
-	case TypeReceived:
-		s.Peers[r.Peer].Received.add(r)
-	case TypeOpened:
-		s.Openings.add(r)
-	case TypeCountersigned:
-		s.Peers[r.Peer].Countersigned += v.links.unsigned(r.Peer)
-	case TypeSession:
-		s.Sessions++
-		v.unkept = false
-	case TypeSeal:
-		s.Seal, s.Sealed = r.Kind, s.Records
-	case TypeUnkept:
-		v.unkept = true
-	}
 }
 
 // add counts a payload.

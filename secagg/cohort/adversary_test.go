@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // forgingClient changes what it sends of one kind.
@@ -37,7 +38,7 @@ func (c *forgingClient) Send(ctx context.Context, to keys.ID, parts ...[]byte) e
 func (f *forgery) setOperation(n uint64)     { binary.BigEndian.PutUint64(f.header[16:], n) }
 func (f *forgery) setSize(n int)             { binary.BigEndian.PutUint64(f.header[24:], uint64(n)) }
 func (f *forgery) setChunk(n uint32)         { binary.BigEndian.PutUint32(f.header[32:], n) }
-func (f *forgery) setClass(c protocol.Class) { f.header[1] = byte(c) }
+func (f *forgery) setClass(c contract.Class) { f.header[1] = byte(c) }
 func (f *forgery) operation() uint64         { return binary.BigEndian.Uint64(f.header[16:]) }
 func (f *forgery) resize(n int)              { f.payload = append(f.payload, make([]byte, n)...)[:n]; f.setSize(n) }
 func (f *forgery) flip(at int)               { f.payload[(at+len(f.payload))%len(f.payload)] ^= 1 }
@@ -75,7 +76,7 @@ func doubling(kind string, change func(payload []byte)) func(protocol.Mesh) prot
 	}
 }
 
-// only makes one client of a league misbehave.
+// only makes one client of a test network misbehave.
 func only(client int, how func(protocol.Mesh) protocol.Mesh) func(int, protocol.Mesh) protocol.Mesh {
 	return func(i int, m protocol.Mesh) protocol.Mesh {
 		if i == client {
@@ -117,7 +118,7 @@ func (h *heldBack) Next(ctx context.Context) (protocol.Arrival, error) {
 func kindOfFrame(frame []byte) string { return kindOf([][]byte{frame}) }
 
 // untilRefused takes part in sums until one fails, and leaves then.
-func (l *league) untilRefused(v Vector) func(ctx context.Context, i int, c *Client) error {
+func (l *testNetwork) untilRefused(v Vector) func(ctx context.Context, i int, c *Client) error {
 	again := sumAgain(v)
 	return func(ctx context.Context, i int, c *Client) error {
 		err := again(ctx, i, c)
@@ -140,7 +141,7 @@ func wantError(t testing.TB, err error, says ...string) {
 func wantDeviation(t testing.TB, err error, says ...string) {
 	t.Helper()
 	wantError(t, err, says...)
-	if err != nil && !errors.Is(err, protocol.ErrDeviation) {
+	if err != nil && !errors.Is(err, contract.ErrDeviation) {
 		t.Errorf("error %v is no deviation", err)
 	}
 }

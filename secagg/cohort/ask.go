@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Question is what a server asks clients, with the shape of what they answer.
 type Question struct {
 	Kind    string         // of the question
-	Class   protocol.Class // of the question
+	Class   contract.Class // of the question
 	Payload []byte         // told to all alike
 	Answer  string         // the kind of the answers
-	Reply   protocol.Class // their class
+	Reply   contract.Class // their class
 	Limit   int            // bytes of an answer, at most
 	// Check refuses an answer, which loses its client; nil: none is refused.
 	Check func(client int, answer []byte) error
@@ -25,16 +26,16 @@ type Question struct {
 // no answer; it is among the losses, with whoever was lost since the last sum or question.
 func (s *Server) Ask(ctx context.Context, clients []int, q Question) (map[int][]byte, []Loss, error) {
 	s.sum++
-	defer s.forgetLosses()
+	defer func() { s.losses = nil }() // they are told with this question
 	asked := newSet(s.links.Parties(), s.present.among(clients)...)
 	for _, i := range asked.members() {
-		if err := s.Tell(ctx, i, q.Kind, q.Class, q.Payload); err != nil {
+		if err := s.Notify(ctx, i, q.Kind, q.Class, q.Payload); err != nil {
 			return nil, nil, err
 		}
 	}
 	a := &answering{Question: q, chunk: s.links.Chunk(), parts: make(map[int]*assembly), whole: make(map[int][]byte)}
 	g := &gathering{Server: s, waiting: asked, kind: q.Answer, class: q.Reply, late: newSet(s.links.Parties())}
-	err := g.run(ctx, a.take)
+	err := g.run(ctx, a.add)
 	return a.whole, s.losses, err
 }
 
@@ -46,8 +47,8 @@ type answering struct {
 	whole map[int][]byte
 }
 
-// take takes a chunk of an answer and reports whether the answer is whole.
-func (a *answering) take(m protocol.Message) (done bool, err error) {
+// add takes a chunk of an answer and reports whether the answer is whole.
+func (a *answering) add(m protocol.Message) (done bool, err error) {
 	if m.Size > uint64(a.Limit) {
 		return false, fmt.Errorf("it has %d bytes, at most %d are awaited", m.Size, a.Limit)
 	}
@@ -70,7 +71,7 @@ func (a *answering) take(m protocol.Message) (done bool, err error) {
 }
 
 // Answer answers the server's question that was heard last.
-func (c *Client) Answer(ctx context.Context, kind string, class protocol.Class, payload []byte) error {
-	m := protocol.Message{Kind: kind, Class: class, Operation: c.heard, Size: uint64(len(payload)), Payload: payload}
+func (c *Client) Answer(ctx context.Context, kind string, class contract.Class, payload []byte) error {
+	m := protocol.Message{Kind: kind, Class: class, Operation: c.noticed, Size: uint64(len(payload)), Payload: payload}
 	return SendLong(ctx, c.links, c.spec.Server, m)
 }

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // what the tests of questions ask.
-var question = Question{Kind: "manifest", Class: protocol.ClassControl, Payload: []byte("which?"), Answer: "choice", Reply: protocol.ClassOpening, Limit: 1000,
+var question = Question{Kind: "manifest", Class: contract.ClassControl, Payload: []byte("which?"), Answer: "choice",
+	Reply: contract.ClassOpening, Limit: 1000,
 	Check: func(client int, answer []byte) error {
 		if len(answer) == 7 {
 			return errors.New("seven is refused")
@@ -28,7 +29,7 @@ func answerOf(i, k int) []byte { return bytes.Repeat([]byte{byte(i), byte(k)}, 5
 func answerAndSum(v Vector) func(ctx context.Context, i int, c *Client) error {
 	return func(ctx context.Context, i int, c *Client) error {
 		for k := 0; ; k++ {
-			h, err := c.Hear(ctx, question.Kind, 100)
+			h, err := c.ReceiveNotice(ctx, question.Kind, 100)
 			if err != nil {
 				return err
 			}
@@ -51,7 +52,7 @@ func TestQuestionsHaveTurnsBesideSums(t *testing.T) {
 	const n, late = 5, 2
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	inFakeTime(func(t *testing.T) {
-		l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: patience}, chunk: 64}
+		l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star, Patience: patience}, chunk: 64}
 		l.open(t, n)
 		held := false
 		l.arrive = func(a Arrivals) Arrivals {
@@ -104,14 +105,14 @@ func TestAnswersThatAreNoneLoseTheirClient(t *testing.T) {
 			return c.Answer(ctx, question.Answer, question.Reply, make([]byte, 7))
 		},
 		"its class is control, want opening": func(ctx context.Context, c *Client) error {
-			return c.Answer(ctx, question.Answer, protocol.ClassControl, nil)
+			return c.Answer(ctx, question.Answer, contract.ClassControl, nil)
 		},
 		"it came where choice is awaited in sum 1": func(ctx context.Context, c *Client) error {
 			return c.Answer(ctx, "choices", question.Reply, nil)
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
-			l := &league{spec: Spec{Backend: Plain, Topology: protocol.Star}}
+			l := &testNetwork{spec: Spec{Backend: Plain, Topology: contract.Star}}
 			l.open(t, 2)
 			errs := l.play(t, func(ctx context.Context, s *Server) error {
 				answers, losses, err := s.Ask(ctx, upTo(2), question)
@@ -123,7 +124,7 @@ func TestAnswersThatAreNoneLoseTheirClient(t *testing.T) {
 				}
 				return err
 			}, func(ctx context.Context, i int, c *Client) error {
-				if _, err := c.Hear(ctx, question.Kind, 100); err != nil {
+				if _, err := c.ReceiveNotice(ctx, question.Kind, 100); err != nil {
 					return err
 				}
 				if i == 1 {
@@ -132,7 +133,7 @@ func TestAnswersThatAreNoneLoseTheirClient(t *testing.T) {
 				if err := send(ctx, c); err != nil {
 					return err
 				}
-				_, err := c.Hear(ctx, question.Kind, 100) // until the server closes
+				_, err := c.ReceiveNotice(ctx, question.Kind, 100) // until the server closes
 				return err
 			})
 			if errs[0] != nil {
@@ -147,12 +148,12 @@ func TestAnswersThatAreNoneLoseTheirClient(t *testing.T) {
 func TestALossBetweenSumsIsToldByTheNext(t *testing.T) {
 	const gone = 3
 	v := Vector{Kind: "updates", Words: 5, Bits: 64}
-	l := &league{spec: Spec{Backend: Plain, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: Plain, Topology: contract.Star}}
 	l.open(t, 4)
 	errs := l.play(t, func(ctx context.Context, s *Server) error {
 		l.meshes[gone].Close()
 		for s.Lost(gone) == nil {
-			if err := s.Tell(ctx, gone, "model", protocol.ClassControl, nil); err != nil {
+			if err := s.Notify(ctx, gone, "model", contract.ClassControl, nil); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // The kinds of messages of a cohort, beside the vectors' own.
@@ -85,7 +85,8 @@ func parseBegin(m []byte, parties int) (*begin, error) {
 		return nil, fmt.Errorf("it has %d bytes and ends early", len(m))
 	}
 	words := binary.BigEndian.Uint64(m[1:])
-	b := &begin{patience: time.Duration(binary.BigEndian.Uint32(m[9:])) * time.Millisecond, again: binary.BigEndian.Uint64(m[13:])}
+	b := &begin{patience: time.Duration(binary.BigEndian.Uint32(m[9:])) * time.Millisecond,
+		again: binary.BigEndian.Uint64(m[13:])}
 	kind, rest := m[beginHead:beginHead+int(m[beginHead-1])], m[beginHead+int(m[beginHead-1]):]
 	b.vector = Vector{Kind: string(kind), Words: int(min(words, MaxWords+1)), Bits: int(m[0])}
 	if err := b.vector.check(); err != nil {
@@ -104,7 +105,7 @@ func parseKeys(m []byte, parties int) (list []clientKey, err error) {
 	if len(m) < 2 {
 		return nil, fmt.Errorf("it ends before its keys")
 	}
-	const each = 2 + protocol.SessionKeySize
+	const each = 2 + contract.SessionKeySize
 	n, rest := int(binary.BigEndian.Uint16(m)), m[2:]
 	if len(rest) != n*each {
 		return nil, fmt.Errorf("%d bytes of keys, want %d for %d", len(rest), n*each, n)
@@ -113,7 +114,8 @@ func parseKeys(m []byte, parties int) (list []clientKey, err error) {
 	for ; len(rest) > 0; rest = rest[each:] {
 		k := clientKey{int(binary.BigEndian.Uint16(rest)), rest[2:each:each]}
 		if k.client <= last || k.client >= parties {
-			return nil, fmt.Errorf("a key of party %d after one of party %d, want them ascending and below %d", k.client, last, parties)
+			return nil, fmt.Errorf("a key of party %d after one of party %d, want them ascending and below %d",
+				k.client, last, parties)
 		}
 		last = k.client
 		list = append(list, k)

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // sumsTake runs k sums of 10,000 words of 26 bits among n clients, after a first one that brings
 // the session's keys, and returns how long one takes.
 func sumsTake(b *testing.B, backend Backend, n, k int) time.Duration {
 	b.Helper()
-	l := &league{spec: Spec{Backend: backend, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: backend, Topology: contract.Star}}
 	l.open(b, n)
 	v := Vector{Kind: "updates", Words: 10_000, Bits: 26}
 	var took time.Duration

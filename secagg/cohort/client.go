@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
@@ -14,9 +15,9 @@ import (
 type Client struct {
 	links   *protocol.Links
 	spec    Spec
-	plan    protocol.Plan
+	plan    contract.Plan
 	last    uint64 // the latest sum that this client has entered
-	heard   uint64 // the number that the server's latest message beside the sums had
+	noticed uint64 // the number that the server's latest message beside the sums had
 	clients set    // the server's
 	past    past
 	counted uint64             // coins that the disk counts, some ahead
@@ -35,11 +36,11 @@ func NewClient(ctx context.Context, links *protocol.Links, spec Spec) (*Client, 
 		return nil, errors.New("the server is no client of its own")
 	}
 	c := &Client{
-		links: links, spec: spec, plan: protocol.PlanAmong(spec.Topology, links.Parties(), spec.Server, spec.Clients),
+		links: links, spec: spec, plan: contract.PlanAmong(spec.Topology, links.Parties(), spec.Server, spec.Clients),
 		clients: newSet(links.Parties(), spec.Clients...), schemes: make(map[[2]int]*shamir.Scheme),
 	}
 	key := links.KeyMessage()
-	m := protocol.Message{Kind: KindKey, Class: protocol.ClassControl, Size: uint64(len(key)), Payload: key}
+	m := protocol.Message{Kind: KindKey, Class: contract.ClassControl, Size: uint64(len(key)), Payload: key}
 	return c, links.Send(ctx, spec.Server, m)
 }
 
@@ -69,13 +70,24 @@ func (c *Client) Sum(ctx context.Context, v Vector, words []uint64) error {
 	case HE:
 		return c.untilOpened(ctx, s, words)
 	}
-	return s.plain(ctx, words)
+	s.members = s.candidates
+	if err := s.upload(ctx, toBytes(words)); err != nil {
+		return err
+	}
+	_, err = s.receiveSet(ctx, KindSurvivors, s.members, "survivors")
+	return err
 }
 
 // enter waits for the server to begin a sum and checks that it is the one this client expects: a new
 // one, or the repetition of the given one.
 func (c *Client) enter(ctx context.Context, v Vector, again uint64) (*clientSum, error) {
-	m, err := c.hearBegin(ctx)
+	// What prepares the key of a homomorphic sum comes first.
+	m, err := c.links.Receive(ctx, c.spec.Server, KindBegin, nil)
+	for err == nil && c.spec.Backend == HE && (m.Kind == KindHolders || m.Kind == KindHEKey) {
+		if err = c.prepare(ctx, m); err == nil {
+			m, err = c.links.Receive(ctx, c.spec.Server, KindBegin, nil)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +95,7 @@ func (c *Client) enter(ctx context.Context, v Vector, again uint64) (*clientSum,
 		c.links.Return(m)
 		return nil, ErrLeftOut
 	}
-	if m.Kind != KindBegin || m.Class != protocol.ClassControl {
+	if m.Kind != KindBegin || m.Class != contract.ClassControl {
 		return nil, c.links.Deviation(m, "it came where a sum begins")
 	}
 	if m.Operation <= c.last {
@@ -125,19 +137,6 @@ func (c *Client) enter(ctx context.Context, v Vector, again uint64) (*clientSum,
 	return &clientSum{Client: c, round: r, patience: b.patience}, nil
 }
 
-// hearBegin waits for the message that begins a sum, and handles those that prepare it.
-func (c *Client) hearBegin(ctx context.Context) (protocol.Message, error) {
-	for {
-		m, err := c.links.Receive(ctx, c.spec.Server, KindBegin, nil)
-		if err != nil {
-			return m, err
-		}
-		if done, err := c.prepare(ctx, m); !done || err != nil {
-			return m, err
-		}
-	}
-}
-
 // learn takes another client's session key, which it has signed; the first one stays.
 func (c *Client) learn(m protocol.Message, k clientKey) error {
 	if k.client == c.links.Self() || k.client == c.spec.Server {
@@ -162,7 +161,8 @@ func (c *Client) checkSet(m protocol.Message, s set, what string) error {
 	case !s.within(c.clients):
 		return c.links.Deviation(m, "the %s it names have others than the server's clients among them", what)
 	case n < c.spec.MinContributors:
-		return c.links.Deviation(m, "it names %d %s, want at least %d: a total of fewer is not to be opened", n, what, c.spec.MinContributors)
+		return c.links.Deviation(m, "it names %d %s, want at least %d: a total of fewer is not to be opened",
+			n, what, c.spec.MinContributors)
 	}
 	return nil
 }
@@ -176,19 +176,9 @@ type clientSum struct {
 	direct   bool   // it has gone to the server itself
 }
 
-// plain is the part without masks.
-func (s *clientSum) plain(ctx context.Context, words []uint64) error {
-	s.members = s.candidates
-	if err := s.upload(ctx, toBytes(words)); err != nil {
-		return err
-	}
-	_, err := s.hearSet(ctx, KindSurvivors, s.members, "survivors")
-	return err
-}
-
-// hear waits for the server's next message of this sum. If the server has begun something else
+// receive waits for the server's next message of this sum. If the server has begun something else
 // the message is kept for whoever asks next.
-func (s *clientSum) hear(ctx context.Context, kind string) (protocol.Message, error) {
+func (s *clientSum) receive(ctx context.Context, kind string) (protocol.Message, error) {
 	for {
 		m, err := s.links.Receive(ctx, s.spec.Server, kind, nil)
 		switch {
@@ -198,7 +188,7 @@ func (s *clientSum) hear(ctx context.Context, kind string) (protocol.Message, er
 			if err := s.resend(ctx); err != nil {
 				return m, err
 			}
-		case m.Operation == s.operation && m.Kind == kind && m.Class == protocol.ClassControl:
+		case m.Operation == s.operation && m.Kind == kind && m.Class == contract.ClassControl:
 			return m, nil
 		case m.Operation <= s.operation && ofSums(m.Kind):
 			return m, s.links.Deviation(m, "it came where %s is awaited in sum %d", kind, s.operation)
@@ -212,15 +202,16 @@ func (s *clientSum) hear(ctx context.Context, kind string) (protocol.Message, er
 // ofSums reports whether a kind of message belongs to sums and to nothing else.
 func ofSums(kind string) bool {
 	switch kind {
-	case KindBegin, KindPledged, KindNonces, KindMembers, KindResend, KindSurvivors, KindTagged, KindOpened, KindHolders, KindDealt, KindHEKey, KindSwitch:
+	case KindBegin, KindPledged, KindNonces, KindMembers, KindResend, KindSurvivors, KindTagged, KindOpened,
+		KindHolders, KindDealt, KindHEKey, KindSwitch:
 		return true
 	}
 	return false
 }
 
-// hearSet waits for a set that the server names: part of those before it, with this client in it.
-func (s *clientSum) hearSet(ctx context.Context, kind string, of set, what string) (set, error) {
-	m, err := s.hear(ctx, kind)
+// receiveSet waits for a set that the server names: part of those before it, with this client in it.
+func (s *clientSum) receiveSet(ctx context.Context, kind string, of set, what string) (set, error) {
+	m, err := s.receive(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +230,7 @@ func (s *clientSum) setIn(m protocol.Message, encoded []byte, of set, what strin
 	return named, s.checkSet(m, named, what)
 }
 
-// say sends the server a control message of this sum.
-func (s *clientSum) say(ctx context.Context, kind string, payload []byte) error {
-	return s.links.Send(ctx, s.spec.Server, s.message(kind, protocol.ClassControl, payload))
+// sendControl sends the server a control message of this sum.
+func (s *clientSum) sendControl(ctx context.Context, kind string, payload []byte) error {
+	return s.links.Send(ctx, s.spec.Server, s.message(kind, contract.ClassControl, payload))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/he"
 )
 
@@ -21,25 +22,22 @@ type clientKeys struct {
 	named  uint64        // the latest sum for whose key this client was to deal
 }
 
-// prepare handles what a server sends before it begins a homomorphic sum. It reports whether m was
-// such a message.
-func (c *Client) prepare(ctx context.Context, m protocol.Message) (bool, error) {
-	if c.spec.Backend != HE || m.Kind != KindHolders && m.Kind != KindHEKey {
-		return false, nil
-	}
+// prepare handles what a server sends before it begins a homomorphic sum: KindHolders or KindHEKey.
+func (c *Client) prepare(ctx context.Context, m protocol.Message) error {
 	if m.Kind == KindHolders && m.Operation <= c.keys.named {
-		return true, c.links.Deviation(m, "holders are named for sum %d after sum %d: this client deals once for each", m.Operation, c.keys.named)
+		return c.links.Deviation(m, "holders are named for sum %d after sum %d: this client deals once for each",
+			m.Operation, c.keys.named)
 	}
 	if m.Operation <= c.last {
-		return true, c.links.Deviation(m, "it is of sum %d after sum %d: each has one turn", m.Operation, c.last)
+		return c.links.Deviation(m, "it is of sum %d after sum %d: each has one turn", m.Operation, c.last)
 	}
 	if err := c.needScheme(); err != nil {
-		return true, err
+		return err
 	}
 	if m.Kind == KindHolders {
-		return true, c.holdKey(ctx, m)
+		return c.holdKey(ctx, m)
 	}
-	return true, c.takeKey(m)
+	return c.acceptPublicKey(m)
 }
 
 // needScheme makes the encryption scheme, which takes its time, when it is first needed.
@@ -52,10 +50,37 @@ func (c *Client) needScheme() (err error) {
 
 // holdKey makes a new collective key with the other holders. The key before is forgotten.
 func (c *Client) holdKey(ctx context.Context, m protocol.Message) error {
-	p, err := c.holdersIn(m)
-	if err != nil {
-		return err
+	// Who the holders are: their set, and the session keys that this one lacks.
+	size := setSize(c.links.Parties())
+	if len(m.Payload) < size {
+		return c.links.Deviation(m, "it has %d bytes and ends early", len(m.Payload))
 	}
+	holders, err := parseSet(m.Payload[:size], c.links.Parties())
+	if err != nil {
+		return c.links.Deviation(m, "%v", err)
+	}
+	n := holders.count()
+	if !holders.has(c.links.Self()) || holders.has(c.spec.Server) || n < 2 || n > c.spec.KeyHolders {
+		return c.links.Deviation(m, "it names %d holders of the key, want 2 to %d, this client among them and the server not",
+			n, c.spec.KeyHolders)
+	}
+	list, err := parseKeys(m.Payload[size:], c.links.Parties())
+	if err != nil {
+		return c.links.Deviation(m, "%v", err)
+	}
+	for _, k := range list {
+		if err := c.learn(m, k); err != nil {
+			return err
+		}
+	}
+	for _, i := range holders.members() {
+		if i != c.links.Self() && c.links.Pair(i) == nil {
+			return c.links.Deviation(m, "the session key of %s is missing", c.links.Name(i))
+		}
+	}
+	p := newKeyPlan(c.links, c.spec, m.Operation, holders)
+
+	// This holder's part, and the others'.
 	c.keys.named = m.Operation // what is dealt is encrypted under a key of this number, once
 	self := slices.Index(p.holders, c.links.Self())
 	holder, err := c.keys.scheme.NewHolder(self, len(p.holders), p.needed)
@@ -66,10 +91,11 @@ func (c *Client) holdKey(ctx context.Context, m protocol.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := c.sayLong(ctx, p.operation, KindDeal, deal); err != nil {
+	if err := c.sendLong(ctx, p.operation, KindDeal, deal); err != nil {
 		return err
 	}
-	dealt, last, err := c.hearLong(ctx, p.operation, KindDealt, p.dealtSize())
+	awaited := len(p.holders)*(he.PolySize+signatureSize) + p.deals()*encryptedDealSize
+	dealt, last, err := c.receiveLong(ctx, p.operation, KindDealt, awaited)
 	if errors.Is(err, ErrLeftOut) { // another holder was lost: the server starts over
 		return nil
 	}
@@ -81,38 +107,7 @@ func (c *Client) holdKey(ctx context.Context, m protocol.Message) error {
 		return err
 	}
 	c.keys.holder, c.keys.held = holder, p
-	return c.sayLong(ctx, p.operation, KindConfirm, c.links.Sign(domainKey, p.keyDigest(c.links, key)))
-}
-
-// holdersIn reads who is to hold a key: their set, and the session keys that this one lacks.
-func (c *Client) holdersIn(m protocol.Message) (*keyPlan, error) {
-	size := setSize(c.links.Parties())
-	if len(m.Payload) < size {
-		return nil, c.links.Deviation(m, "it has %d bytes and ends early", len(m.Payload))
-	}
-	holders, err := parseSet(m.Payload[:size], c.links.Parties())
-	if err != nil {
-		return nil, c.links.Deviation(m, "%v", err)
-	}
-	switch n := holders.count(); {
-	case !holders.has(c.links.Self()) || holders.has(c.spec.Server) || n < 2 || n > c.spec.KeyHolders:
-		return nil, c.links.Deviation(m, "it names %d holders of the key, want 2 to %d, this client among them and the server not", n, c.spec.KeyHolders)
-	}
-	list, err := parseKeys(m.Payload[size:], c.links.Parties())
-	if err != nil {
-		return nil, c.links.Deviation(m, "%v", err)
-	}
-	for _, k := range list {
-		if err := c.learn(m, k); err != nil {
-			return nil, err
-		}
-	}
-	for _, i := range holders.members() {
-		if i != c.links.Self() && c.links.Pair(i) == nil {
-			return nil, c.links.Deviation(m, "the session key of %s is missing", c.links.Name(i))
-		}
-	}
-	return newKeyPlan(c.links, c.spec, m.Operation, holders), nil
+	return c.sendLong(ctx, p.operation, KindConfirm, c.links.Sign(domainKey, p.keyDigest(c.links, key)))
 }
 
 // deal makes this holder's message: its signed share of the public key, and its deals, ascending.
@@ -151,7 +146,8 @@ func (c *Client) acceptDealt(m protocol.Message, p *keyPlan, holder *he.Holder, 
 		dealt = dealt[he.PolySize+signatureSize:]
 		d := p.shareDigest(c.links, i, share)
 		if !c.links.Party(i).ID.Verify(domainShare, d[:], signature) {
-			return nil, c.links.Deviation(m, "%s has not signed the share of the public key that came as its own", c.links.Name(i))
+			return nil, c.links.Deviation(m,
+				"%s has not signed the share of the public key that came as its own", c.links.Name(i))
 		}
 		if err := he.AddRLWE(key, share); err != nil {
 			return nil, c.links.Deviation(m, "%s: %v", c.links.Name(i), err)
@@ -165,20 +161,20 @@ func (c *Client) acceptDealt(m protocol.Message, p *keyPlan, holder *he.Holder, 
 		if err != nil {
 			return nil, err
 		}
-		secret, err := aead.Open(nil, make([]byte, aead.NonceSize()), dealt[:sealedSize], nil)
+		secret, err := aead.Open(nil, make([]byte, aead.NonceSize()), dealt[:encryptedDealSize], nil)
 		if err == nil {
 			err = holder.Accept(j, secret)
 		}
 		if err != nil {
 			return nil, c.links.Deviation(m, "what %s dealt is refused: %v", c.links.Name(from), err)
 		}
-		dealt = dealt[sealedSize:]
+		dealt = dealt[encryptedDealSize:]
 	}
 	return key, nil
 }
 
-// takeKey takes the public key, which all its holders have signed.
-func (c *Client) takeKey(m protocol.Message) error {
+// acceptPublicKey takes the public key, which all its holders have signed.
+func (c *Client) acceptPublicKey(m protocol.Message) error {
 	size := setSize(c.links.Parties())
 	if len(m.Payload) < size {
 		return c.links.Deviation(m, "it has %d bytes and ends early", len(m.Payload))
@@ -189,7 +185,8 @@ func (c *Client) takeKey(m protocol.Message) error {
 	}
 	n, rest := holders.count(), m.Payload[size:]
 	if n < 2 || n > c.spec.KeyHolders || holders.has(c.spec.Server) || len(rest) != 8+he.PolySize+n*signatureSize {
-		return c.links.Deviation(m, "a public key of %d holders in %d bytes, want 2 to %d holders without the server", n, len(m.Payload), c.spec.KeyHolders)
+		return c.links.Deviation(m, "a public key of %d holders in %d bytes, want 2 to %d holders without the server",
+			n, len(m.Payload), c.spec.KeyHolders)
 	}
 	p := newKeyPlan(c.links, c.spec, binary.BigEndian.Uint64(rest), holders)
 	rest = rest[8:]
@@ -212,9 +209,9 @@ func (c *Client) takeKey(m protocol.Message) error {
 // same ciphertext must not be made.
 func (c *Client) untilOpened(ctx context.Context, s *clientSum, words []uint64) error {
 	for {
-		err := s.encrypted(ctx, words)
+		err := s.sumEncrypted(ctx, words)
 		if err == nil {
-			_, err = s.hear(ctx, KindOpened)
+			_, err = s.receive(ctx, KindOpened)
 		}
 		if !errors.Is(err, ErrLeftOut) {
 			return err
@@ -225,8 +222,8 @@ func (c *Client) untilOpened(ctx context.Context, s *clientSum, words []uint64) 
 	}
 }
 
-// encrypted is a client's part in a homomorphic sum.
-func (s *clientSum) encrypted(ctx context.Context, words []uint64) error {
+// sumEncrypted is a client's part in a homomorphic sum.
+func (s *clientSum) sumEncrypted(ctx context.Context, words []uint64) error {
 	if s.keys.public == nil {
 		return fmt.Errorf("sum %d (%s): the server has sent no public key", s.operation, s.vector.Kind)
 	}
@@ -246,7 +243,7 @@ func (s *clientSum) encrypted(ctx context.Context, words []uint64) error {
 	if err := s.upload(ctx, vector); err != nil {
 		return err
 	}
-	m, err := s.hear(ctx, KindSurvivors)
+	m, err := s.receive(ctx, KindSurvivors)
 	if err != nil {
 		return err
 	}
@@ -261,19 +258,25 @@ func (s *clientSum) encrypted(ctx context.Context, words []uint64) error {
 	if err != nil || !chosen.has(s.links.Self()) {
 		return err
 	}
-	return s.decrypt(ctx, codec, m, chosen)
-}
 
-// decrypt hands out this holder's share of the total's decryption.
-func (s *clientSum) decrypt(ctx context.Context, codec encrypted, m protocol.Message, chosen set) error {
+	// The server has chosen this holder: it sends its share of the total's decryption.
 	if s.keys.holder == nil || s.keys.held.operation != s.keys.plan.operation {
 		return s.links.Deviation(m, "it asks for a decryption, and this client holds no share of the key")
 	}
-	active, err := s.keys.plan.places(chosen)
-	if err != nil {
-		return s.links.Deviation(m, "%v", err)
+	p := s.keys.plan
+	var active []int // the chosen ones' places among the holders
+	for j, i := range p.holders {
+		if chosen.has(i) {
+			active = append(active, j)
+		}
 	}
-	c1, last, err := s.hearLong(ctx, s.operation, KindSwitch, codec.size()/2)
+	if len(active) != chosen.count() || len(active) != p.needed {
+		return s.links.Deviation(m, "%d holders of the key are asked to decrypt, want %d", len(active), p.needed)
+	}
+	if p.deals() == 0 { // all decrypt
+		active = nil
+	}
+	c1, last, err := s.receiveLong(ctx, s.operation, KindSwitch, codec.size()/2)
 	if err != nil {
 		return err
 	}
@@ -281,22 +284,5 @@ func (s *clientSum) decrypt(ctx context.Context, codec encrypted, m protocol.Mes
 	if err != nil {
 		return s.links.Deviation(last, "%v", err)
 	}
-	return SendLong(ctx, s.links, s.spec.Server, s.message(KindOpening, protocol.ClassHE, share))
-}
-
-// places returns the places of chosen clients among the holders; nil when all decrypt.
-func (p *keyPlan) places(chosen set) ([]int, error) {
-	var active []int
-	for j, i := range p.holders {
-		if chosen.has(i) {
-			active = append(active, j)
-		}
-	}
-	if len(active) != chosen.count() || len(active) != p.needed {
-		return nil, fmt.Errorf("%d holders of the key are asked to decrypt, want %d", len(active), p.needed)
-	}
-	if p.deals() == 0 {
-		return nil, nil
-	}
-	return active, nil
+	return SendLong(ctx, s.links, s.spec.Server, s.message(KindOpening, contract.ClassHE, share))
 }

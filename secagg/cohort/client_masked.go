@@ -4,64 +4,46 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
-	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
-// masked is a client's part in a masked sum, in the four rounds of the package's comment.
-func (s *clientSum) masked(ctx context.Context, words []uint64) error {
+// sumMasked is a client's part in a masked sum, in the four rounds of the package's comment.
+func (s *clientSum) sumMasked(ctx context.Context, words []uint64) error {
 	neighbours := s.neighbours.Neighbours(s.links.Self())
-	own, err := s.deposit(ctx, neighbours)
-	if err != nil {
-		return err
-	}
-	if s.members, err = s.hearSet(ctx, KindMembers, s.candidates, "members"); err != nil {
-		return err
-	}
-	partners := s.members.among(neighbours)
-	if len(partners) < s.threshold {
-		return fmt.Errorf("sum %d (%s): %d of this client's %d neighbours are left, want at least %d: its vector would not be hidden, or not recovered",
-			s.operation, s.vector.Kind, len(partners), len(neighbours), s.threshold)
-	}
-	y := toBytes(words)
-	if err := s.mask(y, own, partners); err != nil {
-		return err
-	}
-	if err := s.upload(ctx, y); err != nil {
-		return err
-	}
-	if s.survivors, err = s.hearSet(ctx, KindSurvivors, s.members, "survivors"); err != nil {
-		return err
-	}
-	if err := s.agree(ctx, partners); err != nil {
-		return err
-	}
-	return s.shares(ctx, partners)
-}
-
-// deposit leaves with the server what its neighbours need to undo this client's masks.
-func (s *clientSum) deposit(ctx context.Context, neighbours []int) (own shamir.Element, err error) {
+	// Round 1: what the neighbours need to undo this client's masks goes to the server.
 	for _, v := range neighbours {
 		if s.links.Pair(v) == nil {
-			return own, fmt.Errorf("sum %d (%s): the server has not sent the key of %s", s.operation, s.vector.Kind, s.links.Name(v))
+			return fmt.Errorf("sum %d (%s): the server has not sent the key of %s", s.operation, s.vector.Kind, s.links.Name(v))
 		}
 	}
 	scheme, err := s.scheme(len(neighbours), s.schemes)
 	if err != nil {
-		return own, err
+		return err
 	}
 	own, d, err := newDeposit(s.links, s.operation, scheme, neighbours)
 	if err != nil {
-		return own, err
+		return err
 	}
-	return own, s.say(ctx, KindDeposit, d.encode())
-}
+	if err := s.sendControl(ctx, KindDeposit, d.encode()); err != nil {
+		return err
+	}
 
-// mask adds this client's own mask and those it shares with its partners.
-func (s *clientSum) mask(y []byte, own shamir.Element, partners []int) error {
+	// Round 2: the vector under this client's own mask and those that it shares with its partners.
+	if s.members, err = s.receiveSet(ctx, KindMembers, s.candidates, "members"); err != nil {
+		return err
+	}
+	partners := s.members.among(neighbours)
+	if len(partners) < s.threshold {
+		return fmt.Errorf("sum %d (%s): %d of this client's %d neighbours are left, want at least %d: "+
+			"its vector would not be hidden, or not recovered", s.operation, s.vector.Kind, len(partners),
+			len(neighbours), s.threshold)
+	}
+	y := toBytes(words)
 	masks := secagg.NewMasks(secagg.Fixed64)
 	if err := masks.Include(keyFrom(string(selfMask), own), false); err != nil {
 		return err
@@ -76,12 +58,15 @@ func (s *clientSum) mask(y []byte, own shamir.Element, partners []int) error {
 		}
 	}
 	masks.Apply(y)
-	return nil
-}
+	if err := s.upload(ctx, y); err != nil {
+		return err
+	}
 
-// agree tells the neighbours through the server which survivors this client was shown, and checks
-// what they say. A server that has shown another list to one of them cannot make its tag.
-func (s *clientSum) agree(ctx context.Context, partners []int) error {
+	// Round 3: this client says to its neighbours, through the server, which survivors it was shown, and checks what
+	// they say. A server that has shown another list to one of them cannot make its tag.
+	if s.survivors, err = s.receiveSet(ctx, KindSurvivors, s.members, "survivors"); err != nil {
+		return err
+	}
 	stayed := s.survivors.among(partners)
 	var tags []byte
 	for _, v := range stayed {
@@ -91,14 +76,32 @@ func (s *clientSum) agree(ctx context.Context, partners []int) error {
 		}
 		tags = append(tags, tag...)
 	}
-	if err := s.say(ctx, KindTags, tags); err != nil {
+	if err := s.sendControl(ctx, KindTags, tags); err != nil {
 		return err
 	}
-	m, err := s.hear(ctx, KindTagged)
+	m, err := s.receive(ctx, KindTagged)
 	if err != nil {
 		return err
 	}
-	return s.checkTags(m, stayed)
+	if err := s.checkTags(m, stayed); err != nil {
+		return err
+	}
+
+	// Round 4: one share of each partner: of its own mask's secret if its vector is in the total, of its recovery
+	// secret if not. A sum comes here once, so that nobody gets both.
+	var out []byte
+	for _, v := range partners {
+		kind := recovery
+		if s.survivors.has(v) {
+			kind = selfMask
+		}
+		share, err := shareOf(s.links, s.operation, kind, v, s.links.Self())
+		if err != nil {
+			return err
+		}
+		out = share.Append(out)
+	}
+	return s.links.Send(ctx, s.spec.Server, s.message(KindShares, contract.ClassMasked, out))
 }
 
 // checkTags checks the neighbours' tags: a set of those whose tags follow, ascending.
@@ -118,7 +121,8 @@ func (s *clientSum) checkTags(m protocol.Message, stayed []int) error {
 	case len(tags) != tagSize*len(tagged):
 		return s.links.Deviation(m, "%d bytes of tags, want %d", len(tags), tagSize*len(tagged))
 	case len(tagged) < s.threshold:
-		return s.links.Deviation(m, "%d neighbours have confirmed the survivors, want at least %d: no share is handed out", len(tagged), s.threshold)
+		return s.links.Deviation(m, "%d neighbours have confirmed the survivors, want at least %d: no share is handed out",
+			len(tagged), s.threshold)
 	}
 	for i, v := range tagged {
 		want, err := survivorTag(s.links, s.round, v, s.links.Self())
@@ -145,25 +149,8 @@ func survivorTag(l *protocol.Links, r *round, from, to int) ([]byte, error) {
 		return nil, fmt.Errorf("tag of sum %d: %w", r.operation, err)
 	}
 	mac := hmac.New(sha256.New, key)
-	mac.Write(indexed(from)) // or the server could send a tag back to its sender
-	mac.Write(r.sets(l))
+	mac.Write(binary.BigEndian.AppendUint16(nil, uint16(from))) // or the server could send a tag back to its sender
+	sets := l.Digest("hanse cohort survivors v2", number(r.operation), r.coin[:], r.candidates, r.members, r.survivors)
+	mac.Write(sets[:])
 	return mac.Sum(nil)[:tagSize], nil
-}
-
-// shares hands out one share of each partner: of its own mask's secret if its vector is in the
-// total, of its recovery secret if not. A sum comes here once, so that nobody gets both.
-func (s *clientSum) shares(ctx context.Context, partners []int) error {
-	var out []byte
-	for _, v := range partners {
-		kind := recovery
-		if s.survivors.has(v) {
-			kind = selfMask
-		}
-		share, err := shareOf(s.links, s.operation, kind, v, s.links.Self())
-		if err != nil {
-			return err
-		}
-		out = share.Append(out)
-	}
-	return s.links.Send(ctx, s.spec.Server, s.message(KindShares, protocol.ClassMasked, out))
 }

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
@@ -105,7 +105,7 @@ func TestSetsAreSets(t *testing.T) {
 
 // TestGoldenBegin holds the layout of a begin, byte for byte.
 func TestGoldenBegin(t *testing.T) {
-	key := bytes.Repeat([]byte{0xab}, protocol.SessionKeySize)
+	key := bytes.Repeat([]byte{0xab}, contract.SessionKeySize)
 	b := begin{
 		vector: Vector{Kind: "updates", Words: 10_000, Bits: 26}, patience: 20 * time.Second,
 		candidates: newSet(11, 1, 2, 10), keys: []clientKey{{2, key}, {10, key}},
@@ -137,8 +137,9 @@ func TestGoldenDeposits(t *testing.T) {
 }
 
 func FuzzParseBegin(f *testing.F) {
-	key := make([]byte, protocol.SessionKeySize)
-	full := &begin{vector: Vector{Kind: "updates", Words: 3, Bits: 26}, candidates: newSet(11, 1, 2), keys: []clientKey{{2, key}, {7, key}}}
+	key := make([]byte, contract.SessionKeySize)
+	full := &begin{vector: Vector{Kind: "updates", Words: 3, Bits: 26}, candidates: newSet(11, 1, 2),
+		keys: []clientKey{{2, key}, {7, key}}}
 	bare := &begin{vector: Vector{Kind: "x", Words: MaxWords, Bits: 64}, candidates: newSet(11)}
 	f.Add(full.encode())
 	f.Add(bare.encode())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // nonceSize is the length of what a candidate adds to a graph's coin, in bytes.
@@ -31,16 +32,16 @@ func coinOf(l *protocol.Links, operation uint64, candidates set, nonces []byte) 
 	return l.Digest("hanse cohort coin v1", number(operation), candidates, nonces)
 }
 
-// draw is a client's part in the coin of a graph. It ends with the graph laid, or with ErrLeftOut when the
+// drawCoin is a client's part in the coin of a graph. It ends with the graph laid, or with ErrLeftOut when the
 // server goes on without this client or begins anew.
-func (s *clientSum) draw(ctx context.Context) error {
+func (s *clientSum) drawCoin(ctx context.Context) error {
 	nonce := make([]byte, nonceSize)
 	rand.Read(nonce)
 	commitment := commitmentOf(s.links, s.operation, s.links.Self(), nonce)
-	if err := s.say(ctx, KindCommit, commitment[:]); err != nil {
+	if err := s.sendControl(ctx, KindCommit, commitment[:]); err != nil {
 		return err
 	}
-	m, err := s.hear(ctx, KindPledged)
+	m, err := s.receive(ctx, KindPledged)
 	if err != nil {
 		return err
 	}
@@ -59,18 +60,15 @@ func (s *clientSum) draw(ctx context.Context) error {
 	if err := s.spend(); err != nil {
 		return err
 	}
-	if err := s.say(ctx, KindReveal, nonce); err != nil {
+	if err := s.sendControl(ctx, KindReveal, nonce); err != nil {
 		return err
 	}
-	if m, err = s.hear(ctx, KindNonces); err != nil {
+	if m, err = s.receive(ctx, KindNonces); err != nil {
 		return err
 	}
-	return s.toss(m, pledged, pledges, nonce)
-}
 
-// toss takes all candidates' nonces: they are those of the commitments that the server had shown before
-// this client showed its own.
-func (s *clientSum) toss(m protocol.Message, pledged set, pledges keys.Hash, own []byte) error {
+	// All candidates' nonces must be those of the commitments that the server had shown before this client
+	// showed its own.
 	all := pledged.members()
 	if len(m.Payload) < nonceSize*len(all) {
 		return s.links.Deviation(m, "it has %d bytes and ends early", len(m.Payload))
@@ -78,15 +76,16 @@ func (s *clientSum) toss(m protocol.Message, pledged set, pledges keys.Hash, own
 	nonces := m.Payload[:nonceSize*len(all)]
 	var commitments [][]byte
 	for j, i := range all {
-		nonce := nonces[nonceSize*j : nonceSize*(j+1)]
-		if i == s.links.Self() && !bytes.Equal(nonce, own) {
+		shown := nonces[nonceSize*j : nonceSize*(j+1)]
+		if i == s.links.Self() && !bytes.Equal(shown, nonce) {
 			return s.links.Deviation(m, "this client's nonce is not the one it has sent")
 		}
-		c := commitmentOf(s.links, s.operation, i, nonce)
+		c := commitmentOf(s.links, s.operation, i, shown)
 		commitments = append(commitments, c[:])
 	}
 	if pledgesOf(s.links, s.operation, pledged, commitments) != pledges {
-		return s.links.Deviation(m, "the nonces are not those that the server had committed itself to before it knew this client's")
+		return s.links.Deviation(m, "the nonces are not those that the server had committed itself to "+
+			"before it knew this client's")
 	}
 	list, err := parseKeys(m.Payload[len(nonces):], s.links.Parties())
 	if err != nil {
@@ -106,7 +105,7 @@ func (s *clientSum) toss(m protocol.Message, pledged set, pledges keys.Hash, own
 func (c *Client) untilDrawn(ctx context.Context, s *clientSum, words []uint64) error {
 	for {
 		if s.neighbours == nil {
-			switch err := s.draw(ctx); {
+			switch err := s.drawCoin(ctx); {
 			case errors.Is(err, ErrLeftOut):
 				if s, err = c.enter(ctx, s.vector, s.operation); err != nil {
 					return err
@@ -116,7 +115,7 @@ func (c *Client) untilDrawn(ctx context.Context, s *clientSum, words []uint64) e
 				return err
 			}
 		}
-		err := s.masked(ctx, words)
+		err := s.sumMasked(ctx, words)
 		if err == nil && s.coin != (keys.Hash{}) {
 			c.past.Whole++
 		}
@@ -124,12 +123,12 @@ func (c *Client) untilDrawn(ctx context.Context, s *clientSum, words []uint64) e
 	}
 }
 
-// draw is the server's part in the coin of a graph: it passes commitments on before nonces. Every candidate
+// drawCoin is the server's part in the coin of a graph: it passes commitments on before nonces. Every candidate
 // that has committed itself must show its nonce, or the server, which sees the others' first, could choose
 // among coins by leaving some out.
-func (s *serverSum) draw(ctx context.Context) error {
+func (s *serverSum) drawCoin(ctx context.Context) error {
 	commitments := make(map[int][]byte)
-	err := s.gather(ctx, KindCommit, protocol.ClassControl, s.candidates, func(m protocol.Message) (bool, error) {
+	err := s.gather(ctx, KindCommit, contract.ClassControl, s.candidates, func(m protocol.Message) (bool, error) {
 		commitments[m.From] = bytes.Clone(m.Payload)
 		return true, ofSize(m, len(keys.Hash{}))
 	})
@@ -150,11 +149,11 @@ func (s *serverSum) draw(ctx context.Context) error {
 		list = append(list, commitments[i])
 	}
 	digest := pledgesOf(s.links, s.operation, pledged, list)
-	if err := s.tell(ctx, KindPledged, pledged, slices.Concat(pledged, digest[:])); err != nil {
+	if err := s.sendAll(ctx, KindPledged, pledged, slices.Concat(pledged, digest[:])); err != nil {
 		return err
 	}
 	nonces := make(map[int][]byte)
-	err = s.gather(ctx, KindReveal, protocol.ClassControl, pledged, func(m protocol.Message) (bool, error) {
+	err = s.gather(ctx, KindReveal, contract.ClassControl, pledged, func(m protocol.Message) (bool, error) {
 		if err := ofSize(m, nonceSize); err != nil {
 			return false, err
 		}
@@ -169,13 +168,15 @@ func (s *serverSum) draw(ctx context.Context) error {
 	}
 	if len(nonces) < pledged.count() {
 		s.spoiled = true
-		return &TooFewError{Sum: s.sum, Kind: s.vector.Kind, Step: "their nonces", Stayed: len(nonces), Want: pledged.count(), Lost: s.losses}
+		return &TooFewError{
+			Sum: s.sum, Kind: s.vector.Kind, Step: "their nonces", Stayed: len(nonces), Want: pledged.count(), Lost: s.losses,
+		}
 	}
-	return s.toss(ctx, pledged, nonces)
+	return s.sendNonces(ctx, pledged, nonces)
 }
 
-// toss lays the graph and shows the candidates all nonces, with the keys of neighbours that they lack.
-func (s *serverSum) toss(ctx context.Context, pledged set, nonces map[int][]byte) error {
+// sendNonces lays the graph and shows the candidates all nonces, with the keys of neighbours that they lack.
+func (s *serverSum) sendNonces(ctx context.Context, pledged set, nonces map[int][]byte) error {
 	var all []byte
 	for _, i := range pledged.members() {
 		all = append(all, nonces[i]...)
@@ -185,7 +186,7 @@ func (s *serverSum) toss(ctx context.Context, pledged set, nonces map[int][]byte
 	}
 	for _, i := range pledged.members() {
 		payload := appendKeys(slices.Clone(all), s.lacking(i, s.near(i)))
-		if err := s.send(ctx, i, s.message(KindNonces, protocol.ClassControl, payload)); err != nil {
+		if err := s.send(ctx, i, s.message(KindNonces, contract.ClassControl, payload)); err != nil {
 			return err
 		}
 	}

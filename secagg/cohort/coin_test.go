@@ -10,23 +10,24 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // coinSpec is of sums along a graph, the default for 40 clients.
-func coinSpec() Spec { return Spec{Backend: Masked, Topology: protocol.Star} }
+func coinSpec() Spec { return Spec{Backend: Masked, Topology: contract.Star} }
 
 // attackCoin lets a server attack the coin of a sum's graph among 40 clients, and returns the clients' errors. Too
 // few may have handed out shares for any secret.
 func attackCoin(t *testing.T, server func(ctx context.Context, l *lyingServer) error) []error {
 	t.Helper()
 	const n = 40
-	l := &league{spec: coinSpec()}
+	l := &testNetwork{spec: coinSpec()}
 	l.open(t, n)
 	v := Vector{Kind: "updates", Words: 5, Bits: 64}
 	errs := l.play(t, func(ctx context.Context, s *Server) error {
 		liar, err := lie(s, v, upTo(n))
 		if err == nil {
-			err = liar.begin(ctx)
+			err = liar.sendBegin(ctx)
 		}
 		if err == nil {
 			err = server(ctx, liar)
@@ -45,7 +46,7 @@ func attackCoin(t *testing.T, server func(ctx context.Context, l *lyingServer) e
 // commitments hears those of all candidates.
 func (l *lyingServer) commitments(ctx context.Context) (map[int][]byte, error) {
 	all := make(map[int][]byte)
-	err := l.gather(ctx, KindCommit, protocol.ClassControl, l.candidates, func(m protocol.Message) (bool, error) {
+	err := l.gather(ctx, KindCommit, contract.ClassControl, l.candidates, func(m protocol.Message) (bool, error) {
 		all[m.From] = bytes.Clone(m.Payload)
 		return true, nil
 	})
@@ -55,7 +56,7 @@ func (l *lyingServer) commitments(ctx context.Context) (map[int][]byte, error) {
 // nonces hears those of some candidates.
 func (l *lyingServer) nonces(ctx context.Context, of set) (map[int][]byte, error) {
 	all := make(map[int][]byte)
-	err := l.gather(ctx, KindReveal, protocol.ClassControl, of, func(m protocol.Message) (bool, error) {
+	err := l.gather(ctx, KindReveal, contract.ClassControl, of, func(m protocol.Message) (bool, error) {
 		all[m.From] = bytes.Clone(m.Payload)
 		return true, nil
 	})
@@ -104,7 +105,8 @@ func TestAServerCannotChooseTheCoin(t *testing.T) {
 			if err := l.lay(l.spec, l.candidates, coinOf(l.links, l.operation, l.candidates, all)); err != nil {
 				return err
 			}
-			if slices.Contains(l.near(victim), 38) && slices.Contains(l.near(victim), 39) && slices.Contains(l.near(victim), 40) {
+			if slices.Contains(l.near(victim), 38) && slices.Contains(l.near(victim), 39) &&
+				slices.Contains(l.near(victim), 40) {
 				break
 			}
 			if guess == 255 {
@@ -112,7 +114,7 @@ func TestAServerCannotChooseTheCoin(t *testing.T) {
 			}
 		}
 		clear(l.nears)
-		if err := l.toss(ctx, l.candidates, nonces); err != nil {
+		if err := l.sendNonces(ctx, l.candidates, nonces); err != nil {
 			return err
 		}
 		return l.listen(ctx, upTo(corrupt)...)
@@ -142,7 +144,7 @@ func TestNoncesOfOthersAreNotTheOwn(t *testing.T) {
 		for i := range commitments {
 			nonces[i] = invented
 		}
-		if err := l.toss(ctx, l.candidates, nonces); err != nil {
+		if err := l.sendNonces(ctx, l.candidates, nonces); err != nil {
 			return err
 		}
 		return l.listen(ctx, victim)
@@ -212,19 +214,20 @@ func TestAServerThatShowsTwoCoinsIsFoundOut(t *testing.T) {
 			}
 			steps := []struct{ kind, awaited string }{{KindMembers, KindDeposit}, {KindSurvivors, l.vector.Kind}}
 			for _, step := range steps {
-				class := protocol.ClassControl
+				class := contract.ClassControl
 				if step.awaited == l.vector.Kind {
-					class = protocol.ClassMasked
+					class = contract.ClassMasked
 				}
-				if err := l.gather(ctx, step.awaited, class, honest, func(protocol.Message) (bool, error) { return true, nil }); err != nil {
+				if err := l.gather(ctx, step.awaited, class, honest,
+					func(protocol.Message) (bool, error) { return true, nil }); err != nil {
 					return err
 				}
-				if err := l.tell(ctx, step.kind, honest, all); err != nil {
+				if err := l.sendAll(ctx, step.kind, honest, all); err != nil {
 					return err
 				}
 			}
 			l.survivors = honest
-			if err := l.hearTags(ctx); err != nil {
+			if err := l.receiveTags(ctx); err != nil {
 				return err
 			}
 			for _, i := range honest.members() {
@@ -286,7 +289,7 @@ func TestAServerDrawsNoCoinsWithoutEnd(t *testing.T) {
 			if err := l.whisper(ctx, victim, KindBegin, b.encode()); err != nil {
 				return err
 			}
-			err = l.gather(ctx, KindCommit, protocol.ClassControl, only, func(m protocol.Message) (bool, error) {
+			err = l.gather(ctx, KindCommit, contract.ClassControl, only, func(m protocol.Message) (bool, error) {
 				commitments[victim] = bytes.Clone(m.Payload)
 				return true, nil
 			})
@@ -354,7 +357,7 @@ func TestFewCandidatesAreRefused(t *testing.T) {
 	} {
 		spec := coinSpec()
 		spec.Picks = c.picks
-		l := &league{spec: spec}
+		l := &testNetwork{spec: spec}
 		l.open(t, n)
 		v := Vector{Kind: "updates", Words: 5, Bits: 64}
 		errs := l.play(t, func(ctx context.Context, s *Server) error {
@@ -403,7 +406,8 @@ func TestARefusalHalvesWhatIsRemembered(t *testing.T) {
 		n    int
 		ok   bool
 		kept uint32
-	}{{300, true, 300}, {149, false, 150}, {70, false, 75}, {70, true, 70}, {35, true, 35}, {17, false, 18}, {17, true, 17}} {
+	}{{300, true, 300}, {149, false, 150}, {70, false, 75}, {70, true, 70}, {35, true, 35},
+		{17, false, 18}, {17, true, 17}} {
 		err := c.checkFall(protocol.Message{}, step.n)
 		if (err == nil) != step.ok || c.past.Candidates != step.kept {
 			t.Fatalf("%d candidates: error %v, remembered %d, want %d", step.n, err, c.past.Candidates, step.kept)
@@ -414,7 +418,7 @@ func TestARefusalHalvesWhatIsRemembered(t *testing.T) {
 // TestOthersThanTheServersClientsAreNoCandidates: with two servers, the corrupt clients of one are not added to
 // those of the other.
 func TestOthersThanTheServersClientsAreNoCandidates(t *testing.T) {
-	l := &league{spec: coinSpec()}
+	l := &testNetwork{spec: coinSpec()}
 	l.spec.Clients = upTo(8)
 	l.open(t, 10)
 	v := Vector{Kind: "updates", Words: 5, Bits: 64}
@@ -424,7 +428,7 @@ func TestOthersThanTheServersClientsAreNoCandidates(t *testing.T) {
 			return err
 		}
 		liar.candidates.add(9)
-		if err := liar.begin(ctx); err != nil {
+		if err := liar.sendBegin(ctx); err != nil {
 			return err
 		}
 		return liar.listen(ctx, victim)
@@ -441,7 +445,7 @@ func TestOthersThanTheServersClientsAreNoCandidates(t *testing.T) {
 func TestHoldersDealOncePerNumber(t *testing.T) {
 	const n = 4
 	for _, again := range []bool{true, false} {
-		l := &league{spec: Spec{Backend: HE, Topology: protocol.Star, KeyHolders: n}}
+		l := &testNetwork{spec: Spec{Backend: HE, Topology: contract.Star, KeyHolders: n}}
 		l.open(t, n)
 		v := Vector{Kind: "updates", Words: 5, Bits: 64}
 		var deals []map[int][]byte
@@ -457,7 +461,7 @@ func TestHoldersDealOncePerNumber(t *testing.T) {
 				if err := liar.nameHolders(ctx, holders); err != nil {
 					return err
 				}
-				one, err := liar.gatherLong(ctx, KindDeal, protocol.ClassControl, holders, p.dealSize())
+				one, err := liar.gatherLong(ctx, KindDeal, contract.ClassControl, holders, p.dealSize())
 				var few *TooFewError
 				if errors.As(err, &few) {
 					return nil
@@ -472,11 +476,11 @@ func TestHoldersDealOncePerNumber(t *testing.T) {
 					continue
 				}
 				for j, i := range p.holders {
-					if err := liar.sendLong(ctx, i, liar.message(KindDealt, protocol.ClassControl, dealtTo(p, one, j))); err != nil {
+					if err := liar.sendLong(ctx, i, liar.message(KindDealt, contract.ClassControl, dealtTo(p, one, j))); err != nil {
 						return err
 					}
 				}
-				if _, err := liar.gatherLong(ctx, KindConfirm, protocol.ClassControl, holders, signatureSize); err != nil {
+				if _, err := liar.gatherLong(ctx, KindConfirm, contract.ClassControl, holders, signatureSize); err != nil {
 					return err
 				}
 			}
@@ -499,12 +503,12 @@ func TestHoldersDealOncePerNumber(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		head := len(deals[0][1]) - plans[0].deals()*sealedSize
+		head := len(deals[0][1]) - plans[0].deals()*encryptedDealSize
 		nonce := make([]byte, first.NonceSize())
-		if _, err := first.Open(nil, nonce, deals[0][1][head:head+sealedSize], nil); err != nil {
+		if _, err := first.Open(nil, nonce, deals[0][1][head:head+encryptedDealSize], nil); err != nil {
 			t.Errorf("the first deal does not open with its key: %v", err)
 		}
-		if _, err := first.Open(nil, nonce, deals[1][1][head:head+sealedSize], nil); err == nil {
+		if _, err := first.Open(nil, nonce, deals[1][1][head:head+encryptedDealSize], nil); err == nil {
 			t.Error("the second deal opens with the first one's key")
 		}
 	}
@@ -512,7 +516,7 @@ func TestHoldersDealOncePerNumber(t *testing.T) {
 
 // TestCoinsAreOfAllThatIsPublic: another number, session, set or nonce makes another coin, and another pledge.
 func TestCoinsAreOfAllThatIsPublic(t *testing.T) {
-	l := &league{spec: coinSpec()}
+	l := &testNetwork{spec: coinSpec()}
 	l.open(t, 3)
 	seen := make(map[keys.Hash]bool)
 	note := func(h keys.Hash) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // doubler is the client that says things twice, of doublers clients.
@@ -34,8 +35,8 @@ func TestClientsThatSayThingsTwiceAreNamed(t *testing.T) {
 		{KindShares, upTo(doublers)},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
-			l := &league{
-				spec: Spec{Backend: Masked, Topology: protocol.Star},
+			l := &testNetwork{
+				spec: Spec{Backend: Masked, Topology: contract.Star},
 				wrap: only(doubler, doubling(c.kind, flipAll)),
 			}
 			l.open(t, doublers)
@@ -62,7 +63,7 @@ func TestClientsThatSayThingsTwiceAreNamed(t *testing.T) {
 }
 
 // afterDouble keeps back what client 8 sends of a kind until the doubler has sent it twice.
-func (l *league) afterDouble(kind string) func(Arrivals) Arrivals {
+func (l *testNetwork) afterDouble(kind string) func(Arrivals) Arrivals {
 	return func(a Arrivals) Arrivals {
 		seen := 0
 		return &heldBack{
@@ -82,7 +83,7 @@ func (l *league) afterDouble(kind string) func(Arrivals) Arrivals {
 
 // TestRepeatedFramesAreNamed: a message that comes again as the same frame is refused by its number.
 func TestRepeatedFramesAreNamed(t *testing.T) {
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}}
 	l.wrap = only(doubler, func(m protocol.Mesh) protocol.Mesh { return repeatingClient{m, KindDeposit} })
 	l.open(t, doublers)
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
@@ -115,9 +116,10 @@ func (r repeatingClient) Send(ctx context.Context, to keys.ID, parts ...[]byte) 
 
 // TestMessagesOutOfTurnAreNamed walks through what a server's round makes of each message.
 func TestMessagesOutOfTurnAreNamed(t *testing.T) {
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}}
 	l.open(t, 4)
-	s := &Server{links: l.links[0], spec: l.spec, sum: 5, keys: map[int][]byte{1: {1}}, told: make(map[int]set), present: newSet(5), lost: make(map[int]error)}
+	s := &Server{links: l.links[0], spec: l.spec, sum: 5, keys: map[int][]byte{1: {1}}, keysSent: make(map[int]set),
+		present: newSet(5), lost: make(map[int]error)}
 	for _, c := range []struct {
 		m    protocol.Message
 		says string // nothing: it is taken or discarded
@@ -130,9 +132,12 @@ func TestMessagesOutOfTurnAreNamed(t *testing.T) {
 		{protocol.Message{From: 2, Kind: KindTags, Operation: 5}, "it came again, or unasked", false},
 		{protocol.Message{From: 3, Kind: "updates", Operation: 5}, "", false},
 		{protocol.Message{From: 1, Kind: KindKey}, "it came again", false},
-		{protocol.Message{From: 2, Kind: KindKey, Payload: make([]byte, 95), Class: protocol.ClassControl}, "a session key of 95 bytes, want 96", false},
-		{protocol.Message{From: 2, Kind: KindKey, Payload: make([]byte, protocol.SessionKeySize), Class: protocol.ClassMasked}, "a session key", false},
-		{protocol.Message{From: 2, Kind: KindKey, Payload: make([]byte, protocol.SessionKeySize), Class: protocol.ClassControl}, "", false},
+		{protocol.Message{From: 2, Kind: KindKey, Payload: make([]byte, 95), Class: contract.ClassControl},
+			"a session key of 95 bytes, want 96", false},
+		{protocol.Message{From: 2, Kind: KindKey, Payload: make([]byte, contract.SessionKeySize),
+			Class: contract.ClassMasked}, "a session key", false},
+		{protocol.Message{From: 2, Kind: KindKey, Payload: make([]byte, contract.SessionKeySize),
+			Class: contract.ClassControl}, "", false},
 	} {
 		g := &gathering{Server: s, waiting: newSet(5, 1), late: newSet(5, 3), kind: KindTags}
 		taken := false

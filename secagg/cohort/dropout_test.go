@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // patience is how long a server waits for clients who are silent, in fake time.
@@ -81,7 +82,8 @@ func TestClientsMayLeaveAtEveryStep(t *testing.T) {
 		for _, quietly := range []bool{false, true} {
 			t.Run(fmt.Sprintf("before %s, quietly %v", step, quietly), inFakeTime(func(t *testing.T) {
 				at := map[int]string{2: step, 7: step}
-				l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: patience}, wrap: leaving(at, quietly)}
+				l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star, Patience: patience},
+					wrap: leaving(at, quietly)}
 				l.open(t, n)
 				errs := l.play(t, func(ctx context.Context, s *Server) error {
 					total, err := s.Sum(ctx, v, s.Present())
@@ -111,11 +113,11 @@ func TestTreesSurviveLostClients(t *testing.T) {
 	const n = 12
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	for _, backend := range []Backend{Plain, Masked} {
-		for _, topology := range []protocol.Topology{protocol.Tree, protocol.Ring} {
+		for _, topology := range []contract.Topology{contract.Tree, contract.Ring} {
 			for _, quietly := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s %s, quietly %v", backend, topology, quietly), inFakeTime(func(t *testing.T) {
 					at := map[int]string{4: "updates", 8: "updates"}
-					l := &league{spec: Spec{Backend: backend, Topology: topology, Patience: patience}, wrap: leaving(at, quietly)}
+					l := &testNetwork{spec: Spec{Backend: backend, Topology: topology, Patience: patience}, wrap: leaving(at, quietly)}
 					l.open(t, n)
 					errs := l.play(t, func(ctx context.Context, s *Server) error {
 						total, err := s.Sum(ctx, v, s.Present())
@@ -146,7 +148,7 @@ func TestSumsOfSurvivors(t *testing.T) {
 				at[i+1] = rapid.SampledFrom(steps).Draw(r, "step")
 			}
 		}
-		l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}, wrap: leaving(at, false)}
+		l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}, wrap: leaving(at, false)}
 		l.open(t, n)
 		threshold := 2*(n-1)/3 + 1
 		members, survivors, holders := stayed(n, at, KindDeposit), stayed(n, at, "updates"), stayed(n, at, KindShares)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // ErrLeftOut is what a client's Sum returns when the server went on without its vector: it came
@@ -23,7 +24,8 @@ type TooFewError struct {
 
 // Error implements error.
 func (e *TooFewError) Error() string {
-	text := fmt.Sprintf("sum %d (%s) is not opened: %d clients stayed for %s, want at least %d", e.Sum, e.Kind, e.Stayed, e.Step, e.Want)
+	text := fmt.Sprintf("sum %d (%s) is not opened: %d clients stayed for %s, want at least %d", e.Sum,
+		e.Kind, e.Stayed, e.Step, e.Want)
 	if len(e.Lost) > 0 {
 		text += fmt.Sprintf("; %d were lost, first %v", len(e.Lost), e.Lost[0])
 	}
@@ -55,7 +57,8 @@ type FewerError struct {
 
 // Error implements error.
 func (e *FewerError) Error() string {
-	return fmt.Sprintf("sum %d: the server names %d candidates after %d, fewer than half: this client takes no part", e.Sum, e.Candidates, e.Before)
+	return fmt.Sprintf("sum %d: the server names %d candidates after %d, fewer than half: this client takes no part",
+		e.Sum, e.Candidates, e.Before)
 }
 
 // SpentError says that a client helps to draw no more graphs in a job: the server has let too many be drawn
@@ -67,11 +70,12 @@ type SpentError struct {
 
 // Error implements error.
 func (e *SpentError) Error() string {
-	return fmt.Sprintf("sum %d: %d graphs were drawn in this job whose sums this client has not seen to their end, at most %d: it draws no more", e.Sum, e.Spent, maxSpent)
+	return fmt.Sprintf("sum %d: %d graphs were drawn in this job whose sums this client has not seen "+
+		"to their end, at most %d: it draws no more", e.Sum, e.Spent, maxSpent)
 }
 
 // Unwrap says that the server has deviated.
-func (e *SpentError) Unwrap() error { return protocol.ErrDeviation }
+func (e *SpentError) Unwrap() error { return contract.ErrDeviation }
 
 // ofSize refuses a message that has not so many bytes.
 func ofSize(m protocol.Message, size int) error {
@@ -90,5 +94,6 @@ type EquivocationError struct {
 
 // Error implements error.
 func (e *EquivocationError) Error() string {
-	return fmt.Sprintf("sum %d: the server has shown %s another list of survivors, or other nonces, or changed its tag: no share is handed out", e.Sum, e.Neighbour)
+	return fmt.Sprintf("sum %d: the server has shown %s another list of survivors, or other nonces, "+
+		"or changed its tag: no share is handed out", e.Sum, e.Neighbour)
 }

@@ -6,19 +6,20 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestSessionsEndTogether tells, sums, and ends: everybody who is there says that it is done.
 func TestSessionsEndTogether(t *testing.T) {
 	const n = 5
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}, wrap: leaving(map[int]string{2: KindTags}, false), chunk: 64}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star},
+		wrap: leaving(map[int]string{2: KindTags}, false), chunk: 64}
 	l.open(t, n)
 	told := []byte("a message of the server that is longer than a chunk, so that it travels in two of them")
 	errs := l.play(t, func(ctx context.Context, s *Server) error {
 		for _, i := range s.Present() {
-			if err := s.Tell(ctx, i, "model", protocol.ClassOpening, told); err != nil {
+			if err := s.Notify(ctx, i, "model", contract.ClassOpening, told); err != nil {
 				return err
 			}
 		}
@@ -26,7 +27,7 @@ func TestSessionsEndTogether(t *testing.T) {
 			return err
 		}
 		for _, i := range s.Present() {
-			if err := s.Tell(ctx, i, "finished", protocol.ClassControl, nil); err != nil {
+			if err := s.Notify(ctx, i, "finished", contract.ClassControl, nil); err != nil {
 				return err
 			}
 		}
@@ -36,14 +37,14 @@ func TestSessionsEndTogether(t *testing.T) {
 		}
 		return err
 	}, func(ctx context.Context, i int, c *Client) error {
-		h, err := c.Hear(ctx, "model", 1000)
+		h, err := c.ReceiveNotice(ctx, "model", 1000)
 		if err != nil || h.Kind != "model" || string(h.Payload) != string(told) {
 			return errors.Join(err, errors.New("it heard something else"))
 		}
 		if err := c.Sum(ctx, v, vectorOf(v, i, 0)); err != nil {
 			return err
 		}
-		if h, err = c.Hear(ctx, "finished", 0); err != nil || h.Kind != "finished" {
+		if h, err = c.ReceiveNotice(ctx, "finished", 0); err != nil || h.Kind != "finished" {
 			return errors.Join(err, errors.New("it heard something else"))
 		}
 		return c.Finish(ctx)
@@ -56,12 +57,12 @@ func TestSessionsEndTogether(t *testing.T) {
 }
 
 func TestLongWordsAreRefused(t *testing.T) {
-	l := &league{spec: Spec{Backend: Plain, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: Plain, Topology: contract.Star}}
 	l.open(t, 3)
 	errs := l.play(t, func(ctx context.Context, s *Server) error {
-		return s.Tell(ctx, 1, "model", protocol.ClassOpening, make([]byte, 11))
+		return s.Notify(ctx, 1, "model", contract.ClassOpening, make([]byte, 11))
 	}, func(ctx context.Context, i int, c *Client) error {
-		_, err := c.Hear(ctx, "model", 10)
+		_, err := c.ReceiveNotice(ctx, "model", 10)
 		return err
 	})
 	wantError(t, errs[1], "it has 11 bytes, at most 10 are awaited")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
@@ -14,13 +15,13 @@ import (
 // five of whom recover a secret of its.
 const forger, forgers = 3, 8
 
-// forgedSum runs two sums of a league in which one client forges, and maybe others leave; it
+// forgedSum runs two sums of a test network in which one client forges, and maybe others leave; it
 // returns the first sum's end and why the forger was lost.
 func forgedSum(t *testing.T, kind string, forge func(*forgery), at map[int]string) (first *Total, err, lost error) {
 	t.Helper()
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	left := leaving(at, false)
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: 2 * patience}}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star, Patience: 2 * patience}}
 	l.wrap = func(i int, m protocol.Mesh) protocol.Mesh {
 		if m = left(i, m); i == forger {
 			return forging(kind, forge)(m)
@@ -57,24 +58,28 @@ func TestFalseMessagesAreNamed(t *testing.T) {
 		says      string
 		survivors []int
 	}{
-		"deposit too long":     {KindDeposit, longer, "it has 545 bytes, want 544 for 7 neighbours and threshold 5", others()},
-		"deposit too short":    {KindDeposit, shorter, "it has 543 bytes, want 544 for 7 neighbours and threshold 5", others()},
-		"no deposit":           {KindDeposit, empty, "it has 0 bytes, want 544", others()},
-		"point of p":           {KindDeposit, tooLarge, "word 0 is not below 2^61 - 1", others()},
-		"vector too long":      {updates, longer, "its vector has 163 bytes, want 162", others()},
-		"vector too short":     {updates, shorter, "its vector has 161 bytes, want 162", others()},
-		"no vector":            {updates, empty, "its vector has 0 bytes, want 162", others()},
-		"chunk too long":       {updates, func(f *forgery) { f.payload = append(f.payload, 0) }, "chunk 0 has 163 bytes, want 162", others()},
-		"another chunk":        {updates, func(f *forgery) { f.setChunk(1) }, "it is chunk 1, want chunk 0", others()},
-		"vector in the clear":  {updates, func(f *forgery) { f.setClass(protocol.ClassPublished) }, "its class is published, want masked", others()},
-		"of two clients":       {updates, func(f *forgery) { f.payload[0] |= 1 << 4 }, "its vector has addends of others than those who send through it", others()},
-		"of another client":    {updates, func(f *forgery) { f.payload[0] = 1 << 4 }, "its vector is of nobody", others()},
-		"of the server":        {updates, func(f *forgery) { f.payload[0] |= 1 }, "its vector is of nobody", others()},
-		"of nobody":            {updates, func(f *forgery) { f.payload[0] = 0 }, "its vector is of nobody", others()},
-		"of a later sum":       {updates, func(f *forgery) { f.setOperation(f.operation() + 1) }, "it came where updates is awaited in sum 1", others()},
-		"of another session":   {updates, func(f *forgery) { f.header[7]++ }, "it is of session 2, want 1", others()},
-		"of another contract":  {updates, func(f *forgery) { f.header[40] ^= 1 }, "it is for contract", others()},
-		"frame left out":       {updates, func(f *forgery) { f.header[15]++ }, "frame 3 came, want frame 2: one is missing or out of order", others()},
+		"deposit too long":  {KindDeposit, longer, "it has 545 bytes, want 544 for 7 neighbours and threshold 5", others()},
+		"deposit too short": {KindDeposit, shorter, "it has 543 bytes, want 544 for 7 neighbours and threshold 5", others()},
+		"no deposit":        {KindDeposit, empty, "it has 0 bytes, want 544", others()},
+		"point of p":        {KindDeposit, tooLarge, "word 0 is not below 2^61 - 1", others()},
+		"vector too long":   {updates, longer, "its vector has 163 bytes, want 162", others()},
+		"vector too short":  {updates, shorter, "its vector has 161 bytes, want 162", others()},
+		"no vector":         {updates, empty, "its vector has 0 bytes, want 162", others()},
+		"chunk too long": {updates, func(f *forgery) { f.payload = append(f.payload, 0) },
+			"chunk 0 has 163 bytes, want 162", others()},
+		"another chunk": {updates, func(f *forgery) { f.setChunk(1) }, "it is chunk 1, want chunk 0", others()},
+		"vector in the clear": {updates, func(f *forgery) { f.setClass(contract.ClassPublished) },
+			"its class is published, want masked", others()},
+		"of two clients":    {updates, func(f *forgery) { f.payload[0] |= 1 << 4 }, "its vector has addends of others than those who send through it", others()},
+		"of another client": {updates, func(f *forgery) { f.payload[0] = 1 << 4 }, "its vector is of nobody", others()},
+		"of the server":     {updates, func(f *forgery) { f.payload[0] |= 1 }, "its vector is of nobody", others()},
+		"of nobody":         {updates, func(f *forgery) { f.payload[0] = 0 }, "its vector is of nobody", others()},
+		"of a later sum": {updates, func(f *forgery) { f.setOperation(f.operation() + 1) },
+			"it came where updates is awaited in sum 1", others()},
+		"of another session":  {updates, func(f *forgery) { f.header[7]++ }, "it is of session 2, want 1", others()},
+		"of another contract": {updates, func(f *forgery) { f.header[40] ^= 1 }, "it is for contract", others()},
+		"frame left out": {updates, func(f *forgery) { f.header[15]++ },
+			"frame 3 came, want frame 2: one is missing or out of order", others()},
 		"tags too long":        {KindTags, longer, "113 bytes of tags, want 112", everyone},
 		"tags too short":       {KindTags, shorter, "111 bytes of tags, want 112", everyone},
 		"no tags":              {KindTags, empty, "0 bytes of tags, want 112", everyone},
@@ -131,12 +136,12 @@ func TestFalseDepositsAreNamed(t *testing.T) {
 		"own mask's digest":                {points, nil, false},
 		"recovery point, looked at":        {points + 32, left, false},
 		"recovery digest, looked at":       {2*points + 32, left, false},
-		"sealed keys, looked at":           {2*points + 64, left, false},
-		"end of sealed keys, looked at":    {-1, left, false},
+		"encrypted keys, looked at":        {2*points + 64, left, false},
+		"end of encrypted keys, looked at": {-1, left, false},
 		"own mask's point, not looked at":  {0, left, true},
 		"own mask's digest, not looked at": {points, left, true},
 		"recovery point, not looked at":    {points + 32, nil, true},
-		"sealed keys, not looked at":       {-1, nil, true},
+		"encrypted keys, not looked at":    {-1, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			total, err, _ := forgedSum(t, KindDeposit, func(f *forgery) { f.flip(c.at) }, c.leave)

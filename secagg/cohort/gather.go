@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // gathering is one round of answers from clients.
@@ -14,14 +15,14 @@ type gathering struct {
 	waiting set
 	also    set    // who may send too, and is not waited for; nil: nobody
 	kind    string // of the messages that are awaited
-	class   protocol.Class
+	class   contract.Class
 	late    set // whose messages of this sum come too late and are discarded; nil: nobody's
 }
 
 // run hears from the clients until each that is waited for has finished, or is lost, or the
 // server's patience ends. take gets the awaited messages and reports whether that client has
 // finished; an error of it loses the client.
-func (g *gathering) run(ctx context.Context, take func(m protocol.Message) (done bool, err error)) error {
+func (g *gathering) run(ctx context.Context, accept func(m protocol.Message) (done bool, err error)) error {
 	patient, cancel := context.WithTimeout(ctx, g.spec.Patience)
 	defer cancel()
 	for _, i := range g.waiting.members() {
@@ -33,25 +34,20 @@ func (g *gathering) run(ctx context.Context, take func(m protocol.Message) (done
 		a, err := g.arrivals.Next(patient)
 		switch {
 		case err != nil && ctx.Err() == nil && errors.Is(patient.Err(), context.DeadlineExceeded):
-			g.giveUp()
+			for _, i := range g.waiting.members() { // they have no part in sums until they are heard again
+				g.waiting.remove(i)
+				g.present.remove(i)
+				g.note(i, g.kind, nil)
+			}
 			return nil
 		case err != nil:
 			return fmt.Errorf("sum %d: %w", g.sum, err)
 		}
-		if err := g.arrive(a, take); err != nil {
+		if err := g.arrive(a, accept); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// giveUp ends the wait: those who were silent have no part in sums until they are heard again.
-func (g *gathering) giveUp() {
-	for _, i := range g.waiting.members() {
-		g.waiting.remove(i)
-		g.present.remove(i)
-		g.note(i, g.kind, nil)
-	}
 }
 
 // drop loses a client.
@@ -61,7 +57,7 @@ func (g *gathering) drop(client int, err error) {
 }
 
 // arrive takes one arrival in.
-func (g *gathering) arrive(a protocol.Arrival, take func(m protocol.Message) (bool, error)) error {
+func (g *gathering) arrive(a protocol.Arrival, accept func(m protocol.Message) (bool, error)) error {
 	i, ok := g.index[a.From]
 	if !ok || g.lost[i] != nil {
 		return nil
@@ -85,7 +81,7 @@ func (g *gathering) arrive(a protocol.Arrival, take func(m protocol.Message) (bo
 	if err != nil {
 		return err
 	}
-	if err := g.sort(m, take); err != nil {
+	if err := g.sort(m, accept); err != nil {
 		g.drop(i, err)
 	}
 	return nil
@@ -93,12 +89,25 @@ func (g *gathering) arrive(a protocol.Arrival, take func(m protocol.Message) (bo
 
 // sort decides what a message is: a session key, one of an earlier sum that came too late, the one
 // that is awaited, or a deviation.
-func (g *gathering) sort(m protocol.Message, take func(m protocol.Message) (bool, error)) error {
+func (g *gathering) sort(m protocol.Message, accept func(m protocol.Message) (bool, error)) error {
 	switch {
-	case m.Kind == protocol.KindPast: // of its transcript; the links have looked at it
+	case m.Kind == contract.KindPast: // of its transcript; the links have looked at it
 		return nil
 	case m.Kind == KindKey && m.Operation == 0:
-		return g.welcome(m)
+		// Takes a client's session key, once.
+		switch {
+		case g.keys[m.From] != nil:
+			return g.links.Deviation(m, "it came again")
+		case len(m.Payload) != contract.SessionKeySize || m.Class != contract.ClassControl:
+			return g.links.Deviation(m, "a session key of %d bytes, want %d", len(m.Payload), contract.SessionKeySize)
+		}
+		g.keys[m.From] = append([]byte(nil), m.Payload...)
+		g.keysSent[m.From] = newSet(g.links.Parties())
+		g.present.add(m.From)
+		if g.kind == KindKey {
+			g.waiting.remove(m.From)
+		}
+		return nil
 	case m.Operation < g.sum, m.Operation == g.sum && g.late != nil && g.late.has(m.From):
 		g.present.add(m.From) // it came too late for that sum, and is in time for the next one
 		return nil
@@ -109,7 +118,7 @@ func (g *gathering) sort(m protocol.Message, take func(m protocol.Message) (bool
 	case m.Class != g.class:
 		return g.links.Deviation(m, "its class is %s, want %s", m.Class, g.class)
 	}
-	done, err := take(m)
+	done, err := accept(m)
 	if err != nil {
 		return g.links.Deviation(m, "%v", err)
 	}
@@ -118,23 +127,6 @@ func (g *gathering) sort(m protocol.Message, take func(m protocol.Message) (bool
 		if g.also != nil {
 			g.also.remove(m.From)
 		}
-	}
-	return nil
-}
-
-// welcome takes a client's session key, once.
-func (g *gathering) welcome(m protocol.Message) error {
-	switch {
-	case g.keys[m.From] != nil:
-		return g.links.Deviation(m, "it came again")
-	case len(m.Payload) != protocol.SessionKeySize || m.Class != protocol.ClassControl:
-		return g.links.Deviation(m, "a session key of %d bytes, want %d", len(m.Payload), protocol.SessionKeySize)
-	}
-	g.keys[m.From] = append([]byte(nil), m.Payload...)
-	g.told[m.From] = newSet(g.links.Parties())
-	g.present.add(m.From)
-	if g.kind == KindKey {
-		g.waiting.remove(m.From)
 	}
 	return nil
 }

@@ -65,13 +65,10 @@ func (p *keyPlan) deals() int {
 }
 
 // dealSize and dealtSize are the lengths of KindDeal and KindDealt.
-func (p *keyPlan) dealSize() int { return he.PolySize + signatureSize + p.deals()*sealedSize }
-func (p *keyPlan) dealtSize() int {
-	return len(p.holders)*(he.PolySize+signatureSize) + p.deals()*sealedSize
-}
+func (p *keyPlan) dealSize() int { return he.PolySize + signatureSize + p.deals()*encryptedDealSize }
 
-// sealedSize is the length of a deal under the two holders' key.
-const sealedSize = he.PolySize + sealOverhead
+// encryptedDealSize is the length of a deal under the two holders' key.
+const encryptedDealSize = he.PolySize + gcmOverhead
 
 // shareDigest is what a holder signs of its share of the public key.
 func (p *keyPlan) shareDigest(l *protocol.Links, holder int, share []byte) keys.Hash {

@@ -6,39 +6,40 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 func TestHomomorphicTotalsAreExact(t *testing.T) {
 	for _, c := range []struct {
-		topology          protocol.Topology
+		topology          contract.Topology
 		n, holders, words int
 		bits              int
 		threshold         float64
 	}{
-		{protocol.Star, 3, 0, 20, 64, 1},
-		{protocol.Star, 9, 5, 20, 26, 0},
-		{protocol.Tree, 9, 4, 9000, 16, 0},
-		{protocol.Ring, 5, 3, 20, 32, 0},
+		{contract.Star, 3, 0, 20, 64, 1},
+		{contract.Star, 9, 5, 20, 26, 0},
+		{contract.Tree, 9, 4, 9000, 16, 0},
+		{contract.Ring, 5, 3, 20, 32, 0},
 	} {
-		t.Run(fmt.Sprintf("%s %d clients, %d holders, %d words of %d bits", c.topology, c.n, c.holders, c.words, c.bits), func(t *testing.T) {
-			l := &league{spec: Spec{Backend: HE, Topology: c.topology, KeyHolders: c.holders, Threshold: c.threshold}}
-			l.open(t, c.n)
-			v := Vector{Kind: "updates", Words: c.words, Bits: c.bits}
-			errs := l.play(t, func(ctx context.Context, s *Server) error {
-				for k := range 2 {
-					total, err := s.Sum(ctx, v, upTo(c.n))
-					if err != nil {
-						return err
+		t.Run(fmt.Sprintf("%s %d clients, %d holders, %d words of %d bits", c.topology, c.n, c.holders, c.words, c.bits),
+			func(t *testing.T) {
+				l := &testNetwork{spec: Spec{Backend: HE, Topology: c.topology, KeyHolders: c.holders, Threshold: c.threshold}}
+				l.open(t, c.n)
+				v := Vector{Kind: "updates", Words: c.words, Bits: c.bits}
+				errs := l.play(t, func(ctx context.Context, s *Server) error {
+					for k := range 2 {
+						total, err := s.Sum(ctx, v, upTo(c.n))
+						if err != nil {
+							return err
+						}
+						wantTotal(t, total, v, k, upTo(c.n))
 					}
-					wantTotal(t, total, v, k, upTo(c.n))
+					return nil
+				}, sumAgain(v))
+				if errs[0] != nil {
+					t.Fatal(errs)
 				}
-				return nil
-			}, sumAgain(v))
-			if errs[0] != nil {
-				t.Fatal(errs)
-			}
-		})
+			})
 	}
 }
 
@@ -49,7 +50,8 @@ func TestHomomorphicSumsOutliveHolders(t *testing.T) {
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	for _, step := range []string{KindDeal, KindConfirm, "updates", KindOpening} {
 		t.Run("before "+step, inFakeTime(func(t *testing.T) {
-			l := &league{spec: Spec{Backend: HE, KeyHolders: 5, Topology: protocol.Star, Patience: 5 * time.Second}, wrap: leaving(map[int]string{2: step}, false)}
+			l := &testNetwork{spec: Spec{Backend: HE, KeyHolders: 5, Topology: contract.Star, Patience: 5 * time.Second},
+				wrap: leaving(map[int]string{2: step}, false)}
 			l.open(t, n)
 			errs := l.play(t, func(ctx context.Context, s *Server) error {
 				opened := 0

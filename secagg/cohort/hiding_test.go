@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
 	"github.com/hanse-project/hanse/internal/stat"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// hidingLimit is the p-value below which a view counts as not hidden. Keys are fresh in every run:
-// one run in a few ten thousand fails by chance.
-const hidingLimit = 1e-6
+// hidingLimit is the p-value below which a view counts as not hidden. Keys are fresh in every run,
+// and a run asks hundreds of times: less than one in a billion fails by chance.
+const hidingLimit = 1e-12
 
 // hidden is a vector of words of 16 bits.
 var hidden = Vector{Kind: "updates", Words: hiddenWords, Bits: 16}
@@ -23,12 +23,12 @@ var hidden = Vector{Kind: "updates", Words: hiddenWords, Bits: 16}
 // eavesdropper keeps what one party receives of each client's vectors in three sums: of zeros, of
 // ones, and of zeros again.
 type eavesdropper struct {
-	tap   *simnet.Tap
+	tap   *testnet.Tap
 	views map[keys.ID]*[3][]byte
 }
 
 // newEavesdropper begins to listen at a party.
-func newEavesdropper(l *league, party int) *eavesdropper {
+func newEavesdropper(l *testNetwork, party int) *eavesdropper {
 	return &eavesdropper{tap: l.net.Tap(l.parties[party].ID), views: make(map[keys.ID]*[3][]byte)}
 }
 
@@ -52,9 +52,9 @@ func (e *eavesdropper) sort(parties int) {
 }
 
 // listen runs the three sums among n clients and returns what a party has heard.
-func listen(t *testing.T, backend Backend, topology protocol.Topology, n, party int) *eavesdropper {
+func listen(t *testing.T, backend Backend, topology contract.Topology, n, party int) *eavesdropper {
 	t.Helper()
-	l := &league{spec: Spec{Backend: backend, Topology: topology}}
+	l := &testNetwork{spec: Spec{Backend: backend, Topology: topology}}
 	l.open(t, n)
 	e := newEavesdropper(l, party)
 	inputs := [3][]uint64{make([]uint64, hidden.Words), make([]uint64, hidden.Words), make([]uint64, hidden.Words)}
@@ -121,13 +121,13 @@ func count(view []byte) []int64 {
 // unmasks, can tell vectors of zeros from vectors of ones.
 func TestViewsHideTheVectors(t *testing.T) {
 	for _, c := range []struct {
-		topology              protocol.Topology
+		topology              contract.Topology
 		party, clients, heard int
 	}{
-		{protocol.Star, 0, 4, 4},
-		{protocol.Tree, 4, 7, 2},
-		{protocol.Ring, 1, 4, 1},
-		{protocol.Ring, 3, 4, 1},
+		{contract.Star, 0, 4, 4},
+		{contract.Tree, 4, 7, 2},
+		{contract.Ring, 1, 4, 1},
+		{contract.Ring, 3, 4, 1},
 	} {
 		t.Run(fmt.Sprintf("%s, party %d", c.topology, c.party), func(t *testing.T) {
 			e := listen(t, Masked, c.topology, c.clients, c.party)
@@ -148,7 +148,7 @@ func TestViewsHideTheVectors(t *testing.T) {
 
 // TestPlainViewsLeak is the control: without masks all four tests fail.
 func TestPlainViewsLeak(t *testing.T) {
-	e := listen(t, Plain, protocol.Ring, 3, 1)
+	e := listen(t, Plain, contract.Ring, 3, 1)
 	for _, view := range e.views {
 		if found := leaks(view); len(found) != 4 {
 			t.Errorf("only these tests find a sum without masks: %q", found)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/graph"
 )
 
@@ -15,11 +15,12 @@ import (
 // step, and the graph is another one in each sum.
 func TestLargeSumsAreMaskedAlongAGraph(t *testing.T) {
 	const n = 60
-	for _, topology := range []protocol.Topology{protocol.Star, protocol.Tree} {
+	for _, topology := range []contract.Topology{contract.Star, contract.Tree} {
 		t.Run(topology.String(), func(t *testing.T) {
 			at := map[int]string{7: KindDeposit, 20: "updates", 33: KindTags, 59: KindShares}
-			spec := Spec{Backend: Masked, Topology: topology, Complete: 8, Tolerance: graph.Tolerance{Corrupt: 0.1, Dropout: 0.1}}
-			l := &league{spec: spec, wrap: leaving(at, false)}
+			spec := Spec{Backend: Masked, Topology: topology, Complete: 8,
+				Tolerance: graph.Tolerance{Corrupt: 0.1, Dropout: 0.1}}
+			l := &testNetwork{spec: spec, wrap: leaving(at, false)}
 			l.open(t, n)
 			v := Vector{Kind: "updates", Words: 31, Bits: 26}
 			errs := l.play(t, func(ctx context.Context, s *Server) error {
@@ -45,7 +46,7 @@ func TestLargeSumsAreMaskedAlongAGraph(t *testing.T) {
 
 // TestEverySumHasItsGraph: clients and server lay the same graph of a coin, and another coin has another.
 func TestEverySumHasItsGraph(t *testing.T) {
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Complete: 8}}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star, Complete: 8}}
 	l.open(t, 60)
 	v := Vector{Kind: "updates", Words: 3, Bits: 20}
 	var near [3][]int
@@ -65,7 +66,8 @@ func TestEverySumHasItsGraph(t *testing.T) {
 	if errs[0] != nil {
 		t.Fatal(errs[0])
 	}
-	if len(near[0]) != 20 || slices.Equal(near[0], near[1]) || slices.Equal(near[1], near[2]) || slices.Equal(near[0], near[2]) {
+	if len(near[0]) != 20 || slices.Equal(near[0], near[1]) || slices.Equal(near[1], near[2]) ||
+		slices.Equal(near[0], near[2]) {
 		t.Errorf("the first client has the neighbours %v in three sums", near)
 	}
 }
@@ -88,8 +90,8 @@ func TestFewContributorsAreNotOpened(t *testing.T) {
 		{Plain, 4, 4, map[int]string{2: "updates"}, "sum 1 (updates) is not opened: 3 clients stayed for their vectors, want at least 4"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			spec := Spec{Backend: c.backend, Topology: protocol.Star, MinContributors: c.min}
-			l := &league{spec: spec, wrap: leaving(c.at, false)}
+			spec := Spec{Backend: c.backend, Topology: contract.Star, MinContributors: c.min}
+			l := &testNetwork{spec: spec, wrap: leaving(c.at, false)}
 			l.open(t, c.n)
 			errs := l.play(t, func(ctx context.Context, s *Server) error {
 				total, err := s.Sum(ctx, v, upTo(c.n))
@@ -119,14 +121,14 @@ func TestTotalsOfEveryWidth(t *testing.T) {
 
 // TestLongVectorsTravelInChunks: two and a half chunks of the default length.
 func TestLongVectorsTravelInChunks(t *testing.T) {
-	totalOf(t, 3, 0, Vector{Kind: "updates", Words: 5*protocol.DefaultChunk/16 + 1, Bits: 64})
+	totalOf(t, 3, 0, Vector{Kind: "updates", Words: 5*contract.DefaultChunk/16 + 1, Bits: 64})
 }
 
 // totalOf sums one vector of each client, along a tree.
 func totalOf(t *testing.T, n, chunk int, v Vector) {
 	t.Run(fmt.Sprintf("%d words of %d bits", v.Words, v.Bits), func(t *testing.T) {
 		for _, backend := range []Backend{Plain, Masked} {
-			l := &league{spec: Spec{Backend: backend, Topology: protocol.Tree}, chunk: chunk}
+			l := &testNetwork{spec: Spec{Backend: backend, Topology: contract.Tree}, chunk: chunk}
 			l.open(t, n)
 			errs := l.play(t, func(ctx context.Context, s *Server) error {
 				total, err := s.Sum(ctx, v, upTo(n))
@@ -151,7 +153,8 @@ func TestClientsCheckTheirOwnVectors(t *testing.T) {
 		says  string
 	}{
 		{Vector{Kind: "updates", Words: 3, Bits: 26}, make([]uint64, 2), "updates: a vector of 2 words, want 3"},
-		{Vector{Kind: "updates", Words: 3, Bits: 26}, []uint64{0, 1 << 26, 1 << 27}, "updates: word 1 is 67108864, want less than 2^26"},
+		{Vector{Kind: "updates", Words: 3, Bits: 26}, []uint64{0, 1 << 26, 1 << 27},
+			"updates: word 1 is 67108864, want less than 2^26"},
 		{Vector{Kind: "updates", Words: 0, Bits: 26}, nil, "want a kind of 1 to 24 bytes, 1 to 268435456 words of 1 to 64 bits"},
 		{Vector{Kind: "updates", Words: MaxWords + 1, Bits: 26}, nil, "268435457 words of 26 bits"},
 		{Vector{Kind: "updates", Words: 3, Bits: 65}, nil, "3 words of 65 bits"},

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // sumSame takes part in sums with one vector until the server ends the session.
@@ -37,7 +37,7 @@ func TestLateClientsAreInTheNextSum(t *testing.T) {
 		{KindShares, KindDeposit, [3][]int{upTo(n), without, upTo(n)}},
 	} {
 		t.Run(c.step, inFakeTime(func(t *testing.T) {
-			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star, Patience: patience}}
+			l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star, Patience: patience}}
 			l.open(t, n)
 			held := false
 			l.arrive = func(a Arrivals) Arrivals {
@@ -79,9 +79,9 @@ func TestClientsWhoAreNotPickedDoNothing(t *testing.T) {
 		return slices.Compact(list)
 	}
 	for _, backend := range []Backend{Plain, Masked} {
-		for _, topology := range []protocol.Topology{protocol.Star, protocol.Tree, protocol.Ring} {
+		for _, topology := range []contract.Topology{contract.Star, contract.Tree, contract.Ring} {
 			t.Run(fmt.Sprintf("%s %s", backend, topology), func(t *testing.T) {
-				l := &league{spec: Spec{Backend: backend, Topology: topology}}
+				l := &testNetwork{spec: Spec{Backend: backend, Topology: topology}}
 				l.open(t, n)
 				errs := l.play(t, func(ctx context.Context, s *Server) error {
 					for k := range rounds {
@@ -115,7 +115,7 @@ func TestClientsWhoAreNotPickedDoNothing(t *testing.T) {
 func TestClientsWhoCallSumWaitUntilTheyArePicked(t *testing.T) {
 	const n = 7
 	v := Vector{Kind: "updates", Words: 20, Bits: 40}
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}}
 	l.open(t, n)
 	errs := l.play(t, func(ctx context.Context, s *Server) error {
 		for _, picked := range [][]int{{1, 2, 3, 4}, {2, 4, 6}, {4, 5, 6, 7}, {1, 2, 3}} {

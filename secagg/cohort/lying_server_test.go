@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
@@ -31,15 +32,15 @@ func lie(s *Server, v Vector, clients []int) (*lyingServer, error) {
 
 // honestly takes the steps until the vectors have come.
 func (l *lyingServer) honestly(ctx context.Context) error {
-	if err := l.begin(ctx); err != nil {
+	if err := l.sendBegin(ctx); err != nil {
 		return err
 	}
 	if l.neighbours == nil {
-		if err := l.draw(ctx); err != nil {
+		if err := l.drawCoin(ctx); err != nil {
 			return err
 		}
 	}
-	if err := l.takeDeposits(ctx); err != nil {
+	if err := l.receiveDeposits(ctx); err != nil {
 		return err
 	}
 	return l.collect(ctx)
@@ -47,13 +48,13 @@ func (l *lyingServer) honestly(ctx context.Context) error {
 
 // whisper sends one client a message of the sum.
 func (l *lyingServer) whisper(ctx context.Context, to int, kind string, payload []byte) error {
-	return l.links.Send(ctx, to, l.message(kind, protocol.ClassControl, payload))
+	return l.links.Send(ctx, to, l.message(kind, contract.ClassControl, payload))
 }
 
-// hearTags hears the tags of all clients, each over the list that it was shown.
-func (l *lyingServer) hearTags(ctx context.Context) error {
+// receiveTags hears the tags of all clients, each over the list that it was shown.
+func (l *lyingServer) receiveTags(ctx context.Context) error {
 	l.tags = make(map[int][]byte)
-	return l.gather(ctx, KindTags, protocol.ClassControl, l.survivors, func(m protocol.Message) (bool, error) {
+	return l.gather(ctx, KindTags, contract.ClassControl, l.survivors, func(m protocol.Message) (bool, error) {
 		l.tags[m.From] = m.Payload
 		return true, nil
 	})
@@ -130,7 +131,7 @@ func (l *lyingServer) splitSurvivors(ctx context.Context, fitting bool) error {
 			return err
 		}
 	}
-	if err := l.hearTags(ctx); err != nil {
+	if err := l.receiveTags(ctx); err != nil {
 		return err
 	}
 	for _, i := range clients {
@@ -151,7 +152,7 @@ func (l *lyingServer) splitSurvivors(ctx context.Context, fitting bool) error {
 // lieTo lets a server lie in the first masked sum among n clients, and returns the clients' errors.
 func lieTo(t *testing.T, n int, server func(ctx context.Context, l *lyingServer) error) []error {
 	t.Helper()
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}}
 	l.open(t, n)
 	v := Vector{Kind: "updates", Words: 5, Bits: 64}
 	errs := l.play(t, func(ctx context.Context, s *Server) error {
@@ -203,7 +204,7 @@ func TestAServerThatKeepsBackTheOtherListsTagsGetsNoShare(t *testing.T) {
 // TestAServerThatShowsTwoListsOfMembersIsFoundOut: tags are over all that was shown before, too.
 func TestAServerThatShowsTwoListsOfMembersIsFoundOut(t *testing.T) {
 	const n = 10
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}}
 	l.open(t, n)
 	v := Vector{Kind: "updates", Words: 5, Bits: 64}
 	var liar *lyingServer
@@ -227,10 +228,11 @@ func TestAServerThatShowsTwoListsOfMembersIsFoundOut(t *testing.T) {
 
 // splitMembers shows the first client that the last one is no member, and everybody the same survivors.
 func (l *lyingServer) splitMembers(ctx context.Context) error {
-	if err := l.begin(ctx); err != nil {
+	if err := l.sendBegin(ctx); err != nil {
 		return err
 	}
-	if err := l.gather(ctx, KindDeposit, protocol.ClassControl, l.candidates, func(protocol.Message) (bool, error) { return true, nil }); err != nil {
+	if err := l.gather(ctx, KindDeposit, contract.ClassControl, l.candidates,
+		func(protocol.Message) (bool, error) { return true, nil }); err != nil {
 		return err
 	}
 	all := l.candidates.members()
@@ -250,7 +252,7 @@ func (l *lyingServer) splitMembers(ctx context.Context) error {
 		return err
 	}
 	l.survivors.remove(all[len(all)-1])
-	if err := l.tell(ctx, KindSurvivors, l.survivors, l.survivors); err != nil {
+	if err := l.sendAll(ctx, KindSurvivors, l.survivors, l.survivors); err != nil {
 		return err
 	}
 	return l.passTags(ctx)
@@ -258,7 +260,7 @@ func (l *lyingServer) splitMembers(ctx context.Context) error {
 
 // passTags hears the survivors' tags and passes all on.
 func (l *lyingServer) passTags(ctx context.Context) error {
-	if err := l.hearTags(ctx); err != nil {
+	if err := l.receiveTags(ctx); err != nil {
 		return err
 	}
 	for _, i := range l.survivors.members() {
@@ -272,10 +274,10 @@ func (l *lyingServer) passTags(ctx context.Context) error {
 func TestTagsThatAreSentBackToTheirSendersAreRefused(t *testing.T) {
 	errs := lieTo(t, 7, func(ctx context.Context, l *lyingServer) error {
 		defer l.wantUnopened(t)
-		if err := l.tell(ctx, KindSurvivors, l.survivors, l.survivors); err != nil {
+		if err := l.sendAll(ctx, KindSurvivors, l.survivors, l.survivors); err != nil {
 			return err
 		}
-		if err := l.hearTags(ctx); err != nil {
+		if err := l.receiveTags(ctx); err != nil {
 			return err
 		}
 		for _, i := range l.survivors.members() {

@@ -1,18 +1,79 @@
 package cohort
 
 import (
+	"slices"
+
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/he"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
+
+// KindVector stands for the vectors' own kind in Messages.
+const KindVector = "vector"
+
+// Message is one kind of message between the server and one client in a sum.
+type Message struct {
+	Kind  string
+	Up    bool   // from the client
+	After string // the kind of what must have passed before
+}
+
+// Messages lists what a sum sends, in its order in each direction: with masks those of a graph's coin, which sums
+// among few leave out, and under encryption the making of a key before it.
+func (b Backend) Messages() []Message {
+	switch b {
+	case Masked:
+		return []Message{
+			{KindBegin, false, KindKey},
+			{KindCommit, true, KindBegin},
+			{KindPledged, false, KindCommit},
+			{KindReveal, true, KindPledged},
+			{KindNonces, false, KindReveal},
+			{KindDeposit, true, KindBegin}, // KindNonces where the graph has a coin
+			{KindMembers, false, KindDeposit},
+			{KindVector, true, KindMembers},
+			{KindResend, false, KindMembers},
+			{KindSurvivors, false, KindVector},
+			{KindTags, true, KindSurvivors},
+			{KindTagged, false, KindTags},
+			{KindShares, true, KindTagged},
+		}
+	case HE:
+		return []Message{
+			{KindHolders, false, KindKey},
+			{KindDeal, true, KindHolders},
+			{KindDealt, false, KindDeal},
+			{KindConfirm, true, KindDealt},
+			{KindHEKey, false, KindKey},
+			{KindBegin, false, KindHEKey},
+			{KindVector, true, KindBegin},
+			{KindResend, false, KindBegin},
+			{KindSurvivors, false, KindVector},
+			{KindSwitch, false, KindSurvivors},
+			{KindOpening, true, KindSwitch},
+		}
+	}
+	return []Message{
+		{KindBegin, false, KindKey},
+		{KindVector, true, KindBegin},
+		{KindResend, false, KindBegin},
+		{KindSurvivors, false, KindVector},
+	}
+}
+
+// IsKind reports whether messages of a kind belong to sums, whatever protects these, beside their vectors.
+func IsKind(kind string) bool {
+	is := func(m Message) bool { return m.Kind == kind && kind != KindVector }
+	return kind == KindKey || slices.ContainsFunc(Masked.Messages(), is) || slices.ContainsFunc(HE.Messages(), is)
+}
 
 // Flow is one kind of message of a cohort's sums, for a contract: how many there are between the
 // server and one client, and their bytes in all, at most.
 type Flow struct {
 	Kind  string
 	Up    bool // from clients to the server
-	Class protocol.Class
+	Class contract.Class
 	Count int64
 	Bytes int64
 }
@@ -24,111 +85,75 @@ func (s Spec) Flows(parties, n int, v Vector, sums int64) ([]Flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := int64(setSize(parties))
-	bundle := size + int64(packed{v}.size())
-	if s.Backend == HE {
+	if s.Backend == HE { // at worst each is repeated as often as it may be, with a new key each time
 		sums *= 1 + maxRepeats
 	}
-	f := flows{n: sums}
-	f.once(KindKey, true, protocol.SessionKeySize)
-	if s.Backend == Masked && n > s.Complete { // a sum is begun again when its coin has failed
-		f.repeated(KindBegin, false, beginHead+int64(len(v.Kind))+size+2)
-	} else {
-		f.each(KindBegin, false, beginHead+int64(len(v.Kind))+size+2)
+	size := int64(setSize(parties))
+	vector := int64(packed{v}.size())
+	var list []Flow
+	add := func(kind string, up bool, count, bytes int64) {
+		list = append(list, Flow{Kind: kind, Up: up, Class: contract.ClassControl, Count: count, Bytes: count * bytes})
 	}
+
+	add(KindKey, true, 1, contract.SessionKeySize)
+	begun := sums
+	begin := beginHead + int64(len(v.Kind)) + size + 2
+	if s.Backend == Masked && n > s.Complete { // a sum is begun again when its coin has failed
+		begun *= 1 + maxRepeats
+	}
+	add(KindBegin, false, begun, begin)
 	switch s.Backend {
 	case Masked:
-		f.masked(s, size, n)
+		// The fewer the candidates, the larger the part of them that may be corrupt, and the more neighbours it takes.
+		k := 1
+		for fewer := 2; fewer <= n; fewer++ {
+			if c, err := s.pick(fewer); err == nil {
+				k = max(k, c.Degree)
+			}
+		}
+		newKeys := int64(n) * (2 + contract.SessionKeySize) // each comes once in the session, but nobody knows when
+		list[len(list)-1].Bytes += newKeys
+		if n > s.Complete {
+			add(KindCommit, true, begun, int64(len(keys.Hash{})))
+			add(KindPledged, false, begun, size+int64(len(keys.Hash{})))
+			add(KindReveal, true, begun, nonceSize)
+			add(KindNonces, false, sums, int64(n)*nonceSize+2)
+			list[len(list)-1].Bytes += newKeys
+		}
+		add(KindDeposit, true, sums, int64(depositSize(k, k/2+1)))
+		add(KindMembers, false, sums, size)
+		add(KindSurvivors, false, sums, size)
+		add(KindTags, true, sums, int64(k)*tagSize)
+		add(KindTagged, false, sums, size+int64(k)*tagSize)
+		add(KindShares, true, sums, int64(k)*shamir.Size)
+		list[len(list)-1].Class = contract.ClassMasked
 	case HE:
-		codec, err := s.largest(n, v)
+		scheme, err := he.NewScheme()
 		if err != nil {
 			return nil, err
 		}
-		bundle = size + int64(codec.size())
-		f.encrypted(s, size, int64(codec.size()))
-	default:
-		f.each(KindSurvivors, false, size)
-	}
-	f.each(KindResend, false, size)
-	f.list = append(f.list, Flow{Kind: v.Kind, Up: true, Class: s.Backend.class(), Count: sums, Bytes: sums * bundle})
-	return f.list, nil
-}
-
-// flows collects a list.
-type flows struct {
-	n    int64 // sums
-	list []Flow
-}
-
-// each adds a control message of every sum, once one of the session.
-func (f *flows) each(kind string, up bool, bytes int64) {
-	f.list = append(f.list, Flow{Kind: kind, Up: up, Class: protocol.ClassControl, Count: f.n, Bytes: f.n * bytes})
-}
-
-func (f *flows) once(kind string, up bool, bytes int64) {
-	f.list = append(f.list, Flow{Kind: kind, Up: up, Class: protocol.ClassControl, Count: 1, Bytes: bytes})
-}
-
-// repeated adds a control message that every sum may send again for another coin of its graph.
-func (f *flows) repeated(kind string, up bool, bytes int64) {
-	count := f.n * (1 + maxRepeats)
-	f.list = append(f.list, Flow{Kind: kind, Up: up, Class: protocol.ClassControl, Count: count, Bytes: count * bytes})
-}
-
-// masked adds what masked sums send.
-func (f *flows) masked(s Spec, size int64, n int) {
-	k := s.mostNeighbours(n)
-	newKeys := int64(n) * (2 + protocol.SessionKeySize) // of neighbours, each once
-	f.list[len(f.list)-1].Bytes += newKeys              // in the begins of sums among few
-	if n > s.Complete {
-		f.repeated(KindCommit, true, int64(len(keys.Hash{})))
-		f.repeated(KindPledged, false, size+int64(len(keys.Hash{})))
-		f.repeated(KindReveal, true, nonceSize)
-		f.each(KindNonces, false, int64(n)*nonceSize+2)
-		f.list[len(f.list)-1].Bytes += newKeys
-	}
-	f.each(KindDeposit, true, int64(depositSize(k, k/2+1)))
-	f.each(KindMembers, false, size)
-	f.each(KindSurvivors, false, size)
-	f.each(KindTags, true, int64(k)*tagSize)
-	f.each(KindTagged, false, size+int64(k)*tagSize)
-	f.each(KindShares, true, int64(k)*shamir.Size)
-	f.list[len(f.list)-1].Class = protocol.ClassMasked
-}
-
-// mostNeighbours returns how many neighbours a client has at most in a sum among up to n: the fewer the
-// candidates, the larger the part of them that may be corrupt, and the more neighbours it takes.
-func (s Spec) mostNeighbours(n int) int {
-	most := 1
-	for fewer := 2; fewer <= n; fewer++ {
-		if c, err := s.pick(fewer); err == nil {
-			most = max(most, c.Degree)
+		packing, err := scheme.NewPacking(ringFor(v.Bits), n, min(n, s.KeyHolders))
+		if err != nil {
+			return nil, err
 		}
+		vector = int64(encrypted{packing, v.Words}.size())
+		h := int64(s.KeyHolders)
+		add(KindHolders, false, sums, size+2+h*(2+contract.SessionKeySize))
+		add(KindDeal, true, sums, he.PolySize+signatureSize+h*encryptedDealSize)
+		add(KindDealt, false, sums, h*(he.PolySize+signatureSize+encryptedDealSize))
+		add(KindConfirm, true, sums, signatureSize)
+		add(KindHEKey, false, sums, size+8+he.PolySize+h*signatureSize)
+		add(KindSurvivors, false, sums, 2*size)
+		add(KindOpened, false, sums, 0)
+		add(KindSwitch, false, sums, vector/2)
+		list[len(list)-1].Class = contract.ClassHE
+		add(KindOpening, true, sums, vector/2)
+		list[len(list)-1].Class = contract.ClassHE
+	default:
+		add(KindSurvivors, false, sums, size)
 	}
-	return most
-}
-
-// encrypted adds what homomorphic sums send, with a new key for each sum at worst.
-func (f *flows) encrypted(s Spec, size, ciphertexts int64) {
-	h := int64(s.KeyHolders)
-	f.each(KindHolders, false, size+2+h*(2+protocol.SessionKeySize))
-	f.each(KindDeal, true, he.PolySize+signatureSize+h*sealedSize)
-	f.each(KindDealt, false, h*(he.PolySize+signatureSize+sealedSize))
-	f.each(KindConfirm, true, signatureSize)
-	f.each(KindHEKey, false, size+8+he.PolySize+h*signatureSize)
-	f.each(KindSurvivors, false, 2*size)
-	f.each(KindOpened, false, 0)
-	f.list = append(f.list,
-		Flow{Kind: KindSwitch, Class: protocol.ClassHE, Count: f.n, Bytes: f.n * ciphertexts / 2},
-		Flow{Kind: KindOpening, Up: true, Class: protocol.ClassHE, Count: f.n, Bytes: f.n * ciphertexts / 2})
-}
-
-// largest is the codec of a sum among as many clients as there are.
-func (s Spec) largest(n int, v Vector) (encrypted, error) {
-	scheme, err := he.NewScheme()
-	if err != nil {
-		return encrypted{}, err
-	}
-	packing, err := scheme.NewPacking(ringFor(v.Bits), n, min(n, s.KeyHolders))
-	return encrypted{packing, v.Words}, err
+	add(KindResend, false, sums, size)
+	add(v.Kind, true, sums, size+vector)
+	list[len(list)-1].Class = s.Backend.class()
+	return list, nil
 }

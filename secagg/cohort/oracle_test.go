@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // prime is 2^61 - 1.
@@ -46,7 +47,7 @@ func dumbStream(key []byte, words int) []uint64 {
 // dumbSum recomputes one masked sum, in which all clients are neighbours, from the clients' pair
 // secrets and the deposits on the wire, line by line and without any of the package's steps.
 type dumbSum struct {
-	l          *league
+	l          *testNetwork
 	operation  int
 	threshold  int
 	candidates []int
@@ -120,7 +121,7 @@ func (d *dumbSum) masked(t *testing.T, client int, members []int, words []uint64
 func TestSumsAreAsWritten(t *testing.T) {
 	const n, gone, threshold = 6, 2, 4
 	v := Vector{Kind: "updates", Words: 33, Bits: 61}
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}, wrap: only(gone, leavingIn(2, "updates"))}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}, wrap: only(gone, leavingIn(2, "updates"))}
 	l.open(t, n)
 	tap := l.net.Tap(l.parties[0].ID)
 	var total *Total
@@ -138,7 +139,7 @@ func TestSumsAreAsWritten(t *testing.T) {
 	d := &dumbSum{l: l, operation: 2, threshold: threshold, candidates: upTo(n), deposits: make(map[int][]byte)}
 	bundles := make(map[int][]byte)
 	for _, f := range tap.Frames() {
-		from := slices.IndexFunc(l.parties, func(p protocol.Party) bool { return p.ID == f.From })
+		from := slices.IndexFunc(l.parties, func(p contract.Party) bool { return p.ID == f.From })
 		switch kind := kindOfFrame(f.Data); {
 		case binary.BigEndian.Uint64(f.Data[16:]) != 2:
 		case kind == KindDeposit:

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestAClientThatPassesOverASumIsInTheNext: it takes the keys of that sum with it, which come once, its neighbours'
@@ -15,7 +15,7 @@ func TestAClientThatPassesOverASumIsInTheNext(t *testing.T) {
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	for _, backend := range []Backend{Masked, HE} {
 		t.Run(string(backend), inFakeTime(func(t *testing.T) {
-			l := &league{spec: Spec{Backend: backend, Topology: protocol.Star, Patience: patience, Picks: true}}
+			l := &testNetwork{spec: Spec{Backend: backend, Topology: contract.Star, Patience: patience, Picks: true}}
 			l.open(t, n)
 			errs := l.play(t, func(ctx context.Context, s *Server) error {
 				for k := range 2 {
@@ -28,7 +28,7 @@ func TestAClientThatPassesOverASumIsInTheNext(t *testing.T) {
 						return err
 					}
 					for i := 1; i <= n; i++ {
-						if err := s.Tell(ctx, i, "over", protocol.ClassControl, nil); err != nil {
+						if err := s.Notify(ctx, i, "over", contract.ClassControl, nil); err != nil {
 							return err
 						}
 					}
@@ -52,7 +52,7 @@ func TestAClientThatPassesOverASumIsInTheNext(t *testing.T) {
 					if k == 2 {
 						return nil
 					}
-					if _, err := c.Hear(ctx, "over", 0); err != nil {
+					if _, err := c.ReceiveNotice(ctx, "over", 0); err != nil {
 						return err
 					}
 				}

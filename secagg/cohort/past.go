@@ -39,7 +39,8 @@ func (c *Client) Remember(kept []byte, keep func([]byte) error) error {
 	}
 	c.past = past{binary.BigEndian.Uint64(kept), binary.BigEndian.Uint64(kept[8:]), binary.BigEndian.Uint32(kept[16:])}
 	if c.past.Whole > c.past.Drawn {
-		return fmt.Errorf("what this client remembers of earlier sums has the end of %d, want at most the %d drawn", c.past.Whole, c.past.Drawn)
+		return fmt.Errorf("what this client remembers of earlier sums has the end of %d, want at most the %d drawn",
+			c.past.Whole, c.past.Drawn)
 	}
 	c.counted = c.past.Drawn
 	return nil

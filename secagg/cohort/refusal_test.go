@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // victim is the client that a server lies to in these tests, of refusers clients.
@@ -16,7 +17,7 @@ const victim, refusers = 1, 10
 // and returns what the victim says to it.
 func refuse(t *testing.T, before int, server func(ctx context.Context, l *lyingServer) error) error {
 	t.Helper()
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}}
 	l.open(t, refusers)
 	v := Vector{Kind: "updates", Words: 5, Bits: 64}
 	errs := l.play(t, func(ctx context.Context, s *Server) error {
@@ -48,7 +49,7 @@ func falseBegin(change func(l *lyingServer, b *begin)) func(ctx context.Context,
 	return func(ctx context.Context, l *lyingServer) error {
 		b := &begin{vector: l.vector, patience: l.spec.Patience, candidates: l.candidates.clone()}
 		for _, v := range l.near(victim) {
-			if !l.told[victim].has(v) {
+			if !l.keysSent[victim].has(v) {
 				b.keys = append(b.keys, clientKey{v, append([]byte(nil), l.keys[v]...)})
 			}
 		}
@@ -58,12 +59,13 @@ func falseBegin(change func(l *lyingServer, b *begin)) func(ctx context.Context,
 }
 
 // otherKey is the key that a client would sign in another session.
-func otherKey(l *lyingServer, contract keys.Hash, number uint32, signer *keys.PrivateKey) []byte {
-	var parties []protocol.Party
+func otherKey(l *lyingServer, digest keys.Hash, number uint32, signer *keys.PrivateKey) []byte {
+	var parties []contract.Party
 	for i := range l.links.Parties() {
 		parties = append(parties, l.links.Party(i))
 	}
-	other, err := protocol.NewLinks(nil, protocol.SessionConfig{Contract: contract, Number: number, Parties: parties, Key: signer}, nil)
+	other, err := protocol.NewLinks(nil,
+		protocol.SessionConfig{Contract: digest, Number: number, Parties: parties, Key: signer}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -75,21 +77,30 @@ func TestBeginsAreRefused(t *testing.T) {
 		change func(l *lyingServer, b *begin)
 		says   string
 	}{
-		"too few":          {func(l *lyingServer, b *begin) { b.candidates = newSet(refusers+1, victim, 2) }, "it names 2 candidates, want at least 3: a total of fewer is not to be opened"},
-		"without it":       {func(l *lyingServer, b *begin) { b.candidates.remove(victim) }, "the candidates it names are without this client"},
-		"with the server":  {func(l *lyingServer, b *begin) { b.candidates.add(0) }, "the candidates it names have the server among them"},
-		"other length":     {func(l *lyingServer, b *begin) { b.vector.Words++ }, "the server sums 6 words of 64 bits (updates), this client has 5 of 64 (updates)"},
-		"other bits":       {func(l *lyingServer, b *begin) { b.vector.Bits = 32 }, "the server sums 5 words of 32 bits (updates), this client has 5 of 64 (updates)"},
-		"other kind":       {func(l *lyingServer, b *begin) { b.vector.Kind = "losses" }, "the server sums 5 words of 64 bits (losses)"},
-		"no length":        {func(l *lyingServer, b *begin) { b.vector.Words = 0 }, "want a kind of 1 to 24 bytes"},
-		"key of another":   {func(l *lyingServer, b *begin) { b.keys[0].message = b.keys[1].message }, "key of p2: the signature on its session key is wrong"},
-		"key with a flaw":  {func(l *lyingServer, b *begin) { b.keys[3].message[95] ^= 1 }, "key of p5: the signature on its session key is wrong"},
-		"no key":           {func(l *lyingServer, b *begin) { b.keys = b.keys[1:] }, "the server has not sent the key of p2"},
-		"its own key":      {func(l *lyingServer, b *begin) { b.keys[0] = clientKey{victim, l.keys[victim]} }, "it brings a key of p1, want other clients'"},
-		"the server's key": {func(l *lyingServer, b *begin) { b.keys[0] = clientKey{0, l.links.KeyMessage()} }, "it brings a key of p0, want other clients'"},
-		"key twice":        {func(l *lyingServer, b *begin) { b.keys[1] = b.keys[0] }, "a key of party 2 after one of party 2, want them ascending and below 11"},
-		"keys unordered":   {func(l *lyingServer, b *begin) { b.keys[1], b.keys[0] = b.keys[0], b.keys[1] }, "a key of party 2 after one of party 3"},
-		"key of nobody":    {func(l *lyingServer, b *begin) { b.keys = append(b.keys, clientKey{11, l.keys[2]}) }, "a key of party 11 after one of party 9"},
+		"too few": {func(l *lyingServer, b *begin) { b.candidates = newSet(refusers+1, victim, 2) }, "it names 2 candidates, want at least 3: a total of fewer is not to be opened"},
+		"without it": {func(l *lyingServer, b *begin) { b.candidates.remove(victim) },
+			"the candidates it names are without this client"},
+		"with the server": {func(l *lyingServer, b *begin) { b.candidates.add(0) },
+			"the candidates it names have the server among them"},
+		"other length": {func(l *lyingServer, b *begin) { b.vector.Words++ }, "the server sums 6 words of 64 bits (updates), this client has 5 of 64 (updates)"},
+		"other bits":   {func(l *lyingServer, b *begin) { b.vector.Bits = 32 }, "the server sums 5 words of 32 bits (updates), this client has 5 of 64 (updates)"},
+		"other kind": {func(l *lyingServer, b *begin) { b.vector.Kind = "losses" },
+			"the server sums 5 words of 64 bits (losses)"},
+		"no length": {func(l *lyingServer, b *begin) { b.vector.Words = 0 }, "want a kind of 1 to 24 bytes"},
+		"key of another": {func(l *lyingServer, b *begin) { b.keys[0].message = b.keys[1].message },
+			"key of p2: the signature on its session key is wrong"},
+		"key with a flaw": {func(l *lyingServer, b *begin) { b.keys[3].message[95] ^= 1 },
+			"key of p5: the signature on its session key is wrong"},
+		"no key": {func(l *lyingServer, b *begin) { b.keys = b.keys[1:] }, "the server has not sent the key of p2"},
+		"its own key": {func(l *lyingServer, b *begin) { b.keys[0] = clientKey{victim, l.keys[victim]} },
+			"it brings a key of p1, want other clients'"},
+		"the server's key": {func(l *lyingServer, b *begin) { b.keys[0] = clientKey{0, l.links.KeyMessage()} },
+			"it brings a key of p0, want other clients'"},
+		"key twice": {func(l *lyingServer, b *begin) { b.keys[1] = b.keys[0] }, "a key of party 2 after one of party 2, want them ascending and below 11"},
+		"keys unordered": {func(l *lyingServer, b *begin) { b.keys[1], b.keys[0] = b.keys[0], b.keys[1] },
+			"a key of party 2 after one of party 3"},
+		"key of nobody": {func(l *lyingServer, b *begin) { b.keys = append(b.keys, clientKey{11, l.keys[2]}) },
+			"a key of party 11 after one of party 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := refuse(t, 0, falseBegin(c.change))
@@ -111,7 +122,7 @@ func TestKeysOfOtherSessionsAreRefused(t *testing.T) {
 		"contract": {keys.HashOf("another contract"), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}}
+			l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}}
 			l.open(t, 4)
 			v := Vector{Kind: "updates", Words: 5, Bits: 64}
 			errs := l.play(t, func(ctx context.Context, s *Server) error {
@@ -120,7 +131,7 @@ func TestKeysOfOtherSessionsAreRefused(t *testing.T) {
 					return err
 				}
 				s.keys[3] = otherKey(liar, session.contract, session.number, l.private[3])
-				if err := liar.begin(ctx); err != nil {
+				if err := liar.sendBegin(ctx); err != nil {
 					return err
 				}
 				return liar.listen(ctx, 1, 2, 4)
@@ -151,13 +162,17 @@ func TestSumsHaveOneTurn(t *testing.T) {
 		payload   func(l *lyingServer) []byte
 		says      string
 	}{
-		"old begin":              {1, KindBegin, nil, "sum 1 begins after sum 2: each has one turn"},
-		"same begin":             {2, KindBegin, nil, "sum 2 begins after sum 2: each has one turn"},
-		"begin of no sum":        {0, KindBegin, nil, "sum 0 begins after sum 2: each has one turn"},
-		"survivors again":        {2, KindSurvivors, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
-		"members again":          {2, KindMembers, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
-		"tags again":             {2, KindTagged, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
-		"survivors out of order": {3, KindSurvivors, func(l *lyingServer) []byte { return list(l) }, "it came where a sum begins"},
+		"old begin":       {1, KindBegin, nil, "sum 1 begins after sum 2: each has one turn"},
+		"same begin":      {2, KindBegin, nil, "sum 2 begins after sum 2: each has one turn"},
+		"begin of no sum": {0, KindBegin, nil, "sum 0 begins after sum 2: each has one turn"},
+		"survivors again": {2, KindSurvivors, func(l *lyingServer) []byte { return list(l) },
+			"it came where a sum begins"},
+		"members again": {2, KindMembers, func(l *lyingServer) []byte { return list(l) },
+			"it came where a sum begins"},
+		"tags again": {2, KindTagged, func(l *lyingServer) []byte { return list(l) },
+			"it came where a sum begins"},
+		"survivors out of order": {3, KindSurvivors, func(l *lyingServer) []byte { return list(l) },
+			"it came where a sum begins"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := refuse(t, 2, func(ctx context.Context, l *lyingServer) error {
@@ -179,7 +194,7 @@ func falseSet(kind string, named []byte) func(ctx context.Context, l *lyingServe
 			if err := l.honestly(ctx); err != nil {
 				return err
 			}
-		} else if err := l.begin(ctx); err != nil {
+		} else if err := l.sendBegin(ctx); err != nil {
 			return err
 		}
 		return l.whisper(ctx, victim, kind, named)
@@ -248,7 +263,7 @@ func TestTagsAreRefused(t *testing.T) {
 				if err := l.honestly(ctx); err != nil {
 					return err
 				}
-				if err := l.tell(ctx, KindSurvivors, l.survivors, l.survivors); err != nil {
+				if err := l.sendAll(ctx, KindSurvivors, l.survivors, l.survivors); err != nil {
 					return err
 				}
 				return l.whisper(ctx, victim, KindTagged, c.payload)

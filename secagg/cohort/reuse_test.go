@@ -6,16 +6,16 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
 // twoSums runs two masked sums of one session and returns all that the server has of each. Client
 // leaver stays in the first and leaves in the second when its vector is due.
-func twoSums(t *testing.T, n, leaver int) (*league, [2]*lyingServer) {
+func twoSums(t *testing.T, n, leaver int) (*testNetwork, [2]*lyingServer) {
 	t.Helper()
-	l := &league{spec: Spec{Backend: Masked, Topology: protocol.Star}, wrap: only(leaver, leavingIn(2, "updates"))}
+	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}, wrap: only(leaver, leavingIn(2, "updates"))}
 	l.open(t, n)
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	var sums [2]*lyingServer
@@ -60,8 +60,8 @@ func (l *lyingServer) secrets() map[string]string {
 				note("point", e)
 			}
 		}
-		for b := d.sealed; len(b) >= 16; b = b[16:] {
-			pieces[string(b[:16])] = "sealed keys"
+		for b := d.maskKeys; len(b) >= 16; b = b[16:] {
+			pieces[string(b[:16])] = "encrypted keys"
 		}
 	}
 	return pieces
@@ -77,7 +77,7 @@ func TestSumsHaveNothingInCommon(t *testing.T) {
 			t.Errorf("a %s of sum 2 was a %s of sum 1: %x", what, was, piece)
 		}
 	}
-	// 9 x (8 shares, 2 x 3 points) of 5 words, 9 x 2 digests, 9 x 17 blocks of sealed keys
+	// 9 x (8 shares, 2 x 3 points) of 5 words, 9 x 2 digests, 9 x 17 blocks of encrypted keys
 	if want := n*(8+2*3)*5 + n*2 + n*17; len(first) != want {
 		t.Errorf("%d different pieces in sum 1, want %d", len(first), want)
 	}
@@ -114,10 +114,10 @@ func TestOneSumOpensNothingOfTheNext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openKeys(2, secret, second.deposits[i].sealed); err == nil {
+		if _, err := decryptKeys(2, secret, second.deposits[i].maskKeys); err == nil {
 			t.Errorf("sum 1's secret of p%d opens its keys of sum 2", i)
 		}
-		if _, err := openKeys(1, secret, first.deposits[i].sealed); err == nil {
+		if _, err := decryptKeys(1, secret, first.deposits[i].maskKeys); err == nil {
 			t.Errorf("p%d's own mask's secret opens its keys", i)
 		}
 		if secretDigest(second.links, 2, selfMask, i, secret) == second.deposits[i].digest[0] {
@@ -136,7 +136,7 @@ func TestWhoLeavesLaterStaysHiddenInEarlierSums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := openKeys(2, secret, second.deposits[leaver].sealed)
+	opened, err := decryptKeys(2, secret, second.deposits[leaver].maskKeys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestWhoLeavesLaterStaysHiddenInEarlierSums(t *testing.T) {
 	}
 	// Its first vector stays under its masks with those who stayed, whose keys nobody has opened;
 	// nor does its secret of the second sum open the list of the first.
-	if _, err := openKeys(1, secret, sums[0].deposits[leaver].sealed); err == nil {
+	if _, err := decryptKeys(1, secret, sums[0].deposits[leaver].maskKeys); err == nil {
 		t.Error("the recovery secret of sum 2 opens the keys of sum 1")
 	}
 }

@@ -2,11 +2,11 @@ package cohort
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/graph"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
@@ -85,14 +85,8 @@ func (p packed) add(vector, wire []byte) error {
 	return nil
 }
 
-// sets returns what the survivors' tags are over.
-func (r *round) sets(l *protocol.Links) []byte {
-	h := l.Digest("hanse cohort survivors v2", number(r.operation), r.coin[:], r.candidates, r.members, r.survivors)
-	return h[:]
-}
-
 // message starts a message of the sum.
-func (r *round) message(kind string, class protocol.Class, payload []byte) protocol.Message {
+func (r *round) message(kind string, class contract.Class, payload []byte) protocol.Message {
 	return protocol.Message{Kind: kind, Class: class, Operation: r.operation, Size: uint64(len(payload)), Payload: payload}
 }
 
@@ -146,6 +140,3 @@ func (a *assembly) add(m protocol.Message, chunk int) (done bool, err error) {
 
 // tagSize is the length of a survivors' tag, in bytes.
 const tagSize = 16
-
-// indexed encodes a party's index.
-func indexed(i int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(i)) }

@@ -32,18 +32,18 @@ func bothKinds() [2]secretKind { return [2]secretKind{selfMask, recovery} }
 //	            32  the secret's digest
 //	k x 32 + 16     the keys of the masks shared with each neighbour, ascending, under the second secret (AES-256-GCM)
 type deposit struct {
-	public [2][]shamir.Element
-	digest [2]keys.Hash
-	sealed []byte
+	public   [2][]shamir.Element
+	digest   [2]keys.Hash
+	maskKeys []byte
 }
 
 // depositSize returns the length of a deposit with k neighbours, t of whom recover a secret.
 func depositSize(k, t int) int {
-	return 2*((k+1-t)*shamir.Size+32) + k*secagg.MaskKeySize + sealOverhead
+	return 2*((k+1-t)*shamir.Size+32) + k*secagg.MaskKeySize + gcmOverhead
 }
 
-// sealOverhead is the length of AES-GCM's tag.
-const sealOverhead = 16
+// gcmOverhead is the length of AES-GCM's tag.
+const gcmOverhead = 16
 
 // encode returns the message.
 func (d *deposit) encode() []byte {
@@ -54,7 +54,7 @@ func (d *deposit) encode() []byte {
 		}
 		out = append(out, d.digest[i][:]...)
 	}
-	return append(out, d.sealed...)
+	return append(out, d.maskKeys...)
 }
 
 // parseDeposit reads the deposit of a client with k neighbours.
@@ -73,12 +73,14 @@ func parseDeposit(m []byte, k, t int) (*deposit, error) {
 		}
 		d.digest[i], m = keys.Hash(m[:32]), m[32:]
 	}
-	d.sealed = m
+	d.maskKeys = m
 	return d, nil
 }
 
 // newDeposit draws the client's secrets for a sum and shares them among its neighbours.
-func newDeposit(l *protocol.Links, operation uint64, scheme *shamir.Scheme, neighbours []int) (own shamir.Element, d *deposit, err error) {
+func newDeposit(
+	l *protocol.Links, operation uint64, scheme *shamir.Scheme, neighbours []int,
+) (own shamir.Element, d *deposit, err error) {
 	d = &deposit{}
 	for i, kind := range bothKinds() {
 		secret, err := shamir.Random(rand.Reader)
@@ -95,9 +97,21 @@ func newDeposit(l *protocol.Links, operation uint64, scheme *shamir.Scheme, neig
 		d.digest[i] = secretDigest(l, operation, kind, l.Self(), secret)
 		if kind == selfMask {
 			own = secret
-		} else if d.sealed, err = sealKeys(l, operation, secret, neighbours); err != nil {
+			continue
+		}
+		var list []byte // the keys of the masks shared with the neighbours
+		for _, v := range neighbours {
+			key, err := pairMaskKey(l, operation, v)
+			if err != nil {
+				return own, nil, fmt.Errorf("mask of sum %d: %w", operation, err)
+			}
+			list = append(list, key...)
+		}
+		aead, err := oneTimeCipher(secret)
+		if err != nil {
 			return own, nil, err
 		}
+		d.maskKeys = aead.Seal(nil, make([]byte, aead.NonceSize()), list, number(operation))
 	}
 	return own, d, nil
 }
@@ -138,34 +152,16 @@ func keyFrom(use string, secret shamir.Element) []byte {
 	return h[:]
 }
 
-// sealKeys encrypts the keys of the masks shared with the neighbours under a secret that is used
-// for nothing else, so that the nonce may be zero.
-func sealKeys(l *protocol.Links, operation uint64, secret shamir.Element, neighbours []int) ([]byte, error) {
-	var list []byte
-	for _, v := range neighbours {
-		key, err := pairMaskKey(l, operation, v)
-		if err != nil {
-			return nil, fmt.Errorf("mask of sum %d: %w", operation, err)
-		}
-		list = append(list, key...)
-	}
+// decryptKeys decrypts a deposit's keys of shared masks under its owner's recovery secret.
+func decryptKeys(operation uint64, secret shamir.Element, encrypted []byte) ([]byte, error) {
 	aead, err := oneTimeCipher(secret)
 	if err != nil {
 		return nil, err
 	}
-	return aead.Seal(nil, make([]byte, aead.NonceSize()), list, number(operation)), nil
+	return aead.Open(nil, make([]byte, aead.NonceSize()), encrypted, number(operation))
 }
 
-// openKeys decrypts what sealKeys encrypted.
-func openKeys(operation uint64, secret shamir.Element, sealed []byte) ([]byte, error) {
-	aead, err := oneTimeCipher(secret)
-	if err != nil {
-		return nil, err
-	}
-	return aead.Open(nil, make([]byte, aead.NonceSize()), sealed, number(operation))
-}
-
-// oneTimeCipher is AES-256-GCM under a recovery secret.
+// oneTimeCipher is AES-256-GCM under a recovery secret, which is used for one message, so that the nonce may be zero.
 func oneTimeCipher(secret shamir.Element) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(keyFrom("recovery", secret))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
@@ -21,11 +22,11 @@ type Server struct {
 	links    *protocol.Links
 	arrivals Arrivals
 	spec     Spec
-	plan     protocol.Plan
+	plan     contract.Plan
 	sum      uint64
 	index    map[keys.ID]int
 	keys     map[int][]byte // the clients' signed session keys
-	told     map[int]set    // whose keys each client was sent
+	keysSent map[int]set    // whose keys each client was sent
 	present  set            // who has answered last time
 	lost     map[int]error  // whose links are broken or who has deviated: they are not heard again
 	losses   []Loss         // since the last sum or question said who was lost
@@ -35,7 +36,9 @@ type Server struct {
 
 // NewServer waits for the session keys of the clients, all of whom have links; one that is silent
 // takes part as soon as its key has come.
-func NewServer(ctx context.Context, links *protocol.Links, arrivals Arrivals, clients []int, spec Spec) (*Server, error) {
+func NewServer(
+	ctx context.Context, links *protocol.Links, arrivals Arrivals, clients []int, spec Spec,
+) (*Server, error) {
 	spec, err := spec.complete(links.Parties())
 	if err != nil {
 		return nil, err
@@ -44,9 +47,11 @@ func NewServer(ctx context.Context, links *protocol.Links, arrivals Arrivals, cl
 		return nil, fmt.Errorf("this is party %d, the server is party %d", links.Self(), spec.Server)
 	}
 	s := &Server{
-		links: links, arrivals: arrivals, spec: spec, plan: protocol.PlanAmong(spec.Topology, links.Parties(), spec.Server, spec.Clients),
-		index: make(map[keys.ID]int), keys: make(map[int][]byte), told: make(map[int]set), present: newSet(links.Parties()),
-		lost: make(map[int]error), schemes: make(map[[2]int]*shamir.Scheme),
+		links: links, arrivals: arrivals, spec: spec,
+		plan:  contract.PlanAmong(spec.Topology, links.Parties(), spec.Server, spec.Clients),
+		index: make(map[keys.ID]int), keys: make(map[int][]byte), keysSent: make(map[int]set),
+		present: newSet(links.Parties()),
+		lost:    make(map[int]error), schemes: make(map[[2]int]*shamir.Scheme),
 	}
 	for i := range links.Parties() {
 		s.index[links.Party(i).ID] = i
@@ -106,9 +111,10 @@ func (s *Server) Sum(ctx context.Context, v Vector, clients []int) (*Total, erro
 		return nil, err
 	}
 	s.sum++
-	defer s.forgetLosses()
+	defer func() { s.losses = nil }() // they are told with this sum
 	candidates := newSet(s.links.Parties(), s.present.among(clients)...)
-	t := &serverSum{Server: s, total: make([]byte, 8*v.Words), carried: newSet(s.links.Parties()), nears: make(map[int][]int)}
+	t := &serverSum{Server: s, total: make([]byte, 8*v.Words), carried: newSet(s.links.Parties()),
+		nears: make(map[int][]int)}
 	if err := t.enough(candidates, "its begin", v); err != nil {
 		return nil, err
 	}
@@ -117,7 +123,7 @@ func (s *Server) Sum(ctx context.Context, v Vector, clients []int) (*Total, erro
 	}
 	words := toWords(t.total)
 	truncate(words, v.Bits)
-	if err := s.links.Opened(s.sum, v.Kind, protocol.Fixed64, toBytes(words)); err != nil {
+	if err := s.links.Opened(s.sum, v.Kind, contract.Fixed64, toBytes(words)); err != nil {
 		return nil, err
 	}
 	return &Total{Sum: s.sum, Words: words, Survivors: t.survivors.members(), Lost: s.losses}, nil
@@ -150,6 +156,3 @@ func (s *Server) lose(client int, step string, err error) {
 func (s *Server) note(client int, step string, err error) {
 	s.losses = append(s.losses, Loss{Client: client, Name: s.links.Name(client), Step: step, Err: err})
 }
-
-// forgetLosses follows the sum or question that told them.
-func (s *Server) forgetLosses() { s.losses = nil }

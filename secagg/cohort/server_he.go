@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/he"
 )
 
@@ -15,11 +16,11 @@ type serverKeys struct {
 	scheme  *he.Scheme
 	plan    *keyPlan // nil while there is no key
 	message []byte   // the public key as clients get it
-	told    set      // who has it
+	sentTo  set      // who has it
 }
 
-// prepare makes sure that there is a collective key and that the candidates have it.
-func (s *serverSum) prepare(ctx context.Context) error {
+// prepareKey makes sure that there is a collective key and that the candidates have it.
+func (s *serverSum) prepareKey(ctx context.Context) error {
 	k := &s.Server.keysHE
 	if k.scheme == nil {
 		var err error
@@ -35,12 +36,12 @@ func (s *serverSum) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	m := s.message(KindHEKey, protocol.ClassControl, k.message)
-	for _, i := range s.candidates.without(k.told).members() {
+	m := s.message(KindHEKey, contract.ClassControl, k.message)
+	for _, i := range s.candidates.without(k.sentTo).members() {
 		if err := s.send(ctx, i, m); err != nil {
 			return err
 		}
-		k.told.add(i)
+		k.sentTo.add(i)
 	}
 	codec, err := encryptedBy(k.scheme, k.plan, s.vector, s.candidates.count())
 	s.codec, s.total = codec, make([]byte, codec.size())
@@ -56,20 +57,22 @@ func (s *serverSum) makeKey(ctx context.Context) error {
 	if err := s.nameHolders(ctx, holders); err != nil {
 		return err
 	}
-	deals, err := s.gatherLong(ctx, KindDeal, protocol.ClassControl, holders, p.dealSize())
+	deals, err := s.gatherLong(ctx, KindDeal, contract.ClassControl, holders, p.dealSize())
 	if err != nil {
 		return err
 	}
-	key, err := addShares(p, deals)
-	if err != nil {
-		return err
-	}
-	for j, i := range p.holders {
-		if err := s.sendLong(ctx, i, s.message(KindDealt, protocol.ClassControl, dealtTo(p, deals, j))); err != nil {
+	key := make([]byte, he.PolySize) // the sum of the holders' shares
+	for _, i := range p.holders {
+		if err := he.AddRLWE(key, deals[i][:he.PolySize]); err != nil {
 			return err
 		}
 	}
-	signatures, err := s.gatherLong(ctx, KindConfirm, protocol.ClassControl, holders, signatureSize)
+	for j, i := range p.holders {
+		if err := s.sendLong(ctx, i, s.message(KindDealt, contract.ClassControl, dealtTo(p, deals, j))); err != nil {
+			return err
+		}
+	}
+	signatures, err := s.gatherLong(ctx, KindConfirm, contract.ClassControl, holders, signatureSize)
 	if err != nil {
 		return err
 	}
@@ -77,30 +80,19 @@ func (s *serverSum) makeKey(ctx context.Context) error {
 	for _, i := range p.holders {
 		message = append(message, signatures[i]...)
 	}
-	s.Server.keysHE.plan, s.Server.keysHE.message, s.Server.keysHE.told = p, message, newSet(s.links.Parties())
+	s.Server.keysHE.plan, s.Server.keysHE.message, s.Server.keysHE.sentTo = p, message, newSet(s.links.Parties())
 	return nil
 }
 
-// nameHolders tells the holders who they are, with the session keys that they lack.
+// nameHolders says to the holders who they are, with the session keys that they lack.
 func (s *serverSum) nameHolders(ctx context.Context, holders set) error {
 	for _, i := range holders.members() {
 		payload := appendKeys(bytes.Clone(holders), s.lacking(i, holders.members()))
-		if err := s.send(ctx, i, s.message(KindHolders, protocol.ClassControl, payload)); err != nil {
+		if err := s.send(ctx, i, s.message(KindHolders, contract.ClassControl, payload)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// addShares adds the holders' shares of the public key.
-func addShares(p *keyPlan, deals map[int][]byte) ([]byte, error) {
-	key := make([]byte, he.PolySize)
-	for _, i := range p.holders {
-		if err := he.AddRLWE(key, deals[i][:he.PolySize]); err != nil {
-			return nil, err
-		}
-	}
-	return key, nil
 }
 
 // dealtTo puts together what the j-th holder gets: everybody's share with its signature, and what
@@ -122,13 +114,13 @@ func dealtTo(p *keyPlan, deals map[int][]byte, j int) []byte {
 		case from < j:
 			at-- // a holder deals nothing to itself
 		}
-		out = append(out, deals[i][head+at*sealedSize:head+(at+1)*sealedSize]...)
+		out = append(out, deals[i][head+at*encryptedDealSize:head+(at+1)*encryptedDealSize]...)
 	}
 	return out
 }
 
-// encrypted is the server's part in a homomorphic sum.
-func (s *serverSum) encrypted(ctx context.Context) error {
+// sumEncrypted is the server's part in a homomorphic sum.
+func (s *serverSum) sumEncrypted(ctx context.Context) error {
 	s.members = s.candidates
 	if err := s.collect(ctx); err != nil {
 		return err
@@ -137,10 +129,13 @@ func (s *serverSum) encrypted(ctx context.Context) error {
 	there := s.present.among(s.survivors.among(p.holders))
 	if len(there) < p.needed {
 		s.Server.keysHE.plan = nil
-		return &TooFewError{Sum: s.sum, Kind: s.vector.Kind, Step: "the key they hold a share of", Stayed: len(there), Want: p.needed, Lost: s.losses}
+		return &TooFewError{
+			Sum: s.sum, Kind: s.vector.Kind, Step: "the key they hold a share of", Stayed: len(there),
+			Want: p.needed, Lost: s.losses,
+		}
 	}
 	active := newSet(s.links.Parties(), there[:p.needed]...)
-	if err := s.tell(ctx, KindSurvivors, s.survivors, slices.Concat(s.survivors, active)); err != nil {
+	if err := s.sendAll(ctx, KindSurvivors, s.survivors, slices.Concat(s.survivors, active)); err != nil {
 		return err
 	}
 	c0, c1, err := he.Split(s.total)
@@ -148,17 +143,14 @@ func (s *serverSum) encrypted(ctx context.Context) error {
 		return err
 	}
 	for _, i := range active.members() {
-		if err := s.sendLong(ctx, i, s.message(KindSwitch, protocol.ClassHE, c1)); err != nil {
+		if err := s.sendLong(ctx, i, s.message(KindSwitch, contract.ClassHE, c1)); err != nil {
 			return err
 		}
 	}
-	return s.open(ctx, active, c0)
-}
 
-// open adds the active holders' shares and opens the total. A share is made once: when one is
-// missing the key is given up, and so is the sum.
-func (s *serverSum) open(ctx context.Context, active set, c0 []byte) error {
-	shares, err := s.gatherLong(ctx, KindOpening, protocol.ClassHE, active, len(c0))
+	// The active holders' shares open the total. A share is made once: when one is missing the key is given up,
+	// and so is the sum.
+	shares, err := s.gatherLong(ctx, KindOpening, contract.ClassHE, active, len(c0))
 	if err != nil {
 		s.Server.keysHE.plan = nil
 		return err
@@ -174,11 +166,13 @@ func (s *serverSum) open(ctx context.Context, active set, c0 []byte) error {
 		return fmt.Errorf("sum %d (%s): %w", s.sum, s.vector.Kind, err)
 	}
 	s.total = toBytes(words)
-	return s.tell(ctx, KindOpened, s.survivors, nil)
+	return s.sendAll(ctx, KindOpened, s.survivors, nil)
 }
 
 // gatherLong hears one message of size bytes from each of some clients, all of whom must answer.
-func (s *serverSum) gatherLong(ctx context.Context, kind string, class protocol.Class, from set, size int) (map[int][]byte, error) {
+func (s *serverSum) gatherLong(
+	ctx context.Context, kind string, class contract.Class, from set, size int,
+) (map[int][]byte, error) {
 	parts, whole := make(map[int]*assembly), make(map[int][]byte)
 	err := s.gather(ctx, kind, class, from, func(m protocol.Message) (bool, error) {
 		if parts[m.From] == nil {
@@ -186,24 +180,21 @@ func (s *serverSum) gatherLong(ctx context.Context, kind string, class protocol.
 		}
 		done, err := parts[m.From].add(m, s.links.Chunk())
 		if done && err == nil {
-			err = checkPolys(kind, parts[m.From].bytes)
-			whole[m.From] = parts[m.From].bytes
+			answer := parts[m.From].bytes
+			whole[m.From] = answer
+			switch kind { // the polynomials that it consists of, or begins with
+			case KindOpening:
+				err = he.CheckPolys(kind, answer, len(answer)/he.PolySize)
+			case KindDeal:
+				err = he.CheckPolys(kind, answer[:he.PolySize], 1)
+			}
 		}
 		return done, err
 	})
 	if err == nil && len(whole) < from.count() {
-		err = &TooFewError{Sum: s.sum, Kind: s.vector.Kind, Step: kind, Stayed: len(whole), Want: from.count(), Lost: s.losses}
+		err = &TooFewError{
+			Sum: s.sum, Kind: s.vector.Kind, Step: kind, Stayed: len(whole), Want: from.count(), Lost: s.losses,
+		}
 	}
 	return whole, err
-}
-
-// checkPolys checks the polynomials that a message of a kind consists of, or begins with.
-func checkPolys(kind string, b []byte) error {
-	switch kind {
-	case KindOpening:
-		return he.CheckPolys(kind, b, len(b)/he.PolySize)
-	case KindDeal:
-		return he.CheckPolys(kind, b[:he.PolySize], 1)
-	}
-	return nil
 }

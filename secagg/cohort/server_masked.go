@@ -7,23 +7,14 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
-// masked is the server's part in a masked sum, from the deposits on.
-func (s *serverSum) masked(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{s.takeDeposits, s.takeVectors, s.takeTags, s.takeShares} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return s.unmask()
-}
-
-// takeDeposits hears the deposits and settles who the members are.
-func (s *serverSum) takeDeposits(ctx context.Context) error {
+// receiveDeposits hears the deposits and settles who the members are.
+func (s *serverSum) receiveDeposits(ctx context.Context) error {
 	s.deposits = make(map[int]*deposit)
-	err := s.gather(ctx, KindDeposit, protocol.ClassControl, s.candidates, func(m protocol.Message) (bool, error) {
+	err := s.gather(ctx, KindDeposit, contract.ClassControl, s.candidates, func(m protocol.Message) (bool, error) {
 		d, err := parseDeposit(m.Payload, len(s.near(m.From)), s.threshold)
 		s.deposits[m.From] = d
 		return true, err
@@ -37,21 +28,7 @@ func (s *serverSum) takeDeposits(ctx context.Context) error {
 			s.members.add(i)
 		}
 	}
-	s.settle()
-	if err := s.enough(s.members, "their deposits", s.vector); err != nil {
-		return err
-	}
-	s.partners = make(map[int][]int)
-	for _, i := range s.members.members() {
-		s.partners[i] = s.members.among(s.near(i))
-	}
-	return s.tell(ctx, KindMembers, s.members, s.members)
-}
-
-// settle takes out members too few of whose neighbours are members: their secrets could not be
-// recovered.
-func (s *serverSum) settle() {
-	for changed := true; changed; {
+	for changed := true; changed; { // the secrets of members with too few neighbours left could not be recovered
 		changed = false
 		for _, i := range s.members.members() {
 			if len(s.members.among(s.near(i))) < s.threshold {
@@ -60,14 +37,14 @@ func (s *serverSum) settle() {
 			}
 		}
 	}
-}
-
-// takeVectors hears the masked vectors.
-func (s *serverSum) takeVectors(ctx context.Context) error {
-	if err := s.collect(ctx); err != nil {
+	if err := s.enough(s.members, "their deposits", s.vector); err != nil {
 		return err
 	}
-	return s.recoverable(s.survivors, "their vectors")
+	s.partners = make(map[int][]int)
+	for _, i := range s.members.members() {
+		s.partners[i] = s.members.among(s.near(i))
+	}
+	return s.sendAll(ctx, KindMembers, s.members, s.members)
 }
 
 // recoverable refuses to go on when some member's secret has too few holders left: nothing opens.
@@ -83,13 +60,13 @@ func (s *serverSum) recoverable(holders set, step string) error {
 	return nil
 }
 
-// takeTags shows the survivors to the survivors, and passes on what each tells its neighbours.
-func (s *serverSum) takeTags(ctx context.Context) error {
-	if err := s.tell(ctx, KindSurvivors, s.survivors, s.survivors); err != nil {
+// receiveTags shows the survivors to the survivors, and passes on what each tells its neighbours.
+func (s *serverSum) receiveTags(ctx context.Context) error {
+	if err := s.sendAll(ctx, KindSurvivors, s.survivors, s.survivors); err != nil {
 		return err
 	}
 	s.tags = make(map[int][]byte)
-	err := s.gather(ctx, KindTags, protocol.ClassControl, s.survivors, func(m protocol.Message) (bool, error) {
+	err := s.gather(ctx, KindTags, contract.ClassControl, s.survivors, func(m protocol.Message) (bool, error) {
 		want := tagSize * len(s.survivors.among(s.near(m.From)))
 		if len(m.Payload) != want {
 			return false, fmt.Errorf("%d bytes of tags, want %d", len(m.Payload), want)
@@ -108,7 +85,7 @@ func (s *serverSum) takeTags(ctx context.Context) error {
 		return err
 	}
 	for _, i := range tagged.members() {
-		if err := s.send(ctx, i, s.message(KindTagged, protocol.ClassControl, s.tagsFor(i, tagged, stayed))); err != nil {
+		if err := s.send(ctx, i, s.message(KindTagged, contract.ClassControl, s.tagsFor(i, tagged, stayed))); err != nil {
 			return err
 		}
 	}
@@ -135,10 +112,10 @@ func (s *serverSum) tagsFor(client int, tagged set, stayed map[int][]int) []byte
 	return out
 }
 
-// takeShares hears the shares of those who have had the tags.
-func (s *serverSum) takeShares(ctx context.Context) error {
+// receiveShares hears the shares of those who have had the tags.
+func (s *serverSum) receiveShares(ctx context.Context) error {
 	s.shares = make(map[int][]shamir.Element)
-	err := s.gather(ctx, KindShares, protocol.ClassMasked, s.tagged(), func(m protocol.Message) (bool, error) {
+	err := s.gather(ctx, KindShares, contract.ClassMasked, s.tagged(), func(m protocol.Message) (bool, error) {
 		shares, err := parseShares(m.Payload, len(s.partners[m.From]))
 		if err == nil {
 			s.shares[m.From] = shares
@@ -190,4 +167,4 @@ func (e *UnfitError) Error() string {
 }
 
 // Unwrap says that somebody has deviated.
-func (e *UnfitError) Unwrap() error { return protocol.ErrDeviation }
+func (e *UnfitError) Unwrap() error { return contract.ErrDeviation }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/shamir"
 )
 
@@ -41,7 +42,9 @@ func (s *serverSum) untilOpened(ctx context.Context, v Vector, candidates set) e
 		err = s.run(ctx)
 		var few *TooFewError
 		candidates = newSet(s.links.Parties(), s.present.among(candidates.members())...)
-		if s.spec.Backend != HE && !s.spoiled || !errors.As(err, &few) || repeats == maxRepeats || candidates.count() < s.spec.MinContributors {
+		repeatable := (s.spec.Backend == HE || s.spoiled) && errors.As(err, &few) &&
+			candidates.count() >= s.spec.MinContributors
+		if !repeatable || repeats == maxRepeats {
 			return err
 		}
 		if s.begun {
@@ -55,40 +58,55 @@ func (s *serverSum) untilOpened(ctx context.Context, v Vector, candidates set) e
 // run is the whole sum.
 func (s *serverSum) run(ctx context.Context) error {
 	if s.spec.Backend == HE {
-		if err := s.prepare(ctx); err != nil {
+		if err := s.prepareKey(ctx); err != nil {
 			return err
 		}
 	}
-	if err := s.begin(ctx); err != nil {
+	if err := s.sendBegin(ctx); err != nil {
 		return err
 	}
 	switch s.spec.Backend {
 	case Masked:
 		if s.neighbours == nil {
-			if err := s.draw(ctx); err != nil {
+			if err := s.drawCoin(ctx); err != nil {
 				return err
 			}
 		}
-		return s.masked(ctx)
+		if err := s.receiveDeposits(ctx); err != nil {
+			return err
+		}
+		if err := s.collect(ctx); err != nil {
+			return err
+		}
+		if err := s.recoverable(s.survivors, "their vectors"); err != nil {
+			return err
+		}
+		if err := s.receiveTags(ctx); err != nil {
+			return err
+		}
+		if err := s.receiveShares(ctx); err != nil {
+			return err
+		}
+		return s.unmask()
 	case HE:
-		return s.encrypted(ctx)
+		return s.sumEncrypted(ctx)
 	}
 	s.members = s.candidates
 	if err := s.collect(ctx); err != nil {
 		return err
 	}
-	return s.tell(ctx, KindSurvivors, s.survivors, s.survivors)
+	return s.sendAll(ctx, KindSurvivors, s.survivors, s.survivors)
 }
 
-// begin tells the candidates what is summed among whom, with the keys that they lack.
-func (s *serverSum) begin(ctx context.Context) error {
+// sendBegin tells the candidates what is summed among whom, with the keys that they lack.
+func (s *serverSum) sendBegin(ctx context.Context) error {
 	s.begun, s.asked = true, s.candidates
 	for _, i := range s.candidates.members() {
 		b := begin{vector: s.vector, patience: s.spec.Patience, again: s.again, candidates: s.candidates}
 		if s.neighbours != nil {
 			b.keys = s.lacking(i, s.near(i))
 		}
-		if err := s.send(ctx, i, s.message(KindBegin, protocol.ClassControl, b.encode())); err != nil {
+		if err := s.send(ctx, i, s.message(KindBegin, contract.ClassControl, b.encode())); err != nil {
 			return err
 		}
 	}
@@ -100,9 +118,9 @@ func (s *serverSum) begin(ctx context.Context) error {
 func (s *Server) lacking(client int, others []int) []clientKey {
 	var list []clientKey
 	for _, v := range others {
-		if v != client && !s.told[client].has(v) {
+		if v != client && !s.keysSent[client].has(v) {
 			list = append(list, clientKey{v, s.keys[v]})
-			s.told[client].add(v)
+			s.keysSent[client].add(v)
 		}
 	}
 	return list
@@ -118,10 +136,10 @@ func (s *serverSum) near(client int) []int {
 	return list
 }
 
-// tell sends a set to clients.
-func (s *serverSum) tell(ctx context.Context, kind string, to set, named []byte) error {
+// sendAll sends a set to clients.
+func (s *serverSum) sendAll(ctx context.Context, kind string, to set, named []byte) error {
 	for _, i := range to.members() {
-		if err := s.send(ctx, i, s.message(kind, protocol.ClassControl, named)); err != nil {
+		if err := s.send(ctx, i, s.message(kind, contract.ClassControl, named)); err != nil {
 			return err
 		}
 	}
@@ -130,14 +148,11 @@ func (s *serverSum) tell(ctx context.Context, kind string, to set, named []byte)
 
 // gather hears one round of this sum's messages from the clients that are still in it. The other
 // candidates' come too late.
-func (s *serverSum) gather(ctx context.Context, kind string, class protocol.Class, in set, take func(m protocol.Message) (bool, error)) error {
-	return s.gatherFrom(ctx, &gathering{waiting: in.clone(), kind: kind, class: class, late: s.asked.without(in)}, take)
-}
-
-// gatherFrom is gather where more may send than those who are waited for.
-func (s *serverSum) gatherFrom(ctx context.Context, g *gathering, take func(m protocol.Message) (bool, error)) error {
-	g.Server = s.Server
-	return g.run(ctx, take)
+func (s *serverSum) gather(
+	ctx context.Context, kind string, class contract.Class, in set, accept func(m protocol.Message) (bool, error),
+) error {
+	g := &gathering{Server: s.Server, waiting: in.clone(), kind: kind, class: class, late: s.asked.without(in)}
+	return g.run(ctx, accept)
 }
 
 // enough refuses to go on with fewer clients than a total may have.
@@ -152,20 +167,41 @@ func (s *serverSum) enough(stayed set, step string, v Vector) error {
 // each once, to send theirs to the server.
 func (s *serverSum) collect(ctx context.Context) error {
 	parts := make(map[int]*assembly)
-	take := func(m protocol.Message) (bool, error) { return s.takeBundle(parts, m) }
-	if err := s.takeBundles(ctx, s.nearest(), take); err != nil {
+	// Some members' bundles are waited for. Those of others come too, when their parents are gone.
+	receive := func(from set) error {
+		g := &gathering{
+			Server: s.Server, waiting: from, also: s.members.without(s.carried), kind: s.vector.Kind,
+			class: s.spec.Backend.class(), late: s.asked.without(s.members),
+		}
+		return g.run(ctx, func(m protocol.Message) (bool, error) { return s.addChunk(parts, m) })
+	}
+
+	first := newSet(s.links.Parties()) // who sends to the server in the first place
+	for _, i := range s.members.members() {
+		if parent := s.plan.Parent[i]; parent == s.spec.Server || !s.members.has(parent) {
+			first.add(i)
+		}
+	}
+	if err := receive(first); err != nil {
 		return err
 	}
 	for asked := newSet(s.links.Parties()); ; {
-		again := s.orphans(s.members.without(s.carried)).without(asked)
+		// Of the missing members those that are there, and whose bundles nobody will bring.
+		missing, again := s.members.without(s.carried), newSet(s.links.Parties())
+		for _, i := range missing.without(asked).members() {
+			parent := s.plan.Parent[i]
+			if s.present.has(i) && parent != s.spec.Server && (!missing.has(parent) || !s.present.has(parent)) {
+				again.add(i)
+			}
+		}
 		if again.count() == 0 {
 			break
 		}
 		asked.join(again)
-		if err := s.tell(ctx, KindResend, again, newSet(s.links.Parties())); err != nil {
+		if err := s.sendAll(ctx, KindResend, again, newSet(s.links.Parties())); err != nil {
 			return err
 		}
-		if err := s.takeBundles(ctx, again, take); err != nil {
+		if err := receive(again); err != nil {
 			return err
 		}
 	}
@@ -173,39 +209,8 @@ func (s *serverSum) collect(ctx context.Context) error {
 	return s.enough(s.survivors, "their vectors", s.vector)
 }
 
-// takeBundles waits for the bundles of some members. Those of others come too, when their parents
-// are gone.
-func (s *serverSum) takeBundles(ctx context.Context, from set, take func(m protocol.Message) (bool, error)) error {
-	return s.gatherFrom(ctx, &gathering{
-		waiting: from, also: s.members.without(s.carried), kind: s.vector.Kind, class: s.spec.Backend.class(), late: s.asked.without(s.members),
-	}, take)
-}
-
-// nearest returns the members who send to the server in the first place.
-func (s *serverSum) nearest() set {
-	first := newSet(s.links.Parties())
-	for _, i := range s.members.members() {
-		if parent := s.plan.Parent[i]; parent == s.spec.Server || !s.members.has(parent) {
-			first.add(i)
-		}
-	}
-	return first
-}
-
-// orphans returns those of the missing members that are there, and whose bundles nobody will bring.
-func (s *serverSum) orphans(missing set) set {
-	again := newSet(s.links.Parties())
-	for _, i := range missing.members() {
-		parent := s.plan.Parent[i]
-		if s.present.has(i) && parent != s.spec.Server && (!missing.has(parent) || !s.present.has(parent)) {
-			again.add(i)
-		}
-	}
-	return again
-}
-
-// takeBundle takes the next chunk of a client's bundle, and adds it when it is whole.
-func (s *serverSum) takeBundle(parts map[int]*assembly, m protocol.Message) (bool, error) {
+// addChunk takes the next chunk of a client's bundle, and adds it when it is whole.
+func (s *serverSum) addChunk(parts map[int]*assembly, m protocol.Message) (bool, error) {
 	a := parts[m.From]
 	if a == nil {
 		a = &assembly{size: s.bundleSize(s.links.Parties())}

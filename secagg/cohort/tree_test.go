@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // bundleOf is a bundle of one member's sum that says it has the vectors of some parties.
@@ -19,14 +20,14 @@ func bundleOf(s *serverSum, from set) []byte {
 }
 
 // treeSum is a server's sum among n clients that has come to the vectors.
-func treeSum(t testing.TB, topology protocol.Topology, n int) *serverSum {
-	l := &league{spec: Spec{Backend: Plain, Topology: topology}}
+func treeSum(t testing.TB, topology contract.Topology, n int) *serverSum {
+	l := &testNetwork{spec: Spec{Backend: Plain, Topology: topology}}
 	l.open(t, n)
 	spec, err := l.spec.complete(n + 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{links: l.links[0], spec: spec, plan: protocol.PlanFor(topology, n+1, 0)}
+	s := &Server{links: l.links[0], spec: spec, plan: contract.PlanFor(topology, n+1, 0)}
 	v := Vector{Kind: "updates", Words: 2, Bits: 8}
 	r, err := newRound(spec, 1, v, newSet(n+1, upTo(n)...))
 	if err != nil {
@@ -39,7 +40,7 @@ func treeSum(t testing.TB, topology protocol.Topology, n int) *serverSum {
 // TestBundlesAreOfThoseBelow holds what a client may bring against the dumb definition.
 func TestBundlesAreOfThoseBelow(t *testing.T) {
 	const n = 12
-	for _, topology := range []protocol.Topology{protocol.Star, protocol.Tree, protocol.Ring} {
+	for _, topology := range []contract.Topology{contract.Star, contract.Tree, contract.Ring} {
 		s := treeSum(t, topology, n)
 		var subtree func(i int) []int
 		subtree = func(i int) []int {
@@ -65,7 +66,7 @@ func TestBundlesAreOfThoseBelow(t *testing.T) {
 
 // TestBundlesOfNoPartyAreRefused: the set in front of a bundle has bits that stand for nobody.
 func TestBundlesOfNoPartyAreRefused(t *testing.T) {
-	for _, topology := range []protocol.Topology{protocol.Star, protocol.Tree, protocol.Ring} {
+	for _, topology := range []contract.Topology{contract.Star, contract.Tree, contract.Ring} {
 		s := treeSum(t, topology, 8)
 		func() {
 			defer func() {
@@ -76,9 +77,9 @@ func TestBundlesOfNoPartyAreRefused(t *testing.T) {
 			from := newSet(9, 1)
 			from[1] |= 0x80
 			payload := bundleOf(s, from)
-			m := s.message("updates", protocol.ClassPublished, payload)
+			m := s.message("updates", contract.ClassPublished, payload)
 			m.From = 1
-			if _, err := s.takeBundle(make(map[int]*assembly), m); err == nil {
+			if _, err := s.addChunk(make(map[int]*assembly), m); err == nil {
 				t.Errorf("%s: a vector of party 15 of 9 is taken", topology)
 			}
 		}()
@@ -87,19 +88,19 @@ func TestBundlesOfNoPartyAreRefused(t *testing.T) {
 
 // TestBundlesAreAddedOnce: two that have a client in common.
 func TestBundlesAreAddedOnce(t *testing.T) {
-	s := treeSum(t, protocol.Ring, 4)
-	take := func(from int, of ...int) error {
-		m := s.message("updates", protocol.ClassPublished, bundleOf(s, newSet(5, of...)))
+	s := treeSum(t, contract.Ring, 4)
+	accept := func(from int, of ...int) error {
+		m := s.message("updates", contract.ClassPublished, bundleOf(s, newSet(5, of...)))
 		m.From = from
-		_, err := s.takeBundle(make(map[int]*assembly), m)
+		_, err := s.addChunk(make(map[int]*assembly), m)
 		return err
 	}
-	if err := take(2, 2, 3); err != nil {
+	if err := accept(2, 2, 3); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, take(1, 1, 2), "its vector has addends that were added before")
+	wantError(t, accept(1, 1, 2), "its vector has addends that were added before")
 	s.members = newSet(5, 1, 2, 3)
-	wantError(t, take(1, 1, 4), "its vector is of nobody, or of clients who are no members")
+	wantError(t, accept(1, 1, 4), "its vector is of nobody, or of clients who are no members")
 	if got := s.carried.members(); !slices.Equal(got, []int{2, 3}) {
 		t.Errorf("carried %v, want 2 and 3", got)
 	}
@@ -116,7 +117,7 @@ func TestFalseBundlesAreNamedByTheParent(t *testing.T) {
 		"too long":         func(f *forgery) { f.resize(len(f.payload) + 1) },
 	} {
 		t.Run(name, inFakeTime(func(t *testing.T) {
-			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Ring, Patience: patience}}
+			l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Ring, Patience: patience}}
 			l.wrap = only(4, forging("updates", forge))
 			l.open(t, 5)
 			v := Vector{Kind: "updates", Words: 20, Bits: 64}
@@ -126,7 +127,7 @@ func TestFalseBundlesAreNamedByTheParent(t *testing.T) {
 			}, l.untilRefused(v))
 			wantDeviation(t, errs[3], "p4")
 			for _, i := range []int{1, 2} {
-				if errors.Is(errs[i], protocol.ErrDeviation) || errs[i] == nil {
+				if errors.Is(errs[i], contract.ErrDeviation) || errs[i] == nil {
 					t.Errorf("p%d: error %v, want that the others are none the wiser", i, errs[i])
 				}
 			}
@@ -158,7 +159,7 @@ func (h *hangingClient) Receive(ctx context.Context, from keys.ID, buf []byte) (
 func TestVectorsGetPastAParentThatHangs(t *testing.T) {
 	for _, words := range []int{100, 2000} {
 		t.Run(fmt.Sprintf("%d words", words), inFakeTime(func(t *testing.T) {
-			l := &league{spec: Spec{Backend: Masked, Topology: protocol.Ring, Patience: patience}, chunk: 64}
+			l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Ring, Patience: patience}, chunk: 64}
 			l.wrap = only(2, func(m protocol.Mesh) protocol.Mesh { return &hangingClient{Mesh: m} })
 			l.open(t, 5)
 			v := Vector{Kind: "updates", Words: words, Bits: 64}
@@ -181,9 +182,10 @@ func TestVectorsGetPastAParentThatHangs(t *testing.T) {
 
 // TestClassesAreChecked: what a client says of how its message is protected is what the sum wants.
 func TestClassesAreChecked(t *testing.T) {
-	for kind, survivors := range map[string][]int{KindDeposit: others(), KindTags: upTo(forgers), KindShares: upTo(forgers)} {
+	for kind, survivors := range map[string][]int{KindDeposit: others(), KindTags: upTo(forgers),
+		KindShares: upTo(forgers)} {
 		t.Run(kind, func(t *testing.T) {
-			total, err, lost := forgedSum(t, kind, func(f *forgery) { f.setClass(protocol.ClassOpening) }, nil)
+			total, err, lost := forgedSum(t, kind, func(f *forgery) { f.setClass(contract.ClassOpening) }, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

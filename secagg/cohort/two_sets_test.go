@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 	"github.com/hanse-project/hanse/secagg/graph"
 	"github.com/hanse-project/hanse/secagg/shamir"
@@ -47,7 +48,7 @@ func (c *conspiracy) split(ctx context.Context) error {
 		}
 	}
 	c.tags = make(map[int][]byte)
-	err := c.gather(ctx, KindTags, protocol.ClassControl, honest, func(m protocol.Message) (bool, error) {
+	err := c.gather(ctx, KindTags, contract.ClassControl, honest, func(m protocol.Message) (bool, error) {
 		c.tags[m.From] = m.Payload
 		return true, nil
 	})
@@ -75,7 +76,7 @@ func (c *conspiracy) split(ctx context.Context) error {
 		}
 	}
 	c.shares = make(map[int][]shamir.Element)
-	return c.gather(ctx, KindShares, protocol.ClassMasked, honest, func(m protocol.Message) (bool, error) {
+	return c.gather(ctx, KindShares, contract.ClassMasked, honest, func(m protocol.Message) (bool, error) {
 		shares, err := parseShares(m.Payload, len(c.partners[m.From]))
 		c.shares[m.From] = shares
 		return true, err
@@ -121,12 +122,13 @@ func (c *conspiracy) bare(vector []byte) ([]uint64, error) {
 	if err := masks.Include(keyFrom(string(selfMask), own), true); err != nil {
 		return nil, err
 	}
-	list, err := openKeys(c.operation, recovery, c.deposits[victim].sealed)
+	list, err := decryptKeys(c.operation, recovery, c.deposits[victim].maskKeys)
 	if err != nil {
 		return nil, err
 	}
 	for j, v := range c.near(victim) {
-		if err := masks.Include(list[secagg.MaskKeySize*j:secagg.MaskKeySize*(j+1)], !subtracts(c.links, victim, v)); err != nil {
+		if err := masks.Include(list[secagg.MaskKeySize*j:secagg.MaskKeySize*(j+1)],
+			!subtracts(c.links, victim, v)); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +142,7 @@ func conspire(t *testing.T, spec Spec, stayed int) []uint64 {
 	t.Helper()
 	const n = 40
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
-	l := &league{spec: spec}
+	l := &testNetwork{spec: spec}
 	l.open(t, n)
 	tap := l.net.Tap(l.parties[0].ID)
 	var words []uint64
@@ -181,7 +183,7 @@ func conspire(t *testing.T, spec Spec, stayed int) []uint64 {
 // others. Where sums are made for no corrupt clients at all, as the control is, half the holders and one
 // are enough, and the server prints the victim's vector.
 func TestTwoSetsOfHoldersDoNotOpenAVector(t *testing.T) {
-	spec := Spec{Backend: Masked, Topology: protocol.Star, Complete: 40}
+	spec := Spec{Backend: Masked, Topology: contract.Star, Complete: 40}
 	unprotected := spec
 	unprotected.Tolerance, unprotected.Threshold = graph.Tolerance{Dropout: 0.1}, 0.51
 	if conspire(t, unprotected, 18) == nil {

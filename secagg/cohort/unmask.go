@@ -13,49 +13,36 @@ import (
 func (s *serverSum) unmask() error {
 	masks := secagg.NewMasks(secagg.Fixed64)
 	for _, i := range s.members.members() {
-		var err error
-		if s.survivors.has(i) {
-			err = s.undoOwn(masks, i)
-		} else {
-			err = s.undoShared(masks, i)
+		if s.survivors.has(i) { // its own mask
+			secret, err := s.recover(i, 0)
+			if err == nil {
+				err = masks.Include(keyFrom(string(selfMask), secret), true)
+			}
+			if err != nil {
+				return err
+			}
+			continue
 		}
+		// The masks that survivors share with one who left.
+		secret, err := s.recover(i, 1)
 		if err != nil {
 			return err
 		}
+		list, err := decryptKeys(s.operation, secret, s.deposits[i].maskKeys)
+		if err != nil {
+			return &UnfitError{Sum: s.sum, Owner: s.links.Name(i)}
+		}
+		for j, v := range s.near(i) {
+			if !s.survivors.has(v) {
+				continue
+			}
+			key := list[secagg.MaskKeySize*j : secagg.MaskKeySize*(j+1)]
+			if err := masks.Include(key, !subtracts(s.links, v, i)); err != nil {
+				return fmt.Errorf("mask of %s: %w", s.links.Name(i), err)
+			}
+		}
 	}
 	masks.Apply(s.total)
-	return nil
-}
-
-// undoOwn includes what cancels a survivor's own mask.
-func (s *serverSum) undoOwn(masks *secagg.Masks, client int) error {
-	secret, err := s.recover(client, 0)
-	if err != nil {
-		return err
-	}
-	return masks.Include(keyFrom(string(selfMask), secret), true)
-}
-
-// undoShared includes what cancels the masks that survivors share with one who left.
-func (s *serverSum) undoShared(masks *secagg.Masks, client int) error {
-	secret, err := s.recover(client, 1)
-	if err != nil {
-		return err
-	}
-	neighbours := s.near(client)
-	list, err := openKeys(s.operation, secret, s.deposits[client].sealed)
-	if err != nil {
-		return &UnfitError{Sum: s.sum, Owner: s.links.Name(client)}
-	}
-	for j, v := range neighbours {
-		if !s.survivors.has(v) {
-			continue
-		}
-		key := list[secagg.MaskKeySize*j : secagg.MaskKeySize*(j+1)]
-		if err := masks.Include(key, !subtracts(s.links, v, client)); err != nil {
-			return fmt.Errorf("mask of %s: %w", s.links.Name(client), err)
-		}
-	}
 	return nil
 }
 
@@ -85,25 +72,17 @@ func (s *serverSum) recover(client, which int) (shamir.Element, error) {
 	if err != nil || fits(secret) {
 		return secret, err
 	}
-	off := s.culprit(scheme, d.public[which], holders, shares, fits)
+	// Somebody's share is false: the holder's without whom the others give the right secret, if there is one.
 	e := &UnfitError{Sum: s.sum, Owner: s.links.Name(client)}
-	if off > 0 {
-		e.Off = s.links.Name(neighbours[off-1])
-	}
-	return secret, e
-}
-
-// culprit finds the holder without whom the shares give the right secret, 0 if there is not one.
-func (s *serverSum) culprit(scheme *shamir.Scheme, public []shamir.Element, holders []int, shares []shamir.Element, fits func(shamir.Element) bool) int {
 	for i := range holders {
-		if len(holders)-1 < scheme.Threshold() {
+		if len(holders)-1 < t {
 			break
 		}
-		h, e := slices.Delete(slices.Clone(holders), i, i+1), slices.Delete(slices.Clone(shares), i, i+1)
-		t := scheme.Threshold()
-		if secret, err := scheme.Recover(public, h[:t], e[:t]); err == nil && fits(secret) {
-			return holders[i]
+		others, theirs := slices.Delete(slices.Clone(holders), i, i+1), slices.Delete(slices.Clone(shares), i, i+1)
+		if secret, err := scheme.Recover(d.public[which], others[:t], theirs[:t]); err == nil && fits(secret) {
+			e.Off = s.links.Name(neighbours[holders[i]-1])
+			break
 		}
 	}
-	return 0
+	return secret, e
 }

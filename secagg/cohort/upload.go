@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // upload sends the vector of this client towards the server, together with those of the members
@@ -54,13 +55,19 @@ func (s *clientSum) sendBundle(ctx context.Context, to int) error {
 // addChild waits for the bundle of a member below this one and adds it. One that does not come in
 // its time, or whose link breaks, is left to the server.
 func (s *clientSum) addChild(ctx context.Context, child int, carried set, vector []byte) error {
-	waiting, cancel := context.WithTimeout(ctx, s.share(child))
+	// The more levels are below it the longer, and never as long as the server waits.
+	share := s.patience * time.Duration(1+s.plan.Below(child)) / time.Duration(1+s.plan.Depth())
+	waiting, cancel := context.WithTimeout(ctx, share)
 	defer cancel()
 	a := assembly{size: s.bundleSize(s.links.Parties())}
 	for {
 		m, err := s.links.Receive(waiting, child, s.vector.Kind, nil)
 		if err != nil {
-			return s.passOver(ctx, err)
+			var broken *protocol.StepError
+			if ctx.Err() == nil && errors.As(err, &broken) && !errors.Is(err, contract.ErrDeviation) {
+				return nil
+			}
+			return err
 		}
 		if m.Operation < s.operation {
 			continue // of a sum that is over
@@ -81,24 +88,9 @@ func (s *clientSum) addChild(ctx context.Context, child int, carried set, vector
 	}
 }
 
-// passOver decides whether the loss of a member below this one matters to this one.
-func (s *clientSum) passOver(ctx context.Context, err error) error {
-	var broken *protocol.StepError
-	if ctx.Err() == nil && errors.As(err, &broken) && !errors.Is(err, protocol.ErrDeviation) {
-		return nil
-	}
-	return err
-}
-
-// share returns how long to wait for a member below: the more levels are below it the longer, and
-// never as long as the server waits.
-func (s *clientSum) share(child int) time.Duration {
-	return s.patience * time.Duration(1+s.plan.Below(child)) / time.Duration(1+s.plan.Depth())
-}
-
 // addBundle adds a client's bundle to a vector, and those whose vectors are in it to carried: the
 // client itself and others below it in the tree or ring, each a member and added once.
-func (r *round) addBundle(plan protocol.Plan, client int, bundle []byte, carried set, vector []byte) error {
+func (r *round) addBundle(plan contract.Plan, client int, bundle []byte, carried set, vector []byte) error {
 	from, err := parseSet(bundle[:len(carried)], len(plan.Parent))
 	switch {
 	case err != nil:
@@ -118,7 +110,7 @@ func (r *round) addBundle(plan protocol.Plan, client int, bundle []byte, carried
 }
 
 // below reports whether all of a set send through a client, or are it.
-func below(plan protocol.Plan, client int, from set) bool {
+func below(plan contract.Plan, client int, from set) bool {
 	for _, i := range from.members() {
 		for i != client && i >= 0 {
 			i = plan.Parent[i] // -1 at the server

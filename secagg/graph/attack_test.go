@@ -26,7 +26,7 @@ func TestAServerWithATenthOfTheClientsCounted(t *testing.T) {
 		}
 		corrupt := share(tenth.Corrupt, c.clients)
 		p := &picker{n: c.n, corrupt: corrupt, log: newFactorials(c.n)}
-		bound := p.insecure(choice.Degree, 2*choice.Threshold-choice.Degree)
+		bound := p.around(p.corrupt, choice.Degree, 2*choice.Threshold-choice.Degree)
 		if choice.Complete {
 			bound = math.Inf(-1)
 			if corrupt > choice.Corrupt {
@@ -37,7 +37,8 @@ func TestAServerWithATenthOfTheClientsCounted(t *testing.T) {
 		weak := mustPick(t, c.n, 0, tenth)
 		worst, opened := drawn(c.n, corrupt, weak)
 		t.Logf("%4d of %4d, %3d corrupt: k = %d, t = %d; most corrupt neighbours %d, bound 2^%.1f, opened in %d of %d graphs; sized for the candidates: k = %d, t = %d, %d, opened in %d",
-			c.n, c.clients, corrupt, choice.Degree, choice.Threshold, most, bound, open, coins, weak.Degree, weak.Threshold, worst, opened)
+			c.n, c.clients, corrupt, choice.Degree, choice.Threshold, most, bound, open, coins, weak.Degree,
+			weak.Threshold, worst, opened)
 		if open > 0 || bound > -40 || 2*choice.Threshold <= choice.Degree+choice.Corrupt {
 			t.Errorf("%d of %d: %+v opens a vector in %d of %d graphs, bound 2^%.1f", c.n, c.clients, choice, open, coins, bound)
 		}

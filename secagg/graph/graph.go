@@ -21,11 +21,18 @@ type Graph struct {
 func New(seed [32]byte, parties []int, degree int) *Graph { return On(Circle(seed, parties), degree) }
 
 // Circle returns the parties in random order, which depends on the seed and their set alone.
+//
+// The shuffle is that of Fisher and Yates, from the last place down. It is written out, and not taken
+// from a library, because all parties must agree on it whatever they are built with.
 func Circle(seed [32]byte, parties []int) []int {
 	circle := slices.Clone(parties)
 	slices.Sort(circle)
 	circle = slices.Compact(circle)
-	shuffle(rand.NewChaCha8(seed), circle)
+	random := rand.NewChaCha8(seed)
+	for i := len(circle) - 1; i > 0; i-- {
+		j := below(random, uint64(i+1))
+		circle[i], circle[j] = circle[j], circle[i]
+	}
 	return circle
 }
 
@@ -58,15 +65,6 @@ func (g *Graph) Neighbours(party int) []int {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// shuffle is that of Fisher and Yates, from the last place down. It is written out, and not taken
-// from a library, because all parties must agree on it whatever they are built with.
-func shuffle(random *rand.ChaCha8, list []int) {
-	for i := len(list) - 1; i > 0; i-- {
-		j := below(random, uint64(i+1))
-		list[i], list[j] = list[j], list[i]
-	}
 }
 
 // below draws a number in 0..n-1 uniformly: the high word of n times a draw, drawn again while the

@@ -136,10 +136,10 @@ func TestAllPairsAreNeighboursEquallyOften(t *testing.T) {
 		}
 	}
 	const rate = float64(degree) / (n - 1)
-	slack := 5 * math.Sqrt(draws*rate*(1-rate))
+	tolerance := 5 * math.Sqrt(draws*rate*(1-rate))
 	for p := range n {
 		for other := range p {
-			if math.Abs(float64(counts[p][other])-draws*rate) > slack {
+			if math.Abs(float64(counts[p][other])-draws*rate) > tolerance {
 				t.Errorf("parties %d and %d are neighbours %d times of %d, want about %.0f", p, other, counts[p][other], draws, draws*rate)
 			}
 		}

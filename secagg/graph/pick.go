@@ -60,11 +60,15 @@ func PickAmong(n, parties, complete int, t Tolerance) (Choice, error) {
 	if n < 2 || parties < n || parties > MaxParties {
 		return Choice{}, fmt.Errorf("pick a graph: %d of %d parties, want 2 to %d", n, parties, MaxParties)
 	}
-	if !fraction(t.Corrupt) || !fraction(t.Dropout) {
-		return Choice{}, fmt.Errorf("pick a graph: corrupt %v and dropout %v, want fractions of at least 0 and below 1", t.Corrupt, t.Dropout)
+	for _, f := range []float64{t.Corrupt, t.Dropout} {
+		if !(f >= 0 && f < 1) { // also refuses NaN
+			return Choice{}, fmt.Errorf("pick a graph: corrupt %v and dropout %v, want fractions of at least 0 and below 1",
+				t.Corrupt, t.Dropout)
+		}
 	}
 	if floor := Floor(parties, t); n < floor {
-		return Choice{}, fmt.Errorf("pick a graph: %d of %d parties, of whom %d may be corrupt, want at least %d", n, parties, share(t.Corrupt, parties), floor)
+		return Choice{}, fmt.Errorf("pick a graph: %d of %d parties, of whom %d may be corrupt, want at least %d",
+			n, parties, share(t.Corrupt, parties), floor)
 	}
 	p := newPicker(n, t, paper)
 	p.corrupt = share(t.Corrupt, parties)
@@ -79,9 +83,6 @@ func PickAmong(n, parties, complete int, t Tolerance) (Choice, error) {
 // Floor returns the fewest of so many parties that may take part in a sum: all who may be corrupt, and
 // two. It is where the threshold of a complete graph needs all neighbours; with fewer, none is enough.
 func Floor(parties int, t Tolerance) int { return share(t.Corrupt, parties) + 2 }
-
-// fraction is false for NaN too.
-func fraction(f float64) bool { return f >= 0 && f < 1 }
 
 // picker knows one sum: its parties, and how many of them are corrupt and drop out.
 type picker struct {
@@ -110,38 +111,32 @@ func (p *picker) all() Choice {
 func (p *picker) pick(t Tolerance, everybody bool) (Choice, error) {
 	all := p.all()
 	if everybody && all.Degree-p.dropout < all.Threshold {
-		return Choice{}, fmt.Errorf("pick a graph: no threshold of %d parties withstands corrupt %v and dropout %v, want corrupt + 2 dropout well below 1", p.n, t.Corrupt, t.Dropout)
+		return Choice{}, fmt.Errorf("pick a graph: no threshold of %d parties withstands corrupt %v and dropout %v, "+
+			"want corrupt + 2 dropout well below 1", p.n, t.Corrupt, t.Dropout)
 	}
 	margin := 2 // 2t-k; it grows with k, as the corrupt neighbours do
 	for k := 2; k < p.n-1; k += 2 {
-		for margin <= k && p.insecure(k, margin) > p.want.secure {
+		for margin <= k && p.around(p.corrupt, k, margin) > p.want.secure {
 			margin += 2
 		}
 		threshold := (k + margin) / 2
-		if margin <= k && p.cut(k) <= p.want.connected && p.lost(k, threshold) <= p.want.correct {
+		if margin <= k && p.cut(k) <= p.want.connected && p.around(p.dropout, k, k-threshold+1) <= p.want.correct {
 			return Choice{Degree: k, Threshold: threshold, Corrupt: margin - 1}, nil
 		}
 	}
 	return all, nil
 }
 
-// insecure bounds log2 of the probability that a party of k neighbours has at least margin corrupt
-// ones, margin = 2t-k.
-func (p *picker) insecure(k, margin int) float64 {
-	return log2(p.n) + p.log.tail(p.n-1, p.corrupt, k, margin)
-}
-
-// lost bounds log2 of the probability that of a party's k neighbours fewer than t answer: that more
-// than k-t drop out.
-func (p *picker) lost(k, threshold int) float64 {
-	return log2(p.n) + p.log.tail(p.n-1, p.dropout, k, k-threshold+1)
+// around bounds log2 of the probability that any party has at least x of the marked ones among its k
+// neighbours. A party is not secure with x = 2t-k corrupt ones; its secrets are lost when more than k-t
+// neighbours drop out.
+func (p *picker) around(marked, k, x int) float64 {
+	return math.Log2(float64(p.n)) + p.log.tail(p.n-1, marked, k, x)
 }
 
 // cut bounds log2 of the probability that what is left falls apart: that two runs of k/2 parties
 // are gone, at one of n(n-1)/2 pairs of places.
 func (p *picker) cut(k int) float64 {
 	gone := min(p.n, p.corrupt+p.dropout)
-	return log2(p.n) + log2(p.n-1) - 1 + p.log.tail(p.n, gone, k, k)
+	return math.Log2(float64(p.n)) + math.Log2(float64(p.n-1)) - 1 + p.log.tail(p.n, gone, k, k)
 }
-
-func log2(n int) float64 { return math.Log2(float64(n)) }

@@ -16,11 +16,16 @@ var table = []struct {
 	want [5]Choice
 }{
 	{50, [5]Choice{{14, 9, false, 3}, {16, 11, false, 5}, {26, 16, false, 5}, {22, 17, false, 11}, {28, 23, false, 17}}},
-	{100, [5]Choice{{26, 16, false, 5}, {32, 22, false, 11}, {52, 32, false, 11}, {42, 32, false, 21}, {54, 44, false, 33}}},
-	{300, [5]Choice{{52, 34, false, 15}, {66, 46, false, 25}, {118, 75, false, 31}, {94, 70, false, 45}, {130, 103, false, 75}}},
-	{560, [5]Choice{{68, 45, false, 21}, {86, 60, false, 33}, {160, 102, false, 43}, {120, 89, false, 57}, {178, 140, false, 101}}},
-	{1000, [5]Choice{{74, 49, false, 23}, {96, 67, false, 37}, {196, 125, false, 53}, {138, 102, false, 65}, {218, 171, false, 123}}},
-	{10000, [5]Choice{{94, 62, false, 29}, {122, 85, false, 47}, {276, 176, false, 75}, {182, 134, false, 85}, {310, 242, false, 173}}},
+	{100, [5]Choice{{26, 16, false, 5}, {32, 22, false, 11}, {52, 32, false, 11},
+		{42, 32, false, 21}, {54, 44, false, 33}}},
+	{300, [5]Choice{{52, 34, false, 15}, {66, 46, false, 25}, {118, 75, false, 31},
+		{94, 70, false, 45}, {130, 103, false, 75}}},
+	{560, [5]Choice{{68, 45, false, 21}, {86, 60, false, 33}, {160, 102, false, 43}, {120, 89, false, 57},
+		{178, 140, false, 101}}},
+	{1000, [5]Choice{{74, 49, false, 23}, {96, 67, false, 37}, {196, 125, false, 53}, {138, 102, false, 65},
+		{218, 171, false, 123}}},
+	{10000, [5]Choice{{94, 62, false, 29}, {122, 85, false, 47}, {276, 176, false, 75}, {182, 134, false, 85},
+		{310, 242, false, 173}}},
 }
 
 func mustPick(t *testing.T, n, complete int, tolerance Tolerance) Choice {

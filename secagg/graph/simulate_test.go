@@ -122,9 +122,9 @@ func TestTheBoundsHoldOneByOne(t *testing.T) {
 	} {
 		insecure, cut, lost := s.rates()
 		for name, c := range map[string]struct{ rate, bound float64 }{
-			"insecure": {insecure, s.insecure(s.degree, 2*s.threshold-s.degree)},
+			"insecure": {insecure, s.around(s.corrupt, s.degree, 2*s.threshold-s.degree)},
 			"cut":      {cut, s.cut(s.degree)},
-			"lost":     {lost, s.lost(s.degree, s.threshold)},
+			"lost":     {lost, s.around(s.dropout, s.degree, s.degree-s.threshold+1)},
 		} {
 			t.Logf("degree %d: %s at a rate of %v, bound 2^%.2f", s.degree, name, c.rate, c.bound)
 			if !within(c.rate, c.bound) {

@@ -13,9 +13,6 @@ func newFactorials(n int) factorials {
 	return f
 }
 
-// choose returns ln of n over k, 0 <= k <= n.
-func (f factorials) choose(n, k int) float64 { return f[n] - f[k] - f[n-k] }
-
 // negligible is ln of what may be missing from a tail, relatively, far below a float's precision.
 const negligible = -50
 
@@ -26,21 +23,15 @@ func (f factorials) tail(n, m, k, x int) float64 {
 	if x <= low {
 		return 0
 	}
+	choose := func(n, k int) float64 { return f[n] - f[k] - f[n-k] } // ln of n over k
 	sum, last := math.Inf(-1), math.Inf(-1)
 	for ; x <= high; x++ {
-		term := f.choose(m, x) + f.choose(n-m, k-x) - f.choose(n, k)
+		term := choose(m, x) + choose(n-m, k-x) - choose(n, k)
 		if term < last && term < sum+negligible {
 			break // terms only fall from here on, ever faster
 		}
-		sum, last = logAdd(sum, term), term
+		less, more := min(sum, term), max(sum, term)
+		sum, last = more+math.Log1p(math.Exp(less-more)), term // ln(e^sum + e^term)
 	}
 	return min(0, sum/math.Ln2)
-}
-
-// logAdd returns ln(e^a + e^b) for a finite b.
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	return a + math.Log1p(math.Exp(b-a))
 }

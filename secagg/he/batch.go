@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // task is one sum: how its vector becomes plaintexts, and totals become numbers again.
 type task struct {
 	kind     string
 	root     int
-	encoding protocol.Encoding // of the opened numbers
+	encoding contract.Encoding // of the opened numbers
 	size     int               // numbers of the vector
 	residues int               // ciphertexts that Degree numbers take
 	margin   *margin
@@ -23,7 +24,9 @@ type task struct {
 }
 
 // words is the task of summing words; load and store move them from and to the caller's vector.
-func (s *Sums) words(kind string, root int, p *Packing, e protocol.Encoding, n int, load, store func(first int, words []uint64)) *task {
+func (s *Sums) words(
+	kind string, root int, p *Packing, e contract.Encoding, n int, load, store func(first int, words []uint64),
+) *task {
 	group := make([]uint64, min(n, Degree))
 	return &task{
 		kind: kind, root: root, encoding: e, size: n, residues: p.Residues(), margin: &p.margin,
@@ -37,18 +40,14 @@ func (s *Sums) words(kind string, root int, p *Packing, e protocol.Encoding, n i
 				return nil, err
 			}
 			store(first, words)
-			return wireWords(e.WordSize(), words), nil
+			size := e.WordSize()
+			b := make([]byte, size*n+8-size) // little-endian; the last word is written whole
+			for i, w := range words {
+				binary.LittleEndian.PutUint64(b[size*i:], w)
+			}
+			return b[:size*n], nil
 		},
 	}
-}
-
-// wireWords writes words in so many little-endian bytes.
-func wireWords(size int, words []uint64) []byte {
-	b := make([]byte, size*len(words)+8-size)
-	for i, w := range words {
-		binary.LittleEndian.PutUint64(b[size*i:], w)
-	}
-	return b[:size*len(words)]
 }
 
 // batchSize returns how many numbers are in a batch of at most so many ciphertexts, of which Degree
@@ -74,13 +73,42 @@ func (s *Sums) sum(ctx context.Context, t *task) error {
 
 // batch sums and opens n numbers from first on.
 func (s *Sums) batch(ctx context.Context, t *task, first, n int) error {
-	c0, c1, err := s.addCiphertexts(ctx, t, first, n)
+	// The parties' ciphertexts are added. The root has the total's polynomials; the others have nothing, and zeros of
+	// the size of c1.
+	unit := t.residues * CiphertextSize
+	groups := (n + Degree - 1) / Degree
+	var c0 []byte
+	c1 := make([]byte, groups*unit/2)
+	if s.session.Self() == t.root {
+		c0 = make([]byte, groups*unit/2)
+	}
+	vector := stream{unit: make([]byte, unit), at: -1, make: func(g int, dst []byte) error {
+		return t.encrypt(dst, first+g*Degree, min(Degree, n-g*Degree))
+	}}
+	err := s.reduction(ctx, t.kind, t.root, groups*unit, vector.load, func(offset int, chunk []byte) {
+		splitAt(c0, c1, offset, chunk)
+	})
 	if err != nil {
 		return err
 	}
-	if c1, err = s.tellC1(ctx, t, c1); err != nil {
+
+	// The root broadcasts c1. No share decrypts what another party was not sent.
+	for at := 0; at < len(c1); at += broadcastPolys * PolySize {
+		piece := c1[at:min(at+broadcastPolys*PolySize, len(c1))]
+		got, err := s.session.Broadcast(ctx, t.kind+SuffixC1, contract.ClassControl, t.root, piece, len(piece))
+		if err != nil {
+			return err
+		}
+		if len(got) != len(piece) {
+			return fmt.Errorf("%s: %s broadcast %d bytes of c1, want %d", t.kind, s.session.Name(t.root), len(got), len(piece))
+		}
+		copy(piece, got)
+	}
+	if err := s.session.Confirm(ctx); err != nil {
 		return err
 	}
+
+	// The decryption shares are added; the root adds its own, and opens.
 	s.number++
 	own, err := s.holder.share(s.number, t.margin, c1, nil)
 	if err != nil {
@@ -100,37 +128,14 @@ func (s *Sums) batch(ctx context.Context, t *task, first, n int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.kind, err)
 	}
-	return s.record(t, opened)
-}
-
-// record tells the transcript what this party learned, in pieces of a chunk.
-func (s *Sums) record(t *task, opened []byte) error {
-	for chunk := 0; chunk*protocol.DefaultChunk < len(opened); chunk++ {
-		at := chunk * protocol.DefaultChunk
-		piece := opened[at:min(at+protocol.DefaultChunk, len(opened))]
+	for chunk := 0; chunk*contract.DefaultChunk < len(opened); chunk++ {
+		at := chunk * contract.DefaultChunk
+		piece := opened[at:min(at+contract.DefaultChunk, len(opened))]
 		if err := s.session.Opened(t.kind, t.encoding, len(opened), chunk, piece); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// addCiphertexts adds the parties' ciphertexts of n numbers. At the root it returns the total's
-// polynomials; elsewhere nothing, and zeros of the size of c1.
-func (s *Sums) addCiphertexts(ctx context.Context, t *task, first, n int) (c0, c1 []byte, err error) {
-	unit := t.residues * CiphertextSize
-	groups := (n + Degree - 1) / Degree
-	c1 = make([]byte, groups*unit/2)
-	if s.session.Self() == t.root {
-		c0 = make([]byte, groups*unit/2)
-	}
-	own := stream{unit: make([]byte, unit), at: -1, make: func(g int, dst []byte) error {
-		return t.encrypt(dst, first+g*Degree, min(Degree, n-g*Degree))
-	}}
-	err = s.reduction(ctx, t.kind, t.root, groups*unit, own.load, func(offset int, chunk []byte) {
-		splitAt(c0, c1, offset, chunk)
-	})
-	return c0, c1, err
 }
 
 // splitAt puts bytes of ciphertexts from offset on where they belong in c0 and c1.
@@ -168,24 +173,8 @@ func (s *stream) load(offset int, chunk []byte) error {
 	return nil
 }
 
-// broadcastPolys is how many polynomials are told at a time.
+// broadcastPolys is how many polynomials are broadcast at a time.
 const broadcastPolys = 16
-
-// tellC1 broadcasts the total's polynomials c1 from the root, and returns them everywhere once all have the same.
-func (s *Sums) tellC1(ctx context.Context, t *task, c1 []byte) ([]byte, error) {
-	for at := 0; at < len(c1); at += broadcastPolys * PolySize {
-		piece := c1[at:min(at+broadcastPolys*PolySize, len(c1))]
-		got, err := s.session.Broadcast(ctx, t.kind+SuffixC1, protocol.ClassControl, t.root, piece, len(piece))
-		if err != nil {
-			return nil, err
-		}
-		if len(got) != len(piece) {
-			return nil, fmt.Errorf("%s: %s broadcast %d bytes of c1, want %d", t.kind, s.session.Name(t.root), len(got), len(piece))
-		}
-		copy(piece, got)
-	}
-	return c1, s.session.Confirm(ctx) // no share decrypts what another party was not told
-}
 
 // reduce adds sequences of polynomials; own is nil for zeros, total is nil but at the root.
 func (s *Sums) reduce(ctx context.Context, kind string, root int, own, total []byte) error {
@@ -203,13 +192,16 @@ func (s *Sums) reduce(ctx context.Context, kind string, root int, own, total []b
 }
 
 // reduction runs one Reduce of sealed polynomials. A word that is not below its prime ends it.
-func (s *Sums) reduction(ctx context.Context, kind string, root, size int, load func(offset int, chunk []byte) error, store func(offset int, chunk []byte)) error {
+func (s *Sums) reduction(
+	ctx context.Context, kind string, root, size int, load func(offset int, chunk []byte) error,
+	store func(offset int, chunk []byte),
+) error {
 	at, fault := 0, error(nil)
 	err := s.session.Reduce(ctx, protocol.Reduction{
 		Kind:     kind,
-		Class:    protocol.ClassHE,
-		Encoding: protocol.RLWE,
-		Plan:     protocol.PlanFor(s.topology, s.session.Parties(), root),
+		Class:    contract.ClassHE,
+		Encoding: contract.RLWE,
+		Plan:     contract.PlanFor(s.topology, s.session.Parties(), root),
 		Size:     size,
 		Sealed:   true,
 		Load: func(offset int, chunk []byte) error {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 )
 
@@ -72,11 +72,11 @@ func BenchmarkReals(b *testing.B) {
 func BenchmarkBesideMasks(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("%d_words", n), func(b *testing.B) {
-			l := newLeague(b, 4, 0, protocol.Tree, nil)
+			l := newTestNetwork(b, 4, 0, contract.Tree, nil)
 			masked, vectors := make([]*secagg.Masked, 4), make([][]uint16, 4)
 			for i := range masked {
 				var err error
-				masked[i], err = secagg.NewMasked(l.sessions[i], l.ids, protocol.Tree)
+				masked[i], err = secagg.NewMasked(l.sessions[i], l.ids, contract.Tree)
 				must(b, err)
 				vectors[i] = make([]uint16, n)
 			}

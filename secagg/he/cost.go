@@ -1,29 +1,29 @@
 package he
 
-import "github.com/hanse-project/hanse/protocol"
+import "github.com/hanse-project/hanse/protocol/contract"
 
 // Line is what the parties of a session send of one kind, as a contract lists it.
 type Line struct {
 	Kind       string
 	Collective string // protocol.CollectiveSum, protocol.CollectiveBroadcast or protocol.CollectiveExchange
-	Class      protocol.Class
-	Encoding   protocol.Encoding
+	Class      contract.Class
+	Encoding   contract.Encoding
 	Count      int64 // operations
 	Bytes      int64 // payload that one party sends to another in all of them
 }
 
 // confirms is the line of so many comparisons of what was broadcast.
 func confirms(n int64) Line {
-	o := protocol.Confirms(n)
-	return Line{o.Kind, o.Collective, protocol.ClassControl, protocol.Bytes, o.Count, o.Bytes}
+	o := contract.Confirms(n)
+	return Line{o.Kind, o.Collective, contract.ClassControl, contract.Bytes, o.Count, o.Bytes}
 }
 
 // KeyCost lists what making a session's key costs: a sum and a broadcast, both with party 0 as the root, and a
 // comparison of what was broadcast.
 func KeyCost() []Line {
 	return []Line{
-		{KindKeyShare, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, 1, PolySize},
-		{KindKey, protocol.CollectiveBroadcast, protocol.ClassControl, protocol.Bytes, 1, PolySize},
+		{KindKeyShare, contract.CollectiveSum, contract.ClassHE, contract.RLWE, 1, PolySize},
+		{KindKey, contract.CollectiveBroadcast, contract.ClassControl, contract.Bytes, 1, PolySize},
 		confirms(1),
 	}
 }
@@ -43,9 +43,10 @@ func cost(kind string, n, sums, residues int) []Line {
 	}
 	batches, ciphertexts, broadcasts = batches*int64(sums), ciphertexts*int64(sums), broadcasts*int64(sums)
 	return []Line{
-		{kind, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, batches, ciphertexts * CiphertextSize},
-		{kind + SuffixC1, protocol.CollectiveBroadcast, protocol.ClassControl, protocol.Bytes, broadcasts, ciphertexts * PolySize},
-		{kind + SuffixShare, protocol.CollectiveSum, protocol.ClassHE, protocol.RLWE, batches, ciphertexts * PolySize},
+		{kind, contract.CollectiveSum, contract.ClassHE, contract.RLWE, batches, ciphertexts * CiphertextSize},
+		{kind + SuffixC1, contract.CollectiveBroadcast, contract.ClassControl, contract.Bytes,
+			broadcasts, ciphertexts * PolySize},
+		{kind + SuffixShare, contract.CollectiveSum, contract.ClassHE, contract.RLWE, batches, ciphertexts * PolySize},
 		confirms(batches),
 	}
 }

@@ -7,11 +7,22 @@ import "fmt"
 func (p *Packing) encode(first int, words []uint64, random *secretStream) error {
 	x := p.integers[:len(words)]
 	if p.ring == 0 {
-		if err := p.signed(first, x, words); err != nil {
-			return err
+		for i, w := range words {
+			sign := uint64(int64(w) >> 63) // all bits, or none
+			if magnitude := (w ^ sign) - sign; magnitude > p.bound {
+				return fmt.Errorf("homomorphic sum: word %d is %d, want a magnitude of at most %d", first+i, int64(w), p.bound)
+			}
+			x[i] = wide{hi: sign, lo: w}
 		}
-	} else if err := p.spreadOut(first, x, words, random); err != nil {
-		return err
+	} else { // a secret multiple of 2^k is added to every word of Z_{2^k}
+		width := 8 * p.ring.WordSize()
+		for i, w := range words {
+			if width < 64 && w>>width != 0 {
+				return fmt.Errorf("homomorphic sum: word %d is %d, want less than 2^%d", first+i, w, width)
+			}
+			rho := random.bits(p.spread)
+			x[i] = wide{hi: rho >> (64 - width), lo: w | rho<<width}
+		}
 	}
 	for j := range p.plain {
 		residue, t := p.plain[j].residue, p.plain[j].t
@@ -21,31 +32,6 @@ func (p *Packing) encode(first int, words []uint64, random *secretStream) error 
 		clear(residue[len(x):])
 	}
 	clear(x)
-	return nil
-}
-
-// spreadOut adds a secret multiple of 2^k to every word of a ring Z_{2^k}.
-func (p *Packing) spreadOut(first int, x []wide, words []uint64, random *secretStream) error {
-	width := 8 * p.ring.WordSize()
-	for i, w := range words {
-		if width < 64 && w>>width != 0 {
-			return fmt.Errorf("homomorphic sum: word %d is %d, want less than 2^%d", first+i, w, width)
-		}
-		rho := random.bits(p.spread)
-		x[i] = wide{hi: rho >> (64 - width), lo: w | rho<<width}
-	}
-	return nil
-}
-
-// signed takes words in two's complement.
-func (p *Packing) signed(first int, x []wide, words []uint64) error {
-	for i, w := range words {
-		sign := uint64(int64(w) >> 63) // all bits, or none
-		if magnitude := (w ^ sign) - sign; magnitude > p.bound {
-			return fmt.Errorf("homomorphic sum: word %d is %d, want a magnitude of at most %d", first+i, int64(w), p.bound)
-		}
-		x[i] = wide{hi: sign, lo: w}
-	}
 	return nil
 }
 

@@ -30,17 +30,12 @@ func newFlooder(random *secretStream, width int, primes [2]uint64) (*flooder, er
 // maxFlood is the largest width that stays below the smallest prime.
 func maxFlood(primes [2]uint64) int { return bits.Len64(min(primes[0], primes[1])-1) - 1 }
 
-// draw returns one coefficient's number.
-func (f *flooder) draw() int64 {
-	return int64(f.random.bits(f.width+1)) - int64(1)<<f.width
-}
-
 // add adds one number to each coefficient, the same modulo both primes.
 func (f *flooder) add(coefficients [][]uint64) {
 	q0, q1 := f.primes[0], f.primes[1]
 	a, b := coefficients[0], coefficients[1][:len(coefficients[0])]
 	for i := range a {
-		v := f.draw()
+		v := int64(f.random.bits(f.width+1)) - int64(1)<<f.width
 		negative := uint64(v >> 63) // all bits, or none
 		a[i] = lower(a[i]+uint64(v)+q0&negative, q0)
 		b[i] = lower(b[i]+uint64(v)+q1&negative, q1)

@@ -68,7 +68,7 @@ func TestFloodIsUniform(t *testing.T) {
 		}
 	}
 	for name, counts := range map[string][]int64{"lowest": low, "highest": high} {
-		if p := stat.ChiSquareUniform(counts); !(p > 1e-6) {
+		if p := stat.ChiSquareUniform(counts); !(p > 1e-12) {
 			t.Errorf("the %s eight bits are uniform with probability %g", name, p)
 		}
 	}

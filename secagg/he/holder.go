@@ -80,7 +80,8 @@ func (h *Holder) Share(id uint64, p *Packing, c1 []byte, active []int) ([]byte, 
 // share is Share for any plaintexts.
 func (h *Holder) share(id uint64, m *margin, c1 []byte, active []int) ([]byte, error) {
 	if m.holders != h.holders {
-		return nil, fmt.Errorf("share of decryption %d: noise is for %d holders of the key, there are %d", id, m.holders, h.holders)
+		return nil, fmt.Errorf("share of decryption %d: noise is for %d holders of the key, there are %d",
+			id, m.holders, h.holders)
 	}
 	flood, err := newFlooder(h.random, m.flood, h.scheme.primes)
 	if err != nil {
@@ -89,48 +90,32 @@ func (h *Holder) share(id uint64, m *margin, c1 []byte, active []int) ([]byte, e
 	if err := CheckPolys(fmt.Sprintf("decryption %d", id), c1, len(c1)/PolySize); err != nil {
 		return nil, err
 	}
-	key, err := h.keyAmong(active)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.spend(id); err != nil {
-		return nil, err
-	}
-	out := make([]byte, len(c1))
-	for at := 0; at < len(c1); at += PolySize {
-		h.sharePoly(key, flood, out[at:at+PolySize], c1[at:at+PolySize])
-	}
-	return out, nil
-}
-
-// spend makes sure that an id is used once.
-func (h *Holder) spend(id uint64) error {
-	if id < h.next {
-		return fmt.Errorf("share of decryption %d: decryption %d was done before, and a share is made once", id, h.next-1)
-	}
-	h.next = id + 1
-	return nil
-}
-
-// keyAmong returns what this holder adds to the secret key among the active.
-func (h *Holder) keyAmong(active []int) (*rlwe.SecretKey, error) {
-	if h.group != nil {
-		return h.addend, h.group.addend(active, h.addend)
-	}
-	if active != nil {
+	key := h.secret // what this holder adds to the secret key among the active
+	switch {
+	case h.group != nil:
+		key = h.addend
+		if err := h.group.addend(active, key); err != nil {
+			return nil, err
+		}
+	case active != nil:
 		return nil, fmt.Errorf("decryption by %d holders: this key needs all %d", len(active), h.holders)
 	}
-	return h.secret, nil
-}
-
-// sharePoly writes c1 s plus the flooder's noise: Lattigo's KeySwitchProtocol to the key zero, with
-// other noise. Keys are kept transformed, ciphertexts are not.
-func (h *Holder) sharePoly(key *rlwe.SecretKey, flood *flooder, dst, c1 []byte) {
-	r, product := h.scheme.ring, h.product
-	readPoly(product.Coeffs, c1)
-	r.NTT(product, product)
-	r.MulCoeffsMontgomery(product, key.Value.Q, product)
-	r.INTT(product, product)
-	flood.add(product.Coeffs)
-	writePoly(dst, product.Coeffs)
+	if id < h.next {
+		return nil, fmt.Errorf("share of decryption %d: decryption %d was done before, and a share is made once",
+			id, h.next-1)
+	}
+	h.next = id + 1
+	out := make([]byte, len(c1))
+	for at := 0; at < len(c1); at += PolySize {
+		// c1 s plus the flooder's noise: Lattigo's KeySwitchProtocol to the key zero, with other noise. Keys are kept
+		// transformed, ciphertexts are not.
+		r, product := h.scheme.ring, h.product
+		readPoly(product.Coeffs, c1[at:at+PolySize])
+		r.NTT(product, product)
+		r.MulCoeffsMontgomery(product, key.Value.Q, product)
+		r.INTT(product, product)
+		flood.add(product.Coeffs)
+		writePoly(out[at:at+PolySize], product.Coeffs)
+	}
+	return out, nil
 }

@@ -138,7 +138,8 @@ func upTo(n int) []int {
 
 func TestTotalsAreRingSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, c := range []struct{ holders, addends, words int }{{1, 1, 1}, {2, 2, 100}, {3, 3, Degree + 1}, {5, 17, 300}, {9, 9, 50}} {
+	for _, c := range []struct{ holders, addends, words int }{{1, 1, 1}, {2, 2, 100}, {3, 3, Degree + 1},
+		{5, 17, 300}, {9, 9, 50}} {
 		k := newKey(t, c.holders, c.holders)
 		for id, ring := range []secagg.Ring{secagg.Turns16, secagg.Turns32, secagg.Fixed64} {
 			p, err := k.scheme.NewPacking(ring, c.addends, c.holders)
@@ -186,7 +187,8 @@ func TestAnyThresholdOfHoldersOpens(t *testing.T) {
 	must(t, err)
 	r := rand.New(rand.NewPCG(5, 6))
 	for id, active := range [][]int{{0, 1, 2}, {4, 2, 0}, {1, 3, 4}, {2, 3, 4}} {
-		vectors := [][]uint64{randomWords(r, secagg.Turns32, 64), randomWords(r, secagg.Turns32, 64), randomWords(r, secagg.Turns32, 64)}
+		vectors := [][]uint64{randomWords(r, secagg.Turns32, 64), randomWords(r, secagg.Turns32, 64),
+			randomWords(r, secagg.Turns32, 64)}
 		c0, c1 := k.total(t, p, vectors)
 		got := make([]uint64, 64)
 		must(t, p.Open(got, c0, k.shares(t, uint64(id), p, c1, active, active)))

@@ -58,12 +58,6 @@ func wideOf(x *big.Int) wide {
 	return w
 }
 
-// wideProduct returns a b.
-func wideProduct(a, b uint64) wide {
-	hi, lo := bits.Mul64(a, b)
-	return wide{hi, lo}
-}
-
 // less compares as numbers without sign.
 func (w wide) less(v wide) bool { return w.hi < v.hi || w.hi == v.hi && w.lo < v.lo }
 
@@ -105,8 +99,8 @@ func (w wide) mod(t uint64) uint64 {
 // times returns w t + d without sign, and whether it has no more than 127 bits.
 func (w wide) times(t, d uint64) (wide, bool) {
 	over, hi := bits.Mul64(w.hi, t)
-	p := wideProduct(w.lo, t)
-	lo, carry := bits.Add64(p.lo, d, 0)
-	hi, carry = bits.Add64(hi, p.hi, carry)
+	middle, lo := bits.Mul64(w.lo, t)
+	lo, carry := bits.Add64(lo, d, 0)
+	hi, carry = bits.Add64(hi, middle, carry)
 	return wide{hi, lo}, over == 0 && carry == 0 && hi>>63 == 0
 }

@@ -46,9 +46,8 @@ type margin struct {
 //	4 t (addends + holders 2^flood + noise) < Q
 //
 // where the message itself is at most addends t. Correct would be 2 in place of 4; with 4 a total that
-// was not opened by the right shares is out of bounds in every second coefficient. It returns false when
-// the widest flooding is less than MinMargin above the noise.
-func newMargin(s *Scheme, addends, holders int, t float64) (margin, bool) {
+// was not opened by the right shares is out of bounds in every second coefficient. It is 0 where there is none.
+func newMargin(s *Scheme, addends, holders int, t float64) margin {
 	m := margin{addends: addends, holders: holders, noise: noiseBound(addends, holders)}
 	modulus := float64(s.primes[0]) * float64(s.primes[1])
 	for m.flood = maxFlood(s.primes); m.flood > 0; m.flood-- {
@@ -56,7 +55,7 @@ func newMargin(s *Scheme, addends, holders int, t float64) (margin, bool) {
 			break
 		}
 	}
-	return m, m.flood > 0 && m.Margin() >= MinMargin
+	return m
 }
 
 // reach is the largest magnitude of an opened coefficient in units of t.
@@ -76,7 +75,8 @@ func (m *margin) Margin() float64 { return float64(m.flood) - math.Log2(m.noise)
 // checkCounts refuses numbers of addends and holders that no sum has.
 func checkCounts(addends, holders int) error {
 	if addends < 1 || holders < 1 || bits.Len(uint(addends)) > 20 || bits.Len(uint(holders)) > 20 {
-		return fmt.Errorf("homomorphic sum: %d addends and %d holders of the key, want 1 to %d of each", addends, holders, 1<<20-1)
+		return fmt.Errorf("homomorphic sum: %d addends and %d holders of the key, want 1 to %d of each",
+			addends, holders, 1<<20-1)
 	}
 	return nil
 }

@@ -94,9 +94,19 @@ func (s *Scheme) NewSigned(bound uint64, addends, holders int) (*Packing, error)
 	return nil, tooMany(addends, holders)
 }
 
+// NewFixed is NewSigned for the words of fixed-point numbers in the encoding f. vector names them in
+// errors.
+func (s *Scheme) NewFixed(vector string, f secagg.Fixed, addends, holders int) (*Packing, error) {
+	if err := f.Check(vector, addends); err != nil {
+		return nil, err
+	}
+	return s.NewSigned(f.Most(), addends, holders)
+}
+
 // tooMany says that no flooding is left.
 func tooMany(addends, holders int) error {
-	return fmt.Errorf("homomorphic sum: %d addends under a key of %d holders leave no room to hide the noise by %d bits", addends, holders, MinMargin)
+	return fmt.Errorf("homomorphic sum: %d addends under a key of %d holders leave no room to hide the noise by %d bits",
+		addends, holders, MinMargin)
 }
 
 // wideShift returns 2^n - 1 for n from 1 to 127.
@@ -117,30 +127,25 @@ func (p *Packing) fit(addends, holders, residues, logTotal int) bool {
 		return false
 	}
 	list := plainPrimes(logPlain, residues)
-	m, ok := newMargin(p.scheme, addends, holders, float64(list[residues-1]))
-	if !ok {
+	p.margin = newMargin(p.scheme, addends, holders, float64(list[residues-1]))
+	if p.flood == 0 || p.Margin() < MinMargin {
 		return false
 	}
-	p.margin, p.product = m, wide{lo: 1}
+	p.product = wide{lo: 1}
 	for i, t := range list {
-		p.plain = append(p.plain, p.newModulus(t, list[:i]))
+		m := plainModulus{t: t, limit: p.limit(t), residue: make([]uint64, Degree)}
+		for j, q := range p.scheme.primes {
+			m.up[j], m.down[j] = newMultiplier(inverse(t%q, q), q), newMultiplier(t%q, q)
+		}
+		for _, earlier := range list[:i] {
+			m.garner = append(m.garner, newMultiplier(inverse(earlier%t, t), t))
+		}
+		p.plain = append(p.plain, m)
 		p.product, _ = p.product.times(t, 0)
 		p.residues = append(p.residues, make([]uint64, Degree))
 	}
 	p.integers = make([]wide, Degree)
 	return true
-}
-
-// newModulus prepares one plaintext modulus after the earlier ones.
-func (p *Packing) newModulus(t uint64, earlier []uint64) plainModulus {
-	m := plainModulus{t: t, limit: p.limit(t), residue: make([]uint64, Degree)}
-	for i, q := range p.scheme.primes {
-		m.up[i], m.down[i] = newMultiplier(inverse(t%q, q), q), newMultiplier(t%q, q)
-	}
-	for _, e := range earlier {
-		m.garner = append(m.garner, newMultiplier(inverse(e%t, t), t))
-	}
-	return m
 }
 
 // Residues returns how many ciphertexts Degree words take.

@@ -3,6 +3,8 @@ package he
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/hanse-project/hanse/internal/raced"
 )
 
 // primeSize is the bytes of a polynomial's words modulo one prime: those of the first precede the second's.
@@ -18,7 +20,10 @@ func primeAt(offset int) uint64 {
 
 // CheckPolys checks that b is a given number of polynomials on the wire: their length, and that every
 // word is below its prime. what names them in an error.
+//
+//go:norace
 func CheckPolys(what string, b []byte, polys int) error {
+	raced.Read(b)
 	if len(b) != polys*PolySize {
 		return fmt.Errorf("%s: %d bytes, want %d for %d polynomials", what, len(b), polys*PolySize, polys)
 	}
@@ -58,7 +63,8 @@ func addAt(offset int, dst, src []byte) error {
 	for len(dst) > 0 {
 		n := min(len(dst), primeSize-offset%primeSize)
 		if i := addModulo(dst[:n], src[:n], primeAt(offset)); i < n {
-			return wordError("polynomials", offset+i, max(binary.LittleEndian.Uint64(src[i:]), binary.LittleEndian.Uint64(dst[i:])))
+			return wordError("polynomials", offset+i,
+				max(binary.LittleEndian.Uint64(src[i:]), binary.LittleEndian.Uint64(dst[i:])))
 		}
 		dst, src, offset = dst[n:], src[n:], offset+n
 	}
@@ -66,7 +72,11 @@ func addAt(offset int, dst, src []byte) error {
 }
 
 // addModulo adds words modulo q and returns at which byte it found one that is not below q, or the length.
+//
+//go:norace
 func addModulo(dst, src []byte, q uint64) int {
+	raced.Read(src)
+	raced.Write(dst)
 	src = src[:len(dst)]
 	for i := 0; i+8 <= len(dst); i += 8 {
 		a, b := binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:])
@@ -79,9 +89,13 @@ func addModulo(dst, src []byte, q uint64) int {
 }
 
 // writePoly writes coefficients, each below its prime, to the wire.
+//
+//go:norace
 func writePoly(dst []byte, coefficients [][]uint64) {
 	for p, half := range coefficients {
 		out := dst[p*primeSize : (p+1)*primeSize]
+		raced.Read(half)
+		raced.Write(out)
 		for i, w := range half {
 			binary.LittleEndian.PutUint64(out[8*i:], w)
 		}
@@ -89,9 +103,13 @@ func writePoly(dst []byte, coefficients [][]uint64) {
 }
 
 // readPoly reads what CheckPolys accepted.
+//
+//go:norace
 func readPoly(coefficients [][]uint64, src []byte) {
 	for p, half := range coefficients {
 		in := src[p*primeSize : (p+1)*primeSize]
+		raced.Read(in)
+		raced.Write(half)
 		for i := range half {
 			half[i] = binary.LittleEndian.Uint64(in[8*i:])
 		}

@@ -68,7 +68,8 @@ func (k *PublicKey) Encrypt(p *Packing, words []uint64) ([]byte, error) {
 	unit := p.Residues() * CiphertextSize
 	out := make([]byte, p.Ciphertexts(len(words))*CiphertextSize)
 	for first := 0; first < len(words); first += Degree {
-		if err := k.encryptGroup(p, out[first/Degree*unit:][:unit], first, words[first:min(first+Degree, len(words))]); err != nil {
+		if err := k.encryptGroup(p, out[first/Degree*unit:][:unit], first,
+			words[first:min(first+Degree, len(words))]); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +84,12 @@ func (k *PublicKey) encryptGroup(p *Packing, dst []byte, first int, words []uint
 	for j := range p.plain {
 		m := &p.plain[j]
 		k.encryptZero()
-		addPlain(k.zero[0], m.residue, &m.up)
+		for q, coefficients := range k.zero[0].Coeffs { // the residues times a constant are added
+			up := m.up[q]
+			for i, r := range m.residue {
+				coefficients[i] = lower(coefficients[i]+up.mul(r), up.q)
+			}
+		}
 		k.write(dst[j*CiphertextSize:])
 	}
 	return nil
@@ -106,14 +112,4 @@ func (k *PublicKey) encryptZero() {
 func (k *PublicKey) write(dst []byte) {
 	writePoly(dst, k.zero[0].Coeffs)
 	writePoly(dst[PolySize:], k.zero[1].Coeffs)
-}
-
-// addPlain adds residues times a constant to a polynomial.
-func addPlain(c0 ring.Poly, residue []uint64, up *[2]multiplier) {
-	for q, coefficients := range c0.Coeffs {
-		m := up[q]
-		for i, r := range residue {
-			coefficients[i] = lower(coefficients[i]+m.mul(r), m.q)
-		}
-	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 )
 
@@ -37,7 +37,8 @@ func (s *Scheme) NewReals(bound float64, addends, holders int) (*Reals, error) {
 	if !(bound >= 0x1p-500 && bound <= 0x1p500) {
 		return nil, fmt.Errorf("homomorphic sum: bound of real numbers is %g, want 2^-500 to 2^500", bound)
 	}
-	r := &Reals{scheme: s, bound: bound, margin: margin{addends: addends, holders: holders, noise: noiseBound(addends, holders)}}
+	r := &Reals{scheme: s, bound: bound,
+		margin: margin{addends: addends, holders: holders, noise: noiseBound(addends, holders)}}
 	r.flood = int(math.Ceil(math.Log2(r.noise))) + MinMargin
 	if r.flood > maxFlood(s.primes) || r.reach() >= math.Ldexp(1, logRealTotal) {
 		return nil, tooMany(addends, holders)
@@ -161,7 +162,7 @@ func (s *Sums) SumReals(ctx context.Context, kind string, root int, v []float64,
 		return err
 	}
 	return s.sum(ctx, &task{
-		kind: kind, root: root, encoding: protocol.Float64, size: len(v), residues: 1, margin: &r.margin,
+		kind: kind, root: root, encoding: contract.Float64, size: len(v), residues: 1, margin: &r.margin,
 		encrypt: func(dst []byte, first, n int) error {
 			s.key.encryptReals(r, dst, v[first:first+n])
 			return nil
@@ -170,7 +171,11 @@ func (s *Sums) SumReals(ctx context.Context, kind string, root int, v []float64,
 			if err := r.Open(v[first:first+n], c0, shares); err != nil {
 				return nil, err
 			}
-			return wireFloats(v[first : first+n]), nil
+			b := make([]byte, 8*n) // little-endian
+			for i, x := range v[first : first+n] {
+				binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(x))
+			}
+			return b, nil
 		},
 	})
 }
@@ -195,13 +200,4 @@ func (s *Sums) realsFor(bound float64) (*Reals, error) {
 		s.reals = r
 	}
 	return r, err
-}
-
-// wireFloats writes float64 words in little-endian bytes.
-func wireFloats(values []float64) []byte {
-	b := make([]byte, 8*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(v))
-	}
-	return b
 }

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 	"github.com/tuneinsight/lattigo/v5/core/rlwe"
 	"github.com/tuneinsight/lattigo/v5/ring"
@@ -31,7 +31,7 @@ func distance(got float64, want *big.Float) float64 {
 }
 
 func TestRealSumsAreWithinTheirError(t *testing.T) {
-	l := newLeague(t, 4, 0, protocol.Tree, nil)
+	l := newTestNetwork(t, 4, 0, contract.Tree, nil)
 	r := rand.New(rand.NewPCG(9, 9))
 	for root, bound := range []float64{1, 1e-9, 12345.678, 1e100} {
 		vectors := make([][]float64, 4)
@@ -63,7 +63,7 @@ func TestRealSumsAreWithinTheirError(t *testing.T) {
 }
 
 func TestRealSumsRefuseWhatDoesNotFit(t *testing.T) {
-	l := newLeague(t, 3, 0, protocol.Tree, nil)
+	l := newTestNetwork(t, 3, 0, contract.Tree, nil)
 	s, before := l.sums[0], l.sessions[0].Operations()
 	for _, v := range []float64{1.5, -1.0001, math.NaN(), math.Inf(-1)} {
 		var out *secagg.RangeError
@@ -72,7 +72,8 @@ func TestRealSumsRefuseWhatDoesNotFit(t *testing.T) {
 		}
 	}
 	for _, bound := range []float64{0, -1, math.NaN(), math.Inf(1), 1e-200} {
-		wantError(t, s.SumReals(t.Context(), "gradient", 0, nil, bound), "gradient: homomorphic sum: bound of real numbers is")
+		wantError(t, s.SumReals(t.Context(), "gradient", 0, nil, bound),
+			"gradient: homomorphic sum: bound of real numbers is")
 	}
 	if l.sessions[0].Operations() != before {
 		t.Error("a refused sum began an operation")

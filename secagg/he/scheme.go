@@ -28,24 +28,12 @@ const (
 // sigma is the standard deviation of the small errors, cut off at six of them.
 const sigma = 3.2
 
-// securityRow is one row of the table of secure parameters.
-type securityRow struct{ logDegree, maxLogModulus int }
-
-// securityTable says how many bits the modulus may have, by the ring's degree, for 128 bits of security
+// maxLogModulus says how many bits the modulus may have, by the ring's degree, for 128 bits of security
 // against classical attacks with ternary secrets: Homomorphic Encryption Standard (Albrecht et al. 2018,
 // version 1.1), Table 1, the rows of 128 bits for secrets from (-1, 1).
-func securityTable() []securityRow {
-	return []securityRow{{10, 27}, {11, 54}, {12, 109}, {13, 218}, {14, 438}, {15, 881}}
-}
-
-// maxLogModulus looks up the largest modulus that is secure for a degree, in bits.
-func maxLogModulus(logDegree int) (int, error) {
-	for _, r := range securityTable() {
-		if r.logDegree == logDegree {
-			return r.maxLogModulus, nil
-		}
-	}
-	return 0, fmt.Errorf("homomorphic scheme: the table of secure parameters has no ring of degree 2^%d", logDegree)
+func maxLogModulus(logDegree int) (bits int, ok bool) {
+	bits, ok = map[int]int{10: 27, 11: 54, 12: 109, 13: 218, 14: 438, 15: 881}[logDegree]
+	return bits, ok
 }
 
 // Scheme is the ring and its constants. It holds no secret and may be shared.
@@ -66,15 +54,18 @@ func NewScheme() (*Scheme, error) { return newScheme(logDegree, [2]uint64{prime0
 // newScheme is NewScheme for a given ring.
 func newScheme(logDegree int, primes [2]uint64) (*Scheme, error) {
 	modulus := new(big.Int).Mul(new(big.Int).SetUint64(primes[0]), new(big.Int).SetUint64(primes[1]))
-	allowed, err := maxLogModulus(logDegree)
-	if err != nil {
-		return nil, err
+	allowed, ok := maxLogModulus(logDegree)
+	if !ok {
+		return nil, fmt.Errorf("homomorphic scheme: the table of secure parameters has no ring of degree 2^%d", logDegree)
 	}
 	if modulus.BitLen() > allowed {
-		return nil, fmt.Errorf("homomorphic scheme: a modulus of %d bits over a ring of degree 2^%d is under 128 bits of security, want at most %d bits", modulus.BitLen(), logDegree, allowed)
+		return nil, fmt.Errorf("homomorphic scheme: a modulus of %d bits over a ring of degree 2^%d is "+
+			"under 128 bits of security, "+
+			"want at most %d bits", modulus.BitLen(), logDegree, allowed)
 	}
 	params, err := rlwe.NewParametersFromLiteral(rlwe.ParametersLiteral{
-		LogN: logDegree, Q: primes[:], Xs: ring.Ternary{P: 2.0 / 3}, Xe: ring.DiscreteGaussian{Sigma: sigma, Bound: 6 * sigma},
+		LogN: logDegree, Q: primes[:], Xs: ring.Ternary{P: 2.0 / 3},
+		Xe: ring.DiscreteGaussian{Sigma: sigma, Bound: 6 * sigma},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("homomorphic scheme: %w", err)
@@ -88,6 +79,7 @@ func newScheme(logDegree int, primes [2]uint64) (*Scheme, error) {
 
 // Level says in a sentence how hard the scheme is to break, for a job's summary.
 func (s *Scheme) Level() string {
-	return fmt.Sprintf("at least 128 bits of security: a modulus of %d bits over a ring of degree %d with ternary secrets, where the Homomorphic Encryption Standard allows %d bits",
+	return fmt.Sprintf("at least 128 bits of security: a modulus of %d bits over a ring of degree %d "+
+		"with ternary secrets, where the Homomorphic Encryption Standard allows %d bits",
 		s.logModule, s.params.N(), s.allowed)
 }

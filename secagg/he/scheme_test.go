@@ -44,7 +44,8 @@ func TestNobodyElseImportsLattigo(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	must(t, err)
 	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasPrefix(path, filepath.Join(root, "secagg", "he")+string(os.PathSeparator)) {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasPrefix(path,
+			filepath.Join(root, "secagg", "he")+string(os.PathSeparator)) {
 			return err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestAForgedKeyOrC1StopsBelowTheForger: an inner node that gives its subtree another key would read what is encrypted
@@ -14,7 +15,7 @@ import (
 // has encrypted or decrypted anything. The same where the root tells one party something else.
 func TestAForgedKeyOrC1StopsBelowTheForger(t *testing.T) {
 	const q = 5
-	plan := protocol.PlanFor(protocol.Tree, q, 0)
+	plan := contract.PlanFor(contract.Tree, q, 0)
 	relay, victim := -1, -1
 	for i, children := range plan.Children {
 		if i != 0 && len(children) > 0 {
@@ -30,21 +31,21 @@ func TestAForgedKeyOrC1StopsBelowTheForger(t *testing.T) {
 		for _, attack := range []string{"forger", "equivocator"} {
 			t.Run(attack+" of "+c.kind, func(t *testing.T) {
 				l, victim := openSessions(t, q, 0, nil), victim
-				hook := simnet.Forger{Party: l.ids[relay], Kind: c.kind, Change: other}.Deviate
+				hook := testnet.Forger{Party: l.ids[relay], Kind: c.kind, Change: other}.Deviate
 				if attack == "equivocator" {
 					victim = relay
-					hook = simnet.Equivocator{Root: l.ids[0], Victim: l.ids[victim], Kind: c.kind, Change: other}.Deviate
+					hook = testnet.Equivocator{Root: l.ids[0], Victim: l.ids[victim], Kind: c.kind, Change: other}.Deviate
 				}
 				l.net.OnFrame(hook)
 				tap := l.net.Tap(l.ids[plan.Parent[victim]])
 				errs := l.each(func(i int) (err error) {
-					if l.sums[i], err = NewSums(t.Context(), l.sessions[i], protocol.Tree, keys.Hash{1}); err != nil {
+					if l.sums[i], err = NewSums(t.Context(), l.sessions[i], contract.Tree, keys.Hash{1}); err != nil {
 						return err
 					}
 					return l.sums[i].SumTurns(t.Context(), "angles", 0, make([]uint16, 3))
 				})
 				var step *protocol.StepError
-				if !errors.As(errs[victim], &step) || step.Kind != protocol.KindShared || !errors.Is(step, protocol.ErrDeviation) {
+				if !errors.As(errs[victim], &step) || step.Kind != contract.KindShared || !errors.Is(step, contract.ErrDeviation) {
 					t.Errorf("the victim's error is %v", errs[victim])
 				}
 				for _, f := range tap.Frames() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 )
 
@@ -16,7 +17,7 @@ const (
 	SuffixC1     = " c1"
 	SuffixShare  = " share"
 	// MaxKind is the longest kind of a sum, in bytes.
-	MaxKind = protocol.MaxKind - len(SuffixShare)
+	MaxKind = contract.MaxKind - len(SuffixShare)
 )
 
 // batchCiphertexts bounds the ciphertexts of one batch, and so a root's memory: 32 MiB.
@@ -31,13 +32,13 @@ const batchCiphertexts = 128
 // decodes. The others' shares turn the total into a ciphertext under the root's share of the key
 // alone: they are the switch to the root's key. Without it all the others together open nothing.
 //
-// All parties compare what they were told of the key and of c1 before anything is encrypted or decrypted
+// All parties compare what they were sent of the key and of c1 before anything is encrypted or decrypted
 // with it, so that no party in the tree can change it for those below. A root that deviates could still tell all of
 // them another c1, such as that of one party's ciphertext, and open it: the others cannot tell. Masked sums have
 // no such weakness.
 type Sums struct {
 	session  *protocol.Session
-	topology protocol.Topology
+	topology contract.Topology
 	scheme   *Scheme
 	key      *PublicKey
 	holder   *Holder
@@ -57,34 +58,26 @@ type packingKey struct {
 // NewSums makes the session's collective key: the shares of the public key are added along the topology to
 // party 0, which broadcasts the total. seed is public and different in every session, see SessionSeed.
 // Fewer than secagg.MinParties parties are refused.
-func NewSums(ctx context.Context, session *protocol.Session, topology protocol.Topology, seed keys.Hash) (*Sums, error) {
+func NewSums(
+	ctx context.Context, session *protocol.Session, topology contract.Topology, seed keys.Hash,
+) (*Sums, error) {
 	q := session.Parties()
 	if q < secagg.MinParties {
-		return nil, fmt.Errorf("homomorphic sums need at least %d parties, this session has %d: the root of a sum of two knows the other's addend", secagg.MinParties, q)
+		return nil, fmt.Errorf("homomorphic sums need at least %d parties, this session has %d: the root "+
+			"of a sum of two knows the other's addend", secagg.MinParties, q)
 	}
 	scheme, err := NewScheme()
 	if err != nil {
 		return nil, err
 	}
-	s := &Sums{session: session, topology: topology, scheme: scheme, packings: make(map[packingKey]*Packing), ciphertexts: batchCiphertexts}
+	s := &Sums{session: session, topology: topology, scheme: scheme, packings: make(map[packingKey]*Packing),
+		ciphertexts: batchCiphertexts}
 	if s.holder, err = scheme.NewHolder(session.Self(), q, q); err != nil {
 		return nil, err
 	}
 	if _, err := s.packing(secagg.Turns16); err != nil { // too many parties, before anything is sent
 		return nil, err
 	}
-	total, err := s.collectKey(ctx, seed)
-	if err != nil {
-		return nil, err
-	}
-	if s.key, err = scheme.NewPublicKey(seed, total); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// collectKey adds the parties' shares of the public key and returns the total everywhere.
-func (s *Sums) collectKey(ctx context.Context, seed keys.Hash) ([]byte, error) {
 	share, err := s.holder.PublicShare(seed)
 	if err != nil {
 		return nil, err
@@ -93,10 +86,16 @@ func (s *Sums) collectKey(ctx context.Context, seed keys.Hash) ([]byte, error) {
 	if err := s.reduce(ctx, KindKeyShare, 0, share, total); err != nil {
 		return nil, err
 	}
-	if total, err = s.session.Broadcast(ctx, KindKey, protocol.ClassControl, 0, total, PolySize); err != nil {
+	if total, err = session.Broadcast(ctx, KindKey, contract.ClassControl, 0, total, PolySize); err != nil {
 		return nil, err
 	}
-	return total, s.session.Confirm(ctx) // nothing is encrypted under a key that another party was not told
+	if err := session.Confirm(ctx); err != nil { // nothing is encrypted under a key that another party was not sent
+		return nil, err
+	}
+	if s.key, err = scheme.NewPublicKey(seed, total); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Level says in a sentence how hard the scheme is to break.
@@ -105,11 +104,6 @@ func (s *Sums) Level() string { return s.scheme.Level() }
 // packing returns the packing of a ring's words.
 func (s *Sums) packing(ring secagg.Ring) (*Packing, error) {
 	return s.cached(packingKey{ring: ring}, func(q int) (*Packing, error) { return s.scheme.NewPacking(ring, q, q) })
-}
-
-// signed returns the packing of signed words up to a bound.
-func (s *Sums) signed(bound uint64) (*Packing, error) {
-	return s.cached(packingKey{bound: bound}, func(q int) (*Packing, error) { return s.scheme.NewSigned(bound, q, q) })
 }
 
 // cached makes a packing once.
@@ -141,12 +135,14 @@ func (s *Sums) SumWords(ctx context.Context, kind string, root int, v []uint64) 
 }
 
 // sumRing adds vectors of a ring's words.
-func sumRing[W uint16 | uint32 | uint64](ctx context.Context, s *Sums, kind string, root int, ring secagg.Ring, v []W) error {
+func sumRing[W uint16 | uint32 | uint64](
+	ctx context.Context, s *Sums, kind string, root int, ring secagg.Ring, v []W,
+) error {
 	p, err := s.packing(ring)
 	if err != nil {
 		return err
 	}
-	return s.sum(ctx, s.words(kind, root, p, protocol.Encoding(ring), len(v), // the numbers are the same
+	return s.sum(ctx, s.words(kind, root, p, contract.Encoding(ring), len(v), // the numbers are the same
 		func(first int, words []uint64) {
 			for i := range words {
 				words[i] = uint64(v[first+i])
@@ -166,7 +162,8 @@ func (s *Sums) SumFixed(ctx context.Context, kind string, root int, f secagg.Fix
 	if err := f.Check(kind, s.session.Parties()); err != nil {
 		return err
 	}
-	p, err := s.signed(f.Most())
+	p, err := s.cached(packingKey{bound: f.Most()},
+		func(q int) (*Packing, error) { return s.scheme.NewSigned(f.Most(), q, q) })
 	if err != nil {
 		return err
 	}
@@ -174,7 +171,7 @@ func (s *Sums) SumFixed(ctx context.Context, kind string, root int, f secagg.Fix
 	if err := f.Encode(kind, words, v); err != nil {
 		return err
 	}
-	task := s.words(kind, root, p, protocol.Fixed64, len(v),
+	task := s.words(kind, root, p, contract.Fixed64, len(v),
 		func(first int, w []uint64) { copy(w, words[first:]) },
 		func(first int, w []uint64) { f.Decode(v[first:first+len(w)], w) })
 	return s.sum(ctx, task)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 )
 
@@ -39,7 +40,7 @@ func sumNarrow[W uint16 | uint32](v []uint64, sum func([]W) error) error {
 }
 
 // checkSum sums random vectors and compares with the ring.
-func checkSum(t *testing.T, l *league, ring secagg.Ring, root, n int) {
+func checkSum(t *testing.T, l *testNetwork, ring secagg.Ring, root, n int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(root), uint64(n)))
 	vectors, kept := make([][]uint64, len(l.ids)), make([][]uint64, len(l.ids))
@@ -60,8 +61,8 @@ func checkSum(t *testing.T, l *league, ring secagg.Ring, root, n int) {
 }
 
 func TestSumsEqualRingSumsForEveryRootAndTopology(t *testing.T) {
-	for _, topology := range []protocol.Topology{protocol.Tree, protocol.Star, protocol.Ring} {
-		l := newLeague(t, 4, 0, topology, nil)
+	for _, topology := range []contract.Topology{contract.Tree, contract.Star, contract.Ring} {
+		l := newTestNetwork(t, 4, 0, topology, nil)
 		for root := range 4 {
 			checkSum(t, l, secagg.Ring(1+root%3), root, 50+root)
 		}
@@ -69,7 +70,7 @@ func TestSumsEqualRingSumsForEveryRootAndTopology(t *testing.T) {
 }
 
 func TestSumsEqualRingSumsInEveryRing(t *testing.T) {
-	l := newLeague(t, 3, 0, protocol.Tree, nil)
+	l := newTestNetwork(t, 3, 0, contract.Tree, nil)
 	for _, ring := range []secagg.Ring{secagg.Turns16, secagg.Turns32, secagg.Fixed64} {
 		for _, n := range []int{0, 1, Degree, Degree + 3} {
 			checkSum(t, l, ring, 2, n)
@@ -79,12 +80,12 @@ func TestSumsEqualRingSumsInEveryRing(t *testing.T) {
 
 func TestSumsEqualRingSumsForEveryChunk(t *testing.T) {
 	for _, chunk := range []int{1 << 16, PolySize - 8, 3*PolySize + 8, 1<<16 + 24} {
-		checkSum(t, newLeague(t, 3, chunk, protocol.Ring, nil), secagg.Turns32, 1, 9000)
+		checkSum(t, newTestNetwork(t, 3, chunk, contract.Ring, nil), secagg.Turns32, 1, 9000)
 	}
 }
 
 func TestFixedSumsAreExact(t *testing.T) {
-	l := newLeague(t, 3, 0, protocol.Tree, nil)
+	l := newTestNetwork(t, 3, 0, contract.Tree, nil)
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, f := range []secagg.Fixed{{Bits: 30, Bound: 4}, {Bits: 0, Bound: 100}, {Bits: 40, Bound: 1 << 20}} {
 		vectors, want := make([][]float64, 3), make([]float64, 100)
@@ -107,7 +108,7 @@ func TestFixedSumsAreExact(t *testing.T) {
 }
 
 func TestFixedSumsRefuseWhatDoesNotFit(t *testing.T) {
-	l := newLeague(t, 3, 0, protocol.Tree, nil)
+	l := newTestNetwork(t, 3, 0, contract.Tree, nil)
 	s, ctx, before := l.sums[0], t.Context(), l.sessions[0].Operations()
 	f := secagg.Fixed{Bits: 20, Bound: 2}
 	for _, v := range []float64{2.5, -3, math.NaN(), math.Inf(1)} {
@@ -118,7 +119,8 @@ func TestFixedSumsRefuseWhatDoesNotFit(t *testing.T) {
 		}
 	}
 	wantError(t, s.SumFixed(ctx, "scores", 0, secagg.Fixed{Bits: 62, Bound: 2}, nil), "scores: 3 addends of up to 2 with 62 bits after the point overflow 64 bits")
-	wantError(t, s.SumFixed(ctx, "scores", 0, secagg.Fixed{Bits: 63, Bound: 2}, nil), "want 0 to 62 bits and a positive bound")
+	wantError(t, s.SumFixed(ctx, "scores", 0, secagg.Fixed{Bits: 63, Bound: 2}, nil),
+		"want 0 to 62 bits and a positive bound")
 	wantError(t, s.SumTurns(ctx, "a-kind-of-19-letter", 0, make([]uint16, 1)), "want at most 18 characters")
 	wantError(t, s.SumTurns(ctx, "angles", 3, make([]uint16, 1)), "angles: root is party 3, want 0 to 2")
 	if l.sessions[0].Operations() != before {
@@ -128,12 +130,12 @@ func TestFixedSumsRefuseWhatDoesNotFit(t *testing.T) {
 
 func TestSumsRefuseTwoParties(t *testing.T) {
 	l := openSessions(t, 2, 0, nil)
-	_, err := NewSums(t.Context(), l.sessions[0], protocol.Tree, keys.Hash{})
+	_, err := NewSums(t.Context(), l.sessions[0], contract.Tree, keys.Hash{})
 	wantError(t, err, "homomorphic sums need at least 3 parties, this session has 2")
 }
 
 func TestSumsInSeveralBatchesAreExact(t *testing.T) {
-	l := newLeague(t, 3, 0, protocol.Tree, nil)
+	l := newTestNetwork(t, 3, 0, contract.Tree, nil)
 	for _, s := range l.sums {
 		s.ciphertexts = 4
 	}
@@ -168,7 +170,7 @@ func (o *openings) Former(int, uint32, uint64, uint64) (protocol.Former, error) 
 
 func TestOnlyTheRootRecordsAnOpeningAndItIsTheTotal(t *testing.T) {
 	recorders := []*openings{{}, {}, {}}
-	l := newLeague(t, 3, 0, protocol.Tree, func(i int) protocol.Recorder { return recorders[i] })
+	l := newTestNetwork(t, 3, 0, contract.Tree, func(i int) protocol.Recorder { return recorders[i] })
 	vectors := [][]uint16{{1, 65535, 3}, {10, 20, 30}, {100, 200, 300}}
 	l.must(t, func(i int) error { return l.sums[i].SumTurns(t.Context(), "angles", 2, vectors[i]) })
 	if len(recorders[0].list)+len(recorders[1].list) != 0 {
@@ -179,7 +181,7 @@ func TestOnlyTheRootRecordsAnOpeningAndItIsTheTotal(t *testing.T) {
 		t.Fatalf("the root recorded %d openings, want 1", len(list))
 	}
 	e, want := list[0].entry, []byte{111, 0, 219, 0, 333 - 256, 1}
-	if e.Kind != "angles" || e.Encoding != protocol.Turns16 || e.Size != 6 || !slices.Equal(list[0].payload, want) {
+	if e.Kind != "angles" || e.Encoding != contract.Turns16 || e.Size != 6 || !slices.Equal(list[0].payload, want) {
 		t.Errorf("opening %+v of %v, want 6 bytes of angles, %v", e, list[0].payload, want)
 	}
 }
@@ -188,7 +190,7 @@ func TestEverythingOnTheWireIsOfTheStatedClass(t *testing.T) {
 	l := openSessions(t, 3, 0, nil)
 	tap := l.net.Tap(l.ids[0])
 	l.must(t, func(i int) (err error) {
-		if l.sums[i], err = NewSums(t.Context(), l.sessions[i], protocol.Star, keys.Hash{1}); err != nil {
+		if l.sums[i], err = NewSums(t.Context(), l.sessions[i], contract.Star, keys.Hash{1}); err != nil {
 			return err
 		}
 		return l.sums[i].SumTurns(t.Context(), "angles", 0, make([]uint16, 5))
@@ -196,7 +198,7 @@ func TestEverythingOnTheWireIsOfTheStatedClass(t *testing.T) {
 	seen := make(map[string]int)
 	for _, f := range tap.Frames() {
 		kind := string(f.Data[68 : 68+int(f.Data[2])])
-		seen[fmt.Sprintf("%s (%s)", kind, protocol.Class(f.Data[1]))]++
+		seen[fmt.Sprintf("%s (%s)", kind, contract.Class(f.Data[1]))]++
 	}
 	for _, want := range []string{"he-key share (he)", "angles (he)", "angles share (he)"} {
 		if seen[want] != 2 {

@@ -23,7 +23,8 @@ type threshold struct {
 
 // newThreshold draws the holder's polynomial and accepts its own deal.
 func newThreshold(h *Holder, needed int) (*threshold, error) {
-	t := &threshold{needed: needed, own: mhe.ShamirPublicPoint(h.index + 1), accepted: make([]bool, h.holders), missing: h.holders}
+	t := &threshold{needed: needed, own: mhe.ShamirPublicPoint(h.index + 1),
+		accepted: make([]bool, h.holders), missing: h.holders}
 	for i := range h.holders {
 		t.points = append(t.points, mhe.ShamirPublicPoint(i+1))
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/simnet"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
 )
 
@@ -62,15 +62,15 @@ func TestAShortC1EndsTheSum(t *testing.T) {
 // returns all errors.
 func sumTampered(t *testing.T, change func(kind string, payload []byte) []byte) error {
 	t.Helper()
-	l := newLeague(t, 3, 0, protocol.Star, nil)
-	l.net.OnFrame(func(f simnet.Frame) []simnet.Frame {
+	l := newTestNetwork(t, 3, 0, contract.Star, nil)
+	l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
 		kind, at := kindOf(f.Data)
 		payload := change(kind, f.Data[at:])
 		f.Data = f.Data[:at+len(payload)]
 		if kind == "angles c1" { // its header says how long it is
 			binary.BigEndian.PutUint64(f.Data[24:], uint64(len(payload)))
 		}
-		return []simnet.Frame{f}
+		return []testnet.Frame{f}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -89,7 +89,7 @@ func TestCostIsWhatIsSent(t *testing.T) {
 	tap, told := l.net.Tap(l.ids[0]), l.net.Tap(l.ids[1])
 	const n = 3*Degree + 1
 	l.must(t, func(i int) (err error) {
-		if l.sums[i], err = NewSums(t.Context(), l.sessions[i], protocol.Star, keys.Hash{1}); err != nil {
+		if l.sums[i], err = NewSums(t.Context(), l.sessions[i], contract.Star, keys.Hash{1}); err != nil {
 			return err
 		}
 		if err = l.sums[i].SumTurns(t.Context(), "angles", 0, make([]uint16, n)); err != nil {
@@ -97,7 +97,7 @@ func TestCostIsWhatIsSent(t *testing.T) {
 		}
 		return l.sums[i].SumReals(t.Context(), "gradient", 0, make([]float64, 2), 1)
 	})
-	count := func(frames []simnet.Frame, kind string, from int) (bytes int64) {
+	count := func(frames []testnet.Frame, kind string, from int) (bytes int64) {
 		for _, f := range frames {
 			if k, at := kindOf(f.Data); k == kind && f.From == l.ids[from] {
 				bytes += int64(len(f.Data) - at)
@@ -112,25 +112,25 @@ func TestCostIsWhatIsSent(t *testing.T) {
 	lines := append(append(KeyCost(), p.Cost("angles", n, 1)...), r.Cost("gradient", 2, 1)...)
 	var compared int64
 	for _, line := range lines {
-		if line.Kind == protocol.KindShared {
+		if line.Kind == contract.KindShared {
 			compared += line.Bytes
 			continue
 		}
 		sent := count(tap.Frames(), line.Kind, 1)
-		if line.Collective == protocol.CollectiveBroadcast {
+		if line.Collective == contract.CollectiveBroadcast {
 			sent = count(told.Frames(), line.Kind, 0)
 		}
 		if sent != line.Bytes || sent == 0 {
 			t.Errorf("%s: %d bytes sent, the cost says %d", line.Kind, sent, line.Bytes)
 		}
 	}
-	if sent := count(tap.Frames(), protocol.KindShared, 1); sent != compared || sent != 3*32 {
+	if sent := count(tap.Frames(), contract.KindShared, 1); sent != compared || sent != 3*32 {
 		t.Errorf("shared: %d bytes sent, the cost says %d", sent, compared)
 	}
 	if got, want := lines[3:6], []Line{
-		{"angles", "sum", protocol.ClassHE, protocol.RLWE, 1, 8 * CiphertextSize},
-		{"angles c1", "broadcast", protocol.ClassControl, protocol.Bytes, 1, 8 * PolySize},
-		{"angles share", "sum", protocol.ClassHE, protocol.RLWE, 1, 8 * PolySize},
+		{"angles", "sum", contract.ClassHE, contract.RLWE, 1, 8 * CiphertextSize},
+		{"angles c1", "broadcast", contract.ClassControl, contract.Bytes, 1, 8 * PolySize},
+		{"angles share", "sum", contract.ClassHE, contract.RLWE, 1, 8 * PolySize},
 	}; got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("cost %v, want %v", got, want)
 	}

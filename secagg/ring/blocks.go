@@ -1,41 +1,59 @@
 package ring
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/hanse-project/hanse/internal/parallel"
+)
+
+// Sizes of what plain Go multiplies at once.
+const (
+	tileSide  = 2   // rows and columns of a tile of the result
+	tilePairs = 8   // pairs of rows that the inner loop of a tile takes at once
+	depth     = 120 // pairs of rows in a panel, a multiple of tilePairs
+	longest   = 256 // rows and columns of the largest block; a quarter of it is a multiple of tileSide
+)
+
+// number is an entry of a matrix, and total a sum of products of such. Both are used modulo 2^64.
+type (
+	number interface{ int16 | uint32 | uint64 }
+	total  interface{ int64 | uint32 | uint64 }
+)
 
 // gram is one update of the upper triangle of a matrix, d by d. Its block of rows I and columns J is the sum over
 // pairs of (a1 + b1)(a2 + b2), less a correction for the row and one for the column.
-type gram struct {
-	k           kernels
+type gram[T total, N number] struct {
+	t           []T
+	u           []N
 	d           int
-	rows        int      // of the matrix multiplied
-	corrections []uint64 // sums of the products of a pair, by column of that matrix
-
-	// pack fills the panels of a block with what rows from, ..., to-1 have.
-	pack func(left, right *panel, from, to int)
-	// row returns a row of the result.
-	row func(i int) []uint64
+	corrections []uint64 // sums of the products of a pair, by column
 }
 
-// run adds every block.
-func (g *gram) run(workers int) {
-	workers = workersFor(g.rows*g.d*g.d, workers)
-	side := g.side(workers)
-	blocks := blocksOf(g.d, side)
-	spaces := sync.Pool{New: func() any { return newSpace(g.k, side) }}
-	each(len(blocks), workers, func(i int) {
+// plainSquares is AddSquares in plain Go: it pairs the products of successive rows.
+func plainSquares[T total, N number](t []T, u []N, d, workers int) {
+	if d < 1 || len(u) < d {
+		return
+	}
+	g := gram[T, N]{t, u, d, make([]uint64, d)}
+	for at := 0; at+d < len(u); at += 2 * d {
+		second := u[at+d:][:d]
+		for j, first := range u[at:][:d] {
+			g.corrections[j] += uint64(first) * uint64(second[j])
+		}
+	}
+	workers = workersFor(len(u)*d, workers)
+	// A block is long, as long blocks are packed less often, but there is work for all.
+	side := longest
+	for side > longest/4 && len(blocksOf(d, side)) < 3*workers {
+		side /= 2
+	}
+	blocks := blocksOf(d, side)
+	spaces := sync.Pool{New: func() any { return newSpace(side) }}
+	parallel.All(workers, len(blocks), func(i int) {
 		s := spaces.Get().(*space)
 		g.add(s, blocks[i])
 		spaces.Put(s)
 	})
-}
-
-// side returns the length of a block: the longest, as long blocks are packed less often, but with work for all.
-func (g *gram) side(workers int) int {
-	side := g.k.block
-	for side > g.k.block/4 && len(blocksOf(g.d, side)) < 3*workers {
-		side /= 2
-	}
-	return side
 }
 
 // block is one task: the entries of a square of the result, or of the part of it on and above the diagonal.
@@ -44,8 +62,8 @@ type block struct {
 	upper    bool // entries i <= j only
 }
 
-// blocksOf cuts the upper triangle of a d by d matrix into blocks. Those on the diagonal are half the work of others and
-// come last, where they even out what the workers have left.
+// blocksOf cuts the upper triangle of a d by d matrix into blocks. Those on the diagonal are half the work of others
+// and come last, where they even out what the workers have left.
 func blocksOf(d, side int) []block {
 	var whole, half []block
 	for i := 0; i < d; i += side {
@@ -68,53 +86,50 @@ type space struct {
 	left, right panel    // of the block's rows and columns
 }
 
-func newSpace(k kernels, side int) *space {
-	return &space{
-		side:  side,
-		sum:   make([]uint64, side*side),
-		left:  panel{width: tileRows, words: make([]uint64, 2*side*k.depth)},
-		right: panel{width: k.width, words: make([]uint64, 2*side*k.depth)},
-	}
+func newSpace(side int) *space {
+	words := func() []uint64 { return make([]uint64, 2*side*depth) }
+	return &space{side: side, sum: make([]uint64, side*side), left: panel{words: words()}, right: panel{words: words()}}
 }
 
 // add adds one block.
-func (g *gram) add(s *space, b block) {
+func (g *gram[T, N]) add(s *space, b block) {
 	clear(s.sum)
 	s.left.from, s.left.to = b.row, min(b.row+s.side, g.d)
 	s.right.from, s.right.to = b.col, min(b.col+s.side, g.d)
-	chunk := 2 * g.k.depth
-	for r := 0; r < g.rows; r += chunk {
-		g.pack(&s.left, &s.right, r, min(r+chunk, g.rows))
-		g.tiles(s, b)
+	for rows := g.u; len(rows) > 0; rows = rows[min(2*depth*g.d, len(rows)):] {
+		chunk := rows[:min(2*depth*g.d, len(rows))]
+		packRows(&s.left, chunk, g.d, false)
+		packRows(&s.right, chunk, g.d, true)
+		s.tiles(b)
 	}
 	for i := range s.left.columns() {
 		from := 0
 		if b.upper {
 			from = i
 		}
-		out := g.row(b.row + i)[b.col:][:s.right.columns()]
-		addCorrected(out[from:], s.sum[i*s.side+from:], g.corrections[b.col+from:], g.corrections[b.row+i])
+		sum, byColumn := s.sum[i*s.side:][:s.right.columns()], g.corrections[b.col:]
+		out := g.t[PairIndex(b.row+i, b.col+from, g.d):]
+		for j := from; j < len(sum); j++ {
+			out[j-from] += T(sum[j] - byColumn[j] - g.corrections[b.row+i])
+		}
 	}
 }
 
 // tiles adds what the panels hold, tile by tile. A strip of the right panel stays in the first-level cache while
 // the left panel passes.
-func (g *gram) tiles(s *space, b block) {
-	for j := 0; j < s.right.columns(); j += g.k.width {
+func (s *space) tiles(b block) {
+	for j := 0; j < s.right.columns(); j += tileSide {
 		strip, below := s.right.strip(j), s.left.columns()
 		if b.upper {
-			below = min(below, j+g.k.width)
+			below = min(below, j+tileSide)
 		}
-		for i := 0; i < below; i += tileRows {
-			g.k.tile(s.sum[i*s.side+j:], s.side, s.left.strip(i), strip)
+		for i := 0; i < below; i += tileSide {
+			c00, c01, c10, c11 := tileSums(s.left.strip(i), strip)
+			sum := s.sum[i*s.side+j:]
+			sum[0] += c00
+			sum[1] += c01
+			sum[s.side] += c10
+			sum[s.side+1] += c11
 		}
-	}
-}
-
-// addCorrected adds one row of a block.
-func addCorrected(out, sum, byColumn []uint64, byRow uint64) {
-	sum, byColumn = sum[:len(out)], byColumn[:len(out)]
-	for j := range out {
-		out[j] += sum[j] - byColumn[j] - byRow
 	}
 }

@@ -1,39 +1,31 @@
 package ring
 
+// Word is a word of a ring: sums and products of it wrap modulo 2^32 or modulo 2^64.
+type Word interface{ uint32 | uint64 }
+
 // AddSquares adds to t the upper triangle of the product of a matrix's transpose and itself:
 // t[PairIndex(i, j, d)] += sum over rows of u_i u_j, for i <= j. u has d columns; t has d (d + 1) / 2 words, row after
 // row of the triangle.
-func AddSquares(t, u []uint64, d, workers int) { addSquares(fastest(), t, u, d, workers) }
-
-// addSquares pairs the products of successive rows.
-func addSquares(k kernels, t, u []uint64, d, workers int) {
-	if d < 1 || len(u) < d {
-		return
+func AddSquares[W Word](t, u []W, d, workers int) {
+	if !vectorSquares(t, u, d, workers) {
+		plainSquares(t, u, d, workers)
 	}
-	corrections := make([]uint64, d)
-	for at := 0; at+d < len(u); at += 2 * d {
-		addProducts(corrections, u[at:at+d], u[at+d:])
-	}
-	g := gram{
-		k: k, d: d, rows: len(u) / d, corrections: corrections,
-		pack: func(left, right *panel, from, to int) {
-			left.packRows(u[from*d:to*d], d, false)
-			right.packRows(u[from*d:to*d], d, true)
-		},
-		// Row i so that entry j is at j; the words before i are of other rows, and not touched.
-		row: func(i int) []uint64 { return t[PairIndex(i, 0, d) : PairIndex(i, d-1, d)+1] },
-	}
-	g.run(workers)
 }
+
+// AddSquares16 is AddSquares for whole numbers of 16 bits with a sign, into sums of 64. The numbers are at most
+// MaxNumber16 in size.
+func AddSquares16(t []int64, u []int16, d, workers int) {
+	if !vectorSquares(t, u, d, workers) {
+		plainSquares(t, u, d, workers)
+	}
+}
+
+// MaxNumber16 bounds the numbers that AddSquares16 takes, in size: hundreds of their products fit 32 bits.
+const MaxNumber16 = 1 << 11
 
 // PairIndex returns where entry (i, j), i <= j, of the upper triangle of a d by d matrix is in a slice of its
 // rows, one after the other.
 func PairIndex(i, j, d int) int { return i*d - i*(i+1)/2 + j }
 
-// addProducts adds a[j] b[j] to out[j].
-func addProducts(out, a, b []uint64) {
-	a, b = a[:len(out)], b[:len(out)]
-	for j := range out {
-		out[j] += a[j] * b[j]
-	}
-}
+// plainGo is what Instructions says where there are none.
+const plainGo = "plain Go"

@@ -1,9 +1,6 @@
 package ring
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "github.com/hanse-project/hanse/internal/parallel"
 
 // fewWords is the size of a matrix below which a second goroutine costs more than it saves.
 const fewWords = 1 << 14
@@ -17,24 +14,8 @@ func workersFor(words, workers int) int {
 // start at multiples of unit.
 func split(n, unit, workers int, do func(from, to int)) {
 	units := (n + unit - 1) / unit
-	each(min(workers, units), workers, func(i int) {
-		parts := min(workers, units)
+	parts := min(workers, units)
+	parallel.All(workers, parts, func(i int) {
 		do(units*i/parts*unit, min(units*(i+1)/parts*unit, n))
 	})
-}
-
-// each calls do for 0 to n-1, at most workers of them at the same time.
-func each(n, workers int, do func(i int)) {
-	var next atomic.Int64
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			do(i)
-		}
-	}
-	var wg sync.WaitGroup
-	for range min(n, workers) - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
 }

@@ -50,7 +50,7 @@ type Pad interface {
 // unrelated pads: no party can lead two others to one pad for two messages. What a pad is for is in the upper half of
 // its first counter.
 type Pads struct {
-	secrets [Roles]Deriver
+	secrets [Roles]Derive
 	given   [Roles]given
 	told    func() keys.Hash
 }
@@ -62,17 +62,16 @@ type given struct {
 	uses  [4]uint64
 }
 
-// Deriver derives keys from a secret of two parties; see protocol.PairSecret.
-type Deriver interface {
-	Derive(label string, n int) ([]byte, error)
-}
+// Derive makes n bytes for one use of a secret of two parties; see protocol.PairSecret.Derive.
+type Derive func(label string, n int) ([]byte, error)
 
 // padKeySize is the length of a pad's key, in bytes.
 const padKeySize = 16
 
-// NewPads returns the pads of one session for a party of the given role; with has the secret shared with each of the
-// other two, and told returns the digest of all that was told to everybody in the session so far.
-func NewPads(r Role, with [Roles]Deriver, told func() keys.Hash) *Pads {
+// NewPads returns the pads of one session for a party of the given role; with has what derives keys from the secret
+// shared with each of the other two, and told returns the digest of all that was told to everybody in the session so
+// far.
+func NewPads(r Role, with [Roles]Derive, told func() keys.Hash) *Pads {
 	p := &Pads{told: told}
 	for peer, secret := range with {
 		if Role(peer) != r {
@@ -80,6 +79,12 @@ func NewPads(r Role, with [Roles]Deriver, told func() keys.Hash) *Pads {
 		}
 	}
 	return p
+}
+
+// KeyedPads returns the pads that follow from keys which a party outside the three has given, one for each component:
+// nil where this party has no key.
+func KeyedPads(with [Roles]Derive, told func() keys.Hash) *Pads {
+	return &Pads{secrets: with, told: told}
 }
 
 // domainPads separates the labels of pads' keys from all other hashes.
@@ -96,7 +101,7 @@ func (p *Pads) Pad(unknown Role, at Place, use Use) (Pad, error) {
 	case at.Number > g.step:
 		told := p.told()
 		label := keys.HashOf(domainPads, told[:], binary.BigEndian.AppendUint64(nil, at.Number), []byte(at.About))
-		key, err := secret.Derive("share pads|"+label.String(), padKeySize)
+		key, err := secret("share pads|"+label.String(), padKeySize)
 		if err != nil {
 			return nil, fmt.Errorf("pads that the %s lacks: %w", unknown, err)
 		}

@@ -100,23 +100,20 @@ func TestAPadIsGivenOnce(t *testing.T) {
 	}
 }
 
-// mute is a Deriver without a secret.
-type mute struct{}
-
-// Derive implements Deriver.
-func (mute) Derive(string, int) ([]byte, error) { return nil, errors.New("no secret") }
+// mute derives nothing.
+func mute(string, int) ([]byte, error) { return nil, errors.New("no secret") }
 
 // TestPadsWithoutASecretAreRefused says whom they are with.
 func TestPadsWithoutASecretAreRefused(t *testing.T) {
 	told := func() keys.Hash { return keys.Hash{} }
-	_, err := NewPads(Keeper, [Roles]Deriver{secret("x"), nil, mute{}}, told).Pad(LabelHolder, Place{Number: 1}, 1)
+	_, err := NewPads(Keeper, [Roles]Derive{secret("x").derive, nil, mute}, told).Pad(LabelHolder, Place{Number: 1}, 1)
 	wantError(t, err, "pads that the label holder lacks: no secret")
 }
 
 // TestPadsAreBoundToWhatAllAgreeOn: parties that take a step for another, or were told other things before it, have
 // unrelated pads, so that a party that leads two others apart gets no pad for two messages.
 func TestPadsAreBoundToWhatAllAgreeOn(t *testing.T) {
-	with := [Roles]Deriver{nil, secret("keeper"), secret("helper")}
+	with := [Roles]Derive{nil, secret("keeper").derive, secret("helper").derive}
 	seen := make(map[uint64]string)
 	for _, told := range []keys.Hash{{}, {1}} {
 		for _, about := range []string{"", "truncate", "truncate|1"} {
@@ -160,8 +157,10 @@ func TestPackedWordsComeBack(t *testing.T) {
 func TestLengthsThatDoNotFitAreRefused(t *testing.T) {
 	ctx := t.Context()
 	p := New(LabelHolder, nil, padsFor(t, LabelHolder, "lengths"), 1)
-	wantError(t, p.Pass(ctx, "test", LabelHolder, Keeper, 64, 3, make([]uint64, 2)), "test: 2 words from the label holder to the keeper, want 3")
-	wantError(t, p.Pass(ctx, "test", Helper, LabelHolder, 64, 3, nil), "test: 0 words from the helper to the label holder, want 3")
+	wantError(t, p.Pass(ctx, "test", LabelHolder, Keeper, 64, 3, make([]uint64, 2)),
+		"test: 2 words from the label holder to the keeper, want 3")
+	wantError(t, p.Pass(ctx, "test", Helper, LabelHolder, 64, 3, nil),
+		"test: 0 words from the helper to the label holder, want 3")
 	_, err := p.Input(ctx, "labels", 64, 3, make([]uint64, 4))
 	wantError(t, err, "labels: 4 words to share, want 3")
 	for _, c := range []struct {
@@ -182,5 +181,6 @@ func TestLengthsThatDoNotFitAreRefused(t *testing.T) {
 
 // TestRolesHaveNames for errors.
 func TestRolesHaveNames(t *testing.T) {
-	wantError(t, fmt.Errorf("%s, %s, %s, %s, %s", LabelHolder, Keeper, Helper, Outside, Role(7)), "label holder, keeper, helper, outside, role 7")
+	wantError(t, fmt.Errorf("%s, %s, %s, %s, %s", LabelHolder, Keeper, Helper, Outside, Role(7)),
+		"label holder, keeper, helper, outside, role 7")
 }

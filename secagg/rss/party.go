@@ -10,13 +10,18 @@ import (
 // Wire carries messages between the three. Everybody in the session calls it alike and in the same order,
 // also those whom a message does not concern.
 type Wire interface {
-	// Pass moves n words of bits bits, 48 or 64, from one role to another: the sender's words are what
+	// Pass moves n words of bits bits, 32, 48 or 64, from one role to another: the sender's words are what
 	// goes, the receiver's are overwritten. Everybody else's may be nil.
 	Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error
-	// Show is Pass for words of other widths, that tell the receiver something; see protocol.Packed.
+	// Show is Pass for words of other widths, that tell the receiver something; see contract.Packed.
 	Show(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error
 	// Vouch moves a digest from one role to another, like Pass.
 	Vouch(ctx context.Context, kind string, from, to Role, digest *keys.Hash) error
+	// Keys has a party outside the three, by its index in the session, give them the keys of pads: of each component but
+	// one to the two that hold it. It returns the pads, as this party has them; nil at the others outside.
+	Keys(ctx context.Context, kind string, from int) (Source, error)
+	// Give is Pass from a party outside.
+	Give(ctx context.Context, kind string, from int, to Role, bits, n int, words []uint64) error
 }
 
 // Party is one party's end of the arithmetic of a session. The three call the same steps in the same
@@ -28,7 +33,8 @@ type Party struct {
 	step    uint64
 	workers int
 
-	combined []uint64 // room of AddSquares
+	combined   []uint64 // space of AddSquares
+	combined32 []uint32 // and of AddSquares32
 }
 
 // New starts a session's arithmetic at a party. workers bounds the goroutines of local products. Outside
@@ -93,30 +99,4 @@ func reduce(w []uint64, bits int) {
 	for i := range w {
 		w[i] &= mask
 	}
-}
-
-// Input shares n words that the label holder has, and returns the party's share. The label holder's
-// message to the keeper is under a pad; the helper gets none.
-func (p *Party) Input(ctx context.Context, kind string, bits, n int, words []uint64) (Share, error) {
-	if p.role == LabelHolder && len(words) != n {
-		return Share{}, fmt.Errorf("%s: %d words to share, want %d", kind, len(words), n)
-	}
-	one, err := p.Begin(fmt.Sprintf("input|%q|%d|%d", kind, bits, n)).Words(Keeper, useInput, bits, n)
-	if err != nil {
-		return Share{}, err
-	}
-	var c [Roles][]uint64
-	c[1] = one
-	if p.role != Outside {
-		c[0], c[2] = make([]uint64, n), make([]uint64, n)
-	}
-	if p.role == LabelHolder {
-		for i := range c[2] {
-			c[2][i] = words[i] - one[i]
-		}
-	}
-	if err := p.Pass(ctx, kind, LabelHolder, Keeper, bits, n, c[2]); err != nil {
-		return Share{}, err
-	}
-	return Components(p.role, c), nil
 }

@@ -26,6 +26,18 @@ func (p *Party) Dot(x, y Share) []uint64 {
 	return []uint64{ring.Dot(x.X, y.both()) + ring.Dot(x.Y, y.X)}
 }
 
+// Products returns the terms of the products of two vectors, number by number.
+func (p *Party) Products(x, y Share) []uint64 {
+	if p.role == Outside {
+		return nil
+	}
+	out := make([]uint64, x.Len())
+	for i := range out {
+		out[i] = x.X[i]*(y.X[i]+y.Y[i]) + x.Y[i]*y.X[i]
+	}
+	return out
+}
+
 // Times returns the terms of a vector's products with a shared number, one word.
 func (p *Party) Times(v, number Share) []uint64 {
 	if p.role == Outside {
@@ -77,23 +89,33 @@ func (p *Party) MulVecT(term []uint64, m, v Share) {
 // and so are twice the products of two features: half the multiplications that three parties' parts
 // of nine products take.
 func (p *Party) AddSquares(sums []uint64, rows Share, d int) {
+	addSquares(p, &p.combined, sums, rows, d)
+}
+
+// AddSquares32 is AddSquares modulo 2^32.
+func (p *Party) AddSquares32(sums []uint32, rows Share, d int) {
+	addSquares(p, &p.combined32, sums, rows, d)
+}
+
+// addSquares is AddSquares in words of either size, with space that is kept.
+func addSquares[W ring.Word](p *Party, kept *[]W, sums []W, rows Share, d int) {
 	if p.role == Outside {
 		return
 	}
-	combined := slices.Grow(p.combined[:0], len(rows.X))[:len(rows.X)]
-	p.combined = combined
+	combined := slices.Grow((*kept)[:0], len(rows.X))[:len(rows.X)]
+	*kept = combined
 	switch p.role {
 	case LabelHolder: // c1 and c2
 		for i, x := range rows.X {
-			combined[i] = x - rows.Y[i]
+			combined[i] = W(x - rows.Y[i])
 		}
 	case Keeper: // c2 and c0
 		for i, x := range rows.X {
-			combined[i] = 2*x + rows.Y[i]
+			combined[i] = W(2*x + rows.Y[i])
 		}
 	case Helper: // c0 and c1
 		for i, x := range rows.X {
-			combined[i] = x + 2*rows.Y[i]
+			combined[i] = W(x + 2*rows.Y[i])
 		}
 	}
 	ring.AddSquares(sums, combined, d, p.workers)
@@ -108,6 +130,15 @@ func (p *Party) TwiceGram(sums []uint64) []uint64 {
 		}
 	}
 	return sums
+}
+
+// TwiceGram32 is TwiceGram of the sums of AddSquares32, as words.
+func (p *Party) TwiceGram32(sums []uint32) []uint64 {
+	words := make([]uint64, len(sums))
+	for i, w := range sums {
+		words[i] = uint64(w)
+	}
+	return p.TwiceGram(words)
 }
 
 // AddColumns adds the sums of a matrix's columns.

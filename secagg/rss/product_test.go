@@ -79,12 +79,18 @@ func TestTermsAddUpToTheProduct(t *testing.T) {
 			}
 			return term
 		}
-		check("inner product", sumOf(func(p *Party) []uint64 { return p.Dot(sm[p.role].Slice(0, d), sv[p.role]) }), func(int) uint64 {
-			return oracle(d, func(i int) (uint64, uint64) { return m[i], v[i] })
-		})
-		check("a vector times a number", sumOf(func(p *Party) []uint64 { return p.Times(sm[p.role], sv[p.role].Slice(0, 1)) }), func(i int) uint64 {
-			return oracle(1, func(int) (uint64, uint64) { return m[i], v[0] })
-		})
+		check("inner product", sumOf(func(p *Party) []uint64 { return p.Dot(sm[p.role].Slice(0, d), sv[p.role]) }),
+			func(int) uint64 {
+				return oracle(d, func(i int) (uint64, uint64) { return m[i], v[i] })
+			})
+		check("a vector times a number",
+			sumOf(func(p *Party) []uint64 { return p.Times(sm[p.role], sv[p.role].Slice(0, 1)) }), func(i int) uint64 {
+				return oracle(1, func(int) (uint64, uint64) { return m[i], v[0] })
+			})
+		check("two vectors, number by number",
+			sumOf(func(p *Party) []uint64 { return p.Products(sm[p.role].Slice(0, d), sv[p.role]) }), func(i int) uint64 {
+				return oracle(1, func(int) (uint64, uint64) { return m[i], v[i] })
+			})
 		check("matrix and vector", sumOf(func(p *Party) []uint64 {
 			term := start(p, n)
 			p.MulVec(term, sm[p.role], sv[p.role])
@@ -172,7 +178,8 @@ func TestOutsideNothingIsComputed(t *testing.T) {
 	p.AddSquares(nil, s, 2)
 	s.AddPublic(Outside, 3, 1)
 	s.AddTo(nil, 7)
-	if got := s.Slice(1, 3); p.Dot(s, s) != nil || p.Times(s, s) != nil || got.X != nil || Components(Outside, [Roles][]uint64{}).X != nil {
+	if got := s.Slice(1, 3); p.Dot(s, s) != nil || p.Times(s, s) != nil || got.X != nil || Components(Outside,
+		[Roles][]uint64{}).X != nil {
 		t.Errorf("there is %v outside", got)
 	}
 	y, err := p.Truncate(t.Context(), "test", 64, nil, FirstOrder(), Shift{3, 5})

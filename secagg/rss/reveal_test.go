@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestRevealOpensBitsAndNoMore: all three learn the shared numbers modulo 2^b, in two's complement, and what comes to
@@ -95,11 +95,11 @@ func TestALieInAnOpeningIsFound(t *testing.T) {
 		all.Wait()
 		cancel()
 		var found *DeviationError
-		if !errors.As(errs[to], &found) || !errors.Is(found, protocol.ErrDeviation) {
+		if !errors.As(errs[to], &found) || !errors.Is(found, contract.ErrDeviation) {
 			t.Fatalf("the %s finds %v", to, errs[to])
 		}
-		if want := names[(to+1)%Roles] + " and " + names[(to+2)%Roles]; found.Party != want {
-			t.Errorf("the %s names %s, want %s", to, found.Party, want)
+		if want := []string{names[(to+1)%Roles], names[(to+2)%Roles]}; !slices.Equal(found.Parties, want) {
+			t.Errorf("the %s names %q, want %q", to, found.Parties, want)
 		}
 	}
 }

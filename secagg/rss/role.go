@@ -1,6 +1,9 @@
 package rss
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Role is a party's place among the three.
 type Role int
@@ -34,6 +37,16 @@ func (r Role) String() string {
 
 // third is the role that is neither a nor b.
 func third(a, b Role) Role { return Roles - a - b }
+
+// Truncated returns the kind of the truncation that sends messages of a kind, false when none does.
+func Truncated(kind string) (truncation string, ok bool) {
+	for _, suffix := range []string{SuffixIn, SuffixCarry, SuffixOut} {
+		if truncation, ok = strings.CutSuffix(kind, suffix); ok {
+			return truncation, true
+		}
+	}
+	return "", false
+}
 
 // Order is who does which part in a truncation: the first two mask, the last opens under the mask.
 type Order [Roles]Role

@@ -2,10 +2,16 @@ package rss
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Join starts the arithmetic of a session among three of its parties. The pads come from the session's pair
@@ -13,12 +19,12 @@ import (
 func Join(s *protocol.Session, parties [Roles]int, workers int) (*Party, error) {
 	w := NewWire(s, parties)
 	role := Outside
-	var with [Roles]Deriver
+	var with [Roles]Derive
 	for r, i := range parties {
 		if i == s.Self() {
 			role = Role(r)
 		} else {
-			with[r] = s.Pair(i)
+			with[r] = s.Pair(i).Derive
 		}
 	}
 	if role == Outside {
@@ -36,17 +42,30 @@ func NewWire(s *protocol.Session, parties [Roles]int) Wire {
 type sessionWire struct {
 	session *protocol.Session
 	parties [Roles]int
+	keyed   map[int]bool // parties outside that have given keys
 }
 
 // Pass implements Wire.
 func (w *sessionWire) Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
-	encoding := protocol.Fixed64
-	if bits == 48 {
-		encoding = protocol.Ring48
+	return w.give(ctx, kind, w.parties[from], w.parties[to], bits, n, words)
+}
+
+// EncodingOf is the encoding of words of a ring of so many bits: 32, 48 or 64.
+func EncodingOf(bits int) contract.Encoding {
+	switch bits {
+	case 32:
+		return contract.Ring32
+	case 48:
+		return contract.Ring48
 	}
-	size := bits / 8
+	return contract.Fixed64
+}
+
+// give carries masked words from one party to another.
+func (w *sessionWire) give(ctx context.Context, kind string, from, to, bits, n int, words []uint64) error {
+	encoding, size := EncodingOf(bits), bits/8
 	return w.session.Pass(ctx, protocol.Direct{
-		Kind: kind, Class: protocol.ClassMasked, Encoding: encoding, From: w.parties[from], To: w.parties[to], Size: n * size,
+		Kind: kind, Class: contract.ClassMasked, Encoding: encoding, From: from, To: to, Size: n * size,
 		Load: func(offset int, chunk []byte) error {
 			pack(chunk, words[offset/size:], size)
 			return nil
@@ -60,13 +79,14 @@ func (w *sessionWire) Pass(ctx context.Context, kind string, from, to Role, bits
 
 // Show implements Wire.
 func (w *sessionWire) Show(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
-	encoding := protocol.Packed(bits)
+	encoding := contract.Packed(bits)
 	part := func(offset int, chunk []byte) []uint64 {
 		first := int(encoding.Count(int64(offset)))
 		return words[first : first+int(encoding.Count(int64(len(chunk))))]
 	}
 	return w.session.Pass(ctx, protocol.Direct{
-		Kind: kind, Class: protocol.ClassOpening, Encoding: encoding, From: w.parties[from], To: w.parties[to], Size: encoding.Size(n),
+		Kind: kind, Class: contract.ClassOpening, Encoding: encoding, From: w.parties[from],
+		To: w.parties[to], Size: encoding.Size(n),
 		Load: func(offset int, chunk []byte) error {
 			encoding.Pack(chunk, part(offset, chunk))
 			return nil
@@ -81,7 +101,8 @@ func (w *sessionWire) Show(ctx context.Context, kind string, from, to Role, bits
 // Vouch implements Wire.
 func (w *sessionWire) Vouch(ctx context.Context, kind string, from, to Role, digest *keys.Hash) error {
 	return w.session.Pass(ctx, protocol.Direct{
-		Kind: kind, Class: protocol.ClassControl, Encoding: protocol.Bytes, From: w.parties[from], To: w.parties[to], Size: len(digest),
+		Kind: kind, Class: contract.ClassControl, Encoding: contract.Bytes, From: w.parties[from],
+		To: w.parties[to], Size: len(digest),
 		Load: func(offset int, chunk []byte) error {
 			copy(chunk, digest[offset:])
 			return nil
@@ -93,31 +114,113 @@ func (w *sessionWire) Vouch(ctx context.Context, kind string, from, to Role, dig
 	})
 }
 
+// KeyWords is how many words of 64 bits a key of pads has, of a party outside the three.
+const KeyWords = 4
+
+// Keys implements Wire. A key travels under a pad of the two at the ends, besides the link's own encryption: who has
+// the transcript of the one has no key.
+func (w *sessionWire) Keys(ctx context.Context, kind string, from int) (Source, error) {
+	if w.keyed == nil {
+		w.keyed = make(map[int]bool)
+	}
+	if w.keyed[from] {
+		return nil, fmt.Errorf("%s: party %d has given its keys in this session, and their pads are used once", kind, from)
+	}
+	w.keyed[from] = true
+	var with [Roles]Derive
+	has := false
+	for _, unknown := range []Role{Keeper, Helper} {
+		var key []byte
+		if w.session.Self() == from {
+			key = make([]byte, 8*KeyWords)
+			rand.Read(key)
+		}
+		for to, i := range w.parties {
+			if Role(to) == unknown {
+				continue
+			}
+			words := make([]uint64, KeyWords)
+			var pad []byte
+			if self := w.session.Self(); self == from || self == i {
+				peer := from + i - self
+				var err error
+				if pad, err = w.session.Pair(peer).Derive(fmt.Sprintf("share key|%q|%d|%d", kind, from, unknown),
+					8*KeyWords); err != nil {
+					return nil, err
+				}
+				if self == from {
+					unpack(words, xored(key, pad), 8)
+				}
+			}
+			if err := w.give(ctx, kind, from, i, 64, len(words), words); err != nil {
+				return nil, err
+			}
+			if w.session.Self() == i {
+				key = make([]byte, 8*KeyWords)
+				pack(key, words, 8)
+				key = xored(key, pad)
+			}
+		}
+		if key != nil {
+			has = true
+			with[unknown] = func(label string, n int) ([]byte, error) {
+				return hkdf.Expand(sha256.New, key, label, n)
+			}
+		}
+	}
+	if !has {
+		return nil, nil
+	}
+	return KeyedPads(with, w.session.Shared), nil
+}
+
+// xored returns the exclusive or of two keys.
+func xored(a, b []byte) []byte {
+	out := make([]byte, len(a))
+	subtle.XORBytes(out, a, b)
+	return out
+}
+
+// Give implements Wire.
+func (w *sessionWire) Give(ctx context.Context, kind string, from int, to Role, bits, n int, words []uint64) error {
+	return w.give(ctx, kind, from, w.parties[to], bits, n, words)
+}
+
 // pack fills dst with words as little-endian numbers of size bytes, 6 or 8.
 func pack(dst []byte, words []uint64, size int) {
-	if size == 8 {
+	switch size {
+	case 8:
 		for i := range len(dst) / 8 {
 			binary.LittleEndian.PutUint64(dst[8*i:], words[i])
 		}
-		return
-	}
-	for i := range len(dst) / size {
-		b := dst[size*i : size*i+size]
-		binary.LittleEndian.PutUint32(b, uint32(words[i]))
-		binary.LittleEndian.PutUint16(b[4:], uint16(words[i]>>32))
+	case 4:
+		for i := range len(dst) / 4 {
+			binary.LittleEndian.PutUint32(dst[4*i:], uint32(words[i]))
+		}
+	default:
+		for i := range len(dst) / size {
+			b := dst[size*i : size*i+size]
+			binary.LittleEndian.PutUint32(b, uint32(words[i]))
+			binary.LittleEndian.PutUint16(b[4:], uint16(words[i]>>32))
+		}
 	}
 }
 
 // unpack reads what pack wrote.
 func unpack(words []uint64, src []byte, size int) {
-	if size == 8 {
+	switch size {
+	case 8:
 		for i := range len(src) / 8 {
 			words[i] = binary.LittleEndian.Uint64(src[8*i:])
 		}
-		return
-	}
-	for i := range len(src) / size {
-		b := src[size*i : size*i+size]
-		words[i] = uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint16(b[4:]))<<32
+	case 4:
+		for i := range len(src) / 4 {
+			words[i] = uint64(binary.LittleEndian.Uint32(src[4*i:]))
+		}
+	default:
+		for i := range len(src) / size {
+			b := src[size*i : size*i+size]
+			words[i] = uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint16(b[4:]))<<32
+		}
 	}
 }

@@ -47,8 +47,8 @@ func toyKnown() [Roles][]Use {
 
 // toyViews truncates all combinations at once, by the package's own code, and counts the views of the party in one
 // place of the order: the pads that it has and the words that it receives. What goes modulo 2^64 is looked at modulo 8
-// as well: it is made of inner pads and of three-bit words by sums and products alone, so that its low three bits follow
-// from theirs.
+// as well: it is made of inner pads and of three-bit words by sums and products alone, so that its low three bits
+// follow from theirs.
 func toyViews(t *testing.T, order Order, place int, terms [Roles]uint64, blank Use) []int {
 	t.Helper()
 	var columns [][]uint64 // of the view, one word each for every combination
@@ -91,7 +91,8 @@ func toyRun(t *testing.T, order Order, place int, terms [Roles]uint64, blank Use
 	for at, r := range order {
 		all.Go(func() {
 			p := New(r, wireOf{h, r}, toyPads{blank}, 1)
-			if _, err := p.Truncate(t.Context(), "toy", toyBits, slices.Repeat(terms[at:at+1], toyAll), order, Shift{toyAll, 1}); err != nil {
+			if _, err := p.Truncate(t.Context(), "toy", toyBits, slices.Repeat(terms[at:at+1], toyAll), order,
+				Shift{toyAll, 1}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -116,8 +117,8 @@ func toyInputs(place int) (inputs [][Roles]uint64) {
 	return inputs
 }
 
-// toyTells returns how many views of a party are not as frequent for every input as for the first.
-func toyTells(t *testing.T, order Order, place int, blank Use) int {
+// toyDiscloses returns how many views of a party are not as frequent for every input as for the first.
+func toyDiscloses(t *testing.T, order Order, place int, blank Use) int {
 	t.Helper()
 	var want []int
 	differ := make([]bool, toyAll)
@@ -164,16 +165,16 @@ func TestToyViewsAreEquallyFrequentForAllInputs(t *testing.T) {
 	}
 }
 
-// TestToyViewsTellWithoutAPad leaves out one pad at a time: the party that lacks it can tell inputs apart, and
+// TestToyViewsDiscloseWithoutAPad leaves out one pad at a time: the party that lacks it can tell inputs apart, and
 // the other two cannot.
-func TestToyViewsTellWithoutAPad(t *testing.T) {
+func TestToyViewsDiscloseWithoutAPad(t *testing.T) {
 	hides := map[Use]int{useRho: 2, useV: 2, useT: 1, useM: 1, useN: 1, useM0: 0} // from which place
 	for use, from := range hides {
 		for place := range Roles {
 			if !thorough && place != from {
 				continue
 			}
-			if n := toyTells(t, FirstOrder(), place, use); n > 0 != (place == from) {
+			if n := toyDiscloses(t, FirstOrder(), place, use); n > 0 != (place == from) {
 				t.Errorf("without pad %d, %d views of the party in place %d are not equally frequent", use, n, place+1)
 			}
 		}

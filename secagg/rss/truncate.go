@@ -23,7 +23,9 @@ const (
 //
 // A value takes 2 bits/8 + 32 bytes. The last party has its share after one message, the second after
 // two, the first after three.
-func (p *Party) Truncate(ctx context.Context, kind string, bits int, term []uint64, order Order, shifts ...Shift) (Share, error) {
+func (p *Party) Truncate(
+	ctx context.Context, kind string, bits int, term []uint64, order Order, shifts ...Shift,
+) (Share, error) {
 	about := fmt.Sprintf("truncate|%q|%d|%d|%v", kind, bits, order, shifts)
 	t := &truncation{Party: p, step: p.Begin(about), kind: kind, bits: bits, order: order, shifts: shifts}
 	if err := t.check(term); err != nil {
@@ -88,8 +90,8 @@ func (t *truncation) draw() error {
 	return nil
 }
 
-// room makes room for n words at the three.
-func (t *truncation) room(n int) []uint64 {
+// space makes room for n words at the three.
+func (t *truncation) space(n int) []uint64 {
 	if t.role == Outside {
 		return nil
 	}
@@ -98,7 +100,7 @@ func (t *truncation) room(n int) []uint64 {
 
 // gather opens the sum of the terms and rho to the last party.
 func (t *truncation) gather(ctx context.Context, term []uint64) error {
-	masked := t.room(t.n)
+	masked := t.space(t.n)
 	for i := range masked {
 		switch t.role {
 		case t.order[0]:
@@ -129,21 +131,21 @@ func (t *truncation) gather(ctx context.Context, term []uint64) error {
 // shares of the result.
 func (t *truncation) carry(ctx context.Context) (Share, error) {
 	first, second, last := t.order[0], t.order[1], t.order[2]
-	one := t.room(t.n)
+	one := t.space(t.n)
 	if t.role == first {
 		t.lift(one, t.t1, t.m1)
 	}
 	if err := t.Pass(ctx, t.kind+SuffixCarry, first, second, 64, t.n, one); err != nil {
 		return Share{}, err
 	}
-	out := t.room(2 * t.n) // the last's bit less t1, then its part of the result
+	out := t.space(2 * t.n) // the last's bit less t1, then its part of the result
 	if t.role == last {
 		t.conclude(out[:t.n], out[t.n:])
 	}
 	if err := t.Pass(ctx, t.kind+SuffixOut, last, second, 64, 2*t.n, out); err != nil {
 		return Share{}, err
 	}
-	two := t.room(t.n)
+	two := t.space(t.n)
 	if t.role == second {
 		t.lift(two, out[:t.n], t.m0)
 	}

@@ -91,7 +91,8 @@ func TestTruncateIsRightOnTheMean(t *testing.T) {
 		fraction int64
 		order    Order
 	}{
-		{64, 20, 0x5a5a5, FirstOrder()}, {64, 1, 1, FirstOrder().Next()}, {48, 33, 0x1_0000_0001, Order{1, 2, 0}}, {64, 60, 7 << 57, Order{2, 0, 1}}, {48, 8, 1, Order{0, 2, 1}},
+		{64, 20, 0x5a5a5, FirstOrder()}, {64, 1, 1, FirstOrder().Next()}, {48, 33, 0x1_0000_0001, Order{1, 2, 0}},
+		{64, 60, 7 << 57, Order{2, 0, 1}}, {48, 8, 1, Order{0, 2, 1}},
 	} {
 		t.Run(fmt.Sprint(c.k, c.f), func(t *testing.T) {
 			x := make([]int64, n)

@@ -22,31 +22,22 @@ func mul(a, b uint64) uint64 { return reduce(bits.Mul64(a, b)) }
 func dot(a, b []uint64) uint64 {
 	sum := uint64(0)
 	for len(a) > 0 {
-		n := min(len(a), lazy)
-		sum = dotRun(sum, a[:n], b[:n])
+		n := min(len(a), lazy) // products that are added before one reduction
+		hi, lo := uint64(0), sum
+		for i, x := range a[:n] {
+			h, l := bits.Mul64(x, b[:n][i])
+			var carry uint64
+			lo, carry = bits.Add64(lo, l, 0)
+			hi += h + carry
+		}
+		sum = reduce(hi, lo)
 		a, b = a[n:], b[n:]
 	}
 	return sum
 }
 
-// dotRun adds at most lazy products to sum and reduces once.
-func dotRun(sum uint64, a, b []uint64) uint64 {
-	hi, lo := uint64(0), sum
-	b = b[:len(a)]
-	for i, x := range a {
-		h, l := bits.Mul64(x, b[i])
-		var carry uint64
-		lo, carry = bits.Add64(lo, l, 0)
-		hi += h + carry
-	}
-	return reduce(hi, lo)
-}
-
 // signed returns d modulo P, for |d| < P.
 func signed(d int64) uint64 { return uint64(d) + P&uint64(d>>63) }
-
-// negate returns -a modulo P for a canonical a that is not 0.
-func negate(a uint64) uint64 { return P - a }
 
 // invert returns 1/a = a^(P-2), and 0 for 0.
 func invert(a uint64) uint64 {
@@ -71,16 +62,4 @@ func invertAll(a []uint64) {
 	for i := len(a) - 1; i >= 0; i-- {
 		a[i], inverse = mul(inverse, before[i]), mul(inverse, a[i])
 	}
-}
-
-// factorials returns 0! .. m! and their inverses modulo P.
-func factorials(m int) (of, inverse []uint64) {
-	of = make([]uint64, m+1)
-	of[0] = 1
-	for i := 1; i <= m; i++ {
-		of[i] = mul(of[i-1], uint64(i))
-	}
-	inverse = append([]uint64(nil), of...)
-	invertAll(inverse)
-	return of, inverse
 }

@@ -8,7 +8,8 @@ import "fmt"
 type OffError struct{ Holder int } // 1..n
 
 func (e *OffError) Error() string {
-	return fmt.Sprintf("recover a secret: the share of holder %d does not fit the public points and the shares before it", e.Holder)
+	return fmt.Sprintf("recover a secret: the share of holder %d does not fit the public points and "+
+		"the shares before it", e.Holder)
 }
 
 // Recover returns the secret whose n+1-t points Publish returned, from the shares of at least t
@@ -16,11 +17,34 @@ func (e *OffError) Error() string {
 // checked against them, and the first that does not fit is an *OffError. With t shares exactly
 // nothing can be checked, and a false share or point gives a false secret.
 func (s *Scheme) Recover(public []Element, holders []int, shares []Element) (Element, error) {
-	if err := s.check(public, holders, shares); err != nil {
-		return Element{}, err
+	switch {
+	case len(public) != s.n+1-s.t:
+		return Element{}, fmt.Errorf("recover a secret: %d public points, want %d", len(public), s.n+1-s.t)
+	case len(holders) != len(shares):
+		return Element{}, fmt.Errorf("recover a secret: %d shares of %d holders, want one each", len(shares), len(holders))
+	case len(holders) < s.t:
+		return Element{}, fmt.Errorf("recover a secret: %d shares, want at least %d", len(shares), s.t)
+	}
+	seen := make([]bool, s.n+1)
+	for _, h := range holders {
+		if h < 1 || h > s.n {
+			return Element{}, fmt.Errorf("recover a secret: holder %d, want 1 to %d", h, s.n)
+		}
+		if seen[h] {
+			return Element{}, fmt.Errorf("recover a secret: holder %d twice", h)
+		}
+		seen[h] = true
 	}
 	first := holders[:s.t]
-	f := s.through(public, first, shares)
+	// The polynomial goes through the shares of the first t and the public points, in this order.
+	weights, f := s.weightsOf(first), newPolynomial(s.n+1)
+	for j, h := range first {
+		f.put(j, h, weights[j], &shares[j])
+	}
+	for i := range public {
+		j := s.t + i
+		f.put(j, s.n+1+i, weights[j], &public[i])
+	}
 	for i := s.t; i < len(holders); i++ {
 		value := f.evaluate(s, holders[i], s.product(holders[i], first))
 		if !value.equal(&shares[i]) {
@@ -30,57 +54,18 @@ func (s *Scheme) Recover(public []Element, holders []int, shares []Element) (Ele
 	return f.evaluate(s, 0, s.product(0, first)), nil
 }
 
-func (s *Scheme) check(public []Element, holders []int, shares []Element) error {
-	switch {
-	case len(public) != s.n+1-s.t:
-		return fmt.Errorf("recover a secret: %d public points, want %d", len(public), s.n+1-s.t)
-	case len(holders) != len(shares):
-		return fmt.Errorf("recover a secret: %d shares of %d holders, want one each", len(shares), len(holders))
-	case len(holders) < s.t:
-		return fmt.Errorf("recover a secret: %d shares, want at least %d", len(shares), s.t)
-	}
-	seen := make([]bool, s.n+1)
-	for _, h := range holders {
-		if h < 1 || h > s.n {
-			return fmt.Errorf("recover a secret: holder %d, want 1 to %d", h, s.n)
-		}
-		if seen[h] {
-			return fmt.Errorf("recover a secret: holder %d twice", h)
-		}
-		seen[h] = true
-	}
-	return nil
-}
-
-// through returns the polynomial through the public points and the shares of exactly t holders.
-func (s *Scheme) through(public []Element, holders []int, shares []Element) *polynomial {
-	weights, f := s.weightsOf(holders), newPolynomial(s.n+1)
-	for j, h := range holders {
-		f.put(j, h, weights[j], &shares[j])
-	}
-	for i := range public {
-		j := s.t + i
-		f.put(j, s.n+1+i, weights[j], &public[i])
-	}
-	return f
-}
-
-// weightsOf returns the barycentric weights of the holders, in order, and of the public points.
+// weightsOf returns the barycentric weights of t holders, in order, and of the public points.
 func (s *Scheme) weightsOf(holders []int) []uint64 {
 	weights := make([]uint64, s.n+1)
 	for j := range weights {
-		weights[j] = s.product(s.point(j, holders), holders)
+		at := s.n + 1 + j - s.t // a public point
+		if j < s.t {
+			at = holders[j]
+		}
+		weights[j] = s.product(at, holders)
 	}
 	invertAll(weights)
 	return weights
-}
-
-// point returns the place of point j of a recovery: the holders first, then the public points.
-func (s *Scheme) point(j int, holders []int) int {
-	if j < s.t {
-		return holders[j]
-	}
-	return s.n + 1 + j - s.t
 }
 
 // group is how many differences of places, each at most 2*MaxHolders, multiply within an int64.

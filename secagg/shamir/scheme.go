@@ -1,6 +1,9 @@
 package shamir
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // MaxHolders is the largest number of holders of a secret.
 const MaxHolders = 1024
@@ -20,14 +23,40 @@ type Scheme struct {
 // New prepares the sharing among n holders with threshold t. It wants 1 <= t <= n <= MaxHolders.
 func New(n, t int) (*Scheme, error) {
 	if t < 1 || t > n || n > MaxHolders {
-		return nil, fmt.Errorf("share a secret: threshold %d of %d holders, want 1 <= threshold <= holders <= %d", t, n, MaxHolders)
+		return nil, fmt.Errorf("share a secret: threshold %d of %d holders, want 1 <= threshold <= holders <= %d",
+			t, n, MaxHolders)
 	}
 	s := &Scheme{n: n, t: t, last: 2*n + 1 - t}
-	of, inverse := factorials(s.last)
-	s.setInverses(of, inverse)
-	s.setWeights(inverse)
-	s.setScale(of, inverse)
-	s.setAgainst(of, inverse)
+	// The factorials 0! .. last! and their inverses modulo P.
+	of := make([]uint64, s.last+1)
+	of[0] = 1
+	for i := 1; i <= s.last; i++ {
+		of[i] = mul(of[i-1], uint64(i))
+	}
+	inverse := slices.Clone(of)
+	invertAll(inverse)
+
+	s.inverse = make([]uint64, 2*s.last+1)
+	for d := 1; d <= s.last; d++ {
+		one := mul(inverse[d], of[d-1])
+		s.inverse[s.last+d], s.inverse[s.last-d] = one, P-one
+	}
+	s.weights = make([]uint64, s.n+1)
+	for j := range s.weights {
+		s.weights[j] = withSign(s.n-j, mul(inverse[j], inverse[s.n-j]))
+	}
+	s.scale = make([]uint64, s.n+1-s.t)
+	for i := range s.scale {
+		s.scale[i] = mul(of[s.n+1+i], inverse[i])
+	}
+	s.against = make([]uint64, s.last+1)
+	for x := range s.against {
+		if x <= s.n {
+			s.against[x] = withSign(s.last-s.n, mul(of[s.last-x], inverse[s.n-x]))
+		} else {
+			s.against[x] = withSign(s.last-x, mul(of[x-s.n-1], of[s.last-x]))
+		}
+	}
 	return s, nil
 }
 
@@ -55,47 +84,10 @@ func (s *Scheme) Publish(secret Element, shares []Element) []Element {
 	return public
 }
 
-func (s *Scheme) setInverses(of, inverse []uint64) {
-	s.inverse = make([]uint64, 2*s.last+1)
-	for d := 1; d <= s.last; d++ {
-		one := mul(inverse[d], of[d-1])
-		s.inverse[s.last+d], s.inverse[s.last-d] = one, negate(one)
-	}
-}
-
-// setWeights: the differences of j are j!, and (n-j)! with the sign of n-j.
-func (s *Scheme) setWeights(inverse []uint64) {
-	s.weights = make([]uint64, s.n+1)
-	for j := range s.weights {
-		s.weights[j] = withSign(s.n-j, mul(inverse[j], inverse[s.n-j]))
-	}
-}
-
-// setScale: x(x-1) .. (x-n) = x!/(x-n-1)!.
-func (s *Scheme) setScale(of, inverse []uint64) {
-	s.scale = make([]uint64, s.n+1-s.t)
-	for i := range s.scale {
-		s.scale[i] = mul(of[s.n+1+i], inverse[i])
-	}
-}
-
-// setAgainst: below the public points n+1 .. last the differences are -(last-x) .. -(n+1-x); a
-// public point has (x-n-1)! below it, and above it (last-x)! with the sign of last-x.
-func (s *Scheme) setAgainst(of, inverse []uint64) {
-	s.against = make([]uint64, s.last+1)
-	for x := range s.against {
-		if x <= s.n {
-			s.against[x] = withSign(s.last-s.n, mul(of[s.last-x], inverse[s.n-x]))
-		} else {
-			s.against[x] = withSign(s.last-x, mul(of[x-s.n-1], of[s.last-x]))
-		}
-	}
-}
-
 // withSign returns (-1)^power times a, which is not 0.
 func withSign(power int, a uint64) uint64 {
 	if power%2 == 0 {
 		return a
 	}
-	return negate(a)
+	return P - a
 }

@@ -56,7 +56,8 @@ func mustRecover(t failer, s *Scheme, public []Element, holders []int, shares []
 }
 
 func TestSchemesOfAllSizesRecover(t *testing.T) {
-	for _, size := range []struct{ n, t int }{{1, 1}, {2, 1}, {150, 90}, {MaxHolders, 1}, {MaxHolders, 600}, {MaxHolders, MaxHolders}} {
+	for _, size := range []struct{ n, t int }{{1, 1}, {2, 1}, {150, 90}, {MaxHolders, 1}, {MaxHolders, 600},
+		{MaxHolders, MaxHolders}} {
 		s, shares := newScheme(t, size.n, size.t), someElements(uint64(size.n), size.n+1)
 		secret, shares := shares[0], shares[1:]
 		public := s.Publish(secret, shares)
@@ -140,7 +141,8 @@ func TestRecoverRefuses(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for _, size := range []struct{ n, t int }{{0, 0}, {3, 0}, {3, -1}, {3, 4}, {-1, -1}, {MaxHolders + 1, 2}} {
-		if _, err := New(size.n, size.t); err == nil || !strings.Contains(err.Error(), "want 1 <= threshold <= holders <= 1024") {
+		if _, err := New(size.n, size.t); err == nil || !strings.Contains(err.Error(),
+			"want 1 <= threshold <= holders <= 1024") {
 			t.Errorf("%v: error %v", size, err)
 		}
 	}

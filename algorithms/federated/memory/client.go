@@ -14,12 +14,12 @@ type Client struct {
 	hub    *Hub
 	number int
 
-	inbox   []message // guarded by the hub's board, as all that follows
-	letters []federated.Letter
-	answer  *federated.Letter // to the latest question
-	told    bool              // of a round whose sum is to come
-	round   int
-	offer   *offer
+	inbox    []message // guarded by the hub's board, as all that follows
+	messages []federated.Message
+	answer   *federated.Message // to the latest question
+	told     bool               // of a round whose sum is to come
+	round    int
+	offer    *offer
 }
 
 // message is what a server told.
@@ -39,14 +39,14 @@ type offer struct {
 // Leave has the client go, whatever it was doing.
 func (c *Client) Leave() {
 	c.hub.board.change(func() {
-		if c.hub.seats[c.number] == c {
-			c.hub.seats[c.number] = nil
+		if c.hub.present[c.number] == c {
+			c.hub.present[c.number] = nil
 		}
 	})
 }
 
-// Hear implements federated.Client.
-func (c *Client) Hear(ctx context.Context, kind string, limit int) (round int, values []float64, err error) {
+// ReceiveValues implements federated.Client.
+func (c *Client) ReceiveValues(ctx context.Context, kind string, limit int) (round int, values []float64, err error) {
 	var m message
 	over := false
 	err = c.hub.board.await(ctx, func() bool {
@@ -71,31 +71,31 @@ func (c *Client) Hear(ctx context.Context, kind string, limit int) (round int, v
 }
 
 // Await implements federated.Respondent.
-func (c *Client) Await(ctx context.Context, awaited string, limit int) (federated.Letter, error) {
-	var l federated.Letter
+func (c *Client) Await(ctx context.Context, awaited string, limit int) (federated.Message, error) {
+	var l federated.Message
 	over := false
 	err := c.hub.board.await(ctx, func() bool {
-		if len(c.letters) == 0 {
-			over = c.hub.over || c.hub.seats[c.number] != c
+		if len(c.messages) == 0 {
+			over = c.hub.over || c.hub.present[c.number] != c
 			return over
 		}
-		l, c.letters = c.letters[0], c.letters[1:]
+		l, c.messages = c.messages[0], c.messages[1:]
 		return true
 	})
 	switch {
 	case err != nil:
-		return federated.Letter{}, err
+		return federated.Message{}, err
 	case over:
-		return federated.Letter{}, io.EOF
+		return federated.Message{}, io.EOF
 	case len(l.Payload) > limit:
-		return federated.Letter{}, fmt.Errorf("%s of %d bytes, want at most %d", l.Kind, len(l.Payload), limit)
+		return federated.Message{}, fmt.Errorf("%s of %d bytes, want at most %d", l.Kind, len(l.Payload), limit)
 	}
 	return l, nil
 }
 
 // Answer implements federated.Respondent.
 func (c *Client) Answer(ctx context.Context, kind string, payload []byte) error {
-	c.hub.board.change(func() { c.answer = &federated.Letter{Kind: kind, Payload: slices.Clone(payload)} })
+	c.hub.board.change(func() { c.answer = &federated.Message{Kind: kind, Payload: slices.Clone(payload)} })
 	return ctx.Err()
 }
 

@@ -68,7 +68,7 @@ func (v *FaultyVault) Save(name string, data []byte) error {
 type FaultyServer struct {
 	N               int // clients
 	Total           *federated.Total
-	TellErr, SumErr error
+	SendErr, SumErr error
 }
 
 // Clients implements federated.Server.
@@ -83,8 +83,10 @@ func (n *FaultyServer) Present() []int {
 	return all
 }
 
-// Tell implements federated.Server.
-func (n *FaultyServer) Tell(context.Context, int, string, int, []float64) error { return n.TellErr }
+// SendValues implements federated.Server.
+func (n *FaultyServer) SendValues(context.Context, int, string, int, []float64) error {
+	return n.SendErr
+}
 
 // Sum implements federated.Server.
 func (n *FaultyServer) Sum(context.Context, federated.Sum, []int) (*federated.Total, error) {
@@ -101,8 +103,8 @@ type ToldClient struct {
 	Sums   int // so far
 }
 
-// Hear implements federated.Client.
-func (n *ToldClient) Hear(context.Context, string, int) (round int, values []float64, err error) {
+// ReceiveValues implements federated.Client.
+func (n *ToldClient) ReceiveValues(context.Context, string, int) (round int, values []float64, err error) {
 	if len(n.Rounds) == 0 {
 		return 0, nil, n.End
 	}

@@ -22,10 +22,11 @@ func encode(s federated.Sum, v []float64) ([]int64, error) {
 	return words, nil
 }
 
-// checkRoom refuses a sum whose total may not fit into 64 bits.
-func checkRoom(s federated.Sum, addends int) error {
+// checkSpace refuses a sum whose total may not fit into 64 bits.
+func checkSpace(s federated.Sum, addends int) error {
 	if !s.Fits(addends) {
-		return fmt.Errorf("%s: %d addends of up to %g with %d bits after the point overflow 64 bits", s.Kind, addends, s.Bound, s.Bits)
+		return fmt.Errorf("%s: %d addends of up to %g with %d bits after the point overflow 64 bits", s.Kind, addends,
+			s.Bound, s.Bits)
 	}
 	return nil
 }

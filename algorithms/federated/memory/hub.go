@@ -13,21 +13,21 @@ type Hub struct {
 	// Lost says that a client's vector comes too late for the sum of a round; nil: none does.
 	Lost func(round, client int) bool
 
-	least int
-	board *board
-	seats []*Client // nil: the client is away
-	over  bool
+	least   int
+	board   *board
+	present []*Client // nil: the client is away
+	over    bool
 }
 
 // NewHub returns a hub of so many clients, all away, whose totals open with at least least of them.
 func NewHub(clients, least int) *Hub {
-	return &Hub{least: least, board: newBoard(), seats: make([]*Client, clients)}
+	return &Hub{least: least, board: newBoard(), present: make([]*Client, clients)}
 }
 
 // Join has a client come, or come back, and returns its view.
 func (h *Hub) Join(client int) *Client {
 	c := &Client{hub: h, number: client}
-	h.board.change(func() { h.seats[client] = c })
+	h.board.change(func() { h.present[client] = c })
 	return c
 }
 
@@ -35,14 +35,14 @@ func (h *Hub) Join(client int) *Client {
 func (h *Hub) End() { h.board.change(func() { h.over = true }) }
 
 // Clients implements federated.Server.
-func (h *Hub) Clients() int { return len(h.seats) }
+func (h *Hub) Clients() int { return len(h.present) }
 
 // Present implements federated.Server.
 func (h *Hub) Present() []int {
 	var list []int
 	h.board.mu.Lock()
 	defer h.board.mu.Unlock()
-	for k, c := range h.seats {
+	for k, c := range h.present {
 		if c != nil {
 			list = append(list, k)
 		}
@@ -50,10 +50,10 @@ func (h *Hub) Present() []int {
 	return list
 }
 
-// Tell implements federated.Server.
-func (h *Hub) Tell(ctx context.Context, client int, kind string, round int, values []float64) error {
+// SendValues implements federated.Server.
+func (h *Hub) SendValues(ctx context.Context, client int, kind string, round int, values []float64) error {
 	h.board.change(func() {
-		if c := h.seats[client]; c != nil {
+		if c := h.present[client]; c != nil {
 			c.inbox = append(c.inbox, message{kind, round, slices.Clone(values)})
 			c.told, c.round = true, round
 		}
@@ -64,8 +64,8 @@ func (h *Hub) Tell(ctx context.Context, client int, kind string, round int, valu
 // Send implements federated.Inquirer.
 func (h *Hub) Send(ctx context.Context, client int, kind string, round int, payload []byte) error {
 	h.board.change(func() {
-		if c := h.seats[client]; c != nil {
-			c.letters = append(c.letters, federated.Letter{Kind: kind, Round: round, Payload: slices.Clone(payload)})
+		if c := h.present[client]; c != nil {
+			c.messages = append(c.messages, federated.Message{Kind: kind, Round: round, Payload: slices.Clone(payload)})
 			c.told, c.round = true, round
 		}
 	})
@@ -77,7 +77,7 @@ func (h *Hub) Send(ctx context.Context, client int, kind string, round int, payl
 func (h *Hub) Ask(ctx context.Context, round int, clients []int, q federated.Question) (map[int][]byte, error) {
 	h.board.change(func() {
 		for _, k := range clients {
-			if c := h.seats[k]; c != nil {
+			if c := h.present[k]; c != nil {
 				c.answer = nil
 			}
 		}
@@ -90,7 +90,7 @@ func (h *Hub) Ask(ctx context.Context, round int, clients []int, q federated.Que
 	answers := make(map[int][]byte)
 	err := h.board.await(ctx, func() bool {
 		for _, k := range clients {
-			c := h.seats[k]
+			c := h.present[k]
 			if c != nil && c.answer == nil {
 				return false
 			}
@@ -106,7 +106,7 @@ func (h *Hub) Ask(ctx context.Context, round int, clients []int, q federated.Que
 	for k, answer := range answers {
 		if len(answer) > q.Limit || q.Check != nil && q.Check(k, answer) != nil {
 			delete(answers, k)
-			h.board.change(func() { h.seats[k] = nil })
+			h.board.change(func() { h.present[k] = nil })
 		}
 	}
 	return answers, nil
@@ -118,7 +118,7 @@ func (h *Hub) Sum(ctx context.Context, s federated.Sum, clients []int) (*federat
 	err := h.board.await(ctx, func() bool {
 		adders = adders[:0]
 		for _, k := range clients {
-			c := h.seats[k]
+			c := h.present[k]
 			if c == nil || !c.told {
 				continue
 			}
@@ -133,13 +133,16 @@ func (h *Hub) Sum(ctx context.Context, s federated.Sum, clients []int) (*federat
 		return nil, err
 	}
 	var total *federated.Total
-	h.board.change(func() { total, err = h.open(s, adders) })
+	h.board.change(func() { total, err = h.total(s, adders) })
 	return total, err
 }
 
-// open adds what was offered and tells everybody whether its vector is in.
-func (h *Hub) open(s federated.Sum, adders []*Client) (*federated.Total, error) {
-	kept := slices.DeleteFunc(slices.Clone(adders), func(c *Client) bool { return h.Lost != nil && h.Lost(c.round, c.number) })
+// total adds what was offered and tells everybody whether its vector is in.
+func (h *Hub) total(s federated.Sum, adders []*Client) (*federated.Total, error) {
+	kept := slices.DeleteFunc(slices.Clone(adders), func(c *Client) bool {
+		return h.Lost != nil &&
+			h.Lost(c.round, c.number)
+	})
 	opens := len(kept) >= max(h.least, 1)
 	total := &federated.Total{Values: make([]float64, s.N)}
 	words := make([]int64, s.N)
@@ -159,5 +162,5 @@ func (h *Hub) open(s federated.Sum, adders []*Client) (*federated.Total, error) 
 		return nil, nil
 	}
 	decode(total.Values, words, s.Bits)
-	return total, checkRoom(s, len(kept))
+	return total, checkSpace(s, len(kept))
 }

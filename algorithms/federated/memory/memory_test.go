@@ -40,12 +40,12 @@ func round(t testing.TB, hub *memory.Hub, s federated.Sum, vectors [][]float64) 
 	var wait sync.WaitGroup
 	for k, v := range vectors {
 		c := hub.Join(k)
-		if err := hub.Tell(context.Background(), k, "model", 4, nil); err != nil {
+		if err := hub.SendValues(context.Background(), k, "model", 4, nil); err != nil {
 			t.Fatal(err)
 		}
 		wait.Go(func() {
 			defer c.Leave()
-			if n, values, err := c.Hear(context.Background(), "model", 0); n != 4 || values != nil || err != nil {
+			if n, values, err := c.ReceiveValues(context.Background(), "model", 0); n != 4 || values != nil || err != nil {
 				errs[k] = fmt.Errorf("heard %d, %v, %v", n, values, err)
 				return
 			}
@@ -63,7 +63,8 @@ func round(t testing.TB, hub *memory.Hub, s federated.Sum, vectors [][]float64) 
 // TestTotalsAreThoseOfSecureSums to the bit, whoever is lost.
 func TestTotalsAreThoseOfSecureSums(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := federated.Sum{Kind: "v", N: rapid.IntRange(1, 4).Draw(rt, "n"), Bits: rapid.IntRange(0, 40).Draw(rt, "bits"), Bound: 1000}
+		s := federated.Sum{Kind: "v", N: rapid.IntRange(1, 4).Draw(rt, "n"), Bits: rapid.IntRange(0, 40).Draw(rt, "bits"),
+			Bound: 1000}
 		lost := rapid.SliceOfN(rapid.Bool(), 3, 6).Draw(rt, "lost")
 		var vectors [][]float64
 		for range lost {
@@ -119,40 +120,42 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 		t.Errorf("error %v, want %q", errs[1], want)
 	}
 	_, _, errs = round(t, memory.NewHub(2, 1), s, [][]float64{{1, 2}, {math.NaN()}})
-	if got, want := fmt.Sprint(errs), "[v: a vector of 2 numbers, want 1 v: element 0 is NaN, want a magnitude of at most 2]"; got != want {
+	if got, want := fmt.Sprint(errs), "[v: a vector of 2 numbers, want 1 v: element 0 is NaN, want a magnitude of at "+
+		"most 2]"; got != want {
 		t.Errorf("errors %s, want %s", got, want)
 	}
 }
 
-func TestWhatAClientHears(t *testing.T) {
+func TestWhatAClientReceives(t *testing.T) {
 	ctx := t.Context()
 	hub := memory.NewHub(2, 1)
 	c := hub.Join(1)
 	values := []float64{1, 2}
-	hub.Tell(ctx, 0, "model", 1, values) // is away
-	hub.Tell(ctx, 1, "model", 1, values)
-	hub.Tell(ctx, 1, "iteration", 2, nil)
-	hub.Tell(ctx, 1, "other", 3, values)
-	hub.Tell(ctx, 1, "model", 4, values)
+	hub.SendValues(ctx, 0, "model", 1, values) // is away
+	hub.SendValues(ctx, 1, "model", 1, values)
+	hub.SendValues(ctx, 1, "iteration", 2, nil)
+	hub.SendValues(ctx, 1, "other", 3, values)
+	hub.SendValues(ctx, 1, "model", 4, values)
 	values[0] = 7
 	hub.End()
-	if n, got, err := c.Hear(ctx, "model", 2); n != 1 || !slices.Equal(got, []float64{1, 2}) || err != nil {
+	if n, got, err := c.ReceiveValues(ctx, "model", 2); n != 1 || !slices.Equal(got, []float64{1, 2}) || err != nil {
 		t.Errorf("heard %d, %v, %v", n, got, err)
 	}
-	if n, got, err := c.Hear(ctx, "model", 2); n != 2 || got != nil || err != nil {
+	if n, got, err := c.ReceiveValues(ctx, "model", 2); n != 2 || got != nil || err != nil {
 		t.Errorf("heard %d, %v, %v", n, got, err)
 	}
-	for _, want := range []string{`the server tells "other" where "model" is awaited`, "model of 2 values, want at most 1"} {
-		if _, _, err := c.Hear(ctx, "model", 1); err == nil || err.Error() != want {
+	for _, want := range []string{`the server tells "other" where "model" is awaited`,
+		"model of 2 values, want at most 1"} {
+		if _, _, err := c.ReceiveValues(ctx, "model", 1); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, _, err := c.Hear(ctx, "model", 2); err != io.EOF {
+	if _, _, err := c.ReceiveValues(ctx, "model", 2); err != io.EOF {
 		t.Errorf("error %v at the end, want EOF", err)
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, _, err := memory.NewHub(1, 1).Join(0).Hear(gone, "model", 2); !errors.Is(err, context.Canceled) {
+	if _, _, err := memory.NewHub(1, 1).Join(0).ReceiveValues(gone, "model", 2); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that the context was cancelled", err)
 	}
 }
@@ -187,12 +190,12 @@ func TestServersExchange(t *testing.T) {
 // TestASessionsClientsStopAndComeBack, and leave when their parts end.
 func TestASessionsClientsStopAndComeBack(t *testing.T) {
 	s := memory.NewSession(3, 1) // client 2 never comes
-	hear := func(ctx context.Context, c *memory.Client) error {
-		_, _, err := c.Hear(ctx, "model", 1)
+	receive := func(ctx context.Context, c *memory.Client) error {
+		_, _, err := c.ReceiveValues(ctx, "model", 1)
 		return err
 	}
-	s.Attend(t.Context(), 0, hear)
-	s.Attend(t.Context(), 1, hear)
+	s.RunClient(t.Context(), 0, receive)
+	s.RunClient(t.Context(), 1, receive)
 	if got := s.Present(); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("clients %v are there, want 0 and 1", got)
 	}
@@ -200,8 +203,8 @@ func TestASessionsClientsStopAndComeBack(t *testing.T) {
 	if err := s.Ended(1); !errors.Is(err, context.Canceled) {
 		t.Errorf("the stopped client ended with %v", err)
 	}
-	s.Attend(t.Context(), 1, hear)
-	if err := s.Tell(t.Context(), 0, "model", 1, nil); err != nil {
+	s.RunClient(t.Context(), 1, receive)
+	if err := s.SendValues(t.Context(), 0, "model", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Ended(0); err != nil {

@@ -39,7 +39,7 @@ func (s *Servers) mixing(at, round int) *mixing {
 func NewServers(n int) *Servers {
 	s := &Servers{board: newBoard(), mixings: make(map[place]*mixing)}
 	for range n {
-		s.members = append(s.members, &Neighbour{said: make(map[letter][]float64), newest: -1, gone: true})
+		s.members = append(s.members, &Neighbour{said: make(map[messageKey][]float64), newest: -1, gone: true})
 	}
 	return s
 }
@@ -48,13 +48,13 @@ func NewServers(n int) *Servers {
 type Neighbour struct {
 	servers *Servers
 	number  int
-	said    map[letter][]float64
+	said    map[messageKey][]float64
 	newest  int // round of what was said
 	gone    bool
 }
 
-// letter is what a vector is called.
-type letter struct {
+// messageKey is what a vector is called.
+type messageKey struct {
 	kind  string
 	round int
 }
@@ -74,9 +74,10 @@ func (n *Neighbour) Leave() { n.servers.board.change(func() { n.gone = true }) }
 
 // Exchange implements federated.Neighbourhood. It does not wait for a server that is gone or has
 // come to a later round.
-func (n *Neighbour) Exchange(ctx context.Context, kind string, round int, with []int, values []float64) (map[int][]float64, error) {
+func (n *Neighbour) Exchange(ctx context.Context, kind string, round int, with []int,
+	values []float64) (map[int][]float64, error) {
 	n.servers.board.change(func() {
-		n.said[letter{kind, round}] = slices.Clone(values)
+		n.said[messageKey{kind, round}] = slices.Clone(values)
 		n.newest = max(n.newest, round)
 	})
 	var theirs map[int][]float64
@@ -84,7 +85,7 @@ func (n *Neighbour) Exchange(ctx context.Context, kind string, round int, with [
 		theirs = make(map[int][]float64)
 		for _, r := range with {
 			m := n.servers.members[r]
-			if v, ok := m.said[letter{kind, round}]; ok {
+			if v, ok := m.said[messageKey{kind, round}]; ok {
 				theirs[r] = slices.Clone(v)
 			} else if !m.gone && m.newest <= round {
 				return false
@@ -106,7 +107,8 @@ func (n *Neighbour) without(server, round int) bool {
 func (n *Neighbour) Begin(ctx context.Context, _ int) error { return ctx.Err() }
 
 // Mix implements federated.Mixing. It waits for each server until it takes part, is gone or has come to a later round.
-func (n *Neighbour) Mix(ctx context.Context, s federated.Sum, round int, from []int, adders func(there []int) []int) (*federated.Mixture, error) {
+func (n *Neighbour) Mix(ctx context.Context, s federated.Sum, round int, from []int,
+	adders func(there []int) []int) (*federated.Mixture, error) {
 	var m *mixing
 	n.servers.board.change(func() {
 		n.newest = max(n.newest, round)
@@ -154,11 +156,12 @@ func (n *Neighbour) Mix(ctx context.Context, s federated.Sum, round int, from []
 		add(words, m.words[r])
 	}
 	decode(mixture.Values, words, s.Bits)
-	return mixture, checkRoom(s, len(from))
+	return mixture, checkSpace(s, len(from))
 }
 
 // Contribute implements federated.Mixing.
-func (n *Neighbour) Contribute(ctx context.Context, s federated.Sum, round, at int, vector func(there []int) ([]float64, error)) error {
+func (n *Neighbour) Contribute(ctx context.Context, s federated.Sum, round, at int,
+	vector func(there []int) ([]float64, error)) error {
 	var m *mixing
 	n.servers.board.change(func() {
 		n.newest = max(n.newest, round)

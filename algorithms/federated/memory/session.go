@@ -15,12 +15,13 @@ type Session struct {
 
 // NewSession returns a session of so many clients, all away, whose totals open with at least least of them.
 func NewSession(clients, least int) *Session {
-	return &Session{Hub: NewHub(clients, least), stop: make([]context.CancelFunc, clients), errs: make([]chan error, clients)}
+	return &Session{Hub: NewHub(clients, least), stop: make([]context.CancelFunc, clients),
+		errs: make([]chan error, clients)}
 }
 
-// Attend has a client come, or come back, and run its part, with its view of the hub. It leaves when the part
+// RunClient has a client come, or come back, and run its part, with its view of the hub. It leaves when the part
 // ends.
-func (s *Session) Attend(ctx context.Context, client int, part func(ctx context.Context, network *Client) error) {
+func (s *Session) RunClient(ctx context.Context, client int, part func(ctx context.Context, network *Client) error) {
 	ctx, s.stop[client] = context.WithCancel(ctx)
 	network, ended := s.Join(client), make(chan error, 1)
 	s.errs[client] = ended

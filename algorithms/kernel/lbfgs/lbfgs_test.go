@@ -112,7 +112,8 @@ func TestMatchesGonum(t *testing.T) {
 		if got.Evaluations > 2*want.FuncEvaluations+10 {
 			t.Errorf("%s: %d evaluations, gonum needs %d", p.name, got.Evaluations, want.FuncEvaluations)
 		}
-		t.Logf("%s (%d): %d iterations, %d evaluations (gonum %d, %d), %s", p.name, p.dim, got.Iteration, got.Evaluations, want.MajorIterations, want.FuncEvaluations, reason)
+		t.Logf("%s (%d): %d iterations, %d evaluations (gonum %d, %d), %s", p.name, p.dim, got.Iteration, got.Evaluations,
+			want.MajorIterations, want.FuncEvaluations, reason)
 	}
 }
 
@@ -224,19 +225,20 @@ func twoLoop(s *State) []float64 {
 // stored vectors: a mistake in which of them carry over would hide in slow convergence.
 func TestProductsStayTrue(t *testing.T) {
 	p := logistic(25, 200, 1e-4)
-	_, _, err := Minimise(context.Background(), p.f, make([]float64, p.dim), nil, Settings{History: 3, Iterations: 30}, func(s *State) error {
-		if err := s.Validate(); err != nil {
-			t.Error(err)
-		}
-		for i, a := range s.basis() {
-			for j, b := range s.basis() {
-				if got, want := s.products().at(i, j), floats.Dot(a, b); got != want {
-					t.Errorf("iteration %d: product %d, %d is %v, want %v", s.Iteration, i, j, got, want)
+	_, _, err := Minimise(context.Background(), p.f, make([]float64, p.dim), nil, Settings{History: 3, Iterations: 30},
+		func(s *State) error {
+			if err := s.Validate(); err != nil {
+				t.Error(err)
+			}
+			for i, a := range s.basis() {
+				for j, b := range s.basis() {
+					if got, want := s.products().at(i, j), floats.Dot(a, b); got != want {
+						t.Errorf("iteration %d: product %d, %d is %v, want %v", s.Iteration, i, j, got, want)
+					}
 				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

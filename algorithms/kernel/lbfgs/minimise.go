@@ -36,19 +36,6 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// validate refuses settings without meaning.
-func (s Settings) validate() error {
-	switch {
-	case s.History < 1 || s.History > MaxHistory:
-		return fmt.Errorf("optimiser history is %d: want 1 to %d", s.History, MaxHistory)
-	case s.Iterations < 1:
-		return fmt.Errorf("optimiser iteration limit is %d: want at least 1", s.Iterations)
-	case !(s.Gradient > 0 && s.Gradient < 1) || !(s.Decrease > 0 && s.Decrease < 1) || !(s.Noise > 0 && s.Noise < 1):
-		return fmt.Errorf("optimiser tolerances are %v, %v and %v: want numbers between 0 and 1", s.Gradient, s.Decrease, s.Noise)
-	}
-	return nil
-}
-
 // Reason says why a run stopped.
 type Reason string
 
@@ -67,10 +54,18 @@ const maxTrials = 25
 // the own part start, or, if from is not nil, goes on from a stored state. After each iteration
 // it calls checkpoint, if not nil, with the state, which nobody changes afterwards; an error of
 // checkpoint ends the run. Errors of the Oracle end it too, and name the iteration.
-func Minimise(ctx context.Context, o Oracle, start []float64, from *State, set Settings, checkpoint func(*State) error) (*State, Reason, error) {
+func Minimise(ctx context.Context, o Oracle, start []float64, from *State, set Settings,
+	checkpoint func(*State) error) (*State, Reason, error) {
 	set = set.withDefaults()
-	if err := set.validate(); err != nil {
-		return nil, "", err
+	switch {
+	case set.History < 1 || set.History > MaxHistory:
+		return nil, "", fmt.Errorf("optimiser history is %d: want 1 to %d", set.History, MaxHistory)
+	case set.Iterations < 1:
+		return nil, "", fmt.Errorf("optimiser iteration limit is %d: want at least 1", set.Iterations)
+	case !(set.Gradient > 0 && set.Gradient < 1) || !(set.Decrease > 0 && set.Decrease < 1) ||
+		!(set.Noise > 0 && set.Noise < 1):
+		return nil, "", fmt.Errorf("optimiser tolerances are %v, %v and %v: want numbers between 0 and 1", set.Gradient,
+			set.Decrease, set.Noise)
 	}
 	s, err := begin(ctx, o, start, from)
 	if err != nil {

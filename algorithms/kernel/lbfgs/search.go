@@ -1,6 +1,10 @@
 package lbfgs
 
-import "math"
+import (
+	"math"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
+)
 
 // Constants of the line search (Nocedal and Wright, section 3.1).
 const (
@@ -14,7 +18,7 @@ const (
 type trial struct{ step, value, slope float64 }
 
 // ok reports whether the point can be used at all.
-func (t trial) ok() bool { return finite([]float64{t.value, t.slope}) }
+func (t trial) ok() bool { return parameters.AreFinite([]float64{t.value, t.slope}) }
 
 // search looks for a step that satisfies the weak Wolfe conditions, by shrinking a bracket
 // (Lewis and Overton 2013, Algorithm 2.6) with trials from cubic interpolation. It asks, the
@@ -57,7 +61,13 @@ func (s *search) decreases(t trial) bool {
 // next returns the step to try next.
 func (s *search) next() float64 {
 	if math.IsInf(s.high.step, 1) {
-		return s.grow()
+		// Extends a step that is too short, along the secant of the slopes.
+		t := mul(2, s.low.step)
+		if s.low.slope > s.start.slope {
+			share := s.start.slope / (s.start.slope - s.low.slope)
+			t = max(t, mul(s.low.step, share))
+		}
+		return min(t, mul(expand, s.low.step))
 	}
 	width := s.high.step - s.low.step
 	middle := s.low.step + 0.5*width
@@ -69,16 +79,6 @@ func (s *search) next() float64 {
 		return middle
 	}
 	return t
-}
-
-// grow extends a step that is too short, along the secant of the slopes.
-func (s *search) grow() float64 {
-	t := mul(2, s.low.step)
-	if s.low.slope > s.start.slope {
-		share := s.start.slope / (s.start.slope - s.low.slope)
-		t = max(t, mul(s.low.step, share))
-	}
-	return min(t, mul(expand, s.low.step))
 }
 
 // cubic returns the minimum of the cubic through two trials' values and slopes (Nocedal and

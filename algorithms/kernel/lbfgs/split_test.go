@@ -87,7 +87,8 @@ func runSplit(t *testing.T, p problem, set Settings, cuts ...int) ([]float64, []
 	var group sync.WaitGroup
 	for i := range f.parties {
 		group.Go(func() {
-			states[i], _, errs[i] = Minimise(context.Background(), member{f, i}, make([]float64, cuts[i+1]-cuts[i]), nil, set, nil)
+			states[i], _, errs[i] = Minimise(context.Background(), member{f, i}, make([]float64, cuts[i+1]-cuts[i]), nil, set,
+				nil)
 		})
 	}
 	group.Wait()
@@ -115,7 +116,8 @@ func TestSplitEqualsWhole(t *testing.T) {
 				}
 			}
 			for _, s := range states {
-				if s.Iteration != states[0].Iteration || s.Value != states[0].Value || !slices.Equal(s.Products, states[0].Products) {
+				if s.Iteration != states[0].Iteration || s.Value != states[0].Value ||
+					!slices.Equal(s.Products, states[0].Products) {
 					t.Fatalf("%s cut at %v: parties disagree", p.name, cuts)
 				}
 			}

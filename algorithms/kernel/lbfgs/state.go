@@ -3,6 +3,8 @@ package lbfgs
 import (
 	"fmt"
 	"math"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // Limits on a State, checked when one is loaded.
@@ -33,27 +35,24 @@ func (s *State) Validate() error {
 	case s.Iteration < 0 || s.Evaluations < 0:
 		return fmt.Errorf("optimiser state has counts %d and %d: want none below 0", s.Iteration, s.Evaluations)
 	case k > MaxHistory || len(s.Changes) != k:
-		return fmt.Errorf("optimiser state has %d steps and %d changes: want as many of each, up to %d", k, len(s.Changes), MaxHistory)
+		return fmt.Errorf("optimiser state has %d steps and %d changes: want as many of each, up to %d", k, len(s.Changes),
+			MaxHistory)
 	case d > maxLength || len(s.Gradient) != d:
 		return fmt.Errorf("optimiser state has %d coordinates and a gradient of %d", d, len(s.Gradient))
 	case len(s.Products) != (2*k+1)*(2*k+1):
 		return fmt.Errorf("optimiser state has %d inner products for %d steps: want %d", len(s.Products), k, (2*k+1)*(2*k+1))
 	}
 	for _, v := range [][]float64{{s.Value, s.StartGradient, s.Decrease}, s.Alpha, s.Gradient, s.Products} {
-		if !finite(v) {
+		if !parameters.AreFinite(v) {
 			return fmt.Errorf("optimiser state holds a number that is not finite")
 		}
 	}
-	return s.validatePairs()
-}
-
-// validatePairs checks the history.
-func (s *State) validatePairs() error {
 	for i := range s.Steps {
 		if len(s.Steps[i]) != len(s.Alpha) || len(s.Changes[i]) != len(s.Alpha) {
-			return fmt.Errorf("optimiser state: step %d has %d and %d coordinates, want %d", i, len(s.Steps[i]), len(s.Changes[i]), len(s.Alpha))
+			return fmt.Errorf("optimiser state: step %d has %d and %d coordinates, want %d", i, len(s.Steps[i]),
+				len(s.Changes[i]), len(s.Alpha))
 		}
-		if !finite(s.Steps[i]) || !finite(s.Changes[i]) {
+		if !parameters.AreFinite(s.Steps[i]) || !parameters.AreFinite(s.Changes[i]) {
 			return fmt.Errorf("optimiser state: step %d holds a number that is not finite", i)
 		}
 		if !(s.products().at(i, len(s.Steps)+i) > 0) {
@@ -75,14 +74,4 @@ func (s *State) products() products { return products{2*len(s.Steps) + 1, s.Prod
 func (s *State) basis() [][]float64 {
 	b := append(append([][]float64{}, s.Steps...), s.Changes...)
 	return append(b, s.Gradient)
-}
-
-// finite reports whether all of v is finite.
-func finite(v []float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-	return true
 }

@@ -41,8 +41,10 @@ func TestResumeIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again != reason || got.Value != want.Value || got.Evaluations != want.Evaluations || !slices.Equal(got.Alpha, want.Alpha) {
-			t.Fatalf("resumed at %d: %v after %d evaluations, want %v after %d", from.Iteration, got.Value, got.Evaluations, want.Value, want.Evaluations)
+		if again != reason || got.Value != want.Value || got.Evaluations != want.Evaluations ||
+			!slices.Equal(got.Alpha, want.Alpha) {
+			t.Fatalf("resumed at %d: %v after %d evaluations, want %v after %d", from.Iteration, got.Value, got.Evaluations,
+				want.Value, want.Evaluations)
 		}
 	}
 }
@@ -64,7 +66,8 @@ func TestStopReasons(t *testing.T) {
 		{p.f, optimum, Settings{}, SmallGradient},
 		{steep(5).f, start[:5], Settings{Gradient: 1e-30, Decrease: 0.01}, SmallDecrease},
 		{p.f, start, Settings{Iterations: 3}, IterationLimit},
-		{func(x, g []float64) float64 { g[0] = 1; return 0 }, []float64{1}, Settings{Noise: 1e-300}, NoProgress}, // a gradient that lies
+		// a gradient that lies
+		{func(x, g []float64) float64 { g[0] = 1; return 0 }, []float64{1}, Settings{Noise: 1e-300}, NoProgress},
 	}
 	for _, test := range tests {
 		s, reason := mustMinimise(t, test.f, test.start, test.set)
@@ -139,7 +142,8 @@ func TestMinimiseRefuses(t *testing.T) {
 		{run(p.f, nil, Settings{Gradient: 2}, nil), `optimiser tolerances are 2, 1e-09 and 1e-14: want numbers between 0 and 1`},
 		{run(nan, nil, Settings{}, nil), `the function is not finite at the start: value NaN, gradient norm 0`},
 		{run(&broken{p.f, 3}, nil, Settings{}, nil), `iteration 3: bank is gone`},
-		{run(p.f, nil, Settings{}, func(s *State) error { return fmt.Errorf("disk full at %d", s.Iteration) }), `disk full at 1`},
+		{run(p.f, nil, Settings{}, func(s *State) error { return fmt.Errorf("disk full at %d", s.Iteration) }),
+			`disk full at 1`},
 		{stopped, `context canceled`},
 	}
 	for _, test := range tests {

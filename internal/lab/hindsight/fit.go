@@ -28,10 +28,12 @@ type Options struct {
 func Fit(ctx context.Context, n *nn.Network, rows Rows, o Options) (*nn.Network, float64, error) {
 	count, inputs := len(rows.Y), n.Inputs()
 	if count == 0 || len(rows.X) != count*inputs {
-		return nil, 0, fmt.Errorf("there are %d labels and %d inputs, want rows of %d inputs", count, len(rows.X), inputs)
+		return nil, 0, fmt.Errorf("there are %d labels and %d inputs, want rows of %d inputs", count, len(rows.X),
+			inputs)
 	}
 	if o.Epochs < 0 || o.Batch < 1 || !(o.Step > 0) {
-		return nil, 0, fmt.Errorf("%d epochs of batches of %d rows with step %v, want positive numbers", o.Epochs, o.Batch,
+		return nil, 0, fmt.Errorf("%d epochs of batches of %d rows with step %v, want positive numbers", o.Epochs,
+			o.Batch,
 			o.Step)
 	}
 	best, trial := n.Clone(), n.Clone()

@@ -101,7 +101,8 @@ func TestBadFitsAreRefused(t *testing.T) {
 		{rows, Options{Epochs: 1, Batch: 0, Step: 1}, "batches of 0 rows"},
 		{rows, Options{Epochs: 1, Batch: 1, Step: math.NaN()}, "with step NaN"},
 	} {
-		if _, _, err := Fit(context.Background(), n, c.rows, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := Fit(context.Background(), n, c.rows, c.o); err == nil || !strings.Contains(err.Error(),
+			c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}

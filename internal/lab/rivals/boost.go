@@ -10,8 +10,8 @@ import (
 
 // Boost is gradient boosting of regression trees for two classes, with the logistic loss, second-order gains and
 // histograms of binned columns (Chen and Guestrin, "XGBoost", KDD 2016, sections 2.2 and 3.2, equations 5 to 7). It
-// sees all columns. SecureBoost (Cheng et al. 2019) grows the same trees over encrypted gradients, so that this is its
-// error, and a small part of its time.
+// sees all columns. SecureBoost (Cheng et al. 2019) grows the same trees over encrypted gradients, so that this is
+// its error, and a small part of its time.
 type Boost struct {
 	Trees  int
 	Depth  int     // of each tree

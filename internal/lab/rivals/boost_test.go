@@ -45,7 +45,8 @@ func TestHistogramsFindTheBestSplit(t *testing.T) {
 			for c := range row {
 				row[c] = float64(rng.IntN(5) - 1) // many are equal, many are 0, some are less
 			}
-			rows, labels = append(rows, row), append(labels, math.Copysign(1, row[0]-row[2]+0.9*rng.NormFloat64()+0.1))
+			rows, labels = append(rows, row), append(labels, math.Copysign(1,
+				row[0]-row[2]+0.9*rng.NormFloat64()+0.1))
 		}
 		b := &Boost{Trees: 1, Depth: 1, Shrink: 1, Lambda: 0.7, Bins: 256, Least: 0.5}
 		b.Train(Stack(matrixOf(rows, "a", "b", "c")), labels)
@@ -73,7 +74,8 @@ func TestHistogramsFindTheBestSplit(t *testing.T) {
 		}
 		root := b.trees[0][0]
 		if root.column != column || column >= 0 && (root.threshold <= threshold || root.threshold >= threshold+1) {
-			t.Fatalf("seed %d: the split is column %d at %v, the best is column %d between %v and %v", seed, root.column,
+			t.Fatalf("seed %d: the split is column %d at %v, the best is column %d between %v and %v", seed,
+				root.column,
 				root.threshold, column, threshold, threshold+1)
 		}
 		if column < 0 {

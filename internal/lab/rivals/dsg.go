@@ -88,7 +88,8 @@ func (d *DSG) Alpha() []float64 { return d.alpha }
 // Constant is the step of FDSKL (Algorithm 1).
 func Constant(gamma float64) func(int) float64 { return func(int) float64 { return gamma } }
 
-// Diminishing is the step of Dai et al. (section 5, theta/t): gamma up to iteration turn or so, then falling like 1/t.
+// Diminishing is the step of Dai et al. (section 5, theta/t): gamma up to iteration turn or so, then falling like
+// 1/t.
 func Diminishing(gamma, turn float64) func(int) float64 {
 	return func(t int) float64 { return gamma / (1 + float64(t)/turn) }
 }

@@ -18,7 +18,8 @@ func TestDSGIsFDSKLWithoutParties(t *testing.T) {
 	for _, loss := range []kernel.Loss{kernel.Square, kernel.Logistic, kernel.SmoothHinge} {
 		t.Run(loss.String(), func(t *testing.T) {
 			parts, labels := world(150, 1)
-			p := fdskl.Params{Active: []string{"pooled"}, Label: "y", Schedule: fdskl.DoublyStochastic, Loss: loss.String(),
+			p := fdskl.Params{Active: []string{"pooled"}, Label: "y", Schedule: fdskl.DoublyStochastic,
+				Loss:   loss.String(),
 				Sigma:  1.5,
 				Lambda: 1e-3, Seed: "s", Batch: 8, BlockFeatures: 4, Iterations: 60, Step: 0.4}.WithDefaults()
 			v, err := vault.Open(t.TempDir(), vault.Options{})
@@ -27,22 +28,27 @@ func TestDSGIsFDSKLWithoutParties(t *testing.T) {
 			}
 			defer v.Close()
 			party := &fdskl.Party{Names: p.Active, Params: p, Privacy: fdskl.Masked, Rows: len(labels),
-				Labels: &fdskl.Labels{Values: labels}, Network: fdskl.Solo{}, Vault: v}
+				Labels: &fdskl.Labels{Values: labels, Classes: []string{"-1", "1"}}, Network: fdskl.Solo{}, Vault: v}
 			for i, m := range parts {
 				normaliser := &kernel.Normaliser{}
 				for _, name := range m.Dense {
-					normaliser.Columns = append(normaliser.Columns, kernel.Scale{Column: name, Scaling: "minmax", Divisor: 1})
+					normaliser.Columns = append(normaliser.Columns, kernel.Scale{Column: name, Scaling: "minmax",
+						Divisor: 1})
 				}
-				party.Parts = append(party.Parts, fdskl.Part{Owner: keys.ID{byte(i + 1)}, Normaliser: normaliser, Rows: m,
+				party.Parts = append(party.Parts, fdskl.Part{Owner: keys.ID{byte(i + 1)}, Normaliser: normaliser,
+					Rows:  m,
 					Phase: fdskl.PhaseSeed{byte(i + 7)}})
 			}
 			model, err := fdskl.Train(t.Context(), party)
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &DSG{Loss: loss, Lambda: p.Lambda, Step: Constant(p.Step), Block: p.BlockFeatures,
+			d := &DSG{Loss: loss, Lambda: float64(p.Lambda), Step: Constant(p.Step), Block: p.BlockFeatures,
 				Pick: func(n int) []int { return fdsklBatch(p, len(labels), n) },
-				Draw: func(first, n int, omega [][]float64) []float64 { return fdsklFeatures(party, first, n, omega) }}
+				Draw: func(first, n int, omega [][]float64) []float64 {
+					return fdsklFeatures(party, first, n,
+						omega)
+				}}
 			d.Start(Stack(parts...), labels)
 			for n := range p.Iterations {
 				d.Iterate(n)

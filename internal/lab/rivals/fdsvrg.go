@@ -10,7 +10,8 @@ import (
 )
 
 // FDSVRG is variance-reduced stochastic descent of a linear logistic model whose columns several parties hold (Zhang,
-// Zhao, Gao and Li, "Feature-distributed SVRG for high-dimensional linear classification", 2018, Algorithm 1). Party l
+// Zhao, Gao and Li, "Feature-distributed SVRG for high-dimensional linear classification", 2018, Algorithm 1).
+// Party l
 // keeps w^l; all that parties tell each other are sums over them of w^l . x_i^l, one number for a row. It minimises
 //
 //	mean_i log(1 + exp(-y_i w . x_i)) + (lambda/2) |w|^2

@@ -38,9 +38,9 @@ func CheckLIBSVM() error {
 	return nil
 }
 
-// Run trains and tests on rows whose columns stand in parts, with labels -1 and +1. The time is that of svm-train with
-// its file reading; nothing else counts. svm-train has one thread, so that its processor time is what it would take on
-// an idle machine.
+// Run trains and tests on rows whose columns stand in parts, with labels -1 and +1. The time is that of svm-train
+// with its file reading; nothing else counts. svm-train has one thread, so that its processor time is what it would
+// take on an idle machine.
 func (l LIBSVM) Run(
 	ctx context.Context, train []*kernel.Matrix, labels []float64, test []*kernel.Matrix, held []float64,
 ) (LIBSVMRun, error) {

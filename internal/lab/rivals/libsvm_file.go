@@ -45,7 +45,15 @@ func writeLIBSVM(w io.Writer, parts []*kernel.Matrix, labels []float64) error {
 			first += len(m.Dense) + len(m.Binary)
 		}
 		slices.SortFunc(row, func(a, b cellEntry) int { return a.column - b.column })
-		writeRow(out, y, row)
+		// Writes one line. Numbers keep 9 digits, more than a float32 has.
+		fmt.Fprintf(out, "%+g", y)
+		for _, c := range row {
+			out.WriteByte(' ')
+			out.WriteString(strconv.Itoa(c.column))
+			out.WriteByte(':')
+			out.WriteString(strconv.FormatFloat(c.value, 'g', 9, 64))
+		}
+		out.WriteByte('\n')
 	}
 	return out.Flush()
 }
@@ -67,16 +75,4 @@ func appendCells(row []cellEntry, m *kernel.Matrix, r, first, next int) ([]cellE
 		row = append(row, cellEntry{first + d + int(s.Binary), s.Value})
 	}
 	return row, next
-}
-
-// writeRow writes one line. Numbers keep 9 digits, more than a float32 has.
-func writeRow(w *bufio.Writer, label float64, row []cellEntry) {
-	fmt.Fprintf(w, "%+g", label)
-	for _, c := range row {
-		w.WriteByte(' ')
-		w.WriteString(strconv.Itoa(c.column))
-		w.WriteByte(':')
-		w.WriteString(strconv.FormatFloat(c.value, 'g', 9, 64))
-	}
-	w.WriteByte('\n')
 }

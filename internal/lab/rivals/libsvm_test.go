@@ -11,7 +11,8 @@ func TestWriteLIBSVM(t *testing.T) {
 	parts := []*kernel.Matrix{
 		{Rows: 3, Dense: []string{"a", "b"}, Values: []float64{0, 0.5, 1, 0, 0, 0}, Starts: []uint32{0, 0, 0, 0}},
 		{Rows: 3, Dense: []string{"c"}, Binary: []string{"d", "e", "f"}, Values: []float64{1. / 3, 0, 0},
-			Starts: []uint32{0, 1, 3, 3}, Set: []uint16{2, 0, 1}, Strays: []kernel.Stray{{Row: 0, Binary: 0, Value: -2},
+			Starts: []uint32{0, 1, 3, 3}, Set: []uint16{2, 0, 1}, Strays: []kernel.Stray{{Row: 0, Binary: 0,
+				Value: -2},
 				{Row: 2, Binary: 1, Value: 0.5}}},
 	}
 	var b strings.Builder

@@ -38,7 +38,8 @@ type Sum func(ctx context.Context, addends [][]float64) (total []float64, err er
 func PPSVMV(ctx context.Context, parts []*Rows, sigma float64, limit int64, sum Sum) (*KernelMatrix, error) {
 	n := parts[0].Len()
 	if need := MatrixBytes(n); need > limit {
-		return nil, fmt.Errorf("PP-SVMV: the kernel matrix of %d rows takes %d bytes, and %d are allowed: use fewer rows "+
+		return nil, fmt.Errorf("PP-SVMV: the kernel matrix of %d rows takes %d bytes, and %d are allowed: use "+
+			"fewer rows "+
 			"or allow more memory", n, need, limit)
 	}
 	k := &KernelMatrix{n: n, values: make([]float32, n*n)}
@@ -64,8 +65,8 @@ func PPSVMV(ctx context.Context, parts []*Rows, sigma float64, limit int64, sum 
 	return k, nil
 }
 
-// InnerProducts returns x_i . x_j of the rows i from lo to hi-1 with the rows j up to i, by the columns that are owned;
-// nil: all are.
+// InnerProducts returns x_i . x_j of the rows i from lo to hi-1 with the rows j up to i, by the columns that are
+// owned; nil: all are.
 func InnerProducts(r *Rows, lo, hi int, owned func(column int) bool) []float64 {
 	var out []float64
 	x := make([]float64, r.Columns)

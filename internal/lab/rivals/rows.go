@@ -71,7 +71,8 @@ func (r *Rows) WithOnes() *Rows {
 	s := &Rows{Columns: r.Columns + 1, starts: []int{0}}
 	for i := range r.Len() {
 		columns, values := r.At(i)
-		s.index, s.value = append(append(s.index, columns...), int32(r.Columns)), append(append(s.value, values...), 1)
+		s.index, s.value = append(append(s.index, columns...), int32(r.Columns)), append(append(s.value, values...),
+			1)
 		s.starts = append(s.starts, len(s.index))
 	}
 	return s

@@ -38,7 +38,16 @@ func TrainSVM(ctx context.Context, k *KernelMatrix, labels []float64, cost, tole
 			s.Bias = s.bias(labels, gradient, cost)
 			return s, nil
 		}
-		s.move(k, labels, gradient, cost, i, j)
+		// Finds the best alpha_i and alpha_j with y_i alpha_i + y_j alpha_j as it is.
+		rowI, rowJ := k.Row(i), k.Row(j)
+		curvature := max(tau, float64(rowI[i])+float64(rowJ[j])-2*float64(rowI[j]))
+		step := (-labels[i]*gradient[i] + labels[j]*gradient[j]) / curvature
+		step = min(step, space(s.Alpha[i], labels[i], cost), space(s.Alpha[j], -labels[j], cost))
+		s.Alpha[i] = settle(s.Alpha[i]+labels[i]*step, cost)
+		s.Alpha[j] = settle(s.Alpha[j]-labels[j]*step, cost)
+		for t := range gradient {
+			gradient[t] += labels[t] * step * float64(rowI[t]-rowJ[t])
+		}
 	}
 	return nil, fmt.Errorf("support vector machine: after %d steps a pair still violates the optimality conditions by "+
 		"%.2g, want %.2g", most, s.Maximal, tolerance)
@@ -83,21 +92,8 @@ func (s *SVM) pair(k *KernelMatrix, labels, gradient []float64, cost float64) (i
 	return i, j, up - down
 }
 
-// move finds the best alpha_i and alpha_j with y_i alpha_i + y_j alpha_j as it is.
-func (s *SVM) move(k *KernelMatrix, labels, gradient []float64, cost float64, i, j int) {
-	rowI, rowJ := k.Row(i), k.Row(j)
-	curvature := max(tau, float64(rowI[i])+float64(rowJ[j])-2*float64(rowI[j]))
-	step := (-labels[i]*gradient[i] + labels[j]*gradient[j]) / curvature // of y_i alpha_i, positive
-	step = min(step, room(s.Alpha[i], labels[i], cost), room(s.Alpha[j], -labels[j], cost))
-	s.Alpha[i] = settle(s.Alpha[i]+labels[i]*step, cost)
-	s.Alpha[j] = settle(s.Alpha[j]-labels[j]*step, cost)
-	for t := range gradient {
-		gradient[t] += labels[t] * step * float64(rowI[t]-rowJ[t])
-	}
-}
-
-// room returns how far alpha may move in the direction of sign.
-func room(alpha, sign, cost float64) float64 {
+// space returns how far alpha may move in the direction of sign.
+func space(alpha, sign, cost float64) float64 {
 	if sign > 0 {
 		return cost - alpha
 	}

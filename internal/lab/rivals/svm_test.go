@@ -129,7 +129,8 @@ func TestLIBSVMFindsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := LIBSVM{Cost: 2, Gamma: 1 / (2 * 1.3 * 1.3), Dir: t.TempDir()}.Run(t.Context(), parts, labels, test, held)
+	r, err := LIBSVM{Cost: 2, Gamma: 1 / (2 * 1.3 * 1.3), Dir: t.TempDir()}.Run(t.Context(), parts, labels, test,
+		held)
 	if err != nil {
 		t.Fatal(err)
 	}

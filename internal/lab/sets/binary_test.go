@@ -54,7 +54,8 @@ func idx(magic uint32, dimensions []uint32, data ...byte) []byte {
 // TestIDXIsTheOneAskedFor by magic number, dimensions and length.
 func TestIDXIsTheOneAskedFor(t *testing.T) {
 	whole := idx(IDXLabels, []uint32{3}, 7, 8, 9)
-	if got, err := decodeIDX(bytes.NewReader(whole), IDXLabels, 3); err != nil || !slices.Equal(got, []byte{7, 8, 9}) {
+	if got, err := decodeIDX(bytes.NewReader(whole), IDXLabels, 3); err != nil || !slices.Equal(got, []byte{7, 8,
+		9}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, c := range []struct {

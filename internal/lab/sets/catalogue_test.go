@@ -68,7 +68,8 @@ func TestFilesAreFoundPackedOrNot(t *testing.T) {
 	if err := os.Remove(want); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(data, "gisette"), 0o755); err != nil { // the set's folder is no file of that name
+	if err := os.Mkdir(filepath.Join(data, "gisette"),
+		0o755); err != nil { // the set's folder is no file of that name
 		t.Fatal(err)
 	}
 	for _, name := range []string{"gisette.gz", "gisette_scale.bz2", "gisette/gisette", "gisette/gisette_scale.bz2"} {

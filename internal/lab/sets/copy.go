@@ -76,7 +76,8 @@ const CreditLabel = "SeriousDlqin2yrs"
 
 // creditColumns are the columns of givemecredit's training file after its row number.
 func creditColumns() []string {
-	return []string{CreditLabel, "RevolvingUtilizationOfUnsecuredLines", "age", "NumberOfTime30-59DaysPastDueNotWorse",
+	return []string{CreditLabel, "RevolvingUtilizationOfUnsecuredLines", "age",
+		"NumberOfTime30-59DaysPastDueNotWorse",
 		"DebtRatio", "MonthlyIncome", "NumberOfOpenCreditLinesAndLoans", "NumberOfTimes90DaysLate",
 		"NumberRealEstateLoansOrLines", "NumberOfTime60-89DaysPastDueNotWorse", "NumberOfDependents"}
 }

@@ -56,7 +56,8 @@ func (t *Table) addUJI(r io.Reader, rows int) error {
 			for _, name := range append(slices.Clone(t.Columns), "LATITUDE") {
 				at := slices.Index(head, name)
 				if at < 0 {
-					return fmt.Errorf("the head has no column %s, want WAP001 to WAP%d and LATITUDE", name, UJIColumns)
+					return fmt.Errorf("the head has no column %s, want WAP001 to WAP%d and LATITUDE", name,
+						UJIColumns)
 				}
 				places = append(places, at)
 			}
@@ -97,7 +98,8 @@ func WEC(path string, rows int) (*Table, error) {
 		return eachLine(r, func(_ int, line string) error {
 			cells := strings.Split(line, ",")
 			if len(cells) != len(head) {
-				return fmt.Errorf("it has %d cells, want %d: %d inputs and the total power", len(cells), len(head), WECColumns)
+				return fmt.Errorf("it has %d cells, want %d: %d inputs and the total power", len(cells), len(head),
+					WECColumns)
 			}
 			if first {
 				first = false

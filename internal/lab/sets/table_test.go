@@ -105,7 +105,8 @@ func TestWECLeavesTheFirstLineOut(t *testing.T) {
 	}
 	_, err = WEC(path, 3)
 	wantError(t, err, path+": there are 2 rows, want 3")
-	bad := put(t, t.TempDir(), "Perth_Data.csv", wecRow(1, 2)+"\n"+strings.Replace(wecRow(1, 2), "17.0000", "", 1)+"\n")
+	bad := put(t, t.TempDir(), "Perth_Data.csv", wecRow(1, 2)+"\n"+strings.Replace(wecRow(1, 2), "17.0000", "",
+		1)+"\n")
 	_, err = WEC(bad, 1)
 	wantError(t, err, bad+`: line 2: column Y1: it holds "", want a finite number`)
 	short := put(t, t.TempDir(), "Perth_Data.csv", "1,2\n")

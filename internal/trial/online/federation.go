@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/hanse-project/hanse/protocol/contract"
+
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
 )
 
@@ -52,8 +54,10 @@ func (o *Outcome) add(name string, prediction float64) {
 
 // runRounds takes the named clients through their streams, a row of each to a round. round writes their
 // predictions.
-func runRounds(f *Federation, rounds int, names []string, round func(rows [][]float64, labels, predictions []float64) error) (*Outcome, error) {
-	o, rows, labels, predictions := newOutcome(), make([][]float64, len(names)), make([]float64, len(names)), make([]float64, len(names))
+func runRounds(f *Federation, rounds int, names []string,
+	round func(rows [][]float64, labels, predictions []float64) error) (*Outcome, error) {
+	o, rows, labels, predictions := newOutcome(), make([][]float64, len(names)), make([]float64, len(names)),
+		make([]float64, len(names))
 	for n := range rounds {
 		for k, name := range names {
 			rows[k], labels[k] = f.Streams[name].Inputs[n], f.Streams[name].Labels[n]
@@ -68,47 +72,44 @@ func runRounds(f *Federation, rounds int, names []string, round func(rows [][]fl
 	return o, nil
 }
 
-// The algorithms whose trials there are, as jobs name them.
-const (
-	AlgorithmPOFMKL = "pofmkl"
-	AlgorithmGFML   = "gfml"
-	AlgorithmOFMSFT = "ofmsft"
-)
-
 // NewStreams draws the streams of an algorithm's trial, Options.Rounds rows for each client, and no more of the
 // trial than these.
 func NewStreams(algorithm string, o Options) (*Federation, error) {
 	switch algorithm {
-	case AlgorithmPOFMKL:
+	case contract.POFMKL:
 		return newParkStreams(o), nil
-	case AlgorithmGFML:
+	case contract.GFML:
 		return newSensorStreams(o), nil
-	case AlgorithmOFMSFT:
+	case contract.OFMSFT:
 		return newHouseStreams(o), nil
 	}
 	return nil, fmt.Errorf("algorithm is %q, want %q, %q or %q",
-		algorithm, AlgorithmPOFMKL, AlgorithmGFML, AlgorithmOFMSFT)
+		algorithm, contract.POFMKL, contract.GFML, contract.OFMSFT)
 }
 
 // newParkStreams are those of POF-MKL's trial.
 func newParkStreams(o Options) *Federation {
-	return newFederation(o, "park", func(draw *rand.Rand, _ int) *Stream { return parkStream(draw, o.Rounds) })
+	return newFederation(o, "park", func(draw generator, _ int) *Stream {
+		p := newPark(draw)
+		return generate(parkColumns(), parkLabel, o.Rounds, func(int) ([]float64, float64) { return p.next() })
+	})
 }
 
 // newSensorStreams are those of O-GFML's. Servers two by two have one function.
 func newSensorStreams(o Options) *Federation {
-	return newFederation(o, "sensor", func(draw *rand.Rand, server int) *Stream {
-		return sensorStream(draw, server/2, o.Rounds)
+	return newFederation(o, "sensor", func(draw generator, server int) *Stream {
+		s := newSensor(draw, server/2)
+		return generate(sensorColumns(), sensorLabel, o.Rounds, func(int) ([]float64, float64) { return s.next() })
 	})
 }
 
 // newHouseStreams are those of OFMS-FT's.
 func newHouseStreams(o Options) *Federation {
-	return newFederation(o, "house", func(draw *rand.Rand, _ int) *Stream { return houseStream(draw, o.Rounds) })
+	return newFederation(o, "house", func(draw generator, _ int) *Stream { return houseStream(draw, o.Rounds) })
 }
 
 // newFederation names servers and clients and draws the clients' streams.
-func newFederation(o Options, client string, stream func(draw *rand.Rand, server int) *Stream) *Federation {
+func newFederation(o Options, client string, stream func(draw generator, server int) *Stream) *Federation {
 	f := &Federation{Streams: make(map[string]*Stream)}
 	for s := range o.Servers {
 		name := "server"
@@ -120,7 +121,7 @@ func newFederation(o Options, client string, stream func(draw *rand.Rand, server
 			number := s*o.Clients + k
 			name := fmt.Sprintf("%s-%02d", client, number+1)
 			f.Clients[s] = append(f.Clients[s], name)
-			f.Streams[name] = stream(rand.New(rand.NewPCG(o.Seed, uint64(number))), s)
+			f.Streams[name] = stream(generator{rand.New(rand.NewPCG(o.Seed, uint64(number)))}, s)
 		}
 	}
 	return f

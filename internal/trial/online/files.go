@@ -39,9 +39,10 @@ type Files struct {
 }
 
 // ReadFiles makes a trial of OFMS-FT of a server's networks and clients' streams that are in files, *.csv and
-// *.safetensors in two folders. The clients are named by their files, or client-001 and so on if that of any file is no member's name.
-// Options.Clients, Options.Servers and Options.Features mean nothing to it; without Options.Rounds there are as many as the shortest
-// stream has rows. The range of labels that are numbers is theirs, if Options.Tuning has none.
+// *.safetensors in two folders. The clients are named by their files, or client-001 and so on if that of any file is
+// no member's name. Options.Clients, Options.Servers and Options.Features mean nothing to it; without Options.Rounds
+// there are as many as the shortest stream has rows. The range of labels that are numbers is theirs, if
+// Options.Tuning has none.
 func ReadFiles(ctx context.Context, o Options, f Files) (*Selection, error) {
 	names, networks, err := readNetworks(f.Networks)
 	if err != nil {
@@ -66,7 +67,8 @@ func ReadFiles(ctx context.Context, o Options, f Files) (*Selection, error) {
 	if o.Budget == 0 {
 		o.Budget = float64(min(houseBudget, len(networks)))
 	}
-	p := ofmsft.Params{Label: f.Label, MaxImportance: filesCap, Step: float64(len(streams)) * 1e-3 / math.Sqrt(float64(o.Rounds))}
+	p := ofmsft.Params{Label: f.Label, MaxImportance: filesCap,
+		Step: float64(len(streams)) * 1e-3 / math.Sqrt(float64(o.Rounds))}
 	return newSelection(o, federationOf(paths, streams), p, names, networks)
 }
 
@@ -126,7 +128,8 @@ func readNetworks(dir string) (names []string, networks []*nn.Network, err error
 	return names, networks, nil
 }
 
-// readStreams reads the streams in a folder, up to so many rows of each or all for 0. All have the same columns, as many as the networks
+// readStreams reads the streams in a folder, up to so many rows of each or all for 0. All have the same columns, as
+// many as the networks
 // have inputs.
 func readStreams(ctx context.Context, f Files, rows, inputs int) (paths []string, streams []*Stream, err error) {
 	if paths, err = filesIn(f.Streams, streamSuffix, maxFileStreams); err != nil {
@@ -140,7 +143,8 @@ func readStreams(ctx context.Context, f Files, rows, inputs int) (paths []string
 		}
 		streams = append(streams, s)
 		if first := streams[0].Columns; !slices.Equal(s.Columns, first) {
-			return nil, nil, fmt.Errorf("%s has the columns %s, want %s as %s has", path, strings.Join(s.Columns, ", "), strings.Join(first, ", "), paths[0])
+			return nil, nil, fmt.Errorf("%s has the columns %s, want %s as %s has", path, strings.Join(s.Columns, ", "),
+				strings.Join(first, ", "), paths[0])
 		}
 		left -= len(s.Labels) * (len(s.Columns) + 1)
 	}
@@ -174,7 +178,8 @@ func readStream(ctx context.Context, path, label string, rows, inputs, numbers i
 	return s, nil
 }
 
-// cutStreams leaves as many rows of each stream as there are rounds, and returns how many there are: for 0 those of the shortest.
+// cutStreams leaves as many rows of each stream as there are rounds, and returns how many there are: for 0 those of the
+// shortest.
 func cutStreams(paths []string, streams []*Stream, rounds int) (int, error) {
 	shortest := 0
 	for i, s := range streams {
@@ -202,7 +207,8 @@ func labelRange(f Files, streams []*Stream) (low, high float64, err error) {
 		low, high = min(low, slices.Min(s.Labels)), max(high, slices.Max(s.Labels))
 	}
 	if low == high {
-		return 0, 0, fmt.Errorf("all labels %q in %s are %v, want different ones, or a range of labels with the job", f.Label, f.Streams, low)
+		return 0, 0, fmt.Errorf("all labels %q in %s are %v, want different ones, or a range of labels with the job",
+			f.Label, f.Streams, low)
 	}
 	return low, high, nil
 }

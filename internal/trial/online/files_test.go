@@ -48,7 +48,8 @@ func (f *ownFiles) stream(name, header string, rows int) {
 // network writes a network.
 func (f *ownFiles) network(name string, inputs, hidden int, last nn.Layer) {
 	f.t.Helper()
-	n, err := nn.New([]int{inputs}, []nn.Layer{{Kind: nn.Dense, Units: hidden, Activation: nn.ReLU}, last}, newDraw(uint64(hidden)))
+	n, err := nn.New([]int{inputs}, []nn.Layer{{Kind: nn.Dense, Units: hidden, Activation: nn.ReLU}, last},
+		newDraw(uint64(hidden)).Rand)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -73,15 +74,18 @@ func TestFilesMakeATrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(s.Parties(), []string{"server", "ann", "bob", "cem"}) || s.Rounds() != 6 || s.Networks() != 2 || s.Budget() != 2 {
+	if !slices.Equal(s.Parties(), []string{"server", "ann", "bob", "cem"}) || s.Rounds() != 6 ||
+		s.Networks() != 2 || s.Budget() != 2 {
 		t.Errorf("%q, %d rounds, %d networks, budget %v", s.Parties(), s.Rounds(), s.Networks(), s.Budget())
 	}
 	bob := s.Streams["bob"]
-	if len(bob.Labels) != 6 || !slices.Equal(bob.Inputs[5], []float64{1, 2}) || bob.Labels[5] != 3 || !slices.Equal(bob.Columns, []string{"a", "b"}) {
+	if len(bob.Labels) != 6 || !slices.Equal(bob.Inputs[5], []float64{1, 2}) || bob.Labels[5] != 3 ||
+		!slices.Equal(bob.Columns, []string{"a", "b"}) {
 		t.Errorf("stream %+v", bob)
 	}
 	p := s.Parameters()
-	if low, high := s.LabelRange(); low != 0 || high != 3 || p["label_high"] != 3.0 || p["max_importance"] != 20.0 || p["bandwidth"] != 6.0 {
+	if low, high := s.LabelRange(); low != 0 || high != 3 || p["label_high"] != 3.0 ||
+		p["max_importance"] != 20.0 || p["bandwidth"] != 6.0 {
 		t.Errorf("labels from %v to %v, parameters %v", low, high, p)
 	}
 	if want := 3e-3 / math.Sqrt(6); math.Abs(p["step"].(float64)-want) > 1e-15 {
@@ -92,13 +96,15 @@ func TestFilesMakeATrial(t *testing.T) {
 // TestNumbersOfAJobTakeThePlaceOfTheTrials gives all of them.
 func TestNumbersOfAJobTakeThePlaceOfTheTrials(t *testing.T) {
 	f := newFiles(t, 6, number())
-	asked := ofmsft.Params{Step: 0.5, Window: 2, WarmUp: 3, MaxImportance: 4, Bandwidth: 5, InputNorm: 10, LabelLow: -1, LabelHigh: 9}
+	asked := ofmsft.Params{Step: 0.5, Window: 2, WarmUp: 3, MaxImportance: 4, Bandwidth: 5, InputNorm: 10,
+		LabelLow: -1, LabelHigh: 9}
 	s, err := ReadFiles(t.Context(), Options{Rounds: 4, Budget: 1.7, Tuning: asked}, f.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]any{
-		"step": 0.5, "window": 2, "warm_up": 3, "max_importance": 4.0, "bandwidth": 5.0, "input_norm": 10.0, "label_low": -1.0, "label_high": 9.0,
+		"step": 0.5, "window": 2, "warm_up": 3, "max_importance": 4.0, "bandwidth": 5.0, "input_norm": 10.0,
+		"label_low": -1.0, "label_high": 9.0,
 		"rounds": 4, "budget": 1.7,
 	} {
 		if got := s.Parameters()[name]; got != want {
@@ -121,7 +127,8 @@ func TestErrorsOfNetworksAreThoseOfTheirLosses(t *testing.T) {
 		for k, n := range s.networks {
 			for i, row := range s.Streams[name].Inputs {
 				var loss [1]float64
-				n.NewWorkspace().Losses([]float32{float32(row[0] / 2), float32(row[1] / 2)}, []float64{(s.Streams[name].Labels[i] + 1) / 5}, 1, loss[:])
+				n.NewWorkspace().Losses([]float32{float32(row[0] / 2), float32(row[1] / 2)},
+					[]float64{(s.Streams[name].Labels[i] + 1) / 5}, 1, loss[:])
 				if got := s.losses[name][k][i]; math.Abs(got-loss[0]) > 1e-6*(1+loss[0]) {
 					t.Errorf("%s, network %d, row %d: %v, want %v", name, k+1, i+1, got, loss[0])
 				}
@@ -185,17 +192,23 @@ func TestBadFilesAreNamed(t *testing.T) {
 		change func(f *ownFiles)
 		o      Options
 	}{
-		"DIR has 0 files *.csv, want 1 to 1000":                                   {change: func(f *ownFiles) { f.Streams = f.t.TempDir() }},
-		"DIR has 0 files *.safetensors, want 1 to 1000":                           {change: func(f *ownFiles) { f.Networks = f.Streams }},
-		"open DIR: no such file or directory":                                     {change: func(f *ownFiles) { f.Streams = filepath.Join(f.Streams, "none") }},
+		"DIR has 0 files *.csv, want 1 to 1000":         {change: func(f *ownFiles) { f.Streams = f.t.TempDir() }},
+		"DIR has 0 files *.safetensors, want 1 to 1000": {change: func(f *ownFiles) { f.Networks = f.Streams }},
+		"open DIR: no such file or directory": {change: func(f *ownFiles) {
+			f.Streams = filepath.Join(f.Streams, "none")
+		}},
 		"DIR/dora.csv has 3 columns beside y, want 2, the inputs of the networks": {change: func(f *ownFiles) { f.stream("dora.csv", "a,b,c,y", 9) }},
 		"DIR/dora.csv has the columns b, a, want a, b as DIR/ann.csv has":         {change: func(f *ownFiles) { f.stream("dora.csv", "b,a,y", 9) }},
 		`DIR/dora.csv: there is no column "y" for the label; it has a, b, z`:      {change: func(f *ownFiles) { f.stream("dora.csv", "a,b,z", 9) }},
 		"DIR/dora.csv has 0 rows, want at least 1, one for each round":            {change: func(f *ownFiles) { f.stream("dora.csv", "a,b,y", 0) }},
 		"DIR/ann.csv has 6 rows, want at least 7, one for each round":             {o: Options{Rounds: 7}},
-		`DIR/dora.csv: row 1, column a: "x", want a finite number`:                {change: func(f *ownFiles) { f.write(filepath.Join(f.Streams, "dora.csv"), []byte("a,b,y\nx,1,2\n")) }},
-		"DIR/large.safetensors: ":                                                 {change: func(f *ownFiles) { f.write(filepath.Join(f.Networks, "large.safetensors"), []byte("?")) }},
-		"networks in DIR, in the order of their names: model 3 has 3 inputs":      {change: func(f *ownFiles) { f.network("wide", 3, 3, number()) }},
+		`DIR/dora.csv: row 1, column a: "x", want a finite number`: {change: func(f *ownFiles) {
+			f.write(filepath.Join(f.Streams, "dora.csv"), []byte("a,b,y\nx,1,2\n"))
+		}},
+		"DIR/large.safetensors: ": {change: func(f *ownFiles) {
+			f.write(filepath.Join(f.Networks, "large.safetensors"), []byte("?"))
+		}},
+		"networks in DIR, in the order of their names: model 3 has 3 inputs": {change: func(f *ownFiles) { f.network("wide", 3, 3, number()) }},
 		`ann: row 4, label column "y": the label is 1, want a number from 2 to 3`: {o: Options{Tuning: ofmsft.Params{LabelLow: 2, LabelHigh: 3}}, change: func(f *ownFiles) {
 			f.write(filepath.Join(f.Streams, "ann.csv"), []byte("a,b,y\n1,1,2\n1,1,2\n1,1,2\n1,1,1\n"))
 		}},

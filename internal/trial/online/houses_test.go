@@ -32,7 +32,7 @@ func untrainedHouses(t *testing.T, o Options) (*Selection, error) {
 	t.Helper()
 	var networks []*nn.Network
 	for k := range towns() {
-		n, err := freshNetwork(newDraw(uint64(k)), k)
+		n, err := freshNetwork(newDraw(uint64(k)).Rand, k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,8 +62,10 @@ func TestFineTuningBeatsSelectionBeatsAnyNetwork(t *testing.T) {
 	budgets, fixed := h.Budgets(), h.Fixed()
 	least, tuned, most := at(h.Tuned, budgets[0]), scoreOf(t, h.Federation, h.Together), at(h.Tuned, budgets[2])
 	untuned, alone := at(h.Untuned, h.Budget()), scoreOf(t, h.Federation, h.Alone)
-	t.Logf("x 1000: budgets %.3g: %.2f, %.2f ± %.2f, %.2f", budgets, 1e3*least.Error, 1e3*tuned.Error, 1e3*tuned.SD, 1e3*most.Error)
-	t.Logf("never fine-tuned %.2f, alone %.2f, %s for all %.2f, any network %.2f", 1e3*untuned.Error, 1e3*alone.Error, fixed.Best, 1e3*fixed.Error, 1e3*fixed.Average)
+	t.Logf("x 1000: budgets %.3g: %.2f, %.2f ± %.2f, %.2f", budgets, 1e3*least.Error, 1e3*tuned.Error, 1e3*tuned.SD,
+		1e3*most.Error)
+	t.Logf("never fine-tuned %.2f, alone %.2f, %s for all %.2f, any network %.2f", 1e3*untuned.Error, 1e3*alone.Error,
+		fixed.Best, 1e3*fixed.Error, 1e3*fixed.Average)
 	for i, pair := range [][2]float64{
 		{tuned.Error, untuned.Error}, {untuned.Error, alone.Error}, {alone.Error, fixed.Error}, {fixed.Error, fixed.Average},
 		{most.Error, tuned.Error}, {tuned.Error, least.Error}, {tuned.Regret, 0}, {0, untuned.Regret},
@@ -75,7 +77,8 @@ func TestFineTuningBeatsSelectionBeatsAnyNetwork(t *testing.T) {
 }
 
 func TestHousesAreTheSameForASeed(t *testing.T) {
-	one, two := trialHouses(t, Options{Clients: 3, Rounds: 12, Seed: 5}), trialHouses(t, Options{Clients: 3, Rounds: 12, Seed: 5})
+	one, two := trialHouses(t, Options{Clients: 3, Rounds: 12, Seed: 5}),
+		trialHouses(t, Options{Clients: 3, Rounds: 12, Seed: 5})
 	for k := range one.networks {
 		if !bytes.Equal(one.networks[k].Bytes(), two.networks[k].Bytes()) {
 			t.Errorf("network %d differs", k+1)
@@ -131,7 +134,8 @@ func TestHousesChangeAThirdAndTwoThirdsOfTheWay(t *testing.T) {
 		if h.drifts != (soon != h.rebuilt) {
 			t.Errorf("house %d, which drifts: %v, is %+v after its works", seed, h.drifts, soon)
 		}
-		if math.Abs(late.insulation-h.rebuilt.insulation) > 0.03 || math.Abs(h.at(0.999).response-h.retariffed.response) > 0.01 {
+		if math.Abs(late.insulation-h.rebuilt.insulation) > 0.03 ||
+			math.Abs(h.at(0.999).response-h.retariffed.response) > 0.01 {
 			t.Errorf("house %d is not what it was to become", seed)
 		}
 	}
@@ -194,7 +198,8 @@ func TestBudgetsOfHouses(t *testing.T) {
 		t.Errorf("%v bytes down and %v up, of %v for all networks", down, up, all)
 	}
 	_, err := untrainedHouses(t, Options{Clients: 3, Budget: 1.9})
-	if want := `budget is 1.9, want at least 2, the costs of models "bremen" and "luebeck" together`; err == nil || err.Error() != want {
+	if want := `budget is 1.9, want at least 2, the costs of models "bremen" and "luebeck" together`; err == nil ||
+		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	if _, err := untrainedHouses(t, Options{Clients: 3, Rounds: -1}); err == nil {
@@ -206,7 +211,7 @@ func TestBudgetsOfHouses(t *testing.T) {
 func TestAClientAloneKeepsWhatItsBudgetHolds(t *testing.T) {
 	h := smallHouses(t, Options{})
 	for seed := range uint64(50) {
-		p, networks := h.kept(newDraw(seed))
+		p, networks := h.kept(newDraw(seed).Rand)
 		cost := 0.0
 		for k, m := range p.Models {
 			cost += m.Cost
@@ -222,8 +227,9 @@ func TestAClientAloneKeepsWhatItsBudgetHolds(t *testing.T) {
 
 func TestRegretsByHand(t *testing.T) {
 	h := &Selection{
-		Federation: &Federation{Clients: [][]string{{"a", "b"}}, Streams: map[string]*Stream{"a": {Labels: []float64{0, 0}}, "b": {Labels: []float64{1, 1}}}},
-		networks:   make([]*nn.Network, 2), losses: map[string][][]float64{"a": {{1, 5}, {2, 0}}, "b": {{0, 0}, {1, 1}}},
+		Federation: &Federation{Clients: [][]string{{"a", "b"}},
+			Streams: map[string]*Stream{"a": {Labels: []float64{0, 0}}, "b": {Labels: []float64{1, 1}}}},
+		networks: make([]*nn.Network, 2), losses: map[string][][]float64{"a": {{1, 5}, {2, 0}}, "b": {{0, 0}, {1, 1}}},
 	}
 	o := newOutcome()
 	o.Predictions = map[string][]float64{"a": {1, 1}, "b": {3}}
@@ -242,10 +248,11 @@ func TestRegretsByHand(t *testing.T) {
 	}
 }
 
-// TestASchoolLearns trains a small network on a line.
-func TestASchoolLearns(t *testing.T) {
+// TestNetworksAreTrained trains a small network on a line.
+func TestNetworksAreTrained(t *testing.T) {
 	draw := newDraw(1)
-	n, err := nn.New([]int{2}, []nn.Layer{{Kind: nn.Dense, Units: 8, Activation: nn.ReLU}, {Kind: nn.Dense, Units: 1, Activation: nn.Linear}}, draw)
+	n, err := nn.New([]int{2}, []nn.Layer{{Kind: nn.Dense, Units: 8, Activation: nn.ReLU},
+		{Kind: nn.Dense, Units: 1, Activation: nn.Linear}}, draw.Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +262,7 @@ func TestASchoolLearns(t *testing.T) {
 		a, b := draw.Float64(), draw.Float64()
 		x, y = append(x, float32(a), float32(b)), append(y, 0.5*a-b)
 	}
-	newSchool(n).train(x, y, draw)
+	newAdam(n).train(x, y, draw)
 	losses := make([]float64, len(y))
 	n.NewWorkspace().Losses(x, y, len(y), losses)
 	if mse := mean(losses); mse > 1e-4 {
@@ -264,4 +271,4 @@ func TestASchoolLearns(t *testing.T) {
 }
 
 // newDraw returns a source of draws.
-func newDraw(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+func newDraw(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, 0))} }

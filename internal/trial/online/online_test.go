@@ -88,7 +88,8 @@ func TestSensorsOfAClusterShareAFunction(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := sensors.plan.Params()
-	if len(p.Clusters) != 2 || len(p.Edges) != 4 || len(sensors.plan.OwnNeighbours(0)) != 1 || len(sensors.plan.OtherNeighbours(0)) != 1 {
+	if len(p.Clusters) != 2 || len(p.Edges) != 4 || len(sensors.plan.OwnNeighbours(0)) != 1 ||
+		len(sensors.plan.OtherNeighbours(0)) != 1 {
 		t.Errorf("clusters %v, edges %v", p.Clusters, p.Edges)
 	}
 }
@@ -106,10 +107,12 @@ func TestTogetherBeatsAlone(t *testing.T) {
 	for name, way := range map[string]struct {
 		federation      *Federation
 		together, alone func() (*Outcome, error)
-	}{"parks": {parks.Federation, parks.Together, parks.Alone}, "sensors": {sensors.Federation, sensors.Together, sensors.Alone}} {
+	}{"parks": {parks.Federation, parks.Together, parks.Alone},
+		"sensors": {sensors.Federation, sensors.Together, sensors.Alone}} {
 		t.Run(name, func(t *testing.T) {
 			together, alone := scoreOf(t, way.federation, way.together), scoreOf(t, way.federation, way.alone)
-			t.Logf("x 1000: together %.2f ± %.2f, alone %.2f ± %.2f", 1e3*together.Error, 1e3*together.SD, 1e3*alone.Error, 1e3*alone.SD)
+			t.Logf("x 1000: together %.2f ± %.2f, alone %.2f ± %.2f", 1e3*together.Error, 1e3*together.SD, 1e3*alone.Error,
+				1e3*alone.SD)
 			if together.Error >= alone.Error {
 				t.Errorf("together %v, alone %v", together.Error, alone.Error)
 			}
@@ -132,16 +135,19 @@ func scoreOf(t *testing.T, f *Federation, learn func() (*Outcome, error)) *Score
 }
 
 func TestScoresByHand(t *testing.T) {
-	f := &Federation{Clients: [][]string{{"a", "b"}}, Streams: map[string]*Stream{"a": {Labels: []float64{1, 2, 3}}, "b": {Labels: []float64{0, 0, 0}}}}
+	f := &Federation{Clients: [][]string{{"a", "b"}},
+		Streams: map[string]*Stream{"a": {Labels: []float64{1, 2, 3}}, "b": {Labels: []float64{0, 0, 0}}}}
 	o := &Outcome{Predictions: map[string][]float64{"a": {1, 4, 3}, "b": {1}}, Regret: map[string]float64{"a": 1, "b": 2}}
 	s, err := f.Score(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(s.Error-7.0/6) > 1e-15 || math.Abs(s.SD-math.Sqrt(1.0/18)) > 1e-15 || s.Regret != 1.5 || !slices.Equal(s.Curve, []float64{0.5, 4, 0}) {
+	if math.Abs(s.Error-7.0/6) > 1e-15 || math.Abs(s.SD-math.Sqrt(1.0/18)) > 1e-15 || s.Regret != 1.5 ||
+		!slices.Equal(s.Curve, []float64{0.5, 4, 0}) {
 		t.Errorf("score %+v", s)
 	}
-	if db := Decibels(s.Curve, 2); math.Abs(db[1]-10*math.Log10(2.25)) > 1e-12 || math.Abs(db[2]-10*math.Log10(2)) > 1e-12 {
+	if db := Decibels(s.Curve,
+		2); math.Abs(db[1]-10*math.Log10(2.25)) > 1e-12 || math.Abs(db[2]-10*math.Log10(2)) > 1e-12 {
 		t.Errorf("decibels %v", db)
 	}
 	if d := Apart(o, &Outcome{Predictions: map[string][]float64{"a": {1, 1}, "b": {0.5}}}); d != 3 {

@@ -9,6 +9,67 @@ import (
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
 )
 
+// parkLabel is what a park foretells: its output as a share of what it can give, from 0 to 1.
+const parkLabel = "output"
+
+// parkColumns are the inputs of a park's row. Season and hour are points on a circle, the others shares of
+// their usual range, so that none outweighs the rest.
+func parkColumns() []string {
+	return []string{"season_sin", "season_cos", "hour_sin", "hour_cos", "temperature", "humidity", "pressure", "wind",
+		"gust", "cloud", "rain"}
+}
+
+// Time at all parks, in hours.
+const (
+	hoursPerRow = 3
+	firstHour   = 60 * 24 // early in March, when the year begins for the streams
+)
+
+// park is a site with its climate and its weather of the moment.
+type park struct {
+	draw   generator
+	sun    float64 // the part of sun in what the park can give; the rest is wind
+	windy  float64 // how much wind there is on average
+	cloudy float64 // the same of clouds
+	warm   float64 // mean temperature, as a share of its range
+	swing  float64 // how far temperature follows season and hour
+	noise  float64 // standard deviation of the measured output
+	hours  float64 // since the start of the year
+
+	front, breeze, heat float64 // weather that lasts: pressure and clouds, wind, temperature
+}
+
+// newPark draws a site.
+func newPark(draw generator) *park {
+	return &park{
+		draw: draw, sun: draw.between(0.45, 0.55), windy: draw.between(-0.4, 0.4), cloudy: draw.between(-0.6, 0.6),
+		warm:  draw.between(-0.2, 0.2),
+		swing: draw.between(0.2, 0.45), noise: draw.between(0.08, 0.16), hours: firstHour,
+		front: draw.NormFloat64(), breeze: draw.NormFloat64(), heat: draw.NormFloat64(),
+	}
+}
+
+// next returns the next row.
+func (p *park) next() (x []float64, output float64) {
+	p.hours += hoursPerRow
+	p.front, p.breeze, p.heat = p.draw.lasting(p.front, 0.94), p.draw.lasting(p.breeze, 0.85), p.draw.lasting(p.heat, 0.9)
+	seasonSin, seasonCos := math.Sincos(2 * math.Pi * p.hours / (365 * 24))
+	hourSin, hourCos := math.Sincos(2 * math.Pi * p.hours / 24)
+	cloud := logistic(p.cloudy + 1.4*p.front + 0.3*p.draw.NormFloat64())
+	wind := logistic(p.windy - 0.6 + 0.9*p.breeze + 0.5*p.front)
+	gust := min(1, wind*(1.15+0.2*p.draw.Float64()))
+	rain := max(0, cloud-0.7) * 2 * p.draw.Float64()
+	temperature := clamp(p.warm-p.swing*seasonCos-0.4*p.swing*hourCos+0.15*p.heat-0.1*cloud, -1, 1)
+	humidity := clamp(0.5+0.3*cloud-0.3*temperature+0.05*p.draw.NormFloat64(), 0, 1)
+	pressure := clamp(-0.35*p.front+0.05*p.draw.NormFloat64(), -1, 1)
+
+	light := max(0, -hourCos*(0.75-0.25*seasonCos)-0.2*seasonCos) * (1 - 0.75*cloud*cloud) * (1 - 0.2*temperature)
+	turning := wind * wind * wind / (wind*wind*wind + 0.08)
+	output = clamp(p.sun*light+(1-p.sun)*turning+p.noise*p.draw.NormFloat64(), 0, 1)
+	return []float64{seasonSin, seasonCos, hourSin, hourCos, temperature, humidity, pressure, wind, gust, cloud, rain},
+		output
+}
+
 // Sizes of a job over parks that says nothing else.
 const (
 	parkRounds   = 300
@@ -33,7 +94,8 @@ func NewParks(o Options) (*Parks, error) {
 		o.Features = parkFeatures
 	}
 	p := pofmkl.Params{
-		Label: parkLabel, Seed: fmt.Sprint(o.Seed), Features: o.Features, Rounds: o.Rounds, Chosen: parkChosen, Step: parkStep, WeightStep: parkStep,
+		Label: parkLabel, Seed: fmt.Sprint(o.Seed), Features: o.Features, Rounds: o.Rounds, Chosen: parkChosen,
+		Step: parkStep, WeightStep: parkStep,
 		InputNorm: math.Sqrt(float64(len(parkColumns()))),
 	}
 	if o.Common { // a kernel rests for rounds and then moves by the importance's multiple of the step

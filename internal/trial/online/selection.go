@@ -23,13 +23,15 @@ type Selection struct {
 	params   ofmsft.Params
 	names    []string // of the networks
 	networks []*nn.Network
-	losses   map[string][][]float64 // errors of predictions, of the clients, [network][row], of the networks as they are at first
-	seed     uint64
+	// errors of predictions, of the clients, [network][row], of the networks as they are at first
+	losses map[string][][]float64
+	seed   uint64
 }
 
 // newSelection makes a trial of a federation with one server and of networks. p holds the trial's own numbers, which
 // those of Options.Tuning replace.
-func newSelection(o Options, f *Federation, p ofmsft.Params, names []string, networks []*nn.Network) (*Selection, error) {
+func newSelection(o Options, f *Federation, p ofmsft.Params, names []string, networks []*nn.Network) (*Selection,
+	error) {
 	t := &Selection{Federation: f, names: names, networks: networks, seed: o.Seed, losses: make(map[string][][]float64)}
 	t.Table = networksFolder
 	if err := t.setParams(o, p); err != nil {
@@ -42,7 +44,8 @@ func newSelection(o Options, f *Federation, p ofmsft.Params, names []string, net
 // of them fine-tunes in every round and the sums are of as many as possible.
 func (t *Selection) setParams(o Options, own ofmsft.Params) error {
 	clients := len(t.AllClients())
-	own.Server, own.Seed, own.Budget, own.Rounds, own.Update = t.Servers[0], fmt.Sprint(o.Seed), o.Budget, o.Rounds, ofmsft.UpdateEquation11
+	own.Server, own.Seed, own.Budget, own.Rounds, own.Update = t.Servers[0], fmt.Sprint(o.Seed), o.Budget, o.Rounds,
+		ofmsft.UpdateEquation11
 	own.Bandwidth = o.Budget * float64(clients)
 	p, err := tuned(own, o.Tuning).WithNetworks(t.names, t.networks)
 	if err != nil {
@@ -60,7 +63,8 @@ func tuned(p, asked ofmsft.Params) ofmsft.Params {
 	for _, n := range []struct {
 		own   *float64
 		asked float64
-	}{{&p.Step, asked.Step}, {&p.MaxImportance, asked.MaxImportance}, {&p.Bandwidth, asked.Bandwidth}, {&p.InputNorm, asked.InputNorm}} {
+	}{{&p.Step, asked.Step}, {&p.MaxImportance, asked.MaxImportance}, {&p.Bandwidth, asked.Bandwidth},
+		{&p.InputNorm, asked.InputNorm}} {
 		if n.asked != 0 {
 			*n.own = n.asked
 		}
@@ -139,7 +143,8 @@ func (t *Selection) Parameters() map[string]any {
 }
 
 // PaperBytes returns what the paper counts for a client and a round, in bytes of single precision, on average over
-// the draws of a client that trusts all networks alike: those that it stores, down and, when its group is drawn, up. How many groups
+// the draws of a client that trusts all networks alike: those that it stores, down and, when its group is drawn, up.
+// How many groups
 // there are is estimated by budgets, which what clients store comes close to.
 func (t *Selection) PaperBytes() (down, up float64) {
 	packings, err := t.params.Packings("")
@@ -164,8 +169,8 @@ func (t *Selection) LabelRange() (low, high float64) { return t.params.LabelLow,
 // Budget returns the clients' budget in the job.
 func (t *Selection) Budget() float64 { return t.params.Budget }
 
-// Budgets returns the budgets to compare, ascending: the least that the networks allow, the job's, and one that has room for
-// all of them.
+// Budgets returns the budgets to compare, ascending: the least that the networks allow, the job's, and one that has
+// room for all of them.
 func (t *Selection) Budgets() []float64 {
 	var costs []float64
 	all := 0.0
@@ -202,8 +207,8 @@ func (t *Selection) at(budget float64) ofmsft.Params {
 }
 
 // Alone has every client keep those networks that it got once, drawn at random within its budget, and select among
-// them by itself: the paper's Non-Fed-OMS, but that a client learns from the losses of all it has in place of that of the
-// network drawn, which is no worse.
+// them by itself: the paper's Non-Fed-OMS, but that a client learns from the losses of all it has in place of that of
+// the network drawn, which is no worse.
 func (t *Selection) Alone() (*Outcome, error) {
 	all := newOutcome()
 	for i, name := range t.AllClients() {

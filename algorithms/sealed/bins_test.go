@@ -1,0 +1,48 @@
+package sealed
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// TestScorecardsOfAllSizesStayInRange: with all parameters at their defaults, a table of a few hundred rows and one
+// of a million keep within the range of words, and the check of their steps finds a change of less than 2^-6.
+func TestScorecardsOfAllSizesStayInRange(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	for _, rows := range []int{300, 150_000, 1 << 20} {
+		for _, columns := range []int{2, 60} {
+			for _, loss := range []string{"", "square"} {
+				t.Run(fmt.Sprintf("%d rows, %d columns, %s", rows, columns, loss), func(t *testing.T) {
+					p := fdskl.Params{Active: names[:1], Label: "y", Keeper: "b", Helper: "c", Loss: loss,
+						BinParams: fdskl.BinParams{Bins: 10}}
+					var facts []contract.Facts
+					for _, name := range names {
+						facts = append(facts, contract.Facts{Name: name, Rows: rows, Columns: columns, Bins: 9 * columns})
+					}
+					p, err := WithFacts(WithDefaults(p.WithDefaults()), facts)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := DiscloseTraining(p, names, rows); err != nil {
+						t.Fatal(err)
+					}
+					s, err := scalesOf(p, rows)
+					if err != nil {
+						t.Fatal(err)
+					}
+					tr := &trainer{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s}
+					if got := tr.precisionOf(s.s0); got.limit > 4*checkLimit {
+						t.Errorf("the check's limit is %d, want at most %d", got.limit, 4*checkLimit)
+					}
+				})
+			}
+		}
+	}
+	none := []contract.Facts{{Name: "a"}}
+	if _, err := WithFacts(WithDefaults(binned(fdskl.Params{}).WithDefaults()), none); err == nil {
+		t.Error("a job without bins is taken")
+	}
+}

@@ -1,0 +1,143 @@
+package evidence
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// TrainingParams reads the parameters of an FDSKL training from its contract. Another task or
+// algorithm is an error that says so.
+func TrainingParams(c *contract.Contract) (fdskl.Params, error) {
+	if !OverColumns(c.Job) || c.Job.Task != contract.TaskTrain {
+		return fdskl.Params{}, fmt.Errorf("attacks on angles know trainings by fdskl, this is a %s job of %s", c.Job.Task,
+			c.Job.Algorithm)
+	}
+	p, err := fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
+	if err == nil && c.Job.Privacy == fdskl.Sealed {
+		return sealed.WithFacts(sealed.WithDefaults(p), c.Parties)
+	}
+	return p, err
+}
+
+// OverColumns reports whether a job trains or scores over columns of the same rows, with a kernel or with bins.
+func OverColumns(j *contract.Job) bool {
+	return j.Algorithm == contract.FDSKL || j.Algorithm == contract.GLM
+}
+
+// Trio are the three parties of a sealed job that hold shares, by index: label holder, keeper and helper.
+type Trio [rss.Roles]int
+
+// TrioOf finds the three of a sealed job: by its parameters, or those of the model that a prediction scores with; where
+// the auditor has no part of that, by its messages. It returns false for jobs that have no such three.
+func TrioOf(in *Input) (Trio, bool) {
+	job := in.Contract.Job
+	if job.Privacy != fdskl.Sealed || !OverColumns(job) {
+		return Trio{}, false
+	}
+	var p fdskl.Params
+	var err error
+	switch {
+	case job.Task != contract.TaskPredict:
+		p, err = fdskl.ParamsOf(job.Parameters, job.Parties)
+	case in.Model != nil:
+		p = in.Model.Params
+	default:
+		return trioByMessages(in.Contract)
+	}
+	if err != nil || len(p.Active) == 0 {
+		return Trio{}, false
+	}
+	t := Trio{job.Index(p.Active[0]), job.Index(p.Keeper), job.Index(p.Helper)}
+	return t, !slices.Contains(t[:], -1)
+}
+
+// trioByMessages reads the three of a prediction from its contract: the ends of the first truncation's messages, which
+// go from the label holder to the keeper, and from the helper to the keeper.
+func trioByMessages(c *contract.Contract) (Trio, bool) {
+	t := Trio{-1, -1, -1}
+	for i := range c.Operations {
+		o := &c.Operations[i]
+		switch {
+		case o.Collective != contract.CollectiveDirect:
+		case t[rss.LabelHolder] < 0 && strings.HasSuffix(o.Kind, rss.SuffixCarry):
+			t[rss.LabelHolder] = c.Job.Index(o.Root)
+		case t[rss.Keeper] < 0 && strings.HasSuffix(o.Kind, rss.SuffixOut):
+			t[rss.Helper], t[rss.Keeper] = c.Job.Index(o.Root), c.Job.Index(o.To)
+		}
+	}
+	return t, !slices.Contains(t[:], -1)
+}
+
+// Share names the role of a party among the three; empty outside.
+func (t Trio) Share(party int) string {
+	if r := slices.Index(t[:], party); r >= 0 {
+		return rss.Role(r).String()
+	}
+	return ""
+}
+
+// JobRows is how many rows a job is about: those of any party that brings some.
+func JobRows(c *contract.Contract) int {
+	rows := 0
+	for i := range c.Parties {
+		rows = max(rows, c.Parties[i].Rows)
+	}
+	return rows
+}
+
+// WithoutData reports whether a party brings no rows to its job, as the helper of a sealed one may.
+func WithoutData(p *contract.Facts) bool { return p.Role == "helper" && p.Rows == 0 }
+
+// DefaultRows is how many rows an attack works on unless told otherwise.
+const DefaultRows = 4096
+
+// SampleRows draws the rows that attacks work on, ascending: the same for every view.
+func SampleRows(total, most int) []int {
+	if most <= 0 {
+		most = DefaultRows
+	}
+	rng := rand.New(rand.NewPCG(1, uint64(total)))
+	chosen := make(map[int]bool)
+	for j := max(0, total-most); j < total; j++ { // Floyd: each set of rows is equally likely
+		pick := rng.IntN(j + 1)
+		if chosen[pick] {
+			pick = j
+		}
+		chosen[pick] = true
+	}
+	return slices.Sorted(maps.Keys(chosen))
+}
+
+// Kinds of openings from which something about other parties' rows or labels follows.
+const (
+	OpeningAngles        = "angles"
+	OpeningPartialAngles = "partial angles"
+	OpeningDerivatives   = "derivatives"
+	OpeningScores        = "scores"
+	OpeningReach         = "reach"      // one number that all are told
+	OpeningLambda        = "lambda"     // which candidate of the regulariser is taken, that all are told
+	OpeningCheck         = sealed.Check // whether the steps of a sealed training were taken
+)
+
+// SourcesOf are the operations that a kind of opening comes from, where it is not one of its own name.
+func SourcesOf(kind string) []string {
+	switch kind {
+	case OpeningAngles:
+		return []string{"angles", "published-angles"}
+	case OpeningPartialAngles:
+		return []string{"published-angles"}
+	case "products":
+		return []string{"products-total", "objective-total"}
+	case "class names", "target moments":
+		return []string{"target"}
+	}
+	return []string{kind}
+}

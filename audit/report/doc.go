@@ -1,4 +1,0 @@
-// Package report renders what an audit found for people: Text for a terminal or a log, HTML for a
-// file that a lawyer or a manager can read, print and keep. A report may quote names that hostile
-// parties chose; neither rendering lets them do more than be read.
-package report

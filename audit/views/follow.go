@@ -1,0 +1,495 @@
+// Package views attacks what a party of a job over columns saw: it follows the transcript, so that every word that was
+// kept becomes an equation in the other parties' columns, and has package attack solve them.
+package views
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/audit/views/payload"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/secagg"
+	"github.com/hanse-project/hanse/secagg/he"
+)
+
+// mostRows is how many rows a job may have for its angles to be followed, over all active parties.
+const mostRows = 1 << 26
+
+// mostCells is how many values of a view are kept, for all that send them together.
+const mostCells = 1 << 26
+
+// follower reads one transcript with its payloads and follows the job's operations as its party could,
+// so that every recorded word is known to be the angle of a row and a frequency.
+type follower struct {
+	*payload.Reader
+	params fdskl.Params
+	layout *fdskl.Layout
+	sigma  float64
+
+	operation uint64 // the one that is going on
+	angles    *fdskl.AngleSum
+	strange   error  // why angles of this job cannot be followed at all
+	broken    error  // why those of this session cannot be followed any more
+	blind     error  // why angles of any session could not be followed
+	compared  bool   // the columns given were compared with what was seen
+	unfit     string // why they are not those that were summed
+
+	active *partyView
+	parent *partyView
+	clock  *clock
+
+	encrypted *encryptedAngles // nil in jobs without encrypted sums
+	shares    *shares          // nil in jobs that are not sealed
+}
+
+// follow reads a transcript to its end, or to where it is cut off.
+func follow(ctx context.Context, in *evidence.Input, s *evidence.Source, party int) (*follower, error) {
+	rows := evidence.SampleRows(evidence.JobRows(in.Contract), in.Rows)
+	f := &follower{
+		Reader: payload.NewReader(in, s, party), clock: newClock(len(rows)),
+		active: newView(party, ViewActive, rows), parent: newView(party, ViewParent, rows),
+	}
+	for _, s := range []*partyView{f.active, f.parent} {
+		s.most = max(1, mostCells/max(1, len(rows)*len(in.Contract.Parties)))
+	}
+	if err := f.modes(rows); err != nil {
+		return nil, err
+	}
+	file, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := transcript.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.read(ctx, r)
+}
+
+func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
+	var rec transcript.Record
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := r.Next(&rec)
+		if err == io.EOF || errors.Is(err, transcript.ErrCut) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		asked := f.Asked
+		err = f.take(&rec)
+		if err == nil && rec.Kept && f.Asked == asked && f.Source.Payload != nil { // it must be there all the same
+			_, err = f.Payload(&rec)
+		}
+		if err := f.Without(&rec, err); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *follower) take(rec *transcript.Record) error {
+	if rec.Type == transcript.TypeSession {
+		f.operation, f.angles, f.broken = 0, nil, f.strange
+		f.encrypted = f.encrypted.again()
+		f.clock.stop()
+		f.lay()
+		return nil
+	}
+	if !rec.Type.Payload() {
+		return nil
+	}
+	if f.shares != nil {
+		return f.takeShares(rec)
+	}
+	if f.encrypted != nil && (rec.Class == contract.ClassHE || rec.Type == transcript.TypeOpened) {
+		return f.takeEncrypted(rec)
+	}
+	first := rec.Operation != f.operation
+	f.operation = rec.Operation
+	switch rec.Kind {
+	case "resume-point", "batch", "request", "width":
+		if first {
+			return f.told(rec)
+		}
+	case "angles", "published-angles":
+		if first {
+			f.begin(rec)
+		}
+		// Takes in one chunk of a sum of angles: an opened total, or what a child sent.
+		payload, err := f.Payload(rec)
+		if err != nil {
+			return err
+		}
+		return f.show(rec, payload)
+	default:
+		if f.encrypted == nil { // the parts of an encrypted sum have kinds of their own
+			f.angles = nil
+		}
+		return f.test(rec)
+	}
+	return nil
+}
+
+func (f *follower) told(rec *transcript.Record) error {
+	payload, err := f.Payload(rec)
+	if err != nil {
+		f.lose(fmt.Errorf("the broadcast %q of record %d, by which later angles are told apart, cannot be had",
+			rec.Kind, rec.Number))
+		return err
+	}
+	if rec.Kind == "width" && len(payload) == 8 {
+		f.sigma = math.Float64frombits(binary.LittleEndian.Uint64(payload))
+		return nil
+	}
+	switch {
+	case f.broken != nil:
+	case f.shares != nil:
+		f.lose(f.shares.layout.Broadcast(rec.Kind, payload))
+	default:
+		f.lose(f.layout.Broadcast(rec.Kind, payload))
+	}
+	return nil
+}
+
+// lose notes why angles of this session cannot be followed any more, if there is a reason.
+func (f *follower) lose(err error) {
+	f.broken = cmp.Or(f.broken, err)
+	f.blind = cmp.Or(f.blind, err)
+}
+
+// begin finds out which angles the sum that begins is about.
+func (f *follower) begin(rec *transcript.Record) {
+	f.angles = nil
+	if f.broken == nil {
+		f.expect(rec, int(rec.Size/uint64(rec.Encoding.WordSize())))
+	}
+}
+
+// expect takes a sum of so many angles for the job's next.
+func (f *follower) expect(rec *transcript.Record, words int) {
+	sum, err := f.layout.Angles(words)
+	if err == nil && (rec.Encoding.WordSize() < 2 || rec.Encoding == contract.Ring48) {
+		err = fmt.Errorf("angles as %s, want turns or real numbers", rec.Encoding)
+	}
+	strange := func(a fdskl.Angle) bool { return a.Frequency >= f.params.Angles() }
+	if err == nil && slices.ContainsFunc(sum.Angles, strange) {
+		err = fmt.Errorf("angles of more than the job's %d frequencies", f.params.Angles())
+	}
+	if err != nil {
+		f.lose(fmt.Errorf("record %d: %w", rec.Number, err))
+		return
+	}
+	f.angles = &sum
+	f.clock.start(rec.Time, sum.Angles, f.active.place)
+}
+
+// show takes in the words of a chunk of a sum of angles.
+func (f *follower) show(rec *transcript.Record, payload []byte) error {
+	if err := f.Words.Add(rec, payload, f.stride()); err != nil || f.angles == nil {
+		return err
+	}
+	at := int(rec.Chunk) * contract.DefaultChunk / rec.Encoding.WordSize()
+	if at >= len(f.angles.Angles) {
+		return nil
+	}
+	part := f.angles.Angles[at:]
+	switch rec.Type {
+	case transcript.TypeOpened:
+		f.active.add(part, ownTotal, f.everybody(), rec.Encoding, payload)
+	case transcript.TypeReceived:
+		from, err := f.below(rec.Peer)
+		if err != nil {
+			return err
+		}
+		f.parent.add(part, rec.Peer, from, rec.Encoding, payload)
+	}
+	return nil
+}
+
+// test passes masked words and ciphertexts on to the tests of words.
+func (f *follower) test(rec *transcript.Record) error {
+	if !evidence.Protected(rec.Class) {
+		return nil
+	}
+	payload, err := f.Payload(rec)
+	if err != nil {
+		return err
+	}
+	return f.Words.Add(rec, payload, 1)
+}
+
+// stride returns how many words lie between the same angle of two rows, 1 where rows are not alike.
+func (f *follower) stride() int {
+	if f.angles == nil || len(f.angles.Angles) < 2 || f.params.Schedule != fdskl.Fixed {
+		return 1
+	}
+	list := f.angles.Angles
+	n := 1
+	for n < len(list) && list[n].Row == list[0].Row {
+		n++
+	}
+	return n
+}
+
+func (f *follower) everybody() []int {
+	all := make([]int, len(f.In.Contract.Parties))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// below lists the parties whose addends are in what a child sends in the sum that is going on.
+func (f *follower) below(child int) ([]int, error) {
+	o := contract.Operation{Collective: contract.CollectiveSum}
+	if f.angles.Excluded >= 0 { // angles go along the first tree
+		o.Tree, o.Excluded = 1, f.In.Contract.Parties[f.angles.Excluded].Name
+	}
+	plan, err := f.In.Contract.Plan(&o, f.angles.Root)
+	if err != nil {
+		return nil, err
+	}
+	return subtree(plan, child), nil
+}
+
+// subtree lists a party and all below it.
+func subtree(p contract.Plan, i int) []int {
+	set := []int{i}
+	for _, child := range p.Children[i] {
+		set = append(set, subtree(p, child)...)
+	}
+	slices.Sort(set)
+	return set
+}
+
+// newLayout starts to follow the angles of a session.
+func newLayout(in *evidence.Input, p fdskl.Params) *fdskl.Layout {
+	job, rows := in.Contract.Job, evidence.JobRows(in.Contract)
+	switch {
+	case job.Task != contract.TaskPredict:
+		return fdskl.NewLayout(p, job.Privacy, job.Parties, rows)
+	case job.Requests > 0:
+		return fdskl.NewScoreLayout(p, job.Privacy, job.Parties, rows, 1)
+	}
+	return fdskl.NewScoreLayout(p, job.Privacy, job.Parties, rows, fdskl.ScoreRows)
+}
+
+// modes prepares for the job's parameters and for what protects its sums.
+func (f *follower) modes(rows []int) (err error) {
+	f.params, f.sigma, f.strange = f.In.Params()
+	if n := evidence.JobRows(f.In.Contract); f.strange == nil && n > mostRows/len(f.params.Active) {
+		f.strange = fmt.Errorf("attacks on angles work on at most %d rows, the contract has %d",
+			mostRows/len(f.params.Active), n)
+	}
+	if f.encrypted, err = newEncryptedAngles(f.In.Contract); err != nil {
+		return err
+	}
+	if f.shares, err = newShares(f.In, f.Party, rows); f.shares != nil {
+		f.active.view = ViewPadded
+		if n := evidence.JobRows(f.In.Contract); f.strange == nil &&
+			f.In.Contract.Job.Task == contract.TaskTrain && n > mostSharedRows {
+			f.strange = fmt.Errorf("a sealed training takes at most %d rows, the contract has %d", mostSharedRows, n)
+		}
+	}
+	return err
+}
+
+// lay starts to follow the angles of a session.
+func (f *follower) lay() {
+	switch {
+	case f.strange != nil:
+	case f.shares != nil:
+		f.shares.begin(f.In, f.params)
+	default:
+		f.layout = newLayout(f.In, f.params)
+	}
+}
+
+// Attack runs all attacks on what one party of a job saw, as far as its payloads were kept. The checks are of what
+// the attacks rest on: the payloads, and the columns given.
+func Attack(ctx context.Context, in *evidence.Input, s *evidence.Source, party int, kept bool) ([]finding.Attack,
+	[]finding.Check, error) {
+	in.Begin("attacking what "+in.Contract.Parties[party].Name+" saw", "reading what it kept")
+	f, err := follow(ctx, in, s, party)
+	if err != nil {
+		return nil, nil, fmt.Errorf("transcript %s: %w", s.Path, err)
+	}
+	blind := f.Unfollowed(cmp.Or(f.strange, f.blind))
+	instead := func(v finding.Verdict, detail string) []finding.Attack { // of all attacks
+		return []finding.Attack{{Name: "difference", Party: f.Name(), View: "all views", Verdict: v, Detail: detail}}
+	}
+	switch {
+	case f.Kept+f.Lost+f.Missed == 0 && blind == "":
+		return instead(finding.NotApplicable,
+			"there is none to try, nor any other: nothing that an attack looks at came to this party or left it"), nil, nil
+	case f.Kept+f.Lost == 0 && kept:
+		c := payload.AbsentPayloads(f.Name())
+		return instead(finding.Skipped, "not tried, nor any other: "+c.Detail), []finding.Check{c}, nil
+	case f.Kept+f.Lost == 0:
+		return instead(finding.Skipped, "not tried, nor any other: "+payload.ErrNotKept.Error()), nil, nil
+	}
+	list, err := f.attacks(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if blind != "" {
+		list = append(list, finding.Attack{Name: "difference", Party: f.Name(), View: "angles", Verdict: finding.Skipped,
+			Detail: "not tried on all that was seen: " + blind})
+	}
+	checks := []finding.Check{f.Check()}
+	if f.compared {
+		checks = append(checks, f.tables())
+	}
+	return list, checks, nil
+}
+
+// attacks runs all attacks on what a party saw.
+func (f *follower) attacks(ctx context.Context) ([]finding.Attack, error) {
+	var list []finding.Attack
+	says := func(name, view string) {
+		f.In.Begin("attacking what "+f.Name()+" saw", strings.TrimSuffix(name+", "+view, ", "))
+	}
+	try := func(a finding.Attack, err error) error {
+		if err != nil && ctx.Err() == nil {
+			a.Verdict, a.Detail = finding.Skipped, "not tried: "+err.Error()
+		}
+		list = append(list, a)
+		return ctx.Err()
+	}
+	for _, s := range f.views() {
+		if len(s.system) == 0 {
+			continue
+		}
+		says("difference", s.view)
+		err := try(f.difference(ctx, s))
+		says("known rows", s.view)
+		if err = errors.Join(err, try(f.knownRows(ctx, s))); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range f.cosines() {
+		says("known rows, by cosines", s.view)
+		if err := try(f.knownCosines(ctx, s)); err != nil {
+			return nil, err
+		}
+	}
+	if a, ok := f.Uniformity(); ok {
+		reuse := f.Reuse
+		if f.encrypted != nil {
+			reuse = f.RepeatedPolynomials
+		}
+		if err := errors.Join(try(a, nil), try(reuse(ctx))); err != nil {
+			return nil, err
+		}
+	}
+	if f.In.Contract.Parties[f.Party].Role == "passive" {
+		says("label leakage", "")
+		if err := try(f.labelLeakage(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// angleKind is the kind of sums of angles.
+const angleKind = "angles"
+
+// encryptedAngles follows encrypted sums of angles. The ciphertexts tell nothing but how many numbers are in
+// them: when angles are summed is known from these, and what they are from what opens. A long sum goes in
+// several operations.
+type encryptedAngles struct {
+	residues int // ciphertexts for the same numbers
+	from     int // the first angle of the operation under way
+	left     int // angles of the sum that no operation has had yet
+	size     int // angles of the operation under way
+}
+
+// newEncryptedAngles returns nothing for a contract without encrypted sums.
+func newEncryptedAngles(c *contract.Contract) (*encryptedAngles, error) {
+	if c.Job.Aggregation != contract.AggregateHE {
+		return nil, nil
+	}
+	scheme, err := he.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	packing, err := scheme.NewPacking(secagg.Turns16, len(c.Parties), len(c.Parties))
+	if err != nil {
+		return nil, err
+	}
+	return &encryptedAngles{residues: packing.Residues()}, nil
+}
+
+func (s *encryptedAngles) again() *encryptedAngles {
+	if s == nil {
+		return nil
+	}
+	return &encryptedAngles{residues: s.residues}
+}
+
+// takeEncrypted takes in a frame of an encrypted sum, or what one opened to.
+func (f *follower) takeEncrypted(rec *transcript.Record) error {
+	if rec.Type == transcript.TypeOpened {
+		if rec.Kind == angleKind {
+			// Takes in a chunk of opened angles.
+			payload, err := f.Payload(rec)
+			if err != nil || f.angles == nil || f.broken != nil {
+				return err
+			}
+			s, word := f.encrypted, rec.Encoding.WordSize()
+			if rec.Size != uint64(s.size*word) {
+				f.lose(fmt.Errorf("record %d: a total of %d bytes for %d angles", rec.Number, rec.Size, s.size))
+				return nil
+			}
+			if at := int(rec.Chunk) * (contract.DefaultChunk / word); at < s.size {
+				f.active.add(f.angles.Angles[s.from+at:s.from+s.size], ownTotal, f.everybody(), rec.Encoding, payload)
+			}
+			return nil
+		}
+		return nil
+	}
+	first := rec.Operation != f.operation
+	f.operation = rec.Operation
+	if first && rec.Kind == angleKind && f.broken == nil {
+		f.beginEncrypted(rec)
+	}
+	return f.test(rec)
+}
+
+// beginEncrypted finds out which angles the ciphertexts that begin are about.
+func (f *follower) beginEncrypted(rec *transcript.Record) {
+	s := f.encrypted
+	if s.left == 0 {
+		f.angles = nil
+		next, _ := f.layout.Angles(0) // the error is that none are asked for; the sum is the next one
+		f.expect(rec, len(next.Angles))
+		if f.angles == nil {
+			return
+		}
+		*s = encryptedAngles{residues: s.residues, left: len(f.angles.Angles)}
+	}
+	s.from += s.size
+	groups := int(rec.Size) / (s.residues * he.CiphertextSize)
+	s.size = min(s.left, groups*he.Degree)
+	s.left -= s.size
+	if want := (s.size + he.Degree - 1) / he.Degree * s.residues * he.CiphertextSize; rec.Size != uint64(want) ||
+		want == 0 {
+		f.angles = nil
+		f.lose(fmt.Errorf("record %d: ciphertexts of %d bytes for %d angles, want %d", rec.Number, rec.Size, s.size, want))
+	}
+}

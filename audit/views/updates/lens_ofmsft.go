@@ -1,0 +1,344 @@
+package updates
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/algorithms/ofmsft"
+	"github.com/hanse-project/hanse/audit/attack"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg"
+)
+
+// ofmsftLens knows the steps of OFMS-FT: eta_f alpha/q times the gradient of a network, over a client's newest rows.
+// Of a dense first layer the ratio of the gradients of a unit's kernel and its bias is the row.
+//
+// The label follows from the gradient of the last layer: of classes, it alone is negative there. Of numbers it is the
+// network's output less half the gradient over eta_f alpha/q, where q follows from the client's weights, which begin
+// equal and go on by the losses at the rows that were rebuilt: as long as the server rebuilds every row it knows them
+// too.
+type ofmsftLens struct {
+	params   ofmsft.Params
+	job      *contract.Job
+	packings map[int]*ofmsft.Packings
+	versions map[keys.Hash]*ofmsft.Runner // those of the round, and as they are at first
+	first    []*ofmsft.Runner             // by network: as it is at first, nil when it never went over a link
+	now      []*ofmsft.Runner
+	hashes   []keys.Hash // of the round
+	round    int
+	model    int // whose steps are added
+	clients  map[int]*ofmsftClient
+	x        []float32
+}
+
+// ofmsftClient is what the server knows of a client.
+type ofmsftClient struct {
+	weights *ofmsft.Weights
+	stored  []int
+	alpha   int
+	taken   int
+	round   int
+	row     *rebuiltRow // of the round, rebuilt
+	chosen  []int       // in the round, until it is counted
+}
+
+// newOFMSFTLens prepares for a job's parameters.
+func newOFMSFTLens(p ofmsft.Params, job *contract.Job) *ofmsftLens {
+	k := len(p.Models)
+	return &ofmsftLens{
+		params: p, job: job, packings: make(map[int]*ofmsft.Packings), versions: make(map[keys.Hash]*ofmsft.Runner),
+		first: make([]*ofmsft.Runner, k), now: make([]*ofmsft.Runner, k), hashes: make([]keys.Hash, k),
+		clients: make(map[int]*ofmsftClient),
+		x:       make([]float32, p.Inputs),
+	}
+}
+
+// of returns what is known of a client.
+func (l *ofmsftLens) of(client int) *ofmsftClient {
+	c := l.clients[client]
+	if c == nil {
+		c = &ofmsftClient{weights: ofmsft.NewWeights(len(l.params.Models))}
+		l.clients[client] = c
+	}
+	return c
+}
+
+// told implements lens.
+func (l *ofmsftLens) told(client int, kind string, round int, body []byte) error {
+	l.round = round
+	c := l.of(client)
+	switch kind {
+	case ofmsft.KindRound:
+		if len(body) != len(l.hashes)*len(keys.Hash{}) {
+			return fmt.Errorf("%d bytes of hashes for %d networks", len(body), len(l.hashes))
+		}
+		l.follow(client, c)
+		for k := range l.hashes {
+			h := keys.Hash(body[k*len(keys.Hash{}):])
+			if old := l.hashes[k]; old != h && old != l.params.Models[k].Hash {
+				delete(l.versions, old)
+			}
+			l.hashes[k] = h
+			l.know(k)
+		}
+		c.stored, c.alpha, c.row, c.round = nil, 0, nil, round
+	case ofmsft.KindModel:
+		if len(body) < 2 || int(binary.BigEndian.Uint16(body)) >= len(l.hashes) {
+			return fmt.Errorf("a network of %d bytes has no number", len(body))
+		}
+		k := int(binary.BigEndian.Uint16(body))
+		if l.versions[l.hashes[k]] == nil {
+			n, err := nn.Parse(body[2:])
+			if err != nil {
+				return fmt.Errorf("network %q: %w", l.params.Models[k].Name, err)
+			}
+			if n.Size() != l.params.Models[k].Size || n.Inputs() != l.params.Inputs {
+				return fmt.Errorf("network %q has %d parameters and %d inputs, want %d and %d", l.params.Models[k].Name,
+					n.Size(), n.Inputs(), l.params.Models[k].Size, l.params.Inputs)
+			}
+			if n.Hash() == l.hashes[k] {
+				l.versions[n.Hash()] = ofmsft.NewRunner(n)
+			}
+		}
+		l.know(k)
+	case ofmsft.KindTurn:
+		if len(body) == 4 {
+			c.alpha = int(binary.BigEndian.Uint32(body))
+		}
+		c.taken += l.params.RoundsOf(min(max(round, 0), l.params.Uploads()-1))
+	case ofmsft.KindStep:
+		if len(body) >= 2 {
+			l.model = min(int(binary.BigEndian.Uint16(body)), len(l.hashes)-1)
+		}
+	}
+	return nil
+}
+
+// know takes the version of a network that the round has, if it is known.
+func (l *ofmsftLens) know(k int) {
+	n := l.versions[l.hashes[k]]
+	if n == nil {
+		return
+	}
+	l.now[k] = n
+	if l.first[k] == nil && l.hashes[k] == l.params.Models[k].Hash {
+		l.first[k] = n
+	}
+}
+
+// said implements lens: a bit for each network that is stored, and one for each that is wanted.
+func (l *ofmsftLens) said(client int, kind string, body []byte) error {
+	if kind != ofmsft.KindChoice {
+		return nil
+	}
+	models := len(l.params.Models)
+	if len(body) != 2*((models+7)/8) {
+		return fmt.Errorf("a choice of %d bytes among %d networks", len(body), models)
+	}
+	c := l.of(client)
+	c.stored = nil
+	for k := range models {
+		if body[k/8]>>(k%8)&1 == 1 {
+			c.stored = append(c.stored, k)
+		}
+	}
+	c.chosen = slices.Clone(c.stored)
+	return nil
+}
+
+// follow takes the losses at the row of the round before into what is known of a client's weights.
+func (l *ofmsftLens) follow(client int, c *ofmsftClient) {
+	if c.row == nil || l.params.ScaleRow(l.x, 1, c.row.x) != nil {
+		return
+	}
+	y, err := l.params.ScaleLabel(1, min(max(c.row.y, l.params.LabelLow), l.params.LabelHigh))
+	if err != nil {
+		return
+	}
+	by := make(map[int]float64)
+	for _, k := range c.stored {
+		if q := l.probability(client, k); l.now[k] != nil && q > 0 {
+			by[k] = l.params.Rate * l.now[k].Loss(l.x, y) / q
+		}
+	}
+	for k, b := range by {
+		c.weights.Lower(k, b)
+	}
+	c.weights.Refresh()
+}
+
+// probability returns with which a client stores a network, as far as its weights are known; 0 when nothing is.
+func (l *ofmsftLens) probability(client, k int) float64 {
+	p := l.packings[client]
+	if p == nil {
+		var err error
+		if p, err = l.params.Packings(l.job.Parties[client]); err != nil {
+			return 0
+		}
+		l.packings[client] = p
+	}
+	return p.Probability(k, l.of(client).weights.Shares())
+}
+
+// words implements lens.
+func (l *ofmsftLens) words() (secagg.Fixed, int) {
+	s := ofmsft.StepSum(l.params, l.model, len(l.job.Parties)-1)
+	return secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, s.N
+}
+
+// learned implements lens: a step is over the newest rows, as many as a window has.
+func (l *ofmsftLens) learned(client int) (from, to int) {
+	c := l.of(client)
+	rows := l.params.Window + l.params.RoundsOf(min(max(c.round, 0), l.params.Uploads()-1)) - 1
+	return max(0, c.taken-rows), c.taken
+}
+
+// taken implements lens.
+func (l *ofmsftLens) taken(client int) int { return l.of(client).taken }
+
+// rebuild implements lens.
+func (l *ofmsftLens) rebuild(_ context.Context, s *gathered, client int, v []float64) ([]rebuiltRow, error) {
+	n := l.now[l.model]
+	if n == nil {
+		return nil, nil
+	}
+	layers := n.Network().Layers()
+	if layers[0].Kind != nn.Dense {
+		return nil, nil
+	}
+	units, inputs := layers[0].Units, l.params.Inputs
+	found, err := attack.Dense(attack.DenseGradient{Kernel: v[:inputs*units], Bias: v[inputs*units : (inputs+1)*units]})
+	if err != nil {
+		return nil, err
+	}
+	var list []rebuiltRow
+	single := l.params.Window+l.params.RoundsPerUpload == 2
+	for i, f := range found {
+		row := rebuiltRow{x: f.Row, y: math.NaN(), proved: f.Proved && client >= 0 && single}
+		for j := range row.x {
+			row.x[j] *= l.params.InputNorm
+		}
+		if i == 0 && client >= 0 && single {
+			row.y = l.label(client, n, row.x, v)
+			if c := l.of(client); f.Proved && !math.IsNaN(row.y) && s.vectors != nil { // no control
+				c.row = &row
+			}
+		}
+		list = append(list, row)
+	}
+	return list, nil
+}
+
+// label returns the label of a row that was rebuilt.
+func (l *ofmsftLens) label(client int, n *ofmsft.Runner, x, v []float64) float64 {
+	if l.params.ScaleRow(l.x, 1, x) != nil {
+		return math.NaN()
+	}
+	if classes := l.params.Classes; classes > 0 {
+		return float64(floatsMin(v[len(v)-classes:]))
+	}
+	c := l.of(client)
+	weight := 1 / l.probability(client, l.model)
+	if l.params.MaxImportance > 0 {
+		weight = min(weight, l.params.MaxImportance)
+	}
+	weight *= l.params.Step * float64(c.alpha)
+	if !(weight > 0) || math.IsInf(weight, 0) {
+		return math.NaN()
+	}
+	y := float64(n.Outputs(l.x)[0]) - v[len(v)-1]/weight/2
+	return l.params.LabelLow + y*(l.params.LabelHigh-l.params.LabelLow)
+}
+
+// floatsMin returns where the smallest value is.
+func floatsMin(list []float64) int { return slices.Index(list, slices.Min(list)) }
+
+// update implements lens: the gradient of the network whose steps are added.
+func (l *ofmsftLens) update(x []float64, y float64) ([]float64, int) {
+	n := l.now[l.model]
+	label, err := l.params.ScaleLabel(1, y)
+	if n == nil || err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
+		return nil, 0
+	}
+	gradient := n.Gradient(l.x, []float64{label})
+	v := make([]float64, len(gradient))
+	for i, g := range gradient {
+		v[i] = float64(g)
+	}
+	return v, len(v)
+}
+
+// moves implements lens.
+func (l *ofmsftLens) moves() int { return 1 }
+
+// moved implements lens.
+func (l *ofmsftLens) moved(_ *gathered, total []float64) []float64 { return total }
+
+// models implements lens.
+func (l *ofmsftLens) models() int { return len(l.params.Models) }
+
+// seen implements lens: a choice is said once a round, before any vector.
+func (l *ofmsftLens) seen(client int, _ []float64) []int {
+	c := l.of(client)
+	list := c.chosen
+	c.chosen = nil
+	return list
+}
+
+// suits implements lens.
+func (l *ofmsftLens) suits(losses []float64, x []float64, y float64) bool {
+	label, err := l.params.ScaleLabel(1, y)
+	if err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
+		return false
+	}
+	for k, n := range l.now {
+		if n == nil {
+			return false
+		}
+		losses[k] += n.Loss(l.x, label)
+	}
+	return true
+}
+
+// loss implements lens: the mean over the networks that went over a link.
+func (l *ofmsftLens) loss(last bool, x []float64, y float64) (float64, bool) {
+	label, err := l.params.ScaleLabel(1, y)
+	if err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
+		return 0, false
+	}
+	sum, n := 0.0, 0
+	for k, now := range l.now {
+		if l.first[k] == nil || now == nil {
+			continue
+		}
+		if !last {
+			now = l.first[k]
+		}
+		sum, n = sum+now.Loss(l.x, label), n+1
+	}
+	return sum / float64(max(n, 1)), n > 0
+}
+
+// tangent implements lens: the derivatives of the smallest network's loss, by which one step of so much would lower
+// it by one.
+func (l *ofmsftLens) tangent(x []float64, y float64) ([]float64, float64) {
+	smallest := -1
+	for k, n := range l.now {
+		if n != nil && (smallest < 0 || l.params.Models[k].Size < l.params.Models[smallest].Size) {
+			smallest = k
+		}
+	}
+	if smallest < 0 {
+		return nil, 0
+	}
+	before := l.model
+	l.model = smallest
+	defer func() { l.model = before }()
+	v, _ := l.update(x, y)
+	return v, 1
+}

@@ -1,0 +1,357 @@
+package updates
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/algorithms/gfml"
+	"github.com/hanse-project/hanse/algorithms/ofmsft"
+	"github.com/hanse-project/hanse/algorithms/pofmkl"
+	"github.com/hanse-project/hanse/audit/attack"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg"
+)
+
+// mostWords is how long a vector may be for the attacks on jobs over clients.
+const mostWords = 1 << 20
+
+// newLens returns the lens of a job's algorithm for a server and its clients.
+func newLens(in *evidence.Input, server int) (lens, error) {
+	job := in.Contract.Job
+	parameters := func(more map[string]any) map[string]any {
+		all := maps.Clone(job.Parameters)
+		if all == nil {
+			all = make(map[string]any)
+		}
+		maps.Copy(all, more)
+		return all
+	}
+	columns := 0
+	for _, p := range in.Contract.Parties {
+		if p.Role == "client" {
+			columns = p.Columns
+		}
+	}
+	switch job.Algorithm {
+	case contract.POFMKL:
+		p, err := pofmkl.ParamsOf(parameters(map[string]any{"server": job.Parties[server]}), job.Parties)
+		if err != nil {
+			return nil, err
+		}
+		return newPOFMKLLens(p, columns, len(job.ClientsOf(server)))
+	case contract.GFML:
+		clients := make(map[string][]string)
+		for _, name := range job.Servers {
+			for _, i := range job.ClientsOf(job.Index(name)) {
+				clients[name] = append(clients[name], job.Parties[i])
+			}
+		}
+		p, err := gfml.ParamsOf(parameters(map[string]any{"servers": job.Servers, "clients": clients}), job.Parties)
+		if err != nil {
+			return nil, err
+		}
+		return newGFMLLens(p, job, server)
+	case contract.OFMSFT:
+		p, err := ofmsft.ParamsOf(parameters(map[string]any{"server": job.Parties[server]}), job.Parties)
+		if err != nil {
+			return nil, err
+		}
+		return newOFMSFTLens(p, job), nil
+	}
+	return nil, fmt.Errorf("attacks on clients' vectors do not know %q", job.Algorithm)
+}
+
+// pofmklLens knows the updates of POF-MKL: eta/p (2 (theta^T z - y) z + 2 lambda theta) on the kernels of a bin,
+// where z is the sines and cosines of one row.
+type pofmklLens struct {
+	params     pofmkl.Params
+	dictionary *pofmkl.Dictionary
+	features   *pofmkl.Features
+	design     []*mat.Dense // by kernel, in turns a unit of an input in its own units
+	clients    int
+	round      int
+	inVector   []int // the kernels that the vectors of the round may move, ascending
+	theta      []float64
+	rows       map[int]int
+	latest     map[int]int // the round that a client was told of last
+	scores     []float64
+}
+
+// newPOFMKLLens prepares for a job's parameters.
+func newPOFMKLLens(p pofmkl.Params, columns, clients int) (*pofmklLens, error) {
+	if p.Words() > mostWords {
+		return nil, fmt.Errorf("attacks work on vectors of at most %d numbers, the job's have %d", mostWords, p.Words())
+	}
+	var names []string
+	for i := range columns {
+		names = append(names, fmt.Sprintf("x%d", i+1))
+	}
+	d, err := pofmkl.NewDictionary(p, names)
+	if err != nil {
+		return nil, err
+	}
+	l := &pofmklLens{
+		params: p, dictionary: d, features: d.NewFeatures(), clients: clients, theta: make([]float64, p.Words()),
+		rows: make(map[int]int), latest: make(map[int]int), scores: make([]float64, p.Kernels()), inVector: p.Moved(0),
+	}
+	for k := range p.Kernels() {
+		m := mat.NewDense(p.Features, columns, nil)
+		for j, f := range d.Frequencies(k) {
+			floats.Scale(1/p.InputNorm, f)
+			m.SetRow(j, f)
+		}
+		l.design = append(l.design, m)
+	}
+	return l, nil
+}
+
+// told implements lens.
+func (l *pofmklLens) told(client int, kind string, round int, body []byte) error {
+	if kind != pofmkl.KindModel {
+		return nil
+	}
+	if len(body) != 8*len(l.theta) || round < 0 || round >= l.params.Uploads() {
+		return fmt.Errorf("a theta of %d bytes in round %d, want %d in one of %d", len(body), round+1, 8*len(l.theta),
+			l.params.Uploads())
+	}
+	if round != l.round {
+		l.round, l.inVector = round, l.params.Moved(round)
+	}
+	for i := range l.theta {
+		l.theta[i] = math.Float64frombits(binary.LittleEndian.Uint64(body[8*i:]))
+	}
+	l.rows[client] += federated.RoundsOf(round, l.params.Rounds, l.params.RoundsPerUpload)
+	l.latest[client] = round
+	return nil
+}
+
+// said implements lens.
+func (l *pofmklLens) said(int, string, []byte) error { return nil }
+
+// words implements lens.
+func (l *pofmklLens) words() (secagg.Fixed, int) {
+	s := pofmkl.UpdateSum(l.params, l.clients)
+	return secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, 2 * l.params.Features * len(l.inVector)
+}
+
+// whole puts a vector's kernels into their places among all, where it has those of a common bin alone.
+func (l *pofmklLens) whole(v []float64) []float64 {
+	block := 2 * l.params.Features
+	if len(v) == l.params.Words() {
+		return v
+	}
+	all := make([]float64, l.params.Words())
+	for i, k := range l.inVector {
+		copy(all[block*k:block*(k+1)], v[block*i:])
+	}
+	return all
+}
+
+// alike reports whether all clients draw all bins with one probability, which all then know.
+func (l *pofmklLens) alike() bool { return l.params.Explore == 1 && len(l.params.Explores) == 0 }
+
+// learned implements lens.
+func (l *pofmklLens) learned(client int) (from, to int) {
+	to = l.rows[client]
+	return to - federated.RoundsOf(l.latest[client], l.params.Rounds, l.params.RoundsPerUpload), to
+}
+
+// taken implements lens.
+func (l *pofmklLens) taken(client int) int { return l.rows[client] }
+
+// block returns the sines and cosines of a kernel in a vector, and whether there is anything.
+func (l *pofmklLens) block(v []float64, k int) (attack.Pairs, bool) {
+	d := l.params.Features
+	b := v[2*d*k : 2*d*(k+1)]
+	p := attack.Pairs{Design: l.design[k], Sine: b[:d], Cosine: b[d:], Noise: math.Ldexp(1, -pofmkl.UpdateSum(l.params,
+		l.clients).Bits)}
+	if l.params.Lambda > 0 && l.alike() {
+		own := make([]float64, 2*d)
+		copy(own, b)
+		floats.AddScaled(own, -2*l.params.Lambda*l.params.Step*float64(l.params.Bins()), l.theta[2*d*k:2*d*(k+1)])
+		p.Sine, p.Cosine = own[:d], own[d:]
+	}
+	for _, s := range b {
+		if math.Abs(s) > p.Noise {
+			return p, true
+		}
+	}
+	return p, false
+}
+
+// rebuild implements lens: a client's kernels are of one row, unless it uploads several; those of a total each by
+// themselves.
+func (l *pofmklLens) rebuild(ctx context.Context, _ *gathered, client int, v []float64) ([]rebuiltRow, error) {
+	v = l.whole(v)
+	var all []attack.Pairs
+	var kernels []int
+	for k := range l.design {
+		if p, ok := l.block(v, k); ok {
+			all, kernels = append(all, p), append(kernels, k)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if client >= 0 {
+		r, err := attack.Rotations(ctx, all)
+		if err != nil || r == nil {
+			return nil, err
+		}
+		if r.Proved || len(all) == l.params.Kernels() {
+			return []rebuiltRow{{r.Row, l.label(r, kernels), r.Proved}}, nil
+		}
+	}
+	var list []rebuiltRow
+	var ones []attack.Pairs // that are of one row each; of one and the same where a total is one client's
+	var of []int
+	for i, p := range all {
+		if p.One() {
+			ones, of = append(ones, p), append(of, kernels[i])
+		}
+	}
+	if enough := l.design[0].RawMatrix().Cols; client < 0 && len(ones) > 0 && l.params.Features < 2*enough {
+		r, err := attack.Rotations(ctx, ones)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && r.Proved {
+			return []rebuiltRow{{r.Row, l.label(r, of), true}}, nil
+		}
+	}
+	for i, p := range ones {
+		r, err := attack.Rotations(ctx, []attack.Pairs{p})
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && r.Proved {
+			list = append(list, rebuiltRow{r.Row, l.label(r, of[i:i+1]), true})
+		}
+	}
+	return list, nil
+}
+
+// label returns the label of a row that was rebuilt: a kernel's part is 2 (theta^T z - y) eta/p. Where all bins are
+// drawn alike p is known; else two kernels of one bin tell both.
+func (l *pofmklLens) label(r *attack.Rebuilt, kernels []int) float64 {
+	if l.features.Set(1, r.Row) != nil {
+		return math.NaN()
+	}
+	l.features.Scores(l.scores, l.theta)
+	p := &l.params
+	unit := math.Sqrt(float64(p.Features)) / (2 * p.Step)
+	y := math.NaN()
+	switch {
+	case l.alike():
+		y = 0
+		for i, k := range kernels {
+			y += (l.scores[k] - r.Scales[i]*unit/float64(p.Bins())) / float64(len(kernels))
+		}
+	case len(kernels) > 1: // score = y + p c unit, by least squares
+		var c, s float64
+		for i, k := range kernels {
+			c, s = c+r.Scales[i]/float64(len(kernels)), s+l.scores[k]/float64(len(kernels))
+		}
+		both, own := 0.0, 0.0
+		for i, k := range kernels {
+			both += (r.Scales[i] - c) * (l.scores[k] - s)
+			own += (r.Scales[i] - c) * (r.Scales[i] - c)
+		}
+		if own > 0 {
+			y = s - both/own*c
+		}
+	}
+	return p.LabelLow + y*(p.LabelHigh-p.LabelLow)
+}
+
+// update implements lens: the row's features, kernel by kernel.
+func (l *pofmklLens) update(x []float64, _ float64) ([]float64, int) {
+	if l.features.Set(1, x) != nil {
+		return nil, 0
+	}
+	var v []float64
+	for k := range l.design {
+		v = append(v, l.features.Kernel(k)...)
+	}
+	return v, 2 * l.params.Features
+}
+
+// moves implements lens.
+func (l *pofmklLens) moves() int { return l.params.Chosen }
+
+// moved implements lens.
+func (l *pofmklLens) moved(_ *gathered, total []float64) []float64 { return l.whole(total) }
+
+// models implements lens.
+func (l *pofmklLens) models() int { return l.params.Kernels() }
+
+// seen implements lens: the kernels that a vector moves. Those of a common bin are no choice of the client.
+func (l *pofmklLens) seen(_ int, v []float64) []int {
+	if l.params.CommonBin {
+		return nil
+	}
+	list := []int{}
+	for k := range l.design {
+		if _, ok := l.block(v, k); ok {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// suits implements lens.
+func (l *pofmklLens) suits(losses []float64, x []float64, y float64) bool {
+	label, err := l.params.ScaleLabel(1, y)
+	if err != nil || l.features.Set(1, x) != nil {
+		return false
+	}
+	l.features.Scores(l.scores, l.theta)
+	for k, s := range l.scores {
+		losses[k] += (s - label) * (s - label)
+	}
+	return true
+}
+
+// loss implements lens: that of the mean of all kernels. Theta is zero at first.
+func (l *pofmklLens) loss(last bool, x []float64, y float64) (float64, bool) {
+	label, err := l.params.ScaleLabel(1, y)
+	if err != nil || l.features.Set(1, x) != nil {
+		return 0, false
+	}
+	prediction := 0.0
+	if last {
+		l.features.Scores(l.scores, l.theta)
+		prediction = floats.Sum(l.scores) / float64(len(l.scores))
+	}
+	return (prediction - label) * (prediction - label), true
+}
+
+// tangent implements lens.
+func (l *pofmklLens) tangent(x []float64, y float64) ([]float64, float64) {
+	z, _ := l.update(x, y)
+	label, err := l.params.ScaleLabel(1, y)
+	if z == nil || err != nil {
+		return nil, 0
+	}
+	l.features.Scores(l.scores, l.theta)
+	floats.Scale(1/float64(l.params.Kernels()), z)
+	return z, label - floats.Sum(l.scores)/float64(len(l.scores))
+}
+
+// clientNumber returns the number of a client at its server, -1 when it is none.
+func clientNumber(job *contract.Job, server, client int) int {
+	for k, i := range job.ClientsOf(server) {
+		if i == client {
+			return k
+		}
+	}
+	return -1
+}

@@ -1,0 +1,377 @@
+// Package updates attacks what a server of a job over clients saw: the vectors of its clients, their totals, and the
+// models. A lens for each algorithm says what such a vector is made of.
+package updates
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hanse-project/hanse/audit/attack"
+	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/audit/views/payload"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// The attacks on jobs over clients.
+const (
+	RowsAttack       = "rows from updates"
+	ChoicesAttack    = "choices"
+	TotalsAttack     = "successive totals"
+	attackMembership = "membership"
+)
+
+// The views of a server on what its clients send it.
+const (
+	ViewUpdates  = "clients' updates"
+	ViewMasked   = "clients' masked updates"
+	ViewCiphers  = "clients' encrypted updates"
+	ViewTotals   = "totals"
+	viewModels   = "models"
+	ViewAnswered = "clients' choices"
+)
+
+// Limits of the attacks on jobs over clients.
+const (
+	totalsLag   = 8       // totals that one is compared with
+	mostPairs   = 256     // differences of totals that are kept
+	mostNumbers = 1 << 25 // in them
+	mostPresent = 2048    // rows of each kind whose membership is asked
+	learnedFew  = 8       // rows that the control of membership learns by heart
+	leastPairs  = 8       // of totals, so that what they tell is no chance
+	leastTold   = 20      // rows of each kind, for membership
+	stillShare  = 1e-3    // how far, relative to itself, a total moves that stands still
+)
+
+// Attack runs the attacks on one transcript of a job over clients, as far as its payloads were kept; models says
+// that what follows from the models is to be tried too.
+func Attack(
+	ctx context.Context, in *evidence.Input, s *evidence.Source, party int, kept, models bool,
+) ([]finding.Attack, error) {
+	g := newGathering(in, s, party)
+	v := newVictims(g)
+	g.done = v.take
+	if err := g.read(ctx); err != nil {
+		return nil, err
+	}
+	if g.Kept+g.Lost == 0 && (g.Missed > 0 || !kept) {
+		reason := payload.ErrNotKept.Error()
+		if kept {
+			reason = payload.AbsentPayloads(g.Name()).Detail
+		}
+		return []finding.Attack{{Name: RowsAttack, Party: g.Name(), View: "all views", Verdict: finding.Skipped,
+			Detail: "not tried, nor any other: " + reason}}, nil
+	}
+	var list []finding.Attack
+	if g.Party == g.server {
+		list = append(list, v.fromUpdates(ctx)...)
+		list = append(list, v.fromTotals(ctx)...)
+		list = append(list, v.choices()...)
+		list = append(list, v.successive()...)
+	}
+	if models {
+		list = append(list, v.membership())
+	}
+	if u, ok := g.Uniformity(); ok {
+		reuse := g.Reuse
+		if in.Contract.Job.Aggregation == contract.AggregateHE {
+			reuse = g.RepeatedPolynomials
+		}
+		r, err := reuse(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, u, r)
+	}
+	if g.Missed+g.Lost > 0 {
+		list = append(list, finding.Attack{Name: RowsAttack, Party: g.Name(), View: "all views", Verdict: finding.Skipped,
+			Detail: "not tried on all that was seen: " + g.Unfollowed(nil)})
+	}
+	return list, ctx.Err()
+}
+
+// victims collects what the attacks on a server's clients have found.
+type victims struct {
+	*gathering
+	ranges  attack.Ranges
+	ranged  bool
+	most    int            // vectors that are attacked
+	vectors []attack.Trial // of single clients
+	totals  []attack.Trial // by total and client: the rows of whoever is in it
+	opened  int            // totals that were attacked
+	alone   int            // rows that a total has told, proved
+	proved  int            // vectors whose row proves itself
+	first   string         // the first of them
+	tried   int            // vectors
+	plain   []attack.Trial // the control: the same rows without masks
+	single  []attack.Trial // the same, as totals of one client
+
+	seen  map[int][]float64 // by client: how often each model was taken or moved
+	suits map[int][]float64 // by client: less the losses of each
+	known map[int][]float64 // the same by the rows that were rebuilt
+
+	last  []keptTotal
+	pairs []attack.TotalPair
+	still []float64 // how far totals of the same members moved, relative to themselves
+	apart int       // pairs that differ by one client
+}
+
+// keptTotal is a total with what was known when it opened.
+type keptTotal struct {
+	kind    int // totals of one model are compared with each other
+	moved   []float64
+	members []int
+	updates map[int][]float64 // by member, where its rows are known
+	block   int
+}
+
+func newVictims(g *gathering) *victims {
+	v := &victims{gathering: g, most: g.In.Rows, seen: make(map[int][]float64), suits: make(map[int][]float64),
+		known: make(map[int][]float64)}
+	if v.most <= 0 {
+		v.most = evidence.DefaultRows
+	}
+	for _, s := range g.In.Streams {
+		if s != nil {
+			r := &v.ranges
+			for j, x := range s.Inputs {
+				if !v.ranged {
+					v.ranged = true
+					r.Low, r.High, r.LabelLow, r.LabelHigh = slices.Clone(x), slices.Clone(x), s.Labels[j], s.Labels[j]
+				}
+				for i, w := range x {
+					r.Low[i], r.High[i] = min(r.Low[i], w), max(r.High[i], w)
+				}
+				r.LabelLow, r.LabelHigh = min(r.LabelLow, s.Labels[j]), max(r.LabelHigh, s.Labels[j])
+			}
+		}
+	}
+	return v
+}
+
+// rowsOf returns the rows and labels that a client's vector in the sum under way is of; none where they are not known.
+func (v *victims) rowsOf(client int) (x [][]float64, y []float64) {
+	if v.In.Streams == nil || v.In.Streams[client] == nil {
+		return nil, nil
+	}
+	s := v.In.Streams[client]
+	from, to := v.lens.learned(client)
+	from, to = min(max(from, 0), len(s.Inputs)), min(to, len(s.Inputs))
+	return s.Inputs[from:to], s.Labels[from:to]
+}
+
+// take attacks a sum that has ended.
+func (v *victims) take(ctx context.Context, s *gathered) error {
+	if v.blindness() != nil {
+		if total := s.decode(s.total); total != nil {
+			v.compare(s, total)
+		}
+		return nil
+	}
+	for _, c := range v.clients {
+		if words := s.vectors[c]; words != nil {
+			if err := v.attackVector(ctx, s, c, words); err != nil {
+				return err
+			}
+		}
+		if s.vectors[c] != nil || slices.Contains(s.members, c) {
+			v.suit(c)
+		}
+	}
+	if s.total == nil || len(s.members) == 0 {
+		return nil
+	}
+	total := s.decode(s.total)
+	if total == nil {
+		return nil
+	}
+	if evidence.Protected(v.class) && len(v.totals) < v.most {
+		// Looks for rows in a total: those of clients that alone move a part of it.
+		rows, err := v.lens.rebuild(ctx, s, -1, total)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.proved {
+				v.alone++
+			}
+		}
+		v.opened++
+		for _, c := range s.members {
+			x, y := v.rowsOf(c)
+			for j := range x {
+				t := trialOf(rows, x[j:j+1], y[j:j+1])
+				t.Group = v.opened
+				v.totals = append(v.totals, t)
+			}
+		}
+	}
+	v.compare(s, total)
+	return nil
+}
+
+// attackVector attacks one client's vector as if nothing protected it, and the rows in it without masks, for control.
+func (v *victims) attackVector(ctx context.Context, s *gathered, client int, words []byte) error {
+	values := s.decode(words)
+	if values == nil {
+		return nil
+	}
+	if models := v.lens.models(); models > 0 {
+		if v.seen[client] == nil {
+			v.seen[client] = make([]float64, models)
+		}
+		for _, k := range v.lens.seen(client, values) {
+			v.seen[client][k]++
+		}
+	}
+	if len(v.vectors) >= v.most {
+		return nil
+	}
+	rows, err := v.lens.rebuild(ctx, s, client, values)
+	if err != nil {
+		return err
+	}
+	x, y := v.rowsOf(client)
+	t := trialOf(rows, x, y)
+	t.Group = v.tried
+	v.tried++
+	if t.Proved {
+		if v.proved++; v.first == "" {
+			v.first = fmt.Sprintf("%s in sum %d of session %d", v.In.Contract.Parties[client].Name, s.number, s.session)
+		}
+	}
+	v.vectors = append(v.vectors, t)
+	for _, r := range rows { // who has a row and its label knows what suits it
+		losses := make([]float64, v.lens.models())
+		if r.proved && !math.IsNaN(r.y) && len(losses) > 0 && v.lens.suits(losses, r.x, min(max(r.y, v.ranges.LabelLow),
+			v.ranges.LabelHigh)) {
+			lower(v.known, client, losses)
+		}
+	}
+	if !evidence.Protected(v.class) || len(x) == 0 || len(v.plain) >= 256 {
+		return nil
+	}
+	bare, block := v.lens.update(x[len(x)-1], y[len(y)-1])
+	if bare == nil {
+		return nil
+	}
+	blocks := len(bare) / block
+	at := len(v.plain) % blocks // a client moves a part of the model
+	for i := range bare {
+		if bare[i] *= -0.05; (i/block-at+blocks)%blocks >= v.lens.moves() {
+			bare[i] = 0
+		}
+	}
+	for i, w := range v.lens.moved(&gathered{members: []int{client}}, make([]float64, len(bare))) {
+		bare[i] -= w
+	}
+	for c, to := range map[int]*[]attack.Trial{client: &v.plain, -1: &v.single} {
+		rows, err := v.lens.rebuild(ctx, &gathered{members: []int{client}}, c, bare)
+		if err != nil {
+			return err
+		}
+		t := trialOf(rows, x[len(x)-1:], y[len(y)-1:])
+		t.Group = len(*to)
+		*to = append(*to, t)
+	}
+	return nil
+}
+
+// trialOf puts together what was rebuilt and what is true.
+func trialOf(rows []rebuiltRow, x [][]float64, y []float64) attack.Trial {
+	t := attack.Trial{Truth: x, Labels: y}
+	for _, r := range rows {
+		t.Rebuilt, t.Guessed = append(t.Rebuilt, r.x), append(t.Guessed, r.y)
+		t.Proved = t.Proved || r.proved
+	}
+	return t
+}
+
+// suit adds to what suits a client by the rows that it has just learned.
+func (v *victims) suit(client int) {
+	models := v.lens.models()
+	if models == 0 {
+		return
+	}
+	x, y := v.rowsOf(client)
+	if len(x) == 0 {
+		return
+	}
+	losses := make([]float64, models)
+	for j := range x {
+		if !v.lens.suits(losses, x[j], y[j]) {
+			return // not all networks have gone over a link yet
+		}
+	}
+	lower(v.suits, client, losses)
+}
+
+// lower takes losses off what suits a client.
+func lower(of map[int][]float64, client int, losses []float64) {
+	if of[client] == nil {
+		of[client] = make([]float64, len(losses))
+	}
+	for k, l := range losses {
+		of[client][k] -= l
+	}
+}
+
+// compare holds a total against those before it.
+func (v *victims) compare(s *gathered, total []float64) {
+	now := keptTotal{members: s.members, moved: total, updates: make(map[int][]float64), kind: len(total)}
+	if l, ok := v.lens.(*ofmsftLens); ok {
+		now.kind = l.model
+	}
+	known := v.blindness() == nil
+	if known {
+		now.moved = v.lens.moved(s, total)
+	}
+	for _, c := range s.members {
+		if !known {
+			break
+		}
+		if x, y := v.rowsOf(c); len(x) == 1 {
+			now.updates[c], now.block = v.lens.update(x[0], y[0])
+		}
+	}
+	for i := len(v.last) - 1; i >= 0; i-- {
+		before := &v.last[i]
+		if before.kind != now.kind || len(before.moved) != len(now.moved) {
+			continue
+		}
+		if slices.Equal(before.members, now.members) {
+			apart, size := 0.0, 0.0
+			for j, w := range now.moved {
+				apart, size = apart+(w-before.moved[j])*(w-before.moved[j]), size+w*w
+			}
+			if size > 0 {
+				v.still = append(v.still, math.Sqrt(apart/size))
+			}
+			continue
+		}
+		client, second, ok := attack.Members(before.members, now.members)
+		if !ok {
+			continue
+		}
+		v.apart++
+		if len(v.pairs) >= mostPairs || len(v.pairs)*len(total) > mostNumbers {
+			continue
+		}
+		with, without := before, &now
+		if second {
+			with, without = &now, before
+		}
+		p := attack.TotalPair{Client: client, Update: with.updates[client], Block: with.block,
+			Difference: slices.Clone(with.moved), Total: with.moved}
+		for j, w := range without.moved {
+			p.Difference[j] -= w
+		}
+		v.pairs = append(v.pairs, p)
+	}
+	v.last = append(v.last, now)
+	if len(v.last) > totalsLag {
+		v.last = slices.Delete(v.last, 0, 1)
+	}
+}

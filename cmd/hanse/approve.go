@@ -1,0 +1,199 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/jobview"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// approveCommand is a person's consent.
+func approveCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "approve",
+		Usage:     "look at a proposed job and consent to it",
+		ArgsUsage: "JOB",
+		Description: `Shows what the job computes, what would leave this machine and who would learn what,
+asks, and answers with the digest of the contract that was consented to:
+
+   hanse approve credit --dir telco-node
+
+Without a terminal nobody can be asked: --yes shows the job and consents to what it has
+shown. A program that has shown it to a person elsewhere names what was shown, and
+consents to nothing else:
+
+   hanse approve credit --dir telco-node --yes --contract 3f9a1c2d
+
+Where the policy wants the approval of several persons, each has a key of their own, and
+the node consents when enough have approved (docs/consent.md):
+
+   hanse approve credit --dir telco-node --as alice --key alice.key
+
+hanse refuse refuses a job.`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without a question"},
+			&cli.StringFlag{Name: "as", Usage: "approve as the person of this `NAME` in the node's policy"},
+			&cli.StringFlag{Name: "key", Usage: "that person's key `FILE`", DefaultText: "NAME.key"},
+			passphraseFileFlag(), contractFlag(), jsonFlag(), dirFlag(),
+		},
+		Action: anyOrder(approve),
+	}
+}
+
+// refuseCommand is a person's refusal.
+func refuseCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "refuse",
+		Usage:     "refuse a proposed job, and say why",
+		ArgsUsage: "JOB",
+		Description: fmt.Sprintf(`The job ends at all its parties, and each of them sees the reason, who refused it and
+when. It is one line of at most %d bytes.
+
+   hanse refuse credit --dir telco-node --reason "not before the audit"
+   hanse refuse 3f9a1c2d --dir telco-node`, contract.MaxReason),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the other parties are told"},
+			contractFlag(), jsonFlag(), dirFlag(),
+		},
+		Action: anyOrder(func(c *cli.Context) error {
+			if n := len(c.String("reason")); n > contract.MaxReason {
+				return usage.Errorf("--reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
+			}
+			client, j, err := proposed(c)
+			if err != nil {
+				return err
+			}
+			return decide(c, client, j, node.Decision{Reason: c.String("reason")})
+		}),
+	}
+}
+
+// contractFlag names the contract that a person was shown.
+func contractFlag() cli.Flag {
+	return &cli.StringFlag{Name: "contract", Usage: "decide on the contract whose hash begins with these `DIGITS`, at " +
+		"least 8, and on no other"}
+}
+
+// leastDigits is how many digits of a contract's hash stand for it in a consent.
+const leastDigits = 8
+
+// proposed finds the job that a person decides on.
+func proposed(c *cli.Context) (*node.Client, *node.JobInfo, error) {
+	which, err := oneJob(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown := strings.ToLower(c.String("contract"))
+	if shown != "" && len(shown) < leastDigits {
+		return nil, nil, usage.Errorf("--contract has %d digits, want at least %d: fewer can be those of another contract",
+			len(shown), leastDigits)
+	}
+	client, err := node.NewClient(c.String("dir"))
+	if err != nil {
+		return nil, nil, err
+	}
+	jobs, err := client.Jobs(c.Context)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := jobview.Proposed(jobs, which, shown)
+	return client, j, err
+}
+
+// approve shows a job, asks, and tells the node what was decided.
+func approve(c *cli.Context) error {
+	if c.String("as") == "" && c.IsSet("key") {
+		return usage.Errorf("--key is the key of a person who approves: say who with --as NAME")
+	}
+	client, j, err := proposed(c)
+	if err != nil {
+		return err
+	}
+	if j.Approvals > 0 && c.String("as") == "" { // before anybody reads and answers in vain
+		return fmt.Errorf("the node's policy wants the approval of %d of %s for %s: each runs hanse approve %[3]s --as NAME "+
+			"--key NAME.key", j.Approvals, strings.Join(j.Approvers, ", "), j.Name)
+	}
+	out := c.App.Writer
+	if c.Bool("json") {
+		out = c.App.ErrWriter
+	}
+	fmt.Fprintln(out, j.Summary)
+	if !c.Bool("yes") {
+		yes, err := person(c).Agree(c.Context, fmt.Sprintf("does %s consent to %s, contract %.8s?", j.Self, j.Name,
+			j.Contract))
+		switch {
+		case errors.Is(err, terminal.ErrNobody):
+			return fmt.Errorf("%w, and %s has not consented to %s: add --yes --contract %.8s", err, j.Self, j.Name, j.Contract)
+		case err != nil:
+			return err
+		case !yes:
+			return fmt.Errorf("the answer was not yes: %s has not consented to %s, which still waits; hanse refuse %s refuses "+
+				"it", j.Self, j.Name, j.Name)
+		}
+	}
+	d := node.Decision{Yes: true}
+	if name := c.String("as"); name != "" {
+		if d.Approval, err = approval(c, j, name); err != nil {
+			return err
+		}
+	}
+	return decide(c, client, j, d)
+}
+
+// approval signs a person's approval of a job.
+func approval(c *cli.Context, j *node.JobInfo, name string) (string, error) {
+	key, err := loadKey(c, cmp.Or(c.String("key"), name+".key"))
+	if err != nil {
+		return "", err
+	}
+	self, err := keys.ParseID(j.SelfID)
+	if err != nil {
+		return "", err
+	}
+	var contract keys.Hash
+	if err := contract.UnmarshalText([]byte(j.Contract)); err != nil {
+		return "", err
+	}
+	a, err := consent.Approve(key.Key, name, contract, self, time.Now())
+	if err != nil {
+		return "", err
+	}
+	return string(a.Text()), nil
+}
+
+// decide tells the node what a person decided on a job, and the person what came of it.
+func decide(c *cli.Context, client *node.Client, j *node.JobInfo, d node.Decision) error {
+	if err := d.Contract.UnmarshalText([]byte(j.Contract)); err != nil {
+		return err
+	}
+	decided, err := client.Decide(c.Context, d)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return terminal.JSON(c.App.Writer, decided)
+	}
+	does := "refuses"
+	switch {
+	case d.Yes && decided.State == node.StateProposed:
+		_, err = fmt.Fprintf(c.App.Writer, "%s approves %s, contract %s\n%s: %d of %d have approved it; %s has not "+
+			"consented yet\n", c.String("as"), decided.Name, decided.Contract, decided.Name, len(decided.Approved),
+			decided.Approvals, decided.Self)
+		return err
+	case d.Yes:
+		does = "consents to"
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s %s %s, contract %s\n", decided.Self, does, decided.Name, decided.Contract)
+	return err
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/localnet"
+)
+
+// asTheyCome writes three members' tables of the same people as three programs write them: pandas with its index and
+// NaN, R with NA, and a person with dashes, names and dates. The label follows from the telco's codes alone.
+func asTheyCome(t *testing.T, w *testNetwork) {
+	t.Helper()
+	for file, from := range map[string]int{"train.csv": 0, "test.csv": 240} {
+		bank, insurer, telco := "customer,age,land,default\n", ",claims,since\n", "id,name,plan,region,gone,minutes\n"
+		for i := from; i < from+240; i++ {
+			age, claims, region := fmt.Sprint(20+i%37), fmt.Sprintf("%d.5", i%11), []string{"north", "south", "east"}[i%3]
+			if i%9 == 0 {
+				age, claims, region = "NA", "NaN", "-"
+			}
+			if from > 0 && i%40 == 1 {
+				region = "moon"
+			}
+			code := i * 7919 % 6
+			bank += fmt.Sprintf("p%04d,%s,de,%d\n", i, age, code%2)
+			insurer += fmt.Sprintf("p%04d,%s,%d/%d/2024\n", i, claims, i%12+1, i%28+1)
+			telco += fmt.Sprintf("p%04d,Person No %d,%d,%s,,%d\n", i, i, code, region, i%50)
+		}
+		for name, text := range map[string]string{"bank": bank, "insurer": insurer, "telco": telco} {
+			if err := os.WriteFile(w.Path(name, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		options := "na = [\"-\"]\nignore = [\"name\"]\n"
+		if file == "train.csv" {
+			options += "categorical = [\"plan\"]\nmissing = \"median,level\"\n"
+		}
+		if err := os.WriteFile(w.Path("telco", file+".toml"), []byte(options), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTablesAsTheyCome trains on three tables, each read in its own way, scores rows with a level that training never
+// saw, and audits all with the tables and no word of how they are read: the parts of the model say it.
+func TestTablesAsTheyCome(t *testing.T) {
+	w := newNetwork(t, t.TempDir(), []string{"bank", "insurer", "telco"})
+	asTheyCome(t, w)
+	location := map[string]string{"bank": "?id=customer&levels=error", "insurer": "?id=index&dates=mdy", "telco": ""}
+	w.args = func(name string) []string {
+		args := w.Args(name, localnet.Node{Workers: 1})
+		for _, table := range []string{"train", "test"} {
+			args = append(args, "--data", table+"="+w.Path(name, table+".csv")+location[name])
+		}
+		return args
+	}
+	for _, name := range w.Names {
+		w.start(name)
+	}
+	if log := w.log("telco"); !strings.Contains(log, `column "gone": it is empty and left out`) {
+		t.Errorf("the telco's node says of its tables\n%s", log)
+	}
+	const text = `format = "hanse-job-v1"
+name = "credit"
+algorithm = "fdskl"
+task = "train"
+privacy = "masked"
+record = "full"
+parties = ["bank", "insurer", "telco"]
+[parameters]
+active = ["bank"]
+label = "default"
+features = 64
+loss = "square"
+seed = "s"
+`
+	contract, summary, err := w.client("bank").Prepare(t.Context(), []byte(text), func(jobs.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"your table train, of which others learn none of this",
+		`missing cells: "age" 27; numbers get the median`, `column "land": it has one value and is left out`} {
+		if !strings.Contains(summary, want) {
+			t.Errorf("before consent bank reads\n%s\nwithout %s", summary, want)
+		}
+	}
+	if strings.Contains(summary, "gone") {
+		t.Errorf("before consent bank reads of the telco's columns\n%s", summary)
+	}
+	if _, err := w.client("bank").Launch(t.Context(), contract, func(jobs.Event) {}); err != nil {
+		t.Fatalf("%v\n%s", err, w.log("telco"))
+	}
+	hanse := func(name string, args ...string) (string, error) {
+		out, err := exec.Command(w.program, append(args, "--dir", w.Path(name, "node"))...).Output()
+		return string(out), err
+	}
+	scores, err := hanse("bank", "predict", "--yes", "--model", "credit", "--table", "test")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, w.log("bank"))
+	}
+	wrong := 0
+	for i, line := range strings.Split(strings.TrimSpace(scores), "\n")[1:] {
+		if label := strings.Split(line, ",")[2]; label != fmt.Sprint((240+i)*7919%6%2) {
+			wrong++
+		}
+	}
+	if wrong > 12 { // codes that are read as numbers give half
+		t.Errorf("%d of 240 rows have the wrong label", wrong)
+	}
+	if out, err := hanse("telco", "result", "credit-scores", "--json"); err != nil ||
+		!strings.Contains(out, `"unseen":[{"column":"region","rows":6,"levels":["moon"]}]`) {
+		t.Errorf("the telco's result is (%v)\n%s", err, out)
+	}
+	for _, job := range []string{"credit", "credit-scores"} {
+		args := []string{"audit", job, "--json", "--charter", w.CharterFile()}
+		for _, name := range w.Names {
+			args = append(args, "--dir", w.Path(name, "node"))
+			file := "train.csv"
+			if job == "credit-scores" {
+				file = "test.csv"
+			}
+			if err := os.RemoveAll(w.Path(name, file+".toml")); err != nil { // the model part says it
+				t.Fatal(err)
+			}
+			args = append(args, "--data", name+"="+w.Path(name, file))
+		}
+		out, err := exec.Command(w.program, args...).Output()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		var r audit.Report
+		if err := json.Unmarshal(out, &r); err != nil {
+			t.Fatalf("audit of %s: %v\n%s\n%s", job, err, out, exit.Stderr)
+		}
+		if r.Verdict != audit.Disclosed {
+			t.Errorf("verdict on %s is %s: %s", job, r.Verdict, r.Summary)
+		}
+	}
+}
+
+// TestNodeWithABadTable starts nodes with tables that no job could use: they do not come up, and say why.
+func TestNodeWithABadTable(t *testing.T) {
+	w := newNetwork(t, t.TempDir(), []string{"bank", "insurer", "telco"})
+	for _, c := range []struct{ name, text, options, want string }{
+		{"ragged", "id,age\na,1\nb,1,2\n", "", "row 2 (line 3) has 3 cells; the header has 2"},
+		{"index", ",age\n0,1\n1,2\n", "", "column 1 has no name, as where pandas or R wrote the rows' index"},
+		{"absent", "id,age\na,1\nb,2\n", "?ignore=name", `no ignored column "name"; the columns are "id", "age"`},
+		{"twice", "key,age\na,1\na,2\n", "?id=key", `row 1 (line 2) and row 2 (line 3) have the same id "a"`},
+		{"unknown", "id,age\na,1\nb,2\n", "?missing=guess", `unknown way "guess" to treat missing values`},
+		{"empty", "", "", "the file is empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "train.csv")
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := append(w.Args("bank", localnet.Node{Workers: 1}), "--data", "train="+path+c.options)
+			out, err := exec.CommandContext(t.Context(), w.program, args...).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("the node ended with %v and said\n%s\nwant %s", err, out, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The orders of dates, as Options.DateOrders has them.
+const (
+	ISO           = "iso" // 2006-01-02, also with a time, and 2006/01/02
+	DayMonthYear  = "dmy" // 2.1.2006, 2/1/2006, 2-1-2006, also with a time
+	MonthDayYear  = "mdy" // 1/2/2006, 1-2-2006, also with a time
+	DatesAreTexts = "text"
+)
+
+// layouts are how package time knows the days of an order.
+func layouts(order string) []string {
+	switch order {
+	case ISO:
+		return []string{"2006-01-02", "2006/01/02"}
+	case DayMonthYear:
+		return []string{"2.1.2006", "2/1/2006", "2-1-2006"}
+	case MonthDayYear:
+		return []string{"1/2/2006", "1-2-2006"}
+	}
+	return nil
+}
+
+// clocks are how package time knows what may follow a day.
+func clocks() []string {
+	return []string{
+		" 15:04:05", "T15:04:05", " 15:04:05Z07:00", "T15:04:05Z07:00", "T15:04:05Z0700", " 15:04:05 MST", " 15:04",
+		"T15:04", " 3:04:05 PM", " 3:04 PM",
+	}
+}
+
+// maxDate is the longest text that is read as a date, in bytes.
+const maxDate = 40
+
+// parseDate reads a date in an order, and returns it in days since 1970-01-01; a time without a zone is UTC.
+func parseDate(text, order string) (days float64, ok bool) {
+	if len(text) < 8 || len(text) > maxDate || text[0] < '0' || text[0] > '9' {
+		return 0, false
+	}
+	at := strings.IndexAny(text, " T")
+	for _, day := range layouts(order) {
+		if at < 0 {
+			if t, err := time.Parse(day, text); err == nil {
+				return daysOf(t), true
+			}
+			continue
+		}
+		if _, err := time.Parse(day, text[:at]); err != nil {
+			continue
+		}
+		for _, clock := range clocks() {
+			t, err := time.Parse(day+clock, text)
+			if zone, _ := t.Zone(); err == nil && (!strings.HasSuffix(clock, "MST") || zone == "UTC") {
+				return daysOf(t), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// daysOf returns the days since 1970-01-01, with a fraction for the time of the day.
+func daysOf(t time.Time) float64 {
+	const day = 24 * 60 * 60
+	return (float64(t.Unix()) + float64(t.Nanosecond())/1e9) / day
+}
+
+// dates follows how all texts of a column can be read as dates.
+type dates struct {
+	want   string // Options.Dates
+	some   bool   // there was a text
+	orders []string
+}
+
+// add takes another text.
+func (d *dates) add(text string) {
+	if !d.some {
+		d.some = true
+		if d.want != DatesAreTexts {
+			d.orders = []string{ISO, DayMonthYear, MonthDayYear}
+		}
+	}
+	left := d.orders[:0]
+	for _, order := range d.orders {
+		if _, ok := parseDate(text, order); ok {
+			left = append(left, order)
+		}
+	}
+	d.orders = left
+}
+
+// order returns how the column is read, "" where it is none of dates, or one that could be read in two ways.
+func (d *dates) order() string {
+	switch {
+	case len(d.orders) == 1:
+		return d.orders[0]
+	case len(d.orders) > 1:
+		return d.want
+	}
+	return ""
+}
+
+// checkDates checks the options about dates.
+func checkDates(o *Options) error {
+	switch o.Dates {
+	case "", DayMonthYear, MonthDayYear, DatesAreTexts:
+	default:
+		return fmt.Errorf("unknown way %s to read dates; want dmy, mdy or text", quote(o.Dates))
+	}
+	for name, order := range o.DateOrders {
+		if layouts(order) == nil {
+			return fmt.Errorf("column %s: unknown order %s of dates; want iso, dmy or mdy", quote(name), quote(order))
+		}
+	}
+	return nil
+}
+
+// inWords says what the cells of an order are.
+func inWords(order string) string {
+	switch order {
+	case ISO:
+		return "dates as 2006-01-31"
+	case DayMonthYear:
+		return "dates as 31.1.2006"
+	case MonthDayYear:
+		return "dates as 1/31/2006"
+	}
+	return "no dates"
+}

@@ -1,0 +1,119 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestLocations(t *testing.T) {
+	for _, c := range []struct {
+		location, source string
+		want             Options
+		err              string
+	}{
+		{"train.csv", "train.csv", Options{}, ""},
+		{"train.csv?id=customer&categorical=region,product&missing=level", "train.csv",
+			Options{ID: "customer", Categorical: []string{"region", "product"}, Missing: "level"}, ""},
+		{"train.csv?columns=a,b%2Cc&ignore=d e&levels=error&dates=dmy", "train.csv",
+			Options{Columns: []string{"a", "b,c"}, Ignore: []string{"d e"}, Levels: "error", Dates: "dmy"}, ""},
+		{"train.csv?na=-,%20,", "train.csv", Options{NA: []string{"-", " ", ""}}, ""},
+		{"train.csv?na=", "train.csv", Options{NA: []string{""}}, ""},
+		{"really?.csv", "really?.csv", Options{}, ""},
+		{"postgres://db/bank?sslmode=require&id=customer&query=select * from a where b = 'x?'",
+			"postgres://db/bank?sslmode=require&query=select * from a where b = 'x?'", Options{ID: "customer"}, ""},
+		{"sqlite:bank.db?missing=refuse&query=select 1", "sqlite:bank.db?query=select 1", Options{Missing: "refuse"}, ""},
+		{"exec: curl 'https://bank/rows?id=7'", "exec: curl 'https://bank/rows?id=7'", Options{}, ""},
+		{"train.csv?id=a&id=b", "", Options{}, "train.csv: id is given twice"},
+		{"train.csv?id=", "", Options{}, "train.csv: id has an empty word; leave it out, or give a value"},
+		{"train.csv?ignore=100%", "", Options{}, `train.csv: ignore has "100%": a percent sign is written %25`},
+	} {
+		source, o, err := ParseLocation(c.location)
+		if c.err != "" {
+			wantError(t, err, c.err)
+			continue
+		}
+		if err != nil || source != c.source || !reflect.DeepEqual(o, c.want) {
+			t.Errorf("%s is %s with %+v (%v), want %s with %+v", c.location, source, o, err, c.source, c.want)
+		}
+	}
+}
+
+// TestOptionsBesideATable takes each option from the first that says it: location, file, defaults.
+func TestOptionsBesideATable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "train.csv")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path+".toml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defaults := Options{ID: "nr", Missing: "mean", Categorical: []string{"plan"}}
+	for _, c := range []struct {
+		file, query string
+		want        Options
+	}{
+		{"", "", defaults},
+		{"id = \"customer\"\nna = []\n", "", Options{ID: "customer", NA: []string{}, Missing: "mean",
+			Categorical: []string{"plan"}}},
+		{"id = \"customer\"\nmissing = \"level\"\ncategorical = []\ncolumns = [\"a\"]\n", "?id=key&dates=text",
+			Options{ID: "key", Missing: "level", Categorical: []string{}, Columns: []string{"a"}, Dates: "text"}},
+	} {
+		write(c.file)
+		source, o, err := Locate(path+c.query, defaults)
+		if err != nil || source != path || !reflect.DeepEqual(o, c.want) {
+			t.Errorf("%q and %q: %s with %+v (%v), want %+v", c.file, c.query, source, o, err, c.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"identity = \"x\"": `unknown key "identity"; a table has id, categorical, missing, na, columns, ignore, levels ` +
+			`and dates`,
+		"missing = \"guess\"":                    `unknown way "guess" to treat missing values`,
+		"id = 7":                                 "line 1: ",
+		"id = " + strings.Repeat("{a=", 100_000): "nested deeper",
+	} {
+		write(text)
+		if _, _, err := Locate(path, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}
+
+// FuzzLocation: what is taken out of a location says the same as a file beside the table, and of what is left nothing
+// more is ours.
+func FuzzLocation(f *testing.F) {
+	f.Add("train.csv?id=a&categorical=b,c%2Cd&na=&ignore=x&query=1", "na = [\"-\"]\nignore = [\"a\"]")
+	f.Add("postgres://u:p@h/d?sslmode=x&missing=mean,level", "columns = []")
+	f.Fuzz(func(t *testing.T, location, text string) {
+		if source, o, err := ParseLocation(location); err == nil {
+			if again, none, err := ParseLocation(source); err != nil || again != source ||
+				!reflect.DeepEqual(none, Options{}) {
+				t.Fatalf("%q leaves %q, which is %q with %+v (%v)", location, source, again, none, err)
+			}
+			checkWritten(t, o)
+		}
+		if o, err := parseWritten(text); err == nil {
+			checkWritten(t, o)
+		}
+	})
+}
+
+// checkWritten writes options and reads them back; an empty list but na's is as none.
+func checkWritten(t *testing.T, o Options) {
+	t.Helper()
+	for _, list := range []*[]string{&o.Categorical, &o.Columns, &o.Ignore} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	text, err := o.TOML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := parseWritten(string(text))
+	if err != nil || !reflect.DeepEqual(back, o) {
+		t.Fatalf("%+v is written\n%s\nand read %+v (%v)", o, text, back, err)
+	}
+}

@@ -1,0 +1,302 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
+)
+
+// The kinds of a surveyed column.
+const (
+	KindNumber   = "number"
+	KindDate     = "date"
+	KindCategory = "category"
+	KindEmpty    = "empty"    // it has no cell
+	KindConstant = "constant" // it has one value
+	KindFault    = "fault"    // it cannot be used as it is; Fault says why
+)
+
+// ColumnSurvey says what a job would make of a column.
+type ColumnSurvey struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Label    bool   `json:"label,omitempty"`
+	Missing  int    `json:"missing"`
+	Levels   int    `json:"levels,omitempty"` // of categories, without that of missing cells
+	Features int    `json:"features"`         // columns that a model would see
+	Says     string `json:"says,omitempty"`   // how dates are read, or what is doubtful, with what to do about it
+	Fault    string `json:"fault,omitempty"`  // why a training refuses the column
+}
+
+// Survey says what jobs would make of a table that is read with some options.
+type Survey struct {
+	Source  string         `json:"source"`
+	ID      string         `json:"id"`
+	Rows    int            `json:"rows"`
+	First   bool           `json:"first,omitempty"` // these are the first rows, and there may be more
+	Missing string         `json:"missing"`         // what becomes of missing cells
+	Columns []ColumnSurvey `json:"columns"`
+}
+
+// Survey looks at each column as a training with these options would. The error is of the whole table: it cannot be
+// read.
+func (r *Reading) Survey(o Options) (*Survey, error) {
+	lim := r.lim
+	m, err := o.validate(&lim)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Path, err)
+	}
+	s := &Survey{Source: r.Path, Missing: m.way}
+	if r.svm != nil {
+		t, err := r.Table(o)
+		if err != nil {
+			return nil, err
+		}
+		s.ID, s.Rows = "the number of the row", t.Rows()
+		for i := range t.Columns {
+			c := &t.Columns[i]
+			column := ColumnSurvey{Name: c.Name, Kind: KindNumber, Features: 1, Label: c.Name == o.Label}
+			switch {
+			case column.Label:
+				column.Features = 0
+			case slices.Min(c.Values) == slices.Max(c.Values):
+				column.Kind, column.Features, column.Says = KindConstant, 0, "it has one value and is left out"
+			}
+			s.Columns = append(s.Columns, column)
+		}
+	} else {
+		f := r.csv
+		for _, err := range []error{f.head.checkOptions(&o), r.broken, f.twice} {
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.Path, err)
+			}
+		}
+		s.ID, s.Rows = "line", len(f.ids)
+		if f.head.id >= 0 {
+			s.ID = f.head.names[f.head.id]
+		}
+		for _, c := range f.columns {
+			if c != nil && o.wants(c.name) {
+				s.Columns = append(s.Columns, c.survey(c.useOf(&o, m), s.Rows))
+			}
+		}
+	}
+	s.First = o.First > 0 && s.Rows == o.First
+	return s, nil
+}
+
+// survey looks at one column.
+func (c *cells) survey(u use, rows int) ColumnSurvey {
+	s := ColumnSurvey{Name: c.name, Label: u.label, Missing: c.holes}
+	kind, wrong := c.kind(u)
+	switch {
+	case c.holes == rows:
+		s.Kind, s.Says = KindEmpty, "it is empty and left out"
+		return s
+	case wrong != nil:
+		s.Kind, s.Fault = KindFault, wrong.err.Error()
+		return s
+	}
+	if _, err := c.column(u, rows); err != nil {
+		s.Kind, s.Fault = KindFault, err.Error()
+		return s
+	}
+	indicator := 0
+	if c.holes > 0 && u.missing.way == Level || c.holes > 0 && kind == Categorical {
+		indicator = 1
+	}
+	if one := !c.over && len(c.texts) == 1; one && !u.label {
+		s.Kind, s.Says, s.Features = KindConstant, "it has one value and is left out", indicator
+		if kind == Categorical && indicator > 0 {
+			s.Kind, s.Says, s.Levels, s.Features = KindCategory, "", 1, 2
+		} else if indicator > 0 {
+			s.Says = "it has one value: what counts is whether its cells are missing"
+		}
+		return s
+	}
+	if kind == Categorical {
+		s.Kind, s.Levels, s.Features = KindCategory, len(c.texts), len(c.texts)+indicator
+		if u.label {
+			s.Features = 0
+			return s
+		}
+		doubt := c.doubts()
+		if !tooManyLevels(s.Levels, rows-c.holes) || u.listed {
+			if s.Says = doubt; doubt == "" && c.numbersRows(rows) {
+				s.Says = "it has another text in every row, as names have: ignore it"
+			}
+			return s
+		}
+		s.Kind, s.Fault, s.Features = KindFault, levelsFault(c.name, s.Levels, rows-c.holes), 0
+		if doubt != "" {
+			s.Fault += "; " + doubt
+		}
+		return s
+	}
+	s.Kind, s.Features = KindNumber, 1+indicator
+	switch {
+	case u.label:
+		s.Features = 0
+	case u.order != "":
+		s.Kind, s.Says = KindDate, inWords(u.order)+", in days since 1970-01-01"
+	case c.numbersRows(rows):
+		s.Says = "it has another whole number in every row, as ids have: if it is one, ignore it"
+	}
+	return s
+}
+
+// fewLevels are so few that a categorical column of a small table may have them, whatever its rows.
+const fewLevels = 20
+
+// tooManyLevels reports whether a column that nobody called categorical has so many levels that a row says hardly more
+// than its own: more than a tenth of the rows, and in small tables more than 20, or more than half the rows.
+func tooManyLevels(levels, rows int) bool {
+	return levels > max(rows/10, fewLevels) || levels > max(rows/2, fewLevels/2)
+}
+
+// levelsFault is the error for such a column.
+func levelsFault(name string, levels, rows int) string {
+	return fmt.Sprintf("column %s has %d different texts in %s with a cell, and each would be a feature: leave it out "+
+		"with ignore, or list it in categorical if they are categories", quote(name), levels, wording.Count(rows, "row"))
+}
+
+// CheckLevels refuses the columns of texts that nobody called categorical and that have too many to be categories:
+// names, free text, and dates that could not be read.
+func (t *Table) CheckLevels() error {
+	var faults, names []string
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Kind != Categorical || c.Listed {
+			continue
+		}
+		occurs, levels, rows := make([]bool, len(c.Levels)), 0, 0
+		for _, code := range c.Codes {
+			if code < 0 {
+				continue
+			}
+			rows++
+			if !occurs[code] {
+				occurs[code] = true
+				levels++
+			}
+		}
+		if tooManyLevels(levels, rows) {
+			faults, names = append(faults, levelsFault(c.Name, levels, rows)), append(names, c.Name)
+		}
+	}
+	switch len(faults) {
+	case 0:
+		return nil
+	case 1:
+		return t.errorf("%s", faults[0])
+	}
+	return t.errorf("%s; so it is with %s", faults[0], listNames(names[1:]))
+}
+
+// doubts says what is doubtful about a column of texts, with what to do about it.
+func (c *cells) doubts() string {
+	commas, dated, words := 0, 0, 0
+	for _, text := range c.texts {
+		if hasDecimalComma(text) {
+			commas++
+		}
+		for _, order := range []string{ISO, DayMonthYear, MonthDayYear} {
+			if _, ok := parseDate(text, order); ok {
+				dated++
+				break
+			}
+		}
+		words += len(strings.Fields(text))
+	}
+	n := len(c.texts)
+	switch {
+	case 2*commas > n:
+		return "its cells have decimal commas: write points, lest each number is a category"
+	case dated == n && len(c.dates.orders) > 1:
+		return `its dates could be day/month or month/day: say dates = "dmy" or "mdy"`
+	case 2*dated > n && c.dates.want != DatesAreTexts:
+		return fmt.Sprintf("%d of its %d different texts are dates and the others are not, or are written otherwise: "+
+			"mend them, or ignore the column", dated, n)
+	case words >= 4*n:
+		return "it holds free text, of which each different one is a category: ignore it"
+	}
+	return ""
+}
+
+// leastNumbered is from how many rows on a column with another value in each is doubtful.
+const leastNumbered = 20
+
+// numbersRows reports whether a column has another text, or another whole number as ids have, in every row.
+func (c *cells) numbersRows(rows int) bool {
+	if c.holes > 0 || rows < leastNumbered || !c.over && len(c.texts) < rows {
+		return false
+	}
+	if kind, _ := c.kind(use{}); kind == Categorical {
+		return true
+	}
+	values := c.asNumbers("")
+	if slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) }) {
+		return false
+	}
+	named := slices.ContainsFunc(words(c.name), func(w string) bool {
+		return slices.Contains([]string{"id", "nr", "no", "number", "key", "phone", "iban", "account"}, strings.ToLower(w))
+	})
+	if !named && slices.Max(values)-slices.Min(values) != float64(rows-1) {
+		return false
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return len(slices.Compact(sorted)) == rows
+}
+
+// Faults returns what a training refuses, a sentence each.
+func (s *Survey) Faults() []string {
+	var all []string
+	for _, c := range s.Columns {
+		if c.Fault != "" {
+			all = append(all, c.Fault)
+		}
+	}
+	return all
+}
+
+// Notes says in sentences what a person should know before the table is used: what is missing and what becomes of it,
+// which columns are left out or dates, what is doubtful, and what a training refuses.
+func (s *Survey) Notes() []string {
+	var notes, missing []string
+	for _, c := range s.Columns {
+		if c.Missing > 0 && c.Kind != KindEmpty && !c.Label {
+			missing = append(missing, fmt.Sprintf("%s %d", quote(c.Name), c.Missing))
+		}
+	}
+	if n := len(missing); n > 0 {
+		const most = 6
+		list := strings.Join(missing[:min(n, most)], ", ")
+		if n > most {
+			list += fmt.Sprintf(" and %s more", wording.Count(n-most, "column"))
+		}
+		notes = append(notes, fmt.Sprintf("missing cells: %s; %s", list, fate(s.Missing)))
+	}
+	for _, c := range s.Columns {
+		if c.Says != "" {
+			notes = append(notes, fmt.Sprintf("column %s: %s", quote(c.Name), c.Says))
+		}
+	}
+	return append(notes, s.Faults()...)
+}
+
+// fate says what becomes of missing cells.
+func fate(way string) string {
+	numbers, _, both := strings.Cut(way, ",")
+	switch {
+	case way == Level:
+		return "numbers get the median and a column that says so, texts a level of their own"
+	case way == Refuse:
+		return "a training refuses them"
+	case both:
+		return "numbers get the " + numbers + ", texts a level of their own"
+	}
+	return "numbers get the " + numbers + ", and texts are refused"
+}

@@ -1,0 +1,112 @@
+package dataset
+
+import (
+	"fmt"
+	"github.com/hanse-project/hanse/internal/source"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// survey reads a table and looks at it.
+func survey(t testing.TB, content string, o Options) *Survey {
+	t.Helper()
+	r, err := parseReading(&source.Source{Text: strings.NewReader(content)}, asCSV, o.ForLoading(), standardLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Survey(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// tableOf writes a table of so many rows; cells says what stands in each column of a row.
+func tableOf(rows int, header string, cells func(row int) string) string {
+	var b strings.Builder
+	b.WriteString("id," + header + "\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "%06d,%s\n", i, cells(i))
+	}
+	return b.String()
+}
+
+// TestSurvey looks at a column of each kind.
+func TestSurvey(t *testing.T) {
+	content := tableOf(300, "age,since,region,name,note,price,empty,land,day,nr,mixed,only,y", func(i int) string {
+		age, region, only, mixed := fmt.Sprint(i%50+18), []string{"north", "south", "east"}[i%3], "1", fmt.Sprint(i%5)
+		if i%10 == 0 {
+			age, region, only = "NA", "", "?"
+		}
+		if i == 7 {
+			mixed = "many"
+		}
+		return fmt.Sprintf("%s,2024-01-%02d,%s,person %d,%d came by and said this,\"%d,5\",,de,%02d/%02d/2024,%d,%s,%s,%d",
+			age, i%28+1, region, i, i%12, i%15, i%12+1, i%11+1, 1000+i, mixed, only, i%2)
+	})
+	s := survey(t, content, Options{Label: "y"})
+	want := []string{
+		`age number 30 0 2 ""`,
+		`since date 0 0 1 "dates as 2006-01-31, in days since 1970-01-01"`,
+		`region category 30 3 4 ""`,
+		`name fault 0 300 0 ""`,
+		`note category 0 12 12 "it holds free text, of which each different one is a category: ignore it"`,
+		`price category 0 15 15 "its cells have decimal commas: write points, lest each number is a category"`,
+		`empty empty 300 0 0 "it is empty and left out"`,
+		`land constant 0 0 0 "it has one value and is left out"`,
+		`day fault 0 132 0 ""`,
+		`nr number 0 0 1 "it has another whole number in every row, as ids have: if it is one, ignore it"`,
+		`mixed fault 0 0 0 ""`,
+		`only constant 30 0 1 "it has one value: what counts is whether its cells are missing"`,
+		`y number 0 0 0 ""`,
+	}
+	for i, c := range s.Columns {
+		if got := fmt.Sprintf("%s %s %d %d %d %q", c.Name, c.Kind, c.Missing, c.Levels, c.Features, c.Says); got != want[i] {
+			t.Errorf("column is %s\n      want %s", got, want[i])
+		}
+	}
+	faults := []string{
+		`column "name" has 300 different texts in 300 rows with a cell, and each would be a feature: leave it out with ` +
+			`ignore, or list it in categorical if they are categories`,
+		`column "day" has 132 different texts in 300 rows with a cell, and each would be a feature: leave it out with ` +
+			`ignore, or list it in categorical if they are categories; its dates could be day/month or month/day: say ` +
+			`dates = "dmy" or "mdy"`,
+		`row 8 (line 9), column "mixed": "many" is not a number; mend the cell, list the column as categorical, or give ` +
+			`the text in na if it says that the value is missing`,
+	}
+	if got := s.Faults(); !slices.Equal(got, faults) {
+		t.Errorf("faults are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(faults, "\n"))
+	}
+	if got, want := s.Notes()[0], `missing cells: "age" 30, "region" 30, "only" 30; numbers get the median and a column `+
+		`that says so, texts a level of their own`; got != want {
+		t.Errorf("note is %s, want %s", got, want)
+	}
+	if got := survey(t, content, Options{First: 20}); !got.First || got.Rows != 20 {
+		t.Errorf("of the first rows: %+v", got)
+	}
+}
+
+// TestTooManyLevels holds the rule at its edges: a tenth of the rows, and sense on small tables.
+func TestTooManyLevels(t *testing.T) {
+	for _, c := range []struct {
+		levels, rows int
+		want         bool
+	}{
+		{1000, 10_000, false}, {1001, 10_000, true}, {30, 300, false}, {31, 300, true}, {20, 60, false}, {21, 60, true},
+		{20, 30, true}, {10, 12, false}, {11, 12, true}, {3, 3, false},
+	} {
+		if got := tooManyLevels(c.levels, c.rows); got != c.want {
+			t.Errorf("%d levels in %d rows: %v", c.levels, c.rows, got)
+		}
+	}
+	content := tableOf(300, "name,state", func(i int) string { return fmt.Sprintf("n%d,s%d", i, i%30) })
+	err := mustRead(t, content, asCSV, Options{}).CheckLevels()
+	wantError(t, err, `table: column "name" has 300 different texts in 300 rows with a cell, and each would be a feature: `+
+		`leave it out with ignore, or list it in categorical if they are categories`)
+	for _, o := range []Options{{Ignore: []string{"name"}}, {Categorical: []string{"name"}}} {
+		if err := mustRead(t, content, asCSV, o).CheckLevels(); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}

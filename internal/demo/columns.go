@@ -1,0 +1,286 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hanse-project/hanse/internal/jobs"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/auditing"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/localnet"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// columns is a demo over columns of the same people.
+type columns struct {
+	*demo
+	held   *trial.Data // what the parties have
+	data   *trial.Data // the rows of it that all of them have
+	params fdskl.Params
+	result columnsResult
+}
+
+// prepare makes data, key files and the charter.
+func (d *columns) prepare(_ context.Context, dir string) (err error) {
+	if len(d.Data) > 0 {
+		o := dataset.Options{ID: d.ID, Label: d.Label, Categorical: d.Categorical, Missing: d.Missing}
+		if d.data, err = trial.Files(d.Data, o, d.Parties, d.Seed); err != nil {
+			return err
+		}
+	} else {
+		d.data = trial.Credit(d.People, d.Seed)
+	}
+	whole := d.data
+	d.held, d.data = d.data.Apart(d.Overlap, d.Seed)
+	if d.params, err = d.makeParams(); err != nil {
+		return err
+	}
+	if d.result.MajorityError, err = d.data.Guess(d.params); err != nil {
+		return err
+	}
+	// Tells who holds what, and, where it matters, why the mode is not the strongest or what its loss opens.
+	rows := "the same ids at every party, different columns"
+	if d.Overlap < 1 {
+		rows = "each party lacks some, others than the next"
+	}
+	d.steps.step("data", fmt.Sprintf("%d rows to train on, %d held out; %s", whole.Train[0].Rows(),
+		whole.Test[0].Rows(), rows))
+	t := d.held
+	w := wording.NewTable(d.Err, "    ")
+	for i, name := range t.Names {
+		names, label := t.Train[i].Without(t.Label).Names(), ""
+		if i == 0 {
+			label = fmt.Sprintf("the label %q and ", t.Label)
+		}
+		fmt.Fprintf(w, "%s\t%d rows\t%s%d columns: %s\n", name, t.Train[i].Rows()+t.Test[i].Rows(), label, len(names),
+			few(names, 3))
+	}
+	w.Flush()
+	if d.Target == "" && len(d.Data) > 0 {
+		other := fdskl.Regression + " takes it for a number"
+		if d.params.Target == fdskl.Regression {
+			other = fdskl.Classification + " takes its values for classes"
+		}
+		d.steps.note(fmt.Sprintf("target: %s of column %s (inferred; --target %s)", d.params.TargetKind(),
+			d.params.Label, other))
+	}
+	switch why := d.wantsMasks(); {
+	case d.privacy() == fdskl.Sealed && d.params.Loss != kernel.Square.String():
+		d.steps.note(fmt.Sprintf("loss %s: opens %d scores of every training row to %s, under models that "+
+			"are not its own; --loss square opens none", d.params.Loss, d.params.Outer-1, t.Names[0]))
+	case why != "" && !d.Given("privacy"):
+		d.steps.note(fmt.Sprintf("privacy masked, under which every angle opens to %s: sealed jobs have no %s",
+			t.Names[0], why))
+	}
+	if err := d.held.Write(dir); err != nil {
+		return err
+	}
+	if d.network, err = localnet.Found(dir, d.data.Names, d.privacy()); err != nil {
+		return err
+	}
+	d.steps.members(d.network, false)
+	return nil
+}
+
+// start starts a process for each party, which reads its tables as the files beside them say.
+func (d *columns) start(ctx context.Context) error {
+	for _, name := range d.network.Names {
+		if err := d.launch(name, name, d.network.NodeArgs(name, d.Workers)); err != nil {
+			return err
+		}
+	}
+	return d.await(ctx, "one process each")
+}
+
+// Names of the demo's alignments, by which its jobs take their rows.
+const (
+	trainRows = "customers"
+	testRows  = "applicants"
+)
+
+// align finds which rows of two tables all parties have, and makes jobs take those. Where all have the same rows there
+// is nothing to find.
+func (d *columns) align(ctx context.Context) error {
+	if d.Overlap >= 1 {
+		return nil
+	}
+	for _, a := range []struct {
+		name, table  string
+		held, common []*dataset.Table
+	}{{trainRows, "train", d.held.Train, d.data.Train}, {testRows, "test", d.held.Test, d.data.Test}} {
+		job := contract.Job{
+			Format: "hanse-job-v1", Name: a.name, Algorithm: contract.PSI, Task: contract.TaskAlign, Parties: d.data.Names,
+			Privacy: keys.PrivacySealed, Table: a.table, Record: contract.RecordDigests,
+		}
+		report, err := d.run(ctx, "align", &job)
+		if err != nil {
+			return err
+		}
+		if got, want := report.Aligned.Common, a.common[0].Rows(); got != want {
+			return fmt.Errorf("the alignment %q of table %q found %d common rows, and the tables that were written have %d: "+
+				"this is a fault of the program, please report it", a.name, a.table, got, want)
+		}
+		found := alignedRows{Name: a.name, Table: a.table, Common: report.Aligned.Common, Seconds: report.Seconds,
+			Rows: make(map[string]int), BytesOut: report.BytesOut}
+		var each []string
+		for i, name := range d.data.Names {
+			found.Rows[name] = a.held[i].Rows()
+			each = append(each, fmt.Sprintf("%s %d", name, a.held[i].Rows()))
+		}
+		d.steps.note(fmt.Sprintf("rows: %s; common to all: %d", strings.Join(each, ", "), found.Common))
+		d.result.Alignments = append(d.result.Alignments, found)
+	}
+	return nil
+}
+
+// learn aligns the tables, trains, and scores the test rows for the first party.
+func (d *columns) learn(ctx context.Context) error {
+	if err := d.align(ctx); err != nil {
+		return err
+	}
+	job := d.job(d.data.Names)
+	if d.Overlap < 1 {
+		job.Rows = trainRows
+	}
+	if err := job.SetParameters(d.params); err != nil {
+		return err
+	}
+	if d.params.Binned() {
+		for _, name := range fdskl.OfKernels() {
+			delete(job.Parameters, name)
+		}
+	}
+	report, err := d.run(ctx, "training", &job)
+	if err != nil {
+		return err
+	}
+	r := &d.result
+	r.TrainSeconds, r.Rounds, r.Sigma = report.Seconds, report.Rounds, report.Sigma
+	r.Lambda = cmp.Or(report.Lambda, r.Lambda)
+	if report.Trained != nil {
+		r.TrainError, r.Iterations = report.Trained.TrainError, report.Trained.Iterations
+	}
+	all, err := d.reports(ctx)
+	if err != nil {
+		return err
+	}
+	r.BytesOut = make(map[string]int64)
+	for _, name := range d.data.Names {
+		r.BytesOut[name] = all[name].BytesOut
+		r.Openings = append(r.Openings, all[name].Openings...)
+	}
+	job.Name, job.Task, job.Table, job.Model, job.OpenTo = "demo-scores", contract.TaskPredict, "test", d.contract,
+		d.data.Names[0]
+	job.Parameters = nil
+	if d.Overlap < 1 {
+		job.Rows = testRows
+	}
+	if report, err = d.run(ctx, "prediction", &job); err != nil {
+		return err
+	}
+	r.PredictSeconds, r.Figures = report.Seconds, report.Figures
+	r.TestError, err = d.data.ScoresError(report.Scores, d.params.Target)
+	return err
+}
+
+// run has all agree on a job and run it.
+func (d *columns) run(ctx context.Context, what string, job *contract.Job) (*jobs.Report, error) {
+	screen := terminal.NewScreen(d.Err)
+	report, err := d.propose(ctx, what, screen, job, func(e jobs.Event) jobs.Event { return e })
+	if err != nil {
+		return nil, err
+	}
+	d.steps.done(what, report, screen.Curve)
+	return report, nil
+}
+
+// evidence gives the audit all parties' tables. The audit is of the training alone: one of the alignments goes here.
+func (d *columns) evidence(in *audit.Input) error {
+	how := func(party int, _ string, _ dataset.Options, _ *fdskl.Model) (dataset.Options, error) {
+		return d.data.Options(party), nil
+	}
+	return auditing.ReadColumns(in, d.tables(d.data.Names), how)
+}
+
+// makeParams turns flags into a job's parameters.
+func (d *columns) makeParams() (fdskl.Params, error) {
+	target, classes, err := d.data.Target(d.Target)
+	if err != nil {
+		return fdskl.Params{}, err
+	}
+	d.classes = classes
+	if classes == 2 { // which jobs need not say
+		d.classes = 0
+	}
+	p := fdskl.Params{
+		Active: []string{d.data.Names[0]}, Label: d.data.Label, Target: target, Classes: d.classes, Schedule: d.Schedule,
+		Loss: d.Loss, Kernel: d.Kernel, Sigma: d.Sigma, Features: d.Features,
+		Lambda: fdskl.Lambda(d.Lambda), Seed: fmt.Sprint(d.Seed), Scale: d.Scale, Constant: "drop",
+		Iterations: d.Iterations,
+	}
+	if d.Algorithm == contract.GLM {
+		p.Schedule, p.Kernel, p.Scale, p.Seed = "", "", "", ""
+		p.BinParams = fdskl.BinParams{Bins: cmp.Or(d.Bins, fdskl.DefaultBins), MinCell: d.MinCell, Points: d.Points,
+			ZScores: d.ZScores}
+	}
+	isSealed := d.privacy() == fdskl.Sealed
+	if isSealed { // the first three hold the shares, and the loss is the one that opens no scores of training rows
+		if !p.Binned() || p.Target == fdskl.Regression { // a scorecard is of the logistic loss
+			p.Loss = cmp.Or(p.Loss, kernel.Square.String())
+		}
+		p.Keeper, p.Helper = d.data.Names[1], d.data.Names[2]
+	}
+	p = p.WithDefaults()
+	err = p.Validate(d.data.Names)
+	if isSealed {
+		p = sealed.WithDefaults(p)
+		err = cmp.Or(p.Validate(d.data.Names), sealed.Validate(p, d.data.Names))
+	}
+	if err != nil {
+		return p, &usage.Error{Err: err}
+	}
+	return p, nil
+}
+
+// compare learns by one party, and by all in the clear.
+func (d *columns) compare(ctx context.Context) (err error) {
+	d.result.describe(d)
+	d.steps.step("comparison", "the same algorithm in one process, in the clear")
+	var owners []keys.ID
+	for _, k := range d.network.Keys {
+		owners = append(owners, k.ID())
+	}
+	clear, err := d.data.Pooled(ctx, d.params, owners, d.Workers)
+	if err != nil {
+		return err
+	}
+	d.result.ClearError, d.result.ClearSeconds = clear.Error, clear.Seconds
+	if d.Quick {
+		return nil
+	}
+	for i := range d.data.Names {
+		b, err := d.data.Alone(ctx, d.params, i, owners[i], d.Workers)
+		if err != nil {
+			return err
+		}
+		d.result.Baselines = append(d.result.Baselines, b)
+	}
+	linear, err := d.data.Linear(d.params)
+	if err != nil {
+		return err
+	}
+	d.result.Baselines = append(d.result.Baselines, linear, clear)
+	return nil
+}

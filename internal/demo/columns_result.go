@@ -1,0 +1,295 @@
+package demo
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/hanse-project/hanse/audit/render"
+	"github.com/hanse-project/hanse/internal/figures"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/wording"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// columnsResult is what the demo found, as --json prints it. test_error is the share of wrong labels;
+// a regression has test_rmse in its place. clear_* is the same algorithm in one process without
+// privacy. rows_* are those that all parties have.
+type columnsResult struct {
+	Parties   []string `json:"parties"`
+	RowsTrain int      `json:"rows_train"`
+	RowsTest  int      `json:"rows_test"`
+	Columns   []int    `json:"columns"` // feature columns of each party
+	// how the rows that all parties have were found; none where all tables have the same rows
+	Alignments []alignedRows `json:"alignments,omitempty"`
+	Privacy    string        `json:"privacy"`
+	// sealed: of the three that hold shares, the first is the label holder
+	Keeper         string           `json:"keeper,omitempty"`
+	Helper         string           `json:"helper,omitempty"`
+	Aggregation    string           `json:"aggregation,omitempty"` // what protects the sums of a masked training
+	Schedule       string           `json:"schedule"`
+	Loss           string           `json:"loss"`
+	Kernel         string           `json:"kernel"`
+	Sigma          float64          `json:"sigma"`
+	Lambda         float64          `json:"lambda"`
+	Features       int              `json:"features"`
+	Topology       string           `json:"topology"`
+	Target         string           `json:"target"`
+	Classes        int              `json:"classes,omitempty"` // of a classification
+	TestError      float64          `json:"test_error"`
+	TestRMSE       *float64         `json:"test_rmse,omitempty"`
+	ClearError     float64          `json:"clear_error"`
+	MajorityError  float64          `json:"majority_error"`
+	TrainError     *float64         `json:"train_error,omitempty"`
+	TrainSeconds   float64          `json:"train_seconds"` // from all connected to the model
+	PredictSeconds float64          `json:"predict_seconds"`
+	ClearSeconds   float64          `json:"clear_seconds"`
+	TotalSeconds   float64          `json:"total_seconds"`
+	Rounds         uint64           `json:"rounds"`
+	Iterations     int              `json:"iterations"`
+	BytesOut       map[string]int64 `json:"bytes_out"` // of the training, by party
+	Openings       []jobs.Opened    `json:"openings"`
+	Baselines      []trial.Baseline `json:"baselines,omitempty"`
+	Audit          *audit.Report    `json:"audit"`
+	// Figures are those of the test rows at the label holder.
+	Figures *figures.Report `json:"figures,omitempty"`
+}
+
+// alignedRows says what an alignment of a table found.
+type alignedRows struct {
+	Name     string         `json:"name"`
+	Table    string         `json:"table"`
+	Rows     map[string]int `json:"rows"` // each party's
+	Common   int            `json:"common"`
+	Seconds  float64        `json:"seconds"`
+	BytesOut int64          `json:"bytes_out"` // of the first party
+}
+
+// describe fills in what was asked for.
+func (r *columnsResult) describe(d *columns) {
+	p := d.params
+	r.Parties, r.RowsTrain, r.RowsTest = d.data.Names, d.data.Train[0].Rows(), d.data.Test[0].Rows()
+	for _, t := range d.data.Train {
+		r.Columns = append(r.Columns, len(t.Without(d.data.Label).Columns))
+	}
+	r.Privacy, r.Schedule, r.Loss, r.Kernel, r.Target = d.privacy(), p.Schedule, p.Loss, p.Kernel, p.Target
+	r.Classes, r.Keeper, r.Helper = p.ClassCount(), p.Keeper, p.Helper
+	if r.Privacy == fdskl.Masked {
+		r.Aggregation = d.Aggregation
+	}
+	r.Lambda, r.Features, r.Topology = cmp.Or(r.Lambda, float64(p.Lambda)), p.Features, d.topology()
+	if p.Target == fdskl.Regression {
+		r.TestRMSE = &r.TestError
+	}
+}
+
+// print prints the comparison for people, or one JSON object.
+func (d *columns) print(dir string, a *audit.Report) error {
+	d.result.Audit, d.result.TotalSeconds = a, time.Since(d.begun).Seconds()
+	if d.JSON {
+		return terminal.JSON(d.Out, &d.result)
+	}
+	err := errors.Join(d.printResult(), printAudit(d.Out, a), d.printComparison(), d.printTraffic())
+	if err == nil && d.Verbose {
+		err = errors.Join(d.printAlignments(), d.printFigures(), d.printLearned())
+	}
+	if err != nil {
+		return err
+	}
+	if !d.Verbose {
+		fmt.Fprintln(d.Out, "--verbose shows all figures, and in words what each party learned")
+	}
+	if d.Dir != "" {
+		terminal.Sentence(d.Out, "", fmt.Sprintf("everything is in %s: key files, charter, tables, logs, model parts, and "+
+			"the audit's report in audit.html", dir))
+	}
+	return nil
+}
+
+// printResult prints in a sentence what the demo came to: it stands first.
+func (d *columns) printResult() error {
+	r := &d.result
+	says := fmt.Sprintf("Hanse: %.4g %% of %d test rows wrong", 100*r.TestError, r.RowsTest)
+	guessing := fmt.Sprintf("%.4g %% by guessing", 100*r.MajorityError)
+	pooled := fmt.Sprintf("%.4g %% with all columns in one place", 100*r.ClearError)
+	if r.TestRMSE != nil {
+		says = fmt.Sprintf("Hanse: RMSE %.4f of %d test rows", r.TestError, r.RowsTest)
+		guessing, pooled = fmt.Sprintf("%.4f by guessing", r.MajorityError),
+			fmt.Sprintf("%.4f with all columns in one place", r.ClearError)
+	}
+	home := "nobody's columns left home"
+	if r.Privacy == fdskl.Published {
+		home = "by the published protocol, which gives columns away"
+	}
+	_, err := fmt.Fprintf(d.Out, "\n%s", wording.Wrap(wording.Columns, "", fmt.Sprintf("%s, and %s. %s, %s.", says, home,
+		guessing, pooled)))
+	return err
+}
+
+// printAudit prints the lines that say what an audit found.
+func printAudit(w io.Writer, a *audit.Report) error {
+	return render.Headline(terminal.Painted(w), a)
+}
+
+// printAlignments prints how many rows each party has, and how many are common to all.
+func (d *columns) printAlignments() error {
+	if len(d.result.Alignments) == 0 {
+		return nil
+	}
+	w := wording.NewTable(d.Out, "")
+	fmt.Fprintf(w, "\ntable\t%s\tcommon to all\tseconds\n", strings.Join(d.result.Parties, "\t"))
+	for _, a := range d.result.Alignments {
+		fmt.Fprintf(w, "%s\t", a.Table)
+		for _, name := range d.result.Parties {
+			fmt.Fprintf(w, "%d\t", a.Rows[name])
+		}
+		fmt.Fprintf(w, "%d\t%.2f\n", a.Common, a.Seconds)
+	}
+	return w.Flush()
+}
+
+// printComparison prints one line for each model.
+func (d *columns) printComparison() error {
+	r := &d.result
+	measure := "test error"
+	if r.TestRMSE != nil {
+		measure = "test RMSE"
+	}
+	w := wording.NewTable(d.Out, "")
+	fmt.Fprintf(w, "\nmodel\t%s\tseconds\n", measure)
+	fmt.Fprintf(w, "guessing\t%.4f\t\n", r.MajorityError)
+	for _, b := range r.Baselines {
+		fmt.Fprintf(w, "%s\t%.4f\t%.2f\n", b.Name, b.Error, b.Seconds)
+	}
+	if len(r.Baselines) == 0 {
+		fmt.Fprintf(w, "all columns pooled in the clear\t%.4f\t%.2f\n", r.ClearError, r.ClearSeconds)
+	}
+	name := "Hanse, nobody's columns left home"
+	if r.Privacy == fdskl.Published {
+		name = "Hanse, the published protocol: columns leak"
+	}
+	fmt.Fprintf(w, "%s\t%.4f\t%.2f\n", name, r.TestError, r.TrainSeconds)
+	return w.Flush()
+}
+
+// printFigures prints the figures of the test rows.
+func (d *columns) printFigures() error {
+	r := d.result.Figures
+	if r == nil {
+		return nil
+	}
+	fmt.Fprintln(d.Out)
+	return r.WriteShort(d.Out)
+}
+
+// printTraffic prints what each party was, and how much it sent and learned in the training.
+func (d *columns) printTraffic() error {
+	r := &d.result
+	w := wording.NewTable(d.Out, "")
+	fmt.Fprintf(w, "\nparty\trole\tsent\tlearned in training\n")
+	for _, name := range r.Parties {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, r.role(name), wording.Size(r.BytesOut[name]), r.counted(name))
+	}
+	return w.Flush()
+}
+
+// manyNumbers is from how many numbers of a kind on a party may have learned of rows, and not of all rows together.
+const manyNumbers = 100
+
+// counted says how much a party learned.
+func (r *columnsResult) counted(name string) string {
+	var many []string
+	few := int64(0)
+	for _, o := range r.Openings {
+		switch {
+		case o.Party != name || o.Kind == contract.KindRowset:
+		case o.Count < manyNumbers:
+			few += o.Count
+		default:
+			many = append(many, fmt.Sprintf("%d %s", o.Count, o.Kind))
+		}
+	}
+	if few > 0 {
+		many = append(many, wording.Count(few, "number"))
+	}
+	return cmp.Or(strings.Join(many, ", "), "nothing but sizes and timing")
+}
+
+// printLearned prints in words what each party learned in the training.
+func (d *columns) printLearned() error {
+	r := &d.result
+	w := wording.NewTable(d.Out, "")
+	fmt.Fprintf(w, "\nparty\tlearned in training\n")
+	for _, name := range r.Parties {
+		fmt.Fprintf(w, "%s\t%s\n", name, r.learned(name))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	too := "each, too, that every party holds the same row ids"
+	if len(r.Alignments) > 0 {
+		too = fmt.Sprintf("each, too, before it: how many rows every party has, and which %d all have", r.RowsTrain)
+	}
+	if _, err := fmt.Fprintln(d.Out, too); err != nil || r.Privacy != fdskl.Sealed {
+		return err
+	}
+	scores := fmt.Sprintf("%s learned the scores of the %d rows that it asked for, %d bits behind the point, and of the "+
+		"training what stands above: ", r.Parties[0], r.RowsTest, d.params.ScoreBits)
+	if d.params.Binned() {
+		scores += "no column, and no bin of any row. hanse scorecard shows the card."
+	} else {
+		scores += fmt.Sprintf("no angle, no feature, no column. In masked mode (--privacy masked) %d x %d angles would have "+
+			"opened to it, which give the others' columns away.", r.RowsTrain, d.params.Angles())
+	}
+	_, err := fmt.Fprintf(d.Out, "\n%s", wording.Wrap(wording.Columns, "", scores))
+	return err
+}
+
+// learned says in words what a party learned, but for what the comparing of row ids tells all.
+func (r *columnsResult) learned(name string) string {
+	once := map[string]string{
+		"distances": "a mean distance of rows", "width": "the kernel's width", "bound": "how alike rows are",
+		"reach": "how alike rows are, by its order of magnitude", "lambda": "which lambda was chosen",
+	}
+	var all []string
+	for _, o := range r.Openings {
+		switch {
+		case o.Party != name || o.Kind == contract.KindRowset:
+		case o.Count == 1 && once[o.Kind] != "":
+			all = append(all, once[o.Kind])
+		case o.Kind == "validation":
+			all = append(all, fmt.Sprintf("how good each of %d lambdas is", o.Count))
+		case o.Kind == "check":
+			all = append(all, fmt.Sprintf("%d numbers that check the steps", o.Count))
+		case o.Kind == "scores":
+			all = append(all, fmt.Sprintf("%d scores of training rows", o.Count))
+		default:
+			all = append(all, fmt.Sprintf("%d %s", o.Count, o.Kind))
+		}
+	}
+	if len(all) == 0 {
+		return "nothing but sizes and timing"
+	}
+	return strings.Join(all, ", ")
+}
+
+// role says what a party was in the training.
+func (r *columnsResult) role(name string) string {
+	switch name {
+	case r.Parties[0]:
+		return "label holder"
+	case r.Keeper:
+		return "keeper"
+	case r.Helper:
+		return "helper"
+	}
+	return "passive"
+}

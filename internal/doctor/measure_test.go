@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/hanse-project/hanse/internal/control"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer"
+	"github.com/hanse-project/hanse/protocol/fault"
+)
+
+// glutton is a member that has its bytes echoed without end.
+type glutton struct {
+	id     keys.ID
+	answer *Answerer
+}
+
+// eats returns how many bytes came back before the node said no.
+func (g glutton) eats(t *testing.T, size uint32) (bytes int) {
+	for range 1000 {
+		request, err := cbor.Marshal(echoRequest{Want: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, refused := g.answer.Handle(t.Context(), g.id, methodEcho, request)
+		if refused != nil {
+			if refused.Code != fault.CodeBusy {
+				t.Errorf("it is refused by %v", refused)
+			}
+			return bytes
+		}
+		bytes += len(answer)
+	}
+	return bytes
+}
+
+// TestGluttonIsStopped: a member has no more echoed than a doctor needs, whatever it asks for, and others are measured
+// all the same.
+func TestGluttonIsStopped(t *testing.T) {
+	host := loneHost(t)
+	a := NewAnswerer(host)
+	if got := (glutton{keys.ID{1}, a}).eats(t, maxEcho); got > 2*echoAtOnce {
+		t.Errorf("a glutton has %d bytes echoed", got)
+	}
+	if got := (glutton{keys.ID{2}, a}).eats(t, maxEcho); got < maxEcho {
+		t.Errorf("after a glutton nobody else is measured: %d bytes", got)
+	}
+	for _, r := range []echoRequest{{Want: maxEcho + 1}, {Bytes: make([]byte, maxEcho+1)}} {
+		request, err := cbor.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, refused := a.Handle(t.Context(), keys.ID{3}, methodEcho, request); refused == nil ||
+			refused.Code != fault.CodeRequest {
+			t.Errorf("%d and %d bytes: %v", r.Want, len(r.Bytes), refused)
+		}
+	}
+	if _, refused := a.Handle(t.Context(), keys.ID{3}, Prefix+"else", nil); refused == nil ||
+		refused.Code != fault.CodeMethod {
+		t.Errorf("another method: %v", refused)
+	}
+	// Who is no member has nobody dialled.
+	if _, refused := a.Handle(t.Context(), keys.ID{3}, methodReach, []byte{0xa0}); refused == nil {
+		t.Error("a stranger had addresses dialled")
+	}
+}
+
+// FuzzMessages reads requests and answers: what is read is written with the same meaning.
+func FuzzMessages(f *testing.F) {
+	for _, v := range []any{echoRequest{Bytes: []byte("x"), Want: 5}, echoResponse{Sent: 7, Again: 1},
+		reachResponse{[]closedAddress{{"/ip4/1.2.3.4/tcp/4001", "refused"}}}} {
+		data, err := cbor.Marshal(v)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		again(t, data, new(echoRequest))
+		again(t, data, new(echoResponse))
+		again(t, data, new(reachResponse))
+	})
+}
+
+// again decodes data, and what it is written as.
+func again[T any](t *testing.T, data []byte, v *T) {
+	if control.Decode(data, v) != nil {
+		return
+	}
+	first, err := cbor.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w T
+	if err := control.Decode(first, &w); err != nil {
+		t.Fatalf("%x is written as %x: %v", data, first, err)
+	}
+	if second, err := cbor.Marshal(&w); err != nil || !bytes.Equal(first, second) {
+		t.Fatalf("%x, then %x: %v", first, second, err)
+	}
+}
+
+// loneHost is a host whose charter has one more member, who never comes.
+func loneHost(t *testing.T) *peer.Host {
+	var ks []*keys.PrivateKey
+	draft := keys.Charter{Name: "lone", Version: 1, Created: time.Unix(1700000000, 0).UTC()}
+	for _, name := range []string{"bank", "telco"} {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ks = append(ks, k)
+		draft.Members = append(draft.Members, keys.Member{Name: name, ID: k.ID()})
+	}
+	c, err := keys.NewCharter(draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range ks {
+		if err := c.Sign(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := peer.New(peer.Config{Key: ks[0], Charter: c, Discovery: []string{peer.DiscoverAddresses}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// TestFewSegmentsSentAgainAreNoLossyLine: what a busy machine repeats on its own loopback is no warning; a line that
+// loses one packet in twenty is one, also where only 256 KiB could be measured.
+func TestFewSegmentsSentAgainAreNoLossyLine(t *testing.T) {
+	for _, c := range []struct {
+		sent, again int64
+		want        bool
+	}{
+		{103, 3, false}, {79, 1, false}, {10, 7, false}, {3200, 20, false}, {0, 0, false},
+		{3200, 65, true}, {187, 9, true},
+	} {
+		if got := lossy(c.sent, c.again); got != c.want {
+			t.Errorf("%d of %d segments sent again: a warning %t, want %t", c.again, c.sent, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package figures
+
+import (
+	"bytes"
+	"testing"
+)
+
+// FuzzDecision: what decodes is a decision that can be used, and encodes to what decodes to the same.
+func FuzzDecision(f *testing.F) {
+	s := drawn(50, 0.4, 1, 1)
+	d, err := NewDecision("rows", s.Labels, s.Scores)
+	if err != nil {
+		f.Fatal(err)
+	}
+	data, err := d.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"rule":"youden","cuts":[{}]}`))
+	f.Add([]byte(`{"rule":"zero"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := DecodeDecision(data)
+		if err != nil {
+			return
+		}
+		first, err := d.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := DecodeDecision(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := again.Encode(); err != nil || !bytes.Equal(first, second) {
+			t.Fatalf("%s encodes to %s (%v)", first, second, err)
+		}
+		for _, kind := range []string{Zero, Youden} {
+			d.Choose(Rule{Kind: kind})
+		}
+		d.Choose(Rule{Kind: Cost, Amount: 2})
+	})
+}

@@ -1,0 +1,151 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+)
+
+// Rival is how another way to answer does on the same rows.
+type Rival struct {
+	Name  string    `json:"name"`
+	Error *Estimate `json:"error,omitempty"` // of classes, at its own score 0
+	AUC   *Estimate `json:"auc,omitempty"`
+	RMSE  *Estimate `json:"rmse,omitempty"`
+	// Gain is how much larger its error (both at score 0) or RMSE is than the model's, on the same rows.
+	Gain *Estimate `json:"gain"`
+	// AUCGain is how much larger the model's AUC is.
+	AUCGain *Estimate `json:"auc_gain,omitempty"`
+}
+
+// Report is the figures of some rows: of one of the three kinds.
+type Report struct {
+	Of         string   `json:"of"`                   // which rows: TrainingRows or ScoredRows
+	Unlabelled int      `json:"unlabelled,omitempty"` // rows without a label, which do not count
+	Binary     *Binary  `json:"binary,omitempty"`
+	Several    *Several `json:"several,omitempty"`
+	Numbers    *Numbers `json:"numbers,omitempty"`
+	Against    []Rival  `json:"against,omitempty"`
+	Words      []string `json:"words,omitempty"` // what a reader should be told, a sentence each
+}
+
+// What rows figures are of.
+const (
+	TrainingRows = "training rows"
+	ScoredRows   = "scored rows"
+)
+
+// Guessing is the name of the rival that gives every row the same answer.
+const Guessing = "guessing"
+
+// CompareClasses adds a rival that scores the same rows of two classes; scores that are all the same are a guess, and
+// have no AUC.
+func (r *Report) CompareClasses(name string, s Scored, scores []float64) error {
+	if err := finite(s.Labels, s.Scores, scores); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	n, wrong := float64(len(s.Labels)), 0.0
+	var lost, won float64 // rows that one of the two has right
+	guess := true
+	for i, y := range s.Labels {
+		mine, other := (s.Scores[i] > 0) == (y > 0), (scores[i] > 0) == (y > 0)
+		guess = guess && scores[i] == scores[0]
+		switch {
+		case !other && mine:
+			won++
+		case other && !mine:
+			lost++
+		}
+		if !other {
+			wrong++
+		}
+	}
+	rival := Rival{Name: name, Error: Share(wrong, n), Gain: paired(won, lost, n)}
+	if !guess {
+		rival.AUC, rival.AUCGain = AUC(s.Labels, scores), AUCDifference(s.Labels, s.Scores, scores)
+	}
+	r.Against = append(r.Against, rival)
+	r.judge(rival, "error")
+	return nil
+}
+
+// CompareNumbers adds a rival that predicts the same rows' numbers.
+func (r *Report) CompareNumbers(name string, labels, predictions, others []float64) error {
+	theirs, err := OfNumbers(labels, others)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if err := finite(labels, predictions); err != nil {
+		return err
+	}
+	of := func(counts []int32, out []float64) {
+		var rows, mine, other float64
+		for i, c := range counts {
+			w := float64(c)
+			rows += w
+			mine += w * (predictions[i] - labels[i]) * (predictions[i] - labels[i])
+			other += w * (others[i] - labels[i]) * (others[i] - labels[i])
+		}
+		out[0] = math.Sqrt(other/rows) - math.Sqrt(mine/rows)
+	}
+	ones, value := make([]int32, len(labels)), make([]float64, 1)
+	for i := range ones {
+		ones[i] = 1
+	}
+	of(ones, value)
+	rival := Rival{Name: name, RMSE: &theirs.RMSE, Gain: &Estimate{value[0], bootstrap(len(labels), 1, of)[0]}}
+	r.Against = append(r.Against, rival)
+	r.judge(rival, "RMSE")
+	return nil
+}
+
+// CompareSaid adds a rival that says classes of the same rows of three or more classes.
+func (r *Report) CompareSaid(name string, labels, said, others []int) {
+	n, wrong := float64(len(labels)), 0.0
+	var lost, won float64
+	for i, y := range labels {
+		switch mine, other := said[i] == y, others[i] == y; {
+		case mine && !other:
+			won++
+		case other && !mine:
+			lost++
+		}
+		if others[i] != y {
+			wrong++
+		}
+	}
+	rival := Rival{Name: name, Error: Share(wrong, n), Gain: paired(won, lost, n)}
+	r.Against = append(r.Against, rival)
+	r.judge(rival, "error")
+}
+
+// paired is the difference of two shares of the same n rows, of which one answer wins some and loses others, with
+// Wald's interval (Agresti, Categorical Data Analysis, 3rd edition, equation 11.2).
+func paired(won, lost, n float64) *Estimate {
+	gain := (won - lost) / n
+	half := z * math.Sqrt(max(0, won+lost-(won-lost)*(won-lost)/n)) / n
+	return &Estimate{gain, &Interval{gain - half, gain + half}}
+}
+
+// judge adds a sentence where a rival does better than the model, or not worse for certain.
+func (r *Report) judge(rival Rival, measure string) {
+	name, theirs := shortened(rival.Name, 60), rival.Error
+	if rival.RMSE != nil {
+		theirs = rival.RMSE
+	}
+	mine := theirs.Value - rival.Gain.Value
+	numbers := fmt.Sprintf("%s %.4g against the model's %.4g", measure, theirs.Value, mine)
+	switch i := rival.Gain.Interval; {
+	case rival.Gain.Value < 0:
+		r.Words = append(r.Words, fmt.Sprintf("%s does better than the model: %s", name, numbers))
+	case i != nil && i.Contains(0):
+		r.Words = append(r.Words, fmt.Sprintf("the model is not better than %s for certain: %s, which such rows could "+
+			"show by chance", name, numbers))
+	default:
+		return
+	}
+	ranked := r.Binary != nil && r.Binary.AUC != nil && r.Binary.AUC.Interval != nil && r.Binary.AUC.Interval[0] > 0.5
+	if rival.Name == Guessing && ranked {
+		r.Words = append(r.Words, fmt.Sprintf("it ranks rows better than chance all the same (AUC %.4g): where classes "+
+			"are of very different sizes another threshold says more", r.Binary.AUC.Value))
+	}
+}

@@ -1,0 +1,127 @@
+package figures
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// drawn draws rows of two classes, of which a share is positive, and scores that know a little.
+func drawn(n int, share, strength float64, seed uint64) Scored {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	s := Scored{Classes: [2]string{"paid", "default"}, Rule: Rule{Kind: Zero}}
+	for range n {
+		y := -1.0
+		if rng.Float64() < share {
+			y = 1
+		}
+		s.Labels = append(s.Labels, y)
+		s.Scores = append(s.Scores, strength*y+rng.NormFloat64())
+	}
+	return s
+}
+
+// TestGuessingIsNamed: where guessing is right more often the report says so, and where the model is better it does
+// not; a model that ranks well all the same is told apart.
+func TestGuessingIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		share, strength float64
+		want            []string
+	}{
+		{0.06, 0.5, []string{"guessing does better than the model", "it ranks rows better than chance all the same"}},
+		{0.5, 2, nil},
+		{0.5, 0, []string{"guessing"}},
+	} {
+		s := drawn(600, c.share, c.strength, 3)
+		b, err := OfClasses(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Report{Of: ScoredRows, Binary: b}
+		guess := make([]float64, len(s.Scores))
+		for i := range guess {
+			guess[i] = -1
+		}
+		if err := r.CompareClasses(Guessing, s, guess); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Words) != len(c.want) {
+			t.Errorf("%v positive: the report says %q, want %d sentences", c.share, r.Words, len(c.want))
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.Contains(r.Words[i], want) {
+				t.Errorf("%v positive: the report says %q, want %q in it", c.share, r.Words[i], want)
+			}
+		}
+	}
+}
+
+// TestLinearIsNamed: a rival whose numbers are nearer is named, and a guess that is as near by chance.
+func TestLinearIsNamed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	var labels, wild, near, far []float64
+	for range 200 {
+		y := rng.NormFloat64()
+		labels, wild = append(labels, y), append(wild, y+rng.NormFloat64())
+		near, far = append(near, y+rng.NormFloat64()/3), append(far, y+3*rng.NormFloat64())
+	}
+	n, err := OfNumbers(labels, wild)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Report{Of: ScoredRows, Numbers: n}
+	for _, rival := range []struct {
+		name        string
+		predictions []float64
+	}{{"a linear model", near}, {"another", far}} {
+		if err := r.CompareNumbers(rival.name, labels, wild, rival.predictions); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(r.Words) != 1 || !strings.HasPrefix(r.Words[0], "a linear model does better than the model: RMSE 0.3") {
+		t.Errorf("the report says %q", r.Words)
+	}
+}
+
+// TestTextFits: no line of any report is longer than 80 characters, whatever classes are called.
+func TestTextFits(t *testing.T) {
+	long := strings.Repeat("überfällig ", 30) + "\x1b[31m"
+	s := drawn(400, 0.3, 1, 4)
+	s.Classes = [2]string{"no" + long, "yes" + long}
+	p, err := FitPlatt(s.Labels, s.Scores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Probabilities = p.Probabilities(s.Scores)
+	b, err := OfClasses(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	several, err := OfSaid([]string{long, "b", "c", "d"}, []int{0, 1, 2, 2}, []int{0, 2, 2, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers, err := OfNumbers([]float64{1e6, 2e6, 3e6}, []float64{1.1e6, 2e6, 2.5e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := &Report{Of: ScoredRows, Binary: b, Unlabelled: 3}
+	if err := two.CompareClasses(long, s, s.Labels); err != nil {
+		t.Fatal(err)
+	}
+	three := &Report{Of: TrainingRows, Several: several}
+	three.CompareSaid(long, []int{0, 1, 2, 2}, []int{0, 2, 2, 1}, []int{2, 2, 2, 2})
+	for _, r := range []*Report{two, three, {Of: TrainingRows, Numbers: numbers}} {
+		var text strings.Builder
+		if err := r.Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > lineWidth || strings.Contains(line, "\x1b") {
+				t.Errorf("a line of %d characters: %q", n, line)
+			}
+		}
+	}
+}

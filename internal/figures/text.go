@@ -1,0 +1,233 @@
+package figures
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/hanse-project/hanse/internal/wording"
+)
+
+// The widths of what is printed, in characters.
+const (
+	lineWidth = 80
+	nameWidth = 14 // of a class
+)
+
+// named prepares the name of a class for a table.
+func named(class string) string { return fmt.Sprintf("%q", shortened(class, nameWidth)) }
+
+// shortened makes one line of a text, cut to so many characters.
+func shortened(text string, most int) string {
+	r := []rune(wording.Line(text, 4*most))
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(r)
+}
+
+// number writes a figure.
+func number(x float64) string {
+	if math.Abs(x) >= 10 {
+		return fmt.Sprintf("%.6g", x)
+	}
+	return fmt.Sprintf("%.4f", x)
+}
+
+// Text writes the estimate with its interval.
+func (e *Estimate) Text() string {
+	if e == nil {
+		return "not defined"
+	}
+	if e.Interval == nil {
+		return number(e.Value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", number(e.Value), number(e.Interval[0]), number(e.Interval[1]))
+}
+
+// Lines lists the figures for people: a name and a value with its interval each. The first are those of most use.
+func (r *Report) Lines() [][2]string {
+	var lines [][2]string
+	add := func(name string, e *Estimate) {
+		if e != nil {
+			lines = append(lines, [2]string{name, e.Text()})
+		}
+	}
+	switch {
+	case r.Binary != nil:
+		b := r.Binary
+		add(fmt.Sprintf("error, %s above score %s", named(b.Classes[1]), number(b.Threshold)), &b.Error)
+		add("AUC", b.AUC)
+		add("Gini", b.Gini)
+		add("KS", b.KS)
+		add("average precision", b.AveragePrecision)
+		add("log loss", b.LogLoss)
+		add("Brier", b.Brier)
+		add(fmt.Sprintf("recall of %s", named(b.Classes[1])), b.Recall)
+		add(fmt.Sprintf("precision of %s", named(b.Classes[1])), b.Precision)
+		if b.FittedTo != "" {
+			lines = append(lines, [2]string{"threshold, probabilities", "from " + shortened(b.FittedTo, 36)})
+		}
+	case r.Several != nil:
+		add("error", &r.Several.Error)
+		add("mean recall of the classes", &Estimate{Value: r.Several.MeanRecall})
+	case r.Numbers != nil:
+		n := r.Numbers
+		add("RMSE", &n.RMSE)
+		add("MAE", &n.MAE)
+		add("R2", n.R2)
+		lines = append(lines, [2]string{"mean of the labels", number(n.Mean)}, [2]string{"predictions above it by",
+			number(n.Bias)})
+	}
+	return lines
+}
+
+// Rows is how many rows the figures are of.
+func (r *Report) Rows() int {
+	switch {
+	case r.Binary != nil:
+		return r.Binary.Rows
+	case r.Several != nil:
+		return r.Several.Rows
+	case r.Numbers != nil:
+		return r.Numbers.Rows
+	}
+	return 0
+}
+
+// Write prints the figures for people, in lines of at most 80 characters.
+func (r *Report) Write(w io.Writer) error {
+	if err := r.WriteShort(w); err != nil {
+		return err
+	}
+	table := wording.NewTable(w, "")
+	switch {
+	case r.Binary != nil:
+		b, c := r.Binary, r.Binary.Confusion
+		no, yes := named(b.Classes[0]), named(b.Classes[1])
+		fmt.Fprintf(table, "\n\tsaid %s\tsaid %s\nare %s\t%d\t%d\nare %s\t%d\t%d\n", no, yes, no, c.TrueNegatives,
+			c.FalsePositives, yes, c.FalseNegatives, c.TruePositives)
+		table.Flush()
+		fmt.Fprintf(table, "\nthreshold\tabove it\trecall\tprecision\terror\trule\n")
+		for _, rule := range []Rule{{Kind: Zero}, {Kind: Youden}, {Kind: Rate, Amount: 0.1}, {Kind: Cost, Amount: 5}} {
+			b.writeCut(table, rule)
+		}
+		table.Flush()
+		if len(b.Lift) > 0 {
+			fmt.Fprintf(table, "\ntenth\trows\t%s\tshare (95 %%)\tlift\n", yes)
+			for i, g := range b.Lift {
+				fmt.Fprintf(table, "%d\t%d\t%.4g\t%s\t%.2f\n", i+1, g.Rows, g.Positives, g.Share.Text(), g.Lift)
+			}
+			table.Flush()
+		}
+		if len(b.Calibration) > 0 {
+			fmt.Fprintf(table, "\nprobability\trows\tshare that came (95 %%)\n")
+			for _, bin := range b.Calibration {
+				fmt.Fprintf(table, "%.4f\t%d\t%s\n", bin.Probability, bin.Rows, bin.Share.Text())
+			}
+		}
+	case r.Several != nil:
+		r.Several.write(table)
+	}
+	return table.Flush()
+}
+
+// WriteShort prints the figures and what they are against, without the tables.
+func (r *Report) WriteShort(w io.Writer) error {
+	fmt.Fprintf(w, "figures of %d %s", r.Rows(), r.Of)
+	if b := r.Binary; b != nil {
+		fmt.Fprintf(w, ", %d of them %s", b.Positives, named(b.Classes[1]))
+	}
+	fmt.Fprint(w, " (95 % intervals)\n")
+	table := wording.NewTable(w, "")
+	for _, l := range r.Lines() {
+		fmt.Fprintf(table, "%s\t%s\n", l[0], l[1])
+	}
+	table.Flush()
+	if len(r.Against) > 0 {
+		fmt.Fprintln(w)
+		measure := "error at score 0"
+		if r.Numbers != nil {
+			measure = "RMSE"
+		} else if r.Several != nil {
+			measure = "error"
+		}
+		if r.Binary != nil {
+			measure += "\tAUC"
+		}
+		fmt.Fprintf(table, "against\t%s\n", measure)
+		for _, rival := range r.Against {
+			e := rival.Error
+			if rival.RMSE != nil {
+				e = rival.RMSE
+			}
+			line := shortened(rival.Name, 36) + "\t" + e.Text()
+			switch {
+			case r.Binary == nil:
+			case rival.AUC == nil:
+				line += "\t-"
+			default:
+				line += "\t" + number(rival.AUC.Value)
+			}
+			fmt.Fprintln(table, line)
+		}
+		table.Flush()
+	}
+	words := r.Words
+	if r.Of == TrainingRows {
+		words = append([]string{"the model was fitted to these rows: it does worse on others"}, words...)
+	}
+	if r.Unlabelled > 0 {
+		words = append([]string{wording.Count(r.Unlabelled, "row") + " without a label do not count"}, words...)
+	}
+	for _, s := range words {
+		fmt.Fprint(w, wording.Wrap(lineWidth, "  ", s))
+	}
+	return nil
+}
+
+// writeCut prints what a rule would do.
+func (b *Binary) writeCut(w io.Writer, r Rule) {
+	last := b.Cuts[len(b.Cuts)-1]
+	at := r.Choose(b.Cuts)
+	c := b.Cuts[doing(b.Cuts, at)]
+	precision := "-"
+	if c.True+c.False > 0 {
+		precision = number(c.True / (c.True + c.False))
+	}
+	recall := "-"
+	if last.True > 0 {
+		recall = number(c.True / last.True)
+	}
+	fmt.Fprintf(w, "%s\t%.0f\t%s\t%s\t%s\t%s\n", number(at), c.True+c.False, recall, precision,
+		number((c.False+last.True-c.True)/(last.True+last.False)), r)
+}
+
+// mostClasses is how many classes a confusion matrix has that fits a line.
+const mostClasses = 8
+
+// write prints recall and precision of each class, and what its rows were said to be.
+func (s *Several) write(w io.Writer) {
+	fmt.Fprintf(w, "\nclass\trows\trecall (95 %%)\tprecision\n")
+	for _, c := range s.Classes {
+		precision := "-"
+		if c.Precision != nil {
+			precision = number(c.Precision.Value)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", named(c.Name), c.Rows, c.Recall.Text(), precision)
+	}
+	if len(s.Classes) > mostClasses {
+		return
+	}
+	fmt.Fprint(w, "\nrow said to be")
+	for _, c := range s.Classes {
+		fmt.Fprintf(w, "\t%s", shortened(c.Name, 5))
+	}
+	for _, c := range s.Classes {
+		fmt.Fprintf(w, "\n%s", shortened(c.Name, 5))
+		for _, n := range c.Said {
+			fmt.Fprintf(w, "\t%d", n)
+		}
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,186 @@
+package clients
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/cohort"
+)
+
+// ServerFile is where the algorithms over clients keep a server's state, in a job's vault.
+const ServerFile = "server"
+
+// The roles of a party in a job over clients.
+const (
+	roleServer = "server"
+	roleClient = "client"
+)
+
+// facts says what a party brings to a job over clients: a server nothing, a client the names of
+// its stream's columns.
+func (j *Jobs) facts(job *contract.Job, label string, columns []string) (contract.Facts, error) {
+	f := contract.Facts{Name: j.Name(), ID: j.ID, Role: roleServer}
+	if slices.Contains(job.Servers, j.Name()) {
+		return f, nil
+	}
+	s, err := j.Tables.OpenStream(job.Table, label, columns)
+	if err != nil {
+		return f, err
+	}
+	defer j.Tables.CloseStream(s)
+	var names [][]byte
+	for _, name := range s.Columns() {
+		names = append(names, []byte(name))
+	}
+	f.Role, f.Columns, f.Header = roleClient, len(names), keys.HashOf("hanse columns v1", names...)
+	return f, nil
+}
+
+// operationsOf lists what the parties of a job over clients do together: the sums of every server, and
+// what more the algorithm sends.
+func operationsOf(job *contract.Job, all []contract.Facts, sums []federated.Summed,
+	more []contract.Operation) ([]contract.Operation, error) {
+	list := slices.Clone(more)
+	c := &contract.Contract{Job: job, Parties: all}
+	for _, s := range sums {
+		name := s.Server
+		spec, err := specOf(c, job.Index(name), 0)
+		if err != nil {
+			return nil, err
+		}
+		v, _, err := sumWords(s.Sum, s.Clients)
+		if err != nil {
+			return nil, err
+		}
+		flows, err := spec.Flows(len(job.Parties), s.Clients, v, s.Times)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range flows {
+			list = append(list, operationOf(f, s.Server, s.Sum, s.Times))
+		}
+	}
+	// Beside the algorithm's messages a server says how a session ends and, where there are no sums to list it, every
+	// client sends its session key.
+	for _, name := range job.Servers {
+		own := []contract.Operation{
+			{Kind: kindFinished, Collective: contract.CollectiveDownload},
+			{Kind: kindPaused, Collective: contract.CollectiveDownload},
+		}
+		if !slices.ContainsFunc(sums, func(s federated.Summed) bool { return s.Server == name }) {
+			own = append(own, contract.Operation{
+				Kind: cohort.KindKey, Collective: contract.CollectiveUpload, Bytes: contract.SessionKeySize,
+			})
+		}
+		for i := range own {
+			own[i].Root, own[i].Class, own[i].Count = name, contract.ClassControl.String(), 1
+			own[i].Encoding = contract.Bytes.String()
+		}
+		list = append(list, own...)
+	}
+	return contract.SessionOperations(len(all), list), nil
+}
+
+// mixedOperations lists what passes between a server and those whose vectors it sums: what the sums of clients have,
+// and what is told before each.
+func mixedOperations(job *contract.Job, m *federated.Mixed, parties int) ([]contract.Operation, error) {
+	members := membersOf(job, m)
+	spec, err := mixingSpec(job, job.Index(m.Server), members)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := sumWords(m.Sum, len(members))
+	if err != nil {
+		return nil, err
+	}
+	flows, err := spec.Flows(parties, len(members), v, m.Times)
+	if err != nil {
+		return nil, err
+	}
+	list := []contract.Operation{{
+		Kind: m.Told, Collective: contract.CollectiveDownload, Root: m.Server, Class: contract.ClassControl.String(),
+		Encoding: contract.Bytes.String(), Count: 2*m.Times + 1, Bytes: m.Times*int64(len(encodeThere(0,
+			members))+roundSize) + roundSize,
+	}}
+	for _, f := range flows {
+		list = append(list, operationOf(f, m.Server, m.Sum, m.Times))
+	}
+	for i := range list {
+		for _, party := range members {
+			list[i].Among = append(list[i].Among, job.Parties[party])
+		}
+	}
+	return list, nil
+}
+
+// operationOf makes a contract's line of a flow of so many sums at a server.
+func operationOf(f cohort.Flow, server string, sum federated.Sum, times int64) contract.Operation {
+	o := contract.Operation{
+		Kind: f.Kind, Collective: contract.CollectiveDownload, Root: server, Class: f.Class.String(),
+		Encoding: contract.Bytes.String(),
+		Count:    f.Count, Bytes: f.Bytes,
+	}
+	if f.Up {
+		o.Collective = contract.CollectiveUpload
+	}
+	if f.Kind == sum.Kind {
+		o.Shape = []int64{times, int64(sum.N)}
+	}
+	return o
+}
+
+// modeOf is how the algorithms over clients name a job's protection.
+func modeOf(job *contract.Job) string {
+	if job.Privacy == keys.PrivacyMasked && job.Aggregation == contract.AggregateHE {
+		return "he"
+	}
+	return job.Privacy
+}
+
+// disclosed returns what a contract holds of a disclosure.
+func disclosed(
+	job *contract.Job, all []contract.Facts, d federated.Disclosure,
+) ([]contract.Opening, []contract.Operation, error) {
+	var more []contract.Operation
+	for _, t := range d.Told {
+		more = append(more, contract.Operation{
+			Kind: t.Kind, Collective: contract.CollectiveDownload, Root: t.Server, Class: contract.ClassOpening.String(),
+			Encoding: contract.Bytes.String(),
+			Count:    t.Times, Bytes: t.Bytes + t.Times*roundSize,
+		})
+	}
+	for _, a := range d.Answers {
+		more = append(more, contract.Operation{
+			Kind: a.Kind, Collective: contract.CollectiveUpload, Root: a.Server, Class: contract.ClassOpening.String(),
+			Encoding: contract.Bytes.String(),
+			Count:    a.Times, Bytes: a.Bytes,
+		})
+	}
+	for _, e := range d.Between {
+		more = append(more, contract.Operation{
+			Kind: e.Kind, Collective: contract.CollectiveServers, Class: contract.ClassOpening.String(),
+			Encoding: contract.Bytes.String(),
+			Count:    e.Times, Bytes: e.Bytes + e.Times*roundSize,
+		})
+	}
+	for i := range d.Mixed {
+		list, err := mixedOperations(job, &d.Mixed[i], len(all))
+		if err != nil {
+			return nil, nil, err
+		}
+		more = append(more, list...)
+	}
+	operations, err := operationsOf(job, all, d.Sums, more)
+	return d.Openings, operations, err
+}
+
+// joined is errors.Join that keeps a single error as it is.
+func joined(first, second error) error {
+	if second == nil {
+		return first
+	}
+	return errors.Join(first, second)
+}

@@ -1,0 +1,86 @@
+package columns
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
+)
+
+// Fit implements jobs.Kind: it refuses facts with different numbers of rows. A helper without data has none. Whether
+// the ids are the same
+// is compared in the session, once all have consented to just that: see compareRows.
+func (j *Jobs) Fit(job *contract.Job, all []contract.Facts) error {
+	if job.Task == contract.TaskAlign { // tables differ: that is what it is for
+		return nil
+	}
+	all = withData(all)
+	for _, f := range all {
+		if f.Rows != all[0].Rows {
+			err := fmt.Errorf("%s has %d rows and %s has %d, and not all are common: find those that are with "+
+				"hanse align --name common, and propose the job anew with rows = \"common\"",
+				all[0].Name, all[0].Rows, f.Name, f.Rows)
+			return &faults.Error{Code: fault.CodeRows, Err: err,
+				Names: []string{all[0].Name, f.Name}, Numbers: []int64{int64(all[0].Rows), int64(f.Rows)}}
+		}
+	}
+	return nil
+}
+
+// withData returns the parties that bring rows.
+func withData(all []contract.Facts) []contract.Facts {
+	return slices.DeleteFunc(slices.Clone(all), func(f contract.Facts) bool { return f.Role == RoleHelper })
+}
+
+// compared lists what comparing the row ids opens and sends. With data at one party alone there is nothing to compare,
+// nor where an alignment says which rows are meant.
+func compared(job *contract.Job, all []contract.Facts) (openings []contract.Opening, operations []contract.Operation) {
+	holders := withData(all)
+	if len(holders) < 2 || job.Rows != "" {
+		return nil, nil
+	}
+	for _, f := range holders {
+		openings = append(openings, contract.Opening{
+			To: f.Name, Kind: contract.KindRowset, Count: int64(len(holders) - 1),
+			Meaning: "whether the row ids of each other party with data are the same as its own; " +
+				"a party that guesses the whole list of another can test its guess",
+		})
+	}
+	return openings, []contract.Operation{contract.Rowset()}
+}
+
+// compareRows compares the row ids of all parties with data, in the order in which the session computes with them. It
+// comes before anything of the data leaves. table is nil at a party without data.
+func (r *session) compareRows(ctx context.Context, table *dataset.Table) error {
+	c := r.Contract()
+	if _, operations := compared(c.Job, c.Parties); operations == nil {
+		return nil
+	}
+	var digest keys.Hash
+	if table != nil {
+		digest = table.IDDigest()
+	}
+	holders := c.Holders()
+	differ, err := r.wire.CompareRows(ctx, digest, holders)
+	if err != nil || table == nil {
+		return err
+	}
+	r.Learned(contract.KindRowset, int64(len(holders)-1))
+	if len(differ) == 0 {
+		return nil
+	}
+	var names []string
+	for _, i := range differ {
+		names = append(names, c.Parties[i].Name)
+	}
+	err = fmt.Errorf("%s and %s each have %d rows, but not of the same ids, so that nothing was computed: "+
+		"find the common ones with hanse align --name common, and propose the job anew with rows = \"common\"",
+		r.Self, wording.Several(names), c.Rows())
+	return &faults.Error{Code: fault.CodeRows, Err: err, Names: []string{r.Self, names[0]}}
+}

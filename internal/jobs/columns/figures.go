@@ -1,0 +1,427 @@
+package columns
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/figures"
+	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Beside a model part lie, at a party that has labels and scores of the same rows:
+const (
+	// DecisionFile is how the party reads scores: figures.Decision.
+	DecisionFile = "decision"
+	// AloneFile is what the label holder learned from its own columns: vertical.Alone.
+	AloneFile = "alone"
+)
+
+// fitAlone keeps, at the label holder, what it learns from its own columns, which needs nobody.
+func fitAlone(r *session, own *vertical.Prepared, p fdskl.Params, workers int) (*vertical.Alone, error) {
+	a, err := vertical.FitAlone(own, p, workers)
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.Encode()
+	if err == nil {
+		err = r.Vault.Save(AloneFile, data)
+	}
+	return a, err
+}
+
+// trainingFigures are the figures of the training rows at the label holder, which has their scores: no bit opens for
+// them. It keeps its threshold and its probabilities, and what it can do alone. scores are as the solver sees them.
+func trainingFigures(r *session, own *vertical.Prepared, m *fdskl.Model, scores []float64,
+	workers int) (*figures.Report, error) {
+	a, err := fitAlone(r, own, m.Params, workers)
+	if err != nil || scores == nil {
+		return nil, err
+	}
+	j := &judged{model: m, of: figures.TrainingRows, fittedTo: figures.TrainingRows, alone: a, vault: r.Vault,
+		labels: own.Labels.Values, rows: own.Table, scores: scores, workers: workers, refit: true}
+	return j.report()
+}
+
+// judged is rows with labels and scores, on their way to figures.
+type judged struct {
+	model    *fdskl.Model
+	of       string          // figures.TrainingRows or figures.ScoredRows
+	fittedTo string          // what a decision that is fitted here is called after
+	alone    *vertical.Alone // nil but at the label holder
+	vault    *vault.Vault    // the training's folder
+	labels   []float64       // -1 and +1, of several classes their places, or numbers; NaN: none
+	rows     *dataset.Table  // the party's own columns of the rows
+	scores   []float64       // row-major [rows][model's scores]
+	workers  int
+	refit    bool                 // whether a decision is fitted even if there is one
+	beside   map[string][]float64 // scores of the same rows by other models, by what these are called
+}
+
+// report makes the figures; nil where no row has a label. Where there is no decision yet it is fitted to these rows,
+// and kept.
+func (j *judged) report() (*figures.Report, error) {
+	r := &figures.Report{Of: j.of}
+	var labelled []int
+	var labels, scores []float64
+	each := j.model.Params.Scores()
+	for i, y := range j.labels {
+		if math.IsNaN(y) {
+			r.Unlabelled++
+			continue
+		}
+		labelled, labels = append(labelled, i), append(labels, y)
+		for _, s := range j.scores[i*each : (i+1)*each] {
+			if j.model.Params.Target == fdskl.Regression {
+				s = j.model.Unit(s)
+			}
+			scores = append(scores, s)
+		}
+	}
+	if len(labels) == 0 {
+		return nil, nil
+	}
+	against, err := j.rivals(labelled)
+	if err != nil {
+		return nil, err
+	}
+	if j.model.Params.Target == fdskl.Regression {
+		if r.Numbers, err = figures.OfNumbers(labels, scores); err != nil {
+			return nil, err
+		}
+		for _, rival := range against {
+			if err := r.CompareNumbers(rival.name, labels, scores, rival.scores); err != nil {
+				return nil, err
+			}
+		}
+		return r, nil
+	}
+	if each > 1 {
+		classes := make([]int, len(labels))
+		for i, y := range labels {
+			classes[i] = int(y)
+		}
+		if r.Several, err = figures.OfSeveral(j.model.Classes, classes, scores); err != nil {
+			return nil, err
+		}
+		said := figures.Said(scores, each)
+		for _, rival := range against {
+			r.CompareSaid(rival.name, classes, said, figures.Said(rival.scores, each))
+		}
+		return r, nil
+	}
+	d, err := loadDecision(j.vault)
+	if err != nil {
+		return nil, err
+	}
+	if fitted := d == nil || j.refit; fitted {
+		if d, err = j.decide(d, labels, scores); err != nil {
+			return nil, err
+		}
+		switch {
+		case d.Platt == nil:
+			r.Words = append(r.Words, "there are no probabilities: one class has too few rows")
+		case j.of == figures.ScoredRows:
+			r.Words = append(r.Words, "the probabilities were fitted to these very rows, which log loss, Brier and "+
+				"calibration flatter; of other rows they do not")
+		}
+	}
+	rule, err := figures.ParseRule(d.Rule)
+	if err != nil {
+		return nil, err
+	}
+	s := figures.Scored{
+		Labels: labels, Scores: scores, Classes: [2]string(j.model.Classes), Threshold: d.Threshold, Rule: rule,
+		FittedTo: d.Of,
+	}
+	if d.Platt != nil {
+		s.Probabilities = d.Platt.Probabilities(scores)
+	}
+	if r.Binary, err = figures.OfClasses(s); err != nil {
+		return nil, err
+	}
+	for _, rival := range against {
+		if err := r.CompareClasses(rival.name, s, rival.scores); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// decide fits a decision to labels and scores and keeps it, with the rule of the one before it, if there was one.
+func (j *judged) decide(before *figures.Decision, labels, scores []float64) (*figures.Decision, error) {
+	d, err := figures.NewDecision(j.fittedTo, labels, scores)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		rule, err := figures.ParseRule(before.Rule)
+		if err != nil {
+			return nil, err
+		}
+		d.Choose(rule)
+	}
+	return d, saveDecision(j.vault, d)
+}
+
+// rival is another way to answer: its scores of rows as the model's own, of numbers in the label's units.
+type rival struct {
+	name   string
+	scores []float64
+}
+
+// rivals answer for some of the rows: guessing, what the label holder knows alone, and other models.
+func (j *judged) rivals(rows []int) (against []rival, err error) {
+	if j.alone != nil {
+		guess := rival{name: figures.Guessing}
+		for range rows {
+			guess.scores = append(guess.scores, j.alone.Guess()...)
+		}
+		kernels, linear, err := j.alone.Score(j.rows.Select(rows), j.model, j.workers)
+		if err != nil {
+			return nil, err
+		}
+		alone := j.model.Params.Active[0] + " alone"
+		against = append(against, guess, rival{alone, kernels})
+		if linear != nil {
+			against = append(against, rival{alone + ", linear", linear})
+		}
+	}
+	each := j.model.Params.Scores()
+	for _, name := range slices.Sorted(maps.Keys(j.beside)) {
+		r := rival{name: name}
+		for _, row := range rows {
+			for _, s := range j.beside[name][row*each : (row+1)*each] {
+				if j.model.Params.Target == fdskl.Regression {
+					s = j.model.Unit(s)
+				}
+				r.scores = append(r.scores, s)
+			}
+		}
+		against = append(against, r)
+	}
+	return against, nil
+}
+
+// loadDecision reads the decision beside a model part, nil where there is none.
+func loadDecision(v *vault.Vault) (*figures.Decision, error) {
+	data, err := v.Load(DecisionFile)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	return figures.DecodeDecision(data)
+}
+
+// saveDecision keeps a decision beside a model part.
+func saveDecision(v *vault.Vault, d *figures.Decision) error {
+	data, err := d.Encode()
+	if err != nil {
+		return err
+	}
+	return v.Save(DecisionFile, data)
+}
+
+// Decision returns how this node reads the scores of a training's model, nil where it reads them as the model does.
+func (j *Jobs) Decision(contract keys.Hash) (*figures.Decision, error) {
+	v, ok := j.Folder(contract)
+	if !ok {
+		return nil, nil
+	}
+	return loadDecision(v)
+}
+
+// SetRule has a rule choose the threshold of a training's model from now on.
+func (j *Jobs) SetRule(training keys.Hash, rule figures.Rule) (*figures.Decision, error) {
+	v, ok := j.Folder(training)
+	if !ok {
+		return nil, fmt.Errorf("this node has no finished training with contract %s", training.Short())
+	}
+	d, err := loadDecision(v)
+	if err != nil {
+		return nil, err
+	}
+	m, err := j.Model(training.String())
+	if err != nil {
+		return nil, err
+	}
+	if m != nil && (m.Params.Target == fdskl.Regression || m.Params.Scores() > 1) {
+		return nil, fmt.Errorf("training %s has no threshold: it is of numbers, or of three or more classes, of which a row "+
+			"has the one with the largest score", training.Short())
+	}
+	if d == nil {
+		return nil, fmt.Errorf("this node has no scores with labels of training %s to choose a threshold by: it has them "+
+			"after hanse predict of a table that has the label column, and a label holder after a masked training",
+			training.Short())
+	}
+	d.Choose(rule)
+	return d, saveDecision(v, d)
+}
+
+// scoredFigures are the figures of scored rows, whose labels are in a table of theirs, at the receiver; nil where there
+// are no labels. rows has this party's columns of them, in the order of the scores.
+func (j *Jobs) scoredFigures(m *fdskl.Model, job string, labels, rows *dataset.Table, scores []float64,
+	beside map[string][]float64) (*figures.Report, error) {
+	if labels == nil {
+		return nil, nil
+	}
+	v, ok := j.Folder(m.Contract)
+	if !ok {
+		return nil, nil
+	}
+	of := &judged{
+		model: m, of: figures.ScoredRows, fittedTo: "the rows of job " + job, vault: v, rows: rows, scores: scores,
+		workers: j.Workers, beside: beside,
+	}
+	var err error
+	if of.labels, err = labelValues(labels, m); err != nil {
+		return nil, err
+	}
+	data, err := v.Load(AloneFile)
+	if err != nil {
+		return nil, err
+	}
+	if data != nil {
+		if of.alone, err = vertical.DecodeAlone(data); err != nil {
+			return nil, err
+		}
+	}
+	return of.report()
+}
+
+// labelValues reads labels as the model knows them: -1 and +1, of several classes their places, or numbers; NaN where
+// there is none.
+func labelValues(t *dataset.Table, m *fdskl.Model) ([]float64, error) {
+	if m.Params.Target == fdskl.Regression {
+		c, err := t.Column(m.Params.Label)
+		if err != nil {
+			return nil, err
+		}
+		if c.Kind == dataset.Categorical {
+			return nil, fmt.Errorf("%s: label column %q holds texts, and the model predicts numbers", t.Path, m.Params.Label)
+		}
+		return c.Values, nil
+	}
+	classes, err := t.Classed(m.Params.Label, m.Classes)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]float64, len(classes))
+	for i, k := range classes {
+		switch {
+		case k < 0:
+			values[i] = math.NaN()
+		case m.Params.Scores() > 1:
+			values[i] = float64(k)
+		default:
+			values[i] = float64(2*k - 1)
+		}
+	}
+	return values, nil
+}
+
+// FiguresOf makes the figures of scores that this node has, as a scores file has them, with the labels of a table, or
+// of a file beside it where one is named. The order of rows does not matter: they are matched by id. others are scores
+// of the same rows by other models of the same label, by what these are called: the figures are against them, too.
+func (j *Jobs) FiguresOf(training keys.Hash, table, file string, scored []byte,
+	others map[string][]byte) (*figures.Report, error) {
+	m, err := j.Model(training.String())
+	if err != nil || m == nil {
+		return nil, err
+	}
+	labels, err := j.Tables.LoadLabels(table, m, nil)
+	if file != "" {
+		labels, err = j.Tables.LabelsIn(file, table, m.Params.Label)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if labels == nil {
+		return nil, fmt.Errorf("table %q has no column %q: name a file with ids and labels with --labels FILE", table,
+			m.Params.Label)
+	}
+	rows, err := j.Tables.LoadFor(table, m, nil)
+	if err != nil {
+		return nil, err
+	}
+	mine, err := readScores(scored, m)
+	if err != nil {
+		return nil, err
+	}
+	theirs := make(map[string]map[string][]float64)
+	for name, data := range others {
+		if theirs[name], err = readScores(data, m); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	rowAt := placesOf(rows.IDs)
+	var labelled, own []int
+	var scores []float64
+	beside := make(map[string][]float64)
+	for l, id := range labels.IDs {
+		f, ok := mine[id]
+		r, there := rowAt[id]
+		for _, scores := range theirs {
+			ok = ok && scores[id] != nil
+		}
+		if !ok || !there {
+			continue
+		}
+		labelled, own, scores = append(labelled, l), append(own, r), append(scores, f...)
+		for name := range theirs {
+			beside[name] = append(beside[name], theirs[name][id]...)
+		}
+	}
+	if len(scores) == 0 {
+		return nil, fmt.Errorf("%s: no row scored has a label there: are the ids the same?", labels.Path)
+	}
+	return j.scoredFigures(m, "", labels.Select(labelled), rows.Select(own), scores, beside)
+}
+
+// readScores reads a scores file of a model: each row's scores as the solver has them, by id.
+func readScores(data []byte, m *fdskl.Model) (map[string][]float64, error) {
+	lines, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("scores: %w", err)
+	}
+	first, each := 1, m.Params.Scores() // where a line has the row's scores
+	if each > 1 {
+		first = 3
+	}
+	scores := make(map[string][]float64)
+	for _, line := range lines[min(1, len(lines)):] {
+		if len(line) < first+each || line[1] == noMatch {
+			continue
+		}
+		for _, cell := range line[first : first+each] {
+			s, err := strconv.ParseFloat(cell, 64)
+			if err != nil {
+				return nil, fmt.Errorf("scores: row %q has the score %.40q, which is no number", line[0], cell)
+			}
+			if m.Params.Target == fdskl.Regression {
+				s = (s - m.Mean) / m.Scale
+			}
+			scores[line[0]] = append(scores[line[0]], s)
+		}
+	}
+	return scores, nil
+}
+
+// placesOf says where each id is.
+func placesOf(ids []string) map[string]int {
+	at := make(map[string]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	return at
+}
+
+// sole reports whether this party alone has the labels of a training.
+func sole(p fdskl.Params, name string) bool { return slices.Equal(p.Active, []string{name}) }

@@ -1,0 +1,214 @@
+package columns
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/forecast"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// Jobs is a node's part in all jobs over columns.
+type Jobs struct {
+	*jobs.Member
+
+	mu       sync.Mutex
+	requests map[keys.Hash]*requestQueue // of predictions that answer single rows
+	scored   map[keys.Hash]*scored       // by training
+	ids      *idLists                    // what was made last of a table for an alignment
+	cuts     map[cutsOf][]cut            // by which other members asked for numbers of bins
+	density  forecast.Density            // of the table that was looked at last
+}
+
+// cutsOf is a member, and a table that it asked about.
+type cutsOf struct {
+	asker string
+	table keys.Hash
+}
+
+// cut is how a member wants a table's columns cut into bins, and of which rows.
+type cut struct {
+	bins, minCell int
+	rows          string // of which alignment
+}
+
+// mostCuts is by how many cuts of one table this node tells one other member its number of bins, until it is started
+// again. Each tells something of how large the cells of the columns are, and is told before its owner consents: who
+// could ask for any number of them could count the rows of each cell.
+const mostCuts = 8
+
+// mayCut refuses to cut a table for another member once more, in another way than before.
+func (j *Jobs) mayCut(job *contract.Job, p fdskl.Params, table keys.Hash) error {
+	if job.Proposer == j.Name() {
+		return nil
+	}
+	of, c := cutsOf{job.Proposer, table}, cut{p.Bins, p.MinCell, job.Rows + " " + job.Alignment}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if slices.Contains(j.cuts[of], c) {
+		return nil
+	}
+	if len(j.cuts[of]) >= mostCuts {
+		return fmt.Errorf("job %q: %s has asked for the number of bins of table %q in %d ways, by bins and min_cell, since "+
+			"this node started: more would tell how many rows its cells have; it is to propose one of these, or this node is "+
+			"started again", job.Name, job.Proposer, job.Table, mostCuts)
+	}
+	j.cuts[of] = append(j.cuts[of], c)
+	return nil
+}
+
+// New prepares a member's part in jobs over columns.
+func New(m *jobs.Member) *Jobs {
+	return &Jobs{
+		Member: m, requests: make(map[keys.Hash]*requestQueue), scored: make(map[keys.Hash]*scored),
+		cuts: make(map[cutsOf][]cut),
+	}
+}
+
+// Task implements jobs.Kind.
+func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
+	switch {
+	case job.Task == contract.TaskAlign:
+		a, err := j.newAlignment(job)
+		return &task{part: a, workers: j.Workers}, err
+	case job.OverClients():
+		return nil, fmt.Errorf("job %q: %s has no servers: every party holds columns of the same rows", job.Name,
+			job.Algorithm)
+	case job.Threshold != 0:
+		return nil, fmt.Errorf("job %q: threshold is %v, want none: sums over features need every party",
+			job.Name, job.Threshold)
+	case job.Privacy == keys.PrivacyMasked && len(job.Parties) < 3:
+		return nil, fmt.Errorf("job %q: masked sums need at least 3 parties, it has %d: with two, the root of a sum knows "+
+			"the other's addend", job.Name, len(job.Parties))
+	case job.Privacy == keys.PrivacySealed:
+		if err := checkSealable(job); err != nil {
+			return nil, err
+		}
+	}
+	var p part
+	var err error
+	switch {
+	case job.Task == contract.TaskPredict:
+		p, err = j.newPrediction(job)
+	case job.Privacy == keys.PrivacySealed:
+		p, err = j.newSealing(job)
+	default:
+		p, err = j.newTraining(job)
+	}
+	return &task{part: p, workers: j.Workers}, err
+}
+
+// Complete implements jobs.Kind.
+func (j *Jobs) Complete(job *contract.Job) error {
+	if job.Task == contract.TaskAlign {
+		return j.completeAlignment(job)
+	}
+	if err := j.completeRows(job); err != nil {
+		return err
+	}
+	if job.Task == contract.TaskTrain && job.Privacy == keys.PrivacySealed {
+		return j.completeSealed(job)
+	}
+	return nil
+}
+
+// Stands implements jobs.Kind: no two who hold shares are affiliated. A prediction's roles are in the model part.
+func (j *Jobs) Stands(job *contract.Job) error {
+	if job.Task == contract.TaskAlign {
+		_, err := j.newAlignment(job)
+		return err
+	}
+	if job.Task != contract.TaskTrain || job.Privacy != keys.PrivacySealed {
+		return nil
+	}
+	_, err := j.newSealing(job)
+	return err
+}
+
+// Label implements jobs.Kind.
+func (j *Jobs) Label(job *contract.Job) string {
+	if job.Task != contract.TaskTrain {
+		return ""
+	}
+	if t, err := j.newTraining(job); err == nil && t.active() {
+		return t.params.Label
+	}
+	return ""
+}
+
+// DataSum implements jobs.Kind: the helper of a sealed job may have no table.
+func (j *Jobs) DataSum(job *contract.Job) (sum keys.Hash, err error) {
+	if job.Privacy == keys.PrivacySealed && !j.Tables.Has(job.Table) {
+		return sum, nil
+	}
+	sum, _, err = j.Tables.Now(job.Table)
+	return sum, err
+}
+
+// Warnings says what is doubtful in a job by public numbers alone: the step of the paper's schedule is held against its
+// Theorem 4, and points against who has labels anyway.
+func Warnings(job *contract.Job) []string {
+	if job.Task != contract.TaskTrain {
+		return nil
+	}
+	params, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	if err != nil {
+		return nil // it is no contract
+	}
+	if w := params.StepWarning(); w != "" {
+		return []string{w}
+	}
+	for _, to := range []string{params.Points, params.ZScores} {
+		if to != "" && to != params.Active[0] {
+			return []string{"points and z-scores of a bin of one row are that row's label. That a bin has min_cell rows is " +
+				"its owner's word alone: who learns them of its own bins can learn the labels of as many rows as it has bins"}
+		}
+	}
+	return nil
+}
+
+// Model returns the model part of a finished training. It is the one that all parties signed for when the training
+// was done.
+func (j *Jobs) Model(contract string) (*fdskl.Model, error) {
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(contract)); err != nil {
+		return nil, err
+	}
+	v, ok := j.Folder(h)
+	if !ok {
+		return nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
+	}
+	if err := j.Signed(h, jobs.ModelFile); err != nil {
+		return nil, err
+	}
+	data, err := v.Load(jobs.ModelFile)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	return fdskl.DecodeModel(data)
+}
+
+// Known implements jobs.Kind, by the table that was looked at last: a job's facts have just been stated.
+func (j *Jobs) Known(job *contract.Job) forecast.Known {
+	j.mu.Lock()
+	k := forecast.Known{Density: j.density}
+	j.mu.Unlock()
+	if job.Task == contract.TaskPredict {
+		if m, err := j.Model(job.Model); err == nil { // else the job is none of this node's
+			k.Params = &m.Params
+		}
+	}
+	return k
+}
+
+// lookedAt notes what a table says of how long jobs take.
+func (j *Jobs) lookedAt(rows *kernel.Matrix) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.density = forecast.DensityOf(rows)
+}

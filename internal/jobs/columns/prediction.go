@@ -1,0 +1,321 @@
+package columns
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/internal/figures"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// prediction is this node's part of a joint prediction.
+type prediction struct {
+	member   *Jobs
+	job      *contract.Job
+	model    *fdskl.Model
+	contract keys.Hash // known once the session runs
+	asked    *asked    // of a sealed one, once the session runs
+	reading  reading   // of one that answers single rows, once the session runs
+}
+
+// newPrediction finds the model part that a predict job names.
+func (j *Jobs) newPrediction(job *contract.Job) (*prediction, error) {
+	m, err := j.Model(job.Model)
+	if err != nil {
+		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	if fmt.Sprint(m.Names) != fmt.Sprint(job.Parties) {
+		return nil, fmt.Errorf("job %q: its parties are %v, the model was trained by %v in this order", job.Name,
+			job.Parties, m.Names)
+	}
+	if m.Privacy != keys.PrivacyPublished && job.Privacy != m.Privacy || m.Privacy == keys.PrivacyPublished &&
+		job.Privacy == keys.PrivacySealed {
+		return nil, fmt.Errorf("job %q: privacy is %q, the model was trained %q", job.Name, job.Privacy, m.Privacy)
+	}
+	if err := checkBinned(job, m.Params); err != nil {
+		return nil, err
+	}
+	if m.Privacy == keys.PrivacySealed {
+		if err := j.checkSealed(job, m.Params); err != nil {
+			return nil, err
+		}
+	}
+	return &prediction{member: j, job: job, model: m}, nil
+}
+
+// load reads the rows to be scored.
+func (p *prediction) load() (*dataset.Table, error) {
+	a, err := p.member.alignmentOf(p.job)
+	if err != nil {
+		return nil, err
+	}
+	return p.member.Tables.LoadFor(p.job.Table, p.model, a)
+}
+
+// Facts implements jobs.Task.
+func (p *prediction) Facts() (contract.Facts, error) {
+	if p.idle() {
+		return p.member.idleFacts(), nil
+	}
+	table, err := p.load()
+	if err != nil {
+		return contract.Facts{}, err
+	}
+	rows, err := vertical.PrepareScoring(table, p.model)
+	if err != nil {
+		return contract.Facts{}, err
+	}
+	p.member.lookedAt(rows)
+	active := p.model.Holds() || p.sealed() && p.model.Params.Active[0] == p.member.Name()
+	return p.member.factsOf(table, len(p.model.Columns), active), nil
+}
+
+// Disclose implements jobs.Task.
+func (p *prediction) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
+	if all[p.job.Index(p.job.OpenTo)].Role == RoleHelper {
+		return nil, nil, fmt.Errorf("job %q: open_to is %q, who brings no rows and could not say whose the scores are",
+			p.job.Name, p.job.OpenTo)
+	}
+	rows, batch := contract.RowsOf(all), fdskl.ScoreRows
+	var more []contract.Operation
+	if n := p.job.Requests; n > 0 {
+		rows, batch = n, 1
+		more = append(more, contract.Operation{
+			Kind: kindRequest, Stage: 1, Collective: contract.CollectiveBroadcast, Root: p.job.OpenTo,
+			Class:    contract.ClassOpening.String(),
+			Encoding: contract.Bytes.String(), Count: int64(n), Bytes: requestSize * int64(n),
+		}, contract.Confirms(int64(n)))
+	}
+	if p.sealed() && p.job.Requests == 0 {
+		more = append(more, contract.Operation{ // by which the receiver says which scores it has
+			Kind: kindKnown, Stage: 1, Collective: contract.CollectiveBroadcast, Root: p.job.OpenTo,
+			Class: contract.ClassOpening.String(), Encoding: contract.Bytes.String(), Count: 1, Bytes: int64(knownSize(rows)),
+		})
+	}
+	if p.sealed() {
+		d, err := sealed.DisclosePrediction(p.model.Params, p.job.Parties, rows, batch, p.job.OpenTo)
+		if err != nil {
+			return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
+		}
+		return disclosed(p.job, all, d, more...)
+	}
+	d, err := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batch,
+		p.job.OpenTo)
+	if err != nil {
+		return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
+	}
+	return disclosed(p.job, all, d, more...)
+}
+
+// idle reports whether this party is a helper whose model part has no columns.
+func (p *prediction) idle() bool { return p.sealed() && p.model.Normaliser == nil }
+
+// sealed reports whether rows are scored by shares.
+func (p *prediction) sealed() bool { return p.job.Privacy == keys.PrivacySealed }
+
+// scorer scores n rows, of which this party has a part unless it has no data: *openScorer from angles, *sealedScorer by
+// shares. The scores, of each row as many as the model has, come to the receiver alone. number is the opening's, from 1
+// on: the same rows have the same in all sessions.
+type scorer interface {
+	score(ctx context.Context, number, n int, t *dataset.Table) ([]float64, error)
+}
+
+// openScorer scores rows whose angles open.
+type openScorer struct {
+	*fdskl.Scorer
+	model *fdskl.Model
+}
+
+// score implements scorer. What a party adds follows from its rows and its model part alone: it is the same whenever it
+// is asked for.
+func (s *openScorer) score(ctx context.Context, _, _ int, t *dataset.Table) ([]float64, error) {
+	rows, err := vertical.PrepareScoring(t, s.model)
+	if err != nil {
+		return nil, err
+	}
+	return s.Score(ctx, []*kernel.Matrix{rows})
+}
+
+// run implements part: rows are scored block by block, in the order of their ids.
+func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) {
+	// The rows as they were consented to; a helper has none.
+	var table *dataset.Table
+	if !p.idle() {
+		var err error
+		if table, err = p.load(); err != nil {
+			return nil, err
+		}
+		if err := r.Unchanged(table.Path, table.Sum); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.compareRows(ctx, table); err != nil {
+		return nil, err
+	}
+	var scorer scorer
+	var err error
+	if p.sealed() {
+		scorer, err = newSealedScorer(ctx, p, r, table)
+	} else {
+		open := &openScorer{model: p.model}
+		open.Scorer, err = fdskl.NewScorer(fdskl.Scoring{
+			Self: r.wire.Self(), Receiver: p.job.Index(p.job.OpenTo), Models: []*fdskl.Model{p.model},
+			Network: r.network, Workers: p.member.Workers, Opened: r.Learned,
+		})
+		scorer = open
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.job.Requests > 0 {
+		p.contract = r.Contract().Hash()
+		return p.serve(ctx, r, table, scorer)
+	}
+	// All rows, block by block. What opened in an earlier session comes again as it was.
+	n := r.Contract().Rows()
+	var scores []float64
+	for lo := 0; lo < n; lo += fdskl.ScoreRows {
+		hi := min(lo+fdskl.ScoreRows, n)
+		var part *dataset.Table
+		if table != nil {
+			part = table.Slice(lo, hi)
+		}
+		f, err := scorer.score(ctx, lo/fdskl.ScoreRows+1, hi-lo, part)
+		if err != nil {
+			return nil, err
+		}
+		scores = append(scores, f...)
+		r.progress(fdskl.Progress{Step: "scores", Done: hi, Total: n})
+	}
+	report := r.Report(n)
+	report.Known, report.Model = r.Daemon.Known(), p.job.Model
+	if table != nil {
+		report.Unseen = p.model.Normaliser.Unseen(vertical.KernelColumns(table))
+	}
+	if p.job.OpenTo != p.member.Name() {
+		return report, nil
+	}
+	report.Scores = r.Vault.Path(jobs.ScoresFile)
+	if report.Figures, err = p.figures(table, scores); err != nil {
+		r.Warn("there are no figures of the scored rows: " + err.Error())
+	}
+	decision, err := p.member.Decision(p.model.Contract)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	rest, err := p.member.unmatched(p.job)
+	if err != nil {
+		return nil, err
+	}
+	if err := renderScores(&b, table.IDs, scores, rest, reading{p.model, decision}); err != nil {
+		return nil, err
+	}
+	return report, durable.WriteFile(report.Scores, b.Bytes())
+}
+
+// batchesOf is in how many batches so many rows are scored.
+func batchesOf(rows int) int { return (rows + fdskl.ScoreRows - 1) / fdskl.ScoreRows }
+
+// figures are those of the scored rows, where this node's table has their labels.
+func (p *prediction) figures(rows *dataset.Table, scores []float64) (*figures.Report, error) {
+	a, err := p.member.alignmentOf(p.job)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := p.member.Tables.LoadLabels(p.job.Table, p.model, a)
+	if err != nil {
+		return nil, err
+	}
+	return p.member.scoredFigures(p.model, p.job.Name, labels, rows, scores, nil)
+}
+
+// reading is how scores are read: the model's target and classes and, where this node has one, its own decision.
+type reading struct {
+	model    *fdskl.Model
+	decision *figures.Decision
+}
+
+// probable reports whether scores have probabilities: calibrated ones, or those of the logistic loss.
+func (r reading) probable() bool {
+	return r.decision != nil && r.decision.Platt != nil || r.model.Params.Loss == kernel.Logistic.String()
+}
+
+// renderScores renders a scores file: id, score, and for classes the class and, where there is one, the probability of
+// the second class; of three or more classes the largest score, the class and every class's score. Rows that another
+// party lacks have no score.
+func renderScores(b *bytes.Buffer, ids []string, scores []float64, rest []string, as reading) error {
+	w := csv.NewWriter(b)
+	header := []string{"id", "score", "class"}
+	each := as.model.Params.Scores()
+	switch {
+	case as.model.Params.Target == fdskl.Regression:
+		header = []string{"id", "prediction"}
+	case each > 1:
+		for _, class := range as.model.Classes {
+			header = append(header, "score "+class)
+		}
+	case as.probable():
+		header = append(header, "probability")
+	}
+	w.Write(header)
+	for i, id := range ids {
+		w.Write(scoreRow(id, scores[i*each:(i+1)*each], as))
+	}
+	for _, id := range rest {
+		row := make([]string, len(header))
+		row[0], row[1] = id, noMatch
+		w.Write(row)
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// scoreRow renders one prediction from a row's scores.
+func scoreRow(id string, scores []float64, as reading) []string {
+	score := scores[0]
+	if as.model.Params.Target == fdskl.Regression {
+		return []string{id, number(as.model.Unit(score))}
+	}
+	if len(scores) > 1 {
+		best := fdskl.Class(scores)
+		row := []string{id, number(scores[best]), as.model.Classes[best]}
+		for _, f := range scores {
+			row = append(row, number(f))
+		}
+		return row
+	}
+	class, threshold := as.model.Classes[0], 0.0
+	if as.decision != nil {
+		threshold = as.decision.Threshold
+	}
+	if score > threshold {
+		class = as.model.Classes[1]
+	}
+	row := []string{id, number(score), class}
+	switch {
+	case !as.probable():
+	case as.decision != nil && as.decision.Platt != nil:
+		row = append(row, number(as.decision.Platt.Probability(score)))
+	default:
+		row = append(row, number(fdskl.Calibrated(score)))
+	}
+	return row
+}
+
+// noMatch stands in a scores file for the score of a row that another party does not have.
+const noMatch = "no match"
+
+// number renders a score.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }

@@ -1,0 +1,42 @@
+package columns
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// TestKnownScoresOfClasses are kept, as many for a row as there are classes, and a log of another model's is refused.
+func TestKnownScoresOfClasses(t *testing.T) {
+	v, err := vault.Open(filepath.Join(t.TempDir(), "job"), vault.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := openKnownScores(v, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := opening{keys.HashOf("job"), 1}
+	for range 2 { // the second adds nothing
+		if err := k.add(o, []string{"a", "bc"}, []float64{1, 2, 3, -4, 5, 0.5}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if k, err = openKnownScores(v, 3); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string][]float64{"a": {1, 2, 3}, "bc": {-4, 5, 0.5}} {
+		if got, ok := k.of(id, 1); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s has %v, want %v", id, got, want)
+		}
+		if _, ok := k.of(id, 2); ok {
+			t.Errorf("%s was scored once and is known as scored twice", id)
+		}
+	}
+	if _, err := openKnownScores(v, 2); err == nil {
+		t.Error("a log of three scores a row is read as one of two")
+	}
+}

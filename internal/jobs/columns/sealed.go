@@ -1,0 +1,269 @@
+package columns
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// RoleHelper is the role of a party that holds shares and no data.
+const RoleHelper = "helper"
+
+// idle reports whether this node is the helper of a sealed job and brings no data to it.
+func (j *Jobs) idle(job *contract.Job, p fdskl.Params) bool {
+	return job.Privacy == keys.PrivacySealed && p.Helper == j.Name() && !j.Tables.Has(job.Table)
+}
+
+// idleFacts is what a party without data says of it.
+func (j *Jobs) idleFacts() contract.Facts {
+	return contract.Facts{Name: j.Name(), ID: j.ID, Role: RoleHelper}
+}
+
+// checkSealable refuses sealed jobs of which nothing can come.
+func checkSealable(job *contract.Job) error {
+	if len(job.Parties) < rss.Roles {
+		return fmt.Errorf("job %q: sealed jobs need %d parties, it has %d: name any third member of the charter as one, "+
+			"it needs no data and learns nothing (helper = \"its name\" in the job's "+
+			"parameters)", job.Name, rss.Roles, len(job.Parties))
+	}
+	if job.Encrypted() {
+		return fmt.Errorf("job %q: aggregation is %q: the sums of a sealed job are under masks and open no angle", job.Name,
+			job.Aggregation)
+	}
+	return nil
+}
+
+// sealing is this node's part of a sealed training.
+type sealing struct{ *training }
+
+// newSealing reads a sealed training job's parameters and checks its roles.
+func (j *Jobs) newSealing(job *contract.Job) (*sealing, error) {
+	t, err := j.newTraining(job)
+	if err != nil {
+		return nil, err
+	}
+	t.params = sealed.WithDefaults(t.params)
+	if err := j.checkSealed(job, t.params); err != nil {
+		return nil, err
+	}
+	return &sealing{t}, nil
+}
+
+// checkSealed checks what a sealed job asks of its parameters, and that no two of the three that hold shares
+// are affiliated.
+func (j *Jobs) checkSealed(job *contract.Job, p fdskl.Params) error {
+	if err := sealed.Validate(p, job.Parties); err != nil {
+		return fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	charter := j.Charter()
+	three := []string{p.Active[0], p.Keeper, p.Helper}
+	for i, a := range three {
+		for _, b := range three[:i] {
+			if charter.Affiliated(a, b) {
+				return fmt.Errorf("job %q: %s and %s are affiliated in charter %q: together they could rebuild everything, so "+
+					"no two of label holder, keeper and helper may be", job.Name, b, a, charter.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// completeSealed fills in what the proposer of a sealed training left open: the loss that opens nothing of the
+// rows, and the keeper and the helper, the first parties that may hold shares beside the label holder.
+func (j *Jobs) completeSealed(job *contract.Job) error {
+	if err := checkSealable(job); err != nil {
+		return err
+	}
+	if job.Parameters == nil {
+		job.Parameters = make(map[string]any)
+	}
+	if job.Algorithm == contract.GLM && job.Parameters["bins"] == nil {
+		job.Parameters["bins"] = int64(fdskl.DefaultBins)
+	}
+	if job.Parameters["loss"] == nil && job.Algorithm != contract.GLM { // a scorecard's follows from its target
+		job.Parameters["loss"] = kernel.Square.String()
+	}
+	p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	if err != nil {
+		return fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	charter := j.Charter()
+	three := []string{p.Active[0], p.Keeper, p.Helper}
+	taken := func(name string) bool { // it may not hold shares beside those who do
+		return slices.ContainsFunc(three, func(other string) bool {
+			return other == name || other != "" && charter.Affiliated(other, name)
+		})
+	}
+	for place, role := range []string{"", "keeper", "helper"} {
+		if place == 0 || three[place] != "" {
+			continue
+		}
+		for _, name := range job.Parties {
+			if three[place] == "" && !taken(name) {
+				three[place] = name
+				job.Parameters[role] = name
+			}
+		}
+		if three[place] == "" {
+			return fmt.Errorf("job %q: none of its parties can be the %s: it must be another than the label holder and "+
+				"affiliated with nobody who holds shares; add a member of the charter to the job, it needs no data", job.Name, role)
+		}
+	}
+	return nil
+}
+
+// Facts implements jobs.Task.
+func (s *sealing) Facts() (contract.Facts, error) {
+	if s.member.idle(s.job, s.params) {
+		return s.member.idleFacts(), nil
+	}
+	return s.training.Facts()
+}
+
+// Disclose implements jobs.Task.
+func (s *sealing) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
+	params, err := sealed.WithFacts(s.params, all)
+	if err != nil {
+		return nil, nil, fmt.Errorf("job %q: %w", s.job.Name, err)
+	}
+	d, err := sealed.DiscloseTraining(params, s.job.Parties, contract.RowsOf(all))
+	if err != nil {
+		return nil, nil, fmt.Errorf("job %q: %w", s.job.Name, err)
+	}
+	return disclosed(s.job, all, d)
+}
+
+// run implements part.
+func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
+	party, prepared, err := s.party(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p := &sealed.Party{Party: party, Network: r.sealed, Session: r.Number(), Owner: s.member.ID}
+	if s.params.Binned() {
+		if party.Params, err = sealed.WithFacts(s.params, r.Contract().Parties); err != nil {
+			return nil, err
+		}
+		if len(party.Parts) > 0 {
+			p.Bins, party.Parts = &party.Parts[0], nil
+		}
+	}
+	m, err := sealed.Train(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	m.Contract, m.Columns, m.Reading = r.Contract().Hash(), prepared.columns, prepared.reading
+	if err := saveModel(r, m); err != nil {
+		return nil, err
+	}
+	report := r.Report(party.Rows)
+	report.Sigma, report.Lambda = m.Sigma, m.Lambda
+	if s.active() {
+		report.Trained = &jobs.Training{Iterations: s.params.Iterations * max(1, s.params.Outer)}
+		if _, err := trainingFigures(r, prepared.own, m, nil, s.member.Workers); err != nil {
+			r.Warn("there will be nothing to hold the model against: " + err.Error())
+		}
+	}
+	return report, nil
+}
+
+// prepared is what a model part keeps of a table.
+type prepared struct {
+	columns []string
+	reading *fdskl.Reading
+	own     *vertical.Prepared
+}
+
+// party is this node's part as the algorithm wants it, once the row ids are compared; of an idle helper without data.
+func (s *sealing) party(ctx context.Context, r *session) (*fdskl.Party, prepared, error) {
+	p := &fdskl.Party{
+		Self: r.wire.Self(), Names: s.job.Parties, Params: s.params, Privacy: s.job.Privacy, Rows: r.Contract().Rows(),
+		Vault: r.Vault, Workers: s.member.Workers, Report: r.progress, Opened: r.Learned,
+	}
+	if s.member.idle(s.job, s.params) {
+		return p, prepared{}, r.compareRows(ctx, nil)
+	}
+	table, err := s.load()
+	if err != nil {
+		return nil, prepared{}, err
+	}
+	if err := r.Unchanged(table.Path, table.Sum); err != nil {
+		return nil, prepared{}, err
+	}
+	if err := r.compareRows(ctx, table); err != nil {
+		return nil, prepared{}, err
+	}
+	own, err := s.prepare(table)
+	if err != nil {
+		return nil, prepared{}, err
+	}
+	phase, err := phaseOf(r.Vault)
+	if err != nil {
+		return nil, prepared{}, err
+	}
+	p.Parts = []fdskl.Part{{Owner: s.member.ID, Normaliser: own.Normaliser, Rows: own.Rows, Phase: phase}}
+	p.Labels = own.Labels
+	return p, prepared{own.Columns, vertical.ReadingOf(table, s.member.Tables.Options(s.job.Table)), own}, nil
+}
+
+// sealedScorer scores rows by shares.
+type sealedScorer struct {
+	*sealed.Scorer
+	model *fdskl.Model
+	asked *asked
+}
+
+// newSealedScorer prepares this party's part of a sealed prediction. Before it returns all have been told which rows
+// are asked for, and none of them was scored as often as it may be; single rows are looked at one by one. table is
+// nil at a helper without data.
+func newSealedScorer(ctx context.Context, p *prediction, r *session, table *dataset.Table) (*sealedScorer, error) {
+	a, err := p.newAsked(r)
+	if err != nil {
+		return nil, err
+	}
+	p.asked = a
+	openings, known := p.job.Requests, []byte(nil)
+	if openings == 0 {
+		openings = batchesOf(r.Contract().Rows())
+		if known, err = a.sendKnown(ctx, p, r, table); err != nil {
+			return nil, err
+		}
+	}
+	s, err := sealed.NewScorer(ctx, sealed.Scoring{
+		Self: r.wire.Self(), Receiver: p.job.Index(p.job.OpenTo), Model: p.model, Network: r.sealed,
+		Vault: r.Vault, Session: r.Number(),
+		Openings: openings, Singly: p.job.Requests > 0, Workers: p.member.Workers, Opened: r.Learned,
+		Asked: a.of, Record: a.record,
+	}) // it confirms what was told
+	if err == nil && known != nil {
+		err = a.settle(r, known, table)
+	}
+	return &sealedScorer{s, p.model, a}, err
+}
+
+// score implements scorer.
+func (s *sealedScorer) score(ctx context.Context, number, n int, t *dataset.Table) ([]float64, error) {
+	if t == nil {
+		return s.Score(ctx, number, n, nil, nil)
+	}
+	rows, err := vertical.PrepareScoring(t, s.model)
+	if err != nil {
+		return nil, err
+	}
+	s.asked.ids = t.IDs
+	scores, err := s.Score(ctx, number, n, []*kernel.Matrix{rows}, t.IDs)
+	if err == nil && scores != nil {
+		err = s.asked.keep(number, scores)
+	}
+	return scores, err
+}

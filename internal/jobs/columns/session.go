@@ -1,0 +1,121 @@
+package columns
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// leaveTime bounds how long a party tries to tell the others why it leaves a session.
+const leaveTime = time.Second
+
+// session is one session of a job over columns: all parties take part, from the exchange of keys to the last
+// countersignature.
+type session struct {
+	*jobs.Session
+	wire    *protocol.Session
+	network fdskl.Network
+	sealed  *SealedNetwork // in sealed jobs, in place of network
+}
+
+// part is what a party does in one kind of job over columns.
+type part interface {
+	Facts() (contract.Facts, error)
+	Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error)
+	run(ctx context.Context, r *session) (*jobs.Report, error)
+}
+
+// task makes a jobs.Task of a part.
+type task struct {
+	part
+	workers int
+}
+
+// Run implements jobs.Task: the part is made and stored or, in a closing session, the one that is stored is kept; then
+// all sign what passed.
+func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
+	// The session starts over its mesh, and its sums.
+	r, c := &session{Session: s}, s.Contract()
+	var err error
+	if r.wire, err = protocol.NewSession(ctx, s.Mesh, s.Config); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.Closes > 0 || c.Job.Task == contract.TaskAlign: // an alignment has no sums
+	case c.Job.Encrypted():
+		r.network, err = NewEncryptedNetwork(ctx, r.wire, c, s.Number())
+	case c.Job.Privacy == keys.PrivacySealed:
+		r.sealed, err = NewSealedNetwork(r.wire, c, cmp.Or(t.workers, runtime.GOMAXPROCS(0)))
+	default:
+		r.network, err = NewNetwork(r.wire, c, s.Learned)
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	// The part is made and stored, while a watcher tells whom the session waits for.
+	account := func(report *jobs.Report) {
+		report.Rounds = r.wire.Operations()
+		s.Account(report, r.wire.Traffic)
+	}
+	var report *jobs.Report
+	if s.Closes > 0 {
+		report, err = s.Daemon.Keep()
+	} else {
+		watched, cancel := context.WithCancel(ctx)
+		var watch sync.WaitGroup
+		watch.Go(func() { r.watch(watched) })
+		report, err = t.run(watched, r)
+		cancel()
+		watch.Wait()
+		if err == nil {
+			account(report)
+			err = s.Daemon.Store(report)
+		}
+	}
+
+	// All sign what passed; whoever leaves before says why.
+	if err == nil {
+		err = r.wire.Finish(ctx) // or else somebody has not stored its part, or has not signed what passed
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(s.Life, leaveTime)
+		defer cancel()
+		r.wire.Abort(ctx, s.Daemon.Fault(err))
+		return nil, err
+	}
+	if s.Closes == 0 {
+		account(report)
+	}
+	return report, nil
+}
+
+// watch reports a session that is blocked on a peer.
+func (r *session) watch(ctx context.Context) {
+	tick := time.NewTicker(jobs.WaitReport)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			w := r.wire.Waiting()
+			if w.Peer != "" && w.Kind != kindRequest && time.Since(w.Since) >= jobs.WaitReport {
+				r.Daemon.Notify(jobs.Event{Kind: jobs.EventWaiting, Who: []string{w.Peer}, Since: w.Since, Text: fmt.Sprintf(
+					"waiting for %s (%s) for %s", w.Peer, w.Kind, time.Since(w.Since).Round(time.Second))})
+			}
+		}
+	}
+}
+
+// progress passes an algorithm's progress on.
+func (r *session) progress(p fdskl.Progress) { r.Step(p.Step, p.Done, p.Total, p.Metric) }

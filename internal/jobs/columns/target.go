@@ -1,0 +1,83 @@
+package columns
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// The parameters that say what a training's target is.
+const (
+	paramTarget  = "target"
+	paramClasses = "classes"
+)
+
+// Settle implements jobs.Kind: the label holder of a training says of its label what the job does not.
+func (j *Jobs) Settle(job *contract.Job) (s jobs.Settled, err error) {
+	target, open := openTarget(job)
+	if !open {
+		return s, nil
+	}
+	t, err := j.newTraining(job)
+	if err != nil || t.params.Active[0] != j.Name() {
+		return s, err
+	}
+	table, err := t.load()
+	if err != nil {
+		return s, err
+	}
+	s.Target, s.Classes, err = vertical.TargetOf(table, t.params.Label, target)
+	return s, err
+}
+
+// openTarget reports whether a job leaves open what its label is taken for or how many classes that has, and returns
+// what it says: a loss for classes says that they are.
+func openTarget(job *contract.Job) (target string, open bool) {
+	if job.Task != contract.TaskTrain || job.OverClients() || job.Parameters[paramClasses] != nil {
+		return "", false
+	}
+	target, _ = job.Parameters[paramTarget].(string)
+	name, _ := job.Parameters["loss"].(string)
+	if loss, err := kernel.ParseLoss(name); target == "" && err == nil && loss.Classifies() {
+		target = fdskl.Classification
+	}
+	return target, target != fdskl.Regression
+}
+
+// TakeIn implements jobs.Kind: the label holder says what its label is. Two classes are what a job is of that says
+// nothing.
+func (j *Jobs) TakeIn(job *contract.Job, party string, s jobs.Settled) (string, error) {
+	if s == (jobs.Settled{}) {
+		return "", nil
+	}
+	p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	if err != nil {
+		return "", fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	said, open := openTarget(job)
+	if !open || p.Active[0] != party || said != "" && s.Target != said {
+		return "", fmt.Errorf("job %q: %s settles a target that the job says or that another party holds", job.Name, party)
+	}
+	switch {
+	case s.Target == fdskl.Regression:
+		job.Parameters[paramTarget] = s.Target
+	case s.Classes != 2:
+		job.Parameters[paramTarget], job.Parameters[paramClasses] = s.Target, int64(s.Classes)
+	}
+	label := p.Label
+	if p, err = fdskl.ParamsOf(job.Parameters, job.Parties); err != nil {
+		return "", fmt.Errorf("job %q, whose label %s has %d classes: %w", job.Name, label, s.Classes, err)
+	}
+	text := fmt.Sprintf("target: %s of column %s", p.TargetKind(), p.Label)
+	switch {
+	case said != "":
+		return text, nil
+	case p.Target == fdskl.Regression:
+		return text + fmt.Sprintf(" (inferred; say target = %q for classes)", fdskl.Classification), nil
+	}
+	return text + fmt.Sprintf(" (inferred; say target = %q for a number)", fdskl.Regression), nil
+}

@@ -1,0 +1,41 @@
+package jobs
+
+import (
+	"fmt"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/alignment"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/vertical"
+)
+
+// LoadLabels returns the label column alone of the named table, of the rows and in the order that LoadFor returns them
+// for the same part of a model, and read as LoadFor reads it, so that one reading serves both; nil where the table has
+// no such column: rows to be scored need have no label.
+func (t *Tables) LoadLabels(name string, m *fdskl.Model, a *alignment.Alignment) (*dataset.Table, error) {
+	label := m.Params.Label
+	r, o, unlock, err := t.reading(name, func(o dataset.Options) dataset.Options { return vertical.ScoringOptions(o, m) })
+	defer unlock()
+	if err != nil || !r.file.Has(label) {
+		return nil, err
+	}
+	o.Label, o.Only, o.Categorical = label, []string{}, nil
+	table, err := r.file.Table(o)
+	if err != nil || a == nil {
+		return table, err
+	}
+	rows, err := r.common(a)
+	if err != nil {
+		return nil, err
+	}
+	return table.Select(rows), nil
+}
+
+// LabelsIn returns the label column of a file of labels beside the named table, which has the same id column.
+func (t *Tables) LabelsIn(path, name, label string) (*dataset.Table, error) {
+	spec, ok := t.Specs[name]
+	if !ok {
+		return nil, fmt.Errorf("this node has no table %q; it has %s", name, t.Names())
+	}
+	return dataset.Read(path, dataset.Options{ID: spec.Options.ID, Label: label, Only: []string{}})
+}

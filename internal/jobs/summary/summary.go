@@ -1,0 +1,320 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/clients"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/psi"
+)
+
+// wrapped breaks a sentence of a summary into indented lines, the width of a screen.
+func wrapped(indent, text string) string { return wording.Wrap(wording.Columns, indent, text) }
+
+// Of tells a person at the named party, before consent, what a contract computes, what will leave the machine and who
+// learns what.
+func Of(c *contract.Contract, party string) string {
+	var b strings.Builder
+	j := c.Job
+	b.WriteString(wrapped("", fmt.Sprintf("job %q (%s %s), proposed by %s, contract %s", j.Name, j.Algorithm, j.Task,
+		j.Proposer, c.Hash().Short())))
+
+	// On what it works: what a person at a party looks for first.
+	on := "on table " + j.Table
+	if label := consent.LabelOf(j); label != "" && j.Task == contract.TaskTrain {
+		on += ", label " + label
+		if p, err := fdskl.ParamsOf(j.Parameters, j.Parties); err == nil && len(j.Servers) == 0 {
+			on += ": " + p.TargetKind()
+		}
+	}
+	if j.Task == contract.TaskPredict {
+		on += fmt.Sprintf(", model %.8s, scores open to %s", j.Model, j.OpenTo)
+	}
+	if j.Requests > 0 {
+		on += fmt.Sprintf(", row by row, up to %d times", j.Requests)
+	}
+	if j.Rows != "" {
+		on += fmt.Sprintf(", the rows of alignment %s (contract %.8s)", j.Rows, j.Alignment)
+	}
+	b.WriteString(wrapped("", on))
+	for _, f := range j.Purpose.Fields() {
+		if f.Text != "" {
+			b.WriteString(wrapped("  ", f.Name+": "+f.Text))
+		}
+	}
+	if j.Task == contract.TaskPredict && j.Privacy == keys.PrivacySealed {
+		times := "more than once"
+		if n := j.TimesPerRow(); n > 1 {
+			times = fmt.Sprintf("more than %d times", n)
+		}
+		text := fmt.Sprintf("no row is scored %s with this model, over all predictions; what %s was told before comes "+
+			"from its own file", times, j.OpenTo)
+		if j.Requests == 0 {
+			text += ", and it tells all which rows these are"
+		}
+		b.WriteString(wrapped("", text))
+	}
+
+	switch {
+	case j.OverClients():
+		writeClients(&b, c)
+	case j.Task == contract.TaskAlign:
+		writeAlignment(&b, c)
+	default:
+		writeColumns(&b, c)
+	}
+	for _, w := range Warnings(c) {
+		fmt.Fprintf(&b, "\nwarning:\n%s", wrapped("  ", w))
+	}
+	fmt.Fprintf(&b, "\nwhat leaves %s's machine in one session, at most\n", party)
+	if lines, err := c.Egress(j.Index(party)); err != nil {
+		fmt.Fprintf(&b, "  unknown: %v\n", err)
+	} else {
+		jobs.WriteEgress(&b, jobs.EgressOf(c, lines), false)
+	}
+	writeOpenings(&b, c)
+
+	// What is kept, and until when it may be consented to.
+	kept := "with a digest of each message"
+	switch {
+	case j.Record == contract.RecordFull && j.Task == contract.TaskAlign:
+		kept = "with all payloads but keys, coins, stores and orders"
+	case j.Record == contract.RecordFull:
+		kept = "with all payloads"
+	}
+	b.WriteString("\n" + wrapped("", fmt.Sprintf("every party keeps a signed transcript %s, for hanse audit", kept)))
+	if at := j.Expiry(); !at.IsZero() {
+		b.WriteString(wrapped("", fmt.Sprintf("the proposal ends by itself on %s unless all have consented",
+			at.UTC().Format("2006-01-02 15:04 UTC"))))
+	}
+	return b.String()
+}
+
+// adjective says of a job's sums how they are protected, when it is not by masks.
+func adjective(j *contract.Job) string {
+	if j.Encrypted() {
+		return "encrypted "
+	}
+	return ""
+}
+
+// writeColumns says who takes part in a job over columns, with what, and what that asks of them.
+func writeColumns(b *strings.Builder, c *contract.Contract) {
+	j := c.Job
+	words := ""
+	if p, err := fdskl.ParamsOf(j.Parameters, j.Parties); err == nil && j.Privacy == keys.PrivacySealed &&
+		j.Task == contract.TaskTrain {
+		words = fmt.Sprintf(", features in words of %d bits", sealed.WithDefaults(p).Ring)
+	}
+	fmt.Fprintf(b, "privacy %s, %ssums along a %s, %d rows%s\n\n", j.Privacy, adjective(j), j.Topology, c.Rows(), words)
+	w := wording.NewTable(b, "")
+	fmt.Fprintln(w, "party\trole\trows\tcolumns\tkey")
+	three := columns.SharersOf(c)
+	for i := range c.Parties {
+		f := &c.Parties[i]
+		if f.Role == columns.RoleHelper {
+			fmt.Fprintf(w, "%s\t%s, without data\t-\t-\t%s\n", f.Name, f.Role, f.ID.Short())
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", f.Name, three.Role(f), f.Rows, f.Columns, f.ID.Short())
+	}
+	w.Flush()
+
+	// Who holds shares, and what any two of them could do.
+	if j.Privacy == keys.PrivacySealed {
+		whole, alone := "all columns, the labels and the model", "each alone"
+		if j.Task == contract.TaskPredict {
+			whole = "all columns of these rows, their scores and the model"
+		}
+		if len(c.Parties) > 3 {
+			alone += ", together with any of the other parties,"
+		}
+		fmt.Fprintf(b, "\n%s", wrapped("", fmt.Sprintf("%s (label holder), %s (keeper) and %s (helper) hold shares of "+
+			"whatever is computed. Any two of these three together could rebuild %s; %s learns nothing but what is listed "+
+			"below.", three.Holder, three.Keeper, three.Helper, whole, alone)))
+	}
+
+	// How sums are encrypted, and what that takes.
+	if j.Encrypted() {
+		heading, matters, err := columns.EncryptionText(len(c.Parties))
+		if err != nil { // no such job has become a contract
+			heading = fmt.Sprintf("sums by homomorphic encryption: %v", err)
+		}
+		b.WriteString("\n" + wrapped("", heading))
+		for _, text := range matters {
+			b.WriteString(wrapped("  ", text))
+		}
+	}
+
+	if j.Task == contract.TaskTrain && j.Algorithm == "fdskl" {
+		if p, err := fdskl.ParamsOf(j.Parameters, j.Parties); err == nil {
+			if text := regulariser(j, p); text != "" {
+				b.WriteString("\n" + wrapped("", text))
+			}
+		}
+	}
+
+	// What a training keeps in memory: shares of a matrix, and for some losses of all features, at those who hold shares;
+	// else two bytes for each angle where they open, a block of rows and a chunk elsewhere.
+	switch {
+	case j.Task != contract.TaskTrain:
+	case j.Privacy == keys.PrivacySealed:
+		others := ""
+		if len(c.Parties) > 3 {
+			others = "; the others a few megabytes"
+		}
+		p, err := fdskl.ParamsOf(j.Parameters, j.Parties)
+		if err == nil {
+			p, err = sealed.WithFacts(sealed.WithDefaults(p), c.Parties)
+		}
+		if err == nil {
+			b.WriteString("\n" + wrapped("", fmt.Sprintf("memory beside the table: about %s at each of %s, %s and %s%s",
+				wording.Size(sealed.Memory(p, c.Rows())), three.Holder, three.Keeper, three.Helper, others)))
+		}
+	default:
+		memory := "memory beside the table:"
+		for _, o := range c.Openings {
+			if o.Kind == "angles" {
+				memory += fmt.Sprintf(" %s %s,", o.To, wording.Size(2*o.Count))
+			}
+		}
+		b.WriteString("\n" + wrapped("", memory+" the others a few megabytes"))
+	}
+}
+
+// regulariser says how a training's lambda is chosen, where the job does not name it.
+func regulariser(j *contract.Job, p fdskl.Params) string {
+	const how = "lambda is chosen among six from 0.1 to 1e-06, by a fifth of the rows that are kept out of a first " +
+		"solution"
+	switch {
+	case p.Lambda == 0 && j.Privacy == keys.PrivacySealed:
+		return fmt.Sprintf("%s: of each candidate 10 bits open to %s, who tells all which one is taken", how, p.Active[0])
+	case p.Lambda == 0:
+		return fmt.Sprintf("%s, at %s: nothing more opens for it", how, p.Active[0])
+	case j.Parameters["lambda"] == nil || j.Parameters["lambda"] == fdskl.Auto:
+		return fmt.Sprintf("lambda is %v: only a job with one label holder and the fixed schedule chooses it",
+			float64(p.Lambda))
+	}
+	return ""
+}
+
+// writeAlignment says who takes part in an alignment, with how many rows, and who learns what.
+func writeAlignment(b *strings.Builder, c *contract.Contract) {
+	p, err := psi.ParamsOf(c.Job)
+	if err != nil { // no such job has become a contract
+		fmt.Fprintf(b, "its parameters cannot be read: %v\n", err)
+		return
+	}
+	by := "the id column"
+	if len(p.Keys) > 0 {
+		by = "the charter's ids " + strings.Join(p.Keys, ", then ")
+	}
+	fmt.Fprintf(b, "rows are compared by %s, mode %s\n\n", by, p.Mode)
+	w := wording.NewTable(b, "")
+	fmt.Fprintln(w, "party\trole\trows\twith an id\tkey")
+	for i := range c.Parties {
+		f := &c.Parties[i]
+		role := "party"
+		switch f.Name {
+		case p.Asker:
+			role = "asker"
+		case p.Keeper:
+			role = "keeper"
+		case p.Helper:
+			role = "helper"
+		}
+		with := strings.Trim(fmt.Sprint(f.IDs), "[]")
+		if len(f.IDs) == 0 {
+			fmt.Fprintf(w, "%s\t%s, without rows\t-\t-\t%s\n", f.Name, role, f.ID.Short())
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", f.Name, role, f.Rows, strings.ReplaceAll(with, " ", ", "), f.ID.Short())
+	}
+	w.Flush()
+	together := "no other two learn more than their own rows say."
+	if p.Helper != "" {
+		together = fmt.Sprintf("so could %s (helper) with either of the two.", p.Helper)
+	}
+	few := ""
+	if p.MinRows > 1 {
+		few = fmt.Sprintf("; fewer than %d common rows open nothing but that they are too few", p.MinRows)
+	}
+	fmt.Fprintf(b, "\n%s", wrapped("", fmt.Sprintf("All learn which rows are common to all, each party's number of rows, "+
+		"and nothing of anybody's other rows%s. %s (asker) and %s (keeper) together could test any id they guess against "+
+		"every list; %s", few, p.Asker, p.Keeper, together)))
+	b.WriteString(wrapped("", fmt.Sprintf("A party may pad its list with guesses, as many as it says that it has rows; "+
+		"it is bound to its list by a commitment in the contract. Jobs may use the alignment %q for %d days.", c.Job.Name,
+		p.KeepDays)))
+}
+
+// writeClients says who takes part in a job over clients.
+func writeClients(b *strings.Builder, c *contract.Contract) {
+	j := c.Job
+	fmt.Fprintf(b, "privacy %s, %ssums over clients along a %s\n\n", j.Privacy, adjective(j), j.Topology)
+	w := wording.NewTable(b, "")
+	fmt.Fprintln(w, "server\tclients\tcolumns\tkey of the server")
+	for _, server := range j.Servers {
+		var names []string
+		columns := 0
+		for _, i := range j.ClientsOf(j.Index(server)) {
+			names, columns = append(names, c.Parties[i].Name), c.Parties[i].Columns
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", server, wording.Several(names), columns, c.Parties[j.Index(server)].ID.Short())
+	}
+	w.Flush()
+}
+
+// writeOpenings lists who learns what, by party; all who learn as much of the same have one line, where the first of
+// them stands.
+func writeOpenings(b *strings.Builder, c *contract.Contract) {
+	fmt.Fprintf(b, "\nwho learns what\n")
+	var idle []string
+	for _, p := range c.Parties {
+		none := true
+		for i, o := range c.Openings {
+			if o.To != p.Name {
+				continue
+			}
+			none = false
+			var names []string
+			first := i
+			for k, same := range c.Openings {
+				same.To = o.To
+				if same == o {
+					first, names = min(first, k), append(names, c.Openings[k].To)
+				}
+			}
+			if first < i {
+				continue
+			}
+			each := ""
+			if len(names) > 1 {
+				each = ", each"
+			}
+			b.WriteString(wording.Hang("  ", fmt.Sprintf("%s%s: %d %s", wording.Several(names), each, o.Count, o.Kind)))
+			b.WriteString(wrapped("      ", o.Meaning))
+		}
+		if none {
+			idle = append(idle, p.Name)
+		}
+	}
+	if len(idle) > 0 {
+		b.WriteString(wording.Hang("  ", fmt.Sprintf("%s: nothing but sizes and timing", strings.Join(idle, ", "))))
+	}
+}
+
+// Warnings says what is doubtful in a job by public numbers alone, a sentence each, for whoever is to consent to it.
+func Warnings(c *contract.Contract) []string {
+	if c.Job.OverClients() {
+		return clients.Warnings(c.Job)
+	}
+	return columns.Warnings(c.Job)
+}

@@ -1,0 +1,61 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sort"
+
+	"github.com/hanse-project/hanse/internal/dataset"
+)
+
+// firstRows is how many rows of a table a node reads when it starts.
+const firstRows = 2000
+
+// Survey looks at a table as a training would: at its first rows, or at all for 0. identify are the columns by which
+// the charter identifies rows.
+func (s TableSpec) Survey(first int, identify []string) (*dataset.Survey, error) {
+	o := s.Options
+	o.First, o.Identify = first, identify
+	r, err := dataset.Load(context.Background(), s.Path, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.Survey(o)
+}
+
+// LookAt reads the first rows of a member's tables and says what is doubtful. The error is of a table that no job could
+// use. Standard input, pipes and folders wait for the job that reads them. Where nobody said which column has the ids
+// and none is good for it, the table may be a stream: that is said, too.
+func LookAt(specs map[string]TableSpec, identify []string, log *slog.Logger) error {
+	var names []string
+	for name := range specs {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		spec := specs[name]
+		if info, err := os.Stat(spec.Path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		s, err := spec.Survey(firstRows, identify)
+		noID := new(dataset.IDError)
+		switch {
+		case errors.As(err, &noID) && spec.Options.ID == "":
+			log.Warn("as it is the table can be a stream for jobs over clients alone", "table", name, "because", err)
+			continue
+		case err != nil:
+			return err
+		}
+		rows := "rows"
+		if s.First {
+			rows = "first rows"
+		}
+		log.Info("looked at a table", "table", name, rows, s.Rows, "ids", s.ID, "columns", len(s.Columns))
+		for _, note := range s.Notes() {
+			log.Warn(note, "table", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+// Package jobview is what people see of a node's jobs: their list, one whole, the report of one that is done, and
+// what a policy makes of one.
+package jobview
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/wording"
+
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/terminal"
+)
+
+// Proposed finds the one job that a person decides on, by its name or the first digits of its contract; shown is the
+// first digits of the contract that the person saw, empty before that.
+func Proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
+	var named, fitting []*node.JobInfo
+	for i := range jobs {
+		j := &jobs[i]
+		if j.Name != which && (len(which) < 4 || !strings.HasPrefix(j.Contract, which)) {
+			continue
+		}
+		named = append(named, j)
+		if j.State == node.StateProposed && strings.HasPrefix(j.Contract, shown) {
+			fitting = append(fitting, j)
+		}
+	}
+	switch {
+	case len(named) == 0:
+		return nil, fmt.Errorf("this node has no job %q; hanse jobs lists them%s", which,
+			wording.DidYouMean(which, Names(jobs)))
+	case len(fitting) == 1:
+		return fitting[0], nil
+	case len(fitting) > 1:
+		return nil, ambiguous(which, "jobs that wait", fitting)
+	}
+	for _, j := range named {
+		if j.State == node.StateProposed {
+			return nil, fmt.Errorf("the job %q that waits here has contract %.8s, not %.8s: "+
+				"look at it with hanse jobs --show %s, then type the digits that stand there",
+				which, j.Contract, shown, which)
+		}
+	}
+	j := named[len(named)-1]
+	return nil, fmt.Errorf("job %q is %s, not waiting for consent", j.Name, j.State)
+}
+
+// Names lists what jobs are called.
+func Names(jobs []node.JobInfo) []string {
+	var names []string
+	for _, j := range jobs {
+		names = append(names, j.Name)
+	}
+	return names
+}
+
+// ambiguous refuses a name that several have, and tells them apart.
+func ambiguous(which, what string, all []*node.JobInfo) error {
+	var each []string
+	for _, j := range all {
+		each = append(each, fmt.Sprintf("%.8s (%s)", j.Contract, j.State))
+	}
+	return fmt.Errorf("there are %d %s %q: give the first digits of the contract in its place, %s", len(all), what, which,
+		wording.List(each, "or"))
+}
+
+// Training finds the one training with a name, or whose contract's hash begins so, among those of the node in the
+// folder dir. Of several those count that are done, if there are any.
+func Training(jobs []node.JobInfo, running bool, which, dir string) (*node.JobInfo, error) {
+	var names []string
+	var found, done []node.JobInfo
+	for _, j := range jobs {
+		names = append(names, fmt.Sprintf("%s (%.8s, %s)", j.Name, j.Contract, j.State))
+		if j.Name == which || len(which) >= 4 && strings.HasPrefix(j.Contract, which) {
+			found = append(found, j)
+			if j.State == node.StateDone {
+				done = append(done, j)
+			}
+		}
+	}
+	if len(done) > 0 {
+		found = done
+	}
+	switch {
+	case len(found) == 1:
+		return &found[0], nil
+	case len(found) > 1:
+		var several []*node.JobInfo
+		for i := range found {
+			several = append(several, &found[i])
+		}
+		return nil, ambiguous(which, "trainings", several)
+	case running:
+		return nil, fmt.Errorf("the node in %s has no training %q; hanse jobs --dir %s lists them%s", dir, which, dir,
+			wording.DidYouMean(which, Names(jobs)))
+	}
+	return nil, fmt.Errorf("the node in %s has no training %q; it has %s", dir, which,
+		cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+// Report prints what a node says of a finished job; dir is its folder, for the commands that come next.
+func Report(out io.Writer, r *jobs.Report, dir string) error {
+	fmt.Fprintf(out, "contract  %s\n", r.Contract) // too long for a column beside the others
+	w := wording.NewTable(out, "")
+	switch a := r.Aligned; {
+	case a != nil:
+		fmt.Fprintf(w, "rows here\t%d\n", r.Rows)
+		fmt.Fprintf(w, "common to all\t%d\n", a.Common)
+		for i, key := range a.Keys {
+			fmt.Fprintf(w, "  by %s\t%d\n", key, a.ByKey[i])
+		}
+	case r.Online == nil:
+		fmt.Fprintf(w, "rows\t%d\n", r.Rows)
+	}
+	seconds, sent, received := r.Forecast.Beside()
+	fmt.Fprintf(w, "seconds\t%.2f%s\n", r.Seconds, seconds)
+	fmt.Fprintf(w, "rounds\t%d\n", Rounds(r))
+	switch o := r.Online; {
+	case o == nil:
+	case o.MeanSquaredError == nil: // a server
+		fmt.Fprintf(w, "clients\t%d in the last total\n", o.Clients)
+	default:
+		fmt.Fprintf(w, "mean squared error\t%.4f, of the predictions made on the way\n", *o.MeanSquaredError)
+		if o.Regret != nil {
+			fmt.Fprintf(w, "regret\t%.2f\n", *o.Regret)
+		}
+	}
+	fmt.Fprintf(w, "sent\t%s%s\n", wording.Size(r.BytesOut), sent)
+	fmt.Fprintf(w, "received\t%s%s\n", wording.Size(r.BytesIn), received)
+	if r.Trained != nil && r.Trained.TrainError != nil {
+		fmt.Fprintf(w, "training error\t%.4f\n", *r.Trained.TrainError)
+	}
+	if r.Lambda != 0 {
+		fmt.Fprintf(w, "lambda\t%g, chosen by rows kept out of a first solution\n", r.Lambda)
+	}
+	for _, o := range r.Openings {
+		if r.Aligned != nil {
+			break // what an alignment opens stands above
+		}
+		fmt.Fprintf(w, "%s learned\t%d %s\n", o.Party, o.Count, o.Kind)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if r.Figures != nil {
+		fmt.Fprintln(out)
+		if err := r.Figures.Write(out); err != nil {
+			return err
+		}
+	} else if r.Trained != nil && r.Trained.TrainError == nil {
+		terminal.Sentence(out, "", "there are no figures yet: this training shows nobody the scores of its rows. They come "+
+			"with the first prediction of rows whose labels this node has, and cost nothing beside its scores: of a sealed "+
+			"model up to 11 bits a row, listed in that job's contract")
+	}
+	fmt.Fprintf(out, "\nwhat left %s's machine in the last session, against the contract\n", r.Party)
+	jobs.WriteEgress(out, r.Egress, true)
+	fmt.Fprintln(out)
+	next := func(what, command string, args ...any) { // a command stands on a line of its own, to be copied whole
+		fmt.Fprintf(out, "%s\n    %s\n", what, fmt.Sprintf(command, args...))
+	}
+	next("audit it with", "hanse audit %s --dir %s", r.Contract[:8], dir)
+	if r.Online != nil {
+		next("see its model with", "hanse model show %s --dir %s", r.Contract[:8], dir)
+	}
+	if a := r.Aligned; a != nil {
+		next("train on these rows, for "+wording.Count(a.KeepDays, "day")+", by this line of a job file",
+			"rows = %q", a.Name)
+		next("score them with", "hanse predict --model MODEL --table %s --rows %s --dir %s", a.Table, a.Name, dir)
+	}
+	if r.Trained != nil {
+		next("score new rows with", "hanse predict --model %s --table test --dir %s", r.Contract[:8], dir)
+		next("see the model with", "hanse model show %s --dir %s", r.Contract[:8], dir)
+	}
+	return nil
+}
+
+// Unseen says of each column of a prediction's table how many rows have levels that training never saw.
+func Unseen(r *jobs.Report) []string {
+	var all []string
+	for _, u := range r.Unseen {
+		var levels []string
+		for _, l := range u.Levels {
+			if l == "" {
+				l = "a missing cell"
+			} else {
+				l = strconv.Quote(l)
+			}
+			levels = append(levels, l)
+		}
+		all = append(all, fmt.Sprintf("column %q: %s with what training never saw (%s), scored as none of its levels",
+			u.Column, wording.Count(u.Rows, "row"), strings.Join(levels, ", ")))
+	}
+	return all
+}
+
+// Rounds is how many rounds a job had.
+func Rounds(r *jobs.Report) uint64 {
+	if r.Online != nil {
+		return uint64(r.Online.Rounds)
+	}
+	return r.Rounds
+}
+
+// Explain prints what a policy makes of a job.
+func Explain(out io.Writer, e *node.Explanation) {
+	terminal.Sentence(out, "", fmt.Sprintf("job %q, contract %.8s, is %s", e.Job, e.Contract, e.State))
+	if e.Policy == "" {
+		terminal.Sentence(out, "", "this node has no policy: every job waits for hanse approve")
+	} else {
+		terminal.Sentence(out, "", fmt.Sprintf("policy %s, SHA-256 %.8s, asked as of %s", e.File, e.Policy,
+			e.AsOf.UTC().Format("2006-01-02 15:04 UTC")))
+	}
+	if e.Consent != nil {
+		terminal.Sentence(out, "", "consented to by "+e.Consent.String())
+		if e.Consent.Policy != "" && e.Consent.Policy != e.Policy {
+			terminal.Sentence(out, "", fmt.Sprintf("the policy was another file then, SHA-256 %.8s: below is what today's "+
+				"makes of "+
+				"the job", e.Consent.Policy))
+		}
+	}
+	for _, r := range e.Judgement.Reasons {
+		switch {
+		case r.Rule == e.Judgement.Rule:
+			terminal.Sentence(out, "", fmt.Sprintf("%s fits and decides: %s", r.Rule, e.Judgement.Verdict))
+		case r.Fits:
+			terminal.Sentence(out, "", r.Rule+" fits too")
+		default:
+			terminal.Sentence(out, "", fmt.Sprintf("%s does not fit: %s", r.Rule, r.Key))
+			terminal.Sentence(out, "    ", "the job has "+r.Job)
+			terminal.Sentence(out, "    ", "the rule wants "+r.Want)
+		}
+	}
+	if e.Judgement.Verdict == consent.Ask {
+		terminal.Sentence(out, "", "no rule decides: a person does, by hanse approve")
+	}
+}

@@ -1,0 +1,122 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// hansePackage is what is built when no program is given.
+const hansePackage = "github.com/hanse-project/hanse/cmd/hanse"
+
+// stopTime is how long a program may take to end in good order when it is interrupted.
+const stopTime = 10 * time.Second
+
+// Program is a hanse to measure.
+type Program struct {
+	Path string
+}
+
+// FindProgram returns the program at path, or one built into dir.
+func FindProgram(ctx context.Context, path, dir string) (*Program, error) {
+	if path != "" {
+		full, err := filepath.Abs(path)
+		return &Program{full}, err
+	}
+	p := &Program{filepath.Join(dir, "hanse")}
+	build := exec.CommandContext(ctx, "go", "build", "-o", p.Path, hansePackage)
+	if said, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s does not build (%w); give a built one with --hanse PATH\n%s", hansePackage, err,
+			said)
+	}
+	return p, nil
+}
+
+// Command prepares a program that ends in good order with ctx, and returns what it says on standard error, to be
+// read when it has ended.
+func Command(ctx context.Context, program string, args ...string) (cmd *exec.Cmd, said *bytes.Buffer) {
+	said = new(bytes.Buffer)
+	cmd = exec.CommandContext(ctx, program, args...)
+	cmd.Stderr, cmd.WaitDelay = said, stopTime
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	return cmd, said
+}
+
+// Demo runs the demo with these flags and without its slower baselines, decodes what it prints into result, and
+// returns the peak resident bytes of each party's node. With the error of a demo that fails the result may be there
+// all the same: a bad verdict of its audit is an exit code.
+func (p *Program) Demo(ctx context.Context, result any, flags ...string) (peaks map[string]int64, err error) {
+	var out bytes.Buffer
+	cmd, said := Command(ctx, p.Path, append([]string{"demo", "--json", "--quick"}, flags...)...)
+	cmd.Stdout = &out
+	fail := func(err error) error {
+		return fmt.Errorf("hanse demo %s: %w\n%s", strings.Join(flags, " "), err, LastLines(said.Bytes(), 8))
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fail(err)
+	}
+	watch := watchNodes(cmd.Process.Pid)
+	failed := cmd.Wait()
+	peaks = watch.stop()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err := json.Unmarshal(out.Bytes(), result); err != nil && failed == nil {
+		return nil, fmt.Errorf("hanse demo prints no result that can be read: %w", err)
+	}
+	if failed != nil {
+		return nil, fail(failed)
+	}
+	return peaks, nil
+}
+
+// Trained is what a demo of FDSKL reports.
+type Trained struct {
+	Parties      []string         `json:"parties"`
+	RowsTrain    int              `json:"rows_train"`
+	Features     int              `json:"features"`
+	TestError    float64          `json:"test_error"`
+	ClearError   float64          `json:"clear_error"`
+	TrainSeconds float64          `json:"train_seconds"`
+	ClearSeconds float64          `json:"clear_seconds"`
+	Iterations   int              `json:"iterations"`
+	BytesOut     map[string]int64 `json:"bytes_out"`
+
+	Peak int64 `json:"-"` // resident bytes of the node of the party with the labels; 0: the system does not tell
+}
+
+// Train runs a demo of FDSKL in which all parties have all rows, as in papers.
+func (p *Program) Train(ctx context.Context, flags ...string) (*Trained, error) {
+	r := new(Trained)
+	peaks, err := p.Demo(ctx, r, append([]string{"--overlap", "1"}, flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Parties) == 0 {
+		return nil, errors.New("hanse demo prints a result without parties")
+	}
+	r.Peak = peaks[r.Parties[0]]
+	return r, nil
+}
+
+// PassiveBytes returns the most bytes that a party without labels sent.
+func (r *Trained) PassiveBytes() int64 {
+	var most int64
+	for _, name := range r.Parties[1:] {
+		most = max(most, r.BytesOut[name])
+	}
+	return most
+}
+
+// LastLines returns the last n lines of a text.
+func LastLines(text []byte, n int) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,206 @@
+package localnet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/node"
+)
+
+// Launch is how a program is started.
+type Launch struct {
+	Name    string // of the process, for people
+	Program string
+	Args    []string
+	Env     []string // besides this process's own
+	Out     string   // the file that standard output is added to; empty: the log
+	Log     string   // the file that standard error is added to
+}
+
+// Process is one program under way.
+type Process struct {
+	Launch
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when it has
+	err   error         // how it ended; to be read after that
+	asked bool          // to end
+}
+
+// Start starts a program.
+func Start(l Launch) (*Process, error) {
+	if l.Out == "" {
+		l.Out = l.Log
+	}
+	var files [2]*os.File
+	for i, path := range []string{l.Out, l.Log} {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	p := &Process{Launch: l, cmd: exec.Command(l.Program, l.Args...), ended: make(chan struct{})}
+	// A service manager hears of the node that it started, and of none that this one starts.
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "NOTIFY_SOCKET=") || strings.HasPrefix(v, "JOURNAL_STREAM=")
+	})
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = files[0], files[1], append(env, l.Env...)
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(p.ended)
+		p.err = p.cmd.Wait()
+	}()
+	return p, nil
+}
+
+// Pid returns the number that the system gave the process.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Ended is closed when the program has ended.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// Over reports whether the program has ended.
+func (p *Process) Over() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// ByItself reports whether the program has ended and nobody asked it to.
+func (p *Process) ByItself() bool { return p.Over() && !p.asked }
+
+// Code returns the exit code of a program that has ended, -1 of one that a signal ended.
+func (p *Process) Code() int { return p.cmd.ProcessState.ExitCode() }
+
+// Memory returns the most bytes that a program which has ended had in memory, 0 where the system does not say.
+func (p *Process) Memory() int64 {
+	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok || usage == nil {
+		return 0
+	}
+	if runtime.GOOS == "darwin" { // which counts bytes
+		return int64(usage.Maxrss)
+	}
+	return int64(usage.Maxrss) << 10
+}
+
+// Signal sends a signal to the program, if it has not ended.
+func (p *Process) Signal(s os.Signal) error {
+	if err := p.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// End sends a signal and returns how the program ended. After the patience it is killed.
+func (p *Process) End(s os.Signal, patience time.Duration) error {
+	p.asked = true
+	if err := p.Signal(s); err != nil {
+		return err
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-p.ended:
+		return p.err
+	case <-late.C:
+		p.Kill()
+		return fmt.Errorf("it did not end within %s and was killed", patience)
+	}
+}
+
+// Kill ends the program as a power cut would.
+func (p *Process) Kill() {
+	p.asked = true
+	p.cmd.Process.Kill()
+	<-p.ended
+}
+
+// Wait returns when the program has ended, or ends it with the context, whose error it then returns.
+func (p *Process) Wait(ctx context.Context) error {
+	select {
+	case <-p.ended:
+		return nil
+	case <-ctx.Done():
+		p.Kill()
+		return ctx.Err()
+	}
+}
+
+// Tail returns the last n lines of the log.
+func (p *Process) Tail(n int) string { return Tail(p.Log, n) }
+
+// Tail returns the last n lines of a file, nothing when it cannot be read.
+func Tail(path string, n int) string {
+	text, _ := os.ReadFile(path)
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+}
+
+// orderly is how long a node may take to end in good order.
+const orderly = time.Minute
+
+// Stop ends processes in good order, all at once.
+func Stop(all []*Process) error {
+	errs := make([]error, len(all))
+	var ending sync.WaitGroup
+	for i, p := range all {
+		ending.Go(func() {
+			if err := p.End(syscall.SIGTERM, orderly); err != nil {
+				errs[i] = fmt.Errorf("%s's node: %w", p.Name, err)
+			}
+		})
+	}
+	ending.Wait()
+	return errors.Join(errs...)
+}
+
+// Explain adds the last line of every process's log to an error.
+func Explain(err error, all []*Process) error {
+	said := []error{err}
+	for _, p := range all {
+		said = append(said, fmt.Errorf("  %s says: %s", p.Name, p.Tail(1)))
+	}
+	return errors.Join(said...)
+}
+
+// StartTime is how long n nodes on one machine may take until all answer.
+func StartTime(n int) time.Duration { return 30*time.Second + time.Duration(n)*time.Second/4 }
+
+// Await returns when the node whose folder is dir answers its owner.
+func Await(ctx context.Context, dir string, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	client, err := node.NewClient(dir)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err = client.Jobs(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("its node did not start within %s: %w", patience, err)
+		case <-tick.C:
+		}
+	}
+}

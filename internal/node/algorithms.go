@@ -1,0 +1,86 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/protocol/fault"
+
+	"github.com/hanse-project/hanse/internal/alignment"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/clients"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// register notes which package of jobs runs each algorithm. Those over columns, FDSKL and its scorecards, have their
+// steps built into package columns. Those over clients are in the registry of package clients.
+func (n *Node) register() {
+	member := &jobs.Member{
+		ID: n.config.Key.ID(), Name: n.name, Charter: n.currentCharter, Tables: n.tables, Workers: n.config.Workers,
+		Dir: n.config.Dir, Now: n.config.Now, Finished: n.finished,
+		Secret: n.config.Key.Secret,
+		Folder: func(h keys.Hash) (*vault.Vault, bool) {
+			s, ok := n.job(h)
+			if !ok || s.isRemoved() {
+				return nil, false
+			}
+			return s.vault, true
+		},
+		Signed: func(h keys.Hash, file string) error {
+			s, ok := n.job(h) // it may have been forgotten since its folder was asked for
+			if !ok {
+				return faults.Errorf(fault.CodeUnknown, "has no job with contract %s", h.Short())
+			}
+			return n.checkPart(s, file)
+		},
+	}
+	n.columns = columns.New(member)
+	n.kinds = map[string]jobs.Kind{contract.FDSKL: n.columns, contract.GLM: n.columns, contract.PSI: n.columns}
+	n.tables.Identify = func() []string { return alignment.Columns(n.currentCharter().Identifiers) }
+	overClients := clients.New(member)
+	for _, algorithm := range clients.Algorithms() {
+		n.kinds[algorithm] = overClients
+	}
+}
+
+// finished lists the jobs of a task and a name that are done, the newest first.
+func (n *Node) finished(task, name string) []jobs.Finished {
+	var list []jobs.Finished
+	for _, s := range n.allJobs() {
+		r, job := s.snapshot(), s.contract.Job
+		if r.State == StateDone && r.Removed.IsZero() && job.Task == task && job.Name == name {
+			list = append(list, jobs.Finished{Contract: s.contract, Ended: r.Ended})
+		}
+	}
+	slices.SortFunc(list, func(a, b jobs.Finished) int { return b.Ended.Compare(a.Ended) })
+	return list
+}
+
+// kindOf finds who runs a job's algorithm.
+func (n *Node) kindOf(job *contract.Job) (jobs.Kind, error) {
+	kind, ok := n.kinds[job.Algorithm]
+	if !ok {
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(n.kinds)) {
+			names = append(names, fmt.Sprintf("%q", name))
+		}
+		return nil, fmt.Errorf("job %q: algorithm is %q, this version runs %s", job.Name, wording.Clip(job.Algorithm),
+			wording.List(names, "and"))
+	}
+	return kind, nil
+}
+
+// newTask returns this node's part of a job.
+func (n *Node) newTask(job *contract.Job) (jobs.Task, error) {
+	kind, err := n.kindOf(job)
+	if err != nil {
+		return nil, err
+	}
+	return kind.Task(job)
+}

@@ -1,0 +1,149 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/protocol/fault"
+)
+
+// consentHere records that this node's owner consents to a proposed job: at once or, where the policy wants approvals,
+// when enough have come. idle reports that it is consented to, and that no command waits for that.
+func (n *Node) consentHere(s *jobState, d Decision) (idle bool, err error) {
+	n.judging.Lock()
+	defer n.judging.Unlock()
+	r := s.snapshot()
+	if r.State != StateProposed {
+		return false, fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
+	}
+	data, err := n.consentedData(s, r)
+	if err != nil {
+		return false, err
+	}
+	by := Consent{By: byOwner, Person: d.Person}
+	if p := n.config.Policy; p.ApprovalsWanted() > 0 {
+		if by.Approvals, err = n.approved(s, d); err != nil {
+			return false, err
+		}
+		if len(by.Approvals) < p.ApprovalsWanted() {
+			return false, s.update(func(r *statusRecord) { r.Pending = &pending{by.Approvals} })
+		}
+		by.Policy = p.Digest().String()
+	} else if d.Approval != "" {
+		return false, fmt.Errorf("this node's policy wants no approvals: consent to job %q without --as", s.contract.Job.Name)
+	}
+	if err := s.consent(n.salted(by), data); err != nil {
+		return false, err
+	}
+	close(s.agreed)
+	return !s.launching, nil
+}
+
+// approved adds one person's approval to those that a job has, and returns all that count. n.judging is held.
+func (n *Node) approved(s *jobState, d Decision) ([]string, error) {
+	p := n.config.Policy
+	if d.Approval == "" {
+		return nil, fmt.Errorf("policy %s wants the approval of %d of %s for job %q: each of them runs hanse approve %[4]s "+
+			"--as NAME --key NAME.key", p.File(), p.ApprovalsWanted(), p.ApproverNames(), s.contract.Job.Name)
+	}
+	a, err := consent.ParseApproval([]byte(d.Approval), d.Contract, n.config.Key.ID())
+	if err == nil {
+		err = p.Listed(a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var before []string
+	for _, b := range n.standing(s) {
+		if b.ID == a.ID {
+			return nil, fmt.Errorf("%s has approved job %q already: another of %s must", a.Name, s.contract.Job.Name,
+				p.ApproverNames())
+		}
+		before = append(before, string(b.Text()))
+	}
+	return append(before, d.Approval), nil
+}
+
+// standing lists the approvals of a job, pending or in its consent, of those whom the policy lists now.
+func (n *Node) standing(s *jobState) []*consent.Approval {
+	r, p := s.snapshot(), n.config.Policy
+	var texts []string
+	switch {
+	case p == nil:
+		return nil
+	case r.Consent != nil:
+		texts = r.Consent.Approvals
+	case r.Pending != nil:
+		texts = r.Pending.Approvals
+	}
+	all, err := consent.Approvals(p, texts, s.contract.Hash(), n.config.Key.ID())
+	if err != nil { // nobody's word: they approve anew
+		n.config.Log.Warn("approvals on this node's disk do not count", "job", s.contract.Job.Name, "error", err)
+		return nil
+	}
+	return all
+}
+
+// approvedBy names who has approved a job.
+func (n *Node) approvedBy(s *jobState) []string {
+	var names []string
+	for _, a := range n.standing(s) {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// checkApprovals refuses to sign what too few have approved, whatever the record on the disk says. A job that all
+// parties have signed goes on: the policy may have become another one since.
+func (n *Node) checkApprovals(s *jobState) error {
+	wanted, by := n.config.Policy.ApprovalsWanted(), s.snapshot().Consent
+	if wanted == 0 {
+		return nil
+	}
+	if _, agreed := s.proof(); agreed {
+		return nil
+	}
+	if by != nil && by.By == byPolicy && n.config.Policy.Judge(n.caseOf(s)).Verdict == consent.Accept {
+		return nil // the rule says so now as well, not the record alone
+	}
+	if got := len(n.standing(s)); got < wanted {
+		return faults.Errorf(fault.CodeUnsigned, "job %q has %d approvals, and the policy wants %d: cancel it, and have it "+
+			"proposed anew", s.contract.Job.Name, got, wanted)
+	}
+	return nil
+}
+
+// awaitApprovals waits until the persons whom the policy wants have approved a job that this node proposes.
+func (n *Node) awaitApprovals(ctx context.Context, s *jobState) error {
+	n.judging.Lock()
+	state := s.status()
+	s.launching = state == StateProposed
+	n.judging.Unlock()
+	if state != StateProposed {
+		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
+	}
+	p := n.config.Policy
+	n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWaiting, Text: fmt.Sprintf("waiting for the approval of "+
+		"%d of %s: each runs hanse approve %s --as NAME", p.ApprovalsWanted(), p.ApproverNames(), s.contract.Job.Name)})
+	select {
+	case <-s.agreed:
+		return nil
+	case <-s.final:
+		return s.endedError()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// checkApprovers refuses a policy that lists the node's own key: whoever commands the node has that.
+func checkApprovers(p *consent.Policy, c Config) error {
+	if p == nil || !slices.ContainsFunc(p.Approvers, func(a consent.Approver) bool { return a.ID == c.Key.ID() }) {
+		return nil
+	}
+	return fmt.Errorf("policy %s lists the node's own key %s as an approver's, which whoever runs the node has: make "+
+		"each approver a key with hanse keys new", p.File(), c.Key.ID().Short())
+}

@@ -1,0 +1,226 @@
+package node
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/figures"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// maxScores is the longest scores file that figures are made of, in bytes.
+const maxScores = 1 << 30
+
+// Card is what one party can say of a model in parts: what its contract says, and what the party alone knows.
+type Card struct {
+	Job       string         `json:"job"`
+	Contract  string         `json:"contract"`
+	Algorithm string         `json:"algorithm"`
+	Privacy   string         `json:"privacy"`
+	Self      string         `json:"self"`
+	Parties   []CardParty    `json:"parties"`
+	Columns   []string       `json:"columns,omitempty"` // this party's own
+	Label     string         `json:"label"`
+	Target    string         `json:"target"`
+	Classes   []string       `json:"classes,omitempty"`
+	Table     string         `json:"table"`
+	Data      string         `json:"data_digest"` // of this party's table, as it was consented to
+	Consented *time.Time     `json:"consented,omitempty"`
+	Trained   *time.Time     `json:"trained,omitempty"` // when the end was stored here
+	Sigma     float64        `json:"sigma"`
+	Params    map[string]any `json:"parameters"` // as the job says them
+	Features  int            `json:"features"`
+	Lambda    float64        `json:"lambda"`
+	Loss      string         `json:"loss"`
+	Openings  []CardOpening  `json:"openings"`
+	// Figures are those of the training, where this party has them.
+	Figures *figures.Report `json:"figures,omitempty"`
+	// Decision is how this party reads scores, nil where it reads them as the model does.
+	Decision *figures.Decision `json:"decision,omitempty"`
+}
+
+// CardParty is a party of a model, as its contract says it.
+type CardParty struct {
+	Name    string `json:"name"`
+	Role    string `json:"role"`
+	Rows    int    `json:"rows"`
+	Columns int    `json:"columns"`
+}
+
+// CardOpening is a value that the training opened, as its contract says it.
+type CardOpening struct {
+	To      string `json:"to"`
+	Kind    string `json:"kind"`
+	Count   int64  `json:"count"`
+	Meaning string `json:"meaning"`
+}
+
+// ReadCard reads the card of a training over columns from a node's folder, also while the node runs: nothing is
+// written. job is from Trainings, and must be done.
+func ReadCard(dir string, job *JobInfo) (*Card, error) {
+	if job.State != StateDone {
+		return nil, fmt.Errorf("job %q is %s%s, not done: there is no model to show", job.Name, job.State,
+			because(job.Reason))
+	}
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(job.Contract)); err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(dir, jobsDir, h.String())
+	c, err := readContract(folder, h)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ReadModel(folder)
+	if err != nil {
+		return nil, err
+	}
+	card := cardOf(c, m, job.Self)
+	var status statusRecord
+	text, err := vault.ReadFile(filepath.Join(folder, statusFile), h)
+	if err == nil {
+		err = keys.DecodeStrict(statusFile, text, &status)
+	}
+	if err != nil {
+		return nil, err
+	}
+	card.Data = status.Data.String()
+	if status.Consent != nil {
+		card.Consented = &status.Consent.At
+	}
+	if !status.Ended.IsZero() {
+		card.Trained = &status.Ended
+	}
+	report, err := optional(folder, reportFile)
+	if err != nil {
+		return nil, err
+	}
+	if report != nil {
+		var r jobs.Report
+		if err := json.Unmarshal(report, &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(folder, reportFile), err)
+		}
+		card.Figures = r.Figures
+	}
+	decision, err := optional(folder, columns.DecisionFile)
+	if err == nil && decision != nil {
+		card.Decision, err = figures.DecodeDecision(decision)
+	}
+	return card, err
+}
+
+// optional reads a file of a job that need not be there.
+func optional(folder, name string) ([]byte, error) {
+	data, err := readState(folder, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// cardOf is what contract and model part say.
+func cardOf(c *contract.Contract, m *fdskl.Model, self string) *Card {
+	card := &Card{
+		Job: c.Job.Name, Contract: c.Hash().String(), Algorithm: c.Job.Algorithm, Privacy: c.Job.Privacy, Self: self,
+		Columns: m.Columns, Label: m.Params.Label, Target: m.Params.Target, Table: c.Job.Table, Sigma: m.Sigma,
+		Params: c.Job.Parameters, Features: m.Params.Features, Lambda: cmp.Or(m.Lambda, float64(m.Params.Lambda)),
+		Loss: m.Params.Loss,
+	}
+	if m.Params.Target != fdskl.Regression {
+		card.Classes = m.Classes
+	}
+	for _, f := range c.Parties {
+		card.Parties = append(card.Parties, CardParty{f.Name, f.Role, f.Rows, f.Columns})
+	}
+	for _, o := range c.Openings {
+		card.Openings = append(card.Openings, CardOpening{o.To, o.Kind, o.Count, o.Meaning})
+	}
+	return card
+}
+
+// ScoredRows is what figures are asked of: a training, a table with labels or a file of them, and scores of its rows as
+// scores files have them, of that training's model and of others.
+type ScoredRows struct {
+	Training keys.Hash         `json:"training"`
+	Table    string            `json:"table"`
+	Labels   string            `json:"labels,omitempty"`
+	Scores   []byte            `json:"scores"`
+	Others   map[string][]byte `json:"others,omitempty"` // by what the other models are called
+}
+
+// serveFigures makes figures of scores that the owner sends.
+func (n *Node) serveFigures(r *http.Request, _ url.Values) (any, error) {
+	var asked ScoredRows
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxScores)).Decode(&asked); err != nil {
+		return nil, err
+	}
+	return n.columns.FiguresOf(asked.Training, asked.Table, asked.Labels, asked.Scores, asked.Others)
+}
+
+// serveThreshold has a rule choose the threshold of a model.
+func (n *Node) serveThreshold(_ *http.Request, q url.Values) (any, error) {
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(q.Get("model"))); err != nil {
+		return nil, err
+	}
+	rule, err := figures.ParseRule(q.Get("rule"))
+	if err != nil {
+		return nil, err
+	}
+	return n.columns.SetRule(h, rule)
+}
+
+// Figures returns the figures of scored rows.
+func (c *Client) Figures(ctx context.Context, asked ScoredRows) (*figures.Report, error) {
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.do(ctx, http.MethodPost, "/figures", bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var r figures.Report
+	return &r, json.NewDecoder(body).Decode(&r)
+}
+
+// Threshold has a rule choose the threshold above which the node says that a row is positive, from now on.
+func (c *Client) Threshold(ctx context.Context, training string, rule figures.Rule) (*figures.Decision, error) {
+	q := url.Values{"model": {training}, "rule": {rule.String()}}
+	body, err := c.do(ctx, http.MethodPost, "/threshold?"+q.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var d figures.Decision
+	return &d, json.NewDecoder(body).Decode(&d)
+}
+
+// ReadJob returns a job of a node's, as its contract says it.
+func ReadJob(dir string, job *JobInfo) (*contract.Job, error) {
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(job.Contract)); err != nil {
+		return nil, err
+	}
+	c, err := readContract(filepath.Join(dir, jobsDir, h.String()), h)
+	if err != nil {
+		return nil, err
+	}
+	return c.Job, nil
+}

@@ -1,0 +1,203 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
+	"github.com/hanse-project/hanse/protocol/transcript"
+)
+
+// How often a node looks at its disk.
+const (
+	tidyEvery    = 24 * time.Hour   // for payloads that are older than the policy keeps them, by the node's clock
+	measureEvery = 10 * time.Second // how much its folder holds, where there is a quota
+)
+
+// From which parts of the quota on the owner is warned, and nothing begins any more: a session that began in what is
+// left would break at once, and again.
+const (
+	warnPercent = 80
+	fullPercent = 99
+)
+
+// Disk is what a node's folder holds, against its quota.
+type Disk struct {
+	Used    int64 `json:"used"`            // bytes
+	Quota   int64 `json:"quota,omitempty"` // bytes; 0: there is none
+	Percent int   `json:"percent,omitempty"`
+}
+
+// Low reports whether the owner should make room.
+func (d *Disk) Low() bool { return d.Quota > 0 && d.Percent >= warnPercent }
+
+// String says it for people.
+func (d *Disk) String() string {
+	return fmt.Sprintf("the node's folder has %s of its quota of %s (%d %%)", wording.Size(d.Used), wording.Size(d.Quota),
+		d.Percent)
+}
+
+// folder measures a node's folder, and holds it to its quota. Between two measurements what transcripts and their
+// payloads take is added up; other states are counted when it is measured next, so that the folder may exceed its
+// quota by what sessions save of those within measureEvery.
+type folder struct {
+	dir   string
+	quota int64 // bytes; 0: there is none
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	used   int64
+	warned bool
+}
+
+// measure adds up the folder's files. It warns once when the quota comes near, and anew after there was room again.
+func (d *folder) measure() (Disk, error) {
+	used, err := sizeOf(d.dir)
+	if err != nil {
+		return Disk{}, err
+	}
+	d.mu.Lock()
+	d.used = used
+	now := d.state()
+	warn := now.Low() && !d.warned
+	d.warned = now.Low()
+	d.mu.Unlock()
+	if warn {
+		d.log.Warn("the disk quota comes near: at its end no job begins or goes on; hanse remove JOB makes room",
+			"used", wording.Size(now.Used), "quota", wording.Size(now.Quota), "percent", now.Percent)
+	}
+	return now, nil
+}
+
+// state is what is known of the folder. d.mu is held.
+func (d *folder) state() Disk {
+	s := Disk{Used: d.used, Quota: d.quota}
+	if d.quota > 0 {
+		s.Percent = int(100 * float64(d.used) / float64(d.quota))
+	}
+	return s
+}
+
+// free refuses to begin anything when the quota is used up. It measures first: what its owner has deleted counts.
+func (d *folder) free() error {
+	if d.quota == 0 {
+		return nil
+	}
+	now, err := d.measure()
+	if err == nil && now.Percent >= fullPercent {
+		err = fullError(now)
+	}
+	return err
+}
+
+// write counts bytes that are to be written, and refuses them when there is no room for them.
+func (d *folder) write(bytes int64) error {
+	if d.quota == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.used+bytes > d.quota {
+		return fullError(d.state())
+	}
+	d.used += bytes
+	return nil
+}
+
+// fullError says that the quota is used up. It pauses a job, which goes on when there is room.
+func fullError(d Disk) error {
+	return faults.Errorf(fault.CodeDisk, "%s: remove a job that has ended (hanse remove JOB), or start the node with a "+
+		"larger quota, and what waits goes on", d.String())
+}
+
+// metered counts what a session's transcript takes.
+type metered struct {
+	protocol.Recorder
+	disk *folder
+	full bool // payloads are kept
+}
+
+// Record implements protocol.Recorder.
+func (m metered) Record(e protocol.Entry, payload []byte) error {
+	bytes := int64(transcript.BlockSize)
+	if m.full {
+		bytes += int64(len(payload))
+	}
+	if err := m.disk.write(bytes); err != nil {
+		return err
+	}
+	return m.Recorder.Record(e, payload)
+}
+
+// Disk measures the node's folder.
+func (n *Node) Disk() (Disk, error) { return n.disk.measure() }
+
+// tidy deletes the payloads of jobs that ended longer ago than the policy keeps them. Chain, digests and signatures
+// stay, so that an audit verifies all but the payloads, and says so.
+func (n *Node) tidy() error {
+	keep, limited := n.config.Policy.KeepsPayloads()
+	if !limited {
+		return nil
+	}
+	now := n.config.Now()
+	var errs []error
+	for _, s := range n.allJobs() {
+		r := s.snapshot()
+		ended := r.Ended
+		if ended.IsZero() { // its record was damaged
+			ended = s.endedAt()
+		}
+		if s.ended() == nil || n.inSession(s) || ended.IsZero() || now.Before(ended.Add(keep)) {
+			continue
+		}
+		if there, err := s.dropPayloads(); err != nil {
+			errs = append(errs, fmt.Errorf("job %q: %w", s.contract.Job.Name, err))
+		} else if there {
+			n.config.Log.Info("payloads were deleted, as the policy says", "job", s.contract.Job.Name, "contract",
+				s.contract.Hash().Short(), "keep_payloads", n.config.Policy.KeepPayloads)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dropPayloads deletes the payloads of the job's transcript, and reports whether there were any. A crash leaves all of
+// them or none: what is under another name is swept up.
+func (s *jobState) dropPayloads() (there bool, err error) {
+	folder := s.vault.Path(PayloadFolder)
+	if _, err := os.Stat(folder); err != nil {
+		return false, skipGone(err)
+	}
+	old := folder + durable.Suffix
+	if err := errors.Join(os.RemoveAll(old), os.Rename(folder, old), durable.SyncDir(filepath.Dir(folder))); err != nil {
+		return false, err
+	}
+	return true, os.RemoveAll(old)
+}
+
+// rounds is when the disk is looked at next; the zero value is at once.
+type rounds struct{ tidy, measure time.Time }
+
+// keep tidies and measures a node's folder when it is time.
+func (h *rounds) keep(n *Node) {
+	if now := n.config.Now(); !now.Before(h.tidy) {
+		h.tidy = now.Add(tidyEvery)
+		if err := n.tidy(); err != nil {
+			n.config.Log.Error("old payloads could not be deleted", "error", err)
+		}
+	}
+	if now := time.Now(); n.disk.quota > 0 && !now.Before(h.measure) {
+		h.measure = now.Add(measureEvery)
+		if _, err := n.disk.measure(); err != nil {
+			n.config.Log.Error("the node's folder could not be measured", "error", err)
+		}
+	}
+}

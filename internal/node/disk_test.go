@@ -1,0 +1,225 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// awaitGone returns when a file or folder of a job is not there any more.
+func (l *testNetwork) awaitGone(i int, h keys.Hash, name string) {
+	l.t.Helper()
+	ctx := minute(l.t)
+	for {
+		if _, err := os.Stat(l.jobFile(i, h, name)); errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if pause(ctx, 5*time.Millisecond) != nil {
+			l.t.Fatalf("%s still has %s", l.names[i], name)
+		}
+	}
+}
+
+// awaitPause returns when a job is paused at a party for a reason.
+func (l *testNetwork) awaitPause(ctx context.Context, i int, h keys.Hash, want string) {
+	l.t.Helper()
+	for {
+		s, _ := l.nodes[i].job(h)
+		r := s.snapshot()
+		if r.State == StatePaused && strings.Contains(r.Reason, want) {
+			return
+		}
+		if pause(ctx, 5*time.Millisecond) != nil {
+			l.t.Fatalf("%s: %+v, want it paused: %s", l.names[i], r, want)
+		}
+	}
+}
+
+// TestPayloadsAreKeptAsLongAsThePolicySays, by the node's clock, while it runs and when it starts; not those of a job
+// that has not ended. An audit verifies what stays.
+func TestPayloadsAreKeptAsLongAsThePolicySays(t *testing.T) {
+	l := newTestNetwork(t, 4, 40)
+	l.policy.KeepPayloads = "30d"
+	noon := time.Now()
+	var days atomic.Int64
+	l.now = func() time.Time { return noon.AddDate(0, 0, int(days.Load())) }
+	l.startAll()
+	_, ended, err := l.propose(l.job("train", "record = \"full\"", activeBank+"features = 8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.awaitDone(minute(t), ended)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := l.nodes[0].Prepare(ctx, l.job("train", "record = \"full\"\nexpires = \"2000h\"", activeBank+"features = 8"),
+		nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := c.Hash() // it waits for its launch
+	if err := os.Mkdir(l.jobFile(0, open, PayloadFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	days.Store(29)
+	if err := errors.Join(l.nodes[0].tidy(), l.nodes[1].tidy()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range l.names {
+		if _, err := os.Stat(l.jobFile(i, ended, PayloadFolder)); err != nil {
+			t.Errorf("after 29 days: %v", err)
+		}
+	}
+	l.stops[1]()
+	days.Store(31)
+	l.awaitGone(0, ended, PayloadFolder) // once a day
+	if _, err := os.Stat(l.jobFile(1, ended, PayloadFolder)); err != nil {
+		t.Errorf("a node that does not run has deleted something: %v", err)
+	}
+	l.start(1)
+	l.awaitGone(1, ended, PayloadFolder) // at the start
+	if err := l.nodes[0].tidy(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(l.jobFile(0, open, PayloadFolder)); err != nil {
+		t.Errorf("the payloads of a job that is open are gone: %v", err)
+	}
+	for i := range l.names {
+		l.awaitGone(i, ended, PayloadFolder)
+	}
+	r := l.audit(ended)
+	said := strings.Contains(strings.Join(r.NotLookedAt, " "), "Bank, payloads: the payloads that the transcript says were "+
+		"kept are not beside it")
+	if r.Exit != audit.ExitPartial || !said {
+		t.Errorf("the audit ends with %s, %d: %s %q", r.Verdict, r.Exit, r.Summary, r.NotLookedAt)
+	}
+}
+
+// TestADeletionThatWasCutShort leaves all payloads or none.
+func TestADeletionThatWasCutShort(t *testing.T) {
+	l := newTestNetwork(t, 3, 40)
+	l.startAll()
+	_, h, err := l.propose(l.job("train", "record = \"full\"",
+		"active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\nseed = \"s\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := l.jobFile(0, h, PayloadFolder)
+	l.restart(0, h, func(string) {
+		if err := os.Rename(folder, folder+".tmp"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if _, err := os.Stat(folder + ".tmp"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was to be deleted is there after a start: %v", err)
+	}
+}
+
+// TestTheOwnerIsWarnedBeforeTheWall, once each time that the quota comes near.
+func TestTheOwnerIsWarnedBeforeTheWall(t *testing.T) {
+	var out bytes.Buffer
+	d := &folder{dir: t.TempDir(), quota: 1000, log: slog.New(slog.NewTextHandler(&out, nil))}
+	fill := func(bytes, warnings int, refused bool) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(d.dir, "file"), make([]byte, bytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := d.free()
+		if (err != nil) != refused {
+			t.Errorf("with %d bytes: %v", bytes, err)
+		}
+		if got := strings.Count(out.String(), "the disk quota comes near"); got != warnings {
+			t.Errorf("with %d bytes there were %d warnings, want %d", bytes, got, warnings)
+		}
+	}
+	fill(790, 0, false)
+	fill(800, 1, false)
+	fill(989, 1, false)
+	if err := d.write(11); err != nil {
+		t.Error(err)
+	}
+	if err := d.write(1); err == nil {
+		t.Error("more is written than there is room for")
+	}
+	fill(990, 1, true)
+	fill(10, 1, false)
+	fill(900, 2, false)
+	d.quota = 0
+	if d.free() != nil || d.write(1<<40) != nil {
+		t.Error("without a quota something is refused")
+	}
+}
+
+// TestAJobAtTheWallGoesOnWhenThereIsSpace: it pauses with a code, at all parties; new jobs are refused, and what has
+// ended can be removed.
+func TestAJobAtTheWallGoesOnWhenThereIsSpace(t *testing.T) {
+	l := newTestNetwork(t, 4, 4000)
+	l.startAll()
+	old, err := l.nodes[0].Prepare(minute(t), l.job("train", "", activeBank+"features = 8"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.nodes[0].Cancel(old.Hash(), "another comes"); err != nil {
+		t.Fatal(err)
+	}
+	const left = 150_000
+	now, err := l.nodes[0].Disk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	filler := filepath.Join(l.nodes[0].config.Dir, "filler")
+	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.quotas = map[int]int64{0: now.Used + 8<<20 + left}
+	l.restart(0, old.Hash(), nil)
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	text := l.job("train", "record = \"full\"", activeBank+"loss = \"square\"\nfeatures = 64")
+	c, err := l.nodes[0].Prepare(ctx, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+		ended <- err
+	}()
+	l.awaitPause(ctx, 0, c.Hash(), "of its quota of ")
+	l.awaitPause(ctx, 1, c.Hash(), "bank: ")
+	if now, err := l.nodes[0].Disk(); err != nil || now.Used > now.Quota+left {
+		t.Errorf("the folder has %+v, %v", now, err)
+	}
+	// At the wall: nothing new, and nothing of others.
+	if err := os.WriteFile(filler, make([]byte, 8<<20+left), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.nodes[0].Prepare(ctx, text, nil); err == nil || !strings.Contains(err.Error(), "hanse remove JOB") {
+		t.Errorf("a new job at the wall: %v", err)
+	}
+	if _, err := l.nodes[1].Prepare(ctx, text, nil); err == nil || !strings.Contains(err.Error(), "bank: ") ||
+		strings.Contains(err.Error(), "quota") {
+		t.Errorf("another's new job at the wall: %v", err)
+	}
+	l.mustRemove(0, old.Hash())
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if l.sessions(c.Hash()) < 2 {
+		t.Error("the job never came to the wall")
+	}
+}

@@ -1,0 +1,85 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
+)
+
+// A job may take its model and its rows from jobs before it. These are done at one party a moment before another knows:
+// the end travels. A job that is proposed in that moment waits for it.
+
+// isEnding reports whether a job has ended well at this party, which waits for the end that all sign.
+func (s *jobState) isEnding() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.record
+	return s.ending == nil && !r.State.Final() && (s.pending != nil || r.Finished > 0 && r.Finished == r.Session)
+}
+
+// hurry has the node look after a job that stands still at its next turn, however lately it has.
+func (s *jobState) hurry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gap = 0
+}
+
+// endingInput returns a job that is ending here and that another one takes its model or its rows from, nil where there
+// is none. Of rows that are not settled yet that is any alignment of their name.
+func (n *Node) endingInput(job *contract.Job) *jobState {
+	if job.Model == "" && job.Rows == "" {
+		return nil
+	}
+	for _, s := range n.openJobs() {
+		h, before := s.contract.Hash().String(), s.contract.Job
+		named := before.Task == contract.TaskAlign && before.Name == job.Rows && job.Rows != "" && job.Alignment == ""
+		if (named || h == job.Model || h == job.Alignment) && s.isEnding() {
+			return s
+		}
+	}
+	return nil
+}
+
+// inputsFor refuses for now a job of a member that takes something from one that is ending here. Who took no part in
+// that one learns nothing of it.
+func (n *Node) inputsFor(from keys.ID, job *contract.Job) error {
+	s := n.endingInput(job)
+	if s == nil || partyWith(s.contract, from) < 0 {
+		return nil
+	}
+	s.hurry()
+	before := s.contract.Job.Name
+	return &faults.Error{Code: fault.CodeEnding, Names: []string{before}, Err: fmt.Errorf("job %q takes something from "+
+		"job %q, whose end has not come to this node yet", job.Name, before)}
+}
+
+// awaitInputs waits until no job that another one, to be proposed here, takes something from is ending at this node,
+// telling listen what it waits for. What cannot be read as a job waits for nothing.
+func (n *Node) awaitInputs(ctx context.Context, text []byte, listen func(jobs.Event)) error {
+	job, err := contract.ParseJob(text)
+	if err != nil {
+		return nil
+	}
+	since, told := time.Now(), time.Time{}
+	for {
+		s := n.endingInput(job)
+		if s == nil {
+			return nil
+		}
+		s.hurry()
+		if time.Since(told) >= jobs.WaitReport && listen != nil {
+			told = time.Now()
+			listen(jobs.Event{Kind: jobs.EventWaiting, Time: told, Since: since, Text: fmt.Sprintf("waiting for the end of "+
+				"job %s%s: this party's part is stored, and not all have signed yet", s.contract.Job.Name, lasting(since))})
+		}
+		if err := pause(ctx, retryEvery); err != nil {
+			return fmt.Errorf("waiting for the end of job %q: %w", s.contract.Job.Name, err)
+		}
+	}
+}

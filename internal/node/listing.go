@@ -1,0 +1,160 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/forecast"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// JobInfo is a job as the owner sees it.
+type JobInfo struct {
+	Contract  string   `json:"contract"`
+	Name      string   `json:"name"`
+	Algorithm string   `json:"algorithm"`
+	Task      string   `json:"task"`
+	Proposer  string   `json:"proposer"`
+	Parties   []string `json:"parties"`
+	Servers   []string `json:"servers,omitempty"` // of a job over clients
+	Self      string   `json:"self"`              // this node's name
+	Privacy   string   `json:"privacy"`
+	Topology  string   `json:"topology"`
+	State     State    `json:"state"`
+	Reason    string   `json:"reason,omitempty"`
+	Expires   string   `json:"expires,omitempty"` // of a proposal
+	Consent   *Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
+	Sessions  uint32   `json:"sessions"`
+	Summary   string   `json:"summary"`
+	// of a proposal that waits for approvals: who has approved, how many must, and who may
+	Approved  []string `json:"approved,omitempty"`
+	Approvals int      `json:"approvals,omitempty"`
+	Approvers []string `json:"approvers,omitempty"`
+	SelfID    string   `json:"self_id"` // this node's key
+	// Of an alignment that is done: what it found, and the day after which no job may use it.
+	Aligned *jobs.Aligned `json:"aligned,omitempty"`
+	Until   string        `json:"until,omitempty"`
+
+	// Forecast is what was expected when the job came; nil: nobody knew.
+	Forecast *forecast.Forecast `json:"forecast,omitempty"`
+
+	Made     time.Time `json:"made,omitzero"`  // when it came to this node
+	Ended    time.Time `json:"ended,omitzero"` // when its end was stored here
+	Standing string    `json:"standing"`       // the state in words: who is waited for, before what others call agreed
+	Progress *Progress `json:"progress,omitempty"`
+	Awaits   []string  `json:"awaits,omitempty"`  // the members that are waited for now
+	Waiting  string    `json:"waiting,omitempty"` // for what, and for how long
+	Next     string    `json:"next,omitempty"`    // the command that comes next here, without --dir
+	Audited  *Audited  `json:"audited,omitempty"` // what its owner's latest audit concluded
+}
+
+// infoOf says of a job what its contract says of it.
+func infoOf(c *contract.Contract, self string) JobInfo {
+	j := c.Job
+	return JobInfo{
+		Contract: c.Hash().String(), Name: j.Name, Algorithm: j.Algorithm, Task: j.Task,
+		Proposer: j.Proposer, Parties: j.Parties,
+		Servers: j.Servers, Self: self, Privacy: j.Privacy, Topology: j.Topology, Expires: j.Expires,
+	}
+}
+
+// sortInfos orders jobs by time, the newest first.
+func sortInfos(all []JobInfo) {
+	slices.SortFunc(all, func(a, b JobInfo) int {
+		return cmp.Or(b.Made.Compare(a.Made), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Contract, b.Contract))
+	})
+}
+
+// Jobs lists the node's jobs by time, the newest first, but for those that were removed.
+func (n *Node) Jobs() []JobInfo {
+	all := n.allJobs()
+	infos := make([]JobInfo, 0, len(all))
+	named := make(map[string]int)
+	for _, s := range all {
+		r, info := s.snapshot(), infoOf(s.contract, n.nameIn(s.contract))
+		if !r.Removed.IsZero() {
+			continue
+		}
+		info.State, info.Reason, info.Consent, info.Sessions = r.State, r.Reason, r.Consent, r.Session
+		info.Made, info.Ended, info.Forecast = r.Made, r.Ended, s.forecast
+		info.Summary, info.SelfID = n.summaryOf(s.contract), n.config.Key.ID().String()
+		if p := n.config.Policy; r.State == StateProposed && p.ApprovalsWanted() > 0 {
+			info.Approved, info.Approvals = n.approvedBy(s), p.ApprovalsWanted()
+			for _, a := range p.Approvers {
+				info.Approvers = append(info.Approvers, a.Name)
+			}
+		}
+		if r.State == StateDone && info.Task == contract.TaskAlign {
+			if report, err := s.loadReport(); err == nil && report != nil && report.Aligned != nil {
+				info.Aligned = report.Aligned
+				info.Until = r.Ended.AddDate(0, 0, report.Aligned.KeepDays).UTC().Format(time.DateOnly)
+			}
+		}
+		s.describe(&info)
+		info.Audited = n.audited(s)
+		infos = append(infos, info)
+		named[info.Name]++
+	}
+	for i := range infos {
+		name := infos[i].Name
+		if named[name] > 1 {
+			name = infos[i].Contract[:8]
+		}
+		infos[i].Next = nextCommand(&infos[i], name)
+	}
+	sortInfos(infos)
+	return infos
+}
+
+// describe says how the job stands: how far it has come, and for whom it waits.
+func (s *jobState) describe(info *JobInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info.Standing = string(info.State)
+	if info.State.Final() || info.State == StateProposed {
+		return
+	}
+	unsigned, ours := s.watched.heard(info), info.Proposer == info.Self
+	agreed := s.inForce.Contract() != nil
+	switch {
+	case !agreed && ours:
+		info.Awaits = unsigned
+		if info.State == StateAgreed && len(info.Awaits) == 0 { // it has not asked all yet
+			info.Awaits = slices.DeleteFunc(slices.Clone(info.Parties), func(p string) bool { return p == info.Self })
+		}
+		if info.State == StateAgreed && info.Waiting == "" {
+			info.Waiting = "consent is asked for: a person there runs hanse approve " + info.Name
+		}
+	case info.State == StateAgreed && !ours:
+		info.Waiting = fmt.Sprintf("%s has consented; %s starts it once all have", info.Self, info.Proposer)
+	}
+	switch {
+	case info.State == StateAgreed && ours && len(info.Awaits) > 0:
+		info.Standing = "waiting for " + wording.Several(info.Awaits)
+	case info.Progress != nil && info.Progress.Total > 0:
+		info.Standing = fmt.Sprintf("%s %d %%", info.State, info.Progress.Percent)
+	}
+}
+
+// nextCommand is what a person at this node types next about a job, empty where there is nothing to do.
+func nextCommand(j *JobInfo, name string) string {
+	switch {
+	case j.State == StateProposed && j.Approvals > 0:
+		return "hanse approve " + name + " --as NAME"
+	case j.State == StateProposed:
+		return "hanse approve " + name
+	case j.State == StateAgreed, j.State == StateRunning:
+		return "hanse result " + name + " --wait"
+	case j.State != StateDone: // a pause says itself what mends it
+		return ""
+	case j.Task == contract.TaskTrain && len(j.Servers) == 0:
+		return "hanse predict --model " + name + " --table test"
+	case j.Task == contract.TaskTrain:
+		return "hanse model show " + name
+	}
+	return "hanse result " + name
+}

@@ -1,0 +1,40 @@
+package node
+
+import (
+	"strings"
+
+	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// summaryOf is what this node's owner reads before consent: the contract's summary, the forecast, what a rehearsal of
+// it here came to, and of a training over columns what it makes of this node's own table. Nobody else is told of the
+// last three.
+func (n *Node) summaryOf(c *contract.Contract) string {
+	text := summary.Of(c, n.nameIn(c))
+	if s, ok := n.job(c.Hash()); ok && s.forecast != nil {
+		text += "\n" + wording.Wrap(wording.Columns, "", "Forecast: "+s.forecast.String())
+	}
+	text += n.rehearsed(c)
+	if c.Job.Task != contract.TaskTrain || c.Job.OverClients() {
+		return text
+	}
+	label := ""
+	if kind, err := n.kindOf(c.Job); err == nil {
+		label = kind.Label(c.Job)
+	}
+	remarks := n.tables.Remarks(c.Job.Table, label)
+	if remarks == nil || len(remarks.Columns)+len(remarks.Notes) == 0 || c.Parties[c.Job.Index(n.nameIn(c))].Rows == 0 {
+		return text
+	}
+	var b strings.Builder
+	b.WriteString(text + "\nyour table " + c.Job.Table + ", of which others learn none of this\n")
+	if len(remarks.Columns) > 0 {
+		b.WriteString(wording.Wrap(wording.Columns, "  ", "its columns: "+strings.Join(remarks.Columns, ", ")))
+	}
+	for _, note := range remarks.Notes {
+		b.WriteString(wording.Wrap(wording.Columns, "  ", note))
+	}
+	return b.String()
+}

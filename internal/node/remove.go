@@ -1,0 +1,186 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// whatStays are the files of a job that is removed which stay. Without the contract and its end the same contract could
+// be consented to and run a second time; without the status the policy's bounds over 30 days, and what a row's scores
+// were counted at, would be forgotten; without the log of scored rows a model part that comes back from a copy would
+// score them again; and the transcript is what an audit proves with that nothing else left.
+var whatStays = []string{contractFile, ContractFile, endingFile, statusFile, TranscriptFile, auditedFile,
+	columns.ScoredRowsFile}
+
+// Removal is what becomes of a job's files when its owner removes it.
+type Removal struct {
+	Contract string `json:"contract"`
+	Job      string `json:"job"`
+	Goes     []Pile `json:"goes"`
+	Stays    []Pile `json:"stays"`
+}
+
+// Pile is files of one use.
+type Pile struct {
+	What  string `json:"what"`
+	Bytes int64  `json:"bytes"`
+}
+
+// usesOf says what a file in a job's folder is.
+var usesOf = map[string]string{
+	contractFile: "contract and its end", ContractFile: "contract and its end", endingFile: "contract and its end",
+	statusFile:              "who consented, when, and what it counts for",
+	TranscriptFile:          "transcript: what passed, by digests, chained and signed",
+	auditedFile:             "what its audit concluded",
+	columns.ScoredRowsFile:  "which rows were scored with this model",
+	PayloadFolder:           "payloads of the transcript",
+	jobs.ModelFile:          "this member's part of the model",
+	jobs.AlignmentFile:      "the common rows",
+	jobs.ScoresFile:         "scores",
+	columns.KnownScoresFile: "scores that opened here with this model",
+	reportFile:              "report",
+}
+
+// otherUse is that of all other files.
+const otherUse = "states and secrets of the job"
+
+// PlanRemoval says what Remove would do, or why it is refused.
+func (n *Node) PlanRemoval(h keys.Hash) (*Removal, error) {
+	s, err := n.removable(h)
+	if err != nil {
+		return nil, err
+	}
+	return s.planRemoval()
+}
+
+// planRemoval adds up the files of a job's folder.
+func (s *jobState) planRemoval() (*Removal, error) {
+	r := &Removal{Contract: s.contract.Hash().String(), Job: s.contract.Job.Name}
+	entries, err := os.ReadDir(s.vault.Path("."))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		bytes, err := sizeOf(s.vault.Path(e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		list, what := &r.Goes, usesOf[e.Name()]
+		switch {
+		case e.Name() == "index":
+			continue
+		case slices.Contains(whatStays, e.Name()):
+			list = &r.Stays
+		case what == "":
+			what = otherUse
+		}
+		at := slices.IndexFunc(*list, func(p Pile) bool { return p.What == what })
+		if at < 0 {
+			at, *list = len(*list), append(*list, Pile{What: what})
+		}
+		(*list)[at].Bytes += bytes
+	}
+	return r, nil
+}
+
+// sizeOf adds up the bytes of a file, or of all files below a folder. What is deleted meanwhile counts nothing.
+func sizeOf(path string) (total int64, err error) {
+	err = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return skipGone(err)
+		}
+		info, err := e.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return skipGone(err)
+	})
+	return total, err
+}
+
+// skipGone is err, unless it says that a file is not there any more.
+func skipGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// removable returns a job that may be removed: one that has ended, and that no open job needs.
+func (n *Node) removable(h keys.Hash) (*jobState, error) {
+	s, ok := n.job(h)
+	if !ok {
+		return nil, fmt.Errorf("this node has no job %s", h.Short())
+	}
+	name, r := s.contract.Job.Name, s.snapshot()
+	if !r.Removed.IsZero() {
+		return nil, removedError(s)
+	}
+	if s.ended() == nil {
+		return nil, fmt.Errorf("job %q is %s: only a job that has ended can be removed; hanse cancel %s ends it", name,
+			r.State, name)
+	}
+	if n.inSession(s) {
+		return nil, fmt.Errorf("job %q is ending: its last session is still on; try again in a moment", name)
+	}
+	for _, open := range n.openJobs() {
+		if job := open.contract.Job; job.Model == h.String() || job.Alignment == h.String() {
+			return nil, fmt.Errorf("job %q is needed by job %q, which is %s: cancel that one, or wait for its end", name,
+				job.Name, open.status())
+		}
+	}
+	return s, nil
+}
+
+// removedError says of a job that its owner has removed it.
+func removedError(s *jobState) error {
+	return fmt.Errorf("job %q, contract %s, was removed here on %s; hanse jobs --removed lists what stays of it",
+		s.contract.Job.Name, s.contract.Hash().Short(), s.snapshot().Removed.UTC().Format(time.DateOnly))
+}
+
+// Remove deletes what a job that has ended left at this node, but for what this member's promises to others rest on:
+// see whatStays. It cannot be taken back. The other parties keep what is theirs.
+func (n *Node) Remove(h keys.Hash) (*Removal, error) {
+	s, err := n.removable(h)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.planRemoval()
+	if err != nil {
+		return nil, err
+	}
+	now := n.config.Now().UTC().Round(0)
+	if err := s.update(func(r *statusRecord) { r.Removed = now }); err != nil { // first: a crash is gone on from
+		return nil, err
+	}
+	n.config.Log.Info("a job was removed by its owner", "job", r.Job, "contract", h.Short())
+	return r, s.vault.Clear(whatStays...)
+}
+
+// isRemoved reports whether the owner has removed what the job left.
+func (s *jobState) isRemoved() bool { return !s.snapshot().Removed.IsZero() }
+
+// Removed lists the jobs of which the owner has removed what they left, the newest first.
+func (n *Node) Removed() []JobInfo {
+	var all []JobInfo
+	for _, s := range n.allJobs() {
+		if r := s.snapshot(); !r.Removed.IsZero() {
+			info := infoOf(s.contract, n.nameIn(s.contract))
+			info.State, info.Consent, info.Sessions = r.State, r.Consent, r.Session
+			info.Made, info.Ended, info.Standing = r.Made, r.Ended, string(r.State)+", removed"
+			info.Reason, info.Audited = "removed on "+r.Removed.UTC().Format(time.DateOnly), n.audited(s)
+			all = append(all, info)
+		}
+	}
+	sortInfos(all)
+	return all
+}

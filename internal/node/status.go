@@ -1,0 +1,249 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/disk"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Status is a node at one moment, as its owner sees it: hanse status prints it, the metrics count it, and the page
+// shows it. Nothing in it is a secret, a row, or how many rows another party has; names and reasons of others are
+// printable.
+type Status struct {
+	Time      time.Time        `json:"time"`    // by this machine's clock
+	Member    string           `json:"member"`  // this node's, in its charter
+	ID        string           `json:"id"`      // its public key
+	Version   string           `json:"version"` // of the program
+	Started   time.Time        `json:"started"`
+	Dir       string           `json:"dir"` // the node's folder, absolute
+	Charter   CharterStatus    `json:"charter"`
+	Listening []string         `json:"listening"` // multiaddrs; none: the node only dials
+	Members   []MemberStatus   `json:"members"`   // the other members, in the charter's order
+	Strangers []StrangerStatus `json:"strangers"` // refused at the door, the latest first
+	Jobs      []JobStatus      `json:"jobs"`      // as Jobs lists them
+	Alerts    []Alert          `json:"alerts"`    // the worst first; none: all is well
+	Disk      disk.Space       `json:"disk"`      // the file system of Dir; zero: this system does not say
+	Traffic   []TrafficStatus  `json:"traffic"`   // of jobs since the node started, by member and class
+	Waits     []WaitStatus     `json:"waits"`     // of jobs since the node started, by member
+	Sessions  int64            `json:"sessions"`  // begun since the node started
+}
+
+// CharterStatus says which charter is in force here.
+type CharterStatus struct {
+	Name    string    `json:"name"`
+	Version int       `json:"version"`
+	Digest  string    `json:"digest"`
+	Created time.Time `json:"created"`
+}
+
+// Network is what a node's host says of the network; see Config.Network.
+type Network struct {
+	Listening []string
+	Members   []MemberStatus
+	Strangers []StrangerStatus
+}
+
+// MemberStatus is another member, as seen from here.
+type MemberStatus struct {
+	Name      string        `json:"name"`
+	ID        string        `json:"id"`
+	Kept      bool          `json:"kept"` // a link to it is kept; false: it may connect, and is not dialled
+	Connected bool          `json:"connected"`
+	Since     time.Time     `json:"since,omitzero"`    // when the link was made or, of one that is away, lost; zero: never
+	Address   string        `json:"address,omitempty"` // the member's end of the link, as a multiaddr
+	Path      string        `json:"path,omitempty"`    // how that address was found, or that the member dialled
+	RTT       time.Duration `json:"rtt_ns,omitempty"`  // of the latest heartbeat
+	Version   string        `json:"version,omitempty"` // of its program, by its own word; empty: it has not said
+	Heard     time.Time     `json:"heard,omitzero"`    // when the last byte came; zero: never
+	// ClockAhead is by how much its clock is ahead of this one's, negative when it is behind.
+	ClockAhead time.Duration `json:"clock_ahead_ns,omitempty"`
+	Clock      string        `json:"clock,omitempty"`   // how the two clocks differ and what that breaks; or empty
+	Trouble    string        `json:"trouble,omitempty"` // why there is no link, or what it is restricted to
+	Links      int64         `json:"links"`             // made with it since the node started
+	In         int64         `json:"in"`                // bytes since the node started: jobs, calls, heartbeats, discovery
+	Out        int64         `json:"out"`
+}
+
+// StrangerStatus is somebody who is no member and was refused.
+type StrangerStatus struct {
+	ID      string    `json:"id"`
+	Address string    `json:"address"`
+	Reason  string    `json:"reason"`
+	Last    time.Time `json:"last"`
+}
+
+// JobStatus is a job and what passes in it here.
+type JobStatus struct {
+	JobInfo
+	Session time.Time      `json:"session,omitzero"` // when the session that is on began; zero: none is on
+	Sent    []EgressStatus `json:"sent,omitempty"`   // in the latest session since the node started
+	Curve   []Point        `json:"curve,omitempty"`  // the latest step's metric as it came, evenly thinned
+}
+
+// Point is a step's metric when so much of the step was done.
+type Point struct {
+	Done   int64   `json:"done"`
+	Metric float64 `json:"metric"`
+}
+
+// EgressStatus is what left this machine in a session for one party in one class, and what may.
+type EgressStatus struct {
+	Peer   string `json:"peer"`
+	Class  string `json:"class"` // as contracts name it
+	Bytes  int64  `json:"bytes"` // of payload
+	Agreed int64  `json:"agreed"`
+}
+
+// TrafficStatus is what passed between this node and another member in jobs.
+type TrafficStatus struct {
+	Peer  string `json:"peer"`
+	Class string `json:"class"` // as contracts name it
+	Sent  int64  `json:"sent"`  // bytes of payload
+	Read  int64  `json:"read"`
+}
+
+// The levels of an alert.
+const (
+	AlertWarning  = "warning"  // it needs somebody, some time
+	AlertCritical = "critical" // jobs stand still until it is mended
+)
+
+// The codes of alerts. They are part of what programs read, and keep their meaning.
+const (
+	CodeDisk     = "disk"     // the node's file system is nearly full
+	CodeTwin     = "twin"     // another node runs with this one's key
+	CodeAway     = "away"     // a member that a link is kept with has none
+	CodeClock    = "clock"    // a member's clock and this one's differ
+	CodeCharter  = "charter"  // a member is on another version of the charter
+	CodePaused   = "paused"   // a job stands still
+	CodeProposal = "proposal" // a job waits for a person here
+)
+
+// Alert is something that the node's owner should look at.
+type Alert struct {
+	Code  string    `json:"code"`            // what it is, for programs
+	Level string    `json:"level"`           // AlertWarning or AlertCritical
+	About string    `json:"about,omitempty"` // a member or a job; empty: this node
+	Text  string    `json:"text"`            // what is wrong, in a sentence
+	Mend  string    `json:"mend,omitempty"`  // what to do; empty where Text says it
+	Since time.Time `json:"since,omitzero"`
+}
+
+// awayAfter is how long a member may be away before that is an alert: nodes are started again, and lines drop.
+const awayAfter = time.Minute
+
+// Status returns the node as it is now.
+func (n *Node) Status() Status {
+	charter := n.currentCharter()
+	s := Status{
+		Time: time.Now(), Member: n.name(), ID: n.config.Key.ID().String(), Version: n.config.Version,
+		Started: n.started, Dir: n.config.Dir, Jobs: n.jobStatuses(), Traffic: n.traffic.status(n.memberName),
+		Waits: n.waits.status(), Sessions: n.began.Load(),
+		Charter: CharterStatus{Name: charter.Name, Version: charter.Version, Digest: charter.Digest().String(),
+			Created: charter.Created},
+	}
+	if dir, err := filepath.Abs(s.Dir); err == nil {
+		s.Dir = dir
+	}
+	if n.config.Network != nil {
+		network := n.config.Network()
+		s.Listening, s.Members, s.Strangers = network.Listening, network.Members, network.Strangers
+	}
+	s.Disk, _ = disk.Of(n.config.Dir) // zero: not known
+	s.alert()
+	s.Listening, s.Members = orEmpty(s.Listening), orEmpty(s.Members)
+	s.Strangers, s.Jobs = orEmpty(s.Strangers), orEmpty(s.Jobs)
+	s.Alerts, s.Traffic, s.Waits = orEmpty(s.Alerts), orEmpty(s.Traffic), orEmpty(s.Waits)
+	return s
+}
+
+// orEmpty makes a list that JSON writes as one, also where nothing is in it.
+func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
+
+// alert finds what its owner should look at.
+func (s *Status) alert() {
+	add := func(a Alert) { s.Alerts = append(s.Alerts, a) }
+	if level := s.Disk.Level(); level != disk.Ample {
+		a := Alert{Code: CodeDisk, Level: AlertWarning, Text: fmt.Sprintf("%s of %s are free where this node keeps its "+
+			"jobs, in %s", wording.Size(s.Disk.Free), wording.Size(s.Disk.Total), s.Dir),
+			Mend: "make room there: transcripts and payloads of jobs grow with every session"}
+		if level == disk.Full {
+			a.Level = AlertCritical
+		}
+		add(a)
+	}
+	for _, m := range s.Members {
+		switch {
+		case !m.Connected && m.Kept && s.Time.Sub(m.awaySince(s.Started)) >= awayAfter:
+			add(Alert{Code: CodeAway, Level: AlertWarning, About: m.Name, Since: m.awaySince(s.Started),
+				Text: m.Name + " is away: " + cmp.Or(m.Trouble, "no attempt to connect has ended yet"),
+				Mend: "hanse doctor --member " + m.Name + " says what to change"})
+		case m.Connected && m.Trouble != "":
+			add(Alert{Code: CodeCharter, Level: AlertCritical, About: m.Name, Text: m.Trouble,
+				Mend: "hanse doctor --member " + m.Name + " says what to change"})
+		}
+		if m.Clock != "" {
+			add(Alert{Code: CodeClock, Level: AlertWarning, About: m.Name, Text: m.Clock})
+		}
+	}
+	for _, stranger := range s.Strangers {
+		if stranger.ID == s.ID {
+			add(Alert{Code: CodeTwin, Level: AlertCritical, Since: stranger.Last,
+				Text: "a node with this one's key called from " + stranger.Address,
+				Mend: "stop one of the two; if the other is not yours, the key is out: have it revoked"})
+		}
+	}
+	for _, j := range s.Jobs {
+		switch j.State {
+		case StatePaused:
+			add(Alert{Code: CodePaused, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s stands still%s", j.Name,
+				because(j.Reason))})
+		case StateProposed:
+			add(Alert{Code: CodeProposal, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s of %s waits for your "+
+				"word until %s", j.Name, j.Proposer, j.Expires), Mend: "hanse approve " + j.Name})
+		}
+	}
+	slices.SortStableFunc(s.Alerts, func(a, b Alert) int { return cmp.Compare(a.Level, b.Level) }) // critical first
+}
+
+// awaySince is when a member without a link was lost or, when it never had one, when the node started.
+func (m *MemberStatus) awaySince(started time.Time) time.Time {
+	if m.Since.IsZero() {
+		return started
+	}
+	return m.Since
+}
+
+// jobStatuses lists the jobs with what passes in them.
+func (n *Node) jobStatuses() []JobStatus {
+	var all []JobStatus
+	for _, info := range n.Jobs() {
+		j := JobStatus{JobInfo: info}
+		var h keys.Hash
+		if h.UnmarshalText([]byte(info.Contract)) == nil {
+			if s, ok := n.job(h); ok {
+				s.watched.status(&j, n.inSession(s))
+			}
+		}
+		all = append(all, j)
+	}
+	return all
+}
+
+// meterSession begins to count what a session of a job sends.
+func (n *Node) meterSession(s *jobState) (*sessionMeter, error) {
+	c := s.contract
+	m, err := newSessionMeter(c, c.Job.Index(n.nameIn(c)))
+	if err != nil {
+		return nil, err
+	}
+	n.began.Add(1)
+	s.watched.session(m)
+	return m, nil
+}

@@ -1,0 +1,48 @@
+package node
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hanse-project/hanse/internal/jobs"
+)
+
+// TestEventsAfterTheStream: a member's word that comes when the command it is for has ended, and its connection is
+// closed, reaches nobody and harms nothing. The node that wrote it to the connection all the same went down.
+func TestEventsAfterTheStream(t *testing.T) {
+	l := newTestNetwork(t, 3, 10)
+	l.startAll()
+	n := l.nodes[0]
+	l.serveSocketOf(0)
+	c, err := n.Prepare(t.Context(), l.job("train", "", activeBank+"features = 8"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var late atomic.Pointer[func(jobs.Event)] // as a member's call has it that is under way when the job ends
+	l.watch(0, func(jobs.Event) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if listen := n.hearers[c.Hash()]; listen != nil {
+			late.Store(&listen)
+		}
+	})
+	path, err := socketOf(n.config.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /launch?job=%s HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+		c.Hash())
+
+	if _, err := io.ReadAll(conn); err != nil { // until the node has closed it
+		t.Fatal(err)
+	}
+	(*late.Load())(jobs.Event{Kind: jobs.EventError, Text: "it has ended"})
+}

@@ -1,0 +1,274 @@
+package node
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// testNetwork is a whole federation of nodes in one process.
+type testNetwork struct {
+	t       testing.TB
+	net     *testnet.Network
+	names   []string
+	keys    []*keys.PrivateKey
+	charter *keys.SignedCharter
+	dirs    []string
+	policy  *consent.Policy
+	nodes   []*Node
+	stops   []func()
+	lives   []context.Context // of each node's present life
+	hearing sync.Mutex
+	told    []func(jobs.Event)                                   // by party; may be nil; hearing guards it
+	faults  []func(path string) (bool, error)                    // of the disks, by party; may be nil
+	idle    int                                                  // who starts without tables; 0: nobody
+	now     func() time.Time                                     // of all nodes; may be nil
+	wrap    func(i int, t *testnet.Transport) protocol.Transport // a node's network as an attacker has it; may be nil
+	log     *slog.Logger                                         // of all nodes; may be nil
+	logs    map[int]*slog.Logger                                 // by party, in place of log
+	quotas  map[int]int64                                        // of the disks, by party
+}
+
+// openPolicy consents to everything, and offers the label of both tables.
+func openPolicy() *consent.Policy {
+	labels := []string{"y", "z"}
+	return &consent.Policy{
+		Format: consent.Format, Accept: []consent.Rule{{Tasks: contract.Tasks()}},
+		Tables: []consent.Table{{Name: "train", Labels: labels}, {Name: "test", Labels: labels}},
+	}
+}
+
+// newTestNetwork makes members with tables of correlated columns; the first one has the label. The
+// nodes are not started.
+func newTestNetwork(t testing.TB, q, rows int) *testNetwork {
+	t.Helper()
+	l := &testNetwork{t: t, policy: openPolicy(), told: make([]func(jobs.Event), q),
+		faults: make([]func(string) (bool, error), q)}
+	charter := keys.Charter{Name: "test", Version: 1, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	charter.Rules.MinPrivacy = "published"
+	var ids []keys.ID
+	for i := range q {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := []string{"bank", "insurer", "telco", "retailer", "baker", "miller", "smith", "cooper", "tanner", "weaver",
+			"potter", "brewer",
+			"mason", "turner", "fuller", "glover"}[i]
+		l.names = append(l.names, name)
+		l.keys = append(l.keys, k)
+		ids = append(ids, k.ID())
+		charter.Members = append(charter.Members, keys.Member{Name: name, ID: k.ID(),
+			Addresses: []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 4001+i)}})
+		l.dirs = append(l.dirs, t.TempDir())
+	}
+	var err error
+	if l.charter, err = keys.NewCharter(charter); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range l.keys {
+		if err := l.charter.Sign(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.net = testnet.New(ids)
+	t.Cleanup(l.net.Close)
+	l.nodes, l.stops, l.lives = make([]*Node, q), make([]func(), q), make([]context.Context, q)
+	l.writeTables(rows)
+	return l
+}
+
+// writeTables writes "train" and "test" at every party: y is the sign of the product of the first
+// two parties' columns.
+func (l *testNetwork) writeTables(rows int) {
+	for _, name := range []string{"train", "test"} {
+		rng := rand.New(rand.NewPCG(7, uint64(len(name))))
+		files := make([]bytes.Buffer, len(l.names))
+		for i := range files {
+			files[i].WriteString("id,a")
+			if i == 0 {
+				files[i].WriteString(",y")
+			}
+			files[i].WriteString("\n")
+		}
+		for r := range rows {
+			product := 1.0
+			for i := range files {
+				a := rng.NormFloat64()
+				if i < 2 {
+					product *= a
+				}
+				fmt.Fprintf(&files[i], "r%05d,%.4f", r, a)
+				if i > 0 {
+					files[i].WriteString("\n")
+				}
+			}
+			label := 0
+			if product > 0 {
+				label = 1
+			}
+			fmt.Fprintf(&files[0], ",%d\n", label)
+		}
+		for i := range files {
+			l.writeTable(i, name, files[i].String())
+		}
+	}
+}
+
+func (l *testNetwork) tablePath(i int, name string) string {
+	return filepath.Join(l.dirs[i], name+".csv")
+}
+
+func (l *testNetwork) writeTable(i int, name, text string) {
+	if err := os.WriteFile(l.tablePath(i, name), []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// start runs node i until stop(i) or the test's end.
+func (l *testNetwork) start(i int) {
+	l.t.Helper()
+	tables := map[string]jobs.TableSpec{"train": {Path: l.tablePath(i, "train")}, "test": {Path: l.tablePath(i, "test")}}
+	if i > 0 && i == l.idle {
+		tables = nil
+	}
+	var transport protocol.Transport = l.transport(i)
+	if l.wrap != nil {
+		transport = l.wrap(i, l.transport(i))
+	}
+	n, err := New(Config{
+		Key: l.keys[i], Charter: inForce(l.t, l.charter), Transport: transport, Policy: l.policy, Tables: tables,
+		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond,
+		TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e jobs.Event) { l.heard(i, e) },
+		DiskFault: l.faults[i], Quota: l.quotas[i], Now: l.now, Log: cmp.Or(l.logs[i], l.log),
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { n.Run(ctx) })
+	l.nodes[i], l.lives[i] = n, ctx
+	l.stops[i] = sync.OnceFunc(func() { cancel(); done.Wait() })
+	l.t.Cleanup(l.stops[i])
+}
+
+// inForce is the proof that a charter is in force.
+func inForce(t testing.TB, c *keys.SignedCharter) keys.InForce {
+	t.Helper()
+	f, err := c.InForce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// heard shows every event under -v and passes it on.
+func (l *testNetwork) heard(i int, e jobs.Event) {
+	if e.Kind != jobs.EventSummary {
+		l.t.Logf("%s: %s %s %s %d", l.names[i], e.Kind, e.Text, e.Step, e.Done)
+	}
+	l.hearing.Lock()
+	told := l.told[i]
+	l.hearing.Unlock()
+	if told != nil {
+		told(e)
+	}
+}
+
+// watch sets who hears the events of a party's node, which may be running.
+func (l *testNetwork) watch(i int, told func(jobs.Event)) {
+	l.hearing.Lock()
+	defer l.hearing.Unlock()
+	l.told[i] = told
+}
+
+// transport returns a fresh transport of party i: a process that starts has no past.
+func (l *testNetwork) transport(i int) *testnet.Transport { return l.net.Restart(l.keys[i].ID()) }
+
+func (l *testNetwork) startAll() {
+	for i := range l.names {
+		l.start(i)
+	}
+}
+
+// job renders a job text with extra lines for the head and the parameters.
+func (l *testNetwork) job(task, head, parameters string) []byte {
+	var parties []string
+	for _, n := range l.names {
+		parties = append(parties, fmt.Sprintf("%q", n))
+	}
+	if !strings.Contains(head, "privacy") && !strings.Contains(head, "servers") {
+		head = "privacy = \"masked\"\n" + head
+	}
+	return fmt.Appendf(nil, "format = \"hanse-job-v1\"\nname = \"trial\"\nalgorithm = \"fdskl\"\ntask = %q\nparties = "+
+		"[%s]\n%s\n[parameters]\n%s\n",
+		task, strings.Join(parties, ", "), head, parameters)
+}
+
+// proposed prepares a job at the first node, and asks others for their consent to it.
+func (l *testNetwork) proposed(text []byte, others ...int) *contract.Contract {
+	l.t.Helper()
+	c, err := l.nodes[0].Prepare(l.t.Context(), text, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, i := range others {
+		if _, err := l.nodes[i].serveConsent(l.keys[0].ID(),
+			consentRequest{Contract: string(c.Document.Text())}); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// propose prepares and launches a job at the first node and returns its report and contract.
+func (l *testNetwork) propose(text []byte) (*jobs.Report, keys.Hash, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	c, err := l.nodes[0].Prepare(ctx, text, nil)
+	if err != nil {
+		return nil, keys.Hash{}, err
+	}
+	r, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+	return r, c.Hash(), err
+}
+
+// scoresOf is where a party wrote the scores of a prediction.
+func (l *testNetwork) scoresOf(name string, contract keys.Hash) string {
+	return filepath.Join(l.dirs[slices.Index(l.names, name)], "node", "jobs", contract.String(), "scores.csv")
+}
+
+// underReference returns what a party's owner reads of a fault whose reference another was told.
+func (l *testNetwork) underReference(party int, told error) string {
+	l.t.Helper()
+	ref := regexp.MustCompile("--ref ([0-9a-f]{6})").FindStringSubmatch(told.Error())
+	if ref == nil {
+		l.t.Errorf("there is no reference in %v", told)
+		return ""
+	}
+	kept, err := l.nodes[party].config.References.Find(ref[1])
+	if err != nil || len(kept) != 1 {
+		l.t.Errorf("%s finds %v, %v under %s", l.names[party], kept, err, ref[1])
+		return ""
+	}
+	return kept[0].Text
+}

@@ -1,0 +1,189 @@
+package ownmodel
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/wording"
+)
+
+// CardRow is a bin of a scorecard as one party knows it.
+type CardRow struct {
+	Party  string `json:"party"`
+	Column string `json:"column,omitempty"` // empty of another party's, which alone knows them
+	Number int    `json:"number"`           // of the bin among all of its party, from 1 on
+	Bin    string `json:"bin,omitempty"`    // what is in it; empty of another party's
+	Points *int64 `json:"points,omitempty"` // what it adds; nil where they did not open to this party
+
+	// Z is its z-score: by how many standard errors its coefficient is above that of the mean bin of its column; nil where
+	// it did not open to this party.
+	Z *float64 `json:"z,omitempty"`
+}
+
+// unsure is the z-score below which a bin's points may be chance.
+const unsure = 2
+
+// Unsure counts the bins whose z-score is between -2 and 2: one in twenty of bins that say nothing is beyond that.
+func (c *Card) Unsure() (of, unsureBins int) {
+	for _, r := range c.Rows {
+		if r.Z != nil {
+			of++
+			if math.Abs(*r.Z) < unsure {
+				unsureBins++
+			}
+		}
+	}
+	return of, unsureBins
+}
+
+// Card is a scorecard as one party knows it: 20 points double the odds of the second class of the label.
+type Card struct {
+	Label string    `json:"label"`
+	Class string    `json:"class"`          // whose odds they are
+	Base  *int64    `json:"base,omitempty"` // of a row that is in no bin; nil where it did not open to this party
+	Rows  []CardRow `json:"bins"`
+}
+
+// CardOf reads a scorecard from a party's part of the model.
+func CardOf(m *fdskl.Model, self string) (*Card, error) {
+	if !m.Params.Binned() {
+		return nil, fmt.Errorf("the model is one of a kernel and has no bins: scorecards are of jobs with algorithm \"glm\"")
+	}
+	c := &Card{Label: m.Params.Label, Class: m.Classes[1]}
+	if m.Points != nil {
+		c.Base = m.Points.Base
+	}
+	for i, name := range m.Names {
+		var points, z []int64
+		if m.Points != nil {
+			if at := slices.Index(m.Points.Owners, name); at >= 0 {
+				points = m.Points.Bins[at]
+			}
+		}
+		if m.ZScores != nil {
+			if at := slices.Index(m.ZScores.Owners, name); at >= 0 {
+				z = m.ZScores.Bins[at]
+			}
+		}
+		if name != self && points == nil && z == nil {
+			continue
+		}
+		rows := make([]CardRow, m.Params.PartyBins[i])
+		for k := range rows {
+			rows[k] = CardRow{Party: name, Number: k + 1}
+			if points != nil {
+				rows[k].Points = &points[k]
+			}
+			if z != nil {
+				score := fdskl.ZScore(z[k])
+				rows[k].Z = &score
+			}
+		}
+		if name == self && m.Normaliser != nil {
+			nameBins(rows, m.Normaliser)
+		}
+		c.Rows = append(c.Rows, rows...)
+	}
+	return c, nil
+}
+
+// nameBins says of a party's own bins what they are.
+func nameBins(rows []CardRow, n *kernel.Normaliser) {
+	at := 0
+	for i := range n.Columns {
+		s := &n.Columns[i]
+		if s.Scaling != kernel.Binned {
+			continue
+		}
+		for _, label := range s.Bins.Labels() {
+			if at < len(rows) {
+				rows[at].Column, rows[at].Bin = s.Column, label
+				at++
+			}
+		}
+	}
+}
+
+// Widths of a scorecard's cells on a terminal of 80 columns.
+const (
+	cardColumn = 24
+	cardBin    = 28
+)
+
+// Write prints a scorecard for people.
+func (c *Card) Write(w io.Writer) error {
+	t := wording.NewTable(w, "")
+	tested, _ := c.Unsure()
+	row := func(cells ...string) {
+		if tested == 0 {
+			cells = cells[:len(cells)-1]
+		}
+		t.Row(cells...)
+	}
+	row("party", "column", "bin", "points", "z")
+	if c.Base != nil {
+		row("", "(base)", "every row", signed(c.Base), "")
+	}
+	for _, r := range c.Rows {
+		bin := r.Bin
+		if r.Column == "" {
+			bin = fmt.Sprintf("bin %d", r.Number)
+		}
+		z := "-"
+		if r.Z != nil {
+			z = fmt.Sprintf("%+.1f", *r.Z)
+		}
+		row(r.Party, clipped(r.Column, cardColumn), clipped(bin, cardBin), signed(r.Points), z)
+	}
+	return t.Flush()
+}
+
+// signed writes points, "-" for those that are not known.
+func signed(points *int64) string {
+	if points == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%+d", *points)
+}
+
+// clipped is a text that prints, of at most so many characters.
+func clipped(s string, most int) string {
+	r := []rune(terminal.Printable(s))
+	if len(r) > most {
+		r = append(r[:most-1], '…')
+	}
+	return string(r)
+}
+
+// CSV renders a scorecard as a table: one line for each bin, and one of party "" for the base.
+func (c *Card) CSV() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{"party", "column", "number", "bin", "points", "z"})
+	text := func(points *int64) string {
+		if points == nil {
+			return ""
+		}
+		return strconv.FormatInt(*points, 10)
+	}
+	if c.Base != nil {
+		w.Write([]string{"", "", "0", "base", text(c.Base), ""})
+	}
+	for _, r := range c.Rows {
+		z := ""
+		if r.Z != nil {
+			z = strconv.FormatFloat(*r.Z, 'f', 2, 64)
+		}
+		w.Write([]string{r.Party, r.Column, strconv.Itoa(r.Number), r.Bin, text(r.Points), z})
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
+}

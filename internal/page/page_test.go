@@ -1,0 +1,333 @@
+package page
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/figures"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// desk is a page with a node's state behind it that a test sets.
+type desk struct {
+	page   *Page
+	server *httptest.Server
+
+	mu        sync.Mutex
+	status    node.Status
+	contracts map[keys.Hash]*contract.Contract
+	reports   map[string]*jobs.Report
+	decisions []node.Decision
+	failure   error
+	now       time.Time
+}
+
+// newDesk serves a page on loopback.
+func newDesk(t *testing.T, status node.Status) *desk {
+	t.Helper()
+	d := &desk{status: status, contracts: make(map[keys.Hash]*contract.Contract), reports: make(map[string]*jobs.Report),
+		now: time.Now()}
+	locked := func(what func()) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		what()
+	}
+	decide := func(what node.Decision) (_ node.Decided, err error) {
+		locked(func() {
+			if err = d.failure; err != nil {
+				return
+			}
+			d.decisions = append(d.decisions, what)
+			for i := range d.status.Jobs { // as the node does
+				if j := &d.status.Jobs[i]; j.Contract == what.Contract.String() {
+					j.State = map[bool]node.State{true: node.StateAgreed, false: node.StateRefused}[what.Yes]
+				}
+			}
+		})
+		return node.Decided{}, err
+	}
+	var err error
+	d.page, err = New(Config{
+		Status: func() (s node.Status) {
+			locked(func() { s = d.status; s.Jobs = slices.Clone(s.Jobs) })
+			return s
+		},
+		Contract: func(h keys.Hash) *contract.Contract { return d.contracts[h] },
+		Report:   func(h keys.Hash) (*jobs.Report, error) { return d.reports[h.String()], nil },
+		Decide:   decide,
+		Now:      func() (now time.Time) { locked(func() { now = d.now }); return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.server = httptest.NewServer(d.page.Handler())
+	t.Cleanup(func() {
+		d.page.End() // closes streams
+		d.server.Close()
+	})
+	return d
+}
+
+// host is where the page is.
+func (d *desk) host() string { return strings.TrimPrefix(d.server.URL, "http://") }
+
+// change changes the node's state, and says that something has happened.
+func (d *desk) change(what func(*node.Status)) {
+	d.mu.Lock()
+	what(&d.status)
+	d.mu.Unlock()
+	d.page.Told()
+}
+
+// decided returns the decisions so far.
+func (d *desk) decided() []node.Decision {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.decisions)
+}
+
+// visit is a browser without a screen that has opened a link: its client, and where the session's pages begin.
+func (d *desk) visit(t *testing.T, person string) (*http.Client, string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	return client, press(t, client, d.page.Link(d.host(), person))
+}
+
+// press opens a link as a person does: it loads what the link shows, and presses the button there. It returns where the
+// session's pages begin.
+func press(t *testing.T, client *http.Client, link string) string {
+	t.Helper()
+	if code, text := get(t, client, link); code != http.StatusOK || !strings.Contains(text, `<form method="post">`) {
+		t.Fatalf("the link answers %d: %s", code, text)
+	}
+	response, err := client.PostForm(link, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := body(t, response)
+	if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Request.URL.Path, "/p/") {
+		t.Fatalf("the link opens no session: %s", text)
+	}
+	return response.Request.URL.String()
+}
+
+// get returns a page's status and text.
+func get(t *testing.T, client *http.Client, address string) (int, string) {
+	t.Helper()
+	response, err := client.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, body(t, response)
+}
+
+// body reads an answer.
+func body(t *testing.T, response *http.Response) string {
+	t.Helper()
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// proposed is the contract of a real training that waits at telco.
+func proposed(t *testing.T, golden, name string) *contract.Contract {
+	t.Helper()
+	text, err := os.ReadFile("../golden/testdata/" + golden + "/contract.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signatures := []byte("[signatures]\n")
+	text = text[:bytes.Index(text, signatures)+len(signatures)] // a proposal that nobody has signed
+	text = bytes.Replace(text, []byte(`name = \"golden\"`), []byte(`name = \"`+name+`\"`), 1)
+	text = bytes.Replace(text, []byte("2026-01-09T03:04:05Z"), []byte("2031-01-09T03:00:00Z"), 1)
+	text = bytes.Replace(text, []byte(`\n[parameters]`), []byte(`\n[purpose]\ntext = \"who is likely to leave, to be `+
+		`asked before they do\"\nlegal_basis = \"legitimate interest, assessed on 2026-10-02\"\nretention = \"90 days\"\n`+
+		`\n[parameters]`), 1)
+	c, err := contract.ParseContract(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// jobOf is a job as a node has it, at telco.
+func (d *desk) jobOf(c *contract.Contract, state node.State) node.JobStatus {
+	h, j := c.Hash().String(), c.Job
+	d.contracts[c.Hash()] = c
+	return node.JobStatus{JobInfo: node.JobInfo{
+		Contract: h, Name: j.Name, Algorithm: j.Algorithm, Task: j.Task, Proposer: j.Proposer, Parties: j.Parties,
+		Self: "telco", Privacy: j.Privacy, Topology: j.Topology, Expires: j.Expires, State: state, Sessions: 1,
+		Summary: summary.Of(c, "telco"),
+	}}
+}
+
+// contractOf is the contract of the node's job of this number.
+func (d *desk) contractOf(t *testing.T, job int) keys.Hash {
+	t.Helper()
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(d.status.Jobs[job].Contract)); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// example is a node in the middle of its work: a proposal waits, one job runs, others have ended.
+func example(t *testing.T) *desk {
+	t.Helper()
+	began := time.Now().Add(-51 * time.Hour)
+	d := newDesk(t, node.Status{
+		Time: time.Now(), Member: "telco", Version: "v0.9.0", Started: began, Dir: "/srv/hanse/telco-node",
+		Charter: node.CharterStatus{Name: "credit-north", Version: 3},
+		Members: []node.MemberStatus{
+			{Name: "bank", Kept: true, Connected: true, Since: began.Add(time.Hour), RTT: 11400 * time.Microsecond},
+			{Name: "insurer", Kept: true, Connected: true, Since: time.Now().Add(-95 * time.Minute), RTT: 38 * time.Millisecond},
+			{Name: "retailer", Kept: true, Since: time.Now().Add(-7 * time.Minute), Trouble: "connection refused"},
+		},
+		Alerts: []node.Alert{{Code: node.CodeAway, Level: node.AlertWarning, About: "retailer",
+			Text: "retailer is away: connection refused", Mend: "hanse doctor --member retailer says what to change"}},
+	})
+	waits := d.jobOf(proposed(t, "fdskl-masked-tree", "credit-risk"), node.StateProposed)
+	runs := d.jobOf(proposed(t, "fdskl-masked-auto", "churn-2026"), node.StateRunning)
+	runs.Sent = []node.EgressStatus{
+		{Peer: "bank", Class: "masked", Bytes: 46_300_000, Agreed: 75_022_336},
+		{Peer: "bank", Class: "control", Bytes: 3_120, Agreed: 40_960},
+		{Peer: "insurer", Class: "control", Bytes: 3_120, Agreed: 40_960},
+		{Peer: "bank", Class: "opening", Bytes: 8, Agreed: 64},
+	}
+	runs.Progress, runs.Standing = &node.Progress{Step: "solving", Done: 119, Total: 192, Percent: 61}, "running 61 %"
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 120 {
+		runs.Curve = append(runs.Curve, node.Point{Done: int64(i), Metric: 0.69*math.Exp(-float64(i)/30) + 0.31 +
+			0.004*rng.Float64()})
+	}
+	done := d.jobOf(proposed(t, "fdskl-masked-tree-predict", "credit-scores"), node.StateDone)
+	d.reports[done.Contract] = &jobs.Report{Job: done.Name, Contract: done.Contract, Party: "telco", Seconds: 12.4,
+		Rounds: 40, BytesOut: 1_250_000, BytesIn: 3_410_000, Sessions: 1, Rows: 4_000, Figures: someFigures(t)}
+	published := d.jobOf(proposed(t, "fdskl-published", "churn-open"), node.StateRefused)
+	published.Reason = "refused by insurer: not without masks"
+	done.Audited = &node.Audited{Verdict: "disclosed", Findings: 1, At: began.Truncate(24 * time.Hour).Add(15 * time.Hour),
+		Transcripts: []node.AuditedTranscript{{Party: "bank"}, {Party: "telco"}}}
+	d.status.Jobs = []node.JobStatus{waits, runs, done, published}
+	return d
+}
+
+// someFigures are those of a classifier on rows of a generator.
+func someFigures(t *testing.T) *figures.Report {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	s := figures.Scored{Classes: [2]string{"stays", "leaves"}, Rule: figures.Rule{Kind: figures.Zero}}
+	for i := range 400 {
+		y := float64(2*(i%3/2) - 1)
+		s.Labels, s.Scores = append(s.Labels, y), append(s.Scores, y/2+rng.NormFloat64()*0.6)
+	}
+	p, err := figures.FitPlatt(s.Labels, s.Scores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Probabilities = p.Probabilities(s.Scores)
+	b, err := figures.OfClasses(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &figures.Report{Of: figures.ScoredRows, Binary: b}
+}
+
+// post sends a form as a browser does that says where it comes from.
+func post(t *testing.T, client *http.Client, address, from string, form url.Values) (int, string) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if from != "" {
+		request.Header.Set("Origin", from)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, body(t, response)
+}
+
+// formToken finds the token of a page's forms.
+func formToken(t *testing.T, text string) string {
+	t.Helper()
+	_, after, found := strings.Cut(text, `name="form" value="`)
+	token, _, _ := strings.Cut(after, `"`)
+	if !found {
+		t.Fatal("the page has no form")
+	}
+	return token
+}
+
+// TestAudits: what an audit concluded stands in the list and with its job, with its time; of a transcript that is
+// another by now the page says so, and does not colour the verdict as one that holds.
+func TestAudits(t *testing.T) {
+	d := example(t)
+	client, base := d.visit(t, "anna")
+	job := base + "job/" + d.contractOf(t, 2).String()
+	at := d.status.Jobs[2].Audited.At.UTC().Format("2006-01-02 15:04 UTC")
+	said := "audited " + at + ": disclosed, 1 finding, by the transcripts of bank, telco"
+	for _, address := range []string{base, job} {
+		if _, text := get(t, client, address); !strings.Contains(text, `class="verdict disclosed">`+said+"<") {
+			t.Errorf("%s does not say %q", address, said)
+		}
+	}
+	d.change(func(s *node.Status) {
+		changed := *s.Jobs[2].Audited
+		changed.Changed = true
+		s.Jobs[2].Audited = &changed
+	})
+	d.page.watchers.forget()
+	for _, address := range []string{base, job} {
+		_, text := get(t, client, address)
+		if !strings.Contains(text, `class="verdict changed">`+said+"; the transcript has changed since: audit it again<") ||
+			strings.Contains(text, "verdict disclosed") {
+			t.Errorf("%s believes a verdict on another transcript", address)
+		}
+	}
+}
+
+// TestApprovals: a proposal that several persons must approve has no button that one of them could press for all, says
+// who has approved, and can be refused.
+func TestApprovals(t *testing.T) {
+	d := example(t)
+	d.change(func(s *node.Status) {
+		j := &s.Jobs[0]
+		j.Approvals, j.Approvers, j.Approved = 2, []string{"alice", "bob", "<i>carol"}, []string{"alice"}
+	})
+	client, base := d.visit(t, "anna")
+	_, text := get(t, client, base+"job/"+d.contractOf(t, 0).String())
+	for _, want := range []string{"2 of alice, bob and &lt;i&gt;carol must approve it; so far alice.", "--as", `id="refuse"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(text, `id="approve"`) {
+		t.Error("one person is offered a decision for two")
+	}
+}

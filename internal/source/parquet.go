@@ -1,0 +1,396 @@
+package source
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	thriftdecode "github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+const (
+	parquetMagic = "PAR1" // begins and ends a Parquet file
+
+	footerTail  = 8         // bytes of the footer's length and the magic at the end
+	footerBytes = 16 << 20  // of the metadata of a file, at most
+	headerBytes = 1 << 20   // of a page's header, at most
+	rowsAtOnce  = 64        // that are decoded together
+	julianEpoch = 2_440_588 // the Julian day of 1970-01-01
+)
+
+// table is a Parquet file, or a folder of parts one after another, while its rows are read.
+type table struct {
+	parts []string // those still to come
+	alone bool     // there is one part, which the caller names
+	lim   Limits
+	names []string
+
+	file    *os.File
+	groups  []parquet.RowGroup // those still to come
+	rows    parquet.Rows
+	buffer  []parquet.Row
+	ready   []parquet.Row // of the buffer
+	at      []int         // of each column of this part, where it stands among names
+	formats []func(parquet.Value) (string, error)
+	cells   []string
+	row     int64
+}
+
+// openParts reads Parquet files one after another, as one table. All have the columns of the first, in any order.
+func openParts(parts []string, lim Limits) (*Source, error) {
+	t := &table{parts: parts, alone: len(parts) == 1, lim: lim, buffer: make([]parquet.Row, rowsAtOnce)}
+	if err := t.safely(t.nextPart); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	t.cells = make([]string, len(t.names))
+	return &Source{Columns: t.names, next: t.next, close: t.close}, nil
+}
+
+// safely turns a panic of the decoder, which damaged files can bring about, into an error.
+func (t *table) safely(do func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the Parquet file is damaged: %v", r)
+		}
+	}()
+	return do()
+}
+
+// nextPart opens the next file; io.EOF after the last.
+func (t *table) nextPart() error {
+	if err := t.close(); err != nil {
+		return err
+	}
+	if len(t.parts) == 0 {
+		return io.EOF
+	}
+	path := t.parts[0]
+	t.parts = t.parts[1:]
+	var err error
+	if t.file, err = os.Open(path); err != nil {
+		return withoutPath(err)
+	}
+	info, err := t.file.Stat()
+	if err != nil {
+		return withoutPath(err)
+	}
+	if err := t.open(info.Size()); err != nil {
+		if t.alone {
+			return err
+		}
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// open checks what the open file claims and begins to read it.
+func (t *table) open(size int64) error {
+	if err := checkFooter(t.file, size); err != nil {
+		return err
+	}
+	f, err := parquet.OpenFile(t.file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return fmt.Errorf("the Parquet file is damaged: %w", err)
+	}
+	if n := f.NumRows(); n < 0 || n > t.lim.Rows {
+		return fmt.Errorf("the file says that it has %d rows; the limit is %d", n, t.lim.Rows)
+	}
+	var names []string
+	t.formats = nil
+	for _, c := range f.Root().Columns() {
+		format, err := formatOf(c)
+		if err != nil {
+			return fmt.Errorf("column %s %w", quote(c.Name()), err)
+		}
+		names, t.formats = append(names, c.Name()), append(t.formats, format)
+	}
+	if err := checkColumns(names); err != nil {
+		return err
+	}
+	if t.names == nil {
+		t.names = names
+	}
+	if t.at, err = positions(names, t.names); err != nil {
+		return err
+	}
+	for _, g := range f.Metadata().RowGroups {
+		for i := range g.Columns {
+			if err := checkPages(t.file, size, &g.Columns[i].MetaData, g.NumRows, t.lim); err != nil {
+				return fmt.Errorf("column %s: %w", quote(strings.Join(g.Columns[i].MetaData.PathInSchema, ".")), err)
+			}
+		}
+	}
+	t.groups = f.RowGroups()
+	return nil
+}
+
+// positions returns where each name stands among those of the first part.
+func positions(names, first []string) ([]int, error) {
+	at := make([]int, len(names))
+	for i, name := range names {
+		if at[i] = slices.Index(first, name); at[i] < 0 || len(names) != len(first) {
+			return nil, fmt.Errorf("it has other columns than the first part: %s", quote(name))
+		}
+	}
+	for i, name := range first {
+		if !slices.Contains(names, name) || slices.Contains(first[:i], name) {
+			return nil, fmt.Errorf("column %s is not there once", quote(name))
+		}
+	}
+	return at, nil
+}
+
+// checkFooter checks the metadata at the end of a file before a decoder believes it.
+func checkFooter(r io.ReaderAt, size int64) error {
+	var tail [footerTail]byte
+	if size < int64(len(parquetMagic)+len(tail)) {
+		return errors.New("it begins as a Parquet file does (PAR1), whatever its name says, and breaks off")
+	}
+	if _, err := r.ReadAt(tail[:], size-footerTail); err != nil {
+		return err
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:4]))
+	if string(tail[4:]) != parquetMagic || n > size-footerTail-int64(len(parquetMagic)) {
+		return errors.New("it begins as a Parquet file does (PAR1), whatever its name says, and breaks off, or is encrypted")
+	}
+	if n > footerBytes {
+		return fmt.Errorf("the Parquet file's metadata has %d bytes; the limit is %d", n, footerBytes)
+	}
+	footer := make([]byte, n)
+	if _, err := r.ReadAt(footer, size-footerTail-n); err != nil {
+		return err
+	}
+	if _, err := checkThrift(footer); err != nil {
+		return fmt.Errorf("the Parquet file's metadata is damaged: %w", err)
+	}
+	return nil
+}
+
+// checkPages walks through the pages of one column of a row group and holds what their headers claim, for which the
+// decoder takes memory, against the file and the limits.
+func checkPages(r io.ReaderAt, size int64, c *format.ColumnMetaData, rows int64, lim Limits) error {
+	at := c.DataPageOffset
+	if c.DictionaryPageOffset != 0 {
+		at = c.DictionaryPageOffset
+	}
+	if at < 0 || c.TotalCompressedSize < 0 || at > size || c.TotalCompressedSize > size-at || rows < 0 || rows > lim.Rows {
+		return errors.New("the Parquet file is damaged: a column reaches beyond it")
+	}
+	var compact thriftdecode.CompactProtocol
+	for end := at + c.TotalCompressedSize; at < end; {
+		data := make([]byte, min(4<<10, end-at))
+		var n int
+		var err error
+		for {
+			if _, err := r.ReadAt(data, at); err != nil {
+				return err
+			}
+			n, err = checkThrift(data)
+			more := min(int64(len(data))*16, headerBytes, end-at)
+			if !errors.Is(err, errShort) || more <= int64(len(data)) {
+				break
+			}
+			data = make([]byte, more)
+		}
+		if err != nil {
+			return fmt.Errorf("the Parquet file is damaged: a page's header: %w", err)
+		}
+		var h format.PageHeader
+		if err := thriftdecode.Unmarshal(&compact, data[:n], &h); err != nil {
+			return fmt.Errorf("the Parquet file is damaged: a page's header: %w", err)
+		}
+		at += int64(n)
+		if h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > end-at || h.UncompressedPageSize < 0 {
+			return errors.New("the Parquet file is damaged: a page reaches beyond its column")
+		}
+		at += int64(h.CompressedPageSize)
+		if int64(h.UncompressedPageSize) > lim.Page {
+			return fmt.Errorf("a page has %d bytes; the limit is %d: write the file with smaller pages",
+				h.UncompressedPageSize, lim.Page)
+		}
+		// A flat column has one value a row, and a dictionary has a value at most.
+		values := max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues)
+		if int64(values) > rows {
+			return fmt.Errorf("the Parquet file is damaged: a page says that it has %d values in %d rows", values, rows)
+		}
+	}
+	return nil
+}
+
+// next returns the next row.
+func (t *table) next() (cells []string, err error) {
+	return t.cells, t.safely(t.advance)
+}
+
+// advance reads the next row's cells.
+func (t *table) advance() error {
+	for len(t.ready) == 0 {
+		if t.rows == nil {
+			if len(t.groups) == 0 {
+				if err := t.nextPart(); err != nil {
+					return err
+				}
+				continue
+			}
+			t.rows, t.groups = t.groups[0].Rows(), t.groups[1:]
+		}
+		n, err := t.rows.ReadRows(t.buffer)
+		t.ready = t.buffer[:n]
+		if n > 0 {
+			break
+		}
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("the Parquet file is damaged after row %d: %w", t.row, err)
+		}
+		if err := t.rows.Close(); err != nil {
+			return err
+		}
+		t.rows = nil
+	}
+	row := t.ready[0]
+	t.ready = t.ready[1:]
+	t.row++
+	if len(row) != len(t.at) {
+		return fmt.Errorf("the Parquet file is damaged: row %d has %d values, for %d columns", t.row, len(row), len(t.at))
+	}
+	for i, v := range row {
+		cell := ""
+		if !v.IsNull() {
+			var err error
+			if cell, err = t.formats[i](v); err != nil {
+				return cellError(t.row, t.names[t.at[i]], err)
+			}
+		}
+		t.cells[t.at[i]] = cell
+	}
+	return nil
+}
+
+// close closes the file that is open.
+func (t *table) close() error {
+	var err error
+	if t.rows != nil {
+		err = t.safely(t.rows.Close)
+	}
+	if t.file != nil {
+		err = errors.Join(err, t.file.Close())
+	}
+	t.rows, t.file, t.groups, t.ready = nil, nil, nil, nil
+	return err
+}
+
+// formatOf says how the values of a column are written.
+func formatOf(c *parquet.Column) (func(parquet.Value) (string, error), error) {
+	if !c.Leaf() || c.Repeated() {
+		return nil, errors.New("is nested; a table has one value in each cell: flatten it, or leave it out")
+	}
+	kind := c.Type().Kind()
+	var logical format.LogicalTypeValue
+	if l := c.Type().LogicalType(); l != nil {
+		logical = l.Value
+	}
+	switch l := logical.(type) {
+	case nil:
+		switch kind {
+		case parquet.Boolean:
+			return func(v parquet.Value) (string, error) { return formatBool(v.Boolean()), nil }, nil
+		case parquet.Int32:
+			return func(v parquet.Value) (string, error) { return strconv.FormatInt(int64(v.Int32()), 10), nil }, nil
+		case parquet.Int64:
+			return func(v parquet.Value) (string, error) { return strconv.FormatInt(v.Int64(), 10), nil }, nil
+		case parquet.Int96:
+			return formatInt96, nil
+		case parquet.Float:
+			return func(v parquet.Value) (string, error) { return formatFloat(float64(v.Float()), 32) }, nil
+		case parquet.Double:
+			return func(v parquet.Value) (string, error) { return formatFloat(v.Double(), 64) }, nil
+		}
+	case *format.StringType, *format.EnumType, *format.JsonType:
+		return func(v parquet.Value) (string, error) { return string(v.ByteArray()), nil }, nil
+	case *format.IntType:
+		return func(v parquet.Value) (string, error) {
+			switch {
+			case kind == parquet.Int32 && l.IsSigned:
+				return strconv.FormatInt(int64(v.Int32()), 10), nil
+			case kind == parquet.Int32:
+				return strconv.FormatUint(uint64(v.Uint32()), 10), nil
+			case l.IsSigned:
+				return strconv.FormatInt(v.Int64(), 10), nil
+			}
+			return strconv.FormatUint(v.Uint64(), 10), nil
+		}, nil
+	case *format.DateType:
+		return func(v parquet.Value) (string, error) { return formatDate(time.Unix(int64(v.Int32())*86400, 0)) }, nil
+	case *format.TimestampType:
+		return formatTimestamp(l), nil
+	case *format.DecimalType:
+		return formatParquetDecimal(kind, int(l.Scale)), nil
+	case *format.UUIDType:
+		return func(v parquet.Value) (string, error) {
+			h := hex.EncodeToString(v.ByteArray())
+			if len(h) != 32 {
+				return "", errors.New("it is no UUID")
+			}
+			return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-"), nil
+		}, nil
+	}
+	return nil, fmt.Errorf("is of type %v, which is no number, text, truth value, date or timestamp; convert it, or "+
+		"leave it out", c.Type())
+}
+
+// formatTimestamp writes whole numbers of a unit since 1970; one that is of no time zone is taken as of UTC.
+func formatTimestamp(t *format.TimestampType) func(parquet.Value) (string, error) {
+	return func(v parquet.Value) (string, error) {
+		switch t.Unit.Value.(type) {
+		case *format.MilliSeconds:
+			return formatTime(time.UnixMilli(v.Int64()))
+		case *format.MicroSeconds:
+			return formatTime(time.UnixMicro(v.Int64()))
+		}
+		return formatTime(time.Unix(0, v.Int64()))
+	}
+}
+
+// formatInt96 writes a timestamp as Spark and Hive keep it: nanoseconds of the day, and the Julian day.
+func formatInt96(v parquet.Value) (string, error) {
+	x := v.Int96()
+	nanoseconds := int64(uint64(x[1])<<32 | uint64(x[0]))
+	return formatTime(time.Unix((int64(x[2])-julianEpoch)*86400, nanoseconds))
+}
+
+// formatParquetDecimal writes an unscaled whole number with so many digits after the point.
+func formatParquetDecimal(kind parquet.Kind, scale int) func(parquet.Value) (string, error) {
+	return func(v parquet.Value) (string, error) {
+		const mostDigits = 76 // of 256 bits
+		if scale < 0 || scale > mostDigits {
+			return "", fmt.Errorf("a decimal with %d digits after the point; want 0 to %d", scale, mostDigits)
+		}
+		unscaled := new(big.Int)
+		switch kind {
+		case parquet.Int32:
+			unscaled.SetInt64(int64(v.Int32()))
+		case parquet.Int64:
+			unscaled.SetInt64(v.Int64())
+		default: // two's complement, the highest byte first
+			b := v.ByteArray()
+			if len(b) == 0 || len(b) > 32 {
+				return "", fmt.Errorf("a decimal of %d bytes; want 1 to 32", len(b))
+			}
+			if unscaled.SetBytes(b); b[0] >= 0x80 {
+				unscaled.Sub(unscaled, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+			}
+		}
+		return formatDecimal(unscaled, scale), nil
+	}
+}

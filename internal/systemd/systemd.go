@@ -1,0 +1,46 @@
+// Package systemd is what a program and the service manager that has started it tell each other: that it is ready, that
+// it stops, and that its standard error is the journal. Where no systemd has started it, nothing happens.
+package systemd
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+)
+
+// What is told of a service's state: sd_notify(3).
+const (
+	Ready    = "READY=1"
+	Stopping = "STOPPING=1"
+)
+
+// Notify tells the service manager a state. Without one that asks for it (Type=notify), it does nothing.
+func Notify(state string) error {
+	path := os.Getenv("NOTIFY_SOCKET")
+	if path == "" {
+		return nil
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return fmt.Errorf("systemd cannot be told %s: %w", state, err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte(state)); err != nil {
+		return fmt.Errorf("systemd cannot be told %s: %w", state, err)
+	}
+	return nil
+}
+
+// Priority is what begins a line of the journal of that level: sd-daemon(3).
+func Priority(l slog.Level) string {
+	switch {
+	case l >= slog.LevelError:
+		return "<3>"
+	case l >= slog.LevelWarn:
+		return "<4>"
+	case l >= slog.LevelInfo:
+		return "<6>"
+	}
+	return "<7>"
+}

@@ -1,0 +1,212 @@
+// Package tablecheck shows what jobs would make of a table. It needs no network, and nothing leaves the machine.
+package tablecheck
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/terminal"
+	"github.com/hanse-project/hanse/internal/wording"
+)
+
+// Options are what is asked for, as the flags of the same names of hanse table check say it.
+type Options struct {
+	Table       string // [NAME=]FILE[?KEY=VALUE&...]
+	ID, Missing string
+	Categorical []string
+	Label       string
+	JSON        bool
+	Out         io.Writer
+}
+
+// Report is what there is to say about a table, as JSON.
+type Report struct {
+	*dataset.Survey
+	Features int      `json:"features"` // columns that a model would see of this table
+	Label    *Label   `json:"label,omitempty"`
+	Notes    []string `json:"notes"` // sentences
+}
+
+// Label says what a label's column holds.
+type Label struct {
+	Column    string   `json:"column"`
+	Unlabeled int      `json:"unlabeled"` // rows
+	Classes   []Class  `json:"classes,omitempty"`
+	Low       *float64 `json:"low,omitempty"` // of numbers that are too many for classes
+	Mean      *float64 `json:"mean,omitempty"`
+	High      *float64 `json:"high,omitempty"`
+}
+
+// Class is one of a label's values.
+type Class struct {
+	Value string  `json:"value"`
+	Rows  int     `json:"rows"`
+	Share float64 `json:"share"` // of the labelled rows
+}
+
+// Run checks a table and prints a Report. What a training would refuse is an error, once the report is printed.
+func Run(o *Options) error {
+	location := o.Table
+	if name, rest, ok := strings.Cut(location, "="); ok && !strings.ContainsAny(name, "?/.:") {
+		location = rest
+	}
+	source, how, err := dataset.Locate(location,
+		dataset.Options{ID: o.ID, Missing: o.Missing, Categorical: o.Categorical})
+	if err != nil {
+		return err
+	}
+	how.Label = o.Label
+	reading, err := dataset.Load(context.Background(), source, how)
+	if err != nil {
+		return err
+	}
+	r := Report{Notes: []string{}}
+	if r.Survey, err = reading.Survey(how); err != nil {
+		return err
+	}
+	for _, c := range r.Columns {
+		r.Features += c.Features
+	}
+	r.Notes = append(r.Notes, r.Survey.Notes()...)
+	if o.Label != "" {
+		only := how
+		only.Only = []string{}
+		table, err := reading.Table(only)
+		if err != nil {
+			return err
+		}
+		if r.Label, err = labelOf(table, o.Label); err != nil {
+			return err
+		}
+	}
+	if o.JSON {
+		err = terminal.JSON(o.Out, r)
+	} else {
+		err = r.print(o.Out)
+	}
+	if n := len(r.Faults()); err == nil && n > 0 {
+		err = fmt.Errorf("%s: a training would refuse %s, as is said above", source, wording.Count(n, "column"))
+	}
+	return err
+}
+
+// labelOf counts a label's values.
+func labelOf(t *dataset.Table, name string) (*Label, error) {
+	c, err := t.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, err := t.TargetOf(name)
+	if err != nil {
+		return nil, err
+	}
+	l := &Label{Column: name}
+	counts := make(map[string]int)
+	var values []float64
+	for row := range t.Rows() {
+		switch {
+		case c.Kind == dataset.Categorical && c.Codes[row] >= 0:
+			counts[c.Levels[c.Codes[row]]]++
+		case c.Kind == dataset.Numeric && !math.IsNaN(c.Values[row]):
+			values = append(values, c.Values[row])
+			if kind == dataset.Classification {
+				counts[strconv.FormatFloat(c.Values[row], 'g', -1, 64)]++
+			}
+		default:
+			l.Unlabeled++
+		}
+	}
+	labelled := t.Rows() - l.Unlabeled
+	if labelled == 0 {
+		return nil, fmt.Errorf("%s: label column %q is empty: no row is labelled here", t.Path, name)
+	}
+	if kind == dataset.Regression {
+		low, high, mean := slices.Min(values), slices.Max(values), 0.0
+		for _, v := range values {
+			mean += v / float64(len(values))
+		}
+		l.Low, l.Mean, l.High = &low, &mean, &high
+		return l, nil
+	}
+	for value, rows := range counts {
+		l.Classes = append(l.Classes, Class{value, rows, float64(rows) / float64(labelled)})
+	}
+	slices.SortFunc(l.Classes, func(a, b Class) int { return strings.Compare(a.Value, b.Value) })
+	return l, nil
+}
+
+// nameWidth is how much of a column's name is shown in the table, in characters.
+const nameWidth = 34
+
+// print prints a report on lines of at most 80 characters.
+func (r *Report) print(out io.Writer) error {
+	columns := slices.DeleteFunc(slices.Clone(r.Columns), func(c dataset.ColumnSurvey) bool { return c.Label })
+	terminal.Sentence(out, "", fmt.Sprintf("%s: %s, ids in %q, %s, which are %s to a model", r.Source,
+		wording.Count(r.Rows, "row"), r.ID, wording.Count(len(columns), "column"), wording.Count(r.Features, "feature")))
+	fmt.Fprintln(out)
+	t := wording.NewTable(out, "")
+	t.Row("column", "kind", "missing", "levels", "features")
+	for i := 0; i < len(columns); i++ {
+		c, name := columns[i], wording.ClipAt(columns[i].Name, nameWidth)
+		same := i
+		for same+1 < len(columns) && alike(c, columns[same+1]) {
+			same++
+		}
+		if more := same - i; more >= leastAlike {
+			name = fmt.Sprintf("%s and %d more like it", wording.ClipAt(c.Name, nameWidth/2), more)
+			c.Features *= more + 1
+			i = same
+		}
+		levels := ""
+		if c.Levels > 0 {
+			levels = strconv.Itoa(c.Levels)
+		}
+		t.Row(name, c.Kind, strconv.Itoa(c.Missing), levels, strconv.Itoa(c.Features))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if l := r.Label; l != nil {
+		fmt.Fprintln(out)
+		terminal.Sentence(out, "", l.String())
+	}
+	for i, note := range r.Notes {
+		if i == 0 {
+			fmt.Fprintln(out)
+		}
+		terminal.Sentence(out, "", note)
+	}
+	return nil
+}
+
+// leastAlike is how many columns of numbers, with nothing to say of any, are shown as one line.
+const leastAlike = 8
+
+// alike reports whether two columns have nothing but their names apart.
+func alike(a, b dataset.ColumnSurvey) bool {
+	b.Name = a.Name
+	return a == b && a.Missing == 0 && a.Levels == 0 && a.Says == "" && a.Fault == ""
+}
+
+// String says what a label's column holds.
+func (l *Label) String() string {
+	var parts []string
+	for _, c := range l.Classes {
+		parts = append(parts, fmt.Sprintf("%q in %s, %s", c.Value, wording.Count(c.Rows, "row"),
+			terminal.Percent(c.Share)))
+	}
+	text := fmt.Sprintf("label %q: %s", l.Column, strings.Join(parts, "; "))
+	if l.Mean != nil {
+		text = fmt.Sprintf("label %q: numbers from %g to %g, mean %.6g", l.Column, *l.Low, *l.High, *l.Mean)
+	}
+	if l.Unlabeled > 0 {
+		text += fmt.Sprintf("; %s without a label", wording.Count(l.Unlabeled, "row"))
+	}
+	return text
+}

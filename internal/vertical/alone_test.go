@@ -1,0 +1,107 @@
+package vertical
+
+import (
+	"math"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/dataset"
+)
+
+// squaredError is the mean squared error of scores over that of the labels' mean.
+func squaredError(labels, scores []float64) float64 {
+	var mean, errors, spread float64
+	for _, y := range labels {
+		mean += y / float64(len(labels))
+	}
+	for i, y := range labels {
+		errors += (scores[i] - y) * (scores[i] - y)
+		spread += (mean - y) * (mean - y)
+	}
+	return errors / spread
+}
+
+// TestAlone fits a wave and a line from one party's own column: the kernel model finds both, the linear one the line
+// alone; both are read back as they were written.
+func TestAlone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		of     func(x float64) float64
+		linear bool // whether the linear model can find it
+	}{
+		{"wave", func(x float64) float64 { return 3000 + 100*math.Cos(2*x) }, false},
+		{"line", func(x float64) float64 { return 3000 + 100*x }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := fdskl.Params{Active: []string{"a"}, Label: "y", Target: fdskl.Regression, Seed: "s"}.WithDefaults()
+			made := func(seed uint64) *dataset.Table {
+				all := tables(400, seed)[0]
+				for i, x := range all.Columns[0].Values {
+					all.Columns[1].Values[i] = c.of(x)
+				}
+				return all
+			}
+			prepared, err := PrepareTraining(made(1), p, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fitted, err := FitAlone(prepared, p, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := fitted.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := DecodeAlone(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &fdskl.Model{Normaliser: prepared.Normaliser, Columns: prepared.Columns}
+			fresh := made(2)
+			kernels, linear, err := a.Score(fresh.Without("y"), m, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			labels := fresh.Columns[1].Values
+			if e := squaredError(labels, kernels); e > 0.05 {
+				t.Errorf("the kernel model leaves %.3f of the variance", e)
+			}
+			if e := squaredError(labels, linear); c.linear != (e < 0.05) {
+				t.Errorf("the linear model leaves %.3f of the variance", e)
+			}
+			if g := a.Guess()[0]; math.Abs(g-3000) > 100 {
+				t.Errorf("the guess is %v, want the mean of the labels", g)
+			}
+		})
+	}
+}
+
+// FuzzAlone: what decodes has numbers that scores can be made of.
+func FuzzAlone(f *testing.F) {
+	p := fdskl.Params{Active: []string{"a"}, Label: "y", Features: 4, Seed: "s"}.WithDefaults()
+	prepared, err := PrepareTraining(tables(40, 1)[0], p, true)
+	if err != nil {
+		f.Fatal(err)
+	}
+	fitted, err := FitAlone(prepared, p, 1)
+	if err != nil {
+		f.Fatal(err)
+	}
+	data, err := fitted.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	m := &fdskl.Model{Normaliser: prepared.Normaliser, Columns: prepared.Columns}
+	rows := tables(3, 2)[0].Without("y")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := DecodeAlone(data)
+		if err != nil {
+			return
+		}
+		if _, _, err := a.Score(rows, m, 1); err != nil {
+			t.Log(err) // one of another table, or of another kernel
+		}
+	})
+}

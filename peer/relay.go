@@ -1,0 +1,278 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	libproto "github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/core/transport"
+	blankhost "github.com/libp2p/go-libp2p/p2p/host/blank"
+	circuit "github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
+	circuitproto "github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
+	"github.com/multiformats/go-multiaddr"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/session"
+)
+
+// The protocols of libp2p's relays: who wants a place or a circuit opens a stream of the first to the relay, which
+// opens one of the second to the other end.
+const (
+	protoHop  libproto.ID = circuitproto.ProtoIDv2Hop
+	protoStop libproto.ID = circuitproto.ProtoIDv2Stop
+)
+
+// What a relay's limits come to where the charter has none. A place ends with the link that it was asked for over, so
+// that nothing hangs on a clock.
+const (
+	forever      = 10 * 365 * 24 * time.Hour
+	placePause   = time.Minute // between two requests for the same place: the relay may have been set up anew
+	placeRetry   = 2 * time.Second
+	relayBuffers = 64 << 10 // bytes, for each direction of a circuit
+)
+
+// overLinks is the host as relays and their clients see it: it reaches members over direct links and makes none.
+type overLinks struct {
+	*blankhost.BlankHost
+	open func(context.Context, libpeer.ID, libproto.ID) (network.Stream, error)
+}
+
+// NewStream opens a stream over the link to a member.
+func (o overLinks) NewStream(ctx context.Context, p libpeer.ID, protos ...libproto.ID) (network.Stream, error) {
+	if len(protos) != 1 {
+		return nil, fmt.Errorf("%d protocols for one stream", len(protos))
+	}
+	return o.open(ctx, p, protos[0])
+}
+
+// openDirect opens a stream over a link that no relay carries.
+func (h *Host) openDirect(ctx context.Context, p libpeer.ID, proto libproto.ID) (network.Stream, error) {
+	id, err := memberID(p)
+	if err != nil {
+		return nil, err
+	}
+	l, _, _, err := h.lookup(id, levelCharter)
+	switch {
+	case err != nil:
+		return nil, err
+	case l == nil || relayed(l.conn):
+		return nil, errors.New("there is no direct link to it")
+	}
+	return openNegotiated(ctx, l.conn, proto, nil)
+}
+
+// relayed reports whether a relay carries a connection.
+func relayed(c network.Conn) bool {
+	_, err := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_CIRCUIT)
+	return err == nil
+}
+
+// relayOf is the member that carries a connection; ok is false for a direct one.
+func relayOf(c network.Conn) (id keys.ID, ok bool) {
+	if !relayed(c) {
+		return id, false
+	}
+	text, err := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_P2P)
+	if err != nil {
+		return id, false
+	}
+	p, err := libpeer.Decode(text)
+	if err != nil {
+		return id, false
+	}
+	id, err = memberID(p)
+	return id, err == nil
+}
+
+// addCircuits lets a node be called, and call, through relays.
+func (n *node) addCircuits(
+	up transport.Upgrader, open func(context.Context, libpeer.ID, libproto.ID) (network.Stream, error),
+) error {
+	c, err := circuit.New(overLinks{n.host, open}, up)
+	if err != nil {
+		return err
+	}
+	if err := n.swarm.AddTransport(c); err != nil {
+		return err
+	}
+	if err := n.swarm.Listen(multiaddr.Cast(multiaddr.ProtocolWithCode(multiaddr.P_CIRCUIT).VCode)); err != nil {
+		return err
+	}
+	c.Start()
+	return nil
+}
+
+// relays reports whether a member relays by the charter in force.
+func (h *Host) relays(id keys.ID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m, ok := h.judge.charter.Member(id)
+	return ok && m.Relay
+}
+
+// mayStream reports whether a stream of libp2p's own protocols may come over a link: a member of the charter may ask a
+// relay, over a direct link, and only relays of the charter bring calls.
+func (h *Host) mayStream(l *link, proto libproto.ID) bool {
+	switch proto {
+	case protoHop:
+		return l.may(levelCharter) && !relayed(l.conn)
+	case protoStop:
+		return l.may(levelCharter) && !relayed(l.conn) && h.relays(l.peer)
+	default:
+		return l.may(levelCharter)
+	}
+}
+
+// circuits lists the ways to a member through relays that this host has a direct link with. Whether the member holds a
+// place there, the relay says.
+func (h *Host) circuits(id keys.ID) []multiaddr.Multiaddr {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []multiaddr.Multiaddr
+	for _, r := range h.judge.charter.Relays() {
+		m := h.members[r.ID]
+		if m == nil || r.ID == id || m.link == nil || !m.link.may(levelCharter) || relayed(m.link.conn) {
+			continue
+		}
+		if a, err := multiaddr.NewMultiaddr(fmt.Sprintf("/p2p/%s/p2p-circuit", m.peer)); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// gate is who may use this host as a relay: members of the charter in force alone. It implements relay.ACLFilter.
+type gate struct{ h *Host }
+
+// AllowReserve reports whether a place may be held.
+func (g gate) AllowReserve(p libpeer.ID, _ multiaddr.Multiaddr) bool { return g.h.mayDial(p) }
+
+// AllowConnect reports whether a circuit may be made.
+func (g gate) AllowConnect(src libpeer.ID, _ multiaddr.Multiaddr, dest libpeer.ID) bool {
+	return g.h.mayDial(src) && g.h.mayDial(dest)
+}
+
+// setRelay has this host relay, or no longer, as the charter in force says. Circuits that it carries go on. Run
+// alone calls it.
+func (h *Host) setRelay() {
+	h.mu.Lock()
+	charter := h.judge.charter
+	h.mu.Unlock()
+	mine, _ := charter.Member(h.self)
+	if h.relay != nil && (!mine.Relay || h.relayLimits != charter.Relay) {
+		h.relay.Close()
+		h.relay = nil
+	}
+	if !mine.Relay || h.relay != nil {
+		return
+	}
+	limits := charter.Relay
+	r, err := relay.New(overLinks{h.node.host, h.openDirect}, relay.WithACL(gate{h}),
+		relay.WithResources(resources(limits, len(charter.Members))))
+	if err != nil {
+		h.log.Warn("this node does not relay", "reason", err)
+		return
+	}
+	h.relay, h.relayLimits = r, limits
+	h.log.Info("this node relays for members that cannot reach each other", "limits", limits.String())
+}
+
+// resources are a charter's limits as libp2p's relay has them.
+func resources(l keys.RelayLimits, members int) relay.Resources {
+	r := relay.Resources{
+		ReservationTTL:  forever,
+		MaxReservations: members,
+		MaxCircuits:     2 * members, // to each other member, while an old one of it ends
+		BufferSize:      relayBuffers,
+	}
+	if l.Reservations > 0 {
+		r.MaxReservations = l.Reservations
+	}
+	if l.Circuits > 0 {
+		r.MaxCircuits = l.Circuits
+	}
+	// A site is one address, and a federation may be one site.
+	r.MaxReservationsPerIP, r.MaxReservationsPerASN = r.MaxReservations, r.MaxReservations
+	if l.Minutes > 0 || l.MiB > 0 {
+		r.Limit = &relay.RelayLimit{Duration: forever, Data: math.MaxInt64}
+	}
+	if l.Minutes > 0 {
+		r.Limit.Duration = min(forever, time.Duration(l.Minutes)*time.Minute)
+	}
+	if l.MiB > 0 {
+		r.Limit.Data = int64(l.MiB) << 20
+	}
+	return r
+}
+
+// holdPlace holds a place at a relay as long as the link to it lives, so that others can call through it. It does
+// nothing while the member at the other end does not relay, or this node does.
+func (h *Host) holdPlace(ctx context.Context, l *link) {
+	var held bool
+	var last string
+	for {
+		h.mu.Lock()
+		other, _ := h.judge.charter.Member(l.peer)
+		mine, _ := h.judge.charter.Member(h.self)
+		changed := h.charterChanged
+		h.mu.Unlock()
+		again := make(<-chan time.Time)
+		timer := time.NewTimer(placePause)
+		if other.Relay && !mine.Relay && l.may(levelCharter) && !relayed(l.conn) {
+			pause := placePause
+			asking, cancel := context.WithTimeout(ctx, session.AnswerTime)
+			_, err := circuit.Reserve(asking, overLinks{h.node.host, h.openDirect}, libpeer.AddrInfo{ID: l.conn.RemotePeer()})
+			cancel()
+			switch {
+			case err == nil && !held:
+				h.log.Info("others can call through a relay", "relay", l.name)
+				held, last = true, ""
+			case err != nil && ctx.Err() == nil:
+				pause = placeRetry
+				held = false
+				if reason := explainRelay(err); reason != last {
+					h.log.Warn("no place at a relay: others behind NAT cannot call through it", "relay", l.name, "reason", reason)
+					last = reason
+				}
+			}
+			timer.Reset(pause)
+			again = timer.C
+		}
+		select {
+		case <-again:
+		case <-changed:
+		case <-l.over:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if l.Lost() != nil || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// explainRelay puts a relay's refusals into words.
+func explainRelay(err error) string {
+	text := err.Error()
+	for _, known := range []struct{ part, words string }{
+		{"does not serve", "it does not relay: the charter in force there does not say so"},
+		{"no direct link", "there is no direct link to the relay"},
+		{"NO_RESERVATION", "the relay holds no place for it: it is not connected to the relay"},
+		{"PERMISSION_DENIED", "the relay serves members of its charter only"},
+		{"RESERVATION_REFUSED", "the relay has no place left: the charter bounds its reservations"},
+		{"RESOURCE_LIMIT_EXCEEDED", "the relay is at its limit of circuits"},
+		{"CONNECTION_FAILED", "the relay cannot reach it"},
+	} {
+		if strings.Contains(text, known.part) {
+			return known.words
+		}
+	}
+	return explainCause(err)
+}

@@ -1,0 +1,488 @@
+package psi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
+
+	"golang.org/x/crypto/chacha20"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/secagg/psi/okvs"
+	"github.com/hanse-project/hanse/secagg/psi/point"
+	"github.com/hanse-project/hanse/secagg/psi/words"
+)
+
+// pass is the comparison of all parties' rows by one key.
+type pass struct {
+	*Party
+	number int
+	coin   keys.Hash
+	all    *Result
+
+	ids  []ID  // of the rows that have one; those found before are replaced by noise
+	rows []int // whose they are
+	// of asker and keeper: what the other parties' rows make of each ID, by place
+	zero [][wordSize]byte
+
+	size   int // common rows
+	common []Common
+}
+
+// list takes the rows' IDs of the pass. Rows that were found before are noise that meets nothing: so many IDs as the
+// contract says are sent in any case.
+func (w *pass) list(taken []bool) error {
+	if !w.holds(w.Self) {
+		return nil
+	}
+	noise, err := stream(w.secret("noise", w.number))
+	if err != nil {
+		return err
+	}
+	n := w.Counts[w.Self][w.number]
+	w.ids, w.rows = make([]ID, 0, n), make([]int, 0, n)
+	for row, id := range w.Lists[w.number] {
+		if id == (ID{}) {
+			continue
+		}
+		if taken[row] {
+			id = ID{}
+			noise.XORKeyStream(id[:], id[:])
+		}
+		w.ids, w.rows = append(w.ids, id), append(w.rows, row)
+	}
+	return nil
+}
+
+// run is a party's part of a pass.
+func (w *pass) run(ctx context.Context) error {
+	if err := w.share(ctx); err != nil {
+		return err
+	}
+	var open func(context.Context) ([]int, error) // places of the own common IDs, at asker and keeper
+	var err error
+	if w.Helper == None {
+		open, err = w.countPoints(ctx)
+	} else {
+		open, err = w.countTags(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.agree(ctx); err != nil {
+		return err
+	}
+	places, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	return w.announce(ctx, places)
+}
+
+// share gives asker and keeper what the other parties' rows make of their own: of a row of all parties both have the
+// same, of others nobody knows what the other has.
+func (w *pass) share(ctx context.Context) error {
+	w.zero = make([][wordSize]byte, len(w.ids))
+	for _, i := range w.outside() {
+		var seed [seedSize]byte
+		var store []byte
+		if w.Self == i {
+			secret := w.secret("seed", w.number)
+			seed = [seedSize]byte(secret[:])
+			var err error
+			if store, err = w.encode(seed); err != nil {
+				return err
+			}
+		}
+		received, err := w.send(ctx, w.message(stepSeed, w.number, i, w.Keeper, seedSize), seed[:])
+		if err != nil {
+			return err
+		}
+		if w.Self == w.Keeper {
+			block := blockOf([seedSize]byte(received))
+			w.add(func(id *ID, out []byte) { block.Encrypt(out, id[:wordSize]) })
+		}
+		m := w.message(stepStore, w.number, i, w.Asker, w.storeSize(i, w.number))
+		received, err = w.send(ctx, m, store)
+		if err != nil {
+			return err
+		}
+		if w.Self == w.Asker {
+			if received[0] >= storeSeeds {
+				return &Deviation{i, m.Kind, fmt.Sprintf("seed %d of %d", received[0], storeSeeds)}
+			}
+			table, err := okvs.Open(w.storeSeed(i, received[0]), received[1:])
+			if err != nil {
+				return &Deviation{i, m.Kind, err.Error()}
+			}
+			w.add(func(id *ID, out []byte) { value := table.Get(*id); copy(out, value[:]) })
+		}
+		w.step("zero shares", 1, 1)
+	}
+	return nil
+}
+
+// storeSeeds is how many seeds a party may try for its store. One of a million ids fails about once in 2^54 times, one
+// of ten million about once in 2^50: see package okvs.
+const storeSeeds = 4
+
+// storeSeed is the seed of a party's store, which nobody chose.
+func (w *pass) storeSeed(party int, attempt byte) [32]byte {
+	return keys.HashOf("hanse psi store v1", w.coin[:], number(w.number), number(party), []byte{attempt})
+}
+
+// encode is the own store: of each ID its ciphertext under the seed that the keeper gets.
+func (w *pass) encode(seed [seedSize]byte) ([]byte, error) {
+	values := make([][wordSize]byte, len(w.ids))
+	block := blockOf(seed)
+	blocks(w.Workers, len(w.ids), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			block.Encrypt(values[i][:], w.ids[i][:wordSize])
+		}
+	})
+	var store []byte
+	var err error
+	for attempt := range byte(storeSeeds) {
+		fill, failed := stream(w.secret(fmt.Sprintf("store %d", attempt), w.number))
+		if failed != nil {
+			return nil, failed
+		}
+		store, err = okvs.Encode(w.storeSeed(w.Self, attempt), w.ids, values, reader{fill})
+		if err == nil {
+			return append([]byte{attempt}, store...), nil
+		}
+		if !errors.Is(err, okvs.ErrFull) {
+			break
+		}
+	}
+	return nil, err
+}
+
+// blockOf is what a party's seed makes of the first half of an ID.
+func blockOf(seed [seedSize]byte) cipher.Block {
+	block, err := aes.NewCipher(seed[:])
+	if err != nil {
+		panic(err) // of a key of another length
+	}
+	return block
+}
+
+// add adds a word to what each ID has.
+func (w *pass) add(word func(id *ID, out []byte)) {
+	blocks(w.Workers, len(w.ids), func(lo, hi int) {
+		var out [wordSize]byte
+		for i := lo; i < hi; i++ {
+			word(&w.ids[i], out[:])
+			subtle.XORBytes(w.zero[i][:], w.zero[i][:], out[:])
+		}
+	})
+}
+
+// agree ends the pass where a party has fewer common rows than may open. All have been told how many there are.
+func (w *pass) agree(ctx context.Context) error {
+	total := w.size
+	for _, n := range w.all.Sizes {
+		total += n
+	}
+	w.all.Sizes = append(w.all.Sizes, w.size)
+	w.told(OpensSize, 1)
+	own := []byte{0}
+	if total >= w.MinRows {
+		own[0] = 1
+	}
+	all, err := w.exchange(ctx, w.message(stepAgree, w.number, All, All, 1), own)
+	if err != nil {
+		return err
+	}
+	for _, said := range all {
+		if said[0] != 1 {
+			return TooFewError{}
+		}
+	}
+	return nil
+}
+
+// spread tells all how many rows are common; size is what this party found. All who count must have found the same.
+func (w *pass) spread(ctx context.Context, size int) error {
+	w.size = size
+	first := true
+	for _, from := range w.counters() {
+		for to := range w.Counts {
+			if to == from {
+				continue
+			}
+			m := w.message(stepSize, w.number, from, to, sizeSize)
+			received, err := w.send(ctx, m, binary.BigEndian.AppendUint64(nil, uint64(size)))
+			if err != nil {
+				return err
+			}
+			if to != w.Self {
+				continue
+			}
+			said := binary.BigEndian.Uint64(received)
+			switch known := !first || slices.Contains(w.counters(), w.Self); {
+			case said > uint64(w.Most(w.number)):
+				return &Deviation{from, m.Kind, "more rows than a party has"}
+			case known && said != uint64(w.size):
+				return &Deviation{from, m.Kind, "another number than was found before"}
+			}
+			w.size, first = int(said), false
+		}
+	}
+	return nil
+}
+
+// announce tells the other parties the common rows. Asker and keeper first compare the list, so that nobody can add a
+// guess and see who lacks it. places are those of the own common IDs, at the two.
+func (w *pass) announce(ctx context.Context, places []int) error {
+	two := w.Self == w.Asker || w.Self == w.Keeper
+	if two && len(places) != w.size {
+		return fmt.Errorf("%d common rows, and %d were counted", len(places), w.size)
+	}
+	var list []byte
+	var digest [32]byte
+	if two {
+		list, digest = w.listed(places)
+	}
+	if err := w.compare(ctx, digest); err != nil {
+		return err
+	}
+	for _, i := range w.outside() {
+		own := w.listDigest(list)
+		said, err := w.send(ctx, w.message(stepListDigest, w.number, w.Keeper, i, hashSize), own[:])
+		if err != nil {
+			return err
+		}
+		received, err := w.send(ctx, w.message(stepList, w.number, w.Asker, i, w.size*wordSize), list)
+		if err != nil {
+			return err
+		}
+		if w.Self == i {
+			if err := w.accept(received, said); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tagsOf returns the tags in this job of n of the own IDs, by place: under a key that all drew together.
+func (w *pass) tagsOf(n int, place func(i int) int) []byte {
+	key := keys.HashOf("hanse psi list v1", w.coin[:])
+	list := make([]byte, n*wordSize)
+	blocks(w.Workers, n, func(lo, hi int) {
+		mac, sum := hmac.New(sha256.New, key[:]), make([]byte, 0, sha256.Size)
+		for i := lo; i < hi; i++ {
+			mac.Reset()
+			mac.Write(w.ids[place(i)][:])
+			copy(list[wordSize*i:], mac.Sum(sum)[:wordSize])
+		}
+	})
+	return list
+}
+
+// listed makes the list of the own common rows. It returns it as it is sent, and the digest by which asker and keeper
+// compare it: with what the other parties' rows make of each ID, which is the same at both if all have the row.
+func (w *pass) listed(places []int) (list []byte, digest [32]byte) {
+	tags := w.tagsOf(len(places), func(i int) int { return places[i] })
+	order := make([]uint32, len(places))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	sortByWord(tags, order)
+	h := sha256.New()
+	w.common, list = make([]Common, 0, len(places)), make([]byte, 0, len(tags))
+	for _, i := range order {
+		tag, at := [wordSize]byte(tags[wordSize*int(i):]), places[i]
+		w.common = append(w.common, Common{tag, w.rows[at], w.number})
+		list = append(list, tag[:]...)
+		h.Write(list[len(list)-wordSize:])
+		h.Write(w.zero[at][:])
+	}
+	return list, keys.HashOf("hanse psi pairs v1", w.coin[:], number(w.number), h.Sum(nil))
+}
+
+// listDigest names a pass's list.
+func (w *pass) listDigest(list []byte) [32]byte {
+	return keys.HashOf("hanse psi common v1", w.coin[:], number(w.number), list)
+}
+
+// compare has asker and keeper find out whether their digests are the same, and nothing else: neither sees the other's,
+// which of a list with one row that it lacks would let it try guesses at leisure. It is a key exchange by a common
+// password, the digest, with both confirming the key (SPEKE: Jablon, "Strong Password-Only Authenticated Key Exchange",
+// 1996). Whoever lies tests one guess at a whole list, and is found out where it is wrong.
+func (w *pass) compare(ctx context.Context, digest [32]byte) error {
+	scalar := point.NewScalar(w.secret("list", w.number))
+	var own, theirs [point.Size]byte
+	points := make([][]byte, 2) // asker's, keeper's
+	two := w.Self == w.Asker || w.Self == w.Keeper
+	if two {
+		if err := point.Hash(own[:], [][sha512.Size]byte{sha512.Sum512(digest[:])}, 1); err != nil {
+			return err
+		}
+		if err := scalar.Mul(own[:], own[:], 1); err != nil {
+			return err
+		}
+	}
+	for n, from := range []int{w.Asker, w.Keeper} {
+		m := w.message(stepListPoint, w.number, from, w.Asker+w.Keeper-from, point.Size)
+		received, err := w.send(ctx, m, own[:])
+		if err != nil {
+			return err
+		}
+		if points[n] = own[:]; w.Self == m.To {
+			if err := point.Check(received); err != nil {
+				return &Deviation{from, m.Kind, err.Error()}
+			}
+			points[n] = received
+			if err := scalar.Mul(theirs[:], received, 1); err != nil {
+				return &Deviation{from, m.Kind, err.Error()}
+			}
+		}
+	}
+	for _, from := range []int{w.Asker, w.Keeper} {
+		proof := keys.HashOf("hanse psi list proof v1", w.coin[:], number(w.number), number(from), points[0], points[1],
+			theirs[:])
+		m := w.message(stepListProof, w.number, from, w.Asker+w.Keeper-from, hashSize)
+		received, err := w.send(ctx, m, proof[:])
+		if err != nil {
+			return err
+		}
+		if w.Self == m.To && !hmac.Equal(received, proof[:]) {
+			return &Deviation{from, m.Kind, "the two lists of common rows are not the same: nothing of them was told"}
+		}
+	}
+	return nil
+}
+
+// accept takes the list at a party that is neither asker nor keeper: it is sorted, of rows that the party has, and the
+// keeper's as well.
+func (w *pass) accept(list, digest []byte) error {
+	deviation := func(why string) error { return &Deviation{w.Asker, stepList.of(w.number), why} }
+	if own := w.listDigest(list); !hmac.Equal(own[:], digest) {
+		return &Deviation{w.Keeper, stepListDigest.of(w.number), "it is of another list than the asker's"}
+	}
+	known, again := words.New(w.tagsOf(len(w.ids), func(i int) int { return i }), wordSize)
+	if again >= 0 {
+		return errors.New("two rows of the own list have the same tag: they have the same ID")
+	}
+	w.common = make([]Common, 0, len(list)/wordSize)
+	for at := 0; at < len(list); at += wordSize {
+		entry := [wordSize]byte(list[at:])
+		if at > 0 && bytes.Compare(list[at-wordSize:at], entry[:]) >= 0 {
+			return deviation("it is not sorted")
+		}
+		place := known.Find(entry[:])
+		if place < 0 {
+			return deviation("it has a row that this party does not have")
+		}
+		w.common = append(w.common, Common{entry, w.rows[place], w.number})
+	}
+	return nil
+}
+
+// Element is what two parties compare in a pass: an ID with what the other parties' rows make of it, hashed with h, a
+// SHA-512, and appended to out.
+func Element(h hash.Hash, contract keys.Hash, pass int, id *ID, zero *[wordSize]byte, out []byte) []byte {
+	h.Reset()
+	h.Write([]byte("\x14hanse psi element v1"))
+	h.Write(contract[:])
+	h.Write(number(pass))
+	h.Write(id[:])
+	h.Write(zero[:])
+	return h.Sum(out)
+}
+
+// wide are the elements of all own IDs in the order of a permutation.
+func (w *pass) wide(order []uint32) [][sha512.Size]byte {
+	all := make([][sha512.Size]byte, len(w.ids))
+	blocks(w.Workers, len(w.ids), func(lo, hi int) {
+		h := sha512.New()
+		for i := lo; i < hi; i++ {
+			at := order[i]
+			Element(h, w.Contract, w.number, &w.ids[at], &w.zero[at], all[i][:0])
+		}
+	})
+	return all
+}
+
+// stream is a stream of random bytes that follows from a secret, which is used for nothing else.
+func stream(secret [32]byte) (*chacha20.Cipher, error) {
+	return chacha20.NewUnauthenticatedCipher(secret[:], make([]byte, chacha20.NonceSize))
+}
+
+// reader reads a stream.
+type reader struct{ *chacha20.Cipher }
+
+// Read implements io.Reader.
+func (r reader) Read(p []byte) (int, error) {
+	clear(p)
+	r.XORKeyStream(p, p)
+	return len(p), nil
+}
+
+// permutation is a permutation of n places that follows from a secret: with the same odds any of them.
+func permutation(secret [32]byte, n int) ([]uint32, error) {
+	random, err := stream(secret)
+	if err != nil {
+		return nil, err
+	}
+	order := make([]uint32, n)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	var buffer [4096]byte
+	left := buffer[:0]
+	next := func() uint64 {
+		if len(left) == 0 {
+			clear(buffer[:])
+			random.XORKeyStream(buffer[:], buffer[:])
+			left = buffer[:]
+		}
+		v := binary.LittleEndian.Uint64(left)
+		left = left[8:]
+		return v
+	}
+	for i := n - 1; i > 0; i-- {
+		m := uint64(i + 1)
+		v := next()
+		for limit := -m % m; v < limit; { // the lowest 2^64 mod m would make some places likelier
+			v = next()
+		}
+		j := v % m
+		order[i], order[j] = order[j], order[i]
+	}
+	return order, nil
+}
+
+// sortByWord sorts places of a list of words by the words there.
+func sortByWord(list []byte, places []uint32) {
+	type entry struct {
+		high  uint64 // the word's first half
+		place uint32
+	}
+	entries := make([]entry, len(places))
+	for i, at := range places {
+		entries[i] = entry{binary.BigEndian.Uint64(list[wordSize*int(at):]), at}
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		if a.high != b.high {
+			return cmp.Compare(a.high, b.high)
+		}
+		return bytes.Compare(list[wordSize*int(a.place):][:wordSize], list[wordSize*int(b.place):][:wordSize])
+	})
+	for i := range entries {
+		places[i] = entries[i].place
+	}
+}

@@ -1,0 +1,154 @@
+package secagg
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+var (
+	rings      = []Ring{Turns16, Turns32, Fixed64, Packed(11)}
+	topologies = []contract.Topology{contract.Tree, contract.Star, contract.Ring}
+)
+
+// testNetwork is a whole federation in one process, with a session open.
+type testNetwork struct {
+	net      *testnet.Network
+	ids      []keys.ID
+	sessions []*protocol.Session
+}
+
+// newTestNetwork opens a session of q parties whose chunks have the given bytes, 0 for the default.
+func newTestNetwork(t testing.TB, q, chunk int) *testNetwork {
+	t.Helper()
+	l := &testNetwork{sessions: make([]*protocol.Session, q)}
+	var private []*keys.PrivateKey
+	var parties []contract.Party
+	for i := range q {
+		k, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		private, l.ids = append(private, k), append(l.ids, k.ID())
+		parties = append(parties, contract.Party{Name: fmt.Sprintf("p%d", i), ID: k.ID()})
+	}
+	l.net = testnet.New(l.ids)
+	t.Cleanup(l.net.Close)
+	var session protocol.SessionID
+	rand.Read(session[:])
+	l.must(t, func(i int) error {
+		mesh, err := l.net.Transport(l.ids[i]).Open(t.Context(), session, without(l.ids, i))
+		if err != nil {
+			return err
+		}
+		l.sessions[i], err = protocol.NewSession(t.Context(), mesh, protocol.SessionConfig{
+			Contract: keys.HashOf("test contract"), Number: 1, Parties: parties, Key: private[i], Chunk: chunk,
+		})
+		return err
+	})
+	return l
+}
+
+// without returns ids but for the one at i.
+func without(ids []keys.ID, i int) []keys.ID {
+	return append(append([]keys.ID(nil), ids[:i]...), ids[i+1:]...)
+}
+
+// each runs part at every party at once and returns their errors.
+func (l *testNetwork) each(part func(i int) error) []error {
+	errs := make([]error, len(l.ids))
+	var wg sync.WaitGroup
+	for i := range l.ids {
+		wg.Go(func() { errs[i] = part(i) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// must runs part at every party, none of which may fail.
+func (l *testNetwork) must(t testing.TB, part func(i int) error) {
+	t.Helper()
+	if err := errors.Join(l.each(part)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// masked makes every party's sums.
+func (l *testNetwork) masked(t testing.TB, topology contract.Topology) []*Masked {
+	t.Helper()
+	all := make([]*Masked, len(l.ids))
+	for i, s := range l.sessions {
+		var err error
+		if all[i], err = NewMasked(s, l.ids, topology); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// sumWords is SumTurns, SumTurns32 or SumWords on words that hold a ring's words one by one.
+func sumWords(ctx context.Context, m *Masked, ring Ring, root int, v []uint64) error {
+	switch ring {
+	case Turns16:
+		return sumNarrow(v, func(w []uint16) error { return m.SumTurns(ctx, "angles", root, w) })
+	case Turns32:
+		return sumNarrow(v, func(w []uint32) error { return m.SumTurns32(ctx, "angles", root, w) })
+	case Fixed64:
+		return m.SumWords(ctx, "angles", root, v)
+	}
+	return m.SumPacked(ctx, "angles", root, contract.Encoding(ring).Bits(), v)
+}
+
+// sumNarrow runs sum on narrow copies of the words.
+func sumNarrow[W uint16 | uint32](v []uint64, sum func([]W) error) error {
+	narrow := make([]W, len(v))
+	for i, w := range v {
+		narrow[i] = W(w)
+	}
+	err := sum(narrow)
+	for i, w := range narrow {
+		v[i] = uint64(w)
+	}
+	return err
+}
+
+// modulus returns the bits that a ring's words have.
+func modulus(r Ring) uint64 { return ^uint64(0) >> (64 - contract.Encoding(r).Bits()) }
+
+// word reads word i of a vector on the wire.
+func word(r Ring, b []byte, i int) uint64 {
+	width, at := contract.Encoding(r).Bits(), i*contract.Encoding(r).Bits()
+	var w [9]byte
+	copy(w[:], b[at/8:min(len(b), (at+width+7)/8)])
+	return binary.LittleEndian.Uint64(w[:]) >> (at % 8) & modulus(r)
+}
+
+// sumFrame is a frame of a sum as its receiver sees it. The offsets are those of the header's
+// layout in package protocol, read here a second time.
+type sumFrame struct {
+	from, to  keys.ID
+	class     contract.Class
+	operation uint64
+	payload   []byte
+}
+
+// sumFrames reads what a tap recorded.
+func sumFrames(tap *testnet.Tap) []sumFrame {
+	var all []sumFrame
+	for _, f := range tap.Frames() {
+		all = append(all, sumFrame{
+			from: f.From, to: f.To, class: contract.Class(f.Data[1]),
+			operation: binary.BigEndian.Uint64(f.Data[16:]), payload: f.Data[68+int(f.Data[2]):],
+		})
+	}
+	return all
+}
