@@ -41,7 +41,8 @@ func newBins(s *scales, at roles, p fdskl.Params, self int, three *rss.Party) *b
 }
 
 // each implements source. Messages of bins bring about none, so that nobody waits for more than the slowest owner.
-func (c *bins) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error) error {
+func (c *bins) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error,
+	behind func(ctx context.Context, row int) error) error {
 	if c.owners == nil {
 		if err := c.keys(ctx); err != nil {
 			return err
@@ -54,6 +55,9 @@ func (c *bins) each(ctx context.Context, lo, hi, size int, take func(b *block, z
 			return err
 		}
 		if err := take(b, z); err != nil {
+			return err
+		}
+		if err := behind(ctx, b.hi); err != nil {
 			return err
 		}
 	}

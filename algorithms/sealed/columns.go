@@ -48,8 +48,10 @@ const (
 type source interface {
 	// each makes shares of rows [lo, hi), size at a time, and hands them to take in order. z is of the block's rows,
 	// row-major, modulo 2^k, and take's until it returns. One take runs at a time, while the messages of the next blocks
-	// go on: it must send none.
-	each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error) error
+	// go on: it must send none. Between two takes, and behind the last, each calls behind with how many rows were taken,
+	// which may send.
+	each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error,
+		behind func(ctx context.Context, row int) error) error
 	keep(b *block, z rss.Share) *kept // called by take: what brings z back
 	again(k *kept) rss.Share          // z, until release
 	release(b *block)
@@ -86,7 +88,8 @@ func newColumns(s *scales, at roles, n Network, three *rss.Party) *columns {
 }
 
 // each implements source; component 0 is take's for good if columns keep it.
-func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error) error {
+func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error,
+	behind func(ctx context.Context, row int) error) error {
 	var blocks []*block
 	for at := lo; at < hi; at += size {
 		b := &block{lo: at, hi: min(at+size, hi), late: rss.Helper}
@@ -95,8 +98,15 @@ func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block
 		}
 		blocks = append(blocks, b)
 	}
-	taking, done := make(chan error, 1), new(block) // the end of the latest take, and what it takes
+	taking, done := make(chan error, 1), &block{hi: lo} // the end of the latest take, and what it takes
 	taking <- nil
+	finish := func() error {
+		if err := <-taking; err != nil {
+			return err
+		}
+		c.release(done)
+		return behind(ctx, done.hi)
+	}
 	for i := -aheadAngles; i < len(blocks)+behindHalves; i++ {
 		if err := c.advance(ctx, blocks, i); err != nil {
 			return errors.Join(err, <-taking)
@@ -106,15 +116,14 @@ func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block
 		}
 		b := blocks[i-behindHalves]
 		z := c.share(b)
-		if err := <-taking; err != nil {
+		if err := finish(); err != nil {
 			return err
 		}
-		c.release(done)
 		done = b
 		go func() { taking <- take(b, z) }()
 		b.sent, b.came = nil, nil
 	}
-	return <-taking
+	return finish()
 }
 
 // advance brings every block by a step nearer to its end, block i by that of the factors.

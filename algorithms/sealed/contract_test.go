@@ -145,15 +145,21 @@ func (l *ledger) training() {
 	l.truncate("offset", p.Iterations, sums, 3*each)
 }
 
-// lifted adds what lifts sums in words of 32 bits: windows here are of whole blocks, so that without rows kept out
-// there is one for every so many rows. With such rows each of the two parts has windows of its own.
+// lifted adds what lifts sums in words of 32 bits, where windows end: the sums of each window, of which those of labels
+// have windows of half as many rows. With rows kept out each of the two parts has windows of its own.
 func (l *ledger) lifted(parts, each int, labels bool) {
 	d := l.params.Features
 	out, _ := l.params.HeldOut(l.rows)
-	cuts := make(map[int]int) // by row: how many parts' windows end there
-	sums := 0
+	cuts := make(map[int]int) // by row: how many sums of windows end there
 	for part := range parts {
-		n, last := 0, 0
+		whole, half, halves := 0, 0, 1 // rows of a part in the windows under way
+		end := func(row int) {
+			cuts[row] += d*(d+1)/2 + d
+			if l.params.Loss == "square" || labels {
+				cuts[row] += halves * each * (d + 1)
+			}
+			whole, half, halves = 0, 0, 1
+		}
 		for lo := 0; lo < l.rows; lo += l.block {
 			more := 0
 			for j := lo; j < min(lo+l.block, l.rows); j++ {
@@ -161,22 +167,19 @@ func (l *ledger) lifted(parts, each int, labels bool) {
 					more++
 				}
 			}
-			if n > 0 && n+more > l.window {
-				cuts[lo]++
-				last, n = last+1, 0
+			if whole > 0 && whole+more > l.window {
+				end(lo)
 			}
-			n += more
+			if half > 0 && half+more > l.window/2 {
+				half, halves = 0, halves+1
+			}
+			whole, half = whole+more, half+more
 		}
-		cuts[l.rows]++
-		sums += d
-		if l.params.Loss == "square" || labels {
-			sums += (last + 1) * each * (d + 1)
-		}
+		end(l.rows)
 	}
 	for i, row := range slices.Sorted(maps.Keys(cuts)) {
-		l.truncate("windows", i, 32, cuts[row]*d*(d+1)/2)
+		l.truncate("windows", i, 32, cuts[row])
 	}
-	l.truncate("sums", 0, 32, sums)
 }
 
 // check adds the coin, and the numbers of 20 bits that tell whether the steps were taken.

@@ -129,7 +129,7 @@ func TestWindowsEnd(t *testing.T) {
 		{100, 10, 30, nil, []int{30, 60, 90, 100}}, {100, 10, 39, nil, []int{30, 60, 90, 100}},
 		{100, 10, 15, even, []int{30, 60, 90, 100}}, {5, 10, 3, nil, []int{5}}, {90, 30, 30, nil, []int{30, 60, 90}},
 	} {
-		got := windowEnds(c.rows, c.block, c.most, c.in)
+		got := windowEnds(0, c.rows, c.block, c.most, c.in)
 		for i := range max(len(got), len(c.want)) {
 			if len(got) != len(c.want) || got[i] != c.want[i] {
 				t.Fatalf("%+v: windows end at %v", c, got)

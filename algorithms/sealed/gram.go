@@ -26,20 +26,23 @@ const (
 // sums are what the rows add up to, as terms and shares of one party: all that a square loss keeps of them.
 type sums struct {
 	next   int    // rows that are in
-	lifted int    // cuts that are behind
 	parts  []part // of the rows; a second one of those kept out of the first solution
+	cuts   []cut
+	lifted int // cuts that are behind
 }
 
-// part is what some rows add up to.
+// part is what some rows add up to; where sums are lifted, those of the window under way.
 type part struct {
 	squares []uint64  // of the features i <= j, row after row of the upper triangle; see rss.Party.AddSquares
+	window  []uint32  // in place of squares where sums are lifted
 	columns rss.Share // of the features, [D]
 	sides   []uint64  // term: of features times labels, [windows, sides, D]
 	labels  rss.Share // of the labels, [windows, sides]
+	ends    []int     // where windows of labels end
 
-	ends   []int     // of the windows of labels
-	window []uint32  // where sums are lifted: squares of the window of rows under way
-	gram   rss.Share // and shares of those of the windows before, at the scale of rows, row after row
+	// Shares of the sums of all windows before, at the scale of rows: products of features, row after row of the upper
+	// triangle, features, features times labels, and labels.
+	total rss.Share
 }
 
 // system is a shared system of equations (G + lambda) beta = h, with what is public of it.
@@ -85,19 +88,17 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 		}
 		return t.saveSums(block/every, acc)
 	}
-	for i, c := range t.cuts() {
-		if c.row <= acc.next && acc.lifted > i {
-			continue
+	behind := func(ctx context.Context, row int) error {
+		if s != nil {
+			return nil
 		}
-		if err = t.columns.each(ctx, acc.next, c.row, t.BlockRows, take); err != nil {
-			return nil, err
-		}
-		if t.lifts() && s == nil {
-			if err = t.liftSquares(ctx, i, c, acc); err != nil {
-				return nil, err
-			}
-		}
-		acc.lifted++
+		return t.liftWindows(ctx, acc, row)
+	}
+	if err := behind(ctx, acc.next); err != nil {
+		return nil, err
+	}
+	if err := t.columns.each(ctx, acc.next, t.Rows, t.BlockRows, take, behind); err != nil {
+		return nil, err
 	}
 	t.columns.done()
 	if s != nil {
@@ -238,12 +239,8 @@ func (t *trainer) centredSides(p *part, m rss.Share) []uint64 {
 // the spectrum.
 func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 	s := new(system)
+	t.settle(acc)
 	var err error
-	if t.lifts() {
-		if err = t.liftSums(ctx, acc); err != nil {
-			return nil, err
-		}
-	}
 	if s.means, err = t.means(ctx, acc); err != nil {
 		return nil, err
 	}

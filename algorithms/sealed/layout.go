@@ -38,7 +38,6 @@ type Layout struct {
 	heard  int             // how many of them have
 	fixed  int             // the openings up to this number come without features
 	next   int             // the first row that is not in the queues
-	ends   []int           // of a training: see windows
 	queues map[passage][][]int
 }
 
@@ -149,8 +148,6 @@ func (l *Layout) more() {
 	lo, hi := l.next, l.rows
 	if l.batch > 0 {
 		hi = min(lo+l.batch, l.rows)
-	} else if ends := l.windows(); len(ends) > 0 {
-		hi = ends[min(windowOf(ends, lo), len(ends)-1)]
 	}
 	l.next = hi
 	var rows []int
@@ -158,26 +155,6 @@ func (l *Layout) more() {
 		rows = append(rows, j)
 	}
 	l.enqueue(rows)
-}
-
-// windows lists where the blocks under way come to their end in a training, so that sums are lifted.
-func (l *Layout) windows() []int {
-	if l.ends != nil {
-		return l.ends
-	}
-	s, err := scalesOf(l.params, l.rows)
-	if err != nil {
-		return nil
-	}
-	t := &trainer{Party: &Party{Party: &fdskl.Party{Params: l.params, Rows: l.rows}, BlockRows: blockRowsOf(l.params)},
-		scales: s}
-	if t.heldOut, err = l.params.HeldOut(l.rows); err != nil {
-		return nil
-	}
-	for _, c := range t.cuts() {
-		l.ends = append(l.ends, c.row)
-	}
-	return l.ends
 }
 
 // enqueue lists the messages of rows, block by block, in the order of columns.each.

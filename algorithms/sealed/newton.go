@@ -161,7 +161,7 @@ func (t *trainer) derivatives(o *outer) []uint64 {
 
 // gradientTerms returns the terms of -(Z^T g + lambda beta), at the scale of a feature times a label and p.
 func (t *trainer) gradientTerms(ctx context.Context, o *outer, g rss.Share) ([]uint64, error) {
-	ends := t.ending(derivativeRows(t.kappa), nil)
+	ends := t.ending(0, t.Rows, derivativeRows(t.kappa), t.WindowRows, nil)
 	var out []uint64
 	if t.role != rss.Outside {
 		out = make([]uint64, len(ends)*t.features)
@@ -172,12 +172,17 @@ func (t *trainer) gradientTerms(ctx context.Context, o *outer, g rss.Share) ([]u
 		}
 	}
 	if t.lifts() {
+		for i := range out {
+			out[i] *= 2
+		}
 		lifted, err := t.lift(ctx, kindSums, o.step, len(ends)*t.features, out)
 		if err != nil || t.role == rss.Outside {
 			return nil, err
 		}
-		clear(out[:t.features])
-		folded(lifted, t.features).AddTo(out[:t.features], 1<<(t.sums.sz+t.sums.sy-t.sz-t.sy))
+		clear(out)
+		for at := range ends {
+			lifted.Slice(at*t.features, (at+1)*t.features).AddTo(out[:t.features], 1<<(t.sums.sz+t.sums.sy-t.sz-t.sy))
+		}
 	}
 	if t.role == rss.Outside {
 		return nil, nil

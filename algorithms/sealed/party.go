@@ -39,7 +39,7 @@ type Party struct {
 	// Random is where the party's part of the coin comes from; nil: the system's secure source.
 	Random io.Reader
 
-	// WindowRows is the most rows of a window of sums, for tests; 0: as many as fit.
+	// WindowRows is the most rows of a window of sums, and twice that of one of labels, for tests; 0: as many as fit.
 	WindowRows int
 
 	// Saved is called whenever the party has written a checkpoint; it may be nil.

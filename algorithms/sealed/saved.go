@@ -10,41 +10,38 @@ import (
 
 // savedSums returns the sums at a point, or empty ones.
 func (t *trainer) savedSums(from point) (*sums, error) {
-	d := t.features
-	if t.role == rss.Outside {
-		if from.stage == stageSums {
-			return &sums{next: from.number, lifted: t.liftedAt(from.number)}, nil
+	acc := &sums{cuts: t.cuts()}
+	if from.stage == stageSums {
+		acc.next = from.number
+		// A checkpoint at a cut is written before its windows are lifted.
+		for acc.lifted < len(acc.cuts) && acc.cuts[acc.lifted].row < acc.next {
+			acc.lifted++
 		}
-		return &sums{}, nil
 	}
-	acc := new(sums)
-	if from.stage != stageSums {
-		for range t.parts() {
-			acc.parts = append(acc.parts, part{})
-			p := &acc.parts[len(acc.parts)-1]
-			p.ends = t.ending(labelRows(t.Params), t.inPart(len(acc.parts)-1))
-			p.columns = rss.Zero(t.role, d)
-			p.sides, p.labels = make([]uint64, len(p.ends)*t.sides*d), rss.Zero(t.role, len(p.ends)*t.sides)
-			if t.lifts() {
-				p.window, p.gram = make([]uint32, triangle(d)), rss.Zero(t.role, triangle(d))
-			} else {
-				p.squares = make([]uint64, triangle(d))
-			}
+	if t.role == rss.Outside {
+		return acc, nil
+	}
+	squares, words, total := triangle(t.features), 0, 0
+	if t.lifts() {
+		squares, words, total = 0, triangle(t.features), t.sumsOf(1)
+		if !t.sharesLabels() {
+			total = t.sumsOf(0)
 		}
+	}
+	var lengths []int
+	for i := range t.parts() {
+		p := part{squares: make([]uint64, squares), window: make([]uint32, words), total: rss.Zero(t.role, total)}
+		t.begin(&p, acc.following(i, acc.lifted))
+		acc.parts = append(acc.parts, p)
+		lengths = append(lengths, squares+words, t.features, t.features, len(p.sides), p.labels.Len(), p.labels.Len(), total,
+			total)
+	}
+	if from.stage != stageSums {
 		return acc, nil
 	}
 	s, err := t.find(from)
 	if err != nil {
 		return nil, err
-	}
-	var lengths []int
-	gram := 0
-	if t.lifts() {
-		gram = triangle(d)
-	}
-	for i := range t.parts() {
-		n := t.sides * len(t.ending(labelRows(t.Params), t.inPart(i)))
-		lengths = append(lengths, triangle(d), d, d, n*d, n, n, gram, gram)
 	}
 	w, err := s.words(lengths...)
 	if err != nil {
@@ -53,32 +50,20 @@ func (t *trainer) savedSums(from point) (*sums, error) {
 	if s.Number > t.Rows {
 		return nil, fmt.Errorf("checkpoint of %d rows, the job has %d", s.Number, t.Rows)
 	}
-	acc.next = s.Number
-	acc.lifted = t.liftedAt(acc.next)
-	for ; len(w) > 0; w = w[8:] {
-		p := part{squares: w[0], columns: rss.Share{X: w[1], Y: w[2]}, sides: w[3], labels: rss.Share{X: w[4], Y: w[5]}}
-		p.ends = t.ending(labelRows(t.Params), t.inPart(len(acc.parts)))
+	for i := range acc.parts {
+		p := &acc.parts[i]
+		p.columns, p.sides, p.labels = rss.Share{X: w[1], Y: w[2]}, w[3], rss.Share{X: w[4], Y: w[5]}
+		p.total = rss.Share{X: w[6], Y: w[7]}
 		if t.lifts() {
-			p.gram, p.squares = rss.Share{X: w[6], Y: w[7]}, nil
-			for _, word := range w[0] {
-				p.window = append(p.window, uint32(word))
+			for j, word := range w[0] {
+				p.window[j] = uint32(word)
 			}
+		} else {
+			p.squares = w[0]
 		}
-		acc.parts = append(acc.parts, p)
+		w = w[8:]
 	}
 	return acc, nil
-}
-
-// liftedAt is how many cuts are behind when so many rows are in, and a checkpoint of them is written: one at their end
-// is not.
-func (t *trainer) liftedAt(rows int) int {
-	n := 0
-	for _, c := range t.cuts() {
-		if c.row < rows {
-			n++
-		}
-	}
-	return n
 }
 
 // saveSums keeps the sums.
@@ -90,7 +75,8 @@ func (t *trainer) saveSums(place int, acc *sums) error {
 		for _, w := range p.window {
 			squares = append(squares, uint64(w))
 		}
-		words = append(words, squares, p.columns.X, p.columns.Y, p.sides, p.labels.X, p.labels.Y, p.gram.X, p.gram.Y)
+		words = append(words, squares, p.columns.X, p.columns.Y, p.sides, p.labels.X, p.labels.Y,
+			p.total.X, p.total.Y)
 	}
 	return t.save(place, state{Stage: stageSums, Number: acc.next}, words...)
 }

@@ -101,14 +101,13 @@ func blockRowsOf(p fdskl.Params) int {
 	return rows
 }
 
-// windowEnds cuts a job's rows, block by block, so that a part of them has no more than most in each window, or one
-// block: it returns where windows end, the last at the end of the rows. in tells whether a row is of the part, nil that
-// all are.
-func windowEnds(rows, block, most int, in func(row int) bool) (ends []int) {
+// windowEnds cuts rows [at, hi), block by block, so that a part of them has no more than most in each window, or one
+// block: it returns where windows end, the last at hi. in tells whether a row is of the part, nil that all are.
+func windowEnds(at, hi, block, most int, in func(row int) bool) (ends []int) {
 	count := 0
-	for lo := 0; lo < rows; lo += block {
+	for lo := at; lo < hi; lo += block {
 		n := 0
-		for j := lo; j < min(lo+block, rows); j++ {
+		for j := lo; j < min(lo+block, hi); j++ {
 			if in == nil || in(j) {
 				n++
 			}
@@ -118,7 +117,7 @@ func windowEnds(rows, block, most int, in func(row int) bool) (ends []int) {
 		}
 		count += n
 	}
-	return append(ends, rows)
+	return append(ends, hi)
 }
 
 // A row's features z are D cosines and sines, whose squares add up to D/2, or bins, of which at most C are 1 and the

@@ -188,7 +188,7 @@ func (s *Scorer) shares(ctx context.Context, number, n int, ids []string) (rss.S
 	if s.at.role != rss.Outside {
 		terms = make([]uint64, n*s.sides)
 	}
-	err := s.columns.each(ctx, 0, n, blockRowsOf(s.Model.Params), func(b *block, z rss.Share) error {
+	take := func(b *block, z rss.Share) error {
 		for k := range s.sides {
 			if s.at.role == rss.Outside {
 				break
@@ -201,8 +201,9 @@ func (s *Scorer) shares(ctx context.Context, number, n int, ids []string) (rss.S
 			}
 		}
 		return nil
-	})
-	if err != nil {
+	}
+	nothing := func(context.Context, int) error { return nil }
+	if err := s.columns.each(ctx, 0, n, blockRowsOf(s.Model.Params), take, nothing); err != nil {
 		return rss.Share{}, err
 	}
 	if err := s.finish(terms, ids); err != nil {

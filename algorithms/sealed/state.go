@@ -11,7 +11,7 @@ import (
 )
 
 // stateVersion is the version of all states of this package.
-const stateVersion = 3
+const stateVersion = 4
 
 // maxState is the largest state that is read, in bytes.
 const maxState = 1 << 30

@@ -10,12 +10,45 @@ import (
 
 // The kinds of the truncations that lift sums of rows out of words of 32 bits.
 const (
-	kindWindows = "windows" // Gram matrices of windows of rows, while the rows are shared
-	kindSums    = "sums"    // the other sums, of all windows
+	kindWindows = "windows" // of windows of rows, while the rows are shared
+	kindSums    = "sums"    // of products with a loss's derivatives
 )
 
 // Sums over rows in words of 32 bits are lifted: twice a sum, which is even, is truncated by one bit, and so comes out
 // as it is, modulo 2^64. Whatever the windows are, their sums have the same total.
+
+// window is some rows of a part whose sums are lifted together. Products with labels may need smaller windows, which
+// are within it.
+type window struct {
+	part   int
+	labels []int // where those of labels end; none where labels are not shared
+}
+
+// cut is a row at which windows end, behind a block: all rows where nothing is lifted.
+type cut struct {
+	row     int
+	windows []window
+}
+
+// cuts lists where windows end.
+func (t *trainer) cuts() (list []cut) {
+	for part := range t.parts() {
+		lo, in := 0, t.inPart(part)
+		for _, row := range t.ending(0, t.Rows, gramRows, t.WindowRows, in) {
+			w := window{part: part}
+			if t.sharesLabels() {
+				w.labels = t.ending(lo, row, labelRows(t.Params), t.WindowRows/2, in)
+			}
+			i, ok := slices.BinarySearchFunc(list, row, func(c cut, row int) int { return c.row - row })
+			if !ok {
+				list = slices.Insert(list, i, cut{row: row})
+			}
+			list[i].windows = append(list[i].windows, w)
+			lo = row
+		}
+	}
+	return list
+}
 
 // inPart tells whether a row is of a part of the rows: of those kept out of the first solution, or of the others.
 func (t *trainer) inPart(part int) func(row int) bool {
@@ -25,15 +58,16 @@ func (t *trainer) inPart(part int) func(row int) bool {
 	return func(row int) bool { return t.heldOut[row] == (part == 1) }
 }
 
-// ending returns where windows of at most so many of a part's rows end; one window where nothing is lifted.
-func (t *trainer) ending(most int, in func(row int) bool) []int {
+// ending returns where windows of at most so many of a part's rows of [lo, hi) end; one window where nothing is lifted.
+// less bounds them further; 0: nothing does.
+func (t *trainer) ending(lo, hi, most, less int, in func(row int) bool) []int {
 	if !t.lifts() {
-		return []int{t.Rows}
+		return []int{hi}
 	}
-	if t.WindowRows > 0 {
-		most = min(most, t.WindowRows)
+	if less > 0 {
+		most = min(most, less)
 	}
-	return windowEnds(t.Rows, t.BlockRows, most, in)
+	return windowEnds(lo, hi, t.BlockRows, most, in)
 }
 
 // windowOf returns which window a row is in.
@@ -45,115 +79,116 @@ func windowOf(ends []int, row int) int {
 	return at
 }
 
-// cut is where Gram matrices of windows are lifted: between two blocks, or behind the last.
-type cut struct {
-	row   int
-	parts []int
+// lift returns shares modulo 2^64 of n sums of which this party has the terms of twice them modulo 2^32.
+func (t *trainer) lift(ctx context.Context, kind string, turn, n int, twice []uint64) (rss.Share, error) {
+	return t.truncate(ctx, kind, turn, ringSmall, twice, rss.Shift{Count: n, Bits: 1})
 }
 
-// cuts lists where windows of the parts' Gram matrices end; the end of the rows where nothing is lifted.
-func (t *trainer) cuts() (list []cut) {
-	for part := range t.parts() {
-		for _, row := range t.ending(gramRows, t.inPart(part)) {
-			i, ok := slices.BinarySearchFunc(list, row, func(c cut, row int) int { return c.row - row })
-			if !ok {
-				list = slices.Insert(list, i, cut{row: row})
-			}
-			list[i].parts = append(list[i].parts, part)
+// liftWindows lifts what the windows up to a row add up to.
+func (t *trainer) liftWindows(ctx context.Context, acc *sums, row int) error {
+	for ; acc.lifted < len(acc.cuts) && acc.cuts[acc.lifted].row <= row; acc.lifted++ {
+		if !t.lifts() {
+			continue
 		}
-	}
-	return list
-}
-
-// lift returns shares modulo 2^64 of n sums of which this party has the terms modulo 2^32.
-func (t *trainer) lift(ctx context.Context, kind string, turn, n int, terms []uint64) (rss.Share, error) {
-	for i := range terms {
-		terms[i] *= 2
-	}
-	return t.liftTwice(ctx, kind, turn, n, terms)
-}
-
-// liftTwice is lift of sums of which this party has the terms of twice them.
-func (t *trainer) liftTwice(ctx context.Context, kind string, turn, n int, terms []uint64) (rss.Share, error) {
-	return t.truncate(ctx, kind, turn, ringSmall, terms, rss.Shift{Count: n, Bits: 1})
-}
-
-// liftSquares lifts the Gram matrices whose windows end at a cut, by its number.
-func (t *trainer) liftSquares(ctx context.Context, number int, c cut, acc *sums) error {
-	var terms []uint64
-	if t.role != rss.Outside {
-		for _, i := range c.parts {
-			terms = append(terms, t.three.TwiceGram32(acc.parts[i].window)...)
+		if err := t.liftCut(ctx, acc, acc.cuts[acc.lifted]); err != nil {
+			return err
 		}
-	}
-	n := triangle(t.features)
-	lifted, err := t.liftTwice(ctx, kindWindows, number, len(c.parts)*n, terms)
-	if err != nil || t.role == rss.Outside {
-		return err
-	}
-	for k, i := range c.parts {
-		acc.parts[i].gram.Add(lifted.Slice(k*n, (k+1)*n))
-		clear(acc.parts[i].window)
 	}
 	return nil
 }
 
-// liftSums lifts what the parts' rows add up to beside their Gram matrices, and gives all of it the scales of sums.
-func (t *trainer) liftSums(ctx context.Context, acc *sums) error {
-	each := t.sides * (t.features + 1) // of a window of labels: features times labels, and labels
+// liftCut lifts the windows that end at a cut, and begins the next ones.
+func (t *trainer) liftCut(ctx context.Context, acc *sums, c cut) error {
 	n := 0
-	var terms []uint64
-	for i := range t.parts() {
-		windows := len(t.ending(labelRows(t.Params), t.inPart(i)))
-		n += t.features
-		if t.sharesLabels() {
-			n += windows * each
-		}
+	var twice []uint64
+	for _, w := range c.windows {
+		n += t.sumsOf(len(w.labels))
 		if t.role == rss.Outside {
 			continue
 		}
-		p := &acc.parts[i]
-		terms = append(terms, p.columns.X...)
-		if t.sharesLabels() {
-			terms = append(append(terms, p.sides...), p.labels.X...)
+		p := &acc.parts[w.part]
+		twice = append(twice, t.three.TwiceGram32(p.window)...)
+		for _, terms := range [][]uint64{p.columns.X, p.sides, p.labels.X} {
+			for _, x := range terms {
+				twice = append(twice, 2*x)
+			}
 		}
 	}
-	lifted, err := t.lift(ctx, kindSums, 0, n, terms)
+	lifted, err := t.lift(ctx, kindWindows, acc.lifted, n, twice)
 	if err != nil || t.role == rss.Outside {
 		return err
 	}
-	feature, label := t.sums.sz-t.sz, t.sums.sy-t.sy // bits behind the point that sums have more
-	next := func(n, finer int) rss.Share {
+	next := func(n int) rss.Share {
 		s := lifted.Slice(0, n)
 		lifted = lifted.Slice(n, lifted.Len())
-		for i := range s.X {
-			s.X[i] <<= finer
-			s.Y[i] <<= finer
-		}
 		return s
 	}
-	for i := range acc.parts {
-		p := &acc.parts[i]
-		p.columns = next(t.features, feature)
-		if t.sharesLabels() {
-			windows := len(t.ending(labelRows(t.Params), t.inPart(i)))
-			sides := folded(next(windows*t.sides*t.features, feature+label), t.sides*t.features)
-			p.sides = slices.Clone(sides.X)
-			p.labels = folded(next(windows*t.sides, label), t.sides)
+	for _, w := range c.windows {
+		p, all := &acc.parts[w.part], triangle(t.features)+t.features
+		p.total.Slice(0, all).Add(next(all))
+		for range w.labels {
+			p.total.Slice(all, all+t.sides*t.features).Add(next(t.sides * t.features))
 		}
-		p.squares = make([]uint64, triangle(t.features))
-		p.gram.AddTo(p.squares, 2<<(2*feature))
+		for range w.labels {
+			p.total.Slice(all+t.sides*t.features, p.total.Len()).Add(next(t.sides))
+		}
+		t.begin(p, acc.following(w.part, acc.lifted+1))
 	}
 	return nil
 }
 
-// folded adds up what several windows have of n numbers.
-func folded(s rss.Share, n int) rss.Share {
-	total := s.Slice(0, n)
-	for lo := n; lo < s.Len(); lo += n {
-		total.Add(s.Slice(lo, lo+n))
+// sumsOf is how many sums a window of rows has with so many of labels: products of features, features, features times
+// labels, and labels.
+func (t *trainer) sumsOf(labels int) int {
+	return triangle(t.features) + t.features + labels*t.sides*(t.features+1)
+}
+
+// following returns the first window of a part that ends at a cut from the given one on, an empty one behind the last.
+func (a *sums) following(part, from int) window {
+	for _, c := range a.cuts[from:] {
+		for _, w := range c.windows {
+			if w.part == part {
+				return w
+			}
+		}
 	}
-	return total
+	return window{part: part}
+}
+
+// begin makes a part's sums those of no row of a window.
+func (t *trainer) begin(p *part, w window) {
+	n := len(w.labels) * t.sides
+	p.ends = w.labels
+	p.columns, p.sides, p.labels = rss.Zero(t.role, t.features), make([]uint64, n*t.features), rss.Zero(t.role, n)
+	clear(p.squares)
+	clear(p.window)
+}
+
+// settle gives lifted sums the scales of sums of words of 64 bits.
+func (t *trainer) settle(acc *sums) {
+	if !t.lifts() || t.role == rss.Outside {
+		return
+	}
+	feature, label := t.sums.sz-t.sz, t.sums.sy-t.sy // bits behind the point that sums have more
+	for i := range acc.parts {
+		p := &acc.parts[i]
+		next := func(n, finer int) rss.Share {
+			s := p.total.Slice(0, n)
+			p.total = p.total.Slice(n, p.total.Len())
+			for i := range s.X {
+				s.X[i] <<= finer
+				s.Y[i] <<= finer
+			}
+			return s
+		}
+		p.window, p.squares = nil, make([]uint64, triangle(t.features))
+		next(triangle(t.features), 0).AddTo(p.squares, 2<<(2*feature))
+		p.columns = next(t.features, feature)
+		if t.sharesLabels() {
+			p.sides = next(t.sides*t.features, feature+label).X
+			p.labels = next(t.sides, label)
+		}
+	}
 }
 
 // diffused is centred for words of few bits: each value is rounded so that those up to it add up to what they should,

@@ -66,8 +66,8 @@ const (
 	derivativeRows = 1020
 )
 
-// windowBytes is what lifting sums of windows of n rows sends: their Gram matrices, columns, and products with labels;
-// and in each outer step of a loss, those with derivatives. Nothing with larger words.
+// windowBytes is what lifting sums of windows of n rows sends: their Gram matrices, columns, and products with labels,
+// whose windows are within those; and in each outer step of a loss, those with derivatives. Nothing with larger words.
 func windowBytes(p fdskl.Params, n int) (once, step int64) {
 	if p.Ring != smallRing {
 		return 0, 0
@@ -77,21 +77,19 @@ func windowBytes(p fdskl.Params, n int) (once, step int64) {
 	if !labels {
 		block = min(block, derivativeRows)
 	}
-	windows := func(most int) (all int64) {
-		for lo, in := 0, 0; lo < n; lo += block {
-			rows := min(block, n-lo)
-			if in == 0 || in+rows > most {
-				all, in = all+1, 0
-			}
-			in += rows
-		}
-		return all
+	windows := func(rows, most int) int64 {
+		each := most / block * block
+		return int64((rows + each - 1) / each)
 	}
-	once = truncatedBytes(smallRing, windows(gramRows)*d*(d+1)/2+d)
-	if labels {
-		return once + truncatedBytes(smallRing, windows(labelRows)*(d+1)), 0
+	sums := windows(n, gramRows) * (d*(d+1)/2 + d)
+	if !labels {
+		return truncatedBytes(smallRing, sums), truncatedBytes(smallRing, windows(n, derivativeRows)*d)
 	}
-	return once, truncatedBytes(smallRing, windows(derivativeRows)*d)
+	each := gramRows / block * block
+	for lo := 0; lo < n; lo += each {
+		sums += windows(min(each, n-lo), labelRows) * (d + 1)
+	}
+	return truncatedBytes(smallRing, sums), 0
 }
 
 // trainingBytes is the payload under masks and pads of a sealed training, from the formulas of docs/sealed.md.
