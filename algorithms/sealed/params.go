@@ -35,12 +35,15 @@ const smallRange = 1 << (ringSmall - smallBits - smallScore - 1)
 //
 // A feature of 32 bits is rounded to one of its two neighbours with 8 bits behind the point, with a variance of 2^-16/6
 // on the mean. That adds 2/D times as much to the diagonal of the equations, as a regulariser does: a fourth of the
-// job's is allowed. A job that chooses its own takes 64 bits: with 32 it chose ten times as much more often than not
-// where the next smaller one is better, by a point of error, and why is not known yet. With 48 bits it would be more:
-// there the cosines that features are made of have 7 bits behind the point.
+// job's is allowed, or of the smallest that it chooses from. With 48 bits it would be more: there the cosines that
+// features are made of have 7 bits behind the point.
 func defaultRing(p fdskl.Params) int {
+	lambda := float64(p.Lambda)
+	if lambda == 0 {
+		lambda = slices.Min(fdskl.Candidates())
+	}
 	added := 2 / float64(max(p.Features, 1)) * math.Ldexp(1, -2*smallBits) / 6
-	if p.Binned() || p.ScoreRange > smallRange || float64(p.Lambda) < 4*added { // auto is 0
+	if p.Binned() || p.ScoreRange > smallRange || lambda < 4*added {
 		return ringDefault
 	}
 	return ringSmall

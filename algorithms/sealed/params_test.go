@@ -143,7 +143,8 @@ func TestTheRingFollowsFromTheRegulariser(t *testing.T) {
 		spoil func(p *fdskl.Params)
 		want  int
 	}{
-		{func(p *fdskl.Params) { p.Lambda = 0 }, 64}, // "auto"
+		{func(p *fdskl.Params) { p.Lambda = 0 }, 32},                 // "auto": 1e-6 at the least
+		{func(p *fdskl.Params) { p.Lambda, p.Features = 0, 20 }, 64}, // 4 x 2/20 x 2^-16/6 = 1.02e-6
 		{func(p *fdskl.Params) { p.Lambda = 2e-8 }, 32},
 		{func(p *fdskl.Params) { p.Lambda = 1.9e-8 }, 64}, // 4 x 2/1,024 x 2^-16/6 = 1.99e-8
 		{func(p *fdskl.Params) { p.ScoreRange = 256 }, 64},

@@ -61,7 +61,7 @@ A job file:
    # helper = "telco"         # the first parties that may. The helper needs no data
    # score_bits = 6           # bits behind the point of a prediction
    # ring = 32                # bits of a shared feature, half the traffic; default
-                              # where lambda is given and loses nothing, else 64
+                              # where it loses nothing, else 64
 
 Sealed jobs want three parties or more: any member of the charter can be the third, as
 helper. Any two of label holder, keeper and helper together could rebuild everything:

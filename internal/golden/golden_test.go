@@ -71,6 +71,8 @@ var cases = []struct {
 		asTheyCome: true},
 	{name: "sealed-square", algorithm: "fdskl", privacy: "sealed", parties: 3,
 		parameters: with(squares, "iterations = 8"), predict: true},
+	{name: "sealed-small", algorithm: "fdskl", privacy: "sealed", parties: 3,
+		parameters: with(squares, "iterations = 8", "ring = 32"), predict: true},
 	{name: "sealed-logistic", algorithm: "fdskl", privacy: "sealed", parties: 4, parameters: logistic},
 	{name: "glm-points", algorithm: "glm", privacy: "sealed", parties: 4, parameters: card, predict: true},
 	{name: "fdskl-masked-auto", algorithm: "fdskl", privacy: "masked", parties: 3, parameters: auto},
