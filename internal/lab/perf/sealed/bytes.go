@@ -77,19 +77,27 @@ func windowBytes(p fdskl.Params, n int) (once, step int64) {
 	if !labels {
 		block = min(block, derivativeRows)
 	}
-	windows := func(rows, most int) int64 {
-		each := most / block * block
-		return int64((rows + each - 1) / each)
+	ends := func(from, to, most int) (list []int) { // of windows
+		start := from
+		for lo := from; lo < to; lo += block {
+			if lo > start && min(lo+block, to)-start > most {
+				list, start = append(list, lo), lo
+			}
+		}
+		return append(list, to)
 	}
-	sums := windows(n, gramRows) * (d*(d+1)/2 + d)
 	if !labels {
-		return truncatedBytes(smallRing, sums), truncatedBytes(smallRing, windows(n, derivativeRows)*d)
+		step = truncatedBytes(smallRing, int64(len(ends(0, n, derivativeRows)))*d)
 	}
-	each := gramRows / block * block
-	for lo := 0; lo < n; lo += each {
-		sums += windows(min(each, n-lo), labelRows) * (d + 1)
+	sums, from := int64(0), 0
+	for _, to := range ends(0, n, gramRows) {
+		sums += d*(d+1)/2 + d
+		if labels {
+			sums += int64(len(ends(from, to, labelRows))) * (d + 1)
+		}
+		from = to
 	}
-	return truncatedBytes(smallRing, sums), 0
+	return truncatedBytes(smallRing, sums), step
 }
 
 // trainingBytes is the payload under masks and pads of a sealed training, from the formulas of docs/sealed.md.
