@@ -48,11 +48,12 @@ type Pad interface {
 // Pads is the Source of a session: AES-128-CTR under a key of two parties for each step. The key is derived from the
 // step's Place and from all that was told to everybody before it, so that parties which disagree about any of it have
 // unrelated pads: no party can lead two others to one pad for two messages. What a pad is for is in the upper half of
-// its first counter.
+// its first counter. Neither Pads nor what it gives is safe for concurrent use.
 type Pads struct {
 	secrets [Roles]Derive
 	given   [Roles]given
 	told    func() keys.Hash
+	room    [streamBlock]byte // of all pads, for the key stream under way
 }
 
 // given remembers the key of the latest step, and which of its pads were handed out.
@@ -112,13 +113,14 @@ func (p *Pads) Pad(unknown Role, at Place, use Use) (Pad, error) {
 		*g = given{step: at.Number, block: block}
 	}
 	g.uses[use/64] |= 1 << (use % 64)
-	return &keyStream{block: g.block, nonce: uint64(use)}, nil
+	return &keyStream{block: g.block, nonce: uint64(use), room: p.room[:]}, nil
 }
 
 // keyStream is a Pad: the counter's upper half is the nonce, its lower half counts blocks.
 type keyStream struct {
 	block cipher.Block
 	nonce uint64
+	room  []byte
 }
 
 // streamBlock is how many bytes of key stream are made at a time.
@@ -130,13 +132,18 @@ func (k *keyStream) Words(dst []uint64, at int) {
 	binary.BigEndian.PutUint64(iv[:], k.nonce)
 	binary.BigEndian.PutUint64(iv[8:], uint64(at/2))
 	stream := cipher.NewCTR(k.block, iv[:])
-	var zero, key [streamBlock]byte
+	next := func(n int) []byte {
+		key := k.room[:n]
+		clear(key)
+		stream.XORKeyStream(key, key)
+		return key
+	}
 	if at%2 == 1 {
-		stream.XORKeyStream(key[:8], zero[:8])
+		next(8)
 	}
 	for len(dst) > 0 {
 		n := min(len(dst), streamBlock/8)
-		stream.XORKeyStream(key[:8*n], zero[:8*n])
+		key := next(8 * n)
 		for i := range dst[:n] {
 			dst[i] = binary.LittleEndian.Uint64(key[8*i:])
 		}
