@@ -56,3 +56,19 @@ func BenchmarkReuse2000(b *testing.B) {
 		reuseOf(b, samples, ReuseOptions{})
 	}
 }
+
+// BenchmarkFirstBits compares the first bits of two samples.
+func BenchmarkFirstBits(b *testing.B) {
+	x, y := planes(masked(1, 512), false), planes(masked(2, 512), false)
+	for b.Loop() {
+		uneven(x, y, 512)
+	}
+}
+
+// BenchmarkBytes compares the bytes of two samples, as those are that the first bits let pass.
+func BenchmarkBytes(b *testing.B) {
+	x, y := masked(1, 512), masked(2, 512)
+	for b.Loop() {
+		relate(x, y)
+	}
+}

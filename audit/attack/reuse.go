@@ -69,6 +69,8 @@ type ReuseOptions struct {
 type reuse struct {
 	samples []Sample
 	tops    [][]uint8 // first byte of each word
+	first   [][]block // the first bits of tops
+	opposed [][]block // the first bits of 0 less tops
 	tests   float64   // for the correction
 }
 
@@ -81,7 +83,9 @@ func Reuse(ctx context.Context, samples []Sample, o ReuseOptions) (*ReuseResult,
 			return nil, fmt.Errorf("mask reuse: sample %d (%s) has %d bytes in words of %d, want whole words of 2, 4 or 8",
 				i, s.ID, len(s.Data), s.Word)
 		}
-		r.tops = append(r.tops, firstBytes(s))
+		tops := firstBytes(s)
+		r.tops = append(r.tops, tops)
+		r.first, r.opposed = append(r.first, planes(tops, false)), append(r.opposed, planes(tops, true))
 	}
 	pairs, all := r.pairs(orDefault(o.MaxPairs, DefaultPairs), o.Seed)
 	r.tests = 2 * float64(max(1, len(pairs)))
@@ -178,7 +182,7 @@ func (r *reuse) test(i, j int) (Pair, bool) {
 		return hit, true
 	}
 	n := min(len(r.tops[i]), len(r.tops[j]))
-	if n < leastWords {
+	if n < leastWords || !uneven(r.first[i], r.first[j], n) && !uneven(r.first[i], r.opposed[j], n) {
 		return hit, false
 	}
 	differences, sums := relate(r.tops[i][:n], r.tops[j][:n])
@@ -279,11 +283,12 @@ func Periods(ctx context.Context, s Sample, lags int) ([]Period, error) {
 	}
 	tops := firstBytes(s)
 	longest := min(orDefault(lags, DefaultLags), len(tops)-leastWords)
+	suspects, err := suspectLags(ctx, tops, longest)
+	if err != nil {
+		return nil, err
+	}
 	var found []Period
-	for lag := 1; lag <= longest; lag++ {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	for _, lag := range suspects {
 		n := len(tops) - lag
 		differences, _ := relate(tops[lag:], tops[:n])
 		p, _ := chiSquareIf(differences[:], n)
@@ -293,6 +298,25 @@ func Periods(ctx context.Context, s Sample, lags int) ([]Period, error) {
 	}
 	slices.SortStableFunc(found, worsePeriod)
 	return found[:min(len(found), maxPeriods)], nil
+}
+
+// suspectLags lists the distances up to the longest, ascending, at which the first bits of bytes look like each other.
+func suspectLags(ctx context.Context, tops []uint8, longest int) ([]int, error) {
+	var lags []int
+	from := planes(tops, false)
+	for by := range min(64, longest+1) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		to := moved(from, by)
+		for lag := by; lag <= longest; lag += 64 {
+			if lag > 0 && uneven(to[lag/64:], from, len(tops)-lag) {
+				lags = append(lags, lag)
+			}
+		}
+	}
+	slices.Sort(lags)
+	return lags, nil
 }
 
 // worsePeriod orders periods: those at which most words are equal, then by p-value; sorting keeps

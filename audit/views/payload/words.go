@@ -6,11 +6,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"runtime"
 	"slices"
 
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
@@ -242,17 +244,23 @@ func (f *Reader) Reuse(ctx context.Context) (finding.Attack, error) {
 	return a, nil
 }
 
-// repeats looks for masks that were used twice within a payload.
+// repeats looks for masks that were used twice within a payload, and tells of the first one.
 func (f *Reader) repeats(ctx context.Context, a *finding.Attack) (bool, error) {
-	for _, s := range f.Words.periods {
-		periods, err := attack.Periods(ctx, s, 0)
-		if err != nil {
-			return false, err
-		}
+	list := f.Words.periods
+	found := make([][]attack.Period, len(list))
+	workers := cmp.Or(f.In.Workers, runtime.GOMAXPROCS(0))
+	err := parallel.Each(workers, len(list), func(_, i int) (err error) {
+		found[i], err = attack.Periods(ctx, list[i], 0)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	for i, periods := range found {
 		if len(periods) > 0 {
 			a.Verdict, a.Statistic = finding.Leak, &periods[0].P
 			a.Detail = fmt.Sprintf("mask reused: the payload (%s) repeats its masks after %d words (p = %.1g)",
-				s.ID, periods[0].Lag, periods[0].P)
+				list[i].ID, periods[0].Lag, periods[0].P)
 			return true, nil
 		}
 	}

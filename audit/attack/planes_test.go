@@ -1,0 +1,214 @@
+package attack
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestFirstBitsAreCountedAsByHand holds the differences of planes, also of opposed and moved ones, against a plain loop.
+func TestFirstBitsAreCountedAsByHand(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		n := rapid.IntRange(1, 300).Draw(rt, "words")
+		a, b := masked(seed, n+rapid.IntRange(0, 200).Draw(rt, "more")), masked(seed+1, n)
+		if rapid.Bool().Draw(rt, "alike") {
+			for i := range b {
+				b[i] = a[i]&0xF0 | b[i]&0x0F
+			}
+		}
+		opposed := rapid.Bool().Draw(rt, "opposed")
+		var counts [1 << planeBits]int
+		for i, x := range b {
+			if opposed {
+				x = -x
+			}
+			counts[(a[i]>>4-x>>4)%16]++
+		}
+		squares := 0.0
+		for _, c := range counts {
+			squares += float64(c * c)
+		}
+		want := 16*squares-float64(n*n) > planeLimit*float64(n)
+		if got := uneven(planes(a, false), planes(b, opposed), n); got != want {
+			rt.Fatalf("differences in bins %v look uneven: %v, want %v", counts, got, want)
+		}
+	})
+}
+
+func TestMovedPlanesAreThoseOfLaterWords(t *testing.T) {
+	list := masked(7, 300)
+	for by := range 64 {
+		got, want := moved(planes(list, false), by), planes(list[by:], false)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("block %d, %d words on: %x, want %x", i, by, got[i], want[i])
+			}
+		}
+	}
+}
+
+// leak is a way in which one list of bytes tells of another that has the same masks: by how much it differs.
+type leak struct {
+	name string
+	by   func(rng *rand.Rand, strength float64) uint8
+}
+
+// leaks are differences that are broad, narrow where some words share their mask, or of two or three values.
+var leaks = []leak{
+	{"broad", func(rng *rand.Rand, s float64) uint8 { return uint8(int(rng.NormFloat64() * 40 / s)) }},
+	{"shared by some", func(rng *rand.Rand, s float64) uint8 {
+		if rng.Float64() < s {
+			return uint8(rng.IntN(32) - 16)
+		}
+		return uint8(rng.Uint32())
+	}},
+	{"one side of the circle", func(rng *rand.Rand, s float64) uint8 {
+		if rng.Float64() < s {
+			return uint8(rng.IntN(128))
+		}
+		return uint8(rng.Uint32())
+	}},
+	{"two values", func(rng *rand.Rand, s float64) uint8 {
+		if rng.Float64() < s {
+			return uint8(128*rng.IntN(2) + rng.IntN(16))
+		}
+		return uint8(rng.Uint32())
+	}},
+	{"three values", func(rng *rand.Rand, s float64) uint8 {
+		if rng.Float64() < s {
+			return uint8(85 * rng.IntN(3))
+		}
+		return uint8(rng.Uint32())
+	}},
+}
+
+// byBytes returns chi-square of the differences of bytes in sixteen bins.
+func byBytes(a, b []uint8) float64 {
+	counts, _ := relate(a, b)
+	x, expected := 0.0, float64(len(a))/reuseBins
+	for _, c := range counts {
+		x += (float64(c) - expected) * (float64(c) - expected) / expected
+	}
+	return x
+}
+
+// atTheEdge is what bytes must come to for a pair to be reported: p = 1e-16 with fifteen degrees of freedom.
+const atTheEdge = 110
+
+// TestFirstBitsMissNothingThatBytesFind plants leaks that the bytes find about every second time, at the fewest words
+// that are compared, at a sample's and at a payload's: fewer than one in a thousand of those found do not pass the
+// first bits.
+func TestFirstBitsMissNothingThatBytesFind(t *testing.T) {
+	all, missed := 0, 0
+	for _, words := range []int{leastWords, sampleSize, maxSample} {
+		for _, l := range leaks {
+			rng := rand.New(rand.NewPCG(uint64(words), 1))
+			strength := edgeOf(rng, l, words)
+			found := 0
+			for range 600 {
+				a, b := pairOf(rng, l, words, strength)
+				if byBytes(a, b) < atTheEdge {
+					continue
+				}
+				found++
+				if !uneven(planes(a, false), planes(b, false), words) {
+					missed++
+				}
+			}
+			if found < 60 && strength < 1 { // of some, 80 words never show so much
+				t.Errorf("%s, %d words, strength %.3f: the bytes find %d of 600, want about half", l.name, words, strength, found)
+			}
+			all += found
+		}
+	}
+	if missed*1000 >= all {
+		t.Errorf("the first bits miss %d of the %d pairs that the bytes find", missed, all)
+	}
+}
+
+// sampleSize is how many words of a payload are compared with those of others.
+const sampleSize = 512
+
+// pairOf makes two lists of bytes under the same masks.
+func pairOf(rng *rand.Rand, l leak, words int, strength float64) (a, b []uint8) {
+	a, b = make([]uint8, words), make([]uint8, words)
+	for i := range b {
+		b[i] = uint8(rng.Uint32())
+		a[i] = b[i] + l.by(rng, strength)
+	}
+	return a, b
+}
+
+// edgeOf looks for the strength of a leak at which bytes come to the edge.
+func edgeOf(rng *rand.Rand, l leak, words int) float64 {
+	low, high := 0.0, 1.0
+	for range 20 {
+		middle, sum := (low+high)/2, 0.0
+		for range 10 {
+			a, b := pairOf(rng, l, words, middle)
+			sum += byBytes(a, b) / 10
+		}
+		if sum < atTheEdge {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// TestFirstBitsOfFreshMasksRarelyPass: of fresh masks about two pairs in a hundred are looked at closer.
+func TestFirstBitsOfFreshMasksRarelyPass(t *testing.T) {
+	const pairs = 4000
+	passed := 0
+	for k := range uint64(pairs) {
+		if uneven(planes(masked(2*k, sampleSize), false), planes(masked(2*k+1, sampleSize), false), sampleSize) {
+			passed++
+		}
+	}
+	if share := float64(passed) / pairs; math.Abs(share-0.02) > 0.01 {
+		t.Errorf("a share of %.4f passes, want about 0.02", share)
+	}
+}
+
+// TestAWeakReuseIsFoundAtEverySize plants one pair that shares the masks of some words among few payloads and among many,
+// and none.
+func TestAWeakReuseIsFoundAtEverySize(t *testing.T) {
+	for _, n := range []int{2, 60, 1500} {
+		rng := rand.New(rand.NewPCG(uint64(n), 2))
+		samples := fresh(n, 7000)
+		if r := reuseOf(t, samples, ReuseOptions{}); r.Found != 0 {
+			t.Fatalf("%d fresh payloads: %+v", n, r.Pairs)
+		}
+		mixed := addWords(samples[0].Data, 1, near0(rng))
+		copy(mixed[600:], masked(99, len(mixed)-600)) // 300 words of 512 share their masks
+		samples[n-1].Data = mixed
+		if r := reuseOf(t, samples, ReuseOptions{}); r.Found != 1 || r.Pairs[0].I != 0 || r.Pairs[0].J != n-1 {
+			t.Errorf("%d payloads: %+v", n, r)
+		}
+	}
+}
+
+// TestAWeakPeriodIsFoundAtEverySize plants a key stream that repeats in part of the words.
+func TestAWeakPeriodIsFoundAtEverySize(t *testing.T) {
+	for _, words := range []int{500, 4000, maxSample} {
+		rng := rand.New(rand.NewPCG(uint64(words), 3))
+		data := masked(uint64(words), 2*words)
+		clean, err := Periods(context.Background(), Sample{Word: 2, Data: data}, 0)
+		if err != nil || len(clean) != 0 {
+			t.Fatalf("%d fresh words: %v, %v", words, clean, err)
+		}
+		lag := words / 4
+		for from := 2 * lag; from+2*lag <= len(data); from += 2 * lag {
+			copy(data[from:from+lag*3/2], addWords(data[from-2*lag:from-lag/2], 1, near0(rng)))
+		}
+		found, err := Periods(context.Background(), Sample{Word: 2, Data: data}, 0)
+		if err != nil || len(found) == 0 || found[0].Lag != lag {
+			t.Errorf("%d words: %v, %v, want a period of %d", words, found, err, lag)
+		}
+	}
+}
