@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -38,7 +39,7 @@ type KnownRowsResult struct {
 	Best      float64   // largest R2
 	BestAt    int       // column of it
 	Mean      float64   // mean R2 of the columns that vary
-	ControlR2 []float64 // the same with the view's rows shuffled
+	ControlR2 []float64 // the same with the columns' rows shuffled
 	Control   float64   // largest of ControlR2
 }
 
@@ -69,11 +70,8 @@ func KnownRows(ctx context.Context, c Coalition) (*KnownRowsResult, error) {
 	}
 	known := int(math.Round(c.share() * float64(len(rows))))
 	r := &KnownRowsResult{Known: known, Tested: len(rows) - known, Features: x.RawMatrix().Cols}
-	if r.R2, err = predict(ctx, x, truth, known); err != nil {
-		return nil, err
-	}
-	shuffled := rowsOf(x, newRand(c.Seed, streamShuffle).Perm(len(rows)))
-	if r.ControlR2, err = predict(ctx, shuffled, truth, known); err != nil {
+	shuffled := rowsOf(truth, newRand(c.Seed, streamShuffle).Perm(len(rows)))
+	if r.R2, r.ControlR2, err = predict(ctx, x, truth, shuffled, known); err != nil {
 		return nil, err
 	}
 	var varying []float64
@@ -155,25 +153,41 @@ func standardise(x *mat.Dense) {
 	}
 }
 
-// predict returns R2 of each column on the rows from known on, fitted on those before.
-func predict(ctx context.Context, x, truth *mat.Dense, known int) ([]float64, error) {
-	fitted := known - known/4
-	best, bestMean := 0.0, math.Inf(-1)
+// predict returns R2 of each column on the rows from known on, fitted on those before, and the same of shuffled columns.
+func predict(ctx context.Context, x, truth, shuffled *mat.Dense, known int) (r2, control []float64, err error) {
+	fitted, columns := known-known/4, truth.RawMatrix().Cols
+	var both mat.Dense // what is fitted to the rows of x serves the two
+	both.Augment(truth, shuffled)
+	trial := newRegression(part(x, 0, fitted), part(&both, 0, fitted))
+	best, bestMean := [2]float64{}, [2]float64{math.Inf(-1), math.Inf(-1)}
 	for _, penalty := range []float64{1e-4, 1e-2, 1, 100, 1e4} {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		r2, err := ridge(part(x, 0, fitted), part(truth, 0, fitted), part(x, fitted, known),
-			part(truth, fitted, known), penalty)
+		all, err := trial.score(penalty, part(x, fitted, known), part(&both, fitted, known))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if m := meanOf(r2); m > bestMean {
-			best, bestMean = penalty, m
+		for k, one := range [][]float64{all[:columns], all[columns:]} {
+			if m := meanOf(one); m > bestMean[k] {
+				best[k], bestMean[k] = penalty, m
+			}
 		}
 	}
 	rows, _ := x.Dims()
-	return ridge(part(x, 0, known), part(truth, 0, known), part(x, known, rows), part(truth, known, rows), best)
+	final := newRegression(part(x, 0, known), part(&both, 0, known))
+	all, err := final.score(best[0], part(x, known, rows), part(&both, known, rows))
+	if err != nil {
+		return nil, nil, err
+	}
+	r2, control = all[:columns], all[columns:]
+	if best[1] != best[0] {
+		if all, err = final.score(best[1], part(x, known, rows), part(&both, known, rows)); err != nil {
+			return nil, nil, err
+		}
+		control = all[columns:]
+	}
+	return r2, control, nil
 }
 
 // part returns some rows of a matrix, not copied.
@@ -182,29 +196,42 @@ func part(x *mat.Dense, from, to int) *mat.Dense {
 	return x.Slice(from, to, 0, n).(*mat.Dense)
 }
 
-// ridge fits all columns on some rows and returns R2 of each on others.
-func ridge(x, y, testX, testY *mat.Dense, penalty float64) ([]float64, error) {
+// regression is ridge regression of columns on features, before the penalty is known.
+type regression struct {
+	rows         int
+	gram         mat.SymDense
+	right        mat.Dense
+	meanX, meanY []float64
+}
+
+func newRegression(x, y *mat.Dense) *regression {
 	x, y = mat.DenseCopyOf(x), mat.DenseCopyOf(y)
-	meanX, meanY := centreColumns(x), centreColumns(y)
-	rows, n := x.Dims()
-	var gram mat.SymDense
-	gram.SymOuterK(1, x.T())
+	r := &regression{meanX: centreColumns(x), meanY: centreColumns(y)}
+	r.rows, _ = x.Dims()
+	r.gram.SymOuterK(1, x.T())
+	r.right.Mul(x.T(), y)
+	return r
+}
+
+// score fits all columns under a penalty and returns R2 of each on other rows.
+func (r *regression) score(penalty float64, testX, testY *mat.Dense) ([]float64, error) {
+	n := r.gram.SymmetricDim()
+	normal := mat.NewSymDense(n, nil)
+	normal.CopySym(&r.gram)
 	for i := range n {
-		gram.SetSym(i, i, gram.At(i, i)+penalty*float64(rows))
+		normal.SetSym(i, i, normal.At(i, i)+penalty*float64(r.rows))
 	}
-	var chol mat.Cholesky
-	if !chol.Factorize(&gram) {
+	factor, ok := lapack64.Potrf(normal.RawSymmetric())
+	if !ok {
 		return nil, fmt.Errorf("known rows: the normal equations of %d features are not positive definite", n)
 	}
-	var right, weights, predicted mat.Dense
-	right.Mul(x.T(), y)
-	if err := chol.SolveTo(&weights, &right); err != nil {
-		return nil, fmt.Errorf("known rows: the normal equations of %d features were not solved: %w", n, err)
-	}
+	weights := mat.DenseCopyOf(&r.right)
+	lapack64.Potrs(factor, weights.RawMatrix())
 	shifted := mat.DenseCopyOf(testX)
-	shift(shifted, meanX, -1)
-	predicted.Mul(shifted, &weights)
-	shift(&predicted, meanY, 1)
+	shift(shifted, r.meanX, -1)
+	var predicted mat.Dense
+	predicted.Mul(shifted, weights)
+	shift(&predicted, r.meanY, 1)
 	return explained(&predicted, testY), nil
 }
 

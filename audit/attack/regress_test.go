@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
 
@@ -48,6 +49,67 @@ func TestKnownRowsPredictNothingFromMaskedWords(t *testing.T) {
 		}
 		if r.Best > 0.05 {
 			t.Errorf("angles %v: best R2 is %v, control %v", angles, r.Best, r.Control)
+		}
+	}
+}
+
+// TestAWeakLeakIsPredictedAtEverySize hides columns under noise in half of the values, and hides none.
+func TestAWeakLeakIsPredictedAtEverySize(t *testing.T) {
+	for _, rows := range []int{150, 1000, 6000} {
+		rng := rand.New(rand.NewPCG(uint64(rows), 5))
+		columns := gaussian(rng, rows, 3, 1/(2*math.Pi))
+		width := min(rows/10, 600) // of which at most 512 are used
+		for _, leaks := range []bool{false, true} {
+			c := Coalition{Rows: rows, Width: width, Columns: 3, Seed: 1,
+				Truth: func(j int, x []float64) { copy(x, columns.RawRowView(j)) },
+				Row: func(j int, values []float64) {
+					row := rand.New(rand.NewPCG(6, uint64(j)))
+					for i := range values {
+						values[i] = row.NormFloat64()
+					}
+					for i := 0; leaks && i < width; i += 2 { // not every value is used
+						values[i] = columns.At(j, i%3) + row.NormFloat64()/2
+					}
+				}}
+			r, err := KnownRows(context.Background(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if gained := r.Best > max(0, r.Control)+KnownGain; gained != leaks || r.Control > 0.1 {
+				t.Errorf("%d rows, leaks %v: best R2 is %v at %d, control %v", rows, leaks, r.Best, r.BestAt, r.Control)
+			}
+		}
+	}
+}
+
+// TestRidgeIsThatOfItsNormalEquations holds R2 of a fit, and of shuffled columns beside it, against a plain solution.
+func TestRidgeIsThatOfItsNormalEquations(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	x, y := mixed(rng, 90, 7), mixed(rng, 90, 3)
+	standardise(x)
+	fit, test := newRegression(part(x, 0, 60), part(y, 0, 60)), part(x, 60, 90)
+	got, err := fit.score(0.1, test, part(y, 60, 90))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, wanted := mat.DenseCopyOf(part(x, 0, 60)), mat.DenseCopyOf(part(y, 0, 60))
+	meanX, meanY := centreColumns(known), centreColumns(wanted)
+	var normal, right, weights, predicted mat.Dense
+	normal.Mul(known.T(), known)
+	for i := range 7 {
+		normal.Set(i, i, normal.At(i, i)+0.1*60)
+	}
+	right.Mul(known.T(), wanted)
+	if err := weights.Solve(&normal, &right); err != nil {
+		t.Fatal(err)
+	}
+	shifted := mat.DenseCopyOf(test)
+	shift(shifted, meanX, -1)
+	predicted.Mul(shifted, &weights)
+	shift(&predicted, meanY, 1)
+	for i, want := range explained(&predicted, part(y, 60, 90)) {
+		if math.Abs(got[i]-want) > 1e-9 {
+			t.Errorf("column %d: R2 is %v, want %v", i, got[i], want)
 		}
 	}
 }
