@@ -23,6 +23,12 @@ type equation struct {
 	sine      bool // by its sine, of an angle that is known by sine and cosine
 }
 
+// origin is what equations of all frequencies have in common.
+type origin struct {
+	child int
+	sine  bool
+}
+
 // ownTotal stands in place of a child for the total of a sum.
 const ownTotal = -1
 
@@ -36,8 +42,8 @@ type partyView struct {
 	exact  bool              // values are reals; otherwise they are known modulo one turn
 	rows   []int             // sampled, ascending
 	place  map[int]int
-	of     map[equation]int
-	seen   map[int]int // by child: equations that are kept
+	of     map[origin][]int // by origin, then frequency: the equation's place from 1 on; 0 where there is none
+	seen   map[int]int      // by child: equations that are kept
 	system []equation
 	from   [][]int     // by equation: the parties whose columns are in it
 	values [][]float64 // by equation, then sampled row: turns; NaN where nothing was seen
@@ -46,7 +52,7 @@ type partyView struct {
 // newView starts an empty view on the given rows.
 func newView(party int, view string, rows []int) *partyView {
 	s := &partyView{party: party, view: view, rows: rows, place: make(map[int]int, len(rows)),
-		of: make(map[equation]int), seen: make(map[int]int)}
+		of: make(map[origin][]int), seen: make(map[int]int)}
 	for k, j := range rows {
 		s.place[j] = k
 	}
@@ -67,8 +73,12 @@ func (s *partyView) add(angles []fdskl.Angle, child int, from []int, encoding co
 	if !s.exact {
 		s.noise = math.Ldexp(1, -8*size)
 	}
+	row, k, ok := -1, 0, false
 	for i, a := range angles {
-		k, ok := s.place[a.Row]
+		if a.Row != row {
+			row = a.Row
+			k, ok = s.place[row]
+		}
 		if !ok || (i+1)*size > len(words) {
 			continue
 		}
@@ -80,23 +90,32 @@ func (s *partyView) add(angles []fdskl.Angle, child int, from []int, encoding co
 
 // at returns the values of an equation, which is begun if it is new; nil when there is no room for it.
 func (s *partyView) at(e equation, from []int) []float64 {
-	i, ok := s.of[e]
-	if !ok && s.most > 0 && s.seen[e.child] == s.most {
+	known := s.of[origin{e.child, e.sine}]
+	if e.frequency < len(known) && known[e.frequency] > 0 {
+		return s.values[known[e.frequency]-1]
+	}
+	if s.most > 0 && s.seen[e.child] == s.most {
 		return nil
 	}
-	if !ok {
-		s.seen[e.child]++
-		i = len(s.system)
-		s.of[e] = i
-		s.system = append(s.system, e)
-		s.from = append(s.from, from)
-		column := make([]float64, len(s.rows))
-		for k := range column {
-			column[k] = math.NaN()
-		}
-		s.values = append(s.values, column)
+	s.seen[e.child]++
+	column := make([]float64, len(s.rows))
+	for k := range column {
+		column[k] = math.NaN()
 	}
-	return s.values[i]
+	s.append(e, from, column)
+	return column
+}
+
+// append adds an equation.
+func (s *partyView) append(e equation, from []int, column []float64) {
+	s.system, s.from, s.values = append(s.system, e), append(s.from, from), append(s.values, column)
+	o := origin{e.child, e.sine}
+	known := s.of[o]
+	if more := e.frequency + 1 - len(known); more > 0 {
+		known = append(known, make([]int, more)...)
+	}
+	known[e.frequency] = len(s.system)
+	s.of[o] = known
 }
 
 // children lists the parties that sent what the view has, when there are several.
@@ -110,13 +129,11 @@ func (s *partyView) children() []int {
 // only returns the part of the view that one child sent.
 func (s *partyView) only(child int) *partyView {
 	part := *s
-	part.of, part.seen = map[equation]int{}, map[int]int{child: s.seen[child]}
+	part.of, part.seen = map[origin][]int{}, map[int]int{child: s.seen[child]}
 	part.system, part.from, part.values = nil, nil, nil
 	for i, e := range s.system {
 		if e.child == child {
-			part.of[e] = len(part.system)
-			part.system, part.from = append(part.system, e), append(part.from, s.from[i])
-			part.values = append(part.values, s.values[i])
+			part.append(e, s.from[i], s.values[i])
 		}
 	}
 	return &part
