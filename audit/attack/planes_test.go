@@ -212,3 +212,36 @@ func TestAWeakPeriodIsFoundAtEverySize(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLeastShareIsFound plants one pair of payloads under one mask in the share of their words that a search says
+// is enough, and clearly less, again and again among fresh ones.
+func TestTheLeastShareIsFound(t *testing.T) {
+	for _, words := range []int{leastWords, sampleSize} {
+		said := leastShare(words, 2*10*9/2)
+		found := map[float64]int{}
+		for _, part := range []float64{1, 0.6} {
+			for seed := range uint64(300) {
+				rng := rand.New(rand.NewPCG(seed, 4))
+				samples := make([]Sample, 10)
+				for i := range samples {
+					samples[i] = Sample{Word: 2, Data: masked(1000*seed+uint64(i), 2*words)}
+				}
+				list := samples[9].Data
+				for i := range words {
+					if rng.Float64() < part*said {
+						list[2*i+1] = samples[3].Data[2*i+1] + uint8(rng.IntN(16)-rng.IntN(16))
+					}
+				}
+				r := reuseOf(t, samples, ReuseOptions{})
+				if r.LeastShare != said || r.Words != words {
+					t.Fatalf("a share of %v of %d words is said to be enough, want %v of %d", r.LeastShare, r.Words, said, words)
+				}
+				found[part] += int(r.Found)
+			}
+		}
+		if found[1] < 297 || found[0.6] > 200 {
+			t.Errorf("%d words: a share of %.2f is found %d times of 300, and three fifths of it %d times", words, said,
+				found[1], found[0.6])
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/internal/parallel"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // The limits of the search for masks that were used twice.
@@ -56,6 +57,11 @@ type ReuseResult struct {
 	Pairs []Pair // the worst 1,000 of them, worst first
 	// of the masks, as far as collisions tell: estimated when Found is not 0, and else at least so many
 	EntropyBits float64
+	// Words is how many words two payloads were compared over, the fewest. LeastShare is the share of those that must be
+	// under one mask, in numbers less than a sixteenth of the circle apart, for the two to be found in 999 of 1,000 cases;
+	// above 1 not even all of them suffice.
+	Words      int
+	LeastShare float64
 }
 
 // ReuseOptions says how much to compare.
@@ -96,6 +102,12 @@ func Reuse(ctx context.Context, samples []Sample, o ReuseOptions) (*ReuseResult,
 	}
 	result := &ReuseResult{Samples: len(samples), Compared: int64(len(pairs)), All: all,
 		EntropyBits: EntropyBits(int64(len(pairs)), int64(len(found)))}
+	for _, p := range pairs {
+		if n := min(len(r.tops[p[0]]), len(r.tops[p[1]])); n >= leastWords && (result.Words == 0 || n < result.Words) {
+			result.Words = n
+		}
+	}
+	result.LeastShare = leastShare(result.Words, r.tests)
 	if !all {
 		twins, err := r.search(ctx, r.twins(), workers)
 		if err != nil {
@@ -221,6 +233,24 @@ func chiSquareIf(counts []int64, n int) (float64, bool) {
 		return 1, false
 	}
 	return chiSquareUniform(counts)
+}
+
+// power is how far the mean of a normal variable must be above a limit, in standard deviations, for 999 of 1,000 to be.
+const power = 3.09
+
+// leastShare says which share of so many words must fall into two bins, alike, beyond chance, for a pair to be reported
+// in 999 of 1,000 cases among so many tests. Chi-square with k degrees of freedom has the mean k + m then and the variance
+// 2 (k + 2 m), where m is 7 times the squared share for each word.
+func leastShare(words int, tests float64) float64 {
+	if words == 0 {
+		return math.Inf(1)
+	}
+	const degrees = reuseBins - 1
+	limit := 2 * mathext.GammaIncRegCompInv(degrees/2.0, reuseLimit/tests)
+	// degrees + m - power sqrt(2 degrees + 4 m) = limit, a square equation in the root
+	root := power + math.Sqrt(power*power+limit-degrees/2.0)
+	m := (root*root*4 - 2*degrees) / 4
+	return math.Sqrt(m / (7 * float64(words)))
 }
 
 // twins lists pairs of samples that begin alike, each sample with the last one before it.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"runtime"
 	"slices"
 
@@ -236,6 +237,10 @@ func (f *Reader) Reuse(ctx context.Context) (finding.Attack, error) {
 		a.Detail = fmt.Sprintf("no mask was used twice: the differences and sums of %s of payloads look "+
 			"like uniform noise, and so does every payload less itself moved on; the masks have at least %.0f bits",
 			wording.Count(r.Compared, "pair"), r.EntropyBits)
+		if r.LeastShare <= 1 {
+			a.Detail += fmt.Sprintf("; two with one mask under %.0f %% of their first %s would have been found in 999 of "+
+				"1,000 cases", math.Ceil(100*r.LeastShare), wording.Count(r.Words, "word"))
+		}
 	}
 	if f.Words.left > 0 {
 		a.Verdict = finding.Skipped
