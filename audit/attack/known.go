@@ -153,7 +153,8 @@ func standardise(x *mat.Dense) {
 	}
 }
 
-// predict returns R2 of each column on the rows from known on, fitted on those before, and the same of shuffled columns.
+// predict returns R2 of each column on the rows from known on, fitted on those before, and the same of shuffled
+// columns.
 func predict(ctx context.Context, x, truth, shuffled *mat.Dense, known int) (r2, control []float64, err error) {
 	fitted, columns := known-known/4, truth.RawMatrix().Cols
 	var both mat.Dense // what is fitted to the rows of x serves the two

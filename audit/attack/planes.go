@@ -44,9 +44,9 @@ func moved(blocks []block, by int) []block {
 	return out
 }
 
-// uneven reports whether the differences of so many words of two lists fill sixteen bins unevenly enough to look closer.
-// Chi-square over the values of four bits is the sum, over all choices of some of the bits, of the square of how often
-// an even number of them is set less how often an odd number is, divided by the number of words.
+// uneven reports whether the differences of so many words of two lists fill sixteen bins unevenly enough to look
+// closer. Chi-square over the values of four bits is the sum, over all choices of some of the bits, of the square of
+// how often an even number of them is set less how often an odd number is, divided by the number of words.
 //
 //go:norace
 func uneven(a, b []block, words int) bool {

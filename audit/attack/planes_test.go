@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -9,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFirstBitsAreCountedAsByHand holds the differences of planes, also of opposed and moved ones, against a plain loop.
+// TestFirstBitsAreCountedAsByHand holds the differences of planes, also of opposed ones, against a plain loop.
 func TestFirstBitsAreCountedAsByHand(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
@@ -175,8 +176,8 @@ func TestFirstBitsOfFreshMasksRarelyPass(t *testing.T) {
 	}
 }
 
-// TestAWeakReuseIsFoundAtEverySize plants one pair that shares the masks of some words among few payloads and among many,
-// and none.
+// TestAWeakReuseIsFoundAtEverySize plants one pair that shares the masks of some words among few payloads and among
+// many, and none.
 func TestAWeakReuseIsFoundAtEverySize(t *testing.T) {
 	for _, n := range []int{2, 60, 1500} {
 		rng := rand.New(rand.NewPCG(uint64(n), 2))
@@ -206,9 +207,13 @@ func TestAWeakPeriodIsFoundAtEverySize(t *testing.T) {
 		for from := 2 * lag; from+2*lag <= len(data); from += 2 * lag {
 			copy(data[from:from+lag*3/2], addWords(data[from-2*lag:from-lag/2], 1, near0(rng)))
 		}
-		found, err := Periods(context.Background(), Sample{Word: 2, Data: data}, 0)
-		if err != nil || len(found) == 0 || found[0].Lag != lag {
-			t.Errorf("%d words: %v, %v, want a period of %d", words, found, err, lag)
+		for _, workers := range []int{0, 1, 5} {
+			list := []Sample{{Word: 2, Data: masked(1, 3000)}, {Word: 2, Data: data},
+				{Word: 2, Data: bytes.Repeat(data[:200], 9)}}
+			at, found, err := FirstPeriods(context.Background(), list, workers)
+			if err != nil || at != 1 || len(found) == 0 || found[0].Lag != lag {
+				t.Errorf("%d words: %v of %d, %v, want a period of %d", words, found, at, err, lag)
+			}
 		}
 	}
 }

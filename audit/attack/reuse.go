@@ -239,8 +239,8 @@ func chiSquareIf(counts []int64, n int) (float64, bool) {
 const power = 3.09
 
 // leastShare says which share of so many words must fall into two bins, alike, beyond chance, for a pair to be reported
-// in 999 of 1,000 cases among so many tests. Chi-square with k degrees of freedom has the mean k + m then and the variance
-// 2 (k + 2 m), where m is 7 times the squared share for each word.
+// in 999 of 1,000 cases among so many tests. Chi-square with k degrees of freedom has the mean k + m then and the
+// variance 2 (k + 2 m), where m is 7 times the squared share for each word.
 func leastShare(words int, tests float64) float64 {
 	if words == 0 {
 		return math.Inf(1)
@@ -330,7 +330,21 @@ func Periods(ctx context.Context, s Sample, lags int) ([]Period, error) {
 	return found[:min(len(found), maxPeriods)], nil
 }
 
-// suspectLags lists the distances up to the longest, ascending, at which the first bits of bytes look like each other.
+// FirstPeriods compares payloads with themselves in as many goroutines as there are workers, 0 for all cores, and
+// returns the periods of the first one that has any.
+func FirstPeriods(ctx context.Context, samples []Sample, workers int) (at int, periods []Period, err error) {
+	found := make([][]Period, len(samples))
+	err = parallel.Each(orDefault(workers, runtime.GOMAXPROCS(0)), len(samples), func(_, i int) (err error) {
+		found[i], err = Periods(ctx, samples[i], 0)
+		return err
+	})
+	if at = slices.IndexFunc(found, func(p []Period) bool { return len(p) > 0 }); at < 0 || err != nil {
+		return 0, nil, err
+	}
+	return at, found[at], nil
+}
+
+// suspectLags lists the distances up to the longest, ascending, at which the first bits look like each other.
 func suspectLags(ctx context.Context, tops []uint8, longest int) ([]int, error) {
 	var lags []int
 	from := planes(tops, false)

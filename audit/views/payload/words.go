@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
-	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
@@ -249,27 +247,16 @@ func (f *Reader) Reuse(ctx context.Context) (finding.Attack, error) {
 	return a, nil
 }
 
-// repeats looks for masks that were used twice within a payload, and tells of the first one.
+// repeats looks for masks that were used twice within a payload.
 func (f *Reader) repeats(ctx context.Context, a *finding.Attack) (bool, error) {
-	list := f.Words.periods
-	found := make([][]attack.Period, len(list))
-	workers := cmp.Or(f.In.Workers, runtime.GOMAXPROCS(0))
-	err := parallel.Each(workers, len(list), func(_, i int) (err error) {
-		found[i], err = attack.Periods(ctx, list[i], 0)
-		return err
-	})
-	if err != nil {
+	at, periods, err := attack.FirstPeriods(ctx, f.Words.periods, f.In.Workers)
+	if err != nil || len(periods) == 0 {
 		return false, err
 	}
-	for i, periods := range found {
-		if len(periods) > 0 {
-			a.Verdict, a.Statistic = finding.Leak, &periods[0].P
-			a.Detail = fmt.Sprintf("mask reused: the payload (%s) repeats its masks after %d words (p = %.1g)",
-				list[i].ID, periods[0].Lag, periods[0].P)
-			return true, nil
-		}
-	}
-	return false, nil
+	a.Verdict, a.Statistic = finding.Leak, &periods[0].P
+	a.Detail = fmt.Sprintf("mask reused: the payload (%s) repeats its masks after %d words (p = %.1g)",
+		f.Words.periods[at].ID, periods[0].Lag, periods[0].P)
+	return true, nil
 }
 
 // maxPolynomials is how many polynomials of a transcript are compared with each other.
