@@ -16,7 +16,8 @@
 //	NewMap, Map.Turns       a Matrix to angles; frequencies come from a public Seed (Kernel.Draw)
 //	Table                   angles to features, inner products and gradients
 //	Gram.Add, Gram.Solve    ridge regression in closed form
-//	Loss, package lbfgs     the other losses, by iteration
+//	Loss, Curvature.Step    the other losses, by Newton's method
+//	package lbfgs           the same split over parties
 //
 // Everything that several parties must compute alike (frequencies, the table of cosines) comes
 // out the same to the bit on every machine. What a party computes for itself alone does not depend

@@ -71,6 +71,24 @@ func (l Loss) Curvature() float64 {
 	return math.NaN()
 }
 
+// Second returns the second derivative in f at (f, y), of the smooth hinge at 0 that of its curved side; NaN for an
+// unknown loss.
+func (l Loss) Second(f, y float64) float64 {
+	switch l {
+	case Square:
+		return 2
+	case Logistic:
+		p := Sigmoid(f)
+		return p * (1 - p)
+	case SmoothHinge:
+		if z := y * f; z >= 0 && z < 1 {
+			return 1
+		}
+		return 0
+	}
+	return math.NaN()
+}
+
 // Classifies reports whether the loss wants targets -1 and +1 only.
 func (l Loss) Classifies() bool { return l == Logistic || l == SmoothHinge }
 

@@ -39,6 +39,24 @@ func TestCurvatureBoundsDerivative(t *testing.T) {
 	})
 }
 
+// TestSecondIsTheDerivativesSlope, away from the hinge's two corners.
+func TestSecondIsTheDerivativesSlope(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l, f, y := drawPoint(t, 30)
+		const h = 1e-6
+		if z := y * f; l == SmoothHinge && min(math.Abs(z), math.Abs(1-z)) < 2*h {
+			return
+		}
+		slope := (l.Derivative(f+h, y) - l.Derivative(f-h, y)) / (2 * h)
+		if s := l.Second(f, y); math.Abs(s-slope) > 1e-6 {
+			t.Fatalf("%s at f = %g, y = %g: second derivative %g, slope of the first %g", l, f, y, s, slope)
+		}
+	})
+	if s := SmoothHinge.Second(0, 1); s != 1 {
+		t.Errorf("the smooth hinge has second derivative %v at 0, want that of its curved side", s)
+	}
+}
+
 func TestCurvatureIsAttained(t *testing.T) {
 	for _, l := range allLosses {
 		const f, h = 0.0, 1e-4 // the logistic loss is most curved at 0, the hinge above it
@@ -70,7 +88,8 @@ func TestLossesFarOut(t *testing.T) {
 
 func TestUnknownLossIsNoNumber(t *testing.T) {
 	var l Loss
-	if !math.IsNaN(l.Value(1, 1)) || !math.IsNaN(l.Derivative(1, 1)) || !math.IsNaN(l.Curvature()) {
+	if !math.IsNaN(l.Value(1, 1)) || !math.IsNaN(l.Derivative(1, 1)) || !math.IsNaN(l.Second(1, 1)) ||
+		!math.IsNaN(l.Curvature()) {
 		t.Error("the zero loss has a value")
 	}
 }
