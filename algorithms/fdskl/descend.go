@@ -93,9 +93,13 @@ func (t *trainer) minimum(ctx context.Context, o objective) (*lbfgs.State, error
 	return state, nil
 }
 
-// minimise runs L-BFGS from a state on, or from a start, and keeps states in a vault unless that is nil.
+// minimise runs the objective's solver from a state on, or from a start, and keeps states in a vault unless that is
+// nil: newton where one party has all it needs, L-BFGS for several parties and for objectives that are too large.
 func (t *trainer) minimise(ctx context.Context, o objective, start []float64, from *lbfgs.State, vault Vault) (
 	*lbfgs.State, error) {
+	if alone, ok := o.(*local); ok && alone.solvable() {
+		return alone.newton(ctx, start, from, vault)
+	}
 	settings := lbfgs.Settings{History: solverHistory, Iterations: t.Params.Iterations, Gradient: 1e-5, Decrease: 1e-8}
 	last := from
 	checkpoint := math.Inf(1) // the value there

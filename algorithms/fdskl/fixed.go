@@ -26,9 +26,9 @@ func (t *trainer) fixed(ctx context.Context) (*Model, error) {
 	}
 
 	// Finds the coefficients from the opened angles. With one active party that is local work:
-	// normal equations for the square loss, L-BFGS for the others. With several, all parties run
-	// L-BFGS together: each holds its own coefficients and gradient, and only inner products, scores
-	// and derivatives are summed.
+	// normal equations for the square loss, Newton's method for the others. With several, all parties
+	// run L-BFGS together, which needs no matrix of what different parties hold: each holds its own
+	// coefficients and gradient, and only inner products, scores and derivatives are summed.
 	m := t.model()
 	if t.rank >= 0 {
 		m.Held = []Run{t.share(t.rank).features()}

@@ -84,15 +84,28 @@ func (o *local) count() int {
 // size returns the number of variables.
 func (o *local) size() int { return o.held.features() + 1 }
 
-// Evaluate returns the objective at x and writes its gradient: one pass over the angles.
+// row returns the row that is the i-th of those that count.
+func (o *local) row(i int) int {
+	if o.rows == nil {
+		return i
+	}
+	return o.rows[i]
+}
+
+// Evaluate returns the objective at x and writes its gradient.
 func (o *local) Evaluate(_ context.Context, x, grad []float64) (float64, error) {
+	return o.evaluate(x, grad, make([]float64, o.count())), nil
+}
+
+// evaluate returns the objective at x and writes its gradient and the scores of the rows that count: one pass over the
+// angles.
+func (o *local) evaluate(x, grad, scores []float64) float64 {
 	n := o.held.features()
-	w, intercept := x[:n], x[n]
 	grads := make([][]float64, shards)
 	losses := make([]float64, shards)
 	eachShard(o.count(), o.Workers, func(s, lo, hi int) {
 		grads[s] = make([]float64, n+1)
-		losses[s] = o.pass(lo, hi, w, intercept, grads[s])
+		losses[s] = o.pass(lo, hi, x, grads[s], scores)
 	})
 	clear(grad)
 	var value float64
@@ -100,39 +113,44 @@ func (o *local) Evaluate(_ context.Context, x, grad []float64) (float64, error) 
 		value += losses[s]
 		floats.Add(grad, grads[s])
 	}
-	floats.AddScaled(grad[:n], o.lambda, w)
-	return value + o.lambda/2*floats.Dot(w, w), nil
+	floats.AddScaled(grad[:n], o.lambda, x[:n])
+	return value + o.lambda/2*floats.Dot(x[:n], x[:n])
 }
 
 // passRows is the number of rows that a pass looks up at once: gonum's matrix-vector kernels work
 // on four, and so read the coefficients and write the gradient once for four rows.
 const passRows = 4
 
-// pass adds rows [lo, hi) to the gradient and returns their part of the mean loss.
-func (o *local) pass(lo, hi int, w []float64, intercept float64, grad []float64) (loss float64) {
+// pass adds rows [lo, hi) to the gradient and returns their part of the mean loss. Rows whose slope is 0, as most of a
+// hinge's are in the end, take half the time.
+func (o *local) pass(lo, hi int, x, grad, scores []float64) (loss float64) {
 	n := o.held.features()
-	phi := make([]float64, passRows*n)
-	var scores, slopes [passRows]float64
-	var place [passRows]int
+	phi, steep := make([]float64, passRows*n), make([]float64, passRows*n)
+	slopes := make([]float64, 0, passRows) // of the rows in steep
+	flush := func() {
+		block := blas64.General{Rows: len(slopes), Cols: n, Stride: n, Data: steep}
+		blas64.Gemv(blas.Trans, 1/o.root, block, vector(slopes), 1, vector(grad[:n]))
+		slopes = slopes[:0]
+	}
 	for ; lo < hi; lo += passRows {
-		rows := min(passRows, hi-lo)
-		for r := range rows {
-			place[r] = lo + r
-			if o.rows != nil {
-				place[r] = o.rows[lo+r]
+		some := scores[lo:min(lo+passRows, hi)]
+		o.score(some, lo, x, phi)
+		for r, f := range some {
+			y := o.target.values[o.row(lo+r)]
+			loss += o.loss.Value(f, y) / float64(o.count())
+			g := o.loss.Derivative(f, y) / float64(o.count())
+			if g == 0 {
+				continue
 			}
-			o.cosine.Pairs64(phi[r*n:(r+1)*n], o.held.row(place[r]))
-		}
-		block := blas64.General{Rows: rows, Cols: n, Stride: n, Data: phi}
-		blas64.Gemv(blas.NoTrans, 1/o.root, block, vector(w), 0, vector(scores[:rows]))
-		for r, f := range scores[:rows] {
-			y := o.target.values[place[r]]
-			loss += o.loss.Value(f+intercept, y) / float64(o.count())
-			g := o.loss.Derivative(f+intercept, y) / float64(o.count())
-			slopes[r] = g
 			grad[n] += g
+			copy(steep[len(slopes)*n:][:n], phi[r*n:][:n])
+			if slopes = append(slopes, g); len(slopes) == passRows {
+				flush()
+			}
 		}
-		blas64.Gemv(blas.Trans, 1/o.root, block, vector(slopes[:rows]), 1, vector(grad[:n]))
+	}
+	if len(slopes) > 0 {
+		flush()
 	}
 	return loss
 }

@@ -12,7 +12,8 @@ import (
 func BenchmarkPass(b *testing.B) {
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			o := benchObjective(36000, 1024, workers)
+			o := newObjective(36000, 1024, kernel.Logistic, 1e-6, 0.1, 1)
+			o.Workers = workers
 			x, grad := make([]float64, o.size()), make([]float64, o.size())
 			for i := range x {
 				x[i] = rand.Float64() - 0.5
@@ -24,20 +25,4 @@ func BenchmarkPass(b *testing.B) {
 			}
 		})
 	}
-}
-
-// benchObjective makes an objective over random angles.
-func benchObjective(rows, features, workers int) *local {
-	p := Params{Features: features}.WithDefaults()
-	t := &trainer{Party: &Party{Params: p, Rows: rows, Workers: workers}, cosine: kernel.NewTable(), loss: kernel.Logistic}
-	held := &angles{turns: make([]uint16, rows*p.Angles()), count: p.Angles()}
-	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range held.turns {
-		held.turns[i] = uint16(rng.Uint32())
-	}
-	t.target.values = make([]float64, rows)
-	for j := range t.target.values {
-		t.target.values[j] = float64(2*rng.IntN(2) - 1)
-	}
-	return t.newLocal(held, 1e-6, nil)
 }

@@ -65,6 +65,7 @@ type Party struct {
 	Scored func(scores []float64)
 
 	blockBytes int      // about the size of a block of angles; tests make it small
+	newtonSide int      // the largest matrix that newton factorises; tests make it small
 	counter    *counter // counts what this party sends, instead of sending it; nil but in a dry run
 }
 
@@ -91,6 +92,9 @@ func newTrainer(p *Party) (*trainer, error) {
 	}
 	if t.blockBytes == 0 {
 		t.blockBytes = blockBytes
+	}
+	if t.newtonSide == 0 {
+		t.newtonSide = newtonSide
 	}
 	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
 		return nil, err

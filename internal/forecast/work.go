@@ -193,7 +193,11 @@ func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		return w, nil
 	}
 	w.turn, w.turns = new(step), (1+int64(candidates))*int64(p.Iterations)*int64(p.Scores())
-	w.turn.add(active, Cosine, 2*rows*d)
+	w.turn.add(active, Cosine, 3*rows*d)
+	if side := float64(p.NewtonSide(c.Rows())); side > 0 { // of a step in which all rows count; a hinge's do but at first
+		w.turn.add(active, Gram, rows*d*side)
+		w.turn.alone(active, Equation, side*side*side)
+	}
 	return w, nil
 }
 

@@ -1,0 +1,233 @@
+package fdskl
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
+)
+
+// newObjective makes an objective over random angles. Labels follow the first one but for a share of noise.
+func newObjective(rows, features int, loss kernel.Loss, lambda, noise float64, seed uint64) *local {
+	p := Params{Features: features}.WithDefaults()
+	t := &trainer{Party: &Party{Params: p, Rows: rows, Workers: 2, newtonSide: newtonSide}, cosine: kernel.NewTable(),
+		loss: loss}
+	held := &angles{turns: make([]uint16, rows*p.Angles()), count: p.Angles()}
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for i := range held.turns {
+		held.turns[i] = uint16(rng.Uint32())
+	}
+	t.target.values = make([]float64, rows)
+	for j := range t.target.values {
+		t.target.values[j] = 1
+		if wave := math.Cos(float64(held.row(j)[0]) / 65536 * 2 * math.Pi); (wave > 0.3) == (rng.Float64() < noise) {
+			t.target.values[j] = -1
+		}
+	}
+	return t.newLocal(held, lambda, nil)
+}
+
+// drawnObjective draws an objective, of all rows or of some.
+func drawnObjective(t *rapid.T) *local {
+	rows := rapid.IntRange(2, 90).Draw(t, "rows")
+	o := newObjective(rows, 2*rapid.IntRange(1, 20).Draw(t, "angles"),
+		rapid.SampledFrom([]kernel.Loss{kernel.Logistic, kernel.SmoothHinge}).Draw(t, "loss"),
+		rapid.SampledFrom([]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1}).Draw(t, "lambda"),
+		rapid.SampledFrom([]float64{0, 0.1, 0.4}).Draw(t, "noise"), rapid.Uint64().Draw(t, "seed"))
+	if rapid.Bool().Draw(t, "only some rows") {
+		for j := 0; j < rows; j += 2 {
+			o.rows = append(o.rows, j)
+		}
+	}
+	return o
+}
+
+// solve runs newton from 0 and returns the states that it kept and the last.
+func solve(t testing.TB, o *local) (kept []*lbfgs.State, last *lbfgs.State) {
+	t.Helper()
+	vault := &keeper{memory: newVault()}
+	last, err := o.newton(t.Context(), make([]float64, o.size()), nil, vault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range vault.saved {
+		s := new(lbfgs.State)
+		if err := cbor.Unmarshal(data, s); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, s)
+	}
+	return kept, last
+}
+
+// keeper is a vault that remembers all that was saved.
+type keeper struct {
+	*memory
+	saved [][]byte
+}
+
+// Save implements Vault.
+func (k *keeper) Save(name string, data []byte) error {
+	k.saved = append(k.saved, bytes.Clone(data))
+	return k.memory.Save(name, data)
+}
+
+// plainMinimum is the oracle: the objective and its derivatives from their definitions, on a dense matrix of features,
+// and steps that are halved until the value falls. It returns the value where none falls any more.
+func plainMinimum(o *local) float64 {
+	d, n := o.held.features(), float64(o.count())
+	var features [][]float64
+	var labels []float64
+	for i := range o.count() {
+		row := make([]float64, d, d+1)
+		o.cosine.Pairs64(row, o.held.row(o.row(i)))
+		floats.Scale(1/math.Sqrt(float64(d)), row)
+		features, labels = append(features, append(row, 1)), append(labels, o.target.values[o.row(i)])
+	}
+	value := func(x []float64) float64 {
+		sum := o.lambda / 2 * floats.Dot(x[:d], x[:d])
+		for j, row := range features {
+			sum += o.loss.Value(floats.Dot(row, x), labels[j]) / n
+		}
+		return sum
+	}
+	x := make([]float64, d+1)
+	best := value(x)
+	for range 500 {
+		gradient, h := mat.NewVecDense(d+1, nil), mat.NewSymDense(d+1, nil)
+		for i := range d {
+			gradient.SetVec(i, o.lambda*x[i])
+			h.SetSym(i, i, o.lambda)
+		}
+		h.SetSym(d, d, 1e-9)
+		for j, row := range features {
+			f, v := floats.Dot(row, x), mat.NewVecDense(d+1, row)
+			gradient.AddScaledVec(gradient, o.loss.Derivative(f, labels[j])/n, v)
+			h.SymRankOne(h, o.loss.Second(f, labels[j])/n, v)
+		}
+		var step mat.VecDense
+		var factor mat.Cholesky
+		if !factor.Factorize(h) || factor.SolveVecTo(&step, gradient) != nil && step.Len() == 0 {
+			break
+		}
+		fell := false
+		for size := 1.0; size > 1e-12; size /= 2 {
+			next := slices.Clone(x)
+			floats.AddScaled(next, -size, step.RawVector().Data)
+			if v := value(next); v < best {
+				fell, x, best = best-v > 1e-13*best, next, v
+				break
+			}
+		}
+		if !fell {
+			break
+		}
+	}
+	return best
+}
+
+// TestNewtonEndsAtTheMinimumOfTheOracle, to the duality gap that it ends with.
+func TestNewtonEndsAtTheMinimumOfTheOracle(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		o := drawnObjective(rt)
+		_, last := solve(t, o)
+		best := plainMinimum(o)
+		if !(last.Value <= best+newtonGap*(newtonFall*last.Value+newtonRest) && last.Value >= best*(1-1e-6)-1e-12) {
+			rt.Fatalf("the value is %v after %d steps, the oracle's %v", last.Value, last.Iteration, best)
+		}
+	})
+}
+
+// TestNewtonNeverRises from a step to the next, and ends where the gradient is as short as its bound says.
+func TestNewtonNeverRises(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		o := drawnObjective(rt)
+		kept, last := solve(t, o)
+		if len(kept) != last.Iteration {
+			rt.Fatalf("%d states of %d steps are kept", len(kept), last.Iteration)
+		}
+		gradient, scores := make([]float64, o.size()), make([]float64, o.count())
+		before := o.evaluate(gradient, make([]float64, o.size()), scores)
+		for _, s := range kept {
+			value := o.evaluate(s.Alpha, gradient, scores)
+			if value > before*(1+1e-14) {
+				rt.Fatalf("step %d: the value rises from %v to %v", s.Iteration, before, value)
+			}
+			before = value
+		}
+		most := math.Sqrt(2 * o.lambda * newtonGap * (newtonFall*last.Value + newtonRest))
+		if norm := floats.Norm(gradient, 2); norm > most || before != last.Value {
+			rt.Fatalf("the gradient's norm is %v, want at most %v; the value %v, want %v", norm, most, last.Value, before)
+		}
+	})
+}
+
+// TestNewtonGoesOn from every state that it kept, to the same end, bit for bit.
+func TestNewtonGoesOn(t *testing.T) {
+	for _, loss := range []kernel.Loss{kernel.Logistic, kernel.SmoothHinge} {
+		o := newObjective(150, 40, loss, 1e-6, 0.1, 1)
+		kept, want := solve(t, o)
+		if len(kept) < 2 {
+			t.Fatalf("%s: %d states are kept: the test tells little", loss, len(kept))
+		}
+		for _, s := range kept {
+			got, err := o.newton(t.Context(), nil, s, nil)
+			if err != nil || !slices.Equal(got.Alpha, want.Alpha) || got.Iteration != want.Iteration {
+				t.Errorf("%s from step %d: another end, error %v", loss, s.Iteration, err)
+			}
+		}
+		kept[0].Alpha[3] = math.NaN()
+		_, err := o.newton(t.Context(), nil, kept[0], nil)
+		wantError(t, err, "the checkpoint of solver iteration 1 holds a number that is not finite")
+	}
+}
+
+// TestNewtonOnAnyNumberOfCores ends in the same bits, by the features' matrix and by the rows'.
+func TestNewtonOnAnyNumberOfCores(t *testing.T) {
+	for _, rows := range []int{250, 900} {
+		for _, loss := range []kernel.Loss{kernel.Logistic, kernel.SmoothHinge} {
+			var want []float64
+			for _, cores := range []int{1, 2, 5} {
+				o := newObjective(rows, 300, loss, 1e-5, 0.1, 1)
+				o.Workers = cores
+				before := runtime.GOMAXPROCS(cores)
+				_, last := solve(t, o)
+				runtime.GOMAXPROCS(before)
+				if want == nil {
+					want = last.Alpha
+				}
+				if !slices.Equal(last.Alpha, want) {
+					t.Errorf("%d rows, %s: other coefficients on %d cores", rows, loss, cores)
+				}
+			}
+		}
+	}
+}
+
+// TestLargeObjectivesAreLeftToLBFGS, which ends about where newton does.
+func TestLargeObjectivesAreLeftToLBFGS(t *testing.T) {
+	for _, loss := range []kernel.Loss{kernel.Logistic, kernel.SmoothHinge} {
+		o := newObjective(200, 40, loss, 1e-3, 0.1, 1)
+		_, want := solve(t, o)
+		for _, side := range []int{39, 40} {
+			o.newtonSide = side
+			got, err := o.minimise(t.Context(), o, make([]float64, o.size()), nil, nil)
+			if err != nil || math.Abs(got.Value-want.Value) > 2*newtonFall*want.Value {
+				t.Fatalf("%s: the value is %v, newton's %v, error %v", loss, got.Value, want.Value, err)
+			}
+			if is := slices.Equal(got.Alpha, want.Alpha); is != (side == 40) {
+				t.Errorf("%s, matrices up to %d: the coefficients are newton's: %v", loss, side, is)
+			}
+		}
+	}
+}
