@@ -18,7 +18,7 @@ func autoOracle(t *testing.T, f *fixture, sigma float64) []float64 {
 	t.Helper()
 	f.params.Sigma = sigma
 	turns := pooledTurns(t, f)
-	d, table := f.params.Features, kernel.NewTable()
+	d, table := f.params.Features, kernel.Cosines()
 	phi := make([]float64, 2*len(turns))
 	table.Pairs64(phi, turns)
 	y := describe(f.params.Target, f.labels[0]).standardised(f.labels[0].Values)

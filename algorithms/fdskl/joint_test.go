@@ -52,7 +52,7 @@ func compareJoint(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	turns := pooledTurns(t, f)
-	cosine := kernel.NewTable()
+	cosine := kernel.Cosines()
 	for j := range f.rows {
 		row := turns[j*f.params.Angles() : (j+1)*f.params.Angles()]
 		got := models[0].Intercept

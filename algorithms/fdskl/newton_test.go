@@ -20,7 +20,7 @@ import (
 // newObjective makes an objective over random angles. Labels follow the first one but for a share of noise.
 func newObjective(rows, features int, loss kernel.Loss, lambda, noise float64, seed uint64) *local {
 	p := Params{Features: features}.WithDefaults()
-	t := &trainer{Party: &Party{Params: p, Rows: rows, Workers: 2, newtonSide: newtonSide}, cosine: kernel.NewTable(),
+	t := &trainer{Party: &Party{Params: p, Rows: rows, Workers: 2, newtonSide: newtonSide}, cosine: kernel.Cosines(),
 		loss: loss}
 	held := &angles{turns: make([]uint16, rows*p.Angles()), count: p.Angles()}
 	rng := rand.New(rand.NewPCG(seed, 2))

@@ -105,7 +105,7 @@ func newTrainer(p *Party) (*trainer, error) {
 // newRole settles what training and scoring share: the kernel, the active parties and this party's
 // place among them.
 func newRole(p *Party, sigma float64) (*trainer, error) {
-	t := &trainer{Party: p, cosine: kernel.NewTable(), rank: -1, remains: make(map[int][]int)}
+	t := &trainer{Party: p, cosine: kernel.Cosines(), rank: -1, remains: make(map[int][]int)}
 	if t.Workers == 0 {
 		t.Workers = runtime.GOMAXPROCS(0)
 	}

@@ -80,7 +80,7 @@ func TestMaskedAngles(t *testing.T) {
 		return err
 	}))
 	const bound = math.Sqrt2*2*math.Pi*q*(2.0/2+1)*0x1p-16 + 0x1p-24 // a flag and a category: n is 2 at most
-	cosine := kernel.NewTable()
+	cosine := kernel.Cosines()
 	phi := make([]float64, f.params.Features)
 	for j := range f.rows {
 		cosine.Pairs64(phi, turns[j*len(phi)/2:(j+1)*len(phi)/2])

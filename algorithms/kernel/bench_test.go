@@ -85,7 +85,7 @@ func randomTurns(n int) []uint16 {
 }
 
 func BenchmarkTable(b *testing.B) {
-	t, turns := NewTable(), randomTurns(1<<20)
+	t, turns := Cosines(), randomTurns(1<<20)
 	alpha, f32 := make([]float64, 1024), make([]float32, 1024)
 	perElement := func(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(turns)), "ns/element")
@@ -108,7 +108,7 @@ func BenchmarkTable(b *testing.B) {
 }
 
 func BenchmarkPasses(b *testing.B) {
-	t, rows, d := NewTable(), 8192, 1024
+	t, rows, d := Cosines(), 8192, 1024
 	turns, c, alpha := randomTurns(rows*d), make([]float64, rows), make([]float64, d)
 	for _, w := range []int{1, 2} {
 		report := func(b *testing.B) {
@@ -134,7 +134,7 @@ func BenchmarkPasses(b *testing.B) {
 }
 
 func BenchmarkGram(b *testing.B) {
-	t, rows, d := NewTable(), 4096, 1024
+	t, rows, d := Cosines(), 4096, 1024
 	turns, labels := randomTurns(rows*d/2), make([]float64, rows)
 	for _, w := range []int{1, 2} {
 		b.Run(fmt.Sprintf("Add/workers%d", w), func(b *testing.B) {

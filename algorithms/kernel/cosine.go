@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // circle is the number of words in one turn: angles are uint16.
 const circle = 1 << 16
@@ -8,16 +11,15 @@ const circle = 1 << 16
 // sine is what an angle loses so that its cosine is its sine: a quarter of a turn.
 const sine = circle / 4
 
-// Table holds sqrt(2) cos(2 pi k / 65536) for every k. It is 512 KiB: build one and share it;
-// it never changes.
+// Table holds sqrt(2) cos(2 pi k / 65536) for every k. It never changes.
 type Table struct {
 	cos   [circle]float32
 	whole [circle][2]int16 // cosine and sine, without the factor, in units of 2^-wholeBits
 }
 
-// NewTable computes the table. Its symmetries hold to the bit (the entries of k and -k are
+// Cosines returns the table, which is computed once and whose 512 KiB all share. Its symmetries hold to the bit (the entries of k and -k are
 // equal, those of k and k + 32768 are opposite), and so do its bits on every machine.
-func NewTable() *Table {
+var Cosines = sync.OnceValue(func() *Table {
 	const quarter = circle / 4
 	t := new(Table)
 	for k := range quarter {
@@ -34,7 +36,7 @@ func NewTable() *Table {
 		}
 	}
 	return t
-}
+})
 
 // quarterCosine returns cos(2 pi k / 65536) for 0 <= k <= 16384.
 func quarterCosine(k int) float64 {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTableIsAccurate(t *testing.T) {
-	table := NewTable()
+	table := Cosines()
 	for k, got := range table.cos {
 		want := math.Sqrt2 * math.Cos(2*math.Pi*float64(k)/circle)
 		if math.Abs(float64(got)-want) > 0x1p-24*math.Abs(want)+1e-15 {
@@ -19,7 +19,7 @@ func TestTableIsAccurate(t *testing.T) {
 }
 
 func TestTableIsSymmetric(t *testing.T) {
-	table := NewTable()
+	table := Cosines()
 	for k := range circle {
 		v := table.cos[k]
 		if table.cos[(circle-k)%circle] != v || table.cos[(k+circle/2)%circle] != -v {
@@ -34,7 +34,7 @@ func TestTableIsSymmetric(t *testing.T) {
 // TestTableGolden pins all bits of the table.
 func TestTableGolden(t *testing.T) {
 	h := fnv.New64a()
-	table := NewTable()
+	table := Cosines()
 	if err := binary.Write(h, binary.LittleEndian, table.cos[:]); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestTableGolden(t *testing.T) {
 // TestPairsAreCosineAndSine: of each angle the two that Features64 gives for it and for a quarter of a turn less, and
 // their inner product with coefficients.
 func TestPairsAreCosineAndSine(t *testing.T) {
-	table, turns := NewTable(), randomTurns(1<<12+1)
+	table, turns := Cosines(), randomTurns(1<<12+1)
 	cos, less, pairs := make([]float64, len(turns)), slices.Clone(turns), make([]float64, 2*len(turns))
 	table.Features64(cos, turns)
 	for i := range less {

@@ -43,7 +43,7 @@ func Example() {
 		}
 	}
 
-	table := kernel.NewTable()
+	table := kernel.Cosines()
 	equations, err := kernel.NewGram(table, features)
 	if err != nil {
 		log.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 func mustGram(t testing.TB, features int) *Gram {
 	t.Helper()
-	g, err := NewGram(NewTable(), features)
+	g, err := NewGram(Cosines(), features)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func ridgeByQR(phi, y []float64, d int, lambda float64) []float64 {
 }
 
 func TestRidgeMatchesLeastSquares(t *testing.T) {
-	table := NewTable()
+	table := Cosines()
 	rapid.Check(t, func(t *rapid.T) {
 		n, d := rapid.IntRange(2, 300).Draw(t, "rows"), 2*rapid.IntRange(1, 20).Draw(t, "angles")
 		lambda := math.Pow(10, rapid.Float64Range(-4, 1).Draw(t, "log lambda"))
@@ -73,7 +73,7 @@ func TestRidgeMatchesLeastSquares(t *testing.T) {
 // TestGramDoesNotDependOnBlocks adds the same rows whole, in pieces with a Solve between, and
 // with more workers: all bits agree.
 func TestGramDoesNotDependOnBlocks(t *testing.T) {
-	table := NewTable()
+	table := Cosines()
 	rapid.Check(t, func(t *rapid.T) {
 		n, d := rapid.IntRange(2, 600).Draw(t, "rows"), 2*rapid.IntRange(1, 40).Draw(t, "angles")
 		cuts := rapid.SliceOfN(rapid.IntRange(0, n), 0, 5).Draw(t, "cuts")
@@ -141,7 +141,7 @@ func TestGramRefuses(t *testing.T) {
 
 // TestRightSidesAreSolvedApart adds rows in pieces with several right sides: each has the bits that it has alone.
 func TestRightSidesAreSolvedApart(t *testing.T) {
-	table := NewTable()
+	table := Cosines()
 	rapid.Check(t, func(t *rapid.T) {
 		n, d := rapid.IntRange(2, 400).Draw(t, "rows"), 2*rapid.IntRange(1, 35).Draw(t, "angles")
 		sides, cut := rapid.IntRange(1, 7).Draw(t, "sides"), rapid.IntRange(0, n).Draw(t, "cut")

@@ -20,7 +20,7 @@ func randomNumbers(seed uint64, n int) []float64 {
 
 // TestPassesMatchFeatures holds the fused passes against plain loops over Features64.
 func TestPassesMatchFeatures(t *testing.T) {
-	table := NewTable()
+	table := Cosines()
 	rapid.Check(t, func(t *rapid.T) {
 		rows, d := rapid.IntRange(0, 20).Draw(t, "rows"), rapid.IntRange(1, 1100).Draw(t, "features")
 		turns, phi := randomTurns(rows*d), make([]float64, rows*d)
@@ -54,7 +54,7 @@ func TestPassesMatchFeatures(t *testing.T) {
 
 func TestPassesDoNotDependOnWorkers(t *testing.T) {
 	const rows, d = 700, 1500
-	table, turns := NewTable(), randomTurns(rows*d)
+	table, turns := Cosines(), randomTurns(rows*d)
 	alpha, c := randomNumbers(1, d), randomNumbers(2, rows)
 	pass := func(workers int) []float64 {
 		scores, gradient := make([]float64, rows), make([]float64, d)
@@ -72,7 +72,7 @@ func TestPassesDoNotDependOnWorkers(t *testing.T) {
 }
 
 func TestPassesRefuse(t *testing.T) {
-	table := NewTable()
+	table := Cosines()
 	wantError(t, table.Scores(make([]float64, 2), make([]uint16, 5), make([]float64, 3), 1),
 		`there are 5 angles for 2 rows of 3 features`)
 	wantError(t, table.AddGradient(make([]float64, 3), make([]float64, 2), make([]uint16, 5), 1),

@@ -100,7 +100,7 @@ func ridgeError(t testing.TB, columns []Column, labels []float64, k Kernel, lamb
 	if err := m.Turns(x, 0, x.Rows, randomTurns(d/2), turns, 2); err != nil {
 		t.Fatal(err)
 	}
-	table, g := NewTable(), mustGram(t, d)
+	table, g := Cosines(), mustGram(t, d)
 	for _, r := range train {
 		if err := g.Add(turns[r*d/2:(r+1)*d/2], labels[r:r+1], 2); err != nil {
 			t.Fatal(err)

@@ -139,7 +139,7 @@ func TestTurnsDoNotDependOnBlocks(t *testing.T) {
 // random features of the joined rows approximate the kernel.
 func TestPartiesAddUp(t *testing.T) {
 	const d = 1 << 13
-	table := NewTable()
+	table := Cosines()
 	for _, kind := range allKinds {
 		k := Kernel{kind, 1.1}
 		joint := make([]uint16, 2*d)

@@ -347,16 +347,24 @@ func TestWidthsHideFeaturesFromALargeCoefficient(t *testing.T) {
 // likeliest is the mean of the cosine that a party makes of a score under C times it, where the score itself is a
 // number about 0 with deviation 1 and all of it opens modulo turn.
 func likeliest(score, c, turn float64) float64 {
-	const steps = 1 << 13
 	var sum, weight float64
-	for i := range steps {
-		cosine := math.Cos(math.Pi * (float64(i) + .5) / steps)
-		rest := math.Remainder(score-c*cosine, turn)
+	for _, cosine := range halfTurn() {
+		rest := score - c*cosine
+		rest -= turn * math.RoundToEven(rest/turn)
 		w := math.Exp(-rest * rest / 2)
 		sum, weight = sum+w*cosine, weight+w
 	}
 	return sum / max(weight, math.SmallestNonzeroFloat64)
 }
+
+// halfTurn has the cosines of angles close by each other over half a turn.
+var halfTurn = sync.OnceValue(func() []float64 {
+	all := make([]float64, 1<<13)
+	for i := range all {
+		all[i] = math.Cos(math.Pi * (float64(i) + .5) / float64(len(all)))
+	}
+	return all
+})
 
 // TestALieInScoringOpensNoMoreBits: each of the three lies in one message of each kind of a prediction. It spoils
 // scores; what comes to the receiver has the words and bits that the contract states and no more.
@@ -477,7 +485,7 @@ func TestFactorsStayOpen(t *testing.T) {
 	pads := newTape("factors")
 	pads.rewind()
 	l := newLab(f.names, pads.source)
-	table, angles := newTurnTable(10), make(chan []uint64, 1)
+	table, angles := turnTableOf(10), make(chan []uint64, 1)
 	l.heard = func(i int, m *message) error {
 		switch {
 		case m.way == wayPadded && i == 0: // the label holder's padded angles

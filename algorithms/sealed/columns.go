@@ -82,7 +82,7 @@ type columns struct {
 func newColumns(s *scales, at roles, n Network, three *rss.Party) *columns {
 	c := &columns{scales: s, roles: at, network: n, three: three}
 	if at.role != rss.Outside {
-		c.table = newTurnTable(s.s1)
+		c.table = turnTableOf(s.s1)
 	}
 	return c
 }

@@ -87,7 +87,7 @@ func TestToyViewsOfDropsAreAlike(t *testing.T) {
 // TestDropsOfRealWords rounds real products: the mean is right within five deviations.
 func TestDropsOfRealWords(t *testing.T) {
 	const draws = 1 << 17
-	rng, table := rand.New(rand.NewChaCha8([32]byte{7})), newTurnTable(12)
+	rng, table := rand.New(rand.NewChaCha8([32]byte{7})), turnTableOf(12)
 	for _, turns := range [][2]uint16{{1, 2}, {100, 40000}, {16384, 16384}, {7777, 65535}, {0, 0}, {31000, 500}} {
 		a, b := table.at(turns[0])
 		c, s := table.at(turns[1])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -229,14 +230,29 @@ func (s *scales) reach() float64 {
 // must have the same, so they come from sums and products that every machine rounds alike.
 type turnTable [1 << 16][2]int32
 
-// newTurnTable computes the table: the sine of a turn is the cosine of a quarter less.
-func newTurnTable(s1 int) *turnTable {
+// turnTables are the tables that were asked for, by scale. There are few scales, and no table ever changes.
+var turnTables struct {
+	sync.Mutex
+	of map[int]*turnTable
+}
+
+// turnTableOf returns the table of a scale: the sine of a turn is the cosine of a quarter less.
+func turnTableOf(s1 int) *turnTable {
+	turnTables.Lock()
+	defer turnTables.Unlock()
+	if t := turnTables.of[s1]; t != nil {
+		return t
+	}
 	t := new(turnTable)
 	scale := math.Ldexp(1, s1) // products with it are exact
 	for i := range t {
 		cos := int32(math.RoundToEven(kernel.Cosine(uint16(i)) * scale))
 		t[i][0], t[uint16(i+1<<14)][1] = cos, cos
 	}
+	if turnTables.of == nil {
+		turnTables.of = make(map[int]*turnTable)
+	}
+	turnTables.of[s1] = t
 	return t
 }
 

@@ -9,7 +9,7 @@ import (
 // could round either way.
 func TestTurnTableIsRoundedCosAndSin(t *testing.T) {
 	for _, s1 := range []int{7, 10} {
-		table := newTurnTable(s1)
+		table := turnTableOf(s1)
 		for i := range 1 << 16 {
 			sin, cos := math.Sincos(2 * math.Pi * float64(i) / (1 << 16))
 			c, s := table.at(uint16(i))

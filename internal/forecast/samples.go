@@ -56,17 +56,17 @@ var samples = []sample{
 	{BinaryAngle, sampleRows * sampleFeatures, angles(0, fewTerms)},
 	{BinaryTerm, sampleRows * sampleFeatures, angles(0, manyTerms)},
 	{Cosine, sampleRows * sampleFeatures, func() (func() error, error) {
-		table, turns, alpha := kernel.NewTable(), turns(sampleRows*sampleFeatures), make([]float64, sampleFeatures)
+		table, turns, alpha := kernel.Cosines(), turns(sampleRows*sampleFeatures), make([]float64, sampleFeatures)
 		scores := make([]float64, sampleRows)
 		return func() error { return table.Scores(scores, turns, alpha, 1) }, nil
 	}},
 	{Gram, gramRows * sampleFeatures * sampleFeatures, func() (func() error, error) {
-		g, err := kernel.NewGram(kernel.NewTable(), sampleFeatures)
+		g, err := kernel.NewGram(kernel.Cosines(), sampleFeatures)
 		turns, labels := turns(gramRows*sampleFeatures/2), make([]float64, gramRows) // two features of each angle
 		return func() error { return g.Add(turns, labels, 1) }, err
 	}},
 	{Equation, sampleFeatures * sampleFeatures * sampleFeatures, func() (func() error, error) {
-		g, err := kernel.NewGram(kernel.NewTable(), sampleFeatures)
+		g, err := kernel.NewGram(kernel.Cosines(), sampleFeatures)
 		if err == nil {
 			err = g.Add(turns(sampleFeatures*sampleFeatures), make([]float64, 2*sampleFeatures), 1)
 		}

@@ -192,7 +192,7 @@ func (a *Alone) fitKernel(x *kernel.Matrix, y []float64, n *kernel.Normaliser, c
 	if err != nil {
 		return err
 	}
-	d, each, table := a.Params.Features, len(a.Functions), kernel.NewTable()
+	d, each, table := a.Params.Features, len(a.Functions), kernel.Cosines()
 	gram, err := kernel.NewGramOf(table, d, each)
 	if err != nil {
 		return err
@@ -289,7 +289,7 @@ func (a *Alone) fitLinear(p *Prepared, x *kernel.Matrix, y []float64, rows []int
 // [rows][functions], in the label's own units where it is a number. m is this party's part of the model that is held
 // against them.
 func (a *Alone) Score(t *dataset.Table, m *fdskl.Model, workers int) (kernels, linear []float64, err error) {
-	table := kernel.NewTable()
+	table := kernel.Cosines()
 	for lo := 0; lo < t.Rows(); lo += fdskl.ScoreRows {
 		x, err := PrepareScoring(t.Slice(lo, min(lo+fdskl.ScoreRows, t.Rows())), m)
 		if err != nil {
