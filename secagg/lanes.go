@@ -1,10 +1,18 @@
 package secagg
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/hanse-project/hanse/internal/raced"
+)
 
 // addLanes adds the lanes of 64-bit words without carries between lanes: low has every bit of a
 // lane set but its highest, whose sum is an exclusive or.
+//
+//go:norace
 func addLanes(dst, src []byte, low uint64) {
+	raced.Write(dst)
+	raced.Read(src)
 	high := ^low
 	for ; len(dst) >= 32 && len(src) >= 32; dst, src = dst[32:], src[32:] {
 		d, s := dst[:32:32], src[:32:32]
@@ -26,7 +34,11 @@ func addLane(dst, src []byte, low, high uint64) {
 
 // subLanes subtracts lane by lane: each lane's highest bit is set first, so that it lends to the
 // bits below it and not to the next lane, and corrected after.
+//
+//go:norace
 func subLanes(dst, src []byte, low uint64) {
+	raced.Write(dst)
+	raced.Read(src)
 	high := ^low
 	for ; len(dst) >= 32 && len(src) >= 32; dst, src = dst[32:], src[32:] {
 		d, s := dst[:32:32], src[:32:32]
@@ -47,7 +59,11 @@ func subLane(dst, src []byte, low, high uint64) {
 }
 
 // addWords adds 64-bit words.
+//
+//go:norace
 func addWords(dst, src []byte) {
+	raced.Write(dst)
+	raced.Read(src)
 	for ; len(dst) >= 64 && len(src) >= 64; dst, src = dst[64:], src[64:] {
 		d, s := dst[:64:64], src[:64:64]
 		addWord(d[0:8], s[0:8])
@@ -70,7 +86,11 @@ func addWord(dst, src []byte) {
 }
 
 // subWords subtracts 64-bit words.
+//
+//go:norace
 func subWords(dst, src []byte) {
+	raced.Write(dst)
+	raced.Read(src)
 	for ; len(dst) >= 64 && len(src) >= 64; dst, src = dst[64:], src[64:] {
 		d, s := dst[:64:64], src[:64:64]
 		subWord(d[0:8], s[0:8])

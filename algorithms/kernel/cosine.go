@@ -3,6 +3,8 @@ package kernel
 import (
 	"math"
 	"sync"
+
+	"github.com/hanse-project/hanse/internal/raced"
 )
 
 // circle is the number of words in one turn: angles are uint16.
@@ -11,14 +13,15 @@ const circle = 1 << 16
 // sine is what an angle loses so that its cosine is its sine: a quarter of a turn.
 const sine = circle / 4
 
-// Table holds sqrt(2) cos(2 pi k / 65536) for every k. It never changes.
+// Table holds sqrt(2) cos(2 pi k / 65536) for every k. It never changes, and loops over it do not tell the race
+// detector that they read it.
 type Table struct {
 	cos   [circle]float32
 	whole [circle][2]int16 // cosine and sine, without the factor, in units of 2^-wholeBits
 }
 
-// Cosines returns the table, which is computed once and whose 512 KiB all share. Its symmetries hold to the bit (the entries of k and -k are
-// equal, those of k and k + 32768 are opposite), and so do its bits on every machine.
+// Cosines returns the table, which is computed once and whose 512 KiB all share. Its symmetries hold to the bit (the
+// entries of k and -k are equal, those of k and k + 32768 are opposite), and so do its bits on every machine.
 var Cosines = sync.OnceValue(func() *Table {
 	const quarter = circle / 4
 	t := new(Table)
@@ -78,7 +81,11 @@ func (t *Table) Features(dst []float32, turns []uint16) {
 }
 
 // Features64 is Features in float64; the values are those of Features.
+//
+//go:norace
 func (t *Table) Features64(dst []float64, turns []uint16) {
+	raced.Write(dst)
+	raced.Read(turns)
 	dst = dst[:len(turns)]
 	for i, a := range turns {
 		dst[i] = float64(t.cos[a])
@@ -86,7 +93,11 @@ func (t *Table) Features64(dst []float64, turns []uint16) {
 }
 
 // Pairs64 writes sqrt(2) cos and sqrt(2) sin of each angle, one behind the other: len(dst) is twice len(turns).
+//
+//go:norace
 func (t *Table) Pairs64(dst []float64, turns []uint16) {
+	raced.Write(dst)
+	raced.Read(turns)
 	dst = dst[:2*len(turns)]
 	for i, a := range turns {
 		dst[2*i], dst[2*i+1] = float64(t.cos[a]), float64(t.cos[a-sine])

@@ -14,7 +14,7 @@ import (
 func drawnCurvature(t *rapid.T) (*Curvature, []float64, []CurvedRow) {
 	angles := rapid.IntRange(1, 12).Draw(t, "angles")
 	counting := rapid.IntRange(0, 4*angles).Draw(t, "rows that count")
-	c := &Curvature{Table: NewTable(), Features: 2 * angles, Rows: counting + rapid.IntRange(1, 20).Draw(t, "others"),
+	c := &Curvature{Table: Cosines(), Features: 2 * angles, Rows: counting + rapid.IntRange(1, 20).Draw(t, "others"),
 		Top: rapid.SampledFrom([]float64{0.25, 1, 2}).Draw(t, "top"), Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
 		Lambda: rapid.SampledFrom([]float64{1e-6, 1e-3, 0.1}).Draw(t, "lambda")}
 	var rows []CurvedRow
@@ -131,7 +131,7 @@ func TestStepsAreTheSameWithAnyWorkers(t *testing.T) {
 
 // TestStepsOfOtherLengths are refused.
 func TestStepsOfOtherLengths(t *testing.T) {
-	c := &Curvature{Table: NewTable(), Features: 4, Rows: 3, Top: 1, Lambda: 1}
+	c := &Curvature{Table: Cosines(), Features: 4, Rows: 3, Top: 1, Lambda: 1}
 	const want = "the gradient has 4 numbers for 4 features and an intercept"
 	if _, err := c.Step(make([]float64, 4), nil); err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
@@ -140,7 +140,7 @@ func TestStepsOfOtherLengths(t *testing.T) {
 
 // TestNoLambdaIsTooSmall: rows that say the same again and again leave H no more than lambda.
 func TestNoLambdaIsTooSmall(t *testing.T) {
-	c := &Curvature{Table: NewTable(), Features: 64, Rows: 300, Top: 1, Lambda: 1e-300, Workers: 2}
+	c := &Curvature{Table: Cosines(), Features: 64, Rows: 300, Top: 1, Lambda: 1e-300, Workers: 2}
 	for _, n := range []int{40, 300} {
 		var rows []CurvedRow
 		for range n {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/internal/parallel"
+	"github.com/hanse-project/hanse/internal/raced"
 )
 
 // passRows is the number of rows whose gradient terms are added in one go.
@@ -18,7 +19,11 @@ const scoreRows = 256
 
 // Dot returns sum_i alpha_i phi(turns_i). Both have the same length. The order of summation is
 // fixed, so that the result depends on the arguments alone.
+//
+//go:norace
 func (t *Table) Dot(turns []uint16, alpha []float64) float64 {
+	raced.Read(turns)
+	raced.Read(alpha)
 	var a, b, c, d float64
 	for len(turns) >= 4 && len(alpha) >= 4 {
 		a += mul(float64(t.cos[turns[0]]), alpha[0])
@@ -35,7 +40,11 @@ func (t *Table) Dot(turns []uint16, alpha []float64) float64 {
 
 // DotPairs returns the sum over angles i of alpha_2i sqrt(2) cos and alpha_2i+1 sqrt(2) sin: alpha is twice as long as
 // turns. The order of summation is fixed.
+//
+//go:norace
 func (t *Table) DotPairs(turns []uint16, alpha []float64) float64 {
+	raced.Read(turns)
+	raced.Read(alpha)
 	var a, b, c, d float64
 	for len(turns) >= 2 && len(alpha) >= 4 {
 		a += mul(float64(t.cos[turns[0]]), alpha[0])
@@ -52,7 +61,11 @@ func (t *Table) DotPairs(turns []uint16, alpha []float64) float64 {
 }
 
 // AddScaled adds c phi(turns_i) to each dst_i. Both have the same length.
+//
+//go:norace
 func (t *Table) AddScaled(dst []float64, c float64, turns []uint16) {
+	raced.Write(dst)
+	raced.Read(turns)
 	for len(turns) >= 4 && len(dst) >= 4 {
 		dst[0] += mul(c, float64(t.cos[turns[0]]))
 		dst[1] += mul(c, float64(t.cos[turns[1]]))
@@ -103,7 +116,14 @@ func (t *Table) AddGradient(dst, c []float64, turns []uint16, workers int) error
 }
 
 // addFour adds four rows' terms to dst.
+//
+//go:norace
 func (t *Table) addFour(dst []float64, c *[passRows]float64, w0, w1, w2, w3 []uint16) {
+	raced.Write(dst)
+	raced.Read(c[:])
+	for _, w := range [...][]uint16{w0, w1, w2, w3} {
+		raced.Read(w[:len(dst)])
+	}
 	w0, w1, w2, w3 = w0[:len(dst)], w1[:len(dst)], w2[:len(dst)], w3[:len(dst)]
 	c0, c1, c2, c3 := c[0], c[1], c[2], c[3]
 	for i := range dst {

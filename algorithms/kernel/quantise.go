@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/hanse-project/hanse/internal/raced"
+)
 
 // Added to a number, shifter leaves its nearest integer in the low bits, provided that the sum
 // keeps the exponent of shifter: for numbers up to 2^51 in size.
@@ -24,7 +28,11 @@ func quantise(units float64) uint16 {
 }
 
 // addQuantised adds quantise of each of units to dst. They have the same length.
+//
+//go:norace
 func addQuantised(dst []uint16, units []float64) {
+	raced.Write(dst)
+	raced.Read(units)
 	units = units[:len(dst)]
 	for i, u := range units {
 		bits, ok := shifted(u) // quantise itself is too long to be inlined

@@ -22,7 +22,7 @@ var may = map[string][]string{
 	"protocol/contract":   {"internal/wording", "keys", "protocol/fault"},
 	"protocol/fault":      {"internal/wording"},
 	"protocol/transcript": {"keys", "protocol", "protocol/contract"},
-	"secagg":              {"keys", "protocol", "protocol/contract"},
+	"secagg":              {"internal/raced", "keys", "protocol", "protocol/contract"},
 	"secagg/cohort": {
 		"keys", "protocol", "protocol/contract", "secagg", "secagg/graph", "secagg/he", "secagg/shamir",
 	},
@@ -36,7 +36,7 @@ var may = map[string][]string{
 	"secagg/psi/point":      {"internal/parallel", "secagg/psi/words"},
 	"secagg/psi/words":      {},
 	"secagg/ring":           {"internal/parallel", "internal/raced"},
-	"secagg/rss":            {"keys", "protocol", "protocol/contract", "secagg/ring"},
+	"secagg/rss":            {"internal/raced", "keys", "protocol", "protocol/contract", "secagg/ring"},
 	"secagg/shamir":         {},
 	"algorithms/checkpoint": {"algorithms/parameters", "keys"},
 	"algorithms/dryrun":     {"protocol/contract"},
@@ -51,7 +51,7 @@ var may = map[string][]string{
 		"algorithms/portable", "keys", "protocol/contract",
 	},
 	"algorithms/hedge":        {},
-	"algorithms/kernel":       {"algorithms/parameters", "internal/parallel", "keys", "secagg/ring"},
+	"algorithms/kernel":       {"algorithms/parameters", "internal/parallel", "internal/raced", "keys", "secagg/ring"},
 	"algorithms/kernel/lbfgs": {"algorithms/parameters"},
 	"algorithms/nn":           {"internal/wording", "keys"},
 	"algorithms/ofmsft": {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/hanse-project/hanse/internal/raced"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -53,7 +54,7 @@ type Pads struct {
 	secrets [Roles]Derive
 	given   [Roles]given
 	told    func() keys.Hash
-	room    [streamBlock]byte // of all pads, for the key stream under way
+	space   [streamBlock]byte // of all pads, for the key stream under way
 }
 
 // given remembers the key of the latest step, and which of its pads were handed out.
@@ -113,27 +114,30 @@ func (p *Pads) Pad(unknown Role, at Place, use Use) (Pad, error) {
 		*g = given{step: at.Number, block: block}
 	}
 	g.uses[use/64] |= 1 << (use % 64)
-	return &keyStream{block: g.block, nonce: uint64(use), room: p.room[:]}, nil
+	return &keyStream{block: g.block, nonce: uint64(use), space: p.space[:]}, nil
 }
 
 // keyStream is a Pad: the counter's upper half is the nonce, its lower half counts blocks.
 type keyStream struct {
 	block cipher.Block
 	nonce uint64
-	room  []byte
+	space []byte
 }
 
 // streamBlock is how many bytes of key stream are made at a time.
 const streamBlock = 8 << 10
 
 // Words implements Pad.
+//
+//go:norace
 func (k *keyStream) Words(dst []uint64, at int) {
+	raced.Write(dst)
 	var iv [aes.BlockSize]byte
 	binary.BigEndian.PutUint64(iv[:], k.nonce)
 	binary.BigEndian.PutUint64(iv[8:], uint64(at/2))
 	stream := cipher.NewCTR(k.block, iv[:])
 	next := func(n int) []byte {
-		key := k.room[:n]
+		key := k.space[:n]
 		clear(key)
 		stream.XORKeyStream(key, key)
 		return key

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/hanse-project/hanse/internal/raced"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -187,7 +188,11 @@ func (w *sessionWire) Give(ctx context.Context, kind string, from int, to Role, 
 }
 
 // pack fills dst with words as little-endian numbers of size bytes, 6 or 8.
+//
+//go:norace
 func pack(dst []byte, words []uint64, size int) {
+	raced.Write(dst)
+	raced.Read(words[:len(dst)/size])
 	switch size {
 	case 8:
 		for i := range len(dst) / 8 {
@@ -207,7 +212,11 @@ func pack(dst []byte, words []uint64, size int) {
 }
 
 // unpack reads what pack wrote.
+//
+//go:norace
 func unpack(words []uint64, src []byte, size int) {
+	raced.Write(words[:len(src)/size])
+	raced.Read(src)
 	switch size {
 	case 8:
 		for i := range len(src) / 8 {
