@@ -66,7 +66,7 @@ test-share:
 
 # test-plain tests what has vector instructions without them, as on other processors.
 test-plain:
-	GODEBUG=cpu.avx2=off go test ./secagg/ring ./secagg/rss ./algorithms/kernel
+	GODEBUG=cpu.avx2=off go test ./secagg ./secagg/ring ./secagg/rss ./algorithms/kernel
 
 # test-times runs make test's packages and says how many seconds of the processor each took: user, system, by the clock.
 test-times:

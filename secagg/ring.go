@@ -1,9 +1,8 @@
 package secagg
 
 import (
-	"encoding/binary"
-
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/ring"
 )
 
 // Ring is a ring Z_{2^k} of words in little-endian bytes; the number is that of the encoding.
@@ -44,17 +43,7 @@ func (r Ring) Add(dst, src []byte) {
 		r.combine(dst, src, func(a, b uint64) uint64 { return a + b })
 		return
 	}
-	n := len(dst) &^ 7
-	src = src[:len(dst)]
-	switch r {
-	case Turns16:
-		addLanes(dst[:n], src[:n], 0x7fff7fff7fff7fff)
-	case Turns32:
-		addLanes(dst[:n], src[:n], 0x7fffffff7fffffff)
-	case Fixed64:
-		addWords(dst, src)
-	}
-	r.addTail(dst[n:], src[n:])
+	ring.AddBytes(dst, src, 8*r.WordSize())
 }
 
 // Sub subtracts src from dst word by word, wrapping.
@@ -63,17 +52,7 @@ func (r Ring) Sub(dst, src []byte) {
 		r.combine(dst, src, func(a, b uint64) uint64 { return a - b })
 		return
 	}
-	n := len(dst) &^ 7
-	src = src[:len(dst)]
-	switch r {
-	case Turns16:
-		subLanes(dst[:n], src[:n], 0x7fff7fff7fff7fff)
-	case Turns32:
-		subLanes(dst[:n], src[:n], 0x7fffffff7fffffff)
-	case Fixed64:
-		subWords(dst, src)
-	}
-	r.subTail(dst[n:], src[n:])
+	ring.SubBytes(dst, src, 8*r.WordSize())
 }
 
 // packedWords is how many packed words are worked on at a time: groups that fill bytes.
@@ -93,29 +72,5 @@ func (r Ring) combine(dst, src []byte, f func(a, b uint64) uint64) {
 		}
 		e.Pack(dst[:size], a[:n])
 		dst, src = dst[size:], src[size:]
-	}
-}
-
-// addTail adds the words behind the last whole 64 bits.
-func (r Ring) addTail(dst, src []byte) {
-	for len(dst) >= 4 && r == Turns32 || len(dst) >= 2 && r == Turns16 {
-		if r == Turns32 {
-			binary.LittleEndian.PutUint32(dst, binary.LittleEndian.Uint32(dst)+binary.LittleEndian.Uint32(src))
-		} else {
-			binary.LittleEndian.PutUint16(dst, binary.LittleEndian.Uint16(dst)+binary.LittleEndian.Uint16(src))
-		}
-		dst, src = dst[r.WordSize():], src[r.WordSize():]
-	}
-}
-
-// subTail subtracts the words behind the last whole 64 bits.
-func (r Ring) subTail(dst, src []byte) {
-	for len(dst) >= 4 && r == Turns32 || len(dst) >= 2 && r == Turns16 {
-		if r == Turns32 {
-			binary.LittleEndian.PutUint32(dst, binary.LittleEndian.Uint32(dst)-binary.LittleEndian.Uint32(src))
-		} else {
-			binary.LittleEndian.PutUint16(dst, binary.LittleEndian.Uint16(dst)-binary.LittleEndian.Uint16(src))
-		}
-		dst, src = dst[r.WordSize():], src[r.WordSize():]
 	}
 }

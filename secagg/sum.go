@@ -2,12 +2,12 @@ package secagg
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/ring"
 )
 
 // MinParties is the smallest number of parties among whom a masked sum hides anything: with two,
@@ -47,12 +47,8 @@ func (m *Masked) SumTurns(ctx context.Context, kind string, root int, v []uint16
 // turns prepares a masked sum of 16-bit turns.
 func (m *Masked) turns(kind string, root int, v []uint16) (protocol.Reduction, error) {
 	return m.reduction(kind, root, Turns16, len(v),
-		func(first int, chunk []byte) {
-			packTurns(chunk, v[first:first+len(chunk)/2])
-		},
-		func(first int, chunk []byte) {
-			unpackTurns(v[first:first+len(chunk)/2], chunk)
-		})
+		func(first int, chunk []byte) { ring.PutBytes(chunk, v[first:first+len(chunk)/2]) },
+		func(first int, chunk []byte) { ring.GetBytes(v[first:first+len(chunk)/2], chunk) })
 }
 
 // SumPadded is SumTurns with a total that is under a pad which the root lacks: v becomes words that
@@ -71,31 +67,15 @@ func (m *Masked) SumPadded(ctx context.Context, kind string, root int, v []uint1
 // SumTurns32 adds vectors of 32-bit turns, like SumTurns.
 func (m *Masked) SumTurns32(ctx context.Context, kind string, root int, v []uint32) error {
 	return m.sum(ctx, kind, root, Turns32, len(v),
-		func(first int, chunk []byte) {
-			for i, w := range v[first : first+len(chunk)/4] {
-				binary.LittleEndian.PutUint32(chunk[4*i:], w)
-			}
-		},
-		func(first int, chunk []byte) {
-			for i := range len(chunk) / 4 {
-				v[first+i] = binary.LittleEndian.Uint32(chunk[4*i:])
-			}
-		})
+		func(first int, chunk []byte) { ring.PutBytes(chunk, v[first:first+len(chunk)/4]) },
+		func(first int, chunk []byte) { ring.GetBytes(v[first:first+len(chunk)/4], chunk) })
 }
 
 // SumWords adds vectors of 64-bit words modulo 2^64, like SumTurns.
 func (m *Masked) SumWords(ctx context.Context, kind string, root int, v []uint64) error {
 	return m.sum(ctx, kind, root, Fixed64, len(v),
-		func(first int, chunk []byte) {
-			for i, w := range v[first : first+len(chunk)/8] {
-				binary.LittleEndian.PutUint64(chunk[8*i:], w)
-			}
-		},
-		func(first int, chunk []byte) {
-			for i := range len(chunk) / 8 {
-				v[first+i] = binary.LittleEndian.Uint64(chunk[8*i:])
-			}
-		})
+		func(first int, chunk []byte) { ring.PutBytes(chunk, v[first:first+len(chunk)/8]) },
+		func(first int, chunk []byte) { ring.GetBytes(v[first:first+len(chunk)/8], chunk) })
 }
 
 // SumPacked adds vectors of words modulo 2^bits, like SumTurns: every party reduces its words before it masks them, and
@@ -168,28 +148,4 @@ func (m *Masked) reduction(
 			return nil
 		},
 	}, nil
-}
-
-// packTurns writes turns as little-endian words, four at a time.
-func packTurns(dst []byte, turns []uint16) {
-	for len(turns) >= 4 && len(dst) >= 8 {
-		w := uint64(turns[0]) | uint64(turns[1])<<16 | uint64(turns[2])<<32 | uint64(turns[3])<<48
-		binary.LittleEndian.PutUint64(dst, w)
-		turns, dst = turns[4:], dst[8:]
-	}
-	for i, t := range turns {
-		binary.LittleEndian.PutUint16(dst[2*i:], t)
-	}
-}
-
-// unpackTurns reads what packTurns wrote.
-func unpackTurns(turns []uint16, src []byte) {
-	for len(turns) >= 4 && len(src) >= 8 {
-		w := binary.LittleEndian.Uint64(src)
-		turns[0], turns[1], turns[2], turns[3] = uint16(w), uint16(w>>16), uint16(w>>32), uint16(w>>48)
-		turns, src = turns[4:], src[8:]
-	}
-	for i := range turns {
-		turns[i] = binary.LittleEndian.Uint16(src[2*i:])
-	}
 }

@@ -22,7 +22,7 @@ var may = map[string][]string{
 	"protocol/contract":   {"internal/wording", "keys", "protocol/fault"},
 	"protocol/fault":      {"internal/wording"},
 	"protocol/transcript": {"keys", "protocol", "protocol/contract"},
-	"secagg":              {"internal/raced", "keys", "protocol", "protocol/contract"},
+	"secagg":              {"keys", "protocol", "protocol/contract", "secagg/ring"},
 	"secagg/cohort": {
 		"keys", "protocol", "protocol/contract", "secagg", "secagg/graph", "secagg/he", "secagg/shamir",
 	},

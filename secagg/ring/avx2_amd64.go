@@ -21,3 +21,63 @@ func tile16(sums *int32, a *int32, b *int32, lines int)
 //
 //go:noescape
 func tile64(sums *uint64, a *uint64, b *uint64, lines int)
+
+// add16 adds so many lines of src to dst, 64 bytes each, words of 16 bits one by one.
+//
+//go:noescape
+func add16(dst *byte, src *byte, lines int)
+
+// sub16 subtracts so many lines of src from dst, 64 bytes each, words of 16 bits one by one.
+//
+//go:noescape
+func sub16(dst *byte, src *byte, lines int)
+
+// put16 writes words to bytes, so many lines of 64 bytes.
+//
+//go:noescape
+func put16(dst *byte, src *uint16, lines int)
+
+// get16 reads words from bytes, so many lines of 64 bytes.
+//
+//go:noescape
+func get16(dst *uint16, src *byte, lines int)
+
+// add32 adds so many lines of src to dst, 64 bytes each, words of 32 bits one by one.
+//
+//go:noescape
+func add32(dst *byte, src *byte, lines int)
+
+// sub32 subtracts so many lines of src from dst, 64 bytes each, words of 32 bits one by one.
+//
+//go:noescape
+func sub32(dst *byte, src *byte, lines int)
+
+// put32 writes words to bytes, so many lines of 64 bytes.
+//
+//go:noescape
+func put32(dst *byte, src *uint32, lines int)
+
+// get32 reads words from bytes, so many lines of 64 bytes.
+//
+//go:noescape
+func get32(dst *uint32, src *byte, lines int)
+
+// add64 adds so many lines of src to dst, 64 bytes each, words of 64 bits one by one.
+//
+//go:noescape
+func add64(dst *byte, src *byte, lines int)
+
+// sub64 subtracts so many lines of src from dst, 64 bytes each, words of 64 bits one by one.
+//
+//go:noescape
+func sub64(dst *byte, src *byte, lines int)
+
+// put64 writes words to bytes, so many lines of 64 bytes.
+//
+//go:noescape
+func put64(dst *byte, src *uint64, lines int)
+
+// get64 reads words from bytes, so many lines of 64 bytes.
+//
+//go:noescape
+func get64(dst *uint64, src *byte, lines int)

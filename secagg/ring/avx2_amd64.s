@@ -177,3 +177,243 @@ line:
 	VMOVDQU      Y5, 96(AX)
 	VZEROUPPER
 	RET
+
+// func add16(dst *byte, src *byte, lines int)
+// Requires: AVX, AVX2
+TEXT ·add16(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (AX), Y0
+	VPADDW  (CX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(AX), Y0
+	VPADDW  32(CX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func sub16(dst *byte, src *byte, lines int)
+// Requires: AVX, AVX2
+TEXT ·sub16(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (AX), Y0
+	VPSUBW  (CX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(AX), Y0
+	VPSUBW  32(CX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func put16(dst *byte, src *uint16, lines int)
+// Requires: AVX
+TEXT ·put16(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (CX), Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func get16(dst *uint16, src *byte, lines int)
+// Requires: AVX
+TEXT ·get16(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (CX), Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func add32(dst *byte, src *byte, lines int)
+// Requires: AVX, AVX2
+TEXT ·add32(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (AX), Y0
+	VPADDD  (CX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(AX), Y0
+	VPADDD  32(CX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func sub32(dst *byte, src *byte, lines int)
+// Requires: AVX, AVX2
+TEXT ·sub32(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (AX), Y0
+	VPSUBD  (CX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(AX), Y0
+	VPSUBD  32(CX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func put32(dst *byte, src *uint32, lines int)
+// Requires: AVX
+TEXT ·put32(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (CX), Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func get32(dst *uint32, src *byte, lines int)
+// Requires: AVX
+TEXT ·get32(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (CX), Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func add64(dst *byte, src *byte, lines int)
+// Requires: AVX, AVX2
+TEXT ·add64(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (AX), Y0
+	VPADDQ  (CX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(AX), Y0
+	VPADDQ  32(CX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func sub64(dst *byte, src *byte, lines int)
+// Requires: AVX, AVX2
+TEXT ·sub64(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (AX), Y0
+	VPSUBQ  (CX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(AX), Y0
+	VPSUBQ  32(CX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func put64(dst *byte, src *uint64, lines int)
+// Requires: AVX
+TEXT ·put64(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (CX), Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func get64(dst *uint64, src *byte, lines int)
+// Requires: AVX
+TEXT ·get64(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (CX), Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET

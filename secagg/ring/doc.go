@@ -1,5 +1,6 @@
 // Package ring is arithmetic on vectors and matrices of words modulo 2^64 or 2^32: what the parties of secagg/rss
-// compute on their own between two messages, and nearly all of the time they spend.
+// compute on their own between two messages, and nearly all of the time they spend. Masked sums add their words, of 16
+// bits too, as bytes of messages.
 //
 // Every matrix is row-major and dense, every function adds to what its result holds, and every result is exact:
 // it does not depend on the number of workers, on the order of the sums or on the processor. The caller sees to it that
@@ -21,6 +22,7 @@
 //
 // On amd64 with AVX2, AddSquares and AddSquares16 multiply 8 words of 32 bits or 16 numbers of 16 at once. Panels of
 // columns stay in the first-level cache, one as the side of which each word is multiplied by a whole line of the other.
-// Words of 64 bits take two such multiplications each, which is still faster than the identity above in plain Go. The
-// program asm writes the assembly; GODEBUG=cpu.avx2=off switches it off.
+// Words of 64 bits take two such multiplications each, which is still faster than the identity above in plain Go.
+// AddBytes and its like, for words as messages carry them, take 64 bytes at once. The program asm writes the assembly;
+// GODEBUG=cpu.avx2=off switches it off.
 package ring

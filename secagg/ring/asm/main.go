@@ -2,12 +2,14 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// lineBytes is the size of a line of a panel: two vectors.
+// lineBytes is the size of a line of a panel, or of words to add: two vectors.
 const lineBytes = 64
 
 func main() {
@@ -15,7 +17,57 @@ func main() {
 	narrow("tile32", "uint32", VPMULLD, "The products are those of words, modulo 2^32.")
 	narrow("tile16", "int32", VPMADDWD, "A word is a pair of numbers of 16 bits, and a product the sum of a pair's two.")
 	wide()
+	for _, bits := range []int{16, 32, 64} {
+		lanes("add", "adds so many lines of src to dst", bits, map[int]func(...Op){16: VPADDW, 32: VPADDD, 64: VPADDQ}[bits])
+		lanes("sub", "subtracts so many lines of src from dst", bits,
+			map[int]func(...Op){16: VPSUBW, 32: VPSUBD, 64: VPSUBQ}[bits])
+		word := fmt.Sprint("uint", bits)
+		move(fmt.Sprint("put", bits), "dst *byte, src *"+word, "writes words to bytes")
+		move(fmt.Sprint("get", bits), "dst *"+word+", src *byte", "reads words from bytes")
+	}
 	Generate()
+}
+
+// lanes is an addition or a subtraction of words one by one.
+func lanes(name, what string, bits int, instruction func(...Op)) {
+	name = fmt.Sprint(name, bits)
+	TEXT(name, NOSPLIT, "func(dst, src *byte, lines int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s %s, 64 bytes each, words of %d bits one by one.", name, what, bits))
+	eachVector(func(dst, src Mem) {
+		word := YMM()
+		VMOVDQU(dst, word)
+		instruction(src, word, word)
+		VMOVDQU(word, dst)
+	})
+}
+
+// move copies words to bytes, or back: this processor keeps words as messages do.
+func move(name, from, what string) {
+	TEXT(name, NOSPLIT, "func("+from+", lines int)")
+	Pragma("noescape")
+	Doc(name + " " + what + ", so many lines of 64 bytes.")
+	eachVector(func(dst, src Mem) {
+		word := YMM()
+		VMOVDQU(src, word)
+		VMOVDQU(word, dst)
+	})
+}
+
+// eachVector is a function's loop over the vectors of dst and src, lines of two.
+func eachVector(body func(dst, src Mem)) {
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	lines := Load(Param("lines"), GP64())
+	Label("line")
+	for v := range 2 {
+		body(Mem{Base: dst, Disp: 32 * v}, Mem{Base: src, Disp: 32 * v})
+	}
+	ADDQ(Imm(lineBytes), dst)
+	ADDQ(Imm(lineBytes), src)
+	DECQ(lines)
+	JNZ(LabelRef("line"))
+	VZEROUPPER()
+	RET()
 }
 
 // narrow is a tile of 4 by 16 words of 32 bits: eight vectors of sums.

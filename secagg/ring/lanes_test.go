@@ -1,0 +1,141 @@
+package ring
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// slowWord reads a word, byte by byte.
+func slowWord(b []byte, size, i int) (w uint64) {
+	for j := range size {
+		w |= uint64(b[size*i+j]) << (8 * j)
+	}
+	return w
+}
+
+// checkBytes adds b to a and subtracts it, with every kernel, and compares with arithmetic on single words. Bytes
+// around them must stay what they were.
+func checkBytes(t rapid.TB, a, b []byte, size int) {
+	t.Helper()
+	n := min(len(a), len(b)) / size * size
+	b = b[:n:n]
+	for _, c := range []struct {
+		name string
+		do   func(dst, src []byte, width int)
+		want func(x, y uint64) uint64
+	}{
+		{"AddBytes", AddBytes, func(x, y uint64) uint64 { return x + y }},
+		{"plainAdd", plainAdd, func(x, y uint64) uint64 { return x + y }},
+		{"SubBytes", SubBytes, func(x, y uint64) uint64 { return x - y }},
+		{"plainSub", plainSub, func(x, y uint64) uint64 { return x - y }},
+	} {
+		around := slices.Concat([]byte{0xa5}, a[:n], bytes.Repeat([]byte{0x5a}, 70))
+		got := around[1 : 1+n]
+		c.do(got, b, 8*size)
+		for i := range n / size {
+			x, y := slowWord(a, size, i), slowWord(b, size, i)
+			if w := slowWord(got, size, i); w != c.want(x, y)&(1<<(8*size)-1) {
+				t.Fatalf("%s of %d words of %d bytes: word %d: %#x and %#x give %#x", c.name, n/size, size, i, x, y, w)
+			}
+		}
+		if around[0] != 0xa5 || !bytes.Equal(around[1+n:], bytes.Repeat([]byte{0x5a}, 70)) {
+			t.Fatalf("%s of %d words of %d bytes wrote beside them", c.name, n/size, size)
+		}
+	}
+}
+
+// checkMoves writes words as bytes and reads them again, with every kernel.
+func checkMoves[W Lane](t rapid.TB, words []W) {
+	t.Helper()
+	size := bits.Len64(uint64(^W(0))) / 8
+	var want []byte
+	for _, w := range words {
+		want = append(want, binary.LittleEndian.AppendUint64(nil, uint64(w))[:size]...)
+	}
+	for name, put := range map[string]func([]byte, []W){"PutBytes": PutBytes[W], "plainPut": plainPut[W]} {
+		got := bytes.Repeat([]byte{0x5a}, len(want)+70)
+		put(got[:len(want):len(want)], words)
+		if !bytes.Equal(got[:len(want)], want) || !bytes.Equal(got[len(want):], bytes.Repeat([]byte{0x5a}, 70)) {
+			t.Fatalf("%s of %d words of %d bytes wrote other bytes", name, len(words), size)
+		}
+	}
+	for name, get := range map[string]func([]W, []byte){"GetBytes": GetBytes[W], "plainGet": plainGet[W]} {
+		got := slices.Repeat([]W{7}, len(words)+33)
+		get(got[:len(words):len(words)], want)
+		if !slices.Equal(got[:len(words)], words) || !slices.Equal(got[len(words):], slices.Repeat([]W{7}, 33)) {
+			t.Fatalf("%s of %d words of %d bytes read other words", name, len(words), size)
+		}
+	}
+}
+
+// TestWordsInBytesAreAddedOneByOne has every length around one and two lines, and bytes that begin anywhere.
+func TestWordsInBytesAreAddedOneByOne(t *testing.T) {
+	for _, size := range []int{2, 4, 8} {
+		rapid.Check(t, func(t *rapid.T) {
+			n := size * rapid.IntRange(0, 200/size).Draw(t, "words")
+			extreme := rapid.SampledFrom([]byte{0, 1, 0x7f, 0x80, 0xff})
+			draw := func(name string) []byte {
+				b := rapid.SliceOfN(rapid.OneOf(extreme, rapid.Byte()), n+8, n+8).Draw(t, name)
+				return b[rapid.IntRange(0, 8).Draw(t, name+" from"):][:n]
+			}
+			checkBytes(t, draw("a"), draw("b"), size)
+		})
+	}
+}
+
+func TestWordsAreMovedToBytesAndBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 100).Draw(t, "words")
+		w := words[uint64](n+1).Draw(t, "w")[rapid.IntRange(0, 1).Draw(t, "from"):][:n]
+		checkMoves(t, w)
+		w32, w16 := make([]uint32, n), make([]uint16, n)
+		for i, v := range w {
+			w32[i], w16[i] = uint32(v), uint16(v)
+		}
+		checkMoves(t, w32)
+		checkMoves(t, w16)
+	})
+}
+
+// FuzzBytes looks for words that are not added, or not moved, as single words are.
+func FuzzBytes(f *testing.F) {
+	f.Add([]byte("\x00\x00\xff\xff\x00\x80\xff\x7f\x01\x00"), []byte("\x00\x00\x01\x00\x00\x80\x01\x00\xff\xff"))
+	f.Add(bytes.Repeat([]byte{0xff}, 330), bytes.Repeat([]byte{0x80, 1}, 165))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		for _, size := range []int{2, 4, 8} {
+			checkBytes(t, a, b, size)
+		}
+		w16, w32, w64 := make([]uint16, len(a)/2), make([]uint32, len(a)/4), make([]uint64, len(a)/8)
+		GetBytes(w16, a)
+		GetBytes(w32, a)
+		GetBytes(w64, a)
+		checkMoves(t, w16)
+		checkMoves(t, w32)
+		checkMoves(t, w64)
+	})
+}
+
+// TestShortBytesPanic holds that a vector instruction never reads or writes what a slice does not have.
+func TestShortBytesPanic(t *testing.T) {
+	long, short, words := make([]byte, 256), make([]byte, 255), make([]uint16, 128)
+	for name, do := range map[string]func(){
+		"AddBytes": func() { AddBytes(long, short, 16) },
+		"SubBytes": func() { SubBytes(long, short, 64) },
+		"PutBytes": func() { PutBytes(short, words) },
+		"GetBytes": func() { GetBytes(words, short) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s with a slice of 255 bytes for 256 did not panic", name)
+				}
+			}()
+			do()
+		}()
+	}
+}
