@@ -101,7 +101,7 @@ func TestLink(t *testing.T) {
 		t.Fatalf("%d shapes, want 3", len(r.Shapes))
 	}
 	for _, s := range r.Shapes {
-		if s.MaskedSeconds <= 0 || s.BareSeconds <= 0 || s.Ratio <= 0 {
+		if s.MaskedSeconds <= 0 || s.BareSeconds <= 0 || s.Ratio <= 0 || s.MaskedCPU <= 0 || s.BareCPU <= 0 {
 			t.Errorf("got %+v", s)
 		}
 	}

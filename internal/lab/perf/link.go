@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,9 @@ type linkPair struct {
 	BareSeconds   float64 `json:"bare_seconds"`
 	MaskedRate    float64 `json:"masked_bytes_per_second"`
 	BareRate      float64 `json:"bare_bytes_per_second"`
-	Ratio         float64 `json:"masked_to_bare"` // of the rates
+	Ratio         float64 `json:"masked_to_bare"`     // of the rates
+	MaskedCPU     float64 `json:"masked_cpu_seconds"` // of all processes
+	BareCPU       float64 `json:"bare_cpu_seconds"`
 }
 
 // LinkOptions are the choices of Link.
@@ -65,7 +68,7 @@ func Link(ctx context.Context, run lab.Run, o LinkOptions) error {
 
 // measureLink measures one topology in fresh processes.
 func measureLink(ctx context.Context, shape string, r *LinkReport) (pair linkPair, err error) {
-	var masked, bare []float64
+	var masked, bare []taken
 	err = lab.InFolder(func(dir string) (err error) {
 		network, err := localnet.Found(dir, trial.PartyNames(r.Parties), "masked")
 		if err != nil {
@@ -83,9 +86,10 @@ func measureLink(ctx context.Context, shape string, r *LinkReport) (pair linkPai
 		return pair, err
 	}
 	moved := float64(r.Bytes) * float64(r.Parties-1)
-	m, b := lab.Median(masked), lab.Median(bare)
+	seconds, cpu := func(t taken) float64 { return t.seconds }, func(t taken) float64 { return t.cpu }
+	m, b := lab.Median(lab.Each(masked, seconds)), lab.Median(lab.Each(bare, seconds))
 	return linkPair{Topology: shape, MaskedSeconds: m, BareSeconds: b, MaskedRate: moved / m, BareRate: moved / b,
-		Ratio: b / m}, nil
+		Ratio: b / m, MaskedCPU: lab.Median(lab.Each(masked, cpu)), BareCPU: lab.Median(lab.Each(bare, cpu))}, nil
 }
 
 // startLinks starts a process for each member and tells all where the others are.
@@ -104,8 +108,11 @@ func startLinks(ctx context.Context, workers *Processes, l *localnet.Network, sh
 	return workers.Send(strings.Join(addresses, " "))
 }
 
+// taken is what one task took: seconds by the clock, and of the processor in all workers.
+type taken struct{ seconds, cpu float64 }
+
 // alternate runs masked sums and bare streams by turns, after one of each that does not count.
-func alternate(workers *Processes, repeat int) (masked, bare []float64, err error) {
+func alternate(workers *Processes, repeat int) (masked, bare []taken, err error) {
 	for i := range repeat + 1 {
 		for _, what := range []string{taskMasked, taskBare} {
 			took, err := round(workers, what)
@@ -115,36 +122,55 @@ func alternate(workers *Processes, repeat int) (masked, bare []float64, err erro
 			switch {
 			case i == 0:
 			case what == taskMasked:
-				masked = append(masked, took.Seconds())
+				masked = append(masked, took)
 			default:
-				bare = append(bare, took.Seconds())
+				bare = append(bare, took)
 			}
 		}
 	}
 	return masked, bare, nil
 }
 
-// round tells all workers to do a task and returns the time until the last is done.
-func round(workers *Processes, task string) (time.Duration, error) {
+// round tells all workers to do a task and returns what it took until the last was done.
+func round(workers *Processes, task string) (t taken, err error) {
 	if _, err := workers.Await(SayReady); err != nil {
-		return 0, err
+		return t, err
 	}
 	start := time.Now()
 	if err := workers.Send(task); err != nil {
-		return 0, err
+		return t, err
 	}
-	_, err := workers.Await(SayDone)
-	return time.Since(start), err
+	_, err = workers.Await(SayDone)
+	t.seconds = time.Since(start).Seconds()
+	if err != nil {
+		return t, err
+	}
+	if err := workers.Send(sayCPU); err != nil {
+		return t, err
+	}
+	all, err := workers.Await(sayCPU)
+	if err != nil {
+		return t, err
+	}
+	for _, said := range all {
+		cpu, err := strconv.ParseFloat(said, 64)
+		if err != nil {
+			return t, fmt.Errorf("a worker's processor seconds are %q: %w", said, err)
+		}
+		t.cpu += cpu
+	}
+	return t, nil
 }
 
 // Print prints the report for people.
 func (r *LinkReport) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%s\n%d processes, a vector of %.1f MB, medians of %d\n\n", r.Machine, r.Parties,
 		float64(r.Bytes)/1e6, r.Repeat)
-	t := table.New("topology", "masked sum s", "bare streams s", "masked GB/s", "bare GB/s", "masked/bare")
+	t := table.New("topology", "masked sum s", "bare streams s", "masked GB/s", "bare GB/s", "masked/bare",
+		"masked CPU s", "bare CPU s")
 	for _, p := range r.Shapes {
-		t.Addf("%s|%.3f|%.3f|%.2f|%.2f|%.2f", p.Topology, p.MaskedSeconds, p.BareSeconds, p.MaskedRate/1e9,
-			p.BareRate/1e9, p.Ratio)
+		t.Addf("%s|%.3f|%.3f|%.2f|%.2f|%.2f|%.3f|%.3f", p.Topology, p.MaskedSeconds, p.BareSeconds, p.MaskedRate/1e9,
+			p.BareRate/1e9, p.Ratio, p.MaskedCPU, p.BareCPU)
 	}
 	return t.Write(w)
 }

@@ -25,9 +25,11 @@ type worker struct {
 	bare     *bareEnd
 }
 
-// What link's workers say first, followed by their bare address, and their tasks.
+// What link's workers say first, followed by their bare address, and when all are done, followed by the processor
+// seconds that they took, and their tasks.
 const (
 	sayHere    = "here"
+	sayCPU     = "cpu"
 	taskMasked = "masked"
 	taskBare   = "bare"
 )
@@ -88,10 +90,15 @@ func (w *worker) serve(ctx context.Context, in *bufio.Reader, out io.Writer) err
 		if err != nil {
 			return err
 		}
+		before := lab.CPU()
 		if err := w.do(ctx, strings.TrimSpace(task)); err != nil {
 			return err
 		}
 		fmt.Fprintln(out, SayDone)
+		if _, err := in.ReadString('\n'); err != nil { // all are done: nothing is on its way any more
+			return fmt.Errorf("no word of the others: %w", err)
+		}
+		fmt.Fprintln(out, sayCPU, lab.CPU()-before)
 		if err := w.check(strings.TrimSpace(task), len(addresses)); err != nil {
 			return err
 		}
