@@ -44,9 +44,7 @@ what leaves insurer's machine in one session, at most
       one-time pads: noise to whoever receives it
   features                   telco             153600 ring32  614.4 kB
       one-time pads: noise to whoever receives it
-  windows (truncation)       bank, telco       65792 words    394.8 kB
-      one-time pads: noise to whoever receives it
-  sums (truncation)          bank, telco       1026 words     6156 B
+  windows (truncation)       bank, telco       66818 words    400.9 kB
       one-time pads: noise to whoever receives it
   means (truncation)         bank, telco       512 words      4096 B
       one-time pads: noise to whoever receives it
