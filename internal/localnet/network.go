@@ -42,9 +42,22 @@ func Found(dir string, names []string, minPrivacy string) (*Network, error) {
 	return FoundLike(dir, names, &c)
 }
 
+// FoundBehind is Found for nodes that something stands in front of. Their addresses are names: where those lead is
+// nothing that a node would correct by telling the others where it listens.
+func FoundBehind(dir string, names []string, minPrivacy string) (*Network, error) {
+	c := keys.Charter{Name: "trial"}
+	c.Rules.MinPrivacy = minPrivacy
+	return found(dir, names, &c, "/dns4/localhost")
+}
+
 // FoundLike is Found with the name and the rules of another charter, and what that says of roles, of the named members
 // that are affiliated, and of what identifies a row.
 func FoundLike(dir string, names []string, like *keys.Charter) (*Network, error) {
+	return found(dir, names, like, "/ip4/127.0.0.1")
+}
+
+// found is FoundLike with members at a host.
+func found(dir string, names []string, like *keys.Charter, host string) (*Network, error) {
 	c := keys.Charter{Name: like.Name, Version: 1, Created: time.Now(), Rules: like.Rules, Identifiers: like.Identifiers}
 	c.Rules.Discovery, c.Rules.Transports, c.Rules.RevokeBy = []string{"addresses"}, nil, 0
 	ports, err := FreePorts(len(names))
@@ -53,7 +66,7 @@ func FoundLike(dir string, names []string, like *keys.Charter) (*Network, error)
 	}
 	l := &Network{Dir: dir, Names: names, ports: ports}
 	for i, name := range names {
-		card, err := l.admit(name, ports.Numbers[i])
+		card, err := l.admit(name, fmt.Sprintf("%s/tcp/%d", host, ports.Numbers[i]))
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +96,7 @@ func FoundLike(dir string, names []string, like *keys.Charter) (*Network, error)
 }
 
 // admit makes one member's folder.
-func (l *Network) admit(name string, port int) (keys.Card, error) {
+func (l *Network) admit(name, address string) (keys.Card, error) {
 	if err := os.MkdirAll(filepath.Join(l.Dir, name), 0o700); err != nil {
 		return keys.Card{}, err
 	}
@@ -95,7 +108,7 @@ func (l *Network) admit(name string, port int) (keys.Card, error) {
 	if err := keys.CreateKeyFile(l.Path(name, name+".key"), name, k, nil); err != nil {
 		return keys.Card{}, err
 	}
-	card := keys.Card{Name: name, ID: k.ID(), Addresses: []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", port)}}
+	card := keys.Card{Name: name, ID: k.ID(), Addresses: []string{address}}
 	signed, err := card.Sign(k)
 	if err != nil {
 		return keys.Card{}, err

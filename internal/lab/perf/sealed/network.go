@@ -80,7 +80,11 @@ func (l *sealedLab) open(ctx context.Context, data *trial.Data) (*nodeNetwork, e
 	if err := data.Write(dir); err != nil {
 		return nil, err
 	}
-	founded, err := localnet.Found(dir, data.Names, fdskl.Masked)
+	found := localnet.Found
+	if l.slow != nil {
+		found = localnet.FoundBehind
+	}
+	founded, err := found(dir, data.Names, fdskl.Masked)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +181,15 @@ func (n *nodeNetwork) owners() []keys.ID {
 		ids = append(ids, k.ID())
 	}
 	return ids
+}
+
+// slowed refuses figures where a part of what the nodes sent went past the slowed links.
+func (n *nodeNetwork) slowed(sent int64) error {
+	if n.slow == nil || n.carried() >= sent {
+		return nil
+	}
+	return fmt.Errorf("the nodes sent %d bytes, of which %d went over the slowed links: two of them have found each other "+
+		"without", sent, n.carried())
 }
 
 // carried is how many bytes went over slowed links.

@@ -178,6 +178,9 @@ func (l *sealedLab) sealed(ctx context.Context, c sealedCase, data *trial.Data, 
 	r.Bytes, r.Busiest, r.BusiestIn, r.Payload = trained.out, trained.busiest, trained.busiestIn, trained.payload
 	r.Formula, r.ExpectedBytes = trainingBytes(p, r.Rows), expectedMemory(p, r.Rows)
 	r.Proxied = network.carried()
+	if err := network.slowed(r.Bytes); err != nil {
+		return err
+	}
 	algorithm := contract.FDSKL
 	if p.Binned() {
 		algorithm = contract.GLM
@@ -200,6 +203,9 @@ func (l *sealedLab) masked(ctx context.Context, c sealedCase, data *trial.Data, 
 	p := c.params(data)
 	for range l.repeat {
 		trained, err := network.train(ctx, fdskl.Masked, p)
+		if err == nil {
+			err = network.slowed(trained.out)
+		}
 		if err != nil {
 			return err
 		}
