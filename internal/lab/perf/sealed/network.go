@@ -188,8 +188,8 @@ func (n *nodeNetwork) slowed(sent int64) error {
 	if n.slow == nil || n.carried() >= sent {
 		return nil
 	}
-	return fmt.Errorf("the nodes sent %d bytes, of which %d went over the slowed links: two of them have found each other "+
-		"without", sent, n.carried())
+	return fmt.Errorf("the nodes sent %d bytes, of which %d went over the slowed links: two of them have found each "+
+		"other without", sent, n.carried())
 }
 
 // carried is how many bytes went over slowed links.
