@@ -57,7 +57,7 @@ func BenchmarkReuse2000(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstBits compares the first bits of two samples.
+// BenchmarkFirstBits compares the bits of two samples.
 func BenchmarkFirstBits(b *testing.B) {
 	x, y := planes(masked(1, 512), false), planes(masked(2, 512), false)
 	for b.Loop() {
@@ -65,7 +65,7 @@ func BenchmarkFirstBits(b *testing.B) {
 	}
 }
 
-// BenchmarkBytes compares the bytes of two samples, as those are that the first bits let pass.
+// BenchmarkBytes compares the bytes of two samples, as those are that the bits let pass.
 func BenchmarkBytes(b *testing.B) {
 	x, y := masked(1, 512), masked(2, 512)
 	for b.Loop() {

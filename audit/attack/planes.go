@@ -2,20 +2,19 @@ package attack
 
 import "math/bits"
 
-// Most lists of words that are compared have nothing to do with each other. So the first four bits of the words are
-// compared first, 64 words at a time, and the whole first bytes only where those look uneven. Nothing is left out: all
-// words and all pairs are looked at, and what the bytes find the bits have found unlikely before
-// (docs/decisions/0060-audits-in-seconds.md).
+// Most lists of words that are compared have nothing to do with each other. So the bits of their first bytes are
+// compared first, 64 words at a time, and the bytes one by one only where the differences look uneven. Nothing is left
+// out: both count the same differences (docs/decisions/0060-audits-in-seconds.md).
 const (
-	planeBits = 4
-	// planeLimit is the chi-square of differences in sixteen bins that two pairs of fresh masks in a hundred are above.
-	planeLimit = 28.26
+	planeBits = 8 // of a byte; the lower half of them tells only what is borrowed from the upper one
+	// planeLimit is the chi-square of differences in sixteen bins below which no pair is reported.
+	planeLimit = 4 * reuseBins
 )
 
-// block is the first bits of 64 words: of each word the first bit in the first number, and so on.
+// block is the bits of 64 bytes: of each byte the first bit in the first number, and so on.
 type block [planeBits]uint64
 
-// planes returns the first bits of bytes; opposed, those of the bytes subtracted from 0.
+// planes returns the bits of bytes; opposed, those of the bytes subtracted from 0.
 func planes(list []uint8, opposed bool) []block {
 	blocks := make([]block, (len(list)+63)/64)
 	for i, x := range list {
@@ -53,21 +52,26 @@ func uneven(a, b []block, words int) bool {
 	n := (words + 63) / 64
 	a, b = a[:n], b[:n]
 	last := ^uint64(0) >> (64*n - words)
-	var odd [1 << planeBits]int // in how many differences an odd number of these bits is set
+	var odd [reuseBins]int // in how many differences an odd number of these bits is set
 	for i := range a {
 		x, y, mask := &a[i], &b[i], ^uint64(0)
 		if i == n-1 {
 			mask = last
 		}
-		d3 := (x[3] ^ y[3]) & mask
-		borrow := y[3] &^ x[3]
+		borrow := y[7] &^ x[7]
+		borrow = y[6]&^x[6] | borrow&^(x[6]^y[6])
+		borrow = y[5]&^x[5] | borrow&^(x[5]^y[5])
+		borrow = y[4]&^x[4] | borrow&^(x[4]^y[4])
+		d3 := x[3] ^ y[3]
+		next := y[3]&^x[3] | borrow&^d3
+		d3 = (d3 ^ borrow) & mask
 		d2 := x[2] ^ y[2]
-		next := y[2]&^x[2] | borrow&^d2
-		d2 = (d2 ^ borrow) & mask
+		borrow = y[2]&^x[2] | next&^d2
+		d2 = (d2 ^ next) & mask
 		d1 := x[1] ^ y[1]
-		borrow = y[1]&^x[1] | next&^d1
-		d1 = (d1 ^ next) & mask
-		d0 := (x[0] ^ y[0] ^ borrow) & mask
+		next = y[1]&^x[1] | borrow&^d1
+		d1 = (d1 ^ borrow) & mask
+		d0 := (x[0] ^ y[0] ^ next) & mask
 		d01, d23 := d0^d1, d2^d3
 		odd[1] += bits.OnesCount64(d0)
 		odd[2] += bits.OnesCount64(d1)
@@ -89,5 +93,5 @@ func uneven(a, b []block, words int) bool {
 	for _, count := range odd[1:] {
 		squares += (words - 2*count) * (words - 2*count)
 	}
-	return float64(squares) > planeLimit*float64(words)
+	return squares >= planeLimit*words
 }

@@ -75,8 +75,8 @@ type ReuseOptions struct {
 type reuse struct {
 	samples []Sample
 	tops    [][]uint8 // first byte of each word
-	first   [][]block // the first bits of tops
-	opposed [][]block // the first bits of 0 less tops
+	first   [][]block // the bits of tops
+	opposed [][]block // the bits of 0 less tops
 	tests   float64   // for the correction
 }
 
@@ -345,7 +345,7 @@ func FirstPeriods(ctx context.Context, samples []Sample, workers int) (at int, p
 	return at, found[at], nil
 }
 
-// suspectLags lists the distances up to the longest, ascending, at which the first bits look like each other.
+// suspectLags lists the distances up to the longest, ascending, at which the bits of bytes look like each other.
 func suspectLags(ctx context.Context, tops []uint8, longest int) ([]int, error) {
 	var lags []int
 	from := planes(tops, false)
