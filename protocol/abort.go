@@ -64,7 +64,7 @@ func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, lastWordsTime)
 	defer cancel()
 	for range maxUnread {
-		frame, failed := s.mesh.Receive(ctx, s.config.Parties[peer].ID, nil)
+		frame, failed := s.frame(ctx, peer, nil)
 		if failed != nil {
 			return err
 		}

@@ -94,6 +94,9 @@ func checkOwn(h *header, data []byte, limit int) error {
 
 // receiveWhole receives a payload of at most limit bytes that fits one frame.
 func (s *Session) receiveWhole(ctx context.Context, from int, h header, limit int) ([]byte, error) {
+	if err := s.settle(ctx, from); err != nil {
+		return nil, err
+	}
 	payload, _, err := s.receive(ctx, from, h, nil)
 	if err != nil {
 		return nil, err
@@ -131,13 +134,21 @@ func (s *Session) Reduce(ctx context.Context, r Reduction) error {
 	if err != nil {
 		return err
 	}
+	return s.reduce(ctx, &r, operation)
+}
+
+// reduce is Reduce under a number.
+func (s *Session) reduce(ctx context.Context, r *Reduction, operation uint64) error {
 	if !r.Plan.Has(s.self) {
 		return nil
+	}
+	if err := s.settle(ctx, r.Plan.Children[s.self]...); err != nil {
+		return err
 	}
 	chunk := r.Encoding.Chunk(s.config.Chunk)
 	for offset, n := 0, uint32(0); offset < r.Size; offset, n = offset+chunk, n+1 {
 		h := header{class: r.Class, encoding: r.Encoding, kind: r.Kind, operation: operation, size: uint64(r.Size), chunk: n}
-		if err := s.reduceChunk(ctx, &r, h, offset, min(chunk, r.Size-offset)); err != nil {
+		if err := s.reduceChunk(ctx, r, h, offset, min(chunk, r.Size-offset)); err != nil {
 			return err
 		}
 	}

@@ -19,13 +19,13 @@ func (s *Session) Finish(ctx context.Context) error {
 	return s.countersign(ctx)
 }
 
-// countersign has all parties state their links to all and then sign, for each other, the link between them and all
-// that was stated, when transcripts are kept. All stand between the same two operations, so that each link is quiet and
+// countersign ends what is pending, and has all parties state their links to all and then sign, for each other, the
+// link between them and all that was stated, when transcripts are kept. All stand between the same two operations, so that each link is quiet and
 // both its ends have the same digest. A party that signs another digest has seen other frames, or statements, than were
 // sent. What is signed is on the signer's disk before the signature leaves.
 func (s *Session) countersign(ctx context.Context) error {
-	if s.config.Recorder == nil {
-		return nil
+	if err := s.endFirst(ctx, len(s.pending)); err != nil || s.config.Recorder == nil {
+		return err
 	}
 	if err := s.exchangeStates(ctx); err != nil {
 		return err
@@ -107,8 +107,8 @@ func EncodeAsk(kind string, count, number int) []byte {
 // parties call it before anything of the opening leaves, with the same arguments. It returns at the others once they
 // have the signature. Without transcripts it does nothing.
 func (s *Session) Ask(ctx context.Context, receiver int, kind string, count, number int) error {
-	if s.config.Recorder == nil {
-		return nil
+	if err := s.endFirst(ctx, len(s.pending)); err != nil || s.config.Recorder == nil {
+		return err
 	}
 	if err := contract.CheckKind(kind); err != nil {
 		return err

@@ -27,21 +27,39 @@ type Direct struct {
 // transport has taken the last chunk, the receiver when it has stored it. Nothing of a vector
 // that failed is to be used.
 func (s *Session) Pass(ctx context.Context, d Direct) error {
-	if q := s.Parties(); d.From < 0 || d.From >= q || d.To < 0 || d.To >= q || d.From == d.To || d.Size < 0 {
-		return fmt.Errorf("%s: %d bytes from party %d to party %d, want 0 or more between two different parties of 0 to %d",
-			d.Kind, d.Size, d.From, d.To, q-1)
+	if err := s.checkDirect(&d); err != nil {
+		return err
 	}
 	operation, err := s.next(ctx)
 	if err != nil {
 		return err
 	}
+	return s.pass(ctx, &d, operation)
+}
+
+// checkDirect refuses a message that goes nowhere.
+func (s *Session) checkDirect(d *Direct) error {
+	if q := s.Parties(); d.From < 0 || d.From >= q || d.To < 0 || d.To >= q || d.From == d.To || d.Size < 0 {
+		return fmt.Errorf("%s: %d bytes from party %d to party %d, want 0 or more between two different parties of 0 to %d",
+			d.Kind, d.Size, d.From, d.To, q-1)
+	}
+	return nil
+}
+
+// pass is Pass under a number.
+func (s *Session) pass(ctx context.Context, d *Direct, operation uint64) error {
 	if s.self != d.From && s.self != d.To {
 		return nil
+	}
+	if s.self == d.To {
+		if err := s.settle(ctx, d.From); err != nil {
+			return err
+		}
 	}
 	chunk := d.Encoding.Chunk(s.config.Chunk)
 	for offset, n := 0, uint32(0); offset < d.Size; offset, n = offset+chunk, n+1 {
 		h := header{class: d.Class, encoding: d.Encoding, kind: d.Kind, operation: operation, size: uint64(d.Size), chunk: n}
-		if err := s.passChunk(ctx, &d, h, offset, min(chunk, d.Size-offset)); err != nil {
+		if err := s.passChunk(ctx, d, h, offset, min(chunk, d.Size-offset)); err != nil {
 			return err
 		}
 	}

@@ -41,6 +41,11 @@ type Session struct {
 	pairs     []*PairSecret
 	failed    error
 
+	pending  []*pending    // in the order in which they began
+	taking   bool          // one of them is being ended
+	arriving [][]*arriving // by party
+	buffers  chan []byte   // for frames to come
+
 	mu      sync.Mutex
 	waiting Waiting
 }
@@ -94,6 +99,7 @@ func newSession(mesh Mesh, config SessionConfig) (*Session, error) {
 	return &Session{
 		config: config, self: self, mesh: mesh,
 		sent: make([]uint64, q), received: make([]uint64, q), pairs: make([]*PairSecret, q),
+		arriving: make([][]*arriving, q), buffers: make(chan []byte, buffersKept),
 		shared: keys.HashOf(domainShared, config.Contract[:], number(config.Number)),
 	}, nil
 }
@@ -178,7 +184,7 @@ func (s *Session) receive(ctx context.Context, from int, want header, buf []byte
 	}
 	want.contract, want.session, want.sequence = s.config.Contract, s.config.Number, s.received[from]
 	s.await(from, want.kind)
-	frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
+	frame, err := s.frame(ctx, from, buf)
 	s.await(-1, "")
 	if err != nil {
 		return nil, buf, s.fail(from, &want, err)

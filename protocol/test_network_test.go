@@ -26,6 +26,8 @@ type testNetwork struct {
 
 	recorders []protocol.Recorder // by party; nil: none
 	budgets   []*contract.Budget  // by party; nil: none
+
+	wrap func(i int, m protocol.Mesh) protocol.Mesh // nil: meshes as they are
 }
 
 // newTestNetwork makes a network of the named parties, who have opened no room yet.
@@ -67,6 +69,9 @@ func (l *testNetwork) open(ctx context.Context, number uint32, chunk int) []erro
 		peers := append(append([]keys.ID(nil), l.ids[:i]...), l.ids[i+1:]...)
 		if l.meshes[i], err = l.net.Transport(l.ids[i]).Open(ctx, protocol.SessionID{byte(number)}, peers); err != nil {
 			return err
+		}
+		if l.wrap != nil {
+			l.meshes[i] = l.wrap(i, l.meshes[i])
 		}
 		config := protocol.SessionConfig{Contract: l.contract, Number: number, Parties: l.parties,
 			Key: l.keys[i], Chunk: chunk}

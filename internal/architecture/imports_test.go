@@ -361,6 +361,7 @@ var cores = []string{"protocol", "secagg", "keys", "algorithms", "audit"}
 // starters are the files in the cores that may start goroutines all the same, and why.
 var starters = map[string]string{
 	"algorithms/federated/memory/session.go": "clients in one process, each of which runs as it would on a machine of its own",
+	"protocol/pending.go":                    "frames of what has begun are read while others are sent; it ends with them or their link",
 	"algorithms/sealed/columns.go":           "the shares of one block are taken while the messages of the next ones go on",
 }
 

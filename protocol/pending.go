@@ -1,0 +1,171 @@
+package protocol
+
+import (
+	"context"
+	"slices"
+)
+
+// pending is an operation that has begun, and of which this party has not taken all that it receives.
+type pending struct {
+	peers []int // from whom
+	take  func(ctx context.Context) error
+	err   error // of take
+}
+
+// arriving is frames of one peer that are read while the session does other things, so that a sender does not wait for
+// it: whoever is about to send has the room for what others send meanwhile.
+type arriving struct {
+	frames chan []byte // with room for all that are due; closed when there are no more
+	left   int         // that the session has not taken
+	err    error       // why it was closed
+	over   chan struct{}
+}
+
+// buffersKept is how many buffers of frames are kept for the next ones.
+const buffersKept = 16
+
+// ended ends an operation that is over.
+func ended(context.Context) error { return nil }
+
+// BeginReduce is Reduce at all but the root. There it returns when the sum has its number, and end takes the total:
+// what Load reads and Store writes is the sum's until then. Operations that begin later may run before. What has begun ends
+// by itself before anything else is received from a party that is to send to it, and before a countersignature, so
+// that frames are taken in the order in which they were sent.
+func (s *Session) BeginReduce(ctx context.Context, r Reduction) (end func(context.Context) error, err error) {
+	operation, err := s.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	take := func(ctx context.Context) error { return s.reduce(ctx, &r, operation) }
+	if r.Plan.Root != s.self {
+		return ended, take(ctx)
+	}
+	return s.begin(ctx, r.Plan.Children[s.self], chunksOf(r.Size, r.Encoding.Chunk(s.config.Chunk)), take), nil
+}
+
+// BeginPass is Pass at all but the receiver, where end takes the vector; see BeginReduce.
+func (s *Session) BeginPass(ctx context.Context, d Direct) (end func(context.Context) error, err error) {
+	if err := s.checkDirect(&d); err != nil {
+		return nil, err
+	}
+	operation, err := s.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	take := func(ctx context.Context) error { return s.pass(ctx, &d, operation) }
+	if d.To != s.self {
+		return ended, take(ctx)
+	}
+	return s.begin(ctx, []int{d.From}, chunksOf(d.Size, d.Encoding.Chunk(s.config.Chunk)), take), nil
+}
+
+// chunksOf is how many chunks a vector has.
+func chunksOf(size, chunk int) int { return (size + chunk - 1) / chunk }
+
+// begin notes an operation in which as many frames come from each of some parties, starts to read them, and returns
+// what takes them.
+func (s *Session) begin(
+	ctx context.Context, peers []int, frames int, take func(context.Context) error,
+) (end func(context.Context) error) {
+	if frames > 0 {
+		for _, i := range peers {
+			s.read(ctx, i, frames)
+		}
+	}
+	p := &pending{peers: peers, take: take}
+	s.pending = append(s.pending, p)
+	return func(ctx context.Context) error {
+		if err := s.endFirst(ctx, slices.Index(s.pending, p)+1); err != nil {
+			return err
+		}
+		return p.err
+	}
+}
+
+// endFirst ends the first n operations that are pending, in their order.
+func (s *Session) endFirst(ctx context.Context, n int) error {
+	for range n {
+		p := s.pending[0]
+		s.pending = s.pending[1:]
+		s.taking = true
+		p.err = p.take(ctx)
+		s.taking = false
+		if p.err != nil {
+			return p.err
+		}
+	}
+	return nil
+}
+
+// settle ends the pending operations up to the last one that takes frames from one of some parties. It comes before
+// anything else that receives from them: an operation that is ended uses the session's room for chunks.
+func (s *Session) settle(ctx context.Context, from ...int) error {
+	if s.taking {
+		return nil
+	}
+	n := 0
+	for i, p := range s.pending {
+		if slices.ContainsFunc(from, func(party int) bool { return slices.Contains(p.peers, party) }) {
+			n = i + 1
+		}
+	}
+	return s.endFirst(ctx, n)
+}
+
+// read starts to read frames of a peer, behind those that are being read. It ends with them, with the link, or with
+// ctx.
+func (s *Session) read(ctx context.Context, from, frames int) {
+	var before chan struct{}
+	if queue := s.arriving[from]; len(queue) > 0 {
+		before = queue[len(queue)-1].over
+	}
+	a := &arriving{frames: make(chan []byte, frames), left: frames, over: make(chan struct{})}
+	s.arriving[from] = append(s.arriving[from], a)
+	go func() {
+		defer close(a.over)
+		defer close(a.frames)
+		if before != nil {
+			<-before
+		}
+		for range frames {
+			var buffer []byte
+			select {
+			case buffer = <-s.buffers:
+			default:
+			}
+			frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buffer)
+			if err != nil {
+				a.err = err
+				return
+			}
+			a.frames <- frame
+		}
+	}()
+}
+
+// frame returns the next frame of a peer, which may have come already; see Mesh.Receive for buf.
+func (s *Session) frame(ctx context.Context, from int, buf []byte) ([]byte, error) {
+	queue := s.arriving[from]
+	if len(queue) == 0 {
+		return s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
+	}
+	a := queue[0]
+	select {
+	case frame, ok := <-a.frames:
+		if !ok {
+			return nil, a.err
+		}
+		if a.left--; a.left == 0 {
+			s.arriving[from] = queue[1:]
+		}
+		if buf != nil {
+			select {
+			case s.buffers <- buf[:0]:
+			default:
+			}
+		}
+		return frame, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
