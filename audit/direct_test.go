@@ -24,6 +24,14 @@ const longShare = 2*1048560 + 24
 // alone. Payloads are kept if they are to be.
 func newDirects(t testing.TB, kept bool) *testNetwork {
 	t.Helper()
+	return newDirectsOf(t, kept, (*testNetwork).directParty)
+}
+
+// newDirectsOf is newDirects whose sessions have another course.
+func newDirectsOf(
+	t testing.TB, kept bool, part func(l *testNetwork, ctx context.Context, i int, s *protocol.Session) error,
+) *testNetwork {
+	t.Helper()
 	l := newTestNetwork(t, 4)
 	if kept {
 		l.keep()
@@ -48,7 +56,7 @@ func newDirects(t testing.TB, kept bool) *testNetwork {
 		direct("score", 2, "p2", "p0", "opening", "fixed64", 2, 48),
 	})
 	for range 2 {
-		must(t, l.run(l.directParty))
+		must(t, l.run(func(ctx context.Context, i int, s *protocol.Session) error { return part(l, ctx, i, s) }))
 	}
 	return l
 }
@@ -59,7 +67,14 @@ func (l *testNetwork) directParty(ctx context.Context, i int, s *protocol.Sessio
 	if err != nil {
 		return err
 	}
-	for kind, sum := range []func(context.Context, string, int, []uint16) error{masked.SumPadded, masked.SumTurns} {
+	padded := func(ctx context.Context, kind string, root int, v []uint16) error {
+		end, err := masked.BeginPadded(ctx, kind, root, v)
+		if err != nil {
+			return err
+		}
+		return end(ctx)
+	}
+	for kind, sum := range []func(context.Context, string, int, []uint16) error{padded, masked.SumTurns} {
 		for _, words := range []int{300, 5 << 17} {
 			if err := sum(ctx, []string{"angles", "total"}[kind], 0, make([]uint16, words)); err != nil {
 				return err

@@ -225,12 +225,14 @@ type paddedNetwork struct {
 	pads func(rss.Source) rss.Source
 }
 
-// SumPadded implements sealed.Network.
-func (n *paddedNetwork) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {
+// BeginPadded implements sealed.Network.
+func (n *paddedNetwork) BeginPadded(
+	ctx context.Context, kind string, root int, v []uint16,
+) (end func(context.Context) error, err error) {
 	if err := n.step(); err != nil {
-		return err
+		return nil, err
 	}
-	return n.sums.SumPadded(ctx, kind, root, v)
+	return n.sums.BeginPadded(ctx, kind, root, v)
 }
 
 // Ask implements sealed.Network.
@@ -274,12 +276,14 @@ type paddedWire struct {
 	network *paddedNetwork
 }
 
-// Pass implements rss.Wire.
-func (w *paddedWire) Pass(ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64) error {
+// BeginPass implements rss.Wire.
+func (w *paddedWire) BeginPass(
+	ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64,
+) (end func(context.Context) error, err error) {
 	if err := w.network.step(); err != nil {
-		return err
+		return nil, err
 	}
-	return w.Wire.Pass(ctx, kind, from, to, bits, n, words)
+	return w.Wire.BeginPass(ctx, kind, from, to, bits, n, words)
 }
 
 // otherPads is pads of which some are other ones.

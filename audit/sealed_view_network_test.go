@@ -31,8 +31,13 @@ func (n *viewedNetwork) sum(root int, words []uint64) {
 	}
 }
 
-// SumPadded implements sealed.Network. The keeper's addend has r in it, which is taken off for own.
-func (n *viewedNetwork) SumPadded(_ context.Context, _ string, root int, turns []uint16) error {
+// begunAndEnded ends what was over when it began.
+func begunAndEnded(context.Context) error { return nil }
+
+// BeginPadded implements sealed.Network. The keeper's addend has r in it, which is taken off for own.
+func (n *viewedNetwork) BeginPadded(
+	_ context.Context, _ string, root int, turns []uint16,
+) (func(context.Context) error, error) {
 	words := make([]uint64, len(turns))
 	n.mu.Lock()
 	for i, turn := range turns {
@@ -50,7 +55,7 @@ func (n *viewedNetwork) SumPadded(_ context.Context, _ string, root int, turns [
 	if n.self == root {
 		n.angles = append(n.angles, turns...)
 	}
-	return nil
+	return begunAndEnded, nil
 }
 
 // Ask implements sealed.Network.
@@ -99,8 +104,15 @@ func (n *viewedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	return rss.New(rss.Role(n.self), n, &viewedPads{pads, n}, 1), nil
 }
 
-// Pass implements rss.Wire.
-func (n *viewedNetwork) Pass(_ context.Context, kind string, from, to rss.Role, _, _ int, words []uint64) error {
+// BeginPass implements rss.Wire: it ends at once.
+func (n *viewedNetwork) BeginPass(
+	ctx context.Context, kind string, from, to rss.Role, bits, count int, words []uint64,
+) (func(context.Context) error, error) {
+	return begunAndEnded, n.Show(ctx, kind, from, to, bits, count, words)
+}
+
+// Show implements rss.Wire.
+func (n *viewedNetwork) Show(_ context.Context, kind string, from, to rss.Role, _, _ int, words []uint64) error {
 	switch rss.Role(n.self) {
 	case from:
 		n.queues[from][to] <- slices.Clone(words)
@@ -118,20 +130,13 @@ func (n *viewedNetwork) Pass(_ context.Context, kind string, from, to rss.Role, 
 	return nil
 }
 
-// Show implements rss.Wire.
-func (n *viewedNetwork) Show(
-	ctx context.Context, kind string, from, to rss.Role, bits, count int, words []uint64,
-) error {
-	return n.Pass(ctx, kind, from, to, bits, count, words)
-}
-
 // Vouch implements rss.Wire.
 func (n *viewedNetwork) Vouch(ctx context.Context, kind string, from, to rss.Role, digest *keys.Hash) error {
 	words := make([]uint64, len(digest))
 	for i, b := range digest {
 		words[i] = uint64(b)
 	}
-	err := n.Pass(ctx, kind, from, to, 8, len(words), words)
+	err := n.Show(ctx, kind, from, to, 8, len(words), words)
 	for i, w := range words {
 		digest[i] = byte(w)
 	}

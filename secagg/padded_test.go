@@ -1,6 +1,7 @@
 package secagg
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -31,7 +32,7 @@ func TestPaddedSumsLackOnlyThePad(t *testing.T) {
 			}
 		}
 		before := slices.Clone(own[(root+1)%q])
-		l.must(t, func(i int) error { return m[i].SumPadded(t.Context(), "angles", root, own[i]) })
+		l.must(t, func(i int) error { return m[i].sumPadded(t.Context(), "angles", root, own[i]) })
 		for j := range want {
 			if got := own[root][j] - pad[j]; got != want[j] {
 				rt.Fatalf("word %d: the total less the pad is %d, want %d", j, got, want[j])
@@ -48,10 +49,19 @@ func TestPaddedSumsTakeTheirMasksOnce(t *testing.T) {
 	l := newTestNetwork(t, 3, testChunk)
 	m := l.masked(t, topologies[0])
 	for range 2 {
-		l.must(t, func(i int) error { return m[i].SumPadded(t.Context(), "angles", 0, make([]uint16, 3)) })
+		l.must(t, func(i int) error { return m[i].sumPadded(t.Context(), "angles", 0, make([]uint16, 3)) })
 	}
 	if _, err := m[0].masks.draw(m[0].session.Operations(), m[0].session.Shared(), Turns16); err == nil ||
 		err.Error() != "masks of sum 3 were drawn before: a mask is used once" {
 		t.Errorf("error is %v", err)
 	}
+}
+
+// sumPadded is BeginPadded and its end.
+func (m *Masked) sumPadded(ctx context.Context, kind string, root int, v []uint16) error {
+	end, err := m.BeginPadded(ctx, kind, root, v)
+	if err != nil {
+		return err
+	}
+	return end(ctx)
 }

@@ -51,17 +51,19 @@ func (m *Masked) turns(kind string, root int, v []uint16) (protocol.Reduction, e
 		func(first int, chunk []byte) { ring.GetBytes(v[first:first+len(chunk)/2], chunk) })
 }
 
-// SumPadded is SumTurns with a total that is under a pad which the root lacks: v becomes words that
+// BeginPadded begins SumTurns with a total that is under a pad which the root lacks: v becomes words that
 // are uniform to it, and recorded as masked words, no opening. One of the parties other than the root must
 // have added a pad from a key that the root does not have, fresh for each sum; nothing here checks
-// that there is one.
-func (m *Masked) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {
+// that there is one. v is the sum's until end has returned; see protocol.Session.BeginReduce.
+func (m *Masked) BeginPadded(
+	ctx context.Context, kind string, root int, v []uint16,
+) (end func(context.Context) error, err error) {
 	r, err := m.turns(kind, root, v)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Sealed = true
-	return m.session.Reduce(ctx, r)
+	return m.session.BeginReduce(ctx, r)
 }
 
 // SumTurns32 adds vectors of 32-bit turns, like SumTurns.

@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"context"
 	"slices"
 
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -11,10 +12,15 @@ type block struct {
 	lo, hi int
 	late   rss.Role // the factors go to it; the other of keeper and helper is early
 	pads   map[rss.Use]rss.Pad
-	angles []uint16 // A0, at the label holder
-	sent   []uint64 // keeper and helper: their message of features
-	came   []uint64 // and the other's
 	spaces [][]uint64
+
+	angles  []uint16                    // A0, at the label holder
+	summed  func(context.Context) error // returns when they are there
+	factors []uint64                    // at the label holder and the late one
+	known   func(context.Context) error
+	sent    []uint64 // keeper and helper: their message of features
+	came    []uint64 // and the other's
+	whole   func(context.Context) error
 }
 
 // space returns room for n words of a block, with anything in it.

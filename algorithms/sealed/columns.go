@@ -42,6 +42,7 @@ const (
 	aheadAngles  = 2 // blocks by which the sums of turns are ahead of the factors
 	aheadHalves  = 1 // by which the first of the two features messages is
 	behindHalves = 1 // by which the second is behind them
+	behindShares = 2 // and by which shares are put together
 )
 
 // source makes shares of features, block by block: *columns of cosines, *bins of bins.
@@ -107,15 +108,18 @@ func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block
 		c.release(done)
 		return behind(ctx, done.hi)
 	}
-	for i := -aheadAngles; i < len(blocks)+behindHalves; i++ {
+	for i := -aheadAngles; i < len(blocks)+behindShares; i++ {
 		if err := c.advance(ctx, blocks, i); err != nil {
 			return errors.Join(err, <-taking)
 		}
-		if i < behindHalves {
+		if i < behindShares {
 			continue
 		}
-		b := blocks[i-behindHalves]
-		z := c.share(b)
+		b := blocks[i-behindShares]
+		z, err := c.share(ctx, b)
+		if err != nil {
+			return errors.Join(err, <-taking)
+		}
 		if err := finish(); err != nil {
 			return err
 		}
@@ -175,13 +179,12 @@ func (c *columns) sum(ctx context.Context, b *block) error {
 			}
 		})
 	}
-	if err := c.network.SumPadded(ctx, kindAngles, c.parties[rss.LabelHolder], turns); err != nil {
-		return err
+	b.angles = turns
+	b.summed, err = c.network.BeginPadded(ctx, kindAngles, c.parties[rss.LabelHolder], turns)
+	if c.role != rss.LabelHolder {
+		b.angles = nil
 	}
-	if c.role == rss.LabelHolder {
-		b.angles = turns
-	}
-	return nil
+	return err
 }
 
 // pieceWords is how many words of pads are made at once where nobody needs the whole: a multiple of
@@ -228,22 +231,19 @@ func (c *columns) passEarly(ctx context.Context, b *block) error {
 // passFactors sends cos A0 and sin A0, less the early one's parts of them.
 func (c *columns) passFactors(ctx context.Context, b *block) error {
 	n := c.angles(b)
-	var words []uint64
-	switch c.role {
-	case rss.LabelHolder:
-		words = c.factors(b)
-		b.angles = nil
-	case b.late:
-		words = c.space(b, 2*n)
-	}
-	if err := c.three.Pass(ctx, kindFactors, rss.LabelHolder, b.late, max(c.k, factorRing), 2*n, words); err != nil {
+	if err := b.summed(ctx); err != nil {
 		return err
 	}
-	if c.role == b.late {
-		b.sent = c.component(b)
-		pieces(n, func(lo, hi int) { c.half(b, b.sent[2*lo:2*hi], words[lo:hi], words[n+lo:n+hi], lo) })
+	switch c.role {
+	case rss.LabelHolder:
+		b.factors = c.factors(b)
+		b.angles = nil
+	case b.late:
+		b.factors = c.space(b, 2*n)
 	}
-	return nil
+	var err error
+	b.known, err = c.three.BeginPass(ctx, kindFactors, rss.LabelHolder, b.late, max(c.k, factorRing), 2*n, b.factors)
+	return err
 }
 
 // factors returns cos A0, then sin A0, less the early one's parts.
@@ -262,8 +262,19 @@ func (c *columns) factors(b *block) []uint64 {
 	return words
 }
 
-// passLate sends the late one's part of the features.
-func (c *columns) passLate(ctx context.Context, b *block) error { return c.passHalf(ctx, b, b.late) }
+// passLate sends the late one's part of the features, once it has the factors.
+func (c *columns) passLate(ctx context.Context, b *block) error {
+	if err := b.known(ctx); err != nil {
+		return err
+	}
+	if c.role == b.late {
+		b.sent = c.component(b)
+		n := c.angles(b)
+		pieces(n, func(lo, hi int) { c.half(b, b.sent[2*lo:2*hi], b.factors[lo:hi], b.factors[n+lo:n+hi], lo) })
+	}
+	b.factors = nil
+	return c.passHalf(ctx, b, b.late)
+}
 
 // half writes a piece, from angle at on, of what one of keeper and helper tells the other: its part of cos(A0 - r) and
 // sin(A0 - r), less its component of the features, which is a pad.
@@ -311,20 +322,27 @@ func (c *columns) passHalf(ctx context.Context, b *block, from rss.Role) error {
 		b.came = c.space(b, n)
 		words = b.came
 	}
-	return c.three.Pass(ctx, kindReshare, from, to, c.k, n, words)
+	end, err := c.three.BeginPass(ctx, kindReshare, from, to, c.k, n, words)
+	if c.role == to {
+		b.whole = end
+	}
+	return err
 }
 
 // share puts a block's components together: two pads, and the sum of the two messages.
-func (c *columns) share(b *block) rss.Share {
+func (c *columns) share(ctx context.Context, b *block) (rss.Share, error) {
 	if c.role == rss.Outside {
-		return rss.Share{}
+		return rss.Share{}, nil
 	}
 	if c.role != rss.LabelHolder {
+		if err := b.whole(ctx); err != nil {
+			return rss.Share{}, err
+		}
 		for i, w := range b.came {
 			b.sent[i] += w
 		}
 	}
-	return c.again(&kept{block: b, zero: b.sent})
+	return c.again(&kept{block: b, zero: b.sent}), nil
 }
 
 // keep implements source.

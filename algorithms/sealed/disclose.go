@@ -180,11 +180,16 @@ func (c *counter) add(o contract.Operation, class contract.Class, encoding contr
 	c.Add(o, class, encoding, n)
 }
 
-// SumPadded implements Network.
-func (c *counter) SumPadded(_ context.Context, kind string, root int, v []uint16) error {
+// counted ends an operation that was counted when it began.
+func counted(context.Context) error { return nil }
+
+// BeginPadded implements Network.
+func (c *counter) BeginPadded(
+	_ context.Context, kind string, root int, v []uint16,
+) (func(context.Context) error, error) {
 	o := contract.Operation{Kind: kind, Collective: contract.CollectiveSum, Root: c.names[root]}
 	c.add(o, contract.ClassMasked, contract.Turns16, len(v))
-	return nil
+	return counted, nil
 }
 
 // SumPacked implements Network.
@@ -256,10 +261,12 @@ func (w *countedWire) direct(kind string, from, to rss.Role, class contract.Clas
 	w.counter.add(o, class, encoding, n)
 }
 
-// Pass implements rss.Wire.
-func (w *countedWire) Pass(_ context.Context, kind string, from, to rss.Role, bits, n int, _ []uint64) error {
+// BeginPass implements rss.Wire.
+func (w *countedWire) BeginPass(
+	_ context.Context, kind string, from, to rss.Role, bits, n int, _ []uint64,
+) (func(context.Context) error, error) {
 	w.direct(kind, from, to, contract.ClassMasked, rss.EncodingOf(bits), n)
-	return nil
+	return counted, nil
 }
 
 // Show implements rss.Wire.

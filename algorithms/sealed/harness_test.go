@@ -138,9 +138,11 @@ type sessionNetwork struct {
 	masked   *secagg.Masked
 }
 
-// SumPadded implements Network.
-func (n *sessionNetwork) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {
-	return n.masked.SumPadded(ctx, kind, root, v)
+// BeginPadded implements Network.
+func (n *sessionNetwork) BeginPadded(
+	ctx context.Context, kind string, root int, v []uint16,
+) (end func(context.Context) error, err error) {
+	return n.masked.BeginPadded(ctx, kind, root, v)
 }
 
 // SumPacked implements Network.

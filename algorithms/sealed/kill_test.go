@@ -21,6 +21,7 @@ type mortal struct {
 	mu    sync.Mutex
 	left  int // frames until the end; none when it is negative from the start
 	count int
+	dead  bool
 	end   func()
 }
 
@@ -45,8 +46,19 @@ func (m *mortal) step(frame []byte) error {
 	if m.left--; m.left != 0 {
 		return nil
 	}
+	m.dead = true
 	m.end()
 	return errKilled
+}
+
+// last is what an error is at a party that may have been killed meanwhile, by a frame that another goroutine read.
+func (m *mortal) last(err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil && m.dead {
+		return errKilled
+	}
+	return err
 }
 
 // Send implements protocol.Mesh.
@@ -54,7 +66,7 @@ func (m *mortal) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
 	if err := m.step(parts[0]); err != nil {
 		return err
 	}
-	return m.Mesh.Send(ctx, to, parts...)
+	return m.last(m.Mesh.Send(ctx, to, parts...))
 }
 
 // Receive implements protocol.Mesh.
@@ -63,7 +75,7 @@ func (m *mortal) Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte,
 	if err == nil {
 		err = m.step(frame)
 	}
-	return frame, err
+	return frame, m.last(err)
 }
 
 // life says who dies at which frame of a session, or at which write to its vault. Of those whose frame is even, what is

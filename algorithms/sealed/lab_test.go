@@ -147,8 +147,13 @@ func (p *place) sum(ctx context.Context, m message, root int) error {
 	return p.receive(m)
 }
 
-// SumPadded implements Network.
-func (p *place) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {
+// atOnce ends what was over when it began.
+func atOnce(context.Context) error { return nil }
+
+// BeginPadded implements Network.
+func (p *place) BeginPadded(
+	ctx context.Context, kind string, root int, v []uint16,
+) (func(context.Context) error, error) {
 	words := make([]uint64, len(v))
 	for i, turn := range v {
 		words[i] = uint64(turn)
@@ -157,7 +162,7 @@ func (p *place) SumPadded(ctx context.Context, kind string, root int, v []uint16
 	for i, w := range words {
 		v[i] = uint16(w)
 	}
-	return err
+	return atOnce, err
 }
 
 // Ask implements Network: a lab keeps no transcripts.
@@ -211,9 +216,11 @@ type labWire struct {
 	parties [rss.Roles]int
 }
 
-// Pass implements rss.Wire.
-func (w *labWire) Pass(ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64) error {
-	return w.pass(ctx, wayDirect, kind, from, to, bits, n, words)
+// BeginPass implements rss.Wire.
+func (w *labWire) BeginPass(
+	ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64,
+) (func(context.Context) error, error) {
+	return atOnce, w.pass(ctx, wayDirect, kind, from, to, bits, n, words)
 }
 
 // Show implements rss.Wire.

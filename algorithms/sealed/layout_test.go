@@ -24,10 +24,10 @@ type sequenced struct {
 	words    int
 }
 
-// SumPadded implements Network.
-func (s *sequence) SumPadded(_ context.Context, kind string, _ int, v []uint16) error {
+// BeginPadded implements Network.
+func (s *sequence) BeginPadded(_ context.Context, kind string, _ int, v []uint16) (func(context.Context) error, error) {
 	s.list = append(s.list, sequenced{kind, -1, -1, len(v)})
-	return nil
+	return atOnce, nil
 }
 
 // Three implements Network.
@@ -41,12 +41,14 @@ type sequencedWire struct {
 	parties [rss.Roles]int
 }
 
-// Pass implements rss.Wire.
-func (w *sequencedWire) Pass(_ context.Context, kind string, from, to rss.Role, _, n int, _ []uint64) error {
+// BeginPass implements rss.Wire.
+func (w *sequencedWire) BeginPass(
+	_ context.Context, kind string, from, to rss.Role, _, n int, _ []uint64,
+) (func(context.Context) error, error) {
 	if kind == Factors || kind == Features {
 		w.list = append(w.list, sequenced{kind, w.parties[from], w.parties[to], n})
 	}
-	return nil
+	return atOnce, nil
 }
 
 // Show implements rss.Wire.

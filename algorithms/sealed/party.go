@@ -14,8 +14,9 @@ import (
 // the same operations in the same order.
 type Network interface {
 	fdskl.Broadcaster
-	// SumPadded adds vectors of 16-bit turns under masks; the root's total is under a pad that it lacks.
-	SumPadded(ctx context.Context, kind string, root int, v []uint16) error
+	// BeginPadded adds vectors of 16-bit turns under masks; the root's total is under a pad that it lacks, and there when
+	// end has returned. Elsewhere v has gone when it returns.
+	BeginPadded(ctx context.Context, kind string, root int, v []uint16) (end func(context.Context) error, err error)
 	// SumPacked adds vectors of words modulo 2^bits under masks; the total, of so many bits and no more, opens to the
 	// root, in v.
 	SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error

@@ -10,17 +10,19 @@ import (
 // Wire carries messages between the three. Everybody in the session calls it alike and in the same order,
 // also those whom a message does not concern.
 type Wire interface {
-	// Pass moves n words of bits bits, 32, 48 or 64, from one role to another: the sender's words are what
-	// goes, the receiver's are overwritten. Everybody else's may be nil.
-	Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error
-	// Show is Pass for words of other widths, that tell the receiver something; see contract.Packed.
+	// BeginPass moves n words of bits bits, 32, 48 or 64, from one role to another: the sender's words are what
+	// goes, and have gone when it returns; the receiver's are overwritten, and there when end has returned. Everybody
+	// else's may be nil.
+	BeginPass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) (
+		end func(context.Context) error, err error)
+	// Show is BeginPass and its end for words of other widths, that tell the receiver something; see contract.Packed.
 	Show(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error
-	// Vouch moves a digest from one role to another, like Pass.
+	// Vouch moves a digest from one role to another, like Show.
 	Vouch(ctx context.Context, kind string, from, to Role, digest *keys.Hash) error
 	// Keys has a party outside the three, by its index in the session, give them the keys of pads: of each component but
 	// one to the two that hold it. It returns the pads, as this party has them; nil at the others outside.
 	Keys(ctx context.Context, kind string, from int) (Source, error)
-	// Give is Pass from a party outside.
+	// Give is like Show for words of 32, 48 or 64 bits from a party outside.
 	Give(ctx context.Context, kind string, from int, to Role, bits, n int, words []uint64) error
 }
 
@@ -79,15 +81,26 @@ func (s Step) Words(unknown Role, use Use, bits, n int) ([]uint64, error) {
 	return w, nil
 }
 
-// Pass moves n words from one role to another; see Wire. The sender's are reduced modulo 2^bits.
+// Pass moves n words from one role to another. The sender's are reduced modulo 2^bits.
 func (p *Party) Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
+	end, err := p.BeginPass(ctx, kind, from, to, bits, n, words)
+	if err != nil {
+		return err
+	}
+	return end(ctx)
+}
+
+// BeginPass is Pass at all but the receiver, whose words are there when end has returned; see Wire.
+func (p *Party) BeginPass(
+	ctx context.Context, kind string, from, to Role, bits, n int, words []uint64,
+) (end func(context.Context) error, err error) {
 	if (p.role == from || p.role == to) && len(words) != n {
-		return fmt.Errorf("%s: %d words from the %s to the %s, want %d", kind, len(words), from, to, n)
+		return nil, fmt.Errorf("%s: %d words from the %s to the %s, want %d", kind, len(words), from, to, n)
 	}
 	if p.role == from {
 		reduce(words, bits)
 	}
-	return p.wire.Pass(ctx, kind, from, to, bits, n, words)
+	return p.wire.BeginPass(ctx, kind, from, to, bits, n, words)
 }
 
 // reduce reduces words modulo 2^bits.

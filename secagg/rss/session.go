@@ -46,9 +46,11 @@ type sessionWire struct {
 	keyed   map[int]bool // parties outside that have given keys
 }
 
-// Pass implements Wire.
-func (w *sessionWire) Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
-	return w.give(ctx, kind, w.parties[from], w.parties[to], bits, n, words)
+// BeginPass implements Wire.
+func (w *sessionWire) BeginPass(
+	ctx context.Context, kind string, from, to Role, bits, n int, words []uint64,
+) (end func(context.Context) error, err error) {
+	return w.session.BeginPass(ctx, ofWords(kind, w.parties[from], w.parties[to], bits, n, words))
 }
 
 // EncodingOf is the encoding of words of a ring of so many bits: 32, 48 or 64.
@@ -64,8 +66,13 @@ func EncodingOf(bits int) contract.Encoding {
 
 // give carries masked words from one party to another.
 func (w *sessionWire) give(ctx context.Context, kind string, from, to, bits, n int, words []uint64) error {
+	return w.session.Pass(ctx, ofWords(kind, from, to, bits, n, words))
+}
+
+// ofWords is a message of masked words.
+func ofWords(kind string, from, to, bits, n int, words []uint64) protocol.Direct {
 	encoding, size := EncodingOf(bits), bits/8
-	return w.session.Pass(ctx, protocol.Direct{
+	return protocol.Direct{
 		Kind: kind, Class: contract.ClassMasked, Encoding: encoding, From: from, To: to, Size: n * size,
 		Load: func(offset int, chunk []byte) error {
 			pack(chunk, words[offset/size:], size)
@@ -75,7 +82,7 @@ func (w *sessionWire) give(ctx context.Context, kind string, from, to, bits, n i
 			unpack(words[offset/size:], chunk, size)
 			return nil
 		},
-	})
+	}
 }
 
 // Show implements Wire.

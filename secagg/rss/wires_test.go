@@ -36,8 +36,15 @@ type wireOf struct {
 	role Role
 }
 
-// Pass implements Wire.
-func (w wireOf) Pass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
+// BeginPass implements Wire: it ends at once.
+func (w wireOf) BeginPass(
+	ctx context.Context, kind string, from, to Role, bits, n int, words []uint64,
+) (func(context.Context) error, error) {
+	return func(context.Context) error { return nil }, w.Show(ctx, kind, from, to, bits, n, words)
+}
+
+// Show implements Wire.
+func (w wireOf) Show(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
 	switch w.role {
 	case from:
 		for _, v := range words {
@@ -64,18 +71,13 @@ func (w wireOf) Pass(ctx context.Context, kind string, from, to Role, bits, n in
 	return nil
 }
 
-// Show implements Wire.
-func (w wireOf) Show(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) error {
-	return w.Pass(ctx, kind, from, to, bits, n, words)
-}
-
 // Vouch implements Wire.
 func (w wireOf) Vouch(ctx context.Context, kind string, from, to Role, digest *keys.Hash) error {
 	words := make([]uint64, len(digest)/8)
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint64(digest[8*i:])
 	}
-	err := w.Pass(ctx, kind, from, to, 64, len(words), words)
+	err := w.Show(ctx, kind, from, to, 64, len(words), words)
 	for i, v := range words {
 		binary.LittleEndian.PutUint64(digest[8*i:], v)
 	}

@@ -22,8 +22,10 @@ type Conformer struct {
 	least int // contributors that a protected sum must have
 
 	session   uint32
-	number    uint64 // of the latest operation
+	number    uint64 // the highest of an operation
 	stage     int64
+	came      []uint64        // by sender, the operation of its latest frame
+	begun     map[uint64]bool // operations since the latest round
 	current   operation
 	pairs     pairing
 	rounds    rounds
@@ -40,7 +42,8 @@ func New(c *contract.Contract, self int, r *rules.Rules, f *finding.Set, least i
 	for _, p := range c.Parties {
 		names = append(names, p.Name)
 	}
-	return &Conformer{names: names, self: self, rules: r, found: f, least: least, rounds: newRounds(len(names), self)}
+	return &Conformer{names: names, self: self, rules: r, found: f, least: least, rounds: newRounds(len(names), self),
+		came: make([]uint64, len(names)), begun: make(map[uint64]bool)}
 }
 
 // Begin starts a session.
@@ -48,6 +51,8 @@ func (c *Conformer) Begin(session uint32) {
 	c.session, c.number, c.stage, c.aborted = session, 0, 0, false
 	c.current.rule, c.current.off = nil, false
 	c.pairs, c.encrypted, c.keyed = pairing{}, encryptedSum{}, false
+	clear(c.came)
+	clear(c.begun)
 	s := &c.rounds
 	s.now, s.stated, s.first, s.last = round{}, false, false, 0
 	c.keyTold, c.rows = false, false
@@ -129,13 +134,30 @@ func (c *Conformer) follow(r *transcript.Record, rule *rules.Rule) {
 		}
 		return
 	}
-	if o := &c.current; r.Operation != c.number || o.rule != rule || o.ended {
+	if o := &c.current; r.Operation != o.number || o.rule != rule || o.ended {
 		c.start(r, rule)
+	}
+	if r.Type == transcript.TypeReceived {
+		c.came[r.Peer] = max(c.came[r.Peer], r.Operation)
 	}
 	if c.current.off {
 		return
 	}
 	c.step(r)
+}
+
+// late reports whether a record begins an operation whose turn was earlier: a party may take what it receives in a
+// masked message, or in a sum that stays under a pad, after it has gone on; see protocol.Session.BeginReduce. It takes
+// it before anything that its sender sent later, and before the next countersignatures.
+func (c *Conformer) late(r *transcript.Record, rule *rules.Rule) bool {
+	takes := func(s rules.Script) bool {
+		return slices.ContainsFunc(s.Steps, func(s rules.Step) bool { return s.Event == r.Type && s.Peer == r.Peer }) &&
+			!slices.ContainsFunc(s.Steps, func(s rules.Step) bool { return s.Event == transcript.TypeSent })
+	}
+	return r.Operation < c.number && !c.begun[r.Operation] && r.Type == transcript.TypeReceived &&
+		r.Operation > c.came[r.Peer] && r.Operation > c.rounds.now.operation &&
+		rule.Class == contract.ClassMasked && (rule.MayPad || rule.Collective == contract.CollectiveDirect) &&
+		slices.ContainsFunc(rule.Scripts, takes)
 }
 
 // start begins an operation with its first record.
@@ -157,11 +179,13 @@ func (c *Conformer) start(r *transcript.Record, rule *rules.Rule) {
 		c.found.Fail(finding.CheckCountersignatures, "record %d: operation %d (%s) begins in session %d "+
 			"without the countersignatures that are due after operation %d", r.Number, r.Operation, r.Kind, c.session, last)
 	}
-	if rule.Kind != contract.KindShared && rule.Stage < c.stage {
+	late := r.Operation < c.number
+	if rule.Kind != contract.KindShared && rule.Stage < c.stage && !late {
 		c.found.Fail(finding.CheckOperations, "record %d: operation %d (%s) is of an earlier stage of the "+
 			"contract than the operation before it", r.Number, r.Operation, r.Kind)
 	}
-	c.number = r.Operation
+	c.begun[r.Operation] = true
+	c.number = max(c.number, r.Operation)
 	if rule.Kind != contract.KindShared { // it comes at any stage
 		c.stage = max(c.stage, rule.Stage)
 	}
@@ -189,10 +213,11 @@ func (c *Conformer) inOrder(r *transcript.Record, rule *rules.Rule) bool {
 	case c.number == 0 && (rule.Kind != contract.KindSessionKey || r.Operation != 1):
 		c.found.Fail(finding.CheckSessions, "record %d: session %d begins with %s and not with the exchange of session keys",
 			r.Number, c.session, r.Kind)
-	case r.Operation < c.number:
+	case r.Operation < c.number && !c.late(r, rule):
 		c.found.Fail(finding.CheckOperations, "record %d: operation %d (%s) comes after operation %d", r.Number,
 			r.Operation, r.Kind, c.number)
 		return false
+	case r.Operation < c.number:
 	case r.Operation == c.number && c.current.rule == rule:
 		c.found.Fail(finding.CheckOperations, "record %d: operation %d (%s) goes on after the countersignatures that end it",
 			r.Number, r.Operation, r.Kind)
@@ -208,7 +233,7 @@ func (c *Conformer) inOrder(r *transcript.Record, rule *rules.Rule) bool {
 // skip leaves out an operation that was found wrong.
 func (c *Conformer) skip(r *transcript.Record, rule *rules.Rule) {
 	c.number = max(c.number, r.Operation)
-	c.current.rule, c.current.off, c.current.ended = rule, true, false
+	c.current = operation{rule: rule, number: r.Operation, off: true, live: c.current.live, spare: c.current.spare}
 }
 
 // spend counts an operation, and the bytes of a vector whose size all parties share.

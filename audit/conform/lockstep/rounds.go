@@ -106,6 +106,7 @@ func (c *Conformer) countersign(r *transcript.Record, rule *rules.Rule) {
 	if r.Kind == contract.KindAsk {
 		c.spend(r, rule)
 	}
+	clear(c.begun)
 	c.number = max(c.number, r.Operation)
 	if now.advance(1); now.whole {
 		c.rounds.ended()

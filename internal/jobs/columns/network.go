@@ -156,9 +156,11 @@ func NewSealedNetwork(s *protocol.Session, c *contract.Contract, workers int) (*
 	return &SealedNetwork{announcer: announcer{s, c}, masked: masked, workers: workers}, err
 }
 
-// SumPadded implements sealed.Network.
-func (n *SealedNetwork) SumPadded(ctx context.Context, kind string, root int, v []uint16) error {
-	return n.masked.SumPadded(ctx, kind, root, v)
+// BeginPadded implements sealed.Network.
+func (n *SealedNetwork) BeginPadded(
+	ctx context.Context, kind string, root int, v []uint16,
+) (end func(context.Context) error, err error) {
+	return n.masked.BeginPadded(ctx, kind, root, v)
 }
 
 // SumPacked implements sealed.Network.

@@ -58,9 +58,11 @@ type benchmarkWire struct {
 	queues *[rss.Roles][rss.Roles]chan []uint64
 }
 
-// Show implements rss.Wire.
-func (w benchmarkWire) Show(ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64) error {
-	return w.Pass(ctx, kind, from, to, bits, n, words)
+// BeginPass implements rss.Wire: it ends at once.
+func (w benchmarkWire) BeginPass(
+	ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64,
+) (func(context.Context) error, error) {
+	return func(context.Context) error { return nil }, w.Show(ctx, kind, from, to, bits, n, words)
 }
 
 // Vouch implements rss.Wire: nothing of what is measured asks for it.
@@ -76,8 +78,8 @@ func (w benchmarkWire) Give(context.Context, string, int, rss.Role, int, int, []
 	return nil
 }
 
-// Pass implements rss.Wire.
-func (w benchmarkWire) Pass(_ context.Context, _ string, from, to rss.Role, _, _ int, words []uint64) error {
+// Show implements rss.Wire.
+func (w benchmarkWire) Show(_ context.Context, _ string, from, to rss.Role, _, _ int, words []uint64) error {
 	switch w.role {
 	case from:
 		w.queues[from][to] <- append([]uint64(nil), words...)
