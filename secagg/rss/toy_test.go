@@ -3,6 +3,7 @@ package rss
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -58,10 +59,8 @@ func toyViews(t *testing.T, order Order, place int, terms [Roles]uint64, blank U
 		columns = append(columns, known)
 	}
 	received := toyRun(t, order, place, terms, blank)
-	for _, from := range order {
-		for words := received[from]; len(words) > 0; words = words[toyAll:] {
-			columns = append(columns, words[:toyAll])
-		}
+	for _, words := range received {
+		columns = append(columns, words)
 	}
 	count := make([]int, toyAll) // pads and words are six together
 	for i := range count {
@@ -74,17 +73,31 @@ func toyViews(t *testing.T, order Order, place int, terms [Roles]uint64, blank U
 	return count
 }
 
-// toyRun runs a truncation of all combinations and returns what the party in one place received from each of the
-// others: one message.
-func toyRun(t *testing.T, order Order, place int, terms [Roles]uint64, blank Use) (received [Roles][]uint64) {
+// toyReceived says what words a party has received: from whom, in which message, and which of two words a value.
+type toyReceived struct {
+	from Role
+	kind string
+	word int
+}
+
+// toyRun runs a truncation of all combinations, which has parts, and returns what the party in one place received.
+func toyRun(t *testing.T, order Order, place int, terms [Roles]uint64, blank Use) map[toyReceived][]uint64 {
 	t.Helper()
-	h := newHub()
+	h, received := newHub(), make(map[toyReceived][]uint64)
 	var mu sync.Mutex
-	h.heard = func(_ string, from, to Role, words []uint64) {
-		if to == order[place] {
-			mu.Lock()
-			defer mu.Unlock()
-			received[from] = append(received[from], words...)
+	h.heard = func(kind string, from, to Role, words []uint64) {
+		if to != order[place] {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		each := 1
+		if strings.HasSuffix(kind, SuffixOut) {
+			each = 2
+		}
+		for word := range each {
+			of, n := toyReceived{from, kind, word}, len(words)/each
+			received[of] = append(received[of], words[word*n:(word+1)*n]...)
 		}
 	}
 	var all sync.WaitGroup
