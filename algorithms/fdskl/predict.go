@@ -9,7 +9,7 @@ import (
 )
 
 // ScoreRows is how many rows are scored at a time in a prediction of a whole table.
-const ScoreRows = 1024
+const ScoreRows = 4096
 
 // Scorer is one party's part of a joint prediction: it holds the party's model part and the
 // network of a session.
