@@ -20,9 +20,9 @@ func (s *Session) Finish(ctx context.Context) error {
 }
 
 // countersign ends what is pending, and has all parties state their links to all and then sign, for each other, the
-// link between them and all that was stated, when transcripts are kept. All stand between the same two operations, so that each link is quiet and
-// both its ends have the same digest. A party that signs another digest has seen other frames, or statements, than were
-// sent. What is signed is on the signer's disk before the signature leaves.
+// link between them and all that was stated, when transcripts are kept. All stand between the same two operations, so
+// that each link is quiet and both its ends have the same digest. A party that signs another digest has seen other
+// frames, or statements, than were sent. What is signed is on the signer's disk before the signature leaves.
 func (s *Session) countersign(ctx context.Context) error {
 	if err := s.endFirst(ctx, len(s.pending)); err != nil || s.config.Recorder == nil {
 		return err

@@ -28,9 +28,9 @@ const buffersKept = 16
 func ended(context.Context) error { return nil }
 
 // BeginReduce is Reduce at all but the root. There it returns when the sum has its number, and end takes the total:
-// what Load reads and Store writes is the sum's until then. Operations that begin later may run before. What has begun ends
-// by itself before anything else is received from a party that is to send to it, and before a countersignature, so
-// that frames are taken in the order in which they were sent.
+// what Load reads and Store writes is the sum's until then. Operations that begin later may run before. What has begun
+// ends by itself before anything else is received from a party that is to send to it, and before a countersignature,
+// so that frames are taken in the order in which they were sent.
 func (s *Session) BeginReduce(ctx context.Context, r Reduction) (end func(context.Context) error, err error) {
 	operation, err := s.next(ctx)
 	if err != nil {
