@@ -8,8 +8,9 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
-// ScoreRows is how many rows are scored at a time in a prediction of a whole table.
-const ScoreRows = 4096
+// ScoreRows is how many rows are scored at a time in a prediction of a whole table: several blocks of a sealed job with
+// many features, and one with few, of which a block has at most so many rows.
+const ScoreRows = 4080
 
 // Scorer is one party's part of a joint prediction: it holds the party's model part and the
 // network of a session.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/testnet"
@@ -86,7 +87,8 @@ func (l *testNetwork) awaitKill(ctx context.Context, killed <-chan struct{}) {
 // TestKilledPredictionsOpenOnce kills parties in a prediction of two batches: what had opened comes again as it was,
 // and an audit that has every payload finds nothing, with each score counted once.
 func TestKilledPredictionsOpenOnce(t *testing.T) {
-	l := newTestNetwork(t, 4, 1100)
+	const rows = fdskl.ScoreRows + 76 // two batches
+	l := newTestNetwork(t, 4, rows)
 	model := l.sealedModel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -104,9 +106,9 @@ func TestKilledPredictionsOpenOnce(t *testing.T) {
 			if l.sessions(h) < 2 {
 				t.Fatal("the kill came too late: there was one session only")
 			}
-			l.wantScores(h, audit.Clean, 1100)
-			if n := len(lines(t, l.scoresOf(c.openTo, h))); n < 1100 {
-				t.Errorf("%d lines of scores, want 1100", n)
+			l.wantScores(h, audit.Clean, rows)
+			if n := len(lines(t, l.scoresOf(c.openTo, h))); n < rows {
+				t.Errorf("%d lines of scores, want %d", n, rows)
 			}
 			l.wantNoRecords(h)
 		})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
@@ -327,7 +328,7 @@ func TestKilledBetweenTheRecordAndTheWords(t *testing.T) {
 
 // TestAReceiverSaysTheSameInAllSessions of what it knows: an opening is of the same rows in all of them.
 func TestAReceiverSaysTheSameInAllSessions(t *testing.T) {
-	l := newTestNetwork(t, 4, 1100)
+	l := newTestNetwork(t, 4, fdskl.ScoreRows+76) // two batches
 	model := l.sealedModel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
