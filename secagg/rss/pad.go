@@ -132,6 +132,7 @@ const streamBlock = 8 << 10
 //go:norace
 func (k *keyStream) Words(dst []uint64, at int) {
 	raced.Write(dst)
+	raced.Write(k.space)
 	var iv [aes.BlockSize]byte
 	binary.BigEndian.PutUint64(iv[:], k.nonce)
 	binary.BigEndian.PutUint64(iv[8:], uint64(at/2))
