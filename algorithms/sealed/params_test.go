@@ -78,7 +78,12 @@ func TestSumsThatCouldWrapAreRefused(t *testing.T) {
 		{1<<20 + 1, func(p *fdskl.Params) {}, "1048577 rows: sealed jobs with ring = 64 take 2 to 1048576"},
 		{100_001, func(p *fdskl.Params) { p.Ring = 48 }, "100001 rows: sealed jobs with ring = 48 take 2 to 100000"},
 		{1 << 20, func(p *fdskl.Params) { p.Features, p.Lambda = 4096, 1 },
-			"1048576 rows, 4096 features, lambda 0.5: lambda times coefficients could need 63.0 bits, ring = 64 has 62"},
+			"1048576 rows, 4096 features, lambda 1: lambda times coefficients could need 63.0 bits, ring = 64 has 62"},
+		{1000, func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda = "logistic", 5, 1.5e308 },
+			"1000 rows, 64 features, lambda 1.5e+308: lambda times coefficients could need 563.4 bits, ring = 64 has 62"},
+		{1000, func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda, p.Ring = "smooth-hinge", 5, math.MaxFloat64, 32 },
+			"1000 rows, 64 features, lambda 1.7976931348623157e+308: lambda times coefficients could need 562.5 bits, " +
+				"ring = 32 has 62"},
 		{1 << 20, func(p *fdskl.Params) { p.Ring = 32 }, "<nil>"},
 		{5, func(p *fdskl.Params) { p.Ring, p.Features, p.Lambda = 32, 2, 1 }, "<nil>"},
 		{100, func(p *fdskl.Params) { p.Loss = "cubic" }, `unknown loss "cubic": it must be one of square, logistic, smooth-hinge`},

@@ -176,7 +176,7 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 	}
 	s.lambda = s.scaled(lambda)
 	s.least = s.lambda
-	return s, s.check()
+	return s, s.check(lambda)
 }
 
 // scaled returns a regulariser as it is added to the diagonal, times kappa: the square loss has no 1/2.
@@ -187,8 +187,8 @@ func (s *scales) scaled(lambda float64) float64 {
 	return lambda * s.s0
 }
 
-// check holds every sum against the range of its truncation, by public numbers alone.
-func (s *scales) check() error {
+// check holds every sum against the range of its truncation, by public numbers alone. lambda is the job's.
+func (s *scales) check(lambda float64) error {
 	n := math.Log2(float64(s.rows))
 	space, sums := float64(s.k-2), float64(s.sums.k-2)
 	for _, c := range []struct {
@@ -199,11 +199,11 @@ func (s *scales) check() error {
 		{"features times labels", float64(s.sums.sz+s.sums.sy) + n + 1 - math.Log2(s.kappa), sums},
 		{"scores", float64(s.sz + s.bs + s.scoreSize()), space},
 		{"Gram matrix times coefficients", coefBits + gramBits + largest, topBits},
-		{"lambda times coefficients", math.Log2(s.lambda/s.kappa*s.reach()) + float64(s.sums.sz+s.sums.sy+s.p) + 1, sums},
+		{"lambda times coefficients", math.Log2(s.lambda*s.reach()/s.kappa) + float64(s.sums.sz+s.sums.sy+s.p) + 1, sums},
 	} {
 		if c.bits > c.space {
 			return fmt.Errorf("%d rows, %d features, lambda %v: %s could need %.1f bits, ring = %d has %.0f", s.rows,
-				s.features, s.lambda/s.s0, c.what, c.bits, s.k, c.space)
+				s.features, lambda, c.what, c.bits, s.k, c.space)
 		}
 	}
 	return nil
@@ -221,9 +221,10 @@ func (s *scales) scoreSize() int {
 // scoreWidth is how many bits of a score open that has so many behind the point.
 func scoreWidth(p fdskl.Params, point int) int { return point + bits.Len(uint(p.ScoreRange)) }
 
-// reach bounds the coefficients: 2 sqrt(2/W) over the root of what is added to the diagonal, and by range 2^7.
+// reach bounds the coefficients: 2 sqrt(2/W) over the root of what is added to the diagonal, and by range 2^7. The
+// roots are taken one by one: of the largest lambdas the quotient would not be finite.
 func (s *scales) reach() float64 {
-	return min(128, 2*math.Sqrt(2/float64(s.weight))/math.Sqrt(s.lambda/s.kappa))
+	return min(128, 2*math.Sqrt(2/float64(s.weight))/(math.Sqrt(s.lambda)/math.Sqrt(s.kappa)))
 }
 
 // turnTable holds cos and sin of all turns at scale s1: every party that multiplies by one of its entries
