@@ -55,6 +55,12 @@ func TestBadParameters(t *testing.T) {
 		{"active = [\"bank\", \"bank\"]\nlabel = \"y\"\n", `active names "bank" twice`},
 		{"active = [\"bank\", \"telco\"]\nlabel = \"y\"\nfeatures = 2\n",
 			"features is 2, want at least two for each of the 2 active parties"},
+		{roles + "ring = 0\n", "ring is 0, want 32, 48 or 64"},
+		{roles + "ring = \"auto\"\n", "parameters: line 3: ring: want an integer, got a string"},
+		{roles + "score_bits = 0\n", "score_bits is 0, want 1 to 16"},
+		{roles + "score_range = 0\n", "score_range is 0, want a power of two from 16 to 1024"},
+		{roles + "outer = 0\n", "outer is 0, want 1 to 64"},
+		{roles + "bins = 5\nloss = \"logistic\"\nouter = 0\n", "outer is 0, want 1 to 64"},
 		{roles + "features = 33\n", "features is 33, want an even number: they are cosine and sine of half as many angles"},
 	} {
 		p, err := ParseParams([]byte(c.text), []string{"bank", "insurer", "telco"})

@@ -123,6 +123,21 @@ func (p Params) validateWritten(written func(...string) bool) error {
 	if written("sigma") && p.Sigma == 0 {
 		return sigmaError(p.Sigma)
 	}
+	for _, number := range []struct {
+		name  string
+		value int
+		want  string
+	}{
+		{"ring", p.Ring, "32, 48 or 64"}, {"score_bits", p.ScoreBits, "1 to 16"},
+		{"score_range", p.ScoreRange, "a power of two from 16 to 1024"}, {"outer", p.Outer, "1 to 64"},
+	} {
+		if none := number.name == "outer" && p.WithDefaults().Loss == kernel.Square.String(); none {
+			continue
+		}
+		if written(number.name) && number.value == 0 {
+			return fmt.Errorf("%s is 0, want %s", number.name, number.want)
+		}
+	}
 	if p.Binned() {
 		for _, name := range OfKernels() {
 			if written(name) {
