@@ -2,10 +2,12 @@ package fdskl
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // newObjective makes an objective over random angles. Labels follow the first one but for a share of noise.
@@ -227,6 +230,60 @@ func TestLargeObjectivesAreLeftToLBFGS(t *testing.T) {
 			}
 			if is := slices.Equal(got.Alpha, want.Alpha); is != (side == 40) {
 				t.Errorf("%s, matrices up to %d: the coefficients are newton's: %v", loss, side, is)
+			}
+		}
+	}
+}
+
+// levelled makes an objective over rows that tell little: all alike, of one class, of one but for one row, or of no
+// angle but 0.
+func levelled(what string, rows int, loss kernel.Loss, lambda float64) *local {
+	o := newObjective(rows, 20, loss, lambda, 0.1, 7)
+	y := o.target.values
+	if strings.Contains(what, "one class") || strings.Contains(what, "one other") {
+		copy(y, slices.Repeat([]float64{-1}, rows))
+	}
+	if strings.Contains(what, "one other") {
+		y[0] = 1
+	}
+	if strings.Contains(what, "alike") {
+		for j := range rows {
+			copy(o.held.row(j), o.held.row(0))
+		}
+	}
+	if strings.Contains(what, "zeros") {
+		clear(o.held.turns)
+	}
+	return o
+}
+
+// TestTheLevellerGetsAFiniteModel of rows that tell little, with any lambda: newton ends within the job's iterations,
+// at finite numbers, where the value is no larger than at the start. From a lambda of 1e-6 on, the smallest that "auto"
+// tries, it is the oracle's minimum to the gap, after at most 50 steps. Far below that the matrix's whole numbers do
+// not lead there where rows are fewer than features, or alike; see decision 0061.
+func TestTheLevellerGetsAFiniteModel(t *testing.T) {
+	for _, loss := range []kernel.Loss{kernel.Logistic, kernel.SmoothHinge} {
+		for _, what := range []string{"noise", "one class", "one other", "alike", "alike, one class", "zeros",
+			"zeros, one other"} {
+			for _, rows := range []int{1, 2, 13, 40} {
+				for _, lambda := range []float64{math.SmallestNonzeroFloat64, 1e-300, 1e-12, 1e-6, 1e-3, 1, 1e30, 1e300,
+					math.MaxFloat64} {
+					o := levelled(what, rows, loss, lambda)
+					o.Params.Iterations = 60
+					name := fmt.Sprintf("%s, %s, %d rows, lambda %g", loss, what, rows, lambda)
+					kept, last := solve(t, o)
+					start := o.evaluate(make([]float64, o.size()), make([]float64, o.size()), make([]float64, rows))
+					if !parameters.AreFinite(last.Alpha) || !(last.Value <= start) || len(kept) > o.Params.Iterations {
+						t.Fatalf("%s: the value is %v after %d steps, at first %v", name, last.Value, len(kept), start)
+					}
+					if lambda < 1e-6 || lambda > 1e30 {
+						continue
+					}
+					best := plainMinimum(o)
+					if !(last.Value <= best+newtonGap*(newtonFall*last.Value+newtonRest)) || len(kept) > 50 {
+						t.Errorf("%s: the value is %v after %d steps, the oracle's %v", name, last.Value, len(kept), best)
+					}
+				}
 			}
 		}
 	}
