@@ -110,3 +110,42 @@ func TestTruncateIsRightOnTheMean(t *testing.T) {
 		})
 	}
 }
+
+// TestLiftsAreExactInAllParts truncates more words of 32 bits than pass at once, in runs whose ends are not those of
+// the parts: even numbers by one bit come out as they are, modulo 2^64, and by more bits the floor or one more.
+func TestLiftsAreExactInAllParts(t *testing.T) {
+	const n = 2*partWords + 7
+	runs := []Shift{{partWords - 3, 1}, {2, 7}, {0, 5}, {partWords, 1}, {8, 30}}
+	for _, order := range orders() {
+		rng := rand.New(rand.NewPCG(32, uint64(order[0])))
+		x := hard(32, n, rng)
+		for i := range x {
+			x[i] &^= 1
+		}
+		var terms [Roles][]uint64
+		for _, v := range x {
+			a, b := rng.Uint64(), rng.Uint64()
+			terms[0], terms[1], terms[2] = append(terms[0], a), append(terms[1], b), append(terms[2], uint64(v)-a-b)
+		}
+		var shares [Roles]Share
+		play(t, fmt.Sprint("lifts", order), nil, func(ctx context.Context, p *Party) (err error) {
+			if p.Role() == Outside {
+				_, err = p.Truncate(ctx, "test", 32, nil, order, runs...)
+				return err
+			}
+			shares[p.Role()], err = p.Truncate(ctx, "test", 32, terms[p.Role()], order, runs...)
+			return err
+		})
+		i := 0
+		all := agreed(t, shares)
+		for _, run := range runs {
+			for range run.Count {
+				d := int64(all[i]) - x[i]>>run.Bits
+				if d != 0 && (run.Bits == 1 || d != 1) {
+					t.Fatalf("%v: value %d, %d / 2^%d, comes out as %d", order, i, x[i], run.Bits, int64(all[i]))
+				}
+				i++
+			}
+		}
+	}
+}
