@@ -120,8 +120,10 @@ func (f *federation) live(l life, vaults []*vaultInMemory, only []string,
 	}
 	frames := make([]int, len(meshes))
 	for i, m := range meshes {
-		if m != nil {
+		if m != nil { // frames that were to come may still be read
+			m.mu.Lock()
 			frames[i] = m.count
+			m.mu.Unlock()
 		}
 	}
 	return frames, ended(errs)
