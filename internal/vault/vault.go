@@ -1,5 +1,6 @@
 // Package vault keeps what must survive a killed process: small states saved atomically and long
-// logs of records appended one by one, all in one folder that only its owner can read.
+// logs of records appended one by one, all in one folder that only its owner can read. A Scratch is beside them for
+// what must not survive.
 //
 // No byte that it gives back is unchecked. A state is in an envelope with a version, its owner (the
 // contract of the job that the folder is for), its name, its length and a SHA-256 of all that; a record of
@@ -41,6 +42,8 @@ type Options struct {
 	// Fault is for tests: asked before every write, its error is the write's. With stored the write takes place
 	// all the same, as when a disk fails after it has done its work.
 	Fault func(path string) (stored bool, err error)
+	// Reserve is asked before a Scratch is made of so many bytes, and refuses one that does not fit. nil: all do.
+	Reserve func(bytes int64) error
 }
 
 // Vault is a folder of states and logs. Its methods may be called concurrently for different names.
@@ -140,18 +143,21 @@ func (v *Vault) Save(name string, data []byte) error {
 	return err
 }
 
-// write is a write that tests can make fail.
-func (v *Vault) write(path string, do func() error) error {
+// write is a write of a state or a record.
+func (v *Vault) write(path string, do func() error) error { return writeError(v.attempt(path, do)) }
+
+// attempt is a write that tests can make fail.
+func (v *Vault) attempt(path string, do func() error) error {
 	if v.options.Fault == nil {
-		return writeError(do())
+		return do()
 	}
 	stored, fault := v.options.Fault(path)
 	if fault == nil || stored {
 		if err := do(); err != nil {
-			return writeError(err)
+			return err
 		}
 	}
-	return writeError(fault)
+	return fault
 }
 
 // list puts a name into the index or takes it out.
@@ -249,10 +255,17 @@ type DamagedError struct {
 func (e *DamagedError) Error() string { return fmt.Sprintf("%s is damaged: %s", e.Path, e.Why) }
 
 // WriteError says that a state or record could not be written. What was there before is intact.
-type WriteError struct{ Err error }
+type WriteError struct {
+	Err  error
+	What string // what else could not be written; "": a state or record
+}
 
 // Error says what a failed write means to the person who can mend it.
 func (e *WriteError) Error() string {
+	if e.What != "" {
+		return fmt.Sprintf("%s could not be written: %v; free some space, or mend the disk, and the job goes on", e.What,
+			e.Err)
+	}
 	return fmt.Sprintf("checkpoint not written, the last one is intact: %v; free some space and the job goes on from "+
 		"there", e.Err)
 }
@@ -265,5 +278,5 @@ func writeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &WriteError{err}
+	return &WriteError{Err: err}
 }
