@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/disk"
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -110,6 +111,19 @@ func (d *folder) write(bytes int64) error {
 		return fullError(d.state())
 	}
 	d.used += bytes
+	return nil
+}
+
+// reserve counts the bytes of a file that is to be written, and refuses it where the file system or the quota has no
+// room for the whole.
+func (d *folder) reserve(bytes int64) error {
+	if space, err := disk.Of(d.dir); err == nil && space.Free < bytes { // an error: not known
+		return faults.Errorf(fault.CodeDisk, "a file of %s does not fit into %s, where %s are free: make room, and the job "+
+			"goes on", wording.Size(bytes), d.dir, wording.Size(space.Free))
+	}
+	if err := d.write(bytes); err != nil {
+		return fmt.Errorf("a file of %s does not fit: %w", wording.Size(bytes), err)
+	}
 	return nil
 }
 

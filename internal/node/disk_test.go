@@ -160,6 +160,26 @@ func TestTheOwnerIsWarnedBeforeTheWall(t *testing.T) {
 	}
 }
 
+// TestAFileThatDoesNotFitIsRefused before a byte of it is written, by the file system's room and by the quota.
+func TestAFileThatDoesNotFitIsRefused(t *testing.T) {
+	d := &folder{dir: t.TempDir()}
+	if err := d.reserve(1 << 60); err == nil || !strings.HasPrefix(err.Error(), "a file of 1152921504.6 GB does not fit into "+
+		d.dir+", where ") {
+		t.Errorf("error is %v", err)
+	}
+	if err := d.reserve(1000); err != nil {
+		t.Error(err)
+	}
+	d.quota = 1500
+	if err := d.reserve(1000); err != nil || d.used != 1000 {
+		t.Errorf("%d bytes are used, %v", d.used, err)
+	}
+	if err := d.reserve(1000); err == nil || !strings.HasPrefix(err.Error(), "a file of 1000 B does not fit: the node's "+
+		"folder has 1000 B of its quota of 1500 B (66 %): remove a job that has ended (hanse remove JOB)") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 // TestAJobAtTheWallGoesOnWhenThereIsSpace: it pauses with a code, at all parties; new jobs are refused, and what has
 // ended can be removed.
 func TestAJobAtTheWallGoesOnWhenThereIsSpace(t *testing.T) {

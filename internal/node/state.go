@@ -157,7 +157,7 @@ type pending struct {
 // vaultOptions are those of the folder of a contract's job.
 func (n *Node) vaultOptions(contract keys.Hash) vault.Options {
 	return vault.Options{
-		Owner: contract, Rebuildable: columns.Rebuildable, Fault: n.config.DiskFault,
+		Owner: contract, Rebuildable: columns.Rebuildable, Fault: n.config.DiskFault, Reserve: n.disk.reserve,
 		Damaged: func(text string) {
 			n.config.Log.Warn("a damaged file is not used", "job", contract.Short(), "what", text)
 			n.notify(contract, jobs.Event{Kind: jobs.EventWarning, Text: text})
