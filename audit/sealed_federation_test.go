@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -134,8 +135,13 @@ func (f *threes) learn(who, at int, failure error) []error {
 		if i == 0 {
 			p.Labels = f.labels
 		}
+		v, err := vault.Open(f.t.TempDir(), vault.Options{})
+		if err != nil {
+			return err
+		}
 		f.models[i], err = sealed.Train(ctx,
-			&sealed.Party{Party: p, Network: n, Session: f.session, Owner: f.members[i].ID, SaveEvery: 1})
+			&sealed.Party{Party: p, Network: n, Session: f.session, Owner: f.members[i].ID, SaveEvery: 1,
+				Scratch: func(bytes int64) (sealed.Scratch, error) { return v.Scratch("features", bytes) }})
 		return err
 	})
 }

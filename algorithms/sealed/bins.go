@@ -121,11 +121,17 @@ func (c *bins) share(ctx context.Context, b *block) (rss.Share, error) {
 	return z, nil
 }
 
-// keep implements source.
-func (c *bins) keep(b *block, z rss.Share) *kept { return &kept{block: b, whole: z} }
+// stored implements source: both components.
+func (c *bins) stored(z rss.Share) [][]uint64 { return [][]uint64{z.X, z.Y} }
 
 // again implements source.
-func (c *bins) again(k *kept) rss.Share { return k.whole }
+func (c *bins) again(_ *block, stored []uint64) rss.Share {
+	if c.role == rss.Outside {
+		return rss.Share{}
+	}
+	n := len(stored) / 2
+	return rss.Share{X: stored[:n], Y: stored[n:]}
+}
 
 // release implements source.
 func (c *bins) release(*block) {}

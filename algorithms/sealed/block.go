@@ -58,11 +58,3 @@ func (c *columns) angles(b *block) int { return c.words(b) / 2 }
 
 // words is how many features a block has.
 func (c *columns) words(b *block) int { return (b.hi - b.lo) * c.features }
-
-// component makes room for component 0, which may be needed again.
-func (c *columns) component(b *block) []uint64 {
-	if c.keeps {
-		return make([]uint64, c.words(b))
-	}
-	return c.space(b, c.words(b))
-}

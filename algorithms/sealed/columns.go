@@ -53,18 +53,10 @@ type source interface {
 	// which may send.
 	each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error,
 		behind func(ctx context.Context, row int) error) error
-	keep(b *block, z rss.Share) *kept // called by take: what brings z back
-	again(k *kept) rss.Share          // z, until release
+	stored(z rss.Share) [][]uint64             // the components of z that no key stream gives back
+	again(b *block, stored []uint64) rss.Share // z, until release: of these components, one behind the other
 	release(b *block)
 	done() // no block is under way, and none will be soon
-}
-
-// kept is a block whose features stay. Of cosines components 1 and 2 are key streams, and component 0 is in memory at
-// the keeper and the helper; of bins both components are in memory.
-type kept struct {
-	*block
-	zero  []uint64
-	whole rss.Share
 }
 
 // columns makes shares of cosines and sines, block by block: of each angle the two, one behind the other.
@@ -75,7 +67,6 @@ type columns struct {
 	three   *rss.Party
 	table   *turnTable
 	turns   func(lo, hi int) ([]uint16, error) // this party's addends of rows
-	keeps   bool                               // component 0 of every block stays with take
 	spare   [][]uint64                         // space of blocks that are done
 }
 
@@ -88,7 +79,7 @@ func newColumns(s *scales, at roles, n Network, three *rss.Party) *columns {
 	return c
 }
 
-// each implements source; component 0 is take's for good if columns keep it.
+// each implements source.
 func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error,
 	behind func(ctx context.Context, row int) error) error {
 	var blocks []*block
@@ -218,7 +209,7 @@ func (c *columns) pad(b *block, use rss.Use, n int) []uint64 {
 func (c *columns) passEarly(ctx context.Context, b *block) error {
 	if c.role == b.early() {
 		var cos, sin [pieceWords]uint64
-		b.sent = c.component(b)
+		b.sent = c.space(b, c.words(b))
 		pieces(c.angles(b), func(lo, hi int) {
 			b.pads[useFirst].Words(cos[:hi-lo], lo)
 			b.pads[useSecond].Words(sin[:hi-lo], lo)
@@ -268,7 +259,7 @@ func (c *columns) passLate(ctx context.Context, b *block) error {
 		return err
 	}
 	if c.role == b.late {
-		b.sent = c.component(b)
+		b.sent = c.space(b, c.words(b))
 		n := c.angles(b)
 		pieces(n, func(lo, hi int) { c.half(b, b.sent[2*lo:2*hi], b.factors[lo:hi], b.factors[n+lo:n+hi], lo) })
 	}
@@ -331,10 +322,7 @@ func (c *columns) passHalf(ctx context.Context, b *block, from rss.Role) error {
 
 // share puts a block's components together: two pads, and the sum of the two messages.
 func (c *columns) share(ctx context.Context, b *block) (rss.Share, error) {
-	if c.role == rss.Outside {
-		return rss.Share{}, nil
-	}
-	if c.role != rss.LabelHolder {
+	if c.role == rss.Keeper || c.role == rss.Helper {
 		if err := b.whole(ctx); err != nil {
 			return rss.Share{}, err
 		}
@@ -342,26 +330,27 @@ func (c *columns) share(ctx context.Context, b *block) (rss.Share, error) {
 			b.sent[i] += w
 		}
 	}
-	return c.again(&kept{block: b, zero: b.sent}), nil
+	return c.again(b, b.sent), nil
 }
 
-// keep implements source.
-func (c *columns) keep(b *block, z rss.Share) *kept {
-	k := &kept{block: b}
+// stored implements source: component 0.
+func (c *columns) stored(z rss.Share) [][]uint64 {
 	switch c.role {
 	case rss.Keeper:
-		k.zero = z.Y
+		return [][]uint64{z.Y}
 	case rss.Helper:
-		k.zero = z.X
+		return [][]uint64{z.X}
 	}
-	return k
+	return nil
 }
 
 // again implements source.
-func (c *columns) again(k *kept) rss.Share {
-	b := k.block
+func (c *columns) again(b *block, stored []uint64) rss.Share {
+	if c.role == rss.Outside {
+		return rss.Share{}
+	}
 	n := c.words(b)
-	components := [rss.Roles][]uint64{k.zero, nil, nil}
+	components := [rss.Roles][]uint64{stored, nil, nil}
 	if c.role != rss.Keeper {
 		components[1] = c.pad(b, useOne, n)
 	}

@@ -98,6 +98,10 @@ func stageOf(kind string) int64 {
 	return 2
 }
 
+// rowBytes is about what a row takes in the steps of a loss that opens its score: the score and the derivative, their
+// shares, and what a truncation makes of them.
+const rowBytes = 200
+
 // Memory is about how many bytes each of the three holds beside its table.
 func Memory(p fdskl.Params, rows int) int64 {
 	n := 8 * 8 * int64(p.Features) * int64(p.Features)
@@ -111,10 +115,7 @@ func Memory(p fdskl.Params, rows int) int64 {
 		n *= 2
 	}
 	if p.Loss != kernel.Square.String() {
-		n += 8 * int64(rows) * int64(p.Features)
-		if p.Binned() { // both components
-			n += 8 * int64(rows) * int64(p.Features)
-		}
+		n += rowBytes * int64(rows)
 	}
 	return n + 16*blockBytes
 }

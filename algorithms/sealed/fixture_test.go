@@ -139,7 +139,7 @@ func (f *fixture) party(i int, n Network, session uint32) *Party {
 			Vault: f.vaults[i], Workers: 2,
 		},
 		Network: n, Session: session, Owner: ownerOf(f.names[i]), BlockRows: f.block, SaveEvery: f.save,
-		WindowRows: f.window,
+		WindowRows: f.window, Scratch: f.vaults[i].newScratch,
 	}
 	if i == 0 {
 		p.Labels = f.labels

@@ -73,7 +73,9 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 		return nil, err
 	}
 	take := func(b *block, z rss.Share) error {
-		t.keep(b, z)
+		if err := t.kept.add(b, z); err != nil {
+			return err
+		}
 		if s == nil {
 			t.addBlock(acc, b, z, labels)
 		}

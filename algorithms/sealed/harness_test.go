@@ -167,6 +167,13 @@ type vaultInMemory struct {
 	writes int  // calls of Save
 	dieAt  int  // the one at which the party is killed; 0: none
 	stored bool // what that one was to write is there all the same
+
+	scratches  int   // that are open
+	asked      int64 // how many bytes the last one was to have
+	appended   int64 // bytes, in all
+	limit      int64 // the most that fit; 0: all
+	reads      int   // of blocks
+	unreadable int   // the read that fails; 0: none
 }
 
 // newVault returns an empty one.
@@ -208,6 +215,56 @@ func (m *vaultInMemory) Remove(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.files, name)
+	return nil
+}
+
+// scratch is a Scratch in memory, of one party.
+type scratch struct {
+	vault  *vaultInMemory
+	blocks [][]byte
+	last   []byte // what was read last: nobody may look at it any more
+}
+
+// errScratch is what scratches fail with.
+var errScratch = errors.New("scratch: no space left")
+
+// newScratch makes the party's one.
+func (m *vaultInMemory) newScratch(bytes int64) (Scratch, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.scratches, m.asked = m.scratches+1, bytes
+	return &scratch{vault: m}, nil
+}
+
+// Append implements Scratch.
+func (s *scratch) Append(block []byte) error {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	s.vault.appended += int64(len(block))
+	if s.vault.limit > 0 && s.vault.appended > s.vault.limit {
+		return errScratch
+	}
+	s.blocks = append(s.blocks, slices.Clone(block))
+	return nil
+}
+
+// Read implements Scratch.
+func (s *scratch) Read(i int) ([]byte, error) {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	if s.vault.reads++; s.vault.reads == s.vault.unreadable {
+		return nil, errScratch
+	}
+	clear(s.last)
+	s.last = slices.Clone(s.blocks[i])
+	return s.last, nil
+}
+
+// Close implements Scratch.
+func (s *scratch) Close() error {
+	s.vault.mu.Lock()
+	defer s.vault.mu.Unlock()
+	s.vault.scratches--
 	return nil
 }
 

@@ -90,6 +90,11 @@ func (f *fixture) live(t testing.TB, testNetwork *federation, l life) ([]*fdskl.
 		models[i], err = Train(ctx, f.party(i, n, testNetwork.session))
 		return err
 	})
+	for i, v := range f.vaults {
+		if v.scratches != 0 {
+			t.Errorf("%+v: %s leaves %d files of features", l, f.names[i], v.scratches)
+		}
+	}
 	return models, frames, err
 }
 

@@ -15,13 +15,6 @@ const (
 	kindGradient    = "gradient"
 )
 
-// keep keeps a block of a loss that needs the rows again.
-func (t *trainer) keep(b *block, z rss.Share) {
-	if t.Params.Outer > 0 && t.role != rss.Outside {
-		t.blocks = append(t.blocks, t.columns.keep(b, z))
-	}
-}
-
 // outer is where the outer steps of a loss stand.
 type outer struct {
 	step      int
@@ -82,7 +75,11 @@ func (t *trainer) openScores(ctx context.Context, o *outer, s *system) error {
 			return rss.Share{}, err
 		}
 		shift := rss.Shift{Count: t.Rows, Bits: t.sz + t.bs - trainBits}
-		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, t.scoreTerms(t.scoring(beta), offset), shift)
+		terms, err := t.scoreTerms(ctx, t.scoring(beta), offset)
+		if err != nil {
+			return rss.Share{}, err
+		}
+		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, terms, shift)
 	})
 	if err != nil || t.role != rss.LabelHolder {
 		return err
@@ -107,16 +104,15 @@ func (s *scales) scoring(beta rss.Share) rss.Share {
 }
 
 // scoreTerms returns the terms of the scores of all rows, scale sz+bs.
-func (t *trainer) scoreTerms(beta, offset rss.Share) []uint64 {
+func (t *trainer) scoreTerms(ctx context.Context, beta, offset rss.Share) ([]uint64, error) {
 	if t.role == rss.Outside {
-		return nil
+		return nil, nil
 	}
 	out := make([]uint64, t.Rows)
-	for _, b := range t.blocks {
-		scoreRows(t.three, out[b.lo:b.hi], t.columns.again(b), beta, offset, t.sz+t.bs-coefBits)
-		t.columns.release(b.block)
-	}
-	return out
+	return out, t.kept.each(ctx, func(b *block, z rss.Share) error {
+		scoreRows(t.three, out[b.lo:b.hi], z, beta, offset, t.sz+t.bs-coefBits)
+		return nil
+	})
 }
 
 // scoreRows writes the terms of the scores of rows with the given features; they have finer bits more behind the point
@@ -165,10 +161,13 @@ func (t *trainer) gradientTerms(ctx context.Context, o *outer, g rss.Share) ([]u
 	var out []uint64
 	if t.role != rss.Outside {
 		out = make([]uint64, len(ends)*t.features)
-		for _, b := range t.blocks {
+		err := t.kept.each(ctx, func(b *block, z rss.Share) error {
 			at := windowOf(ends, b.lo) * t.features
-			t.three.MulVecT(out[at:at+t.features], t.columns.again(b), g.Slice(b.lo, b.hi))
-			t.columns.release(b.block)
+			t.three.MulVecT(out[at:at+t.features], z, g.Slice(b.lo, b.hi))
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	if t.lifts() {

@@ -37,6 +37,10 @@ type Party struct {
 	BlockRows    int         // rows of a block; 0: chosen by the features
 	SaveEvery    int         // blocks, and steps, between two checkpoints; 0: 8, and 32
 
+	// Scratch makes a file of about so many bytes, or says why it does not fit. It is called once at most, by those who
+	// have FileBytes.
+	Scratch func(bytes int64) (Scratch, error)
+
 	// Random is where the party's part of the coin comes from; nil: the system's secure source.
 	Random io.Reader
 

@@ -25,7 +25,7 @@ type trainer struct {
 	chosen     float64   // of them; the same
 	three      *rss.Party
 	loss       kernel.Loss
-	blocks     []*kept // losses but the square: the features of all rows
+	kept       *kept // nil with the square loss
 
 	openings       openings
 	bounds, scores *series // of the Gram matrix's norm, and of scores of training rows
@@ -132,7 +132,6 @@ func newTrainer(p *Party) (*trainer, error) {
 		t.columns = t.bins
 	} else {
 		t.angles = newColumns(s, t.roles, p.Network, t.three)
-		t.angles.keeps = p.Params.Outer > 0
 		t.columns = t.angles
 	}
 	if t.BlockRows == 0 {
@@ -182,6 +181,9 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 		return nil, err
 	}
 	s, err := t.solve(ctx, from)
+	if closed := t.kept.close(); err == nil {
+		err = closed
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -271,6 +273,10 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	}
 	if t.coins.fixed > 0 {
 		return nil, t.lostSolution()
+	}
+	var err error
+	if t.kept, err = t.newKept(); err != nil {
+		return nil, err
 	}
 	system, err := t.gram(ctx, from)
 	if err != nil {

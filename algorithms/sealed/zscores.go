@@ -178,22 +178,17 @@ func (t *trainer) information(ctx context.Context, o *outer) (rss.Share, error) 
 	if t.role != rss.Outside {
 		sums, differences = make([]uint64, triangle(d)), make([]uint64, triangle(d))
 	}
-	for i, lo := 0, 0; lo < t.Rows; i, lo = i+1, lo+t.BlockRows {
-		hi := min(lo+t.BlockRows, t.Rows)
+	err = t.kept.each(ctx, func(b *block, z rss.Share) error {
 		var terms []uint64
-		var z rss.Share
 		if t.role != rss.Outside {
-			z = t.columns.again(t.blocks[i])
-			for j := range hi - lo {
-				terms = append(terms, t.three.Times(z.Slice(j*d, (j+1)*d), weights.Slice(lo+j, lo+j+1))...)
+			for j := range b.hi - b.lo {
+				terms = append(terms, t.three.Times(z.Slice(j*d, (j+1)*d), weights.Slice(b.lo+j, b.lo+j+1))...)
 			}
 		}
-		weighed, err := t.truncate(ctx, kindWeighted, i, t.k, terms, rss.Shift{Count: (hi - lo) * d, Bits: t.sy})
-		if err != nil {
-			return rss.Share{}, err
-		}
-		if t.role == rss.Outside {
-			continue
+		shift := rss.Shift{Count: (b.hi - b.lo) * d, Bits: t.sy}
+		weighed, err := t.truncate(ctx, kindWeighted, b.lo/t.BlockRows, t.k, terms, shift)
+		if err != nil || t.role == rss.Outside {
+			return err
 		}
 		columns.AddColumns(weighed)
 		sum := z.Clone()
@@ -202,7 +197,10 @@ func (t *trainer) information(ctx context.Context, o *outer) (rss.Share, error) 
 		minus(sum, weighed)
 		minus(sum, weighed)
 		t.three.AddSquares(differences, sum, d)
-		t.columns.release(t.blocks[i].block)
+		return nil
+	})
+	if err != nil {
+		return rss.Share{}, err
 	}
 	means, err := t.truncate(ctx, kindCentres, 0, t.k, t.three.Times(columns, weights.Slice(t.Rows, t.Rows+1)),
 		rss.Shift{Count: d, Bits: e})

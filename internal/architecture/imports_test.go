@@ -66,7 +66,7 @@ var may = map[string][]string{
 	"algorithms/portable": {},
 	"algorithms/sealed": {
 		"algorithms/checkpoint", "algorithms/dryrun", "algorithms/fdskl", "algorithms/kernel",
-		"algorithms/parameters", "keys", "protocol/contract", "secagg/rss",
+		"algorithms/parameters", "internal/parallel", "keys", "protocol/contract", "secagg/rss",
 	},
 	"audit": {
 		"algorithms/fdskl", "algorithms/ofmsft", "algorithms/sealed", "audit/conform", "audit/evidence",

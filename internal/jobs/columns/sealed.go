@@ -16,6 +16,9 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// featuresFile is where a party keeps shares of all features while it trains.
+const featuresFile = sealed.FilePrefix + "features"
+
 // RoleHelper is the role of a party that holds shares and no data.
 const RoleHelper = "helper"
 
@@ -149,7 +152,14 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &sealed.Party{Party: party, Network: r.sealed, Session: r.Number(), Owner: s.member.ID}
+	p := &sealed.Party{Party: party, Network: r.sealed, Session: r.Number(), Owner: s.member.ID,
+		Scratch: func(bytes int64) (sealed.Scratch, error) {
+			f, err := r.Vault.Scratch(featuresFile, bytes)
+			if err != nil {
+				return nil, fmt.Errorf("shares of features: %w", err)
+			}
+			return f, nil
+		}}
 	if s.params.Binned() {
 		if party.Params, err = sealed.WithFacts(s.params, r.Contract().Parties); err != nil {
 			return nil, err

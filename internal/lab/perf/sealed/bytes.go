@@ -143,17 +143,9 @@ func scoringBytes(p fdskl.Params, rows int) int64 {
 }
 
 // expectedMemory is what a holder of shares keeps at least: two components of the Gram matrix with the sums that it
-// is made of, and five words of each feature of a block on its way, or of all rows' one component where a loss
-// needs them again.
-func expectedMemory(p fdskl.Params, rows int) int64 {
+// is made of, and five words of each feature of a block on its way.
+func expectedMemory(p fdskl.Params) int64 {
 	d := int64(p.Features)
 	block := int64(4<<20) / wordBytes // rows are shared in blocks of about so many bytes
-	total := wordBytes * (2*d*d + d*(d+1)/2 + 5*block)
-	if p.Loss != kernel.Square.String() {
-		total += wordBytes * d * int64(rows)
-		if p.Binned() { // both components
-			total += wordBytes * d * int64(rows)
-		}
-	}
-	return total
+	return wordBytes * (2*d*d + d*(d+1)/2 + 5*block)
 }

@@ -176,7 +176,7 @@ func (l *sealedLab) sealed(ctx context.Context, c sealedCase, data *trial.Data, 
 	r.Features, r.Lambda = p.Features, float64(p.Lambda)
 	r.RowBytes = float64(featureBytes(p, r.Rows)) / float64(r.Rows)
 	r.Bytes, r.Busiest, r.BusiestIn, r.Payload = trained.out, trained.busiest, trained.busiestIn, trained.payload
-	r.Formula, r.ExpectedBytes = trainingBytes(p, r.Rows), expectedMemory(p, r.Rows)
+	r.Formula, r.ExpectedBytes = trainingBytes(p, r.Rows), expectedMemory(p)
 	r.Proxied = network.carried()
 	if err := network.slowed(r.Bytes); err != nil {
 		return err

@@ -1,0 +1,152 @@
+package node
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// rowsFile is the file of features of a sealed job that needs them again.
+const rowsFile = "sealed-features" + durable.Suffix
+
+// logistic is such a job's text.
+func (l *testNetwork) logistic() []byte {
+	return l.job("train", "privacy = \"sealed\"",
+		activeBank+"loss = \"logistic\"\nfeatures = 32\niterations = 20\nouter = 3\nsigma = 1.5")
+}
+
+// wantNoRows wants no file of features at anybody.
+func (l *testNetwork) wantNoRows(h keys.Hash) {
+	l.t.Helper()
+	for i, name := range l.names {
+		if _, err := os.Stat(l.jobFile(i, h, rowsFile)); !errors.Is(err, fs.ErrNotExist) {
+			l.t.Errorf("%s: the file of features: %v", name, err)
+		}
+	}
+}
+
+// TestFeaturesOnADiskThatIsFull pause the job: the keeper's owner reads what to do, the others a code, and no file is
+// left. It goes on when there is space.
+func TestFeaturesOnADiskThatIsFull(t *testing.T) {
+	l := newTestNetwork(t, 4, 400)
+	var mu sync.Mutex
+	full, there := true, 0
+	l.faults[1] = func(path string) (bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if filepath.Base(path) != rowsFile {
+			return false, nil
+		}
+		if there++; there == 1 || !full { // it is made
+			return false, nil
+		}
+		return false, &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}
+	}
+	l.startAll()
+	ctx := minute(t)
+	c, err := l.nodes[0].Prepare(ctx, l.logistic(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+		ended <- err
+	}()
+	l.awaitPause(ctx, 0, c.Hash(), "insurer: ")
+	l.awaitPause(ctx, 1, c.Hash(), "a file that a running job needs could not be written: write ")
+	s, _ := l.nodes[0].job(c.Hash())
+	if r := s.snapshot(); strings.Contains(r.Reason, rowsFile) {
+		t.Errorf("another member's owner reads %q", r.Reason)
+	}
+	l.wantNoRows(c.Hash())
+	mu.Lock()
+	full = false
+	mu.Unlock()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	l.wantNoRows(c.Hash())
+}
+
+// TestFeaturesOfAKilledNode are gone once it starts again, and the job ends as it should.
+func TestFeaturesOfAKilledNode(t *testing.T) {
+	l := newTestNetwork(t, 3, 400)
+	var once sync.Once
+	killed := make(chan string)
+	l.faults[2] = func(path string) (bool, error) {
+		if filepath.Base(path) == rowsFile {
+			once.Do(func() { killed <- path })
+			return true, errKilled
+		}
+		return false, nil
+	}
+	l.startAll()
+	ctx := minute(t)
+	c, err := l.nodes[0].Prepare(ctx, l.logistic(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+		ended <- err
+	}()
+	path := <-killed
+	l.net.Kill(l.keys[2].ID())
+	l.stops[2]()
+	if err := os.WriteFile(path, []byte("what a killed process leaves"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.faults[2] = nil
+	l.start(2)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file that was left: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	l.wantNoRows(c.Hash())
+}
+
+// TestFeaturesOfACancelledJob are gone with it.
+func TestFeaturesOfACancelledJob(t *testing.T) {
+	l := newTestNetwork(t, 3, 400)
+	written := make(chan struct{})
+	var once sync.Once
+	l.faults[1] = func(path string) (bool, error) {
+		if filepath.Base(path) == rowsFile {
+			once.Do(func() { close(written) })
+		}
+		return false, nil
+	}
+	l.startAll()
+	ctx := minute(t)
+	c, err := l.nodes[0].Prepare(ctx, l.logistic(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
+		ended <- err
+	}()
+	<-written
+	if err := l.nodes[0].Cancel(c.Hash(), "no longer wanted"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Fatal("the job was done before it was cancelled")
+	}
+	for i := range l.names {
+		l.awaitGone(i, c.Hash(), rowsFile)
+	}
+}
