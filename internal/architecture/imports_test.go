@@ -205,7 +205,7 @@ var may = map[string][]string{
 	},
 	"internal/jobs/summary": {
 		"algorithms/fdskl", "algorithms/sealed", "internal/consent", "internal/jobs", "internal/jobs/clients",
-		"internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi",
+		"internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobview": {
 		"internal/consent", "internal/figures", "internal/jobs", "internal/node", "internal/terminal", "internal/wording",

@@ -133,6 +133,23 @@ func TestKindsCount(t *testing.T) {
 	}
 }
 
+// TestAFileOfFeaturesTakesTime: where a sealed job's loss needs the features again they are written to a file.
+func TestAFileOfFeaturesTakesTime(t *testing.T) {
+	slower := func(loss string) float64 {
+		c := contractOf(t, keys.PrivacySealed, 4000, 128)
+		c.Job.Parameters["loss"] = loss
+		s := evenSpeeds()
+		base := of(t, c, s, Place{})
+		s.Unit[Written] = 1e-6
+		return of(t, c, s, Place{}).Seconds - base.Seconds
+	}
+	square, logistic := slower("square"), slower("logistic")
+	const bytes = 4000 * 128 * 4
+	if more, want := logistic-square, bytes*(1e-6-1e-9)/2; math.Abs(more-want) > 1e-6 { // on two cores
+		t.Errorf("a slow disk takes %v s more than with the square loss, want %v", more, want)
+	}
+}
+
 // TestStepsOfALoss: how often a solver evaluates follows from the data, and is said apart.
 func TestStepsOfALoss(t *testing.T) {
 	c := contractOf(t, keys.PrivacyMasked, 4000, 128)

@@ -274,6 +274,16 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 	each(features, Moved, copiesKept*kept)
 	each(features, Synced, saves+1)
 
+	// Shares of all features are written to a file where the loss needs them again: encrypted, by a key stream as fast as
+	// that of pads.
+	file := func(s *step, kind Kind) {
+		for role, party := range three {
+			s.add(party, kind, float64(sealed.FileBytes(p, c.Rows(), rss.Role(role))))
+		}
+	}
+	file(features, Padded)
+	file(features, Written)
+
 	// The steps of the solver: of all candidates on a part of the rows, then three runs.
 	steps := func(systems float64) *step {
 		s := w.then()
@@ -289,8 +299,10 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		if p.Outer > 0 {
 			each(s, Product, 2*rows*d)
 			each(s, Padded, 2*wordSize*rows*d)
+			file(s, Padded)
 			if e > 0 {
 				each(s, Product, 2*rows*d)
+				file(s, Padded)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/psi"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // wrapped breaks a sentence of a summary into indented lines, the width of a screen.
@@ -162,8 +163,8 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 		}
 	}
 
-	// What a training keeps in memory: shares of a matrix, and for some losses of all features, at those who hold shares;
-	// else two bytes for each angle where they open, a block of rows and a chunk elsewhere.
+	// What a training keeps in memory: shares of a matrix at those who hold shares, beside a file where the loss needs the
+	// features again; else two bytes for each angle where they open, a block of rows and a chunk elsewhere.
 	switch {
 	case j.Task != contract.TaskTrain:
 	case j.Privacy == keys.PrivacySealed:
@@ -178,6 +179,7 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 		if err == nil {
 			b.WriteString("\n" + wrapped("", fmt.Sprintf("memory beside the table: about %s at each of %s, %s and %s%s",
 				wording.Size(sealed.Memory(p, c.Rows())), three.Holder, three.Keeper, three.Helper, others)))
+			b.WriteString(rowsFile(p, c, three))
 		}
 	default:
 		memory := "memory beside the table:"
@@ -188,6 +190,23 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 		}
 		b.WriteString("\n" + wrapped("", memory+" the others a few megabytes"))
 	}
+}
+
+// rowsFile says who has a file of shares of all features, and how large it is; nothing where nobody has one.
+func rowsFile(p fdskl.Params, c *contract.Contract, three columns.Sharers) string {
+	var names []string
+	var size int64
+	for role, name := range []string{three.Holder, three.Keeper, three.Helper} {
+		if bytes := sealed.FileBytes(p, c.Rows(), rss.Role(role)); bytes > 0 {
+			names, size = append(names, name), bytes
+		}
+	}
+	if size == 0 {
+		return ""
+	}
+	return wrapped("", fmt.Sprintf("on the disk until the training ends: %s at each of %s, shares of all features, "+
+		"encrypted under a key that is in memory alone; so memory does not grow with rows times features",
+		wording.Size(size), wording.List(names, "and")))
 }
 
 // regulariser says how a training's lambda is chosen, where the job does not name it.
