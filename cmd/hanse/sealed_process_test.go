@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/csv"
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -62,6 +64,55 @@ func TestSIGKILLOfASealedTraining(t *testing.T) {
 	}
 	if len(again) != w.data.Test[0].Rows() || len(interrupted) != len(again) {
 		t.Errorf("%d and %d scores", len(interrupted), len(again))
+	}
+}
+
+// TestSIGKILLLeavesNoFeatures kills the helper while a logistic job takes its steps: the file of features stays on the
+// disk, nobody can read it, and it is gone when the job is done, which goes on with another.
+func TestSIGKILLLeavesNoFeatures(t *testing.T) {
+	w := newColumns(t, 2800)
+	for _, name := range w.Names {
+		w.start(name)
+	}
+	c := w.prepare(fdskl.Params{Loss: "logistic", Features: 64, Lambda: 1e-2, Sigma: 2, Iterations: 400, Outer: 5},
+		fdskl.Sealed, contract.RecordDigests)
+	mid := make(chan struct{}, 1)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.client("bank").Launch(t.Context(), c, func(e jobs.Event) {
+			if e.Kind == jobs.EventProgress && e.Step == "steps" && e.Done < 800 {
+				select {
+				case mid <- struct{}{}:
+				default:
+				}
+			}
+		})
+		ended <- err
+	}()
+	select {
+	case <-mid:
+	case err := <-ended:
+		t.Fatalf("the job ended before telco could be killed: %v\n%s", err, w.log("bank"))
+	}
+	w.kill("telco", syscall.SIGKILL)
+	file := w.jobFile("telco", c, "sealed-features.tmp")
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatalf("the killed process leaves no file: the test kills too early or too late: %v", err)
+	}
+	want := int64(w.data.Train[0].Rows() * 64 * 4)
+	if info.Size() < want || info.Size() > want+1000 || info.Mode() != 0o600 {
+		t.Errorf("it has %d bytes and mode %v, want %d and 0600", info.Size(), info.Mode(), want)
+	}
+	w.start("telco")
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	w.models(c)
+	for _, name := range w.Names {
+		if _, err := os.Stat(w.jobFile(name, c, "sealed-features.tmp")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the file of features: %v", name, err)
+		}
 	}
 }
 
