@@ -30,6 +30,15 @@ func Encode(state any) ([]byte, error) {
 	return mode.Marshal(state)
 }
 
+// EncodeTo is Encode into a buffer, behind what is in it.
+func EncodeTo(b *bytes.Buffer, state any) error {
+	mode, err := cbor.CoreDetEncOptions().UserBufferEncMode()
+	if err != nil {
+		return err
+	}
+	return mode.MarshalToBuffer(state, b)
+}
+
 // Decode reads into state, a pointer, and refuses fields that it does not have. Other bytes than those of
 // Encode pass: CheckEncoding refuses them.
 func Decode(data []byte, state any, most Limits) error {

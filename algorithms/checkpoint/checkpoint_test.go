@@ -64,6 +64,22 @@ func TestBytesDoNotChange(t *testing.T) {
 	}
 }
 
+// TestABufferGetsTheSameBytes, behind what is in it.
+func TestABufferGetsTheSameBytes(t *testing.T) {
+	s := &sample{Version: 1, Job: []byte{1, 2}, Theta: []float64{0.5, -2, 0.1}, Applied: 3}
+	want, err := Encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bytes.NewBufferString("before")
+	if err := EncodeTo(b, s); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); got != "before"+string(want) {
+		t.Errorf("the buffer has %x, want %x behind %q", got, want, "before")
+	}
+}
+
 // TestStatesComeBackAsTheyWere, of any numbers.
 func TestStatesComeBackAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -3,6 +3,7 @@ package sealed
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -69,15 +70,21 @@ func (t *trainer) savedSums(from point) (*sums, error) {
 // saveSums keeps the sums.
 func (t *trainer) saveSums(place int, acc *sums) error {
 	var words [][]uint64
+	window := slices.Grow(t.room.window[:0], len(acc.parts)*len(acc.parts[0].window))
 	for i := range acc.parts {
 		p := &acc.parts[i]
 		squares := p.squares
-		for _, w := range p.window {
-			squares = append(squares, uint64(w))
+		if t.lifts() {
+			at := len(window)
+			for _, w := range p.window {
+				window = append(window, uint64(w))
+			}
+			squares = window[at:]
 		}
 		words = append(words, squares, p.columns.X, p.columns.Y, p.sides, p.labels.X, p.labels.Y,
 			p.total.X, p.total.Y)
 	}
+	t.room.window = window
 	return t.save(place, state{Stage: stageSums, Number: acc.next}, words...)
 }
 

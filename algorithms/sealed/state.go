@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -73,17 +74,37 @@ func Checkpoints() []string {
 	return list
 }
 
+// room is where states are put together. It is kept from one to the next: states of many features are large, and new
+// memory for them costs more than what is written there.
+type room struct {
+	window []uint64 // sums of words of 32 bits
+	words  []byte
+	state  bytes.Buffer
+}
+
+// stateRest is room for what a state has besides its words; it grows for one that has more.
+const stateRest = 1 << 10
+
 // save writes a state of this session.
 func (t *trainer) save(place int, s state, words ...[]uint64) error {
 	s.Version, s.Session = stateVersion, t.Session
+	size := 0
 	for _, w := range words {
-		s.Words = append(s.Words, bytesOf(w))
+		size += 8 * len(w)
 	}
-	data, err := checkpoint.Encode(&s)
-	if err != nil {
+	r := &t.room
+	r.words = slices.Grow(r.words[:0], size)
+	for _, w := range words {
+		at := len(r.words)
+		r.words = appendBytes(r.words, w)
+		s.Words = append(s.Words, r.words[at:])
+	}
+	r.state.Reset()
+	r.state.Grow(size + stateRest)
+	if err := checkpoint.EncodeTo(&r.state, &s); err != nil {
 		return err
 	}
-	if err := t.Vault.Save(s.Stage.file(place), data); err != nil {
+	if err := t.Vault.Save(s.Stage.file(place), r.state.Bytes()); err != nil {
 		return err
 	}
 	if t.Saved != nil {
@@ -150,8 +171,10 @@ func wordsOf(b []byte) []uint64 {
 }
 
 // bytesOf writes what wordsOf reads.
-func bytesOf(words []uint64) []byte {
-	b := make([]byte, 0, 8*len(words))
+func bytesOf(words []uint64) []byte { return appendBytes(make([]byte, 0, 8*len(words)), words) }
+
+// appendBytes appends words to bytes.
+func appendBytes(b []byte, words []uint64) []byte {
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}

@@ -36,6 +36,8 @@ type trainer struct {
 	z              *zscores // what is public of z-scores; nil where none open
 	zcards         *series  // of z-scores
 	tested         *fdskl.ZScores
+
+	room room // of checkpoints
 }
 
 // Train runs one party's part of a training and returns its part of the model. All parties call it at the

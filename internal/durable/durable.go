@@ -16,9 +16,9 @@ import (
 // Suffix is how the names of files end that are not yet in their place.
 const Suffix = ".tmp"
 
-// WriteFile replaces a file, which only its owner may read. When it returns without error the new bytes are
-// on the disk; with an error the old ones are untouched.
-func WriteFile(path string, data []byte) (err error) {
+// WriteFile replaces a file, which only its owner may read, with parts one behind the other. When it returns without
+// error the new bytes are on the disk; with an error the old ones are untouched.
+func WriteFile(path string, parts ...[]byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, filepath.Base(path)+".*"+Suffix)
 	if err != nil {
@@ -29,7 +29,11 @@ func WriteFile(path string, data []byte) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	_, err = f.Write(data)
+	for _, data := range parts {
+		if _, err = f.Write(data); err != nil {
+			break
+		}
+	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

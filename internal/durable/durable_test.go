@@ -10,7 +10,7 @@ import (
 func TestWriteFileReplacesAndLeavesNothingBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	for _, text := range []string{"one", "", "a longer text"} {
-		if err := WriteFile(path, []byte(text)); err != nil {
+		if err := WriteFile(path, []byte(text[:len(text)/2]), []byte(text[len(text)/2:])); err != nil {
 			t.Fatal(err)
 		}
 		if data, err := os.ReadFile(path); string(data) != text || err != nil {

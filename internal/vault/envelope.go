@@ -33,14 +33,19 @@ const (
 //
 // The checksum is over domain, owner, name and data, each behind its length.
 func Envelope(owner keys.Hash, name string, data []byte) []byte {
-	b := make([]byte, 0, headSize+len(name)+lengthSize+len(keys.Hash{})+len(data))
+	return append(head(owner, name, data), data...)
+}
+
+// head is what stands before the data.
+func head(owner keys.Hash, name string, data []byte) []byte {
+	b := make([]byte, 0, headSize+len(name)+lengthSize+len(keys.Hash{}))
 	b = append(b, magic...)
 	b = append(b, owner[:]...)
 	b = append(b, byte(len(name)))
 	b = append(b, name...)
 	b = binary.BigEndian.AppendUint64(b, uint64(len(data)))
 	sum := checksum(owner, name, data)
-	return append(append(b, sum[:]...), data...)
+	return append(b, sum[:]...)
 }
 
 // checksum is what an envelope's checksum must be.
@@ -53,13 +58,13 @@ func open(owner keys.Hash, name string, b []byte) (data []byte, why string) {
 	if len(b) == 0 {
 		return nil, "it is empty"
 	}
-	head, rest, ok := bytes.Cut(b, []byte("\n"))
+	first, rest, ok := bytes.Cut(b, []byte("\n"))
 	switch {
-	case !ok || !strings.HasPrefix(string(head), "hanse-envelope-v"):
+	case !ok || !strings.HasPrefix(string(first), "hanse-envelope-v"):
 		return nil, "it does not begin as what this program writes"
-	case string(head)+"\n" != magic:
+	case string(first)+"\n" != magic:
 		return nil, fmt.Sprintf("it is in format %q, this program reads %q",
-			strings.ToValidUTF8(string(head[:min(len(head), 32)]), "?"), strings.TrimSpace(magic))
+			strings.ToValidUTF8(string(first[:min(len(first), 32)]), "?"), strings.TrimSpace(magic))
 	case len(rest) < len(owner)+1 || len(rest) < len(owner)+1+int(rest[len(owner)])+lengthSize+len(keys.Hash{}):
 		return nil, fmt.Sprintf("it is cut short after %d bytes", len(b))
 	}

@@ -135,8 +135,8 @@ func (v *Vault) SetAside(name string, why error) error {
 // Save replaces a state. When it returns without error the new state is on the disk; with an
 // error the old one is untouched.
 func (v *Vault) Save(name string, data []byte) error {
-	envelope := Envelope(v.options.Owner, name, data)
-	err := v.write(v.Path(name), func() error { return durable.WriteFile(v.Path(name), envelope) })
+	head := head(v.options.Owner, name, data)
+	err := v.write(v.Path(name), func() error { return durable.WriteFile(v.Path(name), head, data) })
 	if err == nil {
 		err = v.list(name, true)
 	}
