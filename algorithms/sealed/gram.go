@@ -84,7 +84,7 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 
 		// Keeps the sums of a square loss now and then; other losses need the rows themselves again.
 		done := s != nil
-		block, every := (acc.next+t.BlockRows-1)/t.BlockRows, cmp.Or(t.SaveEvery, saveBlocks)
+		block, every := (acc.next+t.BlockRows-1)/t.BlockRows, cmp.Or(t.SaveEvery, blocksToSave(t.features, t.BlockRows))
 		if t.role == rss.Outside || done || t.loss != kernel.Square || block%every != 0 || acc.next == t.Rows {
 			return nil
 		}

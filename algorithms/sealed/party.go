@@ -35,7 +35,7 @@ type Party struct {
 	Owner        keys.ID
 	Bins         *fdskl.Part // where features are bins: this party's, in place of the Parts of a kernel; nil without data
 	BlockRows    int         // rows of a block; 0: chosen by the features
-	SaveEvery    int         // blocks, and steps, between two checkpoints; 0: 8, and 32
+	SaveEvery    int         // blocks, and steps, between two checkpoints; 0: as many as usual
 
 	// Scratch makes a file of about so many bytes, or says why it does not fit. It is called once at most, by those who
 	// have FileBytes.

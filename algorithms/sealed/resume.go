@@ -12,11 +12,16 @@ import (
 // kindResume is the kind of the broadcasts in which the three say where they can go on.
 const kindResume = "resume-point"
 
-// How many blocks, and steps, lie between two checkpoints.
+// How much lies between two checkpoints: of the sums some blocks, and rows for each feature, of the steps some steps.
 const (
 	saveBlocks = 8
+	saveRows   = 8
 	saveSteps  = 32
 )
+
+// blocksToSave is how many blocks of so many rows lie between two checkpoints of their sums. A checkpoint has the square
+// of the features: with more of them it is for more rows, so that it stays a small part of the work.
+func blocksToSave(features, rows int) int { return max(saveBlocks, saveRows*features/rows) }
 
 // point is a place where a training can go on. Shares of two sessions do not fit together, so it has the
 // session that wrote it.

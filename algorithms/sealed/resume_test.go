@@ -17,6 +17,15 @@ type resumable struct {
 	within float64
 }
 
+// TestSumsOfManyFeaturesAreKeptLessOften, in proportion to what a block is of them.
+func TestSumsOfManyFeaturesAreKeptLessOften(t *testing.T) {
+	for features, want := range map[int]int{1: 8, 512: 8, 1024: 16, 4096: 256} {
+		if got := blocksToSave(features, blockRows(features)); got != want {
+			t.Errorf("sums of %d features are kept every %d blocks of %d rows, want %d", features, got, blockRows(features), want)
+		}
+	}
+}
+
 // resumables are the jobs that are killed.
 func resumables(t testing.TB) map[string]resumable {
 	t.Helper()
