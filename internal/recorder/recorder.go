@@ -32,9 +32,9 @@ type Recorder struct {
 
 // queued is an entry on its way to the log, or a question whether all before it are there.
 type queued struct {
-	entry   protocol.Entry
+	entry   *protocol.Entry // nil: the question alone
 	payload []byte
-	reached chan<- struct{}
+	reached chan<- struct{} // closed once it is written: somebody waits, whose payload it is; nil: the payload is a copy
 }
 
 // New begins a session in a transcript, which belongs to the recorder from then on; Close must follow. An
@@ -55,17 +55,21 @@ func (r *Recorder) Record(e protocol.Entry, payload []byte) error {
 	if err := r.failure(); err != nil {
 		return err
 	}
-	r.queue <- queued{entry: e, payload: append(r.buffer(), payload...)}
 	if e.Event == protocol.EventSent {
-		return r.written()
+		return r.await(queued{entry: &e, payload: payload})
 	}
+	r.queue <- queued{entry: &e, payload: append(r.buffer(), payload...)}
 	return nil
 }
 
 // written waits until everything recorded so far is written.
-func (r *Recorder) written() error {
+func (r *Recorder) written() error { return r.await(queued{}) }
+
+// await queues an entry, or nothing, and waits until it and all before it are written.
+func (r *Recorder) await(q queued) error {
 	reached := make(chan struct{})
-	r.queue <- queued{reached: reached}
+	q.reached = reached
+	r.queue <- q
 	<-reached
 	return r.failure()
 }
@@ -123,12 +127,12 @@ func (r *Recorder) buffer() []byte {
 // write takes entries from the queue until it is closed.
 func (r *Recorder) write() {
 	for q := range r.queue {
+		if q.entry != nil && r.failure() == nil {
+			r.fail(r.keep(q))
+		}
 		if q.reached != nil {
 			close(q.reached)
 			continue
-		}
-		if r.failure() == nil {
-			r.fail(r.keep(q))
 		}
 		select {
 		case r.free <- q.payload:
@@ -139,7 +143,7 @@ func (r *Recorder) write() {
 
 // keep writes one entry, and seals the transcript when every link is countersigned.
 func (r *Recorder) keep(q queued) error {
-	if err := r.log.Record(q.entry, q.payload); err != nil {
+	if err := r.log.Record(*q.entry, q.payload); err != nil {
 		return err
 	}
 	if q.entry.Event != protocol.EventCountersigned {
