@@ -79,7 +79,8 @@ func (s *security) handshake(
 	}()
 	config, proved := s.identity.ConfigForPeer(p)
 	config.NextProtos = append(s.muxers[:len(s.muxers):len(s.muxers)], config.NextProtos...)
-	conn := side(insecure, config)
+	below := &gather{Conn: insecure}
+	conn := side(below, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (s *security) handshake(
 	if err != nil {
 		return nil, err
 	}
-	c := &secureConn{Conn: conn, local: s.self, remote: remote, key: key, sockets: s.sockets}
+	c := &secureConn{Conn: conn, below: below, local: s.self, remote: remote, key: key, sockets: s.sockets}
 	s.sockets.add(insecure)
 	if m := conn.ConnectionState().NegotiatedProtocol; slices.Contains(s.muxers, m) {
 		c.state = network.ConnectionState{StreamMultiplexer: libproto.ID(m), UsedEarlyMuxerNegotiation: true}
@@ -106,10 +107,21 @@ func (s *security) handshake(
 // secureConn is a connection on which TLS has shown who is there. It implements sec.SecureConn.
 type secureConn struct {
 	*tls.Conn
+	below         *gather
 	local, remote libpeer.ID
 	key           crypto.PubKey // the remote's
 	state         network.ConnectionState
 	sockets       *sockets
+}
+
+// Write implements net.Conn.
+func (c *secureConn) Write(b []byte) (int, error) {
+	c.below.begin()
+	n, err := c.Conn.Write(b)
+	if flushed := c.below.flush(); err == nil && flushed != nil {
+		return 0, flushed
+	}
+	return n, err
 }
 
 // Close implements net.Conn.
