@@ -198,11 +198,20 @@ func rotation(b *block, turns []uint16, at int) {
 	}
 }
 
-// pad returns n words of one of a block's pads.
+// pad returns the component of a block's features that a pad of n numbers is.
 func (c *columns) pad(b *block, use rss.Use, n int) []uint64 {
 	w := c.space(b, n)
-	b.pads[use].Words(w, 0)
+	c.draw(b, use, w, 0)
 	return w
+}
+
+// draw writes a part of it, from number at on.
+func (c *columns) draw(b *block, use rss.Use, dst []uint64, at int) {
+	if c.k == ringSmall {
+		rss.Narrow(b.pads[use], dst, at)
+	} else {
+		b.pads[use].Words(dst, at)
+	}
 }
 
 // passEarly sends the early one's part of the features, which its pads give.
@@ -276,7 +285,7 @@ func (c *columns) half(b *block, half, cos, sin []uint64, at int) {
 	}
 	var component [2 * pieceWords]uint64
 	var turns [pieceWords]uint16
-	b.pads[own].Words(component[:len(half)], 2*at)
+	c.draw(b, own, component[:len(half)], 2*at)
 	rotation(b, turns[:len(cos)], at)
 	for i, r := range turns[:len(cos)] {
 		cosR, sinR := c.table.at(r)

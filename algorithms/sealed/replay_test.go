@@ -48,7 +48,7 @@ type replay struct {
 	openings []string            // the kinds of openings in it
 	public   map[string][]uint64 // what opened in it, to whomever, and that others are told of, by kind
 	at       int                 // how much of it came in this run
-	covered  map[padName]int     // words that a pad has covered in this run
+	covered  map[padName]int     // words of a pad that have covered something in this run
 	messages map[rss.Use]int     // that pads of a use have covered in this run
 	patches  []patch
 	sweeps   int
@@ -59,6 +59,7 @@ type replay struct {
 type cover struct {
 	name     padName
 	lo, hi   int  // words of the message
+	each     int  // of them under one of the pad
 	negative bool // the pad is subtracted
 }
 
@@ -102,7 +103,7 @@ func (r *replay) solve(i int, m *message) error {
 		return err
 	}
 	if list == nil && !m.opens() {
-		list = []cover{{hi: len(m.words)}}
+		list = []cover{{hi: len(m.words), each: 1}}
 	}
 	for _, c := range list {
 		if err := r.correct(m, want, c); err != nil {
@@ -152,7 +153,7 @@ func (r *replay) next(m *message) (*message, error) {
 // broadcasts have none.
 func (r *replay) covers(m *message) ([]cover, error) {
 	whole := func(use rss.Use, negative bool) ([]cover, error) {
-		c, err := r.claim(m.role, use, 0, len(m.words), negative)
+		c, err := r.claim(m, use, 0, len(m.words), negative)
 		return []cover{c}, err
 	}
 	switch {
@@ -185,24 +186,26 @@ func (r *replay) covers(m *message) ([]cover, error) {
 // halves is a message of which one pad covers the first half and another the second.
 func (r *replay) halves(m *message, a, b rss.Use) ([]cover, error) {
 	n := len(m.words)
-	first, err := r.claim(m.role, a, 0, n/2, true)
+	first, err := r.claim(m, a, 0, n/2, true)
 	if err != nil {
 		return nil, err
 	}
-	second, err := r.claim(m.role, b, n/2, n, true)
+	second, err := r.claim(m, b, n/2, n, true)
 	return []cover{first, second}, err
 }
 
-// claim takes for words of a message the pad of a use that its sender has read first of those that cover nothing yet.
-func (r *replay) claim(from rss.Role, use rss.Use, lo, hi int, negative bool) (cover, error) {
-	name, ok := r.pending(from, use)
+// claim takes for words of a message the pad of a use that its sender has read first of those that cover nothing yet. A
+// word of a pad is of 64 bits, and covers four turns, two numbers of 32 bits, or one of 48 or 64.
+func (r *replay) claim(m *message, use rss.Use, lo, hi int, negative bool) (cover, error) {
+	name, ok := r.pending(m.role, use)
 	if !ok {
-		return cover{}, fmt.Errorf("the %s has read no pad %d that the %s lacks and that covers nothing else", from, use,
+		return cover{}, fmt.Errorf("the %s has read no pad %d that the %s lacks and that covers nothing else", m.role, use,
 			r.role)
 	}
-	r.covered[name] = hi - lo
+	each := 64 / m.bits
+	r.covered[name] = (hi - lo + each - 1) / each
 	r.messages[use]++
-	return cover{name, lo, hi, negative}, nil
+	return cover{name, lo, hi, each, negative}, nil
 }
 
 // pending returns the first pad of a use that a party has read and that covers nothing yet.
@@ -230,11 +233,8 @@ func (r *replay) correct(m, want *message, c cover) error {
 		if c.negative {
 			delta = -delta
 		}
-		p := patch{name: c.name, index: j, width: m.bits, delta: delta}
-		if c.name.use == useRotation {
-			p.index, p.from = j/wordsPerTurns, 16*(j%wordsPerTurns)
-		}
-		r.patches = append(r.patches, p)
+		r.patches = append(r.patches, patch{name: c.name, index: j / c.each, from: m.bits * (j % c.each), width: m.bits,
+			delta: delta})
 	}
 	return nil
 }
@@ -246,9 +246,6 @@ func (r *replay) done() error {
 	}
 	for name := range r.tape.drawn {
 		words := r.covered[name]
-		if name.use == useRotation {
-			words = (words + wordsPerTurns - 1) / wordsPerTurns
-		}
 		if name.use == useMultiple { // a secret number, under which nothing is sent
 			continue
 		}

@@ -77,9 +77,7 @@ func (p *Party) shareOutside(
 		if err != nil {
 			return Share{}, err
 		}
-		c[j] = make([]uint64, n)
-		pad.Words(c[j], 0)
-		reduce(c[j], bits)
+		c[j] = drawn(pad, bits, n)
 	}
 	for _, to := range []Role{Keeper, Helper} {
 		var message []uint64

@@ -46,6 +46,41 @@ type Pad interface {
 	Words(dst []uint64, at int)
 }
 
+// Narrow writes numbers [at, at+len(dst)) of 32 bits of a pad, of which each of its words has two, the lower one first.
+// Whoever draws numbers of 32 bits from a pad draws all of them so.
+func Narrow(p Pad, dst []uint64, at int) {
+	if at%2 == 1 && len(dst) > 0 {
+		p.Words(dst[:1], at/2)
+		dst[0] >>= 32
+		dst, at = dst[1:], at+1
+	}
+	for len(dst) > 0 {
+		n := min(len(dst), narrowNumbers)
+		p.Words(dst[n/2:n], at/2)
+		spread(dst[:n])
+		dst, at = dst[n:], at+n
+	}
+}
+
+// narrowNumbers is how many numbers are made at a time: so many stay in the first-level cache.
+const narrowNumbers = 2 * streamBlock / 8
+
+// spread makes numbers of the words in the upper half of where they go; of the last word of an odd number one.
+//
+//go:norace
+func spread(dst []uint64) {
+	raced.Write(dst)
+	words := dst[len(dst)/2:]
+	for len(dst) >= 2 {
+		w := words[0]
+		dst[0], dst[1] = w&(1<<32-1), w>>32
+		dst, words = dst[2:], words[1:]
+	}
+	for i := range dst {
+		dst[i] &= 1<<32 - 1
+	}
+}
+
 // Pads is the Source of a session: AES-128-CTR under a key of two parties for each step. The key is derived from the
 // step's Place and from all that was told to everybody before it, so that parties which disagree about any of it have
 // unrelated pads: no party can lead two others to one pad for two messages. What a pad is for is in the upper half of
@@ -90,7 +125,7 @@ func KeyedPads(with [Roles]Derive, told func() keys.Hash) *Pads {
 }
 
 // domainPads separates the labels of pads' keys from all other hashes.
-const domainPads = "hanse share pads v1"
+const domainPads = "hanse share pads v2"
 
 // Pad implements Source.
 func (p *Pads) Pad(unknown Role, at Place, use Use) (Pad, error) {

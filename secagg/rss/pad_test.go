@@ -75,6 +75,27 @@ func TestAPartOfAPadIsThatPart(t *testing.T) {
 	})
 }
 
+// TestNumbersOf32BitsAreHalvesOfAPadsWords, at any place, and each half is one number's.
+func TestNumbersOf32BitsAreHalvesOfAPadsWords(t *testing.T) {
+	const n = 3*narrowNumbers + 4
+	pad, err := padsFor(t, Keeper, "halves").Pad(Helper, Place{Number: 1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := make([]uint64, n/2)
+	pad.Words(words, 0)
+	rapid.Check(t, func(rt *rapid.T) {
+		at := rapid.IntRange(0, n).Draw(rt, "at")
+		numbers := make([]uint64, rapid.IntRange(0, n-at).Draw(rt, "numbers"))
+		Narrow(pad, numbers, at)
+		for i, got := range numbers {
+			if want := words[(at+i)/2] >> (32 * ((at + i) % 2)) & (1<<32 - 1); got != want {
+				rt.Fatalf("number %d is %#x, want %#x", at+i, got, want)
+			}
+		}
+	})
+}
+
 // TestAPadIsGivenOnce: a step's pads, and those of steps before it, are never given again.
 func TestAPadIsGivenOnce(t *testing.T) {
 	p := padsFor(t, LabelHolder, "once")
@@ -133,10 +154,10 @@ func TestPadsAreBoundToWhatAllAgreeOn(t *testing.T) {
 	}
 }
 
-// TestPackedWordsComeBack in six bytes and in eight.
+// TestPackedWordsComeBack in four bytes, in six and in eight.
 func TestPackedWordsComeBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		size := rapid.SampledFrom([]int{6, 8}).Draw(rt, "size")
+		size := rapid.SampledFrom([]int{4, 6, 8}).Draw(rt, "size")
 		words := rapid.SliceOf(rapid.Uint64Max(^uint64(0)>>(64-8*size))).Draw(rt, "words")
 		packed := make([]byte, size*len(words))
 		pack(packed, words, size)

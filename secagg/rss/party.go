@@ -75,10 +75,19 @@ func (s Step) Words(unknown Role, use Use, bits, n int) ([]uint64, error) {
 	if err != nil || pad == nil {
 		return nil, err
 	}
+	return drawn(pad, bits, n), nil
+}
+
+// drawn returns the first n numbers of a pad, modulo 2^bits.
+func drawn(pad Pad, bits, n int) []uint64 {
 	w := make([]uint64, n)
+	if bits == 32 {
+		Narrow(pad, w, 0)
+		return w
+	}
 	pad.Words(w, 0)
 	reduce(w, bits)
-	return w, nil
+	return w
 }
 
 // Pass moves n words from one role to another. The sender's are reduced modulo 2^bits.
