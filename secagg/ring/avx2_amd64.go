@@ -81,3 +81,13 @@ func put64(dst *byte, src *uint64, lines int)
 //
 //go:noescape
 func get64(dst *uint64, src *byte, lines int)
+
+// putShort writes the lower halves of words to bytes, so many lines of 64 bytes.
+//
+//go:noescape
+func putShort(dst *byte, src *uint64, lines int)
+
+// getShort reads words whose upper halves are zero from bytes, so many lines of 64 bytes.
+//
+//go:noescape
+func getShort(dst *uint64, src *byte, lines int)

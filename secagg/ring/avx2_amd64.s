@@ -417,3 +417,51 @@ line:
 	JNZ     line
 	VZEROUPPER
 	RET
+
+// func putShort(dst *byte, src *uint64, lines int)
+// Requires: AVX, AVX2
+TEXT ·putShort(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VMOVDQU (CX), Y0
+	VMOVDQU 32(CX), Y1
+	VSHUFPS $0x88, Y1, Y0, Y0
+	VPERMQ  $0xd8, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 64(CX), Y0
+	VMOVDQU 96(CX), Y1
+	VSHUFPS $0x88, Y1, Y0, Y0
+	VPERMQ  $0xd8, Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x80, CX
+	DECQ    DX
+	JNZ     line
+	VZEROUPPER
+	RET
+
+// func getShort(dst *uint64, src *byte, lines int)
+// Requires: AVX, AVX2
+TEXT ·getShort(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+line:
+	VPMOVZXDQ (CX), Y0
+	VMOVDQU   Y0, (AX)
+	VPMOVZXDQ 16(CX), Y0
+	VMOVDQU   Y0, 32(AX)
+	VPMOVZXDQ 32(CX), Y0
+	VMOVDQU   Y0, 64(AX)
+	VPMOVZXDQ 48(CX), Y0
+	VMOVDQU   Y0, 96(AX)
+	ADDQ      $0x80, AX
+	ADDQ      $0x40, CX
+	DECQ      DX
+	JNZ       line
+	VZEROUPPER
+	RET

@@ -49,6 +49,42 @@ func GetBytes[W Lane](words []W, src []byte) {
 	plainGet(words[n/size:], src[n:])
 }
 
+// PutShort writes the lower 32 bits of words to the first bytes of dst.
+func PutShort(dst []byte, words []uint64) {
+	dst = dst[:4*len(words)]
+	raced.Read(words)
+	raced.Write(dst)
+	n := vectorPutShort(dst, words)
+	plainPutShort(dst[n:], words[n/4:])
+}
+
+// GetShort reads words of 32 bits from the first bytes of src.
+func GetShort(words []uint64, src []byte) {
+	src = src[:4*len(words)]
+	raced.Read(src)
+	raced.Write(words)
+	n := vectorGetShort(words, src)
+	plainGetShort(words[n/4:], src[n:])
+}
+
+// plainPutShort is PutShort in plain Go.
+//
+//go:norace
+func plainPutShort(dst []byte, words []uint64) {
+	for i, w := range words {
+		binary.LittleEndian.PutUint32(dst[4*i:], uint32(w))
+	}
+}
+
+// plainGetShort is GetShort in plain Go.
+//
+//go:norace
+func plainGetShort(words []uint64, src []byte) {
+	for i := range words {
+		words[i] = uint64(binary.LittleEndian.Uint32(src[4*i:]))
+	}
+}
+
 // laneSize returns how many bytes a word has.
 func laneSize[W Lane]() int { return bits.Len64(uint64(^W(0))) / 8 }
 

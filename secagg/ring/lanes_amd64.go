@@ -80,3 +80,27 @@ func vectorGet[W Lane](words []W, src []byte) int {
 	}
 	return lines * laneBytes
 }
+
+// vectorPutShort is vectorPut for PutShort.
+//
+//go:norace
+func vectorPutShort(dst []byte, words []uint64) int {
+	lines := len(dst) / laneBytes
+	if lines == 0 || !cpu.X86.HasAVX2 {
+		return 0
+	}
+	putShort(&dst[0], &words[0], lines)
+	return lines * laneBytes
+}
+
+// vectorGetShort is vectorPut for GetShort.
+//
+//go:norace
+func vectorGetShort(words []uint64, src []byte) int {
+	lines := len(src) / laneBytes
+	if lines == 0 || !cpu.X86.HasAVX2 {
+		return 0
+	}
+	getShort(&words[0], &src[0], lines)
+	return lines * laneBytes
+}

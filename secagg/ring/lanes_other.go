@@ -13,3 +13,9 @@ func vectorPut[W Lane](_ []byte, _ []W) int { return 0 }
 
 // vectorGet does nothing of GetBytes.
 func vectorGet[W Lane](_ []W, _ []byte) int { return 0 }
+
+// vectorPutShort does nothing of PutShort.
+func vectorPutShort(_ []byte, _ []uint64) int { return 0 }
+
+// vectorGetShort does nothing of GetShort.
+func vectorGetShort(_ []uint64, _ []byte) int { return 0 }

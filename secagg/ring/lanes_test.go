@@ -73,6 +73,30 @@ func checkMoves[W Lane](t rapid.TB, words []W) {
 	}
 }
 
+// checkShort writes the lower halves of words as bytes and reads them again, with every kernel.
+func checkShort(t rapid.TB, words []uint64) {
+	t.Helper()
+	var want []byte
+	lower := make([]uint64, len(words))
+	for i, w := range words {
+		want, lower[i] = binary.LittleEndian.AppendUint32(want, uint32(w)), w&(1<<32-1)
+	}
+	for name, put := range map[string]func([]byte, []uint64){"PutShort": PutShort, "plainPutShort": plainPutShort} {
+		got := bytes.Repeat([]byte{0x5a}, len(want)+70)
+		put(got[:len(want):len(want)], words)
+		if !bytes.Equal(got[:len(want)], want) || !bytes.Equal(got[len(want):], bytes.Repeat([]byte{0x5a}, 70)) {
+			t.Fatalf("%s of %d words wrote other bytes", name, len(words))
+		}
+	}
+	for name, get := range map[string]func([]uint64, []byte){"GetShort": GetShort, "plainGetShort": plainGetShort} {
+		got := slices.Repeat([]uint64{7}, len(words)+33)
+		get(got[:len(words):len(words)], want)
+		if !slices.Equal(got[:len(words)], lower) || !slices.Equal(got[len(words):], slices.Repeat([]uint64{7}, 33)) {
+			t.Fatalf("%s of %d words read other words", name, len(words))
+		}
+	}
+}
+
 // TestWordsInBytesAreAddedOneByOne has every length around one and two lines, and bytes that begin anywhere.
 func TestWordsInBytesAreAddedOneByOne(t *testing.T) {
 	for _, size := range []int{2, 4, 8} {
@@ -93,6 +117,7 @@ func TestWordsAreMovedToBytesAndBack(t *testing.T) {
 		n := rapid.IntRange(0, 100).Draw(t, "words")
 		w := words[uint64](n+1).Draw(t, "w")[rapid.IntRange(0, 1).Draw(t, "from"):][:n]
 		checkMoves(t, w)
+		checkShort(t, w)
 		w32, w16 := make([]uint32, n), make([]uint16, n)
 		for i, v := range w {
 			w32[i], w16[i] = uint32(v), uint16(v)
@@ -117,17 +142,20 @@ func FuzzBytes(f *testing.F) {
 		checkMoves(t, w16)
 		checkMoves(t, w32)
 		checkMoves(t, w64)
+		checkShort(t, w64)
 	})
 }
 
 // TestShortBytesPanic holds that a vector instruction never reads or writes what a slice does not have.
 func TestShortBytesPanic(t *testing.T) {
-	long, short, words := make([]byte, 256), make([]byte, 255), make([]uint16, 128)
+	long, short, words, wide := make([]byte, 256), make([]byte, 255), make([]uint16, 128), make([]uint64, 64)
 	for name, do := range map[string]func(){
 		"AddBytes": func() { AddBytes(long, short, 16) },
 		"SubBytes": func() { SubBytes(long, short, 64) },
 		"PutBytes": func() { PutBytes(short, words) },
 		"GetBytes": func() { GetBytes(words, short) },
+		"PutShort": func() { PutShort(short, wide) },
+		"GetShort": func() { GetShort(wide, short) },
 	} {
 		func() {
 			defer func() {

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/hanse-project/hanse/internal/raced"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/secagg/ring"
 )
 
 // Use says what a pad is for. Pads of one step with different uses are independent.
@@ -54,30 +54,14 @@ func Narrow(p Pad, dst []uint64, at int) {
 		dst[0] >>= 32
 		dst, at = dst[1:], at+1
 	}
-	for len(dst) > 0 {
-		n := min(len(dst), narrowNumbers)
-		p.Words(dst[n/2:n], at/2)
-		spread(dst[:n])
-		dst, at = dst[n:], at+n
+	if k, ok := p.(*keyStream); ok {
+		k.numbers(dst, at)
+		return
 	}
-}
-
-// narrowNumbers is how many numbers are made at a time: so many stay in the first-level cache.
-const narrowNumbers = 2 * streamBlock / 8
-
-// spread makes numbers of the words in the upper half of where they go; of the last word of an odd number one.
-//
-//go:norace
-func spread(dst []uint64) {
-	raced.Write(dst)
-	words := dst[len(dst)/2:]
-	for len(dst) >= 2 {
-		w := words[0]
-		dst[0], dst[1] = w&(1<<32-1), w>>32
-		dst, words = dst[2:], words[1:]
-	}
+	words := make([]uint64, (len(dst)+1)/2)
+	p.Words(words, at/2)
 	for i := range dst {
-		dst[i] &= 1<<32 - 1
+		dst[i] = words[i/2] >> (32 * (i % 2)) & (1<<32 - 1)
 	}
 }
 
@@ -163,30 +147,41 @@ type keyStream struct {
 const streamBlock = 8 << 10
 
 // Words implements Pad.
-//
-//go:norace
 func (k *keyStream) Words(dst []uint64, at int) {
-	raced.Write(dst)
-	raced.Write(k.space)
-	var iv [aes.BlockSize]byte
-	binary.BigEndian.PutUint64(iv[:], k.nonce)
-	binary.BigEndian.PutUint64(iv[8:], uint64(at/2))
-	stream := cipher.NewCTR(k.block, iv[:])
-	next := func(n int) []byte {
-		key := k.space[:n]
-		clear(key)
-		stream.XORKeyStream(key, key)
-		return key
-	}
-	if at%2 == 1 {
-		next(8)
-	}
+	stream := k.from(at)
 	for len(dst) > 0 {
 		n := min(len(dst), streamBlock/8)
-		key := next(8 * n)
-		for i := range dst[:n] {
-			dst[i] = binary.LittleEndian.Uint64(key[8*i:])
-		}
+		ring.GetBytes(dst[:n], k.next(stream, 8*n))
 		dst = dst[n:]
 	}
+}
+
+// numbers is Narrow from a whole word on.
+func (k *keyStream) numbers(dst []uint64, at int) {
+	stream := k.from(at / 2)
+	for len(dst) > 0 {
+		n := min(len(dst), streamBlock/4)
+		ring.GetShort(dst[:n], k.next(stream, 4*n))
+		dst = dst[n:]
+	}
+}
+
+// from returns the key stream from a word on.
+func (k *keyStream) from(word int) cipher.Stream {
+	var iv [aes.BlockSize]byte
+	binary.BigEndian.PutUint64(iv[:], k.nonce)
+	binary.BigEndian.PutUint64(iv[8:], uint64(word/2))
+	stream := cipher.NewCTR(k.block, iv[:])
+	if word%2 == 1 {
+		k.next(stream, 8)
+	}
+	return stream
+}
+
+// next returns the next bytes of a key stream, at most streamBlock; they stay until the next call.
+func (k *keyStream) next(stream cipher.Stream, n int) []byte {
+	key := k.space[:n]
+	clear(key)
+	stream.XORKeyStream(key, key)
+	return key
 }

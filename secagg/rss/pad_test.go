@@ -77,7 +77,7 @@ func TestAPartOfAPadIsThatPart(t *testing.T) {
 
 // TestNumbersOf32BitsAreHalvesOfAPadsWords, at any place, and each half is one number's.
 func TestNumbersOf32BitsAreHalvesOfAPadsWords(t *testing.T) {
-	const n = 3*narrowNumbers + 4
+	const n = 3*streamBlock/4 + 6
 	pad, err := padsFor(t, Keeper, "halves").Pad(Helper, Place{Number: 1}, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/ring"
 )
 
 // Join starts the arithmetic of a session among three of its parties. The pads come from the session's pair
@@ -194,49 +195,57 @@ func (w *sessionWire) Give(ctx context.Context, kind string, from int, to Role, 
 	return w.give(ctx, kind, from, w.parties[to], bits, n, words)
 }
 
-// pack fills dst with words as little-endian numbers of size bytes, 6 or 8.
-//
-//go:norace
+// pack fills dst with words as little-endian numbers of size bytes, 4, 6 or 8.
 func pack(dst []byte, words []uint64, size int) {
-	raced.Write(dst)
-	raced.Read(words[:len(dst)/size])
+	words = words[:len(dst)/size]
 	switch size {
 	case 8:
-		for i := range len(dst) / 8 {
-			binary.LittleEndian.PutUint64(dst[8*i:], words[i])
-		}
+		ring.PutBytes(dst, words)
 	case 4:
-		for i := range len(dst) / 4 {
-			binary.LittleEndian.PutUint32(dst[4*i:], uint32(words[i]))
-		}
+		ring.PutShort(dst, words)
 	default:
-		for i := range len(dst) / size {
-			b := dst[size*i : size*i+size]
-			binary.LittleEndian.PutUint32(b, uint32(words[i]))
-			binary.LittleEndian.PutUint16(b[4:], uint16(words[i]>>32))
-		}
+		pack48(dst, words)
+	}
+}
+
+// pack48 is pack for 6 bytes.
+//
+//go:norace
+func pack48(dst []byte, words []uint64) {
+	raced.Write(dst)
+	raced.Read(words)
+	for ; len(words) > 1; dst, words = dst[6:], words[1:] { // the last two of eight bytes are the next word's
+		binary.LittleEndian.PutUint64(dst, words[0])
+	}
+	for _, w := range words {
+		binary.LittleEndian.PutUint32(dst, uint32(w))
+		binary.LittleEndian.PutUint16(dst[4:], uint16(w>>32))
 	}
 }
 
 // unpack reads what pack wrote.
-//
-//go:norace
 func unpack(words []uint64, src []byte, size int) {
-	raced.Write(words[:len(src)/size])
-	raced.Read(src)
+	words = words[:len(src)/size]
 	switch size {
 	case 8:
-		for i := range len(src) / 8 {
-			words[i] = binary.LittleEndian.Uint64(src[8*i:])
-		}
+		ring.GetBytes(words, src)
 	case 4:
-		for i := range len(src) / 4 {
-			words[i] = uint64(binary.LittleEndian.Uint32(src[4*i:]))
-		}
+		ring.GetShort(words, src)
 	default:
-		for i := range len(src) / size {
-			b := src[size*i : size*i+size]
-			words[i] = uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint16(b[4:]))<<32
-		}
+		unpack48(words, src)
+	}
+}
+
+// unpack48 is unpack for 6 bytes.
+//
+//go:norace
+func unpack48(words []uint64, src []byte) {
+	raced.Write(words)
+	raced.Read(src)
+	for ; len(words) > 1; words, src = words[1:], src[6:] {
+		words[0] = binary.LittleEndian.Uint64(src) & (1<<48 - 1)
+	}
+	for i := range words {
+		words[i] = uint64(binary.LittleEndian.Uint32(src)) | uint64(binary.LittleEndian.Uint16(src[4:]))<<32
 	}
 }

@@ -25,6 +25,7 @@ func main() {
 		move(fmt.Sprint("put", bits), "dst *byte, src *"+word, "writes words to bytes")
 		move(fmt.Sprint("get", bits), "dst *"+word+", src *byte", "reads words from bytes")
 	}
+	short()
 	Generate()
 }
 
@@ -52,6 +53,48 @@ func move(name, from, what string) {
 		VMOVDQU(src, word)
 		VMOVDQU(word, dst)
 	})
+}
+
+// short are the copies of words of 64 bits to bytes that keep their lower halves, and back.
+func short() {
+	TEXT("putShort", NOSPLIT, "func(dst *byte, src *uint64, lines int)")
+	Pragma("noescape")
+	Doc("putShort writes the lower halves of words to bytes, so many lines of 64 bytes.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	lines := Load(Param("lines"), GP64())
+	Label("line")
+	for v := range 2 {
+		first, second := YMM(), YMM()
+		VMOVDQU(Mem{Base: src, Disp: 64 * v}, first)
+		VMOVDQU(Mem{Base: src, Disp: 64*v + 32}, second)
+		VSHUFPS(Imm(0b10_00_10_00), second, first, first) // in each half of a vector the first's, then the second's
+		VPERMQ(Imm(0b11_01_10_00), first, first)
+		VMOVDQU(first, Mem{Base: dst, Disp: 32 * v})
+	}
+	ADDQ(Imm(lineBytes), dst)
+	ADDQ(Imm(2*lineBytes), src)
+	DECQ(lines)
+	JNZ(LabelRef("line"))
+	VZEROUPPER()
+	RET()
+
+	TEXT("getShort", NOSPLIT, "func(dst *uint64, src *byte, lines int)")
+	Pragma("noescape")
+	Doc("getShort reads words whose upper halves are zero from bytes, so many lines of 64 bytes.")
+	dst, src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	lines = Load(Param("lines"), GP64())
+	Label("line")
+	for v := range 4 {
+		word := YMM()
+		VPMOVZXDQ(Mem{Base: src, Disp: 16 * v}, word)
+		VMOVDQU(word, Mem{Base: dst, Disp: 32 * v})
+	}
+	ADDQ(Imm(2*lineBytes), dst)
+	ADDQ(Imm(lineBytes), src)
+	DECQ(lines)
+	JNZ(LabelRef("line"))
+	VZEROUPPER()
+	RET()
 }
 
 // eachVector is a function's loop over the vectors of dst and src, lines of two.
