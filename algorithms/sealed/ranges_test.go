@@ -28,8 +28,14 @@ func (e *edge) dealt(words []uint64) rss.Share {
 	return rss.Components(e.role, c)
 }
 
+// stored implements source.
+func (e *edge) stored(z rss.Share) [][]uint64 { return [][]uint64{z.X, z.Y} }
+
 // again implements source.
-func (e *edge) again(k *kept) rss.Share { return k.whole }
+func (e *edge) again(_ *block, stored []uint64) rss.Share {
+	n := len(stored) / 2
+	return rss.Share{X: stored[:n], Y: stored[n:]}
+}
 
 // release implements source.
 func (e *edge) release(*block) {}
@@ -52,6 +58,9 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 		}
 		e := &edge{role: tr.role, rng: rand.New(rand.NewPCG(1, 2))}
 		tr.columns = e
+		if p.Outer > 0 {
+			tr.kept = &kept{source: e, scratch: &scratch{vault: newVault()}, size: 8}
+		}
 		acc, err := tr.savedSums(point{})
 		if err != nil {
 			return err
@@ -69,7 +78,9 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 			b := &block{lo: lo, hi: min(lo+tr.BlockRows, rows)}
 			f := int64(smallFeature)
 			z := e.dealt(slices.Repeat([]uint64{uint64(f), uint64(-f)}, b.hi-b.lo))
-			tr.blocks = append(tr.blocks, &kept{block: b, whole: z})
+			if err := tr.kept.add(b, z); err != nil {
+				return err
+			}
 			tr.addBlock(acc, b, z, labels)
 			if err := tr.liftWindows(ctx, acc, b.hi); err != nil {
 				return err

@@ -24,8 +24,8 @@ type watch struct {
 	lo     []int                  // where each session began to make features, at the keeper
 }
 
-// watched is a source that a watch looks at.
-type watched struct {
+// overseen is a source that a watch looks at.
+type overseen struct {
 	source
 	*watch
 	role     rss.Role
@@ -33,7 +33,7 @@ type watched struct {
 }
 
 // each implements source.
-func (w *watched) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error,
+func (w *overseen) each(ctx context.Context, lo, hi, size int, take func(b *block, z rss.Share) error,
 	behind func(ctx context.Context, row int) error) error {
 	if w.role == rss.Keeper {
 		w.lo = append(w.lo, lo)
@@ -73,7 +73,7 @@ func (f *fixture) trainUnder(ctx context.Context, w *watch, i int, n Network, se
 	}
 	t.begun = begun
 	t.angles.turns = func(lo, hi int) ([]uint16, error) { return begun.Turns(begun.Matrices(), lo, hi) }
-	t.columns = &watched{source: t.columns, watch: w, role: t.role, features: t.features}
+	t.columns = &overseen{source: t.columns, watch: w, role: t.role, features: t.features}
 	_, err = t.train(ctx)
 	return err
 }

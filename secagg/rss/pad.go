@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/hanse-project/hanse/internal/raced"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/ring"
 )
@@ -181,6 +182,7 @@ func (k *keyStream) from(word int) cipher.Stream {
 // next returns the next bytes of a key stream, at most streamBlock; they stay until the next call.
 func (k *keyStream) next(stream cipher.Stream, n int) []byte {
 	key := k.space[:n]
+	raced.Write(key)
 	clear(key)
 	stream.XORKeyStream(key, key)
 	return key
