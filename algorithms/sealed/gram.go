@@ -103,7 +103,7 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 		return nil, err
 	}
 	t.columns.done()
-	t.room = room{}
+	t.space = space{}
 	if s != nil {
 		return s, nil
 	}

@@ -19,8 +19,8 @@ const (
 	saveSteps  = 32
 )
 
-// blocksToSave is how many blocks of so many rows lie between two checkpoints of their sums. A checkpoint has the square
-// of the features: with more of them it is for more rows, so that it stays a small part of the work.
+// blocksToSave is how many blocks of so many rows lie between two checkpoints of their sums. A checkpoint has the
+// square of the features: with more of them it is for more rows, so that it stays a small part of the work.
 func blocksToSave(features, rows int) int { return max(saveBlocks, saveRows*features/rows) }
 
 // point is a place where a training can go on. Shares of two sessions do not fit together, so it has the

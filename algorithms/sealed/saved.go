@@ -70,7 +70,7 @@ func (t *trainer) savedSums(from point) (*sums, error) {
 // saveSums keeps the sums.
 func (t *trainer) saveSums(place int, acc *sums) error {
 	var words [][]uint64
-	window := slices.Grow(t.room.window[:0], len(acc.parts)*len(acc.parts[0].window))
+	window := slices.Grow(t.space.window[:0], len(acc.parts)*len(acc.parts[0].window))
 	for i := range acc.parts {
 		p := &acc.parts[i]
 		squares := p.squares
@@ -84,7 +84,7 @@ func (t *trainer) saveSums(place int, acc *sums) error {
 		words = append(words, squares, p.columns.X, p.columns.Y, p.sides, p.labels.X, p.labels.Y,
 			p.total.X, p.total.Y)
 	}
-	t.room.window = window
+	t.space.window = window
 	return t.save(place, state{Stage: stageSums, Number: acc.next}, words...)
 }
 

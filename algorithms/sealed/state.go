@@ -74,9 +74,9 @@ func Checkpoints() []string {
 	return list
 }
 
-// room is where states are put together. It is kept from one to the next: states of many features are large, and new
+// space is where states are put together. It is kept from one to the next: states of many features are large, and new
 // memory for them costs more than what is written there.
-type room struct {
+type space struct {
 	window []uint64 // sums of words of 32 bits
 	words  []byte
 	state  bytes.Buffer
@@ -92,7 +92,7 @@ func (t *trainer) save(place int, s state, words ...[]uint64) error {
 	for _, w := range words {
 		size += 8 * len(w)
 	}
-	r := &t.room
+	r := &t.space
 	r.words = slices.Grow(r.words[:0], size)
 	for _, w := range words {
 		at := len(r.words)

@@ -37,7 +37,7 @@ type trainer struct {
 	zcards         *series  // of z-scores
 	tested         *fdskl.ZScores
 
-	room room // of checkpoints
+	space space // of checkpoints
 }
 
 // Train runs one party's part of a training and returns its part of the model. All parties call it at the

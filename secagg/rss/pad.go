@@ -110,7 +110,7 @@ func KeyedPads(with [Roles]Derive, told func() keys.Hash) *Pads {
 }
 
 // domainPads separates the labels of pads' keys from all other hashes.
-const domainPads = "hanse share pads v2"
+const domainPads = "hanse share pads v1"
 
 // Pad implements Source.
 func (p *Pads) Pad(unknown Role, at Place, use Use) (Pad, error) {
