@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 
+	"github.com/hanse-project/hanse/algorithms/kernel/cholesky"
 	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/secagg/ring"
 )
@@ -95,24 +94,14 @@ func (c *Curvature) intercept(step, gradient, column []float64, all float64) {
 }
 
 // symmetric makes a symmetric n by n matrix, of which entries writes row i from the diagonal on, solves it for the
-// right side b and leaves the solution there. gonum factorises the lower triangle up to a third faster than the upper.
+// right side b and leaves the solution there.
 func (c *Curvature) symmetric(n int, b []float64, entries func(i int, row []float64)) error {
-	a := blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: max(1, n), Data: make([]float64, n*n)}
-	const line = 8 // rows become columns: so many of them share a line of the cache
-	parallel.All(c.Workers, (n+line-1)/line, func(part int) {
-		row := make([]float64, n)
-		for i := part * line; i < min((part+1)*line, n); i++ {
-			entries(i, row[i:])
-			for j := i; j < n; j++ {
-				a.Data[j*n+i] = row[j]
-			}
-		}
-	})
-	factor, ok := lapack64.Potrf(a)
-	if !ok {
+	a := cholesky.New(n)
+	a.Fill(c.Workers, entries)
+	if !a.Factorise(c.Workers) {
 		return fmt.Errorf("the second derivative is not positive definite at lambda %v: raise lambda", c.Lambda)
 	}
-	lapack64.Potrs(factor, blas64.General{Rows: n, Cols: 1, Stride: 1, Data: b})
+	a.Solve(b)
 	return nil
 }
 

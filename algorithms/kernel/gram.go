@@ -5,13 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/kernel/cholesky"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/secagg/ring"
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // gramRows is the number of rows that are multiplied at once: as many as ring.AddSquares16 takes in one go. The result
@@ -24,7 +23,7 @@ const gramColumns = 256
 // In a Gram cosines are whole numbers in units of 2^-wholeBits.
 const wholeBits = 11
 
-// MaxGram bounds the features of a Gram: its matrix then takes 1 GiB, and to solve the equations 2 more.
+// MaxGram bounds the features of a Gram: its matrix then takes 1 GiB, and to solve the equations another.
 const MaxGram = 16384
 
 // MaxSides bounds the right sides of a Gram.
@@ -50,7 +49,7 @@ type Gram struct {
 }
 
 // NewGram starts normal equations for the given number of features, even and up to 16,384. It takes
-// about 4 features^2 bytes, and Solve 8 more.
+// about 4 features^2 bytes, and Solve as many again.
 func NewGram(t *Table, features int) (*Gram, error) { return NewGramOf(t, features, 1) }
 
 // NewGramOf is NewGram for several right sides, each with its own labels.
@@ -149,8 +148,7 @@ type Ridge struct {
 
 // Solve minimises (1/N) sum_j (f(x_j) - y_j)^2 + lambda |alpha|^2 over alpha and the intercept,
 // which is not penalised: (Phi_c^T Phi_c / N + lambda I) alpha = Phi_c^T y / N with centred
-// columns. More rows may be added afterwards. The factorisation is gonum's, which uses GOMAXPROCS
-// goroutines whatever workers says; its result does not depend on them. Of several right sides it
+// columns. More rows may be added afterwards. The result does not depend on workers. Of several right sides it
 // is the first one's.
 func (g *Gram) Solve(lambda float64, workers int) (*Ridge, error) {
 	all, err := g.SolveEach(lambda, workers)
@@ -184,20 +182,18 @@ func (g *Gram) SolveEach(lambda float64, workers int) ([]*Ridge, error) {
 		}
 		solutions[side] = &Ridge{Alpha: labels, Intercept: meanY}
 	}
-	a := blas64.Symmetric{Uplo: blas.Upper, N: d, Stride: d, Data: make([]float64, d*d)}
-	for i := range d {
-		row := a.Data[i*d:][:d]
+	a := cholesky.New(d)
+	a.Fill(workers, func(i int, row []float64) {
 		for j, sum := range g.sums[ring.PairIndex(i, i, width):][:d-i] {
-			row[i+j] = float64(sum)/(1<<(2*wholeBits-1))/n - mul(means[i], means[i+j])
+			row[j] = float64(sum)/(1<<(2*wholeBits-1))/n - mul(means[i], means[i+j])
 		}
-		row[i] += lambda
-	}
-	factor, ok := lapack64.Potrf(a)
-	if !ok {
+		row[0] += lambda
+	})
+	if !a.Factorise(workers) {
 		return nil, fmt.Errorf("the normal equations are not positive definite at lambda %v: raise lambda", lambda)
 	}
 	for _, s := range solutions {
-		lapack64.Potrs(factor, blas64.General{Rows: g.features, Cols: 1, Stride: 1, Data: s.Alpha})
+		a.Solve(s.Alpha)
 		for i, v := range s.Alpha {
 			if !parameters.IsFinite(v) {
 				return nil, fmt.Errorf("coefficient %d came out as %v at lambda %v: raise lambda", i, v, lambda)
