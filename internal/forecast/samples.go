@@ -65,10 +65,10 @@ var samples = []sample{
 		turns, labels := turns(gramRows*sampleFeatures/2), make([]float64, gramRows) // two features of each angle
 		return func() error { return g.Add(turns, labels, 1) }, err
 	}},
-	{Equation, sampleFeatures * sampleFeatures * sampleFeatures, func() (func() error, error) {
-		g, err := kernel.NewGram(kernel.Cosines(), sampleFeatures)
+	{Equation, largeFeatures * largeFeatures * largeFeatures, func() (func() error, error) {
+		g, err := kernel.NewGram(kernel.Cosines(), largeFeatures)
 		if err == nil {
-			err = g.Add(turns(sampleFeatures*sampleFeatures), make([]float64, 2*sampleFeatures), 1)
+			err = g.Add(turns(sampleRows*largeFeatures/2), make([]float64, sampleRows), 1)
 		}
 		return func() error { _, err := g.Solve(0.1, 1); return err }, err
 	}},

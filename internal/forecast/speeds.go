@@ -115,15 +115,11 @@ func Measure(dir string) (*Speeds, error) {
 		if err == nil {
 			err = run() // caches and tables fill
 		}
-		had := threadTime
-		if p.kind == Equation { // whose package takes all cores, whatever it is told
-			had = processTime
-		}
 		best, began := math.Inf(1), time.Now()
 		for n := 0; err == nil && (n < leastRuns || time.Since(began) < runsTime); n++ {
-			at := had()
+			at := threadTime()
 			err = run()
-			best = min(best, (had() - at).Seconds())
+			best = min(best, (threadTime() - at).Seconds())
 		}
 		if err != nil {
 			return fail(string(p.kind), err)

@@ -189,14 +189,14 @@ func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		if candidates > 0 {
 			solve.add(active, Gram, heldOut*d*d)
 		}
-		solve.alone(active, Equation, (1+candidates)*d*d*d)
+		solve.add(active, Equation, (1+candidates)*d*d*d)
 		return w, nil
 	}
 	w.turn, w.turns = new(step), (1+int64(candidates))*int64(p.Iterations)*int64(p.Scores())
 	w.turn.add(active, Cosine, 3*rows*d)
 	if side := float64(p.NewtonSide(c.Rows())); side > 0 { // of a step in which all rows count; a hinge's do but at first
 		w.turn.add(active, Gram, rows*d*side)
-		w.turn.alone(active, Equation, side*side*side)
+		w.turn.add(active, Equation, side*side*side)
 	}
 	return w, nil
 }
