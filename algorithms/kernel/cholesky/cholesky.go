@@ -29,17 +29,13 @@ type Matrix struct {
 	panels []float64 // see the package's comment
 }
 
-// Bytes returns what a matrix of so many rows takes.
-func Bytes(rows int) int64 {
-	count := (int64(rows) + side - 1) / side
-	return 8 * side * side * count * (count + 1) / 2
-}
-
 // New returns a matrix of zeros.
 func New(rows int) *Matrix {
-	m := &Matrix{rows: rows, panels: make([]float64, Bytes(rows)/8)}
-	for i := rows; i < m.count()*side; i++ { // rows that fill up the last panel
-		m.panel(i / side)[i*side+i%side] = 1
+	m := &Matrix{rows: rows}
+	count := m.count()
+	m.panels = make([]float64, side*side*count*(count+1)/2)
+	for i := rows; i < count*side; i++ { // rows that fill up the last panel
+		m.panel(count - 1)[i*side+i%side] = 1
 	}
 	return m
 }

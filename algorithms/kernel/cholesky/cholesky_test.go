@@ -187,15 +187,6 @@ func TestProductsAreThoseOfPlainGo(t *testing.T) {
 	})
 }
 
-// TestBytesAreWhatAMatrixTakes, its last panel filled up.
-func TestBytesAreWhatAMatrixTakes(t *testing.T) {
-	for _, rows := range []int{0, 1, 8, 9, 100} {
-		if got := Bytes(rows); got != int64(8*len(New(rows).panels)) {
-			t.Errorf("%d rows: %d bytes, want %d", rows, got, 8*len(New(rows).panels))
-		}
-	}
-}
-
 // TestWithoutVectorInstructions runs the tests of factors again where the processor's vector instructions are off.
 func TestWithoutVectorInstructions(t *testing.T) {
 	if !cpu.X86.HasAVX2 {
