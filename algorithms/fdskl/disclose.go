@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -14,7 +15,24 @@ import (
 type Disclosure struct {
 	Openings   []contract.Opening
 	Operations []contract.Operation
-	Memory     int64 // bytes that the largest active party holds beside its own table
+}
+
+// Memory is about how many bytes an active party of a training over rows, to which so many angles open, holds beside
+// its own table: two for each angle and, where it solves on its own, the matrices for it.
+func (p Params) Memory(rows int, angles int64) int64 {
+	n, d := 2*angles, int64(p.Features)
+	if p.Schedule != Fixed || len(p.Active) > 1 {
+		return n
+	}
+	if p.Loss == kernel.Square.String() {
+		halves := int64(2) // of matrices: the sums of products, and what is factorised
+		if p.Lambda == 0 {
+			halves = 3 // and the sums without the rows that are kept out
+		}
+		return n + 8*halves*d*(d+1)/2
+	}
+	side := int64(p.NewtonSide(rows))
+	return n + 8*side*(side+1) + 2*side*d // two halves, and the rows as whole numbers
 }
 
 // DiscloseTraining tells what a training over rows opens and does; columns[i] is the number of
@@ -33,7 +51,6 @@ func DiscloseTraining(p Params, privacy string, parties []string, columns []int,
 	for k, a := range p.Active {
 		n := c.anglesOf(k)
 		o.angles(k, n)
-		d.Memory = max(d.Memory, 2*n)
 		if p.Schedule == DoublyStochastic {
 			o.learns(a, KindScores, c.turnsOf(k)*int64(c.batch()), "the running model's score of each row it picked")
 		}

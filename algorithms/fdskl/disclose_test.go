@@ -3,8 +3,10 @@ package fdskl
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -116,6 +118,53 @@ func TestStochasticAnglesAreBoundedClosely(t *testing.T) {
 			if n := learned[0]["angles"]; o.Kind == "angles" && (n > o.Count || n < o.Count*9/10) {
 				t.Errorf("%d rows: %d angles opened, %d declared", c.rows, n, o.Count)
 			}
+		}
+	}
+}
+
+// TestMemoryNamesTheMatricesOfTheSolver that a training has.
+func TestMemoryNamesTheMatricesOfTheSolver(t *testing.T) {
+	const angles, d = 1000, 512
+	half := int64(8 * d * (d + 1) / 2) // of a matrix
+	for _, c := range []struct {
+		name   string
+		change func(p *Params)
+		rows   int
+		want   int64
+	}{
+		{"square loss", func(*Params) {}, 4000, 2 * half},
+		{"square loss, lambda chosen", func(p *Params) { p.Lambda = 0 }, 4000, 3 * half},
+		{"smooth hinge", func(p *Params) { p.Loss = "smooth-hinge" }, 4000, 2*half + 2*d*d},
+		{"fewer rows than features", func(p *Params) { p.Loss = "logistic" }, 100, 8*100*101 + 2*100*d},
+		{"too large for Newton's method", func(p *Params) { p.Loss, p.Features = "logistic", 8192 }, 9000, 0},
+		{"several active parties", func(p *Params) { p.Active = []string{"a", "b"} }, 4000, 0},
+		{"doubly stochastic", func(p *Params) { p.Schedule = DoublyStochastic }, 4000, 0},
+	} {
+		p := Params{Features: d, Active: []string{"a"}, Lambda: 1e-3}.WithDefaults()
+		p.Loss = "square"
+		c.change(&p)
+		if got := p.Memory(c.rows, angles); got != 2*angles+c.want {
+			t.Errorf("%s: %d bytes, want %d", c.name, got, 2*angles+c.want)
+		}
+	}
+}
+
+// TestMemoryIsWhatAStepTakes, of Newton's method: blocks of rows add some, which memory does not name.
+func TestMemoryIsWhatAStepTakes(t *testing.T) {
+	const d = 1024
+	for _, rows := range []int{600, 1000, 1500} { // by the rows' matrix, and by the features'
+		o := newObjective(rows, d, kernel.SmoothHinge, 1e-3, 0.1, 1)
+		gradient, scores := make([]float64, o.size()), make([]float64, rows)
+		o.evaluate(make([]float64, o.size()), gradient, scores)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := o.direction(gradient, scores); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		took, stated := after.TotalAlloc-before.TotalAlloc, o.Params.Memory(rows, 0)
+		if ratio := float64(took) / float64(stated); ratio < 0.7 || ratio > 1.5 {
+			t.Errorf("%d rows: a step takes %d bytes, %.2f times the %d that are stated", rows, took, ratio, stated)
 		}
 	}
 }

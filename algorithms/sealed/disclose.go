@@ -79,7 +79,6 @@ func discloseTraining(p fdskl.Params, parties []string, rows, block, window int)
 	}
 	d.Openings = append(d.Openings, pointOpenings(p, parties)...)
 	d.Openings = append(d.Openings, zOpenings(p, parties)...)
-	d.Memory = Memory(p, rows)
 	return d, nil
 }
 
@@ -163,7 +162,6 @@ func DisclosePrediction(p fdskl.Params, parties []string, rows, batch int, recei
 	d.Openings = []contract.Opening{{To: receiver, Kind: kindScores, Count: int64(rows) * int64(p.Scores()),
 		Meaning: fmt.Sprintf("the predictions themselves, %s%d bits behind the point: of each row that much is told of all "+
 			"parties' columns together", each, p.ScoreBits)}}
-	d.Memory = 16 * blockBytes
 	return d, nil
 }
 

@@ -164,7 +164,8 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 	}
 
 	// What a training keeps in memory: shares of a matrix at those who hold shares, beside a file where the loss needs the
-	// features again; else two bytes for each angle where they open, a block of rows and a chunk elsewhere.
+	// features again; else angles where they open and the matrices of a solver there, a block of rows and a chunk
+	// elsewhere.
 	switch {
 	case j.Task != contract.TaskTrain:
 	case j.Privacy == keys.PrivacySealed:
@@ -182,10 +183,14 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 			b.WriteString(rowsFile(p, c, three))
 		}
 	default:
+		p, err := fdskl.ParamsOf(j.Parameters, j.Parties)
+		if err != nil {
+			break
+		}
 		memory := "memory beside the table:"
 		for _, o := range c.Openings {
 			if o.Kind == "angles" {
-				memory += fmt.Sprintf(" %s %s,", o.To, wording.Size(2*o.Count))
+				memory += fmt.Sprintf(" %s %s,", o.To, wording.Size(p.Memory(c.Rows(), o.Count)))
 			}
 		}
 		b.WriteString("\n" + wrapped("", memory+" the others a few megabytes"))
