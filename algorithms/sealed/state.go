@@ -82,7 +82,7 @@ type space struct {
 	state  bytes.Buffer
 }
 
-// stateRest is room for what a state has besides its words; it grows for one that has more.
+// stateRest is space for what a state has besides its words; it grows for one that has more.
 const stateRest = 1 << 10
 
 // save writes a state of this session.

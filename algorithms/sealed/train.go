@@ -123,7 +123,7 @@ func newTrainer(p *Party) (*trainer, error) {
 	}
 	if l := t.precisionOf(2 * t.s0).limit; l > mostLimit {
 		return nil, fmt.Errorf("%d steps with lambda %g: the rounding of honest steps could reach %.2g, and a check with "+
-			"room for it would find too little; propose fewer iterations, fewer outer steps or a larger lambda",
+			"space for it would find too little; propose fewer iterations, fewer outer steps or a larger lambda",
 			t.Params.Iterations, t.least/t.scaled(1), math.Ldexp(float64(l), -checkPoint))
 	}
 	if t.three, err = p.Network.Three(t.parties); err != nil {
