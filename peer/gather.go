@@ -3,6 +3,7 @@ package peer
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // gatherMost is how many bytes are gathered at most: the four records of a full frame of yamux, with their heads and
@@ -18,8 +19,9 @@ var gatherSpace = sync.Pool{New: func() any { b := make([]byte, 0, gatherMost); 
 type gather struct {
 	net.Conn
 	mu   sync.Mutex
-	held *[]byte // what waits for flush; nil: nothing is gathered
-	err  error   // the first error: a part of what TLS has numbered may be lost, and nothing can follow it
+	held *[]byte     // what waits for flush; nil: nothing is gathered
+	err  error       // the first error: a part of what TLS has numbered may be lost, and nothing can follow it
+	busy atomic.Bool // a write to the system is under way
 }
 
 // Write implements net.Conn.
@@ -30,9 +32,7 @@ func (g *gather) Write(b []byte) (int, error) {
 		return 0, g.err
 	}
 	if g.held == nil {
-		var n int
-		n, g.err = g.Conn.Write(b)
-		return n, g.err
+		return g.write(b)
 	}
 	if len(*g.held)+len(b) > gatherMost {
 		if err := g.empty(); err != nil {
@@ -68,8 +68,16 @@ func (g *gather) flush() error {
 // empty writes what was gathered so far.
 func (g *gather) empty() error {
 	if g.err == nil && len(*g.held) > 0 {
-		_, g.err = g.Conn.Write(*g.held)
+		g.write(*g.held)
 	}
 	*g.held = (*g.held)[:0]
 	return g.err
+}
+
+// write writes to the system.
+func (g *gather) write(b []byte) (n int, err error) {
+	g.busy.Store(true)
+	defer g.busy.Store(false)
+	n, g.err = g.Conn.Write(b)
+	return n, g.err
 }

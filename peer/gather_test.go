@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // countedWrites is a connection that counts its writes, and fails once it is told to.
@@ -27,9 +29,9 @@ func (c *countedWrites) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestRecordsOfAWriteGoTogether: whatever the sizes of writes, the other side reads the same bytes, and a frame of
-// yamux, four records once TLS makes them large, is one write to the system.
-func TestRecordsOfAWriteGoTogether(t *testing.T) {
+// linked returns two ends of a connection over the given ones, once each has shown who it is.
+func linked(t *testing.T, dialler, acceptor net.Conn) (there, here net.Conn) {
+	t.Helper()
 	var sides [2]*security
 	for i, k := range newKeys(t, 2) {
 		secret, err := secretKey(k)
@@ -40,6 +42,45 @@ func TestRecordsOfAWriteGoTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	accepted := make(chan error, 1)
+	go func() {
+		c, err := sides[1].SecureInbound(t.Context(), acceptor, "")
+		here = c
+		accepted <- err
+	}()
+	c, err := sides[0].SecureOutbound(t.Context(), dialler, sides[1].self)
+	if err := errors.Join(err, <-accepted); err != nil {
+		t.Fatal(err)
+	}
+	return c, here
+}
+
+// TestClosingBreaksAWriteOff: a peer that reads no more does not hold up who closes the connection under a write.
+func TestClosingBreaksAWriteOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dialler, acceptor := net.Pipe()
+		c, here := linked(t, dialler, acceptor)
+		wrote := make(chan error, 1)
+		go func() {
+			_, err := c.Write(make([]byte, 1000))
+			wrote <- err
+		}()
+		synctest.Wait() // it waits for the reader
+		start := time.Now()
+		c.Close()
+		if err := <-wrote; err == nil {
+			t.Error("a write to a closed connection ends well")
+		}
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("closing took %v", waited)
+		}
+		here.Close()
+	})
+}
+
+// TestRecordsOfAWriteGoTogether: whatever the sizes of writes, the other side reads the same bytes, and a frame of
+// yamux, four records once TLS makes them large, is one write to the system.
+func TestRecordsOfAWriteGoTogether(t *testing.T) {
 	dialler, acceptor := net.Pipe()
 	defer dialler.Close()
 	defer acceptor.Close()
@@ -50,20 +91,14 @@ func TestRecordsOfAWriteGoTogether(t *testing.T) {
 		rand.Read(b)
 		sent = append(sent, b...)
 	}
+	counted := &countedWrites{Conn: dialler}
+	c, here := linked(t, counted, acceptor)
 	read := make(chan error, 1)
 	got := make([]byte, len(sent))
 	go func() {
-		c, err := sides[1].SecureInbound(t.Context(), acceptor, "")
-		if err == nil {
-			_, err = io.ReadFull(c, got)
-		}
+		_, err := io.ReadFull(here, got)
 		read <- err
 	}()
-	counted := &countedWrites{Conn: dialler}
-	c, err := sides[0].SecureOutbound(t.Context(), counted, sides[1].self)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rest := sent
 	for i, n := range sizes {
 		before := counted.writes.Load()

@@ -127,6 +127,9 @@ func (c *secureConn) Write(b []byte) (int, error) {
 // Close implements net.Conn.
 func (c *secureConn) Close() error {
 	c.sockets.remove(c)
+	if c.below.busy.Load() { // TLS, which breaks off its own writes, does not know of this one and would wait for it
+		c.below.Conn.Close()
+	}
 	return c.Conn.Close()
 }
 
