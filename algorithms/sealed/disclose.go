@@ -18,18 +18,28 @@ import (
 // DiscloseTraining tells what a training over rows opens and does. Its operations are counted by running the
 // part of a party outside the three, which follows from public numbers, against a network that counts.
 func DiscloseTraining(p fdskl.Params, parties []string, rows int) (fdskl.Disclosure, error) {
-	return discloseTraining(p, parties, rows, 0, 0)
+	return discloseTraining(p, parties, rows, 0, 0, nil)
 }
 
-// discloseTraining is DiscloseTraining for blocks and windows of so many rows, 0 for the usual ones.
-func discloseTraining(p fdskl.Params, parties []string, rows, block, window int) (fdskl.Disclosure, error) {
+// DiscloseSharded is DiscloseTraining of the session that takes the sums of rows from shards; see DiscloseShard for
+// theirs.
+func DiscloseSharded(p fdskl.Params, parties []string, rows int) (fdskl.Disclosure, error) {
+	none := func(context.Context, *Begun) ([]Sums, error) { return nil, nil }
+	return discloseTraining(p, parties, rows, 0, 0, none)
+}
+
+// discloseTraining is DiscloseTraining for blocks and windows of so many rows, 0 for the usual ones, where sums tells
+// the sums of shards, nil that there are none.
+func discloseTraining(
+	p fdskl.Params, parties []string, rows, block, window int, sums func(context.Context, *Begun) ([]Sums, error),
+) (fdskl.Disclosure, error) {
 	d, stage, err := fdskl.DiscloseBeginning(p, fdskl.Sealed, parties)
 	if err != nil {
 		return d, err
 	}
 	c := &counter{names: parties, stage: func(kind string) int64 { return stage + stageOf(kind) }}
 	t, err := newTrainer(&Party{Party: &fdskl.Party{Self: -1, Names: parties, Params: p, Rows: rows}, Network: c,
-		BlockRows: block, WindowRows: window})
+		BlockRows: block, WindowRows: window, Sums: sums})
 	if err != nil {
 		return fdskl.Disclosure{}, err
 	}

@@ -179,7 +179,7 @@ func (f *fixture) train(t testing.TB, testNetwork *federation) []*fdskl.Model {
 
 // disclose is the job's disclosure, for blocks of the fixture's size.
 func (f *fixture) disclose() (fdskl.Disclosure, error) {
-	return discloseTraining(f.params, f.names, f.rows, f.block, f.window)
+	return discloseTraining(f.params, f.names, f.rows, f.block, f.window, nil)
 }
 
 // predict scores the training rows jointly.

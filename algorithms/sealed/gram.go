@@ -68,6 +68,13 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 	if err != nil || s != nil && t.loss == kernel.Square {
 		return s, err
 	}
+	if t.Sums != nil {
+		acc, means, err := t.gathered(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return t.systemOf(ctx, acc, means)
+	}
 	acc, labels, means, err := t.prepare(ctx, from)
 	if err != nil {
 		return nil, err
@@ -107,7 +114,13 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 	if s != nil {
 		return s, nil
 	}
-	if s, err = t.finish(ctx, acc); err != nil {
+	return t.systemOf(ctx, acc, means)
+}
+
+// systemOf makes the system of the sums of all rows and keeps it, with the labels' means.
+func (t *trainer) systemOf(ctx context.Context, acc *sums, means []float64) (*system, error) {
+	s, err := t.finish(ctx, acc)
+	if err != nil {
 		return nil, err
 	}
 	s.labelMeans = means
@@ -127,13 +140,19 @@ func (t *trainer) prepare(ctx context.Context, from point) (acc *sums, labels rs
 	}
 	var words []uint64
 	if t.role == rss.LabelHolder {
-		for k := range t.sides {
-			mean, of := t.labels(t.begun.Targets(k))
-			means, words = append(means, mean), append(words, of...)
-		}
+		means, words = t.labelWords()
 	}
 	labels, err = t.three.Input(ctx, kindLabels, t.k, t.sides*t.Rows, words)
 	return acc, labels, means, err
+}
+
+// labelWords returns the labels' mean for each side, and what is left of them as words, [sides, N].
+func (t *trainer) labelWords() (means []float64, words []uint64) {
+	for k := range t.sides {
+		mean, of := t.labels(t.begun.Targets(k))
+		means, words = append(means, mean), append(words, of...)
+	}
+	return means, words
 }
 
 // labels returns the mean of values, and what is left of them as words for rows, which add up to exactly 0.

@@ -41,6 +41,10 @@ type Party struct {
 	// have FileBytes.
 	Scratch func(bytes int64) (Scratch, error)
 
+	// Sums has the sums of all rows made elsewhere, shard by shard, in sessions of their own, and returns this party's
+	// parts of them; see SumRows. nil: the training's own session makes them. It is for the square loss.
+	Sums func(ctx context.Context, b *Begun) ([]Sums, error)
+
 	// Random is where the party's part of the coin comes from; nil: the system's secure source.
 	Random io.Reader
 

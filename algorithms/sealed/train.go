@@ -70,11 +70,7 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := begun.Model()
-	m.Owner = p.Owner
-	if p.Bins != nil {
-		m.Phase, m.Normaliser = p.Bins.Phase, p.Bins.Normaliser // the phase seed is the key of the dithers alone
-	}
+	m := t.model()
 	m.Points, m.ZScores, m.Lambda = t.card, t.tested, t.chosen
 	if t.role == rss.LabelHolder && t.sides == 1 {
 		m.Intercept = s.intercepts[0]
@@ -88,6 +84,16 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 		m.Shares = &fdskl.Shares{X: append(beta.X, offsets.X...), Y: append(beta.Y, offsets.Y...)}
 	}
 	return m, nil
+}
+
+// model starts this party's part of the model.
+func (t *trainer) model() *fdskl.Model {
+	m := t.begun.Model()
+	m.Owner = t.Owner
+	if t.Bins != nil {
+		m.Phase, m.Normaliser = t.Bins.Phase, t.Bins.Normaliser // the phase seed is the key of the dithers alone
+	}
+	return m
 }
 
 // checkTargets refuses targets that a score could not come near to, at the label holder, who alone has any: what opens
@@ -126,18 +132,8 @@ func newTrainer(p *Party) (*trainer, error) {
 			"space for it would find too little; propose fewer iterations, fewer outer steps or a larger lambda",
 			t.Params.Iterations, t.least/t.scaled(1), math.Ldexp(float64(l), -checkPoint))
 	}
-	if t.three, err = p.Network.Three(t.parties); err != nil {
+	if err := t.prepareColumns(); err != nil {
 		return nil, err
-	}
-	if p.Params.Binned() {
-		t.bins = newBins(s, t.roles, p.Params, p.Self, t.three)
-		t.columns = t.bins
-	} else {
-		t.angles = newColumns(s, t.roles, p.Network, t.three)
-		t.columns = t.angles
-	}
-	if t.BlockRows == 0 {
-		t.BlockRows = blockRowsOf(p.Params)
 	}
 	t.openings = openings{roles: t.roles, names: p.Names, session: p.Session, vault: p.Vault, network: p.Network}
 	holder := t.parties[rss.LabelHolder]
@@ -165,6 +161,24 @@ func newTrainer(p *Party) (*trainer, error) {
 		t.zcards = t.openings.add(series{kind: kindZScores, code: codeZScores, most: n, bits: zWidth, root: nobody})
 	}
 	return t, nil
+}
+
+// prepareColumns starts the arithmetic of the three, and what makes shares of features with it.
+func (t *trainer) prepareColumns() (err error) {
+	if t.three, err = t.Network.Three(t.parties); err != nil {
+		return err
+	}
+	if t.Params.Binned() {
+		t.bins = newBins(t.scales, t.roles, t.Params, t.Self, t.three)
+		t.columns = t.bins
+	} else {
+		t.angles = newColumns(t.scales, t.roles, t.Network, t.three)
+		t.columns = t.angles
+	}
+	if t.BlockRows == 0 {
+		t.BlockRows = blockRowsOf(t.Params)
+	}
+	return nil
 }
 
 // blockBytes is about how large one message of a block's features is: rows enough for the Gram matrix's kernels.

@@ -30,6 +30,7 @@ type overseen struct {
 	*watch
 	role     rss.Role
 	features int
+	from     int // the first of the source's rows
 }
 
 // each implements source.
@@ -42,7 +43,7 @@ func (w *overseen) each(ctx context.Context, lo, hi, size int, take func(b *bloc
 		if w.role != rss.Outside {
 			w.mu.Lock()
 			for j := b.lo; j < b.hi; j++ {
-				w.shares[w.role][j] = z.Slice((j-b.lo)*w.features, (j-b.lo+1)*w.features).Clone()
+				w.shares[w.role][w.from+j] = z.Slice((j-b.lo)*w.features, (j-b.lo+1)*w.features).Clone()
 			}
 			w.mu.Unlock()
 		}

@@ -1,0 +1,284 @@
+package sealed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// run returns some rows of a party's table.
+func run(m *kernel.Matrix, s Shard) *kernel.Matrix {
+	part := *m
+	d := len(m.Dense)
+	part.Rows, part.Values, part.Starts = s.Rows(), m.Values[s.Lo*d:s.Hi*d], nil
+	for _, at := range m.Starts[s.Lo : s.Hi+1] {
+		part.Starts = append(part.Starts, at-m.Starts[s.Lo])
+	}
+	part.Set = m.Set[m.Starts[s.Lo]:m.Starts[s.Hi]]
+	return &part
+}
+
+// sharding is a training whose rows are summed in shards, each in a federation of its own.
+type sharding struct {
+	*fixture
+	shards []Shard
+	nets   []*federation
+	sums   [][]Sums // by shard and party
+	watch  *watch   // nil: nobody
+}
+
+// newSharding cuts a fixture's rows into n shards.
+func (f *fixture) newSharding(t testing.TB, n int) *sharding {
+	t.Helper()
+	list, err := shardsOf(f.rows, f.block, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sharding{fixture: f, shards: list}
+	for _, shard := range list {
+		operations, err := discloseShard(f.params, f.names, f.rows, shard, f.block, f.window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		net := newFederation(t, f.names)
+		net.declare(t, fdskl.Disclosure{Operations: operations})
+		s.nets, s.sums = append(s.nets, net), append(s.sums, make([]Sums, len(f.names)))
+	}
+	return s
+}
+
+// sum makes the sums of a shard with all parties.
+func (s *sharding) sum(at int, begun []*Begun) error {
+	return first(s.nets[at].run(func(ctx context.Context, i int, n Network) error {
+		shard := s.shards[at]
+		p := Summing{Self: i, Begun: begun[i].Model, Rows: s.rows, Shard: shard, Labels: begun[i].Of(shard, s.rows),
+			Network: n, Workers: 2, blockRows: s.block, windowRows: s.window}
+		if parts := s.parts[i]; len(parts) > 0 {
+			p.Matrices = []*kernel.Matrix{run(parts[0].Rows, shard)}
+		}
+		t, err := p.summer()
+		if err != nil {
+			return err
+		}
+		if s.watch != nil {
+			t.columns = &overseen{source: t.columns, watch: s.watch, role: t.role, features: t.features, from: shard.Lo}
+		}
+		s.sums[at][i], err = t.sumRows(ctx, p.Labels)
+		return err
+	}))
+}
+
+// train trains with the shards' sums and returns all model parts.
+func (s *sharding) train(t *testing.T) []*fdskl.Model {
+	t.Helper()
+	none := func(context.Context, *Begun) ([]Sums, error) { return nil, nil }
+	d, err := discloseTraining(s.params, s.names, s.rows, s.block, s.window, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := newFederation(t, s.names)
+	node.declare(t, d)
+	s.forget()
+	begun, ready := make([]*Begun, len(s.names)), make(chan int, len(s.names))
+	summed := make(chan error)
+	go func() {
+		var err error
+		for range s.names {
+			<-ready
+		}
+		for at := range s.shards {
+			if err == nil {
+				err = s.sum(at, begun)
+			}
+		}
+		for range s.names {
+			summed <- err
+		}
+	}()
+	models := make([]*fdskl.Model, len(s.names))
+	if err := first(node.run(func(ctx context.Context, i int, n Network) (err error) {
+		p := s.party(i, n, node.session)
+		p.Sums = func(_ context.Context, b *Begun) ([]Sums, error) {
+			begun[i] = b
+			ready <- i
+			if err := <-summed; err != nil {
+				return nil, err
+			}
+			var list []Sums
+			for at := range s.shards {
+				if got := s.sums[at][i]; got != nil {
+					list = append(list, got)
+				}
+			}
+			return list, nil
+		}
+		models[i], err = Train(ctx, p)
+		return err
+	})); err != nil {
+		t.Fatal(err)
+	}
+	spentAll(t, node)
+	for _, net := range s.nets {
+		spentAll(t, net)
+	}
+	return models
+}
+
+// TestShardsAddUp: whatever the number of shards, the system is what all rows add up to, row after row in whole
+// numbers, and the coefficients are those of the steps on it; each session sends what its contract lists.
+func TestShardsAddUp(t *testing.T) {
+	for name, f := range windowed(t) {
+		if f.params.Loss != kernel.Square.String() {
+			continue
+		}
+		for _, n := range []int{1, 2, 4, 8} {
+			t.Run(fmt.Sprintf("%s, %d shards", name, n), func(t *testing.T) {
+				s := f.newSharding(t, n)
+				s.watch = f.newWatch()
+				models := s.train(t)
+				f.exact(t, s.watch, name)
+				f.solved(t, models)
+			})
+		}
+	}
+}
+
+// added returns what the rows of all shards add up to: twice the products of features, the features, the features times
+// labels, and the labels, in the ring of sums.
+func (s *sharding) added(t *testing.T) []uint64 {
+	t.Helper()
+	var all [rss.Roles]Sums
+	out := make([][]uint64, 4)
+	for role, i := range rolesOf(s.params, s.names, 0).parties {
+		for at := range s.shards {
+			if all[role] == nil {
+				all[role] = s.sums[at][i]
+			} else if err := all[role].Add(s.sums[at][i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		terms := [][]uint64{rss.New(rss.Role(role), nil, nil, 1).TwiceGram(all[role][0]), nil, all[role][3], nil}
+		for k, term := range terms {
+			if out[k] == nil {
+				out[k] = make([]uint64, len(term))
+			}
+			for j, w := range term {
+				out[k][j] += w
+			}
+		}
+	}
+	label, keeper := all[rss.LabelHolder], all[rss.Keeper]
+	for _, k := range []int{1, 4} {
+		out[(k+1)/2] = append(out[(k+1)/2], rss.Reconstruct(rss.Share{X: label[k], Y: label[k+1]},
+			rss.Share{X: keeper[k], Y: keeper[k+1]})...)
+	}
+	words, bits := slices.Concat(out...), s.labelHolder(t).sums.k
+	for i := range words {
+		words[i] &= ^uint64(0) >> (wordBits - bits)
+	}
+	return words
+}
+
+// TestShardsOfBinsAreTheSame: bins are not rounded, so that their sums are the same words for any number of shards.
+func TestShardsOfBinsAreTheSame(t *testing.T) {
+	for _, ring := range []int{ringCompact, ringDefault} {
+		f := newFixture(t, 4, 47, fdskl.Params{Iterations: 4, Lambda: 1e-2, Ring: ring,
+			BinParams: fdskl.BinParams{Bins: 2, MinCell: 2, ZScores: "p3"}})
+		f.block = 4
+		var want []uint64
+		for _, n := range []int{1, 2, 4, 8} {
+			s := f.newSharding(t, n)
+			f.solved(t, s.train(t))
+			got := s.added(t)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("ring %d: %d shards add up to other words than one", ring, n)
+			}
+		}
+	}
+}
+
+// TestShardsAreAllRows: shards are whole blocks, none is empty, and together they are all rows in their order.
+func TestShardsAreAllRows(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		rows, size := rapid.IntRange(1, 1000).Draw(rt, "rows"), rapid.IntRange(1, 100).Draw(rt, "size")
+		blocks := (rows + size - 1) / size
+		n := rapid.IntRange(1, blocks).Draw(rt, "shards")
+		list, err := shardsOf(rows, size, n)
+		if err != nil || len(list) != n {
+			rt.Fatalf("%d shards, %v", len(list), err)
+		}
+		at, least, most := 0, rows, 0
+		for _, s := range list {
+			if s.Lo != at || s.Rows() < 1 || s.Lo%size != 0 {
+				rt.Fatalf("shards are %v", list)
+			}
+			at = s.Hi
+			least, most = min(least, (s.Rows()+size-1)/size), max(most, (s.Rows()+size-1)/size)
+		}
+		if at != rows || most > least+1 {
+			rt.Fatalf("shards of %d rows are %v", rows, list)
+		}
+	})
+	for _, n := range []int{-1, 0, 4} {
+		if _, err := shardsOf(47, 16, n); err == nil || err.Error() !=
+			fmt.Sprintf("%d shards of 47 rows, want 1 to 3: a shard has a block of 16 rows at least", n) {
+			t.Errorf("%d shards: %v", n, err)
+		}
+	}
+}
+
+// TestSumRowsRefuses what does not fit together, before anything is sent.
+func TestSumRowsRefuses(t *testing.T) {
+	f := newFixture(t, 3, 47, fdskl.Params{Features: 6, Iterations: 2, Sigma: 1, Lambda: 1e-2, Ring: ringSmall})
+	logistic := newFixture(t, 3, 47, fdskl.Params{Features: 6, Iterations: 2, Sigma: 1, Lambda: 1e-2, Loss: "logistic"})
+	shard := Shard{Lo: 8, Hi: 16}
+	rows := run(f.parts[0][0].Rows, shard)
+	for _, c := range []struct {
+		change func(p *Summing)
+		want   string
+	}{
+		{func(p *Summing) { p.Begun = &fdskl.Model{Names: f.names, Params: logistic.params} },
+			"loss is \"logistic\": rows are summed in shards for the square loss alone, the others need them again"},
+		{func(p *Summing) { p.Shard = Shard{Lo: 40, Hi: 48} }, "a shard of rows 40 to 48, the job has 47"},
+		{func(p *Summing) { p.Shard = Shard{Lo: 8, Hi: 8} }, "a shard of rows 8 to 8, the job has 47"},
+		{func(p *Summing) { p.Shard.Hi = 20 }, "the table of the shard has 8 rows, want 12"},
+		{func(p *Summing) { p.Labels = p.Labels[1:] }, "7 labels of the shard, want 8"},
+		{func(p *Summing) { p.Matrices = append(p.Matrices, rows) }, "2 tables of a shard, want one"},
+	} {
+		p := Summing{Self: 0, Begun: &fdskl.Model{Names: f.names, Params: f.params}, Rows: 47, Shard: shard,
+			Matrices: []*kernel.Matrix{rows}, Labels: make([]uint64, 8), Network: &counter{names: f.names,
+				stage: func(string) int64 { return 1 }}}
+		c.change(&p)
+		if _, err := SumRows(t.Context(), p); err == nil || err.Error() != c.want {
+			t.Errorf("error is %v\nwant     %s", err, c.want)
+		}
+	}
+}
+
+// TestSumsOfOtherShapesAreRefused: a shard's sums with another number of words stop the training.
+func TestSumsOfOtherShapesAreRefused(t *testing.T) {
+	s := Sums{make([]uint64, 3), make([]uint64, 2)}
+	for _, c := range []struct {
+		more Sums
+		want string
+	}{
+		{Sums{make([]uint64, 3)}, "sums of 1 vectors, want 2"},
+		{Sums{make([]uint64, 3), make([]uint64, 3)}, "sums with 3 words in vector 1, want 2"},
+		{nil, "sums of 0 vectors, want 2"},
+	} {
+		if err := s.Add(c.more); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error is %v, want %s", err, c.want)
+		}
+	}
+}
