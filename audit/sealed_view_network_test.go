@@ -176,7 +176,11 @@ func (p *viewedPads) Pad(unknown rss.Role, at rss.Place, use rss.Use) (rss.Pad, 
 		}
 	case p.self == viewedHelper && unknown == rss.Keeper && p.cover == nil:
 		p.cover = make([]uint64, p.rows) // the first step is that of the labels
-		pad.Words(p.cover, 0)
+		if p.params.Ring == 32 {
+			rss.Narrow(pad, p.cover, 0)
+		} else {
+			pad.Words(p.cover, 0)
+		}
 	}
 	return pad, nil
 }
