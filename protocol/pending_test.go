@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	mrand "math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -109,14 +110,22 @@ func (c course) atOnce() course {
 }
 
 // TestWhatIsTakenLateIsTheSame: whatever operations are begun and however late they are ended, each party receives what
-// it receives in lockstep, and both ends of each link sign the same.
+// it receives in lockstep, both ends of each link sign the same, and the records have an order that does not depend on
+// when frames come.
 func TestWhatIsTakenLateIsTheSame(t *testing.T) {
 	const q = 4
 	rapid.Check(t, func(rt *rapid.T) {
 		c := anyCourse(rt, q)
-		var came [2][q][][]byte
-		for run, c := range []course{c.atOnce(), c} {
-			l, _ := recorded(t, q)
+		var came [3][q][][]byte
+		var order [3][q][]protocol.Entry
+		for run, c := range []course{c.atOnce(), c, c} {
+			l, notebooks := recorded(t, q)
+			if run == 2 {
+				l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
+					runtime.Gosched()
+					return []testnet.Frame{f}
+				})
+			}
 			errs := l.each(func(i int) (err error) {
 				if came[run][i], err = c.run(t.Context(), l.sessions[i], i); err != nil {
 					return err
@@ -127,10 +136,16 @@ func TestWhatIsTakenLateIsTheSame(t *testing.T) {
 				rt.Fatal(err)
 			}
 			l.net.Close()
+			for i, n := range notebooks {
+				order[run][i] = n.entries
+			}
 		}
 		for i := range q {
 			if !slices.EqualFunc(came[0][i], came[1][i], bytes.Equal) {
 				rt.Fatalf("party %d received %v, in lockstep %v", i, came[1][i], came[0][i])
+			}
+			if !slices.Equal(order[1][i], order[2][i]) {
+				rt.Fatalf("party %d recorded\n%v\nand in another run\n%v", i, order[1][i], order[2][i])
 			}
 		}
 	})
