@@ -118,7 +118,7 @@ func TestJoinAfterAQuorum(t *testing.T) {
 			t.Errorf("the offer is %+v", o)
 		}
 		l.restart("mill")
-		time.Sleep(askEvery)
+		time.Sleep(askEvery + retryAfter) // it refuses the invitation where it comes before the version that mill has missed
 		for _, name := range []string{"insurer", "lab", "mill"} {
 			settle()
 			l.signOnDisk(name)
