@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/psi"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // evenSpeeds are such that one unit of each kind takes a nanosecond.
@@ -119,7 +121,8 @@ func TestKindsCount(t *testing.T) {
 	for privacy, want := range map[string][]Kind{
 		keys.PrivacyMasked:    append([]Kind{DenseAngle, DenseTerm, Cosine, Gram, Equation, Masked, Written}, messages...),
 		keys.PrivacyPublished: append([]Kind{DenseAngle, DenseTerm, Cosine, Gram, Equation}, messages...),
-		keys.PrivacySealed:    append([]Kind{DenseAngle, DenseTerm, Cosine, Padded, Square, Product, Synced}, messages...),
+		keys.PrivacySealed: append([]Kind{DenseAngle, DenseTerm, Cosine, Padded, SmallSquare, Product, Synced},
+			messages...),
 	} {
 		c := contractOf(t, privacy, 4000, 128)
 		base := of(t, c, evenSpeeds(), Place{Together: true})
@@ -129,6 +132,62 @@ func TestKindsCount(t *testing.T) {
 			if f := of(t, c, s, Place{Together: true}); !(f.Seconds > base.Seconds) {
 				t.Errorf("%s: slow %q makes nothing longer", privacy, k)
 			}
+		}
+	}
+}
+
+// TestSmallWordsTakeLess: features of 32 bits have sums of products of their own, and half a word of a pad where those
+// of 64 bits have a whole one. Without truncations, which depend on the windows, pads are those of features alone.
+func TestSmallWordsTakeLess(t *testing.T) {
+	const rows, d = 4000, 128
+	worked := func(ring int64, kind Kind) (units float64) {
+		c := contractOf(t, keys.PrivacySealed, rows, d)
+		c.Job.Parameters["ring"] = ring
+		c.Operations = slices.DeleteFunc(c.Operations, func(o contract.Operation) bool {
+			_, ok := rss.Truncated(o.Kind)
+			return ok
+		})
+		base, s := of(t, c, evenSpeeds(), Place{}), evenSpeeds()
+		s.Unit[kind] += 1e-9
+		return (of(t, c, s, Place{}).Seconds - base.Seconds) * 1e9 * 2 // on two cores
+	}
+	for _, test := range []struct {
+		ring int64
+		kind Kind
+		want float64
+	}{
+		{64, Square, rows * d * d}, {48, Square, rows * d * d}, {32, Square, 0},
+		{64, SmallSquare, 0}, {48, SmallSquare, 0}, {32, SmallSquare, rows * d * d},
+		{64, Padded, 67.0 / 3 * rows * d}, {48, Padded, 67.0 / 3 * rows * d}, {32, Padded, 43.0 / 3 * rows * d},
+	} {
+		if got := worked(test.ring, test.kind); math.Abs(got-test.want) > 1e-3*rows*d {
+			t.Errorf("ring %d: %q counts %v times, want %v", test.ring, test.kind, got, test.want)
+		}
+	}
+}
+
+// TestTruncationsCountTheirPads: eight words and four numbers of a value's own bits over the three parties.
+func TestTruncationsCountTheirPads(t *testing.T) {
+	for encoding, want := range map[contract.Encoding]float64{
+		contract.Fixed64: 100 * (8 + 4) * 8.0 / 3, contract.Ring48: 100 * (8 + 4) * 8.0 / 3,
+		contract.Ring32: 100 * (8 + 2) * 8.0 / 3,
+	} {
+		c := new(contract.Contract)
+		for _, m := range []struct {
+			suffix   string
+			words    int64
+			encoding contract.Encoding
+		}{
+			{rss.SuffixIn, 100, encoding}, {rss.SuffixIn, 100, encoding}, {rss.SuffixCarry, 100, contract.Fixed64},
+			{rss.SuffixOut, 200, contract.Fixed64}, {rss.SuffixCarry, 100, contract.Fixed64},
+		} {
+			c.Operations = append(c.Operations, contract.Operation{
+				Kind: "sums" + m.suffix, Shape: []int64{m.words}, Encoding: m.encoding.String()})
+		}
+		var got float64
+		new(work).truncations(c, func(_ *step, _ Kind, units float64) { got += units })
+		if math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s: %v bytes of pads, want %v", encoding, got, want)
 		}
 	}
 }

@@ -84,10 +84,8 @@ var samples = []sample{
 		dst := make([]uint64, sampleBytes/8)
 		return func() error { pad.Words(dst, 0); return nil }, err
 	}},
-	{Square, sampleRows * sampleFeatures * sampleFeatures, func() (func() error, error) {
-		sums, rows := make([]uint64, sampleFeatures*(sampleFeatures+1)/2), make([]uint64, sampleRows*sampleFeatures)
-		return func() error { ring.AddSquares(sums, rows, sampleFeatures, 1); return nil }, nil
-	}},
+	{Square, sampleRows * sampleFeatures * sampleFeatures, squares[uint64]},
+	{SmallSquare, sampleRows * sampleFeatures * sampleFeatures, squares[uint32]},
 	{Product, 3 * largeRows * largeFeatures, func() (func() error, error) {
 		out, v := make([]uint64, 3*largeRows), make([]uint64, 3*largeFeatures)
 		m := make([]uint64, largeRows*largeFeatures)
@@ -161,6 +159,12 @@ var samples = []sample{
 		data := make([]byte, sampleBytes)
 		return func() error { sha256.Sum256(data); return nil }, nil
 	}},
+}
+
+// squares samples the sums of products of every two of the features, modulo the size of a word.
+func squares[W ring.Word]() (func() error, error) {
+	sums, rows := make([]W, sampleFeatures*(sampleFeatures+1)/2), make([]W, sampleRows*sampleFeatures)
+	return func() error { ring.AddSquares(sums, rows, sampleFeatures, 1); return nil }, nil
 }
 
 // angles samples a party's part of angles, of so many columns of numbers, or binary columns that are 1 in half of the

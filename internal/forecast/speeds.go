@@ -27,7 +27,8 @@ const (
 	Equation     Kind = "equation"      // a cube of the number of features: equations in as many unknowns
 	Masked       Kind = "masked"        // a byte under the mask of one pair
 	Padded       Kind = "padded"        // a byte of a one-time pad
-	Square       Kind = "square"        // an entry of a Gram matrix of words, of one row's features
+	Square       Kind = "square"        // an entry of a Gram matrix of words of 64 bits, of one row's features
+	SmallSquare  Kind = "small square"  // an entry of a Gram matrix of words of 32 bits, of one row's features
 	Product      Kind = "product"       // an entry of a matrix of words times that of a vector
 	PointHash    Kind = "point hash"    // an id hashed to the curve
 	PointProduct Kind = "point product" // a point times a scalar
@@ -44,7 +45,8 @@ const (
 
 // kinds are all of them.
 var kinds = []Kind{DenseAngle, DenseTerm, BinaryAngle, BinaryTerm, Cosine, Gram, Equation, Masked, Padded, Square,
-	Product, PointHash, PointProduct, StoreKey, StoreValue, Coded, Moved, Hashed, Carried, Message, Written, Synced}
+	SmallSquare, Product, PointHash, PointProduct, StoreKey, StoreValue, Coded, Moved, Hashed, Carried, Message, Written,
+	Synced}
 
 // Speeds is how long this machine takes for one unit of each kind on one core, in seconds, with nothing else running.
 type Speeds struct {

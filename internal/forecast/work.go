@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -201,25 +202,35 @@ func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 	return w, nil
 }
 
-// Words of pads that a value of the three's arithmetic takes, over all three: of a truncation, and of a feature that
-// cosines are made of. They count the pads that rss.Party.Truncate and the blocks of package sealed draw.
+// What a value of the three's arithmetic takes of pads, over all three: of a truncation, and of a feature that is the
+// cosine or the sine of an angle. They count the pads that rss.Party.Truncate and the blocks of package sealed draw:
+// words, and numbers of as many bits as the value or the feature has, which padded says the bytes of.
 const (
-	padsOfTruncation = 12
-	padsOfFeature    = 11
-	turnsOfFeature   = 4 // look-ups of a cosine and a sine, and what is done with them
+	wordsOfTruncation, numbersOfTruncation = 8, 4
+	wordsOfFeature, numbersOfFeature       = 2.375, 6 // of an angle 4 words, and three times 16 bits
+	turnsOfFeature                         = 4        // look-ups of a cosine and a sine, and what is done with them
 )
 
-// Blocks of features of sealed trainings, how many of them are between two checkpoints, how often a checkpoint is
-// copied on its way, and a row that is picked out of a block.
+// Blocks of features of sealed trainings, how many of them are between two checkpoints, or how many rows for each
+// feature where that is more, how often a checkpoint is copied on its way, and a row that is picked out of a block.
 const (
 	blockSize  = 4 << 20
 	blocksKept = 8
+	rowsKept   = 8
 	copiesKept = 3
 	picks      = 2
 )
 
 // wordSize is how many bytes a word of pads has.
 const wordSize = 8
+
+// padded returns how many bytes of a pad a number of so many bits takes: two of 32 bits come from one word.
+func padded(bits int) float64 {
+	if bits == contract.Ring32.Bits() {
+		return wordSize / 2
+	}
+	return wordSize
+}
 
 // shared is a training or prediction on shares of three.
 func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
@@ -244,7 +255,7 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		for i := range c.Parties {
 			features.angles(i, own, c.Parties[i].Columns, rows*float64(p.Angles()))
 		}
-		each(features, Padded, padsOfFeature*wordSize*rows*d/rss.Roles)
+		each(features, Padded, (wordsOfFeature*wordSize+numbersOfFeature*padded(p.Ring))*rows*d/rss.Roles)
 		each(features, Cosine, turnsOfFeature*rows*d/rss.Roles)
 	} else {
 		each(features, Padded, wordSize*rows*d)
@@ -256,7 +267,11 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		w.inTurn = true
 		return w, nil
 	}
-	each(features, Square, rows*d*d)
+	square := Square
+	if p.Ring == contract.Ring32.Bits() {
+		square = SmallSquare
+	}
+	each(features, square, rows*d*d)
 	each(features, Product, 2*rows*d*scores)
 
 	// What the rows add up to is kept now and then, and then the equations: entries of half a matrix for each part of the
@@ -266,7 +281,7 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		parts = 2
 		each(features, Moved, picks*2*wordSize*rows*d) // the rows of a part are picked out of their block
 	}
-	saves := math.Floor(rows * d * wordSize / (blocksKept * blockSize))
+	saves := math.Floor(rows / max(blocksKept*blockSize/(wordSize*d), rowsKept*d))
 	kept := parts * wordSize * d * d * (saves/2 + 2)
 	for _, kind := range []Kind{Hashed, Written} {
 		each(features, kind, kept)
@@ -298,7 +313,7 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		s := steps(rss.Roles * scores)
 		if p.Outer > 0 {
 			each(s, Product, 2*rows*d)
-			each(s, Padded, 2*wordSize*rows*d)
+			each(s, Padded, 2*padded(p.Ring)*rows*d)
 			file(s, Padded)
 			if e > 0 {
 				each(s, Product, 2*rows*d)
@@ -312,16 +327,18 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 
 // truncations adds what truncations take, whose words the contract lists.
 func (w *work) truncations(c *contract.Contract, each func(s *step, kind Kind, units float64)) {
-	var messages float64
+	var pads float64
 	for i := range c.Operations {
-		if o := &c.Operations[i]; len(o.Shape) == 1 {
-			if _, ok := rss.Truncated(o.Kind); ok {
-				messages += float64(o.Shape[0])
+		if o := &c.Operations[i]; len(o.Shape) == 1 && strings.HasSuffix(o.Kind, rss.SuffixIn) {
+			values := float64(o.Shape[0]) / 2 // two parties send a word of each
+			number := float64(wordSize)
+			if o.Encoding == contract.Ring32.String() {
+				number = padded(contract.Ring32.Bits())
 			}
+			pads += (wordsOfTruncation*wordSize + numbersOfTruncation*number) * values
 		}
 	}
-	values := messages / rss.Roles // each is in three messages
-	each(w.then(), Padded, padsOfTruncation*wordSize*values/rss.Roles)
+	each(w.then(), Padded, pads/rss.Roles)
 }
 
 // alignment is a search for common rows.
