@@ -124,3 +124,14 @@ func TestWhatIsTakenTooLateIsFound(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatAllSayEndsWhatHasBegun: before a party tells all others something, and in the middle of that takes from
+// each, it takes what it has begun.
+func TestWhatAllSayEndsWhatHasBegun(t *testing.T) {
+	l := newDirectsOf(t, false, func(_ *testNetwork, ctx context.Context, _ int, s *protocol.Session) error {
+		_, err := s.BeginPass(ctx, share(1, 0, 600))
+		return err
+	})
+	all, cross := l.examined(l.sources()...)
+	wantPassed(t, checksOf(all, cross))
+}

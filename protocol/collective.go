@@ -54,8 +54,11 @@ func (s *Session) Exchange(ctx context.Context, kind string, data []byte, limit 
 		data, limit)
 }
 
-// exchange is Exchange under a given header.
+// exchange is Exchange under a given header. What has begun ends first: nothing else is received in between.
 func (s *Session) exchange(ctx context.Context, h header, data []byte, limit int) ([][]byte, error) {
+	if err := s.endFirst(ctx, len(s.pending)); err != nil {
+		return nil, err
+	}
 	if err := checkOwn(&h, data, limit); err != nil {
 		return nil, err
 	}
