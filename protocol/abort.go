@@ -12,7 +12,7 @@ import (
 // Limits of the search for a peer's last words.
 const (
 	lastWordsTime = 500 * time.Millisecond
-	maxUnread     = 64 // frames
+	maxUnread     = 64 // frames, besides those that the session has begun to receive
 )
 
 // AbortError is inside the error of a party whose peer left the session and said why. It is the
@@ -63,7 +63,7 @@ func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastWordsTime)
 	defer cancel()
-	for range maxUnread {
+	for range maxUnread + s.due(peer) {
 		frame, failed := s.frame(ctx, peer, nil)
 		if failed != nil {
 			return err

@@ -40,7 +40,7 @@ func (s *Session) BeginReduce(ctx context.Context, r Reduction) (end func(contex
 	if r.Plan.Root != s.self {
 		return ended, take(ctx)
 	}
-	return s.begin(ctx, r.Plan.Children[s.self], chunksOf(r.Size, r.Encoding.Chunk(s.config.Chunk)), take), nil
+	return s.begin(ctx, r.Plan.Children[s.self], r.Kind, r.Size, r.Encoding.Chunk(s.config.Chunk), take), nil
 }
 
 // BeginPass is Pass at all but the receiver, where end takes the vector; see BeginReduce.
@@ -56,20 +56,17 @@ func (s *Session) BeginPass(ctx context.Context, d Direct) (end func(context.Con
 	if d.To != s.self {
 		return ended, take(ctx)
 	}
-	return s.begin(ctx, []int{d.From}, chunksOf(d.Size, d.Encoding.Chunk(s.config.Chunk)), take), nil
+	return s.begin(ctx, []int{d.From}, d.Kind, d.Size, d.Encoding.Chunk(s.config.Chunk), take), nil
 }
 
-// chunksOf is how many chunks a vector has.
-func chunksOf(size, chunk int) int { return (size + chunk - 1) / chunk }
-
-// begin notes an operation in which as many frames come from each of some parties, starts to read them, and returns
-// what takes them.
+// begin notes an operation in which a vector of size bytes comes from each of some parties, starts to read its chunks,
+// and returns what takes them.
 func (s *Session) begin(
-	ctx context.Context, peers []int, frames int, take func(context.Context) error,
+	ctx context.Context, peers []int, kind string, size, chunk int, take func(context.Context) error,
 ) (end func(context.Context) error) {
-	if frames > 0 {
+	if size > 0 {
 		for _, i := range peers {
-			s.read(ctx, i, frames)
+			s.read(ctx, i, (size+chunk-1)/chunk, HeaderSize(kind)+min(size, chunk))
 		}
 	}
 	p := &pending{peers: peers, take: take}
@@ -112,12 +109,13 @@ func (s *Session) settle(ctx context.Context, from ...int) error {
 	return s.endFirst(ctx, n)
 }
 
-// read starts to read frames of a peer, behind those that are being read. It ends with them, with the link, or with
-// ctx.
-func (s *Session) read(ctx context.Context, from, frames int) {
-	var before chan struct{}
+// read starts to read frames of a peer of at most so many bytes, behind those that are being read. It ends with them,
+// with the link, or with ctx, and with one that is longer, so that a peer cannot have more held than has begun: the
+// session fails when that one is taken.
+func (s *Session) read(ctx context.Context, from, frames, most int) {
+	var before *arriving
 	if queue := s.arriving[from]; len(queue) > 0 {
-		before = queue[len(queue)-1].over
+		before = queue[len(queue)-1]
 	}
 	a := &arriving{frames: make(chan []byte, frames), left: frames, over: make(chan struct{})}
 	s.arriving[from] = append(s.arriving[from], a)
@@ -125,7 +123,10 @@ func (s *Session) read(ctx context.Context, from, frames int) {
 		defer close(a.over)
 		defer close(a.frames)
 		if before != nil {
-			<-before
+			<-before.over
+			if a.err = before.err; a.err != nil {
+				return
+			}
 		}
 		for range frames {
 			var buffer []byte
@@ -139,6 +140,10 @@ func (s *Session) read(ctx context.Context, from, frames int) {
 				return
 			}
 			a.frames <- frame
+			if len(frame) > most {
+				a.err = deviation("frame of %d bytes, at most %d are due", len(frame), most)
+				return
+			}
 		}
 	}()
 }
@@ -168,4 +173,13 @@ func (s *Session) frame(ctx context.Context, from int, buf []byte) ([]byte, erro
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// due is how many frames of a peer are read that the session has not taken.
+func (s *Session) due(from int) int {
+	n := 0
+	for _, a := range s.arriving[from] {
+		n += a.left
+	}
+	return n
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -361,4 +362,82 @@ func TestLateEndsInAnyOrder(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// heldMesh counts the bytes that were received.
+type heldMesh struct {
+	protocol.Mesh
+	bytes *int
+}
+
+// Receive implements protocol.Mesh.
+func (m heldMesh) Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte, error) {
+	frame, err := m.Mesh.Receive(ctx, from, buf)
+	*m.bytes += len(frame)
+	return frame, err
+}
+
+// TestNoMoreIsHeldThanHasBegun: of frames that are longer than they can be, one is read ahead of its turn, and its
+// sender is named when it is taken.
+func TestNoMoreIsHeldThanHasBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const frames, long = 10, 1 << 20
+		held := 0
+		l := newTestNetwork(t, "bank", "shop")
+		l.wrap = func(i int, m protocol.Mesh) protocol.Mesh {
+			if i == 0 {
+				return heldMesh{m, &held}
+			}
+			return m
+		}
+		if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
+			t.Fatal(err)
+		}
+		l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
+			f.Data = append(f.Data, make([]byte, long)...)
+			return []testnet.Frame{f}
+		})
+		held = 0
+		d := newDirect(contract.Fixed64, 1, 0, make([]byte, 64*frames)).Direct
+		var ends []func(context.Context) error
+		for range 2 {
+			end, err := l.sessions[0].BeginPass(t.Context(), d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, end)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for range 2 {
+				l.sessions[1].Pass(ctx, d)
+			}
+		}()
+		synctest.Wait()
+		if held > 2*long {
+			t.Errorf("%d bytes are held of messages of %d", held, 2*d.Size)
+		}
+		wantStep(t, ends[0](t.Context()), "operation 2 (share): shop: chunk 0 has 1048640 bytes, want 64", "shop")
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// TestLastWordsBehindWhatHasBegun: a reason is found behind all frames that were due.
+func TestLastWordsBehindWhatHasBegun(t *testing.T) {
+	l := numbered(t, 2, 64)
+	d := newDirect(contract.Fixed64, 1, 0, make([]byte, 64*200)).Direct
+	if _, err := l.sessions[0].BeginPass(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.sessions[1].BeginPass(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	l.sessions[1].Abort(t.Context(), &fault.Fault{Code: fault.CodeDisk})
+	l.meshes[1].Close()
+	other := newDirect(contract.Fixed64, 0, 1, make([]byte, 8)).Direct
+	var left *protocol.AbortError
+	if err := l.sessions[0].Pass(t.Context(), other); !errors.As(err, &left) {
+		t.Errorf("it failed with %v, want the reason that the peer has left", err)
+	}
 }
