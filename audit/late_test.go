@@ -117,6 +117,58 @@ func TestWhatIsTakenTooLateIsFound(t *testing.T) {
 		{"a sum of which an inner party takes its part late", 1,
 			behind(func(r *transcript.Record) bool { return r.Kind == "angles" && r.Size == 600 }, of0(of(sent, "share", 0))),
 			finding.CheckOperations, "(angles) comes after operation"},
+		{"a total that opens late", 0,
+			alter(of(opened, "angles", 0), -1, func(r *transcript.Record) { r.Class = contract.ClassOpening }), finding.CheckOperations,
+			"(angles): it opened after a later operation"},
+	} {
+		t.Run(d.name, func(t *testing.T) {
+			all, _ := l.examined(source("forged", l.deviate(d.party, d.change)))
+			wantCheck(t, all[0].Checks, d.check, verdictOf(d.check), d.detail)
+		})
+	}
+}
+
+// TestLateStaysWithinItsContract: a sum of which another is the root is not taken late where the kind has sums to the
+// party too, nor is a message of a later stage of the contract put before one of an earlier.
+func TestLateStaysWithinItsContract(t *testing.T) {
+	l := newTestNetwork(t, 4)
+	sum := func(root string) contract.Operation {
+		return contract.Operation{Kind: "angles", Stage: 1, Collective: "sum", Root: root, Class: "masked",
+			Encoding: "turns16", Count: 1, Bytes: 600}
+	}
+	direct := func(kind string, stage int64, root, to string) contract.Operation {
+		return contract.Operation{Kind: kind, Stage: stage, Collective: "direct", Root: root, To: to, Class: "masked",
+			Encoding: "ring48", Count: 1, Bytes: 600}
+	}
+	l.agree(contract.Job{Privacy: "masked"}, 1, nil, []contract.Operation{
+		sum("p1"), sum("p3"), direct("share", 1, "p1", "p2"), direct("share", 1, "p1", "p0"), direct("reply", 2, "p2", "p0"),
+	})
+	must(t, l.run(func(ctx context.Context, i int, s *protocol.Session) error {
+		masked, err := secagg.NewMasked(s, l.config(i).IDs, l.topology)
+		if err != nil {
+			return err
+		}
+		for _, root := range []int{1, 3} {
+			if _, err := masked.BeginPadded(ctx, "angles", root, make([]uint16, 300)); err != nil {
+				return err
+			}
+		}
+		reply := message("reply", contract.ClassMasked, contract.Ring48, 2, 0, 600)
+		for _, d := range []protocol.Direct{share(1, 2, 600), reply, share(1, 0, 600)} {
+			if _, err := s.BeginPass(ctx, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	inner := func(r *transcript.Record) bool { return r.Kind == "angles" && r.Operation == 3 }
+	for _, d := range []deviation{
+		{"an inner party takes and passes on", 1, behind(inner, of(sent, "share", 2)), finding.CheckOperations,
+			"(angles): chunk 0 received from p2 where"},
+		{"a later stage comes first", 0, func(all []transcript.Record) []transcript.Record { return all },
+			finding.CheckOperations, "(share) is of an earlier stage"},
+		{"a later stage is said to come late", 0, behind(of(received, "reply", 2), of(received, "share", 1)),
+			finding.CheckOperations, "(reply) comes after operation"},
 	} {
 		t.Run(d.name, func(t *testing.T) {
 			all, _ := l.examined(source("forged", l.deviate(d.party, d.change)))

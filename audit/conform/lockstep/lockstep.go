@@ -24,8 +24,8 @@ type Conformer struct {
 	session   uint32
 	number    uint64 // the highest of an operation
 	stage     int64
-	came      []uint64        // by sender, the operation of its latest frame
-	begun     map[uint64]bool // operations since the latest round
+	came      []uint64         // by sender, the operation of its latest frame
+	begun     map[uint64]int64 // the stages of operations since the latest round, and of that before it
 	current   operation
 	pairs     pairing
 	rounds    rounds
@@ -43,7 +43,7 @@ func New(c *contract.Contract, self int, r *rules.Rules, f *finding.Set, least i
 		names = append(names, p.Name)
 	}
 	return &Conformer{names: names, self: self, rules: r, found: f, least: least, rounds: newRounds(len(names), self),
-		came: make([]uint64, len(names)), begun: make(map[uint64]bool)}
+		came: make([]uint64, len(names)), begun: make(map[uint64]int64)}
 }
 
 // Begin starts a session.
@@ -146,18 +146,32 @@ func (c *Conformer) follow(r *transcript.Record, rule *rules.Rule) {
 	c.step(r)
 }
 
+// anyStage stands for the stage of an operation that comes at any.
+const anyStage = -1
+
 // late reports whether a record begins an operation whose turn was earlier: a party may take what it receives in a
 // masked message, or in a sum that stays under a pad, after it has gone on; see protocol.Session.BeginReduce. It takes
 // it before anything that its sender sent later, and before the next countersignatures.
 func (c *Conformer) late(r *transcript.Record, rule *rules.Rule) bool {
-	takes := func(s rules.Script) bool {
-		return slices.ContainsFunc(s.Steps, func(s rules.Step) bool { return s.Event == r.Type && s.Peer == r.Peer }) &&
-			!slices.ContainsFunc(s.Steps, func(s rules.Step) bool { return s.Event == transcript.TypeSent })
+	if _, begun := c.begun[r.Operation]; begun || r.Operation >= c.number || r.Type != transcript.TypeReceived ||
+		r.Operation <= c.came[r.Peer] || r.Operation <= c.rounds.now.operation ||
+		rule.Class != contract.ClassMasked || !rule.MayPad && rule.Collective != contract.CollectiveDirect {
+		return false
 	}
-	return r.Operation < c.number && !c.begun[r.Operation] && r.Type == transcript.TypeReceived &&
-		r.Operation > c.came[r.Peer] && r.Operation > c.rounds.now.operation &&
-		rule.Class == contract.ClassMasked && (rule.MayPad || rule.Collective == contract.CollectiveDirect) &&
-		slices.ContainsFunc(rule.Scripts, takes)
+	for number, stage := range c.begun { // those of its turn
+		if stage != anyStage && (number < r.Operation && stage > rule.Stage || number > r.Operation && stage < rule.Stage) {
+			return false
+		}
+	}
+	taken := func(s rules.Step) bool { return s.Event == r.Type && s.Peer == r.Peer }
+	return slices.ContainsFunc(rule.Scripts, func(s rules.Script) bool {
+		return receives(&s) && slices.ContainsFunc(s.Steps, taken)
+	})
+}
+
+// receives reports whether a party sends nothing in a script.
+func receives(s *rules.Script) bool {
+	return !slices.ContainsFunc(s.Steps, func(s rules.Step) bool { return s.Event == transcript.TypeSent })
 }
 
 // start begins an operation with its first record.
@@ -184,9 +198,10 @@ func (c *Conformer) start(r *transcript.Record, rule *rules.Rule) {
 		c.found.Fail(finding.CheckOperations, "record %d: operation %d (%s) is of an earlier stage of the "+
 			"contract than the operation before it", r.Number, r.Operation, r.Kind)
 	}
-	c.begun[r.Operation] = true
+	c.begun[r.Operation] = anyStage
 	c.number = max(c.number, r.Operation)
-	if rule.Kind != contract.KindShared { // it comes at any stage
+	if rule.Kind != contract.KindShared {
+		c.begun[r.Operation] = rule.Stage
 		c.stage = max(c.stage, rule.Stage)
 	}
 	ids := c.rules.ByKind[contract.KindRowset]
@@ -199,7 +214,7 @@ func (c *Conformer) start(r *transcript.Record, rule *rules.Rule) {
 		c.found.Fail(finding.CheckOperations, "record %d: operation %d (%s) begins in session %d before "+
 			"the parties have compared their row ids", r.Number, r.Operation, r.Kind, c.session)
 	}
-	c.current.begin(r, rule)
+	c.current.begin(r, rule, late)
 	c.spend(r, rule)
 	c.beginEncrypted(r, rule)
 	if rule.Second {

@@ -21,21 +21,22 @@ type operation struct {
 	sum    keys.Hash // of what this party passes on in a broadcast, or sends in an exchange
 	summed bool
 	ended  bool
+	late   bool // its turn was earlier
 	off    bool // found wrong: the rest is left out
 	leaked bool // follows the tree that it must not
 	live   []progress
 	spare  []progress
 }
 
-// begin starts an operation at its first record.
-func (o *operation) begin(r *transcript.Record, rule *rules.Rule) {
+// begin starts an operation at its first record. In one that is late the party sends nothing.
+func (o *operation) begin(r *transcript.Record, rule *rules.Rule, late bool) {
 	live, spare := o.live[:0], o.spare[:0]
 	for i := range rule.Scripts {
-		if s := &rule.Scripts[i]; len(s.Steps) > 0 {
+		if s := &rule.Scripts[i]; len(s.Steps) > 0 && (!late || receives(s)) {
 			live = append(live, progress{Script: s})
 		}
 	}
-	*o = operation{rule: rule, number: r.Operation, record: r.Number, size: r.Size, live: live, spare: spare}
+	*o = operation{rule: rule, number: r.Operation, record: r.Number, size: r.Size, late: late, live: live, spare: spare}
 }
 
 // chunks returns how many chunks a vector has; one that is not cut has one.
@@ -163,6 +164,8 @@ func (o *operation) misfit(r *transcript.Record) string {
 	switch {
 	case r.Type == transcript.TypeOpened && o.rule.MustPad && !padded:
 		return "it opened, and the contract lists no opening of it to this party"
+	case r.Type == transcript.TypeOpened && o.late && !padded:
+		return "it opened after a later operation, where only a total under a pad may come"
 	case r.Class != class || r.Encoding != o.rule.Encoding:
 		return fmt.Sprintf("it is %s %s, the contract says %s %s", r.Class, r.Encoding, class, o.rule.Encoding)
 	case o.rule.Chunked():

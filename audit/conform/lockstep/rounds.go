@@ -107,6 +107,7 @@ func (c *Conformer) countersign(r *transcript.Record, rule *rules.Rule) {
 		c.spend(r, rule)
 	}
 	clear(c.begun)
+	c.begun[r.Operation] = c.stage
 	c.number = max(c.number, r.Operation)
 	if now.advance(1); now.whole {
 		c.rounds.ended()
