@@ -1,6 +1,8 @@
 package recorder_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"os"
@@ -33,7 +35,13 @@ func open(t *testing.T) (*recorder.Recorder, string) {
 			c.Key = k
 		}
 	}
-	path := filepath.Join(t.TempDir(), "transcript")
+	dir := t.TempDir()
+	store, err := transcript.OpenStore(filepath.Join(dir, "payloads"), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Store = store
+	path := filepath.Join(dir, "transcript")
 	log, err := transcript.Open(path, c)
 	if err != nil {
 		t.Fatal(err)
@@ -48,19 +56,29 @@ func open(t *testing.T) (*recorder.Recorder, string) {
 // sent is the n-th frame to party 1.
 func sent(n uint64) protocol.Entry {
 	return protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: contract.ClassMasked, Kind: "angles", Session: 1,
-		Sequence: n, Operation: n + 1, Size: 4}
+		Sequence: n, Operation: n + 1, Size: 4 << 10}
 }
 
-// TestEverythingIsWritten: in order, with the payload as it was when it was recorded.
+// TestEverythingIsWritten: in order, with the payload as it was when it was recorded, though the next takes its place.
 func TestEverythingIsWritten(t *testing.T) {
 	r, path := open(t)
-	payload := []byte{1, 2, 3, 4}
+	payload := make([]byte, 4<<10)
 	const frames = 500 // many times the queue
-	for n := range uint64(frames) {
-		payload[0] = byte(n)
-		if err := r.Record(sent(n), payload); err != nil {
+	of := func(n int) []byte {
+		for i := range payload {
+			payload[i] = byte(n + i*i)
+		}
+		return payload
+	}
+	for n := range frames {
+		e := sent(uint64(n / 2))
+		if n%2 == 1 {
+			e.Event = protocol.EventReceived
+		}
+		if err := r.Record(e, of(n)); err != nil {
 			t.Fatal(err)
 		}
+		clear(payload)
 	}
 	before, err := r.Link(1)
 	if err != nil || before == (keys.Hash{}) {
@@ -69,14 +87,28 @@ func TestEverythingIsWritten(t *testing.T) {
 	if err := r.Close(true); err != nil {
 		t.Fatal(err)
 	}
-	if n, last := read(t, path); n != frames+2 || last.Type != transcript.TypeSignature ||
+	all := read(t, path)
+	if last := all[len(all)-1]; len(all) != frames+2 || last.Type != transcript.TypeSignature ||
 		last.Kind != transcript.SignedDone {
-		t.Errorf("%d records, the last is %+v", n, last)
+		t.Errorf("%d records, the last is %+v", len(all), last)
+	}
+	store, err := transcript.OpenStore(filepath.Join(filepath.Dir(path), "payloads"), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for n := range frames {
+		if got, want := all[n+1].Sum(), keys.Hash(sha256.Sum256(of(n))); got != want {
+			t.Fatalf("record %d is of a payload %s, want %s", n+1, got, want)
+		}
+		if kept, err := store.Get(all[n+1].Sum()); err != nil || !bytes.Equal(kept, of(n)) {
+			t.Fatalf("payload %d is kept as another: %v", n, err)
+		}
 	}
 }
 
-// read counts the records and returns the last.
-func read(t *testing.T, path string) (n int, last transcript.Record) {
+// read returns the records.
+func read(t *testing.T, path string) []transcript.Record {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -87,16 +119,17 @@ func read(t *testing.T, path string) (n int, last transcript.Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all []transcript.Record
 	for {
 		var rec transcript.Record
 		err := reader.Next(&rec)
 		if err == io.EOF {
-			return n, last
+			return all
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, last = n+1, rec
+		all = append(all, rec)
 	}
 }
 
@@ -113,7 +146,7 @@ func TestAFailureIsTold(t *testing.T) {
 	if end := r.Close(true); !errors.Is(end, err) {
 		t.Errorf("the end returns %v", end)
 	}
-	if _, last := read(t, path); last.Type == transcript.TypeSignature {
+	if all := read(t, path); all[len(all)-1].Type == transcript.TypeSignature {
 		t.Error("what could not be recorded was sealed")
 	}
 }
