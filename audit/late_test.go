@@ -118,8 +118,8 @@ func TestWhatIsTakenTooLateIsFound(t *testing.T) {
 			behind(func(r *transcript.Record) bool { return r.Kind == "angles" && r.Size == 600 }, of0(of(sent, "share", 0))),
 			finding.CheckOperations, "(angles) comes after operation"},
 		{"a total that opens late", 0,
-			alter(of(opened, "angles", 0), -1, func(r *transcript.Record) { r.Class = contract.ClassOpening }), finding.CheckOperations,
-			"(angles): it opened after a later operation"},
+			alter(of(opened, "angles", 0), -1, func(r *transcript.Record) { r.Class = contract.ClassOpening }),
+			finding.CheckOperations, "(angles): it opened after a later operation"},
 	} {
 		t.Run(d.name, func(t *testing.T) {
 			all, _ := l.examined(source("forged", l.deviate(d.party, d.change)))
