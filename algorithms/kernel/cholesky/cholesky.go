@@ -188,6 +188,7 @@ func (m *Matrix) Solve(b []float64) {
 			}
 		}
 	}
+	clear(x[m.rows:])                     // rows that fill up, no numbers where 0 times infinity came in
 	for i := m.count() - 1; i >= 0; i-- { // and back
 		lines, own := m.panel(i), (*[side]float64)(x[side*i:])
 		for c := side - 1; c >= 0; c-- {
