@@ -19,9 +19,9 @@ var gatherSpace = sync.Pool{New: func() any { b := make([]byte, 0, gatherMost); 
 type gather struct {
 	net.Conn
 	mu   sync.Mutex
-	held *[]byte     // what waits for flush; nil: nothing is gathered
-	err  error       // the first error: a part of what TLS has numbered may be lost, and nothing can follow it
-	busy atomic.Bool // a write to the system is under way
+	held *[]byte      // what waits for flush; nil: nothing is gathered
+	err  error        // the first error: a part of what TLS has numbered may be lost, and nothing can follow it
+	busy atomic.Int32 // writes that have begun and are not flushed
 }
 
 // Write implements net.Conn.
@@ -32,7 +32,9 @@ func (g *gather) Write(b []byte) (int, error) {
 		return 0, g.err
 	}
 	if g.held == nil {
-		return g.write(b)
+		var n int
+		n, g.err = g.Conn.Write(b)
+		return n, g.err
 	}
 	if len(*g.held)+len(b) > gatherMost {
 		if err := g.empty(); err != nil {
@@ -45,6 +47,7 @@ func (g *gather) Write(b []byte) (int, error) {
 
 // begin starts to gather.
 func (g *gather) begin() {
+	g.busy.Add(1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.held == nil {
@@ -54,6 +57,7 @@ func (g *gather) begin() {
 
 // flush writes what was gathered, and gathers no more.
 func (g *gather) flush() error {
+	defer g.busy.Add(-1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.held == nil {
@@ -68,16 +72,8 @@ func (g *gather) flush() error {
 // empty writes what was gathered so far.
 func (g *gather) empty() error {
 	if g.err == nil && len(*g.held) > 0 {
-		g.write(*g.held)
+		_, g.err = g.Conn.Write(*g.held)
 	}
 	*g.held = (*g.held)[:0]
 	return g.err
-}
-
-// write writes to the system.
-func (g *gather) write(b []byte) (n int, err error) {
-	g.busy.Store(true)
-	defer g.busy.Store(false)
-	n, g.err = g.Conn.Write(b)
-	return n, g.err
 }

@@ -127,7 +127,7 @@ func (c *secureConn) Write(b []byte) (int, error) {
 // Close implements net.Conn.
 func (c *secureConn) Close() error {
 	c.sockets.remove(c)
-	if c.below.busy.Load() { // TLS, which breaks off its own writes, does not know of this one and would wait for it
+	if c.below.busy.Load() > 0 { // TLS breaks off its own writes, and would wait for one that is flushed
 		c.below.Conn.Close()
 	}
 	return c.Conn.Close()
