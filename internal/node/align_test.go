@@ -223,11 +223,7 @@ func TestAForgedRequestStopsBelowTheForger(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // nobody ends a job that goes on
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
-		ended <- err
-	}()
+	ended := l.launched(ctx, 0, c.Hash())
 	if _, err := l.nodes[0].ScoreRow(ctx, c.Hash(), "r00007"); err == nil || !strings.Contains(err.Error(), "(shared)") {
 		t.Errorf("error is %v", err)
 	}

@@ -151,11 +151,7 @@ func (l *testNetwork) serveClasses(head string) map[string]string {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := telco.Launch(l.t.Context(), c.Hash(), nil)
-		ended <- err
-	}()
+	ended := l.launched(l.t.Context(), 2, c.Hash())
 	rows := make(map[string]string)
 	for _, id := range []string{"r00007", "r00119", "r00007"} {
 		row, err := telco.ScoreRow(l.t.Context(), c.Hash(), id)

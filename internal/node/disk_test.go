@@ -211,11 +211,7 @@ func TestAJobAtTheWallGoesOnWhenThereIsSpace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
-		ended <- err
-	}()
+	ended := l.launched(ctx, 0, c.Hash())
 	l.awaitPause(ctx, 0, c.Hash(), "of its quota of ")
 	l.awaitPause(ctx, 1, c.Hash(), "bank: ")
 	if now, err := l.nodes[0].Disk(); err != nil || now.Used > now.Quota+left {

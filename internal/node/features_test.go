@@ -56,11 +56,7 @@ func TestFeaturesOnADiskThatIsFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
-		ended <- err
-	}()
+	ended := l.launched(ctx, 0, c.Hash())
 	l.awaitPause(ctx, 0, c.Hash(), "insurer: ")
 	l.awaitPause(ctx, 1, c.Hash(), "a file that a running job needs could not be written: write ")
 	s, _ := l.nodes[0].job(c.Hash())
@@ -95,11 +91,7 @@ func TestFeaturesOfAKilledNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
-		ended <- err
-	}()
+	ended := l.launched(ctx, 0, c.Hash())
 	path := <-killed
 	l.net.Kill(l.keys[2].ID())
 	l.stops[2]()
@@ -134,11 +126,7 @@ func TestFeaturesOfACancelledJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
-		ended <- err
-	}()
+	ended := l.launched(ctx, 0, c.Hash())
 	<-written
 	if err := l.nodes[0].Cancel(c.Hash(), "no longer wanted"); err != nil {
 		t.Fatal(err)

@@ -103,11 +103,7 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ended := make(chan error, 1)
-			go func() {
-				_, err := l.nodes[0].Launch(ctx, contract.Hash(), nil)
-				ended <- err
-			}()
+			ended := l.launched(ctx, 0, contract.Hash())
 			if got := <-waits; !strings.Contains(got, c.said) {
 				t.Errorf("the owner is told\n%s, want\n%s", got, c.said)
 			}

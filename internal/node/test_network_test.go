@@ -204,6 +204,16 @@ func (l *testNetwork) watch(i int, told func(jobs.Event)) {
 // transport returns a fresh transport of party i: a process that starts has no past.
 func (l *testNetwork) transport(i int) *testnet.Transport { return l.net.Restart(l.keys[i].ID()) }
 
+// launched launches a job at member i's node and returns where its end will be told.
+func (l *testNetwork) launched(ctx context.Context, i int, h keys.Hash) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.nodes[i].Launch(ctx, h, nil)
+		ended <- err
+	}()
+	return ended
+}
+
 func (l *testNetwork) startAll() {
 	for i := range l.names {
 		l.start(i)
