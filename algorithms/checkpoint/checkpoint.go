@@ -23,11 +23,11 @@ type Limits struct {
 
 // Encode returns a state's bytes: deterministic CBOR (RFC 8949, section 4.2.1).
 func Encode(state any) ([]byte, error) {
-	mode, err := cbor.CoreDetEncOptions().EncMode()
-	if err != nil {
+	var b bytes.Buffer
+	if err := EncodeTo(&b, state); err != nil {
 		return nil, err
 	}
-	return mode.Marshal(state)
+	return b.Bytes(), nil
 }
 
 // EncodeTo is Encode into a buffer, behind what is in it.
