@@ -2,7 +2,6 @@ package sealed
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -89,7 +88,9 @@ func (k *kept) add(b *block, z rss.Share) error {
 	k.bytes = slices.Grow(k.bytes[:0], n)[:n]
 	rest := k.bytes
 	for _, words := range stored {
-		rest = putWords(rest, words, k.size)
+		size := k.size * len(words)
+		rss.Pack(rest[:size], words, k.size)
+		rest = rest[size:]
 	}
 	return k.scratch.Append(k.bytes)
 }
@@ -127,44 +128,6 @@ func (k *kept) read(i int) error {
 	}
 	n := len(data) / k.size
 	k.words[i%2] = slices.Grow(k.words[i%2][:0], n)[:n]
-	getWords(k.words[i%2], data, k.size)
+	rss.Unpack(k.words[i%2], data, k.size)
 	return nil
-}
-
-// putWords writes the low size bytes of words, 4, 6 or 8, and returns what is behind them.
-func putWords(b []byte, words []uint64, size int) []byte {
-	switch size {
-	case 4:
-		for i, w := range words {
-			binary.LittleEndian.PutUint32(b[4*i:], uint32(w))
-		}
-	case 6:
-		for i, w := range words {
-			binary.LittleEndian.PutUint32(b[6*i:], uint32(w))
-			binary.LittleEndian.PutUint16(b[6*i+4:], uint16(w>>32))
-		}
-	default:
-		for i, w := range words {
-			binary.LittleEndian.PutUint64(b[8*i:], w)
-		}
-	}
-	return b[size*len(words):]
-}
-
-// getWords reads what putWords has written.
-func getWords(words []uint64, b []byte, size int) {
-	switch size {
-	case 4:
-		for i := range words {
-			words[i] = uint64(binary.LittleEndian.Uint32(b[4*i:]))
-		}
-	case 6:
-		for i := range words {
-			words[i] = uint64(binary.LittleEndian.Uint32(b[6*i:])) | uint64(binary.LittleEndian.Uint16(b[6*i+4:]))<<32
-		}
-	default:
-		for i := range words {
-			words[i] = binary.LittleEndian.Uint64(b[8*i:])
-		}
-	}
 }

@@ -160,14 +160,14 @@ func TestPackedWordsComeBack(t *testing.T) {
 		size := rapid.SampledFrom([]int{4, 6, 8}).Draw(rt, "size")
 		words := rapid.SliceOf(rapid.Uint64Max(^uint64(0)>>(64-8*size))).Draw(rt, "words")
 		packed := make([]byte, size*len(words))
-		pack(packed, words, size)
+		Pack(packed, words, size)
 		for i, b := range packed {
 			if want := byte(words[i/size] >> (8 * (i % size))); b != want {
 				rt.Fatalf("byte %d is %#x, want %#x", i, b, want)
 			}
 		}
 		back := make([]uint64, len(words))
-		unpack(back, packed, size)
+		Unpack(back, packed, size)
 		if !slices.Equal(back, words) {
 			rt.Fatalf("%x came back as %x", words, back)
 		}

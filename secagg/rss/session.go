@@ -76,11 +76,11 @@ func ofWords(kind string, from, to, bits, n int, words []uint64) protocol.Direct
 	return protocol.Direct{
 		Kind: kind, Class: contract.ClassMasked, Encoding: encoding, From: from, To: to, Size: n * size,
 		Load: func(offset int, chunk []byte) error {
-			pack(chunk, words[offset/size:], size)
+			Pack(chunk, words[offset/size:], size)
 			return nil
 		},
 		Store: func(offset int, chunk []byte) error {
-			unpack(words[offset/size:], chunk, size)
+			Unpack(words[offset/size:], chunk, size)
 			return nil
 		},
 	}
@@ -158,7 +158,7 @@ func (w *sessionWire) Keys(ctx context.Context, kind string, from int) (Source, 
 					return nil, err
 				}
 				if self == from {
-					unpack(words, xored(key, pad), 8)
+					Unpack(words, xored(key, pad), 8)
 				}
 			}
 			if err := w.give(ctx, kind, from, i, 64, len(words), words); err != nil {
@@ -166,7 +166,7 @@ func (w *sessionWire) Keys(ctx context.Context, kind string, from int) (Source, 
 			}
 			if w.session.Self() == i {
 				key = make([]byte, 8*KeyWords)
-				pack(key, words, 8)
+				Pack(key, words, 8)
 				key = xored(key, pad)
 			}
 		}
@@ -195,8 +195,8 @@ func (w *sessionWire) Give(ctx context.Context, kind string, from int, to Role, 
 	return w.give(ctx, kind, from, w.parties[to], bits, n, words)
 }
 
-// pack fills dst with words as little-endian numbers of size bytes, 4, 6 or 8.
-func pack(dst []byte, words []uint64, size int) {
+// Pack fills dst with words as little-endian numbers of size bytes, 4, 6 or 8.
+func Pack(dst []byte, words []uint64, size int) {
 	words = words[:len(dst)/size]
 	switch size {
 	case 8:
@@ -208,7 +208,7 @@ func pack(dst []byte, words []uint64, size int) {
 	}
 }
 
-// pack48 is pack for 6 bytes.
+// pack48 is Pack for 6 bytes.
 //
 //go:norace
 func pack48(dst []byte, words []uint64) {
@@ -223,8 +223,8 @@ func pack48(dst []byte, words []uint64) {
 	}
 }
 
-// unpack reads what pack wrote.
-func unpack(words []uint64, src []byte, size int) {
+// Unpack reads what Pack wrote.
+func Unpack(words []uint64, src []byte, size int) {
 	words = words[:len(src)/size]
 	switch size {
 	case 8:
@@ -236,7 +236,7 @@ func unpack(words []uint64, src []byte, size int) {
 	}
 }
 
-// unpack48 is unpack for 6 bytes.
+// unpack48 is Unpack for 6 bytes.
 //
 //go:norace
 func unpack48(words []uint64, src []byte) {
