@@ -170,11 +170,10 @@ func (c *columns) sum(ctx context.Context, b *block) error {
 			}
 		})
 	}
-	b.angles = turns
-	b.summed, err = c.network.BeginPadded(ctx, kindAngles, c.parties[rss.LabelHolder], turns)
-	if c.role != rss.LabelHolder {
-		b.angles = nil
+	if c.role == rss.LabelHolder {
+		b.angles = turns
 	}
+	b.summed, err = c.network.BeginPadded(ctx, kindAngles, c.parties[rss.LabelHolder], turns)
 	return err
 }
 

@@ -24,9 +24,11 @@ func DiscloseTraining(p fdskl.Params, parties []string, rows int) (fdskl.Disclos
 // DiscloseSharded is DiscloseTraining of the session that takes the sums of rows from shards; see DiscloseShard for
 // theirs.
 func DiscloseSharded(p fdskl.Params, parties []string, rows int) (fdskl.Disclosure, error) {
-	none := func(context.Context, *Begun) ([]Sums, error) { return nil, nil }
-	return discloseTraining(p, parties, rows, 0, 0, none)
+	return discloseTraining(p, parties, rows, 0, 0, noSums)
 }
+
+// noSums are the shards' sums at a party that only counts.
+func noSums(context.Context, *Begun) ([]Sums, error) { return nil, nil }
 
 // discloseTraining is DiscloseTraining for blocks and windows of so many rows, 0 for the usual ones, where sums tells
 // the sums of shards, nil that there are none.
@@ -189,8 +191,8 @@ func (c *counter) add(o contract.Operation, class contract.Class, encoding contr
 	c.Add(o, class, encoding, n)
 }
 
-// counted ends an operation that was counted when it began.
-func counted(context.Context) error { return nil }
+// atOnce ends what was over when it began.
+func atOnce(context.Context) error { return nil }
 
 // BeginPadded implements Network.
 func (c *counter) BeginPadded(
@@ -198,7 +200,7 @@ func (c *counter) BeginPadded(
 ) (func(context.Context) error, error) {
 	o := contract.Operation{Kind: kind, Collective: contract.CollectiveSum, Root: c.names[root]}
 	c.add(o, contract.ClassMasked, contract.Turns16, len(v))
-	return counted, nil
+	return atOnce, nil
 }
 
 // SumPacked implements Network.
@@ -275,7 +277,7 @@ func (w *countedWire) BeginPass(
 	_ context.Context, kind string, from, to rss.Role, bits, n int, _ []uint64,
 ) (func(context.Context) error, error) {
 	w.direct(kind, from, to, contract.ClassMasked, rss.EncodingOf(bits), n)
-	return counted, nil
+	return atOnce, nil
 }
 
 // Show implements rss.Wire.

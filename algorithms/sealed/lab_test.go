@@ -147,9 +147,6 @@ func (p *place) sum(ctx context.Context, m message, root int) error {
 	return p.receive(m)
 }
 
-// atOnce ends what was over when it began.
-func atOnce(context.Context) error { return nil }
-
 // BeginPadded implements Network.
 func (p *place) BeginPadded(
 	ctx context.Context, kind string, root int, v []uint16,

@@ -132,9 +132,8 @@ func newSummer(p Summing) (*trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.square {
-		return nil, fmt.Errorf("loss is %q: rows are summed in shards for the square loss alone, the others need them again",
-			m.Params.Loss)
+	if err := s.checkSharded(m.Params.Loss); err != nil {
+		return nil, err
 	}
 	if p.Shard.Lo < 0 || p.Shard.Hi > p.Rows || p.Shard.Rows() < 1 {
 		return nil, fmt.Errorf("a shard of rows %d to %d, the job has %d", p.Shard.Lo, p.Shard.Hi, p.Rows)
@@ -150,6 +149,14 @@ func newSummer(p Summing) (*trainer, error) {
 		t.heldOut = t.heldOut[p.Shard.Lo:p.Shard.Hi]
 	}
 	return t, t.prepareColumns()
+}
+
+// checkSharded refuses a loss whose steps need the rows again.
+func (s *scales) checkSharded(loss string) error {
+	if s.square {
+		return nil
+	}
+	return fmt.Errorf("loss is %q: rows are summed in shards for the square loss alone, the others need them again", loss)
 }
 
 // sumRows adds up all rows.
@@ -194,8 +201,8 @@ func (t *trainer) sumsIn(acc *sums) (s Sums) {
 
 // gathered returns the sums of all rows, which others have made shard by shard, and the labels' means.
 func (t *trainer) gathered(ctx context.Context) (acc *sums, means []float64, err error) {
-	if t.loss != kernel.Square {
-		return nil, nil, fmt.Errorf("loss is %q: rows are summed in shards for the square loss alone", t.Params.Loss)
+	if err := t.checkSharded(t.Params.Loss); err != nil {
+		return nil, nil, err
 	}
 	if acc, err = t.savedSums(point{}); err != nil {
 		return nil, nil, err
@@ -217,7 +224,6 @@ func (t *trainer) gathered(ctx context.Context) (acc *sums, means []float64, err
 			return nil, nil, fmt.Errorf("shard %d: %w", i, err)
 		}
 	}
-	acc.next, acc.lifted = t.Rows, len(acc.cuts)
 	return acc, means, nil
 }
 

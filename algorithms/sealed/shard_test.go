@@ -79,8 +79,7 @@ func (s *sharding) sum(at int, begun []*Begun) error {
 // train trains with the shards' sums and returns all model parts.
 func (s *sharding) train(t *testing.T) []*fdskl.Model {
 	t.Helper()
-	none := func(context.Context, *Begun) ([]Sums, error) { return nil, nil }
-	d, err := discloseTraining(s.params, s.names, s.rows, s.block, s.window, none)
+	d, err := discloseTraining(s.params, s.names, s.rows, s.block, s.window, noSums)
 	if err != nil {
 		t.Fatal(err)
 	}
