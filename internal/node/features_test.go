@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -17,10 +18,16 @@ import (
 // rowsFile is the file of features of a sealed job that needs them again.
 const rowsFile = "sealed-features" + durable.Suffix
 
-// logistic is such a job's text.
-func (l *testNetwork) logistic() []byte {
-	return l.job("train", "privacy = \"sealed\"",
-		activeBank+"loss = \"logistic\"\nfeatures = 32\niterations = 20\nouter = 3\nsigma = 1.5")
+// logistic starts all nodes, launches such a job, and returns where its end will be told.
+func (l *testNetwork) logistic(ctx context.Context) (keys.Hash, <-chan error) {
+	l.t.Helper()
+	l.startAll()
+	c, err := l.nodes[0].Prepare(ctx, l.job("train", "privacy = \"sealed\"",
+		activeBank+"loss = \"logistic\"\nfeatures = 32\niterations = 20\nouter = 3\nsigma = 1.5"), nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return c.Hash(), l.launched(ctx, 0, c.Hash())
 }
 
 // wantNoRows wants no file of features at anybody.
@@ -50,27 +57,22 @@ func TestFeaturesOnADiskThatIsFull(t *testing.T) {
 		}
 		return false, &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}
 	}
-	l.startAll()
 	ctx := minute(t)
-	c, err := l.nodes[0].Prepare(ctx, l.logistic(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := l.launched(ctx, 0, c.Hash())
-	l.awaitPause(ctx, 0, c.Hash(), "insurer: ")
-	l.awaitPause(ctx, 1, c.Hash(), "a file that a running job needs could not be written: write ")
-	s, _ := l.nodes[0].job(c.Hash())
+	h, ended := l.logistic(ctx)
+	l.awaitPause(ctx, 0, h, "insurer: ")
+	l.awaitPause(ctx, 1, h, "a file that a running job needs could not be written: write ")
+	s, _ := l.nodes[0].job(h)
 	if r := s.snapshot(); strings.Contains(r.Reason, rowsFile) {
 		t.Errorf("another member's owner reads %q", r.Reason)
 	}
-	l.wantNoRows(c.Hash())
+	l.wantNoRows(h)
 	mu.Lock()
 	full = false
 	mu.Unlock()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	l.wantNoRows(c.Hash())
+	l.wantNoRows(h)
 }
 
 // TestFeaturesOfAKilledNode are gone once it starts again, and the job ends as it should.
@@ -85,13 +87,8 @@ func TestFeaturesOfAKilledNode(t *testing.T) {
 		}
 		return false, nil
 	}
-	l.startAll()
 	ctx := minute(t)
-	c, err := l.nodes[0].Prepare(ctx, l.logistic(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := l.launched(ctx, 0, c.Hash())
+	h, ended := l.logistic(ctx)
 	path := <-killed
 	l.net.Kill(l.keys[2].ID())
 	l.stops[2]()
@@ -106,35 +103,33 @@ func TestFeaturesOfAKilledNode(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	l.wantNoRows(c.Hash())
+	l.wantNoRows(h)
 }
 
 // TestFeaturesOfACancelledJob are gone with it.
 func TestFeaturesOfACancelledJob(t *testing.T) {
 	l := newTestNetwork(t, 3, 400)
-	written := make(chan struct{})
+	written, cancelled := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	l.faults[1] = func(path string) (bool, error) {
 		if filepath.Base(path) == rowsFile {
 			once.Do(func() { close(written) })
+			<-cancelled // the job is short
 		}
 		return false, nil
 	}
-	l.startAll()
 	ctx := minute(t)
-	c, err := l.nodes[0].Prepare(ctx, l.logistic(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := l.launched(ctx, 0, c.Hash())
+	h, ended := l.logistic(ctx)
 	<-written
-	if err := l.nodes[0].Cancel(c.Hash(), "no longer wanted"); err != nil {
+	err := l.nodes[0].Cancel(h, "no longer wanted")
+	close(cancelled)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err == nil {
 		t.Fatal("the job was done before it was cancelled")
 	}
 	for i := range l.names {
-		l.awaitGone(i, c.Hash(), rowsFile)
+		l.awaitGone(i, h, rowsFile)
 	}
 }
