@@ -66,20 +66,29 @@ type Contract struct {
 	Parties    []Facts     `toml:"party"`
 	Openings   []Opening   `toml:"opening"`
 	Operations []Operation `toml:"operation"`
+	// what the sessions of all shards do together, beside the job's own; see InShards
+	Sharded []Operation `toml:"sharded,omitempty"`
 
-	Job            *Job `toml:"-"`
+	Job            *Job     `toml:"-"`
+	Shard          *ShardOf `toml:"-"` // nil but in the contract of a shard's session
 	*keys.Document `toml:"-"`
 }
 
 // NewContract renders an unsigned contract; see SessionOperations for the operations that every
-// contract must list.
+// contract must list, and InShards for those of a job's shards.
 func NewContract(job *Job, parties []Facts, openings []Opening, operations []Operation) (*Contract, error) {
 	text, err := job.Text()
 	if err != nil {
 		return nil, err
 	}
-	c := &Contract{Format: contractFormat, JobText: string(text), Parties: parties, Openings: openings,
-		Operations: operations, Job: job}
+	c := &Contract{Format: contractFormat, JobText: string(text), Parties: parties, Openings: openings, Job: job}
+	for _, o := range operations {
+		if o.Shards > 0 {
+			c.Sharded = append(c.Sharded, o)
+		} else {
+			c.Operations = append(c.Operations, o)
+		}
+	}
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("contract of job %q: %w", wording.Clip(job.Name), err)
 	}

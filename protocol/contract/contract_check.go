@@ -47,20 +47,33 @@ func (c *Contract) validate() error {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
-	if len(c.Openings) > maxLines || len(c.Operations) > maxLines {
-		return fmt.Errorf("%d openings and %d operations, at most %d of each are allowed", len(c.Openings),
-			len(c.Operations), maxLines)
+	if n := len(c.Operations) + len(c.Sharded); len(c.Openings) > maxLines || n > maxLines {
+		return fmt.Errorf("%d openings and %d operations, at most %d of each are allowed", len(c.Openings), n, maxLines)
 	}
 	for i, o := range c.Openings {
 		if err := o.check(c.Job); err != nil {
 			return fmt.Errorf("opening %d: %w", i+1, err)
 		}
 	}
-	// Checks every operation by itself, and that one kind always means the same.
+	if err := c.checkOperations(c.Operations, 0); err != nil {
+		return err
+	}
+	if err := c.checkOperations(c.Sharded, int64(c.Job.Shards)); err != nil {
+		return fmt.Errorf("shards: %w", err)
+	}
+	return nil
+}
+
+// checkOperations checks every operation by itself, that it is of so many shards, and that one kind always means the
+// same.
+func (c *Contract) checkOperations(list []Operation, shards int64) error {
 	first := make(map[string]*Operation)
 	var count, bytes int64
-	for i := range c.Operations {
-		o := &c.Operations[i]
+	for i := range list {
+		o := &list[i]
+		if o.Shards != shards {
+			return fmt.Errorf("operation %d: shards is %d, want %d", i+1, o.Shards, shards)
+		}
 		if err := o.check(c.Job); err != nil {
 			return fmt.Errorf("operation %d: %w", i+1, err)
 		}

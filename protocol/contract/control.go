@@ -10,6 +10,7 @@ const (
 	KindStates      = "states" // the statements before each round of countersignatures: the states of all links of a party
 	KindCountersign = "countersign"
 	KindShared      = "shared" // the exchanges in which the parties compare what was broadcast
+	KindShards      = "shards" // the exchange in which the parties compare what their shards' sessions were
 	KindRowset      = "rowset" // the messages in which two parties compare their row ids
 	KindAsk         = "ask"    // the messages by which the receiver of an opening asks for it
 	KindDone        = "done"
@@ -25,6 +26,7 @@ const (
 	SignatureSize  = ed25519.SignatureSize
 	SessionKeySize = 32 + SignatureSize // an X25519 public key, signed
 	SharedSize     = 32                 // a digest of what was broadcast
+	ShardsSize     = 64                 // a digest of all shards' sessions, and the root of this party's transcripts of them
 	AskSize        = 8 + 8 + MaxKind    // the opening's number, the count of its numbers, and its kind, padded
 
 	PassedSize   = 8 + 32                // the frames of a link in one direction: how many, and their chain

@@ -24,11 +24,17 @@ type Egress struct {
 }
 
 // Egress lists what a party may send in one session, in the order of the contract's operations.
-func (c *Contract) Egress(from int) ([]Egress, error) {
+func (c *Contract) Egress(from int) ([]Egress, error) { return c.egress(c.Operations, from) }
+
+// ShardEgress lists what a party's workers may send in the sessions of all shards, each once.
+func (c *Contract) ShardEgress(from int) ([]Egress, error) { return c.egress(c.Sharded, from) }
+
+// egress lists what a party may send in some operations.
+func (c *Contract) egress(operations []Operation, from int) ([]Egress, error) {
 	var list []Egress
 	place := make(map[spending]int)
-	for i := range c.Operations {
-		o := &c.Operations[i]
+	for i := range operations {
+		o := &operations[i]
 		recipients, err := c.recipients(o, from)
 		if err != nil {
 			return nil, err
@@ -238,5 +244,5 @@ func (b *Budget) Spend(kind string, class Class, encoding Encoding, to, bytes in
 
 // AtAnyTime reports whether messages of a kind come between operations of any stage of a contract.
 func AtAnyTime(kind string) bool {
-	return slices.Contains([]string{KindStates, KindCountersign, KindAsk, KindAbort, KindShared}, kind)
+	return slices.Contains([]string{KindStates, KindCountersign, KindAsk, KindAbort, KindShared, KindShards}, kind)
 }

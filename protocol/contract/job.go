@@ -89,6 +89,8 @@ type Job struct {
 	Alignment string `toml:"alignment,omitempty"`
 	Model     string `toml:"model,omitempty"`   // predict: hash of the contract that trained it
 	OpenTo    string `toml:"open_to,omitempty"` // predict: the party that learns the scores
+	// over columns: how many shards the rows are cut into, each of which workers of all parties have a session of; 0: none
+	Shards int `toml:"shards,omitzero"`
 	// predict: answer up to so many single rows while it lasts; 0: all rows, once
 	Requests int `toml:"requests,omitzero"`
 	// predict, sealed: how often one row may be scored with the model, over all jobs; 0: once
@@ -186,6 +188,10 @@ func (j *Job) validate() error {
 		j.Privacy != keys.PrivacySealed) {
 		return fmt.Errorf("scores_per_row is %d, want 1 to %d in a predict job with privacy %q, 0 in others", n,
 			maxScoresPerRow, keys.PrivacySealed)
+	}
+	if n := j.Shards; n < 0 || n > MaxShards || n > 0 && (j.Task == TaskAlign || j.Requests > 0 || len(j.Servers) > 0) {
+		return fmt.Errorf("shards is %d, want 1 to %d in a job over columns that trains or scores all rows, 0 in others", n,
+			MaxShards)
 	}
 	if _, err := ParseTopology(j.Topology); err != nil {
 		return err

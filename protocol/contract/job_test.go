@@ -90,6 +90,8 @@ func TestJobMessages(t *testing.T) {
 		{"table =", "open_to = \"bank\"\ntable =", `job "credit-risk": a job with task "train" has no model yet and opens no scores: model and open_to must not be set`},
 		{"table =", "model = \"12\"\ntable =", `job "credit-risk": model: malformed hash "12": want 64 hexadecimal digits`},
 		{"table =", "charter = \"zz\"\ntable =", `job "credit-risk": charter: malformed hash "zz": want 64 hexadecimal digits`},
+		{"table =", "shards = 4097\ntable =", `job "credit-risk": shards is 4097, want 1 to 4096 in a job over columns that trains or scores all rows, 0 in others`},
+		{"table =", "shards = -1\ntable =", `job "credit-risk": shards is -1, want 1 to 4096 in a job over columns that trains or scores all rows, 0 in others`},
 		{"table =", "proposer = \"telco\"\ntable =", `job "credit-risk": proposer is "telco", want one of its parties`},
 		{"table =", "nonce = \"xy\"\ntable =", `job "credit-risk": nonce is "xy", want at most 64 hexadecimal digits`},
 		{"table =", "requests = 5\ntable =", `job "credit-risk": requests is 5, want 1 to 16777216 in a predict job, 0 in others`},

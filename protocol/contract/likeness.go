@@ -23,7 +23,8 @@ const NotInLikeness = "keys, the charter's digest, nonce and expiry, the contrac
 func (c *Contract) Likeness() (keys.Hash, error) {
 	job := *c.Job
 	job.Charter, job.Nonce, job.Expires, job.Alignment, job.Model = "", "", "", "", ""
-	alike := Contract{Format: c.Format, Parties: slices.Clone(c.Parties), Openings: c.Openings, Operations: c.Operations}
+	alike := Contract{Format: c.Format, Parties: slices.Clone(c.Parties), Openings: c.Openings,
+		Operations: c.Operations, Sharded: c.Sharded}
 	for i := range alike.Parties {
 		p := &alike.Parties[i]
 		p.ID, p.Header, p.Commitment = keys.ID{}, keys.Hash{}, ""

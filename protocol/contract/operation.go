@@ -43,6 +43,8 @@ type Operation struct {
 	Shape    []int64  `toml:"shape,omitempty"` // what all the vectors make up together, such as rows and features
 	Count    int64    `toml:"count"`           // how many there are, at most
 	Bytes    int64    `toml:"bytes"`           // payload that one party sends to another in all of them, at most
+	// of what is not in the job's own session: in how many shards' sessions, all of which Count and Bytes are of
+	Shards int64 `toml:"shards,omitzero"`
 }
 
 // maxShape is the most numbers of a shape.
@@ -53,6 +55,14 @@ func Confirms(n int64) Operation {
 	return Operation{
 		Kind: KindShared, Collective: CollectiveExchange, Class: ClassControl.String(), Encoding: Bytes.String(),
 		Count: n, Bytes: n * SharedSize,
+	}
+}
+
+// ShardsCompared is the operation in which the parties compare what their shards' sessions were.
+func ShardsCompared() Operation {
+	return Operation{
+		Kind: KindShards, Collective: CollectiveExchange, Class: ClassControl.String(), Encoding: Bytes.String(),
+		Count: 1, Bytes: ShardsSize,
 	}
 }
 
@@ -78,6 +88,8 @@ func SessionOperations(parties int, job []Operation) []Operation {
 			continue
 		case o.Kind == KindShared:
 			confirms += o.Count
+		case o.Kind == KindShards:
+			anytime = append(anytime, o)
 		default:
 			own, last = append(own, o), max(last, o.Stage)
 		}
