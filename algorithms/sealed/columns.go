@@ -117,6 +117,7 @@ func (c *columns) each(ctx context.Context, lo, hi, size int, take func(b *block
 		done = b
 		go func() { taking <- take(b, z) }()
 		b.sent, b.came = nil, nil
+		b.summed, b.known, b.whole = nil, nil, nil // they hold what came, and the list holds all blocks
 	}
 	return finish()
 }
