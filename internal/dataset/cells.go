@@ -17,9 +17,9 @@ type cells struct {
 
 	texts []string // the different ones, in order of appearance
 	first []place  // where each appears first
-	code  map[string]int32
-	codes []int32 // of each row, indices into texts; -1: missing. nil once there are too many
-	dates dates   // how all texts so far can be read as dates
+	code  map[string]uint16
+	codes []uint16 // of each row, indices into texts, from 1 on; 0: missing. nil once there are too many
+	dates dates    // how all texts so far can be read as dates
 
 	// Once there are too many different texts.
 	over   bool
@@ -49,7 +49,7 @@ func (c *cells) add(cell string, at place) {
 			c.firstHole = at
 		}
 		c.holes++
-		c.put(-1, math.NaN())
+		c.put(0, math.NaN())
 		return
 	}
 	if !c.over {
@@ -59,10 +59,10 @@ func (c *cells) add(cell string, at place) {
 		}
 		if len(c.texts) < c.maxLevels {
 			cell = strings.Clone(cell)
-			code := int32(len(c.texts))
-			c.code[cell] = code
 			c.dates.add(cell)
-			c.texts, c.first, c.codes = append(c.texts, cell), append(c.first, at), append(c.codes, code)
+			c.texts, c.first = append(c.texts, cell), append(c.first, at)
+			code := uint16(len(c.texts))
+			c.code[cell], c.codes = code, append(c.codes, code)
 			return
 		}
 
@@ -114,7 +114,7 @@ func (c *cells) number(cell, order string, at place) (float64, *cellError) {
 }
 
 // put appends a row.
-func (c *cells) put(code int32, v float64) {
+func (c *cells) put(code uint16, v float64) {
 	switch {
 	case !c.over:
 		c.codes = append(c.codes, code)
@@ -133,16 +133,14 @@ func (c *cells) oneTooMany(cell string, at place, unlisted bool) *cellError {
 
 // parsed returns the codes' numbers, or days: NaN where a cell is missing or neither.
 func (c *cells) parsed(order string) []float64 {
-	of := make([]float64, len(c.texts))
+	of := make([]float64, 1+len(c.texts))
+	of[0] = math.NaN()
 	for i, text := range c.texts {
-		of[i], _ = c.number(text, order, c.first[i])
+		of[1+i], _ = c.number(text, order, c.first[i])
 	}
 	values := make([]float64, len(c.codes))
 	for i, code := range c.codes {
-		values[i] = math.NaN()
-		if code >= 0 {
-			values[i] = of[code]
-		}
+		values[i] = of[code]
 	}
 	return values
 }
@@ -240,7 +238,10 @@ func (c *cells) column(u use, rows int) (Column, error) {
 		return Column{Name: c.name, Kind: Numeric, Values: c.asNumbers(u.order)}, nil
 	}
 	if c.levels == nil {
-		column := Column{Name: c.name, Kind: Categorical, Codes: slices.Clone(c.codes), Levels: c.texts}
+		column := Column{Name: c.name, Kind: Categorical, Codes: make([]int32, len(c.codes)), Levels: c.texts}
+		for i, code := range c.codes {
+			column.Codes[i] = int32(code) - 1
+		}
 		column.sortLevels()
 		c.levels = &column
 	}

@@ -23,11 +23,29 @@ type csvFile struct {
 	content *digest
 	head    *header
 	ids     []string
+	texts   texts      // where ids and marks are
 	lines   []int32    // line of text of each row
 	columns []*cells   // by column of the file; nil where it is the id or not read
 	marks   [][]string // by column, the cells of those that identify rows
 	kept    int        // columns that are not nil
 	twice   error      // an id that occurs twice
+}
+
+// texts copies short texts, many to one piece of memory: each by itself takes sixteen bytes or more.
+type texts struct{ piece strings.Builder }
+
+// textsPiece is the length of a piece, in bytes.
+const textsPiece = 1 << 16
+
+// clone returns a copy of a text. It keeps its piece in memory.
+func (t *texts) clone(s string) string {
+	if t.piece.Cap()-t.piece.Len() < len(s) {
+		t.piece.Reset()
+		t.piece.Grow(max(textsPiece, len(s)))
+	}
+	at := t.piece.Len()
+	t.piece.WriteString(s)
+	return t.piece.String()[at:]
 }
 
 // errEmptyFile is the error for a file without even a header.
@@ -66,7 +84,7 @@ func (f *csvFile) readHeader() error {
 		if i == f.head.id || !f.opts.wants(name) {
 			continue
 		}
-		f.columns[i] = &cells{name: name, maxLevels: f.lim.levels, na: f.na, code: make(map[string]int32),
+		f.columns[i] = &cells{name: name, maxLevels: f.lim.levels, na: f.na, code: make(map[string]uint16),
 			dates: dates{want: f.opts.Dates}}
 		f.kept++
 	}
@@ -111,7 +129,7 @@ func (f *csvFile) readRows() error {
 				column.add(strings.TrimSpace(c), at)
 			}
 			if f.marks[i] != nil {
-				f.marks[i] = append(f.marks[i], strings.Clone(strings.TrimSpace(c)))
+				f.marks[i] = append(f.marks[i], f.texts.clone(strings.TrimSpace(c)))
 			}
 		}
 		f.lines = append(f.lines, int32(cmp.Or(at.line, at.row)))
@@ -128,7 +146,7 @@ func (f *csvFile) readRows() error {
 			return fmt.Errorf("%v, column %s: the id %s %s", at, quote(f.head.names[f.head.id]), quote(id), why)
 		}
 		f.content.add(id, cells)
-		f.ids = append(f.ids, strings.Clone(id))
+		f.ids = append(f.ids, f.texts.clone(id))
 	}
 	if len(f.ids) == 0 {
 		return errNoRows

@@ -136,3 +136,18 @@ func TestHeader(t *testing.T) {
 	_, err := Header(path)
 	wantError(t, err, path+": the file is empty")
 }
+
+// TestTextsStayWhatTheyAre, of all lengths, over the ends of pieces.
+func TestTextsStayWhatTheyAre(t *testing.T) {
+	of := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), i*i%(2*textsPiece)) }
+	var all texts
+	var kept []string
+	for i := range 500 {
+		kept = append(kept, all.clone(of(i)))
+	}
+	for i, text := range kept {
+		if text != of(i) {
+			t.Fatalf("text %d of %d bytes is another", i, len(of(i)))
+		}
+	}
+}

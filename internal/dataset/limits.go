@@ -7,7 +7,7 @@ type limits struct {
 	cells   int   // rows times columns, as kept in memory: eight bytes each
 	cell    int   // bytes of one CSV cell
 	record  int   // bytes of one row of text
-	levels  int   // different texts in one categorical column
+	levels  int   // different texts in one categorical column, as many as 16 bits count
 	text    int64 // bytes of the whole file after decompression
 }
 
