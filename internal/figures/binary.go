@@ -106,11 +106,11 @@ func OfClasses(s Scored) (*Binary, error) {
 	r := rank(s.Labels, s.Scores)
 	b := &Binary{
 		Classes: s.Classes, Rows: len(s.Labels), Positives: int(r.positives), Threshold: s.Threshold,
-		Rule: s.Rule.String(), FittedTo: s.FittedTo, Cuts: Thin(Cuts(s.Labels, s.Scores), mostCuts),
+		Rule: s.Rule.String(), FittedTo: s.FittedTo, Cuts: Thin(r.cuts(), mostCuts),
 		Distribution: histogramOf(s.Labels, s.Scores),
 	}
 	b.decide(s)
-	b.AUC = AUC(s.Labels, s.Scores)
+	b.AUC = r.auc()
 	if b.AUC != nil {
 		b.Gini = &Estimate{Value: 2*b.AUC.Value - 1}
 		if i := b.AUC.Interval; i != nil {

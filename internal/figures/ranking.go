@@ -27,6 +27,13 @@ func rank(labels, scores []float64) *ranking {
 		r.order[i] = i
 	}
 	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	different := 0
+	for at, i := range r.order {
+		if at == 0 || scores[r.order[at-1]] != scores[i] {
+			different++
+		}
+	}
+	r.runs = make([]run, 0, different)
 	for _, i := range r.order {
 		if len(r.runs) == 0 || r.runs[len(r.runs)-1].score != scores[i] {
 			r.runs = append(r.runs, run{score: scores[i]})
@@ -59,11 +66,13 @@ func (r *ranking) placements() []float64 {
 	return append(labelled, v...)
 }
 
-// AUC returns the area under the ROC curve with DeLong's interval (1988, equation 4), cut to [0, 1]; nil where all
+// AUC returns the area under the ROC curve with its interval; nil where all labels are the same. See ranking.auc.
+func AUC(labels, scores []float64) *Estimate { return rank(labels, scores).auc() }
+
+// auc returns the area under the ROC curve with DeLong's interval (1988, equation 4), cut to [0, 1]; nil where all
 // labels are the same. Where the variance is zero, as when the classes are apart, the interval is Wilson's of as
 // many rows as the smaller class has; a class of one row has no variance, and no interval.
-func AUC(labels, scores []float64) *Estimate {
-	r := rank(labels, scores)
+func (r *ranking) auc() *Estimate {
 	if r.positives == 0 || r.negatives == 0 {
 		return nil
 	}

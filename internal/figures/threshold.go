@@ -17,9 +17,11 @@ type Cut struct {
 
 // Cuts lists all thresholds that differ in what they do, the highest first: half-way between two scores, and so that
 // nobody or everybody is above. Labels are -1 and +1.
-func Cuts(labels, scores []float64) []Cut {
-	r := rank(labels, scores)
-	cuts := []Cut{{Threshold: r.runs[0].score, Lowest: r.runs[0].score}}
+func Cuts(labels, scores []float64) []Cut { return rank(labels, scores).cuts() }
+
+// cuts is Cuts of rows that are ranked.
+func (r *ranking) cuts() []Cut {
+	cuts := append(make([]Cut, 0, 1+len(r.runs)), Cut{Threshold: r.runs[0].score, Lowest: r.runs[0].score})
 	var yes, no float64
 	for i, run := range r.runs {
 		yes, no = yes+run.positives, no+run.negatives

@@ -285,13 +285,14 @@ func (a *Alone) fitLinear(p *Prepared, x *kernel.Matrix, y []float64, rows []int
 	return solve(newLinearEquations([]*kernel.Matrix{x}, y, each), lambda)
 }
 
-// Score returns the scores of new rows by the kernel model and by the linear one, nil where there is none, row-major
-// [rows][functions], in the label's own units where it is a number. m is this party's part of the model that is held
-// against them.
-func (a *Alone) Score(t *dataset.Table, m *fdskl.Model, workers int) (kernels, linear []float64, err error) {
+// Score returns the scores of some rows of a table by the kernel model and by the linear one, nil where there is none,
+// row-major [rows][functions], in the label's own units where it is a number. m is this party's part of the model that
+// is held against them.
+func (a *Alone) Score(t *dataset.Table, rows []int, m *fdskl.Model, workers int) (kernels, linear []float64,
+	err error) {
 	table := kernel.Cosines()
-	for lo := 0; lo < t.Rows(); lo += fdskl.ScoreRows {
-		x, err := PrepareScoring(t.Slice(lo, min(lo+fdskl.ScoreRows, t.Rows())), m)
+	for some := range slices.Chunk(rows, fdskl.ScoreRows) {
+		x, err := PrepareScoring(t.Select(some), m)
 		if err != nil {
 			return nil, nil, err
 		}

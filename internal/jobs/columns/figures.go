@@ -70,12 +70,18 @@ type judged struct {
 // and kept.
 func (j *judged) report() (*figures.Report, error) {
 	r := &figures.Report{Of: j.of}
-	var labelled []int
-	var labels, scores []float64
-	each := j.model.Params.Scores()
-	for i, y := range j.labels {
+	for _, y := range j.labels {
 		if math.IsNaN(y) {
 			r.Unlabelled++
+		}
+	}
+	n, each := len(j.labels)-r.Unlabelled, j.model.Params.Scores()
+	if n == 0 {
+		return nil, nil
+	}
+	labelled, labels, scores := make([]int, 0, n), make([]float64, 0, n), make([]float64, 0, n*each)
+	for i, y := range j.labels {
+		if math.IsNaN(y) {
 			continue
 		}
 		labelled, labels = append(labelled, i), append(labels, y)
@@ -85,9 +91,6 @@ func (j *judged) report() (*figures.Report, error) {
 			}
 			scores = append(scores, s)
 		}
-	}
-	if len(labels) == 0 {
-		return nil, nil
 	}
 	against, err := j.rivals(labelled)
 	if err != nil {
@@ -181,11 +184,8 @@ type rival struct {
 // rivals answer for some of the rows: guessing, what the label holder knows alone, and other models.
 func (j *judged) rivals(rows []int) (against []rival, err error) {
 	if j.alone != nil {
-		guess := rival{name: figures.Guessing}
-		for range rows {
-			guess.scores = append(guess.scores, j.alone.Guess()...)
-		}
-		kernels, linear, err := j.alone.Score(j.rows.Select(rows), j.model, j.workers)
+		guess := rival{figures.Guessing, slices.Repeat(j.alone.Guess(), len(rows))}
+		kernels, linear, err := j.alone.Score(j.rows, rows, j.model, j.workers)
 		if err != nil {
 			return nil, err
 		}
