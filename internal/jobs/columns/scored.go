@@ -220,8 +220,8 @@ func scoredFault(n, most int) error {
 
 // knownScore is what opened to this party of a row's scores.
 type knownScore struct {
-	scores []float64 // the latest
-	times  int       // how often they opened
+	at    uint32 // where the latest are among all
+	times uint32 // how often they opened
 }
 
 // knownScores are the scores that opened to this party with a model, by row id, over all jobs.
@@ -231,6 +231,7 @@ type knownScores struct {
 
 	mu       sync.Mutex
 	rows     map[string]knownScore
+	scores   []float64 // [all that opened][each]; none is written twice
 	openings map[opening]bool
 }
 
@@ -282,8 +283,10 @@ func (k *knownScores) take(o opening, ids []string, scores []float64) {
 		return
 	}
 	k.openings[o] = true
+	at := len(k.scores) / k.each
+	k.scores = append(k.scores, scores...)
 	for i, id := range ids {
-		k.rows[id] = knownScore{scores[i*k.each : (i+1)*k.each], k.rows[id].times + 1}
+		k.rows[id] = knownScore{uint32(at + i), k.rows[id].times + 1}
 	}
 }
 
@@ -319,8 +322,12 @@ func (k *knownScores) add(o opening, ids []string, scores []float64) error {
 func (k *knownScores) of(id string, times int) ([]float64, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.rows[id]
-	return s.scores, s.times >= times
+	s, ok := k.rows[id]
+	if !ok {
+		return nil, false
+	}
+	at := int(s.at) * k.each
+	return k.scores[at : at+k.each : at+k.each], int(s.times) >= times
 }
 
 // KnownScores returns the scores of all rows of a table as a scores file has them, where each has opened to this node

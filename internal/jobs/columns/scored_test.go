@@ -36,6 +36,20 @@ func TestKnownScoresOfClasses(t *testing.T) {
 			t.Errorf("%s was scored once and is known as scored twice", id)
 		}
 	}
+	before, _ := k.of("a", 1)
+	if err := k.add(opening{o.contract, 2}, []string{"a"}, []float64{7, 8, 9}); err != nil {
+		t.Fatal(err)
+	}
+	got, ok := k.of("a", 2)
+	if !ok || !slices.Equal(got, []float64{7, 8, 9}) || !slices.Equal(before, []float64{1, 2, 3}) {
+		t.Errorf("a, scored again, has %v, want the new scores; who had the old ones has %v", got, before)
+	}
+	if got, ok := k.of("bc", 1); !ok || !slices.Equal(got, []float64{-4, 5, 0.5}) {
+		t.Errorf("bc has %v once a was scored again", got)
+	}
+	if _, ok := k.of("d", 1); ok {
+		t.Error("d was never scored and is known")
+	}
 	if _, err := openKnownScores(v, 2); err == nil {
 		t.Error("a log of three scores a row is read as one of two")
 	}
