@@ -71,7 +71,10 @@ func (t *trainer) agreeOnTarget(ctx context.Context) error {
 		return fmt.Errorf("the classes of label %q are %q at %s, but %q at %s", t.Params.Label, t.Labels.Classes,
 			t.Names[t.Self], t.target.Classes, t.Names[t.leader()])
 	}
-	t.target.values = t.target.standardised(t.Labels.Values)
+	t.target.values = t.Labels.Values // two classes are what the solver sees
+	if t.Params.Target == Regression || t.Params.Scores() > 1 {
+		t.target.values = t.target.standardised(t.Labels.Values)
+	}
 	if t.Params.Scores() > 1 {
 		t.target.places = t.Labels.Values
 	}

@@ -190,11 +190,10 @@ func labels(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 			"%d in its parameters, or target = %q for numbers", t.Path, p.Label, len(l.Classes),
 			wording.Line(strings.Join(l.Classes, ", "), wording.MaxWord), want, len(l.Classes), fdskl.Regression)
 	}
-	values := append([]float64(nil), l.Values...)
 	missing := 0
 	for j, present := range l.Present {
 		if !present {
-			values[j] = math.NaN()
+			l.Values[j] = math.NaN()
 			missing++
 		}
 	}
@@ -203,7 +202,7 @@ func labels(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 			"labels: fill these cells or leave their rows out", t.Path, p.Label, missing, t.Rows(),
 			t.IDs[slices.Index(l.Present, false)])
 	}
-	return &fdskl.Labels{Values: values, Classes: l.Classes}, nil
+	return &fdskl.Labels{Values: l.Values, Classes: l.Classes}, nil
 }
 
 // cellError names the file of an error, and the row's id where it is about a cell.

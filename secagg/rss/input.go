@@ -47,12 +47,14 @@ func (p *Party) Share(ctx context.Context, kind string, o Owner, bits, n int, wo
 	var c [Roles][]uint64
 	c[to] = pad
 	if p.role != Outside {
-		c[o.Role], c[other] = make([]uint64, n), make([]uint64, n)
+		c[other] = make([]uint64, n)
 	}
 	if p.role == o.Role {
 		for i := range c[other] {
 			c[other][i] = words[i] - pad[i]
 		}
+	} else if p.role != Outside {
+		c[o.Role] = make([]uint64, n)
 	}
 	if err := p.Pass(ctx, kind, o.Role, to, bits, n, c[other]); err != nil {
 		return Share{}, err
