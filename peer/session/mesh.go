@@ -9,6 +9,14 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 )
 
+// stream is one session's stream to one peer: its frames, and the link that carries them.
+type stream struct {
+	*Frames
+	link Link
+}
+
+func newStream(l Link, raw RawStream) *stream { return &stream{newFrames(l, raw, "session"), l} }
+
 // mesh is one session's streams. It implements protocol.Mesh.
 type mesh struct {
 	id      protocol.SessionID
@@ -25,7 +33,7 @@ func (m *mesh) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
 	if err != nil {
 		return err
 	}
-	return s.send(ctx, parts)
+	return s.Send(ctx, parts...)
 }
 
 // Receive returns the next frame from a peer. A cancelled Receive leaves the stream usable unless
@@ -35,7 +43,7 @@ func (m *mesh) Receive(ctx context.Context, from keys.ID, buf []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	return s.receive(ctx, buf)
+	return s.Receive(ctx, buf)
 }
 
 // Traffic returns the bytes of all frames to and from a peer with their lengths, zero for
@@ -45,7 +53,7 @@ func (m *mesh) Traffic(peer keys.ID) (sent, received int64) {
 	if err != nil {
 		return 0, 0
 	}
-	return s.sent.Load(), s.received.Load()
+	return s.Traffic()
 }
 
 // Close ends the streams. The peers can still receive what was sent before; their sends fail.
@@ -55,7 +63,7 @@ func (m *mesh) Close() error {
 		var parting sync.WaitGroup
 		for _, s := range m.streams {
 			parting.Go(func() {
-				s.close()
+				s.Close()
 				s.link.SendLeft(m.id)
 			})
 		}

@@ -8,7 +8,7 @@
 //	Transport   Open and Gather: meets all peers at once, and says who did not come
 //	 └─ matcher   brings together what this side opens and the streams that others opened
 //	mesh        one session's streams
-//	 └─ stream    frames on one stream, and what broke it
+//	 └─ Frames    frames on one stream, of a session or not, and what broke it
 //
 // Links and streams are known here by what sessions need of them. Nothing of libp2p is imported,
 // so that what a session does to a frame can be read without it. Package peer describes the bytes

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -25,15 +26,24 @@ const frameHead = 4
 // which would cost a TLS record and a system call.
 const muxPayload = 64<<10 - 12
 
-// errMeshClosed is what the calls on a mesh return that this side has closed.
-var errMeshClosed = errors.New("the session is closed on this side")
+// far is the other end of frames, as far as they need to know it. A Link is one.
+type far interface {
+	Peer() keys.ID
+	// String names the peer for people.
+	String() string
+	// Lost says why the connection has ended, and is nil before.
+	Lost() *protocol.GoneError
+	// Explain says in a clause what an error of the raw stream means.
+	Explain(err error) string
+}
 
-// stream is one session's stream to one peer. One goroutine may send on it while another receives.
-type stream struct {
-	link Link
-	raw  RawStream
+// Frames are frames both ways on one stream. One goroutine may send while another receives.
+type Frames struct {
+	far far
+	raw RawStream
+	of  string // what ends with the stream, in a word
 
-	sending sync.Mutex // held by send, so that the stream is not closed under it
+	sending sync.Mutex // held by Send, so that the stream is not closed under it
 	out     *bufio.Writer
 	moved   counter // bytes that have gone to the raw stream
 
@@ -41,7 +51,7 @@ type stream struct {
 
 	mu      sync.Mutex
 	broken  error // the first failure, which all later calls return
-	hasLeft bool  // the peer has closed its mesh: it reads no more
+	hasLeft bool  // the peer reads no more
 }
 
 // counter is a stream's writer that knows how much the stream has taken.
@@ -56,21 +66,49 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func newStream(l Link, raw RawStream) *stream {
-	s := &stream{link: l, raw: raw}
+// NewFrames puts frames on a stream to a peer, which errors name as called says. lost tells why the connection to it
+// has ended, and nil before; a nil function knows nothing. Nobody else may use the stream from now on; Close closes it.
+func NewFrames(raw RawStream, peer keys.ID, called string, lost func() *protocol.GoneError) *Frames {
+	return newFrames(party{peer, called, lost}, raw, "stream")
+}
+
+func newFrames(f far, raw RawStream, of string) *Frames {
+	s := &Frames{far: f, raw: raw, of: of}
 	s.moved.Writer = raw
 	s.out = bufio.NewWriterSize(&s.moved, muxPayload)
 	return s
 }
 
-// send writes one frame. If ctx ends before its first byte has gone the stream stays usable.
-func (s *stream) send(ctx context.Context, parts [][]byte) error {
+// party is the other end of a stream that belongs to no Link. It implements far.
+type party struct {
+	peer   keys.ID
+	called string
+	lost   func() *protocol.GoneError
+}
+
+func (p party) Peer() keys.ID  { return p.peer }
+func (p party) String() string { return p.called }
+
+func (p party) Lost() *protocol.GoneError {
+	if p.lost == nil {
+		return nil
+	}
+	return p.lost()
+}
+
+// Explain quotes the error: the other end may have had a say in its text.
+func (p party) Explain(err error) string {
+	return fmt.Sprintf("it broke the stream off: %.200q", err.Error())
+}
+
+// Send writes one frame, made of the parts. If ctx ends before its first byte has gone the stream stays usable.
+func (s *Frames) Send(ctx context.Context, parts ...[]byte) error {
 	size := 0
 	for _, p := range parts {
 		size += len(p)
 	}
 	if size > protocol.MaxFrame {
-		return fmt.Errorf("a frame of %d bytes for %s, the limit is %d", size, s.link, protocol.MaxFrame)
+		return fmt.Errorf("a frame of %d bytes for %s, the limit is %d", size, s.far, protocol.MaxFrame)
 	}
 	if err := cmp.Or(s.failure(true), ctx.Err()); err != nil {
 		return err
@@ -95,7 +133,7 @@ func (s *stream) send(ctx context.Context, parts [][]byte) error {
 		if s.moved.n == before {
 			s.out.Reset(&s.moved)
 		} else {
-			s.fail(fmt.Errorf("a frame to %s was cancelled half way: %w", s.link, ctx.Err()))
+			s.fail(fmt.Errorf("a frame to %s was cancelled half way: %w", s.far, ctx.Err()))
 		}
 		return ctx.Err()
 	}
@@ -109,8 +147,8 @@ func (s *stream) send(ctx context.Context, parts [][]byte) error {
 	return s.fail(err)
 }
 
-// receive reads one frame into buf if it fits. If ctx ends between frames the stream stays usable.
-func (s *stream) receive(ctx context.Context, buf []byte) ([]byte, error) {
+// Receive reads one frame, into buf if it fits. If ctx ends between frames the stream stays usable.
+func (s *Frames) Receive(ctx context.Context, buf []byte) ([]byte, error) {
 	if err := cmp.Or(s.failure(false), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -123,7 +161,7 @@ func (s *stream) receive(ctx context.Context, buf []byte) ([]byte, error) {
 	case cancelled && !begun:
 		return nil, ctx.Err()
 	case cancelled:
-		s.fail(fmt.Errorf("a frame from %s was cancelled half way: %w", s.link, ctx.Err()))
+		s.fail(fmt.Errorf("a frame from %s was cancelled half way: %w", s.far, ctx.Err()))
 		return nil, ctx.Err()
 	default:
 		return nil, s.fail(s.explain(err))
@@ -131,14 +169,14 @@ func (s *stream) receive(ctx context.Context, buf []byte) ([]byte, error) {
 }
 
 // read takes one frame off the stream; begun says that part of one has been.
-func (s *stream) read(buf []byte) (frame []byte, begun bool, err error) {
+func (s *Frames) read(buf []byte) (frame []byte, begun bool, err error) {
 	var head [frameHead]byte
 	if n, err := io.ReadFull(s.raw, head[:]); err != nil {
 		return nil, n > 0, err
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size > protocol.MaxFrame {
-		return nil, true, &oversize{peer: s.link.String(), size: size}
+		return nil, true, &oversize{peer: s.far.String(), size: size}
 	}
 	frame = slices.Grow(buf[:0], int(size))[:size]
 	_, err = io.ReadFull(s.raw, frame)
@@ -159,17 +197,17 @@ func (o *oversize) Error() string {
 func (o *oversize) Unwrap() error { return contract.ErrDeviation }
 
 // failure returns what broke the stream before, if anything did.
-func (s *stream) failure(sending bool) error {
+func (s *Frames) failure(sending bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken == nil && s.hasLeft && sending {
-		return &protocol.GoneError{Peer: s.link.Peer(), Reason: reasonLeft}
+		return s.closedByPeer()
 	}
 	return s.broken
 }
 
 // fail breaks the stream: half a frame cannot be undone. The first failure stays.
-func (s *stream) fail(err error) error {
+func (s *Frames) fail(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken == nil {
@@ -179,21 +217,23 @@ func (s *stream) fail(err error) error {
 	return s.broken
 }
 
-// leave makes a pending and all later sends fail: the peer has closed its end. What it sent
-// before can still be received.
-func (s *stream) leave() {
+// leave makes a pending and all later sends fail: the peer reads no more. What it sent before can still be received.
+func (s *Frames) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hasLeft = true
 	s.raw.SetWriteDeadline(time.Unix(1, 0))
 }
 
-// close closes this end after what has been sent. A send that is blocked fails.
-func (s *stream) close() {
+// Traffic returns the bytes of all frames with their lengths.
+func (s *Frames) Traffic() (sent, received int64) { return s.sent.Load(), s.received.Load() }
+
+// Close closes this end after what has been sent. A Send that is blocked fails, and so do all calls after it.
+func (s *Frames) Close() {
 	s.mu.Lock()
 	first := s.broken == nil
 	if first {
-		s.broken = errMeshClosed
+		s.broken = fmt.Errorf("the %s is closed on this side", s.of)
 	}
 	s.mu.Unlock()
 	if !first {
@@ -205,22 +245,24 @@ func (s *stream) close() {
 	s.raw.Close()
 }
 
-// reasonLeft is why a stream ends that the peer has closed in order.
-const reasonLeft = "it closed the session"
+// closedByPeer is the error when the peer has closed the stream in order.
+func (s *Frames) closedByPeer() error {
+	return &protocol.GoneError{Peer: s.far.Peer(), Reason: "it closed the " + s.of}
+}
 
 // explain turns an error of the raw stream into what is known about the peer.
-func (s *stream) explain(err error) error {
+func (s *Frames) explain(err error) error {
 	if _, ok := errors.AsType[*oversize](err); ok {
 		return err
 	}
-	if gone := s.link.Lost(); gone != nil {
+	if gone := s.far.Lost(); gone != nil {
 		return gone
 	}
 	s.mu.Lock()
 	left := s.hasLeft
 	s.mu.Unlock()
 	if left || errors.Is(err, io.EOF) {
-		return &protocol.GoneError{Peer: s.link.Peer(), Reason: reasonLeft}
+		return s.closedByPeer()
 	}
-	return &protocol.GoneError{Peer: s.link.Peer(), Reason: s.link.Explain(err)}
+	return &protocol.GoneError{Peer: s.far.Peer(), Reason: s.far.Explain(err)}
 }
