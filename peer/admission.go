@@ -72,7 +72,7 @@ func (h *Host) mayCall(p libpeer.ID, from multiaddr.Multiaddr) bool {
 		reason = err.Error()
 	case id == h.self:
 		reason = "it has this node's own key: only one node may run with it"
-	case member || revoked || j.invites(id):
+	case member || revoked || j.invites(id) || j.isWorker(id):
 		return true
 	}
 	h.refuseStranger(p, from, reason)
@@ -85,6 +85,7 @@ type admission struct {
 	decided chan struct{} // closed by the verdict
 	link    *link         // set before; nil after a refusal
 	limit   *time.Timer   // closes a connection that does not say hello in time
+	worker  bool          // its key is a worker's
 }
 
 // serveStreams registers what this host answers, and makes admissions follow libp2p's connections,
@@ -94,13 +95,15 @@ func (h *Host) serveStreams() {
 	h.node.host.SetStreamHandler(protoHello, h.answer)
 	h.node.host.SetStreamHandler(protoCall, h.answerCall)
 	h.node.host.SetStreamHandler(protoSession, h.answerSession)
+	h.node.host.SetStreamHandler(protoWorker, h.answerWorker)
 	h.node.swarm.SetStreamHandler(h.serve)
 	h.node.swarm.Notify(&network.NotifyBundle{
 		ConnectedF: func(_ network.Network, c network.Conn) {
+			worker := h.isWorkers(c)
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.cameDirect(c)
-			a := &admission{decided: make(chan struct{})}
+			a := &admission{decided: make(chan struct{}), worker: worker && h.placeForWorker(c)}
 			a.limit = time.AfterFunc(session.AnswerTime, func() {
 				h.mu.Lock()
 				undecided := a.link == nil
@@ -146,6 +149,8 @@ func (h *Host) serve(s network.Stream) {
 		switch {
 		case l == nil:
 			allowed = false
+		case l.isWorkers() || proto == protoWorker:
+			allowed = l.isWorkers() && proto == protoWorker
 		case proto == protoCall:
 			allowed = l.may(levelJoin) // which methods, the call says
 		case proto != protoSession: // a link that may not carry sessions yet hears so, and asks again

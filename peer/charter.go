@@ -8,8 +8,8 @@ import (
 )
 
 // newJudge prepares a charter for the questions of admission.
-func newJudge(self keys.ID, c *keys.SignedCharter, invited func(keys.ID) bool) judge {
-	return judge{self: nameIn(c, self), charter: c, stance: stanceOf(c), invited: invited}
+func newJudge(self keys.ID, c *keys.SignedCharter, invited, worker func(keys.ID) bool) judge {
+	return judge{self: nameIn(c, self), charter: c, stance: stanceOf(c), invited: invited, worker: worker}
 }
 
 // SetCharter puts a new version of the charter into force: members that it adds are dialled,
@@ -35,7 +35,7 @@ func (h *Host) SetCharter(c *keys.SignedCharter) error {
 		return fmt.Errorf("charter %q version %d cannot follow %s: want the same name and a later version", c.Name, c.Version,
 			now)
 	}
-	h.judge = newJudge(h.self, c, h.cfg.Invited)
+	h.judge = newJudge(h.self, c, h.cfg.Invited, h.cfg.Worker)
 	close(h.charterChanged)
 	h.charterChanged = make(chan struct{})
 	h.mu.Unlock()
@@ -60,19 +60,19 @@ func (h *Host) SetCharter(c *keys.SignedCharter) error {
 }
 
 // dismissFormer disconnects those whom the charter in force gives another place than they had:
-// former members, and newcomers who have become members, or been revoked, since they were let in.
+// former members, and newcomers and workers who have become members, or been revoked, since they were let in.
 // Those who came as invitees stay, to finish what they came for.
 func (h *Host) dismissFormer(former []*link) {
 	h.mu.Lock()
 	j := h.judge
 	for _, a := range h.admissions {
 		l := a.link
-		if l == nil || level(l.level.Load()) != levelJoin {
+		if l == nil || l.may(levelCharter) {
 			continue
 		}
 		_, member := j.charter.Member(l.peer)
 		_, revoked := j.charter.RevokedID(l.peer)
-		if revoked || member && l.theirs.role == roleMember {
+		if revoked || member && l.theirs.role != roleInvitee {
 			former = append(former, l)
 		}
 	}
@@ -114,10 +114,18 @@ type judge struct {
 	charter *keys.SignedCharter
 	stance  stance // of charter
 	invited func(keys.ID) bool
+	worker  func(keys.ID) bool
 }
 
 func (j judge) invites(id keys.ID) bool {
 	return j.invited != nil && j.invited(id)
+}
+
+// isWorker reports whether a key is one of this node's workers'. A member's never is.
+func (j judge) isWorker(id keys.ID) bool {
+	_, member := j.charter.Member(id)
+	_, revoked := j.charter.RevokedID(id)
+	return !member && !revoked && j.worker != nil && j.worker(id)
 }
 
 // weigh answers a hello from a caller whose key TLS has proved.
@@ -132,6 +140,10 @@ func (j judge) weigh(from keys.ID, h hello) verdict {
 	}
 	_, member := j.charter.Member(from)
 	switch {
+	case h.role == roleWorker && j.isWorker(from):
+		return verdict{level: levelWorker}
+	case h.role == roleWorker:
+		return refused(fault.Fault{Code: fault.CodeWorker}, "%s is no worker of this node", nameIn(j.charter, from))
 	case member && h.role == roleMember:
 		return j.compare(from, h)
 	case member || j.invites(from):

@@ -50,6 +50,13 @@ type Config struct {
 	// called often and concurrently; nil invites nobody.
 	Invited func(keys.ID) bool
 
+	// Worker reports whether a key that is no member's is that of a worker of this node. It is called often and
+	// concurrently; nil: nobody's is.
+	Worker func(keys.ID) bool
+	// Workers is how many workers are let in at once, at most keys.MaxMembers. The limits of the host grow by it, so
+	// that workers take no place of members.
+	Workers int
+
 	// Now is the time of day, which the host tells other members and compares with theirs. What
 	// it waits for, it measures by a clock that nobody sets. nil: time.Now.
 	Now func() time.Time
@@ -100,6 +107,12 @@ func (c Config) complete() (Config, error) {
 			return c, fmt.Errorf("mDNS tells the local network that this node is there, and charter %q does not say so: "+
 				"leave it out, or make a version of the charter with \"mdns\" under discovery", c.Charter.Name)
 		}
+	}
+	if c.Workers < 0 || c.Workers > keys.MaxMembers {
+		return c, fmt.Errorf("%d workers at once: want 0 to %d", c.Workers, keys.MaxMembers)
+	}
+	if c.Workers == 0 {
+		c.Worker = nil
 	}
 	if c.Heartbeat == 0 {
 		c.Heartbeat = time.Second

@@ -25,6 +25,7 @@
 //	 │  /hanse/hello/1    one: hello, heartbeats, goodbye     │  lives as long as the link
 //	 │  /hanse/session/1  one for each open session: frames   │  opened by the lower id
 //	 │  /hanse/call/1     one for each call                   │  opened by the caller
+//	 │  /hanse/worker/1   to its own node, by a worker alone  │  opened by the worker
 //	 │  /libp2p/circuit/…  places and circuits, at members that relay
 //	 │  /hanse/…/kad/1.0.0  searches in the DHT, if it is on  │
 //	 └────────────────────────────────────────────────────────┘
@@ -37,7 +38,7 @@
 //
 //  1. TLS proves the caller's key. Nothing but TLS 1.3 is offered: no Noise, no plaintext.
 //
-//  2. A key that is neither a member's, nor a revoked member's, nor invited is cut at once. The
+//  2. A key that is neither a member's, nor a revoked member's, nor invited, nor a worker's is cut at once. The
 //     caller, who cannot be told why, reports the cut as what it most likely means.
 //
 //  3. The hello compares wire versions and charters. Both sides judge; a refusal has a reason,
@@ -50,6 +51,7 @@
 //	same charter and version     everything
 //	same charter, other version  calls of "charter/…" methods, until the versions agree
 //	invited newcomer             calls of "join/…" methods
+//	worker of this node          worker streams, which no other level carries
 //
 // Streams that are opened before the verdict wait for it, and end with a refusal.
 //
@@ -68,7 +70,7 @@
 //	both ways            ping, pong, charter, program, seen, where, left; bye at the end
 //
 //	1 hello    u16 wire version (3)
-//	           u8 role: 0 member, 1 invitee
+//	           u8 role: 0 member, 1 invitee, 2 worker
 //	           u8 flags: 1 serves the DHT
 //	           u64 instance, drawn when the host starts
 //	           u64 the sender's time of day, milliseconds since 1970
@@ -109,6 +111,19 @@
 //
 // The callee stops when the caller resets the stream. It serves 32 calls of a peer at a time.
 //
+// Worker stream. A worker is a process of this node's own party, with a key of its own that is no member's and that
+// the node lists (Config.Worker). It opens streams to its node, which opens none. Workers came without a new wire
+// version: a worker and its node run one program, and a node that knows of no workers refuses the role.
+//
+//	worker → node        nothing but the protocol's name
+//	node → worker        u8 1: the stream is served
+//	both ways            what the two speak; on session.Frames frames as on a session stream
+//
+// A stream that is not served is reset. A key that is not listed any more loses its connection within a heartbeat. A
+// worker has one connection; a new one replaces it, unless another process holds the key and lives. Config.Workers are
+// let in at once, and all of them have two connections each at most. A worker has twice as many streams as the charter
+// has members and two more, 64 at least, whose first windows find their memory beside the members'.
+//
 // # Clocks
 //
 // A link is good for everything whatever the clocks of its ends say, and TLS certificates are
@@ -143,6 +158,6 @@
 //
 // Every length is checked before anything is allocated for it. Connections, streams and the
 // memory for unread data are bounded per member and for the host, sized by the charter's number
-// of members; see limits.go. Who has not shown to be a member has less, and takes no place of what
-// this host dials.
+// of members and, on top of that, by the number of workers; see limits.go. Who has not shown to
+// be a member has less, and takes no place of what this host dials.
 package peer

@@ -44,12 +44,15 @@ func (g greeting) exchange(ctx context.Context, conn network.Conn) (*link, error
 	case ended(err):
 		// TLS has shown our key by now, and hosts cut strangers at this point. An invitation
 		// expires by the clock at the other end, which is not known here.
-		expired := ""
-		if g.mine.role == roleInvitee {
-			expired = ", or the invitation for it has expired by the clock there"
+		meaning := "; ask a member for an invitation"
+		switch g.mine.role {
+		case roleInvitee:
+			meaning = ", or the invitation for it has expired by the clock there" + meaning
+		case roleWorker:
+			meaning = " as a worker's, or has as many workers as it takes"
 		}
-		err = &refusal{fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s%s; "+
-			"ask a member for an invitation", g.name, g.self, expired)}
+		err = &refusal{fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s%s",
+			g.name, g.self, meaning)}
 	}
 	conn.Close()
 	return nil, err
@@ -127,7 +130,11 @@ func awaitEnd(s network.Stream) {
 // answer is the acceptor's side of a hello. It runs as long as the link does.
 func (h *Host) answer(s network.Stream) {
 	l, err := h.accept(s)
-	if err == nil {
+	switch {
+	case err == nil && l.isWorkers():
+		h.tendWorker(l)
+		return
+	case err == nil:
 		h.tend(l)
 		return
 	}
@@ -185,9 +192,12 @@ func (h *Host) accept(s network.Stream) (*link, error) {
 	if v.level >= levelCharter {
 		v = h.weighRival(from, theirs.instance, v)
 	}
+	if v.level == levelWorker {
+		v = h.weighWorker(conn, from, theirs.instance)
+	}
 	mine := h.hello(j, conn)
-	if v.code != verdictAccepted {
-		mine.addresses = nil // no business of somebody who is refused
+	if v.code != verdictAccepted || v.level == levelWorker {
+		mine.addresses = nil // no business of somebody who is refused, nor of a worker
 	}
 	var reply buffer
 	writeControl(&reply, kindHello, mine.encode())
@@ -221,7 +231,11 @@ func (h *Host) accept(s network.Stream) (*link, error) {
 	l.rtt.Store(int64(rtt))
 	l.clock.set(clockAhead(theirs.clock, heard, rtt))
 	l.theirs, l.told, l.dialled = theirs, j.stance, false
-	if v.level != levelJoin {
+	switch v.level {
+	case levelJoin:
+	case levelWorker:
+		return l, h.installWorker(l)
+	default:
 		if !h.install(l) {
 			return nil, errDuplicate
 		}

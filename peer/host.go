@@ -42,6 +42,7 @@ type Host struct {
 	sessions  *session.Transport
 	dht       atomic.Pointer[discovery.DHT] // nil without one
 	handler   atomic.Pointer[protocol.Handler]
+	forWorker atomic.Pointer[workerHandler]
 	strangers strangerLog
 
 	punching    *holepunch.Service // nil where it is not tried
@@ -59,6 +60,7 @@ type Host struct {
 	judge          judge
 	members        map[keys.ID]*member
 	admissions     map[network.Conn]*admission
+	workers        map[keys.ID]*link                    // those who are let in
 	whereabouts    map[whereaboutsKey]*knownWhereabouts // the latest, this node\'s own among them
 	changed        chan struct{}                        // closed and replaced at each change of presence
 	punched        map[libpeer.ID]time.Time             // when this host last dialled a member that says hello then
@@ -88,20 +90,19 @@ func New(cfg Config) (*Host, error) {
 	gologshim.SetDefaultHandler(quiet{cfg.Log.Handler()})
 	golog.SetAllLoggers(golog.LevelFatal)
 	self := cfg.Key.ID()
-	var instance [8]byte
-	rand.Read(instance[:])
 	h := &Host{
 		cfg:        cfg,
 		self:       self,
 		lower:      func(other keys.ID) bool { return self.Compare(other) < 0 },
 		log:        cfg.Log,
-		instance:   binary.BigEndian.Uint64(instance[:]),
+		instance:   newInstance(),
 		meter:      newMeter(),
 		started:    make(chan struct{}),
 		stopped:    make(chan struct{}),
-		judge:      newJudge(self, cfg.Charter, cfg.Invited),
+		judge:      newJudge(self, cfg.Charter, cfg.Invited, cfg.Worker),
 		members:    make(map[keys.ID]*member),
 		admissions: make(map[network.Conn]*admission),
+		workers:    make(map[keys.ID]*link),
 		changed:    make(chan struct{}),
 
 		punched:        make(map[libpeer.ID]time.Time),
@@ -127,6 +128,7 @@ func New(cfg Config) (*Host, error) {
 		gater:   gater{dials: h.mayDial, receives: h.mayCall, reaches: h.mayReach},
 		meter:   h.meter,
 		members: len(cfg.Charter.Members),
+		workers: cfg.Workers,
 		quic:    cfg.QUIC,
 		proxy:   cfg.Proxy,
 		onePort: slices.ContainsFunc(cfg.Charter.Relays(), func(m keys.Member) bool { return m.ID != self }),
@@ -141,6 +143,13 @@ func New(cfg Config) (*Host, error) {
 	}
 	h.setMembers()
 	return h, nil
+}
+
+// newInstance draws what tells a node that was started again from the one before.
+func newInstance() uint64 {
+	var instance [8]byte
+	rand.Read(instance[:])
+	return binary.BigEndian.Uint64(instance[:])
 }
 
 // Self returns the id of the member whose host this is.

@@ -17,17 +17,11 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/discovery"
 	"github.com/hanse-project/hanse/peer/session"
-	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // JoinConn is a newcomer's connection to one member, over which it may use the join protocol.
-type JoinConn struct {
-	node *node
-	link *link
-	stop context.CancelFunc
-	run  sync.WaitGroup
-}
+type JoinConn struct{ *guest }
 
 // DialJoin connects somebody who is no member yet to the member at a multiaddr, with or without
 // its identity (/p2p/…) at the end. Without it whoever answers is taken for the member, so Peer
@@ -38,7 +32,40 @@ func DialJoin(ctx context.Context, key *keys.PrivateKey, address string, proxy *
 	if err != nil {
 		return nil, fmt.Errorf("%q is no multiaddr: want the like of /ip4/192.0.2.7/tcp/4001", address)
 	}
+	g, err := dialGuest(ctx, key, at, proxy, asInvitee)
+	if err != nil {
+		return nil, err
+	}
+	return &JoinConn{g}, nil
+}
+
+// guest is a connection to one member that somebody has made who is no member.
+type guest struct {
+	node  *node
+	link  *link
+	stop  context.CancelFunc
+	run   sync.WaitGroup
+	close func() error
+}
+
+// guestKind is as what somebody who is no member connects.
+type guestKind struct {
+	role    role
+	level   level
+	members int // the charter's members that the guest's own limits are sized for
+}
+
+var (
+	asInvitee = guestKind{role: roleInvitee, level: levelJoin, members: 1}
+	asWorker  = guestKind{role: roleWorker, level: levelWorker, members: membersOfWorker}
+)
+
+// dialGuest connects to the member at an address and says hello.
+func dialGuest(
+	ctx context.Context, key *keys.PrivateKey, at multiaddr.Multiaddr, proxy *Proxy, as guestKind,
+) (*guest, error) {
 	at, who := libpeer.SplitAddr(at)
+	var err error
 	if who == "" {
 		if who, err = whoIs(ctx, key, at, proxy); err != nil {
 			return nil, fmt.Errorf("cannot learn who answers at %s: %s", at, explainCause(err))
@@ -49,29 +76,25 @@ func DialJoin(ctx context.Context, key *keys.PrivateKey, address string, proxy *
 		return nil, fmt.Errorf("who answers at %s is no hanse node: %w", at, err)
 	}
 	meter := newMeter()
-	n, err := newNode(nodeParts{key: key, gater: onlyDials(who), meter: meter, members: 1, quic: isUDP(at),
+	n, err := newNode(nodeParts{key: key, gater: onlyDials(who), meter: meter, members: as.members, quic: isUDP(at),
 		proxy: proxy})
 	if err != nil {
 		return nil, err
 	}
-	l, err := greetAsInvitee(ctx, n, key.ID(), target{name: id.Short(), id: id}, who, at, meter)
+	l, err := greetAsGuest(ctx, n, as, key.ID(), target{name: id.Short(), id: id}, who, at, meter)
 	if err != nil {
 		n.Close()
 		return nil, err
 	}
 	life, stop := context.WithCancel(context.Background())
-	j := &JoinConn{node: n, link: l, stop: stop}
-	j.run.Go(func() {
-		l.run(life, pulse{beat: time.Second, silence: 4 * time.Second}, observer{
-			charter: func(*link, stance) {},
-			left:    func(keys.ID, protocol.SessionID) {},
-			clock:   func(*link) {},
-			program: func() {},
-			seen:    func(*link, string) {},
-			where:   func(*link, []byte) {},
-		})
+	g := &guest{node: n, link: l, stop: stop}
+	g.close = sync.OnceValue(func() error {
+		g.stop()
+		g.run.Wait()
+		return g.node.Close()
 	})
-	return j, nil
+	g.run.Go(func() { l.run(life, pulse{beat: time.Second, silence: 4 * time.Second}, deaf) })
+	return g, nil
 }
 
 // onlyDials is the gater of a host that nobody can call.
@@ -83,9 +106,9 @@ func onlyDials(who libpeer.ID) gater {
 	}
 }
 
-// greetAsInvitee dials a member and says hello as an invitee.
-func greetAsInvitee(
-	ctx context.Context, n *node, self keys.ID, t target, who libpeer.ID, at multiaddr.Multiaddr, m *meter,
+// greetAsGuest dials a member and says hello.
+func greetAsGuest(
+	ctx context.Context, n *node, as guestKind, self keys.ID, t target, who libpeer.ID, at multiaddr.Multiaddr, m *meter,
 ) (*link, error) {
 	n.host.Peerstore().AddAddr(who, at, peerstore.PermanentAddrTTL)
 	conn, err := n.swarm.DialPeer(ctx, who)
@@ -98,7 +121,7 @@ func greetAsInvitee(
 	l, err := greeting{
 		target: t,
 		self:   self,
-		mine:   hello{version: WireVersion, role: roleInvitee, clock: clockMillis(time.Now())},
+		mine:   hello{version: WireVersion, role: as.role, instance: newInstance(), clock: clockMillis(time.Now())},
 		weigh:  weighHost,
 		heard:  m.of(who),
 		now:    time.Now,
@@ -106,23 +129,23 @@ func greetAsInvitee(
 	if err != nil {
 		return nil, err
 	}
-	l.level.Store(uint32(levelJoin))
+	l.level.Store(uint32(as.level))
 	return l, nil
 }
 
-// weighHost is a newcomer's judgement: any charter will do, since the invitation names the one
-// it is about, but the wire version must fit.
+// weighHost is a guest's judgement: any charter will do, since an invitation names the one
+// it is about, and a worker its node, but the wire version must fit.
 func weighHost(theirs hello) verdict {
 	if theirs.version != WireVersion {
 		return refused(fault.Fault{Code: fault.CodeProgram, Numbers: []int64{int64(theirs.version), WireVersion}},
 			"the member speaks wire version %d and this program version %d: the older one must be updated",
 			theirs.version, WireVersion)
 	}
-	return verdict{level: levelJoin}
+	return verdict{}
 }
 
 // Peer returns the member's identity, as TLS has proved it.
-func (j *JoinConn) Peer() keys.ID { return j.link.peer }
+func (g *guest) Peer() keys.ID { return g.link.peer }
 
 // ClockTrouble returns a sentence when the member's clock and this machine's differ, empty if not.
 func (j *JoinConn) ClockTrouble() string {
@@ -139,11 +162,7 @@ func (j *JoinConn) Call(ctx context.Context, method string, request []byte) ([]b
 }
 
 // Close ends the connection and waits until nothing of it is left.
-func (j *JoinConn) Close() error {
-	j.stop()
-	j.run.Wait()
-	return j.node.Close()
-}
+func (g *guest) Close() error { return g.close() }
 
 // whoIs makes a TLS handshake with whoever listens at a TCP address and hangs up: libp2p dials
 // only identities that are known beforehand.

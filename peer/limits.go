@@ -23,6 +23,9 @@ const (
 	memoryPerPeer  = 256 << 20
 )
 
+// connsPerWorker is how many connections a worker uses: one, and a new one that replaces it.
+const connsPerWorker = 2
+
 // Limits of who is no member, or has not said hello yet.
 const (
 	streamsBefore = 64
@@ -54,29 +57,40 @@ func firstWindow(members int) int {
 	return min(max(memoryMost/(windowShare*members), windowLeast), windowFirst)
 }
 
-// newLimits sizes libp2p's resource manager for a charter of so many members. Its defaults are
+// streamsOfWorker is how many streams a worker may have open: one to each party, two others, and as many that end.
+func streamsOfWorker(members int) int { return max(2*(members+2), streamsBefore) }
+
+// memoryOfWorker is how much unread data of a worker there may be, in bytes. yamux lets windows grow up to a half of
+// it, so that first windows always find theirs.
+func memoryOfWorker(members int) int64 {
+	return max(2*int64(members+2)*int64(firstWindow(members)), memoryBefore)
+}
+
+// newLimits sizes libp2p's resource manager for a charter of so many members, and for so many workers of this node,
+// whose share comes on top and is bounded by admission: neither takes the other's places. Its defaults are
 // made for a public network: they admit 64 connections per GiB of memory and eight per address,
 // which a federation of hundreds, or one site behind a single address, exceeds at once.
-func newLimits(members int) (network.ResourceManager, error) {
+func newLimits(members, workers int) (network.ResourceManager, error) {
 	// What has not said who it is, or what it wants, yet: all members at once after a restart, and room for as many
 	// strangers. Those take no place of what this host dials: whoever fills the port cannot cut it off.
-	in, out := 2*members+strangersAtOnce, 2*members+32
-	conns := connsPerPeer * members
+	in, out := 2*members+strangersAtOnce+workers, 2*members+32
+	conns := connsPerPeer*members + connsPerWorker*workers
+	streams, memory := workers*streamsOfWorker(members), int64(workers)*memoryOfWorker(members)
 	all := rcmgr.ResourceLimits{
 		Conns:         rcmgr.LimitVal(conns + in + out),
 		ConnsInbound:  rcmgr.LimitVal(conns + in),
 		ConnsOutbound: rcmgr.LimitVal(conns + out),
 		FD:            rcmgr.LimitVal(conns + in + out),
-		Streams:       rcmgr.LimitVal(128*members + 1024),
-		Memory:        rcmgr.LimitVal64(memoryFor(members)),
+		Streams:       rcmgr.LimitVal(128*members + 1024 + streams),
+		Memory:        rcmgr.LimitVal64(memoryFor(members) + memory),
 	}
 	transient := rcmgr.ResourceLimits{
 		Conns:         rcmgr.LimitVal(in + out),
 		ConnsInbound:  rcmgr.LimitVal(in),
 		ConnsOutbound: rcmgr.LimitVal(out),
 		FD:            rcmgr.LimitVal(in + out),
-		Streams:       rcmgr.LimitVal(8*members + 256),
-		Memory:        rcmgr.LimitVal64(memoryFor(members) / 2),
+		Streams:       rcmgr.LimitVal(8*members + 256 + streams),
+		Memory:        rcmgr.LimitVal64(memoryFor(members)/2 + memory),
 	}
 	each := rcmgr.ResourceLimits{
 		Conns:           connsPerPeer,
@@ -86,10 +100,10 @@ func newLimits(members int) (network.ResourceManager, error) {
 		Memory:          memoryBefore,
 	}
 	limits := rcmgr.PartialLimitConfig{System: all, Transient: transient, PeerDefault: each}
-	// Connections from or to one address, behind which all members may sit. There is no rate for
+	// Connections from or to one address, behind which all members may sit, and all workers. There is no rate for
 	// all addresses together: strangers could use it up.
-	perAddress := 2*members + 32
-	perSecond := rate.Limit{RPS: float64(members + 10), Burst: 4*members + 64}
+	perAddress := 2*members + 32 + connsPerWorker*workers
+	perSecond := rate.Limit{RPS: float64(members + workers + 10), Burst: 4*members + 64 + connsPerWorker*workers}
 	return rcmgr.NewResourceManager(
 		rcmgr.NewFixedLimiter(limits.Build(rcmgr.InfiniteLimits)),
 		rcmgr.WithMetricsDisabled(),
@@ -111,12 +125,17 @@ func newLimits(members int) (network.ResourceManager, error) {
 
 // admit gives an identity the streams and the memory of a member.
 func admit(limits network.ResourceManager, p libpeer.ID) error {
+	return grant(limits, p, streamsPerPeer, memoryPerPeer)
+}
+
+// grant gives an identity so many streams each way, and so much memory for what is not read yet.
+func grant(limits network.ResourceManager, p libpeer.ID, streams int, memory int64) error {
 	return limits.ViewPeer(p, func(s network.PeerScope) error {
 		if scope, ok := s.(rcmgr.ResourceScopeLimiter); ok {
 			scope.SetLimit(&rcmgr.BaseLimit{
 				Conns: connsPerPeer, ConnsInbound: connsPerPeer, ConnsOutbound: connsPerPeer, FD: connsPerPeer,
-				Streams: 2 * streamsPerPeer, StreamsInbound: streamsPerPeer, StreamsOutbound: streamsPerPeer,
-				Memory: memoryPerPeer,
+				Streams: 2 * streams, StreamsInbound: streams, StreamsOutbound: streams,
+				Memory: memory,
 			})
 		}
 		return nil

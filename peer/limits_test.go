@@ -55,7 +55,7 @@ func TestLimits(t *testing.T) {
 		if all := memoryFor(members); all < int64(members)*windowShare*int64(window)/2 || all < memoryLeast {
 			t.Errorf("%d members share %d bytes in windows of %d", members, all, window)
 		}
-		limits, err := newLimits(members)
+		limits, err := newLimits(members, rapid.IntRange(0, keys.MaxMembers).Draw(t, "workers"))
 		if err != nil {
 			t.Fatal(err)
 		}

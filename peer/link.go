@@ -65,6 +65,16 @@ type observer struct {
 	where   func(*link, []byte)
 }
 
+// deaf is the observer of a link with somebody who is no member.
+var deaf = observer{
+	charter: func(*link, stance) {},
+	left:    func(keys.ID, protocol.SessionID) {},
+	clock:   func(*link) {},
+	program: func() {},
+	seen:    func(*link, string) {},
+	where:   func(*link, []byte) {},
+}
+
 func newLink(id keys.ID, name string, s network.Stream, heard *tally, now func() time.Time) *link {
 	l := &link{
 		peer:     id,
@@ -99,6 +109,9 @@ func called(name string, id keys.ID) string {
 func (l *link) may(need level) bool {
 	return level(l.level.Load()) >= need
 }
+
+// isWorkers reports whether the link is one between a node and its worker.
+func (l *link) isWorkers() bool { return level(l.level.Load()) == levelWorker }
 
 // end closes the link; the first reason given for it stays.
 func (l *link) end(reason string) {
@@ -242,7 +255,8 @@ func (l *link) listen(o observer) string {
 	}
 }
 
-// handle acts on one message; a bye is the reason that ends the link. What a newcomer says besides is of no interest.
+// handle acts on one message; a bye is the reason that ends the link. What somebody who is no member says
+// besides is of no interest.
 func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err error) {
 	if !l.may(levelCharter) && kind != kindPing && kind != kindPong && kind != kindBye {
 		return "", nil

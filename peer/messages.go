@@ -202,6 +202,7 @@ type role uint8
 const (
 	roleMember  role = 0
 	roleInvitee role = 1
+	roleWorker  role = 2
 )
 
 // hello is the first message of each side. TLS has shown the sender's key before; the hello says
@@ -215,7 +216,7 @@ type hello struct {
 	dht       bool     // serves the private DHT
 	instance  uint64   // drawn at start: tells a restarted node from a second connection
 	clock     uint64   // the sender's time of day in milliseconds since 1970; its own claim
-	charter   stance   // zero for an invitee
+	charter   stance   // zero for an invitee and a worker
 	name      string   // the sender's own name, for display
 	addresses []string // where the sender listens, as multiaddrs without its identity
 }
@@ -268,7 +269,7 @@ func decodeHello(body []byte) (h hello, err error) {
 		return hello{}, err
 	}
 	// Values without a meaning are refused, so that each hello has one encoding.
-	if h.role > roleInvitee {
+	if h.role > roleWorker {
 		return hello{}, fmt.Errorf("the hello names the unknown role %d", h.role)
 	}
 	if flags&^flagDHT != 0 {
@@ -277,11 +278,12 @@ func decodeHello(body []byte) (h hello, err error) {
 	return h, nil
 }
 
-// level is what a link may be used for.
+// level is what a link may be used for. From levelJoin on each allows what those before it do.
 type level uint8
 
 const (
 	levelNone    level = iota
+	levelWorker        // worker streams, which no other level allows, and nothing else
 	levelJoin          // calls whose method starts with "join/"
 	levelCharter       // calls whose method starts with "charter/": the versions differ
 	levelFull          // everything

@@ -57,6 +57,7 @@ type nodeParts struct {
 	gater   connmgr.ConnectionGater
 	meter   metrics.Reporter
 	members int
+	workers int
 	quic    bool
 	proxy   *Proxy // nil: none
 	onePort bool   // dial from one port, as hole punching needs it; not through a proxy
@@ -79,7 +80,7 @@ func newNode(p nodeParts) (_ *node, err error) {
 	if n.id, err = libpeer.IDFromPrivateKey(key); err != nil {
 		return nil, err
 	}
-	limits, err := newLimits(p.members)
+	limits, err := newLimits(p.members, p.workers)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ const (
 	protoHello   libproto.ID = "/hanse/hello/1"
 	protoCall    libproto.ID = "/hanse/call/1"
 	protoSession libproto.ID = "/hanse/session/1"
+	protoWorker  libproto.ID = "/hanse/worker/1"
 )
 
 // Time limits of connecting. TLS, the hello, and a stream's first byte to its protocol have session.AnswerTime each.

@@ -132,7 +132,7 @@ func TestPlain(t *testing.T) {
 // TestJudgeVersions refuses another wire version by both names.
 func TestJudgeVersions(t *testing.T) {
 	ks := newKeys(t, 2)
-	j := newJudge(ks[0].ID(), signed(t, draft(ks), ks), nil)
+	j := newJudge(ks[0].ID(), signed(t, draft(ks), ks), nil, nil)
 	v := j.weigh(ks[1].ID(), hello{version: 4})
 	if want := "insurer speaks wire version 4 and bank version 3: " +
 		"the older one must be updated"; v.code != verdictRefused || v.reason != want {
@@ -144,6 +144,7 @@ func TestJudgeVersions(t *testing.T) {
 func FuzzHello(f *testing.F) {
 	f.Add(exampleHello().encode())
 	f.Add(hello{version: WireVersion, role: roleInvitee}.encode())
+	f.Add(hello{version: WireVersion, role: roleWorker}.encode())
 	f.Add([]byte{0, 3})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		h, err := decodeHello(body)

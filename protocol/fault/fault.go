@@ -66,6 +66,8 @@ const (
 	CodeRemoved Code = "removed" // the charter in force has the member no longer
 	CodeAnew    Code = "anew"    // an invitee has become a member, and is to connect as one
 	CodeTwice   Code = "twice"   // the two are connected already
+	CodeWorker  Code = "worker"  // the key is not one of the node's workers'
+	CodeWorkers Code = "workers" // the node has as many workers as it takes
 )
 
 // The codes of the charter's service.
@@ -197,6 +199,10 @@ func vocabulary(c Code) words {
 		return sayUnder("%s is a member now, as version %d of its charter says, and is to connect as one")
 	case CodeTwice:
 		return always("the two are connected already")
+	case CodeWorker:
+		return always("this key is not one of its workers', or no longer")
+	case CodeWorkers:
+		return sayWorkers
 	case CodeMalformed:
 		return always("it says that something is wrong, and its words cannot be read")
 	}
@@ -316,6 +322,14 @@ func sayLimit(_ []string, numbers []int64) string {
 		return "it takes no more of this for now"
 	}
 	return fmt.Sprintf("it takes no more of this for now: %d is the limit", numbers[0])
+}
+
+// sayWorkers takes how many workers the node takes.
+func sayWorkers(_ []string, numbers []int64) string {
+	if len(numbers) == 0 {
+		return "it has as many workers as it takes"
+	}
+	return fmt.Sprintf("it has as many workers as it takes at once, which is %d", numbers[0])
 }
 
 // String says the fault as a clause about whoever sent it.

@@ -23,7 +23,8 @@ var codes = []fault.Code{
 	fault.CodeRequest, fault.CodeAbandoned, fault.CodeMethod, fault.CodeVersions,
 	fault.CodeInvitee, fault.CodeLimit, fault.CodeProgram, fault.CodeRevoked, fault.CodeApart,
 	fault.CodeTwin,
-	fault.CodeRemoved, fault.CodeAnew, fault.CodeTwice, fault.CodeMember, fault.CodeInvitation,
+	fault.CodeRemoved, fault.CodeAnew, fault.CodeTwice, fault.CodeWorker, fault.CodeWorkers, fault.CodeMember,
+	fault.CodeInvitation,
 	fault.CodeOutdated,
 	fault.CodeSignature, fault.CodeMalformed,
 }
