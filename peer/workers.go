@@ -87,9 +87,9 @@ func (h *Host) placeForWorker(c network.Conn) bool {
 		return true
 	}
 	h.spawnHeld(func() {
-		c.Close()
 		h.refuseStranger(c.RemotePeer(), c.RemoteMultiaddr(), fmt.Sprintf(
 			"workers have %d connections already, for %d workers at most", open, h.cfg.Workers))
+		c.Close()
 	})
 	return false
 }
@@ -139,14 +139,17 @@ func (h *Host) tendWorker(l *link) {
 	watch.Go(func() {
 		ticker := time.NewTicker(h.cfg.Heartbeat)
 		defer ticker.Stop()
-		for h.lists(l.peer) {
+		for {
 			select {
 			case <-ticker.C:
 			case <-l.over:
 				return
 			}
+			if !h.lists(l.peer) {
+				l.leave("it is no worker of this node any longer", fault.Fault{Code: fault.CodeWorker})
+				return
+			}
 		}
-		l.leave("it is no worker of this node any longer", fault.Fault{Code: fault.CodeWorker})
 	})
 	l.run(h.life, pulse{beat: h.cfg.Heartbeat, silence: h.cfg.Silence}, deaf)
 	watch.Wait()

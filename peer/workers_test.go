@@ -4,14 +4,24 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/network"
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	libproto "github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/multiformats/go-multiaddr"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/session"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // listed is which keys are workers'; it may change.
@@ -127,4 +137,480 @@ func TestWorkerFrames(t *testing.T) {
 			t.Errorf("the connection is lost: %v", w.Lost())
 		}
 	})
+}
+
+// TestNodeAddress reads what a worker may call its node's address.
+func TestNodeAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		"node.example:4001":              "/dns/node.example/tcp/4001",
+		"192.0.2.7:4001":                 "/ip4/192.0.2.7/tcp/4001",
+		"[2001:db8::7]:4001":             "/ip6/2001:db8::7/tcp/4001",
+		"[::ffff:192.0.2.7]:4001":        "/ip4/192.0.2.7/tcp/4001",
+		"/ip4/192.0.2.7/udp/1/quic-v1":   "/ip4/192.0.2.7/udp/1/quic-v1",
+		"/dns4/node.example/tcp/4001":    "/dns4/node.example/tcp/4001",
+		"node.example":                   "",
+		":4001":                          "",
+		"node.example:0":                 "",
+		"node.example:65536":             "",
+		"node.example:https":             "",
+		"node/tcp/1:4001":                "",
+		"[fe80::1%eth0]:4001":            "",
+		"/ip4/192.0.2.7/tcp":             "",
+		"":                               "",
+		strings.Repeat("n", 4096) + ":x": "",
+	} {
+		at, err := nodeAddress(text)
+		if got := at.String(); want != "" && (err != nil || got != want) {
+			t.Errorf("%q is %s, %v, want %s", text, got, err, want)
+		}
+		if want == "" && (err == nil || len(err.Error()) > 512) {
+			t.Errorf("%.80q is %s, %.80v, want a short error", text, at, err)
+		}
+	}
+}
+
+// TestWorkerStranger has a key dial that is listed nowhere, and one at a node without places: both are cut after the
+// TLS handshake.
+func TestWorkerStranger(t *testing.T) {
+	overBoth(t, func(t *testing.T, quic bool) {
+		ks := newKeys(t, 4)
+		c := signed(t, draft(ks[:2]), ks)
+		cfg, _ := employer(ks[0], c, 1, ks[2])
+		none, _ := employer(ks[1], c, 0, ks[2])
+		cfg.QUIC, none.QUIC = quic, quic
+		for _, test := range []struct {
+			h   *Host
+			key *keys.PrivateKey
+		}{{start(t, cfg), ks[3]}, {start(t, none), ks[2]}} {
+			w, err := DialNode(within(t), test.key, addressOver(t, test.h, quic), nil)
+			if err == nil {
+				w.Close()
+			}
+			if want := fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s as "+
+				"a worker's, or has as many workers as it takes", test.h.Self().Short(), test.key.ID()); err == nil ||
+				err.Error() != want {
+				t.Errorf("error\n%v, want\n%s", err, want)
+			}
+			wantStranger(t, test.h, test.key.ID(), fmt.Sprintf(
+				"it is neither a member of charter \"credit\" version 1 (%s) nor invited", c.Digest().Short()))
+		}
+	})
+}
+
+// sayHello says hello on a fresh connection with a key and a role.
+func sayHello(ctx context.Context, t *testing.T, k *keys.PrivateKey, as role, to *Host) (*node, *link, error) {
+	t.Helper()
+	n, conn := dialRaw(ctx, t, k, to)
+	t.Cleanup(func() { n.Close() })
+	l, err := helloOver(ctx, conn, k, as, to)
+	return n, l, err
+}
+
+// helloOver says hello on a connection that has not said it yet.
+func helloOver(ctx context.Context, conn rawConn, k *keys.PrivateKey, as role, to *Host) (*link, error) {
+	mine := hello{version: WireVersion, role: as, instance: newInstance()}
+	if as == roleMember {
+		mine.charter = to.judge.stance
+	}
+	return greeting{target: target{name: "node", id: to.Self()}, self: k.ID(), mine: mine, weigh: weighHost,
+		heard: new(tally), now: time.Now}.exchange(ctx, conn)
+}
+
+// wantNoStream opens a stream of a protocol, which must not be served.
+func wantNoStream(ctx context.Context, t *testing.T, over network.Conn, proto libproto.ID, first []byte) {
+	t.Helper()
+	s, err := openStream(ctx, over, proto, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Reset()
+	if readProtocol(s, proto) != nil {
+		return
+	}
+	release := session.InterruptIO(ctx, s.SetReadDeadline)
+	var answer [1]byte
+	n, err := s.Read(answer[:])
+	if release() || n > 0 || err == nil {
+		t.Errorf("a stream of %s is answered with %d: %v", proto, answer[:n], err)
+	}
+}
+
+// TestWorkerMayNothingElse has a worker call, open sessions, search, relay and join, under the role that it has and
+// under others, and say what members say.
+func TestWorkerMayNothingElse(t *testing.T) {
+	ks := newKeys(t, 3)
+	cfg, _ := employer(ks[0], signed(t, draft(ks[:2]), ks), 1, ks[2])
+	cfg.Discovery = []string{DiscoverAddresses, DiscoverDHT}
+	h := start(t, cfg)
+	h.HandleWorkers(echo)
+	h.Handle(func(context.Context, keys.ID, string, []byte) ([]byte, *fault.Fault) {
+		t.Error("a worker's call is answered")
+		return nil, nil
+	})
+	ctx := within(t)
+	w := employ(ctx, t, ks[2], at(t, h))
+	conn := w.link.conn
+	for _, method := range []string{"job/propose", "charter/get", "join/card"} {
+		wantNoStream(ctx, t, conn, protoCall, encodeCall(method, 0, nil))
+	}
+	wantNoStream(ctx, t, conn, protoSession, make([]byte, 32))
+	wantNoStream(ctx, t, conn, protoHop, nil)
+	wantNoStream(ctx, t, conn, protoStop, nil)
+	wantNoStream(ctx, t, conn, protoPunch, nil)
+	for _, proto := range h.node.host.Mux().Protocols() {
+		if strings.Contains(string(proto), "kad") {
+			wantNoStream(ctx, t, conn, proto, nil)
+		}
+	}
+
+	changed := h.Watch()
+	w.link.send(kindProgram, encodeProgram("a worker's"), patience)
+	w.link.send(kindCharter, stance{name: "credit", version: 9}.encode(), patience)
+	w.link.send(kindWhereabouts, []byte("nowhere"), patience)
+	w.link.send(kindSeen, encodeSeen("/ip4/192.0.2.7/tcp/1"), patience)
+	w.link.send(kindLeft, make([]byte, 32), patience)
+	if err := framesOf(ctx, t, w).Send(ctx, nil); err != nil { // it is let be
+		t.Error(err)
+	}
+	select {
+	case <-changed:
+		t.Error("what a worker says wakes those who watch members")
+	default:
+	}
+
+	for _, as := range []role{roleMember, roleInvitee} {
+		_, _, err := sayHello(ctx, t, ks[2], as, h)
+		if want := "node refused the connection: this key is no member's of its charter"; err == nil || err.Error() != want {
+			t.Errorf("as role %d: error %v, want %s", as, err, want)
+		}
+	}
+	j, err := DialJoin(ctx, ks[2], at(t, h), nil)
+	if err == nil {
+		j.Close()
+		t.Error("a worker joins")
+	}
+}
+
+// TestNoWorkerStreamsOfOthers has a member and an invitee, who may be listed by mistake, ask for what is the workers'.
+func TestNoWorkerStreamsOfOthers(t *testing.T) {
+	ks := newKeys(t, 4)
+	guest := ks[3]
+	c := signed(t, draft(ks[:3]), ks)
+	cfg, _ := employer(ks[0], c, 4, ks[1], ks[2], guest)
+	cfg.Invited = func(id keys.ID) bool { return id == guest.ID() }
+	h := start(t, cfg)
+	h.HandleWorkers(func(context.Context, keys.ID, session.RawStream) { t.Error("a worker's stream is served") })
+	other := start(t, config(ks[1], c))
+	introduce(t, h, other)
+	meetAll(t, h, other)
+	ctx := within(t)
+	other.mu.Lock()
+	l := other.members[h.Self()].link
+	other.mu.Unlock()
+	wantNoStream(ctx, t, l.conn, protoWorker, nil)
+
+	j, err := DialJoin(ctx, guest, at(t, h), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	wantNoStream(ctx, t, j.link.conn, protoWorker, nil)
+
+	_, err = DialNode(ctx, ks[2], at(t, h), nil)
+	if want := fmt.Sprintf("%s refused the connection: this key is not one of its workers', or no longer",
+		h.Self().Short()); err == nil || err.Error() != want {
+		t.Errorf("a member as a worker: error\n%v, want\n%s", err, want)
+	}
+}
+
+// TestWorkerBecomesMember puts a charter into force that makes a member of a worker's key: the worker has to go.
+func TestWorkerBecomesMember(t *testing.T) {
+	ks := newKeys(t, 3)
+	first := signed(t, draft(ks[:2]), ks)
+	cfg, _ := employer(ks[0], first, 1, ks[2])
+	h := start(t, cfg)
+	h.HandleWorkers(echo)
+	ctx := within(t)
+	w := employ(ctx, t, ks[2], at(t, h))
+	framesOf(ctx, t, w) // it is in
+	next := draft(ks)
+	next.Version, next.Parent = 2, first.Digest()
+	next.Created = time.Time{}
+	if err := h.SetCharter(signed(t, next, ks)); err != nil {
+		t.Fatal(err)
+	}
+	wantLost(ctx, t, w, "retailer is a member now, as version 2 of its charter says, and is to connect as one")
+}
+
+// wantLost waits until a worker's connection has ended for this reason.
+func wantLost(ctx context.Context, t *testing.T, w *WorkerConn, want string) {
+	t.Helper()
+	select {
+	case <-w.Over():
+	case <-ctx.Done():
+		t.Fatal("the connection does not end")
+	}
+	if gone := w.Lost(); gone.Peer != w.Peer() || gone.Reason != want {
+		t.Errorf("lost %s because of %q, want %s and %q", gone.Peer.Short(), gone.Reason, w.Peer().Short(), want)
+	}
+	if _, err := w.Open(ctx); err != error(w.Lost()) {
+		t.Errorf("a stream after the end gives %v", err)
+	}
+}
+
+// TestWorkerStruckOff takes a worker's key off the list: at its next hello it is refused, although TLS had let it pass
+// before, a connection that stands ends within a heartbeat, and then the key is a stranger's.
+func TestWorkerStruckOff(t *testing.T) {
+	ks := newKeys(t, 4)
+	cfg, list := employer(ks[0], signed(t, draft(ks[:2]), ks), 2, ks[2], ks[3])
+	cfg.Heartbeat = 50 * time.Millisecond
+	h := start(t, cfg)
+	ctx := within(t)
+	w := employ(ctx, t, ks[2], at(t, h))
+	n, conn := dialRaw(ctx, t, ks[3], h)
+	defer n.Close()
+	s, err := openStream(ctx, conn, protoWorker, nil) // which waits at the node for the verdict on a hello
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Reset()
+	if err := readProtocol(s, protoWorker); err != nil {
+		t.Fatal(err)
+	}
+	list.keys.Clear()
+	_, err = helloOver(ctx, conn, ks[3], roleWorker, h)
+	if want := "node refused the connection: this key is not one of its workers', or no longer"; err == nil ||
+		err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	wantStranger(t, h, ks[3].ID(), fmt.Sprintf("refused the connection: %s is no worker of this node", ks[3].ID().Short()))
+	wantLost(ctx, t, w, "this key is not one of its workers', or no longer")
+	_, err = DialNode(ctx, ks[2], at(t, h), nil)
+	if err == nil || !strings.Contains(err.Error(), "does not know the key") {
+		t.Errorf("the key that was struck off: error %v", err)
+	}
+}
+
+// TestWorkerStreamIsServed opens streams before anybody serves them, and has the server return with what it wrote still
+// on its way.
+func TestWorkerStreamIsServed(t *testing.T) {
+	overBoth(t, func(t *testing.T, quic bool) {
+		ks := newKeys(t, 2)
+		cfg, _ := employer(ks[0], signed(t, draft(ks[:1]), ks), 1, ks[1])
+		cfg.QUIC = quic
+		h := start(t, cfg)
+		ctx := within(t)
+		w := employ(ctx, t, ks[1], addressOver(t, h, quic))
+		_, err := w.Open(ctx)
+		if gone, ok := errors.AsType[*protocol.GoneError](err); !ok ||
+			gone.Reason != "it does not take a worker's stream, or no more of them" {
+			t.Errorf("a stream that nobody serves: %v", err)
+		}
+		last := bytes.Repeat([]byte("last"), protocol.MaxFrame/16)
+		h.HandleWorkers(func(ctx context.Context, from keys.ID, s session.RawStream) {
+			if from != ks[1].ID() {
+				t.Errorf("a stream of %s", from.Short())
+			}
+			if err := session.NewFrames(s, from, "worker", nil).Send(ctx, last); err != nil {
+				t.Error(err)
+			}
+		})
+		f := framesOf(ctx, t, w)
+		if got, err := f.Receive(ctx, nil); err != nil || !bytes.Equal(got, last) {
+			t.Errorf("%d bytes came, %v", len(got), err)
+		}
+		_, err = f.Receive(ctx, nil)
+		if gone, ok := errors.AsType[*protocol.GoneError](err); !ok || gone.Reason != "it closed the stream" {
+			t.Errorf("after the server has returned: %v", err)
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := w.Open(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("an ended context opens a stream: %v", err)
+		}
+	})
+}
+
+// TestWorkerKilled ends a worker's process without a word: what serves its stream at the node ends and knows why, and
+// the worker's place is free.
+func TestWorkerKilled(t *testing.T) {
+	overBoth(t, func(t *testing.T, quic bool) {
+		ks := newKeys(t, 3)
+		cfg, _ := employer(ks[0], signed(t, draft(ks[:1]), ks), 1, ks[1], ks[2])
+		cfg.QUIC = quic
+		h := start(t, cfg)
+		causes := make(chan error, 1)
+		h.HandleWorkers(func(ctx context.Context, from keys.ID, s session.RawStream) {
+			if _, err := servedFrames(ctx, from, s).Receive(ctx, nil); err == nil {
+				t.Error("a frame of somebody who sent none")
+			}
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+		})
+		ctx := within(t)
+		w := employ(ctx, t, ks[1], addressOver(t, h, quic))
+		framesOf(ctx, t, w)
+		w.link.conn.Close() // as the system does for a process that is gone
+		gone, ok := errors.AsType[*protocol.GoneError](<-causes)
+		if !ok || gone.Peer != ks[1].ID() || gone.Reason == "" {
+			t.Errorf("the stream ended with %v", gone)
+		}
+		for { // another takes its place
+			next, err := DialNode(ctx, ks[2], addressOver(t, h, quic), nil)
+			if err == nil {
+				next.Close()
+				return
+			}
+			if ctx.Err() != nil || !strings.Contains(err.Error(), "as many workers as it takes") {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestWorkersNodeCloses closes a node while a worker's stream is served: the worker hears why, and Close returns.
+func TestWorkersNodeCloses(t *testing.T) {
+	ks := newKeys(t, 2)
+	cfg, _ := employer(ks[0], signed(t, draft(ks[:1]), ks), 1, ks[1])
+	h := start(t, cfg)
+	h.HandleWorkers(echo)
+	ctx := within(t)
+	w := employ(ctx, t, ks[1], at(t, h))
+	f := framesOf(ctx, t, w)
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	wantLost(ctx, t, w, "it was stopped")
+	if _, err := f.Receive(ctx, nil); err == nil {
+		t.Error("a frame of a node that is closed")
+	}
+}
+
+// TestWorkerTwins starts a second process with the key of a worker that lives.
+func TestWorkerTwins(t *testing.T) {
+	ks := newKeys(t, 2)
+	cfg, _ := employer(ks[0], signed(t, draft(ks[:1]), ks), 2, ks[1])
+	cfg.Heartbeat, cfg.Silence = patience/2, patience // a worker counts as alive for long
+	h := start(t, cfg)
+	h.HandleWorkers(echo)
+	ctx := within(t)
+	w := employ(ctx, t, ks[1], at(t, h))
+	_, err := DialNode(ctx, ks[1], at(t, h), nil)
+	if want := fmt.Sprintf("%s refused the connection: another node with the key of %s is connected: only one may run",
+		h.Self().Short(), ks[1].ID().Short()); err == nil || err.Error() != want {
+		t.Errorf("error\n%v, want\n%s", err, want)
+	}
+	if err := framesOf(ctx, t, w).Send(ctx, []byte("x")); err != nil {
+		t.Errorf("the first one lost its place: %v", err)
+	}
+}
+
+// TestMoreWorkersThanPlaces has more workers come than a node takes, some of which say nothing: those beyond are
+// refused, and members get in.
+func TestMoreWorkersThanPlaces(t *testing.T) {
+	const places = 2
+	ks := newKeys(t, 10)
+	members, workers := ks[:2], ks[2:]
+	c := signed(t, draft(members), ks)
+	cfg, _ := employer(members[0], c, places, workers...)
+	h := start(t, cfg)
+	h.HandleWorkers(echo)
+	ctx := within(t)
+	for _, k := range workers[:places] {
+		employ(ctx, t, k, at(t, h))
+	}
+	_, err := DialNode(ctx, workers[places], at(t, h), nil)
+	if want := fmt.Sprintf("%s refused the connection: it has as many workers as it takes at once, which is %d",
+		h.Self().Short(), places); err == nil || err.Error() != want {
+		t.Errorf("error\n%v, want\n%s", err, want)
+	}
+	closed := make(chan struct{}, len(workers))
+	var silent sync.WaitGroup
+	defer silent.Wait()
+	for _, k := range workers[places+1:] {
+		n, conn := dialRaw(ctx, t, k, h)
+		defer n.Close()
+		silent.Go(func() {
+			if s, err := conn.NewStream(ctx); err == nil {
+				io.Copy(io.Discard, s) // multistream's greeting, and then nothing until the node gives up
+				s.Reset()
+			}
+			closed <- struct{}{}
+		})
+	}
+	beyond := len(workers) - 1 - connsPerWorker*places
+	for range beyond {
+		select {
+		case <-closed:
+		case <-ctx.Done():
+			t.Fatal("connections of workers beyond the limit stay")
+		}
+	}
+	told := 0
+	for _, s := range h.Strangers() {
+		if s.Reason == "workers have 4 connections already, for 2 workers at most" {
+			told++
+		}
+	}
+	if told < beyond {
+		t.Errorf("%d connections of workers were closed because of the limit, want %d", told, beyond)
+	}
+	other := start(t, config(members[1], c))
+	introduce(t, other, h)
+	meetAll(t, h, other)
+}
+
+// TestWorkersTakeNoPlaces fills all places of workers, who come from one address, and then those of members.
+func TestWorkersTakeNoPlaces(t *testing.T) {
+	const members, workers = 3, 256
+	limits, err := newLimits(members, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer limits.Close()
+	come := func(conns, streams int, memory int64, from string) {
+		t.Helper()
+		_, public, err := crypto.GenerateEd25519Key(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := libpeer.IDFromPublicKey(public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range conns {
+			scope, err := limits.OpenConnection(network.DirInbound, true, multiaddr.StringCast(from))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(scope.Done)
+			if err := scope.SetPeer(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := grant(limits, p, streams, memory); err != nil {
+			t.Fatal(err)
+		}
+		for range streams {
+			scope, err := limits.OpenStream(p, network.DirInbound)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(scope.Done)
+			if err := scope.SetProtocol(protoWorker); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := limits.ViewPeer(p, func(s network.PeerScope) error {
+			return s.ReserveMemory(int(memory), network.ReservationPriorityAlways)
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range workers {
+		come(connsPerWorker, streamsOfWorker(members), memoryOfWorker(members), "/ip4/192.0.2.7/tcp/4001")
+	}
+	for range members {
+		come(connsPerPeer, 128, memoryPerPeer, "/ip4/192.0.2.7/tcp/4001")
+	}
 }
