@@ -7,6 +7,7 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,7 +19,19 @@ const Suffix = ".tmp"
 
 // WriteFile replaces a file, which only its owner may read, with parts one behind the other. When it returns without
 // error the new bytes are on the disk; with an error the old ones are untouched.
-func WriteFile(path string, parts ...[]byte) (err error) {
+func WriteFile(path string, parts ...[]byte) error {
+	return Write(path, func(w io.Writer) error {
+		for _, data := range parts {
+			if _, err := w.Write(data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Write is WriteFile of what write writes, which need not be in memory at once.
+func Write(path string, write func(io.Writer) error) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, filepath.Base(path)+".*"+Suffix)
 	if err != nil {
@@ -29,12 +42,10 @@ func WriteFile(path string, parts ...[]byte) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	for _, data := range parts {
-		if _, err = f.Write(data); err != nil {
-			break
-		}
+	if err = write(f); err != nil {
+		return errors.Join(err, f.Close())
 	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err = os.Rename(f.Name(), path); err != nil {

@@ -1,6 +1,8 @@
 package durable
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +35,17 @@ func TestWriteFileThatFailsLeavesTheOldBytes(t *testing.T) {
 	}
 	if err := WriteFile(filepath.Join(dir, "taken"), []byte("x")); err == nil {
 		t.Error("a file replaced a folder")
+	}
+	path, broken := filepath.Join(dir, "state"), errors.New("broken")
+	if err := WriteFile(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	err := Write(path, func(w io.Writer) error {
+		_, err := w.Write([]byte("half"))
+		return errors.Join(err, broken)
+	})
+	if data, _ := os.ReadFile(path); !errors.Is(err, broken) || string(data) != "old" {
+		t.Errorf("the file has %q after %v", data, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*"+Suffix)); len(left) > 0 {
 		t.Errorf("left behind: %v", left)

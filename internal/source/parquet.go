@@ -50,15 +50,15 @@ type table struct {
 // openParts reads Parquet files one after another, as one table. All have the columns of the first, in any order.
 func openParts(parts []string, lim Limits) (*Source, error) {
 	t := &table{parts: parts, alone: len(parts) == 1, lim: lim, buffer: make([]parquet.Row, rowsAtOnce)}
-	if err := t.safely(t.nextPart); err != nil {
+	if err := Safely(t.nextPart); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	t.cells = make([]string, len(t.names))
 	return &Source{Columns: t.names, next: t.next, close: t.close}, nil
 }
 
-// safely turns a panic of the decoder, which damaged files can bring about, into an error.
-func (t *table) safely(do func() error) (err error) {
+// Safely turns a panic of the Parquet decoder, which damaged files can bring about, into an error.
+func Safely(do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the Parquet file is damaged: %v", r)
@@ -96,15 +96,9 @@ func (t *table) nextPart() error {
 
 // open checks what the open file claims and begins to read it.
 func (t *table) open(size int64) error {
-	if err := checkFooter(t.file, size); err != nil {
-		return err
-	}
-	f, err := parquet.OpenFile(t.file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := OpenParquet(t.file, size, t.lim)
 	if err != nil {
-		return fmt.Errorf("the Parquet file is damaged: %w", err)
-	}
-	if n := f.NumRows(); n < 0 || n > t.lim.Rows {
-		return fmt.Errorf("the file says that it has %d rows; the limit is %d", n, t.lim.Rows)
+		return err
 	}
 	var names []string
 	t.formats = nil
@@ -124,15 +118,39 @@ func (t *table) open(size int64) error {
 	if t.at, err = positions(names, t.names); err != nil {
 		return err
 	}
+	t.groups = f.RowGroups()
+	return nil
+}
+
+// OpenParquet opens a Parquet file whose columns are flat. What its footer and the headers of its pages claim, for
+// which the decoder takes memory, is held against its size and the limits first. The decoder may still panic over what
+// else is damaged: see Safely.
+func OpenParquet(r io.ReaderAt, size int64, lim Limits) (*parquet.File, error) {
+	if err := checkFooter(r, size); err != nil {
+		return nil, err
+	}
+	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("the Parquet file is damaged: %w", err)
+	}
+	if n := f.NumRows(); n < 0 || n > lim.Rows {
+		return nil, fmt.Errorf("the file says that it has %d rows; the limit is %d", n, lim.Rows)
+	}
+	for _, c := range f.Root().Columns() {
+		if !c.Leaf() || c.Repeated() {
+			return nil, fmt.Errorf("column %s is nested; a table has one value in each cell: flatten it, or leave it out",
+				quote(c.Name()))
+		}
+	}
 	for _, g := range f.Metadata().RowGroups {
 		for i := range g.Columns {
-			if err := checkPages(t.file, size, &g.Columns[i].MetaData, g.NumRows, t.lim); err != nil {
-				return fmt.Errorf("column %s: %w", quote(strings.Join(g.Columns[i].MetaData.PathInSchema, ".")), err)
+			if err := checkPages(r, size, &g.Columns[i].MetaData, g.NumRows, lim); err != nil {
+				name := strings.Join(g.Columns[i].MetaData.PathInSchema, ".")
+				return nil, fmt.Errorf("column %s: %w", quote(name), err)
 			}
 		}
 	}
-	t.groups = f.RowGroups()
-	return nil
+	return f, nil
 }
 
 // positions returns where each name stands among those of the first part.
@@ -230,7 +248,7 @@ func checkPages(r io.ReaderAt, size int64, c *format.ColumnMetaData, rows int64,
 
 // next returns the next row.
 func (t *table) next() (cells []string, err error) {
-	return t.cells, t.safely(t.advance)
+	return t.cells, Safely(t.advance)
 }
 
 // advance reads the next row's cells.
@@ -281,7 +299,7 @@ func (t *table) advance() error {
 func (t *table) close() error {
 	var err error
 	if t.rows != nil {
-		err = t.safely(t.rows.Close)
+		err = Safely(t.rows.Close)
 	}
 	if t.file != nil {
 		err = errors.Join(err, t.file.Close())
@@ -292,9 +310,6 @@ func (t *table) close() error {
 
 // formatOf says how the values of a column are written.
 func formatOf(c *parquet.Column) (func(parquet.Value) (string, error), error) {
-	if !c.Leaf() || c.Repeated() {
-		return nil, errors.New("is nested; a table has one value in each cell: flatten it, or leave it out")
-	}
 	kind := c.Type().Kind()
 	var logical format.LogicalTypeValue
 	if l := c.Type().LogicalType(); l != nil {
