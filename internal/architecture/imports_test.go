@@ -242,6 +242,7 @@ var may = map[string][]string{
 		"internal/wording", "keys", "protocol/contract",
 	},
 	"internal/parallel":   {},
+	"internal/parts":      {"algorithms/kernel", "internal/durable", "internal/source", "keys"},
 	"internal/passphrase": {"internal/terminal", "internal/textfile", "keys"},
 	"internal/raced":      {},
 	"internal/recorder":   {"keys", "protocol", "protocol/transcript"},
@@ -307,8 +308,8 @@ var outsiders = map[string][]string{
 	"github.com/cloudflare/":  {"secagg/psi/point"},
 	"github.com/mmcloughlin/": {"secagg/ring/asm", "algorithms/kernel/cholesky/asm"}, // which write assembly
 	"gonum.org/v1/plot":       {"internal/lab/plot"},
-	// What tables come from, and the tests that lay one there.
-	"github.com/parquet-go/": {"internal/source", "internal/vertical"},
+	// What tables come from, the tests that lay one there, and the parts that a node's workers read.
+	"github.com/parquet-go/": {"internal/parts", "internal/source", "internal/vertical"},
 	"github.com/jackc/":      {"internal/source"},
 	"modernc.org/sqlite":     {"internal/source"},
 	"github.com/chromedp/":   {"internal/page"}, // its tests
