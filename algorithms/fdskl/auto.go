@@ -101,13 +101,13 @@ func Choose(losses []float64, many bool) int {
 // lambdaFile keeps the choice of a training that goes on later.
 const lambdaFile = "lambda"
 
-// solver solves without the rows that are kept out.
-type solver func(lambda float64) ([]Coefficients, error)
+// trial returns the loss of a first solution with a regulariser on the rows that are kept out of it, added up over them
+// and over all functions.
+type trial func(lambda float64) (float64, error)
 
 // choose returns the regulariser of a party that solves alone: the job's, or for "auto" that of Candidates with the
-// smallest loss on the rows that are kept out of what begin's solver sees, of several classes the mean of theirs; see
-// Choose. It writes it to the model.
-func (t *trainer) choose(m *Model, begin func() (solver, error), held *angles) (float64, error) {
+// smallest loss in trials, of several classes the mean of theirs; see Choose. It writes it to the model.
+func (t *trainer) choose(m *Model, loss trial) (float64, error) {
 	if t.Params.Lambda != 0 {
 		return float64(t.Params.Lambda), nil
 	}
@@ -116,7 +116,7 @@ func (t *trainer) choose(m *Model, begin func() (solver, error), held *angles) (
 		return 0, err
 	}
 	if len(data) == 0 {
-		if data, err = t.try(begin, held); err != nil {
+		if data, err = t.try(loss); err != nil {
 			return 0, err
 		}
 		if err := t.Vault.Save(lambdaFile, data); err != nil {
@@ -131,27 +131,14 @@ func (t *trainer) choose(m *Model, begin func() (solver, error), held *angles) (
 }
 
 // try returns the number of the best candidate as a byte.
-func (t *trainer) try(begin func() (solver, error), held *angles) ([]byte, error) {
-	solve, err := begin()
-	if err != nil {
-		return nil, err
-	}
+func (t *trainer) try(loss trial) ([]byte, error) {
 	var losses []float64
 	for i, lambda := range Candidates() {
-		functions, err := solve(lambda)
+		l, err := loss(lambda)
 		if err != nil {
 			return nil, fmt.Errorf("lambda %v: %w", lambda, err)
 		}
-		loss := 0.0
-		for k, f := range functions {
-			t.target.against(k)
-			for j, out := range t.heldOut {
-				if out {
-					loss += t.loss.Value(t.cosine.DotPairs(held.row(j), f.Alpha)+f.Intercept, t.target.values[j])
-				}
-			}
-		}
-		losses = append(losses, loss/float64(t.Rows/HeldOutShare)/float64(len(functions)))
+		losses = append(losses, l/float64(t.Rows/HeldOutShare)/float64(t.Params.Scores()))
 		t.report("choosing lambda", i+1, len(Candidates()), math.NaN())
 	}
 	return []byte{byte(Choose(losses, Many(t.Rows-t.Rows/HeldOutShare, t.Params.Features)))}, nil

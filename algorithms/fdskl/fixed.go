@@ -39,7 +39,23 @@ func (t *trainer) fixed(ctx context.Context) (*Model, error) {
 	case t.rank < 0:
 		return m, nil
 	case t.loss == kernel.Square:
-		return m, t.ridge(m, held)
+		e, err := t.newEquations()
+		if err != nil {
+			return nil, err
+		}
+		if err := t.eachBlock(0, func(lo, hi int) error {
+			err := t.addRows(e, lo, held.turns[lo*held.count:hi*held.count])
+			t.report("normal equations", hi, t.Rows, math.NaN())
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		lambda, err := t.ridge(m, e)
+		if err != nil {
+			return nil, err
+		}
+		m.Objective, m.TrainError = t.judge(held, m, lambda)
+		return m, nil
 	}
 	return m, t.solveLocal(ctx, m, held)
 }
@@ -76,7 +92,6 @@ func blockRows(rows, bytes, angles int) int {
 // openAll opens every block of rows that no earlier session opened.
 func (o *opener) openAll(ctx context.Context, held *angles) error {
 	size := o.blockRows()
-	blocks := (o.Rows + size - 1) / size
 
 	// Blocks opened in earlier sessions are loaded. The first one to open is the smallest count among the active
 	// parties, who tell each other.
@@ -97,8 +112,7 @@ func (o *opener) openAll(ctx context.Context, held *angles) error {
 		}
 	}
 	rows := o.matrices()
-	block := func(b int) error {
-		lo, hi := b*size, min((b+1)*size, o.Rows)
+	return o.eachBlock(from, func(lo, hi int) error {
 		for k := range o.actives {
 			block, err := o.openAngles(ctx, k, rows, lo, hi)
 			if err != nil {
@@ -115,12 +129,18 @@ func (o *opener) openAll(ctx context.Context, held *angles) error {
 		}
 		o.report("angles", hi, o.Rows, math.NaN())
 		return nil
-	}
-	whole := o.Rows / size
-	if err := o.loop(from, whole, 1, block); err != nil {
+	})
+}
+
+// eachBlock runs body for the rows [lo, hi) of each block, from the given one on.
+func (t *trainer) eachBlock(from int, body func(lo, hi int) error) error {
+	size := t.blockRows()
+	block := func(b int) error { return body(b*size, min((b+1)*size, t.Rows)) }
+	whole := t.Rows / size
+	if err := t.loop(from, whole, 1, block); err != nil {
 		return err
 	}
-	return o.loop(max(from, whole), blocks, 1, block)
+	return t.loop(max(from, whole), (t.Rows+size-1)/size, 1, block)
 }
 
 // loop runs body from one number up to another. In a dry run numbers that differ by a multiple of period are the same,

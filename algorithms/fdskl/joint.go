@@ -95,8 +95,8 @@ func (o *joint) Evaluate(ctx context.Context, x, grad []float64) (float64, error
 	clear(grad)
 	if o.rank >= 0 {
 		n := o.held.features()
-		parts := make([][]float64, shards)
-		eachShard(o.Rows, o.Workers, func(s, lo, hi int) {
+		parts := make([][]float64, pieces)
+		eachPiece(o.Rows, o.Workers, func(s, lo, hi int) {
 			parts[s] = make([]float64, n)
 			phi := make([]float64, n)
 			for j := lo; j < hi; j++ {

@@ -190,7 +190,7 @@ func (o *local) fall(x, direction, scores []float64, slope float64) float64 {
 func (o *local) scores(x []float64) []float64 {
 	n := o.held.features()
 	out := make([]float64, o.count())
-	eachShard(o.count(), o.Workers, func(_, lo, hi int) {
+	eachPiece(o.count(), o.Workers, func(_, lo, hi int) {
 		phi := make([]float64, passRows*n)
 		for ; lo < hi; lo += passRows {
 			some := out[lo:min(lo+passRows, hi)]

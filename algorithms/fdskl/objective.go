@@ -12,9 +12,9 @@ import (
 	"github.com/hanse-project/hanse/internal/parallel"
 )
 
-// shards is into how many runs of rows a pass over the angles is cut. The number is fixed, so that
+// pieces is into how many runs of rows a pass over the angles is cut. The number is fixed, so that
 // sums are rounded alike on any number of cores.
-const shards = 16
+const pieces = 16
 
 // local is the objective of a party that holds all angles and all labels:
 //
@@ -36,33 +36,34 @@ func (t *trainer) newLocal(held *angles, lambda float64, rows []int) *local {
 
 // solveLocal minimises the objective with the regulariser that the job names, or chooses.
 func (t *trainer) solveLocal(ctx context.Context, m *Model, held *angles) error {
-	lambda, err := t.choose(m, func() (solver, error) {
-		var rest []int
-		for j, out := range t.heldOut {
-			if !out {
-				rest = append(rest, j)
+	var rest []int
+	for j, out := range t.heldOut {
+		if !out {
+			rest = append(rest, j)
+		}
+	}
+	starts := make([][]float64, t.Params.Scores()) // each candidate starts where the one before, which is larger, ended
+	lambda, err := t.choose(m, func(lambda float64) (loss float64, err error) {
+		o := t.newLocal(held, lambda, rest)
+		for k := range starts {
+			t.target.against(k)
+			if starts[k] == nil {
+				starts[k] = make([]float64, o.size())
+			}
+			state, err := t.minimise(ctx, o, starts[k], nil, nil)
+			if err != nil {
+				return 0, err
+			}
+			starts[k] = state.Alpha
+			alpha, intercept := o.coefficients(state.Alpha)
+			for j, out := range t.heldOut {
+				if out {
+					loss += t.loss.Value(t.cosine.DotPairs(held.row(j), alpha)+intercept, t.target.values[j])
+				}
 			}
 		}
-		starts := make([][]float64, t.Params.Scores()) // each candidate starts where the one before, which is larger, ended
-		return func(lambda float64) (functions []Coefficients, err error) {
-			o := t.newLocal(held, lambda, rest)
-			for k := range starts {
-				t.target.against(k)
-				if starts[k] == nil {
-					starts[k] = make([]float64, o.size())
-				}
-				state, err := t.minimise(ctx, o, starts[k], nil, nil)
-				if err != nil {
-					return nil, err
-				}
-				starts[k] = state.Alpha
-				var f Coefficients
-				f.Alpha, f.Intercept = o.coefficients(state.Alpha)
-				functions = append(functions, f)
-			}
-			return functions, nil
-		}, nil
-	}, held)
+		return loss, nil
+	})
 	if err != nil {
 		return err
 	}
@@ -101,15 +102,15 @@ func (o *local) Evaluate(_ context.Context, x, grad []float64) (float64, error) 
 // angles.
 func (o *local) evaluate(x, grad, scores []float64) float64 {
 	n := o.held.features()
-	grads := make([][]float64, shards)
-	losses := make([]float64, shards)
-	eachShard(o.count(), o.Workers, func(s, lo, hi int) {
+	grads := make([][]float64, pieces)
+	losses := make([]float64, pieces)
+	eachPiece(o.count(), o.Workers, func(s, lo, hi int) {
 		grads[s] = make([]float64, n+1)
 		losses[s] = o.pass(lo, hi, x, grads[s], scores)
 	})
 	clear(grad)
 	var value float64
-	for s := range shards {
+	for s := range pieces {
 		value += losses[s]
 		floats.Add(grad, grads[s])
 	}
@@ -180,13 +181,13 @@ func dots(pairs []lbfgs.Pair) []float64 {
 	return out
 }
 
-// eachShard calls f for each of the fixed shards of n rows, on up to workers goroutines, and
+// eachPiece calls f for each of the fixed pieces of n rows, on up to workers goroutines, and
 // returns when all are done.
-func eachShard(n, workers int, f func(shard, lo, hi int)) {
-	parallel.All(workers, shards, func(s int) { f(s, n*s/shards, n*(s+1)/shards) })
+func eachPiece(n, workers int, f func(piece, lo, hi int)) {
+	parallel.All(workers, pieces, func(s int) { f(s, n*s/pieces, n*(s+1)/pieces) })
 }
 
-// eachRow calls f for the shards of n rows.
+// eachRow calls f for the pieces of n rows.
 func eachRow(n, workers int, f func(lo, hi int)) {
-	eachShard(n, workers, func(_, lo, hi int) { f(lo, hi) })
+	eachPiece(n, workers, func(_, lo, hi int) { f(lo, hi) })
 }

@@ -6,73 +6,91 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
+// equations are the normal equations of the square loss, over all rows and, where a job chooses its regulariser, over
+// those that are kept out of a first solution. What they hold are whole numbers: it does not matter in which order, and
+// in how many runs, the rows came to them.
+type equations struct {
+	all, out *kernel.Gram // out: nil where none are kept out
+}
+
+// newEquations starts the equations of no row.
+func (t *trainer) newEquations() (e *equations, err error) {
+	e = new(equations)
+	if e.all, err = kernel.NewGramOf(t.cosine, t.Params.Features, t.Params.Scores()); err == nil && t.heldOut != nil {
+		e.out, err = kernel.NewGramOf(t.cosine, t.Params.Features, t.Params.Scores())
+	}
+	return e, err
+}
+
+// addRows adds rows from lo on by their opened turns.
+func (t *trainer) addRows(e *equations, lo int, turns []uint16) error {
+	sides, count := t.Params.Scores(), t.Params.Angles()
+	rows := len(turns) / count
+	rights := make([]float64, rows*sides) // row-major
+	for i := range rights {
+		rights[i] = t.target.of(lo+i/sides, i%sides)
+	}
+	for j := range rows {
+		if e.out == nil || !t.heldOut[lo+j] {
+			continue
+		}
+		if err := e.out.Add(turns[j*count:(j+1)*count], rights[j*sides:(j+1)*sides], t.Workers); err != nil {
+			return err
+		}
+	}
+	return e.all.Add(turns, rights, t.Workers)
+}
+
 // ridge solves the square loss in closed form: with features phi, sqrt(2) cos and sin, and f = alpha . phi
 // + intercept, (G/N + lambda D/2 I) alpha = h/N, where G and h are of centred features and
 // targets. |f|^2 is D |alpha|^2 in expectation over the features, which gives the factor D; the
 // loss has no 1/2, which gives the 1/2.
-func (t *trainer) ridge(m *Model, held *angles) error {
-	sides := t.Params.Scores()
-	gram, err := kernel.NewGramOf(t.cosine, held.features(), sides)
-	if err != nil {
-		return err
+//
+// It writes the functions to the model and returns the regulariser. A regulariser is chosen by what the rows that are
+// kept out add up to, so that it needs no row.
+func (t *trainer) ridge(m *Model, e *equations) (lambda float64, err error) {
+	if e.out != nil {
+		e.all.Remove(e.out, t.Workers)
 	}
-	size := t.blockRows()
-	rights := make([]float64, t.Rows*sides) // row-major
-	for k := range sides {
-		t.target.against(k)
-		for j, y := range t.target.values {
-			rights[j*sides+k] = y
+	lambda, err = t.choose(m, func(lambda float64) (loss float64, err error) {
+		each, err := t.solveEach(e.all, lambda)
+		for k, f := range each {
+			loss += e.out.SquaredErrors(k, f, t.squares(k, t.heldOut), t.Workers)
 		}
-	}
-	for lo := 0; lo < t.Rows; lo += size {
-		hi := min(lo+size, t.Rows)
-		if err := gram.Add(held.turns[lo*held.count:hi*held.count], rights[lo*sides:hi*sides], t.Workers); err != nil {
-			return err
-		}
-		t.report("normal equations", hi, t.Rows, math.NaN())
-	}
-	lambda, err := t.choose(m, func() (solver, error) { return t.ridgeWithout(gram, rights, held) }, held)
+		return loss, err
+	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	functions, err := t.solveEach(gram, lambda)
+	if e.out != nil {
+		e.all.Merge(e.out, t.Workers)
+	}
+	each, err := t.solveEach(e.all, lambda)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	var functions []Coefficients
+	for _, f := range each {
+		functions = append(functions, Coefficients{f.Alpha, f.Intercept})
 	}
 	m.setFunctions(functions)
-	m.Objective, m.TrainError = t.judge(held, m, lambda)
-	return nil
+	return lambda, nil
 }
 
 // solveEach solves the equations of each right side.
-func (t *trainer) solveEach(gram *kernel.Gram, lambda float64) ([]Coefficients, error) {
-	each, err := gram.SolveEach(lambda*float64(t.Params.Features)/2, t.Workers)
-	if err != nil {
-		return nil, err
-	}
-	var functions []Coefficients
-	for _, ridge := range each {
-		functions = append(functions, Coefficients{ridge.Alpha, ridge.Intercept})
-	}
-	return functions, nil
+func (t *trainer) solveEach(gram *kernel.Gram, lambda float64) ([]*kernel.Ridge, error) {
+	return gram.SolveEach(lambda*float64(t.Params.Features)/2, t.Workers)
 }
 
-// ridgeWithout solves the same equations, of which rights are the right sides, without the rows that are kept out.
-func (t *trainer) ridgeWithout(whole *kernel.Gram, rights []float64, held *angles) (solver, error) {
-	sides := t.Params.Scores()
-	out, err := kernel.NewGramOf(t.cosine, held.features(), sides)
-	if err != nil {
-		return nil, err
-	}
-	for j, kept := range t.heldOut {
-		if kept {
-			if err := out.Add(held.row(j), rights[j*sides:(j+1)*sides], t.Workers); err != nil {
-				return nil, err
-			}
+// squares adds up the squares of some rows' labels as the solver of the k-th function sees them; nil: of all rows.
+func (t *trainer) squares(k int, some []bool) (sum float64) {
+	for j := range t.target.values {
+		if some == nil || some[j] {
+			y := t.target.of(j, k)
+			sum += y * y
 		}
 	}
-	rest := whole.Without(out, t.Workers)
-	return func(lambda float64) ([]Coefficients, error) { return t.solveEach(rest, lambda) }, nil
+	return sum
 }
 
 // judge returns the objective, of several functions the sum of theirs, and the training error of a finished local

@@ -28,12 +28,20 @@ type target struct {
 // against has the solver tell the k-th of three or more classes from all others. Two classes and a
 // regression stay what they are.
 func (t *target) against(k int) {
-	for j, place := range t.places {
-		t.values[j] = -1
-		if place == float64(k) {
-			t.values[j] = 1
-		}
+	for j := range t.places {
+		t.values[j] = t.of(j, k)
 	}
+}
+
+// of returns the label of row j as the solver of the k-th function sees it.
+func (t *target) of(j, k int) float64 {
+	switch {
+	case t.places == nil:
+		return t.values[j]
+	case t.places[j] == float64(k):
+		return 1
+	}
+	return -1
 }
 
 // description is what the leader tells all parties of the target, so that each can write the

@@ -35,17 +35,32 @@ const MaxSides = 64
 // Cosines are rounded to whole numbers of 12 bits with a sign, and sums of their products are exact: their bits are the
 // same on every machine, with or without vector instructions, in any order of the rows. The rounding, at most 2^-12, is
 // as that of the angles noise in the features, of variance 2^-24 / 3: next to N lambda it is nothing.
-// Sums with labels are of floating point numbers, row after row. The result depends on the rows and their order alone,
-// to the bit, and that of a right side not on the others.
+// Labels are rounded to multiples of 2^-40, in two digits of 20 bits, so that their sums with features are exact, too:
+// the result depends on which rows there are alone, to the bit, and that of a right side not on the others.
 type Gram struct {
 	table    *Table
 	features int // two for each angle
 	sides    int // right sides
 	rows     int
-	sums     []int64   // upper triangle of A^T A, as of ring.AddSquares16: A is the whole numbers and a column of ones
-	rights   []float64 // [sides][features + 1], A^T y
-	block    []int16   // rows of A that are not in sums and rights yet
-	labels   []float64 // of these rows, row-major [rows][sides]
+	sums     []int64    // upper triangle of A^T A, as of ring.AddSquares16: A is the whole numbers and a column of ones
+	rights   [2][]int64 // [sides][features + 1], A^T of the labels' upper digits, and of their lower
+	weight   int64      // the largest upper digit of each row, added up: 2^wholeBits times that bounds the sums of all
+	block    []int16    // rows of A that are not in sums and rights yet
+	labels   [][2]int64 // of these rows, row-major [rows][sides]
+}
+
+// labelBits is how many bits a digit of a label has: the upper ones are in units of 2^-labelBits.
+const labelBits = 20
+
+// mostWeight bounds the weight of a Gram, so that sums with labels stay in 64 bits. Of labels with a mean square of 1
+// 2^31 rows do not come to it.
+const mostWeight = 1 << (62 - wholeBits)
+
+// digits returns a label's two digits: it is rounded to their last bit.
+func digits(y float64) [2]int64 {
+	upper := math.RoundToEven(y * (1 << labelBits))
+	lower := math.RoundToEven((y - upper/(1<<labelBits)) * (1 << (2 * labelBits)))
+	return [2]int64{int64(upper), int64(lower)}
 }
 
 // NewGram starts normal equations for the given number of features, even and up to 16,384. It takes
@@ -63,13 +78,14 @@ func NewGramOf(t *Table, features, sides int) (*Gram, error) {
 	}
 	width := features + 1
 	return &Gram{table: t, features: features, sides: sides, sums: make([]int64, width*(width+1)/2),
-		rights: make([]float64, sides*width)}, nil
+		rights: [2][]int64{make([]int64, sides*width), make([]int64, sides*width)}}, nil
 }
 
 // Rows returns the number of rows added so far.
 func (g *Gram) Rows() int { return g.rows }
 
-// Add adds samples: turns is row-major [rows][features/2], labels row-major [rows][right sides] and finite.
+// Add adds samples: turns is row-major [rows][features/2], labels row-major [rows][right sides] and finite. Labels of
+// which the largest of each row add up to 2^31 are refused.
 func (g *Gram) Add(turns []uint16, labels []float64, workers int) error {
 	each := g.features / 2 // angles of a row
 	if len(turns)*g.sides != len(labels)*each {
@@ -78,6 +94,21 @@ func (g *Gram) Add(turns []uint16, labels []float64, workers int) error {
 	if i := slices.IndexFunc(labels, func(y float64) bool { return !parameters.IsFinite(y) }); i >= 0 {
 		return fmt.Errorf("label %d is %v: want a finite number", i+1, labels[i])
 	}
+	weight := g.weight
+	for rest := labels; len(rest) > 0; rest = rest[g.sides:] {
+		var most float64
+		for _, y := range rest[:g.sides] {
+			most = max(most, math.Abs(y))
+		}
+		const limit = float64(mostWeight) / (1 << labelBits)
+		if most < limit {
+			weight += digits(most)[0]
+		}
+		if most >= limit || weight >= mostWeight {
+			return fmt.Errorf("the labels' sizes add up to %.3g or more: want less", limit)
+		}
+	}
+	g.weight = weight
 	g.rows += len(labels) / g.sides
 	for rows := len(labels) / g.sides; rows > 0; {
 		n := min(rows, gramRows-len(g.labels)/g.sides)
@@ -94,7 +125,9 @@ func (g *Gram) Add(turns []uint16, labels []float64, workers int) error {
 func (g *Gram) keep(turns []uint16, labels []float64, workers int) {
 	width, each, at, rows := g.features+1, g.features/2, len(g.block), len(labels)/g.sides
 	g.block = slices.Grow(g.block, rows*width)[:at+rows*width]
-	g.labels = append(g.labels, labels...)
+	for _, y := range labels {
+		g.labels = append(g.labels, digits(y))
+	}
 	parts := min(max(1, workers), rows)
 	parallel.All(workers, parts, func(part int) {
 		for r := rows * part / parts; r < rows*(part+1)/parts; r++ {
@@ -115,10 +148,15 @@ func (g *Gram) multiply(workers int) {
 		lo, hi := part*gramColumns, min((part+1)*gramColumns, width)
 		for r := 0; r < len(g.labels)/g.sides; r++ {
 			row := g.block[r*width+lo : r*width+hi]
-			for side, y := range g.labels[r*g.sides:][:g.sides] {
-				sums := g.rights[side*width+lo:][:len(row)]
-				for i, v := range row {
-					sums[i] += mul(float64(v), y)
+			for side, label := range g.labels[r*g.sides:][:g.sides] {
+				for n, digit := range label {
+					if digit == 0 { // classes have no lower one
+						continue
+					}
+					sums := g.rights[n][side*width+lo:][:len(row)]
+					for i, v := range row {
+						sums[i] += int64(v) * digit
+					}
 				}
 			}
 		}
@@ -126,18 +164,98 @@ func (g *Gram) multiply(workers int) {
 	g.block, g.labels = g.block[:0], g.labels[:0]
 }
 
-// Without returns the equations of the rows of g that are not rows of some, which must all be rows of g: sums with
-// labels to the rounding of a difference.
-func (g *Gram) Without(some *Gram, workers int) *Gram {
+// Merge adds the rows of another Gram with as many features and right sides.
+func (g *Gram) Merge(more *Gram, workers int) { g.combine(more, 1, workers) }
+
+// Remove takes out the rows of another Gram with as many features and right sides, which must all be rows of g.
+func (g *Gram) Remove(some *Gram, workers int) { g.combine(some, -1, workers) }
+
+// combine adds a multiple of another's sums.
+func (g *Gram) combine(other *Gram, by int64, workers int) {
 	g.multiply(workers)
-	some.multiply(workers)
-	rest := &Gram{table: g.table, features: g.features, sides: g.sides, rows: g.rows - some.rows,
-		sums: slices.Clone(g.sums), rights: slices.Clone(g.rights)}
-	for i, sum := range some.sums {
-		rest.sums[i] -= sum
+	other.multiply(workers)
+	g.rows += int(by) * other.rows
+	g.weight += by * other.weight
+	for i, sum := range other.sums {
+		g.sums[i] += by * sum
 	}
-	floats.Sub(rest.rights, some.rights)
-	return rest
+	for n, rights := range other.rights {
+		for i, sum := range rights {
+			g.rights[n][i] += by * sum
+		}
+	}
+}
+
+// GramWords returns how many words Gram.Words has.
+func GramWords(features, sides int) int {
+	width := features + 1
+	return width*(width+1)/2 + 2*sides*width + 1
+}
+
+// Words returns what the rows added so far come to, in two's complement: the words of the rows of two Grams, added up
+// one by one, are those of all rows.
+func (g *Gram) Words(workers int) []uint64 {
+	g.multiply(workers)
+	words := make([]uint64, 0, GramWords(g.features, g.sides))
+	for _, sums := range [][]int64{g.sums, g.rights[0], g.rights[1], {g.weight}} {
+		for _, sum := range sums {
+			words = append(words, uint64(sum))
+		}
+	}
+	return words
+}
+
+// AddWords adds the rows of which another Gram with as many features and right sides has the words.
+func (g *Gram) AddWords(words []uint64, workers int) error {
+	if want := GramWords(g.features, g.sides); len(words) != want {
+		return fmt.Errorf("%d words of sums, want %d for %d features and %d right sides", len(words), want, g.features,
+			g.sides)
+	}
+	g.multiply(workers)
+	rows := int64(words[len(g.sums)-1]) // what the column of ones adds up to
+	weight := int64(words[len(words)-1])
+	if rows < 0 || rows > math.MaxInt32 || weight < 0 || weight >= mostWeight-g.weight {
+		return fmt.Errorf("sums of %d rows, whose labels' sizes add up to %.3g: out of range", rows,
+			float64(weight)/(1<<labelBits))
+	}
+	g.rows += int(rows)
+	for _, sums := range [][]int64{g.sums, g.rights[0], g.rights[1]} {
+		for i := range sums {
+			sums[i] += int64(words[i])
+		}
+		words = words[len(sums):]
+	}
+	g.weight += weight
+	return nil
+}
+
+// unit is what a whole number counts in units of features.
+const unit = math.Sqrt2 / (1 << wholeBits)
+
+// right returns the sum of a whole number of each row, or of ones behind the last of them, with a side's labels.
+func (g *Gram) right(side, i int) float64 {
+	at := side*(g.features+1) + i
+	return float64(g.rights[0][at])/(1<<labelBits) + float64(g.rights[1][at])/(1<<(2*labelBits))
+}
+
+// SquaredErrors returns the sum over the rows of (f - y)^2 for the labels of a right side, whose squares add up to
+// squares: from the sums alone, with features rounded as in these. It does not depend on workers.
+func (g *Gram) SquaredErrors(side int, f *Ridge, squares float64, workers int) float64 {
+	g.multiply(workers)
+	d, width := g.features, g.features+1
+	terms := make([]float64, d) // of alpha_i phi_i times what the functions up to it are off
+	parallel.All(workers, d, func(i int) {
+		row := g.sums[ring.PairIndex(i, i, width):][:width-i]
+		t := mul(float64(row[0])/2, f.Alpha[i])
+		for j, sum := range row[1 : d-i] {
+			t += mul(float64(sum), f.Alpha[i+1+j])
+		}
+		t = t / (1 << (2*wholeBits - 1)) // of products of two features
+		t += mul(float64(row[d-i])*unit, f.Intercept)
+		terms[i] = mul(2*f.Alpha[i], t-g.right(side, i)*unit)
+	})
+	total := squares + mul(f.Intercept, mul(float64(g.rows), f.Intercept)-2*g.right(side, d))
+	return max(0, total+floats.Sum(terms))
 }
 
 // Ridge is the solution of a regularised least squares problem: f(x) = Intercept + Alpha^T phi(x).
@@ -168,17 +286,15 @@ func (g *Gram) SolveEach(lambda float64, workers int) ([]*Ridge, error) {
 	}
 	g.multiply(workers)
 	d, width, n := g.features, g.features+1, float64(g.rows)
-	const unit = math.Sqrt2 / (1 << wholeBits) // what a whole number counts in units of features
 	means := make([]float64, d)
 	for i := range d {
 		means[i] = float64(g.sums[ring.PairIndex(i, d, width)]) * unit / n
 	}
 	solutions := make([]*Ridge, g.sides)
 	for side := range solutions {
-		rights := g.rights[side*width:][:width]
-		labels, meanY := make([]float64, d), rights[d]/n
+		labels, meanY := make([]float64, d), g.right(side, d)/n
 		for i := range d {
-			labels[i] = rights[i]*unit/n - mul(means[i], meanY)
+			labels[i] = g.right(side, i)*unit/n - mul(means[i], meanY)
 		}
 		solutions[side] = &Ridge{Alpha: labels, Intercept: meanY}
 	}

@@ -181,3 +181,130 @@ func TestRightSidesAreSolvedApart(t *testing.T) {
 		}
 	})
 }
+
+// TestGramIsWhatItsRowsAre adds rows in another order, in runs whose words are added up, and with rows that are taken
+// out and put back: words, solution and squared errors have the same bits, and the errors are those of the rows.
+func TestGramIsWhatItsRowsAre(t *testing.T) {
+	table := Cosines()
+	rapid.Check(t, func(t *rapid.T) {
+		n, each := rapid.IntRange(4, 300).Draw(t, "rows"), rapid.IntRange(1, 20).Draw(t, "angles")
+		sides, d := rapid.IntRange(1, 3).Draw(t, "sides"), 2*each
+		turns, labels := randomTurns(n*each), randomNumbers(rapid.Uint64().Draw(t, "labels"), n*sides)
+		order := rapid.Permutation(rowNumbers(n)).Draw(t, "order")
+		add := func(g *Gram, rows []int) *Gram {
+			for _, j := range rows {
+				if err := g.Add(turns[j*each:(j+1)*each], labels[j*sides:(j+1)*sides], 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return g
+		}
+		empty := func() *Gram {
+			g, err := NewGramOf(table, d, sides)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		whole := add(empty(), rowNumbers(n))
+		want := whole.Words(1)
+		if len(want) != GramWords(d, sides) {
+			t.Fatalf("%d words, want %d", len(want), GramWords(d, sides))
+		}
+		summed := empty()
+		for lo := 0; lo < n; {
+			hi := rapid.IntRange(lo+1, n).Draw(t, "end")
+			if err := summed.AddWords(add(empty(), order[lo:hi]).Words(2), 1); err != nil {
+				t.Fatal(err)
+			}
+			lo = hi
+		}
+		out := add(empty(), order[:n/2])
+		whole.Remove(out, 2)
+		rest := add(empty(), order[n/2:])
+		if !slices.Equal(whole.Words(1), rest.Words(1)) {
+			t.Fatal("without some rows there is something else than the others")
+		}
+		whole.Merge(out, 2)
+		for name, g := range map[string]*Gram{"runs in another order": summed, "taken out and put back": whole} {
+			if !slices.Equal(g.Words(1), want) || g.Rows() != n {
+				t.Fatalf("%s: other words than of all rows, or %d rows in place of %d", name, g.Rows(), n)
+			}
+		}
+		first, err := whole.SolveEach(1e-3, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := summed.SolveEach(1e-3, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for side, f := range first {
+			if !slices.Equal(f.Alpha, again[side].Alpha) || f.Intercept != again[side].Intercept {
+				t.Fatal("the solution is another one")
+			}
+			var squares, errors float64
+			for j := range n {
+				y, score := labels[j*sides+side], f.Intercept
+				for i, turn := range turns[j*each : (j+1)*each] {
+					score += math.Sqrt2 * math.RoundToEven(2048*Cosine(turn)) / 2048 * f.Alpha[2*i]
+					score += math.Sqrt2 * math.RoundToEven(2048*Sine(turn)) / 2048 * f.Alpha[2*i+1]
+				}
+				squares += y * y
+				errors += (score - y) * (score - y)
+			}
+			got := whole.SquaredErrors(side, f, squares, 1)
+			if math.Abs(got-errors) > 1e-9*squares {
+				t.Fatalf("squared errors are %v, of the rows %v", got, errors)
+			}
+			if got != summed.SquaredErrors(side, f, squares, 3) {
+				t.Fatal("squared errors depend on workers")
+			}
+		}
+	})
+}
+
+// rowNumbers are the numbers of n rows.
+func rowNumbers(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}
+
+// TestLabelsAreTwoDigits, which give the label back to 2^-41.
+func TestLabelsAreTwoDigits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		y := rapid.Float64Range(-1e6, 1e6).Draw(t, "label")
+		d := digits(y)
+		back := float64(d[0])/(1<<labelBits) + float64(d[1])/(1<<(2*labelBits))
+		if math.Abs(back-y) > 0x1p-41+math.Abs(y)*0x1p-53 || d[1] < -1<<(labelBits-1) || d[1] > 1<<(labelBits-1) {
+			t.Fatalf("%v has the digits %v, which are %v", y, d, back)
+		}
+	})
+	for _, y := range []float64{-1, 0, 1} {
+		if d := digits(y); d != [2]int64{int64(y) << labelBits, 0} {
+			t.Errorf("%v has the digits %v", y, d)
+		}
+	}
+}
+
+// TestGramRefusesSums that could pass 64 bits, or are of another shape.
+func TestGramRefusesSums(t *testing.T) {
+	g := mustGram(t, 6)
+	if err := g.Add(make([]uint16, 6), []float64{1 << 30, -1 << 29}, 1); err != nil {
+		t.Fatal(err)
+	}
+	words := g.Words(1)
+	wantError(t, g.Add(make([]uint16, 3), []float64{1 << 29}, 1), `the labels' sizes add up to 2.15e+09 or more: want less`)
+	wantError(t, g.Add(make([]uint16, 3), []float64{1e300}, 1), `the labels' sizes add up to 2.15e+09 or more: want less`)
+	wantError(t, g.AddWords(words, 1), `sums of 2 rows, whose labels' sizes add up to 1.61e+09: out of range`)
+	wantError(t, g.AddWords(words[1:], 1), `42 words of sums, want 43 for 6 features and 1 right sides`)
+	words[27] = 1 << 40 // what the column of ones adds up to
+	wantError(t, mustGram(t, 6).AddWords(words, 1),
+		`sums of 1099511627776 rows, whose labels' sizes add up to 1.61e+09: out of range`)
+	if !slices.Equal(g.Words(1)[:27], words[:27]) || g.Rows() != 2 {
+		t.Error("what was refused was added")
+	}
+}
