@@ -27,7 +27,10 @@ type counter struct {
 	privacy string
 	names   []string
 	rows    int
-	scoring bool
+
+	// No part of the session waits for all of another: that of a prediction, or of a shard. All angles open there.
+	oneStage bool
+
 	bounded int // growing features: of so many active parties the angles are counted
 }
 
@@ -46,7 +49,7 @@ func (c *counter) counted() []contract.Operation {
 	}
 	for i := range c.Operations {
 		o := &c.Operations[i]
-		if o.Tree != 0 && c.scoring && c.params.Schedule == DoublyStochastic {
+		if o.Tree != 0 && c.oneStage && c.params.Schedule == DoublyStochastic {
 			// Contracts allow every pair of sums as much as all of them have together; exact would be less.
 			n := c.anglesOf(slices.Index(c.params.Active, o.Root))
 			o.Shape, o.Bytes = []int64{n}, int64(contract.Float64.Size(int(n)))
@@ -103,7 +106,7 @@ func (c *counter) anglesOf(k int) int64 {
 		features += int64(r.Count)
 	}
 	all := int64(c.rows) * features
-	if c.scoring || c.params.Schedule == Fixed {
+	if c.oneStage || c.params.Schedule == Fixed {
 		return all
 	}
 	var n int64
@@ -177,7 +180,7 @@ func (c *counter) solver(ctx context.Context, o *joint) error {
 // add counts an operation of n numbers.
 func (c *counter) add(o contract.Operation, class contract.Class, encoding contract.Encoding, n int) {
 	o.Stage = 1
-	if !c.scoring {
+	if !c.oneStage {
 		o.Stage = c.params.stageOf(o.Kind)
 	}
 	c.Add(o, class, encoding, n)

@@ -38,11 +38,20 @@ func (p Params) Memory(rows int, angles int64) int64 {
 // DiscloseTraining tells what a training over rows opens and does; columns[i] is the number of
 // feature columns of parties[i]. What is done is counted by running the part of a party without data.
 func DiscloseTraining(p Params, privacy string, parties []string, columns []int, rows int) (Disclosure, error) {
+	return discloseTraining(p, privacy, parties, columns, rows, nil)
+}
+
+// discloseTraining is DiscloseTraining where sums tells the sums of shards, nil that there are none.
+func discloseTraining(p Params, privacy string, parties []string, columns []int, rows int,
+	sums func(context.Context, *Begun) ([]Sums, error),
+) (Disclosure, error) {
 	if rows < 1 {
 		return Disclosure{}, fmt.Errorf("a training over %d rows, want at least 1", rows)
 	}
 	c := &counter{params: p, privacy: privacy, names: parties, rows: rows}
-	if _, err := Train(context.Background(), c.party()); err != nil {
+	party := c.party()
+	party.Sums = sums
+	if _, err := Train(context.Background(), party); err != nil {
 		return Disclosure{}, fmt.Errorf("count what is sent: %w", err)
 	}
 	o := openingList{params: p, privacy: privacy, parties: parties, columns: columns, rows: int64(rows)}
@@ -83,7 +92,7 @@ func DiscloseTraining(p Params, privacy string, parties []string, columns []int,
 func DisclosePrediction(
 	p Params, privacy string, parties []string, columns []int, rows, batch int, receiver string,
 ) (Disclosure, error) {
-	c := &counter{params: p, privacy: privacy, names: parties, rows: rows, scoring: true}
+	c := &counter{params: p, privacy: privacy, names: parties, rows: rows, oneStage: true}
 	m := &Model{Names: parties, Params: p, Privacy: privacy, Sigma: 1}
 	s, err := NewScorer(Scoring{Self: -1, Receiver: slices.Index(parties, receiver), Models: []*Model{m}, Network: c})
 	if err != nil {

@@ -16,6 +16,10 @@ func (t *trainer) fixed(ctx context.Context) (*Model, error) {
 	if t.heldOut, err = t.Params.HeldOut(t.Rows); err != nil {
 		return nil, err
 	}
+	if t.Sums != nil {
+		m := t.model()
+		return m, t.gathered(ctx, m)
+	}
 	o, err := t.newOpener()
 	if err != nil {
 		return nil, err

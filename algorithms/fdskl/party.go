@@ -1,6 +1,7 @@
 package fdskl
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -63,6 +64,12 @@ type Party struct {
 	// Scored is called with the finished model's scores of the training rows, as the solver sees them, where one party
 	// alone has the labels and the fixed schedule's angles: it has these scores anyway. It may be nil.
 	Scored func(scores []float64)
+
+	// Sums has the sums of all rows made elsewhere, shard by shard, in sessions of their own, and returns those of the
+	// label holder, elsewhere nothing; see SumRows and CheckSharded. nil: the training's own session opens the angles.
+	// The model is bit for bit the same, but for what says how good it is: the objective is of the sums, the share of
+	// wrong labels NaN, and Scored is not called.
+	Sums func(ctx context.Context, b *Begun) ([]Sums, error)
 
 	blockBytes int      // about the size of a block of angles; tests make it small
 	newtonSide int      // the largest matrix that newton factorises; tests make it small

@@ -6,6 +6,11 @@ import "context"
 // it at the same time, each with its own Party. After an interruption it is called again with the
 // same inputs and Vault and ends in the same model, bit for bit.
 func Train(ctx context.Context, p *Party) (*Model, error) {
+	if p.Sums != nil {
+		if err := CheckSharded(p.Params, p.Privacy, false); err != nil {
+			return nil, err
+		}
+	}
 	t, err := begin(ctx, p)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,22 @@ func (m *Matrix) EachInRow(j int, f func(column int, value float64)) {
 	}
 }
 
+// Cut returns rows [lo, hi) as a matrix of their own, which has its cells in common with m.
+func (m *Matrix) Cut(lo, hi int) *Matrix {
+	d, first := len(m.Dense), m.Starts[lo]
+	part := &Matrix{Rows: hi - lo, Dense: m.Dense, Binary: m.Binary, Values: m.Values[lo*d : hi*d],
+		Starts: make([]uint32, hi-lo+1), Set: m.Set[first:m.Starts[hi]]}
+	for i := range part.Starts {
+		part.Starts[i] = m.Starts[lo+i] - first
+	}
+	for _, s := range m.Strays {
+		if r := int(s.Row); r >= lo && r < hi {
+			part.Strays = append(part.Strays, Stray{uint32(r - lo), s.Binary, s.Value})
+		}
+	}
+	return part
+}
+
 // Validate checks all sizes and indices, and that every number is finite.
 func (m *Matrix) Validate() error {
 	switch {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"maps"
 	"math"
 	"testing"
 )
@@ -33,5 +34,29 @@ func TestMatrixValidateRefuses(t *testing.T) {
 		m := good()
 		test.spoil(m)
 		wantError(t, m.Validate(), test.want)
+	}
+}
+
+// TestCutsHaveTheirRows: a cut has the cells of its rows, strays among them, and is a matrix.
+func TestCutsHaveTheirRows(t *testing.T) {
+	m := &Matrix{Rows: 4, Dense: []string{"x"}, Binary: []string{"a", "b"}, Values: []float64{1, 2, 3, 4},
+		Starts: []uint32{0, 1, 1, 3, 4}, Set: []uint16{1, 0, 1, 0}, Strays: []Stray{{1, 0, 0.5}, {3, 1, 0.25}}}
+	cells := func(m *Matrix, j int) map[int]float64 {
+		row := make(map[int]float64)
+		m.EachInRow(j, func(c int, v float64) { row[c] = v })
+		return row
+	}
+	for lo := range m.Rows {
+		for hi := lo; hi <= m.Rows; hi++ {
+			part := m.Cut(lo, hi)
+			if err := part.Validate(); err != nil || part.Rows != hi-lo {
+				t.Fatalf("rows %d to %d: %d rows, %v", lo, hi, part.Rows, err)
+			}
+			for j := lo; j < hi; j++ {
+				if got, want := cells(part, j-lo), cells(m, j); !maps.Equal(got, want) {
+					t.Errorf("row %d of rows %d to %d is %v, want %v", j, lo, hi, got, want)
+				}
+			}
+		}
 	}
 }

@@ -3,6 +3,7 @@ package sealed
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -11,28 +12,11 @@ import (
 )
 
 // Shard is a run of a job's rows, [Lo, Hi), of which a session of its own makes the sums.
-type Shard struct{ Lo, Hi int }
-
-// Rows is how many rows a shard has.
-func (s Shard) Rows() int { return s.Hi - s.Lo }
+type Shard = fdskl.Shard
 
 // Shards cuts a job's rows into n shards of whole blocks, as equal as they can be.
 func Shards(p fdskl.Params, rows, n int) ([]Shard, error) {
-	return shardsOf(rows, blockRowsOf(p), n)
-}
-
-// shardsOf is Shards for blocks of so many rows.
-func shardsOf(rows, size, n int) ([]Shard, error) {
-	blocks := (rows + size - 1) / size
-	if n < 1 || n > blocks {
-		return nil, fmt.Errorf("%d shards of %d rows, want 1 to %d: a shard has a block of %d rows at least", n, rows, blocks,
-			size)
-	}
-	list := make([]Shard, n)
-	for i := range list {
-		list[i] = Shard{Lo: i * blocks / n * size, Hi: min((i+1)*blocks/n*size, rows)}
-	}
-	return list, nil
+	return fdskl.CutShards(rows, blockRowsOf(p), n)
 }
 
 // Begun is what a party knows of a training before any row is summed: what those who sum rows for it need.
@@ -50,25 +34,19 @@ func (b *Begun) Of(s Shard, rows int) []uint64 {
 	return words
 }
 
-// Sums is one party's part of what rows add up to, in the ring of sums: those of all shards add up to those of all
-// rows, word by word. It tells as much of the rows as a share does: nothing without another of the three. Outside them
-// it is empty.
-type Sums [][]uint64
+// Sums is one party's part of what rows add up to, in the ring of sums. It tells as much of the rows as a share does:
+// nothing without another of the three. Outside them it is empty.
+type Sums = fdskl.Sums
 
-// Add adds the sums of other rows.
-func (s Sums) Add(more Sums) error {
-	if len(s) != len(more) {
-		return fmt.Errorf("sums of %d vectors, want %d", len(more), len(s))
+// DecodeSums reads the sums of a shard of a training over so many rows, as Sums.Encode wrote them at the party of a
+// name. Bytes of another size than such sums have are refused.
+func DecodeSums(p fdskl.Params, parties []string, rows int, name string, data []byte) (Sums, error) {
+	t, err := newSummer(Summing{Self: slices.Index(parties, name), Begun: &fdskl.Model{Names: parties, Params: p},
+		Rows: rows, Shard: Shard{Hi: rows}, Network: &counter{names: parties}})
+	if err != nil {
+		return nil, err
 	}
-	for i, w := range more {
-		if len(w) != len(s[i]) {
-			return fmt.Errorf("sums with %d words in vector %d, want %d", len(w), i, len(s[i]))
-		}
-		for j, x := range w {
-			s[i][j] += x
-		}
-	}
-	return nil
+	return fdskl.DecodeVectors("sums of a shard", data, t.lengthsOfSums()...)
 }
 
 // Summing is one party's part of the sums of a shard, in a session among all parties that is the shard's own.
@@ -181,6 +159,22 @@ func (t *trainer) sumRows(ctx context.Context, words []uint64) (Sums, error) {
 	}
 	t.columns.done()
 	return t.sumsIn(acc), nil
+}
+
+// lengthsOfSums lists how many words the vectors of sumsIn have.
+func (t *trainer) lengthsOfSums() (lengths []int) {
+	if t.role == rss.Outside {
+		return nil
+	}
+	for range t.parts() {
+		if n := t.sumsOf(1); t.lifts() {
+			lengths = append(lengths, n, n)
+			continue
+		}
+		d, all := t.features, t.sides*t.features
+		lengths = append(lengths, triangle(d), d, d, all, t.sides, t.sides)
+	}
+	return lengths
 }
 
 // sumsIn returns the vectors of sums that add up over shards: of what is lifted, and of what is not.

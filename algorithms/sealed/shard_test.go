@@ -7,24 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
-
-// run returns some rows of a party's table.
-func run(m *kernel.Matrix, s Shard) *kernel.Matrix {
-	part := *m
-	d := len(m.Dense)
-	part.Rows, part.Values, part.Starts = s.Rows(), m.Values[s.Lo*d:s.Hi*d], nil
-	for _, at := range m.Starts[s.Lo : s.Hi+1] {
-		part.Starts = append(part.Starts, at-m.Starts[s.Lo])
-	}
-	part.Set = m.Set[m.Starts[s.Lo]:m.Starts[s.Hi]]
-	return &part
-}
 
 // sharding is a training whose rows are summed in shards, each in a federation of its own.
 type sharding struct {
@@ -38,7 +24,7 @@ type sharding struct {
 // newSharding cuts a fixture's rows into n shards.
 func (f *fixture) newSharding(t testing.TB, n int) *sharding {
 	t.Helper()
-	list, err := shardsOf(f.rows, f.block, n)
+	list, err := fdskl.CutShards(f.rows, f.block, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +48,7 @@ func (s *sharding) sum(at int, begun []*Begun) error {
 		p := Summing{Self: i, Begun: begun[i].Model, Rows: s.rows, Shard: shard, Labels: begun[i].Of(shard, s.rows),
 			Network: n, Workers: 2, blockRows: s.block, windowRows: s.window}
 		if parts := s.parts[i]; len(parts) > 0 {
-			p.Matrices = []*kernel.Matrix{run(parts[0].Rows, shard)}
+			p.Matrices = []*kernel.Matrix{parts[0].Rows.Cut(shard.Lo, shard.Hi)}
 		}
 		t, err := p.summer()
 		if err != nil {
@@ -207,42 +193,12 @@ func TestShardsOfBinsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestShardsAreAllRows: shards are whole blocks, none is empty, and together they are all rows in their order.
-func TestShardsAreAllRows(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		rows, size := rapid.IntRange(1, 1000).Draw(rt, "rows"), rapid.IntRange(1, 100).Draw(rt, "size")
-		blocks := (rows + size - 1) / size
-		n := rapid.IntRange(1, blocks).Draw(rt, "shards")
-		list, err := shardsOf(rows, size, n)
-		if err != nil || len(list) != n {
-			rt.Fatalf("%d shards, %v", len(list), err)
-		}
-		at, least, most := 0, rows, 0
-		for _, s := range list {
-			if s.Lo != at || s.Rows() < 1 || s.Lo%size != 0 {
-				rt.Fatalf("shards are %v", list)
-			}
-			at = s.Hi
-			least, most = min(least, (s.Rows()+size-1)/size), max(most, (s.Rows()+size-1)/size)
-		}
-		if at != rows || most > least+1 {
-			rt.Fatalf("shards of %d rows are %v", rows, list)
-		}
-	})
-	for _, n := range []int{-1, 0, 4} {
-		if _, err := shardsOf(47, 16, n); err == nil || err.Error() !=
-			fmt.Sprintf("%d shards of 47 rows, want 1 to 3: a shard has a block of 16 rows at least", n) {
-			t.Errorf("%d shards: %v", n, err)
-		}
-	}
-}
-
 // TestSumRowsRefuses what does not fit together, before anything is sent.
 func TestSumRowsRefuses(t *testing.T) {
 	f := newFixture(t, 3, 47, fdskl.Params{Features: 6, Iterations: 2, Sigma: 1, Lambda: 1e-2, Ring: ringSmall})
 	logistic := newFixture(t, 3, 47, fdskl.Params{Features: 6, Iterations: 2, Sigma: 1, Lambda: 1e-2, Loss: "logistic"})
 	shard := Shard{Lo: 8, Hi: 16}
-	rows := run(f.parts[0][0].Rows, shard)
+	rows := f.parts[0][0].Rows.Cut(shard.Lo, shard.Hi)
 	for _, c := range []struct {
 		change func(p *Summing)
 		want   string
@@ -265,19 +221,39 @@ func TestSumRowsRefuses(t *testing.T) {
 	}
 }
 
-// TestSumsOfOtherShapesAreRefused: a shard's sums with another number of words stop the training.
-func TestSumsOfOtherShapesAreRefused(t *testing.T) {
-	s := Sums{make([]uint64, 3), make([]uint64, 2)}
-	for _, c := range []struct {
-		more Sums
-		want string
-	}{
-		{Sums{make([]uint64, 3)}, "sums of 1 vectors, want 2"},
-		{Sums{make([]uint64, 3), make([]uint64, 3)}, "sums with 3 words in vector 1, want 2"},
-		{nil, "sums of 0 vectors, want 2"},
+// TestSumsAreReadAsWritten: at each party the sums of a shard come back from their bytes, and bytes of another size, or
+// of another party, are refused by one that knows the job.
+func TestSumsAreReadAsWritten(t *testing.T) {
+	for name, p := range map[string]fdskl.Params{
+		"small": {Ring: ringSmall}, "compact": {Ring: ringCompact}, "classes": {Classes: 3, Ring: ringSmall},
+		"kept out": {Ring: ringSmall}, "64, classes, kept out": {Classes: 3},
 	} {
-		if err := s.Add(c.more); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error is %v, want %s", err, c.want)
+		p.Features, p.Iterations, p.Sigma = 6, 4, 1
+		if !strings.Contains(name, "kept out") {
+			p.Lambda = 1e-2
+		}
+		f := newFixture(t, 4, 47, p)
+		f.block = 8
+		s := f.newSharding(t, 2)
+		s.train(t)
+		for i, party := range f.names {
+			want := s.sums[1][i]
+			data := want.Encode()
+			got, err := DecodeSums(f.params, f.names, f.rows, party, data)
+			if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+				t.Errorf("%s: sums of %s come back with error %v, or as others", name, party, err)
+			}
+			refused := [][]byte{nil, data[:len(data)-1], append(slices.Clone(data), 0), slices.Concat([]byte{2}, data[1:])}
+			for _, other := range [][]byte{Sums{{1}}.Encode(), s.sums[1][(i+3)%4].Encode()} {
+				if len(other) != len(data) {
+					refused = append(refused, other)
+				}
+			}
+			for _, data := range refused {
+				if _, err := DecodeSums(f.params, f.names, f.rows, party, data); err == nil {
+					t.Errorf("%s: %d bytes pass for sums of %s", name, len(data), party)
+				}
+			}
 		}
 	}
 }
