@@ -133,11 +133,27 @@ func Memory(p fdskl.Params, rows int) int64 {
 
 // DisclosePrediction tells what scoring rows with a trained model opens and does, so many at a time.
 func DisclosePrediction(p fdskl.Params, parties []string, rows, batch int, receiver string) (fdskl.Disclosure, error) {
+	return disclosePrediction(p, parties, rows, batch, receiver, nil)
+}
+
+// DiscloseShardedPrediction is DisclosePrediction of the session that opens scores which shards have made; see
+// DiscloseScoreShard for theirs.
+func DiscloseShardedPrediction(
+	p fdskl.Params, parties []string, rows, batch int, receiver string,
+) (fdskl.Disclosure, error) {
+	return disclosePrediction(p, parties, rows, batch, receiver, func(int, int) (ScoreWords, error) { return nil, nil })
+}
+
+// disclosePrediction is DisclosePrediction where words tells the shards' parts, nil that there are none.
+func disclosePrediction(p fdskl.Params, parties []string, rows, batch int, receiver string,
+	words func(number, n int) (ScoreWords, error),
+) (fdskl.Disclosure, error) {
 	var d fdskl.Disclosure
 	c := &counter{names: parties, stage: func(string) int64 { return 1 }}
 	m := &fdskl.Model{Names: parties, Params: p, Privacy: fdskl.Sealed, Sigma: 1}
 	s, err := NewScorer(context.Background(), Scoring{
 		Self: -1, Receiver: slices.Index(parties, receiver), Model: m, Network: c, Openings: (rows + batch - 1) / batch,
+		Words: words,
 	})
 	if err != nil {
 		return d, err
@@ -145,26 +161,11 @@ func DisclosePrediction(p fdskl.Params, parties []string, rows, batch int, recei
 	if s.angles != nil {
 		s.angles.turns = c.turns(p.Angles())
 	}
-	number := 0
-	score := func(n int) error {
-		number++
+	if err := c.batches(rows, batch, func(number, n int) error {
 		_, err := s.score(context.Background(), number, n, nil)
 		return err
-	}
-	whole := rows / batch
-	if whole%2 == 1 {
-		if err := score(batch); err != nil {
-			return d, err
-		}
-	}
-	// Truncations go there and back in turn, so that every two batches are the same.
-	if err := c.Times(whole/2, func() error { return cmp.Or(score(batch), score(batch)) }); err != nil {
+	}); err != nil {
 		return d, err
-	}
-	if rest := rows % batch; rest > 0 {
-		if err := score(rest); err != nil {
-			return d, err
-		}
 	}
 	d.Operations = c.Operations
 	each := ""
@@ -175,6 +176,28 @@ func DisclosePrediction(p fdskl.Params, parties []string, rows, batch int, recei
 		Meaning: fmt.Sprintf("the predictions themselves, %s%d bits behind the point: of each row that much is told of all "+
 			"parties' columns together", each, p.ScoreBits)}}
 	return d, nil
+}
+
+// batches counts what score does with rows, so many at a time: a batch's number, from 1 on, and its rows. Truncations
+// go there and back in turn, so that behind the first batch, which may have keys beside, every two are the same.
+func (c *counter) batches(rows, batch int, score func(number, n int) error) error {
+	number := 0
+	next := func(n int) error {
+		if n == 0 {
+			return nil
+		}
+		number++
+		return score(number, n)
+	}
+	whole := rows / batch
+	if whole > 0 {
+		if err := next(batch); err != nil {
+			return err
+		}
+		whole--
+	}
+	return cmp.Or(c.Times(whole/2, func() error { return cmp.Or(next(batch), next(batch)) }),
+		next(whole%2*batch), next(rows%batch))
 }
 
 // counter is a Network that only counts.

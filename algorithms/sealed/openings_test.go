@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -136,7 +137,8 @@ const blocks = 3
 func tasks(t testing.TB) map[string]*task {
 	t.Helper()
 	all := make(map[string]*task)
-	for _, name := range []string{"training", "prediction", "requests", "prediction to the label holder"} {
+	for _, name := range []string{"training", "prediction", "requests", "prediction to the label holder",
+		"prediction in shards"} {
 		f := newFixture(t, 4, 21, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Loss: "logistic",
 			Outer: 3})
 		f.block = 8
@@ -166,7 +168,11 @@ func (k *task) predicts(t testing.TB, name string) {
 	if name == "prediction to the label holder" {
 		receiver = 0
 	}
-	d, err := DisclosePrediction(k.params, k.names, k.rows, k.rows/blocks, k.names[receiver])
+	disclose := DisclosePrediction
+	if name == "prediction in shards" {
+		disclose = DiscloseShardedPrediction
+	}
+	d, err := disclose(k.params, k.names, k.rows, k.rows/blocks, k.names[receiver])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,16 +180,40 @@ func (k *task) predicts(t testing.TB, name string) {
 	k.models, k.bounds, k.scores = models, 0, blocks
 	k.vaults, k.forget = func() []*vaultInMemory { return k.scoring }, k.forgetScoring
 	k.part = func(ctx context.Context, i int, n Network) error {
-		return k.scoreBlocks(ctx, i, n, models[i], receiver, name == "requests")
+		return k.scoreBlocks(ctx, i, n, models[i], receiver, name)
+	}
+}
+
+// anew are the words of scores that shards make anew for every session, where they are made again: those of the three
+// add up to the same scores, and say the same rows.
+func (k *task) anew(i int) func(number, n int) (ScoreWords, error) {
+	role, session := rolesOf(k.params, k.names, i).role, k.testNetwork.session
+	return func(number, n int) (ScoreWords, error) {
+		if role == rss.Outside {
+			return nil, nil
+		}
+		draw := rand.New(rand.NewPCG(uint64(session), uint64(number)))
+		words := make(ScoreWords, n)
+		for j := range words {
+			parts := [rss.Roles]uint64{draw.Uint64(), draw.Uint64(), uint64(100*number + j)}
+			parts[2] -= parts[0] + parts[1]
+			words[j] = parts[role]
+		}
+		return words, nil
 	}
 }
 
 // scoreBlocks is a party's part of a session of a prediction: all blocks, or, where they are asked for one by one,
 // those from the last fixed one on.
-func (k *task) scoreBlocks(ctx context.Context, i int, n Network, m *fdskl.Model, receiver int, singly bool) error {
-	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: k.scoring[i],
-		Session:  k.testNetwork.session,
-		Openings: blocks, Singly: singly, Workers: 1})
+func (k *task) scoreBlocks(ctx context.Context, i int, n Network, m *fdskl.Model, receiver int,
+	name string) error {
+	singly := name == "requests"
+	p := Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: k.scoring[i],
+		Session: k.testNetwork.session, Openings: blocks, Singly: singly, Workers: 1}
+	if name == "prediction in shards" {
+		p.Words = k.anew(i)
+	}
+	s, err := NewScorer(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -31,6 +32,11 @@ type Scoring struct {
 	Singly   bool   // the receiver asks for one at a time, and for no older one than the last
 	Workers  int
 	Opened   func(kind string, count int64)
+
+	// Words has the rows scored elsewhere, shard by shard, and returns this party's part of an opening's n numbers: see
+	// ScoreShard. The parts of an opening's rows are of one session of each shard at all of the three: that they are is
+	// for the caller to compare, or what opens is noise. nil: the prediction's own session scores the rows.
+	Words func(number, n int) (ScoreWords, error)
 
 	// Asked tells which of an opening's rows are asked for, the same in all sessions and at all parties: of the others
 	// every party leaves out what it would add, and they open to 0. nil, itself or what it returns: all are.
@@ -60,45 +66,74 @@ type Scorer struct {
 // NewScorer prepares a session of a joint prediction with this party's part of the model. The three tell all which
 // openings they hold from earlier sessions.
 func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
+	if s.Words != nil && s.Singly {
+		return nil, fmt.Errorf("rows that are asked for one at a time are not scored in shards")
+	}
+	out, err := newScorer(s)
+	if err != nil {
+		return nil, err
+	}
+	if s.Words == nil {
+		if err := out.prepare(); err != nil {
+			return nil, err
+		}
+	}
 	m := s.Model
-	out := &Scorer{Scoring: s}
+	out.openings = openings{roles: out.at, names: m.Names, session: s.Session, vault: s.Vault, network: s.Network}
+	bits := scoreWidth(m.Params, m.Params.ScoreBits)
+	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings, bits: bits,
+		root: s.Receiver})
+	if s.Singly {
+		out.scores.slots = slots
+	}
+	return out, out.openings.agree(ctx)
+}
+
+// newScorer settles what follows from the model part.
+func newScorer(s Scoring) (*Scorer, error) {
+	m := s.Model
+	out := &Scorer{Scoring: s, at: rolesOf(m.Params, m.Names, s.Self)}
 	var err error
 	if out.scales, err = scalesOf(m.Params, 2); err != nil {
 		return nil, err
 	}
-	roles := rolesOf(m.Params, m.Names, s.Self)
-	out.at = roles
-	if (roles.role != rss.Outside) != (m.Shares != nil) {
+	if (out.at.role != rss.Outside) != (m.Shares != nil) {
 		return nil, fmt.Errorf("the model part of %s has shares: %t, want them at %s, %s and %s alone", m.Names[s.Self],
 			m.Shares != nil, m.Params.Active[0], m.Params.Keeper, m.Params.Helper)
 	}
-	if out.three, err = s.Network.Three(roles.parties); err != nil {
-		return nil, err
+	if n := len(m.Functions()); out.at.role == rss.LabelHolder && n != out.sides {
+		return nil, fmt.Errorf("the model part of %s has %d intercepts, want %d", m.Names[s.Self], n, out.sides)
+	}
+	return out, nil
+}
+
+// prepare starts the arithmetic of the three, and what makes shares of features and scores with it.
+func (s *Scorer) prepare() (err error) {
+	m := s.Model
+	if s.three, err = s.Network.Three(s.at.parties); err != nil {
+		return err
 	}
 	if m.Params.Binned() {
-		out.bins = newBins(out.scales, roles, m.Params, s.Self, out.three)
-		out.columns = out.bins
+		s.bins = newBins(s.scales, s.at, m.Params, s.Self, s.three)
+		s.columns = s.bins
 	} else {
-		out.angles = newColumns(out.scales, roles, s.Network, out.three)
-		out.columns = out.angles
-	}
-	if n := len(m.Functions()); roles.role == rss.LabelHolder && n != out.sides {
-		return nil, fmt.Errorf("the model part of %s has %d intercepts, want %d", m.Names[s.Self], n, out.sides)
+		s.angles = newColumns(s.scales, s.at, s.Network, s.three)
+		s.columns = s.angles
 	}
 	if m.Shares != nil {
 		all := rss.Share{X: m.Shares.X, Y: m.Shares.Y}
-		n := out.sides * out.features
-		out.beta, out.offsets = all.Slice(0, n), all.Slice(n, n+out.sides)
+		n := s.sides * s.features
+		s.beta, s.offsets = s.scoring(all.Slice(0, n)), all.Slice(n, n+s.sides)
 	}
-	if dithers(roles.role, s.Self == s.Receiver) {
+	if dithers(s.at.role, s.Self == s.Receiver) {
 		// Takes the key from a secret of this party's model part, which no other party has.
 		key := keys.HashOf("hanse score dither v2", m.Contract[:], m.Phase[:])
 		block, err := aes.NewCipher(key[:])
 		if err != nil {
 			panic("aes refuses a 32-byte key: " + err.Error())
 		}
-		several := out.sides > 1
-		out.dither = func(id string, side int) uint64 {
+		several := s.sides > 1
+		s.dither = func(id string, side int) uint64 {
 			h := keys.HashOf("hanse dithered row v1", []byte(id))
 			if several {
 				h = keys.HashOf("hanse dithered score v1", []byte(id), []byte{byte(side)})
@@ -112,21 +147,8 @@ func NewScorer(ctx context.Context, s Scoring) (*Scorer, error) {
 	if m.Normaliser == nil || m.Params.Binned() {
 		parts = nil
 	}
-	if out.begun, err = fdskl.BeginScoring(m, s.Self, parts, s.Workers); err != nil {
-		return nil, err
-	}
-	out.openings = openings{roles: roles, names: m.Names, session: s.Session, vault: s.Vault, network: s.Network}
-	bits := scoreWidth(m.Params, m.Params.ScoreBits)
-	out.scores = out.openings.add(series{kind: kindScores, code: codeScores, most: s.Openings, bits: bits,
-		root: s.Receiver})
-	if s.Singly {
-		out.scores.slots = slots
-	}
-	if err := out.openings.agree(ctx); err != nil {
-		return nil, err
-	}
-	out.beta = out.scoring(out.beta)
-	return out, nil
+	s.begun, err = fdskl.BeginScoring(m, s.Self, parts, s.Workers)
+	return err
 }
 
 // Fixed returns up to which number the openings are fixed: asked for again they open as they did, and no
@@ -147,14 +169,20 @@ func dithers(role rss.Role, receives bool) bool {
 // Score returns f of the rows at the receiver, row-major [rows][Params.Scores], rounded to the job's bits behind the
 // point, and nil elsewhere; see fdskl.Model.Unit. number is the opening's, from 1 on; the same rows have the same in
 // all sessions. matrices hold this party's parts of n rows, in the same order everywhere, and ids name them where this
-// party has them.
+// party has them. Of rows that are scored in shards nobody looks at either.
 func (s *Scorer) Score(ctx context.Context, number, n int, matrices []*kernel.Matrix, ids []string) ([]float64, error) {
-	if s.bins == nil {
+	s.nextRows(matrices)
+	return s.score(ctx, number, n, ids)
+}
+
+// nextRows has the next rows be those of this party's parts.
+func (s *Scorer) nextRows(matrices []*kernel.Matrix) {
+	switch {
+	case s.angles != nil:
 		s.angles.turns = func(lo, hi int) ([]uint16, error) { return s.begun.Turns(matrices, lo, hi) }
-	} else if len(matrices) > 0 {
+	case s.bins != nil && len(matrices) > 0:
 		s.bins.matrix = matrices[0]
 	}
-	return s.score(ctx, number, n, ids)
 }
 
 // score is Score once it is known where turns come from.
@@ -166,7 +194,14 @@ func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]floa
 	}
 	words := n * s.sides
 	opened, err := s.openings.openVector(ctx, s.scores, number, words, func() (rss.Share, error) {
-		return s.shares(ctx, number, n, ids)
+		y, err := s.parts(ctx, number, n, ids)
+		if err == nil && s.Record != nil {
+			err = s.Record(number)
+		}
+		if err == nil {
+			s.leaveOut(number, y)
+		}
+		return y, err
 	})
 	if err != nil || s.Self != s.Receiver {
 		return nil, err
@@ -179,6 +214,18 @@ func (s *Scorer) score(ctx context.Context, number, n int, ids []string) ([]floa
 		f[j] = math.Ldexp(float64(w), -s.Model.Params.ScoreBits)
 	}
 	return f, nil
+}
+
+// parts shares the rounded scores of n rows, or takes this party's part of them from their shards.
+func (s *Scorer) parts(ctx context.Context, number, n int, ids []string) (rss.Share, error) {
+	if s.Words == nil {
+		return s.shares(ctx, number, n, ids)
+	}
+	words, err := s.Words(number, n*s.sides)
+	if want := scoreWords(s.at.role, n, s.sides); err == nil && len(words) != want {
+		err = fmt.Errorf("opening %d has %d words of the shards' scores, want %d", number, len(words), want)
+	}
+	return rss.Share{X: slices.Clone(words)}, err
 }
 
 // shares shares the rounded scores of n rows, [n, sides]. Who begins the truncation follows from the opening's number,
@@ -213,18 +260,8 @@ func (s *Scorer) shares(ctx context.Context, number, n int, ids []string) (rss.S
 	if number%2 == 0 {
 		order = order.Next()
 	}
-	y, err := s.three.Truncate(ctx, kindPrediction, s.k, terms, order,
+	return s.three.Truncate(ctx, kindPrediction, s.k, terms, order,
 		rss.Shift{Count: n * s.sides, Bits: s.shift()})
-	if err != nil {
-		return y, err
-	}
-	if s.Record != nil {
-		if err := s.Record(number); err != nil {
-			return rss.Share{}, err
-		}
-	}
-	s.leaveOut(number, y)
-	return y, nil
 }
 
 // leaveOut takes out of this party's share of an opening the rows that are not asked for. A party alone that leaves out
@@ -236,8 +273,7 @@ func (s *Scorer) leaveOut(number int, y rss.Share) {
 	}
 	for j, asked := range s.Asked(number) {
 		if !asked {
-			clear(y.X[j*s.sides : (j+1)*s.sides])
-			clear(y.Y[j*s.sides : (j+1)*s.sides])
+			clear(y.X[j*s.sides : (j+1)*s.sides]) // y.Y stays here
 		}
 	}
 }
