@@ -445,3 +445,35 @@ func TestSumsOfOtherShapesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestLayoutFindsEveryAngleOfAShard: the layout of a training over the shard's rows knows what opens in its session.
+func TestLayoutFindsEveryAngleOfAShard(t *testing.T) {
+	f := newFixture(t, 4, 40, 1, Params{Loss: "square", Features: 30, Sigma: 1})
+	shard := Shard{Lo: 12, Hi: 31}
+	links := f.federation(t)
+	o := &observer{layout: NewLayout(f.params, Masked, f.names, shard.Rows()), angles: make(map[Angle]float64)}
+	links.recorder = o
+	errs := links.run(func(ctx context.Context, i int, n Network) error {
+		m := &Model{Names: f.names, Params: f.params, Privacy: Masked, Sigma: 1, Owner: f.parts[i].Owner,
+			Phase: f.parts[i].Phase, Normaliser: f.parts[i].Normaliser, Classes: f.labels[0].Classes}
+		p := Summing{Self: i, Begun: m, Rows: f.rows, Shard: shard, Network: n,
+			Matrices: []*kernel.Matrix{f.parts[i].Rows.Cut(shard.Lo, shard.Hi)}}
+		if f.labels[i] != nil {
+			p.Labels = f.labels[i].Values[shard.Lo:shard.Hi]
+		}
+		_, err := SumRows(ctx, p)
+		return err
+	})
+	if o.err != nil {
+		t.Fatalf("the layout: %v; sessions end with %v", o.err, errs)
+	}
+	must(t, errs)
+	angles := make(map[Angle]float64)
+	for a, turns := range o.angles {
+		angles[Angle{Row: a.Row + shard.Lo, Frequency: a.Frequency}] = turns
+	}
+	if want := shard.Rows() * f.params.Angles(); len(angles) != want {
+		t.Errorf("%d angles opened, want %d", len(angles), want)
+	}
+	checkAngles(t, f, angles)
+}
