@@ -3,7 +3,9 @@ package keys
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 )
@@ -36,6 +38,18 @@ func (k *PrivateKey) Ed25519() ed25519.PrivateKey { return bytes.Clone(k.key) }
 // Secret is what only this key gives: the same for the same domain and data.
 func (k *PrivateKey) Secret(domain string, data []byte) Hash {
 	return HashOf(domain, k.Sign(domain, data))
+}
+
+// Derive makes another key that follows from this one alone (HKDF-SHA256 of its seed): the same for the same domain and
+// data. Whoever has it learns nothing of this key, nor of another that is derived.
+func (k *PrivateKey) Derive(domain string, data []byte) (*PrivateKey, error) {
+	info := signedBytes(domain, data)
+	seed, err := hkdf.Key(sha256.New, k.key.Seed(), nil, string(info), ed25519.SeedSize)
+	if err != nil {
+		return nil, fmt.Errorf("derive a key: %w", err)
+	}
+	defer clear(seed)
+	return &PrivateKey{key: ed25519.NewKeyFromSeed(seed)}, nil
 }
 
 // Sign signs message under domain. Two domains never sign the same bytes: both are length-prefixed.

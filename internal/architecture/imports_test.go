@@ -121,6 +121,10 @@ var may = map[string][]string{
 		"audit/attack", "audit/evidence", "audit/finding", "audit/views/payload", "internal/wording", "keys",
 		"protocol/contract", "protocol/transcript", "secagg", "secagg/cohort",
 	},
+	"internal/worker": {
+		"algorithms/kernel", "internal/control", "internal/recorder", "internal/shards", "keys", "protocol",
+		"protocol/contract", "protocol/fault", "protocol/transcript",
+	},
 	"peer":                  {"keys", "peer/discovery", "peer/session", "protocol", "protocol/fault"},
 	"peer/discovery":        {"internal/durable", "keys"},
 	"peer/session":          {"keys", "protocol", "protocol/contract"},
@@ -150,8 +154,9 @@ var may = map[string][]string{
 	"internal/daemon": {
 		"internal/alignment", "internal/consent", "internal/disk", "internal/doctor", "internal/enrol",
 		"internal/forecast", "internal/jobs", "internal/metrics", "internal/node", "internal/owner",
-		"internal/page", "internal/reference", "internal/systemd", "internal/usage",
-		"internal/wording", "keys", "peer", "protocol/fault",
+		"internal/page", "internal/reference", "internal/shards", "internal/systemd", "internal/usage",
+		"internal/wording", "internal/worker", "keys", "peer", "peer/session", "protocol", "protocol/contract",
+		"protocol/fault",
 	},
 	"internal/dataset": {"internal/source", "internal/wording", "keys"},
 	"internal/demo": {
@@ -191,7 +196,7 @@ var may = map[string][]string{
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed",
 		"internal/alignment", "internal/dataset", "internal/faults",
 		"internal/figures", "internal/forecast", "internal/source",
-		"internal/stream", "internal/vault", "internal/vertical", "internal/wording",
+		"internal/stream", "internal/shards", "internal/vault", "internal/vertical", "internal/wording",
 		"keys", "protocol",
 		"protocol/contract", "protocol/fault", "secagg/he", "secagg/psi", "secagg/rss",
 	},
@@ -202,9 +207,10 @@ var may = map[string][]string{
 		"protocol/contract", "protocol/fault", "secagg", "secagg/cohort",
 	},
 	"internal/jobs/columns": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/alignment", "internal/dataset",
-		"internal/durable", "internal/faults", "internal/figures", "internal/forecast", "internal/jobs", "internal/vault",
-		"internal/vertical", "internal/wording", "keys", "protocol", "protocol/contract", "protocol/fault", "secagg",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/alignment", "internal/control",
+		"internal/dataset", "internal/durable", "internal/faults", "internal/figures", "internal/forecast",
+		"internal/jobs", "internal/parts", "internal/shards", "internal/vault", "internal/vertical",
+		"internal/wording", "internal/worker", "keys", "protocol", "protocol/contract", "protocol/fault", "secagg",
 		"secagg/he", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobs/summary": {
@@ -228,8 +234,8 @@ var may = map[string][]string{
 		"internal/control", "internal/disk", "internal/durable", "internal/faults", "internal/figures",
 		"internal/forecast", "internal/jobs",
 		"internal/jobs/clients", "internal/jobs/columns", "internal/jobs/summary", "internal/owner", "internal/recorder",
-		"internal/reference", "internal/rehearsal", "internal/textfile", "internal/vault", "internal/wording", "keys",
-		"protocol",
+		"internal/reference", "internal/rehearsal", "internal/shards", "internal/textfile", "internal/vault",
+		"internal/wording", "keys", "protocol",
 		"protocol/contract", "protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
 	},
 	"internal/owner": {"internal/textfile"},
@@ -254,6 +260,10 @@ var may = map[string][]string{
 		"protocol/contract",
 	},
 	"internal/rehearsal/standin": {"algorithms/fdskl", "internal/dataset", "keys", "protocol/contract"},
+	"internal/shards": {
+		"internal/control", "internal/durable", "internal/vault", "internal/wording", "keys", "protocol",
+		"protocol/contract", "protocol/transcript",
+	},
 	"internal/simfed": {
 		"algorithms/federated", "algorithms/federated/memory", "algorithms/gfml", "algorithms/nn",
 		"algorithms/ofmsft", "algorithms/pofmkl", "internal/inbox", "internal/recorder", "internal/testnet", "keys",

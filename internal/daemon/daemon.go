@@ -44,9 +44,10 @@ type Config struct {
 	// names of the members to keep links with; nil: all, or for a client alone those who may serve
 	Neighbours  []string
 	Silence     time.Duration // after which a member is gone
-	Workers     int
-	RecordLimit int64  // bytes of payloads that a job keeps
-	Version     string // of the program, which the other members are told
+	Workers     int           // goroutines for arithmetic
+	Parts       string        // the folder of parts of rows for workers of shards; empty: in Dir
+	RecordLimit int64         // bytes of payloads that a job keeps
+	Version     string        // of the program, which the other members are told
 	// Metrics is the address, host and port, at which programs may watch the node over HTTP; empty: none.
 	Metrics string
 	Page    string // where the page listens from the start; empty: nowhere until hanse page asks
@@ -122,11 +123,17 @@ func New(c Config) (*Daemon, error) {
 	references := reference.Open(c.Dir)
 	d := &Daemon{log: c.Log, self: c.Key.ID(), servers: servers, journal: newJournal(c.Log), pages: &pages{log: c.Log},
 		page: c.Page, lines: forecast.ReadLines(c.Dir)}
+	workerKey, err := OwnWorkerKey(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	workers := newWorkerKeys(workerKey)
 	d.host, err = peer.New(peer.Config{
 		Key: c.Key, Charter: c.Charter, Listen: c.Listen, QUIC: c.QUIC, Discovery: c.Discovery, Neighbours: near,
 		Proxy:     c.Proxy,
 		Heartbeat: c.Silence / 4, Silence: c.Silence,
 		StateDir: c.Dir, Program: c.Version, Log: c.Log,
+		Worker: func(id keys.ID) bool { _, ok := workers.shard(id); return ok }, Workers: MaxWorkers,
 		Invited: func(id keys.ID) bool { return d.enrol != nil && d.enrol.Invited(id) },
 	})
 	if err != nil {
@@ -146,7 +153,7 @@ func New(c Config) (*Daemon, error) {
 	}
 	d.node, err = node.New(node.Config{
 		Key: c.Key, KeyFile: c.KeyFile, Charter: inForce, Transport: d.host, Tables: c.Tables, Policy: c.Policy,
-		Dir: c.Dir, Workers: c.Workers,
+		Dir: c.Dir, Workers: c.Workers, Parts: c.Parts, WorkerShard: workers.shard,
 		RecordLimit: c.RecordLimit, Quota: c.Quota, Log: c.Log, Told: d.told, References: references,
 		Extra: d.extra, Network: d.network, Version: c.Version, Doctor: d.doctor, Pages: d.pages,
 		Lines:  d.lines,
@@ -155,6 +162,7 @@ func New(c Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.host.HandleWorkers(d.serveWorker)
 	if err := d.pages.set(d.node); err != nil {
 		return nil, err
 	}

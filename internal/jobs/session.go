@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -67,6 +68,8 @@ type Daemon interface {
 	// Known returns how many rows' scores the receiver of a sealed prediction had; SetKnown keeps it.
 	Known() int64
 	SetKnown(rows int64) error
+	// Shards has workers make the results of the job's shards; the daemon fills in what of the work is its own.
+	Shards(ctx context.Context, w shards.Work) ([]shards.Session, error)
 	// Pausable notes how this session, a server's, is ended in good order: before its next round.
 	Pausable(pause func())
 	// WatchReturns looks from time to time whether a client that has no link has come back, and, at the proposer,

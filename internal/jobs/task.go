@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/forecast"
@@ -60,6 +62,7 @@ type Member struct {
 	Tables  *Tables
 	Workers int    // goroutines for arithmetic; 0 means all cores
 	Dir     string // the node's own folder
+	Parts   string // where parts of rows lie for workers of shards; empty: in Dir
 	// Folder returns the folder of one of the node's jobs.
 	Folder func(h keys.Hash) (*vault.Vault, bool)
 	// Finished lists the node's jobs of that task and name that are done, the newest first.
@@ -70,6 +73,9 @@ type Member struct {
 	// Signed compares a file of a job that is done with what this node signed for.
 	Signed func(h keys.Hash, file string) error
 }
+
+// PartsFolder is where parts of rows lie for workers of shards.
+func (m *Member) PartsFolder() string { return cmp.Or(m.Parts, filepath.Join(m.Dir, "parts")) }
 
 // Finished is a job that is done.
 type Finished struct {

@@ -23,7 +23,7 @@ import (
 func (n *Node) register() {
 	member := &jobs.Member{
 		ID: n.config.Key.ID(), Name: n.name, Charter: n.currentCharter, Tables: n.tables, Workers: n.config.Workers,
-		Dir: n.config.Dir, Now: n.config.Now, Finished: n.finished,
+		Dir: n.config.Dir, Parts: n.config.Parts, Now: n.config.Now, Finished: n.finished,
 		Secret: n.config.Key.Secret,
 		Folder: func(h keys.Hash) (*vault.Vault, bool) {
 			s, ok := n.job(h)

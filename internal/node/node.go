@@ -15,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
+	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -29,6 +30,9 @@ type Config struct {
 	Policy    *consent.Policy // nil asks about everything
 	Dir       string          // the node's own folder
 	Workers   int             // goroutines for arithmetic; 0 means all cores
+	Parts     string          // where parts of rows lie for workers of shards; empty: in Dir
+	// WorkerShard tells which shards the worker with a key works on; nil: any.
+	WorkerShard func(keys.ID) (int, bool)
 	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means
 	// DefaultRecordLimit.
 	RecordLimit int64
@@ -70,6 +74,7 @@ type Node struct {
 	started time.Time
 	peer    reader // who sends a command
 	columns *columns.Jobs
+	shards  *shards.Service
 	disk    *folder
 	kinds   map[string]jobs.Kind // by algorithm
 
@@ -125,6 +130,7 @@ func New(c Config) (*Node, error) {
 		disk:     &folder{dir: c.Dir, quota: cmp.Or(c.Quota, c.Policy.Quota()), log: c.Log},
 	}
 	n.register()
+	n.shards = n.newShards()
 	if err := c.Policy.Check(&c.Charter.Charter().Charter); err != nil {
 		return nil, err
 	}

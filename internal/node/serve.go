@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/internal/control"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -101,6 +102,8 @@ func (n *Node) serve(from keys.ID, method string, request []byte) ([]byte, error
 		return control.Answer(request, func(r consentRequest) (consentResponse, error) { return n.serveConsent(from, r) })
 	case methodStart:
 		return control.Answer(request, func(r startRequest) (startResponse, error) { return n.serveStart(from, r) })
+	case methodShards:
+		return control.Answer(request, func(r shardsRequest) (shards.Response, error) { return n.serveShards(from, r) })
 	case methodStanding:
 		return control.Answer(request, func(r standingRequest) (standing, error) { return n.serveStanding(from, r) })
 	case methodPart:

@@ -26,7 +26,7 @@ const (
 	SignatureSize  = ed25519.SignatureSize
 	SessionKeySize = 32 + SignatureSize // an X25519 public key, signed
 	SharedSize     = 32                 // a digest of what was broadcast
-	ShardsSize     = 64                 // a digest of all shards' sessions, and the root of this party's transcripts of them
+	ShardsSize     = 64                 // a digest of all shards' sessions, and the root of a party's transcripts of them
 	AskSize        = 8 + 8 + MaxKind    // the opening's number, the count of its numbers, and its kind, padded
 
 	PassedSize   = 8 + 32                // the frames of a link in one direction: how many, and their chain

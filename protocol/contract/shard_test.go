@@ -34,12 +34,14 @@ func sharded(t testing.TB, l *members) contract.InForce {
 
 // shardOperations are those of one shard.
 func shardOperations() []contract.Operation {
-	return []contract.Operation{{Kind: "factors", Stage: 1, Collective: "direct", Root: "bank", To: "shop", Class: "masked",
-		Encoding: "bytes", Count: 1, Bytes: 100}}
+	return []contract.Operation{{Kind: "factors", Stage: 1, Collective: "direct", Root: "bank", To: "shop",
+		Class: "masked", Encoding: "bytes", Count: 1, Bytes: 100}}
 }
 
 // delegations are those of all parties for a shard, to fresh keys.
-func delegations(t testing.TB, l *members, f contract.InForce, s contract.Shard, generation uint32) []*contract.Delegation {
+func delegations(
+	t testing.TB, l *members, f contract.InForce, s contract.Shard, generation uint32,
+) []*contract.Delegation {
 	t.Helper()
 	list := make([]*contract.Delegation, len(l.keys))
 	for i, k := range l.keys {
@@ -84,7 +86,8 @@ func TestShardsContractsRoundTrip(t *testing.T) {
 	}
 	c := again.Contract()
 	if c.Hash() != shard.Contract().Hash() || c.Hash() == f.Contract().Hash() {
-		t.Errorf("hash %s, written %s, job's %s", c.Hash().Short(), shard.Contract().Hash().Short(), f.Contract().Hash().Short())
+		t.Errorf("hash %s, written %s, job's %s", c.Hash().Short(), shard.Contract().Hash().Short(),
+			f.Contract().Hash().Short())
 	}
 	if c.Shard.Shard != s || c.Shard.Generation != 3 || c.Rows() != 250 {
 		t.Errorf("shard %+v of %d rows", c.Shard, c.Rows())

@@ -194,13 +194,13 @@ func (c *Conformer) start(r *transcript.Record, rule *rules.Rule) {
 			"without the countersignatures that are due after operation %d", r.Number, r.Operation, r.Kind, c.session, last)
 	}
 	late := r.Operation < c.number
-	if rule.Kind != contract.KindShared && rule.Stage < c.stage && !late {
+	if !rule.AnyTime() && rule.Stage < c.stage && !late {
 		c.found.Fail(finding.CheckOperations, "record %d: operation %d (%s) is of an earlier stage of the "+
 			"contract than the operation before it", r.Number, r.Operation, r.Kind)
 	}
 	c.begun[r.Operation] = anyStage
 	c.number = max(c.number, r.Operation)
-	if rule.Kind != contract.KindShared {
+	if !rule.AnyTime() {
 		c.begun[r.Operation] = rule.Stage
 		c.stage = max(c.stage, rule.Stage)
 	}
@@ -209,7 +209,7 @@ func (c *Conformer) start(r *transcript.Record, rule *rules.Rule) {
 	case ids == nil || ids.Collective != contract.CollectivePairs || c.rows || len(ids.Scripts[0].Steps) == 0:
 	case rule == ids:
 		c.rows = true
-	case rule.Stage > ids.Stage && rule.Kind != contract.KindShared && rule.Kind != contract.KindDone:
+	case rule.Stage > ids.Stage && !rule.AnyTime() && rule.Kind != contract.KindDone:
 		c.rows = true
 		c.found.Fail(finding.CheckOperations, "record %d: operation %d (%s) begins in session %d before "+
 			"the parties have compared their row ids", r.Number, r.Operation, r.Kind, c.session)

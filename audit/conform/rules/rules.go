@@ -124,6 +124,9 @@ func (r *Rule) Exchanged() bool {
 // Compares reports whether the parties compare what was broadcast, so that all must send the same.
 func (r *Rule) Compares() bool { return r.Kind == contract.KindShared || r.Kind == contract.KindDone }
 
+// AnyTime reports whether the kind's operations come between those of any stage.
+func (r *Rule) AnyTime() bool { return contract.AtAnyTime(r.Kind) }
+
 // Chunk returns the bytes of such a chunk, the last of a vector excepted.
 func (r *Rule) Chunk() uint64 { return uint64(r.Encoding.Chunk(contract.DefaultChunk)) }
 

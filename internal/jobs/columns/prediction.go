@@ -51,6 +51,11 @@ func (j *Jobs) newPrediction(job *contract.Job) (*prediction, error) {
 			return nil, err
 		}
 	}
+	if job.Shards > 0 && m.Privacy != keys.PrivacySealed {
+		if err := fdskl.CheckShardedScoring(m, job.Encrypted()); err != nil {
+			return nil, fmt.Errorf("job %q: shards is %d: %w", job.Name, job.Shards, err)
+		}
+	}
 	return &prediction{member: j, job: job, model: m}, nil
 }
 
@@ -103,15 +108,29 @@ func (p *prediction) Disclose(all []contract.Facts) ([]contract.Opening, []contr
 			Class: contract.ClassOpening.String(), Encoding: contract.Bytes.String(), Count: 1, Bytes: int64(knownSize(rows)),
 		})
 	}
+	sharded, err := discloseShards(p, p.job, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	more = append(more, sharded...)
 	if p.sealed() {
-		d, err := sealed.DisclosePrediction(p.model.Params, p.job.Parties, rows, batch, p.job.OpenTo)
+		disclose := sealed.DisclosePrediction
+		if p.job.Shards > 0 {
+			disclose = sealed.DiscloseShardedPrediction
+		}
+		d, err := disclose(p.model.Params, p.job.Parties, rows, batch, p.job.OpenTo)
 		if err != nil {
 			return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
 		}
 		return disclosed(p.job, all, d, more...)
 	}
-	d, err := fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batch,
-		p.job.OpenTo)
+	var d fdskl.Disclosure
+	if p.job.Shards > 0 {
+		d, err = fdskl.DiscloseShardedPrediction(p.model.Params, p.job.Parties, columnCounts(all), rows, p.job.OpenTo)
+	} else {
+		d, err = fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batch,
+			p.job.OpenTo)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
 	}
@@ -165,9 +184,12 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 	}
 	var scorer scorer
 	var err error
-	if p.sealed() {
+	switch {
+	case p.sealed():
 		scorer, err = newSealedScorer(ctx, p, r, table)
-	} else {
+	case p.job.Shards > 0:
+		scorer, err = p.shardScores(ctx, r, table)
+	default:
 		open := &openScorer{model: p.model}
 		open.Scorer, err = fdskl.NewScorer(fdskl.Scoring{
 			Self: r.wire.Self(), Receiver: p.job.Index(p.job.OpenTo), Models: []*fdskl.Model{p.model},

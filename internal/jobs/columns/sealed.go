@@ -139,11 +139,19 @@ func (s *sealing) Disclose(all []contract.Facts) ([]contract.Opening, []contract
 	if err != nil {
 		return nil, nil, fmt.Errorf("job %q: %w", s.job.Name, err)
 	}
-	d, err := sealed.DiscloseTraining(params, s.job.Parties, contract.RowsOf(all))
+	disclose := sealed.DiscloseTraining
+	if s.job.Shards > 0 {
+		disclose = sealed.DiscloseSharded
+	}
+	d, err := disclose(params, s.job.Parties, contract.RowsOf(all))
 	if err != nil {
 		return nil, nil, fmt.Errorf("job %q: %w", s.job.Name, err)
 	}
-	return disclosed(s.job, all, d)
+	more, err := discloseShards(s, s.job, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	return disclosed(s.job, all, d, more...)
 }
 
 // run implements part.
@@ -166,6 +174,15 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 		}
 		if len(party.Parts) > 0 {
 			p.Bins, party.Parts = &party.Parts[0], nil
+		}
+	}
+	if s.job.Shards > 0 {
+		var rows *kernel.Matrix
+		if prepared.own != nil {
+			rows = prepared.own.Rows
+		}
+		p.Sums = func(ctx context.Context, b *sealed.Begun) ([]sealed.Sums, error) {
+			return s.sums(ctx, r, party.Params, rows, b)
 		}
 	}
 	m, err := sealed.Train(ctx, p)
@@ -249,8 +266,23 @@ func newSealedScorer(ctx context.Context, p *prediction, r *session, table *data
 			return nil, err
 		}
 	}
+	var words func(number, n int) (sealed.ScoreWords, error)
+	if p.job.Shards > 0 {
+		var rows *kernel.Matrix
+		var ids []string
+		if table != nil {
+			if rows, err = vertical.PrepareScoring(table, p.model); err != nil {
+				return nil, err
+			}
+			ids = table.IDs
+		}
+		if words, err = p.scoreWords(ctx, r, rows, ids); err != nil {
+			return nil, err
+		}
+	}
 	s, err := sealed.NewScorer(ctx, sealed.Scoring{
-		Self: r.wire.Self(), Receiver: p.job.Index(p.job.OpenTo), Model: p.model, Network: r.sealed,
+		Words: words,
+		Self:  r.wire.Self(), Receiver: p.job.Index(p.job.OpenTo), Model: p.model, Network: r.sealed,
 		Vault: r.Vault, Session: r.Number(),
 		Openings: openings, Singly: p.job.Requests > 0, Workers: p.member.Workers, Opened: r.Learned,
 		Asked: a.of, Record: a.record,

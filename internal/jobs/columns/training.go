@@ -30,6 +30,9 @@ func (j *Jobs) newTraining(job *contract.Job) (*training, error) {
 	if err := checkBinned(job, params); err != nil {
 		return nil, err
 	}
+	if err := checkShards(job, params); err != nil {
+		return nil, err
+	}
 	return &training{member: j, job: job, params: params}, nil
 }
 
@@ -108,11 +111,21 @@ func (t *training) Facts() (contract.Facts, error) {
 
 // Disclose implements jobs.Task.
 func (t *training) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
-	d, err := fdskl.DiscloseTraining(t.params, t.job.Privacy, t.job.Parties, columnCounts(all), all[0].Rows)
+	var d fdskl.Disclosure
+	var err error
+	if t.job.Shards > 0 {
+		d, err = fdskl.DiscloseSharded(t.params, t.job.Parties, columnCounts(all), all[0].Rows)
+	} else {
+		d, err = fdskl.DiscloseTraining(t.params, t.job.Privacy, t.job.Parties, columnCounts(all), all[0].Rows)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("job %q: %w", t.job.Name, err)
 	}
-	return disclosed(t.job, all, d)
+	more, err := discloseShards(t, t.job, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	return disclosed(t.job, all, d, more...)
 }
 
 // run implements part.
@@ -140,6 +153,11 @@ func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
 		Parts:  []fdskl.Part{{Owner: t.member.ID, Normaliser: prepared.Normaliser, Rows: prepared.Rows, Phase: phase}},
 		Labels: prepared.Labels, Network: r.network, Vault: r.Vault, Workers: t.member.Workers,
 		Report: r.progress, Opened: r.Learned,
+	}
+	if t.job.Shards > 0 {
+		party.Sums = func(ctx context.Context, b *fdskl.Begun) ([]fdskl.Sums, error) {
+			return t.sums(ctx, r, prepared.Rows, b)
+		}
 	}
 	var scores []float64
 	party.Scored = func(f []float64) { scores = f }
@@ -197,6 +215,14 @@ func disclosed(
 		}
 	}
 	ids, comparing := compared(job, all)
-	operations = slices.Concat(comparing, operations, more)
-	return append(d.Openings, ids...), contract.SessionOperations(len(all), operations), nil
+	own := slices.Concat(comparing, operations)
+	var sharded []contract.Operation
+	for _, o := range more {
+		if o.Shards > 0 {
+			sharded = append(sharded, o)
+		} else {
+			own = append(own, o)
+		}
+	}
+	return append(d.Openings, ids...), append(contract.SessionOperations(len(all), own), sharded...), nil
 }

@@ -1,0 +1,361 @@
+package columns
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/parts"
+	"github.com/hanse-project/hanse/internal/shards"
+	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// shardResult begins the names of what shards come to, in a job's folder.
+const shardResult = sealed.FilePrefix + "shard-"
+
+// sharded is a part of a job whose rows are worked on in shards.
+type sharded interface {
+	// cut cuts so many rows into the job's shards, of whole blocks.
+	cut(all []contract.Facts) ([]fdskl.Shard, error)
+	// discloseShard lists what a session of a shard opens and does, beside what all sessions do.
+	discloseShard(all []contract.Facts, s fdskl.Shard) (fdskl.Disclosure, error)
+}
+
+// shardsOf numbers a job's shards.
+func shardsOf(p sharded, job *contract.Job, all []contract.Facts) ([]contract.Shard, error) {
+	cuts, err := p.cut(all)
+	if err != nil {
+		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	list := make([]contract.Shard, len(cuts))
+	for i, c := range cuts {
+		list[i] = contract.Shard{Index: i, Of: job.Shards, First: c.Lo, Rows: c.Rows()}
+	}
+	return list, nil
+}
+
+// discloseShards lists what the sessions of all shards do together, and the comparison of them in the job's own.
+func discloseShards(p sharded, job *contract.Job, all []contract.Facts) ([]contract.Operation, error) {
+	if job.Shards == 0 {
+		return nil, nil
+	}
+	list, err := shardsOf(p, job, all)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]contract.Operation, len(list))
+	for i, s := range list {
+		if _, lists[i], err = discloseShard(p, job, all, s); err != nil {
+			return nil, err
+		}
+	}
+	return append(contract.InShards(job.Shards, lists...), contract.ShardsCompared()), nil
+}
+
+// discloseShard lists what the session of one shard opens and does.
+func discloseShard(
+	p sharded, job *contract.Job, all []contract.Facts, s contract.Shard,
+) ([]contract.Opening, []contract.Operation, error) {
+	d, err := p.discloseShard(all, fdskl.Shard{Lo: s.First, Hi: s.First + s.Rows})
+	if err != nil {
+		return nil, nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	return d.Openings, contract.SessionOperations(len(all), d.Operations), nil
+}
+
+// DiscloseShard lists what the session of a shard of a job opens and does, as its parties' facts imply.
+func (j *Jobs) DiscloseShard(c *contract.Contract, s contract.Shard) ([]contract.Opening, []contract.Operation, error) {
+	t, err := j.Task(c.Job)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, ok := t.(*task).part.(sharded)
+	if !ok || c.Job.Shards == 0 {
+		return nil, nil, fmt.Errorf("job %q has no shards", c.Job.Name)
+	}
+	return discloseShard(p, c.Job, c.Parties, s)
+}
+
+// shardWork is what a party does in a job's shards.
+type shardWork struct {
+	task func(s fdskl.Shard) (shardTask, error) // what the worker of a shard is told beside contracts and rows
+	rows *kernel.Matrix                         // nil where this party has none
+	// begun is what the results depend on beside the rows.
+	begun  []byte
+	most   int64                                  // bytes of a result
+	decode func(s fdskl.Shard, data []byte) error // takes in a result
+}
+
+// runShards has the shards' workers make their results, compares with all parties what the sessions were, and takes in
+// the results, shard by shard.
+func runShards(ctx context.Context, r *session, p sharded, folder string, w shardWork) error {
+	c := r.Contract()
+	list, err := shardsOf(p, c.Job, c.Parties)
+	if err != nil {
+		return err
+	}
+	span := func(i int) fdskl.Shard { return fdskl.Shard{Lo: list[i].First, Hi: list[i].First + list[i].Rows} }
+	digests, all := make([]keys.Hash, len(list)), []byte(nil)
+	if w.rows != nil {
+		var spans [][2]int
+		for i := range list {
+			spans = append(spans, [2]int{span(i).Lo, span(i).Hi})
+		}
+		if digests, err = parts.Cut(folder, c.Hash(), w.rows, spans); err != nil {
+			return fmt.Errorf("parts of the rows for workers: %w", err)
+		}
+	}
+	for _, d := range digests {
+		all = append(all, d[:]...)
+	}
+	file := func(i int) string { return fmt.Sprintf("%s%05d", shardResult, i) }
+	sessions, err := r.Daemon.Shards(ctx, shards.Work{
+		Self: r.wire.Self(), Shards: list, Parts: digests, ResultFile: file, MaxResult: w.most,
+		Digest: keys.HashOf("hanse shards begun v1", w.begun, all),
+		Task: func(i int) ([]byte, error) {
+			t, err := w.task(span(i))
+			if err != nil {
+				return nil, err
+			}
+			return t.encode()
+		},
+		Disclose: func(i int) ([]contract.Opening, []contract.Operation, error) {
+			return discloseShard(p, c.Job, c.Parties, list[i])
+		},
+		Check: func(i int, result []byte) error {
+			if int64(len(result)) > w.most {
+				return fmt.Errorf("a result of %d bytes, want at most %d", len(result), w.most)
+			}
+			return nil
+		},
+		Progress: func(rows, ready int) {
+			r.Step("rows", rows, c.Rows(), 0)
+			r.Step("shards", ready, len(list), 0)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if err := compareShards(ctx, r.wire, c, sessions); err != nil {
+		return err
+	}
+	for i := range list {
+		data, err := r.Vault.Load(file(i))
+		if err != nil {
+			return err
+		}
+		if err := w.decode(span(i), data); err != nil {
+			return fmt.Errorf("shard %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// compareShards compares with all parties what the shards' sessions were. A mixture of sessions would be a model that
+// is wrong, and nobody would see it.
+func compareShards(ctx context.Context, wire *protocol.Session, c *contract.Contract, list []shards.Session) error {
+	own := shards.Statement(c.Hash(), list)
+	all, err := wire.Exchange(ctx, contract.KindShards, own, contract.ShardsSize)
+	if err != nil {
+		return err
+	}
+	for i, theirs := range all {
+		if len(theirs) != contract.ShardsSize || !bytes.Equal(theirs[:contract.SharedSize], own[:contract.SharedSize]) {
+			return &rss.DeviationError{Parties: []string{c.Parties[i].Name}, Kind: contract.KindShards,
+				Reason: "it says that the shards had other sessions than this party knows of: the sums of the two do not belong " +
+					"together"}
+		}
+	}
+	return nil
+}
+
+// cut implements sharded.
+func (t *training) cut(all []contract.Facts) ([]fdskl.Shard, error) {
+	return fdskl.Shards(t.params, contract.RowsOf(all), t.job.Shards)
+}
+
+// discloseShard implements sharded.
+func (t *training) discloseShard(all []contract.Facts, s fdskl.Shard) (fdskl.Disclosure, error) {
+	return fdskl.DiscloseShard(t.params, t.job.Parties, columnCounts(all), contract.RowsOf(all), s)
+}
+
+// sums has the sums of all rows made in shards.
+func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b *fdskl.Begun) (
+	list []fdskl.Sums, err error,
+) {
+	model, err := b.Model.Encode()
+	if err != nil {
+		return nil, err
+	}
+	p := b.Model.Params
+	return list, runShards(ctx, r, t, t.member.PartsFolder(), shardWork{
+		rows: rows, begun: append(model, encodeFloats(b.Labels)...), most: maxSums(p),
+		task: func(s fdskl.Shard) (shardTask, error) {
+			return shardTask{Kind: maskedSum, Model: model, Labels: encodeFloats(b.Of(s))}, nil
+		},
+		decode: func(_ fdskl.Shard, data []byte) error {
+			sums, err := fdskl.DecodeSums(p, t.member.Name(), data)
+			list = append(list, sums)
+			return err
+		},
+	})
+}
+
+// cut implements sharded.
+func (s *sealing) cut(all []contract.Facts) ([]fdskl.Shard, error) {
+	params, err := sealed.WithFacts(s.params, all)
+	if err != nil {
+		return nil, err
+	}
+	return sealed.Shards(params, contract.RowsOf(all), s.job.Shards)
+}
+
+// discloseShard implements sharded.
+func (s *sealing) discloseShard(all []contract.Facts, shard fdskl.Shard) (fdskl.Disclosure, error) {
+	params, err := sealed.WithFacts(s.params, all)
+	if err != nil {
+		return fdskl.Disclosure{}, err
+	}
+	operations, err := sealed.DiscloseShard(params, s.job.Parties, contract.RowsOf(all), shard)
+	return fdskl.Disclosure{Operations: operations}, err
+}
+
+// sums has the sums of all rows made in shards.
+func (s *sealing) sums(ctx context.Context, r *session, p fdskl.Params, rows *kernel.Matrix, b *sealed.Begun) (
+	list []sealed.Sums, err error,
+) {
+	model, err := b.Model.Encode()
+	if err != nil {
+		return nil, err
+	}
+	n := r.Contract().Rows()
+	return list, runShards(ctx, r, s, s.member.PartsFolder(), shardWork{
+		rows: rows, begun: append(model, encodeWords(b.Labels)...), most: maxSums(p),
+		task: func(shard fdskl.Shard) (shardTask, error) {
+			return shardTask{Kind: sealedSums, Model: model, Labels: encodeWords(b.Of(shard, n))}, nil
+		},
+		decode: func(_ fdskl.Shard, data []byte) error {
+			sums, err := sealed.DecodeSums(p, s.job.Parties, n, s.member.Name(), data)
+			list = append(list, sums)
+			return err
+		},
+	})
+}
+
+// maxSums is more bytes than the sums of a shard take.
+func maxSums(p fdskl.Params) int64 {
+	side := int64(p.Features + p.Scores() + 8)
+	return 64*side*side + 1<<12
+}
+
+// cut implements sharded.
+func (p *prediction) cut(all []contract.Facts) ([]fdskl.Shard, error) {
+	return fdskl.CutShards(contract.RowsOf(all), fdskl.ScoreRows, p.job.Shards)
+}
+
+// discloseShard implements sharded.
+func (p *prediction) discloseShard(all []contract.Facts, s fdskl.Shard) (fdskl.Disclosure, error) {
+	if !p.sealed() {
+		return fdskl.DiscloseScoreShard(p.model.Params, p.job.Parties, columnCounts(all), s.Rows(), p.job.OpenTo)
+	}
+	operations, err := sealed.DiscloseScoreShard(p.model.Params, p.job.Parties, s.Rows())
+	return fdskl.Disclosure{Operations: operations}, err
+}
+
+// scoresOfShards are the scores that workers have made, of all rows, at the receiver. It implements scorer.
+type scoresOfShards struct {
+	each   int // scores of a row
+	scores []float64
+}
+
+// score implements scorer.
+func (s *scoresOfShards) score(_ context.Context, number, n int, _ *dataset.Table) ([]float64, error) {
+	if s.scores == nil {
+		return nil, nil
+	}
+	lo := (number - 1) * fdskl.ScoreRows * s.each
+	if lo < 0 || lo+n*s.each > len(s.scores) {
+		return nil, fmt.Errorf("scores of %d rows of part %d, the shards have %d in all", n, number, len(s.scores))
+	}
+	return s.scores[lo : lo+n*s.each], nil
+}
+
+// shardScores has all rows of a masked prediction scored in shards.
+func (p *prediction) shardScores(ctx context.Context, r *session, table *dataset.Table) (scorer, error) {
+	rows, err := vertical.PrepareScoring(table, p.model)
+	if err != nil {
+		return nil, err
+	}
+	model, err := p.model.Encode()
+	if err != nil {
+		return nil, err
+	}
+	out := &scoresOfShards{each: p.model.Params.Scores()}
+	receives := p.job.OpenTo == p.member.Name()
+	return out, runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model,
+		most: int64(8*out.each)*int64(rows.Rows) + 1<<12,
+		task: func(fdskl.Shard) (shardTask, error) {
+			return shardTask{Kind: maskedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}, nil
+		},
+		decode: func(s fdskl.Shard, data []byte) error {
+			more, err := fdskl.DecodeScores(p.model.Params, s.Rows(), receives, data)
+			out.scores = append(out.scores, more...)
+			return err
+		},
+	})
+}
+
+// scoreWords has all rows scored in shards, and returns where this party's part of an opening's numbers are.
+func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Matrix, ids []string) (
+	func(number, n int) (sealed.ScoreWords, error), error,
+) {
+	model, err := p.model.Encode()
+	if err != nil {
+		return nil, err
+	}
+	each, parties := p.model.Params.Scores(), p.job.Parties
+	most := int64(8*each)*int64(r.Contract().Rows()) + 1<<12
+	var words sealed.ScoreWords
+	err = runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model, most: most,
+		task: func(s fdskl.Shard) (shardTask, error) {
+			t := shardTask{Kind: sealedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}
+			if ids != nil {
+				t.IDs = ids[s.Lo:s.Hi]
+			}
+			return t, nil
+		},
+		decode: func(s fdskl.Shard, data []byte) error {
+			more, err := sealed.DecodeScoreWords(p.model.Params, parties, s.Rows(), p.member.Name(), data)
+			words = append(words, more...)
+			return err
+		},
+	})
+	return func(number, n int) (sealed.ScoreWords, error) {
+		if len(words) == 0 { // outside the three
+			return nil, nil
+		}
+		lo := (number - 1) * fdskl.ScoreRows * each
+		if n < 0 || lo < 0 || lo+n > len(words) {
+			return nil, fmt.Errorf("%d numbers of opening %d, the shards have %d in all", n, number, len(words))
+		}
+		return words[lo : lo+n], nil
+	}, err
+}
+
+// encodeWords writes words as bytes.
+func encodeWords(words []uint64) []byte {
+	b := make([]byte, 0, 8*len(words))
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}

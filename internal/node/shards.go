@@ -1,0 +1,126 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/shards"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/fault"
+)
+
+// methodShards is how the proposer's node asks how a job's shards stand, and has them go on.
+const methodShards = "job/shards"
+
+// shardsRequest is about the shards of a job in one session of it.
+type shardsRequest struct {
+	Contract keys.Hash      `cbor:"1,keyasint"`
+	Session  uint32         `cbor:"2,keyasint"`
+	Request  shards.Request `cbor:"3,keyasint"`
+}
+
+// newShards makes what serves this node's workers.
+func (n *Node) newShards() *shards.Service {
+	return shards.New(shards.Config{
+		Key: n.config.Key, Open: n.config.Transport.Open, Now: n.config.Now, Log: n.config.Log, Job: n.workersJob,
+		Shard: n.config.WorkerShard,
+	})
+}
+
+// ServeWorker serves a stream that a worker of this node has opened, until it or ctx ends.
+func (n *Node) ServeWorker(ctx context.Context, from keys.ID, f shards.Frames) {
+	n.shards.Serve(ctx, from, f)
+}
+
+// workersJob finds the job that a worker names.
+func (n *Node) workersJob(digits string) (shards.Job, error) {
+	const least = 8
+	if len(digits) < least || strings.Trim(digits, "0123456789abcdef") != "" {
+		return shards.Job{}, fmt.Errorf("a worker names its job by the first %d digits of the contract's hash or more, not "+
+			"by %q", least, wording.Clip(digits))
+	}
+	var found *jobState
+	for _, s := range n.allJobs() {
+		if !strings.HasPrefix(s.contract.Hash().String(), digits) {
+			continue
+		}
+		if found != nil {
+			return shards.Job{}, fmt.Errorf("two jobs have contracts that begin with %s", digits)
+		}
+		found = s
+	}
+	if found == nil {
+		return shards.Job{}, fmt.Errorf("%w: none has a contract that begins with %s", shards.ErrNoJob, digits)
+	}
+	job := shards.Job{Contract: found.contract.Hash(), Shards: found.contract.Job.Shards}
+	if found.ended() == nil {
+		return job, nil
+	}
+	if err := found.endedError(); err != nil {
+		return job, fmt.Errorf("job %s has ended: %w", found.contract.Job.Name, err)
+	}
+	job.Done = true
+	return job, nil
+}
+
+// Shards implements jobs.Daemon.
+func (a *attendant) Shards(ctx context.Context, w shards.Work) ([]shards.Session, error) {
+	n, s := a.node, a.state
+	f, agreed := s.proof()
+	if !agreed {
+		return nil, faults.Errorf(fault.CodeUnsigned, "the contract of job %q is not in force", s.contract.Job.Name)
+	}
+	c := f.Contract()
+	w.Contract, w.Vault, w.Reserve = f, s.vault, n.disk.reserve
+	w.MaxFiles = cmp.Or(n.config.RecordLimit, DefaultRecordLimit)
+	w.Consent = s.snapshot().Consent.Digest(c.Hash())
+	if c.Job.Proposer == n.nameIn(c) {
+		w.Ask = func(ctx context.Context, party int, q shards.Request) (a2 shards.Response, err error) {
+			return a2, n.call(ctx, c.Members()[party], methodShards, shardsRequest{c.Hash(), a.number, q}, &a2)
+		}
+	}
+	w.Alive = func(ctx context.Context) bool {
+		return n.placeIn(ctx, s, c.Members()[c.Job.Index(c.Job.Proposer)], a.number) == placeOn
+	}
+	w.Waiting = func(shard int, names []string, since time.Time) {
+		n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: names, Since: since, Text: fmt.Sprintf(
+			"waiting for workers: shard %d of %d has none at %s%s", shard, len(w.Shards), wording.List(names, "and"),
+			lasting(since))})
+	}
+	return n.shards.Run(ctx, w)
+}
+
+// serveShards answers the proposer's node about the shards of a job whose session is under way.
+func (n *Node) serveShards(from keys.ID, r shardsRequest) (a shards.Response, err error) {
+	s, ok := n.job(r.Contract)
+	if !ok {
+		return a, faults.Errorf(fault.CodeUnknown, "has no job with contract %s", r.Contract.Short())
+	}
+	if err := n.concerns(s, from); err != nil {
+		return a, err
+	}
+	if m, ok := n.currentCharter().Member(from); !ok || m.Name != s.contract.Job.Proposer {
+		return a, faults.Errorf(fault.CodeRequest, "the shards of job %q are begun by its proposer %s, not by %s",
+			s.contract.Job.Name, s.contract.Job.Proposer, n.memberName(from))
+	}
+	if at := s.snapshot().Session; !n.inSession(s) || at != r.Session {
+		return a, faults.Errorf(fault.CodeBusy, "session %d of job %q is not under way here; the last was %d", r.Session,
+			s.contract.Job.Name, at)
+	}
+	a, err = n.shards.Answer(r.Contract, r.Request)
+	return a, faults.OrElse(fault.CodeBusy, err)
+}
+
+// Workers lists the shards of a job that have a worker at this node, ascending.
+func (n *Node) Workers(h keys.Hash) []int {
+	list := n.shards.Workers(h)
+	slices.Sort(list)
+	return list
+}

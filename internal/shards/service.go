@@ -1,0 +1,273 @@
+package shards
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+)
+
+// helloTime is how long a stream may take to say what it is for.
+const helloTime = 20 * time.Second
+
+// Config is what a Service is made of.
+type Config struct {
+	Key *keys.PrivateKey // of this member, with which it signs delegations
+	// Open joins a session with the other parties' nodes; see protocol.Transport.
+	Open func(ctx context.Context, id protocol.SessionID, peers []keys.ID) (protocol.Mesh, error)
+	// Job finds the job that a worker names by the first digits of its contract's hash. The error says for people why
+	// there is none that a worker could work for; it is an ErrNoJob where there may be one later.
+	Job func(digits string) (Job, error)
+	// Shard tells which shards the worker with a key works on; nil: any.
+	Shard func(keys.ID) (int, bool)
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Job is what a Service knows of a job for which no run is on.
+type Job struct {
+	Contract keys.Hash
+	Shards   int
+	Done     bool // no more is to be done for it
+}
+
+// ErrNoJob says that there is no such job at this node.
+var ErrNoJob = errors.New("this node has no such job")
+
+// Service serves a node's workers. Its methods may be called concurrently.
+type Service struct {
+	config Config
+
+	mu      sync.Mutex
+	workers map[place]*worker
+	runs    map[keys.Hash]*run
+	over    map[keys.Hash]bool // contracts all of whose shards are done, or that have ended
+	relays  map[protocol.SessionID]*relay
+}
+
+// place is a shard of a job, for which there is one worker at a time.
+type place struct {
+	contract keys.Hash
+	shard    int
+}
+
+// worker is one that is connected.
+type worker struct {
+	frames Frames
+	key    keys.ID   // that it has drawn for its next session
+	part   keys.Hash // see Ready
+	busy   bool      // a session of it is under way
+	order  chan order
+	gone   chan struct{} // closed when it is connected no more
+}
+
+// order is what a worker is told, and who hears what it says then.
+type order struct {
+	kind string
+	task []byte
+	said func(s Said, data func(most int64) ([]byte, error), file func(path string) error) error
+}
+
+// New makes a service.
+func New(c Config) *Service {
+	return &Service{config: c, workers: make(map[place]*worker), runs: make(map[keys.Hash]*run),
+		over: make(map[keys.Hash]bool), relays: make(map[protocol.SessionID]*relay)}
+}
+
+// Serve serves one stream that a worker has opened, until it or ctx ends.
+func (s *Service) Serve(ctx context.Context, from keys.ID, f Frames) {
+	greeting, cancel := context.WithTimeout(ctx, helloTime)
+	var h Hello
+	err := ReceiveMessage(greeting, f, &h)
+	cancel()
+	switch {
+	case err != nil:
+	case h.Version != Version:
+		err = s.refuse(ctx, f, OrderRefused, fmt.Sprintf("the worker speaks version %d of its node's messages, the node "+
+			"version %d: run one version of the program", h.Version, Version))
+	case h.Ready != nil:
+		if s.config.Shard != nil {
+			if own, ok := s.config.Shard(from); !ok || own != h.Ready.Shard {
+				err = s.refuse(ctx, f, OrderRefused, fmt.Sprintf("the worker's key is not that of shard %d", h.Ready.Shard))
+				break
+			}
+		}
+		err = s.serveWorker(ctx, f, h.Ready)
+	case h.Relay != nil:
+		err = s.serveRelay(ctx, f, h.Relay)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.config.Log.Debug("a worker's stream ended", "worker", from.Short(), "error", err)
+	}
+}
+
+// refuse tells a worker why it cannot be of use, or not now.
+func (s *Service) refuse(ctx context.Context, f Frames, kind, text string) error {
+	return errors.Join(SendMessage(ctx, f, Order{Kind: kind, Text: text}), errors.New(text))
+}
+
+// serveWorker has a worker work on its shard, session after session, until the shard is done at all parties.
+func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
+	job, err := s.config.Job(r.Job)
+	switch {
+	case errors.Is(err, ErrNoJob): // it may be proposed yet
+		return s.refuse(ctx, f, OrderBusy, err.Error())
+	case err != nil:
+		return s.refuse(ctx, f, OrderRefused, err.Error())
+	case job.Shards == 0:
+		return s.refuse(ctx, f, OrderRefused, fmt.Sprintf("job %.8s has no shards: its text does not say shards",
+			job.Contract))
+	case r.Of != job.Shards:
+		return s.refuse(ctx, f, OrderRefused, fmt.Sprintf("the job has %d shards, and this worker was started for one of %d",
+			job.Shards, r.Of))
+	case r.Shard < 0 || r.Shard >= job.Shards:
+		return s.refuse(ctx, f, OrderRefused, fmt.Sprintf("there is no shard %d: the job has shards 0 to %d", r.Shard,
+			job.Shards-1))
+	case job.Done:
+		return SendMessage(ctx, f, Order{Kind: OrderDone})
+	}
+	w := &worker{frames: f, order: make(chan order, 1), gone: make(chan struct{})}
+	at := place{job.Contract, r.Shard}
+	s.mu.Lock()
+	if s.workers[at] != nil {
+		s.mu.Unlock()
+		return s.refuse(ctx, f, OrderBusy, fmt.Sprintf("shard %d has a worker already: two at the same time would each "+
+			"undo what the other does", r.Shard))
+	}
+	s.workers[at] = w
+	over := s.over[job.Contract]
+	s.mu.Unlock()
+	if over {
+		w.order <- order{kind: OrderDone}
+	}
+	defer func() {
+		s.mu.Lock()
+		delete(s.workers, at)
+		s.mu.Unlock()
+		close(w.gone)
+	}()
+	for {
+		if r.Key.IsZero() || r.Shard != at.shard {
+			return fmt.Errorf("a worker of shard %d says that it is ready for shard %d, or without a key", at.shard, r.Shard)
+		}
+		s.mu.Lock()
+		w.key, w.busy = r.Key, false
+		s.mu.Unlock()
+		s.notify(job.Contract)
+		var o order
+		select {
+		case o = <-w.order:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := SendMessage(ctx, f, Order{Kind: o.kind, Size: int64(len(o.task))}); err != nil || o.kind == OrderDone {
+			return err
+		}
+		if o.kind == OrderWork {
+			if err := s.runWorker(ctx, w, o); err != nil {
+				return err
+			}
+		}
+		var h Hello
+		if err := ReceiveMessage(ctx, f, &h); err != nil {
+			return err
+		}
+		if h.Ready == nil {
+			return errors.New("a worker did not say that it is ready")
+		}
+		r = h.Ready
+	}
+}
+
+// runWorker gives a worker its task and hears what it says, until its session is over.
+func (s *Service) runWorker(ctx context.Context, w *worker, o order) (err error) {
+	defer func() {
+		if err != nil {
+			o.said(Said{Kind: SaidFailed, Text: err.Error()}, nil, nil)
+		}
+	}()
+	if err := SendData(ctx, w.frames, newReader(o.task), int64(len(o.task))); err != nil {
+		return err
+	}
+	for {
+		var said Said
+		if err := ReceiveMessage(ctx, w.frames, &said); err != nil {
+			return err
+		}
+		said.Text = wording.Line(said.Text, maxText)
+		data := func(most int64) ([]byte, error) { return receiveBytes(ctx, w.frames, said.Size, most) }
+		file := func(path string) error { return receiveFile(ctx, w.frames, path, said.Size) }
+		if err := o.said(said, data, file); err != nil {
+			return err
+		}
+		if said.Kind == SaidResult || said.Kind == SaidFailed {
+			return nil
+		}
+	}
+}
+
+// notify has the run of a contract look again at what there is to do.
+func (s *Service) notify(contract keys.Hash) {
+	s.mu.Lock()
+	r := s.runs[contract]
+	s.mu.Unlock()
+	if r != nil {
+		select {
+		case r.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// order gives the worker of a shard an order, if it is there.
+func (s *Service) order(at place, o order) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.workers[at]
+	if w == nil {
+		return false
+	}
+	select {
+	case w.order <- o:
+		return true
+	default:
+		return false
+	}
+}
+
+// End tells all workers of a job that there is nothing more to do.
+func (s *Service) End(contract keys.Hash) {
+	s.mu.Lock()
+	s.over[contract] = true
+	var idle []*worker
+	for at, w := range s.workers {
+		if at.contract == contract {
+			idle = append(idle, w)
+		}
+	}
+	s.mu.Unlock()
+	for _, w := range idle {
+		select {
+		case w.order <- order{kind: OrderDone}:
+		default:
+		}
+	}
+}
+
+// Workers lists the shards of a job that have a worker.
+func (s *Service) Workers(contract keys.Hash) (shards []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at := range s.workers {
+		if at.contract == contract {
+			shards = append(shards, at.shard)
+		}
+	}
+	return shards
+}
