@@ -228,6 +228,7 @@ var may = map[string][]string{
 		"keys/...", "protocol/...", "secagg/...", "algorithms/...", "audit/...", "peer/...", "internal/...",
 	},
 	"internal/localnet": {"internal/node", "keys"},
+	"internal/manifest": {"internal/wording", "keys"},
 	"internal/metrics":  {"internal/node"},
 	"internal/node": {
 		"algorithms/fdskl", "algorithms/federated", "algorithms/sealed", "internal/alignment", "internal/consent",

@@ -37,6 +37,7 @@ func values() []map[string]any {
 			"charter": charter, "policy": "format = \"hanse-policy-v1\"\n", "flags": []any{"--data", "/tables/bank.csv"},
 			"tables":  map[string]any{"existingClaim": "tables"},
 			"storage": map[string]any{"className": "fast"},
+			"parts":   map[string]any{"existingClaim": "parts"},
 			"networkPolicy": map[string]any{"members": []any{"203.0.113.7/32"}, "ports": []any{4001, 5432},
 				"metricsFrom": map[string]any{"app": "prometheus"}},
 		},
