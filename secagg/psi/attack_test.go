@@ -429,7 +429,7 @@ func TestNobodyAsksTwice(t *testing.T) {
 // TestAnOutsideViewIsTheCommonRows replays intersections in which the rows that are not common are others, at all other
 // parties: what a party outside receives is the same to the byte, and so is what a party has of the common ones.
 func TestAnOutsideViewIsTheCommonRows(t *testing.T) {
-	received := func(helper, shift int) []byte {
+	received := func(helper, buckets, shift int) []byte {
 		lists := overlapping(4, 60, 20)
 		for i := range lists {
 			if i == 3 {
@@ -440,6 +440,7 @@ func TestAnOutsideViewIsTheCommonRows(t *testing.T) {
 			}
 		}
 		f := newFederation(lists, helper)
+		f.spec.Buckets = buckets
 		_, errs, w := f.run(t)
 		if err := first(errs); err != nil {
 			t.Fatal(err)
@@ -455,8 +456,12 @@ func TestAnOutsideViewIsTheCommonRows(t *testing.T) {
 		return all
 	}
 	for _, helper := range []int{None, 2} {
-		if !bytes.Equal(received(helper, 0), received(helper, 1)) {
-			t.Errorf("helper %d: what a party outside receives depends on rows that are not common", helper)
+		one := received(helper, 1, 0)
+		for _, buckets := range []int{1, 4} { // how many there are does not show either
+			if !bytes.Equal(one, received(helper, buckets, 1)) {
+				t.Errorf("helper %d, %d buckets: what a party outside receives depends on rows that are not common", helper,
+					buckets)
+			}
 		}
 	}
 }
@@ -508,13 +513,17 @@ func TestViewsLookRandom(t *testing.T) {
 // together, and the helper with either, hit all; nobody alone hits a row that is not common.
 func TestADictionaryHitsInNoSingleView(t *testing.T) {
 	const rows, common = 60, 20
-	for _, helper := range []int{None, 3} {
+	for _, test := range []struct{ helper, buckets int }{{None, 1}, {3, 1}, {None, 4}, {3, 4}} {
+		helper := test.helper
 		f := newFederation(overlapping(4, rows, common), helper)
+		f.spec.Buckets = test.buckets
 		_, errs, w := f.run(t)
 		if err := first(errs); err != nil {
 			t.Fatal(err)
 		}
 		coin := f.coinOf(w)
+		alone := f.spec // what is made of one id is made in one piece
+		alone.Buckets = 1
 		// hits are the victim's rows beyond the common ones that members find in what they received.
 		hits := func(victim int, members ...int) int {
 			seen := make(map[[wordSize]byte]bool)
@@ -539,7 +548,7 @@ func TestADictionaryHitsInNoSingleView(t *testing.T) {
 				for _, withSeeds := range []bool{false, true} {
 					var zero [wordSize]byte
 					for _, i := range f.spec.outside() {
-						p := &Party{Spec: f.spec, Self: i, Contract: keys.HashOf("contract"), Root: f.roots[i]}
+						p := &Party{Spec: alone, Self: i, Contract: keys.HashOf("contract"), Root: f.roots[i]}
 						knows := slices.Contains(members, f.spec.Keeper) || slices.Contains(members, i)
 						if secret := p.secret("seed", 0); withSeeds && knows {
 							var word [wordSize]byte
@@ -551,7 +560,7 @@ func TestADictionaryHitsInNoSingleView(t *testing.T) {
 						}
 					}
 					for _, member := range append([]int{victim}, members...) {
-						p := &pass{Party: &Party{Spec: f.spec, Self: member, Contract: keys.HashOf("contract"),
+						p := &pass{Party: &Party{Spec: alone, Self: member, Contract: keys.HashOf("contract"),
 							Root: f.roots[member]}, coin: coin, ids: []ID{id}, zero: [][wordSize]byte{zero}, rows: []int{0}}
 						p.Workers = 1
 						p.listed([]int{0})
@@ -559,7 +568,7 @@ func TestADictionaryHitsInNoSingleView(t *testing.T) {
 						if !slices.Contains(members, member) {
 							continue // the victim's root is not theirs
 						}
-						u, err := p.blind(point.NewScalar(p.secret("scalar", 0)), []uint32{0})
+						u, err := p.blind(point.NewScalar(p.secret("scalar", 0)), []uint32{0}, 0)
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -593,6 +602,7 @@ func TestADictionaryHitsInNoSingleView(t *testing.T) {
 		if helper != None {
 			// the asker's zero share is random where others lack the row: two parties and the helper alone
 			two := newFederation(overlapping(2, rows, common), None)
+			two.spec.Buckets = test.buckets
 			two.lists, two.spec.Counts = append(two.lists, nil), append(two.spec.Counts, nil)
 			two.roots, two.kept = append(two.roots, Root{9}), append(two.kept, make(map[string]keys.Hash))
 			two.spec.Helper = 2
@@ -607,6 +617,7 @@ func TestADictionaryHitsInNoSingleView(t *testing.T) {
 			continue
 		}
 		f = newFederation(overlapping(2, rows, common), None)
+		f.spec.Buckets = test.buckets
 		if _, errs, w = f.run(t); first(errs) != nil {
 			t.Fatal(errs)
 		}

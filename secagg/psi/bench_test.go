@@ -49,7 +49,7 @@ func BenchmarkPieces(b *testing.B) {
 		do   func()
 	}{
 		{"permutation", func() { permutation([32]byte{1}, n) }},
-		{"AES of the keeper", func() { w.add(func(id *ID, out []byte) { block.Encrypt(out, id[:wordSize]) }) }},
+		{"AES of the keeper", func() { w.add(n, inOrder, func(id *ID, out []byte) { block.Encrypt(out, id[:wordSize]) }) }},
 		{"elements", func() { w.wide(order) }},
 		{"tags", func() { w.tags(keys.Hash{}, withDummies) }},
 		{"index", func() { words.New(tags, wordSize) }},

@@ -85,8 +85,9 @@ func (e *end) receive(m Message) ([]byte, error) {
 			return nil, context.Canceled
 		}
 	}
-	if f.Kind != m.Kind {
-		return nil, fmt.Errorf("party %d wants %s from %d, and %s came", e.self, m.Kind, m.From, f.Kind)
+	if f.Kind != m.Kind || f.Piece != m.Piece {
+		return nil, fmt.Errorf("party %d wants %s (%d) from %d, and %s (%d) came", e.self, m.Kind, m.Piece, m.From, f.Kind,
+			f.Piece)
 	}
 	return bytes.Clone(f.data), nil // a party may change what it has
 }

@@ -32,6 +32,9 @@ type Params struct {
 	Helper   string   `toml:"helper,omitempty"`
 	MinRows  int      `toml:"min_rows"`  // fewer common rows than this do not open
 	KeepDays int      `toml:"keep_days"` // how long jobs may use the alignment
+	// Buckets is in how many buckets and pieces the lists are worked on: see Spec. Where the job says nothing, the proposer's
+	// node chooses; 0 is 1.
+	Buckets int `toml:"buckets,omitempty"`
 }
 
 // Complete fills in what a job leaves open: the proposer asks, the next other party that may is the keeper, and the
@@ -52,6 +55,18 @@ func (p Params) Complete(job *contract.Job, rules keys.Rules, apart func(a, b st
 		p.Keeper = job.Parties[at]
 	}
 	return p, nil
+}
+
+// CompleteFor fills in what only the parties' numbers of rows tell: into how many buckets the longest list goes.
+func (p Params) CompleteFor(all []contract.Facts) Params {
+	longest := 0
+	for _, f := range all {
+		longest = max(longest, slices.Max(append(slices.Clone(f.IDs), 0)))
+	}
+	if n := BucketsFor(longest); p.Buckets == 0 && n > 1 {
+		p.Buckets = n
+	}
+	return p
 }
 
 // ParamsOf reads a job's parameters.
@@ -81,6 +96,8 @@ func (p Params) Check(job *contract.Job, charter *keys.Charter) error {
 			max(1, charter.Rules.MinRows), charter.Name)
 	case p.KeepDays < 1 || p.KeepDays > maxKeepDays:
 		return fmt.Errorf("keep_days is %d, want 1 to %d", p.KeepDays, maxKeepDays)
+	case p.Buckets < 0 || p.Buckets > MaxBuckets:
+		return fmt.Errorf("buckets is %d, want 1 to %d, or nothing", p.Buckets, MaxBuckets)
 	case len(p.Keys) > MaxPasses:
 		return fmt.Errorf("keys has %d names, want at most %d", len(p.Keys), MaxPasses)
 	}
@@ -108,7 +125,8 @@ func SpecOf(job *contract.Job, all []contract.Facts) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Spec{Asker: job.Index(p.Asker), Keeper: job.Index(p.Keeper), Helper: None, MinRows: p.MinRows}
+	s := &Spec{Asker: job.Index(p.Asker), Keeper: job.Index(p.Keeper), Helper: None, MinRows: p.MinRows,
+		Buckets: p.Buckets}
 	if p.Helper != "" {
 		s.Helper = job.Index(p.Helper)
 	}

@@ -16,6 +16,8 @@ func FuzzSpecOf(f *testing.F) {
 	f.Add("mode = \"helper\"\nasker = \"a\"\nkeeper = \"b\"\nhelper = \"c\"\nmin_rows = 1", 5, -7, 0)
 	f.Add("asker = \"a\"\nkeeper = \"a\"\nmin_rows = -1", 1<<24, 1<<25, 1<<30)
 	f.Add("keys = [1]", 0, 0, 0)
+	f.Add("mode = \"dh\"\nasker = \"a\"\nkeeper = \"b\"\nmin_rows = 1\nkeep_days = 9\nbuckets = 1024", 5, 1<<24, 1<<24)
+	f.Add("asker = \"a\"\nkeeper = \"b\"\nbuckets = -1", 5, 7, 9)
 	f.Add("min_rows = \"1\"\n[asker]\nb = 1", 0, 0, 0)
 	charter := &keys.Charter{Name: "test"}
 	f.Fuzz(func(t *testing.T, text string, a, b, c int) {
@@ -31,6 +33,9 @@ func FuzzSpecOf(f *testing.F) {
 		s, err := SpecOf(job, []contract.Facts{{IDs: []int{a}}, {IDs: []int{b}}, {IDs: []int{c}}})
 		if err != nil {
 			return
+		}
+		if s.Buckets < 0 || s.Buckets > MaxBuckets {
+			t.Fatalf("%q is taken with %d buckets", text, s.Buckets)
 		}
 		if s.Asker == s.Keeper || s.Helper == s.Asker || s.Helper == s.Keeper || allowed && s.MinRows < 1 {
 			t.Fatalf("%q is taken as %+v", text, s)

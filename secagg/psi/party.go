@@ -106,7 +106,11 @@ func Run(ctx context.Context, p *Party) (*Result, error) {
 		for _, c := range w.common {
 			taken[c.Row] = true
 		}
-		result.Rows = append(result.Rows, w.common...)
+		if n == 0 {
+			result.Rows = w.common
+		} else {
+			result.Rows = append(result.Rows, w.common...)
+		}
 		if p.holds(p.Self) {
 			p.told(OpensRows, len(w.common))
 		}
@@ -144,7 +148,7 @@ func (p *Party) check() error {
 				p.Counts[p.Self][n], p.rows())
 		}
 	}
-	return nil
+	return p.checkBuckets()
 }
 
 // secret derives one of the party's secrets.
@@ -194,7 +198,7 @@ func (p *Party) send(ctx context.Context, m Message, data []byte) ([]byte, error
 	if len(received) != m.Size {
 		return nil, &Deviation{m.From, m.Kind, fmt.Sprintf("%d bytes, want %d", len(received), m.Size)}
 	}
-	return received, p.keep(m.Kind, m.From, received)
+	return received, p.keep(m, m.From, received)
 }
 
 // exchange sends a message to all. What comes is kept before it is returned.
@@ -210,7 +214,7 @@ func (p *Party) exchange(ctx context.Context, m Message, data []byte) ([][]byte,
 		if i == p.Self {
 			continue
 		}
-		if err := p.keep(m.Kind, i, received); err != nil {
+		if err := p.keep(m, i, received); err != nil {
 			return nil, err
 		}
 	}
@@ -221,11 +225,15 @@ func (p *Party) exchange(ctx context.Context, m Message, data []byte) ([][]byte,
 var ErrOther = errors.New("it sent another one in an earlier session")
 
 // keep notes what came from a party.
-func (p *Party) keep(kind string, from int, data []byte) error {
-	digest := keys.HashOf("hanse psi received v1", p.Contract[:], []byte(kind), number(from), data)
-	err := p.Keep(fmt.Sprintf("%s from %d", kind, from), digest)
+func (p *Party) keep(m Message, from int, data []byte) error {
+	digest := keys.HashOf("hanse psi received v1", p.Contract[:], []byte(m.Kind), number(from), data)
+	name := fmt.Sprintf("%s from %d", m.Kind, from)
+	if m.Piece > 0 {
+		name += fmt.Sprintf(", piece %d", m.Piece)
+	}
+	err := p.Keep(name, digest)
 	if errors.Is(err, ErrOther) {
-		return &Deviation{from, kind, err.Error()}
+		return &Deviation{from, m.Kind, err.Error()}
 	}
 	return err
 }

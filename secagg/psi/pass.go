@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/crypto/chacha20"
 
+	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/psi/okvs"
 	"github.com/hanse-project/hanse/secagg/psi/point"
@@ -32,7 +33,7 @@ type pass struct {
 	all    *Result
 
 	ids  []ID  // of the rows that have one; those found before are replaced by noise
-	rows []int // whose they are
+	rows []int // whose they are; nil: all rows in their order
 	// of asker and keeper: what the other parties' rows make of each ID, by place
 	zero [][wordSize]byte
 
@@ -51,6 +52,10 @@ func (w *pass) list(taken []bool) error {
 		return err
 	}
 	n := w.Counts[w.Self][w.number]
+	if n == len(taken) && !slices.Contains(taken, true) {
+		w.ids = w.Lists[w.number]
+		return nil
+	}
 	w.ids, w.rows = make([]ID, 0, n), make([]int, 0, n)
 	for row, id := range w.Lists[w.number] {
 		if id == (ID{}) {
@@ -63,6 +68,14 @@ func (w *pass) list(taken []bool) error {
 		w.ids, w.rows = append(w.ids, id), append(w.rows, row)
 	}
 	return nil
+}
+
+// row is the row of the ID at a place.
+func (w *pass) row(place int) int {
+	if w.rows == nil {
+		return place
+	}
+	return w.rows[place]
 }
 
 // run is a party's part of a pass.
@@ -93,40 +106,53 @@ func (w *pass) run(ctx context.Context) error {
 // share gives asker and keeper what the other parties' rows make of their own: of a row of all parties both have the
 // same, of others nobody knows what the other has.
 func (w *pass) share(ctx context.Context) error {
-	w.zero = make([][wordSize]byte, len(w.ids))
+	two := w.Self == w.Asker || w.Self == w.Keeper
+	if two {
+		w.zero = make([][wordSize]byte, len(w.ids))
+	}
+	var buckets *sorted // of the own IDs, where stores are made or read
+	if len(w.outside()) > 0 && (w.Self == w.Asker || w.outsider(w.Self)) {
+		buckets = w.sort()
+	}
 	for _, i := range w.outside() {
-		var seed [seedSize]byte
-		var store []byte
-		if w.Self == i {
-			secret := w.secret("seed", w.number)
-			seed = [seedSize]byte(secret[:])
-			var err error
-			if store, err = w.encode(seed); err != nil {
-				return err
-			}
-		}
+		secret := w.secret("seed", w.number)
+		seed := [seedSize]byte(secret[:])
 		received, err := w.send(ctx, w.message(stepSeed, w.number, i, w.Keeper, seedSize), seed[:])
 		if err != nil {
 			return err
 		}
 		if w.Self == w.Keeper {
 			block := blockOf([seedSize]byte(received))
-			w.add(func(id *ID, out []byte) { block.Encrypt(out, id[:wordSize]) })
+			w.add(len(w.ids), inOrder, func(id *ID, out []byte) { block.Encrypt(out, id[:wordSize]) })
 		}
-		m := w.message(stepStore, w.number, i, w.Asker, w.storeSize(i, w.number))
-		received, err = w.send(ctx, m, store)
-		if err != nil {
-			return err
-		}
-		if w.Self == w.Asker {
-			if received[0] >= storeSeeds {
-				return &Deviation{i, m.Kind, fmt.Sprintf("seed %d of %d", received[0], storeSeeds)}
+		var made [][]byte // stores of the next buckets, one for each worker
+		for bucket := range w.pieces() {
+			m := w.message(stepStore, w.number, i, w.Asker, w.storeSize(i, w.number))
+			m.Piece = bucket
+			var store []byte
+			if w.Self == i {
+				if len(made) == 0 {
+					if made, err = w.encode(seed, buckets, bucket); err != nil {
+						return err
+					}
+				}
+				store, made = made[0], made[1:]
 			}
-			table, err := okvs.Open(w.storeSeed(i, received[0]), received[1:])
-			if err != nil {
-				return &Deviation{i, m.Kind, err.Error()}
+			if received, err = w.send(ctx, m, store); err != nil {
+				return err
 			}
-			w.add(func(id *ID, out []byte) { value := table.Get(*id); copy(out, value[:]) })
+			if w.Self == w.Asker {
+				if received[0] >= storeSeeds {
+					return &Deviation{i, m.Kind, fmt.Sprintf("seed %d of %d", received[0], storeSeeds)}
+				}
+				table, err := okvs.Open(w.storeSeed(i, bucket, received[0]), received[1:])
+				if err != nil {
+					return &Deviation{i, m.Kind, err.Error()}
+				}
+				places := buckets.of(bucket)
+				w.add(len(places), func(i int) int { return int(places[i]) },
+					func(id *ID, out []byte) { value := table.Get(*id); copy(out, value[:]) })
+			}
 		}
 		w.step("zero shares", 1, 1)
 	}
@@ -138,27 +164,58 @@ func (w *pass) share(ctx context.Context) error {
 const storeSeeds = 4
 
 // storeSeed is the seed of a party's store, which nobody chose.
-func (w *pass) storeSeed(party int, attempt byte) [32]byte {
-	return keys.HashOf("hanse psi store v1", w.coin[:], number(w.number), number(party), []byte{attempt})
+func (w *pass) storeSeed(party, bucket int, attempt byte) [32]byte {
+	parts := [][]byte{w.coin[:], number(w.number), number(party), {attempt}}
+	if w.pieces() > 1 {
+		parts = append(parts, number(bucket))
+	}
+	return keys.HashOf("hanse psi store v1", parts...)
 }
 
-// encode is the own store: of each ID its ciphertext under the seed that the keeper gets.
-func (w *pass) encode(seed [seedSize]byte) ([]byte, error) {
-	values := make([][wordSize]byte, len(w.ids))
+// encode makes the own stores of as many buckets as there are workers, from one on.
+func (w *pass) encode(seed [seedSize]byte, buckets *sorted, from int) ([][]byte, error) {
+	stores := make([][]byte, min(max(1, w.Workers), w.pieces()-from))
+	return stores, parallel.Each(w.Workers, len(stores), func(_, i int) (err error) {
+		stores[i], err = w.store(seed, buckets.of(from+i), from+i)
+		return err
+	})
+}
+
+// store is the own store of a bucket: of each ID its ciphertext under the seed that the keeper gets. With IDs and values
+// that are noise it is brought to the size of all buckets; they meet nothing.
+func (w *pass) store(seed [seedSize]byte, places []uint32, bucket int) ([]byte, error) {
+	label, ids := "", w.ids
+	if w.pieces() > 1 {
+		label, ids = fmt.Sprintf(" of bucket %d", bucket), make([]ID, Room(len(w.ids), w.pieces()))
+		for i, at := range places {
+			ids[i] = w.ids[at]
+		}
+	}
+	values := make([][wordSize]byte, len(ids))
 	block := blockOf(seed)
-	blocks(w.Workers, len(w.ids), func(lo, hi int) {
+	blocks(w.Workers, len(places), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			block.Encrypt(values[i][:], w.ids[i][:wordSize])
+			block.Encrypt(values[i][:], ids[i][:wordSize])
 		}
 	})
+	if len(places) < len(ids) {
+		noise, err := stream(w.secret("padding"+label, w.number))
+		if err != nil {
+			return nil, err
+		}
+		for i := len(places); i < len(ids); i++ {
+			noise.XORKeyStream(ids[i][:], ids[i][:])
+			noise.XORKeyStream(values[i][:], values[i][:])
+		}
+	}
 	var store []byte
 	var err error
 	for attempt := range byte(storeSeeds) {
-		fill, failed := stream(w.secret(fmt.Sprintf("store %d", attempt), w.number))
+		fill, failed := stream(w.secret(fmt.Sprintf("store %d%s", attempt, label), w.number))
 		if failed != nil {
 			return nil, failed
 		}
-		store, err = okvs.Encode(w.storeSeed(w.Self, attempt), w.ids, values, reader{fill})
+		store, err = okvs.Encode(w.storeSeed(w.Self, bucket, attempt), ids, values, reader{fill})
 		if err == nil {
 			return append([]byte{attempt}, store...), nil
 		}
@@ -178,16 +235,20 @@ func blockOf(seed [seedSize]byte) cipher.Block {
 	return block
 }
 
-// add adds a word to what each ID has.
-func (w *pass) add(word func(id *ID, out []byte)) {
-	blocks(w.Workers, len(w.ids), func(lo, hi int) {
+// add adds a word to what each of n of the own IDs has, by place.
+func (w *pass) add(n int, place func(i int) int, word func(id *ID, out []byte)) {
+	blocks(w.Workers, n, func(lo, hi int) {
 		var out [wordSize]byte
 		for i := lo; i < hi; i++ {
-			word(&w.ids[i], out[:])
-			subtle.XORBytes(w.zero[i][:], w.zero[i][:], out[:])
+			at := place(i)
+			word(&w.ids[at], out[:])
+			subtle.XORBytes(w.zero[at][:], w.zero[at][:], out[:])
 		}
 	})
 }
+
+// inOrder is the place of the i-th of all own IDs.
+func inOrder(i int) int { return i }
 
 // agree ends the pass where a party has fewer common rows than may open. All have been told how many there are.
 func (w *pass) agree(ctx context.Context) error {
@@ -305,7 +366,7 @@ func (w *pass) listed(places []int) (list []byte, digest [32]byte) {
 	w.common, list = make([]Common, 0, len(places)), make([]byte, 0, len(tags))
 	for _, i := range order {
 		tag, at := [wordSize]byte(tags[wordSize*int(i):]), places[i]
-		w.common = append(w.common, Common{tag, w.rows[at], w.number})
+		w.common = append(w.common, Common{tag, w.row(at), w.number})
 		list = append(list, tag[:]...)
 		h.Write(list[len(list)-wordSize:])
 		h.Write(w.zero[at][:])
@@ -373,21 +434,32 @@ func (w *pass) accept(list, digest []byte) error {
 	if own := w.listDigest(list); !hmac.Equal(own[:], digest) {
 		return &Deviation{w.Keeper, stepListDigest.of(w.number), "it is of another list than the asker's"}
 	}
-	known, again := words.New(w.tagsOf(len(w.ids), func(i int) int { return i }), wordSize)
-	if again >= 0 {
-		return errors.New("two rows of the own list have the same tag: they have the same ID")
-	}
-	w.common = make([]Common, 0, len(list)/wordSize)
-	for at := 0; at < len(list); at += wordSize {
-		entry := [wordSize]byte(list[at:])
-		if at > 0 && bytes.Compare(list[at-wordSize:at], entry[:]) >= 0 {
+	for at := wordSize; at < len(list); at += wordSize {
+		if bytes.Compare(list[at-wordSize:at], list[at:at+wordSize]) >= 0 {
 			return deviation("it is not sorted")
 		}
-		place := known.Find(entry[:])
-		if place < 0 {
-			return deviation("it has a row that this party does not have")
+	}
+	known, _ := words.New(list, wordSize)
+	found := make([]bool, len(list)/wordSize)
+	w.common = make([]Common, len(found))
+	missing := len(found)
+	for lo := 0; lo < len(w.ids); lo += portion {
+		tags := w.tagsOf(min(portion, len(w.ids)-lo), func(i int) int { return lo + i })
+		for at := 0; at < len(tags); at += wordSize {
+			tag := [wordSize]byte(tags[at:])
+			place := known.Find(tag[:])
+			switch {
+			case place < 0:
+				continue
+			case found[place]:
+				return errors.New("two rows of the own list have the same tag: they have the same ID")
+			}
+			found[place], w.common[place] = true, Common{tag, w.row(lo + at/wordSize), w.number}
+			missing--
 		}
-		w.common = append(w.common, Common{entry, w.rows[place], w.number})
+	}
+	if missing > 0 {
+		return deviation("it has a row that this party does not have")
 	}
 	return nil
 }
@@ -404,10 +476,10 @@ func Element(h hash.Hash, contract keys.Hash, pass int, id *ID, zero *[wordSize]
 	return h.Sum(out)
 }
 
-// wide are the elements of all own IDs in the order of a permutation.
+// wide are the elements of the own IDs at some places.
 func (w *pass) wide(order []uint32) [][sha512.Size]byte {
-	all := make([][sha512.Size]byte, len(w.ids))
-	blocks(w.Workers, len(w.ids), func(lo, hi int) {
+	all := make([][sha512.Size]byte, len(order))
+	blocks(w.Workers, len(order), func(lo, hi int) {
 		h := sha512.New()
 		for i := lo; i < hi; i++ {
 			at := order[i]

@@ -15,94 +15,109 @@ func (w *pass) countPoints(ctx context.Context) (open func(context.Context) ([]i
 	two := w.Self == w.Asker || w.Self == w.Keeper
 	peer := w.Asker + w.Keeper - w.Self
 
-	// The own points, in an order that stays secret.
-	var own []byte
+	// The own points go in an order that stays secret, and the other's come, piece by piece in turn: the two work at the
+	// same time, and hold the points of one piece. Checked and under both scalars, the other's stay.
 	var order []uint32
-	scalar := point.NewScalar(w.secret("scalar", w.number))
 	if two {
 		if order, err = permutation(w.secret("order of points", w.number), len(w.ids)); err != nil {
 			return nil, err
 		}
-		if own, err = w.blind(scalar, order); err != nil {
-			return nil, err
-		}
 	}
-
-	// The other's points, checked and under both scalars: each in an order that is told once all agree.
-	var theirs []byte
-	for _, from := range []int{w.Asker, w.Keeper} {
-		m := w.message(stepPoints, w.number, from, w.Asker+w.Keeper-from, w.Counts[from][w.number]*point.Size)
-		received, err := w.send(ctx, m, own)
-		if err != nil {
-			return nil, err
-		}
-		if m.To == w.Self {
-			if err := point.Check(received); err != nil {
-				return nil, &Deviation{from, m.Kind, err.Error()}
+	scalar := point.NewScalar(w.secret("scalar", w.number))
+	var doubled []byte
+	for n := range w.pieces() {
+		var own, theirs []byte
+		if two {
+			if own, err = w.blind(scalar, order, n); err != nil {
+				return nil, err
 			}
-			theirs = received
+		}
+		for _, from := range []int{w.Asker, w.Keeper} {
+			m := w.pieceOf(stepPoints, from, w.Asker+w.Keeper-from, n, w.Counts[from][w.number], point.Size)
+			received, err := w.send(ctx, m, own)
+			if err != nil {
+				return nil, err
+			}
+			if m.To == w.Self {
+				if err := point.Check(received); err != nil {
+					return nil, &Deviation{from, m.Kind, err.Error()}
+				}
+				theirs = received
+			}
+		}
+		if two {
+			if doubled, err = w.double(scalar, theirs, doubled); err != nil {
+				return nil, &Deviation{peer, stepPoints.of(w.number), err.Error()}
+			}
 		}
 	}
-	var doubled, sent []byte // what is sent is doubled in the order that is told later
-	var known *words.Index
 	told := w.secret("order", w.number)
+	var known *words.Index
+	var shuffle []uint32 // what is sent is doubled in the order that is told later
 	if two {
-		if doubled, err = w.double(scalar, theirs); err != nil {
-			return nil, &Deviation{peer, stepPoints.of(w.number), err.Error()}
-		}
 		var again int
 		// Equal ones are of a point plus others of low order: each common row would count again.
 		if known, again = words.New(doubled, wordSize); again >= 0 {
 			return nil, &Deviation{peer, stepPoints.of(w.number), "two points are equal under this party's scalar"}
 		}
-		shuffle, err := permutation(told, len(doubled)/wordSize)
-		if err != nil {
+		if shuffle, err = permutation(told, len(doubled)/wordSize); err != nil {
 			return nil, err
 		}
-		sent = arranged(doubled, shuffle)
+	}
+	sent := func(n int) []byte {
+		lo, hi := w.piece(len(shuffle), n)
+		return arranged(doubled, shuffle[lo:hi])
 	}
 
 	// The asker commits to its doubled points before it sees the keeper's: it cannot send those back.
-	commit := func(list []byte) keys.Hash {
-		return keys.HashOf("hanse psi doubled v1", w.Contract[:], number(w.number), list)
-	}
-	hash := commit(sent)
-	committed, err := w.send(ctx, w.message(stepCommitted, w.number, w.Asker, w.Keeper, hashSize), hash[:])
-	if err != nil {
-		return nil, err
-	}
-	back, err := w.send(ctx, w.message(stepDoubledBack, w.number, w.Keeper, w.Asker,
-		w.Counts[w.Asker][w.number]*wordSize), sent)
-	if err != nil {
-		return nil, err
-	}
-	m := w.message(stepDoubled, w.number, w.Asker, w.Keeper, w.Counts[w.Keeper][w.number]*wordSize)
-	received, err := w.send(ctx, m, sent)
-	if err != nil {
-		return nil, err
-	}
-	if w.Self == w.Keeper {
-		if h := commit(received); !hmac.Equal(h[:], committed) {
-			return nil, &Deviation{w.Asker, m.Kind, "they are not what it had committed to"}
+	hash := doubledHash{pieces: w.pieces()}
+	var commitment keys.Hash
+	if w.Self == w.Asker {
+		for n := range w.pieces() {
+			hash.add(sent(n))
 		}
-		back = received
+		commitment = hash.sum(w.Contract, w.number)
 	}
-
-	// Both count.
-	var mine *words.Index // what the other made of the own points, in the other's order
-	size := 0
-	if two {
-		var again int
-		if mine, again = words.New(back, wordSize); again >= 0 {
-			return nil, &Deviation{peer, m.Kind, "two doubled points are equal"}
+	committed, err := w.send(ctx, w.message(stepCommitted, w.number, w.Asker, w.Keeper, hashSize), commitment[:])
+	if err != nil {
+		return nil, err
+	}
+	common := commonWords{known: known, seen: make([]bool, len(doubled)/wordSize)}
+	for _, step := range []step{stepDoubledBack, stepDoubled} {
+		from, to := w.Keeper, w.Asker
+		if step == stepDoubled {
+			from, to = to, from
 		}
-		for at := 0; at < len(doubled); at += wordSize {
-			if mine.Find(doubled[at:at+wordSize]) >= 0 {
-				size++
+		for n := range w.pieces() {
+			m := w.pieceOf(step, from, to, n, w.Counts[w.Asker+w.Keeper-from][w.number], wordSize)
+			var own []byte
+			if w.Self == from {
+				own = sent(n)
+			}
+			received, err := w.send(ctx, m, own)
+			if err != nil {
+				return nil, err
+			}
+			if w.Self != to {
+				continue
+			}
+			if w.Self == w.Keeper {
+				hash.add(received)
+			}
+			if !common.find(received) {
+				return nil, &Deviation{peer, m.Kind, "two doubled points are equal"}
 			}
 		}
 	}
-	if err := w.spread(ctx, size); err != nil {
+	if w.Self == w.Keeper {
+		if h := hash.sum(w.Contract, w.number); !hmac.Equal(h[:], committed) {
+			return nil, &Deviation{w.Asker, stepDoubled.of(w.number), "they are not what it had committed to"}
+		}
+	}
+
+	// Both count. Nothing but where the common words are is needed any more.
+	matched := common.at
+	if err := w.spread(ctx, len(matched)); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) ([]int, error) {
@@ -124,48 +139,84 @@ func (w *pass) countPoints(ctx context.Context) (open func(context.Context) ([]i
 			return nil, err
 		}
 		var places []int
-		for at, from := range shuffle { // the word at place at is of the own point at place from
-			if known.Find(back[wordSize*at:wordSize*(at+1)]) >= 0 {
-				places = append(places, int(order[from]))
-			}
+		for _, at := range matched { // the word at place at is of the own point at place shuffle[at]
+			places = append(places, int(order[shuffle[at]]))
 		}
 		return places, nil
 	}, nil
 }
 
-// blind returns the own elements as points under a scalar, in a given order.
-func (w *pass) blind(scalar *point.Scalar, order []uint32) ([]byte, error) {
-	wide := w.wide(order)
+// commonWords finds the words of one list in another one, which comes piece by piece and is not kept.
+type commonWords struct {
+	known *words.Index
+	seen  []bool   // by place in the known list
+	at    []uint32 // places, in the list that comes, of the words that the known list has
+	n     uint32   // words that have come
+}
+
+// find takes in the next piece. It reports false if one of its words stands twice in it, or came in an earlier piece and
+// is in the known list as well: words that the known list does not have count nowhere.
+func (c *commonWords) find(piece []byte) bool {
+	if _, again := words.New(piece, wordSize); again >= 0 {
+		return false
+	}
+	for ; len(piece) > 0; piece = piece[wordSize:] {
+		if place := c.known.Find(piece[:wordSize]); place >= 0 {
+			if c.seen[place] {
+				return false
+			}
+			c.seen[place], c.at = true, append(c.at, c.n)
+		}
+		c.n++
+	}
+	return true
+}
+
+// pieceOf is the message with a piece of a list of so many words, each of word bytes.
+func (w *pass) pieceOf(at step, from, to, piece, list, word int) Message {
+	m := w.message(at, w.number, from, to, w.pieceSize(list, piece, word))
+	m.Piece = piece
+	return m
+}
+
+// blind returns a piece of the own elements in a given order, as points under a scalar.
+func (w *pass) blind(scalar *point.Scalar, order []uint32, piece int) ([]byte, error) {
+	lo, hi := w.piece(len(order), piece)
+	wide := w.wide(order[lo:hi])
 	points := make([]byte, len(wide)*point.Size)
 	if err := point.Hash(points, wide, w.Workers); err != nil {
 		return nil, err
 	}
-	return points, w.multiply("own points", scalar, points, func(int, []byte) {})
+	return points, w.multiply(scalar, points, func(done int, _ []byte) { w.step("own points", lo+done, len(order)) })
 }
 
-// double returns the first 16 bytes of each of the other's points under the own scalar.
-func (w *pass) double(scalar *point.Scalar, points []byte) ([]byte, error) {
-	words := make([]byte, len(points)/point.Size*wordSize)
-	at := 0
-	return words, w.multiply("points of both", scalar, points, func(_ int, part []byte) {
+// double appends the first 16 bytes of each of the other's points under the own scalar to the list of those before.
+func (w *pass) double(scalar *point.Scalar, points, list []byte) ([]byte, error) {
+	all := w.Counts[w.Asker+w.Keeper-w.Self][w.number]
+	if list == nil {
+		list = make([]byte, 0, wordSize*all)
+	}
+	err := w.multiply(scalar, points, func(_ int, part []byte) {
 		for ; len(part) > 0; part = part[point.Size:] {
-			at += copy(words[at:at+wordSize], part)
+			list = append(list, part[:wordSize]...)
 		}
+		w.step("points of both", len(list)/wordSize, all)
 	})
+	return list, err
 }
 
-// portion is how many points are multiplied between two reports of progress.
+// portion is how many points are multiplied between two reports of progress, and how many tags are made at a time where
+// none is kept.
 const portion = 1 << 16
 
-// multiply multiplies points in place; each hears of every portion, in order.
-func (w *pass) multiply(step string, scalar *point.Scalar, points []byte, each func(at int, part []byte)) error {
+// multiply multiplies points in place; each hears of every portion, in order, and of how many points are done.
+func (w *pass) multiply(scalar *point.Scalar, points []byte, each func(done int, part []byte)) error {
 	for lo := 0; lo < len(points); lo += portion * point.Size {
 		part := points[lo:min(len(points), lo+portion*point.Size)]
 		if err := scalar.Mul(part, part, w.Workers); err != nil {
 			return err
 		}
-		each(lo/point.Size, part)
-		w.step(step, (lo+len(part))/point.Size, len(points)/point.Size)
+		each((lo+len(part))/point.Size, part)
 	}
 	return nil
 }

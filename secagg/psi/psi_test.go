@@ -151,6 +151,7 @@ func TestCommonRowsAreThoseOfThePlainIntersection(t *testing.T) {
 			}
 		}
 		f := newFederation(lists, helper)
+		f.spec.Buckets = rapid.SampledFrom([]int{0, 0, 1, 2, 3, 8}).Draw(t, "buckets")
 		results, errs, w := f.run(t)
 		if err := first(errs); err != nil {
 			t.Fatalf("%v", err)
@@ -224,9 +225,12 @@ func TestTooFewOpensNothing(t *testing.T) {
 		}
 	}
 	for _, helper := range []int{None, 2} {
-		for _, least := range []int{10, 11} {
+		for n, least := range []int{10, 11, 10, 11} {
 			f := newFederation(lists, helper)
 			f.spec.MinRows = least
+			if n > 1 { // of no bucket alone are there as many
+				f.spec.Buckets = 4
+			}
 			_, errs, w := f.run(t)
 			if least == 10 {
 				if err := first(errs); err != nil {
@@ -259,8 +263,9 @@ func TestResumedSessionsSendTheSame(t *testing.T) {
 			lists[i][1] = append(lists[i][1], idOf(1, row+i))
 		}
 	}
-	for _, helper := range []int{None, 2} {
-		whole := newFederation(lists, helper)
+	for _, test := range []struct{ helper, buckets int }{{None, 1}, {2, 1}, {None, 2}, {2, 2}} {
+		whole := newFederation(lists, test.helper)
+		whole.spec.Buckets = test.buckets
 		results, errs, w := whole.run(t)
 		if err := first(errs); err != nil {
 			t.Fatal(err)
@@ -268,12 +273,13 @@ func TestResumedSessionsSendTheSame(t *testing.T) {
 		want := make(map[string][]byte)
 		count := make([]int, len(lists))
 		for _, f := range w.sent {
-			want[fmt.Sprint(f.Kind, f.From, f.To)] = f.data
+			want[fmt.Sprint(f.Kind, f.From, f.To, f.Piece)] = f.data
 			count[f.From]++
 		}
 		for party := range lists {
 			for at := 1; at <= count[party]; at++ {
-				f := newFederation(lists, helper)
+				f := newFederation(lists, test.helper)
+				f.spec.Buckets = test.buckets
 				f.left = map[int]int{party: at}
 				_, errs, w := f.run(t)
 				if !errors.Is(errs[party], errKilled) {
@@ -291,7 +297,7 @@ func TestResumedSessionsSendTheSame(t *testing.T) {
 					}
 				}
 				for _, s := range append(first, w.sent...) {
-					if !bytes.Equal(want[fmt.Sprint(s.Kind, s.From, s.To)], s.data) {
+					if !bytes.Equal(want[fmt.Sprint(s.Kind, s.From, s.To, s.Piece)], s.data) {
 						t.Fatalf("party %d killed at message %d: %s of %d to %d is not what was sent before", party, at, s.Kind,
 							s.From, s.To)
 					}

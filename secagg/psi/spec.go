@@ -36,6 +36,9 @@ type Spec struct {
 	Keeper  int
 	Helper  int // None in mode dh
 	MinRows int // fewer common rows than this do not open; they count over the passes up to the one that opens
+	// Buckets is in how many buckets the stores of a list are made, and in how many pieces lists travel, so that no party
+	// holds more of them at a time; 0 stands for 1.
+	Buckets int
 }
 
 // Passes returns how often rows are compared, each time by another key.
@@ -56,6 +59,8 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("%d keys, want 1 to %d", s.Passes(), MaxPasses)
 	case s.MinRows < 0:
 		return fmt.Errorf("min_rows is %d, want 0 or more", s.MinRows)
+	case s.Buckets < 0 || s.Buckets > MaxBuckets:
+		return fmt.Errorf("%d buckets, want 1 to %d", s.Buckets, MaxBuckets)
 	}
 	for i, counts := range s.Counts {
 		if len(counts) == 0 && i == s.Helper {
@@ -76,15 +81,30 @@ func (s *Spec) Check() error {
 // holds reports whether a party has rows.
 func (s *Spec) holds(i int) bool { return len(s.Counts[i]) > 0 }
 
+// outsider reports whether a party has rows and is neither asker nor keeper.
+func (s *Spec) outsider(i int) bool { return i != s.Asker && i != s.Keeper && s.holds(i) }
+
 // outside lists the parties with rows that are neither asker nor keeper.
 func (s *Spec) outside() []int {
 	var list []int
 	for i := range s.Counts {
-		if i != s.Asker && i != s.Keeper && s.holds(i) {
+		if s.outsider(i) {
 			list = append(list, i)
 		}
 	}
 	return list
+}
+
+// pieces is in how many pieces a list travels: as many as there are buckets.
+func (s *Spec) pieces() int { return max(1, s.Buckets) }
+
+// piece is where one of the pieces of a list of n begins, and where it ends. Their lengths differ by one at most.
+func (s *Spec) piece(n, at int) (lo, hi int) { return n * at / s.pieces(), n * (at + 1) / s.pieces() }
+
+// pieceSize is the bytes of a piece of a list of n words of so many bytes.
+func (s *Spec) pieceSize(n, at, word int) int {
+	lo, hi := s.piece(n, at)
+	return (hi - lo) * word
 }
 
 // Most is the most common rows that a pass can have.
@@ -210,6 +230,7 @@ type Message struct {
 	Class    contract.Class
 	From, To int
 	Size     int // bytes, in the contract at most
+	Piece    int // which one it is of those of its kind from the one to the other, which follow each other
 }
 
 // Counts reports whether a message tells how many rows are common, as 8 bytes, big-endian.
@@ -241,6 +262,10 @@ func (s *Spec) message(at step, pass, from, to int, size int) Message {
 func (s *Spec) Messages(pass int) []Message {
 	var list []Message
 	add := func(at step, from, to, size int) { list = append(list, s.message(at, pass, from, to, size)) }
+	words := func(at step, from, to, piece, n, word int) {
+		add(at, from, to, s.pieceSize(n, piece, word))
+		list[len(list)-1].Piece = piece
+	}
 	both := func(at step, size int) {
 		add(at, s.Asker, s.Keeper, size)
 		add(at, s.Keeper, s.Asker, size)
@@ -251,20 +276,33 @@ func (s *Spec) Messages(pass int) []Message {
 	}
 	for _, i := range s.outside() {
 		add(stepSeed, i, s.Keeper, seedSize)
-		add(stepStore, i, s.Asker, s.storeSize(i, pass))
+		for n := range s.pieces() {
+			add(stepStore, i, s.Asker, s.storeSize(i, pass))
+			list[len(list)-1].Piece = n
+		}
 	}
 	most := s.Most(pass)
 	a, k := s.Counts[s.Asker][pass], s.Counts[s.Keeper][pass]
 	if s.Helper == None {
-		add(stepPoints, s.Asker, s.Keeper, a*point.Size)
-		add(stepPoints, s.Keeper, s.Asker, k*point.Size)
+		for n := range s.pieces() {
+			words(stepPoints, s.Asker, s.Keeper, n, a, point.Size)
+			words(stepPoints, s.Keeper, s.Asker, n, k, point.Size)
+		}
 		add(stepCommitted, s.Asker, s.Keeper, hashSize)
-		add(stepDoubledBack, s.Keeper, s.Asker, a*wordSize)
-		add(stepDoubled, s.Asker, s.Keeper, k*wordSize)
+		for n := range s.pieces() {
+			words(stepDoubledBack, s.Keeper, s.Asker, n, a, wordSize)
+		}
+		for n := range s.pieces() {
+			words(stepDoubled, s.Asker, s.Keeper, n, k, wordSize)
+		}
 	} else {
 		both(stepHalfKey, hashSize)
-		add(stepTags, s.Asker, s.Helper, (a+dummies)*wordSize)
-		add(stepTags, s.Keeper, s.Helper, (k+dummies)*wordSize)
+		for n := range s.pieces() {
+			words(stepTags, s.Asker, s.Helper, n, a+dummies, wordSize)
+		}
+		for n := range s.pieces() {
+			words(stepTags, s.Keeper, s.Helper, n, k+dummies, wordSize)
+		}
 	}
 	for _, from := range s.counters() {
 		for to := range s.Counts {
@@ -308,8 +346,11 @@ func (s *Spec) counters() []int {
 	return []int{s.Helper}
 }
 
-// storeSize is how long a party's store of a pass is: which of the seeds it is for, and its slots.
-func (s *Spec) storeSize(party, pass int) int { return 1 + wordSize*okvs.Length(s.Counts[party][pass]) }
+// storeSize is how long a party's store of a bucket is in a pass: which of the seeds it is for, and its slots. It is the
+// same for all buckets, however many IDs are in them.
+func (s *Spec) storeSize(party, pass int) int {
+	return 1 + wordSize*okvs.Length(Room(s.Counts[party][pass], s.pieces()))
+}
 
 // The kinds of what opens.
 const (
@@ -322,7 +363,18 @@ func (s *Spec) Disclose(names []string) (openings []contract.Opening, operations
 	most := 0
 	for pass := range s.Passes() {
 		most += s.Most(pass)
+		type vector struct {
+			kind     string
+			from, to int
+		}
+		at := make(map[vector]int) // pieces of one are one operation
 		for _, m := range s.Messages(pass) {
+			v := vector{m.Kind, m.From, m.To}
+			if i, ok := at[v]; ok {
+				operations[i].Count++
+				operations[i].Bytes += int64(m.Size)
+				continue
+			}
 			o := contract.Operation{
 				Kind: m.Kind, Stage: m.Stage, Class: m.Class.String(), Encoding: contract.Bytes.String(), Count: 1,
 				Bytes: int64(m.Size), Collective: contract.CollectiveExchange,
@@ -330,6 +382,7 @@ func (s *Spec) Disclose(names []string) (openings []contract.Opening, operations
 			if m.From != All {
 				o.Collective, o.Root, o.To = contract.CollectiveDirect, names[m.From], names[m.To]
 			}
+			at[v] = len(operations)
 			operations = append(operations, o)
 		}
 	}

@@ -35,40 +35,54 @@ func (w *pass) countTags(ctx context.Context) (open func(context.Context) ([]int
 		}
 	}
 
-	// The tags, in an order that nobody else knows.
-	var own []byte
+	// The tags, in an order that nobody else knows, piece by piece. The helper notes which are in both lists.
+	var key keys.Hash
 	var order []uint32
-	n := len(w.ids)
 	if two {
-		key := keys.HashOf("hanse psi tags v1", w.Contract[:], number(w.number), halves[0], halves[1])
-		if order, err = permutation(w.secret("order", w.number), n+dummies); err != nil {
-			return nil, err
-		}
-		own = w.tags(key, order)
-	}
-	lists := make([][]byte, 2)
-	for at, from := range []int{w.Asker, w.Keeper} {
-		m := w.message(stepTags, w.number, from, w.Helper, (w.Counts[from][w.number]+dummies)*wordSize)
-		if lists[at], err = w.send(ctx, m, own); err != nil {
+		key = keys.HashOf("hanse psi tags v1", w.Contract[:], number(w.number), halves[0], halves[1])
+		if order, err = permutation(w.secret("order", w.number), len(w.ids)+dummies); err != nil {
 			return nil, err
 		}
 	}
-
-	// The helper counts, and notes where each common tag is in both lists, in the order of the tags.
-	var found [2][]uint32
+	var found matches
+	for _, from := range []int{w.Asker, w.Keeper} {
+		for n := range w.pieces() {
+			m := w.pieceOf(stepTags, from, w.Helper, n, w.Counts[from][w.number]+dummies, wordSize)
+			var own []byte
+			if w.Self == from {
+				lo, hi := w.piece(len(order), n)
+				own = w.tags(key, order[lo:hi])
+			}
+			received, err := w.send(ctx, m, own)
+			if err != nil {
+				return nil, err
+			}
+			switch {
+			case w.Self != w.Helper:
+			case from == w.Asker:
+				found.list = append(found.list, received...)
+			case !found.take(w.Workers, received):
+				return nil, &Deviation{from, m.Kind, twoTags}
+			}
+		}
+		if w.Self == w.Helper && from == w.Asker && !found.index() {
+			return nil, &Deviation{from, stepTags.of(w.number), twoTags}
+		}
+	}
+	var places [2][]uint32
 	if w.Self == w.Helper {
-		if found, err = w.match(lists); err != nil {
-			return nil, err
+		if places = found.places(); len(places[0]) < dummies {
+			return nil, &Deviation{w.Keeper, stepTags.of(w.number), "asker and keeper have no dummies in common"}
 		}
 	}
-	if err := w.spread(ctx, len(found[0])-dummies); err != nil {
+	if err := w.spread(ctx, len(places[0])-dummies); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) ([]int, error) {
 		var received []byte
 		for at, to := range []int{w.Asker, w.Keeper} {
 			var data []byte
-			for _, place := range found[at] {
+			for _, place := range places[at] {
 				data = binary.BigEndian.AppendUint32(data, place)
 			}
 			m := w.message(stepPlaces, w.number, w.Helper, to, (w.size+dummies)*placeSize)
@@ -117,40 +131,67 @@ func Tag(mac hash.Hash, id *ID, zero *[wordSize]byte) [wordSize]byte {
 	return [wordSize]byte(mac.Sum(nil)[:wordSize])
 }
 
-// match finds the tags that two lists have in common.
-func (w *pass) match(lists [][]byte) (found [2][]uint32, err error) {
-	var first *words.Index
-	var again [2]int
-	parallel.All(w.Workers, 2, func(i int) {
-		x, at := words.New(lists[i], wordSize)
-		if again[i] = at; i == 0 {
-			first = x
+// twoTags says what is wrong with a list of tags.
+const twoTags = "two tags are equal"
+
+// matches are the tags that two lists have in common. The asker's list is kept, and the keeper's goes by.
+type matches struct {
+	list  []byte // the asker's
+	known *words.Index
+	other []uint32 // by place in the asker's list: where the keeper's has the tag, from 1 on
+	n     int      // tags of the keeper that have come
+}
+
+// index ends the asker's list. It reports false if two of its tags are equal.
+func (m *matches) index() bool {
+	var again int
+	m.known, again = words.New(m.list, wordSize)
+	m.other = make([]uint32, len(m.list)/wordSize)
+	return again < 0
+}
+
+// take takes in the next piece of the keeper's list. It reports false if one of its tags stands twice in it, or came in
+// an earlier piece and is in the asker's list as well.
+func (m *matches) take(workers int, piece []byte) bool {
+	found := make([]int32, len(piece)/wordSize)
+	distinct := true
+	parallel.All(workers, 2, func(i int) {
+		if i == 0 {
+			_, again := words.New(piece, wordSize)
+			distinct = again < 0
+			return
 		}
+		blocks(workers, len(found), func(lo, hi int) {
+			for at := lo; at < hi; at++ {
+				found[at] = int32(m.known.Find(piece[wordSize*at : wordSize*(at+1)]))
+			}
+		})
 	})
-	for i, from := range []int{w.Asker, w.Keeper} {
-		if again[i] >= 0 {
-			return found, &Deviation{from, stepTags.of(w.number), "two tags are equal"}
+	for at, place := range found {
+		if place < 0 {
+			continue
+		}
+		if m.other[place] != 0 {
+			return false
+		}
+		m.other[place] = uint32(m.n + at + 1)
+	}
+	m.n += len(found)
+	return distinct
+}
+
+// places are where each common tag is in the asker's list and in the keeper's, in the order of the tags.
+func (m *matches) places() (found [2][]uint32) {
+	for place, other := range m.other {
+		if other != 0 {
+			found[0] = append(found[0], uint32(place))
 		}
 	}
-	places := make([]int32, len(lists[1])/wordSize) // of the keeper's tags in the asker's list
-	blocks(w.Workers, len(places), func(lo, hi int) {
-		for at := lo; at < hi; at++ {
-			places[at] = int32(first.Find(lists[1][wordSize*at : wordSize*(at+1)]))
-		}
-	})
-	for at, place := range places {
-		if place >= 0 {
-			found[1] = append(found[1], uint32(at))
-		}
+	sortByWord(m.list, found[0])
+	for _, place := range found[0] {
+		found[1] = append(found[1], m.other[place]-1)
 	}
-	sortByWord(lists[1], found[1])
-	for _, at := range found[1] {
-		found[0] = append(found[0], uint32(places[at]))
-	}
-	if len(found[0]) < dummies {
-		return found, &Deviation{w.Keeper, stepTags.of(w.number), "asker and keeper have no dummies in common"}
-	}
-	return found, nil
+	return found
 }
 
 // places reads which of the own tags the helper says are common: each once, and every dummy among them.
