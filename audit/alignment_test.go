@@ -36,15 +36,17 @@ type conspiracy struct {
 	broken uint32                                   // a session that ends after the points
 }
 
-// newConspiracy agrees on an alignment of so many parties, the first of which asks and the second of which keeps.
-func newConspiracy(t *testing.T, q int) *conspiracy {
+// newConspiracy agrees on an alignment of so many parties in so many buckets, the first of which asks and the second of
+// which keeps.
+func newConspiracy(t *testing.T, q, buckets int) *conspiracy {
 	t.Helper()
 	l := newTestNetwork(t, q)
 	l.unbudgeted = true
 	job := &contract.Job{Format: "hanse-job-v1", Name: "customers", Algorithm: contract.PSI, Task: contract.TaskAlign,
 		Privacy: keys.PrivacySealed, Table: "train", Parties: l.names, Topology: l.topology.String(),
 		Charter: l.charter.Digest().String()}
-	params := psi.Params{Mode: psi.ModeDH, Asker: l.names[0], Keeper: l.names[1], MinRows: alignedLeast, KeepDays: 1}
+	params := psi.Params{Mode: psi.ModeDH, Asker: l.names[0], Keeper: l.names[1], MinRows: alignedLeast, KeepDays: 1,
+		Buckets: buckets}
 	if err := job.SetParameters(params); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func (c *conspiracy) messages(common int) []said {
 			s.data = []byte{1}
 		default:
 			for at := 0; len(s.data) < size; at++ {
-				h := keys.HashOf("noise", []byte(m.Kind), []byte{byte(m.From), byte(at)})
+				h := keys.HashOf("noise", []byte(m.Kind), []byte{byte(m.From), byte(at), byte(m.Piece)})
 				s.data = append(s.data, h[:]...)
 			}
 			s.data = s.data[:size]
@@ -143,6 +145,11 @@ func at(list []said, kind string, from int) int {
 	return slices.IndexFunc(list, func(s said) bool { return s.Kind == kind && (s.From == from || s.From == psi.All) })
 }
 
+// piece finds a piece of a list.
+func piece(list []said, kind string, from, piece int) int {
+	return slices.IndexFunc(list, func(s said) bool { return s.Kind == kind && s.From == from && s.Piece == piece })
+}
+
 // TestAuditFindsWhatIsNoAlignment has all parties conspire, so that none of them refuses.
 func TestAuditFindsWhatIsNoAlignment(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -150,6 +157,8 @@ func TestAuditFindsWhatIsNoAlignment(t *testing.T) {
 		broken uint32
 		says   string // empty: nothing is found
 		leak   bool
+
+		buckets int
 	}{
 		"honest": {},
 		"a session that is resumed with the same bytes": {broken: 1},
@@ -203,6 +212,31 @@ func TestAuditFindsWhatIsNoAlignment(t *testing.T) {
 			}
 			return list
 		}},
+		"honest, in buckets":                      {buckets: 3},
+		"honest, in more buckets than rows":       {buckets: 2 * alignedRows},
+		"a session that is resumed in the middle": {broken: 1, buckets: 3},
+		"a session that is resumed with another piece": {broken: 1, buckets: 3, says: "other bytes than the same message",
+			change: func(session uint32, list []said) []said {
+				list[piece(list, "points", 0, 2)].data[0] ^= byte(session)
+				return list
+			}},
+		"a bucket is missing": {buckets: 3, says: "was next", change: func(_ uint32, list []said) []said {
+			return slices.Delete(list, piece(list, "store", 2, 1), piece(list, "store", 2, 1)+1)
+		}},
+		"a bucket of another size": {buckets: 3, says: "bytes, want", change: func(_ uint32, list []said) []said {
+			i := piece(list, "store", 2, 1)
+			list[i].data = list[i].data[:len(list[i].data)-11*16]
+			return list
+		}},
+		"a bucket more": {buckets: 3, says: "was next", change: func(_ uint32, list []said) []said {
+			i := piece(list, "store", 2, 2)
+			return slices.Insert(list, i+1, list[i])
+		}},
+		"a longer piece before a shorter one": {buckets: 3, says: "bytes, want", change: func(_ uint32, list []said) []said {
+			i, j := piece(list, "doubled", 0, 0), piece(list, "doubled", 0, 2)
+			list[i].data, list[j].data = list[j].data, list[i].data
+			return list
+		}},
 		"more common rows than a party has": {says: "tells no number", change: func(_ uint32, list []said) []said {
 			list[at(list, "common size", 0)].data[7] = alignedRows + 1
 			return list
@@ -210,7 +244,7 @@ func TestAuditFindsWhatIsNoAlignment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newConspiracy(t, 4)
+			c := newConspiracy(t, 4, test.buckets)
 			c.change, c.broken = test.change, test.broken
 			if errs := c.align(); test.broken == 1 {
 				for _, err := range errs {
@@ -242,7 +276,7 @@ func TestAuditFindsWhatIsNoAlignment(t *testing.T) {
 // TestAuditFindsIDsThatAreNotProtected plants a federation of two whose points are under no scalar: every row of both
 // is found in both views.
 func TestAuditFindsIDsThatAreNotProtected(t *testing.T) {
-	c := newConspiracy(t, 2)
+	c := newConspiracy(t, 2, 0)
 	c.keep()
 	lists := make([][]psi.ID, 2)
 	for i := range lists {

@@ -43,6 +43,7 @@ type alignedPlace struct {
 	kind  string
 	event transcript.Type
 	peer  int
+	piece int
 	chunk uint32
 }
 
@@ -115,7 +116,11 @@ func (a *alignment) named(i int) string {
 	if m.From == psi.All {
 		return fmt.Sprintf("%q of each to each", m.Kind)
 	}
-	return fmt.Sprintf("%q from %s to %s", m.Kind, a.names[m.From], a.names[m.To])
+	piece := ""
+	if m.Piece > 0 {
+		piece = fmt.Sprintf(", piece %d,", m.Piece+1)
+	}
+	return fmt.Sprintf("%q%s from %s to %s", m.Kind, piece, a.names[m.From], a.names[m.To])
 }
 
 // size is how long a message must be; of a list of common rows only once their number is known.
@@ -137,23 +142,33 @@ func (a *alignment) skipEmpty() {
 	}
 }
 
-// find returns which of the own messages a record is of, -1 where it is of none.
+// find returns which of the own messages a record is of, -1 where it is of none. Of several pieces it is the one under
+// way, or else the first that has not yet come; where all have, the last.
 func (a *alignment) find(r *transcript.Record) int {
 	first, ok := a.at[r.Kind]
 	if !ok {
 		return -1
 	}
+	last := -1
 	for i := first; i < len(a.own); i++ {
 		m := &a.own[i]
 		from := m.From == r.Peer
 		if r.Type == transcript.TypeSent {
 			from = m.To == r.Peer
 		}
-		if m.Kind == r.Kind && (from || m.From == psi.All) {
+		if m.Kind != r.Kind || !from && m.From != psi.All {
+			continue
+		}
+		n, known := a.size(i)
+		empty := known && n == 0 // it leaves no frame
+		if last < 0 || !empty {
+			last = i
+		}
+		if !empty && (i >= a.next || i == a.next-1 && r.Operation == a.operation) {
 			return i
 		}
 	}
-	return -1
+	return last
 }
 
 // take takes in a record.
@@ -167,7 +182,7 @@ func (a *alignment) take(r *transcript.Record) {
 	}
 	what := fmt.Sprintf("record %d (operation %d of session %d, %q, %s)", r.Number, r.Operation, r.Session, r.Kind,
 		rules.Happened(r.Type, a.names[r.Peer]))
-	place := alignedPlace{r.Kind, r.Type, r.Peer, r.Chunk}
+	place := alignedPlace{r.Kind, r.Type, r.Peer, a.own[i].Piece, r.Chunk}
 	switch before, ok := a.begun[place]; {
 	case ok && before != r.Sum():
 		a.fail("%s has other bytes than the same message had before: under one contract a party sends the same bytes or "+

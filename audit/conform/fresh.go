@@ -64,6 +64,7 @@ type secrets struct {
 	served  bool                               // of a job over clients
 	passed  rules.Passed                       // in such a job: what was sent last
 	aligns  bool                               // of a job that aligns, whose sessions all send the same
+	pieces  evidence.Pieces                    // in such a job
 	first   map[alignedPlace]bool              // in such a job: what an earlier session had
 }
 
@@ -73,7 +74,7 @@ func (s *secrets) of(r *transcript.Record) (keys.Hash, bool) {
 	case !r.Type.Frame():
 		return keys.Hash{}, false
 	case evidence.Protected(r.Class) && s.aligns:
-		place := alignedPlace{r.Kind, r.Type, r.Peer, r.Chunk}
+		place := alignedPlace{r.Kind, r.Type, r.Peer, s.pieces.Of(r), r.Chunk}
 		again := s.first[place]
 		if s.first == nil {
 			s.first = make(map[alignedPlace]bool)

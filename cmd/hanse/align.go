@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/textfile"
@@ -55,6 +57,8 @@ and the helper must not join with either:
 			&cli.IntFlag{Name: "min-rows", Usage: "open nothing where fewer than `N` rows are common",
 				DefaultText: "the charter's, or 1"},
 			&cli.IntFlag{Name: "keep-days", Usage: "jobs may use the alignment for `N` days", DefaultText: "365"},
+			&cli.IntFlag{Name: "buckets", Usage: "work on large tables in `N` parts, each in a share of the memory",
+				DefaultText: fmt.Sprintf("one for each %d rows of the largest table", psi.BucketIDs)},
 			&cli.StringFlag{Name: "record", Value: contract.RecordDigests, Usage: "what transcripts keep, `WHAT`: digests, or " +
 				"full, on which hanse audit tries ids; keys, coins and stores are never kept"},
 			&cli.StringFlag{Name: "purpose", Usage: "a `FILE` with [purpose] as job files have it: what the rows are for"},
@@ -93,7 +97,7 @@ func align(c *cli.Context) error {
 	}
 	if err := job.SetParameters(psi.Params{
 		Keys: c.StringSlice("keys"), Mode: c.String("mode"), Keeper: c.String("keeper"), Helper: c.String("helper"),
-		MinRows: c.Int("min-rows"), KeepDays: c.Int("keep-days"),
+		MinRows: c.Int("min-rows"), KeepDays: c.Int("keep-days"), Buckets: c.Int("buckets"),
 	}); err != nil {
 		return err
 	}

@@ -157,15 +157,20 @@ func dependsOn(c *contract.Contract, known Known) func(contract.Egress) Bytes {
 			return none
 		}
 		return func(e contract.Egress) Bytes {
+			var b Bytes
+			found := false
 			for pass := range spec.Passes() {
-				for _, m := range spec.Messages(pass) {
+				for _, m := range spec.Messages(pass) { // a list may come in pieces
 					if m.Kind == e.Kind && (m.From == psi.All || m.From == e.From && m.To == e.To) {
 						none := int64(spec.SizeOf(m, 0))
-						return Bytes{Fixed: none, PerRow: int64(spec.SizeOf(m, 1)) - none}
+						found, b.Fixed, b.PerRow = true, b.Fixed+none, b.PerRow+int64(spec.SizeOf(m, 1))-none
 					}
 				}
 			}
-			return exact(e)
+			if !found {
+				return exact(e)
+			}
+			return b
 		}
 	}
 	p, err := known.params(c)

@@ -360,8 +360,12 @@ func alignment(c *contract.Contract) (*work, error) {
 			}
 		}
 		stores := w.then()
-		for _, i := range outside {
-			stores.alone(i, StoreKey, n(i))
+		for _, i := range outside { // a store of each bucket, with as many keys as it has space for
+			if buckets := spec.Buckets; buckets > 1 {
+				stores.add(i, StoreKey, float64(buckets*psi.Capacity(spec.Counts[i][pass], buckets)))
+			} else {
+				stores.alone(i, StoreKey, n(i))
+			}
 		}
 		for range outside {
 			s := w.then()

@@ -68,10 +68,12 @@ func TestAuditOfAnHonestAlignmentFindsNothing(t *testing.T) {
 		parties    int
 		parameters string
 	}{
-		"dh of two":      {2, "min_rows = 20"},
-		"dh":             {3, "min_rows = 20"},
-		"dh, two passes": {3, "keys = [\"phone\", \"customer\"]"},
-		"helper":         {4, "mode = \"helper\"\nhelper = \"telco\""},
+		"dh of two":                 {2, "min_rows = 20"},
+		"dh":                        {3, "min_rows = 20"},
+		"dh, two passes":            {3, "keys = [\"phone\", \"customer\"]"},
+		"helper":                    {4, "mode = \"helper\"\nhelper = \"telco\""},
+		"dh, two passes in buckets": {3, "keys = [\"phone\", \"customer\"]\nbuckets = 4"},
+		"helper, in buckets":        {4, "mode = \"helper\"\nhelper = \"telco\"\nbuckets = 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +125,8 @@ func TestAuditOfAnHonestAlignmentFindsNothing(t *testing.T) {
 // TestSecretsOfAnAlignmentAreNeverKept runs alignments that keep payloads, and looks for those with which asker's and
 // keeper's folders together could test ids.
 func TestSecretsOfAnAlignmentAreNeverKept(t *testing.T) {
-	for name, parameters := range map[string]string{"dh": "", "helper": "mode = \"helper\"\nhelper = \"telco\""} {
+	for name, parameters := range map[string]string{"dh": "", "helper": "mode = \"helper\"\nhelper = \"telco\"",
+		"dh, in buckets": "buckets = 4", "helper, in buckets": "mode = \"helper\"\nhelper = \"telco\"\nbuckets = 4"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newTestNetwork(t, 3, 1)
@@ -194,7 +197,8 @@ func (l *testNetwork) withIDs(in *audit.Input, table string) {
 // TestAuditOfAnHonestAlignmentIsClean audits all transcripts with their payloads and tables: nothing is left to look
 // at, and no id is found in any view.
 func TestAuditOfAnHonestAlignmentIsClean(t *testing.T) {
-	for name, parameters := range map[string]string{"dh": "", "helper": "mode = \"helper\"\nhelper = \"telco\""} {
+	for name, parameters := range map[string]string{"dh": "", "helper": "mode = \"helper\"\nhelper = \"telco\"",
+		"dh, in buckets": "buckets = 4", "helper, in buckets": "mode = \"helper\"\nhelper = \"telco\"\nbuckets = 4"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newTestNetwork(t, 3, 1)

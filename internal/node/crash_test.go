@@ -251,7 +251,7 @@ const helperAlignment = "mode = \"helper\"\nhelper = \"telco\""
 // TestKillsAtWritesOfAnAlignment kills asker, keeper and the third party at writes, among which are the digests of all
 // that came: the alignment is the same at all in the end.
 func TestKillsAtWritesOfAnAlignment(t *testing.T) {
-	for victim, text := range []string{helperAlignment, "", helperAlignment} {
+	for victim, text := range []string{helperAlignment, "buckets = 2", helperAlignment} {
 		killEverywhere(t, crashCase{victim: victim, align: true, text: text}, crashStep)
 	}
 }

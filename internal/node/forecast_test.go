@@ -81,13 +81,17 @@ func TestForecastsOfBytes(t *testing.T) {
 
 // TestForecastsOfAlignments: how many rows are common is not known beforehand, and the forecast is for each of them.
 func TestForecastsOfAlignments(t *testing.T) {
-	for _, mode := range []string{psi.ModeDH, psi.ModeHelper} {
-		t.Run(mode, func(t *testing.T) {
+	for name, mode := range map[string]string{"dh": psi.ModeDH, "helper": psi.ModeHelper, "dh in buckets": psi.ModeDH,
+		"helper in buckets": psi.ModeHelper} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newTestNetwork(t, 4, 1)
 			people := customers{300, 4}
 			people.write(l, same)
 			parameters := "mode = \"" + mode + "\""
+			if strings.HasSuffix(name, "buckets") {
+				parameters += "\nbuckets = 3"
+			}
 			if mode == psi.ModeHelper {
 				l.idle, people.parties = 3, 3
 				parameters += "\nhelper = \"retailer\""

@@ -97,6 +97,9 @@ func (n *Node) draft(ctx context.Context, text []byte, listen func(jobs.Event)) 
 			return nil, nil, err
 		}
 	}
+	if err := kind.CompleteFor(job, all); err != nil {
+		return nil, nil, err
+	}
 	if t, err = kind.Task(job); err != nil { // it may be more than it was
 		return nil, nil, err
 	}

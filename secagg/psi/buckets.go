@@ -18,11 +18,11 @@ const BucketIDs = 250_000
 // BucketsFor is how many buckets a list of n IDs has where nobody says.
 func BucketsFor(n int) int { return min(MaxBuckets, max(1, (n+BucketIDs-1)/BucketIDs)) }
 
-// Room is how many IDs of a list of n there is room for in each of so many buckets. It follows from the two alone, so
+// Capacity is how many IDs of a list of n each of so many buckets has space for. It follows from the two alone, so
 // that a bucket tells nothing of its list. Of random IDs more than that fall into one of the buckets less than once in
 // 2^40 lists: by Bernstein's inequality, a bucket has s more than n/buckets with a probability of at most
 // exp(-s^2 / (2 (n/buckets + s/3))), and s is the least number that takes this below 2^-40/buckets.
-func Room(n, buckets int) int {
+func Capacity(n, buckets int) int {
 	if buckets <= 1 {
 		return n
 	}
@@ -39,17 +39,17 @@ func Room(n, buckets int) int {
 	return int(min(int64(n), mean+lo))
 }
 
-// OverflowError says that more of a party's IDs fall into a bucket than it has room for. Nothing was sent.
+// OverflowError says that more of a party's IDs fall into a bucket than it has space for. Nothing was sent.
 type OverflowError struct {
 	Bucket, Buckets int // the bucket's number, from 1 on, and how many there are
-	IDs, Room       int
+	IDs, Capacity   int
 }
 
 // Error implements error.
 func (e *OverflowError) Error() string {
-	return fmt.Sprintf("%d ids fall into bucket %d of %d, which has room for %d, so that nothing was sent: propose the "+
+	return fmt.Sprintf("%d ids fall into bucket %d of %d, which has space for %d, so that nothing was sent: propose the "+
 		"alignment anew, since another contract deals the ids out anew, or with fewer buckets", e.IDs, e.Bucket,
-		e.Buckets, e.Room)
+		e.Buckets, e.Capacity)
 }
 
 // bucketsOf returns the bucket of each of the own IDs of a pass, by row. The contract is in the hash, and the
@@ -70,7 +70,7 @@ func (p *Party) bucketsOf(pass int) []uint16 {
 	return all
 }
 
-// checkBuckets refuses the own lists where one of their buckets would have more IDs than there is room for.
+// checkBuckets refuses the own lists where one of their buckets would have more IDs than there is space for.
 func (p *Party) checkBuckets() error {
 	if p.pieces() == 1 || !p.outsider(p.Self) {
 		return nil
@@ -83,8 +83,8 @@ func (p *Party) checkBuckets() error {
 			}
 		}
 		for bucket, n := range counts {
-			if room := Room(p.Counts[p.Self][pass], p.pieces()); n > room {
-				return &OverflowError{bucket + 1, p.pieces(), n, room}
+			if space := Capacity(p.Counts[p.Self][pass], p.pieces()); n > space {
+				return &OverflowError{bucket + 1, p.pieces(), n, space}
 			}
 		}
 	}

@@ -138,7 +138,7 @@ func TestAskerKeeperAndHelperSeeNoBuckets(t *testing.T) {
 func TestSizesFollowFromTheNumberOfRowsAlone(t *testing.T) {
 	const rows, buckets = 120, 4
 	uneven := newFederation(overlapping(3, rows, 10), None)
-	uneven.lists[2][0] = crowded(2, rows, buckets, Room(rows, buckets))
+	uneven.lists[2][0] = crowded(2, rows, buckets, Capacity(rows, buckets))
 	even := newFederation(overlapping(3, rows, 90), None)
 	var want []int
 	for _, f := range []*federation{uneven, even} {
@@ -184,10 +184,10 @@ func crowded(party, rows, buckets, full int) []ID {
 // TestABucketThatOverflowsIsRefusedByItsOwnParty, before anything leaves it; asker and keeper make no stores.
 func TestABucketThatOverflowsIsRefusedByItsOwnParty(t *testing.T) {
 	const rows, buckets = 200, 8
-	room := Room(rows, buckets)
+	space := Capacity(rows, buckets)
 	for who := range 3 {
 		f := newFederation(overlapping(3, rows, 10), None)
-		f.lists[who][0] = crowded(who, rows, buckets, room+1)
+		f.lists[who][0] = crowded(who, rows, buckets, space+1)
 		f.spec.Buckets = buckets
 		_, errs, w := f.run(t)
 		if who < 2 {
@@ -197,8 +197,8 @@ func TestABucketThatOverflowsIsRefusedByItsOwnParty(t *testing.T) {
 			continue
 		}
 		var overflow *OverflowError
-		if !errors.As(errs[who], &overflow) || overflow.Bucket != 1 || overflow.IDs != room+1 || overflow.Room != room ||
-			!strings.Contains(errs[who].Error(), "nothing was sent: propose the alignment anew") {
+		if !errors.As(errs[who], &overflow) || overflow.Bucket != 1 || overflow.IDs != space+1 ||
+			overflow.Capacity != space || !strings.Contains(errs[who].Error(), "nothing was sent: propose the alignment anew") {
 			t.Errorf("party %d: %v, want that bucket 1 overflows", who, errs[who])
 		}
 		for _, s := range w.sent {
@@ -209,9 +209,9 @@ func TestABucketThatOverflowsIsRefusedByItsOwnParty(t *testing.T) {
 	}
 }
 
-// TestRoomIsEnoughForRandomIDs adds up the odds, as exactly as floating point has them, that a bucket has more IDs than
-// there is room for.
-func TestRoomIsEnoughForRandomIDs(t *testing.T) {
+// TestCapacityIsEnoughForRandomIDs adds up the odds, as exactly as floating point has them, that a bucket has more IDs
+// than there is space for.
+func TestCapacityIsEnoughForRandomIDs(t *testing.T) {
 	choose := func(n, k float64) float64 {
 		a, _ := math.Lgamma(n + 1)
 		b, _ := math.Lgamma(k + 1)
@@ -220,27 +220,28 @@ func TestRoomIsEnoughForRandomIDs(t *testing.T) {
 	}
 	for _, buckets := range []int{2, 3, 8, 64, MaxBuckets} {
 		for _, n := range []int{0, 1, 2, 40, 100, 1000, 30_000, 250_000, 2_000_000, MaxIDs} {
-			room := Room(n, buckets)
-			if room > n || room < (n+buckets-1)/buckets {
-				t.Fatalf("%d ids, %d buckets: room for %d", n, buckets, room)
+			space := Capacity(n, buckets)
+			if space > n || space < (n+buckets-1)/buckets {
+				t.Fatalf("%d ids, %d buckets: space for %d", n, buckets, space)
 			}
 			p, sum := 1/float64(buckets), 0.0
-			for k := room + 1; k <= n && k < room+100_000; k++ {
-				term := math.Exp(choose(float64(n), float64(k)) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+			for k := space + 1; k <= n && k < space+100_000; k++ {
+				term := math.Exp(choose(float64(n), float64(k)) + float64(k)*math.Log(p) +
+					float64(n-k)*math.Log1p(-p))
 				if sum += term; term < sum*1e-12 {
 					break
 				}
 			}
 			if odds := sum * float64(buckets); odds > 0x1p-40 {
-				t.Errorf("%d ids, %d buckets, room for %d: it overflows with 2^%.1f", n, buckets, room, math.Log2(odds))
+				t.Errorf("%d ids, %d buckets, space for %d: it overflows with 2^%.1f", n, buckets, space, math.Log2(odds))
 			}
 		}
 	}
-	if room := Room(2_000_000, 8); room > 255_000 {
-		t.Errorf("of two million ids in 8 buckets there is room for %d in each", room)
+	if space := Capacity(2_000_000, 8); space > 255_000 {
+		t.Errorf("of two million ids in 8 buckets there is space for %d in each", space)
 	}
-	if Room(77, 1) != 77 || Room(77, 0) != 77 {
-		t.Error("one bucket has room for other than all ids")
+	if Capacity(77, 1) != 77 || Capacity(77, 0) != 77 {
+		t.Error("one bucket has space for other than all ids")
 	}
 }
 
@@ -253,8 +254,8 @@ func TestBucketsFor(t *testing.T) {
 	}
 }
 
-// TestARowInAWrongBucketIsARowLeftOut has a party outside put one common row into the store of another bucket: the asker
-// looks for it in its own. The row is lost, as if the party had not brought it; nothing else is told.
+// TestARowInAWrongBucketIsARowLeftOut has a party outside put one common row into the store of another bucket: the
+// asker looks for it in its own. The row is lost, as if the party had not brought it; nothing else is told.
 func TestARowInAWrongBucketIsARowLeftOut(t *testing.T) {
 	for _, helper := range []int{None, 1} {
 		f := newFederation(overlapping(4, 60, 30), helper)
@@ -344,8 +345,7 @@ func TestPiecesOfAnotherSizeAreRefused(t *testing.T) {
 	}
 }
 
-// TestWordsThatComeAgainInAnotherPieceDoNotCount repeats, in the last piece, words of an earlier one that count: they
-// would be counted twice.
+// TestWordsThatComeAgainInAnotherPieceDoNotCount repeats, in the last piece, words of an earlier one that count.
 func TestWordsThatComeAgainInAnotherPieceDoNotCount(t *testing.T) {
 	for _, test := range []struct {
 		helper, by, who int
@@ -415,7 +415,7 @@ func TestNobodySendsAnotherPieceInALaterSession(t *testing.T) {
 func TestStoresOfBucketsLookRandom(t *testing.T) {
 	const rows, buckets = 4000, 8
 	f := newFederation(overlapping(3, rows, 10), None)
-	f.lists[2][0] = crowded(2, rows, buckets, Room(rows, buckets))
+	f.lists[2][0] = crowded(2, rows, buckets, Capacity(rows, buckets))
 	f.spec.Buckets = buckets
 	_, errs, w := f.run(t)
 	if err := first(errs); err != nil {
@@ -432,7 +432,7 @@ func TestStoresOfBucketsLookRandom(t *testing.T) {
 			if table.Get(ID{}) == [wordSize]byte{} {
 				t.Errorf("the store of bucket %d says of an ID that it is padding", s.Piece+1)
 			}
-			if want := okvs.Length(Room(rows, buckets)) * wordSize; len(s.data) != 1+want {
+			if want := okvs.Length(Capacity(rows, buckets)) * wordSize; len(s.data) != 1+want {
 				t.Fatalf("a store of %d bytes, want %d", len(s.data), 1+want)
 			}
 			stores = append(stores, s.data[1:]...)

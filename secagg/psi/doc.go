@@ -44,11 +44,11 @@
 //     T times: with lists as long as it likes that works once in T. The lists differ then, and nobody sees one; but the
 //     liar sees which of its other rows are common, which a bound of T rows would have kept from it.
 //
-// Long lists are worked on in buckets, so that a party holds the points, tags and stores of one at a time. An ID's bucket
-// is a hash of it and the contract. Parties outside make a store for each bucket, and the asker looks each of its IDs up
-// in the store of its bucket; a store has the same size whatever falls into its bucket (Room), with noise in what is
-// left. Points, doubled points and tags travel in as many pieces, of one secret order of the whole list: a piece is no
-// bucket, and what is counted is the whole list. So nobody learns how many common rows a bucket has, before all open.
+// Long lists are worked on in buckets, so that a party holds the stores and points of one at a time. An ID's bucket is
+// a hash of it and the contract. Parties outside make a store for each bucket, and the asker looks each of its IDs up
+// in the store of its bucket; a store has the same size whatever falls into its bucket (Capacity), with noise in what
+// is left. Points, doubled points and tags travel in as many pieces, of one secret order of the whole list: a piece is
+// no bucket, and what is counted is the whole list. So nobody learns how many common rows a bucket has before all open.
 //
 // Everything a party sends follows from its list, its root secret and what it received: a session that is resumed sends
 // the same bytes again. What came is kept by its digest, and another list in its place is refused: whoever breaks off

@@ -32,8 +32,8 @@ type Params struct {
 	Helper   string   `toml:"helper,omitempty"`
 	MinRows  int      `toml:"min_rows"`  // fewer common rows than this do not open
 	KeepDays int      `toml:"keep_days"` // how long jobs may use the alignment
-	// Buckets is in how many buckets and pieces the lists are worked on: see Spec. Where the job says nothing, the proposer's
-	// node chooses; 0 is 1.
+	// Buckets is in how many buckets and pieces the lists are worked on: see Spec. Where the job says nothing, the
+	// proposer's node chooses; 0 is 1.
 	Buckets int `toml:"buckets,omitempty"`
 }
 

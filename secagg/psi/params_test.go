@@ -48,3 +48,15 @@ func FuzzSpecOf(f *testing.F) {
 		}
 	})
 }
+
+// TestLargeTablesHaveBuckets: where a job says nothing, the longest list of any party and key tells how many.
+func TestLargeTablesHaveBuckets(t *testing.T) {
+	for _, test := range []struct{ says, longest, want int }{
+		{0, 100, 0}, {0, BucketIDs, 0}, {0, BucketIDs + 1, 2}, {0, 2_000_000, 8}, {1, 2_000_000, 1}, {5, 100, 5},
+	} {
+		facts := []contract.Facts{{IDs: []int{3, 4}}, {}, {IDs: []int{1, test.longest}}}
+		if got := (Params{Buckets: test.says}).CompleteFor(facts).Buckets; got != test.want {
+			t.Errorf("a job that says %d, and %d ids: %d buckets, want %d", test.says, test.longest, got, test.want)
+		}
+	}
+}

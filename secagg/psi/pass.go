@@ -181,12 +181,12 @@ func (w *pass) encode(seed [seedSize]byte, buckets *sorted, from int) ([][]byte,
 	})
 }
 
-// store is the own store of a bucket: of each ID its ciphertext under the seed that the keeper gets. With IDs and values
-// that are noise it is brought to the size of all buckets; they meet nothing.
+// store is the own store of a bucket: of each ID its ciphertext under the seed that the keeper gets. IDs and values
+// that are noise, and meet nothing, bring it to the size of all buckets.
 func (w *pass) store(seed [seedSize]byte, places []uint32, bucket int) ([]byte, error) {
 	label, ids := "", w.ids
 	if w.pieces() > 1 {
-		label, ids = fmt.Sprintf(" of bucket %d", bucket), make([]ID, Room(len(w.ids), w.pieces()))
+		label, ids = fmt.Sprintf(" of bucket %d", bucket), make([]ID, Capacity(len(w.ids), w.pieces()))
 		for i, at := range places {
 			ids[i] = w.ids[at]
 		}

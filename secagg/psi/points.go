@@ -154,8 +154,8 @@ type commonWords struct {
 	n     uint32   // words that have come
 }
 
-// find takes in the next piece. It reports false if one of its words stands twice in it, or came in an earlier piece and
-// is in the known list as well: words that the known list does not have count nowhere.
+// find takes in the next piece. It reports false if one of its words stands twice in it, or came in an earlier piece
+// and is in the known list as well: words that the known list does not have count nowhere.
 func (c *commonWords) find(piece []byte) bool {
 	if _, again := words.New(piece, wordSize); again >= 0 {
 		return false

@@ -346,10 +346,10 @@ func (s *Spec) counters() []int {
 	return []int{s.Helper}
 }
 
-// storeSize is how long a party's store of a bucket is in a pass: which of the seeds it is for, and its slots. It is the
-// same for all buckets, however many IDs are in them.
+// storeSize is how long a party's store of a bucket is in a pass: which of the seeds it is for, and its slots. All
+// buckets have the same, however many IDs are in them.
 func (s *Spec) storeSize(party, pass int) int {
-	return 1 + wordSize*okvs.Length(Room(s.Counts[party][pass], s.pieces()))
+	return 1 + wordSize*okvs.Length(Capacity(s.Counts[party][pass], s.pieces()))
 }
 
 // The kinds of what opens.

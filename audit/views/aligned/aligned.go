@@ -19,7 +19,7 @@ import (
 	"github.com/hanse-project/hanse/secagg/psi/point"
 )
 
-// vector is one message of words, as it first came or went whole.
+// vector is one list of words, each piece of it as it first came or went whole.
 type vector struct {
 	kind    string
 	word    int // bytes of each
@@ -79,7 +79,8 @@ func Attack(ctx context.Context, in *evidence.Input, s *evidence.Source, party i
 	return []finding.Attack{a}, checks, err
 }
 
-// read gathers the words of a transcript, each message as it first came or went whole.
+// read gathers the words of a transcript, each message as it first came or went whole, and puts the pieces of one list
+// together.
 func read(ctx context.Context, f *payload.Reader, found *finding.Set) ([]*vector, error) {
 	again, err := f.Source.Reread()
 	if err != nil {
@@ -91,14 +92,19 @@ func read(ctx context.Context, f *payload.Reader, found *finding.Set) ([]*vector
 		event transcript.Type
 		peer  int
 	}
-	at := make(map[place]*vector)
-	var list []*vector
+	at := make(map[place][]*vector) // by piece
+	var list []place
+	var pieces evidence.Pieces
 	var rec transcript.Record
 	for {
 		err := again.Next(ctx, &rec)
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, transcript.ErrCut):
-			return list, nil
+			var whole []*vector
+			for _, p := range list {
+				whole = append(whole, joined(at[p]))
+			}
+			return whole, nil
 		case err != nil:
 			return nil, err
 		}
@@ -113,6 +119,8 @@ func read(ctx context.Context, f *payload.Reader, found *finding.Set) ([]*vector
 		if !rec.Kept && size == 0 || !rec.Type.Frame() {
 			continue
 		}
+		p := place{rec.Kind, rec.Type, rec.Peer}
+		piece := pieces.Of(&rec)
 		data, err := f.Payload(&rec)
 		if err != nil {
 			if err := f.Without(&rec, err); err != nil {
@@ -123,12 +131,14 @@ func read(ctx context.Context, f *payload.Reader, found *finding.Set) ([]*vector
 		if size == 0 {
 			continue
 		}
-		p := place{rec.Kind, rec.Type, rec.Peer}
-		v := at[p]
-		if v == nil {
-			v = &vector{kind: rec.Kind, word: size, pass: pass, sorted: sorted, event: rec.Type, peer: rec.Peer}
-			at[p], list = v, append(list, v)
+		if at[p] == nil {
+			list = append(list, p)
 		}
+		for len(at[p]) <= piece {
+			at[p] = append(at[p], &vector{kind: rec.Kind, word: size, pass: pass, sorted: sorted, event: rec.Type,
+				peer: rec.Peer})
+		}
+		v := at[p][piece]
 		if v.session != rec.Session && !v.whole() || v.session == 0 {
 			v.session, v.size, v.data = rec.Session, rec.Size, nil
 		}
@@ -136,6 +146,16 @@ func read(ctx context.Context, f *payload.Reader, found *finding.Set) ([]*vector
 			v.data = append(v.data, data...)
 		}
 	}
+}
+
+// joined is the list that pieces make up: whole where all of them are.
+func joined(pieces []*vector) *vector {
+	v := pieces[0]
+	for _, piece := range pieces[1:] {
+		v.size += piece.size
+		v.data = append(v.data, piece.data...)
+	}
+	return v
 }
 
 // check holds words against what an honest party sends, and counts them.

@@ -178,6 +178,10 @@ func (a *aligning) run(ctx context.Context, r *session) (*jobs.Report, error) {
 		return nil, &protocol.StepError{Peer: r.wire.Name(deviation.Party), Kind: deviation.Kind,
 			Operation: r.wire.Operations(), Err: fmt.Errorf("%w: %s", contract.ErrDeviation, deviation.Why)}
 	}
+	var overflow *psi.OverflowError
+	if errors.As(err, &overflow) {
+		return nil, faults.Errorf(fault.CodeTable, "table %q: %w", a.job.Table, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // Jobs is a node's part in all jobs over columns.
@@ -115,6 +116,18 @@ func (j *Jobs) Complete(job *contract.Job) error {
 		return j.completeSealed(job)
 	}
 	return nil
+}
+
+// CompleteFor implements jobs.Kind: into how many buckets the lists of an alignment go.
+func (j *Jobs) CompleteFor(job *contract.Job, all []contract.Facts) error {
+	if job.Task != contract.TaskAlign {
+		return nil
+	}
+	p, err := psi.ParamsOf(job)
+	if err != nil {
+		return err
+	}
+	return job.SetParameters(p.CompleteFor(all))
 }
 
 // Stands implements jobs.Kind: no two who hold shares are affiliated. A prediction's roles are in the model part.

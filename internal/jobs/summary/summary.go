@@ -241,7 +241,11 @@ func writeAlignment(b *strings.Builder, c *contract.Contract) {
 	if len(p.Keys) > 0 {
 		by = "the charter's ids " + strings.Join(p.Keys, ", then ")
 	}
-	fmt.Fprintf(b, "rows are compared by %s, mode %s\n\n", by, p.Mode)
+	buckets := ""
+	if p.Buckets > 1 {
+		buckets = fmt.Sprintf(", in %d buckets", p.Buckets)
+	}
+	fmt.Fprintf(b, "rows are compared by %s, mode %s%s\n\n", by, p.Mode, buckets)
 	w := wording.NewTable(b, "")
 	fmt.Fprintln(w, "party\trole\trows\twith an id\tkey")
 	for i := range c.Parties {
