@@ -12,9 +12,9 @@ import (
 // TestAlign measures tiny lists: the command itself fails where what the parties find is not the plain intersection.
 func TestAlign(t *testing.T) {
 	var r align.Report
-	hanselab(t, &r, "align", "--rows", "300", "--parties", "2,3", "--pieces", "200", "--repeat", "2", "--json")
-	if len(r.Runs) != 4 || len(r.Pieces) != 8 || r.Machine == "" {
-		t.Fatalf("%d runs and %d pieces, want 4 and 8", len(r.Runs), len(r.Pieces))
+	hanselab(t, &r, "align", "--rows", "300", "--parties", "2,3", "--buckets", "1,4", "--pieces", "200", "--repeat", "2", "--json")
+	if len(r.Runs) != 8 || len(r.Pieces) != 8 || r.Machine == "" {
+		t.Fatalf("%d runs and %d pieces, want 8 and 8", len(r.Runs), len(r.Pieces))
 	}
 	for _, c := range r.Runs {
 		// Of a list of 300, 150 rows are everybody's, and 75 its neighbour's too.
@@ -25,6 +25,9 @@ func TestAlign(t *testing.T) {
 		if c.Common != want || c.Seconds <= 0 || c.CPU <= 0 || c.PlainSeconds <= 0 || c.Ratio <= 0 || c.CPURatio <= 0 ||
 			c.PerCore <= 0 {
 			t.Errorf("got %+v, want %d common rows and positive times", c, want)
+		}
+		if c.Buckets != 1 && c.Buckets != 4 {
+			t.Errorf("%d buckets", c.Buckets)
 		}
 		element := int64(32 + 16) // a point, and one of the other's under both scalars
 		if helper {
@@ -48,7 +51,7 @@ func TestAlignPrintsNarrowTables(t *testing.T) {
 	r := align.Report{Machine: "2 cores"}
 	for _, mode := range []string{psi.ModeDH, psi.ModeHelper} {
 		r.Runs = append(r.Runs, align.Result{
-			Mode: mode, Parties: 8, Rows: 10_000_000, Common: 5_000_000, Seconds: 1234.5, CPU: 2345.6,
+			Mode: mode, Parties: 8, Rows: 10_000_000, Common: 5_000_000, Buckets: 40, Seconds: 1234.5, CPU: 2345.6,
 			PlainSeconds: 12.34, Ratio: 100, CPURatio: 166.6, PerCore: 1_234_567, Asker: 512_345_678, Keeper: 512_345_678,
 			Helper: 512_345_678, Other: 512_345_678, Peak: 12_345_678_901, Load: 12.3,
 		})
@@ -70,6 +73,7 @@ func TestAlignRefusesWrongCommandLines(t *testing.T) {
 		{"--rows 0", "--rows is 0, want at least 1"},
 		{"--rows 20000000", "lists of 20000000 ids, want at most 16777216"},
 		{"--parties 2,1", "--parties is [2 1], want 2 to 64 each"},
+		{"--buckets 0", "--buckets is [0], want 1 to 1024 each"},
 		{"--mode bloom", `--mode is "bloom", want some of ["dh" "helper"]`},
 	} {
 		var out, said bytes.Buffer

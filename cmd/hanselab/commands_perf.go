@@ -163,9 +163,11 @@ sorted and merged, in the same run. Half of each list is of rows that all have, 
 quarter each of rows that the party before or behind has too. In mode helper one more
 party, without rows, counts. Seconds begin when all have their ids;
 ids/s/core are the ids of asker and keeper by the processor seconds of all parties. The
-peak is the process's resident memory (VmHWM), with everything of all parties.
+peak is the process's resident memory (VmHWM), with everything of all parties. With
+--alone each party runs once more by itself, on what came to it: the memory that it has
+in use at most, beside its list.
 
---parties and --mode take lists; all combinations are measured. At the end the pieces by
+--parties, --mode and --buckets take lists; all combinations are measured. At the end the pieces by
 themselves, on one core.
 
    hanselab align
@@ -174,8 +176,10 @@ themselves, on one core.
 		number("rows", &o.Rows, 100_000, "`N` rows of each party"),
 		numbers("parties", &o.Parties, "`NUMBERS` of parties with rows", 2, 4),
 		words("mode", &o.Mode, "`MODES`: dh, helper", psi.ModeDH, psi.ModeHelper),
+		numbers("buckets", &o.Buckets, "`NUMBERS` of buckets", 1),
 		number("repeat", &o.Repeat, 1, "run `N` times; of the times the fastest counts"),
 		number("pieces", &o.Pieces, 100_000, "measure the pieces on `N` ids; 0 leaves them out"),
+		yes("alone", &o.Alone, "measure what each party by itself holds in memory"),
 		jsonFlag(),
 	)
 }

@@ -115,7 +115,7 @@ func Run(ctx context.Context, p *Party) (*Result, error) {
 			p.told(OpensRows, len(w.common))
 		}
 	}
-	slices.SortFunc(result.Rows, func(a, b Common) int { return bytes.Compare(a.Tag[:], b.Tag[:]) })
+	slices.SortFunc(result.Rows, byTag)
 	result.Digest = digestOf(result.Rows)
 	return result, nil
 }

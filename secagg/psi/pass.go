@@ -356,22 +356,32 @@ func (w *pass) tagsOf(n int, place func(i int) int) []byte {
 // listed makes the list of the own common rows. It returns it as it is sent, and the digest by which asker and keeper
 // compare it: with what the other parties' rows make of each ID, which is the same at both if all have the row.
 func (w *pass) listed(places []int) (list []byte, digest [32]byte) {
-	tags := w.tagsOf(len(places), func(i int) int { return places[i] })
-	order := make([]uint32, len(places))
-	for i := range order {
-		order[i] = uint32(i)
+	w.common = make([]Common, 0, len(places))
+	for lo := 0; lo < len(places); lo += portion {
+		tags := w.tagsOf(min(portion, len(places)-lo), func(i int) int { return places[lo+i] })
+		for i := range len(tags) / wordSize {
+			w.common = append(w.common, Common{[wordSize]byte(tags[wordSize*i:]), places[lo+i], w.number})
+		}
 	}
-	sortByWord(tags, order)
+	slices.SortFunc(w.common, byTag)
 	h := sha256.New()
-	w.common, list = make([]Common, 0, len(places)), make([]byte, 0, len(tags))
-	for _, i := range order {
-		tag, at := [wordSize]byte(tags[wordSize*int(i):]), places[i]
-		w.common = append(w.common, Common{tag, w.row(at), w.number})
-		list = append(list, tag[:]...)
-		h.Write(list[len(list)-wordSize:])
-		h.Write(w.zero[at][:])
+	list = make([]byte, 0, len(places)*wordSize)
+	for i := range w.common {
+		c := &w.common[i]
+		list = append(list, c.Tag[:]...)
+		h.Write(c.Tag[:])
+		h.Write(w.zero[c.Row][:])
+		c.Row = w.row(c.Row) // a place until now
 	}
 	return list, keys.HashOf("hanse psi pairs v1", w.coin[:], number(w.number), h.Sum(nil))
+}
+
+// byTag orders common rows by their tags.
+func byTag(a, b Common) int {
+	if first := cmp.Compare(binary.BigEndian.Uint64(a.Tag[:]), binary.BigEndian.Uint64(b.Tag[:])); first != 0 {
+		return first
+	}
+	return bytes.Compare(a.Tag[:], b.Tag[:])
 }
 
 // listDigest names a pass's list.

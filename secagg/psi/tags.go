@@ -60,7 +60,7 @@ func (w *pass) countTags(ctx context.Context) (open func(context.Context) ([]int
 			switch {
 			case w.Self != w.Helper:
 			case from == w.Asker:
-				found.list = append(found.list, received...)
+				found.keep(received, w.Counts[from][w.number]+dummies)
 			case !found.take(w.Workers, received):
 				return nil, &Deviation{from, m.Kind, twoTags}
 			}
@@ -140,6 +140,14 @@ type matches struct {
 	known *words.Index
 	other []uint32 // by place in the asker's list: where the keeper's has the tag, from 1 on
 	n     int      // tags of the keeper that have come
+}
+
+// keep takes in the next piece of the asker's list of so many tags.
+func (m *matches) keep(piece []byte, tags int) {
+	if m.list == nil {
+		m.list = make([]byte, 0, wordSize*tags)
+	}
+	m.list = append(m.list, piece...)
 }
 
 // index ends the asker's list. It reports false if two of its tags are equal.

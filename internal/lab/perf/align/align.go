@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/lab"
 	"github.com/hanse-project/hanse/internal/lab/table"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/secagg/psi"
 )
 
@@ -21,8 +22,10 @@ type Options struct {
 	Rows    int
 	Parties []int
 	Mode    []string
+	Buckets []int
 	Repeat  int
 	Pieces  int
+	Alone   bool
 }
 
 // Report is what the command prints with --json.
@@ -40,6 +43,7 @@ type Result struct {
 	Parties int     `json:"parties"` // with rows; in mode helper there is one more, without
 	Rows    int     `json:"rows"`    // of each
 	Common  int     `json:"common"`
+	Buckets int     `json:"buckets"`
 	Load    float64 `json:"load"` // of the machine at the start
 
 	IDSeconds    float64 `json:"id_seconds"` // before: all parties' ids out of their cells, one after the other
@@ -61,6 +65,15 @@ type Result struct {
 	Resident int64 `json:"resident_bytes"` // of the process, with all lists, before
 	// VmHWM of the process, which has all parties in it; 0: the system does not tell
 	Peak int64 `json:"peak_bytes"`
+	Held Held  `json:"held"` // zero unless asked for
+}
+
+// Held is how many bytes one party has in use at most, its list of ids not counted.
+type Held struct {
+	Asker  int64 `json:"asker_bytes"`
+	Keeper int64 `json:"keeper_bytes"`
+	Other  int64 `json:"other_bytes"`
+	Helper int64 `json:"helper_bytes"`
 }
 
 // Run measures all combinations, and then the pieces.
@@ -82,16 +95,23 @@ func Run(ctx context.Context, run lab.Run, o Options) error {
 			return fmt.Errorf("--mode is %q, want some of %q", mode, modes)
 		}
 	}
+	for _, n := range o.Buckets {
+		if n < 1 || n > psi.MaxBuckets {
+			return fmt.Errorf("--buckets is %v, want 1 to %d each", o.Buckets, psi.MaxBuckets)
+		}
+	}
 	report := &Report{Machine: lab.Machine(), Workers: workers()}
 	for _, mode := range o.Mode {
 		for _, n := range o.Parties {
-			r, err := measure(ctx, mode, n, o)
-			if err != nil {
-				return fmt.Errorf("%s, %d parties: %w", mode, n, err)
+			for _, buckets := range o.Buckets {
+				r, err := measure(ctx, mode, n, buckets, o)
+				if err != nil {
+					return fmt.Errorf("%s, %d parties, %d buckets: %w", mode, n, buckets, err)
+				}
+				fmt.Fprintf(run.Log, "%s, %d parties of %d rows, %s: %.2f s (%.2f s of processors), plain %.2f s; load %.1f\n",
+					mode, n, o.Rows, wording.Count(buckets, "bucket"), r.Seconds, r.CPU, r.PlainSeconds, r.Load)
+				report.Runs = append(report.Runs, *r)
 			}
-			fmt.Fprintf(run.Log, "%s, %d parties of %d rows: %.2f s (%.2f s of processors), plain %.2f s; load %.1f\n",
-				mode, n, o.Rows, r.Seconds, r.CPU, r.PlainSeconds, r.Load)
-			report.Runs = append(report.Runs, *r)
 		}
 	}
 	if o.Pieces > 0 {
@@ -105,21 +125,36 @@ func Run(ctx context.Context, run lab.Run, o Options) error {
 
 // Print prints the report for people.
 func (r *Report) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%s\nall parties in one process of %d processors\n\n", r.Machine, r.Workers)
-	times := table.New("mode", "parties", "rows", "s", "plain", "ratio", "CPU s", "ids/s/core")
-	sent := table.New("mode", "parties", "MB asker", "keeper", "helper", "other", "peak MB", "CPU ratio")
+	fmt.Fprintf(w, "%s\nall parties in one process of %d processors", r.Machine, r.Workers)
+	if len(r.Runs) > 0 {
+		fmt.Fprintf(w, ", %d rows of each", r.Runs[0].Rows)
+	}
+	fmt.Fprint(w, "\n\n")
+	times := table.New("mode", "parties", "s", "plain", "ratio", "CPU s", "ratio", "ids/s/core")
+	sent := table.New("mode", "parties", "buckets", "MB asker", "keeper", "helper", "other", "peak MB")
 	for _, c := range r.Runs {
-		times.Addf("%s|%d|%d|%.2f|%.2f|%.0f|%.1f|%.0f", c.Mode, c.Parties, c.Rows, c.Seconds,
-			c.PlainSeconds, c.Ratio, c.CPU, c.PerCore)
+		times.Addf("%s|%d|%.2f|%.2f|%.0f|%.1f|%.0f|%.0f", c.Mode, c.Parties, c.Seconds,
+			c.PlainSeconds, c.Ratio, c.CPU, c.CPURatio, c.PerCore)
 		mb := func(n int64) string { return table.If(n > 0, "%.1f", float64(n)/1e6) }
-		sent.Addf("%s|%d|%s|%s|%s|%s|%.0f|%.1f", c.Mode, c.Parties, mb(c.Asker), mb(c.Keeper), mb(c.Helper),
-			mb(c.Other), float64(c.Peak)/1e6, c.CPURatio)
+		sent.Addf("%s|%d|%d|%s|%s|%s|%s|%.0f", c.Mode, c.Parties, c.Buckets, mb(c.Asker), mb(c.Keeper), mb(c.Helper),
+			mb(c.Other), float64(c.Peak)/1e6)
 	}
 	parts := table.New("piece", "ids", "ns an id", "ids/s/core")
 	for _, p := range r.Pieces {
 		parts.Addf("%s|%d|%.0f|%.0f", p.Name, p.IDs, 1e9/p.PerCore, p.PerCore)
 	}
 	tables := []*table.Table{times, sent}
+	alone := table.New("mode", "parties", "buckets", "asker, B a row", "keeper", "other", "helper")
+	for _, c := range r.Runs {
+		if c.Held != (Held{}) {
+			row := func(n int64) string { return table.If(n > 0, "%.0f", float64(n)/float64(c.Rows)) }
+			alone.Addf("%s|%d|%d|%s|%s|%s|%s", c.Mode, c.Parties, c.Buckets, row(c.Held.Asker), row(c.Held.Keeper),
+				row(c.Held.Other), row(c.Held.Helper))
+			if len(tables) == 2 {
+				tables = append(tables, alone)
+			}
+		}
+	}
 	if len(r.Pieces) > 0 {
 		tables = append(tables, parts)
 	}

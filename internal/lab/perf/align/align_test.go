@@ -53,7 +53,7 @@ func TestCompareRefusesOtherRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	results, _, err := federation(t.Context(), psi.ModeHelper, keys.HashOf("test"), lists)
+	results, _, err := federation(t.Context(), psi.ModeHelper, 3, keys.HashOf("test"), lists, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,5 +75,28 @@ func TestCompareRefusesOtherRows(t *testing.T) {
 		if compare(changed, want) == nil {
 			t.Errorf("%s: taken for the plain intersection", name)
 		}
+	}
+}
+
+// TestHeldIsOfEachRole measures a run in which each role has a party.
+func TestHeldIsOfEachRole(t *testing.T) {
+	lists := make([][]psi.ID, 3)
+	for i := range lists {
+		var err error
+		if lists[i], err = people(i, 5000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := held(t.Context(), psi.ModeHelper, 2, lists)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int64{h.Asker, h.Keeper, h.Other, h.Helper} {
+		if n < 5000*10 || n > 5000*2000 {
+			t.Errorf("%+v bytes held for 5000 rows", h)
+		}
+	}
+	if h, err = held(t.Context(), psi.ModeDH, 1, lists[:2]); err != nil || h.Other != 0 || h.Helper != 0 {
+		t.Errorf("two parties alone: %+v, %v", h, err)
 	}
 }

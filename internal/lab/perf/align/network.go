@@ -26,6 +26,7 @@ type end struct {
 	wire
 	self int
 	sent int64
+	came *[][]byte // what came, in order; nil: it is not kept
 }
 
 // Pass implements psi.Network. What comes is the receiver's own, as from a connection.
@@ -42,6 +43,9 @@ func (e *end) Pass(ctx context.Context, m psi.Message, data []byte) ([]byte, err
 	case m.To:
 		select {
 		case data := <-e.wire[m.From][m.To]:
+			if e.came != nil {
+				*e.came = append(*e.came, bytes.Clone(data))
+			}
 			return data, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -69,6 +73,38 @@ func (e *end) Exchange(ctx context.Context, m psi.Message, data []byte) ([][]byt
 			if err != nil {
 				return nil, err
 			}
+		}
+	}
+	return all, nil
+}
+
+// replay gives one party what came to it in a run of all, and takes what it sends.
+type replay struct {
+	self, parties int
+	came          [][]byte
+}
+
+// next is the next message that came.
+func (r *replay) next() []byte {
+	data := bytes.Clone(r.came[0])
+	r.came = r.came[1:]
+	return data
+}
+
+// Pass implements psi.Network.
+func (r *replay) Pass(_ context.Context, m psi.Message, _ []byte) ([]byte, error) {
+	if r.self != m.To {
+		return nil, nil
+	}
+	return r.next(), nil
+}
+
+// Exchange implements psi.Network.
+func (r *replay) Exchange(_ context.Context, _ psi.Message, data []byte) ([][]byte, error) {
+	all := make([][]byte, r.parties)
+	for i := range all {
+		if all[i] = data; i != r.self {
+			all[i] = r.next()
 		}
 	}
 	return all, nil

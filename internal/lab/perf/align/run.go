@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"sync"
@@ -26,8 +27,8 @@ import (
 func workers() int { return runtime.GOMAXPROCS(0) }
 
 // measure measures one case. Of repeated runs the fastest counts.
-func measure(ctx context.Context, mode string, parties int, o Options) (*Result, error) {
-	r := &Result{Mode: mode, Parties: parties, Rows: o.Rows, Load: lab.Load()}
+func measure(ctx context.Context, mode string, parties, buckets int, o Options) (*Result, error) {
+	r := &Result{Mode: mode, Parties: parties, Buckets: buckets, Rows: o.Rows, Load: lab.Load()}
 	lists := make([][]psi.ID, parties)
 	made := time.Now()
 	for i := range lists {
@@ -43,13 +44,14 @@ func measure(ctx context.Context, mode string, parties int, o Options) (*Result,
 	r.PlainSeconds, r.PlainCPU = clock.read()
 	r.Common = len(want[0])
 
+	var err error
 	for i := range o.Repeat {
 		debug.FreeOSMemory()
 		reset := lab.ResetPeak()
 		r.Resident = max(r.Resident, lab.PeakOf(os.Getpid()))
 		contract := keys.HashOf("hanselab align", []byte(strconv.Itoa(i)))
 		clock := newStopwatch()
-		results, sent, err := federation(ctx, mode, contract, lists)
+		results, sent, err := federation(ctx, mode, buckets, contract, lists, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -71,6 +73,11 @@ func measure(ctx context.Context, mode string, parties int, o Options) (*Result,
 			case i > 1:
 				r.Other = n
 			}
+		}
+	}
+	if o.Alone {
+		if r.Held, err = held(ctx, mode, buckets, lists); err != nil {
+			return nil, err
 		}
 	}
 	r.Ratio, r.CPURatio = r.Seconds/r.PlainSeconds, r.CPU/r.PlainCPU
@@ -139,12 +146,73 @@ next:
 	return rows
 }
 
-// federation has all parties find their common rows, and returns what each found and sent. The first asks, the second
-// is the keeper; a helper comes last, without rows.
-func federation(
-	ctx context.Context, mode string, contract keys.Hash, lists [][]psi.ID,
-) ([]*psi.Result, []int64, error) {
-	spec := psi.Spec{Asker: 0, Keeper: 1, Helper: psi.None, MinRows: 1}
+// held is what each party holds at most beside its list: all run once, and then one after the other alone, on what came
+// to it.
+func held(ctx context.Context, mode string, buckets int, lists [][]psi.ID) (h Held, _ error) {
+	spec := specOf(mode, buckets, lists)
+	came := make([][][]byte, len(spec.Counts))
+	contract := keys.HashOf("hanselab align alone")
+	if _, _, err := federation(ctx, mode, buckets, contract, lists, came); err != nil {
+		return h, err
+	}
+	for i, most := range []*int64{&h.Asker, &h.Keeper, &h.Other, &h.Helper} {
+		switch {
+		case i == 2 && len(lists) == 2 || i == 3 && spec.Helper == psi.None:
+			continue
+		case i == 3:
+			i = spec.Helper
+		}
+		for again := range 3 { // what is allocated while the collector runs counts as in use: the least is nearest
+			n, err := alone(ctx, spec, i, contract, lists, came[i])
+			if err != nil {
+				return h, err
+			}
+			if again == 0 || n < *most {
+				*most = n
+			}
+		}
+	}
+	return h, nil
+}
+
+// alone runs one party on what came to it, and returns by how much its live memory grew. The collector runs all the
+// time: what it finds in use is what counts.
+func alone(ctx context.Context, spec psi.Spec, i int, contract keys.Hash, lists [][]psi.ID, came [][]byte) (int64, error) {
+	p := party(spec, i, contract, lists, &replay{i, len(spec.Counts), came})
+	before := live()
+	most := before
+	var group sync.WaitGroup
+	done := make(chan struct{})
+	group.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				most = max(most, live())
+			}
+		}
+	})
+	_, err := psi.Run(ctx, p)
+	close(done)
+	group.Wait()
+	if err != nil {
+		return 0, fmt.Errorf("party %d alone: %w", i, err)
+	}
+	return most - before, nil
+}
+
+// live collects garbage and returns the bytes in use.
+func live() int64 {
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
+
+// specOf is what all agree on. The first asks, the second is the keeper; a helper comes last, without rows.
+func specOf(mode string, buckets int, lists [][]psi.ID) psi.Spec {
+	spec := psi.Spec{Asker: 0, Keeper: 1, Helper: psi.None, MinRows: 1, Buckets: buckets}
 	for _, list := range lists {
 		spec.Counts = append(spec.Counts, []int{len(list)})
 	}
@@ -152,21 +220,38 @@ func federation(
 		spec.Helper = len(lists)
 		spec.Counts = append(spec.Counts, nil)
 	}
+	return spec
+}
+
+// party is one of the parties.
+func party(spec psi.Spec, i int, contract keys.Hash, lists [][]psi.ID, network psi.Network) *psi.Party {
+	p := &psi.Party{
+		Spec: spec, Self: i, Contract: contract, Network: network,
+		Root:    psi.Root(keys.HashOf("hanselab align root", []byte{byte(i)})),
+		Workers: workers(), Keep: func(string, keys.Hash) error { return nil },
+	}
+	if i < len(lists) {
+		p.Lists = [][]psi.ID{lists[i]}
+	}
+	return p
+}
+
+// federation has all parties find their common rows, and returns what each found and sent. What came to each it puts
+// into came, unless that is nil.
+func federation(
+	ctx context.Context, mode string, buckets int, contract keys.Hash, lists [][]psi.ID, came [][][]byte,
+) ([]*psi.Result, []int64, error) {
+	spec := specOf(mode, buckets, lists)
 	n := len(spec.Counts)
 	results, sent, wire := make([]*psi.Result, n), make([]int64, n), newWire(n)
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range n {
 		group.Go(func() (err error) {
 			e := &end{wire: wire, self: i}
-			p := &psi.Party{
-				Spec: spec, Self: i, Contract: contract, Network: e,
-				Root:    psi.Root(keys.HashOf("hanselab align root", []byte{byte(i)})),
-				Workers: workers(), Keep: func(string, keys.Hash) error { return nil },
+			if came != nil {
+				e.came = &came[i]
 			}
-			if i < len(lists) {
-				p.Lists = [][]psi.ID{lists[i]}
-			}
-			if results[i], err = psi.Run(ctx, p); err != nil {
+			if results[i], err = psi.Run(ctx, party(spec, i, contract, lists, e)); err != nil {
 				return fmt.Errorf("party %d: %w", i, err)
 			}
 			sent[i] = e.sent
