@@ -12,7 +12,8 @@ import (
 // TestAlign measures tiny lists: the command itself fails where what the parties find is not the plain intersection.
 func TestAlign(t *testing.T) {
 	var r align.Report
-	hanselab(t, &r, "align", "--rows", "300", "--parties", "2,3", "--buckets", "1,4", "--pieces", "200", "--repeat", "2", "--json")
+	hanselab(t, &r, "align", "--rows", "300", "--parties", "2,3", "--buckets", "1,4",
+		"--pieces", "200", "--repeat", "2", "--json")
 	if len(r.Runs) != 8 || len(r.Pieces) != 8 || r.Machine == "" {
 		t.Fatalf("%d runs and %d pieces, want 8 and 8", len(r.Runs), len(r.Pieces))
 	}

@@ -177,7 +177,9 @@ func held(ctx context.Context, mode string, buckets int, lists [][]psi.ID) (h He
 
 // alone runs one party on what came to it, and returns by how much its live memory grew. The collector runs all the
 // time: what it finds in use is what counts.
-func alone(ctx context.Context, spec psi.Spec, i int, contract keys.Hash, lists [][]psi.ID, came [][]byte) (int64, error) {
+func alone(
+	ctx context.Context, spec psi.Spec, i int, contract keys.Hash, lists [][]psi.ID, came [][]byte,
+) (int64, error) {
 	p := party(spec, i, contract, lists, &replay{i, len(spec.Counts), came})
 	before := live()
 	most := before
