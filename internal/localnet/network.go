@@ -220,3 +220,15 @@ func (p *Ports) Close() {
 		l.Close()
 	}
 }
+
+// Address returns where a member's node listens, as host and port.
+func (l *Network) Address(name string) string {
+	return fmt.Sprintf("127.0.0.1:%d", l.ports.Numbers[slices.Index(l.Names, name)])
+}
+
+// WorkerArgs are the arguments of the program for a member's worker of a shard.
+func (l *Network) WorkerArgs(name, contract string, shard, of int) []string {
+	return []string{"worker", "--node", l.Address(name), "--key", l.Path(name, filepath.Join("node", "worker.key")),
+		"--parts", l.Path(name, filepath.Join("node", "parts")), "--cores", "1", "--shard", fmt.Sprint(shard), "--of",
+		fmt.Sprint(of), contract}
+}

@@ -125,3 +125,43 @@ func decodeFloats(b []byte) (list []float64) {
 	}
 	return list
 }
+
+// What a worker takes, in bytes: beside its rows, and for its transcript.
+const (
+	workerMemory  = 96 << 20
+	workerScratch = 64 << 20
+	recordBytes   = 256 // of each frame
+)
+
+// WorkerNeeds is about how many bytes of memory, and of disk, the worker of a party of a job in shards takes.
+func WorkerNeeds(c *contract.Contract, party int) (memory, scratch int64, err error) {
+	if c.Job.Shards == 0 {
+		return 0, 0, fmt.Errorf("job %q has no shards", c.Job.Name)
+	}
+	p, err := fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
+	if err != nil && c.Job.Task == contract.TaskTrain {
+		return 0, 0, err
+	}
+	rows := int64(c.Rows()/c.Job.Shards + 1)
+	memory = workerMemory + rows*(8*int64(c.Parties[party].Columns)+16)
+	switch {
+	case c.Job.Task != contract.TaskTrain: // a few blocks, which are smaller than those of a training
+	case c.Job.Privacy == fdskl.Sealed:
+		if p, err = sealed.WithFacts(sealed.WithDefaults(p), c.Parties); err != nil {
+			return 0, 0, err
+		}
+		memory += sealed.Memory(p, int(rows))
+	default:
+		memory += 4 * 8 * int64(p.Features) * int64(p.Features)
+	}
+	var frames, bytes int64
+	lines, err := c.ShardEgress(party)
+	for _, l := range lines {
+		frames, bytes = frames+l.MaxFrames, bytes+l.MaxBytes
+	}
+	scratch = workerScratch + recordBytes*2*frames/int64(c.Job.Shards)
+	if c.Job.Record == contract.RecordFull {
+		scratch += 2 * bytes / int64(c.Job.Shards)
+	}
+	return memory, scratch, err
+}

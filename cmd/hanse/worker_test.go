@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/localnet"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// workers are processes of all members' workers of one job.
+type workers struct {
+	*testNetwork
+	contract string
+	of       int
+	running  map[string]*localnet.Process
+}
+
+// work starts the workers of a job's shards at all members.
+func (w *testNetwork) work(contract string, of int) *workers {
+	l := &workers{testNetwork: w, contract: contract, of: of, running: make(map[string]*localnet.Process)}
+	w.t.Cleanup(func() {
+		for _, p := range l.running {
+			p.End(syscall.SIGKILL, time.Minute)
+		}
+	})
+	for _, name := range w.Names {
+		for shard := range of {
+			l.start(name, shard)
+		}
+	}
+	return l
+}
+
+// start starts one worker.
+func (l *workers) start(name string, shard int) {
+	l.t.Helper()
+	key := fmt.Sprintf("%s-%d", name, shard)
+	p, err := localnet.Start(localnet.Launch{Name: key, Program: l.program,
+		Args: l.WorkerArgs(name, l.contract, shard, l.of), Log: l.Path(name, key+".log")})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.running[key] = p
+}
+
+// restart kills a worker and starts it again, as an engine would.
+func (l *workers) restart(name string, shard int) {
+	l.running[fmt.Sprintf("%s-%d", name, shard)].End(syscall.SIGKILL, time.Minute)
+	l.start(name, shard)
+}
+
+// wantDone waits for all workers, who end with status 0.
+func (l *workers) wantDone() {
+	l.t.Helper()
+	for key, p := range l.running {
+		if err := p.Wait(l.t.Context()); err != nil {
+			name, _, _ := strings.Cut(key, "-")
+			text, _ := os.ReadFile(l.Path(name, key+".log"))
+			l.t.Errorf("worker %s ended with %v\n%s", key, err, text)
+		}
+		delete(l.running, key)
+	}
+}
+
+// TestSIGKILLOfWorkers kills workers, one of them again and again, and a node: the job ends in the model that the same
+// contract gives without a kill, bit for bit, and its audit finds nothing but what masked jobs announce.
+func TestSIGKILLOfWorkers(t *testing.T) {
+	w := newColumns(t, 3500)
+	for _, name := range w.Names {
+		w.start(name)
+	}
+	const shards = 2
+	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, shards)
+	l := w.work(id, shards)
+	kills := make(chan int, 100)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.client("bank").Launch(t.Context(), id, func(e jobs.Event) {
+			if e.Kind == jobs.EventProgress && e.Step == "rows" && e.Done < e.Total {
+				select {
+				case kills <- int(e.Done):
+				default:
+				}
+			}
+		})
+		ended <- err
+	}()
+	for _, victim := range []struct {
+		name  string
+		shard int
+	}{{"telco", 1}, {"telco", 1}, {"bank", 0}} {
+		select {
+		case <-kills:
+			l.restart(victim.name, victim.shard)
+		case err := <-ended: // the machine was fast
+			ended <- err
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Fatalf("%v\n%s", err, w.log("bank"))
+	}
+	l.wantDone()
+	interrupted := w.models(id)
+	w.runAgain(id)
+	l = w.work(id, shards)
+	again := w.models(id)
+	l.wantDone()
+	for name, model := range again {
+		if !bytes.Equal(model, interrupted[name]) {
+			t.Errorf("%s: the model part differs from the uninterrupted one", name)
+		}
+	}
+}
+
+// prepareShards is prepare for a job in shards.
+func (w *testNetwork) prepareShards(p fdskl.Params, privacy string, shards int) string {
+	w.t.Helper()
+	p.Active, p.Label = []string{"bank"}, w.data.Label
+	job := contract.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: contract.TaskTrain,
+		Parties: w.Names, Privacy: privacy, Shards: shards}
+	if err := job.SetParameters(p.WithDefaults()); err != nil {
+		w.t.Fatal(err)
+	}
+	text, err := job.Text()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	id, _, err := w.client("bank").Prepare(w.t.Context(), text, func(jobs.Event) {})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+// TestManifest writes the files for engines, and refuses what it cannot write one for.
+func TestManifest(t *testing.T) {
+	w := newColumns(t, 3500)
+	w.start("bank")
+	w.start("insurer")
+	w.start("telco")
+	w.start("retailer")
+	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, 2)
+	manifest := func(args ...string) (string, error) {
+		out, err := exec.Command(w.program, append([]string{"shard", "manifest", "--dir", w.Path("bank", "node"), "--node",
+			w.Address("bank")}, args...)...).CombinedOutput()
+		return string(out), err
+	}
+	for flag, want := range map[string]string{"--cpu=2": "completionMode: Indexed", "--slurm": "#SBATCH --array=0-1",
+		"--systemd": "hanse worker", "--loop": "hanse"} {
+		if out, err := manifest("trial", flag); err != nil || !strings.Contains(out, want) || !strings.Contains(out, id) {
+			t.Errorf("%s: %v\n%s", flag, err, out)
+		}
+	}
+	if out, err := manifest("other"); err == nil || !strings.Contains(out, "has no job called other") {
+		t.Errorf("a job that is not there: %v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(w.Path("bank", "node"), "worker.key")); err != nil {
+		t.Error(err)
+	}
+}
