@@ -50,11 +50,12 @@ export GORACE = atexit_sleep_ms=0
 # under the race detector by themselves, and these again by test-long.
 PLAIN = cmd/hanselab|internal/lab|internal/golden|examples
 
-# The last two lines are what the race detector would make too slow.
+# The last lines are what the race detector would make too slow, or too large.
 test:
 	go test $(RACE) -timeout 30m $$(go list ./... | grep -vE '/($(PLAIN))(/|$$)')
 	go test -timeout 20m $$(go list ./... | grep -E '/($(PLAIN))(/|$$)')
 	go test -timeout 10m -run '^TestLarge' ./audit
+	go test -run '^TestMemory' ./internal/parts
 
 # test-long adds the tests that take long: real data sets, and every way to kill a federation.
 test-long:

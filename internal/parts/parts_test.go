@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -257,32 +256,6 @@ func TestCut(t *testing.T) {
 	}
 	if _, err := Cut(folder, contract, m, make([][2]int, mostParts+1)); err == nil {
 		t.Error("more parts than names")
-	}
-}
-
-// TestMemory: no part is in memory a second time while it is written or read.
-func TestMemory(t *testing.T) {
-	m := filled(100_000, 20, 0, 0)
-	path := filepath.Join(t.TempDir(), "part")
-	const matrix, less = 16 << 20, 12 << 20
-	for _, c := range []struct {
-		name string
-		do   func() error
-		most uint64
-	}{
-		{"Write", func() error { _, err := Write(path, m, 0, m.Rows); return err }, less},
-		{"check", func() error { _, _, err := check(path); return err }, less},
-		{"Read", func() error { _, _, err := Read(path, StandardLimits()); return err }, matrix + less},
-	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		if err := c.do(); err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; n > c.most {
-			t.Errorf("%s takes %d bytes, want %d at most", c.name, n, c.most)
-		}
 	}
 }
 

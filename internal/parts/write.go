@@ -60,7 +60,7 @@ func write(w io.Writer, m *kernel.Matrix, first, group, page int) error {
 }
 
 // begun returns a writer of files with a head.
-func begun(w io.Writer, h head, options ...parquet.WriterOption) (*parquet.Writer, error) {
+func begun(w io.Writer, h head, options ...parquet.WriterOption) (*parquet.GenericWriter[any], error) {
 	text, err := h.text()
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func begun(w io.Writer, h head, options ...parquet.WriterOption) (*parquet.Write
 	for _, path := range schema.Columns() { // nobody looks for the smallest and largest cells, which may be whole rows
 		options = append(options, parquet.SkipPageBounds(path...), parquet.SkipPageStatistics(path...))
 	}
-	return parquet.NewWriter(w, options...), nil
+	return parquet.NewGenericWriter[any](w, options...), nil
 }
 
 // groupWriter writes the rows [lo, hi) of a matrix as one row group.
