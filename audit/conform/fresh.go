@@ -16,6 +16,7 @@ import (
 	"github.com/hanse-project/hanse/protocol/transcript"
 	"github.com/hanse-project/hanse/secagg/cohort"
 	"github.com/hanse-project/hanse/secagg/he"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // Limits of the search for repeated payloads.
@@ -80,7 +81,11 @@ func (s *secrets) of(r *transcript.Record) (keys.Hash, bool) {
 			s.first = make(map[alignedPlace]bool)
 		}
 		s.first[place] = true
-		return r.Sum(), !again && r.Bytes >= freshBytes
+		sum := r.Sum()
+		if psi.Meets(r.Kind) { // a short piece may be all of words that another party's list has, too
+			sum = keys.HashOf("words of one party", sum[:], []byte{byte(r.Type), byte(r.Peer), byte(r.Peer >> 8)})
+		}
+		return sum, !again && r.Bytes >= freshBytes
 	case evidence.Protected(r.Class):
 		return r.Sum(), r.Bytes >= freshBytes && !(s.served && s.passed.Take(r) == rules.SentAgain)
 	case isC1(r):

@@ -165,7 +165,7 @@ party, without rows, counts. Seconds begin when all have their ids;
 ids/s/core are the ids of asker and keeper by the processor seconds of all parties. The
 peak is the process's resident memory (VmHWM), with everything of all parties. With
 --alone each party runs once more by itself, on what came to it: the memory that it has
-in use at most, beside its list.
+in use at most, beside its list, whenever a message goes or comes.
 
 --parties, --mode and --buckets take lists; all combinations are measured. At the end the pieces by
 themselves, on one core.

@@ -73,6 +73,8 @@ func TestAuditOfAnHonestAlignmentFindsNothing(t *testing.T) {
 		"dh, two passes":            {3, "keys = [\"phone\", \"customer\"]"},
 		"helper":                    {4, "mode = \"helper\"\nhelper = \"telco\""},
 		"dh, two passes in buckets": {3, "keys = [\"phone\", \"customer\"]\nbuckets = 4"},
+		"dh of rows one by one":     {2, "buckets = 95"},
+		"helper, rows one by one":   {3, "mode = \"helper\"\nhelper = \"telco\"\nbuckets = 160"},
 		"helper, in buckets":        {4, "mode = \"helper\"\nhelper = \"telco\"\nbuckets = 3"},
 	} {
 		t.Run(name, func(t *testing.T) {

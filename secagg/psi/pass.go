@@ -150,11 +150,11 @@ func (w *pass) share(ctx context.Context) error {
 					return &Deviation{i, m.Kind, err.Error()}
 				}
 				places := buckets.of(bucket)
-				w.add(len(places), func(i int) int { return int(places[i]) },
+				w.add(len(places), func(at int) int { return int(places[at]) },
 					func(id *ID, out []byte) { value := table.Get(*id); copy(out, value[:]) })
 			}
+			w.step("zero shares", bucket+1, w.pieces())
 		}
-		w.step("zero shares", 1, 1)
 	}
 	return nil
 }

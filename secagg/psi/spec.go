@@ -199,6 +199,12 @@ func Words(kind string) (size, pass int, sorted bool) {
 	return 0, pass, false
 }
 
+// Meets reports whether words of a kind stand in another party's list as well: those of common rows do.
+func Meets(kind string) bool {
+	at, _, ok := stepOf(kind)
+	return ok && slices.Contains([]step{stepTags, stepDoubled, stepDoubledBack}, at)
+}
+
 // Protection says in words what protects messages of a kind from whoever receives them; nothing for coins, votes and
 // kinds that are none of an intersection.
 func Protection(kind string) string {

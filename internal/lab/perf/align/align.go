@@ -68,7 +68,8 @@ type Result struct {
 	Held Held  `json:"held"` // zero unless asked for
 }
 
-// Held is how many bytes one party has in use at most, its list of ids not counted.
+// Held is how many bytes one party has in use at most, its list of ids not counted, whenever a message goes or comes or
+// a step is done: what a step needs within itself is not seen.
 type Held struct {
 	Asker  int64 `json:"asker_bytes"`
 	Keeper int64 `json:"keeper_bytes"`

@@ -82,6 +82,7 @@ func (e *end) Exchange(ctx context.Context, m psi.Message, data []byte) ([][]byt
 type replay struct {
 	self, parties int
 	came          [][]byte
+	each          func() // called for every message
 }
 
 // next is the next message that came.
@@ -93,6 +94,7 @@ func (r *replay) next() []byte {
 
 // Pass implements psi.Network.
 func (r *replay) Pass(_ context.Context, m psi.Message, _ []byte) ([]byte, error) {
+	r.each()
 	if r.self != m.To {
 		return nil, nil
 	}

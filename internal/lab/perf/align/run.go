@@ -146,8 +146,7 @@ next:
 	return rows
 }
 
-// held is what each party holds at most beside its list: all run once, and then one after the other alone, on what came
-// to it.
+// held is what each party holds beside its list: all run once, and then one after the other alone, on what came to it.
 func held(ctx context.Context, mode string, buckets int, lists [][]psi.ID) (h Held, _ error) {
 	spec := specOf(mode, buckets, lists)
 	came := make([][][]byte, len(spec.Counts))
@@ -162,46 +161,18 @@ func held(ctx context.Context, mode string, buckets int, lists [][]psi.ID) (h He
 		case i == 3:
 			i = spec.Helper
 		}
-		for again := range 3 { // what is allocated while the collector runs counts as in use: the least is nearest
-			n, err := alone(ctx, spec, i, contract, lists, came[i])
-			if err != nil {
-				return h, err
-			}
-			if again == 0 || n < *most {
-				*most = n
-			}
+		network := &replay{self: i, parties: len(spec.Counts), came: came[i]}
+		p := party(spec, i, contract, lists, network)
+		before := live()
+		network.each = func() { *most = max(*most, live()-before) }
+		p.Step = func(string, int, int) { network.each() }
+		if _, err := psi.Run(ctx, p); err != nil {
+			return h, fmt.Errorf("party %d alone: %w", i, err)
 		}
 	}
+	runtime.KeepAlive(lists) // they were there before, and are no less after
+	runtime.KeepAlive(came)
 	return h, nil
-}
-
-// alone runs one party on what came to it, and returns by how much its live memory grew. The collector runs all the
-// time: what it finds in use is what counts.
-func alone(
-	ctx context.Context, spec psi.Spec, i int, contract keys.Hash, lists [][]psi.ID, came [][]byte,
-) (int64, error) {
-	p := party(spec, i, contract, lists, &replay{i, len(spec.Counts), came})
-	before := live()
-	most := before
-	var group sync.WaitGroup
-	done := make(chan struct{})
-	group.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				most = max(most, live())
-			}
-		}
-	})
-	_, err := psi.Run(ctx, p)
-	close(done)
-	group.Wait()
-	if err != nil {
-		return 0, fmt.Errorf("party %d alone: %w", i, err)
-	}
-	return most - before, nil
 }
 
 // live collects garbage and returns the bytes in use.
