@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +85,7 @@ type connection struct {
 	node   *Node
 	life   context.Context
 	stop   context.CancelFunc
+	wrap   func(shards.Frames) shards.Frames // nil: none
 	serves sync.WaitGroup
 }
 
@@ -95,6 +98,9 @@ func (c *connection) Open(context.Context) (shards.Frames, error) {
 		defer b.Close()
 		c.node.ServeWorker(c.life, keys.ID{}, b)
 	})
+	if c.wrap != nil {
+		return c.wrap(a), nil
+	}
 	return a, nil
 }
 
@@ -109,8 +115,10 @@ type workers struct {
 	*testNetwork
 	digits string
 	of     int
-	change func(party, shard int, c *worker.Config) // of one worker; may be nil
-	kill   []context.CancelCauseFunc                // by party and shard
+	change func(party, shard int, c *worker.Config)              // of one worker; may be nil
+	wrap   func(party, shard int, f shards.Frames) shards.Frames // the streams of one worker; may be nil
+	mu     sync.Mutex
+	kill   []context.CancelCauseFunc // by party and shard
 	ends   []chan error
 }
 
@@ -134,7 +142,11 @@ func (w *workers) start(party, shard int) {
 	c := worker.Config{
 		Dial: func(context.Context) (worker.Conn, error) {
 			life, stop := context.WithCancel(ctx)
-			return &connection{node: w.nodes[party], life: life, stop: stop}, nil
+			c := &connection{node: w.nodes[party], life: life, stop: stop}
+			if w.wrap != nil {
+				c.wrap = func(f shards.Frames) shards.Frames { return w.wrap(party, shard, f) }
+			}
+			return c, nil
 		},
 		Job: w.digits, Shard: shard, Of: w.of, Dir: w.t.TempDir(), Cores: 1, Do: columns.WorkShard, RecordLimit: 1 << 30,
 		Rows: func(contract keys.Hash, shard int, digest keys.Hash) (*kernel.Matrix, error) {
@@ -150,8 +162,10 @@ func (w *workers) start(party, shard int) {
 		w.change(party, shard, &c)
 	}
 	at := party*w.of + shard
-	w.kill[at], w.ends[at] = cancel, make(chan error, 1)
-	end := w.ends[at]
+	end := make(chan error, 1)
+	w.mu.Lock()
+	w.kill[at], w.ends[at] = cancel, end
+	w.mu.Unlock()
 	go func() { end <- worker.Run(ctx, c) }()
 	w.t.Cleanup(func() { cancel(nil) })
 }
@@ -260,4 +274,143 @@ func TestWorkersThatAreRefused(t *testing.T) {
 	if text := <-told; !strings.Contains(text, "shard 0 has a worker already") {
 		t.Errorf("a twin hears %q", text)
 	}
+}
+
+// dying are the streams of a worker that is killed when it is about to send its n-th frame.
+type dying struct {
+	shards.Frames
+	left *atomic.Int64
+	die  func()
+}
+
+func (d *dying) Send(ctx context.Context, frame ...[]byte) error {
+	if d.left.Add(-1) == 0 {
+		d.die()
+		return context.Canceled
+	}
+	return d.Frames.Send(ctx, frame...)
+}
+
+// TestWorkersAreKilledAtAnyFrame kills one worker of each role at its first frame, at frames in between and at the last
+// ones, with which it hands in what it has made, and kills the worker that takes its place too. The job ends, and the
+// shard has the generations that this takes; the scores are those of a model.
+func TestWorkersAreKilledAtAnyFrame(t *testing.T) {
+	frames := make(map[int]int64) // by party, of an undisturbed worker
+	var counted sync.Mutex
+	run := func(t *testing.T, victim int, began bool, at func(all int64) []int64) {
+		l := newTestNetwork(t, 4, 4200)
+		l.startAll()
+		text := l.job("train", "privacy = \"sealed\"\nshards = 2",
+			activeBank+"features = 256\nlambda = 1e-4\nsigma = 1.5\niterations = 5")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		c, err := l.nodes[0].Prepare(ctx, text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := make([]atomic.Int64, 4)
+		var deaths []int64
+		if at != nil {
+			deaths = at(frames[victim])
+		}
+		w := &workers{testNetwork: l, digits: c.Hash().String()[:8], of: 2, kill: make([]context.CancelCauseFunc, 8),
+			ends: make([]chan error, 8)}
+		var lives atomic.Int64
+		killed := make(chan struct{}, len(deaths))
+		var left atomic.Int64
+		next := func() {
+			if n := lives.Add(1); int(n) <= len(deaths) {
+				left.Store(deaths[n-1])
+			} else {
+				left.Store(1 << 40)
+			}
+		}
+		next()
+		w.wrap = func(party, shard int, f shards.Frames) shards.Frames {
+			if party != victim || shard != 1 || at == nil {
+				return &counting{f, &counts[party]}
+			}
+			return &dying{f, &left, func() {
+				w.mu.Lock()
+				w.kill[party*2+1](errors.New("killed"))
+				w.mu.Unlock()
+				killed <- struct{}{}
+			}}
+		}
+		for p := range l.names {
+			for s := range 2 {
+				w.start(p, s)
+			}
+		}
+		ended := l.launched(ctx, 0, c.Hash())
+	killing:
+		for range deaths {
+			select {
+			case err := <-ended: // it had fewer frames to send than the one that was counted
+				if err != nil {
+					t.Fatal(err)
+				}
+				ended = nil
+				break killing
+			case <-killed:
+				w.mu.Lock()
+				end := w.ends[victim*2+1]
+				w.mu.Unlock()
+				<-end
+				next()
+				w.start(victim, 1)
+			case <-ctx.Done():
+				t.Fatalf("the worker did not come to frames %d", deaths)
+			}
+		}
+		if ended != nil {
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.wantDone()
+		if at == nil {
+			counted.Lock()
+			for p := range counts {
+				frames[p] = counts[p].Load() / 2
+			}
+			counted.Unlock()
+			return
+		}
+		generations, err := os.ReadDir(filepath.Join(l.nodes[0].jobFolder(c.Hash()), shards.Folder, "00001"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := generations[len(generations)-1].Name(); began && last < "00002" {
+			t.Errorf("the worker was killed in a session, and the last generation at the label holder is %s", last)
+		}
+	}
+	run(t, 0, false, nil)
+	for victim, name := range []string{"label holder", "keeper", "helper", "outside"} {
+		for _, c := range []struct {
+			name  string
+			began bool // one of the kills is within a session
+			at    func(all int64) []int64
+		}{
+			{"first and last frames", false, func(all int64) []int64 { return []int64{2, all} }},
+			{"in between, twice", true, func(all int64) []int64 { return []int64{all / 3, 2 * all / 3} }},
+			{"the last but one", false, func(all int64) []int64 { return []int64{all - 1} }},
+		} {
+			if !thorough && victim+len(c.name)%2 > 1 {
+				continue
+			}
+			t.Run(name+", "+c.name, func(t *testing.T) { run(t, victim, c.began, c.at) })
+		}
+	}
+}
+
+// counting counts the frames that a worker sends.
+type counting struct {
+	shards.Frames
+	sent *atomic.Int64
+}
+
+func (c *counting) Send(ctx context.Context, frame ...[]byte) error {
+	c.sent.Add(1)
+	return c.Frames.Send(ctx, frame...)
 }
