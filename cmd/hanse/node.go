@@ -118,8 +118,8 @@ Programs watch it: --metrics serves Prometheus' /metrics, /healthz and /readyz, 
 			&cli.BoolFlag{Name: "quic", Usage: "speak QUIC besides TCP"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores",
 				Action: atLeast("workers", 0, 0)},
-			&cli.StringFlag{Name: "parts", Usage: "write parts of rows for workers of jobs in shards into this `FOLDER`, which " +
-				"they read", DefaultText: "parts in --dir"},
+			&cli.StringFlag{Name: "parts", Usage: "write parts of rows, for workers of shards, into this `FOLDER`",
+				DefaultText: "parts in --dir"},
 			&cli.Int64Flag{Name: "record-limit", Value: node.DefaultRecordLimit >> 20,
 				Usage: "keep at most `MIB` of payloads of a job that records them"},
 			&cli.StringFlag{Name: "quota", Usage: "the node's folder may come to this `SIZE`, such as 50GB (default: the " +

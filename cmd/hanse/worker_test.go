@@ -106,6 +106,15 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 			ended <- err
 		}
 	}
+	select {
+	case <-kills: // a node, too: its workers find it again, and the job goes on with the shards that are done
+		if err := w.kill("insurer", syscall.SIGKILL); err == nil {
+			t.Error("the node ended well though it was killed")
+		}
+		w.start("insurer")
+	case err := <-ended:
+		ended <- err
+	}
 	if err := <-ended; err != nil {
 		t.Fatalf("%v\n%s", err, w.log("bank"))
 	}

@@ -90,9 +90,10 @@ type shardWork struct {
 	task func(s fdskl.Shard) (shardTask, error) // what the worker of a shard is told beside contracts and rows
 	rows *kernel.Matrix                         // nil where this party has none
 	// begun is what the results depend on beside the rows.
-	begun  []byte
-	most   int64                                  // bytes of a result
-	decode func(s fdskl.Shard, data []byte) error // takes in a result
+	begun []byte
+	most  int64                                  // bytes of a result
+	check func(s fdskl.Shard, data []byte) error // refuses what is no result of a shard
+	take  func(s fdskl.Shard, data []byte) error // takes in a result, in the order of the shards
 }
 
 // runShards has the shards' workers make their results, compares with all parties what the sessions were, and takes in
@@ -132,10 +133,7 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 			return discloseShard(p, c.Job, c.Parties, list[i])
 		},
 		Check: func(i int, result []byte) error {
-			if int64(len(result)) > w.most {
-				return fmt.Errorf("a result of %d bytes, want at most %d", len(result), w.most)
-			}
-			return nil
+			return w.check(span(i), result)
 		},
 		Progress: func(rows, ready int) {
 			r.Step("rows", rows, c.Rows(), 0)
@@ -153,7 +151,7 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 		if err != nil {
 			return err
 		}
-		if err := w.decode(span(i), data); err != nil {
+		if err := w.take(span(i), data); err != nil {
 			return fmt.Errorf("shard %d: %w", i, err)
 		}
 	}
@@ -197,17 +195,32 @@ func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b 
 		return nil, err
 	}
 	p := b.Model.Params
-	return list, runShards(ctx, r, t, t.member.PartsFolder(), shardWork{
+	decode := func(data []byte) (fdskl.Sums, error) { return fdskl.DecodeSums(p, t.member.Name(), data) }
+	err = runShards(ctx, r, t, t.member.PartsFolder(), shardWork{
 		rows: rows, begun: append(model, encodeFloats(b.Labels)...), most: maxSums(p),
 		task: func(s fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedSum, Model: model, Labels: encodeFloats(b.Of(s))}, nil
 		},
-		decode: func(_ fdskl.Shard, data []byte) error {
-			sums, err := fdskl.DecodeSums(p, t.member.Name(), data)
-			list = append(list, sums)
+		check: func(_ fdskl.Shard, data []byte) error {
+			_, err := decode(data)
 			return err
 		},
+		take: func(_ fdskl.Shard, data []byte) error { return addSums(&list, decode, data) },
 	})
+	return list, err
+}
+
+// addSums adds the sums of a shard to those of the shards before it: one shard's are in memory at a time.
+func addSums(list *[]fdskl.Sums, decode func([]byte) (fdskl.Sums, error), data []byte) error {
+	more, err := decode(data)
+	switch {
+	case err != nil:
+		return err
+	case len(*list) == 0:
+		*list = []fdskl.Sums{more}
+		return nil
+	}
+	return (*list)[0].Add(more)
 }
 
 // cut implements sharded.
@@ -238,17 +251,21 @@ func (s *sealing) sums(ctx context.Context, r *session, p fdskl.Params, rows *ke
 		return nil, err
 	}
 	n := r.Contract().Rows()
-	return list, runShards(ctx, r, s, s.member.PartsFolder(), shardWork{
+	decode := func(data []byte) (sealed.Sums, error) {
+		return sealed.DecodeSums(p, s.job.Parties, n, s.member.Name(), data)
+	}
+	err = runShards(ctx, r, s, s.member.PartsFolder(), shardWork{
 		rows: rows, begun: append(model, encodeWords(b.Labels)...), most: maxSums(p),
 		task: func(shard fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: sealedSums, Model: model, Labels: encodeWords(b.Of(shard, n))}, nil
 		},
-		decode: func(_ fdskl.Shard, data []byte) error {
-			sums, err := sealed.DecodeSums(p, s.job.Parties, n, s.member.Name(), data)
-			list = append(list, sums)
+		check: func(_ fdskl.Shard, data []byte) error {
+			_, err := decode(data)
 			return err
 		},
+		take: func(_ fdskl.Shard, data []byte) error { return addSums(&list, decode, data) },
 	})
+	return list, err
 }
 
 // maxSums is more bytes than the sums of a shard take.
@@ -301,13 +318,20 @@ func (p *prediction) shardScores(ctx context.Context, r *session, table *dataset
 	}
 	out := &scoresOfShards{each: p.model.Params.Scores()}
 	receives := p.job.OpenTo == p.member.Name()
+	decode := func(s fdskl.Shard, data []byte) ([]float64, error) {
+		return fdskl.DecodeScores(p.model.Params, s.Rows(), receives, data)
+	}
 	return out, runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model,
 		most: int64(8*out.each)*int64(rows.Rows) + 1<<12,
 		task: func(fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}, nil
 		},
-		decode: func(s fdskl.Shard, data []byte) error {
-			more, err := fdskl.DecodeScores(p.model.Params, s.Rows(), receives, data)
+		check: func(s fdskl.Shard, data []byte) error {
+			_, err := decode(s, data)
+			return err
+		},
+		take: func(s fdskl.Shard, data []byte) error {
+			more, err := decode(s, data)
 			out.scores = append(out.scores, more...)
 			return err
 		},
@@ -325,6 +349,9 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 	each, parties := p.model.Params.Scores(), p.job.Parties
 	most := int64(8*each)*int64(r.Contract().Rows()) + 1<<12
 	var words sealed.ScoreWords
+	decode := func(s fdskl.Shard, data []byte) (sealed.ScoreWords, error) {
+		return sealed.DecodeScoreWords(p.model.Params, parties, s.Rows(), p.member.Name(), data)
+	}
 	err = runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model, most: most,
 		task: func(s fdskl.Shard) (shardTask, error) {
 			t := shardTask{Kind: sealedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}
@@ -333,8 +360,12 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 			}
 			return t, nil
 		},
-		decode: func(s fdskl.Shard, data []byte) error {
-			more, err := sealed.DecodeScoreWords(p.model.Params, parties, s.Rows(), p.member.Name(), data)
+		check: func(s fdskl.Shard, data []byte) error {
+			_, err := decode(s, data)
+			return err
+		},
+		take: func(s fdskl.Shard, data []byte) error {
+			more, err := decode(s, data)
 			words = append(words, more...)
 			return err
 		},
