@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -341,8 +342,11 @@ func (t *trainer) means(ctx context.Context, acc *sums) (rss.Share, error) {
 	return t.truncate(ctx, kindMeans, 0, t.sums.k, term, rss.Shift{Count: d, Bits: e})
 }
 
-// meanBits is how many bits behind the point the inverse of a number of rows has that sums of features are divided by.
-func (s *scales) meanBits() int { return min(36, s.sums.k-4-s.sums.sz) }
+// meanBits is how many bits behind the point the inverse of a number of rows has that sums of features are divided by:
+// 16 of them count, or more.
+func (s *scales) meanBits() int {
+	return min(max(36, 16+bits.Len(uint(s.rows-1))), s.sums.k-4-s.sums.sz)
+}
 
 // centre returns the terms of 2 sum_r (z - m)_i (z - m)_j for i <= j, row by row of the upper triangle, over a part's
 // rows. It is positive semidefinite however the means are rounded, and of whatever rows they are.

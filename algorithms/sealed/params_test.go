@@ -85,6 +85,11 @@ func TestSumsThatCouldWrapAreRefused(t *testing.T) {
 			"1000 rows, 64 features, lambda 1.7976931348623157e+308: lambda times coefficients could need 562.5 bits, " +
 				"ring = 32 has 62"},
 		{1 << 20, func(p *fdskl.Params) { p.Ring = 32 }, "<nil>"},
+		{1 << 28, func(p *fdskl.Params) { p.Ring, p.Features, p.Lambda = 32, 1024, 1e-6 }, "<nil>"},
+		{1<<28 + 1, func(p *fdskl.Params) { p.Ring = 32 },
+			"268435457 rows: sealed jobs with ring = 32 take 2 to 268435456"},
+		{1<<20 + 1, func(p *fdskl.Params) { p.Ring, p.Loss, p.Outer = 32, "logistic", 2 },
+			"1048577 rows: sealed jobs with ring = 32 take 2 to 1048576"},
 		{5, func(p *fdskl.Params) { p.Ring, p.Features, p.Lambda = 32, 2, 1 }, "<nil>"},
 		{100, func(p *fdskl.Params) { p.Loss = "cubic" }, `unknown loss "cubic": it must be one of square, logistic, smooth-hinge`},
 	} {

@@ -63,6 +63,11 @@ type wide struct{ k, sz, sy int }
 // lifts reports whether sums over rows are lifted.
 func (s *scales) lifts() bool { return s.k != s.sums.k }
 
+// mostRows is the most rows of a job whose sums can have fewer bits behind the point, the more rows there are: those of
+// words of 32 bits, whose features have 8 anyway, and those of bins, which are exact at any scale. Of more than 2^21 rows
+// twice a sum of products would pass the ring at the usual scale.
+const mostRows = 1 << 28
+
 // Features and labels in words of 32 bits have 8 bits behind the point: no feature is larger than smallFeature, and
 // twice a sum of products stays below 2^smallSum in so many rows.
 const (
@@ -157,6 +162,10 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 		s.kappa = 1
 	}
 	s.square = loss == kernel.Square
+	coarser := s.square && (p.Ring == ringSmall || p.Ring == ringDefault && p.Binned())
+	if coarser {
+		most = mostRows
+	}
 	if rows < 2 || rows > most {
 		return nil, fmt.Errorf("%d rows: sealed jobs with ring = %d take 2 to %d", rows, p.Ring, most)
 	}
@@ -167,6 +176,12 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 		s.sums.k = wordBits
 	}
 	n, w := bits.Len(uint(rows-1)), bits.Len(uint(s.weight-1))
+	if coarser {
+		s.sums.sz = min(s.sums.sz, (topBits-1-n)/2)
+		if p.Binned() {
+			s.sz = s.sums.sz
+		}
+	}
 	s.p = n + w - 1
 	s.s0 = float64(rows) * float64(s.weight) / math.Ldexp(1, n+w)
 	lambda := float64(p.Lambda)

@@ -257,3 +257,37 @@ func TestSumsAreReadAsWritten(t *testing.T) {
 		}
 	}
 }
+
+// TestSumsOfManyRowsAreCoarser: of more than two million rows the sums have fewer bits behind the point, and the
+// coefficients are those of the same system; bins and words of 32 bits have room for that.
+func TestSumsOfManyRowsAreCoarser(t *testing.T) {
+	const rows = 1<<21 + 7
+	for name, p := range map[string]fdskl.Params{
+		"cosines": {Features: 2, Iterations: 3, Sigma: 1, Lambda: 1e-2, Ring: ringSmall},
+		"bins":    {Iterations: 3, Lambda: 1e-2, BinParams: fdskl.BinParams{Bins: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			size := rows
+			if !thorough {
+				size = 50
+			}
+			f := newFixture(t, 3, size, p)
+			f.block, f.save = 4080, 0
+			s, err := scalesOf(f.params, rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.sums.sz != 19 {
+				t.Errorf("sums have %d bits behind the point, want 19", s.sums.sz)
+			}
+			if !thorough {
+				return
+			}
+			many := f.newSharding(t, 2)
+			many.watch = f.newWatch()
+			models := many.train(t)
+			f.exact(t, many.watch, name)
+			f.solved(t, models)
+		})
+	}
+}
