@@ -131,7 +131,15 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.Done > 0 && (rec.Digest != w.Digest || !w.Vault.Has(w.ResultFile(i))) {
+		if rec.Done > 0 && rec.Digest == w.Digest {
+			result, err := w.Vault.Load(w.ResultFile(i)) // nil where it is damaged
+			if err != nil {
+				return nil, err
+			}
+			if result == nil || w.Check(i, result) != nil {
+				rec.Done = 0
+			}
+		} else {
 			rec.Done = 0
 		}
 		r.records[i] = rec
@@ -146,6 +154,7 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 		return nil, fmt.Errorf("a run of contract %s is under way already", h.Short())
 	}
 	s.runs[h] = r
+	delete(s.over, h) // an earlier session may have come to an end that another party has lost
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
@@ -14,12 +15,13 @@ import (
 // phaseFile is where a party keeps its secret phase seed for a job.
 const phaseFile = "phase"
 
-// Rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints, scores that the
-// other parties know as scored, and what figures are made with. What was said in an opening is none: it is not said
-// anew.
+// Rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints, what shards have come
+// to, scores that the other parties know as scored, and what figures are made with. What was said in an opening is
+// none: it is not said anew.
 func Rebuildable(name string) bool {
 	files := append(fdskl.Files(), KnownScoresFile, DecisionFile, AloneFile)
-	return slices.Contains(files, name) || slices.Contains(sealed.Checkpoints(), name)
+	return slices.Contains(files, name) || slices.Contains(sealed.Checkpoints(), name) ||
+		strings.HasPrefix(name, shardResult)
 }
 
 // Clean removes from a job's folder what a finished job no longer needs: opened angles, solver states, requests and
