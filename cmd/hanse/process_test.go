@@ -127,9 +127,15 @@ func (w *testNetwork) client(name string) *node.Client {
 // prepare proposes a training at the bank and returns its contract.
 func (w *testNetwork) prepare(p fdskl.Params, privacy, record string) string {
 	w.t.Helper()
+	return w.prepareShards(p, privacy, record, 0)
+}
+
+// prepareShards is prepare for a job in so many shards, 0 for none.
+func (w *testNetwork) prepareShards(p fdskl.Params, privacy, record string, shards int) string {
+	w.t.Helper()
 	p.Active, p.Label = []string{"bank"}, w.data.Label
 	job := contract.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: contract.TaskTrain,
-		Parties: w.Names, Privacy: privacy, Record: record}
+		Parties: w.Names, Privacy: privacy, Record: record, Shards: shards}
 	if err := job.SetParameters(p.WithDefaults()); err != nil {
 		w.t.Fatal(err)
 	}

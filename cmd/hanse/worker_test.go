@@ -14,7 +14,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
-	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // workers are processes of all members' workers of one job.
@@ -80,7 +79,7 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 		w.start(name)
 	}
 	const shards = 2
-	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, shards)
+	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, "", shards)
 	l := w.work(id, shards)
 	kills := make(chan int, 100)
 	ended := make(chan error, 1)
@@ -131,26 +130,6 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 	}
 }
 
-// prepareShards is prepare for a job in shards.
-func (w *testNetwork) prepareShards(p fdskl.Params, privacy string, shards int) string {
-	w.t.Helper()
-	p.Active, p.Label = []string{"bank"}, w.data.Label
-	job := contract.Job{Format: "hanse-job-v1", Name: "trial", Algorithm: "fdskl", Task: contract.TaskTrain,
-		Parties: w.Names, Privacy: privacy, Shards: shards}
-	if err := job.SetParameters(p.WithDefaults()); err != nil {
-		w.t.Fatal(err)
-	}
-	text, err := job.Text()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	id, _, err := w.client("bank").Prepare(w.t.Context(), text, func(jobs.Event) {})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return id
-}
-
 // TestManifest writes the files for engines, and refuses what it cannot write one for.
 func TestManifest(t *testing.T) {
 	w := newColumns(t, 3500)
@@ -158,7 +137,7 @@ func TestManifest(t *testing.T) {
 	w.start("insurer")
 	w.start("telco")
 	w.start("retailer")
-	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, 2)
+	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, "", 2)
 	manifest := func(args ...string) (string, error) {
 		out, err := exec.Command(w.program, append([]string{"shard", "manifest", "--dir", w.Path("bank", "node"), "--node",
 			w.Address("bank")}, args...)...).CombinedOutput()

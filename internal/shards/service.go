@@ -60,9 +60,8 @@ type place struct {
 // worker is one that is connected.
 type worker struct {
 	frames Frames
-	key    keys.ID   // that it has drawn for its next session
-	part   keys.Hash // see Ready
-	busy   bool      // a session of it is under way
+	key    keys.ID // that it has drawn for its next session
+	busy   bool    // a session of it is under way
 	order  chan order
 	gone   chan struct{} // closed when it is connected no more
 }
