@@ -64,8 +64,8 @@ type wide struct{ k, sz, sy int }
 func (s *scales) lifts() bool { return s.k != s.sums.k }
 
 // mostRows is the most rows of a job whose sums can have fewer bits behind the point, the more rows there are: those of
-// words of 32 bits, whose features have 8 anyway, and those of bins, which are exact at any scale. Of more than 2^21 rows
-// twice a sum of products would pass the ring at the usual scale.
+// words of 32 bits, whose features have 8 anyway, and those of bins, which are exact at any scale. Of more than 2^21
+// rows twice a sum of products would pass the ring at the usual scale.
 const mostRows = 1 << 28
 
 // Features and labels in words of 32 bits have 8 bits behind the point: no feature is larger than smallFeature, and
