@@ -210,8 +210,8 @@ var may = map[string][]string{
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/alignment", "internal/control",
 		"internal/dataset", "internal/durable", "internal/faults", "internal/figures", "internal/forecast",
 		"internal/jobs", "internal/parts", "internal/shards", "internal/vault", "internal/vertical",
-		"internal/wording", "internal/worker", "keys", "protocol", "protocol/contract", "protocol/fault", "secagg",
-		"secagg/he", "secagg/psi", "secagg/rss",
+		"internal/wording", "internal/worker", "keys", "protocol", "protocol/contract", "protocol/fault",
+		"protocol/transcript", "secagg", "secagg/he", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobs/summary": {
 		"algorithms/fdskl", "algorithms/sealed", "internal/consent", "internal/jobs", "internal/jobs/clients",

@@ -1,16 +1,17 @@
 package shards
 
 import (
-	"encoding/binary"
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/internal/control"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -67,27 +68,53 @@ func saveRecord(v *vault.Vault, shard int, r record) error {
 }
 
 // Session is what all parties know of the session of a shard that is done.
-type Session struct {
-	Shard      contract.Shard
+type Session = transcript.ShardSession
+
+// Kept is what a job's folder has of one generation of a shard.
+type Kept struct {
+	Shard      int
 	Generation uint32
-	Contract   keys.Hash // the shard's
-	Head       keys.Hash // of one party's transcript; zero where it is not known
+	Contract   string // its contract's file
+	Transcript string // its transcript's file
 }
 
-// Statement is what a party says of its shards in the job's session: the digest of all sessions, which is the same at
-// all parties, and the root of its own transcripts of them.
-func Statement(job keys.Hash, list []Session) []byte {
-	var said []byte
-	var heads []keys.Hash
-	for _, s := range list {
-		said = binary.BigEndian.AppendUint32(said, uint32(s.Shard.Index))
-		said = binary.BigEndian.AppendUint32(said, uint32(s.Shard.Of))
-		said = binary.BigEndian.AppendUint64(said, uint64(s.Shard.First))
-		said = binary.BigEndian.AppendUint64(said, uint64(s.Shard.Rows))
-		said = binary.BigEndian.AppendUint32(said, s.Generation)
-		said = append(said, s.Contract[:]...)
-		heads = append(heads, s.Head)
+// KeptIn lists what a job's folder has of its shards, ascending. Folders of other names are none of a node's.
+func KeptIn(folder string) ([]Kept, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, Folder, "[0-9][0-9][0-9][0-9][0-9]", "[0-9][0-9][0-9][0-9][0-9]*"))
+	if err != nil {
+		return nil, err
 	}
-	all, root := keys.HashOf("hanse shards v1", job[:], said), transcript.Root(heads)
-	return append(all[:], root[:]...)
+	var list []Kept
+	for _, path := range paths {
+		shard, err := strconv.ParseUint(filepath.Base(filepath.Dir(path)), 10, 31)
+		if err != nil {
+			continue
+		}
+		generation, err := strconv.ParseUint(filepath.Base(path), 10, 32)
+		if err != nil || Path(int(shard), uint32(generation)) != filepath.Join(Folder, filepath.Base(filepath.Dir(path)),
+			filepath.Base(path)) {
+			continue
+		}
+		list = append(list, Kept{Shard: int(shard), Generation: uint32(generation),
+			Contract: filepath.Join(path, ContractFile), Transcript: filepath.Join(path, TranscriptFile)})
+	}
+	slices.SortFunc(list, func(a, b Kept) int {
+		return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Generation, b.Generation))
+	})
+	return list, nil
+}
+
+// Generations reads from the record of a shard in a job's folder which generation the node has delegated last, and
+// which is done, 0 for none. The error is fs.ErrNotExist where there is no record.
+func Generations(folder string, job keys.Hash, shard int) (latest, done uint32, err error) {
+	path := filepath.Join(folder, recordFile(shard))
+	data, err := vault.ReadFile(path, job)
+	if err != nil {
+		return 0, 0, err
+	}
+	var r record
+	if err := control.Decode(data, &r); err != nil {
+		return 0, 0, &vault.DamagedError{Path: path, Why: err.Error()}
+	}
+	return r.Latest, r.Done, nil
 }

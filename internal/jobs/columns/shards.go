@@ -16,6 +16,7 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/transcript"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -161,7 +162,7 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 // compareShards compares with all parties what the shards' sessions were. A mixture of sessions would be a model that
 // is wrong, and nobody would see it.
 func compareShards(ctx context.Context, wire *protocol.Session, c *contract.Contract, list []shards.Session) error {
-	own := shards.Statement(c.Hash(), list)
+	own := transcript.ShardStatement(c.Hash(), list)
 	all, err := wire.Exchange(ctx, contract.KindShards, own, contract.ShardsSize)
 	if err != nil {
 		return err
