@@ -68,6 +68,9 @@ func Run(ctx context.Context, in *evidence.Input) (*finding.Report, error) {
 	if err := a.attack(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.auditShards(ctx); err != nil {
+		return nil, err
+	}
 	a.ledger()
 	a.limits()
 	a.conclude()
@@ -78,6 +81,7 @@ type auditor struct {
 	in     evidence.Input
 	report *finding.Report
 	exams  []*conform.Examination
+	shards *sharded // of a job in shards; else nil
 }
 
 // describe says what the contract is about.

@@ -46,6 +46,9 @@ func (a *auditor) ledger() {
 // whole reports whether the transcript of a party ends as it should, so that what it does not have did not happen. Of
 // another as much may have opened as the contract allows.
 func (a *auditor) whole(party int) bool {
+	if a.shards != nil && !a.shards.whole(party) {
+		return false
+	}
 	for _, e := range a.exams {
 		if e.Self != party {
 			continue
@@ -83,8 +86,13 @@ func (a *auditor) count(l *finding.Learned, party int) {
 		if e.Self != party {
 			continue
 		}
-		l.Unread = false
-		for _, seen := range e.Learned {
+		shards := a.shards.of(party)
+		l.Unread = len(shards) == 0 && a.opensInShards(l.Kind)
+		learned := e.Learned
+		for _, one := range shards {
+			learned = append(slices.Clip(learned), one.Learned...)
+		}
+		for _, seen := range learned {
 			if !slices.Contains(evidence.SourcesOf(l.Kind), seen.Kind) {
 				continue
 			}

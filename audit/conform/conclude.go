@@ -20,9 +20,13 @@ func (x *examiner) conclude() {
 	x.gaps.conclude(x.found)
 	frames, signed := frames(&s)
 	say := x.phrases()
+	agreed := "signed the contract"
+	if x.in.Contract.Shard != nil {
+		agreed = "delegated it"
+	}
 	passed := []finding.Check{
 		{Name: finding.CheckContract, Detail: "it is of this contract and of its party " + x.found.Party +
-			", and every party has signed the contract"},
+			", and every party has " + agreed},
 		{Name: finding.CheckChain, Detail: "the hashes of " + wording.Count(s.Records, "record") + " are an unbroken chain"},
 		{Name: finding.CheckSeals, Detail: fmt.Sprintf("every seal is the party's signature; the last covers %s of %d",
 			wording.Count(s.Signed, "record"), s.Records)},

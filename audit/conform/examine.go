@@ -30,10 +30,12 @@ const minContributors = 3
 // Examination is what one transcript shows by itself.
 type Examination struct {
 	Source     *evidence.Source
-	Self       int    // the party's index in the contract; -1 when the transcript is none of the job
-	Verified   uint64 // records up to which chain, signatures and numbers are right
-	Stopped    bool   // more records follow, which were not looked at
-	unkept     bool   // sessions lack digests of links, or are missing: there are too many
+	Self       int              // the party's index in the contract; -1 when the transcript is none of the job
+	Verified   uint64           // records up to which chain, signatures and numbers are right
+	Head       keys.Hash        // of the last of them
+	Shards     []ShardsCompared // in the last session that compared what the shards' sessions were
+	Stopped    bool             // more records follow, which were not looked at
+	unkept     bool             // sessions lack digests of links, or are missing: there are too many
 	Transcript finding.Transcript
 	Checks     []finding.Check
 	Egress     []finding.Egress
@@ -42,6 +44,16 @@ type Examination struct {
 	lists      map[listPart]keys.Hash // of a job that aligns: the common rows as they were sent
 	Served     bool                   // of a job over clients
 	Federation *finding.Federation    // of a server there
+}
+
+// ShardsCompared is a message of the comparison of shards.
+type ShardsCompared struct {
+	Session uint32
+	Record  uint64
+	Sent    bool
+	Peer    int
+	Sum     keys.Hash // of the payload
+	Kept    bool
 }
 
 // following holds records, one after the other, against the operations of a contract: *conformer where
@@ -161,8 +173,10 @@ func (x *examiner) open(source io.Reader) (ok bool, err error) {
 	}
 	x.out.Self, x.found.Party = h.Self, x.names[h.Self]
 	x.out.Transcript.Party = x.names[h.Self]
-	if _, err := x.in.Contract.InForce(); err != nil {
-		x.found.Fail(finding.CheckContract, "%v", err)
+	if x.in.Contract.Shard == nil { // a shard's contract is in force by its delegations
+		if _, err := x.in.Contract.InForce(); err != nil {
+			x.found.Fail(finding.CheckContract, "%v", err)
+		}
 	}
 	return true, nil
 }
@@ -282,6 +296,7 @@ func (x *examiner) pass(ctx context.Context) error {
 			return nil
 		}
 		x.out.Verified++
+		x.out.Head = x.record.Hash
 		x.take(&x.record)
 	}
 }
@@ -330,6 +345,13 @@ func (x *examiner) take(r *transcript.Record) {
 		rule.Learn(r)
 	}
 	x.fresh.take(r)
+	if r.Kind == contract.KindShards && r.Type.Frame() {
+		if all := x.out.Shards; len(all) > 0 && (all[0].Session != r.Session || len(all) > 2*len(x.names)) {
+			x.out.Shards = nil
+		}
+		x.out.Shards = append(x.out.Shards, ShardsCompared{Session: r.Session, Record: r.Number,
+			Sent: r.Type == transcript.TypeSent, Peer: r.Peer, Sum: r.Sum(), Kept: r.Kept})
+	}
 }
 
 // stamp writes a time as reports have it.

@@ -3,6 +3,7 @@
 package evidence
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,13 @@ type Input struct {
 	// MinContributors is the charter's smallest number of parties whose data enter a masked sum.
 	MinContributors int
 	Sources         []Source
+	// Shards are the sessions of the job's shards, as far as the auditor has them; nil where it has no folder of any
+	// party with them.
+	Shards *Shards
+	// Job is the job's contract where Contract is that of one of its shards, and Sigma the kernel's width where the job's
+	// parties agreed on it in the job's session. Else nil and 0.
+	Job   *contract.Contract
+	Sigma float64
 	// Model is any party's part of the model that a prediction scores with, which tells the features; nil
 	// for a training, and where the auditor has none.
 	Model *fdskl.Model
@@ -94,8 +102,8 @@ func NewColumns(rows *kernel.Matrix) *Columns {
 func (in *Input) Params() (fdskl.Params, float64, error) {
 	job := in.Contract.Job
 	if job.Task != contract.TaskPredict || !OverColumns(job) {
-		p, err := TrainingParams(in.Contract)
-		return p, p.Sigma, err
+		p, err := TrainingParams(in.whole())
+		return p, cmp.Or(p.Sigma, in.Sigma), err
 	}
 	switch m := in.Model; {
 	case m == nil:

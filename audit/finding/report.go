@@ -37,6 +37,7 @@ type Report struct {
 	Origin      Origin       `json:"origin"`
 	Job         Job          `json:"job"`
 	Transcripts []Transcript `json:"transcripts"`
+	Shards      *Shards      `json:"shards,omitempty"` // of a job in shards, whose sessions were read
 	Tables      []Table      `json:"tables,omitempty"` // that attacks were scored against
 	Checks      []Check      `json:"checks"`
 	Egress      []Egress     `json:"egress"`
@@ -138,6 +139,28 @@ type Transcript struct {
 	Last          string  `json:"last"`
 }
 
+// Shards is what was read of the sessions of a job's shards.
+type Shards struct {
+	Count    int        `json:"count"`
+	Rows     int        `json:"rows"` // of all together
+	Fewest   int        `json:"fewest_rows"`
+	Most     int        `json:"most_rows"`
+	Sessions int        `json:"sessions"` // of which something was there, those that broke off included
+	SHA256   string     `json:"sha256"`   // over the digests of all their transcripts
+	Parties  []ShardsOf `json:"parties"`
+}
+
+// ShardsOf is what was read of one party's shards.
+type ShardsOf struct {
+	Party         string `json:"party"`
+	Done          int    `json:"done"` // shards of which the session that is done was read
+	Transcripts   int    `json:"transcripts"`
+	Records       uint64 `json:"records"`
+	BytesSent     int64  `json:"bytes_sent"`     // payload
+	BytesReceived int64  `json:"bytes_received"` // payload
+	Kept          bool   `json:"kept"`           // payloads were kept
+}
+
 // Table is the file with a party's own data that attacks were scored against.
 type Table struct {
 	Party     string `json:"party"`
@@ -164,6 +187,8 @@ type Egress struct {
 	BudgetBytes  int64  `json:"budget_bytes"`  // in one session
 	Frames       int64  `json:"frames"`        // in the session that sent most
 	Bytes        int64  `json:"bytes"`         // in the session that sent most
+	// Shards is how many shards the line is of: of all their sessions together, each once. 0: of the job\'s own
+	Shards int `json:"shards,omitempty"`
 }
 
 // Learned is one kind of value that a party learned by design, and what follows from it.
@@ -197,9 +222,10 @@ type Attack struct {
 	// "difference", "uniformity", "mask reuse", "ciphertext reuse", "known rows", "label leakage", "membership"; over
 	// clients "rows from updates", "choices", "successive totals"; of alignments "guessed ids"
 	Name           string `json:"name"`
-	Party          string `json:"party"`           // whose view it uses
-	View           string `json:"view"`            // "active party", "tree parent", ...
-	Whose          string `json:"whose,omitempty"` // whose columns it aims at, where it was run
+	Party          string `json:"party"`            // whose view it uses
+	View           string `json:"view"`             // "active party", "tree parent", ...
+	Shards         string `json:"shards,omitempty"` // of the sessions of shards: which, such as "shard 3"
+	Whose          string `json:"whose,omitempty"`  // whose columns it aims at, where it was run
 	Rows           int    `json:"rows"`
 	UnknownColumns int    `json:"unknown_columns"`
 	Equations      int    `json:"equations"`
@@ -245,7 +271,11 @@ type Plot struct {
 
 // Sentence says why an attack was not tried.
 func (t *Attack) Sentence() string {
-	return fmt.Sprintf("The attack %s on %s's view (%s): %s.", t.Name, t.Party, t.View, t.Detail)
+	view := t.View
+	if t.Shards != "" {
+		view += ", " + t.Shards
+	}
+	return fmt.Sprintf("The attack %s on %s's view (%s): %s.", t.Name, t.Party, view, t.Detail)
 }
 
 // Sentence says in words what a server's sums were.

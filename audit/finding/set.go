@@ -107,3 +107,9 @@ const CheckCommitment = "commitment"
 
 // CheckRows is the name of the check that attacks work on as many rows as they do unless told otherwise.
 const CheckRows = "rows"
+
+// CheckShards is the name of the checks that the sessions of a job's shards are there, and follow from the job.
+const CheckShards = "shards"
+
+// CheckShardsCompared is the name of the check that the parties compared the shards' sessions as these were.
+const CheckShardsCompared = "shards compared"

@@ -114,7 +114,7 @@ func newPage(r *finding.Report) page {
 	p.Skipped = skipped(r)
 	p.Unseen, p.Unchecked = listOf(r.NotLookedAt), listOf(r.Unchecked)
 	p.Digests = filled(keyTable(r), digestTable(r))
-	p.Tables = filled(checkTable(r), transcriptTable(r), egressTable(r), ledgerTable(r), attackTableWide(r))
+	p.Tables = filled(checkTable(r), transcriptTable(r), shardTable(r), egressTable(r), ledgerTable(r), attackTableWide(r))
 	p.Qualities = qualities(r)
 	return p
 }

@@ -54,13 +54,40 @@ func transcriptTable(r *finding.Report) *table {
 	return t
 }
 
+// shardTable lists what was read of the job's shards; it is empty for a job without.
+func shardTable(r *finding.Report) *table {
+	t := newTable("Shards", "party", ">shards", ">transcripts", ">records", ">sent", ">received", "payloads")
+	if r.Shards == nil {
+		return t
+	}
+	s := r.Shards
+	rows := plural(s.Most, "row", "rows")
+	if s.Fewest < s.Most {
+		rows = count(s.Fewest) + " to " + rows
+	}
+	t.Note = fmt.Sprintf("%s of %s, %s in all, in %s: what broke off was made again, as a new generation.",
+		plural(s.Count, "shard", "shards"), rows, count(s.Rows), plural(s.Sessions, "session", "sessions"))
+	for _, p := range s.Parties {
+		kept := "digests only"
+		if p.Kept {
+			kept = "kept"
+		}
+		t.add(named(p.Party, none), fmt.Sprintf("%s of %s", count(p.Done), count(s.Count)), count(p.Transcripts),
+			count(p.Records), size(float64(p.BytesSent)), size(float64(p.BytesReceived)), kept)
+	}
+	return t
+}
+
 // egressTable holds the budget against what was sent.
 func egressTable(r *finding.Report) *table {
 	t := newTable("What left each machine", "from", "to", "kind", "class", ">frames", ">of", ">bytes", ">budget", ">used")
 	t.Note = "Frames and payload bytes of the session that sent most, against the budget of one session. " +
 		"Lines without a budget are control messages of a few hundred bytes."
+	if r.Shards != nil {
+		t.Note += " Lines in shards are of the sessions of all shards together, each shard once."
+	}
 	for _, e := range r.Egress {
-		t.add(named(e.From, none), named(e.To, "all"), e.Kind, classAndEncoding(e), count(e.Frames),
+		t.add(named(e.From, none), named(e.To, "all"), kindOf(e), classAndEncoding(e), count(e.Frames),
 			allowed(e.BudgetFrames, count(e.BudgetFrames)),
 			size(float64(e.Bytes)), allowed(e.BudgetBytes, size(float64(e.BudgetBytes))), used(e))
 	}
@@ -71,9 +98,17 @@ func egressTable(r *finding.Report) *table {
 func egressTableNarrow(r *finding.Report) *table {
 	t := newTable("What left each machine", "from", "to", "kind", "class", ">frames", ">bytes", ">used")
 	for _, e := range r.Egress {
-		t.add(named(e.From, none), named(e.To, "all"), e.Kind, e.Class, count(e.Frames), size(float64(e.Bytes)), used(e))
+		t.add(named(e.From, none), named(e.To, "all"), kindOf(e), e.Class, count(e.Frames), size(float64(e.Bytes)), used(e))
 	}
 	return t
+}
+
+// kindOf names what a line is of, and where it was sent.
+func kindOf(e finding.Egress) string {
+	if e.Shards == 0 {
+		return e.Kind
+	}
+	return e.Kind + ", in shards"
 }
 
 // fold adds up each party's control messages, which are many and small; halves of encrypted totals, and a line
@@ -204,15 +239,19 @@ func attackTableWide(r *finding.Report) *table {
 	return t
 }
 
-// viewer names whose view an attack uses.
+// viewer names whose view an attack uses, and of which shards.
 func viewer(a finding.Attack) string {
+	text := a.Party
 	switch {
 	case a.Party == "":
-		return named(a.View, none)
-	case a.View == "":
-		return a.Party
+		text = named(a.View, none)
+	case a.View != "":
+		text += ", " + a.View
 	}
-	return a.Party + ", " + a.View
+	if a.Shards != "" {
+		text += ", " + a.Shards
+	}
+	return text
 }
 
 // qualityTable lists how well an attack rebuilt each column.

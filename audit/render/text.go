@@ -43,6 +43,11 @@ func (p *printer) whole() {
 	}
 	p.section("Who took part")
 	p.list(partyTable(p.r), 48, "No party is named.")
+	if t := shardTable(p.r); t.Note != "" {
+		p.section(t.Title)
+		p.list(t, 20, "No session of a shard was read.")
+		p.say("  ", t.Note)
+	}
 	p.section("What left each machine (largest session, against the budget of one)")
 	folded := *p.r
 	folded.Egress = fold(p.r.Egress)

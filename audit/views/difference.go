@@ -161,7 +161,7 @@ func (f *follower) columnsOf(p *problem, r *attack.Recovery) []finding.Column {
 // columnName names a column in the report: the auditor's own by its name, another's by its number among that party's.
 func (f *follower) columnName(names []unknownColumn, i int) string {
 	party := names[i].party
-	if id := f.In.Auditor; !id.IsZero() && f.In.Contract.Parties[party].ID == id {
+	if id := f.In.Auditor; !id.IsZero() && f.In.Owner(party) == id {
 		return names[i].name
 	}
 	number := 0

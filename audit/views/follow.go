@@ -29,6 +29,9 @@ const mostRows = 1 << 26
 // mostCells is how many values of a view are kept, for all that send them together.
 const mostCells = 1 << 26
 
+// kindWidth is the kind of the broadcasts of the kernel's width.
+const kindWidth = "width"
+
 // follower reads one transcript with its payloads and follows the job's operations as its party could,
 // so that every recorded word is known to be the angle of a row and a frequency.
 type follower struct {
@@ -122,7 +125,7 @@ func (f *follower) take(rec *transcript.Record) error {
 	first := rec.Operation != f.operation
 	f.operation = rec.Operation
 	switch rec.Kind {
-	case "resume-point", "batch", "request", "width":
+	case "resume-point", "batch", "request", kindWidth:
 		if first {
 			return f.told(rec)
 		}
@@ -152,7 +155,7 @@ func (f *follower) told(rec *transcript.Record) error {
 			rec.Kind, rec.Number))
 		return err
 	}
-	if rec.Kind == "width" && len(payload) == 8 {
+	if rec.Kind == kindWidth && len(payload) == 8 {
 		f.sigma = math.Float64frombits(binary.LittleEndian.Uint64(payload))
 		return nil
 	}
@@ -292,7 +295,8 @@ func newLayout(in *evidence.Input, p fdskl.Params) *fdskl.Layout {
 // modes prepares for the job's parameters and for what protects its sums.
 func (f *follower) modes(rows []int) (err error) {
 	f.params, f.sigma, f.strange = f.In.Params()
-	if n := evidence.JobRows(f.In.Contract); f.strange == nil && n > mostRows/len(f.params.Active) {
+	elsewhere := f.In.Contract.Job.Shards > 0 && f.In.Contract.Shard == nil // rows are in the shards' sessions
+	if n := evidence.JobRows(f.In.Contract); f.strange == nil && !elsewhere && n > mostRows/len(f.params.Active) {
 		f.strange = fmt.Errorf("attacks on angles work on at most %d rows, the contract has %d",
 			mostRows/len(f.params.Active), n)
 	}
@@ -301,7 +305,7 @@ func (f *follower) modes(rows []int) (err error) {
 	}
 	if f.shares, err = newShares(f.In, f.Party, rows); f.shares != nil {
 		f.active.view = ViewPadded
-		if n := evidence.JobRows(f.In.Contract); f.strange == nil &&
+		if n := evidence.JobRows(f.In.Contract); f.strange == nil && !elsewhere &&
 			f.In.Contract.Job.Task == contract.TaskTrain && n > mostSharedRows {
 			f.strange = fmt.Errorf("a sealed training takes at most %d rows, the contract has %d", mostSharedRows, n)
 		}
@@ -318,6 +322,26 @@ func (f *follower) lay() {
 	default:
 		f.layout = newLayout(f.In, f.params)
 	}
+}
+
+// Width reads from a transcript of a job's own session which width its parties agreed on for the kernel, 0 where the
+// transcript or its payloads do not tell.
+func Width(ctx context.Context, in *evidence.Input, s *evidence.Source) (float64, error) {
+	again, err := s.Reread()
+	if err != nil {
+		return 0, err
+	}
+	defer again.Close()
+	f := follower{Reader: payload.NewReader(in, s, 0)}
+	var rec transcript.Record
+	for f.sigma == 0 && again.Next(ctx, &rec) == nil {
+		if rec.Type.Payload() && rec.Kind == kindWidth && rec.Bytes == 8 {
+			if err := f.Without(&rec, f.told(&rec)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return f.sigma, ctx.Err()
 }
 
 // Attack runs all attacks on what one party of a job saw, as far as its payloads were kept. The checks are of what

@@ -88,7 +88,7 @@ func (f *follower) takeShares(rec *transcript.Record) error {
 		f.shares.stop()
 	}
 	switch rec.Kind {
-	case "resume-point", "request", "width", sealed.Held:
+	case "resume-point", "request", kindWidth, sealed.Held:
 		if first {
 			return f.told(rec)
 		}

@@ -123,7 +123,7 @@ func (f *follower) frequencies(parties []int, p *problem) ([][][]float64, error)
 			continue
 		}
 		for _, name := range f.In.Columns[party].Names {
-			k.Draw(f.params.PublicSeed(), f.In.Contract.Parties[party].ID, name, 0, len(all), all)
+			k.Draw(f.params.PublicSeed(), f.In.Owner(party), name, 0, len(all), all)
 			column := make([]float64, len(p.equations))
 			for e, i := range p.equations {
 				column[e] = all[p.view.system[i].frequency]

@@ -75,7 +75,8 @@ var may = map[string][]string{
 	"audit": {
 		"algorithms/fdskl", "algorithms/ofmsft", "algorithms/sealed", "audit/conform", "audit/evidence",
 		"audit/finding", "audit/views", "audit/views/aligned", "audit/views/payload", "audit/views/updates",
-		"internal/parallel", "internal/wording", "keys", "protocol/contract", "secagg/psi", "secagg/rss",
+		"internal/parallel", "internal/wording", "keys", "protocol/contract", "protocol/transcript", "secagg/psi",
+		"secagg/rss",
 	},
 	"audit/attack": {"internal/parallel", "internal/raced"},
 	"audit/conform": {
@@ -132,12 +133,14 @@ var may = map[string][]string{
 	"internal/alignment":    {"internal/ids", "keys"},
 	"internal/auditing": {
 		"algorithms/fdskl", "algorithms/kernel", "audit", "audit/evidence", "audit/finding", "audit/render",
-		"internal/alignment", "internal/charterfile", "internal/consent", "internal/dataset", "internal/ids",
-		"internal/jobs", "internal/node", "internal/source", "internal/stream", "internal/terminal", "internal/textfile",
-		"internal/usage", "internal/vertical", "keys", "protocol/contract", "protocol/transcript", "secagg/psi",
+		"internal/alignment", "internal/auditing/shardfiles", "internal/charterfile", "internal/consent",
+		"internal/dataset", "internal/ids", "internal/jobs", "internal/node", "internal/source", "internal/stream",
+		"internal/terminal", "internal/textfile", "internal/usage", "internal/vertical", "keys", "protocol/contract",
+		"protocol/transcript", "secagg/psi",
 	},
-	"internal/build": {},
-	"internal/cache": {"keys"},
+	"internal/auditing/shardfiles": {"audit/evidence", "internal/shards", "protocol/contract"},
+	"internal/build":               {},
+	"internal/cache":               {"keys"},
 	"internal/chaos": {
 		"algorithms/fdskl", "internal/dataset", "internal/enrol", "internal/jobs", "internal/localnet",
 		"internal/node", "internal/trial", "internal/trial/online", "keys", "protocol/contract",

@@ -77,6 +77,9 @@ func Read(q Request) (*audit.Input, error) {
 		return nil, err
 	}
 	in.Approvals = approvalsOf(in)
+	if in.Shards, err = shardsOf(in); err != nil {
+		return nil, err
+	}
 	if q.Charter != "" {
 		if in.Charter, err = charterfile.ReadInForce(q.Charter); err != nil {
 			return nil, err

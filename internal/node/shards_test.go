@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/parts"
 	"github.com/hanse-project/hanse/internal/shards"
@@ -191,11 +192,13 @@ func TestTrainingInShards(t *testing.T) {
 		name, privacy, parameters string
 		rows, shards, idle        int
 		scored                    int // shards of the prediction
+		verdict                   audit.Verdict
 	}{
-		{"sealed", "sealed", "features = 256\nlambda = 1e-4\nsigma = 1.5\niterations = 30", 4200, 3, 0, 2},
+		{"sealed", "sealed", "features = 256\nlambda = 1e-4\nsigma = 1.5\niterations = 30", 4200, 3, 0, 2, audit.Clean},
 		{"sealed, a helper without data", "sealed",
-			"features = 256\nsigma = 1.5\niterations = 30\nlambda = 1e-4\nhelper = \"retailer\"", 4200, 2, 3, 1},
-		{"masked", "masked", "features = 256\nsigma = 1.5\nloss = \"square\"", 10000, 2, 0, 3},
+			"features = 256\nsigma = 1.5\niterations = 30\nlambda = 1e-4\nhelper = \"retailer\"", 4200, 2, 3, 1, audit.Clean},
+		{"masked", "masked", "features = 256\nsigma = 1.5\nloss = \"square\"", 10000, 2, 0, 3,
+			audit.Disclosed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newTestNetwork(t, 4, c.rows)
@@ -207,13 +210,15 @@ func TestTrainingInShards(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.wantDone()
-			head = fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nprivacy = %q\n", h, c.privacy)
+			l.wantVerdict(h, c.verdict)
+			head = fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nprivacy = %q\nrecord = \"full\"\n", h, c.privacy)
 			head += fmt.Sprintf("shards = %d\n", c.scored)
 			scored, w, err := l.proposeInShards(l.job("predict", head, ""), c.scored, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.wantDone()
+			l.wantVerdict(scored, c.verdict)
 			if wrong := wrongShare(t, l.scoresOf("bank", scored), l.tablePath(0, "test")); wrong > 0.3 {
 				t.Errorf("%.3f of the labels are wrong, guessing gives 0.5", wrong)
 			}

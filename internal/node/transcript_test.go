@@ -14,6 +14,7 @@ import (
 
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/internal/auditing/shardfiles"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
@@ -33,16 +34,36 @@ func (l *testNetwork) audit(h keys.Hash) *audit.Report {
 	if in.Contract, err = contract.ParseContract(text); err != nil {
 		l.t.Fatal(err)
 	}
+	if in.Contract.Job.Shards > 0 {
+		in.Shards = &evidence.Shards{Records: make([][]evidence.ShardRecord, len(l.names))}
+	}
+	open := func(path string) (audit.Source, error) {
+		s := audit.Source{Path: path, Open: func() (io.ReadCloser, error) { return os.Open(path) }}
+		folder := filepath.Join(filepath.Dir(path), PayloadFolder)
+		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			return s, nil // as package auditing has it
+		}
+		store, err := transcript.OpenStore(folder, 0)
+		if err == nil {
+			s.Payload = store.Get
+		}
+		return s, err
+	}
 	for i := range l.names {
-		store, err := transcript.OpenStore(l.jobFile(i, h, PayloadFolder), 0)
+		path := l.jobFile(i, h, TranscriptFile)
+		source, err := open(path)
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		path := l.jobFile(i, h, TranscriptFile)
-		in.Sources = append(in.Sources, audit.Source{Path: path, Payload: store.Get,
-			Open: func() (io.ReadCloser, error) { return os.Open(path) }})
-		if _, err := os.Stat(l.jobFile(i, h, PayloadFolder)); errors.Is(err, fs.ErrNotExist) {
-			in.Sources[i].Payload = nil // as package auditing has it
+		in.Sources = append(in.Sources, source)
+		if in.Shards != nil {
+			f, err := in.Contract.InForce()
+			if err == nil {
+				err = shardfiles.Read(in.Shards, i, filepath.Dir(path), f, open)
+			}
+			if err != nil {
+				l.t.Fatal(err)
+			}
 		}
 		if in.Contract.Job.OverClients() {
 			continue // its clients' rows are streams

@@ -1,0 +1,120 @@
+package evidence
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// Shards is what an auditor has of the sessions of a job's shards.
+type Shards struct {
+	// Records are what the parties' nodes say of their shards, by party and shard; nil of parties whose folders were not
+	// given.
+	Records [][]ShardRecord
+	// Generations are the sessions of which a party's folder has something, in any order.
+	Generations []Generation
+}
+
+// ShardRecord is what a party's node says of a shard.
+type ShardRecord struct {
+	Latest, Done uint32 // the generation that it delegated last, and the one that is done; 0: none
+	Fault        string // why it cannot be read; empty where it can, or where there is none
+}
+
+// Generation is what one party's folder has of one session of a shard.
+type Generation struct {
+	Party, Shard int
+	Number       uint32
+	Contract     contract.InForce // the zero value where it cannot be had
+	Fault        string           // why
+	Source       *Source          // its transcript; nil where there is none
+}
+
+// whole is the contract of the job, also where Contract is that of a shard.
+func (in *Input) whole() *contract.Contract {
+	if in.Job != nil {
+		return in.Job
+	}
+	return in.Contract
+}
+
+// Owner is the key of a party in the job, also in the session of a shard, whose parties have the keys of workers.
+func (in *Input) Owner(party int) keys.ID { return in.whole().Parties[party].ID }
+
+// OfShard is what an audit reads of the session of one shard of a job: the rows of that shard.
+func (in *Input) OfShard(c *contract.Contract) *Input {
+	one := *in
+	one.Job, one.Contract, one.Sources, one.Shards = in.Contract, c, nil, nil
+	one.Columns = make([]*Columns, len(in.Columns))
+	lo, hi := c.Shard.First, c.Shard.First+c.Shard.Rows
+	for i, of := range in.Columns {
+		if of == nil {
+			continue
+		}
+		cut := *of
+		cut.Rows = of.Rows.Cut(lo, hi)
+		if of.Labels != nil {
+			cut.Labels = of.Labels[lo:hi]
+		}
+		one.Columns[i] = &cut
+	}
+	return &one
+}
+
+// CutShards cuts the rows of a job in shards as all its parties must.
+func (in *Input) CutShards() ([]contract.Shard, error) {
+	job, rows := in.Contract.Job, contract.RowsOf(in.Contract.Parties)
+	var cuts []fdskl.Shard
+	p, err := fdskl.Params{}, error(nil)
+	if job.Task == contract.TaskPredict {
+		cuts, err = fdskl.CutShards(rows, fdskl.ScoreRows, job.Shards)
+	} else if p, err = TrainingParams(in.Contract); err == nil && job.Privacy == fdskl.Sealed {
+		cuts, err = sealed.Shards(p, rows, job.Shards)
+	} else if err == nil {
+		cuts, err = fdskl.Shards(p, rows, job.Shards)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("shards of job %q: %w", job.Name, err)
+	}
+	list := make([]contract.Shard, len(cuts))
+	for i, c := range cuts {
+		list[i] = contract.Shard{Index: i, Of: job.Shards, First: c.Lo, Rows: c.Rows()}
+	}
+	return list, nil
+}
+
+// ErrNoModel says that an auditor lacks the model that a prediction scores with.
+var ErrNoModel = errors.New("they follow from the model, of which no part was given")
+
+// DiscloseShard lists what the session of a shard opens and does by the job's contract alone.
+func (in *Input) DiscloseShard(s contract.Shard) ([]contract.Opening, []contract.Operation, error) {
+	c, span := in.Contract, fdskl.Shard{Lo: s.First, Hi: s.First + s.Rows}
+	if c.Job.Task == contract.TaskPredict && in.Model == nil {
+		return nil, nil, ErrNoModel
+	}
+	p, _, err := in.Params()
+	if err != nil {
+		return nil, nil, err
+	}
+	var columns []int
+	for _, f := range c.Parties {
+		columns = append(columns, f.Columns)
+	}
+	var d fdskl.Disclosure
+	rows, masked := contract.RowsOf(c.Parties), c.Job.Privacy != fdskl.Sealed
+	switch training := c.Job.Task != contract.TaskPredict; {
+	case training && masked:
+		d, err = fdskl.DiscloseShard(p, c.Job.Parties, columns, rows, span)
+	case training:
+		d.Operations, err = sealed.DiscloseShard(p, c.Job.Parties, rows, span)
+	case masked:
+		d, err = fdskl.DiscloseScoreShard(p, c.Job.Parties, columns, s.Rows, c.Job.OpenTo)
+	default:
+		d.Operations, err = sealed.DiscloseScoreShard(p, c.Job.Parties, s.Rows)
+	}
+	return d.Openings, contract.SessionOperations(len(c.Parties), d.Operations), err
+}
