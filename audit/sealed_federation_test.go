@@ -36,6 +36,11 @@ type threes struct {
 	scoring []*memory // of the latest prediction
 
 	pads func(rss.Source) rss.Source // changes the pads of the three; nil: nothing
+
+	shards  int                  // of the job; 0: none
+	sharded []contract.Operation // of all of them
+	// sums makes them, at party i in its session.
+	sums func(ctx context.Context, i int, s *protocol.Session, b *sealed.Begun) ([]sealed.Sums, error)
 }
 
 // newThrees agrees on a sealed training over so many rows; payloads are kept.
@@ -77,7 +82,8 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 func (f *threes) sign(task string, d fdskl.Disclosure) {
 	f.t.Helper()
 	job := contract.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: task, Table: "train",
-		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String(), Charter: f.charter.Digest().String()}
+		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String(), Charter: f.charter.Digest().String(),
+		Shards: f.shards}
 	if task == contract.TaskPredict {
 		job.Model, job.OpenTo = keys.HashOf("test model").String(), "p3"
 		for _, m := range f.models {
@@ -103,9 +109,12 @@ func (f *threes) sign(task string, d fdskl.Disclosure) {
 		facts = append(facts, fact)
 	}
 	operations := append([]contract.Operation{contract.Rowset()}, d.Operations...)
+	if f.shards > 0 {
+		operations = append(operations, contract.ShardsCompared())
+	}
 	var err error
 	if f.contract, err = contract.NewContract(&job, facts, d.Openings,
-		contract.SessionOperations(len(facts), operations)); err != nil {
+		append(contract.SessionOperations(len(facts), operations), f.sharded...)); err != nil {
 		f.t.Fatal(err)
 	}
 	for _, k := range f.keys {
@@ -139,8 +148,12 @@ func (f *threes) learn(who, at int, failure error) []error {
 		if err != nil {
 			return err
 		}
+		var sums func(context.Context, *sealed.Begun) ([]sealed.Sums, error)
+		if f.sums != nil {
+			sums = func(ctx context.Context, b *sealed.Begun) ([]sealed.Sums, error) { return f.sums(ctx, i, s, b) }
+		}
 		f.models[i], err = sealed.Train(ctx,
-			&sealed.Party{Party: p, Network: n, Session: f.session, Owner: f.members[i].ID, SaveEvery: 1,
+			&sealed.Party{Sums: sums, Party: p, Network: n, Session: f.session, Owner: f.members[i].ID, SaveEvery: 1,
 				Scratch: func(bytes int64) (sealed.Scratch, error) { return v.Scratch("features", bytes) }})
 		return err
 	})

@@ -152,3 +152,29 @@ func TestANameForSeveralIsNoParty(t *testing.T) {
 		t.Errorf("%d are said to have learned nothing, want the bank alone", n)
 	}
 }
+
+func TestShardsHaveATableAndTheirLines(t *testing.T) {
+	r := fixtures()["clean"]
+	r.Shards = &finding.Shards{Count: 8, Rows: 15000, Fewest: 664, Most: 2048, Sessions: 9,
+		Parties: []finding.ShardsOf{{Party: "bank", Done: 8, Transcripts: 9, Records: 1234, BytesSent: 1 << 20, Kept: true}}}
+	r.Egress = append(r.Egress, finding.Egress{From: "bank", To: "telco", Kind: "factors", Class: "masked", Frames: 8,
+		Bytes: 100, BudgetFrames: 8, BudgetBytes: 100, Shards: 8})
+	r.Attacks = append(r.Attacks, finding.Attack{Name: "uniformity", Party: "bank", View: "words", Shards: "shard 3",
+		Verdict: finding.Clean})
+	text := strings.Join(strings.Fields(string(render(t, ".txt", r))), " ")
+	page := string(render(t, ".html", r))
+	for _, want := range []string{
+		"SHARDS party shards transcripts records sent received payloads bank 8 of 8 9 1,234 1.0 MB 0 B kept",
+		"8 shards of 664 to 2,048 rows, 15,000 in all, in 9 sessions: what broke off was made again, as a new generation.",
+		"factors, in shards",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text has no %q", want)
+		}
+	}
+	for _, want := range []string{"8 of 8", "factors, in shards", "bank, words, shard 3", "each shard once"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
