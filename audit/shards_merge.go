@@ -16,15 +16,17 @@ type alike struct {
 	shards   []int // distinct, ascending
 }
 
-// add counts a session; sessions come in the order of their shards.
-func (a *alike) add(one *shardSession) {
-	if a.first == nil {
+// add counts a session, and reports whether it is the one to show: the first that is done, or the first. Sessions come
+// in the order of their shards.
+func (a *alike) add(one *shardSession) (shown bool) {
+	if shown = a.first == nil || !a.first.done && one.done; shown {
 		a.first = one
 	}
 	a.sessions++
 	if n := len(a.shards); n == 0 || a.shards[n-1] != one.shard {
 		a.shards = append(a.shards, one.shard)
 	}
+	return shown
 }
 
 // text names the sessions.
@@ -58,10 +60,12 @@ func (s *sharded) merge() {
 				k.detail = c.Detail
 			}
 			if checks[k] == nil {
-				checks[k], shown[k] = new(alike), c
+				checks[k] = new(alike)
 				seen = append(seen, k)
 			}
-			checks[k].add(one)
+			if checks[k].add(one) {
+				shown[k] = c
+			}
 		}
 	}
 	for _, k := range seen {
