@@ -62,10 +62,10 @@ func (l *workers) restart(name string, shard int) {
 func (l *workers) wantDone() {
 	l.t.Helper()
 	for key, p := range l.running {
-		if err := p.Wait(l.t.Context()); err != nil {
+		if err := p.Wait(l.t.Context()); err != nil || p.Code() != 0 {
 			name, _, _ := strings.Cut(key, "-")
 			text, _ := os.ReadFile(l.Path(name, key+".log"))
-			l.t.Errorf("worker %s ended with %v\n%s", key, err, text)
+			l.t.Errorf("worker %s ended with code %d (%v)\n%s", key, p.Code(), err, text)
 		}
 		delete(l.running, key)
 	}

@@ -237,6 +237,39 @@ func (w *workers) wantDone() {
 	}
 }
 
+// TestOneWorkerAtATime: where a party runs fewer workers than there are shards, those of shards that are done at all
+// parties end, so that the next ones find a place.
+func TestOneWorkerAtATime(t *testing.T) {
+	const shards = 3
+	l := newTestNetwork(t, 4, 4200)
+	l.startAll()
+	h := l.proposed(l.job("train", fmt.Sprintf("privacy = \"sealed\"\nshards = %d", shards),
+		activeBank+"features = 256\nsigma = 1.5\niterations = 30\nlambda = 1e-4")).Hash()
+	w := &workers{testNetwork: l, digits: h.String()[:8], of: shards, kill: make([]context.CancelCauseFunc, 4*shards),
+		ends: make([]chan error, 4*shards)}
+	launched, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	var all sync.WaitGroup
+	for p := range l.names {
+		all.Go(func() {
+			for s := range shards {
+				w.start(p, s)
+				select {
+				case err := <-w.ends[p*shards+s]:
+					if err != nil {
+						t.Errorf("worker %s/%d: %v", l.names[p], s, err)
+					}
+				case <-launched.Done():
+				}
+			}
+		})
+	}
+	if _, err := l.nodes[0].Launch(launched, h, nil); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
+}
+
 // TestWorkersThatAreRefused: who was started for another job, another number of shards or a shard that has a worker is
 // told so, by name.
 func TestWorkersThatAreRefused(t *testing.T) {

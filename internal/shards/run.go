@@ -65,10 +65,11 @@ type Work struct {
 
 // Request is what the coordinator asks of a party: how its shards stand, and to go on with some of them.
 type Request struct {
-	Offers []Offer  `cbor:"1,keyasint,omitempty"` // delegate these
-	Begin  []Begin  `cbor:"2,keyasint,omitempty"` // begin these
-	Ended  bool     `cbor:"3,keyasint,omitempty"` // all shards are done at all parties, with these generations:
-	Done   []uint32 `cbor:"4,keyasint,omitempty"` // by shard
+	Offers  []Offer  `cbor:"1,keyasint,omitempty"` // delegate these
+	Begin   []Begin  `cbor:"2,keyasint,omitempty"` // begin these
+	Ended   bool     `cbor:"3,keyasint,omitempty"` // all shards are done at all parties, with these generations:
+	Done    []uint32 `cbor:"4,keyasint,omitempty"` // by shard
+	Release []Offer  `cbor:"5,keyasint,omitempty"` // these are done at all parties: their workers may go
 }
 
 // Offer names a session of a shard that is to begin.
@@ -155,6 +156,11 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 	}
 	s.runs[h] = r
 	delete(s.over, h) // an earlier session may have come to an end that another party has lost
+	for i, rec := range r.records {
+		if rec.Done == 0 {
+			delete(s.done, place{h, i})
+		}
+	}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -216,6 +222,7 @@ func (r *run) coordinate(ctx context.Context) error {
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	var since, told time.Time // of a wait for workers
+	released := make([]bool, len(r.Shards))
 	for {
 		select {
 		case <-ctx.Done():
@@ -235,7 +242,7 @@ func (r *run) coordinate(ctx context.Context) error {
 			continue
 		}
 		done := make([]uint32, len(r.Shards))
-		var offers []Offer
+		var offers, release []Offer
 		complete, awaited := true, false
 		for i := range r.Shards {
 			latest, running, ready := uint32(0), false, true
@@ -253,6 +260,9 @@ func (r *run) coordinate(ctx context.Context) error {
 			}
 			switch {
 			case done[i] > 0 && !running:
+				if !released[i] {
+					release = append(release, Offer{Shard: i, Generation: done[i]})
+				}
 				continue
 			case ready && !running:
 				offers = append(offers, Offer{Shard: i, Generation: latest + 1})
@@ -273,6 +283,14 @@ func (r *run) coordinate(ctx context.Context) error {
 		if complete {
 			_, err := r.askAll(ctx, func(int) Request { return Request{Ended: true, Done: done} })
 			return err
+		}
+		if len(release) > 0 {
+			if _, err := r.askAll(ctx, func(int) Request { return Request{Release: release} }); err != nil {
+				return err
+			}
+			for _, o := range release {
+				released[o.Shard] = true
+			}
 		}
 		if len(offers) > 0 {
 			if err := r.begin(ctx, offers); err != nil {
@@ -347,8 +365,9 @@ func (s *Service) Answer(h keys.Hash, q Request) (Response, error) {
 
 // answer does what the coordinator asks, and says how the shards stand.
 func (r *run) answer(q Request) (a Response, err error) {
-	if len(q.Offers) > len(r.Shards) || len(q.Begin) > len(r.Shards) {
-		return a, fmt.Errorf("%d offers and %d shards to begin, there are %d", len(q.Offers), len(q.Begin), len(r.Shards))
+	if n := len(r.Shards); len(q.Offers) > n || len(q.Begin) > n || len(q.Release) > n {
+		return a, fmt.Errorf("%d offers, %d shards to begin and %d that are done, there are %d", len(q.Offers), len(q.Begin),
+			len(q.Release), n)
 	}
 	for _, o := range q.Offers {
 		text, err := r.delegate(o)
@@ -359,6 +378,11 @@ func (r *run) answer(q Request) (a Response, err error) {
 	}
 	for _, b := range q.Begin {
 		if err := r.start(b); err != nil {
+			return a, err
+		}
+	}
+	for _, o := range q.Release {
+		if err := r.release(o); err != nil {
 			return a, err
 		}
 	}
@@ -401,6 +425,22 @@ func (r *run) end(done []uint32) error {
 	default:
 		close(r.ended)
 	}
+	return nil
+}
+
+// release tells the worker of a shard that it is done at all parties: where fewer workers run at a time than there are
+// shards, the next one waits for its place.
+func (r *run) release(o Offer) error {
+	if o.Shard < 0 || o.Shard >= len(r.Shards) {
+		return fmt.Errorf("shard %d is said to be done, there are %d", o.Shard, len(r.Shards))
+	}
+	r.mu.Lock()
+	rec, running := r.records[o.Shard], r.running[o.Shard] > 0
+	r.mu.Unlock()
+	if o.Generation != rec.Done || rec.Done == 0 || running {
+		return fmt.Errorf("generation %d of shard %d is said to be done, here it is %d", o.Generation, o.Shard, rec.Done)
+	}
+	r.service.release(place{r.Contract.Contract().Hash(), o.Shard})
 	return nil
 }
 

@@ -47,6 +47,7 @@ type Service struct {
 	mu      sync.Mutex
 	workers map[place]*worker
 	runs    map[keys.Hash]*run
+	done    map[place]bool     // shards that are done at all parties
 	over    map[keys.Hash]bool // contracts all of whose shards are done, or that have ended
 	relays  map[protocol.SessionID]*relay
 }
@@ -76,7 +77,7 @@ type order struct {
 // New makes a service.
 func New(c Config) *Service {
 	return &Service{config: c, workers: make(map[place]*worker), runs: make(map[keys.Hash]*run),
-		over: make(map[keys.Hash]bool), relays: make(map[protocol.SessionID]*relay)}
+		done: make(map[place]bool), over: make(map[keys.Hash]bool), relays: make(map[protocol.SessionID]*relay)}
 }
 
 // Serve serves one stream that a worker has opened, until it or ctx ends.
@@ -140,7 +141,7 @@ func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
 			"undo what the other does", r.Shard))
 	}
 	s.workers[at] = w
-	over := s.over[job.Contract]
+	over := s.over[job.Contract] || s.done[at]
 	s.mu.Unlock()
 	if over {
 		w.order <- order{kind: OrderDone}
@@ -240,10 +241,23 @@ func (s *Service) order(at place, o order) bool {
 	}
 }
 
+// release tells the worker of a shard, and whoever comes for it later, that there is nothing more to do.
+func (s *Service) release(at place) {
+	s.mu.Lock()
+	s.done[at] = true
+	s.mu.Unlock()
+	s.order(at, order{kind: OrderDone})
+}
+
 // End tells all workers of a job that there is nothing more to do.
 func (s *Service) End(contract keys.Hash) {
 	s.mu.Lock()
 	s.over[contract] = true
+	for at := range s.done {
+		if at.contract == contract {
+			delete(s.done, at)
+		}
+	}
 	var idle []*worker
 	for at, w := range s.workers {
 		if at.contract == contract {
