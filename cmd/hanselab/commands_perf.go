@@ -13,6 +13,7 @@ import (
 	"github.com/hanse-project/hanse/internal/lab/perf/forecasts"
 	"github.com/hanse-project/hanse/internal/lab/perf/record"
 	"github.com/hanse-project/hanse/internal/lab/perf/sealed"
+	"github.com/hanse-project/hanse/internal/lab/perf/sharding"
 	"github.com/hanse-project/hanse/internal/lab/perf/sum"
 	"github.com/hanse-project/hanse/internal/lab/regulariser"
 	"github.com/hanse-project/hanse/internal/lab/sets"
@@ -147,6 +148,41 @@ With --bins scorecards in place of kernels, in sealed jobs alone:
 		number("repeat", &o.Repeat, 1, "train `N` times; of the times the fastest counts"),
 		real("mbit", &o.Mbit, 0, "slow every node's links to `N` megabits a second out and in"),
 		duration("delay", &o.Delay, 20*time.Millisecond, "with --mbit: a message takes `TIME` to its receiver"),
+		jsonFlag(),
+		programFlag(),
+	)
+}
+
+// shardsCommand measures jobs whose rows several workers of a party share.
+func shardsCommand() *cli.Command {
+	var o sharding.Options
+	return command(&o, sharding.Run, "shards",
+		"time, bytes and memory of nodes and workers of jobs in shards, beside the nodes alone",
+		`Makes credit rows for four parties and trains on them: first the four nodes alone, then for
+each number of shards with a worker of one core for each shard at each party, all of them
+processes that talk over TLS. With --predict the test rows, a third as many, are scored in
+as many shards. Nodes are started anew for each job, so that memory is that of one.
+
+Before are the seconds until the first shard begins: the node reads its table and writes
+parts; after is from the end of the last shard: collecting, truncations, steps. Processor
+seconds are the firmer figures on a busy machine. µs and bytes by row are those of all
+workers of a party, and of its node, over the rows of the job.
+
+All trainings have the same phases. Coefficients and scores of masked jobs must be those
+of the first run, bit for bit. Cosines of a sealed training are rounded by pads, which every
+session draws anew: its scores are compared.
+
+   hanselab shards --rows 4000000 --shards 1,2,4
+   hanselab shards --rows 200000 --shards 4 --features 1024 --privacy masked --predict`,
+		number("rows", &o.Rows, 200_000, "`N` rows to train on"),
+		numbers("shards", &o.Shards, "`NUMBERS` of shards", 1, 2, 4),
+		number("features", &o.Features, 512, "`D` random features"),
+		text("privacy", &o.Privacy, "sealed", "`MODE`: sealed or masked"),
+		&cli.IntFlag{Name: "parallel", Destination: &o.Parallel, Usage: "`N` workers of a party at a time",
+			DefaultText: "all"},
+		number("steps", &o.Steps, 100, "`T` steps of a sealed training"),
+		yes("predict", &o.Predict, "score rows too"),
+		yes("only-shards", &o.InShards, "leave out the nodes alone: the first number of shards stands in their place"),
 		jsonFlag(),
 		programFlag(),
 	)

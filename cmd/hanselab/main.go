@@ -43,6 +43,7 @@ firmer than seconds. docs/performance.md collects them.
    hanselab fdskl-paper --data ../shared/data --quick
    hanselab growth --plot docs
    hanselab sealed --data ../shared/data
+   hanselab shards --rows 4000000 --shards 1,2,4
    hanselab align
    hanselab link
    hanselab sum --clients 1000 --words 10000
@@ -57,7 +58,7 @@ firmer than seconds. docs/performance.md collects them.
 		Commands: []*cli.Command{
 			fdsklCommand(), fdsklPaperCommand(), setsCommand(), growthCommand(), linkCommand(), recordCommand(),
 			auditCommand(), sealedCommand(), lambdaCommand(),
-			alignCommand(),
+			shardsCommand(), alignCommand(),
 			forecastCommand(), gfmlCommand(), gfmlMeanCommand(), gfmlTrafficCommand(),
 			pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(), sumCommand(), chaosCommand(), linkWorkerCommand(),
 			sumWorkerCommand(),

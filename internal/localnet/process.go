@@ -100,6 +100,11 @@ func (p *Process) Memory() int64 {
 	return int64(usage.Maxrss) << 10
 }
 
+// Processor returns the processor time that a program which has ended took, of its own and of the system.
+func (p *Process) Processor() time.Duration {
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
 // Signal sends a signal to the program, if it has not ended.
 func (p *Process) Signal(s os.Signal) error {
 	if err := p.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {

@@ -578,6 +578,26 @@ func RunAgain(folder string) error {
 	}), v.Close())
 }
 
+// SamePhase gives a training whose session was stopped the phase of another of the same party and takes back what that
+// session had come to, so that both trainings come to the same model. The arguments are the jobs' folders. No node may
+// be running on them. Tests and trials use it.
+func SamePhase(from, to string) error {
+	var vaults [2]*vault.Vault
+	for i, folder := range []string{from, to} {
+		var h keys.Hash
+		if err := h.UnmarshalText([]byte(filepath.Base(folder))); err != nil {
+			return fmt.Errorf("%s is no job's folder: %w", folder, err)
+		}
+		v, err := vault.Open(folder, vault.Options{Owner: h})
+		if err != nil {
+			return err
+		}
+		defer v.Close()
+		vaults[i] = v
+	}
+	return errors.Join(columns.CopyPhase(vaults[0], vaults[1]), columns.Clean(vaults[1]))
+}
+
 // ReadModel returns the model part in a job's folder, which may be that of any node on this machine. The folder's
 // name says which contract it must be of.
 func ReadModel(folder string) (*fdskl.Model, error) {

@@ -40,6 +40,18 @@ func phaseOf(v *vault.Vault) (seed fdskl.PhaseSeed, err error) {
 	return seed, err
 }
 
+// CopyPhase gives a job the phase seed of another, so that both come to the same model.
+func CopyPhase(from, to *vault.Vault) error {
+	data, err := from.Load(phaseFile)
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		return fmt.Errorf("%s is not there: no phase was drawn for the job", from.Path(phaseFile))
+	}
+	return to.Save(phaseFile, data)
+}
+
 // drawnOnce reads a secret of a job from its file; where there is none, draw draws it, and it is kept.
 func drawnOnce(v *vault.Vault, name string, secret []byte, draw func()) error {
 	data, err := v.Load(name)
