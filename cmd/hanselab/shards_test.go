@@ -37,7 +37,7 @@ func TestShards(t *testing.T) {
 				for _, s := range one.Sides {
 					worked := shards > 0
 					if s.NodePeak < 1<<20 || s.NodeCPU <= 0 || (s.WorkerCPU > 0) != worked || (s.WorkerPeak > 1<<20) != worked ||
-						(s.WorkerBytes > bytes) != worked {
+						(s.WorkerBytes > bytes) != worked || (s.WorkerIn > bytes) != worked {
 						t.Errorf("%s with %d shards, %s: got %+v", one.Task, shards, s.Role, s)
 					}
 				}

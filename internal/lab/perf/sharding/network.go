@@ -214,15 +214,16 @@ func (f *federation) run(
 	}
 	r.Prepare = time.Since(begun).Seconds()
 	before := make([]float64, len(f.nodes))
+	for i, p := range f.nodes {
+		before[i] = lab.CPUOf(p.Pid())
+		r.Sides[i].ReadCPU = before[i]
+	}
 	agreed := job.Task == contract.TaskTrain && f.first != "" // and under way
 	if agreed {
 		if client, err = f.agree(ctx, client, hash); err != nil {
 			return "", nil, nil, err
 		}
-	} else {
-		for i, p := range f.nodes {
-			before[i] = lab.CPUOf(p.Pid())
-		}
+		clear(before) // they are new
 	}
 	told := make(steps)
 	group, inner := errgroup.WithContext(ctx)
@@ -354,54 +355,61 @@ func (f *federation) account(ctx context.Context, hash string, r *Result, before
 		side.NodeCPU, side.NodePeak = lab.CPUOf(f.nodes[i].Pid())-before[i], lab.PeakOf(f.nodes[i].Pid())
 		side.NodeBytes = report.BytesOut
 		for shard := range r.Shards {
-			_, _, sent, err := f.session(name, hash, shard)
+			t, err := f.session(name, hash, shard)
 			if err != nil {
 				return err
 			}
-			side.WorkerBytes += sent
+			side.WorkerBytes, side.WorkerIn = side.WorkerBytes+t.sent, side.WorkerIn+t.received
 		}
 		r.Bytes += side.NodeBytes + side.WorkerBytes
 	}
 	return nil
 }
 
-// session reads when the session of a shard that was done began and ended at a party, and how much its worker sent.
-func (f *federation) session(name, hash string, shard int) (begun, ended time.Time, sent int64, err error) {
+// trace is what a transcript tells of its last session.
+type trace struct {
+	begun, ended   time.Time
+	sent, received int64 // bytes of frames
+}
+
+// session reads a party's transcript of the session of a shard that was done.
+func (f *federation) session(name, hash string, shard int) (trace, error) {
 	list, err := filepath.Glob(filepath.Join(f.folder(name, hash), shards.Folder, fmt.Sprintf("%05d", shard), "*",
 		shards.TranscriptFile))
 	if err != nil || len(list) == 0 {
-		return begun, ended, 0, errors.Join(err, fmt.Errorf("%s has no transcript of shard %d", name, shard))
+		return trace{}, errors.Join(err, fmt.Errorf("%s has no transcript of shard %d", name, shard))
 	}
 	return read(slices.Max(list))
 }
 
-// read reads a transcript: when its last session began, when it ended, and how many bytes were sent in it.
-func read(path string) (begun, ended time.Time, sent int64, err error) {
+// read reads a transcript.
+func read(path string) (t trace, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return begun, ended, 0, err
+		return t, err
 	}
 	defer file.Close()
 	r, err := transcript.NewReader(file)
-	if err != nil {
-		return begun, ended, 0, fmt.Errorf("%s: %w", path, err)
-	}
-	for {
+	for err == nil {
 		var rec transcript.Record
-		switch err := r.Next(&rec); {
-		case errors.Is(err, io.EOF):
-			return begun, ended, sent, nil
-		case err != nil:
-			return begun, ended, 0, fmt.Errorf("%s: %w", path, err)
+		if err = r.Next(&rec); err != nil {
+			break
 		}
-		ended = time.Unix(0, rec.Time)
+		t.ended = time.Unix(0, rec.Time)
+		bytes := int64(rec.Bytes) + int64(protocol.HeaderSize(rec.Kind))
 		switch rec.Type {
 		case transcript.TypeSession:
-			begun, sent = ended, 0
+			t = trace{begun: t.ended, ended: t.ended}
 		case transcript.TypeSent:
-			sent += int64(rec.Bytes) + int64(protocol.HeaderSize(rec.Kind))
+			t.sent += bytes
+		case transcript.TypeReceived:
+			t.received += bytes
 		}
 	}
+	if errors.Is(err, io.EOF) {
+		return t, nil
+	}
+	return t, fmt.Errorf("%s: %w", path, err)
 }
 
 // steps are when the first party first and last told of a step.
@@ -420,7 +428,7 @@ func (s steps) receive(e jobs.Event) {
 
 // times divides the seconds of a job by what the label holder was doing.
 func (f *federation) times(hash string, r *Result, told steps) error {
-	start, _, _, err := read(filepath.Join(f.folder(f.Names[0], hash), node.TranscriptFile))
+	own, err := read(filepath.Join(f.folder(f.Names[0], hash), node.TranscriptFile))
 	if err != nil {
 		return err
 	}
@@ -434,11 +442,11 @@ func (f *federation) times(hash string, r *Result, told steps) error {
 		}
 	}
 	for shard := range r.Shards {
-		begun, ended, _, err := f.session(f.Names[0], hash, shard)
+		t, err := f.session(f.Names[0], hash, shard)
 		if err != nil {
 			return err
 		}
-		take(begun, ended)
+		take(t.begun, t.ended)
 	}
 	for _, step := range []string{"columns", "angles", "normal equations", "scores"} {
 		if at := told[step]; r.Shards == 0 && at != nil {
@@ -448,7 +456,7 @@ func (f *federation) times(hash string, r *Result, told steps) error {
 	if from.IsZero() {
 		return nil
 	}
-	r.Before, r.InRows = max(0, from.Sub(start).Seconds()), to.Sub(from).Seconds()
+	r.Before, r.InRows = max(0, from.Sub(own.begun).Seconds()), to.Sub(from).Seconds()
 	r.After = max(0, r.Seconds-r.Before-r.InRows)
 	return nil
 }

@@ -64,12 +64,14 @@ type Result struct {
 // Side is what one party took.
 type Side struct {
 	Role        string  `json:"role"`
+	ReadCPU     float64 `json:"read_cpu"` // of the node, from its start until the contract was made
 	NodeCPU     float64 `json:"node_cpu"`
 	WorkerCPU   float64 `json:"worker_cpu"` // of all its workers
 	NodePeak    int64   `json:"node_peak"`
 	WorkerPeak  int64   `json:"worker_peak"` // of the largest
 	NodeBytes   int64   `json:"node_bytes"`  // sent in the job's own session
 	WorkerBytes int64   `json:"worker_bytes"`
+	WorkerIn    int64   `json:"worker_bytes_in"`
 }
 
 // roles are those of the four parties, in their order.
@@ -143,7 +145,7 @@ func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%s\n%s, D = %d, 4 parties\n\n", r.Machine, r.Privacy, r.Features)
 	runs := table.New("job", "shards", "rows", "s", "before", "in rows", "after", "CPU nodes", "workers", "MB sent",
 		"worker MB", "node MB", "load")
-	sides := table.New("job", "shards", "party", "µs/row worker", "node", "B/row worker", "node", "worker MB", "node MB")
+	sides := table.New("job", "shards", "party", "µs/row worker", "node", "B/row worker", "in", "node", "worker MB", "node MB")
 	same := table.New("job", "shards", "as the first", "rms", "other class", "wrong")
 	for i := range r.Runs {
 		one := &r.Runs[i]
@@ -152,9 +154,9 @@ func (r *Report) Print(w io.Writer) error {
 			sum.NodeCPU, sum.WorkerCPU = sum.NodeCPU+s.NodeCPU, sum.WorkerCPU+s.WorkerCPU
 			sum.NodePeak, sum.WorkerPeak = max(sum.NodePeak, s.NodePeak), max(sum.WorkerPeak, s.WorkerPeak)
 			row := func(x float64) float64 { return x / float64(one.Rows) }
-			sides.Addf("%s|%d|%s|%.1f|%.1f|%.0f|%.0f|%.0f|%.0f", one.Task, one.Shards, s.Role, row(1e6*s.WorkerCPU),
-				row(1e6*s.NodeCPU), row(float64(s.WorkerBytes)), row(float64(s.NodeBytes)), mega(s.WorkerPeak),
-				mega(s.NodePeak))
+			sides.Addf("%s|%d|%s|%.1f|%.1f|%.0f|%.0f|%.0f|%.0f|%.0f", one.Task, one.Shards, s.Role, row(1e6*s.WorkerCPU),
+				row(1e6*s.NodeCPU), row(float64(s.WorkerBytes)), row(float64(s.WorkerIn)), row(float64(s.NodeBytes)),
+				mega(s.WorkerPeak), mega(s.NodePeak))
 		}
 		runs.Addf("%s|%d|%d|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f|%.0f|%.0f|%.0f|%.1f", one.Task, one.Shards, one.Rows, one.Seconds,
 			one.Before, one.InRows, one.After, sum.NodeCPU, sum.WorkerCPU, mega(one.Bytes), mega(sum.WorkerPeak),
