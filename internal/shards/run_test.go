@@ -196,7 +196,7 @@ func TestStatementsDiffer(t *testing.T) {
 				Contract: keys.HashOf("test", []byte{byte(i)}), Head: keys.HashOf("head", []byte{byte(i)})}
 		}
 		job := keys.HashOf("job")
-		said := Statement(job, list)
+		said := transcript.ShardStatement(job, list)
 		i := rapid.IntRange(0, n-1).Draw(rt, "which")
 		changed := append([]Session(nil), list...)
 		which := rapid.IntRange(0, 4).Draw(rt, "what")
@@ -212,7 +212,7 @@ func TestStatementsDiffer(t *testing.T) {
 		case 4:
 			changed[i].Head[31] ^= 1
 		}
-		other := Statement(job, changed)
+		other := transcript.ShardStatement(job, changed)
 		if len(said) != contract.ShardsSize || which < 4 && string(said[:32]) == string(other[:32]) ||
 			which == 4 && (string(said[:32]) != string(other[:32]) || string(said[32:]) == string(other[32:])) {
 			rt.Fatalf("change %d of shard %d: %x and %x", which, i, said, other)
