@@ -56,7 +56,8 @@ func CheckSharded(p Params, privacy string, encrypted bool) error {
 		return fmt.Errorf("%d parties are active: rows are summed in shards for one, several need the rows again",
 			len(p.Active))
 	case p.Loss != kernel.Square.String():
-		return fmt.Errorf("loss is %q: rows are summed in shards for the loss %q alone, the others need them again", p.Loss,
+		return fmt.Errorf("loss is %q: rows are summed in shards for the loss %q alone, the others need them again: "+
+			"say that loss, or leave shards out", p.Loss,
 			kernel.Square)
 	}
 	return checkMasked(privacy, encrypted)

@@ -134,7 +134,8 @@ func (s *scales) checkSharded(loss string) error {
 	if s.square {
 		return nil
 	}
-	return fmt.Errorf("loss is %q: rows are summed in shards for the square loss alone, the others need them again", loss)
+	return fmt.Errorf("loss is %q: rows are summed in shards for the loss \"square\" alone, the others need them again: "+
+		"say that loss, or leave shards out", loss)
 }
 
 // sumRows adds up all rows.

@@ -204,7 +204,8 @@ func TestSumRowsRefuses(t *testing.T) {
 		want   string
 	}{
 		{func(p *Summing) { p.Begun = &fdskl.Model{Names: f.names, Params: logistic.params} },
-			"loss is \"logistic\": rows are summed in shards for the square loss alone, the others need them again"},
+			"loss is \"logistic\": rows are summed in shards for the loss \"square\" alone, the others need them again: " +
+				"say that loss, or leave shards out"},
 		{func(p *Summing) { p.Shard = Shard{Lo: 40, Hi: 48} }, "a shard of rows 40 to 48, the job has 47"},
 		{func(p *Summing) { p.Shard = Shard{Lo: 8, Hi: 8} }, "a shard of rows 8 to 8, the job has 47"},
 		{func(p *Summing) { p.Shard.Hi = 20 }, "the table of the shard has 8 rows, want 12"},

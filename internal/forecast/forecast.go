@@ -31,12 +31,17 @@ type Forecast struct {
 	Trip     float64 `json:"round_trip,omitempty"` // in seconds; 0: not known, and not in Seconds
 	Rate     float64 `json:"line_rate,omitempty"`  // bytes a second; 0: not known, and not in Seconds
 	Cores    int     `json:"cores,omitempty"`      // of this machine
+	Workers  int     `json:"workers,omitempty"`    // of each party, of a job in shards; each has one core
 }
 
 // Of makes the forecast of a contract at the named party. speeds nil means that nobody measured this machine: then
 // there are no seconds.
 func Of(c *contract.Contract, party string, known Known, speeds *Speeds, at Place) (*Forecast, error) {
-	t, err := trafficOf(c, known)
+	t, err := trafficOf(c, c.Operations, known)
+	if err != nil {
+		return nil, err
+	}
+	inShards, err := trafficOf(c, c.Sharded, known)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +49,15 @@ func Of(c *contract.Contract, party string, known Known, speeds *Speeds, at Plac
 	if self < 0 {
 		return nil, fmt.Errorf("job %q has no party %q", c.Job.Name, wording.Clip(party))
 	}
-	f := &Forecast{Sent: t.sent[self], Received: t.received[self], Rounds: t.rounds, Together: at.Together}
-	for _, b := range t.sent {
-		f.Total.add(b)
+	f := &Forecast{Rounds: t.rounds + inShards.rounds, Together: at.Together, Workers: c.Job.Shards}
+	for _, all := range []*traffic{t, inShards} {
+		f.Sent.add(all.sent[self])
+		f.Received.add(all.received[self])
+		for _, b := range all.sent {
+			f.Total.add(b)
+		}
 	}
-	f.Line = onLine(t.frames[self], f.Sent.Most)
+	f.Line = onLine(t.frames[self]+inShards.frames[self], f.Sent.Most)
 	if speeds == nil {
 		f.Unknown = "this machine was not measured"
 		return f, nil
@@ -61,7 +70,7 @@ func Of(c *contract.Contract, party string, known Known, speeds *Speeds, at Plac
 	if err != nil {
 		return nil, err
 	}
-	f.Seconds, f.Cores = seconds(w, t, c, self, speeds, at), speeds.Cores
+	f.Seconds, f.Cores = seconds(w, t, inShards, c, self, speeds, at), speeds.Cores
 	if !at.Together {
 		f.Trip, f.Rate = at.Trip, at.Rate
 	}
@@ -80,8 +89,14 @@ func (f *Forecast) String() string {
 	switch {
 	case f.Unknown != "":
 		said = append(said, fmt.Sprintf("no seconds, since %s", f.Unknown))
+	case f.Together && f.Workers > 0:
+		said = append(said, fmt.Sprintf("about %s on this machine, which all parties and their workers share",
+			Seconds(f.Seconds)))
 	case f.Together:
 		said = append(said, fmt.Sprintf("about %s on this machine, which all parties share", Seconds(f.Seconds)))
+	case f.Workers > 0:
+		said = append(said, fmt.Sprintf("about %s with %s of one core each at each party, on machines like this one",
+			Seconds(f.Seconds), wording.Count(f.Workers, "worker")))
 	default:
 		said = append(said, fmt.Sprintf("about %s on machines like this one", Seconds(f.Seconds)))
 	}

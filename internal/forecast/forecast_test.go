@@ -185,7 +185,7 @@ func TestTruncationsCountTheirPads(t *testing.T) {
 				Kind: "sums" + m.suffix, Shape: []int64{m.words}, Encoding: m.encoding.String()})
 		}
 		var got float64
-		new(work).truncations(c, func(_ *step, _ Kind, units float64) { got += units })
+		new(step).truncations(c.Operations, func(_ *step, _ Kind, units float64) { got += units })
 		if math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s: %v bytes of pads, want %v", encoding, got, want)
 		}
@@ -315,10 +315,16 @@ func TestWords(t *testing.T) {
 	f := Forecast{Seconds: 12.3, Sent: Bytes{Fixed: 75e6, Most: 75e6}, Received: Bytes{Fixed: 1e6, PerRow: 16, Most: 12e5}}
 	together, known := f, f
 	together.Together, known.Trip, known.Rate = true, 0.02, 12.5e6
+	sharedByWorkers, workers := together, known
+	sharedByWorkers.Workers, workers.Workers = 2, 4
 	for want, g := range map[string]Forecast{
 		"about 12 s on machines like this one; you send 75.0 MB, receive 1000.0 kB to 1200.0 kB. The line is not in it, " +
 			"which nobody has measured (hanse doctor does): on 100 Mbit/s the bytes take 6.0 s more": f,
 		"about 12 s on this machine, which all parties share; you send 75.0 MB, receive 1000.0 kB to 1200.0 kB": together,
+		"about 12 s on this machine, which all parties and their workers share; you send 75.0 MB, receive 1000.0 kB to " +
+			"1200.0 kB": sharedByWorkers,
+		"about 12 s with 4 workers of one core each at each party, on machines like this one; you send 75.0 MB, receive " +
+			"1000.0 kB to 1200.0 kB. The line's 20.0 ms and 12.5 MB/s are in it": workers,
 		"about 12 s on machines like this one; you send 75.0 MB, receive 1000.0 kB to 1200.0 kB. The line's 20.0 ms and " +
 			"12.5 MB/s are in it": known,
 	} {

@@ -58,20 +58,20 @@ type traffic struct {
 	masked         []int64 // by party: bytes of sums that it masks or unmasks, at most
 }
 
-// trafficOf reads what a contract lets its parties send, but for what only a disturbed session sends.
-func trafficOf(c *contract.Contract, known Known) (*traffic, error) {
+// trafficOf reads what some operations of a contract let its parties send, but for what only a disturbed session sends.
+func trafficOf(c *contract.Contract, operations []contract.Operation, known Known) (*traffic, error) {
 	n := len(c.Parties)
 	t := &traffic{sent: make([]Bytes, n), received: make([]Bytes, n), frames: make([]int64, n), masked: make([]int64, n)}
 	depends := dependsOn(c, known)
 	asks, all := make(map[[2]int]int64), int64(0) // requests for openings, which bring about a signature each
-	for i := range c.Operations {
-		if o := &c.Operations[i]; o.Kind == contract.KindAsk {
+	for i := range operations {
+		if o := &operations[i]; o.Kind == contract.KindAsk {
 			asks[[2]int{c.Job.Index(o.Root), c.Job.Index(o.To)}] += o.Count
 			all += o.Count
 		}
 	}
 	rooted := *c
-	rooted.Operations = withRoots(c, known)
+	rooted.Operations = withRoots(c, operations, known)
 	for from := range c.Parties {
 		lines, err := rooted.Egress(from)
 		if err != nil {
@@ -100,12 +100,12 @@ func trafficOf(c *contract.Contract, known Known) (*traffic, error) {
 			t.frames[e.To] += e.MaxFrames
 		}
 	}
-	for i := range c.Operations {
-		o := &c.Operations[i]
+	for i := range operations {
+		o := &operations[i]
 		if contract.AtAnyTime(o.Kind) {
 			continue
 		}
-		t.rounds += o.Count
+		t.rounds += o.Count / max(o.Shards, 1) // shards go on at the same time
 		if o.Collective != contract.CollectiveSum || o.Class != contract.ClassMasked.String() {
 			continue
 		}
@@ -116,11 +116,11 @@ func trafficOf(c *contract.Contract, known Known) (*traffic, error) {
 	return t, nil
 }
 
-// withRoots returns a contract's operations with broadcasts that several parties do in turn dealt out to these parties:
+// withRoots returns operations of a contract with broadcasts that several parties do in turn dealt out to these parties:
 // contracts let each party pass on all of them.
-func withRoots(c *contract.Contract, known Known) (all []contract.Operation) {
+func withRoots(c *contract.Contract, operations []contract.Operation, known Known) (all []contract.Operation) {
 	p, err := known.params(c)
-	for _, o := range c.Operations {
+	for _, o := range operations {
 		roots := c.Job.Parties
 		if err == nil && o.Kind != fdskl.KindSolverPoint {
 			roots = p.Active

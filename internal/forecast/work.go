@@ -25,8 +25,9 @@ type load struct {
 
 // step is what the parties do at the same time; the next one begins when all are done.
 type step struct {
-	loads []load
-	trips float64 // messages that wait for each other
+	loads   []load
+	trips   float64 // messages that wait for each other
+	workers int     // of each party, with a core each, who do this step of a job in shards; 0: its node does
 }
 
 // work is a job, step by step. Messages are not in it, but for how often they wait.
@@ -157,6 +158,7 @@ const (
 func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 	w, rows, d := new(work), float64(c.Rows()), float64(p.Features)
 	angles, n := w.then(), rows*float64(p.Angles())
+	angles.workers = c.Job.Shards
 	for i := range c.Parties {
 		angles.angles(i, own, c.Parties[i].Columns, n)
 	}
@@ -174,12 +176,17 @@ func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		}
 	}
 	if c.Job.Task == contract.TaskPredict {
-		w.then().add(active, Cosine, rows*d*float64(p.Scores()))
+		scores := w.then()
+		scores.workers = c.Job.Shards
+		scores.add(active, Cosine, rows*d*float64(p.Scores()))
 		return w, nil
 	}
-	angles.alone(active, Written, 2*n)
-	angles.alone(active, Hashed, 2*n)
+	if c.Job.Shards == 0 { // workers keep none
+		angles.alone(active, Written, 2*n)
+		angles.alone(active, Hashed, 2*n)
+	}
 	solve, candidates := w.then(), 0.0
+	solve.workers = c.Job.Shards
 	heldOut := rows / fdskl.HeldOutShare
 	if p.Lambda == 0 {
 		candidates = float64(len(fdskl.Candidates()))
@@ -189,6 +196,9 @@ func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		solve.add(active, Gram, rows*d*d)
 		if candidates > 0 {
 			solve.add(active, Gram, heldOut*d*d)
+		}
+		if c.Job.Shards > 0 { // workers sum, the node solves
+			solve = w.then()
 		}
 		solve.add(active, Equation, (1+candidates)*d*d*d)
 		return w, nil
@@ -251,6 +261,8 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 
 	// The features' shares, block by block, and what they add up to.
 	features := w.then()
+	features.workers = c.Job.Shards
+	features.truncations(c.Sharded, each)
 	if !p.Binned() {
 		for i := range c.Parties {
 			features.angles(i, own, c.Parties[i].Columns, rows*float64(p.Angles()))
@@ -263,7 +275,7 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 	scores := float64(p.Scores())
 	if c.Job.Task == contract.TaskPredict {
 		each(features, Product, 2*rows*d*scores)
-		w.truncations(c, each)
+		w.then().truncations(c.Operations, each)
 		w.inTurn = true
 		return w, nil
 	}
@@ -282,6 +294,9 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		each(features, Moved, picks*2*wordSize*rows*d) // the rows of a part are picked out of their block
 	}
 	saves := math.Floor(rows / max(blocksKept*blockSize/(wordSize*d), rowsKept*d))
+	if c.Job.Shards > 0 { // a worker that ends begins its shard anew
+		saves = 0
+	}
 	kept := parts * wordSize * d * d * (saves/2 + 2)
 	for _, kind := range []Kind{Hashed, Written} {
 		each(features, kind, kept)
@@ -321,15 +336,15 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 			}
 		}
 	}
-	w.truncations(c, each)
+	w.then().truncations(c.Operations, each)
 	return w, nil
 }
 
-// truncations adds what truncations take, whose words the contract lists.
-func (w *work) truncations(c *contract.Contract, each func(s *step, kind Kind, units float64)) {
+// truncations adds what truncations among some operations of a contract take.
+func (s *step) truncations(operations []contract.Operation, each func(s *step, kind Kind, units float64)) {
 	var pads float64
-	for i := range c.Operations {
-		if o := &c.Operations[i]; len(o.Shape) == 1 && strings.HasSuffix(o.Kind, rss.SuffixIn) {
+	for i := range operations {
+		if o := &operations[i]; len(o.Shape) == 1 && strings.HasSuffix(o.Kind, rss.SuffixIn) {
 			values := float64(o.Shape[0]) / 2 // two parties send a word of each
 			number := float64(wordSize)
 			if o.Encoding == contract.Ring32.String() {
@@ -338,7 +353,7 @@ func (w *work) truncations(c *contract.Contract, each func(s *step, kind Kind, u
 			pads += (wordsOfTruncation*wordSize + numbersOfTruncation*number) * values
 		}
 	}
-	each(w.then(), Padded, pads/rss.Roles)
+	each(s, Padded, pads/rss.Roles)
 }
 
 // alignment is a search for common rows.

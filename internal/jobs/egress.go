@@ -71,9 +71,11 @@ func padded(c *contract.Contract, kind string) bool {
 	if c.Job.Privacy != keys.PrivacySealed || c.Job.Task == contract.TaskAlign {
 		return false
 	}
-	for i := range c.Operations {
-		if o := &c.Operations[i]; o.Kind == kind {
-			return o.Collective == contract.CollectiveDirect || kind == sealed.Angles
+	for _, operations := range [][]contract.Operation{c.Operations, c.Sharded} {
+		for i := range operations {
+			if o := &operations[i]; o.Kind == kind {
+				return o.Collective == contract.CollectiveDirect || kind == sealed.Angles
+			}
 		}
 	}
 	return false

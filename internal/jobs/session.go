@@ -28,6 +28,7 @@ type Session struct {
 
 	mu     sync.Mutex
 	opens  []Opened
+	shards []shards.Traffic     // of shards, whose results this session takes in
 	latest map[string]time.Time // when each step was told of
 }
 
@@ -152,7 +153,14 @@ func (s *Session) Report(rows int) *Report {
 	}
 }
 
-// Account adds to a report what went over the links, by party.
+// Sharded notes what passed in the sessions of shards whose results this session takes in: it counts as its own.
+func (s *Session) Sharded(list []shards.Traffic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shards = list
+}
+
+// Account adds to a report what went over the links, by party, and between the job's workers.
 func (s *Session) Account(r *Report, traffic func(party int) (sent, received int64)) {
 	r.BytesOut, r.BytesIn = 0, 0
 	for i := range s.contract.Parties {
@@ -160,7 +168,35 @@ func (s *Session) Account(r *Report, traffic func(party int) (sent, received int
 		r.BytesOut += sent
 		r.BytesIn += received
 	}
-	r.Egress = EgressOf(s.contract, s.Config.Budget.Lines())
+	lines := s.Config.Budget.Lines()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.shards) > 0 {
+		for _, t := range s.shards {
+			r.BytesOut += t.Sent
+			r.BytesIn += t.Received
+		}
+		lines = append(lines, ShardLines(s.contract, s.contract.Job.Index(s.Self), s.shards...)...)
+	}
+	r.Egress = EgressOf(s.contract, lines)
+}
+
+// ShardLines are what a party may send in the sessions of all shards, each once, with what its workers sent in some.
+func ShardLines(c *contract.Contract, party int, list ...shards.Traffic) []contract.Egress {
+	lines, err := c.ShardEgress(party)
+	if err != nil { // the contract was read with the same operations
+		return nil
+	}
+	for _, t := range list {
+		for _, f := range t.Flows {
+			for i := range lines {
+				if e := &lines[i]; e.To == f.Party && e.Kind == f.Kind {
+					e.Frames, e.Bytes = e.Frames+f.Frames, e.Bytes+f.Sent
+				}
+			}
+		}
+	}
+	return lines
 }
 
 // Finite returns x for JSON, which has no NaN and no Inf.

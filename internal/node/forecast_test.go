@@ -1,7 +1,9 @@
 package node
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,5 +182,43 @@ func TestForecastsNeedNoSpeeds(t *testing.T) {
 	l.nodes[0].config.Speeds = func() (*forecast.Speeds, error) { return forecast.ReadSpeeds(l.dirs[0]) }
 	if f = l.nodes[0].forecast(c); f == nil || f.Seconds <= 0 || f.Unknown != "" {
 		t.Errorf("with speeds the forecast is %+v", f)
+	}
+}
+
+// TestForecastsOfShards: the bytes that were forecast for a job in shards are those of its session and of its workers,
+// which its report has together.
+func TestForecastsOfShards(t *testing.T) {
+	for _, c := range []struct {
+		name, privacy, parameters string
+		rows, shards              int
+	}{
+		{"sealed", "sealed", "features = 256\nsigma = 1.5\niterations = 30\nlambda = 1e-4", 4200, 3},
+		{"masked", "masked", "features = 256\nsigma = 1.5\nloss = \"square\"", 10000, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newTestNetwork(t, 4, c.rows)
+			l.startAll()
+			head := fmt.Sprintf("privacy = %q\nshards = %d\n", c.privacy, c.shards)
+			h, w, err := l.proposeInShards(l.job("train", head, activeBank+c.parameters), c.shards, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.wantDone()
+			for _, r := range l.forecastHolds(t, h) {
+				if slices.ContainsFunc(r.Egress, func(e jobs.Egress) bool { return e.Kind == "angles" && e.Bytes > 0 }) !=
+					(r.Party != "bank") {
+					t.Errorf("angles in the report of %s: want those that workers sent to bank's: %+v", r.Party, r.Egress)
+				}
+			}
+			const scored = 2
+			head = fmt.Sprintf("privacy = %q\nshards = %d\n", c.privacy, scored)
+			head += "table = \"test\"\nopen_to = \"bank\"\nmodel = \"" + h.String() + "\""
+			h, w, err = l.proposeInShards(l.job("predict", head, ""), scored, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.wantDone()
+			l.forecastHolds(t, h)
+		})
 	}
 }

@@ -86,6 +86,7 @@ func (a *attendant) Shards(ctx context.Context, w shards.Work) ([]shards.Session
 			return a2, n.call(ctx, c.Members()[party], methodShards, shardsRequest{c.Hash(), a.number, q}, &a2)
 		}
 	}
+	w.Passed = func(t shards.Traffic) { n.countShard(s, t) }
 	w.Alive = func(ctx context.Context) bool {
 		return n.placeIn(ctx, s, c.Members()[c.Job.Index(c.Job.Proposer)], a.number) == placeOn
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -61,6 +62,52 @@ audit
 `
 	if got := keyShort.ReplaceAllString(summaryOf(t, c, "telco"), "KEY"); got != want {
 		t.Errorf("summary is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestSummaryOfShards: of a job in shards a person hears what must run here, and what workers send.
+func TestSummaryOfShards(t *testing.T) {
+	l := newTestNetwork(t, 4, 10000)
+	l.startAll()
+	for privacy, want := range map[string][]string{
+		"masked": {"the rows are worked on in 2 shards, by workers of all parties: telco must run 2 workers, one for each;",
+			"hanse shard manifest trial writes the file", "what leaves telco's workers in the sessions of all shards together",
+			"angles bank 1280000 turns16 2560.0 kB one-time masks", "its share is sent again, about 1284.3 kB",
+			"A worker reads its part of this party's rows, prepared and in the clear"},
+		"sealed": {"angles", "one-time pads"},
+	} {
+		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", fmt.Sprintf("privacy = %q\nshards = 2", privacy),
+			activeBank+"features = 256\nsigma = 1.0\nloss = \"square\""), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(summaryOf(t, c, "telco")), " ")
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: the summary lacks %q:\n%s", privacy, w, summaryOf(t, c, "telco"))
+			}
+		}
+	}
+}
+
+// TestShardsThatCannotBe: a job whose rows cannot be worked on in shards is refused with a sentence that says why.
+func TestShardsThatCannotBe(t *testing.T) {
+	l := newTestNetwork(t, 4, 600)
+	l.startAll()
+	for _, c := range []struct{ task, head, parameters, want string }{
+		{"train", "shards = 5000", "", "shards is 5000, want 1 to 4096"},
+		{"train", "privacy = \"sealed\"\nshards = 2", "loss = \"logistic\"\nouter = 3", "the loss \"square\" alone"},
+		{"train", "privacy = \"masked\"\nshards = 2", "loss = \"logistic\"", "the loss \"square\" alone"},
+		{"train", "privacy = \"masked\"\naggregation = \"he\"\nshards = 2", "loss = \"square\"", "homomorphic encryption"},
+		{"train", "privacy = \"published\"\nshards = 2", "loss = \"square\"", "privacy is \"published\""},
+		{"train", "privacy = \"sealed\"\nshards = 3", "", "3 shards of 600 rows, want 1 to 2"},
+		{"predict", "shards = 2\nrequests = 10\nopen_to = \"bank\"\nmodel = \"" + strings.Repeat("0", 64) + "\"", "",
+			"shards is 2: only a training or prediction"},
+	} {
+		_, err := l.nodes[0].Prepare(t.Context(), l.job(c.task, c.head, activeBank+"features = 1024\n"+c.parameters), nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "shards") {
+			t.Errorf("%s %s: %v\nwant %s", c.task, c.head, err, c.want)
+		}
 	}
 }
 

@@ -101,6 +101,13 @@ func (w *watched) session(sent *sessionMeter) {
 	w.began, w.sent = time.Now(), sent
 }
 
+// meter is what counts what the latest session sends; nil before the first.
+func (w *watched) meter() *sessionMeter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent
+}
+
 // heard says of a job how far it is and who is waited for, as far as that was told of late. unsigned are those whose
 // consent its proposer lacks.
 func (w *watched) heard(info *JobInfo) (unsigned []string) {

@@ -66,6 +66,8 @@ type Order struct {
 	Kind string `cbor:"1,keyasint"`
 	Text string `cbor:"2,keyasint,omitempty"`
 	Size int64  `cbor:"3,keyasint,omitempty"` // bytes of data that follow
+	// Usage says of a refusal that the worker was started with the wrong arguments.
+	Usage bool `cbor:"4,keyasint,omitempty"`
 }
 
 // Task is what a worker needs for a session.
@@ -96,6 +98,24 @@ type Said struct {
 	Step  string `cbor:"5,keyasint,omitempty"`
 	Done  int    `cbor:"6,keyasint,omitempty"`
 	Total int    `cbor:"7,keyasint,omitempty"`
+	// of a result: what passed in the session
+	Traffic Traffic `cbor:"8,keyasint,omitzero"`
+}
+
+// Traffic is what a worker says of how much passed in its session. Nothing rests on it but what people are told.
+type Traffic struct {
+	Sent     int64  `cbor:"1,keyasint"` // bytes of frames, with their headers and lengths
+	Received int64  `cbor:"2,keyasint"`
+	Flows    []Flow `cbor:"3,keyasint,omitempty"`
+}
+
+// Flow is what passed between a worker and that of another party in messages of one kind.
+type Flow struct {
+	Party  int    `cbor:"1,keyasint"`
+	Kind   string `cbor:"2,keyasint"`
+	Frames int64  `cbor:"3,keyasint"` // sent
+	Sent   int64  `cbor:"4,keyasint"` // bytes of payload
+	Read   int64  `cbor:"5,keyasint"`
 }
 
 // SendMessage sends a message.

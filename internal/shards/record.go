@@ -41,6 +41,7 @@ type record struct {
 	Digest   keys.Hash `cbor:"3,keyasint"` // of what the result was made from; see Work.Digest
 	Contract keys.Hash `cbor:"4,keyasint"` // of the session that is done
 	Head     keys.Hash `cbor:"5,keyasint"` // of this party's transcript of it
+	Traffic  Traffic   `cbor:"6,keyasint,omitzero"`
 }
 
 // recordFile names the record of a shard.

@@ -58,6 +58,10 @@ type Work struct {
 	Alive func(ctx context.Context) bool
 	// Progress hears how far the run is: rows of all shards, and shards that are done at this party.
 	Progress func(rows, shards int)
+	// Passed hears what passed in a session whose result is kept.
+	Passed func(Traffic)
+	// Made hears, when all is done, what passed in the sessions whose results count, by shard.
+	Made func([]Traffic)
 	// Waiting hears, at the party that coordinates, which parties have no worker for the first shard that waits, and since
 	// when; every waitTime.
 	Waiting func(shard int, names []string, since time.Time)
@@ -177,9 +181,13 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 		return nil, err
 	}
 	s.End(h)
-	list := make([]Session, len(w.Shards))
+	list, traffic := make([]Session, len(w.Shards)), make([]Traffic, len(w.Shards))
 	for i, rec := range r.records {
 		list[i] = Session{Shard: w.Shards[i], Generation: rec.Done, Contract: rec.Contract, Head: rec.Head}
+		traffic[i] = rec.Traffic
+	}
+	if w.Made != nil {
+		w.Made(traffic)
 	}
 	return list, nil
 }
@@ -662,7 +670,7 @@ func (h *hearing) said(s Said, data func(most int64) ([]byte, error), file func(
 		if err != nil {
 			return err
 		}
-		err = h.done(result)
+		err = h.done(result, s.Traffic)
 		h.over <- err
 	default:
 		return fmt.Errorf("a worker says %.20q, which means nothing", s.Kind)
@@ -706,7 +714,7 @@ func (h *hearing) begin() error {
 }
 
 // done keeps a result: it is on the disk, and then the record that says so.
-func (h *hearing) done(result []byte) error {
+func (h *hearing) done(result []byte, t Traffic) error {
 	if err := h.Check(h.shard, result); err != nil {
 		return err
 	}
@@ -729,11 +737,14 @@ func (h *hearing) done(result []byte) error {
 		return h.broken(err)
 	}
 	rec := record{Latest: h.contract.Shard.Generation, Done: h.contract.Shard.Generation, Digest: h.Digest,
-		Contract: h.contract.Hash(), Head: head}
+		Contract: h.contract.Hash(), Head: head, Traffic: t}
 	if err := saveRecord(h.Vault, h.shard, rec); err != nil {
 		return h.broken(err)
 	}
 	h.records[h.shard], h.rows[h.shard] = rec, h.Shards[h.shard].Rows
+	if h.Passed != nil {
+		h.Passed(t)
+	}
 	return nil
 }
 

@@ -193,7 +193,7 @@ func (c Config) work(
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
 	}
-	result, own := c.session(ctx, conn, home, key, task, dir)
+	result, traffic, own := c.session(ctx, conn, home, key, task, dir)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -203,7 +203,7 @@ func (c Config) work(
 	if own != nil {
 		return own, shards.SendMessage(ctx, home, shards.Said{Kind: shards.SaidFailed, Text: own.Error()})
 	}
-	said := shards.Said{Kind: shards.SaidResult, Size: int64(len(result))}
+	said := shards.Said{Kind: shards.SaidResult, Size: int64(len(result)), Traffic: traffic}
 	if err := shards.SendMessage(ctx, home, said); err != nil {
 		return nil, err
 	}
@@ -216,41 +216,42 @@ func (c Config) work(
 // session runs one session of the shard, from its keys to its last signature, and leaves its transcript in a folder.
 func (c Config) session(
 	ctx context.Context, conn Conn, home shards.Frames, key *keys.PrivateKey, task shards.Task, dir string,
-) (result []byte, err error) {
+) (result []byte, traffic shards.Traffic, err error) {
 	shard, jobRows, err := inForce(task, c.Shard, key.ID())
 	if err != nil {
-		return nil, err
+		return nil, traffic, err
 	}
 	var rows *kernel.Matrix
 	if !task.Part.IsZero() {
 		if rows, err = c.Rows(shard.Shard.Contract, c.Shard, task.Part); err != nil {
-			return nil, err
+			return nil, traffic, err
 		}
 	}
 	budget, err := contract.NewBudget(shard, task.Self)
 	if err != nil {
-		return nil, err
+		return nil, traffic, err
 	}
 	log := transcript.Config{Contract: shard.Hash(), Self: task.Self, Key: key, Consent: task.Consent}
 	for _, p := range shard.Parties {
 		log.IDs = append(log.IDs, p.ID)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return nil, traffic, err
 	}
 	if shard.Job.Record == contract.RecordFull {
 		if log.Store, err = transcript.OpenStore(filepath.Join(dir, shards.PayloadFolder), c.RecordLimit); err != nil {
-			return nil, err
+			return nil, traffic, err
 		}
 	}
 	file, err := transcript.Open(filepath.Join(dir, shards.TranscriptFile), log)
 	if err != nil {
-		return nil, err
+		return nil, traffic, err
 	}
 	record, err := recorder.New(file, 1, len(shard.Parties))
 	if err != nil {
-		return nil, err
+		return nil, traffic, err
 	}
+	read := reading{record, make(map[shards.Flow]int64)}
 	defer func() {
 		if closed := record.Close(err == nil); err == nil {
 			err = closed
@@ -258,14 +259,14 @@ func (c Config) session(
 	}()
 	m, err := openMesh(ctx, conn, task, shard)
 	if err != nil {
-		return nil, err
+		return nil, traffic, err
 	}
 	defer m.Close()
 	wire, err := protocol.NewSession(ctx, m, protocol.SessionConfig{
-		Contract: shard.Hash(), Number: 1, Parties: shard.Members(), Key: key, Budget: budget, Recorder: record,
+		Contract: shard.Hash(), Number: 1, Parties: shard.Members(), Key: key, Budget: budget, Recorder: read,
 	})
 	if err != nil {
-		return nil, err
+		return nil, traffic, err
 	}
 	latest := time.Time{}
 	result, err = c.Do(ctx, &Session{Wire: wire, Contract: shard, JobRows: jobRows, Work: task.Work, Rows: rows,
@@ -283,9 +284,43 @@ func (c Config) session(
 		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 		defer cancel()
 		wire.Abort(leaving, reason(err))
-		return nil, err
+		return nil, traffic, err
 	}
-	return result, nil
+	return result, trafficOf(m, budget, read.bytes), nil
+}
+
+// reading is a session's recorder that counts what is received, by party and kind.
+type reading struct {
+	protocol.Recorder
+	bytes map[shards.Flow]int64
+}
+
+// Record implements protocol.Recorder.
+func (r reading) Record(e protocol.Entry, payload []byte) error {
+	if e.Event == protocol.EventReceived {
+		r.bytes[shards.Flow{Party: e.Peer, Kind: e.Kind}] += int64(len(payload))
+	}
+	return r.Recorder.Record(e, payload)
+}
+
+// trafficOf is what passed in a session that is over.
+func trafficOf(m *mesh, budget *contract.Budget, read map[shards.Flow]int64) (t shards.Traffic) {
+	for _, s := range m.streams {
+		t.Sent, t.Received = t.Sent+s.sent.Load(), t.Received+s.received.Load()
+	}
+	for _, e := range budget.Lines() {
+		f := shards.Flow{Party: e.To, Kind: e.Kind}
+		f.Read = read[f]
+		delete(read, shards.Flow{Party: e.To, Kind: e.Kind})
+		if f.Frames, f.Sent = e.Frames, e.Bytes; f.Frames > 0 || f.Read > 0 {
+			t.Flows = append(t.Flows, f)
+		}
+	}
+	for f, bytes := range read { // of what this party sends nothing
+		f.Read = bytes
+		t.Flows = append(t.Flows, f)
+	}
+	return t
 }
 
 // reason is what the others are told of why a session is left.

@@ -189,9 +189,12 @@ func (j *Job) validate() error {
 		return fmt.Errorf("scores_per_row is %d, want 1 to %d in a predict job with privacy %q, 0 in others", n,
 			maxScoresPerRow, keys.PrivacySealed)
 	}
-	if n := j.Shards; n < 0 || n > MaxShards || n > 0 && (j.Task == TaskAlign || j.Requests > 0 || len(j.Servers) > 0) {
-		return fmt.Errorf("shards is %d, want 1 to %d in a job over columns that trains or scores all rows, 0 in others", n,
-			MaxShards)
+	switch n := j.Shards; {
+	case n < 0 || n > MaxShards:
+		return fmt.Errorf("shards is %d, want 1 to %d", n, MaxShards)
+	case n > 0 && (j.Task == TaskAlign || j.Requests > 0 || len(j.Servers) > 0):
+		return fmt.Errorf("shards is %d: only a training or prediction over columns, of all rows at once, is worked on in "+
+			"shards; leave the line out", n)
 	}
 	if _, err := ParseTopology(j.Topology); err != nil {
 		return err

@@ -136,6 +136,7 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 		Check: func(i int, result []byte) error {
 			return w.check(span(i), result)
 		},
+		Made: r.Sharded,
 		Progress: func(rows, ready int) {
 			r.Step("rows", rows, c.Rows(), 0)
 			r.Step("shards", ready, len(list), 0)

@@ -71,6 +71,9 @@ func Of(c *contract.Contract, party string) string {
 		writeAlignment(&b, c)
 	default:
 		writeColumns(&b, c)
+		if j.Shards > 0 {
+			writeShards(&b, c, party)
+		}
 	}
 	for _, w := range Warnings(c) {
 		fmt.Fprintf(&b, "\nwarning:\n%s", wrapped("  ", w))
@@ -80,6 +83,9 @@ func Of(c *contract.Contract, party string) string {
 		fmt.Fprintf(&b, "  unknown: %v\n", err)
 	} else {
 		jobs.WriteEgress(&b, jobs.EgressOf(c, lines), false)
+	}
+	if j.Shards > 0 {
+		writeShardEgress(&b, c, party)
 	}
 	writeOpenings(&b, c)
 
@@ -190,11 +196,47 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 		memory := "memory beside the table:"
 		for _, o := range c.Openings {
 			if o.Kind == "angles" {
+				if j.Shards > 0 { // no angle comes to the node
+					o.Count = 0
+				}
 				memory += fmt.Sprintf(" %s %s,", o.To, wording.Size(p.Memory(c.Rows(), o.Count)))
 			}
 		}
 		b.WriteString("\n" + wrapped("", memory+" the others a few megabytes"))
 	}
+}
+
+// writeShards says what a job in shards asks of the named party: workers, which its owner starts.
+func writeShards(b *strings.Builder, c *contract.Contract, party string) {
+	n, each := c.Job.Shards, "each takes rows of the job"
+	if memory, disk, err := columns.WorkerNeeds(c, c.Job.Index(party)); err == nil {
+		each = fmt.Sprintf("each takes about %s of memory and %s of disk", wording.Size(memory), wording.Size(disk))
+	}
+	b.WriteString("\n" + wrapped("", fmt.Sprintf("the rows are worked on in %s, by workers of all parties: %s must run %s, "+
+		"one for each; %s. hanse worker is one of them, on any machine that reaches this node; hanse shard manifest %s "+
+		"writes the file by which Kubernetes, Slurm, systemd or a shell starts all.", wording.Count(n, "shard"), party,
+		wording.Count(n, "worker"), each, c.Job.Name)))
+	if c.Parties[c.Job.Index(party)].Columns > 0 {
+		b.WriteString(wrapped("", "A worker reads its part of this party's rows, prepared and in the clear, in the folder of "+
+			"hanse node --parts. The node removes the parts when the job has ended."))
+	}
+}
+
+// writeShardEgress lists what the workers of the named party send in the sessions of all shards.
+func writeShardEgress(b *strings.Builder, c *contract.Contract, party string) {
+	fmt.Fprintf(b, "\nwhat leaves %s's workers in the sessions of all shards together, at most\n", party)
+	lines, err := c.ShardEgress(c.Job.Index(party))
+	if err != nil {
+		fmt.Fprintf(b, "  unknown: %v\n", err)
+		return
+	}
+	var bytes int64
+	for _, e := range lines {
+		bytes += e.MaxBytes
+	}
+	jobs.WriteEgress(b, jobs.EgressOf(c, lines), false)
+	b.WriteString(wrapped("  ", fmt.Sprintf("a shard begins anew when a worker of it does, at any party, and then its share "+
+		"is sent again, about %s: under fresh secrets, and of the same rows", wording.Size(bytes/int64(c.Job.Shards)))))
 }
 
 // rowsFile says who has a file of shares of all features, and how large it is; nothing where nobody has one.
