@@ -145,7 +145,8 @@ func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%s\n%s, D = %d, 4 parties\n\n", r.Machine, r.Privacy, r.Features)
 	runs := table.New("job", "shards", "rows", "s", "before", "in rows", "after", "CPU nodes", "workers", "MB sent",
 		"worker MB", "node MB", "load")
-	sides := table.New("job", "shards", "party", "µs/row worker", "node", "B/row worker", "in", "node", "worker MB", "node MB")
+	sides := table.New("job", "shards", "party", "µs/row worker", "node", "B/row worker", "in", "node", "worker MB",
+		"node MB")
 	same := table.New("job", "shards", "as the first", "rms", "other class", "wrong")
 	for i := range r.Runs {
 		one := &r.Runs[i]
@@ -154,12 +155,12 @@ func (r *Report) Print(w io.Writer) error {
 			sum.NodeCPU, sum.WorkerCPU = sum.NodeCPU+s.NodeCPU, sum.WorkerCPU+s.WorkerCPU
 			sum.NodePeak, sum.WorkerPeak = max(sum.NodePeak, s.NodePeak), max(sum.WorkerPeak, s.WorkerPeak)
 			row := func(x float64) float64 { return x / float64(one.Rows) }
-			sides.Addf("%s|%d|%s|%.1f|%.1f|%.0f|%.0f|%.0f|%.0f|%.0f", one.Task, one.Shards, s.Role, row(1e6*s.WorkerCPU),
-				row(1e6*s.NodeCPU), row(float64(s.WorkerBytes)), row(float64(s.WorkerIn)), row(float64(s.NodeBytes)),
-				mega(s.WorkerPeak), mega(s.NodePeak))
+			sides.Addf("%s|%d|%s|%.1f|%.1f|%.0f|%.0f|%.0f|%.0f|%.0f", one.Task, one.Shards, s.Role,
+				row(1e6*s.WorkerCPU), row(1e6*s.NodeCPU), row(float64(s.WorkerBytes)), row(float64(s.WorkerIn)),
+				row(float64(s.NodeBytes)), mega(s.WorkerPeak), mega(s.NodePeak))
 		}
-		runs.Addf("%s|%d|%d|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f|%.0f|%.0f|%.0f|%.1f", one.Task, one.Shards, one.Rows, one.Seconds,
-			one.Before, one.InRows, one.After, sum.NodeCPU, sum.WorkerCPU, mega(one.Bytes), mega(sum.WorkerPeak),
+		runs.Addf("%s|%d|%d|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f|%.0f|%.0f|%.0f|%.1f", one.Task, one.Shards, one.Rows,
+			one.Seconds, one.Before, one.InRows, one.After, sum.NodeCPU, sum.WorkerCPU, mega(one.Bytes), mega(sum.WorkerPeak),
 			mega(sum.NodePeak), one.Load)
 		scored := one.Task == predicts
 		same.Addf("%s|%d|%s|%s|%s|%s", one.Task, one.Shards, one.equality(r.Privacy), table.If(scored, "%.2g", one.RMS),
