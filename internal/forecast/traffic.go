@@ -116,7 +116,7 @@ func trafficOf(c *contract.Contract, operations []contract.Operation, known Know
 	return t, nil
 }
 
-// withRoots returns operations of a contract with broadcasts that several parties do in turn dealt out to these parties:
+// withRoots returns operations of a contract with broadcasts that several parties do in turn dealt out to these:
 // contracts let each party pass on all of them.
 func withRoots(c *contract.Contract, operations []contract.Operation, known Known) (all []contract.Operation) {
 	p, err := known.params(c)

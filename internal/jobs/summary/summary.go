@@ -212,13 +212,13 @@ func writeShards(b *strings.Builder, c *contract.Contract, party string) {
 	if memory, disk, err := columns.WorkerNeeds(c, c.Job.Index(party)); err == nil {
 		each = fmt.Sprintf("each takes about %s of memory and %s of disk", wording.Size(memory), wording.Size(disk))
 	}
-	b.WriteString("\n" + wrapped("", fmt.Sprintf("the rows are worked on in %s, by workers of all parties: %s must run %s, "+
-		"one for each; %s. hanse worker is one of them, on any machine that reaches this node; hanse shard manifest %s "+
-		"writes the file by which Kubernetes, Slurm, systemd or a shell starts all.", wording.Count(n, "shard"), party,
+	b.WriteString("\n" + wrapped("", fmt.Sprintf("the rows are worked on in %s, by workers of all parties: %s must run "+
+		"%s, one for each; %s. hanse worker is one of them, on any machine that reaches this node; hanse shard manifest "+
+		"%s writes the file by which Kubernetes, Slurm, systemd or a shell starts all.", wording.Count(n, "shard"), party,
 		wording.Count(n, "worker"), each, c.Job.Name)))
 	if c.Parties[c.Job.Index(party)].Columns > 0 {
-		b.WriteString(wrapped("", "A worker reads its part of this party's rows, prepared and in the clear, in the folder of "+
-			"hanse node --parts. The node removes the parts when the job has ended."))
+		b.WriteString(wrapped("", "A worker reads its part of this party's rows, prepared and in the clear, in the folder "+
+			"of hanse node --parts. The node removes the parts when the job has ended."))
 	}
 }
 
@@ -235,8 +235,8 @@ func writeShardEgress(b *strings.Builder, c *contract.Contract, party string) {
 		bytes += e.MaxBytes
 	}
 	jobs.WriteEgress(b, jobs.EgressOf(c, lines), false)
-	b.WriteString(wrapped("  ", fmt.Sprintf("a shard begins anew when a worker of it does, at any party, and then its share "+
-		"is sent again, about %s: under fresh secrets, and of the same rows", wording.Size(bytes/int64(c.Job.Shards)))))
+	b.WriteString(wrapped("  ", fmt.Sprintf("a shard begins anew when a worker of it does, at any party, and then its "+
+		"share is sent again, about %s: under fresh secrets, and of the same rows", wording.Size(bytes/int64(c.Job.Shards)))))
 }
 
 // rowsFile says who has a file of shares of all features, and how large it is; nothing where nobody has one.
