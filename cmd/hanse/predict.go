@@ -71,7 +71,12 @@ opened to it: asked again it gives the same ones and asks nobody. A row is its i
 its columns have changed, or another party has its score, all parties may agree to score
 rows once more:
 
-   hanse predict --model credit --table test --dir bank-node --scores-per-row 2`,
+   hanse predict --model credit --table test --dir bank-node --scores-per-row 2
+
+Where the rows are too many for one machine, --shards has workers of all parties score them,
+each a run of rows; docs/shards.md says how they are started:
+
+   hanse predict --model credit --table test --dir bank-node --out scores.csv --shards 8`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Required: true, Usage: trainingUsage},
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score"},
@@ -85,6 +90,8 @@ rows once more:
 			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
 			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: score a row up to `N` times, over all jobs " +
 				"(default: once)"},
+			&cli.IntFlag{Name: "shards", Usage: "have workers of all parties score the rows in `S` shards (see hanse worker)",
+				DefaultText: "the nodes do it", Action: atLeast("shards", 1, contract.MaxShards)},
 			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the scores to this `FILE` (default: standard " +
 				"output)"},
@@ -122,7 +129,10 @@ func predict(c *cli.Context) error {
 	if c.Bool("serve") {
 		job.Name, job.Requests = model.Name+"-live", c.Int("requests")
 	}
-	job.ScoresPerRow = c.Int("scores-per-row")
+	job.ScoresPerRow, job.Shards = c.Int("scores-per-row"), c.Int("shards")
+	if c.Bool("serve") && job.Shards > 0 {
+		return usage.Errorf("--serve answers rows one by one, which no worker does: leave --shards out")
+	}
 	if !c.Bool("serve") && job.OpenTo == model.Self && job.Rows == "" {
 		if done, err := knownScores(c, client, &job); done || err != nil {
 			return err
@@ -211,7 +221,7 @@ func namedTraining(c *cli.Context, argument string) (client *node.Client, job *n
 
 // predictOwn predicts rows with what a job over clients left at this client. Nobody else takes part.
 func predictOwn(c *cli.Context, client *node.Client, job *node.JobInfo) error {
-	for _, name := range []string{"serve", "requests", "scores-per-row", "open-to", "rows", "labels", "report"} {
+	for _, name := range []string{"serve", "requests", "scores-per-row", "shards", "open-to", "rows", "labels", "report"} {
 		if c.IsSet(name) {
 			return usage.Errorf("--%s is for models in parts, which parties use together; %s of %s is %s's own, and nothing "+
 				"of it leaves this machine", name, job.Name, job.Algorithm, job.Self)

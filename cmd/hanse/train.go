@@ -43,6 +43,8 @@ A job file:
    parties = ["bank", "insurer", "telco", "retailer"]
    # privacy = "sealed"       # the default: features, equations and model are shares
    # min_contributors = 4     # open no sum of fewer parties; default: the charter's
+   # shards = 16              # each party runs 16 workers, who share its rows; default: the
+                              # nodes do all. For loss = "square"; see hanse worker
 
    [parameters]
    active = ["bank"]          # who holds the labels

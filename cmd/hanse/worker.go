@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -29,7 +30,8 @@ func workerCommand() *cli.Command {
 each for one run. A worker connects to its own node alone, reads the part of the rows
 that the node has written into the folder of --parts, and ends with status 0 when its
 shard is done at all parties. Ended before, it is to be started again with the same
-command: nothing is lost and nothing counted twice.
+command: nothing is lost and nothing counted twice. Status 2 says that the command line
+is wrong, such as another --of than the job has; then starting it again helps nobody.
 
    hanse worker --node bank.example:4711 --key worker.key --shard 3 --of 16 \
        --parts /srv/parts 4b699057
@@ -112,8 +114,12 @@ func runWorker(c *cli.Context) (err error) {
 		},
 		Told: func(text string) { log.Info(text) },
 	})
-	if err == nil {
-		log.Info("the shard is done", "of", of)
+	var refused *worker.RefusedError
+	switch {
+	case err == nil:
+		log.Info("the shard is done at all parties", "of", of)
+	case errors.As(err, &refused) && refused.Usage:
+		return usage.Errorf("%v", err)
 	}
 	return err
 }

@@ -47,6 +47,9 @@ func Below(t *wording.Table, j *node.JobInfo, dir string) {
 	if j.Progress != nil {
 		say(j.Progress.String())
 	}
+	if j.Shards != nil {
+		say(j.Shards.String())
+	}
 	if j.Aligned != nil {
 		say(fmt.Sprintf("%s of table %s, for jobs until %s", wording.Count(j.Aligned.Common, "common row"),
 			j.Aligned.Table, j.Until))

@@ -189,6 +189,7 @@ func (n *Node) adopt(s *jobState, e *contract.Ending) error {
 		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name,
 			"error", err)
 	}
+	n.endWorkers(s)
 	h := s.contract.Hash()
 	if !done {
 		n.notify(h, jobs.Event{Kind: jobs.EventError, Text: endingText(s.contract, e)})

@@ -104,12 +104,13 @@ func (n *Node) enterSession(parent context.Context, s *jobState) (ctx context.Co
 func (n *Node) leaveSession(s *jobState, active *activeSession) {
 	h := s.contract.Hash()
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	active.cancel()
 	close(active.done)
 	if n.sessions[h] == active {
 		delete(n.sessions, h)
 	}
+	n.mu.Unlock()
+	n.removeParts(s)
 }
 
 // inSession reports whether a session of the job is on here.

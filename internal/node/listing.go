@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -46,10 +47,13 @@ type JobInfo struct {
 	Ended    time.Time `json:"ended,omitzero"` // when its end was stored here
 	Standing string    `json:"standing"`       // the state in words: who is waited for, before what others call agreed
 	Progress *Progress `json:"progress,omitempty"`
-	Awaits   []string  `json:"awaits,omitempty"`  // the members that are waited for now
-	Waiting  string    `json:"waiting,omitempty"` // for what, and for how long
-	Next     string    `json:"next,omitempty"`    // the command that comes next here, without --dir
-	Audited  *Audited  `json:"audited,omitempty"` // what its owner's latest audit concluded
+	// Shards is how a job in shards stands here, until it has ended; nil: it has none.
+	Shards *shards.Progress `json:"shards,omitempty"`
+
+	Awaits  []string `json:"awaits,omitempty"`  // the members that are waited for now
+	Waiting string   `json:"waiting,omitempty"` // for what, and for how long
+	Next    string   `json:"next,omitempty"`    // the command that comes next here, without --dir
+	Audited *Audited `json:"audited,omitempty"` // what its owner's latest audit concluded
 }
 
 // infoOf says of a job what its contract says of it.
@@ -95,6 +99,7 @@ func (n *Node) Jobs() []JobInfo {
 			}
 		}
 		s.describe(&info)
+		n.describeShards(s, &info)
 		info.Audited = n.audited(s)
 		infos = append(infos, info)
 		named[info.Name]++

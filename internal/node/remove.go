@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -78,18 +79,60 @@ func (s *jobState) planRemoval() (*Removal, error) {
 		switch {
 		case e.Name() == "index":
 			continue
+		case e.Name() == shards.Folder: // transcripts stay, and what they keep of payloads goes
+			what, list = whatShards, &r.Stays
+			for _, folder := range s.shardPayloads() {
+				size, err := sizeOf(folder)
+				if err != nil {
+					return nil, err
+				}
+				bytes -= size
+				r.Goes = addPile(r.Goes, usesOf[PayloadFolder], size)
+			}
+		case shards.IsRecord(e.Name()):
+			what, list = whatShards, &r.Stays
 		case slices.Contains(whatStays, e.Name()):
 			list = &r.Stays
 		case what == "":
 			what = otherUse
 		}
-		at := slices.IndexFunc(*list, func(p Pile) bool { return p.What == what })
-		if at < 0 {
-			at, *list = len(*list), append(*list, Pile{What: what})
-		}
-		(*list)[at].Bytes += bytes
+		*list = addPile(*list, what, bytes)
 	}
 	return r, nil
+}
+
+// whatShards is what stays of the sessions of shards.
+const whatShards = "transcripts and contracts of shards"
+
+// addPile adds bytes to what is of one use.
+func addPile(list []Pile, what string, bytes int64) []Pile {
+	at := slices.IndexFunc(list, func(p Pile) bool { return p.What == what })
+	if at < 0 {
+		at, list = len(list), append(list, Pile{What: what})
+	}
+	list[at].Bytes += bytes
+	return list
+}
+
+// shardPayloads lists the folders of payloads of the sessions of a job's shards.
+func (s *jobState) shardPayloads() []string {
+	list, _ := filepath.Glob(filepath.Join(s.vault.Path(shards.Folder), "*", "*", shards.PayloadFolder))
+	return list
+}
+
+// clearRemoved deletes what does not stay of a job that is removed.
+func (s *jobState) clearRemoved() error {
+	keep := append(slices.Clone(whatStays), shards.Folder)
+	for _, name := range s.vault.Names() {
+		if shards.IsRecord(name) {
+			keep = append(keep, name)
+		}
+	}
+	errs := []error{s.vault.Clear(keep...)}
+	for _, folder := range s.shardPayloads() {
+		errs = append(errs, os.RemoveAll(folder))
+	}
+	return errors.Join(errs...)
 }
 
 // sizeOf adds up the bytes of a file, or of all files below a folder. What is deleted meanwhile counts nothing.
@@ -163,7 +206,7 @@ func (n *Node) Remove(h keys.Hash) (*Removal, error) {
 		return nil, err
 	}
 	n.config.Log.Info("a job was removed by its owner", "job", r.Job, "contract", h.Short())
-	return r, s.vault.Clear(whatStays...)
+	return r, s.clearRemoved()
 }
 
 // isRemoved reports whether the owner has removed what the job left.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +63,7 @@ func (n *Node) workersJob(digits string) (shards.Job, error) {
 		return job, nil
 	}
 	if err := found.endedError(); err != nil {
-		return job, fmt.Errorf("job %s has ended: %w", found.contract.Job.Name, err)
+		return job, err
 	}
 	job.Done = true
 	return job, nil
@@ -92,8 +91,8 @@ func (a *attendant) Shards(ctx context.Context, w shards.Work) ([]shards.Session
 	}
 	w.Waiting = func(shard int, names []string, since time.Time) {
 		n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: names, Since: since, Text: fmt.Sprintf(
-			"waiting for workers: shard %d of %d has none at %s%s", shard, len(w.Shards), wording.List(names, "and"),
-			lasting(since))})
+			"shard %d of %d has no worker at %s%s: %s, docs/shards.md", shard, len(w.Shards), wording.List(names, "and"),
+			lasting(since), ownersRun(len(names)))})
 	}
 	return n.shards.Run(ctx, w)
 }
@@ -119,9 +118,53 @@ func (n *Node) serveShards(from keys.ID, r shardsRequest) (a shards.Response, er
 	return a, faults.OrElse(fault.CodeBusy, err)
 }
 
-// Workers lists the shards of a job that have a worker at this node, ascending.
-func (n *Node) Workers(h keys.Hash) []int {
-	list := n.shards.Workers(h)
-	slices.Sort(list)
-	return list
+// ownersRun says what is to be done where so many members have no worker.
+func ownersRun(members int) string {
+	if members == 1 {
+		return "its owner runs hanse worker there"
+	}
+	return "their owners run hanse worker there"
+}
+
+// describeShards says how the shards of a job stand here, and what its owner is to do.
+func (n *Node) describeShards(s *jobState, info *JobInfo) {
+	of := s.contract.Job.Shards
+	if of == 0 || info.State.Final() {
+		return
+	}
+	p := n.shards.Progress(s.contract.Hash(), of)
+	info.Shards = &p
+	if info.State != StateRunning || info.Waiting != "" || len(p.Missing) == 0 {
+		return
+	}
+	more := ""
+	if others := len(p.Missing) - 1; others > 0 {
+		more = fmt.Sprintf(", nor has %s", wording.Count(others, "other"))
+	}
+	info.Waiting = fmt.Sprintf("shard %d of %d has no worker here%s: run hanse worker, docs/shards.md", p.Missing[0], of,
+		more)
+}
+
+// endWorkers tells the workers of a job that has ended that it has, and removes the rows that were written for them.
+func (n *Node) endWorkers(s *jobState) {
+	if s.contract.Job.Shards == 0 {
+		return
+	}
+	why := ""
+	if err := s.endedError(); err != nil {
+		why = err.Error()
+	}
+	n.shards.End(s.contract.Hash(), why)
+	n.removeParts(s)
+}
+
+// removeParts removes the parts of a job that has ended, unless a session of it is on, which removes them when it ends.
+func (n *Node) removeParts(s *jobState) {
+	if s.contract.Job.Shards == 0 || s.ended() == nil || n.inSession(s) {
+		return
+	}
+	if err := n.columns.RemoveParts(s.contract.Hash()); err != nil {
+		n.config.Log.Error("the rows that were written for workers of a job that has ended could not be removed", "job",
+			s.contract.Job.Name, "error", err)
+	}
 }

@@ -297,7 +297,7 @@ func TestWorkersThatAreRefused(t *testing.T) {
 	told := make(chan string, 1)
 	w.change = nil
 	w.start(0, 0)
-	for len(l.nodes[0].Workers(c.Hash())) == 0 {
+	for len(l.nodes[0].shards.Progress(c.Hash(), 2).Workers) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	w.change = func(_, _ int, c *worker.Config) {

@@ -288,7 +288,7 @@ func (n *Node) loadJob(h keys.Hash) (*jobState, error) {
 		n.config.Log.Error("a model part cannot be kept", "job", s.contract.Job.Name, "error", err)
 	}
 	if s.isRemoved() { // a crash may have come before all of it was
-		if err := v.Clear(whatStays...); err != nil {
+		if err := s.clearRemoved(); err != nil {
 			n.config.Log.Error("what a removed job left could not be deleted", "job", s.contract.Job.Name, "error", err)
 		}
 	}
@@ -297,6 +297,7 @@ func (n *Node) loadJob(h keys.Hash) (*jobState, error) {
 			n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name,
 				"error", err)
 		}
+		n.removeParts(s)
 	}
 	return s, nil
 }

@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"unicode/utf8"
@@ -112,6 +113,15 @@ func schemaOf(dense int) *parquet.Schema {
 // Path is where a part of a contract stands in the folder of a party's parts.
 func Path(folder string, contract keys.Hash, index int) string {
 	return filepath.Join(folder, contract.String(), fmt.Sprintf("part-%05d.parquet", index))
+}
+
+// Remove removes the parts of a contract, if there are any.
+func Remove(folder string, contract keys.Hash) error {
+	dir := filepath.Join(folder, contract.String())
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(os.RemoveAll(dir), durable.SyncDir(folder))
 }
 
 // Cut writes the parts of a contract, part i with the rows [shards[i][0], shards[i][1]) of a valid matrix, and returns

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -46,6 +47,9 @@ type record struct {
 
 // recordFile names the record of a shard.
 func recordFile(shard int) string { return fmt.Sprintf("%s%05d", recordPrefix, shard) }
+
+// IsRecord reports whether a file of a job's folder is the record of a shard.
+func IsRecord(name string) bool { return strings.HasPrefix(name, recordPrefix) }
 
 // loadRecord reads the record of a shard; of one that no session was of it is zero.
 func loadRecord(v *vault.Vault, shard int) (r record, err error) {

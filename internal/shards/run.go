@@ -180,7 +180,7 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.End(h)
+	s.End(h, "")
 	list, traffic := make([]Session, len(w.Shards)), make([]Traffic, len(w.Shards))
 	for i, rec := range r.records {
 		list[i] = Session{Shard: w.Shards[i], Generation: rec.Done, Contract: rec.Contract, Head: rec.Head}
@@ -671,6 +671,7 @@ func (h *hearing) said(s Said, data func(most int64) ([]byte, error), file func(
 			return err
 		}
 		err = h.done(result, s.Traffic)
+		h.report()
 		h.over <- err
 	default:
 		return fmt.Errorf("a worker says %.20q, which means nothing", s.Kind)

@@ -47,8 +47,8 @@ type Service struct {
 	mu      sync.Mutex
 	workers map[place]*worker
 	runs    map[keys.Hash]*run
-	done    map[place]bool     // shards that are done at all parties
-	over    map[keys.Hash]bool // contracts all of whose shards are done, or that have ended
+	done    map[place]bool      // shards that are done at all parties
+	over    map[keys.Hash]order // of contracts that have ended or all of whose shards are done: what workers are told
 	relays  map[protocol.SessionID]*relay
 }
 
@@ -70,6 +70,7 @@ type worker struct {
 // order is what a worker is told, and who hears what it says then.
 type order struct {
 	kind string
+	text string // of a refusal
 	task []byte
 	said func(s Said, data func(most int64) ([]byte, error), file func(path string) error) error
 }
@@ -77,7 +78,7 @@ type order struct {
 // New makes a service.
 func New(c Config) *Service {
 	return &Service{config: c, workers: make(map[place]*worker), runs: make(map[keys.Hash]*run),
-		done: make(map[place]bool), over: make(map[keys.Hash]bool), relays: make(map[protocol.SessionID]*relay)}
+		done: make(map[place]bool), over: make(map[keys.Hash]order), relays: make(map[protocol.SessionID]*relay)}
 }
 
 // Serve serves one stream that a worker has opened, until it or ctx ends.
@@ -90,7 +91,7 @@ func (s *Service) Serve(ctx context.Context, from keys.ID, f Frames) {
 	case err != nil:
 	case h.Version != Version:
 		err = s.refuse(ctx, f, OrderRefused, fmt.Sprintf("the worker speaks version %d of its node's messages, the node "+
-			"version %d: run one version of the program", h.Version, Version))
+			"version %d: run one version of the program at both", h.Version, Version))
 	case h.Ready != nil:
 		if s.config.Shard != nil {
 			if own, ok := s.config.Shard(from); !ok || own != h.Ready.Shard {
@@ -112,6 +113,11 @@ func (s *Service) refuse(ctx context.Context, f Frames, kind, text string) error
 	return errors.Join(SendMessage(ctx, f, Order{Kind: kind, Text: text}), errors.New(text))
 }
 
+// misused tells a worker that it was started with the wrong arguments.
+func (s *Service) misused(ctx context.Context, f Frames, text string) error {
+	return errors.Join(SendMessage(ctx, f, Order{Kind: OrderRefused, Text: text, Usage: true}), errors.New(text))
+}
+
 // serveWorker has a worker work on its shard, session after session, until the shard is done at all parties.
 func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
 	job, err := s.config.Job(r.Job)
@@ -124,10 +130,10 @@ func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
 		return s.refuse(ctx, f, OrderRefused, fmt.Sprintf("job %.8s has no shards: its text does not say shards",
 			job.Contract))
 	case r.Of != job.Shards:
-		return s.refuse(ctx, f, OrderRefused, fmt.Sprintf("the job has %d shards, and this worker was started for one of %d",
+		return s.misused(ctx, f, fmt.Sprintf("the job has %d shards, and this worker was started for one of %d",
 			job.Shards, r.Of))
 	case r.Shard < 0 || r.Shard >= job.Shards:
-		return s.refuse(ctx, f, OrderRefused, fmt.Sprintf("there is no shard %d: the job has shards 0 to %d", r.Shard,
+		return s.misused(ctx, f, fmt.Sprintf("there is no shard %d: the job has shards 0 to %d", r.Shard,
 			job.Shards-1))
 	case job.Done:
 		return SendMessage(ctx, f, Order{Kind: OrderDone})
@@ -141,10 +147,13 @@ func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
 			"undo what the other does", r.Shard))
 	}
 	s.workers[at] = w
-	over := s.over[job.Contract] || s.done[at]
+	over, ended := s.over[job.Contract]
+	if !ended && s.done[at] {
+		over, ended = order{kind: OrderDone}, true
+	}
 	s.mu.Unlock()
-	if over {
-		w.order <- order{kind: OrderDone}
+	if ended {
+		w.order <- over
 	}
 	defer func() {
 		s.mu.Lock()
@@ -166,7 +175,8 @@ func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if err := SendMessage(ctx, f, Order{Kind: o.kind, Size: int64(len(o.task))}); err != nil || o.kind == OrderDone {
+		if err := SendMessage(ctx, f, Order{Kind: o.kind, Text: o.text, Size: int64(len(o.task))}); err != nil ||
+			o.kind == OrderDone || o.kind == OrderRefused {
 			return err
 		}
 		if o.kind == OrderWork {
@@ -249,10 +259,15 @@ func (s *Service) release(at place) {
 	s.order(at, order{kind: OrderDone})
 }
 
-// End tells all workers of a job that there is nothing more to do.
-func (s *Service) End(contract keys.Hash) {
+// End tells all workers of a job that there is nothing more to do: why the job has ended, or, where why is empty, that
+// their shards are done.
+func (s *Service) End(contract keys.Hash, why string) {
+	last := order{kind: OrderDone}
+	if why != "" {
+		last = order{kind: OrderRefused, text: why}
+	}
 	s.mu.Lock()
-	s.over[contract] = true
+	s.over[contract] = last
 	for at := range s.done {
 		if at.contract == contract {
 			delete(s.done, at)
@@ -267,20 +282,59 @@ func (s *Service) End(contract keys.Hash) {
 	s.mu.Unlock()
 	for _, w := range idle {
 		select {
-		case w.order <- order{kind: OrderDone}:
+		case w.order <- last:
 		default:
 		}
 	}
 }
 
-// Workers lists the shards of a job that have a worker.
-func (s *Service) Workers(contract keys.Hash) (shards []int) {
+// Progress is how a job's shards stand at this node.
+type Progress struct {
+	Of      int   `json:"of"`                // how many the job has
+	Done    int   `json:"done"`              // of them
+	Workers []int `json:"workers"`           // the shards whose worker is connected here, ascending
+	Missing []int `json:"missing,omitempty"` // the shards that are not done and have no worker here, ascending
+}
+
+// String says it in a few words.
+func (p *Progress) String() string {
+	return fmt.Sprintf("%d of %s done here, %s connected", p.Done, wording.Count(p.Of, "shard"),
+		wording.Count(len(p.Workers), "worker"))
+}
+
+// Progress tells how the shards of a job stand, of which it has so many. Before a run none counts as done.
+func (s *Service) Progress(contract keys.Hash, of int) Progress {
+	p := Progress{Of: of, Workers: []int{}}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	r, over := s.runs[contract], s.over[contract]
+	there := make([]bool, of)
 	for at := range s.workers {
 		if at.contract == contract {
-			shards = append(shards, at.shard)
+			there[at.shard] = true
 		}
 	}
-	return shards
+	s.mu.Unlock()
+	done := make([]bool, of)
+	for i := range done {
+		done[i] = over.kind == OrderDone
+	}
+	if r != nil {
+		r.mu.Lock()
+		for i, rec := range r.records {
+			done[i] = rec.Done > 0
+		}
+		r.mu.Unlock()
+	}
+	for i := range of {
+		if done[i] {
+			p.Done++
+		}
+		switch {
+		case there[i]:
+			p.Workers = append(p.Workers, i)
+		case !done[i]:
+			p.Missing = append(p.Missing, i)
+		}
+	}
+	return p
 }

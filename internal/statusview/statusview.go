@@ -160,6 +160,10 @@ func jobs(w io.Writer, s *node.Status) error {
 		}
 		jobview.Row(t, &j.JobInfo, s.Time)
 		t.Note(terminal.Printable(j.Reason))
+		if j.Shards != nil {
+			t.Note(j.Shards.String())
+			t.Note(terminal.Printable(j.Waiting))
+		}
 		if len(j.Sent) > 0 && j.State == node.StateRunning {
 			t.Note(sent(j.Sent))
 		}

@@ -68,10 +68,13 @@ type Config struct {
 }
 
 // RefusedError says why the node has no use for this worker: trying again would not help.
-type RefusedError struct{ Text string }
+type RefusedError struct {
+	Text  string
+	Usage bool // the worker was started with the wrong arguments
+}
 
 // Error implements error.
-func (e *RefusedError) Error() string { return "the node refuses this worker: " + e.Text }
+func (e *RefusedError) Error() string { return "the node has no use for this worker: " + e.Text }
 
 // errDone ends the work on a shard that is done at all parties.
 var errDone = errors.New("the shard is done")
@@ -94,7 +97,7 @@ func Run(ctx context.Context, c Config) error {
 		if time.Since(began) > 2*retryMost {
 			wait = retryLeast
 		}
-		c.Told(fmt.Sprintf("%v; trying again in %v", err, wait))
+		c.Told(fmt.Sprintf("trying again in %v: %v", wait, err))
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}
@@ -126,6 +129,7 @@ func (c Config) connected(ctx context.Context) error {
 		return err
 	}
 	defer home.Close()
+	c.Told("connected to the node")
 	for wait := retryLeast; ; {
 		key, err := keys.GenerateKey()
 		if err != nil {
@@ -144,7 +148,7 @@ func (c Config) connected(ctx context.Context) error {
 		case shards.OrderDone:
 			return errDone
 		case shards.OrderRefused:
-			return &RefusedError{o.Text}
+			return &RefusedError{o.Text, o.Usage}
 		case shards.OrderBusy:
 			return errors.New(o.Text)
 		case shards.OrderAgain:
@@ -162,10 +166,11 @@ func (c Config) connected(ctx context.Context) error {
 			return err
 		}
 		if own == nil {
+			c.Told("this worker's part is done and handed in; it waits until those of the other parties are")
 			wait = retryLeast
 			continue
 		}
-		c.Told(own.Error())
+		c.Told(fmt.Sprintf("the session ended, and another one follows in %v: %v", wait, own))
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}
@@ -221,6 +226,8 @@ func (c Config) session(
 	if err != nil {
 		return nil, traffic, err
 	}
+	c.Told(fmt.Sprintf("the shard begins: rows %d to %d of %d, generation %d", shard.Shard.First,
+		shard.Shard.First+shard.Shard.Rows-1, jobRows, shard.Shard.Generation))
 	var rows *kernel.Matrix
 	if !task.Part.IsZero() {
 		if rows, err = c.Rows(shard.Shard.Contract, c.Shard, task.Part); err != nil {

@@ -5,14 +5,17 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/parts"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -86,6 +89,9 @@ func (j *Jobs) DiscloseShard(c *contract.Contract, s contract.Shard) ([]contract
 	return discloseShard(p, c.Job, c.Parties, s)
 }
 
+// RemoveParts removes the parts of a job's rows that were written for workers.
+func (j *Jobs) RemoveParts(contract keys.Hash) error { return parts.Remove(j.PartsFolder(), contract) }
+
 // shardWork is what a party does in a job's shards.
 type shardWork struct {
 	task func(s fdskl.Shard) (shardTask, error) // what the worker of a shard is told beside contracts and rows
@@ -119,6 +125,7 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 	for _, d := range digests {
 		all = append(all, d[:]...)
 	}
+	var told atomic.Int64 // how many shards are done
 	file := func(i int) string { return fmt.Sprintf("%s%05d", shardResult, i) }
 	sessions, err := r.Daemon.Shards(ctx, shards.Work{
 		Self: r.wire.Self(), Shards: list, Parts: digests, ResultFile: file, MaxResult: w.most,
@@ -138,8 +145,11 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 		},
 		Made: r.Sharded,
 		Progress: func(rows, ready int) {
+			if latest := told.Swap(int64(ready)); int64(ready) > latest {
+				r.Daemon.Notify(jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("%d of %s done here", ready,
+					wording.Count(len(list), "shard"))})
+			}
 			r.Step("rows", rows, c.Rows(), 0)
-			r.Step("shards", ready, len(list), 0)
 		},
 	})
 	if err != nil {
