@@ -29,6 +29,9 @@ const (
 	silentTime   = 5 * time.Second        // without a word of the coordinator until it is asked whether it is still there
 )
 
+// leastFile is what a file takes on the disk at least, in bytes, however small it is.
+const leastFile = 512
+
 // Work is one job's shards, in one session of the job at one party.
 type Work struct {
 	Contract contract.InForce
@@ -688,7 +691,7 @@ func (h *hearing) file(s Said, receive func(path string) error) error {
 	switch {
 	case !known:
 		return fmt.Errorf("a worker hands in a file %.40q: want %s, or one in %s", s.Name, TranscriptFile, PayloadFolder)
-	case s.Size < 0 || h.files+s.Size > h.MaxFiles:
+	case s.Size < 0 || s.Size > h.MaxFiles-h.files:
 		return fmt.Errorf("a worker hands in %d bytes more than %d, at most %d are kept of a session", s.Size, h.files,
 			h.MaxFiles)
 	}
@@ -698,7 +701,7 @@ func (h *hearing) file(s Said, receive func(path string) error) error {
 	if err := h.begin(); err != nil {
 		return err
 	}
-	h.files += s.Size
+	h.files += max(s.Size, leastFile)
 	return receive(filepath.Join(h.folder, folder, name))
 }
 
