@@ -2,8 +2,13 @@ package shards
 
 import (
 	"math"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestFilesTakeRoom: what a worker hands in is counted so that neither a size near the largest number nor many empty
@@ -28,4 +33,73 @@ func TestFilesTakeRoom(t *testing.T) {
 	if err == nil {
 		t.Error("files without end are kept, if they are empty")
 	}
+}
+
+// TestNothingAfterTheEnd: once the coordinator has said that all is done, or the run has ended otherwise, a request that
+// comes late changes no record: what is compared and added up stays what it is, and a run that follows knows all
+// generations.
+func TestNothingAfterTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(t *testing.T, r *run)
+	}{
+		{"all is done", func(t *testing.T, r *run) {
+			if _, err := r.answer(Request{Ended: true, Done: []uint32{1, 7}}); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"the run has ended", func(_ *testing.T, r *run) { r.close() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newSharded(t)
+			l.run.records = []record{{Latest: 1, Done: 1}, {Latest: 7, Done: 7}}
+			own, err := l.run.answer(Request{Offers: []Offer{{Shard: 1, Generation: 8}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.run.records[1] = record{Latest: 7, Done: 7}
+			if err := saveRecord(l.run.Vault, 1, l.run.records[1]); err != nil {
+				t.Fatal(err)
+			}
+			c.end(t, l.run)
+			begin := Begin{Offer: Offer{Shard: 1, Generation: 8}, Delegations: []string{l.delegation(t, 0, 1, 8, nil),
+				own.Delegations[0], l.delegation(t, 2, 1, 8, nil)}}
+			for _, late := range []Request{{Offers: []Offer{{Shard: 1, Generation: 8}}}, {Begin: []Begin{begin}}} {
+				if _, err := l.run.answer(late); err == nil {
+					t.Errorf("%+v was answered", late)
+				}
+			}
+			h := &hearing{run: l.run, shard: 1, contract: shardContract(t, l, 1, 7), folder: t.TempDir(), begun: true}
+			l.run.Check = func(int, []byte) error { return nil }
+			l.run.ResultFile = recordFile // it would be written over the record
+			if err := os.WriteFile(filepath.Join(h.folder, TranscriptFile), make([]byte, 32), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.done([]byte("late"), Traffic{}); err == nil {
+				t.Error("a result that came late was kept")
+			}
+			if rec, err := loadRecord(l.run.Vault, 1); err != nil || !reflect.DeepEqual(rec, l.run.records[1]) || rec.Done != 7 {
+				t.Errorf("the record is %+v and on the disk %+v: %v", l.run.records[1], rec, err)
+			}
+		})
+	}
+}
+
+// shardContract is the contract of a generation of a shard.
+func shardContract(t *testing.T, l *sharded, shard int, generation uint32) *contract.Contract {
+	t.Helper()
+	var list []*contract.Delegation
+	for p := range l.keys {
+		d, err := contract.ParseDelegation([]byte(l.delegation(t, p, shard, generation, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, d)
+	}
+	openings, operations, _ := operations(shard)
+	f, err := l.job.Shard(list, openings, operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Contract()
 }

@@ -123,6 +123,7 @@ type run struct {
 	offered []keys.ID
 	rows    []int // by shard: how many its worker has done
 	failure error // of the disk or of this party's own making: the run ends with it
+	over    bool  // all is done, or the run has ended: nothing is delegated, begun or kept any more
 }
 
 // Run has the workers of all parties make the results of all shards, and returns what the sessions were. What is done
@@ -134,6 +135,7 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 		offered: make([]keys.ID, len(w.Shards)), rows: make([]int, len(w.Shards))}
 	defer r.work.Wait()
 	defer cancel()
+	defer r.close() // a request or a result on its way writes nothing that a run which follows would not know of
 	for i := range r.records {
 		rec, err := loadRecord(w.Vault, i)
 		if err != nil {
@@ -184,6 +186,7 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 		return nil, err
 	}
 	s.End(h, "")
+	r.close()
 	list, traffic := make([]Session, len(w.Shards)), make([]Traffic, len(w.Shards))
 	for i, rec := range r.records {
 		list[i] = Session{Shard: w.Shards[i], Generation: rec.Done, Contract: rec.Contract, Head: rec.Head}
@@ -193,6 +196,13 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 		w.Made(traffic)
 	}
 	return list, nil
+}
+
+// close has nothing delegated, begun or kept from now on.
+func (r *run) close() {
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
 }
 
 // follow does what the coordinator asks, until all is done.
@@ -431,6 +441,7 @@ func (r *run) end(done []uint32) error {
 			return fmt.Errorf("generation %d of shard %d is said to be done, here it is %d", done[i], i, rec.Done)
 		}
 	}
+	r.over = true
 	select {
 	case <-r.ended:
 	default:
@@ -475,6 +486,9 @@ func (r *run) delegate(o Offer) (string, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return "", fmt.Errorf("shard %d is offered, and all is done or over", o.Shard)
+	}
 	rec := r.records[o.Shard]
 	if o.Generation <= rec.Latest {
 		return "", fmt.Errorf("generation %d of shard %d is offered, and generation %d was: they only rise", o.Generation,
@@ -544,7 +558,7 @@ func (r *run) start(b Begin) error {
 	case rec.Latest != b.Generation || rec.Done > 0 || r.offered[b.Shard] != list[r.Self].Worker:
 		return fmt.Errorf("generation %d of shard %d is to begin, which this party has not delegated last", b.Generation,
 			b.Shard)
-	case r.running[b.Shard] > 0 || r.ctx.Err() != nil:
+	case r.running[b.Shard] > 0 || r.over || r.ctx.Err() != nil:
 		return fmt.Errorf("generation %d of shard %d is to begin, and is under way or over", b.Generation, b.Shard)
 	}
 	r.running[b.Shard], r.offered[b.Shard] = b.Generation, keys.ID{}
@@ -734,8 +748,8 @@ func (h *hearing) done(result []byte, t Traffic) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.records[h.shard].Latest != h.contract.Shard.Generation || h.ctx.Err() != nil {
-		return errors.New("another generation has begun")
+	if h.records[h.shard].Latest != h.contract.Shard.Generation || h.run.over {
+		return errors.New("another generation has begun, or the run is over")
 	}
 	if err := h.Vault.Save(h.ResultFile(h.shard), result); err != nil {
 		return h.broken(err)
