@@ -1,6 +1,8 @@
 package shards
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -35,8 +37,8 @@ func TestFilesTakeRoom(t *testing.T) {
 	}
 }
 
-// TestNothingAfterTheEnd: once the coordinator has said that all is done, or the run has ended otherwise, a request that
-// comes late changes no record: what is compared and added up stays what it is, and a run that follows knows all
+// TestNothingAfterTheEnd: once the coordinator has said that all is done, or the run has ended otherwise, a request
+// that comes late changes no record: what is compared and added up stays what it is, and a run that follows knows all
 // generations.
 func TestNothingAfterTheEnd(t *testing.T) {
 	for _, c := range []struct {
@@ -102,4 +104,104 @@ func shardContract(t *testing.T, l *sharded, shard int, generation uint32) *cont
 		t.Fatal(err)
 	}
 	return f.Contract()
+}
+
+// TestADiskThatWasPutBack: a party whose disk has an earlier copy of a shard's record, of what the shard came to, or of
+// both, has none of the sums that the others hold. All make them again: nobody adds up sums of two sessions.
+func TestADiskThatWasPutBack(t *testing.T) {
+	for name, files := range map[string][]string{
+		"record and result": {recordFile(0), result(0)}, "the result": {result(0)}, "the record": {recordFile(0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newParties(t)
+			run := func() {
+				t.Helper()
+				lists, err := l.runAll()
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.wantOne(lists)
+			}
+			run()
+			v := l.vaults[1]
+			old := make(map[string][]byte)
+			for _, f := range files {
+				var err error
+				if old[f], err = os.ReadFile(v.Path(f)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.digests[0][0]++ // the first party's labels are others
+			run()
+			for f, data := range old {
+				if err := os.WriteFile(v.Path(f), data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run()
+		})
+	}
+}
+
+// TestTheCoordinatorIsKilledAnywhere: whichever of the coordinator's requests is the last, before it comes or behind
+// what it did, the run that follows has all sums of one session, and no generation is delegated twice.
+func TestTheCoordinatorIsKilledAnywhere(t *testing.T) {
+	for last := 1; last <= 9; last++ {
+		came := last%3 > 0
+		t.Run(fmt.Sprint(last, " ", came), func(t *testing.T) {
+			t.Parallel()
+			l := newParties(t)
+			killed := errors.New("killed")
+			l.asks = func(number int) (before, behind error) {
+				switch {
+				case number < last:
+					return nil, nil
+				case came:
+					return nil, killed
+				}
+				return killed, nil
+			}
+			if lists, err := l.runAll(); err == nil {
+				l.wantOne(lists) // it had fewer requests
+			}
+			l.mu.Lock()
+			l.asks = nil
+			l.mu.Unlock()
+			lists, err := l.runAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.wantOne(lists)
+		})
+	}
+}
+
+// TestWorkersFailOneByOne: whichever party's worker fails or leaves in the first generations, where the others' workers
+// have done theirs, all end with the sums of one session.
+func TestWorkersFailOneByOne(t *testing.T) {
+	for party := range 3 {
+		for _, how := range []error{errLeaves, errors.New("no rows")} {
+			t.Run(fmt.Sprint(party, " ", how), func(t *testing.T) {
+				t.Parallel()
+				l := newParties(t)
+				l.act = func(p, shard int, generation uint32) error {
+					if p == (party+int(generation))%3 && generation < 3 {
+						return how
+					}
+					return nil
+				}
+				lists, err := l.runAll()
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.wantOne(lists)
+				for _, s := range lists[0] {
+					if s.Generation != 3 {
+						t.Errorf("shard %d is done in generation %d", s.Shard.Index, s.Generation)
+					}
+				}
+			})
+		}
+	}
 }

@@ -43,7 +43,11 @@ type record struct {
 	Contract keys.Hash `cbor:"4,keyasint"` // of the session that is done
 	Head     keys.Hash `cbor:"5,keyasint"` // of this party's transcript of it
 	Traffic  Traffic   `cbor:"6,keyasint,omitzero"`
+	Result   keys.Hash `cbor:"7,keyasint"` // see resultHash: a file of another generation is not the result
 }
+
+// resultHash is the hash of what a shard came to.
+func resultHash(data []byte) keys.Hash { return keys.HashOf("hanse shard result v1", data) }
 
 // recordFile names the record of a shard.
 func recordFile(shard int) string { return fmt.Sprintf("%s%05d", recordPrefix, shard) }

@@ -146,7 +146,7 @@ func (s *Service) Run(ctx context.Context, w Work) ([]Session, error) {
 			if err != nil {
 				return nil, err
 			}
-			if result == nil || w.Check(i, result) != nil {
+			if result == nil || resultHash(result) != rec.Result || w.Check(i, result) != nil {
 				rec.Done = 0
 			}
 		} else {
@@ -755,7 +755,7 @@ func (h *hearing) done(result []byte, t Traffic) error {
 		return h.broken(err)
 	}
 	rec := record{Latest: h.contract.Shard.Generation, Done: h.contract.Shard.Generation, Digest: h.Digest,
-		Contract: h.contract.Hash(), Head: head, Traffic: t}
+		Contract: h.contract.Hash(), Head: head, Traffic: t, Result: resultHash(result)}
 	if err := saveRecord(h.Vault, h.shard, rec); err != nil {
 		return h.broken(err)
 	}
