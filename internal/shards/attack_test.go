@@ -205,3 +205,49 @@ func TestWorkersFailOneByOne(t *testing.T) {
 		}
 	}
 }
+
+// TestAKeyHasOneSession: a worker that says again that it is ready with the key of its last session is let go, at its
+// own shard and at another, and so is one that stands at two shards with one key. What was meant for a worker does not
+// come to the one that has taken its place meanwhile.
+func TestAKeyHasOneSession(t *testing.T) {
+	l := newSharded(t)
+	s, h := l.run.service, l.job.Contract().Hash()
+	l.run.Task = func(int) ([]byte, error) { return nil, errors.New("begun") }
+	at := place{h, 1}
+	c := shardContract(t, l, 1, 4)
+	key := c.Parties[l.run.Self].ID
+	first := s.workers[at]
+	first.key = key
+	s.workers[place{h, 0}].key = key
+	f := inForce(t, l, c)
+	if err := l.run.session(1, f); err == nil || err.Error() != "begun" {
+		t.Fatalf("the first session: %v", err)
+	}
+	if o := <-first.order; o.kind != OrderAgain {
+		t.Errorf("the worker is told %q", o.kind)
+	}
+	for shard := range 2 {
+		if err := l.run.session(shard, f); err == nil || !strings.Contains(err.Error(), "key had a session") {
+			t.Errorf("a second session with the key, at shard %d: %v", shard, err)
+		}
+	}
+	delete(s.workers, at)
+	err := s.serveWorker(t.Context(), &script{}, &Ready{Job: "job", Shard: 1, Of: 2, Key: key})
+	if err == nil || !strings.Contains(err.Error(), "ready with a key that had a session") {
+		t.Errorf("a worker with the key of a session: %v", err)
+	}
+	s.workers[at] = &worker{key: l.worker(t).ID(), order: make(chan order, 1), gone: make(chan struct{})}
+	if s.order(at, first, order{kind: OrderWork}) || len(s.workers[at].order) > 0 {
+		t.Error("a worker has the task of the one whose place it has taken")
+	}
+}
+
+// inForce reads a shard's contract again.
+func inForce(t *testing.T, l *sharded, c *contract.Contract) contract.InForce {
+	t.Helper()
+	f, err := l.job.ParseShard(c.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

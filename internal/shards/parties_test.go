@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // pipe is one end of frames in memory, which end with ctx.
@@ -275,7 +276,7 @@ func (l *parties) wantOne(lists [3][]Session) {
 	l.t.Helper()
 	h := l.job.Contract().Hash()
 	for p, list := range lists {
-		if own, first := Statement(h, list), Statement(h, lists[0]); !bytes.Equal(own[:32], first[:32]) {
+		if own, first := transcript.ShardStatement(h, list), transcript.ShardStatement(h, lists[0]); !bytes.Equal(own[:32], first[:32]) {
 			l.t.Errorf("party %d has other sessions: %+v and %+v", p, list, lists[0])
 		}
 		for i, s := range list {

@@ -590,10 +590,14 @@ func (r *run) session(shard int, f contract.InForce) error {
 		r.service.mu.Unlock()
 		return errors.New("its worker has gone")
 	}
-	w.busy = true
+	if r.service.used[w.key] { // at another shard, at the same time
+		r.service.mu.Unlock()
+		return errors.New("its worker's key had a session")
+	}
+	w.busy, r.service.used[w.key] = true, true
 	r.service.mu.Unlock()
 	again := func(err error) error {
-		r.service.order(at, order{kind: OrderAgain})
+		r.service.order(at, w, order{kind: OrderAgain})
 		return err
 	}
 	peers := make([]keys.ID, len(c.Parties))
@@ -635,7 +639,7 @@ func (r *run) session(shard int, f contract.InForce) error {
 	}
 	over := make(chan error, 1)
 	h := &hearing{run: r, shard: shard, contract: c, folder: r.Vault.Path(Path(shard, c.Shard.Generation)), over: over}
-	if !r.service.order(at, order{kind: OrderWork, task: task, said: h.said}) {
+	if !r.service.order(at, w, order{kind: OrderWork, task: task, said: h.said}) {
 		return errors.New("its worker has gone")
 	}
 	select {

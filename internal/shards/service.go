@@ -50,6 +50,7 @@ type Service struct {
 	done    map[place]bool      // shards that are done at all parties
 	over    map[keys.Hash]order // of contracts that have ended or all of whose shards are done: what workers are told
 	relays  map[protocol.SessionID]*relay
+	used    map[keys.ID]bool // workers' keys that had a session: each has one
 }
 
 // place is a shard of a job, for which there is one worker at a time.
@@ -78,7 +79,8 @@ type order struct {
 // New makes a service.
 func New(c Config) *Service {
 	return &Service{config: c, workers: make(map[place]*worker), runs: make(map[keys.Hash]*run),
-		done: make(map[place]bool), over: make(map[keys.Hash]order), relays: make(map[protocol.SessionID]*relay)}
+		done: make(map[place]bool), over: make(map[keys.Hash]order), relays: make(map[protocol.SessionID]*relay),
+		used: make(map[keys.ID]bool)}
 }
 
 // Serve serves one stream that a worker has opened, until it or ctx ends.
@@ -166,8 +168,14 @@ func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
 			return fmt.Errorf("a worker of shard %d says that it is ready for shard %d, or without a key", at.shard, r.Shard)
 		}
 		s.mu.Lock()
-		w.key, w.busy = r.Key, false
+		used := s.used[r.Key]
+		if !used {
+			w.key, w.busy = r.Key, false
+		}
 		s.mu.Unlock()
+		if used {
+			return fmt.Errorf("a worker of shard %d says that it is ready with a key that had a session", at.shard)
+		}
 		s.notify(job.Contract)
 		var o order
 		select {
@@ -235,12 +243,11 @@ func (s *Service) notify(contract keys.Hash) {
 	}
 }
 
-// order gives the worker of a shard an order, if it is there.
-func (s *Service) order(at place, o order) bool {
+// order gives the worker of a shard an order, if it is there still: one that has come in its place has another key.
+func (s *Service) order(at place, w *worker, o order) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.workers[at]
-	if w == nil {
+	if s.workers[at] != w {
 		return false
 	}
 	select {
@@ -255,8 +262,11 @@ func (s *Service) order(at place, o order) bool {
 func (s *Service) release(at place) {
 	s.mu.Lock()
 	s.done[at] = true
+	w := s.workers[at]
 	s.mu.Unlock()
-	s.order(at, order{kind: OrderDone})
+	if w != nil {
+		s.order(at, w, order{kind: OrderDone})
+	}
 }
 
 // End tells all workers of a job that there is nothing more to do: why the job has ended, or, where why is empty, that
