@@ -251,3 +251,53 @@ func inForce(t *testing.T, l *sharded, c *contract.Contract) contract.InForce {
 	}
 	return f
 }
+
+// TestALyingPartyIsNamed: a party whose answers to the coordinator no honest party gives ends the run by its name, and
+// the others have delegated no generation that would be the shard's last.
+func TestALyingPartyIsNamed(t *testing.T) {
+	for name, lie := range map[string]func(l *parties, q Request, a *Response){
+		"shop says how 1 shards stand": func(_ *parties, _ Request, a *Response) { a.Standing = a.Standing[:1] },
+		"shop says that shard 0 has had 4294967295 generations": func(_ *parties, _ Request, a *Response) {
+			a.Standing[0].Latest = math.MaxUint32
+		},
+		"generation 5 is done": func(_ *parties, _ Request, a *Response) { a.Standing[1].Done = 5 },
+		"what shop says is its delegation for shard": func(_ *parties, q Request, a *Response) {
+			for i := range q.Offers {
+				a.Delegations[i] = "a delegation"
+			}
+		},
+		"shop has not signed the delegation": func(l *parties, q Request, a *Response) {
+			for i, o := range q.Offers {
+				a.Delegations[i] = l.delegation(l.t, 1, o.Shard, o.Generation, nil)
+			}
+		},
+		"is of generation 9, want 1": func(l *parties, q Request, a *Response) {
+			for i, o := range q.Offers {
+				a.Delegations[i] = l.delegation(l.t, 2, o.Shard, 9, nil)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newParties(t)
+			l.lie = func(party int, q Request, a *Response) {
+				if party == 2 && len(a.Standing) > 0 {
+					lie(l, q, a)
+				}
+			}
+			_, err := l.runAll()
+			if !errors.Is(err, contract.ErrDeviation) || !strings.Contains(err.Error(), name) {
+				t.Errorf("error is %v\nwant %s", err, name)
+			}
+			for _, v := range l.vaults {
+				if rec, err := loadRecord(v, 0); err != nil || rec.Latest > 1 {
+					t.Errorf("the record is %+v: %v", rec, err)
+				}
+			}
+		})
+	}
+	l := newSharded(t)
+	if _, err := l.run.answer(Request{Offers: []Offer{{Shard: 1, Generation: math.MaxUint32}}}); err == nil {
+		t.Error("a generation that is the last of all is delegated")
+	}
+}

@@ -68,6 +68,7 @@ type parties struct {
 	// act is what the worker of a shard does with a task: nil is its best, errLeaves to break off without a word, any
 	// other error to say that it failed.
 	act func(party, shard int, generation uint32) error
+	lie func(party int, q Request, a *Response) // changes an answer to the coordinator; may be nil
 	// asks fails a request to another party, before or behind its answer.
 	asks func(number int) (before, behind error)
 
@@ -232,6 +233,9 @@ func (l *parties) ask(_ context.Context, party int, q Request) (Response, error)
 			l.twice = append(l.twice, fmt.Sprintf("party and shard %s: generation %d after %d", at, d.Generation, l.given[at]))
 		}
 		l.given[at] = d.Generation
+	}
+	if l.lie != nil {
+		l.lie(party, q, &a)
 	}
 	return a, errors.Join(err, behind)
 }

@@ -29,6 +29,9 @@ const (
 	silentTime   = 5 * time.Second        // without a word of the coordinator until it is asked whether it is still there
 )
 
+// maxGeneration is more generations than a shard ever has. A party that names more would have it the last.
+const maxGeneration = 1 << 30
+
 // leastFile is what a file takes on the disk at least, in bytes, however small it is.
 const leastFile = 512
 
@@ -359,14 +362,47 @@ func (r *run) askAll(ctx context.Context, request func(party int) Request) ([]Re
 				return
 			}
 			all[p], errs[p] = r.Ask(ctx, p, request(p))
-			if errs[p] == nil && !all[p].Absent && len(all[p].Standing) != len(r.Shards) {
-				errs[p] = fmt.Errorf("%s says how %d shards stand, the job has %d: %w", r.Contract.Contract().Parties[p].Name,
-					len(all[p].Standing), len(r.Shards), contract.ErrDeviation)
+			if errs[p] == nil {
+				errs[p] = r.sensible(p, request(p), all[p])
 			}
 		})
 	}
 	asking.Wait()
 	return all, errors.Join(errs...)
+}
+
+// sensible refuses an answer that no honest party gives: what others would refuse because of it would look like the
+// coordinator's fault, and a generation that cannot rise would be the shard's last.
+func (r *run) sensible(party int, q Request, a Response) error {
+	if a.Absent {
+		return nil
+	}
+	c := r.Contract.Contract()
+	p := contract.Party{Name: c.Parties[party].Name, ID: c.Parties[party].ID}
+	if len(a.Standing) != len(r.Shards) {
+		return fmt.Errorf("%s says how %d shards stand, the job has %d: %w", p.Name, len(a.Standing), len(r.Shards),
+			contract.ErrDeviation)
+	}
+	for i, s := range a.Standing {
+		if s.Latest > maxGeneration || s.Done > s.Latest {
+			return fmt.Errorf("%s says that shard %d has had %d generations, and that generation %d is done: %w", p.Name, i,
+				s.Latest, s.Done, contract.ErrDeviation)
+		}
+	}
+	for i, o := range q.Offers {
+		if i >= len(a.Delegations) || a.Delegations[i] == "" {
+			continue
+		}
+		d, err := contract.ParseDelegation([]byte(a.Delegations[i]))
+		if err == nil {
+			err = d.By(p, c.Hash(), r.Shards[o.Shard], o.Generation)
+		}
+		if err != nil {
+			return fmt.Errorf("what %s says is its delegation for shard %d: %w: %w", p.Name, o.Shard, err,
+				contract.ErrDeviation)
+		}
+	}
+	return nil
 }
 
 // Answer answers the coordinator of a job.
@@ -490,6 +526,10 @@ func (r *run) delegate(o Offer) (string, error) {
 		return "", fmt.Errorf("shard %d is offered, and all is done or over", o.Shard)
 	}
 	rec := r.records[o.Shard]
+	if o.Generation > maxGeneration {
+		return "", fmt.Errorf("generation %d of shard %d is offered, and no shard has more than %d", o.Generation, o.Shard,
+			maxGeneration)
+	}
 	if o.Generation <= rec.Latest {
 		return "", fmt.Errorf("generation %d of shard %d is offered, and generation %d was: they only rise", o.Generation,
 			o.Shard, rec.Latest)
