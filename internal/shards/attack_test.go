@@ -13,9 +13,9 @@ import (
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// TestFilesTakeRoom: what a worker hands in is counted so that neither a size near the largest number nor many empty
+// TestFilesAreCounted: what a worker hands in is counted so that neither a size near the largest number nor many empty
 // files pass the limit.
-func TestFilesTakeRoom(t *testing.T) {
+func TestFilesAreCounted(t *testing.T) {
 	l := newSharded(t)
 	l.run.MaxFiles, l.run.Reserve = 10_000, func(int64) error { return nil }
 	h := &hearing{run: l.run, shard: 1, contract: l.job.Contract(), folder: t.TempDir(), over: make(chan error, 1)}
