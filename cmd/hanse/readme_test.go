@@ -25,7 +25,7 @@ var documents = []string{
 	"README.md", "examples/credit/README.md", "examples/pofmkl/README.md", "examples/gfml/README.md",
 	"examples/ofmsft/README.md",
 	"docs/glm.md", "docs/model-format.md", "docs/consent.md", "docs/performance.md", "docs/policy.md", "docs/tables.md",
-	"docs/install.md",
+	"docs/install.md", "docs/shards.md",
 }
 
 // flagWord finds the long flags of a command line.

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
+	"github.com/hanse-project/hanse/internal/manifest"
 )
 
 // workers are processes of all members' workers of one job.
@@ -154,5 +157,31 @@ func TestManifest(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(w.Path("bank", "node"), "worker.key")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestManifestsNameRealFlags: the command that each engine runs is hanse worker, with flags that it has.
+func TestManifestsNameRealFlags(t *testing.T) {
+	s := &manifest.Shards{Job: "credit", Contract: strings.Repeat("c0ffee01", 8), Party: "bank", Of: 16, Parallel: 4,
+		Node: "bank.example:4711", Memory: 1 << 30, CPU: 1, Scratch: 1 << 30, Image: "hanse", InitImage: manifest.InitImage,
+		Secret: "hanse-worker", Claim: "hanse-parts"}
+	app := newApp(io.Discard, io.Discard)
+	command := regexp.MustCompile(`(?s)\bworker\s+(- )?"?--node.*?c0ffee01`)
+	for name, render := range map[string]func() (string, error){"kubernetes": s.Kubernetes, "slurm": s.Slurm,
+		"systemd": s.Systemd, "loop": s.Loop} {
+		text, err := render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := command.FindString(text)
+		if strings.Count(line, "--") < 4 {
+			t.Fatalf("%s runs %q:\n%s", name, line, text)
+		}
+		var words []string
+		for _, m := range flagWord.FindAllStringSubmatch(line, -1) {
+			words = append(words, "--"+m[1]+"=1")
+		}
+		line = "hanse worker " + strings.Join(words, " ")
+		checkCommand(t, app, name, line, strings.Fields(line)[1:])
 	}
 }

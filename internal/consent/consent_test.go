@@ -52,6 +52,13 @@ func credit() *Case {
 	}
 }
 
+// inShards is credit with four shards, in which as much leaves as beside them.
+func inShards() *Case {
+	c := credit()
+	c.Contract.Job.Shards, c.Contract.Sharded = 4, c.Contract.Operations
+	return c
+}
+
 // scoring is a prediction for the bank.
 func scoring(requests int) *Case {
 	c := credit()
@@ -121,6 +128,10 @@ func TestEveryKey(t *testing.T) {
 			scoring(5000), "5000"},
 		{"max_bytes", "5000", "4999", "0", "max_bytes is 0, want 1 or more: leave the key out where there is to be no bound",
 			credit(), "5000"},
+		{"max_bytes", "10000", "9999", "0", "max_bytes is 0, want 1 or more: leave the key out where there is to be no bound",
+			inShards(), "10000"},
+		{"max_shards", "4", "3", "0", "max_shards is 0, want 1 or more: leave the key out where there is to be no bound",
+			inShards(), "4"},
 		{"openings", `[{kind = "bound", to = ["bank"]}, {kind = "class names", count = 2}]`, `[{kind = "bound"}]`,
 			`[{kind = "bund"}]`,
 			`openings has the kind "bund"; known are ` + list(Kinds()) + `: write one of these`, credit(),

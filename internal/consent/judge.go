@@ -59,11 +59,14 @@ func (c *Case) rows() int64 {
 
 // egress returns the payload bytes that the contract lets this party send in one session.
 func (c *Case) egress() int64 {
-	lines, err := c.Contract.Egress(c.job().Index(c.Self))
-	if err != nil {
+	self := c.job().Index(c.Self)
+	lines, err := c.Contract.Egress(self)
+	inShards, errShards := c.Contract.ShardEgress(self)
+	if err != nil || errShards != nil {
 		return math.MaxInt64 // never small enough for a rule
 	}
 	var sum int64
+	lines = append(lines, inShards...)
 	for i := range lines {
 		sum = plus(sum, lines[i].MaxBytes)
 	}

@@ -77,7 +77,10 @@ var ruleKeys = []key{
 			}
 			return c.mostRows(), true
 		}),
-	bound("max_bytes", "at most %d bytes leave this machine in a session",
+	bound("max_shards", "it asks for at most %d shards, so many workers of this member",
+		func(r *Rule) *int64 { return r.MaxShards }, true,
+		func(c *Case) (int64, bool) { return int64(c.job().Shards), true }),
+	bound("max_bytes", "at most %d bytes leave this machine in a session, and its workers in those of its shards",
 		func(r *Rule) *int64 { return r.MaxBytes }, true,
 		func(c *Case) (int64, bool) { return c.egress(), true }),
 	openings,

@@ -48,6 +48,7 @@ type Rule struct {
 	OpenTo       []string  `toml:"open_to"`       // predictions
 	MinRows      *int64    `toml:"min_rows"`
 	MaxRows      *int64    `toml:"max_rows"`
+	MaxShards    *int64    `toml:"max_shards"`
 	MaxBytes     *int64    `toml:"max_bytes"`
 	Openings     []Opening `toml:"openings"` // all that may open; nil: not looked at
 	ScoresPerRow *int64    `toml:"scores_per_row"`

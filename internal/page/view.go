@@ -243,14 +243,22 @@ func (v *jobView) addContract(c *contract.Contract) {
 	}
 	control := lineView{Message: "control", To: "all", Protection: (&jobs.Egress{
 		Class: contract.ClassControl.String()}).Protection()}
-	if lines, err := c.Egress(c.Job.Index(v.Self)); err == nil {
-		for _, e := range jobs.Folded(jobs.EgressOf(c, lines)) {
-			if e.Protection() == control.Protection {
-				control.Agreed += e.MaxBytes
-				continue
+	self := c.Job.Index(v.Self)
+	own, errOwn := c.Egress(self)
+	inShards, errShards := c.ShardEgress(self)
+	if errOwn == nil && errShards == nil {
+		for i, lines := range [][]contract.Egress{own, inShards} {
+			for _, e := range jobs.Folded(jobs.EgressOf(c, lines)) {
+				if e.Protection() == control.Protection {
+					control.Agreed += e.MaxBytes
+					continue
+				}
+				if i > 0 {
+					e.Kind += ", in shards"
+				}
+				v.Lines = append(v.Lines, lineView{e.Kind, e.To, e.Content(), e.Protection(), e.MaxBytes,
+					e.Class == contract.ClassPublished.String()})
 			}
-			v.Lines = append(v.Lines, lineView{e.Kind, e.To, e.Content(), e.Protection(), e.MaxBytes,
-				e.Class == contract.ClassPublished.String()})
 		}
 		v.Lines = append(v.Lines, control)
 	}
