@@ -125,7 +125,7 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 	for _, d := range digests {
 		all = append(all, d[:]...)
 	}
-	var told atomic.Int64 // how many shards are done
+	var summed, done atomic.Int64 // rows and shards that were told of last
 	file := func(i int) string { return fmt.Sprintf("%s%05d", shardResult, i) }
 	sessions, err := r.Daemon.Shards(ctx, shards.Work{
 		Self: r.wire.Self(), Shards: list, Parts: digests, ResultFile: file, MaxResult: w.most,
@@ -145,11 +145,13 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 		},
 		Made: r.Sharded,
 		Progress: func(rows, ready int) {
-			if latest := told.Swap(int64(ready)); int64(ready) > latest {
+			if int64(rows) != summed.Swap(int64(rows)) {
+				r.Step("rows", rows, c.Rows(), 0)
+			}
+			if int64(ready) > done.Swap(int64(ready)) {
 				r.Daemon.Notify(jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("%d of %s done here", ready,
 					wording.Count(len(list), "shard"))})
 			}
-			r.Step("rows", rows, c.Rows(), 0)
 		},
 	})
 	if err != nil {
