@@ -280,7 +280,8 @@ func (l *parties) wantOne(lists [3][]Session) {
 	l.t.Helper()
 	h := l.job.Contract().Hash()
 	for p, list := range lists {
-		if own, first := transcript.ShardStatement(h, list), transcript.ShardStatement(h, lists[0]); !bytes.Equal(own[:32], first[:32]) {
+		own, first := transcript.ShardStatement(h, list), transcript.ShardStatement(h, lists[0])
+		if !bytes.Equal(own[:32], first[:32]) {
 			l.t.Errorf("party %d has other sessions: %+v and %+v", p, list, lists[0])
 		}
 		for i, s := range list {
