@@ -165,6 +165,37 @@ func TestTourOfTheReadme(t *testing.T) {
 	}
 }
 
+// TestWalkOfShards pastes the commands of the walk in docs/shards.md into one shell, and holds what the page shows
+// against what they print.
+func TestWalkOfShards(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "shards.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, walk, _ := strings.Cut(string(text), "\n## By hand\n")
+	walk, _, found := strings.Cut(walk, "\n## ")
+	if !found {
+		t.Fatal("the page has no walk")
+	}
+	var commands, shown strings.Builder
+	for _, block := range fenced.FindAllStringSubmatch(walk, -1) {
+		if block[1] == "sh" {
+			commands.WriteString(block[2])
+		} else {
+			shown.WriteString(block[2])
+		}
+	}
+	printed := oneLine(runTour(t, t.TempDir(), withFreePorts(t, commands.String())))
+	for line := range strings.Lines(shown.String()) {
+		if line = oneLine(line); !strings.Contains(printed, line) {
+			t.Errorf("the page shows the line %q, which no command printed:\n%s", line, printed)
+		}
+	}
+	if !strings.Contains(printed, "score new rows with") {
+		t.Errorf("the training did not end well:\n%s", printed)
+	}
+}
+
 // oneLine makes one blank of each run of them, for comparisons.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
@@ -179,6 +210,7 @@ func withFreePorts(t *testing.T, commands string) string {
 	t.Cleanup(free.Close)
 	for i, m := range named {
 		commands = strings.ReplaceAll(commands, m[0], fmt.Sprintf("/tcp/%d", free.Numbers[i]))
+		commands = strings.ReplaceAll(commands, "127.0.0.1:"+m[1], fmt.Sprintf("127.0.0.1:%d", free.Numbers[i]))
 	}
 	return commands
 }
