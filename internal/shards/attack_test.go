@@ -1,14 +1,19 @@
 package shards
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -299,5 +304,69 @@ func TestALyingPartyIsNamed(t *testing.T) {
 	l := newSharded(t)
 	if _, err := l.run.answer(Request{Offers: []Offer{{Shard: 1, Generation: math.MaxUint32}}}); err == nil {
 		t.Error("a generation that is the last of all is delegated")
+	}
+}
+
+// deaf is a worker's stream that takes nothing from the node any more once it has said that it is ready.
+type deaf struct {
+	pipe
+	stuck chan struct{}
+	once  sync.Once
+}
+
+func (d *deaf) Send(ctx context.Context, parts ...[]byte) error {
+	d.once.Do(func() { close(d.stuck) })
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestNothingStays: a run that is cancelled while workers wait, work, and read no more ends at once, and what serves
+// them ends with their streams.
+func TestNothingStays(t *testing.T) {
+	l := newParties(t)
+	working := make(chan struct{}, 6)
+	forever, stop := context.WithCancel(t.Context())
+	l.act = func(int, int, uint32) error {
+		working <- struct{}{}
+		<-forever.Done()
+		return errLeaves
+	}
+	life, end := context.WithCancel(t.Context())
+	silent := &deaf{pipe: pipe{make(chan []byte, 1), nil, life}, stuck: make(chan struct{})}
+	key := l.worker(t)
+	hello, err := cbor.Marshal(Hello{Version: Version, Ready: &Ready{Job: "job", Shard: 1, Of: 2, Key: key.ID()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent.in <- hello
+	var serving sync.WaitGroup
+	serving.Go(func() { l.services[2].Serve(life, key.ID(), silent) })
+	for len(l.services[2].Workers(l.job.Contract().Hash())) == 0 {
+		runtime.Gosched()
+	}
+	over := make(chan error, 1)
+	go func() {
+		_, err := l.runAll()
+		over <- err
+	}()
+	for range 5 { // three at the first shard, two at the other
+		<-working
+	}
+	<-silent.stuck
+	l.mu.Lock()
+	l.asks = func(int) (before, behind error) { return errors.New("the session is cancelled"), nil }
+	l.mu.Unlock()
+	if err := <-over; err == nil || !strings.Contains(err.Error(), "the session is cancelled") {
+		t.Errorf("the run ends with %v", err)
+	}
+	end()
+	serving.Wait()
+	l.stop()
+	stop()
+	l.works.Wait()
+	for p, s := range l.services {
+		if len(s.workers)+len(s.runs)+len(s.relays) > 0 {
+			t.Errorf("party %d has %d workers, %d runs and %d relays", p, len(s.workers), len(s.runs), len(s.relays))
+		}
 	}
 }

@@ -64,6 +64,7 @@ type parties struct {
 	vaults   []*vault.Vault
 	digests  []keys.Hash // see Work.Digest
 	ctx      context.Context
+	stop     context.CancelFunc
 	works    sync.WaitGroup
 	// act is what the worker of a shard does with a task: nil is its best, errLeaves to break off without a word, any
 	// other error to say that it failed.
@@ -83,8 +84,8 @@ var errLeaves = errors.New("the worker leaves")
 
 func newParties(t *testing.T) *parties {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &parties{sharded: newSharded(t), t: t, ctx: ctx, digests: make([]keys.Hash, 3), had: make(map[keys.ID]keys.Hash),
-		given: make(map[string]uint32)}
+	l := &parties{sharded: newSharded(t), t: t, ctx: ctx, stop: cancel, digests: make([]keys.Hash, 3),
+		had: make(map[keys.ID]keys.Hash), given: make(map[string]uint32)}
 	h := l.job.Contract().Hash()
 	for p := range l.keys {
 		v, err := vault.Open(t.TempDir(), vault.Options{Rebuildable: func(string) bool { return true }})
@@ -249,9 +250,9 @@ func (l *parties) runAll() ([3][]Session, error) {
 	var all sync.WaitGroup
 	for p, s := range l.services {
 		w := Work{Contract: l.job, Self: p, Vault: l.vaults[p], Shards: l.shards, Parts: make([]keys.Hash, 2),
-			Digest: l.digests[p], Task: func(int) ([]byte, error) { return nil, nil }, Disclose: operations, ResultFile: result,
-			MaxResult: 100, Check: func(int, []byte) error { return nil }, Reserve: func(int64) error { return nil },
-			MaxFiles: 1 << 20, Alive: func(context.Context) bool { return true },
+			Digest: l.digests[p], Task: func(int) ([]byte, error) { return nil, nil }, Disclose: operations,
+			ResultFile: result, MaxResult: 100, Check: func(int, []byte) error { return nil },
+			Reserve: func(int64) error { return nil }, MaxFiles: 1 << 20, Alive: func(context.Context) bool { return true },
 			Waiting: func(int, []string, time.Time) {}}
 		if p == 0 {
 			w.Ask = l.ask
