@@ -341,7 +341,7 @@ func TestNothingStays(t *testing.T) {
 	silent.in <- hello
 	var serving sync.WaitGroup
 	serving.Go(func() { l.services[2].Serve(life, key.ID(), silent) })
-	for len(l.services[2].Workers(l.job.Contract().Hash())) == 0 {
+	for len(l.services[2].Progress(l.job.Contract().Hash(), 2).Workers) == 0 {
 		runtime.Gosched()
 	}
 	over := make(chan error, 1)
