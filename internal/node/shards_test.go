@@ -194,9 +194,9 @@ func TestTrainingInShards(t *testing.T) {
 		scored                    int // shards of the prediction
 		verdict                   audit.Verdict
 	}{
-		{"sealed", "sealed", "features = 256\nlambda = 1e-4\nsigma = 1.5\niterations = 8", 4200, 3, 0, 2, audit.Clean},
+		{"sealed", "sealed", "features = 256\nlambda = 1e-4\nsigma = 1.5\niterations = 30", 4200, 3, 0, 2, audit.Clean},
 		{"sealed, a helper without data", "sealed",
-			"features = 256\nsigma = 1.5\niterations = 8\nlambda = 1e-4\nhelper = \"retailer\"", 4200, 2, 3, 1, audit.Clean},
+			"features = 256\nsigma = 1.5\niterations = 30\nlambda = 1e-4\nhelper = \"retailer\"", 4200, 2, 3, 1, audit.Clean},
 		{"masked", "masked", "features = 256\nsigma = 1.5\nloss = \"square\"", 4200, 2, 0, 2,
 			audit.Disclosed},
 	} {
