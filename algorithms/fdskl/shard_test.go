@@ -276,7 +276,8 @@ func TestShardsAreOfSomeJobsAlone(t *testing.T) {
 		{func(p *Params) { p.Active = []string{"a", "b"} }, Masked, false,
 			`2 parties are active: rows are summed in shards for one, several need the rows again`},
 		{func(p *Params) { p.Loss = "logistic" }, Masked, false,
-			`loss is "logistic": rows are summed in shards for the loss "square" alone, the others need them again: say that loss, or leave shards out`},
+			`loss is "logistic": rows are summed in shards for the loss "square" alone, the others need them again: ` +
+				"say that loss, or leave shards out"},
 		{func(*Params) {}, Published, false, `privacy is "published": a job in shards is "masked" or "sealed"`},
 		{func(*Params) {}, Masked, true,
 			`sums are under homomorphic encryption: a job in shards has them under masks`},
