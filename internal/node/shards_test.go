@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -454,4 +455,62 @@ type counting struct {
 func (c *counting) Send(ctx context.Context, frame ...[]byte) error {
 	c.sent.Add(1)
 	return c.Frames.Send(ctx, frame...)
+}
+
+// TestWhatIsLeftOfShards: when a job in shards has ended its parts are gone, also where a crash came before; when its
+// owner removes it, payloads go, and the transcripts and records by which its shards can be audited stay.
+func TestWhatIsLeftOfShards(t *testing.T) {
+	l := newTestNetwork(t, 4, 10000)
+	l.startAll()
+	h, w, err := l.proposeInShards(l.job("train", "privacy = \"masked\"\nshards = 2\nrecord = \"full\"",
+		activeBank+"features = 256\nsigma = 1.5\nloss = \"square\""), 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantDone()
+	folder := filepath.Join(l.dirs[1], "node", "parts", h.String())
+	gone := func() {
+		t.Helper()
+		for range 100 { // the session ends a moment after the job
+			if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Errorf("%s is still there", folder)
+	}
+	gone()
+	l.restart(1, h, func(string) {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	})
+	gone()
+
+	files := func(name string) int {
+		list, err := filepath.Glob(filepath.Join(l.jobFile(1, h, shards.Folder), "*", "*", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	transcripts := files(shards.TranscriptFile)
+	if transcripts < 2 || files(shards.PayloadFolder) != transcripts {
+		t.Fatalf("%d transcripts and %d folders of payloads", transcripts, files(shards.PayloadFolder))
+	}
+	r := l.mustRemove(1, h)
+	if files(shards.TranscriptFile) != transcripts || files(shards.ContractFile) != transcripts ||
+		files(shards.PayloadFolder) != 0 {
+		t.Errorf("%d transcripts, %d contracts and %d folders of payloads are left", files(shards.TranscriptFile),
+			files(shards.ContractFile), files(shards.PayloadFolder))
+	}
+	if !slices.ContainsFunc(r.Stays, func(p Pile) bool { return p.What == whatShards && p.Bytes > 0 }) ||
+		!slices.ContainsFunc(r.Goes, func(p Pile) bool { return p.What == usesOf[PayloadFolder] && p.Bytes > 0 }) {
+		t.Errorf("it says %+v", r)
+	}
+	for shard := range 2 {
+		if _, done, err := shards.Generations(l.nodes[1].jobFolder(h), h, shard); err != nil || done == 0 {
+			t.Errorf("of shard %d generation %d is done: %v", shard, done, err)
+		}
+	}
 }
