@@ -282,16 +282,20 @@ func TestWorkersThatAreRefused(t *testing.T) {
 	for _, one := range []struct {
 		change func(c *worker.Config)
 		want   string
+		usage  bool
 	}{
-		{func(c *worker.Config) { c.Of = 3 }, "the job has 2 shards, and this worker was started for one of 3"},
-		{func(c *worker.Config) { c.Shard = 2 }, "there is no shard 2: the job has shards 0 to 1"},
-		{func(c *worker.Config) { c.Job = "trial" }, "a worker names its job by the first 8 digits"},
+		{func(c *worker.Config) { c.Of = 3 }, "the job has 2 shards, and this worker was started for one of 3", true},
+		{func(c *worker.Config) { c.Shard = 2 }, "there is no shard 2: the job has shards 0 to 1", true},
+		{func(c *worker.Config) { c.Job = "trial" }, "a worker names its job by the first 8 digits", false},
 	} {
 		w.change = func(_, _ int, c *worker.Config) { one.change(c) }
 		w.start(0, 1)
 		var refused *worker.RefusedError
-		if err := <-w.ends[1]; !errors.As(err, &refused) || !strings.Contains(err.Error(), one.want) {
+		err := <-w.ends[1]
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), one.want) {
 			t.Errorf("error is %v\nwant %s", err, one.want)
+		} else if refused.Usage != one.usage {
+			t.Errorf("%v: that the arguments are wrong is %v, want %v", err, refused.Usage, one.usage)
 		}
 	}
 	// A twin hears that the shard has a worker, and tries again.
