@@ -112,6 +112,18 @@ func checkCommand(t *testing.T, app *cli.App, where, line string, words []string
 // fenced finds a page's blocks of code and their languages.
 var fenced = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
+// blocksOf returns what the blocks of code in a section say: the commands for a shell, and what the others show.
+func blocksOf(section string) (commands, shown string) {
+	for _, block := range fenced.FindAllStringSubmatch(section, -1) {
+		if block[1] == "sh" {
+			commands += block[2]
+		} else {
+			shown += block[2]
+		}
+	}
+	return commands, shown
+}
+
 // TestTourOfTheReadme pastes the commands of the README's tour into one shell that stands in an empty folder. They
 // are run as printed, but for the ports, which others may be using. What the page shows as printed by them is
 // held against what they print.
@@ -125,24 +137,17 @@ func TestTourOfTheReadme(t *testing.T) {
 	if !found {
 		t.Fatal("the README has no tour")
 	}
-	var commands, shown strings.Builder
-	for _, block := range fenced.FindAllStringSubmatch(tour, -1) {
-		if block[1] == "sh" {
-			commands.WriteString(block[2])
-		} else {
-			shown.WriteString(block[2])
-		}
-	}
+	commands, shown := blocksOf(tour)
 	// What the first line would fetch from the network is built from this checkout instead, and stands in the PATH.
 	const install = "go install github.com/hanse-project/hanse/cmd/hanse@latest\n"
-	tourOf, found := strings.CutPrefix(commands.String(), install)
+	tourOf, found := strings.CutPrefix(commands, install)
 	if !found {
 		t.Fatalf("the tour does not begin with %q", install)
 	}
 	dir := t.TempDir()
 	printed := runTour(t, dir, withFreePorts(t, "command -v hanse\n"+tourOf))
 	out := oneLine(printed)
-	for line := range strings.Lines(shown.String()) {
+	for line := range strings.Lines(shown) {
 		if line = oneLine(line); line != "..." && !strings.Contains(out, line) {
 			t.Errorf("the README shows the line %q, which no command printed", line)
 		}
@@ -177,16 +182,9 @@ func TestWalkOfShards(t *testing.T) {
 	if !found {
 		t.Fatal("the page has no walk")
 	}
-	var commands, shown strings.Builder
-	for _, block := range fenced.FindAllStringSubmatch(walk, -1) {
-		if block[1] == "sh" {
-			commands.WriteString(block[2])
-		} else {
-			shown.WriteString(block[2])
-		}
-	}
-	printed := oneLine(runTour(t, t.TempDir(), withFreePorts(t, commands.String())))
-	for line := range strings.Lines(shown.String()) {
+	commands, shown := blocksOf(walk)
+	printed := oneLine(runTour(t, t.TempDir(), withFreePorts(t, commands)))
+	for line := range strings.Lines(shown) {
 		if line = oneLine(line); !strings.Contains(printed, line) {
 			t.Errorf("the page shows the line %q, which no command printed:\n%s", line, printed)
 		}

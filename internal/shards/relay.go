@@ -1,10 +1,8 @@
 package shards
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -97,9 +95,6 @@ func (r *relay) pass(receive func(buf []byte) ([]byte, error), send func(frame [
 		buf = frame
 	}
 }
-
-// newReader reads bytes.
-func newReader(data []byte) io.Reader { return bytes.NewReader(data) }
 
 // receiveFile receives a file that is not there yet.
 func receiveFile(ctx context.Context, f Frames, path string, size int64) (err error) {

@@ -258,7 +258,7 @@ func (r *run) coordinate(ctx context.Context) error {
 		if err := r.failed(); err != nil {
 			return err
 		}
-		all, err := r.askAll(ctx, func(int) Request { return Request{} })
+		all, err := r.askAll(ctx, Request{})
 		if err != nil {
 			return err
 		}
@@ -305,11 +305,11 @@ func (r *run) coordinate(ctx context.Context) error {
 			since = time.Time{}
 		}
 		if complete {
-			_, err := r.askAll(ctx, func(int) Request { return Request{Ended: true, Done: done} })
+			_, err := r.askAll(ctx, Request{Ended: true, Done: done})
 			return err
 		}
 		if len(release) > 0 {
-			if _, err := r.askAll(ctx, func(int) Request { return Request{Release: release} }); err != nil {
+			if _, err := r.askAll(ctx, Request{Release: release}); err != nil {
 				return err
 			}
 			for _, o := range release {
@@ -326,7 +326,7 @@ func (r *run) coordinate(ctx context.Context) error {
 
 // begin collects delegations for shards, and has those begin for which all parties have signed one.
 func (r *run) begin(ctx context.Context, offers []Offer) error {
-	all, err := r.askAll(ctx, func(int) Request { return Request{Offers: offers} })
+	all, err := r.askAll(ctx, Request{Offers: offers})
 	if err != nil {
 		return err
 	}
@@ -346,24 +346,24 @@ func (r *run) begin(ctx context.Context, offers []Offer) error {
 	if len(list) == 0 {
 		return nil
 	}
-	_, err = r.askAll(ctx, func(int) Request { return Request{Begin: list} })
+	_, err = r.askAll(ctx, Request{Begin: list})
 	return err
 }
 
 // askAll asks all parties, this one too, at the same time.
-func (r *run) askAll(ctx context.Context, request func(party int) Request) ([]Response, error) {
+func (r *run) askAll(ctx context.Context, q Request) ([]Response, error) {
 	all := make([]Response, len(r.Contract.Contract().Parties))
 	errs := make([]error, len(all))
 	var asking sync.WaitGroup
 	for p := range all {
 		asking.Go(func() {
 			if p == r.Self {
-				all[p], errs[p] = r.answer(request(p))
+				all[p], errs[p] = r.answer(q)
 				return
 			}
-			all[p], errs[p] = r.Ask(ctx, p, request(p))
+			all[p], errs[p] = r.Ask(ctx, p, q)
 			if errs[p] == nil {
-				errs[p] = r.sensible(p, request(p), all[p])
+				errs[p] = r.sensible(p, q, all[p])
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -210,7 +211,7 @@ func (s *Service) runWorker(ctx context.Context, w *worker, o order) (err error)
 			o.said(Said{Kind: SaidFailed, Text: err.Error()}, nil, nil)
 		}
 	}()
-	if err := SendData(ctx, w.frames, newReader(o.task), int64(len(o.task))); err != nil {
+	if err := SendData(ctx, w.frames, bytes.NewReader(o.task), int64(len(o.task))); err != nil {
 		return err
 	}
 	for {

@@ -76,19 +76,6 @@ func discloseShard(
 	return d.Openings, contract.SessionOperations(len(all), d.Operations), nil
 }
 
-// DiscloseShard lists what the session of a shard of a job opens and does, as its parties' facts imply.
-func (j *Jobs) DiscloseShard(c *contract.Contract, s contract.Shard) ([]contract.Opening, []contract.Operation, error) {
-	t, err := j.Task(c.Job)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, ok := t.(*task).part.(sharded)
-	if !ok || c.Job.Shards == 0 {
-		return nil, nil, fmt.Errorf("job %q has no shards", c.Job.Name)
-	}
-	return discloseShard(p, c.Job, c.Parties, s)
-}
-
 // RemoveParts removes the parts of a job's rows that were written for workers.
 func (j *Jobs) RemoveParts(contract keys.Hash) error { return parts.Remove(j.PartsFolder(), contract) }
 
