@@ -183,18 +183,24 @@ func (n *Node) tidy() error {
 	return errors.Join(errs...)
 }
 
-// dropPayloads deletes the payloads of the job's transcript, and reports whether there were any. A crash leaves all of
-// them or none: what is under another name is swept up.
+// dropPayloads deletes the payloads of the job's transcripts, those of its shards too, and reports whether there were
+// any. A crash leaves all of a transcript's or none: what is under another name is swept up.
 func (s *jobState) dropPayloads() (there bool, err error) {
-	folder := s.vault.Path(PayloadFolder)
-	if _, err := os.Stat(folder); err != nil {
-		return false, skipGone(err)
+	old := s.vault.Path(PayloadFolder + durable.Suffix)
+	for _, folder := range append(s.shardPayloads(), s.vault.Path(PayloadFolder)) {
+		if _, err := os.Stat(folder); err != nil {
+			if skipGone(err) == nil {
+				continue
+			}
+			return there, err
+		}
+		there = true
+		if err := errors.Join(os.RemoveAll(old), os.Rename(folder, old), durable.SyncDir(filepath.Dir(folder)),
+			os.RemoveAll(old)); err != nil {
+			return there, err
+		}
 	}
-	old := folder + durable.Suffix
-	if err := errors.Join(os.RemoveAll(old), os.Rename(folder, old), durable.SyncDir(filepath.Dir(folder))); err != nil {
-		return false, err
-	}
-	return true, os.RemoveAll(old)
+	return there, nil
 }
 
 // rounds is when the disk is looked at next; the zero value is at once.

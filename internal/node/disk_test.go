@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -71,13 +72,21 @@ func TestPayloadsAreKeptAsLongAsThePolicySays(t *testing.T) {
 	if err := os.Mkdir(l.jobFile(0, open, PayloadFolder), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	ofShard := filepath.Join(shards.Path(1, 2), shards.PayloadFolder)
+	for i := range l.names {
+		if err := os.MkdirAll(l.jobFile(i, ended, ofShard), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	days.Store(29)
 	if err := errors.Join(l.nodes[0].tidy(), l.nodes[1].tidy()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range l.names {
-		if _, err := os.Stat(l.jobFile(i, ended, PayloadFolder)); err != nil {
-			t.Errorf("after 29 days: %v", err)
+		for _, folder := range []string{PayloadFolder, ofShard} {
+			if _, err := os.Stat(l.jobFile(i, ended, folder)); err != nil {
+				t.Errorf("after 29 days: %v", err)
+			}
 		}
 	}
 	l.stops[1]()
@@ -96,6 +105,7 @@ func TestPayloadsAreKeptAsLongAsThePolicySays(t *testing.T) {
 	}
 	for i := range l.names {
 		l.awaitGone(i, ended, PayloadFolder)
+		l.awaitGone(i, ended, ofShard)
 	}
 	r := l.audit(ended)
 	said := strings.Contains(strings.Join(r.NotLookedAt, " "), "Bank, payloads: the payloads that the transcript says were "+
