@@ -54,7 +54,7 @@ PLAIN = cmd/hanselab|internal/lab|internal/golden|examples
 test:
 	go test $(RACE) -timeout 30m $$(go list ./... | grep -vE '/($(PLAIN))(/|$$)')
 	go test -timeout 20m $$(go list ./... | grep -E '/($(PLAIN))(/|$$)')
-	go test -timeout 10m -run '^TestLarge' ./audit
+	go test -timeout 10m -run '^TestLarge' ./audit ./internal/node
 	go test -run '^TestMemory' ./internal/parts
 
 # test-long adds the tests that take long: real data sets, and every way to kill a federation.

@@ -76,13 +76,8 @@ func EncodeScores(scores []float64) []byte {
 	return EncodeVectors(words)
 }
 
-// DecodeScores reads the scores of a shard of so many rows at the party that receives them: at others there are none.
-// Bytes of another size are refused, and scores that are not finite.
-func DecodeScores(p Params, rows int, receives bool, data []byte) ([]float64, error) {
-	n := rows * p.Scores()
-	if !receives {
-		n = 0
-	}
+// DecodeScores reads n scores of a shard. Bytes of another size are refused, and scores that are not finite.
+func DecodeScores(n int, data []byte) ([]float64, error) {
 	vectors, err := DecodeVectors("scores of a shard", data, n)
 	if err != nil || n == 0 {
 		return nil, err

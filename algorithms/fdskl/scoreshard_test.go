@@ -39,12 +39,14 @@ func (f *fixture) predictInShards(t *testing.T, models []*Model, rows []*kernel.
 			if err != nil {
 				return err
 			}
-			got, err = DecodeScores(f.params, shard.Rows(), i == receiver, EncodeScores(got))
-			if i == receiver {
-				scores = append(scores, got...)
-			} else if got != nil {
-				return fmt.Errorf("party %d has scores", i)
+			if i != receiver {
+				if got != nil {
+					return fmt.Errorf("party %d has scores", i)
+				}
+				return nil
 			}
+			got, err = DecodeScores(shard.Rows()*f.params.Scores(), EncodeScores(got))
+			scores = append(scores, got...)
 			return err
 		}))
 	}
@@ -112,25 +114,24 @@ func TestScoreShardRefuses(t *testing.T) {
 		"sums are under homomorphic encryption: a job in shards has them under masks")
 }
 
-// TestScoresAreReadAsWritten, and none of another number, that are not finite, or at a party that receives none.
+// TestScoresAreReadAsWritten, and none of another number, or that are not finite.
 func TestScoresAreReadAsWritten(t *testing.T) {
-	p := Params{Classes: 3}
 	scores := []float64{1, -0.5, 1e-300, math.Copysign(0, -1), 7, 8}
-	got, err := DecodeScores(p, 2, true, EncodeScores(scores))
+	got, err := DecodeScores(6, EncodeScores(scores))
 	if err != nil || !slices.Equal(got, scores) {
 		t.Errorf("scores come back as %v, %v", got, err)
 	}
 	for _, c := range []struct {
-		scores   []float64
-		receives bool
-		want     string
+		scores []float64
+		n      int
+		want   string
 	}{
-		{scores[1:], true, "scores of a shard of 41 bytes and version 1, want 49 bytes of version 1"},
-		{nil, true, "scores of a shard of 1 bytes and version 1, want 49 bytes of version 1"},
-		{scores, false, "scores of a shard of 49 bytes and version 1, want 1 bytes of version 1"},
-		{append([]float64{math.Inf(1)}, scores[1:]...), true, "score 1 of a shard is +Inf, want a finite number"},
+		{scores[1:], 6, "scores of a shard of 41 bytes and version 1, want 49 bytes of version 1"},
+		{nil, 6, "scores of a shard of 1 bytes and version 1, want 49 bytes of version 1"},
+		{scores, 0, "scores of a shard of 49 bytes and version 1, want 1 bytes of version 1"},
+		{append([]float64{math.Inf(1)}, scores[1:]...), 6, "score 1 of a shard is +Inf, want a finite number"},
 	} {
-		_, err := DecodeScores(p, 2, c.receives, EncodeScores(c.scores))
+		_, err := DecodeScores(c.n, EncodeScores(c.scores))
 		wantError(t, err, c.want)
 	}
 }

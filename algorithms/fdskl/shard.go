@@ -120,11 +120,11 @@ const vectorsVersion = 1
 // EncodeVectors returns the bytes of vectors of words: a version, and the words in little-endian order, vector after
 // vector. How many there are it does not say.
 func EncodeVectors(vectors ...[]uint64) []byte {
-	size := 1
-	for _, v := range vectors {
-		size += 8 * len(v)
+	lengths := make([]int, len(vectors))
+	for i, v := range vectors {
+		lengths[i] = len(v)
 	}
-	b := append(make([]byte, 0, size), vectorsVersion)
+	b := append(make([]byte, 0, VectorsSize(lengths...)), vectorsVersion)
 	for _, v := range vectors {
 		for _, w := range v {
 			b = binary.LittleEndian.AppendUint64(b, w)
@@ -133,14 +133,20 @@ func EncodeVectors(vectors ...[]uint64) []byte {
 	return b
 }
 
+// VectorsSize is how many bytes EncodeVectors returns of vectors of so many words.
+func VectorsSize(lengths ...int) int64 {
+	size := int64(1)
+	for _, n := range lengths {
+		size += 8 * int64(n)
+	}
+	return size
+}
+
 // DecodeVectors reads vectors of so many words, which the reader knows. It refuses bytes of any other size, before it
 // makes room for any; what names them in the error.
 func DecodeVectors(what string, data []byte, lengths ...int) ([][]uint64, error) {
-	size := 1
-	for _, n := range lengths {
-		size += 8 * n
-	}
-	if len(data) != size || data[0] != vectorsVersion {
+	size := VectorsSize(lengths...)
+	if int64(len(data)) != size || data[0] != vectorsVersion {
 		version := "none"
 		if len(data) > 0 {
 			version = fmt.Sprint(data[0])
@@ -163,16 +169,22 @@ func DecodeVectors(what string, data []byte, lengths ...int) ([][]uint64, error)
 // Encode returns the bytes of sums, for DecodeSums.
 func (s Sums) Encode() []byte { return EncodeVectors(s...) }
 
-// DecodeSums reads the sums of a shard of a masked training at the party of a name: nothing at passive ones. Bytes of
-// another size than such sums have are refused.
-func DecodeSums(p Params, name string, data []byte) (Sums, error) {
-	var lengths []int
-	if slices.Contains(p.Active, name) {
-		lengths = append(lengths, kernel.GramWords(p.Features, p.Scores()))
-		if p.Lambda == 0 {
-			lengths = append(lengths, lengths[0])
-		}
+// LengthsOfSums lists how many words the vectors have of the sums of a shard of a masked training, at the party of a
+// name: there are none at passive ones.
+func LengthsOfSums(p Params, name string) []int {
+	if !slices.Contains(p.Active, name) {
+		return nil
 	}
+	n := kernel.GramWords(p.Features, p.Scores())
+	if p.Lambda == 0 {
+		return []int{n, n}
+	}
+	return []int{n}
+}
+
+// DecodeSums reads the sums of a shard, whose vectors have so many words; see LengthsOfSums. Bytes of another size than
+// such sums have are refused.
+func DecodeSums(lengths []int, data []byte) (Sums, error) {
 	return DecodeVectors("sums of a shard", data, lengths...)
 }
 

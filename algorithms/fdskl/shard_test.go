@@ -74,7 +74,7 @@ func (s *sharding) sum(t testing.TB, at int, begun []*Begun) ([]Sums, error) {
 		if (got != nil) != (s.labels[i] != nil) {
 			return fmt.Errorf("%s gets %d vectors of sums", s.names[i], len(got))
 		}
-		sums[i], err = DecodeSums(s.params, s.names[i], got.Encode())
+		sums[i], err = DecodeSums(LengthsOfSums(s.params, s.names[i]), got.Encode())
 		return err
 	}) {
 		if err != nil {
@@ -396,7 +396,7 @@ func TestVectorsAreReadAsWritten(t *testing.T) {
 	})
 	_, err := DecodeVectors("vectors", []byte{2, 0}, 1<<40)
 	wantError(t, err, "vectors of 2 bytes and version 2, want 8796093022209 bytes of version 1")
-	_, err = DecodeSums(Params{Active: []string{"a"}, Features: 6}, "b", Sums{{1}}.Encode())
+	_, err = DecodeSums(LengthsOfSums(Params{Active: []string{"a"}, Features: 6}, "b"), Sums{{1}}.Encode())
 	wantError(t, err, "sums of a shard of 9 bytes and version 1, want 1 bytes of version 1")
 }
 

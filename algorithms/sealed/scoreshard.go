@@ -19,11 +19,14 @@ type ScoreWords []uint64
 // Encode returns the bytes of words, for DecodeScoreWords.
 func (w ScoreWords) Encode() []byte { return fdskl.EncodeVectors(w) }
 
-// DecodeScoreWords reads the words of so many rows' scores that a party of a name has. Bytes of another size than such
-// words have are refused.
-func DecodeScoreWords(p fdskl.Params, parties []string, rows int, name string, data []byte) (ScoreWords, error) {
-	role := rolesOf(p, parties, slices.Index(parties, name)).role
-	vectors, err := fdskl.DecodeVectors("scores of a shard", data, scoreWords(role, rows, p.Scores()))
+// CountScoreWords is how many words a party of a name has of so many rows' scores.
+func CountScoreWords(p fdskl.Params, parties []string, rows int, name string) int {
+	return scoreWords(rolesOf(p, parties, slices.Index(parties, name)).role, rows, p.Scores())
+}
+
+// DecodeScoreWords reads n words. Bytes of another size are refused.
+func DecodeScoreWords(n int, data []byte) (ScoreWords, error) {
+	vectors, err := fdskl.DecodeVectors("scores of a shard", data, n)
 	if err != nil {
 		return nil, err
 	}

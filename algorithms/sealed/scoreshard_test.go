@@ -41,7 +41,7 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 			if err != nil {
 				return err
 			}
-			got, err = DecodeScoreWords(f.params, f.names, shard.Rows(), f.names[i], got.Encode())
+			got, err = DecodeScoreWords(CountScoreWords(f.params, f.names, shard.Rows(), f.names[i]), got.Encode())
 			words[i] = append(words[i], got...)
 			return err
 		})); err != nil {
@@ -283,12 +283,13 @@ func TestScoreWordsAreReadAsWritten(t *testing.T) {
 		if rolesOf(p, names, slices.Index(names, name)).role == rss.Outside {
 			want = nil
 		}
-		got, err := DecodeScoreWords(p, names, 4, name, want.Encode())
+		n := CountScoreWords(p, names, 4, name)
+		got, err := DecodeScoreWords(n, want.Encode())
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: words come back as %v, %v", name, got, err)
 		}
 		for _, wrong := range []ScoreWords{words[1:], append(slices.Clone(words), 1), words[:1]} {
-			_, err := DecodeScoreWords(p, names, 4, name, wrong.Encode())
+			_, err := DecodeScoreWords(n, wrong.Encode())
 			if err == nil || !strings.HasPrefix(err.Error(), "scores of a shard of ") {
 				t.Errorf("%s: %d words are read, error %v", name, len(wrong), err)
 			}

@@ -38,15 +38,15 @@ func (b *Begun) Of(s Shard, rows int) []uint64 {
 // nothing without another of the three. Outside them it is empty.
 type Sums = fdskl.Sums
 
-// DecodeSums reads the sums of a shard of a training over so many rows, as Sums.Encode wrote them at the party of a
-// name. Bytes of another size than such sums have are refused.
-func DecodeSums(p fdskl.Params, parties []string, rows int, name string, data []byte) (Sums, error) {
+// LengthsOfSums lists how many words the vectors have of the sums of a shard of a training over so many rows, at the
+// party of a name.
+func LengthsOfSums(p fdskl.Params, parties []string, rows int, name string) ([]int, error) {
 	t, err := newSummer(Summing{Self: slices.Index(parties, name), Begun: &fdskl.Model{Names: parties, Params: p},
 		Rows: rows, Shard: Shard{Hi: rows}, Network: &counter{names: parties}})
 	if err != nil {
 		return nil, err
 	}
-	return fdskl.DecodeVectors("sums of a shard", data, t.lengthsOfSums()...)
+	return t.lengthsOfSums(), nil
 }
 
 // Summing is one party's part of the sums of a shard, in a session among all parties that is the shard's own.

@@ -240,7 +240,11 @@ func TestSumsAreReadAsWritten(t *testing.T) {
 		for i, party := range f.names {
 			want := s.sums[1][i]
 			data := want.Encode()
-			got, err := DecodeSums(f.params, f.names, f.rows, party, data)
+			lengths, err := LengthsOfSums(f.params, f.names, f.rows, party)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := fdskl.DecodeSums(lengths, data)
 			if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 				t.Errorf("%s: sums of %s come back with error %v, or as others", name, party, err)
 			}
@@ -251,7 +255,7 @@ func TestSumsAreReadAsWritten(t *testing.T) {
 				}
 			}
 			for _, data := range refused {
-				if _, err := DecodeSums(f.params, f.names, f.rows, party, data); err == nil {
+				if _, err := fdskl.DecodeSums(lengths, data); err == nil {
 					t.Errorf("%s: %d bytes pass for sums of %s", name, len(data), party)
 				}
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/daemon"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
-	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/parts"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/usage"
@@ -52,8 +51,6 @@ the files for these, and for systemd; docs/shards.md has all of it.`,
 				DefaultText: "a new one, removed at the end"},
 			&cli.IntFlag{Name: "cores", Usage: "`N` goroutines for arithmetic", DefaultText: "all cores",
 				Action: atLeast("cores", 0, 0)},
-			&cli.Int64Flag{Name: "record-limit", Value: node.DefaultRecordLimit >> 20,
-				Usage: "keep at most `MIB` of payloads of a job that records them"},
 			&cli.StringFlag{Name: "log", Value: "info", Usage: "`LEVEL` of the log on standard error: debug, info, warn"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "the log as `FORMAT`: text or json"},
 			proxyFlag(),
@@ -102,7 +99,6 @@ func runWorker(c *cli.Context) (err error) {
 			return daemon.DialNode(ctx, key, c.String("node"), proxy)
 		},
 		Job: job, Shard: shard, Of: of, Dir: dir, Cores: c.Int("cores"), Do: columns.WorkShard,
-		RecordLimit: c.Int64("record-limit") << 20,
 		Rows: func(job keys.Hash, shard int, digest keys.Hash) (*kernel.Matrix, error) {
 			path := parts.Path(folder, job, shard)
 			m, got, err := parts.Read(path, parts.StandardLimits())

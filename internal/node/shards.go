@@ -78,7 +78,7 @@ func (a *attendant) Shards(ctx context.Context, w shards.Work) ([]shards.Session
 	}
 	c := f.Contract()
 	w.Contract, w.Vault, w.Reserve = f, s.vault, n.disk.reserve
-	w.MaxFiles = cmp.Or(n.config.RecordLimit, DefaultRecordLimit)
+	w.Payloads = cmp.Or(n.config.RecordLimit, DefaultRecordLimit) / int64(len(w.Shards))
 	w.Consent = s.snapshot().Consent.Digest(c.Hash())
 	if c.Job.Proposer == n.nameIn(c) {
 		w.Ask = func(ctx context.Context, party int, q shards.Request) (a2 shards.Response, err error) {

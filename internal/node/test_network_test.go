@@ -26,25 +26,26 @@ import (
 
 // testNetwork is a whole federation of nodes in one process.
 type testNetwork struct {
-	t       testing.TB
-	net     *testnet.Network
-	names   []string
-	keys    []*keys.PrivateKey
-	charter *keys.SignedCharter
-	dirs    []string
-	policy  *consent.Policy
-	nodes   []*Node
-	stops   []func()
-	lives   []context.Context // of each node's present life
-	hearing sync.Mutex
-	told    []func(jobs.Event)                                   // by party; may be nil; hearing guards it
-	faults  []func(path string) (bool, error)                    // of the disks, by party; may be nil
-	idle    int                                                  // who starts without tables; 0: nobody
-	now     func() time.Time                                     // of all nodes; may be nil
-	wrap    func(i int, t *testnet.Transport) protocol.Transport // a node's network as an attacker has it; may be nil
-	log     *slog.Logger                                         // of all nodes; may be nil
-	logs    map[int]*slog.Logger                                 // by party, in place of log
-	quotas  map[int]int64                                        // of the disks, by party
+	t           testing.TB
+	net         *testnet.Network
+	names       []string
+	keys        []*keys.PrivateKey
+	charter     *keys.SignedCharter
+	dirs        []string
+	policy      *consent.Policy
+	nodes       []*Node
+	stops       []func()
+	lives       []context.Context // of each node's present life
+	hearing     sync.Mutex
+	told        []func(jobs.Event)                                   // by party; may be nil; hearing guards it
+	faults      []func(path string) (bool, error)                    // of the disks, by party; may be nil
+	idle        int                                                  // who starts without tables; 0: nobody
+	recordLimit int64                                                // see Config; 0: the usual one
+	now         func() time.Time                                     // of all nodes; may be nil
+	wrap        func(i int, t *testnet.Transport) protocol.Transport // a node's network as an attacker has it; may be nil
+	log         *slog.Logger                                         // of all nodes; may be nil
+	logs        map[int]*slog.Logger                                 // by party, in place of log
+	quotas      map[int]int64                                        // of the disks, by party
 }
 
 // openPolicy consents to everything, and offers the label of both tables.
@@ -159,6 +160,7 @@ func (l *testNetwork) start(i int) {
 		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond,
 		TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e jobs.Event) { l.heard(i, e) },
 		DiskFault: l.faults[i], Quota: l.quotas[i], Now: l.now, Log: cmp.Or(l.logs[i], l.log),
+		RecordLimit: l.recordLimit,
 	})
 	if err != nil {
 		l.t.Fatal(err)

@@ -22,8 +22,9 @@ import (
 // files pass the limit.
 func TestFilesAreCounted(t *testing.T) {
 	l := newSharded(t)
-	l.run.MaxFiles, l.run.Reserve = 10_000, func(int64) error { return nil }
-	h := &hearing{run: l.run, shard: 1, contract: l.job.Contract(), folder: t.TempDir(), over: make(chan error, 1)}
+	l.run.Reserve = func(int64) error { return nil }
+	h := &hearing{run: l.run, shard: 1, contract: l.job.Contract(), folder: t.TempDir(), maxFiles: 10_000,
+		over: make(chan error, 1)}
 	keep := func(string) error { return nil }
 	if err := h.said(Said{Kind: SaidFile, Name: TranscriptFile, Size: 1}, nil, keep); err != nil {
 		t.Fatal(err)

@@ -79,6 +79,7 @@ type Task struct {
 	Work     []byte             `cbor:"5,keyasint"` // what the algorithm has for the worker; see Work.Task
 	Consent  keys.Hash          `cbor:"6,keyasint"` // for the transcript; see transcript.Config
 	Part     keys.Hash          `cbor:"7,keyasint"` // digest of the rows that the worker needs; zero: it needs none
+	Payloads int64              `cbor:"8,keyasint"` // most bytes of payloads that the transcript keeps, if any
 }
 
 // The kinds of what a worker says of its session.

@@ -251,8 +251,8 @@ func (l *parties) runAll() ([3][]Session, error) {
 	for p, s := range l.services {
 		w := Work{Contract: l.job, Self: p, Vault: l.vaults[p], Shards: l.shards, Parts: make([]keys.Hash, 2),
 			Digest: l.digests[p], Task: func(int) ([]byte, error) { return nil, nil }, Disclose: operations,
-			ResultFile: result, MaxResult: 100, Check: func(int, []byte) error { return nil },
-			Reserve: func(int64) error { return nil }, MaxFiles: 1 << 20, Alive: func(context.Context) bool { return true },
+			ResultFile: result, Size: func(int) int64 { return 100 }, Check: func(int, []byte) error { return nil },
+			Reserve: func(int64) error { return nil }, Alive: func(context.Context) bool { return true },
 			Waiting: func(int, []string, time.Time) {}}
 		if p == 0 {
 			w.Ask = l.ask

@@ -32,8 +32,12 @@ const (
 // maxGeneration is more generations than a shard ever has. A party that names more would have it the last.
 const maxGeneration = 1 << 30
 
-// leastFile is what a file takes on the disk at least, in bytes, however small it is.
-const leastFile = 512
+// What files take on the disk, in bytes.
+const (
+	leastFile    = 512     // one, however small it is
+	sessionFiles = 1 << 20 // those of a session in which nothing passes
+	frameFiles   = 512     // what tells of a frame, in a transcript and among payloads, beside its payload
+)
 
 // Work is one job's shards, in one session of the job at one party.
 type Work struct {
@@ -48,14 +52,14 @@ type Work struct {
 	Task func(shard int) ([]byte, error)
 	// Disclose lists what a shard's session opens and does.
 	Disclose func(shard int) ([]contract.Opening, []contract.Operation, error)
-	// ResultFile names, in the vault, what a shard comes to; MaxResult is its most bytes. Check refuses a result that
+	// ResultFile names, in the vault, what a shard comes to; Size is how many bytes it has. Check refuses a result that
 	// cannot be one.
 	ResultFile func(shard int) string
-	MaxResult  int64
+	Size       func(shard int) int64
 	Check      func(shard int, result []byte) error
-	// Reserve refuses bytes of a file for which the node has no space; MaxFiles is the most bytes of a generation's files.
+	// Reserve refuses bytes of a file for which the node has no space.
 	Reserve  func(bytes int64) error
-	MaxFiles int64
+	Payloads int64     // the most bytes of payloads that a session's transcript keeps, where the job's do
 	Consent  keys.Hash // for transcripts
 
 	// Ask sends a Request to another party's node. It is set at the party that coordinates, and nil elsewhere.
@@ -673,12 +677,17 @@ func (r *run) session(shard int, f contract.InForce) error {
 		r.service.mu.Unlock()
 	}()
 	task, err := cbor.Marshal(Task{Contract: r.Contract.Contract().Text(), Shard: c.Text(), Session: id, Self: r.Self,
-		Work: work, Consent: r.Consent, Part: r.Parts[shard]})
+		Work: work, Consent: r.Consent, Part: r.Parts[shard], Payloads: r.Payloads})
+	if err != nil {
+		return again(err)
+	}
+	maxFiles, err := filesOf(c, r.Self, r.Payloads)
 	if err != nil {
 		return again(err)
 	}
 	over := make(chan error, 1)
-	h := &hearing{run: r, shard: shard, contract: c, folder: r.Vault.Path(Path(shard, c.Shard.Generation)), over: over}
+	h := &hearing{run: r, shard: shard, contract: c, folder: r.Vault.Path(Path(shard, c.Shard.Generation)),
+		maxFiles: maxFiles, over: over}
 	if !r.service.order(at, w, order{kind: OrderWork, task: task, said: h.said}) {
 		return errors.New("its worker has gone")
 	}
@@ -703,6 +712,26 @@ func SessionID(c *contract.Contract) protocol.SessionID {
 	return protocol.SessionID(keys.HashOf("hanse shard session v1", h[:]))
 }
 
+// filesOf is more bytes than the files of a shard's session have at a party, of which so many may be of payloads.
+func filesOf(c *contract.Contract, self int, payloads int64) (int64, error) {
+	frames, bytes, err := c.Passing(self)
+	files := sessionFiles + frames*frameFiles
+	if c.Job.Record == contract.RecordFull {
+		files += min(2*bytes, payloads) // what is received may be told of once more where it opens
+	}
+	return files, err
+}
+
+// NeedsDisk is about how many bytes of disk a worker of a party takes for the files of its session.
+func NeedsDisk(c *contract.Contract, party int) (int64, error) {
+	frames, bytes, err := c.ShardPassing(party)
+	files := frames * frameFiles
+	if c.Job.Record == contract.RecordFull {
+		files += 2 * bytes
+	}
+	return sessionFiles + files/int64(c.Job.Shards), err
+}
+
 // hearing hears what a worker says of its session.
 type hearing struct {
 	*run
@@ -710,7 +739,8 @@ type hearing struct {
 	contract *contract.Contract
 	folder   string // of the generation
 	files    int64  // bytes of files so far
-	begun    bool   // the folder is there
+	maxFiles int64
+	begun    bool // the folder is there
 	over     chan<- error
 }
 
@@ -727,7 +757,7 @@ func (h *hearing) said(s Said, data func(most int64) ([]byte, error), file func(
 	case SaidFailed:
 		h.over <- errors.New("its worker says: " + s.Text)
 	case SaidResult:
-		result, err := data(h.MaxResult)
+		result, err := data(h.Size(h.shard))
 		if err != nil {
 			return err
 		}
@@ -749,9 +779,9 @@ func (h *hearing) file(s Said, receive func(path string) error) error {
 	switch {
 	case !known:
 		return fmt.Errorf("a worker hands in a file %.40q: want %s, or one in %s", s.Name, TranscriptFile, PayloadFolder)
-	case s.Size < 0 || s.Size > h.MaxFiles-h.files:
+	case s.Size < 0 || s.Size > h.maxFiles-h.files:
 		return fmt.Errorf("a worker hands in %d bytes more than %d, at most %d are kept of a session", s.Size, h.files,
-			h.MaxFiles)
+			h.maxFiles)
 	}
 	if err := h.Reserve(s.Size); err != nil {
 		return err

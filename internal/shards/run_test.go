@@ -259,8 +259,9 @@ func FuzzService(f *testing.F) {
 // refused before anything is written.
 func TestHostileWorkers(t *testing.T) {
 	l := newSharded(t)
-	l.run.MaxFiles, l.run.Reserve = 1000, func(int64) error { return nil }
-	h := &hearing{run: l.run, shard: 1, contract: l.job.Contract(), folder: t.TempDir(), over: make(chan error, 1)}
+	l.run.Reserve = func(int64) error { return nil }
+	h := &hearing{run: l.run, shard: 1, contract: l.job.Contract(), folder: t.TempDir(), maxFiles: 1000,
+		over: make(chan error, 1)}
 	refuse := func(string) error { return errors.New("written") }
 	for _, c := range []struct {
 		name string

@@ -60,11 +60,10 @@ type Config struct {
 	// Rows reads the shard's rows of a job, and refuses others than those with this digest.
 	Rows func(contract keys.Hash, shard int, digest keys.Hash) (*kernel.Matrix, error)
 	// Do is the worker's part of the algorithm. It returns the shard's result.
-	Do          func(ctx context.Context, s *Session) ([]byte, error)
-	Dir         string // where transcripts lie until the node has them
-	Cores       int
-	RecordLimit int64             // bytes of payloads that a full transcript keeps
-	Told        func(text string) // hears what a person may want to know
+	Do    func(ctx context.Context, s *Session) ([]byte, error)
+	Dir   string // where transcripts lie until the node has them
+	Cores int
+	Told  func(text string) // hears what a person may want to know
 }
 
 // RefusedError says why the node has no use for this worker: trying again would not help.
@@ -246,7 +245,7 @@ func (c Config) session(
 		return nil, traffic, err
 	}
 	if shard.Job.Record == contract.RecordFull {
-		if log.Store, err = transcript.OpenStore(filepath.Join(dir, shards.PayloadFolder), c.RecordLimit); err != nil {
+		if log.Store, err = transcript.OpenStore(filepath.Join(dir, shards.PayloadFolder), task.Payloads); err != nil {
 			return nil, traffic, err
 		}
 	}

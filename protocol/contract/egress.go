@@ -29,6 +29,32 @@ func (c *Contract) Egress(from int) ([]Egress, error) { return c.egress(c.Operat
 // ShardEgress lists what a party's workers may send in the sessions of all shards, each once.
 func (c *Contract) ShardEgress(from int) ([]Egress, error) { return c.egress(c.Sharded, from) }
 
+// Passing is how much a party may send and receive in a session: frames, and bytes of their payloads.
+func (c *Contract) Passing(party int) (frames, bytes int64, err error) {
+	return c.passing(c.Operations, party)
+}
+
+// ShardPassing is Passing of a party's workers in the sessions of all shards, each once.
+func (c *Contract) ShardPassing(party int) (frames, bytes int64, err error) {
+	return c.passing(c.Sharded, party)
+}
+
+// passing is how much a party may send and receive in some operations.
+func (c *Contract) passing(operations []Operation, party int) (frames, bytes int64, err error) {
+	for from := range c.Parties {
+		list, err := c.egress(operations, from)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, e := range list {
+			if from == party || e.To == party {
+				frames, bytes = frames+e.MaxFrames, bytes+e.MaxBytes
+			}
+		}
+	}
+	return frames, bytes, nil
+}
+
 // egress lists what a party may send in some operations.
 func (c *Contract) egress(operations []Operation, from int) ([]Egress, error) {
 	var list []Egress

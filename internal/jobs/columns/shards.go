@@ -85,7 +85,7 @@ type shardWork struct {
 	rows *kernel.Matrix                         // nil where this party has none
 	// begun is what the results depend on beside the rows.
 	begun []byte
-	most  int64                                  // bytes of a result
+	words func(s fdskl.Shard) []int              // lengths of the vectors that a shard comes to
 	check func(s fdskl.Shard, data []byte) error // refuses what is no result of a shard
 	take  func(s fdskl.Shard, data []byte) error // takes in a result, in the order of the shards
 }
@@ -115,7 +115,7 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 	var summed, done atomic.Int64 // rows and shards that were told of last
 	file := func(i int) string { return fmt.Sprintf("%s%05d", shardResult, i) }
 	sessions, err := r.Daemon.Shards(ctx, shards.Work{
-		Self: r.wire.Self(), Shards: list, Parts: digests, ResultFile: file, MaxResult: w.most,
+		Self: r.wire.Self(), Shards: list, Parts: digests, ResultFile: file,
 		Digest: keys.HashOf("hanse shards begun v1", w.begun, all),
 		Task: func(i int) ([]byte, error) {
 			t, err := w.task(span(i))
@@ -124,6 +124,7 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 			}
 			return t.encode()
 		},
+		Size: func(i int) int64 { return fdskl.VectorsSize(w.words(span(i))...) },
 		Disclose: func(i int) ([]contract.Opening, []contract.Operation, error) {
 			return discloseShard(p, c.Job, c.Parties, list[i])
 		},
@@ -196,32 +197,37 @@ func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b 
 		return nil, err
 	}
 	p := b.Model.Params
-	decode := func(data []byte) (fdskl.Sums, error) { return fdskl.DecodeSums(p, t.member.Name(), data) }
-	err = runShards(ctx, r, t, t.member.PartsFolder(), shardWork{
-		rows: rows, begun: append(model, encodeFloats(b.Labels)...), most: maxSums(p),
+	return runSums(ctx, r, t, t.member.PartsFolder(), fdskl.LengthsOfSums(p, t.member.Name()), shardWork{
+		rows: rows, begun: append(model, encodeFloats(b.Labels)...),
 		task: func(s fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedSum, Model: model, Labels: encodeFloats(b.Of(s))}, nil
 		},
-		check: func(_ fdskl.Shard, data []byte) error {
-			_, err := decode(data)
-			return err
-		},
-		take: func(_ fdskl.Shard, data []byte) error { return addSums(&list, decode, data) },
 	})
-	return list, err
 }
 
-// addSums adds the sums of a shard to those of the shards before it: one shard's are in memory at a time.
-func addSums(list *[]fdskl.Sums, decode func([]byte) (fdskl.Sums, error), data []byte) error {
-	more, err := decode(data)
-	switch {
-	case err != nil:
+// runSums is runShards for sums whose vectors have so many words: those of a shard are added to those of the shards
+// before it, so that one shard's are in memory at a time.
+func runSums(ctx context.Context, r *session, p sharded, folder string, lengths []int, w shardWork) (
+	list []fdskl.Sums, err error,
+) {
+	w.words = func(fdskl.Shard) []int { return lengths }
+	w.check = func(_ fdskl.Shard, data []byte) error {
+		_, err := fdskl.DecodeSums(lengths, data)
 		return err
-	case len(*list) == 0:
-		*list = []fdskl.Sums{more}
-		return nil
 	}
-	return (*list)[0].Add(more)
+	w.take = func(_ fdskl.Shard, data []byte) error {
+		more, err := fdskl.DecodeSums(lengths, data)
+		switch {
+		case err != nil:
+			return err
+		case list == nil:
+			list = []fdskl.Sums{more}
+			return nil
+		}
+		return list[0].Add(more)
+	}
+	err = runShards(ctx, r, p, folder, w)
+	return list, err
 }
 
 // cut implements sharded.
@@ -252,27 +258,16 @@ func (s *sealing) sums(ctx context.Context, r *session, p fdskl.Params, rows *ke
 		return nil, err
 	}
 	n := r.Contract().Rows()
-	decode := func(data []byte) (sealed.Sums, error) {
-		return sealed.DecodeSums(p, s.job.Parties, n, s.member.Name(), data)
+	lengths, err := sealed.LengthsOfSums(p, s.job.Parties, n, s.member.Name())
+	if err != nil {
+		return nil, err
 	}
-	err = runShards(ctx, r, s, s.member.PartsFolder(), shardWork{
-		rows: rows, begun: append(model, encodeWords(b.Labels)...), most: maxSums(p),
+	return runSums(ctx, r, s, s.member.PartsFolder(), lengths, shardWork{
+		rows: rows, begun: append(model, encodeWords(b.Labels)...),
 		task: func(shard fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: sealedSums, Model: model, Labels: encodeWords(b.Of(shard, n))}, nil
 		},
-		check: func(_ fdskl.Shard, data []byte) error {
-			_, err := decode(data)
-			return err
-		},
-		take: func(_ fdskl.Shard, data []byte) error { return addSums(&list, decode, data) },
 	})
-	return list, err
-}
-
-// maxSums is more bytes than the sums of a shard take.
-func maxSums(p fdskl.Params) int64 {
-	side := int64(p.Features + p.Scores() + 8)
-	return 64*side*side + 1<<12
 }
 
 // cut implements sharded.
@@ -318,21 +313,23 @@ func (p *prediction) shardScores(ctx context.Context, r *session, table *dataset
 		return nil, err
 	}
 	out := &scoresOfShards{each: p.model.Params.Scores()}
-	receives := p.job.OpenTo == p.member.Name()
-	decode := func(s fdskl.Shard, data []byte) ([]float64, error) {
-		return fdskl.DecodeScores(p.model.Params, s.Rows(), receives, data)
+	count := func(s fdskl.Shard) int {
+		if p.job.OpenTo != p.member.Name() {
+			return 0
+		}
+		return s.Rows() * out.each
 	}
 	return out, runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model,
-		most: int64(8*out.each)*int64(rows.Rows) + 1<<12,
+		words: func(s fdskl.Shard) []int { return []int{count(s)} },
 		task: func(fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}, nil
 		},
 		check: func(s fdskl.Shard, data []byte) error {
-			_, err := decode(s, data)
+			_, err := fdskl.DecodeScores(count(s), data)
 			return err
 		},
 		take: func(s fdskl.Shard, data []byte) error {
-			more, err := decode(s, data)
+			more, err := fdskl.DecodeScores(count(s), data)
 			out.scores = append(out.scores, more...)
 			return err
 		},
@@ -348,12 +345,12 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 		return nil, err
 	}
 	each, parties := p.model.Params.Scores(), p.job.Parties
-	most := int64(8*each)*int64(r.Contract().Rows()) + 1<<12
-	var words sealed.ScoreWords
-	decode := func(s fdskl.Shard, data []byte) (sealed.ScoreWords, error) {
-		return sealed.DecodeScoreWords(p.model.Params, parties, s.Rows(), p.member.Name(), data)
+	count := func(s fdskl.Shard) int {
+		return sealed.CountScoreWords(p.model.Params, parties, s.Rows(), p.member.Name())
 	}
-	err = runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model, most: most,
+	var words sealed.ScoreWords
+	err = runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model,
+		words: func(s fdskl.Shard) []int { return []int{count(s)} },
 		task: func(s fdskl.Shard) (shardTask, error) {
 			t := shardTask{Kind: sealedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}
 			if ids != nil {
@@ -362,11 +359,11 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 			return t, nil
 		},
 		check: func(s fdskl.Shard, data []byte) error {
-			_, err := decode(s, data)
+			_, err := sealed.DecodeScoreWords(count(s), data)
 			return err
 		},
 		take: func(s fdskl.Shard, data []byte) error {
-			more, err := decode(s, data)
+			more, err := sealed.DecodeScoreWords(count(s), data)
 			words = append(words, more...)
 			return err
 		},

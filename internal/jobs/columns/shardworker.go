@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/control"
+	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/worker"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -126,11 +127,10 @@ func decodeFloats(b []byte) (list []float64) {
 	return list
 }
 
-// What a worker takes, in bytes: beside its rows, and for its transcript.
+// What a worker takes beside its rows and its part of the algorithm, in bytes.
 const (
-	workerMemory  = 96 << 20
-	workerScratch = 64 << 20
-	recordBytes   = 256 // of each frame
+	workerMemory = 96 << 20
+	workerDisk   = 64 << 20
 )
 
 // WorkerNeeds is about how many bytes of memory, and of disk, the worker of a party of a job in shards takes.
@@ -154,14 +154,6 @@ func WorkerNeeds(c *contract.Contract, party int) (memory, scratch int64, err er
 	default:
 		memory += 4 * 8 * int64(p.Features) * int64(p.Features)
 	}
-	var frames, bytes int64
-	lines, err := c.ShardEgress(party)
-	for _, l := range lines {
-		frames, bytes = frames+l.MaxFrames, bytes+l.MaxBytes
-	}
-	scratch = workerScratch + recordBytes*2*frames/int64(c.Job.Shards)
-	if c.Job.Record == contract.RecordFull {
-		scratch += 2 * bytes / int64(c.Job.Shards)
-	}
-	return memory, scratch, err
+	files, err := shards.NeedsDisk(c, party)
+	return memory, workerDisk + files, err
 }
