@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/kernel/cholesky"
 	"github.com/hanse-project/hanse/internal/parallel"
+	"github.com/hanse-project/hanse/internal/raced"
 	"github.com/hanse-project/hanse/secagg/ring"
 )
 
@@ -149,18 +150,14 @@ func (c *Curvature) byRows(gradient []float64, rows []CurvedRow, lambda float64)
 	times := func(x []float64) []float64 { // the rows times x
 		out := make([]float64, n)
 		for i, v := range x {
-			for r, w := range whole[i*n:][:n] {
-				out[r] += mul(float64(w), v)
-			}
+			addWhole(out, whole[i*n:][:n], v)
 		}
 		return out
 	}
 	transposed := func(y []float64) []float64 { // y times the rows
 		out := make([]float64, d)
 		parallel.All(c.Workers, d, func(i int) {
-			for r, w := range whole[i*n:][:n] {
-				out[i] += mul(float64(w), y[r])
-			}
+			out[i] = dotWhole(whole[i*n:][:n], y)
 		})
 		return out
 	}
@@ -192,4 +189,27 @@ func (c *Curvature) byRows(gradient []float64, rows []CurvedRow, lambda float64)
 	floats.Scale(1/lambda, step[:d])
 	c.intercept(step, gradient, column, all)
 	return step, nil
+}
+
+// addWhole adds x times whole numbers to dst.
+//
+//go:norace
+func addWhole(dst []float64, whole []int16, x float64) {
+	raced.Read(whole)
+	raced.Write(dst)
+	for i, w := range whole {
+		dst[i] += mul(float64(w), x)
+	}
+}
+
+// dotWhole returns the sum of the products of whole numbers and y's, the first ones first.
+//
+//go:norace
+func dotWhole(whole []int16, y []float64) (sum float64) {
+	raced.Read(whole)
+	raced.Read(y)
+	for i, w := range whole {
+		sum += mul(float64(w), y[i])
+	}
+	return sum
 }

@@ -71,7 +71,7 @@ func (h *clientNetwork) propose() string {
 // TestSIGKILLOfAClient kills a client in the middle of a job: the job goes on without it. Started again
 // with the same command, it comes back into the next session, and has every row's prediction once.
 func TestSIGKILLOfAClient(t *testing.T) {
-	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: 2000, Seed: 1})
+	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: 800, Seed: 1})
 	contract, victim := h.propose(), "park-03"
 	mid, without, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 1)
 	go func() {

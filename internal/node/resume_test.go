@@ -26,7 +26,7 @@ func TestKilledPartyResumes(t *testing.T) {
 		frame      int
 		parameters string
 	}{
-		{"fixed", 14, "loss = \"logistic\"\nfeatures = 4096\niterations = 15"},
+		{"fixed", 14, "loss = \"logistic\"\nfeatures = 1024\niterations = 15"},
 		{"doubly stochastic", 120, "schedule = \"doubly-stochastic\"\niterations = 110\nbatch = 8\nblock_features = " +
 			"4\nsigma = 1.0"},
 	} {
