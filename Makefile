@@ -52,7 +52,7 @@ PLAIN = cmd/hanselab|internal/lab|internal/golden|examples
 
 # The last lines are what the race detector would make too slow, or too large.
 test:
-	go test $(RACE) -timeout 30m $$(go list ./... | grep -vE '/($(PLAIN))(/|$$)')
+	go test $(RACE) -timeout 45m $$(go list ./... | grep -vE '/($(PLAIN))(/|$$)')
 	go test -timeout 20m $$(go list ./... | grep -E '/($(PLAIN))(/|$$)')
 	go test -timeout 10m -run '^TestLarge' ./audit ./internal/node
 	go test -run '^TestMemory' ./internal/parts
