@@ -252,7 +252,7 @@ var may = map[string][]string{
 		"internal/wording", "keys", "protocol/contract",
 	},
 	"internal/parallel":   {},
-	"internal/parts":      {"algorithms/kernel", "internal/durable", "internal/source", "keys"},
+	"internal/parts":      {"algorithms/kernel", "internal/durable", "internal/parallel", "internal/source", "keys"},
 	"internal/passphrase": {"internal/terminal", "internal/textfile", "keys"},
 	"internal/raced":      {},
 	"internal/recorder":   {"keys", "protocol", "protocol/transcript"},

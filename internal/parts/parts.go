@@ -26,6 +26,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -125,9 +126,9 @@ func Remove(folder string, contract keys.Hash) error {
 }
 
 // Cut writes the parts of a contract, part i with the rows [shards[i][0], shards[i][1]) of a valid matrix, and returns
-// their digests. It leaves a part alone that is there with these rows. No other process may write the contract's parts
-// at that time.
-func Cut(folder string, contract keys.Hash, m *kernel.Matrix, shards [][2]int) ([]keys.Hash, error) {
+// their digests. It leaves a part alone that is there with these rows. So many workers write at the same time. No other
+// process may write the contract's parts at that time.
+func Cut(folder string, contract keys.Hash, m *kernel.Matrix, shards [][2]int, workers int) ([]keys.Hash, error) {
 	if len(shards) > mostParts {
 		return nil, fmt.Errorf("%d parts are too many; the limit is %d", len(shards), mostParts)
 	}
@@ -139,21 +140,20 @@ func Cut(folder string, contract keys.Hash, m *kernel.Matrix, shards [][2]int) (
 		return nil, err
 	}
 	digests := make([]keys.Hash, len(shards))
-	for i, s := range shards {
-		path := Path(folder, contract, i)
-		var err error
-		if digests[i], err = Digest(m, s[0], s[1]); err != nil {
-			return nil, err
+	err := parallel.Each(workers, len(shards), func(_, i int) error {
+		path, lo, hi := Path(folder, contract, i), shards[i][0], shards[i][1]
+		rows, err := rowsOf(m, lo, hi)
+		if err != nil {
+			return err
 		}
+		digests[i] = digestOf(rows)
 		// A file that cannot be read is one to write anew.
-		if first, there, err := check(path); err == nil && first == s[0] && there == digests[i] {
-			continue
+		if first, there, err := check(path); err == nil && first == lo && there == digests[i] {
+			return nil
 		}
-		if _, err := Write(path, m, s[0], s[1]); err != nil {
-			return nil, err
-		}
-	}
-	return digests, nil
+		return save(path, rows, lo)
+	})
+	return digests, err
 }
 
 // rowsOf returns the rows [lo, hi) of a matrix as one of their own, which shares memory with it.

@@ -204,7 +204,7 @@ func TestCut(t *testing.T) {
 	folder, contract := t.TempDir(), keys.HashOf("test", []byte("contract"))
 	m := filled(100, 3, 4, 0.3)
 	shards := [][2]int{{0, 30}, {30, 60}, {60, 100}}
-	digests, err := Cut(folder, contract, m, shards)
+	digests, err := Cut(folder, contract, m, shards, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestCut(t *testing.T) {
 	if err := os.WriteFile(half, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Cut(folder, contract, m, shards)
+	again, err := Cut(folder, contract, m, shards, 2)
 	if err != nil || !reflect.DeepEqual(again, digests) {
 		t.Fatalf("%v, digests %v, want %v", err, again, digests)
 	}
@@ -251,10 +251,10 @@ func TestCut(t *testing.T) {
 	if _, err := os.Stat(half); err == nil {
 		t.Error("the half of a part is still there")
 	}
-	if _, err := Cut(folder, contract, m, [][2]int{{0, 101}}); err == nil {
+	if _, err := Cut(folder, contract, m, [][2]int{{0, 101}}, 2); err == nil {
 		t.Error("more rows than there are")
 	}
-	if _, err := Cut(folder, contract, m, make([][2]int, mostParts+1)); err == nil {
+	if _, err := Cut(folder, contract, m, make([][2]int, mostParts+1), 2); err == nil {
 		t.Error("more parts than names")
 	}
 }
@@ -284,6 +284,30 @@ func BenchmarkWrite(b *testing.B) {
 			}
 			info, _ := os.Stat(path)
 			b.ReportMetric(float64(info.Size()), "file-bytes")
+		})
+	}
+}
+
+// BenchmarkCut is of a party's rows in eight parts, which are written anew each time.
+func BenchmarkCut(b *testing.B) {
+	m := filled(400_000, 30, 0, 0)
+	var shards [][2]int
+	for lo := 0; lo < m.Rows; lo += m.Rows / 8 {
+		shards = append(shards, [2]int{lo, lo + m.Rows/8})
+	}
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("%d workers", workers), func(b *testing.B) {
+			folder := b.TempDir()
+			for b.Loop() {
+				if _, err := Cut(folder, keys.Hash{1}, m, shards, workers); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := Remove(folder, keys.Hash{1}); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
 		})
 	}
 }

@@ -24,17 +24,22 @@ func Write(path string, m *kernel.Matrix, lo, hi int) (digest keys.Hash, err err
 	if err != nil {
 		return digest, err
 	}
-	err = durable.Write(path, func(w io.Writer) error {
+	return digestOf(rows), save(path, rows, lo)
+}
+
+// save writes all rows of a matrix, which are a party's from first on, as a file.
+func save(path string, rows *kernel.Matrix, first int) error {
+	err := durable.Write(path, func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, pageBytes)
-		if err := write(b, rows, lo, groupBytes, pageBytes); err != nil {
+		if err := write(b, rows, first, groupBytes, pageBytes); err != nil {
 			return err
 		}
 		return b.Flush()
 	})
 	if err != nil {
-		return digest, fmt.Errorf("rows %d to %d cannot be written: %w", lo, hi, err)
+		return fmt.Errorf("rows %d to %d cannot be written: %w", first, first+rows.Rows, err)
 	}
-	return digestOf(rows), nil
+	return nil
 }
 
 // write writes all rows of a matrix, in groups and pages of about so many bytes.

@@ -2,9 +2,11 @@ package columns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -92,7 +94,7 @@ type shardWork struct {
 
 // runShards has the shards' workers make their results, compares with all parties what the sessions were, and takes in
 // the results, shard by shard.
-func runShards(ctx context.Context, r *session, p sharded, folder string, w shardWork) error {
+func runShards(ctx context.Context, r *session, p sharded, j *Jobs, w shardWork) error {
 	c := r.Contract()
 	list, err := shardsOf(p, c.Job, c.Parties)
 	if err != nil {
@@ -105,7 +107,8 @@ func runShards(ctx context.Context, r *session, p sharded, folder string, w shar
 		for i := range list {
 			spans = append(spans, [2]int{span(i).Lo, span(i).Hi})
 		}
-		if digests, err = parts.Cut(folder, c.Hash(), w.rows, spans); err != nil {
+		workers := cmp.Or(j.Workers, runtime.GOMAXPROCS(0))
+		if digests, err = parts.Cut(j.PartsFolder(), c.Hash(), w.rows, spans, workers); err != nil {
 			return fmt.Errorf("parts of the rows for workers: %w", err)
 		}
 	}
@@ -197,7 +200,7 @@ func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b 
 		return nil, err
 	}
 	p := b.Model.Params
-	return runSums(ctx, r, t, t.member.PartsFolder(), fdskl.LengthsOfSums(p, t.member.Name()), shardWork{
+	return runSums(ctx, r, t, t.member, fdskl.LengthsOfSums(p, t.member.Name()), shardWork{
 		rows: rows, begun: append(model, encodeFloats(b.Labels)...),
 		task: func(s fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedSum, Model: model, Labels: encodeFloats(b.Of(s))}, nil
@@ -207,7 +210,7 @@ func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b 
 
 // runSums is runShards for sums whose vectors have so many words: those of a shard are added to those of the shards
 // before it, so that one shard's are in memory at a time.
-func runSums(ctx context.Context, r *session, p sharded, folder string, lengths []int, w shardWork) (
+func runSums(ctx context.Context, r *session, p sharded, j *Jobs, lengths []int, w shardWork) (
 	list []fdskl.Sums, err error,
 ) {
 	w.words = func(fdskl.Shard) []int { return lengths }
@@ -226,7 +229,7 @@ func runSums(ctx context.Context, r *session, p sharded, folder string, lengths 
 		}
 		return list[0].Add(more)
 	}
-	err = runShards(ctx, r, p, folder, w)
+	err = runShards(ctx, r, p, j, w)
 	return list, err
 }
 
@@ -262,7 +265,7 @@ func (s *sealing) sums(ctx context.Context, r *session, p fdskl.Params, rows *ke
 	if err != nil {
 		return nil, err
 	}
-	return runSums(ctx, r, s, s.member.PartsFolder(), lengths, shardWork{
+	return runSums(ctx, r, s, s.member, lengths, shardWork{
 		rows: rows, begun: append(model, encodeWords(b.Labels)...),
 		task: func(shard fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: sealedSums, Model: model, Labels: encodeWords(b.Of(shard, n))}, nil
@@ -319,7 +322,7 @@ func (p *prediction) shardScores(ctx context.Context, r *session, table *dataset
 		}
 		return s.Rows() * out.each
 	}
-	return out, runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model,
+	return out, runShards(ctx, r, p, p.member, shardWork{rows: rows, begun: model,
 		words: func(s fdskl.Shard) []int { return []int{count(s)} },
 		task: func(fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}, nil
@@ -349,7 +352,7 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 		return sealed.CountScoreWords(p.model.Params, parties, s.Rows(), p.member.Name())
 	}
 	var words sealed.ScoreWords
-	err = runShards(ctx, r, p, p.member.PartsFolder(), shardWork{rows: rows, begun: model,
+	err = runShards(ctx, r, p, p.member, shardWork{rows: rows, begun: model,
 		words: func(s fdskl.Shard) []int { return []int{count(s)} },
 		task: func(s fdskl.Shard) (shardTask, error) {
 			t := shardTask{Kind: sealedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}
