@@ -71,7 +71,8 @@ func (h *clientNetwork) propose() string {
 // TestSIGKILLOfAClient kills a client in the middle of a job: the job goes on without it. Started again
 // with the same command, it comes back into the next session, and has every row's prediction once.
 func TestSIGKILLOfAClient(t *testing.T) {
-	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: 800, Seed: 1})
+	const rounds = 800
+	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: rounds, Seed: 1})
 	contract, victim := h.propose(), "park-03"
 	mid, without, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 1)
 	go func() {
@@ -109,7 +110,7 @@ func TestSIGKILLOfAClient(t *testing.T) {
 	if code := run(t.Context(), predict, &out, &says); code != 0 {
 		t.Fatalf("hanse predict ended with %d: %s", code, says.String())
 	}
-	if strings.Contains(says.String(), "it has seen") || strings.Count(out.String(), "\n") < 2000 {
+	if strings.Contains(says.String(), "it has seen") || strings.Count(out.String(), "\n") < rounds {
 		t.Errorf("%d lines of predictions, and %q", strings.Count(out.String(), "\n"), says.String())
 	}
 }

@@ -205,7 +205,7 @@ func (j shardedJob) run(t *testing.T) (l *testNetwork, trained, scored keys.Hash
 	l.startAll()
 	do := func(task, head, parameters string, shards int) keys.Hash {
 		t.Helper()
-		head += fmt.Sprintf("privacy = %q\nshards = %d\nrecord = %q\n", j.privacy, shards, cmp.Or(j.record, "digest"))
+		head += fmt.Sprintf("privacy = %q\nshards = %d\nrecord = %q\n", j.privacy, shards, cmp.Or(j.record, "digests"))
 		h, w, err := l.proposeInShards(l.job(task, head, parameters), shards, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -259,7 +259,7 @@ const ridgeOfShards = "iterations = 30\nlambda = 1e-4\n"
 // TestTrainingInShards trains and scores with workers at all parties, of whom one may have no data.
 func TestTrainingInShards(t *testing.T) {
 	for name, j := range map[string]shardedJob{
-		"sealed": {privacy: "sealed", parameters: ridgeOfShards, rows: 1600, features: 512, shards: 3, scored: 2},
+		"sealed": {privacy: "sealed", parameters: ridgeOfShards, rows: 2200, features: 512, shards: 3, scored: 1},
 		"sealed, a helper without data": {privacy: "sealed", parameters: ridgeOfShards + "helper = \"retailer\"", rows: 1200,
 			features: 512, shards: 2, idle: 3, scored: 1},
 		"masked": {privacy: "masked", parameters: "loss = \"square\"", rows: 4200, features: 256, shards: 2, scored: 2},
@@ -283,7 +283,7 @@ func (w *workers) wantDone() {
 // parties end, so that the next ones find a place.
 func TestOneWorkerAtATime(t *testing.T) {
 	const shards = 3
-	l := newTestNetwork(t, 4, 1600)
+	l := newTestNetwork(t, 4, 2200)
 	l.startAll()
 	h := l.proposed(l.job("train", fmt.Sprintf("privacy = \"sealed\"\nshards = %d", shards),
 		activeBank+"features = 512\nsigma = 1.5\n"+ridgeOfShards)).Hash()
