@@ -50,10 +50,14 @@ export GORACE = atexit_sleep_ms=0
 # under the race detector by themselves, and these again by test-long.
 PLAIN = cmd/hanselab|internal/lab|internal/golden|examples
 
+# WALKS are tests of cmd/hanse of the same kind: a tour, a demo, and processes that are killed.
+WALKS = ^Test(SIGKILL|TourOfTheReadme|WalkOfShards|DemoOfClasses)
+
 # The last lines are what the race detector would make too slow, or too large.
 test:
-	go test $(RACE) -timeout 45m $$(go list ./... | grep -vE '/($(PLAIN))(/|$$)')
+	go test $(RACE) -skip '$(WALKS)' -timeout 45m $$(go list ./... | grep -vE '/($(PLAIN))(/|$$)')
 	go test -timeout 20m $$(go list ./... | grep -E '/($(PLAIN))(/|$$)')
+	go test -timeout 20m -run '$(WALKS)' ./cmd/hanse
 	go test -timeout 10m -run '^TestLarge' ./audit ./internal/node
 	go test -run '^TestMemory' ./internal/parts
 
