@@ -51,7 +51,7 @@ export GORACE = atexit_sleep_ms=0
 PLAIN = cmd/hanselab|internal/lab|internal/golden|examples
 
 # WALKS are tests of cmd/hanse of the same kind: a tour, a demo, and processes that are killed.
-WALKS = ^Test(SIGKILL|TourOfTheReadme|WalkOfShards|DemoOfClasses)
+WALKS = ^Test(SIGKILL|SIGSTOP|TourOfTheReadme|WalkOfShards|DemoOfClasses)
 
 # The last lines are what the race detector would make too slow, or too large.
 test:

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -130,6 +131,40 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 		if !bytes.Equal(model, interrupted[name]) {
 			t.Errorf("%s: the model part differs from the uninterrupted one", name)
 		}
+	}
+}
+
+// TestSIGSTOPOfAWorker: a worker that stands still, as on a machine that is frozen, loses its place to the one that is
+// started for it, and the job ends. When it goes on it hears that its shard is done.
+func TestSIGSTOPOfAWorker(t *testing.T) {
+	w := newColumns(t, 3500)
+	for _, name := range w.Names {
+		w.start(name)
+	}
+	const shards = 2
+	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, "", shards)
+	l := w.work(id, shards)
+	frozen := l.running["telco-1"]
+	t.Cleanup(frozen.Kill)
+	var once sync.Once
+	if _, err := w.client("bank").Launch(t.Context(), id, func(e jobs.Event) {
+		if e.Kind == jobs.EventProgress && e.Step == "rows" && e.Done < e.Total {
+			once.Do(func() {
+				if err := frozen.Signal(syscall.SIGSTOP); err != nil {
+					t.Error(err)
+				}
+				l.start("telco", 1)
+			})
+		}
+	}); err != nil {
+		t.Fatalf("%v\n%s", err, w.log("bank"))
+	}
+	l.wantDone()
+	if err := frozen.Signal(syscall.SIGCONT); err != nil {
+		t.Error(err)
+	}
+	if err := frozen.Wait(t.Context()); err != nil || frozen.Code() != 0 {
+		t.Errorf("the worker that stood still ends with code %d: %v", frozen.Code(), err)
 	}
 }
 
