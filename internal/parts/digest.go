@@ -13,17 +13,8 @@ import (
 // digestDomain separates the digests of parts from every other hash.
 const digestDomain = "hanse part v1"
 
-// Digest is the digest of the rows [lo, hi) of a matrix: of the names of its columns and of all cells, bit by bit. It
-// does not depend on where the rows stand.
-func Digest(m *kernel.Matrix, lo, hi int) (keys.Hash, error) {
-	rows, err := rowsOf(m, lo, hi)
-	if err != nil {
-		return keys.Hash{}, err
-	}
-	return digestOf(rows), nil
-}
-
-// digestOf is the digest of all rows of a matrix.
+// digestOf is the digest of all rows of a matrix: of the names of its columns and of all cells, bit by bit. It does not
+// depend on where the rows stand.
 func digestOf(m *kernel.Matrix) keys.Hash {
 	d := newDigester()
 	d.add(m)

@@ -19,7 +19,7 @@ func TestMemory(t *testing.T) {
 		do   func() error
 		most uint64
 	}{
-		{"Write", func() error { _, err := Write(path, m, 0, m.Rows); return err }, less},
+		{"save", func() error { _, err := saveRows(path, m, 0, m.Rows); return err }, less},
 		{"check", func() error { _, _, err := check(path); return err }, less},
 		{"Read", func() error { _, _, err := Read(path, StandardLimits()); return err }, matrix + less},
 	} {

@@ -11,23 +11,13 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/durable"
-	"github.com/hanse-project/hanse/keys"
 )
 
 // cellsAtOnce are the cells that are handed over to a column together, at most.
 const cellsAtOnce = 4096
 
-// Write writes the rows [lo, hi) of a valid matrix as a file of their own, which only its owner may read, and returns
-// their digest. When it returns without error the file is on the disk; with an error an older one is untouched.
-func Write(path string, m *kernel.Matrix, lo, hi int) (digest keys.Hash, err error) {
-	rows, err := rowsOf(m, lo, hi)
-	if err != nil {
-		return digest, err
-	}
-	return digestOf(rows), save(path, rows, lo)
-}
-
-// save writes all rows of a matrix, which are a party's from first on, as a file.
+// save writes all rows of a valid matrix, which are a party's from first on, as a file of their own, which only its
+// owner may read. When it returns without error the file is on the disk; with an error an older one is untouched.
 func save(path string, rows *kernel.Matrix, first int) error {
 	err := durable.Write(path, func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, pageBytes)
