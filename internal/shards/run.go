@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -715,21 +716,22 @@ func SessionID(c *contract.Contract) protocol.SessionID {
 // filesOf is more bytes than the files of a shard's session have at a party, of which so many may be of payloads.
 func filesOf(c *contract.Contract, self int, payloads int64) (int64, error) {
 	frames, bytes, err := c.Passing(self)
-	files := sessionFiles + frames*frameFiles
+	return sessionFiles + filesOfFrames(c, frames, bytes, payloads), err
+}
+
+// filesOfFrames is what files have of so many frames with so many bytes, of which so many may be kept.
+func filesOfFrames(c *contract.Contract, frames, bytes, payloads int64) int64 {
+	files := frames * frameFiles
 	if c.Job.Record == contract.RecordFull {
 		files += min(2*bytes, payloads) // what is received may be told of once more where it opens
 	}
-	return files, err
+	return files
 }
 
 // NeedsDisk is about how many bytes of disk a worker of a party takes for the files of its session.
 func NeedsDisk(c *contract.Contract, party int) (int64, error) {
 	frames, bytes, err := c.ShardPassing(party)
-	files := frames * frameFiles
-	if c.Job.Record == contract.RecordFull {
-		files += 2 * bytes
-	}
-	return sessionFiles + files/int64(c.Job.Shards), err
+	return sessionFiles + filesOfFrames(c, frames, bytes, math.MaxInt64)/int64(c.Job.Shards), err
 }
 
 // hearing hears what a worker says of its session.

@@ -1,12 +1,10 @@
 package columns
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/faults"
@@ -131,7 +129,7 @@ func (a *aligning) commitmentSecret() keys.Hash {
 }
 
 // workers are the goroutines for arithmetic.
-func (a *aligning) workers() int { return cmp.Or(a.member.Workers, runtime.GOMAXPROCS(0)) }
+func (a *aligning) workers() int { return cores(a.member.Workers) }
 
 // Disclose implements jobs.Task.
 func (a *aligning) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {

@@ -54,7 +54,7 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	case c.Job.Encrypted():
 		r.network, err = NewEncryptedNetwork(ctx, r.wire, c, s.Number())
 	case c.Job.Privacy == keys.PrivacySealed:
-		r.sealed, err = NewSealedNetwork(r.wire, c, cmp.Or(t.workers, runtime.GOMAXPROCS(0)))
+		r.sealed, err = NewSealedNetwork(r.wire, c, cores(t.workers))
 	default:
 		r.network, err = NewNetwork(r.wire, c, s.Learned)
 	}
@@ -119,3 +119,6 @@ func (r *session) watch(ctx context.Context) {
 
 // progress passes an algorithm's progress on.
 func (r *session) progress(p fdskl.Progress) { r.Step(p.Step, p.Done, p.Total, p.Metric) }
+
+// cores is how many goroutines do arithmetic where so many are wanted; 0: one for each core.
+func cores(wanted int) int { return cmp.Or(wanted, runtime.GOMAXPROCS(0)) }

@@ -2,11 +2,9 @@ package columns
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -81,20 +79,20 @@ func discloseShard(
 // RemoveParts removes the parts of a job's rows that were written for workers.
 func (j *Jobs) RemoveParts(contract keys.Hash) error { return parts.Remove(j.PartsFolder(), contract) }
 
-// shardWork is what a party does in a job's shards.
-type shardWork struct {
+// shardWork is what a party does in a job's shards, each of which comes to a T.
+type shardWork[T any] struct {
 	task func(s fdskl.Shard) (shardTask, error) // what the worker of a shard is told beside contracts and rows
 	rows *kernel.Matrix                         // nil where this party has none
 	// begun is what the results depend on beside the rows.
-	begun []byte
-	words func(s fdskl.Shard) []int              // lengths of the vectors that a shard comes to
-	check func(s fdskl.Shard, data []byte) error // refuses what is no result of a shard
-	take  func(s fdskl.Shard, data []byte) error // takes in a result, in the order of the shards
+	begun  []byte
+	words  func(s fdskl.Shard) []int                   // lengths of the vectors that a shard comes to
+	decode func(s fdskl.Shard, data []byte) (T, error) // refuses what is no result of a shard
+	take   func(result T) error                        // takes in the results in the order of the shards
 }
 
 // runShards has the shards' workers make their results, compares with all parties what the sessions were, and takes in
 // the results, shard by shard.
-func runShards(ctx context.Context, r *session, p sharded, j *Jobs, w shardWork) error {
+func runShards[T any](ctx context.Context, r *session, p sharded, j *Jobs, w shardWork[T]) error {
 	c := r.Contract()
 	list, err := shardsOf(p, c.Job, c.Parties)
 	if err != nil {
@@ -107,8 +105,7 @@ func runShards(ctx context.Context, r *session, p sharded, j *Jobs, w shardWork)
 		for i := range list {
 			spans = append(spans, [2]int{span(i).Lo, span(i).Hi})
 		}
-		workers := cmp.Or(j.Workers, runtime.GOMAXPROCS(0))
-		if digests, err = parts.Cut(j.PartsFolder(), c.Hash(), w.rows, spans, workers); err != nil {
+		if digests, err = parts.Cut(j.PartsFolder(), c.Hash(), w.rows, spans, cores(j.Workers)); err != nil {
 			return fmt.Errorf("parts of the rows for workers: %w", err)
 		}
 	}
@@ -132,7 +129,8 @@ func runShards(ctx context.Context, r *session, p sharded, j *Jobs, w shardWork)
 			return discloseShard(p, c.Job, c.Parties, list[i])
 		},
 		Check: func(i int, result []byte) error {
-			return w.check(span(i), result)
+			_, err := w.decode(span(i), result)
+			return err
 		},
 		Made: r.Sharded,
 		Progress: func(rows, ready int) {
@@ -156,7 +154,11 @@ func runShards(ctx context.Context, r *session, p sharded, j *Jobs, w shardWork)
 		if err != nil {
 			return err
 		}
-		if err := w.take(span(i), data); err != nil {
+		result, err := w.decode(span(i), data)
+		if err == nil {
+			err = w.take(result)
+		}
+		if err != nil {
 			return fmt.Errorf("shard %d: %w", i, err)
 		}
 	}
@@ -200,7 +202,7 @@ func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b 
 		return nil, err
 	}
 	p := b.Model.Params
-	return runSums(ctx, r, t, t.member, fdskl.LengthsOfSums(p, t.member.Name()), shardWork{
+	return runSums(ctx, r, t, t.member, fdskl.LengthsOfSums(p, t.member.Name()), shardWork[fdskl.Sums]{
 		rows: rows, begun: append(model, encodeFloats(b.Labels)...),
 		task: func(s fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedSum, Model: model, Labels: encodeFloats(b.Of(s))}, nil
@@ -210,20 +212,13 @@ func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b 
 
 // runSums is runShards for sums whose vectors have so many words: those of a shard are added to those of the shards
 // before it, so that one shard's are in memory at a time.
-func runSums(ctx context.Context, r *session, p sharded, j *Jobs, lengths []int, w shardWork) (
+func runSums(ctx context.Context, r *session, p sharded, j *Jobs, lengths []int, w shardWork[fdskl.Sums]) (
 	list []fdskl.Sums, err error,
 ) {
 	w.words = func(fdskl.Shard) []int { return lengths }
-	w.check = func(_ fdskl.Shard, data []byte) error {
-		_, err := fdskl.DecodeSums(lengths, data)
-		return err
-	}
-	w.take = func(_ fdskl.Shard, data []byte) error {
-		more, err := fdskl.DecodeSums(lengths, data)
-		switch {
-		case err != nil:
-			return err
-		case list == nil:
+	w.decode = func(_ fdskl.Shard, data []byte) (fdskl.Sums, error) { return fdskl.DecodeSums(lengths, data) }
+	w.take = func(more fdskl.Sums) error {
+		if list == nil {
 			list = []fdskl.Sums{more}
 			return nil
 		}
@@ -265,7 +260,7 @@ func (s *sealing) sums(ctx context.Context, r *session, p fdskl.Params, rows *ke
 	if err != nil {
 		return nil, err
 	}
-	return runSums(ctx, r, s, s.member, lengths, shardWork{
+	return runSums(ctx, r, s, s.member, lengths, shardWork[fdskl.Sums]{
 		rows: rows, begun: append(model, encodeWords(b.Labels)...),
 		task: func(shard fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: sealedSums, Model: model, Labels: encodeWords(b.Of(shard, n))}, nil
@@ -322,19 +317,15 @@ func (p *prediction) shardScores(ctx context.Context, r *session, table *dataset
 		}
 		return s.Rows() * out.each
 	}
-	return out, runShards(ctx, r, p, p.member, shardWork{rows: rows, begun: model,
+	return out, runShards(ctx, r, p, p.member, shardWork[[]float64]{rows: rows, begun: model,
 		words: func(s fdskl.Shard) []int { return []int{count(s)} },
 		task: func(fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}, nil
 		},
-		check: func(s fdskl.Shard, data []byte) error {
-			_, err := fdskl.DecodeScores(count(s), data)
-			return err
-		},
-		take: func(s fdskl.Shard, data []byte) error {
-			more, err := fdskl.DecodeScores(count(s), data)
+		decode: func(s fdskl.Shard, data []byte) ([]float64, error) { return fdskl.DecodeScores(count(s), data) },
+		take: func(more []float64) error {
 			out.scores = append(out.scores, more...)
-			return err
+			return nil
 		},
 	})
 }
@@ -352,7 +343,7 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 		return sealed.CountScoreWords(p.model.Params, parties, s.Rows(), p.member.Name())
 	}
 	var words sealed.ScoreWords
-	err = runShards(ctx, r, p, p.member, shardWork{rows: rows, begun: model,
+	err = runShards(ctx, r, p, p.member, shardWork[sealed.ScoreWords]{rows: rows, begun: model,
 		words: func(s fdskl.Shard) []int { return []int{count(s)} },
 		task: func(s fdskl.Shard) (shardTask, error) {
 			t := shardTask{Kind: sealedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}
@@ -361,14 +352,12 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 			}
 			return t, nil
 		},
-		check: func(s fdskl.Shard, data []byte) error {
-			_, err := sealed.DecodeScoreWords(count(s), data)
-			return err
+		decode: func(s fdskl.Shard, data []byte) (sealed.ScoreWords, error) {
+			return sealed.DecodeScoreWords(count(s), data)
 		},
-		take: func(s fdskl.Shard, data []byte) error {
-			more, err := sealed.DecodeScoreWords(count(s), data)
+		take: func(more sealed.ScoreWords) error {
 			words = append(words, more...)
-			return err
+			return nil
 		},
 	})
 	return func(number, n int) (sealed.ScoreWords, error) {

@@ -1,12 +1,10 @@
 package columns
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -73,7 +71,7 @@ func WorkShard(ctx context.Context, s *worker.Session) ([]byte, error) {
 			Matrices: matrices, Labels: decodeFloats(t.Labels), Network: network, Workers: s.Cores, Report: report})
 		return sums.Encode(), err
 	}
-	network, err := NewSealedNetwork(s.Wire, s.Contract, cmp.Or(s.Cores, runtime.GOMAXPROCS(0)))
+	network, err := NewSealedNetwork(s.Wire, s.Contract, cores(s.Cores))
 	if err != nil {
 		return nil, err
 	}
