@@ -124,20 +124,26 @@ func blocksOf(section string) (commands, shown string) {
 	return commands, shown
 }
 
+// sectionOf returns a section of a page, without its heading; another one follows it.
+func sectionOf(t *testing.T, page, heading string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
+	section, _, found := strings.Cut(section, "\n## ")
+	if !found {
+		t.Fatalf("%s has no section %q", page, heading)
+	}
+	return section
+}
+
 // TestTourOfTheReadme pastes the commands of the README's tour into one shell that stands in an empty folder. They
 // are run as printed, but for the ports, which others may be using. What the page shows as printed by them is
 // held against what they print.
 func TestTourOfTheReadme(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, tour, _ := strings.Cut(string(text), "\n## A tour in five minutes\n")
-	tour, _, found := strings.Cut(tour, "\n## ")
-	if !found {
-		t.Fatal("the README has no tour")
-	}
-	commands, shown := blocksOf(tour)
+	commands, shown := blocksOf(sectionOf(t, "README.md", "A tour in five minutes"))
 	// What the first line would fetch from the network is built from this checkout instead, and stands in the PATH.
 	const install = "go install github.com/hanse-project/hanse/cmd/hanse@latest\n"
 	tourOf, found := strings.CutPrefix(commands, install)
@@ -173,16 +179,7 @@ func TestTourOfTheReadme(t *testing.T) {
 // TestWalkOfShards pastes the commands of the walk in docs/shards.md into one shell, and holds what the page shows
 // against what they print.
 func TestWalkOfShards(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "shards.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, walk, _ := strings.Cut(string(text), "\n## By hand\n")
-	walk, _, found := strings.Cut(walk, "\n## ")
-	if !found {
-		t.Fatal("the page has no walk")
-	}
-	commands, shown := blocksOf(walk)
+	commands, shown := blocksOf(sectionOf(t, "docs/shards.md", "By hand"))
 	printed := oneLine(runTour(t, t.TempDir(), withFreePorts(t, commands)))
 	for line := range strings.Lines(shown) {
 		if line = oneLine(line); !strings.Contains(printed, line) {

@@ -75,15 +75,21 @@ func (l *workers) wantDone() {
 	}
 }
 
-// TestSIGKILLOfWorkers kills workers, one of them again and again, and a node: the job ends in the model that the same
-// contract gives without a kill, bit for bit, and its audit finds nothing but what masked jobs announce.
-func TestSIGKILLOfWorkers(t *testing.T) {
-	w := newColumns(t, 3500)
+// startInShards starts all nodes and prepares a masked training in shards at the bank.
+func startInShards(t *testing.T, shards int) (w *testNetwork, id string) {
+	t.Helper()
+	w = newColumns(t, 3500)
 	for _, name := range w.Names {
 		w.start(name)
 	}
+	return w, w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, "", shards)
+}
+
+// TestSIGKILLOfWorkers kills workers, one of them again and again, and a node: the job ends in the model that the same
+// contract gives without a kill, bit for bit, and its audit finds nothing but what masked jobs announce.
+func TestSIGKILLOfWorkers(t *testing.T) {
 	const shards = 2
-	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, "", shards)
+	w, id := startInShards(t, shards)
 	l := w.work(id, shards)
 	kills := make(chan int, 100)
 	ended := make(chan error, 1)
@@ -137,12 +143,8 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 // TestSIGSTOPOfAWorker: a worker that stands still, as on a machine that is frozen, loses its place to the one that is
 // started for it, and the job ends. When it goes on it hears that its shard is done.
 func TestSIGSTOPOfAWorker(t *testing.T) {
-	w := newColumns(t, 3500)
-	for _, name := range w.Names {
-		w.start(name)
-	}
 	const shards = 2
-	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, "", shards)
+	w, id := startInShards(t, shards)
 	l := w.work(id, shards)
 	frozen := l.running["telco-1"]
 	t.Cleanup(frozen.Kill)
@@ -170,12 +172,7 @@ func TestSIGSTOPOfAWorker(t *testing.T) {
 
 // TestManifest writes the files for engines, and refuses what it cannot write one for.
 func TestManifest(t *testing.T) {
-	w := newColumns(t, 3500)
-	w.start("bank")
-	w.start("insurer")
-	w.start("telco")
-	w.start("retailer")
-	id := w.prepareShards(fdskl.Params{Loss: "square", Features: 1024, Lambda: 1e-4}, fdskl.Masked, "", 2)
+	w, id := startInShards(t, 2)
 	manifest := func(args ...string) (string, error) {
 		out, err := exec.Command(w.program, append([]string{"shard", "manifest", "--dir", w.Path("bank", "node"), "--node",
 			w.Address("bank")}, args...)...).CombinedOutput()

@@ -221,19 +221,26 @@ func (j shardedJob) run(t *testing.T) (l *testNetwork, trained, scored keys.Hash
 	return l, trained, scored
 }
 
+// trainMasked starts all nodes and trains in two shards, with payloads.
+func (l *testNetwork) trainMasked() keys.Hash {
+	l.t.Helper()
+	l.startAll()
+	h, w, err := l.proposeInShards(l.job("train", "privacy = \"masked\"\nshards = 2\nrecord = \"full\"",
+		activeBank+"features = 256\nsigma = 1.5\nloss = \"square\""), 2, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	w.wantDone()
+	return h
+}
+
 // TestPayloadsOfShardsHaveALimit: what a job's transcripts keep of payloads is at most what the node's owner says of a
 // job, in all shards together. A worker that comes to it hands in what it has, and the job is done.
 func TestPayloadsOfShardsHaveALimit(t *testing.T) {
 	const limit = 30_000
 	l := newTestNetwork(t, 4, 4200)
 	l.recordLimit = limit
-	l.startAll()
-	h, w, err := l.proposeInShards(l.job("train", "privacy = \"masked\"\nshards = 2\nrecord = \"full\"",
-		activeBank+"features = 256\nsigma = 1.5\nloss = \"square\""), 2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.wantDone()
+	h := l.trainMasked()
 	for p := range l.names {
 		var used int64
 		kept, err := shards.KeptIn(l.nodes[p].jobFolder(h))
@@ -506,13 +513,7 @@ func (c *counting) Send(ctx context.Context, frame ...[]byte) error {
 // owner removes it, payloads go, and the transcripts and records by which its shards can be audited stay.
 func TestWhatIsLeftOfShards(t *testing.T) {
 	l := newTestNetwork(t, 4, 10000)
-	l.startAll()
-	h, w, err := l.proposeInShards(l.job("train", "privacy = \"masked\"\nshards = 2\nrecord = \"full\"",
-		activeBank+"features = 256\nsigma = 1.5\nloss = \"square\""), 2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.wantDone()
+	h := l.trainMasked()
 	folder := filepath.Join(l.dirs[1], "node", "parts", h.String())
 	gone := func() {
 		t.Helper()
