@@ -1,0 +1,151 @@
+package sealed
+
+import (
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/lab/sets"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// Bytes of a word of a result, and of what a truncation sends for each value in words modulo 2^64.
+const (
+	wordBytes  = 8
+	carryBytes = 4 * wordBytes
+)
+
+// truncatedBytes is what a truncation of n values modulo 2^k sends.
+func truncatedBytes(k, n int64) int64 { return n * (2*k/8 + carryBytes) }
+
+// featureBytes is what sharing the features of n rows sends. Of angles, one for every two features: 2 bytes for each
+// from every party but one, and six words, of which two are factors. Of bins: a word for each of one of the first three
+// parties, who hold shares, and two for each of another, which gives four keys besides.
+func featureBytes(p fdskl.Params, n int) int64 {
+	if p.Binned() {
+		words, keys := 0, 0
+		for i, bins := range p.PartyBins {
+			words += bins
+			if i >= rss.Roles && bins > 0 {
+				words, keys = words+bins, keys+4
+			}
+		}
+		return int64(n)*int64(words)*int64(p.Ring)/8 + int64(keys)*rss.KeyWords*wordBytes
+	}
+	words := 2*max(p.Ring, 48) + 4*p.Ring // factors have 48 bits at the least
+	return int64(n) * int64(p.Angles()) * int64(words/8+2*(sets.Parties-1))
+}
+
+// openedBytes is what a sum that opens n words of so many bits sends.
+func openedBytes(bits, n int64) int64 { return (n*bits + 7) / 8 * (sets.Parties - 1) }
+
+// What opens of a training is at most so many bits; see sealed.OpeningBits.
+func openingBits(p fdskl.Params, kind string, training bool) int64 {
+	return int64(sealed.OpeningBits(sealed.WithDefaults(p), kind, training))
+}
+
+// The steps run for the right side and two secret multiples of it, and 20 numbers of each check them.
+const (
+	runs   = 3
+	checks = (runs - 1) * 20
+)
+
+// sumRing is the ring of what rows add up to.
+func sumRing(ring int) int64 {
+	if ring == smallRing {
+		return 64
+	}
+	return int64(ring)
+}
+
+// Features in words of 32 bits: of products with one another as many rows fit a window as gramRows says, with labels
+// and with derivatives of the logistic loss as many as the others do. Windows are of whole blocks.
+const (
+	smallRing      = 32
+	gramRows       = 8128
+	labelRows      = 4080
+	derivativeRows = 1020
+)
+
+// windowBytes is what lifting sums of windows of n rows sends: their Gram matrices, columns, and products with labels,
+// whose windows are within those; and in each outer step of a loss, those with derivatives. Nothing with larger words.
+func windowBytes(p fdskl.Params, n int) (once, step int64) {
+	if p.Ring != smallRing {
+		return 0, 0
+	}
+	d, block := int64(p.Features), min((4<<20)/wordBytes/p.Features, labelRows)
+	labels := p.Loss == kernel.Square.String()
+	if !labels {
+		block = min(block, derivativeRows)
+	}
+	ends := func(from, to, most int) (list []int) { // of windows
+		start := from
+		for lo := from; lo < to; lo += block {
+			if lo > start && min(lo+block, to)-start > most {
+				list, start = append(list, lo), lo
+			}
+		}
+		return append(list, to)
+	}
+	if !labels {
+		step = truncatedBytes(smallRing, int64(len(ends(0, n, derivativeRows)))*d)
+	}
+	sums, from := int64(0), 0
+	for _, to := range ends(0, n, gramRows) {
+		sums += d*(d+1)/2 + d
+		if labels {
+			sums += int64(len(ends(from, to, labelRows))) * (d + 1)
+		}
+		from = to
+	}
+	return truncatedBytes(smallRing, sums), step
+}
+
+// trainingBytes is the payload under masks and pads of a sealed training, from the formulas of docs/sealed.md.
+func trainingBytes(p fdskl.Params, rows int) int64 {
+	n, d, k, sums := int64(rows), int64(p.Features), int64(p.Ring), sumRing(p.Ring)
+	steps := int64(p.Iterations)*truncatedBytes(64, 2*runs*d) + truncatedBytes(64,
+		(runs-1)*d+runs*d) // and multiples, and roundings
+	lifted, each := windowBytes(p, rows)
+	total := featureBytes(p, rows) + lifted
+	total += truncatedBytes(sums, d+d*(d+1)/2+runs)                                     // means, Gram matrix, offsets
+	total += truncatedBytes(64, 1) + openedBytes(openingBits(p, sealed.Bound, true), 1) // its norm
+	total += truncatedBytes(64, checks)
+	total += zBytes(p, rows)
+	if p.Loss == kernel.Square.String() {
+		return total + n*k/8 + truncatedBytes(sums, d) + steps
+	}
+	e := int64(p.Outer)
+	total += e * (n*k/8 + truncatedBytes(sums, d) + each + steps)
+	scores := truncatedBytes(k, n) + truncatedBytes(sums, 1)
+	return total + (e-1)*(scores+openedBytes(openingBits(p, sealed.Scores, true), n))
+}
+
+// zBytes is that of z-scores of all bins for one party, nothing where none open.
+func zBytes(p fdskl.Params, rows int) int64 {
+	inverses, roots, err := sealed.ZSteps(p, rows)
+	if err != nil || p.ZScores == "" {
+		return 0
+	}
+	n, d, k := int64(rows), int64(p.Features), int64(p.Ring)
+	total := int64(inverses)*truncatedBytes(64, d*d+d*(d+1)/2) + truncatedBytes(64, d*d+2*d) // M, and what comes of it
+	total += int64(roots) * truncatedBytes(64, 3*d)
+	total += truncatedBytes(64, d) + openedBytes(openingBits(p, sealed.ZScores, true), d)
+	if p.Loss == kernel.Square.String() {
+		return total + truncatedBytes(64, 2*d+2) // the residual variance
+	}
+	return total + (n+1)*k/8 + truncatedBytes(k, n*d+d+d*(d+1)/2) // rows weighed, their means and matrix
+}
+
+// scoringBytes is that of scoring rows.
+func scoringBytes(p fdskl.Params, rows int) int64 {
+	return featureBytes(p, rows) + truncatedBytes(int64(p.Ring), int64(rows)) +
+		openedBytes(openingBits(p, sealed.Scores, false), int64(rows))
+}
+
+// expectedMemory is what a holder of shares keeps at least: two components of the Gram matrix with the sums that it
+// is made of, and five words of each feature of a block on its way.
+func expectedMemory(p fdskl.Params) int64 {
+	d := int64(p.Features)
+	block := int64(4<<20) / wordBytes // rows are shared in blocks of about so many bytes
+	return wordBytes * (2*d*d + d*(d+1)/2 + 5*block)
+}
