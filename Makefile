@@ -5,20 +5,20 @@
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 20s
 
-.PHONY: build release reproduce test test-long test-share test-plain test-times bench chaos lint fuzz demo
+.PHONY: build release reproduce test test-lab test-long test-share test-plain test-times bench chaos lint fuzz demo
 
 # What a build is made of: docs/install.md says who can come to the same bytes. VERSION and COMMIT are for a source
-# archive, whose history is elsewhere.
+# archive, whose history is elsewhere. The lab is a module of its own: $(call BUILD,-C lab) builds in it.
 PLATFORMS = linux/amd64 linux/arm64
 VERSION = $(shell git describe --tags --exact-match 2>/dev/null)
 COMMIT = $(shell git rev-parse HEAD 2>/dev/null)$(if $(shell git status --porcelain 2>/dev/null),+)
 STAMP = github.com/hanse-project/hanse/internal/build
-BUILD = CGO_ENABLED=0 GOFLAGS= go build -trimpath -buildvcs=false -tags urfave_cli_no_docs,testify_yaml_fail \
+BUILD = CGO_ENABLED=0 GOFLAGS= go $(1) build -trimpath -buildvcs=false -tags urfave_cli_no_docs,testify_yaml_fail \
 	-ldflags '-s -w -buildid= -X $(STAMP).release=$(VERSION) -X $(STAMP).commit=$(COMMIT)'
 
 build:
 	$(BUILD) -o dist/hanse ./cmd/hanse
-	$(BUILD) -o dist/hanselab ./cmd/hanselab
+	$(call BUILD,-C lab) -o ../dist/hanselab ./cmd/hanselab
 
 # release puts a static program for each of PLATFORMS into dist/release, with the modules that it was built of
 # (*.modules) and the checksums of all.
@@ -48,7 +48,7 @@ export GORACE = atexit_sleep_ms=0
 
 # PLAIN are packages of measurements and of walks through whole programs: the packages that they are made of are tested
 # under the race detector by themselves, and these again by test-long.
-PLAIN = cmd/hanselab|internal/lab|internal/golden|examples
+PLAIN = internal/golden|examples
 
 # WALKS are tests of cmd/hanse of the same kind: a tour, a demo, and processes that are killed.
 WALKS = ^Test(SIGKILL|SIGSTOP|TourOfTheReadme|WalkOfShards|DemoOfClasses)
@@ -60,6 +60,10 @@ test:
 	go test -timeout 20m -run '$(WALKS)' ./cmd/hanse
 	go test -timeout 10m -run '^TestLarge' ./audit ./internal/node
 	go test -run '^TestMemory' ./internal/parts
+
+# test-lab tests the lab, a module of its own, which measures what the packages above are tested for.
+test-lab:
+	go -C lab test -timeout 20m ./...
 
 # test-long adds the tests that take long: real data sets, and every way to kill a federation.
 test-long:
@@ -82,32 +86,36 @@ test-times:
 # bench measures; nothing depends on its figures. docs/performance.md says what they were.
 bench:
 	go test -run '^$$' -bench . -benchtime 1s ./...
-	go run ./cmd/hanselab align --rows 50000
-	go run ./cmd/hanselab forecast --data ../shared/data
-	go run ./cmd/hanselab link
-	go run ./cmd/hanselab fdskl --data ../shared/data --svm
-	go run ./cmd/hanselab record --data ../shared/data
-	go run ./cmd/hanselab audit --data ../shared/data
-	go run ./cmd/hanselab sum --clients 100,300,1000 --dropout 0.1 --backend plain,masked
+	go -C lab test -run '^$$' -bench . -benchtime 1s ./...
+	go -C lab run ./cmd/hanselab align --rows 50000
+	go -C lab run ./cmd/hanselab forecast
+	go -C lab run ./cmd/hanselab link
+	go -C lab run ./cmd/hanselab fdskl --svm
+	go -C lab run ./cmd/hanselab record
+	go -C lab run ./cmd/hanselab audit
+	go -C lab run ./cmd/hanselab sum --clients 100,300,1000 --dropout 0.1 --backend plain,masked
 
 # chaos breaks federations of real processes, one fault at a time. docs/reliability.md says what came of it.
 chaos:
-	go run ./cmd/hanselab chaos --trials 20
+	go -C lab run ./cmd/hanselab chaos --trials 20
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
+	go -C lab vet ./...
 	go vet -race -tags long ./...
+	go -C lab vet -race -tags long ./...
 	go run $(STATICCHECK) ./...
+	cd lab && go run $(STATICCHECK) ./...
 
 # fuzz runs every fuzz target for FUZZTIME.
 fuzz:
-	@for pkg in $$(go list ./...); do \
-		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	@for at in . lab; do for pkg in $$(go -C $$at list ./...); do \
+		for f in $$(go -C $$at test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$f"; \
-			go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \
+			go -C $$at test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \
 		done; \
-	done
+	done; done
 
 demo:
 	go run ./cmd/hanse demo

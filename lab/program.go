@@ -6,15 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 )
-
-// hansePackage is what is built when no program is given.
-const hansePackage = "github.com/hanse-project/hanse/cmd/hanse"
 
 // stopTime is how long a program may take to end in good order when it is interrupted.
 const stopTime = 10 * time.Second
@@ -24,19 +23,58 @@ type Program struct {
 	Path string
 }
 
-// FindProgram returns the program at path, or one built into dir.
-func FindProgram(ctx context.Context, path, dir string) (*Program, error) {
+// FindProgram returns the program at path. Where none is given it takes the hanse beside the running program, or the
+// one on PATH, or builds one into dir, and says on log which it took.
+func FindProgram(ctx context.Context, log io.Writer, path, dir string) (*Program, error) {
 	if path != "" {
 		full, err := filepath.Abs(path)
 		return &Program{full}, err
 	}
-	p := &Program{filepath.Join(dir, "hanse")}
-	build := exec.CommandContext(ctx, "go", "build", "-o", p.Path, hansePackage)
-	if said, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s does not build (%w); give a built one with --hanse PATH\n%s", hansePackage, err,
-			said)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	p, err := search(ctx, filepath.Dir(self), dir)
+	if err == nil {
+		fmt.Fprintf(log, "measuring %s\n", p.Path)
+	}
+	return p, err
+}
+
+// search looks for hanse in the folder beside, then on PATH, and builds one into dir where the working folder is in a
+// checkout.
+func search(ctx context.Context, beside, dir string) (*Program, error) {
+	for _, name := range []string{filepath.Join(beside, "hanse"), "hanse"} {
+		if found, err := exec.LookPath(name); err == nil {
+			full, err := filepath.Abs(found)
+			return &Program{full}, err
+		}
+	}
+	if Checkout() == "" {
+		return nil, fmt.Errorf("there is no hanse beside hanselab (in %s) or on PATH, and the working folder is in no "+
+			"checkout to build one from: name a program with --hanse PATH", beside)
+	}
+	return BuildProgram(ctx, filepath.Join(dir, "hanse"))
+}
+
+// BuildProgram builds hanse from the checkout that the working folder is in, to a file.
+func BuildProgram(ctx context.Context, path string, flags ...string) (*Program, error) {
+	top := Checkout()
+	if top == "" {
+		return nil, errors.New("the working folder is in no checkout of hanse, so that no program can be built")
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	args := append(append([]string{"build"}, flags...), "-o", full, "./cmd/hanse")
+	build := exec.CommandContext(ctx, "go", args...)
+	build.Dir = top
+	if said, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("cmd/hanse of %s does not build (%w): name a built program with --hanse PATH\n%s", top,
+			err, said)
+	}
+	return &Program{full}, nil
 }
 
 // Command prepares a program that ends in good order with ctx, and returns what it says on standard error, to be

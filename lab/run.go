@@ -21,7 +21,7 @@ type Run struct {
 	JSON bool      // the report is one JSON object
 	Plot string    // folder to draw in; empty: nothing is drawn
 
-	Program string                 // path of the hanse to measure; empty: it is built
+	Program string                 // path of the hanse to measure; empty: FindProgram looks for it
 	Given   func(flag string) bool // whether a flag was given
 }
 
@@ -61,7 +61,7 @@ func InFolder(do func(dir string) error) (err error) {
 // WithProgram is InFolder with the hanse to measure.
 func (r Run) WithProgram(ctx context.Context, do func(dir string, p *Program) error) error {
 	return InFolder(func(dir string) error {
-		p, err := FindProgram(ctx, r.Program, dir)
+		p, err := FindProgram(ctx, r.Log, r.Program, dir)
 		if err != nil {
 			return err
 		}

@@ -141,10 +141,6 @@ var may = map[string][]string{
 	"internal/auditing/shardfiles": {"audit/evidence", "internal/shards", "protocol/contract"},
 	"internal/build":               {},
 	"internal/cache":               {"keys"},
-	"internal/chaos": {
-		"algorithms/fdskl", "internal/dataset", "internal/enrol", "internal/jobs", "internal/localnet",
-		"internal/node", "internal/trial", "internal/trial/online", "keys", "protocol/contract",
-	},
 	"internal/charterfile": {
 		"internal/enrol", "internal/ids", "internal/terminal", "internal/textfile", "internal/usage",
 		"internal/wording", "keys",
@@ -227,9 +223,6 @@ var may = map[string][]string{
 		"internal/charterfile", "internal/enrol", "internal/terminal", "internal/textfile", "keys", "peer",
 		"protocol",
 	},
-	"internal/lab": {
-		"keys/...", "protocol/...", "secagg/...", "algorithms/...", "audit/...", "peer/...", "internal/...",
-	},
 	"internal/localnet": {"internal/node", "keys"},
 	"internal/manifest": {"internal/wording", "keys"},
 	"internal/metrics":  {"internal/node"},
@@ -309,19 +302,26 @@ var may = map[string][]string{
 		"keys/...", "protocol/...", "secagg/...", "algorithms/...", "audit/...", "peer/...", "internal/...",
 		"examples/...",
 	},
+	"lab": {
+		"keys/...", "protocol/...", "secagg/...", "algorithms/...", "audit/...", "peer/...", "internal/...", "lab/...",
+	},
+	"lab/chaos": {
+		"algorithms/fdskl", "internal/dataset", "internal/enrol", "internal/jobs", "internal/localnet",
+		"internal/node", "internal/trial", "internal/trial/online", "keys", "protocol/contract",
+	},
 }
 
 // outsiders lists modules that a few folders alone may import.
 var outsiders = map[string][]string{
-	"github.com/libp2p/":      {"peer", "internal/lab/perf"}, // bare streams are measured beside ours
+	"github.com/libp2p/":      {"peer", "lab/perf"}, // bare streams are measured beside ours
 	"github.com/tuneinsight/": {"secagg/he"},
-	"github.com/urfave/cli":   {"cmd"},
+	"github.com/urfave/cli":   {"cmd", "lab/cmd"},
 	"github.com/prometheus/":  {"internal/metrics"},
 	"filippo.io/age":          {"keys"},
 	"filippo.io/edwards25519": {"secagg/psi"},
 	"github.com/cloudflare/":  {"secagg/psi/point"},
 	"github.com/mmcloughlin/": {"secagg/ring/asm", "algorithms/kernel/cholesky/asm"}, // which write assembly
-	"gonum.org/v1/plot":       {"internal/lab/plot"},
+	"gonum.org/v1/plot":       {"lab/plot"},
 	// What tables come from, the tests that lay one there, and the parts that a node's workers read.
 	"github.com/parquet-go/": {"internal/parts", "internal/source", "internal/vertical"},
 	"github.com/jackc/":      {"internal/source"},
@@ -349,6 +349,25 @@ func TestImports(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTheProductDoesWithoutTheLab keeps the lab, a module of its own, out of the product's module, test files included.
+func TestTheProductDoesWithoutTheLab(t *testing.T) {
+	inside := 0
+	eachSource(t, func(s source) {
+		if within(s.folder, "lab") {
+			inside++
+			return
+		}
+		for _, spec := range s.file.Imports {
+			if name, _ := strconv.Unquote(spec.Path.Value); within(name, module+"lab") {
+				t.Errorf("%s imports %s, which is of another module", s.path, name)
+			}
+		}
+	})
+	if inside == 0 {
+		t.Error("lab has no Go file: has it moved?")
+	}
 }
 
 // checkOwn checks one import of ours against the longest folder that fits.

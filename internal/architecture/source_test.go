@@ -27,7 +27,7 @@ type source struct {
 // at names a place in the file: path:line.
 func (s source) at(p token.Pos) string { return fmt.Sprintf("%s:%d", s.path, s.set.Position(p).Line) }
 
-// sources reads and parses every Go file of the module, once for all tests.
+// sources reads and parses every Go file of the checkout, once for all tests.
 var sources = sync.OnceValues(func() (all []source, err error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -70,7 +70,7 @@ var sources = sync.OnceValues(func() (all []source, err error) {
 	return all, err
 })
 
-// eachSource calls f for every Go file of the module.
+// eachSource calls f for every Go file of the checkout: the product, and the lab, which is a module of its own.
 func eachSource(t *testing.T, f func(s source)) {
 	t.Helper()
 	all, err := sources()

@@ -13,18 +13,6 @@ import (
 	"time"
 )
 
-// Package is the program that is disturbed, for go build.
-const Package = "github.com/hanse-project/hanse/cmd/hanse"
-
-// Build builds the program into a file.
-func Build(ctx context.Context, path string, flags ...string) error {
-	args := append(append([]string{"build"}, flags...), "-o", path, Package)
-	if said, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s does not build (%w): %s", Package, err, strings.TrimSpace(string(said)))
-	}
-	return nil
-}
-
 // shiftVariable holds the seconds that the clock of a program with a shifted clock is ahead.
 const shiftVariable = "HANSE_CLOCK_SHIFT"
 
@@ -61,8 +49,8 @@ func shiftTime(source string) (string, error) {
 	return source + shiftSource, nil
 }
 
-// buildShifted builds the program with a clock that can be shifted, in a folder.
-func buildShifted(ctx context.Context, dir string) (string, error) {
+// buildShifted builds the program with a clock that can be shifted, in the folder of trials.
+func buildShifted(ctx context.Context, o Options) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return "", fmt.Errorf("go env GOROOT: %w", err)
@@ -76,7 +64,7 @@ func buildShifted(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	patched, overlay := filepath.Join(dir, "time.go"), filepath.Join(dir, "overlay.json")
+	patched, overlay := filepath.Join(o.Dir, "time.go"), filepath.Join(o.Dir, "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: patched}})
 	if err != nil {
 		return "", err
@@ -84,8 +72,8 @@ func buildShifted(ctx context.Context, dir string) (string, error) {
 	if err := errors.Join(os.WriteFile(patched, []byte(changed), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
 		return "", err
 	}
-	program := filepath.Join(dir, "hanse-shifted")
-	return program, Build(ctx, program, "-overlay", overlay)
+	program := filepath.Join(o.Dir, "hanse-shifted")
+	return program, o.Build(ctx, program, "-overlay", overlay)
 }
 
 // unableToShift builds the program with a shifted clock, or says why that cannot be.
@@ -94,7 +82,7 @@ func unableToShift(ctx context.Context, l *lab) (err error) {
 		return errors.New("clocks are not shifted on Windows")
 	}
 	if l.shifted == "" {
-		l.shifted, err = buildShifted(ctx, l.Dir)
+		l.shifted, err = buildShifted(ctx, l.Options)
 	}
 	return err
 }

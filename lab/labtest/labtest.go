@@ -246,18 +246,8 @@ func WriteWEC(t *testing.T, dir string, rows int, sites ...string) {
 // RealData returns the folder of the real data, which must hold a file or folder, or skips the test.
 func RealData(t *testing.T, needed string) string {
 	t.Helper()
-	dir := os.Getenv("HANSE_DATA")
-	if dir == "" {
-		root, err := os.Getwd()
-		for err == nil {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil || root == filepath.Dir(root) {
-				break
-			}
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(filepath.Dir(root), "shared", "data")
-	}
-	if _, err := os.Stat(filepath.Join(dir, needed)); err != nil {
+	dir := lab.DataFolder()
+	if _, err := os.Stat(filepath.Join(dir, needed)); dir == "" || err != nil {
 		t.Skipf("%s is absent: set HANSE_DATA to its folder", needed)
 	}
 	return dir

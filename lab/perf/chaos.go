@@ -33,15 +33,10 @@ func Chaos(ctx context.Context, run lab.Run, o ChaosOptions) (err error) {
 	}
 	trials := chaos.Options{
 		Trials: o.Trials, Seed: o.Seed, Limit: o.Limit, Dir: o.Dir, Keep: o.Dir != "",
-		Progress: func(line string) { fmt.Fprintln(run.Log, line) },
+		Progress: func(line string) { fmt.Fprintln(run.Log, line) }, Build: BuildForChaos,
 	}
 	if o.Kinds != "" {
 		trials.Kinds = strings.Split(o.Kinds, ",")
-	}
-	if run.Program != "" {
-		if trials.Program, err = filepath.Abs(run.Program); err != nil {
-			return err
-		}
 	}
 	if trials.Keep {
 		if trials.Dir, err = filepath.Abs(o.Dir); err == nil {
@@ -53,7 +48,12 @@ func Chaos(ctx context.Context, run lab.Run, o ChaosOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := chaos.Run(ctx, trials)
+	var report *chaos.Report
+	program, err := lab.FindProgram(ctx, run.Log, run.Program, trials.Dir)
+	if err == nil {
+		trials.Program = program.Path
+		report, err = chaos.Run(ctx, trials)
+	}
 	failed := 0
 	if report != nil {
 		failed = len(report.Failures())
@@ -67,6 +67,12 @@ func Chaos(ctx context.Context, run lab.Run, o ChaosOptions) (err error) {
 	if !trials.Keep && failed == 0 { // what is left of a failure shows how it came
 		err = errors.Join(err, os.RemoveAll(trials.Dir))
 	}
+	return err
+}
+
+// BuildForChaos builds the program that trials need beside the one that they are given.
+func BuildForChaos(ctx context.Context, path string, flags ...string) error {
+	_, err := lab.BuildProgram(ctx, path, flags...)
 	return err
 }
 

@@ -7,17 +7,13 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/audit"
-	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/labtest"
 	"github.com/hanse-project/hanse/lab/perf/audits"
 )
 
 func TestAuditFindsThePublishedLeakOnly(t *testing.T) {
 	dir := t.TempDir()
-	p, err := lab.FindProgram(t.Context(), "", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := builtProgram(t)
 	labtest.WriteSet(t, filepath.Join(dir, "phishing.gz"),
 		160) // three quarters are trained on, and a regression wants a hundred
 	var r audits.Report

@@ -5,7 +5,6 @@ package main
 import (
 	"testing"
 
-	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/chaos"
 	"github.com/hanse-project/hanse/lab/perf"
 )
@@ -14,13 +13,11 @@ import (
 // faults leave nothing may be silently wrong.
 func TestChaosLong(t *testing.T) {
 	dir := t.TempDir()
-	p, err := lab.FindProgram(t.Context(), "", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := builtProgram(t)
 	firm := map[string]bool{"control": true, "kill-sealed": true, "kill-masked": true, "kill-published": true}
 	report, err := chaos.Run(t.Context(), chaos.Options{
-		Program: p.Path, Trials: 3, Seed: 1, Dir: dir, Limit: perf.ChaosLimit, Progress: func(line string) { t.Log(line) },
+		Program: p.Path, Trials: 3, Seed: 1, Dir: dir, Limit: perf.ChaosLimit, Build: perf.BuildForChaos,
+		Progress: func(line string) { t.Log(line) },
 	})
 	if err != nil {
 		t.Fatal(err)

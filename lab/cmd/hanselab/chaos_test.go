@@ -6,17 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/chaos"
 )
 
 // TestChaos kills a node of a masked training, once.
 func TestChaos(t *testing.T) {
 	dir := t.TempDir()
-	p, err := lab.FindProgram(t.Context(), "", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := builtProgram(t)
 	var r chaos.Report
 	hanselab(t, &r, "chaos", "--hanse", p.Path, "--kinds", "kill-masked", "--trials", "1", "--seed", "2",
 		"--dir", filepath.Join(dir, "kept"), "--json")

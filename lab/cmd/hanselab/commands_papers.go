@@ -19,10 +19,10 @@ func fdsklCommand() *cli.Command {
 between four processes and then the same algorithm in one process in the clear; with
 --svm also LIBSVM on the same rows. Needs the data sets' files in one folder; hanselab sets lists them.
 
-   hanselab fdskl --data ../shared/data --svm
-   hanselab fdskl --data ../shared/data --sets a9a,phishing --seeds 1
-   hanselab fdskl --data ../shared/data --sets gisette,cod-rna,real-sim --rows 10000`,
-		dataFlag(&o.Data),
+   hanselab fdskl --svm
+   hanselab fdskl --sets a9a,phishing --seeds 1
+   hanselab fdskl --sets gisette,cod-rna,real-sim --rows 10000`,
+		dataFlag(&o.Data, "the data sets"),
 		words("sets", &o.Sets, "`SETS` to measure", sets.Usual()...),
 		rowsFlag(&o.Rows),
 		number("seeds", &o.Seeds, 3, "`N` splits of each set, with the seeds 1 to N"),
@@ -48,12 +48,12 @@ Sets of the paper that are not in the folder are named and left out; a file such
 cod-rna.gz, in LIBSVM format, is taken when it is there. LIBSVM's line needs svm-train.
 All of it takes an hour or two on one quiet core; --quick a minute or two.
 
-   hanselab fdskl-paper --data ../shared/data --quick
-   hanselab fdskl-paper --data ../shared/data --splits 3 --plot docs
-   hanselab fdskl-paper --data ../shared/data --figures 4,bound --plot docs
-   hanselab fdskl-paper --data ../shared/data --figures 6 --sets phishing --json > one.json
+   hanselab fdskl-paper --quick
+   hanselab fdskl-paper --splits 3 --plot docs
+   hanselab fdskl-paper --figures 4,bound --plot docs
+   hanselab fdskl-paper --figures 6 --sets phishing --json > one.json
    hanselab fdskl-paper --reports one.json,two.json --plot docs`,
-		text("data", &o.Data, "", "`FOLDER` with the data sets"),
+		optionalData(&o.Data, "the data sets"),
 		words("reports", &o.Reports, "measure nothing: print and draw what runs with --json wrote to these `FILES`"),
 		&cli.StringSliceFlag{Name: "sets", Action: into(&o.Sets), Usage: "`SETS` to measure",
 			DefaultText: "those of the paper's ten that are there"},
@@ -82,8 +82,8 @@ func setsCommand() *cli.Command {
 		`Looks for the files of every set in its folder below the data folder, and in the data folder
 itself, plain, .gz or .bz2. Drop a missing set's files there and all commands take it.
 
-   hanselab sets --data ../shared/data`,
-		dataFlag(&o.Data),
+   hanselab sets`,
+		dataFlag(&o.Data, "the data sets"),
 		jsonFlag(),
 	)
 }
@@ -189,11 +189,11 @@ out of reach of its Algorithm 2; they come out if the clients' weights are carri
 from one draw to the next, and both are shown. So is what a common bin of kernels for all
 clients of a round costs and saves.
 
-   hanselab pofmkl --set air --data ../shared/data --draws 20 --plot docs
-   hanselab pofmkl --set naval --data ../shared/data --draws 2 --json`,
+   hanselab pofmkl --set air --draws 20 --plot docs
+   hanselab pofmkl --set naval --draws 2 --json`,
 		&cli.StringFlag{Name: "set", Destination: &o.Set, Required: true,
 			Usage: "the `SET` to learn: air, naval, uji or wec; hanselab sets tells which are there"},
-		dataFlag(&o.Data),
+		dataFlag(&o.Data, "the data sets"),
 		number("draws", &o.Draws, pofmkl.Draws, "`N` draws of the random features"),
 		number("xi-draws", &o.XiDraws, 3, "`N` draws of the study of xi; 0 leaves it out"),
 		real("cpu", &o.CPU, 0.5, "time each row for `S` processor seconds at least; 0 leaves it out"),
@@ -215,10 +215,10 @@ with coefficients of length C at most. The difference of the losses is the serve
 of equation 12; Theorem 2's bound stands beside it. --personal fits a function of its own
 to each client, too: what no common theta can beat.
 
-   hanselab pofmkl-regret --set naval --data ../shared/data --personal --plot docs
-   hanselab pofmkl-regret --set air --data ../shared/data --chosen 25 --features 20`,
+   hanselab pofmkl-regret --set naval --personal --plot docs
+   hanselab pofmkl-regret --set air --chosen 25 --features 20`,
 		&cli.StringFlag{Name: "set", Destination: &o.Set, Required: true, Usage: "the `SET` to learn: air or naval"},
-		dataFlag(&o.Data),
+		dataFlag(&o.Data, "the data sets"),
 		number("chosen", &o.Chosen, 1, "`M` kernels in a bin"),
 		number("features", &o.Features, 100, "`D` random features of each kernel"),
 		reals("norms", &o.Norms, "`C`, the greatest length of coefficients", 0.5, 1, 3),
@@ -241,17 +241,16 @@ these sets want a folder of yours. The paper's figures on Air come from clients 
 place, one after another; equation 11, which divides by the number of clients, hardly
 moves it at the paper's step. --scan looks for a step that does.
 
-   hanselab ofmsft --set air --data ../shared/data --seeds 3 --plot docs
-   hanselab ofmsft --set mnist --data ../shared/data --update none --baselines --json
-   hanselab ofmsft --set air --data ../shared/data --scan --budget 5 --seeds 1
-   hanselab ofmsft --set air --data ../shared/data --mixed --update none
-   hanselab ofmsft --set air --data ../shared/data --times --clients 20 --seeds 1
-   hanselab ofmsft --set air --data ../shared/data --bounds --seeds 1 --plot docs
-   hanselab ofmsft --set cifar10 --data ../shared/data --models mine/cifar10 --update none`,
+   hanselab ofmsft --set air --seeds 3 --plot docs
+   hanselab ofmsft --set mnist --update none --baselines --json
+   hanselab ofmsft --set air --scan --budget 5 --seeds 1
+   hanselab ofmsft --set air --mixed --update none
+   hanselab ofmsft --set air --times --clients 20 --seeds 1
+   hanselab ofmsft --set air --bounds --seeds 1 --plot docs
+   hanselab ofmsft --set cifar10 --models mine/cifar10 --update none`,
 		&cli.StringFlag{Name: "set", Destination: &o.Set, Required: true,
 			Usage: "the `SET` to learn: air, mnist, wec or cifar10"},
-		&cli.StringFlag{Name: "data", Destination: &o.Data, Required: true,
-			Usage: "`FOLDER` with the data sets and ofmsft-models"},
+		dataFlag(&o.Data, "the data sets and ofmsft-models"),
 		text("models", &o.Models, "",
 			"`FOLDER` with pre-trained networks as .safetensors (default: ofmsft-models/SET in --data)"),
 		real("budget", &o.Budget, 0, "`B` of every client (default: 2, 5 and 10)"),

@@ -49,9 +49,9 @@ party's hashing and writing competes with the trainings of all four for the proc
 Times run from open sessions to the last countersignature and synced transcript; on a
 busy machine the processor time is the firmer figure.
 
-   hanselab record --data ../shared/data
-   hanselab record --data ../shared/data --set phishing --repeat 11`,
-		dataFlag(&o.Data),
+   hanselab record
+   hanselab record --set phishing --repeat 11`,
+		dataFlag(&o.Data, "the data sets"),
 		text("set", &o.Set, "a9a", "`SET` to train on"),
 		rowsFlag(&o.Rows),
 		&cli.IntFlag{Name: "features", Destination: &o.Features, Usage: "`D` random features", DefaultText: "the set's"},
@@ -70,14 +70,14 @@ and what its audit found with every party's transcript and columns. Fails when i
 no leak in the published protocol, finds in a masked training more, or less, than the
 contract declares, or gains anything in a sealed one, which has the square loss.
 
-   hanselab audit --data ../shared/data
-   hanselab audit --data ../shared/data --sets phishing --json
+   hanselab audit
+   hanselab audit --sets phishing --json
 
 With --clients jobs over clients' streams: POF-MKL and OFMS-FT on the air set, GFML on
 sensors as the demo has them, each published, masked and encrypted, in one process.
 
-   hanselab audit --data ../shared/data --clients`,
-		dataFlag(&o.Data),
+   hanselab audit --clients`,
+		dataFlag(&o.Data, "the data sets"),
 		words("sets", &o.Sets, "`SETS` to audit", "a9a", "phishing", "defaultcredit", "ijcnn1", "w8a"),
 		rowsFlag(&o.Rows),
 		number("published-features", &o.PublishedFeatures, 256,
@@ -104,8 +104,8 @@ rows and on all. The table has the test error with the lambda that the opened bi
 choose, with 1e-6, and with the best candidate.
 
    hanselab lambda
-   hanselab lambda --data ../shared/data --sets a9a,ijcnn1 --features 1024`,
-		text("data", &o.Data, "", "`FOLDER` with the sets that are named"),
+   hanselab lambda --sets a9a,ijcnn1 --features 1024`,
+		optionalData(&o.Data, "the sets that are named"),
 		words("sets", &o.Sets, "`SETS` of files to look at beside the small ones"),
 		number("features", &o.Features, 1024, "`D` random features; 1024 at most for the small sets"),
 		number("seeds", &o.Seeds, 1, "`N` splits of each set, with the seeds 1 to N"),
@@ -125,14 +125,14 @@ point and with the exact solution, from the parties' model parts; bytes with the
 formulas of docs/sealed.md. With --mbit all links are slowed: so many megabits a second
 out of each node and into it, and --delay one way.
 
-   hanselab sealed --data ../shared/data
-   hanselab sealed --data ../shared/data --sets a9a --features 512 --loss logistic
-   hanselab sealed --data ../shared/data --sets a9a --features 1024 --ring 64 --mbit 100
+   hanselab sealed
+   hanselab sealed --sets a9a --features 512 --loss logistic
+   hanselab sealed --sets a9a --features 1024 --ring 64 --mbit 100
 
 With --bins scorecards in place of kernels, in sealed jobs alone:
 
-   hanselab sealed --data ../shared/data --sets defaultcredit --bins 10 --loss logistic`,
-		dataFlag(&o.Data),
+   hanselab sealed --sets defaultcredit --bins 10 --loss logistic`,
+		dataFlag(&o.Data, "the data sets"),
 		words("sets", &o.Sets, "`SETS` to measure", "a9a", "defaultcredit", "phishing"),
 		rowsFlag(&o.Rows),
 		numbers("features", &o.Features, "numbers `D` of random features", 512, 1024),
@@ -232,9 +232,9 @@ the forecast that the proposer saw before consent, what the job took, and by how
 the bytes of any party were off. Processor seconds by cores are what a job takes at least
 where nothing else runs: on a busy machine hold the forecast against them.
 
-   hanselab forecast --data ../shared/data
-   hanselab forecast --people 0 --align 200000`,
-		text("data", &o.Data, "", "`FOLDER` with the sets; without it there are none"),
+   hanselab forecast
+   hanselab forecast --people 0 --align 200000 --data ''`,
+		optionalData(&o.Data, "the sets; '' leaves them out"),
 		words("sets", &o.Sets, "`SETS` to train on", "a9a"),
 		words("privacy", &o.Privacy, "`MODES`: masked, sealed, published", "masked", "sealed", "published"),
 		number("features", &o.Features, 1024, "`D` random features of the sets' jobs"),

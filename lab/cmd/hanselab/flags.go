@@ -75,9 +75,21 @@ func plotFlag(what string) cli.Flag {
 	return &cli.StringFlag{Name: "plot", Usage: "draw " + what + " in this `FOLDER`"}
 }
 
-func dataFlag(to *string) cli.Flag {
-	return &cli.StringFlag{Name: "data", Destination: to, Required: true, Usage: "`FOLDER` with the data sets"}
+// dataFlag names the folder of the data sets, which must be given where none is found.
+func dataFlag(to *string, with string) cli.Flag {
+	found := lab.DataFolder()
+	return &cli.StringFlag{Name: "data", Destination: to, Value: found, Required: found == "", DefaultText: dataDefault,
+		Usage: "`FOLDER` with " + with}
 }
+
+// optionalData is dataFlag of a command that can do without.
+func optionalData(to *string, with string) cli.Flag {
+	return &cli.StringFlag{Name: "data", Destination: to, Value: lab.DataFolder(), DefaultText: dataDefault,
+		Usage: "`FOLDER` with " + with}
+}
+
+// dataDefault says what lab.DataFolder returns.
+const dataDefault = "$HANSE_DATA, else shared/data beside the checkout"
 
 // rowsFlag cuts sets to size.
 func rowsFlag(to *int) cli.Flag {
@@ -86,5 +98,8 @@ func rowsFlag(to *int) cli.Flag {
 
 // programFlag chooses the program to measure.
 func programFlag() cli.Flag {
-	return &cli.StringFlag{Name: "hanse", Usage: "measure the `PROGRAM` at this path (default: build it)"}
+	return &cli.StringFlag{Name: "hanse",
+		DefaultText: "hanse beside hanselab, else on PATH, else built from the checkout that hanselab was started in",
+		Usage: "measure the `PROGRAM` at this path; one that is older than the sources gives figures of then, " +
+			"as if they were today's"}
 }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/labtest"
 	"github.com/hanse-project/hanse/lab/perf/forecasts"
 )
@@ -14,10 +13,7 @@ import (
 // the bytes of all parties, over TLS, are those that were forecast. A short job's seconds are another matter.
 func TestForecasts(t *testing.T) {
 	dir := t.TempDir()
-	p, err := lab.FindProgram(t.Context(), "", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := builtProgram(t)
 	labtest.WriteTinySet(t, filepath.Join(dir, "phishing.gz"))
 	var r forecasts.Report
 	hanselab(t, &r, "forecast", "--data", dir, "--sets", "phishing", "--privacy", "masked", "--features", "32",

@@ -38,17 +38,17 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 work takes without privacy. Ratios are of figures from the same run: they stand
 firmer than seconds. docs/performance.md collects them.
 
-   hanselab sets --data ../shared/data
-   hanselab fdskl --data ../shared/data --svm
-   hanselab fdskl-paper --data ../shared/data --quick
+   hanselab sets
+   hanselab fdskl --svm
+   hanselab fdskl-paper --quick
    hanselab growth --plot docs
-   hanselab sealed --data ../shared/data
+   hanselab sealed
    hanselab shards --rows 4000000 --shards 1,2,4
    hanselab align
    hanselab link
    hanselab sum --clients 1000 --words 10000
-   hanselab record --data ../shared/data
-   hanselab audit --data ../shared/data --sets phishing
+   hanselab record
+   hanselab audit --sets phishing
    hanselab chaos --trials 5`,
 		HideVersion:    true,
 		Reader:         in,

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/labtest"
 	"github.com/hanse-project/hanse/lab/papers/fdskl"
 	"github.com/hanse-project/hanse/lab/perf"
@@ -22,7 +22,29 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == perf.LinkWorkerName || os.Args[1] == sum.WorkerName) {
 		os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "hanselab-")
+	if err != nil {
+		panic(err)
+	}
+	build = sync.OnceValues(func() (*lab.Program, error) {
+		return lab.BuildProgram(context.Background(), filepath.Join(dir, "hanse"))
+	})
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// build builds hanse once for all tests.
+var build func() (*lab.Program, error)
+
+// builtProgram returns hanse as it is in this checkout, whatever stands on PATH.
+func builtProgram(t *testing.T) *lab.Program {
+	t.Helper()
+	p, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // hanselab runs hanselab, which must succeed, and decodes what it prints.
@@ -56,10 +78,7 @@ func checkFigure(t *testing.T, folder, name string) {
 
 func TestFDSKLAndGrowth(t *testing.T) {
 	dir := t.TempDir()
-	p, err := lab.FindProgram(t.Context(), "", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := builtProgram(t)
 	t.Run("fdskl", func(t *testing.T) {
 		labtest.WriteTinySet(t, filepath.Join(dir, "phishing.gz"))
 		var r fdskl.TimesReport
@@ -109,6 +128,8 @@ func TestLink(t *testing.T) {
 
 func TestWrongCommandLines(t *testing.T) {
 	empty := t.TempDir()
+	t.Setenv("HANSE_DATA", "")
+	t.Chdir(empty)
 	for _, c := range []struct{ args, want string }{
 		{"fdskl --data " + empty + " --sets a9a,adult",
 			`there is no set "adult"; there are a9a, defaultcredit, phishing, w8a, ijcnn1, gisette, cod-rna, real-sim, epsilon, givemecredit`},

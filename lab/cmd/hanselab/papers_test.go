@@ -13,7 +13,7 @@ import (
 )
 
 // sources is the top of the source tree.
-const sources = "../.."
+const sources = "../../.."
 
 // listed is a row of the tables of what the papers hold.
 type listed struct{ paper, item, state, why, where string }
@@ -104,7 +104,7 @@ func TestThePapersPageNamesWhatExists(t *testing.T) {
 		}
 	}
 	var paths []string
-	sourcePath := regexp.MustCompile("`((?:algorithms|protocol|audit|internal|secagg|cmd)/[a-z0-9_/.]+)`")
+	sourcePath := regexp.MustCompile("`((?:algorithms|protocol|audit|internal|secagg|cmd|lab)/[a-z0-9_/.]+)`")
 	for _, m := range sourcePath.FindAllStringSubmatch(text, -1) {
 		paths = append(paths, m[1])
 	}

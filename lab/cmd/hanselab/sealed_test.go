@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/labtest"
 	"github.com/hanse-project/hanse/lab/perf/sealed"
 )
@@ -14,10 +13,7 @@ import (
 // steps in floating point, and bytes are those of the formulas.
 func TestSealed(t *testing.T) {
 	dir := t.TempDir()
-	p, err := lab.FindProgram(t.Context(), "", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := builtProgram(t)
 	labtest.WriteTinySet(t, filepath.Join(dir, "phishing.gz"))
 	for name, c := range map[string]struct {
 		args   []string

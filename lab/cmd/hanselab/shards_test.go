@@ -3,17 +3,13 @@ package main
 import (
 	"testing"
 
-	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/perf/sharding"
 )
 
 // TestShards measures small jobs in shards: masked ones come to the same coefficients and scores, or the command would
 // fail; sealed ones to scores that are nearly the same, with one worker of a party at a time.
 func TestShards(t *testing.T) {
-	p, err := lab.FindProgram(t.Context(), "", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := builtProgram(t)
 	for name, args := range map[string][]string{
 		"masked": {"--privacy", "masked"},
 		"sealed": {"--privacy", "sealed", "--steps", "20", "--parallel", "1"},

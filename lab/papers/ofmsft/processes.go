@@ -90,7 +90,7 @@ func runProcesses(ctx context.Context, run lab.Run, o Options) error {
 		of.step = o.Step
 	}
 	in := func(dir string) error {
-		r, err := bench.compareProcesses(ctx, of, run.Program, dir)
+		r, err := bench.compareProcesses(ctx, of, run, dir)
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func runProcesses(ctx context.Context, run lab.Run, o Options) error {
 }
 
 // compareProcesses runs a case in one process and among real ones.
-func (l *bench) compareProcesses(ctx context.Context, c setting, path, dir string) (*ProcessReport, error) {
+func (l *bench) compareProcesses(ctx context.Context, c setting, run lab.Run, dir string) (*ProcessReport, error) {
 	begun := time.Now()
 	p, err := l.params(c, l.world(c))
 	if err != nil {
@@ -117,7 +117,7 @@ func (l *bench) compareProcesses(ctx context.Context, c setting, path, dir strin
 		Budget: p.Budget, Bandwidth: p.Bandwidth,
 		Step: p.Step, Window: p.Window, WarmUp: p.WarmUp,
 	}
-	program, err := lab.FindProgram(ctx, path, dir)
+	program, err := lab.FindProgram(ctx, run.Log, run.Program, dir)
 	if err != nil {
 		return nil, err
 	}
