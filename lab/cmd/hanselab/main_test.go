@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/labtest"
 	"github.com/hanse-project/hanse/lab/papers/fdskl"
 	"github.com/hanse-project/hanse/lab/perf"
