@@ -13,8 +13,7 @@ import (
 func TestGFMLTrafficIsMeasured(t *testing.T) {
 	var r gfml.TrafficReport
 	hanselab(t, &r, "gfml-traffic", "--servers", "2", "--clients", "3", "--rounds", "4", "--features", "50",
-		"--entries", "10",
-		"--json")
+		"--entries", "10", "--hanse", builtProgram(t).Path, "--json")
 	if len(r.Rows) != 2 {
 		t.Fatalf("got %+v", r)
 	}
