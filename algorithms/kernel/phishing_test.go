@@ -6,40 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 	"github.com/hanse-project/hanse/keys"
 )
-
-// dataFile finds a data set, or skips the test.
-func dataFile(t testing.TB, name string) string {
-	t.Helper()
-	dir := os.Getenv("HANSE_DATA")
-	if dir == "" {
-		root, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-				break
-			}
-			if root == filepath.Dir(root) {
-				t.Fatal("there is no go.mod above the test")
-			}
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "..", "shared", "data")
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the data set %s is absent: set HANSE_DATA to its folder", name)
-	}
-	return path
-}
 
 // readLIBSVM reads "label index:value ..." lines of a compressed file as dense columns.
 func readLIBSVM(t testing.TB, columns int, names ...string) ([]Column, []float64) {
@@ -49,7 +22,7 @@ func readLIBSVM(t testing.TB, columns int, names ...string) ([]Column, []float64
 		table[c].Name = strconv.Itoa(c + 1)
 	}
 	for _, name := range names {
-		f, err := os.Open(dataFile(t, name))
+		f, err := os.Open(needs.Data(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}

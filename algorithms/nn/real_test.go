@@ -6,22 +6,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
-// dataFile reads a file of HANSE_DATA, or of ../shared/data beside the folder of go.mod, and skips
-// the test where it is absent.
+// dataFile reads a file of the real data.
 func dataFile(t testing.TB, name ...string) []byte {
 	t.Helper()
-	dir := os.Getenv("HANSE_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	data, err := os.ReadFile(filepath.Join(append([]string{dir}, name...)...))
+	data, err := os.ReadFile(needs.Data(t, name...))
 	if err != nil {
-		t.Skipf("the data set %v is absent: set HANSE_DATA to its folder", name)
+		t.Fatal(err)
 	}
 	return data
 }

@@ -13,15 +13,13 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // TestOtherProgramsReadEveryLayer: a mixture of networks with every kind of layer, padding and stride is exported, read
 // by our own loader byte for byte, and predicted with by examples/read_model.py, which knows Python's standard library.
 func TestOtherProgramsReadEveryLayer(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not here: what another program makes of an exported model is not tested")
-	}
+	python := needs.Program(t, "apt-get install python3", "python3")
 	const side, classes = 7, 3
 	rng := rand.New(rand.NewPCG(1, 2))
 	last := nn.Layer{Kind: nn.Dense, Units: classes, Activation: nn.Softmax}

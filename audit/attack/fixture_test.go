@@ -3,11 +3,10 @@ package attack
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -94,11 +93,7 @@ func rounded(v float64, exact bool) float64 {
 // adult reads the first rows of a9a, all columns but those of the first of four parties.
 func adult(t testing.TB, rows int) *mat.Dense {
 	t.Helper()
-	path := filepath.Join(dataFolder(t), "a9a.gz")
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no real data: %v", err)
-	}
-	table, err := dataset.Read(path, dataset.Options{})
+	table, err := dataset.Read(needs.Data(t, "a9a.gz"), dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,23 +106,4 @@ func adult(t testing.TB, rows int) *mat.Dense {
 		}
 	}
 	return x
-}
-
-// dataFolder is HANSE_DATA, or ../shared/data beside the folder of go.mod.
-func dataFolder(t testing.TB) string {
-	t.Helper()
-	if dir := os.Getenv("HANSE_DATA"); dir != "" {
-		return dir
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "..", "shared", "data")
-		}
-	}
-	t.Fatal("no go.mod above the test")
-	return ""
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // internet connects network namespaces of this machine by TUN devices, as lines with a delay and a loss do. It carries
@@ -49,21 +51,18 @@ type packet struct {
 func newInternet(t *testing.T, delay time.Duration, loss float64) *internet {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("network namespaces need root")
+		needs.Missing(t, "network namespaces need root")
 	}
-	for _, tool := range []string{"ip", "iptables"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed: network namespaces and NAT need it", tool)
-		}
-	}
+	needs.Program(t, "apt-get install iproute2", "ip")
+	needs.Program(t, "apt-get install iptables", "iptables")
 	n := &internet{t: t, delay: delay, loss: loss, lines: make(map[netip.Addr]*line), cut: make(map[netip.Addr]bool),
 		down: make(chan struct{})}
 	t.Cleanup(n.close)
 	if _, err := n.namespace("probe"); err != nil {
-		t.Skipf("network namespaces are forbidden here: %v", err)
+		needs.Missing(t, "network namespaces are forbidden here: %v", err)
 	}
 	if _, err := n.open(n.names[0], "probe0"); err != nil {
-		t.Skipf("TUN devices are forbidden here: %v", err)
+		needs.Missing(t, "TUN devices are forbidden here: %v", err)
 	}
 	return n
 }
@@ -210,7 +209,7 @@ func (n *internet) behind(name, public, nat string) string {
 	} {
 		args := append([]string{"netns", "exec", router}, strings.Fields(command)...)
 		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-			n.t.Skipf("NAT is not to be had here: %s: %s", command, out)
+			needs.Missing(n.t, "NAT is not to be had here: %s: %s", command, out)
 		}
 	}
 	return inside

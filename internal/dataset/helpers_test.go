@@ -68,37 +68,3 @@ func writeFile(t testing.TB, name string, content []byte) string {
 	}
 	return path
 }
-
-// realData returns the path of a public data set and skips the test where it is absent. The
-// folder is named by HANSE_DATA, or is shared/data beside the repository.
-func realData(t testing.TB, name string) string {
-	t.Helper()
-	dir := os.Getenv("HANSE_DATA")
-	if dir == "" {
-		dir = filepath.Join(repositoryRoot(t), "..", "shared", "data")
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no data set %s: set HANSE_DATA to the folder that holds it", name)
-	}
-	return path
-}
-
-// repositoryRoot walks up to the folder of go.mod.
-func repositoryRoot(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = parent
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 func TestRealSets(t *testing.T) {
@@ -22,7 +24,7 @@ func TestRealSets(t *testing.T) {
 		{"defaultcredit.csv.gz", Options{}, "default.payment.next.month", 30000, 24, []string{"0", "1"}, 6636},
 	} {
 		t.Run(strings.TrimSuffix(tc.file, ".gz"), func(t *testing.T) {
-			table, err := Read(realData(t, tc.file), tc.o)
+			table, err := Read(needs.Data(t, tc.file), tc.o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,11 +49,11 @@ func TestRealSets(t *testing.T) {
 }
 
 func TestRealSetJoined(t *testing.T) {
-	train, err := Read(realData(t, "a9a.gz"), Options{})
+	train, err := Read(needs.Data(t, "a9a.gz"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	test, err := Read(realData(t, "a9a.t.gz"), Options{})
+	test, err := Read(needs.Data(t, "a9a.t.gz"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func TestRealSetJoined(t *testing.T) {
 
 // A set whose numbers have gaps spelled "NA" is read as it is.
 func TestRealSetWithGaps(t *testing.T) {
-	table, err := Read(realData(t, "air/PRSA_Data_Dongsi.csv.gz"), Options{ID: "No"})
+	table, err := Read(needs.Data(t, "air/PRSA_Data_Dongsi.csv.gz"), Options{ID: "No"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func TestRealSetWithGaps(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	for _, file := range []string{"a9a.gz", "w8a.gz", "ijcnn1.t.gz", "defaultcredit.csv.gz"} {
 		b.Run(file, func(b *testing.B) {
-			path := realData(b, file)
+			path := needs.Data(b, file)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := Read(path, Options{}); err != nil {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 var update = flag.Bool("update", false, "write the files of testdata anew; look at the difference before keeping it")
@@ -249,10 +251,7 @@ func TestSystemd(t *testing.T) {
 	if mine := confined(unit); len(node) < 20 || !slices.Equal(mine, node) {
 		t.Errorf("it is confined by\n%q, the node by\n%q", mine, node)
 	}
-	analyze, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Skip("no systemd-analyze: the unit's words are not checked")
-	}
+	analyze := needs.Program(t, "apt-get install systemd", "systemd-analyze")
 	self, err := os.Executable() // systemd wants a program to be where the unit says it is
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // patience is how long a browser may take for one thing: it may have a loaded machine for itself.
@@ -29,15 +29,7 @@ const patience = 2 * time.Minute
 // browser starts Chromium, or skips the test where there is none.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil && path == "" {
-			path = found
-		}
-	}
-	if path == "" {
-		t.Skip("Chromium is not installed: apt-get install chromium")
-	}
+	path := needs.Program(t, "apt-get install chromium", "chromium", "chromium-browser", "google-chrome")
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),

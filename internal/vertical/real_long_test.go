@@ -5,13 +5,12 @@ package vertical
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -86,7 +85,7 @@ func (s realSet) read(t *testing.T) *dataset.Table {
 	t.Helper()
 	var parts []*dataset.Table
 	for _, name := range s.files {
-		part, err := dataset.Read(realData(t, name), dataset.Options{Label: s.label, Ignore: s.ignore})
+		part, err := dataset.Read(needs.Data(t, name), dataset.Options{Label: s.label, Ignore: s.ignore})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,33 +96,6 @@ func (s realSet) read(t *testing.T) *dataset.Table {
 		t.Fatal(err)
 	}
 	return table
-}
-
-// realData finds a data set, or skips the test.
-func realData(t *testing.T, name string) string {
-	t.Helper()
-	dir := os.Getenv("HANSE_DATA")
-	if dir == "" {
-		root, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for !exists(filepath.Join(root, "go.mod")) && root != filepath.Dir(root) {
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "..", "shared", "data")
-	}
-	path := filepath.Join(dir, name)
-	if !exists(path) {
-		t.Skipf("the data set %s is absent: set HANSE_DATA to its folder", name)
-	}
-	return path
-}
-
-// exists reports whether there is a file.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // testError deals the columns to four owners, trains on pooled rows and returns the test error.

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // Password is what the user hanse gives over TCP; on the socket it needs none.
@@ -36,7 +38,7 @@ func Start(t testing.TB) *Server {
 		found = append(found, path)
 	}
 	if len(found) == 0 {
-		t.Skip("PostgreSQL is not installed: apt-get install postgresql")
+		needs.Missing(t, "PostgreSQL is not installed: apt-get install postgresql")
 	}
 	s := &Server{bin: filepath.Dir(found[len(found)-1])}
 	dir, err := os.MkdirTemp("", "hanse-pg-")
@@ -115,6 +117,6 @@ func someUser(t testing.TB) *syscall.Credential {
 			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		}
 	}
-	t.Skip("PostgreSQL does not run as root, and there is no user postgres or nobody")
+	needs.Missing(t, "PostgreSQL does not run as root, and there is no user postgres or nobody")
 	return nil
 }
