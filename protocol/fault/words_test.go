@@ -19,7 +19,7 @@ var codes = []fault.Code{
 	fault.CodeUnsigned,
 	fault.CodeDeviation, fault.CodeContradicted, fault.CodeCharter, fault.CodeJob, fault.CodeContract,
 	fault.CodeTable,
-	fault.CodeOffer, fault.CodeLabel, fault.CodeRows, fault.CodeScored, fault.CodePolicy, fault.CodeUnknown,
+	fault.CodeOffer, fault.CodeLabel, fault.CodeRows, fault.CodeTooFew, fault.CodeSays, fault.CodeScored, fault.CodePolicy, fault.CodeUnknown,
 	fault.CodeRequest, fault.CodeAbandoned, fault.CodeMethod, fault.CodeVersions,
 	fault.CodeInvitee, fault.CodeLimit, fault.CodeProgram, fault.CodeRevoked, fault.CodeApart,
 	fault.CodeTwin,
