@@ -271,7 +271,7 @@ var may = map[string][]string{
 		"internal/trial/online", "internal/usage", "internal/wording", "keys", "protocol/contract",
 	},
 	"internal/source":              {"keys"},
-	"internal/source/pgtest":       {},
+	"internal/source/pgtest":       {"internal/testnet/needs"},
 	"internal/stat":                {},
 	"internal/statusview":          {"internal/jobview", "internal/node", "internal/terminal", "internal/wording"},
 	"internal/stream":              {},
@@ -280,6 +280,7 @@ var may = map[string][]string{
 	"internal/terminal":            {"internal/jobs", "internal/systemd", "internal/usage", "internal/wording"},
 	"internal/testnet":             {"keys", "protocol", "protocol/contract", "protocol/fault"},
 	"internal/testnet/conformance": {"keys", "protocol", "protocol/fault"},
+	"internal/testnet/needs":       {},
 	"internal/textfile":            {"internal/durable"},
 	"internal/trial": {
 		"algorithms/fdskl", "algorithms/kernel", "internal/credit", "internal/dataset", "internal/textfile",
