@@ -109,6 +109,6 @@ func BenchmarkReduce(b *testing.B) {
 
 func sumOnce(b *testing.B, l *testNetwork, m []*Masked, vectors [][]uint16) time.Duration {
 	start := time.Now()
-	l.must(b, func(i int) error { return m[i].SumTurns(context.Background(), "angles", 0, vectors[i]) })
+	l.Must(b, func(i int) error { return m[i].SumTurns(context.Background(), "angles", 0, vectors[i]) })
 	return time.Since(start)
 }

@@ -227,13 +227,13 @@ func TestModelIsTheProtocol(t *testing.T) {
 
 func checkModel(t *testing.T, l *testNetwork, m model, parties []*Masked) {
 	t.Helper()
-	byID := slices.Clone(l.ids) // the model's pads go by index, the protocol's by id
+	byID := slices.Clone(l.IDs) // the model's pads go by index, the protocol's by id
 	slices.SortFunc(byID, keys.ID.Compare)
 	var pad pads
 	for i := range 4 {
 		for j := i + 1; j < 4; j++ {
 			pad[i][j] = firstWord(t, l, i, j)
-			if slices.Index(byID, l.ids[i]) > slices.Index(byID, l.ids[j]) {
+			if slices.Index(byID, l.IDs[i]) > slices.Index(byID, l.IDs[j]) {
 				pad[i][j] = -pad[i][j]
 			}
 		}
@@ -241,15 +241,15 @@ func checkModel(t *testing.T, l *testNetwork, m model, parties []*Masked) {
 	x := words{11, 22, 33, 44}
 	taps := make([]func() []sumFrame, 4)
 	for i := range taps {
-		tap := l.net.Tap(l.ids[i])
+		tap := l.Tap(l.IDs[i])
 		taps[i] = func() []sumFrame { return sumFrames(tap) }
 	}
-	l.must(t, func(i int) error { return sumWords(t.Context(), parties[i], Fixed64, m.root, []uint64{x[i]}) })
+	l.Must(t, func(i int) error { return sumWords(t.Context(), parties[i], Fixed64, m.root, []uint64{x[i]}) })
 	want, frames := m.sends(&x, &pad), 0
 	for _, tap := range taps {
 		for _, f := range tap() {
-			from := slices.Index(l.ids, f.from)
-			if f.to != l.ids[m.order[m.parents[slices.Index(m.order, from)]]] {
+			from := slices.Index(l.IDs, f.from)
+			if f.to != l.IDs[m.order[m.parents[slices.Index(m.order, from)]]] {
 				t.Errorf("root %d: party %d sends to another parent than the model's", m.root, from)
 			}
 			if got := binary.LittleEndian.Uint64(f.payload); got != want[from] {

@@ -15,7 +15,7 @@ func TestFixedSum(t *testing.T) {
 	l := newTestNetwork(t, 4, 0)
 	m := l.masked(t, contract.Tree)
 	vectors := make([][]float64, 4)
-	l.must(t, func(i int) error {
+	l.Must(t, func(i int) error {
 		vectors[i] = []float64{0.5 * float64(i), -3.25, 1e-9}
 		return m[i].SumFixed(t.Context(), "scores", 2, Fixed{Bits: 36, Bound: 1 << 20}, vectors[i])
 	})
@@ -43,7 +43,7 @@ func TestFixedSumsOfAnything(t *testing.T) {
 				want[j] += int64(math.RoundToEven(math.Ldexp(v, f.Bits)))
 			}
 		}
-		l.must(t, func(i int) error { return m[i].SumFixed(t.Context(), "scores", 0, f, vectors[i]) })
+		l.Must(t, func(i int) error { return m[i].SumFixed(t.Context(), "scores", 0, f, vectors[i]) })
 		for j := range want {
 			if got := vectors[0][j]; got != math.Ldexp(float64(want[j]), -f.Bits) {
 				rt.Fatalf("element %d of the total is %v, want %d / 2^%d", j, got, want[j], f.Bits)
@@ -68,18 +68,18 @@ func TestWhatDoesNotFitIsNotSent(t *testing.T) {
 		{8.000001, "scores: element 2 is 8.000001, want a finite number of magnitude at most 8"},
 		{-math.MaxFloat64, "scores: element 2 is -1.7976931348623157e+308, want a finite number of magnitude at most 8"},
 	} {
-		before, _ := l.net.Sent(l.ids[2], l.ids[1])
+		before, _ := l.Sent(l.IDs[2], l.IDs[1])
 		err := m[2].SumFixed(t.Context(), "scores", 0, f, []float64{8, -8, c.bad, 1})
 		wantError(t, err, c.want)
 		if out := (*RangeError)(nil); !errors.As(err, &out) || out.Element != 2 || out.Vector != "scores" || out.Bound != 8 {
 			t.Errorf("%v is no RangeError of element 2", err)
 		}
-		if after, _ := l.net.Sent(l.ids[2], l.ids[1]); after != before {
+		if after, _ := l.Sent(l.IDs[2], l.IDs[1]); after != before {
 			t.Errorf("%v: %d frames were sent", c.bad, after-before)
 		}
 	}
 	v := [3][]float64{{8}, {8}, {8}}
-	l.must(t, func(i int) error { return m[i].SumFixed(t.Context(), "scores", 0, f, v[i]) })
+	l.Must(t, func(i int) error { return m[i].SumFixed(t.Context(), "scores", 0, f, v[i]) })
 	if v[0][0] != 24 {
 		t.Errorf("the next sum is %v, want 24", v[0][0])
 	}
@@ -119,7 +119,7 @@ func TestLargestTotalsDoNotWrap(t *testing.T) {
 	f := Fixed{Bits: 41, Bound: 1 << 20}
 	for _, v := range []float64{f.Bound, -f.Bound} {
 		vectors := [3][]float64{{v}, {v}, {v}}
-		l.must(t, func(i int) error { return m[i].SumFixed(t.Context(), "scores", 1, f, vectors[i]) })
+		l.Must(t, func(i int) error { return m[i].SumFixed(t.Context(), "scores", 1, f, vectors[i]) })
 		if vectors[1][0] != 3*v {
 			t.Errorf("the total of three times %v is %v", v, vectors[1][0])
 		}
@@ -131,7 +131,7 @@ func TestPublishedSum(t *testing.T) {
 	l := newTestNetwork(t, 3, testChunk)
 	sum := func(bad float64) ([][]float64, []error) {
 		v := make([][]float64, 3)
-		return v, l.each(func(i int) error {
+		return v, l.Each(func(i int) error {
 			v[i] = []float64{float64(i), 0.25, 0, bad}
 			return SumPublished(t.Context(), l.sessions[i], "values", contract.PlanFor(contract.Tree, 3, 0), v[i])
 		})

@@ -39,7 +39,7 @@ func watch(t *testing.T, l *testNetwork, ring Ring, m []*Masked, parties []int) 
 	t.Helper()
 	var taps []*testnet.Tap
 	for _, p := range parties {
-		taps = append(taps, l.net.Tap(l.ids[p]))
+		taps = append(taps, l.Tap(l.IDs[p]))
 	}
 	counting := make([]uint64, hidingWords(ring))
 	for i := range counting {
@@ -47,7 +47,7 @@ func watch(t *testing.T, l *testNetwork, ring Ring, m []*Masked, parties []int) 
 	}
 	zeros := make([]uint64, hidingWords(ring))
 	for _, input := range [][]uint64{zeros, counting, zeros} {
-		l.must(t, func(i int) error {
+		l.Must(t, func(i int) error {
 			return sumWords(t.Context(), m[i], ring, 0, append([]uint64(nil), input...))
 		})
 	}
@@ -144,8 +144,8 @@ func TestRepeatedMasksLeak(t *testing.T) {
 // TestPublishedSumsLeak: what a sum in the clear carries fails the same tests.
 func TestPublishedSumsLeak(t *testing.T) {
 	l := newTestNetwork(t, 4, 0)
-	tap := l.net.Tap(l.ids[2])
-	l.must(t, func(i int) error {
+	tap := l.Tap(l.IDs[2])
+	l.Must(t, func(i int) error {
 		v := make([]float64, hidingWords(Fixed64))
 		for j := range v {
 			v[j] = float64(j) / 3

@@ -128,9 +128,9 @@ func text(err error) string {
 func TestTwoMaskedShareNoMask(t *testing.T) {
 	l := newTestNetwork(t, 3, 0)
 	first, second := l.masked(t, contract.Ring), l.masked(t, contract.Ring)
-	tap := l.net.Tap(l.ids[1])
+	tap := l.Tap(l.IDs[1])
 	for _, m := range [][]*Masked{first, second} {
-		l.must(t, func(i int) error { return m[i].SumWords(t.Context(), "scores", 0, make([]uint64, 4)) })
+		l.Must(t, func(i int) error { return m[i].SumWords(t.Context(), "scores", 0, make([]uint64, 4)) })
 	}
 	frames := sumFrames(tap)
 	if len(frames) != 2 || bytes.Equal(frames[0].payload, frames[1].payload) {

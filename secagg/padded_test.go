@@ -15,7 +15,7 @@ func TestPaddedSumsLackOnlyThePad(t *testing.T) {
 	testNetworks := []*testNetwork{newTestNetwork(t, 3, testChunk), newTestNetwork(t, 5, testChunk)}
 	rapid.Check(t, func(rt *rapid.T) {
 		l := rapid.SampledFrom(testNetworks).Draw(rt, "parties")
-		q := len(l.ids)
+		q := len(l.IDs)
 		m := l.masked(t, rapid.SampledFrom(topologies).Draw(rt, "topology"))
 		root := rapid.IntRange(0, q-1).Draw(rt, "root")
 		n := rapid.IntRange(0, 90).Draw(rt, "words")
@@ -32,7 +32,7 @@ func TestPaddedSumsLackOnlyThePad(t *testing.T) {
 			}
 		}
 		before := slices.Clone(own[(root+1)%q])
-		l.must(t, func(i int) error { return m[i].sumPadded(t.Context(), "angles", root, own[i]) })
+		l.Must(t, func(i int) error { return m[i].sumPadded(t.Context(), "angles", root, own[i]) })
 		for j := range want {
 			if got := own[root][j] - pad[j]; got != want[j] {
 				rt.Fatalf("word %d: the total less the pad is %d, want %d", j, got, want[j])
@@ -49,7 +49,7 @@ func TestPaddedSumsTakeTheirMasksOnce(t *testing.T) {
 	l := newTestNetwork(t, 3, testChunk)
 	m := l.masked(t, topologies[0])
 	for range 2 {
-		l.must(t, func(i int) error { return m[i].sumPadded(t.Context(), "angles", 0, make([]uint16, 3)) })
+		l.Must(t, func(i int) error { return m[i].sumPadded(t.Context(), "angles", 0, make([]uint16, 3)) })
 	}
 	if _, err := m[0].masks.draw(m[0].session.Operations(), m[0].session.Shared(), Turns16); err == nil ||
 		err.Error() != "masks of sum 3 were drawn before: a mask is used once" {

@@ -22,14 +22,14 @@ func TestAForgedBroadcastOpensNoise(t *testing.T) {
 	for _, forged := range []bool{false, true} {
 		l := newTestNetwork(t, q, 0)
 		if forged {
-			l.net.OnFrame(testnet.Forger{Party: l.ids[relay], Kind: "batch", Change: func(p []byte) []byte {
+			l.OnFrame(testnet.Forger{Party: l.IDs[relay], Kind: "batch", Change: func(p []byte) []byte {
 				p[0]++
 				return p
 			}}.Deviate)
 		}
 		m := l.masked(t, contract.Tree)
 		totals := make([][]uint16, q)
-		l.must(t, func(i int) error {
+		l.Must(t, func(i int) error {
 			rows, err := l.sessions[i].Broadcast(t.Context(), "batch", contract.ClassOpening, root, []byte{7, 0, 0, 0}, 8)
 			if err != nil {
 				return err

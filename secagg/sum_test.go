@@ -71,7 +71,7 @@ func checkSum(t testing.TB, l *testNetwork, m []*Masked, ring Ring, root int, ve
 		}
 	}
 	own := slices.Clone(got[(root+1)%len(got)])
-	l.must(t, func(i int) error { return sumWords(t.Context(), m[i], ring, root, got[i]) })
+	l.Must(t, func(i int) error { return sumWords(t.Context(), m[i], ring, root, got[i]) })
 	if !slices.Equal(got[root], want) {
 		t.Errorf("%v, root %d, %d words: the total is %x, want %x", ring, root, len(want), got[root], want)
 	}
@@ -86,7 +86,7 @@ func TestMaskedSumsOfAnything(t *testing.T) {
 		newTestNetwork(t, 5, testChunk)}
 	rapid.Check(t, func(rt *rapid.T) {
 		l := rapid.SampledFrom(testNetworks).Draw(rt, "parties")
-		q := len(l.ids)
+		q := len(l.IDs)
 		ring := rapid.SampledFrom(rings).Draw(rt, "ring")
 		m := l.masked(t, rapid.SampledFrom(topologies).Draw(rt, "topology"))
 		n := rapid.IntRange(0, 40).Draw(rt, "words")
@@ -100,9 +100,9 @@ func TestMaskedSumsOfAnything(t *testing.T) {
 
 func TestNewMaskedRefuses(t *testing.T) {
 	l := newTestNetwork(t, 2, 0)
-	_, err := NewMasked(l.sessions[0], l.ids, contract.Tree)
+	_, err := NewMasked(l.sessions[0], l.IDs, contract.Tree)
 	wantError(t, err, "masked sums need at least 3 parties, this session has 2: the root of a sum of two knows the other's addend")
-	_, err = NewMasked(l.sessions[0], append(l.ids, l.ids[0]), contract.Tree)
+	_, err = NewMasked(l.sessions[0], append(l.IDs, l.IDs[0]), contract.Tree)
 	wantError(t, err, "masked sums: 3 ids for 2 parties")
 }
 

@@ -2,11 +2,7 @@ package secagg
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/testnet"
@@ -22,73 +18,25 @@ var (
 
 // testNetwork is a whole federation in one process, with a session open.
 type testNetwork struct {
-	net      *testnet.Network
-	ids      []keys.ID
+	*testnet.Federation
 	sessions []*protocol.Session
 }
 
 // newTestNetwork opens a session of q parties whose chunks have the given bytes, 0 for the default.
 func newTestNetwork(t testing.TB, q, chunk int) *testNetwork {
 	t.Helper()
-	l := &testNetwork{sessions: make([]*protocol.Session, q)}
-	var private []*keys.PrivateKey
-	var parties []contract.Party
-	for i := range q {
-		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		private, l.ids = append(private, k), append(l.ids, k.ID())
-		parties = append(parties, contract.Party{Name: fmt.Sprintf("p%d", i), ID: k.ID()})
-	}
-	l.net = testnet.New(l.ids)
-	t.Cleanup(l.net.Close)
-	var session protocol.SessionID
-	rand.Read(session[:])
-	l.must(t, func(i int) error {
-		mesh, err := l.net.Transport(l.ids[i]).Open(t.Context(), session, without(l.ids, i))
-		if err != nil {
-			return err
-		}
-		l.sessions[i], err = protocol.NewSession(t.Context(), mesh, protocol.SessionConfig{
-			Contract: keys.HashOf("test contract"), Number: 1, Parties: parties, Key: private[i], Chunk: chunk,
-		})
-		return err
-	})
+	l := &testNetwork{Federation: testnet.Found(t, testnet.Numbered(q)...)}
+	l.sessions = l.Sessions(t, testnet.Meeting{Chunk: chunk})
 	return l
-}
-
-// without returns ids but for the one at i.
-func without(ids []keys.ID, i int) []keys.ID {
-	return append(append([]keys.ID(nil), ids[:i]...), ids[i+1:]...)
-}
-
-// each runs part at every party at once and returns their errors.
-func (l *testNetwork) each(part func(i int) error) []error {
-	errs := make([]error, len(l.ids))
-	var wg sync.WaitGroup
-	for i := range l.ids {
-		wg.Go(func() { errs[i] = part(i) })
-	}
-	wg.Wait()
-	return errs
-}
-
-// must runs part at every party, none of which may fail.
-func (l *testNetwork) must(t testing.TB, part func(i int) error) {
-	t.Helper()
-	if err := errors.Join(l.each(part)...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // masked makes every party's sums.
 func (l *testNetwork) masked(t testing.TB, topology contract.Topology) []*Masked {
 	t.Helper()
-	all := make([]*Masked, len(l.ids))
+	all := make([]*Masked, len(l.IDs))
 	for i, s := range l.sessions {
 		var err error
-		if all[i], err = NewMasked(s, l.ids, topology); err != nil {
+		if all[i], err = NewMasked(s, l.IDs, topology); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -76,16 +76,16 @@ func BenchmarkBesideMasks(b *testing.B) {
 			masked, vectors := make([]*secagg.Masked, 4), make([][]uint16, 4)
 			for i := range masked {
 				var err error
-				masked[i], err = secagg.NewMasked(l.sessions[i], l.ids, contract.Tree)
+				masked[i], err = secagg.NewMasked(l.sessions[i], l.IDs, contract.Tree)
 				must(b, err)
 				vectors[i] = make([]uint16, n)
 			}
 			var he, masks time.Duration
 			for b.Loop() {
 				start := time.Now()
-				l.must(b, func(i int) error { return l.sums[i].SumTurns(context.Background(), "angles", 0, vectors[i]) })
+				l.Must(b, func(i int) error { return l.sums[i].SumTurns(context.Background(), "angles", 0, vectors[i]) })
 				between := time.Now()
-				l.must(b, func(i int) error { return masked[i].SumTurns(context.Background(), "masked", 0, vectors[i]) })
+				l.Must(b, func(i int) error { return masked[i].SumTurns(context.Background(), "masked", 0, vectors[i]) })
 				he, masks = he+between.Sub(start), masks+time.Since(between)
 			}
 			b.ReportMetric(he.Seconds()*1e9/float64(b.N)/float64(n), "he-ns/word")

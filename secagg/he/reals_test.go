@@ -45,7 +45,7 @@ func TestRealSumsAreWithinTheirError(t *testing.T) {
 		for j := range want {
 			want[j] = exactSum(vectors, j)
 		}
-		l.must(t, func(i int) error { return l.sums[i].SumReals(t.Context(), "gradient", root, vectors[i], bound) })
+		l.Must(t, func(i int) error { return l.sums[i].SumReals(t.Context(), "gradient", root, vectors[i], bound) })
 		stated, err := l.sums[0].RealError(bound)
 		must(t, err)
 		if stated > bound*0x1p-48 {

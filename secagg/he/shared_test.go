@@ -31,14 +31,14 @@ func TestAForgedKeyOrC1StopsBelowTheForger(t *testing.T) {
 		for _, attack := range []string{"forger", "equivocator"} {
 			t.Run(attack+" of "+c.kind, func(t *testing.T) {
 				l, victim := openSessions(t, q, 0, nil), victim
-				hook := testnet.Forger{Party: l.ids[relay], Kind: c.kind, Change: other}.Deviate
+				hook := testnet.Forger{Party: l.IDs[relay], Kind: c.kind, Change: other}.Deviate
 				if attack == "equivocator" {
 					victim = relay
-					hook = testnet.Equivocator{Root: l.ids[0], Victim: l.ids[victim], Kind: c.kind, Change: other}.Deviate
+					hook = testnet.Equivocator{Root: l.IDs[0], Victim: l.IDs[victim], Kind: c.kind, Change: other}.Deviate
 				}
-				l.net.OnFrame(hook)
-				tap := l.net.Tap(l.ids[plan.Parent[victim]])
-				errs := l.each(func(i int) (err error) {
+				l.OnFrame(hook)
+				tap := l.Tap(l.IDs[plan.Parent[victim]])
+				errs := l.Each(func(i int) (err error) {
 					if l.sums[i], err = NewSums(t.Context(), l.sessions[i], contract.Tree, keys.Hash{1}); err != nil {
 						return err
 					}
@@ -49,7 +49,7 @@ func TestAForgedKeyOrC1StopsBelowTheForger(t *testing.T) {
 					t.Errorf("the victim's error is %v", errs[victim])
 				}
 				for _, f := range tap.Frames() {
-					if f.From == l.ids[victim] && f.Kind() == c.depends {
+					if f.From == l.IDs[victim] && f.Kind() == c.depends {
 						t.Errorf("the victim has sent %s", c.depends)
 					}
 				}

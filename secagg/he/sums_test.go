@@ -43,20 +43,20 @@ func sumNarrow[W uint16 | uint32](v []uint64, sum func([]W) error) error {
 func checkSum(t *testing.T, l *testNetwork, ring secagg.Ring, root, n int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(root), uint64(n)))
-	vectors, kept := make([][]uint64, len(l.ids)), make([][]uint64, len(l.ids))
+	vectors, kept := make([][]uint64, len(l.IDs)), make([][]uint64, len(l.IDs))
 	for i := range vectors {
 		vectors[i] = randomWords(r, ring, n)
 		kept[i] = slices.Clone(vectors[i])
 	}
 	want := ringSum(ring, vectors)
-	l.must(t, func(i int) error { return sumWords(t.Context(), l.sums[i], ring, root, vectors[i]) })
+	l.Must(t, func(i int) error { return sumWords(t.Context(), l.sums[i], ring, root, vectors[i]) })
 	for i := range vectors {
 		if i != root && !slices.Equal(vectors[i], kept[i]) {
 			t.Errorf("%s to %d: the vector of party %d, which is not the root, changed", ring, root, i)
 		}
 	}
 	if !slices.Equal(vectors[root], want) {
-		t.Errorf("%s of %d words to %d of %d: the total is not the ring sum", ring, n, root, len(l.ids))
+		t.Errorf("%s of %d words to %d of %d: the total is not the ring sum", ring, n, root, len(l.IDs))
 	}
 }
 
@@ -98,7 +98,7 @@ func TestFixedSumsAreExact(t *testing.T) {
 				want[j] += math.RoundToEven(math.Ldexp(v, f.Bits))
 			}
 		}
-		l.must(t, func(i int) error { return l.sums[i].SumFixed(t.Context(), "scores", 0, f, vectors[i]) })
+		l.Must(t, func(i int) error { return l.sums[i].SumFixed(t.Context(), "scores", 0, f, vectors[i]) })
 		for j := range want {
 			if got := math.Ldexp(vectors[0][j], f.Bits); got != want[j] && math.Abs(want[j]) < 1<<53 {
 				t.Fatalf("%+v: element %d is %v, want %v", f, j, got, want[j])
@@ -172,7 +172,7 @@ func TestOnlyTheRootRecordsAnOpeningAndItIsTheTotal(t *testing.T) {
 	recorders := []*openings{{}, {}, {}}
 	l := newTestNetwork(t, 3, 0, contract.Tree, func(i int) protocol.Recorder { return recorders[i] })
 	vectors := [][]uint16{{1, 65535, 3}, {10, 20, 30}, {100, 200, 300}}
-	l.must(t, func(i int) error { return l.sums[i].SumTurns(t.Context(), "angles", 2, vectors[i]) })
+	l.Must(t, func(i int) error { return l.sums[i].SumTurns(t.Context(), "angles", 2, vectors[i]) })
 	if len(recorders[0].list)+len(recorders[1].list) != 0 {
 		t.Error("a party that is not the root recorded an opening")
 	}
@@ -188,8 +188,8 @@ func TestOnlyTheRootRecordsAnOpeningAndItIsTheTotal(t *testing.T) {
 
 func TestEverythingOnTheWireIsOfTheStatedClass(t *testing.T) {
 	l := openSessions(t, 3, 0, nil)
-	tap := l.net.Tap(l.ids[0])
-	l.must(t, func(i int) (err error) {
+	tap := l.Tap(l.IDs[0])
+	l.Must(t, func(i int) (err error) {
 		if l.sums[i], err = NewSums(t.Context(), l.sessions[i], contract.Star, keys.Hash{1}); err != nil {
 			return err
 		}

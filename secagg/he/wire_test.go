@@ -63,7 +63,7 @@ func TestAShortC1EndsTheSum(t *testing.T) {
 func sumTampered(t *testing.T, change func(kind string, payload []byte) []byte) error {
 	t.Helper()
 	l := newTestNetwork(t, 3, 0, contract.Star, nil)
-	l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
+	l.OnFrame(func(f testnet.Frame) []testnet.Frame {
 		kind, at := kindOf(f.Data)
 		payload := change(kind, f.Data[at:])
 		f.Data = f.Data[:at+len(payload)]
@@ -74,7 +74,7 @@ func sumTampered(t *testing.T, change func(kind string, payload []byte) []byte) 
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	return errors.Join(l.each(func(i int) error {
+	return errors.Join(l.Each(func(i int) error {
 		err := l.sums[i].SumTurns(ctx, "angles", 0, make([]uint16, 3))
 		if err != nil {
 			cancel()
@@ -86,9 +86,9 @@ func sumTampered(t *testing.T, change func(kind string, payload []byte) []byte) 
 // TestCostIsWhatIsSent compares what one party sends its parent with what the contract would say.
 func TestCostIsWhatIsSent(t *testing.T) {
 	l := openSessions(t, 3, 0, nil)
-	tap, told := l.net.Tap(l.ids[0]), l.net.Tap(l.ids[1])
+	tap, told := l.Tap(l.IDs[0]), l.Tap(l.IDs[1])
 	const n = 3*Degree + 1
-	l.must(t, func(i int) (err error) {
+	l.Must(t, func(i int) (err error) {
 		if l.sums[i], err = NewSums(t.Context(), l.sessions[i], contract.Star, keys.Hash{1}); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func TestCostIsWhatIsSent(t *testing.T) {
 	})
 	count := func(frames []testnet.Frame, kind string, from int) (bytes int64) {
 		for _, f := range frames {
-			if k, at := kindOf(f.Data); k == kind && f.From == l.ids[from] {
+			if k, at := kindOf(f.Data); k == kind && f.From == l.IDs[from] {
 				bytes += int64(len(f.Data) - at)
 			}
 		}
