@@ -1,10 +1,10 @@
 package protocol_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -47,20 +47,14 @@ func BenchmarkSession(b *testing.B) {
 func BenchmarkNewSession(b *testing.B) {
 	for _, q := range []int{2, 4, 8} {
 		b.Run(fmt.Sprintf("%d_parties", q), func(b *testing.B) {
-			names := make([]string, q)
-			for i := range names {
-				names[i] = fmt.Sprintf("p%d", i)
-			}
-			l := newTestNetwork(b, names...)
+			l := newTestNetwork(b, testnet.Numbered(q)...)
 			for b.Loop() {
 				b.StopTimer()
-				for _, id := range l.ids {
-					l.net.Restart(id)
+				for _, id := range l.IDs {
+					l.Restart(id)
 				}
 				b.StartTimer()
-				if err := errors.Join(l.open(b.Context(), 1, 0)...); err != nil {
-					b.Fatal(err)
-				}
+				l.mustOpen(b, 1, 0)
 			}
 		})
 	}

@@ -92,13 +92,11 @@ func recorded(t *testing.T, q int) (*testNetwork, []*notebook) {
 	names := []string{"bank", "insurer", "shop", "telco"}[:q]
 	l := newTestNetwork(t, names...)
 	var notebooks []*notebook
-	for i := range l.ids {
-		n := &notebook{self: l.ids[i], parties: l.parties, links: make(map[[2]keys.ID]protocol.Passed)}
+	for i := range l.IDs {
+		n := &notebook{self: l.IDs[i], parties: l.Parties, links: make(map[[2]keys.ID]protocol.Passed)}
 		notebooks, l.recorders = append(notebooks, n), append(l.recorders, n)
 	}
-	if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
-		t.Fatal(err)
-	}
+	l.mustOpen(t, 1, 64)
 	return l, notebooks
 }
 
@@ -155,13 +153,13 @@ func TestWhoRecordsOtherwiseIsNamed(t *testing.T) {
 // TestNothingUnrecordedIsSent: a frame whose record fails stays at home.
 func TestNothingUnrecordedIsSent(t *testing.T) {
 	l, notebooks := recorded(t, 3)
-	before, _ := l.net.Sent(l.ids[1], l.ids[0])
+	before, _ := l.Sent(l.IDs[1], l.IDs[0])
 	notebooks[1].failing = errors.New("the disk is full")
 	err := l.sessions[1].Reduce(t.Context(), newReduction(contract.PlanFor(contract.Star, 3, 0), 4, 1).Reduction)
 	if !errors.Is(err, notebooks[1].failing) {
 		t.Errorf("error is %v", err)
 	}
-	if after, _ := l.net.Sent(l.ids[1], l.ids[0]); after != before {
+	if after, _ := l.Sent(l.IDs[1], l.IDs[0]); after != before {
 		t.Errorf("%d frames were sent", after-before)
 	}
 }
@@ -180,9 +178,7 @@ func budgeted(t *testing.T) *testNetwork {
 			Kind: "scores", Stage: 2, Collective: "sum", Root: "bank", Class: "masked", Encoding: "fixed64", Count: 1,
 			Bytes: 64,
 		})
-	if err := errors.Join(l.open(t.Context(), 1, 0)...); err != nil {
-		t.Fatal(err)
-	}
+	l.mustOpen(t, 1, 0)
 	return l
 }
 

@@ -39,7 +39,7 @@ func newDirect(encoding contract.Encoding, from, to int, data []byte) *direct {
 // pass passes data from one party to another and returns each party's message.
 func (l *testNetwork) pass(t testing.TB, encoding contract.Encoding, from, to int, data []byte) []*direct {
 	t.Helper()
-	all := make([]*direct, len(l.ids))
+	all := make([]*direct, len(l.IDs))
 	l.must(t, func(i int) error {
 		all[i] = newDirect(encoding, from, to, data)
 		return l.sessions[i].Pass(t.Context(), all[i].Direct)
@@ -216,13 +216,10 @@ var directFaults = []struct {
 func TestFaultyDirectFramesAreRefused(t *testing.T) {
 	for _, c := range directFaults {
 		t.Run(c.name, func(t *testing.T) {
-			l := newTestNetwork(t, "bank", "insurer", "shop")
-			if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
-				t.Fatal(err)
-			}
+			l := opened(t, 64, "bank", "insurer", "shop")
 			seen := 0
-			l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
-				if f.From == l.ids[2] && f.To == l.ids[0] {
+			l.OnFrame(func(f testnet.Frame) []testnet.Frame {
+				if f.From == l.IDs[2] && f.To == l.IDs[0] {
 					if seen++; seen == 1 {
 						return c.change(f)
 					}
@@ -257,10 +254,7 @@ func TestFaultyDirectFramesAreRefused(t *testing.T) {
 
 // TestWhoGoesInsteadOfSendingIsNamed: the receiver says who is gone, in which operation.
 func TestWhoGoesInsteadOfSendingIsNamed(t *testing.T) {
-	l := newTestNetwork(t, "bank", "insurer", "shop")
-	if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t, 64, "bank", "insurer", "shop")
 	errs := l.each(func(i int) error {
 		if i == 2 {
 			return errors.New("the lights went out")
@@ -268,7 +262,7 @@ func TestWhoGoesInsteadOfSendingIsNamed(t *testing.T) {
 		return l.sessions[i].Pass(t.Context(), newDirect(contract.Fixed64, 2, 0, make([]byte, 8)).Direct)
 	})
 	wantStep(t, errs[0], "operation 2 (share): shop: gone: it closed the session", "shop")
-	wantGone(t, errs[0], l.ids[2])
+	wantGone(t, errs[0], l.IDs[2])
 	if errs[1] != nil {
 		t.Errorf("whom it does not concern has the error %v", errs[1])
 	}
@@ -338,9 +332,7 @@ func TestABudgetOfDirectMessagesIsKept(t *testing.T) {
 					Kind: "score", Stage: 2, Collective: "direct", Root: "shop", To: "bank", Class: "opening",
 					Encoding: "fixed64", Shape: []int64{3}, Count: 1, Bytes: 24,
 				})
-			if err := errors.Join(l.open(t.Context(), 1, 0)...); err != nil {
-				t.Fatal(err)
-			}
+			l.mustOpen(t, 1, 0)
 			errs := l.each(func(i int) error { return passAll(t.Context(), l.sessions[i], c.messages) })
 			var refused *contract.BudgetError
 			switch {

@@ -91,7 +91,7 @@ func TestFaultyFramesAreRefused(t *testing.T) {
 			l, roots, errs := reduceWith(t, nthChunk(1, c.change))
 			want := c.want
 			if c.name == "other contract" {
-				want = fmt.Sprintf(want, l.contract.String()[2:8], l.contract.Short())
+				want = fmt.Sprintf(want, testnet.Unwritten.String()[2:8], testnet.Unwritten.Short())
 			}
 			wantStep(t, errs[1], "operation 2 (angles): shop: "+want, "shop")
 			if !errors.Is(errs[1], contract.ErrDeviation) {
@@ -101,7 +101,7 @@ func TestFaultyFramesAreRefused(t *testing.T) {
 				t.Errorf("the root was given %d words", len(roots.stored))
 			}
 			wantStep(t, errs[0], "operation 2 (angles): insurer: gone: it closed the session", "insurer")
-			wantGone(t, errs[0], l.ids[1])
+			wantGone(t, errs[0], l.IDs[1])
 			again := l.sessions[1].Reduce(t.Context(), newReduction(contract.PlanFor(contract.Ring, 3, 0), 1, 1).Reduction)
 			if again != errs[1] {
 				t.Errorf("the next sum gives %v, want the error that ended the session", again)
@@ -117,7 +117,7 @@ func nthChunk(
 	return func(l *testNetwork) func(testnet.Frame) []testnet.Frame {
 		seen := 0
 		return func(f testnet.Frame) []testnet.Frame {
-			if f.From == l.ids[2] && f.To == l.ids[1] && f.Data[atClass] == byte(contract.ClassMasked) {
+			if f.From == l.IDs[2] && f.To == l.IDs[1] && f.Data[atClass] == byte(contract.ClassMasked) {
 				if seen++; seen == n {
 					return change(f)
 				}
@@ -133,11 +133,8 @@ func reduceWith(
 	t *testing.T, rule func(*testNetwork) func(testnet.Frame) []testnet.Frame,
 ) (*testNetwork, *reduction, []error) {
 	t.Helper()
-	l := newTestNetwork(t, "bank", "insurer", "shop")
-	if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
-		t.Fatal(err)
-	}
-	l.net.OnFrame(rule(l))
+	l := opened(t, 64, "bank", "insurer", "shop")
+	l.OnFrame(rule(l))
 	var sums [3]*reduction
 	errs := l.each(func(i int) error {
 		sums[i] = newReduction(contract.PlanFor(contract.Ring, 3, 0), 24, 1)
@@ -188,7 +185,7 @@ func TestOversizedFramesAreRefused(t *testing.T) {
 		return []testnet.Frame{f}
 	}))
 	wantStep(t, errs[1], fmt.Sprintf("operation 2 (angles): shop: %s announced a frame of %d bytes: at most %d are allowed",
-		l.ids[2].Short(), protocol.MaxFrame+1, protocol.MaxFrame), "shop")
+		l.IDs[2].Short(), protocol.MaxFrame+1, protocol.MaxFrame), "shop")
 	if len(root.stored) > 0 {
 		t.Errorf("the root was given %d words", len(root.stored))
 	}
@@ -198,12 +195,12 @@ func TestOversizedFramesAreRefused(t *testing.T) {
 func TestAPartyThatIsGone(t *testing.T) {
 	l, root, errs := reduceWith(t, func(l *testNetwork) func(testnet.Frame) []testnet.Frame {
 		return nthChunk(2, func(testnet.Frame) []testnet.Frame {
-			l.net.Kill(l.ids[2])
+			l.Kill(l.IDs[2])
 			return nil
 		})(l)
 	})
 	wantStep(t, errs[1], "operation 2 (angles): shop: gone: connection reset", "shop")
-	wantGone(t, errs[1], l.ids[2])
+	wantGone(t, errs[1], l.IDs[2])
 	if errors.Is(errs[1], contract.ErrDeviation) {
 		t.Error("to be gone is no deviation: the job can be resumed")
 	}
@@ -214,10 +211,7 @@ func TestAPartyThatIsGone(t *testing.T) {
 
 // TestAPartyThatLeavesSaysWhy: the reason is a code of the vocabulary, and nothing that is no name goes along.
 func TestAPartyThatLeavesSaysWhy(t *testing.T) {
-	l := newTestNetwork(t, "bank", "insurer", "shop")
-	if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t, 64, "bank", "insurer", "shop")
 	l.sessions[2].Abort(t.Context(), &fault.Fault{Code: fault.CodeDisk, Names: []string{"\x1b[2J"}, Ref: "7f3a2c"})
 	err := l.sessions[1].Reduce(t.Context(), newReduction(contract.PlanFor(contract.Ring, 3, 0), 8, 1).Reduction)
 	wantStep(t, err, "operation 2 (angles): shop: left the session: its disk is full, "+
@@ -259,16 +253,16 @@ var sessionKeyFaults = []struct {
 // sessionKey is a session key with party i's signature.
 func (l *testNetwork) sessionKey(i int, public []byte) []byte {
 	const domain = "hanse session key v1"
-	signed := keys.HashOf(domain, l.contract[:], []byte{0, 0, 0, 1}, l.ids[i][:], public)
-	return append(bytes.Clone(public), l.keys[i].Sign(domain, signed[:])...)
+	signed := keys.HashOf(domain, testnet.Unwritten[:], []byte{0, 0, 0, 1}, l.IDs[i][:], public)
+	return append(bytes.Clone(public), l.Keys[i].Sign(domain, signed[:])...)
 }
 
 func TestFaultySessionKeysAreRefused(t *testing.T) {
 	for _, c := range sessionKeyFaults {
 		t.Run(c.name, func(t *testing.T) {
 			l := newTestNetwork(t, "bank", "insurer", "shop")
-			l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
-				if f.From == l.ids[2] {
+			l.OnFrame(func(f testnet.Frame) []testnet.Frame {
+				if f.From == l.IDs[2] {
 					head := slices.Clone(f.Data[:atKind+len("session-key")])
 					payload := c.change(l, slices.Clone(f.Data[len(head):]))
 					binary.BigEndian.PutUint64(head[24:], uint64(len(payload)))

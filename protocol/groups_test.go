@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/inbox"
-	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -28,16 +28,15 @@ func newGrouped(t *testing.T) *grouped {
 	g := &grouped{testNetwork: newTestNetwork(t, "bank", "shop", "port")}
 	g.meshes = make([]protocol.Mesh, 3)
 	base := make([]*protocol.Links, 3)
-	g.must(t, func(i int) (err error) {
-		peers := append(append([]keys.ID(nil), g.ids[:i]...), g.ids[i+1:]...)
-		if g.meshes[i], err = g.net.Transport(g.ids[i]).Open(t.Context(), protocol.SessionID{1}, peers); err != nil {
+	g.Must(t, func(i int) (err error) {
+		var config protocol.SessionConfig
+		if g.meshes[i], config, err = g.Join(t.Context(), testnet.Meeting{}, i); err != nil {
 			return err
 		}
-		base[i], err = protocol.NewLinks(g.meshes[i],
-			protocol.SessionConfig{Contract: g.contract, Number: 1, Parties: g.parties, Key: g.keys[i]}, nil)
+		base[i], err = protocol.NewLinks(g.meshes[i], config, nil)
 		return err
 	})
-	box := inbox.New(g.meshes[0], g.ids[1:])
+	box := inbox.New(g.meshes[0], g.IDs[1:])
 	t.Cleanup(func() { box.Close() })
 	g.groups = base[0].NewGroups(box)
 	within := func(l *protocol.Links, groups *protocol.Groups, number uint16) *protocol.Links {
@@ -88,7 +87,7 @@ func TestMessagesAreSortedByGroup(t *testing.T) {
 		}
 	}
 	g.send(t, 2, 1, "third", 3)
-	if a, err := g.groups.Arrivals(1).Next(t.Context()); err != nil || a.From != g.ids[2] || a.Message.Kind != "third" {
+	if a, err := g.groups.Arrivals(1).Next(t.Context()); err != nil || a.From != g.IDs[2] || a.Message.Kind != "third" {
 		t.Errorf("group 1 gives %+v, error %v, want third", a, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -159,7 +158,7 @@ func TestAPartyThatIsGoneIsGoneInAllGroups(t *testing.T) {
 			t.Errorf("group %d: error is %v, want that the link is broken", group, err)
 		}
 	}
-	if a, err := g.groups.Arrivals(1).Next(t.Context()); err != nil || a.Err == nil || a.From != g.ids[1] {
+	if a, err := g.groups.Arrivals(1).Next(t.Context()); err != nil || a.Err == nil || a.From != g.IDs[1] {
 		t.Errorf("the server of group 1 hears %+v, error %v", a, err)
 	}
 }

@@ -15,7 +15,7 @@ const oneWay = 100 * time.Millisecond
 func inFakeTime(t *testing.T, q int, f func(t *testing.T, l *testNetwork)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := numbered(t, q, 64)
-		l.net.Delay(oneWay)
+		l.Delay(oneWay)
 		f(t, l)
 	})
 }

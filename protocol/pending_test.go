@@ -122,7 +122,7 @@ func TestWhatIsTakenLateIsTheSame(t *testing.T) {
 		for run, c := range []course{c.atOnce(), c, c} {
 			l, notebooks := recorded(t, q)
 			if run == 2 {
-				l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
+				l.OnFrame(func(f testnet.Frame) []testnet.Frame {
 					runtime.Gosched()
 					return []testnet.Frame{f}
 				})
@@ -136,7 +136,7 @@ func TestWhatIsTakenLateIsTheSame(t *testing.T) {
 			if err := errors.Join(errs...); err != nil {
 				rt.Fatal(err)
 			}
-			l.net.Close()
+			l.Close()
 			for i, n := range notebooks {
 				order[run][i] = n.entries
 			}
@@ -197,15 +197,13 @@ func TestNobodyWaitsInACircle(t *testing.T) {
 		narrow := false
 		l := newTestNetwork(t, "bank", "insurer", "shop")
 		taken := make(map[[2]keys.ID]chan struct{})
-		for _, a := range l.ids {
-			for _, b := range l.ids {
+		for _, a := range l.IDs {
+			for _, b := range l.IDs {
 				taken[[2]keys.ID{a, b}] = make(chan struct{})
 			}
 		}
-		l.wrap = func(i int, m protocol.Mesh) protocol.Mesh { return narrowMesh{m, l.ids[i], &narrow, taken} }
-		if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
-			rt.Fatal(err)
-		}
+		l.wrap = func(i int, m protocol.Mesh) protocol.Mesh { return narrowMesh{m, l.IDs[i], &narrow, taken} }
+		l.mustOpen(t, 1, 64)
 		narrow = true
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -216,7 +214,7 @@ func TestNobodyWaitsInACircle(t *testing.T) {
 		if err := errors.Join(errs...); err != nil {
 			rt.Fatal(err)
 		}
-		l.net.Close()
+		l.Close()
 	})
 }
 
@@ -268,22 +266,19 @@ func TestFaultsInWhatIsTakenLate(t *testing.T) {
 		want  string
 	}{
 		{"another kind", func(l *testNetwork) {
-			l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
+			l.OnFrame(func(f testnet.Frame) []testnet.Frame {
 				f.Data = bytes.Replace(f.Data, []byte("share"), []byte("shape"), 1)
 				return []testnet.Frame{f}
 			})
 		}, `operation 2 (share): shop: frame 1 refused: it belongs to operation 2 (shape)`},
-		{"gone", func(l *testNetwork) { l.net.Kill(l.ids[2]) }, "operation 2 (share): shop: gone: connection reset"},
+		{"gone", func(l *testNetwork) { l.Kill(l.IDs[2]) }, "operation 2 (share): shop: gone: connection reset"},
 		{"left", func(l *testNetwork) {
 			l.sessions[2].Abort(t.Context(), &fault.Fault{Code: fault.CodeDisk})
 			l.meshes[2].Close()
 		}, "operation 2 (share): shop: left the session: its disk is full, or cannot be written or read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newTestNetwork(t, "bank", "insurer", "shop")
-			if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
-				t.Fatal(err)
-			}
+			l := opened(t, 64, "bank", "insurer", "shop")
 			c.spoil(l)
 			d := newDirect(contract.Fixed64, 2, 0, make([]byte, 640)).Direct
 			if c.name == "another kind" {
@@ -390,10 +385,8 @@ func TestNoMoreIsHeldThanHasBegun(t *testing.T) {
 			}
 			return m
 		}
-		if err := errors.Join(l.open(t.Context(), 1, 64)...); err != nil {
-			t.Fatal(err)
-		}
-		l.net.OnFrame(func(f testnet.Frame) []testnet.Frame {
+		l.mustOpen(t, 1, 64)
+		l.OnFrame(func(f testnet.Frame) []testnet.Frame {
 			f.Data = append(f.Data, make([]byte, long)...)
 			return []testnet.Frame{f}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -32,13 +33,11 @@ func TestPairSecretsAreFresh(t *testing.T) {
 	seen := make(map[string]bool)
 	for run, number := range []uint32{1, 2, 2} {
 		if run == 2 { // the session was opened before: the parties begin anew
-			for _, id := range l.ids {
-				l.net.Restart(id)
+			for _, id := range l.IDs {
+				l.Restart(id)
 			}
 		}
-		if err := errors.Join(l.open(t.Context(), number, 0)...); err != nil {
-			t.Fatal(err)
-		}
+		l.mustOpen(t, number, 0)
 		for _, pair := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
 			secret := l.derived(t, pair[0], pair[1])
 			if !bytes.Equal(secret, l.derived(t, pair[1], pair[0])) {
@@ -65,14 +64,14 @@ func TestNewSessionRefuses(t *testing.T) {
 		config protocol.SessionConfig
 		want   string
 	}{
-		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: 12},
+		{protocol.SessionConfig{Parties: l.Parties, Key: l.Keys[0], Chunk: 12},
 			"chunk of 12 bytes: want a multiple of 8 up to 4198308"},
-		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: -8},
+		{protocol.SessionConfig{Parties: l.Parties, Key: l.Keys[0], Chunk: -8},
 			"chunk of -8 bytes: want a multiple of 8 up to 4198308"},
-		{protocol.SessionConfig{Parties: l.parties, Key: l.keys[0], Chunk: 8 << 20},
+		{protocol.SessionConfig{Parties: l.Parties, Key: l.Keys[0], Chunk: 8 << 20},
 			"chunk of 8388608 bytes: want a multiple of 8 up to 4198308"},
-		{protocol.SessionConfig{Parties: l.parties, Key: stranger, Contract: l.contract},
-			"contract " + l.contract.Short() + " does not name this node"},
+		{protocol.SessionConfig{Parties: l.Parties, Key: stranger, Contract: testnet.Unwritten},
+			"contract " + testnet.Unwritten.Short() + " does not name this node"},
 	} {
 		if _, err := protocol.NewSession(t.Context(), nil, c.config); err == nil || err.Error() != c.want {
 			t.Errorf("error is %v, want %s", err, c.want)
@@ -84,7 +83,7 @@ func TestNewSessionRefuses(t *testing.T) {
 func TestOwnMistakesAreNotSent(t *testing.T) {
 	l := numbered(t, 2, 64)
 	s := l.sessions[0]
-	before, _ := l.net.Sent(l.ids[0], l.ids[1])
+	before, _ := l.Sent(l.IDs[0], l.IDs[1])
 	_, broadcast := s.Broadcast(t.Context(), "width", contract.ClassControl, 0, make([]byte, 9), 8)
 	_, exchange := s.Exchange(t.Context(), "done", make([]byte, 1), 0)
 	_, kind := s.Exchange(t.Context(), "Done!", nil, 0)
@@ -100,7 +99,7 @@ func TestOwnMistakesAreNotSent(t *testing.T) {
 			t.Errorf("mistake %d: error is %v, want %s", i, c.err, c.want)
 		}
 	}
-	if after, _ := l.net.Sent(l.ids[0], l.ids[1]); after != before {
+	if after, _ := l.Sent(l.IDs[0], l.IDs[1]); after != before {
 		t.Errorf("%d frames were sent", after-before)
 	}
 }

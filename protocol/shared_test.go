@@ -41,17 +41,17 @@ func TestWhoWasToldOtherValuesStops(t *testing.T) {
 	relay, below := relayOf(t, q, root)
 	for name, attacker := range map[string]func(l *testNetwork) (hook func(testnet.Frame) []testnet.Frame, victim int){
 		"forger": func(l *testNetwork) (func(testnet.Frame) []testnet.Frame, int) {
-			return testnet.Forger{Party: l.ids[relay], Kind: "width", Change: flip}.Deviate, below
+			return testnet.Forger{Party: l.IDs[relay], Kind: "width", Change: flip}.Deviate, below
 		},
 		"equivocator": func(l *testNetwork) (func(testnet.Frame) []testnet.Frame, int) {
-			return testnet.Equivocator{Root: l.ids[root], Victim: l.ids[relay], Kind: "width", Change: flip}.Deviate, relay
+			return testnet.Equivocator{Root: l.IDs[root], Victim: l.IDs[relay], Kind: "width", Change: flip}.Deviate, relay
 		},
 	} {
 		for _, confirmed := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				l := numbered(t, q, 64)
 				hook, victim := attacker(l)
-				l.net.OnFrame(hook)
+				l.OnFrame(hook)
 				var told [q][]byte
 				errs := l.each(func(i int) (err error) {
 					if told[i], err = l.sessions[i].Broadcast(t.Context(), "width", contract.ClassControl, root, []byte("4 wide"),
@@ -96,7 +96,7 @@ func TestASessionEndsOnlyWhenAllWereToldTheSame(t *testing.T) {
 	const q = 4
 	relay, below := relayOf(t, q, 0)
 	l := numbered(t, q, 64)
-	l.net.OnFrame(testnet.Forger{Party: l.ids[relay], Kind: "products-total", Change: flip}.Deviate)
+	l.OnFrame(testnet.Forger{Party: l.IDs[relay], Kind: "products-total", Change: flip}.Deviate)
 	errs := l.each(func(i int) error {
 		if _, err := l.sessions[i].Broadcast(t.Context(), "products-total", contract.ClassOpening, 0, []byte("12345678"),
 			8); err != nil {
@@ -172,8 +172,8 @@ func TestCodesOfRowsDiscloseNothingToOthers(t *testing.T) {
 	for range 2 {
 		l := numbered(t, 4, 64)
 		var taps []*testnet.Tap
-		for _, id := range l.ids {
-			taps = append(taps, l.net.Tap(id))
+		for _, id := range l.IDs {
+			taps = append(taps, l.Tap(id))
 		}
 		compareRows(t, l, "a", "a", "a", "")
 		guess := keys.HashOf("rows", []byte("a"))
@@ -190,18 +190,18 @@ func TestCodesOfRowsDiscloseNothingToOthers(t *testing.T) {
 		codes := 0
 		for i, tap := range taps {
 			for _, f := range tap.Frames() {
-				if f.Kind() != contract.KindRowset || f.To != l.ids[i] {
+				if f.Kind() != contract.KindRowset || f.To != l.IDs[i] {
 					continue
 				}
 				codes++
-				if f.To == l.ids[3] || f.From == l.ids[3] {
+				if f.To == l.IDs[3] || f.From == l.IDs[3] {
 					t.Error("the party without data takes part")
 				}
 				if seen[string(f.Payload())] {
 					t.Error("a code comes twice")
 				}
 				seen[string(f.Payload())] = true
-				if f.From == l.ids[guesser] || f.To == l.ids[guesser] {
+				if f.From == l.IDs[guesser] || f.To == l.IDs[guesser] {
 					continue
 				}
 				if slices.ContainsFunc(mine, func(c []byte) bool { return bytes.Equal(c, f.Payload()) }) ||
@@ -226,7 +226,7 @@ func TestCodesOfRowsDiscloseNothingToOthers(t *testing.T) {
 
 // rowCode makes a code by hand.
 func rowCode(l *testNetwork, key []byte, from, to int, rows keys.Hash) []byte {
-	text := keys.HashOf("hanse row set v1", l.contract[:], []byte{0, 0, 0, 1}, l.ids[from][:], l.ids[to][:], rows[:])
+	text := keys.HashOf("hanse row set v1", testnet.Unwritten[:], []byte{0, 0, 0, 1}, l.IDs[from][:], l.IDs[to][:], rows[:])
 	code := hmac.New(sha256.New, key)
 	code.Write(text[:])
 	return code.Sum(nil)

@@ -4,102 +4,82 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/testnet"
-	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// testNetwork is a federation in one process.
+// testNetwork is a federation whose members are in a session, once it is open.
 type testNetwork struct {
-	net      *testnet.Network
-	keys     []*keys.PrivateKey
-	ids      []keys.ID
-	parties  []contract.Party
-	contract keys.Hash
+	*testnet.Federation
 	meshes   []protocol.Mesh
 	sessions []*protocol.Session
+	budgets  []*contract.Budget // of the last session; see holdTo
 
-	recorders []protocol.Recorder // by party; nil: none
-	budgets   []*contract.Budget  // by party; nil: none
-
-	wrap func(i int, m protocol.Mesh) protocol.Mesh // nil: meshes as they are
+	recorders []protocol.Recorder                        // by party; nil: none
+	contract  *contract.Contract                         // nil: parties may send anything
+	wrap      func(i int, m protocol.Mesh) protocol.Mesh // nil: meshes as they are
 }
 
-// newTestNetwork makes a network of the named parties, who have opened no room yet.
+// newTestNetwork makes a network of the named parties, who have opened no session yet.
 func newTestNetwork(t testing.TB, names ...string) *testNetwork {
 	t.Helper()
-	l := &testNetwork{contract: keys.HashOf("test contract")}
-	for _, name := range names {
-		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.keys, l.ids = append(l.keys, k), append(l.ids, k.ID())
-		l.parties = append(l.parties, contract.Party{Name: name, ID: k.ID()})
-	}
-	l.net = testnet.New(l.ids)
-	t.Cleanup(l.net.Close)
+	return &testNetwork{Federation: testnet.Found(t, names...)}
+}
+
+// opened is a test network of the named parties with a session open.
+func opened(t testing.TB, chunk int, names ...string) *testNetwork {
+	t.Helper()
+	l := newTestNetwork(t, names...)
+	l.mustOpen(t, 1, chunk)
 	return l
 }
 
 // numbered is a test network of q parties with a session open.
 func numbered(t testing.TB, q, chunk int) *testNetwork {
 	t.Helper()
-	names := make([]string, q)
-	for i := range names {
-		names[i] = fmt.Sprintf("p%d", i)
-	}
-	l := newTestNetwork(t, names...)
-	if err := errors.Join(l.open(t.Context(), 1, chunk)...); err != nil {
+	return opened(t, chunk, testnet.Numbered(q)...)
+}
+
+// open opens a session of the given number. A party that fails leaves it, as a node does.
+func (l *testNetwork) open(ctx context.Context, number uint32, chunk int) (errs []error) {
+	l.meshes, l.budgets = make([]protocol.Mesh, len(l.IDs)), make([]*contract.Budget, len(l.IDs))
+	l.sessions, errs = l.Open(ctx, testnet.Meeting{Number: number, Contract: l.contract, Chunk: chunk,
+		Mesh: func(i int, m protocol.Mesh) protocol.Mesh {
+			if l.wrap != nil {
+				m = l.wrap(i, m)
+			}
+			l.meshes[i] = m
+			return m
+		},
+		Config: func(i int, c *protocol.SessionConfig) {
+			if l.recorders != nil {
+				c.Recorder = l.recorders[i]
+			}
+			l.budgets[i] = c.Budget
+		}})
+	return errs
+}
+
+// mustOpen is open where nobody may fail.
+func (l *testNetwork) mustOpen(t testing.TB, number uint32, chunk int) {
+	t.Helper()
+	if err := errors.Join(l.open(t.Context(), number, chunk)...); err != nil {
 		t.Fatal(err)
 	}
-	return l
 }
 
-// open opens a session and a session of the given number in it. A party that fails leaves the session,
-// as a node does.
-func (l *testNetwork) open(ctx context.Context, number uint32, chunk int) []error {
-	l.meshes, l.sessions = make([]protocol.Mesh, len(l.ids)), make([]*protocol.Session, len(l.ids))
-	return l.each(func(i int) (err error) {
-		peers := append(append([]keys.ID(nil), l.ids[:i]...), l.ids[i+1:]...)
-		if l.meshes[i], err = l.net.Transport(l.ids[i]).Open(ctx, protocol.SessionID{byte(number)}, peers); err != nil {
-			return err
+// each is Each where a party that fails closes its mesh, so that the others see it go.
+func (l *testNetwork) each(part func(i int) error) []error {
+	return l.Each(func(i int) error {
+		err := part(i)
+		if err != nil {
+			l.meshes[i].Close()
 		}
-		if l.wrap != nil {
-			l.meshes[i] = l.wrap(i, l.meshes[i])
-		}
-		config := protocol.SessionConfig{Contract: l.contract, Number: number, Parties: l.parties,
-			Key: l.keys[i], Chunk: chunk}
-		if l.recorders != nil {
-			config.Recorder = l.recorders[i]
-		}
-		if l.budgets != nil {
-			config.Budget = l.budgets[i]
-		}
-		l.sessions[i], err = protocol.NewSession(ctx, l.meshes[i], config)
 		return err
 	})
-}
-
-// each runs part at every party at once. A party that fails closes its mesh, so that the others
-// see it go.
-func (l *testNetwork) each(part func(i int) error) []error {
-	errs := make([]error, len(l.ids))
-	var wg sync.WaitGroup
-	for i := range l.ids {
-		wg.Go(func() {
-			if errs[i] = part(i); errs[i] != nil && l.meshes[i] != nil {
-				l.meshes[i].Close()
-			}
-		})
-	}
-	wg.Wait()
-	return errs
 }
 
 // must runs part at every party, none of which may fail.
@@ -145,24 +125,5 @@ func newReduction(plan contract.Plan, n int, word uint64) *reduction {
 // holdTo has each party send what a contract with these operations lists, and nothing else.
 func (l *testNetwork) holdTo(t testing.TB, topology contract.Topology, operations ...contract.Operation) {
 	t.Helper()
-	job := &contract.Job{
-		Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Table: "train", Privacy: "masked",
-		Topology: topology.String(),
-	}
-	var facts []contract.Facts
-	for _, p := range l.parties {
-		job.Parties = append(job.Parties, p.Name)
-		facts = append(facts, contract.Facts{Name: p.Name, ID: p.ID, Role: "passive"})
-	}
-	c, err := contract.NewContract(job, facts, nil, contract.SessionOperations(len(l.parties), operations))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range l.ids {
-		b, err := contract.NewBudget(c, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.budgets = append(l.budgets, b)
-	}
+	l.contract = l.Agree(t, contract.Job{Topology: topology.String()}, 0, nil, operations)
 }

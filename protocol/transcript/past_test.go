@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/testnet"
@@ -28,14 +27,13 @@ var errFull = errors.New("the disk is full")
 // attending is a test network whose parties run sessions as nodes do.
 type attending struct {
 	*testNetwork
-	net *testnet.Network
+	members *testnet.Federation
 }
 
 // newAttending makes a test network of three.
 func newAttending(t testing.TB, dir, job string) *attending {
 	a := &attending{testNetwork: newTestNetwork(t, dir, 3, job)}
-	a.net = testnet.New(a.ids)
-	t.Cleanup(a.net.Close)
+	a.members = a.federation(t)
 	return a
 }
 
@@ -47,16 +45,10 @@ const sums = 3
 func (a *attending) runClient(
 	number uint32, wrap func(i int, log *Log) protocol.Recorder, end func(i int) error,
 ) []error {
-	errs := make([]error, len(a.ids))
-	var wg sync.WaitGroup
-	for i := range a.ids {
-		a.net.Restart(a.ids[i])
+	for _, id := range a.ids {
+		a.members.Restart(id)
 	}
-	for i := range a.ids {
-		wg.Go(func() { errs[i] = a.runClientAs(number, i, wrap, end) })
-	}
-	wg.Wait()
-	return errs
+	return a.members.Each(func(i int) error { return a.runClientAs(number, i, wrap, end) })
 }
 
 // runClientAs is one party's session.
@@ -64,8 +56,7 @@ func (a *attending) runClientAs(
 	number uint32, i int, wrap func(i int, log *Log) protocol.Recorder, end func(i int) error,
 ) error {
 	ctx := context.Background()
-	peers := slices.DeleteFunc(slices.Clone(a.ids), func(id keys.ID) bool { return id == a.ids[i] })
-	mesh, err := a.net.Transport(a.ids[i]).Open(ctx, protocol.SessionID{byte(number)}, peers)
+	mesh, config, err := a.members.Join(ctx, testnet.Meeting{Number: number}, i)
 	if err != nil {
 		return err
 	}
@@ -77,14 +68,13 @@ func (a *attending) runClientAs(
 		return err
 	}
 	defer log.Close()
-	recorder := wrap(i, log)
-	if recorder == nil {
+	if config.Contract, config.Recorder = a.contract, wrap(i, log); config.Recorder == nil {
 		return errKilled
 	}
 	if err := log.Begin(number); err != nil {
 		return err
 	}
-	err = a.session(ctx, mesh, number, i, recorder, end)
+	err = a.session(ctx, mesh, config, i, end)
 	switch {
 	case err == nil:
 		return log.Sign(SignedDone)
@@ -96,15 +86,9 @@ func (a *attending) runClientAs(
 
 // session is what a party does in a session.
 func (a *attending) session(
-	ctx context.Context, mesh protocol.Mesh, number uint32, i int, r protocol.Recorder, end func(i int) error,
+	ctx context.Context, mesh protocol.Mesh, config protocol.SessionConfig, i int, end func(i int) error,
 ) error {
-	var parties []contract.Party
-	for j, id := range a.ids {
-		parties = append(parties, contract.Party{Name: fmt.Sprint("p", j), ID: id})
-	}
-	s, err := protocol.NewSession(ctx, mesh, protocol.SessionConfig{
-		Contract: a.contract, Number: number, Parties: parties, Key: keyNumber(i), Recorder: r,
-	})
+	s, err := protocol.NewSession(ctx, mesh, config)
 	if err != nil {
 		return err
 	}

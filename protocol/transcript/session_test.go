@@ -3,13 +3,9 @@ package transcript
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/testnet"
-	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -18,11 +14,10 @@ import (
 // memory, long enough for some rounds of countersignatures.
 func TestRealSessionsLeaveTranscriptsThatVerify(t *testing.T) {
 	l := newTestNetwork(t, t.TempDir(), 4, "session")
-	net := testnet.New(l.ids)
-	defer net.Close()
+	f := l.federation(t)
 	for number := range uint32(2) {
 		for i := range l.logs {
-			net.Restart(l.ids[i])
+			f.Restart(l.ids[i])
 			c := l.config(i)
 			c.Now = nil // the test network's clock is for one goroutine
 			l.must(l.logs[i].Close())
@@ -31,7 +26,8 @@ func TestRealSessionsLeaveTranscriptsThatVerify(t *testing.T) {
 			l.must(err)
 			l.must(l.logs[i].Begin(number + 1))
 		}
-		runSession(t, l, net, number+1)
+		l.must(errors.Join(f.Run(t.Context(), testnet.Meeting{Number: number + 1,
+			Config: func(i int, c *protocol.SessionConfig) { c.Contract, c.Recorder = l.contract, l.logs[i] }}, sumOften)...))
 		l.seal(SignedDone)
 	}
 	for i := range l.logs {
@@ -49,40 +45,12 @@ func TestRealSessionsLeaveTranscriptsThatVerify(t *testing.T) {
 	}
 }
 
-// runSession runs some sums at all parties.
-func runSession(t *testing.T, l *testNetwork, net *testnet.Network, number uint32) {
-	t.Helper()
-	errs := make([]error, len(l.ids))
-	var wg sync.WaitGroup
-	for i := range l.ids {
-		wg.Go(func() { errs[i] = runParty(t.Context(), l, net, number, i) })
-	}
-	wg.Wait()
-	l.must(errors.Join(errs...))
-}
-
-// runParty is one party's part.
-func runParty(ctx context.Context, l *testNetwork, net *testnet.Network, number uint32, self int) error {
-	var parties []contract.Party
-	for i, id := range l.ids {
-		parties = append(parties, contract.Party{Name: fmt.Sprint("p", i), ID: id})
-	}
-	peers := slices.DeleteFunc(slices.Clone(l.ids), func(id keys.ID) bool { return id == l.ids[self] })
-	mesh, err := net.Transport(l.ids[self]).Open(ctx, protocol.SessionID{byte(number)}, peers)
-	if err != nil {
-		return err
-	}
-	defer mesh.Close()
-	s, err := protocol.NewSession(ctx, mesh, protocol.SessionConfig{
-		Contract: l.contract, Number: number, Parties: parties, Key: keyNumber(self), Recorder: l.logs[self],
-	})
-	if err != nil {
-		return err
-	}
+// sumOften is a party's part of a session of many sums.
+func sumOften(ctx context.Context, _ int, s *protocol.Session) error {
 	for n := range 150 {
 		err := s.Reduce(ctx, protocol.Reduction{
 			Kind: "angles", Class: contract.ClassMasked, Encoding: contract.Fixed64,
-			Plan: contract.PlanFor(contract.Tree, len(l.ids), n%4), Size: 64,
+			Plan: contract.PlanFor(contract.Tree, s.Parties(), n%4), Size: 64,
 			Load:  func(int, []byte) error { return nil },
 			Add:   func(dst, src []byte) {},
 			Store: func(int, []byte) error { return nil },

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -122,6 +123,15 @@ func (l *testNetwork) must(err error) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
+}
+
+// federation is the parties as members that meet over a network.
+func (l *testNetwork) federation(t testing.TB) *testnet.Federation {
+	private := make([]*keys.PrivateKey, len(l.ids))
+	for i := range private {
+		private[i] = keyNumber(i)
+	}
+	return testnet.FoundWith(t, testnet.Numbered(len(l.ids)), private)
 }
 
 // begin starts a session at all parties, after a restart of each.

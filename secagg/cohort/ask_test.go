@@ -59,7 +59,7 @@ func TestQuestionsHaveTurnsBesideSums(t *testing.T) {
 			return &heldBack{
 				Arrivals: a,
 				hold: func(from keys.ID, frame []byte) bool {
-					is := !held && from == l.parties[late].ID && kindOfFrame(frame) == question.Answer
+					is := !held && from == l.IDs[late] && kindOfFrame(frame) == question.Answer
 					held = held || is
 					return is
 				},

@@ -69,10 +69,10 @@ func (l *testNetwork) afterDouble(kind string) func(Arrivals) Arrivals {
 		return &heldBack{
 			Arrivals: a,
 			hold: func(from keys.ID, frame []byte) bool {
-				return from == l.parties[8].ID && kindOfFrame(frame) == kind
+				return from == l.IDs[8] && kindOfFrame(frame) == kind
 			},
 			until: func(from keys.ID, frame []byte) bool {
-				if from == l.parties[doubler].ID && kindOfFrame(frame) == kind {
+				if from == l.IDs[doubler] && kindOfFrame(frame) == kind {
 					seen++
 				}
 				return seen == 2

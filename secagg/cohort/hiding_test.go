@@ -29,7 +29,7 @@ type eavesdropper struct {
 
 // newEavesdropper begins to listen at a party.
 func newEavesdropper(l *testNetwork, party int) *eavesdropper {
-	return &eavesdropper{tap: l.net.Tap(l.parties[party].ID), views: make(map[keys.ID]*[3][]byte)}
+	return &eavesdropper{tap: l.Tap(l.IDs[party]), views: make(map[keys.ID]*[3][]byte)}
 }
 
 // sort joins what was heard, sender by sender and sum by sum, without the sets of clients in front.

@@ -44,7 +44,7 @@ func TestLateClientsAreInTheNextSum(t *testing.T) {
 				return &heldBack{
 					Arrivals: a,
 					hold: func(from keys.ID, frame []byte) bool {
-						is := from == l.parties[late].ID && kindOfFrame(frame) == c.step
+						is := from == l.IDs[late] && kindOfFrame(frame) == c.step
 						held = held || is
 						return is
 					},

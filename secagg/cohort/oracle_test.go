@@ -103,7 +103,7 @@ func (d *dumbSum) masked(t *testing.T, client int, members []int, words []uint64
 			continue
 		}
 		shared := dumbStream(d.derive(t, client, other, fmt.Sprintf("cohort mask|%d", d.operation), 32), len(words))
-		a, b := d.l.parties[client].ID, d.l.parties[other].ID
+		a, b := d.l.IDs[client], d.l.IDs[other]
 		for i := range y {
 			if bytes.Compare(a[:], b[:]) < 0 {
 				y[i] += shared[i]
@@ -123,7 +123,7 @@ func TestSumsAreAsWritten(t *testing.T) {
 	v := Vector{Kind: "updates", Words: 33, Bits: 61}
 	l := &testNetwork{spec: Spec{Backend: Masked, Topology: contract.Star}, wrap: only(gone, leavingIn(2, "updates"))}
 	l.open(t, n)
-	tap := l.net.Tap(l.parties[0].ID)
+	tap := l.Tap(l.IDs[0])
 	var total *Total
 	errs := l.play(t, func(ctx context.Context, s *Server) (err error) {
 		for range 2 {
@@ -139,7 +139,7 @@ func TestSumsAreAsWritten(t *testing.T) {
 	d := &dumbSum{l: l, operation: 2, threshold: threshold, candidates: upTo(n), deposits: make(map[int][]byte)}
 	bundles := make(map[int][]byte)
 	for _, f := range tap.Frames() {
-		from := slices.IndexFunc(l.parties, func(p contract.Party) bool { return p.ID == f.From })
+		from := slices.Index(l.IDs, f.From)
 		switch kind := kindOfFrame(f.Data); {
 		case binary.BigEndian.Uint64(f.Data[16:]) != 2:
 		case kind == KindDeposit:

@@ -130,7 +130,7 @@ func TestKeysOfOtherSessionsAreRefused(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				s.keys[3] = otherKey(liar, session.contract, session.number, l.private[3])
+				s.keys[3] = otherKey(liar, session.contract, session.number, l.Keys[3])
 				if err := liar.sendBegin(ctx); err != nil {
 					return err
 				}

@@ -2,9 +2,7 @@ package cohort
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -20,16 +18,14 @@ import (
 
 // testNetwork is a server, party 0, and its clients in one process.
 type testNetwork struct {
-	spec    Spec
-	parties []contract.Party
-	private []*keys.PrivateKey
-	links   []*protocol.Links
-	meshes  []protocol.Mesh
-	net     *testnet.Network
-	inbox   *inbox.Inbox
-	wrap    func(i int, m protocol.Mesh) protocol.Mesh // how a client's mesh misbehaves
-	server  *Server
-	chunk   int
+	*testnet.Federation
+	spec   Spec
+	links  []*protocol.Links
+	meshes []protocol.Mesh
+	inbox  *inbox.Inbox
+	wrap   func(i int, m protocol.Mesh) protocol.Mesh // how a client's mesh misbehaves
+	server *Server
+	chunk  int
 
 	arrive func(Arrivals) Arrivals // changes the order in which the server hears; nil: as they come
 }
@@ -37,57 +33,31 @@ type testNetwork struct {
 // open starts the session of a test network of n clients.
 func (l *testNetwork) open(t testing.TB, n int) {
 	t.Helper()
-	var ids []keys.ID
-	for i := range n + 1 {
-		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.private, ids = append(l.private, k), append(ids, k.ID())
-		l.parties = append(l.parties, contract.Party{Name: fmt.Sprintf("p%d", i), ID: k.ID()})
-	}
-	net := testnet.New(ids)
-	l.net = net
-	t.Cleanup(net.Close)
-	var session protocol.SessionID
-	rand.Read(session[:])
+	l.Federation = testnet.Found(t, testnet.Numbered(n+1)...)
 	l.links, l.meshes = make([]*protocol.Links, n+1), make([]protocol.Mesh, n+1)
-	plan := contract.PlanFor(l.spec.Topology, n+1, 0)
-	var wg sync.WaitGroup
-	errs := make([]error, n+1)
-	for i := range ids {
-		wg.Go(func() { errs[i] = l.connect(t.Context(), net, session, plan, i) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	l.inbox = inbox.New(l.meshes[0], ids[1:])
+	meeting := testnet.Meeting{Chunk: l.chunk, Links: l.peers, Mesh: l.wrap}
+	l.Must(t, func(i int) error {
+		mesh, config, err := l.Join(t.Context(), meeting, i)
+		if err != nil {
+			return err
+		}
+		l.meshes[i] = mesh
+		l.links[i], err = protocol.NewLinks(mesh, config, nil)
+		return err
+	})
+	l.inbox = inbox.New(l.meshes[0], l.IDs[1:])
 	t.Cleanup(func() { l.inbox.Close() })
 }
 
-// connect opens one party's links.
-func (l *testNetwork) connect(
-	ctx context.Context, net *testnet.Network, session protocol.SessionID, plan contract.Plan, i int,
-) error {
-	var peers []keys.ID
-	for j, p := range l.parties {
+// peers are whom a party is linked with: the server with all, a client with the server and its neighbours in the plan.
+func (l *testNetwork) peers(i int) (ids []keys.ID) {
+	plan := contract.PlanFor(l.spec.Topology, len(l.IDs), 0)
+	for j, id := range l.IDs {
 		if j != i && (i == 0 || j == 0 || plan.Parent[i] == j || plan.Parent[j] == i) {
-			peers = append(peers, p.ID)
+			ids = append(ids, id)
 		}
 	}
-	mesh, err := net.Transport(l.parties[i].ID).Open(ctx, session, peers)
-	if err != nil {
-		return err
-	}
-	if l.wrap != nil {
-		mesh = l.wrap(i, mesh)
-	}
-	l.meshes[i] = mesh
-	l.links[i], err = protocol.NewLinks(mesh, protocol.SessionConfig{
-		Contract: keys.HashOf("test contract"), Number: 1, Parties: l.parties, Key: l.private[i], Chunk: l.chunk,
-	}, nil)
-	return err
+	return ids
 }
 
 // play runs the server's and the clients' parts at once: every client takes part in sums until its

@@ -144,7 +144,7 @@ func conspire(t *testing.T, spec Spec, stayed int) []uint64 {
 	v := Vector{Kind: "updates", Words: 20, Bits: 64}
 	l := &testNetwork{spec: spec}
 	l.open(t, n)
-	tap := l.net.Tap(l.parties[0].ID)
+	tap := l.Tap(l.IDs[0])
 	var words []uint64
 	errs := l.play(t, func(ctx context.Context, s *Server) error {
 		liar, err := lie(s, v, upTo(n))
@@ -162,7 +162,7 @@ func conspire(t *testing.T, spec Spec, stayed int) []uint64 {
 		}
 		var vector []byte
 		for _, f := range tap.Frames() {
-			if f.From == l.parties[victim].ID && kindOfFrame(f.Data) == v.Kind {
+			if f.From == l.IDs[victim] && kindOfFrame(f.Data) == v.Kind {
 				vector = slices.Clone(f.Data[68+len(v.Kind)+setSize(n+1):])
 			}
 		}
