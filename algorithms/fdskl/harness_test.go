@@ -2,16 +2,13 @@ package fdskl
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/hanse-project/hanse/internal/testnet"
-	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
@@ -22,12 +19,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // federation is parties in one process that meet in real sessions over a network in memory.
 type federation struct {
-	names    []string
+	*testnet.Federation
 	privacy  string
 	topology contract.Topology
-	net      *testnet.Network
-	keys     []*keys.PrivateKey
-	members  []contract.Party
 	session  uint32
 	contract *contract.Contract // nil: parties may send anything
 	recorder protocol.Recorder  // of party 0; nil: none
@@ -36,96 +30,43 @@ type federation struct {
 // declare holds the sessions from now on to a disclosure: a party that would send more fails.
 func (f *federation) declare(t testing.TB, d Disclosure, active int) {
 	t.Helper()
-	job := contract.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: contract.TaskTrain, Table: "train",
-		Parties: f.names, Privacy: f.privacy, Topology: f.topology.String()}
-	var facts []contract.Facts
-	for i, m := range f.members {
-		role := "passive"
-		if i < active {
-			role = "active"
-		}
-		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: role})
-	}
-	var err error
-	if f.contract, err = contract.NewContract(&job, facts, nil,
-		contract.SessionOperations(len(facts), d.Operations)); err != nil {
-		t.Fatal(err)
-	}
+	job := contract.Job{Privacy: f.privacy, Topology: f.topology.String()}
+	f.contract = f.Agree(t, job, active, nil, d.Operations)
 }
 
 // newFederation makes keys and links for the named parties.
 func newFederation(t testing.TB, names []string, privacy string) *federation {
 	t.Helper()
-	f := &federation{names: names, privacy: privacy}
-	var ids []keys.ID
-	for _, name := range names {
-		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.keys = append(f.keys, k)
-		f.members = append(f.members, contract.Party{Name: name, ID: k.ID()})
-		ids = append(ids, k.ID())
-	}
-	f.net = testnet.New(ids)
-	t.Cleanup(f.net.Close)
-	return f
+	return &federation{Federation: testnet.Found(t, names...), privacy: privacy}
 }
 
 // run opens a session at every party, runs part in it, and returns each party's error.
 func (f *federation) run(part func(ctx context.Context, i int, n Network) error) []error {
 	f.session++
-	errs := make([]error, len(f.names))
-	var wg sync.WaitGroup
-	for i := range f.names {
-		wg.Go(func() { errs[i] = f.runParty(i, part) })
+	meeting := testnet.Meeting{Number: f.session, Contract: f.contract, Config: f.configure}
+	if f.contract == nil {
+		meeting.Chunk = 4 << 10 // budgets count default chunks
 	}
-	wg.Wait()
-	return errs
-}
-
-// runParty is one party's session; whoever fails leaves, so that the others do not wait.
-func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Network) error) error {
-	ctx := context.Background()
-	var peers []keys.ID
-	for j, m := range f.members {
-		if j != i {
-			peers = append(peers, m.ID)
-		}
-	}
-	session := protocol.SessionID(keys.HashOf("fdskl test room", binary.BigEndian.AppendUint32(nil, f.session)))
-	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, session, peers)
-	if err != nil {
-		return err
-	}
-	defer mesh.Close()
-	config := protocol.SessionConfig{
-		Contract: keys.HashOf("fdskl test contract"), Number: f.session, Parties: f.members, Key: f.keys[i], Chunk: 4 << 10,
-	}
-	if f.contract != nil {
-		config.Chunk = 0 // budgets count default chunks
-		if config.Budget, err = contract.NewBudget(f.contract, i); err != nil {
+	return f.Run(context.Background(), meeting, func(ctx context.Context, i int, s *protocol.Session) error {
+		n, err := f.network(s)
+		if err != nil {
 			return err
 		}
-	}
+		if err := part(ctx, i, n); err != nil {
+			return err
+		}
+		return s.Finish(ctx)
+	})
+}
+
+// configure has all parties keep records, where party 0 does.
+func (f *federation) configure(i int, c *protocol.SessionConfig) {
 	if f.recorder != nil {
-		config.Recorder = quiet{}
+		c.Recorder = quiet{}
 	}
-	if i == 0 && f.recorder != nil {
-		config.Recorder = f.recorder
+	if i == 0 {
+		c.Recorder = f.recorder
 	}
-	s, err := protocol.NewSession(ctx, mesh, config)
-	if err != nil {
-		return err
-	}
-	n, err := f.network(s)
-	if err != nil {
-		return err
-	}
-	if err := part(ctx, i, n); err != nil {
-		return err
-	}
-	return s.Finish(ctx)
 }
 
 // network views a session by the federation's privacy mode.
@@ -134,12 +75,8 @@ func (f *federation) network(s *protocol.Session) (Network, error) {
 	if f.privacy == Published {
 		return n, nil
 	}
-	var ids []keys.ID
-	for _, m := range f.members {
-		ids = append(ids, m.ID)
-	}
 	var err error
-	n.masked, err = secagg.NewMasked(s, ids, f.topology)
+	n.masked, err = secagg.NewMasked(s, f.IDs, f.topology)
 	return n, err
 }
 

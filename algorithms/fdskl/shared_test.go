@@ -75,16 +75,16 @@ func TestForgedBroadcastsStopATraining(t *testing.T) {
 				}
 				links := f.federation(t)
 				relay, victim := relayOf(q, root)
-				hook := testnet.Forger{Party: links.members[relay].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
+				hook := testnet.Forger{Party: links.IDs[relay], Kind: c.kind, Change: lie(c.kind)}.Deviate
 				if attack == "equivocator" {
 					victim = relay
-					hook = testnet.Equivocator{Root: links.members[root].ID, Victim: links.members[victim].ID, Kind: c.kind,
+					hook = testnet.Equivocator{Root: links.IDs[root], Victim: links.IDs[victim], Kind: c.kind,
 						Change: lie(c.kind)}.Deviate
 				}
-				links.net.OnFrame(hook)
+				links.OnFrame(hook)
 				var taps []*testnet.Tap
-				for _, m := range links.members {
-					taps = append(taps, links.net.Tap(m.ID))
+				for _, id := range links.IDs {
+					taps = append(taps, links.Tap(id))
 				}
 				errs := links.run(func(ctx context.Context, i int, n Network) error {
 					_, err := Train(ctx, f.party(i, n, newVault()))
@@ -101,7 +101,7 @@ func TestForgedBroadcastsStopATraining(t *testing.T) {
 				}
 				for _, tap := range taps {
 					for _, sent := range tap.Frames() {
-						if sent.From == links.members[victim].ID && slices.Contains(c.depends, sent.Kind()) {
+						if sent.From == links.IDs[victim] && slices.Contains(c.depends, sent.Kind()) {
 							t.Fatalf("the victim has sent %s", sent.Kind())
 						}
 					}

@@ -365,7 +365,7 @@ func spentAll(t *testing.T, testNetwork *federation) {
 	for i, b := range testNetwork.budgets {
 		for _, e := range b.Lines() {
 			if !upTo(e.Kind) && e.Bytes != e.MaxBytes {
-				t.Errorf("%s to %s: %s has %d bytes of %d", testNetwork.names[i], testNetwork.names[e.To],
+				t.Errorf("%s to %s: %s has %d bytes of %d", testNetwork.Names[i], testNetwork.Names[e.To],
 					e.Kind, e.Bytes, e.MaxBytes)
 			}
 		}

@@ -25,7 +25,7 @@ func TestARelayCannotFrameAnother(t *testing.T) {
 			if relay == 0 {
 				t.Fatalf("the helper has what the label holder tells from %d: nobody is in between", relay)
 			}
-			testNetwork.net.OnFrame(testnet.Forger{Party: testNetwork.members[relay].ID, Kind: kind,
+			testNetwork.OnFrame(testnet.Forger{Party: testNetwork.IDs[relay], Kind: kind,
 				Change: func(p []byte) []byte {
 					p[0] ^= 0x40
 					return p

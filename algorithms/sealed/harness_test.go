@@ -2,7 +2,6 @@ package sealed
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/testnet"
-	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"
@@ -27,10 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // federation is parties in one process that meet in real sessions over a network in memory. Everything
 // that they send is held to a contract.
 type federation struct {
-	names    []string
-	net      *testnet.Network
-	keys     []*keys.PrivateKey
-	members  []contract.Party
+	*testnet.Federation
 	session  uint32
 	contract *contract.Contract
 	budgets  []*contract.Budget // of the last session
@@ -41,94 +36,36 @@ type federation struct {
 // newFederation makes keys and links for the named parties.
 func newFederation(t testing.TB, names []string) *federation {
 	t.Helper()
-	f := &federation{names: names}
-	var ids []keys.ID
-	for _, name := range names {
-		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.keys = append(f.keys, k)
-		f.members = append(f.members, contract.Party{Name: name, ID: k.ID()})
-		ids = append(ids, k.ID())
-	}
-	f.net = testnet.New(ids)
-	t.Cleanup(f.net.Close)
-	return f
+	return &federation{Federation: testnet.Found(t, names...)}
 }
 
 // declare holds the sessions from now on to a disclosure: a party that would send more fails.
 func (f *federation) declare(t testing.TB, d fdskl.Disclosure) {
 	t.Helper()
-	job := contract.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: contract.TaskTrain, Table: "train",
-		Parties: f.names, Privacy: fdskl.Sealed, Topology: contract.Tree.String()}
-	var facts []contract.Facts
-	for _, m := range f.members {
-		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: "passive"})
-	}
-	var err error
-	if f.contract, err = contract.NewContract(&job, facts, nil,
-		contract.SessionOperations(len(facts), d.Operations)); err != nil {
-		t.Fatal(err)
-	}
+	f.contract = f.Agree(t, contract.Job{Privacy: fdskl.Sealed}, 0, nil, d.Operations)
 }
 
 // run opens a session at every party, runs part in it, and returns each party's error.
 func (f *federation) run(part func(ctx context.Context, i int, n Network) error) []error {
 	f.session++
-	errs := make([]error, len(f.names))
-	f.budgets = make([]*contract.Budget, len(f.names))
-	var wg sync.WaitGroup
-	for i := range f.names {
-		wg.Go(func() { errs[i] = f.runParty(i, part) })
-	}
-	wg.Wait()
-	return errs
-}
-
-// runParty is one party's session; whoever fails leaves, so that the others do not wait.
-func (f *federation) runParty(i int, part func(ctx context.Context, i int, n Network) error) error {
-	ctx := context.Background()
-	var peers []keys.ID
-	for j, m := range f.members {
-		if j != i {
-			peers = append(peers, m.ID)
+	f.budgets = make([]*contract.Budget, len(f.Names))
+	meeting := testnet.Meeting{Number: f.session, Contract: f.contract, Mesh: f.mesh,
+		Config: func(i int, c *protocol.SessionConfig) { f.budgets[i] = c.Budget }}
+	return f.Run(context.Background(), meeting, func(ctx context.Context, i int, s *protocol.Session) error {
+		n := &sessionNetwork{Session: s, contract: f.contract}
+		var err error
+		if n.masked, err = secagg.NewMasked(s, f.IDs, contract.Tree); err != nil {
+			return err
 		}
-	}
-	session := protocol.SessionID(keys.HashOf("sealed test room", binary.BigEndian.AppendUint32(nil, f.session)))
-	mesh, err := f.net.Transport(f.members[i].ID).Open(ctx, session, peers)
-	if err != nil {
-		return err
-	}
-	defer mesh.Close()
-	if f.mesh != nil {
-		mesh = f.mesh(i, mesh)
-	}
-	config := protocol.SessionConfig{Contract: f.contract.Hash(), Number: f.session, Parties: f.members, Key: f.keys[i]}
-	if f.budgets[i], err = contract.NewBudget(f.contract, i); err != nil {
-		return err
-	}
-	config.Budget = f.budgets[i]
-	s, err := protocol.NewSession(ctx, mesh, config)
-	if err != nil {
-		return err
-	}
-	n := &sessionNetwork{Session: s, contract: f.contract}
-	var ids []keys.ID
-	for _, m := range f.members {
-		ids = append(ids, m.ID)
-	}
-	if n.masked, err = secagg.NewMasked(s, ids, contract.Tree); err != nil {
-		return err
-	}
-	var seen Network = n
-	if f.wrap != nil {
-		seen = f.wrap(i, n)
-	}
-	if err := part(ctx, i, seen); err != nil {
-		return err
-	}
-	return s.Finish(ctx)
+		var seen Network = n
+		if f.wrap != nil {
+			seen = f.wrap(i, n)
+		}
+		if err := part(ctx, i, seen); err != nil {
+			return err
+		}
+		return s.Finish(ctx)
+	})
 }
 
 // sessionNetwork is a Network over a session.

@@ -102,13 +102,13 @@ func (f *fixture) live(t testing.TB, testNetwork *federation, l life) ([]*fdskl.
 // that count; none: all.
 func (f *federation) live(l life, vaults []*vaultInMemory, only []string,
 	part func(ctx context.Context, i int, n Network) error) ([]int, error) {
-	meshes := make([]*mortal, len(f.names))
+	meshes := make([]*mortal, len(f.Names))
 	f.mesh = func(i int, m protocol.Mesh) protocol.Mesh {
 		meshes[i] = &mortal{Mesh: m, only: only, left: -1, end: func() { m.Close() }}
 		if i == l.party {
 			meshes[i].left = l.frame
 			if l.frame%2 == 0 {
-				meshes[i].end = func() { f.net.Kill(f.members[i].ID) }
+				meshes[i].end = func() { f.Kill(f.IDs[i]) }
 			}
 		}
 		return meshes[i]
@@ -120,8 +120,8 @@ func (f *federation) live(l life, vaults []*vaultInMemory, only []string,
 		}
 	}
 	errs := f.run(part)
-	for _, m := range f.members {
-		f.net.Restart(m.ID)
+	for _, id := range f.IDs {
+		f.Restart(id)
 	}
 	frames := make([]int, len(meshes))
 	for i, m := range meshes {

@@ -67,16 +67,16 @@ func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 				}
 				links.declare(t, d)
 				victim := below
-				hook := testnet.Forger{Party: links.members[plan.Parent[below]].ID, Kind: c.kind, Change: lie(c.kind)}.Deviate
+				hook := testnet.Forger{Party: links.IDs[plan.Parent[below]], Kind: c.kind, Change: lie(c.kind)}.Deviate
 				if attack == "equivocator" {
 					victim = told
-					hook = testnet.Equivocator{Root: links.members[0].ID, Victim: links.members[victim].ID, Kind: c.kind,
+					hook = testnet.Equivocator{Root: links.IDs[0], Victim: links.IDs[victim], Kind: c.kind,
 						Change: lie(c.kind)}.Deviate
 				}
-				links.net.OnFrame(hook)
+				links.OnFrame(hook)
 				var taps []*testnet.Tap
-				for _, m := range links.members {
-					taps = append(taps, links.net.Tap(m.ID))
+				for _, id := range links.IDs {
+					taps = append(taps, links.Tap(id))
 				}
 				errs := links.run(func(ctx context.Context, i int, n Network) error {
 					_, err := Train(ctx, f.party(i, n, links.session))
@@ -90,7 +90,7 @@ func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 				}
 				for _, tap := range taps {
 					for _, sent := range tap.Frames() {
-						if sent.From == links.members[victim].ID && slices.Contains(c.depends, sent.Kind()) {
+						if sent.From == links.IDs[victim] && slices.Contains(c.depends, sent.Kind()) {
 							t.Fatalf("the victim has sent %s", sent.Kind())
 						}
 					}
