@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // star is a server, the first of the members, and its clients in one session.
 type star struct {
-	*testnet.Network
+	*testnet.Federation
 	ids     []keys.ID // of the clients
 	server  protocol.Mesh
 	clients []protocol.Mesh
@@ -32,29 +32,14 @@ type star struct {
 
 // newStar makes a star of n clients that is up until the test ends.
 func newStar(t testing.TB, n int) *star {
-	ids := make([]keys.ID, n+1)
-	for i := range ids {
-		ids[i] = keys.ID(keys.HashOf("inbox test member", []byte{byte(i), byte(i >> 8)}))
-	}
-	s := &star{Network: testnet.New(ids), ids: ids[1:], hub: ids[0]}
-	t.Cleanup(s.Close)
-	opened := make(chan error, 1)
-	go func() (err error) {
-		defer func() { opened <- err }()
-		s.server, err = s.Transport(s.hub).Open(t.Context(), protocol.SessionID{1}, s.ids)
-		return err
-	}()
-	for _, id := range s.ids {
-		m, err := s.Transport(id).Open(t.Context(), protocol.SessionID{1}, []keys.ID{s.hub})
-		if err != nil {
-			t.Fatal(err)
+	f := testnet.Found(t, testnet.Numbered(n+1)...)
+	meshes := f.Meshes(t, testnet.Meeting{Links: func(i int) []keys.ID {
+		if i == 0 {
+			return f.IDs[1:]
 		}
-		s.clients = append(s.clients, m)
-	}
-	if err := <-opened; err != nil {
-		t.Fatal(err)
-	}
-	return s
+		return f.IDs[:1]
+	}})
+	return &star{Federation: f, ids: f.IDs[1:], server: meshes[0], clients: meshes[1:], hub: f.IDs[0]}
 }
 
 // inBubble runs f on a star with an inbox, on fake time.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -18,47 +17,23 @@ import (
 // federation that is stuck fails the test at once.
 type bubble struct {
 	*testing.T
-	*testnet.Network
-	ids    []keys.ID
+	*testnet.Federation
 	meshes []protocol.Mesh
 }
 
 // inBubble runs f with n members that have opened a session.
 func inBubble(t *testing.T, n int, f func(t *testing.T, b *bubble)) {
 	synctest.Test(t, func(t *testing.T) {
-		net, ids := network(t, n)
-		b := &bubble{T: t, Network: net, ids: ids}
-		b.meshes = b.open(protocol.SessionID{1})
+		b := &bubble{T: t, Federation: testnet.Found(t, testnet.Numbered(n)...)}
+		b.open(1)
 		f(t, b)
 	})
 }
 
-// open has all members that are up open a session and returns their meshes by member.
-func (b *bubble) open(session protocol.SessionID, down ...int) []protocol.Mesh {
+// open has all members open a session, which takes the place of the one before.
+func (b *bubble) open(number uint32) {
 	b.Helper()
-	meshes := make([]protocol.Mesh, len(b.ids))
-	var waits []func() error
-	for i := range b.ids {
-		if slices.Contains(down, i) {
-			continue
-		}
-		var peers []keys.ID
-		for k, id := range b.ids {
-			if k != i && !slices.Contains(down, k) {
-				peers = append(peers, id)
-			}
-		}
-		waits = append(waits, begin(func() (err error) {
-			meshes[i], err = b.Transport(b.ids[i]).Open(b.Context(), session, peers)
-			return err
-		}))
-	}
-	for _, wait := range waits {
-		if err := wait(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return meshes
+	b.meshes = b.Meshes(b, testnet.Meeting{Number: number})
 }
 
 // begin runs f beside the test; the function it returns waits for its error.
@@ -70,12 +45,12 @@ func begin(f func() error) (wait func() error) {
 
 // send sends text from one member to another.
 func (b *bubble) send(from, to int, text string) error {
-	return b.meshes[from].Send(b.Context(), b.ids[to], []byte(text))
+	return b.meshes[from].Send(b.Context(), b.IDs[to], []byte(text))
 }
 
 // receive returns the next text from one member at another.
 func (b *bubble) receive(from, at int) (string, error) {
-	frame, err := b.meshes[at].Receive(b.Context(), b.ids[from], nil)
+	frame, err := b.meshes[at].Receive(b.Context(), b.IDs[from], nil)
 	return string(frame), err
 }
 
@@ -103,8 +78,8 @@ func (b *bubble) sendAll(from, to int, texts ...string) {
 func (b *bubble) wantGone(err error, member int, reason string) {
 	b.Helper()
 	var gone *protocol.GoneError
-	if !errors.As(err, &gone) || gone.Peer != b.ids[member] || gone.Reason != reason {
-		b.Errorf("got error %v, want %s gone: %s", err, b.ids[member].Short(), reason)
+	if !errors.As(err, &gone) || gone.Peer != b.IDs[member] || gone.Reason != reason {
+		b.Errorf("got error %v, want %s gone: %s", err, b.IDs[member].Short(), reason)
 	}
 }
 

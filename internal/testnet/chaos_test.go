@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,12 +42,12 @@ func TestChaos(t *testing.T) {
 		}), 0, 3).Draw(r, "faults")
 		pause := rapid.SampledFrom([]time.Duration{0, time.Millisecond}).Draw(r, "delay")
 		synctest.Test(t, func(t *testing.T) {
-			net, ids := network(t, n)
-			net.Delay(pause)
-			net.OnFrame(strike(net, ids, faults))
+			f := testnet.Found(t, testnet.Numbered(n)...)
+			f.Delay(pause)
+			f.OnFrame(strike(f, faults))
 			var waits []func() error
 			for i := range n {
-				waits = append(waits, begin(func() error { return takePart(t.Context(), net, ids, i, count) }))
+				waits = append(waits, begin(func() error { return takePart(t.Context(), f, i, count) }))
 			}
 			for i, wait := range waits {
 				if err := explained(wait(), faults); err != nil {
@@ -61,20 +62,20 @@ func TestChaos(t *testing.T) {
 }
 
 // strike makes an OnFrame of faults.
-func strike(net *testnet.Network, ids []keys.ID, faults []strikeAt) func(testnet.Frame) []testnet.Frame {
+func strike(f *testnet.Federation, faults []strikeAt) func(testnet.Frame) []testnet.Frame {
 	frame := -1
-	return func(f testnet.Frame) []testnet.Frame {
+	return func(sent testnet.Frame) []testnet.Frame {
 		frame++
-		delivered := []testnet.Frame{f}
+		delivered := []testnet.Frame{sent}
 		for _, x := range faults {
 			if x.frame != frame {
 				continue
 			}
 			switch x.kind {
 			case "kill":
-				net.Kill(ids[x.member])
+				f.Kill(f.IDs[x.member])
 			case "cut":
-				net.Cut(ids[x.member], ids[(x.member+1)%len(ids)])
+				f.Cut(f.IDs[x.member], f.IDs[(x.member+1)%len(f.IDs)])
 			case "drop":
 				delivered = nil
 			}
@@ -85,22 +86,16 @@ func strike(net *testnet.Network, ids []keys.ID, faults []strikeAt) func(testnet
 
 // takePart sends count numbered frames to every peer and receives as many from each, with a minute
 // of patience.
-func takePart(ctx context.Context, net *testnet.Network, ids []keys.ID, self, count int) error {
+func takePart(ctx context.Context, f *testnet.Federation, self, count int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	var peers []keys.ID
-	for i, id := range ids {
-		if i != self {
-			peers = append(peers, id)
-		}
-	}
-	m, err := net.Transport(ids[self]).Open(ctx, protocol.SessionID{9}, peers)
+	m, _, err := f.Join(ctx, testnet.Meeting{Number: 9}, self)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
 	var waits []func() error
-	for _, id := range peers {
+	for _, id := range slices.Delete(slices.Clone(f.IDs), self, self+1) {
 		waits = append(waits,
 			begin(func() error { return sendSeries(ctx, m, id, count) }),
 			begin(func() error { return receiveSeries(ctx, m, id, count) }))

@@ -3,6 +3,7 @@ package testnet_test
 import (
 	"testing"
 
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/testnet/conformance"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -10,10 +11,10 @@ import (
 // TestConformance holds the network in memory to what every transport does.
 func TestConformance(t *testing.T) {
 	conformance.Conformance(t, func(t *testing.T, n int) []protocol.Transport {
-		net, ids := network(t, n)
+		f := testnet.Found(t, testnet.Numbered(n)...)
 		transports := make([]protocol.Transport, n)
-		for i, id := range ids {
-			transports[i] = net.Transport(id)
+		for i, id := range f.IDs {
+			transports[i] = f.Transport(id)
 		}
 		return transports
 	})

@@ -52,7 +52,7 @@ func TestDelayedEnd(t *testing.T) {
 		b.sendAll(2, 1, "lost")
 		ctx, cancel := context.WithTimeout(t.Context(), delay/2)
 		defer cancel()
-		if _, err := b.meshes[1].Receive(ctx, b.ids[0], nil); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := b.meshes[1].Receive(ctx, b.IDs[0], nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the context's error", err)
 		}
 		b.meshes[0].Close()
@@ -65,7 +65,7 @@ func TestDelayedEnd(t *testing.T) {
 		b.sendAll(2, 1, "also lost")
 		pending := begin(func() error { b.expect(2, 1, "lost"); _, err := b.receive(2, 1); return err })
 		synctest.Wait()
-		b.Kill(b.ids[2])
+		b.Kill(b.IDs[2])
 		b.wantGone(pending(), 2, "connection reset")
 		wantElapsed(t, start, delay/2+delay)
 	})
@@ -75,7 +75,7 @@ func TestDelayedEnd(t *testing.T) {
 func TestDelayedCall(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, b *bubble) {
 		b.Network.Delay(delay)
-		b.Transport(b.ids[1]).Handle(func(context.Context, keys.ID, string, []byte) ([]byte, *fault.Fault) {
+		b.Transport(b.IDs[1]).Handle(func(context.Context, keys.ID, string, []byte) ([]byte, *fault.Fault) {
 			return nil,
 				nil
 		})
@@ -86,7 +86,7 @@ func TestDelayedCall(t *testing.T) {
 		wantElapsed(t, start, 2*delay)
 		ctx, cancel := context.WithTimeout(t.Context(), delay/2)
 		defer cancel()
-		if _, err := b.Transport(b.ids[0]).Call(ctx, b.ids[1], "late", nil); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := b.Transport(b.IDs[0]).Call(ctx, b.IDs[1], "late", nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the context's error", err)
 		}
 	})

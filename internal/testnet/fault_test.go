@@ -16,15 +16,15 @@ import (
 func TestKillEndsEverything(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		ended := make(chan error, 2)
-		b.Transport(b.ids[0]).Handle(forever(ended))
-		b.Transport(b.ids[1]).Handle(forever(ended))
+		b.Transport(b.IDs[0]).Handle(forever(ended))
+		b.Transport(b.IDs[1]).Handle(forever(ended))
 		session2 := protocol.SessionID{2}
 		waits := []func() error{
 			begin(func() error { _, err := b.receive(0, 1); return err }),
 			begin(func() error { return b.fill(1, 0) }),
 			begin(func() error { return b.call(1, 0) }),
 			begin(func() error {
-				_, err := b.Transport(b.ids[1]).Open(t.Context(), session2, []keys.ID{b.ids[0], b.ids[2]})
+				_, err := b.Transport(b.IDs[1]).Open(t.Context(), session2, []keys.ID{b.IDs[0], b.IDs[2]})
 				return err
 			}),
 		}
@@ -33,12 +33,12 @@ func TestKillEndsEverything(t *testing.T) {
 			begin(func() error { return b.fill(0, 2) }),
 			begin(func() error { return b.call(0, 1) }),
 			begin(func() error {
-				_, err := b.Transport(b.ids[0]).Open(t.Context(), session2, []keys.ID{b.ids[1], b.ids[2]})
+				_, err := b.Transport(b.IDs[0]).Open(t.Context(), session2, []keys.ID{b.IDs[1], b.IDs[2]})
 				return err
 			}),
 		}
 		synctest.Wait()
-		b.Kill(b.ids[0])
+		b.Kill(b.IDs[0])
 		for _, wait := range waits {
 			b.wantGone(wait(), 0, "connection reset")
 		}
@@ -68,7 +68,7 @@ func (b *bubble) fill(from, to int) error {
 
 // call calls one member from another.
 func (b *bubble) call(from, to int) error {
-	_, err := b.Transport(b.ids[from]).Call(b.Context(), b.ids[to], "method", nil)
+	_, err := b.Transport(b.IDs[from]).Call(b.Context(), b.IDs[to], "method", nil)
 	return err
 }
 
@@ -76,14 +76,14 @@ func (b *bubble) call(from, to int) error {
 func TestKilledMember(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, b *bubble) {
 		b.sendAll(0, 1, "under way")
-		dead := b.Transport(b.ids[0])
-		b.Kill(b.ids[0])
-		b.Kill(b.ids[0]) // harmless
+		dead := b.Transport(b.IDs[0])
+		b.Kill(b.IDs[0])
+		b.Kill(b.IDs[0]) // harmless
 		_, received := b.receive(0, 1)
 		b.wantGone(received, 0, "connection reset") // what was under way is lost
 		b.wantGone(b.send(1, 0, "x"), 0, "connection reset")
 		b.wantGone(b.call(1, 0), 0, "connection refused")
-		_, open := dead.Open(t.Context(), protocol.SessionID{3}, []keys.ID{b.ids[1]})
+		_, open := dead.Open(t.Context(), protocol.SessionID{3}, []keys.ID{b.IDs[1]})
 		_, own := b.receive(1, 0)
 		for _, err := range []error{open, own, b.send(0, 1, "x"), b.call(0, 1)} {
 			if err != testnet.ErrKilled {
@@ -112,7 +112,7 @@ func TestKillBetweenFrames(t *testing.T) {
 		}
 		_, err := b.receive(0, 1)
 		b.wantGone(err, 0, "connection reset")
-		if frames, size := b.Sent(b.ids[0], b.ids[1]); frames != 1 || size != 9 {
+		if frames, size := b.Sent(b.IDs[0], b.IDs[1]); frames != 1 || size != 9 {
 			t.Errorf("%d frames of %d bytes counted, want 1 of 9", frames, size)
 		}
 	})
@@ -121,19 +121,19 @@ func TestKillBetweenFrames(t *testing.T) {
 // TestRestart gives a member a second life: a fresh transport that meets the others in new sessions.
 func TestRestart(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, b *bubble) {
-		old := b.Transport(b.ids[0])
+		old := b.Transport(b.IDs[0])
 		old.Handle(forever(nil))
-		fresh := b.Restart(b.ids[0]) // kills, too
-		if fresh == old || b.Transport(b.ids[0]) != fresh {
+		fresh := b.Restart(b.IDs[0]) // kills, too
+		if fresh == old || b.Transport(b.IDs[0]) != fresh {
 			t.Fatal("the restarted member does not have a fresh transport")
 		}
 		_, err := b.receive(0, 1)
 		b.wantGone(err, 0, "connection reset")
-		wantText(t, b.call(1, 0), "%s answered \"method\": it is not ready yet", b.ids[0].Short())
-		b.meshes = b.open(protocol.SessionID{2})
+		wantText(t, b.call(1, 0), "%s answered \"method\": it is not ready yet", b.IDs[0].Short())
+		b.open(2)
 		b.sendAll(0, 1, "back")
 		b.expect(0, 1, "back")
-		if frames, _ := b.Sent(b.ids[0], b.ids[1]); frames != 1 {
+		if frames, _ := b.Sent(b.IDs[0], b.IDs[1]); frames != 1 {
 			t.Errorf("%d frames counted, want 1", frames)
 		}
 	})
@@ -145,20 +145,20 @@ func TestRestartWhileOthersWait(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		session := protocol.SessionID{2}
 		wait := begin(func() error {
-			_, err := b.Transport(b.ids[1]).Open(t.Context(), session, []keys.ID{b.ids[0], b.ids[2]})
+			_, err := b.Transport(b.IDs[1]).Open(t.Context(), session, []keys.ID{b.IDs[0], b.IDs[2]})
 			return err
 		})
 		first := begin(func() error {
-			_, err := b.Transport(b.ids[0]).Open(t.Context(), session, []keys.ID{b.ids[1], b.ids[2]})
+			_, err := b.Transport(b.IDs[0]).Open(t.Context(), session, []keys.ID{b.IDs[1], b.IDs[2]})
 			return err
 		})
 		synctest.Wait()
-		b.Restart(b.ids[0])
+		b.Restart(b.IDs[0])
 		b.wantGone(wait(), 0, "connection reset")
 		if err := first(); err != testnet.ErrKilled {
 			t.Errorf("got %v, want %v", err, testnet.ErrKilled)
 		}
-		b.meshes = b.open(protocol.SessionID{3})
+		b.open(3)
 		b.sendAll(0, 1, "back")
 		b.expect(0, 1, "back")
 	})
@@ -168,12 +168,12 @@ func TestRestartWhileOthersWait(t *testing.T) {
 func TestCutAndHeal(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		ended := make(chan error, 1)
-		b.Transport(b.ids[1]).Handle(forever(ended))
+		b.Transport(b.IDs[1]).Handle(forever(ended))
 		receive := begin(func() error { _, err := b.receive(1, 0); return err })
 		call := begin(func() error { return b.call(0, 1) })
 		b.sendAll(0, 1, "under way")
 		synctest.Wait()
-		b.Cut(b.ids[1], b.ids[0])
+		b.Cut(b.IDs[1], b.IDs[0])
 		b.wantGone(receive(), 1, "no route")
 		b.wantGone(call(), 1, "no route")
 		<-ended
@@ -187,12 +187,12 @@ func TestCutAndHeal(t *testing.T) {
 		b.expect(2, 1, "b")
 
 		opened := false
-		wait := begin(func() error { b.meshes = b.open(protocol.SessionID{2}); opened = true; return nil })
+		wait := begin(func() error { b.open(2); opened = true; return nil })
 		synctest.Wait()
 		if opened {
 			t.Fatal("a session opened across a cut")
 		}
-		b.Heal(b.ids[0], b.ids[1])
+		b.Heal(b.IDs[0], b.IDs[1])
 		wait()
 		b.sendAll(0, 1, "healed")
 		b.expect(0, 1, "healed")
@@ -204,13 +204,13 @@ func TestOpenGivesUp(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		session := protocol.SessionID{0xab, 0xcd, 0xef, 0x12, 0x34}
 		patient := begin(func() error {
-			_, err := b.Transport(b.ids[1]).Open(t.Context(), session, []keys.ID{b.ids[0]})
+			_, err := b.Transport(b.IDs[1]).Open(t.Context(), session, []keys.ID{b.IDs[0]})
 			return err
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := b.Transport(b.ids[0]).Open(ctx, session, []keys.ID{b.ids[1], b.ids[2]})
-		wantText(t, err, "session abcdef12: %s did not come: context deadline exceeded", b.ids[2].Short())
+		_, err := b.Transport(b.IDs[0]).Open(ctx, session, []keys.ID{b.IDs[1], b.IDs[2]})
+		wantText(t, err, "session abcdef12: %s did not come: context deadline exceeded", b.IDs[2].Short())
 		if err := patient(); err != nil { // it had its only peer, for a while
 			t.Error(err)
 		}
@@ -220,7 +220,7 @@ func TestOpenGivesUp(t *testing.T) {
 // TestMistakes are what no caller should do.
 func TestMistakes(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		x, id := b.Transport(b.ids[0]), b.ids[1]
+		x, id := b.Transport(b.IDs[0]), b.IDs[1]
 		_, again := x.Open(t.Context(), protocol.SessionID{1}, []keys.ID{id})
 		wantText(t, again, "session 01000000 was opened before: a session is opened at most once")
 		_, twice := x.Open(t.Context(), protocol.SessionID{2}, []keys.ID{id, id})
@@ -265,7 +265,7 @@ func TestLinkHolds(t *testing.T) {
 			taken := 0
 			wait := begin(func() error {
 				for {
-					if err := b.meshes[0].Send(ctx, b.ids[1], make([]byte, test.size)); err != nil {
+					if err := b.meshes[0].Send(ctx, b.IDs[1], make([]byte, test.size)); err != nil {
 						return err
 					}
 					taken++
@@ -294,11 +294,11 @@ func TestLinkHolds(t *testing.T) {
 func TestHandlerIsToldOfTheCallersEnd(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, b *bubble) {
 		ended := make(chan error, 1)
-		b.Transport(b.ids[1]).Handle(forever(ended))
+		b.Transport(b.IDs[1]).Handle(forever(ended))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := b.Transport(b.ids[0]).Call(ctx, b.ids[1], "stuck", nil)
-		wantText(t, err, "call \"stuck\" to %s: context deadline exceeded", b.ids[1].Short())
+		_, err := b.Transport(b.IDs[0]).Call(ctx, b.IDs[1], "stuck", nil)
+		wantText(t, err, "call \"stuck\" to %s: context deadline exceeded", b.IDs[1].Short())
 		if err := <-ended; err != context.Canceled {
 			t.Errorf("the handler's context ended with %v", err)
 		}

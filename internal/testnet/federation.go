@@ -152,6 +152,17 @@ func (f *Federation) Join(ctx context.Context, m Meeting, i int) (protocol.Mesh,
 	return mesh, config, nil
 }
 
+// Meshes has all members join, none of which may fail, until the test ends.
+func (f *Federation) Meshes(t testing.TB, m Meeting) []protocol.Mesh {
+	t.Helper()
+	meshes := make([]protocol.Mesh, len(f.Parties))
+	f.Must(t, func(i int) (err error) {
+		meshes[i], _, err = f.Join(t.Context(), m, i)
+		return err
+	})
+	return meshes
+}
+
 // Part is what party i does in a session, its Finish included.
 type Part func(ctx context.Context, i int, s *protocol.Session) error
 

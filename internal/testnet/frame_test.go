@@ -33,7 +33,7 @@ func TestOnFrame(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, 2, func(t *testing.T, b *bubble) {
 				b.OnFrame(func(f testnet.Frame) []testnet.Frame {
-					if f.Index == 2 && f.From == b.ids[0] {
+					if f.Index == 2 && f.From == b.IDs[0] {
 						return test.f(f)
 					}
 					return []testnet.Frame{f}
@@ -76,9 +76,9 @@ func TestOnFrameSees(t *testing.T) {
 		b.OnFrame(nil)
 		b.sendAll(2, 0, "d")
 		want := []testnet.Frame{
-			{From: b.ids[0], To: b.ids[1], Session: protocol.SessionID{1}, Index: 0, Data: []byte("a")},
-			{From: b.ids[0], To: b.ids[1], Session: protocol.SessionID{1}, Index: 1, Data: []byte("b")},
-			{From: b.ids[1], To: b.ids[0], Session: protocol.SessionID{1}, Index: 0, Data: []byte("c")},
+			{From: b.IDs[0], To: b.IDs[1], Session: protocol.SessionID{1}, Index: 0, Data: []byte("a")},
+			{From: b.IDs[0], To: b.IDs[1], Session: protocol.SessionID{1}, Index: 1, Data: []byte("b")},
+			{From: b.IDs[1], To: b.IDs[0], Session: protocol.SessionID{1}, Index: 0, Data: []byte("c")},
 		}
 		if !slices.EqualFunc(seen, want, sameFrame) {
 			t.Errorf("the hook saw %v, want %v", seen, want)
@@ -102,7 +102,7 @@ func TestHookOwnsItsCopy(t *testing.T) {
 		b.OnFrame(func(f testnet.Frame) []testnet.Frame { kept = f; return []testnet.Frame{f, f} })
 		b.sendAll(0, 1, "mine")
 		clear(kept.Data)
-		first, _ := b.meshes[1].Receive(t.Context(), b.ids[0], nil)
+		first, _ := b.meshes[1].Receive(t.Context(), b.IDs[0], nil)
 		clear(first)
 		b.expect(0, 1, "mine")
 	})
@@ -124,8 +124,8 @@ func TestOversizedFrame(t *testing.T) {
 				b.OnFrame(nil)
 				_, err := b.receive(0, 1)
 				const format = "%s announced a frame of %d bytes: at most 4198400 are allowed"
-				wantText(t, err, format, b.ids[0].Short(), test.size)
-				wantText(t, b.send(1, 2, "x"), format, b.ids[0].Short(), test.size) // the mesh has ended
+				wantText(t, err, format, b.IDs[0].Short(), test.size)
+				wantText(t, b.send(1, 2, "x"), format, b.IDs[0].Short(), test.size) // the mesh has ended
 				_, err = b.receive(1, 2)
 				b.wantGone(err, 1, "it closed the session")
 				b.wantGone(b.send(0, 1, "x"), 1, "it closed the session")
@@ -137,7 +137,7 @@ func TestOversizedFrame(t *testing.T) {
 // TestDeliver releases a held frame without another one being sent, and refuses links that are not.
 func TestDeliver(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		frame := testnet.Frame{From: b.ids[0], To: b.ids[1], Session: protocol.SessionID{1}, Data: []byte("late")}
+		frame := testnet.Frame{From: b.IDs[0], To: b.IDs[1], Session: protocol.SessionID{1}, Data: []byte("late")}
 		if err := b.Deliver(frame); err != nil {
 			t.Fatal(err)
 		}
@@ -145,18 +145,18 @@ func TestDeliver(t *testing.T) {
 		b.expect(0, 1, "late")
 		other := frame
 		other.Session = protocol.SessionID{2}
-		wantText(t, b.Deliver(other), "no link from %s to %s in the session", b.ids[0].Short(), b.ids[1].Short())
-		b.Kill(b.ids[1])
-		wantText(t, b.Deliver(frame), "no link from %s to %s in the session", b.ids[0].Short(), b.ids[1].Short())
+		wantText(t, b.Deliver(other), "no link from %s to %s in the session", b.IDs[0].Short(), b.IDs[1].Short())
+		b.Kill(b.IDs[1])
+		wantText(t, b.Deliver(frame), "no link from %s to %s in the session", b.IDs[0].Short(), b.IDs[1].Short())
 	})
 }
 
 // TestSentAndTap compares what is counted and recorded with what was sent and received.
 func TestSentAndTap(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		tap := b.Tap(b.ids[1])
+		tap := b.Tap(b.IDs[1])
 		b.OnFrame(func(f testnet.Frame) []testnet.Frame {
-			if f.Index == 0 && f.From == b.ids[0] {
+			if f.Index == 0 && f.From == b.IDs[0] {
 				return nil
 			}
 			return []testnet.Frame{f}
@@ -168,16 +168,16 @@ func TestSentAndTap(t *testing.T) {
 		b.expect(0, 1, "kept")
 		b.sendAll(0, 1, "not read")
 		want := []testnet.Frame{
-			{From: b.ids[2], To: b.ids[1], Session: protocol.SessionID{1}, Data: []byte("hello")},
-			{From: b.ids[0], To: b.ids[1], Session: protocol.SessionID{1}, Data: []byte("kept")},
+			{From: b.IDs[2], To: b.IDs[1], Session: protocol.SessionID{1}, Data: []byte("hello")},
+			{From: b.IDs[0], To: b.IDs[1], Session: protocol.SessionID{1}, Data: []byte("kept")},
 		}
 		if got := tap.Frames(); !slices.EqualFunc(got, want, sameFrame) {
 			t.Errorf("the tap has %v, want %v", got, want)
 		}
-		if frames, size := b.Sent(b.ids[0], b.ids[1]); frames != 3 || size != int64(7+4+8+3*4) {
+		if frames, size := b.Sent(b.IDs[0], b.IDs[1]); frames != 3 || size != int64(7+4+8+3*4) {
 			t.Errorf("%d frames of %d bytes sent, want 3 of 31", frames, size)
 		}
-		if frames, size := b.Sent(b.ids[0], b.ids[2]); frames != 0 || size != 0 {
+		if frames, size := b.Sent(b.IDs[0], b.IDs[2]); frames != 0 || size != 0 {
 			t.Errorf("%d frames of %d bytes sent, want none", frames, size)
 		}
 	})
