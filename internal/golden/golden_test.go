@@ -128,7 +128,7 @@ func TestRunsAreThoseOfTheGoldenFiles(t *testing.T) {
 				defer n.stop()
 				head := append([]string{fmt.Sprintf("privacy = %q", c.privacy), `record = "full"`}, c.head...)
 				if c.servers > 0 {
-					head = append(head, fmt.Sprintf("servers = [%s]", quoted(n.names[:c.servers])))
+					head = append(head, fmt.Sprintf("servers = [%s]", quoted(n.Names[:c.servers])))
 				}
 				h := n.run(n.job(c.algorithm, "train", head, c.parameters))
 				n.compare(c.name, h)
@@ -184,7 +184,7 @@ func difference(got, want []byte) string {
 func (n *network) transcripts(c *contract.Contract) []byte {
 	n.t.Helper()
 	var out strings.Builder
-	for i, name := range n.names {
+	for i, name := range n.Names {
 		file, err := os.Open(filepath.Join(n.folder(i, c.Hash()), "transcript"))
 		must(n.t, err)
 		defer file.Close()
@@ -224,14 +224,14 @@ func (n *network) wire() []byte {
 		for _, f := range tap.Frames() {
 			sum := sha256.Sum256(f.Data)
 			line := fmt.Sprintf("%s from %s frame %04d: %d bytes, digest %x",
-				n.names[i], n.nameOf(f.From), f.Index, len(f.Data), sum[:8])
+				n.Names[i], n.nameOf(f.From), f.Index, len(f.Data), sum[:8])
 			if link := f.Kind() + " from " + n.nameOf(f.From); !seen[link] {
 				seen[link] = true
 				line += ", begins with " + hex.EncodeToString(f.Data[:min(len(f.Data), written)])
 			}
 			lines = append(lines, line)
 		}
-		n.taps[i] = n.links.Tap(n.keys[i].ID())
+		n.taps[i] = n.Tap(n.IDs[i])
 	}
 	slices.Sort(lines)
 	return []byte(strings.Join(lines, "\n") + "\n")
@@ -239,7 +239,7 @@ func (n *network) wire() []byte {
 
 // nameOf returns the name of a key's owner.
 func (n *network) nameOf(id keys.ID) string {
-	return n.names[slices.IndexFunc(n.keys, func(k *keys.PrivateKey) bool { return k.ID() == id })]
+	return n.Names[slices.Index(n.IDs, id)]
 }
 
 // report is what an auditor writes who has all transcripts and tables. Only digests of transcripts and times depend on
@@ -247,7 +247,7 @@ func (n *network) nameOf(id keys.ID) string {
 func (n *network) report(c *contract.Contract) []byte {
 	n.t.Helper()
 	in := &audit.Input{Contract: c, Charter: n.charter, Streams: n.rows, Workers: 1}
-	for i, name := range n.names {
+	for i, name := range n.Names {
 		folder := n.folder(i, c.Hash())
 		store, err := transcript.OpenStore(filepath.Join(folder, "payloads"), 0)
 		must(n.t, err)
@@ -293,7 +293,7 @@ func (n *network) trained(i int, c *contract.Contract) *audit.Columns {
 func (n *network) results(c *contract.Contract) []byte {
 	n.t.Helper()
 	var out strings.Builder
-	for i, name := range n.names {
+	for i, name := range n.Names {
 		folder := n.folder(i, c.Hash())
 		switch {
 		case c.Job.Task != "train":

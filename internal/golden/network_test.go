@@ -35,12 +35,10 @@ var agreedAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // network is a whole federation of nodes on fake time.
 type network struct {
+	*testnet.Federation
 	t       *testing.T
-	names   []string
-	keys    []*keys.PrivateKey
 	charter *keys.SignedCharter
 	dirs    []string
-	links   *testnet.Network
 	taps    []*testnet.Tap
 	nodes   []*node.Node
 	rows    []*audit.Stream // of clients; nil elsewhere
@@ -50,29 +48,24 @@ type network struct {
 // newNetwork makes q members with a charter that allows everything.
 func newNetwork(t *testing.T, q int) *network {
 	t.Helper()
-	n := &network{t: t, names: names[:q]}
-	charter := keys.Charter{Name: "golden", Version: 1, Created: agreedAt}
-	charter.Rules.MinPrivacy = "published"
-	charter.Rules.Discovery = []string{"addresses", "mdns"}
-	var ids []keys.ID
-	for _, name := range n.names {
+	n := &network{t: t}
+	var private []*keys.PrivateKey
+	for _, name := range names[:q] {
 		as(t.Context(), name, func(context.Context) {
 			k, err := keys.GenerateKey()
 			must(t, err)
-			n.keys, ids = append(n.keys, k), append(ids, k.ID())
+			private = append(private, k)
 		})
-		address := fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 4001+len(ids))
-		charter.Members = append(charter.Members,
-			keys.Member{Name: name, ID: ids[len(ids)-1], Addresses: []string{address}})
 		n.dirs = append(n.dirs, t.TempDir())
 	}
-	var err error
-	n.charter, err = keys.NewCharter(charter)
-	must(t, err)
-	for _, k := range n.keys {
-		must(t, n.charter.Sign(k))
-	}
-	n.links = testnet.New(ids)
+	n.Federation = testnet.FoundWith(t, names[:q], private)
+	n.charter = n.Charter(t, func(c *keys.Charter) {
+		c.Name, c.Created = "golden", agreedAt
+		c.Rules = keys.Rules{MinPrivacy: "published", Discovery: []string{"addresses", "mdns"}}
+		for i := range c.Members {
+			c.Members[i].Addresses = []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 4002+i)}
+		}
+	})
 	return n
 }
 
@@ -96,21 +89,21 @@ func (n *network) start() {
 	n.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	n.stop = func() { cancel(); running.Wait(); n.links.Close() }
+	n.stop = func() { cancel(); running.Wait(); n.Close() }
 	charter, err := n.charter.InForce()
 	must(n.t, err)
-	for i, name := range n.names {
+	for i, name := range n.Names {
 		specs := make(map[string]jobs.TableSpec)
 		for _, table := range []string{"train", "test"} {
 			if path := n.table(i, table); exists(path) {
 				specs[table] = jobs.TableSpec{Path: path}
 			}
 		}
-		n.taps = append(n.taps, n.links.Tap(n.keys[i].ID()))
+		n.taps = append(n.taps, n.Tap(n.IDs[i]))
 		as(ctx, name, func(ctx context.Context) {
 			d, err := node.New(node.Config{
-				Key: n.keys[i], Charter: charter, Tables: specs, Policy: policy(), Dir: filepath.Join(n.dirs[i], "node"),
-				Transport: &transport{n.links.Transport(n.keys[i].ID()), name}, Workers: 1,
+				Key: n.Keys[i], Charter: charter, Tables: specs, Policy: policy(), Dir: filepath.Join(n.dirs[i], "node"),
+				Transport: &transport{n.Transport(n.IDs[i]), name}, Workers: 1,
 				Now: func() time.Time { return agreedAt },
 			})
 			must(n.t, err)
@@ -134,7 +127,7 @@ func (n *network) run(job string) (h keys.Hash) {
 	n.t.Helper()
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Minute).Add(time.Minute + time.Millisecond).Sub(now))
-	as(context.Background(), n.names[0], func(ctx context.Context) {
+	as(context.Background(), n.Names[0], func(ctx context.Context) {
 		c, err := n.nodes[0].Prepare(ctx, []byte(job), nil)
 		must(n.t, err)
 		h = c.Hash()
@@ -154,7 +147,7 @@ func (n *network) run(job string) (h keys.Hash) {
 
 // done reports whether a job is done at every party.
 func (n *network) done(h keys.Hash) bool {
-	for i := range n.names {
+	for i := range n.Names {
 		if n.info(i, h).State != "done" {
 			return false
 		}
@@ -185,7 +178,7 @@ func (n *network) folder(i int, h keys.Hash) string {
 func (n *network) columns(rows int, four, asTheyCome bool) {
 	for k, table := range []string{"train", "test"} {
 		rng := rand.New(rand.NewPCG(7, uint64(k)))
-		files := make([]bytes.Buffer, len(n.names))
+		files := make([]bytes.Buffer, len(n.Names))
 		for i := range files {
 			files[i].WriteString("id,a,b")
 			if asTheyCome {
@@ -226,8 +219,8 @@ func (n *network) columns(rows int, four, asTheyCome bool) {
 
 // streams gives every party but the servers, the first ones, a stream of rows.
 func (n *network) streams(servers, rows int) {
-	n.rows = make([]*audit.Stream, len(n.names))
-	for i := servers; i < len(n.names); i++ {
+	n.rows = make([]*audit.Stream, len(n.Names))
+	for i := servers; i < len(n.Names); i++ {
 		rng := rand.New(rand.NewPCG(11, uint64(i)))
 		var b bytes.Buffer
 		b.WriteString("u,v,y\n")
@@ -262,7 +255,7 @@ func (n *network) models(count int) {
 func (n *network) job(algorithm, task string, head, parameters []string) string {
 	lines := []string{
 		`format = "hanse-job-v1"`, `name = "golden"`, fmt.Sprintf("algorithm = %q", algorithm),
-		fmt.Sprintf("task = %q", task), fmt.Sprintf("parties = [%s]", quoted(n.names)),
+		fmt.Sprintf("task = %q", task), fmt.Sprintf("parties = [%s]", quoted(n.Names)),
 	}
 	lines = append(append(lines, head...), "[parameters]")
 	return strings.Join(append(lines, parameters...), "\n") + "\n"
