@@ -226,7 +226,8 @@ func TestCodesOfRowsDiscloseNothingToOthers(t *testing.T) {
 
 // rowCode makes a code by hand.
 func rowCode(l *testNetwork, key []byte, from, to int, rows keys.Hash) []byte {
-	text := keys.HashOf("hanse row set v1", testnet.Unwritten[:], []byte{0, 0, 0, 1}, l.IDs[from][:], l.IDs[to][:], rows[:])
+	text := keys.HashOf("hanse row set v1", testnet.Unwritten[:], []byte{0, 0, 0, 1}, l.IDs[from][:], l.IDs[to][:],
+		rows[:])
 	code := hmac.New(sha256.New, key)
 	code.Write(text[:])
 	return code.Sum(nil)

@@ -42,13 +42,12 @@ type node struct {
 
 // newTestNetwork makes members that have signed version 1 and whose nodes run until the test ends.
 func newTestNetwork(t *testing.T, members []string, guests ...string) *testNetwork {
-	l := &testNetwork{t: t, keys: make(map[string]*keys.PrivateKey), nodes: make(map[string]*node), names: members}
-	var ids []keys.ID
-	for _, name := range append(slices.Clone(members), guests...) {
-		l.keys[name] = must(keys.GenerateKey())(t)
-		ids = append(ids, l.keys[name].ID())
+	f := testnet.Found(t, slices.Concat(members, guests)...)
+	l := &testNetwork{t: t, net: f.Network, keys: make(map[string]*keys.PrivateKey), nodes: make(map[string]*node),
+		names: members}
+	for i, name := range f.Names {
+		l.keys[name] = f.Keys[i]
 	}
-	l.net = testnet.New(ids)
 	l.first = l.charter(members...)
 	for _, name := range members {
 		dir := t.TempDir()
@@ -60,7 +59,6 @@ func newTestNetwork(t *testing.T, members []string, guests ...string) *testNetwo
 			n.stop()
 			n.ended.Wait()
 		}
-		l.net.Close()
 	})
 	return l
 }

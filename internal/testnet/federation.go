@@ -166,8 +166,8 @@ func (f *Federation) Meshes(t testing.TB, m Meeting) []protocol.Mesh {
 // Part is what party i does in a session, its Finish included.
 type Part func(ctx context.Context, i int, s *protocol.Session) error
 
-// Attend runs party i's part in a session. It leaves at the end of its part, so that nobody waits for one that failed.
-func (f *Federation) Attend(ctx context.Context, m Meeting, i int, part Part) error {
+// RunParty runs party i's part in a session. It leaves at the end of its part, so that nobody waits for one that failed.
+func (f *Federation) RunParty(ctx context.Context, m Meeting, i int, part Part) error {
 	mesh, config, err := f.Join(ctx, m, i)
 	if err != nil {
 		return err
@@ -180,9 +180,9 @@ func (f *Federation) Attend(ctx context.Context, m Meeting, i int, part Part) er
 	return part(ctx, i, s)
 }
 
-// Run has every party attend and returns their errors.
+// Run is RunParty at every party at once. It returns their errors.
 func (f *Federation) Run(ctx context.Context, m Meeting, part Part) []error {
-	return f.Each(func(i int) error { return f.Attend(ctx, m, i, part) })
+	return f.Each(func(i int) error { return f.RunParty(ctx, m, i, part) })
 }
 
 // Open opens a session that every party stays in, and returns their errors. Whoever fails leaves.
