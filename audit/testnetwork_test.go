@@ -3,15 +3,12 @@ package audit
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -38,6 +35,7 @@ type testNetwork struct {
 	contract *contract.Contract
 	topology contract.Topology
 	net      *testnet.Network
+	fed      *testnet.Federation // the same
 	session  uint32
 	stores   []*transcript.Store // nil: payloads are not kept
 
@@ -48,19 +46,8 @@ type testNetwork struct {
 // newTestNetwork makes keys and links for parties p0 to p(q-1); see agree.
 func newTestNetwork(t testing.TB, q int) *testNetwork {
 	t.Helper()
-	l := &testNetwork{t: t, dir: t.TempDir()}
-	var ids []keys.ID
-	for i := range q {
-		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := fmt.Sprintf("p%d", i)
-		l.names, l.keys = append(l.names, name), append(l.keys, k)
-		l.members, ids = append(l.members, contract.Party{Name: name, ID: k.ID()}), append(ids, k.ID())
-	}
-	l.net = testnet.New(ids)
-	t.Cleanup(l.net.Close)
+	f := testnet.Found(t, testnet.Numbered(q)...)
+	l := &testNetwork{t: t, dir: t.TempDir(), fed: f, net: f.Network, names: f.Names, keys: f.Keys, members: f.Parties}
 	l.charter = l.charterOf(l.members)
 	return l
 }
@@ -68,22 +55,12 @@ func newTestNetwork(t testing.TB, q int) *testNetwork {
 // charterOf is a charter of these members that allows everything, and that all of the test network's keys have signed.
 func (l *testNetwork) charterOf(members []contract.Party) *keys.SignedCharter {
 	l.t.Helper()
-	c := keys.Charter{Name: "test", Version: 1, Created: time.Unix(1_700_000_000, 0).UTC(),
-		Rules: keys.Rules{MinPrivacy: keys.PrivacyPublished, MinContributors: 2, Transports: []string{"tcp"},
-			Discovery: []string{"addresses"}}}
-	for _, m := range members {
-		c.Members = append(c.Members, keys.Member{Name: m.Name, ID: m.ID})
-	}
-	signed, err := keys.NewCharter(c)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	for _, k := range l.keys {
-		if err := signed.Sign(k); err != nil {
-			l.t.Fatal(err)
+	return l.fed.Charter(l.t, func(c *keys.Charter) {
+		c.Members = nil
+		for _, m := range members {
+			c.Members = append(c.Members, keys.Member{Name: m.Name, ID: m.ID})
 		}
-	}
-	return signed
+	})
 }
 
 // agree makes the contract that all sign.
@@ -91,24 +68,8 @@ func (l *testNetwork) agree(
 	job contract.Job, active int, openings []contract.Opening, operations []contract.Operation,
 ) {
 	l.t.Helper()
-	job.Format, job.Name, job.Algorithm, job.Task, job.Table = "hanse-job-v1", "test", "fdskl", contract.TaskTrain, "train"
-	job.Parties, job.Topology, job.Charter = l.names, l.topology.String(), l.charter.Digest().String()
-	var facts []contract.Facts
-	for i, m := range l.members {
-		role := "passive"
-		if i < active {
-			role = "active"
-		}
-		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: role, Rows: 40, Columns: 3})
-	}
-	var err error
-	if l.contract, err = contract.NewContract(&job, facts, openings,
-		contract.SessionOperations(len(facts), operations)); err != nil {
-		l.t.Fatal(err)
-	}
-	for _, k := range l.keys {
-		l.contract.Sign(k)
-	}
+	job.Topology, job.Charter = l.topology.String(), l.charter.Digest().String()
+	l.contract = l.fed.Agree(l.t, job, active, openings, operations)
 }
 
 func (l *testNetwork) keep() {
@@ -188,13 +149,7 @@ func (s *sealing) Record(e protocol.Entry, payload []byte) error {
 // run runs part in a session at every party and returns each party's error.
 func (l *testNetwork) run(part func(ctx context.Context, i int, s *protocol.Session) error) []error {
 	l.session++
-	errs := make([]error, len(l.names))
-	var wg sync.WaitGroup
-	for i := range l.names {
-		wg.Go(func() { errs[i] = l.runParty(i, part) })
-	}
-	wg.Wait()
-	return errs
+	return l.fed.Each(func(i int) error { return l.runParty(i, part) })
 }
 
 // errKilled ends a session without a seal.
@@ -237,39 +192,23 @@ func (l *testNetwork) config(i int) transcript.Config {
 func (l *testNetwork) runSession(
 	i int, r protocol.Recorder, part func(ctx context.Context, i int, s *protocol.Session) error,
 ) error {
-	ctx := context.Background()
-	var peers []keys.ID
-	for j, m := range l.members {
-		if j != i {
-			peers = append(peers, m.ID)
+	meeting := testnet.Meeting{Number: l.session, Contract: l.contract,
+		Config: func(_ int, c *protocol.SessionConfig) {
+			c.Recorder = r
+			if l.unbudgeted {
+				c.Budget = nil
+			}
+		}}
+	return l.fed.RunParty(context.Background(), meeting, i, func(ctx context.Context, i int, s *protocol.Session) error {
+		err := part(ctx, i, s)
+		if err == nil {
+			err = s.Finish(ctx)
 		}
-	}
-	session := protocol.SessionID(keys.HashOf("audit test room", binary.BigEndian.AppendUint32(nil, l.session)))
-	mesh, err := l.net.Transport(l.members[i].ID).Open(ctx, session, peers)
-	if err != nil {
+		if err != nil && !errors.Is(err, errKilled) {
+			s.Abort(ctx, &fault.Fault{Code: fault.CodeContradicted})
+		}
 		return err
-	}
-	defer mesh.Close()
-	budget, err := contract.NewBudget(l.contract, i)
-	if err != nil {
-		return err
-	}
-	if l.unbudgeted {
-		budget = nil
-	}
-	s, err := protocol.NewSession(ctx, mesh, protocol.SessionConfig{
-		Contract: l.contract.Hash(), Number: l.session, Parties: l.members, Key: l.keys[i], Budget: budget, Recorder: r,
 	})
-	if err != nil {
-		return err
-	}
-	if err = part(ctx, i, s); err == nil {
-		err = s.Finish(ctx)
-	}
-	if err != nil && !errors.Is(err, errKilled) {
-		s.Abort(ctx, &fault.Fault{Code: fault.CodeContradicted})
-	}
-	return err
 }
 
 // must fails the test on a party's error.
