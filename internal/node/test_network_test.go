@@ -57,41 +57,27 @@ func openPolicy() *consent.Policy {
 	}
 }
 
+// partyNames are the parties of all test networks, from the first on.
+var partyNames = []string{
+	"bank", "insurer", "telco", "retailer", "baker", "miller", "smith", "cooper", "tanner", "weaver", "potter", "brewer",
+	"mason", "turner", "fuller", "glover",
+}
+
 // newTestNetwork makes members with tables of correlated columns; the first one has the label. The
 // nodes are not started.
 func newTestNetwork(t testing.TB, q, rows int) *testNetwork {
 	t.Helper()
 	l := &testNetwork{t: t, policy: openPolicy(), told: make([]func(jobs.Event), q),
 		faults: make([]func(string) (bool, error), q)}
-	charter := keys.Charter{Name: "test", Version: 1, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	charter.Rules.MinPrivacy = "published"
-	var ids []keys.ID
-	for i := range q {
-		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
+	f := testnet.Found(t, partyNames[:q]...)
+	l.net, l.names, l.keys = f.Network, f.Names, f.Keys
+	l.charter = f.Charter(t, func(c *keys.Charter) {
+		c.Created, c.Rules = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), keys.Rules{MinPrivacy: keys.PrivacyPublished}
+		for i := range c.Members {
+			c.Members[i].Addresses = []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 4001+i)}
+			l.dirs = append(l.dirs, t.TempDir())
 		}
-		name := []string{"bank", "insurer", "telco", "retailer", "baker", "miller", "smith", "cooper", "tanner", "weaver",
-			"potter", "brewer",
-			"mason", "turner", "fuller", "glover"}[i]
-		l.names = append(l.names, name)
-		l.keys = append(l.keys, k)
-		ids = append(ids, k.ID())
-		charter.Members = append(charter.Members, keys.Member{Name: name, ID: k.ID(),
-			Addresses: []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 4001+i)}})
-		l.dirs = append(l.dirs, t.TempDir())
-	}
-	var err error
-	if l.charter, err = keys.NewCharter(charter); err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range l.keys {
-		if err := l.charter.Sign(k); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l.net = testnet.New(ids)
-	t.Cleanup(l.net.Close)
+	})
 	l.nodes, l.stops, l.lives = make([]*Node, q), make([]func(), q), make([]context.Context, q)
 	l.writeTables(rows)
 	return l
