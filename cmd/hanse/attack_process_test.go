@@ -131,6 +131,7 @@ func (a *attacker) readsUnder(name, ref string) string {
 // own under the telco's name; a describer, who asks about a table that is not in order and one that is not offered; and
 // a stuffer. Each fails, its victims' owners read what it did, and an honest job runs afterwards.
 func TestAttackersOverTLS(t *testing.T) {
+	t.Parallel()
 	a := newAttacker(t)
 	var facts []contract.Facts
 	own, _ := a.charter.MemberNamed("bank")

@@ -17,9 +17,11 @@ import (
 
 // TestDemoOfClasses runs the scenario in testdata/classes, with four streams of three classes and three networks.
 func TestDemoOfClasses(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "classes"), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
+			env.Setenv(speedsVariable, os.Getenv(speedsVariable))
 			if err := writeClassNetworks(filepath.Join(env.WorkDir, "nets")); err != nil {
 				return err
 			}

@@ -71,6 +71,7 @@ func (h *clientNetwork) propose() string {
 // TestSIGKILLOfAClient kills a client in the middle of a job: the job goes on without it. Started again
 // with the same command, it comes back into the next session, and has every row's prediction once.
 func TestSIGKILLOfAClient(t *testing.T) {
+	t.Parallel()
 	const rounds = 800
 	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: rounds, Seed: 1})
 	contract, victim := h.propose(), "park-03"
@@ -118,6 +119,7 @@ func TestSIGKILLOfAClient(t *testing.T) {
 // TestSIGKILLOfAServer kills the server in the middle of a job: started again with the same command, it
 // goes on from its last checkpoint with the clients that wait for it.
 func TestSIGKILLOfAServer(t *testing.T) {
+	t.Parallel()
 	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: 300, Seed: 1})
 	contract := h.propose()
 	mid, ended := make(chan struct{}, 1), make(chan struct{})

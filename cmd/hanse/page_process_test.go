@@ -20,6 +20,7 @@ import (
 // TestPageOfARunningNode: hanse page gives a link to a real node's page; a proposal that waits there is approved on it,
 // in the name of who opened it, and the end of the job comes to the open page by its stream.
 func TestPageOfARunningNode(t *testing.T) {
+	t.Parallel()
 	w := newColumns(t, 100)
 	w.args = func(name string) []string { // telco has no policy: its owner decides
 		args := w.NodeArgs(name, 1)

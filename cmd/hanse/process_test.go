@@ -174,8 +174,12 @@ func (w *testNetwork) jobFile(name, contract, file string) string {
 // TestSIGKILL kills a party mid-sum. The others name it and pause; started again with the same
 // command, it ends in the model that the same contract gives without a kill, bit for bit.
 func TestSIGKILL(t *testing.T) {
+	t.Parallel()
 	for victim, record := range map[string]string{"telco": contract.RecordFull, "bank": contract.RecordDigests} {
-		t.Run(victim, func(t *testing.T) { testSIGKILL(t, victim, record) })
+		t.Run(victim, func(t *testing.T) {
+			t.Parallel()
+			testSIGKILL(t, victim, record)
+		})
 	}
 }
 
@@ -295,6 +299,7 @@ func (w *testNetwork) runAgain(contract string) {
 
 // TestCancelAndResult ends a proposal and hands out what a finished job left, by the commands of the owners.
 func TestCancelAndResult(t *testing.T) {
+	t.Parallel()
 	w := newColumns(t, 300)
 	for _, name := range w.Names {
 		w.start(name)
@@ -341,6 +346,7 @@ func TestCancelAndResult(t *testing.T) {
 // TestMemberThatNeverComes leaves one node out: the proposer says who is awaited, and an interrupt
 // ends it cleanly.
 func TestMemberThatNeverComes(t *testing.T) {
+	t.Parallel()
 	w := newColumns(t, 200)
 	for _, name := range w.Names[:3] {
 		w.start(name)
@@ -384,6 +390,7 @@ func TestMemberThatNeverComes(t *testing.T) {
 
 // TestPortInUse starts a node twice.
 func TestPortInUse(t *testing.T) {
+	t.Parallel()
 	w := newColumns(t, 100)
 	w.start("bank")
 	args := append(w.NodeArgs("bank", 1), "--dir", filepath.Join(t.TempDir(), "node"))

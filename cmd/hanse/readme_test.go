@@ -143,6 +143,7 @@ func sectionOf(t *testing.T, page, heading string) string {
 // are run as printed, but for the ports, which others may be using. What the page shows as printed by them is
 // held against what they print.
 func TestTourOfTheReadme(t *testing.T) {
+	t.Parallel()
 	commands, shown := blocksOf(sectionOf(t, "README.md", "A tour in five minutes"))
 	// What the first line would fetch from the network is built from this checkout instead, and stands in the PATH.
 	const install = "go install github.com/hanse-project/hanse/cmd/hanse@latest\n"
@@ -179,6 +180,7 @@ func TestTourOfTheReadme(t *testing.T) {
 // TestWalkOfShards pastes the commands of the walk in docs/shards.md into one shell, and holds what the page shows
 // against what they print.
 func TestWalkOfShards(t *testing.T) {
+	t.Parallel()
 	commands, shown := blocksOf(sectionOf(t, "docs/shards.md", "By hand"))
 	printed := oneLine(runTour(t, t.TempDir(), withFreePorts(t, commands)))
 	for line := range strings.Lines(shown) {

@@ -89,11 +89,24 @@ func (w *testNetwork) rehearse(name, job, temporary string, args ...string) *exe
 	return c
 }
 
+// shortFolder makes a temporary folder in which the path of a socket has no more than the 107 bytes
+// that it may have: the name of the test is not in it.
+func shortFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // TestARehearsalIsOfTheContractAndReadsNoTable rehearses a job, looks for canaries in all that the rehearsal made, and
 // then trains: the contract is the one that was rehearsed, and what each party sent is what was foretold.
 func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
+	t.Parallel()
 	w := newCanaries(t)
-	temporary, kept := t.TempDir(), filepath.Join(t.TempDir(), "kept")
+	temporary, kept := shortFolder(t), filepath.Join(t.TempDir(), "kept")
 	c := w.rehearse("bank", canaryJob, temporary, "--json", "--keep", kept)
 	var out, errOut bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errOut
@@ -201,8 +214,9 @@ func refuseLeft(t *testing.T, dir string) {
 
 // TestAnInterruptedRehearsalLeavesNothing interrupts a rehearsal while its nodes run.
 func TestAnInterruptedRehearsalLeavesNothing(t *testing.T) {
+	t.Parallel()
 	w := newCanaries(t)
-	temporary := t.TempDir()
+	temporary := shortFolder(t)
 	long := strings.Replace(canaryJob, "iterations = 20", "iterations = 4000", 1) // it would go on for minutes
 	c := w.rehearse("telco", strings.Replace(long, "features = 16", "features = 1024", 1), temporary)
 	var errOut bytes.Buffer

@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,12 +17,85 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/localnet"
 )
 
 // TestMain lets the test binary be the program, under the name hanse.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"hanse": main})
+	testscript.Main(measured{m}, map[string]func(){"hanse": func() {
+		takeSpeeds(os.Args[1:])
+		main()
+	}})
+}
+
+// A node measures its machine before its first job, for half a second, and keeps the speeds in its folder. The nodes of
+// the tests, of which there are hundreds, find them there, measured once: as those do that have run before.
+const (
+	speedsVariable = "HANSE_TEST_SPEEDS" // names the folder of the speeds; empty: nodes measure
+	speedsFile     = "speeds.json"
+)
+
+// measured are the tests of a machine that has been measured.
+type measured struct{ *testing.M }
+
+// Run measures the machine and runs the tests.
+func (m measured) Run() int {
+	dir, err := os.MkdirTemp("", "hanse-speeds-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		_, err = forecast.ReadSpeeds(dir)
+	}
+	if err == nil {
+		err = os.Setenv(speedsVariable, dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.M.Run()
+}
+
+// takeSpeeds puts the speeds into the folders of nodes that a command line is about to start. Where it cannot the nodes
+// measure.
+func takeSpeeds(args []string) {
+	speeds, err := os.ReadFile(filepath.Join(os.Getenv(speedsVariable), speedsFile))
+	if err != nil {
+		return
+	}
+	for _, dir := range foldersOf(args) {
+		if os.MkdirAll(dir, 0o700) != nil {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(dir, speedsFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			continue // a node that has run before has its own
+		}
+		f.Write(speeds)
+		f.Close()
+	}
+}
+
+// foldersOf returns the folders of the nodes that a command line starts.
+func foldersOf(args []string) []string {
+	after := func(flag string) string {
+		if at := slices.Index(args, flag) + 1; at > 0 && at < len(args) {
+			return args[at]
+		}
+		return ""
+	}
+	switch {
+	case len(args) == 0:
+	case args[0] == "node" && after("--dir") != "":
+		return []string{after("--dir")}
+	case args[0] == "demo-clients" && after("--network") != "": // as demo.ClientArgs has them
+		var all []string
+		for _, name := range args[7:] {
+			all = append(all, filepath.Join(after("--network"), name, "node"))
+		}
+		return all
+	}
+	return nil
 }
 
 // ports is how many free ports a scenario is given, as $PORT1, $PORT2, …
@@ -38,6 +113,7 @@ const ports = 5
 //
 // $READER is the program that reads exported models without this one.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		Setup:               setPorts,
@@ -60,6 +136,7 @@ func setPorts(env *testscript.Env) error {
 	for i, port := range free.Numbers {
 		env.Setenv("PORT"+strconv.Itoa(i+1), strconv.Itoa(port))
 	}
+	env.Setenv(speedsVariable, os.Getenv(speedsVariable))
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // of programs compiled for the race detector, which would wait a second
 	reader, err := filepath.Abs(filepath.Join("..", "..", "examples", "read_model.py"))
 	env.Setenv("READER", reader)
@@ -165,11 +242,17 @@ func awaitOut(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// until polls: the processes of a scenario tell nobody when they have done something.
+// until polls: the processes of a scenario tell nobody when they have done something. Looking takes at most a fifth of
+// the time that it waits, since what it looks for may be a program's to do on the same processor.
 func until(ts *testscript.TestScript, what string, done func() bool) {
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		began := time.Now()
+		if done() {
+			return
+		}
 		if time.Now().After(deadline) {
 			ts.Fatalf("waited two minutes for %s", what)
 		}
+		time.Sleep(20*time.Millisecond + 4*time.Since(began))
 	}
 }

@@ -19,6 +19,7 @@ import (
 // Started again with the same commands they go on under fresh keys, and the model's scores agree, but for what the
 // roundings of steps taken anew make of them, with those of the same contract run without a kill.
 func TestSIGKILLOfASealedTraining(t *testing.T) {
+	t.Parallel()
 	w := newColumns(t, 2800)
 	for _, name := range w.Names {
 		w.start(name)
@@ -70,6 +71,7 @@ func TestSIGKILLOfASealedTraining(t *testing.T) {
 // TestSIGKILLLeavesNoFeatures kills the helper while a logistic job takes its steps: the file of features stays on the
 // disk, nobody can read it, and it is gone when the job is done, which goes on with another.
 func TestSIGKILLLeavesNoFeatures(t *testing.T) {
+	t.Parallel()
 	w := newColumns(t, 2800)
 	for _, name := range w.Names {
 		w.start(name)

@@ -52,6 +52,7 @@ func asTheyCome(t *testing.T, w *testNetwork) {
 // TestTablesAsTheyCome trains on three tables, each read in its own way, scores rows with a level that training never
 // saw, and audits all with the tables and no word of how they are read: the parts of the model say it.
 func TestTablesAsTheyCome(t *testing.T) {
+	t.Parallel()
 	w := newNetwork(t, t.TempDir(), []string{"bank", "insurer", "telco"})
 	asTheyCome(t, w)
 	location := map[string]string{"bank": "?id=customer&levels=error", "insurer": "?id=index&dates=mdy", "telco": ""}
@@ -149,6 +150,7 @@ seed = "s"
 
 // TestNodeWithABadTable starts nodes with tables that no job could use: they do not come up, and say why.
 func TestNodeWithABadTable(t *testing.T) {
+	t.Parallel()
 	w := newNetwork(t, t.TempDir(), []string{"bank", "insurer", "telco"})
 	for _, c := range []struct{ name, text, options, want string }{
 		{"ragged", "id,age\na,1\nb,1,2\n", "", "row 2 (line 3) has 3 cells; the header has 2"},

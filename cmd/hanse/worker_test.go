@@ -88,6 +88,7 @@ func startInShards(t *testing.T, shards int) (w *testNetwork, id string) {
 // TestSIGKILLOfWorkers kills workers, one of them again and again, and a node: the job ends in the model that the same
 // contract gives without a kill, bit for bit, and its audit finds nothing but what masked jobs announce.
 func TestSIGKILLOfWorkers(t *testing.T) {
+	t.Parallel()
 	const shards = 2
 	w, id := startInShards(t, shards)
 	l := w.work(id, shards)
@@ -143,6 +144,7 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 // TestSIGSTOPOfAWorker: a worker that stands still, as on a machine that is frozen, loses its place to the one that is
 // started for it, and the job ends. When it goes on it hears that its shard is done.
 func TestSIGSTOPOfAWorker(t *testing.T) {
+	t.Parallel()
 	const shards = 2
 	w, id := startInShards(t, shards)
 	l := w.work(id, shards)
@@ -172,6 +174,7 @@ func TestSIGSTOPOfAWorker(t *testing.T) {
 
 // TestManifest writes the files for engines, and refuses what it cannot write one for.
 func TestManifest(t *testing.T) {
+	t.Parallel()
 	w, id := startInShards(t, 2)
 	manifest := func(args ...string) (string, error) {
 		out, err := exec.Command(w.program, append([]string{"shard", "manifest", "--dir", w.Path("bank", "node"), "--node",
