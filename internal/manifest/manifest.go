@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/hanse-project/hanse/internal/wording"
@@ -52,12 +53,18 @@ const InitImage = "docker.io/library/busybox:1.37"
 
 var (
 	// label and subdomain are Kubernetes' words for names without and with dots: RFC 1123.
-	label     = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	subdomain = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
+	label     = pattern(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	subdomain = pattern(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 	// image is [REGISTRY[:PORT]/]PATH[:TAG][@sha256:DIGEST].
-	image = regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]{1,5})?/)?` + word + `(/` + word + `)*` +
+	image = pattern(`^([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]{1,5})?/)?` + word + `(/` + word + `)*` +
 		`(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 )
+
+// pattern compiles an expression when it is first needed: repetitions take milliseconds, and most commands of the
+// program need none of these.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 const (
 	longestName  = 253 // of an object of Kubernetes
@@ -93,14 +100,14 @@ func (s *Shards) Validate() error {
 	}
 	for _, c := range []struct {
 		what, value string
-		form        *regexp.Regexp
+		form        func() *regexp.Regexp
 		longest     int
 	}{
 		{"image", s.Image, image, longestImage}, {"image that copies the key", s.InitImage, image, longestImage},
 		{"Secret", s.Secret, subdomain, longestName}, {"PersistentVolumeClaim", s.Claim, subdomain, longestName},
 		{"namespace", s.Namespace, label, longestName},
 	} {
-		if c.value != "" && (len(c.value) > c.longest || !c.form.MatchString(c.value)) {
+		if c.value != "" && (len(c.value) > c.longest || !c.form().MatchString(c.value)) {
 			return fmt.Errorf("the %s is %s, which is no such name in Kubernetes", c.what, quoted(c.value))
 		}
 	}
@@ -124,7 +131,7 @@ func (s *Shards) address() (host string, port int, err error) {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Zone() == "" && net.JoinHostPort(host, text) == s.Node {
 		return host, int(n), nil
 	}
-	if len(host) > longestName || !subdomain.MatchString(host) || strings.Contains(s.Node, "[") {
+	if len(host) > longestName || !subdomain().MatchString(host) || strings.Contains(s.Node, "[") {
 		return "", 0, bad
 	}
 	return host, int(n), nil
