@@ -113,7 +113,7 @@ func TestAlignThenTrainThenScore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newTestNetwork(t, test.parties, 1)
-			people := customers{200, test.parties}
+			people := customers{100, test.parties}
 			people.write(l, test.ids)
 			if test.phones {
 				l.withPhones()

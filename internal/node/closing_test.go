@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -105,10 +106,15 @@ func (l *testNetwork) wantWhole(h keys.Hash) {
 }
 
 // TestWithholder: a member's last signature does not come, in one session or two. The job is done when all have signed
-// what passed; meanwhile nothing is computed again, and nothing opens.
+// what passed; meanwhile nothing is computed again, and nothing opens. Of each mode the day says in how many sessions:
+// half of the modes have one, half have two.
 func TestWithholder(t *testing.T) {
-	for mode, head := range cagedModes {
+	for i, mode := range slices.Sorted(maps.Keys(cagedModes)) {
+		head := cagedModes[mode]
 		for times := 1; times <= 2; times++ {
+			if !drawn(t, i+times, 2) {
+				continue
+			}
 			t.Run(fmt.Sprint(mode, " ", times), func(t *testing.T) {
 				l := newTestNetwork(t, 4, 60)
 				l.startAll()
@@ -236,8 +242,8 @@ func TestWithholderCutsItsTranscript(t *testing.T) {
 // TestWithholderOfAServedRow: the owner has ended a prediction row by row when the last signature does not come. Nobody
 // waits for rows again.
 func TestWithholderOfAServedRow(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	ctx := minute(t)
 	h := l.prepare(ctx, model, "sealed", "bank", "requests = 5")
 	launched := make(chan error, 1)
@@ -266,10 +272,10 @@ func TestKilledAtTheLastSignatures(t *testing.T) {
 		for frame := 1; frame <= 12; frame += 2 { // three kinds, each way to two others
 			t.Run(fmt.Sprintf("party %d at frame %d", victim, frame), func(t *testing.T) {
 				t.Parallel()
-				l := newTestNetwork(t, 3, 60)
+				l := newTestNetwork(t, 3, 40)
 				l.startAll()
 				ctx := minute(t)
-				c, err := l.nodes[0].Prepare(ctx, l.job("train", "record = \"full\"", smallCrash), nil)
+				c, err := l.nodes[0].Prepare(ctx, l.job("train", "record = \"full\"", smallJob), nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -26,7 +26,7 @@ func TestEncryptedAndMaskedJobsEndInTheSameModel(t *testing.T) {
 	for _, c := range []struct{ name, parameters string }{
 		{"one active party", activeBank + "features = 96\niterations = 20\n"},
 		{"two active parties", activeBoth + "features = 96\niterations = 8\n"},
-		{"doubly stochastic", activeBank + "schedule = \"doubly-stochastic\"\niterations = 12\nbatch = 40\nblock_features " +
+		{"doubly stochastic", activeBank + "schedule = \"doubly-stochastic\"\niterations = 5\nbatch = 40\nblock_features " +
 			"= 4\nsigma = 1.0\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -198,11 +198,11 @@ func TestAKilledPartyOfAnEncryptedJobResumes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", encryptedHead,
-		activeBank+"features = 4096\nsigma = 1.0\nloss = \"logistic\"\niterations = 5"), nil)
+		activeBank+"features = 1024\nsigma = 1.0\nloss = \"logistic\"\niterations = 5"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.launchAndKill(ctx, contract.Hash(), 2, 70)
+	l.launchAndKill(ctx, contract.Hash(), 2, 20)
 	l.start(2)
 	l.awaitDone(ctx, contract.Hash())
 	if n := l.sessions(contract.Hash()); n < 2 {

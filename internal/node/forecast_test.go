@@ -192,8 +192,8 @@ func TestForecastsOfShards(t *testing.T) {
 		name, privacy, parameters string
 		rows, shards              int
 	}{
-		{"sealed", "sealed", "features = 256\nsigma = 1.5\niterations = 30\nlambda = 1e-4", 4200, 3},
-		{"masked", "masked", "features = 256\nsigma = 1.5\nloss = \"square\"", 10000, 2},
+		{"sealed", "sealed", "features = 256\nsigma = 1.5\niterations = 10\nlambda = 1e-4", 4200, 3},
+		{"masked", "masked", "features = 256\nsigma = 1.5\nloss = \"square\"", 4200, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newTestNetwork(t, 4, c.rows)

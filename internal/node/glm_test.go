@@ -37,10 +37,10 @@ func TestScorecards(t *testing.T) {
 		verdict                  audit.Verdict
 	}{
 		// As many scores of a row open as the others have columns, which the contract announces.
-		{"logistic, to owners", "bins = 4\npoints = \"owners\"\nz_scores = \"owners\"", "telco", 0,
+		{"logistic, to owners", "outer = 2\nbins = 4\npoints = \"owners\"\nz_scores = \"owners\"", "telco", 0,
 			[]bool{true, true, true, true}, audit.Disclosed},
-		{"compact, a helper without data", "ring = 48\npoints = \"insurer\"\nz_scores = \"insurer\"\nhelper = \"retailer\"",
-			"bank", 3, []bool{false, true, false, false}, audit.Disclosed},
+		{"compact, a helper without data", "outer = 2\nring = 48\npoints = \"insurer\"\nz_scores = \"insurer\"\n" +
+			"helper = \"retailer\"", "bank", 3, []bool{false, true, false, false}, audit.Disclosed},
 		{"square", "loss = \"square\"", "insurer", 0, make([]bool, 4), audit.Clean},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestScorecards(t *testing.T) {
 				l.idle = c.idle
 			}
 			l.startAll()
-			parameters := "active = [\"bank\"]\nlabel = \"y\"\n" + c.parameters
+			parameters := "active = [\"bank\"]\nlabel = \"y\"\niterations = 20\n" + c.parameters
 			_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"\nrecord = \"full\"", parameters)))
 			if err != nil {
 				t.Fatal(err)

@@ -82,9 +82,9 @@ func (a *impostor) mustFail(i int, c *contract.Contract, stands string) {
 
 // TestImpostor: nobody stands under another party's name, in a training or a prediction, of any mode.
 func TestImpostor(t *testing.T) {
-	l := newTestNetwork(t, 4, 60)
+	l, model := sealedNetwork(t, 40)
 	a := &impostor{l: l}
-	model := l.sealedModel()
+	l.startAll()
 	for name, text := range map[string][]byte{
 		"sealed training": l.job("train", "privacy = \"sealed\"",
 			activeBank+"features = 16\niterations = 4\nlambda = 1e-2\nsigma = 1.0"),

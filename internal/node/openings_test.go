@@ -17,18 +17,6 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
-// sealedModel trains a small sealed model and returns its contract.
-func (l *testNetwork) sealedModel() keys.Hash {
-	l.t.Helper()
-	l.startAll()
-	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"",
-		activeBank+"features = 16\niterations = 4\nlambda = 1e-2\nsigma = 1.0"))
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return h
-}
-
 // prepare agrees on a prediction.
 func (l *testNetwork) prepare(ctx context.Context, model keys.Hash, privacy, openTo, more string) keys.Hash {
 	l.t.Helper()
@@ -88,8 +76,8 @@ func (l *testNetwork) awaitKill(ctx context.Context, killed <-chan struct{}) {
 // and an audit that has every payload finds nothing, with each score counted once.
 func TestKilledPredictionsOpenOnce(t *testing.T) {
 	const rows = fdskl.ScoreRows + 76 // two batches
-	l := newTestNetwork(t, 4, rows)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, rows)
+	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for _, c := range []struct {
@@ -152,8 +140,8 @@ func (l *testNetwork) wantNoRecords(h keys.Hash) {
 
 // TestRequestsGoOnWhereTheyWere: a receiver that is killed asks for no answered row again, and its numbers go on.
 func TestRequestsGoOnWhereTheyWere(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	h := l.prepare(ctx, model, "sealed", "bank", "requests = 3")
@@ -187,8 +175,8 @@ func TestRequestsGoOnWhereTheyWere(t *testing.T) {
 // TestCutRequestsAreAnsweredOnce kills parties in the middle of a request: asked again, the receiver gets what it would
 // have got, and no number more is spent.
 func TestCutRequestsAreAnsweredOnce(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for _, c := range []struct{ victim, frame int }{{0, 6}, {1, 3}, {1, 6}, {2, 8}, {3, 4}} {
@@ -238,18 +226,12 @@ func TestReceiversGetNoMoreThanTheContractLists(t *testing.T) {
 			"request of bank: number 1 asks for row 2, and asked for row 1 before: a number is one row's"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newTestNetwork(t, 4, 40)
-			var model keys.Hash
-			if c.privacy == "sealed" {
-				model = l.sealedModel()
-			} else {
-				l.startAll()
-				var err error
-				if _, model, err = l.propose(l.job("train", "privacy = \"masked\"",
-					activeBank+"loss = \"square\"\nfeatures = 16")); err != nil {
-					t.Fatal(err)
-				}
+			of := sealedNetwork
+			if c.privacy == "masked" {
+				of = maskedNetwork
 			}
+			l, model := of(t, 40)
+			l.startAll()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			h := l.prepare(ctx, model, c.privacy, "bank", "requests = 2")

@@ -69,20 +69,24 @@ var servedKinds = map[string]struct {
 	"ofmsft": {1, smallOFMSFT},
 }
 
-// ownTestNetwork runs a small job over clients to its end.
+// ownTestNetwork returns a federation in which a small job over clients is done, and starts its nodes.
 func ownTestNetwork(t *testing.T, algorithm string) (*testNetwork, keys.Hash) {
 	t.Helper()
-	kind := servedKinds[algorithm]
-	l := newTestNetwork(t, 6, 0)
-	l.streams(kind.servers, 60)
-	if algorithm == "ofmsft" {
-		l.networks(4)
-	}
+	l, h := finishedNetwork(t, algorithm, func(t testing.TB) (*testNetwork, keys.Hash) {
+		kind := servedKinds[algorithm]
+		l := newTestNetwork(t, 6, 0)
+		l.streams(kind.servers, 60)
+		if algorithm == "ofmsft" {
+			l.networks(4)
+		}
+		l.startAll()
+		_, h, err := l.propose(l.servedJob(algorithm, kind.servers, "privacy = \"published\"", kind.parameters))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, h
+	})
 	l.startAll()
-	_, h, err := l.propose(l.servedJob(algorithm, kind.servers, "privacy = \"published\"", kind.parameters))
-	if err != nil {
-		t.Fatal(err)
-	}
 	return l, h
 }
 

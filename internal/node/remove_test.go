@@ -59,8 +59,8 @@ func contractHash(t testing.TB, r *jobs.Report) (h keys.Hash) {
 // be scored again. The counts are not in what goes, at the remover neither: a model part that comes back from a copy
 // finds them.
 func TestRemoverScoresNothingAgain(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	r, first := l.mustScore(model, "test", "bank", "")
 	scored := contractHash(t, r)
 	for i := range l.names {
@@ -186,8 +186,8 @@ func TestARemovedContractIsNotRunAgain(t *testing.T) {
 
 // TestWhatMayBeRemoved: no job that is under way, none that one under way needs, and none twice.
 func TestWhatMayBeRemoved(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	refused := func(h keys.Hash, want string) {
 		t.Helper()
 		_, planned := l.nodes[0].PlanRemoval(h)
@@ -255,8 +255,8 @@ func TestARemovalThatWasCutShort(t *testing.T) {
 
 // TestARemovedJobIsAudited by what stays: the chain and the signatures hold, and payloads are not looked at.
 func TestARemovedJobIsAudited(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	r, _ := l.mustScore(model, "test", "bank", "")
 	h := contractHash(t, r)
 	l.awaitDone(minute(t), h)

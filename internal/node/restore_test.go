@@ -63,8 +63,8 @@ func (l *testNetwork) killAtKind(victim int, kind string) <-chan struct{} {
 
 // TestABackupBetweenJobs is taken up where it was: the model part scores as before.
 func TestABackupBetweenJobs(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	l.awaitDone(minute(t), model)
 	copied := l.backup(1)
 	l.start(1)
@@ -83,8 +83,8 @@ func TestABackupBetweenJobs(t *testing.T) {
 // TestARestoredLedgerScoresNothingAgain: an insurer that goes back to a copy from before a prediction has forgotten
 // which rows were scored. The other parties have not, whoever is to receive the scores.
 func TestARestoredLedgerScoresNothingAgain(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	l.awaitDone(minute(t), model)
 	copied := l.backup(1)
 	l.start(1)

@@ -172,7 +172,7 @@ func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
 	l.startAll()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 4096"), nil)
+	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 1024"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

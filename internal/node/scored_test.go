@@ -94,8 +94,8 @@ func (l *testNetwork) forgets(i int, h keys.Hash, files ...string) {
 
 // TestARowAskedSixTimesHasOneScore: the receiver answers from its own file, and nothing opens but once.
 func TestARowAskedSixTimesHasOneScore(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	if data, err := l.nodes[0].columns.KnownScores(model.String(), "test", 1); err != nil || data != nil {
 		t.Errorf("before the first prediction the receiver has %q, %v", data, err)
 	}
@@ -150,8 +150,8 @@ func TestARowAskedSixTimesHasOneScore(t *testing.T) {
 // TestRowsAreNotScoredAgain for a receiver that forgets or denies what it has, or for another one, until all agree to
 // it.
 func TestRowsAreNotScoredAgain(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	l.mustScore(model, "test", "bank", "")
 
 	l.mustRefuse(model, "test", "insurer", "", 40, 1)
@@ -206,8 +206,8 @@ func (l *testNetwork) counted(party int, model keys.Hash) map[string]uint32 {
 
 // TestARowIsItsID: in another table, at another place, among new rows.
 func TestARowIsItsID(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	_, first := l.mustScore(model, "test", "bank", "")
 	for i := range l.names { // ten of the rows, in another order, and five new ones before and between them
 		text, err := os.ReadFile(l.tablePath(i, "test"))
@@ -246,8 +246,8 @@ func TestARowIsItsID(t *testing.T) {
 
 // TestRequestsOfScoredRows are answered by the receiver's file, and without it by nobody.
 func TestRequestsOfScoredRows(t *testing.T) {
-	l := newTestNetwork(t, 4, 40)
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, 40)
+	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ask := func(h keys.Hash, id string) string {
@@ -297,7 +297,7 @@ func TestKilledBetweenTheRecordAndTheWords(t *testing.T) {
 		stored bool
 	}{{0, true}, {1, true}, {1, false}, {2, true}, {3, false}} {
 		t.Run(fmt.Sprintf("party %d, stored %v", c.victim, c.stored), func(t *testing.T) {
-			l := newTestNetwork(t, 4, 40)
+			l, model := sealedNetwork(t, 40)
 			killed := make(chan struct{})
 			die := sync.OnceFunc(func() { l.net.Kill(l.keys[c.victim].ID()); close(killed) })
 			l.faults[c.victim] = func(path string) (bool, error) {
@@ -312,7 +312,7 @@ func TestKilledBetweenTheRecordAndTheWords(t *testing.T) {
 				die()
 				return c.stored, errors.New("killed")
 			}
-			model := l.sealedModel()
+			l.startAll()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			h := l.prepare(ctx, model, "sealed", "bank", "")
@@ -328,8 +328,8 @@ func TestKilledBetweenTheRecordAndTheWords(t *testing.T) {
 
 // TestAReceiverSaysTheSameInAllSessions of what it knows: an opening is of the same rows in all of them.
 func TestAReceiverSaysTheSameInAllSessions(t *testing.T) {
-	l := newTestNetwork(t, 4, fdskl.ScoreRows+76) // two batches
-	model := l.sealedModel()
+	l, model := sealedNetwork(t, fdskl.ScoreRows+76) // two batches
+	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	h := l.prepare(ctx, model, "sealed", "bank", "")

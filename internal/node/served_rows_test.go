@@ -30,6 +30,7 @@ func (l *testNetwork) liveInput(party int) io.Writer {
 // TestAClientThatWaitsForARowEndsWithItsServer: a client's live stream has stopped, the job goes on without it to
 // its end, and the client is done then too. The rows after that stay in the stream.
 func TestAClientThatWaitsForARowEndsWithItsServer(t *testing.T) {
+	t.Parallel() // it waits for the most part, and no other test has a stream at standard input
 	for _, c := range []struct{ algorithm, parameters string }{
 		{"pofmkl", smallPOFMKL},
 		{"gfml", strings.Replace(gfmlOn(0.5), "iterations = 10", "iterations = 40", 1)},

@@ -512,7 +512,7 @@ func (c *counting) Send(ctx context.Context, frame ...[]byte) error {
 // TestWhatIsLeftOfShards: when a job in shards has ended its parts are gone, also where a crash came before; when its
 // owner removes it, payloads go, and the transcripts and records by which its shards can be audited stay.
 func TestWhatIsLeftOfShards(t *testing.T) {
-	l := newTestNetwork(t, 4, 10000)
+	l := newTestNetwork(t, 4, 4200)
 	h := l.trainMasked()
 	folder := filepath.Join(l.dirs[1], "node", "parts", h.String())
 	gone := func() {

@@ -48,6 +48,13 @@ type testNetwork struct {
 	quotas      map[int]int64                                        // of the disks, by party
 }
 
+// drawn reports whether one of so many alternatives is tried today. The long tests try all.
+func drawn(t testing.TB, i, of int) bool {
+	day := int(time.Now().Unix() / (24 * 60 * 60))
+	t.Logf("the seed is day %d", day)
+	return thorough || (day+i)%of == 0
+}
+
 // openPolicy consents to everything, and offers the label of both tables.
 func openPolicy() *consent.Policy {
 	labels := []string{"y", "z"}
@@ -67,10 +74,9 @@ var partyNames = []string{
 // nodes are not started.
 func newTestNetwork(t testing.TB, q, rows int) *testNetwork {
 	t.Helper()
-	l := &testNetwork{t: t, policy: openPolicy(), told: make([]func(jobs.Event), q),
-		faults: make([]func(string) (bool, error), q)}
+	l := &testNetwork{t: t, policy: openPolicy()}
 	f := testnet.Found(t, partyNames[:q]...)
-	l.net, l.names, l.keys = f.Network, f.Names, f.Keys
+	l.names, l.keys = f.Names, f.Keys
 	l.charter = f.Charter(t, func(c *keys.Charter) {
 		c.Created, c.Rules = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), keys.Rules{MinPrivacy: keys.PrivacyPublished}
 		for i := range c.Members {
@@ -78,9 +84,17 @@ func newTestNetwork(t testing.TB, q, rows int) *testNetwork {
 			l.dirs = append(l.dirs, t.TempDir())
 		}
 	})
-	l.nodes, l.stops, l.lives = make([]*Node, q), make([]func(), q), make([]context.Context, q)
+	l.connect(f)
 	l.writeTables(rows)
 	return l
+}
+
+// connect makes the network between the members, of whom none has started.
+func (l *testNetwork) connect(f *testnet.Federation) {
+	q := len(f.Names)
+	l.net = f.Network
+	l.told, l.faults = make([]func(jobs.Event), q), make([]func(string) (bool, error), q)
+	l.nodes, l.stops, l.lives = make([]*Node, q), make([]func(), q), make([]context.Context, q)
 }
 
 // writeTables writes "train" and "test" at every party: y is the sign of the product of the first

@@ -203,7 +203,7 @@ func TestAKilledPartysTranscriptVerifies(t *testing.T) {
 		frame      int
 		parameters string
 	}{
-		{"fixed", 14, "loss = \"logistic\"\nfeatures = 4096\niterations = 15"},
+		{"fixed", 14, "loss = \"logistic\"\nfeatures = 1024\niterations = 15"},
 		{"doubly stochastic", 120, "schedule = \"doubly-stochastic\"\niterations = 110\nbatch = 100\nblock_features = " +
 			"4\nsigma = 1.0"},
 	} {
