@@ -242,13 +242,3 @@ func WriteWEC(t *testing.T, dir string, rows int, sites ...string) {
 		WriteText(t, filepath.Join(dir, "wec", site+"_Data.csv"), b.String())
 	}
 }
-
-// RealData returns the folder of the real data, which must hold a file or folder, or skips the test.
-func RealData(t *testing.T, needed string) string {
-	t.Helper()
-	dir := lab.DataFolder()
-	if _, err := os.Stat(filepath.Join(dir, needed)); dir == "" || err != nil {
-		t.Skipf("%s is absent: set HANSE_DATA to its folder", needed)
-	}
-	return dir
-}

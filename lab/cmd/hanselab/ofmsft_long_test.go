@@ -4,16 +4,17 @@ package main
 
 import (
 	"math"
+	"path/filepath"
 	"testing"
 
-	"github.com/hanse-project/hanse/lab/labtest"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 	"github.com/hanse-project/hanse/lab/papers/ofmsft"
 )
 
 // TestAirSelectionComesToTheTable compares selection without fine-tuning, and its order, with earlier runs; seeds
 // differ by 0.07.
 func TestAirSelectionComesToTheTable(t *testing.T) {
-	dir := labtest.RealData(t, "ofmsft-models")
+	dir := filepath.Dir(needs.Data(t, "ofmsft-models"))
 	var r ofmsft.Report
 	hanselab(t, &r, "ofmsft", "--set", "air", "--data", dir, "--seeds", "3", "--update", "none", "--json")
 	if len(r.Rows) != 3 {
@@ -32,7 +33,7 @@ func TestAirSelectionComesToTheTable(t *testing.T) {
 
 // TestAirInPlaceComesToThePapersFigure has one seed at budget 2.
 func TestAirInPlaceComesToThePapersFigure(t *testing.T) {
-	dir := labtest.RealData(t, "ofmsft-models")
+	dir := filepath.Dir(needs.Data(t, "ofmsft-models"))
 	var r ofmsft.Report
 	hanselab(t, &r, "ofmsft", "--set", "air", "--data", dir, "--seeds", "1", "--budget", "2", "--update",
 		"in-place", "--json")

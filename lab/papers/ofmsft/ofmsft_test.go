@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/internal/stream"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/labtest"
 	"github.com/hanse-project/hanse/lab/sets"
@@ -129,7 +130,7 @@ func TestImagesAreDealtAsThePaperSays(t *testing.T) {
 
 // TestTheRealSetsAreDealt checks sizes and scales.
 func TestTheRealSetsAreDealt(t *testing.T) {
-	dir := labtest.RealData(t, "ofmsft-models")
+	dir := filepath.Dir(needs.Data(t, "ofmsft-models"))
 	air, err := ReadSet(setAir, dir, "")
 	if err != nil {
 		t.Fatal(err)
