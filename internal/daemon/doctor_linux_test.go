@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hanse-project/hanse/internal/doctor"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // TestDoctorFullDisk: the node's folder is a file system of one megabyte.
@@ -18,7 +19,7 @@ func TestDoctorFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("this machine lets the test mount nothing: %v", err)
+		needs.Missing(t, "this machine lets the test mount nothing: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, 0); err != nil {

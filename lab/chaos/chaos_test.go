@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // TestDrawsRepeat: a seed gives the same job, victim and moment again, and another one others.
@@ -164,7 +166,7 @@ func TestWhileIsWithinBounds(t *testing.T) {
 func TestFillOnADiskOfItsOwn(t *testing.T) {
 	l := &lab{Options: Options{Dir: t.TempDir()}}
 	if err := unableToMount(context.Background(), l); err != nil {
-		t.Skip(err)
+		needs.Missing(t, "%v", err)
 	}
 	dir := t.TempDir()
 	if err := mountMemory(dir, 4<<20); err != nil {

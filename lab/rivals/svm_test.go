@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // inTheOpen adds the parties' vectors.
@@ -117,7 +118,7 @@ func TestSVMIsOptimal(t *testing.T) {
 // TestLIBSVMFindsTheSame: where LIBSVM is installed, it and ours err on the same rows but for ties.
 func TestLIBSVMFindsTheSame(t *testing.T) {
 	if err := CheckLIBSVM(); err != nil {
-		t.Skip(err)
+		needs.Missing(t, "%v", err)
 	}
 	parts, labels := world(300, 4)
 	test, held := world(300, 5)
