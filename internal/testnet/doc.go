@@ -7,6 +7,9 @@
 // frame late. Blocking is done on channels and timers alone, so that a federation inside a
 // testing/synctest bubble runs on fake time.
 //
+// A Federation is the members on such a network: what a test needs to found them, to have them sign a
+// charter and a contract, and to run parts of theirs in sessions.
+//
 // Nobody shares memory: a frame is copied when it is sent and again when it is received. No
 // goroutine runs but those of calls being handled, and Network.Close waits for these.
 package testnet

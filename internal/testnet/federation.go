@@ -166,7 +166,7 @@ func (f *Federation) Meshes(t testing.TB, m Meeting) []protocol.Mesh {
 // Part is what party i does in a session, its Finish included.
 type Part func(ctx context.Context, i int, s *protocol.Session) error
 
-// RunParty runs party i's part in a session. It leaves at the end of its part, so that nobody waits for one that failed.
+// RunParty runs party i's part in a session. It leaves when its part ends, so that nobody waits for one that failed.
 func (f *Federation) RunParty(ctx context.Context, m Meeting, i int, part Part) error {
 	mesh, config, err := f.Join(ctx, m, i)
 	if err != nil {
