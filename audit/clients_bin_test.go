@@ -53,21 +53,10 @@ func newBinned(t testing.TB, n int, mode string) *binned {
 		CommonBin: true, Rounds: 12, LabelHigh: 2,
 	}.WithDefaults()
 	c.played = c.agreed
-	facts := []contract.Facts{{Name: "p0", ID: c.members[0].ID, Role: "server"}}
-	for _, m := range c.members[1:] {
-		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: "client", Columns: 2})
+	for range c.names {
 		c.vaults = append(c.vaults, fedmemory.Vault{})
 	}
-	c.vaults = append(c.vaults, fedmemory.Vault{})
-	d := pofmkl.Disclose(c.agreed, mode, c.names[1:])
-	contract, err := contract.NewContract(job, facts, d.Openings, contract.SessionOperations(len(facts), c.operations(d)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.contract = contract
-	for _, k := range c.keys {
-		c.contract.Sign(k)
-	}
+	c.conclude(job, pofmkl.Disclose(c.agreed, mode, c.names[1:]), 2)
 	return c
 }
 
@@ -107,7 +96,7 @@ func (c *binned) visit(ctx context.Context, client *cohort.Client, i int) error 
 	}
 	part := &pofmkl.ClientPart{
 		Name: c.names[i], Dictionary: c.dictionary(), Clients: len(c.names) - 1,
-		Network: &hearingClient{choosingClient{client}},
+		Network: &hearingClient{choosingClient{client: client}},
 		Rows:    fedmemory.NewRows(x, y), Vault: c.vaults[i],
 	}
 	if err := pofmkl.RunClient(ctx, part); err != nil {

@@ -54,7 +54,7 @@ func newChoosers(t testing.TB, n, rounds int, mode string, edit func(*ofmsft.Par
 	c.play = c
 	job.Parties, job.Servers = c.names, c.names[:1]
 	c.draw(rounds, edit)
-	c.agree(job, mode)
+	c.conclude(job, ofmsft.Disclose(c.params, mode, c.names[1:]), 2)
 	return c
 }
 
@@ -86,30 +86,12 @@ func (c *choosers) draw(rounds int, edit func(*ofmsft.Params)) {
 	}
 }
 
-// agree makes the contract that all sign, as nodes make it.
-func (c *choosers) agree(job *contract.Job, mode string) {
-	c.t.Helper()
-	facts := []contract.Facts{{Name: "p0", ID: c.members[0].ID, Role: "server", Columns: 2}}
-	for _, m := range c.members[1:] {
-		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: "client", Columns: 2})
-	}
-	d := ofmsft.Disclose(c.params, mode, c.names[1:])
-	contract, err := contract.NewContract(job, facts, d.Openings, contract.SessionOperations(len(facts), c.operations(d)))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.contract = contract
-	for _, k := range c.keys {
-		c.contract.Sign(k)
-	}
-}
-
 // operations lists what the parties send.
-func (c *choosers) operations(d federated.Disclosure) []contract.Operation {
+func (c *cohorts) operations(d federated.Disclosure) []contract.Operation {
 	c.t.Helper()
 	var list []contract.Operation
 	add := func(up bool, o contract.Operation) {
-		o.Root, o.Encoding, o.Collective = "p0", "bytes", contract.CollectiveDownload
+		o.Root, o.Encoding, o.Collective = c.names[0], "bytes", contract.CollectiveDownload
 		if up {
 			o.Collective = contract.CollectiveUpload
 		}
@@ -171,7 +153,7 @@ func (c *choosers) visit(ctx context.Context, client *cohort.Client, i int) erro
 		x, y = append(x, []float64{a, b}), append(y, a+b)
 	}
 	part := &ofmsft.ClientPart{
-		Name: c.names[i], Params: c.params, Clients: len(c.names) - 1, Network: &choosingClient{client},
+		Name: c.names[i], Params: c.params, Clients: len(c.names) - 1, Network: &choosingClient{client: client},
 		Rows: fedmemory.NewRows(x, y), Vault: c.vaults[i],
 	}
 	if err := ofmsft.RunClient(ctx, part); err != nil {
@@ -240,11 +222,17 @@ func (n *choosingServer) Sum(ctx context.Context, s federated.Sum, clients []int
 	}
 	t := &federated.Total{Values: make([]float64, s.N)}
 	secagg.Fixed{Bits: s.Bits, Bound: s.Bound}.Decode(t.Values, total.Words)
+	for _, party := range total.Survivors {
+		t.Clients = append(t.Clients, party-1)
+	}
 	return t, nil
 }
 
 // choosingClient is a session as a client's part sees it.
-type choosingClient struct{ client *cohort.Client }
+type choosingClient struct {
+	client  *cohort.Client
+	forgets *forgetful // is told of vectors before they get their masks; may be nil
+}
 
 func (n *choosingClient) Await(ctx context.Context, awaited string, limit int) (federated.Message, error) {
 	h, err := n.client.ReceiveNotice(ctx, awaited, 4+limit)
@@ -265,6 +253,9 @@ func (n *choosingClient) Sum(ctx context.Context, s federated.Sum, v []float64) 
 	words := make([]uint64, len(v))
 	if err := (secagg.Fixed{Bits: s.Bits, Bound: s.Bound}).Encode(s.Kind, words, v); err != nil {
 		return false, err
+	}
+	if n.forgets != nil {
+		n.forgets.words = slices.Clone(words)
 	}
 	err := n.client.Sum(ctx, cohort.Vector{Kind: s.Kind, Words: s.N, Bits: 64}, words)
 	if errors.Is(err, cohort.ErrLeftOut) {

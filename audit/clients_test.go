@@ -12,17 +12,17 @@ import (
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/audit/views/updates"
-	"github.com/hanse-project/hanse/internal/simfed"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
 
 // streams draws clients' rows: a label that follows from the inputs, and rows that look like each other.
-func streams(clients, rows, columns int) []simfed.Stream {
+func streams(clients, rows, columns int) []*evidence.Stream {
 	rng := rand.New(rand.NewPCG(11, uint64(columns)))
-	var list []simfed.Stream
+	var list []*evidence.Stream
 	for range clients {
-		var s simfed.Stream
+		s := &evidence.Stream{Confirmed: true}
 		for range rows {
 			x := make([]float64, columns)
 			y := 0.5
@@ -30,7 +30,7 @@ func streams(clients, rows, columns int) []simfed.Stream {
 				x[i] = rng.Float64() - 0.5
 				y += 0.3 * math.Sin(2*x[i]) / float64(columns)
 			}
-			s.X, s.Y = append(s.X, x), append(s.Y, min(max(y+0.1*rng.NormFloat64(), 0), 1))
+			s.Inputs, s.Labels = append(s.Inputs, x), append(s.Labels, min(max(y+0.1*rng.NormFloat64(), 0), 1))
 		}
 		list = append(list, s)
 	}
@@ -38,7 +38,7 @@ func streams(clients, rows, columns int) []simfed.Stream {
 }
 
 // theJobs are a small job of each algorithm over clients.
-func theJobs(t testing.TB) map[string]simfed.Job {
+func theJobs(t testing.TB) map[string]clientsJob {
 	rng := rand.New(rand.NewPCG(1, 9))
 	var networks []*nn.Network
 	for k := range 3 {
@@ -49,39 +49,19 @@ func theJobs(t testing.TB) map[string]simfed.Job {
 		}
 		networks = append(networks, n)
 	}
-	return map[string]simfed.Job{
-		"pofmkl": {Algorithm: "pofmkl", Streams: streams(6, 60, 5), Parameters: map[string]any{
+	return map[string]clientsJob{
+		"pofmkl": {algorithm: "pofmkl", streams: streams(6, 60, 5), parameters: map[string]any{
 			"label": "y", "seed": "s", "features": 20, "bandwidths": []any{0.1, 1.0, 10.0}, "chosen": 3, "rounds": 25,
 		}},
-		"gfml": {Algorithm: "gfml", Streams: streams(6, 60, 4), Parameters: map[string]any{
-			"edges": []any{}, "clusters": []any{[]any{simfed.Server}}, "columns": []any{"x1", "x2", "x3", "x4"},
+		"gfml": {algorithm: "gfml", streams: streams(6, 60, 4), parameters: map[string]any{
+			"edges": []any{}, "clusters": []any{[]any{aServer}}, "columns": []any{"x1", "x2", "x3", "x4"},
 			"label": "y", "seed": "s",
 			"features": 40, "iterations": 25, "participants": 4,
 		}},
-		"ofmsft": {Algorithm: "ofmsft", Streams: streams(6, 60, 4), Networks: networks, Parameters: map[string]any{
+		"ofmsft": {algorithm: "ofmsft", streams: streams(6, 60, 4), networks: networks, parameters: map[string]any{
 			"label": "y", "budget": 3.0, "bandwidth": 100.0, "rounds": 25, "rate": 0.3, "step": 0.05,
 		}},
 	}
-}
-
-// simulated runs a job and returns what an audit with all transcripts and streams reads.
-func simulated(t testing.TB, j simfed.Job) (*evidence.Input, *simfed.Run) {
-	t.Helper()
-	j.Folder = t.TempDir()
-	run, err := simfed.Start(t.Context(), j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := &evidence.Input{Contract: run.Contract, Charter: run.Charter,
-		Streams: make([]*evidence.Stream, len(run.Parties))}
-	for i := range run.Parties {
-		p := &run.Parties[i]
-		in.Sources = append(in.Sources, evidence.Source{Path: p.Path, Open: p.Open, Payload: p.Store.Get})
-		if i > 0 {
-			in.Streams[i] = &evidence.Stream{Inputs: j.Streams[i-1].X, Labels: j.Streams[i-1].Y, Confirmed: true}
-		}
-	}
-	return in, run
 }
 
 // viewAttack returns the attack of a name on a server's view.
@@ -97,26 +77,22 @@ func viewAttack(t testing.TB, r *finding.Report, name, view string) *finding.Att
 // TestRowsFollowFromUpdatesThatNothingProtects, and from protected ones no better than by a guess, of every algorithm.
 func TestRowsFollowFromUpdatesThatNothingProtects(t *testing.T) {
 	for name, j := range theJobs(t) {
-		for protection, view := range map[string]string{simfed.Published: updates.ViewUpdates,
-			simfed.Masked: updates.ViewMasked,
-			simfed.HE:     updates.ViewCiphers} {
+		for protection, view := range map[string]string{keys.PrivacyPublished: updates.ViewUpdates,
+			keys.PrivacyMasked:   updates.ViewMasked,
+			contract.AggregateHE: updates.ViewCiphers} {
 			t.Run(name+" "+protection, func(t *testing.T) {
 				t.Parallel()
 				j := j
-				if j.Protection = protection; protection == simfed.HE { // encryption takes its time
-					j.Parameters = maps.Clone(j.Parameters)
+				if j.protection = protection; protection == contract.AggregateHE { // encryption takes its time
+					j.parameters = maps.Clone(j.parameters)
 					for _, rounds := range []string{"rounds", "iterations"} {
-						if j.Parameters[rounds] != nil {
-							j.Parameters[rounds] = 5
+						if j.parameters[rounds] != nil {
+							j.parameters[rounds] = 4
 						}
 					}
 				}
-				in, run := simulated(t, j)
-				for _, p := range run.Parties {
-					if p.Err != nil {
-						t.Fatalf("%s: %v", p.Name, p.Err)
-					}
-				}
+				in, errs := simulated(t, j)
+				must(t, errs)
 				r, err := Run(t.Context(), in)
 				if err != nil {
 					t.Fatal(err)
@@ -126,7 +102,7 @@ func TestRowsFollowFromUpdatesThatNothingProtects(t *testing.T) {
 					t.Logf("%s, %s, %s: %s: %s", a.Name, a.Party, a.View, a.Verdict, a.Detail)
 				}
 				a := viewAttack(t, r, updates.RowsAttack, view)
-				if protection == simfed.Published {
+				if protection == keys.PrivacyPublished {
 					if r.Verdict != finding.Leak || a.Verdict != finding.Leak || *a.RecoveredShare < 0.9 || *a.RMS > 0.1 {
 						t.Errorf("%s %+v", r.Verdict, a)
 					}
@@ -149,9 +125,9 @@ func TestAClientThatForgetsItsMasksIsFound(t *testing.T) {
 	for name, j := range theJobs(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j.Protection, j.Naked = simfed.Masked, 2
-			in, run := simulated(t, j)
-			t.Log(run.Parties[0].Err)
+			j.protection, j.naked = keys.PrivacyMasked, 2
+			in, errs := simulated(t, j)
+			t.Log(errs[0])
 			r, err := Run(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
@@ -174,9 +150,9 @@ func TestAClientThatForgetsItsMasksIsFound(t *testing.T) {
 func TestTotalsOfFewClientsDiscloseRows(t *testing.T) {
 	for chosen, want := range map[int]finding.Verdict{1: finding.Disclosed, 8: finding.Clean} {
 		j := theJobs(t)["pofmkl"]
-		j.Protection = simfed.Masked
-		j.Streams = j.Streams[:4]
-		j.Parameters["bandwidths"], j.Parameters["chosen"] = []any{0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0}, chosen
+		j.protection = keys.PrivacyMasked
+		j.streams = j.streams[:4]
+		j.parameters["bandwidths"], j.parameters["chosen"] = []any{0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0}, chosen
 		in, _ := simulated(t, j)
 		r, err := Run(t.Context(), in)
 		if err != nil {
@@ -199,23 +175,23 @@ func TestTotalsOfFewClientsDiscloseRows(t *testing.T) {
 func TestChoicesDiscloseWhatSuitsAClient(t *testing.T) {
 	for _, broadcast := range []bool{false, true} {
 		j := theJobs(t)["ofmsft"]
-		j.Protection = simfed.Masked
-		j.Parameters["budget"], j.Parameters["rate"], j.Parameters["step"], j.Parameters["rounds"] = 2.0, 2.0, 1e-6, 20
-		j.Streams = streams(18, 40, 4) // 12 clients tell it too, but for one run in some thousands
-		for k, n := range j.Networks { // each network says one number, and each client has labels that one of them says
+		j.protection = keys.PrivacyMasked
+		j.parameters["budget"], j.parameters["rate"], j.parameters["step"], j.parameters["rounds"] = 2.0, 2.0, 1e-6, 20
+		j.streams = streams(18, 40, 4) // 12 clients tell it too, but for one run in some thousands
+		for k, n := range j.networks { // each network says one number, and each client has labels that one of them says
 			clear(n.Parameters())
 			n.Parameters()[n.Size()-1] = 0.2 + 0.3*float32(k)
 		}
-		for i := range j.Streams {
-			for r := range j.Streams[i].Y {
-				j.Streams[i].Y[r] = 0.2 + 0.3*float64(i%len(j.Networks))
+		for i := range j.streams {
+			for r := range j.streams[i].Labels {
+				j.streams[i].Labels[r] = 0.2 + 0.3*float64(i%len(j.networks))
 			}
 		}
 		if broadcast {
-			j.Parameters["broadcast"] = true
+			j.parameters["broadcast"] = true
 		}
-		in, run := simulated(t, j)
-		if err := run.Parties[0].Err; err != nil {
+		in, errs := simulated(t, j)
+		if err := errs[0]; err != nil {
 			t.Fatal(err)
 		}
 		r, err := Run(t.Context(), in)
@@ -247,7 +223,7 @@ func TestTotalsThatDoNotMoveGiveTheOneAway(t *testing.T) {
 		t.Errorf("%s: %+v", r.Verdict, a)
 	}
 	for name, j := range theJobs(t) {
-		j.Protection, j.Leaves = simfed.Masked, map[int]uint64{2: 8, 3: 14, 5: 20}
+		j.protection, j.leaves = keys.PrivacyMasked, map[int]uint64{2: 8, 3: 14, 5: 20}
 		in, _ := simulated(t, j)
 		r, err := Run(t.Context(), in)
 		if err != nil {
@@ -264,16 +240,12 @@ func TestTotalsThatDoNotMoveGiveTheOneAway(t *testing.T) {
 // TestCommonBinsAreAttackedToo: their vectors hold some kernels alone, the last bin's fewer than the others', and no
 // choice of a client. What a total holds is of all clients.
 func TestCommonBinsAreAttackedToo(t *testing.T) {
-	for _, protection := range []string{simfed.Published, simfed.Masked} {
+	for _, protection := range []string{keys.PrivacyPublished, keys.PrivacyMasked} {
 		j := theJobs(t)["pofmkl"]
-		j.Protection, j.Parameters = protection, maps.Clone(j.Parameters)
-		j.Parameters["common_bin"], j.Parameters["chosen"] = true, 2
-		in, run := simulated(t, j)
-		for _, p := range run.Parties {
-			if p.Err != nil {
-				t.Fatalf("%s: %v", p.Name, p.Err)
-			}
-		}
+		j.protection, j.parameters = protection, maps.Clone(j.parameters)
+		j.parameters["common_bin"], j.parameters["chosen"] = true, 2
+		in, errs := simulated(t, j)
+		must(t, errs)
 		r, err := Run(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
@@ -283,7 +255,7 @@ func TestCommonBinsAreAttackedToo(t *testing.T) {
 				t.Errorf("%s: the bin of all is told as a client's choice: %s", protection, a.Detail)
 			}
 		}
-		if protection == simfed.Published {
+		if protection == keys.PrivacyPublished {
 			if a := viewAttack(t, r, updates.RowsAttack, updates.ViewUpdates); a.Verdict != finding.Leak ||
 				*a.RecoveredShare < 0.5 {
 				t.Errorf("published: %+v", a)

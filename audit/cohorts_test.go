@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/audit/conform/clients"
 	"github.com/hanse-project/hanse/internal/inbox"
 	"github.com/hanse-project/hanse/internal/recorder"
@@ -26,6 +27,9 @@ type cohorts struct {
 	sums   int
 	leaves map[int]leaving
 	play   player // what the parties do: sums, if nothing else
+
+	naked   int // the client that forgets its masks; 0: none does
+	forgets forgetful
 }
 
 // player is what the parties of a test network do in a session.
@@ -34,7 +38,7 @@ type player interface {
 	visit(ctx context.Context, client *cohort.Client, i int) error
 }
 
-// leaving is where a client leaves: when it is about to send a kind of message of a sum.
+// leaving is where a client leaves: when it is about to send a kind of message of a sum, or of a later one.
 type leaving struct {
 	sum  uint64
 	kind string
@@ -111,6 +115,26 @@ func (c *cohorts) agree(job *contract.Job) {
 	}
 }
 
+// conclude makes the contract of an algorithm's disclosure, as nodes make it; clients' streams have so many columns.
+func (c *cohorts) conclude(job *contract.Job, d federated.Disclosure, columns int) {
+	c.t.Helper()
+	facts := []contract.Facts{{Name: c.names[0], ID: c.members[0].ID, Role: "server"}}
+	if job.Algorithm == contract.OFMSFT {
+		facts[0].Columns = columns
+	}
+	for _, m := range c.members[1:] {
+		facts = append(facts, contract.Facts{Name: m.Name, ID: m.ID, Role: "client", Columns: columns})
+	}
+	var err error
+	if c.contract, err = contract.NewContract(job, facts, d.Openings,
+		contract.SessionOperations(len(facts), c.operations(d))); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, k := range c.keys {
+		c.contract.Sign(k)
+	}
+}
+
 // leavingMesh is that of a client that leaves.
 type leavingMesh struct {
 	protocol.Mesh
@@ -120,7 +144,7 @@ type leavingMesh struct {
 // Send implements protocol.Mesh.
 func (m leavingMesh) Send(ctx context.Context, to keys.ID, parts ...[]byte) error {
 	h := parts[0]
-	if binary.BigEndian.Uint64(h[16:]) == m.at.sum && string(h[68:68+int(h[2])]) == m.at.kind {
+	if binary.BigEndian.Uint64(h[16:]) >= m.at.sum && string(h[68:68+int(h[2])]) == m.at.kind {
 		m.Close()
 	}
 	return m.Mesh.Send(ctx, to, parts...)
@@ -154,7 +178,7 @@ func (c *cohorts) runServed(i int) error {
 
 // runLinks is one party's session between its links and its end.
 func (c *cohorts) runLinks(i int, r protocol.Recorder) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	linked := clients.Linked(c.contract)
 	var peers []keys.ID
@@ -171,6 +195,10 @@ func (c *cohorts) runLinks(i int, r protocol.Recorder) error {
 	defer mesh.Close()
 	if at, ok := c.leaves[i]; ok {
 		mesh = leavingMesh{mesh, at}
+	}
+	if i > 0 && i == c.naked {
+		c.forgets.Mesh, c.forgets.Recorder = mesh, r
+		mesh, r = &c.forgets, &c.forgets
 	}
 	budget, err := contract.NewBudget(c.contract, i)
 	if err != nil {

@@ -261,11 +261,6 @@ var may = map[string][]string{
 		"internal/control", "internal/durable", "internal/vault", "internal/wording", "keys", "protocol",
 		"protocol/contract", "protocol/transcript",
 	},
-	"internal/simfed": {
-		"algorithms/federated", "algorithms/federated/memory", "algorithms/gfml", "algorithms/nn",
-		"algorithms/ofmsft", "algorithms/pofmkl", "internal/inbox", "internal/recorder", "internal/testnet", "keys",
-		"protocol", "protocol/contract", "protocol/transcript", "secagg", "secagg/cohort",
-	},
 	"internal/split": {
 		"internal/credit", "internal/dataset", "internal/terminal", "internal/textfile", "internal/trial",
 		"internal/trial/online", "internal/usage", "internal/wording", "keys", "protocol/contract",

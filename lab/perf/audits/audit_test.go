@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/audit"
-	"github.com/hanse-project/hanse/internal/simfed"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/lab/labtest"
 )
 
 // TestSensorsAreAudited published and masked, and the tables say what was found.
 func TestSensorsAreAudited(t *testing.T) {
-	j := clientsJob{"gfml", func() (simfed.Job, error) { return sensorsGFML(20, 200) },
-		map[string]int{simfed.Published: 20, simfed.Masked: 20}, "iterations"}
+	j := clientsJob{"gfml", func() (*job, error) { return sensorsGFML(20, 200) },
+		map[string]int{keys.PrivacyPublished: 20, keys.PrivacyMasked: 20}, "iterations"}
 	var r clientsReport
-	for _, protection := range []string{simfed.Published, simfed.Masked} {
+	for _, protection := range []string{keys.PrivacyPublished, keys.PrivacyMasked} {
 		run, err := j.run(t.Context(), protection)
 		if err != nil {
 			t.Fatal(err)

@@ -9,17 +9,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hanse-project/hanse/protocol/contract"
-
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/audit"
-	"github.com/hanse-project/hanse/internal/simfed"
 	"github.com/hanse-project/hanse/internal/trial/online"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/papers/ofmsft"
 	"github.com/hanse-project/hanse/lab/papers/pofmkl"
 	"github.com/hanse-project/hanse/lab/sets"
 	"github.com/hanse-project/hanse/lab/table"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // clientsReport is what audit --clients prints with --json.
@@ -41,7 +40,7 @@ type clientsRun struct {
 // clientsJob is one job to audit, with each way to protect it that is asked for.
 type clientsJob struct {
 	name    string
-	make    func() (simfed.Job, error)
+	make    func() (*job, error)
 	rounds  map[string]int // by protection; 0: it is left out
 	counter string         // the parameter that says how many rounds
 }
@@ -53,7 +52,7 @@ func auditClients(ctx context.Context, run lab.Run, o Options) error {
 		if !strings.HasPrefix(j.name, o.Jobs) {
 			continue
 		}
-		for _, protection := range []string{simfed.Published, simfed.Masked, simfed.HE} {
+		for _, protection := range []string{keys.PrivacyPublished, keys.PrivacyMasked, contract.AggregateHE} {
 			if j.rounds[protection] == 0 {
 				continue
 			}
@@ -64,7 +63,7 @@ func auditClients(ctx context.Context, run lab.Run, o Options) error {
 			fmt.Fprintf(run.Log, "%s %s: %s in %.0f s and %.0f s, %s\n", j.name, protection, audited.Report.Verdict,
 				audited.RunSeconds, audited.Report.Seconds, audited.Report.Summary)
 			for _, a := range audited.Report.Attacks {
-				if a.Party == simfed.Server {
+				if a.Party == server {
 					fmt.Fprintf(run.Log, "    %s, %s: %s: %s\n", a.Name, a.View, a.Verdict, a.Detail)
 				}
 			}
@@ -82,24 +81,25 @@ func auditClients(ctx context.Context, run lab.Run, o Options) error {
 
 // clientsJobs lists the jobs, each with so many rounds, and fewer of encrypted ones, which take their time.
 func clientsJobs(data string, rounds int) []clientsJob {
-	all := map[string]int{simfed.Published: rounds, simfed.Masked: rounds, simfed.HE: max(rounds/10, 3)}
-	some := map[string]int{simfed.Published: rounds, simfed.Masked: rounds}
-	masked := map[string]int{simfed.Masked: rounds / 2}
-	pofmkl := func(clients, chosen, features int) func() (simfed.Job, error) {
-		return func() (simfed.Job, error) { return airPOFMKL(data, clients, chosen, features) }
+	all := map[string]int{keys.PrivacyPublished: rounds, keys.PrivacyMasked: rounds,
+		contract.AggregateHE: max(rounds/10, 3)}
+	some := map[string]int{keys.PrivacyPublished: rounds, keys.PrivacyMasked: rounds}
+	masked := map[string]int{keys.PrivacyMasked: rounds / 2}
+	pofmkl := func(clients, chosen, features int) func() (*job, error) {
+		return func() (*job, error) { return airPOFMKL(data, clients, chosen, features) }
 	}
-	ofmsft := func(window int, broadcast bool) func() (simfed.Job, error) {
-		return func() (simfed.Job, error) { return airOFMSFT(data, window, broadcast) }
+	ofmsft := func(window int, broadcast bool) func() (*job, error) {
+		return func() (*job, error) { return airOFMSFT(data, window, broadcast) }
 	}
-	gfml := func(entries int) func() (simfed.Job, error) {
-		return func() (simfed.Job, error) { return sensorsGFML(rounds, entries) }
+	gfml := func(entries int) func() (*job, error) {
+		return func() (*job, error) { return sensorsGFML(rounds, entries) }
 	}
-	common := func() (simfed.Job, error) {
-		job, err := airPOFMKL(data, 12, 1, 100)
+	common := func() (*job, error) {
+		j, err := airPOFMKL(data, 12, 1, 100)
 		if err == nil {
-			job.Parameters["common_bin"] = true
+			j.parameters["common_bin"] = true
 		}
-		return job, err
+		return j, err
 	}
 	return []clientsJob{
 		{"pofmkl M=1, 12 clients", pofmkl(12, 1, 100), all, "rounds"},
@@ -123,33 +123,22 @@ func (j *clientsJob) run(ctx context.Context, protection string) (_ *clientsRun,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	job, err := j.make()
+	o, err := j.make()
 	if err != nil {
 		return nil, err
 	}
 	rounds := j.rounds[protection]
-	job.Protection, job.Folder, job.Parameters[j.counter] = protection, dir, rounds
-	if protection == simfed.Masked { // totals that differ by one client
-		job.Leaves = map[int]uint64{2: uint64(rounds) / 3, 5: uint64(2*rounds) / 3}
+	o.protection, o.parameters[j.counter] = protection, rounds
+	if protection == keys.PrivacyMasked { // totals that differ by one client
+		o.leaves = map[int]uint64{2: uint64(rounds) / 3, 5: uint64(2*rounds) / 3}
 	}
 	begun := time.Now()
-	run, err := simfed.Start(ctx, job)
+	in, err := o.run(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := run.Parties[0].Err; err != nil {
-		return nil, err
-	}
-	out := &clientsRun{Job: j.name, Protection: protection, Clients: len(job.Streams), Rounds: rounds,
+	out := &clientsRun{Job: j.name, Protection: protection, Clients: len(o.streams), Rounds: rounds,
 		RunSeconds: time.Since(begun).Seconds()}
-	in := &audit.Input{Contract: run.Contract, Charter: run.Charter, Streams: make([]*audit.Stream, len(run.Parties))}
-	for i := range run.Parties {
-		p := &run.Parties[i]
-		in.Sources = append(in.Sources, audit.Source{Path: p.Path, Open: p.Open, Payload: p.Store.Get})
-		if i > 0 {
-			in.Streams[i] = &audit.Stream{Inputs: job.Streams[i-1].X, Labels: job.Streams[i-1].Y, Confirmed: true}
-		}
-	}
 	begun = time.Now()
 	if out.Report, err = audit.Run(ctx, in); err != nil {
 		return nil, err
@@ -159,67 +148,63 @@ func (j *clientsJob) run(ctx context.Context, protection string) (_ *clientsRun,
 }
 
 // airPOFMKL is the air set dealt to clients of POF-MKL, drawn evenly over all sites.
-func airPOFMKL(data string, clients, chosen, features int) (simfed.Job, error) {
+func airPOFMKL(data string, clients, chosen, features int) (*job, error) {
 	set, err := pofmkl.ReadSet("air", data)
 	if err != nil {
-		return simfed.Job{}, err
+		return nil, err
 	}
-	j := simfed.Job{Algorithm: contract.POFMKL, Parameters: map[string]any{"label": "NO2", "seed": "audit",
+	j := &job{algorithm: contract.POFMKL, parameters: map[string]any{"label": "NO2", "seed": "audit",
 		"features": features, "chosen": chosen}}
 	for k := range clients {
 		at := k * len(set.Rows) / clients
-		j.Streams = append(j.Streams, simfed.Stream{X: set.Rows[at], Y: set.Labels[at]})
+		j.streams = append(j.streams, &audit.Stream{Inputs: set.Rows[at], Labels: set.Labels[at], Confirmed: true})
 	}
 	return j, nil
 }
 
 // airOFMSFT is the air set dealt to clients of OFMS-FT, with some networks of the first site and of the second: they
 // go over the links anew whenever they have moved.
-func airOFMSFT(data string, window int, broadcast bool) (simfed.Job, error) {
+func airOFMSFT(data string, window int, broadcast bool) (*job, error) {
 	const clients, budget, networks = 10, 3.0, 8
 	set, err := ofmsft.ReadSet("air", data, "")
 	if err != nil {
-		return simfed.Job{}, err
+		return nil, err
 	}
 	var some []*nn.Network
 	for k := range networks {
 		some = append(some, set.Live.Networks[k*len(set.Live.Networks)/networks])
 	}
-	j := simfed.Job{Algorithm: contract.OFMSFT, Networks: some, Parameters: map[string]any{
+	j := &job{algorithm: contract.OFMSFT, networks: some, parameters: map[string]any{
 		"label": sets.AirLabel, "budget": budget, "bandwidth": budget * 2 * clients, "input_norm": set.Live.Norm,
 		"label_low": set.Low, "label_high": set.High,
 		"max_importance": 20.0, "window": window,
 	}}
 	if broadcast {
-		j.Parameters["broadcast"] = true
-		j.Parameters["bandwidth"] = float64(networks * clients * 2)
+		j.parameters["broadcast"] = true
+		j.parameters["bandwidth"] = float64(networks * clients * 2)
 	}
 	for k := range clients {
 		at := k * len(set.Labels) / clients
-		j.Streams = append(j.Streams, simfed.Stream{X: set.Live.Rows[at], Y: set.Labels[at]})
+		j.streams = append(j.streams, &audit.Stream{Inputs: set.Live.Rows[at], Labels: set.Labels[at], Confirmed: true})
 	}
 	return j, nil
 }
 
 // sensorsGFML is streams as those of the demo of GFML, twice as long as the job, with one server.
-func sensorsGFML(rounds, entries int) (simfed.Job, error) {
+func sensorsGFML(rounds, entries int) (*job, error) {
 	const clients = 10
 	sensors, err := online.NewSensors(online.Options{Servers: 1, Clients: clients, Rounds: 2 * rounds, Seed: 1})
 	if err != nil {
-		return simfed.Job{}, err
+		return nil, err
 	}
-	j := simfed.Job{Algorithm: contract.GFML, Parameters: map[string]any{
-		"edges": []any{}, "clusters": []any{[]any{simfed.Server}}, "seed": "audit", "features": 200, "participants": 4,
+	j := &job{algorithm: contract.GFML, parameters: map[string]any{
+		"edges": [][]string{}, "clusters": [][]string{{server}}, "seed": "audit", "features": 200, "participants": 4,
 		"entries": entries,
 	}}
 	for _, name := range sensors.AllClients() {
 		s := sensors.Streams[name]
-		var columns []any
-		for _, c := range s.Columns {
-			columns = append(columns, c)
-		}
-		j.Parameters["columns"], j.Parameters["label"] = columns, s.Label
-		j.Streams = append(j.Streams, simfed.Stream{X: s.Inputs, Y: s.Labels})
+		j.columns, j.parameters["columns"], j.parameters["label"] = s.Columns, s.Columns, s.Label
+		j.streams = append(j.streams, &audit.Stream{Inputs: s.Inputs, Labels: s.Labels, Confirmed: true})
 	}
 	return j, nil
 }
@@ -229,7 +214,7 @@ func sensorsGFML(rounds, entries int) (simfed.Job, error) {
 func (r *clientsReport) judge() error {
 	for _, run := range r.Runs {
 		want := audit.Disclosed
-		if run.Protection == simfed.Published {
+		if run.Protection == keys.PrivacyPublished {
 			want = audit.Leak
 		}
 		if run.Report.Verdict != want {
@@ -251,7 +236,7 @@ func (r *clientsReport) Print(w io.Writer) error {
 	others := table.New("job", "protection", "attack", "verdict", "of", "figure")
 	for _, run := range r.Runs {
 		for _, a := range run.Report.Attacks {
-			if a.Party != simfed.Server {
+			if a.Party != server {
 				continue
 			}
 			if a.RecoveredShare != nil {
@@ -274,7 +259,7 @@ func (r *clientsReport) Print(w io.Writer) error {
 	}
 	for _, run := range r.Runs {
 		for _, a := range run.Report.Attacks {
-			if a.Party == simfed.Server && a.Statistic != nil && (a.Name == "choices" ||
+			if a.Party == server && a.Statistic != nil && (a.Name == "choices" ||
 				a.Name == "successive totals" ||
 				a.Name == "membership") {
 				fmt.Fprintf(w, "\n%s, %s, %s: %s", run.Job, run.Protection, a.Name, a.Detail)
