@@ -61,7 +61,7 @@ func unclean(checks []finding.Check) (not, failed bool) {
 // TestWholeSessionsCannotBeTakenOut has a party take sessions out of its own transcript: it numbers and chains the
 // records anew, signs its seals again and states of its past and links what is left.
 func TestWholeSessionsCannotBeTakenOut(t *testing.T) {
-	l := newChain(t)
+	l := chainOf(t)
 	all, cross := l.examined(l.sources()...)
 	wantPassed(t, checksOf(all, cross))
 	for name, c := range map[string]struct {
@@ -94,7 +94,7 @@ func TestWholeSessionsCannotBeTakenOut(t *testing.T) {
 
 // TestTheTruthAboutThePastIsUnderSignature: the same party leaves what it has stated as it was.
 func TestTheTruthAboutThePastIsUnderSignature(t *testing.T) {
-	l := newChain(t)
+	l := chainOf(t)
 	text := l.rewriteStated(1, drop(ofSession(2)))
 	all, _ := l.examined(source("forged", text))
 	wantCheck(t, all[0].Checks, finding.CheckSequence, finding.Failed, "what the party has stated of the sessions before is not what the transcript has of them")
@@ -106,7 +106,7 @@ func TestTheTruthAboutThePastIsUnderSignature(t *testing.T) {
 // TestTwoWhoColludeCannotTakeASessionOut: p2 and p3 sign for each other whatever they like. p0 and p1 have signed what
 // all stated, also of the link between those two.
 func TestTwoWhoColludeCannotTakeASessionOut(t *testing.T) {
-	l := newChain(t)
+	l := chainOf(t)
 	for name, change := range map[string]edit{
 		"a session": drop(ofSession(2)),
 		"what passed between two": drop(func(r *transcript.Record) bool {
@@ -128,7 +128,7 @@ func TestTwoWhoColludeCannotTakeASessionOut(t *testing.T) {
 
 // TestATranscriptCutAtAnyRecordIsNotClean cuts the end off, record by record (make test: every fifth), also inside one.
 func TestATranscriptCutAtAnyRecordIsNotClean(t *testing.T) {
-	l := newChain(t)
+	l := chainOf(t)
 	text := l.text(1)
 	records, signed := 0, 0
 	for n := transcript.BlockSize; n < len(text); n += cutStep * transcript.BlockSize {
@@ -180,7 +180,7 @@ func TestPayloadsThatAreGoneAreFound(t *testing.T) {
 
 // TestOneTranscriptAloneNeverProvesThatNothingFollows, and the report says so.
 func TestOneTranscriptAloneNeverProvesThatNothingFollows(t *testing.T) {
-	l := newChain(t)
+	l := chainOf(t)
 	for n, sources := range [][]evidence.Source{{l.source(1)}, {l.source(1), l.source(0)}} {
 		r, err := Run(t.Context(), &evidence.Input{Contract: l.contract, Sources: sources})
 		if err != nil {

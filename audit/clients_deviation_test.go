@@ -31,8 +31,7 @@ func unchanged(*transcript.Record) {}
 // TestServedDeviationsAreFoundByTheirCheck plants each defect in the transcript of a run in which all
 // went along, so that every signature is right.
 func TestServedDeviationsAreFoundByTheirCheck(t *testing.T) {
-	c := newCohorts(t, 5, 2, cohort.Masked, contract.Star)
-	must(t, c.federate())
+	c := cohortsOf(t)
 	countersign := contract.KindCountersign
 	for _, d := range []deviation{
 		{"mask reused by a client", 0, repeat(of(received, "updates", 2)), finding.CheckMasks, "(operation 2 of session 1, updates, received from p2) has the payload of record"},
@@ -189,8 +188,7 @@ func TestEncryptedSumsOpenWithAllShares(t *testing.T) {
 
 // TestLateClientsAreNoFailure: a client's deposit comes when its sum is over, and it takes part in the next.
 func TestLateClientsAreNoFailure(t *testing.T) {
-	c := newCohorts(t, 5, 2, cohort.Masked, contract.Star)
-	must(t, c.federate())
+	c := cohortsOf(t)
 	late := func(r *transcript.Record) bool { return r.Peer == 2 && r.Operation == 1 && r.Kind != "model" }
 	text := c.deviate(0, both(copied(of(received, cohort.KindDeposit, 2),
 		match(of(received, cohort.KindDeposit, 2)).ofSum(2), unchanged), func(all []transcript.Record) []transcript.Record {

@@ -120,8 +120,7 @@ func TestClientsThatAreLostWhileTheyChooseAreCounted(t *testing.T) {
 // TestDeviationsOfChoosersAreFound plants each defect in the transcript of a run in which all went along. In its
 // two rounds question 1 is followed by sums 2 to 5, question 6 by sums 7 to 10.
 func TestDeviationsOfChoosersAreFound(t *testing.T) {
-	c := newChoosers(t, 5, 2, "masked", storeAll)
-	must(t, c.federate())
+	c := choosersOf(t)
 	number := func(n uint64) func(r *transcript.Record) { return func(r *transcript.Record) { r.Operation = n } }
 	grow := func(by int) func(r *transcript.Record) {
 		return func(r *transcript.Record) { r.Size, r.Bytes = r.Size+uint64(by), r.Bytes+uint64(by) }
@@ -188,8 +187,7 @@ func TestModelsThatWereNotWantedAreWithinTheBudget(t *testing.T) {
 
 // TestLateAnswersAreNoFailure: a client's answer comes when its round has gone on, and it is asked again.
 func TestLateAnswersAreNoFailure(t *testing.T) {
-	c := newChoosers(t, 5, 2, "masked", storeAll)
-	must(t, c.federate())
+	c := choosersOf(t)
 	first := func(r *transcript.Record) bool {
 		return r.Type.Frame() && r.Peer == 2 && r.Operation < 6 && r.Kind != "round" && r.Kind != cohort.KindKey &&
 			r.Kind != contract.KindPast

@@ -16,7 +16,7 @@ const (
 )
 
 func TestHonestSumsPassAllChecks(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	all, cross := l.examined(l.sources()...)
 	wantPassed(t, checksOf(all, cross))
 	if got := all[0].Learned; len(got) != 2 || got[1].Words != 2*3*5<<18 || got[1].MostWords != 3*5<<18 ||
@@ -37,7 +37,7 @@ type deviation struct {
 // TestDeviationsAreFoundByTheirCheck plants each defect in the transcript of a run in which all parties
 // went along, so that every signature is right.
 func TestDeviationsAreFoundByTheirCheck(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	for _, d := range []deviation{
 		{"chunk skipped", 0, drop(of(received, "angles", 1).chunk(1)), finding.CheckOperations, "chunk 1 received from p2 where chunk 1 received from p1 was next"},
 		{"chunk skipped by a child", 1, drop(of(sent, "angles", 0).chunk(1)), finding.CheckOperations,

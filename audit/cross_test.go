@@ -18,7 +18,7 @@ func flip(r *transcript.Record) { r.Proof[0] ^= 1 }
 // TestTranscriptsThatDoNotFitAreFound changes one of two transcripts so that it passes by itself, or
 // nearly so, and compares them.
 func TestTranscriptsThatDoNotFitAreFound(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	for _, d := range []struct {
 		name   string
 		party  int
@@ -66,7 +66,7 @@ func TestTranscriptsThatDoNotFitAreFound(t *testing.T) {
 // TestDigestsThatWereNotKeptAreNotTakenForEqual has two transcripts with more links than an auditor keeps digests of,
 // so that a forger's differs where neither side has one.
 func TestDigestsThatWereNotKeptAreNotTakenForEqual(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	examined := func(s evidence.Source) *conform.Examination {
 		x, err := conform.ExamineKeeping(t.Context(), &evidence.Input{Contract: l.contract}, &s, 2)
 		if err != nil {
@@ -105,7 +105,9 @@ func lastWords(all []transcript.Record, _ int) []transcript.Record {
 // Whatever record is left out, doubled or swapped with the next, with every signature made anew: the
 // transcript itself or the comparison with the others shows it.
 func TestEveryRecordLeftOutDoubledOrSwappedIsFound(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
+	in := &evidence.Input{Contract: l.contract}
+	honest, _ := l.examined(l.sources()...)
 	for _, party := range []int{0, 2} {
 		for n, r := range l.records(party) {
 			if !r.Type.Payload() || r.Session > 1 {
@@ -119,9 +121,9 @@ func TestEveryRecordLeftOutDoubledOrSwappedIsFound(t *testing.T) {
 					return all
 				},
 			} {
-				sources := l.sources()
-				sources[party] = source("forged", l.deviate(party, change))
-				if all, cross := l.examined(sources...); !slices.ContainsFunc(checksOf(all, cross),
+				forged, all := source("forged", l.deviate(party, change)), slices.Clone(honest)
+				all[party] = mustExamine(t, in, &forged)
+				if !slices.ContainsFunc(checksOf(all, conform.Cross(t.Context(), in, all)),
 					func(c finding.Check) bool { return c.Verdict != finding.Passed }) {
 					t.Errorf("p%d: record %d (%s, %s) %s: nobody sees it", party, n, r.Type, r.Kind, what)
 				}
@@ -131,7 +133,7 @@ func TestEveryRecordLeftOutDoubledOrSwappedIsFound(t *testing.T) {
 }
 
 func TestTranscriptsThatCannotBeComparedAreNamed(t *testing.T) {
-	l, other := newSums(t), newSums(t)
+	l, other := sumsOf(t), otherSumsOf(t)
 	_, cross := l.examined(l.source(0), l.source(0), other.source(1))
 	wantCheck(t, cross, finding.CheckCross, finding.Failed,
 		"there are two transcripts of p0: "+l.path(0)+" and "+l.path(0))

@@ -109,7 +109,7 @@ func message(kind string, class contract.Class, encoding contract.Encoding, from
 }
 
 func TestHonestDirectMessagesPassAllChecks(t *testing.T) {
-	l := newDirects(t, false)
+	l := directsOf(t)
 	all, cross := l.examined(l.sources()...)
 	wantPassed(t, checksOf(all, cross))
 	learned := make(map[string]rules.Learning)
@@ -197,7 +197,7 @@ func later(all []transcript.Record) []transcript.Record {
 }
 
 func TestDeviationsOfDirectMessagesAreFoundByTheirCheck(t *testing.T) {
-	l := newDirects(t, false)
+	l := directsOf(t)
 	for _, d := range []deviation{
 		{"to a party not listed", 0, alter(of(sent, "share", 1), 3, func(r *transcript.Record) { r.Peer = 2 }),
 			finding.CheckOperations, "sent to p2 where chunk 0 sent to p1 was next"},
@@ -273,7 +273,7 @@ func reorder(all []transcript.Record) []transcript.Record {
 
 // What two parties pass each other is compared frame by frame when one changes its record of it.
 func TestDirectMessagesAreCompared(t *testing.T) {
-	l := newDirects(t, false)
+	l := directsOf(t)
 	for _, d := range []struct {
 		name   string
 		change edit

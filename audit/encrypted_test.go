@@ -75,8 +75,8 @@ const encryptedWords = 3*he.Degree - 5
 // planting changes what a party sends in a sum of the given number, from 0: the ciphertexts or the shares.
 type planting func(sum, party int, shares bool, polynomials []byte)
 
-// newEncryptedSums is a test network of four parties that have run two sessions of three encrypted sums by hand, with
-// polynomials that are random, as true ones are, but cost nothing.
+// newEncryptedSums is a test network of four parties that have run two sessions of three encrypted sums by hand, or one
+// where something is planted, with polynomials that are random, as true ones are, but cost nothing.
 func newEncryptedSums(t testing.TB, plant planting) *testNetwork {
 	t.Helper()
 	l := newTestNetwork(t, 4)
@@ -95,7 +95,11 @@ func newEncryptedSums(t testing.TB, plant planting) *testNetwork {
 	}
 	l.agree(contract.Job{Privacy: "masked", Aggregation: "he"}, 1, nil, operations)
 	l.keep()
-	for range 2 {
+	sessions := 2
+	if plant != nil {
+		sessions = 1
+	}
+	for range sessions {
 		must(t, l.run(func(ctx context.Context, i int, s *protocol.Session) error {
 			return l.encryptedSums(ctx, i, s, plant, sums)
 		}))
@@ -164,7 +168,7 @@ func uniform(n int) []byte {
 }
 
 func TestHonestEncryptedSumsPassAllChecks(t *testing.T) {
-	l := newEncryptedSums(t, nil)
+	l := encryptedOf(t)
 	all, cross := l.examined(l.sources()...)
 	wantPassed(t, checksOf(all, cross))
 	if got := all[0].Learned; len(got) != 1 || got[0].Words != 2*3*encryptedWords || got[0].Contributors != 4 {
@@ -185,7 +189,7 @@ func (l *testNetwork) auditedAll() *finding.Report {
 }
 
 func TestDeviationsOfEncryptedSumsAreFoundByTheirCheck(t *testing.T) {
-	l := newEncryptedSums(t, nil)
+	l := encryptedOf(t)
 	const c1, shares = "angles" + he.SuffixC1, "angles" + he.SuffixShare
 	fold := func(n int, m match) match { // the n-th that is selected, of each transcript
 		count := 0

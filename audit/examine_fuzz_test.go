@@ -18,14 +18,14 @@ import (
 // FuzzExamine changes a transcript at many places, with and without the chain repaired: examining and
 // comparing never panics, and never says that a changed transcript is whole.
 func FuzzExamine(f *testing.F) {
-	fuzzExamine(f, newSums(f))
+	fuzzExamine(f, sumsOf(f))
 }
 
 // FuzzExamineEncrypted does as FuzzExamine with the transcripts of encrypted sums.
-func FuzzExamineEncrypted(f *testing.F) { fuzzExamine(f, newEncryptedSums(f, nil)) }
+func FuzzExamineEncrypted(f *testing.F) { fuzzExamine(f, encryptedOf(f)) }
 
 // FuzzExamineDirect does as FuzzExamine with the transcripts of direct messages and padded sums.
-func FuzzExamineDirect(f *testing.F) { fuzzExamine(f, newDirects(f, false)) }
+func FuzzExamineDirect(f *testing.F) { fuzzExamine(f, directsOf(f)) }
 
 // FuzzExamineServed is the same of a job over clients.
 func FuzzExamineServed(f *testing.F) {

@@ -197,7 +197,7 @@ func TestTranscriptThatIsCutNeverPasses(t *testing.T) {
 // TestATranscriptThatGrowsIsAuditedAsItWasExamined appends to a transcript between the passes: the hash in the report,
 // and what is looked at later, are of what was examined.
 func TestATranscriptThatGrowsIsAuditedAsItWasExamined(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	whole := l.text(0)
 	first := whole[:len(whole)/2/transcript.BlockSize*transcript.BlockSize+70] // inside a record
 	opened := 0
@@ -238,7 +238,7 @@ func TestTranscriptThatCannotBeReadIsAnError(t *testing.T) {
 }
 
 func TestTranscriptsOfAnotherKindAreFound(t *testing.T) {
-	l, other := newSums(t), newSums(t)
+	l, other := sumsOf(t), otherSumsOf(t)
 	text := l.text(0)
 	renamed := transcript.Header{Self: 2, Contract: l.contract.Hash(), Party: l.members[1].ID}
 	stranger := transcript.Header{Self: 2, Contract: l.contract.Hash(), Party: other.members[1].ID}
@@ -270,7 +270,7 @@ func TestTranscriptsOfAnotherKindAreFound(t *testing.T) {
 
 // TestTranscriptsOfOtherVersionsAccuseNobody: they cannot be read, and that is not what a dishonest party left.
 func TestTranscriptsOfOtherVersionsAccuseNobody(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	for _, version := range []byte{1, 2, 9} {
 		text := slices.Clone(l.text(0))
 		text[17] = version
@@ -317,7 +317,7 @@ func (l *testNetwork) renumbered() []byte {
 }
 
 func TestContractThatIsNotCompleteIsFound(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	c, err := contract.NewContract(l.contract.Job, l.contract.Parties, l.contract.Openings, l.contract.Operations)
 	if err != nil || c.Hash() != l.contract.Hash() {
 		t.Fatal("another contract")
@@ -329,7 +329,7 @@ func TestContractThatIsNotCompleteIsFound(t *testing.T) {
 }
 
 func TestSessionKeysAreComparedWithoutTheirSignatures(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	s := l.source(0)
 	text := l.deviate(0, alter(of(received, contract.KindSessionKey, 2), -1, func(r *transcript.Record) { r.Kept = true }))
 	kept := source("kept", text)
@@ -340,7 +340,7 @@ func TestSessionKeysAreComparedWithoutTheirSignatures(t *testing.T) {
 }
 
 func TestCharterMayAskForMoreContributors(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	s := l.source(0)
 	e, err := conform.Examine(t.Context(), &evidence.Input{Contract: l.contract, MinContributors: 5}, &s)
 	if err != nil {
@@ -350,7 +350,7 @@ func TestCharterMayAskForMoreContributors(t *testing.T) {
 }
 
 func TestReadingStopsWithItsContext(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := l.source(0)
@@ -384,7 +384,7 @@ func (f faultyFile) Read(p []byte) (int, error) {
 }
 
 func TestDisksThatFailAreErrors(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	for _, text := range [][]byte{l.text(0), l.text(0)[:400]} {
 		s := evidence.Source{Path: "x",
 			Open: func() (io.ReadCloser, error) { return faultyFile{inMemory{bytes.NewReader(text)}}, nil }}
@@ -396,7 +396,7 @@ func TestDisksThatFailAreErrors(t *testing.T) {
 }
 
 func TestTranscriptThatChangesWhileItIsRead(t *testing.T) {
-	l := newSums(t)
+	l := sumsOf(t)
 	again, opened := l.deviate(0, repeat(of(received, "angles", 1))), 0
 	s := evidence.Source{Path: "x", Open: func() (io.ReadCloser, error) {
 		if opened++; opened > 1 {

@@ -62,7 +62,7 @@ func (l *testNetwork) backward(i int) int {
 
 // TestWhatIsTakenLatePassesAllChecks: the frames of a link come in their order, and all before they are signed.
 func TestWhatIsTakenLatePassesAllChecks(t *testing.T) {
-	l := newDirectsOf(t, false, (*testNetwork).lateParty)
+	l := lateOf(t)
 	if got := l.backward(0); got < 3 {
 		t.Fatalf("p0 comes back to %d operations, want 3", got)
 	}
@@ -96,7 +96,7 @@ func behind(what, other match) edit {
 // TestWhatIsTakenTooLateIsFound: a party that says it took frames in another order than they were sent, after links
 // were signed, or twice, is found out; and so is one that says so of what must not be late.
 func TestWhatIsTakenTooLateIsFound(t *testing.T) {
-	l := newDirectsOf(t, false, (*testNetwork).lateParty)
+	l := lateOf(t)
 	const share0 = 600 // bytes of the first message of p1, and of that to p2
 	of0 := func(m match) match { return func(r *transcript.Record) bool { return m(r) && r.Size == share0 } }
 	for _, d := range []deviation{

@@ -14,8 +14,7 @@ import (
 )
 
 func TestRunSaysWhatIsWrongWithItsInput(t *testing.T) {
-	f := newFederation(t, 60, 1, fdskl.Masked, contract.Tree, schedules()["fixed"])
-	must(t, f.learn(-1, 0, nil))
+	f := federationOf(t)
 	short := newFederation(t, 50, 1, fdskl.Masked, contract.Tree, schedules()["fixed"])
 	changed := func(change func(c *evidence.Columns)) func(in *evidence.Input) {
 		return func(in *evidence.Input) {
@@ -72,8 +71,7 @@ func TestColumnsOfAnotherPartyAreFound(t *testing.T) {
 }
 
 func TestOneTranscriptTwiceIsFound(t *testing.T) {
-	f := newFederation(t, 60, 1, fdskl.Masked, contract.Tree, schedules()["fixed"])
-	must(t, f.learn(-1, 0, nil))
+	f := federationOf(t)
 	in := f.input()
 	in.Sources = append(in.Sources, in.Sources[1])
 	r := f.audited(in)

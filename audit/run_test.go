@@ -137,8 +137,7 @@ func TestInterruptedRunsAreAttackedAsAWhole(t *testing.T) {
 }
 
 func TestWithoutColumnsTheAnglesAreDisclosedAndNotRebuilt(t *testing.T) {
-	f := newFederation(t, 60, 1, fdskl.Masked, contract.Tree, schedules()["fixed"])
-	must(t, f.learn(-1, 0, nil))
+	f := federationOf(t)
 	in := f.input()
 	in.Columns = nil
 	r := f.audited(in)
@@ -168,8 +167,7 @@ func TestWithDigestsOnlyNothingIsAttacked(t *testing.T) {
 }
 
 func TestPayloadsLeftBehindAreNamed(t *testing.T) {
-	f := newFederation(t, 60, 1, fdskl.Masked, contract.Tree, schedules()["fixed"])
-	must(t, f.learn(-1, 0, nil))
+	f := federationOf(t)
 	in := f.input()
 	in.Sources[2].Payload = nil
 	wantAttack(t, f.audited(in), "difference", "p2", "all views", finding.Skipped, "the payloads that the transcript says were kept are not beside it")
@@ -212,8 +210,7 @@ func TestAnAttackWhoseControlFailsWasNotTried(t *testing.T) {
 
 // A prediction has angles too, but not those of a training.
 func TestOtherTasksAreAuditedWithoutAttacksOnAngles(t *testing.T) {
-	f := newFederation(t, 60, 1, fdskl.Masked, contract.Tree, schedules()["fixed"])
-	must(t, f.learn(-1, 0, nil))
+	f := federationOf(t)
 	in := f.input()
 	changed, job := *f.contract, *f.contract.Job
 	job.Task = contract.TaskPredict

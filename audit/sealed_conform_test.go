@@ -19,8 +19,7 @@ func few() fdskl.Params { return fdskl.Params{Features: 32, Iterations: 2, Sigma
 
 func TestUnlistedOpeningsOfSealedJobsFail(t *testing.T) {
 	t.Parallel()
-	f := newThrees(t, 200, -1, few())
-	must(t, f.learn(-1, 0, nil))
+	f := sealedOf(t)
 	in := f.input()
 	in.Columns = nil
 	in.Sources = []evidence.Source{source("forged",
@@ -77,8 +76,7 @@ func TestTotalsUnderTheirPadAreOnTheRecord(t *testing.T) {
 
 func TestAffiliatedHoldersOfSharesAreNamed(t *testing.T) {
 	t.Parallel()
-	f := newThrees(t, 100, -1, few())
-	must(t, f.learn(-1, 0, nil))
+	f := sealedOf(t)
 	for _, c := range []struct {
 		pair []string
 		want finding.Verdict
@@ -163,8 +161,7 @@ func TestScoresOfTrainingRowsAreCountedInBits(t *testing.T) {
 // TestOpeningsOfTheSquareLossAreTwoNumbers beside those that check the steps.
 func TestOpeningsOfTheSquareLossAreTwoNumbers(t *testing.T) {
 	t.Parallel()
-	f := newThrees(t, 100, -1, few())
-	must(t, f.learn(-1, 0, nil))
+	f := sealedOf(t)
 	bits := make(map[string]int64)
 	for _, l := range f.audited(f.input()).Ledger {
 		bits[l.Party+" "+l.Kind] = l.Bits

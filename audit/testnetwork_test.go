@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
@@ -20,9 +18,6 @@ import (
 	"github.com/hanse-project/hanse/protocol/fault"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
-
-// TestMain fails when a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testNetwork is parties in one process that run real sessions of one contract and keep transcripts.
 type testNetwork struct {
