@@ -261,7 +261,7 @@ func demoClientsCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			l := &localnet.Network{Dir: c.String("network")}
+			l := &localnet.Federation{Dir: c.String("network")}
 			charter, err := charterfile.ReadInForce(l.CharterFile())
 			if err != nil {
 				return err

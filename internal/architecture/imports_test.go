@@ -223,7 +223,7 @@ var may = map[string][]string{
 		"internal/charterfile", "internal/enrol", "internal/terminal", "internal/textfile", "keys", "peer",
 		"protocol",
 	},
-	"internal/localnet": {"internal/node", "keys"},
+	"internal/localnet": {"internal/jobs", "internal/node", "keys", "protocol/contract"},
 	"internal/manifest": {"internal/wording", "keys"},
 	"internal/metrics":  {"internal/node"},
 	"internal/node": {

@@ -183,38 +183,39 @@ func (d *clients) describeNetworks() {
 const clientProcesses = 4
 
 // start starts a few processes for the clients and one for each server.
-func (d *clients) start(ctx context.Context) error {
+func (d *clients) start(ctx context.Context) (string, error) {
 	f, silence := d.federation, silenceOf(d.federation)
+	var all []localnet.Launch
 	for s, server := range f.Servers {
-		all := f.Clients[s]
-		groups := min(max(1, clientProcesses/len(f.Servers)), len(all))
+		clients := f.Clients[s]
+		groups := min(max(1, clientProcesses/len(f.Servers)), len(clients))
 		for g := range groups {
-			group := all[g*len(all)/groups : (g+1)*len(all)/groups]
+			group := clients[g*len(clients)/groups : (g+1)*len(clients)/groups]
 			name := group[0]
 			if len(group) > 1 {
 				name += " to " + group[len(group)-1]
 			}
-			if err := d.launch(name, group[0], ClientArgs(d.network, server, silence, group)); err != nil {
-				return err
-			}
+			all = append(all, localnet.Launch{Name: name, Log: d.network.Log(group[0]),
+				Args: ClientArgs(d.network, server, silence, group)})
 		}
 	}
 	for s, name := range f.Servers {
-		if err := d.launch(name, name, ServerArgs(d.network, f, s, d.Workers)); err != nil {
-			return err
+		all = append(all, localnet.Launch{Name: name, Args: ServerArgs(d.network, f, s, d.Workers)})
+	}
+	for _, l := range all {
+		if _, err := d.network.Launch(l); err != nil {
+			return "", err
 		}
 	}
-	return d.await(ctx, "one process for a server, a few for the clients")
+	return "one process for a server, a few for the clients", d.network.Await(ctx)
 }
 
-// silenceOf is how long a node may be silent: longer where hundreds share a machine.
-func silenceOf(f *online.Federation) time.Duration {
-	return 4*time.Second + time.Duration(len(f.AllClients()))*100*time.Millisecond
-}
+// silenceOf is how long a client's node may be silent.
+func silenceOf(f *online.Federation) time.Duration { return localnet.SilenceOf(len(f.AllClients())) }
 
 // ServerArgs returns the command line of a server's node behind the program's name. It keeps links with its clients and
 // the other servers, and has the servers' table if there is one.
-func ServerArgs(l *localnet.Network, f *online.Federation, server, workers int) []string {
+func ServerArgs(l *localnet.Federation, f *online.Federation, server, workers int) []string {
 	n := localnet.Node{Workers: workers, Silence: silenceOf(f)}
 	if f.Table != "" {
 		n.Tables = []string{"train=" + f.Table}
@@ -228,7 +229,7 @@ func ServerArgs(l *localnet.Network, f *online.Federation, server, workers int) 
 }
 
 // ClientArgs returns the command line of a process of several clients of a server.
-func ClientArgs(l *localnet.Network, server string, silence time.Duration, clients []string) []string {
+func ClientArgs(l *localnet.Federation, server string, silence time.Duration, clients []string) []string {
 	args := []string{"demo-clients", "--network", l.Dir, "--server", server, "--silence", silence.String()}
 	return append(args, clients...)
 }
@@ -245,7 +246,7 @@ func (d *clients) learn(ctx context.Context) (err error) {
 		return err
 	}
 	d.steps.done("learning", report, nil) // what the live line samples is no curve of all clients
-	if d.reported, err = d.reports(ctx); err != nil {
+	if d.reported, err = d.network.Reports(ctx, d.contract); err != nil {
 		return err
 	}
 	d.outcome = &online.Outcome{Predictions: make(map[string][]float64), Regret: make(map[string]float64)}

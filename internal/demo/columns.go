@@ -95,13 +95,9 @@ func (d *columns) prepare(_ context.Context, dir string) (err error) {
 }
 
 // start starts a process for each party, which reads its tables as the files beside them say.
-func (d *columns) start(ctx context.Context) error {
-	for _, name := range d.network.Names {
-		if err := d.launch(name, name, d.network.NodeArgs(name, d.Workers)); err != nil {
-			return err
-		}
-	}
-	return d.await(ctx, "one process each")
+func (d *columns) start(ctx context.Context) (string, error) {
+	how := func(string) localnet.Node { return localnet.Columns(d.Workers) }
+	return "one process each", d.network.Start(ctx, how)
 }
 
 // Names of the demo's alignments, by which its jobs take their rows.
@@ -172,7 +168,7 @@ func (d *columns) learn(ctx context.Context) error {
 	if report.Trained != nil {
 		r.TrainError, r.Iterations = report.Trained.TrainError, report.Trained.Iterations
 	}
-	all, err := d.reports(ctx)
+	all, err := d.network.Reports(ctx, d.contract)
 	if err != nil {
 		return err
 	}
@@ -258,10 +254,7 @@ func (d *columns) makeParams() (fdskl.Params, error) {
 func (d *columns) compare(ctx context.Context) (err error) {
 	d.result.describe(d)
 	d.steps.step("comparison", "the same algorithm in one process, in the clear")
-	var owners []keys.ID
-	for _, k := range d.network.Keys {
-		owners = append(owners, k.ID())
-	}
+	owners := d.network.IDs()
 	clear, err := d.data.Pooled(ctx, d.params, owners, d.Workers)
 	if err != nil {
 		return err

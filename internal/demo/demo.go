@@ -30,8 +30,7 @@ import (
 type demo struct {
 	*Options
 	steps    *steps
-	network  *localnet.Network
-	nodes    []*localnet.Process
+	network  *localnet.Federation
 	begun    time.Time
 	contract string // of the training
 }
@@ -40,8 +39,8 @@ type demo struct {
 type federation interface {
 	// prepare makes data, and with found key files and a charter, in a folder.
 	prepare(ctx context.Context, dir string) error
-	// start starts the nodes; those that did start are in the demo also when it fails.
-	start(ctx context.Context) error
+	// start starts the nodes, and returns what runs in one process.
+	start(ctx context.Context) (whose string, err error)
 	// learn runs the jobs and collects what everybody says of them.
 	learn(ctx context.Context) error
 	// compare learns in other ways beside it.
@@ -110,90 +109,35 @@ func makeFolder(dir string) error {
 
 // federate has the nodes learn.
 func (d *demo) federate(ctx context.Context, f federation) (err error) {
-	defer func() { err = errors.Join(err, localnet.Stop(d.nodes)) }()
-	if err := f.start(ctx); err != nil {
-		return err
-	}
-	return f.learn(ctx)
-}
-
-// launch starts a process of this program that is the node of one member or of several; log is a member's.
-func (d *demo) launch(name, log string, args []string) error {
-	program, err := os.Executable()
+	defer func() { err = errors.Join(err, d.network.Stop()) }()
+	whose, err := f.start(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := localnet.Start(localnet.Launch{Name: name, Program: program, Args: args, Log: d.network.Log(log)})
-	if err == nil {
-		d.nodes = append(d.nodes, p)
-	}
-	return err
-}
-
-// await returns when all nodes answer.
-func (d *demo) await(ctx context.Context, whose string) error {
-	for _, name := range d.network.Names {
-		if err := localnet.Await(ctx, d.network.Path(name, "node"), localnet.StartTime(len(d.network.Names))); err != nil {
-			return localnet.Explain(fmt.Errorf("%s: %w", name, err), d.nodes)
-		}
-	}
-	d.steps.nodes(d.nodes, whose)
-	return nil
+	d.steps.nodes(d.network.Nodes(), whose)
+	return f.learn(ctx)
 }
 
 // propose proposes a job at the first member's node and follows it; each event passes through seen on its way to the
 // screen.
 func (d *demo) propose(ctx context.Context, what string, screen *terminal.Screen, job *contract.Job,
 	seen func(jobs.Event) jobs.Event) (*jobs.Report, error) {
-	text, err := job.Text()
-	if err != nil {
-		return nil, err
-	}
-	client, err := node.NewClient(d.network.Path(d.network.Names[0], "node"))
-	if err != nil {
-		return nil, err
-	}
 	d.steps.step(what, "proposed by the first party, consented to by the others' policies")
 	defer screen.End()
-	hash, summary, err := client.Prepare(ctx, text, screen.Show)
+	hash, summary, err := d.network.Propose(ctx, job, screen.Show)
 	if err != nil {
-		return nil, localnet.Explain(err, d.nodes)
+		return nil, err
 	}
 	if job.Task == contract.TaskTrain {
 		d.contract = hash
 	}
 	d.steps.contract(summary, d.Verbose)
-	report, err := client.Launch(ctx, hash, func(e jobs.Event) { screen.Show(seen(e)) })
-	if err != nil {
-		return nil, localnet.Explain(err, d.nodes)
-	}
-	return report, nil
-}
-
-// reportTime is how long a node may take, after the proposer's, to say how the job went.
-const reportTime = 20 * time.Second
-
-// reports asks every member's node for its own report of the training.
-func (d *demo) reports(ctx context.Context) (map[string]*jobs.Report, error) {
-	all := make(map[string]*jobs.Report)
-	for _, name := range d.network.Names {
-		client, err := node.NewClient(d.network.Path(name, "node"))
-		if err != nil {
-			return nil, err
-		}
-		asking, cancel := context.WithTimeout(ctx, reportTime)
-		all[name], err = client.Report(asking, d.contract)
-		cancel()
-		if err != nil {
-			return nil, localnet.Explain(fmt.Errorf("%s does not say how its part went: %w", name, err), d.nodes)
-		}
-	}
-	return all, nil
+	return d.network.Run(ctx, hash, func(e jobs.Event) { screen.Show(seen(e)) })
 }
 
 // jobFile is a file of the training in a member's node's folder.
 func (d *demo) jobFile(name, file string) string {
-	return d.network.Path(name, filepath.Join("node", "jobs", d.contract, file))
+	return d.network.JobFile(name, d.contract, file)
 }
 
 // audit audits the training with the transcripts of all parties and, where payloads were kept, with all their data: it

@@ -31,7 +31,7 @@ func (t *steps) step(title, text string) {
 func (t *steps) note(text string) { fmt.Fprint(t.w, wording.Hang("    ", text)) }
 
 // members tells of keys and charter; of many members only how many there are.
-func (t *steps) members(l *localnet.Network, many bool) {
+func (t *steps) members(l *localnet.Federation, many bool) {
 	if many {
 		t.step("keys", fmt.Sprintf("a key file for each of %d members, and a charter that all have signed", len(l.Names)))
 	} else {

@@ -10,11 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
-
-	"github.com/hanse-project/hanse/internal/node"
 )
 
 // Launch is how a program is started.
@@ -156,56 +153,4 @@ func Tail(path string, n int) string {
 	text, _ := os.ReadFile(path)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
-}
-
-// orderly is how long a node may take to end in good order.
-const orderly = time.Minute
-
-// Stop ends processes in good order, all at once.
-func Stop(all []*Process) error {
-	errs := make([]error, len(all))
-	var ending sync.WaitGroup
-	for i, p := range all {
-		ending.Go(func() {
-			if err := p.End(syscall.SIGTERM, orderly); err != nil {
-				errs[i] = fmt.Errorf("%s's node: %w", p.Name, err)
-			}
-		})
-	}
-	ending.Wait()
-	return errors.Join(errs...)
-}
-
-// Explain adds the last line of every process's log to an error.
-func Explain(err error, all []*Process) error {
-	said := []error{err}
-	for _, p := range all {
-		said = append(said, fmt.Errorf("  %s says: %s", p.Name, p.Tail(1)))
-	}
-	return errors.Join(said...)
-}
-
-// StartTime is how long n nodes on one machine may take until all answer.
-func StartTime(n int) time.Duration { return 30*time.Second + time.Duration(n)*time.Second/4 }
-
-// Await returns when the node whose folder is dir answers its owner.
-func Await(ctx context.Context, dir string, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	client, err := node.NewClient(dir)
-	if err != nil {
-		return err
-	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err = client.Jobs(ctx); err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("its node did not start within %s: %w", patience, err)
-		case <-tick.C:
-		}
-	}
 }

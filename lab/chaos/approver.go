@@ -78,7 +78,7 @@ func (p *approver) decide(ctx context.Context, name string, j *node.JobInfo, see
 	}
 	p.approved[key] = true // it may be taken though its answer is lost
 	d := node.Decision{Yes: true}
-	if client, err := p.a.fed.client(name); err == nil && d.Contract.UnmarshalText([]byte(j.Contract)) == nil {
+	if client, err := p.a.fed.Client(name); err == nil && d.Contract.UnmarshalText([]byte(j.Contract)) == nil {
 		client.Decide(ctx, d)
 	}
 }

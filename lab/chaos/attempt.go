@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/localnet"
@@ -99,9 +100,10 @@ func (a *attempt) run(ctx context.Context, dir string) (_ Result, err error) {
 	if err = a.disturb(ctx); err == nil {
 		err = a.settle(ctx, &got)
 	}
-	var ended *endedError
+	var ended *localnet.EndedError
 	if errors.As(err, &ended) {
-		a.fed.said, err = append(a.fed.said, ended.Error()), nil
+		a.fed.ended(ended.Name)
+		err = nil
 	}
 	if err != nil && ctx.Err() == nil {
 		return Result{}, err
@@ -148,7 +150,7 @@ func (a *attempt) run(ctx context.Context, dir string) (_ Result, err error) {
 		}
 		if got.limit != "" {
 			fmt.Fprintln(f, "\nthe logs end with what each node was doing when it was given up")
-			a.fed.dump()
+			a.fed.End(syscall.SIGQUIT, stopPatience/2)
 		}
 		if err := f.Close(); err != nil {
 			return r, err
@@ -179,7 +181,7 @@ func (a *attempt) close() error {
 	if a.command != nil && !a.command.Over() {
 		a.command.Kill()
 	}
-	a.fed.close()
+	a.fed.End(syscall.SIGTERM, stopPatience)
 	if a.relays != nil {
 		a.relays.close()
 	}
@@ -293,7 +295,7 @@ func (a *attempt) propose() (err error) {
 
 // await returns at the moment, or when the job has ended before.
 func (a *attempt) await(ctx context.Context) error {
-	began, watch, n := time.Now(), newChanges(a.fed.dir(a.victim)), 0
+	began, watch, n := time.Now(), newChanges(a.fed.NodeDir(a.victim)), 0
 	length := a.usual.length
 	if a.after {
 		length = a.usual.prediction
@@ -330,7 +332,7 @@ func (a *attempt) await(ctx context.Context) error {
 
 // kill ends the victim's node as a power cut would end it.
 func (a *attempt) kill() {
-	a.fed.nodes[a.victim].Kill()
+	a.fed.Node(a.victim).Kill()
 	a.killed = a.killed || a.victim == a.scene.proposer()
 }
 
@@ -464,7 +466,7 @@ func (a *attempt) outcome(ctx context.Context, contract string) (*result, error)
 	}
 	path := a.fed.scoresFile("command")
 	if a.command.Code() != 0 { // the scores are at the node, where its owner finds them
-		path = filepath.Join(a.fed.dir(a.scene.proposer()), "jobs", contract, "scores.csv")
+		path = a.fed.JobFile(a.scene.proposer(), contract, "scores.csv")
 	}
 	r := &result{scores: make(map[string][]float64), errors: make(map[string]float64)}
 	return r, a.fed.readScores(path, "test", r)

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/hanse-project/hanse/internal/localnet"
 )
 
 // shiftVariable holds the seconds that the clock of a program with a shifted clock is ahead.
@@ -92,6 +94,7 @@ func shiftClock(_ context.Context, a *attempt) error {
 	const day = 24 * time.Hour
 	shift := []time.Duration{-30 * day, -day, day, 30 * day}[a.draw.IntN(4)]
 	a.fault = fmt.Sprintf("clock %+.0f days off", shift.Hours()/24)
-	a.fed.special[a.victim] = launch{a.lab.shifted, []string{fmt.Sprintf("%s=%d", shiftVariable, int64(shift.Seconds()))}}
+	a.fed.special[a.victim] = localnet.Node{Program: a.lab.shifted,
+		Env: []string{fmt.Sprintf("%s=%d", shiftVariable, int64(shift.Seconds()))}}
 	return nil
 }

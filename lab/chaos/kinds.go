@@ -149,7 +149,7 @@ const (
 func stopAWhile(ctx context.Context, a *attempt) error {
 	d := a.drawWhile(stopLeast, stopMost)
 	a.fault = fmt.Sprintf("stopped for %.1f s", d.Seconds())
-	p := a.fed.nodes[a.victim]
+	p := a.fed.Node(a.victim)
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ const (
 
 // mountDisk gives the victim's node a small disk of its own.
 func mountDisk(_ context.Context, a *attempt) error {
-	dir := a.fed.dir(a.victim)
+	dir := a.fed.NodeDir(a.victim)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func keepMounted(dir string) error {
 // fillAWhile fills the victim's disk to the last byte and makes room again.
 func fillAWhile(ctx context.Context, a *attempt) error {
 	d := a.drawWhile(fullLeast, fullMost)
-	path := filepath.Join(a.fed.dir(a.victim), fillerName)
+	path := filepath.Join(a.fed.NodeDir(a.victim), fillerName)
 	n, err := fill(path)
 	a.fault = fmt.Sprintf("disk full for %.1f s, by %d bytes", d.Seconds(), n)
 	if err != nil {
@@ -235,7 +235,7 @@ func fill(path string) (int64, error) {
 
 // limitAWhile lets the victim's process open hardly any more files, and then as many as before.
 func limitAWhile(ctx context.Context, a *attempt) error {
-	pid := a.fed.nodes[a.victim].Pid()
+	pid := a.fed.Node(a.victim).Pid()
 	open, err := openFiles(pid)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func rot(ctx context.Context, a *attempt) error {
 	if a.copies != nil {
 		a.copies.take()
 	}
-	dir := a.fed.dir(a.victim)
+	dir := a.fed.NodeDir(a.victim)
 	path, err := victimFile(dir, a.draw)
 	if err != nil {
 		return err
@@ -298,7 +298,7 @@ func addProposal(_ context.Context, a *attempt) error {
 		return err
 	}
 	copying, stop := context.WithCancel(context.Background())
-	a.copies = newCopies(a.fed.dir(a.victim))
+	a.copies = newCopies(a.fed.NodeDir(a.victim))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/enrol"
@@ -142,7 +143,7 @@ func (l *lab) usual(ctx context.Context, s *scene) (_ *usual, err error) {
 		return nil, err
 	}
 	defer func() {
-		f.close()
+		f.End(syscall.SIGTERM, stopPatience)
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	u := &usual{consent: usualConsent, changes: make(map[string]int)}
@@ -166,7 +167,7 @@ func (f *federation) measure(ctx context.Context, u *usual) error {
 	}
 	counts := make(chan count, len(f.Names))
 	for _, name := range f.Names {
-		watch := newChanges(f.dir(name))
+		watch := newChanges(f.NodeDir(name))
 		go func() { counts <- count{name, watch.count(counting)} }()
 	}
 	began := time.Now()
@@ -207,6 +208,6 @@ func (f *federation) proposeChange() error {
 	if err := c.Sign(f.Keys[0]); err != nil {
 		return err
 	}
-	_, err = enrol.Propose(f.dir(f.Names[0]), c)
+	_, err = enrol.Propose(f.NodeDir(f.Names[0]), c)
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,9 +46,7 @@ func relayAll(_ context.Context, a *attempt) error {
 	r.ports = ports
 	a.relays = r
 	for i, name := range a.fed.Names {
-		m, _ := a.fed.Charter.MemberNamed(name)
-		parts := strings.Split(m.Addresses[0], "/")
-		l, err := net.Listen("tcp", "127.0.0.1:"+parts[len(parts)-1])
+		l, err := net.Listen("tcp", a.fed.Address(name))
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,13 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
-	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/internal/trial/online"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -83,12 +79,7 @@ func columnScene(privacy string, people int, p fdskl.Params, tolerance float64) 
 		Format: "hanse-job-v1", Name: "trial", Algorithm: contract.FDSKL, Task: contract.TaskTrain, Parties: s.data.Names,
 		Privacy: privacy, Table: "train", Record: contract.RecordFull,
 	}
-	var text bytes.Buffer
-	if err := toml.NewEncoder(&text).Encode(p.WithDefaults()); err != nil {
-		return nil, err
-	}
-	_, err := toml.Decode(text.String(), &s.job.Parameters)
-	return s, err
+	return s, s.job.SetParameters(p.WithDefaults())
 }
 
 // clientScene is a learning from clients' streams.
@@ -128,16 +119,17 @@ func (s *scene) found(dir, program string) (*federation, error) {
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
+	l.Program = program
 	f := &federation{
-		Network: l, scene: s, program: program, listen: make(map[string]string), special: make(map[string]launch),
-		nodes: make(map[string]*localnet.Process), clients: make(map[string]*node.Client),
+		Federation: l, scene: s, listen: make(map[string]string), special: make(map[string]localnet.Node),
 	}
 	return f, os.WriteFile(filepath.Join(dir, jobFile), text, 0o600)
 }
 
-// args is the command line of a member's node behind the program's name.
-func (s *scene) args(f *federation, name string) []string {
-	n := localnet.Node{Workers: 1, ByHand: f.byHand}
+// node is how a member's node is started.
+func (s *scene) node(f *federation, name string) localnet.Node {
+	n := f.special[name]
+	n.Workers, n.ByHand, n.Listen = 1, f.byHand, f.listen[name]
 	switch {
 	case s.online == nil:
 		n.Tables = []string{"train=train.csv", "test=test.csv"}
@@ -146,7 +138,7 @@ func (s *scene) args(f *federation, name string) []string {
 	default:
 		n.Tables, n.Neighbours = []string{"train=train.csv"}, s.linksOf(name)
 	}
-	return f.Args(name, n)
+	return n
 }
 
 // linksOf lists the members that a node keeps links with: all, or in a job over clients a client its server, and a
@@ -164,12 +156,12 @@ func (s *scene) linksOf(name string) (others []string) {
 
 // propose runs the command that proposes the job.
 func (f *federation) propose(name string) (*localnet.Process, error) {
-	return f.run(name, "train", "--yes", "--json", "--dir", f.dir(f.scene.proposer()), filepath.Join(f.Dir, jobFile))
+	return f.run(name, "train", "--yes", "--json", "--dir", f.NodeDir(f.scene.proposer()), filepath.Join(f.Dir, jobFile))
 }
 
 // predict runs the command that scores a table for the proposer with a trained model.
 func (f *federation) predict(name, contract, table string, more ...string) (*localnet.Process, error) {
-	return f.run(name, append([]string{"predict", "--yes", "--dir", f.dir(f.scene.proposer()), "--model", contract,
+	return f.run(name, append([]string{"predict", "--yes", "--dir", f.NodeDir(f.scene.proposer()), "--model", contract,
 		"--table", table, "--out", f.scoresFile(name)}, more...)...)
 }
 
@@ -241,7 +233,7 @@ func (f *federation) readScores(path, table string, r *result) error {
 
 // report returns a member's report of a done job.
 func (f *federation) report(ctx context.Context, name, contract string) (*jobs.Report, error) {
-	client, err := f.client(name)
+	client, err := f.Client(name)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +253,7 @@ func (f *federation) report(ctx context.Context, name, contract string) (*jobs.R
 func (f *federation) predictions(contract string) (*result, error) {
 	r := &result{scores: make(map[string][]float64), errors: make(map[string]float64)}
 	for _, name := range f.scene.online.AllClients() {
-		path := filepath.Join(f.dir(name), "jobs", contract, "predictions.csv")
+		path := f.JobFile(name, contract, "predictions.csv")
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, &refusedError{err.Error()}

@@ -93,7 +93,7 @@ func measureLink(ctx context.Context, shape string, r *LinkReport) (pair linkPai
 }
 
 // startLinks starts a process for each member and tells all where the others are.
-func startLinks(ctx context.Context, workers *Processes, l *localnet.Network, shape string, size int) error {
+func startLinks(ctx context.Context, workers *Processes, l *localnet.Federation, shape string, size int) error {
 	for _, name := range l.Names {
 		err := workers.Start(ctx, name, LinkWorkerName, "--dir", l.Dir, "--name", name, "--topology", shape,
 			"--bytes", fmt.Sprint(size))

@@ -19,7 +19,7 @@ import (
 // openMember reads a member's key file and charter from the network's folder. The parties are
 // counted in the charter's order.
 func openMember(dir, name string) (*member, error) {
-	network := localnet.Network{Dir: dir}
+	network := localnet.Federation{Dir: dir}
 	file, err := keys.LoadKeyFile(network.Path(name, name+".key"), nil)
 	if err != nil {
 		return nil, err

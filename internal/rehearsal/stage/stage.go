@@ -4,7 +4,6 @@
 package stage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,8 +49,7 @@ type Options struct {
 type staged struct {
 	*Options
 	screen  *terminal.Screen
-	network *localnet.Network
-	nodes   []*localnet.Process
+	network *localnet.Federation
 	tables  map[string]map[string]*standin.Table // by party and name of the table
 	trained *contract.Contract
 	result  *rehearsal.Result
@@ -333,13 +331,17 @@ func (p *staged) end(step string) {
 // play starts the nodes and has them run the job, and what it builds on before that. It returns their contract.
 func (p *staged) play(ctx context.Context) (made *contract.Contract, err error) {
 	defer func() {
-		err = errors.Join(err, localnet.Stop(p.nodes))
-		if err == nil {
-			p.remember()
+		err = errors.Join(err, p.network.Stop())
+		if err != nil {
+			return
+		}
+		for i := range p.result.Parties {
+			party := &p.result.Parties[i]
+			party.Memory = p.network.Node(party.Name).Memory()
 		}
 	}()
 	if err := p.join(ctx); err != nil {
-		return nil, localnet.Explain(err, p.nodes)
+		return nil, err
 	}
 	job := *p.Contract.Job
 	if p.Job != nil {
@@ -367,52 +369,29 @@ func (p *staged) play(ctx context.Context) (made *contract.Contract, err error) 
 	if err != nil {
 		return nil, err
 	}
-	return auditing.ReadContract(p.file(p.network.Names[0], hash, node.ContractFile))
-}
-
-// file is a file of a job in a member's node's folder.
-func (p *staged) file(name, hash, file string) string {
-	return p.network.Path(name, filepath.Join("node", "jobs", hash, file))
+	return auditing.ReadContract(p.network.JobFile(p.network.Names[0], hash, node.ContractFile))
 }
 
 // join starts a process for each party, and waits until they have their links.
 func (p *staged) join(ctx context.Context) error {
 	p.begin("nodes", fmt.Sprintf("%s on this machine, TLS 1.3 between them", wording.Count(len(p.network.Names), "node")))
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	for _, name := range p.network.Names {
-		n := localnet.Node{Workers: p.Workers, Silence: silence(len(p.network.Names))}
+	how := func(name string) localnet.Node {
+		n := localnet.Node{Workers: p.Workers, Silence: localnet.SilenceOf(len(p.network.Names))}
 		for table := range p.tables[name] {
 			n.Tables = append(n.Tables, table+"="+table+".csv")
 		}
 		slices.Sort(n.Tables)
 		n.Neighbours = p.neighbours(name)
-		started, err := localnet.Start(localnet.Launch{Name: name, Program: program, Args: p.network.Args(name, n),
-			Log: p.network.Log(name)})
-		if err != nil {
-			return err
-		}
-		p.nodes = append(p.nodes, started)
+		return n
 	}
-	patience := localnet.StartTime(len(p.network.Names))
-	for _, name := range p.network.Names {
-		dir := p.network.Path(name, "node")
-		if err := localnet.Await(ctx, dir, patience); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err := linked(ctx, dir, patience); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	if err := p.network.Start(ctx, how); err != nil {
+		return err
+	}
+	if err := p.network.Linked(ctx); err != nil {
+		return err
 	}
 	p.end("join")
 	return nil
-}
-
-// silence is how long a node may be silent: longer where many share a machine.
-func silence(nodes int) time.Duration {
-	return 4*time.Second + time.Duration(nodes)*100*time.Millisecond
 }
 
 // neighbours lists whom a member keeps links with: all, but for clients, who have their server alone.
@@ -431,100 +410,41 @@ func (p *staged) neighbours(name string) []string {
 	return list
 }
 
-// linked returns when the node in a folder has a link to every member that it keeps one with.
-func linked(ctx context.Context, dir string, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	client, err := node.NewClient(dir)
-	if err != nil {
-		return err
-	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		s, err := client.Status(ctx)
-		if err == nil && !slices.ContainsFunc(s.Members, func(m node.MemberStatus) bool { return m.Kept && !m.Connected }) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("its node did not reach the others within %s: %w", patience, cmp.Or(err, ctx.Err()))
-		case <-tick.C:
-		}
-	}
-}
-
 // run has the nodes agree on a job and run it, and returns its contract's hash. Of the rehearsed one it notes how long
 // each part took, and what every party sent.
 func (p *staged) run(ctx context.Context, job *contract.Job, rehearsed bool) (string, error) {
-	text, err := p.textOf(job)
-	if err != nil {
-		return "", err
-	}
-	client, err := node.NewClient(p.network.Path(p.network.Names[0], "node"))
-	if err != nil {
-		return "", err
-	}
+	j := *job // without what the nodes of another federation filled in
+	j.Charter, j.Proposer, j.Nonce, j.Expires, j.Alignment = "", "", "", "", ""
 	if rehearsed {
 		p.begin("survey", "what the parties bring, which makes the contract")
 	}
-	hash, _, err := client.Prepare(ctx, text, p.screen.Show)
+	hash, _, err := p.network.Propose(ctx, &j, p.screen.Show)
 	if err != nil {
 		p.screen.End()
-		return "", localnet.Explain(err, p.nodes)
+		return "", err
 	}
 	if rehearsed {
 		p.end("survey")
 		p.begin("job", fmt.Sprintf("%s %s, consented to by all stand-ins' policies", job.Algorithm, job.Task))
 	}
-	report, err := client.Launch(ctx, hash, p.screen.Show)
+	report, err := p.network.Run(ctx, hash, p.screen.Show)
 	p.screen.End()
-	if err != nil {
-		return "", localnet.Explain(err, p.nodes)
-	}
-	if !rehearsed {
-		return hash, nil
+	if err != nil || !rehearsed {
+		return hash, err
 	}
 	r := p.result
 	r.Seconds = report.Seconds
 	around := max(0, time.Since(p.since).Seconds()-report.Seconds)
 	r.Steps = append(r.Steps, rehearsal.Step{Name: "consent and signatures", Seconds: around},
 		rehearsal.Step{Name: job.Task, Seconds: report.Seconds})
+	own, err := p.network.Reports(ctx, hash, job.Parties...)
+	if err != nil {
+		return "", err
+	}
 	for _, name := range job.Parties {
-		client, err := node.NewClient(p.network.Path(name, "node"))
-		if err != nil {
-			return "", err
-		}
-		asking, cancel := context.WithTimeout(ctx, reportTime)
-		own, err := client.Report(asking, hash)
-		cancel()
-		if err != nil {
-			return "", localnet.Explain(fmt.Errorf("%s does not say how its part went: %w", name, err), p.nodes)
-		}
-		r.Parties = append(r.Parties, rehearsal.Party{Name: name, Sent: own.BytesOut, Received: own.BytesIn})
+		r.Parties = append(r.Parties, rehearsal.Party{Name: name, Sent: own[name].BytesOut, Received: own[name].BytesIn})
 	}
 	return hash, nil
-}
-
-// reportTime is how long a node may take, after the proposer's, to say how the job went.
-const reportTime = 20 * time.Second
-
-// textOf is the text of a job without what the nodes of another federation filled in.
-func (p *staged) textOf(job *contract.Job) ([]byte, error) {
-	j := *job
-	j.Charter, j.Proposer, j.Nonce, j.Expires, j.Alignment = "", "", "", "", ""
-	return j.Text()
-}
-
-// remember notes how much memory each party's process took.
-func (p *staged) remember() {
-	for i := range p.result.Parties {
-		for _, n := range p.nodes {
-			if n.Name == p.result.Parties[i].Name {
-				p.result.Parties[i].Memory = n.Memory()
-			}
-		}
-	}
 }
 
 // audit audits the job with the transcripts of all parties and all their tables.
@@ -532,7 +452,7 @@ func (p *staged) audit(ctx context.Context, c *contract.Contract) (*audit.Report
 	p.begin("audit", "all transcripts against the contract and each other, and attacks on what they hold")
 	q := auditing.Request{Charter: p.network.CharterFile(), Workers: p.Workers, Told: io.Discard}
 	for _, name := range c.Job.Parties {
-		q.Given = append(q.Given, p.file(name, c.Hash().String(), node.TranscriptFile))
+		q.Given = append(q.Given, p.network.JobFile(name, c.Hash().String(), node.TranscriptFile))
 		if t := p.tables[name][c.Job.Table]; t != nil && (!t.Stream || c.Job.Record == contract.RecordFull) {
 			q.Data = append(q.Data, name+"="+p.network.Path(name, c.Job.Table+".csv"))
 		}

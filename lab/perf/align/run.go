@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hanse-project/hanse/internal/ids"
+	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/secagg/psi"
@@ -48,7 +49,7 @@ func measure(ctx context.Context, mode string, parties, buckets int, o Options) 
 	for i := range o.Repeat {
 		debug.FreeOSMemory()
 		reset := lab.ResetPeak()
-		r.Resident = max(r.Resident, lab.PeakOf(os.Getpid()))
+		r.Resident = max(r.Resident, localnet.PeakOf(os.Getpid()))
 		contract := keys.HashOf("hanselab align", []byte(strconv.Itoa(i)))
 		clock := newStopwatch()
 		results, sent, err := federation(ctx, mode, buckets, contract, lists, nil)
@@ -59,7 +60,7 @@ func measure(ctx context.Context, mode string, parties, buckets int, o Options) 
 			r.Seconds, r.CPU = seconds, cpu
 		}
 		if reset {
-			r.Peak = max(r.Peak, lab.PeakOf(os.Getpid()))
+			r.Peak = max(r.Peak, localnet.PeakOf(os.Getpid()))
 		}
 		if err := compare(results, want); err != nil {
 			return nil, err

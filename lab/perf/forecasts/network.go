@@ -1,7 +1,6 @@
 package forecasts
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -13,22 +12,16 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
-	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/lab/sets"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// patience is how long a node may take to answer after its start, and to end.
-const patience = time.Minute
 
 // forecastLab runs jobs and notes their forecasts.
 type forecastLab struct {
@@ -54,94 +47,57 @@ func (l *forecastLab) federation(ctx context.Context, names []string, write func
 	if err != nil {
 		return err
 	}
-	p := &processes{Network: network, lab: l}
-	defer func() {
-		if err != nil {
-			err = localnet.Explain(err, p.all)
-		}
-		err = errors.Join(err, localnet.Stop(p.all))
-	}()
-	for _, name := range names {
-		args := append(network.NodeArgs(name, 0), "--silence", patience.String()) // heartbeats wait for a busy machine
-		one, err := localnet.Start(localnet.Launch{Name: name, Program: l.program, Args: args, Log: network.Log(name)})
-		if err != nil {
-			return err
-		}
-		p.all = append(p.all, one)
+	network.Program = l.program
+	defer func() { err = errors.Join(err, network.Stop()) }()
+	if err := network.Start(ctx, func(string) localnet.Node {
+		n := localnet.Columns(0)
+		n.Silence = time.Minute // heartbeats wait for a busy machine
+		return n
+	}); err != nil {
+		return err
 	}
-	for _, name := range names {
-		if err := localnet.Await(ctx, network.Path(name, "node"), patience); err != nil {
-			return err
-		}
-	}
-	return do(p)
+	return do(&processes{network, l})
 }
 
 // processes are a federation's.
 type processes struct {
-	*localnet.Network
+	*localnet.Federation
 	lab *forecastLab
-	all []*localnet.Process
 }
 
 // run runs a job that the first party proposes, notes how it went, and returns its contract.
 func (p *processes) run(ctx context.Context, name, what string, job *contract.Job) (string, error) {
 	job.Format, job.Parties = "hanse-job-v1", p.Names
-	text, err := job.Text()
+	h, _, err := p.Propose(ctx, job, nil)
 	if err != nil {
 		return "", err
 	}
-	client, err := node.NewClient(p.Path(p.Names[0], "node"))
-	if err != nil {
-		return "", err
-	}
-	h, _, err := client.Prepare(ctx, text, func(jobs.Event) {})
-	if err != nil {
-		return "", err
-	}
-	load, before := lab.Load(), p.cpu()
+	load, before := lab.Load(), p.CPU()
 	begin := func(e jobs.Event) { // consent has its own costs
 		if e.Kind == jobs.EventState {
-			before = p.cpu()
+			before = p.CPU()
 		}
 	}
-	if _, err := client.Launch(ctx, h, begin); err != nil {
+	if _, err := p.Run(ctx, h, begin); err != nil {
 		return "", err
 	}
-	cpu := (p.cpu() - before) / float64(runtime.NumCPU())
+	cpu := (p.CPU() - before) / float64(runtime.NumCPU())
+	all, err := p.Reports(ctx, h)
+	if err != nil {
+		return "", err
+	}
 	var reports []*jobs.Report
 	for _, party := range p.Names {
-		client, err := node.NewClient(p.Path(party, "node"))
-		if err != nil {
-			return "", err
-		}
-		report, err := client.Report(ctx, h)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", party, err)
-		}
-		reports = append(reports, report)
+		reports = append(reports, all[party])
 	}
 	return h, p.lab.note(name, what, load, cpu, reports)
-}
-
-// cpu returns the processor seconds that all nodes have taken.
-func (p *processes) cpu() (total float64) {
-	for _, one := range p.all {
-		total += lab.CPUOf(one.Pid())
-	}
-	return total
 }
 
 // training is a job that trains, with these parameters.
 func training(privacy string, params fdskl.Params) (*contract.Job, error) {
 	job := &contract.Job{Name: "lab", Algorithm: contract.FDSKL, Task: contract.TaskTrain, Privacy: privacy,
 		Topology: contract.Tree.String(), Table: "train", Record: contract.RecordDigests}
-	var text bytes.Buffer
-	if err := toml.NewEncoder(&text).Encode(params); err != nil {
-		return nil, err
-	}
-	_, err := toml.Decode(text.String(), &job.Parameters)
-	return job, err
+	return job, job.SetParameters(params)
 }
 
 // prediction is a job that scores for the first party.

@@ -159,9 +159,9 @@ func (l *sealedLab) sealed(ctx context.Context, c sealedCase, data *trial.Data, 
 	}
 	if r.Seconds == 0 || trained.seconds < r.Seconds {
 		r.Seconds, r.CPU = trained.seconds, trained.cpu
-		t := trained.phases
-		r.Columns, r.Equations, r.Stepping = t.between("columns", 0, "columns", 1), t.between("columns", 1, "steps", 0),
-			t.between("steps", 0, "steps", 1)
+		t := trained.steps
+		r.Columns, r.Equations, r.Stepping = t.Between("columns", 0, "columns", 1), t.Between("columns", 1, "steps", 0),
+			t.Between("steps", 0, "steps", 1)
 		r.Peaks = map[string]int64{"label holder": trained.peaks[data.Names[0]], "keeper": trained.peaks[p.Keeper],
 			"helper": trained.peaks[p.Helper], "outside": trained.peaks[data.Names[3]]}
 	}
@@ -222,7 +222,7 @@ func (l *sealedLab) masked(ctx context.Context, c sealedCase, data *trial.Data, 
 				return err
 			}
 		}
-		clear, err := data.Pooled(ctx, p, network.owners(), 0)
+		clear, err := data.Pooled(ctx, p, network.IDs(), 0)
 		if err != nil {
 			return err
 		}

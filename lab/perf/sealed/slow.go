@@ -6,8 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,14 +33,11 @@ const (
 // and carries them on to where the nodes listen, slowly.
 type slowNet struct {
 	slowness
-	names     []string
+	behind    *localnet.Federation
 	ports     *localnet.Ports // where the nodes listen
 	out, in   []*slowLine
 	listeners []net.Listener
 	carried   atomic.Int64
-
-	mu   sync.Mutex
-	pids []int
 }
 
 // slowLine is one node's line in one direction.
@@ -62,17 +59,15 @@ func (l *slowLine) reserve(at time.Time, n int) time.Time {
 }
 
 // openSlowNet takes the addresses of a network's members.
-func openSlowNet(l *localnet.Network, s slowness) (*slowNet, error) {
+func openSlowNet(l *localnet.Federation, s slowness) (*slowNet, error) {
 	ports, err := localnet.FreePorts(len(l.Names))
 	if err != nil {
 		return nil, err
 	}
-	n := &slowNet{slowness: s, names: l.Names, ports: ports}
+	n := &slowNet{slowness: s, behind: l, ports: ports}
 	for i, name := range l.Names {
 		n.out, n.in = append(n.out, &slowLine{rate: s.rate}), append(n.in, &slowLine{rate: s.rate})
-		m, _ := l.Charter.MemberNamed(name)
-		parts := strings.Split(m.Addresses[0], "/")
-		listener, err := net.Listen("tcp", "127.0.0.1:"+parts[len(parts)-1])
+		listener, err := net.Listen("tcp", l.Address(name))
 		if err != nil {
 			n.close()
 			return nil, err
@@ -85,21 +80,7 @@ func openSlowNet(l *localnet.Network, s slowness) (*slowNet, error) {
 
 // listen is where a member's node listens.
 func (n *slowNet) listen(name string) string {
-	for i := range n.names {
-		if n.names[i] == name {
-			return fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", n.ports.Numbers[i])
-		}
-	}
-	return ""
-}
-
-// known tells which processes the nodes are.
-func (n *slowNet) known(nodes []*exec.Cmd) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, cmd := range nodes {
-		n.pids = append(n.pids, cmd.Process.Pid)
-	}
+	return fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", n.ports.Numbers[slices.Index(n.behind.Names, name)])
 }
 
 // close stops taking connections; those that there are end with their nodes.
@@ -179,13 +160,11 @@ func (n *slowNet) pipe(dst, src net.Conn, out, in *slowLine) {
 // caller finds which node has a connection from a port of this machine, -1 when none has.
 func (n *slowNet) caller(port int) int {
 	inode := socketAt(port)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for i, pid := range n.pids {
-		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, p := range n.behind.Nodes() {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.Pid()))
 		for _, f := range files {
 			if target, _ := os.Readlink(f); inode != "" && target == "socket:["+inode+"]" {
-				return i
+				return slices.Index(n.behind.Names, p.Name)
 			}
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/BurntSushi/toml"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -29,9 +28,6 @@ import (
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
-// patience is how long a node may take to answer after its start, and a silent one to be given up.
-const patience = time.Minute
-
 // The tasks that are measured.
 const (
 	trains   = "train"
@@ -40,11 +36,9 @@ const (
 
 // federation has a node process for each of four parties, and workers for a time.
 type federation struct {
-	*localnet.Network
+	*localnet.Federation
 	options Options
-	program string
 	data    *trial.Data
-	nodes   []*localnet.Process
 
 	first  string            // the contract of the first training
 	model  *fdskl.Model      // what the label holder has of it
@@ -59,32 +53,23 @@ type scored struct {
 // found founds a federation over tables that are below dir.
 func found(dir, program string, data *trial.Data, o Options) (*federation, error) {
 	l, err := localnet.Found(dir, data.Names, fdskl.Masked)
-	return &federation{Network: l, options: o, program: program, data: data}, err
+	if err != nil {
+		return nil, err
+	}
+	l.Program = program
+	return &federation{Federation: l, options: o, data: data}, nil
 }
 
-// start starts all nodes.
-func (f *federation) start(ctx context.Context) error {
-	for _, name := range f.Names {
-		p, err := localnet.Start(localnet.Launch{Name: name, Program: f.program, Log: f.Log(name),
-			Args: append(f.NodeArgs(name, 0), "--silence", patience.String())}) // heartbeats wait for a busy machine
-		if err != nil {
-			return err
-		}
-		f.nodes = append(f.nodes, p)
+// restart ends all nodes that run and starts them.
+func (f *federation) restart(ctx context.Context) error {
+	if err := f.Stop(); err != nil {
+		return err
 	}
-	for _, name := range f.Names {
-		if err := localnet.Await(ctx, f.Path(name, "node"), patience); err != nil {
-			return localnet.Explain(err, f.nodes)
-		}
-	}
-	return nil
-}
-
-// stop ends all nodes.
-func (f *federation) stop() error {
-	err := localnet.Stop(f.nodes)
-	f.nodes = nil
-	return err
+	return f.Start(ctx, func(string) localnet.Node {
+		n := localnet.Columns(0)
+		n.Silence = time.Minute // heartbeats wait for a busy machine
+		return n
+	})
 }
 
 // job starts the text of a job.
@@ -97,11 +82,7 @@ func (f *federation) job(task, rows string, count int) *contract.Job {
 // measure trains in so many shards and, where it is asked for, scores the test rows in as many.
 func (f *federation) measure(ctx context.Context, count int) ([]Result, error) {
 	job := f.job(contract.TaskTrain, "train", count)
-	var text bytes.Buffer
-	if err := toml.NewEncoder(&text).Encode(f.options.params(f.data)); err != nil {
-		return nil, err
-	}
-	if _, err := toml.Decode(text.String(), &job.Parameters); err != nil {
+	if err := job.SetParameters(f.options.params(f.data)); err != nil {
 		return nil, err
 	}
 	training, r, _, err := f.run(ctx, job)
@@ -109,7 +90,7 @@ func (f *federation) measure(ctx context.Context, count int) ([]Result, error) {
 		return nil, err
 	}
 	r.Task = trains
-	m, err := node.ReadModel(f.folder(f.Names[0], training))
+	m, err := node.ReadModel(f.JobFolder(f.Names[0], training))
 	if err != nil {
 		return nil, err
 	}
@@ -180,58 +161,43 @@ func (f *federation) compare(r *Result, path string) (err error) {
 	return nil
 }
 
-// folder is where a member's node has a job.
-func (f *federation) folder(name, contract string) string {
-	return f.Path(name, filepath.Join("node", "jobs", contract))
-}
-
 // run runs a job on nodes that have just been started, and workers beside them. Trainings have the phases of the first
 // one.
 func (f *federation) run(
 	ctx context.Context, job *contract.Job,
 ) (hash string, r *Result, report *jobs.Report, err error) {
-	if f.nodes != nil {
-		if err := f.stop(); err != nil {
-			return "", nil, nil, err
-		}
-	}
-	if err := f.start(ctx); err != nil {
-		return "", nil, nil, err
-	}
-	text, err := job.Text()
-	if err != nil {
-		return "", nil, nil, err
-	}
-	client, err := node.NewClient(f.Path(f.Names[0], "node"))
-	if err != nil {
+	if err := f.restart(ctx); err != nil {
 		return "", nil, nil, err
 	}
 	r = &Result{Shards: job.Shards, Load: lab.Load(), Sides: make([]Side, len(f.Names))}
 	begun := time.Now()
-	hash, _, err = client.Prepare(ctx, text, func(jobs.Event) {})
-	if err != nil {
-		return "", nil, nil, localnet.Explain(err, f.nodes)
+	if hash, _, err = f.Propose(ctx, job, nil); err != nil {
+		return "", nil, nil, err
 	}
 	r.Prepare = time.Since(begun).Seconds()
-	before := make([]float64, len(f.nodes))
-	for i, p := range f.nodes {
-		before[i] = lab.CPUOf(p.Pid())
+	before := make([]float64, len(f.Names))
+	for i, name := range f.Names {
+		before[i] = localnet.CPUOf(f.Node(name).Pid())
 		r.Sides[i].ReadCPU = before[i]
 	}
 	agreed := job.Task == contract.TaskTrain && f.first != "" // and under way
 	if agreed {
-		if client, err = f.agree(ctx, client, hash); err != nil {
+		if err := f.agree(ctx, hash); err != nil {
 			return "", nil, nil, err
 		}
 		clear(before) // they are new
 	}
-	told := make(steps)
+	told := make(lab.Steps)
+	client, err := f.Client(f.Names[0])
+	if err != nil {
+		return "", nil, nil, err
+	}
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		if agreed {
 			report, err = client.Report(inner, hash)
 		} else {
-			report, err = client.Launch(inner, hash, told.receive)
+			report, err = client.Launch(inner, hash, told.Receive)
 		}
 		return err
 	})
@@ -239,7 +205,7 @@ func (f *federation) run(
 		group.Go(func() error { return f.work(inner, i, hash, job.Shards, &r.Sides[i]) })
 	}
 	if err := group.Wait(); err != nil {
-		return "", nil, nil, localnet.Explain(err, f.nodes)
+		return "", nil, nil, f.Explain(err)
 	}
 	r.Rows, r.Seconds = report.Rows, report.Seconds
 	if err := f.account(ctx, hash, r, before); err != nil {
@@ -249,10 +215,10 @@ func (f *federation) run(
 }
 
 // agree has all parties consent to a training, and gives it the phases of the first one.
-func (f *federation) agree(ctx context.Context, client *node.Client, hash string) (*node.Client, error) {
+func (f *federation) agree(ctx context.Context, hash string) error {
 	inner, cancel := context.WithCancel(ctx)
 	starts := false
-	_, err := client.Launch(inner, hash, func(e jobs.Event) {
+	_, err := f.Run(inner, hash, func(e jobs.Event) {
 		if e.Kind == jobs.EventState && e.Text == "session 1 starts" {
 			starts = true
 			cancel()
@@ -260,21 +226,18 @@ func (f *federation) agree(ctx context.Context, client *node.Client, hash string
 	})
 	cancel()
 	if !starts {
-		return nil, localnet.Explain(fmt.Errorf("the job did not start: %w", err), f.nodes)
+		return fmt.Errorf("the job did not start: %w", err)
 	}
-	if err := f.stop(); err != nil {
-		return nil, err
+	if err := f.Stop(); err != nil {
+		return err
 	}
 	for _, name := range f.Names {
-		if err := errors.Join(node.SamePhase(f.folder(name, f.first), f.folder(name, hash)),
-			os.RemoveAll(f.Path(name, filepath.Join("node", "parts")))); err != nil {
-			return nil, err
+		if err := errors.Join(node.SamePhase(f.JobFolder(name, f.first), f.JobFolder(name, hash)),
+			os.RemoveAll(filepath.Join(f.NodeDir(name), "parts"))); err != nil {
+			return err
 		}
 	}
-	if err := f.start(ctx); err != nil {
-		return nil, err
-	}
-	return node.NewClient(f.Path(f.Names[0], "node"))
+	return f.restart(ctx)
 }
 
 // work runs a party's workers, the first shards first.
@@ -295,7 +258,7 @@ func (f *federation) work(ctx context.Context, party int, hash string, count int
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			p, err := localnet.Start(localnet.Launch{Name: fmt.Sprintf("%s/%d", name, shard), Program: f.program,
+			p, err := localnet.Start(localnet.Launch{Name: fmt.Sprintf("%s/%d", name, shard), Program: f.Program,
 				Args: f.WorkerArgs(name, hash, shard, count), Log: log})
 			if err != nil {
 				return err
@@ -334,26 +297,22 @@ func watch(p *localnet.Process) (peak int64) {
 		case <-p.Ended():
 			return peak
 		case <-tick.C:
-			peak = max(peak, lab.PeakOf(p.Pid()))
+			peak = max(peak, localnet.PeakOf(p.Pid()))
 		}
 	}
 }
 
 // account fills in what nodes took, and what they and their workers sent.
 func (f *federation) account(ctx context.Context, hash string, r *Result, before []float64) error {
+	all, err := f.Reports(ctx, hash)
+	if err != nil {
+		return err
+	}
 	for i, name := range f.Names {
-		side := &r.Sides[i]
+		side, pid := &r.Sides[i], f.Node(name).Pid()
 		side.Role = roles[i]
-		client, err := node.NewClient(f.Path(name, "node"))
-		if err != nil {
-			return err
-		}
-		report, err := client.Report(ctx, hash)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		side.NodeCPU, side.NodePeak = lab.CPUOf(f.nodes[i].Pid())-before[i], lab.PeakOf(f.nodes[i].Pid())
-		side.NodeBytes = report.BytesOut
+		side.NodeCPU, side.NodePeak = localnet.CPUOf(pid)-before[i], localnet.PeakOf(pid)
+		side.NodeBytes = all[name].BytesOut
 		for shard := range r.Shards {
 			t, err := f.session(name, hash, shard)
 			if err != nil {
@@ -374,7 +333,7 @@ type trace struct {
 
 // session reads a party's transcript of the session of a shard that was done.
 func (f *federation) session(name, hash string, shard int) (trace, error) {
-	list, err := filepath.Glob(filepath.Join(f.folder(name, hash), shards.Folder, fmt.Sprintf("%05d", shard), "*",
+	list, err := filepath.Glob(filepath.Join(f.JobFolder(name, hash), shards.Folder, fmt.Sprintf("%05d", shard), "*",
 		shards.TranscriptFile))
 	if err != nil || len(list) == 0 {
 		return trace{}, errors.Join(err, fmt.Errorf("%s has no transcript of shard %d", name, shard))
@@ -412,23 +371,9 @@ func read(path string) (t trace, err error) {
 	return t, fmt.Errorf("%s: %w", path, err)
 }
 
-// steps are when the first party first and last told of a step.
-type steps map[string]*[2]time.Time
-
-// receive takes an event.
-func (s steps) receive(e jobs.Event) {
-	if e.Kind != jobs.EventProgress {
-		return
-	}
-	if s[e.Step] == nil {
-		s[e.Step] = &[2]time.Time{e.Time, e.Time}
-	}
-	s[e.Step][1] = e.Time
-}
-
 // times divides the seconds of a job by what the label holder was doing.
-func (f *federation) times(hash string, r *Result, told steps) error {
-	own, err := read(filepath.Join(f.folder(f.Names[0], hash), node.TranscriptFile))
+func (f *federation) times(hash string, r *Result, told lab.Steps) error {
+	own, err := read(filepath.Join(f.JobFolder(f.Names[0], hash), node.TranscriptFile))
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func Run(ctx context.Context, run lab.Run, o Options) error {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.stop()) }()
+		defer func() { err = errors.Join(err, f.Stop()) }()
 		report := &Report{Machine: lab.Machine(), Privacy: o.Privacy, Rows: data.Train[0].Rows(), Features: o.Features,
 			Parallel: o.Parallel}
 		data.Train = nil // the nodes have it
