@@ -31,9 +31,9 @@ func newClientNetwork(t *testing.T, o online.Options) *clientNetwork {
 	server := parks.Servers[0]
 	h.args = func(name string) []string {
 		if name == server {
-			return demo.ServerArgs(h.Network, parks.Federation, 0, 1)
+			return demo.ServerArgs(h.Federation, parks.Federation, 0, 1)
 		}
-		return demo.ClientArgs(h.Network, server, 4*time.Second, []string{name})
+		return demo.ClientArgs(h.Federation, server, 4*time.Second, []string{name})
 	}
 	for name, stream := range parks.Streams {
 		if err := stream.Write(h.Path(name, "train.csv")); err != nil {

@@ -25,12 +25,11 @@ import (
 
 // testNetwork is a federation of real node processes.
 type testNetwork struct {
-	*localnet.Network
+	*localnet.Federation
 	t       *testing.T
 	data    *trial.Data
 	program string
 	args    func(name string) []string // of a member's process
-	nodes   map[string]*localnet.Process
 }
 
 // newColumns writes data, key files and a charter; the nodes are not started.
@@ -53,7 +52,7 @@ func newNetwork(t *testing.T, dir string, names []string) *testNetwork {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &testNetwork{Network: l, t: t, program: program(t), nodes: make(map[string]*localnet.Process)}
+	w := &testNetwork{Federation: l, t: t, program: program(t)}
 	t.Cleanup(w.stopAll)
 	return w
 }
@@ -83,28 +82,25 @@ func program(t *testing.T) string {
 // start starts a member's process and waits until its node answers its owner.
 func (w *testNetwork) start(name string) {
 	w.t.Helper()
-	p, err := localnet.Start(localnet.Launch{Name: name, Program: w.program, Args: w.args(name), Log: w.Log(name)})
-	if err != nil {
+	if _, err := w.Launch(localnet.Launch{Name: name, Program: w.program, Args: w.args(name)}); err != nil {
 		w.t.Fatal(err)
 	}
-	w.nodes[name] = p
-	if err := localnet.Await(w.t.Context(), w.Path(name, "node"), localnet.StartTime(1)); err != nil {
-		w.t.Fatalf("%s: %v\n%s", name, err, w.log(name))
+	if err := w.Await(w.t.Context(), name); err != nil {
+		w.t.Fatalf("%v\n%s", err, w.log(name))
 	}
 }
 
 // kill ends a node with a signal and waits for its end.
 func (w *testNetwork) kill(name string, signal syscall.Signal) error {
-	p := w.nodes[name]
-	delete(w.nodes, name)
-	return p.End(signal, time.Minute)
+	return w.Node(name).End(signal, time.Minute)
 }
 
 func (w *testNetwork) stopAll() {
-	for name := range w.nodes {
-		if err := w.kill(name, syscall.SIGTERM); err != nil {
-			w.t.Errorf("%s's node ended with %v\n%s", name, err, w.log(name))
+	if err := w.Stop(); err != nil {
+		for _, p := range w.Nodes() {
+			err = fmt.Errorf("%w\n%s:\n%s", err, p.Name, w.log(p.Name))
 		}
+		w.t.Error(err)
 	}
 }
 
@@ -117,7 +113,7 @@ func (w *testNetwork) log(name string) string {
 }
 
 func (w *testNetwork) client(name string) *node.Client {
-	client, err := node.NewClient(w.Path(name, "node"))
+	client, err := w.Client(name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -139,11 +135,7 @@ func (w *testNetwork) prepareShards(p fdskl.Params, privacy, record string, shar
 	if err := job.SetParameters(p.WithDefaults()); err != nil {
 		w.t.Fatal(err)
 	}
-	text, err := job.Text()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	contract, _, err := w.client("bank").Prepare(w.t.Context(), text, func(jobs.Event) {})
+	contract, _, err := w.Propose(w.t.Context(), &job, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -168,7 +160,7 @@ func (w *testNetwork) models(contract string) map[string][]byte {
 }
 
 func (w *testNetwork) jobFile(name, contract, file string) string {
-	return w.Path(name, filepath.Join("node", "jobs", contract, file))
+	return w.JobFile(name, contract, file)
 }
 
 // TestSIGKILL kills a party mid-sum. The others name it and pause; started again with the same
