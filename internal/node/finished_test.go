@@ -28,8 +28,8 @@ var federations struct {
 	all map[string]*finished
 }
 
-// finishedNetwork returns a copy of a federation whose job is done, and the job. The first test that asks for one of its
-// kind runs the job; the nodes of the copy are not started, and have openPolicy.
+// finishedNetwork returns a copy of a federation whose job is done, and the job. The first test that asks for a kind
+// runs the job; the nodes of the copy are not started, and have openPolicy.
 func finishedNetwork(
 	t testing.TB, kind string, run func(t testing.TB) (*testNetwork, keys.Hash),
 ) (*testNetwork, keys.Hash) {
