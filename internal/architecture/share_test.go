@@ -3,6 +3,7 @@ package architecture
 import (
 	"fmt"
 	"go/ast"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -13,27 +14,28 @@ import (
 	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
-// share runs .ci/share and returns the lines that it prints.
-func share(t *testing.T, args ...string) []string {
+// said runs a line of bash in the root of the checkout and returns the lines that it prints.
+func said(t *testing.T, line string) []string {
 	t.Helper()
-	bash := needs.Program(t, "apt-get install bash", "bash")
-	out, err := exec.Command(bash, append([]string{filepath.Join("..", "..", ".ci", "share")}, args...)...).Output()
+	cmd := exec.Command(needs.Program(t, "apt-get install bash", "bash"), "-c", line)
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf(".ci/share %v: %v", args, err)
+		t.Fatalf("%s: %v", line, err)
 	}
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
 // TestAsManyDaysRunEveryUnit: from any day on, as many days as there are units of long tests run each of them once.
 func TestAsManyDaysRunEveryUnit(t *testing.T) {
-	units := share(t, "list")
+	units := said(t, ".ci/share list")
 	if len(units) < 15 {
 		t.Fatalf("%d units, want at least 15", len(units))
 	}
 	const first = 20_000 // a day of 2024
 	var ran []string
 	for day := range len(units) {
-		ran = append(ran, share(t, "list", fmt.Sprint(first+day))...)
+		ran = append(ran, said(t, fmt.Sprint(".ci/share list ", first+day))...)
 	}
 	slices.Sort(units)
 	slices.Sort(ran)
@@ -50,7 +52,7 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 		tests  *regexp.Regexp
 	}
 	var units []unit
-	for _, line := range share(t, "list") {
+	for _, line := range said(t, ".ci/share list") {
 		part := strings.SplitN(line, " ", 3)
 		units = append(units, unit{strings.TrimPrefix(part[1], "./"), regexp.MustCompile(part[2])})
 	}
@@ -80,15 +82,8 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 // TestQuietPackagesStartNoGoroutine: what .ci/race compiles without the race detector's probes lies in the cores, whose
 // code starts no goroutine but through internal/parallel, and is none of those files that may.
 func TestQuietPackagesStartNoGoroutine(t *testing.T) {
-	bash := needs.Program(t, "apt-get install bash", "bash")
-	cmd := exec.Command(bash, "-c", `. .ci/race && printf '%s\n' "${quiet[@]}"`)
-	cmd.Dir = filepath.Join("..", "..")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	own := 0
-	for _, line := range strings.Fields(string(out)) {
+	for _, line := range said(t, `. .ci/race && printf '%s\n' "${quiet[@]}"`) {
 		folder, ours := strings.CutPrefix(strings.TrimSuffix(line, "/..."), module)
 		if !ours {
 			continue
@@ -105,5 +100,57 @@ func TestQuietPackagesStartNoGoroutine(t *testing.T) {
 	}
 	if own < 5 {
 		t.Errorf("%d packages of ours are compiled without probes: is the search broken?", own)
+	}
+}
+
+// withoutProbes are the packages that start goroutines, or share loops among them, and that make test runs without the
+// race detector all the same, and why. make night runs them with it.
+var withoutProbes = map[string]string{
+	"algorithms/fdskl":           "internal/node runs it in whole jobs",
+	"algorithms/sealed":          "internal/node runs it in whole jobs",
+	"algorithms/kernel":          "it is arithmetic",
+	"algorithms/kernel/cholesky": "it is arithmetic",
+	"audit":                      "internal/node audits whole jobs",
+	"secagg/psi/point":           "it is arithmetic",
+	"secagg/ring":                "it is arithmetic",
+}
+
+// TestGoroutinesAreTestedWithTheRaceDetector: .ci/test gives it to every package whose code starts a goroutine or
+// shares a loop among some, but for those above.
+func TestGoroutinesAreTestedWithTheRaceDetector(t *testing.T) {
+	raced := said(t, ".ci/test --list")
+	unused := maps.Clone(withoutProbes)
+	missing := make(map[string]string)
+	eachSource(t, func(s source) {
+		for _, above := range []string{"cmd", "examples", "lab", "deploy"} {
+			if s.test || within(s.folder, above) {
+				return
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			starts := false
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				starts = true
+			case *ast.CallExpr:
+				f, ok := n.Fun.(*ast.SelectorExpr)
+				starts = ok && f.Sel.Name == "Go"
+			case *ast.ImportSpec:
+				starts = n.Path.Value == `"`+module+`internal/parallel"`
+			}
+			if starts {
+				delete(unused, s.folder)
+				if _, ok := withoutProbes[s.folder]; !ok && !slices.Contains(raced, "./"+s.folder) {
+					missing[s.folder] = s.at(n.Pos())
+				}
+			}
+			return true
+		})
+	})
+	for folder, at := range missing {
+		t.Errorf("%s has goroutines (%s), and .ci/test does not test it with the race detector", folder, at)
+	}
+	for folder := range unused {
+		t.Errorf("%s starts no goroutine: take it off the list", folder)
 	}
 }
