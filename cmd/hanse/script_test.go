@@ -19,6 +19,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/localnet"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // TestMain lets the test binary be the program, under the name hanse.
@@ -114,6 +115,9 @@ const ports = 5
 // $READER is the program that reads exported models without this one.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil { // one scenario stops there
+		needs.Note(t, "python3 is not installed: apt-get install python3")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		Setup:               setPorts,
