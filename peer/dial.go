@@ -40,7 +40,7 @@ func (h *Host) keep(ctx context.Context, m *member) {
 		if !h.awaitAbsence(ctx, m) {
 			return
 		}
-		if failures == 0 && !h.lower(m.info.ID) {
+		if failures == 0 && !h.lower(m.id) {
 			if h.pause(ctx, m, headStart) {
 				continue
 			}
@@ -84,7 +84,7 @@ func (h *Host) awaitAbsence(ctx context.Context, m *member) bool {
 func (h *Host) pause(ctx context.Context, m *member, d time.Duration) (linked bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	found, early := h.addresses.News(m.info.ID), time.NewTimer(min(d, shortestPause))
+	found, early := h.addresses.News(m.id), time.NewTimer(min(d, shortestPause))
 	defer early.Stop()
 	var news <-chan struct{}
 	for {
@@ -111,7 +111,7 @@ func (h *Host) pause(ctx context.Context, m *member, d time.Duration) (linked bo
 // dial makes one attempt to connect to a member, says hello and installs the link. After a failure it
 // asks the other members for addresses first.
 func (h *Host) dial(ctx context.Context, m *member, failures backoff) (*link, error) {
-	id := m.info.ID
+	id := m.id
 	if d := h.dht.Load(); d != nil && failures > 0 {
 		// Asks the other members for a member's addresses. Before, it introduces those to the table whose
 		// introduction came to nothing.
@@ -126,11 +126,13 @@ func (h *Host) dial(ctx context.Context, m *member, failures backoff) (*link, er
 		for _, l := range links {
 			d.Introduce(l.conn, h.tellable(l.theirs.addresses))
 		}
-		h.addresses.SetTold(m.info.ID, d.Find(ctx, m.peer))
+		h.addresses.SetTold(m.id, d.Find(ctx, m.peer))
 	}
-	who := target{name: m.info.Name, id: id}
+	h.mu.Lock()
+	who, listed := target{name: m.info.Name, id: id}, m.info.Addresses // a new charter may say something else
+	h.mu.Unlock()
 	if h.cfg.discovers(DiscoverAddresses) {
-		who.listed = m.info.Addresses
+		who.listed = listed
 	}
 	// The swarm waits by itself after a failure, and longer than we want to.
 	h.node.swarm.Backoff().Clear(m.peer)

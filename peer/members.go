@@ -17,7 +17,8 @@ import (
 // member is what a host knows of one other member that it keeps a link with, or that has
 // connected by itself. Host.mu guards it.
 type member struct {
-	info     keys.Member
+	id       keys.ID     // never changes, as peer; all else is under Host.mu
+	info     keys.Member // what the charter in force says
 	peer     libpeer.ID
 	kept     bool      // a link is to be kept; the others are forgotten with their link
 	link     *link     // nil while there is none
@@ -98,7 +99,7 @@ func (h *Host) setMember(info keys.Member) *member {
 			h.log.Error("a member cannot be connected to", "member", info.Name, "reason", err)
 			return nil
 		}
-		m = &member{peer: p, changed: make(chan struct{})}
+		m = &member{id: info.ID, peer: p, changed: make(chan struct{})}
 		h.members[info.ID] = m
 	}
 	m.info, m.kept = info, m.kept || h.keeps(info.ID)
