@@ -253,8 +253,9 @@ func (h *Host) noteTrouble(m *member, err error) {
 		*last, m.tried = err.Error(), true
 		h.notify(m)
 	}
+	name := m.info.Name
 	h.mu.Unlock()
 	if news {
-		h.log.Warn("not connected", "member", m.info.Name, "reason", err.Error())
+		h.log.Warn("not connected", "member", name, "reason", err.Error())
 	}
 }
