@@ -408,14 +408,7 @@ func TestNoGoroutinesInTheCores(t *testing.T) {
 			return
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
-			starts := false
-			switch n := n.(type) {
-			case *ast.GoStmt:
-				starts = true
-			case *ast.CallExpr:
-				f, ok := n.Fun.(*ast.SelectorExpr)
-				starts = ok && f.Sel.Name == "Go"
-			}
+			starts := startsGoroutine(n)
 			if _, may := starters[s.path]; starts && may {
 				delete(unused, s.path)
 			} else if starts {
@@ -427,6 +420,19 @@ func TestNoGoroutinesInTheCores(t *testing.T) {
 	for path := range unused {
 		t.Errorf("%s may start goroutines and starts none: take it off the list", path)
 	}
+}
+
+// startsGoroutine reports whether a node is a go statement, or calls the Go method of a sync.WaitGroup or an
+// errgroup.Group.
+func startsGoroutine(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return true
+	case *ast.CallExpr:
+		f, ok := n.Fun.(*ast.SelectorExpr)
+		return ok && f.Sel.Name == "Go"
+	}
+	return false
 }
 
 // TestEveryPackageHasOneDoc wants a package comment, once.

@@ -128,17 +128,8 @@ func TestGoroutinesAreTestedWithTheRaceDetector(t *testing.T) {
 			}
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
-			starts := false
-			switch n := n.(type) {
-			case *ast.GoStmt:
-				starts = true
-			case *ast.CallExpr:
-				f, ok := n.Fun.(*ast.SelectorExpr)
-				starts = ok && f.Sel.Name == "Go"
-			case *ast.ImportSpec:
-				starts = n.Path.Value == `"`+module+`internal/parallel"`
-			}
-			if starts {
+			imported, ok := n.(*ast.ImportSpec)
+			if startsGoroutine(n) || ok && imported.Path.Value == `"`+module+`internal/parallel"` {
 				delete(unused, s.folder)
 				if _, ok := withoutProbes[s.folder]; !ok && !slices.Contains(raced, "./"+s.folder) {
 					missing[s.folder] = s.at(n.Pos())
