@@ -275,6 +275,7 @@ var may = map[string][]string{
 	"internal/terminal":            {"internal/jobs", "internal/systemd", "internal/usage", "internal/wording"},
 	"internal/testnet":             {"keys", "protocol", "protocol/contract", "protocol/fault"},
 	"internal/testnet/conformance": {"keys", "protocol", "protocol/fault"},
+	"internal/testnet/drawn":       {},
 	"internal/testnet/needs":       {},
 	"internal/textfile":            {"internal/durable"},
 	"internal/trial": {

@@ -45,7 +45,8 @@ func TestAsManyDaysRunEveryUnit(t *testing.T) {
 	}
 }
 
-// TestEveryLongTestIsInAUnit: a test that only the build tag long has is run by a unit of its package.
+// TestEveryLongTestIsInAUnit: a test that only the build tag long has, or that draws its cases, is run by a unit of its
+// package.
 func TestEveryLongTestIsInAUnit(t *testing.T) {
 	type unit struct {
 		folder string
@@ -58,12 +59,13 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 	}
 	long := 0
 	eachSource(t, func(s source) {
-		if !s.test || !strings.HasPrefix(string(s.text), "//go:build long") {
+		if !s.test {
 			return
 		}
+		all := strings.HasPrefix(string(s.text), "//go:build long")
 		for _, d := range s.file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || !strings.HasPrefix(f.Name.Name, "Test") {
+			if !ok || !strings.HasPrefix(f.Name.Name, "Test") || !all && !draws(f) {
 				continue
 			}
 			long++
@@ -77,6 +79,19 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 	if long < 15 {
 		t.Errorf("%d long tests were found: is the search broken?", long)
 	}
+}
+
+// draws reports whether a test asks which of its cases are run today.
+func draws(f *ast.FuncDecl) (does bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		x, ok := n.(*ast.SelectorExpr)
+		if ok {
+			from, ok := x.X.(*ast.Ident)
+			does = does || ok && from.Name == "drawn" && (x.Sel.Name == "Today" || x.Sel.Name == "All")
+		}
+		return !does
+	})
+	return does
 }
 
 // TestQuietPackagesStartNoGoroutine: what .ci/race compiles without the race detector's probes lies in the cores, whose

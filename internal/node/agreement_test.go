@@ -110,6 +110,7 @@ func TestDifferentRowsAreCounted(t *testing.T) {
 
 // TestDataThatChangedAfterConsentPausesTheJob until the old table is back, as the message says.
 func TestDataThatChangedAfterConsentPausesTheJob(t *testing.T) {
+	t.Parallel() // it waits for the most part
 	l := newTestNetwork(t, 4, 50)
 	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

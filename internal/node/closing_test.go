@@ -15,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -112,7 +113,7 @@ func TestWithholder(t *testing.T) {
 	for i, mode := range slices.Sorted(maps.Keys(cagedModes)) {
 		head := cagedModes[mode]
 		for times := 1; times <= 2; times++ {
-			if !drawn(t, i+times, 2) {
+			if !drawn.Today(t, i+2*times, 4) {
 				continue
 			}
 			t.Run(fmt.Sprint(mode, " ", times), func(t *testing.T) {

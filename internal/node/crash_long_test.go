@@ -7,11 +7,8 @@ import (
 	"testing"
 )
 
-// How thoroughly tests go through cases.
-const (
-	crashStep = 1
-	thorough  = true
-)
+// crashStep is how many writes lie between two kills.
+const crashStep = 1
 
 // TestKillsAtWritesInSealedJobs, in every role.
 func TestKillsAtWritesInSealedJobs(t *testing.T) {

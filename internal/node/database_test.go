@@ -17,6 +17,7 @@ import (
 // TestADatabaseThatChangedAfterConsentPausesTheJob until the old rows are back. One party's table lies in SQLite: the
 // others notice nothing, and consent to it is consent to the same digest as to the CSV file.
 func TestADatabaseThatChangedAfterConsentPausesTheJob(t *testing.T) {
+	t.Parallel() // it waits for the most part
 	l := newTestNetwork(t, 4, 50)
 	file, err := os.Open(l.tablePath(2, "train"))
 	if err != nil {

@@ -61,6 +61,8 @@ func TestFeaturesOnADiskThatIsFull(t *testing.T) {
 	h, ended := l.logistic(ctx)
 	l.awaitPause(ctx, 0, h, "insurer: ")
 	l.awaitPause(ctx, 1, h, "a file that a running job needs could not be written: write ")
+	l.awaitState(ctx, 2, h, StatePaused)
+	l.awaitState(ctx, 3, h, StatePaused)
 	s, _ := l.nodes[0].job(h)
 	if r := s.snapshot(); strings.Contains(r.Reason, rowsFile) {
 		t.Errorf("another member's owner reads %q", r.Reason)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -44,8 +45,14 @@ const smallPOFMKL = "label = \"y\"\nseed = \"s\"\nrounds = 40\nfeatures = 10\nba
 	"0.3\nweight_step = 0.3"
 
 func TestPOFMKLInEveryMode(t *testing.T) {
-	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"",
+	for i, head := range []string{"privacy = \"masked\"", "privacy = \"published\"",
 		"privacy = \"masked\"\naggregation = \"he\"", "privacy = \"masked\"\ntopology = \"tree\""} {
+		if !drawn.Today(t, i, 2) {
+			continue
+		}
+		if !drawn.Today(t, i, 2) {
+			continue
+		}
 		t.Run(head, func(t *testing.T) {
 			l := newTestNetwork(t, 5, 0)
 			l.streams(1, 60)
@@ -113,7 +120,7 @@ func TestTheLossOfAServerLeavesItsNeighbourRunning(t *testing.T) {
 // TestAClientMayLeaveAndReturn stops a client in the middle of a job, and starts it again when the server
 // has gone on without it: it ends with every row predicted once.
 func TestAClientMayLeaveAndReturn(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		algorithm, parameters string
 		rounds                int
 	}{
@@ -121,6 +128,9 @@ func TestAClientMayLeaveAndReturn(t *testing.T) {
 		{"pofmkl", strings.Replace(smallPOFMKL, "rounds = 40", "rounds = 1000\ncommon_bin = true", 1), 1000},
 		{"ofmsft", strings.Replace(smallOFMSFT, "rounds = 30", "rounds = 300", 1), 300},
 	} {
+		if !drawn.Today(t, i, 3) {
+			continue
+		}
 		t.Run(c.algorithm, func(t *testing.T) {
 			l := newTestNetwork(t, 6, 0)
 			l.streams(1, 1200)
@@ -222,8 +232,11 @@ func TestCommonBinsEqualOneProcess(t *testing.T) {
 	const parameters = "label = \"y\"\nseed = \"s\"\nrounds = 40\nfeatures = 10\nbandwidths = [0.1, 0.3, 1.0, 3.0, " +
 		"10.0]\nchosen = 2\ncommon_bin = true\n" +
 		"rounds_per_upload = 3\nstep = 0.05\nweight_step = 0.3\nweight_steps = { telco = 2.0 }"
-	for _, head := range []string{"privacy = \"masked\"", "privacy = \"published\"",
+	for i, head := range []string{"privacy = \"masked\"", "privacy = \"published\"",
 		"privacy = \"masked\"\naggregation = \"he\"", "privacy = \"masked\"\ntopology = \"tree\""} {
+		if !drawn.Today(t, i, 2) {
+			continue
+		}
 		t.Run(head, func(t *testing.T) {
 			l := newTestNetwork(t, 5, 0)
 			l.streams(1, 60)

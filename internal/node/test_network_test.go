@@ -48,13 +48,6 @@ type testNetwork struct {
 	quotas      map[int]int64                                        // of the disks, by party
 }
 
-// drawn reports whether one of so many alternatives is tried today. The long tests try all.
-func drawn(t testing.TB, i, of int) bool {
-	day := int(time.Now().Unix() / (24 * 60 * 60))
-	t.Logf("the seed is day %d", day)
-	return thorough || (day+i)%of == 0
-}
-
 // openPolicy consents to everything, and offers the label of both tables.
 func openPolicy() *consent.Policy {
 	labels := []string{"y", "z"}
