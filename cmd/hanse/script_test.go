@@ -19,6 +19,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/localnet"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
@@ -112,6 +113,8 @@ const ports = 5
 //	fill BYTES FILE            writes a file of zeros
 //	apart MOST ONE OTHER       compares CSV files: equal but for numbers, which are at most so far apart
 //
+// and the condition [drawn:K/N], which holds where case K is run today, of which each day runs one in N.
+//
 // $READER is the program that reads exported models without this one.
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -123,11 +126,23 @@ func TestScripts(t *testing.T) {
 		Setup:               setPorts,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition: func(condition string) (bool, error) {
+			i, of, err := drawing(condition)
+			return err == nil && drawn.Today(t, i, of), err
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "await": awaitFile, "awaittext": awaitText, "awaitout": awaitOut,
 			"apart": apart, "fill": fill,
 		},
 	})
+}
+
+// drawing reads the condition [drawn:K/N].
+func drawing(condition string) (i, of int, err error) {
+	if n, _ := fmt.Sscanf(condition, "drawn:%d/%d", &i, &of); n < 2 || i < 0 || i >= of {
+		return 0, 0, fmt.Errorf("condition %q, want drawn:K/N with K from 0 to N-1", condition)
+	}
+	return i, of, nil
 }
 
 // setPorts gives a scenario free ports.
