@@ -21,7 +21,7 @@ func TestDemoOfClasses(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "classes"), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv(speedsVariable, os.Getenv(speedsVariable))
+			env.Setenv(cacheVariable, os.Getenv(cacheVariable))
 			if err := writeClassNetworks(filepath.Join(env.WorkDir, "nets")); err != nil {
 				return err
 			}

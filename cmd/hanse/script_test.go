@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,79 +24,38 @@ import (
 
 // TestMain lets the test binary be the program, under the name hanse.
 func TestMain(m *testing.M) {
-	testscript.Main(measured{m}, map[string]func(){"hanse": func() {
-		takeSpeeds(os.Args[1:])
-		main()
-	}})
+	testscript.Main(measured{m}, map[string]func(){"hanse": main})
 }
 
-// A node measures its machine before its first job, for half a second, and keeps the speeds in its folder. The nodes of
-// the tests, of which there are hundreds, find them there, measured once: as those do that have run before.
-const (
-	speedsVariable = "HANSE_TEST_SPEEDS" // names the folder of the speeds; empty: nodes measure
-	speedsFile     = "speeds.json"
-)
+// cacheVariable names the folder of what a user's programs can find again. The tests have their own: the hundreds of
+// nodes that they start find there how fast this machine is, measured once.
+const cacheVariable = "XDG_CACHE_HOME"
 
 // measured are the tests of a machine that has been measured.
 type measured struct{ *testing.M }
 
 // Run measures the machine and runs the tests.
 func (m measured) Run() int {
-	dir, err := os.MkdirTemp("", "hanse-speeds-")
+	builds, err := os.UserCacheDir()
+	if err == nil && os.Getenv("GOCACHE") == "" {
+		err = os.Setenv("GOCACHE", filepath.Join(builds, "go-build"))
+	}
+	var dir string
 	if err == nil {
-		defer os.RemoveAll(dir)
-		_, err = forecast.ReadSpeeds(dir)
+		dir, err = os.MkdirTemp("", "hanse-cache-")
 	}
 	if err == nil {
-		err = os.Setenv(speedsVariable, dir)
+		defer os.RemoveAll(dir)
+		err = os.Setenv(cacheVariable, dir)
+	}
+	if err == nil {
+		_, err = forecast.ReadSpeeds(dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.M.Run()
-}
-
-// takeSpeeds puts the speeds into the folders of nodes that a command line is about to start. Where it cannot the nodes
-// measure.
-func takeSpeeds(args []string) {
-	speeds, err := os.ReadFile(filepath.Join(os.Getenv(speedsVariable), speedsFile))
-	if err != nil {
-		return
-	}
-	for _, dir := range foldersOf(args) {
-		if os.MkdirAll(dir, 0o700) != nil {
-			continue
-		}
-		f, err := os.OpenFile(filepath.Join(dir, speedsFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			continue // a node that has run before has its own
-		}
-		f.Write(speeds)
-		f.Close()
-	}
-}
-
-// foldersOf returns the folders of the nodes that a command line starts.
-func foldersOf(args []string) []string {
-	after := func(flag string) string {
-		if at := slices.Index(args, flag) + 1; at > 0 && at < len(args) {
-			return args[at]
-		}
-		return ""
-	}
-	switch {
-	case len(args) == 0:
-	case args[0] == "node" && after("--dir") != "":
-		return []string{after("--dir")}
-	case args[0] == "demo-clients" && after("--network") != "": // as demo.ClientArgs has them
-		var all []string
-		for _, name := range args[7:] {
-			all = append(all, filepath.Join(after("--network"), name, "node"))
-		}
-		return all
-	}
-	return nil
 }
 
 // ports is how many free ports a scenario is given, as $PORT1, $PORT2, …
@@ -155,7 +113,7 @@ func setPorts(env *testscript.Env) error {
 	for i, port := range free.Numbers {
 		env.Setenv("PORT"+strconv.Itoa(i+1), strconv.Itoa(port))
 	}
-	env.Setenv(speedsVariable, os.Getenv(speedsVariable))
+	env.Setenv(cacheVariable, os.Getenv(cacheVariable))
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // of programs compiled for the race detector, which would wait a second
 	reader, err := filepath.Abs(filepath.Join("..", "..", "examples", "read_model.py"))
 	env.Setenv("READER", reader)

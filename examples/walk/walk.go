@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/localnet"
+	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
 // fenced finds a page's blocks of code and their languages.
@@ -82,14 +83,37 @@ func withFreePorts(t *testing.T, commands string) string {
 	return commands
 }
 
-// shell runs commands in a folder with the program in its path, and ends what they leave running.
-func shell(t *testing.T, dir, commands string) string {
+// program builds the program, once for all walks, and returns its folder. Tests are run again where it has changed.
+func program(t *testing.T) string {
 	t.Helper()
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "hanse"), "github.com/hanse-project/hanse/cmd/hanse")
+	dir := filepath.Join(needs.Root(t), "dist", "walk")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock")) // of walks side by side
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "install", "github.com/hanse-project/hanse/cmd/hanse")
+	build.Env = append(os.Environ(), "GOBIN="+dir)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
+	if _, err := os.Stat(filepath.Join(dir, "hanse")); err != nil { // go test notes what a test looked at
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// shell runs commands in a folder with the program in its path, and ends what they leave running. Nodes find how fast
+// the machine is beside the program.
+func shell(t *testing.T, dir, commands string) string {
+	t.Helper()
+	bin := program(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	script := "set -eum\ntrap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n" + commands
@@ -97,7 +121,7 @@ func shell(t *testing.T, dir, commands string) string {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("the walk ended with %v\n%s\n%s", err, out, logs(dir))

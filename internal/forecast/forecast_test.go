@@ -3,6 +3,7 @@ package forecast
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -347,6 +348,9 @@ func TestWords(t *testing.T) {
 
 // TestSpeedsAreKept: they are measured once for a build on a machine, and anew where the file is of another, or broken.
 func TestSpeedsAreKept(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache)
 	dir := t.TempDir()
 	first, err := ReadSpeeds(dir)
 	if err != nil {
@@ -380,6 +384,24 @@ func TestSpeedsAreKept(t *testing.T) {
 	write(encoded(marked))
 	if again, err := ReadSpeeds(dir); err != nil || again.Cores != 77 {
 		t.Errorf("speeds that are kept were not taken: %+v, %v", again, err)
+	}
+	// Another folder of the same user finds them, and measures its own disk; who has no cache measures all.
+	shared, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked.Unit = maps.Clone(first.Unit)
+	marked.Unit[Synced] = 9
+	if err := os.WriteFile(filepath.Join(shared, "hanse", speedsFile), encoded(marked), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ReadSpeeds(t.TempDir()); err != nil || again.Cores != 77 || again.Unit[Synced] == 9 {
+		t.Errorf("speeds of the cache were not taken, or its disk was: %+v, %v", again, err)
+	}
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", "")
+	if again, err := ReadSpeeds(t.TempDir()); err != nil || again.Cores == 77 {
+		t.Errorf("without a cache: %+v, %v", again, err)
 	}
 	other, absurd := marked, marked
 	other.Of = "another build"

@@ -55,7 +55,8 @@ type Speeds struct {
 	Unit  map[Kind]float64 `json:"seconds"`
 }
 
-// speedsFile is where a node's folder keeps them.
+// speedsFile is where a node's folder keeps them, and hanse/speeds.json in the folder that the system has for what a
+// user's programs can find again.
 const speedsFile = "speeds.json"
 
 // current names what speeds depend on: another build may have other kernels, and a folder may be moved.
@@ -65,23 +66,48 @@ func current() string {
 	return fmt.Sprintf("%s %s %s %s on %s, %d cores", b.Version, b.Commit, b.Go, b.System, host, runtime.GOMAXPROCS(0))
 }
 
-// ReadSpeeds returns the speeds that a folder keeps of this build on this machine, or measures them, which takes a
-// fraction of a second, and keeps them. A file that cannot be read or written is no error: it is measured anew.
+// ReadSpeeds returns the speeds of this build on this machine that a folder keeps. Else it takes those that the user's
+// cache keeps and measures the folder's disk; where neither has them it measures the machine, which takes a fraction of
+// a second, and keeps them in both. A file that cannot be read or written is no error: it is measured anew.
 func ReadSpeeds(dir string) (*Speeds, error) {
-	path := filepath.Join(dir, speedsFile)
-	text, err := os.ReadFile(path)
-	s := new(Speeds)
-	if err == nil && json.Unmarshal(text, s) == nil && s.Of == current() && s.Cores > 0 && s.complete() {
+	own, shared := filepath.Join(dir, speedsFile), ""
+	if cache, err := os.UserCacheDir(); err == nil {
+		shared = filepath.Join(cache, "hanse", speedsFile)
+	}
+	if s := kept(own); s != nil {
 		return s, nil
 	}
-	if s, err = Measure(dir); err != nil {
-		return nil, err
+	s := kept(shared)
+	if s == nil {
+		var err error
+		if s, err = Measure(dir); err != nil {
+			return nil, err
+		}
+		if shared != "" && os.MkdirAll(filepath.Dir(shared), 0o700) == nil {
+			s.keep(shared)
+		}
+	} else if err := write(s.Unit, dir); err != nil {
+		return nil, fmt.Errorf("this machine's speed of %s: %w", Written, err)
 	}
-	if text, err = json.MarshalIndent(s, "", "  "); err != nil {
-		return nil, err
-	}
-	_ = durable.WriteFile(path, append(text, '\n'))
+	s.keep(own)
 	return s, nil
+}
+
+// kept returns the speeds in a file, nil where they are not of this build on this machine.
+func kept(path string) *Speeds {
+	text, err := os.ReadFile(path)
+	s := new(Speeds)
+	if err != nil || json.Unmarshal(text, s) != nil || s.Of != current() || s.Cores < 1 || !s.complete() {
+		return nil
+	}
+	return s
+}
+
+// keep writes the speeds to a file, if it can.
+func (s *Speeds) keep(path string) {
+	if text, err := json.MarshalIndent(s, "", "  "); err == nil {
+		_ = durable.WriteFile(path, append(text, '\n'))
+	}
 }
 
 // complete reports whether there is a time of every kind, and none is absurd: the file may be anybody's.
