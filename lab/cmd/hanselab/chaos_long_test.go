@@ -3,6 +3,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/hanse-project/hanse/lab/chaos"
@@ -12,22 +13,35 @@ import (
 // TestChaosLong carries out three trials of each kind. What a kill leaves of a training must be right; of what other
 // faults leave nothing may be silently wrong.
 func TestChaosLong(t *testing.T) {
-	dir := t.TempDir()
 	p := builtProgram(t)
-	firm := map[string]bool{"control": true, "kill-sealed": true, "kill-masked": true, "kill-published": true}
-	report, err := chaos.Run(t.Context(), chaos.Options{
-		Program: p.Path, Trials: 3, Seed: 1, Dir: dir, Limit: perf.ChaosLimit, Build: perf.BuildForChaos,
-		Progress: func(line string) { t.Log(line) },
-	})
-	if err != nil {
-		t.Fatal(err)
+	firm := []string{"control", "kill-sealed", "kill-masked", "kill-published"}
+	tried := 0
+	for name, kinds := range map[string][]string{
+		"kills":   {"control", "kill-sealed", "kill-masked", "kill-published"},
+		"between": {"kill-predict", "kill-consent", "kill-clients"},
+		"lines":   {"stop", "cut", "descriptors"},
+		"disks":   {"disk", "clock", "rot"},
+	} {
+		tried += len(kinds)
+		t.Run(name, func(t *testing.T) {
+			report, err := chaos.Run(t.Context(), chaos.Options{
+				Program: p.Path, Kinds: kinds, Trials: 3, Seed: 1, Dir: t.TempDir(), Limit: perf.ChaosLimit,
+				Build: perf.BuildForChaos, Progress: func(line string) { t.Log(line) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range report.Failures() {
+				if slices.Contains(firm, r.Kind) || r.Verdict == chaos.Silent {
+					t.Errorf("%+v", r)
+				}
+			}
+			if want := 3 * len(kinds); len(report.Trials) != want {
+				t.Errorf("%d trials, want %d", len(report.Trials), want)
+			}
+		})
 	}
-	for _, r := range report.Failures() {
-		if firm[r.Kind] || r.Verdict == chaos.Silent {
-			t.Errorf("%+v", r)
-		}
-	}
-	if want := 3 * len(chaos.Kinds()); len(report.Trials) != want {
-		t.Errorf("%d trials, want %d", len(report.Trials), want)
+	if all := len(chaos.Kinds()); tried != all {
+		t.Errorf("%d kinds are tried, there are %d", tried, all)
 	}
 }
