@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/cohort"
 )
@@ -38,7 +39,7 @@ func (c *cohorts) wantFederation(v finding.Verdict) *finding.Report {
 func TestFederationsAreDisclosed(t *testing.T) {
 	for _, topology := range []contract.Topology{contract.Star, contract.Tree, contract.Ring} {
 		for _, backend := range []cohort.Backend{cohort.Masked, cohort.HE, cohort.Plain} {
-			if backend == cohort.HE && topology != contract.Tree && !thorough {
+			if backend == cohort.HE && topology != contract.Tree && !drawn.All {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, %s", topology, backend), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
@@ -43,7 +44,7 @@ func FuzzEncryptedRun(f *testing.F) {
 	x := newEncrypted(f, 40, 2, contract.Tree, fdskl.Params{Features: 24, Iterations: 2})
 	must(f, x.learn(-1, 0, nil))
 	for party := range uint8(4) {
-		if party%3 != 0 && !thorough {
+		if party%3 != 0 && !drawn.All {
 			continue // party 1 has labels as party 0 has, and party 2 none as party 3
 		}
 		f.Add(party, []byte{}, []byte{})

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 )
 
 // resumption is a job that is interrupted and taken up again, over and over.
@@ -97,7 +99,7 @@ func TestResume(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		for _, privacy := range []string{Masked, Published} {
 			for _, active := range []int{1, 2} {
-				if !thorough && jobs[name].Loss != "logistic" && (privacy == Published || active == 1 &&
+				if !drawn.All && jobs[name].Loss != "logistic" && (privacy == Published || active == 1 &&
 					jobs[name].Schedule != "") {
 					continue
 				}
@@ -120,18 +122,22 @@ func testResume(t *testing.T, r *resumption) {
 		t.Fatal(err)
 	}
 	r.want = want
+	tried := 1 // operations of each party
+	if drawn.All {
+		tried = 25
+	}
 	for i, v := range vaults {
-		if !thorough && i > 0 && r.params.Loss != "logistic" {
+		if !drawn.All && i > 0 && r.params.Loss != "logistic" {
 			break
 		}
 		other := (i + 1) % len(vaults)
 		for w := 1; w <= v.writes; w++ {
 			r.check(t, life{party: i, write: w, stored: (i+w)%2 == 0})
-			if thorough {
+			if drawn.All {
 				r.check(t, life{party: i, write: w, stored: (i+w)%2 == 1}, life{party: other, operation: 2})
 			}
 		}
-		for k := 1 + i; k <= operations[i]; k += max(1, operations[i]/operationsTried) {
+		for k := 1 + i; k <= operations[i]; k += max(1, operations[i]/tried) {
 			r.check(t, life{party: i, operation: k})
 		}
 		r.check(t, life{party: i, write: v.writes}, life{party: other, operation: operations[i] / 2},

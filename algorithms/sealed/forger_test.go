@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -53,7 +54,7 @@ func TestTheForgerOfCheckpoints(t *testing.T) {
 		"classes":        func(p *fdskl.Params) { p.Classes = 3 },
 		"logistic, auto": func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda = "logistic", 3, 0 },
 	} {
-		if name == "classes" && !thorough {
+		if name == "classes" && !drawn.All {
 			continue
 		}
 		for _, kind := range []string{kindWindows + rss.SuffixIn, kindProduct + rss.SuffixIn, kindCheck + rss.SuffixIn} {

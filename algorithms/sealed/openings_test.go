@@ -14,6 +14,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -275,7 +276,7 @@ func TestKilledOpeningsLeaveOnce(t *testing.T) {
 				writes = append(writes, v.writes)
 			}
 			again, every := 0, 3 // with what is under way and without in turn
-			if thorough {
+			if drawn.All {
 				every = 1
 			}
 			for i := range frames {

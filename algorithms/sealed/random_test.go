@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 )
 
 // drawnJob draws a job, mostly with words of 32 bits: any loss, labels, windows, blocks and parties. Some have rows
@@ -72,7 +73,7 @@ func drawnJob(t testing.TB, rng *rand.Rand) (f *fixture, what string, alike bool
 // each value that opens to anybody; and its scores are those of the same steps in floating point.
 func TestRandomJobsDoAsTheyDisclose(t *testing.T) {
 	jobs := 60
-	if thorough {
+	if drawn.All {
 		jobs = 1000
 	}
 	refused := 0

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -74,7 +75,7 @@ func TestKilledTrainingsEndAlike(t *testing.T) {
 			}
 			try := func(lives ...life) { worst = max(worst, rms(f.killed(t, testNetwork, lives...), want)) }
 			every := 11
-			if thorough {
+			if drawn.All {
 				every = 1
 			}
 			for i := range frames {

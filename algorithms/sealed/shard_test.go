@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -273,7 +274,7 @@ func TestSumsOfManyRowsAreCoarser(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := rows
-			if !thorough {
+			if !drawn.All {
 				size = 50
 			}
 			f := newFixture(t, 3, size, p)
@@ -285,7 +286,7 @@ func TestSumsOfManyRowsAreCoarser(t *testing.T) {
 			if s.sums.sz != 19 {
 				t.Errorf("sums have %d bits behind the point, want 19", s.sums.sz)
 			}
-			if !thorough {
+			if !drawn.All {
 				return
 			}
 			many := f.newSharding(t, 2)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -104,8 +105,8 @@ const leastP = 1e-6
 // TestWordsOnTheWireLookUniform counts the bytes of all that each of the three receives in a training.
 func TestWordsOnTheWireLookUniform(t *testing.T) {
 	rows, least := 6400, 250_000
-	if thorough {
-		rows, least = 26_000, 1_000_000
+	if drawn.All {
+		rows, least = 29_000, 1_000_000
 	}
 	for _, ring := range []int{ringDefault, ringCompact, ringSmall} {
 		f := newFixture(t, 4, rows, fdskl.Params{Features: 66, Iterations: 20, Sigma: 1, Ring: ring})

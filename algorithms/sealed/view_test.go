@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -66,7 +67,7 @@ func TestAPartysMessagesDiscloseNothing(t *testing.T) {
 		for _, role := range roleOrder() {
 			always := slices.Contains([]string{"square", "auto", "classes", "small, auto", "bins", "points, owners"}, name) ||
 				name == "z-scores" && role == rss.LabelHolder
-			if !thorough && !always && (name != "logistic" || role == rss.Helper) {
+			if !drawn.All && !always && (name != "logistic" || role == rss.Helper) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, the %s", name, role), func(t *testing.T) {
@@ -228,7 +229,7 @@ func TestAMissingPadIsFound(t *testing.T) {
 		{"bins", padInput, []rss.Role{label, keeper, helper}, "bins"},
 	} {
 		for _, role := range roleOrder() {
-			if !thorough && !slices.Contains(c.from, role) {
+			if !drawn.All && !slices.Contains(c.from, role) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, the %s", c.name, role), func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -201,7 +202,7 @@ func windowed(t testing.TB) map[string]*fixture {
 
 // lifting are the kinds of the frames around a cut; all, if the test is to be thorough.
 func lifting() []string {
-	if thorough {
+	if drawn.All {
 		return nil
 	}
 	return []string{kindWindows + rss.SuffixIn, kindWindows + rss.SuffixCarry, kindWindows + rss.SuffixOut}
@@ -227,7 +228,7 @@ func TestTheReaperAtTheCuts(t *testing.T) {
 			f.exact(t, w, "nobody")
 			went, began := 0, make(map[int]bool)
 			every := 2
-			if thorough {
+			if drawn.All {
 				every = 1
 			}
 			for i, most := range frames {

@@ -105,10 +105,12 @@ func ReadFile(path string, owner keys.Hash) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, MaxState))
-	if err != nil {
+	b := make([]byte, info.Size())
+	n, err := io.ReadFull(f, b)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { // a file that shrank is damaged
 		return nil, err
 	}
+	b = b[:n]
 	data, why := open(owner, filepath.Base(path), b)
 	if why != "" {
 		return nil, &DamagedError{path, why}

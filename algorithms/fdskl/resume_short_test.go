@@ -1,9 +1,0 @@
-//go:build !long
-
-package fdskl
-
-// How thoroughly TestResume interrupts: at how many operations of each party, and whether in all modes.
-const (
-	operationsTried = 1
-	thorough        = false
-)
