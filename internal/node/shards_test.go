@@ -497,7 +497,7 @@ func TestWorkersAreKilledAtAnyFrame(t *testing.T) {
 			{"in between, twice", true, func(all int64) []int64 { return []int64{all / 3, 2 * all / 3} }},
 			{"the last but one", false, func(all int64) []int64 { return []int64{all - 1} }},
 		} {
-			if !drawn.Today(t, 3*victim+i, 6) {
+			if !drawn.Today(t, 3*victim+i, 12) {
 				continue
 			}
 			t.Run(name+", "+c.name, func(t *testing.T) { run(t, victim, c.began, c.at) })
