@@ -59,11 +59,19 @@ type Speeds struct {
 // user's programs can find again.
 const speedsFile = "speeds.json"
 
-// current names what speeds depend on: another build may have other kernels, and a folder may be moved.
+// current names what speeds depend on: another program may have other kernels, also where both are builds of no release,
+// and a folder may be moved.
 func current() string {
 	b := build.Read()
 	host, _ := os.Hostname() // without a name all machines are one
-	return fmt.Sprintf("%s %s %s %s on %s, %d cores", b.Version, b.Commit, b.Go, b.System, host, runtime.GOMAXPROCS(0))
+	var changed int64        // 0: nobody can say
+	if path, err := os.Executable(); err == nil {
+		if info, err := os.Stat(path); err == nil {
+			changed = info.ModTime().Unix()
+		}
+	}
+	return fmt.Sprintf("%s %s %s %s of %d on %s, %d cores", b.Version, b.Commit, b.Go, b.System, changed, host,
+		runtime.GOMAXPROCS(0))
 }
 
 // ReadSpeeds returns the speeds of this build on this machine that a folder keeps. Else it takes those that the user's

@@ -107,8 +107,8 @@ func (l *testNetwork) wantWhole(h keys.Hash) {
 }
 
 // TestWithholder: a member's last signature does not come, in one session or two. The job is done when all have signed
-// what passed; meanwhile nothing is computed again, and nothing opens. Of each mode the day says in how many sessions:
-// half of the modes have one, half have two.
+// what passed; meanwhile nothing is computed again, and nothing opens. The day draws a mode for one session and
+// another for two.
 func TestWithholder(t *testing.T) {
 	for i, mode := range slices.Sorted(maps.Keys(cagedModes)) {
 		head := cagedModes[mode]
