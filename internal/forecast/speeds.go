@@ -59,8 +59,8 @@ type Speeds struct {
 // user's programs can find again.
 const speedsFile = "speeds.json"
 
-// current names what speeds depend on: another program may have other kernels, also where both are builds of no release,
-// and a folder may be moved.
+// current names what speeds depend on: another program may have other kernels, also where neither is a release, and a
+// folder may be moved.
 func current() string {
 	b := build.Read()
 	host, _ := os.Hostname() // without a name all machines are one
