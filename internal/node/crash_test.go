@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -217,8 +218,13 @@ const (
 	smallSealedCrash = "active = [\"bank\"]\nlabel = \"y\"\nloss = \"square\"\nfeatures = 8\niterations = 8\nlambda = 0.1"
 )
 
-// killEverywhere kills the victim of a case at each step-th of its writes, done and not done.
-func killEverywhere(t *testing.T, c crashCase, step int) {
+// killEverywhere kills the victim of a case at every eleventh of its writes, at every one if all cases are run, done and
+// not done.
+func killEverywhere(t *testing.T, c crashCase) {
+	step := 11
+	if drawn.All {
+		step = 1
+	}
 	writes := c.run(t, 0, false)
 	if writes < 8 {
 		t.Fatalf("the victim made %d writes in the whole job", writes)
@@ -234,15 +240,15 @@ func killEverywhere(t *testing.T, c crashCase, step int) {
 }
 
 func TestKillsAtWritesOfTheProposer(t *testing.T) {
-	killEverywhere(t, crashCase{victim: 0, text: smallCrash}, crashStep)
+	killEverywhere(t, crashCase{victim: 0, text: smallCrash})
 }
 
 func TestKillsAtWritesOfAPartner(t *testing.T) {
-	killEverywhere(t, crashCase{victim: 2, text: smallCrash}, crashStep)
+	killEverywhere(t, crashCase{victim: 2, text: smallCrash})
 }
 
 func TestKillsAtWritesOfAPartnerWhoConsentsByHand(t *testing.T) {
-	killEverywhere(t, crashCase{victim: 1, byHand: true, text: smallCrash}, crashStep)
+	killEverywhere(t, crashCase{victim: 1, byHand: true, text: smallCrash})
 }
 
 // helperAlignment has the third party count.
@@ -252,6 +258,6 @@ const helperAlignment = "mode = \"helper\"\nhelper = \"telco\""
 // that came: the alignment is the same at all in the end.
 func TestKillsAtWritesOfAnAlignment(t *testing.T) {
 	for victim, text := range []string{helperAlignment, "buckets = 2", helperAlignment} {
-		killEverywhere(t, crashCase{victim: victim, align: true, text: text}, crashStep)
+		killEverywhere(t, crashCase{victim: victim, align: true, text: text})
 	}
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/hanse-project/hanse/lab/chaos"
@@ -14,7 +13,6 @@ import (
 // faults leave nothing may be silently wrong.
 func TestChaosLong(t *testing.T) {
 	p := builtProgram(t)
-	firm := []string{"control", "kill-sealed", "kill-masked", "kill-published"}
 	tried := 0
 	for name, kinds := range map[string][]string{
 		"kills":   {"control", "kill-sealed", "kill-masked", "kill-published"},
@@ -32,7 +30,7 @@ func TestChaosLong(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range report.Failures() {
-				if slices.Contains(firm, r.Kind) || r.Verdict == chaos.Silent {
+				if name == "kills" || r.Verdict == chaos.Silent {
 					t.Errorf("%+v", r)
 				}
 			}
