@@ -170,13 +170,36 @@ func askReach(ctx context.Context, host *peer.Host, id keys.ID) ([]peer.Attempt,
 }
 
 const (
-	pings     = 5
-	pingTime  = 20 * time.Second
-	firstEcho = 256 << 10
-	echoTime  = 30 * time.Second
+	pings    = 5
+	pingTime = 20 * time.Second
+	// relinkTime is how long a new link may take where the one that was measured is over.
+	relinkTime = 10 * time.Second
+	firstEcho  = 256 << 10
+	echoTime   = 30 * time.Second
 	// quick is how long the first measurement may take for a second one of maxEcho to follow.
 	quick = time.Second
 )
+
+// call calls a member, once more where the link was over and there is a new one: two nodes that dial each other at once
+// have two links, of which one stays. It says how long the call that was answered took.
+func call(ctx context.Context, host *peer.Host, to keys.ID, request []byte) ([]byte, time.Duration, error) {
+	var enough <-chan time.Time
+	for {
+		changed, began := host.Watch(), time.Now()
+		data, err := host.Call(ctx, to, methodEcho, request)
+		if gone := new(protocol.GoneError); !errors.As(err, &gone) {
+			return data, max(time.Since(began), time.Microsecond), err
+		}
+		if enough == nil {
+			enough = time.After(relinkTime)
+		}
+		select {
+		case <-changed:
+		case <-enough:
+			return nil, 0, err
+		}
+	}
+}
 
 // measure times words and bytes between this node and a member.
 func measure(ctx context.Context, host *peer.Host, m keys.Member) []Check {
@@ -190,9 +213,7 @@ func measure(ctx context.Context, host *peer.Host, m keys.Member) []Check {
 		}
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		began := time.Now()
-		data, err := host.Call(ctx, m.ID, methodEcho, request)
-		took = max(time.Since(began), time.Microsecond)
+		data, took, err := call(ctx, host, m.ID, request)
 		if err == nil {
 			err = control.Decode(data, &answer)
 		}

@@ -2,6 +2,10 @@ package doctor
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/internal/control"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
@@ -104,9 +109,67 @@ func again[T any](t *testing.T, data []byte, v *T) {
 	}
 }
 
+// TestALinkThatEndsIsMeasuredOverTheNext: a member that is there again after its link ended is measured, not blamed.
+func TestALinkThatEndsIsMeasuredOverTheNext(t *testing.T) {
+	port, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", port.Addr().(*net.TCPAddr).Port)
+	port.Close()
+	ks, c := pair(t, there)
+	var running sync.WaitGroup
+	t.Cleanup(running.Wait)
+	start := func(k *keys.PrivateKey, listen string, handle func(*peer.Host) protocol.Handler) *peer.Host {
+		h, err := peer.New(peer.Config{Key: k, Charter: c, Discovery: []string{peer.DiscoverAddresses},
+			Listen: []string{listen}})
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		h.Handle(handle(h))
+		running.Go(func() { h.Run(t.Context()) })
+		return h
+	}
+	answers := func(h *peer.Host) protocol.Handler { return NewAnswerer(h).Handle }
+	bank := start(ks[0], "/ip4/127.0.0.1/tcp/0", answers)
+	start(ks[1], there, func(first *peer.Host) protocol.Handler {
+		var once sync.Once
+		return func(ctx context.Context, _ keys.ID, _ string, _ []byte) ([]byte, *fault.Fault) {
+			once.Do(func() {
+				running.Go(func() {
+					first.Close()
+					start(ks[1], there, answers)
+				})
+			})
+			<-ctx.Done()
+			return nil, &fault.Fault{Code: fault.CodeBusy}
+		}
+	})
+	m, _ := c.MemberNamed("telco")
+	if _, err := bank.Examine(t.Context(), m.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range measure(t.Context(), bank, m) {
+		if check.Verdict == Failed {
+			t.Errorf("%s: %s", check.Name, check.Text)
+		}
+	}
+}
+
 // loneHost is a host whose charter has one more member, who never comes.
 func loneHost(t *testing.T) *peer.Host {
-	var ks []*keys.PrivateKey
+	ks, c := pair(t, "")
+	h, err := peer.New(peer.Config{Key: ks[0], Charter: c, Discovery: []string{peer.DiscoverAddresses}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// pair is the keys and the charter of a bank and a telco, who can be dialled at an address if it is not empty.
+func pair(t *testing.T, address string) (ks []*keys.PrivateKey, _ *keys.SignedCharter) {
 	draft := keys.Charter{Name: "lone", Version: 1, Created: time.Unix(1700000000, 0).UTC()}
 	for _, name := range []string{"bank", "telco"} {
 		k, err := keys.GenerateKey()
@@ -115,6 +178,9 @@ func loneHost(t *testing.T) *peer.Host {
 		}
 		ks = append(ks, k)
 		draft.Members = append(draft.Members, keys.Member{Name: name, ID: k.ID()})
+	}
+	if address != "" {
+		draft.Members[1].Addresses = []string{address}
 	}
 	c, err := keys.NewCharter(draft)
 	if err != nil {
@@ -125,12 +191,7 @@ func loneHost(t *testing.T) *peer.Host {
 			t.Fatal(err)
 		}
 	}
-	h, err := peer.New(peer.Config{Key: ks[0], Charter: c, Discovery: []string{peer.DiscoverAddresses}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
-	return h
+	return ks, c
 }
 
 // TestFewSegmentsSentAgainAreNoLossyLine: what a busy machine repeats on its own loopback is no warning; a line that
