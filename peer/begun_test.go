@@ -14,7 +14,7 @@ import (
 // TestBegunMessagesPassEachOther: two nodes of a federation so large that their windows are small send each other
 // messages that no window holds, each before it takes what the other sends.
 func TestBegunMessagesPassEachOther(t *testing.T) {
-	const members, size = 1100, 24 << 20
+	const members, size = 1100, windowMost + 1<<20
 	if firstWindow(members) != windowLeast {
 		t.Fatalf("the window of %d members is %d bytes, want %d", members, firstWindow(members), windowLeast)
 	}
@@ -23,7 +23,9 @@ func TestBegunMessagesPassEachOther(t *testing.T) {
 	hosts := make([]*Host, 2)
 	var parties []contract.Party
 	for i := range hosts {
-		h, err := New(config(ks[i], c))
+		of := config(ks[i], c)
+		of.Neighbours = []keys.ID{ks[1-i].ID()}
+		h, err := New(of)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/demo"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/internal/trial/online"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -71,6 +72,7 @@ func (h *clientNetwork) propose() string {
 // TestSIGKILLOfAClient kills a client in the middle of a job: the job goes on without it. Started again
 // with the same command, it comes back into the next session, and has every row's prediction once.
 func TestSIGKILLOfAClient(t *testing.T) {
+	drawn.Turn(t, 0, 3)
 	t.Parallel()
 	const rounds = 800
 	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: rounds, Seed: 1})
@@ -119,6 +121,7 @@ func TestSIGKILLOfAClient(t *testing.T) {
 // TestSIGKILLOfAServer kills the server in the middle of a job: started again with the same command, it
 // goes on from its last checkpoint with the clients that wait for it.
 func TestSIGKILLOfAServer(t *testing.T) {
+	drawn.Turn(t, 2, 3)
 	t.Parallel()
 	h := newClientNetwork(t, online.Options{Servers: 1, Clients: 5, Rounds: 300, Seed: 1})
 	contract := h.propose()

@@ -19,6 +19,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -166,6 +167,7 @@ func (w *testNetwork) jobFile(name, contract, file string) string {
 // TestSIGKILL kills a party mid-sum. The others name it and pause; started again with the same
 // command, it ends in the model that the same contract gives without a kill, bit for bit.
 func TestSIGKILL(t *testing.T) {
+	drawn.Turn(t, 0, 3)
 	t.Parallel()
 	for victim, record := range map[string]string{"telco": contract.RecordFull, "bank": contract.RecordDigests} {
 		t.Run(victim, func(t *testing.T) {

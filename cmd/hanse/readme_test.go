@@ -18,6 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/localnet"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 )
 
 // documents are the pages whose commands must exist.
@@ -180,6 +181,7 @@ func TestTourOfTheReadme(t *testing.T) {
 // TestWalkOfShards pastes the commands of the walk in docs/shards.md into one shell, and holds what the page shows
 // against what they print.
 func TestWalkOfShards(t *testing.T) {
+	drawn.Turn(t, 2, 3)
 	t.Parallel()
 	commands, shown := blocksOf(sectionOf(t, "docs/shards.md", "By hand"))
 	printed := oneLine(runTour(t, t.TempDir(), withFreePorts(t, commands)))

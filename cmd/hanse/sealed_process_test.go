@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -19,6 +20,7 @@ import (
 // Started again with the same commands they go on under fresh keys, and the model's scores agree, but for what the
 // roundings of steps taken anew make of them, with those of the same contract run without a kill.
 func TestSIGKILLOfASealedTraining(t *testing.T) {
+	drawn.Turn(t, 1, 3)
 	t.Parallel()
 	w := newColumns(t, 2800)
 	for _, name := range w.Names {

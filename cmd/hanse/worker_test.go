@@ -18,6 +18,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/manifest"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 )
 
 // workers are processes of all members' workers of one job.
@@ -88,6 +89,7 @@ func startInShards(t *testing.T, shards int) (w *testNetwork, id string) {
 // TestSIGKILLOfWorkers kills workers, one of them again and again, and a node: the job ends in the model that the same
 // contract gives without a kill, bit for bit, and its audit finds nothing but what masked jobs announce.
 func TestSIGKILLOfWorkers(t *testing.T) {
+	drawn.Turn(t, 2, 3)
 	t.Parallel()
 	const shards = 2
 	w, id := startInShards(t, shards)
@@ -144,6 +146,7 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 // TestSIGSTOPOfAWorker: a worker that stands still, as on a machine that is frozen, loses its place to the one that is
 // started for it, and the job ends. When it goes on it hears that its shard is done.
 func TestSIGSTOPOfAWorker(t *testing.T) {
+	drawn.Turn(t, 1, 3)
 	t.Parallel()
 	const shards = 2
 	w, id := startInShards(t, shards)

@@ -10,7 +10,7 @@ import (
 
 // TestWalk runs every command of the page.
 func TestWalk(t *testing.T) {
-	out := walk.Page(t)
+	out := walk.Page(t, 0)
 	for _, want := range []string{"bank learned", "common to all  900\n", "id,score,class,probability\n",
 		"\n150\n", "credit-scores", "done", "CLEAN: "} {
 		if !strings.Contains(out, want) {

@@ -11,7 +11,7 @@ import (
 
 // TestWalk runs every command of the page. Every sensor does better than who guesses its mean.
 func TestWalk(t *testing.T) {
-	found := regexp.MustCompile(`mean squared error\s+(\S+),`).FindAllStringSubmatch(walk.Page(t), -1)
+	found := regexp.MustCompile(`mean squared error\s+(\S+),`).FindAllStringSubmatch(walk.Page(t, 1), -1)
 	if len(found) != 9 {
 		t.Fatalf("%d sensors say how well they predict, want 9", len(found))
 	}

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the networks into this folder")
 
 // TestWalk runs every command of the page. The houses do at least twice as well as who guesses each one's mean.
 func TestWalk(t *testing.T) {
-	found := regexp.MustCompile(`mean squared error\s+(\S+),`).FindAllStringSubmatch(walk.Page(t), -1)
+	found := regexp.MustCompile(`mean squared error\s+(\S+),`).FindAllStringSubmatch(walk.Page(t, 2), -1)
 	if len(found) != 5 {
 		t.Fatalf("%d houses say how well they predict, want 5", len(found))
 	}

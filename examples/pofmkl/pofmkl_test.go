@@ -11,7 +11,7 @@ import (
 
 // TestWalk runs every command of the page. Every park does better than who guesses its mean.
 func TestWalk(t *testing.T) {
-	found := regexp.MustCompile(`mean squared error\s+(\S+),`).FindAllStringSubmatch(walk.Page(t), -1)
+	found := regexp.MustCompile(`mean squared error\s+(\S+),`).FindAllStringSubmatch(walk.Page(t, 0), -1)
 	if len(found) != 5 {
 		t.Fatalf("%d parks say how well they predict, want 5", len(found))
 	}

@@ -20,5 +20,5 @@ func TestWalk(t *testing.T) {
 	if out, err := exec.Command("python3", "-B", "-m", "doctest", "hanse.py").CombinedOutput(); err != nil {
 		t.Errorf("the documentation of hanse.py: %v\n%s", err, out)
 	}
-	walk.Page(t)
+	walk.Page(t, 1)
 }

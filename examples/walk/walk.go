@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/localnet"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
@@ -23,14 +24,20 @@ var fenced = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 // named finds the ports that a page names.
 var named = regexp.MustCompile(`/tcp/(\d+)`)
 
+// turns is how many days the walks are spread over.
+const turns = 3
+
 // Page pastes every sh block of the test's README.md, in order, into one shell that stands in a copy of the test's
 // folder, and returns what they print. Each command must succeed. They run as they stand on the page, but for the
 // ports, which others may be using.
 //
 // What blocks without a language show must have been printed, line by line, whatever the blanks in it; "..." stands
 // for any words of a line and, alone on one, for lines.
-func Page(t *testing.T) string {
+//
+// Every day has some of the walks, turn of turns: one that has its turn another day is skipped.
+func Page(t *testing.T, turn int) string {
 	t.Helper()
+	drawn.Turn(t, turn, turns)
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)

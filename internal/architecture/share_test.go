@@ -71,7 +71,8 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 			}
 			long++
 			if !slices.ContainsFunc(units, func(u unit) bool {
-				return u.folder == s.folder && u.tests.MatchString(f.Name.Name)
+				above, nested := strings.CutSuffix(u.folder, "/...")
+				return (u.folder == s.folder || nested && within(s.folder, above)) && u.tests.MatchString(f.Name.Name)
 			}) {
 				t.Errorf("no unit of .ci/share runs %s of %s", f.Name.Name, s.folder)
 			}
@@ -88,7 +89,8 @@ func draws(f *ast.FuncDecl) (does bool) {
 		x, ok := n.(*ast.SelectorExpr)
 		if ok {
 			from, ok := x.X.(*ast.Ident)
-			does = does || ok && from.Name == "drawn" && (x.Sel.Name == "Today" || x.Sel.Name == "All")
+			does = does || ok && slices.Contains([]string{"drawn.Today", "drawn.Turn", "drawn.All", "walk.Page"},
+				from.Name+"."+x.Sel.Name)
 		}
 		return !does
 	})

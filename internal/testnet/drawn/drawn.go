@@ -5,6 +5,7 @@ package drawn
 import (
 	"os"
 	"strconv"
+	"testing"
 	"time"
 )
 
@@ -33,4 +34,12 @@ func Today(t T, i, of int) bool {
 		t.Logf("case %d is drawn, one of %d: %s=%d draws it again", i, of, Day, day)
 	}
 	return run
+}
+
+// Turn skips a test, one of so many that stand for one another, unless today is its turn.
+func Turn(t testing.TB, i, of int) {
+	t.Helper()
+	if !Today(t, i, of) {
+		t.Skip("its turn is another day")
+	}
 }
