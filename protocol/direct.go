@@ -89,10 +89,11 @@ func (s *Session) passChunk(ctx context.Context, d *Direct, h header, offset, si
 	return nil
 }
 
-// ownChunk returns room for a chunk that this party fills; the next call returns the same.
+// ownChunk returns room for a chunk that this party fills; the next call returns the same. It grows at most to a whole
+// chunk: many sessions pass nothing larger than a few words.
 func (s *Session) ownChunk(size int) []byte {
 	if cap(s.chunk) < size {
-		s.chunk = make([]byte, max(size, s.config.Chunk))
+		s.chunk = make([]byte, max(size, min(2*cap(s.chunk), s.config.Chunk)))
 	}
 	return s.chunk[:size]
 }
