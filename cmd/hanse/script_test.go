@@ -103,6 +103,45 @@ func drawing(condition string) (i, of int, err error) {
 	return i, of, nil
 }
 
+// TestEveryCaseOfAScriptComesRound: a script that has its turn some days draws no case that is drawn on others.
+func TestEveryCaseOfAScriptComesRound(t *testing.T) {
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, draw := regexp.MustCompile(`(?m)^\[!(drawn:\S+)\] skip`), regexp.MustCompile(`(?m)^\[(drawn:\S+)\]`)
+	cases := 0
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, its := 1, 0
+		if m := turn.FindSubmatch(text); m != nil {
+			if its, of, err = drawing(string(m[1])); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		for _, m := range draw.FindAllSubmatch(text, -1) {
+			i, n, err := drawing(string(m[1]))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			cases++
+			comes := false
+			for day := range of * n {
+				comes = comes || (day+its)%of == 0 && (day+i)%n == 0
+			}
+			if !comes {
+				t.Errorf("%s: [%s] is drawn on no day that the script is run", name, m[1])
+			}
+		}
+	}
+	if cases < 10 {
+		t.Errorf("%d drawn lines were found: is the search broken?", cases)
+	}
+}
+
 // setPorts gives a scenario free ports.
 func setPorts(env *testscript.Env) error {
 	free, err := localnet.FreePorts(ports)

@@ -58,7 +58,10 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 		tests, _, _ := strings.Cut(part[2], "/") // what follows is a part of a test
 		units = append(units, unit{strings.TrimPrefix(part[1], "./"), regexp.MustCompile(tests)})
 	}
-	long := 0
+	long, idle := 0, make(map[string]bool)
+	for _, u := range units {
+		idle[u.folder+" "+u.tests.String()] = true
+	}
 	eachSource(t, func(s source) {
 		if !s.test {
 			return
@@ -66,18 +69,29 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 		all := strings.HasPrefix(string(s.text), "//go:build long")
 		for _, d := range s.file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || !strings.HasPrefix(f.Name.Name, "Test") || !all && !draws(f) {
+			if !ok || !strings.HasPrefix(f.Name.Name, "Test") {
+				continue
+			}
+			runs := false
+			for _, u := range units {
+				above, nested := strings.CutSuffix(u.folder, "/...")
+				if (u.folder == s.folder || nested && within(s.folder, above)) && u.tests.MatchString(f.Name.Name) {
+					runs = true
+					delete(idle, u.folder+" "+u.tests.String())
+				}
+			}
+			if !all && !draws(f) {
 				continue
 			}
 			long++
-			if !slices.ContainsFunc(units, func(u unit) bool {
-				above, nested := strings.CutSuffix(u.folder, "/...")
-				return (u.folder == s.folder || nested && within(s.folder, above)) && u.tests.MatchString(f.Name.Name)
-			}) {
+			if !runs {
 				t.Errorf("no unit of .ci/share runs %s of %s", f.Name.Name, s.folder)
 			}
 		}
 	})
+	for u := range idle {
+		t.Errorf("the unit %q of .ci/share runs no test", u)
+	}
 	if long < 15 {
 		t.Errorf("%d long tests were found: is the search broken?", long)
 	}
@@ -131,6 +145,20 @@ var withoutProbes = map[string]string{
 	"audit":                      "internal/node audits whole jobs",
 	"secagg/psi/point":           "it is arithmetic",
 	"secagg/ring":                "it is arithmetic",
+}
+
+// TestEveryPackageIsTested: make test runs the tests of every package of the product.
+func TestEveryPackageIsTested(t *testing.T) {
+	tested := append(said(t, ".ci/test --list"), said(t, ".ci/test --list-others")...)
+	missing := make(map[string]bool)
+	eachSource(t, func(s source) {
+		if s.test && !within(s.folder, "lab") && !within(s.folder, "deploy") && !slices.Contains(tested, "./"+s.folder) {
+			missing[s.folder] = true
+		}
+	})
+	for folder := range missing {
+		t.Errorf(".ci/test runs no test of %s", folder)
+	}
 }
 
 // TestGoroutinesAreTestedWithTheRaceDetector: .ci/test gives it to every package whose code starts a goroutine or

@@ -180,8 +180,8 @@ const (
 	quick = time.Second
 )
 
-// call calls a member, once more where the link was over and there is a new one: two nodes that dial each other at once
-// have two links, of which one stays. It says how long the call that was answered took.
+// call calls a member, again for relinkTime where the link was over and there is a new one: two nodes that dial each
+// other at once have two links, of which one stays. It says how long the call that was answered took.
 func call(ctx context.Context, host *peer.Host, to keys.ID, request []byte) ([]byte, time.Duration, error) {
 	var enough <-chan time.Time
 	for {
@@ -197,6 +197,8 @@ func call(ctx context.Context, host *peer.Host, to keys.ID, request []byte) ([]b
 		case <-changed:
 		case <-enough:
 			return nil, 0, err
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
 		}
 	}
 }
