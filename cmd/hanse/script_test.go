@@ -109,28 +109,28 @@ func TestEveryCaseOfAScriptComesRound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn, draw := regexp.MustCompile(`(?m)^\[!(drawn:\S+)\] skip`), regexp.MustCompile(`(?m)^\[(drawn:\S+)\]`)
+	rests, draws := regexp.MustCompile(`(?m)^\[!(drawn:\S+)\] skip`), regexp.MustCompile(`(?m)^\[(drawn:\S+)\]`)
 	cases := 0
 	for _, name := range scripts {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		of, its := 1, 0
-		if m := turn.FindSubmatch(text); m != nil {
-			if its, of, err = drawing(string(m[1])); err != nil {
+		turn, turns := 0, 1
+		if m := rests.FindSubmatch(text); m != nil {
+			if turn, turns, err = drawing(string(m[1])); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		for _, m := range draw.FindAllSubmatch(text, -1) {
-			i, n, err := drawing(string(m[1]))
+		for _, m := range draws.FindAllSubmatch(text, -1) {
+			i, of, err := drawing(string(m[1]))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			cases++
 			comes := false
-			for day := range of * n {
-				comes = comes || (day+its)%of == 0 && (day+i)%n == 0
+			for day := range turns * of {
+				comes = comes || drawn.On(day, turn, turns) && drawn.On(day, i, of)
 			}
 			if !comes {
 				t.Errorf("%s: [%s] is drawn on no day that the script is run", name, m[1])

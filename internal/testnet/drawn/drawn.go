@@ -29,12 +29,15 @@ func Today(t T, i, of int) bool {
 			t.Fatalf("%s is %q, want a number of days", Day, text)
 		}
 	}
-	run := All || (day+i)%of == 0
+	run := All || On(day, i, of)
 	if run && !All {
 		t.Logf("case %d is drawn, one of %d: %s=%d draws it again", i, of, Day, day)
 	}
 	return run
 }
+
+// On reports whether a day since 1970 draws case i, one of so many.
+func On(day, i, of int) bool { return (day+i)%of == 0 }
 
 // Turn skips a test, one of so many that stand for one another, unless today is its turn.
 func Turn(t testing.TB, i, of int) {
