@@ -51,17 +51,15 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 	type unit struct {
 		folder string
 		tests  *regexp.Regexp
+		runs   bool // some test
 	}
 	var units []unit
 	for _, line := range said(t, ".ci/share list") {
 		part := strings.SplitN(line, " ", 3)
 		tests, _, _ := strings.Cut(part[2], "/") // what follows is a part of a test
-		units = append(units, unit{strings.TrimPrefix(part[1], "./"), regexp.MustCompile(tests)})
+		units = append(units, unit{folder: strings.TrimPrefix(part[1], "./"), tests: regexp.MustCompile(tests)})
 	}
-	long, idle := 0, make(map[string]bool)
-	for _, u := range units {
-		idle[u.folder+" "+u.tests.String()] = true
-	}
+	long := 0
 	eachSource(t, func(s source) {
 		if !s.test {
 			return
@@ -73,11 +71,10 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 				continue
 			}
 			runs := false
-			for _, u := range units {
+			for i, u := range units {
 				above, nested := strings.CutSuffix(u.folder, "/...")
 				if (u.folder == s.folder || nested && within(s.folder, above)) && u.tests.MatchString(f.Name.Name) {
-					runs = true
-					delete(idle, u.folder+" "+u.tests.String())
+					runs, units[i].runs = true, true
 				}
 			}
 			if !all && !draws(f) {
@@ -89,8 +86,10 @@ func TestEveryLongTestIsInAUnit(t *testing.T) {
 			}
 		}
 	})
-	for u := range idle {
-		t.Errorf("the unit %q of .ci/share runs no test", u)
+	for _, u := range units {
+		if !u.runs {
+			t.Errorf("the unit %s %s of .ci/share runs no test", u.folder, u.tests)
+		}
 	}
 	if long < 15 {
 		t.Errorf("%d long tests were found: is the search broken?", long)
@@ -149,10 +148,11 @@ var withoutProbes = map[string]string{
 
 // TestEveryPackageIsTested: make test runs the tests of every package of the product.
 func TestEveryPackageIsTested(t *testing.T) {
-	tested := append(said(t, ".ci/test --list"), said(t, ".ci/test --list-others")...)
+	tested := said(t, ".ci/test --list")
 	missing := make(map[string]bool)
 	eachSource(t, func(s source) {
-		if s.test && !within(s.folder, "lab") && !within(s.folder, "deploy") && !slices.Contains(tested, "./"+s.folder) {
+		if s.test && !within(s.folder, "lab") && !within(s.folder, "deploy") &&
+			!slices.Contains(tested, "race ./"+s.folder) && !slices.Contains(tested, "plain ./"+s.folder) {
 			missing[s.folder] = true
 		}
 	})
@@ -177,7 +177,7 @@ func TestGoroutinesAreTestedWithTheRaceDetector(t *testing.T) {
 			imported, ok := n.(*ast.ImportSpec)
 			if startsGoroutine(n) || ok && imported.Path.Value == `"`+module+`internal/parallel"` {
 				delete(unused, s.folder)
-				if _, ok := withoutProbes[s.folder]; !ok && !slices.Contains(raced, "./"+s.folder) {
+				if _, ok := withoutProbes[s.folder]; !ok && !slices.Contains(raced, "race ./"+s.folder) {
 					missing[s.folder] = s.at(n.Pos())
 				}
 			}
