@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/internal/control"
+	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
 	"github.com/hanse-project/hanse/protocol"
@@ -111,12 +111,12 @@ func again[T any](t *testing.T, data []byte, v *T) {
 
 // TestALinkThatEndsIsMeasuredOverTheNext: a member that is there again after its link ended is measured, not blamed.
 func TestALinkThatEndsIsMeasuredOverTheNext(t *testing.T) {
-	port, err := net.Listen("tcp4", "127.0.0.1:0")
+	free, err := localnet.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", port.Addr().(*net.TCPAddr).Port)
-	port.Close()
+	t.Cleanup(free.Close)
+	there := fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", free.Numbers[0])
 	ks, c := pair(t, there)
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait)
