@@ -1,0 +1,191 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// collector is a label holder that follows every protocol. It trains scorecards on labels that it draws at random, has
+// the same rows scored with each, and looks up which cells of the others' columns fit all the scores of a row. Some rows
+// it knows anyhow: staff who are customers of all.
+type collector struct {
+	*testNetwork
+	bins   [][]int // [columns][rows] the others' cells, of five levels each
+	own    []int   // [rows] the bank's own column
+	scores [][]float64
+}
+
+// levels is how many levels each column has.
+const levels = 5
+
+// newCollector gives three partners four columns whose cells are drawn at random, and the bank one.
+func newCollector(t *testing.T, rows int) *collector {
+	c := &collector{testNetwork: newTestNetwork(t, 4, rows)}
+	rng := rand.New(rand.NewPCG(3, 5))
+	draw := func() []int {
+		cells := make([]int, rows)
+		for i := range cells {
+			cells[i] = rng.IntN(levels)
+		}
+		return cells
+	}
+	c.own = draw()
+	for range 4 {
+		c.bins = append(c.bins, draw())
+	}
+	for party, columns := range [][]int{nil, {0, 1}, {2}, {3}} {
+		if party == 0 {
+			continue
+		}
+		var b strings.Builder
+		b.WriteString("id")
+		for _, k := range columns {
+			fmt.Fprintf(&b, ",c%d", k)
+		}
+		for i := range rows {
+			fmt.Fprintf(&b, "\nr%05d", i)
+			for _, k := range columns {
+				fmt.Fprintf(&b, ",%d", c.bins[k][i])
+			}
+		}
+		c.writeTable(party, "train", b.String()+"\n")
+	}
+	return c
+}
+
+// train proposes a scorecard on labels that are drawn anew.
+func (c *collector) train(ctx context.Context, draw uint64) (keys.Hash, <-chan error) {
+	rng := rand.New(rand.NewPCG(draw, 1))
+	var b strings.Builder
+	b.WriteString("id,a,y\n")
+	for i, a := range c.own {
+		fmt.Fprintf(&b, "r%05d,%d,%d\n", i, a, rng.IntN(2))
+	}
+	c.writeTable(0, "train", b.String())
+	return c.ask(ctx, "train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nloss = \"square\"\nbins = 5\n"+
+		"iterations = 60")
+}
+
+// ask proposes a job.
+func (c *collector) ask(ctx context.Context, task, head, parameters string) (keys.Hash, <-chan error) {
+	c.t.Helper()
+	contract, err := c.nodes[0].Prepare(ctx, glm(c.job(task, head, parameters)), nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return contract.Hash(), c.launched(ctx, 0, contract.Hash())
+}
+
+// score has all rows scored with a model, and keeps the scores.
+func (c *collector) score(ctx context.Context, model keys.Hash) (keys.Hash, <-chan error) {
+	return c.ask(ctx, "predict", fmt.Sprintf("model = %q\ntable = \"train\"\nopen_to = \"bank\"\nprivacy = \"sealed\"\n",
+		model), "")
+}
+
+// read keeps the scores of a prediction.
+func (c *collector) read(scored keys.Hash) {
+	var f []float64
+	for _, line := range lines(c.t, c.scoresOf("bank", scored)) {
+		v, err := strconv.ParseFloat(strings.Split(line, ",")[1], 64)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		f = append(f, v)
+	}
+	c.scores = append(c.scores, f)
+}
+
+// right returns which share of the cells that the collector does not know it reads: it solves each model's numbers from
+// the rows that it knows, by least squares, and takes of every other row the cells that fit its scores best.
+func (c *collector) right(known int) float64 {
+	columns := len(c.bins)
+	width := (columns + 1) * levels
+	row := func(i int, cells []int) []float64 {
+		x := make([]float64, width)
+		x[c.own[i]] = 1
+		for k, cell := range cells {
+			x[(k+1)*levels+cell] = 1
+		}
+		return x
+	}
+	cellsOf := func(i int) []int {
+		cells := make([]int, columns)
+		for k := range cells {
+			cells[k] = c.bins[k][i]
+		}
+		return cells
+	}
+	var numbers []*mat.VecDense
+	for _, f := range c.scores {
+		a, b := mat.NewDense(known+width, width, nil), mat.NewVecDense(known+width, nil)
+		for i := range known {
+			a.SetRow(i, row(i, cellsOf(i)))
+			b.SetVec(i, f[i])
+		}
+		for j := range width { // a little of a ridge: the columns' sums are the same
+			a.Set(known+j, j, 1e-2)
+		}
+		x := mat.NewVecDense(width, nil)
+		if err := x.SolveVec(a, b); err != nil {
+			c.t.Fatal(err)
+		}
+		numbers = append(numbers, x)
+	}
+	hits := 0
+	for i := known; i < len(c.own); i++ {
+		best, least := make([]int, columns), math.Inf(1)
+		cells := make([]int, columns)
+		for code := range int(math.Pow(levels, float64(columns))) {
+			for k, rest := 0, code; k < columns; k, rest = k+1, rest/levels {
+				cells[k] = rest % levels
+			}
+			x, off := mat.NewVecDense(width, row(i, cells)), 0.0
+			for m, v := range numbers {
+				d := c.scores[m][i] - mat.Dot(v, x)
+				off += d * d
+			}
+			if off < least {
+				least = off
+				copy(best, cells)
+			}
+		}
+		for k := range best {
+			if best[k] == c.bins[k][i] {
+				hits++
+			}
+		}
+	}
+	return float64(hits) / float64(columns*(len(c.own)-known))
+}
+
+// TestCollectorReadsCells: four models tell the label holder nearly all cells of the others,
+// though every job keeps to its contract. It is the control of what stops it.
+func TestCollectorReadsCells(t *testing.T) {
+	c := newCollector(t, 200)
+	c.startAll()
+	ctx := minute(t)
+	for i := range 4 {
+		model, ended := c.train(ctx, uint64(i))
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		scored, ended := c.score(ctx, model)
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		c.read(scored)
+		t.Logf("%d models: %.0f %% of the cells are right", i+1, 100*c.right(50))
+	}
+	if got := c.right(50); got < .9 {
+		t.Errorf("with four models %.0f %% of the cells are right, want 90 or more: the control fails", 100*got)
+	}
+}
