@@ -72,6 +72,7 @@ func Run(ctx context.Context, in *evidence.Input) (*finding.Report, error) {
 		return nil, err
 	}
 	a.ledger()
+	a.together()
 	a.limits()
 	a.conclude()
 	return a.report, nil

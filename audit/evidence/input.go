@@ -29,6 +29,8 @@ type Input struct {
 	// MinContributors is the charter's smallest number of parties whose data enter a masked sum.
 	MinContributors int
 	Sources         []Source
+	// Others are contracts of other jobs that the auditor has a transcript of: what they tell of the same rows adds up.
+	Others []*contract.Contract
 	// Shards are the sessions of the job's shards, as far as the auditor has them; nil where it has no folder of any
 	// party with them.
 	Shards *Shards

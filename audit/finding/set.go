@@ -93,6 +93,9 @@ const CheckApprovals = "approvals"
 // CheckParameters is the name of the check that the job's own words take no protection away.
 const CheckParameters = "parameters"
 
+// CheckTogether is the name of the check of what several jobs tell of the same rows.
+const CheckTogether = "jobs together"
+
 // CheckAffiliations is the name of the check that no two of the three are affiliated.
 const CheckAffiliations = "affiliations"
 

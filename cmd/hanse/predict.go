@@ -73,6 +73,11 @@ rows once more:
 
    hanse predict --model credit --table test --dir bank-node --scores-per-row 2
 
+Who scores new rows every month asks once: with --repeat 12 in each of the twelve
+commands, a person's consent to the first holds for all that differ in their rows alone:
+
+   hanse predict --model credit --table live --rows april --dir bank-node --repeat 12
+
 Where the rows are too many for one machine, --shards has workers of all parties score them,
 each a run of rows; docs/shards.md says how they are started:
 
@@ -90,6 +95,8 @@ each a run of rows; docs/shards.md says how they are started:
 			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
 			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: score a row up to `N` times, over all jobs " +
 				"(default: once)"},
+			&cli.IntFlag{Name: "repeat", Usage: "ask the others to consent to `N` such jobs at once, with this model and new " +
+				"rows each time", DefaultText: "this one"},
 			&cli.IntFlag{Name: "shards", Usage: "have workers of all parties score the rows in `S` shards (see hanse worker)",
 				DefaultText: "the nodes do it", Action: atLeast("shards", 1, contract.MaxShards)},
 			&cli.StringFlag{Name: "open-to", Usage: "the `PARTY` that learns the scores (default: this one)"},
@@ -129,7 +136,7 @@ func predict(c *cli.Context) error {
 	if c.Bool("serve") {
 		job.Name, job.Requests = model.Name+"-live", c.Int("requests")
 	}
-	job.ScoresPerRow, job.Shards = c.Int("scores-per-row"), c.Int("shards")
+	job.ScoresPerRow, job.Shards, job.Repeat = c.Int("scores-per-row"), c.Int("shards"), c.Int("repeat")
 	if c.Bool("serve") && job.Shards > 0 {
 		return usage.Errorf("--serve answers rows one by one, which no worker does: leave --shards out")
 	}
@@ -221,7 +228,8 @@ func namedTraining(c *cli.Context, argument string) (client *node.Client, job *n
 
 // predictOwn predicts rows with what a job over clients left at this client. Nobody else takes part.
 func predictOwn(c *cli.Context, client *node.Client, job *node.JobInfo) error {
-	for _, name := range []string{"serve", "requests", "scores-per-row", "shards", "open-to", "rows", "labels", "report"} {
+	for _, name := range []string{"serve", "requests", "scores-per-row", "repeat", "shards", "open-to", "rows", "labels",
+		"report"} {
 		if c.IsSet(name) {
 			return usage.Errorf("--%s is for models in parts, which parties use together; %s of %s is %s's own, and nothing "+
 				"of it leaves this machine", name, job.Name, job.Algorithm, job.Self)

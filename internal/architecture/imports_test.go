@@ -75,8 +75,8 @@ var may = map[string][]string{
 	"audit": {
 		"algorithms/fdskl", "algorithms/ofmsft", "algorithms/sealed", "audit/conform", "audit/evidence",
 		"audit/finding", "audit/views", "audit/views/aligned", "audit/views/payload", "audit/views/updates",
-		"internal/parallel", "internal/wording", "keys", "protocol/contract", "protocol/transcript", "secagg/psi",
-		"secagg/rss",
+		"internal/consent", "internal/parallel", "internal/wording", "keys", "protocol/contract", "protocol/transcript",
+		"secagg/psi", "secagg/rss",
 	},
 	"audit/attack": {"internal/parallel", "internal/raced"},
 	"audit/conform": {
@@ -194,7 +194,7 @@ var may = map[string][]string{
 	"internal/jobs": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed",
 		"internal/alignment", "internal/dataset", "internal/faults",
-		"internal/figures", "internal/forecast", "internal/source",
+		"internal/figures", "internal/forecast", "internal/ledger", "internal/source",
 		"internal/stream", "internal/shards", "internal/vault", "internal/vertical", "internal/wording",
 		"keys", "protocol",
 		"protocol/contract", "protocol/fault", "secagg/he", "secagg/psi", "secagg/rss",
@@ -208,7 +208,7 @@ var may = map[string][]string{
 	"internal/jobs/columns": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/alignment", "internal/control",
 		"internal/dataset", "internal/durable", "internal/faults", "internal/figures", "internal/forecast",
-		"internal/jobs", "internal/parts", "internal/shards", "internal/vault", "internal/vertical",
+		"internal/jobs", "internal/ledger", "internal/parts", "internal/shards", "internal/vault", "internal/vertical",
 		"internal/wording", "internal/worker", "keys", "protocol", "protocol/contract", "protocol/fault",
 		"protocol/transcript", "secagg", "secagg/he", "secagg/psi", "secagg/rss",
 	},
@@ -217,12 +217,14 @@ var may = map[string][]string{
 		"internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobview": {
-		"internal/consent", "internal/figures", "internal/jobs", "internal/node", "internal/terminal", "internal/wording",
+		"internal/consent", "internal/figures", "internal/jobs", "internal/ledger", "internal/node", "internal/terminal",
+		"internal/wording",
 	},
 	"internal/joining": {
 		"internal/charterfile", "internal/enrol", "internal/terminal", "internal/textfile", "keys", "peer",
 		"protocol",
 	},
+	"internal/ledger":   {"internal/consent", "internal/vault", "keys", "protocol/contract"},
 	"internal/localnet": {"internal/jobs", "internal/node", "keys", "protocol/contract"},
 	"internal/manifest": {"internal/wording", "keys"},
 	"internal/metrics":  {"internal/node"},
@@ -231,7 +233,8 @@ var may = map[string][]string{
 		"internal/control", "internal/disk", "internal/durable", "internal/faults", "internal/figures",
 		"internal/forecast", "internal/jobs",
 		"internal/jobs/clients", "internal/jobs/columns", "internal/jobs/summary", "internal/owner", "internal/recorder",
-		"internal/reference", "internal/rehearsal", "internal/shards", "internal/textfile", "internal/vault",
+		"internal/ledger", "internal/reference", "internal/rehearsal", "internal/shards", "internal/textfile",
+		"internal/vault",
 		"internal/wording", "keys", "protocol",
 		"protocol/contract", "protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
 	},

@@ -76,6 +76,7 @@ func Read(q Request) (*audit.Input, error) {
 	if in.Contract, err = ReadContract(contract); err != nil {
 		return nil, err
 	}
+	in.Others = othersOf(in)
 	in.Approvals = approvalsOf(in)
 	if in.Shards, err = shardsOf(in); err != nil {
 		return nil, err
@@ -172,6 +173,27 @@ func SourceOf(path string) (audit.Source, error) {
 	}
 	s.Payload = store.Get
 	return s, nil
+}
+
+// othersOf reads the contracts of the jobs beside those that are audited of which there is a transcript: those that
+// can be read, and that all parties have signed.
+func othersOf(in *audit.Input) []*contract.Contract {
+	var others []*contract.Contract
+	seen := map[keys.Hash]bool{in.Contract.Hash(): true}
+	for i := range in.Sources {
+		paths, _ := filepath.Glob(filepath.Join(filepath.Dir(in.Sources[i].Path), "..", "*", node.TranscriptFile))
+		for _, path := range paths {
+			c, err := ReadContract(filepath.Join(filepath.Dir(path), node.ContractFile))
+			if err != nil || seen[c.Hash()] {
+				continue
+			}
+			seen[c.Hash()] = true
+			if _, err := c.InForce(); err == nil {
+				others = append(others, c)
+			}
+		}
+	}
+	return others
 }
 
 // ReadContract reads a contract.

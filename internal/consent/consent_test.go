@@ -74,6 +74,28 @@ func masked(c *Case) *Case {
 	return c
 }
 
+// told is a case of a job before which so much was told.
+func told(c *Case, t Told) *Case {
+	with := *c
+	with.Told = t
+	return &with
+}
+
+// aligning is an alignment that opens where so many rows are common.
+func aligning(rows int) *Case {
+	c := credit()
+	j := c.Contract.Job
+	j.Task, j.Algorithm, j.Parameters = contract.TaskAlign, contract.PSI, map[string]any{"asker": "bank",
+		"min_rows": int64(rows)}
+	c.Contract.Openings = nil
+	return c
+}
+
+// sums reports whether a key bounds what jobs add up to.
+func sums(name string) bool {
+	return slices.ContainsFunc(ledgerKeys, func(k key) bool { return k.name == name })
+}
+
 // perRow is a case of a job that lets a row be scored so many times.
 func perRow(c *Case, times int) *Case {
 	c.Contract.Job.ScoresPerRow = times
@@ -120,7 +142,7 @@ func TestEveryKey(t *testing.T) {
 			`parties has "smith"; known are bank, insurer, telco and retailer: write one of these`, credit(), "party telco"},
 		{"open_to", `["bank"]`, `["telco"]`, `["smith"]`,
 			`open_to has "smith"; known are bank, insurer, telco and retailer: write one of these`, scoring(0), "bank"},
-		{"min_rows", "300", "301", "0", "min_rows is 0, want 1 or more: leave the key out where there is to be no bound",
+		{"min_rows", "300", "301", "-1", "min_rows is -1, want 1 or more: leave the key out where there is to be no bound",
 			credit(), "300"},
 		{"max_rows", "300", "299", "-1", "max_rows is -1, want 1 or more: leave the key out where there is to be no bound",
 			credit(), "300"},
@@ -152,6 +174,17 @@ func TestEveryKey(t *testing.T) {
 			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", masked(scoring(20)), "20"},
 		{"scores_per_row", "3", "2", "0",
 			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", perRow(scoring(20), 3), "3"},
+		{"trainings_30_days", "3", "2", "0",
+			"trainings_30_days is 0, want 1 or more: leave the key out where there is to be no bound",
+			told(credit(), Told{Trainings: 2}), "3"},
+		{"alignments_30_days", "2", "1", "0",
+			"alignments_30_days is 0, want 1 or more: leave the key out where there is to be no bound",
+			told(aligning(100), Told{Alignments: 1}), "2"},
+		{"row_bits", "27", "26", "0", "row_bits is 0, want 1 or more: leave the key out where there is to be no bound",
+			told(scoring(0), Told{Before: 16, With: 27, Models: 1, Entropy: 31}), "27"},
+		{"least_difference", "3", "4", "0",
+			"least_difference is 0, want 1 or more: leave the key out where there is to be no bound",
+			told(credit(), Told{Nearest: 3}), "3 rows that an earlier training had not, or the other way round"},
 		{"hours", `["mon-fri 08:00-18:00 Europe/Berlin"]`,
 			`["sat-sun 08:00-18:00 Europe/Berlin", "mon-fri 11:01-18:00 UTC"]`, `["mo-fr 08:00-18:00 UTC"]`,
 			`hours has "mo-fr 08:00-18:00 UTC": the days "mo-fr" are none: want some of mon, tue, wed, thu, fri, sat, sun, ` +
@@ -162,7 +195,7 @@ func TestEveryKey(t *testing.T) {
 		covered[c.key] = true
 		t.Run(c.key+" "+c.fits, func(t *testing.T) {
 			for _, kind := range []string{"accept", "refuse"} {
-				if kind == "refuse" && (c.key == "openings" || c.key == "scores_per_row") {
+				if kind == "refuse" && (c.key == "openings" || c.key == "scores_per_row" || sums(c.key)) {
 					continue
 				}
 				p := parsed(t, "[["+kind+"]]\n"+c.key+" = "+c.fits)
@@ -533,4 +566,60 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStandardsOfAShortRule: what an accept rule says nothing of is bounded all the same, and what it says holds in the
+// place of the standard.
+func TestStandardsOfAShortRule(t *testing.T) {
+	few := credit()
+	for i := range few.Contract.Parties {
+		few.Contract.Parties[i].Rows = 99
+	}
+	angles := scoring(0)
+	angles.Contract.Openings = []contract.Opening{{To: "bank", Kind: "angles", Count: 300 * 64}}
+	for name, c := range map[string]struct {
+		job  *Case
+		key  string // that does not fit; empty: all do
+		said string
+		rule string // that lets it through
+	}{
+		"few rows":       {few, "min_rows", "at least 100, where it does not say min_rows", "min_rows = 99"},
+		"four trainings": {told(credit(), Told{Trainings: 3}), "", "", ""},
+		"five trainings": {told(credit(), Told{Trainings: 4}), "trainings_30_days",
+			"at most 4, where it does not say trainings_30_days", "trainings_30_days = 5"},
+		"two alignments": {told(aligning(100), Told{Alignments: 1}), "", "", ""},
+		"three alignments": {told(aligning(100), Told{Alignments: 2}), "alignments_30_days",
+			"at most 2, where it does not say alignments_30_days", "alignments_30_days = 3"},
+		"an alignment that opens with few rows": {aligning(99), "min_rows", "at least 100, where it does not say min_rows",
+			"min_rows = 50"},
+		"the same rows": {told(credit(), Told{Nearest: 0, Trainings: 1}), "", "", ""},
+		"nine others": {told(credit(), Told{Nearest: 9}), "least_difference",
+			"none or at least 10, where it does not say least_difference", "least_difference = 9"},
+		"ten others":              {told(credit(), Told{Nearest: 10}), "", "", ""},
+		"the scores of one model": {told(scoring(0), Told{With: 30, Entropy: 8}), "", "", ""},
+		"two models, within half": {told(scoring(0), Told{Before: 7, With: 14, Models: 1, Entropy: 30}), "", "", ""},
+		"two models, beyond half": {told(scoring(0), Told{Before: 11, With: 16, Models: 1, Entropy: 30}), "row_bits",
+			"at most 15, half of what your columns have, where it does not say row_bits", "row_bits = 16"},
+		"the same model on the same rows": {told(scoring(0), Told{Before: 40, With: 40, Models: 3, Entropy: 30}), "", "", ""},
+		"angles of a first model": {told(angles, Told{With: 1024, Entropy: 30}), "row_bits",
+			"at most 15, half of what your columns have, where it does not say row_bits", "row_bits = 1024"},
+		"a party without columns": {told(angles, Told{With: 1024}), "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.job.Charter = four
+			got := parsed(t, "[[accept]]\nproposers = [\"bank\"]").Judge(c.job)
+			if c.key == "" {
+				if got.Verdict != Accept {
+					t.Errorf("judged %+v, want accepted", got)
+				}
+				return
+			}
+			if r := got.Reasons[0]; got.Verdict != Ask || r.Key != c.key || r.Want != c.said {
+				t.Errorf("judged %+v, want %s: %s", got, c.key, c.said)
+			}
+			if got := parsed(t, "[[accept]]\nproposers = [\"bank\"]\n"+c.rule).Judge(c.job); got.Verdict != Accept {
+				t.Errorf("with %s judged %+v, want accepted", c.rule, got)
+			}
+		})
+	}
 }

@@ -18,6 +18,7 @@ type Case struct {
 	Charter   *keys.Charter // in force; nil: members are not looked up
 	Now       time.Time
 	Consented []Past // all other jobs that the party has consented to, and of which something may have opened
+	Told      Told   // what they have told of the rows of this one
 
 	refusing bool // it is held against a rule that refuses
 }
@@ -151,10 +152,14 @@ func (n *numbered) judge(c *Case) Reason {
 	held.refusing = !n.accept
 	c = &held
 	for _, k := range ruleKeys {
-		if !k.set(n.rule) {
-			continue
+		ok, job, want := true, "", ""
+		switch {
+		case k.set(n.rule):
+			ok, job, want = k.fits(n.rule, c)
+		case n.accept && k.standard != nil:
+			ok, job, want = k.standard(c)
 		}
-		if ok, job, want := k.fits(n.rule, c); !ok {
+		if !ok {
 			reason.Key, reason.Job, reason.Want = k.name, job, want
 			return reason
 		}

@@ -23,10 +23,16 @@ type key struct {
 	fits func(*Rule, *Case) (ok bool, job, want string)
 	// words says what the key asks of a job.
 	words func(*Rule) string
+	// standard is fits for an accept rule that does not set the key; nil: any job fits.
+	standard func(*Case) (ok bool, job, want string)
+	sums     bool // it bounds what jobs add up to
 }
 
 // ruleKeys lists all keys in the order in which a job is held against them.
-var ruleKeys = []key{
+var ruleKeys = append(jobKeys, ledgerKeys...)
+
+// jobKeys are the keys about a job by itself.
+var jobKeys = []key{
 	oneOf("proposers", "its proposer is", func(r *Rule) []string { return r.Proposers }, members,
 		func(c *Case) (string, bool) { return c.job().Proposer, true }),
 	oneOf("algorithms", "its algorithm is", func(r *Rule) []string { return r.Algorithms }, words(algorithms),
@@ -68,7 +74,7 @@ var ruleKeys = []key{
 				return c.mostRows(), true
 			}
 			return c.fewestRows(), true
-		}),
+		}).unset(standardRows),
 	bound("max_rows", "it has at most %d rows, and at most as many requests where a rule accepts",
 		func(r *Rule) *int64 { return r.MaxRows }, true,
 		func(c *Case) (int64, bool) {
@@ -197,7 +203,11 @@ func bound(name, says string, get func(*Rule) *int64, largest bool, value func(*
 	return key{
 		name: name, set: func(r *Rule) bool { return get(r) != nil },
 		mistakes: func(r *Rule, _ *keys.Charter) []string {
-			if n := *get(r); n < 1 {
+			n := *get(r)
+			if name == "min_rows" && n == 0 { // a standard holds where it is left out
+				return nil
+			}
+			if n < 1 {
 				return []string{fmt.Sprintf("%s is %d, want 1 or more: leave the key out where there is to be no bound", name, n)}
 			}
 			return nil
@@ -210,6 +220,12 @@ func bound(name, says string, get func(*Rule) *int64, largest bool, value func(*
 		},
 		words: func(r *Rule) string { return fmt.Sprintf(says, *get(r)) },
 	}
+}
+
+// unset has the key hold for accept rules that do not set it.
+func (k key) unset(standard func(*Case) (bool, string, string)) key {
+	k.standard = standard
+	return k
 }
 
 // LabelOf returns the label column that a job's parameters name, empty when they name none.

@@ -52,8 +52,15 @@ type Rule struct {
 	MaxBytes     *int64    `toml:"max_bytes"`
 	Openings     []Opening `toml:"openings"` // all that may open; nil: not looked at
 	ScoresPerRow *int64    `toml:"scores_per_row"`
-	Hours        []string  `toml:"hours"`
-	Until        string    `toml:"until"`
+
+	// What jobs add up to. Where an accept rule says nothing of one of these, or of MinRows, a standard holds.
+	Trainings30     *int64 `toml:"trainings_30_days"`
+	Alignments30    *int64 `toml:"alignments_30_days"`
+	RowBits         *int64 `toml:"row_bits"`
+	LeastDifference *int64 `toml:"least_difference"`
+
+	Hours []string `toml:"hours"`
+	Until string   `toml:"until"`
 }
 
 // Opening bounds what may open of one kind, to all of To together or, without To, to anybody.

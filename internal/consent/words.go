@@ -25,6 +25,9 @@ func (p *Policy) Words() []Line {
 				lines = append(lines, Line{1, k.words(n.rule)})
 			}
 		}
+		if n.accept {
+			lines = append(lines, n.rule.sumWords()...)
+		}
 	}
 	if n := p.ApprovalsWanted(); n > 0 {
 		lines = append(lines, Line{0, fmt.Sprintf("any other job waits for %d of %s, who each approve it with a key of "+

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/forecast"
+	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -22,6 +23,12 @@ type Task interface {
 	// Run is the party's part of a session, from the first message to the last. A report with an error says that the
 	// part is made, and that the session's last words did not reach everybody.
 	Run(ctx context.Context, s *Session) (*Report, error)
+}
+
+// Holder is a Task over rows that a ledger counts.
+type Holder interface {
+	// Holding reads the party's table, and returns its rows and about how many bits its own columns have of one.
+	Holding() (ledger.Holding, error)
 }
 
 // Kind is how a node takes part in jobs of one shape: columns.Jobs, where the parties hold columns of the same rows,
@@ -72,6 +79,8 @@ type Member struct {
 	Now      func() time.Time
 	// Secret is what only this node's key gives: the same for the same data.
 	Secret func(domain string, data []byte) keys.Hash
+	// RowKey is the secret under which this node's ledger hashes ids of rows.
+	RowKey func() keys.Hash
 	// Signed compares a file of a job that is done with what this node signed for.
 	Signed func(h keys.Hash, file string) error
 }

@@ -19,6 +19,11 @@ format = "hanse-policy-v1"
 
 [[accept]]
 proposers = [%q]
+min_rows = 0                  # of what jobs add up to nothing is bounded: a partner would learn all
+trainings_30_days = 1000000
+alignments_30_days = 1000000
+row_bits = 1000000
+least_difference = 1
 `
 
 // Found makes key files, cards, policies and a charter for the named members below dir. Members

@@ -177,7 +177,8 @@ func (l *testNetwork) decideAt(h keys.Hash, i int, yes bool) {
 func TestPolicy(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
 	l.policy = &consent.Policy{
-		Format: consent.Format, Accept: []consent.Rule{{Privacy: []string{"masked"}, MaxRows: new(int64(100))}},
+		Format: consent.Format, Accept: []consent.Rule{wide(
+			consent.Rule{Privacy: []string{"masked"}, MaxRows: new(int64(100))})},
 		Refuse: []consent.Rule{{Tables: []string{"test"}}},
 	}
 	l.startAll()

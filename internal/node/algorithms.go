@@ -24,7 +24,7 @@ func (n *Node) register() {
 	member := &jobs.Member{
 		ID: n.config.Key.ID(), Name: n.name, Charter: n.currentCharter, Tables: n.tables, Workers: n.config.Workers,
 		Dir: n.config.Dir, Parts: n.config.Parts, Now: n.config.Now, Finished: n.finished,
-		Secret: n.config.Key.Secret,
+		Secret: n.config.Key.Secret, RowKey: func() keys.Hash { return n.ledger.Key() },
 		Folder: func(h keys.Hash) (*vault.Vault, bool) {
 			s, ok := n.job(h)
 			if !ok || s.isRemoved() {

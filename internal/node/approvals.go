@@ -36,7 +36,7 @@ func (n *Node) consentHere(s *jobState, d Decision) (idle bool, err error) {
 	} else if d.Approval != "" {
 		return false, fmt.Errorf("this node's policy wants no approvals: consent to job %q without --as", s.contract.Job.Name)
 	}
-	if err := s.consent(n.salted(by), data); err != nil {
+	if err := n.consented(s, n.salted(by), data); err != nil {
 		return false, err
 	}
 	close(s.agreed)
@@ -107,8 +107,14 @@ func (n *Node) checkApprovals(s *jobState) error {
 	if _, agreed := s.proof(); agreed {
 		return nil
 	}
-	if by != nil && by.By == byPolicy && n.config.Policy.Judge(n.caseOf(s)).Verdict == consent.Accept {
-		return nil // the rule says so now as well, not the record alone
+	if by != nil && by.By == byPolicy {
+		c, err := n.caseOf(s)
+		if err != nil {
+			return err
+		}
+		if n.config.Policy.Judge(c).Verdict == consent.Accept {
+			return nil // the rule says so now as well, not the record alone
+		}
 	}
 	if got := len(n.standing(s)); got < wanted {
 		return faults.Errorf(fault.CodeUnsigned, "job %q has %d approvals, and the policy wants %d: cancel it, and have it "+

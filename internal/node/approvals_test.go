@@ -38,7 +38,7 @@ func (a approvers) policy(t *testing.T, wanted int) *consent.Policy {
 	for _, name := range a.names {
 		text += fmt.Sprintf("[[approver]]\nname = %q\nid = %q\n", name, a.keys[name].ID())
 	}
-	return rulesOf(t, text)
+	return wideRules(t, text)
 }
 
 // approval is a person's approval, as a decision.

@@ -22,7 +22,7 @@ import (
 // TestExplainAfterLeaving: the owner of a node whose key has left the charter asks why a job waits.
 func TestExplainAfterLeaving(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
-	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\nmax_bytes = 1\n")
+	l.policy = wideRules(t, "[[accept]]\nproposers = [\"bank\"]\nmax_bytes = 1\n")
 	l.startAll()
 	c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
 	smaller := *l.charter
@@ -56,7 +56,7 @@ func TestNobodyFillsTheLog(t *testing.T) {
 func TestConsentsAreNotHoarded(t *testing.T) {
 	const angles = 50 * 16
 	l := newTestNetwork(t, 4, 50)
-	l.policy = rulesOf(t, fmt.Sprintf(boundedRules, angles))
+	l.policy = wideRules(t, fmt.Sprintf(boundedRules, angles))
 	var later atomic.Int64
 	l.now = func() time.Time { return time.Now().AddDate(0, 0, int(later.Load())) }
 	l.startAll()
@@ -84,7 +84,7 @@ func TestConsentsAreNotHoarded(t *testing.T) {
 // stand by one.
 func TestTwoEndsOfOneMember(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
-	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n")
+	l.policy = wideRules(t, "[[accept]]\nproposers = [\"bank\"]\n")
 	l.startAll()
 	c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1, 2, 3)
 	lies := []contract.Ending{

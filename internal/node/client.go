@@ -58,6 +58,17 @@ func (c *Client) Removed(ctx context.Context) ([]JobInfo, error) {
 	return jobs, json.NewDecoder(body).Decode(&jobs)
 }
 
+// Ledger returns what the node's jobs have told.
+func (c *Client) Ledger(ctx context.Context) (*Ledger, error) {
+	body, err := c.do(ctx, http.MethodGet, "/ledger", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var l Ledger
+	return &l, json.NewDecoder(body).Decode(&l)
+}
+
 // Disk returns what the node's folder holds, against its quota.
 func (c *Client) Disk(ctx context.Context) (*Disk, error) {
 	body, err := c.do(ctx, http.MethodGet, "/disk", nil)

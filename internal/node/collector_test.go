@@ -11,12 +11,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 )
 
 // collector is a label holder that follows every protocol. It trains scorecards on labels that it draws at random, has
-// the same rows scored with each, and looks up which cells of the others' columns fit all the scores of a row. Some rows
-// it knows anyhow: staff who are customers of all.
+// the same rows scored with each, and looks up which cells of the others' columns fit all the scores of a row. Some
+// rows it knows anyhow: staff who are customers of all.
 type collector struct {
 	*testNetwork
 	bins   [][]int // [columns][rows] the others' cells, of five levels each
@@ -167,8 +168,8 @@ func (c *collector) right(known int) float64 {
 	return float64(hits) / float64(columns*(len(c.own)-known))
 }
 
-// TestCollectorReadsCells: four models tell the label holder nearly all cells of the others,
-// though every job keeps to its contract. It is the control of what stops it.
+// TestCollectorReadsCells: where a rule bounds nothing, four models tell the label holder nearly all cells of the
+// others, though every job keeps to its contract. It is the control of TestCollectorIsStopped.
 func TestCollectorReadsCells(t *testing.T) {
 	c := newCollector(t, 200)
 	c.startAll()
@@ -187,5 +188,49 @@ func TestCollectorReadsCells(t *testing.T) {
 	}
 	if got := c.right(50); got < .9 {
 		t.Errorf("with four models %.0f %% of the cells are right, want 90 or more: the control fails", 100*got)
+	}
+}
+
+// TestCollectorIsStopped: under the shortest of rules the collector's second model waits for a person at everybody who
+// brings columns, and the person reads what was told before. What it has reads few cells.
+func TestCollectorIsStopped(t *testing.T) {
+	c := newCollector(t, 200)
+	c.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\nprivacy = [\"sealed\"]\n")
+	waits := make(chan string, 100)
+	c.watch(1, func(e jobs.Event) {
+		if strings.HasPrefix(e.Text, "no rule of the policy accepts it") {
+			waits <- e.Text
+		}
+	})
+	c.startAll()
+	ctx, cancel := context.WithCancel(minute(t))
+	defer cancel()
+	var models []keys.Hash
+	for i := range 2 { // trainings with the square loss tell nothing of a row
+		model, ended := c.train(ctx, uint64(i))
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, model)
+	}
+	scored, ended := c.score(ctx, models[0])
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	c.read(scored)
+	second, ended := c.score(ctx, models[1])
+	if got, want := <-waits, "row_bits: the job has 22 bits of a row, with the jobs before it, the rule wants at most 2, "+
+		"half of what your columns have"; !strings.Contains(got, want) {
+		t.Errorf("the owner is told\n%s, want\n%s", got, want)
+	}
+	text := strings.Join(strings.Fields(c.infoAt(1, second).Summary), " ")
+	if want := "bank has been told 11 bits of a row, of 200 of these 200 rows, in 1 model; your columns have about 5; " +
+		"this job adds 11."; !strings.HasPrefix(text, want) {
+		t.Errorf("the person reads\n%.300s, want first\n%s", text, want)
+	}
+	cancel()
+	<-ended
+	if got := c.right(50); got > .5 {
+		t.Errorf("with one model %.0f %% of the cells are right, want few", 100*got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,11 +63,18 @@ func (c crashCase) run(t *testing.T, at int, stored bool) int {
 		l.policy = nil
 	}
 	k := &crash{at: at, stored: stored, killed: make(chan struct{})}
-	l.faults[c.victim] = k.fault
+	var started atomic.Bool // the ledger's key is written before
+	l.faults[c.victim] = func(path string) (bool, error) {
+		if !started.Load() {
+			return true, nil
+		}
+		return k.fault(path)
+	}
 	if c.align {
 		customers{40, 3}.write(l, same)
 	}
 	l.startAll()
+	started.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	head := ""

@@ -190,6 +190,8 @@ func (n *Node) adopt(s *jobState, e *contract.Ending) error {
 			"error", err)
 	}
 	n.endWorkers(s)
+	n.strike(s, e)
+	s.counted.forget()
 	h := s.contract.Hash()
 	if !done {
 		n.notify(h, jobs.Event{Kind: jobs.EventError, Text: endingText(s.contract, e)})

@@ -39,7 +39,7 @@ func TestHoursAreTheNodesOwn(t *testing.T) {
 	l.now = func() time.Time { return noon }
 	l.start(0)
 	l.start(1)
-	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\nhours = [\"mon-fri 08:00-18:00 UTC\"]\n")
+	l.policy = wideRules(t, "[[accept]]\nproposers = [\"bank\"]\nhours = [\"mon-fri 08:00-18:00 UTC\"]\n")
 	l.now = func() time.Time { return night.Add(time.Duration(telcos.Load()) * time.Hour) }
 	l.start(2)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/shards"
@@ -75,6 +76,7 @@ type Node struct {
 	peer    reader // who sends a command
 	columns *columns.Jobs
 	shards  *shards.Service
+	ledger  *ledger.Ledger
 	disk    *folder
 	kinds   map[string]jobs.Kind // by algorithm
 
@@ -151,7 +153,13 @@ func New(c Config) (*Node, error) {
 		keepCharter(c.Dir, c.Charter.Charter())); err != nil {
 		return nil, err
 	}
+	if err := n.openLedger(); err != nil {
+		return nil, err
+	}
 	if err := n.loadJobs(); err != nil {
+		return nil, err
+	}
+	if err := n.completeLedger(); err != nil {
 		return nil, err
 	}
 	for _, s := range n.openJobs() {

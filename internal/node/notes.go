@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/jobs/summary"
@@ -8,11 +9,11 @@ import (
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// summaryOf is what this node's owner reads before consent: the contract's summary, the forecast, what a rehearsal of
-// it here came to, and of a training over columns what it makes of this node's own table. Nobody else is told of the
-// last three.
+// summaryOf is what this node's owner reads before consent: what jobs have told before, the contract's summary, the
+// forecast, what a rehearsal of it here came to, and of a training over columns what it makes of this node's own table.
+// Nobody else is told of any but the summary.
 func (n *Node) summaryOf(c *contract.Contract) string {
-	text := summary.Of(c, n.nameIn(c))
+	text := n.toldOf(c) + summary.Of(c, n.nameIn(c))
 	if s, ok := n.job(c.Hash()); ok && s.forecast != nil {
 		text += "\n" + wording.Wrap(wording.Columns, "", "Forecast: "+s.forecast.String())
 	}
@@ -37,4 +38,25 @@ func (n *Node) summaryOf(c *contract.Contract) string {
 		b.WriteString(wording.Wrap(wording.Columns, "  ", note))
 	}
 	return b.String()
+}
+
+// toldOf says first what was told before of a job's rows, and what the job adds, while the job has not ended.
+func (n *Node) toldOf(c *contract.Contract) string {
+	s, ok := n.job(c.Hash())
+	if !ok || s.status().Final() {
+		return ""
+	}
+	told, err := n.toldBefore(s)
+	if err != nil {
+		return wording.Wrap(wording.Columns, "", fmt.Sprintf(
+			"What was told before of the job's rows is not known: %v.", err)) + "\n"
+	}
+	text := ""
+	for _, sentence := range told.Sentences(c, n.nameIn(c)) {
+		text += wording.Wrap(wording.Columns, "", sentence)
+	}
+	if text != "" {
+		text += "\n"
+	}
+	return text
 }

@@ -26,9 +26,9 @@ import (
 
 // Consent says who agreed to a job in this member's name. A node signs no contract without one on its disk.
 type Consent struct {
-	By     string    `toml:"by" json:"by"` // "owner" or "policy"
+	By     string    `toml:"by" json:"by"` // "owner", "policy" or "series"
 	At     time.Time `toml:"at" json:"at"`
-	Rule   string    `toml:"rule,omitempty" json:"rule,omitempty"`     // of the policy, such as "accept rule 1"
+	Rule   string    `toml:"rule,omitempty" json:"rule,omitempty"`     // such as "accept rule 1"; of a series which one
 	Policy string    `toml:"policy,omitempty" json:"policy,omitempty"` // SHA-256 of the policy's file
 	Person string    `toml:"person,omitempty" json:"person,omitempty"` // the system's user whose command it was
 	Salt   string    `toml:"salt,omitempty" json:"salt,omitempty"`     // hides the rest in Digest
@@ -55,6 +55,7 @@ func ReadConsent(folder string, h transcript.Header) (c *Consent, bound bool, er
 const (
 	byOwner  = "owner"
 	byPolicy = "policy"
+	bySeries = "series" // the consent to an earlier job, which holds for several
 )
 
 // maxPerson is the longest name of a user that is kept, in bytes.
@@ -93,6 +94,8 @@ func (c *Consent) String() string {
 		}
 	case c.By == byPolicy:
 		who = "the policy"
+	case c.By == bySeries:
+		who = "an earlier consent, " + c.Rule
 	case c.Person != "":
 		who = fmt.Sprintf("the owner (user %s)", c.Person)
 	}
@@ -108,13 +111,23 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 	n.judging.Lock()
 	defer n.judging.Unlock()
 	p := n.config.Policy
-	judged := p.Judge(n.caseOf(s))
+	c, err := n.caseOf(s)
+	if err != nil {
+		return faults.OrElse(fault.CodeTable, err)
+	}
+	judged := p.Judge(c)
 	switch judged.Verdict {
 	case consent.Accept:
-		return s.consent(n.salted(Consent{By: byPolicy, Rule: judged.Rule, Policy: p.Digest().String()}), data)
+		return n.consented(s, n.salted(Consent{By: byPolicy, Rule: judged.Rule, Policy: p.Digest().String()}), data)
 	case consent.Refuse:
 		n.config.Log.Info("the policy refuses a job", "job", s.contract.Job.Name, "rule", judged.Rule)
 		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Fault: &fault.Fault{Code: fault.CodePolicy}})
+	}
+	switch by, err := n.inSeries(s, c); {
+	case err != nil:
+		return err
+	case by.By != "":
+		return n.consented(s, n.salted(by), data)
 	}
 	if why := judged.Why(); p != nil { // a person is told what it waits for, once
 		s.mu.Lock()
@@ -131,7 +144,7 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 
 // caseOf is what the policy is asked about a job: as of the moment of the consent or, before it, of now. The ledger is
 // the records of the other jobs.
-func (n *Node) caseOf(s *jobState) *consent.Case {
+func (n *Node) caseOf(s *jobState) (*consent.Case, error) {
 	c := &consent.Case{
 		Contract: s.contract, Self: n.nameIn(s.contract), Role: roleIn(s.contract, n.nameIn(s.contract)),
 		Charter: &n.currentCharter().Charter, Now: n.config.Now(),
@@ -140,6 +153,10 @@ func (n *Node) caseOf(s *jobState) *consent.Case {
 	if own != nil {
 		c.Now = own.At
 	}
+	var err error
+	if c.Told, err = n.toldBefore(s); err != nil {
+		return nil, err
+	}
 	for _, other := range n.allJobs() {
 		at, ok := n.opensAt(other)
 		its := other.snapshot().Consent
@@ -147,7 +164,7 @@ func (n *Node) caseOf(s *jobState) *consent.Case {
 			c.Consented = append(c.Consented, consent.Past{Contract: asOpened(other), At: at})
 		}
 	}
-	return c
+	return c, nil
 }
 
 // asOpened is a job's contract with as many scores as were asked for, where the receiver said that it had others.
@@ -263,7 +280,11 @@ func (n *Node) Explain(h keys.Hash) (*Explanation, error) {
 	if !ok {
 		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	p, asked, r := n.config.Policy, n.caseOf(s), s.snapshot()
+	asked, err := n.caseOf(s)
+	if err != nil {
+		return nil, err
+	}
+	p, r := n.config.Policy, s.snapshot()
 	e := &Explanation{
 		Job: s.contract.Job.Name, Contract: h.String(), State: r.State, Consent: r.Consent, AsOf: asked.Now, File: p.File(),
 		Judgement: p.Judge(asked),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,6 +38,26 @@ func rulesOf(t testing.TB, rules string) *consent.Policy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// wideRules reads a policy, and takes the standards out that hold where its rules say nothing.
+func wideRules(t testing.TB, rules string) *consent.Policy {
+	t.Helper()
+	p := rulesOf(t, rules)
+	for i := range p.Accept {
+		p.Accept[i] = wide(p.Accept[i])
+	}
+	return p
+}
+
+// wide is a rule without the standards.
+func wide(r consent.Rule) consent.Rule {
+	if r.MinRows == nil {
+		r.MinRows = new(int64(0))
+	}
+	r.Trainings30, r.Alignments30 = new(int64(math.MaxInt64)), new(int64(math.MaxInt64))
+	r.RowBits, r.LeastDifference = new(int64(math.MaxInt64)), new(int64(1))
+	return r
 }
 
 // boundedRules let the bank train and score masked, within bounds over 30 days: two trainings and three scorings of 50
@@ -71,7 +92,7 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 	} {
 		t.Run(c.task, func(t *testing.T) {
 			l := newTestNetwork(t, 4, 50)
-			l.policy = rulesOf(t, fmt.Sprintf(boundedRules, c.angles))
+			l.policy = wideRules(t, fmt.Sprintf(boundedRules, c.angles))
 			var later atomic.Int64 // days
 			l.now = func() time.Time { return time.Now().AddDate(0, 0, int(later.Load())) }
 			waits := make(chan string, 100)
@@ -135,7 +156,7 @@ func (l *testNetwork) changeOwnColumn(table string, i int) {
 // TestOneBoundIsNotSpentTwice has the oracle propose several jobs at once, each of which fits the bound alone.
 func TestOneBoundIsNotSpentTwice(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
-	l.policy = rulesOf(t, fmt.Sprintf(boundedRules, 50*16))
+	l.policy = wideRules(t, fmt.Sprintf(boundedRules, 50*16))
 	var written atomic.Int64
 	l.faults[1] = func(path string) (bool, error) {
 		if filepath.Base(path) != statusFile || strings.HasSuffix(filepath.Dir(path), durable.Suffix) {
@@ -188,7 +209,7 @@ func TestOneBoundIsNotSpentTwice(t *testing.T) {
 // all.
 func TestDescriberLearnsACode(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
-	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n[[table]]\nname = \"train\"\nlabels = [\"y\"]\nmembers "+
+	l.policy = wideRules(t, "[[accept]]\nproposers = [\"bank\"]\n[[table]]\nname = \"train\"\nlabels = [\"y\"]\nmembers "+
 		"= [\"bank\", \"telco\"]\n")
 	var log syncBuffer
 	l.logs = map[int]*slog.Logger{1: slog.New(slog.NewTextHandler(&log, nil))}
@@ -253,7 +274,7 @@ func TestDescriberLearnsACode(t *testing.T) {
 // TestOwnProposalsNeedNoOffer also where the policy offers nothing.
 func TestOwnProposalsNeedNoOffer(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
-	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n")
+	l.policy = wideRules(t, "[[accept]]\nproposers = [\"bank\"]\n")
 	l.startAll()
 	if _, _, err := l.propose(l.job("train", "", activeBank+"features = 32")); err != nil {
 		t.Error(err)
@@ -269,7 +290,7 @@ func TestOwnProposalsNeedNoOffer(t *testing.T) {
 // TestConsentIsRecorded with the rule and the file, or the person, and is still there after a restart.
 func TestConsentIsRecorded(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
-	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"telco\"]\n[[accept]]\nproposers = [\"bank\"]\n")
+	l.policy = wideRules(t, "[[accept]]\nproposers = [\"telco\"]\n[[accept]]\nproposers = [\"bank\"]\n")
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", activeBank+"features = 32"))
 	if err != nil {
@@ -406,7 +427,7 @@ func TestANodeDoesNotStartWithAPolicyThatIsWrong(t *testing.T) {
 	}
 	var log syncBuffer
 	l.logs = map[int]*slog.Logger{1: slog.New(slog.NewTextHandler(&log, nil))}
-	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"retailer\"]")
+	l.policy = wideRules(t, "[[accept]]\nproposers = [\"retailer\"]")
 	l.start(1)
 	smaller := *l.charter
 	smaller.Members = smaller.Members[:3]

@@ -18,7 +18,7 @@ func TestAPurposeIsWanted(t *testing.T) {
 	l := newTestNetwork(t, 3, 60)
 	l.startAll()
 	l.stops[1]()
-	l.policy = rulesOf(t, "purpose = [\"text\", \"legal_basis\"]\n[[accept]]\nproposers = [\"bank\", \"insurer\"]\n")
+	l.policy = wideRules(t, "purpose = [\"text\", \"legal_basis\"]\n[[accept]]\nproposers = [\"bank\", \"insurer\"]\n")
 	l.start(1)
 	job := l.job("train", "", activeBank+"features = 8")
 	_, err := l.nodes[0].Prepare(t.Context(), job, nil)

@@ -119,7 +119,7 @@ func TestRemoverScoresNothingAgain(t *testing.T) {
 func TestRemovedJobsCountForThePolicy(t *testing.T) {
 	const angles = 50 * 16
 	l := newTestNetwork(t, 4, 50)
-	l.policy = rulesOf(t, fmt.Sprintf(boundedRules, angles))
+	l.policy = wideRules(t, fmt.Sprintf(boundedRules, angles))
 	l.startAll()
 	job := l.job("train", "", activeBank+"features = 32")
 	_, h, err := l.propose(job)

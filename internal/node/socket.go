@@ -135,6 +135,7 @@ func (n *Node) routes() http.Handler {
 	})
 	handle("GET /jobs", func(*http.Request, url.Values) (any, error) { return n.Jobs(), nil })
 	handle("GET /disk", func(*http.Request, url.Values) (any, error) { return n.Disk() })
+	handle("GET /ledger", func(*http.Request, url.Values) (any, error) { return n.Ledger() })
 	handle("GET /removed", func(*http.Request, url.Values) (any, error) { return n.Removed(), nil })
 	// The full text of what other members were told a code of.
 	handle("GET /faults", func(_ *http.Request, q url.Values) (any,

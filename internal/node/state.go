@@ -81,6 +81,7 @@ type jobState struct {
 
 	watched watched   // has a lock of its own
 	audit   auditNote // too
+	counted counted   // too
 
 	mu        sync.Mutex
 	record    statusRecord

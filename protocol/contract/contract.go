@@ -40,13 +40,17 @@ type Facts struct {
 	IDs        []int  `toml:"ids,omitempty"`
 	Commitment string `toml:"commitment,omitempty"`
 	Bins       int    `toml:"bins,omitzero"` // glm: how many bins its columns have together
+	// Of a job over columns: what commits the party to its set of rows and, of a training, the label holder to its labels.
+	// A node says the same of the same rows, and of the same labels on them, in all its jobs.
+	RowSet string `toml:"row_set,omitempty"`
+	Labels string `toml:"labels,omitempty"`
 }
 
 // Equal reports whether two parties' facts are the same.
 func (f Facts) Equal(o Facts) bool {
 	return f.Name == o.Name && f.ID == o.ID && f.Role == o.Role && f.Rows == o.Rows && f.Columns == o.Columns &&
 		f.Header == o.Header && slices.Equal(f.IDs, o.IDs) && f.Commitment == o.Commitment &&
-		f.Bins == o.Bins
+		f.Bins == o.Bins && f.RowSet == o.RowSet && f.Labels == o.Labels
 }
 
 // Opening is a value that a party learns by design.

@@ -116,9 +116,11 @@ func (f *Facts) check() error {
 			return fmt.Errorf("ids has %d, want 0 to %d, the number of rows", n, f.Rows)
 		}
 	}
-	var commitment keys.Hash
-	if err := commitment.UnmarshalText([]byte(f.Commitment)); f.Commitment != "" && err != nil {
-		return fmt.Errorf("commitment: %w", err)
+	for name, text := range map[string]string{"commitment": f.Commitment, "row_set": f.RowSet, "labels": f.Labels} {
+		var hash keys.Hash
+		if err := hash.UnmarshalText([]byte(text)); text != "" && err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	if err := checkCount("bins", int64(f.Bins)); err != nil {
 		return err

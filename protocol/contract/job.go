@@ -45,6 +45,9 @@ const maxRequests = 1 << 24
 // maxScoresPerRow bounds how often a job lets a row be scored.
 const maxScoresPerRow = 1 << 16
 
+// maxRepeat bounds for how many jobs a consent holds: one a day for a year.
+const maxRepeat = 366
+
 // TimesPerRow returns how often a sealed prediction lets a row be scored with its model, over all jobs.
 func (j *Job) TimesPerRow() int { return max(1, j.ScoresPerRow) }
 
@@ -95,6 +98,9 @@ type Job struct {
 	Requests int `toml:"requests,omitzero"`
 	// predict, sealed: how often one row may be scored with the model, over all jobs; 0: once
 	ScoresPerRow int `toml:"scores_per_row,omitzero"`
+	// predict: a person's consent to the job holds for so many jobs with the same model that differ in their rows alone;
+	// 0: for this one
+	Repeat int `toml:"repeat,omitzero"`
 	// "digests" (default) or "full": transcripts with all payloads, so that attacks can be tried on them
 	Record string `toml:"record,omitempty"`
 	// when it ends by itself unless all have consented: a time in UTC, such as 2026-12-24T18:00:00Z, or a duration from
@@ -188,6 +194,10 @@ func (j *Job) validate() error {
 		j.Privacy != keys.PrivacySealed) {
 		return fmt.Errorf("scores_per_row is %d, want 1 to %d in a predict job with privacy %q, 0 in others", n,
 			maxScoresPerRow, keys.PrivacySealed)
+	}
+	if n := j.Repeat; n < 0 || n > maxRepeat || n > 0 && (j.Task != TaskPredict || j.Requests > 0) {
+		return fmt.Errorf("repeat is %d, want 1 to %d in a predict job that scores all rows of a table, 0 in others", n,
+			maxRepeat)
 	}
 	switch n := j.Shards; {
 	case n < 0 || n > MaxShards:

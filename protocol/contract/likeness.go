@@ -15,7 +15,7 @@ const domainLikeness = "hanse contract likeness v1"
 
 // NotInLikeness says for people what a likeness leaves out of a contract.
 const NotInLikeness = "keys, the charter's digest, nonce and expiry, the contracts of an alignment or a model that " +
-	"the job takes, and digests of data: ids that a party commits to, names of a client's columns"
+	"the job takes, and digests of data: ids, rows and labels that a party commits to, names of a client's columns"
 
 // Likeness is the digest of all that two contracts have alike when they are of the same job over data of the same shape
 // and differ only in whose data these are: see NotInLikeness. Names of parties, parameters, numbers of rows and
@@ -27,7 +27,7 @@ func (c *Contract) Likeness() (keys.Hash, error) {
 		Operations: c.Operations, Sharded: c.Sharded}
 	for i := range alike.Parties {
 		p := &alike.Parties[i]
-		p.ID, p.Header, p.Commitment = keys.ID{}, keys.Hash{}, ""
+		p.ID, p.Header, p.Commitment, p.RowSet, p.Labels = keys.ID{}, keys.Hash{}, "", "", ""
 	}
 	text, err := job.Text()
 	if err != nil {

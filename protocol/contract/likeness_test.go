@@ -42,6 +42,8 @@ func TestLikeness(t *testing.T) {
 		"alignment":  func(d *draft) { d.job.Rows, d.job.Alignment = "common", some.String() },
 		"header":     func(d *draft) { d.parties[1].Header = some },
 		"commitment": func(d *draft) { d.parties[1].Commitment = some.String() },
+		"row set":    func(d *draft) { d.parties[1].RowSet = some.String() },
+		"labels":     func(d *draft) { d.parties[1].Labels = some.String() },
 	} {
 		without := want
 		if name == "alignment" { // its name counts, its contract does not

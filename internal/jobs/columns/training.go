@@ -103,6 +103,11 @@ func (t *training) Facts() (contract.Facts, error) {
 	}
 	t.member.lookedAt(prepared.Rows)
 	f := t.member.factsOf(table, len(prepared.Columns), t.active())
+	if t.active() {
+		if f.Labels, err = t.member.labelsOf(table, t.params.Label); err != nil {
+			return contract.Facts{}, err
+		}
+	}
 	if t.params.Binned() {
 		f.Bins = prepared.Rows.Columns()
 	}
@@ -190,7 +195,8 @@ func (j *Jobs) factsOf(t *dataset.Table, columns int, active bool) contract.Fact
 	if active {
 		role = "active"
 	}
-	return contract.Facts{Name: j.Name(), ID: j.ID, Role: role, Rows: t.Rows(), Columns: columns}
+	return contract.Facts{Name: j.Name(), ID: j.ID, Role: role, Rows: t.Rows(), Columns: columns,
+		RowSet: j.rowSetOf(t.IDs)}
 }
 
 // columnCounts lists the parties' numbers of columns.

@@ -51,6 +51,11 @@ func Of(c *contract.Contract, party string) string {
 			b.WriteString(wrapped("  ", f.Name+": "+f.Text))
 		}
 	}
+	if j.Repeat > 1 {
+		b.WriteString(wrapped("", fmt.Sprintf("a person's consent holds for %d such jobs, with this model and other rows "+
+			"each time, while they tell no more than a rule lets through that says nothing of it; who refuses one ends the "+
+			"series", j.Repeat)))
+	}
 	if j.Task == contract.TaskPredict && j.Privacy == keys.PrivacySealed {
 		times := "more than once"
 		if n := j.TimesPerRow(); n > 1 {

@@ -1,0 +1,317 @@
+package consent
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/psi"
+)
+
+// Told is what jobs have told of the rows of another job before it, as the ledger counts it.
+type Told struct {
+	Trainings  int `json:"trainings"`  // of the proposer on the table, in the span; without this job
+	Alignments int `json:"alignments"` // the same
+	Listed     int `json:"listed"`     // rows of the proposer's lists in these alignments
+
+	Before   int64 `json:"before"`    // most bits told of one of the rows, to all members together
+	With     int64 `json:"with"`      // the same with this job
+	Models   int   `json:"models"`    // other models of which something was told of one of the rows
+	RowsTold int   `json:"rows_told"` // of how many of the rows something was told
+
+	// Nearest is the least number, but 0, of rows by which an earlier training had others than this one; 0: there is none.
+	Nearest int `json:"nearest,omitempty"`
+	// Again says how a training's labels stand to those of the latest one over most of its rows.
+	Again Again `json:"again,omitempty"`
+
+	// Entropy is about how many bits the party's own columns have of one row; 0: it brings none.
+	Entropy float64 `json:"entropy,omitempty"`
+	By      []Share `json:"by,omitempty"` // to whom, the members that were told something
+}
+
+// To returns what a member was told, nil when that is nothing.
+func (t *Told) To(id keys.ID) *Share {
+	for i := range t.By {
+		if t.By[i].ID == id {
+			return &t.By[i]
+		}
+	}
+	return nil
+}
+
+// Again is how labels stand to earlier ones.
+type Again string
+
+// What the label holder's commitment says of the labels.
+const (
+	SameLabels  Again = "same"
+	OtherLabels Again = "others"
+)
+
+// Share is what one member was told of a job's rows before it.
+type Share struct {
+	ID     keys.ID `json:"id"`
+	Name   string  `json:"name"`
+	Bits   int64   `json:"bits"` // of one row, at most
+	Models int     `json:"models"`
+	Rows   int     `json:"rows"`
+}
+
+// rowKinds are the openings that are numbers of single rows.
+var rowKinds = map[string]bool{
+	"angles": true, "derivatives": true, "labelled": true, "partial angles": true, "scores": true,
+}
+
+// Weigh splits an opening of a contract: into the bits that it tells of one row, at most, and into how many numbers it
+// tells of the rows as a whole.
+func Weigh(c *contract.Contract, o *contract.Opening) (rowBits, numbers int64) {
+	j := c.Job
+	if j.OverClients() || !rowKinds[o.Kind] {
+		return 0, o.Count
+	}
+	bits := bitsOf(c, o)
+	switch {
+	case j.Requests == 0:
+		return divide(bits, int64(c.Rows())), 0
+	case j.Privacy == keys.PrivacySealed: // a row is counted
+		return times(divide(bits, int64(j.Requests)), int64(min(j.Requests, j.TimesPerRow()))), 0
+	}
+	return bits, 0 // every request may be about the same row
+}
+
+// divide shares a count, and rounds up.
+func divide(n, by int64) int64 {
+	if by < 1 || n == math.MaxInt64 {
+		return n
+	}
+	return (n + by - 1) / by
+}
+
+// What an accept rule lets through where it says nothing of it, so that a short policy is a safe one.
+const (
+	StandardRows       = 100 // of a training or alignment, at least
+	StandardTrainings  = 4   // of a proposer on a table in 30 days
+	StandardAlignments = 2   // the same
+	StandardDifference = 10  // by how many rows a training has others than an earlier one, at least, or by none
+)
+
+// standardBits is how many bits of a row may be told in all where a rule says nothing: half of what the party's own
+// columns have.
+func standardBits(t *Told) int64 { return int64(t.Entropy / 2) }
+
+// overRows reports whether the job works on rows of this party's own columns.
+func (c *Case) overRows() bool {
+	return !c.job().OverClients() && c.job().Task != contract.TaskAlign && c.Told.Entropy > 0
+}
+
+// ledgerKeys are the keys that bound what jobs add up to; see the ledger.
+var ledgerKeys = []key{
+	sum("trainings_30_days", "it is one of at most %d trainings of its proposer on the table in 30 days",
+		func(r *Rule) *int64 { return r.Trainings30 }, StandardTrainings,
+		func(c *Case) (int64, bool) { return int64(c.Told.Trainings) + 1, c.job().Task == contract.TaskTrain }),
+	sum("alignments_30_days", "it is one of at most %d alignments of its proposer with the table in 30 days",
+		func(r *Rule) *int64 { return r.Alignments30 }, StandardAlignments,
+		func(c *Case) (int64, bool) { return int64(c.Told.Alignments) + 1, c.job().Task == contract.TaskAlign }),
+	rowBits, leastDifference,
+}
+
+// sum is a bound on what jobs add up to, which holds for an accept rule that does not set it as well.
+func sum(name, says string, get func(*Rule) *int64, standard int64, value func(*Case) (int64, bool)) key {
+	k := bound(name, says, get, true, value).unset(func(c *Case) (bool, string, string) {
+		v, applies := value(c)
+		return !applies || v <= standard, strconv.FormatInt(v, 10), fmt.Sprintf("at most %d, where it does not say %s",
+			standard, name)
+	})
+	k.sums = true
+	return k
+}
+
+// rowBits bounds the bits that jobs tell of one row, over all members and the ledger's life.
+var rowBits = func() key {
+	value := func(c *Case) (int64, bool) { return c.Told.With, c.overRows() && c.Told.With > c.Told.Before }
+	k := bound("row_bits", "with all jobs before it, it tells at most %d bits of a row, to all members together",
+		func(r *Rule) *int64 { return r.RowBits }, true, value)
+	k.standard = func(c *Case) (bool, string, string) {
+		bits, applies := value(c)
+		most := standardBits(&c.Told)
+		first := c.Told.Models == 0 && !c.opensAngles()
+		return !applies || first || bits <= most, fmt.Sprintf("%d bits of a row, with the jobs before it", bits),
+			fmt.Sprintf("at most %d, half of what your columns have, where it does not say row_bits", most)
+	}
+	k.sums = true
+	return k
+}()
+
+// opensAngles reports whether more than scores opens of a row: then the first model tells all that there is.
+func (c *Case) opensAngles() bool {
+	for i := range c.Contract.Openings {
+		if o := &c.Contract.Openings[i]; rowKinds[o.Kind] && o.Kind != "scores" && o.To != c.Self {
+			return true
+		}
+	}
+	return false
+}
+
+// leastDifference is by how many rows trainings must differ: two that differ by one row tell of that row.
+var leastDifference = func() key {
+	says := "a training has the rows of an earlier one, or at least %d others"
+	fits := func(c *Case, least int64) (bool, string, string) {
+		n := c.Told.Nearest
+		return c.job().Task != contract.TaskTrain || n == 0 || int64(n) >= least,
+			fmt.Sprintf("%d rows that an earlier training had not, or the other way round", n),
+			fmt.Sprintf("none or at least %d", least)
+	}
+	k := bound("least_difference", says, func(r *Rule) *int64 { return r.LeastDifference }, false,
+		func(c *Case) (int64, bool) { return int64(c.Told.Nearest), false })
+	k.fits = func(r *Rule, c *Case) (bool, string, string) { return fits(c, *r.LeastDifference) }
+	k.standard = func(c *Case) (bool, string, string) {
+		ok, job, want := fits(c, StandardDifference)
+		return ok, job, want + ", where it does not say least_difference"
+	}
+	k.sums = true
+	return k
+}()
+
+// standardRows is the least number of rows of a training or alignment where a rule does not say min_rows.
+func standardRows(c *Case) (bool, string, string) {
+	n := c.fewestRows()
+	switch {
+	case c.job().OverClients() || c.job().Task == contract.TaskPredict:
+		return true, "", ""
+	case c.job().Task == contract.TaskAlign:
+		p, err := psi.ParamsOf(c.job())
+		if err != nil {
+			return false, "parameters that cannot be read", "others"
+		}
+		n = int64(p.MinRows)
+	}
+	return n >= StandardRows, strconv.FormatInt(n, 10), fmt.Sprintf("at least %d, where it does not say min_rows",
+		StandardRows)
+}
+
+// WithinStandards reports whether a job is within all that holds where a rule says nothing.
+func (c *Case) WithinStandards() bool {
+	for _, k := range ruleKeys {
+		if k.standard == nil {
+			continue
+		}
+		if ok, _, _ := k.standard(c); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// sumWords says what of an accept rule's standards holds, and how many jobs read a table where it sets others.
+func (r *Rule) sumWords() []Line {
+	var lines []Line
+	add := func(format string, args ...any) { lines = append(lines, Line{1, fmt.Sprintf(format, args...)}) }
+	if r.MinRows == nil {
+		add("a training or alignment has at least %d rows (min_rows sets another number)", StandardRows)
+	}
+	if r.Trainings30 == nil {
+		add("it is one of at most %d trainings of its proposer on the table in 30 days (trainings_30_days)",
+			StandardTrainings)
+	}
+	if r.Alignments30 == nil {
+		add("it is one of at most %d alignments of its proposer with the table in 30 days (alignments_30_days)",
+			StandardAlignments)
+	}
+	if r.LeastDifference == nil {
+		add("a training has the rows of an earlier one, or at least %d others (least_difference)", StandardDifference)
+	}
+	if r.RowBits == nil {
+		add("all jobs together tell at most half of the bits that the columns have of a row, or the scores of one model " +
+			"(row_bits)")
+		return lines
+	}
+	if jobs := exampleBits / exampleScore; *r.RowBits >= exampleBits {
+		add("so this rule lets its proposer read your table in about %d jobs, if it has ten columns", jobs)
+	} else {
+		add("of ten columns, about %d bits of a row, that is %d %%", exampleBits, 100**r.RowBits/exampleBits)
+	}
+	return lines
+}
+
+// The table of the example that policy check gives: ten columns of three bits; and the bits of a score.
+const (
+	exampleBits  = 30
+	exampleScore = 10
+)
+
+// Sentences says for a person, before consent, what was told of a job's rows before it and what the job adds; self is
+// the person's party. There are none where the job tells nothing that counts.
+func (t *Told) Sentences(c *contract.Contract, self string) []string {
+	j := c.Job
+	proposer := j.Proposer
+	if proposer == self {
+		proposer = "you"
+	}
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if j.Task == contract.TaskAlign {
+		if t.Alignments > 0 && proposer != "you" {
+			add("%s has listed %d ids in %s with table %s in 30 days.", proposer, t.Listed,
+				wording.Count(t.Alignments, "alignment"), j.Table)
+		}
+		return list
+	}
+	if j.OverClients() || t.Entropy == 0 {
+		return nil
+	}
+	rows := c.Parties[j.Index(self)].Rows
+	for i := range c.Parties {
+		p := &c.Parties[i]
+		var adds int64
+		for k := range c.Openings {
+			if o := &c.Openings[k]; o.To == p.Name {
+				bits, _ := Weigh(c, o)
+				adds = plus(adds, bits)
+			}
+		}
+		was := t.To(p.ID)
+		if p.Name == self || adds == 0 {
+			continue
+		}
+		if t.With == t.Before {
+			adds = 0
+		}
+		if was == nil {
+			add("%s will be told %s of each of %d rows, of about %.0f that your columns have; nothing of them was told before.",
+				p.Name, wording.Count(int(min(adds, math.MaxInt32)), "bit"), rows, t.Entropy)
+			continue
+		}
+		add("%s has been told %s of a row, of %d of these %d rows, in %s; your columns have about %.0f; this job adds %d.",
+			p.Name, wording.Count(int(min(was.Bits, math.MaxInt32)), "bit"), was.Rows, rows, wording.Count(was.Models, "model"),
+			t.Entropy, adds)
+	}
+	if t.Nearest > 0 && t.Nearest < StandardDifference && j.Task == contract.TaskTrain {
+		add("An earlier training had the same rows but for %d: what differs between the two tells of %s.", t.Nearest,
+			wording.Count(t.Nearest, "row"))
+	}
+	switch t.Again {
+	case SameLabels:
+		add("Its labels are the same as last time, as %s says.", strings.Join(labelHolders(c), " and "))
+	case OtherLabels:
+		add("Its labels are others than last time.")
+	}
+	if t.Trainings > 0 && j.Task == contract.TaskTrain && proposer != "you" {
+		add("%s has had %s on table %s in 30 days.", proposer, wording.Count(t.Trainings, "training"), j.Table)
+	}
+	return list
+}
+
+// labelHolders names the parties that are committed to labels.
+func labelHolders(c *contract.Contract) []string {
+	var names []string
+	for i := range c.Parties {
+		if c.Parties[i].Labels != "" {
+			names = append(names, c.Parties[i].Name)
+		}
+	}
+	return names
+}

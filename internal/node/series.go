@@ -1,0 +1,64 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// inSeries returns the consent of a series that a proposal belongs to, empty where it belongs to none: a person or a
+// rule has consented to a prediction with Repeat, so many jobs have not had that consent yet, and this one differs from
+// it in its rows alone. What it adds to what was told of its rows is within the standards of a rule. n.judging is held.
+func (n *Node) inSeries(s *jobState, c *consent.Case) (Consent, error) {
+	job := s.contract.Job
+	if job.Repeat < 2 || n.config.Policy.ApprovalsWanted() > 0 || !c.WithinStandards() {
+		return Consent{}, nil
+	}
+	alike, err := seriesOf(s.contract)
+	if err != nil {
+		return Consent{}, err
+	}
+	var first *jobState
+	count := 0
+	for _, other := range n.allJobs() {
+		r := other.snapshot()
+		if other == s || other.contract.Job.Repeat != job.Repeat {
+			continue
+		}
+		if its, err := seriesOf(other.contract); err != nil || !bytes.Equal(its, alike) {
+			continue
+		}
+		if e := other.ended(); e != nil && e.Outcome == contract.OutcomeRefused { // whoever refuses one ends the series
+			return Consent{}, nil
+		}
+		if r.Consent == nil || !n.ledger.Has(other.contract.Hash()) {
+			continue
+		}
+		count++
+		if r.Consent.By != bySeries && (first == nil || r.Consent.At.Before(first.snapshot().Consent.At)) {
+			first = other
+		}
+	}
+	if first == nil || count >= job.Repeat || 2*s.contract.Rows() > 3*first.contract.Rows() {
+		return Consent{}, nil
+	}
+	return Consent{By: bySeries, Rule: fmt.Sprintf("%d of %d after job %s", count+1, job.Repeat,
+		first.contract.Job.Name)}, nil
+}
+
+// seriesOf is what the jobs of a series have alike: all but names, rows, and what makes two contracts of one job.
+func seriesOf(c *contract.Contract) ([]byte, error) {
+	job := *c.Job
+	job.Name, job.Rows, job.Alignment, job.Nonce, job.Expires, job.Charter = "", "", "", "", "", ""
+	text, err := job.Text()
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Parties {
+		f := &c.Parties[i]
+		text = fmt.Appendf(text, "%s %s %d\n", f.ID, f.Role, f.Columns)
+	}
+	return text, nil
+}

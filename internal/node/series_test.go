@@ -1,0 +1,84 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// TestOneConsentHoldsForASeries: a person consents to the first of three monthly scorings. The others differ in their
+// rows alone and need nobody; one that differs in anything else, one too many, and one after a refusal wait.
+func TestOneConsentHoldsForASeries(t *testing.T) {
+	l := newTestNetwork(t, 4, 120)
+	l.startAll()
+	_, model, err := l.propose(l.job("train", "privacy = \"sealed\"", activeBank+"features = 8\niterations = 8\n"+
+		"loss = \"square\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stop := range l.stops {
+		stop()
+	}
+	l.policy = nil
+	l.startAll()
+	month := 0
+	newRows := func() { // at all parties
+		month++
+		for i := range l.names {
+			text := readTable(t, l.tablePath(i, "test"))
+			l.writeTable(i, "test", strings.ReplaceAll(text, "\nr", fmt.Sprintf("\nr%d", month)))
+		}
+	}
+	score := func(head string) *contract.Contract {
+		t.Helper()
+		return l.proposed(l.job("predict", fmt.Sprintf("model = %q\ntable = \"test\"\nprivacy = \"sealed\"\n", model)+head,
+			""), 1)
+	}
+	want := func(what string, c *contract.Contract, state State, by string) {
+		t.Helper()
+		r := mustJob(t, l.nodes[1], c).snapshot()
+		if r.State != state || by != "" && (r.Consent == nil || r.Consent.By != bySeries || r.Consent.Rule != by) {
+			t.Errorf("%s is %s by %+v, want %s by %s", what, r.State, r.Consent, state, by)
+		}
+	}
+	const monthly = "open_to = \"bank\"\nrepeat = 3\n"
+	first := score(monthly)
+	want("the first", first, StateProposed, "")
+	if text := l.infoAt(1, first.Hash()).Summary; !strings.Contains(text, "a person's consent holds for 3 such jobs") {
+		t.Errorf("the person does not read that the consent holds for several jobs:\n%s", text)
+	}
+	if _, err := l.nodes[1].Decide(Decision{Contract: first.Hash(), Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	newRows()
+	want("another receiver", score("open_to = \"telco\"\nrepeat = 3\n"), StateProposed, "")
+	want("a row scored twice", score(monthly+"scores_per_row = 2\n"), StateProposed, "")
+	want("a job of its own", score("open_to = \"bank\"\n"), StateProposed, "")
+	want("a longer series", score("open_to = \"bank\"\nrepeat = 4\n"), StateProposed, "")
+	want("the second", score(monthly), StateAgreed, "2 of 3 after job trial")
+	newRows()
+	want("the third", score(monthly), StateAgreed, "3 of 3 after job trial")
+	newRows()
+	fourth := score(monthly)
+	want("the fourth", fourth, StateProposed, "")
+
+	// Who refuses one of a series ends it.
+	another := score(monthly + "topology = \"star\"\n")
+	if _, err := l.nodes[1].Decide(Decision{Contract: another.Hash(), Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	newRows()
+	want("the second of another series", score(monthly+"topology = \"star\"\n"), StateAgreed, "2 of 3 after job trial")
+	newRows()
+	refused := score(monthly + "topology = \"ring\"\n")
+	if _, err := l.nodes[1].Decide(Decision{Contract: refused.Hash(), Reason: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	ring := score(monthly + "topology = \"ring\"\n")
+	if _, err := l.nodes[1].Decide(Decision{Contract: ring.Hash(), Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	want("after a refusal", score(monthly+"topology = \"ring\"\n"), StateProposed, "")
+}
