@@ -46,6 +46,7 @@ type testNetwork struct {
 	log         *slog.Logger                                         // of all nodes; may be nil
 	logs        map[int]*slog.Logger                                 // by party, in place of log
 	quotas      map[int]int64                                        // of the disks, by party
+	sources     map[int]string                                       // where the table "train" comes from, by party
 }
 
 // openPolicy consents to everything, and offers the label of both tables.
@@ -141,6 +142,9 @@ func (l *testNetwork) writeTable(i int, name, text string) {
 func (l *testNetwork) start(i int) {
 	l.t.Helper()
 	tables := map[string]jobs.TableSpec{"train": {Path: l.tablePath(i, "train")}, "test": {Path: l.tablePath(i, "test")}}
+	if from := l.sources[i]; from != "" {
+		tables["train"] = jobs.TableSpec{Path: from}
+	}
 	if i > 0 && i == l.idle {
 		tables = nil
 	}
