@@ -47,7 +47,7 @@ A policy that trusts one partner with sealed trainings of up to 100,000 rows:
 
 What is said of all tables, as --id here, holds for those that say nothing themselves.
 A table says its own behind a question mark, or in a file beside it, train.csv.toml, with
-the same keys: id, categorical, missing, na, columns, ignore, levels, dates.
+the same keys: id, categorical, missing, na, columns, ignore, levels, dates, refresh.
 
    hanse node --key bank.key --charter charter.toml --id customer \
        --data 'train=bank/train.csv?categorical=region,product&ignore=name' \
@@ -63,7 +63,11 @@ stay in PGPASSWORD, in the file of PGPASSFILE or in a service of PGSERVICE:
    --data 'train=sqlite:bank.db?query=SELECT id, age, income FROM customers'
    --data 'train=exec:duckdb -csv -c "SELECT * FROM t" bank.duckdb'
 
-docs/sources.md says what each does, and what becomes of dates and missing values.
+Such a table is read when the node starts, when you propose a job, when a contract is
+signed and when its session starts; what others ask before is answered from what was read
+last. --refresh 24h reads it so often besides, --refresh manual not even at the start:
+hanse table refresh NAME does. docs/sources.md says what each source does, and what
+becomes of dates and missing values.
 
 A member that other members' sealed jobs name as their helper needs no table:
 
@@ -107,6 +111,8 @@ Programs watch it: --metrics serves Prometheus' /metrics, /healthz and /readyz, 
 			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers, in " +
 				"tables that list none and have it"},
 			missingFlag("what becomes of missing cells"),
+			&cli.StringFlag{Name: "refresh", Usage: "read tables of databases and commands anew after this `DURATION`, " +
+				"such as 24h; manual: at hanse table refresh alone, and for your own jobs", DefaultText: "when the node starts"},
 			&cli.StringFlag{Name: "policy", Usage: "`FILE` of rules for consent without asking"},
 			&cli.StringSliceFlag{Name: "listen", Usage: "listen on this `ADDRESS` (default: the charter's ports on all " +
 				"interfaces)"},
@@ -205,7 +211,8 @@ func tableSpecs(c *cli.Context) (map[string]jobs.TableSpec, error) {
 		if _, ok := specs[name]; ok {
 			return nil, usage.Errorf("--data gives table %q twice", name)
 		}
-		place, o, err := dataset.Locate(location, dataset.Options{ID: c.String("id"), Missing: c.String("missing")})
+		place, o, err := dataset.Locate(location, dataset.Options{ID: c.String("id"), Missing: c.String("missing"),
+			Refresh: c.String("refresh")})
 		if err != nil {
 			return nil, fmt.Errorf("--data %s: %w", name, err)
 		}

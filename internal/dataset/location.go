@@ -13,6 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/hanse-project/hanse/internal/source"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -28,6 +29,7 @@ type written struct {
 	Ignore      []string  `toml:"ignore,omitempty"`
 	Levels      string    `toml:"levels,omitempty"`
 	Dates       string    `toml:"dates,omitempty"`
+	Refresh     string    `toml:"refresh,omitempty"` // of a table that is no file
 }
 
 // execPrefix begins the location of a command, whose question marks are the command's.
@@ -92,6 +94,8 @@ func (w *written) field(key string) (one *string, list *[]string) {
 		return &w.Levels, nil
 	case "dates":
 		return &w.Dates, nil
+	case "refresh":
+		return &w.Refresh, nil
 	case "categorical":
 		return nil, &w.Categorical
 	case "columns":
@@ -108,7 +112,7 @@ func (w *written) field(key string) (one *string, list *[]string) {
 // options returns what is written.
 func (w *written) options() Options {
 	o := Options{ID: w.ID, Categorical: w.Categorical, Missing: w.Missing, Columns: w.Columns, Ignore: w.Ignore,
-		Levels: w.Levels, Dates: w.Dates}
+		Levels: w.Levels, Dates: w.Dates, Refresh: w.Refresh}
 	if w.NA != nil {
 		o.NA = append([]string{}, *w.NA...)
 	}
@@ -118,7 +122,7 @@ func (w *written) options() Options {
 // TOML returns the options as a file beside a table has them.
 func (o Options) TOML() ([]byte, error) {
 	w := written{ID: o.ID, Categorical: o.Categorical, Missing: o.Missing, Columns: o.Columns, Ignore: o.Ignore,
-		Levels: o.Levels, Dates: o.Dates}
+		Levels: o.Levels, Dates: o.Dates, Refresh: o.Refresh}
 	if o.NA != nil {
 		w.NA = &o.NA
 	}
@@ -157,7 +161,8 @@ func Beside(source string) (o Options, err error) {
 func parseWritten(text string) (Options, error) {
 	var w written
 	if err := keys.DecodeStrict("options of a table", []byte(text), &w); err != nil {
-		return Options{}, fmt.Errorf("%w; a table has id, categorical, missing, na, columns, ignore, levels and dates", err)
+		return Options{}, fmt.Errorf("%w; a table has id, categorical, missing, na, columns, ignore, levels, dates "+
+			"and refresh", err)
 	}
 	return w.options(), nil
 }
@@ -173,7 +178,12 @@ func Locate(location string, defaults Options) (source string, o Options, err er
 	if err != nil {
 		return "", o, err
 	}
-	o = o.Or(beside).Or(defaults)
+	o = o.Or(beside)
+	if o.Refresh != "" && isFile(source) {
+		return "", o, named(source, errors.New("refresh is of databases and commands: a file is looked at whenever it is "+
+			"used; leave it out"))
+	}
+	o = o.Or(defaults)
 	lim := standardLimits()
 	if _, err := o.validate(&lim); err != nil {
 		return "", o, named(source, err)
@@ -181,10 +191,17 @@ func Locate(location string, defaults Options) (source string, o Options, err er
 	return source, o, nil
 }
 
+// isFile reports whether a table is a file or a folder.
+func isFile(location string) bool {
+	l, err := source.Parse(location)
+	return err == nil && l.IsFile()
+}
+
 // Or returns the options with those of others in place of what an owner can say and has not.
 func (o Options) Or(others Options) Options {
 	o.ID, o.Missing = cmp.Or(o.ID, others.ID), cmp.Or(o.Missing, others.Missing)
 	o.Levels, o.Dates = cmp.Or(o.Levels, others.Levels), cmp.Or(o.Dates, others.Dates)
+	o.Refresh = cmp.Or(o.Refresh, others.Refresh)
 	for _, list := range []struct {
 		own   *[]string
 		other []string

@@ -68,8 +68,8 @@ func TestOptionsBesideATable(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"identity = \"x\"": `unknown key "identity"; a table has id, categorical, missing, na, columns, ignore, levels ` +
-			`and dates`,
+		"identity = \"x\"": `unknown key "identity"; a table has id, categorical, missing, na, columns, ignore, levels, ` +
+			`dates and refresh`,
 		"missing = \"guess\"":                    `unknown way "guess" to treat missing values`,
 		"id = 7":                                 "line 1: ",
 		"id = " + strings.Repeat("{a=", 100_000): "nested deeper",
@@ -77,6 +77,29 @@ func TestOptionsBesideATable(t *testing.T) {
 		write(text)
 		if _, _, err := Locate(path, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestRefreshIsOfSources takes from a database's location when it is read anew, and refuses what is no time, or of a
+// file.
+func TestRefreshIsOfSources(t *testing.T) {
+	const query = "sqlite:bank.db?query=SELECT 1"
+	for _, refresh := range []string{"24h", Manual} {
+		source, o, err := Locate(query+"&refresh="+refresh, Options{Refresh: "1h"})
+		if err != nil || source != query || o.Refresh != refresh {
+			t.Errorf("refresh %s: %s, %+v, %v", refresh, source, o, err)
+		}
+	}
+	if _, o, err := Locate("exec:cat x?refresh=24h", Options{Refresh: "1h"}); err != nil || o.Refresh != "1h" {
+		t.Errorf("a command has what the flag says: %+v, %v", o, err)
+	}
+	for location, want := range map[string]string{
+		query + "&refresh=1s": "one minute or more", query + "&refresh=often": "such as 24h, or manual",
+		"train.csv?refresh=24h": "a file is looked at whenever it is used",
+	} {
+		if _, _, err := Locate(location, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", location, err, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Options say how a file is to be read. The zero value reads any file that needs no choice.
@@ -46,6 +47,10 @@ type Options struct {
 	// DateOrders names the columns of dates and how each is read, in place of finding out; nil finds out. It holds a
 	// training table's DateOrders when new rows are read for prediction.
 	DateOrders map[string]string
+	// Refresh says when a table that is no file is read anew, beside what jobs and the owner ask for: after a duration
+	// such as "24h"; "manual", when its owner says so and not even when the node starts; by default ("") when the node
+	// starts. What is read does not depend on it.
+	Refresh string
 	// First reads so many data rows and no more; 0 reads all. A table of a prefix is for looking at, not for a job.
 	First int
 	// MaxRows lowers the limit on data rows, 2^24. A longer file is refused.
@@ -58,6 +63,25 @@ func DefaultNA() []string {
 		"NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NaT", "null", "NULL", "Null",
 		"None", "?", ".", "\\N", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
 	}
+}
+
+// Manual is the Refresh of a table that is read when its owner says so.
+const Manual = "manual"
+
+// leastRefresh is the shortest time between two readings that an owner can ask for.
+const leastRefresh = time.Minute
+
+// RefreshEvery returns the duration in Options.Refresh, 0 where there is none.
+func RefreshEvery(refresh string) (time.Duration, error) {
+	if refresh == "" || refresh == Manual {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(refresh)
+	if err != nil || d < leastRefresh {
+		return 0, fmt.Errorf("refresh is %s; want a duration of one minute or more, such as 24h, or %s", quote(refresh),
+			Manual)
+	}
+	return d, nil
 }
 
 // Ways to treat missing cells, and levels at prediction that training never saw.
@@ -92,6 +116,9 @@ func (o *Options) validate(lim *limits) (missing, error) {
 			quote(o.Levels))
 	}
 	if err := checkDates(o); err != nil {
+		return missing{}, err
+	}
+	if _, err := RefreshEvery(o.Refresh); err != nil {
 		return missing{}, err
 	}
 

@@ -48,14 +48,19 @@ func LookAt(specs map[string]TableSpec, identify []string, log *slog.Logger) err
 		case err != nil:
 			return err
 		}
-		rows := "rows"
-		if s.First {
-			rows = "first rows"
-		}
-		log.Info("looked at a table", "table", name, rows, s.Rows, "ids", s.ID, "columns", len(s.Columns))
-		for _, note := range s.Notes() {
-			log.Warn(note, "table", name)
-		}
+		note(log, name, s)
 	}
 	return nil
+}
+
+// note tells the log what a table is and what is doubtful in it.
+func note(log *slog.Logger, name string, s *dataset.Survey) {
+	rows := "rows"
+	if s.First {
+		rows = "first rows"
+	}
+	log.Info("looked at a table", "table", name, rows, s.Rows, "ids", s.ID, "columns", len(s.Columns))
+	for _, note := range s.Notes() {
+		log.Warn(note, "table", name)
+	}
 }

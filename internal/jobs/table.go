@@ -3,10 +3,12 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/alignment"
@@ -37,14 +39,20 @@ type Tables struct {
 	Identify func() []string
 	// Life ends what is being asked for; nil where nothing does.
 	Life context.Context
+	// Clock tells the time by which sources are run again; nil: time.Now.
+	Clock func() time.Time
+	Log   *slog.Logger // where it is said who has a source run; nil: nowhere
+
+	sources map[string]*sourced // of tables that are no files
 }
 
 // reading is a table as it was read, while its source gives the same, and the last use that was made of it: a job asks
 // for the same one several times. A use fills empty cells in a copy, so no more than one is kept.
 type reading struct {
 	file    *dataset.Reading
+	path    string          // where it was read
 	loaded  dataset.Options // what the reading depends on
-	bytes   keys.Hash       // SHA-256 of the file; zero where the source is asked anew
+	bytes   keys.Hash       // SHA-256 of the file; zero of a table that is no file
 	options dataset.Options
 	table   *dataset.Table
 
@@ -62,11 +70,11 @@ type Remarks struct {
 
 // NewTables starts with nothing read.
 func NewTables(specs map[string]TableSpec) *Tables {
-	return &Tables{Specs: specs, Read: make(map[string]*reading)}
+	return &Tables{Specs: specs, Read: make(map[string]*reading), sources: make(map[string]*sourced)}
 }
 
-// Load returns the named table as it is now, read for a training; label is its label column, if it
-// has one. With an alignment it has the common rows, in their order.
+// Load returns the named table as it is now or, of one that is no file, as it was read last, for a training; label is
+// its label column, if it has one. With an alignment it has the common rows, in their order.
 func (t *Tables) Load(name, label string, a *alignment.Alignment) (*dataset.Table, error) {
 	return t.loadRows(name, a, func(o dataset.Options) dataset.Options {
 		o.Label = label
@@ -74,14 +82,13 @@ func (t *Tables) Load(name, label string, a *alignment.Alignment) (*dataset.Tabl
 	})
 }
 
-// LoadFor returns the named table as it is now, read for a part of a model. With an alignment it has the
-// common rows, in their order.
+// LoadFor returns what Load does for a part of a model.
 func (t *Tables) LoadFor(name string, m *fdskl.Model, a *alignment.Alignment) (*dataset.Table, error) {
 	return t.loadRows(name, a, func(o dataset.Options) dataset.Options { return vertical.ScoringOptions(o, m) })
 }
 
-// loadRows returns the named table as it is now, or the rows of it that an alignment has; as turns the
-// owner's options into those it is read by.
+// loadRows returns the named table, or the rows of it that an alignment has; as turns the owner's options into those it
+// is read by.
 func (t *Tables) loadRows(name string, a *alignment.Alignment,
 	as func(dataset.Options) dataset.Options) (*dataset.Table, error) {
 	r, options, unlock, err := t.reading(name, as)
@@ -107,13 +114,19 @@ func (t *Tables) loadRows(name string, a *alignment.Alignment,
 	return r.table.Select(rows), nil
 }
 
-// Now returns the digest of the named table as it is now, and what messages call the table.
+// Now returns the digest of the named table as it is now or, of one that is no file, as it was read last, and what
+// messages call the table.
 func (t *Tables) Now(name string) (sum keys.Hash, path string, err error) {
 	r, _, unlock, err := t.reading(name, asOwned)
 	defer unlock()
 	if err != nil {
 		return sum, "", err
 	}
+	return r.now()
+}
+
+// now returns the digest of a reading, and what messages call the table.
+func (r *reading) now() (sum keys.Hash, path string, err error) {
 	if _, err := r.ids(); err != nil { // a broken table has no digest
 		return sum, "", err
 	}
@@ -126,9 +139,9 @@ func (t *Tables) Options(name string) dataset.Options { return t.Specs[name].Opt
 // asOwned leaves the owner's options as they are.
 func asOwned(o dataset.Options) dataset.Options { return o }
 
-// reading returns the named table as it is now, and the options that as makes of the owner's. A file is read once while
-// its bytes are the same. Whatever else a table comes from is asked anew, and what was kept of it holds while its
-// digest is the same. The reading is the caller's until unlock is called, which is never nil.
+// reading returns the named table, and the options that as makes of the owner's. A file is read once while its bytes
+// are the same. Whatever else a table comes from is as it was read last: see Refresh. The reading is the caller's until
+// unlock is called, which is never nil.
 func (t *Tables) reading(name string, as func(dataset.Options) dataset.Options) (r *reading, o dataset.Options,
 	unlock func(), err error) {
 	spec, ok := t.Specs[name]
@@ -136,21 +149,20 @@ func (t *Tables) reading(name string, as func(dataset.Options) dataset.Options) 
 		return nil, o, func() {}, fmt.Errorf("this node has no table %q; it has %s: start it with --data %s=FILE", name,
 			t.Names(), name)
 	}
-	o = as(spec.Options)
-	if t.Identify != nil {
-		o.Identify = t.Identify()
-	}
-	life := t.Life
-	if life == nil {
-		life = context.Background()
-	}
+	owned := t.owned(spec)
+	o = as(owned)
+	ctx, stop := t.alive(context.Background())
 	t.mu.Lock()
-	r, err = t.asked(life, name, spec.Path, o)
-	return r, o, t.mu.Unlock, err
+	if t.FromSource(name) {
+		r, err = t.kept(name, spec, o, owned)
+	} else {
+		r, err = t.looked(ctx, name, spec.Path, o)
+	}
+	return r, o, func() { t.mu.Unlock(); stop() }, err
 }
 
-// asked is reading while no other goroutine reads.
-func (t *Tables) asked(ctx context.Context, name, path string, o dataset.Options) (*reading, error) {
+// looked is reading of a file while no other goroutine reads.
+func (t *Tables) looked(ctx context.Context, name, path string, o dataset.Options) (*reading, error) {
 	l, err := source.Parse(path)
 	if err != nil {
 		return nil, err
@@ -160,18 +172,8 @@ func (t *Tables) asked(ctx context.Context, name, path string, o dataset.Options
 		return nil, err
 	}
 	r := t.Read[name]
-	if r != nil && reflect.DeepEqual(r.loaded, o.ForLoading()) {
-		if bytes.IsZero() {
-			sum, err := dataset.Digest(ctx, path, o)
-			if err != nil {
-				return nil, faults.OrElse(fault.CodeData, err) // the job pauses until it is there again
-			}
-			if sum == r.file.Sum {
-				return r, nil
-			}
-		} else if bytes == r.bytes {
-			return r, nil
-		}
+	if r != nil && bytes == r.bytes && reflect.DeepEqual(r.loaded, o.ForLoading()) {
+		return r, nil
 	}
 	delete(t.Read, name) // its memory is free for the new one
 	file, err := dataset.Load(ctx, path, o)
@@ -179,7 +181,7 @@ func (t *Tables) asked(ctx context.Context, name, path string, o dataset.Options
 		return nil, err
 	}
 	t.Readings++
-	r = &reading{file: file, bytes: bytes, loaded: o.ForLoading()}
+	r = &reading{file: file, path: path, bytes: bytes, loaded: o.ForLoading()}
 	t.Read[name] = r
 	return r, nil
 }
@@ -282,7 +284,7 @@ type Source struct {
 	ids  []string
 }
 
-// Source returns the named table as it is now, to make ids of its rows.
+// Source returns the named table as Load does, to make ids of its rows.
 func (t *Tables) Source(name string) (*Source, error) {
 	r, _, unlock, err := t.reading(name, asOwned)
 	defer unlock()

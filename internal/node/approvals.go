@@ -14,6 +14,9 @@ import (
 // consentHere records that this node's owner consents to a proposed job: at once or, where the policy wants approvals,
 // when enough have come. idle reports that it is consented to, and that no command waits for that.
 func (n *Node) consentHere(s *jobState, d Decision) (idle bool, err error) {
+	if err := n.heldForPerson(s, d); err != nil { // first: a source may take long
+		return false, err
+	}
 	n.judging.Lock()
 	defer n.judging.Unlock()
 	r := s.snapshot()

@@ -169,6 +169,9 @@ func (n *Node) serveFigures(r *http.Request, _ url.Values) (any, error) {
 	if err := json.NewDecoder(io.LimitReader(r.Body, maxScores)).Decode(&asked); err != nil {
 		return nil, err
 	}
+	if err := n.refreshOwn(r.Context(), asked.Table, byCommand("hanse figures", personOf(r))); err != nil {
+		return nil, err
+	}
 	return n.columns.FiguresOf(asked.Training, asked.Table, asked.Labels, asked.Scores, asked.Others)
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 )
 
@@ -43,12 +44,13 @@ func TestADatabaseThatChangedAfterConsentPausesTheJob(t *testing.T) {
 	for _, row := range rows[1:] {
 		run("INSERT INTO train VALUES ('" + strings.Join(row, "', '") + "')")
 	}
-	l.startAll()
-	consented, _, err := l.nodes[2].tables.Now("train")
+	table, err := dataset.Read(l.tablePath(2, "train"), dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.nodes[2].tables.Specs["train"] = jobs.TableSpec{Path: "sqlite:" + path + "?query=SELECT * FROM train"}
+	consented := table.Sum
+	l.sources = map[int]string{2: "sqlite:" + path + "?query=SELECT * FROM train"}
+	l.startAll()
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

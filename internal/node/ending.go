@@ -557,6 +557,7 @@ func (n *Node) tend(ctx context.Context, every time.Duration) {
 	var disk rounds
 	for wait := time.Duration(0); pause(ctx, wait) == nil; wait = every {
 		disk.keep(n)
+		n.tables.Tend(ctx, looking.Go)
 		for _, s := range n.openJobs() {
 			if !s.looking.CompareAndSwap(false, true) {
 				continue

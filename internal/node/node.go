@@ -96,8 +96,9 @@ type Node struct {
 	jobs     map[keys.Hash]*jobState
 	sessions map[keys.Hash]*activeSession
 	hearers  map[keys.Hash]func(jobs.Event)
-	refusals map[keys.ID]int // to speak of tables, by who asked
-	ctx      context.Context // ends with Run; sessions hang from it
+	refusals map[keys.ID]int  // to speak of tables, by who asked
+	asked    map[question]int // how often
+	ctx      context.Context  // ends with Run; sessions hang from it
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -128,8 +129,8 @@ func New(c Config) (*Node, error) {
 		config: c, tables: jobs.NewTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter.Charter(),
 		jobs: make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
 		hearers:  make(map[keys.Hash]func(jobs.Event)),
-		refusals: make(map[keys.ID]int),
-		disk:     &folder{dir: c.Dir, quota: cmp.Or(c.Quota, c.Policy.Quota()), log: c.Log},
+		refusals: make(map[keys.ID]int), asked: make(map[question]int),
+		disk: &folder{dir: c.Dir, quota: cmp.Or(c.Quota, c.Policy.Quota()), log: c.Log},
 	}
 	n.register()
 	n.shards = n.newShards()
@@ -168,7 +169,7 @@ func New(c Config) (*Node, error) {
 		}
 	}
 	n.ctx, n.stop = context.WithCancel(context.Background())
-	n.tables.Life = n.ctx
+	n.tables.Life, n.tables.Clock, n.tables.Log = n.ctx, c.Now, c.Log
 	c.Transport.Handle(n.handle)
 	return n, nil
 }

@@ -118,6 +118,9 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 	judged := p.Judge(c)
 	switch judged.Verdict {
 	case consent.Accept:
+		if held, err := n.heldForRule(s, data, judged.Rule); !held {
+			return err
+		}
 		return n.consented(s, n.salted(Consent{By: byPolicy, Rule: judged.Rule, Policy: p.Digest().String()}), data)
 	case consent.Refuse:
 		n.config.Log.Info("the policy refuses a job", "job", s.contract.Job.Name, "rule", judged.Rule)

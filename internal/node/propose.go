@@ -55,6 +55,9 @@ func (n *Node) draft(ctx context.Context, text []byte, listen func(jobs.Event)) 
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := n.refreshFor(ctx, job, fmt.Sprintf("this node's owner, who proposes job %q", job.Name)); err != nil {
+		return nil, nil, err
+	}
 	// What all parties bring, in the job's order, and what their data say of what the job leaves open; the own table is
 	// read first.
 	settled, err := kind.Settle(job)

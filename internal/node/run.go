@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -35,7 +36,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, f contract.InForce, num
 	if err := n.underCharter(c); err != nil {
 		return nil, err
 	}
-	if err := n.dataUnchanged(s); err != nil {
+	if err := n.dataUnchanged(ctx, s, number); err != nil {
 		return nil, err
 	}
 	t, err := n.newTask(c.Job)
@@ -149,8 +150,9 @@ func (n *Node) linksOf(c *contract.Contract) ([]keys.ID, error) {
 	return ids, nil
 }
 
-// dataUnchanged refuses a table that is not the one consented to, before anything of it is read.
-func (n *Node) dataUnchanged(s *jobState) error {
+// dataUnchanged refuses a table that is not the one consented to, before anything of it is read for a session. What is
+// no file is asked anew.
+func (n *Node) dataUnchanged(ctx context.Context, s *jobState, session uint32) error {
 	job, agreed := s.contract.Job, s.snapshot().Data
 	if agreed.IsZero() {
 		return nil
@@ -159,7 +161,8 @@ func (n *Node) dataUnchanged(s *jobState) error {
 		return faults.Errorf(fault.CodeData, "this node has no table %q any more, which it consented to use; start it with "+
 			"--data %s=FILE and the job goes on, or end it with hanse cancel %s", job.Table, job.Table, job.Name)
 	}
-	sum, path, err := n.tables.Now(job.Table)
+	sum, path, err := n.tables.Refresh(ctx, job.Table, fmt.Sprintf("session %d of job %q of %s", session, job.Name,
+		job.Proposer))
 	if err != nil {
 		return faults.OrElse(fault.CodeData, err)
 	}

@@ -186,6 +186,7 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (d description, er
 	if err := n.inputsFor(from, job); err != nil {
 		return d, err
 	}
+	n.noteQuestion(from, job)
 	kind, err := n.kindOf(job)
 	if err != nil {
 		return d, unknownModel(err)
@@ -194,7 +195,7 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (d description, er
 		return d, unknownModel(err)
 	}
 	if d.Settled, err = kind.Settle(job); err != nil {
-		return d, faults.OrElse(fault.CodeTable, err)
+		return d, tableFault(err)
 	}
 	var t jobs.Task
 	if _, err = kind.TakeIn(job, n.name(), d.Settled); err == nil {
@@ -205,7 +206,16 @@ func (n *Node) serveDescribe(from keys.ID, r describeRequest) (d description, er
 		return d, nil
 	}
 	d.Facts, err = t.Facts()
-	return d, faults.OrElse(fault.CodeTable, err)
+	return d, tableFault(err)
+}
+
+// tableFault is what a member is told whose question about a table cannot be answered: nobody has consented to one yet,
+// so it is not another than that.
+func tableFault(err error) error {
+	if faults.WithCode(fault.CodeData)(err) {
+		return &faults.Error{Code: fault.CodeTable, Err: err}
+	}
+	return faults.OrElse(fault.CodeTable, err)
 }
 
 // unknownModel is the fault of a job that this node cannot take part in. Who names another's training hears the same of
@@ -264,6 +274,7 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	if err := n.disk.free(); err != nil {
 		return nil, err
 	}
+	n.noteQuestion(from, c.Job)
 	data, err := n.verifyContract(c)
 	if err != nil {
 		return nil, err
@@ -328,7 +339,7 @@ func (n *Node) verifyContract(c *contract.Contract) (data keys.Hash, err error) 
 	}
 	own, err := t.Facts()
 	if err != nil {
-		return data, faults.OrElse(fault.CodeTable, err)
+		return data, tableFault(err)
 	}
 	if got := c.Parties[c.Job.Index(n.name())]; !got.Equal(own) {
 		return data, faults.Errorf(fault.CodeContract, "the contract of job %q misstates this party: it says %+v, right "+

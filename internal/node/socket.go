@@ -143,10 +143,16 @@ func (n *Node) routes() http.Handler {
 		return n.config.References.Find(q.Get("ref"))
 	})
 	handle("GET /table", func(_ *http.Request, q url.Values) (any, error) { return n.tables.PathOf(q.Get("name")) })
+	handle("POST /table/refresh", func(r *http.Request, q url.Values) (any, error) {
+		return n.RefreshTable(r.Context(), q.Get("name"), personOf(r))
+	})
 	// The scores of a table's rows where all have opened here before, and nothing where one has not.
-	handle("GET /known", func(_ *http.Request, q url.Values) (any, error) {
+	handle("GET /known", func(r *http.Request, q url.Values) (any, error) {
 		times, err := strconv.Atoi(q.Get("times"))
 		if err != nil {
+			return nil, err
+		}
+		if err := n.refreshOwn(r.Context(), q.Get("table"), byCommand("hanse predict", personOf(r))); err != nil {
 			return nil, err
 		}
 		return n.columns.KnownScores(q.Get("model"), q.Get("table"), times)

@@ -102,6 +102,7 @@ type jobState struct {
 	behind    atomic.Pointer[string]  // who had not stored its part when the end was to be signed
 	asked     time.Time               // when this node last asked how the job stands elsewhere
 	gap       time.Duration           // until it asks again
+	held      held                    // against the table, before a rule's consent; under Node.judging
 	forecast  *forecast.Forecast      // what was expected of it when it came; nil: nobody knew. It does not change
 }
 
