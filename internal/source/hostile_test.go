@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -352,4 +353,19 @@ func FuzzParse(f *testing.F) {
 			t.Error("a location without a name")
 		}
 	})
+}
+
+// prier is a command behind a table that writes what it finds of the node's secrets in its environment.
+func prier(t *testing.T) string {
+	return "exec:" + script(t, "echo id,x; echo a,$HANSE_PASSPHRASE$BANK_TOKEN; env | sed -n 's/^HANSE_[A-Z]*=/b,/p'")
+}
+
+// TestPrierHasThePassphrase says what a command has in its environment today: all that the node has.
+func TestPrierHasThePassphrase(t *testing.T) {
+	t.Setenv("HANSE_PASSPHRASE", "correct horse")
+	t.Setenv("BANK_TOKEN", "")
+	_, rows, err := read(prier(t), StandardLimits())
+	if err != nil || !strings.Contains(fmt.Sprint(rows), "correct horse") {
+		t.Errorf("%v, %v", rows, err)
+	}
 }
