@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
-	"sort"
 	"strconv"
 	"time"
 
@@ -182,14 +181,7 @@ func (t *Tables) Times(name string) int {
 // after a failure, and under a charter that identifies rows by other columns. Those that the owner runs by hand it
 // leaves alone.
 func (t *Tables) Tend(ctx context.Context, start func(run func())) {
-	var names []string
-	for name := range t.Specs {
-		if t.FromSource(name) && t.Specs[name].Options.Refresh != dataset.Manual {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range t.tended {
 		if why := t.claim(name); why != "" {
 			start(func() {
 				_, _, _ = t.Refresh(ctx, name, why) // an error is in the log, and for whoever asks about the table

@@ -44,6 +44,7 @@ type Tables struct {
 	Log   *slog.Logger // where it is said who has a source run; nil: nowhere
 
 	sources map[string]*sourced // of tables that are no files
+	tended  []string            // those that are run by the clock, too
 }
 
 // reading is a table as it was read, while its source gives the same, and the last use that was made of it: a job asks
@@ -70,7 +71,14 @@ type Remarks struct {
 
 // NewTables starts with nothing read.
 func NewTables(specs map[string]TableSpec) *Tables {
-	return &Tables{Specs: specs, Read: make(map[string]*reading), sources: make(map[string]*sourced)}
+	t := &Tables{Specs: specs, Read: make(map[string]*reading), sources: make(map[string]*sourced)}
+	for name, spec := range specs {
+		if t.FromSource(name) && spec.Options.Refresh != dataset.Manual {
+			t.tended = append(t.tended, name)
+		}
+	}
+	sort.Strings(t.tended)
+	return t
 }
 
 // Load returns the named table as it is now or, of one that is no file, as it was read last, for a training; label is

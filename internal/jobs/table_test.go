@@ -123,6 +123,9 @@ func TestSourcesAreRunByTheClock(t *testing.T) {
 		t.Error(err)
 	}
 	after(1000*time.Hour, "manual daily")
+	tables.Identify = func() []string { return []string{"phone"} }
+	after(time.Second, "daily once")
+	after(time.Second, "")
 }
 
 // TestATrainingsMissingWords wants a table that is kept refused, with what to do, where a model's training took other

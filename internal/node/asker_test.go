@@ -221,3 +221,20 @@ func TestNoConsentToATableThatChanged(t *testing.T) {
 		t.Errorf("with the old table: %v", err)
 	}
 }
+
+// TestSessionsWaitForASource: a proposer of a job that all have signed starts one session after another. Each runs the
+// source, and so each waits until a while has passed since the one before, and no longer.
+func TestSessionsWaitForASource(t *testing.T) {
+	s, now := new(jobState), time.Now()
+	for _, c := range []struct{ after, want time.Duration }{
+		{0, 0}, {0, sourceGap}, {sourceGap + time.Second, sourceGap - time.Second}, {2 * sourceGap, 0},
+	} {
+		now = now.Add(c.after)
+		if got := s.untilSource(now); got != c.want {
+			t.Errorf("%v later a session waits %v, want %v", c.after, got, c.want)
+		}
+	}
+	if got := s.untilSource(now.Add(-time.Hour)); got != sourceGap {
+		t.Errorf("with a clock that was put back a session waits %v", got)
+	}
+}

@@ -161,6 +161,11 @@ func (n *Node) dataUnchanged(ctx context.Context, s *jobState, session uint32) e
 		return faults.Errorf(fault.CodeData, "this node has no table %q any more, which it consented to use; start it with "+
 			"--data %s=FILE and the job goes on, or end it with hanse cancel %s", job.Table, job.Table, job.Name)
 	}
+	if n.tables.FromSource(job.Table) {
+		if err := pause(ctx, s.untilSource(time.Now())); err != nil {
+			return err
+		}
+	}
 	sum, path, err := n.tables.Refresh(ctx, job.Table, fmt.Sprintf("session %d of job %q of %s", session, job.Name,
 		job.Proposer))
 	if err != nil {

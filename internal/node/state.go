@@ -103,6 +103,7 @@ type jobState struct {
 	asked     time.Time               // when this node last asked how the job stands elsewhere
 	gap       time.Duration           // until it asks again
 	held      held                    // against the table, before a rule's consent; under Node.judging
+	sourced   time.Time               // when the source of its table was run last for a session, or will be
 	forecast  *forecast.Forecast      // what was expected of it when it came; nil: nobody knew. It does not change
 }
 

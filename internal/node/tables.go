@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -163,6 +164,20 @@ func (n *Node) heldForRule(s *jobState, data keys.Hash, rule string) (bool, erro
 func (n *Node) heldWrong(s *jobState, err error, times int) {
 	told := n.toldOnce(s, err)
 	s.held.err, s.held.times = &faults.Error{Code: told.Code, Err: err, Said: told}, times
+}
+
+// sourceGap is the least time between two sessions of a job for which the source of its table is run: shorter than
+// members wait for one another, and long beside how fast a proposer could start sessions.
+const sourceGap = openTime / 2
+
+// untilSource returns how long a session has to wait until the source of the job's table may be run for it, and counts
+// it as run then.
+func (s *jobState) untilSource(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wait := max(0, min(sourceGap, s.sourced.Add(sourceGap).Sub(now)))
+	s.sourced = now.Add(wait)
+	return wait
 }
 
 // TableReading is how a table of the node's was read.
