@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/charterfile"
+	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/passphrase"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/textfile"
@@ -66,7 +67,13 @@ func keysNewCommand() *cli.Command {
 card to FILE.card beside it. Neither file may exist.
 
    hanse keys new bank.key --name bank --address /ip4/10.0.0.7/tcp/4001
-   hanse keys new telco.key --name telco --passphrase
+
+It asks for a passphrase, twice, by which the key file is encrypted; whoever reads the
+file still needs it to be the member. A program gives it in the file of --passphrase-file
+or in $HANSE_PASSPHRASE, as the node that starts with the key does. --no-passphrase does
+without: the file's rights alone guard the key then.
+
+   hanse keys new telco.key --name telco --no-passphrase
 
 The name is at most 32 characters of a-z, 0-9 and "-". The addresses are where the
 other members dial this one; they can be changed later (hanse keys card). A member
@@ -77,8 +84,9 @@ cannot reach each other, behind NAT for example:
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "the member's `NAME`"},
 			addressFlag(), relayFlag(),
-			&cli.BoolFlag{Name: "passphrase",
-				Usage:              "encrypt the key with a passphrase ($" + passphrase.Variable + ", or asked for twice)",
+			&cli.BoolFlag{Name: "passphrase", Hidden: true, Usage: "encrypt the key with a passphrase, as is done anyway",
+				DisableDefaultText: true},
+			&cli.BoolFlag{Name: "no-passphrase", Usage: "write the key as it is: whoever reads the file is the member",
 				DisableDefaultText: true},
 			passphraseFileFlag(),
 			jsonFlag(),
@@ -106,8 +114,15 @@ cannot reach each other, behind NAT for example:
 				return fmt.Errorf("%s: %w, and the card of another key is not overwritten: choose another name or move it away",
 					cardPath, fs.ErrExist)
 			}
+			without := c.Bool("no-passphrase")
+			if without && (c.Bool("passphrase") || c.IsSet("passphrase-file")) {
+				return usage.Errorf("--no-passphrase stands beside a passphrase: give one of the two")
+			}
+			if err := owner.WithoutCores(); err != nil {
+				return err
+			}
 			var secret []byte
-			if c.Bool("passphrase") || c.IsSet("passphrase-file") {
+			if !without {
 				if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // ask for nothing in vain
 					if secret, err = passphraseSource(c).New(c.Context, path); err != nil {
 						return fmt.Errorf("key file %q: passphrase: %w", path, err)
@@ -152,8 +167,7 @@ func printNewKey(c *cli.Context, card keys.Card, path, cardPath string, encrypte
 		return err
 	}
 	if !encrypted {
-		fmt.Fprintf(c.App.ErrWriter, "the key is not encrypted: whoever reads %s is %s; --passphrase encrypts a new one\n",
-			path, card.Name)
+		fmt.Fprintf(c.App.ErrWriter, "the key is not encrypted: whoever reads %s is %s\n", path, card.Name)
 	}
 	return nil
 }
@@ -288,12 +302,19 @@ func loadKey(c *cli.Context, path string) (*keys.KeyFile, error) {
 	if path == "" {
 		return nil, usage.Errorf("give the key file with --key FILE; hanse keys new makes one")
 	}
+	if err := owner.WithoutCores(); err != nil {
+		return nil, err
+	}
 	return keys.LoadKeyFile(path, func() ([]byte, error) { return passphraseSource(c).Old(c.Context, path) })
 }
 
+// environmentKey is where the program keeps its environment's passphrase: several keys may be opened with it.
+const environmentKey = "passphrase"
+
 // passphraseSource is where the passphrase of a key file comes from.
 func passphraseSource(c *cli.Context) passphrase.Source {
-	return passphrase.Source{File: c.String("passphrase-file"), Person: person(c)}
+	return passphrase.Source{File: c.String("passphrase-file"), Person: person(c),
+		Environment: c.App.Metadata[environmentKey].(*passphrase.Environment)}
 }
 
 // relayFlag says that the member relays.

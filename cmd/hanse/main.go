@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/auditing"
 	"github.com/hanse-project/hanse/internal/build"
+	"github.com/hanse-project/hanse/internal/passphrase"
 	"github.com/hanse-project/hanse/internal/statusview"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/usage"
@@ -113,6 +114,7 @@ Try it: four organisations, four processes, one model, in under a minute.
 
 Then walk the same path by hand: examples/credit shows every command.`,
 		Version:              build.Version(),
+		Metadata:             map[string]any{environmentKey: new(passphrase.Environment)},
 		EnableBashCompletion: true,
 		Writer:               out,
 		ErrWriter:            errOut,

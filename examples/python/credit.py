@@ -64,7 +64,7 @@ def found(members: Path) -> None:
     run("split", "--people", "600", "--overlap", "0.6", "--out", members)
     cards: list[str | Path] = []
     for name, port in zip(NAMES, free_ports(len(NAMES))):
-        run("keys", "new", members / name / f"{name}.key", "--name", name, "--address", f"/ip4/127.0.0.1/tcp/{port}")
+        run("keys", "new", "--no-passphrase", members / name / f"{name}.key", "--name", name, "--address", f"/ip4/127.0.0.1/tcp/{port}")
         cards += ["--card", members / name / f"{name}.card"]
     run("charter", "new", "--name", "credit", *cards, "--out", members / "charter.toml")
     for name in NAMES:

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,6 +39,7 @@ func openCommand(ctx context.Context, l Location, lim Limits) (*Source, error) {
 	o.ctx, o.cancel = context.WithCancel(ctx)
 	o.cmd = exec.CommandContext(o.ctx, l.command[0], l.command[1:]...)
 	o.cmd.Stderr, o.cmd.WaitDelay = &o.stderr, afterword
+	o.cmd.Env = slices.DeleteFunc(os.Environ(), isOwn)
 	withChildren(o.cmd)
 	var err error
 	if o.pipe, err = o.cmd.StdoutPipe(); err == nil {
@@ -56,6 +58,14 @@ func openCommand(ctx context.Context, l Location, lim Limits) (*Source, error) {
 		return &Source{Text: text, close: o.close}, nil
 	}
 	return openSpool(text, o, lim)
+}
+
+// ownVariables begins the names of the program's own variables of the environment, of which one is a passphrase.
+const ownVariables = "HANSE_"
+
+// isOwn reports whether a variable of the environment, NAME=VALUE, is the program's own: no command has it.
+func isOwn(variable string) bool {
+	return len(variable) >= len(ownVariables) && strings.EqualFold(variable[:len(ownVariables)], ownVariables)
 }
 
 // openSpool keeps a Parquet file, whose index is at its end, in a file of its own until it is read.

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package owner
+
+// WithoutCores does nothing here.
+func WithoutCores() error { return nil }
