@@ -21,6 +21,7 @@ func readIDs(in *audit.Input, party int, path string, options dataset.Options) (
 	facts := in.Contract.Parties[party]
 	const table = "table"
 	tables := jobs.NewTables(map[string]jobs.TableSpec{table: {Path: path, Options: options}})
+	tables.AtUse = true
 	if in.Charter != nil {
 		tables.Identify = func() []string { return alignment.Columns(in.Charter.Identifiers) }
 	}

@@ -441,6 +441,7 @@ func readTable(in *audit.Input, party int, path string, options dataset.Options,
 	}
 	const name = "audited"
 	tables := jobs.NewTables(map[string]jobs.TableSpec{name: {Path: given, Options: options}})
+	tables.AtUse = true
 	if in.Charter != nil {
 		tables.Identify = func() []string { return alignment.Columns(in.Charter.Identifiers) }
 	}

@@ -206,6 +206,8 @@ func (t *Tables) claim(name string) (why string) {
 		if now.Sub(s.tried) >= min(againLeast<<min(s.failures-1, 10), againMost) {
 			why = "another try after " + strconv.Itoa(s.failures) + " that failed"
 		}
+	case r == nil && s.times > 0:
+		why = "a run before it, which was broken off"
 	case r == nil || r.path != t.Specs[name].Path:
 		why = "the start of the node"
 	case !reflect.DeepEqual(r.loaded, owned.ForLoading()):

@@ -37,6 +37,9 @@ type Tables struct {
 	Input    *stream.Stream // standard input, once a job has asked for it
 	// Identify lists the columns by which the charter identifies rows: they are never features.
 	Identify func() []string
+	// AtUse has a source read when a table is used that is not kept as it is wanted: for a command of the owner's, which
+	// looks at a table once and answers nobody.
+	AtUse bool
 	// Life ends what is being asked for; nil where nothing does.
 	Life context.Context
 	// Clock tells the time by which sources are run again; nil: time.Now.
@@ -148,8 +151,8 @@ func (t *Tables) Options(name string) dataset.Options { return t.Specs[name].Opt
 func asOwned(o dataset.Options) dataset.Options { return o }
 
 // reading returns the named table, and the options that as makes of the owner's. A file is read once while its bytes
-// are the same. Whatever else a table comes from is as it was read last: see Refresh. The reading is the caller's until
-// unlock is called, which is never nil.
+// are the same. Whatever else a table comes from is as it was read last, but AtUse: see Refresh. The reading is the
+// caller's until unlock is called, which is never nil.
 func (t *Tables) reading(name string, as func(dataset.Options) dataset.Options) (r *reading, o dataset.Options,
 	unlock func(), err error) {
 	spec, ok := t.Specs[name]
@@ -161,7 +164,7 @@ func (t *Tables) reading(name string, as func(dataset.Options) dataset.Options) 
 	o = as(owned)
 	ctx, stop := t.alive(context.Background())
 	t.mu.Lock()
-	if t.FromSource(name) {
+	if t.FromSource(name) && !t.AtUse {
 		r, err = t.kept(name, spec, o, owned)
 	} else {
 		r, err = t.looked(ctx, name, spec.Path, o)
@@ -169,7 +172,7 @@ func (t *Tables) reading(name string, as func(dataset.Options) dataset.Options) 
 	return r, o, func() { t.mu.Unlock(); stop() }, err
 }
 
-// looked is reading of a file while no other goroutine reads.
+// looked is reading of a file, or AtUse, while no other goroutine reads.
 func (t *Tables) looked(ctx context.Context, name, path string, o dataset.Options) (*reading, error) {
 	l, err := source.Parse(path)
 	if err != nil {

@@ -146,6 +146,30 @@ func TestATrainingsMissingWords(t *testing.T) {
 	}
 }
 
+// TestACommandReadsAtUse wants a source read where a command of its owner's uses it, once while it is used in one way.
+func TestACommandReadsAtUse(t *testing.T) {
+	dir := t.TempDir()
+	noted := filepath.Join(dir, "runs")
+	path := filepath.Join(dir, "t.csv")
+	if err := os.WriteFile(path, []byte("id,x\na,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tables := NewTables(map[string]TableSpec{"train": {Path: "exec:sh -c 'echo >> " + noted + "; cat " + path + "'"}})
+	tables.AtUse = true
+	for range 2 {
+		if s, err := tables.Source("train"); err != nil || len(s.RowIDs()) != 1 {
+			t.Errorf("%v, %v", s, err)
+		}
+	}
+	if text, err := os.ReadFile(noted); err != nil || string(text) != "\n" {
+		t.Errorf("it ran %d times, %v", len(text), err)
+	}
+	m := &fdskl.Model{Reading: &fdskl.Reading{NA: []string{"-"}, NAChosen: true}}
+	if table, err := tables.LoadFor("train", m, nil); err != nil || table.Rows() != 1 {
+		t.Errorf("for a model that took other words for a missing cell: %v, %v", table, err)
+	}
+}
+
 // TestJobsNameTables plays a proposer who writes a command, a database or a file into a job as its table: a node has
 // the tables of its own command line, and nothing runs or opens.
 func TestJobsNameTables(t *testing.T) {
