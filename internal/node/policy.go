@@ -85,24 +85,28 @@ func (c *Consent) Digest(contract keys.Hash) keys.Hash {
 
 // String says who consented, and when.
 func (c *Consent) String() string {
-	who := "the owner"
-	switch {
-	case c.By == byPolicy && c.Rule != "":
-		who = c.Rule + " of the policy"
-		if len(c.Policy) >= 8 {
-			who += " " + c.Policy[:8]
-		}
-	case c.By == byPolicy:
-		who = "the policy"
-	case c.By == bySeries:
-		who = "an earlier consent, " + c.Rule
-	case c.Person != "":
-		who = fmt.Sprintf("the owner (user %s)", c.Person)
-	}
+	who := c.who()
 	if n := len(c.Approvals); n > 0 {
 		who += ", with " + wording.Count(n, "approval")
 	}
 	return fmt.Sprintf("%s, %s", who, c.At.UTC().Format("2006-01-02 15:04 UTC"))
+}
+
+// who says who consented.
+func (c *Consent) who() string {
+	switch {
+	case c.By == bySeries:
+		return "an earlier consent, " + c.Rule
+	case c.By == byPolicy && c.Rule != "" && len(c.Policy) >= 8:
+		return c.Rule + " of the policy " + c.Policy[:8]
+	case c.By == byPolicy && c.Rule != "":
+		return c.Rule + " of the policy"
+	case c.By == byPolicy:
+		return "the policy"
+	case c.Person != "":
+		return fmt.Sprintf("the owner (user %s)", c.Person)
+	}
+	return "the owner"
 }
 
 // applyPolicy has the policy decide on a proposed job, if it has a word on it. One job is judged at a time: two that
@@ -115,21 +119,22 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 	if err != nil {
 		return faults.OrElse(fault.CodeTable, err)
 	}
-	judged := p.Judge(c)
+	judged, by := p.Judge(c), Consent{}
 	switch judged.Verdict {
 	case consent.Accept:
-		if held, err := n.heldForRule(s, data, judged.Rule); !held {
-			return err
-		}
-		return n.consented(s, n.salted(Consent{By: byPolicy, Rule: judged.Rule, Policy: p.Digest().String()}), data)
+		by = Consent{By: byPolicy, Rule: judged.Rule, Policy: p.Digest().String()}
 	case consent.Refuse:
 		n.config.Log.Info("the policy refuses a job", "job", s.contract.Job.Name, "rule", judged.Rule)
 		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Fault: &fault.Fault{Code: fault.CodePolicy}})
+	default:
+		if by, err = n.inSeries(s, c); err != nil {
+			return err
+		}
 	}
-	switch by, err := n.inSeries(s, c); {
-	case err != nil:
-		return err
-	case by.By != "":
+	if by.By != "" {
+		if held, err := n.heldForRule(s, data, by.who()); !held {
+			return err
+		}
 		return n.consented(s, n.salted(by), data)
 	}
 	if why := judged.Why(); p != nil { // a person is told what it waits for, once

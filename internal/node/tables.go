@@ -115,7 +115,7 @@ type held struct {
 // and is as the contract says. The source is run for that once, by this node and not within the proposer's call: until
 // then there is no answer. Where the table is another, or cannot be read, the job waits for another reading that
 // somebody else asks for, however often its proposer asks. Node.judging is held.
-func (n *Node) heldForRule(s *jobState, data keys.Hash, rule string) (bool, error) {
+func (n *Node) heldForRule(s *jobState, data keys.Hash, by string) (bool, error) {
 	job, h := s.contract.Job, &s.held
 	switch {
 	case h.good || data.IsZero() || job.OverClients() || !n.tables.FromSource(job.Table):
@@ -140,8 +140,7 @@ func (n *Node) heldForRule(s *jobState, data keys.Hash, rule string) (bool, erro
 	}
 	h.running = true
 	n.work.Go(func() {
-		err := n.heldAgainst(s, data, fmt.Sprintf("the consent to job %q of %s by %s of the policy", job.Name, job.Proposer,
-			rule))
+		err := n.heldAgainst(s, data, fmt.Sprintf("the consent to job %q of %s by %s", job.Name, job.Proposer, by))
 		times := n.tables.Times(job.Table)
 		n.judging.Lock()
 		h.running, h.good = false, err == nil
