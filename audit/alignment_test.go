@@ -195,16 +195,18 @@ func TestAuditFindsWhatIsNoAlignment(t *testing.T) {
 			list[i].data = list[i].data[16:]
 			return list
 		}},
-		"the order before all agree": {says: "was next", change: func(_ uint32, list []said) []said {
-			i, j := at(list, "order", 0), at(list, "agreed", 0)
+		"the order before it is said that there are enough": {says: "was next", change: func(_ uint32, list []said) []said {
+			i, j := at(list, "order", 0), at(list, "enough", 0)
 			order := list[i]
 			return slices.Insert(slices.Delete(list, i, i+1), j, order)
 		}},
-		"rows open and a party refused": {says: "had not agreed", leak: true, change: func(_ uint32, list []said) []said {
-			list[at(list, "agreed", 0)].data = []byte{0}
-			return list
-		}},
-		"rows open below min_rows": {says: "min_rows is 10", change: func(_ uint32, list []said) []said {
+		"rows open, and a party that counts had found too few": {leak: true,
+			says: "how many rows are common, and a party that counts had said that they are too few",
+			change: func(_ uint32, list []said) []said {
+				list[at(list, "enough", 0)].data = []byte{0}
+				return list
+			}},
+		"rows open below min_rows": {says: "min_rows is 10", leak: true, change: func(_ uint32, list []said) []said {
 			for i := range list {
 				if list[i].Counts() {
 					list[i].data[7] = 9

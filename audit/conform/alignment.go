@@ -31,8 +31,9 @@ type alignment struct {
 	lists map[listPart]keys.Hash     // of common rows, the same to all
 	// by pass
 	common  []int  // rows; -1 until told
-	refused []bool // a party has voted against opening them
-	opened  []bool // a message behind the votes has come or gone
+	refused []bool // a party that counts has said that they are too few
+	voted   []bool // a party that counts has said whether they are enough
+	opened  []bool // a message behind that has come or gone, but for their number
 
 	next      int    // of own, in the session under way
 	operation uint64 // of the message under way
@@ -65,7 +66,7 @@ func newAlignment(c *contract.Contract, self int, f *finding.Set) *alignment {
 	}
 	a := &alignment{found: f, spec: spec, names: c.Job.Parties, at: make(map[string]int),
 		begun: make(map[alignedPlace]keys.Hash), lists: make(map[listPart]keys.Hash),
-		refused: make([]bool, spec.Passes()), opened: make([]bool, spec.Passes())}
+		refused: make([]bool, spec.Passes()), voted: make([]bool, spec.Passes()), opened: make([]bool, spec.Passes())}
 	openings, operations := spec.Disclose(c.Job.Parties)
 	same := slices.EqualFunc(c.Operations, contract.SessionOperations(len(c.Parties), operations),
 		func(x, y contract.Operation) bool { return fmt.Sprint(x) == fmt.Sprint(y) })
@@ -216,9 +217,16 @@ func (a *alignment) take(r *transcript.Record) {
 	}
 }
 
-// count reads from digests what they tell: how many rows are common, and who agreed that they open.
+// count reads from digests what they tell: how many rows are common, and who said that they are enough to open.
 func (a *alignment) count(r *transcript.Record, i int, what string) {
 	pass := a.pass[i]
+	if a.own[i].Opens() && slices.Contains(a.refused[:pass+1], true) {
+		says := "tells which rows are common"
+		if a.own[i].Counts() {
+			says = "tells how many rows are common"
+		}
+		a.found.Leak(finding.CheckAlignment, "%s %s, and a party that counts had said that they are too few", what, says)
+	}
 	switch {
 	case a.own[i].Counts():
 		n := 0
@@ -232,19 +240,20 @@ func (a *alignment) count(r *transcript.Record, i int, what string) {
 			a.fail("%s tells of %d common rows, and of %d was told before", what, n, a.common[pass])
 		default:
 			a.common[pass] = n
+			total := 0
+			for _, n := range a.common[:pass+1] {
+				total += max(n, 0)
+			}
+			if total < a.spec.MinRows {
+				a.found.Leak(finding.CheckAlignment, "%s tells how many rows are common, and they are fewer than the contract's "+
+					"min_rows: min_rows is %d", what, a.spec.MinRows)
+			}
 		}
 	case a.own[i].Votes():
-		total := 0
-		for _, n := range a.common[:pass+1] {
-			total += max(n, 0)
-		}
-		enough := total >= a.spec.MinRows
+		a.voted[pass] = true
 		yes, no := keys.Hash(sha256.Sum256([]byte{1})), keys.Hash(sha256.Sum256([]byte{0}))
 		switch r.Sum() {
 		case yes:
-			if !enough {
-				a.fail("%s lets %d common rows open, and the contract's min_rows is %d", what, total, a.spec.MinRows)
-			}
 		case no:
 			a.refused[pass] = true
 		default:
@@ -252,10 +261,6 @@ func (a *alignment) count(r *transcript.Record, i int, what string) {
 		}
 	case a.own[i].Opens():
 		a.opened[pass] = true
-		if slices.Contains(a.refused[:pass+1], true) {
-			a.found.Leak(finding.CheckAlignment, "%s tells which rows are common, and a party had not agreed: too few are",
-				what)
-		}
 	}
 }
 
@@ -292,11 +297,12 @@ func (a *alignment) passed() finding.Check {
 	return finding.Check{Name: finding.CheckAlignment, Detail: text}
 }
 
-// learned is what opened to the party: how many rows are common, by pass, and which of its own these are.
+// learned is what opened to the party: how many rows are common, by pass, and which of its own these are. Who counts
+// has learned how many there are also where they were too few for anybody to be told.
 func (a *alignment) learned(self int) []rules.Learning {
 	sizes, rows := int64(0), int64(0)
 	for pass, n := range a.common {
-		if n >= 0 {
+		if n >= 0 || a.voted[pass] && a.spec.Learns(self) {
 			sizes++
 		}
 		if a.opened[pass] && len(a.spec.Counts[self]) > 0 {

@@ -23,6 +23,12 @@ import (
 func (l *testNetwork) alignmentInput(h keys.Hash, parties ...int) *audit.Input {
 	l.t.Helper()
 	l.awaitDone(l.t.Context(), h)
+	return l.inputOf(h, parties...)
+}
+
+// inputOf is what an audit of an alignment that has ended reads at some parties.
+func (l *testNetwork) inputOf(h keys.Hash, parties ...int) *audit.Input {
+	l.t.Helper()
 	text, err := os.ReadFile(l.jobFile(parties[0], h, ContractFile))
 	if err != nil {
 		l.t.Fatal(err)

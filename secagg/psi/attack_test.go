@@ -234,7 +234,7 @@ func TestACountThatIsNot(t *testing.T) {
 					data[7]++
 				}
 				return data
-			}, stepAgree.kind(): func(int, []byte) []byte { return []byte{1} }})
+			}, stepEnough.kind(): func(int, []byte) []byte { return []byte{1} }})
 			for _, s := range w.sent {
 				if s.From != test.who && (s.Kind == stepOrder.kind() || s.Kind == stepListPoint.kind()) {
 					t.Errorf("party %d lies to %d: party %d sent %s", test.who, only, s.From, s.Kind)
@@ -262,7 +262,7 @@ func TestPlacesThatAreNot(t *testing.T) {
 		f.spec.MinRows = 10
 		_, errs := f.spoiled(t, 2, liar{
 			stepSize.kind():   func(_ int, data []byte) []byte { data[7]++; return data },
-			stepAgree.kind():  func(int, []byte) []byte { return []byte{1} },
+			stepEnough.kind(): func(int, []byte) []byte { return []byte{1} },
 			stepPlaces.kind(): func(_ int, data []byte) []byte { return lie(data) },
 		})
 		if err := first(errs); err == nil {

@@ -13,13 +13,14 @@
 //	                                 commitment to its doubled points ───────▶
 //	                                 ◀──── doubled kK·kA·u, in an order of its own
 //	                                 doubled kA·kK·u, in an order of its own ▶
-//	                                 both count: how many, not which
+//	                                 both count: how many, not which, and keep it to themselves
 //
 //	mode helper                      tags of (x, a) ──▶ helper ◀── tags of (y, b), under a key of the two
-//	                                 ◀──────────────── how many ──────────────▶
+//	                                           it counts, and keeps it to itself
 //
+//	◀────────────────────────── enough, or too few ─────────────────────────────▶
+//	too few: nothing opens, and nobody else hears how many
 //	◀───────────────────────────────── how many ────────────────────────────────▶
-//	too few for anybody: nothing else opens
 //	                                 ◀──────── orders, or the helper's places ─▶
 //	                                 ◀── proofs that both have the same list ──▶
 //	◀──────────────────────────────────────────────────────────────────── digest of the list

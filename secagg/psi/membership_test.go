@@ -90,17 +90,23 @@ func TestProberLearnsOfOnePerson(t *testing.T) {
 	})
 }
 
-// TestPadderLearnsOfOnePerson hides one person in a table of noise, under a min_rows that nobody reaches. It succeeds:
-// all are told how many rows are common, 0 or 1.
-func TestPadderLearnsOfOnePerson(t *testing.T) {
+// TestPadderIsToldTooFewAndNoNumber hides one person in a table of noise, under a min_rows that nobody reaches, and
+// hears the same whether all others have the person or not. The control is a min_rows that the one person reaches: then
+// what is told differs.
+func TestPadderIsToldTooFewAndNoNumber(t *testing.T) {
 	everywhere(t, membership{noise: 999, least: 1000}, func(t *testing.T, m membership) {
-		there, rows, _, _ := m.run(t, true)
+		there, rows, _, errs := m.run(t, true)
 		away, more, _, _ := m.run(t, false)
 		if len(rows)+len(more) > 0 {
 			t.Errorf("rows %v and %v opened", rows, more)
 		}
-		if slices.Equal(there, away) {
-			t.Errorf("the padder was told %v, whether the person is there or not", there)
+		if len(there) == 0 || !slices.Equal(there, away) {
+			t.Errorf("the padder was told %v, and %v where the person is not there; errors %v", there, away, errs)
+		}
+		m.least = 1
+		there, _, _, _ = m.run(t, true)
+		if away, _, _, _ = m.run(t, false); slices.Equal(there, away) {
+			t.Errorf("the control was told %v, whether the person is there or not", there)
 		}
 	})
 }
@@ -159,9 +165,9 @@ func counted(w *wire) int {
 	return n
 }
 
-// TestAskerAndKeeperCouldCountWhatTheyTellNobody documents what no protection of mode dh takes from the two: the words
+// TestAskerAndKeeperCouldCountWhatTheySayToNobody documents what no protection of mode dh takes from the two: the words
 // that they exchange say how many rows are common, to whoever changes its program to look.
-func TestAskerAndKeeperCouldCountWhatTheyTellNobody(t *testing.T) {
+func TestAskerAndKeeperCouldCountWhatTheySayToNobody(t *testing.T) {
 	m := membership{noise: 99, least: 100}
 	for want, there := range []bool{false, true} {
 		if _, _, w, _ := m.run(t, there); counted(w) != want {

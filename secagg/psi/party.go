@@ -63,12 +63,12 @@ type Result struct {
 	Rows   []Common  // in the order of their tags
 }
 
-// TooFewError says that fewer rows are common than the contract lets open. How many was told, and nothing else.
+// TooFewError says that fewer rows are common than the contract lets open. Nothing else was told, and no number.
 type TooFewError struct{}
 
 // Error implements error.
 func (TooFewError) Error() string {
-	return "too few rows are common to all parties: nothing but their number was opened"
+	return "too few rows are common to all parties: nothing was opened, and nobody was told how many they are"
 }
 
 // Deviation says that a party did not follow the protocol. What it sent has no place in it.

@@ -250,41 +250,63 @@ func (w *pass) add(n int, place func(i int) int, word func(id *ID, out []byte)) 
 // inOrder is the place of the i-th of all own IDs.
 func inOrder(i int) int { return i }
 
-// agree ends the pass where a party has fewer common rows than may open. All have been told how many there are.
+// agree ends the pass where those who count have found fewer common rows than may open. They tell the others that, and
+// how many there are only where there are enough: whoever hides a guess in a list of noise would read it from 0 or 1.
 func (w *pass) agree(ctx context.Context) error {
+	few := w.Learns(w.Self) && w.total() < w.MinRows
+	own := []byte{1}
+	if few {
+		own[0] = 0
+	}
+	for _, from := range w.counters() {
+		for to := range w.Counts {
+			if to == from {
+				continue
+			}
+			m := w.message(stepEnough, w.number, from, to, stepEnough.told())
+			received, err := w.send(ctx, m, own)
+			if err != nil {
+				return err
+			}
+			if to != w.Self {
+				continue
+			}
+			if received[0] > 1 {
+				return &Deviation{from, m.Kind, "it is neither yes nor no"}
+			}
+			few = few || received[0] == 0
+		}
+	}
+	if few {
+		return TooFewError{}
+	}
+	if err := w.spread(ctx); err != nil {
+		return err
+	}
+	w.all.Sizes = append(w.all.Sizes, w.size)
+	w.told(OpensSize, 1)
+	return nil
+}
+
+// total is how many rows this pass and those before have found.
+func (w *pass) total() int {
 	total := w.size
 	for _, n := range w.all.Sizes {
 		total += n
 	}
-	w.all.Sizes = append(w.all.Sizes, w.size)
-	w.told(OpensSize, 1)
-	own := []byte{0}
-	if total >= w.MinRows {
-		own[0] = 1
-	}
-	all, err := w.exchange(ctx, w.message(stepAgree, w.number, All, All, 1), own)
-	if err != nil {
-		return err
-	}
-	for _, said := range all {
-		if said[0] != 1 {
-			return TooFewError{}
-		}
-	}
-	return nil
+	return total
 }
 
-// spread tells all how many rows are common; size is what this party found. All who count must have found the same.
-func (w *pass) spread(ctx context.Context, size int) error {
-	w.size = size
+// spread tells all how many rows are common. All who count must have found the same, and enough.
+func (w *pass) spread(ctx context.Context) error {
 	first := true
 	for _, from := range w.counters() {
 		for to := range w.Counts {
 			if to == from {
 				continue
 			}
-			m := w.message(stepSize, w.number, from, to, sizeSize)
-			received, err := w.send(ctx, m, binary.BigEndian.AppendUint64(nil, uint64(size)))
+			m := w.message(stepSize, w.number, from, to, stepSize.told())
+			received, err := w.send(ctx, m, binary.BigEndian.AppendUint64(nil, uint64(w.size)))
 			if err != nil {
 				return err
 			}
@@ -292,13 +314,16 @@ func (w *pass) spread(ctx context.Context, size int) error {
 				continue
 			}
 			said := binary.BigEndian.Uint64(received)
-			switch known := !first || slices.Contains(w.counters(), w.Self); {
+			switch known := !first || w.Learns(w.Self); {
 			case said > uint64(w.Most(w.number)):
 				return &Deviation{from, m.Kind, "more rows than a party has"}
 			case known && said != uint64(w.size):
 				return &Deviation{from, m.Kind, "another number than was found before"}
 			}
 			w.size, first = int(said), false
+			if w.total() < w.MinRows {
+				return &Deviation{from, m.Kind, "fewer than may open, and it had said that there are enough"}
+			}
 		}
 	}
 	return nil

@@ -117,9 +117,7 @@ func (w *pass) countPoints(ctx context.Context) (open func(context.Context) ([]i
 
 	// Both count. Nothing but where the common words are is needed any more.
 	matched := common.at
-	if err := w.spread(ctx, len(matched)); err != nil {
-		return nil, err
-	}
+	w.size = len(matched)
 	return func(ctx context.Context) ([]int, error) {
 		var secret []byte
 		for _, from := range []int{w.Asker, w.Keeper} {

@@ -133,8 +133,8 @@ const (
 	stepCommitted
 	stepDoubledBack
 	stepDoubled
+	stepEnough
 	stepSize
-	stepAgree
 	stepOrder
 	stepPlaces
 	stepListPoint
@@ -148,9 +148,17 @@ const (
 func (s step) kind() string {
 	return [steps]string{
 		"coin hash", "coin", "seed", "store", "half key", "tags", "points", "doubled hash", "doubled back", "doubled",
-		"common size", "agreed", "order", "places", "list point", "list proof", "list digest",
+		"enough", "common size", "order", "places", "list point", "list proof", "list digest",
 		"common rows",
 	}[s]
+}
+
+// told is how many bytes those who count tell each other party in a step.
+func (s step) told() int {
+	if s == stepEnough {
+		return 1
+	}
+	return sizeSize
 }
 
 // of returns what a message of a step is called in a pass, counted from 0.
@@ -213,7 +221,7 @@ func Protection(kind string) string {
 		return ""
 	}
 	switch at {
-	case stepCommitment, stepCoin, stepAgree:
+	case stepCommitment, stepCoin, stepEnough:
 		return ""
 	case stepSeed, stepHalfKey:
 		return "a key of the two"
@@ -242,11 +250,12 @@ type Message struct {
 // Counts reports whether a message tells how many rows are common, as 8 bytes, big-endian.
 func (m *Message) Counts() bool { at, _, ok := stepOf(m.Kind); return ok && at == stepSize }
 
-// Votes reports whether a message says if its sender agrees that the common rows open: 1, or 0.
-func (m *Message) Votes() bool { at, _, ok := stepOf(m.Kind); return ok && at == stepAgree }
+// Votes reports whether a message says if its sender, who has counted, found as many common rows as may open: 1, or 0.
+func (m *Message) Votes() bool { at, _, ok := stepOf(m.Kind); return ok && at == stepEnough }
 
-// Opens reports whether a message comes only when all have agreed: it, or what follows it, tells which rows are common.
-func (m *Message) Opens() bool { at, _, ok := stepOf(m.Kind); return ok && at > stepAgree }
+// Opens reports whether a message comes only when all who count have found enough: it, or what follows it, tells how
+// many rows are common, and which.
+func (m *Message) Opens() bool { at, _, ok := stepOf(m.Kind); return ok && at > stepEnough }
 
 // All stands for both ends of what everybody sends everybody.
 const All = -1
@@ -310,14 +319,15 @@ func (s *Spec) Messages(pass int) []Message {
 			words(stepTags, s.Keeper, s.Helper, n, k+dummies, wordSize)
 		}
 	}
-	for _, from := range s.counters() {
-		for to := range s.Counts {
-			if to != from {
-				add(stepSize, from, to, sizeSize)
+	for _, at := range []step{stepEnough, stepSize} {
+		for _, from := range s.counters() {
+			for to := range s.Counts {
+				if to != from {
+					add(at, from, to, at.told())
+				}
 			}
 		}
 	}
-	add(stepAgree, All, All, 1)
 	if s.Helper == None {
 		both(stepOrder, hashSize)
 	} else {
@@ -343,6 +353,9 @@ func (s *Spec) SizeOf(m Message, common int) int {
 	}
 	return m.Size
 }
+
+// Learns reports whether a party finds out how many rows are common also where they are too few to open.
+func (s *Spec) Learns(party int) bool { return slices.Contains(s.counters(), party) }
 
 // counters are the parties that know how many rows are common before all others.
 func (s *Spec) counters() []int {
@@ -392,9 +405,16 @@ func (s *Spec) Disclose(names []string) (openings []contract.Opening, operations
 			operations = append(operations, o)
 		}
 	}
+	least := fmt.Sprintf("how many rows all parties have, where they are at least %d; else only that they are too few",
+		s.MinRows)
 	for i, name := range names {
+		meaning := least
+		if s.Learns(i) {
+			meaning = fmt.Sprintf("how many rows all parties have; where they are fewer than %d, its program shows, keeps and "+
+				"tells nobody the number", s.MinRows)
+		}
 		openings = append(openings, contract.Opening{To: name, Kind: OpensSize, Count: int64(s.Passes()),
-			Meaning: "how many rows all parties have"})
+			Meaning: meaning})
 		if !s.holds(i) {
 			continue
 		}
