@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,9 @@ const (
 // Privacies lists the modes from the weakest to the strongest.
 func Privacies() []string { return []string{PrivacyPublished, PrivacyMasked, PrivacySealed} }
 
+// DefaultMinRows is how many rows must be common for an alignment to open, under a charter that says nothing of it.
+const DefaultMinRows = 100
+
 // maxMinRows is the largest MinRows.
 const maxMinRows = 1<<31 - 1
 
@@ -29,7 +33,7 @@ type Rules struct {
 	MinContributors int      // below it a sum is not opened, 2 to MaxMembers; default 3
 	Transports      []string // "tcp", "quic", in order of preference; default tcp
 	Discovery       []string // "addresses", "mdns", "dht": how members may look for each other; default addresses
-	MinRows         int      // fewest common rows that an alignment may open; default 0: none said
+	MinRows         int      // fewest common rows that an alignment may open; default 0: see LeastCommon
 	RevokeBy        int      // how many members can revoke another, see Charter.Quorum; default 0: all others
 }
 
@@ -55,6 +59,10 @@ func (r Rules) AllowsPrivacy(mode string) bool {
 	least := slices.Index(order, r.withDefaults().MinPrivacy)
 	return least >= 0 && slices.Index(order, mode) >= least
 }
+
+// LeastCommon is the fewest common rows that an alignment may open. An alignment of one row says whether one person is
+// in the others' tables; so only a charter can say less than DefaultMinRows, to which all members have put their names.
+func (r Rules) LeastCommon() int { return cmp.Or(r.MinRows, DefaultMinRows) }
 
 // withDefaults fills in the fields that are zero.
 func (r Rules) withDefaults() Rules {

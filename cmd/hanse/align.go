@@ -55,7 +55,7 @@ and the helper must not join with either:
 			&cli.StringFlag{Name: "keeper", Usage: "the `PARTY` that does the work with this one (default: the first that may)"},
 			&cli.StringFlag{Name: "helper", Usage: "with --mode helper: the `PARTY` that counts; it needs no table"},
 			&cli.IntFlag{Name: "min-rows", Usage: "open nothing where fewer than `N` rows are common",
-				DefaultText: "the charter's, or 1"},
+				DefaultText: fmt.Sprintf("the charter's, or %d", keys.DefaultMinRows)},
 			&cli.IntFlag{Name: "keep-days", Usage: "jobs may use the alignment for `N` days", DefaultText: "365"},
 			&cli.IntFlag{Name: "buckets", Usage: "work on large tables in `N` parts, each in a share of the memory",
 				DefaultText: fmt.Sprintf("one for each %d rows of the largest table", psi.BucketIDs)},

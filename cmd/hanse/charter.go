@@ -64,7 +64,7 @@ func ruleFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "ids", Usage: "`NAME=COLUMN:HOW`, what identifies a row, and how cells are made alike: " +
 			"phone=phone:trim,e164=+31; NAME= takes it away; give it again for more", DefaultText: "the id column"},
 		&cli.IntFlag{Name: "min-rows", Usage: "an alignment over fewer than `N` common rows opens nothing",
-			DefaultText: "0"},
+			DefaultText: fmt.Sprint(keys.DefaultMinRows)},
 		&cli.StringFlag{Name: "relay-limits", Usage: "what members that relay carry, `LIMITS`: minutes=60,mib=1024 " +
 			"of one circuit, reservations=64 of one relay, circuits=8 of one member; 0 is no limit",
 			DefaultText: "none"},

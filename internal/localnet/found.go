@@ -3,6 +3,7 @@
 package localnet
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,6 +53,7 @@ func FoundLike(dir string, names []string, like *keys.Charter) (*Federation, err
 func found(dir string, names []string, like *keys.Charter, host string) (*Federation, error) {
 	c := keys.Charter{Name: like.Name, Version: 1, Created: time.Now(), Rules: like.Rules, Identifiers: like.Identifiers}
 	c.Rules.Discovery, c.Rules.Transports, c.Rules.RevokeBy = []string{"addresses"}, nil, 0
+	c.Rules.MinRows = cmp.Or(c.Rules.MinRows, 1) // the people are made up, and tables small as often as not
 	ports, err := FreePorts(len(names))
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -13,13 +14,20 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 	"github.com/hanse-project/hanse/secagg/psi"
 )
 
@@ -39,20 +47,81 @@ func (l *testNetwork) ruled(change func(r *keys.Rules)) {
 	}
 }
 
-// TestProberAsksForOnePerson has a member align a table of one row. It succeeds, by rules that say nothing: "1 common
+// inquiries counts the questions that a node asks others about jobs.
+type inquiries struct {
+	*testnet.Transport
+	asked *atomic.Int64
+}
+
+// Call implements protocol.Transport.
+func (t inquiries) Call(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error) {
+	if method == methodDescribe || method == methodConsent {
+		t.asked.Add(1)
+	}
+	return t.Transport.Call(ctx, to, method, request)
+}
+
+// TestProberIsRefusedAtItsOwnNode has a member align a table of one row. Its node refuses before it asks anybody, and
+// refuses a min_rows below what the charter lets it say. The control is a charter that says one row: then "1 common
 // row" or "too few" is whether all others have that person.
-func TestProberAsksForOnePerson(t *testing.T) {
-	l := newTestNetwork(t, 3, 1)
-	customers{200, 3}.write(l, same)
-	for person, there := range map[int]bool{3: true, 1: false} { // the insurer lacks the second
-		l.writeTable(0, "train", fmt.Sprintf("id,phone,a,y\n%s,0612345678,1,0\n", same(0, person)))
-		l.startAll()
-		r, _, err := l.propose(l.align(fmt.Sprintf("person-%d", person), "train", ""))
-		if there && (err != nil || r.Aligned.Common != 1) || !there && (err == nil || !strings.Contains(err.Error(), "few")) {
-			t.Errorf("the person is there: %t: %+v, error %v", there, r, err)
+func TestProberIsRefusedAtItsOwnNode(t *testing.T) {
+	for _, charter := range []int{0, 1} {
+		for person, there := range map[int]bool{3: true, 1: false} { // the insurer lacks the second
+			l := newTestNetwork(t, 3, 1)
+			l.ruled(func(r *keys.Rules) { r.MinRows = charter })
+			customers{200, 3}.write(l, same)
+			l.writeTable(0, "train", fmt.Sprintf("id,phone,a,y\n%s,0612345678,1,0\n", same(0, person)))
+			var asked atomic.Int64
+			l.wrap = func(_ int, t *testnet.Transport) protocol.Transport { return inquiries{t, &asked} }
+			l.startAll()
+			r, _, err := l.propose(l.align("person", "train", ""))
+			if charter == 1 {
+				if there && (err != nil || r.Aligned.Common != 1) ||
+					!there && (err == nil || !strings.Contains(err.Error(), "few")) {
+					t.Errorf("the control, and the person is there: %t: %+v, error %v", there, r, err)
+				}
+				continue
+			}
+			if err == nil || !strings.Contains(err.Error(), "1 row with an id") || asked.Load() > 0 {
+				t.Errorf("the person is there: %t: error %v, %d questions asked", there, err, asked.Load())
+			}
+			if _, _, err = l.propose(l.align("person", "train", "min_rows = 1")); err == nil || asked.Load() > 0 ||
+				!strings.Contains(err.Error(), "min_rows is 1, want at least 100") {
+				t.Errorf("the job says one row: error %v, %d questions asked", err, asked.Load())
+			}
 		}
-		for i := range l.names {
-			l.stops[i]()
+	}
+}
+
+// TestProberIsRefusedByTheOthers has a member whose program is changed propose its table of one row as it is: the
+// others refuse the contract by its numbers, before a person is asked. The control is the same contract with the numbers
+// of a larger table.
+func TestProberIsRefusedByTheOthers(t *testing.T) {
+	l := newTestNetwork(t, 3, 1)
+	l.ruled(func(r *keys.Rules) { r.MinRows = 0 })
+	customers{200, 3}.write(l, same)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.align("person", "train", ""), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Clone(c.Parties)
+	all[0].Rows, all[0].IDs = 1, []int{1}
+	lie, err := contract.NewContract(c.Job, all, c.Openings, c.Operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < 3; i++ {
+		_, err = l.nodes[i].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(lie.Document.Text())})
+		if !faults.WithCode(fault.CodeTable)(err) || !strings.Contains(err.Error(), "bank lists 1 row with an id") {
+			t.Errorf("%s answers %v", l.names[i], err)
+		}
+		if _, ok := l.nodes[i].job(lie.Hash()); ok {
+			t.Errorf("%s keeps the proposal", l.names[i])
+		}
+		r, err := l.nodes[i].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())})
+		if err != nil || r.Signature == nil {
+			t.Errorf("%s answers the control with %+v, %v", l.names[i], r, err)
 		}
 	}
 }

@@ -72,7 +72,8 @@ func newTestNetwork(t testing.TB, q, rows int) *testNetwork {
 	f := testnet.Found(t, partyNames[:q]...)
 	l.names, l.keys = f.Names, f.Keys
 	l.charter = f.Charter(t, func(c *keys.Charter) {
-		c.Created, c.Rules = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), keys.Rules{MinPrivacy: keys.PrivacyPublished}
+		c.Created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		c.Rules = keys.Rules{MinPrivacy: keys.PrivacyPublished, MinRows: 1} // tables here are small
 		for i := range c.Members {
 			c.Members[i].Addresses = []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 4001+i)}
 			l.dirs = append(l.dirs, t.TempDir())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -77,15 +78,25 @@ func everywhere(t *testing.T, m membership, test func(t *testing.T, m membership
 	}
 }
 
-// TestProberLearnsOfOnePerson lists one person and nothing else. It succeeds: the alignment opens, and says whether all
-// others have the person.
-func TestProberLearnsOfOnePerson(t *testing.T) {
+// TestProberIsRefusedByAll lists one person and nothing else, and no party sends anything. The control is a min_rows of
+// one: then the alignment opens, and says whether all others have the person.
+func TestProberIsRefusedByAll(t *testing.T) {
 	everywhere(t, membership{least: 1}, func(t *testing.T, m membership) {
 		if _, rows, _, errs := m.run(t, true); !slices.Equal(rows, []int{0}) {
-			t.Errorf("the person is there: rows %v, errors %v", rows, errs)
+			t.Errorf("the control: rows %v, errors %v", rows, errs)
 		}
 		if _, rows, _, _ := m.run(t, false); len(rows) != 0 {
-			t.Errorf("the person is not there: rows %v", rows)
+			t.Errorf("the control, and the person is not there: rows %v", rows)
+		}
+		m.least = 2
+		_, _, w, errs := m.run(t, true)
+		for i, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), "1 ids under the first key and min_rows is 2") {
+				t.Errorf("party %d ended with %v", i, err)
+			}
+		}
+		if len(w.sent) > 0 {
+			t.Errorf("%d messages were sent", len(w.sent))
 		}
 	})
 }
@@ -94,7 +105,7 @@ func TestProberLearnsOfOnePerson(t *testing.T) {
 // hears the same whether all others have the person or not. The control is a min_rows that the one person reaches: then
 // what is told differs.
 func TestPadderIsToldTooFewAndNoNumber(t *testing.T) {
-	everywhere(t, membership{noise: 999, least: 1000}, func(t *testing.T, m membership) {
+	everywhere(t, membership{noise: 199, least: 200}, func(t *testing.T, m membership) {
 		there, rows, _, errs := m.run(t, true)
 		away, more, _, _ := m.run(t, false)
 		if len(rows)+len(more) > 0 {

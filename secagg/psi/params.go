@@ -42,7 +42,7 @@ type Params struct {
 func (p Params) Complete(job *contract.Job, rules keys.Rules, apart func(a, b string) bool) (Params, error) {
 	p.Mode = cmp.Or(p.Mode, ModeDH)
 	p.Asker = cmp.Or(p.Asker, job.Proposer)
-	p.MinRows = cmp.Or(p.MinRows, rules.MinRows, 1)
+	p.MinRows = cmp.Or(p.MinRows, rules.LeastCommon())
 	p.KeepDays = cmp.Or(p.KeepDays, 365)
 	if p.Keeper == "" {
 		at := slices.IndexFunc(job.Parties, func(name string) bool {
@@ -91,9 +91,9 @@ func (p Params) Check(job *contract.Job, charter *keys.Charter) error {
 			wording.Clip(p.Helper), ModeHelper)
 	case p.Helper != "" && (!in(p.Helper) || p.Helper == p.Asker || p.Helper == p.Keeper):
 		return fmt.Errorf("helper is %q, want one of its parties, neither asker nor keeper", wording.Clip(p.Helper))
-	case p.MinRows < max(1, charter.Rules.MinRows):
-		return fmt.Errorf("min_rows is %d, want at least %d by charter %q: below it an alignment opens nothing", p.MinRows,
-			max(1, charter.Rules.MinRows), charter.Name)
+	case p.MinRows < charter.Rules.LeastCommon():
+		return fmt.Errorf("min_rows is %d, want at least %d: fewer common rows may open only where the rules of charter %q "+
+			"say so (min_rows there)", p.MinRows, charter.Rules.LeastCommon(), charter.Name)
 	case p.KeepDays < 1 || p.KeepDays > maxKeepDays:
 		return fmt.Errorf("keep_days is %d, want 1 to %d", p.KeepDays, maxKeepDays)
 	case p.Buckets < 0 || p.Buckets > MaxBuckets:

@@ -75,7 +75,17 @@ func (s *Spec) Check() error {
 			}
 		}
 	}
+	if i := s.Short(); i >= 0 {
+		return fmt.Errorf("party %d has %d ids under the first key and min_rows is %d: no more than these can be common",
+			i, s.Counts[i][0], s.MinRows)
+	}
 	return nil
+}
+
+// Short returns a party that has fewer IDs under the first key than may open, -1 where none has: all that could come of
+// its list is an answer about the few that are in it.
+func (s *Spec) Short() int {
+	return slices.IndexFunc(s.Counts, func(counts []int) bool { return len(counts) > 0 && counts[0] < s.MinRows })
 }
 
 // holds reports whether a party has rows.

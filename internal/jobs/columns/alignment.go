@@ -118,8 +118,29 @@ func (a *aligning) Facts() (contract.Facts, error) {
 	if err != nil {
 		return contract.Facts{}, err
 	}
+	if n := l.counts[0]; n < a.params.MinRows {
+		return contract.Facts{}, faults.Errorf(fault.CodeTable, "table %q: %s: %s with an id, and alignment %q opens "+
+			"nothing below min_rows = %d: nothing was sent; align a larger table, or change min_rows of the charter's rules",
+			a.job.Table, l.source.Path(), wording.Count(n, "row"), a.job.Name, a.params.MinRows)
+	}
 	f.Rows, f.IDs, f.Commitment = len(l.source.RowIDs()), l.counts, l.commitment.String()
 	return f, nil
+}
+
+// fitAlignment refuses an alignment with a party that lists fewer rows than may open, whatever that party's node says.
+func fitAlignment(job *contract.Job, all []contract.Facts) error {
+	p, err := psi.ParamsOf(job)
+	if err != nil {
+		return fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	for _, f := range all {
+		if len(f.IDs) > 0 && f.IDs[0] < p.MinRows {
+			return faults.Errorf(fault.CodeTable, "job %q: %s lists %s with an id under the first key, and min_rows is "+
+				"%d: who aligns so few asks about these, and nothing could open", job.Name, f.Name, wording.Count(f.IDs[0], "row"),
+				p.MinRows)
+		}
+	}
+	return nil
 }
 
 // commitmentSecret is what hides the own ids in the commitment: the same whenever it is asked for, so that the owner

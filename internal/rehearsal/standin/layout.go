@@ -177,7 +177,8 @@ func (l *Layout) OfAlignment() (map[string]*Table, error) {
 			smallest = n
 		}
 	}
-	common, next := int(float64(smallest)*l.Common), 0
+	least, _ := c.Job.Parameters["min_rows"].(int64) // fewer would not open
+	common, next := max(int(float64(smallest)*l.Common), min(int(least), smallest)), 0
 	all := make(map[string]*Table)
 	for i := range c.Parties {
 		f := &c.Parties[i]
