@@ -29,7 +29,8 @@ tried one after the other, each on the rows that none before it found:
    hanse align --name customers --parties bank,insurer --keys customer,phone --dir bank-node
 
 hanse ids check TABLE shows beforehand what they make of a table. All parties learn how many
-rows are common, and then which; where they are fewer than --min-rows, only that they are.
+rows are common, and then which; where they are fewer than --min-rows, only that they are,
+and not how many. A table of fewer rows than that is refused.
 
 A job file of a training then says rows = "customers". To score, align the rows to be scored;
 those of this node that another party lacks come back as "no match":
@@ -37,12 +38,15 @@ those of this node that another party lacks come back as "no match":
    hanse align --for predict --name march --parties bank,insurer,telco --dir bank-node
    hanse predict --model credit --rows march --dir bank-node --out scores.csv
 
-This node (the asker) and one other party (the keeper) do the work of --mode dh: the two
-together could test any id they guess against every list, so choose a keeper that would
-not. With --mode helper a third party counts codes of theirs; it is some ten times faster,
-and the helper must not join with either:
+Where one of the parties has no table, it counts codes for the others (--mode helper), and
+nobody else hears a number that is too small. It must not join with any of the others:
 
-   hanse align --name customers --parties bank,insurer,telco --mode helper --helper telco`,
+   hanse align --name customers --parties bank,insurer,notary --dir bank-node
+
+Where all have tables, this node (the asker) and one other party (the keeper) count (--mode
+dh). Each of the two, with a changed program, could learn of an alignment that opens nothing
+whether one person of its choice is common; together they could test any id they guess
+against every list. So choose a keeper that would not.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Required: true, Usage: "the alignment's `NAME`, by which jobs take their rows"},
 			&cli.StringSliceFlag{Name: "parties", Required: true,
@@ -51,9 +55,11 @@ and the helper must not join with either:
 			&cli.StringFlag{Name: "for", Value: contract.TaskTrain, Usage: "what the rows are `FOR`: train or predict"},
 			&cli.StringSliceFlag{Name: "keys", Usage: "`IDS` of the charter, the first tried first: customer,phone",
 				DefaultText: "the id column"},
-			&cli.StringFlag{Name: "mode", Value: psi.ModeDH, Usage: "`MODE`: dh, or helper"},
+			&cli.StringFlag{Name: "mode", Usage: "`MODE`: helper, or dh",
+				DefaultText: "helper where a party has no table, else dh"},
 			&cli.StringFlag{Name: "keeper", Usage: "the `PARTY` that does the work with this one (default: the first that may)"},
-			&cli.StringFlag{Name: "helper", Usage: "with --mode helper: the `PARTY` that counts; it needs no table"},
+			&cli.StringFlag{Name: "helper", Usage: "with --mode helper: the `PARTY` that counts; it needs no table",
+				DefaultText: "the party without a table"},
 			&cli.IntFlag{Name: "min-rows", Usage: "open nothing where fewer than `N` rows are common",
 				DefaultText: fmt.Sprintf("the charter's, or %d", keys.DefaultMinRows)},
 			&cli.IntFlag{Name: "keep-days", Usage: "jobs may use the alignment for `N` days", DefaultText: "365"},

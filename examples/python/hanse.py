@@ -261,7 +261,7 @@ class Node:
         """
         return self.train({"format": "hanse-job-v1", "name": name, "algorithm": "psi", "task": "align",
                            "parties": list(parties), "privacy": "sealed", "table": table,
-                           "parameters": {"mode": "dh", **parameters}}, yes)
+                           "parameters": parameters}, yes)
 
     def wait(self, job: str, timeout: float | None = None) -> dict[str, Any]:
         """Wait for the end of a job, at most timeout seconds, and return this node's report of it."""

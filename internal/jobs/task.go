@@ -61,6 +61,8 @@ type Kind interface {
 type Settled struct {
 	Target  string `cbor:"1,keyasint,omitempty"` // at a label holder: classes or numbers, as fdskl.Params has it
 	Classes int    `cbor:"2,keyasint,omitempty"` // of classes: how many
+	// Bare is that a party of an alignment has no rows, and can count for the others.
+	Bare bool `cbor:"3,keyasint,omitempty"`
 }
 
 // Member is what tasks know of the member whose node runs them.

@@ -82,17 +82,7 @@ func (l *testNetwork) withPhones() {
 // identify puts one more identifier into the charter.
 func (l *testNetwork) identify(id keys.Identifier) {
 	l.t.Helper()
-	c := l.charter.Charter
-	c.Identifiers = append(c.Identifiers, id)
-	var err error
-	if l.charter, err = keys.NewCharter(c); err != nil {
-		l.t.Fatal(err)
-	}
-	for _, k := range l.keys {
-		if err := l.charter.Sign(k); err != nil {
-			l.t.Fatal(err)
-		}
-	}
+	l.chartered(func(c *keys.Charter) { c.Identifiers = append(c.Identifiers, id) })
 }
 
 // TestAlignThenTrainThenScore goes the whole way from tables of different people in different orders: who is common,

@@ -23,6 +23,7 @@ import (
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -31,11 +32,11 @@ import (
 	"github.com/hanse-project/hanse/secagg/psi"
 )
 
-// ruled puts rules into the charter.
-func (l *testNetwork) ruled(change func(r *keys.Rules)) {
+// chartered changes the charter, which all sign.
+func (l *testNetwork) chartered(change func(c *keys.Charter)) {
 	l.t.Helper()
 	c := l.charter.Charter
-	change(&c.Rules)
+	change(&c)
 	var err error
 	if l.charter, err = keys.NewCharter(c); err != nil {
 		l.t.Fatal(err)
@@ -68,7 +69,7 @@ func TestProberIsRefusedAtItsOwnNode(t *testing.T) {
 	for _, charter := range []int{0, 1} {
 		for person, there := range map[int]bool{3: true, 1: false} { // the insurer lacks the second
 			l := newTestNetwork(t, 3, 1)
-			l.ruled(func(r *keys.Rules) { r.MinRows = charter })
+			l.chartered(func(c *keys.Charter) { c.Rules.MinRows = charter })
 			customers{200, 3}.write(l, same)
 			l.writeTable(0, "train", fmt.Sprintf("id,phone,a,y\n%s,0612345678,1,0\n", same(0, person)))
 			var asked atomic.Int64
@@ -94,11 +95,11 @@ func TestProberIsRefusedAtItsOwnNode(t *testing.T) {
 }
 
 // TestProberIsRefusedByTheOthers has a member whose program is changed propose its table of one row as it is: the
-// others refuse the contract by its numbers, before a person is asked. The control is the same contract with the numbers
-// of a larger table.
+// others refuse the contract by its numbers, before a person is asked. The control is the same contract with the
+// numbers of a larger table.
 func TestProberIsRefusedByTheOthers(t *testing.T) {
 	l := newTestNetwork(t, 3, 1)
-	l.ruled(func(r *keys.Rules) { r.MinRows = 0 })
+	l.chartered(func(c *keys.Charter) { c.Rules.MinRows = 0 })
 	customers{200, 3}.write(l, same)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.align("person", "train", ""), nil)
@@ -248,4 +249,118 @@ func (l *testNetwork) filesWith(number int) (found int) {
 		}
 	}
 	return found
+}
+
+// TestAPartyWithoutRowsCounts: where a job does not say who counts, a party without a table does, at any place among
+// the parties. With tables at all asker and keeper count. A second one without a table is refused, and one that is
+// affiliated with the asker.
+func TestAPartyWithoutRowsCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		idle, parties int
+		second        int // another one without a table
+		parameters    string
+		affiliated    []string
+		mode, keeper  string
+		fails         string
+	}{
+		"the last has none":   {idle: 3, parties: 4, mode: "helper", keeper: "insurer"},
+		"the second has none": {idle: 1, parties: 3, mode: "helper", keeper: "telco"},
+		"only the mode is said": {idle: 2, parties: 3, parameters: "mode = \"helper\"", mode: "helper",
+			keeper: "insurer"},
+		"two have none":               {idle: 3, second: 1, parties: 4, fails: "one party at most may have none"},
+		"all have one":                {parties: 3, mode: "dh", keeper: "insurer"},
+		"all have one, and one helps": {parties: 3, parameters: "mode = \"helper\"", fails: "every party has rows"},
+		"dh is said, and one has none": {idle: 2, parties: 3, parameters: "mode = \"dh\"",
+			fails: "its table cannot be used"},
+		"it is affiliated with the asker": {idle: 2, parties: 3, affiliated: []string{"bank", "telco"},
+			fails: "its table cannot be used"},
+		"it is affiliated with another": {idle: 3, parties: 4, affiliated: []string{"insurer", "retailer"}, mode: "helper",
+			keeper: "telco"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestNetwork(t, test.parties, 1)
+			customers{200, test.parties}.write(l, same)
+			if l.idle = test.idle; test.affiliated != nil {
+				l.chartered(func(c *keys.Charter) { c.Affiliations = [][]string{test.affiliated} })
+			}
+			l.startAll()
+			if test.second > 0 {
+				l.nodes[test.second].tables.Specs = nil
+			}
+			c, err := l.nodes[0].Prepare(t.Context(), l.align("customers", "train", test.parameters), nil)
+			if test.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), test.fails) {
+					t.Errorf("error is %v, want %q", err, test.fails)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := psi.ParamsOf(c.Job)
+			helper := ""
+			if test.idle > 0 {
+				helper = l.names[test.idle]
+			}
+			if err != nil || p.Mode != test.mode || p.Keeper != test.keeper || p.Helper != helper {
+				t.Errorf("%+v, error %v, want mode %s, keeper %s, helper %q", p, err, test.mode, test.keeper, helper)
+			}
+			if _, err := l.nodes[0].Launch(t.Context(), c.Hash(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestTheFirstSentenceSaysHowManyIDsAreAskedAbout reads the summary of an alignment at each party, and who could learn
+// of one person beside what opens.
+func TestTheFirstSentenceSaysHowManyIDsAreAskedAbout(t *testing.T) {
+	for name, test := range map[string]struct {
+		parties, idle, people int
+		parameters            string
+		first                 map[string]string
+		could                 string
+	}{
+		"two": {parties: 2, people: 2000, parameters: "min_rows = 100", could: "bank (asker) and insurer (keeper) could",
+			first: map[string]string{
+				"bank":    "insurer will learn which of the 1,800 ids it lists are yours.",
+				"insurer": "bank will learn which of the 1,800 ids it lists are yours."}},
+		"few may open": {parties: 2, people: 200, parameters: "min_rows = 30",
+			could: "bank (asker) and insurer (keeper) could",
+			first: map[string]string{
+				"insurer": "bank will learn which of the 180 ids it lists are yours; this opens from 30 common rows on, fewer " +
+					"than the usual 100: so few come close to asking about single people."}},
+		"a helper": {parties: 4, idle: 3, people: 200, parameters: "min_rows = 100",
+			could: "retailer (helper) and any one of the others, or bank (asker) and insurer (keeper), two together, could",
+			first: map[string]string{
+				"telco": "bank will learn which of the 180 ids it lists are yours and all others', and so will insurer of its " +
+					"180 ids.",
+				"retailer": "bank will learn which of the 180 ids it lists are in all tables, and so will insurer of its 180 " +
+					"ids and telco of its 180 ids."}},
+		"a helper with rows": {parties: 3, people: 200, parameters: "min_rows = 100\nhelper = \"telco\"",
+			could: "telco (helper), with a changed program, and bank (asker) and insurer (keeper), together, could"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestNetwork(t, test.parties, 1)
+			customers{test.people, test.parties}.write(l, same)
+			l.idle = test.idle
+			l.startAll()
+			c, err := l.nodes[0].Prepare(t.Context(), l.align("customers", "train", test.parameters), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for party, want := range test.first {
+				first, _, _ := strings.Cut(summary.Of(c, party), "\n\n")
+				if got := strings.Join(strings.Fields(first), " "); got != want {
+					t.Errorf("%s reads first %q, want %q", party, got, want)
+				}
+			}
+			all := strings.Join(strings.Fields(summary.Of(c, "bank")), " ")
+			if !strings.Contains(all, test.could+" learn whether one person of their choice is in the others' tables") {
+				t.Errorf("the summary is %q, want %q", all, test.could)
+			}
+		})
+	}
 }

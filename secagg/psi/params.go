@@ -26,9 +26,9 @@ const maxKeepDays = 3660
 // Params are the parameters of a job with task "align".
 type Params struct {
 	Keys     []string `toml:"keys,omitempty"` // identifiers of the charter, by pass; none: the id column
-	Mode     string   `toml:"mode"`
+	Mode     string   `toml:"mode,omitempty"`
 	Asker    string   `toml:"asker"`
-	Keeper   string   `toml:"keeper"`
+	Keeper   string   `toml:"keeper,omitempty"`
 	Helper   string   `toml:"helper,omitempty"`
 	MinRows  int      `toml:"min_rows"`  // fewer common rows than this do not open
 	KeepDays int      `toml:"keep_days"` // how long jobs may use the alignment
@@ -37,16 +37,39 @@ type Params struct {
 	Buckets int `toml:"buckets,omitempty"`
 }
 
-// Complete fills in what a job leaves open: the proposer asks, the next other party that may is the keeper, and the
-// charter says how few rows may open. apart reports whether two parties may be asker and keeper.
-func (p Params) Complete(job *contract.Job, rules keys.Rules, apart func(a, b string) bool) (Params, error) {
-	p.Mode = cmp.Or(p.Mode, ModeDH)
+// Complete fills in what a job leaves open: the proposer asks, and the charter says how few rows may open. Who keeps
+// and, where the job does not say, in which mode, follows once it is known who has rows: see CompleteFor.
+func (p Params) Complete(job *contract.Job, rules keys.Rules) Params {
+	if p.Helper != "" {
+		p.Mode = cmp.Or(p.Mode, ModeHelper)
+	}
 	p.Asker = cmp.Or(p.Asker, job.Proposer)
 	p.MinRows = cmp.Or(p.MinRows, rules.LeastCommon())
 	p.KeepDays = cmp.Or(p.KeepDays, 365)
+	return p
+}
+
+// WantsHelper reports whether a job leaves open who helps: a party that has no rows does.
+func (p Params) WantsHelper() bool { return p.Mode != ModeDH && p.Helper == "" }
+
+// Help has a party without rows count for the others.
+func (p Params) Help(name string) Params {
+	p.Mode, p.Helper = ModeHelper, name
+	return p
+}
+
+// CompleteFor fills in what only the parties' numbers of rows tell: the mode, where nobody without rows helps; the
+// keeper, the first other party that may be; and into how many buckets the longest list goes. apart reports whether two
+// parties may be two of asker, keeper and helper.
+func (p Params) CompleteFor(job *contract.Job, all []contract.Facts, apart func(a, b string) bool) (Params, error) {
+	p.Mode = cmp.Or(p.Mode, ModeDH)
+	if p.WantsHelper() {
+		return p, fmt.Errorf("job %q: mode is %q, and every party has rows: name one as its helper, or a member of the "+
+			"charter without rows as another party", job.Name, p.Mode)
+	}
 	if p.Keeper == "" {
 		at := slices.IndexFunc(job.Parties, func(name string) bool {
-			return name != p.Asker && name != p.Helper && apart(p.Asker, name)
+			return name != p.Asker && name != p.Helper && apart(p.Asker, name) && (p.Helper == "" || apart(p.Helper, name))
 		})
 		if at < 0 {
 			return p, fmt.Errorf("job %q: none of its parties can be the keeper: it must be another than the asker, and not "+
@@ -54,11 +77,6 @@ func (p Params) Complete(job *contract.Job, rules keys.Rules, apart func(a, b st
 		}
 		p.Keeper = job.Parties[at]
 	}
-	return p, nil
-}
-
-// CompleteFor fills in what only the parties' numbers of rows tell: into how many buckets the longest list goes.
-func (p Params) CompleteFor(all []contract.Facts) Params {
 	longest := 0
 	for _, f := range all {
 		longest = max(longest, slices.Max(append(slices.Clone(f.IDs), 0)))
@@ -66,7 +84,7 @@ func (p Params) CompleteFor(all []contract.Facts) Params {
 	if n := BucketsFor(longest); p.Buckets == 0 && n > 1 {
 		p.Buckets = n
 	}
-	return p
+	return p, nil
 }
 
 // ParamsOf reads a job's parameters.
@@ -78,15 +96,16 @@ func ParamsOf(job *contract.Job) (p Params, err error) {
 	return p, keys.InTable(text.Bytes(), keys.DecodeStrict("parameters", text.Bytes(), &p))
 }
 
-// Check holds the parameters against the job, the charter's rules and its affiliations.
+// Check holds the parameters against the job, the charter's rules and its affiliations. Mode, keeper and helper may be
+// open, until a contract says them: SpecOf wants them all.
 func (p Params) Check(job *contract.Job, charter *keys.Charter) error {
 	in := func(name string) bool { return job.Index(name) >= 0 }
 	switch {
-	case p.Mode != ModeDH && p.Mode != ModeHelper:
+	case p.Mode != "" && p.Mode != ModeDH && p.Mode != ModeHelper:
 		return fmt.Errorf("mode is %q, want %q or %q", wording.Clip(p.Mode), ModeDH, ModeHelper)
-	case !in(p.Asker) || !in(p.Keeper) || p.Asker == p.Keeper:
+	case !in(p.Asker) || p.Keeper != "" && !in(p.Keeper) || p.Asker == p.Keeper:
 		return fmt.Errorf("asker is %q and keeper %q, want two of its parties", wording.Clip(p.Asker), wording.Clip(p.Keeper))
-	case (p.Mode == ModeHelper) != (p.Helper != ""):
+	case p.Mode != ModeHelper && p.Helper != "":
 		return fmt.Errorf("mode is %q and helper %q: mode %q names a helper, and no other does", p.Mode,
 			wording.Clip(p.Helper), ModeHelper)
 	case p.Helper != "" && (!in(p.Helper) || p.Helper == p.Asker || p.Helper == p.Keeper):
@@ -124,6 +143,10 @@ func SpecOf(job *contract.Job, all []contract.Facts) (*Spec, error) {
 	p, err := ParamsOf(job)
 	if err != nil {
 		return nil, err
+	}
+	if p.Mode == "" || p.WantsHelper() {
+		return nil, fmt.Errorf("mode is %q and helper %q, want mode %q, or %q and who helps", wording.Clip(p.Mode),
+			wording.Clip(p.Helper), ModeDH, ModeHelper)
 	}
 	s := &Spec{Asker: job.Index(p.Asker), Keeper: job.Index(p.Keeper), Helper: None, MinRows: p.MinRows,
 		Buckets: p.Buckets}

@@ -55,8 +55,55 @@ func TestLargeTablesHaveBuckets(t *testing.T) {
 		{0, 100, 0}, {0, BucketIDs, 0}, {0, BucketIDs + 1, 2}, {0, 2_000_000, 8}, {1, 2_000_000, 1}, {5, 100, 5},
 	} {
 		facts := []contract.Facts{{IDs: []int{3, 4}}, {}, {IDs: []int{1, test.longest}}}
-		if got := (Params{Buckets: test.says}).CompleteFor(facts).Buckets; got != test.want {
-			t.Errorf("a job that says %d, and %d ids: %d buckets, want %d", test.says, test.longest, got, test.want)
+		p, err := Params{Keeper: "b", Buckets: test.says}.CompleteFor(&contract.Job{}, facts, nil)
+		if err != nil || p.Buckets != test.want {
+			t.Errorf("a job that says %d, and %d ids: %d buckets, want %d; error %v", test.says, test.longest, p.Buckets,
+				test.want, err)
+		}
+	}
+}
+
+// TestWhoCountsWhereAJobDoesNotSay: a party without rows, where there is one; the keeper is kept apart from it.
+func TestWhoCountsWhereAJobDoesNotSay(t *testing.T) {
+	job := &contract.Job{Name: "job", Proposer: "a", Parties: []string{"a", "b", "c", "d"}}
+	charter := &keys.Charter{Name: "test", Affiliations: [][]string{{"b", "d"}}}
+	apart := func(x, y string) bool { return !charter.Affiliated(x, y) }
+	for _, test := range []struct {
+		says  Params
+		helps string // a party without rows
+		want  Params
+		fails bool
+	}{
+		{says: Params{}, want: Params{Mode: ModeDH, Asker: "a", Keeper: "b"}},
+		{says: Params{}, helps: "d", want: Params{Mode: ModeHelper, Asker: "a", Keeper: "c", Helper: "d"}},
+		{says: Params{Helper: "c"}, want: Params{Mode: ModeHelper, Asker: "a", Keeper: "b", Helper: "c"}},
+		{says: Params{Mode: ModeHelper}, helps: "c", want: Params{Mode: ModeHelper, Asker: "a", Keeper: "b", Helper: "c"}},
+		{says: Params{Mode: ModeHelper}, fails: true},
+		{says: Params{Mode: ModeDH, Keeper: "c"}, want: Params{Mode: ModeDH, Asker: "a", Keeper: "c"}},
+	} {
+		p := test.says.Complete(job, charter.Rules)
+		if err := p.Check(job, charter); err != nil {
+			t.Errorf("%+v before it is known who has rows: %v", test.says, err)
+		}
+		if test.helps != "" {
+			if !p.WantsHelper() {
+				t.Errorf("%+v wants no helper", test.says)
+			}
+			p = p.Help(test.helps)
+		}
+		got, err := p.CompleteFor(job, nil, apart)
+		if (err != nil) != test.fails {
+			t.Errorf("%+v: %v", test.says, err)
+		}
+		if test.fails {
+			continue
+		}
+		if err := got.Check(job, charter); err != nil {
+			t.Errorf("%+v: %v", test.says, err)
+		}
+		if got.Mode != test.want.Mode || got.Asker != test.want.Asker || got.Keeper != test.want.Keeper ||
+			got.Helper != test.want.Helper || got.MinRows != keys.DefaultMinRows {
+			t.Errorf("%+v, and %q has no rows: %+v, want %+v", test.says, test.helps, got, test.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -56,11 +57,37 @@ func (j *Jobs) completeAlignment(job *contract.Job) error {
 	if err != nil {
 		return fmt.Errorf("job %q: %w", job.Name, err)
 	}
-	charter := j.Charter()
-	if p, err = p.Complete(job, charter.Rules, func(a, b string) bool { return !charter.Affiliated(a, b) }); err != nil {
-		return err
+	return job.SetParameters(p.Complete(job, j.Charter().Rules))
+}
+
+// settleAlignment says whether this node has no rows for an alignment that leaves open who counts.
+func (j *Jobs) settleAlignment(job *contract.Job) (s jobs.Settled, err error) {
+	p, err := psi.ParamsOf(job)
+	if err != nil {
+		return s, fmt.Errorf("job %q: %w", job.Name, err)
 	}
-	return job.SetParameters(p)
+	s.Bare = j.mayHelp(p, j.Name()) && !j.Tables.Has(job.Table)
+	return s, nil
+}
+
+// mayHelp reports whether a party may be who counts in an alignment that leaves that open.
+func (j *Jobs) mayHelp(p psi.Params, party string) bool {
+	return p.WantsHelper() && party != p.Asker && party != p.Keeper && !j.Charter().Affiliated(party, p.Asker)
+}
+
+// takeInHelper has a party that has no rows count for the others, where the job leaves open who does. Nobody else has
+// the number then: from it two who count could read what an alignment of too few rows is not to tell.
+func (j *Jobs) takeInHelper(job *contract.Job, party string) (string, error) {
+	p, err := psi.ParamsOf(job)
+	if err != nil {
+		return "", fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	if !j.mayHelp(p, party) {
+		return "", fmt.Errorf("job %q: %s has no table %q: one party at most may have none, it counts for the others (%s "+
+			"here), and it is not affiliated with the asker", job.Name, party, job.Table, cmp.Or(p.Helper, "nobody"))
+	}
+	return fmt.Sprintf("mode: helper. %s has no table %q, and counts for the others (say mode = %q, with parties that "+
+		"all have one, for none)", party, job.Table, psi.ModeDH), job.SetParameters(p.Help(party))
 }
 
 // idle reports whether this node only counts, and brings no rows.

@@ -118,7 +118,7 @@ func (j *Jobs) Complete(job *contract.Job) error {
 	return nil
 }
 
-// CompleteFor implements jobs.Kind: into how many buckets the lists of an alignment go.
+// CompleteFor implements jobs.Kind: who keeps in an alignment, and into how many buckets its lists go.
 func (j *Jobs) CompleteFor(job *contract.Job, all []contract.Facts) error {
 	if job.Task != contract.TaskAlign {
 		return nil
@@ -127,7 +127,11 @@ func (j *Jobs) CompleteFor(job *contract.Job, all []contract.Facts) error {
 	if err != nil {
 		return err
 	}
-	return job.SetParameters(p.CompleteFor(all))
+	apart := func(a, b string) bool { return !j.Charter().Affiliated(a, b) }
+	if p, err = p.CompleteFor(job, all, apart); err != nil {
+		return err
+	}
+	return job.SetParameters(p)
 }
 
 // Stands implements jobs.Kind: no two who hold shares are affiliated. A prediction's roles are in the model part.

@@ -16,8 +16,12 @@ const (
 	paramClasses = "classes"
 )
 
-// Settle implements jobs.Kind: the label holder of a training says of its label what the job does not.
+// Settle implements jobs.Kind: the label holder of a training says of its label what the job does not, and a party of
+// an alignment that it has no rows.
 func (j *Jobs) Settle(job *contract.Job) (s jobs.Settled, err error) {
+	if job.Task == contract.TaskAlign {
+		return j.settleAlignment(job)
+	}
 	target, open := openTarget(job)
 	if !open {
 		return s, nil
@@ -51,8 +55,13 @@ func openTarget(job *contract.Job) (target string, open bool) {
 // TakeIn implements jobs.Kind: the label holder says what its label is. Two classes are what a job is of that says
 // nothing.
 func (j *Jobs) TakeIn(job *contract.Job, party string, s jobs.Settled) (string, error) {
-	if s == (jobs.Settled{}) {
+	switch {
+	case s == (jobs.Settled{}):
 		return "", nil
+	case job.Task == contract.TaskAlign && s == (jobs.Settled{Bare: true}):
+		return j.takeInHelper(job, party)
+	case job.Task == contract.TaskAlign || s.Bare:
+		return "", fmt.Errorf("job %q: %s settles what such a job does not leave open", job.Name, party)
 	}
 	p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
 	if err != nil {

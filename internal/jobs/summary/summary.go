@@ -2,6 +2,8 @@ package summary
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -25,6 +27,9 @@ func wrapped(indent, text string) string { return wording.Wrap(wording.Columns, 
 func Of(c *contract.Contract, party string) string {
 	var b strings.Builder
 	j := c.Job
+	if j.Task == contract.TaskAlign {
+		b.WriteString(asked(c, party))
+	}
 	b.WriteString(wrapped("", fmt.Sprintf("job %q (%s %s), proposed by %s, contract %s", j.Name, j.Algorithm, j.Task,
 		j.Proposer, c.Hash().Short())))
 
@@ -314,20 +319,98 @@ func writeAlignment(b *strings.Builder, c *contract.Contract) {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", f.Name, role, f.Rows, strings.ReplaceAll(with, " ", ", "), f.ID.Short())
 	}
 	w.Flush()
-	together := "no other two learn more than their own rows say."
-	if p.Helper != "" {
-		together = fmt.Sprintf("so could %s (helper) with either of the two.", p.Helper)
-	}
-	few := ""
-	if p.MinRows > 1 {
-		few = fmt.Sprintf("; fewer than %d common rows open nothing but that they are too few", p.MinRows)
-	}
 	fmt.Fprintf(b, "\n%s", wrapped("", fmt.Sprintf("All learn which rows are common to all, each party's number of rows, "+
-		"and nothing of anybody's other rows%s. %s (asker) and %s (keeper) together could test any id they guess against "+
-		"every list; %s", few, p.Asker, p.Keeper, together)))
+		"and nothing of anybody's other rows. Fewer than %d common rows open nothing but that they are too few: no program "+
+		"shows, keeps or sends how many.", p.MinRows)))
+	b.WriteString(wrapped("", oracles(c, p)))
 	b.WriteString(wrapped("", fmt.Sprintf("A party may pad its list with guesses, as many as it says that it has rows; "+
 		"it is bound to its list by a commitment in the contract. Jobs may use the alignment %q for %d days.", c.Job.Name,
 		p.KeepDays)))
+}
+
+// oracles says which two could learn, beside what opens, whether one person of their choice is in the others' tables.
+func oracles(c *contract.Contract, p psi.Params) string {
+	const could = "could learn whether one person of their choice is in the others' tables"
+	switch {
+	case p.Helper == "":
+		return fmt.Sprintf("%s (asker) and %s (keeper) %s: each of the two counts how many rows are common, so that one "+
+			"with a changed program sees the number of a list of noise and one guess, and together they could test any id they "+
+			"guess against every list; no other two learn more than their own rows say.", p.Asker, p.Keeper, could)
+	case len(c.Parties[c.Job.Index(p.Helper)].IDs) > 0:
+		return fmt.Sprintf("%s (helper), with a changed program, and %s (asker) and %s (keeper), together, %s: the helper "+
+			"counts how many rows are common, and has rows of its own to choose a person by; with either of the two it could "+
+			"test any id.", p.Helper, p.Asker, p.Keeper, could)
+	}
+	return fmt.Sprintf("%s (helper) and any one of the others, or %s (asker) and %s (keeper), two together, %s, and none "+
+		"of them alone: the helper counts how many rows are common, and has none by which to choose a person.", p.Helper,
+		p.Asker, p.Keeper, could)
+}
+
+// asked is the first that a person reads of an alignment: of how many ids each other party learns whether they are this
+// party's. The asker comes first.
+func asked(c *contract.Contract, party string) string {
+	p, err := psi.ParamsOf(c.Job)
+	if err != nil { // no such job has become a contract
+		return ""
+	}
+	holders, own := 0, false
+	var others []*contract.Facts
+	for i := range c.Parties {
+		f := &c.Parties[i]
+		switch {
+		case len(f.IDs) == 0:
+			continue
+		case f.Name == party:
+			own = true
+		case f.Name == p.Asker:
+			others = slices.Insert(others, 0, f)
+		default:
+			others = append(others, f)
+		}
+		holders++
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	whose := "in all tables"
+	switch {
+	case own && holders == 2:
+		whose = "yours"
+	case own:
+		whose = "yours and all others'"
+	}
+	text := fmt.Sprintf("%s will learn which of the %s it lists are %s", others[0].Name, listing(others[0]), whose)
+	var more []string
+	for _, f := range others[1:] {
+		more = append(more, fmt.Sprintf("%s of its %s", f.Name, listing(f)))
+	}
+	if len(more) > 0 {
+		text += ", and so will " + wording.List(more, "and")
+	}
+	if p.MinRows < keys.DefaultMinRows {
+		text += fmt.Sprintf("; this opens from %s on, fewer than the usual %d: so few come close to asking about single "+
+			"people", wording.Count(p.MinRows, "common row"), keys.DefaultMinRows)
+	}
+	return wrapped("", text+".") + "\n"
+}
+
+// listing is how many ids a party lists in an alignment, under all keys. What it listed before, in other alignments,
+// belongs here.
+func listing(f *contract.Facts) string {
+	ids := 0
+	for _, n := range f.IDs {
+		ids += n
+	}
+	return grouped(ids) + " ids"
+}
+
+// grouped writes a number with a comma at each thousand.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 // writeClients says who takes part in a job over clients.
