@@ -96,7 +96,7 @@ func mode(j finding.Job) string {
 		named(j.Privacy, "not named"))
 	if j.Task == contract.TaskAlign {
 		return sentence("The algorithm was psi: two of the parties compared rows under secrets of both, by points or by " +
-			"codes that a third counted; all learned how many rows are common and then which")
+			"codes that a third counted; where enough are common, all learned how many and then which, and else nothing more")
 	}
 	switch j.Privacy {
 	case "published":
