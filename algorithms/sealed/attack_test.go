@@ -531,6 +531,71 @@ func TestFactorsStayOpen(t *testing.T) {
 	}
 }
 
+// TestFeaturesStayOpenWhileRowsAreScored holds what docs/sealed.md says of them: a keeper or helper that receives, and
+// adds C to one feature of a row in its message of features, reads that feature's coefficient, modulo 32 / C, in the
+// score of the row: with C = 64 to 1e-4 where it knows the row's own score. Here it reads another coefficient from the
+// score of each row. The control tells the truth, and has no coefficient.
+func TestFeaturesStayOpenWhileRowsAreScored(t *testing.T) {
+	const by, turn = 64, 32. / 64
+	f := newFixture(t, 3, 60, fdskl.Params{Features: 8, Iterations: 20, Sigma: 1, Lambda: 1e-2})
+	models, _, err := f.attacked(t, "honest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scales, err := scalesOf(f.params, f.rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, own, beta := f.params.Features, f.clear(t, models), f.coefficients(models)
+	for _, c := range []struct {
+		liar rss.Role
+		by   uint64
+	}{{rss.Keeper, by}, {rss.Helper, by}, {rss.Keeper, 0}} {
+		f.forgetScoring()
+		pads := newTape("features")
+		pads.rewind()
+		l := newLab(f.names, pads.source)
+		l.heard = func(_ int, m *message) error {
+			if m.kind == kindReshare && m.role == c.liar {
+				for i := range d {
+					m.words[i*d+i] += c.by << scales.sz
+				}
+			}
+			return nil
+		}
+		receiver := rolesOf(f.params, f.names, 0).parties[c.liar]
+		var scores []float64
+		if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+			got, err := f.score(ctx, i, n, 1, models[i], receiver)
+			if i == receiver {
+				scores = got
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		shares := models[receiver].Shares
+		var errs []float64
+		for i := range d {
+			part := shares.X[i] // what its lie would add at itself, whose component stays true: this party knows it
+			if c.liar == rss.Helper {
+				part += shares.Y[i]
+			}
+			read := (scores[i]-own[i])/by + math.Ldexp(float64(part%(1<<coefBits)), -coefBits)
+			errs = append(errs, math.Abs(math.Remainder(read-beta[i], turn)))
+		}
+		off := stat.Mean(errs, nil)
+		t.Logf("the %s adds %d: the coefficients come out off by %.2g on the mean, %.2g at most", c.liar, c.by, off,
+			slices.Max(errs))
+		switch {
+		case c.by == 0 && off < .01:
+			t.Errorf("control: the %s tells the truth, and reads the coefficients to %.2g: the test shows nothing", c.liar, off)
+		case c.by != 0 && !(off < 2e-4):
+			t.Errorf("the %s reads the coefficients to %.2g: docs/sealed.md says that this stays open", c.liar, off)
+		}
+	}
+}
+
 // TestLabelsBeyondTheRangeAreRefused at the label holder, before anything of the rows leaves.
 func TestLabelsBeyondTheRangeAreRefused(t *testing.T) {
 	f := newFixture(t, 3, 400, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Target: fdskl.Regression})
