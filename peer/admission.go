@@ -75,6 +75,9 @@ func (h *Host) mayCall(p libpeer.ID, from multiaddr.Multiaddr) bool {
 	case member || revoked || j.invites(id) || j.isWorker(id):
 		return true
 	}
+	if _, ok := j.isSpent(id); ok { // may hear why, too
+		return true
+	}
 	h.refuseStranger(p, from, reason)
 	return false
 }

@@ -8,8 +8,9 @@ import (
 )
 
 // newJudge prepares a charter for the questions of admission.
-func newJudge(self keys.ID, c *keys.SignedCharter, invited, worker func(keys.ID) bool) judge {
-	return judge{self: nameIn(c, self), charter: c, stance: stanceOf(c), invited: invited, worker: worker}
+func newJudge(self keys.ID, c *keys.SignedCharter, cfg Config) judge {
+	return judge{self: nameIn(c, self), charter: c, stance: stanceOf(c), invited: cfg.Invited, worker: cfg.Worker,
+		spent: cfg.Spent}
 }
 
 // SetCharter puts a new version of the charter into force: members that it adds are dialled,
@@ -35,7 +36,7 @@ func (h *Host) SetCharter(c *keys.SignedCharter) error {
 		return fmt.Errorf("charter %q version %d cannot follow %s: want the same name and a later version", c.Name, c.Version,
 			now)
 	}
-	h.judge = newJudge(h.self, c, h.cfg.Invited, h.cfg.Worker)
+	h.judge = newJudge(h.self, c, h.cfg)
 	close(h.charterChanged)
 	h.charterChanged = make(chan struct{})
 	h.mu.Unlock()
@@ -115,6 +116,7 @@ type judge struct {
 	stance  stance // of charter
 	invited func(keys.ID) bool
 	worker  func(keys.ID) bool
+	spent   func(keys.ID) (fault.Fault, bool)
 }
 
 func (j judge) invites(id keys.ID) bool {
@@ -126,6 +128,14 @@ func (j judge) isWorker(id keys.ID) bool {
 	_, member := j.charter.Member(id)
 	_, revoked := j.charter.RevokedID(id)
 	return !member && !revoked && j.worker != nil && j.worker(id)
+}
+
+// isSpent reports whether a key was one of this node's workers', and says why it is none.
+func (j judge) isSpent(id keys.ID) (why fault.Fault, ok bool) {
+	if _, member := j.charter.Member(id); member || j.spent == nil {
+		return why, false
+	}
+	return j.spent(id)
 }
 
 // weigh answers a hello from a caller whose key TLS has proved.
@@ -143,6 +153,9 @@ func (j judge) weigh(from keys.ID, h hello) verdict {
 	case h.role == roleWorker && j.isWorker(from):
 		return verdict{level: levelWorker}
 	case h.role == roleWorker:
+		if why, ok := j.isSpent(from); ok {
+			return refused(why, "a worker's key is good no more: %s", &why)
+		}
 		return refused(fault.Fault{Code: fault.CodeWorker}, "%s is no worker of this node", nameIn(j.charter, from))
 	case member && h.role == roleMember:
 		return j.compare(from, h)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/discovery"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // The ways to find members that Config.Discovery may name.
@@ -53,6 +54,12 @@ type Config struct {
 	// Worker reports whether a key that is no member's is that of a worker of this node. It is called often and
 	// concurrently; nil: nobody's is.
 	Worker func(keys.ID) bool
+	// Spent tells a key that was a worker's of this node, and is none any more, from a stranger's: its owner is let hear
+	// why it is refused, and nothing else. nil: nobody's is.
+	Spent func(keys.ID) (fault.Fault, bool)
+	// WorkerCame hears that a worker was let in, and from where; it may be nil. It may take as long as a write to the
+	// disk.
+	WorkerCame func(id keys.ID, address string)
 	// Workers is how many workers are let in at once, at most keys.MaxMembers. The limits of the host grow by it, so
 	// that workers take no place of members.
 	Workers int

@@ -94,7 +94,7 @@ func refusesCertificate(err error) bool { return strings.Contains(err.Error(), e
 
 // explainCertificate says what it means when a certificate that is valid at all times is refused.
 func (t target) explainCertificate() error {
-	return &refusal{fmt.Sprintf("%s refused this node's TLS certificate: its clock may be far off, or its program "+
+	return &refusal{text: fmt.Sprintf("%s refused this node's TLS certificate: its clock may be far off, or its program "+
 		"another "+
 		"version: compare the clocks of both machines (%s) and the versions of hanse on them", t.name, clockCheck)}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/session"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // greeting is the dialler's side of a hello.
@@ -25,7 +26,22 @@ type greeting struct {
 // refusal is an error that both sides know the reason of.
 type refusal struct {
 	text string
+	told *RefusedError // by the node that refuses; nil: nobody has said anything
 }
+
+// Unwrap is what the node that refuses has said.
+func (r *refusal) Unwrap() error {
+	if r.told == nil {
+		return nil
+	}
+	return r.told
+}
+
+// RefusedError is what a node says of why it refuses a connection.
+type RefusedError struct{ Fault *fault.Fault }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.Fault.String() }
 
 func (r *refusal) Error() string { return r.text }
 
@@ -51,8 +67,8 @@ func (g greeting) exchange(ctx context.Context, conn network.Conn) (*link, error
 		case roleWorker:
 			meaning = " as a worker's, or has as many workers as it takes"
 		}
-		err = &refusal{fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key %s%s",
-			g.name, g.self, meaning)}
+		err = &refusal{text: fmt.Sprintf("%s closed the connection right after the TLS handshake: it does not know the key "+
+			"%s%s", g.name, g.self, meaning)}
 	}
 	conn.Close()
 	return nil, err
@@ -80,7 +96,8 @@ func (g greeting) converse(ctx context.Context, conn network.Conn) (*link, error
 	case verdictDuplicate:
 		return nil, errDuplicate
 	case verdictRefused:
-		return nil, &refusal{fmt.Sprintf("%s refused the connection: %s", g.name, v.told)}
+		return nil, &refusal{fmt.Sprintf("%s refused the connection: %s", g.name, v.told),
+			&RefusedError{v.told}}
 	}
 	mine := g.weigh(theirs)
 	if _, err := writeControl(s, kindVerdict, mine.encode()); err != nil {
@@ -88,7 +105,7 @@ func (g greeting) converse(ctx context.Context, conn network.Conn) (*link, error
 	}
 	if mine.code != verdictAccepted {
 		awaitEnd(s)
-		return nil, &refusal{fmt.Sprintf("refused the connection to %s: %s", g.name, mine.reason)}
+		return nil, &refusal{text: fmt.Sprintf("refused the connection to %s: %s", g.name, mine.reason)}
 	}
 	l := newLink(g.id, g.name, s, g.heard, g.now)
 	l.theirs, l.told = theirs, g.mine.charter
@@ -212,7 +229,7 @@ func (h *Host) accept(s network.Stream) (*link, error) {
 		return nil, errDuplicate
 	default:
 		awaitEnd(s)
-		return nil, &refusal{"refused the connection: " + v.reason}
+		return nil, &refusal{text: "refused the connection: " + v.reason}
 	}
 
 	asked := time.Now()
@@ -224,7 +241,7 @@ func (h *Host) accept(s network.Stream) (*link, error) {
 		return nil, fmt.Errorf("sent a malformed verdict: %w", err)
 	}
 	if theirVerdict.code != verdictAccepted {
-		return nil, &refusal{"the other side refused the connection: " + theirVerdict.told.String()}
+		return nil, &refusal{text: "the other side refused the connection: " + theirVerdict.told.String()}
 	}
 	rtt := time.Since(asked)
 	l := newLink(from, nameIn(j.charter, from), s, h.meter.of(conn.RemotePeer()), h.cfg.Now)

@@ -99,7 +99,7 @@ func New(cfg Config) (*Host, error) {
 		meter:      newMeter(),
 		started:    make(chan struct{}),
 		stopped:    make(chan struct{}),
-		judge:      newJudge(self, cfg.Charter, cfg.Invited, cfg.Worker),
+		judge:      newJudge(self, cfg.Charter, cfg),
 		members:    make(map[keys.ID]*member),
 		admissions: make(map[network.Conn]*admission),
 		workers:    make(map[keys.ID]*link),

@@ -132,7 +132,7 @@ func TestPlain(t *testing.T) {
 // TestJudgeVersions refuses another wire version by both names.
 func TestJudgeVersions(t *testing.T) {
 	ks := newKeys(t, 2)
-	j := newJudge(ks[0].ID(), signed(t, draft(ks), ks), nil, nil)
+	j := newJudge(ks[0].ID(), signed(t, draft(ks), ks), Config{})
 	v := j.weigh(ks[1].ID(), hello{version: 4})
 	if want := "insurer speaks wire version 4 and bank version 3: " +
 		"the older one must be updated"; v.code != verdictRefused || v.reason != want {

@@ -120,7 +120,7 @@ func (h *Host) installWorker(l *link) error {
 	old := h.workers[l.peer]
 	if old == nil && len(h.workers) >= h.cfg.Workers { // another one has come since the verdict
 		h.mu.Unlock()
-		return &refusal{"all places of workers are taken"}
+		return &refusal{text: "all places of workers are taken"}
 	}
 	l.level.Store(uint32(levelWorker))
 	h.workers[l.peer] = l
@@ -137,6 +137,9 @@ func (h *Host) tendWorker(l *link) {
 	h.log.Info("a worker connected", "worker", l.name, "address", l.conn.RemoteMultiaddr().String())
 	var watch sync.WaitGroup
 	watch.Go(func() {
+		if h.cfg.WorkerCame != nil {
+			h.cfg.WorkerCame(l.peer, l.conn.RemoteMultiaddr().String())
+		}
 		ticker := time.NewTicker(h.cfg.Heartbeat)
 		defer ticker.Stop()
 		for {

@@ -197,6 +197,50 @@ func TestWorkerStranger(t *testing.T) {
 	})
 }
 
+// TestSpentWorker: a key that was a worker's and is none any more hears why, whatever it says that it is, and has no
+// link and no stream; a member's is a member's. Who is let in is said once, with the address.
+func TestSpentWorker(t *testing.T) {
+	overBoth(t, func(t *testing.T, quic bool) {
+		ks := newKeys(t, 4)
+		cfg, _ := employer(ks[0], signed(t, draft(ks[:2]), ks), 1, ks[3])
+		cfg.QUIC = quic
+		spent := map[keys.ID]bool{ks[1].ID(): true, ks[2].ID(): true}
+		cfg.Spent = func(id keys.ID) (fault.Fault, bool) {
+			return fault.Fault{Code: fault.CodeSpent, Names: []string{fault.SpentRevoked}}, spent[id]
+		}
+		came := make(chan keys.ID, 2)
+		cfg.WorkerCame = func(id keys.ID, address string) {
+			if !strings.Contains(address, "127.0.0.1") {
+				t.Errorf("a worker came from %q", address)
+			}
+			came <- id
+		}
+		h := start(t, cfg)
+		ctx := within(t)
+		w, err := DialNode(ctx, ks[2], addressOver(t, h, quic), nil)
+		if err == nil {
+			w.Close()
+		}
+		if refused, ok := errors.AsType[*RefusedError](err); !ok || refused.Fault.Code != fault.CodeSpent ||
+			!strings.Contains(err.Error(), "this worker's key was revoked") {
+			t.Errorf("the worker hears %v", err)
+		}
+		for _, as := range []role{roleMember, roleInvitee} {
+			if _, _, err := sayHello(ctx, t, ks[2], as, h); err == nil || errors.As(err, new(*RefusedError)) &&
+				strings.Contains(err.Error(), "revoked") {
+				t.Errorf("as role %d it hears %v", as, err)
+			}
+		}
+		if _, _, err := sayHello(ctx, t, ks[1], roleMember, h); err != nil {
+			t.Errorf("control: a member: %v", err)
+		}
+		employ(ctx, t, ks[3], addressOver(t, h, quic))
+		if id := <-came; id != ks[3].ID() || len(came) > 0 {
+			t.Errorf("%s came, want %s", id.Short(), ks[3].ID().Short())
+		}
+	})
+}
+
 // sayHello says hello on a fresh connection with a key and a role.
 func sayHello(ctx context.Context, t *testing.T, k *keys.PrivateKey, as role, to *Host) (*node, *link, error) {
 	t.Helper()

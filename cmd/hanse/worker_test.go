@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,10 +17,13 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/daemon"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/manifest"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
+	"github.com/hanse-project/hanse/internal/worker"
+	"github.com/hanse-project/hanse/keys"
 )
 
 // workers are processes of all members' workers of one job.
@@ -38,11 +43,20 @@ func (w *testNetwork) work(contract string, of int) *workers {
 		}
 	})
 	for _, name := range w.Names {
+		w.makeKeys(name, contract)
 		for shard := range of {
 			l.start(name, shard)
 		}
 	}
 	return l
+}
+
+// makeKeys has a member's node make the keys of a job's workers.
+func (w *testNetwork) makeKeys(name, contract string) {
+	w.t.Helper()
+	if out, err := exec.Command(w.program, w.WorkerKeyArgs(name, contract)...).CombinedOutput(); err != nil {
+		w.t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 // start starts one worker.
@@ -175,6 +189,108 @@ func TestSIGSTOPOfAWorker(t *testing.T) {
 	}
 }
 
+// TestBorrowerAfterTheEnd: the door of a real node lets in whoever has a key of a worker while its job has not ended,
+// and until the key is revoked. Then it says why, lets nobody in, and cuts who is there.
+func TestBorrowerAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	w, id := startInShards(t, 2)
+	w.makeKeys("bank", id)
+	made, err := keys.LoadShardKeys(w.WorkerKeys("bank", id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(shard int) (worker.Conn, error) {
+		return daemon.DialNode(t.Context(), made.Keys[shard], w.Address("bank"), nil)
+	}
+	wantRefused := func(shard int, why string) {
+		t.Helper()
+		var refused *worker.RefusedError
+		if c, err := dial(shard); err == nil {
+			t.Errorf("the borrower is let in, want it refused: %s", why)
+			c.Close()
+		} else if !errors.As(err, &refused) || !strings.Contains(err.Error(), why) {
+			t.Errorf("the borrower hears %v, want %s", err, why)
+		}
+	}
+	var first, second worker.Conn
+	if first, err = dial(0); err == nil {
+		defer first.Close()
+		second, err = dial(1)
+	}
+	if err != nil {
+		t.Fatalf("control: the key is refused while its job waits: %v", err)
+	}
+	defer second.Close()
+	revoke := exec.Command(w.program, "worker", "revoke", "--job", id, "--shards", "0", "--dir", w.Path("bank", "node"))
+	if out, err := revoke.CombinedOutput(); err != nil || string(out) != "1 key revoked\n" {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	wantRefused(0, "was revoked")
+	select {
+	case <-first.(interface{ Over() <-chan struct{} }).Over():
+	case <-t.Context().Done():
+	}
+	for _, line := range []string{"a worker's key is used for the first time", "shard=0  address=/ip4/127.0.0.1"} {
+		if text := w.log("bank"); !strings.Contains(text, line) {
+			t.Errorf("the node's log has no %q:\n%s", line, text)
+		}
+	}
+	if stream, err := second.Open(t.Context()); err != nil {
+		t.Errorf("control: the worker with the key that was not revoked: %v", err)
+	} else {
+		stream.Close()
+	}
+
+	if err := w.client("bank").Cancel(t.Context(), id, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(1, "has ended there")
+	wantRefused(0, "was revoked")
+	if out, err := exec.Command(w.program, w.WorkerKeyArgs("bank", id)...).CombinedOutput(); err == nil {
+		t.Errorf("keys are made for a job that has ended:\n%s", out)
+	}
+}
+
+// TestNodesStartWithoutWorkerKey: a node whose worker.key is empty starts, and says of its job in shards why it waits.
+func TestNodesStartWithoutWorkerKey(t *testing.T) {
+	t.Parallel()
+	w, id := startInShards(t, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	waits, ended := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	go func() {
+		defer close(ended)
+		w.client("bank").Launch(ctx, id, func(e jobs.Event) {
+			if e.Kind == jobs.EventWaiting && strings.Contains(e.Text, "has no worker") {
+				once.Do(func() { close(waits) })
+			}
+		})
+	}()
+	defer func() { cancel(); <-ended }()
+	<-waits
+	w.kill("telco", syscall.SIGKILL)
+	if err := os.Truncate(filepath.Join(w.Path("telco", "node"), "worker.key"), 0); err != nil {
+		t.Fatal(err)
+	}
+	w.start("telco")
+	for _, line := range []string{"the key from which those of workers follow cannot be used", "there is no key in it"} {
+		if text := w.log("telco"); strings.Count(text, line) != 1 {
+			t.Errorf("the node's log has not once %q:\n%s", line, text)
+		}
+	}
+	list, err := w.client("telco").Jobs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 1 || list[0].Contract != id || !strings.Contains(list[0].Waiting, "jobs in shards wait") {
+		t.Errorf("the job is said to be %+v", list[0].Waiting)
+	}
+	out, err := exec.Command(w.program, w.WorkerKeyArgs("telco", id)...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "put the file back from a copy") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestManifest writes the files for engines, and refuses what it cannot write one for.
 func TestManifest(t *testing.T) {
 	t.Parallel()
@@ -204,7 +320,7 @@ func TestManifestsNameRealFlags(t *testing.T) {
 		Node: "bank.example:4711", Memory: 1 << 30, CPU: 1, Scratch: 1 << 30, Image: "hanse", InitImage: manifest.InitImage,
 		Secret: "hanse-worker", Claim: "hanse-parts"}
 	app := newApp(io.Discard, io.Discard)
-	command := regexp.MustCompile(`(?s)\bworker\s+(- )?"?--node.*?c0ffee01`)
+	command := regexp.MustCompile(`(?s)\bworker\s+(- )?"?--node.*?(c0ffee01){8}`)
 	for name, render := range map[string]func() (string, error){"kubernetes": s.Kubernetes, "slurm": s.Slurm,
 		"systemd": s.Systemd, "loop": s.Loop} {
 		text, err := render()

@@ -154,7 +154,7 @@ var may = map[string][]string{
 		"internal/alignment", "internal/consent", "internal/disk", "internal/doctor", "internal/enrol",
 		"internal/forecast", "internal/jobs", "internal/metrics", "internal/node", "internal/owner",
 		"internal/page", "internal/reference", "internal/shards", "internal/systemd", "internal/usage",
-		"internal/wording", "internal/worker", "keys", "peer", "peer/session", "protocol", "protocol/contract",
+		"internal/wording", "internal/worker", "internal/workerkeys", "keys", "peer", "peer/session", "protocol",
 		"protocol/fault",
 	},
 	"internal/dataset": {"internal/source", "internal/wording", "keys"},
@@ -234,8 +234,7 @@ var may = map[string][]string{
 		"internal/forecast", "internal/jobs",
 		"internal/jobs/clients", "internal/jobs/columns", "internal/jobs/summary", "internal/owner", "internal/recorder",
 		"internal/ledger", "internal/reference", "internal/rehearsal", "internal/shards", "internal/textfile",
-		"internal/vault",
-		"internal/wording", "keys", "protocol",
+		"internal/vault", "internal/wording", "internal/workerkeys", "keys", "protocol",
 		"protocol/contract", "protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
 	},
 	"internal/owner": {"internal/textfile"},
@@ -294,7 +293,8 @@ var may = map[string][]string{
 	"internal/vertical": {
 		"algorithms/fdskl", "algorithms/kernel", "internal/dataset", "internal/vault", "internal/wording", "keys",
 	},
-	"internal/wording": {},
+	"internal/wording":    {},
+	"internal/workerkeys": {"internal/durable", "keys"},
 	"cmd": {
 		"keys/...", "protocol/...", "secagg/...", "algorithms/...", "audit/...", "peer/...", "internal/...",
 	},

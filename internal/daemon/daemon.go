@@ -24,6 +24,7 @@ import (
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/systemd"
 	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/internal/workerkeys"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
 )
@@ -123,17 +124,13 @@ func New(c Config) (*Daemon, error) {
 	references := reference.Open(c.Dir)
 	d := &Daemon{log: c.Log, self: c.Key.ID(), servers: servers, journal: newJournal(c.Log), pages: &pages{log: c.Log},
 		page: c.Page, lines: forecast.ReadLines(c.Dir)}
-	workerKey, err := OwnWorkerKey(c.Dir)
-	if err != nil {
-		return nil, err
-	}
-	workers := newWorkerKeys(workerKey)
+	register, atDoor := workerkeys.Open(c.Dir, time.Now, c.Log), new(door)
 	d.host, err = peer.New(peer.Config{
 		Key: c.Key, Charter: c.Charter, Listen: c.Listen, QUIC: c.QUIC, Discovery: c.Discovery, Neighbours: near,
 		Proxy:     c.Proxy,
 		Heartbeat: c.Silence / 4, Silence: c.Silence,
 		StateDir: c.Dir, Program: c.Version, Log: c.Log,
-		Worker: func(id keys.ID) bool { _, ok := workers.shard(id); return ok }, Workers: MaxWorkers,
+		Worker: atDoor.isWorker, Spent: atDoor.spent, WorkerCame: register.Came, Workers: MaxWorkers,
 		Invited: func(id keys.ID) bool { return d.enrol != nil && d.enrol.Invited(id) },
 	})
 	if err != nil {
@@ -153,7 +150,7 @@ func New(c Config) (*Daemon, error) {
 	}
 	d.node, err = node.New(node.Config{
 		Key: c.Key, KeyFile: c.KeyFile, Charter: inForce, Transport: d.host, Tables: c.Tables, Policy: c.Policy,
-		Dir: c.Dir, Workers: c.Workers, Parts: c.Parts, WorkerShard: workers.shard,
+		Dir: c.Dir, Workers: c.Workers, Parts: c.Parts, WorkerKeys: register,
 		RecordLimit: c.RecordLimit, Quota: c.Quota, Log: c.Log, Told: d.told, References: references,
 		Extra: d.extra, Network: d.network, Version: c.Version, Doctor: d.doctor, Pages: d.pages,
 		Lines:  d.lines,
@@ -162,6 +159,7 @@ func New(c Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	atDoor.node.Store(d.node)
 	d.host.HandleWorkers(d.serveWorker)
 	if err := d.pages.set(d.node); err != nil {
 		return nil, err

@@ -2,81 +2,39 @@ package daemon
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"sync"
+	"slices"
+	"sync/atomic"
 
+	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/worker"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
 	"github.com/hanse-project/hanse/peer/session"
 	"github.com/hanse-project/hanse/protocol"
-	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
-
-// WorkerKeyFile is where, in a node's folder, the key lies from which those of its workers follow.
-const WorkerKeyFile = "worker.key"
 
 // MaxWorkers is the most workers that a node serves at once.
 const MaxWorkers = 256
 
-// domainWorker separates the keys of workers from all other derived keys.
-const domainWorker = "hanse worker v1"
+// door tells who is a worker of the node, which comes into being after its host.
+type door struct{ node atomic.Pointer[node.Node] }
 
-// WorkerKey returns the key of the worker of a shard. It lets a process work for its node, and do nothing else.
-func WorkerKey(from *keys.PrivateKey, shard int) (*keys.PrivateKey, error) {
-	return from.Derive(domainWorker, binary.BigEndian.AppendUint32(nil, uint32(shard)))
+// isWorker implements peer.Config.Worker.
+func (d *door) isWorker(id keys.ID) bool {
+	n := d.node.Load()
+	return n != nil && n.IsWorker(id)
 }
 
-// OwnWorkerKey reads the key of a node's workers, which is drawn when it is wanted for the first time.
-func OwnWorkerKey(dir string) (*keys.PrivateKey, error) {
-	path := filepath.Join(dir, WorkerKeyFile)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		key, err := keys.GenerateKey()
-		if err != nil {
-			return nil, err
-		}
-		if err := keys.CreateKeyFile(path, "workers", key, nil); err != nil {
-			return nil, err
-		}
+// spent implements peer.Config.Spent.
+func (d *door) spent(id keys.ID) (why fault.Fault, ok bool) {
+	if n := d.node.Load(); n != nil {
+		return n.SpentKey(id)
 	}
-	file, err := keys.LoadKeyFile(path, nil)
-	if err != nil {
-		return nil, err
-	}
-	return file.Key, nil
-}
-
-// workerKeys are those of all shards of any job.
-type workerKeys struct {
-	all func() (map[keys.ID]int, error)
-}
-
-// newWorkerKeys derives the keys when somebody asks who is no member.
-func newWorkerKeys(from *keys.PrivateKey) workerKeys {
-	return workerKeys{sync.OnceValues(func() (map[keys.ID]int, error) {
-		all := make(map[keys.ID]int, contract.MaxShards)
-		for shard := range contract.MaxShards {
-			key, err := WorkerKey(from, shard)
-			if err != nil {
-				return nil, err
-			}
-			all[key.ID()] = shard
-		}
-		return all, nil
-	})}
-}
-
-// shard returns the shard whose worker has a key.
-func (k workerKeys) shard(id keys.ID) (int, bool) {
-	all, err := k.all()
-	shard, ok := all[id]
-	return shard, ok && err == nil
+	return why, false
 }
 
 // frames are the frames of a stream. They implement shards.Frames.
@@ -100,6 +58,12 @@ func (d *Daemon) serveWorker(ctx context.Context, from keys.ID, s session.RawStr
 // DialNode connects a worker to its node.
 func DialNode(ctx context.Context, key *keys.PrivateKey, address string, proxy *peer.Proxy) (worker.Conn, error) {
 	c, err := peer.DialNode(ctx, key, address, proxy)
+	if refused, ok := errors.AsType[*peer.RefusedError](err); ok && refused.Fault.Code == fault.CodeSpent {
+		if slices.Equal(refused.Fault.Names, []string{fault.SpentDone}) {
+			return nil, worker.ErrDone
+		}
+		return nil, &worker.RefusedError{Text: refused.Fault.String()}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the node at %s: %w", address, err)
 	}

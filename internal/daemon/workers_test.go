@@ -1,14 +1,21 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/shards"
+	"github.com/hanse-project/hanse/internal/workerkeys"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -78,53 +85,198 @@ func (b *borrower) isServed(t *testing.T, s *shards.Service, job keys.Hash, shar
 	return o.Kind == shards.OrderDone
 }
 
-// service serves workers of jobs in so many shards, whose shards are done already.
-func service(of int, shard func(keys.ID) (int, bool), jobs ...keys.Hash) *shards.Service {
-	s := shards.New(shards.Config{
-		Now: time.Now, Log: slog.New(slog.DiscardHandler), Shard: shard,
+// office is a node's register of keys of workers, the service behind its door, and what runs there.
+type office struct {
+	t        *testing.T
+	dir      string
+	now      time.Time
+	register *workerkeys.Register
+	*shards.Service
+	log bytes.Buffer
+}
+
+const officeShards = 3
+
+// newOffice opens a register in a folder, and serves workers of jobs whose shards are done already.
+func newOffice(t *testing.T, dir string, now time.Time, jobs ...keys.Hash) *office {
+	o := &office{t: t, dir: dir, now: now}
+	log := slog.New(slog.NewTextHandler(&o.log, nil))
+	o.register = workerkeys.Open(dir, func() time.Time { return o.now }, log)
+	o.Service = shards.New(shards.Config{
+		Now: time.Now, Log: log,
+		Worker: func(id keys.ID) (keys.Hash, int, bool) {
+			at, standing := o.register.Find(id)
+			return at.Contract, at.Shard, standing == workerkeys.Good
+		},
 		Job: func(digits string) (shards.Job, error) {
 			for _, j := range jobs {
 				if j.String() == digits {
-					return shards.Job{Contract: j, Shards: of}, nil
+					return shards.Job{Contract: j, Shards: officeShards}, nil
 				}
 			}
 			return shards.Job{}, fmt.Errorf("no job %s", digits)
 		},
 	})
 	for _, j := range jobs {
-		s.End(j, "")
+		o.End(j, "")
 	}
-	return s
+	return o
 }
 
-// TestBorrowerSucceeds documents what whoever has a worker's key can do with it: it is let in, and served, for the same
-// shard of every job, whatever has become of the job that it was made for, and for ever. There is no way to take it
-// back but to draw worker.key anew. Another shard is refused.
-func TestBorrowerSucceeds(t *testing.T) {
-	const of = 2
-	master, err := keys.GenerateKey()
+// makes has the register make the key of a shard, and returns who has borrowed it.
+func (o *office) makes(job keys.Hash, shard int) *borrower {
+	o.t.Helper()
+	made, err := o.register.Issue(workerkeys.Request{Contract: job, Job: "credit", Party: "bank", Of: officeShards,
+		Shards: workerkeys.Range{First: shard, Last: shard}, For: 48 * time.Hour})
 	if err != nil {
-		t.Fatal(err)
+		o.t.Fatal(err)
 	}
-	workers := newWorkerKeys(master)
+	return &borrower{made.Keys[shard].ID()}
+}
+
+// TestBorrower: whoever has a worker's key is served with it for the one shard of the one job that it was made for, and
+// not at another job's shard, nor at another shard of the job, nor once its time has ended, or it was revoked. That it
+// is not after its job has ended is TestBorrowerAfterTheEnd's. Each has the control in which it is served.
+func TestBorrower(t *testing.T) {
 	job, other := keys.HashOf("job"), keys.HashOf("another job")
-	s := service(of, workers.shard, job, other)
-	key, err := WorkerKey(master, 1)
+	at := func(contract keys.Hash, shard int) func(t *testing.T, o *office, b *borrower) bool {
+		return func(t *testing.T, o *office, b *borrower) bool {
+			return b.isServed(t, o.Service, contract, shard, officeShards)
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		first   func(t *testing.T, o *office)
+		is      func(t *testing.T, o *office, b *borrower) bool
+		control bool
+	}{
+		{"control: where the key is for", nil, at(job, 1), true},
+		{"another job's shard", nil, at(other, 1), false},
+		{"another shard of the job", nil, at(job, 0), false},
+		{"control: just before the time ends", func(_ *testing.T, o *office) {
+			o.now = o.now.Add(48*time.Hour - time.Second)
+		}, at(job, 1), true},
+		{"after the time has ended", func(_ *testing.T, o *office) {
+			o.now = o.now.Add(48 * time.Hour)
+		}, at(job, 1), false},
+		{"control: another shard's key was revoked", func(t *testing.T, o *office) {
+			if _, err := o.register.Revoke(job, workerkeys.Range{First: 2, Last: 2}); err != nil {
+				t.Fatal(err)
+			}
+		}, at(job, 1), true},
+		{"after it was revoked", func(t *testing.T, o *office) {
+			if n, err := o.register.Revoke(job, workerkeys.Range{First: 0, Last: 2}); err != nil || n != 1 {
+				t.Fatalf("%d keys were revoked, want 1: %v", n, err)
+			}
+		}, at(job, 1), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := newOffice(t, t.TempDir(), time.Now(), job, other)
+			b := o.makes(job, 1)
+			if c.first != nil {
+				c.first(t, o)
+			}
+			if served := c.is(t, o, b); served != c.control {
+				t.Errorf("the borrower is served: %t, want %t", served, c.control)
+			}
+			// The node is started again, with the folder that it has.
+			again := newOffice(t, o.dir, o.now, job, other)
+			if served := c.is(t, again, b); served != c.control {
+				t.Errorf("at a node that was started again the borrower is served: %t, want %t", served, c.control)
+			}
+		})
+	}
+}
+
+// TestAnotherMasterKnowsNoKey: a node whose worker.key was drawn anew serves no key that the old one made, and
+// worker.key itself, or what followed from it in earlier versions of the program, is no worker's.
+func TestAnotherMasterKnowsNoKey(t *testing.T) {
+	job := keys.HashOf("job")
+	o := newOffice(t, t.TempDir(), time.Now(), job)
+	b := o.makes(job, 1)
+	path := filepath.Join(o.dir, workerkeys.MasterFile)
+	file, err := keys.LoadKeyFile(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &borrower{key.ID()}
-	if _, in := workers.shard(b.key); !in || !b.isServed(t, s, job, 1, of) {
-		t.Error("control: the key does not serve where it was meant to")
+	old, err := file.Key.Derive("hanse worker v1", binary.BigEndian.AppendUint32(nil, 1))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !b.isServed(t, s, other, 1, of) {
-		t.Error("the borrower is refused at another job's shard")
+	for what, id := range map[string]keys.ID{"worker.key": file.Key.ID(), "the key of shard 1 of any job": old.ID()} {
+		if (&borrower{id}).isServed(t, o.Service, job, 1, officeShards) {
+			t.Errorf("%s is served", what)
+		}
 	}
-	if b.isServed(t, s, job, 0, of) {
-		t.Error("the borrower is served at another shard")
+	if !b.isServed(t, o.Service, job, 1, officeShards) {
+		t.Error("control: the job's key is not served")
 	}
-	later := newWorkerKeys(master) // the node, started again years after the job has ended
-	if _, in := later.shard(b.key); !in {
-		t.Error("the borrower is refused at the door of a node that was started again")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if b.isServed(t, newOffice(t, o.dir, o.now, job).Service, job, 1, officeShards) {
+		t.Error("a key of another worker.key is served")
+	}
+}
+
+// TestFirstUseIsLogged once, with the address, also over a start of the node.
+func TestFirstUseIsLogged(t *testing.T) {
+	const line = "a worker's key is used for the first time"
+	job := keys.HashOf("job")
+	o := newOffice(t, t.TempDir(), time.Now(), job)
+	b := o.makes(job, 1)
+	o.register.Came(b.key, "/ip4/192.0.2.7/tcp/4711")
+	o.register.Came(b.key, "/ip4/192.0.2.8/tcp/4711")
+	o.register.Came(keys.ID{1}, "/ip4/192.0.2.9/tcp/4711")
+	if text := o.log.String(); strings.Count(text, line) != 1 || !strings.Contains(text, "192.0.2.7") {
+		t.Errorf("the log says\n%s", text)
+	}
+	again := newOffice(t, o.dir, o.now, job)
+	again.register.Came(b.key, "/ip4/192.0.2.8/tcp/4711")
+	if text := again.log.String(); strings.Contains(text, line) {
+		t.Errorf("the log of a node that was started again says\n%s", text)
+	}
+}
+
+// TestDamagedWorkerKeyStopsNothingElse: an empty or damaged worker.key, or one that others may read, is said once in
+// the log, with what to do; no key is made or accepted until then. With the file in its place again all keys are good.
+func TestDamagedWorkerKeyStopsNothingElse(t *testing.T) {
+	job := keys.HashOf("job")
+	for name, damage := range map[string]func(path string) error{
+		"empty":          func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"damaged":        func(path string) error { return os.WriteFile(path, []byte("HANSE-SECRET-KEY-1AAAA"), 0o600) },
+		"open to others": func(path string) error { return os.Chmod(path, 0o644) },
+		"a folder":       func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, t.TempDir(), time.Now(), job)
+			b := o.makes(job, 1)
+			path := filepath.Join(o.dir, workerkeys.MasterFile)
+			good, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(path); err != nil {
+				t.Fatal(err)
+			}
+			hurt := newOffice(t, o.dir, o.now, job)
+			if text := hurt.log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "worker.key") ||
+				!strings.Contains(text, "hanse worker key") {
+				t.Errorf("the log says\n%s", text)
+			}
+			if b.isServed(t, hurt.Service, job, 1, officeShards) {
+				t.Error("a worker is served")
+			}
+			hurt.register.Came(b.key, "")
+			if _, err := hurt.register.Issue(workerkeys.Request{}); err == nil || !errors.Is(err, hurt.register.Fault()) {
+				t.Errorf("a key is made: %v", err)
+			}
+			if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, good, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if !b.isServed(t, newOffice(t, o.dir, o.now, job).Service, job, 1, officeShards) {
+				t.Error("control: with worker.key in its place again the worker is not served")
+			}
+		})
 	}
 }

@@ -211,9 +211,19 @@ func (f *Federation) Address(name string) string {
 	return fmt.Sprintf("127.0.0.1:%d", f.ports.Numbers[slices.Index(f.Names, name)])
 }
 
+// WorkerKeys is where a member's keys of the workers of a job lie, once its node has made them with WorkerKeyArgs.
+func (f *Federation) WorkerKeys(name, contract string) string {
+	return filepath.Join(f.NodeDir(name), "workers-"+contract+".key")
+}
+
+// WorkerKeyArgs are the arguments of the program that makes a member's keys of the workers of a job.
+func (f *Federation) WorkerKeyArgs(name, contract string) []string {
+	return []string{"worker", "key", "--job", contract, "--dir", f.NodeDir(name), "--out", f.WorkerKeys(name, contract)}
+}
+
 // WorkerArgs are the arguments of the program for a member's worker of a shard.
 func (f *Federation) WorkerArgs(name, contract string, shard, of int) []string {
-	return []string{"worker", "--node", f.Address(name), "--key", filepath.Join(f.NodeDir(name), "worker.key"),
+	return []string{"worker", "--node", f.Address(name), "--key", f.WorkerKeys(name, contract),
 		"--parts", filepath.Join(f.NodeDir(name), "parts"), "--cores", "1", "--shard", fmt.Sprint(shard), "--of",
 		fmt.Sprint(of), contract}
 }

@@ -40,7 +40,7 @@ type Shards struct {
 	Scratch   int64   // bytes of its scratch folder, at most
 	Image     string  // the program's image; this and what follows is for Kubernetes alone
 	InitImage string  // an image with a shell, cp and chmod, by which the key is copied; that of the Helm chart if empty
-	Secret    string  // the name of the Secret with worker.key
+	Secret    string  // the name of the Secret with the keys of the job's workers; Name if empty
 	Claim     string  // the name of the PersistentVolumeClaim with the parts
 	Namespace string  // empty for the one that kubectl is set to
 }
@@ -137,6 +137,10 @@ func (s *Shards) address() (host string, port int, err error) {
 	return host, int(n), nil
 }
 
+// KeyFile is what the file with the keys of a job's workers is called where nothing else is said; contract is the hash
+// of its contract, in hexadecimal.
+func KeyFile(contract string) string { return "hanse-" + contract[:12] + ".key" }
+
 // Name is what the Job, the array and the NetworkPolicy are called.
 func (s *Shards) Name() string {
 	return strings.TrimRight("hanse-"+s.Contract[:12]+"-"+s.Party, "-")
@@ -145,7 +149,7 @@ func (s *Shards) Name() string {
 // Kubernetes returns an Indexed Job and its NetworkPolicy, as YAML.
 func (s *Shards) Kubernetes() (string, error) {
 	for _, c := range []struct{ what, value string }{
-		{"image", s.Image}, {"Secret", s.Secret}, {"PersistentVolumeClaim", s.Claim},
+		{"image", s.Image}, {"PersistentVolumeClaim", s.Claim},
 	} {
 		if c.value == "" {
 			return "", fmt.Errorf("the %s is missing", c.what)
@@ -179,6 +183,7 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 type view struct {
 	Shards
 	Name      string
+	KeyFile   string
 	Last      int    // the number of the last shard
 	Port      int    // of the node
 	CIDR      string // of the node alone, if its address is no name
@@ -199,9 +204,13 @@ func (s *Shards) render(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v := view{Shards: *s, Name: s.Name(), Last: s.Of - 1, Port: port, MilliCPU: int(math.Ceil(s.CPU * 1000)),
+	v := view{Shards: *s, Name: s.Name(), KeyFile: KeyFile(s.Contract),
+		Last: s.Of - 1, Port: port, MilliCPU: int(math.Ceil(s.CPU * 1000)),
 		Cores: int(math.Ceil(s.CPU)), MemoryMiB: (s.Memory + mib - 1) / mib, DiskMiB: (s.Scratch + mib - 1) / mib}
 	v.LimitMiB = v.MemoryMiB + (v.MemoryMiB+1)/2
+	if v.Secret == "" {
+		v.Secret = v.Name
+	}
 	if v.InitImage == "" {
 		v.InitImage = InitImage
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -10,8 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/testnet/needs"
+	"github.com/hanse-project/hanse/keys"
 )
 
 var update = flag.Bool("update", false, "write the files of testdata anew; look at the difference before keeping it")
@@ -28,6 +31,7 @@ func byName() *Shards {
 func byAddress() *Shards {
 	s := byName()
 	s.Node, s.Namespace, s.InitImage, s.CPU = "[2001:db8::7]:4711", "", "busybox@sha256:"+strings.Repeat("ab", 32), 2
+	s.Secret = "" // that of the Job's name
 	return s
 }
 
@@ -123,7 +127,6 @@ func TestValidate(t *testing.T) {
 		`address is "[fe80::1%eth0]:4711"`:   func(s *Shards) { s.Node = "[fe80::1%eth0]:4711" },
 		`contract is "C0FF`:                  func(s *Shards) { s.Contract = strings.ToUpper(s.Contract) },
 		"the image is missing":               func(s *Shards) { s.Image = "" },
-		"the Secret is missing":              func(s *Shards) { s.Secret = "" },
 		"the PersistentVolumeClaim is mis":   func(s *Shards) { s.Claim = "" },
 	} {
 		s := byName()
@@ -181,7 +184,7 @@ func TestScripts(t *testing.T) {
 	}
 	run := func(script string, env ...string) error {
 		cmd := exec.Command("bash", filepath.Join("testdata", script))
-		cmd.Env = append(os.Environ(), "HANSE="+program, "PARTS=/the parts", "KEY=worker.key", "PAUSE=0", "TMPDIR="+dir,
+		cmd.Env = append(os.Environ(), "HANSE="+program, "PARTS=/the parts", "KEY=workers.key", "PAUSE=0", "TMPDIR="+dir,
 			"SCRATCH="+dir)
 		cmd.Env = append(cmd.Env, env...)
 		out, err := cmd.CombinedOutput()
@@ -203,7 +206,7 @@ func TestScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		served := make(map[string]int)
-		call := regexp.MustCompile(`^worker --node bank\.default\.svc:4711 --key worker\.key --shard (\d+) --of 16 ` +
+		call := regexp.MustCompile(`^worker --node bank\.default\.svc:4711 --key workers\.key --shard (\d+) --of 16 ` +
 			`--parts /the parts --dir /\S+ (c0ffee01){8}$`)
 		for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 			m := call.FindStringSubmatch(line)
@@ -231,6 +234,47 @@ func TestScripts(t *testing.T) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestAPodHasTheKeyOfItsShard runs what the first container of a pod does to the file of keys: the worker finds the key
+// of its own shard there, and no other.
+func TestAPodHasTheKeyOfItsShard(t *testing.T) {
+	text, err := byName().Kubernetes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^ +- (umask 077 && .*)$`).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("no command cuts the file:\n%s", text)
+	}
+	all := &keys.ShardKeys{Note: "of shards 0-12", Contract: keys.HashOf("job"), Expires: time.Unix(1_900_000_000, 0),
+		Keys: make(map[int]*keys.PrivateKey)}
+	for shard := range 13 {
+		if all.Keys[shard], err = keys.GenerateKey(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, shard := range []int{0, 1, 11} {
+		dir := t.TempDir()
+		if err := keys.CreateShardKeys(filepath.Join(dir, "secret"), all); err != nil {
+			t.Fatal(err)
+		}
+		own := filepath.Join(dir, "key")
+		command := exec.Command("sh", "-c", strings.NewReplacer("/secret/worker.key", filepath.Join(dir, "secret"),
+			"/key/worker.key", own).Replace(found[1]))
+		command.Env = append(os.Environ(), fmt.Sprint("JOB_COMPLETION_INDEX=", shard))
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		cut, err := keys.LoadShardKeys(own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(cut.Keys) != 1 || cut.Keys[shard] == nil || cut.Keys[shard].ID() != all.Keys[shard].ID() ||
+			cut.Contract != all.Contract {
+			t.Errorf("the pod of shard %d has %v", shard, cut.Keys)
 		}
 	}
 }

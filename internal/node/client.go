@@ -12,11 +12,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
 )
 
 // Client commands a running node through its socket.
@@ -165,6 +167,37 @@ func (c *Client) Cancel(ctx context.Context, job, reason string) error {
 		return err
 	}
 	return body.Close()
+}
+
+// WorkerKeys has the node make keys for workers of a job's shards, "0-15" or empty for all, that are good for so long.
+func (c *Client) WorkerKeys(ctx context.Context, job, shards string, length time.Duration) (*keys.ShardKeys, error) {
+	body, err := c.do(ctx, http.MethodPost, "/worker/keys?"+url.Values{"job": {job}, "shards": {shards},
+		"for": {length.String()}}.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, maxWorkerKeys))
+	if err != nil {
+		return nil, err
+	}
+	defer clear(text)
+	return keys.ParseShardKeys(text)
+}
+
+// maxWorkerKeys is the longest answer with keys of workers, in bytes.
+const maxWorkerKeys = 1 << 20
+
+// RevokeWorkerKeys takes back all keys of workers of a job's shards, "0-15" or empty for all, and returns how many of
+// them were good.
+func (c *Client) RevokeWorkerKeys(ctx context.Context, job, shards string) (int, error) {
+	body, err := c.do(ctx, http.MethodPost, "/worker/revoke?"+url.Values{"job": {job}, "shards": {shards}}.Encode(), nil)
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	var r Revocation
+	return r.Keys, json.NewDecoder(body).Decode(&r)
 }
 
 // Prepare proposes a job text and returns its contract hash and summary; listen gets what happens

@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/shards"
+	"github.com/hanse-project/hanse/internal/workerkeys"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
@@ -32,15 +33,15 @@ type Config struct {
 	Dir       string          // the node's own folder
 	Workers   int             // goroutines for arithmetic; 0 means all cores
 	Parts     string          // where parts of rows lie for workers of shards; empty: in Dir
-	// WorkerShard tells which shards the worker with a key works on; nil: any.
-	WorkerShard func(keys.ID) (int, bool)
+	// WorkerKeys are those of this node's workers; nil: whoever comes is served.
+	WorkerKeys *workerkeys.Register
 	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means
 	// DefaultRecordLimit.
 	RecordLimit int64
 	// Quota is the most bytes that Dir may come to; 0 means the policy's, or no bound.
 	Quota int64
 	Log   *slog.Logger
-	// References keeps the full text of faults that others are told a code of; nil: a book of its own in Dir.
+	// References keeps the full text of faults that others are told a code of; nil: a register of its own in Dir.
 	References *reference.Log
 	// ReturnEvery is how often a server looks for clients that have come back; 0 means 3 s.
 	ReturnEvery time.Duration

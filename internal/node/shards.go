@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/internal/workerkeys"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
@@ -27,10 +28,16 @@ type shardsRequest struct {
 
 // newShards makes what serves this node's workers.
 func (n *Node) newShards() *shards.Service {
-	return shards.New(shards.Config{
+	c := shards.Config{
 		Key: n.config.Key, Open: n.config.Transport.Open, Now: n.config.Now, Log: n.config.Log, Job: n.workersJob,
-		Shard: n.config.WorkerShard,
-	})
+	}
+	if register := n.config.WorkerKeys; register != nil {
+		c.Worker = func(id keys.ID) (keys.Hash, int, bool) {
+			at, standing := register.Find(id) // the end of a job is told to a worker that is there by other words
+			return at.Contract, at.Shard, standing == workerkeys.Good
+		}
+	}
+	return shards.New(c)
 }
 
 // ServeWorker serves a stream that a worker of this node has opened, until it or ctx ends.
@@ -134,6 +141,10 @@ func (n *Node) describeShards(s *jobState, info *JobInfo) {
 	}
 	p := n.shards.Progress(s.contract.Hash(), of)
 	info.Shards = &p
+	if register := n.config.WorkerKeys; register != nil && register.Fault() != nil {
+		info.Waiting = register.Fault().Error()
+		return
+	}
 	if info.State != StateRunning || info.Waiting != "" || len(p.Missing) == 0 {
 		return
 	}

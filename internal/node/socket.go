@@ -182,6 +182,13 @@ func (n *Node) routes() http.Handler {
 	about("POST /cancel", open, func(_ *http.Request, q url.Values, h keys.Hash) (any, error) {
 		return nil, n.Cancel(h, q.Get("reason"))
 	})
+	// The keys of workers of a job in shards: the text of a new file of them, and how many were taken back.
+	about("POST /worker/keys", open, func(_ *http.Request, q url.Values, h keys.Hash) (any, error) {
+		return n.makeWorkerKeys(q, h)
+	})
+	about("POST /worker/revoke", anyJob, func(_ *http.Request, q url.Values, h keys.Hash) (any, error) {
+		return n.revokeWorkerKeys(q, h)
+	})
 	about("GET /removal", anyJob, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
 		return n.PlanRemoval(h)
 	})

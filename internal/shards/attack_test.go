@@ -15,6 +15,8 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -238,7 +240,7 @@ func TestAKeyHasOneSession(t *testing.T) {
 		}
 	}
 	delete(s.workers, at)
-	err := s.serveWorker(t.Context(), &script{}, &Ready{Job: "job", Shard: 1, Of: 2, Key: key})
+	err := s.serveWorker(t.Context(), keys.ID{}, &script{}, &Ready{Job: "job", Shard: 1, Of: 2, Key: key})
 	if err == nil || !strings.Contains(err.Error(), "ready with a key that had a session") {
 		t.Errorf("a worker with the key of a session: %v", err)
 	}
@@ -246,6 +248,45 @@ func TestAKeyHasOneSession(t *testing.T) {
 	if s.order(at, first, order{kind: OrderWork}) || len(s.workers[at].order) > 0 {
 		t.Error("a worker has the task of the one whose place it has taken")
 	}
+}
+
+// TestRelaysAreOfTheOwnShard: a worker has no stream of the session of another shard, or of another job, also where it
+// knows the session's name.
+func TestRelaysAreOfTheOwnShard(t *testing.T) {
+	l := newSharded(t)
+	s, h := l.run.service, l.job.Contract().Hash()
+	workers := map[keys.ID]place{{1}: {h, 1}, {2}: {h, 0}, {3}: {keys.HashOf("another job"), 1}}
+	s.config.Worker = func(id keys.ID) (keys.Hash, int, bool) {
+		at, ok := workers[id]
+		return at.contract, at.shard, ok
+	}
+	session := SessionID(shardContract(t, l, 1, 4))
+	peers := make([]keys.ID, 3)
+	for i := range peers {
+		peers[i] = keys.ID{9, byte(i)}
+	}
+	over, end := context.WithCancel(t.Context())
+	end() // a stream that is taken ends at once
+	s.relays[session] = &relay{at: place{h, 1}, ctx: over, mesh: silentMesh{}, peers: peers, taken: make([]bool, 3)}
+	for id, want := range map[keys.ID]string{{2}: "that of shard 0, not of shard 1", {3}: "is of job",
+		{4}: "no longer one"} {
+		err := s.serveRelay(t.Context(), id, &script{}, &Relay{Session: session, Party: 1})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("worker %d: error is %v, want %s", id[0], err, want)
+		}
+	}
+	if err := s.serveRelay(t.Context(), keys.ID{1}, &script{}, &Relay{Session: session, Party: 1}); err != nil {
+		t.Errorf("control: the shard's own worker: %v", err)
+	}
+}
+
+// silentMesh is a mesh on which nothing passes.
+type silentMesh struct{ protocol.Mesh }
+
+// Receive implements protocol.Mesh.
+func (silentMesh) Receive(ctx context.Context, _ keys.ID, _ []byte) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 // inForce reads a shard's contract again.

@@ -14,6 +14,7 @@ import (
 
 // relay passes frames between the worker of a shard's session and the other parties' nodes.
 type relay struct {
+	at    place
 	ctx   context.Context // ends with the session
 	mesh  protocol.Mesh
 	peers []keys.ID // by party; the own is zero
@@ -48,12 +49,15 @@ func (r *relay) drain(ctx context.Context) {
 }
 
 // serveRelay passes frames of one stream until one of its ends, or the session, is over.
-func (s *Service) serveRelay(ctx context.Context, f Frames, to *Relay) error {
+func (s *Service) serveRelay(ctx context.Context, from keys.ID, f Frames, to *Relay) error {
 	s.mu.Lock()
 	r := s.relays[to.Session]
 	s.mu.Unlock()
 	if r == nil || to.Party < 0 || to.Party >= len(r.peers) || r.peers[to.Party].IsZero() {
 		return fmt.Errorf("a stream for party %d of session %x, which is not under way", to.Party, to.Session[:4])
+	}
+	if err := s.serves(from, r.at); err != nil {
+		return fmt.Errorf("a stream for party %d of session %x: %w", to.Party, to.Session[:4], err)
 	}
 	r.mu.Lock()
 	second := r.taken[to.Party]

@@ -668,7 +668,7 @@ func (r *run) session(shard int, f contract.InForce) error {
 		return again(err)
 	}
 	defer mesh.Close()
-	passing := &relay{ctx: ctx, mesh: mesh, peers: peers, taken: make([]bool, len(peers))}
+	passing := &relay{at: at, ctx: ctx, mesh: mesh, peers: peers, taken: make([]bool, len(peers))}
 	r.service.mu.Lock()
 	r.service.relays[id] = passing
 	r.service.mu.Unlock()

@@ -25,10 +25,10 @@ type Config struct {
 	// Job finds the job that a worker names by the first digits of its contract's hash. The error says for people why
 	// there is none that a worker could work for; it is an ErrNoJob where there may be one later.
 	Job func(digits string) (Job, error)
-	// Shard tells which shards the worker with a key works on; nil: any.
-	Shard func(keys.ID) (int, bool)
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Worker tells which shard of which job the worker with a key works on now; nil: any.
+	Worker func(keys.ID) (contract keys.Hash, shard int, ok bool)
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Job is what a Service knows of a job for which no run is on.
@@ -96,19 +96,30 @@ func (s *Service) Serve(ctx context.Context, from keys.ID, f Frames) {
 		err = s.refuse(ctx, f, OrderRefused, fmt.Sprintf("the worker speaks version %d of its node's messages, the node "+
 			"version %d: run one version of the program at both", h.Version, Version))
 	case h.Ready != nil:
-		if s.config.Shard != nil {
-			if own, ok := s.config.Shard(from); !ok || own != h.Ready.Shard {
-				err = s.refuse(ctx, f, OrderRefused, fmt.Sprintf("the worker's key is not that of shard %d", h.Ready.Shard))
-				break
-			}
-		}
-		err = s.serveWorker(ctx, f, h.Ready)
+		err = s.serveWorker(ctx, from, f, h.Ready)
 	case h.Relay != nil:
-		err = s.serveRelay(ctx, f, h.Relay)
+		err = s.serveRelay(ctx, from, f, h.Relay)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.config.Log.Debug("a worker's stream ended", "worker", from.Short(), "error", err)
 	}
+}
+
+// serves refuses a worker whose key is not that of a place.
+func (s *Service) serves(from keys.ID, at place) error {
+	if s.config.Worker == nil {
+		return nil
+	}
+	contract, shard, ok := s.config.Worker(from)
+	switch {
+	case !ok:
+		return errors.New("the worker's key is no longer one of this node's: have another made with hanse worker key")
+	case contract != at.contract:
+		return fmt.Errorf("the worker's key is of job %s, not of job %s", contract.Short(), at.contract.Short())
+	case shard != at.shard:
+		return fmt.Errorf("the worker's key is that of shard %d, not of shard %d", shard, at.shard)
+	}
+	return nil
 }
 
 // refuse tells a worker why it cannot be of use, or not now.
@@ -122,13 +133,19 @@ func (s *Service) misused(ctx context.Context, f Frames, text string) error {
 }
 
 // serveWorker has a worker work on its shard, session after session, until the shard is done at all parties.
-func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
+func (s *Service) serveWorker(ctx context.Context, from keys.ID, f Frames, r *Ready) error {
 	job, err := s.config.Job(r.Job)
 	switch {
 	case errors.Is(err, ErrNoJob): // it may be proposed yet
 		return s.refuse(ctx, f, OrderBusy, err.Error())
 	case err != nil:
 		return s.refuse(ctx, f, OrderRefused, err.Error())
+	}
+	at := place{job.Contract, r.Shard}
+	if err := s.serves(from, at); err != nil {
+		return s.refuse(ctx, f, OrderRefused, err.Error())
+	}
+	switch {
 	case job.Shards == 0:
 		return s.refuse(ctx, f, OrderRefused, fmt.Sprintf("job %.8s has no shards: its text does not say shards",
 			job.Contract))
@@ -142,7 +159,6 @@ func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
 		return SendMessage(ctx, f, Order{Kind: OrderDone})
 	}
 	w := &worker{frames: f, order: make(chan order, 1), gone: make(chan struct{})}
-	at := place{job.Contract, r.Shard}
 	s.mu.Lock()
 	if s.workers[at] != nil {
 		s.mu.Unlock()
@@ -167,6 +183,9 @@ func (s *Service) serveWorker(ctx context.Context, f Frames, r *Ready) error {
 	for {
 		if r.Key.IsZero() || r.Shard != at.shard {
 			return fmt.Errorf("a worker of shard %d says that it is ready for shard %d, or without a key", at.shard, r.Shard)
+		}
+		if err := s.serves(from, at); err != nil {
+			return s.refuse(ctx, f, OrderRefused, err.Error())
 		}
 		s.mu.Lock()
 		used := s.used[r.Key]

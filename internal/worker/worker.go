@@ -75,8 +75,8 @@ type RefusedError struct {
 // Error implements error.
 func (e *RefusedError) Error() string { return "the node has no use for this worker: " + e.Text }
 
-// errDone ends the work on a shard that is done at all parties.
-var errDone = errors.New("the shard is done")
+// ErrDone ends the work on a shard that is done at all parties, or of a job that is.
+var ErrDone = errors.New("the shard is done")
 
 // Run works on a shard until it is done at all parties. It connects again and begins again as often as it must.
 func Run(ctx context.Context, c Config) error {
@@ -86,7 +86,7 @@ func Run(ctx context.Context, c Config) error {
 		err := c.connected(ctx)
 		var refused *RefusedError
 		switch {
-		case errors.Is(err, errDone):
+		case errors.Is(err, ErrDone):
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -145,7 +145,7 @@ func (c Config) connected(ctx context.Context) error {
 		}
 		switch o.Kind {
 		case shards.OrderDone:
-			return errDone
+			return ErrDone
 		case shards.OrderRefused:
 			return &RefusedError{o.Text, o.Usage}
 		case shards.OrderBusy:

@@ -67,6 +67,7 @@ const (
 	CodeAnew    Code = "anew"    // an invitee has become a member, and is to connect as one
 	CodeTwice   Code = "twice"   // the two are connected already
 	CodeWorker  Code = "worker"  // the key is not one of the node's workers'
+	CodeSpent   Code = "spent"   // the key of a worker is good no more
 	CodeWorkers Code = "workers" // the node has as many workers as it takes
 )
 
@@ -201,6 +202,8 @@ func vocabulary(c Code) words {
 		return always("the two are connected already")
 	case CodeWorker:
 		return always("this key is not one of its workers', or no longer")
+	case CodeSpent:
+		return saySpent
 	case CodeWorkers:
 		return sayWorkers
 	case CodeMalformed:
@@ -322,6 +325,29 @@ func sayLimit(_ []string, numbers []int64) string {
 		return "it takes no more of this for now"
 	}
 	return fmt.Sprintf("it takes no more of this for now: %d is the limit", numbers[0])
+}
+
+// What a key that is good no more has come to: the name of a CodeSpent.
+const (
+	SpentDone    = "done"    // its job is done
+	SpentEnded   = "ended"   // its job has ended otherwise
+	SpentExpired = "expired" // its time has ended
+	SpentRevoked = "revoked" // its owner has taken it back
+)
+
+// saySpent takes what the key has come to.
+func saySpent(names []string, _ []int64) string {
+	switch why := strings.Join(names, " "); why {
+	case SpentDone:
+		return "the job of this worker's key is done"
+	case SpentEnded:
+		return "the job of this worker's key has ended there: hanse jobs says how"
+	case SpentExpired:
+		return "the time of this worker's key has ended: have another made with hanse worker key"
+	case SpentRevoked:
+		return "this worker's key was revoked: have another made with hanse worker key"
+	}
+	return "this worker's key is good no more"
 }
 
 // sayWorkers takes how many workers the node takes.

@@ -1,9 +1,11 @@
 #!/bin/sh
 # The workers of party {{.Party}} for job {{.Job}} on this machine: {{.Of}} shards, up to {{.Parallel}} at a time.
 #
+#   hanse worker key --job {{slice .Contract 0 12}} --for 48h --dir NODE-FOLDER
 #   sh FILE
-#   HANSE=/opt/hanse KEY=worker.key PARTS=parts SCRATCH=/tmp sh FILE
+#   HANSE=/opt/hanse KEY={{.KeyFile}} PARTS=parts SCRATCH=/tmp sh FILE
 #
+# The keys are for this job alone, and good for so long; hanse worker revoke takes them back.
 # A worker that ends before its shard is done is started again.
 set -u
 umask 077
@@ -16,8 +18,8 @@ serve() {
 	shard=$1
 	while [ "$shard" -lt {{.Of}} ]; do
 		mkdir -p "$scratch/$1" || return
-		until "${HANSE:-hanse}" worker --node {{shell .Node}} --key "${KEY:-worker.key}" --shard "$shard" --of {{.Of}} \
-			--parts "${PARTS:-parts}" --dir "$scratch/$1" \
+		until "${HANSE:-hanse}" worker --node {{shell .Node}} --key "${KEY:-{{.KeyFile}}}" \
+			--shard "$shard" --of {{.Of}} --parts "${PARTS:-parts}" --dir "$scratch/$1" \
 			{{shell .Contract}}; do
 			sleep "${PAUSE:-5}"
 		done

@@ -1,9 +1,11 @@
 #!/bin/sh
 # The workers of party bank for job credit-2026 on this machine: 16 shards, up to 4 at a time.
 #
+#   hanse worker key --job c0ffee01c0ff --for 48h --dir NODE-FOLDER
 #   sh FILE
-#   HANSE=/opt/hanse KEY=worker.key PARTS=parts SCRATCH=/tmp sh FILE
+#   HANSE=/opt/hanse KEY=hanse-c0ffee01c0ff.key PARTS=parts SCRATCH=/tmp sh FILE
 #
+# The keys are for this job alone, and good for so long; hanse worker revoke takes them back.
 # A worker that ends before its shard is done is started again.
 set -u
 umask 077
@@ -16,8 +18,8 @@ serve() {
 	shard=$1
 	while [ "$shard" -lt 16 ]; do
 		mkdir -p "$scratch/$1" || return
-		until "${HANSE:-hanse}" worker --node 'bank.default.svc:4711' --key "${KEY:-worker.key}" --shard "$shard" --of 16 \
-			--parts "${PARTS:-parts}" --dir "$scratch/$1" \
+		until "${HANSE:-hanse}" worker --node 'bank.default.svc:4711' --key "${KEY:-hanse-c0ffee01c0ff.key}" \
+			--shard "$shard" --of 16 --parts "${PARTS:-parts}" --dir "$scratch/$1" \
 			'c0ffee01c0ffee01c0ffee01c0ffee01c0ffee01c0ffee01c0ffee01c0ffee01'; do
 			sleep "${PAUSE:-5}"
 		done

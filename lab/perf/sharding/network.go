@@ -252,6 +252,17 @@ func (f *federation) work(ctx context.Context, party int, hash string, count int
 	if f.options.Parallel > 0 {
 		places.SetLimit(f.options.Parallel)
 	}
+	keys, err := localnet.Start(localnet.Launch{Name: name + "/keys", Program: f.Program,
+		Args: f.WorkerKeyArgs(name, hash), Log: log})
+	if err != nil {
+		return err
+	}
+	if err := keys.Wait(ctx); err != nil {
+		return err
+	}
+	if keys.Code() != 0 {
+		return fmt.Errorf("the keys of the workers of %s are not made:\n%s", name, keys.Tail(4))
+	}
 	ended, peaks := make([]*localnet.Process, count), make([]int64, count)
 	for shard := range count {
 		places.Go(func() error {
