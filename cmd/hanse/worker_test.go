@@ -244,7 +244,7 @@ func TestBorrowerAfterTheEnd(t *testing.T) {
 	if err := w.client("bank").Cancel(t.Context(), id, "enough"); err != nil {
 		t.Fatal(err)
 	}
-	wantRefused(1, "has ended there")
+	wantRefused(1, "has ended there, cancelled")
 	wantRefused(0, "was revoked")
 	if out, err := exec.Command(w.program, w.WorkerKeyArgs("bank", id)...).CombinedOutput(); err == nil {
 		t.Errorf("keys are made for a job that has ended:\n%s", out)

@@ -26,8 +26,8 @@ func (n *Node) IsWorker(id keys.ID) bool {
 // SpentKey says why a key that was made for a worker of this node lets nobody in, if it is one.
 func (n *Node) SpentKey(id keys.ID) (why fault.Fault, ok bool) {
 	at, standing := n.config.WorkerKeys.Find(id)
-	spent := func(name string) (fault.Fault, bool) {
-		return fault.Fault{Code: fault.CodeSpent, Names: []string{name}}, true
+	spent := func(names ...string) (fault.Fault, bool) {
+		return fault.Fault{Code: fault.CodeSpent, Names: names}, true
 	}
 	switch standing {
 	case workerkeys.Unknown:
@@ -37,8 +37,10 @@ func (n *Node) SpentKey(id keys.ID) (why fault.Fault, ok bool) {
 	}
 	// An end comes before the time of the key: a worker that hears that its job is done need not be started again.
 	switch s, ok := n.job(at.Contract); {
-	case !ok || s.ended() != nil && s.endedError() != nil:
+	case !ok:
 		return spent(fault.SpentEnded)
+	case s.ended() != nil && s.endedError() != nil:
+		return spent(fault.SpentEnded, string(s.status()))
 	case s.ended() != nil:
 		return spent(fault.SpentDone)
 	case standing == workerkeys.Expired:

@@ -330,18 +330,25 @@ func sayLimit(_ []string, numbers []int64) string {
 // What a key that is good no more has come to: the name of a CodeSpent.
 const (
 	SpentDone    = "done"    // its job is done
-	SpentEnded   = "ended"   // its job has ended otherwise
+	SpentEnded   = "ended"   // its job has ended otherwise; a second name may be the outcome
 	SpentExpired = "expired" // its time has ended
 	SpentRevoked = "revoked" // its owner has taken it back
 )
 
-// saySpent takes what the key has come to.
+// saySpent takes what the key has come to and, of a job that has ended without a result, the outcome.
 func saySpent(names []string, _ []int64) string {
-	switch why := strings.Join(names, " "); why {
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	switch names[0] {
 	case SpentDone:
 		return "the job of this worker's key is done"
 	case SpentEnded:
-		return "the job of this worker's key has ended there: hanse jobs says how"
+		how := ""
+		if len(names) > 1 {
+			how = ", " + names[1]
+		}
+		return "the job of this worker's key has ended there" + how + ": hanse jobs says more"
 	case SpentExpired:
 		return "the time of this worker's key has ended: have another made with hanse worker key"
 	case SpentRevoked:
