@@ -102,11 +102,14 @@ func (h *Host) serveStreams() {
 	h.node.swarm.SetStreamHandler(h.serve)
 	h.node.swarm.Notify(&network.NotifyBundle{
 		ConnectedF: func(_ network.Network, c network.Conn) {
-			worker := h.isWorkers(c)
+			worker, places := h.isWorkers(c), 0
+			if worker {
+				places = h.placesOfWorkers()
+			}
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.cameDirect(c)
-			a := &admission{decided: make(chan struct{}), worker: worker && h.placeForWorker(c)}
+			a := &admission{decided: make(chan struct{}), worker: worker && h.placeForWorker(c, places)}
 			a.limit = time.AfterFunc(session.AnswerTime, func() {
 				h.mu.Lock()
 				undecided := a.link == nil

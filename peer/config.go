@@ -60,9 +60,12 @@ type Config struct {
 	// WorkerCame hears that a worker was let in, and from where; it may be nil. It may take as long as a write to the
 	// disk.
 	WorkerCame func(id keys.ID, address string)
-	// Workers is how many workers are let in at once, at most keys.MaxMembers. The limits of the host grow by it, so
-	// that workers take no place of members.
+	// Workers is how many workers are let in at once, at most keys.MaxMembers. What keys that are known may have here
+	// grows by it, so that workers take no place of members; what has not shown its key has no more places.
 	Workers int
+	// Working reports whether there is work for workers. While there is none, a few are let in, who hear so. It is called
+	// often and concurrently; nil: there always is.
+	Working func() bool
 
 	// Now is the time of day, which the host tells other members and compares with theirs. What
 	// it waits for, it measures by a clock that nobody sets. nil: time.Now.

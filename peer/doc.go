@@ -151,13 +151,14 @@
 //
 // # Times
 //
-// TCP has 10 s, which is time for three lost packets; TLS, the hello, and every other step of a handshake have
-// session.AnswerTime each, on both sides.
+// TCP has 10 s, which is time for three lost packets; TLS has handshakeTime where it is answered; where it is asked for
+// it has session.AnswerTime, as the hello and every other step of a handshake have on both sides.
 //
 // # Limits
 //
 // Every length is checked before anything is allocated for it. Connections, streams and the
 // memory for unread data are bounded per member and for the host, sized by the charter's number
 // of members and, on top of that, by the number of workers; see limits.go. Who has not shown to
-// be a member has less, and takes no place of what this host dials.
+// be a member has less, and takes no place of what this host dials. Who has not shown a key at all has a place on the
+// porch, which has always one for the next: see porch.go.
 package peer

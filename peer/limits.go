@@ -32,9 +32,6 @@ const (
 	memoryBefore  = 64 << 20
 )
 
-// strangersAtOnce is how many connections may be on their way to saying who is there, besides the members' own.
-const strangersAtOnce = 64
-
 // Limits for the whole host. They bound what peers can make it buffer by sending what nobody
 // reads; nothing of it is taken beforehand.
 const (
@@ -66,14 +63,18 @@ func memoryOfWorker(members int) int64 {
 	return max(2*int64(members+2)*int64(firstWindow(members)), memoryBefore)
 }
 
+// acceptedAtOnce is how many connections may be accepted before the porch has made room for them: one a listener.
+const acceptedAtOnce = 32
+
 // newLimits sizes libp2p's resource manager for a charter of so many members, and for so many workers of this node,
 // whose share comes on top and is bounded by admission: neither takes the other's places. Its defaults are
 // made for a public network: they admit 64 connections per GiB of memory and eight per address,
 // which a federation of hundreds, or one site behind a single address, exceeds at once.
 func newLimits(members, workers int) (network.ResourceManager, error) {
-	// What has not said who it is, or what it wants, yet: all members at once after a restart, and room for as many
-	// strangers. Those take no place of what this host dials: whoever fills the port cannot cut it off.
-	in, out := 2*members+strangersAtOnce+workers, 2*members+32
+	// What has not said who it is has the places of the porch, whoever it may turn out to be: workers have theirs when
+	// their keys have shown themselves. It takes no place of what this host dials: whoever fills the port cannot cut
+	// it off.
+	in, out := placesAtDoor(members)+acceptedAtOnce, 2*members+32
 	conns := connsPerPeer*members + connsPerWorker*workers
 	streams, memory := workers*streamsOfWorker(members), int64(workers)*memoryOfWorker(members)
 	all := rcmgr.ResourceLimits{
@@ -100,9 +101,11 @@ func newLimits(members, workers int) (network.ResourceManager, error) {
 		Memory:          memoryBefore,
 	}
 	limits := rcmgr.PartialLimitConfig{System: all, Transient: transient, PeerDefault: each}
-	// Connections from or to one address, behind which all members may sit, and all workers. There is no rate for
-	// all addresses together: strangers could use it up.
-	perAddress := 2*members + 32 + connsPerWorker*workers
+	// Connections from or to one address, behind which all members may sit, and all workers: those of keys that are
+	// known are bounded by key, others by the porch. There is no rate for all addresses together: strangers could use
+	// it up. Nor is there one for this machine's own address, where whole federations are tried: whoever runs there
+	// would keep the others out by using it up, and may use up the processor anyhow.
+	perAddress := conns + placesPerAddress(members) + acceptedAtOnce + out
 	perSecond := rate.Limit{RPS: float64(members + workers + 10), Burst: 4*members + 64 + connsPerWorker*workers}
 	return rcmgr.NewResourceManager(
 		rcmgr.NewFixedLimiter(limits.Build(rcmgr.InfiniteLimits)),

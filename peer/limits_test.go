@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/keys"
@@ -63,4 +65,29 @@ func TestLimits(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestStrangersHaveNoPlacesOfWorkers counts how many connections there may be of which nobody knows the key, at a node
+// without workers and at one with as many as a node may have.
+func TestStrangersHaveNoPlacesOfWorkers(t *testing.T) {
+	const members = 3
+	for _, workers := range []int{0, keys.MaxMembers} {
+		limits, err := newLimits(members, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := 0
+		for {
+			scope, err := limits.OpenConnection(network.DirInbound, true, multiaddr.StringCast("/ip4/127.0.0.1/tcp/1"))
+			if err != nil {
+				break
+			}
+			defer scope.Done()
+			in++
+		}
+		if want := placesAtDoor(members) + acceptedAtOnce; in != want {
+			t.Errorf("with %d workers %d strangers have places, want %d", workers, in, want)
+		}
+		defer limits.Close()
+	}
 }

@@ -33,7 +33,6 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/peer/session"
 )
 
 // node is the part of libp2p that Hanse uses: TCP and, if asked for, QUIC; TLS 1.3; yamux. It is
@@ -122,11 +121,13 @@ func newNode(p nodeParts) (_ *node, err error) {
 		return nil, err
 	}
 	n.tcp = security.sockets
-	up, err := upgrader.New([]sec.SecureTransport{security}, muxers, nil, limits, p.gater,
-		upgrader.WithAcceptTimeout(session.AnswerTime))
+	bare, err := upgrader.New([]sec.SecureTransport{security}, muxers, nil, limits, p.gater,
+		upgrader.WithAcceptTimeout(handshakeTime))
 	if err != nil {
 		return nil, err
 	}
+	up := newPorch(bare, p.members)
+	n.close = append([]io.Closer{up}, n.close...) // after the swarm, whose listeners use it
 	options := []tcp.Option{tcp.DisableReuseport(), tcp.WithConnectionTimeout(connectTimeout)}
 	if p.onePort && p.proxy == nil {
 		if n.outgoing, err = newOutgoing(); err != nil {

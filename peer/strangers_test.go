@@ -37,7 +37,7 @@ func TestStrangersCutNobodyOff(t *testing.T) {
 	var flood sync.WaitGroup
 	defer flood.Wait()
 	defer stop()
-	for range 2*len(ks) + strangersAtOnce + 8 {
+	for range placesAtDoor(len(ks)) + 8 {
 		flood.Go(func() {
 			for flooding.Err() == nil {
 				conn, err := new(net.Dialer).DialContext(flooding, "tcp", victim.node.tcpAddress(t))

@@ -20,7 +20,8 @@ const (
 	protoWorker  libproto.ID = "/hanse/worker/1"
 )
 
-// Time limits of connecting. TLS, the hello, and a stream's first byte to its protocol have session.AnswerTime each.
+// Time limits of connecting. TLS, where this side asks for it, the hello, and a stream's first byte to its protocol
+// have session.AnswerTime each.
 const (
 	connectTimeout = 10 * time.Second                    // for TCP, which asks at once and after 1, 3 and 7 s
 	dialTimeout    = connectTimeout + session.AnswerTime // to TLS, of one address

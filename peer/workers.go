@@ -74,21 +74,35 @@ func (h *Host) isWorkers(c network.Conn) bool {
 	return err == nil && c.Stat().Direction == network.DirInbound && h.lists(id)
 }
 
-// placeForWorker reports whether there is a place for a new connection of a worker, whatever it says in its hello. One
-// without a place is closed, so that it takes none of a member's. Host.mu is held.
-func (h *Host) placeForWorker(c network.Conn) bool {
+// idleWorkers is how many workers are let in while there is no work for them, to hear that there is none yet, or that
+// their shard is done.
+const idleWorkers = 8
+
+// placesOfWorkers is how many workers are let in at once at this moment. Host.mu is not held, as Config.Working may
+// take other locks.
+func (h *Host) placesOfWorkers() int {
+	if h.cfg.Working != nil && !h.cfg.Working() {
+		return min(idleWorkers, h.cfg.Workers)
+	}
+	return h.cfg.Workers
+}
+
+// placeForWorker reports whether there is a place for a new connection of a worker, whatever it says in its hello,
+// where so many workers have places. One without a place is closed, so that it takes none of a member's. Host.mu is
+// held.
+func (h *Host) placeForWorker(c network.Conn, places int) bool {
 	open := 0
 	for _, a := range h.admissions {
 		if a.worker {
 			open++
 		}
 	}
-	if open < connsPerWorker*h.cfg.Workers {
+	if open < connsPerWorker*places {
 		return true
 	}
 	h.spawnHeld(func() {
 		h.refuseStranger(c.RemotePeer(), c.RemoteMultiaddr(), fmt.Sprintf(
-			"workers have %d connections already, for %d workers at most", open, h.cfg.Workers))
+			"workers have %d connections already, for %d workers at most", open, places))
 		c.Close()
 	})
 	return false
@@ -96,6 +110,7 @@ func (h *Host) placeForWorker(c network.Conn) bool {
 
 // weighWorker looks at a worker's hello beside the workers that are there, and gives it its share.
 func (h *Host) weighWorker(over network.Conn, from keys.ID, instance uint64) verdict {
+	places := h.placesOfWorkers()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old, members := h.workers[from], len(h.judge.charter.Members)
@@ -104,9 +119,10 @@ func (h *Host) weighWorker(over network.Conn, from keys.ID, instance uint64) ver
 		return refused(fault.Fault{Code: fault.CodeTwin, Names: []string{from.Short()}},
 			"another worker with the key of %s is connected from %s: only one may run", from.Short(),
 			old.conn.RemoteMultiaddr())
-	case old == nil && len(h.workers) >= h.cfg.Workers:
-		return refused(fault.Fault{Code: fault.CodeWorkers, Numbers: []int64{int64(h.cfg.Workers)}},
-			"this node has as many workers as it takes at once, which is %d", h.cfg.Workers)
+	case old == nil && len(h.workers) >= places:
+		return refused(fault.Fault{Code: fault.CodeWorkers, Numbers: []int64{int64(places)}},
+			"this node has as many workers as it takes at once, which is %d now, and %d while a job in shards is on", places,
+			h.cfg.Workers)
 	}
 	if err := grant(h.node.limits, over.RemotePeer(), streamsOfWorker(members), memoryOfWorker(members)); err != nil {
 		h.log.Warn("a worker has no more streams than a stranger", "worker", from.Short(), "reason", err)
@@ -116,9 +132,10 @@ func (h *Host) weighWorker(over network.Conn, from keys.ID, instance uint64) ver
 
 // installWorker lets a worker in, in place of its older connection if it has one.
 func (h *Host) installWorker(l *link) error {
+	places := h.placesOfWorkers()
 	h.mu.Lock()
 	old := h.workers[l.peer]
-	if old == nil && len(h.workers) >= h.cfg.Workers { // another one has come since the verdict
+	if old == nil && len(h.workers) >= places { // another one has come since the verdict
 		h.mu.Unlock()
 		return &refusal{text: "all places of workers are taken"}
 	}

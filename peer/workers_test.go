@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -602,6 +603,28 @@ func TestMoreWorkersThanPlaces(t *testing.T) {
 	other := start(t, config(members[1], c))
 	introduce(t, other, h)
 	meetAll(t, h, other)
+}
+
+// TestWorkersHavePlacesWhileThereIsWork has workers come while a node has no work: a few hear so, others are refused.
+// When there is work they are let in.
+func TestWorkersHavePlacesWhileThereIsWork(t *testing.T) {
+	ks := newKeys(t, idleWorkers+2)
+	cfg, _ := employer(ks[0], signed(t, draft(ks[:1]), ks), 256, ks[1:]...)
+	var working atomic.Bool
+	cfg.Working = working.Load
+	h := start(t, cfg)
+	h.HandleWorkers(echo)
+	ctx := within(t)
+	for _, k := range ks[1 : 1+idleWorkers] {
+		framesOf(ctx, t, employ(ctx, t, k, at(t, h)))
+	}
+	_, err := DialNode(ctx, ks[1+idleWorkers], at(t, h), nil)
+	if want := fmt.Sprintf("%s refused the connection: it has as many workers as it takes at once, which is %d",
+		h.Self().Short(), idleWorkers); err == nil || err.Error() != want {
+		t.Errorf("error\n%v, want\n%s", err, want)
+	}
+	working.Store(true)
+	framesOf(ctx, t, employ(ctx, t, ks[1+idleWorkers], at(t, h)))
 }
 
 // TestWorkersTakeNoPlaces fills all places of workers, who come from one address, and then those of members.

@@ -131,6 +131,7 @@ func New(c Config) (*Daemon, error) {
 		Heartbeat: c.Silence / 4, Silence: c.Silence,
 		StateDir: c.Dir, Program: c.Version, Log: c.Log,
 		Worker: atDoor.isWorker, Spent: atDoor.spent, WorkerCame: register.Came, Workers: MaxWorkers,
+		Working: atDoor.working,
 		Invited: func(id keys.ID) bool { return d.enrol != nil && d.enrol.Invited(id) },
 	})
 	if err != nil {

@@ -37,6 +37,12 @@ func (d *door) spent(id keys.ID) (why fault.Fault, ok bool) {
 	return why, false
 }
 
+// working implements peer.Config.Working.
+func (d *door) working() bool {
+	n := d.node.Load()
+	return n != nil && n.HasShards()
+}
+
 // frames are the frames of a stream. They implement shards.Frames.
 type frames struct{ *session.Frames }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,17 @@ func (n *Node) newShards() *shards.Service {
 // ServeWorker serves a stream that a worker of this node has opened, until it or ctx ends.
 func (n *Node) ServeWorker(ctx context.Context, from keys.ID, f shards.Frames) {
 	n.shards.Serve(ctx, from, f)
+}
+
+// HasShards reports whether a job in shards is agreed here and has not ended: so long workers have their places.
+func (n *Node) HasShards() bool {
+	return slices.ContainsFunc(n.allJobs(), func(s *jobState) bool {
+		if s.contract.Job.Shards == 0 || s.ended() != nil {
+			return false
+		}
+		_, agreed := s.proof()
+		return agreed
+	})
 }
 
 // workersJob finds the job that a worker names.
