@@ -62,6 +62,7 @@ const packedWords = 512
 func (r Ring) combine(dst, src []byte, f func(a, b uint64) uint64) {
 	e := contract.Encoding(r)
 	var a, b [packedWords]uint64
+	src = ring.First(src, len(dst))
 	for len(dst) > 0 {
 		size := min(len(dst), e.Size(packedWords))
 		n := int(e.Count(int64(size)))

@@ -74,7 +74,7 @@ func smallSine(x float64) float64 {
 
 // Features writes sqrt(2) cos of each angle. dst and turns have the same length.
 func (t *Table) Features(dst []float32, turns []uint16) {
-	dst = dst[:len(turns)]
+	dst = dst[:len(turns):len(dst)]
 	for i, a := range turns {
 		dst[i] = t.cos[a]
 	}
@@ -86,7 +86,7 @@ func (t *Table) Features(dst []float32, turns []uint16) {
 func (t *Table) Features64(dst []float64, turns []uint16) {
 	raced.Write(dst)
 	raced.Read(turns)
-	dst = dst[:len(turns)]
+	dst = dst[:len(turns):len(dst)]
 	for i, a := range turns {
 		dst[i] = float64(t.cos[a])
 	}
@@ -98,7 +98,7 @@ func (t *Table) Features64(dst []float64, turns []uint16) {
 func (t *Table) Pairs64(dst []float64, turns []uint16) {
 	raced.Write(dst)
 	raced.Read(turns)
-	dst = dst[:2*len(turns)]
+	dst = dst[: 2*len(turns) : len(dst)]
 	for i, a := range turns {
 		dst[2*i], dst[2*i+1] = float64(t.cos[a]), float64(t.cos[a-sine])
 	}

@@ -122,9 +122,10 @@ func (t *Table) addFour(dst []float64, c *[passRows]float64, w0, w1, w2, w3 []ui
 	raced.Write(dst)
 	raced.Read(c[:])
 	for _, w := range [...][]uint16{w0, w1, w2, w3} {
-		raced.Read(w[:len(dst)])
+		raced.Read(w[:len(dst):len(w)])
 	}
-	w0, w1, w2, w3 = w0[:len(dst)], w1[:len(dst)], w2[:len(dst)], w3[:len(dst)]
+	n := len(dst)
+	w0, w1, w2, w3 = w0[:n:len(w0)], w1[:n:len(w1)], w2[:n:len(w2)], w3[:n:len(w3)]
 	c0, c1, c2, c3 := c[0], c[1], c[2], c[3]
 	for i := range dst {
 		a := mul(c0, float64(t.cos[w0[i]])) + mul(c1, float64(t.cos[w1[i]]))

@@ -33,7 +33,7 @@ func quantise(units float64) uint16 {
 func addQuantised(dst []uint16, units []float64) {
 	raced.Write(dst)
 	raced.Read(units)
-	units = units[:len(dst)]
+	units = units[:len(dst):len(units)]
 	for i, u := range units {
 		bits, ok := shifted(u) // quantise itself is too long to be inlined
 		if !ok {

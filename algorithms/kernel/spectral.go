@@ -39,7 +39,7 @@ type Seed [32]byte
 //
 // k is valid, first >= 0 and len(out) >= n.
 func (k Kernel) Draw(seed Seed, party keys.ID, column string, first, n int, out []float64) {
-	k.draw(columnStream(seed, party, column), first, k.stretches(seed, first, n), out[:n])
+	k.draw(columnStream(seed, party, column), first, k.stretches(seed, first, n), out[:n:len(out)])
 }
 
 // draw is Draw with the chi-square factors at hand; stretch is nil where there are none.

@@ -5,7 +5,7 @@ import "fmt"
 // encode makes the residues of up to Degree words for every modulus; what is missing counts as zero.
 // random is where the spread of words that wrap comes from.
 func (p *Packing) encode(first int, words []uint64, random *secretStream) error {
-	x := p.integers[:len(words)]
+	x := p.integers[:len(words):len(p.integers)]
 	if p.ring == 0 {
 		for i, w := range words {
 			sign := uint64(int64(w) >> 63) // all bits, or none

@@ -77,7 +77,7 @@ func addAt(offset int, dst, src []byte) error {
 func addModulo(dst, src []byte, q uint64) int {
 	raced.Read(src)
 	raced.Write(dst)
-	src = src[:len(dst)]
+	src = src[:len(dst):len(src)]
 	for i := 0; i+8 <= len(dst); i += 8 {
 		a, b := binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:])
 		if a >= q || b >= q {

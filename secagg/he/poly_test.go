@@ -130,3 +130,13 @@ func FuzzSplit(f *testing.F) {
 		}
 	})
 }
+
+// TestShortPolynomialsPanic adds words that are too few and have others behind them, past the check of AddRLWE.
+func TestShortPolynomialsPanic(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("words behind the end of a slice are added")
+		}
+	}()
+	addModulo(make([]byte, 64), make([]byte, 56, 64), primeAt(0))
+}

@@ -7,6 +7,15 @@ type Word interface{ uint32 | uint64 }
 // t[PairIndex(i, j, d)] += sum over rows of u_i u_j, for i <= j. u has d columns; t has d (d + 1) / 2 words, row after
 // row of the triangle.
 func AddSquares[W Word](t, u []W, d, workers int) {
+	addSquares(t, u, d, workers)
+}
+
+// addSquares is AddSquares and AddSquares16.
+func addSquares[T total, N number](t []T, u []N, d, workers int) {
+	if d < 1 || len(u) < d {
+		return
+	}
+	t, u = First(t, d*(d+1)/2), First(u, (len(u)+d-1)/d*d)
 	if !vectorSquares(t, u, d, workers) {
 		plainSquares(t, u, d, workers)
 	}
@@ -14,11 +23,7 @@ func AddSquares[W Word](t, u []W, d, workers int) {
 
 // AddSquares16 is AddSquares for whole numbers of 16 bits with a sign, into sums of 64. The numbers are at most
 // MaxNumber16 in size.
-func AddSquares16(t []int64, u []int16, d, workers int) {
-	if !vectorSquares(t, u, d, workers) {
-		plainSquares(t, u, d, workers)
-	}
-}
+func AddSquares16(t []int64, u []int16, d, workers int) { addSquares(t, u, d, workers) }
 
 // MaxNumber16 bounds the numbers that AddSquares16 takes, in size: hundreds of their products fit 32 bits.
 const MaxNumber16 = 1 << 11

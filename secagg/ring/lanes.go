@@ -2,15 +2,25 @@ package ring
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 
 	"github.com/hanse-project/hanse/internal/raced"
 )
 
+// First returns the first n entries of a slice. It panics where the slice is shorter, whatever its capacity: what lies
+// behind a slice's end is somebody else's, and would go into a message or be overwritten by one.
+func First[T any](s []T, n int) []T {
+	if n > len(s) {
+		panic(fmt.Sprintf("ring: a slice has %d entries, want %d; its capacity of %d does not count", len(s), n, cap(s)))
+	}
+	return s[:n:n]
+}
+
 // AddBytes adds src to dst word by word, wrapping: words of 16, 32 or 64 bits in little-endian bytes, as messages carry
 // them. Both have the same length, whole words of that width.
 func AddBytes(dst, src []byte, width int) {
-	src = src[:len(dst)]
+	src = First(src, len(dst))
 	raced.Read(src)
 	raced.Write(dst)
 	n := vectorAdd(dst, src, width)
@@ -19,7 +29,7 @@ func AddBytes(dst, src []byte, width int) {
 
 // SubBytes is AddBytes with a subtraction.
 func SubBytes(dst, src []byte, width int) {
-	src = src[:len(dst)]
+	src = First(src, len(dst))
 	raced.Read(src)
 	raced.Write(dst)
 	n := vectorSub(dst, src, width)
@@ -32,7 +42,7 @@ type Lane interface{ uint16 | uint32 | uint64 }
 // PutBytes writes words to the first bytes of dst.
 func PutBytes[W Lane](dst []byte, words []W) {
 	size := laneSize[W]()
-	dst = dst[:size*len(words)]
+	dst = First(dst, size*len(words))
 	raced.Read(words)
 	raced.Write(dst)
 	n := vectorPut(dst, words)
@@ -42,7 +52,7 @@ func PutBytes[W Lane](dst []byte, words []W) {
 // GetBytes reads words from the first bytes of src.
 func GetBytes[W Lane](words []W, src []byte) {
 	size := laneSize[W]()
-	src = src[:size*len(words)]
+	src = First(src, size*len(words))
 	raced.Read(src)
 	raced.Write(words)
 	n := vectorGet(words, src)
@@ -51,7 +61,7 @@ func GetBytes[W Lane](words []W, src []byte) {
 
 // PutShort writes the lower 32 bits of words to the first bytes of dst.
 func PutShort(dst []byte, words []uint64) {
-	dst = dst[:4*len(words)]
+	dst = First(dst, 4*len(words))
 	raced.Read(words)
 	raced.Write(dst)
 	n := vectorPutShort(dst, words)
@@ -60,7 +70,7 @@ func PutShort(dst []byte, words []uint64) {
 
 // GetShort reads words of 32 bits from the first bytes of src.
 func GetShort(words []uint64, src []byte) {
-	src = src[:4*len(words)]
+	src = First(src, 4*len(words))
 	raced.Read(src)
 	raced.Write(words)
 	n := vectorGetShort(words, src)

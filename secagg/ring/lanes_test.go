@@ -3,8 +3,10 @@ package ring
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -146,24 +148,41 @@ func FuzzBytes(f *testing.F) {
 	})
 }
 
-// TestShortBytesPanic holds that a vector instruction never reads or writes what a slice does not have.
-func TestShortBytesPanic(t *testing.T) {
-	long, short, words, wide := make([]byte, 256), make([]byte, 255), make([]uint16, 128), make([]uint64, 64)
-	for name, do := range map[string]func(){
-		"AddBytes": func() { AddBytes(long, short, 16) },
-		"SubBytes": func() { SubBytes(long, short, 64) },
-		"PutBytes": func() { PutBytes(short, words) },
-		"GetBytes": func() { GetBytes(words, short) },
-		"PutShort": func() { PutShort(short, wide) },
-		"GetShort": func() { GetShort(wide, short) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s with a slice of 255 bytes for 256 did not panic", name)
-				}
+// TestShortSlicesPanic holds that nothing reads or writes what a slice does not have: neither where there is nothing
+// behind its end, nor where somebody else's begins.
+func TestShortSlicesPanic(t *testing.T) {
+	const d = 8 // columns; as many rows
+	for _, behind := range []int{0, 1, 64} {
+		bytesOf := func(n int) []byte { return make([]byte, n, n+behind) }
+		words := func(n int) []uint64 { return make([]uint64, n, n+behind) }
+		for name, do := range map[string]func(){
+			"AddBytes":          func() { AddBytes(make([]byte, 256), bytesOf(255), 16) },
+			"SubBytes":          func() { SubBytes(make([]byte, 256), bytesOf(255), 64) },
+			"PutBytes":          func() { PutBytes(bytesOf(255), make([]uint16, 128)) },
+			"GetBytes":          func() { GetBytes(make([]uint16, 128), bytesOf(255)) },
+			"PutShort":          func() { PutShort(bytesOf(255), make([]uint64, 64)) },
+			"GetShort":          func() { GetShort(make([]uint64, 64), bytesOf(255)) },
+			"Dot":               func() { Dot(make([]uint64, d), words(d-1)) },
+			"MulVec":            func() { MulVec(make([]uint64, d), words(d*d-1), make([]uint64, d), 1) },
+			"MulVecs":           func() { MulVecs(make([]uint64, 2*d), words(d*d-1), make([]uint64, 2*d), 2, 1) },
+			"MulVecT":           func() { MulVecT(make([]uint64, d), words(d*d-1), make([]uint64, d), 1) },
+			"AddSquares into":   func() { AddSquares(words(d*(d+1)/2-1), make([]uint64, d*d), d, 1) },
+			"AddSquares of":     func() { AddSquares(make([]uint64, d*(d+1)/2), words(d*d-1), d, 1) },
+			"AddSquares16 into": func() { AddSquares16(make([]int64, d*(d+1)/2-1, d*d), make([]int16, d*d), d, 1) },
+			"AddSquares16 of":   func() { AddSquares16(make([]int64, d*(d+1)/2), make([]int16, d*d-1, d*d-1+behind), d, 1) },
+			"First":             func() { First(words(d), d+1) },
+		} {
+			func() {
+				defer func() {
+					if said := fmt.Sprint(recover()); !strings.Contains(said, "capacity of") {
+						t.Errorf("%s with a slice that is one too short and has space for %d more: %s", name, behind, said)
+					}
+				}()
+				do()
 			}()
-			do()
-		}()
+		}
+	}
+	if got := First(make([]byte, 3, 9), 2); len(got) != 2 || cap(got) != 2 {
+		t.Errorf("the first two have a capacity of %d", cap(got))
 	}
 }

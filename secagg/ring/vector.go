@@ -1,7 +1,7 @@
 package ring
 
 // Dot returns the sum of x[i] y[i]. Both have the same length.
-func Dot[W Word](x, y []W) W { return dot(x, y[:len(x)]) }
+func Dot[W Word](x, y []W) W { return dot(x, First(y, len(x))) }
 
 // AddColumns adds to out[j] the sum of column j of m, a matrix of len(out) columns.
 func AddColumns[W Word](out, m []W) {
@@ -30,6 +30,7 @@ func addRows[W Word](out, a, b, c, e []W) {
 // MulVec adds to out the product of m, a matrix of len(out) rows and len(v) columns, and v.
 func MulVec[W Word](out, m, v []W, workers int) {
 	d := len(v)
+	m = First(m, len(out)*d)
 	split(len(out), 8, workersFor(len(m), workers), func(from, to int) {
 		mulRows(out[from:to], m[from*d:to*d], v)
 	})
@@ -41,6 +42,7 @@ const cached = 1 << 14
 // MulVecs is MulVec for n vectors, one behind the other in v and in out, of which the matrix is read from memory once.
 func MulVecs[W Word](out, m, v []W, n, workers int) {
 	rows, d := len(out)/n, len(v)/n
+	m = First(m, rows*d)
 	split(rows, 8, workersFor(len(m), workers), func(from, to int) {
 		few := max(8, cached/max(d, 1)&^7)
 		for ; from < to; from += few {
@@ -85,6 +87,7 @@ func mulFew[W Word](out, m, v []W) {
 // MulVecT adds to out the product of the transpose of m, a matrix of len(v) rows and len(out) columns, and v.
 func MulVecT[W Word](out, m, v []W, workers int) {
 	d := len(out)
+	m = First(m, len(v)*d)
 	split(d, 8, workersFor(len(m), workers), func(from, to int) {
 		mulColumns(out, m, v, from, to)
 	})

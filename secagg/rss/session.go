@@ -197,7 +197,7 @@ func (w *sessionWire) Give(ctx context.Context, kind string, from int, to Role, 
 
 // Pack fills dst with words as little-endian numbers of size bytes, 4, 6 or 8.
 func Pack(dst []byte, words []uint64, size int) {
-	words = words[:len(dst)/size]
+	words = ring.First(words, len(dst)/size)
 	switch size {
 	case 8:
 		ring.PutBytes(dst, words)
@@ -225,7 +225,7 @@ func pack48(dst []byte, words []uint64) {
 
 // Unpack reads what Pack wrote.
 func Unpack(words []uint64, src []byte, size int) {
-	words = words[:len(src)/size]
+	words = ring.First(words, len(src)/size)
 	switch size {
 	case 8:
 		ring.GetBytes(words, src)

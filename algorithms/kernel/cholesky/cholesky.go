@@ -217,7 +217,7 @@ func plainSubtract(square, columns, rows []float64) {
 	raced.Read(columns)
 	raced.Read(rows)
 	raced.Write(square)
-	rows = rows[:len(columns)]
+	rows = rows[:len(columns):len(rows)]
 	for c := 0; c < side; c += half {
 		for r := 0; r < side; r += 2 {
 			t := square[side*c+r:]

@@ -13,6 +13,7 @@ import (
 //go:norace
 func subtract(square, columns, rows []float64) {
 	lines := len(columns) / side
+	square, rows = square[:side*side:len(square)], rows[:len(columns):len(rows)]
 	if !cpu.X86.HasAVX2 {
 		plainSubtract(square, columns, rows)
 		return
