@@ -294,11 +294,14 @@ func (w *workers) wantDone() {
 }
 
 // TestOneWorkerAtATime: where a party runs fewer workers than there are shards, those of shards that are done at all
-// parties end, so that the next ones find a place.
+// parties end, so that the next ones find a place. Workers have their places until the job is done.
 func TestOneWorkerAtATime(t *testing.T) {
 	const shards = 2
 	l := newTestNetwork(t, 4, 1200)
 	l.startAll()
+	if l.nodes[0].HasShards() {
+		t.Error("a node without jobs has places for workers")
+	}
 	h := l.proposed(l.job("train", fmt.Sprintf("privacy = \"sealed\"\nshards = %d", shards),
 		activeBank+"features = 512\nsigma = 1.5\n"+ridgeOfShards)).Hash()
 	w := &workers{testNetwork: l, digits: h.String()[:8], of: shards, kill: make([]context.CancelCauseFunc, 4*shards),
@@ -317,6 +320,9 @@ func TestOneWorkerAtATime(t *testing.T) {
 					}
 				case <-launched.Done():
 				}
+				if s == 0 && !l.nodes[p].HasShards() {
+					t.Errorf("%s has no places for workers while shard 1 has none", l.names[p])
+				}
 			}
 		})
 	}
@@ -324,6 +330,9 @@ func TestOneWorkerAtATime(t *testing.T) {
 		t.Error(err)
 	}
 	all.Wait()
+	if l.nodes[0].HasShards() {
+		t.Error("a node keeps places for workers of a job that is done")
+	}
 }
 
 // TestWorkersThatAreRefused: who was started for another job, another number of shards or a shard that has a worker is
