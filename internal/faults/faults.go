@@ -71,7 +71,7 @@ var table = []row{
 	{fault.CodeEnding, false, WithCode(fault.CodeEnding),
 		routine, "nothing"},
 	{fault.CodeLimit, false, WithCode(fault.CodeLimit),
-		routine, "nothing; ask that member to decide on earlier proposals, or withdraw some with hanse cancel"},
+		routine, "nothing; ask that member to decide on earlier proposals, or withdraw or start some"},
 	{fault.CodeUnsigned, false, WithCode(fault.CodeUnsigned),
 		routine, "consent, or refuse"},
 	{fault.CodeEnded, false, WithCode(fault.CodeEnded),

@@ -245,8 +245,10 @@ func reasonOfEnding(c *contract.Contract, e *contract.Ending, self, cause string
 	switch {
 	case e.Outcome == contract.OutcomeDone:
 		return ""
+	case e.Outcome == contract.OutcomeExpired && e.By == self && cause != "":
+		return cause
 	case e.Outcome == contract.OutcomeExpired:
-		return fmt.Sprintf("not all had consented by %s, as %s says", c.Job.Expires, e.By)
+		return fmt.Sprintf("not all had consented by %s, or no session had begun, as %s says", c.Job.Expires, e.By)
 	case e.By == self:
 		return cmp.Or(cause, e.Why())
 	}
@@ -261,7 +263,8 @@ func endingText(c *contract.Contract, e *contract.Ending) string {
 	case contract.OutcomeCancelled:
 		return fmt.Sprintf("%s cancelled job %q: %s", e.By, c.Job.Name, e.Why())
 	case contract.OutcomeExpired:
-		return fmt.Sprintf("job %q expired, as %s says: not all had consented by %s; propose it anew", c.Job.Name, e.By,
+		return fmt.Sprintf("job %q expired, as %s says: not all had consented by %s, or no session had begun; propose it "+
+			"anew", c.Job.Name, e.By,
 			c.Job.Expires)
 	}
 	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Why())
@@ -599,6 +602,9 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 		(job.Proposer == n.nameIn(s.contract) || record.Consent == nil)
 	if mayExpire && n.expired(s) {
 		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired})
+	}
+	if ended, err := n.expireUnbegun(ctx, s); ended || err != nil {
+		return err
 	}
 	if n.inSession(s) {
 		return nil

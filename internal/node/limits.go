@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,49 +11,112 @@ import (
 
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// How many jobs of others a node keeps that nobody here has consented to.
+// How many jobs of others a node keeps that have not begun here: they wait for a decision or, agreed to by a person or
+// a rule, for their first session. A job that has begun has a place of its own.
 const (
-	maxUndecidedEach = 8  // proposals of one member that wait for a decision
-	maxUndecided     = 64 // of all
-	maxEndedEach     = 64 // jobs of one proposer that ended before consent; the oldest go
+	maxWaitingEach = 8  // of one member
+	maxWaiting     = 64 // of all
+	maxOpenEach    = 64 // jobs of one member that have not ended, those that have begun among them
+	maxEndedEach   = 64 // jobs of one proposer that ended before their first session; the oldest go
 )
 
-// spaceFor refuses another proposal of a member whose earlier ones wait for a decision here. Its node waits and asks
-// again.
+// startWithin is how long after this member's consent a job may wait for its first session. Where its job file names a
+// later end of the proposal, it may wait as long.
+const startWithin = contract.DefaultExpiry
+
+// unbegun reports whether no session of a job that has not ended was ever opened here.
+func (r *statusRecord) unbegun() bool { return !r.State.Final() && r.Session == 0 }
+
+// spaceFor refuses another proposal of a member of whom as many wait here as may. Its node waits and asks again.
 func (n *Node) spaceFor(proposer string) error {
-	all, its := 0, 0
+	all, its, open := 0, 0, 0
 	for _, s := range n.openJobs() {
-		if s.contract.Job.Proposer == n.nameIn(s.contract) || s.status() != StateProposed {
+		by := s.contract.Job.Proposer
+		if by == n.nameIn(s.contract) {
+			continue
+		}
+		if by == proposer {
+			open++
+		}
+		if r := s.snapshot(); !r.unbegun() {
 			continue
 		}
 		all++
-		if s.contract.Job.Proposer == proposer {
+		if by == proposer {
 			its++
 		}
 	}
+	full := func(limit int, what string) error {
+		return &faults.Error{Code: fault.CodeLimit, Numbers: []int64{int64(limit)}, Err: fmt.Errorf(
+			"%d %s, the most that may: it takes another when one is refused, begins or ends", limit, what)}
+	}
 	switch {
-	case its >= maxUndecidedEach:
-		return &faults.Error{Code: fault.CodeLimit, Numbers: []int64{maxUndecidedEach}, Err: fmt.Errorf(
-			"%d proposals of %s wait for a decision here, the most that may: "+
-				"it takes another when one is decided", its, proposer)}
-	case all >= maxUndecided:
-		return &faults.Error{Code: fault.CodeLimit, Numbers: []int64{maxUndecided}, Err: fmt.Errorf(
-			"%d proposals wait for a decision here, the most that may: "+
-				"it takes another when one is decided", all)}
+	case its >= maxWaitingEach:
+		return full(maxWaitingEach, "jobs of "+proposer+" wait for a decision or their first session here")
+	case all >= maxWaiting:
+		return full(maxWaiting, "jobs wait for a decision or their first session here")
+	case open >= maxOpenEach:
+		return full(maxOpenEach, "jobs of "+proposer+" have not ended here")
 	}
 	return nil
 }
 
-// forgettable reports whether a job is one of another member's that ended before anybody here consented.
-func (n *Node) forgettable(s *jobState) bool {
+// startBy is until when an agreed job waits for its first session; zero: it does not, or has had one. The end of a
+// proposal's time counts where it is later.
+func (s *jobState) startBy() time.Time {
 	r := s.snapshot()
-	return s.ended() != nil && r.Consent == nil && !r.Damaged && s.contract.Job.Proposer != n.nameIn(s.contract)
+	if r.Consent == nil || !r.unbegun() || r.Damaged || r.Renewed {
+		return time.Time{}
+	}
+	at := r.Consent.At.Add(startWithin)
+	if expiry := s.contract.Job.Expiry(); expiry.After(at) {
+		at = expiry
+	}
+	return at
 }
 
-// forgetOldest removes the oldest jobs of a proposer that ended before consent, where they are too many.
+// neverStarted is what a job's owner reads that ended since nobody started it.
+const neverStarted = "no session of it began by %s, and it ended by itself; propose it anew"
+
+// expireUnbegun ends a job that was agreed to and never started, and reports whether it has. One over clients may run
+// without this party, so that its proposer is asked first, and while that is away the job stays.
+func (n *Node) expireUnbegun(ctx context.Context, s *jobState) (bool, error) {
+	at := s.startBy()
+	if at.IsZero() || !n.config.Now().After(at) || !n.expired(s) {
+		return false, nil
+	}
+	if c := s.contract; c.Job.OverClients() && c.Job.Proposer != n.nameIn(c) {
+		var r standing
+		proposer := c.Members()[c.Job.Index(c.Job.Proposer)]
+		err := n.atParty(ctx, s, proposer, methodStanding, standingRequest{c.Hash()}, &r, nil)
+		switch {
+		case err != nil && !faults.WithCode(fault.CodeUnknown)(err):
+			return false, nil
+		case err == nil && r.Ending != nil:
+			return true, n.adoptText(s, r.Ending)
+		case err == nil && r.Session > 0:
+			return false, nil
+		}
+	}
+	s.mu.Lock()
+	s.cause = fmt.Sprintf(neverStarted, at.UTC().Format("2006-01-02 15:04 UTC"))
+	s.mu.Unlock()
+	return true, n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired})
+}
+
+// forgettable reports whether a job is one of another member's that ended before its first session here, so that
+// nothing of it counts for a bound, or could be audited. A job that is done elsewhere stays.
+func (n *Node) forgettable(s *jobState) bool {
+	r, e := s.snapshot(), s.ended()
+	return e != nil && e.Outcome != contract.OutcomeDone && r.Session == 0 && !r.Damaged && !r.Renewed &&
+		s.contract.Job.Proposer != n.nameIn(s.contract)
+}
+
+// forgetOldest removes the oldest jobs of a proposer that ended before their first session, where they are too many.
 func (n *Node) forgetOldest(proposer string) error {
 	n.forgetting.Lock()
 	defer n.forgetting.Unlock()

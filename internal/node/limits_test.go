@@ -117,8 +117,8 @@ func TestStuffer(t *testing.T) {
 	if s.codes[fault.CodeLimit] == 0 || s.codes[fault.CodeBusy] == 0 {
 		t.Errorf("300 proposals were answered by %v, want some %s and then %s", s.codes, fault.CodeLimit, fault.CodeBusy)
 	}
-	if n := l.folders(1); n > maxUndecidedEach || len(l.nodes[1].Jobs()) > maxUndecidedEach {
-		t.Errorf("%d jobs of one member wait for a decision, want at most %d", n, maxUndecidedEach)
+	if n := l.folders(1); n > maxWaitingEach || len(l.nodes[1].Jobs()) > maxWaitingEach {
+		t.Errorf("%d jobs of one member wait for a decision, want at most %d", n, maxWaitingEach)
 	}
 	clear(s.codes)
 	job := l.job("train", "", strings.Repeat("#", 1000))
@@ -140,7 +140,7 @@ func TestStuffer(t *testing.T) {
 	if s.codes[fault.CodeBusy] == 0 || s.codes[fault.CodeUnknown] == 0 {
 		t.Errorf("3,000 questions about no job were answered by %v", s.codes)
 	}
-	if n := l.nodes[1]; len(n.rates.members) > len(l.names)+1 || len(n.jobs) > maxUndecidedEach {
+	if n := l.nodes[1]; len(n.rates.members) > len(l.names)+1 || len(n.jobs) > maxWaitingEach {
 		t.Errorf("%d members are counted, %d jobs kept", len(n.rates.members), len(n.jobs))
 	}
 	if !strings.Contains(logged.String(), "asks too much") || !strings.Contains(logged.String(), "member=telco") {
@@ -217,7 +217,7 @@ func TestCrowdedProposerWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var launched sync.WaitGroup
 	defer func() { cancel(); launched.Wait() }()
-	for range maxUndecidedEach + 1 {
+	for range maxWaitingEach + 1 {
 		c, err := l.nodes[0].Prepare(ctx, text, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -43,6 +43,9 @@ type JobInfo struct {
 	// Forecast is what was expected when the job came; nil: nobody knew.
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
 
+	// StartBy is when the job ends by itself unless a session of it begins; zero: it waits for none.
+	StartBy time.Time `json:"start_by,omitzero"`
+
 	Made     time.Time `json:"made,omitzero"`  // when it came to this node
 	Ended    time.Time `json:"ended,omitzero"` // when its end was stored here
 	Standing string    `json:"standing"`       // the state in words: who is waited for, before what others call agreed
@@ -85,6 +88,7 @@ func (n *Node) Jobs() []JobInfo {
 		}
 		info.State, info.Reason, info.Consent, info.Sessions = r.State, r.Reason, r.Consent, r.Session
 		info.Made, info.Ended, info.Forecast = r.Made, r.Ended, s.forecast
+		info.StartBy = s.startBy()
 		info.Summary, info.SelfID = n.summaryOf(s.contract), n.config.Key.ID().String()
 		if p := n.config.Policy; r.State == StateProposed && p.ApprovalsWanted() > 0 {
 			info.Approved, info.Approvals = n.approvedBy(s), p.ApprovalsWanted()
@@ -136,6 +140,9 @@ func (s *jobState) describe(info *JobInfo) {
 		}
 	case info.State == StateAgreed && !ours:
 		info.Waiting = fmt.Sprintf("%s has consented; %s starts it once all have", info.Self, info.Proposer)
+	}
+	if !info.StartBy.IsZero() && info.Waiting != "" {
+		info.Waiting += "; it ends by itself on " + info.StartBy.UTC().Format("2006-01-02 15:04 UTC") + " unless a session begins"
 	}
 	switch {
 	case info.State == StateAgreed && ours && len(info.Awaits) > 0:

@@ -123,6 +123,7 @@ const (
 	CodeCharter  = "charter"  // a member is on another version of the charter
 	CodePaused   = "paused"   // a job stands still
 	CodeProposal = "proposal" // a job waits for a person here
+	CodeUnbegun  = "unbegun"  // an agreed job that nobody starts ends by itself within a day
 )
 
 // Alert is something that the node's owner should look at.
@@ -137,6 +138,9 @@ type Alert struct {
 
 // awayAfter is how long a member may be away before that is an alert: nodes are started again, and lines drop.
 const awayAfter = time.Minute
+
+// unbegunNotice is how long before an agreed job ends by itself its owner is told.
+const unbegunNotice = 24 * time.Hour
 
 // Status returns the node as it is now.
 func (n *Node) Status() Status {
@@ -200,6 +204,11 @@ func (s *Status) alert() {
 		}
 	}
 	for _, j := range s.Jobs {
+		if !j.StartBy.IsZero() && s.Time.Add(unbegunNotice).After(j.StartBy) {
+			add(Alert{Code: CodeUnbegun, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s of %s was agreed to, and "+
+				"ends by itself on %s unless a session begins", j.Name, j.Proposer, j.StartBy.UTC().Format("2006-01-02 15:04 UTC")),
+				Mend: "ask " + j.Proposer + ", or whom it waits for"})
+		}
 		switch j.State {
 		case StatePaused:
 			add(Alert{Code: CodePaused, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s stands still%s", j.Name,

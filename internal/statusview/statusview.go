@@ -117,6 +117,9 @@ func members(w io.Writer, s *node.Status) error {
 	return t.Flush()
 }
 
+// ofJobs are the codes of alerts about one job.
+var ofJobs = []string{node.CodePaused, node.CodeProposal, node.CodeUnbegun}
+
 // Job prints what is known of the jobs of a name, or whose contract's hash begins so, and keeps their alerts alone in
 // s; dir is the node's folder, as it was typed, empty for the default one.
 func Job(w io.Writer, s *node.Status, which, dir string) error {
@@ -135,7 +138,7 @@ func Job(w io.Writer, s *node.Status, which, dir string) error {
 		}
 		jobview.Below(t, &j.JobInfo, dir)
 		for _, a := range s.Alerts {
-			if a.About == j.Name && (a.Code == node.CodePaused || a.Code == node.CodeProposal) && !slices.Contains(alerts, a) {
+			if a.About == j.Name && slices.Contains(ofJobs, a.Code) && !slices.Contains(alerts, a) {
 				alerts = append(alerts, a)
 			}
 		}

@@ -28,7 +28,7 @@ const (
 	OutcomeCancelled Outcome = "cancelled" // a party withdrew or stopped it
 	OutcomeRefused   Outcome = "refused"   // a party did not consent
 	OutcomeFailed    Outcome = "failed"    // it cannot come right: a party contradicts the others
-	OutcomeExpired   Outcome = "expired"   // not all had consented in time
+	OutcomeExpired   Outcome = "expired"   // not all had consented in time, or no session had begun
 )
 
 // outcomes lists them, the one that beats all others first.
