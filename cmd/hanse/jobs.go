@@ -166,6 +166,32 @@ func aboutJob(c *cli.Context) (*node.Client, string, error) {
 	return client, which, err
 }
 
+// resumeCommand lets a job go on that the node holds back.
+func resumeCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "resume",
+		Usage:     "let a job go on that this node holds back",
+		ArgsUsage: "JOB",
+		Description: `A node that died twice in a job's sessions, without a checkpoint in between, joins no other
+session of it by itself: a job that kills the node would take the others along. And a job
+that takes more memory than the node has does not start. Look why, in the node's log and
+the system's, and then:
+
+   hanse resume credit --dir bank-node
+
+Of a job that is larger than the node this has it start all the same. Other jobs that
+stand still go on by themselves when what they wait for has come.`,
+		Flags: []cli.Flag{dirFlag()},
+		Action: anyOrder(func(c *cli.Context) error {
+			client, which, err := aboutJob(c)
+			if err != nil {
+				return err
+			}
+			return client.Resume(c.Context, which)
+		}),
+	}
+}
+
 // cancelCommand ends a job.
 func cancelCommand() *cli.Command {
 	return &cli.Command{

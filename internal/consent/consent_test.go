@@ -152,6 +152,8 @@ func TestEveryKey(t *testing.T) {
 			credit(), "5000"},
 		{"max_bytes", "10000", "9999", "0", "max_bytes is 0, want 1 or more: leave the key out where there is to be no bound",
 			inShards(), "10000"},
+		{"max_memory", `"3MB"`, `"2MB"`, `"2"`, `max_memory: "2" is no size: want a whole number and MB, GB or TB, such as 50GB`,
+			greedy(), "3000.0 kB"},
 		{"max_shards", "4", "3", "0", "max_shards is 0, want 1 or more: leave the key out where there is to be no bound",
 			inShards(), "4"},
 		{"openings", `[{kind = "bound", to = ["bank"]}, {kind = "class names", count = 2}]`, `[{kind = "bound"}]`,
@@ -622,4 +624,11 @@ func TestStandardsOfAShortRule(t *testing.T) {
 			}
 		})
 	}
+}
+
+// greedy is a training that takes 3 MB of this node's memory.
+func greedy() *Case {
+	c := credit()
+	c.Memory = Memory{Takes: 3e6, Has: 7e6}
+	return c
 }

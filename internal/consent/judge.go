@@ -20,6 +20,8 @@ type Case struct {
 	Consented []Past // all other jobs that the party has consented to, and of which something may have opened
 	Told      Told   // what they have told of the rows of this one
 
+	Memory Memory // of this node
+
 	refusing bool // it is held against a rule that refuses
 }
 
@@ -163,6 +165,10 @@ func (n *numbered) judge(c *Case) Reason {
 			reason.Key, reason.Job, reason.Want = k.name, job, want
 			return reason
 		}
+	}
+	if ok, job, want := n.roomy(c); !ok {
+		reason.Key, reason.Job, reason.Want = maxMemory.name, job, want
+		return reason
 	}
 	reason.Fits = true
 	return reason

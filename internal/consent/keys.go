@@ -89,6 +89,7 @@ var jobKeys = []key{
 	bound("max_bytes", "at most %d bytes leave this machine in a session, and its workers in those of its shards",
 		func(r *Rule) *int64 { return r.MaxBytes }, true,
 		func(c *Case) (int64, bool) { return c.egress(), true }),
+	maxMemory,
 	openings,
 	bound("scores_per_row", "a prediction scores no row more than %d times, together with all predictions of its "+
 		"model so far",

@@ -50,7 +50,8 @@ type Rule struct {
 	MaxRows      *int64    `toml:"max_rows"`
 	MaxShards    *int64    `toml:"max_shards"`
 	MaxBytes     *int64    `toml:"max_bytes"`
-	Openings     []Opening `toml:"openings"` // all that may open; nil: not looked at
+	MaxMemory    string    `toml:"max_memory"` // such as "2GB"; empty, in a rule that accepts: half of what the node has
+	Openings     []Opening `toml:"openings"`   // all that may open; nil: not looked at
 	ScoresPerRow *int64    `toml:"scores_per_row"`
 
 	// What jobs add up to. Where an accept rule says nothing of one of these, or of MinRows, a standard holds.

@@ -53,7 +53,7 @@ func newAsker(t *testing.T) (a *sourceAsker, runs func() int) {
 // again asks n times what the second member brings to a job, and shows it a proposal at every tenth time.
 func (a *sourceAsker) again(n int) {
 	a.l.t.Helper()
-	texts := a.contracts(maxUndecidedEach)
+	texts := a.contracts(maxWaitingEach)
 	c, err := contract.ParseContract([]byte(texts[0]))
 	if err != nil {
 		a.l.t.Fatal(err)

@@ -200,6 +200,15 @@ func (c *Client) RevokeWorkerKeys(ctx context.Context, job, shards string) (int,
 	return r.Keys, json.NewDecoder(body).Decode(&r)
 }
 
+// Resume lets a job go on that the node holds back; see Node.Resume.
+func (c *Client) Resume(ctx context.Context, job string) error {
+	body, err := c.do(ctx, http.MethodPost, "/resume?"+url.Values{"job": {job}}.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	return body.Close()
+}
+
 // Prepare proposes a job text and returns its contract hash and summary; listen gets what happens
 // until then.
 func (c *Client) Prepare(

@@ -86,6 +86,10 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 		return err
 	}
 
+	if err := n.mayStart(s); err != nil {
+		return err
+	}
+
 	// The next session starts at all parties or, of a job over clients, at those who are there. It is on this disk before
 	// anybody is told of it: no number is told twice.
 	await := n.awaitAll

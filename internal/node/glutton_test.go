@@ -7,28 +7,136 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // gluttonsJob are the parameters of a training whose solver has matrices of 2.1 GB at the bank.
 const gluttonsJob = activeBank + "features = 16384\nlambda = 1e-3\nsigma = 1.0\nloss = \"square\""
 
-// TestGluttonSucceeds: a job of another member's that takes 2.1 GB here is signed by a rule, whatever this machine has.
-// This is what the program does, not what it should.
-func TestGluttonSucceeds(t *testing.T) {
+// glutton is a member whose job takes more memory of the label holder's node than that has.
+type glutton struct {
+	l *testNetwork
+	c *contract.Contract // not proposed yet
+}
+
+// newGlutton starts a network whose first node has so many bytes of memory, and prepares the job at the second.
+func newGlutton(t *testing.T, has int64, policy *consent.Policy) glutton {
 	l := newTestNetwork(t, 3, 40)
+	l.memory, l.policy = map[int]int64{0: has}, policy
 	l.startAll()
 	c, err := l.nodes[1].Prepare(t.Context(), l.job("train", "privacy = \"masked\"", gluttonsJob), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(l.nodes[0].summaryOf(c), "memory beside the table: bank 2148.3 MB") {
-		t.Errorf("the summary has another figure:\n%s", l.nodes[0].summaryOf(c))
+	return glutton{l, c}
+}
+
+// asking is a policy that leaves every job to a person.
+func asking() *consent.Policy {
+	p := openPolicy()
+	p.Accept = nil
+	return p
+}
+
+// asks asks the first node for its consent.
+func (g glutton) asks() (consentResponse, error) {
+	return g.l.nodes[0].serveConsent(g.l.keys[1].ID(), consentRequest{Contract: string(g.c.Document.Text())})
+}
+
+// TestGlutton: a rule accepts no job that takes more than half of what a node has, and a person is asked, who reads why.
+// A rule with a max_memory of its own decides by that. The control is the same job at a node that has enough.
+func TestGlutton(t *testing.T) {
+	for _, tc := range []struct {
+		has    int64
+		most   string // of the rule
+		signed bool
+	}{{5e9, "", true}, {4e9, "", false}, {4e9, "3GB", true}, {5e9, "2GB", false}, {260e6, "", false}} {
+		p := openPolicy()
+		p.Accept[0].MaxMemory = tc.most
+		g := newGlutton(t, tc.has, p)
+		r, err := g.asks()
+		if err != nil || (r.Signature != nil) != tc.signed {
+			t.Errorf("with %d bytes and max_memory = %q: signed %v, %v", tc.has, tc.most, r.Signature != nil, err)
+		}
+		e, err := g.l.nodes[0].Explain(g.c.Hash())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := e.Judgement.Why(); !tc.signed && !strings.Contains(why, "max_memory: the job has 2148.3 MB") {
+			t.Errorf("with %d bytes and max_memory = %q the owner reads %q", tc.has, tc.most, why)
+		}
+		if note := g.l.nodes[0].summaryOf(g.c); strings.Contains(note, "Memory: the job takes about 2148.3 MB") != (tc.has < 5e9) {
+			t.Errorf("with %d bytes the summary is\n%s", tc.has, note)
+		}
 	}
-	r, err := l.nodes[0].serveConsent(l.keys[1].ID(), consentRequest{Contract: string(c.Document.Text())})
-	if err != nil || r.Signature == nil {
-		t.Errorf("the job is not signed: %v", err)
+}
+
+// TestAPersonConsentsToAGlutton: then the node does not sign, and joins no session, until its owner has it start all the
+// same. Others learn a code, and no figure of the machine.
+func TestAPersonConsentsToAGlutton(t *testing.T) {
+	g := newGlutton(t, 260e6, asking())
+	n := g.l.nodes[0]
+	if r, err := g.asks(); err != nil || r.Signature != nil {
+		t.Fatalf("before consent: %+v, %v", r, err)
+	}
+	if _, err := n.Decide(Decision{Contract: g.c.Hash(), Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // also while the fault is young
+		r, err := g.asks()
+		if r.Signature != nil || !faults.WithCode(fault.CodeMemory)(err) {
+			t.Fatalf("a job that the node has no memory for is answered by %+v, %v", r, err)
+		}
+		if told := n.inWords(err, "insurer", "consent").String(); strings.ContainsAny(strings.Split(told, "(")[0], "0123456789") {
+			t.Errorf("the insurer is told %q", told)
+		}
+	}
+	s, _ := n.job(g.c.Hash())
+	if why := s.snapshot().Reason; !strings.Contains(why, "takes about 2148.3 MB of memory here, and this node has 260.0 MB") {
+		t.Errorf("the owner reads %q", why)
+	}
+	if j := g.l.infoAt(0, g.c.Hash()); !j.Held || j.Next != "hanse resume trial" {
+		t.Errorf("the list has held %v, next %q", j.Held, j.Next)
+	}
+	if err := n.Resume(g.c.Hash()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := g.asks(); err != nil || r.Signature == nil {
+		t.Errorf("after hanse resume: %+v, %v", r, err)
+	}
+	if err := n.Resume(g.c.Hash()); err == nil || !strings.Contains(err.Error(), "goes on by itself") {
+		t.Errorf("a second hanse resume: %v", err)
+	}
+}
+
+// TestSessionsShareMemory: a session waits until those that are on leave it enough.
+func TestSessionsShareMemory(t *testing.T) {
+	g := newGlutton(t, 3e9, asking())
+	n := g.l.nodes[0]
+	one, err := g.asks()
+	if err != nil || one.Signature != nil {
+		t.Fatal(one, err)
+	}
+	s, _ := n.job(g.c.Hash())
+	if err := n.room(s); err != nil {
+		t.Errorf("alone: %v", err)
+	}
+	n.mu.Lock()
+	n.sessions[keys.HashOf("another")] = &activeSession{memory: 1e9, cancel: func() {}, done: make(chan struct{})}
+	n.mu.Unlock()
+	if err := n.room(s); !faults.WithCode(fault.CodeMemory)(err) || !strings.Contains(err.Error(), "other sessions take 1000.0 MB") {
+		t.Errorf("beside a session of 1 GB: %v", err)
+	}
+	n.mu.Lock()
+	delete(n.sessions, keys.HashOf("another"))
+	n.mu.Unlock()
+	if err := n.room(s); err != nil {
+		t.Errorf("after it: %v", err)
 	}
 }
 
@@ -75,15 +183,95 @@ func (l *testNetwork) deadlyJob(ctx context.Context) (h keys.Hash) {
 	return h
 }
 
-// TestDeadlyJobSucceeds: a node that dies in a job's session joins the next one when it is started again, and dies
-// again, as often as it is started. This is what the program does, not what it should.
-func TestDeadlyJobSucceeds(t *testing.T) {
+// TestDeadlyJob: a node that dies in a job's session joins the next one by itself when it is started again; when it has
+// died twice it does not, says so, and its other jobs go on. Its owner resumes the job, and it is done.
+func TestDeadlyJob(t *testing.T) {
 	l := newTestNetwork(t, 2, 40)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	l.start(1)
-	l.deadlyJob(ctx)
-	for range 3 {
-		l.dies(ctx, 0, func() {})
+	h := l.deadlyJob(ctx)
+	l.dies(ctx, 0, func() {}) // the control: once is not held back
+	l.start(0)
+	n := l.nodes[0]
+	l.awaitPause(ctx, 0, h, "this node died in this job's session; hanse resume trial")
+	sessions := l.infoAt(0, h).Sessions
+	if _, _, err := l.propose(l.job("train", "privacy = \"published\"", smallJob)); err != nil {
+		t.Errorf("another job: %v", err)
+	}
+	s, _ := n.job(h)
+	if err := n.attempt(ctx, s); !faults.WithCode(fault.CodeHeld)(err) {
+		t.Errorf("the node begins a session that it holds back: %v", err)
+	}
+	if j := l.infoAt(0, h); j.Sessions != sessions || !j.Held || j.Next != "hanse resume "+h.String()[:8] {
+		t.Errorf("there are %d sessions, were %d; held %v, next %q", j.Sessions, sessions, j.Held, j.Next)
+	}
+	l.stops[0]() // a start that is no death changes nothing
+	l.start(0)
+	l.awaitPause(ctx, 0, h, "this node died in this job's session; hanse resume trial")
+	if err := l.nodes[0].Resume(h); err != nil {
+		t.Fatal(err)
+	}
+	l.awaitDone(ctx, h)
+}
+
+// TestDeathsAreCounted by what the record says and what checkpoints there are: progress begins the count anew, and eight
+// deaths in all are too many whatever there was of it.
+func TestDeathsAreCounted(t *testing.T) {
+	l := newTestNetwork(t, 2, 40)
+	l.startAll()
+	c := l.proposed(l.job("train", "privacy = \"published\"", smallJob), 1)
+	s, _ := l.nodes[1].job(c.Hash())
+	session := uint32(0)
+	die := func(state State, stored bool) deaths {
+		t.Helper()
+		session++
+		if err := s.update(func(r *statusRecord) {
+			r.State, r.Session = state, session
+			if stored {
+				r.Stored = session
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // a start after which no session begins is no second death
+			again, err := l.nodes[1].loadJob(c.Hash())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = again
+		}
+		return s.snapshot().Deaths
+	}
+	checkpoint := func(n int) {
+		if err := s.vault.Save("iteration-0", make([]byte, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := die(StatePaused, false); d.InAll != 0 {
+		t.Errorf("a session that ended in good order counts: %+v", d)
+	}
+	if d := die(StateRunning, true); d.InAll != 0 {
+		t.Errorf("a session whose part is stored counts: %+v", d)
+	}
+	if d := die(StateRunning, false); d.InARow != 1 || d.hold() {
+		t.Errorf("after one death: %+v", d)
+	}
+	for i := range deathsInAll - 2 {
+		checkpoint(i + 1)
+		if d := die(StateRunning, false); d.InARow != 1 || d.hold() {
+			t.Errorf("after a checkpoint and another death: %+v", d)
+		}
+	}
+	checkpoint(100)
+	if d := die(StateRunning, false); d.InARow != 1 || !d.hold() {
+		t.Errorf("after %d deaths: %+v", deathsInAll, d)
+	}
+	if err := s.update(func(r *statusRecord) { r.Deaths = deaths{} }); err != nil {
+		t.Fatal(err)
+	}
+	die(StateRunning, false)
+	if d := die(StateRunning, false); d.InARow != deathsInARow || !d.hold() || s.status() != StatePaused {
+		t.Errorf("after two deaths without a checkpoint: %+v, %s", d, s.status())
 	}
 }

@@ -23,6 +23,9 @@ func (n *Node) begin(s *jobState, f contract.InForce, number, closes uint32) err
 			"session %d",
 			c.Job.Name, closes, stored)
 	}
+	if err := n.mayStartFor(s); err != nil {
+		return err
+	}
 	if err := s.openSession(number, n.config.Now()); err != nil {
 		return err
 	}
@@ -90,12 +93,12 @@ func (n *Node) endSession(ctx context.Context, s *jobState, old *activeSession) 
 
 // enterSession notes that a session is on, in place of an older one. leaveSession must follow.
 func (n *Node) enterSession(parent context.Context, s *jobState) (ctx context.Context, active, old *activeSession) {
-	h := s.contract.Hash()
+	h, takes := s.contract.Hash(), n.memoryOf(s.contract).Takes
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	old = n.sessions[h]
 	ctx, cancel := context.WithCancel(parent)
-	active = &activeSession{cancel: cancel, done: make(chan struct{})}
+	active = &activeSession{cancel: cancel, done: make(chan struct{}), memory: takes}
 	n.sessions[h] = active
 	return ctx, active, old
 }
@@ -155,7 +158,7 @@ func (n *Node) session(ctx context.Context, s *jobState, f contract.InForce, num
 	if err == nil || s.isOver() && s.contract.Job.OverClients() {
 		// From now on this party signs that it is done.
 		if err = s.saveReport(report); err == nil {
-			err = s.update(func(r *statusRecord) { r.Finished = number })
+			err = s.update(func(r *statusRecord) { r.Finished, r.Deaths = number, deaths{} })
 		}
 	}
 	return report, err

@@ -43,6 +43,7 @@ type JobInfo struct {
 	// Forecast is what was expected when the job came; nil: nobody knew.
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
 
+	Held bool `json:"held,omitempty"` // this node holds it back until hanse resume
 	// StartBy is when the job ends by itself unless a session of it begins; zero: it waits for none.
 	StartBy time.Time `json:"start_by,omitzero"`
 
@@ -88,7 +89,7 @@ func (n *Node) Jobs() []JobInfo {
 		}
 		info.State, info.Reason, info.Consent, info.Sessions = r.State, r.Reason, r.Consent, r.Session
 		info.Made, info.Ended, info.Forecast = r.Made, r.Ended, s.forecast
-		info.StartBy = s.startBy()
+		info.StartBy, info.Held = s.startBy(), n.heldBack(s)
 		info.Summary, info.SelfID = n.summaryOf(s.contract), n.config.Key.ID().String()
 		if p := n.config.Policy; r.State == StateProposed && p.ApprovalsWanted() > 0 {
 			info.Approved, info.Approvals = n.approvedBy(s), p.ApprovalsWanted()
@@ -155,6 +156,8 @@ func (s *jobState) describe(info *JobInfo) {
 // nextCommand is what a person at this node types next about a job, empty where there is nothing to do.
 func nextCommand(j *JobInfo, name string) string {
 	switch {
+	case j.Held:
+		return "hanse resume " + name
 	case j.State == StateProposed && j.Approvals > 0:
 		return "hanse approve " + name + " --as NAME"
 	case j.State == StateProposed:

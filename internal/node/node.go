@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/ledger"
+	"github.com/hanse-project/hanse/internal/memory"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/shards"
@@ -40,7 +41,10 @@ type Config struct {
 	RecordLimit int64
 	// Quota is the most bytes that Dir may come to; 0 means the policy's, or no bound.
 	Quota int64
-	Log   *slog.Logger
+	// Memory is the most bytes of memory that all sessions together are to take; 0 means what the machine, its control
+	// groups and GOMEMLIMIT leave this program.
+	Memory int64
+	Log    *slog.Logger
 	// References keeps the full text of faults that others are told a code of; nil: a register of its own in Dir.
 	References *reference.Log
 	// ReturnEvery is how often a server looks for clients that have come back; 0 means 3 s.
@@ -79,6 +83,7 @@ type Node struct {
 	shards  *shards.Service
 	ledger  *ledger.Ledger
 	disk    *folder
+	memory  int64                // bytes that sessions may take together; 0: nobody knows
 	kinds   map[string]jobs.Kind // by algorithm
 
 	resumed    []*jobState  // what this node coordinated when it was stopped; of later jobs Launch takes care
@@ -108,6 +113,7 @@ type Node struct {
 type activeSession struct {
 	cancel context.CancelFunc
 	done   chan struct{}
+	memory int64  // bytes that it takes, about
 	pause  func() // ends a server's session in good order, before its next round; nil elsewhere
 }
 
@@ -130,7 +136,7 @@ func New(c Config) (*Node, error) {
 		config: c, tables: jobs.NewTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter.Charter(),
 		jobs: make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
 		hearers:  make(map[keys.Hash]func(jobs.Event)),
-		refusals: make(map[keys.ID]int), asked: make(map[question]int),
+		refusals: make(map[keys.ID]int), asked: make(map[question]int), memory: cmp.Or(c.Memory, memory.Limit()),
 		disk: &folder{dir: c.Dir, quota: cmp.Or(c.Quota, c.Policy.Quota()), log: c.Log},
 	}
 	n.register()

@@ -17,7 +17,7 @@ func (n *Node) summaryOf(c *contract.Contract) string {
 	if s, ok := n.job(c.Hash()); ok && s.forecast != nil {
 		text += "\n" + wording.Wrap(wording.Columns, "", "Forecast: "+s.forecast.String())
 	}
-	text += n.rehearsed(c)
+	text += n.memoryNote(c) + n.rehearsed(c)
 	if c.Job.Task != contract.TaskTrain || c.Job.OverClients() {
 		return text
 	}

@@ -155,7 +155,7 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 func (n *Node) caseOf(s *jobState) (*consent.Case, error) {
 	c := &consent.Case{
 		Contract: s.contract, Self: n.nameIn(s.contract), Role: roleIn(s.contract, n.nameIn(s.contract)),
-		Charter: &n.currentCharter().Charter, Now: n.config.Now(),
+		Charter: &n.currentCharter().Charter, Now: n.config.Now(), Memory: n.memoryOf(s.contract),
 	}
 	own := s.snapshot().Consent
 	if own != nil {

@@ -43,7 +43,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, f contract.InForce, num
 	if err != nil {
 		return nil, faults.OrElse(fault.CodeJob, err)
 	}
-	if err := n.disk.free(); err != nil {
+	if err := errors.Join(n.disk.free(), n.mayStart(s)); err != nil {
 		return nil, err
 	}
 	mesh, there, err := n.meet(ctx, c, number, closes)

@@ -387,6 +387,9 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 	if err := s.ailing(); err != nil {
 		return consentResponse{}, err
 	}
+	if err := n.mayStartFor(s); err != nil { // before it signs
+		return consentResponse{}, err
+	}
 	signature, err := n.signContract(s)
 	return consentResponse{Signature: signature, Session: r.Session, Stored: r.Stored, Ending: endingOf(s)}, err
 }

@@ -189,6 +189,7 @@ func (n *Node) routes() http.Handler {
 	about("POST /worker/revoke", anyJob, func(_ *http.Request, q url.Values, h keys.Hash) (any, error) {
 		return n.revokeWorkerKeys(q, h)
 	})
+	about("POST /resume", open, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) { return nil, n.Resume(h) })
 	about("GET /removal", anyJob, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
 		return n.PlanRemoval(h)
 	})

@@ -148,6 +148,8 @@ type statusRecord struct {
 	// the record before was damaged: what the contract says is verified anew
 	Damaged bool     `toml:"damaged,omitzero"`
 	Consent *Consent `toml:"consent,omitempty"` // nil: nobody has consented, and nothing is signed
+	Deaths  deaths   `toml:"deaths"`            // of this node in the job's sessions
+	Anyway  bool     `toml:"anyway,omitempty"`  // its owner has it start though it takes more memory than there is
 	// approvals that have come while more are wanted; nil: none
 	Pending *pending `toml:"pending,omitempty"`
 }
@@ -286,6 +288,13 @@ func (n *Node) loadJob(h keys.Hash) (*jobState, error) {
 	}
 	if err := s.loadForecast(); err != nil {
 		return nil, err
+	}
+	if err := s.died(); err != nil {
+		return nil, err
+	}
+	if s.deadly() != nil && s.ending == nil {
+		n.config.Log.Warn("a job is held back: "+s.heldReason(), "job", s.contract.Job.Name, "contract", h.Short(),
+			"session", s.record.Session)
 	}
 	if err := s.promote(); err != nil {
 		n.config.Log.Error("a model part cannot be kept", "job", s.contract.Job.Name, "error", err)

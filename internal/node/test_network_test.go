@@ -45,6 +45,7 @@ type testNetwork struct {
 	wrap        func(i int, t *testnet.Transport) protocol.Transport // a node's network as an attacker has it; may be nil
 	log         *slog.Logger                                         // of all nodes; may be nil
 	logs        map[int]*slog.Logger                                 // by party, in place of log
+	memory      map[int]int64                                        // of the machines, by party; 0: this one's
 	quotas      map[int]int64                                        // of the disks, by party
 	sources     map[int]string                                       // where the table "train" comes from, by party
 }
@@ -157,7 +158,7 @@ func (l *testNetwork) start(i int) {
 		Key: l.keys[i], Charter: inForce(l.t, l.charter), Transport: transport, Policy: l.policy, Tables: tables,
 		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond,
 		TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e jobs.Event) { l.heard(i, e) },
-		DiskFault: l.faults[i], Quota: l.quotas[i], Now: l.now, Log: cmp.Or(l.logs[i], l.log),
+		DiskFault: l.faults[i], Quota: l.quotas[i], Memory: l.memory[i], Now: l.now, Log: cmp.Or(l.logs[i], l.log),
 		RecordLimit: l.recordLimit,
 	})
 	if err != nil {

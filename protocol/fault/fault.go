@@ -23,7 +23,8 @@ const (
 	CodeLeft         Code = "left"         // another party left the session first
 	CodeDisk         Code = "disk"         // a file cannot be written or read
 	CodeDescriptors  Code = "descriptors"  // too many files are open
-	CodeMemory       Code = "memory"       // the system has no memory left
+	CodeMemory       Code = "memory"       // the job takes more memory than the node has, or the system has none left
+	CodeHeld         Code = "held"         // the node died in the job's sessions, and waits for its owner
 	CodeData         Code = "data"         // a table is not the one consented to
 	CodeDamaged      Code = "damaged"      // a file of the node's is not what was written there
 	CodeClients      Code = "clients"      // a session over clients ends for another to follow
@@ -121,7 +122,9 @@ func vocabulary(c Code) words {
 	case CodeDescriptors:
 		return always("too many files are open there")
 	case CodeMemory:
-		return always("its memory is full")
+		return always("its memory does not suffice for the job")
+	case CodeHeld:
+		return always("its node stopped in the middle of the job's sessions, and waits for its owner to resume the job")
 	case CodeData:
 		return always("its table is not the one that it consented to")
 	case CodeDamaged:

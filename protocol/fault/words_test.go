@@ -14,7 +14,7 @@ import (
 // codes are all codes of the vocabulary.
 var codes = []fault.Code{
 	fault.CodeStopped, fault.CodeLink, fault.CodeLeft, fault.CodeDisk, fault.CodeDescriptors,
-	fault.CodeMemory,
+	fault.CodeMemory, fault.CodeHeld,
 	fault.CodeData, fault.CodeDamaged, fault.CodeClients, fault.CodeBusy, fault.CodeEnding, fault.CodeEnded,
 	fault.CodeUnsigned,
 	fault.CodeDeviation, fault.CodeContradicted, fault.CodeCharter, fault.CodeJob, fault.CodeContract,

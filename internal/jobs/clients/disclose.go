@@ -13,6 +13,9 @@ import (
 // ServerFile is where the algorithms over clients keep a server's state, in a job's vault.
 const ServerFile = "server"
 
+// ClientFile is the name of a client's state.
+const ClientFile = "client"
+
 // The roles of a party in a job over clients.
 const (
 	roleServer = "server"

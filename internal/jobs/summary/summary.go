@@ -206,10 +206,7 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 		memory := "memory beside the table:"
 		for _, o := range c.Openings {
 			if o.Kind == "angles" {
-				if j.Shards > 0 { // no angle comes to the node
-					o.Count = 0
-				}
-				memory += fmt.Sprintf(" %s %s,", o.To, wording.Size(p.Memory(c.Rows(), o.Count)))
+				memory += fmt.Sprintf(" %s %s,", o.To, wording.Size(p.Memory(c.Rows(), anglesKept(c, o))))
 			}
 		}
 		b.WriteString("\n" + wrapped("", memory+" the others a few megabytes"))
