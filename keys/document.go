@@ -30,6 +30,8 @@ type Document struct {
 	Domain     string // "hanse charter v1"
 	Body       []byte // UTF-8, printable, ends in a line end; never changed once signed
 	Signatures map[ID][]byte
+
+	name Hash // of a document without its text; see Named
 }
 
 // NewDocument returns an unsigned document. A line end is added to a body without one. The body
@@ -54,7 +56,15 @@ func (d *Document) Text() []byte {
 }
 
 // Hash names the body. Signatures are not part of it: a text has one name while they come in.
-func (d *Document) Hash() Hash { return HashOf(d.Domain, d.Body) }
+func (d *Document) Hash() Hash {
+	if d.Body == nil {
+		return d.name
+	}
+	return HashOf(d.Domain, d.Body)
+}
+
+// Named returns a document that has the name of this one, and neither its text nor signatures: it proves nothing.
+func (d *Document) Named() *Document { return &Document{Domain: d.Domain, name: d.Hash()} }
 
 // Sign adds the signature of k. Signing again changes nothing.
 func (d *Document) Sign(k *PrivateKey) { d.put(k.ID(), k.Sign(d.Domain, d.Body)) }

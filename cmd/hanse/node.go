@@ -129,7 +129,7 @@ Programs watch it: --metrics serves Prometheus' /metrics, /healthz and /readyz, 
 			&cli.Int64Flag{Name: "record-limit", Value: node.DefaultRecordLimit >> 20,
 				Usage: "keep at most `MIB` of payloads of a job that records them"},
 			&cli.StringFlag{Name: "quota", Usage: "the node's folder may come to this `SIZE`, such as 50GB (default: the " +
-				"policy's disk_quota, or no bound)"},
+				"policy's disk_quota, or a tenth of the disk)"},
 			&cli.StringFlag{Name: "metrics", Usage: "serve /metrics (Prometheus), /healthz and /readyz at this " +
 				"`ADDRESS`, such as 127.0.0.1:9464", DefaultText: "none"},
 			&cli.StringFlag{Name: "page", Usage: "have the page listen on this loopback `ADDRESS` or socket from the start, " +

@@ -24,7 +24,7 @@ type Policy struct {
 	Approvers []Approver `toml:"approver"`
 
 	KeepPayloads string `toml:"keep_payloads"` // of transcripts, after a job's end; empty: until they are removed
-	DiskQuota    string `toml:"disk_quota"`    // of the node's folder; empty: no bound
+	DiskQuota    string `toml:"disk_quota"`    // of the node's folder; empty: the default
 
 	// MinCell is the smallest min_cell of another member's scorecard that this node cuts its columns by; 0: that of all
 	// jobs.

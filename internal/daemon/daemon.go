@@ -52,7 +52,7 @@ type Config struct {
 	// Metrics is the address, host and port, at which programs may watch the node over HTTP; empty: none.
 	Metrics string
 	Page    string // where the page listens from the start; empty: nowhere until hanse page asks
-	Quota   int64  // bytes that Dir may come to; 0: the policy's, or no bound
+	Quota   int64  // bytes that Dir may come to; 0: the policy's, or a default
 	Log     *slog.Logger
 }
 

@@ -22,6 +22,8 @@ import (
 const (
 	tidyEvery    = 24 * time.Hour   // for payloads that are older than the policy keeps them, by the node's clock
 	measureEvery = 10 * time.Second // how much its folder holds, where there is a quota
+	// the same under the default one: what begins measures, too
+	measureRarely = time.Minute
 )
 
 // From which parts of the quota on the owner is warned, and nothing begins any more: a session that began in what is
@@ -36,6 +38,7 @@ type Disk struct {
 	Used    int64 `json:"used"`            // bytes
 	Quota   int64 `json:"quota,omitempty"` // bytes; 0: there is none
 	Percent int   `json:"percent,omitempty"`
+	Default bool  `json:"default,omitempty"` // its owner set none: it stops no session that is on
 }
 
 // Low reports whether the owner should make room.
@@ -43,8 +46,11 @@ func (d *Disk) Low() bool { return d.Quota > 0 && d.Percent >= warnPercent }
 
 // String says it for people.
 func (d *Disk) String() string {
-	return fmt.Sprintf("the node's folder has %s of its quota of %s (%d %%)", wording.Size(d.Used), wording.Size(d.Quota),
-		d.Percent)
+	of := "its quota of " + wording.Size(d.Quota)
+	if d.Default {
+		of = "the " + wording.Size(d.Quota) + " that it may have without a quota of its owner's"
+	}
+	return fmt.Sprintf("the node's folder has %s of %s (%d %%)", wording.Size(d.Used), of, d.Percent)
 }
 
 // folder measures a node's folder, and holds it to its quota. Between two measurements what transcripts and their
@@ -53,11 +59,32 @@ func (d *Disk) String() string {
 type folder struct {
 	dir   string
 	quota int64 // bytes; 0: there is none
+	plain bool  // the quota is the default one: what is under way goes on
 	log   *slog.Logger
 
 	mu     sync.Mutex
 	used   int64
 	warned bool
+}
+
+// newFolder is a node's folder, of which its owner wants at most so many bytes; 0: the default.
+func newFolder(dir string, quota int64, log *slog.Logger) *folder {
+	return &folder{dir: dir, quota: quota, log: log}
+}
+
+// setDefault works out the default quota: a tenth of the room that the file system has for the folder, or a third more
+// than the folder holds now, whichever is more. Where the system does not say, there is none.
+func (d *folder) setDefault() error {
+	space, err := disk.Of(d.dir)
+	if d.quota > 0 || err != nil {
+		return nil
+	}
+	used, err := sizeOf(d.dir)
+	if err != nil {
+		return err
+	}
+	d.quota, d.plain = max((space.Free+used)/10, used+used/3), true
+	return nil
 }
 
 // measure adds up the folder's files. It warns once when the quota comes near, and anew after there was room again.
@@ -81,7 +108,7 @@ func (d *folder) measure() (Disk, error) {
 
 // state is what is known of the folder. d.mu is held.
 func (d *folder) state() Disk {
-	s := Disk{Used: d.used, Quota: d.quota}
+	s := Disk{Used: d.used, Quota: d.quota, Default: d.plain}
 	if d.quota > 0 {
 		s.Percent = int(100 * float64(d.used) / float64(d.quota))
 	}
@@ -107,7 +134,7 @@ func (d *folder) write(bytes int64) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.used+bytes > d.quota {
+	if d.used+bytes > d.quota && !d.plain {
 		return fullError(d.state())
 	}
 	d.used += bytes
@@ -150,6 +177,13 @@ func (m metered) Record(e protocol.Entry, payload []byte) error {
 		return err
 	}
 	return m.Recorder.Record(e, payload)
+}
+
+// known is what is known of the folder without measuring it.
+func (d *folder) known() Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.state()
 }
 
 // Disk measures the node's folder.
@@ -216,6 +250,9 @@ func (h *rounds) keep(n *Node) {
 	}
 	if now := time.Now(); n.disk.quota > 0 && !now.Before(h.measure) {
 		h.measure = now.Add(measureEvery)
+		if n.disk.plain { // nothing that is under way hangs on it
+			h.measure = now.Add(measureRarely)
+		}
 		if _, err := n.disk.measure(); err != nil {
 			n.config.Log.Error("the node's folder could not be measured", "error", err)
 		}

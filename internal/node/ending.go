@@ -561,6 +561,7 @@ func (n *Node) tend(ctx context.Context, every time.Duration) {
 	for wait := time.Duration(0); pause(ctx, wait) == nil; wait = every {
 		disk.keep(n)
 		n.tables.Tend(ctx, looking.Go)
+		n.shed()
 		for _, s := range n.openJobs() {
 			if !s.looking.CompareAndSwap(false, true) {
 				continue

@@ -39,7 +39,7 @@ type Config struct {
 	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means
 	// DefaultRecordLimit.
 	RecordLimit int64
-	// Quota is the most bytes that Dir may come to; 0 means the policy's, or no bound.
+	// Quota is the most bytes that Dir may come to; 0 means the policy's, or a default; see docs/life.md.
 	Quota int64
 	// Memory is the most bytes of memory that all sessions together are to take; 0 means what the machine, its control
 	// groups and GOMEMLIMIT leave this program.
@@ -137,7 +137,7 @@ func New(c Config) (*Node, error) {
 		jobs: make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
 		hearers:  make(map[keys.Hash]func(jobs.Event)),
 		refusals: make(map[keys.ID]int), asked: make(map[question]int), memory: cmp.Or(c.Memory, memory.Limit()),
-		disk: &folder{dir: c.Dir, quota: cmp.Or(c.Quota, c.Policy.Quota()), log: c.Log},
+		disk: newFolder(c.Dir, cmp.Or(c.Quota, c.Policy.Quota()), c.Log),
 	}
 	n.register()
 	n.shards = n.newShards()
@@ -159,6 +159,9 @@ func New(c Config) (*Node, error) {
 	}
 	if err := errors.Join(keepIdentity(c.Dir, c.Key.ID(), c.KeyFile),
 		keepCharter(c.Dir, c.Charter.Charter())); err != nil {
+		return nil, err
+	}
+	if err := n.disk.setDefault(); err != nil {
 		return nil, err
 	}
 	if err := n.openLedger(); err != nil {

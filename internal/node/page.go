@@ -32,7 +32,7 @@ func (n *Node) Contract(h keys.Hash) *contract.Contract {
 	if !ok {
 		return nil
 	}
-	return s.contract
+	return n.whole(s)
 }
 
 // Report returns this party's report of a job that is done, nil where it has none.

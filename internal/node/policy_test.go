@@ -409,7 +409,7 @@ func TestTheLedgerIsTheJobsThemselves(t *testing.T) {
 		"damaged":                    {statusRecord{State: StateProposed, Damaged: true}, now},
 		"damaged, and ended by then": {statusRecord{State: StateDone, Damaged: true}, now},
 	} {
-		s := &jobState{record: c.record}
+		s := &jobState{jobLife: &jobLife{record: c.record}}
 		if at, ok := n.opensAt(s); ok == c.at.IsZero() || !at.Equal(c.at) {
 			t.Errorf("%s: %v, %v, want %v", name, at, ok, c.at)
 		}

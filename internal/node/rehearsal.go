@@ -40,7 +40,7 @@ func (n *Node) DraftOf(h keys.Hash) (*Draft, error) {
 	if !ok {
 		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	return n.draftOf(s.contract)
+	return n.draftOf(n.whole(s))
 }
 
 // draftOf gathers what goes with a contract.

@@ -307,7 +307,7 @@ func (n *Node) known(from keys.ID, text string) (*jobState, error) {
 	if !ok || signatures < len(s.contract.Parties) {
 		return s, nil
 	}
-	if _, ok := s.proof(); ok {
+	if _, ok := s.proof(); ok || s.ended() != nil {
 		return s, nil
 	}
 	return working(n, from, func() (*jobState, error) {

@@ -69,10 +69,17 @@ const (
 // jobsDir is where a node's folder has the folders of jobs, each named by its contract's hash.
 const jobsDir = "jobs"
 
-// jobState is one job at this node: its folder and what the folder says.
+// jobState is one job at this node: its folder and what the folder says. Of a job that has ended the contract is brief;
+// see shed.
 type jobState struct {
-	vault    *vault.Vault
 	contract *contract.Contract
+	brief    bool
+	*jobLife
+}
+
+// jobLife is what changes of a job. A job that is shed goes on with the one that it had.
+type jobLife struct {
+	vault *vault.Vault
 
 	agreed  chan struct{} // closed when this node's owner consents in this life of the node
 	over    chan struct{} // closed when the job is done elsewhere: no more rows are waited for
@@ -105,12 +112,13 @@ type jobState struct {
 	held      held                    // against the table, before a rule's consent; under Node.judging
 	sourced   time.Time               // when the source of its table was run last for a session, or will be
 	forecast  *forecast.Forecast      // what was expected of it when it came; nil: nobody knew. It does not change
+	summary   string                  // of a job that is shed, once somebody has asked for it
 }
 
 // newJobState is a job in a folder, before anything of it is read.
 func newJobState(v *vault.Vault, c *contract.Contract) *jobState {
-	return &jobState{vault: v, contract: c, agreed: make(chan struct{}), over: make(chan struct{}),
-		final: make(chan struct{})}
+	return &jobState{contract: c, jobLife: &jobLife{vault: v, agreed: make(chan struct{}), over: make(chan struct{}),
+		final: make(chan struct{})}}
 }
 
 // end notes that the job is done elsewhere: no more rows are waited for.
@@ -310,34 +318,41 @@ func (n *Node) loadJob(h keys.Hash) (*jobState, error) {
 				"error", err)
 		}
 		n.removeParts(s)
+		return s.shedded(), nil
 	}
 	return s, nil
 }
 
-// loadContract reads the contract from the envelope or, when that is damaged, from the copy; each makes the other anew.
+// loadContract reads the contract, and makes anew what is damaged of it.
+func (s *jobState) loadContract(h keys.Hash) (err error) {
+	s.contract, err = s.readContract(h)
+	return err
+}
+
+// readContract reads the contract from the envelope or, when that is damaged, from the copy; each makes the other anew.
 // Its hash names the folder, so neither can be another job's.
-func (s *jobState) loadContract(h keys.Hash) error {
+func (s *jobState) readContract(h keys.Hash) (*contract.Contract, error) {
 	kept, damage := s.vault.Load(contractFile)
 	copied, err := os.ReadFile(s.vault.Path(ContractFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	var unreadable *vault.DamagedError
 	if damage != nil && !errors.As(damage, &unreadable) {
-		return damage
+		return nil, damage
 	}
 	for _, text := range [][]byte{kept, copied} {
-		c, err := contract.ParseContract(text)
-		if err != nil || c.Hash() != h {
+		c, wrong := contract.ParseContract(text)
+		if wrong != nil || c.Hash() != h {
 			continue
 		}
-		s.contract = c
-		if string(kept) == string(copied) {
-			return nil
+		err = nil
+		if string(kept) != string(copied) {
+			err = s.keepContract(c)
 		}
-		return s.keepContract(c)
+		return c, err
 	}
-	return &vault.DamagedError{Path: s.vault.Path(contractFile), Why: "neither it nor its copy " +
+	return nil, &vault.DamagedError{Path: s.vault.Path(contractFile), Why: "neither it nor its copy " +
 		ContractFile + " can be read"}
 }
 

@@ -29,6 +29,7 @@ type Status struct {
 	Jobs      []JobStatus      `json:"jobs"`      // as Jobs lists them
 	Alerts    []Alert          `json:"alerts"`    // the worst first; none: all is well
 	Disk      disk.Space       `json:"disk"`      // the file system of Dir; zero: this system does not say
+	Folder    Disk             `json:"folder"`    // what Dir holds, as it was measured last
 	Traffic   []TrafficStatus  `json:"traffic"`   // of jobs since the node started, by member and class
 	Waits     []WaitStatus     `json:"waits"`     // of jobs since the node started, by member
 	Sessions  int64            `json:"sessions"`  // begun since the node started
@@ -160,6 +161,7 @@ func (n *Node) Status() Status {
 		s.Listening, s.Members, s.Strangers = network.Listening, network.Members, network.Strangers
 	}
 	s.Disk, _ = disk.Of(n.config.Dir) // zero: not known
+	s.Folder = n.disk.known()
 	s.alert()
 	s.Listening, s.Members = orEmpty(s.Listening), orEmpty(s.Members)
 	s.Strangers, s.Jobs = orEmpty(s.Strangers), orEmpty(s.Jobs)

@@ -71,6 +71,9 @@ func Text(w io.Writer, s *node.Status) error {
 		terminal.Sentence(w, "", fmt.Sprintf("%s of %s free in %s", wording.Size(s.Disk.Free), wording.Size(s.Disk.Total),
 			s.Dir))
 	}
+	if s.Folder.Quota > 0 {
+		terminal.Sentence(w, "", s.Folder.String())
+	}
 	fmt.Fprintln(w)
 	if err := members(w, s); err != nil {
 		return err
