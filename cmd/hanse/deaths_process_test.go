@@ -59,7 +59,8 @@ func TestAJobThatKillsItsNode(t *testing.T) {
 		w.start("telco")
 	}
 	j := w.awaitJob("telco", deadly, func(j node.JobInfo) bool { return j.Held })
-	if j.State != node.StatePaused || !strings.Contains(j.Reason, "this node died in this job's session; hanse resume trial") {
+	const says = "this node died in this job's session; hanse resume trial"
+	if j.State != node.StatePaused || !strings.Contains(j.Reason, says) {
 		t.Errorf("the telco's owner reads %s: %q", j.State, j.Reason)
 	}
 	other := w.prepare(fdskl.Params{Features: 16}, fdskl.Masked, "")

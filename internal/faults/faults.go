@@ -56,7 +56,9 @@ var table = []row{
 			errors.Is(err, syscall.ENFILE)
 	},
 		own, "nothing, or raise the limit of open files (ulimit -n)"},
-	{fault.CodeMemory, false, func(err error) bool { return errors.Is(err, syscall.ENOMEM) || WithCode(fault.CodeMemory)(err) },
+	{fault.CodeMemory, false, func(err error) bool {
+		return errors.Is(err, syscall.ENOMEM) || WithCode(fault.CodeMemory)(err)
+	},
 		own, "give the node more memory, or have the job start all the same with hanse resume"},
 	{fault.CodeHeld, false, WithCode(fault.CodeHeld),
 		own, "look why the node died, and run hanse resume"},

@@ -33,8 +33,8 @@ func TestADefaultQuotaStopsNothingThatIsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.disk.quota = 1 << 20
-	if err := n.disk.free(); !faults.WithCode(fault.CodeDisk)(err) || !strings.Contains(err.Error(), "without a quota of its "+
-		"owner's") {
+	if err := n.disk.free(); !faults.WithCode(fault.CodeDisk)(err) || !strings.Contains(err.Error(),
+		"without a quota of its owner's") {
 		t.Errorf("what begins at the end of the default quota: %v", err)
 	}
 	if err := errors.Join(n.disk.write(1<<30), n.disk.reserve(1)); err != nil {
@@ -46,8 +46,8 @@ func TestADefaultQuotaStopsNothingThatIsOn(t *testing.T) {
 	}
 }
 
-// TestAFolderThatIsLargeAlreadyHasRoom: a default quota never begins near its end, however full the disk is.
-func TestAFolderThatIsLargeAlreadyHasRoom(t *testing.T) {
+// TestAFolderThatIsLargeAlreadyHasSpace: a default quota never begins near its end, however full the disk is.
+func TestAFolderThatIsLargeAlreadyHasSpace(t *testing.T) {
 	d := newFolder(t.TempDir(), 0, nil)
 	if err := os.WriteFile(filepath.Join(d.dir, "large"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -48,8 +48,8 @@ func (g glutton) asks() (consentResponse, error) {
 	return g.l.nodes[0].serveConsent(g.l.keys[1].ID(), consentRequest{Contract: string(g.c.Document.Text())})
 }
 
-// TestGlutton: a rule accepts no job that takes more than half of what a node has, and a person is asked, who reads why.
-// A rule with a max_memory of its own decides by that. The control is the same job at a node that has enough.
+// TestGlutton: a rule accepts no job that takes more than half of what a node has, and a person is asked, who reads
+// why. A rule with a max_memory of its own decides by that. The control is the same job at a node that has enough.
 func TestGlutton(t *testing.T) {
 	for _, tc := range []struct {
 		has    int64
@@ -70,14 +70,15 @@ func TestGlutton(t *testing.T) {
 		if why := e.Judgement.Why(); !tc.signed && !strings.Contains(why, "max_memory: the job has 2148.3 MB") {
 			t.Errorf("with %d bytes and max_memory = %q the owner reads %q", tc.has, tc.most, why)
 		}
-		if note := g.l.nodes[0].summaryOf(g.c); strings.Contains(note, "Memory: the job takes about 2148.3 MB") != (tc.has < 5e9) {
+		note := g.l.nodes[0].summaryOf(g.c)
+		if strings.Contains(note, "Memory: the job takes about 2148.3 MB") != (tc.has < 5e9) {
 			t.Errorf("with %d bytes the summary is\n%s", tc.has, note)
 		}
 	}
 }
 
-// TestAPersonConsentsToAGlutton: then the node does not sign, and joins no session, until its owner has it start all the
-// same. Others learn a code, and no figure of the machine.
+// TestAPersonConsentsToAGlutton: then the node does not sign, and joins no session, until its owner has it start all
+// the same. Others learn a code, and no figure of the machine.
 func TestAPersonConsentsToAGlutton(t *testing.T) {
 	g := newGlutton(t, 260e6, asking())
 	n := g.l.nodes[0]
@@ -92,7 +93,8 @@ func TestAPersonConsentsToAGlutton(t *testing.T) {
 		if r.Signature != nil || !faults.WithCode(fault.CodeMemory)(err) {
 			t.Fatalf("a job that the node has no memory for is answered by %+v, %v", r, err)
 		}
-		if told := n.inWords(err, "insurer", "consent").String(); strings.ContainsAny(strings.Split(told, "(")[0], "0123456789") {
+		told, _, _ := strings.Cut(n.inWords(err, "insurer", "consent").String(), "(")
+		if strings.ContainsAny(told, "0123456789") {
 			t.Errorf("the insurer is told %q", told)
 		}
 	}
@@ -123,19 +125,20 @@ func TestSessionsShareMemory(t *testing.T) {
 		t.Fatal(one, err)
 	}
 	s, _ := n.job(g.c.Hash())
-	if err := n.room(s); err != nil {
+	if err := n.enoughMemory(s); err != nil {
 		t.Errorf("alone: %v", err)
 	}
 	n.mu.Lock()
 	n.sessions[keys.HashOf("another")] = &activeSession{memory: 1e9, cancel: func() {}, done: make(chan struct{})}
 	n.mu.Unlock()
-	if err := n.room(s); !faults.WithCode(fault.CodeMemory)(err) || !strings.Contains(err.Error(), "other sessions take 1000.0 MB") {
+	if err := n.enoughMemory(s); !faults.WithCode(fault.CodeMemory)(err) || !strings.Contains(err.Error(),
+		"other sessions take 1000.0 MB") {
 		t.Errorf("beside a session of 1 GB: %v", err)
 	}
 	n.mu.Lock()
 	delete(n.sessions, keys.HashOf("another"))
 	n.mu.Unlock()
-	if err := n.room(s); err != nil {
+	if err := n.enoughMemory(s); err != nil {
 		t.Errorf("after it: %v", err)
 	}
 }
@@ -215,8 +218,8 @@ func TestDeadlyJob(t *testing.T) {
 	l.awaitDone(ctx, h)
 }
 
-// TestDeathsAreCounted by what the record says and what checkpoints there are: progress begins the count anew, and eight
-// deaths in all are too many whatever there was of it.
+// TestDeathsAreCounted by what the record says and what checkpoints there are: progress begins the count anew, and
+// eight deaths in all are too many whatever there was of it.
 func TestDeathsAreCounted(t *testing.T) {
 	l := newTestNetwork(t, 2, 40)
 	l.startAll()

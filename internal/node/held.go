@@ -114,8 +114,8 @@ func (n *Node) Resume(h keys.Hash) error {
 	}
 	short := n.short(s)
 	if s.deadly() == nil && !short {
-		return fmt.Errorf("this node does not hold job %q back: it goes on by itself; hanse status %[1]s says what it waits for",
-			name)
+		return fmt.Errorf("this node does not hold job %q back: it goes on by itself; hanse status %[1]s says what it "+
+			"waits for", name)
 	}
 	err := s.update(func(r *statusRecord) {
 		r.Deaths, r.Anyway = deaths{Last: r.Deaths.Last}, r.Anyway || short
@@ -145,7 +145,7 @@ func (n *Node) mayStart(s *jobState) error {
 	if err := s.deadly(); err != nil {
 		return err
 	}
-	return n.room(s)
+	return n.enoughMemory(s)
 }
 
 // mayStartFor is mayStart for a job that others ask about: what keeps it waiting is shown to the owner, and told by its

@@ -128,7 +128,8 @@ func TestAnAgreedJobWaitsAsLongAsItsFileSays(t *testing.T) {
 	for _, day := range []int64{8, 29} {
 		h.days.Store(day)
 		s, _ := h.l.nodes[1].job(c.Hash())
-		if ended, err := h.l.nodes[1].expireUnbegun(t.Context(), s); ended || err != nil || h.state(text).State != StateAgreed {
+		ended, err := h.l.nodes[1].expireUnbegun(t.Context(), s)
+		if ended || err != nil || h.state(text).State != StateAgreed {
 			t.Errorf("after %d days the job is %+v, %v", day, h.state(text), err)
 		}
 	}

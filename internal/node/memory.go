@@ -16,9 +16,9 @@ func (n *Node) memoryOf(c *contract.Contract) consent.Memory {
 	return consent.Memory{Takes: summary.Memory(c, n.nameIn(c)), Has: n.memory}
 }
 
-// room refuses a job that takes more memory than this node has, or has left beside the sessions that are on. Its session
-// waits, unless its owner has it start all the same. The error is for the owner: others learn the code.
-func (n *Node) room(s *jobState) error {
+// enoughMemory refuses a job that takes more memory than this node has, or has left beside the sessions that are on.
+// Its session waits, unless its owner has it start all the same. The error is for the owner: others learn the code.
+func (n *Node) enoughMemory(s *jobState) error {
 	if s.snapshot().Anyway {
 		return nil
 	}
@@ -54,16 +54,16 @@ func (n *Node) short(s *jobState) bool {
 // memoryNote is what this node's owner reads of a job's memory before consent, nothing where it is little.
 func (n *Node) memoryNote(c *contract.Contract) string {
 	m := n.memoryOf(c)
-	text := fmt.Sprintf("Memory: the job takes about %s here, and this node has %s for all its jobs", wording.Size(m.Takes),
-		wording.Size(m.Has))
+	text := fmt.Sprintf("Memory: the job takes about %s here, and this node has %s for all its jobs",
+		wording.Size(m.Takes), wording.Size(m.Has))
 	switch {
 	case m.Has == 0 || m.Takes <= m.Has/2:
 		return ""
 	case m.Takes <= m.Has:
 		text += ". It takes more than half, so that no rule without a max_memory of its own accepts it."
 	default:
-		text += fmt.Sprintf(". Who consents agrees to the job, and its sessions wait until the node has more, or until hanse "+
-			"resume %s has them start all the same; they may kill the node.", c.Job.Name)
+		text += fmt.Sprintf(". Who consents agrees to the job, and its sessions wait until the node has more, or until "+
+			"hanse resume %s has them start all the same; they may kill the node.", c.Job.Name)
 	}
 	return "\n" + wording.Wrap(wording.Columns, "", text)
 }

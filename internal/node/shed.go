@@ -3,7 +3,8 @@ package node
 import "github.com/hanse-project/hanse/protocol/contract"
 
 // shed drops from memory what is large of the jobs that have ended, and on which nothing works any more: the contract's
-// text, signatures and operations, and the open files. All of it is on the disk, and whole reads it when it is asked for.
+// text, signatures and operations, and the open files. All of it is on the disk, and whole reads it when it is asked
+// for.
 func (n *Node) shed() {
 	for _, s := range n.allJobs() {
 		if s.brief || s.ended() == nil || n.inSession(s) {
@@ -34,7 +35,8 @@ func (s *jobState) shedded() *jobState {
 	return &jobState{contract: c, brief: true, jobLife: s.jobLife}
 }
 
-// whole returns a job's contract, of one that is shed from its disk. Where it cannot be read there, it is the brief one.
+// whole returns a job's contract, of one that is shed from its disk. Where it cannot be read there, it is the brief
+// one.
 func (n *Node) whole(s *jobState) *contract.Contract {
 	if !s.brief {
 		return s.contract

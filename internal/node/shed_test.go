@@ -43,7 +43,8 @@ func (l *testNetwork) copiesOf(c *contract.Contract, number int) (all []keys.Has
 func (l *testNetwork) cancelled(h keys.Hash) {
 	l.t.Helper()
 	s, _ := l.nodes[1].job(h)
-	e, err := contract.NewEnding(s.contract, contract.Ending{Outcome: contract.OutcomeCancelled, By: "bank", Reason: "enough"})
+	e, err := contract.NewEnding(s.contract, contract.Ending{Outcome: contract.OutcomeCancelled, By: "bank",
+		Reason: "enough"})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -53,8 +54,8 @@ func (l *testNetwork) cancelled(h keys.Hash) {
 	}
 }
 
-// TestEndedJobsAreOnTheDisk: of a job that has ended a node has little in memory, also after a restart, and says as much
-// of it as before. The control is what the same jobs take before they end.
+// TestEndedJobsAreOnTheDisk: of a job that has ended a node has little in memory, also after a restart, and says as
+// much of it as before. The control is what the same jobs take before they end.
 func TestEndedJobsAreOnTheDisk(t *testing.T) {
 	const number = 40
 	l := newTestNetwork(t, 3, 40)

@@ -207,8 +207,9 @@ func (s *Status) alert() {
 	}
 	for _, j := range s.Jobs {
 		if !j.StartBy.IsZero() && s.Time.Add(unbegunNotice).After(j.StartBy) {
-			add(Alert{Code: CodeUnbegun, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s of %s was agreed to, and "+
-				"ends by itself on %s unless a session begins", j.Name, j.Proposer, j.StartBy.UTC().Format("2006-01-02 15:04 UTC")),
+			add(Alert{Code: CodeUnbegun, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s of %s was agreed to, "+
+				"and ends by itself on %s unless a session begins", j.Name, j.Proposer,
+				j.StartBy.UTC().Format("2006-01-02 15:04 UTC")),
 				Mend: "ask " + j.Proposer + ", or whom it waits for"})
 		}
 		switch j.State {
