@@ -1,0 +1,175 @@
+package sealed
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// surveyor is a label holder that keeps to the protocol and chooses its own columns. Of two rows it wants to know how
+// far apart they are in the others' columns. It gives every row a code of its own and trains; then it gives the two rows
+// one code and trains again. The kernel is a product of everybody's, and next to nothing for rows of different codes: so
+// the square of the Gram matrix's norm grows by twice the square of the kernel of the two over the others' columns.
+type surveyor struct {
+	*fixture
+	rows   int
+	others [rss.Roles][]kernel.Column // of the keeper and the helper
+	codes  []kernel.Column
+	seed   uint64
+}
+
+// The surveyor's jobs.
+const (
+	surveyedRows  = 16
+	surveyedPairs = 30
+	surveyedCodes = 12 // columns
+	surveyedWidth = 0.3
+)
+
+// newSurveyor draws the others' columns, one each, and codes.
+func newSurveyor(t testing.TB) *surveyor {
+	t.Helper()
+	s := &surveyor{rows: surveyedRows, fixture: newFixture(t, rss.Roles, surveyedRows, fdskl.Params{
+		Features: 256, Iterations: 1, Sigma: surveyedWidth, Lambda: 1e-1})}
+	s.block = surveyedRows
+	rng := rand.New(rand.NewPCG(30, 60))
+	draw := func(name string) kernel.Column {
+		c := kernel.Column{Name: name, Values: make([]float64, s.rows)}
+		for j := range c.Values {
+			c.Values[j] = rng.Float64()
+		}
+		return c
+	}
+	for i := range s.others[1:] {
+		s.others[1+i] = []kernel.Column{draw("c")}
+	}
+	for i := range surveyedCodes {
+		s.codes = append(s.codes, draw(fmt.Sprint("code", i)))
+	}
+	return s
+}
+
+// part normalises a party's columns for a job, which has phases of its own.
+func (s *surveyor) part(t testing.TB, i int, columns []kernel.Column) fdskl.Part {
+	t.Helper()
+	n, err := kernel.Fit(columns, nil, kernel.FitOptions{Numeric: kernel.MinMax})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := n.Apply(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fdskl.Part{Owner: ownerOf(s.names[i]), Normaliser: n, Rows: rows,
+		Phase: fdskl.PhaseSeed(keys.HashOf("test survey", fmt.Append(nil, s.seed, i)))}
+}
+
+// truth is the square of the kernel of two rows over the others' columns.
+func (s *surveyor) truth(x, z int) float64 {
+	var squares float64
+	for _, columns := range s.others[1:] {
+		for _, c := range columns {
+			d := (c.Values[x] - c.Values[z]) / (slices.Max(c.Values) - slices.Min(c.Values))
+			squares += d * d
+		}
+	}
+	return math.Exp(-squares / (surveyedWidth * surveyedWidth))
+}
+
+// train trains once, with one code for rows x and z or with a code for each, and returns what of the norm opens to the
+// label holder, and the square of the norm itself, which nobody has.
+func (s *surveyor) train(t testing.TB, x, z int, alike bool) (opened, square float64) {
+	t.Helper()
+	s.seed++
+	s.forget()
+	s.parts = nil
+	codes := make([]kernel.Column, len(s.codes))
+	for i, c := range s.codes {
+		codes[i] = kernel.Column{Name: c.Name, Values: slices.Clone(c.Values)}
+		if alike {
+			codes[i].Values[z] = c.Values[x]
+		}
+	}
+	for i, columns := range [][]kernel.Column{codes, s.others[1], s.others[2]} {
+		s.parts = append(s.parts, []fdskl.Part{s.part(t, i, columns)})
+	}
+	pads := newTape(fmt.Sprint("survey ", s.seed))
+	pads.rewind()
+	l := newLab(s.names, pads.source)
+	var mu sync.Mutex
+	l.heard = func(i int, m *message) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if i == 0 && m.way == wayOpening && m.kind == kindBound {
+			opened = float64(m.words[0])
+		}
+		return nil
+	}
+	if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+		_, err := Train(ctx, s.party(i, n, 1))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.sharedGram(t) {
+		square += v * v
+	}
+	return opened, square
+}
+
+// sharedGram is the Gram matrix that the three have shares of in their checkpoints.
+func (f *fixture) sharedGram(t testing.TB) []float64 {
+	t.Helper()
+	d := f.params.Features
+	at := rolesOf(f.params, f.names, 0).parties
+	var shares [rss.Roles]rss.Share
+	for r, i := range at {
+		s, err := (&trainer{Party: f.party(i, nil, 0)}).load(stageSystem.file(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.shares(d*d, d, runs*f.params.Scores()*d, runs-1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares[r] = list[0]
+	}
+	return reals(rss.Reconstruct(shares[rss.LabelHolder], shares[rss.Keeper]), gramBits)
+}
+
+// survey trains twice for each pair and returns by how much the second training exceeds the first, in what opens and in
+// the square of the norm, with the truth.
+func (s *surveyor) survey(t testing.TB) (opened, squares, truths []float64) {
+	t.Helper()
+	for pair := range surveyedPairs {
+		x := pair % s.rows
+		z := (x + 1 + pair/s.rows*3) % s.rows
+		before, least := s.train(t, x, z, false)
+		after, most := s.train(t, x, z, true)
+		opened, squares = append(opened, after-before), append(squares, most-least)
+		truths = append(truths, s.truth(x, z))
+	}
+	return opened, squares, truths
+}
+
+// TestTheSurveyorReadsDistances documents that a label holder learns how far two rows are apart in the others' columns
+// from the opened norms of two honest jobs.
+func TestTheSurveyorReadsDistances(t *testing.T) {
+	opened, squares, truths := newSurveyor(t).survey(t)
+	read, most := stat.Correlation(opened, truths, nil), stat.Correlation(squares, truths, nil)
+	t.Logf("by what opens %.2f, by the norm itself %.2f", read, most)
+	if read < .8 || most < .8 {
+		t.Errorf("what opens goes with the truth with a correlation of %.2f, the norm itself with %.2f", read, most)
+	}
+}
