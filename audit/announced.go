@@ -166,11 +166,11 @@ func phraseOf(job *contract.Job, kind, meaning string) phrase {
 	case "width":
 		return phrase{"width", "widths", "one number: how finely the model tells rows apart"}
 	case "bound":
-		return phrase{"measure of likeness", "measures of likeness",
-			"one number over all rows: how alike the rows are on the whole"}
+		return phrase{"order of magnitude", "orders of magnitude",
+			"one number over all rows: how alike the rows are on the whole, rounded at random to a power of two"}
 	case evidence.OpeningReach:
 		return phrase{"order of magnitude", "orders of magnitude",
-			"how large the measure of how alike all rows are is, to the nearest power of two"}
+			"how alike the rows are on the whole, rounded at random to a power of two"}
 	case "validation":
 		return phrase{"error of a candidate", "errors of candidates",
 			"one number over the rows kept out: how well the model does with one strength of smoothing"}

@@ -167,7 +167,7 @@ func TestOpeningsOfTheSquareLossAreTwoNumbers(t *testing.T) {
 		bits[l.Party+" "+l.Kind] = l.Bits
 	}
 	for name, want := range map[string]int64{
-		"p0 bound": 23, "p1 reach": 5, "p2 reach": 5, "p3 reach": 5, "p0 scores": 0, "p0 check": 40 * 20,
+		"p0 bound": 5, "p1 reach": 5, "p2 reach": 5, "p3 reach": 5, "p0 scores": 0, "p0 check": 40 * 20,
 		"p2 check": 40 * 20, "p3 check": 0,
 	} {
 		if bits[name] != want {

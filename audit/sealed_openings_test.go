@@ -72,7 +72,7 @@ func wantOpened(t *testing.T, r *finding.Report, want map[string]int64) {
 func TestSecondRoundingsAreFound(t *testing.T) {
 	t.Parallel()
 	f := newThrees(t, 100, -1, opensScores())
-	if errs := f.learn(3, 60, errKilled); errs[3] == nil {
+	if errs := f.learn(3, 150, errKilled); errs[3] == nil {
 		t.Fatal("nothing was interrupted")
 	}
 	for _, v := range f.vaults {

@@ -220,7 +220,7 @@ var kindsOfLies = map[string]bool{
 	kindCheck + rss.SuffixVouched: true,
 	kindLabels:                    false, kindFactors: false, kindReshare: false, kindMeans: false,
 	kindGram: false, kindSides: false, kindWindows: false, kindSums: false,
-	kindBound: false,
+	kindNorm: false, kindNormBits: false,
 }
 
 // TestALieInEveryMessageIsCaughtOrBounded: each of the three lies in one message of each kind that it sends, in a job

@@ -130,8 +130,8 @@ func (l *ledger) training() {
 		l.truncate("sides", 0, sums, parts*each*d)
 	}
 	if p.Bound != "public" {
-		l.truncate("bound", 1, 64, 1)
-		l.add("bound: to "+l.party('A'), 23, 1)
+		l.norm()
+		l.add("bound: to "+l.party('A'), 8, 1) // the highest 5
 		l.add("reach: from "+l.party('A'), 8, 1)
 	}
 	for e := range max(1, p.Outer) {
@@ -143,6 +143,32 @@ func (l *ledger) training() {
 		l.truncate("coefficients", p.Iterations, 64, 3*each*d)
 	}
 	l.truncate("offset", p.Iterations, sums, 3*each)
+}
+
+// norm adds what makes the order of magnitude of the norm: its square and the bits of u, their product, of 13 factors,
+// and how many of its 23 bits there are behind leading zeros.
+func (l *ledger) norm() {
+	turn := 1
+	layer := func(n int) {
+		l.truncate("norm", turn, 64, n)
+		turn++
+	}
+	layer(12 + 1)
+	layer(12)
+	for left := 13; left > 1; left -= left / 2 {
+		layer(left / 2)
+	}
+	l.direct("norm bits", 'A', 'K', 64, 23)
+	prefix := func() {
+		for _, by := range []int{1, 2, 4, 8} {
+			layer(2 * (23 - by))
+		}
+		layer(23 - 16)
+	}
+	layer(23)
+	prefix()
+	layer(22)
+	prefix()
 }
 
 // lifted adds what lifts sums in words of 32 bits, where windows end: the sums of each window, of which those of labels

@@ -55,11 +55,12 @@ func discloseTraining(
 	holder := p.Active[0]
 	if p.Bound != boundPublic {
 		d.Openings = append(d.Openings, contract.Opening{To: holder, Kind: kindBound, Count: 1,
-			Meaning: "the square of the Gram matrix's norm, 20 bits behind the point: how alike the rows are on the whole"})
+			Meaning: "the order of magnitude of the norm of the Gram matrix, times a random factor that nobody knows: how " +
+				"alike the rows are on the whole"})
 		for _, name := range parties {
 			if name != holder {
 				d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kindReach, Count: 1,
-					Meaning: "the order of magnitude of the norm of the Gram matrix"})
+					Meaning: "the order of magnitude of the norm of the Gram matrix, times a random factor"})
 			}
 		}
 	}

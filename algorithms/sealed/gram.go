@@ -394,7 +394,7 @@ func mirrored(upper rss.Share, d int) rss.Share {
 }
 
 // boundTolerance is the share of the square of the norm, as a power of two, by which the matrices of two sessions may
-// differ.
+// differ: a bound that was fixed may be of the shares of an earlier session, rounded in another way.
 const boundTolerance = 10
 
 // boundPublic is the parameter that asks for a bound without an opening.
@@ -415,24 +415,20 @@ func (t *trainer) publicReach() float64 {
 }
 
 // bound returns a power of the root of two that is at least the Gram matrix's largest eigenvalue: of its
-// Frobenius norm, whose square opens to the label holder, who tells all the exponent. A public bound is the trace's.
+// Frobenius norm, of whose square the order of magnitude opens to the label holder, who tells all; see order. A public
+// bound is the trace's.
 func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if t.Params.Bound == boundPublic {
 		return t.publicReach(), nil
 	}
-	opened, err := t.openings.openVector(ctx, t.bounds, 1, 1, func() (rss.Share, error) {
-		return t.truncate(ctx, kindBound, 1, wordBits, t.three.Dot(gram, gram),
-			rss.Shift{Count: 1, Bits: 2*gramBits - boundBits})
-	})
+	opened, err := t.openings.openVector(ctx, t.bounds, 1, 1, func() (rss.Share, error) { return t.order(ctx, gram) })
 	if err != nil {
 		return 0, err
 	}
 	exponent := make([]byte, 1)
 	if t.role == rss.LabelHolder {
 		t.told(kindBound, 1)
-		v := min(max(opened[0]+1, 1), 4<<boundBits) // it was rounded
-		v += v >> boundTolerance                    // it may be of the shares of an earlier session, rounded in another way
-		exponent[0] = min(byte(math.Ceil(math.Log2(float64(v)))), boundBits+2)
+		exponent[0] = min(byte(opened[0]&(1<<orderBits-1)), mostOrder)
 	}
 	if exponent, err = t.Network.Broadcast(ctx, kindReach, t.parties[rss.LabelHolder], exponent, 1); err != nil {
 		return 0, err
@@ -440,9 +436,9 @@ func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if err := t.Network.Confirm(ctx); err != nil {
 		return 0, err
 	}
-	if len(exponent) != 1 || exponent[0] > boundBits+2 {
+	if len(exponent) != 1 || exponent[0] > mostOrder {
 		return 0, fmt.Errorf("%s: %s sent %v, want one byte up to %d", kindReach, t.Names[t.parties[rss.LabelHolder]],
-			exponent, boundBits+2)
+			exponent, mostOrder)
 	}
 	if t.role != rss.LabelHolder {
 		t.told(kindReach, 1)

@@ -16,7 +16,7 @@ const (
 	ZScores  = kindZScores // sums: a word for each bin that a party learns the z-score of
 	Angles   = kindAngles  // sums: a word for each angle of each row
 	Held     = kindHeld    // broadcasts: which openings each of the three holds, when a session begins
-	Bound    = kindBound   // sums: the square of the Gram matrix's norm
+	Bound    = kindBound   // sums: the order of magnitude of the Gram matrix's norm
 	Coin     = kindCoin    // broadcasts: what each of the three adds to the coin that checks the steps
 	Check    = kindCheck   // direct: a component of the numbers that check the steps
 	Resume   = kindResume  // broadcasts: where each of the three can go on, nothing when a job begins
@@ -210,17 +210,12 @@ func FeatureBits(p fdskl.Params) int {
 	return 20
 }
 
-// reachBits are what the order of magnitude of the Gram matrix's norm tells.
-const reachBits = 5
-
 // OpeningBits is how many bits of one value of a kind open that has a width in sealed jobs, and no more; 0 for other
 // kinds. training tells whether the job trains.
 func OpeningBits(p fdskl.Params, kind string, training bool) int {
 	switch {
-	case kind == kindBound:
-		return boundWidth
-	case kind == kindReach:
-		return reachBits
+	case kind == kindBound, kind == kindReach:
+		return orderBits
 	case kind == kindScores && training:
 		return scoreWidth(p, trainBits)
 	case kind == kindScores:

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -212,7 +213,8 @@ func (o *openings) contradiction(s *series, c *conflict, all [rss.Roles]held) er
 }
 
 // openVector opens a number of a series to its root: n words, of which compute shares what is not fixed yet. It
-// returns the vector, which at root holds the totals modulo 2^bits, in two's complement.
+// returns the vector, which at root holds the totals modulo 2^bits, in two's complement. Where a word of so few bits
+// has no encoding they are the highest ones of a wider word, and all senders' others are zeros.
 func (o *openings) openVector(
 	ctx context.Context, s *series, number, n int, compute func() (rss.Share, error),
 ) ([]int64, error) {
@@ -223,12 +225,17 @@ func (o *openings) openVector(
 	if err != nil {
 		return nil, err
 	}
-	if err := o.network.SumPacked(ctx, s.kind, s.root, s.bits, words); err != nil {
+	width := max(s.bits, contract.MinPacked)
+	sums := make([]uint64, n)
+	for i, w := range words {
+		sums[i] = w << (width - s.bits)
+	}
+	if err := o.network.SumPacked(ctx, s.kind, s.root, width, sums); err != nil {
 		return nil, err
 	}
-	out, unused := make([]int64, n), 64-s.bits
-	for i, w := range words {
-		out[i] = int64(w<<unused) >> unused
+	out := make([]int64, n)
+	for i, w := range sums {
+		out[i] = int64(w<<(64-width)) >> (64 - s.bits)
 	}
 	return out, nil
 }

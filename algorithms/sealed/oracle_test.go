@@ -175,10 +175,21 @@ func (o *oracle) gram(f *fixture) (*mat.SymDense, *system) {
 	gram.SymOuterK(o.scales.s0*2/float64(o.scales.weight*rows), o.z.T())
 	s := &system{reach: (&trainer{Party: f.party(0, nil, 0), scales: o.scales}).publicReach()}
 	if f.params.Bound != boundPublic {
-		norm := mat.Norm(gram, 2)
-		s.reach = math.Pow(2, math.Ceil(2*math.Log2(norm))/2)
+		s.reach = f.reach(mat.Norm(gram, 2))
 	}
 	return gram, s
+}
+
+// reach is the bound of the spectrum that the job had, which has chance in it: by its checkpoint, where that is such a
+// bound of a matrix of the given norm, at most twice as large, and else the smallest.
+func (f *fixture) reach(norm float64) float64 {
+	least := math.Pow(2, math.Ceil(2*math.Log2(norm))/2)
+	s, err := (&trainer{Party: f.party(0, nil, 0)}).load(stageSystem.file(0))
+	const tolerance = 1 << boundTolerance
+	if err != nil || s == nil || s.Reach < least*(1-1e-9) || s.Reach > 2*norm*(1+1.0/tolerance) {
+		return least
+	}
+	return s.Reach
 }
 
 // side returns s0 (2/D) (1/N) Z^T (v - mean).

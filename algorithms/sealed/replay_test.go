@@ -37,9 +37,9 @@ const (
 // with I2. The tapes of the other two keys are the subject's own and stay.
 //
 // Openings are the exception, and what each job opens is listed: there the subject is given what opened in
-// the first run, as whoever shows that messages tell no more than openings must give it. The one opening of which all
-// learn the order of magnitude, the bound, is the first run's for whoever the subject is, and so is the one
-// by which the label holder chooses a regulariser.
+// the first run, as whoever shows that messages tell no more than openings must give it. The one opening that all are
+// told, the bound, is the first run's for whoever the subject is, and so is the one by which the label holder chooses a
+// regulariser.
 type replay struct {
 	role     rss.Role
 	subject  int // the party of the role
@@ -246,7 +246,7 @@ func (r *replay) done() error {
 	}
 	for name := range r.tape.drawn {
 		words := r.covered[name]
-		if name.use == useMultiple { // a secret number, under which nothing is sent
+		if name.use == useMultiple || name.use == useBlind { // secret numbers, under which nothing is sent
 			continue
 		}
 		if read := r.tape.reel(name).read; name.unknown == r.role && read != words {

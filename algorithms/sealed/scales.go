@@ -22,14 +22,15 @@ const (
 	gramBits  = 30 // gs: bits behind the point of the Gram matrix
 	coefBits  = 22 // bs: of the coefficients
 	omegaBits = 20 // of the public factor of the last direction
-	boundBits = 20 // of the opened square of the Gram matrix's norm
+	boundBits = 20 // of the square of the Gram matrix's norm whose order of magnitude opens
 	trainBits = 4  // p: of scores of training rows, for losses but the square
 
-	boundWidth = 23  // bits that open of the square of the Gram matrix's norm, which is at most 4
-	spread     = 1.5 // c: how far below its reach a Chebyshev iteration of T steps aims
-	wordBits   = 64  // the ring of coefficients
-	topBits    = 62  // a truncation of 64 bits takes magnitudes below 2^62
-	largest    = 8   // coefficients and scores are below 2^8
+	mostOrder = boundBits + 2 // of the square of the norm, times u: it is below 4
+
+	spread   = 1.5 // c: how far below its reach a Chebyshev iteration of T steps aims
+	wordBits = 64  // the ring of coefficients
+	topBits  = 62  // a truncation of 64 bits takes magnitudes below 2^62
+	largest  = 8   // coefficients and scores are below 2^8
 )
 
 // MaxFeatures is the most features of a sealed job: the Gram matrix has their square.

@@ -14,13 +14,15 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // surveyor is a label holder that keeps to the protocol and chooses its own columns. Of two rows it wants to know how
-// far apart they are in the others' columns. It gives every row a code of its own and trains; then it gives the two rows
-// one code and trains again. The kernel is a product of everybody's, and next to nothing for rows of different codes: so
-// the square of the Gram matrix's norm grows by twice the square of the kernel of the two over the others' columns.
+// far apart they are in the others' columns. It gives every row a code of its own and trains; then it gives the two
+// rows one code and trains again. The kernel is a product of everybody's, and next to nothing for rows of different
+// codes: so the square of the Gram matrix's norm grows by twice the square of the kernel of the two over the others'
+// columns.
 type surveyor struct {
 	*fixture
 	rows   int
@@ -31,7 +33,7 @@ type surveyor struct {
 
 // The surveyor's jobs.
 const (
-	surveyedRows  = 16
+	surveyedRows  = 20
 	surveyedPairs = 30
 	surveyedCodes = 12 // columns
 	surveyedWidth = 0.3
@@ -112,7 +114,7 @@ func (s *surveyor) train(t testing.TB, x, z int, alike bool) (opened, square flo
 		mu.Lock()
 		defer mu.Unlock()
 		if i == 0 && m.way == wayOpening && m.kind == kindBound {
-			opened = float64(m.words[0])
+			opened = float64(m.words[0] >> (contract.MinPacked - orderBits))
 		}
 		return nil
 	}
@@ -148,28 +150,66 @@ func (f *fixture) sharedGram(t testing.TB) []float64 {
 	return reals(rss.Reconstruct(shares[rss.LabelHolder], shares[rss.Keeper]), gramBits)
 }
 
-// survey trains twice for each pair and returns by how much the second training exceeds the first, in what opens and in
-// the square of the norm, with the truth.
-func (s *surveyor) survey(t testing.TB) (opened, squares, truths []float64) {
+// survey trains twice for each pair of rows and returns what opened of both trainings and the squares of both norms,
+// with the truth.
+func (s *surveyor) survey(t testing.TB) (opened, squares [2][]float64, truths []float64) {
 	t.Helper()
 	for pair := range surveyedPairs {
 		x := pair % s.rows
 		z := (x + 1 + pair/s.rows*3) % s.rows
-		before, least := s.train(t, x, z, false)
-		after, most := s.train(t, x, z, true)
-		opened, squares = append(opened, after-before), append(squares, most-least)
+		for i, alike := range []bool{false, true} {
+			told, square := s.train(t, x, z, alike)
+			opened[i], squares[i] = append(opened[i], told), append(squares[i], square)
+		}
 		truths = append(truths, s.truth(x, z))
 	}
 	return opened, squares, truths
 }
 
-// TestTheSurveyorReadsDistances documents that a label holder learns how far two rows are apart in the others' columns
-// from the opened norms of two honest jobs.
-func TestTheSurveyorReadsDistances(t *testing.T) {
+// correlation is how well the growth of a number from the first trainings to the second tells the truth: 0 where it
+// never grows.
+func correlation(of [2][]float64, truths []float64) float64 {
+	var growth []float64
+	for i := range truths {
+		growth = append(growth, of[1][i]-of[0][i])
+	}
+	if slices.Min(growth) == slices.Max(growth) {
+		return 0
+	}
+	return stat.Correlation(growth, truths, nil)
+}
+
+// TestTheSurveyorReadsNoDistance: from what opens of the norms of 60 honest jobs nobody tells how far two rows are
+// apart in the others' columns, in these jobs and on the mean of all u that they could have had. The control is the
+// square of the norm itself, which opened once, with 20 bits behind the point.
+func TestTheSurveyorReadsNoDistance(t *testing.T) {
 	opened, squares, truths := newSurveyor(t).survey(t)
-	read, most := stat.Correlation(opened, truths, nil), stat.Correlation(squares, truths, nil)
-	t.Logf("by what opens %.2f, by the norm itself %.2f", read, most)
-	if read < .8 || most < .8 {
-		t.Errorf("what opens goes with the truth with a correlation of %.2f, the norm itself with %.2f", read, most)
+	const draws = 2000
+	rng := rand.New(rand.NewPCG(1, 2))
+	var mean float64
+	for range draws {
+		var drawn [2][]float64
+		for i, list := range squares {
+			for _, square := range list {
+				e := float64(rng.IntN(1<<blindBits)) / (1 << blindBits)
+				drawn[i] = append(drawn[i], math.Floor(math.Log2(square)+e))
+			}
+		}
+		mean += correlation(drawn, truths) / draws
+	}
+	rounded := squares
+	for i, list := range squares {
+		rounded[i] = nil
+		for _, square := range list {
+			rounded[i] = append(rounded[i], math.Round(math.Ldexp(square, boundBits)))
+		}
+	}
+	read, control := correlation(opened, truths), correlation(rounded, truths)
+	t.Logf("by what opens %.2f, on the mean of all u %.2f, by the norm itself %.2f", read, mean, control)
+	if read > .2 || read < -.2 || mean > .2 {
+		t.Errorf("what opens goes with the truth with a correlation of %.2f, %.2f on the mean of all u", read, mean)
+	}
+	if control < .8 {
+		t.Errorf("the norm itself goes with the truth with a correlation of %.2f, want .8", control)
 	}
 }

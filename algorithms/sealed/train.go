@@ -138,7 +138,7 @@ func newTrainer(p *Party) (*trainer, error) {
 	t.openings = openings{roles: t.roles, names: p.Names, session: p.Session, vault: p.Vault, network: p.Network}
 	holder := t.parties[rss.LabelHolder]
 	if p.Params.Bound != boundPublic {
-		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: boundWidth, root: holder})
+		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: orderBits, root: holder})
 	}
 	if p.Params.Outer > 1 {
 		bits := scoreWidth(p.Params, trainBits)

@@ -256,8 +256,10 @@ func (d *columns) printLearned() error {
 // learned says in words what a party learned, but for what the comparing of row ids tells all.
 func (r *columnsResult) learned(name string) string {
 	once := map[string]string{
-		"distances": "a mean distance of rows", "width": "the kernel's width", "bound": "how alike rows are",
-		"reach": "how alike rows are, by its order of magnitude", "lambda": "which lambda was chosen",
+		"distances": "a mean distance of rows", "width": "the kernel's width",
+		"bound":  "how alike rows are, by its order of magnitude",
+		"reach":  "how alike rows are, by its order of magnitude",
+		"lambda": "which lambda was chosen",
 	}
 	var all []string
 	for _, o := range r.Openings {

