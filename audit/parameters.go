@@ -38,7 +38,7 @@ func (a *auditor) parameters(least int) {
 		weak = append(weak, fmt.Sprintf("threshold = %v lets fewer of those who hold shares of a client's secret open it "+
 			"than the usual more than two thirds", job.Threshold))
 	}
-	usual := sealed.WithDefaults(fdskl.Params{})
+	usual := a.usual()
 	if n, ok := wholeNumber(job, paramScoreBits); ok && n > int64(usual.ScoreBits) && job.Privacy == fdskl.Sealed {
 		weak = append(weak, fmt.Sprintf("%s = %d opens %d bits behind the point of each score, where %d are usual: "+
 			"each bit tells more of the row", paramScoreBits, n, n, usual.ScoreBits))
@@ -62,6 +62,16 @@ func (a *auditor) parameters(least int) {
 		detail += fmt.Sprintf("; min_contributors = %d is less than the charter's %d, which holds", n, least)
 	}
 	add(finding.Passed, "%s", detail)
+}
+
+// usual are the parameters that the job would have had without a word, but for those that defaults follow from.
+func (a *auditor) usual() fdskl.Params {
+	p, _, err := a.in.Params()
+	if err != nil {
+		p = fdskl.Params{}
+	}
+	p.ScoreBits, p.ScoreRange = 0, 0
+	return sealed.WithDefaults(p)
 }
 
 // wholeNumber reads a parameter of a job that is a whole number.

@@ -72,10 +72,10 @@ type Params struct {
 	Outer int `toml:"outer,omitzero" cbor:",omitempty"`
 	// sealed: bits of a shared feature on the wire, 32, 48 or 64; the default is 32 where its rounding does not count
 	Ring int `toml:"ring,omitzero" cbor:",omitempty"`
-	// sealed: bits behind the point of an opened prediction, default 6
+	// sealed: bits behind the point of an opened prediction; the default is 5 or 6, by the loss
 	ScoreBits int `toml:"score_bits,omitzero" cbor:",omitempty"`
 	// ScoreRange is, in sealed jobs, the magnitude below which a score must stay, in deviations of the target: what opens
-	// has no bits for more, and a larger one comes out as another. A power of two, 16 by default.
+	// has no bits for more, and a larger one comes out as another. A power of two; the default is 8 or 16, by the loss.
 	ScoreRange int `toml:"score_range,omitzero" cbor:",omitempty"`
 	// sealed: "frobenius" (default), one number opens, or "public", none does
 	Bound string `toml:"bound,omitempty" cbor:",omitempty"`

@@ -475,7 +475,7 @@ func TestScoresAreOfCheckedCoefficients(t *testing.T) {
 // leaves the others out reads the angle's features, as the coefficients mix them, in the scores, in the bits that open
 // and no more.
 func TestFactorsStayOpen(t *testing.T) {
-	const angle, by = 2, 1 << 4
+	const angle, by = 2, 1 << 3
 	f := newFixture(t, 3, 60, fdskl.Params{Features: 8, Iterations: 20, Sigma: 1, Lambda: 1e-2})
 	models, _, err := f.attacked(t, "honest")
 	if err != nil {

@@ -239,7 +239,11 @@ func (l *ledger) step(e int) {
 		}
 		l.truncate("offset", l.params.Iterations, sums, 1)
 		l.truncate("scores", l.params.Iterations+1, l.params.Ring, l.rows)
-		l.add("scores: to "+l.party('A'), 9, l.rows)
+		bits := 9
+		if l.params.Loss == "smooth-hinge" {
+			bits = 8
+		}
+		l.add("scores: to "+l.party('A'), bits, l.rows)
 	}
 	if l.params.Outer > 0 {
 		l.direct("derivatives", 'A', 'K', l.params.Ring, l.rows)
@@ -322,7 +326,7 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 					n := min(batch, f.rows-lo)
 					want.columns(n, n)
 					want.truncate("prediction", i, f.params.Ring, n*max(1, f.params.Classes))
-					want.add("scores: to p1", 11, n*max(1, f.params.Classes))
+					want.add("scores: to p1", 10, n*max(1, f.params.Classes))
 					want.ask("p1", 1)
 					want.add(everybody, 8, 32)
 					for _, role := range []byte("AKH") {

@@ -15,8 +15,9 @@ const boundFrobenius = "frobenius"
 
 // WithDefaults returns p, whose other defaults are filled in, with those of a sealed job.
 func WithDefaults(p fdskl.Params) fdskl.Params {
-	p.ScoreBits = cmp.Or(p.ScoreBits, 6)
-	p.ScoreRange = cmp.Or(p.ScoreRange, 16)
+	point, most := usualScores(p)
+	p.ScoreBits = cmp.Or(p.ScoreBits, point)
+	p.ScoreRange = cmp.Or(p.ScoreRange, most)
 	p.Ring = cmp.Or(p.Ring, defaultRing(p))
 	p.Bound = cmp.Or(p.Bound, boundFrobenius)
 	if p.Loss != kernel.Square.String() {
@@ -27,6 +28,20 @@ func WithDefaults(p fdskl.Params) fdskl.Params {
 	}
 	return p
 }
+
+// usualScores returns score_bits and score_range of a job that names none: the fewest bits that move neither AUC, nor
+// error, nor root mean squared error by more than .001, in a range that no score of those sets came near to the end of;
+// docs/sealed.md has the figures. Scores that are log-odds are larger than those of labels -1 and 1, and numbers may
+// have values far from their mean.
+func usualScores(p fdskl.Params) (point, most int) {
+	if p.Target == fdskl.Regression || p.Loss == kernel.Logistic.String() {
+		return 5, 16
+	}
+	return 6, 8
+}
+
+// leastRange is the smallest score_range of a job.
+const leastRange = 4
 
 // smallRange is the largest score_range of a job with features of 32 bits: scores are right modulo 2^8 there.
 const smallRange = 1 << (ringSmall - smallBits - smallScore - 1)
@@ -77,8 +92,8 @@ func Validate(p fdskl.Params, parties []string) error {
 		return fmt.Errorf("score_range is %d, want at most %d with ring = %d", p.ScoreRange, smallRange, ringSmall)
 	case p.ScoreBits < 1 || p.ScoreBits > 16:
 		return fmt.Errorf("score_bits is %d, want 1 to 16", p.ScoreBits)
-	case p.ScoreRange < 16 || p.ScoreRange > 1024 || p.ScoreRange&(p.ScoreRange-1) != 0:
-		return fmt.Errorf("score_range is %d, want a power of two from 16 to 1024", p.ScoreRange)
+	case p.ScoreRange < leastRange || p.ScoreRange > 1024 || p.ScoreRange&(p.ScoreRange-1) != 0:
+		return fmt.Errorf("score_range is %d, want a power of two from %d to 1024", p.ScoreRange, leastRange)
 	case p.Bound != boundFrobenius && p.Bound != boundPublic:
 		return fmt.Errorf("bound is %q, want %q or %q", p.Bound, boundFrobenius, boundPublic)
 	case p.Loss == kernel.Square.String() && p.Outer != 0:

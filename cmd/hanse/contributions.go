@@ -36,7 +36,7 @@ larger the error is without the party, on the same rows, with 95 % intervals.
 Each training and each prediction is a job of its own, called NAME-without-PARTY, with a
 contract that its parties consent to; the one that is left out is asked nothing. It costs
 as much as the first training, once for each party, and opens another model's scores of
-the table's rows to this node: of sealed models up to 11 bits a row each. Run it where the
+the table's rows to this node: of sealed models up to 10 bits a row each. Run it where the
 labels are. At least three parties must be left in each job.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score, which has labels here"},

@@ -61,7 +61,8 @@ A job file:
                               # which opens none
    # keeper = "insurer"       # these two and the label holder hold the shares; default:
    # helper = "telco"         # the first parties that may. The helper needs no data
-   # score_bits = 6           # bits behind the point of a prediction
+   # score_bits = 6           # bits behind the point of a prediction; 5 by default with
+                              # "logistic" and for numbers
    # ring = 32                # bits of a shared feature, half the traffic; default
                               # where it loses nothing, else 64
 

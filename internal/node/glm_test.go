@@ -91,7 +91,7 @@ func TestScorecards(t *testing.T) {
 			got, want := lines(t, l.scoresOf(c.openTo, scored)), l.cardScores(models)
 			for j, line := range got {
 				f, err := strconv.ParseFloat(strings.Split(line, ",")[1], 64)
-				if err != nil || math.Abs(f-want[j]) > 3.0/64 { // the rounding, and two dithers
+				if err != nil || math.Abs(f-want[j]) > math.Ldexp(3, -models[0].Params.ScoreBits) { // the rounding, and two dithers
 					t.Fatalf("row %d has the score %v (%v), its bins and all shares together give %v", j, f, err, want[j])
 				}
 			}

@@ -64,20 +64,31 @@ func (r recipe) draw(seed uint64) *split {
 			y[j] = math.Copysign(1, y[j])
 		}
 	}
-	c := &split{target: r.target}
-	if r.target == fdskl.Regression { // standardised by the training rows
-		var mean, squares float64
-		for _, v := range y[:r.rows] {
-			mean += v / float64(r.rows)
-		}
-		for _, v := range y[:r.rows] {
-			squares += (v - mean) * (v - mean) / float64(r.rows)
-		}
-		for j := range y {
-			y[j] = (y[j] - mean) / math.Sqrt(squares)
-		}
+	c, err := cutNumbers(columns, y, r.rows)
+	if err != nil {
+		panic(err) // numbers that vary
 	}
-	c.y, c.truth = y[:r.rows], y[r.rows:]
+	if r.target == fdskl.Classification {
+		c.target, c.y, c.truth = r.target, y[:r.rows], y[r.rows:]
+	}
+	return c
+}
+
+// cutNumbers normalises the columns of rows by those that are for training, the first so many, and so the numbers that
+// are learned.
+func cutNumbers(columns []kernel.Column, y []float64, train int) (*split, error) {
+	c := &split{target: fdskl.Regression}
+	var mean, squares float64
+	for _, v := range y[:train] {
+		mean += v / float64(train)
+	}
+	for _, v := range y[:train] {
+		squares += (v - mean) * (v - mean) / float64(train)
+	}
+	for _, v := range y {
+		c.y = append(c.y, (v-mean)/math.Sqrt(squares))
+	}
+	c.y, c.truth = c.y[:train], c.y[train:]
 	of := func(lo, hi int) []kernel.Column {
 		var some []kernel.Column
 		for _, column := range columns {
@@ -85,20 +96,20 @@ func (r recipe) draw(seed uint64) *split {
 		}
 		return some
 	}
-	n, err := kernel.Fit(of(0, r.rows), nil, kernel.FitOptions{Numeric: kernel.Standard})
+	n, err := kernel.Fit(of(0, train), nil, kernel.FitOptions{Numeric: kernel.Standard, DropConstant: true})
 	if err != nil {
-		panic(err) // numbers that vary
+		return nil, err
 	}
 	c.scales = []*kernel.Normaliser{n}
 	for _, part := range []struct {
 		to     *[]*kernel.Matrix
 		lo, hi int
-	}{{&c.train, 0, r.rows}, {&c.test, r.rows, all}} {
+	}{{&c.train, 0, train}, {&c.test, train, len(y)}} {
 		m, err := n.Apply(of(part.lo, part.hi))
 		if err != nil {
-			panic(err)
+			return nil, err
 		}
 		*part.to = []*kernel.Matrix{m}
 	}
-	return c
+	return c, nil
 }

@@ -83,7 +83,7 @@ func Run(ctx context.Context, run lab.Run, o Options) error {
 			return err
 		}
 		for _, s := range chosen {
-			c, err := read(s, seed)
+			c, err := read(s, seed, 0)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.Name, err)
 			}
@@ -105,16 +105,17 @@ type split struct {
 	scales      []*kernel.Normaliser
 	train, test []*kernel.Matrix // of each owner
 	y, truth    []float64        // -1 and 1, or standardised by the training rows
+	most        int              // training rows that are learned from; 0: all
 }
 
-// read reads a set of files.
-func read(s sets.Benchmark, seed uint64) (*split, error) {
+// read reads a set of files, with bins of its columns where there are to be any.
+func read(s sets.Benchmark, seed uint64, bins int) (*split, error) {
 	data, err := trial.Files(s.Files, s.Options(), sets.Parties, seed)
 	if err != nil {
 		return nil, err
 	}
 	p := fdskl.Params{Active: data.Names[:1], Label: data.Label, Scale: s.Scale, Constant: "drop",
-		Sigma: s.Sigma}.WithDefaults()
+		Sigma: s.Sigma, BinParams: fdskl.BinParams{Bins: bins}}.WithDefaults()
 	c := &split{target: fdskl.Classification, sigma: s.Sigma}
 	for i, t := range data.Train {
 		prepared, err := vertical.PrepareTraining(t, p, i == 0)
