@@ -219,13 +219,13 @@ func TestCollectorIsStopped(t *testing.T) {
 	}
 	c.read(scored)
 	second, ended := c.score(ctx, models[1])
-	if got, want := <-waits, "row_bits: the job has 22 bits of a row, with the jobs before it, the rule wants at most 2, "+
+	if got, want := <-waits, "row_bits: the job has 20 bits of a row, with the jobs before it, the rule wants at most 2, "+
 		"half of what your columns have"; !strings.Contains(got, want) {
 		t.Errorf("the owner is told\n%s, want\n%s", got, want)
 	}
 	text := strings.Join(strings.Fields(c.infoAt(1, second).Summary), " ")
-	if want := "bank has been told 11 bits of a row, of 200 of these 200 rows, in 1 model; your columns have about 5; " +
-		"this job adds 11."; !strings.HasPrefix(text, want) {
+	if want := "bank has been told 10 bits of a row, of 200 of these 200 rows, in 1 model; your columns have about 5; " +
+		"this job adds 10."; !strings.HasPrefix(text, want) {
 		t.Errorf("the person reads\n%.300s, want first\n%s", text, want)
 	}
 	cancel()
