@@ -276,7 +276,7 @@ var may = map[string][]string{
 	"internal/tablecheck":          {"internal/dataset", "internal/terminal", "internal/wording"},
 	"internal/systemd":             {},
 	"internal/terminal":            {"internal/jobs", "internal/systemd", "internal/usage", "internal/wording"},
-	"internal/testnet":             {"keys", "protocol", "protocol/contract", "protocol/fault"},
+	"internal/testnet":             {"internal/consent", "keys", "protocol", "protocol/contract", "protocol/fault"},
 	"internal/testnet/conformance": {"keys", "protocol", "protocol/fault"},
 	"internal/testnet/drawn":       {},
 	"internal/testnet/needs":       {},

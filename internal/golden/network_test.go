@@ -116,7 +116,7 @@ func (n *network) start() {
 // policy consents to everything, and offers the label of both tables.
 func policy() *consent.Policy {
 	return &consent.Policy{
-		Format: consent.Format, Accept: []consent.Rule{{Tasks: []string{"train", "predict"}}},
+		Format: consent.Format, Accept: []consent.Rule{testnet.Wide(consent.Rule{Tasks: []string{"train", "predict"}})},
 		Tables: []consent.Table{{Name: "train", Labels: []string{"y"}}, {Name: "test", Labels: []string{"y"}}},
 	}
 }

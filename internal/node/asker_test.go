@@ -225,7 +225,7 @@ func TestNoConsentToATableThatChanged(t *testing.T) {
 // TestSessionsWaitForASource: a proposer of a job that all have signed starts one session after another. Each runs the
 // source, and so each waits until a while has passed since the one before, and no longer.
 func TestSessionsWaitForASource(t *testing.T) {
-	s, now := new(jobState), time.Now()
+	s, now := &jobState{jobLife: new(jobLife)}, time.Now()
 	for _, c := range []struct{ after, want time.Duration }{
 		{0, 0}, {0, sourceGap}, {sourceGap + time.Second, sourceGap - time.Second}, {2 * sourceGap, 0},
 	} {

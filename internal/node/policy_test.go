@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,6 +23,7 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/owner"
+	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -45,19 +45,9 @@ func wideRules(t testing.TB, rules string) *consent.Policy {
 	t.Helper()
 	p := rulesOf(t, rules)
 	for i := range p.Accept {
-		p.Accept[i] = wide(p.Accept[i])
+		p.Accept[i] = testnet.Wide(p.Accept[i])
 	}
 	return p
-}
-
-// wide is a rule without the standards.
-func wide(r consent.Rule) consent.Rule {
-	if r.MinRows == nil {
-		r.MinRows = new(int64(0))
-	}
-	r.Trainings30, r.Alignments30 = new(int64(math.MaxInt64)), new(int64(math.MaxInt64))
-	r.RowBits, r.LeastDifference = new(int64(math.MaxInt64)), new(int64(1))
-	return r
 }
 
 // boundedRules let the bank train and score masked, within bounds over 30 days: two trainings and three scorings of 50

@@ -54,7 +54,7 @@ type testNetwork struct {
 func openPolicy() *consent.Policy {
 	labels := []string{"y", "z"}
 	return &consent.Policy{
-		Format: consent.Format, Accept: []consent.Rule{wide(consent.Rule{Tasks: contract.Tasks()})},
+		Format: consent.Format, Accept: []consent.Rule{testnet.Wide(consent.Rule{Tasks: contract.Tasks()})},
 		Tables: []consent.Table{{Name: "train", Labels: labels}, {Name: "test", Labels: labels}},
 	}
 }

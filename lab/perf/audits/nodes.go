@@ -176,7 +176,7 @@ func (f *federation) open(i int) (*node.Node, error) {
 		Key: f.keys[i], Charter: charter, Transport: f.links.Transport(f.ids[i]), Workers: 1, RecordLimit: mostPayloads,
 		Tables: map[string]jobs.TableSpec{tableName: {Path: path}}, Dir: filepath.Join(f.dir, f.names[i], "node"),
 		Policy: &consent.Policy{
-			Format: consent.Format, Accept: []consent.Rule{{Tasks: []string{contract.TaskTrain}}},
+			Format: consent.Format, Accept: []consent.Rule{testnet.Wide(consent.Rule{Tasks: []string{contract.TaskTrain}})},
 			Tables: []consent.Table{{Name: tableName, Labels: []string{f.label()}}},
 		},
 		Told: func(e jobs.Event) {
