@@ -89,7 +89,10 @@ func (n *Node) Jobs() []JobInfo {
 		}
 		info.State, info.Reason, info.Consent, info.Sessions = r.State, r.Reason, r.Consent, r.Session
 		info.Made, info.Ended, info.Forecast = r.Made, r.Ended, s.forecast
-		info.StartBy, info.Held = s.startBy(), n.heldBack(s)
+		info.Held = n.heldBack(s)
+		if _, agreed := s.proof(); agreed || info.Proposer != info.Self { // else it ends at Expires
+			info.StartBy = s.startBy()
+		}
 		info.Summary, info.SelfID = n.summaryFor(s), n.config.Key.ID().String()
 		if p := n.config.Policy; r.State == StateProposed && p.ApprovalsWanted() > 0 {
 			info.Approved, info.Approvals = n.approvedBy(s), p.ApprovalsWanted()

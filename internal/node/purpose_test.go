@@ -55,13 +55,14 @@ func TestAPurposeIsWanted(t *testing.T) {
 	}
 
 	// A proposer that changes it after others were asked has another contract, which nobody has signed.
-	other := *s.contract.Job
+	agreed := l.nodes[1].whole(s)
+	other := *agreed.Job
 	other.Purpose = &contract.Purpose{Text: "who moves"}
-	changed, err := contract.NewContract(&other, s.contract.Parties, s.contract.Openings, s.contract.Operations)
+	changed, err := contract.NewContract(&other, agreed.Parties, agreed.Openings, agreed.Operations)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, signature := range s.inForce.Contract().Signatures {
+	for id, signature := range agreed.Signatures {
 		if err := changed.AddSignature(id, signature); err == nil {
 			t.Errorf("%s has signed another purpose", id.Short())
 		}

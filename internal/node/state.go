@@ -522,6 +522,11 @@ func (s *jobState) text() []byte {
 	if f, ok := s.proof(); ok {
 		return f.Contract().Text()
 	}
+	if s.brief {
+		if c, err := s.readContract(s.contract.Hash()); err == nil {
+			return c.Text()
+		}
+	}
 	return s.contract.Text()
 }
 
