@@ -224,7 +224,7 @@ var may = map[string][]string{
 		"internal/charterfile", "internal/enrol", "internal/terminal", "internal/textfile", "keys", "peer",
 		"protocol",
 	},
-	"internal/ledger":   {"internal/consent", "internal/vault", "keys", "protocol/contract"},
+	"internal/ledger":   {"internal/consent", "internal/vault", "keys", "protocol/contract", "secagg/psi"},
 	"internal/localnet": {"internal/jobs", "internal/node", "keys", "protocol/contract"},
 	"internal/manifest": {"internal/wording", "keys"},
 	"internal/memory":   {},

@@ -74,8 +74,11 @@ func masked(c *Case) *Case {
 	return c
 }
 
-// told is a case of a job before which so much was told.
+// told is a case of a job before which so much was told. The party brings rows where it has columns.
 func told(c *Case, t Told) *Case {
+	if t.Adds = t.With - t.Before; t.Entropy > 0 {
+		t.Rows = 300
+	}
 	with := *c
 	with.Told = t
 	return &with
@@ -573,11 +576,20 @@ func FuzzParse(f *testing.F) {
 // TestStandardsOfAShortRule: what an accept rule says nothing of is bounded all the same, and what it says holds in the
 // place of the standard.
 func TestStandardsOfAShortRule(t *testing.T) {
+	packed := func(requests int) *Case { // ten bits a score, as sealed ones have
+		c := scoring(requests)
+		c.Contract.Operations = []contract.Operation{{Kind: "scores", Encoding: contract.Packed(10).String()}}
+		return c
+	}
 	few := credit()
 	for i := range few.Contract.Parties {
 		few.Contract.Parties[i].Rows = 99
 	}
-	angles := scoring(0)
+	classes, steps := packed(0), credit()
+	classes.Contract.Openings[0].Count = 3 * 300
+	steps.Contract.Operations = packed(0).Contract.Operations
+	steps.Contract.Openings = []contract.Opening{{To: "bank", Kind: "scores", Count: 300 * 63}}
+	angles := packed(0)
 	angles.Contract.Openings = []contract.Opening{{To: "bank", Kind: "angles", Count: 300 * 64}}
 	for name, c := range map[string]struct {
 		job  *Case
@@ -598,14 +610,22 @@ func TestStandardsOfAShortRule(t *testing.T) {
 		"nine others": {told(credit(), Told{Nearest: 9}), "least_difference",
 			"none or at least 10, where it does not say least_difference", "least_difference = 9"},
 		"ten others":              {told(credit(), Told{Nearest: 10}), "", "", ""},
-		"the scores of one model": {told(scoring(0), Told{With: 30, Entropy: 8}), "", "", ""},
-		"two models, within half": {told(scoring(0), Told{Before: 7, With: 14, Models: 1, Entropy: 30}), "", "", ""},
-		"two models, beyond half": {told(scoring(0), Told{Before: 11, With: 16, Models: 1, Entropy: 30}), "row_bits",
+		"the scores of one model": {told(packed(0), Told{With: 30, Entropy: 8}), "", "", ""},
+		"two models, within half": {told(packed(0), Told{Before: 7, With: 14, Models: 1, Entropy: 30}), "", "", ""},
+		"two models, beyond half": {told(packed(0), Told{Before: 11, With: 16, Models: 1, Entropy: 30}), "row_bits",
 			"at most 15, half of what your columns have, where it does not say row_bits", "row_bits = 16"},
-		"the same model on the same rows": {told(scoring(0), Told{Before: 40, With: 40, Models: 3, Entropy: 30}), "", "", ""},
+		"the same model on the same rows": {told(packed(0), Told{Before: 40, With: 40, Models: 3, Entropy: 30}), "", "", ""},
 		"angles of a first model": {told(angles, Told{With: 1024, Entropy: 30}), "row_bits",
 			"at most 15, half of what your columns have, where it does not say row_bits", "row_bits = 1024"},
-		"a party without columns": {told(angles, Told{With: 1024}), "", "", ""},
+		"the scores of three classes": {told(classes, Told{With: 30, Entropy: 31}), "row_bits",
+			"at most 15, half of what your columns have, where it does not say row_bits", "row_bits = 30"},
+		"a row scored again and again": {told(perRow(packed(65536), 65536), Told{With: 655360, Entropy: 31}), "row_bits",
+			"at most 15, half of what your columns have, where it does not say row_bits", "row_bits = 655360"},
+		"a training of 63 steps": {told(steps, Told{With: 567, Entropy: 31}), "row_bits",
+			"at most 15, half of what your columns have, where it does not say row_bits", "row_bits = 567"},
+		"rows of a training that are not known": {told(credit(), Told{Unknown: true}), "least_difference",
+			"none or at least 10, where it does not say least_difference", "least_difference = 1"},
+		"a party without rows": {told(angles, Told{With: 1024}), "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.job.Charter = four

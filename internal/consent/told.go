@@ -15,16 +15,20 @@ import (
 // Told is what jobs have told of the rows of another job before it, as the ledger counts it.
 type Told struct {
 	Trainings  int `json:"trainings"`  // of the proposer on the table, in the span; without this job
-	Alignments int `json:"alignments"` // the same
-	Listed     int `json:"listed"`     // rows of the proposer's lists in these alignments
+	Alignments int `json:"alignments"` // of the asker with the table, in the span; without this job
+	Listed     int `json:"listed"`     // rows of the asker's lists in these alignments
 
 	Before   int64 `json:"before"`    // most bits told of one of the rows, to all members together
-	With     int64 `json:"with"`      // the same with this job
+	With     int64 `json:"with"`      // the same with this job, of the rows of which it tells something new
+	Adds     int64 `json:"adds"`      // most bits that this job adds to one row; 0: it tells nothing new
+	Rows     int   `json:"rows"`      // of the party in this job; 0: it brings none
 	Models   int   `json:"models"`    // other models of which something was told of one of the rows
 	RowsTold int   `json:"rows_told"` // of how many of the rows something was told
 
 	// Nearest is the least number, but 0, of rows by which an earlier training had others than this one; 0: there is none.
 	Nearest int `json:"nearest,omitempty"`
+	// Unknown says that there was a training on the table of which nobody knows the rows.
+	Unknown bool `json:"unknown,omitempty"`
 	// Again says how a training's labels stand to those of the latest one over most of its rows.
 	Again Again `json:"again,omitempty"`
 
@@ -103,9 +107,9 @@ const (
 // columns have.
 func standardBits(t *Told) int64 { return int64(t.Entropy / 2) }
 
-// overRows reports whether the job works on rows of this party's own columns.
+// overRows reports whether the job works on rows of this party.
 func (c *Case) overRows() bool {
-	return !c.job().OverClients() && c.job().Task != contract.TaskAlign && c.Told.Entropy > 0
+	return !c.job().OverClients() && c.job().Task != contract.TaskAlign && c.Told.Rows > 0
 }
 
 // ledgerKeys are the keys that bound what jobs add up to; see the ledger.
@@ -113,7 +117,7 @@ var ledgerKeys = []key{
 	sum("trainings_30_days", "it is one of at most %d trainings of its proposer on the table in 30 days",
 		func(r *Rule) *int64 { return r.Trainings30 }, StandardTrainings,
 		func(c *Case) (int64, bool) { return int64(c.Told.Trainings) + 1, c.job().Task == contract.TaskTrain }),
-	sum("alignments_30_days", "it is one of at most %d alignments of its proposer with the table in 30 days",
+	sum("alignments_30_days", "it is one of at most %d alignments of its asker with the table in 30 days",
 		func(r *Rule) *int64 { return r.Alignments30 }, StandardAlignments,
 		func(c *Case) (int64, bool) { return int64(c.Told.Alignments) + 1, c.job().Task == contract.TaskAlign }),
 	rowBits, leastDifference,
@@ -132,13 +136,13 @@ func sum(name, says string, get func(*Rule) *int64, standard int64, value func(*
 
 // rowBits bounds the bits that jobs tell of one row, over all members and the ledger's life.
 var rowBits = func() key {
-	value := func(c *Case) (int64, bool) { return c.Told.With, c.overRows() && c.Told.With > c.Told.Before }
+	value := func(c *Case) (int64, bool) { return c.Told.With, c.overRows() && c.Told.Adds > 0 }
 	k := bound("row_bits", "with all jobs before it, it tells at most %d bits of a row, to all members together",
 		func(r *Rule) *int64 { return r.RowBits }, true, value)
 	k.standard = func(c *Case) (bool, string, string) {
 		bits, applies := value(c)
 		most := standardBits(&c.Told)
-		first := c.Told.Models == 0 && !c.opensAngles()
+		first := c.Told.Models == 0 && c.opensOneScore()
 		return !applies || first || bits <= most, fmt.Sprintf("%d bits of a row, with the jobs before it", bits),
 			fmt.Sprintf("at most %d, half of what your columns have, where it does not say row_bits", most)
 	}
@@ -146,24 +150,49 @@ var rowBits = func() key {
 	return k
 }()
 
-// opensAngles reports whether more than scores opens of a row: then the first model tells all that there is.
-func (c *Case) opensAngles() bool {
+// What the scores of one model are at most: so many bits each; and of a training, whose steps are of one set of labels,
+// the usual number of steps.
+const (
+	scoreBits     = 16
+	trainingSteps = 4
+)
+
+// opensOneScore reports whether nothing opens of a row but the score of one model, once, or those of the steps of one
+// training. Angles tell all that there is of a row; and scores of several classes, whose labels may be drawn at random,
+// tell as much as those of several models.
+func (c *Case) opensOneScore() bool {
+	j := c.job()
+	most := int64(1)
+	if j.Task == contract.TaskTrain {
+		most = trainingSteps
+	}
 	for i := range c.Contract.Openings {
-		if o := &c.Contract.Openings[i]; rowKinds[o.Kind] && o.Kind != "scores" && o.To != c.Self {
-			return true
+		o := &c.Contract.Openings[i]
+		if !rowKinds[o.Kind] || o.To == c.Self {
+			continue
+		}
+		bits, _ := Weigh(c.Contract, o)
+		rows := int64(max(c.Contract.Rows(), j.Requests))
+		if o.Kind != "scores" || divide(o.Count, max(rows, 1)) > most || bits > most*scoreBits || j.TimesPerRow() > 1 {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // leastDifference is by how many rows trainings must differ: two that differ by one row tell of that row.
 var leastDifference = func() key {
 	says := "a training has the rows of an earlier one, or at least %d others"
 	fits := func(c *Case, least int64) (bool, string, string) {
-		n := c.Told.Nearest
-		return c.job().Task != contract.TaskTrain || n == 0 || int64(n) >= least,
-			fmt.Sprintf("%d rows that an earlier training had not, or the other way round", n),
-			fmt.Sprintf("none or at least %d", least)
+		n, want := c.Told.Nearest, fmt.Sprintf("none or at least %d", least)
+		switch {
+		case c.job().Task != contract.TaskTrain || least <= 1:
+			return true, "", ""
+		case c.Told.Unknown:
+			return false, "an earlier training on the table, of rows that the ledger does not know any more", want
+		}
+		return n == 0 || int64(n) >= least,
+			fmt.Sprintf("%d rows that an earlier training had not, or the other way round", n), want
 	}
 	k := bound("least_difference", says, func(r *Rule) *int64 { return r.LeastDifference }, false,
 		func(c *Case) (int64, bool) { return int64(c.Told.Nearest), false })
@@ -218,7 +247,7 @@ func (r *Rule) sumWords() []Line {
 			StandardTrainings)
 	}
 	if r.Alignments30 == nil {
-		add("it is one of at most %d alignments of its proposer with the table in 30 days (alignments_30_days)",
+		add("it is one of at most %d alignments of its asker with the table in 30 days (alignments_30_days)",
 			StandardAlignments)
 	}
 	if r.LeastDifference == nil {
@@ -260,10 +289,9 @@ func (t *Told) Sentences(c *contract.Contract, self string) []string {
 		}
 		return list
 	}
-	if j.OverClients() || t.Entropy == 0 {
+	if j.OverClients() || t.Rows == 0 {
 		return nil
 	}
-	rows := c.Parties[j.Index(self)].Rows
 	for i := range c.Parties {
 		p := &c.Parties[i]
 		var adds int64
@@ -277,16 +305,14 @@ func (t *Told) Sentences(c *contract.Contract, self string) []string {
 		if p.Name == self || adds == 0 {
 			continue
 		}
-		if t.With == t.Before {
-			adds = 0
-		}
+		adds = min(adds, t.Adds)
 		if was == nil {
 			add("%s will be told %s of each of %d rows, of about %.0f that your columns have; nothing of them was told before.",
-				p.Name, wording.Count(int(min(adds, math.MaxInt32)), "bit"), rows, t.Entropy)
+				p.Name, wording.Count(int(min(adds, math.MaxInt32)), "bit"), t.Rows, t.Entropy)
 			continue
 		}
 		add("%s has been told %s of a row, of %d of these %d rows, in %s; your columns have about %.0f; this job adds %d.",
-			p.Name, wording.Count(int(min(was.Bits, math.MaxInt32)), "bit"), was.Rows, rows, wording.Count(was.Models, "model"),
+			p.Name, wording.Count(int(min(was.Bits, math.MaxInt32)), "bit"), was.Rows, t.Rows, wording.Count(was.Models, "model"),
 			t.Entropy, adds)
 	}
 	if t.Nearest > 0 && t.Nearest < StandardDifference && j.Task == contract.TaskTrain {

@@ -7,6 +7,7 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // Entry is what one job tells others of this node's data, at most. It follows from the job's contract, but for Rows and
@@ -14,7 +15,7 @@ import (
 type Entry struct {
 	Contract  keys.Hash `cbor:"1,keyasint" json:"contract"`
 	Job       string    `cbor:"2,keyasint" json:"job"`
-	Proposer  keys.ID   `cbor:"3,keyasint" json:"proposer"`
+	Proposer  keys.ID   `cbor:"3,keyasint" json:"proposer"` // of an alignment its asker
 	Table     string    `cbor:"4,keyasint" json:"table"`
 	Algorithm string    `cbor:"5,keyasint" json:"algorithm"`
 	Task      string    `cbor:"6,keyasint" json:"task"`
@@ -25,12 +26,13 @@ type Entry struct {
 	Times int `cbor:"9,keyasint,omitempty" json:"times,omitempty"`
 	// Rows names the set of rows; zero: nobody knows which they were, and the entry counts for every row.
 	Rows    keys.Hash `cbor:"10,keyasint" json:"rows"`
-	Count   int       `cbor:"11,keyasint" json:"count"` // rows of the set or, of an alignment, of the proposer's list
+	Count   int       `cbor:"11,keyasint" json:"count"` // rows of the set or, of an alignment, of the asker's list
 	Entropy float64   `cbor:"12,keyasint,omitempty" json:"entropy,omitempty"`
 	// Labels is by what the label holder says that it is committed to the labels; empty: it does not say.
 	Labels string     `cbor:"13,keyasint,omitempty" json:"labels,omitempty"`
 	Told   []Receiver `cbor:"14,keyasint,omitempty" json:"told,omitempty"`
 	Struck bool       `cbor:"15,keyasint,omitempty" json:"struck,omitempty"` // the job ended before its first session
+	Key    uint64     `cbor:"16,keyasint" json:"-"`                          // names the key that Rows was made under
 }
 
 // Receiver is a member to which something of a job opens, and how much.
@@ -57,7 +59,11 @@ func entryOf(c *contract.Contract, self string, at time.Time) Entry {
 			e.Times = j.TimesPerRow()
 		}
 	case contract.TaskAlign:
-		e.Count = c.Parties[j.Index(j.Proposer)].Rows
+		asker := j.Index(j.Proposer)
+		if p, err := psi.ParamsOf(j); err == nil && j.Index(p.Asker) >= 0 {
+			asker = j.Index(p.Asker)
+		}
+		e.Proposer, e.Count = c.Parties[asker].ID, c.Parties[asker].Rows
 	}
 	for i := range c.Parties {
 		if c.Parties[i].Labels != "" {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,8 +59,7 @@ func Open(dir string, o vault.Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh := len(key) != len(l.key)
-	if fresh {
+	if len(key) != len(l.key) {
 		key = make([]byte, len(l.key))
 		rand.Read(key)
 		if err := v.Save(keyFile, key); err != nil {
@@ -76,7 +76,7 @@ func Open(dir string, o vault.Options) (*Ledger, error) {
 		if err := cbor.Unmarshal(record[1:], &e); err != nil {
 			return &vault.DamagedError{Path: v.Path(entriesFile), Why: err.Error()}
 		}
-		if fresh { // its rows cannot be told from others any more
+		if e.Key != l.keyName() { // its rows cannot be told from others any more
 			e.Rows = keys.Hash{}
 		}
 		l.take(e)
@@ -90,6 +90,12 @@ func (l *Ledger) Close() error { return l.vault.Close() }
 
 // Key is the secret under which this node hashes ids of rows.
 func (l *Ledger) Key() keys.Hash { return l.key }
+
+// keyName names the key, and tells nothing of it.
+func (l *Ledger) keyName() uint64 {
+	h := keys.HashOf("hanse ledger key v1", l.key[:])
+	return binary.BigEndian.Uint64(h[:])
+}
 
 // Changes grows with every entry that is booked or struck.
 func (l *Ledger) Changes() int {
@@ -135,7 +141,7 @@ type Holding struct {
 // entered already stays as it is, unless it was struck.
 func (l *Ledger) Enter(c *contract.Contract, self string, h Holding, at time.Time) error {
 	e := entryOf(c, self, at)
-	e.Entropy = h.Entropy
+	e.Entropy, e.Key = h.Entropy, l.keyName()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if at, ok := l.place[e.Contract]; ok && !l.entries[at].Struck {

@@ -177,6 +177,59 @@ func TestBitsOfJobsAddUp(t *testing.T) {
 	}
 }
 
+// TestNewBitsOfAnyRowCount: a person has consented to four models of one row. Each of them may then not have all other
+// rows because nothing is added to that one.
+func TestNewBitsOfAnyRowCount(t *testing.T) {
+	f := newFederation(t)
+	l := opened(t, t.TempDir())
+	var models []string
+	enter := func(c *contract.Contract, from, to int) {
+		t.Helper()
+		if err := l.Enter(c, "telco", Holding{RowsOf(l.Key(), idsOf(from, to)), 30}, day(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 4 {
+		c := f.job(contract.TaskTrain, "", "bank", 100, 0, "y")
+		models = append(models, c.Hash().String())
+		enter(f.job(contract.TaskPredict, c.Hash().String(), "bank", 1, 10, ""), 0, 1)
+	}
+	for i, want := range []int64{10, 20, 30, 40} {
+		all := f.job(contract.TaskPredict, models[i], "bank", 100, 10, "")
+		got, err := l.Told(Question{Contract: all, Self: "telco", Rows: RowsOf(l.Key(), idsOf(0, 100)),
+			At: func(e *Entry) time.Time { return e.At }})
+		if err != nil || got.Before != 40 || got.With != want || got.Adds != 10 {
+			t.Errorf("model %d of all rows: %+v, %v; want %d bits with it", i+1, got, err, want)
+		}
+		enter(all, 0, 100)
+	}
+}
+
+// TestALostKeyForgetsNothing: under another key the rows of earlier jobs are not known any more, at each start, and they
+// count for every row.
+func TestALostKeyForgetsNothing(t *testing.T) {
+	f, dir := newFederation(t), t.TempDir()
+	l := opened(t, dir)
+	first := f.job(contract.TaskTrain, "", "bank", 100, 9, "y")
+	if err := l.Enter(first, "telco", Holding{RowsOf(l.Key(), idsOf(0, 100)), 30}, day(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, keyFile), 40); err != nil {
+		t.Fatal(err)
+	}
+	for start := range 3 {
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l = opened(t, dir)
+		got, err := l.Told(Question{Contract: f.job(contract.TaskTrain, "", "bank", 99, 8, "y"), Self: "telco",
+			Rows: RowsOf(l.Key(), idsOf(1, 100)), At: func(e *Entry) time.Time { return e.At }})
+		if err != nil || got.Before != 9 || got.With != 17 || got.Models != 1 || !got.Unknown {
+			t.Errorf("start %d: %+v, %v", start+1, got, err)
+		}
+	}
+}
+
 // TestLabelsAreToldApart: the same labels on the same rows, other ones, and rows of which most are others.
 func TestLabelsAreToldApart(t *testing.T) {
 	f := newFederation(t)

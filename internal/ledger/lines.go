@@ -55,7 +55,8 @@ func (l *Ledger) Lines() ([]Line, error) {
 		}
 		for i := range lines {
 			if x := &lines[i]; x.Table == table {
-				x.Bits, x.Rows, x.Models = tally.most(&x.To)
+				its := tally.sums(&x.To)
+				x.Bits, x.Rows, x.Models = its.most, its.rows, its.models
 				x.Unknown = unknown[x.To]
 			}
 		}

@@ -40,7 +40,7 @@ func (l *Ledger) Told(q Question) (consent.Told, error) {
 		}
 		counted = append(counted, e)
 	}
-	if len(q.Rows) == 0 {
+	if t.Rows = len(q.Rows); t.Rows == 0 {
 		return t, nil
 	}
 	tally := newTally(q.Rows)
@@ -49,7 +49,8 @@ func (l *Ledger) Told(q Question) (consent.Told, error) {
 			return t, err
 		}
 	}
-	t.Before, t.RowsTold, t.Models = tally.most(nil)
+	before := tally.sums(nil)
+	t.Before, t.RowsTold, t.Models = before.most, before.rows, before.models
 	if _, ok := tally.models[own.Model]; ok {
 		t.Models--
 	}
@@ -59,13 +60,22 @@ func (l *Ledger) Told(q Question) (consent.Told, error) {
 				continue
 			}
 			s := consent.Share{ID: r.ID, Name: r.Name}
-			if s.Bits, s.Rows, s.Models = tally.most(&r.ID); s.Bits > 0 {
+			if its := tally.sums(&r.ID); its.most > 0 {
+				s.Bits, s.Rows, s.Models = its.most, its.rows, its.models
 				t.By = append(t.By, s)
 			}
 		}
 	}
 	tally.add(&own, nil)
-	t.With, _, _ = tally.most(nil)
+	t.With = t.Before
+	for i, bits := range tally.sums(nil).bits {
+		if adds := bits - before.bits[i]; adds > 0 {
+			if t.Adds == 0 {
+				t.With = 0
+			}
+			t.Adds, t.With = max(t.Adds, adds), max(t.With, bits)
+		}
+	}
 	return t, nil
 }
 
@@ -84,6 +94,9 @@ func (l *Ledger) compare(t *consent.Told, e, own *Entry, rows Rows, tally *tally
 			its = nil
 		}
 		tally.add(e, placesOf(rows, its))
+	}
+	if training && !known && e.Table == own.Table {
+		t.Unknown = true
 	}
 	if !training || !known {
 		return nil
@@ -128,10 +141,18 @@ func (t *tally) add(e *Entry, places []int32) {
 	}
 }
 
-// most returns the most bits that one of the rows has told a member or, for nil, all together; of how many rows
-// something was told; and by how many models.
-func (t *tally) most(to *keys.ID) (bits int64, rows, models int) {
-	sums, scored := make([]int64, t.rows), make([]int32, t.rows)
+// sums is what was told of each of a job's rows.
+type sums struct {
+	bits   []int64 // [rows]
+	most   int64   // of one row
+	rows   int     // of how many something was told
+	models int     // by how many
+}
+
+// sums adds up what was told a member or, for nil, all together.
+func (t *tally) sums(to *keys.ID) (s sums) {
+	scored := make([]int32, t.rows)
+	s.bits = make([]int64, t.rows)
 	for _, parts := range t.models {
 		told := false
 		for _, p := range parts {
@@ -147,21 +168,21 @@ func (t *tally) most(to *keys.ID) (bits int64, rows, models int) {
 					}
 					scored[i]++
 				}
-				sums[i] = plus(sums[i], each)
+				s.bits[i] = plus(s.bits[i], each)
 			})
 		}
 		clear(scored)
 		if told {
-			models++
+			s.models++
 		}
 	}
-	for _, n := range sums {
-		bits = max(bits, n)
+	for _, n := range s.bits {
+		s.most = max(s.most, n)
 		if n > 0 {
-			rows++
+			s.rows++
 		}
 	}
-	return bits, rows, models
+	return s
 }
 
 // each calls do with every row that the job is of.

@@ -20,7 +20,8 @@ func (t *task) Holding() (ledger.Holding, error) {
 	return ledger.Holding{}, nil
 }
 
-// Holding returns the rows of the training at this node, nothing where it brings none.
+// Holding returns the rows of the training at this node, nothing where it brings none. A label is a column that scores
+// tell of, too.
 func (t *training) Holding() (ledger.Holding, error) {
 	if t.member.idle(t.job, t.params) {
 		return ledger.Holding{}, nil
@@ -29,11 +30,7 @@ func (t *training) Holding() (ledger.Holding, error) {
 	if err != nil {
 		return ledger.Holding{}, err
 	}
-	names := table.Names()
-	if t.active() {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == t.params.Label })
-	}
-	return t.member.holdingOf(table, names), nil
+	return t.member.holdingOf(table, table.Names()), nil
 }
 
 // Holding returns the rows of the prediction at this node, nothing where it brings none.
