@@ -21,10 +21,13 @@ var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.FixedZone("CET", 3600))
 func charterOf(names ...string) *keys.Charter {
 	c := &keys.Charter{}
 	for _, n := range names {
-		c.Members = append(c.Members, keys.Member{Name: n})
+		c.Members = append(c.Members, keys.Member{Name: n, ID: idOf(n)})
 	}
 	return c
 }
+
+// idOf is the id of a member of that name.
+func idOf(name string) keys.ID { return keys.ID(keys.HashOf("test", []byte(name))) }
 
 // four are the members of most tests.
 var four = charterOf("bank", "insurer", "telco", "retailer")
@@ -38,8 +41,9 @@ func credit() *Case {
 				Parties: []string{"bank", "insurer", "telco"}, Parameters: map[string]any{"label": "default"},
 			},
 			Parties: []contract.Facts{
-				{Name: "bank", Role: "active", Rows: 300}, {Name: "insurer", Role: "passive", Rows: 300},
-				{Name: "telco", Role: "helper"},
+				{Name: "bank", ID: idOf("bank"), Role: "active", Rows: 300},
+				{Name: "insurer", ID: idOf("insurer"), Role: "passive", Rows: 300},
+				{Name: "telco", ID: idOf("telco"), Role: "helper"},
 			},
 			Openings: []contract.Opening{{To: "bank", Kind: "bound", Count: 1}, {To: "insurer", Kind: "class names", Count: 2}},
 			Operations: []contract.Operation{{
@@ -491,7 +495,7 @@ func TestAcceptedOnlyWhatTheOracleAccepts(t *testing.T) {
 		}
 		got := (&Policy{Accept: []Rule{r}}).Judge(c).Verdict == Accept
 		if want := oracle(&r, c); got != want {
-			t.Fatalf("accepted %v, want %v", got, want)
+			t.Fatalf("accepted %v, want %v: %+v", got, want, (&Policy{Accept: []Rule{r}}).Judge(c))
 		}
 	})
 }

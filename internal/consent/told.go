@@ -107,6 +107,12 @@ const (
 // columns have.
 func standardBits(t *Told) int64 { return int64(t.Entropy / 2) }
 
+// brings reports whether this party brings data to the job, of which the job tells something.
+func (c *Case) brings() bool {
+	self := c.job().Index(c.Self)
+	return c.job().OverClients() || self >= 0 && c.Contract.Parties[self].Rows > 0
+}
+
 // overRows reports whether the job works on rows of this party.
 func (c *Case) overRows() bool {
 	return !c.job().OverClients() && c.job().Task != contract.TaskAlign && c.Told.Rows > 0
@@ -116,10 +122,14 @@ func (c *Case) overRows() bool {
 var ledgerKeys = []key{
 	sum("trainings_30_days", "it is one of at most %d trainings of its proposer on the table in 30 days",
 		func(r *Rule) *int64 { return r.Trainings30 }, StandardTrainings,
-		func(c *Case) (int64, bool) { return int64(c.Told.Trainings) + 1, c.job().Task == contract.TaskTrain }),
+		func(c *Case) (int64, bool) {
+			return int64(c.Told.Trainings) + 1, c.job().Task == contract.TaskTrain && c.brings()
+		}),
 	sum("alignments_30_days", "it is one of at most %d alignments of its asker with the table in 30 days",
 		func(r *Rule) *int64 { return r.Alignments30 }, StandardAlignments,
-		func(c *Case) (int64, bool) { return int64(c.Told.Alignments) + 1, c.job().Task == contract.TaskAlign }),
+		func(c *Case) (int64, bool) {
+			return int64(c.Told.Alignments) + 1, c.job().Task == contract.TaskAlign && c.brings()
+		}),
 	rowBits, leastDifference,
 }
 

@@ -40,10 +40,10 @@ func (n *Node) summaryOf(c *contract.Contract) string {
 	return b.String()
 }
 
-// toldOf says first what was told before of a job's rows, and what the job adds, while the job has not ended.
+// toldOf says first what was told before of a job's rows, and what the job adds, while somebody has yet to consent.
 func (n *Node) toldOf(c *contract.Contract) string {
 	s, ok := n.job(c.Hash())
-	if !ok || s.status().Final() {
+	if !ok || s.status() != StateProposed {
 		return ""
 	}
 	told, err := n.toldBefore(s)

@@ -53,10 +53,18 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	newRows()
-	want("another receiver", score("open_to = \"telco\"\nrepeat = 3\n"), StateProposed, "")
-	want("a row scored twice", score(monthly+"scores_per_row = 2\n"), StateProposed, "")
-	want("a job of its own", score("open_to = \"bank\"\n"), StateProposed, "")
-	want("a longer series", score("open_to = \"bank\"\nrepeat = 4\n"), StateProposed, "")
+	for what, head := range map[string]string{
+		"another receiver": "open_to = \"telco\"\nrepeat = 3\n", "a row scored twice": monthly + "scores_per_row = 2\n",
+		"a job of its own": "open_to = \"bank\"\n", "a longer series": "open_to = \"bank\"\nrepeat = 4\n",
+	} {
+		c := score(head)
+		want(what, c, StateProposed, "")
+		for _, n := range l.nodes[:2] { // it makes room for others
+			if err := n.conclude(mustJob(t, n, c), contract.Ending{Outcome: contract.OutcomeCancelled}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	want("the second", score(monthly), StateAgreed, "2 of 3 after job trial")
 	newRows()
 	want("the third", score(monthly), StateAgreed, "3 of 3 after job trial")
