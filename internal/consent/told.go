@@ -264,7 +264,7 @@ func (r *Rule) sumWords() []Line {
 		add("a training has the rows of an earlier one, or at least %d others (least_difference)", StandardDifference)
 	}
 	if r.RowBits == nil {
-		add("all jobs together tell at most half of the bits that the columns have of a row, or the scores of one model " +
+		add("all jobs together tell at most half of the bits that the columns have of a row, or one score of one model " +
 			"(row_bits)")
 		return lines
 	}
