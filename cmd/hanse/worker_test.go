@@ -43,7 +43,9 @@ func (w *testNetwork) work(contract string, of int) *workers {
 		}
 	})
 	for _, name := range w.Names {
-		w.makeKeys(name, contract)
+		if _, err := os.Stat(w.WorkerKeys(name, contract)); err != nil { // else those of the same job, run before
+			w.makeKeys(name, contract)
+		}
 		for shard := range of {
 			l.start(name, shard)
 		}
@@ -51,11 +53,22 @@ func (w *testNetwork) work(contract string, of int) *workers {
 	return l
 }
 
-// makeKeys has a member's node make the keys of a job's workers.
+// makeKeys has a member's node make the keys of a job's workers, once it has heard of the job.
 func (w *testNetwork) makeKeys(name, contract string) {
 	w.t.Helper()
-	if out, err := exec.Command(w.program, w.WorkerKeyArgs(name, contract)...).CombinedOutput(); err != nil {
-		w.t.Fatalf("%v\n%s", err, out)
+	for {
+		out, err := exec.Command(w.program, w.WorkerKeyArgs(name, contract)...).CombinedOutput()
+		if err == nil {
+			return
+		}
+		if !bytes.Contains(out, []byte("this node has no job")) {
+			w.t.Fatalf("%v\n%s", err, out)
+		}
+		select {
+		case <-w.t.Context().Done():
+			w.t.Fatalf("%s never heard of the job: %s", name, out)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 
@@ -107,7 +120,6 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 	t.Parallel()
 	const shards = 2
 	w, id := startInShards(t, shards)
-	l := w.work(id, shards)
 	kills := make(chan int, 100)
 	ended := make(chan error, 1)
 	go func() {
@@ -121,6 +133,7 @@ func TestSIGKILLOfWorkers(t *testing.T) {
 		})
 		ended <- err
 	}()
+	l := w.work(id, shards)
 	for _, victim := range []struct {
 		name  string
 		shard int
@@ -164,20 +177,27 @@ func TestSIGSTOPOfAWorker(t *testing.T) {
 	t.Parallel()
 	const shards = 2
 	w, id := startInShards(t, shards)
+	counting, ended := make(chan struct{}, 1), make(chan error, 1)
+	go func() {
+		_, err := w.client("bank").Launch(t.Context(), id, func(e jobs.Event) {
+			if e.Kind == jobs.EventProgress && e.Step == "rows" && e.Done < e.Total {
+				select {
+				case counting <- struct{}{}:
+				default:
+				}
+			}
+		})
+		ended <- err
+	}()
 	l := w.work(id, shards)
 	frozen := l.running["telco-1"]
 	t.Cleanup(frozen.Kill)
-	var once sync.Once
-	if _, err := w.client("bank").Launch(t.Context(), id, func(e jobs.Event) {
-		if e.Kind == jobs.EventProgress && e.Step == "rows" && e.Done < e.Total {
-			once.Do(func() {
-				if err := frozen.Signal(syscall.SIGSTOP); err != nil {
-					t.Error(err)
-				}
-				l.start("telco", 1)
-			})
-		}
-	}); err != nil {
+	<-counting
+	if err := frozen.Signal(syscall.SIGSTOP); err != nil {
+		t.Error(err)
+	}
+	l.start("telco", 1)
+	if err := <-ended; err != nil {
 		t.Fatalf("%v\n%s", err, w.log("bank"))
 	}
 	l.wantDone()
