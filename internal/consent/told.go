@@ -322,8 +322,8 @@ func (t *Told) Sentences(c *contract.Contract, self string) []string {
 			continue
 		}
 		add("%s has been told %s of a row, of %d of these %d rows, in %s; your columns have about %.0f; this job adds %d.",
-			p.Name, wording.Count(int(min(was.Bits, math.MaxInt32)), "bit"), was.Rows, t.Rows, wording.Count(was.Models, "model"),
-			t.Entropy, adds)
+			p.Name, wording.Count(int(min(was.Bits, math.MaxInt32)), "bit"), was.Rows, t.Rows,
+			wording.Count(was.Models, "model"), t.Entropy, adds)
 	}
 	if t.Nearest > 0 && t.Nearest < StandardDifference && j.Task == contract.TaskTrain {
 		add("An earlier training had the same rows but for %d: what differs between the two tells of %s.", t.Nearest,

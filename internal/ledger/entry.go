@@ -33,6 +33,7 @@ type Entry struct {
 	Told   []Receiver `cbor:"14,keyasint,omitempty" json:"told,omitempty"`
 	Struck bool       `cbor:"15,keyasint,omitempty" json:"struck,omitempty"` // the job ended before its first session
 	Key    uint64     `cbor:"16,keyasint" json:"-"`                          // names the key that Rows was made under
+	Idle   bool       `cbor:"17,keyasint,omitempty" json:"idle,omitempty"`   // this node brought no rows that have ids
 }
 
 // Receiver is a member to which something of a job opens, and how much.

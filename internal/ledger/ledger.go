@@ -135,6 +135,7 @@ func (l *Ledger) append(e Entry) error {
 type Holding struct {
 	Rows    Rows
 	Entropy float64
+	Unknown bool // nobody knows any more which rows they were
 }
 
 // Enter counts a job that the party of that name consents to; it is on the disk when Enter returns. A job that is
@@ -146,6 +147,12 @@ func (l *Ledger) Enter(c *contract.Contract, self string, h Holding, at time.Tim
 	defer l.mu.Unlock()
 	if at, ok := l.place[e.Contract]; ok && !l.entries[at].Struck {
 		return nil
+	}
+	if len(h.Rows) == 0 && !h.Unknown {
+		e.Idle = true
+		for i := range e.Told { // what opens of rows is of others'
+			e.Told[i].RowBits = 0
+		}
 	}
 	if len(h.Rows) > 0 {
 		e.Rows, e.Count = h.Rows.Digest(), len(h.Rows)

@@ -92,7 +92,7 @@ func TestBitsOfJobsAddUp(t *testing.T) {
 	l := opened(t, dir)
 	enter := func(c *contract.Contract, from, to, on int) {
 		t.Helper()
-		if err := l.Enter(c, "telco", Holding{RowsOf(l.Key(), idsOf(from, to)), 30}, day(on)); err != nil {
+		if err := l.Enter(c, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(from, to)), Entropy: 30}, day(on)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestNewBitsOfAnyRowCount(t *testing.T) {
 	var models []string
 	enter := func(c *contract.Contract, from, to int) {
 		t.Helper()
-		if err := l.Enter(c, "telco", Holding{RowsOf(l.Key(), idsOf(from, to)), 30}, day(1)); err != nil {
+		if err := l.Enter(c, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(from, to)), Entropy: 30}, day(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,13 +205,31 @@ func TestNewBitsOfAnyRowCount(t *testing.T) {
 	}
 }
 
-// TestALostKeyForgetsNothing: under another key the rows of earlier jobs are not known any more, at each start, and they
-// count for every row.
+// TestJobsWithoutOwnRows: a job to which this node brought no rows tells nothing of those that it brings later, and
+// holds back no training; one of which nobody knows the rows does both.
+func TestJobsWithoutOwnRows(t *testing.T) {
+	for unknown, want := range map[bool]int64{false: 0, true: 9} {
+		f := newFederation(t)
+		l := opened(t, t.TempDir())
+		first := f.job(contract.TaskTrain, "", "bank", 100, 9, "y")
+		if err := l.Enter(first, "telco", Holding{Unknown: unknown}, day(1)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Told(Question{Contract: f.job(contract.TaskTrain, "", "bank", 100, 8, "y"), Self: "telco",
+			Rows: RowsOf(l.Key(), idsOf(0, 100)), At: func(e *Entry) time.Time { return e.At }})
+		if err != nil || got.Before != want || got.Unknown != unknown || got.Trainings != 1 {
+			t.Errorf("unknown %t: %+v, %v", unknown, got, err)
+		}
+	}
+}
+
+// TestALostKeyForgetsNothing: under another key the rows of earlier jobs are not known any more, at each start, and
+// they count for every row.
 func TestALostKeyForgetsNothing(t *testing.T) {
 	f, dir := newFederation(t), t.TempDir()
 	l := opened(t, dir)
 	first := f.job(contract.TaskTrain, "", "bank", 100, 9, "y")
-	if err := l.Enter(first, "telco", Holding{RowsOf(l.Key(), idsOf(0, 100)), 30}, day(1)); err != nil {
+	if err := l.Enter(first, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(0, 100)), Entropy: 30}, day(1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(filepath.Join(dir, keyFile), 40); err != nil {
@@ -235,7 +253,7 @@ func TestLabelsAreToldApart(t *testing.T) {
 	f := newFederation(t)
 	l := opened(t, t.TempDir())
 	if err := l.Enter(f.job(contract.TaskTrain, "", "bank", 100, 0, "y"), "telco",
-		Holding{RowsOf(l.Key(), idsOf(0, 100)), 30}, day(1)); err != nil {
+		Holding{Rows: RowsOf(l.Key(), idsOf(0, 100)), Entropy: 30}, day(1)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

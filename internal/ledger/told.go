@@ -95,7 +95,7 @@ func (l *Ledger) compare(t *consent.Told, e, own *Entry, rows Rows, tally *tally
 		}
 		tally.add(e, placesOf(rows, its))
 	}
-	if training && !known && e.Table == own.Table {
+	if training && !known && !e.Idle && e.Table == own.Table {
 		t.Unknown = true
 	}
 	if !training || !known {

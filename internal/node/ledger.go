@@ -37,7 +37,7 @@ func (n *Node) completeLedger() error {
 			if by := s.snapshot().Consent; by != nil {
 				at = by.At
 			}
-			errs = append(errs, n.ledger.Enter(n.whole(s), n.nameIn(s.contract), ledger.Holding{}, at))
+			errs = append(errs, n.ledger.Enter(n.whole(s), n.nameIn(s.contract), ledger.Holding{Unknown: true}, at))
 		case !opens && s.status().Final():
 			errs = append(errs, n.ledger.Strike(h))
 		}
