@@ -532,11 +532,11 @@ func TestFactorsStayOpen(t *testing.T) {
 }
 
 // TestFeaturesStayOpenWhileRowsAreScored holds what docs/sealed.md says of them: a keeper or helper that receives, and
-// adds C to one feature of a row in its message of features, reads that feature's coefficient, modulo 32 / C, in the
+// adds C to one feature of a row in its message of features, reads that feature's coefficient, modulo 16 / C, in the
 // score of the row: with C = 64 to 1e-4 where it knows the row's own score. Here it reads another coefficient from the
 // score of each row. The control tells the truth, and has no coefficient.
 func TestFeaturesStayOpenWhileRowsAreScored(t *testing.T) {
-	const by, turn = 64, 32. / 64
+	const by, turn = 64, 16. / 64
 	f := newFixture(t, 3, 60, fdskl.Params{Features: 8, Iterations: 20, Sigma: 1, Lambda: 1e-2})
 	models, _, err := f.attacked(t, "honest")
 	if err != nil {
