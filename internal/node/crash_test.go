@@ -165,8 +165,8 @@ func (l *testNetwork) wantOneEnd(ctx context.Context, c crashCase) {
 				l.t.Errorf("%s knows a job to which its proposer has not consented", l.names[i])
 			}
 		}
-		for h := range l.nodes[0].jobs {
-			l.awaitState(ctx, 0, h, StateCancelled)
+		for _, s := range l.nodes[0].allJobs() {
+			l.awaitState(ctx, 0, s.contract.Hash(), StateCancelled)
 		}
 		return
 	}
@@ -182,13 +182,15 @@ func (l *testNetwork) wantOneEnd(ctx context.Context, c crashCase) {
 		}
 	}
 	for i, n := range l.nodes {
-		for h, s := range n.jobs {
+		for _, s := range n.allJobs() {
+			h := s.contract.Hash()
 			if c.align {
 				l.wantAlignment(i, h)
 			} else if _, err := n.columns.Model(h.String()); err != nil {
 				l.t.Errorf("%s: %v", l.names[i], err)
 			}
-			if e := s.ended(); e.Hash() != l.nodes[0].jobs[h].ended().Hash() {
+			first, ok := l.nodes[0].job(h)
+			if !ok || s.ended().Hash() != first.ended().Hash() {
 				l.t.Errorf("%s and %s stand by different ends", l.names[i], l.names[0])
 			}
 		}

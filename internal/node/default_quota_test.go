@@ -32,6 +32,7 @@ func TestADefaultQuotaStopsNothingThatIsOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(n.config.Dir, "filler"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	l.stops[1]() // it looks at its quota now and then
 	n.disk.quota = 1 << 20
 	if err := n.disk.free(); !faults.WithCode(fault.CodeDisk)(err) || !strings.Contains(err.Error(),
 		"without a quota of its owner's") {

@@ -141,8 +141,8 @@ func TestStuffer(t *testing.T) {
 	if s.codes[fault.CodeBusy] == 0 || s.codes[fault.CodeUnknown] == 0 {
 		t.Errorf("3,000 questions about no job were answered by %v", s.codes)
 	}
-	if n := l.nodes[1]; len(n.rates.members) > len(l.names)+1 || len(n.jobs) > maxWaitingEach {
-		t.Errorf("%d members are counted, %d jobs kept", len(n.rates.members), len(n.jobs))
+	if n := l.nodes[1]; len(n.rates.members) > len(l.names)+1 || len(n.allJobs()) > maxWaitingEach {
+		t.Errorf("%d members are counted, %d jobs kept", len(n.rates.members), len(n.allJobs()))
 	}
 	if !strings.Contains(logged.String(), "asks too much") || !strings.Contains(logged.String(), "member=telco") {
 		t.Errorf("the log does not name the stuffer:\n%.2000s", logged)
