@@ -172,8 +172,7 @@ func phraseOf(job *contract.Job, kind, meaning string) phrase {
 		return phrase{"order of magnitude", "orders of magnitude",
 			"how alike the rows are on the whole, rounded at random to a power of two"}
 	case "validation":
-		return phrase{"error of a candidate", "errors of candidates",
-			"one number over the rows kept out: how well the model does with one strength of smoothing"}
+		return phrase{"best candidate", "best candidates", "which strength of smoothing does best on the rows kept out"}
 	case evidence.OpeningLambda:
 		return phrase{"choice of a candidate", "choices of candidates", "which strength of smoothing is taken"}
 	case evidence.OpeningCheck:

@@ -145,7 +145,7 @@ func (f *inShards) sumShards(
 			lo, hi := one.shard.First, one.shard.First+one.shard.Rows
 			sums, err := sealed.SumRows(ctx, sealed.Summing{Self: i, Begun: b.Model, Rows: f.rows,
 				Shard: sealed.Shard{Lo: lo, Hi: hi}, Matrices: []*kernel.Matrix{f.parts[i].Rows.Cut(lo, hi)},
-				Labels: b.Of(sealed.Shard{Lo: lo, Hi: hi}, f.rows), Network: n, Workers: 1})
+				Labels: b.Of(sealed.Shard{Lo: lo, Hi: hi}, f.rows), Coin: b.Coin, Network: n, Workers: 1})
 			if sums != nil && !dies {
 				list = append(list, sums)
 			}

@@ -54,15 +54,25 @@ func (l *Lambda) UnmarshalTOML(value any) error {
 	return nil
 }
 
-// HeldOut tells which rows are kept out of the first solution of a job with lambda = "auto": one in HeldOutShare, drawn
-// from the job's public seed, the same at all parties. It is nil for a job whose lambda is a number, and of bins.
-func (p Params) HeldOut(rows int) ([]bool, error) {
+// Chooses reports whether a job over rows chooses its regulariser by rows that are kept out: not where lambda is a
+// number, nor with bins. It refuses one with fewer than LeastHeldOut rows.
+func (p Params) Chooses(rows int) (bool, error) {
 	if p.Lambda != 0 || p.Binned() { // bins have theirs by the number of rows
-		return nil, nil
+		return false, nil
 	}
 	if rows < LeastHeldOut {
-		return nil, fmt.Errorf("lambda is %q and the job has %d rows, want at least %d to choose by rows that are kept out: "+
-			"give lambda as a number", Auto, rows, LeastHeldOut)
+		return false, fmt.Errorf("lambda is %q and the job has %d rows, want at least %d to choose by rows that are kept "+
+			"out: give lambda as a number", Auto, rows, LeastHeldOut)
+	}
+	return true, nil
+}
+
+// HeldOut tells which rows are kept out of the first solution of a job with lambda = "auto": one in HeldOutShare, drawn
+// from the job's public seed, the same at all parties; those of sealed jobs are drawn by a coin. It is nil for a job
+// that does not choose; see Chooses.
+func (p Params) HeldOut(rows int) ([]bool, error) {
+	if chooses, err := p.Chooses(rows); !chooses {
+		return nil, err
 	}
 	out := make([]bool, rows)
 	draw := rand.New(rand.NewChaCha8(keys.HashOf("hanse held-out rows v1", []byte(p.Seed))))
@@ -72,11 +82,11 @@ func (p Params) HeldOut(rows int) ([]bool, error) {
 	return out, nil
 }
 
-// A candidate's loss that is larger by keptLoss, of one row, is no reason against the smallest candidate where a first
+// A candidate's loss that is larger by KeptLoss, of one row, is no reason against the smallest candidate where a first
 // solution has manyRows rows for each feature.
 const (
 	manyRows = 8
-	keptLoss = 1.0 / 256
+	KeptLoss = 1.0 / 256
 )
 
 // Many reports whether so many rows, without those that are kept out, need no regulariser against noise.
@@ -84,7 +94,7 @@ func Many(rows, features int) bool { return rows >= manyRows*features }
 
 // Choose returns the place of the regulariser to take by the losses of a row that is kept out, those of the largest
 // first: that of the smallest loss, the first one of several. With many set it is the last one where no other is better
-// by more than keptLoss.
+// by more than KeptLoss.
 func Choose(losses []float64, many bool) int {
 	best := 0
 	for i, l := range losses {
@@ -92,7 +102,7 @@ func Choose(losses []float64, many bool) int {
 			best = i
 		}
 	}
-	if last := len(losses) - 1; many && losses[last] <= losses[best]+keptLoss {
+	if last := len(losses) - 1; many && losses[last] <= losses[best]+KeptLoss {
 		return last
 	}
 	return best

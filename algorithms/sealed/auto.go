@@ -14,48 +14,55 @@ import (
 )
 
 // A job with lambda = "auto" keeps a fifth of its rows out of a first Gram matrix. The solver takes the job's steps on
-// it for all candidates in the same messages, and of each the mean squared error on the rows kept out opens to the
-// label holder, less that of guessing the mean:
+// it for all candidates in the same messages, and of each the three share the mean squared error on the rows kept out,
+// less that of guessing the mean:
 //
 //	q = (1/N_v) sum_v (beta (z_j - m) - (y_j - mean))^2 - (y_j - mean)^2 = c (beta^T G_v beta - 2 beta^T h_v),
 //
 // where G_v and h_v are what the rows kept out add to Gram matrix and right side. Of three or more classes, each told
-// from the rest, a quarter of the sum of their q opens. The label holder, who knows the rest, tells all which
-// candidate is best. The two matrices add up to that of all rows, on which the steps are taken once more with that
-// candidate, three times as always, and checked.
+// from the rest, a quarter of the sum of their q counts. No error opens: the three compare them in shares, every two of
+// them at once, and the number of the best one opens, choiceBits bits. The two matrices add up to that of all rows, on
+// which the steps are taken once more with that candidate, three times as always, and checked.
 //
 // For the other losses the candidate is that of the square loss with as much on the diagonal: the solution of the first
 // outer step, up to a factor.
+//
+// A party that deviates can have another candidate be taken, and no more: the label holder, which tells all, could name
+// any.
 
 // The kinds of the messages that choose the regulariser.
 const (
 	kindTrial        = "trial step"         // steps for all candidates
 	kindTrialRounded = "trial coefficients" // in their last form
 	kindTrialErrors  = "trial errors"       // G_v beta - 2 h_v
-	kindValidation   = "validation"         // what opens of each candidate
+	kindLosses       = "losses"             // q of each candidate, which open to nobody
+	kindRanking      = "ranking"            // truncations of the products that compare them
+	kindRankingBits  = "ranking bits"       // of the parts of their differences that the label holder knows
+	kindValidation   = "validation"         // the number of the best, as it opens
 	kindChoice       = "lambda"             // which one is taken
 )
 
-// Scales and limits of the validation.
+// Scales of the validation.
 const (
-	errorBits       = 36 // behind the point of G_v beta - 2 h_v
-	validationWidth = 10 // bits of a candidate's q that open
-	choiceBits      = 3  // what the number of a candidate tells
+	choiceBits = 3 // what the number of a candidate tells
 
 	// classShift divides the sum of three or more classes' q, as a power of two. Guessing the mean is off by 4 p (1-p) for
 	// a class that has the share p of all rows, so that a quarter of the sum is below 1, as of two classes.
 	classShift = 2
 
-	// finePoint and coarsePoint are how many of the bits that open are behind the point: the range is 2, and 16 where so
-	// few rows stand against so little on the diagonal that a solution may be far worse than guessing.
-	finePoint, coarsePoint = 9, 6
+	// A score is at most |w|, whose square is at most the mean square of the labels over lambda: with the smallest
+	// candidate, and steps that have not come to their end, all classes' q together stay below 2^lossRange.
+	lossRange = 24
+	lossPoint = 16                              // bits behind the point of q where two are compared
+	lossBits  = lossRange + lossPoint + 2       // of a difference of two, with its sign
+	lossShift = topBits - lossRange - lossPoint // from the products that q is the sum of
 )
 
 // candidatesOf lists the regularisers that a job chooses from, the largest first: those of fdskl.Candidates that its
 // words have room for. It is nil for a job that names one.
 func candidatesOf(p fdskl.Params, rows int) ([]float64, error) {
-	if p.Lambda != 0 {
-		return nil, nil
+	if chooses, err := p.Chooses(rows); !chooses {
+		return nil, err
 	}
 	var list []float64
 	var last error
@@ -73,49 +80,26 @@ func candidatesOf(p fdskl.Params, rows int) ([]float64, error) {
 	return list, nil
 }
 
-// heldOutRows is how many rows are kept out.
-func (t *trainer) heldOutRows() int {
-	n := 0
-	for _, out := range t.heldOut {
-		if out {
-			n++
-		}
-	}
-	return n
-}
-
-// point is how many bits behind the point open of a candidate with so much on the diagonal, for features whose squares
-// add up to 1. Noise of variance 1 in the labels adds at most 1/(diagonal rows) to the error, and with rows enough
-// features/(rows - features).
-func (t *trainer) point(diagonal float64) int {
-	rows := t.Rows - t.heldOutRows()
-	if rows >= 2*t.features || diagonal*float64(rows) >= 1 {
-		return finePoint
-	}
-	return coarsePoint
-}
-
 // choose settles the regulariser of a job with lambda = "auto", in every session anew from what opened in the first. s
 // is nil where the coefficients are there already.
 func (t *trainer) choose(ctx context.Context, s *system) error {
-	if t.heldOut == nil {
+	if t.candidates == nil {
 		return nil
 	}
-	n := len(t.candidates)
-	opened, err := t.openings.openVector(ctx, t.losses, 1, n, func() (rss.Share, error) {
+	opened, err := t.openings.openVector(ctx, t.choices, 1, 1, func() (rss.Share, error) {
 		if s == nil {
-			return rss.Share{}, errors.New("the coefficients are there, and the losses that chose their lambda are gone: " +
-				"propose the job anew")
+			return rss.Share{}, errors.New("the coefficients are there, and what chose their lambda is gone: propose the job " +
+				"anew")
 		}
 		return t.validation(ctx, s)
 	})
 	if err != nil {
 		return err
 	}
-	number := make([]byte, 1)
+	n, number := len(t.candidates), make([]byte, 1)
 	if t.role == rss.LabelHolder {
-		t.told(kindValidation, n)
-		number[0] = byte(t.best(opened, t.guessing()))
+		t.told(kindValidation, 1)
+		number[0] = min(byte(opened[0]&(1<<choiceBits-1)), byte(n-1))
 	}
 	if number, err = t.Network.Broadcast(ctx, kindChoice, t.parties[rss.LabelHolder], number, 1); err != nil {
 		return err
@@ -163,7 +147,7 @@ func (t *trainer) keepChoice(number []byte) error {
 	return nil
 }
 
-// validation solves for all candidates without the rows that are kept out, and shares what opens of each.
+// validation solves for all candidates without the rows that are kept out, and shares the number of the best.
 func (t *trainer) validation(ctx context.Context, s *system) (rss.Share, error) {
 	each, n := t.sides*t.features, len(t.candidates)
 	rest := &descent{trainer: t, kind: kindTrial, rounded: kindTrialRounded, precision: s.precision,
@@ -174,9 +158,7 @@ func (t *trainer) validation(ctx context.Context, s *system) (rss.Share, error) 
 		first := s.labelSides.Slice(0, each).Clone()
 		minus(first, s.labelSides.Slice(each, 2*each))
 		for i := range n {
-			at := rest.right.Slice(i*each, (i+1)*each)
-			first.AddTo(at.X, 1<<s.extra())
-			rss.Share{X: first.Y}.AddTo(at.Y, 1<<s.extra())
+			addTimes(rest.right.Slice(i*each, (i+1)*each), first, 1<<s.extra())
 		}
 	}
 	kept := float64(t.Rows-t.heldOutRows()) / float64(t.Rows)
@@ -199,21 +181,78 @@ func (t *trainer) validation(ctx context.Context, s *system) (rss.Share, error) 
 			s.labelSides.Slice(each, 2*each).AddTo(terms[i*each:(i+1)*each], ^twice+1)
 		}
 	}
+	// So many bits behind the point that a sum of products with coefficients has room for q.
+	point := topBits - lossRange - coefBits + t.heldOutBits()
 	errs, err := t.truncate(ctx, kindTrialErrors, t.Params.Iterations+1, wordBits, terms,
-		rss.Shift{Count: n * each, Bits: coefBits + gramBits - errorBits})
+		rss.Shift{Count: n * each, Bits: coefBits + gramBits - point})
 	if err != nil {
 		return rss.Share{}, err
 	}
 	terms = nil
-	var shifts []rss.Shift
-	for i, lambda := range t.candidates {
-		if t.role != rss.Outside {
-			terms = append(terms, t.three.Dot(beta.Slice(i*each, (i+1)*each), errs.Slice(i*each, (i+1)*each))...)
-		}
-		shifts = append(shifts, rss.Shift{Count: 1, Bits: coefBits + errorBits - t.point(t.scaled(lambda)/t.kappa) -
-			t.heldOutBits() + t.sumShift()})
+	for i := range n {
+		terms = append(terms, t.three.Dot(beta.Slice(i*each, (i+1)*each), errs.Slice(i*each, (i+1)*each))...)
 	}
-	return t.truncate(ctx, kindValidation, t.Params.Iterations, wordBits, terms, shifts...)
+	losses, err := t.truncate(ctx, kindLosses, t.Params.Iterations, wordBits, terms,
+		rss.Shift{Count: n, Bits: lossShift + t.sumShift()})
+	if err != nil {
+		return rss.Share{}, err
+	}
+	return t.winner(ctx, n, losses)
+}
+
+// winner shares the number of the smallest of n losses, the first of several: as fdskl.Choose has it, the last one
+// where rows are many and no other is better by more than a little. Every two are compared at once, and the one that is
+// better than all others is found by products.
+func (t *trainer) winner(ctx context.Context, n int, losses rss.Share) (rss.Share, error) {
+	number := rss.Zero(t.role, 1)
+	if n == 1 {
+		return number, nil
+	}
+	g := &gates{trainer: t, kind: kindRanking, turn: t.Params.Iterations + 1}
+	pairs := n * (n - 1) / 2 // of each number with the ones before it, whose lambda is larger
+	differences := rss.Zero(t.role, pairs)
+	pair := func(later, earlier int) int { return later*(later-1)/2 + earlier }
+	for i := range n {
+		for j := range i {
+			at := pair(i, j)
+			one := differences.Slice(at, at+1)
+			addTimes(one, losses.Slice(i, i+1), 1)
+			addTimes(one, losses.Slice(j, j+1), ^uint64(0))
+			if i == n-1 && fdskl.Many(t.Rows-t.heldOutRows(), t.features) {
+				differences.AddPublic(t.role, at, -t.keptLoss()-1) // as good is enough
+			}
+		}
+	}
+	later, err := g.negative(ctx, kindRankingBits, lossBits, pairs, differences)
+	if err != nil {
+		return rss.Share{}, err
+	}
+	wins := rss.Zero(t.role, (n-1)*n) // [others, candidates]
+	for i := range n {
+		for k := range n - 1 {
+			at := k*n + i
+			if k < i {
+				addTimes(wins.Slice(at, at+1), later.Slice(pair(i, k), pair(i, k)+1), 1)
+				continue
+			}
+			wins.AddPublic(t.role, at, 1)
+			addTimes(wins.Slice(at, at+1), later.Slice(pair(k+1, i), pair(k+1, i)+1), ^uint64(0))
+		}
+	}
+	best, err := g.product(ctx, n-1, n, wins)
+	if err != nil {
+		return rss.Share{}, err
+	}
+	for i := range n {
+		addTimes(number, best.Slice(i, i+1), uint64(i))
+	}
+	return number, nil
+}
+
+// keptLoss is fdskl.KeptLoss, of a row and a function, as q has it.
+func (t *trainer) keptLoss() uint64 {
+	rows := math.Ldexp(float64(t.heldOutRows()), -bits.Len(uint(t.heldOutRows()-1)))
+	return uint64(math.Round(math.Ldexp(fdskl.KeptLoss*rows*float64(t.sides), lossPoint-t.sumShift())))
 }
 
 // sumShift is by how much the sum of the functions' errors is divided, as a power of two.
@@ -229,98 +268,8 @@ func (t *trainer) sumShift() int {
 func (t *trainer) heldOutBits() int { return t.p - bits.Len(uint(t.heldOutRows()-1)) }
 
 // minus subtracts from a share.
-func minus(s, less rss.Share) {
-	for i := range less.X {
-		s.X[i] -= less.X[i]
-		s.Y[i] -= less.Y[i]
-	}
-}
-
-// best returns the number of the candidate with the smallest loss by what opened, the largest of several. What opened
-// is q modulo its range. It is taken as at least -1, or -v where guessing leaves v, which nothing can be better than.
-// The candidates are looked at from the largest on, until one is far worse than one before: after that the range might
-// not do.
-func (t *trainer) best(opened []int64, guess float64) int {
-	var losses []float64
-	least := 0.0
-	for i, w := range opened {
-		q := unwrapped(w, t.point(t.scaled(t.candidates[i])/t.kappa), guess)
-		if i > 0 && guess+q > farWorse*(guess+least) {
-			break
-		}
-		if i == 0 || q < least {
-			least = q
-		}
-		losses = append(losses, q)
-	}
-	all := len(losses) == len(opened)
-	return fdskl.Choose(losses, all && fdskl.Many(t.Rows-t.heldOutRows(), t.features))
-}
-
-// farWorse is how many times the error of a larger lambda ends the search.
-const farWorse = 2
-
-// unwrapped returns the number that opened as w, with so many bits behind the point, of those from -guess on, or
-// from -1.
-func unwrapped(w int64, point int, guess float64) float64 {
-	unit := 1 / float64(int64(1)<<point)
-	all := float64(int64(1)<<validationWidth) * unit
-	q := float64(w) * unit
-	for low := -min(guess, 1) - unit; q < low; {
-		q += all
-	}
-	for high := all - min(guess, 1) - unit; q >= high; {
-		q -= all
-	}
-	return q
-}
-
-// guessing returns the mean squared error of guessing the mean on the rows kept out, as what opens has it: over the
-// next power of two of rows, and of classes a quarter of the sum.
-func (t *trainer) guessing() float64 {
-	var sum float64
-	for k := range t.sides {
-		y := t.begun.Targets(k)
-		var mean float64
-		for _, v := range y {
-			mean += v / float64(len(y))
-		}
-		for j, out := range t.heldOut {
-			if out {
-				sum += (y[j] - mean) * (y[j] - mean)
-			}
-		}
-	}
-	return sum / float64(int(1)<<(bits.Len(uint(t.heldOutRows()-1))+t.sumShift()))
-}
-
-// Choose returns the regulariser that a job over rows with lambda = "auto" takes, for whoever takes its steps in
-// floating point: guess is the squared error of guessing the mean on the rows kept out, and q by how much each of
-// fdskl.Candidates is off more than that, both over the next power of two of these rows.
-func Choose(p fdskl.Params, rows int, guess float64, q []float64) (float64, error) {
-	s, err := scalesOf(p, rows)
-	if err != nil {
-		return 0, err
-	}
-	t := &trainer{Party: &Party{Party: &fdskl.Party{Params: p, Rows: rows}}, scales: s}
-	if t.candidates, err = candidatesOf(p, rows); err != nil {
-		return 0, err
-	}
-	if t.heldOut, err = p.HeldOut(rows); err != nil {
-		return 0, err
-	}
-	if len(q) != len(t.candidates) {
-		return 0, fmt.Errorf("errors of %d candidates, want those of %d", len(q), len(t.candidates))
-	}
-	const unused = 64 - validationWidth
-	var opened []int64
-	for i, x := range q {
-		point := t.point(t.scaled(t.candidates[i]) / t.kappa)
-		opened = append(opened, int64(math.Round(math.Ldexp(x, point)))<<unused>>unused)
-	}
-	return t.candidates[t.best(opened, guess)], nil
-}
+func minus(s, less rss.Share) { addTimes(s, less, ^uint64(0)) }
 
 // sharesLabels reports whether the labels are shared: the square loss has them in its right side, and so has the choice
 // of a regulariser.
-func (t *trainer) sharesLabels() bool { return t.loss == kernel.Square || t.heldOut != nil }
+func (t *trainer) sharesLabels() bool { return t.loss == kernel.Square || t.candidates != nil }

@@ -1,11 +1,7 @@
 package sealed
 
 import (
-	"bytes"
 	"context"
-	crand "crypto/rand"
-	"fmt"
-	"io"
 	"math/rand/v2"
 
 	"github.com/hanse-project/hanse/keys"
@@ -35,10 +31,8 @@ const (
 
 // The kinds of the messages of the check.
 const (
-	kindMultiples  = "multiples"       // of the right side
-	kindCommitment = "coin commitment" // to a party's part of the coin
-	kindCoin       = "coin"            // that part
-	kindCheck      = "check"           // the numbers that must be next to nothing
+	kindMultiples = "multiples" // of the right side
+	kindCheck     = "check"     // the numbers that must be next to nothing
 )
 
 // useMultiple is the use of the pads of the secret multiples.
@@ -149,87 +143,6 @@ func (s *signs) sum(words []uint64, last uint64) uint64 {
 		last = -last
 	}
 	return sum + last
-}
-
-// The coin is the hash of three parties' random parts, each of which was committed to before any was told. All three
-// keep the solution, their part and the commitments before a part leaves: it is drawn once, for that solution, and no
-// later session has another.
-const (
-	partSize       = 32 // of a party's part, and of a commitment to it, in bytes
-	partWords      = partSize / 8
-	coinWords      = (1 + rss.Roles) * partWords // a party's part, and all commitments
-	domainCoin     = "hanse step coin v1"
-	domainCoinPart = "hanse step coin part v1"
-)
-
-// coin draws the coin, or tells it again.
-func (t *trainer) coin(ctx context.Context) (keys.Hash, error) {
-	words, err := t.openings.fix(ctx, t.coins, 1, coinWords, func() ([]uint64, error) { return t.commit(ctx) })
-	if err != nil {
-		return keys.Hash{}, err
-	}
-	kept := bytesOf(words)
-	var parts [rss.Roles][]byte
-	for r, i := range t.parties {
-		if parts[r], err = t.Network.Broadcast(ctx, kindCoin, i, kept[:partSize], partSize); err != nil {
-			return keys.Hash{}, err
-		}
-	}
-	if err := t.Network.Confirm(ctx); err != nil { // before anybody is blamed for a part
-		return keys.Hash{}, err
-	}
-	for r, i := range t.parties {
-		commitment := commitmentTo(rss.Role(r), parts[r])
-		if t.role != rss.Outside && !bytes.Equal(commitment[:], kept[(1+r)*partSize:(2+r)*partSize]) {
-			return keys.Hash{}, &rss.DeviationError{Parties: []string{t.Names[i]}, Kind: kindCoin,
-				Reason: "it tells another part of the coin than the one that it committed to"}
-		}
-	}
-	return keys.HashOf(domainCoin, parts[0], parts[1], parts[2]), nil
-}
-
-// commit draws this party's part of the coin and returns it with everybody's commitments.
-func (t *trainer) commit(ctx context.Context) ([]uint64, error) {
-	part := make([]byte, partSize)
-	if t.role != rss.Outside {
-		source := t.Random
-		if source == nil {
-			source = crand.Reader
-		}
-		if _, err := io.ReadFull(source, part); err != nil {
-			return nil, fmt.Errorf("a part of the coin: %w", err)
-		}
-	}
-	kept := bytes.Clone(part)
-	var sizes [rss.Roles]int
-	for r, i := range t.parties {
-		var own []byte
-		if t.role == rss.Role(r) {
-			c := commitmentTo(t.role, part)
-			own = c[:]
-		}
-		c, err := t.Network.Broadcast(ctx, kindCommitment, i, own, partSize)
-		if err != nil {
-			return nil, err
-		}
-		kept = append(kept, c...)
-		sizes[r] = len(c)
-	}
-	if err := t.Network.Confirm(ctx); err != nil {
-		return nil, err
-	}
-	for r, i := range t.parties {
-		if sizes[r] != partSize {
-			reason := fmt.Sprintf("%d bytes, want %d", sizes[r], partSize)
-			return nil, &rss.DeviationError{Parties: []string{t.Names[i]}, Kind: kindCommitment, Reason: reason}
-		}
-	}
-	return wordsOf(kept), nil
-}
-
-// commitmentTo hides a part of 32 random bytes and binds the party to it.
-func commitmentTo(r rss.Role, part []byte) keys.Hash {
-	return keys.HashOf(domainCoinPart, []byte{byte(r)}, part)
 }
 
 // threeNames are the parties of the three roles.

@@ -45,6 +45,7 @@ func flippers() map[string]flipper {
 // coins notes what is told of a coin, and stops a party once it knows all.
 type coins struct {
 	Network
+	kind  string // of the messages with parts
 	self  int
 	stop  bool
 	says  func(part []byte) []byte
@@ -53,11 +54,11 @@ type coins struct {
 
 // Broadcast implements Network.
 func (n *coins) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	if kind == kindCoin && root == n.self && n.says != nil {
+	if kind == n.kind && root == n.self && n.says != nil {
 		data = n.says(slices.Clone(data))
 	}
 	got, err := n.Network.Broadcast(ctx, kind, root, data, limit)
-	if err != nil || kind != kindCoin {
+	if err != nil || kind != n.kind {
 		return got, err
 	}
 	*n.parts = append(*n.parts, string(got))
@@ -82,7 +83,7 @@ func TestTheCoinIsDrawnOnce(t *testing.T) {
 					if i != 0 {
 						return n
 					}
-					w := &coins{Network: n, self: i, stop: session == 0, parts: &seen[session]}
+					w := &coins{Network: n, kind: kindCoin, self: i, stop: session == 0, parts: &seen[session]}
 					if session == 1 {
 						w.says = c.says
 					}

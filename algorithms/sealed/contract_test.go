@@ -81,24 +81,27 @@ func (l *ledger) training() {
 		l.add(everybody, 8, 32*(p.Outer-1))
 	}
 	parts, auto := 1, p.Lambda == 0
-	if auto { // two Gram matrices, labels, six systems of a function in each step, and six numbers that open
+	if auto { // two Gram matrices, labels, six systems of a function in each step, and the number of the best
 		const candidates = 6
 		parts = 2
-		l.add(everybody, 8, 2*32) // ready, and choice
+		l.add(everybody, 8, 4*32) // the rows' commitments, their coin, ready, and choice
 		l.ask(l.party('A'), 1)
 		for i := range p.Iterations {
 			l.truncate("trial step", i, 64, 2*candidates*each*d)
 		}
 		l.truncate("trial coefficients", p.Iterations, 64, candidates*each*d)
 		l.truncate("trial errors", p.Iterations+1, 64, candidates*each*d)
-		l.truncate("validation", p.Iterations, 64, candidates)
-		l.add("validation: to "+l.party('A'), 10, candidates)
+		l.truncate("losses", p.Iterations, 64, candidates)
+		l.ranking(p.Iterations + 1)
+		l.add("validation: to "+l.party('A'), 8, 1) // the highest 3
 		l.add("lambda: from "+l.party('A'), 8, 1)
 	}
 	for _, role := range []byte("AKH") {
 		if auto {
 			l.add("ready: from "+l.party(role), 8, 9)
 			l.add("held: from "+l.party(role), 8, 12)
+			l.add("row coin commitment: from "+l.party(role), 8, 32)
+			l.add("row coin: from "+l.party(role), 8, 32)
 		}
 		l.add("resume-point: from "+l.party(role), 8, 72)
 		kinds := 2 // the coin and the check
@@ -171,11 +174,28 @@ func (l *ledger) norm() {
 	prefix()
 }
 
+// ranking adds what compares six losses, every two of 42 bits at once: the bits of the 15 differences, the carries of
+// 41 bits by a tree, whether each is below 0, and for each of the six the product of its five comparisons.
+func (l *ledger) ranking(turn int) {
+	layer := func(n int) {
+		l.truncate("ranking", turn, 64, n)
+		turn++
+	}
+	l.direct("ranking bits", 'A', 'K', 64, 15*42)
+	layer(15 * 42)
+	for _, half := range []int{20, 10, 5, 3, 1, 1} { // of 41, 21, 11, 6, 3 and 2 runs of bits
+		layer(15 * 2 * half)
+	}
+	layer(15)
+	for _, half := range []int{2, 1, 1} { // of 5, 3 and 2 factors
+		layer(6 * half)
+	}
+}
+
 // lifted adds what lifts sums in words of 32 bits, where windows end: the sums of each window, of which those of labels
 // have windows of half as many rows. With rows kept out each of the two parts has windows of its own.
 func (l *ledger) lifted(parts, each int, labels bool) {
 	d := l.params.Features
-	out, _ := l.params.HeldOut(l.rows)
 	cuts := make(map[int]int) // by row: how many sums of windows end there
 	for part := range parts {
 		whole, half, halves := 0, 0, 1 // rows of a part in the windows under way
@@ -187,11 +207,19 @@ func (l *ledger) lifted(parts, each int, labels bool) {
 			whole, half, halves = 0, 0, 1
 		}
 		for lo := 0; lo < l.rows; lo += l.block {
-			more := 0
-			for j := lo; j < min(lo+l.block, l.rows); j++ {
-				if parts == 1 || out[j] == (part == 1) {
-					more++
+			more := min(l.block, l.rows-lo) // rows of the part at most, whatever the coin
+			switch most := 0; {
+			case part == 1:
+				for offset := range 5 {
+					most = max(most, (offset+more+4)/5)
 				}
+				more = most
+			case parts == 2:
+				least := more // runs of five rows that a block has whole, unless they are the last rows
+				for offset := range 5 {
+					least = min(least, max(0, (more-4-offset)/5))
+				}
+				more -= least
 			}
 			if whole > 0 && whole+more > l.window {
 				end(lo)

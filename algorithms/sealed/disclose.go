@@ -64,14 +64,14 @@ func discloseTraining(
 			}
 		}
 	}
-	if t.heldOut != nil {
+	if t.candidates != nil {
 		over := ""
 		if t.sides > 1 {
 			over = fmt.Sprintf(", over all %d classes together", t.sides)
 		}
-		d.Openings = append(d.Openings, contract.Opening{To: holder, Kind: kindValidation, Count: int64(len(t.candidates)),
-			Meaning: fmt.Sprintf("how far each lambda of %v is off on the %d rows that are kept out of a first solution"+
-				"%s, %d bits each", t.candidates, t.heldOutRows(), over, validationWidth)})
+		d.Openings = append(d.Openings, contract.Opening{To: holder, Kind: kindValidation, Count: 1,
+			Meaning: fmt.Sprintf("which lambda of %v is best on %d rows, drawn by a coin, that are kept out of a first "+
+				"solution%s: %d bits", t.candidates, t.heldOutRows(), over, choiceBits)})
 		for _, name := range parties {
 			if name != holder {
 				d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kindChoice, Count: 1,
@@ -102,7 +102,7 @@ func stageOf(kind string) int64 {
 		kind = strings.TrimSuffix(kind, suffix)
 	}
 	switch kind {
-	case kindResume, kindHeld:
+	case kindResume, kindHeld, kindRowCommitment, kindRowCoin:
 		return 0
 	case kindLabels, kindAngles, kindFactors, kindReshare, kindBinKeys, kindBins, kindWindows:
 		return 1
@@ -237,7 +237,8 @@ func (c *counter) SumPacked(_ context.Context, kind string, root, bits int, v []
 // Broadcast implements Network: it returns what says least.
 func (c *counter) Broadcast(_ context.Context, kind string, root int, _ []byte, limit int) ([]byte, error) {
 	class := contract.ClassOpening
-	if slices.Contains([]string{kindResume, kindHeld, kindReady, kindCommitment, kindCoin}, kind) {
+	if slices.Contains([]string{kindResume, kindHeld, kindReady, kindRowCommitment, kindRowCoin,
+		kindCommitment, kindCoin}, kind) {
 		class = contract.ClassControl
 	}
 	o := contract.Operation{Kind: kind, Collective: contract.CollectiveBroadcast, Root: c.names[root]}

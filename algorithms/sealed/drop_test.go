@@ -120,19 +120,19 @@ func TestWindowsEnd(t *testing.T) {
 	if gramRows != 8128 || rowsTimes(2) != 4080 || rowsTimes(8) != 1020 {
 		t.Errorf("windows of %d, %d and %d rows", gramRows, rowsTimes(2), rowsTimes(8))
 	}
-	even := func(row int) bool { return row%2 == 0 }
+	half := func(rows int) int { return rows / 2 }
 	for _, c := range []struct {
 		rows, block, most int
-		in                func(row int) bool
+		of                func(rows int) int
 		want              []int
 	}{
 		{100, 10, 30, nil, []int{30, 60, 90, 100}}, {100, 10, 39, nil, []int{30, 60, 90, 100}},
-		{100, 10, 15, even, []int{30, 60, 90, 100}}, {5, 10, 3, nil, []int{5}}, {90, 30, 30, nil, []int{30, 60, 90}},
+		{100, 10, 15, half, []int{30, 60, 90, 100}}, {5, 10, 3, nil, []int{5}}, {90, 30, 30, nil, []int{30, 60, 90}},
 	} {
-		got := windowEnds(0, c.rows, c.block, c.most, c.in)
+		got := windowEnds(0, c.rows, c.block, c.most, c.of)
 		for i := range max(len(got), len(c.want)) {
 			if len(got) != len(c.want) || got[i] != c.want[i] {
-				t.Fatalf("%+v: windows end at %v", c, got)
+				t.Fatalf("%d rows, blocks of %d, at most %d: windows end at %v", c.rows, c.block, c.most, got)
 			}
 		}
 		for row := range c.rows {

@@ -14,11 +14,10 @@ import (
 // TestARelayCannotFrameAnother: a party outside the three that passes on what one of them tells, and changes it, does
 // not have its victim named: all compare what they were told before anybody is judged by it.
 func TestARelayCannotFrameAnother(t *testing.T) {
-	for _, kind := range []string{kindHeld, kindReady, kindCommitment, kindCoin} {
+	for _, kind := range []string{kindHeld, kindReady, kindRowCommitment, kindRowCoin, kindCommitment, kindCoin} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, 4, 20, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Keeper: "p1",
-				Helper: "p3"})
+			f := newFixture(t, 4, 20, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Keeper: "p1", Helper: "p3"})
 			testNetwork := f.testNetwork(t)
 			plan := contract.PlanFor(contract.Tree, 4, 0)
 			relay := plan.Parent[3]

@@ -197,7 +197,7 @@ func (t *trainer) addBlock(acc *sums, b *block, z, labels rss.Share) {
 	for k := range of {
 		of[k] = labels.Slice(k*t.Rows+b.lo, k*t.Rows+b.hi)
 	}
-	if t.heldOut == nil {
+	if t.candidates == nil {
 		t.addRows(&acc.parts[0], b.lo, z, of)
 		return
 	}
@@ -245,7 +245,7 @@ func (t *trainer) addRows(p *part, lo int, z rss.Share, labels []rss.Share) {
 
 // centredSides returns the terms of sum_r (z - m)_i y over a part's rows. All labels add up to 0, but not a part's.
 func (t *trainer) centredSides(p *part, m rss.Share) []uint64 {
-	if t.heldOut == nil || t.role == rss.Outside {
+	if t.candidates == nil || t.role == rss.Outside {
 		return p.sides
 	}
 	var out []uint64
@@ -285,7 +285,7 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 			return nil, err
 		}
 	}
-	if t.heldOut != nil { // the two add up to the whole
+	if t.candidates != nil { // the two add up to the whole
 		s.held, s.labelSides = mirrored(upper.Slice(triangle(d), 2*triangle(d)), d), s.sides
 		s.gram.Add(s.held)
 		s.labelSides.Slice(0, all).Add(s.labelSides.Slice(all, 2*all))
@@ -311,7 +311,7 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 
 // parts is how many parts the rows have.
 func (t *trainer) parts() int {
-	if t.heldOut != nil {
+	if t.candidates != nil {
 		return 2
 	}
 	return 1

@@ -226,9 +226,7 @@ func OpeningBits(p fdskl.Params, kind string, training bool) int {
 		return pointsWidth
 	case kind == kindZScores:
 		return zWidth
-	case kind == kindValidation:
-		return validationWidth
-	case kind == kindChoice:
+	case kind == kindValidation, kind == kindChoice:
 		return choiceBits
 	case kind == "distances":
 		return fdskl.SealedWidth

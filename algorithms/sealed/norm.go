@@ -50,15 +50,12 @@ const (
 const useBlind = rss.FirstFree + 2
 
 // norm computes the order of magnitude.
-type norm struct {
-	*trainer
-	turn int // of the next truncation
-}
+type norm struct{ gates }
 
 // order shares how many bits u F^2 has, with boundBits behind the point: 0 to orderWords. The sum of the squares is
 // taken a little larger than it is, by boundTolerance and two units, so that 2^n is more than that of any session.
 func (t *trainer) order(ctx context.Context, gram rss.Share) (rss.Share, error) {
-	n := &norm{trainer: t, turn: 1}
+	n := &norm{gates{trainer: t, kind: kindNorm, turn: 1}}
 	square, err := n.blinded(ctx, gram)
 	if err != nil {
 		return rss.Share{}, err
@@ -121,20 +118,10 @@ func (n *norm) blinded(ctx context.Context, gram rss.Share) (rss.Share, error) {
 
 // length shares how many bits a shared number below 2^orderWords has.
 func (n *norm) length(ctx context.Context, number rss.Share) (rss.Share, error) {
-	var own, third []uint64
-	switch n.role {
-	case rss.LabelHolder:
-		own = bitsOf(number.X[0] + number.Y[0])
-	case rss.Keeper:
-		third = bitsOf(number.Y[0])
-	case rss.Helper:
-		third = bitsOf(number.X[0])
-	}
-	a, err := n.three.Input(ctx, kindNormBits, wordBits, orderWords, own)
+	a, b, err := n.summands(ctx, kindNormBits, orderWords, 1, number)
 	if err != nil {
 		return rss.Share{}, err
 	}
-	b := n.component(rss.LabelHolder, third, orderWords)
 	carries, err := n.times(ctx, orderWords, a, b)
 	if err != nil {
 		return rss.Share{}, err
@@ -187,64 +174,4 @@ func (n *norm) prefix(ctx context.Context, set, passes rss.Share) (rss.Share, er
 		}
 	}
 	return set, nil
-}
-
-// component shares words that are one component: everybody has them but the party of its number.
-func (n *norm) component(j rss.Role, words []uint64, count int) rss.Share {
-	var c [rss.Roles][]uint64
-	for i := range c {
-		c[i] = make([]uint64, count)
-	}
-	copy(c[j], words)
-	return rss.Components(n.role, c)
-}
-
-// times shares the products of two vectors of so many numbers, exactly.
-func (n *norm) times(ctx context.Context, count int, x, y rss.Share) (rss.Share, error) {
-	terms := n.three.Products(x, y)
-	for i := range terms {
-		terms[i] *= 2
-	}
-	return n.cut(ctx, terms, rss.Shift{Count: count, Bits: 1})
-}
-
-// xor shares the sums modulo 2 of two vectors of so many bits.
-func (n *norm) xor(ctx context.Context, count int, x, y rss.Share) (rss.Share, error) {
-	products, err := n.times(ctx, count, x, y)
-	return n.odd(x, y, products), err
-}
-
-// odd is x + y - 2 xy, the sum modulo 2 of bits whose products are known.
-func (n *norm) odd(x, y, products rss.Share) rss.Share {
-	sum := x.Clone()
-	sum.Add(y)
-	addTimes(sum, products, ^uint64(1))
-	return sum
-}
-
-// cut is the next truncation.
-func (n *norm) cut(ctx context.Context, terms []uint64, shifts ...rss.Shift) (rss.Share, error) {
-	n.turn++
-	return n.truncate(ctx, kindNorm, n.turn-1, wordBits, terms, shifts...)
-}
-
-// addTimes adds c times a share to s.
-func addTimes(s, more rss.Share, c uint64) {
-	more.AddTo(s.X, c)
-	rss.Share{X: more.Y}.AddTo(s.Y, c)
-}
-
-// joined is two vectors, one behind the other.
-func joined(a, b rss.Share) rss.Share {
-	s := a.Clone()
-	return rss.Share{X: append(s.X, b.X...), Y: append(s.Y, b.Y...)}
-}
-
-// bitsOf are the bits of a number, the lowest first.
-func bitsOf(w uint64) []uint64 {
-	list := make([]uint64, orderWords)
-	for i := range list {
-		list[i] = w >> i & 1
-	}
-	return list
 }

@@ -99,7 +99,7 @@ func (t *trainer) saveSystem(s *system) error {
 		sides = rss.Zero(t.role, 0)
 	}
 	words := [][]uint64{s.gram.X, s.gram.Y, s.means.X, s.means.Y, sides.X, sides.Y, s.multiples.X, s.multiples.Y}
-	if t.heldOut != nil {
+	if t.candidates != nil {
 		words = append(words, s.held.X, s.held.Y, s.labelSides.X, s.labelSides.Y)
 	}
 	return t.save(0, state{Stage: stageSystem, Intercepts: s.labelMeans, Reach: s.reach}, words...)
@@ -125,7 +125,7 @@ func (t *trainer) savedSystem(from point) (*system, error) {
 		sides = runs * each
 	}
 	lengths := []int{t.features * t.features, t.features, sides, runs - 1}
-	if t.heldOut != nil {
+	if t.candidates != nil {
 		lengths = append(lengths, t.features*t.features, 2*each)
 	}
 	list, err := s.shares(lengths...)
@@ -141,7 +141,7 @@ func (t *trainer) savedSystem(from point) (*system, error) {
 			return nil, err
 		}
 	}
-	if t.heldOut != nil {
+	if t.candidates != nil {
 		found.held, found.labelSides = list[4], list[5]
 	}
 	return found, nil

@@ -109,15 +109,14 @@ func blockRowsOf(p fdskl.Params) int {
 }
 
 // windowEnds cuts rows [at, hi), block by block, so that a part of them has no more than most in each window, or one
-// block: it returns where windows end, the last at hi. in tells whether a row is of the part, nil that all are.
-func windowEnds(at, hi, block, most int, in func(row int) bool) (ends []int) {
+// block: it returns where windows end, the last at hi. of tells how many of so many rows are of the part at most, nil
+// that all are.
+func windowEnds(at, hi, block, most int, of func(rows int) int) (ends []int) {
 	count := 0
 	for lo := at; lo < hi; lo += block {
-		n := 0
-		for j := lo; j < min(lo+block, hi); j++ {
-			if in == nil || in(j) {
-				n++
-			}
+		n := min(block, hi-lo)
+		if of != nil {
+			n = of(n)
 		}
 		if count > 0 && count+n > most {
 			ends, count = append(ends, lo), 0

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -23,6 +24,7 @@ func Shards(p fdskl.Params, rows, n int) ([]Shard, error) {
 type Begun struct {
 	Model  *fdskl.Model // this party's part, without a solution
 	Labels []uint64     // at the label holder, [sides, N]: the labels less their mean, as words
+	Coin   keys.Hash    // that draws the rows kept out, where lambda is "auto"
 }
 
 // Of returns the labels of a shard, [sides, rows of it].
@@ -57,6 +59,7 @@ type Summing struct {
 	Shard    Shard
 	Matrices []*kernel.Matrix // the shard's rows of this party; none where it has no data
 	Labels   []uint64         // at the label holder; see Begun.Of
+	Coin     keys.Hash        // see Begun
 	Network  Network
 	Workers  int                  // goroutines for local arithmetic, 0 for all cores
 	Report   func(fdskl.Progress) // may be nil
@@ -120,11 +123,11 @@ func newSummer(p Summing) (*trainer, error) {
 		Workers: p.Workers, Report: p.Report}
 	t := &trainer{Party: &Party{Party: party, Network: p.Network, BlockRows: p.blockRows, WindowRows: p.windowRows},
 		scales: s, roles: rolesOf(m.Params, m.Names, p.Self), loss: kernel.Square}
-	if t.heldOut, err = m.Params.HeldOut(p.Rows); err != nil {
+	if t.candidates, err = candidatesOf(m.Params, p.Rows); err != nil {
 		return nil, err
 	}
-	if t.heldOut != nil {
-		t.heldOut = t.heldOut[p.Shard.Lo:p.Shard.Hi]
+	if t.candidates != nil {
+		t.heldOut = heldOutOf(p.Rows, p.Coin)[p.Shard.Lo:p.Shard.Hi]
 	}
 	return t, t.prepareColumns()
 }
@@ -202,7 +205,7 @@ func (t *trainer) gathered(ctx context.Context) (acc *sums, means []float64, err
 	if acc, err = t.savedSums(point{}); err != nil {
 		return nil, nil, err
 	}
-	b := new(Begun)
+	b := &Begun{Coin: t.rowCoin}
 	if t.begun != nil { // nil where only messages are counted
 		b.Model = t.model()
 	}

@@ -47,7 +47,7 @@ func (s *sharding) sum(at int, begun []*Begun) error {
 	return first(s.nets[at].run(func(ctx context.Context, i int, n Network) error {
 		shard := s.shards[at]
 		p := Summing{Self: i, Begun: begun[i].Model, Rows: s.rows, Shard: shard, Labels: begun[i].Of(shard, s.rows),
-			Network: n, Workers: 2, blockRows: s.block, windowRows: s.window}
+			Coin: begun[i].Coin, Network: n, Workers: 2, blockRows: s.block, windowRows: s.window}
 		if parts := s.parts[i]; len(parts) > 0 {
 			p.Matrices = []*kernel.Matrix{parts[0].Rows.Cut(shard.Lo, shard.Hi)}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -20,16 +21,17 @@ type trainer struct {
 	columns    source
 	angles     *columns  // columns, where they are of cosines
 	bins       *bins     // where they are of bins
-	heldOut    []bool    // the rows that choose the regulariser; nil: the job names it
-	candidates []float64 // of the regulariser; the same
-	chosen     float64   // of them; the same
+	candidates []float64 // of the regulariser; nil: the job names it
+	rowCoin    keys.Hash // that draws the rows which choose among them; the zero hash before
+	heldOut    []bool    // these rows; nil before
+	chosen     float64   // of the candidates
 	three      *rss.Party
 	loss       kernel.Loss
 	kept       *kept // nil with the square loss
 
 	openings       openings
 	bounds, scores *series // of the Gram matrix's norm, and of scores of training rows
-	losses         *series // of the candidates of the regulariser
+	choices        *series // of the number of the best candidate
 	coins, checks  *series // of the check of the steps
 	cards          *series // of points of a scorecard; nil where none open
 	card           *fdskl.Points
@@ -124,9 +126,6 @@ func newTrainer(p *Party) (*trainer, error) {
 	if t.candidates, err = candidatesOf(p.Params, p.Rows); err != nil {
 		return nil, err
 	}
-	if t.heldOut, err = p.Params.HeldOut(p.Rows); err != nil {
-		return nil, err
-	}
 	if l := t.precisionOf(2 * t.s0).limit; l > mostLimit {
 		return nil, fmt.Errorf("%d steps with lambda %g: the rounding of honest steps could reach %.2g, and a check with "+
 			"space for it would find too little; propose fewer iterations, fewer outer steps or a larger lambda",
@@ -145,8 +144,8 @@ func newTrainer(p *Party) (*trainer, error) {
 		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1, bits: bits,
 			root: holder})
 	}
-	if t.heldOut != nil {
-		t.losses = t.openings.add(series{kind: kindValidation, code: codeValidation, most: 1, bits: validationWidth,
+	if t.candidates != nil {
+		t.choices = t.openings.add(series{kind: kindValidation, code: codeValidation, most: 1, bits: choiceBits,
 			root: holder})
 	}
 	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1, root: nobody})
@@ -196,6 +195,9 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 	if err := t.openings.agree(ctx); err != nil { // which compares the resume points, too
 		return nil, err
 	}
+	if err := t.tossRows(ctx); err != nil {
+		return nil, err
+	}
 	s, err := t.solve(ctx, from)
 	if closed := t.kept.close(); err == nil {
 		err = closed
@@ -203,7 +205,7 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	coin, err := t.coin(ctx)
+	coin, err := t.tossCheck(ctx)
 	if err != nil {
 		return nil, err
 	}

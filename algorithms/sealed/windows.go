@@ -33,11 +33,11 @@ type cut struct {
 // cuts lists where windows end.
 func (t *trainer) cuts() (list []cut) {
 	for part := range t.parts() {
-		lo, in := 0, t.inPart(part)
-		for _, row := range t.ending(0, t.Rows, gramRows, t.WindowRows, in) {
+		lo, of := 0, func(rows int) int { return t.parted(part, rows) }
+		for _, row := range t.ending(0, t.Rows, gramRows, t.WindowRows, of) {
 			w := window{part: part}
 			if t.sharesLabels() {
-				w.labels = t.ending(lo, row, labelRows(t.Params), t.WindowRows/2, in)
+				w.labels = t.ending(lo, row, labelRows(t.Params), t.WindowRows/2, of)
 			}
 			i, ok := slices.BinarySearchFunc(list, row, func(c cut, row int) int { return c.row - row })
 			if !ok {
@@ -50,24 +50,16 @@ func (t *trainer) cuts() (list []cut) {
 	return list
 }
 
-// inPart tells whether a row is of a part of the rows: of those kept out of the first solution, or of the others.
-func (t *trainer) inPart(part int) func(row int) bool {
-	if t.heldOut == nil {
-		return nil
-	}
-	return func(row int) bool { return t.heldOut[row] == (part == 1) }
-}
-
 // ending returns where windows of at most so many of a part's rows of [lo, hi) end; one window where nothing is lifted.
 // less bounds them further; 0: nothing does.
-func (t *trainer) ending(lo, hi, most, less int, in func(row int) bool) []int {
+func (t *trainer) ending(lo, hi, most, less int, of func(rows int) int) []int {
 	if !t.lifts() {
 		return []int{hi}
 	}
 	if less > 0 {
 		most = min(most, less)
 	}
-	return windowEnds(lo, hi, t.BlockRows, most, in)
+	return windowEnds(lo, hi, t.BlockRows, most, of)
 }
 
 // windowOf returns which window a row is in.

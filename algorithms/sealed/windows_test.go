@@ -90,7 +90,8 @@ func (f *fixture) exact(t *testing.T, w *watch, what string) {
 	if tr.loss == kernel.Square {
 		lengths[2] = runs * each * d
 	}
-	if tr.heldOut != nil {
+	if tr.candidates != nil {
+		tr.heldOut = f.keptOut(t)
 		lengths = append(lengths, d*d, 2*each*d)
 	}
 	var shares [rss.Roles][]rss.Share
@@ -130,7 +131,11 @@ func (f *fixture) exact(t *testing.T, w *watch, what string) {
 		}
 	}
 	for part := range tr.parts() {
-		in, held := tr.inPart(part), value(0)
+		var in func(row int) bool // nil: all are
+		if tr.heldOut != nil {
+			in = func(row int) bool { return tr.heldOut[row] == (part == 1) }
+		}
+		held := value(0)
 		sides := make([]uint64, each*d)
 		switch {
 		case tr.heldOut != nil:

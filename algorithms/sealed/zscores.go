@@ -285,6 +285,7 @@ func (t *trainer) variances(ctx context.Context, gram, inverse rss.Share) (rss.S
 //
 //	(sum y^2 + beta^T (G beta - 2 h)) 2^p / freedom.
 func (t *trainer) residual(ctx context.Context, s *solution, sys *system) (rss.Share, error) {
+	const errorBits, fine = 36, 40 // behind the point of G beta - 2 h, and of its product with beta
 	d := t.features
 	beta := s.beta.Slice(0, d)
 	var terms []uint64
@@ -298,7 +299,6 @@ func (t *trainer) residual(ctx context.Context, s *solution, sys *system) (rss.S
 	if err != nil {
 		return rss.Share{}, err
 	}
-	const fine = 40
 	loss, err := t.truncate(ctx, kindResidual, 1, wordBits, t.three.Dot(beta, errs),
 		rss.Shift{Count: 1, Bits: coefBits + errorBits - fine})
 	if err != nil || t.role == rss.Outside {

@@ -257,9 +257,10 @@ func (d *columns) printLearned() error {
 func (r *columnsResult) learned(name string) string {
 	once := map[string]string{
 		"distances": "a mean distance of rows", "width": "the kernel's width",
-		"bound":  "how alike rows are, by its order of magnitude",
-		"reach":  "how alike rows are, by its order of magnitude",
-		"lambda": "which lambda was chosen",
+		"bound":      "how alike rows are, by its order of magnitude",
+		"reach":      "how alike rows are, by its order of magnitude",
+		"lambda":     "which lambda was chosen",
+		"validation": "which lambda is best",
 	}
 	var all []string
 	for _, o := range r.Openings {
@@ -267,8 +268,6 @@ func (r *columnsResult) learned(name string) string {
 		case o.Party != name || o.Kind == contract.KindRowset:
 		case o.Count == 1 && once[o.Kind] != "":
 			all = append(all, once[o.Kind])
-		case o.Kind == "validation":
-			all = append(all, fmt.Sprintf("how good each of %d lambdas is", o.Count))
 		case o.Kind == "check":
 			all = append(all, fmt.Sprintf("%d numbers that check the steps", o.Count))
 		case o.Kind == "scores":

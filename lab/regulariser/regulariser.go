@@ -62,7 +62,7 @@ func (r *Report) Print(w io.Writer) error {
 	return t.Write(w)
 }
 
-// Run chooses in floating point, by the steps and the opened bits of a sealed job with the square loss, on all named
+// Run chooses in floating point, by the steps of a sealed job with the square loss, on all named
 // sets and on small ones that it makes, and solves with every candidate on all rows.
 func Run(ctx context.Context, run lab.Run, o Options) error {
 	report := new(Report)
@@ -181,14 +181,7 @@ func choose(ctx context.Context, c *split, name string, features int, seed uint6
 	whole, part := gram(z, scale), gram(first, scale)
 	reach := math.Pow(2, math.Ceil(2*math.Log2(mat.Norm(whole, 2)))/2)
 	r := &Result{Set: name, Rows: rows, Features: d, Seed: seed, Lambdas: fdskl.Candidates(), Best: math.Inf(1)}
-	next := math.Ldexp(1, bits.Len(uint(rows-left-1)))
-	var q []float64
-	guess := 0.0
-	for j, y := range c.y {
-		if out[j] {
-			guess += (y - mean) * (y - mean) / next
-		}
-	}
+	var losses []float64 // of a row that is kept out
 	for _, lambda := range r.Lambdas {
 		share := lambda * float64(left) / float64(rows)
 		beta, err := steps(p, rows, part, side(z, kept, mean, scale), share, s0, reach)
@@ -199,19 +192,17 @@ func choose(ctx context.Context, c *split, name string, features int, seed uint6
 		off := 0.0
 		for j, y := range c.y {
 			if out[j] {
-				off += ((f[j]-y)*(f[j]-y) - (y-mean)*(y-mean)) / next
+				off += (f[j] - y) * (f[j] - y) / float64(rows-left)
 			}
 		}
-		q = append(q, off)
+		losses = append(losses, off)
 		if beta, err = steps(p, rows, whole, side(z, c.y, mean, scale), lambda, s0, reach); err != nil {
 			return nil, err
 		}
 		r.Errors = append(r.Errors, c.wrong(floatsteps.Scores(test, beta, mean)))
 		r.Best = min(r.Best, r.Errors[len(r.Errors)-1])
 	}
-	if r.Chosen, err = sealed.Choose(p, rows, guess, q); err != nil {
-		return nil, err
-	}
+	r.Chosen = r.Lambdas[fdskl.Choose(losses, fdskl.Many(left, d))]
 	r.Error = r.Errors[slices.Index(r.Lambdas, r.Chosen)]
 	r.Before = r.Errors[slices.Index(r.Lambdas, fdskl.DefaultLambda)]
 	return r, nil

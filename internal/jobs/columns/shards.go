@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -261,9 +262,9 @@ func (s *sealing) sums(ctx context.Context, r *session, p fdskl.Params, rows *ke
 		return nil, err
 	}
 	return runSums(ctx, r, s, s.member, lengths, shardWork[fdskl.Sums]{
-		rows: rows, begun: append(model, encodeWords(b.Labels)...),
+		rows: rows, begun: slices.Concat(model, encodeWords(b.Labels), b.Coin[:]),
 		task: func(shard fdskl.Shard) (shardTask, error) {
-			return shardTask{Kind: sealedSums, Model: model, Labels: encodeWords(b.Of(shard, n))}, nil
+			return shardTask{Kind: sealedSums, Model: model, Labels: encodeWords(b.Of(shard, n)), Coin: b.Coin}, nil
 		},
 	})
 }

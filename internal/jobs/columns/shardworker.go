@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/internal/control"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/worker"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -27,11 +28,12 @@ const (
 
 // shardTask is what a worker of a shard is told beside contracts and rows.
 type shardTask struct {
-	Kind     string   `cbor:"1,keyasint"`
-	Model    []byte   `cbor:"2,keyasint"`           // this party's part, as far as it is known
-	Labels   []byte   `cbor:"3,keyasint,omitempty"` // at the label holder: words, or of a masked training numbers
-	Receiver int      `cbor:"4,keyasint,omitempty"` // of a prediction
-	IDs      []string `cbor:"5,keyasint,omitempty"` // of the rows of a prediction, where this party has them
+	Kind     string    `cbor:"1,keyasint"`
+	Model    []byte    `cbor:"2,keyasint"`           // this party's part, as far as it is known
+	Labels   []byte    `cbor:"3,keyasint,omitempty"` // at the label holder: words, or of a masked training numbers
+	Receiver int       `cbor:"4,keyasint,omitempty"` // of a prediction
+	IDs      []string  `cbor:"5,keyasint,omitempty"` // of the rows of a prediction, where this party has them
+	Coin     keys.Hash `cbor:"6,keyasint"`           // of the rows kept out of a sealed training; zeros: none
 }
 
 // encode returns a task's bytes.
@@ -78,7 +80,7 @@ func WorkShard(ctx context.Context, s *worker.Session) ([]byte, error) {
 	switch t.Kind {
 	case sealedSums:
 		sums, err := sealed.SumRows(ctx, sealed.Summing{Self: s.Wire.Self(), Begun: model, Rows: s.JobRows, Shard: shard,
-			Matrices: matrices, Labels: decodeWords(t.Labels), Network: network, Workers: s.Cores, Report: report})
+			Matrices: matrices, Labels: decodeWords(t.Labels), Coin: t.Coin, Network: network, Workers: s.Cores, Report: report})
 		return sums.Encode(), err
 	case sealedScores:
 		words, err := sealed.ScoreShard(ctx, sealed.ShardScoring{Self: s.Wire.Self(), Receiver: t.Receiver, Model: model,

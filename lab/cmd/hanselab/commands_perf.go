@@ -100,8 +100,8 @@ func lambdaCommand() *cli.Command {
 		"the lambda that a sealed job chooses, beside all that it could have chosen",
 		`For small sets that it makes, and for each set named, a sealed job's steps are taken in
 floating point for every candidate of lambda = "auto", on four fifths of the training
-rows and on all. The table has the test error with the lambda that the opened bits
-choose, with 1e-6, and with the best candidate.
+rows and on all. The table has the test error with the lambda that is chosen, with 1e-6,
+and with the best candidate.
 
    hanselab lambda
    hanselab lambda --sets a9a,ijcnn1 --features 1024`,

@@ -1,0 +1,170 @@
+package sealed
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// TestTheRowsAreDrawnOnce: a label holder that wants other rows kept out leaves the session once it knows which they
+// are, and changes its own state: it gets the same rows, or the job ends for good.
+func TestTheRowsAreDrawnOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		forgets string                   // a prefix of what it removes from its vault
+		says    func(part []byte) []byte // the part that it tells in the next session; nil: its own
+		refuse  string                   // what another party's error says; empty: the rows are the same
+	}{
+		"starts again":       {},
+		"forgets the others": {forgets: "the commitments"},
+		"forgets its part":   {forgets: rowsFile, refuse: "it commits to another part of the coin than in an earlier session"},
+		"forgets all":        {forgets: FilePrefix, refuse: "it commits to another part of the coin than in an earlier session"},
+		"tells another part": {says: func(part []byte) []byte { part[0] ^= 1; return part },
+			refuse: "another part of the coin than the one that it committed to"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1})
+			testNetwork := f.testNetwork(t)
+			var seen [2][]string // by session
+			var errs []error
+			for session := range seen {
+				testNetwork.wrap = func(i int, n *sessionNetwork) Network {
+					if i != 0 {
+						return n
+					}
+					w := &coins{Network: n, kind: kindRowCoin, self: i, stop: session == 0, parts: &seen[session]}
+					if session == 1 {
+						w.says = c.says
+					}
+					return w
+				}
+				errs = testNetwork.run(func(ctx context.Context, i int, n Network) error {
+					_, err := Train(ctx, f.party(i, n, testNetwork.session))
+					return err
+				})
+				if session > 0 {
+					continue
+				}
+				if !errors.Is(errs[0], errKilled) {
+					t.Fatal(errs)
+				}
+				if kept := f.vaults[0].files[rowsFile]; c.forgets == "the commitments" {
+					f.vaults[0].files[rowsFile] = kept[:partSize]
+				} else if c.forgets != "" {
+					f.vaults[0].forget(c.forgets)
+				}
+			}
+			if c.refuse == "" {
+				if err := first(errs); err != nil || len(seen[0]) != rss.Roles || !slices.Equal(seen[0], seen[1]) {
+					t.Errorf("error %v; the coins are %x and %x", err, seen[0], seen[1])
+				}
+				return
+			}
+			if err := errs[1]; !errors.Is(err, contract.ErrDeviation) || !strings.Contains(err.Error(), c.refuse) {
+				t.Errorf("the keeper's error is %v, want a deviation: %s", err, c.refuse)
+			}
+		})
+	}
+}
+
+// TestACoinOfARowsFileThatIsDamaged stops its node, and no other rows are drawn.
+func TestACoinOfARowsFileThatIsDamaged(t *testing.T) {
+	f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1})
+	f.vaults[1].files[rowsFile] = make([]byte, partSize+1)
+	errs := f.testNetwork(t).run(func(ctx context.Context, i int, n Network) error {
+		_, err := Train(ctx, f.party(i, n, 1))
+		return err
+	})
+	if errs[1] == nil || !strings.Contains(errs[1].Error(), "sealed-rows has 33 bytes, want 32 or 128") {
+		t.Errorf("the error is %v", errs[1])
+	}
+}
+
+// TestAProposerCannotChooseTheRows: a chooser wants one row of somebody else's kept out. Of rows that follow from a
+// job's seed it tries seeds until it is; of rows that follow from a coin it cannot: with any seed they are drawn in the
+// job, and the row is out in a fifth of all jobs.
+func TestAProposerCannotChooseTheRows(t *testing.T) {
+	const row, jobs = 7, 200
+	chosen, out := 0, 0
+	for job := range jobs {
+		f := newFixture(t, 3, 20, fdskl.Params{Features: 2, Iterations: 1, Sigma: 1})
+		for try := 0; ; try++ {
+			f.params.Seed = string(rune('a'+job%26)) + string(rune('a'+try))
+			if rows, err := f.params.HeldOut(f.rows); err != nil {
+				t.Fatal(err)
+			} else if rows[row] {
+				chosen++
+				break
+			}
+		}
+		pads := newTape("rows")
+		pads.rewind()
+		if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n Network) error {
+			tr, err := newTrainer(f.party(i, n, 1))
+			if err != nil {
+				return err
+			}
+			return tr.tossRows(ctx)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if f.keptOut(t)[row] {
+			out++
+		}
+	}
+	if chosen != jobs {
+		t.Errorf("of rows that follow from the seed the chooser has its own in %d of %d jobs: the test says little", chosen,
+			jobs)
+	}
+	share := 1.0 / fdskl.HeldOutShare
+	if off := 5 * math.Sqrt(share*(1-share)*jobs); math.Abs(float64(out)-share*jobs) > off {
+		t.Errorf("the row is kept out in %d of %d jobs, want %v within %.0f", out, jobs, share*jobs, off)
+	}
+}
+
+// TestTheRowsOfACoin: one of every five, none of those that are left, and of any run of rows no more than a contract
+// counts with.
+func TestTheRowsOfACoin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows := rapid.IntRange(fdskl.LeastHeldOut, 400).Draw(t, "rows")
+		out := heldOutOf(rows, keys.HashOf("test", []byte(rapid.String().Draw(t, "coin"))))
+		sum := 0
+		for j, is := range out {
+			if is {
+				sum++
+			}
+			if j%fdskl.HeldOutShare == fdskl.HeldOutShare-1 && sum != (j+1)/fdskl.HeldOutShare {
+				t.Fatalf("of %d rows %d are kept out", j+1, sum)
+			}
+		}
+		if sum != rows/fdskl.HeldOutShare {
+			t.Fatalf("of %d rows %d are kept out", rows, sum)
+		}
+		tr := &trainer{candidates: fdskl.Candidates()}
+		lo := rapid.IntRange(0, rows-1).Draw(t, "first")
+		hi := rapid.IntRange(lo+1, rows).Draw(t, "last")
+		var of [2]int
+		for _, is := range out[lo:hi] {
+			if is {
+				of[1]++
+			} else {
+				of[0]++
+			}
+		}
+		for part, n := range of {
+			if most := tr.parted(part, hi-lo); n > most || most > n+4 {
+				t.Fatalf("of rows %d to %d part %d has %d, and is counted with %d", lo, hi, part, n, most)
+			}
+		}
+	})
+}
