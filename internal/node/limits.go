@@ -128,7 +128,7 @@ func (n *Node) forgetOldest(proposer string) error {
 		}
 	}
 	n.mu.Unlock()
-	its = slices.DeleteFunc(its, func(s *jobState) bool { return !n.forgettable(s) })
+	its = slices.DeleteFunc(its, func(s *jobState) bool { return !n.forgettable(s) || n.endsSeries(s) })
 	slices.SortFunc(its, func(a, b *jobState) int { return a.endedAt().Compare(b.endedAt()) })
 	var errs []error
 	for _, s := range its[:max(0, len(its)-maxEndedEach)] {

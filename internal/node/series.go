@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -16,23 +17,17 @@ func (n *Node) inSeries(s *jobState, c *consent.Case) (Consent, error) {
 	if job.Repeat < 2 || n.config.Policy.ApprovalsWanted() > 0 || !c.WithinStandards() {
 		return Consent{}, nil
 	}
-	alike, err := seriesOf(s.contract)
+	others, err := n.othersOfSeries(s)
 	if err != nil {
 		return Consent{}, err
 	}
 	var first *jobState
 	count := 0
-	for _, other := range n.allJobs() {
-		r := other.snapshot()
-		if other == s || other.contract.Job.Repeat != job.Repeat {
-			continue
-		}
-		if its, err := seriesOf(other.contract); err != nil || !bytes.Equal(its, alike) {
-			continue
-		}
-		if e := other.ended(); e != nil && e.Outcome == contract.OutcomeRefused { // whoever refuses one ends the series
+	for _, other := range others {
+		if other.refused() { // whoever refuses one ends the series
 			return Consent{}, nil
 		}
+		r := other.snapshot()
 		if r.Consent == nil || !n.ledger.Has(other.contract.Hash()) {
 			continue
 		}
@@ -46,6 +41,45 @@ func (n *Node) inSeries(s *jobState, c *consent.Case) (Consent, error) {
 	}
 	return Consent{By: bySeries, Rule: fmt.Sprintf("%d of %d after job %s", count+1, job.Repeat,
 		first.contract.Job.Name)}, nil
+}
+
+// endsSeries reports whether a job is what keeps a series ended to which this party has consented: the first refused one
+// of it, which is not forgotten while others of it are known.
+func (n *Node) endsSeries(s *jobState) bool {
+	if s.contract.Job.Repeat < 2 || !s.refused() {
+		return false
+	}
+	others, err := n.othersOfSeries(s)
+	consented := err != nil // what cannot be read is no reason to forget
+	for _, other := range others {
+		if other.refused() && other.endedAt().Before(s.endedAt()) {
+			return false
+		}
+		consented = consented || other.snapshot().Consent != nil
+	}
+	return consented
+}
+
+// refused reports whether a job has ended because a party refused it.
+func (s *jobState) refused() bool {
+	e := s.ended()
+	return e != nil && e.Outcome == contract.OutcomeRefused
+}
+
+// othersOfSeries lists the other jobs of a series that are known here.
+func (n *Node) othersOfSeries(s *jobState) ([]*jobState, error) {
+	alike, err := seriesOf(s.contract)
+	if err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(n.allJobs(), func(other *jobState) bool {
+		if other == s || other.contract.Job.Repeat != s.contract.Job.Repeat {
+			return true
+		}
+		its, err := seriesOf(other.contract)
+		return err != nil || !bytes.Equal(its, alike)
+	})
+	return others, nil
 }
 
 // seriesOf is what the jobs of a series have alike: all but names, rows, and what makes two contracts of one job.

@@ -3,7 +3,9 @@ package node
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -12,6 +14,8 @@ import (
 // rows alone and need nobody; one that differs in anything else, one too many, and one after a refusal wait.
 func TestOneConsentHoldsForASeries(t *testing.T) {
 	l := newTestNetwork(t, 4, 120)
+	var minutes atomic.Int64 // that pass beside
+	l.now = func() time.Time { return time.Now().Add(time.Duration(minutes.Load()) * time.Minute) }
 	l.startAll()
 	_, model, err := l.propose(l.job("train", "privacy = \"sealed\"", activeBank+"features = 8\niterations = 8\n"+
 		"loss = \"square\""))
@@ -53,17 +57,21 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	newRows()
+	cancel := func(c *contract.Contract) { // it makes room for others
+		t.Helper()
+		for _, n := range l.nodes[:2] {
+			if err := n.conclude(mustJob(t, n, c), contract.Ending{Outcome: contract.OutcomeCancelled}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	for what, head := range map[string]string{
 		"another receiver": "open_to = \"telco\"\nrepeat = 3\n", "a row scored twice": monthly + "scores_per_row = 2\n",
 		"a job of its own": "open_to = \"bank\"\n", "a longer series": "open_to = \"bank\"\nrepeat = 4\n",
 	} {
 		c := score(head)
 		want(what, c, StateProposed, "")
-		for _, n := range l.nodes[:2] { // it makes room for others
-			if err := n.conclude(mustJob(t, n, c), contract.Ending{Outcome: contract.OutcomeCancelled}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		cancel(c)
 	}
 	want("the second", score(monthly), StateAgreed, "2 of 3 after job trial")
 	newRows()
@@ -88,5 +96,21 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 	if _, err := l.nodes[1].Decide(Decision{Contract: ring.Hash(), Yes: true}); err != nil {
 		t.Fatal(err)
 	}
-	want("after a refusal", score(monthly+"topology = \"ring\"\n"), StateProposed, "")
+	after := score(monthly + "topology = \"ring\"\n")
+	want("after a refusal", after, StateProposed, "")
+	cancel(after)
+	cancel(fourth)
+
+	// A nagger hopes that the refusal is forgotten among many that ended otherwise.
+	for i := range maxEndedEach + 1 {
+		minutes.Add(1)
+		cancel(score(fmt.Sprintf("open_to = \"bank\"\nscores_per_row = %d\n", 2+i)))
+	}
+	if err := l.nodes[1].forgetOldest("bank"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := l.nodes[1].job(refused.Hash()); !ok {
+		t.Error("the refusal is forgotten")
+	}
+	want("after a refusal and many proposals", score(monthly+"topology = \"ring\"\n"), StateProposed, "")
 }
