@@ -79,7 +79,9 @@ func (s *pooled) fixture(t *testing.T, p fdskl.Params) *fixture {
 		for c := i; c < len(s.columns); c += len(f.names) {
 			own = append(own, s.columns[c])
 		}
-		n, err := kernel.Fit(own, nil, kernel.FitOptions{Numeric: kernel.MinMax})
+		options := kernel.FitOptions{Numeric: kernel.MinMax}
+		p.FitBins(&options)
+		n, err := kernel.Fit(own, nil, options)
 		if err != nil {
 			t.Fatal(err)
 		}

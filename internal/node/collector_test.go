@@ -63,8 +63,8 @@ func newCollector(t *testing.T, rows int) *collector {
 	return c
 }
 
-// train proposes a scorecard on labels that are drawn anew.
-func (c *collector) train(ctx context.Context, draw uint64) (keys.Hash, <-chan error) {
+// train proposes a scorecard with a loss on labels that are drawn anew.
+func (c *collector) train(ctx context.Context, draw uint64, loss string) (keys.Hash, <-chan error) {
 	rng := rand.New(rand.NewPCG(draw, 1))
 	var b strings.Builder
 	b.WriteString("id,a,y\n")
@@ -72,8 +72,8 @@ func (c *collector) train(ctx context.Context, draw uint64) (keys.Hash, <-chan e
 		fmt.Fprintf(&b, "r%05d,%d,%d\n", i, a, rng.IntN(2))
 	}
 	c.writeTable(0, "train", b.String())
-	return c.ask(ctx, "train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nloss = \"square\"\nbins = 5\n"+
-		"iterations = 60")
+	return c.ask(ctx, "train", "privacy = \"sealed\"", fmt.Sprintf("active = [\"bank\"]\nlabel = \"y\"\nloss = %q\nbins = 5\n"+
+		"iterations = 60", loss))
 }
 
 // ask proposes a job.
@@ -175,7 +175,7 @@ func TestCollectorReadsCells(t *testing.T) {
 	c.startAll()
 	ctx := minute(t)
 	for i := range 4 {
-		model, ended := c.train(ctx, uint64(i))
+		model, ended := c.train(ctx, uint64(i), "square")
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestCollectorIsStopped(t *testing.T) {
 	defer cancel()
 	var models []keys.Hash
 	for i := range 2 { // trainings with the square loss tell nothing of a row
-		model, ended := c.train(ctx, uint64(i))
+		model, ended := c.train(ctx, uint64(i), "square")
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
@@ -233,4 +233,35 @@ func TestCollectorIsStopped(t *testing.T) {
 	if got := c.right(50); got > .5 {
 		t.Errorf("with one model %.0f %% of the cells are right, want few", 100*got)
 	}
+}
+
+// TestCollectorOfTrainingsIsStopped: the second training that opens scores of training rows waits for a person under the
+// shortest of rules. Its control is algorithms/sealed TestCollectorReadsTrainingScores.
+func TestCollectorOfTrainingsIsStopped(t *testing.T) {
+	c := newCollector(t, 200)
+	c.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\nprivacy = [\"sealed\"]\n")
+	waits := make(chan string, 100)
+	c.watch(1, func(e jobs.Event) {
+		if strings.HasPrefix(e.Text, "no rule of the policy accepts it") {
+			waits <- e.Text
+		}
+	})
+	c.startAll()
+	ctx, cancel := context.WithCancel(minute(t))
+	defer cancel()
+	_, ended := c.train(ctx, 0, "logistic")
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	second, ended := c.train(ctx, 1, "logistic")
+	if got, want := <-waits, "row_bits: the job has "; !strings.Contains(got, want) {
+		t.Errorf("the owner is told\n%s, want\n%s", got, want)
+	}
+	text := strings.Join(strings.Fields(c.infoAt(1, second).Summary), " ")
+	if want := "bank has been told 27 bits of a row, of 200 of these 200 rows, in 1 model; your columns have about 5; " +
+		"this job adds 27. Its labels are others than last time."; !strings.HasPrefix(text, want) {
+		t.Errorf("the person reads\n%.300s, want first\n%s", text, want)
+	}
+	cancel()
+	<-ended
 }

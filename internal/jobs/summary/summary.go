@@ -269,7 +269,7 @@ func regulariser(j *contract.Job, p fdskl.Params) string {
 		"solution"
 	switch {
 	case p.Lambda == 0 && j.Privacy == keys.PrivacySealed:
-		return fmt.Sprintf("%s: of each candidate 10 bits open to %s, who tells all which one is taken", how, p.Active[0])
+		return fmt.Sprintf("%s: the number of the best opens to %s, who tells all which one is taken", how, p.Active[0])
 	case p.Lambda == 0:
 		return fmt.Sprintf("%s, at %s: nothing more opens for it", how, p.Active[0])
 	case j.Parameters["lambda"] == nil || j.Parameters["lambda"] == fdskl.Auto:
