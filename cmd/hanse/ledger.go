@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/jobview"
+	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
 )
@@ -16,9 +17,7 @@ func ledgerCommand() *cli.Command {
 		Description: `   hanse ledger --dir telco-node
    hanse ledger --dir telco-node --json | jq '.entries[] | {job, at, told}'
 
-Bits are of one row: the most that one row's openings have, over all jobs. They stand
-against how many bits the columns of this node have of a row, about. A job counts from
-its consent on, and for good: hanse remove takes nothing back that was told. What a policy
+` + ledger.Meaning + ` What a policy
 lets through follows from these numbers (docs/policy.md, What jobs add up to).`,
 		Flags: []cli.Flag{dirFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {

@@ -224,7 +224,9 @@ var may = map[string][]string{
 		"internal/charterfile", "internal/enrol", "internal/terminal", "internal/textfile", "keys", "peer",
 		"protocol",
 	},
-	"internal/ledger":   {"internal/consent", "internal/vault", "keys", "protocol/contract", "secagg/psi"},
+	"internal/ledger": {
+		"internal/consent", "internal/vault", "internal/wording", "keys", "protocol/contract", "secagg/psi",
+	},
 	"internal/localnet": {"internal/jobs", "internal/node", "keys", "protocol/contract"},
 	"internal/manifest": {"internal/wording", "keys"},
 	"internal/memory":   {},
@@ -244,8 +246,8 @@ var may = map[string][]string{
 		"internal/jobs/clients", "internal/stream", "internal/terminal", "internal/wording",
 	},
 	"internal/page": {
-		"internal/figures/page", "internal/jobs", "internal/jobs/columns", "internal/jobs/summary", "internal/node",
-		"internal/wording", "keys", "protocol/contract",
+		"internal/figures/page", "internal/jobs", "internal/jobs/columns", "internal/jobs/summary", "internal/ledger",
+		"internal/node", "internal/wording", "keys", "protocol/contract",
 	},
 	"internal/parallel":   {},
 	"internal/parts":      {"algorithms/kernel", "internal/durable", "internal/parallel", "internal/source", "keys"},

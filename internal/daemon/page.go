@@ -46,7 +46,8 @@ type pages struct {
 
 // set gives it the page to open.
 func (p *pages) set(n *node.Node) error {
-	made, err := page.New(page.Config{Status: n.Status, Contract: n.Contract, Report: n.Report, Decide: n.Decide})
+	made, err := page.New(page.Config{Status: n.Status, Contract: n.Contract, Report: n.Report, Ledger: n.Ledger,
+		Decide: n.Decide})
 	if err != nil {
 		return err
 	}

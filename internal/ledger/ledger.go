@@ -38,6 +38,10 @@ type Ledger struct {
 	entries []Entry // the latest of each contract, in the order in which they were booked first
 	place   map[keys.Hash]int
 	changes int
+
+	counting sync.Mutex // held by who adds up, so that all share one count
+	lines    []Line     // nil: not counted yet
+	counted  int        // changes, when they were counted
 }
 
 // Options are those of the vault in dir, but for which names can be made anew: entries are had from the folders of

@@ -175,6 +175,12 @@ func TestBitsOfJobsAddUp(t *testing.T) {
 		lines[0].Jobs != 3 || lines[1].Name != "insurer" || !lines[1].Unknown {
 		t.Errorf("lines %+v, %v", lines, err)
 	}
+	if err := l.Strike(other.Hash()); err != nil {
+		t.Fatal(err)
+	}
+	if struck, err := l.Lines(); err != nil || len(struck) != 1 || struck[0] != lines[0] {
+		t.Errorf("struck, lines are %+v, %v", struck, err)
+	}
 }
 
 // TestNewBitsOfAnyRowCount: a person has consented to four models of one row. Each of them may then not have all other

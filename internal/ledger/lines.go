@@ -26,10 +26,25 @@ type Line struct {
 	Last       time.Time `json:"last"`
 }
 
-// Lines adds up what was told, by table and member.
+// Lines adds up what was told, by table and member. It reads all sets of rows, once after each change of the ledger.
 func (l *Ledger) Lines() ([]Line, error) {
+	l.counting.Lock()
+	defer l.counting.Unlock()
+	changes := l.Changes()
+	if l.lines == nil || l.counted != changes {
+		lines, err := l.count()
+		if err != nil {
+			return nil, err
+		}
+		l.lines, l.counted = lines, changes
+	}
+	return slices.Clone(l.lines), nil
+}
+
+// count works out what Lines returns.
+func (l *Ledger) count() ([]Line, error) {
 	entries := l.Entries()
-	var lines []Line
+	lines := []Line{}
 	of := make(map[string][]Entry)
 	for _, e := range entries {
 		of[e.Table] = append(of[e.Table], e)

@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
@@ -224,6 +225,8 @@ func testLive(t *testing.T, chromium context.Context) {
 	d.change(func(s *node.Status) { s.Jobs[1].State, s.Members[0].Connected = node.StateDone, false })
 	until(t, ctx, `document.getElementById("past").textContent.includes("churn-2026")`)
 	until(t, ctx, `document.querySelector("#tiles .figure").textContent === "1 of 3"`)
+	d.change(func(*node.Status) { d.told = nil })
+	until(t, ctx, `document.getElementById("told").textContent.startsWith("`+ledger.Nothing[:28]+`")`)
 	if !ask[bool](t, ctx, "window.sameDocument") {
 		t.Error("the page was loaded again")
 	}
@@ -243,6 +246,7 @@ func testHostile(t *testing.T, chromium context.Context) {
 			j.Name, j.Proposer, j.Reason, j.Summary, j.Algorithm = markup, markup+"\u202eevil", markup, markup, markup
 			j.Parties = []string{"telco", markup, "\u2066turned"}
 		}
+		d.told[0].Table, d.told[1].Name = markup, markup+"\u202eevil"
 	})
 	d.failure = errors.New(markup)
 	ctx := tab(t, chromium, 360, "light")

@@ -92,7 +92,7 @@ func (w *watchers) forget() {
 
 // Parts of pages that change by themselves: elements' ids, and names of templates.
 var (
-	overviewParts = []string{"title", "tiles", "alerts", "waiting", "running", "members", "sent", "past"}
+	overviewParts = []string{"title", "tiles", "alerts", "waiting", "running", "members", "sent", "told", "past"}
 	jobParts      = []string{"title", "state", "decision", "progress", "outflow", "outcome"}
 )
 

@@ -2,6 +2,8 @@ package page
 
 import (
 	"bytes"
+	"errors"
+	"html"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -10,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +22,7 @@ import (
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -33,6 +37,8 @@ type desk struct {
 	status    node.Status
 	contracts map[keys.Hash]*contract.Contract
 	reports   map[string]*jobs.Report
+	told      []ledger.Line
+	unread    error // why the ledger cannot be had
 	decisions []node.Decision
 	failure   error
 	now       time.Time
@@ -70,8 +76,12 @@ func newDesk(t *testing.T, status node.Status) *desk {
 		},
 		Contract: func(h keys.Hash) *contract.Contract { return d.contracts[h] },
 		Report:   func(h keys.Hash) (*jobs.Report, error) { return d.reports[h.String()], nil },
-		Decide:   decide,
-		Now:      func() (now time.Time) { locked(func() { now = d.now }); return now },
+		Ledger: func() (l *node.Ledger, err error) {
+			locked(func() { l, err = &node.Ledger{Lines: slices.Clone(d.told)}, d.unread })
+			return l, err
+		},
+		Decide: decide,
+		Now:    func() (now time.Time) { locked(func() { now = d.now }); return now },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -231,6 +241,14 @@ func example(t *testing.T) *desk {
 	done.Audited = &node.Audited{Verdict: "disclosed", Findings: 1, At: began.Truncate(24 * time.Hour).Add(15 * time.Hour),
 		Transcripts: []node.AuditedTranscript{{Party: "bank"}, {Party: "telco"}}}
 	d.status.Jobs = []node.JobStatus{waits, runs, done, published}
+	d.told = []ledger.Line{
+		{Table: "loans", Name: "bank", Jobs: 6, Models: 2, Alignments: 1, Rows: 4_000, Bits: 20, Entropy: 31.4,
+			Numbers: 8_412, Last: began},
+		{Table: "loans", Name: "insurer", Jobs: 3, Rows: 4_000, Entropy: 31.4, Numbers: 4_120, Alignments: 1,
+			Last: began.Add(-70 * 24 * time.Hour)},
+		{Table: "phones", Name: "retailer", Jobs: 2, Models: 2, Rows: 9_800, Bits: 22, Entropy: 20, Numbers: 96,
+			Unknown: true, Last: began},
+	}
 	return d
 }
 
@@ -309,6 +327,55 @@ func TestAudits(t *testing.T) {
 			strings.Contains(text, "verdict disclosed") {
 			t.Errorf("%s believes a verdict on another transcript", address)
 		}
+	}
+}
+
+// TestTold: the overview shows what hanse ledger does, in its words: each line with its note and what the numbers mean,
+// that there is none, and why there is nothing to show.
+func TestTold(t *testing.T) {
+	d := example(t)
+	client, base := d.visit(t, "anna")
+	rows := regexp.MustCompile(`(?s)<tr[^>]*>(.*?)</tr>`)
+	cells := regexp.MustCompile(`<t[hd][^>]*>([^<]*)</t[hd]>`)
+	table := func(text string) (found [][]string) {
+		_, text, _ = strings.Cut(text, `<div id="told">`)
+		text, _, _ = strings.Cut(text, `</table>`)
+		for _, row := range rows.FindAllStringSubmatch(text, -1) {
+			var of []string
+			for _, cell := range cells.FindAllStringSubmatch(row[1], -1) {
+				of = append(of, html.UnescapeString(cell[1]))
+			}
+			found = append(found, of)
+		}
+		return found
+	}
+	_, text := get(t, client, base)
+	want := [][]string{ledger.Heading()}
+	for i := range d.told {
+		want = append(want, d.told[i].Cells(time.UTC), []string{d.told[i].Note()})
+	}
+	if got := table(text); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the page has %q, want %q", got, want)
+	}
+	if !strings.Contains(html.UnescapeString(text), ledger.Meaning) {
+		t.Error("the page does not say what the numbers mean")
+	}
+	if _, text := get(t, client, base+"job/"+d.contractOf(t, 0).String()); strings.Contains(text, `id="told"`) {
+		t.Error("a job's page has the ledger too")
+	}
+
+	d.told[0].Name = "<i>bank\u202e"
+	if _, text := get(t, client, base); !strings.Contains(text, ">&lt;i&gt;bank\ufffd</td>") {
+		t.Error("a member's name is not cleaned")
+	}
+	d.told = nil
+	if _, text := get(t, client, base); !strings.Contains(html.UnescapeString(text), ">"+ledger.Nothing+"<") {
+		t.Error("the page does not say that nothing was told")
+	}
+	d.unread = errors.New("the disk <is> gone")
+	if _, text := get(t, client, base); !strings.Contains(text, "the disk &lt;is&gt; gone") ||
+		strings.Contains(html.UnescapeString(text), ledger.Nothing) {
+		t.Error("the page does not say that the ledger cannot be read, or that it is empty")
 	}
 }
 

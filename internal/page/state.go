@@ -17,6 +17,8 @@ type Config struct {
 	Contract func(keys.Hash) *contract.Contract
 	// Report is this party's report of a job that is done, nil where it has none.
 	Report func(keys.Hash) (*jobs.Report, error)
+	// Ledger is what the node has told, over all its jobs.
+	Ledger func() (*node.Ledger, error)
 	// Decide takes a person's decision on a proposal. The error is a sentence for the owner.
 	Decide func(node.Decision) (node.Decided, error)
 	// Now is the clock by which links and sessions end; nil means time.Now.

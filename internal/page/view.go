@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
@@ -30,6 +31,7 @@ type frame struct {
 	MembersHere            []memberView
 	Here                   int
 	Left                   outflow // all that left this machine in jobs since the node started
+	Told                   toldView
 }
 
 // frame looks at the node; contract is that of the job to show, nil for the overview.
@@ -66,6 +68,9 @@ func (p *Page) frame(s *session, contract *string) *frame {
 		}
 	}
 	f.Left = outflowOf(sent)
+	if contract == nil {
+		f.Told = toldOf(p.config.Ledger())
+	}
 	f.ToLookAt = slices.DeleteFunc(slices.Clone(status.Alerts), func(a node.Alert) bool {
 		return a.Code == node.CodeProposal || a.Code == node.CodePaused
 	})
@@ -83,6 +88,43 @@ func (p *Page) frame(s *session, contract *string) *frame {
 		f.MembersHere = append(f.MembersHere, v)
 	}
 	return f
+}
+
+// toldView is what the node's jobs have told, as hanse ledger shows it.
+type toldView struct {
+	Rows    []toldRow
+	Meaning string // of the numbers
+	Nothing string // what stands in place of no rows
+	Failure string // why there is no ledger to show
+}
+
+// toldRow is what one member was told of one table.
+type toldRow struct {
+	Cells []toldCell // the first says of which table
+	Note  string
+}
+
+// toldCell is a cell and what stands above it.
+type toldCell struct {
+	Column, Text string
+	Number       bool // and not a name or a date
+}
+
+// toldOf puts the ledger's own words into rows.
+func toldOf(l *node.Ledger, err error) toldView {
+	if err != nil {
+		return toldView{Failure: err.Error()}
+	}
+	v := toldView{Meaning: ledger.Meaning, Nothing: ledger.Nothing}
+	heading := ledger.Heading()
+	for i := range l.Lines {
+		r := toldRow{Note: l.Lines[i].Note()}
+		for k, text := range l.Lines[i].Cells(time.UTC) {
+			r.Cells = append(r.Cells, toldCell{heading[k], text, k > 1 && k < len(heading)-1})
+		}
+		v.Rows = append(v.Rows, r)
+	}
+	return v
 }
 
 // memberView is a member on the page.
