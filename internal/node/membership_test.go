@@ -364,3 +364,42 @@ func TestTheFirstSentenceSaysHowManyIDsAreAskedAbout(t *testing.T) {
 		})
 	}
 }
+
+// rider is a bank that has a hundred true customers of the insurer's two hundred, and lists any number of people beside
+// them of whom it only guesses that they are customers there.
+type rider struct {
+	*testNetwork
+	guesses int
+}
+
+// newRider gives the insurer its table, and the rider its list.
+func newRider(t *testing.T, guesses int) *rider {
+	l := &rider{newTestNetwork(t, 2, 1), guesses}
+	table := func(people ...[2]int) string {
+		text := "id,a\n"
+		for _, from := range people {
+			for person := from[0]; person < from[1]; person++ {
+				text += fmt.Sprintf("%s,%d\n", same(0, person), person%7)
+			}
+		}
+		return text
+	}
+	l.writeTable(1, "train", table([2]int{0, 200}))
+	l.writeTable(0, "train", table([2]int{0, 100}, [2]int{195, 195 + guesses})) // five guesses are true
+	return l
+}
+
+// TestRiderIsAccepted documents that a short rule accepts an alignment in which ten times as many ids are listed as the
+// owner has rows: the rider learns of each guess whether it is true. It is so where the rider asks, and where it keeps
+// and has the insurer ask.
+func TestRiderIsAccepted(t *testing.T) {
+	for _, asker := range []string{"bank", "insurer"} {
+		l := newRider(t, 1900)
+		l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n")
+		l.startAll()
+		r, _, err := l.propose(l.align("customers", "train", fmt.Sprintf("min_rows = 100\nasker = %q", asker)))
+		if err != nil || r.Aligned.Common != 105 {
+			t.Fatalf("%s asks: %+v, error %v, want 105 common rows", asker, r, err)
+		}
+	}
+}
