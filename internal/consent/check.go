@@ -71,7 +71,7 @@ func (n *numbered) mistakes(charter *keys.Charter) []string {
 		if !k.set(n.rule) {
 			continue
 		}
-		if !n.accept && (k.sums || k.name == "openings" || k.name == "scores_per_row") {
+		if !n.accept && k.accepts {
 			found = append(found, k.name+" bounds what may be accepted, and has no place in a rule that refuses: "+
 				"put it into an accept rule")
 			continue

@@ -98,9 +98,25 @@ func aligning(rows int) *Case {
 	return c
 }
 
-// sums reports whether a key bounds what jobs add up to.
-func sums(name string) bool {
-	return slices.ContainsFunc(ledgerKeys, func(k key) bool { return k.name == name })
+// accepts reports whether a key has no place in a rule that refuses.
+func accepts(name string) bool {
+	return name == "openings" || name == "scores_per_row" ||
+		slices.ContainsFunc(ledgerKeys, func(k key) bool { return k.name == name })
+}
+
+// listing is an alignment in which the bank lists so many ids under each key, and the insurer 300 in all.
+func listing(bank ...int) *Case {
+	c := aligning(100)
+	for i := range c.Contract.Parties {
+		f := &c.Contract.Parties[i]
+		switch {
+		case f.Name == "bank":
+			f.IDs = bank
+		case f.Rows > 0:
+			f.IDs = []int{100, 200}
+		}
+	}
+	return c
 }
 
 // perRow is a case of a job that lets a row be scored so many times.
@@ -189,6 +205,9 @@ func TestEveryKey(t *testing.T) {
 		{"alignments_30_days", "2", "1", "0",
 			"alignments_30_days is 0, want 1 or more: leave the key out where there is to be no bound",
 			told(aligning(100), Told{Alignments: 1}), "2"},
+		{"list_percent", "151", "150", "0",
+			"list_percent is 0, want 1 or more: leave the key out where there is to be no bound", listing(200, 251),
+			"451 ids that bank lists, 151 % of the 300 that insurer lists"},
 		{"row_bits", "27", "26", "0", "row_bits is 0, want 1 or more: leave the key out where there is to be no bound",
 			told(scoring(0), Told{Before: 16, With: 27, Models: 1, Entropy: 31}), "27"},
 		{"least_difference", "3", "4", "0",
@@ -204,7 +223,7 @@ func TestEveryKey(t *testing.T) {
 		covered[c.key] = true
 		t.Run(c.key+" "+c.fits, func(t *testing.T) {
 			for _, kind := range []string{"accept", "refuse"} {
-				if kind == "refuse" && (c.key == "openings" || c.key == "scores_per_row" || sums(c.key)) {
+				if kind == "refuse" && accepts(c.key) {
 					continue
 				}
 				p := parsed(t, "[["+kind+"]]\n"+c.key+" = "+c.fits)
@@ -610,7 +629,11 @@ func TestStandardsOfAShortRule(t *testing.T) {
 			"at most 2, where it does not say alignments_30_days", "alignments_30_days = 3"},
 		"an alignment that opens with few rows": {aligning(99), "min_rows", "at least 100, where it does not say min_rows",
 			"min_rows = 50"},
-		"the same rows": {told(credit(), Told{Nearest: 0, Trainings: 1}), "", "", ""},
+		"one and a half times as many ids": {listing(450, 0), "", "", ""},
+		"one id more": {listing(450, 1), "list_percent", "at most 150 %, where it does not say list_percent",
+			"list_percent = 151"},
+		"fewer ids than others": {listing(100, 0), "", "", ""},
+		"the same rows":         {told(credit(), Told{Nearest: 0, Trainings: 1}), "", "", ""},
 		"nine others": {told(credit(), Told{Nearest: 9}), "least_difference",
 			"none or at least 10, where it does not say least_difference", "least_difference = 9"},
 		"ten others":              {told(credit(), Told{Nearest: 10}), "", "", ""},

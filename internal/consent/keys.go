@@ -25,7 +25,7 @@ type key struct {
 	words func(*Rule) string
 	// standard is fits for an accept rule that does not set the key; nil: any job fits.
 	standard func(*Case) (ok bool, job, want string)
-	sums     bool // it bounds what jobs add up to
+	accepts  bool // it bounds what may be accepted, and has no place in a rule that refuses
 }
 
 // ruleKeys lists all keys in the order in which a job is held against them.
@@ -94,7 +94,7 @@ var jobKeys = []key{
 	bound("scores_per_row", "a prediction scores no row more than %d times, together with all predictions of its "+
 		"model so far",
 		func(r *Rule) *int64 { return r.ScoresPerRow }, true,
-		func(c *Case) (int64, bool) { return c.scoresPerRow(), c.job().Task == contract.TaskPredict }),
+		func(c *Case) (int64, bool) { return c.scoresPerRow(), c.job().Task == contract.TaskPredict }).accepting(),
 	{
 		name: "hours", set: func(r *Rule) bool { return r.Hours != nil },
 		mistakes: func(r *Rule, _ *keys.Charter) []string {
@@ -226,6 +226,12 @@ func bound(name, says string, get func(*Rule) *int64, largest bool, value func(*
 // unset has the key hold for accept rules that do not set it.
 func (k key) unset(standard func(*Case) (bool, string, string)) key {
 	k.standard = standard
+	return k
+}
+
+// accepting keeps the key out of rules that refuse.
+func (k key) accepting() key {
+	k.accepts = true
 	return k
 }
 

@@ -15,7 +15,7 @@ const Span = 30 * 24 * time.Hour
 
 // openings is the key that lists all that may open.
 var openings = key{
-	name: "openings", set: func(r *Rule) bool { return r.Openings != nil },
+	name: "openings", accepts: true, set: func(r *Rule) bool { return r.Openings != nil },
 	mistakes: func(r *Rule, charter *keys.Charter) []string {
 		var found []string
 		for i := range r.Openings {

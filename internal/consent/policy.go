@@ -54,9 +54,11 @@ type Rule struct {
 	Openings     []Opening `toml:"openings"`   // all that may open; nil: not looked at
 	ScoresPerRow *int64    `toml:"scores_per_row"`
 
-	// What jobs add up to. Where an accept rule says nothing of one of these, or of MinRows, a standard holds.
+	// What jobs add up to, and how long lists are. Where an accept rule says nothing of one of these, or of MinRows, a
+	// standard holds.
 	Trainings30     *int64 `toml:"trainings_30_days"`
 	Alignments30    *int64 `toml:"alignments_30_days"`
+	ListPercent     *int64 `toml:"list_percent"`
 	RowBits         *int64 `toml:"row_bits"`
 	LeastDifference *int64 `toml:"least_difference"`
 

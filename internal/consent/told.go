@@ -16,7 +16,7 @@ import (
 type Told struct {
 	Trainings  int `json:"trainings"`  // of the proposer on the table, in the span; without this job
 	Alignments int `json:"alignments"` // of the asker with the table, in the span; without this job
-	Listed     int `json:"listed"`     // rows of the asker's lists in these alignments
+	Listed     int `json:"listed"`     // ids of the asker's lists in these alignments, under all keys
 
 	Before   int64 `json:"before"`    // most bits told of one of the rows, to all members together
 	With     int64 `json:"with"`      // the same with this job, of the rows of which it tells something new
@@ -100,6 +100,7 @@ const (
 	StandardRows       = 100 // of a training or alignment, at least
 	StandardTrainings  = 4   // of a proposer on a table in 30 days
 	StandardAlignments = 2   // the same
+	StandardPercent    = 150 // of the shortest list of an alignment, which another party lists at most
 	StandardDifference = 10  // by how many rows a training has others than an earlier one, at least, or by none
 )
 
@@ -118,7 +119,7 @@ func (c *Case) overRows() bool {
 	return !c.job().OverClients() && c.job().Task != contract.TaskAlign && c.Told.Rows > 0
 }
 
-// ledgerKeys are the keys that bound what jobs add up to; see the ledger.
+// ledgerKeys are the keys that bound what jobs add up to, and how long an alignment's lists are.
 var ledgerKeys = []key{
 	sum("trainings_30_days", "it is one of at most %d trainings of its proposer on the table in 30 days",
 		func(r *Rule) *int64 { return r.Trainings30 }, StandardTrainings,
@@ -130,18 +131,28 @@ var ledgerKeys = []key{
 		func(c *Case) (int64, bool) {
 			return int64(c.Told.Alignments) + 1, c.job().Task == contract.TaskAlign && c.brings()
 		}),
-	rowBits, leastDifference,
+	listPercent, rowBits, leastDifference,
 }
 
-// sum is a bound on what jobs add up to, which holds for an accept rule that does not set it as well.
+// sum is a bound on what jobs add up to.
 func sum(name, says string, get func(*Rule) *int64, standard int64, value func(*Case) (int64, bool)) key {
-	k := bound(name, says, get, true, value).unset(func(c *Case) (bool, string, string) {
+	return standing(name, says, get, true, standard, func(c *Case, most int64) (bool, string, string) {
 		v, applies := value(c)
-		return !applies || v <= standard, strconv.FormatInt(v, 10), fmt.Sprintf("at most %d, where it does not say %s",
-			standard, name)
+		return !applies || v <= most, strconv.FormatInt(v, 10), fmt.Sprintf("at most %d", most)
 	})
-	k.sums = true
-	return k
+}
+
+// standing is a bound that holds for an accept rule that does not set it as well, as standard. fits holds a job against
+// a number.
+func standing(name, says string, get func(*Rule) *int64, largest bool, standard int64,
+	fits func(*Case, int64) (bool, string, string)) key {
+	k := bound(name, says, get, largest, nil)
+	k.fits = func(r *Rule, c *Case) (bool, string, string) { return fits(c, *get(r)) }
+	k.standard = func(c *Case) (bool, string, string) {
+		ok, job, want := fits(c, standard)
+		return ok, job, want + ", where it does not say " + name
+	}
+	return k.accepting()
 }
 
 // rowBits bounds the bits that jobs tell of one row, over all members and the ledger's life.
@@ -156,8 +167,7 @@ var rowBits = func() key {
 		return !applies || first || bits <= most, fmt.Sprintf("%d bits of a row, with the jobs before it", bits),
 			fmt.Sprintf("at most %d, half of what your columns have, where it does not say row_bits", most)
 	}
-	k.sums = true
-	return k
+	return k.accepting()
 }()
 
 // What the scores of one model are at most: so many bits each; and of a training, whose steps are of one set of labels,
@@ -191,9 +201,9 @@ func (c *Case) opensOneScore() bool {
 }
 
 // leastDifference is by how many rows trainings must differ: two that differ by one row tell of that row.
-var leastDifference = func() key {
-	says := "a training has the rows of an earlier one, or at least %d others"
-	fits := func(c *Case, least int64) (bool, string, string) {
+var leastDifference = standing("least_difference", "a training has the rows of an earlier one, or at least %d others",
+	func(r *Rule) *int64 { return r.LeastDifference }, false, StandardDifference,
+	func(c *Case, least int64) (bool, string, string) {
 		n, want := c.Told.Nearest, fmt.Sprintf("none or at least %d", least)
 		switch {
 		case c.job().Task != contract.TaskTrain || least <= 1:
@@ -203,17 +213,7 @@ var leastDifference = func() key {
 		}
 		return n == 0 || int64(n) >= least,
 			fmt.Sprintf("%d rows that an earlier training had not, or the other way round", n), want
-	}
-	k := bound("least_difference", says, func(r *Rule) *int64 { return r.LeastDifference }, false,
-		func(c *Case) (int64, bool) { return int64(c.Told.Nearest), false })
-	k.fits = func(r *Rule, c *Case) (bool, string, string) { return fits(c, *r.LeastDifference) }
-	k.standard = func(c *Case) (bool, string, string) {
-		ok, job, want := fits(c, StandardDifference)
-		return ok, job, want + ", where it does not say least_difference"
-	}
-	k.sums = true
-	return k
-}()
+	})
 
 // standardRows is the least number of rows of a training or alignment where a rule does not say min_rows.
 func standardRows(c *Case) (bool, string, string) {
@@ -260,6 +260,10 @@ func (r *Rule) sumWords() []Line {
 		add("it is one of at most %d alignments of its asker with the table in 30 days (alignments_30_days)",
 			StandardAlignments)
 	}
+	if r.ListPercent == nil {
+		add("in an alignment no other party lists more than %d %% of the ids of the shortest list beside its own "+
+			"(list_percent)", StandardPercent)
+	}
 	if r.LeastDifference == nil {
 		add("a training has the rows of an earlier one, or at least %d others (least_difference)", StandardDifference)
 	}
@@ -283,7 +287,8 @@ const (
 )
 
 // Sentences says for a person, before consent, what was told of a job's rows before it and what the job adds; self is
-// the person's party. There are none where the job tells nothing that counts.
+// the person's party. There are none where the job tells nothing of rows that counts; what was listed in alignments is
+// in a contract's summary.
 func (t *Told) Sentences(c *contract.Contract, self string) []string {
 	j := c.Job
 	proposer := j.Proposer
@@ -292,13 +297,6 @@ func (t *Told) Sentences(c *contract.Contract, self string) []string {
 	}
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	if j.Task == contract.TaskAlign {
-		if t.Alignments > 0 && proposer != "you" {
-			add("%s has listed %d ids in %s with table %s in 30 days.", proposer, t.Listed,
-				wording.Count(t.Alignments, "alignment"), j.Table)
-		}
-		return list
-	}
 	if j.OverClients() || t.Rows == 0 {
 		return nil
 	}

@@ -26,7 +26,7 @@ type Entry struct {
 	Times int `cbor:"9,keyasint,omitempty" json:"times,omitempty"`
 	// Rows names the set of rows; zero: nobody knows which they were, and the entry counts for every row.
 	Rows    keys.Hash `cbor:"10,keyasint" json:"rows"`
-	Count   int       `cbor:"11,keyasint" json:"count"` // rows of the set or, of an alignment, of the asker's list
+	Count   int       `cbor:"11,keyasint" json:"count"` // rows of the set or, of an alignment, ids of the asker's list
 	Entropy float64   `cbor:"12,keyasint,omitempty" json:"entropy,omitempty"`
 	// Labels is by what the label holder says that it is committed to the labels; empty: it does not say.
 	Labels string     `cbor:"13,keyasint,omitempty" json:"labels,omitempty"`
@@ -64,7 +64,7 @@ func entryOf(c *contract.Contract, self string, at time.Time) Entry {
 		if p, err := psi.ParamsOf(j); err == nil && j.Index(p.Asker) >= 0 {
 			asker = j.Index(p.Asker)
 		}
-		e.Proposer, e.Count = c.Parties[asker].ID, c.Parties[asker].Rows
+		e.Proposer, e.Count = c.Parties[asker].ID, consent.Listed(&c.Parties[asker])
 	}
 	for i := range c.Parties {
 		if c.Parties[i].Labels != "" {

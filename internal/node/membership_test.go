@@ -352,12 +352,12 @@ func TestTheFirstSentenceSaysHowManyIDsAreAskedAbout(t *testing.T) {
 				t.Fatal(err)
 			}
 			for party, want := range test.first {
-				first, _, _ := strings.Cut(summary.Of(c, party), "\n\n")
+				first, _, _ := strings.Cut(summary.Of(c, party, 0), "\n\n")
 				if got := strings.Join(strings.Fields(first), " "); got != want {
 					t.Errorf("%s reads first %q, want %q", party, got, want)
 				}
 			}
-			all := strings.Join(strings.Fields(summary.Of(c, "bank")), " ")
+			all := strings.Join(strings.Fields(summary.Of(c, "bank", 0)), " ")
 			if !strings.Contains(all, test.could+" learn whether one person of their choice is in the others' tables") {
 				t.Errorf("the summary is %q, want %q", all, test.could)
 			}
@@ -389,17 +389,75 @@ func newRider(t *testing.T, guesses int) *rider {
 	return l
 }
 
-// TestRiderIsAccepted documents that a short rule accepts an alignment in which ten times as many ids are listed as the
-// owner has rows: the rider learns of each guess whether it is true. It is so where the rider asks, and where it keeps
-// and has the insurer ask.
-func TestRiderIsAccepted(t *testing.T) {
-	for _, asker := range []string{"bank", "insurer"} {
-		l := newRider(t, 1900)
-		l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n")
+// TestRiderWaitsForAPerson: under a short rule an alignment in which ten times as many ids are listed as the owner has
+// rows waits for a person, who reads the numbers; whether the rider asks, or keeps and has the insurer ask. The control
+// is a rule that says so high a number: then the rider learns of each guess whether it is true. With one and a half
+// times as many ids it is accepted.
+func TestRiderWaitsForAPerson(t *testing.T) {
+	const rule = "[[accept]]\nproposers = [\"bank\"]\n"
+	for _, test := range []struct {
+		guesses, common int
+		asker, rule     string
+		waits, reads    string
+	}{
+		{guesses: 1900, asker: "bank", rule: rule,
+			waits: "list_percent: the job has 2000 ids that bank lists, 1000 % of the 200 that insurer lists, the rule wants " +
+				"at most 150 %, where it does not say list_percent",
+			reads: "bank will learn which of the 2,000 ids it lists are yours; bank lists 1,000 % of the 200 ids of insurer, " +
+				"more than the usual 150 %: the rest is common in no case, and may be guesses."},
+		{guesses: 1900, asker: "insurer", rule: rule,
+			waits: "list_percent: the job has 2000 ids that bank lists, 1000 % of the 200 that insurer lists"},
+		{guesses: 1900, asker: "bank", rule: rule + "list_percent = 1000\n", common: 105},
+		{guesses: 201, asker: "bank", rule: rule, waits: "list_percent: the job has 301 ids that bank lists, 151 %"},
+		{guesses: 200, asker: "bank", rule: rule, common: 105},
+	} {
+		l := newRider(t, test.guesses)
+		l.policy = rulesOf(t, test.rule)
 		l.startAll()
-		r, _, err := l.propose(l.align("customers", "train", fmt.Sprintf("min_rows = 100\nasker = %q", asker)))
-		if err != nil || r.Aligned.Common != 105 {
-			t.Fatalf("%s asks: %+v, error %v, want 105 common rows", asker, r, err)
+		text := l.align("customers", "train", fmt.Sprintf("min_rows = 100\nasker = %q", test.asker))
+		if test.waits == "" {
+			if r, _, err := l.propose(text); err != nil || r.Aligned.Common != test.common {
+				t.Errorf("%+v: %+v, error %v", test, r, err)
+			}
+			continue
+		}
+		c := l.proposed(text, 1)
+		asked, err := l.nodes[1].caseOf(mustJob(t, l.nodes[1], c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, judged := l.infoAt(1, c.Hash()), l.policy.Judge(asked)
+		if j.State != StateProposed || !strings.Contains(judged.Why(), test.waits) {
+			t.Errorf("%+v: it is %s: %s", test, j.State, judged.Why())
+		}
+		first, _, _ := strings.Cut(j.Summary, "\n\n")
+		if got := strings.Join(strings.Fields(first), " "); test.reads != "" && got != test.reads {
+			t.Errorf("the person reads first\n%s, want\n%s", got, test.reads)
+		}
+	}
+}
+
+// TestTheFirstSentenceSaysHowManyIDsWereListed: after two alignments of the month the summary of the third says at the
+// owner, in its first sentence, how many ids the asker listed in them, and at the asker nothing of itself.
+func TestTheFirstSentenceSaysHowManyIDsWereListed(t *testing.T) {
+	l := newRider(t, 120)
+	l.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\n")
+	l.startAll()
+	for month := range 3 {
+		text := l.align(fmt.Sprintf("list-%d", month), "train", "min_rows = 100")
+		if month < 2 {
+			if _, _, err := l.propose(text); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		h := l.proposed(text, 1).Hash()
+		for party, want := range []string{"insurer will learn which of the 200 ids it lists are yours.",
+			"bank will learn which of the 220 ids it lists are yours; it has listed 440 in 30 days."} {
+			first, _, _ := strings.Cut(l.infoAt(party, h).Summary, "\n\n")
+			if got := strings.Join(strings.Fields(first), " "); got != want {
+				t.Errorf("%s reads first\n%s, want\n%s", l.names[party], got, want)
+			}
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 // forecast, what a rehearsal of it here came to, and of a training over columns what it makes of this node's own table.
 // Nobody else is told of any but the summary.
 func (n *Node) summaryOf(c *contract.Contract) string {
-	text := n.toldOf(c) + summary.Of(c, n.nameIn(c))
+	text, listed := n.toldOf(c)
+	text += summary.Of(c, n.nameIn(c), listed)
 	if s, ok := n.job(c.Hash()); ok && s.forecast != nil {
 		text += "\n" + wording.Wrap(wording.Columns, "", "Forecast: "+s.forecast.String())
 	}
@@ -40,23 +41,23 @@ func (n *Node) summaryOf(c *contract.Contract) string {
 	return b.String()
 }
 
-// toldOf says first what was told before of a job's rows, and what the job adds, while somebody has yet to consent.
-func (n *Node) toldOf(c *contract.Contract) string {
+// toldOf says first what was told before of a job's rows, and what the job adds, while somebody has yet to consent; and
+// how many ids an alignment's asker has listed before.
+func (n *Node) toldOf(c *contract.Contract) (text string, listed int) {
 	s, ok := n.job(c.Hash())
 	if !ok || s.status() != StateProposed {
-		return ""
+		return "", 0
 	}
 	told, err := n.toldBefore(s)
 	if err != nil {
 		return wording.Wrap(wording.Columns, "", fmt.Sprintf(
-			"What was told before of the job's rows is not known: %v.", err)) + "\n"
+			"What was told before of the job's rows is not known: %v.", err)) + "\n", 0
 	}
-	text := ""
 	for _, sentence := range told.Sentences(c, n.nameIn(c)) {
 		text += wording.Wrap(wording.Columns, "", sentence)
 	}
 	if text != "" {
 		text += "\n"
 	}
-	return text
+	return text, told.Listed
 }

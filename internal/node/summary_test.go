@@ -114,7 +114,7 @@ func TestShardsThatCannotBe(t *testing.T) {
 // summaryOf is a summary without its last line, which names a day.
 func summaryOf(t *testing.T, c *contract.Contract, party string) string {
 	t.Helper()
-	text, day, ok := strings.Cut(summary.Of(c, party), "the proposal ends by itself on ")
+	text, day, ok := strings.Cut(summary.Of(c, party, 0), "the proposal ends by itself on ")
 	if !ok || !strings.HasSuffix(day, " UTC unless all have consented\n") {
 		t.Errorf("the summary does not say until when it can be consented to: %q", day)
 	}

@@ -190,7 +190,7 @@ func (d *desk) jobOf(c *contract.Contract, state node.State) node.JobStatus {
 	return node.JobStatus{JobInfo: node.JobInfo{
 		Contract: h, Name: j.Name, Algorithm: j.Algorithm, Task: j.Task, Proposer: j.Proposer, Parties: j.Parties,
 		Self: "telco", Privacy: j.Privacy, Topology: j.Topology, Expires: j.Expires, State: state, Sessions: 1,
-		Summary: summary.Of(c, "telco"),
+		Summary: summary.Of(c, "telco", 0),
 	}}
 }
 

@@ -13,6 +13,7 @@ func Wide(r consent.Rule) consent.Rule {
 		r.MinRows = new(int64(0))
 	}
 	r.Trainings30, r.Alignments30 = new(int64(math.MaxInt64)), new(int64(math.MaxInt64))
+	r.ListPercent = new(int64(math.MaxInt64))
 	r.RowBits, r.LeastDifference = new(int64(math.MaxInt64)), new(int64(1))
 	return r
 }

@@ -23,12 +23,13 @@ import (
 func wrapped(indent, text string) string { return wording.Wrap(wording.Columns, indent, text) }
 
 // Of tells a person at the named party, before consent, what a contract computes, what will leave the machine and who
-// learns what.
-func Of(c *contract.Contract, party string) string {
+// learns what. listed is how many ids the asker of an alignment has listed in the 30 days before, as the party's node
+// knows; 0: none.
+func Of(c *contract.Contract, party string, listed int) string {
 	var b strings.Builder
 	j := c.Job
 	if j.Task == contract.TaskAlign {
-		b.WriteString(asked(c, party))
+		b.WriteString(asked(c, party, listed))
 	}
 	b.WriteString(wrapped("", fmt.Sprintf("job %q (%s %s), proposed by %s, contract %s", j.Name, j.Algorithm, j.Task,
 		j.Proposer, c.Hash().Short())))
@@ -344,8 +345,8 @@ func oracles(c *contract.Contract, p psi.Params) string {
 }
 
 // asked is the first that a person reads of an alignment: of how many ids each other party learns whether they are this
-// party's. The asker comes first.
-func asked(c *contract.Contract, party string) string {
+// party's, and how many the asker has listed lately. The asker comes first.
+func asked(c *contract.Contract, party string, listed int) string {
 	p, err := psi.ParamsOf(c.Job)
 	if err != nil { // no such job has become a contract
 		return ""
@@ -384,6 +385,18 @@ func asked(c *contract.Contract, party string) string {
 	if len(more) > 0 {
 		text += ", and so will " + wording.List(more, "and")
 	}
+	if listed > 0 && others[0].Name == p.Asker {
+		who := "it"
+		if len(more) > 0 {
+			who = p.Asker
+		}
+		text += fmt.Sprintf("; %s has listed %s in 30 days", who, grouped(listed))
+	}
+	if l, ok := consent.ListsOf(c, party); ok && l.Percent() > consent.StandardPercent {
+		text += fmt.Sprintf("; %s lists %s %% of the %s of %s, more than the usual %d %%: the rest is common in no "+
+			"case, and may be guesses",
+			l.Longest.Name, grouped(int(l.Percent())), listing(l.Shortest), l.Shortest.Name, consent.StandardPercent)
+	}
 	if p.MinRows < keys.DefaultMinRows {
 		text += fmt.Sprintf("; this opens from %s on, fewer than the usual %d: so few come close to asking about single "+
 			"people", wording.Count(p.MinRows, "common row"), keys.DefaultMinRows)
@@ -391,15 +404,8 @@ func asked(c *contract.Contract, party string) string {
 	return wrapped("", text+".") + "\n"
 }
 
-// listing is how many ids a party lists in an alignment, under all keys. What it listed before, in other alignments,
-// belongs here.
-func listing(f *contract.Facts) string {
-	ids := 0
-	for _, n := range f.IDs {
-		ids += n
-	}
-	return grouped(ids) + " ids"
-}
+// listing is how many ids a party lists in an alignment, under all keys.
+func listing(f *contract.Facts) string { return grouped(consent.Listed(f)) + " ids" }
 
 // grouped writes a number with a comma at each thousand.
 func grouped(n int) string {
