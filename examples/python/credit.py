@@ -27,6 +27,7 @@ POLICY = """format = "hanse-policy-v1"
 [[accept]]
 proposers = ["bank"]
 privacy = ["sealed"]
+min_rows = 50    # as the charter has it: a rule that says nothing accepts no alignment of fewer than 100 common rows
 """
 
 CREDIT = {
