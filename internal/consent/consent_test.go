@@ -165,19 +165,19 @@ func TestEveryKey(t *testing.T) {
 			`parties has "smith"; known are bank, insurer, telco and retailer: write one of these`, credit(), "party telco"},
 		{"open_to", `["bank"]`, `["telco"]`, `["smith"]`,
 			`open_to has "smith"; known are bank, insurer, telco and retailer: write one of these`, scoring(0), "bank"},
-		{"min_rows", "300", "301", "-1", "min_rows is -1, want 1 or more: leave the key out where there is to be no bound",
+		{"min_rows", "300", "301", "-1", "min_rows is -1, want 0 or more: 0 is no bound",
 			credit(), "300"},
-		{"max_rows", "300", "299", "-1", "max_rows is -1, want 1 or more: leave the key out where there is to be no bound",
+		{"max_rows", "300", "299", "-1", "max_rows is -1, want 1 or more: a large number is no bound",
 			credit(), "300"},
-		{"max_rows", "5000", "4999", "0", "max_rows is 0, want 1 or more: leave the key out where there is to be no bound",
+		{"max_rows", "5000", "4999", "0", "max_rows is 0, want 1 or more: a large number is no bound",
 			scoring(5000), "5000"},
-		{"max_bytes", "5000", "4999", "0", "max_bytes is 0, want 1 or more: leave the key out where there is to be no bound",
+		{"max_bytes", "5000", "4999", "0", "max_bytes is 0, want 1 or more: a large number is no bound",
 			credit(), "5000"},
-		{"max_bytes", "10000", "9999", "0", "max_bytes is 0, want 1 or more: leave the key out where there is to be no bound",
+		{"max_bytes", "10000", "9999", "0", "max_bytes is 0, want 1 or more: a large number is no bound",
 			inShards(), "10000"},
 		{"max_memory", `"3MB"`, `"2MB"`, `"2"`, `max_memory: "2" is no size: want a whole number and MB, GB or TB, such as 50GB`,
-			greedy(), "3000.0 kB"},
-		{"max_shards", "4", "3", "0", "max_shards is 0, want 1 or more: leave the key out where there is to be no bound",
+			greedy(7e6), "3000.0 kB"},
+		{"max_shards", "4", "3", "0", "max_shards is 0, want 1 or more: a large number is no bound",
 			inShards(), "4"},
 		{"openings", `[{kind = "bound", to = ["bank"]}, {kind = "class names", count = 2}]`, `[{kind = "bound"}]`,
 			`[{kind = "bund"}]`,
@@ -194,24 +194,23 @@ func TestEveryKey(t *testing.T) {
 			`to of openings is an empty list, which fits no job: name what fits, or leave the key out`, scoring(0),
 			"300 scores to bank"},
 		{"scores_per_row", "1", "", "0",
-			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", scoring(0), ""},
+			"scores_per_row is 0, want 1 or more: a large number is no bound", scoring(0), ""},
 		{"scores_per_row", "20", "19", "0",
-			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", masked(scoring(20)), "20"},
+			"scores_per_row is 0, want 1 or more: a large number is no bound", masked(scoring(20)), "20"},
 		{"scores_per_row", "3", "2", "0",
-			"scores_per_row is 0, want 1 or more: leave the key out where there is to be no bound", perRow(scoring(20), 3), "3"},
+			"scores_per_row is 0, want 1 or more: a large number is no bound", perRow(scoring(20), 3), "3"},
 		{"trainings_30_days", "3", "2", "0",
-			"trainings_30_days is 0, want 1 or more: leave the key out where there is to be no bound",
+			"trainings_30_days is 0, want 1 or more: a large number is no bound",
 			told(credit(), Told{Trainings: 2}), "3"},
 		{"alignments_30_days", "2", "1", "0",
-			"alignments_30_days is 0, want 1 or more: leave the key out where there is to be no bound",
+			"alignments_30_days is 0, want 1 or more: a large number is no bound",
 			told(aligning(100), Told{Alignments: 1}), "2"},
 		{"list_percent", "151", "150", "0",
-			"list_percent is 0, want 1 or more: leave the key out where there is to be no bound", listing(200, 251),
+			"list_percent is 0, want 1 or more: a large number is no bound", listing(200, 251),
 			"451 ids that bank lists, 151 % of the 300 that insurer lists"},
-		{"row_bits", "27", "26", "0", "row_bits is 0, want 1 or more: leave the key out where there is to be no bound",
+		{"row_bits", "27", "26", "0", "row_bits is 0, want 1 or more: a large number is no bound",
 			told(scoring(0), Told{Before: 16, With: 27, Models: 1, Entropy: 31}), "27"},
-		{"least_difference", "3", "4", "0",
-			"least_difference is 0, want 1 or more: leave the key out where there is to be no bound",
+		{"least_difference", "3", "4", "-1", "least_difference is -1, want 0 or more: 0 is no bound",
 			told(credit(), Told{Nearest: 3}), "3 rows that an earlier training had not, or the other way round"},
 		{"hours", `["mon-fri 08:00-18:00 Europe/Berlin"]`,
 			`["sat-sun 08:00-18:00 Europe/Berlin", "mon-fri 11:01-18:00 UTC"]`, `["mo-fr 08:00-18:00 UTC"]`,
@@ -652,10 +651,18 @@ func TestStandardsOfAShortRule(t *testing.T) {
 			"at most 15, half of what your columns have, where it does not say row_bits", "row_bits = 567"},
 		"rows of a training that are not known": {told(credit(), Told{Unknown: true}), "least_difference",
 			"none or at least 10, where it does not say least_difference", "least_difference = 1"},
+		"rows of a training, and any difference": {told(credit(), Told{Nearest: 1}), "least_difference",
+			"none or at least 10, where it does not say least_difference", "least_difference = 0"},
+		"half of the memory": {greedy(6e6), "", "", ""},
+		"more than half of the memory": {greedy(6e6 - 1), "max_memory", "at most 3000.0 kB, half of what this node has",
+			"max_memory = \"3MB\""},
 		"a party without rows": {told(angles, Told{With: 1024}), "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.job.Charter = four
+			if within := c.job.WithinStandards(); within != (c.key == "") { // so that one of a series is held to them, too
+				t.Errorf("within the standards: %v", within)
+			}
 			got := parsed(t, "[[accept]]\nproposers = [\"bank\"]").Judge(c.job)
 			if c.key == "" {
 				if got.Verdict != Accept {
@@ -673,9 +680,9 @@ func TestStandardsOfAShortRule(t *testing.T) {
 	}
 }
 
-// greedy is a training that takes 3 MB of this node's memory.
-func greedy() *Case {
+// greedy is a training that takes 3 MB of so much memory.
+func greedy(has int64) *Case {
 	c := credit()
-	c.Memory = Memory{Takes: 3e6, Has: 7e6}
+	c.Memory = Memory{Takes: 3e6, Has: has}
 	return c
 }

@@ -166,10 +166,6 @@ func (n *numbered) judge(c *Case) Reason {
 			return reason
 		}
 	}
-	if ok, job, want := n.roomy(c); !ok {
-		reason.Key, reason.Job, reason.Want = maxMemory.name, job, want
-		return reason
-	}
 	reason.Fits = true
 	return reason
 }

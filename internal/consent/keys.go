@@ -195,21 +195,18 @@ func oneOf(name, says string, get func(*Rule) []string, known vocabulary, value 
 }
 
 // bound is a key that is the largest, or the smallest, number that fits. value is the job's number; false where the key
-// does not apply to such a job, which then fits.
+// does not apply to such a job, which then fits. A smallest number may be 0, which is no bound: where the key is left
+// out, a standard may hold.
 func bound(name, says string, get func(*Rule) *int64, largest bool, value func(*Case) (int64, bool)) key {
-	side := "at least "
+	side, least, none := "at least ", int64(0), "0 is no bound"
 	if largest {
-		side = "at most "
+		side, least, none = "at most ", 1, "a large number is no bound"
 	}
 	return key{
 		name: name, set: func(r *Rule) bool { return get(r) != nil },
 		mistakes: func(r *Rule, _ *keys.Charter) []string {
-			n := *get(r)
-			if name == "min_rows" && n == 0 { // a standard holds where it is left out
-				return nil
-			}
-			if n < 1 {
-				return []string{fmt.Sprintf("%s is %d, want 1 or more: leave the key out where there is to be no bound", name, n)}
+			if n := *get(r); n < least {
+				return []string{fmt.Sprintf("%s is %d, want %d or more: %s", name, n, least, none)}
 			}
 			return nil
 		},

@@ -13,10 +13,7 @@ type Memory struct {
 	Has   int64 // for all jobs; 0: nobody knows
 }
 
-// half is the most that a job takes that a rule without max_memory accepts.
-func (m Memory) half() int64 { return m.Has / 2 }
-
-// maxMemory bounds what a job takes of this node's memory.
+// maxMemory bounds what a job takes of this node's memory. Its standard is half of what the node has.
 var maxMemory = key{
 	name: "max_memory", set: func(r *Rule) bool { return r.MaxMemory != "" },
 	mistakes: func(r *Rule, _ *keys.Charter) []string {
@@ -30,13 +27,9 @@ var maxMemory = key{
 		return err == nil && c.Memory.Takes <= most, wording.Size(c.Memory.Takes), "at most " + r.MaxMemory
 	},
 	words: func(r *Rule) string { return "it takes at most " + r.MaxMemory + " of this node's memory" },
-}
-
-// roomy holds a job against half of the node's memory, where a rule that accepts sets no other bound.
-func (n *numbered) roomy(c *Case) (ok bool, job, want string) {
-	if !n.accept || maxMemory.set(n.rule) || c.Memory.Has == 0 || c.Memory.Takes <= c.Memory.half() {
-		return true, "", ""
-	}
-	return false, wording.Size(c.Memory.Takes), fmt.Sprintf("at most %s, half of what this node has",
-		wording.Size(c.Memory.half()))
+	standard: func(c *Case) (bool, string, string) {
+		half := c.Memory.Has / 2
+		return c.Memory.Has == 0 || c.Memory.Takes <= half, wording.Size(c.Memory.Takes),
+			fmt.Sprintf("at most %s, half of what this node has", wording.Size(half))
+	},
 }

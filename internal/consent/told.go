@@ -252,6 +252,9 @@ func (r *Rule) sumWords() []Line {
 	if r.MinRows == nil {
 		add("a training or alignment has at least %d rows (min_rows sets another number)", StandardRows)
 	}
+	if r.MaxMemory == "" {
+		add("it takes at most half of what this node has of memory (max_memory)")
+	}
 	if r.Trainings30 == nil {
 		add("it is one of at most %d trainings of its proposer on the table in 30 days (trainings_30_days)",
 			StandardTrainings)
