@@ -26,7 +26,7 @@ func TestOpeningsOfInterruptedJobsCountOnce(t *testing.T) {
 	t.Parallel()
 	f := newThrees(t, 100, -1, opensScores())
 	sessions := 0
-	for at := 9; ; at += 4 {
+	for at := 9; ; at += 3 {
 		errs := f.learn(at%3, at, errKilled)
 		if sessions++; errs[0] == nil && errs[1] == nil && errs[2] == nil && errs[3] == nil {
 			break
@@ -77,7 +77,7 @@ func TestSecondRoundingsAreFound(t *testing.T) {
 	}
 	for _, v := range f.vaults {
 		for name := range v.states {
-			if strings.HasPrefix(name, sealed.FilePrefix) {
+			if strings.HasPrefix(name, sealed.FilePrefix) && name != sealed.FilePrefix+"rows" {
 				delete(v.states, name)
 			}
 		}
@@ -90,6 +90,30 @@ func TestSecondRoundingsAreFound(t *testing.T) {
 	if r.Verdict != finding.Unverifiable {
 		t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
 	}
+}
+
+// TestRowsThatAreDrawnAgainAreFound: the three forget the coin of the rows that they keep out, with all sums, and draw
+// another.
+func TestRowsThatAreDrawnAgainAreFound(t *testing.T) {
+	t.Parallel()
+	p := few()
+	p.Lambda = 0
+	f := newThrees(t, 100, -1, p)
+	if errs := f.learn(3, 60, errKilled); errs[3] == nil {
+		t.Fatal("nothing was interrupted")
+	}
+	for _, v := range f.vaults {
+		for name := range v.states {
+			if strings.HasPrefix(name, sealed.FilePrefix) {
+				delete(v.states, name)
+			}
+		}
+	}
+	must(t, f.learn(-1, 0, nil))
+	in := f.input()
+	in.Columns = nil
+	wantCheck(t, f.audited(in).Checks, finding.CheckOpenings, finding.Failed,
+		"of session 2 is another than in an earlier session: the rows that are kept out are drawn once")
 }
 
 // TestOpeningsWithoutReadinessAreFound in the transcripts of those who go along, and so are those that nobody asked

@@ -27,8 +27,8 @@ import (
 // For the other losses the candidate is that of the square loss with as much on the diagonal: the solution of the first
 // outer step, up to a factor.
 //
-// A party that deviates can have another candidate be taken, and no more: the label holder, which tells all, could name
-// any.
+// A party that deviates can have other bits open in place of the number, as many and of its choice, such as whether one
+// error is larger than another by a number that it knows. The label holder, which tells all, may name any candidate.
 
 // The kinds of the messages that choose the regulariser.
 const (
@@ -50,8 +50,9 @@ const (
 	// a class that has the share p of all rows, so that a quarter of the sum is below 1, as of two classes.
 	classShift = 2
 
-	// A score is at most |w|, whose square is at most the mean square of the labels over lambda: with the smallest
-	// candidate, and steps that have not come to their end, all classes' q together stay below 2^lossRange.
+	// For labels of mean square 1 the square of a score that is centred is at most 5/(4 lambda), of the lambda that is
+	// added to the diagonal, 2^20.4 with the smallest candidate, and of all classes together at most 4 times as much.
+	// Steps that have not come to their end pass it by a fifth at most.
 	lossRange = 24
 	lossPoint = 16                              // bits behind the point of q where two are compared
 	lossBits  = lossRange + lossPoint + 2       // of a difference of two, with its sign

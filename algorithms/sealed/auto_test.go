@@ -75,7 +75,7 @@ func (f *fixture) keptOut(t testing.TB) []bool {
 		}
 		parts = append(parts, kept[:partSize])
 	}
-	return heldOutOf(f.rows, keys.HashOf("hanse row coin v1", parts...))
+	return heldOutOf(f.rows, 0, f.rows, keys.HashOf("hanse row coin v1", parts...))
 }
 
 // labelHolder returns the label holder's trainer, without a network.
@@ -152,6 +152,7 @@ func TestAutoIsTheSameStepsInTheClear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.params.ScoreBits, c.params.Seed = 14, name
 			f := newFixture(t, 4, c.rows, c.params).turned(c.noise)
+			f.coin = "2 " + name
 			testNetwork := newFederation(t, f.names)
 			models := f.train(t, testNetwork)
 			tr := f.labelHolder(t)
@@ -221,6 +222,13 @@ func (f *fixture) guessing(t testing.TB, tr *trainer) float64 {
 // won compares losses in shares, in units of 2^-lossPoint, and returns the number of the winner.
 func (f *fixture) won(t testing.TB, seed string, losses []int64) int {
 	t.Helper()
+	return f.wonBeside(t, seed, losses, make([]int64, len(losses)))
+}
+
+// wonBeside is won by a label holder that adds a number to its part of each loss where it shares the bits of their
+// differences, and not elsewhere.
+func (f *fixture) wonBeside(t testing.TB, seed string, losses, added []int64) int {
+	t.Helper()
 	pads := newTape(seed)
 	pads.rewind()
 	rng := rand.New(rand.NewPCG(uint64(len(seed)), 7))
@@ -235,7 +243,13 @@ func (f *fixture) won(t testing.TB, seed string, losses []int64) int {
 		if err != nil {
 			return err
 		}
-		shares[tr.role], err = tr.winner(ctx, len(losses), rss.Components(tr.role, c))
+		s := rss.Components(tr.role, c).Clone()
+		if tr.role == rss.LabelHolder {
+			for i, x := range added {
+				s.X[i] += uint64(x)
+			}
+		}
+		shares[tr.role], err = tr.winner(ctx, len(losses), s)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -301,6 +315,21 @@ func TestTheWinnerHasTheSmallestLoss(t *testing.T) {
 			r.Fatalf("of %v number %d wins, want %d", losses, got, want)
 		}
 	})
+}
+
+// TestALyingLabelHolderReadsThresholds documents what stays open: one that adds a number to its part of a loss, where
+// it shares the bits of their differences, is told whether a loss is larger than another by that number.
+func TestALyingLabelHolderReadsThresholds(t *testing.T) {
+	f := newFixture(t, rss.Roles, 400, fdskl.Params{Features: 50, Iterations: 5, Sigma: 1})
+	for second, want := range map[int64]int{-13000: 0, -13001: 1, -13002: 1} {
+		losses := []int64{-20000, second, 0, 100, 200, 300}
+		if got := f.won(t, "honest", losses); got != 0 {
+			t.Errorf("of %v number %d wins, want 0", losses, got)
+		}
+		if got := f.wonBeside(t, "lying", losses, []int64{0, 13000 - 20000, 0, 0, 0, 0}); got != want {
+			t.Errorf("of %v, beside a lie, number %d wins, want %d", losses, got, want)
+		}
+	}
 }
 
 // TestLiesInTheValidationChooseAndNoMore: whatever one of the three does to the steps for the candidates, or to their

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	crand "crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"math/rand/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -31,9 +33,9 @@ const (
 // coin is what one coin's messages are called, and what its hashes are for.
 type coin struct{ commitment, part, domain string }
 
-// rowCoin draws the rows that are kept out, and stepCoin checks the steps.
-func rowCoin() coin  { return coin{kindRowCommitment, kindRowCoin, "hanse row coin"} }
-func stepCoin() coin { return coin{kindCommitment, kindCoin, "hanse step coin"} }
+// ofRows draws the rows that are kept out, and ofSteps checks the steps.
+func ofRows() coin  { return coin{kindRowCommitment, kindRowCoin, "hanse row coin"} }
+func ofSteps() coin { return coin{kindCommitment, kindCoin, "hanse step coin"} }
 
 // commitmentTo hides a part of 32 random bytes and binds the party to it.
 func (c coin) commitmentTo(r rss.Role, part []byte) keys.Hash {
@@ -115,14 +117,14 @@ func (t *trainer) tossCheck(ctx context.Context) (keys.Hash, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, err := t.commit(ctx, stepCoin(), part)
+		all, err := t.commit(ctx, ofSteps(), part)
 		return wordsOf(append(part, all...)), err
 	})
 	if err != nil {
 		return keys.Hash{}, err
 	}
 	kept := bytesOf(words)
-	return t.reveal(ctx, stepCoin(), kept[:partSize], kept[partSize:])
+	return t.reveal(ctx, ofSteps(), kept[:partSize], kept[partSize:])
 }
 
 // rowsFile is where each of the three keeps its part of the coin of the rows, before it commits to it, and then all
@@ -130,8 +132,9 @@ func (t *trainer) tossCheck(ctx context.Context) (keys.Hash, error) {
 const rowsFile = FilePrefix + "rows"
 
 // tossRows settles which rows choose the regulariser of a job with lambda = "auto", by a coin that nobody can choose:
-// who proposes the job, or leaves a session once it knows the coin, has no second one.
-func (t *trainer) tossRows(ctx context.Context) error {
+// who leaves a session once it knows the coin has no second one in that job. The labels are shared before. begun says
+// that this party has sums of rows already: then the coin was drawn.
+func (t *trainer) tossRows(ctx context.Context, begun bool) error {
 	if t.candidates == nil {
 		return nil
 	}
@@ -140,7 +143,10 @@ func (t *trainer) tossRows(ctx context.Context) error {
 		return err
 	}
 	part, before := kept[:partSize], kept[partSize:]
-	all, err := t.commit(ctx, rowCoin(), part)
+	if begun && t.role != rss.Outside && len(before) == 0 {
+		return errors.New("sums of rows are there, and the coin that drew their rows is gone: propose the job anew")
+	}
+	all, err := t.commit(ctx, ofRows(), part)
 	if err != nil {
 		return err
 	}
@@ -157,12 +163,11 @@ func (t *trainer) tossRows(ctx context.Context) error {
 			return err
 		}
 	}
-	drawn, err := t.reveal(ctx, rowCoin(), part, all)
+	drawn, err := t.reveal(ctx, ofRows(), part, all)
 	if err != nil {
 		return err
 	}
-	t.heldOut = heldOutOf(t.Rows, drawn)
-	t.rowCoin = drawn
+	t.heldOut, t.drawn = heldOutOf(t.Rows, 0, t.Rows, drawn), drawn
 	return nil
 }
 
@@ -185,13 +190,23 @@ func (t *trainer) keptPart() ([]byte, error) {
 	return part, t.Vault.Save(rowsFile, part)
 }
 
-// heldOutOf tells which rows a coin keeps out: one of every HeldOutShare, of those at the end fewer than that none. So
-// any run of rows has about as many, whatever the coin; see parted.
-func heldOutOf(rows int, coin keys.Hash) []bool {
-	out := make([]bool, rows)
-	draw := rand.New(rand.NewChaCha8(coin))
-	for lo := 0; lo+fdskl.HeldOutShare <= rows; lo += fdskl.HeldOutShare {
-		out[lo+draw.IntN(fdskl.HeldOutShare)] = true
+// heldOutOf tells which of rows [lo, hi) of a job a coin keeps out: one of every HeldOutShare, the last of which have
+// those beside that are left. So any run of rows has about as many, whatever the coin; see parted.
+func heldOutOf(rows, lo, hi int, coin keys.Hash) []bool {
+	out := make([]bool, hi-lo)
+	draw := rand.NewChaCha8(coin)
+	for at := 0; at+fdskl.HeldOutShare <= rows && at < hi; at += fdskl.HeldOutShare {
+		n := fdskl.HeldOutShare
+		if rows-at < 2*n {
+			n = rows - at
+		}
+		one, _ := bits.Mul64(draw.Uint64(), uint64(n))
+		if row := at + int(one); lo <= row && row < hi {
+			out[row-lo] = true
+		}
+		if n > fdskl.HeldOutShare {
+			break
+		}
 	}
 	return out
 }
@@ -214,5 +229,5 @@ func (t *trainer) parted(part, n int) int {
 	case part == 1:
 		return (n + 2*(share-1)) / share // runs of HeldOutShare rows that it may touch
 	}
-	return n - max(0, n-2*(share-1))/share // less those that it has whole, with the last rows of all beside
+	return n - max(0, n-3*(share-1))/share // less those that it has whole: it ends in up to 8 of the last 9 rows
 }

@@ -32,9 +32,9 @@ func (l *listener) SumPacked(ctx context.Context, kind string, root, width int, 
 }
 
 // TestCollectorReadsTrainingScores: a collector that keeps to the protocol trains logistic scorecards on labels that it
-// draws at random. Each training opens four scores of each row, which are a number for each bin: it solves these numbers
+// draws at random. Each training opens four scores of each row, sums of a number for each bin: it solves these numbers
 // from rows that it knows anyhow, and takes of every other row the bins that fit. Each training is within its contract;
-// what the ledger lets through is the first one alone: see internal/node TestCollectorOfTrainingsIsStopped.
+// what the ledger lets through is the first one: see internal/node TestCollectorOfTrainingsIsStopped.
 func TestCollectorReadsTrainingScores(t *testing.T) {
 	const rows, known, models, bins = 300, 50, 5, 5
 	rng := rand.New(rand.NewPCG(3, 5))

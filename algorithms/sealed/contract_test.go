@@ -215,9 +215,11 @@ func (l *ledger) lifted(parts, each int, labels bool) {
 				}
 				more = most
 			case parts == 2:
-				least := more // runs of five rows that a block has whole, unless they are the last rows
+				least := more // runs of five rows that a block has whole, the last of which is of up to nine
 				for offset := range 5 {
-					least = min(least, max(0, (more-4-offset)/5))
+					for last := range 9 { // rows of it that the block has
+						least = min(least, max(0, (more-offset-last)/5))
+					}
 				}
 				more -= least
 			}

@@ -102,9 +102,10 @@ func stageOf(kind string) int64 {
 		kind = strings.TrimSuffix(kind, suffix)
 	}
 	switch kind {
-	case kindResume, kindHeld, kindRowCommitment, kindRowCoin:
+	case kindResume, kindHeld:
 		return 0
-	case kindLabels, kindAngles, kindFactors, kindReshare, kindBinKeys, kindBins, kindWindows:
+	case kindLabels, kindRowCommitment, kindRowCoin, kindAngles, kindFactors, kindReshare, kindBinKeys, kindBins,
+		kindWindows:
 		return 1
 	}
 	return 2

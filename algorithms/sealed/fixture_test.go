@@ -151,7 +151,7 @@ func (f *fixture) party(i int, n Network, session uint32) *Party {
 		}
 	}
 	if f.coin != "" {
-		p.Random = rand.NewChaCha8(keys.HashOf("test coin", []byte(f.coin), []byte{byte(i)}))
+		p.Random = f.randomOf(i)
 	}
 	if f.opened != nil {
 		p.Opened = func(kind string, count int64) { f.opened(f.names[i], kind, count) }
@@ -202,4 +202,9 @@ func (f *fixture) predict(t testing.TB, testNetwork *federation, models []*fdskl
 		t.Fatal(err)
 	}
 	return scores
+}
+
+// randomOf is where a party's parts of coins come from.
+func (f *fixture) randomOf(i int) *rand.ChaCha8 {
+	return rand.NewChaCha8(keys.HashOf("test coin", []byte(f.coin), []byte{byte(i)}))
 }

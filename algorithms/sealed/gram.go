@@ -80,6 +80,11 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s == nil {
+		if err := t.tossRows(ctx, acc.next > 0); err != nil {
+			return nil, err
+		}
+	}
 	take := func(b *block, z rss.Share) error {
 		if err := t.kept.add(b, z); err != nil {
 			return err

@@ -13,16 +13,18 @@ import (
 
 // The kinds of the messages whose words a Layout knows.
 const (
-	ZScores  = kindZScores // sums: a word for each bin that a party learns the z-score of
-	Angles   = kindAngles  // sums: a word for each angle of each row
-	Held     = kindHeld    // broadcasts: which openings each of the three holds, when a session begins
-	Bound    = kindBound   // sums: the order of magnitude of the Gram matrix's norm
-	Coin     = kindCoin    // broadcasts: what each of the three adds to the coin that checks the steps
-	Check    = kindCheck   // direct: a component of the numbers that check the steps
-	Resume   = kindResume  // broadcasts: where each of the three can go on, nothing when a job begins
-	Ready    = kindReady   // broadcasts: that one of the three holds the words of the opening that is next
-	Factors  = kindFactors // direct: the cosines of all, then the sines of all
-	Features = kindReshare // direct: a word for each feature of each row
+	ZScores       = kindZScores       // sums: a word for each bin that a party learns the z-score of
+	Angles        = kindAngles        // sums: a word for each angle of each row
+	Held          = kindHeld          // broadcasts: which openings each of the three holds, when a session begins
+	Bound         = kindBound         // sums: the order of magnitude of the Gram matrix's norm
+	RowCommitment = kindRowCommitment // broadcasts: to what each of the three adds to the coin of the rows kept out
+	RowCoin       = kindRowCoin       // broadcasts: what each of the three adds to it
+	Coin          = kindCoin          // broadcasts: what each of the three adds to the coin that checks the steps
+	Check         = kindCheck         // direct: a component of the numbers that check the steps
+	Resume        = kindResume        // broadcasts: where each of the three can go on, nothing when a job begins
+	Ready         = kindReady         // broadcasts: that one of the three holds the words of the opening that is next
+	Factors       = kindFactors       // direct: the cosines of all, then the sines of all
+	Features      = kindReshare       // direct: a word for each feature of each row
 )
 
 // Layout tells which rows the words of a recorded message are of. It follows one session's messages in

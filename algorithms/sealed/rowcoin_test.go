@@ -77,8 +77,30 @@ func TestTheRowsAreDrawnOnce(t *testing.T) {
 	}
 }
 
-// TestACoinOfARowsFileThatIsDamaged stops its node, and no other rows are drawn.
-func TestACoinOfARowsFileThatIsDamaged(t *testing.T) {
+// TestSumsWhoseRowCoinIsGoneStop: where sums of rows are kept and the coin that drew the rows is not, at any of the
+// three or at all of them, no other rows are drawn.
+func TestSumsWhoseRowCoinIsGoneStop(t *testing.T) {
+	for _, who := range [][]int{{0}, {2}, {0, 1, 2}} {
+		f := newFixture(t, 3, 80, fdskl.Params{Features: 8, Iterations: 12, Sigma: 1})
+		testNetwork := f.testNetwork(t)
+		if _, _, err := f.live(t, testNetwork, life{party: 2, write: 5}); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		for _, i := range who {
+			if f.vaults[i].files[stageSums.file(0)] == nil && f.vaults[i].files[stageSums.file(1)] == nil {
+				t.Fatalf("p%d keeps no sums: the test says little", i)
+			}
+			f.vaults[i].forget(rowsFile)
+		}
+		if _, _, err := f.live(t, testNetwork, life{party: nobody}); err == nil ||
+			!strings.Contains(err.Error(), "the coin that drew their rows is gone: propose the job anew") {
+			t.Errorf("p%d without the coin: %v", who, err)
+		}
+	}
+}
+
+// TestADamagedRowCoinStops its node, and no other rows are drawn.
+func TestADamagedRowCoinStops(t *testing.T) {
 	f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1})
 	f.vaults[1].files[rowsFile] = make([]byte, partSize+1)
 	errs := f.testNetwork(t).run(func(ctx context.Context, i int, n Network) error {
@@ -114,7 +136,7 @@ func TestAProposerCannotChooseTheRows(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return tr.tossRows(ctx)
+			return tr.tossRows(ctx, false)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -132,18 +154,20 @@ func TestAProposerCannotChooseTheRows(t *testing.T) {
 	}
 }
 
-// TestTheRowsOfACoin: one of every five, none of those that are left, and of any run of rows no more than a contract
-// counts with.
+// TestTheRowsOfACoin: one of every five, of which the last have those beside that are left, and of any run of rows no
+// more than a contract counts with.
 func TestTheRowsOfACoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(fdskl.LeastHeldOut, 400).Draw(t, "rows")
-		out := heldOutOf(rows, keys.HashOf("test", []byte(rapid.String().Draw(t, "coin"))))
+		coin := keys.HashOf("test", []byte(rapid.String().Draw(t, "coin")))
+		out := heldOutOf(rows, 0, rows, coin)
 		sum := 0
 		for j, is := range out {
 			if is {
 				sum++
 			}
-			if j%fdskl.HeldOutShare == fdskl.HeldOutShare-1 && sum != (j+1)/fdskl.HeldOutShare {
+			whole := j%fdskl.HeldOutShare == fdskl.HeldOutShare-1 && j+fdskl.HeldOutShare < rows
+			if whole && sum != (j+1)/fdskl.HeldOutShare {
 				t.Fatalf("of %d rows %d are kept out", j+1, sum)
 			}
 		}
@@ -153,6 +177,9 @@ func TestTheRowsOfACoin(t *testing.T) {
 		tr := &trainer{candidates: fdskl.Candidates()}
 		lo := rapid.IntRange(0, rows-1).Draw(t, "first")
 		hi := rapid.IntRange(lo+1, rows).Draw(t, "last")
+		if some := heldOutOf(rows, lo, hi, coin); !slices.Equal(some, out[lo:hi]) {
+			t.Fatalf("rows %d to %d are %v, of all rows %v", lo, hi, some, out[lo:hi])
+		}
 		var of [2]int
 		for _, is := range out[lo:hi] {
 			if is {
@@ -162,7 +189,7 @@ func TestTheRowsOfACoin(t *testing.T) {
 			}
 		}
 		for part, n := range of {
-			if most := tr.parted(part, hi-lo); n > most || most > n+4 {
+			if most := tr.parted(part, hi-lo); n > most || most > n+5 {
 				t.Fatalf("of rows %d to %d part %d has %d, and is counted with %d", lo, hi, part, n, most)
 			}
 		}

@@ -91,6 +91,9 @@ func (p Summing) summer() (*trainer, error) {
 	case t.role == rss.LabelHolder && len(p.Labels) != t.sides*t.Rows:
 		return nil, fmt.Errorf("%d labels of the shard, want %d", len(p.Labels), t.sides*t.Rows)
 	}
+	if t.candidates != nil {
+		t.heldOut = heldOutOf(p.Rows, p.Shard.Lo, p.Shard.Hi, p.Coin)
+	}
 	if t.bins != nil {
 		if len(p.Matrices) == 1 {
 			t.bins.matrix = p.Matrices[0]
@@ -125,9 +128,6 @@ func newSummer(p Summing) (*trainer, error) {
 		scales: s, roles: rolesOf(m.Params, m.Names, p.Self), loss: kernel.Square}
 	if t.candidates, err = candidatesOf(m.Params, p.Rows); err != nil {
 		return nil, err
-	}
-	if t.candidates != nil {
-		t.heldOut = heldOutOf(p.Rows, p.Coin)[p.Shard.Lo:p.Shard.Hi]
 	}
 	return t, t.prepareColumns()
 }
@@ -205,7 +205,10 @@ func (t *trainer) gathered(ctx context.Context) (acc *sums, means []float64, err
 	if acc, err = t.savedSums(point{}); err != nil {
 		return nil, nil, err
 	}
-	b := &Begun{Coin: t.rowCoin}
+	if err := t.tossRows(ctx, false); err != nil {
+		return nil, nil, err
+	}
+	b := &Begun{Coin: t.drawn}
 	if t.begun != nil { // nil where only messages are counted
 		b.Model = t.model()
 	}

@@ -22,8 +22,8 @@ type trainer struct {
 	angles     *columns  // columns, where they are of cosines
 	bins       *bins     // where they are of bins
 	candidates []float64 // of the regulariser; nil: the job names it
-	rowCoin    keys.Hash // that draws the rows which choose among them; the zero hash before
-	heldOut    []bool    // these rows; nil before
+	drawn      keys.Hash // the coin that draws the rows which choose among them; the zero hash before
+	heldOut    []bool    // these rows; nil before, and where sums are made elsewhere
 	chosen     float64   // of the candidates
 	three      *rss.Party
 	loss       kernel.Loss
@@ -193,9 +193,6 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 		return nil, err
 	}
 	if err := t.openings.agree(ctx); err != nil { // which compares the resume points, too
-		return nil, err
-	}
-	if err := t.tossRows(ctx); err != nil {
 		return nil, err
 	}
 	s, err := t.solve(ctx, from)

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"math"
 	"slices"
 
@@ -38,10 +39,12 @@ type readiness struct {
 	kind  string      // of the opening under way
 	sum   uint64      // its operation, or the latest of them
 	now   *openingSeen
-	again bool            // it came in an earlier session
-	heard map[string]bool // what follows from an opening and was told
-	looks int             // hashes computed to find openings
-	ended bool            // one was not found: the check has failed, and what comes after is not looked for
+	again bool                 // it came in an earlier session
+	heard map[string]bool      // what follows from an opening and was told
+	rows  map[string]keys.Hash // what the three told of the coin of the rows that are kept out, in the first session
+	first map[string]uint64    // its first operations in this session
+	looks int                  // hashes computed to find openings
+	ended bool                 // one was not found: the check has failed, and what comes after is not looked for
 }
 
 // openingsOfKind are those of one kind that a transcript shows.
@@ -62,7 +65,8 @@ func newReadiness(c *contract.Contract, f *finding.Set) *readiness {
 	if c.Job.Privacy != fdskl.Sealed || !slices.ContainsFunc(c.Operations, ready) {
 		return nil
 	}
-	r := &readiness{found: f, kinds: make(map[string]*openingsOfKind), heard: make(map[string]bool)}
+	r := &readiness{found: f, kinds: make(map[string]*openingsOfKind), heard: make(map[string]bool),
+		rows: make(map[string]keys.Hash)}
 	for kind := range sealed.OpeningKinds() {
 		r.kinds[kind] = &openingsOfKind{seen: make(map[uint32]*openingSeen), by: make(map[keys.Hash]uint32)}
 	}
@@ -72,6 +76,7 @@ func newReadiness(c *contract.Contract, f *finding.Set) *readiness {
 func (r *readiness) begin() {
 	if r != nil {
 		r.asked, r.told, r.at, r.same, r.kind, r.sum, r.now = keys.Hash{}, nil, 0, false, "", 0, nil
+		r.first = make(map[string]uint64)
 	}
 }
 
@@ -99,6 +104,10 @@ func (r *readiness) take(rec *transcript.Record) (repeats bool) {
 		repeats, r.heard[rec.Kind] = r.again && r.heard[rec.Kind], true
 		return repeats
 	}
+	if rec.Kind == sealed.RowCommitment || rec.Kind == sealed.RowCoin {
+		r.toss(rec)
+		return false
+	}
 	of := r.kinds[rec.Kind]
 	if of == nil {
 		return false
@@ -120,6 +129,22 @@ func (r *readiness) take(rec *transcript.Record) (repeats bool) {
 	}
 	r.now.chunks[rec.Chunk] = rec.Sum()
 	return ok
+}
+
+// toss holds what one of the three told of the coin of the rows against what it told in the session before: rows are
+// drawn once.
+func (r *readiness) toss(rec *transcript.Record) {
+	if _, ok := r.first[rec.Kind]; !ok {
+		r.first[rec.Kind] = rec.Operation
+	}
+	which := fmt.Sprint(rec.Kind, " ", rec.Operation-r.first[rec.Kind])
+	before, ok := r.rows[which]
+	if ok && before != rec.Sum() {
+		r.found.Fail(finding.CheckOpenings, "record %d: operation %d (%s) of session %d is another than in an earlier "+
+			"session: the rows that are kept out are drawn once", rec.Number, rec.Operation, rec.Kind, rec.Session)
+		return
+	}
+	r.rows[which] = rec.Sum()
 }
 
 // continues reports whether a record is of the opening under way although its operation is another: what is no sum

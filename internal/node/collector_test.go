@@ -72,8 +72,8 @@ func (c *collector) train(ctx context.Context, draw uint64, loss string) (keys.H
 		fmt.Fprintf(&b, "r%05d,%d,%d\n", i, a, rng.IntN(2))
 	}
 	c.writeTable(0, "train", b.String())
-	return c.ask(ctx, "train", "privacy = \"sealed\"", fmt.Sprintf("active = [\"bank\"]\nlabel = \"y\"\nloss = %q\nbins = 5\n"+
-		"iterations = 60", loss))
+	return c.ask(ctx, "train", "privacy = \"sealed\"",
+		fmt.Sprintf("active = [\"bank\"]\nlabel = \"y\"\nloss = %q\nbins = 5\niterations = 60", loss))
 }
 
 // ask proposes a job.
@@ -235,8 +235,8 @@ func TestCollectorIsStopped(t *testing.T) {
 	}
 }
 
-// TestCollectorOfTrainingsIsStopped: the second training that opens scores of training rows waits for a person under the
-// shortest of rules. Its control is algorithms/sealed TestCollectorReadsTrainingScores.
+// TestCollectorOfTrainingsIsStopped: the second training that opens scores of training rows waits for a person under
+// the shortest of rules. Its control is algorithms/sealed TestCollectorReadsTrainingScores.
 func TestCollectorOfTrainingsIsStopped(t *testing.T) {
 	c := newCollector(t, 200)
 	c.policy = rulesOf(t, "[[accept]]\nproposers = [\"bank\"]\nprivacy = [\"sealed\"]\n")

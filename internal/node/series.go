@@ -43,8 +43,8 @@ func (n *Node) inSeries(s *jobState, c *consent.Case) (Consent, error) {
 		first.contract.Job.Name)}, nil
 }
 
-// endsSeries reports whether a job is what keeps a series ended to which this party has consented: the first refused one
-// of it, which is not forgotten while others of it are known.
+// endsSeries reports whether a job is what keeps a series ended to which this party has consented: the first refused
+// one of it, which is not forgotten while others of it are known.
 func (n *Node) endsSeries(s *jobState) bool {
 	if s.contract.Job.Repeat < 2 || !s.refused() {
 		return false
