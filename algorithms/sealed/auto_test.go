@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -75,6 +74,11 @@ func (f *fixture) keptOut(t testing.TB) []bool {
 		}
 		parts = append(parts, kept[:partSize])
 	}
+	return f.drawnBy(parts)
+}
+
+// drawnBy tells the rows that the parts of a coin keep out.
+func (f *fixture) drawnBy(parts [][]byte) []bool {
 	return heldOutOf(f.rows, 0, f.rows, keys.HashOf("hanse row coin v1", parts...))
 }
 
@@ -229,32 +233,18 @@ func (f *fixture) won(t testing.TB, seed string, losses []int64) int {
 // differences, and not elsewhere.
 func (f *fixture) wonBeside(t testing.TB, seed string, losses, added []int64) int {
 	t.Helper()
-	pads := newTape(seed)
-	pads.rewind()
-	rng := rand.New(rand.NewPCG(uint64(len(seed)), 7))
-	var c [rss.Roles][]uint64
-	for _, q := range losses {
-		a, b := rng.Uint64(), rng.Uint64()
-		c[0], c[1], c[2] = append(c[0], a), append(c[1], b), append(c[2], uint64(q)-a-b)
+	words := make([]uint64, len(losses))
+	for i, q := range losses {
+		words[i] = uint64(q)
 	}
-	var shares [rss.Roles]rss.Share
-	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n Network) error {
-		tr, err := newTrainer(f.party(i, n, 1))
-		if err != nil {
-			return err
-		}
-		s := rss.Components(tr.role, c).Clone()
+	return int(f.computed(t, newTape(seed), words, func(ctx context.Context, tr *trainer, s rss.Share) (rss.Share, error) {
 		if tr.role == rss.LabelHolder {
 			for i, x := range added {
 				s.X[i] += uint64(x)
 			}
 		}
-		shares[tr.role], err = tr.winner(ctx, len(losses), s)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return int(rss.Reconstruct(shares[rss.LabelHolder], shares[rss.Keeper])[0])
+		return tr.winner(ctx, len(losses), s)
+	})[0])
 }
 
 // TestTheWinnerHasTheSmallestLoss: the first one of several, and where rows are many the last candidate if it is as

@@ -131,44 +131,37 @@ func (t *trainer) tossCheck(ctx context.Context) (keys.Hash, error) {
 // commitments, before it tells it.
 const rowsFile = FilePrefix + "rows"
 
-// tossRows settles which rows choose the regulariser of a job with lambda = "auto", by a coin that nobody can choose:
-// who leaves a session once it knows the coin has no second one in that job. The labels are shared before. begun says
-// that this party has sums of rows already: then the coin was drawn.
-func (t *trainer) tossRows(ctx context.Context, begun bool) error {
-	if t.candidates == nil {
-		return nil
-	}
+// tossRows draws the coin of the rows that choose the regulariser of a job with lambda = "auto", or tells it again.
+// Nobody can choose it: who leaves a session once it knows the coin has no second one in that job. begun says that this
+// party has sums of rows already: then the coin was drawn.
+func (t *trainer) tossRows(ctx context.Context, begun bool) (keys.Hash, error) {
 	kept, err := t.keptPart()
 	if err != nil {
-		return err
+		return keys.Hash{}, err
 	}
 	part, before := kept[:partSize], kept[partSize:]
 	if begun && t.role != rss.Outside && len(before) == 0 {
-		return errors.New("sums of rows are there, and the coin that drew their rows is gone: propose the job anew")
+		return keys.Hash{}, errors.New("sums of rows are there, and the coin that drew their rows is gone: propose the job " +
+			"anew")
 	}
 	all, err := t.commit(ctx, ofRows(), part)
 	if err != nil {
-		return err
+		return keys.Hash{}, err
 	}
 	for r, i := range t.parties {
 		at := r * partSize
 		if len(before) > 0 && !bytes.Equal(before[at:at+partSize], all[at:at+partSize]) {
-			return &rss.DeviationError{Parties: []string{t.Names[i]}, Kind: kindRowCommitment,
+			return keys.Hash{}, &rss.DeviationError{Parties: []string{t.Names[i]}, Kind: kindRowCommitment,
 				Reason: "it commits to another part of the coin than in an earlier session, unless its own state was lost: one " +
 					"coin is drawn for all sessions"}
 		}
 	}
 	if t.role != rss.Outside && len(before) == 0 {
 		if err := t.Vault.Save(rowsFile, append(part, all...)); err != nil {
-			return err
+			return keys.Hash{}, err
 		}
 	}
-	drawn, err := t.reveal(ctx, ofRows(), part, all)
-	if err != nil {
-		return err
-	}
-	t.heldOut, t.drawn = heldOutOf(t.Rows, 0, t.Rows, drawn), drawn
-	return nil
+	return t.reveal(ctx, ofRows(), part, all)
 }
 
 // keptPart returns what this party keeps of the coin of the rows, a new part of it in the first session.

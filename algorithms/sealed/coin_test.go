@@ -74,44 +74,50 @@ func TestTheCoinIsDrawnOnce(t *testing.T) {
 	for name, c := range flippers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1, Lambda: 1e-2})
-			testNetwork := f.testNetwork(t)
-			var seen [2][]string // by session
-			var errs []error
-			for session := range seen {
-				testNetwork.wrap = func(i int, n *sessionNetwork) Network {
-					if i != 0 {
-						return n
-					}
-					w := &coins{Network: n, kind: kindCoin, self: i, stop: session == 0, parts: &seen[session]}
-					if session == 1 {
-						w.says = c.says
-					}
-					return w
-				}
-				errs = testNetwork.run(func(ctx context.Context, i int, n Network) error {
-					_, err := Train(ctx, f.party(i, n, testNetwork.session))
-					return err
-				})
-				if session == 0 {
-					if !errors.Is(errs[0], errKilled) {
-						t.Fatal(errs)
-					}
-					f.vaults[0].forget(c.files...)
-					if c.change != nil {
-						c.change(f.vaults[0])
-					}
-				}
-			}
-			if c.refuse == "" {
-				if err := first(errs); err != nil || !slices.Equal(seen[0], seen[1]) {
-					t.Errorf("error %v; the coins are %x and %x", err, seen[0], seen[1])
-				}
-				return
-			}
-			if err := errs[1]; !errors.Is(err, contract.ErrDeviation) || !strings.Contains(err.Error(), c.refuse) {
-				t.Errorf("the keeper's error is %v, want a deviation: %s", err, c.refuse)
-			}
+			c.flip(t, kindCoin, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1, Lambda: 1e-2})
 		})
+	}
+}
+
+// flip has the label holder of a job flip the coin whose parts are told in messages of a kind.
+func (c flipper) flip(t *testing.T, kind string, p fdskl.Params) {
+	t.Helper()
+	f := newFixture(t, 3, 20, p)
+	testNetwork := f.testNetwork(t)
+	var seen [2][]string // by session
+	var errs []error
+	for session := range seen {
+		testNetwork.wrap = func(i int, n *sessionNetwork) Network {
+			if i != 0 {
+				return n
+			}
+			w := &coins{Network: n, kind: kind, self: i, stop: session == 0, parts: &seen[session]}
+			if session == 1 {
+				w.says = c.says
+			}
+			return w
+		}
+		errs = testNetwork.run(func(ctx context.Context, i int, n Network) error {
+			_, err := Train(ctx, f.party(i, n, testNetwork.session))
+			return err
+		})
+		if session == 0 {
+			if !errors.Is(errs[0], errKilled) {
+				t.Fatal(errs)
+			}
+			f.vaults[0].forget(c.files...)
+			if c.change != nil {
+				c.change(f.vaults[0])
+			}
+		}
+	}
+	if c.refuse == "" {
+		if err := first(errs); err != nil || len(seen[0]) != rss.Roles || !slices.Equal(seen[0], seen[1]) {
+			t.Errorf("error %v; the coins are %x and %x", err, seen[0], seen[1])
+		}
+		return
+	}
+	if err := errs[1]; !errors.Is(err, contract.ErrDeviation) || !strings.Contains(err.Error(), c.refuse) {
+		t.Errorf("the keeper's error is %v, want a deviation: %s", err, c.refuse)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // fixture is a job with everybody's data.
@@ -207,4 +208,30 @@ func (f *fixture) predict(t testing.TB, testNetwork *federation, models []*fdskl
 // randomOf is where a party's parts of coins come from.
 func (f *fixture) randomOf(i int) *rand.ChaCha8 {
 	return rand.NewChaCha8(keys.HashOf("test coin", []byte(f.coin), []byte{byte(i)}))
+}
+
+// computed shares words among the three, has them compute with their shares under the pads of a tape, and returns what
+// comes out.
+func (f *fixture) computed(t testing.TB, pads *tape, words []uint64,
+	with func(ctx context.Context, tr *trainer, s rss.Share) (rss.Share, error)) []uint64 {
+	t.Helper()
+	pads.rewind()
+	rng := rand.New(rand.NewPCG(uint64(len(words)), words[0]))
+	var c [rss.Roles][]uint64
+	for _, w := range words {
+		a, b := rng.Uint64(), rng.Uint64()
+		c[0], c[1], c[2] = append(c[0], a), append(c[1], b), append(c[2], w-a-b)
+	}
+	var shares [rss.Roles]rss.Share
+	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n Network) error {
+		tr, err := newTrainer(f.party(i, n, 1))
+		if err != nil {
+			return err
+		}
+		shares[tr.role], err = with(ctx, tr, rss.Components(tr.role, c).Clone())
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return rss.Reconstruct(shares[rss.LabelHolder], shares[rss.Keeper])
 }

@@ -119,8 +119,9 @@ func (g *gates) odd(x, y, products rss.Share) rss.Share {
 
 // cut is the next truncation.
 func (g *gates) cut(ctx context.Context, terms []uint64, shifts ...rss.Shift) (rss.Share, error) {
+	turn := g.turn
 	g.turn++
-	return g.truncate(ctx, g.kind, g.turn-1, wordBits, terms, shifts...)
+	return g.truncate(ctx, g.kind, turn, wordBits, terms, shifts...)
 }
 
 // addTimes adds c times a share to s.

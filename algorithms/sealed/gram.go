@@ -80,10 +80,12 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s == nil {
-		if err := t.tossRows(ctx, acc.next > 0); err != nil {
+	if s == nil && t.candidates != nil { // once the labels are shared
+		coin, err := t.tossRows(ctx, acc.next > 0)
+		if err != nil {
 			return nil, err
 		}
+		t.heldOut = heldOutOf(t.Rows, 0, t.Rows, coin)
 	}
 	take := func(b *block, z rss.Share) error {
 		if err := t.kept.add(b, z); err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -18,22 +17,10 @@ func ordered(t testing.TB, seed string, square float64) (order int, u float64) {
 	t.Helper()
 	f := newFixture(t, rss.Roles, 10, fdskl.Params{Features: 2, Iterations: 1, Sigma: 1, Lambda: 1e-1})
 	pads := newTape(seed)
-	pads.rewind()
-	rng := rand.New(rand.NewPCG(uint64(len(seed)), math.Float64bits(square)))
 	entry := uint64(math.Round(math.Ldexp(math.Sqrt(square), gramBits)))
-	c := [rss.Roles][]uint64{{rng.Uint64()}, {rng.Uint64()}, {0}}
-	c[2][0] = entry - c[0][0] - c[1][0]
-	var shares [rss.Roles]rss.Share
-	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n Network) (err error) {
-		tr := &trainer{Party: f.party(i, n, 1), roles: rolesOf(f.params, f.names, i)}
-		if tr.three, err = n.Three(tr.parties); err != nil {
-			return err
-		}
-		shares[tr.role], err = tr.order(ctx, rss.Components(tr.role, c))
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	n := f.computed(t, pads, []uint64{entry}, func(ctx context.Context, tr *trainer, s rss.Share) (rss.Share, error) {
+		return tr.order(ctx, s)
+	})[0]
 	e := 0.0
 	for i := range blindBits {
 		bit := uint64(0)
@@ -44,7 +31,7 @@ func ordered(t testing.TB, seed string, square float64) (order int, u float64) {
 		}
 		e += math.Ldexp(float64(bit), -i-1)
 	}
-	return int(rss.Reconstruct(shares[rss.LabelHolder], shares[rss.Keeper])[0]), math.Exp2(e)
+	return int(n), math.Exp2(e)
 }
 
 // TestOrderOfMagnitude: what opens is how many bits the square of the norm has, times u, whatever it is: from

@@ -205,10 +205,12 @@ func (t *trainer) gathered(ctx context.Context) (acc *sums, means []float64, err
 	if acc, err = t.savedSums(point{}); err != nil {
 		return nil, nil, err
 	}
-	if err := t.tossRows(ctx, false); err != nil {
-		return nil, nil, err
+	b := new(Begun)
+	if t.candidates != nil {
+		if b.Coin, err = t.tossRows(ctx, false); err != nil {
+			return nil, nil, err
+		}
 	}
-	b := &Begun{Coin: t.drawn}
 	if t.begun != nil { // nil where only messages are counted
 		b.Model = t.model()
 	}

@@ -272,5 +272,5 @@ func (f *fixture) rowsOfCoin() []bool {
 		f.randomOf(i).Read(part)
 		parts = append(parts, part)
 	}
-	return heldOutOf(f.rows, 0, f.rows, keys.HashOf("hanse row coin v1", parts...))
+	return f.drawnBy(parts)
 }

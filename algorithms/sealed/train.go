@@ -8,7 +8,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -22,8 +21,7 @@ type trainer struct {
 	angles     *columns  // columns, where they are of cosines
 	bins       *bins     // where they are of bins
 	candidates []float64 // of the regulariser; nil: the job names it
-	drawn      keys.Hash // the coin that draws the rows which choose among them; the zero hash before
-	heldOut    []bool    // these rows; nil before, and where sums are made elsewhere
+	heldOut    []bool    // the rows that choose among them; nil before, and where sums are made elsewhere
 	chosen     float64   // of the candidates
 	three      *rss.Party
 	loss       kernel.Loss
