@@ -42,7 +42,8 @@ func main() {
 
 // run is the whole program: results go to out, progress and errors to errOut.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	err := newApp(out, errOut).RunContext(ctx, args)
+	app := newApp(out, errOut)
+	err := app.RunContext(ctx, helpAlone(app, args))
 	var mistake *usage.Error
 	var verdict *auditing.VerdictError
 	var problem *statusview.ProblemError
@@ -121,6 +122,8 @@ Then walk the same path by hand: examples/credit shows every command.`,
 		ExitErrHandler:       func(*cli.Context, error) {},
 		OnUsageError:         onUsageError,
 		CommandNotFound:      nil,
+		// The library adds this flag to commands; of an app only where it adds its own command help, too.
+		Flags: []cli.Flag{cli.HelpFlag},
 		Commands: []*cli.Command{
 			demoCommand(), demoClientsCommand(), keysCommand(), charterCommand(), joinCommand(), splitCommand(),
 			tableCommand(), nodeCommand(), idsCommand(), alignCommand(), rehearseCommand(), trainCommand(), predictCommand(),
@@ -156,6 +159,34 @@ Then walk the same path by hand: examples/credit shows every command.`,
 		setCompletion(c)
 	}
 	return app
+}
+
+// helpAlone leaves of a command line that asks for help the commands and that: the library would look for a topic in
+// what else stands there, or find it wrong.
+func helpAlone(app *cli.App, args []string) []string {
+	given := args
+	if end := slices.Index(args, "--"); end >= 0 {
+		given = args[:end]
+	}
+	if !slices.ContainsFunc(given, func(word string) bool { return word == "--help" || word == "-h" }) {
+		return args
+	}
+	words, below := given[:1:1], app.Commands
+	for _, word := range given[1:] {
+		if strings.HasPrefix(word, "-") {
+			continue
+		}
+		at := slices.IndexFunc(below, func(c *cli.Command) bool { return c.HasName(word) })
+		switch {
+		case at >= 0:
+		case len(below) > 0:
+			return append(words, word) // which is no command, and is told so
+		default:
+			return append(words, "--help")
+		}
+		words, below = append(words, word), below[at].Subcommands
+	}
+	return append(words, "--help")
 }
 
 // commandNames lists commands by their names.
